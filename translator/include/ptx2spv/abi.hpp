@@ -1,0 +1,106 @@
+// The binding interface between a translated module and its host, version 1. docs/abi.md describes it in
+// words; the numbers are here once, for the translator, the runtime and any other host.
+#pragma once
+
+#include <cstdint>
+
+namespace ptx2spv::abi {
+
+inline constexpr std::uint32_t kVersion = 1;
+
+// Descriptor set 0: storage buffers of 32-bit words.
+inline constexpr std::uint32_t kSet = 0;
+enum Binding : std::uint32_t {
+  params = 0,     ///< read only: kernel parameters at their PTX byte offsets, then the .surfref and .texref handles
+  surfaces = 1,   ///< read only: the surface table
+  trap = 2,       ///< the trap record
+  constants = 3,  ///< read only: the module's .const variables
+  locks = 4,      ///< kLockWords words, zero before the first launch
+  textures = 5,   ///< read only: the texture table
+};
+inline constexpr std::uint32_t kBindings = 6;
+inline constexpr std::uint32_t kLockWords = 4096;
+/// Descriptor set 1: slot k of the kernel at binding k, a storage buffer or a storage image.
+inline constexpr std::uint32_t kSlotSet = 1;
+/// Descriptor set 2: texture slot k at binding k, a combined image sampler (policy "device" filtering only).
+inline constexpr std::uint32_t kTextureSet = 2;
+
+/// Push constants, as 32-bit word offsets. Addresses are two words, low first.
+enum Push : std::uint32_t {
+  grid_x = 0, grid_y, grid_z,          ///< %nctaid
+  block_x, block_y, block_z,           ///< %ntid
+  base_x, base_y, base_z,              ///< %ctaid of the dispatch's first workgroup (direct and regions models)
+  thread_base = 9,                     ///< linear index of the dispatch's first thread (flat model), low word
+  thread_base_hi = 10,
+  dynamic_shared = 11,                 ///< bytes
+  globals = 12,                        ///< address of the module's .global variables
+  constants_address = 14,              ///< address of the .const variables, for generic addresses
+  params_address = 16,                 ///< address of the parameters, for generic addresses
+  printf_buffer = 18,                  ///< address of the printf buffer, 0: none
+  shared_slab = 20,                    ///< address of shared memory kept in a buffer (workgroup i at i * shared bytes)
+  sink = 22,                           ///< address of 64 bytes that suppressed stores go to
+  surface_count = 24,                  ///< records in the surface table, record 0 included
+  texture_count = 25,
+  local_slab = 26,                     ///< reserved
+};
+inline constexpr std::uint32_t kPushWords = 28;
+
+/// Specialisation constants: workgroup size, and words of dynamic shared memory.
+enum Spec : std::uint32_t { size_x = 0, size_y = 1, size_z = 2, dynamic_shared_words = 3 };
+
+/// A surface record, in words. The table is an array of records; record 0 is never a surface.
+enum SurfaceWord : std::uint32_t {
+  s_base_lo = 0, s_base_hi,     ///< address of the first byte
+  s_row_bytes,                  ///< width in bytes, no padding
+  s_rows,                       ///< height, at least 1
+  s_slices,                     ///< depth or layers, at least 1
+  s_row_pitch,                  ///< bytes from row to row, a multiple of 4
+  s_slice_pitch_lo, s_slice_pitch_hi,
+  s_texel_bytes,
+  s_format,                     ///< SurfaceFormat
+  s_generation,                 ///< high word of the live handle; 0: no surface
+  s_width, s_height, s_depth,   ///< as suq gives them, elements; 0 where the geometry has none
+  s_channel_data_type,          ///< as suq gives it
+  s_channel_order,
+  s_array_size,
+  s_memory_layout,
+  s_channels,
+  s_flags,                      ///< bit 0: image-backed (the address is its linear copy)
+};
+inline constexpr std::uint32_t kSurfaceWords = 20;
+
+/// Texel component formats, also of records and slots.
+enum class SurfaceFormat : std::uint32_t {
+  u8, u16, u32, s8, s16, s32, f16, f32, unorm8, unorm16, snorm8, snorm16
+};
+
+/// A handle: low word the record's index, high word its generation (bit 31 set: a texture).
+inline constexpr std::uint32_t kTextureHandleBit = 0x80000000u;
+
+/// The trap record, in words. The host zeroes it before a launch.
+enum TrapWord : std::uint32_t {
+  t_count = 0,      ///< trapped threads, exact
+  t_claimed = 1,    ///< 1 once a thread has written the rest
+  t_site = 2,       ///< index into the interface description's trap sites
+  t_kind = 3,       ///< TrapKind
+  t_ctaid_x = 4, t_ctaid_y, t_ctaid_z,
+  t_tid_x = 7, t_tid_y, t_tid_z,
+  t_coord = 10,     ///< three words: the operands x, y, z (layered: index, x, y) as the instruction took them
+  t_handle_lo = 13, t_handle_hi = 14,
+  t_finished = 15,  ///< reserved
+};
+inline constexpr std::uint32_t kTrapWords = 64;
+enum class TrapKind : std::uint32_t {
+  none = 0, out_of_bounds = 1, misaligned = 2, dead_handle = 3, trap_instruction = 4, assertion = 5,
+  loop_limit = 6, bad_call = 7, no_progress = 8, unreachable = 9
+};
+
+/// printf buffer: word 0 bytes used (atomic), word 1 capacity in bytes, word 2 dropped calls; entries from
+/// byte 16: words { bytes of the entry, linear thread number lo, hi, format address lo, hi, argument bytes... }.
+inline constexpr std::uint32_t kPrintfHeaderBytes = 16;
+
+/// Windows of generic addresses, by their high word; every other address is global.
+inline constexpr std::uint32_t kSharedWindowHi = 0xf5a00001u;
+inline constexpr std::uint32_t kLocalWindowHi = 0xf5a00002u;
+
+}  // namespace ptx2spv::abi

@@ -1,0 +1,168 @@
+// The translator: PTX text in, a Vulkan compute module and its interface out. Knows nothing of Vulkan handles.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptx2spv/abi.hpp"
+#include "ptx2spv/profile.hpp"
+
+namespace ptx2spv {
+
+enum class Severity : std::uint8_t { note, warning, error };
+
+/// One message about the input. `rendered` is file:line:col: severity: text, the line and a caret.
+struct Message {
+  Severity severity = Severity::error;
+  std::string file, text, rendered;
+  std::uint32_t line = 0, column = 0;
+};
+
+/// exact: results equal NVIDIA's. fast: the device's own float operations.
+enum class FpPolicy : std::uint8_t { exact, fast };
+
+/// How threads map to invocations; see docs/design.md.
+enum class ThreadModel : std::uint8_t {
+  direct,   ///< a workgroup is a block, an invocation a thread
+  flat,     ///< no barriers, shared memory or warp operations: threads are numbered through
+  regions,  ///< the kernel is cut at its synchronisation points; an invocation runs several threads
+};
+
+/// What a statically known surface is bound to.
+enum class Backing : std::uint8_t { address, buffer, image };
+struct SlotSpec {
+  Backing backing = Backing::buffer;
+  abi::SurfaceFormat format = abi::SurfaceFormat::u32;  ///< image only
+  std::uint8_t channels = 1;                            ///< image only: 1, 2 or 4
+  std::uint8_t geometry = 2;                            ///< image only: 1, 2, 3 dimensions, 4: 1D array, 5: 2D array
+  bool format_known = false;                            ///< format and channels also hold for a linear surface
+};
+
+struct TranslateOptions {
+  Profile profile;
+  FpPolicy fp = FpPolicy::exact;
+  int optimize = 1;                     ///< 0, 1, 2
+  bool debug_info = false;
+  bool relax_versions = false;
+  bool assume_live_handles = false;     ///< the host has checked every static handle: no dead-handle tests
+  bool wide_surfaces = true;            ///< surfaces may exceed 4 GiB
+  std::string entry;                    ///< empty: every entry
+  ThreadModel threads = ThreadModel::direct;
+  std::uint32_t max_block_threads = 1024;  ///< regions: threads of the largest block to be launched
+  std::uint32_t workgroup_threads = 0;     ///< regions: invocations per workgroup; 0: the profile's limit
+  bool shared_in_memory = false;        ///< shared memory lives in abi::Push::shared_slab
+  std::vector<SlotSpec> slots;          ///< by slot number; missing ones are buffers (or addresses, by profile)
+  std::function<void(std::string_view pass, std::string_view text)> dump;  ///< called after every pass
+  std::function<void(std::string_view pass, double milliseconds)> timing;
+};
+
+enum class ParamKind : std::uint8_t { scalar, bytes, surfref, texref, samplerref };
+struct ParamInfo {
+  std::string name, type;
+  ParamKind kind = ParamKind::scalar;
+  std::uint32_t offset = 0, bytes = 0, align = 0;
+};
+/// A surface (or texture) whose handle is known before the kernel runs.
+struct SlotInfo {
+  std::string name;            ///< of the .surfref variable or parameter
+  bool is_variable = false;    ///< .surfref variable; else a parameter
+  std::uint32_t offset = 0;    ///< of the u64 handle in the parameter buffer
+  bool loads = false, stores = false, reduces = false, sub_texel_possible = false;
+  std::vector<std::uint8_t> load_bytes, store_bytes, reduce_bytes;  ///< access sizes that occur
+  bool formatted_stores = false;
+};
+struct RefInfo {
+  std::string name;
+  std::uint32_t offset = 0;    ///< of its handle in the parameter buffer
+};
+struct TrapSite {
+  std::uint32_t line = 0, source_line = 0;
+  std::string source_file, text, surface, function, message;
+  std::vector<std::string> coordinates;  ///< names of the recorded coordinates: x, y, z, layer
+};
+struct VariableInfo {
+  std::string name;
+  bool constant = false;
+  std::uint64_t offset = 0, bytes = 0;
+};
+struct Relocation {
+  enum class Kind : std::uint8_t { global, constant, surfref, texref, function } kind = Kind::global;
+  bool in_constants = false;
+  std::uint64_t at = 0;        ///< byte offset of the field in the image
+  std::uint64_t addend = 0;
+  std::uint8_t bytes = 8, shift = 0;  ///< mask() forms keep `bytes` bytes of address >> shift
+  std::string symbol;
+};
+struct EntryInfo {
+  std::string name;
+  std::vector<ParamInfo> params;
+  std::uint32_t param_bytes = 0;        ///< of the PTX parameters
+  std::uint32_t param_buffer_bytes = 0; ///< with the handles of .surfref and .texref variables
+  std::vector<SlotInfo> slots;
+  std::vector<RefInfo> surfrefs, texrefs, samplerrefs;  ///< module variables that the kernel uses
+  std::vector<TrapSite> trap_sites;     ///< by the record's site number; 0 is no site
+  std::uint32_t shared_bytes = 0, local_bytes = 0;
+  bool dynamic_shared = false, barriers = false, warp_operations = false, divergent_barriers = false;
+  bool dynamic_handles = false;         ///< a handle that is not static reaches a surface instruction
+  bool uses_printf = false, waits = false, uses_textures = false;
+  std::uint32_t reqntid[3] = {0, 0, 0}, maxntid[3] = {0, 0, 0};
+  ThreadModel threads = ThreadModel::direct;
+  std::uint32_t workgroup_threads = 0, threads_per_invocation = 1;
+};
+struct StaticSurfref {       ///< static initialisers of a .surfref, by suq's query names; absent: -1
+  std::string name;
+  std::int64_t width = -1, height = -1, depth = -1, channel_data_type = -1, channel_order = -1,
+               array_size = -1, memory_layout = -1;
+};
+struct Interface {
+  std::uint32_t version = abi::kVersion;
+  std::vector<EntryInfo> entries;
+  std::vector<VariableInfo> variables;
+  std::vector<std::uint8_t> globals_image, constants_image;  ///< initial contents
+  std::vector<Relocation> relocations;
+  std::vector<StaticSurfref> surfrefs;
+  std::vector<std::string> unresolved;   ///< extern names that no module defines
+};
+/// The interface as JSON (schema in docs/interface.md).
+std::string to_json(const Interface& interface);
+
+struct Translation {
+  std::vector<std::uint32_t> spirv;
+  Interface interface;
+};
+
+/// A parsed and checked PTX module (several, linked). Immutable and safe to share between threads.
+class PtxModule {
+ public:
+  PtxModule();
+  ~PtxModule();
+  PtxModule(PtxModule&&) noexcept;
+  PtxModule& operator=(PtxModule&&) noexcept;
+
+  struct Input {
+    std::string_view text;
+    std::string file;
+  };
+  /// Parses, checks and links `inputs`. Nothing when there are errors; `messages` has them all.
+  static std::optional<PtxModule> parse(const std::vector<Input>& inputs, std::vector<Message>& messages,
+                                        bool relax_versions = false);
+  std::vector<std::string> entry_names() const;
+  /// Variables, images and the entries' parameters and uses, before any translation.
+  const Interface& interface() const;
+  /// Translates one entry or all. Nothing when there are errors. Thread-safe.
+  std::optional<Translation> translate(const TranslateOptions& options,
+                                       std::vector<Message>& messages) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+std::string_view version();
+
+}  // namespace ptx2spv

@@ -1,0 +1,209 @@
+// The intermediate representation: a control flow graph of basic blocks over untyped bits.
+//
+// Lowering writes PTX registers as variables (get_var, set_var); the structurizer orders and annotates the
+// blocks; SSA construction then replaces variables by values. ops.def lists the operations.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptx2spv::ir {
+
+enum class Type : std::uint8_t { none, i1, i32, i64, v2, v4 };
+
+enum class Op : std::uint8_t {
+#define OP(name, operands, flags, meaning) name,
+#include "translator/ir/ops.def"
+#undef OP
+};
+
+/// Index of an instruction in Function::insts, which is also the value that it gives. 0 is no value.
+using Value = std::uint32_t;
+using BlockId = std::uint32_t;
+inline constexpr BlockId kNoBlock = 0xffffffffu;
+inline constexpr int kVariadic = -1;
+
+/// The number formats of PTX's arithmetic and conversions.
+enum class NumKind : std::uint8_t {
+  none, u8, s8, u16, s16, u32, s32, u64, s64, f16, bf16, f32, f64, tf32, e4m3, e5m2
+};
+/// Rounding: to float (rn rz rm rp, rna), to integer in float format (rni ...), and the approximate forms.
+enum class Round : std::uint8_t { none, rn, rz, rm, rp, rna, rni, rzi, rmi, rpi, approx, full };
+
+struct FpAttr {
+  NumKind kind = NumKind::none;  ///< operand format
+  NumKind to = NumKind::none;    ///< result format, conversions only
+  Round round = Round::rn;
+  bool ftz = false, sat = false, nan = false;
+  bool operator==(const FpAttr&) const = default;
+};
+
+/// Where memory is. Everything but `global` is addressed by a 32-bit byte offset.
+enum class Space : std::uint8_t {
+  global,     ///< buffer device address (i64)
+  shared,     ///< the workgroup's memory
+  local,      ///< the invocation's memory
+  param,      ///< binding 0: kernel parameters
+  constant,   ///< binding 3: the module's .const variables
+  table,      ///< binding 1: the surface table
+  textures,   ///< binding 5: the texture table
+  trap,       ///< binding 2: the trap record
+  locks,      ///< binding 4: locks of emulated 64-bit atomics
+  slot,       ///< set 1: the buffer bound to slot MemAttr::slot
+  push,       ///< push constants
+};
+enum class AtomicOp : std::uint8_t { add, and_, or_, xor_, umin, umax, smin, smax, exch, fadd_f32, fadd_f64, inc, dec };
+
+struct MemAttr {
+  Space space = Space::global;
+  std::uint8_t bytes = 4;
+  bool is_volatile = false;  ///< volatile, relaxed and stronger: never cached, shared or removed
+  bool readonly = false;     ///< the memory does not change during the launch: loads may be shared and moved
+  AtomicOp atomic = AtomicOp::add;
+  std::uint16_t slot = 0;
+  bool operator==(const MemAttr&) const = default;
+};
+
+enum class Builtin : std::uint8_t {
+  workgroup_id_x, workgroup_id_y, workgroup_id_z,
+  local_id_x, local_id_y, local_id_z, local_index,
+  workgroup_size_x, workgroup_size_y, workgroup_size_z,
+  num_workgroups_x, num_workgroups_y, num_workgroups_z,
+  subgroup_lane, subgroup_size, clock_lo, clock_hi, shared_words
+};
+
+/// One instruction. Operands stand in Function::operands[first .. first + count).
+struct Inst {
+  Op op = Op::undef;
+  Type type = Type::none;   ///< of the result; none for stores, branches' side effects and set_var
+  Builtin builtin{};
+  std::uint16_t count = 0;
+  std::uint32_t first = 0;
+  std::uint32_t loc = 0;    ///< index into Function::locs (0: unknown)
+  FpAttr fp{};
+  MemAttr mem{};
+  std::uint64_t imm = 0;
+};
+
+/// Where an instruction comes from: the PTX line and, after a .loc, the line of the CUDA source.
+struct Loc {
+  std::uint32_t line = 0, column = 0;
+  std::uint32_t source_file = 0, source_line = 0;
+};
+
+enum class Term : std::uint8_t { none, br, cond_br, switch_, exit, unreachable };
+enum class Merge : std::uint8_t { none, selection, loop };
+
+/// A basic block. Successor lists keep their order: cond_br goes to succs[0] when `cond` is true;
+/// switch_ goes to succs[cond] for cond < size - 1 and to the last one otherwise.
+struct Block {
+  std::vector<Value> insts;
+  Term term = Term::none;
+  Value cond = 0;
+  std::vector<BlockId> succs;
+  std::vector<BlockId> preds;      ///< made by Function::compute_preds; phi operands follow this order
+  Merge merge = Merge::none;       ///< set by the structurizer
+  BlockId merge_block = kNoBlock;
+  BlockId continue_block = kNoBlock;
+  std::uint32_t loc = 0;
+};
+
+struct Var {
+  Type type = Type::i32;
+  std::string name;
+};
+
+struct Function {
+  std::string name;
+  std::vector<Inst> insts{Inst{}};        ///< insts[0] is no instruction
+  std::vector<Value> operands;
+  std::vector<Block> blocks;              ///< blocks[0] is the entry and has no predecessors
+  std::vector<Var> vars;
+  std::vector<Loc> locs{Loc{}};
+  std::vector<BlockId> order;             ///< emission order, set by the structurizer (dominators first)
+  std::uint32_t local_bytes = 0;          ///< .local memory of one thread
+  std::uint32_t shared_bytes = 0;         ///< static .shared memory; dynamic shared memory follows it
+  bool uses_dynamic_shared = false;
+  std::uint32_t region_threads = 1;       ///< threads that one invocation runs (set by passes/regions)
+  struct Call {                           ///< of Op::call, by imm of the instruction
+    std::uint32_t callee = 0;
+    std::vector<std::uint32_t> result_vars;
+  };
+  std::vector<Call> calls;
+  std::vector<std::uint32_t> param_vars, result_vars;  ///< of a .func
+
+  std::span<const Value> args(Value v) const {
+    return {operands.data() + insts[v].first, insts[v].count};
+  }
+  std::span<Value> args(Value v) { return {operands.data() + insts[v].first, insts[v].count}; }
+  Value arg(Value v, unsigned i) const { return operands[insts[v].first + i]; }
+  void compute_preds();
+};
+
+struct Module {
+  std::vector<Function> functions;
+  std::vector<std::string> library_names;  ///< of Op::library, by imm
+  std::vector<std::string> source_files;   ///< by the numbers of .file
+  std::uint32_t library(std::string_view name);  ///< index of the name, added when new
+};
+
+struct OpInfo {
+  std::string_view name;
+  int operands;
+  unsigned flags;
+};
+namespace flag {
+inline constexpr unsigned P = 1, R = 2, W = 4, C = 8, S = 16, M = 32;
+}
+const OpInfo& info(Op op);
+std::string_view name(Type type);
+
+/// Appends instructions to one block. Folds nothing: passes/simplify does.
+class Builder {
+ public:
+  explicit Builder(Function& function) : f_(function) {}
+  void at(BlockId block) { block_ = block; }
+  BlockId block() const { return block_; }
+  BlockId new_block();
+  void set_loc(std::uint32_t loc) { loc_ = loc; }
+  std::uint32_t loc() const { return loc_; }
+  Value inst(Op op, Type type, std::span<const Value> args, std::uint64_t imm = 0);
+  Value inst(Op op, Type type, std::initializer_list<Value> args, std::uint64_t imm = 0) {
+    return inst(op, type, std::span<const Value>(args.begin(), args.size()), imm);
+  }
+  Inst& last(Value v) { return f_.insts[v]; }
+  Value i32(std::uint32_t value);
+  Value i64(std::uint64_t value);
+  Value i1(bool value);
+  Value builtin(Builtin which);
+  Value get(std::uint32_t var) { return inst(Op::get_var, f_.vars[var].type, {}, var); }
+  void set(std::uint32_t var, Value value) { inst(Op::set_var, Type::none, {value}, var); }
+  Value op2(Op op, Value a, Value b) { return inst(op, f_.insts[a].type, {a, b}); }
+  Value cmp(Op op, Value a, Value b) { return inst(op, Type::i1, {a, b}); }
+  Value select(Value c, Value a, Value b) {
+    return inst(Op::select, f_.insts[a].type, {c, a, b});
+  }
+  Value load(Type type, Value address, MemAttr mem);
+  void store(Value address, Value value, MemAttr mem);
+  Value fp(Op op, Type type, std::initializer_list<Value> args, FpAttr attr);
+  void br(BlockId target);
+  void cond_br(Value cond, BlockId if_true, BlockId if_false);
+  void exit();
+  Function& function() { return f_; }
+
+ private:
+  Function& f_;
+  BlockId block_ = 0;
+  std::uint32_t loc_ = 0;
+};
+
+/// Text form of a function, one instruction a line, for --dump-ir and tests.
+std::string print(const Function& function, const Module& module);
+/// Empty when the function obeys the IR's rules, else what is wrong first. `ssa`: variables are gone,
+/// dominance is checked; `structured`: SPIR-V's structured control flow rules are checked too.
+std::string validate(const Function& function, const Module& module, bool ssa, bool structured);
+
+}  // namespace ptx2spv::ir
