@@ -1,0 +1,35 @@
+# Settings that hold for every target here. A project that takes this one in by add_subdirectory or
+# FetchContent keeps its own build type, cache and output folders.
+
+if(PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+  endif()
+  find_program(PTX2SPV_CCACHE ccache)
+  mark_as_advanced(PTX2SPV_CCACHE)
+  if(PTX2SPV_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_C_COMPILER_LAUNCHER "${PTX2SPV_CCACHE}")
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${PTX2SPV_CCACHE}")
+  endif()
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+endif()
+
+# -Wconversion and -Wsign-conversion stay off: a translator of bit patterns narrows on purpose on
+# every second line. -Wmissing-field-initializers calls designated initialisers incomplete.
+set(PTX2SPV_COMPILE_OPTIONS
+    -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+    -Wimplicit-fallthrough -Wno-missing-field-initializers)
+option(PTX2SPV_WERROR "warnings are errors" ${PROJECT_IS_TOP_LEVEL})
+if(PTX2SPV_WERROR)
+  list(APPEND PTX2SPV_COMPILE_OPTIONS -Werror)
+endif()
+
+set(PTX2SPV_LINK_OPTIONS "")
+if(PTX2SPV_SANITIZE)
+  set(flags "-fsanitize=${PTX2SPV_SANITIZE}" -fno-omit-frame-pointer)
+  if(PTX2SPV_SANITIZE MATCHES "undefined")
+    list(APPEND flags -fno-sanitize-recover=undefined)
+  endif()
+  list(APPEND PTX2SPV_COMPILE_OPTIONS ${flags})
+  list(APPEND PTX2SPV_LINK_OPTIONS ${flags})
+endif()
