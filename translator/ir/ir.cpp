@@ -100,4 +100,9 @@ void Builder::exit() {
   block.succs.clear();
 }
 
+void Builder::ret() {
+  exit();
+  f_.blocks[block_].term = Term::ret;
+}
+
 }  // namespace ptx2spv::ir

@@ -92,9 +92,11 @@ struct Inst {
 struct Loc {
   std::uint32_t line = 0, column = 0;
   std::uint32_t source_file = 0, source_line = 0;
+  std::uint32_t module = 0, begin = 0, length = 0;  ///< the instruction's text in the module's source
 };
 
-enum class Term : std::uint8_t { none, br, cond_br, switch_, exit, unreachable };
+/// exit ends the thread; ret leaves a .func and is gone after inlining.
+enum class Term : std::uint8_t { none, br, cond_br, switch_, exit, ret, unreachable };
 enum class Merge : std::uint8_t { none, selection, loop };
 
 /// A basic block. Successor lists keep their order: cond_br goes to succs[0] when `cond` is true;
@@ -114,6 +116,24 @@ struct Block {
 struct Var {
   Type type = Type::i32;
   std::string name;
+  bool per_thread = false;  ///< one for the whole thread: inlining joins it with the caller's of that name
+};
+
+/// What a surface instruction does, for the operations surf_*; by imm of the instruction.
+enum class Geometry : std::uint8_t { d1, d2, d3, a1d, a2d };
+enum class ClampMode : std::uint8_t { trap, clamp, zero };
+enum class Query : std::uint8_t {
+  width, height, depth, channel_data_type, channel_order, array_size, memory_layout
+};
+struct SurfaceOp {
+  Geometry geometry = Geometry::d1;
+  ClampMode clamp = ClampMode::trap;
+  std::uint8_t bytes = 4;       ///< of the whole access (vector length times element); sured: of the type
+  bool formatted = false;       ///< sust.p, sured.p
+  std::uint8_t components = 1;  ///< sust.p: source components, 1, 2 or 4
+  AtomicOp reduce = AtomicOp::add;
+  bool signed_by_format = false;  ///< sured.p min and max: signedness follows the surface's format
+  Query query = Query::width;
 };
 
 struct Function {
@@ -133,6 +153,7 @@ struct Function {
     std::vector<std::uint32_t> result_vars;
   };
   std::vector<Call> calls;
+  std::vector<SurfaceOp> surface_ops;     ///< of the operations surf_*, by imm
   std::vector<std::uint32_t> param_vars, result_vars;  ///< of a .func
 
   std::span<const Value> args(Value v) const {
@@ -192,6 +213,7 @@ class Builder {
   void br(BlockId target);
   void cond_br(Value cond, BlockId if_true, BlockId if_false);
   void exit();
+  void ret();
   Function& function() { return f_; }
 
  private:

@@ -29,9 +29,9 @@ inline constexpr std::uint32_t kTextureSet = 2;
 enum Push : std::uint32_t {
   grid_x = 0, grid_y, grid_z,          ///< %nctaid
   block_x, block_y, block_z,           ///< %ntid
-  base_x, base_y, base_z,              ///< %ctaid of the dispatch's first workgroup (direct and regions models)
-  thread_base = 9,                     ///< linear index of the dispatch's first thread (flat model), low word
-  thread_base_hi = 10,
+  base_x, base_y, base_z,              ///< %ctaid of the first workgroup (direct, regions); flat: base_x is the linear index of the first CTA
+  threads = 9,                         ///< flat model: threads of this dispatch (gl_GlobalInvocation beyond it end at once)
+  reserved_10 = 10,
   dynamic_shared = 11,                 ///< bytes
   globals = 12,                        ///< address of the module's .global variables
   constants_address = 14,              ///< address of the .const variables, for generic addresses
