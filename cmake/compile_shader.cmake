@@ -1,7 +1,7 @@
 # cmake -D INPUT= -D OUTPUT= -D NAME= -D GLSLANG= -D EMBED= -P compile_shader.cmake
 #
-# Compiles one GLSL library to SPIR-V and writes it, optimised, as a C++ array. Uncalled functions and
-# all names survive, because the translator finds the functions by name.
+# Compiles one GLSL library to SPIR-V and writes it, optimised, as a C++ array. Uncalled functions
+# and all names survive, because the translator finds the functions by name.
 
 get_filename_component(folder "${OUTPUT}" DIRECTORY)
 set(module "${folder}/${NAME}.spv")

@@ -1,0 +1,127 @@
+# Sourced by tools/test and tools/demo: packages, SwiftShader, build. Needs $root, the source tree.
+# shellcheck shell=bash
+
+export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
+
+logs="$root/build/logs"
+
+packages=(
+  g++ cmake ninja-build ccache
+  glslang-tools spirv-tools spirv-headers libvulkan-dev
+  libfmt-dev nlohmann-json3-dev libpng-dev zlib1g-dev libgtest-dev
+  mesa-vulkan-drivers vulkan-validationlayers
+)
+
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 2
+}
+
+# stage TITLE COMMAND...: one line per stage, its output in a log that is shown only on failure.
+stage() {
+  local title=$1 log start seconds status=0
+  shift
+  mkdir -p "$logs"
+  log=${title,,}
+  log="$logs/${log//[^a-z0-9]/-}.log"
+  start=$SECONDS
+  printf '%-44s' "$title"
+  "$@" >"$log" 2>&1 </dev/null || status=$?
+  seconds=$((SECONDS - start))
+  if ((status != 0)); then
+    printf 'failed after %d s\n' "$seconds"
+    tail -n 60 "$log" >&2
+    die "$title failed, its whole output is in ${log#"$root"/}"
+  fi
+  printf '%d s\n' "$seconds"
+}
+
+# Runs a command as root: directly, or through sudo where there is one.
+as_root() {
+  if ((EUID == 0)); then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo --preserve-env=DEBIAN_FRONTEND "$@"
+  else
+    printf 'needs root: run as root, or install sudo, or have an administrator run\n  %s\n' "$*" >&2
+    return 1
+  fi
+}
+
+apt_options=(-o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o APT::Sandbox::User=root -q)
+
+missing_packages() {
+  local name
+  for name in "${packages[@]}"; do
+    dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null | grep -qx installed || echo "$name"
+  done
+}
+
+install_packages() {
+  as_root apt-get "${apt_options[@]}" update &&
+    as_root apt-get "${apt_options[@]}" install -y --no-install-recommends "$@"
+}
+
+setup_packages() {
+  local missing
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    printf 'not a Debian system; these packages must be there under their local names:\n  %s\n' \
+      "${packages[*]}"
+    return 0
+  fi
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]} == 0)) && return 0
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null ||
+      die "missing packages: run as root: apt-get install ${missing[*]}"
+    sudo -v || die "missing packages, and sudo is refused: apt-get install ${missing[*]}"
+  fi
+  stage "installing ${#missing[@]} packages" install_packages "${missing[@]}"
+}
+
+# SwiftShader is one library inside the package chromium-common, which is unpacked, not installed.
+swiftshader_dir="$root/build/swiftshader"
+
+fetch_swiftshader() {
+  local work="$root/build/swiftshader.part" deb
+  rm -rf "$work"
+  mkdir -p "$work"
+  apt-cache show chromium-common >/dev/null 2>&1 ||
+    as_root apt-get "${apt_options[@]}" update || return 1
+  (cd "$work" && apt-get "${apt_options[@]}" download chromium-common) || return 1
+  deb=$(find "$work" -name 'chromium-common_*.deb' | head -n 1)
+  [[ -n $deb ]] || return 1
+  mkdir "$work/tree"
+  dpkg-deb --fsys-tarfile "$deb" |
+    tar -x -C "$work/tree" --wildcards './usr/lib/chromium/*swiftshader*' || return 1
+  [[ -s $work/tree/usr/lib/chromium/libvk_swiftshader.so ]] || return 1
+  mkdir -p "$swiftshader_dir"
+  # The library comes last: its presence is the mark of a complete folder.
+  cp "$work/tree/usr/lib/chromium/"*.json "$swiftshader_dir/" &&
+    cp "$work/tree/usr/lib/chromium/libvk_swiftshader.so" "$work/library" &&
+    mv "$work/library" "$swiftshader_dir/libvk_swiftshader.so" || return 1
+  rm -rf "$work"
+}
+
+setup_swiftshader() {
+  local file
+  for file in "${PTX2SPV_SWIFTSHADER:-}" "${PTX2SPV_SWIFTSHADER:-}/libvk_swiftshader.so" \
+    "$swiftshader_dir/libvk_swiftshader.so" /usr/lib/chromium/libvk_swiftshader.so; do
+    [[ -f $file && -s $file ]] && return 0
+  done
+  stage "fetching SwiftShader" fetch_swiftshader
+}
+
+# setup_build PRESET TARGET...: configures where needed and builds.
+setup_build() {
+  local preset=$1 target targets=()
+  shift
+  for target in "$@"; do targets+=(--target "$target"); done
+  cd "$root" || exit 2
+  if [[ ! -f build/$preset/build.ninja ]]; then
+    # A tree that was moved or half configured is configured afresh.
+    rm -f "build/$preset/CMakeCache.txt"
+    stage "configuring" cmake --preset "$preset"
+  fi
+  stage "building" cmake --build --preset "$preset" -j "$(nproc)" "${targets[@]}"
+}
