@@ -147,6 +147,7 @@ struct Function {
   std::uint32_t local_bytes = 0;          ///< .local memory of one thread
   std::uint32_t shared_bytes = 0;         ///< static .shared memory; dynamic shared memory follows it
   bool uses_dynamic_shared = false;
+  std::uint32_t shared_sink = 0xffffffffu;  ///< byte offset of 16 bytes for suppressed stores; all ones: none
   std::uint32_t region_threads = 1;       ///< threads that one invocation runs (set by passes/regions)
   struct Call {                           ///< of Op::call, by imm of the instruction
     std::uint32_t callee = 0;

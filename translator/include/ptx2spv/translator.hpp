@@ -106,6 +106,7 @@ struct EntryInfo {
   std::vector<SlotInfo> slots;
   std::vector<RefInfo> surfrefs, texrefs, samplerrefs;  ///< module variables that the kernel uses
   std::vector<TrapSite> trap_sites;     ///< by the record's site number; 0 is no site
+  std::vector<std::uint32_t> trap_site_locs;  ///< internal: the IR location of each site
   std::uint32_t shared_bytes = 0, local_bytes = 0;
   bool dynamic_shared = false, barriers = false, warp_operations = false, divergent_barriers = false;
   bool dynamic_handles = false;         ///< a handle that is not static reaches a surface instruction

@@ -1,0 +1,189 @@
+#include "translator/lower/finish_traps.hpp"
+
+#include <vector>
+
+#include "translator/lower/rewriter.hpp"
+#include "translator/lower/trap_state.hpp"
+
+namespace ptx2spv::lower {
+
+using ir::BlockId;
+using ir::Op;
+using ir::Space;
+using ir::Term;
+using ir::Type;
+using ir::Value;
+
+void suppress_after_trap(ir::Function& function) {
+  bool faults = false;
+  for (const ir::Block& block : function.blocks)
+    for (const Value v : block.insts)
+      faults = faults || (function.insts[v].op >= Op::surf_load && function.insts[v].op <= Op::surf_reduce);
+  if (!faults) return;
+  const TrapState trap = trap_state(function);
+  Rewriter rewriter(function);
+  ir::Builder& b = rewriter.builder();
+  rewriter.run([&](Value value) {
+    const Op op = function.insts[value].op;
+    const Space space = function.insts[value].mem.space;
+    const bool writes = op == Op::store || op == Op::atomic || op == Op::atomic_cas;
+    const bool shared = space == Space::shared && function.shared_sink != 0xffffffffu;
+    if (writes && (space == Space::global || shared)) {
+      const Value alive = b.cmp(Op::eq, b.get(trap.code), b.i32(0));
+      const Value sink = shared ? b.i32(function.shared_sink)
+                                : b.load(Type::i64, b.i32(abi::Push::sink * 4),
+                                         {.space = Space::push, .bytes = 8, .readonly = true});
+      const Value address = b.select(alive, function.arg(value, 0), sink);
+      function.args(value)[0] = address;
+    }
+    rewriter.keep(value);
+  });
+}
+
+namespace {
+
+/// Headers of loops: the targets of edges that a depth-first walk finds going back.
+std::vector<bool> loop_headers(const ir::Function& function) {
+  enum : char { white, grey, black };
+  std::vector<char> colour(function.blocks.size(), white);
+  std::vector<bool> header(function.blocks.size(), false);
+  std::vector<std::pair<BlockId, std::size_t>> stack{{0, 0}};
+  colour[0] = grey;
+  while (!stack.empty()) {
+    auto& [block, next] = stack.back();
+    if (next == function.blocks[block].succs.size()) {
+      colour[block] = black;
+      stack.pop_back();
+      continue;
+    }
+    const BlockId to = function.blocks[block].succs[next++];
+    if (colour[to] == grey) header[to] = true;
+    if (colour[to] == white) {
+      colour[to] = grey;
+      stack.emplace_back(to, 0);
+    }
+  }
+  return header;
+}
+
+void write_record(ir::Builder& b, const TrapState& trap) {
+  const auto at = [&](std::uint32_t word) { return b.i32(word * 4); };
+  const auto attribute = [&](Value v, ir::AtomicOp op) {
+    b.last(v).mem = {.space = Space::trap, .bytes = 4, .atomic = op};
+  };
+  const auto put = [&](std::uint32_t word, Value value) {
+    b.store(at(word), value, {.space = Space::trap, .bytes = 4});
+  };
+  const Value count = b.inst(Op::atomic, Type::i32, {at(abi::t_count), b.i32(1)});
+  attribute(count, ir::AtomicOp::add);
+  const Value claimed = b.inst(Op::atomic, Type::i32, {at(abi::t_claimed), b.i32(1)});
+  attribute(claimed, ir::AtomicOp::or_);
+  const Value won = b.cmp(Op::eq, claimed, b.i32(0));
+  const BlockId record = b.new_block();
+  const BlockId join = b.new_block();
+  b.cond_br(won, record, join);
+  b.at(record);
+  const Value code = b.get(trap.code);
+  put(abi::t_site, b.op2(Op::lshr, code, b.i32(4)));
+  put(abi::t_kind, b.op2(Op::and_, code, b.i32(15)));
+  using enum ir::Builtin;
+  const ir::Builtin ids[6] = {workgroup_id_x, workgroup_id_y, workgroup_id_z, local_id_x, local_id_y, local_id_z};
+  for (std::uint32_t i = 0; i < 6; ++i) put(abi::t_ctaid_x + i, b.builtin(ids[i]));
+  put(abi::t_coord, b.get(trap.x));
+  put(abi::t_coord + 1, b.get(trap.y));
+  put(abi::t_coord + 2, b.get(trap.z));
+  put(abi::t_handle_lo, b.get(trap.handle));
+  b.br(join);
+  b.at(join);
+}
+
+}  // namespace
+
+void finish_traps(ir::Function& function, bool keep_barriers) {
+  bool instruction_traps = false;
+  for (const ir::Block& block : function.blocks)
+    for (const Value v : block.insts)
+      instruction_traps = instruction_traps || function.insts[v].op == Op::thread_trap;
+  TrapState trap;
+  if (instruction_traps) trap_state(function);
+  const bool traps = find_trap_state(function, trap);
+
+  ir::Builder b(function);
+  const BlockId end = b.new_block();
+  const auto original = static_cast<BlockId>(end);
+  for (BlockId block = 0; block < original; ++block)
+    if (function.blocks[block].term == Term::exit) {
+      function.blocks[block].term = Term::br;
+      function.blocks[block].succs.assign(1, end);
+    }
+
+  if (instruction_traps) {
+    Rewriter rewriter(function);
+    ir::Builder& rb = rewriter.builder();
+    rewriter.run([&](Value value) {
+      if (function.insts[value].op != Op::thread_trap) return rewriter.keep(value);
+      const Value code = rb.get(trap.code);
+      const Value first = rb.cmp(Op::eq, code, rb.i32(0));
+      const std::uint32_t vars[3] = {trap.x, trap.y, trap.z};
+      const std::vector<Value> args(function.args(value).begin(), function.args(value).end());
+      for (std::size_t i = 0; i < args.size() && i < 3; ++i)
+        rb.set(vars[i], rb.select(first, args[i], rb.get(vars[i])));
+      rb.set(trap.code, rb.select(first, rb.i32(static_cast<std::uint32_t>(function.insts[value].imm)), code));
+      rb.br(end);
+      rewriter.end_block();
+    });
+  }
+
+  b.at(end);
+  if (!traps) {
+    b.exit();
+    return;
+  }
+
+  // A thread that has trapped may read zeros for ever: its loops end at their headers.
+  if (!keep_barriers) {
+    const std::vector<bool> header = loop_headers(function);
+    for (BlockId block = 0; block < original; ++block) {
+      if (!header[block]) continue;
+      const BlockId rest = b.new_block();
+      ir::Block& head = function.blocks[block];
+      ir::Block& tail = function.blocks[rest];
+      tail.insts = std::move(head.insts);
+      tail.term = head.term;
+      tail.cond = head.cond;
+      tail.succs = std::move(head.succs);
+      head.insts.clear();
+      b.at(block);
+      b.cond_br(b.cmp(Op::ne, b.get(trap.code), b.i32(0)), end, rest);
+    }
+  }
+
+  // The record stands in a loop that turns at most once: SwiftShader runs the body of an if even when no
+  // lane takes it, but it skips the body of a loop that no lane enters.
+  const BlockId loop = b.new_block();
+  const BlockId record = b.new_block();
+  const BlockId last = b.new_block();
+  b.at(end);
+  b.br(loop);
+  b.at(loop);
+  b.cond_br(b.cmp(Op::ne, b.get(trap.code), b.i32(0)), record, last);
+  b.at(record);
+  write_record(b, trap);
+  b.set(trap.code, b.i32(0));
+  b.br(loop);
+  b.at(last);
+  b.exit();
+  // Threads start without a fault.
+  b.at(0);
+  const std::uint32_t vars[5] = {trap.code, trap.x, trap.y, trap.z, trap.handle};
+  const BlockId scratch = b.new_block();
+  b.at(scratch);
+  for (const std::uint32_t var : vars) b.set(var, b.i32(0));
+  std::vector<Value> start = std::move(function.blocks[scratch].insts);
+  function.blocks[scratch].insts.clear();
+  function.blocks[scratch].term = Term::unreachable;
+  std::vector<Value>& entry = function.blocks[0].insts;
+  entry.insert(entry.begin(), start.begin(), start.end());
+}
+
+}  // namespace ptx2spv::lower

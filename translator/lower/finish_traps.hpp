@@ -1,0 +1,24 @@
+// What a trapped thread does after its fault, and the record that it leaves.
+#pragma once
+
+#include "ptx2spv/translator.hpp"
+#include "translator/ir/ir.hpp"
+
+namespace ptx2spv::lower {
+
+/// Sends the stores and atomics of a thread that has trapped to the sink. Runs before lower_surfaces, which
+/// guards its own stores, and only in functions that can fault at a surface instruction.
+void suppress_after_trap(ir::Function& function);
+
+/// Joins all ends of the thread in one exit block that writes the trap record, turns thread_trap into a jump
+/// to it, and lets loops end once their thread has trapped. `keep_barriers`: threads must not leave early,
+/// because they would miss a convergent barrier; such loops end by themselves.
+void finish_traps(ir::Function& function, bool keep_barriers);
+
+/// Gives the thread and CTA numbers their meaning in ThreadModel::direct and ThreadModel::flat.
+void apply_thread_model(ir::Function& function, ThreadModel model);
+
+/// Values used outside their block become variables, so that control flow may be rearranged freely.
+void demote_values(ir::Function& function);
+
+}  // namespace ptx2spv::lower

@@ -1,0 +1,112 @@
+#include "translator/lower/surface_record.hpp"
+
+namespace ptx2spv::lower {
+
+using ir::Op;
+using ir::Space;
+using ir::Type;
+using ir::Value;
+
+HandleTracer::HandleTracer(const ir::Function& function)
+    : f_(function), only_set_(function.vars.size()), sets_(function.vars.size()) {
+  for (const ir::Block& block : function.blocks)
+    for (const Value value : block.insts) {
+      const ir::Inst& inst = function.insts[value];
+      if (inst.op != Op::set_var) continue;
+      if (sets_[inst.imm] < 2) ++sets_[inst.imm];
+      only_set_[inst.imm] = function.arg(value, 0);
+    }
+}
+
+std::optional<std::uint32_t> HandleTracer::parameter_offset(Value handle) const {
+  // A chain of copies is followed for a bounded number of steps; compilers copy a handle once or twice.
+  for (int step = 0; step < 64; ++step) {
+    const ir::Inst& inst = f_.insts[handle];
+    if (inst.op == Op::get_var) {
+      if (sets_[inst.imm] != 1) return std::nullopt;
+      handle = only_set_[inst.imm];
+    } else if (inst.op == Op::load && inst.mem.space == Space::param && inst.type == Type::i64) {
+      const ir::Inst& address = f_.insts[f_.arg(handle, 0)];
+      if (address.op != Op::constant) return std::nullopt;
+      return static_cast<std::uint32_t>(address.imm);
+    } else if (inst.op == Op::pack) {
+      // Two words of one parameter, as word-wise parameters of an inlined function give it.
+      const auto word = [&](Value v) -> std::optional<std::uint32_t> {
+        for (int inner = 0; inner < 64; ++inner) {
+          const ir::Inst& half = f_.insts[v];
+          if (half.op == Op::get_var && sets_[half.imm] == 1) {
+            v = only_set_[half.imm];
+          } else if (half.op == Op::trunc || half.op == Op::high) {
+            const auto whole = parameter_offset(f_.arg(v, 0));
+            if (!whole) return std::nullopt;
+            return *whole + (half.op == Op::high ? 4u : 0u);
+          } else if (half.op == Op::load && half.mem.space == Space::param && half.mem.bytes == 4 &&
+                     f_.insts[f_.arg(v, 0)].op == Op::constant) {
+            return static_cast<std::uint32_t>(f_.insts[f_.arg(v, 0)].imm);
+          } else {
+            return std::nullopt;
+          }
+        }
+        return std::nullopt;
+      };
+      const auto lo = word(f_.arg(handle, 0));
+      const auto hi = word(f_.arg(handle, 1));
+      if (lo && hi && *hi == *lo + 4) return lo;
+      return std::nullopt;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+namespace {
+Value load_word(ir::Builder& b, Value address, Space space) {
+  return b.load(Type::i32, address, {.space = space, .bytes = 4, .readonly = true});
+}
+}  // namespace
+
+SurfaceRecord::SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot)
+    : shared_(shared), static_(true), slot_(slot) {
+  if (slot < shared.options.slots.size()) spec_ = shared.options.slots[slot];
+  const Profile& profile = shared.options.profile;
+  if (spec_.backing == Backing::buffer && (!profile.bound_buffers || slot >= profile.max_slots))
+    spec_.backing = Backing::address;
+  ir::Builder& b = shared.prologue;
+  const Value lo = load_word(b, b.i32(offset), Space::param);
+  const Value hi = load_word(b, b.i32(offset + 4), Space::param);
+  look_up(lo, hi, shared.options.assume_live_handles);
+}
+
+SurfaceRecord::SurfaceRecord(Shared& shared, Value handle) : shared_(shared), static_(false) {
+  spec_.backing = Backing::address;
+  ir::Builder& b = shared.body;
+  look_up(b.inst(Op::trunc, Type::i32, {handle}), b.inst(Op::high, Type::i32, {handle}), false);
+}
+
+void SurfaceRecord::look_up(Value lo, Value hi, bool assume_live) {
+  ir::Builder& b = builder();
+  const Value record_bytes = b.i32(abi::kSurfaceWords * 4);
+  handle_lo_ = lo;
+  if (assume_live) {
+    base_ = b.op2(Op::mul, lo, record_bytes);
+    return;
+  }
+  // Record 0 is never a surface, so an index of 0 or past the table falls to it and finds no generation.
+  const Value count = load_word(b, b.i32(abi::Push::surface_count * 4), Space::push);
+  const Value in_table = b.cmp(Op::ult, lo, count);
+  base_ = b.op2(Op::mul, b.select(in_table, lo, b.i32(0)), record_bytes);
+  const Value generation = word(abi::s_generation);
+  const Value same = b.cmp(Op::eq, generation, hi);
+  const Value live = b.op2(Op::and_, same, b.cmp(Op::ne, hi, b.i32(0)));
+  dead_ = b.inst(Op::xor_, Type::i1, {live, b.i1(true)});
+}
+
+Value SurfaceRecord::word(abi::SurfaceWord which) {
+  return cached(static_cast<std::uint32_t>(which), [&](ir::Builder& b) {
+    const Value offset = b.i32(static_cast<std::uint32_t>(which) * 4);
+    return load_word(b, b.op2(Op::add, base_, offset), Space::table);
+  });
+}
+
+}  // namespace ptx2spv::lower

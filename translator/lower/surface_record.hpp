@@ -1,0 +1,71 @@
+// Where a surface's record comes from, and its words as values. A handle that the host knows before the
+// launch has a slot: its record is read once, at the function's entry. Any other handle is looked up at
+// the access.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "ptx2spv/translator.hpp"
+#include "translator/ir/ir.hpp"
+
+namespace ptx2spv::lower {
+
+
+/// Traces values back to loads of constant parameter offsets. Linear preparation, constant per question.
+class HandleTracer {
+ public:
+  explicit HandleTracer(const ir::Function& function);
+  /// Byte offset in the parameter buffer of the u64 that `handle` is, if that is known.
+  std::optional<std::uint32_t> parameter_offset(ir::Value handle) const;
+
+ private:
+  const ir::Function& f_;
+  std::vector<ir::Value> only_set_;   ///< by variable: its one set_var's value, 0 for none or several
+  std::vector<std::uint8_t> sets_;    ///< by variable: number of set_var, at most 2
+};
+
+/// A record's words. Static: loads go to the prologue, each word once.
+class SurfaceRecord {
+ public:
+  struct Shared {             ///< of one function
+    ir::Function& function;
+    ir::Builder prologue;     ///< appends to a block that will run first
+    ir::Builder& body;
+    const TranslateOptions& options;
+  };
+  /// A static handle at `offset` of the parameters, slot `slot`.
+  SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot);
+  /// A handle looked up where the body's builder stands.
+  SurfaceRecord(Shared& shared, ir::Value handle);
+
+  ir::Value word(abi::SurfaceWord which);
+  /// i1: the handle names no live surface; 0 where the host has made sure.
+  ir::Value dead() const { return dead_; }
+  bool is_static() const { return static_; }
+  /// Surfaces may exceed 4 GiB: offsets are 64-bit.
+  bool wide() const { return shared_.options.wide_surfaces; }
+  std::uint32_t slot() const { return slot_; }
+  const SlotSpec& spec() const { return spec_; }
+  ir::Value handle_lo() const { return handle_lo_; }
+  ir::Builder& builder() { return static_ ? shared_.prologue : shared_.body; }
+  /// A value made once for a static record: `make` appends to builder().
+  template <typename Make>
+  ir::Value cached(std::uint32_t key, Make&& make) {
+    if (const auto it = cache_.find(key); it != cache_.end()) return it->second;
+    return cache_[key] = make(builder());
+  }
+
+ private:
+  void look_up(ir::Value lo, ir::Value hi, bool assume_live);
+  Shared& shared_;
+  bool static_;
+  std::uint32_t slot_ = 0;
+  SlotSpec spec_;
+  ir::Value dead_ = 0, base_ = 0, handle_lo_ = 0;
+  std::map<std::uint32_t, ir::Value> cache_;
+};
+
+}  // namespace ptx2spv::lower

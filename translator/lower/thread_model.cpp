@@ -1,0 +1,159 @@
+// %tid and %ctaid: which invocation is which thread.
+#include "translator/lower/finish_traps.hpp"
+#include "translator/lower/rewriter.hpp"
+
+namespace ptx2spv::lower {
+
+using ir::BlockId;
+using ir::Builtin;
+using ir::Op;
+using ir::Space;
+using ir::Type;
+using ir::Value;
+
+namespace {
+
+Value push_word(ir::Builder& b, std::uint32_t word) {
+  return b.load(Type::i32, b.i32(word * 4), {.space = Space::push, .bytes = 4, .readonly = true});
+}
+
+/// Variables for tid and ctaid in the flat model, set in a new entry block; threads past the end leave.
+struct FlatIds {
+  std::uint32_t tid[3], cta[3];
+};
+
+FlatIds flat_prologue(ir::Function& function) {
+  ir::Builder b(function);
+  FlatIds ids{};
+  for (int i = 0; i < 3; ++i) {
+    ids.tid[i] = static_cast<std::uint32_t>(function.vars.size());
+    function.vars.push_back({Type::i32, "tid" + std::to_string(i)});
+    ids.cta[i] = static_cast<std::uint32_t>(function.vars.size());
+    function.vars.push_back({Type::i32, "ctaid" + std::to_string(i)});
+  }
+  const BlockId body = b.new_block();
+  const BlockId start = 0;
+  std::swap(function.blocks[body], function.blocks[start]);
+  // Edges never lead to the entry, so only the two blocks' places change.
+  b.at(start);
+  const Value row = b.op2(Op::mul, b.builtin(Builtin::workgroup_id_y), b.builtin(Builtin::num_workgroups_x));
+  const Value group = b.op2(Op::add, b.builtin(Builtin::workgroup_id_x), row);
+  const Value thread = b.op2(Op::add, b.op2(Op::mul, group, b.builtin(Builtin::workgroup_size_x)),
+                             b.builtin(Builtin::local_id_x));
+  const Value inside = b.cmp(Op::ult, thread, push_word(b, abi::Push::threads));
+  const Value bx = push_word(b, abi::Push::block_x);
+  const Value by = push_word(b, abi::Push::block_y);
+  const Value bz = push_word(b, abi::Push::block_z);
+  const Value per_block = b.op2(Op::mul, b.op2(Op::mul, bx, by), bz);
+  const auto divide = [&](Value a, Value by_what, Value& remainder) {
+    const Value quotient = b.op2(Op::udiv, a, by_what);
+    remainder = b.op2(Op::sub, a, b.op2(Op::mul, quotient, by_what));
+    return quotient;
+  };
+  Value in_block = 0, x = 0, y = 0;
+  Value cta = divide(thread, per_block, in_block);
+  cta = b.op2(Op::add, cta, push_word(b, abi::Push::base_x));
+  Value rest = divide(in_block, bx, x);
+  b.set(ids.tid[0], x);
+  const Value z = divide(rest, by, y);
+  b.set(ids.tid[1], y);
+  b.set(ids.tid[2], z);
+  Value cx = 0, cy = 0;
+  rest = divide(cta, push_word(b, abi::Push::grid_x), cx);
+  const Value cz = divide(rest, push_word(b, abi::Push::grid_y), cy);
+  b.set(ids.cta[0], cx);
+  b.set(ids.cta[1], cy);
+  b.set(ids.cta[2], cz);
+  const BlockId outside = b.new_block();
+  b.cond_br(inside, body, outside);
+  b.at(outside);
+  b.exit();
+  return ids;
+}
+
+}  // namespace
+
+void apply_thread_model(ir::Function& function, ThreadModel model) {
+  if (model == ThreadModel::flat) {
+    // The prologue reads the hardware's numbers itself, so the kernel's own reads are replaced first.
+    std::vector<Value> reads;
+    for (const ir::Block& block : function.blocks)
+      for (const Value v : block.insts)
+        if (function.insts[v].op == Op::builtin) reads.push_back(v);
+    const FlatIds ids = flat_prologue(function);
+    for (const Value v : reads) {
+      ir::Inst& inst = function.insts[v];
+      const auto which = static_cast<unsigned>(inst.builtin);
+      const auto first_cta = static_cast<unsigned>(Builtin::workgroup_id_x);
+      const auto first_tid = static_cast<unsigned>(Builtin::local_id_x);
+      if (which >= first_cta && which < first_cta + 3) {
+        inst.op = Op::get_var;
+        inst.imm = ids.cta[which - first_cta];
+      } else if (which >= first_tid && which < first_tid + 3) {
+        inst.op = Op::get_var;
+        inst.imm = ids.tid[which - first_tid];
+      }
+    }
+    return;
+  }
+  Rewriter rewriter(function);
+  ir::Builder& b = rewriter.builder();
+  rewriter.run([&](Value value) {
+    const ir::Inst inst = function.insts[value];
+    const auto which = static_cast<unsigned>(inst.builtin);
+    const auto first = static_cast<unsigned>(Builtin::workgroup_id_x);
+    if (inst.op != Op::builtin || which < first || which > first + 2) return rewriter.keep(value);
+    const Value group = b.builtin(inst.builtin);
+    rewriter.replace(value, Op::add, Type::i32, {group, push_word(b, abi::Push::base_x + (which - first))});
+  });
+}
+
+void demote_values(ir::Function& function) {
+  std::vector<BlockId> home(function.insts.size(), ir::kNoBlock);
+  for (BlockId block = 0; block < function.blocks.size(); ++block)
+    for (const Value v : function.blocks[block].insts) home[v] = block;
+  const auto original = static_cast<Value>(function.insts.size());
+  std::vector<std::uint32_t> var_of(original, 0);  // variable + 1
+  ir::Builder b(function);
+  // Reads first: every use outside the home block is replaced by a read of the value's variable, and a
+  // constant by a copy.
+  for (BlockId block = 0; block < function.blocks.size(); ++block) {
+    const std::vector<Value> old = std::exchange(function.blocks[block].insts, {});
+    b.at(block);
+    const auto local = [&](Value used) -> Value {
+      if (used == 0 || used >= original || home[used] == block) return used;
+      const ir::Inst& inst = function.insts[used];
+      if (inst.op == Op::constant) return b.inst(Op::constant, inst.type, {}, inst.imm);
+      if (!var_of[used]) {
+        function.vars.push_back({inst.type, "t" + std::to_string(used)});
+        var_of[used] = static_cast<std::uint32_t>(function.vars.size());
+      }
+      return b.get(var_of[used] - 1);
+    };
+    for (const Value v : old) {
+      b.set_loc(function.insts[v].loc);
+      for (unsigned i = 0; i < function.insts[v].count; ++i) {
+        const Value now = local(function.arg(v, i));
+        function.args(v)[i] = now;
+      }
+      function.blocks[block].insts.push_back(v);
+    }
+    if (function.blocks[block].cond) {
+      const Value cond = local(function.blocks[block].cond);
+      function.blocks[block].cond = cond;
+    }
+  }
+  for (BlockId block = 0; block < function.blocks.size(); ++block) {
+    std::vector<Value> old = std::exchange(function.blocks[block].insts, {});
+    b.at(block);
+    for (const Value v : old) {
+      function.blocks[block].insts.push_back(v);
+      if (v < original && var_of[v]) {
+        b.set_loc(function.insts[v].loc);
+        b.set(var_of[v] - 1, v);
+      }
+    }
+  }
+}
+
+}  // namespace ptx2spv::lower
