@@ -1,0 +1,343 @@
+#include "translator/lower/legalise_atomics.hpp"
+
+#include "ptx2spv/abi.hpp"
+#include "translator/lower/rewriter.hpp"
+
+namespace ptx2spv::lower {
+
+using ir::AtomicOp;
+using ir::BlockId;
+using ir::MemAttr;
+using ir::Op;
+using ir::Space;
+using ir::Type;
+using ir::Value;
+
+namespace {
+
+bool is_add(AtomicOp op) { return op == AtomicOp::add; }
+bool is_bitwise(AtomicOp op) { return op == AtomicOp::and_ || op == AtomicOp::or_ || op == AtomicOp::xor_; }
+
+bool native64(const ir::Inst& inst, const Profile& profile) {
+  if (inst.mem.atomic == AtomicOp::inc || inst.mem.atomic == AtomicOp::dec) return false;
+  const bool shared = inst.mem.space == Space::shared;
+  if (inst.mem.atomic == AtomicOp::fadd_f64)
+    return !shared && profile.buffer_atomic_f64_add && profile.float64;
+  if (!profile.int64) return false;
+  return shared ? profile.shared_atomics64 : profile.buffer_atomics64;
+}
+
+bool native32(const ir::Inst& inst, const Profile& profile) {
+  switch (inst.mem.atomic) {
+    case AtomicOp::inc: case AtomicOp::dec: return false;
+    case AtomicOp::fadd_f32: return inst.mem.space != Space::shared && profile.buffer_atomic_f32_add;
+    case AtomicOp::fadd_f16x2: case AtomicOp::fadd_bf16x2: case AtomicOp::fadd_f16: case AtomicOp::fadd_bf16: return false;
+    default: return true;
+  }
+}
+
+/// What a function's emulated 64-bit atomics have in common decides how cheap they may be.
+struct Wide {
+  bool all_add = true, all_bitwise = true, all_min_max = true, any_used = false;
+  bool any = false;
+  bool mixed_order = false;  ///< both min and max, or both signednesses
+  AtomicOp first = AtomicOp::add;
+};
+
+class Legaliser {
+ public:
+  Legaliser(ir::Function& function, const Profile& profile)
+      : f_(function), profile_(profile), rw_(function), b_(rw_.builder()) {}
+
+  void run() {
+    find_uses();
+    survey();
+    rw_.run([&](Value value) { visit(value); });
+  }
+
+ private:
+  void find_uses() {
+    used_.resize(f_.insts.size());
+    for (const ir::Block& block : f_.blocks) {
+      for (const Value v : block.insts)
+        for (const Value a : f_.args(v)) used_[a] = true;
+      used_[block.cond] = true;
+    }
+    // A result that is only kept in a variable nobody reads does not count.
+    std::vector<bool> read(f_.vars.size());
+    for (const ir::Block& block : f_.blocks)
+      for (const Value v : block.insts)
+        if (f_.insts[v].op == Op::get_var) read[f_.insts[v].imm] = true;
+    std::vector<bool> really(f_.insts.size());
+    for (const ir::Block& block : f_.blocks) {
+      really[block.cond] = true;
+      for (const Value v : block.insts)
+        if (f_.insts[v].op != Op::set_var || read[f_.insts[v].imm])
+          for (const Value a : f_.args(v)) really[a] = true;
+    }
+    used_ = std::move(really);
+  }
+
+  bool emulated64(const ir::Inst& inst) const {
+    return (inst.op == Op::atomic || inst.op == Op::atomic_cas) && inst.mem.bytes == 8 &&
+           !native64(inst, profile_);
+  }
+
+  void survey() {
+    for (const ir::Block& block : f_.blocks)
+      for (const Value v : block.insts) {
+        const ir::Inst& inst = f_.insts[v];
+        if (!emulated64(inst)) continue;
+        const bool cas = inst.op == Op::atomic_cas;
+        const AtomicOp op = inst.mem.atomic;
+        if (wide_.any && op != wide_.first) wide_.mixed_order = true;
+        if (!wide_.any) wide_.first = op;
+        wide_.any = true;
+        wide_.all_add = wide_.all_add && !cas && is_add(op);
+        wide_.all_bitwise = wide_.all_bitwise && !cas && is_bitwise(op);
+        const bool order = op == AtomicOp::umin || op == AtomicOp::umax || op == AtomicOp::smin || op == AtomicOp::smax;
+        wide_.all_min_max = wide_.all_min_max && !cas && order;
+        wide_.any_used = wide_.any_used || used_[v];
+      }
+  }
+
+  void visit(Value value) {
+    const ir::Inst inst = f_.insts[value];
+    if (inst.op != Op::atomic && inst.op != Op::atomic_cas) return rw_.keep(value);
+    if (inst.mem.bytes == 8) {
+      if (native64(inst, profile_)) return rw_.keep(value);
+      if (inst.op == Op::atomic && !wide_.any_used && (wide_.all_add || wide_.all_bitwise))
+        return two_words(value, inst);
+      return locked(value, inst);
+    }
+    if (inst.op == Op::atomic_cas) return inst.mem.bytes == 2 ? narrow_cas(value, inst) : rw_.keep(value);
+    if (native32(inst, profile_)) return rw_.keep(value);
+    cas_loop(value, inst);
+  }
+
+  MemAttr word(const MemAttr& mem, AtomicOp op = AtomicOp::add) const {
+    MemAttr out = mem;
+    out.bytes = 4;
+    out.is_volatile = true;
+    out.atomic = op;
+    return out;
+  }
+  Value plus4(Value address) {
+    return b_.op2(Op::add, address, f_.insts[address].type == Type::i64 ? b_.i64(4) : b_.i32(4));
+  }
+  Value atomic32(Value address, Value data, const MemAttr& mem, AtomicOp op) {
+    const Value v = b_.inst(Op::atomic, Type::i32, {address, data});
+    b_.last(v).mem = word(mem, op);
+    return v;
+  }
+  Value read32(Value address, const MemAttr& mem) { return b_.load(Type::i32, address, word(mem)); }
+  std::uint32_t variable(Type type, const char* name) {
+    f_.vars.push_back({type, name});
+    return static_cast<std::uint32_t>(f_.vars.size() - 1);
+  }
+
+  /// Low word, then the carry into the high word: exact for additions alone, and bitwise operations alone.
+  void two_words(Value value, const ir::Inst& inst) {
+    const Value address = f_.arg(value, 0), data = f_.arg(value, 1);
+    const Value lo = b_.inst(Op::trunc, Type::i32, {data});
+    Value hi = b_.inst(Op::high, Type::i32, {data});
+    const Value old_lo = atomic32(address, lo, inst.mem, inst.mem.atomic);
+    if (is_add(inst.mem.atomic)) {
+      const Value carry = b_.cmp(Op::ult, b_.op2(Op::add, old_lo, lo), lo);
+      hi = b_.op2(Op::add, hi, b_.inst(Op::zext, Type::i32, {carry}));
+    }
+    const Value old_hi = atomic32(plus4(address), hi, inst.mem, inst.mem.atomic);
+    rw_.replace(value, Op::pack, Type::i64, {old_lo, old_hi});
+  }
+
+  Value combine64(const ir::Inst& inst, Value old, Value data, Value compare) {
+    if (inst.op == Op::atomic_cas) return b_.select(b_.cmp(Op::eq, old, compare), data, old);
+    switch (inst.mem.atomic) {
+      case AtomicOp::add: return b_.op2(Op::add, old, data);
+      case AtomicOp::and_: return b_.op2(Op::and_, old, data);
+      case AtomicOp::or_: return b_.op2(Op::or_, old, data);
+      case AtomicOp::xor_: return b_.op2(Op::xor_, old, data);
+      case AtomicOp::umin: return b_.op2(Op::umin, old, data);
+      case AtomicOp::umax: return b_.op2(Op::umax, old, data);
+      case AtomicOp::smin: return b_.op2(Op::smin, old, data);
+      case AtomicOp::smax: return b_.op2(Op::smax, old, data);
+      case AtomicOp::fadd_f64: return b_.fp(Op::fadd, Type::i64, {old, data}, {.kind = ir::NumKind::f64});
+      default: return data;
+    }
+  }
+
+  /// A try-lock whose critical section stands inside the branch that won it: a spin outside that branch
+  /// never ends where the lanes of a subgroup run in lockstep. min and max look first: readers take the high
+  /// word first and the writer stores the low word first, so that a skip is never wrong.
+  void locked(Value value, const ir::Inst& inst) {
+    const Value address = f_.arg(value, 0), first = f_.arg(value, 1);
+    const bool cas = inst.op == Op::atomic_cas;
+    const Value data = cas ? f_.arg(value, 2) : first;
+    const std::uint32_t v_address = variable(f_.insts[address].type, "lock.address");
+    const std::uint32_t v_data = variable(Type::i64, "lock.data");
+    const std::uint32_t v_compare = variable(Type::i64, "lock.compare");
+    const std::uint32_t v_done = variable(Type::i1, "lock.done");
+    const std::uint32_t v_old = variable(Type::i64, "lock.old");
+    b_.set(v_address, address);
+    b_.set(v_data, data);
+    if (cas) b_.set(v_compare, first);
+    b_.set(v_done, b_.i1(false));
+    b_.set(v_old, b_.i64(0));
+    const BlockId header = b_.new_block(), attempt = b_.new_block(), latch = b_.new_block(),
+                  after = b_.new_block();
+    b_.br(header);
+    b_.at(header);
+    b_.cond_br(b_.get(v_done), after, attempt);
+    b_.at(attempt);
+    const bool look = !cas && wide_.all_min_max && !wide_.mixed_order && !wide_.any_used;
+    const auto read64 = [&] {
+      const Value at = b_.get(v_address);
+      const Value hi = read32(plus4(at), inst.mem);
+      const Value lo = read32(at, inst.mem);
+      return b_.inst(Op::pack, Type::i64, {lo, hi});
+    };
+    if (look) {
+      const Value now = read64();
+      const Value next = combine64(inst, now, b_.get(v_data), 0);
+      const BlockId take = b_.new_block(), skip = b_.new_block();
+      b_.cond_br(b_.cmp(Op::eq, now, next), skip, take);
+      b_.at(skip);
+      b_.set(v_done, b_.i1(true));
+      b_.br(latch);
+      b_.at(take);
+    }
+    Value at = b_.get(v_address);
+    Value key = f_.insts[at].type == Type::i64 ? b_.inst(Op::trunc, Type::i32, {at}) : at;
+    key = b_.op2(Op::lshr, key, b_.i32(3));
+    if (inst.mem.space == Space::slot) key = b_.op2(Op::add, key, b_.i32(inst.mem.slot * 1031u));
+    const Value lock = b_.op2(Op::shl, b_.op2(Op::and_, key, b_.i32(abi::kLockWords - 1)), b_.i32(2));
+    const MemAttr lock_memory{.space = Space::locks, .bytes = 4};
+    const Value won = b_.cmp(Op::eq, atomic32(lock, b_.i32(1), lock_memory, AtomicOp::exch), b_.i32(0));
+    const BlockId critical = b_.new_block();
+    b_.cond_br(won, critical, latch);
+    b_.at(critical);
+    const bool fences = profile_.name != "lavapipe";  // a barrier in a divergent loop goes wrong there
+    if (fences) b_.inst(Op::memory_barrier, Type::none, {}, 1);
+    const Value old = read64();
+    const Value next = combine64(inst, old, b_.get(v_data), cas ? b_.get(v_compare) : 0);
+    at = b_.get(v_address);
+    atomic32(at, b_.inst(Op::trunc, Type::i32, {next}), inst.mem, AtomicOp::exch);
+    atomic32(plus4(at), b_.inst(Op::high, Type::i32, {next}), inst.mem, AtomicOp::exch);
+    if (fences) b_.inst(Op::memory_barrier, Type::none, {}, 1);
+    atomic32(lock, b_.i32(0), lock_memory, AtomicOp::exch);
+    b_.set(v_old, old);
+    b_.set(v_done, b_.i1(true));
+    b_.br(latch);
+    b_.at(latch);
+    b_.br(header);
+    b_.at(after);
+    rw_.replace(value, Op::get_var, Type::i64, {}, v_old);
+  }
+
+  Value combine32(const ir::Inst& inst, Value old, Value data) {
+    const auto half_add = [&](ir::NumKind kind) {
+      const auto part = [&](Value v, bool upper) {
+        return upper ? b_.op2(Op::lshr, v, b_.i32(16)) : b_.op2(Op::and_, v, b_.i32(0xffff));
+      };
+      const Value lo = b_.fp(Op::fadd, Type::i32, {part(old, false), part(data, false)}, {.kind = kind});
+      const Value hi = b_.fp(Op::fadd, Type::i32, {part(old, true), part(data, true)}, {.kind = kind});
+      return b_.op2(Op::or_, lo, b_.op2(Op::shl, hi, b_.i32(16)));
+    };
+    switch (inst.mem.atomic) {
+      case AtomicOp::inc: {
+        const Value wraps = b_.cmp(Op::ule, data, old);
+        return b_.select(wraps, b_.i32(0), b_.op2(Op::add, old, b_.i32(1)));
+      }
+      case AtomicOp::dec: {
+        const Value wraps = b_.op2(Op::or_, b_.cmp(Op::eq, old, b_.i32(0)), b_.cmp(Op::ult, data, old));
+        return b_.select(wraps, data, b_.op2(Op::sub, old, b_.i32(1)));
+      }
+      case AtomicOp::fadd_f16x2: return half_add(ir::NumKind::f16);
+      case AtomicOp::fadd_bf16x2: return half_add(ir::NumKind::bf16);
+      default:
+        // The manual: on global memory denormals are flushed, on shared memory they are kept.
+        return b_.fp(Op::fadd, Type::i32, {old, data},
+                     {.kind = ir::NumKind::f32, .ftz = inst.mem.space != Space::shared});
+    }
+  }
+
+  /// Compare-and-swap until nobody came between. For 2-byte types `place` shifts within the word.
+  template <typename Next>
+  void cas_word(Value value, Value word_address, const MemAttr& mem, Next&& next, Value shift) {
+    const std::uint32_t v_old = variable(Type::i32, "cas.old");
+    const std::uint32_t v_done = variable(Type::i1, "cas.done");
+    b_.set(v_old, read32(word_address, mem));
+    b_.set(v_done, b_.i1(false));
+    const BlockId header = b_.new_block(), attempt = b_.new_block(), after = b_.new_block();
+    b_.br(header);
+    b_.at(header);
+    b_.cond_br(b_.get(v_done), after, attempt);
+    b_.at(attempt);
+    const Value old = b_.get(v_old);
+    const Value seen = b_.inst(Op::atomic_cas, Type::i32, {word_address, old, next(old)});
+    b_.last(seen).mem = word(mem);
+    b_.set(v_done, b_.cmp(Op::eq, seen, old));
+    b_.set(v_old, seen);
+    b_.br(header);
+    b_.at(after);
+    if (shift)
+      rw_.replace(value, Op::and_, Type::i32, {b_.op2(Op::lshr, b_.get(v_old), shift), b_.i32(0xffff)});
+    else
+      rw_.replace(value, Op::get_var, Type::i32, {}, v_old);
+  }
+
+  void cas_loop(Value value, const ir::Inst& inst) {
+    const Value address = f_.arg(value, 0), data = f_.arg(value, 1);
+    const AtomicOp op = inst.mem.atomic;
+    if (op != AtomicOp::fadd_f16 && op != AtomicOp::fadd_bf16)
+      return cas_word(value, address, inst.mem, [&](Value old) { return combine32(inst, old, data); }, 0);
+    const ir::NumKind kind = op == AtomicOp::fadd_f16 ? ir::NumKind::f16 : ir::NumKind::bf16;
+    const Value shift = half_shift(address);
+    cas_word(value, word_of(address), inst.mem, [&](Value old) {
+      const Value part = b_.op2(Op::and_, b_.op2(Op::lshr, old, shift), b_.i32(0xffff));
+      return insert_half(old, b_.fp(Op::fadd, Type::i32, {part, data}, {.kind = kind}), shift);
+    }, shift);
+  }
+
+  void narrow_cas(Value value, const ir::Inst& inst) {
+    const Value address = f_.arg(value, 0), compare = f_.arg(value, 1), data = f_.arg(value, 2);
+    const Value shift = half_shift(address);
+    cas_word(value, word_of(address), inst.mem, [&](Value old) {
+      const Value part = b_.op2(Op::and_, b_.op2(Op::lshr, old, shift), b_.i32(0xffff));
+      return b_.select(b_.cmp(Op::eq, part, compare), insert_half(old, data, shift), old);
+    }, shift);
+  }
+
+  Value half_shift(Value address) {
+    const Value low = f_.insts[address].type == Type::i64 ? b_.inst(Op::trunc, Type::i32, {address}) : address;
+    return b_.op2(Op::shl, b_.op2(Op::and_, low, b_.i32(2)), b_.i32(3));
+  }
+  Value word_of(Value address) {
+    if (f_.insts[address].type == Type::i64) return b_.op2(Op::and_, address, b_.i64(~std::uint64_t{3}));
+    return b_.op2(Op::and_, address, b_.i32(~3u));
+  }
+  Value insert_half(Value old, Value half, Value shift) {
+    const Value mask = b_.inst(Op::not_, Type::i32, {b_.op2(Op::shl, b_.i32(0xffff), shift)});
+    return b_.op2(Op::or_, b_.op2(Op::and_, old, mask),
+                  b_.op2(Op::shl, b_.op2(Op::and_, half, b_.i32(0xffff)), shift));
+  }
+
+  ir::Function& f_;
+  const Profile& profile_;
+  Rewriter rw_;
+  ir::Builder& b_;
+  std::vector<bool> used_;
+  Wide wide_;
+};
+
+}  // namespace
+
+void legalise_atomics(ir::Function& function, const Profile& profile) {
+  bool any = false;
+  for (const ir::Block& block : function.blocks)
+    for (const Value v : block.insts)
+      any = any || function.insts[v].op == Op::atomic || function.insts[v].op == Op::atomic_cas;
+  if (any) Legaliser(function, profile).run();
+}
+
+}  // namespace ptx2spv::lower
