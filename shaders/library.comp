@@ -7,4 +7,6 @@
 
 layout(local_size_x = 1) in;
 
+#include "surface.glsl"
+
 void main() {}

@@ -1,0 +1,240 @@
+// The interface description as JSON: docs/interface.md has the schema.
+#include <cstdio>
+
+#include "ptx2spv/translator.hpp"
+
+namespace ptx2spv {
+
+namespace {
+
+/// Writes JSON with two-space indentation; objects and arrays nest by begin and end.
+class JsonWriter {
+ public:
+  std::string take() { return std::move(out_) + "\n"; }
+  void begin(char open) {
+    separate();
+    out_ += open;
+    ++depth_;
+    first_ = true;
+  }
+  void end(char close) {
+    --depth_;
+    if (!first_) newline();
+    out_ += close;
+    first_ = false;
+  }
+  JsonWriter& key(std::string_view name) {
+    separate();
+    quote(name);
+    out_ += ": ";
+    pending_ = true;
+    return *this;
+  }
+  void value(std::string_view text) { separate(); quote(text); }
+  void value(const std::string& text) { value(std::string_view(text)); }
+  void value(const char* text) { value(std::string_view(text)); }
+  void value(bool flag) { separate(); out_ += flag ? "true" : "false"; }
+  template <typename T>
+    requires std::is_integral_v<T>
+  void value(T number) { separate(); out_ += std::to_string(number); }
+
+ private:
+  void newline() {
+    out_ += '\n';
+    out_.append(2 * depth_, ' ');
+  }
+  void separate() {
+    if (pending_) {
+      pending_ = false;
+      return;
+    }
+    if (depth_ == 0) return;
+    if (!first_) out_ += ',';
+    first_ = false;
+    newline();
+  }
+  void quote(std::string_view text) {
+    out_ += '"';
+    for (const char c : text) {
+      const auto u = static_cast<unsigned char>(c);
+      if (c == '"' || c == '\\') {
+        out_ += '\\';
+        out_ += c;
+      } else if (u < 0x20 || u >= 0x7f) {
+        char buffer[8];
+        std::snprintf(buffer, sizeof buffer, "\\u%04x", u);
+        out_ += buffer;
+      } else {
+        out_ += c;
+      }
+    }
+    out_ += '"';
+  }
+  std::string out_;
+  std::size_t depth_ = 0;
+  bool first_ = true, pending_ = false;
+};
+
+std::string hex(const std::vector<std::uint8_t>& bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (const std::uint8_t byte : bytes) {
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
+template <typename List, typename Each>
+void list(JsonWriter& json, std::string_view name, const List& items, Each&& each) {
+  json.key(name).begin('[');
+  for (const auto& item : items) each(item);
+  json.end(']');
+}
+
+void write_refs(JsonWriter& json, std::string_view name, const std::vector<RefInfo>& refs) {
+  list(json, name, refs, [&](const RefInfo& ref) {
+    json.begin('{');
+    json.key("name").value(ref.name);
+    json.key("offset").value(ref.offset);
+    json.end('}');
+  });
+}
+
+void write_sizes(JsonWriter& json, std::string_view name, const std::vector<std::uint8_t>& sizes) {
+  list(json, name, sizes, [&](std::uint8_t bytes) { json.value(static_cast<unsigned>(bytes)); });
+}
+
+const char* param_kind(ParamKind kind) {
+  switch (kind) {
+    case ParamKind::scalar: return "scalar";
+    case ParamKind::bytes: return "bytes";
+    case ParamKind::surfref: return "surfref";
+    case ParamKind::texref: return "texref";
+    case ParamKind::samplerref: return "samplerref";
+  }
+  return "";
+}
+
+void write_entry(JsonWriter& json, const EntryInfo& entry) {
+  json.begin('{');
+  json.key("name").value(entry.name);
+  list(json, "params", entry.params, [&](const ParamInfo& param) {
+    json.begin('{');
+    json.key("name").value(param.name);
+    json.key("type").value(param.type);
+    json.key("kind").value(param_kind(param.kind));
+    json.key("offset").value(param.offset);
+    json.key("bytes").value(param.bytes);
+    json.key("align").value(param.align);
+    json.end('}');
+  });
+  json.key("param_bytes").value(entry.param_bytes);
+  json.key("param_buffer_bytes").value(entry.param_buffer_bytes);
+  std::uint32_t binding = 0;
+  list(json, "slots", entry.slots, [&](const SlotInfo& slot) {
+    json.begin('{');
+    json.key("name").value(slot.name);
+    json.key("set").value(abi::kSlotSet);
+    json.key("binding").value(binding++);
+    json.key("variable").value(slot.is_variable);
+    json.key("offset").value(slot.offset);
+    json.key("loads").value(slot.loads);
+    json.key("stores").value(slot.stores);
+    json.key("reduces").value(slot.reduces);
+    json.key("formatted_stores").value(slot.formatted_stores);
+    write_sizes(json, "load_bytes", slot.load_bytes);
+    write_sizes(json, "store_bytes", slot.store_bytes);
+    write_sizes(json, "reduce_bytes", slot.reduce_bytes);
+    json.end('}');
+  });
+  write_refs(json, "surfrefs", entry.surfrefs);
+  write_refs(json, "texrefs", entry.texrefs);
+  write_refs(json, "samplerrefs", entry.samplerrefs);
+  list(json, "trap_sites", entry.trap_sites, [&](const TrapSite& site) {
+    json.begin('{');
+    json.key("line").value(site.line);
+    json.key("text").value(site.text);
+    if (!site.source_file.empty()) {
+      json.key("source_file").value(site.source_file);
+      json.key("source_line").value(site.source_line);
+    }
+    if (!site.surface.empty()) json.key("surface").value(site.surface);
+    if (!site.message.empty()) json.key("message").value(site.message);
+    list(json, "coordinates", site.coordinates, [&](const std::string& name) { json.value(name); });
+    json.end('}');
+  });
+  json.key("shared_bytes").value(entry.shared_bytes);
+  json.key("local_bytes").value(entry.local_bytes);
+  json.key("dynamic_shared").value(entry.dynamic_shared);
+  json.key("barriers").value(entry.barriers);
+  json.key("divergent_barriers").value(entry.divergent_barriers);
+  json.key("warp_operations").value(entry.warp_operations);
+  json.key("dynamic_handles").value(entry.dynamic_handles);
+  json.key("uses_printf").value(entry.uses_printf);
+  json.key("uses_textures").value(entry.uses_textures);
+  const auto triple = [&](std::string_view name, const std::uint32_t (&size)[3]) {
+    list(json, name, size, [&](std::uint32_t n) { json.value(n); });
+  };
+  triple("reqntid", entry.reqntid);
+  triple("maxntid", entry.maxntid);
+  constexpr const char* kModels[] = {"direct", "flat", "regions"};
+  json.key("threads").value(kModels[static_cast<int>(entry.threads)]);
+  json.key("workgroup_threads").value(entry.workgroup_threads);
+  json.key("threads_per_invocation").value(entry.threads_per_invocation);
+  json.end('}');
+}
+
+}  // namespace
+
+std::string to_json(const Interface& interface) {
+  JsonWriter json;
+  json.begin('{');
+  json.key("version").value(interface.version);
+  json.key("push_constant_words").value(abi::kPushWords);
+  json.key("surface_record_words").value(abi::kSurfaceWords);
+  list(json, "entries", interface.entries, [&](const EntryInfo& entry) { write_entry(json, entry); });
+  list(json, "variables", interface.variables, [&](const VariableInfo& variable) {
+    json.begin('{');
+    json.key("name").value(variable.name);
+    json.key("space").value(variable.constant ? "const" : "global");
+    json.key("offset").value(variable.offset);
+    json.key("bytes").value(variable.bytes);
+    json.end('}');
+  });
+  json.key("globals_image").value(hex(interface.globals_image));
+  json.key("constants_image").value(hex(interface.constants_image));
+  list(json, "relocations", interface.relocations, [&](const Relocation& relocation) {
+    constexpr const char* kKinds[] = {"global", "const", "surfref", "texref", "function"};
+    json.begin('{');
+    json.key("kind").value(kKinds[static_cast<int>(relocation.kind)]);
+    json.key("image").value(relocation.in_constants ? "const" : "global");
+    json.key("at").value(relocation.at);
+    json.key("symbol").value(relocation.symbol);
+    json.key("addend").value(relocation.addend);
+    json.key("bytes").value(static_cast<unsigned>(relocation.bytes));
+    json.key("shift").value(static_cast<unsigned>(relocation.shift));
+    json.end('}');
+  });
+  list(json, "surfrefs", interface.surfrefs, [&](const StaticSurfref& ref) {
+    json.begin('{');
+    json.key("name").value(ref.name);
+    const auto field = [&](std::string_view name, std::int64_t value) {
+      if (value >= 0) json.key(name).value(value);
+    };
+    field("width", ref.width);
+    field("height", ref.height);
+    field("depth", ref.depth);
+    field("channel_data_type", ref.channel_data_type);
+    field("channel_order", ref.channel_order);
+    field("array_size", ref.array_size);
+    field("memory_layout", ref.memory_layout);
+    json.end('}');
+  });
+  list(json, "unresolved", interface.unresolved, [&](const std::string& name) { json.value(name); });
+  json.end('}');
+  return json.take();
+}
+
+}  // namespace ptx2spv
