@@ -1,0 +1,125 @@
+// Random control flow graphs, reducible or not: the structurized function must do the same side effects in the
+// same order, obey SPIR-V's rules, and become SSA.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "translator/ir/interpret.hpp"
+#include "translator/passes/passes.hpp"
+
+namespace {
+
+using namespace ptx2spv;
+using namespace ptx2spv::ir;
+
+// A graph whose branches read bits of a changing variable; every block stores its number.
+Function random_graph(std::mt19937& rng, unsigned size, unsigned back) {
+  Function f;
+  f.name = "random";
+  f.vars.push_back({Type::i32, "state", false});
+  Builder b(f);
+  for (unsigned i = 0; i < size; ++i) b.new_block();
+  const auto pick = [&](unsigned n) { return static_cast<unsigned>(rng() % n); };
+  for (BlockId at = 0; at < size; ++at) {
+    b.at(at);
+    Value state;
+    if (at == 0) {
+      state = b.load(Type::i32, b.i32(0), MemAttr{.space = Space::param});
+    } else {
+      state = b.op2(Op::mul, b.get(0), b.i32(1664525u));
+      state = b.op2(Op::add, state, b.i32(1013904223u + at));
+    }
+    b.set(0, state);
+    b.store(b.i32(at * 4), state, MemAttr{.space = Space::slot});
+    const auto target = [&]() -> BlockId {
+      if (size == 1) return 0;
+      if (pick(100) < back || at + 1 == size) return 1 + pick(size - 1);
+      return at + 1 + pick(std::min(size - at - 1, 1 + pick(6)));
+    };
+    const unsigned kind = pick(20);
+    if (size == 1 || kind == 0 || (at + 1 == size && kind < 12)) {
+      b.exit();
+    } else if (kind < 6) {
+      b.br(target());
+    } else if (kind < 19) {
+      const Value bit = b.op2(Op::and_, b.op2(Op::lshr, state, b.i32(16 + pick(8))), b.i32(1));
+      b.cond_br(b.cmp(Op::ne, bit, b.i32(0)), target(), target());
+    } else {
+      const Value index = b.op2(Op::and_, b.op2(Op::lshr, state, b.i32(20)), b.i32(7));
+      Block& block = f.blocks[at];
+      block.term = Term::switch_;
+      block.cond = index;
+      const unsigned n = 1 + pick(6);
+      for (unsigned i = 0; i < n; ++i) block.succs.push_back(target());
+    }
+  }
+  f.compute_preds();
+  return f;
+}
+
+Outcome run(const Function& f, const Module& m, std::uint32_t seed, std::uint64_t steps) {
+  Memory memory;
+  memory.of(Space::slot).resize(4096);
+  memory.of(Space::param).resize(4);
+  std::memcpy(memory.of(Space::param).data(), &seed, 4);
+  RunOptions options;
+  options.max_steps = steps;
+  return interpret(f, m, memory, options);
+}
+
+void same_prefix(const Outcome& a, const Outcome& b, const std::string& what) {
+  ASSERT_EQ(a.error, "") << what;
+  ASSERT_EQ(b.error, "") << what;
+  const std::size_t n = std::min(a.trace.size(), b.trace.size());
+  if (!a.out_of_steps && !b.out_of_steps) {
+    ASSERT_EQ(a.trace.size(), b.trace.size()) << what;
+  }
+  for (std::size_t i = 0; i < n; ++i) ASSERT_TRUE(a.trace[i] == b.trace[i]) << what << " at event " << i;
+}
+
+void check(const Function& before, std::mt19937& rng, const std::string& what) {
+  Module m;
+  ASSERT_EQ(validate(before, m, false, false), "") << what;
+  Function after = before;
+  passes::structurize(after, m);
+  ASSERT_EQ(validate(after, m, false, true), "") << what << print(before, m) << print(after, m);
+  Function values = after;
+  passes::ssa(values, m);
+  ASSERT_EQ(validate(values, m, true, true), "") << what << print(after, m) << print(values, m);
+  for (int i = 0; i < 4; ++i) {
+    const auto seed = static_cast<std::uint32_t>(rng());
+    const Outcome a = run(before, m, seed, 2000);
+    same_prefix(a, run(after, m, seed, 20000), what);
+    if (::testing::Test::HasFatalFailure()) {
+      ADD_FAILURE() << print(before, m) << print(after, m);
+      return;
+    }
+    same_prefix(a, run(values, m, seed, 20000), what + " in SSA form");
+    if (::testing::Test::HasFatalFailure()) {
+      ADD_FAILURE() << print(after, m) << print(values, m);
+      return;
+    }
+  }
+}
+
+TEST(Structurize, random_graphs_keep_their_trace) {
+  std::mt19937 rng(1);
+  for (int i = 0; i < 2500; ++i) {
+    const unsigned size = 1 + static_cast<unsigned>(rng() % 24);
+    const unsigned back = static_cast<unsigned>(rng() % 60);
+    check(random_graph(rng, size, back), rng, "graph " + std::to_string(i));
+    if (HasFatalFailure() || HasNonfatalFailure()) return;
+  }
+}
+
+TEST(Structurize, larger_random_graphs_keep_their_trace) {
+  std::mt19937 rng(2);
+  for (int i = 0; i < 150; ++i) {
+    check(random_graph(rng, 100 + static_cast<unsigned>(rng() % 300), static_cast<unsigned>(rng() % 20)), rng,
+          "graph " + std::to_string(i));
+    if (HasFatalFailure() || HasNonfatalFailure()) return;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,151 @@
+#include "translator/ir/cfg.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace ptx2spv::ir {
+
+namespace {
+
+// Successors in the order of a depth-first walk whose reversed postorder keeps constructs together: the merge
+// block is walked first, so that it comes out last.
+void walk_successors(const Block& block, bool structured, std::vector<BlockId>& out) {
+  out.clear();
+  if (structured && block.merge != Merge::none) {
+    out.push_back(block.merge_block);
+    if (block.merge == Merge::loop) out.push_back(block.continue_block);
+  }
+  for (auto s = block.succs.rbegin(); s != block.succs.rend(); ++s) out.push_back(*s);
+}
+
+}  // namespace
+
+std::vector<BlockId> reverse_postorder(const Function& function, bool structured) {
+  std::vector<BlockId> order;
+  if (function.blocks.empty()) return order;
+  struct Frame {
+    BlockId block;
+    std::uint32_t next, end;
+  };
+  std::vector<Frame> stack;
+  std::vector<BlockId> pending, succs;
+  std::vector<bool> seen(function.blocks.size());
+  const auto open = [&](BlockId b) {
+    seen[b] = true;
+    walk_successors(function.blocks[b], structured, succs);
+    const auto first = static_cast<std::uint32_t>(pending.size());
+    pending.insert(pending.end(), succs.begin(), succs.end());
+    stack.push_back({b, first, static_cast<std::uint32_t>(pending.size())});
+  };
+  open(0);
+  while (!stack.empty()) {
+    Frame& frame = stack.back();
+    if (frame.next == frame.end) {
+      order.push_back(frame.block);
+      stack.pop_back();
+      // The frames below end where this one began.
+      pending.resize(stack.empty() ? 0 : stack.back().end);
+      continue;
+    }
+    const BlockId s = pending[frame.next++];
+    if (!seen[s]) open(s);
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+Dominators::Dominators(const Function& function, bool structured)
+    : order_(reverse_postorder(function, structured)),
+      idom_(function.blocks.size(), kNoBlock),
+      position_(function.blocks.size(), kNoBlock),
+      enter_(function.blocks.size(), 0),
+      leave_(function.blocks.size(), 0) {
+  for (std::uint32_t i = 0; i < order_.size(); ++i) position_[order_[i]] = i;
+  if (order_.empty()) return;
+
+  std::vector<std::vector<BlockId>> preds(function.blocks.size());
+  for (const BlockId b : order_) {
+    const Block& block = function.blocks[b];
+    for (const BlockId s : block.succs) preds[s].push_back(b);
+    if (structured && block.merge != Merge::none) {
+      preds[block.merge_block].push_back(b);
+      if (block.merge == Merge::loop) preds[block.continue_block].push_back(b);
+    }
+  }
+
+  // Nearest common ancestors by skew-binary jump pointers: a walk up the tree is logarithmic, which the
+  // thousands of early exits into one block of large kernels need.
+  std::vector<std::uint32_t> depth(function.blocks.size(), 0);
+  std::vector<BlockId> jump(function.blocks.size(), order_[0]);
+  const auto hang = [&](BlockId b, BlockId parent) {
+    idom_[b] = parent;
+    depth[b] = depth[parent] + 1;
+    const BlockId j = jump[parent];
+    jump[b] = depth[parent] - depth[j] == depth[j] - depth[jump[j]] ? jump[j] : parent;
+  };
+  const auto common = [&](BlockId a, BlockId b) {
+    if (depth[a] < depth[b]) std::swap(a, b);
+    while (depth[a] > depth[b]) a = depth[jump[a]] >= depth[b] ? jump[a] : idom_[a];
+    while (a != b) {
+      if (jump[a] != jump[b]) {
+        a = jump[a];
+        b = jump[b];
+      } else {
+        a = idom_[a];
+        b = idom_[b];
+      }
+    }
+    return a;
+  };
+  // Reducible graphs: predecessors that come later in the order are dominated by the block and do not count.
+  bool reducible = true;
+  for (std::size_t i = 1; i < order_.size(); ++i) {
+    BlockId dom = kNoBlock;
+    for (const BlockId p : preds[order_[i]])
+      if (position_[p] < i) dom = dom == kNoBlock ? p : common(dom, p);
+    hang(order_[i], dom);
+  }
+  for (std::size_t i = 1; i < order_.size() && reducible; ++i)
+    for (const BlockId p : preds[order_[i]])
+      if (position_[p] >= i) reducible = reducible && common(order_[i], p) == order_[i];
+
+  // Others by iteration, walking the tree by positions, which stays right while the tree changes.
+  const auto walk = [&](BlockId a, BlockId b) {
+    while (a != b) {
+      while (position_[a] > position_[b]) a = idom_[a];
+      while (position_[b] > position_[a]) b = idom_[b];
+    }
+    return a;
+  };
+  for (bool changed = !reducible; changed;) {
+    changed = false;
+    for (std::size_t i = 1; i < order_.size(); ++i) {
+      BlockId dom = idom_[order_[i]];
+      for (const BlockId p : preds[order_[i]]) dom = walk(dom, p);
+      changed = changed || dom != idom_[order_[i]];
+      idom_[order_[i]] = dom;
+    }
+  }
+
+  std::vector<std::vector<BlockId>> children(function.blocks.size());
+  for (std::size_t i = 1; i < order_.size(); ++i) children[idom_[order_[i]]].push_back(order_[i]);
+  std::uint32_t clock = 0;
+  std::vector<std::pair<BlockId, std::size_t>> stack{{order_[0], 0}};
+  enter_[order_[0]] = clock++;
+  preorder_.push_back(order_[0]);
+  while (!stack.empty()) {
+    auto& [b, next] = stack.back();
+    if (next == children[b].size()) {
+      leave_[b] = clock++;
+      stack.pop_back();
+      continue;
+    }
+    const BlockId c = children[b][next++];
+    enter_[c] = clock++;
+    preorder_.push_back(c);
+    stack.push_back({c, 0});
+  }
+}
+
+}  // namespace ptx2spv::ir

@@ -1,0 +1,23 @@
+// The passes over the IR, in the order in which the pipeline runs them. Each says what it needs and promises;
+// a function pass returns whether it changed anything, a pass that can fail returns a message, empty when well.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ptx2spv/profile.hpp"
+#include "ptx2spv/translator.hpp"
+#include "translator/ir/ir.hpp"
+
+namespace ptx2spv::passes {
+
+/// Structured control flow as SPIR-V wants it, from any graph. Needs variables (no phis). Afterwards every
+/// branch has its merge information, there is at most one exit block, Function::order is set, unreachable
+/// blocks are gone (merge blocks that no thread reaches remain, ending in Term::unreachable) and no barrier
+/// stands in a continue construct.
+bool structurize(ir::Function& function, ir::Module& module);
+
+/// Variables become values with pruned phis. A register read before it is written is 0.
+bool ssa(ir::Function& function, ir::Module& module);
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,99 @@
+// The parts of the structurizer, private to it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "translator/ir/ir.hpp"
+
+namespace ptx2spv::passes::structured {
+
+/// Drivers give wrong results from a nesting of 80 on; loops of deep programs need some room above this.
+inline constexpr unsigned kMaxDepth = 60;
+
+/// A loop's body, or the whole function: a single-entry set of blocks. Branches to `header` continue the loop,
+/// branches to `merge` leave it; there are no others to the outside.
+struct Region {
+  ir::BlockId entry = 0;
+  std::vector<ir::BlockId> nodes;
+  ir::BlockId header = ir::kNoBlock;  ///< the loop's first block as the graph has it, the target of its back edges
+  ir::BlockId shell = ir::kNoBlock;   ///< the empty block that becomes the loop's header in SPIR-V's sense
+  ir::BlockId latch = ir::kNoBlock;
+  ir::BlockId merge = ir::kNoBlock;
+  unsigned depth = 0;
+};
+
+class Structurizer {
+ public:
+  explicit Structurizer(ir::Function& function) : f_(function), builder_(function) {}
+  void run();
+
+ private:
+  // structurize.cpp: before and after
+  void lower_switches();
+  void unify_exits();
+  void localise_values();
+  void tidy();
+
+  // structurize_loops.cpp
+  void find_loops(Region& region);
+  void make_reducible(Region& region, std::vector<std::vector<ir::BlockId>>& loops,
+                      std::vector<ir::BlockId>& headers);
+  ir::BlockId dispatch(ir::BlockId at, std::uint32_t var, const std::vector<ir::BlockId>& targets,
+                       std::vector<ir::BlockId>& nodes);
+  bool inside(ir::BlockId target) const {
+    return target != region_->header && target != region_->merge;
+  }
+  ir::BlockId setter(std::uint32_t var, std::uint32_t value, ir::BlockId target);
+
+  // structurize_acyclic.cpp
+  void build_nodes(const Region& region);
+  void place(bool chunked);
+  void set_depths(const Region& region);
+  bool too_deep() const;
+  void choose_chunks();
+  void emit(std::uint32_t node, ir::BlockId exit_to, bool guard);
+  ir::BlockId emit_arm(std::uint32_t succ, ir::BlockId join, bool guard);
+  ir::BlockId entry_of(std::uint32_t node);
+  bool jumps(std::uint32_t succ) const;
+
+  ir::BlockId new_block() {
+    const ir::BlockId b = builder_.new_block();
+    loop_of_.push_back(kNone);
+    stamp_.push_back(kNone);
+    index_.push_back(kNone);
+    low_.push_back(0);
+    is_entry_.push_back(false);
+    return b;
+  }
+
+  static constexpr std::uint32_t kNone = 0xffffffffu;
+  static constexpr std::uint32_t kLeave = 0xfffffffeu;  ///< a successor that is the merge or latch
+
+  struct Node {
+    ir::BlockId block = 0;  ///< a plain block, or the header of a loop
+    ir::BlockId tail = 0;   ///< where its successors stand: itself, or the loop's merge block
+    std::uint32_t loop = kNone;
+    std::uint32_t succ[2] = {kNone, kNone};
+    ir::BlockId leave[2] = {ir::kNoBlock, ir::kNoBlock};
+    std::uint32_t succs = 0, preds = 0;
+    std::uint32_t idom = kNone, tree_depth = 0, jump = 0;
+    unsigned depth = 0;
+    bool guarded = false, falls_out = false, head = false, tail_placed = false;
+    std::uint32_t root = kNone;
+    std::vector<std::uint32_t> placed;
+  };
+
+  ir::Function& f_;
+  ir::Builder builder_;
+  std::vector<Region> regions_;
+  const Region* region_ = nullptr;
+  std::vector<std::uint32_t> loop_of_;  ///< by header block: its region
+  std::vector<std::uint32_t> stamp_;    ///< by block: scratch of the region in work
+  std::vector<std::uint32_t> index_, low_;
+  std::vector<bool> is_entry_;
+  std::uint32_t path_var_ = kNone, select_var_ = kNone;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace ptx2spv::passes::structured

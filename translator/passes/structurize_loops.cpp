@@ -1,0 +1,186 @@
+// Loops with one entry and one exit. A region's strongly connected components are its loops; one with several
+// entries gets a header that dispatches on a variable, and several exit targets are told apart by a variable
+// behind the loop's single merge block.
+#include <algorithm>
+
+#include "translator/passes/structurize.hpp"
+
+namespace ptx2spv::passes::structured {
+
+using namespace ir;
+
+BlockId Structurizer::setter(std::uint32_t var, std::uint32_t value, BlockId target) {
+  const BlockId block = new_block();
+  builder_.at(block);
+  builder_.set(var, builder_.i32(value));
+  builder_.br(target);
+  return block;
+}
+
+/// A chain of branches on `var` (0, 1, ...) starting in block `at`; further blocks of it are added to `nodes`.
+BlockId Structurizer::dispatch(BlockId at, std::uint32_t var, const std::vector<BlockId>& targets,
+                               std::vector<BlockId>& nodes) {
+  BlockId block = at;
+  for (std::uint32_t i = 0; i + 1 < targets.size(); ++i) {
+    builder_.at(block);
+    const Value hit = builder_.cmp(Op::eq, builder_.get(var), builder_.i32(i));
+    const bool last = i + 2 == targets.size();
+    const BlockId next = last ? targets[i + 1] : new_block();
+    builder_.at(block);
+    builder_.cond_br(hit, targets[i], next);
+    if (!last) nodes.push_back(next);
+    block = next;
+  }
+  return at;
+}
+
+void Structurizer::find_loops(Region& region) {
+  // Tarjan's components, without recursion. stamp_ holds the component's number while the region is in work.
+  std::vector<std::uint32_t>&index = index_, &low = low_;
+  std::vector<std::vector<BlockId>> loops;
+  for (const BlockId b : region.nodes) stamp_[b] = index[b] = kNone;
+  std::vector<BlockId> open;
+  std::vector<std::pair<BlockId, std::uint32_t>> stack;
+  std::uint32_t clock = 0;
+  constexpr std::uint32_t kDone = kLeave;
+  for (const BlockId root : region.nodes) {
+    if (index[root] != kNone) continue;
+    stack.push_back({root, 0});
+    while (!stack.empty()) {
+      const BlockId b = stack.back().first;
+      if (stack.back().second == 0) {
+        index[b] = low[b] = clock++;
+        open.push_back(b);
+      }
+      bool descended = false;
+      while (stack.back().second < f_.blocks[b].succs.size()) {
+        const BlockId s = f_.blocks[b].succs[stack.back().second++];
+        if (!inside(s)) continue;
+        if (index[s] == kNone) {
+          stack.push_back({s, 0});
+          descended = true;
+          break;
+        }
+        if (low[s] != kDone) low[b] = std::min(low[b], index[s]);
+      }
+      if (descended) continue;
+      stack.pop_back();
+      const bool self = std::find(f_.blocks[b].succs.begin(), f_.blocks[b].succs.end(), b) !=
+                            f_.blocks[b].succs.end() && inside(b);
+      if (low[b] == index[b]) {
+        const auto number = static_cast<std::uint32_t>(loops.size());
+        const bool loop = open.back() != b || self;
+        if (loop) loops.emplace_back();
+        for (;;) {
+          const BlockId member = open.back();
+          open.pop_back();
+          low[member] = kDone;
+          if (loop) {
+            loops.back().push_back(member);
+            stamp_[member] = number;
+          }
+          if (member == b) break;
+        }
+      }
+      if (!stack.empty() && low[b] != kDone)
+        low[stack.back().first] = std::min(low[stack.back().first], low[b]);
+    }
+  }
+  if (loops.empty()) return;
+
+  std::vector<BlockId> headers(loops.size(), kNoBlock);
+  make_reducible(region, loops, headers);
+
+  for (std::uint32_t n = 0; n < loops.size(); ++n) {
+    Region loop;
+    loop.nodes = std::move(loops[n]);
+    loop.entry = loop.header = headers[n];
+    loop.shell = new_block();
+    loop.latch = new_block();
+    loop.merge = new_block();
+    std::vector<BlockId> targets;
+    const auto leaves = [&](BlockId s) { return !inside(s) || stamp_[s] != n; };
+    // Exits that many blocks share are found by a mark of their own, not by a search of the targets.
+    std::vector<std::pair<BlockId, std::uint32_t>> exits;
+    for (const BlockId b : loop.nodes)
+      for (std::uint32_t i = 0; i < f_.blocks[b].succs.size(); ++i)
+        if (leaves(f_.blocks[b].succs[i])) exits.push_back({b, i});
+    for (const auto& [b, i] : exits) targets.push_back(f_.blocks[b].succs[i]);
+    std::sort(targets.begin(), targets.end());
+    targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+    std::vector<BlockId> through(targets.size(), loop.merge);
+    if (targets.size() > 1) {
+      for (std::uint32_t i = 0; i < targets.size(); ++i) {
+        through[i] = setter(path_var_, i, loop.merge);
+        loop.nodes.push_back(through[i]);
+        stamp_[through[i]] = n;
+      }
+    }
+    for (const auto& [b, i] : exits) {
+      BlockId& s = f_.blocks[b].succs[i];
+      s = through[std::lower_bound(targets.begin(), targets.end(), s) - targets.begin()];
+    }
+    if (targets.empty()) {
+      f_.blocks[loop.merge].term = Term::unreachable;
+    } else if (targets.size() == 1) {
+      builder_.at(loop.merge);
+      builder_.br(targets[0]);
+    } else {
+      dispatch(loop.merge, path_var_, targets, region.nodes);
+    }
+    loop_of_[loop.header] = static_cast<std::uint32_t>(regions_.size());
+    regions_.push_back(std::move(loop));
+  }
+}
+
+void Structurizer::make_reducible(Region& region, std::vector<std::vector<BlockId>>& loops,
+                                  std::vector<BlockId>& headers) {
+  const std::vector<BlockId>& nodes = region.nodes;
+  std::vector<std::vector<BlockId>> entries(loops.size());
+  for (const BlockId b : nodes) {
+    for (const BlockId s : f_.blocks[b].succs) {
+      if (!inside(s) || stamp_[s] == kNone || stamp_[s] == stamp_[b] || is_entry_[s]) continue;
+      is_entry_[s] = true;
+      entries[stamp_[s]].push_back(s);
+    }
+  }
+  for (const std::vector<BlockId>& list : entries)
+    for (const BlockId e : list) is_entry_[e] = false;
+  const auto single = [](const std::vector<BlockId>& list) { return list.size() == 1; };
+  for (std::uint32_t n = 0; n < loops.size(); ++n)
+    if (single(entries[n])) headers[n] = entries[n][0];
+  if (std::all_of(entries.begin(), entries.end(), single)) return;
+
+  // The ways to an entry from outside and from inside the loop pass blocks of their own.
+  std::vector<BlockId> outside_way(f_.blocks.size(), kNoBlock), inside_way(f_.blocks.size(), kNoBlock);
+  std::vector<BlockId> outer;
+  for (std::uint32_t n = 0; n < loops.size(); ++n) {
+    if (single(entries[n])) continue;
+    const BlockId header = new_block();
+    headers[n] = header;
+    stamp_[header] = n;
+    for (std::uint32_t i = 0; i < entries[n].size(); ++i) {
+      outside_way[entries[n][i]] = setter(path_var_, i, header);
+      outer.push_back(outside_way[entries[n][i]]);
+      const BlockId way = inside_way[entries[n][i]] = setter(path_var_, i, header);
+      stamp_[way] = n;
+    }
+  }
+  for (const BlockId b : nodes) {
+    for (BlockId& s : f_.blocks[b].succs) {
+      if (!inside(s) || s >= outside_way.size() || outside_way[s] == kNoBlock) continue;
+      s = stamp_[s] == stamp_[b] ? inside_way[s] : outside_way[s];
+    }
+  }
+  for (std::uint32_t n = 0; n < loops.size(); ++n) {
+    if (single(entries[n])) continue;
+    std::vector<BlockId> added{headers[n]};
+    dispatch(headers[n], path_var_, entries[n], added);
+    for (const BlockId b : added) stamp_[b] = n;
+    loops[n].insert(loops[n].end(), added.begin(), added.end());
+    for (const BlockId e : entries[n]) loops[n].push_back(inside_way[e]);
+  }
+  region.nodes.insert(region.nodes.end(), outer.begin(), outer.end());
+}
+
+}  // namespace ptx2spv::passes::structured
