@@ -1,0 +1,20 @@
+// The opcodes: one enumerator per OP row of instructions.def. Names that C++ reserves end in '_'.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace ptx2spv::ptx {
+
+enum class Opcode : std::uint16_t {
+  none,
+#define OP(name, text, section) name,
+#define FORM(...)
+#include "translator/ptx/instructions.def"
+#undef FORM
+#undef OP
+  count_
+};
+std::string_view text(Opcode op);
+
+}  // namespace ptx2spv::ptx

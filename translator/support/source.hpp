@@ -1,0 +1,35 @@
+// A source text with its name, and the way from byte offsets to lines and columns.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "translator/support/span.hpp"
+
+namespace ptx2spv {
+
+struct LineColumn {
+  std::uint32_t line = 0;    ///< from 1
+  std::uint32_t column = 0;  ///< from 1, in bytes
+};
+
+/// Owns a text. Texts over 4 GiB are cut; the parser refuses them before that.
+class SourceFile {
+ public:
+  SourceFile() = default;
+  SourceFile(std::string name, std::string text);
+  const std::string& name() const { return name_; }
+  std::string_view text() const { return text_; }
+  std::string_view text(Span span) const;
+  LineColumn position(std::uint32_t offset) const;
+  std::string_view line(std::uint32_t number) const;  ///< without its end
+  std::uint32_t line_count() const { return static_cast<std::uint32_t>(line_starts_.size()); }
+
+ private:
+  std::string name_, text_;
+  std::vector<std::uint32_t> line_starts_;
+};
+
+}  // namespace ptx2spv
