@@ -1,0 +1,50 @@
+// recorder: runs PTX on an NVIDIA GPU, through the CUDA driver alone, and writes down what it does.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "tools/recorder/record.hpp"
+
+namespace {
+
+constexpr const char* kHelp =
+    "usage: recorder instructions FILE [--full FILE] [--only TEXT]\n"
+    "       recorder textures FILE [--only TEXT]\n"
+    "       recorder sweeps FILE [--only TEXT]\n"
+    "       recorder modules FOLDER\n"
+    "instructions  records the one-instruction kernels; --full also writes every result\n"
+    "textures      records the texture instructions\n"
+    "sweeps        writes dense sweeps of texture coordinates, for deriving rules\n"
+    "modules       writes the PTX of the one-instruction kernels\n";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  if (args.size() == 1 && args[0] == "--help") {
+    std::fputs(kHelp, stdout);
+    return 0;
+  }
+  if (args.size() < 2 || args.size() % 2 != 0) {
+    std::fputs(kHelp, stderr);
+    return 2;
+  }
+  std::string extra, only;
+  for (std::size_t i = 2; i + 1 < args.size(); i += 2) {
+    if (args[i] == "--full") {
+      extra = args[i + 1];
+    } else if (args[i] == "--only") {
+      only = args[i + 1];
+    } else {
+      std::fprintf(stderr, "recorder: unknown option %s\n%s", args[i].c_str(), kHelp);
+      return 2;
+    }
+  }
+  if (args[0] == "instructions")
+    return ptx2spv::recorder::record_instructions(args[1], extra, only);
+  if (args[0] == "textures") return ptx2spv::recorder::record_textures(args[1], only);
+  if (args[0] == "sweeps") return ptx2spv::recorder::record_sweeps(args[1], only);
+  if (args[0] == "modules") return ptx2spv::recorder::write_modules(args[1]);
+  std::fputs(kHelp, stderr);
+  return 2;
+}

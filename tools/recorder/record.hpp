@@ -1,0 +1,18 @@
+// The recordings that `recorder` makes, one function each. docs/hardware.md describes the files.
+#pragma once
+
+#include <string>
+
+namespace ptx2spv::recorder {
+
+/// Writes the record of every one-instruction kernel to `path`; with `full`, every result to that
+/// file, too.
+int record_instructions(const std::string& path, const std::string& full, const std::string& only);
+/// Writes the texture record to `path`.
+int record_textures(const std::string& path, const std::string& only);
+/// Writes the dense sweeps that the texture rules were derived from.
+int record_sweeps(const std::string& path, const std::string& only);
+/// Writes the PTX of every row to the folder `path`, for a look or for ptxas.
+int write_modules(const std::string& path);
+
+}  // namespace ptx2spv::recorder

@@ -1,0 +1,72 @@
+// Runs texture instructions on the GPU: a texture object from a setup, a kernel from an
+// instruction.
+#pragma once
+
+#include <fstream>
+#include <map>
+#include <memory>
+
+#include "tools/recorder/cuda_driver.hpp"
+#include "tools/recorder/texture_setup.hpp"
+
+namespace ptx2spv::recorder {
+
+/// One form of a texture instruction. `words` operand words stand before each result.
+struct TextureInstruction {
+  std::string
+      text;  ///< "tex.2d.v4.f32.f32", with " offset" behind it where offsets follow the coordinates
+  std::string body;  ///< over %tx, %a0.. and %d0..%d3
+  unsigned words = 0;
+};
+/// `op`: tex, tex.base, tex.level, tex.grad, tld4.r ...; `types`: "f32.s32" (result, coordinates).
+TextureInstruction texture_instruction(const std::string& op, const std::string& geometry,
+                                       const std::string& types, bool offset = false);
+TextureInstruction texture_query(const std::string& query, bool level);
+std::string texture_module(const TextureInstruction& instruction);
+
+/// A texture object and the memory behind it.
+class TextureObject {
+ public:
+  explicit TextureObject(const TextureSetup& setup);
+  ~TextureObject();
+  TextureObject(const TextureObject&) = delete;
+  TextureObject& operator=(const TextureObject&) = delete;
+  std::uint64_t handle() const { return handle_; }
+  /// The driver's error number where it refused the setup.
+  int error() const { return error_; }
+
+ private:
+  int create_array(const TextureSetup& setup, ResourceDescription& resource);
+  void* array_ = nullptr;
+  void* mipmapped_ = nullptr;
+  std::unique_ptr<DeviceMemory> memory_;
+  std::uint64_t handle_ = 0;
+  int error_ = 0;
+};
+
+/// Writes one file: the record as text, or, for sweeps, sections of a line of text and the operands
+/// and results as 32-bit words.
+class TextureSession {
+ public:
+  TextureSession(const std::string& path, bool sweeps, std::string only);
+  /// Runs `instruction` on every tuple of `operands` and writes a section.
+  void run(const TextureSetup& setup, const TextureInstruction& instruction,
+           const std::vector<std::uint32_t>& operands);
+  bool good() const { return file_.good(); }
+  unsigned lines() const { return lines_; }
+
+ private:
+  std::ofstream file_;
+  bool sweeps_;
+  std::string only_, setup_text_;
+  std::unique_ptr<TextureObject> texture_;
+  std::map<std::string, std::unique_ptr<Kernel>> kernels_;
+  bool setup_written_ = false;
+  unsigned lines_ = 0;
+};
+
+/// The sections of the record and the sweeps (texture_sections.cpp, texture_sweeps.cpp).
+void texture_sections(TextureSession& session);
+void texture_sweeps(TextureSession& session);
+
+}  // namespace ptx2spv::recorder
