@@ -20,4 +20,7 @@ bool structurize(ir::Function& function, ir::Module& module);
 /// Variables become values with pruned phis. A register read before it is written is 0.
 bool ssa(ir::Function& function, ir::Module& module);
 
+/// Folding, value numbering, constant branches and dead code. Needs SSA form; keeps structure valid.
+bool simplify(ir::Function& function, ir::Module& module);
+
 }  // namespace ptx2spv::passes

@@ -1,0 +1,220 @@
+// Folding, value numbering along the dominator tree, constant branches and dead code, to a fixed point (bounded).
+// Needs SSA form; structure stays valid: a branch that becomes constant only loses its selection.
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/blocks.hpp"
+#include "translator/passes/fold.hpp"
+#include "translator/passes/known_bits.hpp"
+#include "translator/passes/passes.hpp"
+
+namespace ptx2spv::passes {
+
+using namespace ir;
+
+namespace {
+
+bool always_readonly(Space space) {
+  return space == Space::param || space == Space::constant || space == Space::push;
+}
+
+class Simplifier {
+ public:
+  explicit Simplifier(Function& function) : f_(function) {}
+
+  bool run() {
+    bool any = false;
+    constexpr int kRounds = 4;
+    for (int i = 0; i < kRounds; ++i) {
+      changed_ = false;
+      number_values();
+      if (fold_branches()) {
+        remove_unreachable(f_);
+        changed_ = true;
+      }
+      any = any || changed_;
+      if (!changed_) break;
+    }
+    remove_dead();
+    return any;
+  }
+
+ private:
+  Value resolve(Value v) {
+    Value end = v;
+    while (alias_[end]) end = alias_[end];
+    while (alias_[v]) v = std::exchange(alias_[v], end);
+    return end;
+  }
+
+  bool shareable(const Inst& inst) const {
+    const unsigned flags = info(inst.op).flags;
+    if (inst.op == Op::phi || inst.op == Op::undef) return false;
+    if (inst.op == Op::builtin) return inst.builtin != Builtin::clock_lo && inst.builtin != Builtin::clock_hi;
+    if (flags & flag::P) return true;
+    return inst.op == Op::load && !inst.mem.is_volatile && (inst.mem.readonly || always_readonly(inst.mem.space));
+  }
+
+  std::size_t hash(Value v) const {
+    const Inst& i = f_.insts[v];
+    std::size_t h = static_cast<std::size_t>(i.op) * 31 + static_cast<std::size_t>(i.type);
+    const auto mix = [&](std::size_t x) { h = (h ^ x) * 0x9e3779b97f4a7c15ull; h ^= h >> 29; };
+    mix(i.imm);
+    mix(static_cast<std::size_t>(i.builtin) | static_cast<std::size_t>(i.mem.bytes) << 8 |
+        static_cast<std::size_t>(i.mem.space) << 16 | static_cast<std::size_t>(i.mem.slot) << 24);
+    for (const Value a : f_.args(v)) mix(a);
+    return h;
+  }
+
+  bool same(Value a, Value b) const {
+    const Inst &x = f_.insts[a], &y = f_.insts[b];
+    return x.op == y.op && x.type == y.type && x.imm == y.imm && x.builtin == y.builtin && x.fp == y.fp &&
+           x.mem == y.mem && std::ranges::equal(f_.args(a), f_.args(b));
+  }
+
+  // One walk over the dominator tree: operands resolved, the instruction folded, then looked up.
+  void number_values() {
+    const Dominators doms(f_, false);
+    Folder folder(f_, out_);
+    folder.set_zeros([&] {
+      const KnownBits known(f_);
+      std::vector<std::uint64_t> zeros(f_.insts.size());
+      for (Value v = 0; v < zeros.size(); ++v) zeros[v] = known.zeros(v);
+      return zeros;
+    }());
+    alias_.assign(f_.insts.size(), 0);
+    std::unordered_map<std::size_t, std::vector<std::pair<Value, BlockId>>> table;
+    const auto number = [&](Value v, BlockId b) {
+      if (!shareable(f_.insts[v])) return v;
+      auto& list = table[hash(v)];
+      // Entries of finished subtrees never come back.
+      while (!list.empty() && !doms.dominates(list.back().second, b)) list.pop_back();
+      for (const auto& [other, where] : list)
+        if (same(other, v)) return other;
+      list.push_back({v, b});
+      return v;
+    };
+    for (const BlockId b : doms.preorder()) {
+      std::vector<Value> insts = std::move(f_.blocks[b].insts);
+      std::vector<Value> kept;
+      kept.reserve(insts.size());
+      for (const Value v : insts) {
+        if (f_.insts[v].op == Op::phi) {
+          const Value only = single_operand(v);
+          if (only) {
+            alias_[v] = only;
+            changed_ = true;
+          } else {
+            kept.push_back(v);
+          }
+          continue;
+        }
+        for (Value& a : f_.args(v)) a = resolve(a);
+        out_.clear();
+        const Inst before = f_.insts[v];
+        Value result = folder.fold(v);
+        alias_.resize(f_.insts.size(), 0);
+        for (const Value extra : out_) {
+          for (Value& a : f_.args(extra)) a = resolve(a);
+          const Value shared = number(extra, b);
+          if (shared != extra) alias_[extra] = shared;
+          else kept.push_back(extra);
+        }
+        result = resolve(result);
+        if (result == v) {
+          for (Value& a : f_.args(v)) a = resolve(a);
+          changed_ = changed_ || before.op != f_.insts[v].op || before.first != f_.insts[v].first;
+          result = number(v, b);
+        }
+        if (result != v) {
+          alias_[v] = result;
+          changed_ = true;
+        } else {
+          kept.push_back(v);
+        }
+      }
+      Block& block = f_.blocks[b];
+      block.insts = std::move(kept);
+      if (block.cond) block.cond = resolve(block.cond);
+    }
+    for (const BlockId b : doms.order()) {
+      for (const Value v : f_.blocks[b].insts)
+        for (Value& a : f_.args(v)) a = resolve(a);
+      if (f_.blocks[b].cond) f_.blocks[b].cond = resolve(f_.blocks[b].cond);
+    }
+  }
+
+  Value single_operand(Value phi) {
+    Value only = 0;
+    for (const Value operand : f_.args(phi)) {
+      const Value a = resolve(operand);
+      if (a == phi || a == only) continue;
+      if (only) return 0;
+      only = a;
+    }
+    return only;
+  }
+
+  bool fold_branches() {
+    bool any = false;
+    for (Block& block : f_.blocks) {
+      if (block.term != Term::cond_br) continue;
+      if (f_.insts[block.cond].op == Op::not_) {
+        block.cond = f_.arg(block.cond, 0);
+        std::swap(block.succs[0], block.succs[1]);
+      }
+      const Inst& cond = f_.insts[block.cond];
+      if (cond.op != Op::constant || block.succs[0] == block.succs[1]) continue;
+      block.succs.assign(1, block.succs[cond.imm ? 0 : 1]);
+      block.term = Term::br;
+      block.cond = 0;
+      if (block.merge == Merge::selection) {
+        block.merge = Merge::none;
+        block.merge_block = kNoBlock;
+      }
+      any = true;
+    }
+    return any;
+  }
+
+  void remove_dead() {
+    std::vector<bool> live(f_.insts.size());
+    std::vector<Value> work;
+    const auto mark = [&](Value v) {
+      if (live[v]) return;
+      live[v] = true;
+      work.push_back(v);
+    };
+    for (const Block& block : f_.blocks) {
+      if (block.term == Term::cond_br || block.term == Term::switch_) mark(block.cond);
+      for (const Value v : block.insts) {
+        const Inst& inst = f_.insts[v];
+        const unsigned flags = info(inst.op).flags;
+        const bool keep = (flags & (flag::W | flag::C)) ||
+                          ((flags & flag::R) && inst.mem.is_volatile && inst.op == Op::load);
+        if (keep) mark(v);
+      }
+    }
+    while (!work.empty()) {
+      const Value v = work.back();
+      work.pop_back();
+      for (const Value a : f_.args(v)) mark(a);
+    }
+    for (Block& block : f_.blocks) {
+      const auto dead = [&](Value v) { return !live[v]; };
+      block.insts.erase(std::remove_if(block.insts.begin(), block.insts.end(), dead), block.insts.end());
+    }
+  }
+
+  Function& f_;
+  std::vector<Value> alias_, out_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool simplify(Function& function, Module&) { return Simplifier(function).run(); }
+
+}  // namespace ptx2spv::passes
