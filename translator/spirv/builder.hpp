@@ -1,0 +1,148 @@
+// Builds one SPIR-V module: sections in the order that the specification wants, types and constants once.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <spirv/unified1/spirv.hpp11>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace ptx2spv::spirv {
+
+using Id = std::uint32_t;
+using Words = std::vector<std::uint32_t>;
+
+/// An operand word: ids and literals as they are, enumerants by value.
+constexpr std::uint32_t word(std::uint32_t value) { return value; }
+template <typename E>
+  requires std::is_enum_v<E>
+constexpr std::uint32_t word(E value) {
+  return static_cast<std::uint32_t>(value);
+}
+
+/// Appends the instruction `op` with `operands` to `out`.
+template <typename... T>
+void put(Words& out, spv::Op op, T... operands) {
+  const std::uint32_t words[] = {static_cast<std::uint32_t>(1 + sizeof...(operands)) << 16 | word(op),
+                                 word(operands)...};
+  out.insert(out.end(), std::begin(words), std::end(words));
+}
+/// The same with a list of operand words behind the fixed ones.
+template <typename... T>
+void put_list(Words& out, spv::Op op, std::span<const std::uint32_t> list, T... operands) {
+  const std::uint32_t words[] = {
+      static_cast<std::uint32_t>(1 + sizeof...(operands) + list.size()) << 16 | word(op), word(operands)...};
+  out.insert(out.end(), std::begin(words), std::end(words));
+  out.insert(out.end(), list.begin(), list.end());
+}
+/// `text` as a literal string, in words.
+Words literal(std::string_view text);
+
+class Builder {
+ public:
+  Builder();
+
+  Id id() { return bound_++; }
+  std::uint32_t bound() const { return bound_; }
+
+  void capability(spv::Capability capability);
+  void extension(std::string_view name);
+  Id import_set(std::string_view name);
+  Id glsl() { return import_set("GLSL.std.450"); }
+
+  // Types. Each exists once.
+  Id type_void() { return global(spv::Op::OpTypeVoid, 0, {}); }
+  Id type_bool() { return bool_; }
+  Id type_uint() { return uint_; }
+  Id type_int(unsigned bits);                    ///< unsigned; 8 and 16 need a storage capability
+  Id type_float(unsigned bits);
+  Id type_vector(Id component, unsigned count) {
+    return global(spv::Op::OpTypeVector, 0, {component, count});
+  }
+  Id type_uvec(unsigned count) { return uvec_[count]; }
+  Id type_pointer(spv::StorageClass storage, Id pointee) {
+    return global(spv::Op::OpTypePointer, 0, {word(storage), pointee});
+  }
+  Id type_function(Id result, std::initializer_list<Id> parameters = {});
+  /// struct { element words[length] } with layout decorations; length 0: a runtime array.
+  Id type_block(Id element, unsigned stride, unsigned length, bool readonly);
+
+  // Constants. Each exists once.
+  Id constant(std::uint32_t value);
+  Id constant64(std::uint64_t value);            ///< of the 64-bit integer type
+  Id constant_bits(Id type, std::uint32_t value) { return global(spv::Op::OpConstant, type, {value}); }
+  Id constant_bits64(Id type, std::uint64_t value);
+  Id constant_bool(bool value);
+  Id constant_composite(Id type, std::span<const Id> parts) {
+    return global(spv::Op::OpConstantComposite, type, parts);
+  }
+  Id constant_null(Id type) { return global(spv::Op::OpConstantNull, type, {}); }
+  /// A specialisation constant of type uint, by number.
+  Id spec_constant(std::uint32_t number, std::uint32_t value);
+  Id spec_op(spv::Op op, Id type, std::initializer_list<Id> operands);
+
+  /// A type, constant or other module-level instruction, looked up before it is made. type 0: the
+  /// instruction has no result type.
+  Id global(spv::Op op, Id type, std::span<const std::uint32_t> operands);
+  Id global(spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {
+    return global(op, type, std::span<const std::uint32_t>(operands.begin(), operands.size()));
+  }
+  /// A new module-scope variable.
+  Id variable(spv::StorageClass storage, Id pointee);
+
+  void name(Id id, std::string_view name);
+  void member_name(Id type, unsigned member, std::string_view name);
+  template <typename... T>
+  void decorate(Id id, spv::Decoration decoration, T... operands) {
+    put(annotations_, spv::Op::OpDecorate, id, decoration, operands...);
+  }
+  template <typename... T>
+  void decorate_member(Id type, unsigned member, spv::Decoration decoration, T... operands) {
+    put(annotations_, spv::Op::OpMemberDecorate, type, member, decoration, operands...);
+  }
+  /// Decorates with words that were already written elsewhere.
+  void annotate(spv::Op op, std::span<const std::uint32_t> operands);
+
+  Id string(std::string_view text);
+  void source(Id file, std::string_view text);
+  void entry_point(Id function, std::string_view name, std::span<const Id> interface);
+  template <typename... T>
+  void execution_mode(Id function, spv::ExecutionMode mode, T... operands) {
+    put(modes_, spv::Op::OpExecutionMode, function, mode, operands...);
+  }
+
+  /// Function bodies: those of kernels, and those of linked library functions.
+  Words& functions() { return functions_; }
+  Words& library_functions() { return library_functions_; }
+
+  /// Things that emission shares between the entries of one module, by a key of its own making.
+  Id& shared(std::uint64_t key);
+
+  /// By id of the linked library (library.hpp): the module's id, or 0.
+  std::vector<Id>& library_ids() { return library_ids_; }
+
+  /// The module's words.
+  Words finish() const;
+
+ private:
+  struct Slot {
+    std::uint32_t hash = 0, at = 0;              ///< `at` is an offset in globals_ plus 1; 0: empty
+  };
+  void grow();
+
+  std::uint32_t bound_ = 1;
+  Words capabilities_, extensions_, imports_, entry_points_, modes_, strings_, sources_, names_, annotations_,
+      globals_, library_functions_, functions_;
+  std::vector<Slot> table_;
+  std::size_t used_ = 0;
+  std::vector<spv::Capability> capability_list_;
+  std::vector<std::pair<std::uint64_t, Id>> shared_;
+  std::vector<std::pair<Words, Id>> import_list_, string_list_;
+  std::vector<Words> extension_list_;
+  std::vector<Id> small_constants_, library_ids_;
+  Id bool_ = 0, uint_ = 0, uvec_[5] = {};
+};
+
+}  // namespace ptx2spv::spirv

@@ -1,0 +1,268 @@
+#include "translator/spirv/emit.hpp"
+
+#include <algorithm>
+
+#include "translator/spirv/emitter.hpp"
+
+namespace ptx2spv::spirv {
+
+using ir::Op;
+
+std::optional<EmitError> emit(const ir::Module& module, const ir::Function& function, const EmitOptions& options,
+                              Builder& builder) {
+  return Emitter(module, function, options, builder).run();
+}
+
+void Emitter::fail(std::string text) {
+  if (!error_) error_ = EmitError{"internal error: emit: " + std::move(text), loc_};
+}
+
+void Emitter::unexpected(const Inst& inst) {
+  fail("operation " + std::string(ir::info(inst.op).name) + " of type " + std::string(ir::name(inst.type)) +
+       " must be gone after legalisation");
+}
+
+std::optional<EmitError> Emitter::run() {
+  ids_.resize(f_.insts.size());
+  uses_.resize(f_.insts.size());
+  floats_.resize(f_.insts.size());
+  words_.resize(f_.insts.size());
+  pointers_.resize(f_.insts.size());
+  indices_.resize(f_.insts.size());
+  labels_.resize(f_.blocks.size());
+  scan();
+  begin_function();
+  if (f_.order.empty()) {
+    for (ir::BlockId id = 0; id < f_.blocks.size(); ++id) block(id);
+  } else {
+    for (const ir::BlockId id : f_.order) block(id);
+  }
+  missing_blocks();
+  op0(spv::Op::OpFunctionEnd);
+  finish_entry();
+  return error_;
+}
+
+// Notes what has to stand before the first block and which values are wanted only as floats.
+void Emitter::scan() {
+  for (const ir::Block& block : f_.blocks) {
+    for (const Value v : block.insts) {
+      const Inst& inst = f_.insts[v];
+      if (inst.op == Op::builtin) builtins_used_ |= 1u << static_cast<unsigned>(inst.builtin);
+      const bool memory = inst.op == Op::load || inst.op == Op::store || inst.op == Op::atomic ||
+                          inst.op == Op::atomic_cas;
+      if (memory && inst.mem.is_volatile) volatile_ = true;
+      if (memory && inst.mem.space == ir::Space::local) uses_local_ = true;
+      Use use = as_bits;
+      switch (inst.op) {
+        case Op::native_fadd: case Op::native_fsub: case Op::native_fmul: case Op::native_fdiv:
+        case Op::native_ffma: case Op::native_fsqrt: case Op::native_feq: case Op::native_flt:
+        case Op::native_fle: case Op::native_unary: case Op::native_to_s: case Op::native_to_u:
+        case Op::native_fconvert: use = as_float; break;
+        default: break;
+      }
+      const auto args = f_.args(v);
+      const bool image = inst.op == Op::image_load || inst.op == Op::image_store || inst.op == Op::image_atomic;
+      for (std::size_t i = 0; i < args.size(); ++i) {
+        // An image takes the components of its coordinates, not the vector that holds them.
+        if (image && i == 0 && f_.insts[args[0]].op == Op::compose) continue;
+        uses_[args[i]] |= use;
+      }
+    }
+    if (block.cond != 0) uses_[block.cond] |= as_bits;
+  }
+}
+
+void Emitter::begin_function() {
+  const Id type_void = b_.type_void();
+  function_ = op(spv::Op::OpFunction, type_void, spv::FunctionControlMask::MaskNone, b_.type_function(type_void));
+  const ir::BlockId entry = f_.order.empty() ? 0 : f_.order[0];
+  op0(spv::Op::OpLabel, label(entry));
+  if (uses_local_ && f_.local_bytes > 0) {
+    const Id words = b_.constant((f_.local_bytes + 3) / 4);
+    const Id array = b_.global(spv::Op::OpTypeArray, 0, {b_.type_uint(), words});
+    local_ = op(spv::Op::OpVariable, b_.type_pointer(spv::StorageClass::Function, array),
+                spv::StorageClass::Function);
+    if (o_.debug_info) b_.name(local_, "local");
+  }
+  for (unsigned i = 0; i < builtins_.size(); ++i) {
+    if (builtins_used_ >> i & 1) builtins_[i] = builtin(static_cast<ir::Builtin>(i));
+  }
+}
+
+void Emitter::finish_entry() {
+  const std::string_view name = o_.entry_name.empty() ? std::string_view(f_.name) : o_.entry_name;
+  b_.name(function_, name);
+  // The workgroup's size is the launch's, for all entries by the same three constants.
+  Id& size = b_.shared(0x512e0000u);
+  if (size == 0) {
+    const Id parts[3] = {b_.spec_constant(abi::Spec::size_x, 1), b_.spec_constant(abi::Spec::size_y, 1),
+                         b_.spec_constant(abi::Spec::size_z, 1)};
+    const Id composite = b_.global(spv::Op::OpSpecConstantComposite, b_.type_uvec(3), parts);
+    b_.decorate(composite, spv::Decoration::BuiltIn, spv::BuiltIn::WorkgroupSize);
+    b_.shared(0x512e0000u) = composite;
+  }
+  b_.entry_point(function_, name, interface_);
+  if (o_.float_controls) {
+    b_.capability(spv::Capability::DenormPreserve);
+    b_.capability(spv::Capability::SignedZeroInfNanPreserve);
+    b_.capability(spv::Capability::RoundingModeRTE);
+    const unsigned widths = p_.float64 ? 64 : 32;
+    for (unsigned width = 32; width <= widths; width += 32) {
+      b_.execution_mode(function_, spv::ExecutionMode::DenormPreserve, width);
+      b_.execution_mode(function_, spv::ExecutionMode::SignedZeroInfNanPreserve, width);
+      b_.execution_mode(function_, spv::ExecutionMode::RoundingModeRTE, width);
+    }
+  }
+  if (o_.debug_info && file_ != 0) {
+    Id& source = b_.shared(0x50c0000000000000u | file_);
+    if (source == 0) {
+      source = file_;
+      b_.source(file_, o_.source_text);
+    }
+  }
+}
+
+Id Emitter::uses(Id variable) {
+  if (std::ranges::find(interface_, variable) == interface_.end()) interface_.push_back(variable);
+  return variable;
+}
+
+void Emitter::line(std::uint32_t loc) {
+  loc_ = loc;
+  if (!o_.debug_info) return;
+  const ir::Loc& at = f_.locs[loc];
+  if (at.line == 0 || (at.line == line_ && at.column == column_)) return;
+  if (file_ == 0) file_ = b_.string(o_.source_name.empty() ? std::string_view("kernel.ptx") : o_.source_name);
+  line_ = at.line;
+  column_ = at.column;
+  op0(spv::Op::OpLine, file_, line_, column_);
+}
+
+void Emitter::block(ir::BlockId id) {
+  const ir::Block& block = f_.blocks[id];
+  ++serial_;
+  line_ = 0;  // a line holds to the end of its block
+  if (id != (f_.order.empty() ? 0 : f_.order[0])) op0(spv::Op::OpLabel, label(id));
+  for (const Value v : block.insts) {
+    if (f_.insts[v].op == Op::phi) phi(id, v);
+  }
+  for (const Value v : block.insts) {
+    if (f_.insts[v].op == Op::phi) continue;
+    line(f_.insts[v].loc);
+    instruction(v);
+  }
+  line(block.loc);
+  terminator(block);
+}
+
+void Emitter::phi(ir::BlockId id, Value v) {
+  const std::vector<ir::BlockId>& preds = f_.blocks[id].preds;
+  const auto args = f_.args(v);
+  if (args.size() != preds.size()) return fail("a phi has not as many operands as its block has predecessors");
+  // A predecessor that branches here twice counts once.
+  Words operands;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (std::find(preds.begin(), preds.begin() + i, preds[i]) != preds.begin() + i) continue;
+    Id& id_of = ids_[args[i]];
+    const Op made_by = f_.insts[args[i]].op;
+    const bool elsewhere = made_by != Op::constant && made_by != Op::undef && made_by != Op::builtin;
+    if (elsewhere && id_of == 0) id_of = b_.id();
+    operands.push_back(elsewhere ? id_of : value(args[i]));
+    operands.push_back(label(preds[i]));
+  }
+  const Id result_type = type(f_.insts[v].type);
+  if (ids_[v] == 0) ids_[v] = b_.id();
+  put_list(code_, spv::Op::OpPhi, operands, result_type, ids_[v]);
+}
+
+void Emitter::terminator(const ir::Block& block) {
+  const bool branches = block.term == ir::Term::cond_br || block.term == ir::Term::switch_;
+  const auto& succs = block.succs;
+  const bool same = branches && block.merge == ir::Merge::none &&
+                    std::ranges::all_of(succs, [&](ir::BlockId s) { return s == succs[0]; });
+  const Id cond = branches && !same ? value(block.cond) : 0;
+  if (block.merge == ir::Merge::loop) {
+    op0(spv::Op::OpLoopMerge, label(block.merge_block), label(block.continue_block),
+        spv::LoopControlMask::MaskNone);
+  } else if (block.merge == ir::Merge::selection && branches) {
+    op0(spv::Op::OpSelectionMerge, label(block.merge_block), spv::SelectionControlMask::MaskNone);
+  }
+  if (same) return op0(spv::Op::OpBranch, label(succs[0]));
+  switch (block.term) {
+    case ir::Term::br: return op0(spv::Op::OpBranch, label(succs[0]));
+    case ir::Term::cond_br: return op0(spv::Op::OpBranchConditional, cond, label(succs[0]), label(succs[1]));
+    case ir::Term::switch_: {
+      Words operands{cond, label(succs.back())};
+      for (std::uint32_t i = 0; i + 1 < succs.size(); ++i) {
+        operands.push_back(i);
+        operands.push_back(label(succs[i]));
+      }
+      return put_list(code_, spv::Op::OpSwitch, operands);
+    }
+    case ir::Term::exit: return op0(spv::Op::OpReturn);
+    case ir::Term::unreachable: return op0(spv::Op::OpUnreachable);
+    case ir::Term::ret: return fail("a return is left after inlining");
+    case ir::Term::none: return fail("a block has no terminator");
+  }
+}
+
+// Merge blocks and continue targets that no thread reaches must exist all the same.
+void Emitter::missing_blocks() {
+  if (f_.order.empty()) return;
+  std::vector<bool> written(f_.blocks.size(), false);
+  for (const ir::BlockId id : f_.order) written[id] = true;
+  for (const ir::BlockId id : f_.order) {
+    const ir::Block& block = f_.blocks[id];
+    if (block.merge == ir::Merge::none) continue;
+    if (!written[block.merge_block]) {
+      written[block.merge_block] = true;
+      op0(spv::Op::OpLabel, label(block.merge_block));
+      op0(spv::Op::OpUnreachable);
+    }
+    if (block.merge == ir::Merge::loop && !written[block.continue_block]) {
+      written[block.continue_block] = true;
+      op0(spv::Op::OpLabel, label(block.continue_block));
+      op0(spv::Op::OpBranch, label(id));
+    }
+  }
+  for (ir::BlockId id = 0; id < labels_.size(); ++id) {
+    if (labels_[id] != 0 && !written[id]) fail("a branch leads to a block that is not in the order");
+  }
+}
+
+void Emitter::instruction(Value v) {
+  const Inst& inst = f_.insts[v];
+  switch (inst.op) {
+    case Op::constant: case Op::undef: case Op::phi: return;
+    case Op::builtin:
+      // The clock is read where it stands; the others were loaded at the start.
+      if (inst.builtin == ir::Builtin::clock_lo || inst.builtin == ir::Builtin::clock_hi)
+        set(v, builtin(inst.builtin));
+      return;
+    case Op::add: case Op::sub: case Op::mul: case Op::mulhi_u: case Op::mulhi_s: case Op::and_: case Op::or_:
+    case Op::xor_: case Op::not_: case Op::neg: case Op::umin: case Op::umax: case Op::smin: case Op::smax:
+    case Op::popcount: case Op::find_msb: case Op::bit_reverse: case Op::bfe_u: case Op::bfe_s: case Op::bfi:
+    case Op::eq: case Op::ne: case Op::ult: case Op::ule: case Op::slt: case Op::sle: case Op::select:
+      return arith(v, inst);
+    case Op::shl: case Op::lshr: case Op::ashr: return shift(v, inst);
+    case Op::udiv: case Op::sdiv: case Op::urem: case Op::srem: return divide(v, inst);
+    case Op::zext: case Op::sext: case Op::trunc: case Op::high: case Op::pack: case Op::compose:
+    case Op::extract: return convert(v, inst);
+    case Op::native_fadd: case Op::native_fsub: case Op::native_fmul: case Op::native_fdiv: case Op::native_ffma:
+    case Op::native_fsqrt: case Op::native_feq: case Op::native_flt: case Op::native_fle: case Op::native_unary:
+    case Op::native_from_s: case Op::native_from_u: case Op::native_to_s: case Op::native_to_u:
+    case Op::native_fconvert: return native_float(v, inst);
+    case Op::library: return library_call(v, inst);
+    case Op::load: return load(v, inst);
+    case Op::store: return store(v, inst);
+    case Op::atomic: return atomic(v, inst);
+    case Op::atomic_cas: return atomic_cas(v, inst);
+    case Op::image_load: case Op::image_store: case Op::image_atomic: return image(v, inst);
+    case Op::control_barrier: case Op::memory_barrier: return synchronise(v, inst);
+    case Op::subgroup_shuffle: case Op::subgroup_ballot: return subgroup(v, inst);
+    default: return unexpected(inst);
+  }
+}
+
+}  // namespace ptx2spv::spirv

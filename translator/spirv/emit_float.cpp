@@ -1,0 +1,70 @@
+// The device's own floating point, and calls of the shader library.
+#include <spirv/unified1/GLSL.std.450.h>
+
+#include "translator/spirv/emitter.hpp"
+#include "translator/spirv/library.hpp"
+
+namespace ptx2spv::spirv {
+
+using ir::NumKind;
+using ir::Op;
+using ir::Type;
+
+void Emitter::native_float(Value v, const Inst& inst) {
+  const auto in = [&](unsigned i) { return float_value(f_.arg(v, i)); };
+  const auto float_type = [&] { return b_.type_float(bits(v)); };
+  // Two roundings stay two roundings, whatever the device could fuse.
+  const auto exact = [&](Id id) {
+    b_.decorate(id, spv::Decoration::NoContraction);
+    set_float(v, id);
+  };
+  const auto compare = [&](spv::Op code) { set(v, op(code, b_.type_bool(), in(0), in(1))); };
+  switch (inst.op) {
+    case Op::native_fadd: return exact(op(spv::Op::OpFAdd, float_type(), in(0), in(1)));
+    case Op::native_fsub: return exact(op(spv::Op::OpFSub, float_type(), in(0), in(1)));
+    case Op::native_fmul: return exact(op(spv::Op::OpFMul, float_type(), in(0), in(1)));
+    case Op::native_fdiv: return set_float(v, op(spv::Op::OpFDiv, float_type(), in(0), in(1)));
+    case Op::native_ffma: return set_float(v, ext(GLSLstd450Fma, float_type(), in(0), in(1), in(2)));
+    case Op::native_fsqrt: return set_float(v, ext(GLSLstd450Sqrt, float_type(), in(0)));
+    case Op::native_feq: return compare(spv::Op::OpFOrdEqual);
+    case Op::native_flt: return compare(spv::Op::OpFOrdLessThan);
+    case Op::native_fle: return compare(spv::Op::OpFOrdLessThanEqual);
+    case Op::native_unary: return set_float(v, ext(static_cast<unsigned>(inst.imm), float_type(), in(0)));
+    case Op::native_from_s: case Op::native_from_u: {
+      if (pairs(f_.insts[f_.arg(v, 0)].type)) return unexpected(inst);
+      const spv::Op code = inst.op == Op::native_from_s ? spv::Op::OpConvertSToF : spv::Op::OpConvertUToF;
+      return set_float(v, op(code, float_type(), operand(v, 0)));
+    }
+    case Op::native_to_s: case Op::native_to_u: {
+      if (pairs(inst.type)) return unexpected(inst);
+      const spv::Op code = inst.op == Op::native_to_s ? spv::Op::OpConvertFToS : spv::Op::OpConvertFToU;
+      return set(v, op(code, type(inst.type), in(0)));
+    }
+    case Op::native_fconvert: return set_float(v, op(spv::Op::OpFConvert, float_type(), in(0)));
+    default: return unexpected(inst);
+  }
+}
+
+void Emitter::library_call(Value v, const Inst& inst) {
+  if (inst.imm >= m_.library_names.size()) return fail("a library call names no function");
+  const auto library_type = [&](Type t) { return t == Type::i64 ? b_.type_uvec(2) : type(t); };
+  const Id result = library_type(inst.type);
+  Words signature{result};
+  for (const Value argument : f_.args(v)) signature.push_back(library_type(f_.insts[argument].type));
+  std::string error;
+  const Id callee = Library::embedded().link(b_, m_.library_names[inst.imm],
+                                             b_.global(spv::Op::OpTypeFunction, 0, signature), error);
+  if (callee == 0) return fail(std::move(error));
+  Words arguments;
+  for (const Value argument : f_.args(v)) {
+    arguments.push_back(f_.insts[argument].type == Type::i64 ? words(argument) : value(argument));
+  }
+  const Id id = b_.id();
+  last_at_ = code_.size() + 2;
+  put_list(code_, spv::Op::OpFunctionCall, arguments, result, id, callee);
+  if (inst.type == Type::none) return;
+  if (inst.type == Type::i64) return set_words(v, id);
+  set(v, id);
+}
+
+}  // namespace ptx2spv::spirv
