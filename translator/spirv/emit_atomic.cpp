@@ -19,9 +19,8 @@ spv::Op atomic_op(AtomicOp op) {
     case AtomicOp::smax: return spv::Op::OpAtomicSMax;
     case AtomicOp::exch: return spv::Op::OpAtomicExchange;
     case AtomicOp::fadd_f32: case AtomicOp::fadd_f64: return spv::Op::OpAtomicFAddEXT;
-    case AtomicOp::inc: case AtomicOp::dec: break;
+    default: return spv::Op::OpNop;
   }
-  return spv::Op::OpNop;
 }
 
 /// What one atomic works on; the profile must have it.

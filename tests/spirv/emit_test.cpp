@@ -1,0 +1,360 @@
+#include "tests/spirv/emit_fixture.hpp"
+
+#include <spirv/unified1/GLSL.std.450.h>
+
+namespace ptx2spv::test {
+namespace {
+
+using ir::AtomicOp;
+using ir::Op;
+using ir::Space;
+using ir::Type;
+using ir::Value;
+
+bool has_int64(const Profile& p) { return p.int64; }
+
+TEST(Emit, integer_operations_of_32_bits) {
+  for (const Op op : {Op::add, Op::sub, Op::mul, Op::mulhi_u, Op::mulhi_s, Op::and_, Op::or_, Op::xor_, Op::shl,
+                      Op::lshr, Op::ashr, Op::udiv, Op::sdiv, Op::urem, Op::srem, Op::umin, Op::umax, Op::smin,
+                      Op::smax}) {
+    SCOPED_TRACE(ir::info(op).name);
+    check_all([&](Kernel& k, const Profile&) {
+      const Value a = k.input(Type::i32), b = k.input(Type::i32, 4);
+      k.output(k.b.op2(op, a, b));
+      k.output(k.b.op2(op, a, k.b.i32(7)), 4);
+      k.output(k.b.op2(op, a, k.b.i32(0)), 8);
+    });
+  }
+}
+
+TEST(Emit, integer_operations_of_64_bits) {
+  for (const Op op : {Op::add, Op::sub, Op::mul, Op::mulhi_u, Op::mulhi_s, Op::and_, Op::or_, Op::xor_, Op::udiv,
+                      Op::sdiv, Op::urem, Op::srem, Op::umin, Op::umax, Op::smin, Op::smax}) {
+    SCOPED_TRACE(ir::info(op).name);
+    check_all(
+        [&](Kernel& k, const Profile&) {
+          k.output(k.b.op2(op, k.input(Type::i64), k.input(Type::i64, 8)));
+        },
+        {}, has_int64);
+  }
+  for (const Op op : {Op::shl, Op::lshr, Op::ashr}) {
+    check_all(
+        [&](Kernel& k, const Profile&) {
+          const Value a = k.input(Type::i64);
+          k.output(k.inst(op, Type::i64, {a, k.input(Type::i32, 8)}));
+          k.output(k.inst(op, Type::i64, {a, k.b.i32(63)}), 8);
+          k.output(k.inst(op, Type::i64, {a, k.b.i32(64)}), 16);
+        },
+        {}, has_int64);
+  }
+}
+
+TEST(Emit, comparisons_and_logic) {
+  for (const Op op : {Op::eq, Op::ne, Op::ult, Op::ule, Op::slt, Op::sle}) {
+    check_all([&](Kernel& k, const Profile& p) {
+      k.output(k.b.cmp(op, k.input(Type::i32), k.input(Type::i32, 4)));
+      if (p.int64) k.output(k.b.cmp(op, k.input(Type::i64), k.input(Type::i64, 8)), 4);
+    });
+  }
+  check_all([&](Kernel& k, const Profile&) {
+    const Value a = k.b.cmp(Op::eq, k.input(Type::i32), k.b.i32(1));
+    const Value b = k.b.cmp(Op::ult, k.input(Type::i32), k.b.i32(9));
+    unsigned at = 0;
+    for (const Op op : {Op::and_, Op::or_, Op::xor_, Op::eq, Op::ne}) k.output(k.b.op2(op, a, b), at += 4);
+    k.output(k.inst(Op::not_, Type::i1, {a}), at += 4);
+    k.output(k.b.select(a, b, k.b.i1(true)), at += 4);
+  });
+}
+
+TEST(Emit, bit_operations) {
+  check_all([&](Kernel& k, const Profile&) {
+    const Value a = k.input(Type::i32), n = k.input(Type::i32, 4);
+    unsigned at = 0;
+    for (const Op op : {Op::not_, Op::neg, Op::popcount, Op::find_msb, Op::bit_reverse})
+      k.output(k.inst(op, Type::i32, {a}), at += 4);
+    k.output(k.inst(Op::bfe_u, Type::i32, {a, n, k.b.i32(3)}), at += 4);
+    k.output(k.inst(Op::bfe_s, Type::i32, {a, n, k.b.i32(3)}), at += 4);
+    k.output(k.inst(Op::bfi, Type::i32, {a, n, n, k.b.i32(3)}), at += 4);
+    k.output(k.inst(Op::popcount, Type::i32, {k.input(Type::i64)}), at += 4);
+  });
+}
+
+TEST(Emit, conversions_between_types) {
+  check_all([&](Kernel& k, const Profile&) {
+    const Value w = k.input(Type::i64), a = k.input(Type::i32);
+    const Value c = k.b.cmp(Op::eq, a, k.b.i32(3));
+    k.output(k.inst(Op::zext, Type::i32, {c}), 0);
+    k.output(k.inst(Op::zext, Type::i64, {c}), 8);
+    k.output(k.inst(Op::zext, Type::i64, {a}), 16);
+    k.output(k.inst(Op::sext, Type::i64, {a}), 24);
+    k.output(k.inst(Op::trunc, Type::i32, {w}), 32);
+    k.output(k.inst(Op::high, Type::i32, {w}), 36);
+    const Value packed = k.inst(Op::pack, Type::i64, {a, k.inst(Op::high, Type::i32, {w})});
+    k.output(packed, 40);
+    k.output(k.inst(Op::trunc, Type::i32, {packed}), 48);
+    const Value v2 = k.inst(Op::compose, Type::v2, {a, a});
+    const Value v4 = k.inst(Op::compose, Type::v4, {a, a, k.b.i32(1), a});
+    k.output(v2, 56);
+    k.output(v4, 64);
+    k.output(k.inst(Op::extract, Type::i32, {v4}, 2), 80);
+    k.output(k.inst(Op::extract, Type::i32, {k.input(Type::v4)}, 3), 84);
+    k.output(k.b.select(c, w, k.b.i64(0x123456789abcdef)), 88);
+    k.output(k.b.select(c, v4, k.inst(Op::undef, Type::v4, {})), 96);
+  });
+}
+
+TEST(Emit, native_floats) {
+  const std::string text = check_all([&](Kernel& k, const Profile& p) {
+    const ir::FpAttr to32{.kind = ir::NumKind::f32, .to = ir::NumKind::f32};
+    for (const Type t : {Type::i32, Type::i64}) {
+      if (t == Type::i64 && !p.float64) continue;
+      unsigned at = t == Type::i32 ? 0 : 1024;
+      const Value a = k.input(t), b = k.input(t, 8);
+      for (const Op op : {Op::native_fadd, Op::native_fsub, Op::native_fmul, Op::native_fdiv})
+        k.output(k.b.op2(op, a, b), at += 8);
+      k.output(k.inst(Op::native_ffma, t, {a, b, k.inst(Op::constant, t, {}, 0x3f800000)}), at += 8);
+      k.output(k.inst(Op::native_fsqrt, t, {a}), at += 8);
+      for (const Op op : {Op::native_feq, Op::native_flt, Op::native_fle}) k.output(k.b.cmp(op, a, b), at += 8);
+      const Value from = k.b.fp(Op::native_from_s, t, {k.input(Type::i32)}, to32);
+      k.output(from, at += 8);
+      k.output(k.b.fp(Op::native_to_u, Type::i32, {k.b.op2(Op::native_fadd, from, from)}, to32), at += 8);
+    }
+    const Value a = k.input(Type::i32);
+    k.output(k.inst(Op::native_unary, Type::i32, {a}, GLSLstd450Exp2), 2048);
+    if (p.float64) k.output(k.inst(Op::native_fconvert, Type::i64, {a}), 2056);
+  });
+  EXPECT_NE(text.find("NoContraction"), std::string::npos);
+}
+
+TEST(Emit, floats_that_only_floats_use_have_no_bits) {
+  const std::string text = check_all([&](Kernel& k, const Profile&) {
+    const Value a = k.input(Type::i32);
+    const Value b = k.b.op2(Op::native_fadd, a, a);
+    k.output(k.b.op2(Op::native_fmul, b, b));
+  });
+  std::size_t casts = 0;
+  for (std::size_t at = text.find("OpBitcast"); at != std::string::npos; at = text.find("OpBitcast", at + 1)) ++casts;
+  EXPECT_EQ(casts, 2u) << text;
+}
+
+TEST(Emit, memory_of_every_space_and_size) {
+  for (const Space space : {Space::global, Space::shared, Space::local, Space::trap, Space::locks, Space::slot}) {
+    for (const bool is_volatile : {false, true}) {
+      SCOPED_TRACE(static_cast<int>(space));
+      check_all([&](Kernel& k, const Profile&) {
+        k.function.local_bytes = 64;
+        k.function.shared_bytes = 100;
+        k.function.uses_dynamic_shared = is_volatile;
+        Value address = space == Space::global ? k.input(Type::i64) : k.input(Type::i32);
+        const auto mem = [&](unsigned bytes) {
+          return ir::MemAttr{.space = space, .bytes = static_cast<std::uint8_t>(bytes), .is_volatile = is_volatile};
+        };
+        for (const unsigned bytes : {1u, 2u, 4u}) {
+          const Value v = k.b.load(Type::i32, address, mem(bytes));
+          k.b.store(address, v, mem(bytes));
+        }
+        for (const Type type : {Type::i64, Type::v2}) k.b.store(address, k.b.load(type, address, mem(8)), mem(8));
+        k.b.store(address, k.b.load(Type::v4, address, mem(16)), mem(16));
+        if (space == Space::global) return;
+        address = k.b.i32(14);
+        for (const unsigned bytes : {1u, 2u}) k.b.store(address, k.b.load(Type::i32, address, mem(bytes)), mem(bytes));
+      });
+    }
+  }
+}
+
+TEST(Emit, read_only_memory) {
+  for (const Space space : {Space::param, Space::constant, Space::table, Space::textures, Space::push}) {
+    check_all([&](Kernel& k, const Profile&) {
+      unsigned at = 0;
+      for (const Value address : {k.input(Type::i32), k.b.i32(16)}) {
+        const auto mem = [&](unsigned bytes) {
+          return ir::MemAttr{.space = space, .bytes = static_cast<std::uint8_t>(bytes), .readonly = true};
+        };
+        for (const unsigned bytes : {1u, 2u, 4u}) k.output(k.b.load(Type::i32, address, mem(bytes)), at += 4);
+        k.output(k.b.load(Type::i64, address, mem(8)), 64);
+        k.output(k.b.load(Type::v4, address, mem(16)), 128);
+      }
+    });
+  }
+}
+
+TEST(Emit, dynamic_shared_memory_alone) {
+  check_all([&](Kernel& k, const Profile&) {
+    k.function.uses_dynamic_shared = true;
+    k.b.store(k.input(Type::i32), k.b.builtin(ir::Builtin::shared_words), {.space = Space::shared});
+  });
+}
+
+TEST(Emit, atomics) {
+  for (const Space space : {Space::global, Space::shared, Space::slot, Space::trap, Space::locks}) {
+    check_all([&](Kernel& k, const Profile& p) {
+      k.function.shared_bytes = 64;
+      const Value address = space == Space::global ? k.input(Type::i64) : k.input(Type::i32);
+      unsigned at = 0;
+      const auto one = [&](Op op, Type type, AtomicOp which) {
+        const Value data = k.input(type, 8);
+        const Value v = op == Op::atomic ? k.inst(op, type, {address, data}) : k.inst(op, type, {address, data, data});
+        k.b.last(v).mem = {.space = space, .bytes = static_cast<std::uint8_t>(type == Type::i64 ? 8 : 4), .atomic = which};
+        k.output(v, at += 8);
+      };
+      for (const Type type : {Type::i32, Type::i64}) {
+        if (type == Type::i64 && (!p.int64 || !p.buffer_atomics64 || space == Space::shared)) continue;
+        for (const AtomicOp which : {AtomicOp::add, AtomicOp::and_, AtomicOp::or_, AtomicOp::xor_, AtomicOp::umin,
+                                     AtomicOp::umax, AtomicOp::smin, AtomicOp::smax, AtomicOp::exch})
+          one(Op::atomic, type, which);
+        one(Op::atomic_cas, type, AtomicOp::add);
+      }
+      if (space == Space::shared) return;
+      if (p.buffer_atomic_f32_add) one(Op::atomic, Type::i32, AtomicOp::fadd_f32);
+      if (p.buffer_atomic_f64_add) one(Op::atomic, Type::i64, AtomicOp::fadd_f64);
+    });
+  }
+}
+
+TEST(Emit, builtins_barriers_and_subgroups) {
+  const std::string text = check_all([&](Kernel& k, const Profile& p) {
+    unsigned at = 0;
+    for (unsigned i = 0; i <= static_cast<unsigned>(ir::Builtin::shared_words); ++i)
+      k.output(k.b.builtin(static_cast<ir::Builtin>(i)), at += 4);
+    k.inst(Op::control_barrier, Type::none, {});
+    k.inst(Op::memory_barrier, Type::none, {}, 0);
+    k.inst(Op::memory_barrier, Type::none, {}, 1);
+    if (!p.subgroup_ops) return;
+    const Value a = k.input(Type::i32);
+    k.output(k.inst(Op::subgroup_shuffle, Type::i32, {a, a}), at += 4);
+    k.output(k.inst(Op::subgroup_ballot, Type::i32, {k.b.cmp(Op::eq, a, a)}), at += 4);
+  });
+  EXPECT_NE(text.find("WorkgroupSize"), std::string::npos);
+}
+
+TEST(Emit, images_of_every_shape_and_texel) {
+  for (const std::uint8_t geometry : {1, 2, 3, 4, 5}) {
+    for (const auto format : {abi::SurfaceFormat::u8, abi::SurfaceFormat::f16, abi::SurfaceFormat::f32}) {
+      for (const std::uint8_t channels : {1, 2, 4}) {
+        const std::vector<SlotSpec> slots = {
+            {}, {.backing = Backing::image, .format = format, .channels = channels, .geometry = geometry}};
+        const unsigned texel = (format == abi::SurfaceFormat::u8 ? 1 : format == abi::SurfaceFormat::f16 ? 2 : 4) * channels;
+        check_all(
+            [&](Kernel& k, const Profile&) {
+              const Value x = k.input(Type::i32);
+              const Value composed = k.inst(Op::compose, Type::v4, {x, k.b.i32(1), x, k.b.i32(0)});
+              for (const Value at : {composed, k.input(Type::v4)}) {
+                const Value texels = k.inst(Op::image_load, Type::v4, {at});
+                k.b.last(texels).mem.slot = 1;
+                const Value stored = k.inst(Op::image_store, Type::none, {at, texels});
+                k.b.last(stored).mem.slot = 1;
+                if (texel != 4) continue;
+                const Value old = k.inst(Op::image_atomic, Type::i32, {at, x});
+                k.b.last(old).mem.slot = 1;
+                k.b.last(old).mem.atomic = AtomicOp::smax;
+                k.output(old);
+              }
+            },
+            slots);
+      }
+    }
+  }
+}
+
+// for (i = 0; i < n; ++i) sum += i % 2 ? i : 1;
+TEST(Emit, structured_control_flow_with_phis) {
+  check_all([&](Kernel& k, const Profile&) {
+    ir::Builder& b = k.b;
+    ir::Function& f = k.function;
+    const ir::BlockId entry = b.block();
+    const Value n = k.input(Type::i32);
+    const ir::BlockId header = b.new_block(), body = b.new_block(), then = b.new_block(), otherwise = b.new_block(),
+                      join = b.new_block(), latch = b.new_block(), exit = b.new_block();
+    b.br(header);
+    b.at(header);
+    const Value zero = b.i32(0);
+    const Value i = k.inst(Op::phi, Type::i32, {zero, zero});
+    const Value sum = k.inst(Op::phi, Type::i32, {zero, zero});
+    const Value more = b.cmp(Op::ult, i, n);
+    b.cond_br(more, body, exit);
+    f.blocks[header].merge = ir::Merge::loop;
+    f.blocks[header].merge_block = exit;
+    f.blocks[header].continue_block = latch;
+    b.at(body);
+    const Value odd = b.cmp(Op::ne, b.op2(Op::and_, i, b.i32(1)), zero);
+    b.cond_br(odd, then, otherwise);
+    f.blocks[body].merge = ir::Merge::selection;
+    f.blocks[body].merge_block = join;
+    b.at(then);
+    b.br(join);
+    b.at(otherwise);
+    b.br(join);
+    b.at(join);
+    const Value step = k.inst(Op::phi, Type::i32, {i, b.i32(1)});
+    b.br(latch);
+    b.at(latch);
+    const Value next_sum = b.op2(Op::add, sum, step);
+    const Value next = b.op2(Op::add, i, b.i32(1));
+    b.br(header);
+    f.operands[f.insts[i].first + 1] = next;
+    f.operands[f.insts[sum].first + 1] = next_sum;
+    f.order = {entry, header, body, then, otherwise, join, latch, exit};
+    b.at(exit);
+    k.output(sum);
+  });
+}
+
+TEST(Emit, a_switch_and_a_merge_block_that_nobody_reaches) {
+  check_all([&](Kernel& k, const Profile&) {
+    ir::Builder& b = k.b;
+    ir::Function& f = k.function;
+    const ir::BlockId entry = b.block(), one = b.new_block(), two = b.new_block(), merge = b.new_block();
+    ir::Block& head = f.blocks[entry];
+    head.term = ir::Term::switch_;
+    head.cond = k.input(Type::i32);
+    head.succs = {one, two, one};
+    head.merge = ir::Merge::selection;
+    head.merge_block = merge;
+    b.at(one);
+    b.exit();
+    f.order = {entry, one, two};
+    b.at(two);
+  });
+}
+
+TEST(Emit, several_entries_share_types_constants_and_buffers) {
+  spirv::Builder builder;
+  const auto options = options_for("swiftshader");
+  for (const char* name : {"first", "second"}) {
+    Kernel k;
+    k.function.name = name;
+    k.function.shared_bytes = 64;
+    k.b.store(k.b.i32(4), k.input(Type::i32), {.space = Space::shared});
+    k.output(k.b.builtin(ir::Builtin::local_id_x));
+    k.b.exit();
+    k.function.compute_preds();
+    ASSERT_FALSE(spirv::emit(k.module, k.function, options, builder));
+  }
+  const auto words = builder.finish();
+  EXPECT_EQ(validate_spirv(words), "") << disassemble_spirv(words);
+  const std::string text = disassemble_spirv(words);
+  EXPECT_NE(text.find("OpEntryPoint GLCompute %first"), std::string::npos);
+  EXPECT_NE(text.find("OpEntryPoint GLCompute %second"), std::string::npos);
+  EXPECT_EQ(text.find("LocalInvocationId", text.find("LocalInvocationId") + 1), std::string::npos) << text;
+}
+
+TEST(Emit, an_operation_that_legalisation_left_is_an_internal_error) {
+  Kernel k;
+  const Value a = k.input(Type::i32);
+  k.output(k.b.fp(Op::fadd, Type::i32, {a, a}, {.kind = ir::NumKind::f32}));
+  k.b.exit();
+  std::string error;
+  EXPECT_TRUE(k.emit(options_for("portable"), error).empty());
+  EXPECT_NE(error.find("internal error: emit: operation fadd"), std::string::npos) << error;
+}
+
+TEST(Emit, only_what_is_used_is_required) {
+  const std::string text = check_all([&](Kernel& k, const Profile&) { k.output(k.b.i32(1)); }, {},
+                                     [](const Profile& p) { return p.name == "lavapipe"; });
+  EXPECT_EQ(text.find("Int64"), std::string::npos) << text;
+  EXPECT_EQ(text.find("PhysicalStorageBuffer"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace ptx2spv::test

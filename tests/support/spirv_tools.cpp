@@ -1,0 +1,46 @@
+#include "tests/support/spirv_tools.hpp"
+
+#include <gtest/gtest.h>
+
+#include <spirv-tools/libspirv.hpp>
+
+namespace ptx2spv::test {
+
+namespace {
+
+struct Tools : spvtools::SpirvTools {
+  explicit Tools(std::string& messages) : SpirvTools(SPV_ENV_VULKAN_1_2) {
+    SetMessageConsumer(
+        [&messages](spv_message_level_t, const char*, const spv_position_t& at, const char* text) {
+          messages += std::to_string(at.index) + ": " + text + "\n";
+        });
+  }
+};
+
+}  // namespace
+
+std::string validate_spirv(std::span<const std::uint32_t> words) {
+  std::string messages;
+  const Tools tools(messages);
+  if (tools.Validate(words.data(), words.size())) return {};
+  return messages.empty() ? "invalid SPIR-V" : messages;
+}
+
+std::string disassemble_spirv(std::span<const std::uint32_t> words) {
+  std::string messages, text;
+  const Tools tools(messages);
+  const auto options = SPV_BINARY_TO_TEXT_OPTION_NO_HEADER | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES;
+  if (!tools.Disassemble(words.data(), words.size(), &text, options)) return messages;
+  return text;
+}
+
+std::vector<std::uint32_t> assemble_spirv(const std::string& text) {
+  std::string messages;
+  const Tools tools(messages);
+  std::vector<std::uint32_t> words;
+  if (tools.Assemble(text, &words)) return words;
+  ADD_FAILURE() << messages;
+  return {};
+}
+
+}  // namespace ptx2spv::test
