@@ -23,4 +23,11 @@ bool ssa(ir::Function& function, ir::Module& module);
 /// Folding, value numbering, constant branches and dead code. Needs SSA form; keeps structure valid.
 bool simplify(ir::Function& function, ir::Module& module);
 
+struct FloatOptions {
+  const Profile& profile;
+  FpPolicy fp = FpPolicy::exact;
+};
+/// Semantic floating point becomes native operations and library calls. Needs SSA form.
+bool legalise_float(ir::Function& function, ir::Module& module, const FloatOptions& options);
+
 }  // namespace ptx2spv::passes

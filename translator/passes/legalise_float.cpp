@@ -1,0 +1,369 @@
+// PTX's floating point to what the device does exactly, and to library functions for the rest. A library
+// function's name is made of the format, the operation and the rounding: f32_add_rz, f64_from_s64_rn,
+// f32_to_u32_rzi, f32_round_rni; the rows below say which parts an operation has.
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "translator/ir/names.hpp"
+#include "translator/passes/passes.hpp"
+#include "translator/passes/rewrite.hpp"
+
+namespace ptx2spv::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr std::uint64_t kNoNative = 0;
+
+/// One operation: its name in the library, the native operation for round to nearest even, and the GLSL.std.450
+/// instruction that `fast` takes for the approximate form.
+struct Row {
+  Op op;
+  std::string_view stem;
+  bool rounded;
+  Op native;
+  std::uint64_t glsl;
+};
+constexpr Row kRows[] = {
+    {Op::fadd, "add", true, Op::native_fadd, kNoNative},
+    {Op::fmul, "mul", true, Op::native_fmul, kNoNative},
+    {Op::ffma, "fma", true, Op::native_ffma, kNoNative},
+    {Op::fdiv, "div", true, Op::native_fdiv, kNoNative},
+    {Op::frcp, "rcp", true, Op::native_fdiv, kNoNative},
+    {Op::fsqrt, "sqrt", true, Op::native_fsqrt, kNoNative},
+    {Op::frsqrt, "rsqrt", true, Op::undef, 32},
+    {Op::fex2, "ex2", true, Op::undef, 29},
+    {Op::flg2, "lg2", true, Op::undef, 30},
+    {Op::fsin, "sin", true, Op::undef, 13},
+    {Op::fcos, "cos", true, Op::undef, 14},
+    {Op::ftanh, "tanh", true, Op::undef, 21},
+    {Op::fmin, "min", false, Op::undef, kNoNative},
+    {Op::fmax, "max", false, Op::undef, kNoNative},
+    {Op::feq, "eq", false, Op::native_feq, kNoNative},
+    {Op::flt, "lt", false, Op::native_flt, kNoNative},
+    {Op::fle, "le", false, Op::native_fle, kNoNative},
+};
+
+const Row* find_row(Op op) {
+  for (const Row& row : kRows)
+    if (row.op == op) return &row;
+  return nullptr;
+}
+
+/// A float format in its bits: sign, exponent field, one, and whether it lives in an i64.
+struct Format {
+  std::uint64_t sign, exponent, one, nan;
+  Type type;
+};
+Format format_of(NumKind kind) {
+  switch (kind) {
+    case NumKind::f64: return {1ull << 63, 0x7ff0000000000000ull, 0x3ff0000000000000ull, 0x7fffffffffffffffull, Type::i64};
+    case NumKind::f16: return {0x8000, 0x7c00, 0x3c00, 0x7fff, Type::i32};
+    case NumKind::bf16: return {0x8000, 0x7f80, 0x3f80, 0x7fff, Type::i32};
+    default: return {0x80000000u, 0x7f800000u, 0x3f800000u, 0x7fffffffu, Type::i32};
+  }
+}
+
+bool is_float(NumKind k) { return k >= NumKind::f16; }
+bool is_signed(NumKind k) { return k == NumKind::s8 || k == NumKind::s16 || k == NumKind::s32 || k == NumKind::s64; }
+bool is_wide(NumKind k) { return k == NumKind::u64 || k == NumKind::s64 || k == NumKind::f64; }
+bool to_integral(Round r) { return r == Round::rni || r == Round::rzi || r == Round::rmi || r == Round::rpi; }
+bool is_approximate(Round r) { return r == Round::approx || r == Round::full; }
+Type type_of(NumKind k) { return is_wide(k) ? Type::i64 : Type::i32; }
+
+class Legaliser {
+ public:
+  Legaliser(Function& f, Module& module, const FloatOptions& options)
+      : f_(f), module_(module), p_(options.profile), fast_(options.fp == FpPolicy::fast), rewrite_(f),
+        b_(rewrite_.builder()) {}
+
+  bool run() {
+    return rewrite_.run([&](Value v) {
+      const Inst inst = f_.insts[v];
+      const bool semantic = inst.op == Op::fcvt || inst.op == Op::funord || find_row(inst.op);
+      if (!semantic) return v;
+      std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
+      if (inst.op == Op::fcvt) return convert(inst, args[0]);
+      if (inst.op == Op::funord) return b_.op2(Op::or_, is_nan(inst.fp.kind, args[0]), is_nan(inst.fp.kind, args[1]));
+      return arithmetic(inst, args);
+    });
+  }
+
+ private:
+  Value constant(NumKind kind, std::uint64_t bits) {
+    return is_wide(kind) ? b_.i64(bits) : b_.i32(static_cast<std::uint32_t>(bits));
+  }
+  Value call(std::string_view name, Type type, std::initializer_list<Value> args) {
+    return b_.inst(Op::library, type, args, module_.library(name));
+  }
+  Value call(std::string_view name, Type type, const std::vector<Value>& args) {
+    return b_.inst(Op::library, type, args, module_.library(name));
+  }
+
+  Value is_nan(NumKind kind, Value a) {
+    const Format f = format_of(kind);
+    return b_.cmp(Op::ult, constant(kind, f.exponent), b_.op2(Op::and_, a, constant(kind, f.sign - 1)));
+  }
+  Value flush(NumKind kind, Value a) {
+    const Format f = format_of(kind);
+    const Value small = b_.cmp(Op::eq, b_.op2(Op::and_, a, constant(kind, f.exponent)), constant(kind, 0));
+    return b_.select(small, b_.op2(Op::and_, a, constant(kind, f.sign)), a);
+  }
+  // Everything above +infinity, as an unsigned number, is negative or NaN, and both saturate to +0.
+  Value saturate(NumKind kind, Value a) {
+    const Format f = format_of(kind);
+    const Value low = b_.cmp(Op::ult, constant(kind, f.exponent), a);
+    return b_.select(low, constant(kind, 0), b_.op2(Op::umin, a, constant(kind, f.one)));
+  }
+  // The CPUs' NaNs carry sign and payload, PTX's single precision gives one NaN only. The device whose fma is
+  // fused in single precision is NVIDIA's, which does so by itself.
+  Value canonical(NumKind kind, Value a) {
+    if (kind != NumKind::f32 || (p_.fused_fma32 && p_.denormals32)) return a;
+    return b_.select(is_nan(kind, a), constant(kind, format_of(kind).nan), a);
+  }
+  bool device_flushes() const { return p_.name == "swiftshader"; }
+
+  bool native_exact(Op op, NumKind kind, bool ftz) const {
+    if (kind == NumKind::f64) {
+      if (!p_.float64 || !p_.exact_float64) return false;
+      return op == Op::fadd || op == Op::fmul || op == Op::feq || op == Op::flt || op == Op::fle ||
+             (op == Op::ffma && p_.fused_fma64);
+    }
+    if (kind != NumKind::f32) return false;
+    switch (op) {
+      case Op::fadd: case Op::fmul: case Op::feq: case Op::flt: case Op::fle: return p_.denormals32 || ftz;
+      case Op::ffma: return p_.fused_fma32;
+      case Op::fdiv: case Op::frcp: return p_.exact_div32 && (p_.denormals32 || ftz);
+      case Op::fsqrt: return p_.exact_sqrt32 && (p_.denormals32 || ftz);
+      default: return false;
+    }
+  }
+  bool native_fast(NumKind kind) const { return fast_ && (kind == NumKind::f32 || (kind == NumKind::f64 && p_.float64)); }
+
+  // Drivers fold x + 0 and x * 0 and lose the sign of zero.
+  std::optional<Value> with_zero(Op op, NumKind kind, const std::vector<Value>& args) {
+    if (op != Op::fadd && op != Op::fmul) return std::nullopt;
+    const Format f = format_of(kind);
+    for (unsigned i = 0; i < 2; ++i) {
+      const Inst& zero = f_.insts[args[i]];
+      if (zero.op != Op::constant || (zero.imm & (f.sign - 1)) != 0) continue;
+      const bool negative = zero.imm & f.sign;
+      const Value x = args[1 - i];
+      if (op == Op::fmul) {
+        Value sign = b_.op2(Op::and_, x, constant(kind, f.sign));
+        if (negative) sign = b_.op2(Op::xor_, sign, constant(kind, f.sign));
+        const Value magnitude = b_.op2(Op::and_, x, constant(kind, f.sign - 1));
+        return b_.select(b_.cmp(Op::ult, magnitude, constant(kind, f.exponent)), sign, constant(kind, f.nan));
+      }
+      const Value sum = negative ? x : b_.select(b_.cmp(Op::eq, x, constant(kind, f.sign)), constant(kind, 0), x);
+      return b_.select(is_nan(kind, x), constant(kind, f.nan), sum);
+    }
+    return std::nullopt;
+  }
+
+  Value native(const Row& row, NumKind kind, const std::vector<Value>& args, Type type) {
+    if (row.op == Op::frcp) return b_.inst(row.native, type, {constant(kind, format_of(kind).one), args[0]});
+    return b_.inst(row.native, type, args);
+  }
+
+  Value arithmetic(const Inst& inst, std::vector<Value> args) {
+    const Row& row = *find_row(inst.op);
+    const NumKind kind = inst.fp.kind;
+    const bool compares = inst.type == Type::i1;
+    if (kind == NumKind::f16 || kind == NumKind::bf16) return half(inst, row, args);
+    const bool approximate = row.rounded && is_approximate(inst.fp.round);
+    const bool nearest = !row.rounded || inst.fp.round == Round::rn || inst.fp.round == Round::none;
+    Value result = 0;
+    if (native_fast(kind) && (nearest || approximate) && row.native != Op::undef) {
+      result = native(row, kind, args, inst.type);
+      return inst.fp.sat ? saturate(kind, result) : result;
+    }
+    if (native_fast(kind) && kind == NumKind::f32 && row.glsl != kNoNative) {
+      result = b_.inst(Op::native_unary, Type::i32, args, row.glsl);
+      return inst.fp.sat ? saturate(kind, result) : result;
+    }
+    const bool use_native = nearest && row.native != Op::undef && native_exact(inst.op, kind, inst.fp.ftz);
+    const bool flush_here = inst.fp.ftz && kind == NumKind::f32 && !(use_native && device_flushes());
+    if (flush_here)
+      for (Value& a : args) a = flush(kind, a);
+    if (use_native) {
+      const auto zero = kind == NumKind::f32 ? with_zero(inst.op, kind, args) : std::nullopt;
+      result = zero ? *zero : native(row, kind, args, inst.type);
+      if (!compares && !zero) result = canonical(kind, result);
+    } else {
+      result = call(library_name(row, inst.fp), inst.type, args);
+    }
+    if (compares) return result;
+    if (flush_here) result = flush(kind, result);
+    return inst.fp.sat ? saturate(kind, result) : result;
+  }
+
+  static std::string library_name(const Row& row, const FpAttr& fp) {
+    std::string text = fmt::format("{}_{}", name(fp.kind), row.stem);
+    if (row.rounded) text += fmt::format("_{}", name(fp.round == Round::none ? Round::rn : fp.round));
+    if (!row.rounded && fp.nan) text += "_nan";
+    return text;
+  }
+
+  // Half formats compute in single precision: its 24 bits round twice without harm for everything but fma.
+  Value half(const Inst& inst, const Row& row, std::vector<Value> args) {
+    const NumKind kind = inst.fp.kind;
+    if (inst.fp.ftz)
+      for (Value& a : args) a = flush(kind, a);
+    Value result;
+    if (inst.op == Op::ffma) {
+      result = call(fmt::format("{}_fma_rn", name(kind)), Type::i32, args);
+    } else {
+      for (Value& a : args) a = widen(kind, a);
+      Inst single = inst;
+      single.fp.kind = NumKind::f32;
+      single.fp.ftz = single.fp.sat = false;
+      // Half-precision values and their sums and products are no single-precision denormals.
+      single.fp.ftz = kind == NumKind::f16 && device_flushes();
+      result = arithmetic(single, args);
+      if (inst.type == Type::i1) return result;
+      const bool chosen = row.op == Op::fmin || row.op == Op::fmax;
+      if (kind == NumKind::bf16 && chosen) result = b_.op2(Op::lshr, result, b_.i32(16));
+      else result = call(fmt::format("{}_from_f32_rn", name(kind)), Type::i32, {result});
+    }
+    if (inst.fp.ftz) result = flush(kind, result);
+    return inst.fp.sat ? saturate(kind, result) : result;
+  }
+
+  Value widen(NumKind kind, Value a) {
+    if (kind == NumKind::bf16) return b_.op2(Op::shl, a, b_.i32(16));
+    return kind == NumKind::f16 ? call("f32_from_f16", Type::i32, {a}) : a;
+  }
+
+  Value convert(const Inst& inst, Value a) {
+    const FpAttr fp = inst.fp;
+    if (!is_float(fp.kind)) return from_integer(fp, a);
+    if (!is_float(fp.to)) return to_integer(fp, a);
+    return between_floats(fp, a);
+  }
+
+  static std::string_view rounding(Round r) {
+    switch (r) {
+      case Round::rz: case Round::rzi: return "rz";
+      case Round::rm: case Round::rmi: return "rm";
+      case Round::rp: case Round::rpi: return "rp";
+      case Round::rna: return "rna";
+      default: return "rn";
+    }
+  }
+  static std::string_view integral(Round r) {
+    switch (r) {
+      case Round::rn: case Round::rni: return "rni";
+      case Round::rm: case Round::rmi: return "rmi";
+      case Round::rp: case Round::rpi: return "rpi";
+      default: return "rzi";
+    }
+  }
+
+  Value from_integer(const FpAttr& fp, Value a) {
+    const Type type = type_of(fp.to);
+    const bool wide = is_wide(fp.kind);
+    const std::string_view round = rounding(fp.round);
+    Value result;
+    if (fp.to == NumKind::bf16 && !wide) {
+      // 32 bits into 24, then into 8: rounding to odd in between would be needed, so the library does it whole.
+      result = call(fmt::format("bf16_from_{}_{}", name(fp.kind), round), type, {a});
+    } else {
+      const bool exact32 = fp.to == NumKind::f32 && !wide && round == "rn" && (p_.exact_convert32 || fast_);
+      const bool fast32 = fp.to == NumKind::f32 && wide && round == "rn" && fast_ && p_.int64;
+      const bool exact64 = fp.to == NumKind::f64 && p_.float64 && (p_.exact_float64 || fast_) && !wide;
+      if (exact32 || fast32 || exact64) {
+        result = b_.inst(is_signed(fp.kind) ? Op::native_from_s : Op::native_from_u, type, {a});
+        f_.insts[result].fp = fp;
+      } else if (fp.to == NumKind::f64 && !wide) {
+        result = call(fmt::format("f64_from_{}", name(fp.kind)), type, {a});
+      } else {
+        result = call(fmt::format("{}_from_{}_{}", name(fp.to), name(fp.kind), round), type, {a});
+      }
+    }
+    return fp.sat ? saturate(fp.to, result) : result;
+  }
+
+  Value to_integer(const FpAttr& fp, Value a) {
+    NumKind kind = fp.kind;
+    if (fp.ftz && kind == NumKind::f32) a = flush(kind, a);
+    if (kind == NumKind::f16 || kind == NumKind::bf16) {
+      a = widen(kind, a);
+      kind = NumKind::f32;
+    }
+    return call(fmt::format("{}_to_{}_{}", name(kind), name(fp.to), integral(fp.round)), type_of(fp.to), {a});
+  }
+
+  Value between_floats(const FpAttr& fp, Value a) {
+    NumKind kind = fp.kind;
+    if (fp.ftz && (kind == NumKind::f32 || kind == fp.to)) a = flush(kind, a);
+    Value result = a;
+    if (to_integral(fp.round)) {
+      if (kind == NumKind::f16 || kind == NumKind::bf16) {
+        result = widen(kind, result);
+        kind = NumKind::f32;
+      }
+      if (fast_ && kind == NumKind::f32) {
+        const std::uint64_t glsl = fp.round == Round::rni ? 2 : fp.round == Round::rzi ? 3 : fp.round == Round::rmi ? 8 : 9;
+        result = b_.inst(Op::native_unary, Type::i32, {result}, glsl);
+      } else {
+        result = call(fmt::format("{}_round_{}", name(kind), name(fp.round)), type_of(kind), {result});
+      }
+    }
+    result = recode(fp, kind, result);
+    if (fp.ftz && fp.to == NumKind::f32) result = flush(fp.to, result);
+    return fp.sat && fp.to >= NumKind::f16 && fp.to <= NumKind::f64 ? saturate(fp.to, result) : result;
+  }
+
+  Value recode(const FpAttr& fp, NumKind kind, Value a) {
+    const NumKind to = fp.to;
+    const std::string_view round = rounding(fp.round);
+    if (kind == to) return a;
+    // Widenings are exact; halves go by way of single precision.
+    if (to == NumKind::f32 && kind == NumKind::f16) return widen(kind, a);
+    if (to == NumKind::f32 && kind == NumKind::bf16) return quiet_bf16(a);
+    if (to == NumKind::f64 && (kind == NumKind::f16 || kind == NumKind::bf16)) {
+      a = widen(kind, a);
+      kind = NumKind::f32;
+    }
+    if (to == NumKind::f64 && kind == NumKind::f32) {
+      if (fast_ && p_.float64) return fconvert(kind, to, a);
+      return call("f64_from_f32", Type::i64, {a});
+    }
+    if (to == NumKind::f32 && kind == NumKind::f64 && fast_ && p_.float64 && round == "rn") return fconvert(kind, to, a);
+    if ((to == NumKind::f16 || to == NumKind::bf16) && (kind == NumKind::f16 || kind == NumKind::bf16)) {
+      a = widen(kind, a);
+      kind = NumKind::f32;
+    }
+    const bool small = kind == NumKind::e4m3 || kind == NumKind::e5m2;
+    if (small) {
+      a = call(fmt::format("f16_from_{}", name(kind)), Type::i32, {a});
+      return to == NumKind::f16 ? a : recode(FpAttr{.kind = NumKind::f16, .to = to, .round = fp.round}, NumKind::f16, a);
+    }
+    if ((to == NumKind::e4m3 || to == NumKind::e5m2) && kind != NumKind::f32) a = widen(kind, a), kind = NumKind::f32;
+    return call(fmt::format("{}_from_{}_{}", name(to), name(kind), round), type_of(to), {a});
+  }
+  Value quiet_bf16(Value a) { return canonical(NumKind::f32, widen(NumKind::bf16, a)); }
+  Value fconvert(NumKind from, NumKind to, Value a) {
+    const Value v = b_.inst(Op::native_fconvert, type_of(to), {a});
+    f_.insts[v].fp = FpAttr{.kind = from, .to = to};
+    return v;
+  }
+
+  Function& f_;
+  Module& module_;
+  const Profile& p_;
+  const bool fast_;
+  Rewrite rewrite_;
+  Builder& b_;
+};
+
+}  // namespace
+
+bool legalise_float(Function& function, Module& module, const FloatOptions& options) {
+  return Legaliser(function, module, options).run();
+}
+
+}  // namespace ptx2spv::passes
