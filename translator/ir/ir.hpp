@@ -125,6 +125,12 @@ enum class ClampMode : std::uint8_t { trap, clamp, zero };
 enum class Query : std::uint8_t {
   width, height, depth, channel_data_type, channel_order, array_size, memory_layout
 };
+/// imm of bar_sync; the two kinds without a result have type none.
+enum class BarKind : std::uint8_t { sync, arrive, red_popc, red_and, red_or };
+enum class ShflMode : std::uint8_t { up, down, bfly, idx };   ///< imm of warp_shfl
+enum class VoteMode : std::uint8_t { all, any, uni, ballot }; ///< imm of warp_vote
+enum class MatchMode : std::uint8_t { any, all };             ///< imm of warp_match; warp_redux: AtomicOp
+
 struct SurfaceOp {
   Geometry geometry = Geometry::d1;
   ClampMode clamp = ClampMode::trap;
