@@ -1,7 +1,7 @@
-#include "ptx2spv/version.hpp"
+#include "ptx2spv/translator.hpp"
 
 namespace ptx2spv {
 
-const char* version() { return PTX2SPV_VERSION; }
+std::string_view version() { return PTX2SPV_VERSION; }
 
 }  // namespace ptx2spv

@@ -2,6 +2,8 @@
 # shellcheck shell=bash
 
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
+# One cache entry serves every build folder, those of tests/consumers too.
+export CCACHE_NOHASHDIR=1
 
 logs="$root/build/logs"
 
@@ -83,24 +85,9 @@ setup_packages() {
 swiftshader_dir="$root/build/swiftshader"
 
 fetch_swiftshader() {
-  local work="$root/build/swiftshader.part" deb
-  rm -rf "$work"
-  mkdir -p "$work"
   apt-cache show chromium-common >/dev/null 2>&1 ||
     as_root apt-get "${apt_options[@]}" update || return 1
-  (cd "$work" && apt-get "${apt_options[@]}" download chromium-common) || return 1
-  deb=$(find "$work" -name 'chromium-common_*.deb' | head -n 1)
-  [[ -n $deb ]] || return 1
-  mkdir "$work/tree"
-  dpkg-deb --fsys-tarfile "$deb" |
-    tar -x -C "$work/tree" --wildcards './usr/lib/chromium/*swiftshader*' || return 1
-  [[ -s $work/tree/usr/lib/chromium/libvk_swiftshader.so ]] || return 1
-  mkdir -p "$swiftshader_dir"
-  # The library comes last: its presence is the mark of a complete folder.
-  cp "$work/tree/usr/lib/chromium/"*.json "$swiftshader_dir/" &&
-    cp "$work/tree/usr/lib/chromium/libvk_swiftshader.so" "$work/library" &&
-    mv "$work/library" "$swiftshader_dir/libvk_swiftshader.so" || return 1
-  rm -rf "$work"
+  "$root/tools/fetch_swiftshader" "$swiftshader_dir"
 }
 
 setup_swiftshader() {

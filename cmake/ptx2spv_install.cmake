@@ -1,0 +1,93 @@
+# Install rules, the CMake package, pkg-config files and the Debian package.
+#
+# Two components, each with an export set of its own, so that a translator-only installation
+# (PTX2SPV_BUILD_RUNTIME=OFF) is complete: ptx2spv::translator and ptx2spv::runtime.
+include(CMakePackageConfigHelpers)
+
+set(PTX2SPV_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/ptx2spv")
+
+# ptx2spv_install_library(component target headers): one library, its headers and its export set.
+function(ptx2spv_install_library component target headers)
+  install(TARGETS ${target} EXPORT ptx2spv-${component}
+          LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+          ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+          RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(DIRECTORY "${headers}/ptx2spv" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(EXPORT ptx2spv-${component} NAMESPACE ptx2spv:: DESTINATION "${PTX2SPV_CMAKE_DIR}")
+endfunction()
+
+# Static libraries hand their own dependencies on to whoever links them; shared ones do not.
+if(BUILD_SHARED_LIBS)
+  set(PTX2SPV_PC_REQUIRES "")
+  set(PTX2SPV_PC_LIBS "")
+else()
+  set(PTX2SPV_PC_REQUIRES "fmt")
+  set(PTX2SPV_PC_LIBS " -pthread -ldl")
+endif()
+
+# The files find their prefix from where they lie, so that an installation can be moved.
+file(RELATIVE_PATH PTX2SPV_PC_UP "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+
+function(ptx2spv_install_pkgconfig name)
+  set(file "${PROJECT_BINARY_DIR}/${name}.pc")
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in" "${file}" @ONLY)
+  install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endfunction()
+
+ptx2spv_install_library(translator ptx2spv_translator
+                        "${PROJECT_SOURCE_DIR}/translator/include")
+ptx2spv_install_pkgconfig(ptx2spv)
+if(TARGET ptx2spv_runtime)
+  ptx2spv_install_library(runtime ptx2spv_runtime "${PROJECT_SOURCE_DIR}/src/include")
+  ptx2spv_install_pkgconfig(ptx2spv-runtime)
+endif()
+
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/ptx2spvConfig.cmake.in" "${PROJECT_BINARY_DIR}/ptx2spvConfig.cmake"
+  INSTALL_DESTINATION "${PTX2SPV_CMAKE_DIR}")
+# Before 1.0 a new minor version may break its callers.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/ptx2spvConfigVersion.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/ptx2spvConfig.cmake"
+              "${PROJECT_BINARY_DIR}/ptx2spvConfigVersion.cmake"
+        DESTINATION "${PTX2SPV_CMAKE_DIR}")
+
+# Tools; the scripts and folders without C++ make no target of their name.
+foreach(tool IN ITEMS ptx2spv ptxrun)
+  if(TARGET tool_${tool})
+    file(RELATIVE_PATH up "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+    set_target_properties(tool_${tool} PROPERTIES INSTALL_RPATH "$ORIGIN/${up}")
+    install(TARGETS tool_${tool} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  endif()
+endforeach()
+install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/fetch_swiftshader"
+        DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME ptx2spv-fetch-swiftshader)
+install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+              "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/examples"
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN make_ptx EXCLUDE)
+
+# cpack -G DEB in the build folder.
+set(CPACK_GENERATOR "DEB;TGZ")
+set(CPACK_PACKAGE_NAME ptx2spv)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_DESCRIPTION
+    "Translates NVIDIA PTX kernels that use surfaces into Vulkan compute shaders and runs them on any
+Vulkan device, or on the CPU where there is none.")
+set(CPACK_PACKAGE_CONTACT "the ptx2spv developers <ptx2spv@localhost>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libvulkan1, mesa-vulkan-drivers")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "vulkan-validationlayers")
+# Without dpkg-dev the package names what the libraries are known to need.
+find_program(PTX2SPV_SHLIBDEPS dpkg-shlibdeps)
+mark_as_advanced(PTX2SPV_SHLIBDEPS)
+if(PTX2SPV_SHLIBDEPS)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libfmt-dev")
+else()
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libfmt-dev, libc6, libstdc++6, libfmt9, zlib1g")
+endif()
+include(CPack)
