@@ -11,6 +11,10 @@
 
 namespace ptx2spv::passes {
 
+/// Copies every callee into its callers, callees first. Message on recursion, or when a function grows beyond
+/// `budget` instructions. Needs variables; the functions called keep their own copies.
+std::string inline_calls(ir::Module& module, std::size_t budget = 2000000);
+
 /// Structured control flow as SPIR-V wants it, from any graph. Needs variables (no phis). Afterwards every
 /// branch has its merge information, there is at most one exit block, Function::order is set, unreachable
 /// blocks are gone (merge blocks that no thread reaches remain, ending in Term::unreachable) and no barrier
