@@ -1,0 +1,40 @@
+#include "tests/pages/page.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+namespace pages {
+
+namespace {
+
+std::string path_of(std::string_view name) {
+  return std::string(PTX2SPV_SOURCE_DIR) + "/" + std::string(name);
+}
+
+}  // namespace
+
+std::string read_page(std::string_view name) {
+  std::ifstream file(path_of(name), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void expect_part(std::string_view page, std::string_view part, const std::string& text) {
+  const std::string all = read_page(page);
+  const std::string open = "<!-- table: " + std::string(part) + " -->\n";
+  const std::size_t begin = all.find(open);
+  ASSERT_NE(begin, std::string::npos) << page << " has no part " << part;
+  const std::size_t from = begin + open.size();
+  const std::size_t to = all.find("<!-- end -->", from);
+  ASSERT_NE(to, std::string::npos) << page << ": part " << part << " has no end";
+  if (std::getenv("PTX2SPV_RECORD")) {
+    std::ofstream(path_of(page), std::ios::binary) << all.substr(0, from) << text << all.substr(to);
+    return;
+  }
+  EXPECT_EQ(all.substr(from, to - from), text)
+      << page << " is behind the code: run this test with PTX2SPV_RECORD=1";
+}
+
+}  // namespace pages

@@ -1,0 +1,157 @@
+// The documentation against the tables that it describes.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ptx2spv/translator.hpp"
+#include "tests/pages/page.hpp"
+
+namespace ptx2spv {
+namespace {
+
+void expect_row(const std::string& page, std::string_view name, std::uint32_t number) {
+  const std::string row = "| `" + std::string(name) + "` | " + std::to_string(number) + " |";
+  EXPECT_NE(page.find(row), std::string::npos) << "docs/abi.md lacks " << row;
+}
+
+TEST(Pages, profiles_lists_every_capability) {
+  std::string text = "| capability | portable | swiftshader | lavapipe | nvidia | what it is |\n";
+  text += "|---|---|---|---|---|---|\n";
+#define PTX2SPV_CAPABILITY(field, portable, swiftshader, lavapipe, nvidia, help) \
+  text += "| `" #field "`";                                                      \
+  for (const bool has : {portable, swiftshader, lavapipe, nvidia}) {             \
+    text += has ? " | yes" : " | -";                                             \
+  }                                                                              \
+  text += " | " help " |\n";
+#include "ptx2spv/capabilities.def"
+#undef PTX2SPV_CAPABILITY
+  pages::expect_part("docs/profiles.md", "capabilities", text);
+}
+
+TEST(Pages, profiles_lists_every_limit) {
+  std::string text = "| limit |";
+  std::string rule = "|---|";
+  std::array<std::string, 5> rows = {"| subgroup size, 0: it varies |",
+                                     "| invocations per workgroup |", "| bytes of shared memory |",
+                                     "| turns after which a loop is cut off, 0: none |",
+                                     "| surfaces bound as slots |"};
+  for (const std::string_view name : profile_names()) {
+    const auto profile = find_profile(name);
+    ASSERT_TRUE(profile);
+    text += " " + std::string(name) + " |";
+    rule += "---|";
+    const std::uint32_t limits[] = {profile->subgroup_size, profile->max_workgroup_invocations,
+                                    profile->max_shared_bytes, profile->max_loop_turns,
+                                    profile->max_slots};
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] += " " + std::to_string(limits[i]) + " |";
+  }
+  text += "\n" + rule + "\n";
+  for (const std::string& row : rows) text += row + "\n";
+  pages::expect_part("docs/profiles.md", "limits", text);
+}
+
+TEST(Pages, abi_numbers_are_those_of_the_header) {
+  const std::string page = pages::read_page("docs/abi.md");
+#define EXPECT_NAME(name) expect_row(page, #name, abi::name)
+  EXPECT_NAME(params);
+  EXPECT_NAME(surfaces);
+  EXPECT_NAME(trap);
+  EXPECT_NAME(constants);
+  EXPECT_NAME(locks);
+  EXPECT_NAME(textures);
+  EXPECT_NAME(grid_x);
+  EXPECT_NAME(block_x);
+  EXPECT_NAME(base_x);
+  EXPECT_NAME(threads);
+  EXPECT_NAME(dynamic_shared);
+  EXPECT_NAME(globals);
+  EXPECT_NAME(constants_address);
+  EXPECT_NAME(params_address);
+  EXPECT_NAME(printf_buffer);
+  EXPECT_NAME(shared_slab);
+  EXPECT_NAME(sink);
+  EXPECT_NAME(surface_count);
+  EXPECT_NAME(texture_count);
+  EXPECT_NAME(s_base_lo);
+  EXPECT_NAME(s_row_bytes);
+  EXPECT_NAME(s_rows);
+  EXPECT_NAME(s_slices);
+  EXPECT_NAME(s_row_pitch);
+  EXPECT_NAME(s_slice_pitch_lo);
+  EXPECT_NAME(s_texel_bytes);
+  EXPECT_NAME(s_format);
+  EXPECT_NAME(s_generation);
+  EXPECT_NAME(s_width);
+  EXPECT_NAME(s_height);
+  EXPECT_NAME(s_depth);
+  EXPECT_NAME(s_channel_data_type);
+  EXPECT_NAME(s_channel_order);
+  EXPECT_NAME(s_array_size);
+  EXPECT_NAME(s_memory_layout);
+  EXPECT_NAME(s_channels);
+  EXPECT_NAME(s_flags);
+  EXPECT_NAME(t_count);
+  EXPECT_NAME(t_claimed);
+  EXPECT_NAME(t_site);
+  EXPECT_NAME(t_kind);
+  EXPECT_NAME(t_ctaid_x);
+  EXPECT_NAME(t_tid_x);
+  EXPECT_NAME(t_coord);
+  EXPECT_NAME(t_handle_lo);
+#undef EXPECT_NAME
+#define EXPECT_KIND(name) expect_row(page, #name, static_cast<std::uint32_t>(abi::TrapKind::name))
+  EXPECT_KIND(out_of_bounds);
+  EXPECT_KIND(misaligned);
+  EXPECT_KIND(dead_handle);
+  EXPECT_KIND(trap_instruction);
+  EXPECT_KIND(assertion);
+  EXPECT_KIND(loop_limit);
+  EXPECT_KIND(bad_call);
+  EXPECT_KIND(no_progress);
+  EXPECT_KIND(unreachable);
+#undef EXPECT_KIND
+  EXPECT_NE(page.find("version " + std::to_string(abi::kVersion)), std::string::npos);
+  EXPECT_NE(page.find("\n" + std::to_string(abi::kPushWords) + " words."), std::string::npos);
+  EXPECT_NE(page.find("records of " + std::to_string(abi::kSurfaceWords) + " words"),
+            std::string::npos);
+  EXPECT_NE(page.find("\n" + std::to_string(abi::kTrapWords) + " words, zeroed"),
+            std::string::npos);
+}
+
+/// Every key that the description can have stands in docs/interface.md as `key`.
+TEST(Pages, interface_names_every_field) {
+  Interface interface;
+  EntryInfo entry;
+  entry.params.emplace_back();
+  entry.slots.emplace_back();
+  entry.slots.back().load_bytes = {4};
+  entry.surfrefs.emplace_back();
+  TrapSite site;
+  site.source_file = site.surface = site.message = "x";
+  entry.trap_sites.push_back(site);
+  interface.entries.push_back(entry);
+  interface.variables.emplace_back();
+  interface.relocations.emplace_back();
+  StaticSurfref surfref;
+  surfref.width = surfref.height = surfref.depth = surfref.channel_data_type = 1;
+  surfref.channel_order = surfref.array_size = surfref.memory_layout = 1;
+  interface.surfrefs.push_back(surfref);
+
+  const std::string page = pages::read_page("docs/interface.md");
+  const std::string json = to_json(interface);
+  int keys = 0;
+  for (std::size_t at = json.find("\": "); at != std::string::npos;
+       at = json.find("\": ", at + 1)) {
+    const std::size_t begin = json.rfind('"', at - 1) + 1;
+    const std::string key = json.substr(begin, at - begin);
+    EXPECT_NE(page.find("`" + key + "`"), std::string::npos) << "docs/interface.md lacks " << key;
+    ++keys;
+  }
+  EXPECT_GT(keys, 60);
+}
+
+}  // namespace
+}  // namespace ptx2spv
