@@ -273,7 +273,8 @@ Value Folder::select(Value v) {
     if (is_constant(b, 0)) return become(v, Op::and_, {c, a});
     return v;
   }
-  if (is_constant(a, 1) && is_constant(b, 0)) return become(v, Op::zext, {c});
+  const bool can_extend = at(v).type == Type::i32 || (at(v).type == Type::i64 && int64_);
+  if (can_extend && is_constant(a, 1) && is_constant(b, 0)) return become(v, Op::zext, {c});
   return v;
 }
 
@@ -303,7 +304,7 @@ Value Folder::convert(Value v) {
     case Op::pack: {
       const Value b = arg(v, 1);
       if (is(a, Op::trunc) && is(b, Op::high) && arg(a, 0) == arg(b, 0)) return arg(a, 0);
-      if (is_constant(b, 0)) return become(v, Op::zext, {a});
+      if (int64_ && is_constant(b, 0)) return become(v, Op::zext, {a});
       break;
     }
     case Op::extract:

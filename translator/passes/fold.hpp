@@ -10,7 +10,8 @@ namespace ptx2spv::passes {
 /// Rewrites instructions as they stream by. New instructions are appended to `out` before the one at hand.
 class Folder {
  public:
-  Folder(ir::Function& function, std::vector<ir::Value>& out) : f_(function), out_(out) {}
+  /// `int64`: operations on i64 may be made; without it only pairs of words.
+  Folder(ir::Function& function, std::vector<ir::Value>& out, bool int64) : f_(function), out_(out), int64_(int64) {}
   /// A value that replaces `v` (its operands are final), or `v`, which may have been changed in place.
   ir::Value fold(ir::Value v);
   /// zeros of KnownBits, by value; values made since count as unknown.
@@ -38,6 +39,7 @@ class Folder {
   ir::Function& f_;
   std::vector<ir::Value>& out_;
   std::vector<std::uint64_t> zeros_;
+  const bool int64_;
 };
 
 }  // namespace ptx2spv::passes

@@ -214,7 +214,12 @@ class Legaliser {
       for (Value& a : args) a = flush(kind, a);
     Value result;
     if (inst.op == Op::ffma) {
-      result = call(fmt::format("{}_fma_rn", name(kind)), Type::i32, args);
+      // Rounded to odd in single precision first, so that the second rounding sees what the first one dropped.
+      constexpr std::uint32_t kRoundOdd = 4;
+      for (Value& a : args) a = widen(kind, a);
+      args.push_back(b_.i32(kRoundOdd));
+      result = call("f32_fma_mode", Type::i32, args);
+      result = call(fmt::format("{}_from_f32_rn", name(kind)), Type::i32, {result});
     } else {
       for (Value& a : args) a = widen(kind, a);
       Inst single = inst;
@@ -267,9 +272,12 @@ class Legaliser {
     const bool wide = is_wide(fp.kind);
     const std::string_view round = rounding(fp.round);
     Value result;
-    if (fp.to == NumKind::bf16 && !wide) {
-      // 32 bits into 24, then into 8: rounding to odd in between would be needed, so the library does it whole.
-      result = call(fmt::format("bf16_from_{}_{}", name(fp.kind), round), type, {a});
+    if (fp.to == NumKind::f16 || fp.to == NumKind::bf16) {
+      // Through f64, which holds 32 bits exactly, and of more than 53 bits all that rounding looks at.
+      if (wide) a = sticky53(a, is_signed(fp.kind));
+      const std::string_view from = wide ? (is_signed(fp.kind) ? "s64_rn" : "u64_rn") : (is_signed(fp.kind) ? "s32" : "u32");
+      const Value exact = call(fmt::format("f64_from_{}", from), Type::i64, {a});
+      result = call(fmt::format("{}_from_f64_{}", name(fp.to), round), type, {exact});
     } else {
       const bool exact32 = fp.to == NumKind::f32 && !wide && round == "rn" && (p_.exact_convert32 || fast_);
       const bool fast32 = fp.to == NumKind::f32 && wide && round == "rn" && fast_ && p_.int64;
@@ -284,6 +292,17 @@ class Legaliser {
       }
     }
     return fp.sat ? saturate(fp.to, result) : result;
+  }
+
+  // Bits 0 to 11 of a number beyond 53 bits as one bit, in the place of the highest of them.
+  Value sticky53(Value a, bool with_sign) {
+    Value top = b_.inst(with_sign ? Op::ashr : Op::lshr, Type::i64, {a, b_.i32(52)});
+    if (with_sign) top = b_.op2(Op::add, top, b_.i64(1));
+    const Value small = b_.cmp(Op::ult, top, b_.i64(with_sign ? 2 : 1));
+    const Value rest = b_.cmp(Op::ne, b_.op2(Op::and_, a, b_.i64(0xfff)), b_.i64(0));
+    const Value kept = b_.op2(Op::and_, a, b_.i64(~0xfffull));
+    const Value odd = b_.op2(Op::or_, kept, b_.select(rest, b_.i64(0x800), b_.i64(0)));
+    return b_.select(small, a, odd);
   }
 
   Value to_integer(const FpAttr& fp, Value a) {

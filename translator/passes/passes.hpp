@@ -24,8 +24,9 @@ bool structurize(ir::Function& function, ir::Module& module);
 /// Variables become values with pruned phis. A register read before it is written is 0.
 bool ssa(ir::Function& function, ir::Module& module);
 
-/// Folding, value numbering, constant branches and dead code. Needs SSA form; keeps structure valid.
-bool simplify(ir::Function& function, ir::Module& module);
+/// Folding, value numbering, constant branches and dead code. Needs SSA form; keeps structure valid. `int64`:
+/// operations on i64 may arise; false after legalise_int64 for a device without them.
+bool simplify(ir::Function& function, ir::Module& module, bool int64 = true);
 
 struct FloatOptions {
   const Profile& profile;
@@ -33,5 +34,10 @@ struct FloatOptions {
 };
 /// Semantic floating point becomes native operations and library calls. Needs SSA form.
 bool legalise_float(ir::Function& function, ir::Module& module, const FloatOptions& options);
+
+/// Shifts and divisions exact as the IR defines them, and without 64-bit integers everything on i64 as pairs of
+/// words: constant, undef, phi, select, pack, trunc, high, load, store, atomics and library calls remain.
+/// Runs once, on SSA form; needs no second round.
+bool legalise_int64(ir::Function& function, ir::Module& module, const Profile& profile);
 
 }  // namespace ptx2spv::passes

@@ -22,7 +22,7 @@ bool always_readonly(Space space) {
 
 class Simplifier {
  public:
-  explicit Simplifier(Function& function) : f_(function) {}
+  Simplifier(Function& function, bool int64) : f_(function), int64_(int64) {}
 
   bool run() {
     bool any = false;
@@ -77,7 +77,7 @@ class Simplifier {
   // One walk over the dominator tree: operands resolved, the instruction folded, then looked up.
   void number_values() {
     const Dominators doms(f_, false);
-    Folder folder(f_, out_);
+    Folder folder(f_, out_, int64_);
     folder.set_zeros([&] {
       const KnownBits known(f_);
       std::vector<std::uint64_t> zeros(f_.insts.size());
@@ -210,11 +210,12 @@ class Simplifier {
 
   Function& f_;
   std::vector<Value> alias_, out_;
+  const bool int64_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool simplify(Function& function, Module&) { return Simplifier(function).run(); }
+bool simplify(Function& function, Module&, bool int64) { return Simplifier(function, int64).run(); }
 
 }  // namespace ptx2spv::passes
