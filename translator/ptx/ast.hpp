@@ -30,7 +30,7 @@ enum class SymbolKind : std::uint8_t {
   variable,        ///< index into Module::variables (module scope and function scope alike)
   param,           ///< of an entry or .func: index into Module::variables as well; a .reg parameter is a reg
   function,        ///< index into Module::functions
-  label,           ///< index: the statement after which it stands (Function::statements)
+  label,           ///< index: its own statement in Function::statements
   branch_targets,  ///< index into Function::target_lists (also call_targets)
   prototype,       ///< index into Function::prototypes
 };
@@ -118,8 +118,8 @@ enum class OperandKind : std::uint8_t {
 /// Components .x/.r .y/.g .z/.b .w/.a and the selectors of video instructions.
 enum class Part : std::uint8_t { none, x, y, z, w, bytes, halves };
 
-struct ListRef {
-  std::uint32_t first = 0, count = 0;
+struct ListRef {  // no initialisers: a member of a union
+  std::uint32_t first, count;
 };
 
 struct Operand {

@@ -10,8 +10,10 @@ enum class Opcode : std::uint16_t {
   none,
 #define OP(name, text, section) name,
 #define FORM(...)
+#define REFUSED(...)
 #include "translator/ptx/instructions.def"
 #undef FORM
+#undef REFUSED
 #undef OP
   count_
 };

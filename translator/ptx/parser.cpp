@@ -1,0 +1,356 @@
+// Module level: directives, and what follows .extern .visible .weak .common.
+#include "translator/ptx/parser.hpp"
+
+#include "translator/ptx/parser_impl.hpp"
+
+namespace ptx2spv::ptx {
+
+namespace {
+constexpr std::uint64_t kMaxBytes = 0xfffffff0u;
+}
+
+std::unique_ptr<Module> parse_module(std::string_view text, std::string file_name,
+                                     const ParseOptions& options, DiagnosticSink& sink) {
+  auto module = std::make_unique<Module>();
+  const bool too_long = text.size() > kMaxBytes;
+  module->source = SourceFile(std::move(file_name), std::string(too_long ? std::string_view{} : text));
+  if (too_long) {
+    sink.error({}, "file over 4 GiB");
+    return module;
+  }
+  Parser(*module, options, sink).parse();
+  return module;
+}
+
+Parser::Parser(Module& module, const ParseOptions& options, DiagnosticSink& sink)
+    : m_(module), options_(options), sink_(sink), lex_(module.source.text(), sink) {}
+
+bool Parser::error(Span span, std::string text) {
+  sink_.error(span, std::move(text));
+  return false;
+}
+
+std::string Parser::shown(const Token& token) const {
+  if (token.kind == TokenKind::end) return "the end of the file";
+  std::string_view s = lex_.text(token.span);
+  if (s.size() > 40) return "'" + std::string(s.substr(0, 40)) + "...'";
+  return "'" + std::string(s) + "'";
+}
+
+bool Parser::error_here(std::string text) {
+  const Token token = lex_.peek();
+  if (token.kind == TokenKind::bad) return false;  // has its message
+  return error(token.span, std::move(text) + ", found " + shown(token));
+}
+
+bool Parser::expect(char c, std::string_view where) {
+  if (lex_.accept(c)) return true;
+  return error_here(std::string("expected '") + c + "' " + std::string(where));
+}
+
+/// Goes behind the next ';', or stands before the '}' or '{' that comes first.
+void Parser::skip_statement() {
+  unsigned depth = 0;
+  for (;;) {
+    const Token token = lex_.peek();
+    if (token.kind == TokenKind::end) return;
+    if (token.is('{')) ++depth;
+    if (token.is('}')) {
+      if (depth == 0) return;
+      --depth;
+    }
+    lex_.next();
+    if (depth == 0 && token.is(';')) return;
+  }
+}
+
+/// After an error between functions: behind ';' or '}', or before a directive that starts something.
+void Parser::recover_module() {
+  unsigned depth = 0;
+  for (;;) {
+    const Token token = lex_.peek();
+    if (token.kind == TokenKind::end) return;
+    if (depth == 0 && token.kind == TokenKind::dot_word) {
+      const std::string_view name = text(token.span);
+      if (name == ".entry" || name == ".func" || name == ".visible" || name == ".extern" ||
+          name == ".weak" || name == ".version" || name == ".target") {
+        return;
+      }
+    }
+    lex_.next();
+    if (token.is('{')) ++depth;
+    if (token.is('}')) {
+      if (depth <= 1) return;
+      --depth;
+    }
+    if (depth == 0 && token.is(';')) return;
+  }
+}
+
+void Parser::parse() {
+  while (!sink_.full()) {
+    const Token token = lex_.peek();
+    if (token.kind == TokenKind::end) break;
+    if (token.kind == TokenKind::dot_word) {
+      directive();
+    } else if (token.is(';')) {
+      lex_.next();
+    } else if (token.is('@')) {
+      // @@DWARF lines of PTX 1.x: debug data up to the end of the line.
+      const LineColumn at = m_.source.position(token.span.begin);
+      if (!text({token.span.begin, 7}).starts_with("@@DWARF")) {
+        error_here("expected a directive");
+      }
+      while (lex_.peek().kind != TokenKind::end &&
+             m_.source.position(lex_.peek().span.begin).line == at.line) {
+        lex_.next();
+      }
+    } else {
+      if (token.kind != TokenKind::bad) error_here("expected a directive");
+      lex_.next();
+      recover_module();
+    }
+  }
+  if (!has_version_ && !sink_.full()) error({}, "a module begins with .version");
+}
+
+void Parser::directive() {
+  const Token token = lex_.next();
+  const std::string_view name = text(token.span);
+  if (name == ".version") return version_directive();
+  if (!has_version_) {
+    error(token.span, ".version comes before " + std::string(name));
+    has_version_ = true;
+    m_.version_major = 9;
+  }
+  if (name == ".target") return target_directive();
+  if (name == ".address_size") return address_size_directive();
+  if (name == ".file") return file_directive();
+  if (name == ".loc") return loc_directive();
+  if (name == ".section") return section_directive();
+  if (name == ".pragma") {
+    const Token value = lex_.peek();
+    if (value.kind != TokenKind::string) {
+      error_here("expected a string after .pragma");
+      return recover_module();
+    }
+    lex_.next();
+    m_.pragmas.push_back(text({value.span.begin + 1, value.span.length - 2}));
+    while (lex_.accept(',')) lex_.next();
+    if (!expect(';', "after .pragma")) recover_module();
+    return;
+  }
+  if (name == ".alias") return alias_directive();
+  if (!has_target_) {
+    error(token.span, ".target comes before " + std::string(name));
+    has_target_ = true;
+    m_.sm = 90;
+  }
+  if (name == ".extern") return linked(Linkage::extern_, token.span);
+  if (name == ".visible") return linked(Linkage::visible, token.span);
+  if (name == ".weak") return linked(Linkage::weak, token.span);
+  if (name == ".common") return linked(Linkage::common, token.span);
+  if (name == ".entry") return function(Linkage::none, true);
+  if (name == ".func") return function(Linkage::none, false);
+  if (name == ".global" || name == ".const" || name == ".shared" || name == ".local" ||
+      name == ".param" || name == ".reg" || name == ".sreg" || name == ".tex" || name == ".attribute" ||
+      name == ".align" || name == ".surfref" || name == ".texref" || name == ".samplerref") {
+    lex_.seek(token.span.begin);
+    return variables(Linkage::none);
+  }
+  error(token.span, "unknown directive '" + std::string(name) + "'");
+  recover_module();
+}
+
+void Parser::linked(Linkage linkage, Span span) {
+  const Token token = lex_.peek();
+  if (token.kind == TokenKind::dot_word) {
+    const std::string_view name = text(token.span);
+    if (name == ".entry" || name == ".func") {
+      lex_.next();
+      if (linkage == Linkage::common) error(span, ".common is for .global variables");
+      return function(linkage, name == ".entry");
+    }
+    return variables(linkage);
+  }
+  error_here("expected a declaration");
+  recover_module();
+}
+
+void Parser::version_directive() {
+  // Read from the text: 9.0 would lose its meaning as a number (8.10 is not 8.1).
+  const Token token = lex_.next();
+  std::string_view s = text(token.span);
+  const std::size_t dot = s.find('.');
+  unsigned parts[2] = {0, 0};
+  bool good = dot != std::string_view::npos && dot > 0 && dot + 1 < s.size() && s.size() < 8;
+  for (std::size_t i = 0; good && i < s.size(); ++i) {
+    if (i == dot) continue;
+    if (s[i] < '0' || s[i] > '9') good = false;
+    unsigned& part = parts[i < dot ? 0 : 1];
+    part = part * 10 + static_cast<unsigned>(s[i] - '0');
+  }
+  if (!good) {
+    if (token.kind != TokenKind::bad) {
+      error(token.span, "expected a version as in .version 8.0, found " + shown(token));
+    }
+    has_version_ = true;
+    m_.version_major = 9;
+    return recover_module();
+  }
+  if (has_version_) error(token.span, "second .version");
+  has_version_ = true;
+  m_.version_major = parts[0];
+  m_.version_minor = parts[1];
+  if (parts[0] < 1 || (parts[0] > 9 && !options_.relax_versions)) {
+    error(token.span, "PTX version " + std::string(s) + " is not known; 1.0 to 9.x are");
+  }
+}
+
+void Parser::target_directive() {
+  has_target_ = true;
+  for (;;) {
+    const Token token = lex_.next();
+    const std::string_view name = text(token.span);
+    if (token.kind != TokenKind::word) {
+      if (token.kind != TokenKind::bad) {
+        error(token.span, "expected a target as in .target sm_75, found " + shown(token));
+      }
+      return recover_module();
+    }
+    if (name.starts_with("sm_") || name.starts_with("compute_")) {
+      std::string_view digits = name.substr(name.find('_') + 1);
+      if (!digits.empty() && (digits.back() == 'a' || digits.back() == 'f')) {
+        m_.sm_suffix = digits.back();
+        digits.remove_suffix(1);
+      }
+      unsigned sm = 0;
+      for (const char c : digits) {
+        if (c < '0' || c > '9' || sm > 9999) {
+          sm = 0;
+          break;
+        }
+        sm = sm * 10 + static_cast<unsigned>(c - '0');
+      }
+      if (sm < 10) {
+        error(token.span, "unknown target '" + std::string(name) + "'");
+        sm = 90;
+      }
+      m_.sm = sm;
+      m_.target = name;
+    } else if (name == "texmode_independent") {
+      m_.texmode_independent = true;
+    } else if (name == "debug") {
+      m_.debug = true;
+    } else if (name == "map_f64_to_f32") {
+      m_.map_f64_to_f32 = true;
+    } else if (name != "texmode_unified" && name != "texmode_raw") {
+      error(token.span, "unknown target '" + std::string(name) + "'");
+    }
+    if (!lex_.accept(',')) return;
+  }
+}
+
+void Parser::address_size_directive() {
+  const Token token = lex_.next();
+  if (token.kind != TokenKind::integer || (token.value != 32 && token.value != 64)) {
+    if (token.kind != TokenKind::bad) error(token.span, ".address_size is 32 or 64");
+    return;
+  }
+  m_.address_size = static_cast<unsigned>(token.value);
+}
+
+void Parser::file_directive() {
+  const Token index = lex_.next();
+  const Token name = lex_.next();
+  if (index.kind != TokenKind::integer || name.kind != TokenKind::string) {
+    error(index.span, "expected a number and a string after .file");
+    return;
+  }
+  m_.files.push_back({static_cast<std::uint32_t>(index.value), text({name.span.begin + 1, name.span.length - 2})});
+  // Optional timestamp and size.
+  while (lex_.accept(',')) {
+    if (lex_.next().kind != TokenKind::integer) {
+      error(index.span, "expected .file number \"name\", timestamp, size");
+      return;
+    }
+  }
+}
+
+void Parser::loc_directive() {
+  SourceLoc loc;
+  const auto read = [&](std::uint32_t& out) {
+    const Token token = lex_.next();
+    if (token.kind != TokenKind::integer) {
+      return error(token.span, "expected a number in .loc, found " + shown(token));
+    }
+    out = static_cast<std::uint32_t>(token.value);
+    return true;
+  };
+  if (!read(loc.file) || !read(loc.line)) return;
+  if (lex_.peek().kind == TokenKind::integer && !read(loc.column)) return;
+  while (lex_.accept(',')) {
+    const Token word = lex_.next();
+    const std::string_view name = text(word.span);
+    if (name == "function_name") {
+      lex_.next();
+      if (lex_.accept('+')) lex_.next();
+      if (lex_.peek().kind == TokenKind::word && text(lex_.peek().span) == "inlined_at") {
+        lex_.next();
+        loc.inlined = true;
+        if (!read(loc.inlined_file) || !read(loc.inlined_line) || !read(loc.inlined_column)) return;
+      }
+    } else if (name == "inlined_at") {
+      loc.inlined = true;
+      if (!read(loc.inlined_file) || !read(loc.inlined_line) || !read(loc.inlined_column)) return;
+    } else {
+      error(word.span, "expected function_name or inlined_at, found " + shown(word));
+      return;
+    }
+  }
+  loc_ = static_cast<std::uint32_t>(m_.locs.size());
+  m_.locs.push_back(loc);
+}
+
+void Parser::section_directive() {
+  const Token name = lex_.next();
+  if (name.kind != TokenKind::dot_word && name.kind != TokenKind::word) {
+    error(name.span, "expected a section's name, found " + shown(name));
+    return recover_module();
+  }
+  if (!lex_.peek().is('{')) {
+    error_here("expected '{' after the section's name");
+    return recover_module();
+  }
+  const Token open = lex_.next();
+  for (;;) {
+    const Token token = lex_.next();
+    if (token.is('}')) return;
+    if (token.kind == TokenKind::end) {
+      error(open.span, "section without an end");
+      return;
+    }
+  }
+}
+
+void Parser::alias_directive() {
+  const Token alias = lex_.next();
+  const bool comma = lex_.accept(',');
+  const Token target = comma ? lex_.next() : Token{};
+  if (alias.kind != TokenKind::word || target.kind != TokenKind::word) {
+    error(alias.span, "expected .alias name, name");
+    return recover_module();
+  }
+  Alias out;
+  for (const auto& [token, id] : {std::pair{&alias, &out.alias}, std::pair{&target, &out.target}}) {
+    *id = globals_.find(text(token->span));
+    if (*id == kNoSymbol || m_.symbol(*id).kind != SymbolKind::function) {
+      error(token->span, ".alias of '" + std::string(text(token->span)) + "', which is no function");
+      return recover_module();
+    }
+  }
+  m_.aliases.push_back(out);
+  if (!expect(';', "after .alias")) recover_module();
+}
+
+}  // namespace ptx2spv::ptx

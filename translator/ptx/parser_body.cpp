@@ -1,0 +1,449 @@
+// Function bodies: scopes, labels, target lists, instructions.
+#include <algorithm>
+
+#include "translator/ptx/parser_impl.hpp"
+
+namespace ptx2spv::ptx {
+namespace {
+
+constexpr std::uint32_t kMaxScopes = 500;
+constexpr std::size_t kMaxOperands = 255;
+
+std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
+
+}  // namespace
+
+void Parser::enter_scope(Span span) {
+  locals_.push();
+  range_names_.push();
+  if (locals_.depth() == kMaxScopes) error(span, "scopes nested too deeply");
+}
+
+void Parser::leave_scope() {
+  resolve_pending(locals_.depth() - 1);
+  locals_.pop();
+  range_names_.pop();
+}
+
+/// Binds the labels that were used before they stood, for the scope that ends.
+void Parser::resolve_pending(std::uint32_t depth) {
+  std::size_t kept = pending_.size();
+  while (kept > 0 && pending_[kept - 1].depth >= depth) --kept;
+  std::size_t out = kept;
+  for (std::size_t i = kept; i < pending_.size(); ++i) {
+    PendingLabel p = pending_[i];
+    SymbolId id = locals_.find(p.name);
+    if (id == kNoSymbol && depth == 1) id = globals_.find(p.name);
+    if (id == kNoSymbol) {
+      if (depth > 1) {
+        p.depth = depth - 1;
+        pending_[out++] = p;
+      } else {
+        error(p.span, "label " + quoted(p.name) + " does not stand in this function");
+      }
+      continue;
+    }
+    const SymbolKind kind = m_.symbol(id).kind;
+    if (p.where == PendingLabel::Where::target_list) {
+      if (kind != SymbolKind::label) error(p.span, quoted(p.name) + " is no label");
+      f_->target_lists[p.index].targets[p.sub] = id;
+      continue;
+    }
+    Operand& operand = f_->operands[p.index];
+    const bool wants_label = operand.kind == OperandKind::label;
+    if (wants_label != (kind == SymbolKind::label) ||
+        (!wants_label && kind != SymbolKind::branch_targets && kind != SymbolKind::prototype &&
+         kind != SymbolKind::function)) {
+      error(p.span, quoted(p.name) + (wants_label ? " is no label" : " is no list of targets and no prototype"));
+    }
+    operand.symbol = id;
+  }
+  pending_.resize(out);
+}
+
+void Parser::body(Function& f) {
+  f_ = &f;
+  f_index_ = m_.symbol(f.symbol).index;
+  loc_ = 0;
+  const Token open = lex_.next();  // {
+  std::uint32_t depth = 0;
+  for (;;) {
+    if (sink_.full()) break;
+    const Token token = lex_.peek();
+    if (token.kind == TokenKind::end) {
+      Diagnostic& d = sink_.error(token.span, "the body of " + quoted(f.name) + " has no end");
+      d.notes.push_back({open.span, "it begins here"});
+      break;
+    }
+    if (token.is('{')) {
+      lex_.next();
+      if (depth < kMaxScopes) enter_scope(token.span);
+      ++depth;
+    } else if (token.is('}')) {
+      lex_.next();
+      if (depth == 0) {
+        f.body_end = token.span;
+        break;
+      }
+      if (depth <= kMaxScopes) leave_scope();
+      --depth;
+    } else {
+      statement();
+    }
+  }
+  while (locals_.depth() > 2) leave_scope();
+  resolve_pending(1);
+  if (options_.check && !sink_.full()) check_function(m_, f, options_, sink_);
+  f_ = nullptr;
+}
+
+void Parser::statement() {
+  const Token token = lex_.next();
+  switch (token.kind) {
+    case TokenKind::word: {
+      // An opcode's modifiers follow without a break, a label's colon may not.
+      const std::uint32_t after = token.span.end();
+      const std::string_view rest = m_.source.text();
+      std::size_t p = after;
+      while (p < rest.size() && (rest[p] == ' ' || rest[p] == '\t')) ++p;
+      if (p < rest.size() && rest[p] == ':' && (p + 1 >= rest.size() || rest[p + 1] != ':')) {
+        return label(token);
+      }
+      lex_.seek(token.span.begin);
+      return instruction(kNoSymbol, false);
+    }
+    case TokenKind::dot_word:
+      lex_.seek(token.span.begin);
+      if (!body_directive()) skip_statement();
+      return;
+    case TokenKind::punct:
+      if (token.is(';')) return;
+      if (token.is('@')) {
+        if (lex_.peek().is('@')) {  // @@DWARF
+          const std::uint32_t line = m_.source.position(token.span.begin).line;
+          while (lex_.peek().kind != TokenKind::end &&
+                 m_.source.position(lex_.peek().span.begin).line == line) {
+            lex_.next();
+          }
+          return;
+        }
+        SymbolId pred = kNoSymbol;
+        bool negated = false;
+        if (!guard(pred, negated)) return skip_statement();
+        return instruction(pred, negated);
+      }
+      break;
+    case TokenKind::bad: return skip_statement();
+    default: break;
+  }
+  error(token.span, "expected an instruction, found " + shown(token));
+  skip_statement();
+}
+
+bool Parser::guard(SymbolId& pred, bool& negated) {
+  negated = lex_.accept('!');
+  const Token name = lex_.next();
+  if (name.kind != TokenKind::word) {
+    if (name.kind == TokenKind::bad) return false;
+    return error(name.span, "expected a predicate after '@', found " + shown(name));
+  }
+  pred = resolve(text(name.span));
+  if (pred == kNoSymbol) {
+    return error(name.span, quoted(text(name.span)) + " is not declared");
+  }
+  const Symbol& s = m_.symbol(pred);
+  if (s.kind != SymbolKind::reg || s.type != Type::pred) {
+    Diagnostic& d = sink_.error(name.span, "the guard " + quoted(s.name) + " is no predicate register");
+    d.notes.push_back({s.span, "declared here"});
+    return false;
+  }
+  return true;
+}
+
+void Parser::label(const Token& name) {
+  lex_.next();  // :
+  const std::string_view id = text(name.span);
+  const Token next = lex_.peek();
+  if (next.kind == TokenKind::dot_word) {
+    const std::string_view directive = text(next.span);
+    if (directive == ".branchtargets" || directive == ".calltargets") {
+      lex_.next();
+      return branch_targets(name, directive == ".calltargets");
+    }
+    if (directive == ".callprototype") {
+      lex_.next();
+      return call_prototype(name);
+    }
+  }
+  const SymbolId symbol = add_symbol(id, name.span, SymbolKind::label);
+  if (!bind(id, symbol)) return;
+  m_.symbol(symbol).index = static_cast<std::uint32_t>(f_->statements.size());
+  f_->statements.push_back({StatementKind::label, symbol});
+}
+
+void Parser::branch_targets(const Token& label, bool calls) {
+  const SymbolId symbol = add_symbol(text(label.span), label.span, SymbolKind::branch_targets);
+  const auto index = static_cast<std::uint32_t>(f_->target_lists.size());
+  m_.symbol(symbol).index = index;
+  f_->target_lists.emplace_back();
+  f_->target_lists.back().symbol = symbol;
+  f_->target_lists.back().calls = calls;
+  f_->target_lists.back().span = label.span;
+  bind(text(label.span), symbol);
+  do {
+    const Token name = lex_.next();
+    if (name.kind != TokenKind::word) {
+      if (name.kind != TokenKind::bad) error(name.span, "expected a target's name, found " + shown(name));
+      return skip_statement();
+    }
+    std::vector<SymbolId>& targets = f_->target_lists[index].targets;
+    if (calls) {
+      const SymbolId id = globals_.find(text(name.span));
+      if (id == kNoSymbol || m_.symbol(id).kind != SymbolKind::function) {
+        error(name.span, quoted(text(name.span)) + " is no function");
+      }
+      targets.push_back(id);
+    } else {
+      pending_.push_back({PendingLabel::Where::target_list, index, static_cast<std::uint32_t>(targets.size()),
+                          locals_.depth() - 1, text(name.span), name.span});
+      targets.push_back(kNoSymbol);
+    }
+  } while (lex_.accept(','));
+  if (!expect(';', "after the targets")) skip_statement();
+}
+
+bool Parser::prototype_params(std::vector<PrototypeParam>& out) {
+  lex_.next();  // (
+  if (lex_.accept(')')) return true;
+  do {
+    DeclSpec spec;
+    if (!decl_spec(spec)) return false;
+    PrototypeParam param;
+    param.type = spec.type;
+    param.space = spec.space;
+    if (lex_.peek().kind == TokenKind::word) lex_.next();
+    Dimensions dims;
+    if (!dimensions(dims)) return false;
+    param.is_array = dims.is_array;
+    param.size = std::uint64_t{bytes(spec.type)} * spec.vec;
+    param.align = spec.align != 0 ? spec.align : static_cast<std::uint32_t>(param.size != 0 ? param.size : 1);
+    for (const std::uint64_t d : dims.dims) param.size *= d;
+    out.push_back(param);
+  } while (lex_.accept(','));
+  return expect(')', "after the parameters");
+}
+
+void Parser::call_prototype(const Token& label) {
+  const SymbolId symbol = add_symbol(text(label.span), label.span, SymbolKind::prototype);
+  m_.symbol(symbol).index = static_cast<std::uint32_t>(f_->prototypes.size());
+  Prototype prototype;
+  prototype.symbol = symbol;
+  prototype.span = label.span;
+  bind(text(label.span), symbol);
+  bool good = !lex_.peek().is('(') || prototype_params(prototype.returns);
+  if (good) {
+    const Token name = lex_.next();
+    if (name.kind != TokenKind::word) good = error(name.span, "expected '_' in the prototype, found " + shown(name));
+  }
+  good = good && (!lex_.peek().is('(') || prototype_params(prototype.params));
+  if (good) {
+    Function directives;
+    function_directives(directives);
+    prototype.noreturn = directives.noreturn;
+  }
+  f_->prototypes.push_back(std::move(prototype));
+  if (!good || !expect(';', "after the prototype")) skip_statement();
+}
+
+bool Parser::body_directive() {
+  const Token token = lex_.peek();
+  const std::string_view name = text(token.span);
+  if (name == ".loc") {
+    lex_.next();
+    loc_directive();
+    return true;
+  }
+  if (name == ".file") {
+    lex_.next();
+    file_directive();
+    return true;
+  }
+  if (name == ".pragma") {
+    lex_.next();
+    do {
+      const Token value = lex_.next();
+      if (value.kind != TokenKind::string) {
+        return error(value.span, "expected a string after .pragma, found " + shown(value));
+      }
+      f_->pragmas.push_back(text({value.span.begin + 1, value.span.length - 2}));
+    } while (lex_.accept(','));
+    return expect(';', "after .pragma");
+  }
+  if (name == ".section") {
+    lex_.next();
+    section_directive();
+    return true;
+  }
+  if (name == ".entry" || name == ".func" || name == ".version" || name == ".target") {
+    return error(token.span, quoted(name) + " inside a function's body");
+  }
+  Linkage linkage = Linkage::none;
+  if (name == ".extern" || name == ".visible" || name == ".weak" || name == ".common") {
+    lex_.next();
+    linkage = name == ".extern" ? Linkage::extern_
+              : name == ".visible" ? Linkage::visible
+              : name == ".weak" ? Linkage::weak : Linkage::common;
+  } else if (name != ".reg" && name != ".local" && name != ".shared" && name != ".param" &&
+             name != ".global" && name != ".const" && name != ".sreg" && name != ".align" &&
+             name != ".attribute" && name != ".tex" && name != ".surfref" && name != ".texref" &&
+             name != ".samplerref") {
+    return error(token.span, "unknown directive " + quoted(name));
+  }
+  variables(linkage);
+  return true;
+}
+
+Parser::OpcodeEntry Parser::make_entry(std::string_view text) {
+  OpcodeEntry entry;
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  entry.op = find_opcode(text.substr(0, dot));
+  if (entry.op == Opcode::none) {
+    entry.error = "unknown instruction " + quoted(text.substr(0, dot));
+    return entry;
+  }
+  std::vector<Mod> mods;
+  std::string_view rest = text.substr(dot);
+  std::string_view unknown;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::size_t end = std::min(rest.find('.'), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    const Mod mod = find_mod(word);
+    if (mod == Mod::none) {
+      if (unknown.empty()) unknown = word;
+    } else {
+      mods.push_back(mod);
+    }
+    rest.remove_prefix(end);
+  }
+  const std::vector<Match> matches = match_forms(entry.op, mods);
+  const bool refused = !matches.empty() && form_info(matches.front().form).refused;
+  if (!unknown.empty() && !refused) {
+    entry.error = "unknown modifier '." + std::string(unknown) + "'";
+    return entry;
+  }
+  if (matches.empty()) {
+    std::string_view bad;
+    entry.error = explain_mismatch(entry.op, text, bad);
+    return entry;
+  }
+  for (const Match& match : matches) {
+    m_.modifier_sets.push_back(std::make_unique<Modifiers>(match.mods));
+    entry.candidates.push_back({match.form, m_.modifier_sets.back().get()});
+  }
+  return entry;
+}
+
+/// Reads an opcode with its modifiers and finds what the table has for it.
+Parser::OpcodeEntry& Parser::opcode_entry(const Token& word, Span& span) {
+  const Span mods = lex_.modifiers();
+  span = {word.span.begin, word.span.length + mods.length};
+  std::string_view full = text(span);
+  if (lex_.peek().kind == TokenKind::dot_word) {
+    // Modifiers set apart by blanks: joined, so that the cache knows them.
+    std::string joined(full);
+    while (lex_.peek().kind == TokenKind::dot_word) {
+      const Token more = lex_.next();
+      joined += text(more.span);
+      span = join(span, more.span);
+    }
+    const auto it = opcodes_.find(joined);
+    if (it != opcodes_.end()) return it->second;
+    full = m_.strings.emplace_back(std::move(joined));
+  } else {
+    const auto it = opcodes_.find(full);
+    if (it != opcodes_.end()) return it->second;
+  }
+  return opcodes_.emplace(full, make_entry(full)).first->second;
+}
+
+void Parser::instruction(SymbolId pred, bool negated) {
+  const Token word = lex_.next();
+  if (word.kind != TokenKind::word) {
+    if (word.kind != TokenKind::bad) error(word.span, "expected an instruction, found " + shown(word));
+    return skip_statement();
+  }
+  Instruction inst;
+  inst.pred = pred;
+  inst.pred_negated = negated;
+  inst.loc = loc_;
+  OpcodeEntry& entry = opcode_entry(word, inst.opcode_span);
+  if (!entry.error.empty()) {
+    error(inst.opcode_span, entry.error);
+    return skip_statement();
+  }
+  inst.op = entry.op;
+  inst.form = entry.candidates.front().form;
+  inst.mods = entry.candidates.front().mods;
+  if (form_info(inst.form).refused) {
+    // Only recognised: its operands follow rules of their own.
+    std::uint32_t end = inst.opcode_span.end();
+    unsigned depth = 0;
+    for (;;) {
+      const Token token = lex_.peek();
+      if (token.kind == TokenKind::end) break;
+      if (token.is('{')) ++depth;
+      if (token.is('}')) {
+        if (depth == 0) break;
+        --depth;
+      }
+      if (token.is(';')) break;
+      end = token.span.end();
+      lex_.next();
+    }
+    lex_.accept(';');
+    inst.span = {word.span.begin, end - word.span.begin};
+  } else {
+    std::vector<Operand>& ops = operand_buffer_;
+    ops.clear();
+    pending_operands_.clear();
+    const std::size_t lists = f_->operands.size();
+    if (!operands(inst.op, ops)) {
+      f_->operands.resize(lists);
+      return skip_statement();
+    }
+    inst.span = {word.span.begin, lex_.last_end() - word.span.begin};
+    if (!lex_.peek().is(';')) {
+      error_here("expected ';' after the instruction");
+      f_->operands.resize(lists);
+      return skip_statement();
+    }
+    inst.span.length = lex_.peek().span.begin - word.span.begin;
+    const std::string_view source = m_.source.text();
+    while (inst.span.length > 0 && static_cast<unsigned char>(source[inst.span.end() - 1]) <= ' ') --inst.span.length;
+    lex_.next();
+    if (ops.size() > kMaxOperands) {
+      error(inst.opcode_span, "too many operands");
+      return;
+    }
+    for (const OpcodeEntry::Candidate& candidate : entry.candidates) {
+      const FormInfo& form = form_info(candidate.form);
+      if (ops.size() >= form.min_operands && ops.size() <= form.max_operands) {
+        inst.form = candidate.form;
+        inst.mods = candidate.mods;
+        break;
+      }
+    }
+    inst.first_operand = static_cast<std::uint32_t>(f_->operands.size());
+    inst.operand_count = static_cast<std::uint8_t>(ops.size());
+    f_->operands.insert(f_->operands.end(), ops.begin(), ops.end());
+    for (const PendingOperand& p : pending_operands_) {
+      pending_.push_back({PendingLabel::Where::operand, inst.first_operand + p.index, 0, locals_.depth() - 1,
+                          text(p.span), p.span});
+    }
+  }
+  f_->statements.push_back({StatementKind::instruction, static_cast<std::uint32_t>(f_->instructions.size())});
+  f_->instructions.push_back(inst);
+}
+
+}  // namespace ptx2spv::ptx

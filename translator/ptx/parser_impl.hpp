@@ -1,0 +1,187 @@
+// The recursive-descent parser. After an error it goes on behind the next ';' or at the next '}'.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "translator/ptx/ast.hpp"
+#include "translator/ptx/instruction_table.hpp"
+#include "translator/ptx/lexer.hpp"
+#include "translator/ptx/parser.hpp"
+#include "translator/ptx/symbol_table.hpp"
+
+namespace ptx2spv::ptx {
+
+/// Value of a constant expression: s64, u64 or f64.
+struct Constant {
+  enum class Kind : std::uint8_t { integer, real32, real64 } kind = Kind::integer;
+  bool is_unsigned = false;
+  std::uint64_t value = 0;  ///< bits of the double or (a lone 0f literal) the float
+  Span span;
+};
+
+class Parser {
+ public:
+  Parser(Module& module, const ParseOptions& options, DiagnosticSink& sink);
+  void parse();
+
+ private:
+  // What a declaration says before its names.
+  struct DeclSpec {
+    Space space = Space::none;
+    Linkage linkage = Linkage::none;
+    Type type = Type::none;
+    std::uint8_t vec = 1;
+    std::uint32_t align = 0;
+    bool managed = false, has_unified = false;
+    std::uint64_t unified[2] = {0, 0};
+    bool is_ptr = false;
+    Space ptr_space = Space::none;
+    std::uint32_t ptr_align = 0;
+    Type ptr_opaque = Type::none;
+    Span space_span, type_span, linkage_span, align_span, vec_span;
+  };
+  struct Dimensions {
+    bool is_array = false, unsized = false;
+    std::vector<std::uint64_t> dims;
+  };
+  struct OpcodeEntry {
+    Opcode op = Opcode::none;
+    struct Candidate {
+      std::uint16_t form;
+      const Modifiers* mods;
+    };
+    std::vector<Candidate> candidates;
+    std::string error;  ///< when there is no candidate
+  };
+  struct PendingLabel {
+    enum class Where : std::uint8_t { operand, target_list } where;
+    std::uint32_t index, sub;  ///< operand, or list and entry
+    std::uint32_t depth;
+    std::string_view name;
+    Span span;
+  };
+
+  // parser.cpp: module level
+  void directive();
+  void version_directive();
+  void target_directive();
+  void address_size_directive();
+  void file_directive();
+  void loc_directive();
+  void section_directive();
+  void alias_directive();
+  void linked(Linkage linkage, Span span);
+  void recover_module();
+
+  // parser_function.cpp
+  void function(Linkage linkage, bool entry);
+  bool parameter_list(Function& f, std::vector<SymbolId>& out, bool entry, bool returns);
+  void function_directives(Function& f);
+  bool counts(std::uint32_t (&out)[3]);
+  bool number(std::uint32_t& out, std::string_view what);
+  SymbolId declare_function(std::string_view name, Span span);
+
+  // parser_decl.cpp
+  bool decl_spec(DeclSpec& spec);
+  bool decl_word(DeclSpec& spec, const Token& token, bool& done);
+  bool attribute(DeclSpec& spec);
+  bool dimensions(Dimensions& dims);
+  void variables(Linkage linkage);
+  void declare_registers(const DeclSpec& spec);
+  bool declare_variable(const DeclSpec& spec);
+  bool check_variable(const DeclSpec& spec, std::string_view name, Span span);
+  bool finish_variable(Variable& v, const DeclSpec& spec, const Dimensions& dims, Span span);
+  SymbolId add_symbol(std::string_view name, Span span, SymbolKind kind);
+  bool bind(std::string_view name, SymbolId id);
+  SymbolId add_register(std::string_view name, Span span, Type type, std::uint8_t vec,
+                        std::uint32_t scope);
+  void declare_range(RegisterRange range);
+
+  // parser_init.cpp
+  bool initializer(Variable& v);
+  bool init_list(Variable& v, std::size_t level, std::uint64_t base, std::uint64_t count,
+                 const std::vector<std::uint64_t>& dims, std::uint64_t& highest, unsigned depth);
+  bool init_element(Variable& v, std::uint64_t index);
+  bool init_address(Variable& v, std::uint64_t index, std::optional<std::uint64_t> mask, Span mask_span);
+  bool opaque_fields(Variable& v);
+
+  // parser_const.cpp
+  std::optional<Constant> constant(unsigned depth = 0);
+  std::optional<Constant> constant_binary(int min_precedence, unsigned depth);
+  std::optional<Constant> constant_unary(unsigned depth);
+  std::optional<std::uint64_t> integer_constant(std::string_view what);
+  std::optional<std::uint64_t> angle_count(std::string_view what);
+
+  // parser_body.cpp
+  void body(Function& f);
+  void statement();
+  bool body_directive();
+  void label(const Token& name);
+  void branch_targets(const Token& label, bool calls);
+  void call_prototype(const Token& label);
+  bool prototype_params(std::vector<PrototypeParam>& out);
+  void instruction(SymbolId pred, bool negated);
+  OpcodeEntry& opcode_entry(const Token& word, Span& span);
+  OpcodeEntry make_entry(std::string_view text);
+  bool guard(SymbolId& pred, bool& negated);
+  void enter_scope(Span span);
+  void leave_scope();
+  void resolve_pending(std::uint32_t depth);
+
+  // parser_operand.cpp
+  bool operands(Opcode op, std::vector<Operand>& out);
+  bool call_operands(std::vector<Operand>& out);
+  bool operand(Operand& out);
+  bool operand_or_pair(Operand& out);
+  bool name_operand(const Token& token, Operand& out);
+  bool memory_operand(Operand& out);
+  bool vector_operand(Operand& out);
+  bool list_operand(Operand& out);
+  bool label_operand(std::vector<Operand>& out, OperandKind kind);
+  bool constant_operand(Operand& out);
+  bool offset_suffix(std::int64_t& offset);
+  bool part_suffix(Operand& out);
+  void add_list(Operand& out, const std::vector<Operand>& items, Span span);
+  SymbolId resolve(std::string_view name);
+  SymbolId resolve_register(std::string_view name);
+
+  // helpers
+  bool expect(char c, std::string_view where);
+  bool error(Span span, std::string text);
+  bool error_here(std::string text);
+  std::string shown(const Token& token) const;
+  void skip_statement();
+  std::string_view text(Span span) const { return lex_.text(span); }
+  bool in_function() const { return f_ != nullptr; }
+
+  Module& m_;
+  ParseOptions options_;
+  DiagnosticSink& sink_;
+  Lexer lex_;
+  NameMap globals_, locals_, range_names_;
+  std::vector<RegisterRange> ranges_;
+  std::unordered_map<std::string_view, OpcodeEntry> opcodes_;
+  std::vector<PendingLabel> pending_;
+  struct PendingOperand {
+    std::uint32_t index;  ///< among the instruction's operands
+    Span span;
+  };
+  std::vector<PendingOperand> pending_operands_;
+  std::vector<Operand> operand_buffer_;
+  Function* f_ = nullptr;
+  std::uint32_t f_index_ = kNoIndex;
+  std::uint32_t loc_ = 0;
+  bool has_version_ = false, has_target_ = false;
+};
+
+/// Why no form of `op` takes these modifiers.
+std::string explain_mismatch(Opcode op, std::string_view opcode_text, std::string_view& bad_modifier);
+/// Checks one finished function, or the module's declarations; check.cpp.
+void check_function(const Module& module, Function& function, const ParseOptions& options, DiagnosticSink& sink);
+
+}  // namespace ptx2spv::ptx

@@ -1,0 +1,269 @@
+// Initialisers: nested and incomplete lists, addresses, generic() and masks, opaque members.
+#include <bit>
+#include <cstring>
+
+#include "translator/ptx/parser_impl.hpp"
+
+namespace ptx2spv::ptx {
+namespace {
+
+constexpr std::uint64_t kMaxInitBytes = std::uint64_t{1} << 30;
+constexpr unsigned kMaxNesting = 70;
+
+struct FieldRow {
+  std::string_view name;
+  bool texref, samplerref, surfref;
+};
+constexpr FieldRow kFields[] = {
+    {"width", true, false, true},
+    {"height", true, false, true},
+    {"depth", true, false, true},
+    {"channel_data_type", true, false, true},
+    {"channel_order", true, false, true},
+    {"array_size", true, false, true},
+    {"num_mipmap_levels", true, false, false},
+    {"num_samples", true, false, false},
+    {"memory_layout", false, false, true},
+    {"normalized_coords", true, false, false},
+    {"force_unnormalized_coords", false, true, false},
+    {"filter_mode", true, true, false},
+    {"addr_mode_0", true, true, false},
+    {"addr_mode_1", true, true, false},
+    {"addr_mode_2", true, true, false},
+};
+struct ValueRow {
+  std::string_view name;
+  std::uint64_t value;
+};
+constexpr ValueRow kValues[] = {
+    {"nearest", 0}, {"linear", 1}, {"wrap", 0}, {"mirror", 1}, {"clamp_ogl", 2}, {"clamp_to_edge", 3},
+    {"clamp_to_border", 4}, {"false", 0}, {"true", 1},
+};
+
+}  // namespace
+
+bool Parser::initializer(Variable& v) {
+  v.init.present = true;
+  if (is_opaque(v.type)) return opaque_fields(v);
+  std::vector<std::uint64_t> dims = v.dims;
+  if (v.vec > 1) dims.push_back(v.vec);
+  const bool list = lex_.peek().is('{');
+  if (!list) {
+    if (v.is_array || v.vec > 1) return error_here("an array or a vector is initialised by a list in braces");
+    return init_element(v, 0);
+  }
+  if (!v.is_array && v.vec == 1) {
+    // A scalar in braces.
+    lex_.next();
+    return init_element(v, 0) && expect('}', "after the initialiser");
+  }
+  std::uint64_t inner = 1;
+  for (const std::uint64_t d : dims) inner *= d;
+  const std::uint64_t count = v.unsized ? kMaxInitBytes : inner;
+  std::vector<std::uint64_t> all;
+  if (v.unsized) all.push_back(inner == 0 ? 0 : kMaxInitBytes / inner);
+  all.insert(all.end(), dims.begin(), dims.end());
+  std::uint64_t highest = 0;
+  if (!init_list(v, 0, 0, count, all, highest, 0)) return false;
+  if (v.unsized) {
+    const std::uint64_t outer = inner == 0 ? 0 : (highest + inner - 1) / inner;
+    v.dims.insert(v.dims.begin(), outer);
+    v.unsized = false;
+    v.count = 1;
+    for (const std::uint64_t d : v.dims) v.count *= d;
+    v.size = v.count * v.vec * bytes(v.type);
+  }
+  return true;
+}
+
+/// One { ... } over elements [base, base + count); `level` is its place in `dims`.
+bool Parser::init_list(Variable& v, std::size_t level, std::uint64_t base, std::uint64_t count,
+                       const std::vector<std::uint64_t>& dims, std::uint64_t& highest, unsigned depth) {
+  if (depth > kMaxNesting) return error_here("initialiser nested too deeply");
+  const Token open = lex_.next();
+  std::uint64_t stride = 1;
+  for (std::size_t i = level + 1; i < dims.size(); ++i) stride *= dims[i];
+  std::uint64_t at = 0;
+  bool told = false;
+  if (lex_.accept('}')) return true;
+  do {
+    if (lex_.peek().is('}')) break;  // trailing comma
+    const Span span = lex_.peek().span;
+    if (lex_.peek().is('{')) {
+      if (level + 1 >= dims.size()) return error_here("too many braces in the initialiser");
+      if (stride != 0) at = (at + stride - 1) / stride * stride;
+      if (at + stride > count && !told) {
+        error(span, "more initialisers than elements");
+        told = true;
+      }
+      if (!init_list(v, level + 1, told ? base : base + at, stride, dims, highest, depth + 1)) return false;
+      at += stride;
+    } else {
+      if (at >= count && !told) {
+        error(span, "more initialisers than elements");
+        told = true;
+      }
+      if (!init_element(v, told ? 0 : base + at)) return false;
+      ++at;
+    }
+    if (!told && base + at > highest) highest = base + at;
+  } while (lex_.accept(','));
+  if (!lex_.accept('}')) {
+    Diagnostic& d = sink_.error(lex_.peek().span, "expected ',' or '}' in the initialiser");
+    d.notes.push_back({open.span, "the list begins here"});
+    return false;
+  }
+  return true;
+}
+
+bool Parser::init_element(Variable& v, std::uint64_t index) {
+  const std::uint64_t size = bytes(v.type);
+  const Token token = lex_.peek();
+  if (token.kind == TokenKind::word && text(token.span) != "WARP_SZ") {
+    return init_address(v, index, std::nullopt, {});
+  }
+  const auto value = constant();
+  if (!value) return false;
+  if (lex_.peek().is('(')) {
+    lex_.next();
+    return init_address(v, index, value->value, value->span) && expect(')', "after the masked address");
+  }
+  std::uint64_t out = value->value;
+  if (is_float(v.type)) {
+    if (value->kind == Constant::Kind::integer) {
+      return error(value->span, "an integer initialises a floating-point variable");
+    }
+    Operand operand;
+    operand.kind = value->kind == Constant::Kind::real32 ? OperandKind::imm_f32 : OperandKind::imm_f64;
+    operand.value = value->value;
+    out = immediate_bits(operand, v.type);
+  } else if (value->kind != Constant::Kind::integer && !is_bits(v.type)) {
+    return error(value->span, "a floating-point constant initialises an integer variable");
+  } else if (value->kind == Constant::Kind::real64 && size == 4) {
+    Operand operand;
+    operand.kind = OperandKind::imm_f64;
+    operand.value = value->value;
+    out = immediate_bits(operand, Type::f32);
+  }
+  const std::uint64_t at = index * size;
+  if (at + size > kMaxInitBytes) return error(value->span, "initialiser over 1 GiB");
+  if (v.init.bytes.size() < at + size) v.init.bytes.resize(at + size);
+  for (std::uint64_t i = 0; i < size && i < 8; ++i) {
+    v.init.bytes[at + i] = static_cast<std::uint8_t>(out >> (8 * i));
+  }
+  return true;
+}
+
+bool Parser::init_address(Variable& v, std::uint64_t index, std::optional<std::uint64_t> mask, Span mask_span) {
+  InitAddress out;
+  const std::uint64_t size = bytes(v.type);
+  out.at = index * size;
+  out.bytes = static_cast<std::uint8_t>(size);
+  const Token begin = lex_.peek();
+  bool generic = false;
+  Token name = lex_.next();
+  if (name.kind == TokenKind::word && text(name.span) == "generic" && lex_.peek().is('(')) {
+    lex_.next();
+    generic = true;
+    name = lex_.next();
+  }
+  if (name.kind != TokenKind::word) return error(name.span, "expected a variable's or a function's name, found " + shown(name));
+  const std::string_view id = text(name.span);
+  out.symbol = resolve(id);
+  if (out.symbol == kNoSymbol) {
+    return error(name.span, "'" + std::string(id) + "' is not declared");
+  }
+  const Symbol& s = m_.symbol(out.symbol);
+  if (s.kind == SymbolKind::label) return error(name.span, "a label does not initialise a variable");
+  if (s.kind != SymbolKind::variable && s.kind != SymbolKind::function) {
+    return error(name.span, "'" + std::string(id) + "' has no address that is known before the launch");
+  }
+  out.span = name.span;
+  const auto offset = [&](std::int64_t& addend) {
+    while (lex_.peek().is('+') || lex_.peek().is('-')) {
+      const bool minus = lex_.next().is('-');
+      const auto value = constant_unary(0);
+      if (!value) return false;
+      if (value->kind != Constant::Kind::integer) return error(value->span, "an offset is an integer");
+      const std::uint64_t delta = minus ? 0 - value->value : value->value;
+      addend = static_cast<std::int64_t>(static_cast<std::uint64_t>(addend) + delta);
+    }
+    return true;
+  };
+  if (!offset(out.addend)) return false;
+  if (generic) {
+    if (!expect(')', "after generic(")) return false;
+    if (!offset(out.addend)) return false;
+  }
+  out.generic = generic;
+  if (s.kind == SymbolKind::function && out.addend != 0) error(name.span, "a function's address takes no offset");
+  if (mask) {
+    out.masked = true;
+    const auto shift = static_cast<unsigned>(std::countr_zero(*mask));
+    if (*mask == 0 || shift % 8 != 0 || shift > 56 || *mask >> shift != 0xff) {
+      return error(mask_span, "an address mask is 0xFF, 0xFF00, ... with one byte set");
+    }
+    if (size != 1) return error(mask_span, "a masked address initialises elements of 8 bits");
+    out.shift = static_cast<std::uint8_t>(shift);
+  } else {
+    if (!is_integer(v.type) && !is_bits(v.type)) {
+      return error(begin.span, "an address does not initialise a variable of type ." + std::string(ptx::text(v.type)));
+    }
+    if (size < 4) return error(begin.span, "an address needs 32 or 64 bits, or a mask");
+  }
+  if ((index + 1) * size > kMaxInitBytes) return error(begin.span, "initialiser over 1 GiB");
+  if (v.init.bytes.size() < (index + 1) * size) v.init.bytes.resize((index + 1) * size);
+  v.init.addresses.push_back(out);
+  return true;
+}
+
+bool Parser::opaque_fields(Variable& v) {
+  if (!expect('{', "before the members' values")) return false;
+  if (lex_.accept('}')) return true;
+  do {
+    if (lex_.peek().is('}')) break;
+    if (lex_.peek().is('{')) {  // an array of them
+      lex_.next();
+      while (!lex_.peek().is('}') && lex_.peek().kind != TokenKind::end && !lex_.peek().is(';')) lex_.next();
+      if (!expect('}', "after the members' values")) return false;
+      continue;
+    }
+    const Token name = lex_.next();
+    if (name.kind != TokenKind::word) {
+      if (name.kind == TokenKind::bad) return false;
+      return error(name.span, "an opaque variable is initialised by named members, as in { width = 8 }");
+    }
+    const std::string_view id = text(name.span);
+    const FieldRow* row = nullptr;
+    for (const FieldRow& field : kFields) {
+      if (field.name == id) row = &field;
+    }
+    const bool known = row != nullptr && (v.type == Type::texref ? row->texref
+                                          : v.type == Type::samplerref ? row->samplerref : row->surfref);
+    if (!known) {
+      error(name.span, "'" + std::string(id) + "' is no member of ." + std::string(ptx::text(v.type)));
+    }
+    if (!expect('=', "after the member's name")) return false;
+    OpaqueField field;
+    field.name = id;
+    field.span = name.span;
+    const Token value = lex_.peek();
+    if (value.kind == TokenKind::word && text(value.span) != "WARP_SZ") {
+      lex_.next();
+      const ValueRow* found = nullptr;
+      for (const ValueRow& candidate : kValues) {
+        if (candidate.name == text(value.span)) found = &candidate;
+      }
+      if (found == nullptr) return error(value.span, "'" + std::string(text(value.span)) + "' is no value of a member");
+      field.value = found->value;
+    } else {
+      const auto number = integer_constant("a member's value");
+      if (!number) return false;
+      field.value = *number;
+    }
+    v.init.fields.push_back(field);
+  } while (lex_.accept(','));
+  return expect('}', "after the members' values");
+}
+
+}  // namespace ptx2spv::ptx

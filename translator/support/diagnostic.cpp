@@ -1,0 +1,139 @@
+#include "translator/support/diagnostic.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace ptx2spv {
+namespace {
+
+constexpr std::size_t kMaxShown = 200;  // columns of a source line that a message repeats
+
+const char* word(Severity severity) {
+  switch (severity) {
+    case Severity::note: return "note";
+    case Severity::warning: return "warning";
+    case Severity::error: break;
+  }
+  return "error";
+}
+
+/// The line and the caret below it; tabs become blanks so that the caret stands right.
+void append_line(std::string& out, Span span, const SourceFile& source) {
+  const LineColumn at = source.position(span.begin);
+  const std::string_view line = source.line(at.line);
+  std::size_t begin = 0;
+  std::size_t column = std::min<std::size_t>(at.column - 1, line.size());
+  if (column > kMaxShown / 2) begin = column - kMaxShown / 2;
+  const std::string_view shown = line.substr(begin, kMaxShown);
+  column -= begin;
+  out += "  ";
+  for (const char c : shown) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += c == '\t' ? ' ' : byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  out += "\n  ";
+  out.append(column, ' ');
+  out += '^';
+  const std::size_t rest = shown.size() > column ? shown.size() - column : 1;
+  if (span.length > 1) out.append(std::min<std::size_t>(span.length, std::max<std::size_t>(rest, 1)) - 1, '~');
+  out += '\n';
+}
+
+void append_head(std::string& out, Span span, const char* severity, std::string_view text,
+                 const SourceFile& source) {
+  const LineColumn at = source.position(span.begin);
+  out += source.name();
+  out += ':';
+  out += std::to_string(at.line);
+  out += ':';
+  out += std::to_string(at.column);
+  out += ": ";
+  out += severity;
+  out += ": ";
+  out += text;
+  out += '\n';
+  append_line(out, span, source);
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20 || byte >= 0x7f) {
+      char buffer[8];
+      std::snprintf(buffer, sizeof buffer, "\\u%04x", byte);
+      out += buffer;
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+void append_json_place(std::string& out, Span span, std::string_view text, const SourceFile& source) {
+  const LineColumn at = source.position(span.begin);
+  out += "\"line\":" + std::to_string(at.line) + ",\"column\":" + std::to_string(at.column) +
+         ",\"length\":" + std::to_string(span.length) + ",\"text\":";
+  append_json_string(out, text);
+}
+
+}  // namespace
+
+Diagnostic& DiagnosticSink::report(Severity severity, Span span, std::string text) {
+  dropped_ = {};
+  if (severity == Severity::error) {
+    if (errors_ >= error_limit_) return dropped_;
+    ++errors_;
+  }
+  diagnostics_.push_back({severity, span, std::move(text), {}});
+  if (severity == Severity::error && errors_ == error_limit_) {
+    diagnostics_.push_back({Severity::note, span, "too many errors; the rest of the file is not reported", {}});
+    return diagnostics_[diagnostics_.size() - 2];
+  }
+  return diagnostics_.back();
+}
+
+std::string render(const Diagnostic& diagnostic, const SourceFile& source) {
+  std::string out;
+  append_head(out, diagnostic.span, word(diagnostic.severity), diagnostic.text, source);
+  for (const DiagnosticNote& note : diagnostic.notes) append_head(out, note.span, "note", note.text, source);
+  return out;
+}
+
+std::string render_json(const Diagnostic& diagnostic, const SourceFile& source) {
+  std::string out = "{\"file\":";
+  append_json_string(out, source.name());
+  out += ",\"severity\":\"";
+  out += word(diagnostic.severity);
+  out += "\",";
+  append_json_place(out, diagnostic.span, diagnostic.text, source);
+  out += ",\"notes\":[";
+  for (std::size_t i = 0; i < diagnostic.notes.size(); ++i) {
+    out += i == 0 ? "{" : ",{";
+    append_json_place(out, diagnostic.notes[i].span, diagnostic.notes[i].text, source);
+    out += '}';
+  }
+  out += "]}";
+  return out;
+}
+
+Message to_message(const Diagnostic& diagnostic, const SourceFile& source) {
+  Message message;
+  message.severity = diagnostic.severity;
+  message.file = source.name();
+  message.text = diagnostic.text;
+  message.rendered = render(diagnostic, source);
+  const LineColumn at = source.position(diagnostic.span.begin);
+  message.line = at.line;
+  message.column = at.column;
+  return message;
+}
+
+void append_messages(const DiagnosticSink& sink, const SourceFile& source, std::vector<Message>& messages) {
+  for (const Diagnostic& d : sink.diagnostics()) messages.push_back(to_message(d, source));
+}
+
+}  // namespace ptx2spv
