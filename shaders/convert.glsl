@@ -127,7 +127,8 @@ uvec2 f64_integer(const in uvec2 a, const in uint mode)
 {
     uvec2 m = f64_significand(a);
     m = uvec2(m.x << 11, (m.y << 11) | (m.x >> 21));
-    int n = 1086 - int(f64_exponent(a));  // how far the leading one stands above bit 0, from 63 down
+    int n =
+        1086 - int(f64_exponent(a));  // how far the leading one stands above bit 0, from 63 down
     uint shift = uint(clamp(n, 0, 63));
     uvec2 whole = u64_shr_63(m, shift);
     uvec2 part = u64_shl_63(uvec2(m.x << 1, (m.y << 1) | (m.x >> 31)), 63u - shift);
@@ -143,7 +144,8 @@ uint f64_to_u32_mode(const in uvec2 a, const in uint mode)
 {
     uvec2 i = f64_integer(a, mode);
     bool large = (a.y & 0x7fffffffu) >= 0x43f00000u;
-    bool over = i.y != 0u || large;
+    bool wide = i.y != 0u;
+    bool over = wide || large;
     uint r = PICK(over, 0xffffffffu, i.x);
     r = PICK(int(a.y) < 0, 0u, r);
     return PICK(f64_is_nan(a), NAN_TO_32_FROM_F64, r);
@@ -155,8 +157,10 @@ uint f64_to_s32_mode(const in uvec2 a, const in uint mode)
     uint sign = a.y >> 31;
     uint largest = 0x7fffffffu + sign;
     bool large = (a.y & 0x7fffffffu) >= 0x43f00000u;
-    bool over = i.x > largest || large;
-    over = over || i.y != 0u;
+    bool wide = i.y != 0u;
+    bool beyond = i.x > largest;
+    bool over = wide || beyond;
+    over = over || large;
     uint r = PICK(over, largest, i.x);
     r = PICK(sign != 0u, 0u - r, r);
     return PICK(f64_is_nan(a), NAN_TO_32_FROM_F64, r);
@@ -174,7 +178,8 @@ uvec2 f64_to_s64_mode(const in uvec2 a, const in uint mode)
 {
     bool over = (a.y & 0x7fffffffu) >= 0x43e00000u;
     uint sign = uint(int(a.y) >> 31);
-    uvec2 r = PICK2(over, uvec2(~sign, 0x7fffffffu - sign), u64_negate_if(f64_integer(a, mode), sign));
+    uvec2 r =
+        PICK2(over, uvec2(~sign, 0x7fffffffu - sign), u64_negate_if(f64_integer(a, mode), sign));
     return PICK2(f64_is_nan(a), uvec2(0u, NAN_TO_64_HIGH), r);
 }
 
@@ -193,7 +198,8 @@ int f32_integer(const in uint a, const in uint mode)
 
 uint f32_to_s32_mode(const in uint a, const in uint mode)
 {
-    uint r = PICK((a & F32_NAN) >= 0x4f000000u, 0x7fffffffu + (a >> 31), uint(f32_integer(a, mode)));
+    uint r =
+        PICK((a & F32_NAN) >= 0x4f000000u, 0x7fffffffu + (a >> 31), uint(f32_integer(a, mode)));
     return PICK((a & F32_NAN) > F32_INF, NAN_TO_32_FROM_F32, r);
 }
 
@@ -243,7 +249,8 @@ uvec2 f64_round_mode(const in uvec2 a, const in uint mode)
     uint e = magnitude.y >> 20;
     uint n = uint(clamp(1075 - int(e), 0, 52));
     uvec2 kept = u64_shr_63(magnitude, n);
-    uvec2 part = u64_shl_63(uvec2(magnitude.x << 1, (magnitude.y << 1) | (magnitude.x >> 31)), 63u - n);
+    uvec2 part =
+        u64_shl_63(uvec2(magnitude.x << 1, (magnitude.y << 1) | (magnitude.x >> 31)), 63u - n);
     part = PICK2(n == 0u, uvec2(0u, 0u), part);
     uint dropped = part.y | min(part.x, 1u);
     uint fraction = magnitude.x | (magnitude.y & 0xfffffu);

@@ -95,7 +95,8 @@ uvec2 f64_max(const in uvec2 a, const in uvec2 b)
 
 // Rounds and assembles: m has its leading one at bit 61 and every bit lost before in bit 0. Below
 // the normal range it goes right first, by as much as it takes to lose everything but the mark.
-uvec2 f64_pack(const in uint sign, const in int exponent, const in uvec2 significand, const in uint mode)
+uvec2 f64_pack(const in uint sign, const in int exponent, const in uvec2 significand,
+               const in uint mode)
 {
     uvec2 m = u64_shr_sticky(significand, uint(clamp(1 - exponent, 0, 63)));
     uvec2 kept = uvec2((m.x >> 9) | (m.y << 23), m.y >> 9);
@@ -111,7 +112,8 @@ uvec2 f64_pack(const in uint sign, const in int exponent, const in uvec2 signifi
 }
 
 // Shifts the leading one to bit 61 first; `exponent` is that of bit 61.
-uvec2 f64_normalise_pack(const in uint sign, const in int exponent, const in uvec2 m, const in uint mode)
+uvec2 f64_normalise_pack(const in uint sign, const in int exponent, const in uvec2 m,
+                         const in uint mode)
 {
     uint up = (61u - u64_bfind(m)) & 63u;
     return f64_pack(sign, exponent - int(up), u64_shl_63(m, up), mode);
@@ -222,7 +224,8 @@ uvec4 u128_add(const in uvec4 a, const in uvec4 b)
 
 uvec4 u128_negate_if(const in uvec4 a, const in uint mask)
 {
-    return u128_add(uvec4(a.x ^ mask, a.y ^ mask, a.z ^ mask, a.w ^ mask), uvec4(mask & 1u, 0u, 0u, 0u));
+    return u128_add(uvec4(a.x ^ mask, a.y ^ mask, a.z ^ mask, a.w ^ mask),
+                    uvec4(mask & 1u, 0u, 0u, 0u));
 }
 
 uvec4 u128_shr_sticky(const in uvec4 a, const in uint n)
@@ -388,8 +391,9 @@ uvec2 f64_sqrt_mode(const in uvec2 a, const in uint mode)
     // rest 2^24 / (s 2^13), s = s0 2^20
     uint s2 = uint(int(roundEven(f * inverse * 0.001953125f)));
     // rest = rest 2^24 - s2 (s 2^13 + s2)
-    rest = u64_sub(uvec2(rest.x << 24, (rest.y << 24) | (rest.x >> 8)),
-                   u64_mul_u32(u64_add(uvec2(s.x << 13, (s.y << 13) | (s.x >> 19)), uvec2(s2, 0u)), s2));
+    rest = u64_sub(
+        uvec2(rest.x << 24, (rest.y << 24) | (rest.x >> 8)),
+        u64_mul_u32(u64_add(uvec2(s.x << 13, (s.y << 13) | (s.x >> 19)), uvec2(s2, 0u)), s2));
     // m = 2 (s 2^12 + s2) + sign(rest), leading one at bit 54
     uint mark = uint(int(rest.y) >> 31) | min(rest.x | rest.y, 1u);
     uvec2 m = u64_add(uvec2(s.x << 13, (s.y << 13) | (s.x >> 19)), uvec2(2u * s2, 0u));

@@ -30,7 +30,8 @@ bool u64_lt(const in uvec2 a, const in uvec2 b)
     bool low = a.x < b.x;
     bool high = a.y < b.y;
     bool same = a.y == b.y;
-    return high || (same && low);
+    bool tie = same && low;
+    return high || tie;
 }
 
 bool u64_le(const in uvec2 a, const in uvec2 b)
@@ -38,7 +39,8 @@ bool u64_le(const in uvec2 a, const in uvec2 b)
     bool low = a.x <= b.x;
     bool high = a.y < b.y;
     bool same = a.y == b.y;
-    return high || (same && low);
+    bool tie = same && low;
+    return high || tie;
 }
 
 bool s64_lt(const in uvec2 a, const in uvec2 b)
@@ -46,7 +48,8 @@ bool s64_lt(const in uvec2 a, const in uvec2 b)
     bool low = a.x < b.x;
     bool high = int(a.y) < int(b.y);
     bool same = a.y == b.y;
-    return high || (same && low);
+    bool tie = same && low;
+    return high || tie;
 }
 
 bool s64_le(const in uvec2 a, const in uvec2 b)
@@ -54,7 +57,8 @@ bool s64_le(const in uvec2 a, const in uvec2 b)
     bool low = a.x <= b.x;
     bool high = int(a.y) < int(b.y);
     bool same = a.y == b.y;
-    return high || (same && low);
+    bool tie = same && low;
+    return high || tie;
 }
 
 uvec2 u64_min(const in uvec2 a, const in uvec2 b)
@@ -256,7 +260,8 @@ uvec2 s64_bfe(const in uvec2 a, const in uint position, const in uint length)
 }
 
 // PTX bfi: `insert` into `base`.
-uvec2 u64_bfi(const in uvec2 insert, const in uvec2 base, const in uint position, const in uint length)
+uvec2 u64_bfi(const in uvec2 insert, const in uvec2 base, const in uint position,
+              const in uint length)
 {
     uint p = position & 255u;
     uvec2 mask = u64_shl(u64_mask(length & 255u), p);

@@ -90,9 +90,13 @@ constexpr uint usubBorrow(uint a, uint b, uint& borrow) {
   return a - b;
 }
 
+// One copy per test file, of which each uses a part.
+#pragma GCC diagnostic ignored "-Wunused-function"
 #define in
 #define precise
+namespace {
 #include "shaders/arithmetic.glsl"
+}  // namespace
 #undef in
 #undef precise
 
