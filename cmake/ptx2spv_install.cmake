@@ -52,12 +52,35 @@ install(FILES "${PROJECT_BINARY_DIR}/ptx2spvConfig.cmake"
               "${PROJECT_BINARY_DIR}/ptx2spvConfigVersion.cmake"
         DESTINATION "${PTX2SPV_CMAKE_DIR}")
 
-# Tools; the scripts and folders without C++ make no target of their name.
+# The tools write their own manual pages and completions, out of their option tables.
+function(ptx2spv_install_tool name)
+  set(target tool_${name})
+  file(RELATIVE_PATH up "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${up}")
+  install(TARGETS ${target} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  set(share "${CMAKE_INSTALL_DATADIR}")
+  set(files "")
+  foreach(row IN ITEMS "man|${name}.1|${CMAKE_INSTALL_MANDIR}/man1"
+                       "bash|${name}|${share}/bash-completion/completions"
+                       "zsh|_${name}|${share}/zsh/vendor-completions"
+                       "fish|${name}.fish|${share}/fish/vendor_completions.d")
+    string(REPLACE "|" ";" row "${row}")
+    list(GET row 0 kind)
+    list(GET row 1 file)
+    list(GET row 2 folder)
+    set(output "${PROJECT_BINARY_DIR}/manual/${kind}/${file}")
+    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/manual/${kind}")
+    add_custom_command(OUTPUT "${output}" COMMAND ${target} --generate ${kind} > "${output}"
+                       DEPENDS ${target} VERBATIM)
+    list(APPEND files "${output}")
+    install(FILES "${output}" DESTINATION "${folder}")
+  endforeach()
+  add_custom_target(manual_${name} ALL DEPENDS ${files})
+endfunction()
+
 foreach(tool IN ITEMS ptx2spv ptxrun)
   if(TARGET tool_${tool})
-    file(RELATIVE_PATH up "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
-    set_target_properties(tool_${tool} PROPERTIES INSTALL_RPATH "$ORIGIN/${up}")
-    install(TARGETS tool_${tool} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    ptx2spv_install_tool(${tool})
   endif()
 endforeach()
 install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/fetch_swiftshader"
@@ -72,8 +95,8 @@ set(CPACK_GENERATOR "DEB;TGZ")
 set(CPACK_PACKAGE_NAME ptx2spv)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGE_DESCRIPTION
-    "Translates NVIDIA PTX kernels that use surfaces into Vulkan compute shaders and runs them on any
-Vulkan device, or on the CPU where there is none.")
+    "Translates NVIDIA PTX kernels that use surfaces into Vulkan compute shaders and runs them on
+any Vulkan device, or on the CPU where there is none.")
 set(CPACK_PACKAGE_CONTACT "the ptx2spv developers <ptx2spv@localhost>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
