@@ -1,0 +1,149 @@
+#include "tools/common/files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace ptx2spv::tools {
+namespace {
+
+std::string system_text() { return std::strerror(errno); }
+
+struct Descriptor {
+  int fd = -1;
+  bool owned = false;
+  ~Descriptor() {
+    if (owned && fd >= 0) ::close(fd);
+  }
+};
+
+IoError write_all(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return system_text();
+    bytes = bytes.subspan(std::size_t(count));
+  }
+  return {};
+}
+
+IoError unpack(Bytes& bytes, std::uint64_t limit) {
+  z_stream stream{};
+  if (inflateInit2(&stream, 15 + 16) != Z_OK) return "zlib does not start";
+  Bytes out;
+  int status = Z_OK;
+  stream.next_in = reinterpret_cast<Bytef*>(bytes.data());
+  stream.avail_in = uInt(bytes.size());
+  IoError error;
+  while (error.empty()) {
+    const std::size_t old = out.size();
+    out.resize(old + std::max<std::size_t>(1 << 16, old));
+    stream.next_out = reinterpret_cast<Bytef*>(out.data() + old);
+    stream.avail_out = uInt(std::min<std::size_t>(out.size() - old, 1u << 30));
+    const uInt room = stream.avail_out;
+    status = inflate(&stream, Z_NO_FLUSH);
+    out.resize(old + (room - stream.avail_out));
+    if (out.size() > limit) error = "unpacks to more than " + std::to_string(limit) + " bytes";
+    if (status == Z_STREAM_END) {
+      if (stream.avail_in == 0) break;
+      inflateReset(&stream);  // members may follow each other
+    } else if (status != Z_OK) {
+      error = status == Z_BUF_ERROR ? "the gzip data ends early" : "the gzip data is damaged";
+    }
+  }
+  inflateEnd(&stream);
+  if (error.empty()) bytes = std::move(out);
+  return error;
+}
+
+}  // namespace
+
+IoError read_file(const std::string& path, Bytes& bytes, std::uint64_t limit) {
+  bytes.clear();
+  Descriptor file{path == "-" ? 0 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC), path != "-"};
+  if (file.fd < 0) return system_text();
+  struct stat info{};
+  if (::fstat(file.fd, &info) != 0) return system_text();
+  if (S_ISDIR(info.st_mode)) return "is a folder";
+  if (S_ISREG(info.st_mode) && std::uint64_t(info.st_size) > limit)
+    return "is larger than " + std::to_string(limit) + " bytes";
+  std::size_t used = 0;
+  bytes.resize(S_ISREG(info.st_mode) ? std::size_t(info.st_size) + 1 : 1 << 16);
+  while (true) {
+    if (used == bytes.size()) bytes.resize(used * 2);
+    const ssize_t count = ::read(file.fd, bytes.data() + used, bytes.size() - used);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_text();
+    if (count == 0) break;
+    used += std::size_t(count);
+    if (used > limit) return "is larger than " + std::to_string(limit) + " bytes";
+  }
+  bytes.resize(used);
+  if (used >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b})
+    return unpack(bytes, limit);
+  return {};
+}
+
+IoError read_text(const std::string& path, std::string& text, std::uint64_t limit) {
+  Bytes bytes;
+  IoError error = read_file(path, bytes, limit);
+  if (error.empty()) text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return error;
+}
+
+IoError write_file(const std::string& path, std::span<const std::byte> bytes) {
+  if (path == "-") return write_all(1, bytes);
+  struct stat info{};
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    if (S_ISDIR(info.st_mode)) return "is a folder";
+    Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC), true};
+    return file.fd < 0 ? system_text() : write_all(file.fd, bytes);
+  }
+  // The process number keeps two writers apart; the last to rename wins, each file whole.
+  const std::string temporary = path + ".part" + std::to_string(::getpid());
+  IoError error;
+  {
+    Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), true};
+    if (file.fd < 0) return system_text();
+    error = write_all(file.fd, bytes);
+    // A full disk may show only when the file is closed.
+    file.owned = false;
+    if (::close(file.fd) != 0 && error.empty()) error = system_text();
+  }
+  if (error.empty() && ::rename(temporary.c_str(), path.c_str()) != 0) error = system_text();
+  if (!error.empty()) ::unlink(temporary.c_str());
+  return error;
+}
+
+IoError write_text(const std::string& path, std::string_view text) {
+  return write_file(path, std::as_bytes(std::span(text.data(), text.size())));
+}
+
+std::string path_from(const std::string& folder, const std::string& path) {
+  if (folder.empty() || folder == "." || path.empty() || path[0] == '/' || path == "-") return path;
+  return folder + "/" + path;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string file_name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool use_color(int stream, std::string_view choice) {
+  if (choice == "always") return true;
+  if (choice == "never") return false;
+  const char* off = std::getenv("NO_COLOR");
+  if (off && *off) return false;
+  const char* term = std::getenv("TERM");
+  return ::isatty(stream) && term && std::strcmp(term, "dumb") != 0;
+}
+
+}  // namespace ptx2spv::tools

@@ -1,0 +1,56 @@
+// What runs a manifest: the Vulkan runtime, or CUDA through its driver.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tools/ptxrun/manifest.hpp"
+
+namespace ptx2spv::tools {
+
+/// The exit codes of ptxrun.
+enum class Exit : std::uint8_t {
+  good = 0,
+  mismatch = 1,
+  usage = 2,         ///< usage, manifest, I/O
+  translation = 3,
+  trap = 4,
+  no_device = 5,
+};
+
+struct RunOptions {
+  std::string device, profile;
+  std::vector<std::string> disable;
+  FpPolicy fp = FpPolicy::exact;
+  int optimize = 1;
+  bool debug_info = false, relax = false, validate = false, bind_slots = true;
+  std::optional<ThreadModel> threads;
+  std::optional<ArrayBacking> backing;
+  bool time = false;            ///< every repeat of a launch on its own, timed
+  std::function<void(const std::string&)> warn;               ///< a rendered message
+  std::function<void(std::size_t done, std::size_t all)> progress;
+};
+
+struct LaunchTime {
+  std::vector<double> device_ms, wall_ms;  ///< one a repeat; device_ms empty where the device cannot tell
+  double prepare_ms = 0;
+};
+
+struct RunResult {
+  Exit exit = Exit::good;
+  std::string error;                ///< ready to print, several lines perhaps
+  std::string device;               ///< name and driver
+  std::vector<Bytes> outputs;       ///< as Manifest::outputs
+  std::vector<LaunchTime> launches; ///< as Manifest::launches
+  double setup_ms = 0;              ///< device and module
+  double upload_ms = 0, launch_ms = 0, download_ms = 0;
+};
+
+RunResult run_vulkan(const Manifest& manifest, const RunOptions& options);
+RunResult run_cuda(const Manifest& manifest, const RunOptions& options);
+
+/// Milliseconds of a steady clock.
+double now_ms();
+
+}  // namespace ptx2spv::tools

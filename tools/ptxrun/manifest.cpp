@@ -1,0 +1,559 @@
+#include "tools/ptxrun/manifest.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "tools/common/npy.hpp"
+#include "tools/ptxrun/reader.hpp"
+
+namespace ptx2spv::tools {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t(1) << 38;
+constexpr std::uint64_t kMostElements = std::uint64_t(1) << 31;
+constexpr const char* kScalars[] = {"u8",  "s8",  "u16", "s16", "f16", "u32",
+                                    "s32", "f32", "u64", "s64", "f64"};
+
+template <class Spec>
+std::optional<std::uint32_t> index_of(const std::vector<Spec>& list, const std::string& name) {
+  for (std::size_t k = 0; k < list.size(); ++k)
+    if (list[k].name == name) return std::uint32_t(k);
+  return std::nullopt;
+}
+
+class Parser {
+ public:
+  Parser(const std::string& file, const std::string& output_folder, Manifest& manifest)
+      : output_folder_(output_folder.empty() ? folder_of(file) : output_folder), out_(manifest) {
+    out_.file = file;
+    out_.folder = folder_of(file);
+  }
+
+  void run(const Reader& root);
+
+ private:
+  std::string input_path(const std::string& path) const { return path_from(out_.folder, path); }
+  std::string output_path(const std::string& path) const { return path_from(output_folder_, path); }
+
+  void modules(const Reader& reader);
+  void surface(const std::string& name, const Reader& reader);
+  void buffer(const std::string& name, const Reader& reader);
+  void texture(const std::string& name, const Reader& reader);
+  void launch(const Reader& reader);
+  void output(const Reader& reader);
+  void init(const Reader& reader, Init& init, bool surface);
+  bool arg(const Reader& reader, ArgSpec& arg);
+  void dimensions(const Reader& reader, Dim3& dim, std::array<std::uint32_t, 3> limits);
+  std::optional<std::uint32_t> surface_named(const Reader& reader);
+  std::optional<std::uint32_t> buffer_named(const Reader& reader);
+  std::optional<std::uint32_t> texture_named(const Reader& reader);
+  void account(const Reader& reader, std::uint64_t bytes);
+
+  template <class Visit>
+  void each(const Reader& root, const char* section, Visit visit) {
+    const auto reader = root.find(section);
+    if (!reader || !reader->is_object()) return;
+    for (const auto& [name, value] : reader->json().members) {
+      const Reader entry = reader->member(name, value);
+      if (name.empty() || name.find('\0') != name.npos) {
+        entry.error("has no usable name");
+      } else if (entry.is_object()) {
+        visit(name, entry);
+      }
+    }
+  }
+
+  std::string output_folder_;
+  Manifest& out_;
+  std::uint64_t total_ = 0;
+};
+
+void Parser::account(const Reader& reader, std::uint64_t bytes) {
+  // Contents exist on the host and on the device; on CPU devices both are this machine's memory.
+  const std::uint64_t memory = std::uint64_t(::sysconf(_SC_PHYS_PAGES)) * std::uint64_t(::sysconf(_SC_PAGESIZE));
+  total_ += bytes;
+  if (total_ > memory)
+    reader.error("brings the manifest to " + std::to_string(total_) +
+                 " bytes, more than this machine's memory of " + std::to_string(memory));
+}
+
+void Parser::modules(const Reader& reader) {
+  if (reader.json().kind != Json::Kind::array) {
+    if (const auto path = reader.string()) out_.modules.push_back(input_path(*path));
+    return;
+  }
+  for (std::size_t k = 0; k < reader.json().items.size(); ++k)
+    if (const auto path = reader.item(k).string()) out_.modules.push_back(input_path(*path));
+  if (reader.json().items.empty()) reader.error("names no module");
+}
+
+void Parser::init(const Reader& reader, Init& init, bool surface) {
+  init.where = reader.where();
+  if (!reader.is_object()) return;
+  const auto& members = reader.json().members;
+  if (members.size() != 1) {
+    reader.error("has to hold exactly one of zero, pattern, raw, npy, png, bytes, handles or a typed number");
+    return;
+  }
+  const std::string& kind = members[0].first;
+  const Reader value = reader.member(kind, members[0].second);
+  if (kind == "zero") {
+    if (const auto yes = value.boolean(); yes && !*yes) value.error("can only be true");
+  } else if (kind == "pattern") {
+    if (const auto seed = value.integer(0, 0xffffffffu)) init.seed = std::uint32_t(*seed);
+    init.kind = Init::Kind::pattern;
+  } else if (kind == "raw" || kind == "npy" || kind == "png") {
+    if (const auto path = value.string()) init.path = input_path(*path);
+    init.kind = kind == "raw" ? Init::Kind::raw : kind == "npy" ? Init::Kind::npy : Init::Kind::png;
+    if (kind == "png" && !surface) value.error("only a surface can be filled from a picture");
+  } else if (kind == "bytes") {
+    if (auto bytes = value.hex()) init.bytes = std::move(*bytes);
+    init.kind = Init::Kind::bytes;
+  } else if (kind == "handles") {
+    init.kind = Init::Kind::handles;
+    if (surface) {
+      value.error("a surface cannot hold handles");
+    } else if (value.is_array()) {
+      for (std::size_t k = 0; k < value.json().items.size(); ++k) {
+        const Reader item = value.item(k);
+        if (item.json().kind == Json::Kind::null) {
+          init.handles.push_back(kNullHandle);
+          continue;
+        }
+        const auto name = item.string();
+        if (!name) continue;
+        const auto as_surface = index_of(out_.surfaces, *name);
+        const auto as_texture = index_of(out_.textures, *name);
+        if (as_surface && as_texture) {
+          item.error("\"" + *name + "\" is a surface and a texture");
+        } else if (as_surface) {
+          init.handles.push_back(*as_surface);
+        } else if (as_texture) {
+          init.handles.push_back(kTextureBase + *as_texture);
+        } else {
+          item.error("there is no surface or texture \"" + *name + "\"");
+        }
+      }
+    }
+  } else if (std::find(std::begin(kScalars), std::end(kScalars), kind) != std::end(kScalars)) {
+    if (auto bytes = value.scalar(kind)) init.bytes = std::move(*bytes);
+    init.kind = Init::Kind::bytes;
+  } else {
+    value.error("there is no such kind of contents; there are zero, pattern, raw, npy, png, bytes, handles "
+                "and typed numbers");
+  }
+}
+
+void Parser::surface(const std::string& name, const Reader& reader) {
+  reader.only({"geometry", "format", "channels", "width", "height", "depth", "layers", "levels", "init",
+               "backing"});
+  SurfaceSpec spec;
+  spec.name = spec.desc.name = name;
+  bool good = true;
+  if (const auto field = reader.need("geometry")) {
+    const auto text = field->string();
+    const auto geometry = text ? parse_geometry(*text) : std::nullopt;
+    if (text && !geometry) field->error("there is no geometry \"" + *text + "\"; there are 1d, 2d, 3d, a1d, a2d");
+    if (geometry) spec.desc.geometry = *geometry;
+    good &= geometry.has_value();
+  } else {
+    good = false;
+  }
+  if (const auto field = reader.need("format")) {
+    const auto text = field->string();
+    const auto format = text ? parse_format(*text) : std::nullopt;
+    if (text && !format)
+      field->error("there is no format \"" + *text +
+                   "\"; there are u8 u16 u32 s8 s16 s32 f16 f32 unorm8 unorm16 snorm8 snorm16");
+    if (format) spec.desc.format = *format;
+  }
+  if (const auto field = reader.need("channels")) {
+    const auto value = field->integer(1, 4);
+    if (value && *value == 3) field->error("a surface has 1, 2 or 4 channels");
+    if (value && *value != 3) spec.desc.channels = std::uint32_t(*value);
+  }
+  const Geometry g = spec.desc.geometry;
+  const auto extent = [&](const char* field_name, bool wanted, std::uint32_t& place, std::uint64_t most) {
+    const auto field = wanted && good ? reader.need(field_name) : reader.find(field_name);
+    if (!field) return;
+    if (!wanted && good) {
+      field->error(std::string("a ") + to_string(g) + " surface has no " + field_name);
+    } else if (const auto value = field->integer(1, most)) {
+      place = std::uint32_t(*value);
+    }
+  };
+  extent("width", true, spec.desc.width, kMostElements);
+  extent("height", g == Geometry::d2 || g == Geometry::d3 || g == Geometry::a2d, spec.desc.height, kMostElements);
+  extent("depth", g == Geometry::d3, spec.desc.depth, kMostElements);
+  extent("layers", g == Geometry::a1d || g == Geometry::a2d, spec.desc.layers, 65536);
+  if (const auto field = reader.find("levels"))
+    if (const auto value = field->integer(1, 32)) spec.desc.levels = std::uint32_t(*value);
+  const std::uint64_t elements[] = {spec.desc.width, spec.desc.height, spec.desc.depth, spec.desc.layers};
+  spec.bytes = spec.desc.texel_bytes();
+  for (std::uint64_t count : elements) {
+    if (spec.bytes > kMostBytes / count) {
+      reader.error("is larger than " + std::to_string(kMostBytes) + " bytes");
+      spec.bytes = 0;
+      break;
+    }
+    spec.bytes *= count;
+  }
+  account(reader, spec.bytes);
+  const std::uint32_t longest = std::max({spec.desc.width, spec.desc.height, spec.desc.depth});
+  if (spec.desc.levels > 1 && (longest >> (spec.desc.levels - 1)) == 0)
+    reader.error("has no room for " + std::to_string(spec.desc.levels) + " levels");
+  if (const auto field = reader.find("backing")) {
+    if (const auto text = field->string()) {
+      if (*text == "linear") {
+        spec.desc.backing = ArrayBacking::linear;
+      } else if (*text == "image") {
+        spec.desc.backing = ArrayBacking::image;
+      } else {
+        field->error("there is no backing \"" + *text + "\"; there are linear and image");
+      }
+    }
+  }
+  if (const auto field = reader.find("init")) init(*field, spec.init, true);
+  spec.init.where = reader.where();
+  out_.surfaces.push_back(std::move(spec));
+}
+
+void Parser::buffer(const std::string& name, const Reader& reader) {
+  reader.only({"bytes", "init"});
+  BufferSpec spec;
+  spec.name = name;
+  if (const auto field = reader.need("bytes"))
+    if (const auto value = field->integer(1, kMostBytes)) spec.bytes = *value;
+  account(reader, spec.bytes);
+  if (const auto field = reader.find("init")) {
+    init(*field, spec.init, false);
+    if (spec.init.kind == Init::Kind::handles && spec.init.handles.size() * 8 > spec.bytes)
+      field->error("has " + std::to_string(spec.init.handles.size()) + " handles of 8 bytes, the buffer " +
+                   std::to_string(spec.bytes) + " bytes");
+  }
+  spec.init.where = reader.where();
+  out_.buffers.push_back(std::move(spec));
+}
+
+void Parser::texture(const std::string& name, const Reader& reader) {
+  reader.only({"resource", "read", "address", "filter", "mipmap_filter", "normalized", "srgb", "border",
+               "bias", "min_level", "max_level", "anisotropy"});
+  TextureSpec spec;
+  spec.name = name;
+  spec.desc.read_as_integer = true;
+  if (const auto field = reader.need("resource"))
+    if (const auto index = surface_named(*field)) spec.surface = *index;
+  const auto choice = [&](const Reader& field, std::initializer_list<const char*> names) -> int {
+    const auto text = field.string();
+    if (!text) return -1;
+    std::string list;
+    int k = 0;
+    for (const char* candidate : names) {
+      if (*text == candidate) return k;
+      list += (k++ ? ", " : "") + std::string(candidate);
+    }
+    field.error("there is no \"" + *text + "\"; there are " + list);
+    return -1;
+  };
+  if (const auto field = reader.find("read"))
+    spec.desc.read_as_integer = choice(*field, {"element", "normalized_float"}) != 1;
+  if (const auto field = reader.find("filter"))
+    spec.desc.linear_filter = choice(*field, {"point", "linear"}) == 1;
+  if (const auto field = reader.find("mipmap_filter"))
+    spec.desc.linear_mipmap_filter = choice(*field, {"point", "linear"}) == 1;
+  if (const auto field = reader.find("normalized")) spec.desc.normalized_coordinates = field->boolean().value_or(false);
+  if (const auto field = reader.find("srgb")) spec.desc.srgb = field->boolean().value_or(false);
+  const auto address = [&](const Reader& field) {
+    const int k = choice(field, {"wrap", "clamp", "mirror", "border"});
+    return k < 0 ? AddressMode::clamp : AddressMode(k);
+  };
+  if (const auto field = reader.find("address")) {
+    if (field->json().kind == Json::Kind::string) {
+      spec.desc.address.fill(address(*field));
+    } else if (field->is_array()) {
+      if (field->json().items.empty() || field->json().items.size() > 3)
+        field->error("takes one to three modes");
+      for (std::size_t k = 0; k < std::min<std::size_t>(3, field->json().items.size()); ++k)
+        spec.desc.address[k] = address(field->item(k));
+    }
+  }
+  if (const auto field = reader.find("border"); field && field->is_array()) {
+    if (field->json().items.size() > 4) field->error("takes at most four numbers");
+    for (std::size_t k = 0; k < std::min<std::size_t>(4, field->json().items.size()); ++k)
+      spec.desc.border[k] = float(field->item(k).number().value_or(0));
+  }
+  const auto number = [&](const char* field_name, float& place) {
+    if (const auto field = reader.find(field_name)) place = float(field->number().value_or(0));
+  };
+  number("bias", spec.desc.mipmap_bias);
+  number("min_level", spec.desc.min_level);
+  number("max_level", spec.desc.max_level);
+  if (const auto field = reader.find("anisotropy"))
+    spec.desc.max_anisotropy = std::uint32_t(field->integer(1, 16).value_or(1));
+  out_.textures.push_back(std::move(spec));
+}
+
+std::optional<std::uint32_t> Parser::surface_named(const Reader& reader) {
+  const auto name = reader.string();
+  if (!name) return std::nullopt;
+  const auto index = index_of(out_.surfaces, *name);
+  if (!index) reader.error("there is no surface \"" + *name + "\"");
+  return index;
+}
+
+std::optional<std::uint32_t> Parser::buffer_named(const Reader& reader) {
+  const auto name = reader.string();
+  if (!name) return std::nullopt;
+  const auto index = index_of(out_.buffers, *name);
+  if (!index) reader.error("there is no buffer \"" + *name + "\"");
+  return index;
+}
+
+std::optional<std::uint32_t> Parser::texture_named(const Reader& reader) {
+  const auto name = reader.string();
+  if (!name) return std::nullopt;
+  const auto index = index_of(out_.textures, *name);
+  if (!index) reader.error("there is no texture \"" + *name + "\"");
+  return index;
+}
+
+void Parser::dimensions(const Reader& reader, Dim3& dim, std::array<std::uint32_t, 3> limits) {
+  std::uint32_t* places[] = {&dim.x, &dim.y, &dim.z};
+  if (reader.json().kind != Json::Kind::array) {
+    if (const auto value = reader.integer(1, limits[0])) dim.x = std::uint32_t(*value);
+    return;
+  }
+  const std::size_t count = reader.json().items.size();
+  if (count < 1 || count > 3) reader.error("takes one to three numbers");
+  for (std::size_t k = 0; k < std::min<std::size_t>(3, count); ++k)
+    if (const auto value = reader.item(k).integer(1, limits[k])) *places[k] = std::uint32_t(*value);
+}
+
+bool Parser::arg(const Reader& reader, ArgSpec& arg) {
+  if (!reader.is_object()) return false;
+  if (const auto field = reader.find("surface")) {
+    reader.only({"surface", "level"});
+    const auto index = surface_named(*field);
+    arg.kind = ArgSpec::Kind::surface;
+    arg.index = index.value_or(0);
+    if (const auto level = reader.find("level"); level && index)
+      arg.level = std::uint32_t(level->integer(0, out_.surfaces[*index].desc.levels - 1).value_or(0));
+    return index.has_value();
+  }
+  if (const auto field = reader.find("texture")) {
+    reader.only({"texture"});
+    const auto index = texture_named(*field);
+    arg.kind = ArgSpec::Kind::texture;
+    arg.index = index.value_or(0);
+    return index.has_value();
+  }
+  if (const auto field = reader.find("buffer")) {
+    reader.only({"buffer", "offset"});
+    const auto index = buffer_named(*field);
+    arg.kind = ArgSpec::Kind::buffer;
+    arg.index = index.value_or(0);
+    if (const auto offset = reader.find("offset"); offset && index)
+      arg.offset = offset->integer(0, out_.buffers[*index].bytes).value_or(0);
+    return index.has_value();
+  }
+  if (reader.json().members.size() != 1) {
+    reader.error("has to hold surface, texture, buffer, bytes or one typed number");
+    return false;
+  }
+  const auto& [kind, json] = reader.json().members[0];
+  const Reader value = reader.member(kind, json);
+  std::optional<Bytes> bytes;
+  if (kind == "bytes") {
+    bytes = value.hex();
+    if (bytes && bytes->size() > 32764) value.error("is larger than the 32764 bytes that parameters may take");
+  } else if (std::find(std::begin(kScalars), std::end(kScalars), kind) != std::end(kScalars)) {
+    bytes = value.scalar(kind);
+  } else {
+    value.error("there is no such kind of argument; there are surface, texture, buffer, bytes, u8 ... u64, "
+                "s8 ... s64, f16, f32, f64");
+  }
+  if (!bytes) return false;
+  arg.kind = ArgSpec::Kind::bytes;
+  arg.bytes = std::move(*bytes);
+  return true;
+}
+
+void Parser::launch(const Reader& reader) {
+  if (!reader.is_object()) return;
+  reader.only({"kernel", "grid", "block", "shared", "args", "surfrefs", "texrefs", "repeat"});
+  LaunchSpec spec;
+  spec.where = reader.where();
+  if (const auto field = reader.need("kernel")) spec.kernel = field->string().value_or("");
+  if (const auto field = reader.need("grid")) dimensions(*field, spec.grid, {0x7fffffff, 65535, 65535});
+  if (const auto field = reader.need("block")) {
+    dimensions(*field, spec.block, {1024, 1024, 64});
+    if (std::uint64_t(spec.block.x) * spec.block.y * spec.block.z > 1024)
+      field->error("has more than 1024 threads");
+  }
+  if (const auto field = reader.find("shared"))
+    spec.shared = std::uint32_t(field->integer(0, 232448).value_or(0));
+  if (const auto field = reader.find("repeat"))
+    spec.repeat = std::uint32_t(field->integer(1, 1000000).value_or(1));
+  if (const auto field = reader.find("args"); field && field->is_array()) {
+    if (field->json().items.size() > 4096) {
+      field->error("has more than 4096 arguments");
+    } else {
+      for (std::size_t k = 0; k < field->json().items.size(); ++k) {
+        ArgSpec one;
+        if (arg(field->item(k), one)) spec.args.push_back(std::move(one));
+      }
+    }
+  }
+  if (const auto field = reader.find("surfrefs"); field && field->is_object())
+    for (const auto& [name, json] : field->json().members)
+      if (const auto index = surface_named(field->member(name, json))) spec.surfrefs.emplace_back(name, *index);
+  if (const auto field = reader.find("texrefs"); field && field->is_object())
+    for (const auto& [name, json] : field->json().members)
+      if (const auto index = texture_named(field->member(name, json))) spec.texrefs.emplace_back(name, *index);
+  out_.launches.push_back(std::move(spec));
+}
+
+void Parser::output(const Reader& reader) {
+  if (!reader.is_object()) return;
+  reader.only({"surface", "buffer", "global", "level", "png", "npy", "raw", "dtype", "sha256", "expect",
+               "range"});
+  OutputSpec spec;
+  spec.where = reader.where();
+  int kinds = 0;
+  bool good = false;
+  for (const char* kind : {"surface", "buffer", "global"}) {
+    const auto field = reader.find(kind);
+    if (!field) continue;
+    ++kinds;
+    spec.name = field->json().text;
+    if (*kind == 's') {
+      const auto index = surface_named(*field);
+      good = index.has_value();
+      spec.index = index.value_or(0);
+    } else if (*kind == 'b') {
+      const auto index = buffer_named(*field);
+      good = index.has_value();
+      spec.index = index.value_or(0);
+      spec.kind = OutputSpec::Kind::buffer;
+    } else {
+      good = field->string().has_value();
+      spec.kind = OutputSpec::Kind::global;
+    }
+  }
+  if (kinds != 1) {
+    reader.error("has to name one surface, buffer or global");
+    return;
+  }
+  const bool surface = spec.kind == OutputSpec::Kind::surface;
+  const auto path = [&](const char* name, std::string& place, bool input) {
+    const auto field = reader.find(name);
+    if (!field) return;
+    const auto text = field->string();
+    if (!text) return;
+    if (text->empty()) field->error("is an empty file name");
+    place = input ? input_path(*text) : output_path(*text);
+  };
+  path("png", spec.png, false);
+  path("npy", spec.npy, false);
+  path("raw", spec.raw, false);
+  path("expect", spec.expect, true);
+  if (!spec.png.empty() && !surface) reader.find("png")->error("only a surface can be written as a picture");
+  if (const auto field = reader.find("level")) {
+    if (!surface) {
+      field->error("only a surface has levels");
+    } else if (good) {
+      spec.level = std::uint32_t(field->integer(0, out_.surfaces[spec.index].desc.levels - 1).value_or(0));
+    }
+  }
+  if (const auto field = reader.find("dtype")) {
+    spec.dtype = field->string().value_or("");
+    if (!type_bytes(spec.dtype) && field->json().kind == Json::Kind::string)
+      field->error("there is no type \"" + spec.dtype + "\"; there are u8 ... u64, s8 ... s64, f16, f32, f64");
+    if (surface) field->error("a surface is written in its own format");
+  }
+  if (spec.dtype.empty()) spec.dtype = "u8";
+  if (const auto field = reader.find("sha256")) {
+    if (const auto text = field->string()) {
+      spec.sha256 = *text;
+      for (char& c : spec.sha256)
+        if (c >= 'A' && c <= 'F') c = char(c - 'A' + 'a');
+      if (spec.sha256.size() != 64 || spec.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
+        field->error("is not a checksum of 64 hexadecimal digits");
+    }
+  }
+  if (const auto field = reader.find("range"); field && field->is_array()) {
+    if (field->json().items.size() != 2) {
+      field->error("takes two numbers: the values shown black and white");
+    } else {
+      spec.range.emplace(field->item(0).number().value_or(0), field->item(1).number().value_or(1));
+      if (spec.range->first == spec.range->second) field->error("is empty");
+    }
+  }
+  if (good) out_.outputs.push_back(std::move(spec));
+}
+
+void Parser::run(const Reader& root) {
+  if (!root.is_object()) return;
+  root.only({"module", "description", "surfaces", "buffers", "textures", "globals", "launches", "outputs"});
+  if (const auto field = root.need("module")) modules(*field);
+  if (const auto field = root.find("description")) static_cast<void>(field->string());
+  each(root, "surfaces", [&](const std::string& name, const Reader& reader) { surface(name, reader); });
+  // Textures before buffers: lists of handles name them.
+  each(root, "textures", [&](const std::string& name, const Reader& reader) { texture(name, reader); });
+  each(root, "buffers", [&](const std::string& name, const Reader& reader) { buffer(name, reader); });
+  each(root, "globals", [&](const std::string& name, const Reader& reader) {
+    GlobalSpec spec;
+    spec.name = name;
+    init(reader, spec.init, false);
+    out_.globals.push_back(std::move(spec));
+  });
+  if (const auto field = root.need("launches"); field && field->is_array()) {
+    if (field->json().items.empty()) field->error("holds no launch");
+    for (std::size_t k = 0; k < field->json().items.size(); ++k) launch(field->item(k));
+  }
+  if (const auto field = root.find("outputs"); field && field->is_array())
+    for (std::size_t k = 0; k < field->json().items.size(); ++k) output(field->item(k));
+}
+
+}  // namespace
+
+const char* OutputSpec::kind_name() const {
+  return kind == Kind::surface ? "surface" : kind == Kind::buffer ? "buffer" : "global";
+}
+
+bool parse_manifest(const std::string& file, std::string_view text, const std::string& output_folder,
+                    Manifest& manifest, std::vector<std::string>& errors) {
+  Json root;
+  std::string error;
+  if (!parse_json(text, root, error)) {
+    errors.push_back(file + ":" + error);
+    return false;
+  }
+  Parser(file, output_folder, manifest).run(Reader(file, root, "", errors));
+  return errors.empty();
+}
+
+std::array<std::uint32_t, 3> level_extent(const ArrayDesc& desc, std::uint32_t level) {
+  const auto half = [&](std::uint32_t size) { return std::max(1u, size >> level); };
+  const bool layered = desc.geometry == Geometry::a1d || desc.geometry == Geometry::a2d;
+  return {half(desc.width), half(desc.height), layered ? desc.layers : half(desc.depth)};
+}
+
+std::uint64_t level_bytes(const ArrayDesc& desc, std::uint32_t level) {
+  const auto extent = level_extent(desc, level);
+  return std::uint64_t(extent[0]) * extent[1] * extent[2] * desc.texel_bytes();
+}
+
+std::vector<std::uint64_t> npy_shape(const ArrayDesc& desc, std::uint32_t level) {
+  const auto extent = level_extent(desc, level);
+  std::vector<std::uint64_t> shape;
+  const Geometry g = desc.geometry;
+  if (g == Geometry::d3 || g == Geometry::a1d || g == Geometry::a2d) shape.push_back(extent[2]);
+  if (g == Geometry::d2 || g == Geometry::d3 || g == Geometry::a2d) shape.push_back(extent[1]);
+  shape.push_back(extent[0]);
+  if (desc.channels > 1) shape.push_back(desc.channels);
+  return shape;
+}
+
+}  // namespace ptx2spv::tools

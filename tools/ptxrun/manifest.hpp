@@ -1,0 +1,105 @@
+// The launch manifest: what a JSON file says, checked, with names resolved to positions. docs/manifest.md
+// describes the form.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptx2spv/runtime.hpp"
+#include "tools/common/files.hpp"
+
+namespace ptx2spv::tools {
+
+/// Where initial contents come from.
+struct Init {
+  enum class Kind : std::uint8_t { zero, pattern, raw, npy, png, bytes, handles };
+  Kind kind = Kind::zero;
+  std::uint32_t seed = 0;         ///< pattern
+  std::string path;               ///< raw, npy, png: seen from the working directory
+  Bytes bytes;                    ///< repeated to the size
+  /// handles: surfaces count from 0, textures from kTextureBase; kNullHandle is a null handle.
+  std::vector<std::uint32_t> handles;
+  std::string where;              ///< file:line and pointer, for errors found later
+};
+inline constexpr std::uint32_t kTextureBase = 1u << 30, kNullHandle = ~0u;
+
+struct SurfaceSpec {
+  std::string name;
+  ArrayDesc desc;
+  Init init;
+  std::uint64_t bytes = 0;        ///< of level 0, dense
+};
+struct BufferSpec {
+  std::string name;
+  std::uint64_t bytes = 0;
+  Init init;
+};
+struct TextureSpec {
+  std::string name;
+  std::uint32_t surface = 0;      ///< its array
+  TextureDesc desc;
+};
+struct GlobalSpec {
+  std::string name;
+  Init init;
+};
+
+struct ArgSpec {
+  enum class Kind : std::uint8_t { surface, texture, buffer, bytes };
+  Kind kind = Kind::bytes;
+  std::uint32_t index = 0;        ///< surface, texture or buffer
+  std::uint64_t offset = 0;       ///< buffer
+  std::uint32_t level = 0;        ///< surface
+  Bytes bytes;
+};
+struct LaunchSpec {
+  std::string kernel;
+  Dim3 grid, block;
+  std::uint32_t shared = 0, repeat = 1;
+  std::vector<ArgSpec> args;
+  std::vector<std::pair<std::string, std::uint32_t>> surfrefs, texrefs;
+  std::string where;
+};
+
+struct OutputSpec {
+  enum class Kind : std::uint8_t { surface, buffer, global };
+  Kind kind = Kind::surface;
+  std::uint32_t index = 0;        ///< surface or buffer
+  std::uint32_t level = 0;        ///< of a surface
+  std::string name;
+  std::string png, npy, raw, expect;  ///< paths, empty: none
+  std::string dtype;              ///< of a buffer's or global's npy: u8 ... f64
+  std::string sha256;
+  std::optional<std::pair<double, double>> range;  ///< values shown black and white in a picture
+  std::string where;
+  const char* kind_name() const;
+};
+
+struct Manifest {
+  std::string file, folder;
+  std::vector<std::string> modules;
+  std::vector<SurfaceSpec> surfaces;
+  std::vector<BufferSpec> buffers;
+  std::vector<TextureSpec> textures;
+  std::vector<GlobalSpec> globals;
+  std::vector<LaunchSpec> launches;
+  std::vector<OutputSpec> outputs;
+};
+
+/// Parses and checks `text`. Every problem found is a line in `errors`: file:line: error: /pointer: text.
+/// `output_folder` empty: outputs go beside the manifest.
+bool parse_manifest(const std::string& file, std::string_view text, const std::string& output_folder,
+                    Manifest& manifest, std::vector<std::string>& errors);
+
+/// Dimensions as an .npy shape: slices or layers, rows, elements, and channels where there are several.
+std::vector<std::uint64_t> npy_shape(const ArrayDesc& desc, std::uint32_t level = 0);
+/// Elements of a mipmap level along x, y and z (or layers).
+std::array<std::uint32_t, 3> level_extent(const ArrayDesc& desc, std::uint32_t level);
+std::uint64_t level_bytes(const ArrayDesc& desc, std::uint32_t level);
+
+}  // namespace ptx2spv::tools

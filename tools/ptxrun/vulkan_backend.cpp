@@ -1,0 +1,253 @@
+// Runs a manifest on the project's own runtime.
+#include "tools/ptxrun/backend.hpp"
+#include "tools/ptxrun/contents.hpp"
+
+namespace ptx2spv::tools {
+namespace {
+
+Exit exit_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::translation: return Exit::translation;
+    case ErrorCode::trap: return Exit::trap;
+    case ErrorCode::no_device:
+    case ErrorCode::unsupported:
+    case ErrorCode::out_of_memory:
+    case ErrorCode::device_lost: return Exit::no_device;
+    default: return Exit::usage;
+  }
+}
+
+class Runner {
+ public:
+  Runner(const Manifest& manifest, const RunOptions& options) : manifest_(manifest), options_(options) {}
+  RunResult run();
+
+ private:
+  bool fail(const Error& error, const std::string& where);
+  bool check(const Status& status, const std::string& where) { return status.ok() || fail(status.error(), where); }
+  bool open();
+  bool make_resources();
+  bool fill(const Init& init, const ArrayDesc* desc, Bytes& bytes);
+  bool launch(const LaunchSpec& spec, LaunchTime& time);
+  bool read_outputs();
+  /// Null after a failure.
+  const Surface* surface(std::uint32_t index, std::uint32_t level, const std::string& where);
+  std::uint64_t handle(std::uint32_t position);
+
+  const Manifest& manifest_;
+  const RunOptions& options_;
+  RunResult result_;
+  std::optional<Device> device_;
+  std::optional<Module> module_;
+  std::vector<Array> arrays_;
+  std::vector<std::vector<std::optional<Surface>>> surfaces_;  // by array and level
+  std::vector<Texture> textures_;
+  std::vector<Buffer> buffers_;
+};
+
+bool Runner::fail(const Error& error, const std::string& where) {
+  result_.exit = exit_of(error.code);
+  if (error.code == ErrorCode::translation && !error.messages.empty()) {
+    for (const Message& message : error.messages) {
+      result_.error += message.rendered;
+      if (!message.rendered.ends_with('\n')) result_.error += '\n';
+    }
+  } else if (error.trap) {
+    result_.error = error.trap->to_string();
+  } else {
+    result_.error = where + error.text;
+  }
+  return false;
+}
+
+bool Runner::open() {
+  DeviceOptions form;
+  form.select = options_.device;
+  form.disable = options_.disable;
+  form.profile = options_.profile;
+  if (options_.validate) form.validation = true;
+  auto device = Device::open(form);
+  if (!device) return fail(device.error(), "no usable device: ");
+  device_ = *std::move(device);
+  result_.device = device_->info().name + ", " + device_->info().driver;
+
+  std::vector<std::string> texts(manifest_.modules.size());
+  std::vector<PtxModule::Input> inputs;
+  for (std::size_t k = 0; k < texts.size(); ++k) {
+    const IoError error = read_text(manifest_.modules[k], texts[k]);
+    if (!error.empty()) {
+      result_.exit = Exit::usage;
+      result_.error = manifest_.modules[k] + ": error: " + error;
+      return false;
+    }
+    inputs.push_back({texts[k], manifest_.modules[k]});
+  }
+  ModuleOptions how;
+  how.fp = options_.fp;
+  how.optimize = options_.optimize;
+  how.debug_info = options_.debug_info;
+  how.relax_versions = options_.relax;
+  auto module = Module::load(*device_, inputs, how);
+  if (!module) return fail(module.error(), manifest_.modules[0] + ": error: ");
+  module_ = *std::move(module);
+  if (options_.warn)
+    for (const Message& message : module_->warnings()) options_.warn(message.rendered);
+  return true;
+}
+
+const Surface* Runner::surface(std::uint32_t index, std::uint32_t level, const std::string& where) {
+  auto& place = surfaces_[index][level];
+  if (!place) {
+    auto made = Surface::create(arrays_[index], level);
+    if (!made) {
+      fail(made.error(), where);
+      return nullptr;
+    }
+    place = *std::move(made);
+    place->set_name(manifest_.surfaces[index].name);
+  }
+  return &*place;
+}
+
+std::uint64_t Runner::handle(std::uint32_t position) {
+  if (position >= kTextureBase) return textures_[position - kTextureBase].handle();
+  const Surface* found = surface(position, 0, manifest_.surfaces[position].init.where);
+  return found ? found->handle() : 0;
+}
+
+bool Runner::fill(const Init& init, const ArrayDesc* desc, Bytes& bytes) {
+  const std::string error =
+      make_contents(init, desc, [this](std::uint32_t position) { return handle(position); }, bytes);
+  if (error.empty()) return result_.exit == Exit::good;
+  result_.exit = Exit::usage;
+  result_.error = error;
+  return false;
+}
+
+bool Runner::make_resources() {
+  for (const SurfaceSpec& spec : manifest_.surfaces) {
+    ArrayDesc desc = spec.desc;
+    if (options_.backing) desc.backing = *options_.backing;
+    auto array = Array::create(*device_, desc);
+    if (!array) return fail(array.error(), spec.init.where);
+    arrays_.push_back(*std::move(array));
+    surfaces_.emplace_back(desc.levels);
+    for (std::uint32_t level = 0; level < desc.levels; ++level) {
+      Bytes bytes(level_bytes(desc, level));
+      if (level == 0 && !fill(spec.init, &desc, bytes)) return false;
+      if (!check(arrays_.back().upload(bytes, level), spec.init.where)) return false;
+    }
+  }
+  for (const TextureSpec& spec : manifest_.textures) {
+    auto texture = Texture::create(arrays_[spec.surface], spec.desc);
+    if (!texture) return fail(texture.error(), manifest_.file + ": error: texture " + spec.name + ": ");
+    textures_.push_back(*std::move(texture));
+  }
+  for (const BufferSpec& spec : manifest_.buffers) {
+    auto buffer = Buffer::create(*device_, spec.bytes);
+    if (!buffer) return fail(buffer.error(), spec.init.where);
+    buffers_.push_back(*std::move(buffer));
+    Bytes bytes(spec.bytes);
+    if (!fill(spec.init, nullptr, bytes)) return false;
+    if (!check(buffers_.back().upload(0, bytes), spec.init.where)) return false;
+  }
+  for (const GlobalSpec& spec : manifest_.globals) {
+    const auto size = module_->global_size(spec.name);
+    if (!size) return fail(size.error(), spec.init.where);
+    Bytes bytes(*size);
+    if (!fill(spec.init, nullptr, bytes)) return false;
+    if (!check(module_->set_global(spec.name, bytes), spec.init.where)) return false;
+  }
+  return true;
+}
+
+bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
+  const auto kernel = module_->kernel(spec.kernel);
+  if (!kernel) return fail(kernel.error(), spec.where);
+  Args args;
+  for (const ArgSpec& arg : spec.args) {
+    switch (arg.kind) {
+      case ArgSpec::Kind::surface: {
+        const Surface* found = surface(arg.index, arg.level, spec.where);
+        if (!found) return false;
+        args.surface(*found);
+        break;
+      }
+      case ArgSpec::Kind::texture: args.texture(textures_[arg.index]); break;
+      case ArgSpec::Kind::buffer: args.buffer(buffers_[arg.index], arg.offset); break;
+      case ArgSpec::Kind::bytes: args.bytes(arg.bytes); break;
+    }
+  }
+  for (const auto& [name, index] : spec.surfrefs) {
+    const Surface* found = surface(index, 0, spec.where);
+    if (!found) return false;
+    args.surfref(name, *found);
+  }
+  for (const auto& [name, index] : spec.texrefs) args.texref(name, textures_[index]);
+
+  LaunchConfig config;
+  config.grid = spec.grid;
+  config.block = spec.block;
+  config.dynamic_shared = spec.shared;
+  config.threads = options_.threads;
+  config.bind_slots = options_.bind_slots;
+  config.time = options_.time;
+  config.repeat = options_.time ? 1 : spec.repeat;
+  for (std::uint32_t k = 0; k < (options_.time ? spec.repeat : 1); ++k) {
+    const auto timing = kernel->launch(config, args);
+    if (!timing) return fail(timing.error(), spec.where);
+    if (timing->device_ms >= 0) time.device_ms.push_back(timing->device_ms);
+    time.wall_ms.push_back(timing->wall_ms);
+    time.prepare_ms += timing->prepare_ms;
+  }
+  return true;
+}
+
+bool Runner::read_outputs() {
+  for (const OutputSpec& output : manifest_.outputs) {
+    Bytes& bytes = result_.outputs.emplace_back();
+    if (output.kind == OutputSpec::Kind::surface) {
+      bytes.resize(level_bytes(manifest_.surfaces[output.index].desc, output.level));
+      if (!check(arrays_[output.index].download(bytes, output.level), output.where)) return false;
+    } else if (output.kind == OutputSpec::Kind::buffer) {
+      bytes.resize(manifest_.buffers[output.index].bytes);
+      if (!check(buffers_[output.index].download(0, bytes), output.where)) return false;
+    } else {
+      const auto size = module_->global_size(output.name);
+      if (!size) return fail(size.error(), output.where);
+      bytes.resize(*size);
+      if (!check(module_->get_global(output.name, bytes), output.where)) return false;
+    }
+  }
+  return true;
+}
+
+RunResult Runner::run() {
+  const double start = now_ms();
+  if (!open()) return std::move(result_);
+  const double opened = now_ms();
+  result_.setup_ms = opened - start;
+  if (!make_resources()) return std::move(result_);
+  const double filled = now_ms();
+  result_.upload_ms = filled - opened;
+  for (const LaunchSpec& spec : manifest_.launches) {
+    if (!launch(spec, result_.launches.emplace_back())) return std::move(result_);
+    if (options_.progress) options_.progress(result_.launches.size(), manifest_.launches.size());
+  }
+  const double launched = now_ms();
+  result_.launch_ms = launched - filled;
+  if (read_outputs()) result_.download_ms = now_ms() - launched;
+  if (result_.exit == Exit::good && options_.validate && device_->validation_messages()) {
+    result_.exit = Exit::mismatch;
+    result_.error = std::to_string(device_->validation_messages()) + " messages of the validation layer";
+  }
+  return std::move(result_);
+}
+
+}  // namespace
+
+RunResult run_vulkan(const Manifest& manifest, const RunOptions& options) {
+  return Runner(manifest, options).run();
+}
+
+}  // namespace ptx2spv::tools
