@@ -1,0 +1,275 @@
+#include "translator/lower/function.hpp"
+
+#include <algorithm>
+
+namespace ptx2spv::lower {
+
+using ir::BlockId;
+using ir::Op;
+using ir::Type;
+using ptx::SymbolId;
+using ptx::SymbolKind;
+
+ir::Type ir_type(ptx::Type type) {
+  if (type == ptx::Type::pred) return Type::i1;
+  if (ptx::is_opaque(type)) return Type::i64;
+  return ptx::bits(type) == 64 ? Type::i64 : Type::i32;
+}
+
+NumKind num_kind(ptx::Type type) {
+  using enum ptx::Type;
+  switch (type) {
+    case u8: case b8: return NumKind::u8;
+    case s8: return NumKind::s8;
+    case u16: case b16: return NumKind::u16;
+    case s16: return NumKind::s16;
+    case u32: case b32: case u16x2: case s16x2: case u8x4: case s8x4: case f16x2: case bf16x2: return NumKind::u32;
+    case s32: return NumKind::s32;
+    case u64: case b64: return NumKind::u64;
+    case s64: return NumKind::s64;
+    case f16: return NumKind::f16;
+    case bf16: return NumKind::bf16;
+    case f32: return NumKind::f32;
+    case f64: return NumKind::f64;
+    case tf32: return NumKind::tf32;
+    case e4m3: return NumKind::e4m3;
+    case e5m2: return NumKind::e5m2;
+    default: return NumKind::u32;
+  }
+}
+
+FunctionLowering::FunctionLowering(EntryContext& context, std::uint32_t number)
+    : context_(context), ref_(context.functions[number]), m_(context.program.module(ref_.module)),
+      f_(context.program.function(ref_)), ir_(context.out.module), out_(ir_.functions[number]),
+      b_(out_), arith_(b_, ir_), memory_(b_, context.windows) {}
+
+std::uint32_t FunctionLowering::new_var(Type type, std::string name) {
+  out_.vars.push_back({type, std::move(name)});
+  return static_cast<std::uint32_t>(out_.vars.size() - 1);
+}
+
+void FunctionLowering::error(Span span, std::string text) {
+  context_.out.ok = false;
+  context_.out.messages.push_back(message_at(m_, Severity::error, span, std::move(text)));
+}
+
+void FunctionLowering::refuse(const Instruction& inst, std::string_view reason) {
+  std::string text = "'" + opcode_text(inst) + "' is not supported";
+  if (!reason.empty()) text += std::string(": ") + std::string(reason);
+  error(inst.opcode_span, std::move(text));
+}
+
+std::uint32_t FunctionLowering::add_site(const std::string& message) {
+  TrapSite site;
+  site.line = out_.locs[b_.loc()].line;
+  site.source_line = out_.locs[b_.loc()].source_line;
+  site.message = message;
+  site.text = m_.text(current_->span);
+  site.function = f_.name;
+  context_.out.info.trap_sites.push_back(std::move(site));
+  context_.out.info.trap_site_locs.push_back(0);
+  return static_cast<std::uint32_t>(context_.out.info.trap_sites.size() - 1);
+}
+
+void FunctionLowering::declare_registers() {
+  reg_var_.resize(f_.registers.size());
+  for (std::size_t i = 0; i < f_.registers.size(); ++i) {
+    const ptx::Symbol& symbol = m_.symbol(f_.registers[i]);
+    const unsigned parts = symbol.type == ptx::Type::b128 ? 2u * symbol.vec : symbol.vec;
+    const Type type = symbol.type == ptx::Type::b128 ? Type::i64 : ir_type(symbol.type);
+    reg_var_[i] = static_cast<std::uint32_t>(out_.vars.size());
+    for (unsigned p = 0; p < parts; ++p) out_.vars.push_back({type, std::string(symbol.name)});
+  }
+}
+
+/// A parameter whose address is taken, or that is reached through a register, lives in local memory.
+void FunctionLowering::find_addressed_params() {
+  for (const Instruction& inst : f_.instructions) {
+    if (inst.op == Opcode::call) continue;
+    for (const Operand& operand : args(inst)) {
+      const bool named = operand.kind == OperandKind::address && operand.symbol != ptx::kNoSymbol;
+      if (!named) continue;
+      const ptx::Symbol& symbol = m_.symbol(operand.symbol);
+      if (symbol.space == ptx::Space::param) addressed_[operand.symbol] = true;
+    }
+  }
+}
+
+void FunctionLowering::declare_params() {
+  const auto words = [&](SymbolId id, std::vector<std::uint32_t>* list) {
+    const ptx::Symbol& symbol = m_.symbol(id);
+    if (symbol.kind == SymbolKind::reg) {
+      if (list) list->push_back(reg_var_[symbol.index]);
+      return;
+    }
+    const std::uint64_t bytes = std::max<std::uint64_t>(m_.variable(id).size, 4);
+    const auto count = static_cast<std::uint32_t>((bytes + 3) / 4);
+    param_words_[id] = static_cast<std::uint32_t>(out_.vars.size());
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (list) list->push_back(static_cast<std::uint32_t>(out_.vars.size()));
+      out_.vars.push_back({Type::i32, std::string(symbol.name)});
+    }
+  };
+  if (!f_.is_entry) {
+    for (const SymbolId id : f_.params) words(id, &out_.param_vars);
+    for (const SymbolId id : f_.returns) words(id, &out_.result_vars);
+  }
+  for (const SymbolId id : f_.variables)
+    if (m_.symbol(id).space == ptx::Space::param) words(id, nullptr);
+}
+
+void FunctionLowering::start_blocks() {
+  out_.blocks.emplace_back();
+  b_.at(0);
+  for (const ptx::Statement& statement : f_.statements)
+    if (statement.kind == ptx::StatementKind::label) label_block_[statement.index] = b_.new_block();
+}
+
+void FunctionLowering::run() {
+  out_.name = f_.name;
+  declare_registers();
+  find_addressed_params();
+  declare_params();
+  start_blocks();
+  if (!f_.is_entry)
+    for (const auto& [id, taken] : addressed_) {
+      // Copies of addressed parameters, where addresses reach them.
+      const auto it = param_words_.find(id);
+      if (it == param_words_.end()) continue;
+      const std::uint32_t at = context_.local_offset[SymbolRef{ref_.module, id}.key()];
+      const auto count = static_cast<std::uint32_t>((m_.variable(id).size + 3) / 4);
+      for (std::uint32_t i = 0; i < count; ++i)
+        b_.store(b_.i32(at + 4 * i), b_.get(it->second + i), {.space = ir::Space::local, .bytes = 4});
+    }
+  for (const ptx::Statement& each : f_.statements) statement(each);
+  if (!ended_) f_.is_entry ? b_.exit() : b_.ret();
+  for (ir::Block& block : out_.blocks)
+    if (block.term == ir::Term::none) block.term = ir::Term::unreachable;
+}
+
+void FunctionLowering::statement(const ptx::Statement& statement) {
+  if (statement.kind == ptx::StatementKind::label) {
+    const BlockId block = label_block_[statement.index];
+    if (!ended_) b_.br(block);
+    b_.at(block);
+    ended_ = false;
+    return;
+  }
+  if (ended_) {
+    // Code after a jump that no label leads to.
+    b_.at(b_.new_block());
+    ended_ = false;
+  }
+  instruction(f_.instructions[statement.index]);
+}
+
+bool FunctionLowering::is_pure(const Instruction& inst) const {
+  using enum Opcode;
+  switch (inst.op) {
+    case ld: case ldu: case st: case atom: case red: case call: case bra: case brx: case ret: case exit:
+    case trap: case suld: case sust: case sured: case suq: case tex: case tld4: case txq: case bar:
+    case barrier: case membar: case fence: case shfl: case vote: case match: case activemask: case redux:
+    case elect: case nanosleep:
+      return false;
+    default: return !inst.mods->cc;
+  }
+}
+
+void FunctionLowering::instruction(const Instruction& inst) {
+  current_ = &inst;
+  const LineColumn at = m_.source.position(inst.span.begin);
+  ir::Loc loc;
+  loc.line = at.line;
+  loc.column = at.column;
+  loc.module = ref_.module;
+  loc.begin = inst.span.begin;
+  loc.length = inst.span.length;
+  if (inst.loc) {
+    loc.source_file = m_.locs[inst.loc].file;
+    loc.source_line = m_.locs[inst.loc].line;
+  }
+  out_.locs.push_back(loc);
+  b_.set_loc(static_cast<std::uint32_t>(out_.locs.size() - 1));
+
+  guard_ = 0;
+  if (inst.pred == ptx::kNoSymbol) return dispatch(inst);
+  Value guard = b_.get(reg_var_[m_.symbol(inst.pred).index]);
+  if (inst.pred_negated) guard = b_.inst(Op::xor_, Type::i1, {guard, b_.i1(true)});
+  if (is_pure(inst)) {
+    guard_ = guard;
+    dispatch(inst);
+    guard_ = 0;
+    return;
+  }
+  const BlockId then = b_.new_block();
+  if (inst.op == Opcode::bra) {
+    const Operand& target = args(inst)[0];
+    b_.cond_br(guard, label_block_[target.symbol], then);
+    b_.at(then);
+    return;
+  }
+  const BlockId join = b_.new_block();
+  b_.cond_br(guard, then, join);
+  b_.at(then);
+  dispatch(inst);
+  if (!ended_) b_.br(join);
+  b_.at(join);
+  ended_ = false;
+}
+
+void FunctionLowering::dispatch(const Instruction& inst) {
+  using enum Opcode;
+  switch (inst.op) {
+    case add: case sub: case mul: case mad: case div: case rem: case abs: case neg: case min: case max:
+      if (inst.mods->cc) return lower_carry(inst);
+      if (type_class(inst.mods->type()) == ptx::TypeClass::floating ||
+          inst.mods->type() == ptx::Type::f16x2 || inst.mods->type() == ptx::Type::bf16x2 ||
+          inst.mods->type() == ptx::Type::f32x2)
+        return lower_float(inst);
+      return lower_integer(inst);
+    case mul24: case mad24: case sad: case dp4a: case dp2a:
+      return lower_integer(inst);
+    case addc: case subc: case madc: return lower_carry(inst);
+    case fma: case rcp: case sqrt: case rsqrt: case sin: case cos: case lg2: case ex2: case tanh:
+    case copysign:
+      return lower_float(inst);
+    case popc: case clz: case bfind: case fns: case brev: case bfe: case bfi: case bmsk: case szext:
+    case and_: case or_: case xor_: case not_: case cnot: case lop3: case shf: case shl: case shr: case prmt:
+      return lower_bits(inst);
+    case set: case setp: case selp: case slct: case testp: return lower_compare(inst);
+    case mov: return lower_mov(inst);
+    case cvt: return lower_cvt(inst);
+    case cvta: case isspacep: return lower_cvta(inst);
+    case ld: case ldu: return lower_load(inst);
+    case st: return lower_store(inst);
+    case atom: case red: return lower_atomic(inst);
+    case bra: case brx: case ret: case exit: return lower_branch(inst);
+    case trap: return lower_trap(abi::TrapKind::trap_instruction, {}, {});
+    case call: return lower_call(inst);
+    case bar: case barrier: case membar: case fence: return lower_barrier(inst);
+    case shfl: case vote: case match: case activemask: case redux: case elect: return lower_warp(inst);
+    case suld: case sust: case sured: case suq: return lower_surface(inst);
+    case tex: case tld4: case txq: case istypep: return lower_texture(inst);
+    case vadd: case vsub: case vabsdiff: case vmin: case vmax: case vshl: case vshr: case vmad: case vset:
+    case vadd2: case vsub2: case vavrg2: case vabsdiff2: case vmin2: case vmax2: case vset2:
+    case vadd4: case vsub4: case vavrg4: case vabsdiff4: case vmin4: case vmax4: case vset4:
+      return lower_video(inst);
+    case prefetch: case prefetchu: case discard: case applypriority: case pmevent: case brkpt:
+    case nanosleep: case stackrestore:
+      return;  // hints: no result depends on them
+    case createpolicy: return write(args(inst)[0], b_.i64(0), ptx::Type::b64);
+    case stacksave: return write(args(inst)[0], b_.i32(0), inst.mods->type());
+    case alloca: return refuse(inst, "the stack of a thread is laid out before it runs");
+    default: return refuse(inst);
+  }
+}
+
+void FunctionLowering::lower_trap(abi::TrapKind kind, const std::string& message,
+                                  std::initializer_list<Value> coordinates) {
+  const std::uint32_t site = add_site(message);
+  b_.inst(Op::thread_trap, Type::none, std::span(coordinates.begin(), coordinates.size()), trap_code(site, kind));
+  out_.blocks[b_.block()].term = ir::Term::unreachable;
+  ended_ = true;
+}
+
+}  // namespace ptx2spv::lower

@@ -1,0 +1,128 @@
+// Lowering of one function: operands, destinations, guards; the instruction families are in the files
+// lower_*.cpp, by the manual's sections.
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "translator/lower/arith.hpp"
+#include "translator/lower/lower.hpp"
+#include "translator/lower/memory.hpp"
+#include "translator/lower/trap_state.hpp"
+
+namespace ptx2spv::lower {
+
+using ptx::Instruction;
+using ptx::Mod;
+using ptx::Opcode;
+using ptx::Operand;
+using ptx::OperandKind;
+
+class FunctionLowering {
+ public:
+  FunctionLowering(EntryContext& context, std::uint32_t number);
+  void run();
+
+ private:
+  friend class TextureLowering;
+
+  // Set-up (function.cpp)
+  void declare_registers();
+  void declare_params();
+  void find_addressed_params();
+  void start_blocks();
+  void statement(const ptx::Statement& statement);
+  void instruction(const Instruction& inst);
+  bool is_pure(const Instruction& inst) const;
+  void dispatch(const Instruction& inst);
+
+  // Operands and destinations (operands.cpp)
+  std::span<const Operand> args(const Instruction& inst) const { return f_.args(inst); }
+  /// The operand's bits as `type` has them: narrow integers zero-extended, wider registers truncated.
+  Value read(const Operand& operand, ptx::Type type);
+  Value read_kind(const Operand& operand, NumKind kind);
+  Value read_pred(const Operand& operand);
+  Value read_reg(const Operand& operand);
+  Value symbol_address(const Operand& operand);
+  Value special(const Operand& operand);
+  /// Writes bits of `type`; a wider register gets them sign- or zero-extended, as the type says.
+  void write(const Operand& operand, Value value, ptx::Type type);
+  void write_pred(const Operand& operand, Value value);
+  /// Elements of a vector operand, or the operand itself.
+  std::vector<Operand> elements(const Operand& operand) const;
+  std::uint32_t var_of(const Operand& operand) const;
+  Value fit(Value value, ir::Type type);
+  Value tid_linear();
+
+  // Families
+  void lower_integer(const Instruction& inst);
+  void lower_float(const Instruction& inst);
+  void lower_carry(const Instruction& inst);
+  void lower_compare(const Instruction& inst);
+  void lower_bits(const Instruction& inst);
+  void lower_mov(const Instruction& inst);
+  void lower_cvt(const Instruction& inst);
+  void lower_cvta(const Instruction& inst);
+  void lower_load(const Instruction& inst);
+  void lower_store(const Instruction& inst);
+  void lower_atomic(const Instruction& inst);
+  void lower_branch(const Instruction& inst);
+  void lower_call(const Instruction& inst);
+  void lower_barrier(const Instruction& inst);
+  void lower_warp(const Instruction& inst);
+  void lower_surface(const Instruction& inst);
+  void lower_texture(const Instruction& inst);
+  void lower_video(const Instruction& inst);
+  void lower_trap(abi::TrapKind kind, const std::string& message, std::initializer_list<Value> coordinates);
+
+  // Memory (lower_memory.cpp)
+  struct Place {
+    bool words = false;             ///< a parameter kept in variables
+    std::uint32_t first_word = 0;   ///< its first variable
+    std::uint64_t byte = 0, bytes = 0;
+    Access access;
+    Value address = 0;
+  };
+  Place place(const Instruction& inst, const Operand& operand, ptx::Space space);
+  Value load_words(const Place& place, unsigned offset, unsigned bytes);
+  void store_words(const Place& place, unsigned offset, unsigned bytes, Value raw);
+
+  // Calls (lower_call.cpp)
+  void call_function(const Instruction& inst, std::uint32_t callee);
+  void call_indirect(const Instruction& inst);
+  void call_vprintf(const Instruction& inst);
+  void call_assert(const Instruction& inst);
+  std::vector<Value> argument_words(const Operand& list);
+  std::vector<std::uint32_t> result_words(const Operand& list);
+
+  void error(Span span, std::string text);
+  void refuse(const Instruction& inst, std::string_view reason = {});
+  std::uint32_t add_site(const std::string& message = {});
+  std::uint32_t new_var(ir::Type type, std::string name);
+  std::string opcode_text(const Instruction& inst) const { return std::string(m_.text(inst.opcode_span)); }
+
+  EntryContext& context_;
+  const FunctionRef ref_;
+  const ptx::Module& m_;
+  const ptx::Function& f_;
+  ir::Module& ir_;
+  ir::Function& out_;
+  ir::Builder b_;
+  Arith arith_;
+  Memory memory_;
+  std::vector<std::uint32_t> reg_var_;                       ///< by register number: its first variable
+  std::unordered_map<ptx::SymbolId, std::uint32_t> param_words_;  ///< parameter to its first word variable
+  std::unordered_map<ptx::SymbolId, bool> addressed_;        ///< parameters that need an address
+  std::unordered_map<ptx::SymbolId, ir::BlockId> label_block_;
+  std::uint32_t carry_ = 0, clock_ = 0;
+  Value guard_ = 0;                                          ///< predicate of a pure instruction, or 0
+  const Instruction* current_ = nullptr;
+  bool ended_ = false;                                       ///< the current block has its terminator
+};
+
+ir::Type ir_type(ptx::Type type);
+NumKind num_kind(ptx::Type type);
+
+}  // namespace ptx2spv::lower

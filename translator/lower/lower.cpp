@@ -1,0 +1,230 @@
+#include "translator/lower/lower.hpp"
+
+#include <algorithm>
+
+#include "translator/lower/function.hpp"
+
+namespace ptx2spv::lower {
+
+using ptx::SymbolId;
+using ptx::SymbolKind;
+
+namespace {
+
+std::uint32_t align_up(std::uint32_t value, std::uint32_t align) { return (value + align - 1) / align * align; }
+
+/// Walks everything that an entry can reach and gives it its place.
+class Layout {
+ public:
+  explicit Layout(EntryContext& context) : c_(context) {}
+
+  void run(FunctionRef entry) {
+    params(entry);
+    add(entry);
+    for (std::size_t i = 0; i < c_.functions.size(); ++i) scan(c_.functions[i]);
+    // What an indirect call may reach: every function whose address the reachable code or an initialiser takes.
+    if (indirect_) {
+      for (const FunctionRef& ref : c_.program.numbered_functions()) take(ref);
+      for (std::size_t i = 0; i < c_.address_taken.size(); ++i) {
+        const FunctionRef ref = c_.address_taken[i];
+        if (c_.program.function(ref).has_body) add(ref);
+        for (std::size_t f = scanned_; f < c_.functions.size(); ++f) scan(c_.functions[f]);
+      }
+    }
+    c_.dynamic_shared_offset = align_up(c_.shared_bytes, 16);
+    if (dynamic_shared_) c_.shared_bytes = c_.dynamic_shared_offset;
+  }
+
+ private:
+  void add(FunctionRef ref) {
+    const std::uint64_t key = std::uint64_t{ref.module} << 32 | ref.function;
+    if (c_.function_of.try_emplace(key, static_cast<std::uint32_t>(c_.functions.size())).second)
+      c_.functions.push_back(ref);
+  }
+  void take(FunctionRef ref) {
+    if (ref.found() && std::find(c_.address_taken.begin(), c_.address_taken.end(), ref) == c_.address_taken.end())
+      c_.address_taken.push_back(ref);
+  }
+
+  void params(FunctionRef entry) {
+    const ptx::Module& module = c_.program.module(entry.module);
+    const ptx::Function& function = c_.program.function(entry);
+    EntryInfo& info = c_.out.info;
+    std::uint32_t offset = 0;
+    for (const SymbolId id : function.params) {
+      const ptx::Symbol& symbol = module.symbol(id);
+      const ptx::Variable& variable = module.variable(id);
+      ParamInfo param;
+      param.name = symbol.name;
+      param.type = ptx::text(variable.type);
+      const bool opaque = ptx::is_opaque(variable.type);
+      param.align = opaque ? 8 : std::max<std::uint32_t>(variable.align, 1);
+      param.bytes = opaque ? 8 : static_cast<std::uint32_t>(variable.size);
+      if (variable.type == ptx::Type::surfref) param.kind = ParamKind::surfref;
+      else if (variable.type == ptx::Type::texref) param.kind = ParamKind::texref;
+      else if (variable.type == ptx::Type::samplerref) param.kind = ParamKind::samplerref;
+      else if (variable.is_array) param.kind = ParamKind::bytes;
+      offset = align_up(offset, param.align);
+      param.offset = offset;
+      c_.ref_offset[SymbolRef{entry.module, id}.key()] = offset;
+      offset += param.bytes;
+      info.params.push_back(std::move(param));
+    }
+    info.param_bytes = offset;
+    info.param_buffer_bytes = align_up(offset, 8);
+  }
+
+  std::uint32_t place(std::uint32_t& total, const ptx::Variable& variable) {
+    total = align_up(total, std::max<std::uint32_t>(variable.align, 4));
+    const std::uint32_t at = total;
+    const std::uint64_t bytes = (variable.size + 3) / 4 * 4;
+    if (bytes > (1u << 30) || total + bytes > (1u << 30)) {
+      too_large_ = true;
+      return 0;
+    }
+    total += static_cast<std::uint32_t>(bytes);
+    return at;
+  }
+
+  void symbol(std::uint32_t m, SymbolId id, const ptx::Function& function, Span span) {
+    const ptx::Module& module = c_.program.module(m);
+    const ptx::Symbol& symbol = module.symbol(id);
+    const SymbolRef ref{m, id};
+    if (symbol.kind == SymbolKind::function) {
+      const FunctionRef target = c_.program.resolve_function(m, id);
+      if (target.found()) take(target);
+      return;
+    }
+    if (symbol.kind != SymbolKind::variable && symbol.kind != SymbolKind::param) return;
+    if (ptx::is_opaque(symbol.type)) {
+      if (symbol.space == ptx::Space::param) return;
+      const SymbolRef definition = c_.program.resolve(ref);
+      if (c_.ref_offset.contains(definition.key())) return;
+      EntryInfo& info = c_.out.info;
+      const std::uint32_t at = info.param_buffer_bytes;
+      info.param_buffer_bytes += 8;
+      c_.ref_offset[definition.key()] = at;
+      const RefInfo named{std::string(symbol.name), at};
+      if (symbol.type == ptx::Type::surfref) info.surfrefs.push_back(named);
+      else if (symbol.type == ptx::Type::texref) info.texrefs.push_back(named);
+      else info.samplerrefs.push_back(named);
+      return;
+    }
+    const ptx::Variable& variable = module.variable(id);
+    if (symbol.space == ptx::Space::shared) {
+      const SymbolRef definition = c_.program.resolve(ref);
+      const ptx::Variable& defined = c_.program.module(definition.module).variable(definition.symbol);
+      if (defined.unsized || defined.linkage == ptx::Linkage::extern_) {
+        dynamic_shared_ = true;
+        c_.out.info.dynamic_shared = true;
+      } else if (!c_.shared_offset.contains(definition.key())) {
+        const std::uint32_t at = place(c_.shared_bytes, defined);
+        c_.shared_offset[definition.key()] = at;
+      }
+    } else if (symbol.space == ptx::Space::local ||
+               (symbol.space == ptx::Space::param && !c_.ref_offset.contains(ref.key()))) {
+      if (!c_.local_offset.contains(ref.key())) {
+        const std::uint32_t at = place(c_.local_bytes, variable);
+        c_.local_offset[ref.key()] = at;
+      }
+    }
+    if (too_large_) {
+      c_.out.ok = false;
+      c_.out.messages.push_back(message_at(module, Severity::error, span,
+                                           "'" + std::string(function.name) + "' has more than 1 GiB of variables"));
+      too_large_ = false;
+    }
+  }
+
+  void scan(FunctionRef ref) {
+    ++scanned_;
+    const ptx::Function& function = c_.program.function(ref);
+    const ptx::Module& module = c_.program.module(ref.module);
+    for (const ptx::Instruction& inst : function.instructions) {
+      if (inst.op == ptx::Opcode::cvta && !inst.mods->has(Mod::to) &&
+          (inst.mods->space == ptx::Space::shared || inst.mods->space == ptx::Space::local ||
+           (inst.mods->space == ptx::Space::param && !function.is_entry)))
+        c_.windows = true;
+      const auto args = function.args(inst);
+      if (inst.op == ptx::Opcode::call) {
+        const ptx::Operand& callee = args[ptx::kCallCallee];
+        if (callee.kind == OperandKind::reg) {
+          indirect_ = true;
+        } else {
+          const FunctionRef target = c_.program.resolve_function(ref.module, callee.symbol);
+          if (target.found() && c_.program.function(target).has_body) add(target);
+        }
+        for (const unsigned list : {ptx::kCallReturns, ptx::kCallArguments})
+          if (args[list].kind == OperandKind::list)
+            for (const ptx::Operand& operand : function.list(args[list]))
+              if (operand.kind == OperandKind::address && module.symbol(operand.symbol).kind != SymbolKind::param &&
+                  module.symbol(operand.symbol).space != ptx::Space::param)
+                symbol(ref.module, operand.symbol, function, operand.span);
+        continue;
+      }
+      for (const ptx::Operand& operand : args) each(ref, function, operand);
+    }
+    // Parameters in words need no memory, but the map must know those that are addressed.
+    for (const SymbolId id : function.variables)
+      if (module.symbol(id).space == ptx::Space::local) symbol(ref.module, id, function, function.span);
+  }
+
+  void each(FunctionRef ref, const ptx::Function& function, const ptx::Operand& operand) {
+    switch (operand.kind) {
+      case OperandKind::address: case OperandKind::function: case OperandKind::memory:
+        if (operand.symbol != ptx::kNoSymbol) {
+          const ptx::Symbol& s = c_.program.module(ref.module).symbol(operand.symbol);
+          if (s.kind != SymbolKind::reg) symbol(ref.module, operand.symbol, function, operand.span);
+        }
+        break;
+      case OperandKind::vector: case OperandKind::list: case OperandKind::surface: case OperandKind::pair:
+        for (const ptx::Operand& inner : function.list(operand)) each(ref, function, inner);
+        break;
+      default: break;
+    }
+  }
+
+  EntryContext& c_;
+  std::size_t scanned_ = 0;
+  bool indirect_ = false, dynamic_shared_ = false, too_large_ = false;
+};
+
+}  // namespace
+
+LoweredEntry lower_entry(Program& program, FunctionRef entry) {
+  LoweredEntry out;
+  const ptx::Function& function = program.function(entry);
+  out.info.name = function.name;
+  for (int i = 0; i < 3; ++i) {
+    out.info.reqntid[i] = function.reqntid[i];
+    out.info.maxntid[i] = function.maxntid[i];
+  }
+  out.info.trap_sites.emplace_back();  // site 0 is none
+  out.info.trap_site_locs.push_back(0);
+  EntryContext context{program, out, {}, {}, {}, {}, {}, 0, 0, 0, false, {}};
+  Layout(context).run(entry);
+  out.module.functions.resize(context.functions.size());
+  for (const ptx::SourceFileName& file : program.module(entry.module).files) {
+    if (out.module.source_files.size() <= file.number && file.number < 65536)
+      out.module.source_files.resize(file.number + 1);
+    if (file.number < out.module.source_files.size()) out.module.source_files[file.number] = file.name;
+  }
+  for (std::uint32_t i = 0; i < context.functions.size(); ++i) {
+    FunctionLowering(context, i).run();
+    ir::Function& lowered = out.module.functions[i];
+    lowered.local_bytes = context.local_bytes;
+    lowered.shared_bytes = context.shared_bytes;
+    lowered.uses_dynamic_shared = out.info.dynamic_shared;
+  }
+  // 16 bytes for the stores of trapped threads, where they fit.
+  ir::Function& root = out.module.functions[0];
+  if (root.shared_bytes > 0 && !out.info.dynamic_shared && root.shared_bytes + 16 <= 48 * 1024) {
+    root.shared_sink = align_up(root.shared_bytes, 16);
+    root.shared_bytes = root.shared_sink + 16;
+  }
+  out.info.shared_bytes = root.shared_bytes;
+  out.info.local_bytes = root.local_bytes;
+  return out;
+}
+
+}  // namespace ptx2spv::lower

@@ -1,0 +1,43 @@
+// PTX functions to IR: one entry with everything that it calls becomes an ir::Module whose function 0 is the
+// entry. Registers are variables; surfaces, textures, warps and barriers stay operations of their own.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "ptx2spv/translator.hpp"
+#include "translator/ir/ir.hpp"
+#include "translator/lower/program.hpp"
+
+namespace ptx2spv::lower {
+
+/// An entry, lowered but not yet inlined.
+struct LoweredEntry {
+  ir::Module module;
+  EntryInfo info;
+  std::vector<Message> messages;
+  bool ok = true;  ///< no message is an error
+};
+
+LoweredEntry lower_entry(Program& program, FunctionRef entry);
+
+/// What the functions of one entry share.
+struct EntryContext {
+  Program& program;
+  LoweredEntry& out;
+  std::vector<FunctionRef> functions;                           ///< by number in out.module.functions
+  std::unordered_map<std::uint64_t, std::uint32_t> function_of; ///< module << 32 | function to that number
+  std::unordered_map<std::uint64_t, std::uint32_t> shared_offset, local_offset, ref_offset;
+  std::uint32_t shared_bytes = 0, local_bytes = 0;
+  std::uint32_t dynamic_shared_offset = 0;
+  bool windows = false;         ///< shared or local addresses become generic ones
+  std::vector<FunctionRef> address_taken;
+
+  std::uint32_t number(FunctionRef ref) const {
+    const auto it = function_of.find(std::uint64_t{ref.module} << 32 | ref.function);
+    return it == function_of.end() ? 0xffffffffu : it->second;
+  }
+};
+
+}  // namespace ptx2spv::lower

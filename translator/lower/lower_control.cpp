@@ -1,0 +1,151 @@
+// 9.7.12 control flow, 9.7.13 barriers, fences and warp operations.
+#include "translator/lower/function.hpp"
+
+namespace ptx2spv::lower {
+
+using ir::Op;
+using ir::Type;
+
+void FunctionLowering::lower_branch(const Instruction& inst) {
+  const auto a = args(inst);
+  switch (inst.op) {
+    case Opcode::bra:
+      b_.br(label_block_[a[0].symbol]);
+      break;
+    case Opcode::brx: {
+      const ptx::TargetList* list = nullptr;
+      for (const ptx::TargetList& candidate : f_.target_lists)
+        if (candidate.symbol == a[1].symbol) list = &candidate;
+      if (!list || list->targets.empty()) return error(a[1].span, "the list of branch targets is missing");
+      const Value index = read(a[0], ptx::Type::u32);
+      ir::Block& block = out_.blocks[b_.block()];
+      block.term = ir::Term::switch_;
+      block.cond = index;
+      block.succs.clear();
+      for (const ptx::SymbolId target : list->targets) block.succs.push_back(label_block_[target]);
+      if (block.succs.size() == 1) {
+        block.term = ir::Term::br;
+        block.cond = 0;
+      }
+      break;
+    }
+    case Opcode::ret:
+      f_.is_entry ? b_.exit() : b_.ret();
+      break;
+    default:
+      b_.exit();
+      break;
+  }
+  ended_ = true;
+}
+
+void FunctionLowering::lower_barrier(const Instruction& inst) {
+  const auto a = args(inst);
+  const ptx::Modifiers& mods = *inst.mods;
+  if (inst.op == Opcode::membar || inst.op == Opcode::fence) {
+    const bool cta = mods.has(Mod::cta) && !mods.has(Mod::gl) && !mods.has(Mod::sys);
+    b_.inst(Op::memory_barrier, Type::none, {}, cta ? 0 : 1);
+    return;
+  }
+  if (mods.has(Mod::warp)) {
+    b_.inst(Op::warp_sync, Type::none, {read(a[0], ptx::Type::b32)});
+    context_.out.info.warp_operations = true;
+    return;
+  }
+  if (mods.has(Mod::cluster)) return refuse(inst, "cluster instructions have no counterpart in Vulkan");
+  context_.out.info.barriers = true;
+  if (mods.has(Mod::red)) {
+    // bar.red.op.type d, a{, b}, {!}c
+    ir::BarKind kind = ir::BarKind::red_popc;
+    if (mods.op == Mod::and_) kind = ir::BarKind::red_and;
+    if (mods.op == Mod::or_) kind = ir::BarKind::red_or;
+    const bool counted = a.size() == 4;
+    const Value id = read(a[1], ptx::Type::u32);
+    const Value count = counted ? read(a[2], ptx::Type::u32) : b_.i32(0);
+    const Value value = b_.inst(Op::zext, Type::i32, {read_pred(a[counted ? 3 : 2])});
+    const Value r = b_.inst(Op::bar_sync, Type::i32, {id, count, value}, static_cast<std::uint64_t>(kind));
+    context_.out.info.warp_operations = true;
+    if (kind == ir::BarKind::red_popc) return write(a[0], r, ptx::Type::u32);
+    return write_pred(a[0], b_.cmp(Op::ne, r, b_.i32(0)));
+  }
+  const ir::BarKind kind = mods.has(Mod::arrive) ? ir::BarKind::arrive : ir::BarKind::sync;
+  const Value id = a.empty() ? b_.i32(0) : read(a[0], ptx::Type::u32);
+  if (a.size() > 1)
+    b_.inst(Op::bar_sync, Type::none, {id, read(a[1], ptx::Type::u32)}, static_cast<std::uint64_t>(kind));
+  else
+    b_.inst(Op::bar_sync, Type::none, {id}, static_cast<std::uint64_t>(kind));
+}
+
+void FunctionLowering::lower_warp(const Instruction& inst) {
+  const auto a = args(inst);
+  const ptx::Modifiers& mods = *inst.mods;
+  context_.out.info.warp_operations = true;
+  const auto word = [&](unsigned i) { return read(a[i], ptx::Type::b32); };
+  const Value everyone = b_.i32(0xffffffffu);
+  const auto part = [&](Value v, unsigned i) { return b_.inst(Op::extract, Type::i32, {v}, i); };
+  const auto flag = [&](Value v, unsigned i) { return b_.cmp(Op::ne, part(v, i), b_.i32(0)); };
+  switch (inst.op) {
+    case Opcode::shfl: {
+      // shfl{.sync}.mode.b32 d|p, a, b, c{, membermask}
+      ir::ShflMode mode = ir::ShflMode::idx;
+      if (mods.has(Mod::up)) mode = ir::ShflMode::up;
+      if (mods.has(Mod::down)) mode = ir::ShflMode::down;
+      if (mods.has(Mod::bfly)) mode = ir::ShflMode::bfly;
+      const Value mask = a.size() > 4 ? word(4) : everyone;
+      const Value r = b_.inst(Op::warp_shfl, Type::v2, {word(1), word(2), word(3), mask}, static_cast<std::uint64_t>(mode));
+      if (a[0].kind == OperandKind::pair) {
+        const auto pair = f_.list(a[0]);
+        write(pair[0], part(r, 0), ptx::Type::b32);
+        return write_pred(pair[1], flag(r, 1));
+      }
+      return write(a[0], part(r, 0), ptx::Type::b32);
+    }
+    case Opcode::vote: {
+      ir::VoteMode mode = ir::VoteMode::all;
+      if (mods.has(Mod::any)) mode = ir::VoteMode::any;
+      if (mods.has(Mod::uni)) mode = ir::VoteMode::uni;
+      if (mods.has(Mod::ballot)) mode = ir::VoteMode::ballot;
+      const Value mask = a.size() > 2 ? word(2) : everyone;
+      const Value r = b_.inst(Op::warp_vote, Type::i32, {read_pred(a[1]), mask}, static_cast<std::uint64_t>(mode));
+      if (mode == ir::VoteMode::ballot) return write(a[0], r, ptx::Type::b32);
+      return write_pred(a[0], b_.cmp(Op::ne, r, b_.i32(0)));
+    }
+    case Opcode::match: {
+      const ptx::Type type = mods.type();
+      const ir::MatchMode mode = mods.has(Mod::all) ? ir::MatchMode::all : ir::MatchMode::any;
+      const Value value = read(a[1], type);
+      const Value r = b_.inst(Op::warp_match, Type::v2, {value, word(2)}, static_cast<std::uint64_t>(mode));
+      if (a[0].kind == OperandKind::pair) {
+        const auto pair = f_.list(a[0]);
+        write(pair[0], part(r, 0), ptx::Type::b32);
+        return write_pred(pair[1], flag(r, 1));
+      }
+      return write(a[0], part(r, 0), ptx::Type::b32);
+    }
+    case Opcode::activemask:
+      return write(a[0], b_.inst(Op::warp_active, Type::i32, {}), ptx::Type::b32);
+    case Opcode::redux: {
+      const ptx::Type type = mods.type();
+      if (ptx::is_float(type)) return refuse(inst, "a floating-point warp reduction");
+      ir::AtomicOp op = ir::AtomicOp::add;
+      const bool s = ptx::is_signed(type);
+      if (mods.op == Mod::min) op = s ? ir::AtomicOp::smin : ir::AtomicOp::umin;
+      if (mods.op == Mod::max) op = s ? ir::AtomicOp::smax : ir::AtomicOp::umax;
+      if (mods.op == Mod::and_) op = ir::AtomicOp::and_;
+      if (mods.op == Mod::or_) op = ir::AtomicOp::or_;
+      if (mods.op == Mod::xor_) op = ir::AtomicOp::xor_;
+      return write(a[0], b_.inst(Op::warp_redux, Type::i32, {word(1), word(2)}, static_cast<std::uint64_t>(op)), ptx::Type::b32);
+    }
+    default: {
+      const Value r = b_.inst(Op::warp_elect, Type::v2, {word(1)});
+      if (a[0].kind == OperandKind::pair) {
+        const auto pair = f_.list(a[0]);
+        write(pair[0], part(r, 0), ptx::Type::b32);
+        return write_pred(pair[1], flag(r, 1));
+      }
+      return write_pred(a[0], flag(r, 1));
+    }
+  }
+}
+
+}  // namespace ptx2spv::lower

@@ -1,0 +1,199 @@
+// 9.7.9 data movement between registers: mov, cvt, cvta, isspacep.
+#include "translator/lower/function.hpp"
+
+namespace ptx2spv::lower {
+
+using ir::Op;
+using ir::Round;
+using ir::Space;
+using ir::Type;
+
+void FunctionLowering::lower_mov(const Instruction& inst) {
+  const auto a = args(inst);
+  const ptx::Type type = inst.mods->type();
+  if (type == ptx::Type::pred) return write_pred(a[0], read_pred(a[1]));
+  const bool unpack = a[0].kind == OperandKind::vector;
+  const bool pack = a[1].kind == OperandKind::vector;
+  if (type == ptx::Type::b128) {
+    std::vector<Value> halves;
+    if (pack) {
+      for (const Operand& element : elements(a[1])) halves.push_back(read(element, ptx::Type::b64));
+    } else {
+      const std::uint32_t var = var_of(a[1]);
+      halves = {b_.get(var), b_.get(var + 1)};
+    }
+    if (unpack) {
+      const auto parts = elements(a[0]);
+      for (std::size_t i = 0; i < parts.size() && i < 2; ++i) write(parts[i], halves[i], ptx::Type::b64);
+    } else {
+      const std::uint32_t var = var_of(a[0]);
+      for (std::uint32_t i = 0; i < 2; ++i)
+        b_.set(var + i, guard_ ? b_.select(guard_, halves[i], b_.get(var + i)) : halves[i]);
+    }
+    return;
+  }
+  const unsigned total = ptx::bytes(type);
+  if (!pack && !unpack) {
+    const unsigned vec = a[0].kind == OperandKind::reg && a[0].part == ptx::Part::none ? m_.symbol(a[0].symbol).vec : 1;
+    if (vec > 1) {
+      const auto to = elements(a[0]), from = elements(a[1]);
+      std::vector<Value> values;
+      for (const Operand& element : from) values.push_back(read(element, type));
+      for (std::size_t i = 0; i < to.size() && i < values.size(); ++i) write(to[i], values[i], type);
+      return;
+    }
+    return write(a[0], read(a[1], type), type);
+  }
+  const auto element_type = [&](unsigned count) {
+    switch (total / count) {
+      case 1: return ptx::Type::b8;
+      case 2: return ptx::Type::b16;
+      case 4: return ptx::Type::b32;
+      default: return ptx::Type::b64;
+    }
+  };
+  Value whole;
+  if (pack) {
+    const auto parts = elements(a[1]);
+    const ptx::Type part = element_type(static_cast<unsigned>(parts.size()));
+    std::vector<Value> values;
+    for (const Operand& element : parts) values.push_back(read(element, part));
+    whole = memory_.join(values, ptx::bytes(part));
+  } else {
+    whole = read(a[1], type);
+  }
+  if (!unpack) return write(a[0], whole, type);
+  const auto parts = elements(a[0]);
+  const ptx::Type part = element_type(static_cast<unsigned>(parts.size()));
+  const std::vector<Value> values = memory_.split(whole, ptx::bytes(part), static_cast<unsigned>(parts.size()));
+  for (std::size_t i = 0; i < parts.size(); ++i) write(parts[i], values[i], part);
+}
+
+void FunctionLowering::lower_cvt(const Instruction& inst) {
+  const auto a = args(inst);
+  const ptx::Modifiers& mods = *inst.mods;
+  const ptx::Type to = mods.types[0], from = mods.types[1];
+  Round round = Round::none;
+  switch (mods.rounding) {
+    case Mod::rn: round = Round::rn; break;
+    case Mod::rz: round = Round::rz; break;
+    case Mod::rm: round = Round::rm; break;
+    case Mod::rp: round = Round::rp; break;
+    case Mod::rna: round = Round::rna; break;
+    case Mod::rni: round = Round::rni; break;
+    case Mod::rzi: round = Round::rzi; break;
+    case Mod::rmi: round = Round::rmi; break;
+    case Mod::rpi: round = Round::rpi; break;
+    default: break;
+  }
+  const bool sat = mods.sat;
+  const auto relu = [&](NumKind kind, Value v) {
+    if (!mods.has(Mod::relu)) return v;
+    return b_.fp(Op::fmax, type_of(kind), {v, arith_.constant(kind, 0)}, {.kind = kind, .nan = true});
+  };
+  if (mods.has(Mod::rs) || mods.has(Mod::scaled)) return refuse(inst, "stochastic and scaled rounding");
+  switch (to) {
+    case ptx::Type::f16x2: case ptx::Type::bf16x2: {
+      const NumKind half = to == ptx::Type::f16x2 ? NumKind::f16 : NumKind::bf16;
+      if (from == ptx::Type::f32) {
+        const auto one = [&](const Operand& operand) {
+          const Value v = arith_.convert(half, NumKind::f32, read(operand, ptx::Type::f32), round, mods.ftz, mods.has(Mod::satfinite));
+          return relu(half, v);
+        };
+        const Value high = one(a[1]), low = one(a[2]);
+        return write(a[0], arith_.pair16(low, high), ptx::Type::b32);
+      }
+      if (from == ptx::Type::e4m3x2 || from == ptx::Type::e5m2x2) {
+        const NumKind small = from == ptx::Type::e4m3x2 ? NumKind::e4m3 : NumKind::e5m2;
+        const Value v = read(a[1], ptx::Type::b16);
+        const auto one = [&](Value byte) { return relu(half, arith_.convert(half, small, byte, Round::rn, false, false)); };
+        const Value low = one(b_.op2(Op::and_, v, b_.i32(0xff)));
+        return write(a[0], arith_.pair16(low, one(b_.op2(Op::lshr, v, b_.i32(8)))), ptx::Type::b32);
+      }
+      return refuse(inst);
+    }
+    case ptx::Type::e4m3x2: case ptx::Type::e5m2x2: {
+      const NumKind small = to == ptx::Type::e4m3x2 ? NumKind::e4m3 : NumKind::e5m2;
+      const auto one = [&](NumKind kind, Value v) {
+        if (mods.has(Mod::relu)) v = b_.fp(Op::fmax, Type::i32, {v, b_.i32(0)}, {.kind = kind, .nan = true});
+        return arith_.convert(small, kind, v, Round::rn, false, true);
+      };
+      Value low, high;
+      if (from == ptx::Type::f32) {
+        high = one(NumKind::f32, read(a[1], ptx::Type::f32));
+        low = one(NumKind::f32, read(a[2], ptx::Type::f32));
+      } else if (from == ptx::Type::f16x2 || from == ptx::Type::bf16x2) {
+        const NumKind half = from == ptx::Type::f16x2 ? NumKind::f16 : NumKind::bf16;
+        const Value v = read(a[1], ptx::Type::b32);
+        low = one(half, arith_.lo16(v));
+        high = one(half, arith_.hi16(v));
+      } else {
+        return refuse(inst);
+      }
+      return write(a[0], b_.op2(Op::or_, low, b_.op2(Op::shl, high, b_.i32(8))), ptx::Type::b16);
+    }
+    case ptx::Type::tf32: {
+      const Value v = arith_.convert(NumKind::tf32, NumKind::f32, read(a[1], ptx::Type::f32), round, false, mods.has(Mod::satfinite));
+      return write(a[0], relu(NumKind::f32, v), ptx::Type::b32);
+    }
+    default: break;
+  }
+  if (type_class(to) == ptx::TypeClass::packed || type_class(from) == ptx::TypeClass::packed)
+    return refuse(inst, "a conversion of this packed format");
+  const Value value = read(a[1], from);
+  Value result = arith_.convert(num_kind(to), num_kind(from), value, round, mods.ftz, sat);
+  if (ptx::is_float(to)) result = relu(num_kind(to), result);
+  write(a[0], result, to);
+}
+
+void FunctionLowering::lower_cvta(const Instruction& inst) {
+  const auto a = args(inst);
+  const ptx::Modifiers& mods = *inst.mods;
+  if (inst.op == Opcode::isspacep) {
+    const Value address = read(a[1], ptx::Type::b64);
+    const Value high = b_.inst(Op::high, Type::i32, {address});
+    const Value shared = b_.cmp(Op::eq, high, b_.i32(abi::kSharedWindowHi));
+    const Value local = b_.cmp(Op::eq, high, b_.i32(abi::kLocalWindowHi));
+    const auto in_image = [&](std::uint32_t push, std::uint64_t bytes) {
+      const Value distance = b_.op2(Op::sub, address, memory_.push_address(push));
+      return b_.cmp(Op::ult, distance, b_.i64(bytes));
+    };
+    Value is;
+    switch (mods.space) {
+      case ptx::Space::shared: is = shared; break;
+      case ptx::Space::local: is = local; break;
+      case ptx::Space::const_:
+        is = in_image(abi::Push::constants_address, context_.program.interface().constants_image.size());
+        break;
+      case ptx::Space::param:
+        is = in_image(abi::Push::params_address, context_.out.info.param_bytes);
+        break;
+      default: is = b_.inst(Op::xor_, Type::i1, {b_.op2(Op::or_, shared, local), b_.i1(true)}); break;
+    }
+    return write_pred(a[0], is);
+  }
+  const ptx::Type type = mods.type();
+  const Value address = memory_.as64(read(a[1], type));
+  const bool to_space = mods.has(Mod::to);
+  const auto window = [&](std::uint32_t high) {
+    const Value low = b_.inst(Op::trunc, Type::i32, {address});
+    if (to_space) return b_.inst(Op::zext, Type::i64, {low});
+    return b_.inst(Op::pack, Type::i64, {low, b_.i32(high)});
+  };
+  const auto based = [&](std::uint32_t push) {
+    return b_.op2(to_space ? Op::sub : Op::add, address, memory_.push_address(push));
+  };
+  Value result = address;
+  switch (mods.space) {
+    case ptx::Space::shared: result = window(abi::kSharedWindowHi); break;
+    case ptx::Space::local: result = window(abi::kLocalWindowHi); break;
+    case ptx::Space::const_: result = based(abi::Push::constants_address); break;
+    case ptx::Space::param:
+      result = f_.is_entry ? based(abi::Push::params_address) : window(abi::kLocalWindowHi);
+      break;
+    default: break;
+  }
+  write(a[0], fit(result, ir_type(type)), type);
+}
+
+}  // namespace ptx2spv::lower

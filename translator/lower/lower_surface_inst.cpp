@@ -1,0 +1,116 @@
+// 9.7.11 surface instructions: suld, sust, sured, suq become operations that carry their handle.
+#include "translator/lower/function.hpp"
+
+namespace ptx2spv::lower {
+
+using ir::Op;
+using ir::Type;
+
+namespace {
+
+ir::Geometry geometry_of(Mod mod) {
+  switch (mod) {
+    case Mod::d2: return ir::Geometry::d2;
+    case Mod::d3: return ir::Geometry::d3;
+    case Mod::a1d: return ir::Geometry::a1d;
+    case Mod::a2d: return ir::Geometry::a2d;
+    default: return ir::Geometry::d1;
+  }
+}
+
+unsigned coordinates(ir::Geometry geometry) {
+  switch (geometry) {
+    case ir::Geometry::d1: return 1;
+    case ir::Geometry::d2: case ir::Geometry::a1d: return 2;
+    default: return 3;
+  }
+}
+
+ir::Query query_of(Mod mod) {
+  switch (mod) {
+    case Mod::height: return ir::Query::height;
+    case Mod::depth: return ir::Query::depth;
+    case Mod::channel_data_type: return ir::Query::channel_data_type;
+    case Mod::channel_order: return ir::Query::channel_order;
+    case Mod::array_size: return ir::Query::array_size;
+    case Mod::memory_layout: return ir::Query::memory_layout;
+    default: return ir::Query::width;
+  }
+}
+
+}  // namespace
+
+void FunctionLowering::lower_surface(const Instruction& inst) {
+  const auto a = args(inst);
+  const ptx::Modifiers& mods = *inst.mods;
+  const bool loads = inst.op == Opcode::suld, queries = inst.op == Opcode::suq;
+  const Operand& surface = loads || queries ? a[1] : a[0];
+  // [a, coordinates]; suq's [a] comes as a list of one or as a plain memory operand.
+  Operand handle_operand = surface;
+  const Operand* coords = nullptr;
+  if (surface.kind == OperandKind::surface) {
+    const auto list = f_.list(surface);
+    handle_operand = list[0];
+    if (list.size() > 1) coords = &list[list.size() - 1];
+  } else if (surface.kind == OperandKind::memory) {
+    handle_operand.kind = m_.symbol(surface.symbol).kind == ptx::SymbolKind::reg ? OperandKind::reg : OperandKind::address;
+  }
+  std::vector<Value> operands{fit(read(handle_operand, ptx::Type::b64), Type::i64)};
+
+  ir::SurfaceOp op;
+  op.geometry = geometry_of(mods.geom);
+  op.clamp = mods.clamp == Mod::clamp ? ir::ClampMode::clamp
+             : mods.clamp == Mod::zero ? ir::ClampMode::zero : ir::ClampMode::trap;
+  const auto emit = [&](Op which, Type type) {
+    out_.surface_ops.push_back(op);
+    return b_.inst(which, type, operands, out_.surface_ops.size() - 1);
+  };
+  if (queries) {
+    op.query = query_of(mods.query);
+    return write(a[0], emit(Op::surf_query, Type::i32), ptx::Type::b32);
+  }
+  const std::vector<Operand> xyz = coords ? elements(*coords) : std::vector<Operand>{};
+  for (unsigned i = 0; i < coordinates(op.geometry); ++i)
+    operands.push_back(i < xyz.size() ? read(xyz[i], ptx::Type::b32) : b_.i32(0));
+  const ptx::Type type = mods.type();
+  const unsigned size = ptx::bytes(type), vec = std::max<unsigned>(mods.vec, 1);
+  op.bytes = static_cast<std::uint8_t>(size * vec);
+  const Type raw = op.bytes <= 4 ? Type::i32 : op.bytes == 8 ? Type::i64 : Type::v4;
+  if (loads) {
+    const std::vector<Value> values = memory_.split(emit(Op::surf_load, raw), size, vec);
+    const std::vector<Operand> to = elements(a[0]);
+    // .b8 elements zero-fill 16-bit registers.
+    for (std::size_t i = 0; i < to.size() && i < values.size(); ++i) write(to[i], values[i], type);
+    return;
+  }
+  const std::vector<Operand> source = elements(a[1]);
+  if (inst.op == Opcode::sust) {
+    std::vector<Value> values;
+    for (const Operand& element : source) values.push_back(read(element, type));
+    if (mods.has(Mod::p)) {
+      op.formatted = true;
+      op.components = static_cast<std::uint8_t>(values.size());
+      operands.insert(operands.end(), values.begin(), values.end());
+      emit(Op::surf_store_p, Type::none);
+      return;
+    }
+    operands.push_back(memory_.join(values, size));
+    emit(Op::surf_store, Type::none);
+    return;
+  }
+  // sured
+  op.formatted = mods.has(Mod::p);
+  const bool s = ptx::is_signed(type);
+  switch (mods.op) {
+    case Mod::and_: op.reduce = ir::AtomicOp::and_; break;
+    case Mod::or_: op.reduce = ir::AtomicOp::or_; break;
+    case Mod::min: op.reduce = s ? ir::AtomicOp::smin : ir::AtomicOp::umin; break;
+    case Mod::max: op.reduce = s ? ir::AtomicOp::smax : ir::AtomicOp::umax; break;
+    default: op.reduce = ir::AtomicOp::add; break;
+  }
+  op.signed_by_format = op.formatted && (mods.op == Mod::min || mods.op == Mod::max);
+  operands.push_back(read(source[0], type));
+  emit(Op::surf_reduce, size == 8 ? Type::i64 : Type::i32);
+}
+
+}  // namespace ptx2spv::lower

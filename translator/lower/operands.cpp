@@ -1,0 +1,249 @@
+// Operands as values and destinations as variables.
+#include "translator/lower/function.hpp"
+
+namespace ptx2spv::lower {
+
+using ir::Builtin;
+using ir::Op;
+using ir::Space;
+using ir::Type;
+using ptx::SymbolKind;
+
+Value FunctionLowering::fit(Value value, Type type) {
+  const Type have = out_.insts[value].type;
+  if (have == type) return value;
+  if (type == Type::i32 && have == Type::i64) return b_.inst(Op::trunc, Type::i32, {value});
+  if (type == Type::i64 && have == Type::i32) return b_.inst(Op::zext, Type::i64, {value});
+  if (have == Type::i1) return b_.inst(Op::zext, type, {value});
+  return b_.cmp(Op::ne, value, have == Type::i64 ? b_.i64(0) : b_.i32(0));
+}
+
+std::uint32_t FunctionLowering::var_of(const Operand& operand) const {
+  const ptx::Symbol& symbol = m_.symbol(operand.symbol);
+  std::uint32_t var = reg_var_[symbol.index];
+  const unsigned scale = symbol.type == ptx::Type::b128 ? 2 : 1;
+  switch (operand.part) {
+    case ptx::Part::y: var += scale; break;
+    case ptx::Part::z: var += 2 * scale; break;
+    case ptx::Part::w: var += 3 * scale; break;
+    default: break;
+  }
+  return var;
+}
+
+Value FunctionLowering::read_reg(const Operand& operand) { return b_.get(var_of(operand)); }
+
+Value FunctionLowering::read(const Operand& operand, ptx::Type type) {
+  if (type == ptx::Type::pred) return read_pred(operand);
+  const Type wanted = ir_type(type);
+  switch (operand.kind) {
+    case OperandKind::reg: {
+      Value value = read_reg(operand);
+      const ptx::Type declared = m_.symbol(operand.symbol).type;
+      value = fit(value, wanted);
+      if (ptx::bits(type) < 32 && ptx::bits(declared) > ptx::bits(type))
+        value = b_.op2(Op::and_, value, b_.i32((1u << ptx::bits(type)) - 1));
+      return value;
+    }
+    case OperandKind::imm_int: case OperandKind::imm_f32: case OperandKind::imm_f64: {
+      const std::uint64_t bits = ptx::immediate_bits(operand, type);
+      return wanted == Type::i64 ? b_.i64(bits) : b_.i32(static_cast<std::uint32_t>(bits));
+    }
+    case OperandKind::special: {
+      const Value value = fit(special(operand), wanted);
+      return ptx::bits(type) < 32 ? b_.op2(Op::and_, value, b_.i32((1u << ptx::bits(type)) - 1)) : value;
+    }
+    case OperandKind::address: case OperandKind::function: case OperandKind::label:
+      return fit(symbol_address(operand), wanted);
+    default:
+      error(operand.span, "an operand of this kind is not expected here");
+      return wanted == Type::i64 ? b_.i64(0) : b_.i32(0);
+  }
+}
+
+Value FunctionLowering::read_kind(const Operand& operand, NumKind kind) {
+  using enum ptx::Type;
+  switch (kind) {
+    case NumKind::u8: return read(operand, b8);
+    case NumKind::s8: return read(operand, s8);
+    case NumKind::u16: return read(operand, u16);
+    case NumKind::s16: return read(operand, s16);
+    case NumKind::f16: return read(operand, f16);
+    case NumKind::bf16: return read(operand, bf16);
+    case NumKind::u64: case NumKind::s64: return read(operand, b64);
+    case NumKind::f64: return read(operand, f64);
+    case NumKind::f32: return read(operand, f32);
+    default: return read(operand, b32);
+  }
+}
+
+Value FunctionLowering::read_pred(const Operand& operand) {
+  Value value;
+  if (operand.kind == OperandKind::reg)
+    value = fit(read_reg(operand), Type::i1);
+  else if (operand.kind == OperandKind::imm_int)
+    value = b_.i1(operand.value != 0);
+  else {
+    error(operand.span, "a predicate is expected here");
+    value = b_.i1(false);
+  }
+  return operand.negated ? b_.inst(Op::xor_, Type::i1, {value, b_.i1(true)}) : value;
+}
+
+void FunctionLowering::write(const Operand& operand, Value value, ptx::Type type) {
+  if (operand.kind == OperandKind::sink || operand.kind == OperandKind::none) return;
+  if (operand.kind == OperandKind::pair) return write(f_.list(operand)[0], value, type);
+  if (operand.kind != OperandKind::reg) {
+    error(operand.span, "a register is expected as the destination");
+    return;
+  }
+  const std::uint32_t var = var_of(operand);
+  const Type to = out_.vars[var].type;
+  const unsigned from_bits = ptx::bits(type);
+  const unsigned to_bits = ptx::bits(m_.symbol(operand.symbol).type);
+  if (type != ptx::Type::pred && to != Type::i1) {
+    if (ptx::is_signed(type) && to_bits > from_bits) {
+      if (from_bits < 32) value = arith_.sext_bits(value, from_bits);
+      if (to == Type::i64 && out_.insts[value].type == Type::i32) value = b_.inst(Op::sext, Type::i64, {value});
+      if (to_bits == 16) value = arith_.lo16(value);
+    }
+    value = fit(value, to);
+    if (to_bits < 32 && to_bits < from_bits) value = b_.op2(Op::and_, value, b_.i32((1u << to_bits) - 1));
+  } else {
+    value = fit(value, to);
+  }
+  if (guard_) value = b_.select(guard_, value, b_.get(var));
+  b_.set(var, value);
+}
+
+void FunctionLowering::write_pred(const Operand& operand, Value value) { write(operand, value, ptx::Type::pred); }
+
+std::vector<Operand> FunctionLowering::elements(const Operand& operand) const {
+  if (operand.kind == OperandKind::vector || operand.kind == OperandKind::list) {
+    const auto list = f_.list(operand);
+    return {list.begin(), list.end()};
+  }
+  if (operand.kind == OperandKind::reg && operand.part == ptx::Part::none) {
+    const unsigned vec = m_.symbol(operand.symbol).vec;
+    if (vec > 1) {
+      std::vector<Operand> parts;
+      constexpr ptx::Part kParts[] = {ptx::Part::x, ptx::Part::y, ptx::Part::z, ptx::Part::w};
+      for (unsigned i = 0; i < vec && i < 4; ++i) {
+        parts.push_back(operand);
+        parts.back().part = kParts[i];
+      }
+      return parts;
+    }
+  }
+  return {operand};
+}
+
+/// A symbol used as a value: its address in its own state space, a function's number, a surface's handle.
+Value FunctionLowering::symbol_address(const Operand& operand) {
+  const ptx::Symbol& symbol = m_.symbol(operand.symbol);
+  const auto offset = static_cast<std::uint64_t>(operand.kind == OperandKind::address ? operand.offset : 0);
+  if (symbol.kind == SymbolKind::function) {
+    const FunctionRef ref = context_.program.resolve_function(ref_.module, operand.symbol);
+    return b_.i64(context_.program.function_number(ref));
+  }
+  const SymbolRef ref{ref_.module, operand.symbol};
+  if (ptx::is_opaque(symbol.type)) {
+    // The address of a surface is its handle, which the host puts behind the parameters.
+    const SymbolRef definition = context_.program.resolve(ref);
+    std::uint32_t at = 0;
+    if (symbol.space == ptx::Space::param) {
+      at = context_.ref_offset[ref.key()];
+    } else {
+      at = context_.ref_offset[definition.key()];
+    }
+    const Value handle = b_.load(Type::i64, b_.i32(at), {.space = Space::param, .bytes = 8, .readonly = true});
+    return memory_.add_offset(handle, static_cast<std::int64_t>(offset));
+  }
+  switch (symbol.space) {
+    case ptx::Space::shared: {
+      const SymbolRef definition = context_.program.resolve(ref);
+      const auto it = context_.shared_offset.find(definition.key());
+      const std::uint32_t at = it == context_.shared_offset.end() ? context_.dynamic_shared_offset : it->second;
+      return b_.i64(at + offset);
+    }
+    case ptx::Space::local: return b_.i64(context_.local_offset[ref.key()] + offset);
+    case ptx::Space::param:
+      if (f_.is_entry && context_.ref_offset.contains(ref.key()))
+        return b_.i64(context_.ref_offset[ref.key()] + offset);
+      return b_.i64(context_.local_offset[ref.key()] + offset);
+    default: break;
+  }
+  std::uint64_t at = 0;
+  if (!context_.program.offset_of(ref, at)) {
+    error(operand.span, "'" + std::string(symbol.name) + "' is external and no module defines it");
+    return b_.i64(0);
+  }
+  if (symbol.space == ptx::Space::const_) return b_.i64(at + offset);
+  return b_.op2(Op::add, memory_.push_address(abi::Push::globals), b_.i64(at + offset));
+}
+
+Value FunctionLowering::tid_linear() {
+  const auto push = [&](std::uint32_t word) {
+    return b_.load(Type::i32, b_.i32(word * 4), {.space = Space::push, .bytes = 4, .readonly = true});
+  };
+  const Value rows = b_.op2(Op::add, b_.builtin(Builtin::local_id_y),
+                            b_.op2(Op::mul, b_.builtin(Builtin::local_id_z), push(abi::Push::block_y)));
+  return b_.op2(Op::add, b_.builtin(Builtin::local_id_x), b_.op2(Op::mul, rows, push(abi::Push::block_x)));
+}
+
+Value FunctionLowering::special(const Operand& operand) {
+  using enum ptx::SpecialReg;
+  const auto push = [&](std::uint32_t word) {
+    return b_.load(Type::i32, b_.i32(word * 4), {.space = Space::push, .bytes = 4, .readonly = true});
+  };
+  const auto part = [&](Builtin first, std::uint32_t push_first, bool from_push) -> Value {
+    unsigned which = 0;
+    if (operand.part == ptx::Part::y) which = 1;
+    if (operand.part == ptx::Part::z) which = 2;
+    if (operand.part == ptx::Part::w) return b_.i32(0);
+    if (from_push) return push(push_first + which);
+    return b_.builtin(static_cast<Builtin>(static_cast<unsigned>(first) + which));
+  };
+  const auto lane = [&] { return b_.op2(Op::and_, tid_linear(), b_.i32(31)); };
+  const auto bit = [&] { return b_.op2(Op::shl, b_.i32(1), lane()); };
+  const auto ticks = [&] {
+    // A clock that goes on with every reading: kernels that wait for it to advance end.
+    if (!clock_) clock_ = new_var(Type::i64, "clock");
+    const Value now = b_.op2(Op::add, b_.get(clock_), b_.i64(1000));
+    b_.set(clock_, now);
+    return now;
+  };
+  switch (operand.special) {
+    case tid: return part(Builtin::local_id_x, 0, false);
+    case ntid: return part(Builtin::local_id_x, abi::Push::block_x, true);
+    case ctaid: return part(Builtin::workgroup_id_x, 0, false);
+    case nctaid: return part(Builtin::local_id_x, abi::Push::grid_x, true);
+    case laneid: return lane();
+    case warpid: return b_.op2(Op::lshr, tid_linear(), b_.i32(5));
+    case nwarpid: {
+      const Value threads = b_.op2(Op::mul, push(abi::Push::block_x),
+                                   b_.op2(Op::mul, push(abi::Push::block_y), push(abi::Push::block_z)));
+      return b_.op2(Op::lshr, b_.op2(Op::add, threads, b_.i32(31)), b_.i32(5));
+    }
+    case lanemask_eq: return bit();
+    case lanemask_lt: return b_.op2(Op::sub, bit(), b_.i32(1));
+    case lanemask_le: return b_.op2(Op::sub, b_.op2(Op::shl, bit(), b_.i32(1)), b_.i32(1));
+    case lanemask_gt: return b_.inst(Op::not_, Type::i32, {b_.op2(Op::sub, b_.op2(Op::shl, bit(), b_.i32(1)), b_.i32(1))});
+    case lanemask_ge: return b_.inst(Op::not_, Type::i32, {b_.op2(Op::sub, bit(), b_.i32(1))});
+    case clock: case clock64: case globaltimer: case globaltimer_lo:
+      return ticks();
+    case clock_hi: case globaltimer_hi: return b_.inst(Op::high, Type::i32, {ticks()});
+    case dynamic_smem_size: return push(abi::Push::dynamic_shared);
+    case total_smem_size: case aggr_smem_size:
+      return b_.op2(Op::add, push(abi::Push::dynamic_shared), b_.i32(context_.shared_bytes));
+    case warp_size: return b_.i32(32);
+    case nsmid: return b_.i32(1);
+    case is_explicit_cluster: return b_.i32(0);
+    case nclusterid: return part(Builtin::local_id_x, abi::Push::grid_x, true);
+    case clusterid: return part(Builtin::workgroup_id_x, 0, false);
+    case cluster_nctaid: case cluster_nctarank: return b_.i32(1);
+    default: return b_.i32(0);  // smid, gridid, %pm, %envreg: one of each, number 0
+  }
+}
+
+}  // namespace ptx2spv::lower

@@ -1,0 +1,190 @@
+#include "translator/pipeline.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "translator/lower/finish_traps.hpp"
+#include "translator/lower/legalise_atomics.hpp"
+#include "translator/lower/lower_surfaces.hpp"
+#include "translator/passes/passes.hpp"
+#include "translator/spirv/emit.hpp"
+
+namespace ptx2spv {
+
+namespace {
+
+using ir::Op;
+
+/// Times a pass and hands the function to the dump, by the pass's name.
+class Runner {
+ public:
+  Runner(const TranslateOptions& options, ir::Function& function, ir::Module& module)
+      : options_(options), function_(function), module_(module) {}
+  template <typename Pass>
+  void operator()(std::string_view name, Pass&& pass) {
+    const auto start = std::chrono::steady_clock::now();
+    pass();
+    if (options_.timing) {
+      const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+      options_.timing(name, spent.count());
+    }
+    if (options_.dump) options_.dump(name, ir::print(function_, module_));
+#ifndef NDEBUG
+    check(name);
+#endif
+  }
+  void structured() { structured_ = true; }
+  void ssa() { ssa_ = true; }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  void check(std::string_view name) {
+    if (!problem_.empty()) return;
+    const std::string wrong = ir::validate(function_, module_, ssa_, structured_);
+    if (!wrong.empty()) problem_ = "after pass " + std::string(name) + ": " + wrong;
+  }
+  const TranslateOptions& options_;
+  ir::Function& function_;
+  ir::Module& module_;
+  bool structured_ = false, ssa_ = false;
+  std::string problem_;
+};
+
+bool has_op(const ir::Function& function, Op first, Op last) {
+  for (const ir::Block& block : function.blocks)
+    for (const ir::Value v : block.insts)
+      if (function.insts[v].op >= first && function.insts[v].op <= last) return true;
+  return false;
+}
+
+/// In the direct model a workgroup is a block, so the whole block's barrier is the device's own.
+void native_barriers(ir::Function& function) {
+  for (ir::Block& block : function.blocks)
+    for (const ir::Value v : block.insts) {
+      ir::Inst& inst = function.insts[v];
+      if (inst.op != Op::bar_sync) continue;
+      inst.op = Op::control_barrier;
+      inst.count = 0;
+      inst.imm = 0;
+    }
+}
+
+/// A barrier that only some threads meet, or that does not wait, is no workgroup barrier.
+bool barriers_are_plain(const ir::Function& function) {
+  for (const ir::Block& block : function.blocks)
+    for (const ir::Value v : block.insts) {
+      const ir::Inst& inst = function.insts[v];
+      if (inst.op == Op::bar_sync && (inst.imm != static_cast<std::uint64_t>(ir::BarKind::sync) || inst.count > 1))
+        return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry) {
+  FrontEntry front{lower::lower_entry(program, entry)};
+  lower::LoweredEntry& lowered = front.lowered;
+  if (!lowered.ok) return front;
+  const std::string recursion = passes::inline_calls(lowered.module, 0);
+  if (!recursion.empty()) {
+    const ptx::Module& module = program.module(entry.module);
+    lowered.messages.push_back(
+        lower::message_at(module, Severity::error, program.function(entry).span, recursion));
+    lowered.ok = false;
+    return front;
+  }
+  lowered.module.functions.resize(1);
+  ir::Function& function = lowered.module.functions[0];
+  lower::find_slots(function, lowered.info);
+  lowered.info.barriers = has_op(function, Op::bar_sync, Op::bar_sync);
+  lowered.info.warp_operations = has_op(function, Op::warp_shfl, Op::warp_elect);
+  lowered.info.divergent_barriers =
+      lowered.info.barriers && (!barriers_are_plain(function) || !passes::barriers_convergent(function));
+  return front;
+}
+
+bool translate_entry(const FrontEntry& front, const lower::Program& program, const TranslateOptions& options,
+                     spirv::Builder& builder, EntryInfo& info, std::vector<Message>& messages) {
+  info = front.lowered.info;
+  ir::Module module = front.lowered.module;
+  ir::Function& function = module.functions[0];
+  const Profile& profile = options.profile;
+
+  ThreadModel model = options.threads;
+  const bool synchronises = info.barriers || info.warp_operations;
+  if ((info.warp_operations && !profile.subgroup_ops) || info.divergent_barriers) model = ThreadModel::regions;
+  if (model == ThreadModel::flat && (synchronises || info.shared_bytes || info.dynamic_shared))
+    model = ThreadModel::regions;
+  info.threads = model;
+  info.workgroup_threads = options.workgroup_threads ? options.workgroup_threads : profile.max_workgroup_invocations;
+  info.threads_per_invocation = 1;
+
+  Runner run(options, function, module);
+  // Surfaces first: they are the last to need registers as variables and calls gone.
+  run("suppress-after-trap", [&] { lower::suppress_after_trap(function); });
+  run("lower-surfaces", [&] { lower::lower_surfaces(function, module, options, info); });
+  run("legalise-atomics", [&] { lower::legalise_atomics(function, profile); });
+  // Threads that would miss a barrier others wait at stay in their loops.
+  run("finish-traps", [&] { lower::finish_traps(function, model == ThreadModel::direct && info.barriers); });
+  run("thread-model", [&] { lower::apply_thread_model(function, model); });
+  run("demote-values", [&] { lower::demote_values(function); });
+  std::string problem;
+  if (model == ThreadModel::regions) {
+    const std::uint32_t threads = std::max<std::uint32_t>(options.max_block_threads, 1);
+    const std::uint32_t workgroup = std::min(info.workgroup_threads, threads);
+    info.workgroup_threads = workgroup;
+    info.threads_per_invocation = (threads + workgroup - 1) / workgroup;
+    run("regions", [&] {
+      problem = passes::regions(function, module, {.threads = threads, .workgroup_threads = workgroup});
+    });
+    info.shared_bytes = function.shared_bytes;
+    info.local_bytes = function.local_bytes;
+  } else if (info.warp_operations) {
+    run("native-warps", [&] { passes::native_warps(function, module); });
+  }
+  native_barriers(function);
+  // From here on the control flow is SPIR-V's, and registers become values within it.
+  run("structurize", [&] { passes::structurize(function, module); run.structured(); });
+  run("ssa", [&] { passes::ssa(function, module); run.ssa(); });
+  if (options.optimize > 0) run("simplify", [&] { passes::simplify(function, module); });
+  run("legalise-float", [&] { passes::legalise_float(function, module, {.profile = profile, .fp = options.fp}); });
+  run("legalise-int64", [&] { passes::legalise_int64(function, module, profile); });
+  if (options.optimize > 0) run("simplify-last", [&] { passes::simplify(function, module); });
+
+  const ptx::Module& source = program.module(front.lowered.module.functions[0].locs.size() > 1
+                                                 ? front.lowered.module.functions[0].locs[1].module : 0);
+  const auto internal = [&](const std::string& text) {
+    messages.push_back(lower::message_at(source, Severity::error, {}, "internal error in '" + info.name + "': " + text +
+                                                                          "; please report it with this file"));
+    return false;
+  };
+  if (!problem.empty()) {
+    messages.push_back(lower::message_at(source, Severity::error, {}, "kernel '" + info.name + "': " + problem));
+    return false;
+  }
+  if (!run.problem().empty()) return internal(run.problem());
+
+  for (std::size_t i = 1; i < info.trap_sites.size(); ++i) {
+    TrapSite& site = info.trap_sites[i];
+    const std::uint32_t at = info.trap_site_locs[i];
+    if (!at) continue;
+    const ir::Loc& loc = function.locs[at];
+    site.text = program.module(loc.module).text({loc.begin, loc.length});
+    if (loc.source_file < module.source_files.size()) site.source_file = module.source_files[loc.source_file];
+  }
+  spirv::EmitOptions emit;
+  emit.profile = profile;
+  emit.slots = options.slots;
+  emit.entry_name = info.name;
+  emit.debug_info = options.debug_info;
+  emit.source_name = source.source.name();
+  emit.source_text = source.source.text();
+  emit.float_controls = profile.fused_fma32 && profile.denormals32 && options.fp == FpPolicy::exact;
+  std::optional<spirv::EmitError> failed;
+  run("emit", [&] { failed = spirv::emit(module, function, emit, builder); });
+  if (failed) return internal(failed->text);
+  return true;
+}
+
+}  // namespace ptx2spv

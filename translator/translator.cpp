@@ -1,0 +1,91 @@
+// The public interface over the front end, the passes and the emitter.
+#include "ptx2spv/translator.hpp"
+
+#include "translator/lower/program.hpp"
+#include "translator/pipeline.hpp"
+#include "translator/ptx/parser.hpp"
+#include "translator/support/diagnostic.hpp"
+
+namespace ptx2spv {
+
+struct PtxModule::Impl {
+  explicit Impl(lower::Program&& linked) : program(std::move(linked)) {}
+  lower::Program program;
+  std::vector<FrontEntry> entries;
+};
+
+PtxModule::PtxModule() = default;
+PtxModule::~PtxModule() = default;
+PtxModule::PtxModule(PtxModule&&) noexcept = default;
+PtxModule& PtxModule::operator=(PtxModule&&) noexcept = default;
+
+std::optional<PtxModule> PtxModule::parse(const std::vector<Input>& inputs, std::vector<Message>& messages,
+                                          bool relax_versions) {
+  std::vector<std::unique_ptr<ptx::Module>> modules;
+  bool failed = false;
+  for (const Input& input : inputs) {
+    DiagnosticSink sink;
+    ptx::ParseOptions options;
+    options.relax_versions = relax_versions;
+    std::unique_ptr<ptx::Module> module = ptx::parse_module(input.text, input.file, options, sink);
+    append_messages(sink, module->source, messages);
+    failed = failed || sink.errors() > 0;
+    modules.push_back(std::move(module));
+  }
+  if (failed || modules.empty()) return std::nullopt;
+  const std::size_t before = messages.size();
+  PtxModule result;
+  result.impl_ = std::make_unique<Impl>(lower::Program(std::move(modules), messages));
+  for (std::size_t i = before; i < messages.size(); ++i)
+    if (messages[i].severity == Severity::error) return std::nullopt;
+  Impl& impl = *result.impl_;
+  for (const lower::FunctionRef entry : impl.program.entries())
+    impl.entries.push_back(prepare_entry(impl.program, entry));
+  // Lowering may have numbered further functions, so the interface is complete only now.
+  for (const FrontEntry& entry : impl.entries) impl.program.interface().entries.push_back(entry.lowered.info);
+  return result;
+}
+
+std::vector<std::string> PtxModule::entry_names() const {
+  std::vector<std::string> names;
+  for (const FrontEntry& entry : impl_->entries) names.push_back(entry.lowered.info.name);
+  return names;
+}
+
+const Interface& PtxModule::interface() const { return impl_->program.interface(); }
+
+std::optional<Translation> PtxModule::translate(const TranslateOptions& options,
+                                                std::vector<Message>& messages) const {
+  Translation result;
+  result.interface = impl_->program.interface();
+  result.interface.entries.clear();
+  spirv::Builder builder;
+  bool ok = true, found = false;
+  for (const FrontEntry& entry : impl_->entries) {
+    if (!options.entry.empty() && entry.lowered.info.name != options.entry) continue;
+    found = true;
+    messages.insert(messages.end(), entry.lowered.messages.begin(), entry.lowered.messages.end());
+    if (!entry.lowered.ok) {
+      ok = false;
+      continue;
+    }
+    EntryInfo info;
+    if (!translate_entry(entry, impl_->program, options, builder, info, messages)) {
+      ok = false;
+      continue;
+    }
+    result.interface.entries.push_back(std::move(info));
+  }
+  if (!found) {
+    Message message;
+    message.text = options.entry.empty() ? "the module has no kernel" : "the module has no kernel '" + options.entry + "'";
+    message.rendered = "error: " + message.text;
+    messages.push_back(std::move(message));
+    return std::nullopt;
+  }
+  if (!ok) return std::nullopt;
+  result.spirv = builder.finish();
+  return result;
+}
+
+}  // namespace ptx2spv
