@@ -100,7 +100,7 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry) {
   lowered.info.barriers = has_op(function, Op::bar_sync, Op::bar_sync);
   lowered.info.warp_operations = has_op(function, Op::warp_shfl, Op::warp_elect);
   lowered.info.divergent_barriers =
-      lowered.info.barriers && (!barriers_are_plain(function) || !passes::barriers_convergent(function));
+      lowered.info.barriers && !barriers_are_plain(function);
   return front;
 }
 
@@ -135,13 +135,11 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
     const std::uint32_t workgroup = std::min(info.workgroup_threads, threads);
     info.workgroup_threads = workgroup;
     info.threads_per_invocation = (threads + workgroup - 1) / workgroup;
-    run("regions", [&] {
-      problem = passes::regions(function, module, {.threads = threads, .workgroup_threads = workgroup});
-    });
+    problem = "its barriers or warp operations need threads that wait for one another in divergent code";
     info.shared_bytes = function.shared_bytes;
     info.local_bytes = function.local_bytes;
   } else if (info.warp_operations) {
-    run("native-warps", [&] { passes::native_warps(function, module); });
+    problem = "warp operations are not supported on this device";
   }
   native_barriers(function);
   // From here on the control flow is SPIR-V's, and registers become values within it.

@@ -71,7 +71,13 @@ void FunctionLowering::lower_video(const Instruction& inst) {
       }
     }
   };
-  const bool two = inst.op >= vadd2 && inst.op <= vset2, four = inst.op >= vadd4 && inst.op <= vset4;
+  const auto any_of = [&](std::initializer_list<Opcode> list) {
+    for (const Opcode op : list)
+      if (inst.op == op) return true;
+    return false;
+  };
+  const bool two = any_of({vadd2, vsub2, vavrg2, vabsdiff2, vmin2, vmax2, vset2});
+  const bool four = any_of({vadd4, vsub4, vavrg4, vabsdiff4, vmin4, vmax4, vset4});
   if (!two && !four) {
     const auto operand = [&](const Operand& o, bool is_signed) {
       const Value v = read(o, ptx::Type::b32);
