@@ -192,7 +192,7 @@ class Surface {
   static Result<Surface> create(const Array& array, std::uint32_t level = 0);
   std::uint64_t handle() const;          ///< what a .u64 parameter or a cell in memory holds
   void set_name(std::string name);       ///< for trap reports
-  const Array& array() const;
+  Array array() const;
   const std::shared_ptr<runtime::SurfaceState>& state() const { return state_; }
   explicit Surface(std::shared_ptr<runtime::SurfaceState> state) : state_(std::move(state)) {}
 

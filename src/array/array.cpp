@@ -1,0 +1,323 @@
+#include "src/array/array.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/options.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+// Loads of up to 16 bytes may be issued from any byte of a row, and only then be discarded.
+constexpr std::uint64_t kPadding = 64;
+constexpr std::uint64_t kRowAlignment = 16;
+
+std::uint64_t align_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
+
+Status check(const ArrayDesc& desc) {
+  auto bad = [](std::string text) { return make_error(ErrorCode::invalid_argument, std::move(text)); };
+  if (desc.channels != 1 && desc.channels != 2 && desc.channels != 4)
+    return bad(fmt::format("an array has 1, 2 or 4 channels, not {}", desc.channels));
+  if (desc.format > abi::SurfaceFormat::snorm16) return bad("an array has no such format");
+  if (!desc.width || !desc.height || !desc.depth || !desc.layers || !desc.levels)
+    return bad("an extent of the array is zero");
+  constexpr std::uint32_t kLargest = 1u << 30;
+  if (desc.width > kLargest || desc.height > kLargest || desc.depth > kLargest ||
+      desc.layers > 65536)
+    return bad("an extent of the array is too large");
+  std::uint32_t longest = std::max({desc.width, desc.height, desc.depth});
+  if (desc.levels > 31 || (longest >> (desc.levels - 1)) == 0)
+    return bad(fmt::format("an array of that extent has fewer than {} levels", desc.levels));
+  return {};
+}
+
+/// Extents that the geometry does not have become 1.
+void normalise(ArrayDesc& desc) {
+  bool rows = desc.geometry == Geometry::d2 || desc.geometry == Geometry::d3 ||
+              desc.geometry == Geometry::a2d;
+  if (!rows) desc.height = 1;
+  if (desc.geometry != Geometry::d3) desc.depth = 1;
+  if (desc.geometry != Geometry::a1d && desc.geometry != Geometry::a2d) desc.layers = 1;
+}
+
+Status lay_out(ArrayState& array, std::uint64_t& total) {
+  ArrayDesc& desc = array.desc;
+  std::uint64_t texel = desc.texel_bytes();
+  total = 0;
+  for (std::uint32_t i = 0; i < desc.levels; ++i) {
+    Level level;
+    level.width = std::max(desc.width >> i, 1u);
+    level.height = std::max(desc.height >> i, 1u);
+    level.depth = std::max(desc.depth >> i, 1u);
+    level.row_bytes = level.width * texel;
+    level.row_pitch = align_up(level.row_bytes, kRowAlignment);
+    level.slice_pitch = level.row_pitch * level.height;
+    level.offset = total;
+    std::uint64_t slices = std::uint64_t{level.depth} * desc.layers;
+    if (__builtin_mul_overflow(level.slice_pitch, slices, &level.bytes) || level.bytes >> 46)
+      return make_error(ErrorCode::out_of_memory, "the array is larger than any device's memory");
+    level.dense_bytes = level.row_bytes * level.height * slices;
+    level.bytes += kPadding;
+    level.serial = array.device->next_serial.fetch_add(1);
+    total = align_up(total + level.bytes, Heap::kAlignment);
+    array.levels.push_back(level);
+  }
+  return {};
+}
+
+bool wants_image(const ArrayDesc& desc) {
+  if (desc.backing != ArrayBacking::automatic) return desc.backing == ArrayBacking::image;
+  return option_text(Option::backing) == "image";
+}
+
+}  // namespace
+
+ArrayState::~ArrayState() {
+  if (!device) return;
+  {
+    std::lock_guard lock(device->arrays_mutex);
+    std::erase(device->image_arrays, this);
+  }
+  for (Level& level : levels)
+    if (level.storage_view) device->vk.DestroyImageView(device->handle, level.storage_view, nullptr);
+  if (image && !imported) device->vk.DestroyImage(device->handle, image, nullptr);
+}
+
+Rows ArrayState::rows(std::uint32_t index) const {
+  const Level& level = levels[index];
+  Rows rows;
+  rows.offset = linear.offset() + level.offset;
+  rows.row_bytes = level.row_bytes;
+  rows.row_pitch = level.row_pitch;
+  rows.slice_pitch = level.slice_pitch;
+  rows.rows = level.height;
+  rows.slices = slices(level);
+  rows.host_row_pitch = level.row_bytes;
+  rows.host_slice_pitch = level.row_bytes * level.height;
+  return rows;
+}
+
+ImageExtent ArrayState::extent(std::uint32_t index) const {
+  const Level& level = levels[index];
+  return {image, index, level.width, level.height, level.depth, desc.layers, desc.texel_bytes()};
+}
+
+Status ArrayState::ensure_linear() {
+  std::lock_guard lock(mutex);
+  if (linear) return {};
+  const Level& last = levels.back();
+  auto memory = device->heap.allocate(MemoryKind::device, last.offset + last.bytes);
+  if (!memory) return memory.error();
+  linear = std::move(*memory);
+  for (auto& [handle, level] : handles) device->surfaces.update(handle, surface_record(level));
+  return {};
+}
+
+std::array<std::uint32_t, abi::kSurfaceWords> ArrayState::surface_record(std::uint32_t index) const {
+  const Level& level = levels[index];
+  std::array<std::uint32_t, abi::kSurfaceWords> record{};
+  // An image without a linear copy has no bytes to address: every access by address misses it, and
+  // the launch makes the copy before a kernel may address it.
+  std::uint64_t base = linear ? linear.address() + level.offset : device->sink.address();
+  record[abi::s_base_lo] = static_cast<std::uint32_t>(base);
+  record[abi::s_base_hi] = static_cast<std::uint32_t>(base >> 32);
+  record[abi::s_row_bytes] = static_cast<std::uint32_t>(level.row_bytes);
+  record[abi::s_rows] = level.height;
+  record[abi::s_slices] = slices(level);
+  record[abi::s_row_pitch] = static_cast<std::uint32_t>(level.row_pitch);
+  record[abi::s_slice_pitch_lo] = static_cast<std::uint32_t>(level.slice_pitch);
+  record[abi::s_slice_pitch_hi] = static_cast<std::uint32_t>(level.slice_pitch >> 32);
+  record[abi::s_texel_bytes] = desc.texel_bytes();
+  record[abi::s_format] = static_cast<std::uint32_t>(desc.format);
+  bool rows = desc.geometry == Geometry::d2 || desc.geometry == Geometry::d3 ||
+              desc.geometry == Geometry::a2d;
+  record[abi::s_width] = level.width;
+  record[abi::s_height] = rows ? level.height : 0;
+  record[abi::s_depth] = desc.geometry == Geometry::d3 ? level.depth : 0;
+  // The numbers that the PTX manual gives these fields, in the order of abi::SurfaceFormat and by channels.
+  constexpr std::uint32_t kDataTypes[] = {0x10DA, 0x10DB, 0x10DC, 0x10D7, 0x10D8, 0x10D9,
+                                          0x10DD, 0x10DE, 0x10D2, 0x10D3, 0x10D0, 0x10D1};
+  record[abi::s_channel_data_type] = kDataTypes[static_cast<std::size_t>(desc.format)];
+  record[abi::s_channel_order] = desc.channels == 1 ? 0x10B0 : desc.channels == 2 ? 0x10B2 : 0x10B5;
+  bool layered = desc.geometry == Geometry::a1d || desc.geometry == Geometry::a2d;
+  record[abi::s_array_size] = layered ? desc.layers : 0;
+  record[abi::s_memory_layout] = 0;
+  record[abi::s_channels] = desc.channels;
+  record[abi::s_flags] = image_backed ? 1 : 0;
+  return record;
+}
+
+SurfaceState::~SurfaceState() {
+  if (!array || !handle) return;
+  array->device->surfaces.remove(handle);
+  std::lock_guard lock(array->mutex);
+  std::erase_if(array->handles, [this](const auto& each) { return each.first == handle; });
+}
+
+}  // namespace ptx2spv::runtime
+
+namespace ptx2spv {
+
+using namespace runtime;
+
+Result<Array> Array::create(const Device& device, const ArrayDesc& desc) {
+  auto array = std::make_shared<ArrayState>();
+  array->device = device.state();
+  array->desc = desc;
+  if (Status status = check(desc); !status) return status.error();
+  normalise(array->desc);
+  std::uint64_t total = 0;
+  if (Status status = lay_out(*array, total); !status) return status.error();
+  if (array->levels[0].row_bytes >> 31)
+    return make_error(ErrorCode::invalid_argument, "a row of the array has more than 2 GiB");
+  array->image_backed = wants_image(desc);
+  if (array->image_backed) {
+    Status status = create_image(*array);
+    if (!status) {
+      if (desc.backing == ArrayBacking::image) return status.error();
+      // The backing was nobody's demand: a surface that no image can hold is linear.
+      auto linear = desc;
+      linear.backing = ArrayBacking::linear;
+      return create(device, linear);
+    }
+    std::lock_guard lock(array->device->arrays_mutex);
+    array->device->image_arrays.push_back(array.get());
+  } else {
+    auto memory = array->device->heap.allocate(MemoryKind::device, total);
+    if (!memory) return memory.error();
+    array->linear = std::move(*memory);
+  }
+  return Array(std::move(array));
+}
+
+const ArrayDesc& Array::desc() const { return state_->desc; }
+bool Array::image_backed() const { return state_->image_backed; }
+
+std::uint64_t Array::bytes(std::uint32_t level) const {
+  return level < state_->levels.size() ? state_->levels[level].dense_bytes : 0;
+}
+
+namespace {
+
+Status check_level(const ArrayState& array, std::uint32_t level, std::uint64_t bytes) {
+  if (level >= array.levels.size())
+    return make_error(ErrorCode::invalid_argument, fmt::format("the array has no level {}", level));
+  if (bytes != array.levels[level].dense_bytes)
+    return make_error(ErrorCode::invalid_argument,
+                      fmt::format("the array has {} bytes, and {} were given",
+                                  array.levels[level].dense_bytes, bytes));
+  return {};
+}
+
+std::byte* mapped_block(const ArrayState& array) {
+  std::byte* mapped = array.linear.mapped();
+  return mapped ? mapped - array.linear.offset() : nullptr;
+}
+
+}  // namespace
+
+Status Array::upload(std::span<const std::byte> bytes, std::uint32_t level) {
+  if (Status status = check_level(*state_, level, bytes.size()); !status) return status;
+  if (state_->image_backed)
+    return upload_image(*state_->device, state_->extent(level), bytes.data());
+  return upload_rows(*state_->device, state_->linear.buffer(), mapped_block(*state_),
+                     state_->rows(level), bytes.data());
+}
+
+Status Array::download(std::span<std::byte> bytes, std::uint32_t level) const {
+  if (Status status = check_level(*state_, level, bytes.size()); !status) return status;
+  if (state_->image_backed)
+    return download_image(*state_->device, state_->extent(level), bytes.data());
+  return download_rows(*state_->device, state_->linear.buffer(), mapped_block(*state_),
+                       state_->rows(level), bytes.data());
+}
+
+Status Array::fill(std::uint32_t pattern, int pattern_bytes, std::uint32_t level) {
+  if (level >= state_->levels.size())
+    return make_error(ErrorCode::invalid_argument, fmt::format("the array has no level {}", level));
+  if (pattern_bytes == 1) pattern = (pattern & 0xff) * 0x01010101u;
+  else if (pattern_bytes == 2) pattern = (pattern & 0xffff) * 0x00010001u;
+  else if (pattern_bytes != 4)
+    return make_error(ErrorCode::invalid_argument, "a fill pattern has 1, 2 or 4 bytes");
+  const Level& each = state_->levels[level];
+  // Dense rows that do not hold whole patterns have it start anew in each row of the linear form only.
+  if (state_->image_backed || each.row_bytes % static_cast<std::uint64_t>(pattern_bytes)) {
+    std::vector<std::byte> dense(each.dense_bytes);
+    for (std::size_t at = 0; at < dense.size(); at += 4)
+      std::memcpy(dense.data() + at, &pattern, std::min<std::size_t>(4, dense.size() - at));
+    return upload(dense, level);
+  }
+  return fill_bytes(*state_->device, state_->linear.buffer(), mapped_block(*state_),
+                    state_->linear.offset() + each.offset, each.bytes - kPadding, pattern);
+}
+
+Status Array::copy_from(const Array& from) {
+  const ArrayDesc &a = desc(), &b = from.desc();
+  if (from.state() == state_) return {};
+  if (a.width != b.width || a.height != b.height || a.depth != b.depth || a.layers != b.layers ||
+      a.levels != b.levels || a.texel_bytes() != b.texel_bytes())
+    return make_error(ErrorCode::invalid_argument, "the arrays differ in extent or texel size");
+  if (!state_->image_backed && !from.state()->image_backed &&
+      from.state()->device == state_->device) {
+    const Level& last = state_->levels.back();
+    return copy_bytes(*state_->device, from.state()->linear.buffer(), from.state()->linear.offset(),
+                      state_->linear.buffer(), state_->linear.offset(), last.offset + last.bytes);
+  }
+  for (std::uint32_t level = 0; level < a.levels; ++level) {
+    std::vector<std::byte> dense(bytes(level));
+    if (Status status = from.download(dense, level); !status) return status;
+    if (Status status = upload(dense, level); !status) return status;
+  }
+  return {};
+}
+
+Result<Surface> Surface::create(const Array& array, std::uint32_t level) {
+  ArrayState& state = *array.state();
+  if (level >= state.levels.size())
+    return make_error(ErrorCode::invalid_argument, fmt::format("the array has no level {}", level));
+  auto surface = std::make_shared<SurfaceState>();
+  surface->array = array.state();
+  surface->level = level;
+  std::lock_guard lock(state.mutex);
+  auto handle = state.device->surfaces.add(state.surface_record(level), state.desc.name, surface);
+  if (!handle) return handle.error();
+  surface->handle = *handle;
+  state.handles.emplace_back(*handle, level);
+  return Surface(std::move(surface));
+}
+
+std::uint64_t Surface::handle() const { return state_->handle; }
+void Surface::set_name(std::string name) {
+  state_->array->device->surfaces.rename(state_->handle, std::move(name));
+}
+Array Surface::array() const { return Array(state_->array); }
+
+Result<VulkanImage> vulkan_image(const Array& array) {
+  const ArrayState& state = *array.state();
+  if (!state.image_backed)
+    return make_error(ErrorCode::invalid_argument, "the array is linear: there is no image behind it");
+  return VulkanImage{reinterpret_cast<std::uint64_t>(state.image),
+                     static_cast<std::uint32_t>(storage_format(state.desc.texel_bytes()))};
+}
+
+Result<Array> import_image(const Device& device, const VulkanImage& image, const ArrayDesc& desc) {
+  if (!image.image) return make_error(ErrorCode::invalid_argument, "the imported image is null");
+  auto array = std::make_shared<ArrayState>();
+  array->device = device.state();
+  array->desc = desc;
+  if (Status status = check(desc); !status) return status.error();
+  normalise(array->desc);
+  std::uint64_t total = 0;
+  if (Status status = lay_out(*array, total); !status) return status.error();
+  array->image_backed = array->imported = true;
+  array->image = reinterpret_cast<VkImage>(image.image);
+  if (Status status = create_storage_views(*array); !status) return status.error();
+  std::lock_guard lock(array->device->arrays_mutex);
+  array->device->image_arrays.push_back(array.get());
+  return Array(std::move(array));
+}
+
+}  // namespace ptx2spv

@@ -1,0 +1,72 @@
+// The state behind Array and Surface.
+#pragma once
+
+#include <array>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "src/device/device.hpp"
+#include "src/memory/transfer.hpp"
+
+namespace ptx2spv::runtime {
+
+/// One mipmap level; pitches hold for its linear form.
+struct Level {
+  std::uint32_t width = 1, height = 1, depth = 1;  ///< depth: slices of a 3D level, else 1
+  std::uint64_t row_bytes = 0, row_pitch = 0, slice_pitch = 0;
+  std::uint64_t offset = 0, bytes = 0;             ///< in the linear memory, padding included
+  std::uint64_t dense_bytes = 0;
+  VkImageView storage_view = VK_NULL_HANDLE;
+  std::uint64_t serial = 0;                        ///< of the level, for descriptor caches
+};
+
+struct ArrayState : std::enable_shared_from_this<ArrayState> {
+  ArrayState() = default;
+  ArrayState(const ArrayState&) = delete;
+  ArrayState& operator=(const ArrayState&) = delete;
+  ~ArrayState();
+
+  std::shared_ptr<DeviceState> device;
+  ArrayDesc desc;
+  std::vector<Level> levels;
+  bool image_backed = false, imported = false;
+
+  Memory linear;                  ///< the texels, or an image's linear copy once one is needed
+  VkImage image = VK_NULL_HANDLE;
+  Memory image_memory;
+
+  std::mutex mutex;               ///< for `linear` of image-backed arrays, and `handles`
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> handles;  ///< live surfaces and their levels
+
+  std::uint32_t layers() const { return desc.layers; }
+  std::uint32_t slices(const Level& level) const { return level.depth * desc.layers; }
+  Rows rows(std::uint32_t level) const;
+  ImageExtent extent(std::uint32_t level) const;
+  /// Gives an image-backed array its linear copy and tells its surface records.
+  Status ensure_linear();
+  /// Records copies of every level between image and linear copy.
+  void record_copy(VkCommandBuffer commands, bool to_linear);
+  std::array<std::uint32_t, abi::kSurfaceWords> surface_record(std::uint32_t level) const;
+};
+
+struct SurfaceState {
+  SurfaceState() = default;
+  SurfaceState(const SurfaceState&) = delete;
+  SurfaceState& operator=(const SurfaceState&) = delete;
+  ~SurfaceState();
+  std::shared_ptr<ArrayState> array;
+  std::uint32_t level = 0;
+  std::uint64_t handle = 0;
+};
+
+/// The unsigned format of a texel size: all image slots are viewed so.
+VkFormat storage_format(std::uint32_t texel_bytes);
+VkImageType image_type(const DeviceState& device, Geometry geometry);
+VkImageViewType view_type(const DeviceState& device, Geometry geometry);
+Status create_image(ArrayState& array);
+Status create_storage_views(ArrayState& array);
+/// Geometry as SlotSpec::geometry counts it.
+std::uint8_t slot_geometry(Geometry geometry);
+
+}  // namespace ptx2spv::runtime

@@ -1,0 +1,101 @@
+// Names and sizes of formats and geometries, and what suq calls them.
+#include <array>
+
+#include "src/array/array.hpp"
+
+namespace ptx2spv {
+
+namespace {
+
+struct FormatRow {
+  const char* name;
+  std::uint32_t bytes;
+};
+// In the order of abi::SurfaceFormat.
+constexpr std::array<FormatRow, 12> kFormats{{{"u8", 1},
+                                              {"u16", 2},
+                                              {"u32", 4},
+                                              {"s8", 1},
+                                              {"s16", 2},
+                                              {"s32", 4},
+                                              {"f16", 2},
+                                              {"f32", 4},
+                                              {"unorm8", 1},
+                                              {"unorm16", 2},
+                                              {"snorm8", 1},
+                                              {"snorm16", 2}}};
+constexpr std::array<const char*, 5> kGeometries{"1d", "2d", "3d", "a1d", "a2d"};
+
+}  // namespace
+
+const char* to_string(Geometry geometry) { return kGeometries[static_cast<std::size_t>(geometry)]; }
+
+std::optional<Geometry> parse_geometry(std::string_view text) {
+  for (std::size_t i = 0; i < kGeometries.size(); ++i)
+    if (text == kGeometries[i]) return static_cast<Geometry>(i);
+  return std::nullopt;
+}
+
+const char* to_string(abi::SurfaceFormat format) {
+  return kFormats[static_cast<std::size_t>(format)].name;
+}
+
+std::optional<abi::SurfaceFormat> parse_format(std::string_view text) {
+  for (std::size_t i = 0; i < kFormats.size(); ++i)
+    if (text == kFormats[i].name) return static_cast<abi::SurfaceFormat>(i);
+  return std::nullopt;
+}
+
+std::uint32_t format_bytes(abi::SurfaceFormat format) {
+  return kFormats[static_cast<std::size_t>(format)].bytes;
+}
+
+}  // namespace ptx2spv
+
+namespace ptx2spv::runtime {
+
+VkFormat storage_format(std::uint32_t texel_bytes) {
+  switch (texel_bytes) {
+    case 1: return VK_FORMAT_R8_UINT;
+    case 2: return VK_FORMAT_R16_UINT;
+    case 4: return VK_FORMAT_R32_UINT;
+    case 8: return VK_FORMAT_R32G32_UINT;
+    default: return VK_FORMAT_R32G32B32A32_UINT;
+  }
+}
+
+// A device without 1D images gets 2D ones of height 1; translated modules go by the same capability.
+VkImageType image_type(const DeviceState& device, Geometry geometry) {
+  switch (geometry) {
+    case Geometry::d1:
+    case Geometry::a1d:
+      return device.profile.image1d ? VK_IMAGE_TYPE_1D : VK_IMAGE_TYPE_2D;
+    case Geometry::d3: return VK_IMAGE_TYPE_3D;
+    default: return VK_IMAGE_TYPE_2D;
+  }
+}
+
+VkImageViewType view_type(const DeviceState& device, Geometry geometry) {
+  bool one = device.profile.image1d;
+  switch (geometry) {
+    case Geometry::d1: return one ? VK_IMAGE_VIEW_TYPE_1D : VK_IMAGE_VIEW_TYPE_2D;
+    case Geometry::a1d: return one ? VK_IMAGE_VIEW_TYPE_1D_ARRAY : VK_IMAGE_VIEW_TYPE_2D_ARRAY;
+    case Geometry::d2: return VK_IMAGE_VIEW_TYPE_2D;
+    case Geometry::a2d: return VK_IMAGE_VIEW_TYPE_2D_ARRAY;
+    case Geometry::d3: break;
+  }
+  return VK_IMAGE_VIEW_TYPE_3D;
+}
+
+std::uint8_t slot_geometry(Geometry geometry) {
+  switch (geometry) {
+    case Geometry::d1: return 1;
+    case Geometry::d2: return 2;
+    case Geometry::d3: return 3;
+    case Geometry::a1d: return 4;
+    case Geometry::a2d: break;
+  }
+  return 5;
+}
+
+}  // namespace ptx2spv::runtime

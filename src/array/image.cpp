@@ -1,0 +1,132 @@
+// Storage images behind arrays.
+#include <fmt/format.h>
+
+#include "src/array/array.hpp"
+#include "src/stream/stream.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+/// Why the device has no such image, or empty.
+std::string refusal(const ArrayState& array, const VkImageCreateInfo& create) {
+  const DeviceState& device = *array.device;
+  VkPhysicalDeviceImageFormatInfo2 info{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2};
+  info.format = create.format;
+  info.type = create.imageType;
+  info.tiling = create.tiling;
+  info.usage = create.usage;
+  info.flags = create.flags;
+  VkImageFormatProperties2 properties{VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
+  if (device.instance->vk.GetPhysicalDeviceImageFormatProperties2(device.physical, &info,
+                                                                  &properties) != VK_SUCCESS)
+    return fmt::format("{} has no storage images with {} bytes a texel", device.info.name,
+                       array.desc.texel_bytes());
+  const VkImageFormatProperties& most = properties.imageFormatProperties;
+  const VkExtent3D& extent = create.extent;
+  if (extent.width > most.maxExtent.width || extent.height > most.maxExtent.height ||
+      extent.depth > most.maxExtent.depth || create.arrayLayers > most.maxArrayLayers ||
+      create.mipLevels > most.maxMipLevels)
+    return fmt::format("an image of {} x {} x {} with {} layers is larger than {} allows ({} x {} x {}, {})",
+                       extent.width, extent.height, extent.depth, create.arrayLayers,
+                       device.info.name, most.maxExtent.width, most.maxExtent.height,
+                       most.maxExtent.depth, most.maxArrayLayers);
+  return {};
+}
+
+void transition(DeviceState& device, VkCommandBuffer commands, VkImage image) {
+  VkImageMemoryBarrier barrier{VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER};
+  barrier.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+  barrier.oldLayout = VK_IMAGE_LAYOUT_UNDEFINED;
+  barrier.newLayout = VK_IMAGE_LAYOUT_GENERAL;
+  barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+  barrier.image = image;
+  barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0,
+                              VK_REMAINING_ARRAY_LAYERS};
+  device.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                               VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, nullptr, 0, nullptr, 1,
+                               &barrier);
+}
+
+}  // namespace
+
+Status create_image(ArrayState& array) {
+  DeviceState& device = *array.device;
+  const ArrayDesc& desc = array.desc;
+  VkFormat format = storage_format(desc.texel_bytes());
+  bool extended = format != VK_FORMAT_R32_UINT && format != VK_FORMAT_R32G32B32A32_UINT;
+  if (extended && !device.traits.storage_image_formats)
+    return make_error(ErrorCode::unsupported,
+                      fmt::format("{} has no storage images with {} bytes a texel",
+                                  device.info.name, desc.texel_bytes()));
+  VkImageCreateInfo create{VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO};
+  // Storage views are unsigned whatever the texels mean; sampled views need the format itself.
+  create.flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT;
+  create.imageType = image_type(device, desc.geometry);
+  create.format = format;
+  create.extent = {desc.width, desc.height, desc.depth};
+  create.mipLevels = desc.levels;
+  create.arrayLayers = desc.layers;
+  create.samples = VK_SAMPLE_COUNT_1_BIT;
+  create.tiling = VK_IMAGE_TILING_OPTIMAL;
+  create.usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT |
+                 VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+  create.initialLayout = VK_IMAGE_LAYOUT_UNDEFINED;
+  if (std::string reason = refusal(array, create); !reason.empty())
+    return make_error(ErrorCode::unsupported, std::move(reason));
+  VkResult result = device.vk.CreateImage(device.handle, &create, nullptr, &array.image);
+  if (result != VK_SUCCESS) return vulkan_error(result, "CreateImage");
+  VkMemoryRequirements needs{};
+  device.vk.GetImageMemoryRequirements(device.handle, array.image, &needs);
+  auto memory = device.heap.allocate_image(needs);
+  if (!memory) return memory.error();
+  array.image_memory = std::move(*memory);
+  result = device.vk.BindImageMemory(device.handle, array.image, array.image_memory.memory(),
+                                     array.image_memory.offset());
+  if (result != VK_SUCCESS) return vulkan_error(result, "BindImageMemory");
+  Status status = run_commands(
+      device, [&](VkCommandBuffer commands) { transition(device, commands, array.image); });
+  if (!status) return status;
+  return create_storage_views(array);
+}
+
+Status create_storage_views(ArrayState& array) {
+  DeviceState& device = *array.device;
+  for (std::uint32_t i = 0; i < array.levels.size(); ++i) {
+    VkImageViewUsageCreateInfo usage{VK_STRUCTURE_TYPE_IMAGE_VIEW_USAGE_CREATE_INFO};
+    usage.usage = VK_IMAGE_USAGE_STORAGE_BIT;
+    VkImageViewCreateInfo create{VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO};
+    create.pNext = &usage;
+    create.image = array.image;
+    create.viewType = view_type(device, array.desc.geometry);
+    create.format = storage_format(array.desc.texel_bytes());
+    create.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, i, 1, 0, array.desc.layers};
+    VkResult result =
+        device.vk.CreateImageView(device.handle, &create, nullptr, &array.levels[i].storage_view);
+    if (result != VK_SUCCESS) return vulkan_error(result, "CreateImageView");
+  }
+  return {};
+}
+
+void ArrayState::record_copy(VkCommandBuffer commands, bool to_linear) {
+  std::vector<VkBufferImageCopy> copies;
+  for (std::uint32_t i = 0; i < levels.size(); ++i) {
+    const Level& level = levels[i];
+    VkBufferImageCopy copy{};
+    copy.bufferOffset = linear.offset() + level.offset;
+    copy.bufferRowLength = static_cast<std::uint32_t>(level.row_pitch / desc.texel_bytes());
+    copy.bufferImageHeight = level.height;
+    copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, i, 0, desc.layers};
+    copy.imageExtent = {level.width, level.height, level.depth};
+    copies.push_back(copy);
+  }
+  auto count = static_cast<std::uint32_t>(copies.size());
+  if (to_linear)
+    device->vk.CmdCopyImageToBuffer(commands, image, VK_IMAGE_LAYOUT_GENERAL, linear.buffer(), count,
+                                    copies.data());
+  else
+    device->vk.CmdCopyBufferToImage(commands, linear.buffer(), image, VK_IMAGE_LAYOUT_GENERAL, count,
+                                    copies.data());
+}
+
+}  // namespace ptx2spv::runtime

@@ -1,0 +1,19 @@
+// The state behind Texture.
+#pragma once
+
+#include "src/array/array.hpp"
+#include "src/launch/arguments.hpp"
+
+namespace ptx2spv::runtime {
+
+struct TextureState {
+  TextureState() = default;
+  TextureState(const TextureState&) = delete;
+  TextureState& operator=(const TextureState&) = delete;
+  ~TextureState();
+  std::shared_ptr<ArrayState> array;
+  TextureDesc desc;
+  std::uint64_t handle = 0;
+};
+
+}  // namespace ptx2spv::runtime

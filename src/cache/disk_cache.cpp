@@ -1,0 +1,195 @@
+#include "src/cache/disk_cache.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "src/cache/digest.hpp"
+#include "src/device/device.hpp"
+#include "src/options.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr char kMagic[8] = {'p', '2', 's', 'c', 'a', 'c', 'h', '1'};
+
+struct Header {
+  char magic[8];
+  std::uint64_t bytes, checksum;
+};
+
+std::uint64_t checksum_of(std::string_view key, const std::byte* bytes, std::size_t count) {
+  Digest digest;
+  digest.add(key);
+  digest.add(std::string_view(reinterpret_cast<const char*>(bytes), count));
+  return digest.value();
+}
+
+std::uint64_t limit_bytes() {
+  std::uint64_t mib = 256;
+  std::string_view text = option_text(Option::cache_mib);
+  std::from_chars(text.data(), text.data() + text.size(), mib);
+  return std::min<std::uint64_t>(mib, 1 << 20) << 20;
+}
+
+bool write_all(int file, const void* data, std::size_t count) {
+  auto* at = static_cast<const char*>(data);
+  while (count) {
+    ssize_t wrote = ::write(file, at, count);
+    if (wrote <= 0) return false;
+    at += wrote;
+    count -= static_cast<std::size_t>(wrote);
+  }
+  return true;
+}
+
+std::string pipeline_key(const DeviceState& device) {
+  const VkPhysicalDeviceProperties& properties = device.traits.properties;
+  Digest digest;
+  digest.add(version());
+  digest.add(properties.deviceName);
+  digest.add(std::string_view(reinterpret_cast<const char*>(properties.pipelineCacheUUID), VK_UUID_SIZE));
+  for (std::uint32_t number : {properties.vendorID, properties.deviceID, properties.driverVersion})
+    digest.add_number(number);
+  return "p-" + digest.text();
+}
+
+}  // namespace
+
+std::unique_ptr<DiskCache> DiskCache::open(const std::string& directory) {
+  std::string path = directory;
+  if (path.empty()) path = option_text(Option::cache_directory);
+  if (path.empty()) {
+    if (const char* base = std::getenv("XDG_CACHE_HOME"); base && *base)
+      path = std::string(base) + "/ptx2spv";
+    else if (const char* home = std::getenv("HOME"); home && *home)
+      path = std::string(home) + "/.cache/ptx2spv";
+    else
+      return nullptr;
+  }
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error || !fs::is_directory(path, error)) return nullptr;
+  return std::unique_ptr<DiskCache>(new DiskCache(path));
+}
+
+std::optional<std::vector<std::byte>> DiskCache::load(std::string_view key) {
+  std::string path = fmt::format("{}/{}", directory_, key);
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  std::optional<std::vector<std::byte>> result;
+  Header header;
+  struct stat info {};
+  bool fits = ::fstat(file, &info) == 0 && ::read(file, &header, sizeof header) == sizeof header &&
+              !std::memcmp(header.magic, kMagic, sizeof kMagic) &&
+              static_cast<std::uint64_t>(info.st_size) == header.bytes + sizeof header;
+  if (fits) {
+    std::vector<std::byte> bytes(header.bytes);
+    std::size_t at = 0;
+    while (at < bytes.size()) {
+      ssize_t got = ::read(file, bytes.data() + at, bytes.size() - at);
+      if (got <= 0) break;
+      at += static_cast<std::size_t>(got);
+    }
+    fits = at == bytes.size() && checksum_of(key, bytes.data(), bytes.size()) == header.checksum;
+    if (fits) result = std::move(bytes);
+  }
+  ::close(file);
+  if (!fits) {
+    ::unlink(path.c_str());  // damaged: written anew by whoever translates next
+  } else {
+    ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // the time of last use, for trim
+  }
+  return result;
+}
+
+void DiskCache::store(std::string_view key, const std::vector<std::byte>& bytes) {
+  static std::atomic<unsigned> number{0};
+  std::string path = fmt::format("{}/{}", directory_, key);
+  std::string temporary = fmt::format("{}/tmp-{}-{}", directory_, ::getpid(), number++);
+  int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (file < 0) return;
+  Header header;
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.bytes = bytes.size();
+  header.checksum = checksum_of(key, bytes.data(), bytes.size());
+  bool ok = write_all(file, &header, sizeof header) && write_all(file, bytes.data(), bytes.size());
+  ok = ::close(file) == 0 && ok;
+  if (!ok || ::rename(temporary.c_str(), path.c_str()) != 0) {
+    ::unlink(temporary.c_str());
+    return;
+  }
+  std::lock_guard lock(mutex_);
+  // Looking at every file costs more than most stores: once at the start, then after some megabytes.
+  bool first = written_ == 0;
+  written_ += bytes.size() + sizeof header;
+  if (first || written_ > (8u << 20)) {
+    trim();
+    written_ = 1;
+  }
+}
+
+void DiskCache::trim() {
+  struct File {
+    fs::path path;
+    fs::file_time_type used;
+    std::uint64_t bytes;
+  };
+  std::vector<File> files;
+  std::uint64_t total = 0;
+  std::error_code error;
+  auto now = fs::file_time_type::clock::now();
+  for (fs::directory_iterator it(directory_, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    std::string name = it->path().filename().string();
+    auto used = it->last_write_time(ignored);
+    if (name.starts_with("tmp-")) {
+      // Left by a process that was killed in mid-write.
+      if (now - used > std::chrono::hours(1)) fs::remove(it->path(), ignored);
+      continue;
+    }
+    if (!name.starts_with("t-") && !name.starts_with("p-")) continue;
+    std::uint64_t bytes = it->file_size(ignored);
+    files.push_back({it->path(), used, bytes});
+    total += bytes;
+  }
+  std::uint64_t limit = limit_bytes();
+  if (total <= limit) return;
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
+  for (const File& file : files) {
+    if (total <= limit / 4 * 3) break;
+    std::error_code ignored;
+    if (fs::remove(file.path, ignored)) total -= file.bytes;
+  }
+}
+
+std::vector<std::byte> DiskCache::load_pipelines(const DeviceState& device) {
+  auto bytes = load(pipeline_key(device));
+  return bytes ? std::move(*bytes) : std::vector<std::byte>();
+}
+
+void DiskCache::store_pipelines(const DeviceState& device) {
+  std::size_t count = 0;
+  VkPipelineCache cache = device.pipeline_cache;
+  if (device.vk.GetPipelineCacheData(device.handle, cache, &count, nullptr) != VK_SUCCESS) return;
+  // The CPU drivers' caches are a bare header of 32 bytes: nothing to keep.
+  if (count <= 32 || device.queue.lost()) return;
+  std::vector<std::byte> bytes(count);
+  if (device.vk.GetPipelineCacheData(device.handle, cache, &count, bytes.data()) != VK_SUCCESS) return;
+  bytes.resize(count);
+  if (auto old = load(pipeline_key(device)); old && *old == bytes) return;
+  store(pipeline_key(device), bytes);
+}
+
+}  // namespace ptx2spv::runtime

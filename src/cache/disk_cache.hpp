@@ -1,0 +1,40 @@
+// Translations and pipelines on disk, one file per key. Written to a temporary name and renamed, so that
+// no process ever reads half a file; every file carries its own checksum and is ignored when it does not fit.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptx2spv/translator.hpp"
+
+namespace ptx2spv::runtime {
+
+struct DeviceState;
+
+/// Thread-safe, and safe between processes. Failures to write are not errors: the cache stays cold.
+class DiskCache {
+ public:
+  /// Null when no folder can be made.
+  static std::unique_ptr<DiskCache> open(const std::string& directory);
+
+  std::optional<std::vector<std::byte>> load(std::string_view key);
+  void store(std::string_view key, const std::vector<std::byte>& bytes);
+
+  std::vector<std::byte> load_pipelines(const DeviceState& device);
+  void store_pipelines(const DeviceState& device);
+
+ private:
+  explicit DiskCache(std::string directory) : directory_(std::move(directory)) {}
+  void trim();
+
+  std::string directory_;
+  std::mutex mutex_;
+  std::uint64_t written_ = 0;
+};
+
+}  // namespace ptx2spv::runtime

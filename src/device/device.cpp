@@ -1,0 +1,284 @@
+// Opening and closing a device.
+#include "src/device/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "src/cache/disk_cache.hpp"
+#include "src/device/features.hpp"
+#include "src/options.hpp"
+#include "src/stream/stream.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+/// Keeps of what the device has what modules, copies and the runtime use.
+void keep_used_features(FeatureChain& chain) {
+  VkPhysicalDeviceFeatures all = chain.features.features;
+  VkPhysicalDeviceFeatures& core = chain.features.features = {};
+  core.shaderInt64 = all.shaderInt64;
+  core.shaderInt16 = all.shaderInt16;
+  core.shaderFloat64 = all.shaderFloat64;
+  core.shaderStorageImageExtendedFormats = all.shaderStorageImageExtendedFormats;
+  core.shaderStorageImageReadWithoutFormat = all.shaderStorageImageReadWithoutFormat;
+  core.shaderStorageImageWriteWithoutFormat = all.shaderStorageImageWriteWithoutFormat;
+  core.samplerAnisotropy = all.samplerAnisotropy;
+  VkPhysicalDeviceVulkan11Features& v11 = chain.v11;
+  v11.multiview = v11.multiviewGeometryShader = v11.multiviewTessellationShader = VK_FALSE;
+  v11.protectedMemory = v11.samplerYcbcrConversion = VK_FALSE;
+  v11.storageInputOutput16 = v11.storagePushConstant16 = v11.shaderDrawParameters = VK_FALSE;
+  VkPhysicalDeviceVulkan12Features& v12 = chain.v12;
+  // Capture and replay of addresses costs address space and serves debuggers only.
+  v12.bufferDeviceAddressCaptureReplay = v12.bufferDeviceAddressMultiDevice = VK_FALSE;
+  v12.drawIndirectCount = v12.imagelessFramebuffer = v12.separateDepthStencilLayouts = VK_FALSE;
+  VkPhysicalDeviceVulkan13Features& v13 = chain.v13;
+  VkBool32 maintenance4 = v13.maintenance4, size_control = v13.subgroupSizeControl,
+           full = v13.computeFullSubgroups;
+  void* next = v13.pNext;
+  v13 = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
+  v13.pNext = next;
+  v13.maintenance4 = maintenance4;
+  v13.subgroupSizeControl = size_control;
+  v13.computeFullSubgroups = full;
+  chain.image_atomic64.sparseImageInt64Atomics = VK_FALSE;
+  chain.atomic_float.sparseImageFloat32Atomics = VK_FALSE;
+  chain.atomic_float.sparseImageFloat32AtomicAdd = VK_FALSE;
+}
+
+Status create_vulkan_device(DeviceState& device) {
+  auto extensions = device_extensions(*device.instance, device.physical);
+  FeatureChain chain;
+  chain.link(extensions, device.info.api_version >= VK_API_VERSION_1_3);
+  device.instance->vk.GetPhysicalDeviceFeatures2(device.physical, &chain.features);
+  keep_used_features(chain);
+  float priority = 1.0f;
+  VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+  queue.queueFamilyIndex = device.traits.queue_family;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  VkDeviceCreateInfo create{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+  create.pNext = &chain.features;
+  create.queueCreateInfoCount = 1;
+  create.pQueueCreateInfos = &queue;
+  create.enabledExtensionCount = static_cast<std::uint32_t>(chain.names.size());
+  create.ppEnabledExtensionNames = chain.names.data();
+  VkResult result =
+      device.instance->vk.CreateDevice(device.physical, &create, nullptr, &device.handle);
+  if (result != VK_SUCCESS) {
+    device.handle = VK_NULL_HANDLE;
+    return vulkan_error(result, "CreateDevice");
+  }
+  return {};
+}
+
+/// Set 0. What changes from launch to launch stands at dynamic offsets, so that sets can be kept.
+Status create_common_layout(DeviceState& device) {
+  VkDescriptorSetLayoutBinding bindings[abi::kBindings]{};
+  for (std::uint32_t i = 0; i < abi::kBindings; ++i) {
+    bool moves = i == abi::params || i == abi::trap;
+    bindings[i].binding = i;
+    bindings[i].descriptorType = moves ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
+                                       : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    bindings[i].descriptorCount = 1;
+    bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+  }
+  VkDescriptorSetLayoutCreateInfo create{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+  create.bindingCount = abi::kBindings;
+  create.pBindings = bindings;
+  VkResult result =
+      device.vk.CreateDescriptorSetLayout(device.handle, &create, nullptr, &device.common_layout);
+  return result == VK_SUCCESS ? Status() : vulkan_error(result, "CreateDescriptorSetLayout");
+}
+
+}  // namespace
+
+DeviceState::DeviceState() = default;
+
+DeviceState::~DeviceState() {
+  internal_.reset();
+  queue.close();
+  if (!handle) return;
+  if (common_layout) vk.DestroyDescriptorSetLayout(handle, common_layout, nullptr);
+  if (pipeline_cache) {
+    if (disk) disk->store_pipelines(*this);
+    vk.DestroyPipelineCache(handle, pipeline_cache, nullptr);
+  }
+}
+
+Result<std::shared_ptr<StreamState>> DeviceState::internal_stream() {
+  std::lock_guard lock(internal_mutex_);
+  if (!internal_) {
+    auto stream = StreamState::create(*this, false);
+    if (!stream) return stream.error();
+    internal_ = std::move(*stream);
+  }
+  return internal_;
+}
+
+void DeviceState::print(std::string_view text) const {
+  if (options.print) {
+    options.print(text);
+    return;
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+Status open_device(DeviceState& device) {
+  if (!device.handle)
+    if (Status status = create_vulkan_device(device); !status) return status;
+  auto get_device_proc = device.instance->vk.GetDeviceProcAddr;
+  if (const char* missing = device.vk.load(get_device_proc, device.handle))
+    return make_error(ErrorCode::no_device, fmt::format("the device has no {}", missing));
+  if (Status status = device.queue.open(device.traits.queue_family, device.external_queue); !status)
+    return status;
+  device.heap.configure();
+  if (Status status = device.surfaces.open(device); !status) return status;
+  if (Status status = device.textures.open(device); !status) return status;
+  auto locks = device.heap.allocate(MemoryKind::visible, abi::kLockWords * 4);
+  if (!locks) return locks.error();
+  device.locks = std::move(*locks);
+  std::memset(device.locks.mapped(), 0, abi::kLockWords * 4);
+  auto sink = device.heap.allocate(MemoryKind::device, 256);
+  if (!sink) return sink.error();
+  device.sink = std::move(*sink);
+  if (Status status = create_common_layout(device); !status) return status;
+
+  if (device.options.cache.value_or(option_flag(Option::cache, true)))
+    device.disk = DiskCache::open(device.options.cache_directory);
+  std::vector<std::byte> data;
+  if (device.disk) data = device.disk->load_pipelines(device);
+  VkPipelineCacheCreateInfo create{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+  create.initialDataSize = data.size();
+  create.pInitialData = data.data();
+  VkResult result =
+      device.vk.CreatePipelineCache(device.handle, &create, nullptr, &device.pipeline_cache);
+  if (result != VK_SUCCESS) {
+    create.initialDataSize = 0;
+    result = device.vk.CreatePipelineCache(device.handle, &create, nullptr, &device.pipeline_cache);
+  }
+  if (result != VK_SUCCESS) return vulkan_error(result, "CreatePipelineCache");
+  return {};
+}
+
+Status restrict_profile(Profile& profile, const DeviceOptions& options) {
+  std::string name = options.profile.empty() ? std::string(option_text(Option::profile)) : options.profile;
+  if (!name.empty()) {
+    auto named = find_profile(name);
+    if (!named)
+      return make_error(ErrorCode::invalid_argument, fmt::format("there is no profile '{}'", name));
+#define PTX2SPV_CAPABILITY(field, a, b, c, d, help) profile.field = profile.field && named->field;
+#include "ptx2spv/capabilities.def"
+#undef PTX2SPV_CAPABILITY
+    profile.max_workgroup_invocations =
+        std::min(profile.max_workgroup_invocations, named->max_workgroup_invocations);
+    profile.max_shared_bytes = std::min(profile.max_shared_bytes, named->max_shared_bytes);
+    profile.max_slots = std::min(profile.max_slots, named->max_slots);
+  }
+  std::vector<std::string> disabled = options.disable;
+  std::string_view rest = option_text(Option::disable);
+  while (!rest.empty()) {
+    std::size_t comma = rest.find(',');
+    if (comma != 0) disabled.emplace_back(rest.substr(0, comma));
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  for (const std::string& each : disabled)
+    if (!set_capability(profile, each, false))
+      return make_error(ErrorCode::invalid_argument, fmt::format("there is no capability '{}'", each));
+  return {};
+}
+
+}  // namespace ptx2spv::runtime
+
+namespace ptx2spv {
+
+using namespace runtime;
+
+Result<Device> Device::open(const DeviceOptions& options) {
+  std::string notes;
+  auto candidates = enumerate_candidates(options, notes, false);
+  std::string wish = options.select.empty() ? std::string(option_text(Option::device)) : options.select;
+  int chosen = select_candidate(candidates, wish);
+  if (chosen < 0) {
+    std::string text = wish.empty() ? "no Vulkan device can be used"
+                                    : fmt::format("no usable device matches '{}'", wish);
+    for (const Candidate& each : candidates)
+      text += fmt::format("; {}: {}", each.info.name, each.info.rejection);
+    if (!notes.empty()) text += "; " + notes;
+    return make_error(ErrorCode::no_device, std::move(text));
+  }
+  Candidate& candidate = candidates[static_cast<std::size_t>(chosen)];
+  auto state = std::make_shared<DeviceState>();
+  state->instance = candidate.instance;
+  state->physical = candidate.physical;
+  state->traits = candidate.traits;
+  state->info = candidate.info;
+  state->profile = candidate.info.profile;
+  state->options = options;
+  if (Status status = restrict_profile(state->profile, options); !status) return status.error();
+  if (Status status = open_device(*state); !status) return status.error();
+  return Device(std::move(state));
+}
+
+Result<Device> Device::adopt(const ExternalDevice& external, const DeviceOptions& options) {
+  auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(external.get_instance_proc_addr);
+  if (!get || !external.instance || !external.physical_device || !external.device || !external.queue)
+    return make_error(ErrorCode::invalid_argument, "a handle of the external device is null");
+  auto instance = std::make_shared<Instance>();
+  instance->get_proc = get;
+  instance->handle = static_cast<VkInstance>(external.instance);
+  instance->owned = false;
+  instance->origin = "the application";
+  if (const char* missing = instance->vk.load(get, instance->handle))
+    return make_error(ErrorCode::no_device, fmt::format("the instance has no {}", missing));
+  auto state = std::make_shared<DeviceState>();
+  state->instance = std::move(instance);
+  state->physical = static_cast<VkPhysicalDevice>(external.physical_device);
+  std::string reason = inspect_device(*state->instance, state->physical, state->traits, state->info);
+  if (!reason.empty())
+    return make_error(ErrorCode::no_device, state->info.name + " cannot be used: " + reason);
+  state->info.usable = true;
+  state->handle = static_cast<VkDevice>(external.device);
+  state->owned = false;
+  state->external_queue = static_cast<VkQueue>(external.queue);
+  state->traits.queue_family = external.queue_family;
+  state->queue.lock_outside = external.lock_queue;
+  state->queue.unlock_outside = external.unlock_queue;
+  state->profile = state->info.profile;
+  state->options = options;
+  if (Status status = restrict_profile(state->profile, options); !status) return status.error();
+  if (Status status = open_device(*state); !status) return status.error();
+  return Device(std::move(state));
+}
+
+const DeviceInfo& Device::info() const { return state_->info; }
+const Profile& Device::profile() const { return state_->profile; }
+
+DeviceStatistics Device::statistics() const {
+  DeviceStatistics result;
+  {
+    std::lock_guard lock(state_->statistics_mutex);
+    result = state_->statistics;
+  }
+  state_->heap.statistics(result.memory_blocks, result.memory_bytes, result.memory_used);
+  result.validation_messages = validation_messages();
+  return result;
+}
+
+std::uint64_t Device::validation_messages() const {
+  return state_->instance->validation_messages.load();
+}
+
+Status Device::synchronize() { return state_->queue.wait(state_->queue.submitted()); }
+
+VulkanHandles vulkan_handles(const Device& device) {
+  const DeviceState& state = *device.state();
+  return {state.instance->handle, state.physical, state.handle, state.queue.handle(),
+          state.traits.queue_family};
+}
+
+}  // namespace ptx2spv

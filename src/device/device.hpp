@@ -1,0 +1,108 @@
+// The state behind Device: everything that its objects share.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptx2spv/runtime.hpp"
+#include "src/device/queue.hpp"
+#include "src/device/table.hpp"
+#include "src/memory/heap.hpp"
+#include "src/vulkan/api.hpp"
+
+namespace ptx2spv::runtime {
+
+class DiskCache;
+
+/// What a physical device has, as far as the runtime asks.
+struct PhysicalTraits {
+  VkPhysicalDeviceProperties properties{};
+  VkDriverId driver{};
+  std::string driver_name;
+  bool storage_image_formats = false;  ///< shaderStorageImageExtendedFormats
+  bool anisotropy = false, atomic64_extension = false, atomic_float_extension = false,
+       image_atomic64_extension = false, clock_extension = false;
+  std::uint32_t queue_family = 0;
+  std::uint32_t timestamp_bits = 0;
+};
+
+struct DeviceState : std::enable_shared_from_this<DeviceState> {
+  DeviceState();
+  DeviceState(const DeviceState&) = delete;
+  DeviceState& operator=(const DeviceState&) = delete;
+  ~DeviceState();
+
+  std::shared_ptr<Instance> instance;
+  VkPhysicalDevice physical = VK_NULL_HANDLE;
+  DeviceFunctions vk;
+  VkDevice handle = VK_NULL_HANDLE;
+  bool owned = true;
+  /// Destroys the VkDevice after everything declared below it.
+  struct Closer {
+    DeviceState& device;
+    ~Closer() {
+      if (device.handle && device.owned) device.vk.DestroyDevice(device.handle, nullptr);
+    }
+  } closer{*this};
+  PhysicalTraits traits;
+  DeviceInfo info;
+  Profile profile;
+  DeviceOptions options;
+  VkQueue external_queue = VK_NULL_HANDLE;
+
+  Queue queue{*this};
+  Heap heap{*this};
+  Table surfaces{abi::kSurfaceWords, abi::s_generation, 0};
+  Table textures{abi::kSurfaceWords, abi::s_generation, abi::kTextureHandleBit};
+  Memory locks;   ///< abi::Binding::locks
+  Memory sink;    ///< where suppressed stores go
+  VkDescriptorSetLayout common_layout = VK_NULL_HANDLE;  ///< set 0
+  VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
+  std::unique_ptr<DiskCache> disk;
+  std::atomic<std::uint64_t> next_serial{1};  ///< names for descriptor caches: never used twice
+
+  std::mutex arrays_mutex;
+  std::vector<ArrayState*> image_arrays;      ///< alive and image-backed
+
+  std::mutex statistics_mutex;
+  DeviceStatistics statistics;
+
+  /// The stream that synchronous calls use, made when first needed.
+  Result<std::shared_ptr<StreamState>> internal_stream();
+  void print(std::string_view text) const;
+
+ private:
+  std::mutex internal_mutex_;
+  std::shared_ptr<StreamState> internal_;
+};
+
+inline Error make_error(ErrorCode code, std::string text) {
+  return Error{code, std::move(text), {}, nullptr};
+}
+
+/// Fills a profile and the traits from what `physical` has; the text is why it cannot be used, or empty.
+std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
+                           PhysicalTraits& traits, DeviceInfo& info);
+/// Makes the VkDevice with every feature that the profile names, and what else all launches share.
+Status open_device(DeviceState& device);
+/// Turns off what `options` (and the environment) disables.
+Status restrict_profile(Profile& profile, const DeviceOptions& options);
+
+struct Candidate {
+  std::shared_ptr<Instance> instance;
+  VkPhysicalDevice physical = VK_NULL_HANDLE;
+  PhysicalTraits traits;
+  DeviceInfo info;
+};
+/// All devices, best first within the policy, with the reasons that `notes` collects for absent drivers.
+std::vector<Candidate> enumerate_candidates(const DeviceOptions& options, std::string& notes,
+                                            bool everything);
+/// The index of the candidate that `options` selects, the others' rejections filled in; -1: none.
+int select_candidate(std::vector<Candidate>& candidates, std::string_view selection);
+
+}  // namespace ptx2spv::runtime

@@ -1,0 +1,199 @@
+// What a physical device can do: the profile from its features, its exactness from its driver's table.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "src/device/device.hpp"
+#include "src/device/features.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+enum Column { portable, swiftshader, lavapipe, nvidia };
+
+/// Rounding, denormals and scheduling cannot be asked for; they are known by driver, else assumed absent.
+Column column_of(VkDriverId driver) {
+  switch (driver) {
+    case VK_DRIVER_ID_GOOGLE_SWIFTSHADER: return swiftshader;
+    case VK_DRIVER_ID_MESA_LLVMPIPE: return lavapipe;
+    case VK_DRIVER_ID_NVIDIA_PROPRIETARY: return nvidia;
+    default: return portable;
+  }
+}
+
+Profile table_profile(Column column) {
+  Profile profile;
+#define PTX2SPV_CAPABILITY(field, a, b, c, d, help) \
+  profile.field = column == swiftshader ? b : column == lavapipe ? c : column == nvidia ? d : a;
+#include "ptx2spv/capabilities.def"
+#undef PTX2SPV_CAPABILITY
+  constexpr std::string_view kNames[] = {"portable", "swiftshader", "lavapipe", "nvidia"};
+  profile.name = kNames[column];
+  return profile;
+}
+
+DeviceKind kind_of(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return DeviceKind::discrete;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return DeviceKind::integrated;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return DeviceKind::virtual_gpu;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU: return DeviceKind::cpu;
+    default: return DeviceKind::other;
+  }
+}
+
+}  // namespace
+
+bool has_extension(const std::vector<VkExtensionProperties>& all, const char* name) {
+  return std::any_of(all.begin(), all.end(), [name](const VkExtensionProperties& each) {
+    return !std::strcmp(each.extensionName, name);
+  });
+}
+
+std::vector<VkExtensionProperties> device_extensions(const Instance& instance,
+                                                     VkPhysicalDevice physical) {
+  std::uint32_t count = 0;
+  instance.vk.EnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr);
+  std::vector<VkExtensionProperties> all(count);
+  instance.vk.EnumerateDeviceExtensionProperties(physical, nullptr, &count, all.data());
+  all.resize(count);
+  return all;
+}
+
+void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions, bool version13) {
+  void** next = &features.pNext;
+  auto add = [&next](auto& part) {
+    *next = &part;
+    next = &part.pNext;
+  };
+  add(v11);
+  add(v12);
+  if (version13) add(v13);
+  if (has_extension(extensions, VK_EXT_SHADER_IMAGE_ATOMIC_INT64_EXTENSION_NAME)) {
+    add(image_atomic64);
+    names.push_back(VK_EXT_SHADER_IMAGE_ATOMIC_INT64_EXTENSION_NAME);
+  }
+  if (has_extension(extensions, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) {
+    add(atomic_float);
+    names.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
+  }
+  if (has_extension(extensions, VK_KHR_SHADER_CLOCK_EXTENSION_NAME)) {
+    add(clock);
+    names.push_back(VK_KHR_SHADER_CLOCK_EXTENSION_NAME);
+  }
+  if (has_extension(extensions, VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME))
+    names.push_back(VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME);
+}
+
+std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
+                           PhysicalTraits& traits, DeviceInfo& info) {
+  const InstanceFunctions& vk = instance.vk;
+  vk.GetPhysicalDeviceProperties(physical, &traits.properties);
+  const VkPhysicalDeviceProperties& basic = traits.properties;
+  info.name = basic.deviceName;
+  info.kind = kind_of(basic.deviceType);
+  info.vendor = basic.vendorID;
+  info.device = basic.deviceID;
+  info.api_version = basic.apiVersion;
+  info.driver_version = basic.driverVersion;
+  if (basic.apiVersion < VK_API_VERSION_1_2)
+    return fmt::format("it has Vulkan {}.{}, and 1.2 is needed", VK_API_VERSION_MAJOR(basic.apiVersion),
+                       VK_API_VERSION_MINOR(basic.apiVersion));
+
+  VkPhysicalDeviceVulkan12Properties v12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
+  VkPhysicalDeviceVulkan11Properties v11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+  properties.pNext = &v11;
+  v11.pNext = &v12;
+  vk.GetPhysicalDeviceProperties2(physical, &properties);
+  traits.driver = v12.driverID;
+  traits.driver_name = v12.driverName;
+  info.driver = fmt::format("{} {}", v12.driverName, v12.driverInfo);
+  std::memcpy(info.uuid.data(), v11.deviceUUID, info.uuid.size());
+
+  VkPhysicalDeviceMemoryProperties memory{};
+  vk.GetPhysicalDeviceMemoryProperties(physical, &memory);
+  for (std::uint32_t i = 0; i < memory.memoryHeapCount; ++i)
+    if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
+      info.memory_bytes += memory.memoryHeaps[i].size;
+
+  auto extensions = device_extensions(instance, physical);
+  FeatureChain chain;
+  chain.link(extensions, basic.apiVersion >= VK_API_VERSION_1_3);
+  vk.GetPhysicalDeviceFeatures2(physical, &chain.features);
+  const VkPhysicalDeviceFeatures& core = chain.features.features;
+
+  std::uint32_t families = 0;
+  vk.GetPhysicalDeviceQueueFamilyProperties(physical, &families, nullptr);
+  std::vector<VkQueueFamilyProperties> family(families);
+  vk.GetPhysicalDeviceQueueFamilyProperties(physical, &families, family.data());
+  int chosen = -1;
+  for (std::uint32_t i = 0; i < families; ++i) {
+    if (!(family[i].queueFlags & VK_QUEUE_COMPUTE_BIT)) continue;
+    // A family that also draws takes every copy; one without graphics is the second choice.
+    if (chosen < 0 || (family[i].queueFlags & VK_QUEUE_GRAPHICS_BIT &&
+                       !(family[chosen].queueFlags & VK_QUEUE_GRAPHICS_BIT)))
+      chosen = static_cast<int>(i);
+  }
+  if (chosen < 0) return "it has no compute queue";
+  traits.queue_family = static_cast<std::uint32_t>(chosen);
+  traits.timestamp_bits = family[chosen].timestampValidBits;
+  traits.storage_image_formats = core.shaderStorageImageExtendedFormats;
+  traits.anisotropy = core.samplerAnisotropy;
+
+  Profile profile = table_profile(column_of(traits.driver));
+  bool known = column_of(traits.driver) != portable;
+  // `or_known`: a driver of the table keeps the table's no, which may be a choice rather than a lack.
+  auto allow = [known](bool& field, bool has) { field = has && (!known || field); };
+  allow(profile.int64, core.shaderInt64);
+  allow(profile.float64, core.shaderFloat64);
+  allow(profile.storage8, chain.v12.storageBuffer8BitAccess && chain.v12.shaderInt8);
+  allow(profile.storage16, chain.v11.storageBuffer16BitAccess && core.shaderInt16);
+  allow(profile.buffer_atomics64, chain.v12.shaderBufferInt64Atomics);
+  allow(profile.shared_atomics64, chain.v12.shaderSharedInt64Atomics);
+  allow(profile.image_atomics64, chain.image_atomic64.shaderImageInt64Atomics);
+  allow(profile.buffer_atomic_f32_add, chain.atomic_float.shaderBufferFloat32AtomicAdd);
+  allow(profile.buffer_atomic_f64_add, chain.atomic_float.shaderBufferFloat64AtomicAdd);
+  allow(profile.image_read_without_format, core.shaderStorageImageReadWithoutFormat);
+  VkFormatProperties format{};
+  vk.GetPhysicalDeviceFormatProperties(physical, VK_FORMAT_R32_UINT, &format);
+  VkPhysicalDeviceImageFormatInfo2 image{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2};
+  image.format = VK_FORMAT_R32_UINT;
+  image.type = VK_IMAGE_TYPE_1D;
+  image.tiling = VK_IMAGE_TILING_OPTIMAL;
+  image.usage = VK_IMAGE_USAGE_STORAGE_BIT;
+  VkImageFormatProperties2 image_properties{VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
+  allow(profile.image1d,
+        vk.GetPhysicalDeviceImageFormatProperties2(physical, &image, &image_properties) == VK_SUCCESS);
+  allow(profile.shader_clock, chain.clock.shaderSubgroupClock);
+  const VkSubgroupFeatureFlags warp = VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT |
+                                      VK_SUBGROUP_FEATURE_VOTE_BIT;
+  // A driver that is not known may number a subgroup's lanes otherwise than by thread index.
+  profile.subgroup_ops = profile.subgroup_ops && v11.subgroupSize == 32 &&
+                         (v11.subgroupSupportedOperations & warp) == warp;
+  if (!profile.float64) profile.exact_float64 = profile.fused_fma64 = false;
+  profile.subgroup_size = v11.subgroupSize;
+  const VkPhysicalDeviceLimits& limits = basic.limits;
+  profile.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
+  profile.max_shared_bytes = limits.maxComputeSharedMemorySize;
+  profile.max_loop_turns = traits.driver == VK_DRIVER_ID_MESA_LLVMPIPE ? 65535 : 0;
+  std::uint32_t buffers =
+      std::min(limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers);
+  std::uint32_t slots = buffers > abi::kBindings ? buffers - abi::kBindings : 0;
+  profile.max_slots =
+      std::min({slots, limits.maxPerStageDescriptorStorageImages, std::uint32_t{8}});
+  info.profile = profile;
+
+  if (!chain.v12.bufferDeviceAddress) return "it has no bufferDeviceAddress";
+  if (!chain.v12.timelineSemaphore) return "it has no timelineSemaphore";
+  if (limits.maxPushConstantsSize < abi::kPushWords * 4)
+    return fmt::format("it has {} bytes of push constants, and {} are needed",
+                       limits.maxPushConstantsSize, abi::kPushWords * 4);
+  if (slots == 0) return fmt::format("it has {} storage buffers per stage, and 7 are needed", buffers);
+  return {};
+}
+
+}  // namespace ptx2spv::runtime

@@ -1,0 +1,43 @@
+// The one queue: submissions in order, each with a value of a timeline semaphore.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+
+#include "src/vulkan/api.hpp"
+
+namespace ptx2spv::runtime {
+
+struct DeviceState;
+
+/// Thread-safe.
+class Queue {
+ public:
+  explicit Queue(DeviceState& device) : device_(device) {}
+  Status open(std::uint32_t family, VkQueue given);
+  void close();
+
+  /// Submits `commands`; the result is the value that the timeline reaches when they are done.
+  Result<std::uint64_t> submit(VkCommandBuffer commands);
+  Status wait(std::uint64_t value);
+  bool reached(std::uint64_t value);
+  std::uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
+  VkQueue handle() const { return handle_; }
+  bool lost() const { return lost_.load(std::memory_order_relaxed); }
+
+  std::function<void()> lock_outside, unlock_outside;  ///< an application that shares the queue
+
+ private:
+  Status check(VkResult result, const char* what);
+
+  DeviceState& device_;
+  std::mutex mutex_;
+  VkQueue handle_ = VK_NULL_HANDLE;
+  VkSemaphore timeline_ = VK_NULL_HANDLE;
+  std::atomic<std::uint64_t> submitted_{0}, completed_{0};
+  std::atomic<bool> lost_{false};
+};
+
+}  // namespace ptx2spv::runtime

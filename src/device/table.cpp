@@ -1,0 +1,111 @@
+#include "src/device/table.hpp"
+
+#include <cstring>
+
+#include "src/device/device.hpp"
+
+namespace ptx2spv::runtime {
+
+Status Table::open(DeviceState& device) {
+  auto memory =
+      device.heap.allocate(MemoryKind::visible, std::uint64_t{kCapacity} * words_ * 4);
+  if (!memory) return memory.error();
+  memory_ = std::move(*memory);
+  entries_.resize(1);
+  mirror_.resize(words_);
+  std::memset(memory_.mapped(), 0, words_ * 4);
+  return {};
+}
+
+std::uint32_t* Table::record(std::uint32_t index) const {
+  return reinterpret_cast<std::uint32_t*>(memory_.mapped()) + std::size_t{index} * words_;
+}
+
+Result<std::uint64_t> Table::add(std::span<const std::uint32_t> words, std::string name,
+                                 std::weak_ptr<void> owner) {
+  std::lock_guard lock(mutex_);
+  std::uint32_t index = 0;
+  if (!free_.empty()) {
+    index = free_.back();
+    free_.pop_back();
+  } else {
+    if (entries_.size() >= kCapacity)
+      return Error{ErrorCode::out_of_memory, "65535 surfaces are alive, and no more can be", {}, {}};
+    index = static_cast<std::uint32_t>(entries_.size());
+    entries_.emplace_back();
+    mirror_.resize(entries_.size() * words_);
+  }
+  // Generations do not follow one another, so that a handle made up from another one is dead.
+  std::uint32_t generation = 0;
+  do {
+    generation = (++next_generation_ * 2654435761u) & 0x7fffffffu;
+  } while (generation == 0);
+  generation |= handle_bits_;
+  Entry& entry = entries_[index];
+  entry = {generation, true, std::move(owner), std::move(name)};
+  std::uint32_t* mirror = mirror_.data() + std::size_t{index} * words_;
+  std::memcpy(mirror, words.data(), words_ * 4);
+  mirror[generation_word_] = generation;
+  std::memcpy(record(index), mirror, words_ * 4);
+  return std::uint64_t{generation} << 32 | index;
+}
+
+bool Table::live_locked(std::uint64_t handle) const {
+  auto index = static_cast<std::uint32_t>(handle);
+  return index && index < entries_.size() && entries_[index].live &&
+         entries_[index].generation == handle >> 32;
+}
+
+void Table::update(std::uint64_t handle, std::span<const std::uint32_t> words) {
+  std::lock_guard lock(mutex_);
+  if (!live_locked(handle)) return;
+  auto index = static_cast<std::uint32_t>(handle);
+  std::uint32_t* mirror = mirror_.data() + std::size_t{index} * words_;
+  std::memcpy(mirror, words.data(), words_ * 4);
+  mirror[generation_word_] = static_cast<std::uint32_t>(handle >> 32);
+  std::memcpy(record(index), mirror, words_ * 4);
+}
+
+void Table::remove(std::uint64_t handle) {
+  std::lock_guard lock(mutex_);
+  if (!live_locked(handle)) return;
+  auto index = static_cast<std::uint32_t>(handle);
+  entries_[index].live = false;
+  entries_[index].owner.reset();
+  record(index)[generation_word_] = 0;
+  free_.push_back(index);
+}
+
+bool Table::live(std::uint64_t handle) const {
+  std::lock_guard lock(mutex_);
+  return live_locked(handle);
+}
+
+std::shared_ptr<void> Table::owner(std::uint64_t handle) const {
+  std::lock_guard lock(mutex_);
+  if (!live_locked(handle)) return nullptr;
+  return entries_[static_cast<std::uint32_t>(handle)].owner.lock();
+}
+
+void Table::rename(std::uint64_t handle, std::string name) {
+  std::lock_guard lock(mutex_);
+  if (live_locked(handle)) entries_[static_cast<std::uint32_t>(handle)].name = std::move(name);
+}
+
+bool Table::describe(std::uint64_t handle, std::vector<std::uint32_t>& words,
+                     std::string& name) const {
+  std::lock_guard lock(mutex_);
+  auto index = static_cast<std::uint32_t>(handle);
+  if (!index || index >= entries_.size() || entries_[index].generation != handle >> 32) return false;
+  const std::uint32_t* mirror = mirror_.data() + std::size_t{index} * words_;
+  words.assign(mirror, mirror + words_);
+  name = entries_[index].name;
+  return true;
+}
+
+std::uint32_t Table::count() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<std::uint32_t>(entries_.size());
+}
+
+}  // namespace ptx2spv::runtime

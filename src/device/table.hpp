@@ -1,0 +1,58 @@
+// The surface table (and, with other words, the texture table): records that kernels read, and the handles
+// that name them. A handle is dead as soon as its record is released.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/memory/heap.hpp"
+
+namespace ptx2spv::runtime {
+
+/// Thread-safe.
+class Table {
+ public:
+  static constexpr std::uint32_t kCapacity = 65536;
+
+  /// `generation_word`: the word that holds the live handle's high word. `handle_bits` are set in each.
+  Table(std::uint32_t words, std::uint32_t generation_word, std::uint32_t handle_bits)
+      : words_(words), generation_word_(generation_word), handle_bits_(handle_bits) {}
+  Status open(DeviceState& device);
+
+  /// Enters a record; its generation word is filled in. The handle is never 0.
+  Result<std::uint64_t> add(std::span<const std::uint32_t> record, std::string name,
+                            std::weak_ptr<void> owner);
+  void update(std::uint64_t handle, std::span<const std::uint32_t> record);
+  void remove(std::uint64_t handle);
+  bool live(std::uint64_t handle) const;
+  std::shared_ptr<void> owner(std::uint64_t handle) const;  ///< as given to add; null for a dead handle
+  void rename(std::uint64_t handle, std::string name);
+  /// The record and name that `handle` had, also shortly after it died. False: never seen.
+  bool describe(std::uint64_t handle, std::vector<std::uint32_t>& record, std::string& name) const;
+  std::uint32_t count() const;                  ///< records in use or used before, record 0 included
+  const Memory& memory() const { return memory_; }
+
+ private:
+  struct Entry {
+    std::uint32_t generation = 0;
+    bool live = false;
+    std::weak_ptr<void> owner;
+    std::string name;
+  };
+  std::uint32_t* record(std::uint32_t index) const;
+  bool live_locked(std::uint64_t handle) const;
+
+  std::uint32_t words_, generation_word_, handle_bits_, next_generation_ = 0;
+  mutable std::mutex mutex_;
+  Memory memory_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> mirror_;  ///< host copy: reading the table's own memory may be slow
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace ptx2spv::runtime

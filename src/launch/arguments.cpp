@@ -1,0 +1,160 @@
+// Arguments against parameters.
+#include "src/launch/arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+Error wrong(const KernelState& kernel, std::size_t index, const ParamInfo& param, std::string text) {
+  return make_error(ErrorCode::invalid_argument,
+                    fmt::format("argument {} of kernel '{}', parameter '{}' ({}): {}", index + 1,
+                                kernel.info->name, param.name, param.type, text));
+}
+
+bool opaque(const ParamInfo& param) {
+  return param.kind == ParamKind::surfref || param.kind == ParamKind::texref ||
+         param.kind == ParamKind::samplerref;
+}
+
+const char* name_of(Args::Kind kind) {
+  switch (kind) {
+    case Args::Kind::surface: return "a surface";
+    case Args::Kind::texture: return "a texture";
+    case Args::Kind::address: return "an address";
+    case Args::Kind::value: break;
+  }
+  return "a value";
+}
+
+}  // namespace
+
+Status place_arguments(const KernelState& kernel, const Args& args, std::vector<std::byte>& bytes) {
+  const EntryInfo& info = *kernel.info;
+  if (args.items.size() != info.params.size())
+    return make_error(ErrorCode::invalid_argument,
+                      fmt::format("kernel '{}' has {} parameters, and {} arguments were given",
+                                  info.name, info.params.size(), args.items.size()));
+  bytes.assign(std::max<std::size_t>(info.param_buffer_bytes, info.param_bytes), std::byte{0});
+  for (std::size_t i = 0; i < args.items.size(); ++i) {
+    const ParamInfo& param = info.params[i];
+    const Args::Item& item = args.items[i];
+    std::size_t room = opaque(param) ? 8 : param.bytes;
+    if (item.bytes.size() != room)
+      return wrong(kernel, i, param,
+                   fmt::format("it has {} bytes, and {} of {} bytes was given", room,
+                               name_of(item.kind), item.bytes.size()));
+    if (param.kind == ParamKind::surfref && item.kind == Args::Kind::texture)
+      return wrong(kernel, i, param, "a texture was given for a surface");
+    if (param.kind == ParamKind::texref && item.kind == Args::Kind::surface)
+      return wrong(kernel, i, param, "a surface was given for a texture");
+    if (item.kind != Args::Kind::value && param.type.find('f') != std::string::npos &&
+        !opaque(param) && param.kind == ParamKind::scalar)
+      return wrong(kernel, i, param, fmt::format("{} was given for a number", name_of(item.kind)));
+    if (param.offset + room > bytes.size()) bytes.resize(param.offset + room);
+    std::memcpy(bytes.data() + param.offset, item.bytes.data(), room);
+  }
+  return {};
+}
+
+Status place_references(KernelState& kernel, const Args& args, std::vector<std::byte>& bytes,
+                        std::vector<std::shared_ptr<const void>>& keep) {
+  ModuleState& module = *kernel.module;
+  const EntryInfo& info = *kernel.info;
+  auto put = [&](std::uint32_t offset, std::uint64_t handle) {
+    if (offset + 8u > bytes.size()) bytes.resize(offset + 8u);
+    std::memcpy(bytes.data() + offset, &handle, 8);
+  };
+  for (const auto& [name, surface] : args.surfrefs)
+    if (!module.has_surfref(name))
+      return make_error(ErrorCode::not_found,
+                        fmt::format("{} has no .surfref '{}'", module.file, name));
+  std::lock_guard lock(module.mutex);
+  for (const RefInfo& ref : info.surfrefs) {
+    auto given = std::find_if(args.surfrefs.begin(), args.surfrefs.end(),
+                              [&](const auto& each) { return each.first == ref.name; });
+    if (given != args.surfrefs.end()) {
+      put(ref.offset, given->second->handle);
+      keep.push_back(given->second);
+      continue;
+    }
+    if (auto bound = module.surfaces.find(ref.name); bound != module.surfaces.end())
+      keep.push_back(bound->second);
+    put(ref.offset, module.surfref_handle(ref.name));
+  }
+  for (const RefInfo& ref : info.texrefs) {
+    auto given = std::find_if(args.texrefs.begin(), args.texrefs.end(),
+                              [&](const auto& each) { return each.first == ref.name; });
+    if (given != args.texrefs.end()) {
+      put(ref.offset, texture_handle(*given->second));
+      keep.push_back(given->second);
+    } else {
+      put(ref.offset, module.texref_handle(ref.name));
+    }
+  }
+  return {};
+}
+
+}  // namespace ptx2spv::runtime
+
+namespace ptx2spv {
+
+namespace {
+
+Args::Item word_item(Args::Kind kind, std::uint64_t value) {
+  Args::Item item;
+  item.kind = kind;
+  item.bytes.resize(8);
+  std::memcpy(item.bytes.data(), &value, 8);
+  return item;
+}
+
+}  // namespace
+
+Args& Args::surface(const Surface& surface) {
+  items.push_back(word_item(Kind::surface, surface.handle()));
+  items.back().surface = surface.state();
+  items.back().keep = surface.state();
+  return *this;
+}
+
+Args& Args::texture(const Texture& texture) {
+  items.push_back(word_item(Kind::texture, texture.handle()));
+  items.back().texture = texture.state();
+  items.back().keep = texture.state();
+  return *this;
+}
+
+Args& Args::buffer(const Buffer& buffer, std::uint64_t offset) {
+  items.push_back(word_item(Kind::address, buffer.address() + offset));
+  items.back().keep = buffer.state();
+  return *this;
+}
+
+Args& Args::address(std::uint64_t address) {
+  items.push_back(word_item(Kind::address, address));
+  return *this;
+}
+
+Args& Args::bytes(std::span<const std::byte> bytes) {
+  Item item;
+  item.bytes.assign(bytes.begin(), bytes.end());
+  items.push_back(std::move(item));
+  return *this;
+}
+
+Args& Args::surfref(std::string name, const Surface& surface) {
+  surfrefs.emplace_back(std::move(name), surface.state());
+  return *this;
+}
+
+Args& Args::texref(std::string name, const Texture& texture) {
+  texrefs.emplace_back(std::move(name), texture.state());
+  return *this;
+}
+
+}  // namespace ptx2spv

@@ -1,0 +1,19 @@
+// Arguments against parameters: the bytes of the parameter buffer.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "src/module/module.hpp"
+
+namespace ptx2spv::runtime {
+
+/// Writes `args` to their offsets; the error names the parameter that one does not fit.
+Status place_arguments(const KernelState& kernel, const Args& args, std::vector<std::byte>& bytes);
+/// Writes the handles of the .surfref and .texref variables that the kernel uses.
+Status place_references(KernelState& kernel, const Args& args, std::vector<std::byte>& bytes,
+                        std::vector<std::shared_ptr<const void>>& keep);
+std::uint64_t texture_handle(const TextureState& texture);
+
+}  // namespace ptx2spv::runtime

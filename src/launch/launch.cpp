@@ -1,0 +1,44 @@
+// Launches that are waited for.
+#include <chrono>
+
+#include "src/stream/stream.hpp"
+
+namespace ptx2spv {
+
+using namespace runtime;
+
+Result<LaunchTiming> Kernel::launch(const LaunchConfig& config, const Args& args) const {
+  auto plan = plan_launch(*state_, config, args);
+  if (!plan) return plan.error();
+  DeviceState& device = *state_->module->device;
+  auto stream = device.internal_stream();
+  if (!stream) return stream.error();
+  LaunchTiming timing;
+  timing.prepare_ms = plan->prepare_ms;
+  timing.threads = plan->variant->key.threads;
+  auto outcome = std::make_shared<Outcome>();
+  std::uint64_t value = 0;
+  auto start = std::chrono::steady_clock::now();
+  {
+    std::lock_guard lock((*stream)->mutex);
+    if (Status status = (*stream)->launch(std::move(*plan), outcome, &value); !status)
+      return status.error();
+  }
+  if (Status status = device.queue.wait(value); !status) return status.error();
+  timing.wall_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  {
+    std::lock_guard lock((*stream)->mutex);
+    (*stream)->retire();
+  }
+  timing.device_ms = outcome->device_ms;
+  if (outcome->error) return std::move(*outcome->error);
+  return timing;
+}
+
+Status Kernel::prepare(const LaunchConfig& config, const Args& args) const {
+  auto plan = plan_launch(*state_, config, args);
+  return plan ? Status() : Status(plan.error());
+}
+
+}  // namespace ptx2spv

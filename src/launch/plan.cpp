@@ -1,0 +1,320 @@
+// From a launch's configuration and arguments to pipeline, bindings and dispatches.
+#include "src/launch/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/launch/arguments.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+constexpr std::uint64_t kSlabBytes = 64ull << 20;
+constexpr std::uint64_t kMostDispatches = 1u << 20;
+
+std::uint64_t grid_blocks(const Dim3& grid) { return std::uint64_t{grid.x} * grid.y * grid.z; }
+
+Status check_shape(const KernelState& kernel, const LaunchConfig& config) {
+  const EntryInfo& info = *kernel.info;
+  const Dim3 &grid = config.grid, &block = config.block;
+  auto bad = [&](std::string text) {
+    return make_error(ErrorCode::invalid_argument,
+                      fmt::format("launch of kernel '{}': {}", info.name, text));
+  };
+  if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z)
+    return bad("a dimension of grid or block is zero");
+  if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
+    return bad(fmt::format("a grid of {} x {} x {} exceeds 2147483647 x 65535 x 65535", grid.x, grid.y,
+                           grid.z));
+  if (block.x > 1024 || block.y > 1024 || block.z > 64 ||
+      std::uint64_t{block.x} * block.y * block.z > 1024)
+    return bad(fmt::format("a block of {} x {} x {} exceeds 1024 threads", block.x, block.y, block.z));
+  const std::uint32_t* required = info.reqntid;
+  if (required[0]) {
+    std::uint32_t want[3] = {required[0], std::max(required[1], 1u), std::max(required[2], 1u)};
+    if (block.x != want[0] || block.y != want[1] || block.z != want[2])
+      return bad(fmt::format("its .reqntid is {}, {}, {}, and the block is {} x {} x {}", want[0], want[1],
+                             want[2], block.x, block.y, block.z));
+  }
+  const std::uint32_t* most = info.maxntid;
+  if (most[0]) {
+    std::uint64_t limit = std::uint64_t{most[0]} * std::max(most[1], 1u) * std::max(most[2], 1u);
+    if (std::uint64_t{block.x} * block.y * block.z > limit)
+      return bad(fmt::format("its .maxntid allows {} threads, and the block has {}", limit,
+                             block.x * block.y * block.z));
+  }
+  if (!config.repeat) return bad("it is to be repeated zero times");
+  return {};
+}
+
+/// A block fits when a workgroup can hold it as it is.
+bool block_fits(const DeviceState& device, const Dim3& block) {
+  const VkPhysicalDeviceLimits& limits = device.traits.properties.limits;
+  return block.x <= limits.maxComputeWorkGroupSize[0] && block.y <= limits.maxComputeWorkGroupSize[1] &&
+         block.z <= limits.maxComputeWorkGroupSize[2] &&
+         block.x * block.y * block.z <= device.profile.max_workgroup_invocations;
+}
+
+ThreadModel choose_threads(const KernelState& kernel, const LaunchConfig& config) {
+  if (config.threads) return *config.threads;
+  const EntryInfo& info = *kernel.info;
+  const DeviceState& device = *kernel.module->device;
+  bool shared = info.shared_bytes || info.dynamic_shared;
+  bool native_warps = device.profile.subgroup_ops;
+  if (info.warp_operations && !native_warps) return ThreadModel::regions;
+  // Vulkan's barriers hang or mix up threads where CUDA's need not be met by all of them.
+  if (info.divergent_barriers) return ThreadModel::regions;
+  if (block_fits(device, config.block)) return ThreadModel::direct;
+  return info.barriers || shared || info.warp_operations ? ThreadModel::regions : ThreadModel::flat;
+}
+
+std::uint64_t word64(const std::vector<std::byte>& bytes, std::uint32_t offset) {
+  std::uint64_t value = 0;
+  if (offset + 8u <= bytes.size()) std::memcpy(&value, bytes.data() + offset, 8);
+  return value;
+}
+
+struct Slots {
+  std::vector<std::shared_ptr<SurfaceState>> surfaces;  ///< null: dead
+  std::vector<SlotSpec> specs;
+  bool all_live = true, wide = false;
+};
+
+/// Whether an image can serve every access of the slot directly: loads, whole texels, 32-bit words.
+bool image_serves(const SlotInfo& slot, const ArrayState& array) {
+  std::uint32_t texel = array.desc.texel_bytes();
+  for (std::uint8_t bytes : slot.store_bytes)
+    if (bytes < texel && texel != 4) return false;
+  for (std::uint8_t bytes : slot.reduce_bytes)
+    if (bytes != 4 || texel != 4) return false;
+  return true;
+}
+
+/// Decides how each slot is reached, and which image arrays the kernel has to see as memory.
+void choose_backings(const KernelState& kernel, const LaunchConfig& config,
+                     const std::vector<std::byte>& params, Slots& slots,
+                     std::vector<std::shared_ptr<ArrayState>>& mirrored) {
+  const EntryInfo& info = *kernel.info;
+  DeviceState& device = *kernel.module->device;
+  std::size_t count = info.slots.size();
+  slots.surfaces.resize(count);
+  slots.specs.resize(count);
+  auto mirror = [&](const std::shared_ptr<ArrayState>& array) {
+    if (std::find(mirrored.begin(), mirrored.end(), array) == mirrored.end()) mirrored.push_back(array);
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t handle = word64(params, info.slots[i].offset);
+    slots.surfaces[i] = std::static_pointer_cast<SurfaceState>(device.surfaces.owner(handle));
+    if (!slots.surfaces[i]) {
+      slots.all_live = false;
+      continue;
+    }
+    const auto& array = slots.surfaces[i]->array;
+    bool past = i >= device.profile.max_slots;
+    if (array->image_backed && (past || !image_serves(info.slots[i], *array))) mirror(array);
+  }
+  // A handle that is only known on the device may name any image.
+  if (info.dynamic_handles) {
+    std::lock_guard lock(device.arrays_mutex);
+    for (ArrayState* each : device.image_arrays)
+      if (auto array = each->weak_from_this().lock()) mirror(array);
+  }
+  const VkPhysicalDeviceLimits& limits = device.traits.properties.limits;
+  for (std::size_t i = 0; i < count; ++i) {
+    SlotSpec& spec = slots.specs[i];
+    spec.backing = Backing::address;
+    const auto& surface = slots.surfaces[i];
+    if (!surface) continue;
+    const ArrayState& array = *surface->array;
+    const Level& level = array.levels[surface->level];
+    if (level.bytes >> 32) slots.wide = true;
+    bool as_image = array.image_backed &&
+                    std::find(mirrored.begin(), mirrored.end(), surface->array) == mirrored.end();
+    if (as_image) {
+      spec.backing = Backing::image;
+      spec.format = array.desc.format;
+      spec.channels = static_cast<std::uint8_t>(array.desc.channels);
+      spec.geometry = slot_geometry(array.desc.geometry);
+    } else if (i < device.profile.max_slots && device.profile.bound_buffers && config.bind_slots &&
+               level.bytes <= limits.maxStorageBufferRange && !(level.bytes >> 32)) {
+      spec.backing = Backing::buffer;
+    }
+    if (!as_image && info.slots[i].formatted_stores) {
+      spec.format_known = true;
+      spec.format = array.desc.format;
+      spec.channels = static_cast<std::uint8_t>(array.desc.channels);
+    }
+  }
+}
+
+void bind_slots(const Slots& slots, LaunchPlan& plan) {
+  plan.slots.resize(slots.specs.size());
+  for (std::size_t i = 0; i < slots.specs.size(); ++i) {
+    SlotBinding& binding = plan.slots[i];
+    binding.backing = slots.specs[i].backing;
+    if (!slots.surfaces[i]) continue;
+    plan.keep.push_back(slots.surfaces[i]);
+    const ArrayState& array = *slots.surfaces[i]->array;
+    const Level& level = array.levels[slots.surfaces[i]->level];
+    binding.serial = level.serial;
+    if (binding.backing == Backing::image) {
+      binding.view = level.storage_view;
+    } else if (binding.backing == Backing::buffer) {
+      binding.buffer = array.linear.buffer();
+      binding.offset = array.linear.offset() + level.offset;
+      binding.range = level.bytes;
+    }
+  }
+}
+
+/// Cuts a grid into dispatches that the device takes. `most_groups`: of one dispatch.
+void cut_grid(const DeviceState& device, const Dim3& grid, std::uint64_t most_groups,
+              std::vector<Dispatch>& dispatches) {
+  const std::uint32_t* most = device.traits.properties.limits.maxComputeWorkGroupCount;
+  std::uint64_t total = std::uint64_t{grid.x} * grid.y * grid.z;
+  std::uint32_t step[3] = {std::min(grid.x, most[0]), std::min(grid.y, most[1]), std::min(grid.z, most[2])};
+  if (total > most_groups) {
+    step[0] = static_cast<std::uint32_t>(std::min<std::uint64_t>(step[0], most_groups));
+    step[1] = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(most_groups / step[0], 1, step[1]));
+    step[2] = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(most_groups / (std::uint64_t{step[0]} * step[1]), 1, step[2]));
+  }
+  for (std::uint64_t z = 0; z < grid.z; z += step[2])
+    for (std::uint64_t y = 0; y < grid.y; y += step[1])
+      for (std::uint64_t x = 0; x < grid.x; x += step[0]) {
+        auto at = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
+        Dispatch dispatch;
+        dispatch.base = {at(x), at(y), at(z)};
+        dispatch.groups = {std::min(step[0], grid.x - at(x)), std::min(step[1], grid.y - at(y)),
+                           std::min(step[2], grid.z - at(z))};
+        dispatches.push_back(dispatch);
+      }
+}
+
+/// The flat model: threads are numbered through, whatever their blocks.
+void cut_threads(const DeviceState& device, std::uint64_t threads, std::uint32_t workgroup,
+                 std::vector<Dispatch>& dispatches) {
+  std::uint64_t groups = (threads + workgroup - 1) / workgroup;
+  std::uint64_t most = device.traits.properties.limits.maxComputeWorkGroupCount[0];
+  for (std::uint64_t first = 0; first < groups; first += most) {
+    Dispatch dispatch;
+    dispatch.groups = {static_cast<std::uint32_t>(std::min(most, groups - first)), 1, 1};
+    dispatch.thread_base = first * workgroup;
+    dispatches.push_back(dispatch);
+  }
+}
+
+std::uint32_t round_to_power(std::uint32_t value) {
+  std::uint32_t power = 32;
+  while (power < value) power *= 2;
+  return power;
+}
+
+void fill_push(const LaunchConfig& config, LaunchPlan& plan) {
+  const DeviceState& device = *plan.module->device;
+  auto& push = plan.push;
+  push[abi::grid_x] = config.grid.x;
+  push[abi::grid_y] = config.grid.y;
+  push[abi::grid_z] = config.grid.z;
+  push[abi::block_x] = config.block.x;
+  push[abi::block_y] = config.block.y;
+  push[abi::block_z] = config.block.z;
+  push[abi::dynamic_shared] = config.dynamic_shared;
+  auto address = [&](abi::Push word, std::uint64_t value) {
+    push[word] = static_cast<std::uint32_t>(value);
+    push[word + 1] = static_cast<std::uint32_t>(value >> 32);
+  };
+  if (plan.module->globals) address(abi::globals, plan.module->globals.address());
+  if (plan.module->constants) address(abi::constants_address, plan.module->constants.address());
+  address(abi::sink, device.sink.address());
+  push[abi::surface_count] = device.surfaces.count();
+  push[abi::texture_count] = device.textures.count();
+}
+
+}  // namespace
+
+Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, const Args& args) {
+  if (Status status = check_shape(kernel, config); !status) return status.error();
+  const EntryInfo& info = *kernel.info;
+  DeviceState& device = *kernel.module->device;
+  LaunchPlan plan;
+  plan.module = kernel.module->shared_from_this();
+  plan.kernel = &kernel;
+  plan.repeat = config.repeat;
+  plan.timed = config.time;
+  if (Status status = place_arguments(kernel, args, plan.params); !status) return status.error();
+  if (Status status = place_references(kernel, args, plan.params, plan.keep); !status)
+    return status.error();
+  for (const Args::Item& item : args.items)
+    if (item.keep) plan.keep.push_back(item.keep);
+
+  Slots slots;
+  choose_backings(kernel, config, plan.params, slots, plan.mirrored);
+  for (const auto& array : plan.mirrored)
+    if (Status status = array->ensure_linear(); !status) return status.error();
+
+  VariantKey key;
+  key.fp = config.fp.value_or(plan.module->options.fp);
+  key.threads = choose_threads(kernel, config);
+  key.live_handles = slots.all_live;
+  key.wide = slots.wide || info.dynamic_handles || info.slots.size() > slots.specs.size();
+  key.slots = slots.specs;
+  std::uint64_t shared = std::uint64_t{info.shared_bytes} + config.dynamic_shared;
+  key.shared_in_memory = shared > device.profile.max_shared_bytes;
+  std::uint32_t block_threads = config.block.x * config.block.y * config.block.z;
+  key.max_block_threads = key.threads == ThreadModel::regions ? round_to_power(block_threads) : 1024;
+  if (key.threads == ThreadModel::flat)
+    key.workgroup_threads = std::min(device.profile.max_workgroup_invocations, 128u);
+  auto variant = kernel.variant(key, plan.prepare_ms);
+  if (!variant) return variant.error();
+  plan.variant = *variant;
+
+  PipelineKey shape;
+  switch (key.threads) {
+    case ThreadModel::direct:
+      shape.size[0] = config.block.x;
+      shape.size[1] = config.block.y;
+      shape.size[2] = config.block.z;
+      if (!block_fits(device, config.block))
+        return make_error(ErrorCode::unsupported,
+                          fmt::format("a block of {} x {} x {} is more than {} takes as it is",
+                                      config.block.x, config.block.y, config.block.z, device.info.name));
+      break;
+    case ThreadModel::flat: shape.size[0] = key.workgroup_threads; break;
+    case ThreadModel::regions:
+      shape.size[0] = std::max(plan.variant->info.workgroup_threads, 1u);
+      break;
+  }
+  if (!key.shared_in_memory) shape.shared_words = (config.dynamic_shared + 3) / 4;
+  auto pipeline = kernel.pipeline(*plan.variant, shape, plan.prepare_ms);
+  if (!pipeline) return pipeline.error();
+  plan.pipeline = *pipeline;
+
+  if (key.threads == ThreadModel::flat) {
+    std::uint64_t blocks = grid_blocks(config.grid);
+    if (blocks > (std::uint64_t{1} << 53))
+      return make_error(ErrorCode::invalid_argument, "the grid has more than 2^53 blocks");
+    cut_threads(device, blocks * block_threads, key.workgroup_threads, plan.dispatches);
+  } else {
+    std::uint64_t most = UINT64_MAX;
+    if (key.shared_in_memory) most = std::max<std::uint64_t>(kSlabBytes / shared, 1);
+    if (most < UINT64_MAX && grid_blocks(config.grid) / most > kMostDispatches)
+      return make_error(ErrorCode::unsupported,
+                        fmt::format("{} blocks with {} bytes of shared memory each are too many for {}",
+                                    grid_blocks(config.grid), shared, device.info.name));
+    cut_grid(device, config.grid, most, plan.dispatches);
+    if (key.shared_in_memory)
+      for (const Dispatch& each : plan.dispatches)
+        plan.slab_bytes = std::max(plan.slab_bytes, std::uint64_t{each.groups[0]} * each.groups[1] *
+                                                        each.groups[2] * ((shared + 15) / 16 * 16));
+  }
+  bind_slots(slots, plan);
+  fill_push(config, plan);
+  return plan;
+}
+
+}  // namespace ptx2spv::runtime

@@ -1,0 +1,69 @@
+// A plan's commands.
+#include <algorithm>
+#include <cstring>
+
+#include "src/stream/stream.hpp"
+
+namespace ptx2spv::runtime {
+
+Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, Descriptors& descriptors) {
+  std::uint64_t params = (plan.params.size() + 255) / 256 * 256;
+  auto slice = ring.take(params + abi::kTrapWords * 4);
+  if (!slice) return slice.error();
+  LaunchPlace place;
+  place.slice = *slice;
+  place.trap_offset = slice->offset + params;
+  if (!plan.params.empty()) std::memcpy(slice->mapped, plan.params.data(), plan.params.size());
+  std::memset(slice->mapped + params, 0, abi::kTrapWords * 4);
+  auto common = descriptors.common(plan, ring);
+  if (!common) return common.error();
+  place.common = *common;
+  auto slots = descriptors.slots(plan);
+  if (!slots) return slots.error();
+  place.slots = *slots;
+  return place;
+}
+
+void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const LaunchPlace& place) {
+  DeviceState& device = *plan.module->device;
+  const DeviceFunctions& vk = device.vk;
+  auto push = plan.push;
+  auto address = [&push](abi::Push word, std::uint64_t value) {
+    push[word] = static_cast<std::uint32_t>(value);
+    push[word + 1] = static_cast<std::uint32_t>(value >> 32);
+  };
+  address(abi::params_address, place.slice.address);
+  address(abi::printf_buffer, place.printf_address);
+  address(abi::shared_slab, place.slab_address);
+
+  for (const auto& array : plan.mirrored) array->record_copy(commands, true);
+  if (!plan.mirrored.empty()) full_barrier(device, commands);
+  vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.pipeline);
+  const VkDescriptorSet sets[] = {place.common, place.slots};
+  const std::uint32_t offsets[] = {static_cast<std::uint32_t>(place.slice.offset),
+                                   static_cast<std::uint32_t>(place.trap_offset)};
+  vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.variant->layout, 0, 2, sets,
+                           2, offsets);
+  for (std::uint32_t turn = 0; turn < plan.repeat; ++turn) {
+    if (turn) full_barrier(device, commands);
+    for (std::size_t i = 0; i < plan.dispatches.size(); ++i) {
+      const Dispatch& each = plan.dispatches[i];
+      // Dispatches of one launch are independent, unless they share the slab.
+      if (i && plan.slab_bytes) full_barrier(device, commands);
+      std::copy(each.base.begin(), each.base.end(), push.begin() + abi::base_x);
+      if (plan.variant->key.threads == ThreadModel::flat) {
+        push[abi::thread_base] = static_cast<std::uint32_t>(each.thread_base);
+        push[abi::thread_base_hi] = static_cast<std::uint32_t>(each.thread_base >> 32);
+      }
+      if (turn == 0 || plan.dispatches.size() > 1)
+        vk.CmdPushConstants(commands, plan.variant->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                            abi::kPushWords * 4, push.data());
+      vk.CmdDispatch(commands, each.groups[0], each.groups[1], each.groups[2]);
+    }
+  }
+  if (plan.mirrored.empty()) return;
+  full_barrier(device, commands);
+  for (const auto& array : plan.mirrored) array->record_copy(commands, false);
+}
+
+}  // namespace ptx2spv::runtime

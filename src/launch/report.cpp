@@ -1,0 +1,109 @@
+#include "src/launch/report.hpp"
+
+#include <fmt/format.h>
+
+namespace ptx2spv::runtime {
+
+TrapReport make_report(const ModuleState& module, const KernelState& kernel, const Variant& variant,
+                       std::span<const std::uint32_t> record) {
+  TrapReport report;
+  report.kind = static_cast<abi::TrapKind>(record[abi::t_kind]);
+  report.trapped_threads = record[abi::t_count];
+  report.kernel = kernel.info->name;
+  report.file = module.file;
+  for (int i = 0; i < 3; ++i) {
+    report.cta[i] = record[abi::t_ctaid_x + i];
+    report.thread[i] = record[abi::t_tid_x + i];
+  }
+  report.handle = std::uint64_t{record[abi::t_handle_hi]} << 32 | record[abi::t_handle_lo];
+  std::vector<std::uint32_t> words;
+  if (report.handle && module.device->surfaces.describe(report.handle, words, report.surface)) {
+    report.extent = {words[abi::s_row_bytes], words[abi::s_rows], words[abi::s_slices]};
+    report.texel_bytes = words[abi::s_texel_bytes];
+  }
+  std::uint32_t site = record[abi::t_site];
+  if (site < variant.info.trap_sites.size()) {
+    const TrapSite& where = variant.info.trap_sites[site];
+    report.line = where.line;
+    report.instruction = where.text;
+    report.source_file = where.source_file;
+    report.source_line = where.source_line;
+    report.message = where.message;
+    if (where.function != report.kernel) report.function = where.function;
+    if (report.surface.empty()) report.surface = where.surface;
+    for (std::size_t i = 0; i < where.coordinates.size() && i < 3; ++i)
+      report.coordinates.emplace_back(where.coordinates[i],
+                                      static_cast<std::int32_t>(record[abi::t_coord + i]));
+  }
+  return report;
+}
+
+Error trap_error(TrapReport report) {
+  Error error;
+  error.code = ErrorCode::trap;
+  std::string text = report.to_string();
+  error.text = text.substr(0, text.find('\n'));
+  error.trap = std::make_shared<const TrapReport>(std::move(report));
+  return error;
+}
+
+}  // namespace ptx2spv::runtime
+
+namespace ptx2spv {
+
+const char* to_string(abi::TrapKind kind) {
+  switch (kind) {
+    case abi::TrapKind::none: return "no trap";
+    case abi::TrapKind::out_of_bounds: return "surface access out of bounds";
+    case abi::TrapKind::misaligned: return "misaligned surface access";
+    case abi::TrapKind::dead_handle: return "surface handle is not alive";
+    case abi::TrapKind::trap_instruction: return "trap instruction";
+    case abi::TrapKind::assertion: return "assertion failed";
+    case abi::TrapKind::loop_limit: return "loop exceeds the turns that this device carries out";
+    case abi::TrapKind::bad_call: return "indirect call to no function of the module";
+    case abi::TrapKind::no_progress: return "threads wait for one another without end";
+    case abi::TrapKind::unreachable: return "control reached a point that it cannot reach";
+  }
+  return "unknown trap";
+}
+
+const char* to_string(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_argument: return "invalid argument";
+    case ErrorCode::not_found: return "not found";
+    case ErrorCode::no_device: return "no device";
+    case ErrorCode::unsupported: return "unsupported";
+    case ErrorCode::translation: return "translation failed";
+    case ErrorCode::trap: return "trap";
+    case ErrorCode::out_of_memory: return "out of memory";
+    case ErrorCode::device_lost: return "device lost";
+    case ErrorCode::io: return "input or output failed";
+    case ErrorCode::internal: return "internal error";
+  }
+  return "unknown error";
+}
+
+std::string TrapReport::to_string() const {
+  std::string text = fmt::format("{}:{}: error: {}", file, line, ptx2spv::to_string(kind));
+  if (!message.empty()) text += ": " + message;
+  if (!instruction.empty()) text += "\n  instruction: " + instruction;
+  if (!source_file.empty()) text += fmt::format("\n  source: {}:{}", source_file, source_line);
+  text += "\n  kernel: " + kernel;
+  if (!function.empty()) text += ", in " + function;
+  text += fmt::format("\n  thread: block ({}, {}, {}), thread ({}, {}, {})", cta[0], cta[1], cta[2],
+                      thread[0], thread[1], thread[2]);
+  if (!surface.empty()) text += "\n  surface: " + surface;
+  if (kind == abi::TrapKind::dead_handle) text += fmt::format("\n  handle: {:#018x}", handle);
+  if (!coordinates.empty()) {
+    text += "\n  coordinates: ";
+    for (std::size_t i = 0; i < coordinates.size(); ++i)
+      text += fmt::format("{}{} = {}", i ? ", " : "", coordinates[i].first, coordinates[i].second);
+  }
+  if (extent[1])
+    text += fmt::format("\n  extent: {} bytes a row, {} rows, {} slices or layers, {} bytes a texel",
+                        extent[0], extent[1], extent[2], texel_bytes);
+  text += fmt::format("\n  trapped threads: {}", trapped_threads);
+  return text;
+}
+
+}  // namespace ptx2spv

@@ -1,0 +1,16 @@
+// From a trap record to a report with everything named.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "src/module/module.hpp"
+
+namespace ptx2spv::runtime {
+
+TrapReport make_report(const ModuleState& module, const KernelState& kernel, const Variant& variant,
+                       std::span<const std::uint32_t> record);
+/// The report as a launch's error.
+Error trap_error(TrapReport report);
+
+}  // namespace ptx2spv::runtime

@@ -1,0 +1,161 @@
+#include "src/memory/buffer.hpp"
+
+#include <fmt/format.h>
+
+#include "src/memory/transfer.hpp"
+
+namespace ptx2spv {
+
+using namespace runtime;
+
+namespace {
+
+Status check_range(const BufferState& buffer, std::uint64_t offset, std::uint64_t bytes) {
+  if (offset <= buffer.bytes && bytes <= buffer.bytes - offset) return {};
+  return make_error(ErrorCode::invalid_argument,
+                    fmt::format("{} bytes at {} do not lie in a buffer of {} bytes", bytes, offset,
+                                buffer.bytes));
+}
+
+/// The last byte of `rows` rows and `slices` slices plus one, or nothing on overflow.
+std::optional<std::uint64_t> span_of(std::uint64_t row_bytes, std::uint64_t rows,
+                                     std::uint64_t row_pitch, std::uint64_t slices,
+                                     std::uint64_t slice_pitch) {
+  std::uint64_t a = 0, b = 0, end = 0;
+  if (__builtin_mul_overflow(rows - 1, row_pitch, &a) ||
+      __builtin_mul_overflow(slices - 1, slice_pitch, &b) || __builtin_add_overflow(a, b, &end) ||
+      __builtin_add_overflow(end, row_bytes, &end))
+    return std::nullopt;
+  return end;
+}
+
+/// Checks a region against both sides and completes its pitches.
+Status resolve(const BufferState& buffer, const Region& region, std::uint64_t host_bytes, Rows& rows) {
+  rows.row_bytes = region.row_bytes;
+  rows.rows = region.rows;
+  rows.slices = region.slices;
+  if (!region.row_bytes || !region.rows || !region.slices) {
+    rows.row_bytes = 0;
+    return {};
+  }
+  rows.row_pitch = region.row_pitch ? region.row_pitch : region.row_bytes;
+  rows.host_row_pitch = region.host_row_pitch ? region.host_row_pitch : region.row_bytes;
+  if (__builtin_mul_overflow(rows.row_pitch, rows.rows, &rows.slice_pitch) ||
+      __builtin_mul_overflow(rows.host_row_pitch, rows.rows, &rows.host_slice_pitch))
+    return make_error(ErrorCode::invalid_argument, "the region is larger than any buffer");
+  if (region.slice_pitch) rows.slice_pitch = region.slice_pitch;
+  if (region.host_slice_pitch) rows.host_slice_pitch = region.host_slice_pitch;
+  auto span = span_of(rows.row_bytes, rows.rows, rows.row_pitch, rows.slices, rows.slice_pitch);
+  auto host = span_of(rows.row_bytes, rows.rows, rows.host_row_pitch, rows.slices,
+                      rows.host_slice_pitch);
+  if (!span || !host)
+    return make_error(ErrorCode::invalid_argument, "the region is larger than any buffer");
+  if (rows.row_pitch < rows.row_bytes || rows.host_row_pitch < rows.row_bytes)
+    return make_error(ErrorCode::invalid_argument, "a pitch of the region is less than its row");
+  if (Status status = check_range(buffer, region.offset, *span); !status) return status;
+  if (*host > host_bytes)
+    return make_error(ErrorCode::invalid_argument,
+                      fmt::format("the region spans {} bytes on the host, and {} were given", *host,
+                                  host_bytes));
+  rows.offset = buffer.offset + region.offset;
+  return {};
+}
+
+Region whole(std::uint64_t offset, std::uint64_t bytes) {
+  Region region;
+  region.offset = offset;
+  region.row_bytes = bytes;
+  return region;
+}
+
+}  // namespace
+
+Result<Buffer> Buffer::create(const Device& device, std::uint64_t bytes) {
+  const auto& state = device.state();
+  // Kernels read and write whole words: the last one may not reach into a neighbour.
+  auto memory = state->heap.allocate(MemoryKind::device, bytes);
+  if (!memory) return memory.error();
+  auto buffer = std::make_shared<BufferState>();
+  buffer->device = state;
+  buffer->memory = std::move(*memory);
+  buffer->buffer = buffer->memory.buffer();
+  buffer->offset = buffer->memory.offset();
+  buffer->bytes = bytes;
+  buffer->address = buffer->memory.address();
+  if (std::byte* mapped = buffer->memory.mapped()) buffer->mapped = mapped - buffer->offset;
+  return Buffer(std::move(buffer));
+}
+
+std::uint64_t Buffer::size() const { return state_->bytes; }
+std::uint64_t Buffer::address() const { return state_->address; }
+std::byte* Buffer::mapped() const {
+  return state_->mapped ? state_->mapped + state_->offset : nullptr;
+}
+
+Status Buffer::upload(std::uint64_t offset, std::span<const std::byte> bytes) {
+  return upload(whole(offset, bytes.size()), bytes);
+}
+
+Status Buffer::download(std::uint64_t offset, std::span<std::byte> bytes) const {
+  return download(whole(offset, bytes.size()), bytes);
+}
+
+Status Buffer::upload(const Region& region, std::span<const std::byte> bytes) {
+  Rows rows;
+  if (Status status = resolve(*state_, region, bytes.size(), rows); !status) return status;
+  return upload_rows(*state_->device, state_->buffer, state_->mapped, rows, bytes.data());
+}
+
+Status Buffer::download(const Region& region, std::span<std::byte> bytes) const {
+  Rows rows;
+  if (Status status = resolve(*state_, region, bytes.size(), rows); !status) return status;
+  return download_rows(*state_->device, state_->buffer, state_->mapped, rows, bytes.data());
+}
+
+Status Buffer::fill(std::uint64_t offset, std::uint64_t bytes, std::uint32_t pattern,
+                    int pattern_bytes) {
+  if (Status status = check_range(*state_, offset, bytes); !status) return status;
+  if (pattern_bytes == 1) pattern = (pattern & 0xff) * 0x01010101u;
+  else if (pattern_bytes == 2) pattern = (pattern & 0xffff) * 0x00010001u;
+  else if (pattern_bytes != 4)
+    return make_error(ErrorCode::invalid_argument, "a fill pattern has 1, 2 or 4 bytes");
+  return fill_bytes(*state_->device, state_->buffer, state_->mapped, state_->offset + offset, bytes,
+                    pattern);
+}
+
+Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, std::uint64_t offset,
+                         std::uint64_t bytes) {
+  const BufferState& source = *from.state();
+  if (source.device != state_->device)
+    return make_error(ErrorCode::invalid_argument, "the buffers belong to different devices");
+  if (Status status = check_range(source, from_offset, bytes); !status) return status;
+  if (Status status = check_range(*state_, offset, bytes); !status) return status;
+  if (state_ == from.state() && offset < from_offset + bytes && from_offset < offset + bytes)
+    return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
+  return copy_bytes(*state_->device, source.buffer, source.offset + from_offset, state_->buffer,
+                    state_->offset + offset, bytes);
+}
+
+VulkanBuffer vulkan_buffer(const Buffer& buffer) {
+  const BufferState& state = *buffer.state();
+  return {reinterpret_cast<std::uint64_t>(state.buffer), state.offset, state.bytes};
+}
+
+Result<Buffer> import_buffer(const Device& device, const VulkanBuffer& buffer) {
+  const auto& state = device.state();
+  if (!buffer.buffer || !buffer.bytes)
+    return make_error(ErrorCode::invalid_argument, "the imported buffer is null or empty");
+  if (buffer.offset % 4)
+    return make_error(ErrorCode::invalid_argument, "an imported buffer starts at a multiple of 4");
+  auto imported = std::make_shared<BufferState>();
+  imported->device = state;
+  imported->buffer = reinterpret_cast<VkBuffer>(buffer.buffer);
+  imported->offset = buffer.offset;
+  imported->bytes = buffer.bytes;
+  VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
+  info.buffer = imported->buffer;
+  imported->address = state->vk.GetBufferDeviceAddress(state->handle, &info) + buffer.offset;
+  return Buffer(std::move(imported));
+}
+
+}  // namespace ptx2spv

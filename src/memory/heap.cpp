@@ -1,0 +1,248 @@
+#include "src/memory/heap.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/device/device.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+constexpr std::uint64_t kBlockBytes = 32ull << 20;
+constexpr std::uint64_t kVisibleBlockBytes = 8ull << 20;
+constexpr std::uint64_t kLargest = 1ull << 46;  // over any device's memory, far from overflow
+
+constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+constexpr VkBufferUsageFlags kUsage =
+    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+    VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+
+}  // namespace
+
+Memory::~Memory() {
+  if (block_) heap_->release(block_, offset_, size_);
+}
+
+void Memory::swap(Memory& other) {
+  std::swap(heap_, other.heap_);
+  std::swap(block_, other.block_);
+  std::swap(offset_, other.offset_);
+  std::swap(size_, other.size_);
+}
+
+Heap::~Heap() {
+  for (auto& block : blocks_) destroy(*block);
+}
+
+void Heap::configure() {
+  device_.instance->vk.GetPhysicalDeviceMemoryProperties(device_.physical, &properties_);
+  unified_ = device_.info.kind == DeviceKind::cpu || device_.info.kind == DeviceKind::integrated;
+}
+
+int Heap::pick_type(MemoryKind kind, std::uint32_t type_bits) const {
+  using Flags = VkMemoryPropertyFlags;
+  const Flags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+  const Flags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  const Flags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+  // In order of preference; every host access relies on coherence, so that is never given up.
+  std::vector<Flags> wishes;
+  switch (kind) {
+    case MemoryKind::device:
+      if (unified_) wishes = {local | host | cached, local | host, host};
+      wishes.push_back(local);
+      wishes.push_back(0);
+      break;
+    case MemoryKind::visible: wishes = {local | host, host}; break;
+    case MemoryKind::readback: wishes = {host | cached, host}; break;
+    case MemoryKind::image: wishes = {local, 0}; break;
+  }
+  for (Flags wish : wishes)
+    for (std::uint32_t i = 0; i < properties_.memoryTypeCount; ++i)
+      if ((type_bits >> i & 1) && (properties_.memoryTypes[i].propertyFlags & wish) == wish)
+        return static_cast<int>(i);
+  return -1;
+}
+
+Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32_t type_bits) {
+  const DeviceFunctions& vk = device_.vk;
+  auto block = std::make_unique<Block>();
+  block->kind = kind;
+  block->size = bytes;
+  if (kind != MemoryKind::image) {
+    VkBufferCreateInfo create{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+    create.size = bytes;
+    create.usage = kUsage;
+    VkResult result = vk.CreateBuffer(device_.handle, &create, nullptr, &block->buffer);
+    if (result != VK_SUCCESS) return vulkan_error(result, "CreateBuffer");
+    VkMemoryRequirements needs{};
+    vk.GetBufferMemoryRequirements(device_.handle, block->buffer, &needs);
+    type_bits &= needs.memoryTypeBits;
+    bytes = needs.size;
+  }
+  auto fail = [&](Error error) {
+    destroy(*block);
+    return error;
+  };
+  int type = pick_type(kind, type_bits);
+  if (type < 0)
+    return fail(Error{ErrorCode::unsupported, "the device has no suitable memory type", {}, {}});
+  std::uint32_t heap = properties_.memoryTypes[type].heapIndex;
+  if (bytes > properties_.memoryHeaps[heap].size)
+    return fail(Error{ErrorCode::out_of_memory,
+                      fmt::format("{} bytes are more than the device's {}", bytes,
+                                  properties_.memoryHeaps[heap].size),
+                      {},
+                      {}});
+  block->type = static_cast<std::uint32_t>(type);
+  VkMemoryAllocateFlagsInfo flags{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO};
+  flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+  VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+  if (block->buffer) allocate.pNext = &flags;
+  allocate.allocationSize = bytes;
+  allocate.memoryTypeIndex = block->type;
+  VkResult result = vk.AllocateMemory(device_.handle, &allocate, nullptr, &block->memory);
+  if (result != VK_SUCCESS) return fail(vulkan_error(result, "AllocateMemory"));
+  if (block->buffer) {
+    result = vk.BindBufferMemory(device_.handle, block->buffer, block->memory, 0);
+    if (result != VK_SUCCESS) return fail(vulkan_error(result, "BindBufferMemory"));
+    VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
+    info.buffer = block->buffer;
+    block->address = vk.GetBufferDeviceAddress(device_.handle, &info);
+    VkMemoryPropertyFlags has = properties_.memoryTypes[type].propertyFlags;
+    bool wants_map = kind != MemoryKind::device || unified_;
+    if (wants_map && (has & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)) {
+      void* mapped = nullptr;
+      result = vk.MapMemory(device_.handle, block->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+      if (result != VK_SUCCESS) return fail(vulkan_error(result, "MapMemory"));
+      block->mapped = static_cast<std::byte*>(mapped);
+    }
+  }
+  block->free[0] = block->size;
+  blocks_.push_back(std::move(block));
+  return blocks_.back().get();
+}
+
+void Heap::destroy(Block& block) {
+  if (block.buffer) device_.vk.DestroyBuffer(device_.handle, block.buffer, nullptr);
+  if (block.memory) device_.vk.FreeMemory(device_.handle, block.memory, nullptr);
+}
+
+Result<Memory> Heap::take(MemoryKind kind, std::uint64_t bytes, std::uint64_t alignment,
+                          std::uint32_t type_bits) {
+  if (bytes > kLargest)
+    return Error{ErrorCode::out_of_memory, fmt::format("{} bytes are too many", bytes), {}, {}};
+  bytes = align_up(std::max<std::uint64_t>(bytes, 1), kAlignment);
+  alignment = std::max(alignment, kAlignment);
+  std::lock_guard lock(mutex_);
+  collect(false);
+  for (auto& block : blocks_) {
+    if (block->kind != kind || block->size - block->used < bytes) continue;
+    if (!(type_bits >> block->type & 1)) continue;
+    // First fit: ranges live long and blocks hold few of them.
+    for (auto& [start, size] : block->free) {
+      std::uint64_t offset = align_up(start, alignment);
+      if (offset + bytes > start + size) continue;
+      std::uint64_t begin = start, end = start + size;
+      block->free.erase(begin);
+      if (offset > begin) block->free[begin] = offset - begin;
+      if (offset + bytes < end) block->free[offset + bytes] = end - offset - bytes;
+      block->used += bytes;
+      return Memory(this, block.get(), offset, bytes);
+    }
+  }
+  std::uint64_t usual = kind == MemoryKind::visible || kind == MemoryKind::readback
+                            ? kVisibleBlockBytes
+                            : kBlockBytes;
+  // Large ranges get a block of their own, which goes when they do.
+  std::uint64_t size = bytes > usual / 2 ? bytes : usual;
+  auto block = add_block(kind, size, type_bits);
+  if (!block && block.error().code == ErrorCode::out_of_memory) {
+    collect(true);
+    block = add_block(kind, bytes, type_bits);
+  }
+  if (!block) return block.error();
+  Block* taken = *block;
+  taken->free.clear();
+  if (bytes < taken->size) taken->free[bytes] = taken->size - bytes;
+  taken->used = bytes;
+  return Memory(this, taken, 0, bytes);
+}
+
+Result<Memory> Heap::allocate(MemoryKind kind, std::uint64_t bytes, std::uint64_t alignment) {
+  return take(kind, bytes, alignment, ~0u);
+}
+
+Result<Memory> Heap::allocate_image(const VkMemoryRequirements& needs) {
+  return take(MemoryKind::image, needs.size, needs.alignment, needs.memoryTypeBits);
+}
+
+void Heap::release(Block* block, std::uint64_t offset, std::uint64_t size) {
+  std::lock_guard lock(mutex_);
+  std::uint64_t value = device_.queue.submitted();
+  if (device_.queue.reached(value)) {
+    give_back(block, offset, size);
+  } else {
+    retired_.push_back({value, block, offset, size});
+  }
+}
+
+void Heap::give_back(Block* block, std::uint64_t offset, std::uint64_t size) {
+  block->used -= size;
+  auto next = block->free.lower_bound(offset);
+  if (next != block->free.end() && next->first == offset + size) {
+    size += next->second;
+    next = block->free.erase(next);
+  }
+  if (next != block->free.begin()) {
+    auto before = std::prev(next);
+    if (before->first + before->second == offset) {
+      offset = before->first;
+      size += before->second;
+      block->free.erase(before);
+    }
+  }
+  block->free[offset] = size;
+  if (block->used) return;
+  bool usual = block->size == kBlockBytes || block->size == kVisibleBlockBytes;
+  if (usual) return;  // kept for the next one
+  auto it = std::find_if(blocks_.begin(), blocks_.end(),
+                         [&](const auto& each) { return each.get() == block; });
+  destroy(*block);
+  blocks_.erase(it);
+}
+
+void Heap::collect(bool everything) {
+  if (everything && !retired_.empty()) (void)device_.queue.wait(retired_.back().value);
+  while (!retired_.empty() && device_.queue.reached(retired_.front().value)) {
+    Retired first = retired_.front();
+    retired_.pop_front();
+    give_back(first.block, first.offset, first.size);
+  }
+}
+
+const Block* Heap::find(std::uint64_t address, std::uint64_t& offset) {
+  std::lock_guard lock(mutex_);
+  for (auto& block : blocks_) {
+    if (!block->address || address < block->address) continue;
+    if (address - block->address >= block->size) continue;
+    offset = address - block->address;
+    return block.get();
+  }
+  return nullptr;
+}
+
+void Heap::statistics(std::uint64_t& blocks, std::uint64_t& bytes, std::uint64_t& used) {
+  std::lock_guard lock(mutex_);
+  for (auto& block : blocks_) {
+    ++blocks;
+    bytes += block->size;
+    used += block->used;
+  }
+}
+
+}  // namespace ptx2spv::runtime

@@ -1,0 +1,110 @@
+// Device memory in large blocks, each covered by one VkBuffer, given out in ranges. A range that is released
+// while work is in flight is only reused when that work is over.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "src/vulkan/api.hpp"
+
+namespace ptx2spv::runtime {
+
+struct DeviceState;
+
+enum class MemoryKind : std::uint8_t {
+  device,    ///< kernels' own memory; mapped where the device's memory is the host's
+  visible,   ///< written by the host, read by kernels, mapped: tables, parameters, trap records
+  readback,  ///< mapped and cached: what the host reads
+  image,     ///< bound to images, no buffer over it
+};
+inline constexpr int kMemoryKinds = 4;
+
+struct Block {
+  MemoryKind kind = MemoryKind::device;
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  std::uint64_t size = 0, used = 0, address = 0;
+  std::byte* mapped = nullptr;
+  std::uint32_t type = 0;
+  std::map<std::uint64_t, std::uint64_t> free;  ///< offset -> bytes, never touching one another
+};
+
+class Heap;
+
+/// A range of a block; goes back when destroyed.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(Heap* heap, Block* block, std::uint64_t offset, std::uint64_t size)
+      : heap_(heap), block_(block), offset_(offset), size_(size) {}
+  Memory(Memory&& other) noexcept { swap(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Memory();
+  explicit operator bool() const { return block_; }
+  VkBuffer buffer() const { return block_->buffer; }
+  VkDeviceMemory memory() const { return block_->memory; }
+  std::uint64_t offset() const { return offset_; }
+  std::uint64_t size() const { return size_; }
+  std::uint64_t address() const { return block_->address + offset_; }
+  std::byte* mapped() const { return block_->mapped ? block_->mapped + offset_ : nullptr; }
+
+ private:
+  void swap(Memory& other);
+  Heap* heap_ = nullptr;
+  Block* block_ = nullptr;
+  std::uint64_t offset_ = 0, size_ = 0;
+};
+
+/// Thread-safe.
+class Heap {
+ public:
+  static constexpr std::uint64_t kAlignment = 256;
+
+  explicit Heap(DeviceState& device) : device_(device) {}
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
+  ~Heap();
+  void configure();  ///< once the device exists
+
+  Result<Memory> allocate(MemoryKind kind, std::uint64_t bytes,
+                          std::uint64_t alignment = kAlignment);
+  Result<Memory> allocate_image(const VkMemoryRequirements& needs);
+  /// The device's memory is the host's: MemoryKind::device is mapped.
+  bool unified() const { return unified_; }
+  /// Where `address` lies: the block and the offset in it, or null.
+  const Block* find(std::uint64_t address, std::uint64_t& offset);
+  void statistics(std::uint64_t& blocks, std::uint64_t& bytes, std::uint64_t& used);
+
+ private:
+  friend class Memory;
+  struct Retired {
+    std::uint64_t value;
+    Block* block;
+    std::uint64_t offset, size;
+  };
+  Result<Memory> take(MemoryKind kind, std::uint64_t bytes, std::uint64_t alignment,
+                      std::uint32_t type_bits);
+  Result<Block*> add_block(MemoryKind kind, std::uint64_t bytes, std::uint32_t type_bits);
+  int pick_type(MemoryKind kind, std::uint32_t type_bits) const;
+  void release(Block* block, std::uint64_t offset, std::uint64_t size);
+  void give_back(Block* block, std::uint64_t offset, std::uint64_t size);
+  void collect(bool everything);
+  void destroy(Block& block);
+
+  DeviceState& device_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::deque<Retired> retired_;
+  VkPhysicalDeviceMemoryProperties properties_{};
+  bool unified_ = false;
+};
+
+}  // namespace ptx2spv::runtime

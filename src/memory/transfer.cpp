@@ -1,0 +1,277 @@
+#include "src/memory/transfer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "src/device/device.hpp"
+#include "src/stream/stream.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+constexpr std::uint64_t kChunkBytes = 16ull << 20;
+
+/// A range of rows (or, where a row is longer than a chunk, a part of one) that one staged copy takes.
+struct Piece {
+  std::uint64_t slice, row, rows, column, bytes;
+};
+
+/// Cuts `rows` into pieces of at most a chunk each, in order.
+template <class F>
+Status for_each_piece(const Rows& rows, F&& each) {
+  for (std::uint64_t slice = 0; slice < rows.slices; ++slice) {
+    if (rows.row_bytes > kChunkBytes) {
+      for (std::uint64_t row = 0; row < rows.rows; ++row)
+        for (std::uint64_t column = 0; column < rows.row_bytes; column += kChunkBytes) {
+          Piece piece{slice, row, 1, column, std::min(kChunkBytes, rows.row_bytes - column)};
+          if (Status status = each(piece); !status) return status;
+        }
+      continue;
+    }
+    std::uint64_t at_once = std::max<std::uint64_t>(1, kChunkBytes / std::max<std::uint64_t>(rows.row_bytes, 1));
+    for (std::uint64_t row = 0; row < rows.rows; row += at_once) {
+      Piece piece{slice, row, std::min(at_once, rows.rows - row), 0, rows.row_bytes};
+      if (Status status = each(piece); !status) return status;
+    }
+  }
+  return {};
+}
+
+std::vector<VkBufferCopy> copies_of(const Rows& rows, const Piece& piece, std::uint64_t staging,
+                                    bool upload) {
+  std::vector<VkBufferCopy> copies;
+  std::uint64_t start = rows.offset + piece.slice * rows.slice_pitch + piece.row * rows.row_pitch +
+                        piece.column;
+  auto add = [&](std::uint64_t device_at, std::uint64_t staging_at, std::uint64_t bytes) {
+    copies.push_back(upload ? VkBufferCopy{staging_at, device_at, bytes}
+                            : VkBufferCopy{device_at, staging_at, bytes});
+  };
+  if (piece.bytes == rows.row_pitch || piece.rows == 1) {
+    add(start, staging, piece.bytes * piece.rows);
+  } else {
+    for (std::uint64_t row = 0; row < piece.rows; ++row)
+      add(start + row * rows.row_pitch, staging + row * piece.bytes, piece.bytes);
+  }
+  return copies;
+}
+
+const std::byte* host_row(const Rows& rows, const std::byte* host, std::uint64_t slice,
+                          std::uint64_t row) {
+  return host + slice * rows.host_slice_pitch + row * rows.host_row_pitch;
+}
+
+Status wait_for_all(DeviceState& device) { return device.queue.wait(device.queue.submitted()); }
+
+bool dense(const Rows& rows) {
+  return (rows.rows == 1 || (rows.row_pitch == rows.row_bytes && rows.host_row_pitch == rows.row_bytes)) &&
+         (rows.slices == 1 || (rows.slice_pitch == rows.row_bytes * rows.rows &&
+                               rows.host_slice_pitch == rows.slice_pitch));
+}
+
+}  // namespace
+
+Status upload_rows(DeviceState& device, VkBuffer buffer, std::byte* mapped, const Rows& rows,
+                   const std::byte* host) {
+  if (!rows.row_bytes || !rows.rows || !rows.slices) return {};
+  if (mapped) {
+    if (Status status = wait_for_all(device); !status) return status;
+    if (dense(rows)) {
+      std::memcpy(mapped + rows.offset, host, rows.row_bytes * rows.rows * rows.slices);
+      return {};
+    }
+    for (std::uint64_t slice = 0; slice < rows.slices; ++slice)
+      for (std::uint64_t row = 0; row < rows.rows; ++row)
+        std::memcpy(mapped + rows.offset + slice * rows.slice_pitch + row * rows.row_pitch,
+                    host_row(rows, host, slice, row), rows.row_bytes);
+    return {};
+  }
+  std::uint64_t need = std::min(kChunkBytes, rows.row_bytes * rows.rows);
+  auto staging = device.heap.allocate(MemoryKind::visible, need);
+  if (!staging) return staging.error();
+  return for_each_piece(rows, [&](const Piece& piece) -> Status {
+    for (std::uint64_t row = 0; row < piece.rows; ++row)
+      std::memcpy(staging->mapped() + row * piece.bytes,
+                  host_row(rows, host, piece.slice, piece.row + row) + piece.column, piece.bytes);
+    auto copies = copies_of(rows, piece, staging->offset(), true);
+    return run_commands(device, [&](VkCommandBuffer commands) {
+      device.vk.CmdCopyBuffer(commands, staging->buffer(), buffer,
+                              static_cast<std::uint32_t>(copies.size()), copies.data());
+    });
+  });
+}
+
+Status download_rows(DeviceState& device, VkBuffer buffer, const std::byte* mapped, const Rows& rows,
+                     std::byte* host) {
+  if (!rows.row_bytes || !rows.rows || !rows.slices) return {};
+  auto host_at = [&](std::uint64_t slice, std::uint64_t row) {
+    return host + slice * rows.host_slice_pitch + row * rows.host_row_pitch;
+  };
+  if (mapped) {
+    if (Status status = wait_for_all(device); !status) return status;
+    if (dense(rows)) {
+      std::memcpy(host, mapped + rows.offset, rows.row_bytes * rows.rows * rows.slices);
+      return {};
+    }
+    for (std::uint64_t slice = 0; slice < rows.slices; ++slice)
+      for (std::uint64_t row = 0; row < rows.rows; ++row)
+        std::memcpy(host_at(slice, row),
+                    mapped + rows.offset + slice * rows.slice_pitch + row * rows.row_pitch,
+                    rows.row_bytes);
+    return {};
+  }
+  std::uint64_t need = std::min(kChunkBytes, rows.row_bytes * rows.rows);
+  auto staging = device.heap.allocate(MemoryKind::readback, need);
+  if (!staging) return staging.error();
+  return for_each_piece(rows, [&](const Piece& piece) -> Status {
+    auto copies = copies_of(rows, piece, staging->offset(), false);
+    Status status = run_commands(device, [&](VkCommandBuffer commands) {
+      device.vk.CmdCopyBuffer(commands, buffer, staging->buffer(),
+                              static_cast<std::uint32_t>(copies.size()), copies.data());
+    });
+    if (!status) return status;
+    for (std::uint64_t row = 0; row < piece.rows; ++row)
+      std::memcpy(host_at(piece.slice, piece.row + row) + piece.column,
+                  staging->mapped() + row * piece.bytes, piece.bytes);
+    return {};
+  });
+}
+
+Status fill_bytes(DeviceState& device, VkBuffer buffer, std::byte* mapped, std::uint64_t offset,
+                  std::uint64_t bytes, std::uint32_t word) {
+  if (!bytes) return {};
+  auto pattern = [word](std::uint64_t at) {
+    return static_cast<std::byte>(word >> (at % 4 * 8) & 0xff);
+  };
+  if (mapped) {
+    if (Status status = wait_for_all(device); !status) return status;
+    std::byte* to = mapped + offset;
+    if (word == (word & 0xff) * 0x01010101u) {
+      std::memset(to, static_cast<int>(word & 0xff), bytes);
+      return {};
+    }
+    std::uint64_t whole = bytes / 4 * 4;
+    for (std::uint64_t at = 0; at < whole; at += 4) std::memcpy(to + at, &word, 4);
+    for (std::uint64_t at = whole; at < bytes; ++at) to[at] = pattern(at);
+    return {};
+  }
+  // The device fills whole words; the ragged ends are written by the host.
+  std::uint64_t head = std::min(bytes, (4 - offset % 4) % 4);
+  std::uint64_t middle = (bytes - head) / 4 * 4, tail = bytes - head - middle;
+  auto edge = [&](std::uint64_t start, std::uint64_t count) -> Status {
+    if (!count) return {};
+    std::byte data[4];
+    for (std::uint64_t i = 0; i < count; ++i) data[i] = pattern(start + i);
+    Rows rows;
+    rows.offset = offset + start;
+    rows.row_bytes = rows.row_pitch = rows.host_row_pitch = count;
+    return upload_rows(device, buffer, nullptr, rows, data);
+  };
+  if (Status status = edge(0, head); !status) return status;
+  if (Status status = edge(head + middle, tail); !status) return status;
+  if (!middle) return {};
+  std::uint32_t rotated = 0;
+  for (std::uint64_t i = 0; i < 4; ++i)
+    rotated |= static_cast<std::uint32_t>(pattern(head + i)) << (8 * i);
+  return run_commands(device, [&](VkCommandBuffer commands) {
+    device.vk.CmdFillBuffer(commands, buffer, offset + head, middle, rotated);
+  });
+}
+
+Status copy_bytes(DeviceState& device, VkBuffer from, std::uint64_t from_offset, VkBuffer to,
+                  std::uint64_t to_offset, std::uint64_t bytes) {
+  if (!bytes) return {};
+  VkBufferCopy copy{from_offset, to_offset, bytes};
+  return run_commands(device, [&](VkCommandBuffer commands) {
+    device.vk.CmdCopyBuffer(commands, from, to, 1, &copy);
+  });
+}
+
+bool read_address(DeviceState& device, std::uint64_t address, std::byte* host, std::uint64_t bytes) {
+  std::uint64_t offset = 0;
+  const Block* block = device.heap.find(address, offset);
+  if (!block || bytes > block->size - offset) return false;
+  Rows rows;
+  rows.offset = offset;
+  rows.row_bytes = rows.row_pitch = rows.host_row_pitch = bytes;
+  return download_rows(device, block->buffer, block->mapped, rows, host).ok();
+}
+
+namespace {
+
+/// Runs `each(first layer or slice, count, first row, rows)` over parts of an image of a chunk at most.
+template <class F>
+Status for_each_part(const ImageExtent& extent, F&& each) {
+  std::uint64_t row = std::uint64_t{extent.width} * extent.texel_bytes;
+  std::uint32_t slices = extent.depth * extent.layers;
+  auto at_once = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(kChunkBytes / row, 1, extent.height));
+  if (std::uint64_t slice = row * extent.height; slice <= kChunkBytes) {
+    auto count = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kChunkBytes / slice, 1, slices));
+    for (std::uint32_t z = 0; z < slices; z += count)
+      if (Status status = each(z, std::min(count, slices - z), 0u, extent.height); !status)
+        return status;
+    return {};
+  }
+  for (std::uint32_t z = 0; z < slices; ++z)
+    for (std::uint32_t y = 0; y < extent.height; y += at_once)
+      if (Status status = each(z, 1u, y, std::min(at_once, extent.height - y)); !status)
+        return status;
+  return {};
+}
+
+VkBufferImageCopy image_copy(const ImageExtent& extent, std::uint64_t buffer_offset, std::uint32_t z,
+                             std::uint32_t count, std::uint32_t y, std::uint32_t rows) {
+  VkBufferImageCopy copy{};
+  copy.bufferOffset = buffer_offset;
+  copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, extent.level, 0, 1};
+  bool layered = extent.layers > 1;
+  copy.imageSubresource.baseArrayLayer = layered ? z : 0;
+  copy.imageSubresource.layerCount = layered ? count : 1;
+  copy.imageOffset = {0, static_cast<std::int32_t>(y), layered ? 0 : static_cast<std::int32_t>(z)};
+  copy.imageExtent = {extent.width, rows, layered ? 1 : count};
+  return copy;
+}
+
+}  // namespace
+
+Status upload_image(DeviceState& device, const ImageExtent& extent, const std::byte* host) {
+  std::uint64_t row = std::uint64_t{extent.width} * extent.texel_bytes;
+  std::uint64_t total = row * extent.height * extent.depth * extent.layers;
+  auto staging =
+      device.heap.allocate(MemoryKind::visible, std::min(total, std::max(kChunkBytes, row)));
+  if (!staging) return staging.error();
+  return for_each_part(extent, [&](std::uint32_t z, std::uint32_t count, std::uint32_t y,
+                                   std::uint32_t rows) -> Status {
+    std::memcpy(staging->mapped(), host + (std::uint64_t{z} * extent.height + y) * row,
+                row * rows * count);
+    VkBufferImageCopy copy = image_copy(extent, staging->offset(), z, count, y, rows);
+    return run_commands(device, [&](VkCommandBuffer commands) {
+      device.vk.CmdCopyBufferToImage(commands, staging->buffer(), extent.image,
+                                     VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
+    });
+  });
+}
+
+Status download_image(DeviceState& device, const ImageExtent& extent, std::byte* host) {
+  std::uint64_t row = std::uint64_t{extent.width} * extent.texel_bytes;
+  std::uint64_t total = row * extent.height * extent.depth * extent.layers;
+  auto staging =
+      device.heap.allocate(MemoryKind::readback, std::min(total, std::max(kChunkBytes, row)));
+  if (!staging) return staging.error();
+  return for_each_part(extent, [&](std::uint32_t z, std::uint32_t count, std::uint32_t y,
+                                   std::uint32_t rows) -> Status {
+    VkBufferImageCopy copy = image_copy(extent, staging->offset(), z, count, y, rows);
+    Status status = run_commands(device, [&](VkCommandBuffer commands) {
+      device.vk.CmdCopyImageToBuffer(commands, extent.image, VK_IMAGE_LAYOUT_GENERAL,
+                                     staging->buffer(), 1, &copy);
+    });
+    if (!status) return status;
+    std::memcpy(host + (std::uint64_t{z} * extent.height + y) * row, staging->mapped(),
+                row * rows * count);
+    return {};
+  });
+}
+
+}  // namespace ptx2spv::runtime

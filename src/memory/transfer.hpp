@@ -1,0 +1,40 @@
+// Host to device and back: plain copies where memory is mapped, staged ones where it is not.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/memory/heap.hpp"
+
+namespace ptx2spv::runtime {
+
+/// Rows and slices in device memory and on the host; every pitch is in bytes and set.
+struct Rows {
+  std::uint64_t offset = 0;  ///< in the buffer
+  std::uint64_t row_bytes = 0, row_pitch = 0, slice_pitch = 0;
+  std::uint64_t rows = 1, slices = 1;
+  std::uint64_t host_row_pitch = 0, host_slice_pitch = 0;
+};
+
+/// Both are complete when they return, and come after all work submitted before.
+Status upload_rows(DeviceState& device, VkBuffer buffer, std::byte* mapped, const Rows& rows,
+                   const std::byte* host);
+Status download_rows(DeviceState& device, VkBuffer buffer, const std::byte* mapped, const Rows& rows,
+                     std::byte* host);
+/// Fills with `word`; offset and bytes any, the pattern's phase starts at `offset`.
+Status fill_bytes(DeviceState& device, VkBuffer buffer, std::byte* mapped, std::uint64_t offset,
+                  std::uint64_t bytes, std::uint32_t word);
+Status copy_bytes(DeviceState& device, VkBuffer from, std::uint64_t from_offset, VkBuffer to,
+                  std::uint64_t to_offset, std::uint64_t bytes);
+/// Reads device memory by its address. False: it lies in no block, or not whole.
+bool read_address(DeviceState& device, std::uint64_t address, std::byte* host, std::uint64_t bytes);
+
+/// One level of an image, dense on the host.
+struct ImageExtent {
+  VkImage image = VK_NULL_HANDLE;
+  std::uint32_t level = 0, width = 1, height = 1, depth = 1, layers = 1, texel_bytes = 4;
+};
+Status upload_image(DeviceState& device, const ImageExtent& extent, const std::byte* host);
+Status download_image(DeviceState& device, const ImageExtent& extent, std::byte* host);
+
+}  // namespace ptx2spv::runtime

@@ -1,0 +1,256 @@
+// Translations and pipelines of a kernel, made when a launch first needs them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "src/cache/digest.hpp"
+#include "src/cache/disk_cache.hpp"
+#include "src/cache/serialize.hpp"
+#include "src/module/module.hpp"
+#include "src/options.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+bool same(const SlotSpec& a, const SlotSpec& b) {
+  return a.backing == b.backing && a.format == b.format && a.channels == b.channels &&
+         a.geometry == b.geometry && a.format_known == b.format_known;
+}
+
+TranslateOptions options_for(const KernelState& kernel, const VariantKey& key) {
+  const ModuleState& module = *kernel.module;
+  TranslateOptions options;
+  options.profile = module.device->profile;
+  options.fp = key.fp;
+  options.optimize = module.options.optimize;
+  options.debug_info = module.options.debug_info;
+  options.relax_versions = module.options.relax_versions;
+  options.assume_live_handles = key.live_handles;
+  options.wide_surfaces = key.wide;
+  options.entry = kernel.info->name;
+  options.threads = key.threads;
+  options.max_block_threads = key.max_block_threads;
+  options.workgroup_threads = key.workgroup_threads;
+  options.shared_in_memory = key.shared_in_memory;
+  options.slots = key.slots;
+  return options;
+}
+
+/// Everything that the module's words depend on.
+std::string cache_key(const KernelState& kernel, const TranslateOptions& options) {
+  Digest digest;
+  digest.add(version());
+  digest.add(kernel.module->digest);
+  digest.add(options.entry);
+  const Profile& profile = options.profile;
+#define PTX2SPV_CAPABILITY(field, a, b, c, d, help) digest.add_number(profile.field);
+#include "ptx2spv/capabilities.def"
+#undef PTX2SPV_CAPABILITY
+  for (std::uint64_t number :
+       {std::uint64_t{profile.subgroup_size}, std::uint64_t{profile.max_workgroup_invocations},
+        std::uint64_t{profile.max_shared_bytes}, std::uint64_t{profile.max_loop_turns},
+        std::uint64_t{profile.max_slots}, static_cast<std::uint64_t>(options.fp),
+        static_cast<std::uint64_t>(options.optimize), std::uint64_t{options.debug_info},
+        std::uint64_t{options.relax_versions}, std::uint64_t{options.assume_live_handles},
+        std::uint64_t{options.wide_surfaces}, static_cast<std::uint64_t>(options.threads),
+        std::uint64_t{options.max_block_threads}, std::uint64_t{options.workgroup_threads},
+        std::uint64_t{options.shared_in_memory}, std::uint64_t{options.slots.size()}})
+    digest.add_number(number);
+  for (const SlotSpec& slot : options.slots)
+    digest.add_number(static_cast<std::uint64_t>(slot.backing) |
+                      static_cast<std::uint64_t>(slot.format) << 8 |
+                      std::uint64_t{slot.channels} << 16 | std::uint64_t{slot.geometry} << 24 |
+                      std::uint64_t{slot.format_known} << 32);
+  return "t-" + digest.text();
+}
+
+struct Words {
+  std::vector<std::uint32_t> spirv;
+  EntryInfo info;
+};
+
+/// From the cache on disk, else from the translator.
+Result<Words> translate(const KernelState& kernel, const VariantKey& key) {
+  DeviceState& device = *kernel.module->device;
+  TranslateOptions options = options_for(kernel, key);
+  std::string cached = device.disk ? cache_key(kernel, options) : std::string();
+  Words words;
+  if (device.disk) {
+    if (auto bytes = device.disk->load(cached); bytes && deserialize(*bytes, words.spirv, words.info)) {
+      std::lock_guard lock(device.statistics_mutex);
+      ++device.statistics.translation_cache_hits;
+      return words;
+    }
+  }
+  std::vector<Message> messages;
+  auto start = Clock::now();
+  auto translation = kernel.module->ptx.translate(options, messages);
+  double took = milliseconds_since(start);
+  if (!translation) {
+    Error error = make_error(ErrorCode::translation,
+                             fmt::format("kernel '{}' cannot be translated", kernel.info->name));
+    for (const Message& each : messages)
+      if (each.severity == Severity::error) {
+        error.text = fmt::format("{}:{}:{}: error: {}", each.file, each.line, each.column, each.text);
+        break;
+      }
+    error.messages = std::move(messages);
+    return error;
+  }
+  {
+    std::lock_guard lock(device.statistics_mutex);
+    ++device.statistics.translations;
+    device.statistics.translation_ms += took;
+  }
+  auto entry = std::find_if(translation->interface.entries.begin(), translation->interface.entries.end(),
+                            [&](const EntryInfo& each) { return each.name == kernel.info->name; });
+  if (entry == translation->interface.entries.end())
+    return make_error(ErrorCode::internal,
+                      fmt::format("the translation of '{}' does not describe it", kernel.info->name));
+  words.spirv = std::move(translation->spirv);
+  words.info = std::move(*entry);
+  if (device.disk) device.disk->store(cached, serialize(words.spirv, words.info));
+  return words;
+}
+
+void dump(const KernelState& kernel, const std::vector<std::uint32_t>& spirv) {
+  std::string_view folder = option_text(Option::dump);
+  if (folder.empty()) return;
+  static std::atomic<int> number{0};
+  std::string path = fmt::format("{}/{}.{}.spv", folder, kernel.info->name, number++);
+  if (std::FILE* file = std::fopen(path.c_str(), "wb")) {
+    std::fwrite(spirv.data(), 4, spirv.size(), file);
+    std::fclose(file);
+  }
+}
+
+void destroy(DeviceState& device, Variant& variant) {
+  for (auto& [key, pipeline] : variant.pipelines)
+    device.vk.DestroyPipeline(device.handle, pipeline, nullptr);
+  if (variant.layout) device.vk.DestroyPipelineLayout(device.handle, variant.layout, nullptr);
+  if (variant.slot_layout)
+    device.vk.DestroyDescriptorSetLayout(device.handle, variant.slot_layout, nullptr);
+  if (variant.shader) device.vk.DestroyShaderModule(device.handle, variant.shader, nullptr);
+}
+
+Status build(DeviceState& device, Variant& variant, const std::vector<std::uint32_t>& spirv) {
+  VkShaderModuleCreateInfo shader{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+  shader.codeSize = spirv.size() * 4;
+  shader.pCode = spirv.data();
+  VkResult result = device.vk.CreateShaderModule(device.handle, &shader, nullptr, &variant.shader);
+  if (result != VK_SUCCESS) return vulkan_error(result, "CreateShaderModule");
+  std::vector<VkDescriptorSetLayoutBinding> bindings;
+  for (std::uint32_t i = 0; i < variant.key.slots.size(); ++i) {
+    if (variant.key.slots[i].backing == Backing::address) continue;
+    VkDescriptorSetLayoutBinding binding{};
+    binding.binding = i;
+    binding.descriptorType = variant.key.slots[i].backing == Backing::image
+                                 ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE
+                                 : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    binding.descriptorCount = 1;
+    binding.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+    bindings.push_back(binding);
+  }
+  VkDescriptorSetLayoutCreateInfo slots{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+  slots.bindingCount = static_cast<std::uint32_t>(bindings.size());
+  slots.pBindings = bindings.data();
+  result = device.vk.CreateDescriptorSetLayout(device.handle, &slots, nullptr, &variant.slot_layout);
+  if (result != VK_SUCCESS) return vulkan_error(result, "CreateDescriptorSetLayout");
+  VkDescriptorSetLayout sets[] = {device.common_layout, variant.slot_layout};
+  VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, abi::kPushWords * 4};
+  VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+  layout.setLayoutCount = 2;
+  layout.pSetLayouts = sets;
+  layout.pushConstantRangeCount = 1;
+  layout.pPushConstantRanges = &push;
+  result = device.vk.CreatePipelineLayout(device.handle, &layout, nullptr, &variant.layout);
+  if (result != VK_SUCCESS) return vulkan_error(result, "CreatePipelineLayout");
+  return {};
+}
+
+}  // namespace
+
+bool VariantKey::operator==(const VariantKey& other) const {
+  return fp == other.fp && threads == other.threads &&
+         max_block_threads == other.max_block_threads &&
+         workgroup_threads == other.workgroup_threads &&
+         shared_in_memory == other.shared_in_memory && live_handles == other.live_handles &&
+         wide == other.wide &&
+         std::equal(slots.begin(), slots.end(), other.slots.begin(), other.slots.end(), same);
+}
+
+KernelState::~KernelState() {
+  for (auto& variant : variants) destroy(*module->device, *variant);
+}
+
+Result<Variant*> KernelState::variant(const VariantKey& key, double& prepare_ms) {
+  std::lock_guard lock(mutex);
+  for (auto& each : variants)
+    if (each->key == key) return each.get();
+  auto start = Clock::now();
+  auto words = translate(*this, key);
+  if (!words) return words.error();
+  dump(*this, words->spirv);
+  auto variant = std::make_unique<Variant>();
+  variant->key = key;
+  variant->serial = module->device->next_serial.fetch_add(1);
+  variant->info = std::move(words->info);
+  if (Status status = build(*module->device, *variant, words->spirv); !status) {
+    destroy(*module->device, *variant);
+    return status.error();
+  }
+  variants.push_back(std::move(variant));
+  prepare_ms += milliseconds_since(start);
+  return variants.back().get();
+}
+
+Result<VkPipeline> KernelState::pipeline(Variant& variant, const PipelineKey& key,
+                                         double& prepare_ms) {
+  std::lock_guard lock(mutex);
+  for (auto& [known, pipeline] : variant.pipelines)
+    if (known == key) return pipeline;
+  auto start = Clock::now();
+  DeviceState& device = *module->device;
+  const VkSpecializationMapEntry entries[] = {
+      {abi::size_x, 0, 4}, {abi::size_y, 4, 4}, {abi::size_z, 8, 4}, {abi::dynamic_shared_words, 12, 4}};
+  // A Workgroup array has at least one word.
+  const std::uint32_t values[] = {key.size[0], key.size[1], key.size[2], std::max(key.shared_words, 1u)};
+  VkSpecializationInfo specialization{4, entries, sizeof values, values};
+  VkComputePipelineCreateInfo create{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+  create.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  create.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  create.stage.module = variant.shader;
+  create.stage.pName = info->name.c_str();
+  create.stage.pSpecializationInfo = &specialization;
+  create.layout = variant.layout;
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  VkResult result = device.vk.CreateComputePipelines(device.handle, device.pipeline_cache, 1, &create,
+                                                     nullptr, &pipeline);
+  if (result != VK_SUCCESS) return vulkan_error(result, "CreateComputePipelines");
+  variant.pipelines.emplace_back(key, pipeline);
+  double took = milliseconds_since(start);
+  prepare_ms += took;
+  std::lock_guard count(device.statistics_mutex);
+  ++device.statistics.pipelines;
+  device.statistics.pipeline_ms += took;
+  return pipeline;
+}
+
+}  // namespace ptx2spv::runtime
+
+namespace ptx2spv {
+
+const EntryInfo& Kernel::info() const { return *state_->info; }
+const std::string& Kernel::name() const { return state_->info->name; }
+
+}  // namespace ptx2spv

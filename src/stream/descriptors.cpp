@@ -1,0 +1,118 @@
+#include "src/stream/descriptors.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+constexpr std::uint32_t kSetsPerPool = 128;
+}
+
+Descriptors::~Descriptors() {
+  for (VkDescriptorPool pool : pools_)
+    device_->vk.DestroyDescriptorPool(device_->handle, pool, nullptr);
+}
+
+void Descriptors::clear() {
+  sets_.clear();
+  while (pools_.size() > 1) {
+    device_->vk.DestroyDescriptorPool(device_->handle, pools_.back(), nullptr);
+    pools_.pop_back();
+  }
+  if (!pools_.empty()) device_->vk.ResetDescriptorPool(device_->handle, pools_[0], 0);
+}
+
+Result<VkDescriptorSet> Descriptors::allocate(VkDescriptorSetLayout layout) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (!pools_.empty()) {
+      VkDescriptorSetAllocateInfo allocate{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
+      allocate.descriptorPool = pools_.back();
+      allocate.descriptorSetCount = 1;
+      allocate.pSetLayouts = &layout;
+      VkDescriptorSet set = VK_NULL_HANDLE;
+      VkResult result = device_->vk.AllocateDescriptorSets(device_->handle, &allocate, &set);
+      if (result == VK_SUCCESS) return set;
+      if (result != VK_ERROR_OUT_OF_POOL_MEMORY && result != VK_ERROR_FRAGMENTED_POOL)
+        return vulkan_error(result, "AllocateDescriptorSets");
+    }
+    const VkDescriptorPoolSize sizes[] = {
+        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, 2 * kSetsPerPool},
+        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 8 * kSetsPerPool},
+        {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 8 * kSetsPerPool},
+        {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 2 * kSetsPerPool}};
+    VkDescriptorPoolCreateInfo create{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
+    create.maxSets = kSetsPerPool;
+    create.poolSizeCount = 4;
+    create.pPoolSizes = sizes;
+    VkDescriptorPool pool = VK_NULL_HANDLE;
+    VkResult result = device_->vk.CreateDescriptorPool(device_->handle, &create, nullptr, &pool);
+    if (result != VK_SUCCESS) return vulkan_error(result, "CreateDescriptorPool");
+    pools_.push_back(pool);
+  }
+  return make_error(ErrorCode::out_of_memory, "a new descriptor pool holds no set");
+}
+
+Result<VkDescriptorSet> Descriptors::common(const LaunchPlan& plan, const Ring& ring) {
+  key_.assign({0, plan.module->serial});
+  if (auto known = sets_.find(key_); known != sets_.end()) return known->second;
+  auto set = allocate(device_->common_layout);
+  if (!set) return set.error();
+  VkDescriptorBufferInfo infos[abi::kBindings];
+  auto whole = [](const Memory& memory) {
+    return VkDescriptorBufferInfo{memory.buffer(), memory.offset(), memory.size()};
+  };
+  infos[abi::params] = {ring.memory().buffer(), ring.memory().offset(), Ring::kWindow};
+  infos[abi::trap] = {ring.memory().buffer(), ring.memory().offset(), abi::kTrapWords * 4};
+  infos[abi::surfaces] = whole(device_->surfaces.memory());
+  infos[abi::constants] = whole(plan.module->constants ? plan.module->constants : device_->sink);
+  infos[abi::locks] = whole(device_->locks);
+  infos[abi::textures] = whole(device_->textures.memory());
+  VkWriteDescriptorSet writes[abi::kBindings];
+  for (std::uint32_t i = 0; i < abi::kBindings; ++i) {
+    writes[i] = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+    writes[i].dstSet = *set;
+    writes[i].dstBinding = i;
+    writes[i].descriptorCount = 1;
+    writes[i].descriptorType = i == abi::params || i == abi::trap
+                                   ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
+                                   : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    writes[i].pBufferInfo = &infos[i];
+  }
+  device_->vk.UpdateDescriptorSets(device_->handle, abi::kBindings, writes, 0, nullptr);
+  sets_.emplace(key_, *set);
+  return *set;
+}
+
+Result<VkDescriptorSet> Descriptors::slots(const LaunchPlan& plan) {
+  // Serial numbers, not handles: a handle may come back for something else.
+  key_.assign({1, plan.variant->serial});
+  for (const SlotBinding& slot : plan.slots) key_.push_back(slot.serial);
+  if (auto known = sets_.find(key_); known != sets_.end()) return known->second;
+  auto set = allocate(plan.variant->slot_layout);
+  if (!set) return set.error();
+  std::vector<VkDescriptorBufferInfo> buffers(plan.slots.size());
+  std::vector<VkDescriptorImageInfo> images(plan.slots.size());
+  std::vector<VkWriteDescriptorSet> writes;
+  for (std::uint32_t i = 0; i < plan.slots.size(); ++i) {
+    const SlotBinding& slot = plan.slots[i];
+    if (slot.backing == Backing::address) continue;
+    VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+    write.dstSet = *set;
+    write.dstBinding = i;
+    write.descriptorCount = 1;
+    if (slot.backing == Backing::image) {
+      images[i] = {VK_NULL_HANDLE, slot.view, VK_IMAGE_LAYOUT_GENERAL};
+      write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+      write.pImageInfo = &images[i];
+    } else {
+      buffers[i] = {slot.buffer, slot.offset, slot.range};
+      write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+      write.pBufferInfo = &buffers[i];
+    }
+    writes.push_back(write);
+  }
+  device_->vk.UpdateDescriptorSets(device_->handle, static_cast<std::uint32_t>(writes.size()),
+                                   writes.data(), 0, nullptr);
+  sets_.emplace(key_, *set);
+  return *set;
+}
+
+}  // namespace ptx2spv::runtime

@@ -1,0 +1,42 @@
+// Mapped memory for what a launch brings along: its parameters and its trap record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "src/memory/heap.hpp"
+
+namespace ptx2spv::runtime {
+
+struct Slice {
+  std::byte* mapped = nullptr;
+  std::uint64_t offset = 0;   ///< from the ring's start, for dynamic descriptors
+  std::uint64_t address = 0;
+};
+
+/// Not thread-safe.
+class Ring {
+ public:
+  /// Descriptors over the ring span this many bytes from any slice.
+  static constexpr std::uint64_t kWindow = 40960;
+  static constexpr std::uint64_t kBytes = 256 * 1024;
+
+  Status open(DeviceState& device, std::uint64_t bytes = kBytes);
+  /// Waits for old work when the ring is full. The slice is free again once `close` has named the
+  /// submission that uses it and that is over.
+  Result<Slice> take(std::uint64_t bytes);
+  void close(std::uint64_t value);   ///< slices taken since the last close belong to this submission
+  const Memory& memory() const { return memory_; }
+
+ private:
+  struct Span {
+    std::uint64_t begin, end, value;
+  };
+  DeviceState* device_ = nullptr;
+  Memory memory_;
+  std::uint64_t bytes_ = 0, head_ = 0;
+  std::deque<Span> spans_;           ///< oldest first; value 0: not submitted yet
+};
+
+}  // namespace ptx2spv::runtime

@@ -1,0 +1,91 @@
+// The state behind Stream: command buffers in flight, and the launches whose ends are still to be looked at.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "src/launch/plan.hpp"
+#include "src/launch/printf.hpp"
+#include "src/stream/descriptors.hpp"
+#include "src/stream/ring.hpp"
+
+namespace ptx2spv::runtime {
+
+/// How a launch ended; shared with whoever waits for it.
+struct Outcome {
+  bool done = false;
+  std::optional<Error> error;
+  double device_ms = -1;
+};
+
+/// A launch that was submitted and not yet looked at.
+struct Pending {
+  std::uint64_t value = 0;
+  std::shared_ptr<ModuleState> module;
+  KernelState* kernel = nullptr;
+  const Variant* variant = nullptr;
+  std::vector<std::shared_ptr<const void>> keep;
+  std::byte* trap = nullptr;
+  int query = -1;                        ///< first of two timestamps
+  std::shared_ptr<Outcome> outcome;      ///< null: errors are the stream's
+  std::function<void()> finish;          ///< host work once it is over: downloads
+};
+
+struct StreamState {
+  explicit StreamState(DeviceState& device) : device(device) {}
+  StreamState(const StreamState&) = delete;
+  StreamState& operator=(const StreamState&) = delete;
+  ~StreamState();
+  /// `keep_device`: hold the device alive (not for its own internal stream).
+  static Result<std::shared_ptr<StreamState>> create(DeviceState& device, bool keep_device);
+
+  DeviceState& device;
+  std::shared_ptr<DeviceState> keep;
+  std::mutex mutex;                      ///< everything below and every function
+
+  /// A command buffer that sees all earlier work of the queue.
+  Result<VkCommandBuffer> begin();
+  /// Submits it; the host sees what it wrote once the value is reached.
+  Result<std::uint64_t> submit(VkCommandBuffer commands);
+  /// Gives a command buffer back unsubmitted.
+  void abandon(VkCommandBuffer commands);
+  Status launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& outcome, std::uint64_t* value);
+  /// Looks at every launch that is over.
+  void retire();
+  Status wait_all();
+
+  VkCommandPool pool = VK_NULL_HANDLE;
+  VkQueryPool queries = VK_NULL_HANDLE;
+  std::deque<std::pair<VkCommandBuffer, std::uint64_t>> in_flight;
+  std::vector<VkCommandBuffer> free;
+  Ring ring;
+  Descriptors descriptors;
+  PrintfBuffer printf;
+  Memory slab;
+  std::deque<Pending> pending;
+  std::optional<Error> error;            ///< the first one since the last synchronize
+  std::uint64_t last_value = 0;
+  std::uint32_t next_query = 0;
+};
+
+/// Everything before is done and visible before what follows.
+void full_barrier(const DeviceState& device, VkCommandBuffer commands);
+/// Where a launch's own words lie, and the sets that name them.
+struct LaunchPlace {
+  Slice slice;
+  std::uint64_t trap_offset = 0;         ///< from the ring's start
+  VkDescriptorSet common = VK_NULL_HANDLE, slots = VK_NULL_HANDLE;
+  std::uint64_t printf_address = 0, slab_address = 0;
+};
+/// Takes a slice of `ring`, fills it and finds the sets.
+Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, Descriptors& descriptors);
+void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const LaunchPlace& place);
+
+/// Runs commands on the internal stream and waits for them.
+Status run_commands(DeviceState& device, const std::function<void(VkCommandBuffer)>& record);
+
+}  // namespace ptx2spv::runtime

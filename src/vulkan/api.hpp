@@ -1,0 +1,81 @@
+// Vulkan without link-time dependency: function tables filled through vkGetInstanceProcAddr.
+#pragma once
+
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan_core.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "ptx2spv/result.hpp"
+
+namespace ptx2spv::runtime {
+
+struct GlobalFunctions {
+#define PTX2SPV_VK_GLOBAL(name) PFN_vk##name name = nullptr;
+#define PTX2SPV_VK_INSTANCE(name)
+#define PTX2SPV_VK_OPTIONAL(name)
+#define PTX2SPV_VK_DEVICE(name)
+#include "src/vulkan/functions.def"
+#undef PTX2SPV_VK_GLOBAL
+#undef PTX2SPV_VK_INSTANCE
+#undef PTX2SPV_VK_OPTIONAL
+};
+
+struct InstanceFunctions {
+#define PTX2SPV_VK_GLOBAL(name)
+#define PTX2SPV_VK_INSTANCE(name) PFN_vk##name name = nullptr;
+#define PTX2SPV_VK_OPTIONAL(name) PFN_vk##name name = nullptr;
+#include "src/vulkan/functions.def"
+#undef PTX2SPV_VK_INSTANCE
+#undef PTX2SPV_VK_OPTIONAL
+#undef PTX2SPV_VK_DEVICE
+  /// Null, or the name of a required function that the instance does not have.
+  const char* load(PFN_vkGetInstanceProcAddr get, VkInstance instance);
+};
+
+struct DeviceFunctions {
+#define PTX2SPV_VK_INSTANCE(name)
+#define PTX2SPV_VK_OPTIONAL(name)
+#define PTX2SPV_VK_DEVICE(name) PFN_vk##name name = nullptr;
+#include "src/vulkan/functions.def"
+#undef PTX2SPV_VK_GLOBAL
+#undef PTX2SPV_VK_INSTANCE
+#undef PTX2SPV_VK_OPTIONAL
+#undef PTX2SPV_VK_DEVICE
+  const char* load(PFN_vkGetDeviceProcAddr get, VkDevice device);
+};
+
+/// "VK_ERROR_DEVICE_LOST", for messages.
+std::string to_text(VkResult result);
+/// An error for a failed call of vk`what`: device lost and out of memory have codes of their own.
+Error vulkan_error(VkResult result, const char* what);
+
+/// A VkInstance with its library. Owned ones are destroyed with the last device.
+struct Instance {
+  Instance() = default;
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+  ~Instance();
+
+  PFN_vkGetInstanceProcAddr get_proc = nullptr;
+  VkInstance handle = VK_NULL_HANDLE;
+  InstanceFunctions vk;
+  bool owned = true;
+  bool validated = false;
+  std::string origin;                     ///< "the Vulkan loader" or the driver's file
+  VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
+  std::atomic<std::uint64_t> validation_messages{0};
+};
+
+/// Opens Vulkan through the loader (libvulkan.so.1). With `validation`, the Khronos layer is put in and
+/// SwiftShader's manifest, if one is found, is added to the loader's drivers.
+Result<std::shared_ptr<Instance>> open_loader(bool validation);
+/// Opens SwiftShader's library directly, without loader or environment.
+Result<std::shared_ptr<Instance>> open_swiftshader();
+/// SwiftShader's library, or empty; `searched` gets every place that was tried.
+std::string find_swiftshader(std::string* searched = nullptr);
+
+}  // namespace ptx2spv::runtime
