@@ -195,15 +195,17 @@ void cut_grid(const DeviceState& device, const Dim3& grid, std::uint64_t most_gr
       }
 }
 
-/// The flat model: threads are numbered through, whatever their blocks.
-void cut_threads(const DeviceState& device, std::uint64_t threads, std::uint32_t workgroup,
-                 std::vector<Dispatch>& dispatches) {
-  std::uint64_t groups = (threads + workgroup - 1) / workgroup;
-  std::uint64_t most = device.traits.properties.limits.maxComputeWorkGroupCount[0];
-  for (std::uint64_t first = 0; first < groups; first += most) {
+/// The flat model: threads are numbered through, and a dispatch takes as many whole blocks as it can.
+void cut_blocks(const DeviceState& device, std::uint64_t blocks, std::uint32_t block_threads,
+                std::uint32_t workgroup, std::vector<Dispatch>& dispatches) {
+  std::uint64_t groups = device.traits.properties.limits.maxComputeWorkGroupCount[0];
+  std::uint64_t most = std::min<std::uint64_t>(groups * workgroup, 0xffffffffu) / block_threads;
+  for (std::uint64_t first = 0; first < blocks; first += most) {
+    std::uint64_t threads = std::min(most, blocks - first) * block_threads;
     Dispatch dispatch;
-    dispatch.groups = {static_cast<std::uint32_t>(std::min(most, groups - first)), 1, 1};
-    dispatch.thread_base = first * workgroup;
+    dispatch.threads = static_cast<std::uint32_t>(threads);
+    dispatch.groups = {static_cast<std::uint32_t>((threads + workgroup - 1) / workgroup), 1, 1};
+    dispatch.base = {static_cast<std::uint32_t>(first), 0, 0};
     dispatches.push_back(dispatch);
   }
 }
@@ -296,9 +298,11 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
 
   if (key.threads == ThreadModel::flat) {
     std::uint64_t blocks = grid_blocks(config.grid);
-    if (blocks > (std::uint64_t{1} << 53))
-      return make_error(ErrorCode::invalid_argument, "the grid has more than 2^53 blocks");
-    cut_threads(device, blocks * block_threads, key.workgroup_threads, plan.dispatches);
+    if (blocks >> 32)
+      return make_error(ErrorCode::unsupported,
+                        fmt::format("{} blocks that are larger than {} takes are too many", blocks,
+                                    device.info.name));
+    cut_blocks(device, blocks, block_threads, key.workgroup_threads, plan.dispatches);
   } else {
     std::uint64_t most = UINT64_MAX;
     if (key.shared_in_memory) most = std::max<std::uint64_t>(kSlabBytes / shared, 1);

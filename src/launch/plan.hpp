@@ -21,7 +21,7 @@ struct SlotBinding {
 /// One vkCmdDispatch: its groups, and what replaces the base words of the push constants.
 struct Dispatch {
   std::array<std::uint32_t, 3> groups{}, base{};
-  std::uint64_t thread_base = 0;
+  std::uint32_t threads = 0;          ///< flat model only
 };
 
 struct LaunchPlan {

@@ -51,10 +51,7 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
       // Dispatches of one launch are independent, unless they share the slab.
       if (i && plan.slab_bytes) full_barrier(device, commands);
       std::copy(each.base.begin(), each.base.end(), push.begin() + abi::base_x);
-      if (plan.variant->key.threads == ThreadModel::flat) {
-        push[abi::thread_base] = static_cast<std::uint32_t>(each.thread_base);
-        push[abi::thread_base_hi] = static_cast<std::uint32_t>(each.thread_base >> 32);
-      }
+      push[abi::threads] = each.threads;
       if (turn == 0 || plan.dispatches.size() > 1)
         vk.CmdPushConstants(commands, plan.variant->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                             abi::kPushWords * 4, push.data());

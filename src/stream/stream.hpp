@@ -36,7 +36,7 @@ struct Pending {
 };
 
 struct StreamState {
-  explicit StreamState(DeviceState& device) : device(device) {}
+  explicit StreamState(DeviceState& owner) : device(owner) {}
   StreamState(const StreamState&) = delete;
   StreamState& operator=(const StreamState&) = delete;
   ~StreamState();
