@@ -86,7 +86,7 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry) {
   FrontEntry front{lower::lower_entry(program, entry)};
   lower::LoweredEntry& lowered = front.lowered;
   if (!lowered.ok) return front;
-  const std::string recursion = passes::inline_calls(lowered.module, 0);
+  const std::string recursion = passes::inline_calls(lowered.module);
   if (!recursion.empty()) {
     const ptx::Module& module = program.module(entry.module);
     lowered.messages.push_back(
