@@ -7,7 +7,6 @@
 
 layout(local_size_x = 1) in;
 
-#include "arithmetic.glsl"
 #include "surface.glsl"
 
 void main() {}

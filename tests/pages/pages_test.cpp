@@ -8,6 +8,7 @@
 
 #include "ptx2spv/translator.hpp"
 #include "tests/pages/page.hpp"
+#include "translator/ptx/instruction_table.hpp"
 
 namespace ptx2spv {
 namespace {
@@ -51,6 +52,37 @@ TEST(Pages, profiles_lists_every_limit) {
   text += "\n" + rule + "\n";
   for (const std::string& row : rows) text += row + "\n";
   pages::expect_part("docs/profiles.md", "limits", text);
+}
+
+TEST(Pages, troubleshooting_lists_every_environment_variable) {
+  std::string text = "| variable | without it | meaning |\n|---|---|---|\n";
+#define PTX2SPV_OPTION(name, variable, fallback, help) \
+  text += "| `" variable "` | " fallback " | " help " |\n";
+#include "src/options.def"
+#undef PTX2SPV_OPTION
+  pages::expect_part("docs/troubleshooting.md", "environment", text);
+}
+
+std::string version_text(unsigned version) {
+  return std::to_string(version / 10) + "." + std::to_string(version % 10);
+}
+
+TEST(Pages, support_lists_every_form) {
+  std::string taken = "| form | where | manual | PTX | target |\n|---|---|---|---|---|\n";
+  std::string refused = "| instruction | what it is | manual |\n|---|---|---|\n";
+  for (const ptx::FormInfo& form : ptx::all_forms()) {
+    const std::string manual(ptx::section(form.op));
+    if (form.refused) {
+      refused += "| `" + std::string(form.syntax) + "` | " + std::string(form.reason) + " | " +
+                 manual + " |\n";
+      continue;
+    }
+    taken += "| `" + std::string(form.syntax) + "` | " + std::string(form.slots_text) + " | " +
+             manual + " | " + version_text(form.version) + " | sm_" + std::to_string(form.target) +
+             " |\n";
+  }
+  pages::expect_part("docs/support.md", "forms", taken);
+  pages::expect_part("docs/support.md", "refused", refused);
 }
 
 TEST(Pages, abi_numbers_are_those_of_the_header) {
