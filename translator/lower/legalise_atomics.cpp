@@ -79,7 +79,7 @@ class Legaliser {
   }
 
   bool emulated64(const ir::Inst& inst) const {
-    return (inst.op == Op::atomic || inst.op == Op::atomic_cas) && inst.mem.bytes == 8 &&
+    return inst.mem.space != Space::local && (inst.op == Op::atomic || inst.op == Op::atomic_cas) && inst.mem.bytes == 8 &&
            !native64(inst, profile_);
   }
 
@@ -104,6 +104,7 @@ class Legaliser {
   void visit(Value value) {
     const ir::Inst inst = f_.insts[value];
     if (inst.op != Op::atomic && inst.op != Op::atomic_cas) return rw_.keep(value);
+    if (inst.mem.space == Space::local) return own_memory(value, inst);
     if (inst.mem.bytes == 8) {
       if (native64(inst, profile_)) return rw_.keep(value);
       if (inst.op == Op::atomic && !wide_.any_used && (wide_.all_add || wide_.all_bitwise))
@@ -134,6 +135,36 @@ class Legaliser {
   std::uint32_t variable(Type type, const char* name) {
     f_.vars.push_back({type, name});
     return static_cast<std::uint32_t>(f_.vars.size() - 1);
+  }
+
+  /// A thread's own memory, reached by a generic address: nobody else looks.
+  void own_memory(Value value, const ir::Inst& inst) {
+    const Value address = f_.arg(value, 0), first = f_.arg(value, 1);
+    const bool cas = inst.op == Op::atomic_cas;
+    const Value data = cas ? f_.arg(value, 2) : first;
+    MemAttr mem = inst.mem;
+    const Value old = b_.load(inst.type, address, mem);
+    Value next;
+    if (inst.mem.bytes == 8) {
+      next = combine64(inst, old, data, first);
+    } else if (cas) {
+      next = b_.select(b_.cmp(Op::eq, old, first), data, old);
+    } else {
+      switch (inst.mem.atomic) {
+        case AtomicOp::add: next = b_.op2(Op::add, old, data); break;
+        case AtomicOp::and_: next = b_.op2(Op::and_, old, data); break;
+        case AtomicOp::or_: next = b_.op2(Op::or_, old, data); break;
+        case AtomicOp::xor_: next = b_.op2(Op::xor_, old, data); break;
+        case AtomicOp::umin: next = b_.op2(Op::umin, old, data); break;
+        case AtomicOp::umax: next = b_.op2(Op::umax, old, data); break;
+        case AtomicOp::smin: next = b_.op2(Op::smin, old, data); break;
+        case AtomicOp::smax: next = b_.op2(Op::smax, old, data); break;
+        case AtomicOp::exch: next = data; break;
+        default: next = combine32(inst, old, data); break;
+      }
+    }
+    b_.store(address, next, mem);
+    rw_.replace_by(value, old);
   }
 
   /// Low word, then the carry into the high word: exact for additions alone, and bitwise operations alone.
