@@ -7,6 +7,7 @@
 
 layout(local_size_x = 1) in;
 
+#include "arithmetic.glsl"
 #include "surface.glsl"
 
 void main() {}

@@ -7,6 +7,7 @@
 #include "translator/lower/legalise_atomics.hpp"
 #include "translator/lower/lower_surfaces.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/passes/uniformity.hpp"
 #include "translator/spirv/emit.hpp"
 
 namespace ptx2spv {
@@ -86,7 +87,7 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry) {
   FrontEntry front{lower::lower_entry(program, entry)};
   lower::LoweredEntry& lowered = front.lowered;
   if (!lowered.ok) return front;
-  const std::string recursion = passes::inline_calls(lowered.module, 0);
+  const std::string recursion = passes::inline_calls(lowered.module);
   if (!recursion.empty()) {
     const ptx::Module& module = program.module(entry.module);
     lowered.messages.push_back(
@@ -100,7 +101,7 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry) {
   lowered.info.barriers = has_op(function, Op::bar_sync, Op::bar_sync);
   lowered.info.warp_operations = has_op(function, Op::warp_shfl, Op::warp_elect);
   lowered.info.divergent_barriers =
-      lowered.info.barriers && !barriers_are_plain(function);
+      lowered.info.barriers && (!barriers_are_plain(function) || passes::barriers_diverge(function, lowered.module));
   return front;
 }
 
@@ -148,7 +149,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
   if (options.optimize > 0) run("simplify", [&] { passes::simplify(function, module); });
   run("legalise-float", [&] { passes::legalise_float(function, module, {.profile = profile, .fp = options.fp}); });
   run("legalise-int64", [&] { passes::legalise_int64(function, module, profile); });
-  if (options.optimize > 0) run("simplify-last", [&] { passes::simplify(function, module); });
+  if (options.optimize > 0) run("simplify-last", [&] { passes::simplify(function, module, profile.int64); });
 
   const ptx::Module& source = program.module(front.lowered.module.functions[0].locs.size() > 1
                                                  ? front.lowered.module.functions[0].locs[1].module : 0);

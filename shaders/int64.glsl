@@ -1,0 +1,381 @@
+// 64-bit integers as pairs of words.
+
+uvec2 u64_add(const in uvec2 a, const in uvec2 b)
+{
+    uint carry;
+    uint low = uaddCarry(a.x, b.x, carry);
+    return uvec2(low, a.y + b.y + carry);
+}
+
+uvec2 u64_sub(const in uvec2 a, const in uvec2 b)
+{
+    uint borrow;
+    uint low = usubBorrow(a.x, b.x, borrow);
+    return uvec2(low, a.y - b.y - borrow);
+}
+
+uvec2 u64_neg(const in uvec2 a)
+{
+    return u64_sub(uvec2(0u, 0u), a);
+}
+
+bool u64_eq(const in uvec2 a, const in uvec2 b)
+{
+    return ((a.x ^ b.x) | (a.y ^ b.y)) == 0u;
+}
+
+// The borrow of the low words decides between equal high words.
+bool u64_lt(const in uvec2 a, const in uvec2 b)
+{
+    bool low = a.x < b.x;
+    bool high = a.y < b.y;
+    bool same = a.y == b.y;
+    bool tie = same && low;
+    return high || tie;
+}
+
+bool u64_le(const in uvec2 a, const in uvec2 b)
+{
+    bool low = a.x <= b.x;
+    bool high = a.y < b.y;
+    bool same = a.y == b.y;
+    bool tie = same && low;
+    return high || tie;
+}
+
+bool s64_lt(const in uvec2 a, const in uvec2 b)
+{
+    bool low = a.x < b.x;
+    bool high = int(a.y) < int(b.y);
+    bool same = a.y == b.y;
+    bool tie = same && low;
+    return high || tie;
+}
+
+bool s64_le(const in uvec2 a, const in uvec2 b)
+{
+    bool low = a.x <= b.x;
+    bool high = int(a.y) < int(b.y);
+    bool same = a.y == b.y;
+    bool tie = same && low;
+    return high || tie;
+}
+
+uvec2 u64_min(const in uvec2 a, const in uvec2 b)
+{
+    return PICK2(u64_lt(a, b), a, b);
+}
+
+uvec2 u64_max(const in uvec2 a, const in uvec2 b)
+{
+    return PICK2(u64_lt(a, b), b, a);
+}
+
+uvec2 s64_min(const in uvec2 a, const in uvec2 b)
+{
+    return PICK2(s64_lt(a, b), a, b);
+}
+
+uvec2 s64_max(const in uvec2 a, const in uvec2 b)
+{
+    return PICK2(s64_lt(a, b), b, a);
+}
+
+uvec2 s64_abs(const in uvec2 a)
+{
+    uint sign = uint(int(a.y) >> 31);
+    return u64_sub(uvec2(a.x ^ sign, a.y ^ sign), uvec2(sign, sign));
+}
+
+// Shifts by 0..63 for the library's own use: the bits that cross the words move in two steps,
+// because a shift by 32 means nothing.
+uvec2 u64_shl_63(const in uvec2 a, const in uint n)
+{
+    uint m = n & 31u;
+    uint low = a.x << m;
+    uint high = (a.y << m) | ((a.x >> 1) >> (31u - m));
+    bool words = n >= 32u;
+    return uvec2(PICK(words, 0u, low), PICK(words, low, high));
+}
+
+uvec2 u64_shr_63(const in uvec2 a, const in uint n)
+{
+    uint m = n & 31u;
+    uint high = a.y >> m;
+    uint low = (a.x >> m) | ((a.y << 1) << (31u - m));
+    bool words = n >= 32u;
+    return uvec2(PICK(words, high, low), PICK(words, 0u, high));
+}
+
+// By 0..63, and whatever falls off leaves its mark in bit 0.
+uvec2 u64_shr_sticky(const in uvec2 a, const in uint n)
+{
+    uint m = n & 31u;
+    bool words = n >= 32u;
+    uint lost = PICK(words, a.x, 0u);
+    uint from_low = PICK(words, a.y, a.x);
+    uint from_high = PICK(words, 0u, a.y);
+    uint low = (from_low >> m) | ((from_high << 1) << (31u - m));
+    lost |= (from_low << 1) << (31u - m);
+    return uvec2(low | min(lost, 1u), from_high >> m);
+}
+
+// PTX shifts: 64 and more shift everything out.
+uvec2 u64_shl(const in uvec2 a, const in uint n)
+{
+    return PICK2(n >= 64u, uvec2(0u, 0u), u64_shl_63(a, n));
+}
+
+uvec2 u64_shr(const in uvec2 a, const in uint n)
+{
+    return PICK2(n >= 64u, uvec2(0u, 0u), u64_shr_63(a, n));
+}
+
+uvec2 s64_shr(const in uvec2 a, const in uint amount)
+{
+    uint n = min(amount, 63u);
+    uint m = n & 31u;
+    uint sign = uint(int(a.y) >> 31);
+    uint high = uint(int(a.y) >> m);
+    uint low = (a.x >> m) | ((a.y << 1) << (31u - m));
+    bool words = n >= 32u;
+    return uvec2(PICK(words, high, low), PICK(words, sign, high));
+}
+
+uvec2 u32_mul_wide(const in uint a, const in uint b)
+{
+    uint high;
+    uint low;
+    umulExtended(a, b, high, low);
+    return uvec2(low, high);
+}
+
+uvec2 s32_mul_wide(const in uint a, const in uint b)
+{
+    int high;
+    int low;
+    imulExtended(int(a), int(b), high, low);
+    return uvec2(uint(low), uint(high));
+}
+
+uvec2 u64_mul(const in uvec2 a, const in uvec2 b)
+{
+    uvec2 p = u32_mul_wide(a.x, b.x);
+    return uvec2(p.x, p.y + a.x * b.y + a.y * b.x);
+}
+
+// 64 times 32 bits, the low 64.
+uvec2 u64_mul_u32(const in uvec2 a, const in uint b)
+{
+    uvec2 p = u32_mul_wide(a.x, b);
+    return uvec2(p.x, p.y + a.y * b);
+}
+
+// The whole product, by the schoolbook method; no partial sum can overflow because
+// (2^32-1)^2 + 2 (2^32-1) = 2^64 - 1.
+uvec4 u64_mul_wide(const in uvec2 a, const in uvec2 b)
+{
+    uvec2 p00 = u32_mul_wide(a.x, b.x);
+    uvec2 p01 = u32_mul_wide(a.x, b.y);
+    uvec2 p10 = u32_mul_wide(a.y, b.x);
+    uvec2 p11 = u32_mul_wide(a.y, b.y);
+    uvec2 middle = u64_add(p01, uvec2(p00.y, 0u));
+    uvec2 second = u64_add(p10, uvec2(middle.x, 0u));
+    uvec2 top = u64_add(u64_add(p11, uvec2(middle.y, 0u)), uvec2(second.y, 0u));
+    return uvec4(p00.x, second.x, top.x, top.y);
+}
+
+uvec2 u64_mulhi(const in uvec2 a, const in uvec2 b)
+{
+    uvec4 p = u64_mul_wide(a, b);
+    return uvec2(p.z, p.w);
+}
+
+// a negative operand counts 2^64 too much in the unsigned product.
+uvec2 s64_mulhi(const in uvec2 a, const in uvec2 b)
+{
+    uint a_sign = uint(int(a.y) >> 31);
+    uint b_sign = uint(int(b.y) >> 31);
+    uvec2 p = u64_mulhi(a, b);
+    p = u64_sub(p, uvec2(b.x & a_sign, b.y & a_sign));
+    return u64_sub(p, uvec2(a.x & b_sign, a.y & b_sign));
+}
+
+uint u64_popc(const in uvec2 a)
+{
+    return uint(bitCount(a.x) + bitCount(a.y));
+}
+
+// Index of the highest set bit; 0xffffffff for 0.
+uint u64_bfind(const in uvec2 a)
+{
+    int high = findMSB(a.y);
+    int low = findMSB(a.x);
+    return uint(PICK(a.y != 0u, high + 32, low));
+}
+
+// The highest bit that differs from the sign; 0xffffffff for 0 and -1.
+uint s64_bfind(const in uvec2 a)
+{
+    uint sign = uint(int(a.y) >> 31);
+    return u64_bfind(uvec2(a.x ^ sign, a.y ^ sign));
+}
+
+uint u64_clz(const in uvec2 a)
+{
+    return 63u - u64_bfind(a);
+}
+
+uvec2 u64_brev(const in uvec2 a)
+{
+    return uvec2(bitfieldReverse(a.y), bitfieldReverse(a.x));
+}
+
+// A mask of n low bits, n in 0..64 and more.
+uvec2 u64_mask(const in uint n)
+{
+    return PICK2(n >= 64u, uvec2(0xffffffffu, 0xffffffffu),
+                 u64_sub(u64_shl_63(uvec2(1u, 0u), n), uvec2(1u, 0u)));
+}
+
+// PTX bfe: position and length count modulo 256; bits beyond the word are 0, or the sign bit for
+// .s64.
+uvec2 u64_bfe(const in uvec2 a, const in uint position, const in uint length)
+{
+    uvec2 shifted = u64_shr(a, position & 255u);
+    uvec2 mask = u64_mask(length & 255u);
+    return uvec2(shifted.x & mask.x, shifted.y & mask.y);
+}
+
+uvec2 s64_bfe(const in uvec2 a, const in uint position, const in uint length)
+{
+    uint p = position & 255u;
+    uint n = length & 255u;
+    // the sign is bit min(p + n - 1, 63) of a
+    uvec2 top = u64_shr_63(a, min(p + n - 1u, 63u));
+    uint sign = PICK(n == 0u, 0u, 0u - (top.x & 1u));
+    uvec2 mask = u64_mask(n);
+    uvec2 shifted = s64_shr(a, p);
+    return uvec2((shifted.x & mask.x) | (sign & ~mask.x), (shifted.y & mask.y) | (sign & ~mask.y));
+}
+
+// PTX bfi: `insert` into `base`.
+uvec2 u64_bfi(const in uvec2 insert, const in uvec2 base, const in uint position,
+              const in uint length)
+{
+    uint p = position & 255u;
+    uvec2 mask = u64_shl(u64_mask(length & 255u), p);
+    uvec2 moved = u64_shl(insert, p);
+    return uvec2((base.x & ~mask.x) | (moved.x & mask.x), (base.y & ~mask.y) | (moved.y & mask.y));
+}
+
+// Division. Each step takes some 19 bits of the quotient from a float estimate that is never too
+// large, and the remainder stays exact.
+//
+// The estimate: both operands become floats within 2^-22 of their values, and the reciprocal is
+// shrunk by 2^-20, more than its own error (Vulkan allows 2.5 ulp, 2^-21.6) and all roundings
+// together. So a step removes all but 2^-19 of the remainder or, once that is small, leaves less
+// than two divisors: four steps for 64 bits, and one comparison.
+struct Division64
+{
+    uvec2 quotient;
+    uvec2 remainder;
+};
+
+float u64_estimate(const in uvec2 a)
+{
+    float high = float(int(a.y >> 16)) * 65536.0f + float(int(a.y & 0xffffu));
+    float middle = high * 65536.0f + float(int(a.x >> 16));
+    return middle * 65536.0f + float(int(a.x & 0xffffu));
+}
+
+Division64 u64_divide_step(const in Division64 s, const in uvec2 d, const in float inverse)
+{
+    precise float q = u64_estimate(s.remainder) * inverse;
+    precise float high = trunc(q * 2.3283064365386963e-10f);  // 2^-32
+    precise float low = q - high * 4294967296.0f;
+    uvec2 digits = uvec2(uint(low), uint(high));
+    Division64 r;
+    r.quotient = u64_add(s.quotient, digits);
+    r.remainder = u64_sub(s.remainder, u64_mul(digits, d));
+    return r;
+}
+
+// Division by zero gives all ones and the dividend, as the hardware's sequence does.
+Division64 u64_divide(const in uvec2 n, const in uvec2 d)
+{
+    uvec2 divisor = PICK2((d.x | d.y) == 0u, uvec2(1u, 0u), d);
+    float inverse = 0.99999905f / u64_estimate(divisor);
+    Division64 s;
+    s.quotient = uvec2(0u, 0u);
+    s.remainder = n;
+    s = u64_divide_step(s, divisor, inverse);
+    s = u64_divide_step(s, divisor, inverse);
+    s = u64_divide_step(s, divisor, inverse);
+    s = u64_divide_step(s, divisor, inverse);
+    bool more = u64_le(divisor, s.remainder);
+    bool zero = (d.x | d.y) == 0u;
+    s.quotient = u64_add(s.quotient, uvec2(uint(more), 0u));
+    s.remainder = u64_sub(s.remainder, PICK2(more, divisor, uvec2(0u, 0u)));
+    s.quotient = PICK2(zero, uvec2(0xffffffffu, 0xffffffffu), s.quotient);
+    s.remainder = PICK2(zero, n, s.remainder);
+    return s;
+}
+
+uvec2 u64_div(const in uvec2 n, const in uvec2 d)
+{
+    return u64_divide(n, d).quotient;
+}
+
+uvec2 u64_rem(const in uvec2 n, const in uvec2 d)
+{
+    return u64_divide(n, d).remainder;
+}
+
+uvec2 u64_negate_if(const in uvec2 a, const in uint mask)
+{
+    return u64_sub(uvec2(a.x ^ mask, a.y ^ mask), uvec2(mask, mask));
+}
+
+uvec2 s64_div(const in uvec2 n, const in uvec2 d)
+{
+    uint sign = uint(int(n.y ^ d.y) >> 31);
+    uvec2 q = u64_divide(s64_abs(n), s64_abs(d)).quotient;
+    return PICK2((d.x | d.y) == 0u, uvec2(0xffffffffu, 0xffffffffu), u64_negate_if(q, sign));
+}
+
+// The remainder has the dividend's sign.
+uvec2 s64_rem(const in uvec2 n, const in uvec2 d)
+{
+    uint sign = uint(int(n.y) >> 31);
+    return u64_negate_if(u64_divide(s64_abs(n), s64_abs(d)).remainder, sign);
+}
+
+// 32-bit division, because Vulkan leaves a zero divisor (and INT_MIN / -1) undefined.
+uint u32_div(const in uint n, const in uint d)
+{
+    return PICK(d == 0u, 0xffffffffu, n / max(d, 1u));
+}
+
+uint u32_rem(const in uint n, const in uint d)
+{
+    return PICK(d == 0u, n, n % max(d, 1u));
+}
+
+uint s32_div(const in uint n, const in uint d)
+{
+    uint n_sign = uint(int(n) >> 31);
+    uint d_sign = uint(int(d) >> 31);
+    uint sign = n_sign ^ d_sign;
+    uint q = ((n ^ n_sign) - n_sign) / max((d ^ d_sign) - d_sign, 1u);
+    return PICK(d == 0u, 0xffffffffu, (q ^ sign) - sign);
+}
+
+uint s32_rem(const in uint n, const in uint d)
+{
+    uint n_sign = uint(int(n) >> 31);
+    uint d_sign = uint(int(d) >> 31);
+    uint magnitude = (n ^ n_sign) - n_sign;
+    uint r = magnitude % max((d ^ d_sign) - d_sign, 1u);
+    return PICK(d == 0u, n, (r ^ n_sign) - n_sign);
+}

@@ -1,0 +1,122 @@
+// Single precision: every routine against the CPU in every rounding mode.
+#include "tests/shaders/reference.hpp"
+
+namespace {
+
+using namespace reference;
+using U = std::uint32_t;
+using Two = U (*)(U, U);
+using One = U (*)(U);
+using Three = U (*)(U, U, U);
+
+template <typename Expected>
+void check_two(const char* name, const Two (&routines)[4], Expected expected) {
+  for (int mode = 0; mode < 4; ++mode) {
+    Inputs inputs;
+    int failures = 0;
+    Rounding rounding(mode);
+    for (int i = 0; i < runs() && failures < 5; ++i) {
+      const U a = inputs.f32();
+      const U b = i & 1 ? inputs.f32() : inputs.f32_near(a, 27);
+      const U want = bits(opaque(expected(opaque(f32(a)), opaque(f32(b)))));
+      std::fesetround(FE_TONEAREST);
+      const U got = routines[mode](a, b);
+      std::fesetround(kModes[mode]);
+      if (got != want) {
+        ++failures;
+        ADD_FAILURE() << name << " mode " << mode << std::hex << ": " << a << ", " << b << " gives "
+                      << got << ", not " << want;
+      }
+    }
+  }
+}
+
+#define FOUR(name) \
+  { glsl::name##_rn, glsl::name##_rz, glsl::name##_rm, glsl::name##_rp }
+
+TEST(F32, add) {
+  check_two("add", FOUR(f32_add), [](float a, float b) { return a + b; });
+}
+TEST(F32, mul) {
+  check_two("mul", FOUR(f32_mul), [](float a, float b) { return a * b; });
+}
+TEST(F32, div) {
+  check_two("div", FOUR(f32_div), [](float a, float b) { return a / b; });
+}
+
+TEST(F32, fma) {
+  constexpr Three routines[] = FOUR(f32_fma);
+  for (int mode = 0; mode < 4; ++mode) {
+    Inputs inputs;
+    int failures = 0;
+    for (int i = 0; i < runs() && failures < 5; ++i) {
+      const U a = inputs.f32();
+      const U b = i & 1 ? inputs.f32() : inputs.f32_near(0x7f000000u - (a & 0x7f800000u), 60);
+      const U product = bits(f32(a) * f32(b));
+      const U c = i & 3 ? inputs.f32_near(product, 50) : inputs.f32();
+      const U got = routines[mode](a, b, c);
+      Rounding rounding(mode);
+      const U want = bits(opaque(std::fma(opaque(f32(a)), opaque(f32(b)), opaque(f32(c)))));
+      if (got != want) {
+        ++failures;
+        ADD_FAILURE() << "fma mode " << mode << std::hex << ": " << a << ", " << b << ", " << c
+                      << " gives " << got << ", not " << want;
+      }
+    }
+  }
+}
+
+template <typename Expected>
+void check_one(const char* name, const One (&routines)[4], Expected expected) {
+  const std::uint64_t step = exhaustive() ? 1 : 9973;
+  for (int mode = 0; mode < 4; ++mode) {
+    Inputs inputs;
+    int failures = 0;
+    for (std::uint64_t i = 0; i < 1ull << 32 && failures < 5; i += step) {
+      const U a = exhaustive() ? static_cast<U>(i) : (i & 1 ? static_cast<U>(i) : inputs.f32());
+      const U got = routines[mode](a);
+      Rounding rounding(mode);
+      const U want = bits(opaque(expected(opaque(f32(a)))));
+      if (got != want) {
+        ++failures;
+        ADD_FAILURE() << name << " mode " << mode << std::hex << ": " << a << " gives " << got
+                      << ", not " << want;
+      }
+    }
+  }
+}
+
+TEST(F32, rcp) {
+  check_one("rcp", FOUR(f32_rcp), [](float a) { return opaque(1.0f) / a; });
+}
+TEST(F32, sqrt) {
+  check_one("sqrt", FOUR(f32_sqrt), [](float a) { return std::sqrt(a); });
+}
+TEST(F32, round) {
+  check_one("round",
+            {glsl::f32_round_rni, glsl::f32_round_rzi, glsl::f32_round_rmi, glsl::f32_round_rpi},
+            [](float a) { return std::nearbyint(a); });
+}
+
+TEST(F32, min_max_and_comparisons) {
+  Inputs inputs;
+  for (int i = 0; i < runs(); ++i) {
+    const U a = inputs.f32();
+    const U b = i & 1 ? inputs.f32() : inputs.f32_near(a, 1);
+    const float x = f32(a), y = f32(b);
+    ASSERT_EQ(glsl::f32_lt(a, b), x < y) << std::hex << a << " " << b;
+    ASSERT_EQ(glsl::f32_le(a, b), x <= y) << std::hex << a << " " << b;
+    ASSERT_EQ(glsl::f32_eq(a, b), x == y) << std::hex << a << " " << b;
+    ASSERT_EQ(glsl::f32_unord(a, b), std::isunordered(x, y)) << std::hex << a << " " << b;
+    U least = x < y || (x == y && std::signbit(x)) ? a : b;
+    U most = x < y || (x == y && std::signbit(x)) ? b : a;
+    const bool nan = std::isunordered(x, y);
+    const U other = std::isnan(x) ? bits(y) : bits(x);
+    ASSERT_EQ(glsl::f32_min(a, b), nan ? other : least) << std::hex << a << " " << b;
+    ASSERT_EQ(glsl::f32_max(a, b), nan ? other : most) << std::hex << a << " " << b;
+    ASSERT_EQ(glsl::f32_min_nan(a, b), nan ? 0x7fffffffu : least) << std::hex << a << " " << b;
+    ASSERT_EQ(glsl::f32_max_nan(a, b), nan ? 0x7fffffffu : most) << std::hex << a << " " << b;
+  }
+}
+
+}  // namespace
