@@ -23,8 +23,8 @@ bool native64(const ir::Inst& inst, const Profile& profile) {
   const bool shared = inst.mem.space == Space::shared;
   if (inst.mem.atomic == AtomicOp::fadd_f64)
     return !shared && profile.buffer_atomic_f64_add && profile.float64;
-  if (!profile.int64) return false;
-  return shared ? profile.shared_atomics64 : profile.buffer_atomics64;
+  // Shared memory is an array of words in the module, which 64-bit atomics cannot address.
+  return !shared && profile.int64 && profile.buffer_atomics64;
 }
 
 bool native32(const ir::Inst& inst, const Profile& profile) {
