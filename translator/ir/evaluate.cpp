@@ -18,13 +18,13 @@ std::uint64_t sign_extend(std::uint64_t v, unsigned width) {
   return width == 64 ? v : static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(v)));
 }
 
-// Division as the hardware does it: by zero gives all ones, and the remainder is the dividend.
+// Division as the hardware does it: by zero quotient and remainder are all ones.
 std::uint64_t divide(Op op, std::uint64_t a, std::uint64_t b, unsigned width) {
   const std::uint64_t all = width == 64 ? ~0ull : 0xffffffffull;
   if (op == Op::udiv) return b == 0 ? all : a / b;
-  if (op == Op::urem) return b == 0 ? a : a % b;
+  if (op == Op::urem) return b == 0 ? all : a % b;
   const std::uint64_t sa = sign_extend(a, width), sb = sign_extend(b, width);
-  if (sb == 0) return op == Op::sdiv ? all : a;
+  if (sb == 0) return all;
   const bool na = sa >> 63, nb = sb >> 63;
   const std::uint64_t ma = na ? 0 - sa : sa, mb = nb ? 0 - sb : sb;
   if (op == Op::sdiv) return (na != nb ? 0 - ma / mb : ma / mb) & all;

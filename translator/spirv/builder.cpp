@@ -68,6 +68,11 @@ Id Builder::type_int(unsigned bits) {
   return global(spv::Op::OpTypeInt, 0, {bits, 0});
 }
 
+Id Builder::type_signed(unsigned bits) {
+  if (bits == 64) capability(spv::Capability::Int64);
+  return global(spv::Op::OpTypeInt, 0, {bits, 1});
+}
+
 Id Builder::type_float(unsigned bits) {
   if (bits == 64) capability(spv::Capability::Float64);
   return global(spv::Op::OpTypeFloat, 0, {bits});

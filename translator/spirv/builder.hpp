@@ -57,6 +57,7 @@ class Builder {
   Id type_bool() { return bool_; }
   Id type_uint() { return uint_; }
   Id type_int(unsigned bits);                    ///< unsigned; 8 and 16 need a storage capability
+  Id type_signed(unsigned bits);
   Id type_float(unsigned bits);
   Id type_vector(Id component, unsigned count) {
     return global(spv::Op::OpTypeVector, 0, {component, count});

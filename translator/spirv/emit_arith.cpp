@@ -1,6 +1,8 @@
 // Integer arithmetic, comparisons, selection and conversions between the IR's types.
 #include <spirv/unified1/GLSL.std.450.h>
 
+#include <cstdint>
+
 #include "translator/spirv/emitter.hpp"
 
 namespace ptx2spv::spirv {
@@ -39,18 +41,58 @@ spv::Op logical_op(Op op) {
   }
 }
 
-unsigned glsl_op(Op op) {
-  switch (op) {
-    case Op::umin: return GLSLstd450UMin;
-    case Op::umax: return GLSLstd450UMax;
-    case Op::smin: return GLSLstd450SMin;
-    default: return GLSLstd450SMax;
-  }
-}
 
 }  // namespace
 
+// Compares i64 operands that are widened i32 or constants in 32 bits. Not only cheaper: Mesa up to at least
+// 22.3 takes the sign extension for a zero extension when it narrows such a comparison with a constant.
+bool Emitter::narrow_compare(Value v, const Inst& inst) {
+  const auto widened = [&](Value a, Op how) {
+    const Inst& made = f_.insts[a];
+    return made.op == how && f_.insts[f_.arg(a, 0)].type == Type::i32;
+  };
+  const Value a = f_.arg(v, 0), b = f_.arg(v, 1);
+  const bool is_signed = widened(a, Op::sext) || widened(b, Op::sext);
+  const Op how = is_signed ? Op::sext : Op::zext;
+  const bool a_is_widened = widened(a, how), b_is_widened = widened(b, how);
+  if (!a_is_widened && !b_is_widened) return false;
+  // In 33 bits signed, everything keeps its order.
+  const auto number = [&](Value x, std::int64_t& out) {
+    std::uint64_t bits = 0;
+    if (!is_constant(x, bits)) return false;
+    out = static_cast<std::int64_t>(bits);
+    return true;
+  };
+  std::int64_t constant = 0;
+  const bool has_constant = number(a_is_widened ? b : a, constant);
+  if (!has_constant && !(a_is_widened && b_is_widened)) return false;
+  const bool unsigned_order = inst.op == Op::ult || inst.op == Op::ule;
+  // Sign-extended numbers in unsigned order are not those of 32 bits.
+  if (is_signed && unsigned_order && has_constant) return false;
+  const std::int64_t lowest = is_signed ? INT32_MIN : 0, highest = is_signed ? INT32_MAX : UINT32_MAX;
+  if (has_constant && (constant < lowest || constant > highest)) {
+    // A negative constant is the greatest where the order is unsigned.
+    const bool above = constant > highest || (unsigned_order && constant < 0);
+    bool result = inst.op == Op::ne;
+    if (inst.op != Op::eq && inst.op != Op::ne) result = a_is_widened ? above : !above;
+    alias(v, b_.constant_bool(result));
+    return true;
+  }
+  const auto narrow = [&](Value x, bool is_widened) {
+    return is_widened ? operand(x, 0) : b_.constant(static_cast<std::uint32_t>(constant));
+  };
+  spv::Op code = integer_op(inst.op);
+  if (!is_signed && inst.op == Op::slt) code = spv::Op::OpULessThan;
+  if (!is_signed && inst.op == Op::sle) code = spv::Op::OpULessThanEqual;
+  const Id left = narrow(a, a_is_widened), right = narrow(b, b_is_widened);
+  set(v, op(code, b_.type_bool(), left, right));
+  return true;
+}
+
 void Emitter::arith(Value v, const Inst& inst) {
+  const bool compares = inst.op == Op::eq || inst.op == Op::ne || inst.op == Op::ult || inst.op == Op::ule ||
+                        inst.op == Op::slt || inst.op == Op::sle;
+  if (compares && f_.insts[f_.arg(v, 0)].type == Type::i64 && narrow_compare(v, inst)) return;
   const Type of = inst.op == Op::select ? inst.type : f_.insts[f_.arg(v, 0)].type;
   const Id result = type(inst.type);
   const Id a = operand(v, 0);
@@ -63,7 +105,14 @@ void Emitter::arith(Value v, const Inst& inst) {
       return set(v, op(of == Type::i1 ? spv::Op::OpLogicalNot : spv::Op::OpNot, result, a));
     case Op::neg: return set(v, op(spv::Op::OpSNegate, result, a));
     case Op::select: return set(v, op(spv::Op::OpSelect, result, a, b, operand(v, 2)));
-    case Op::umin: case Op::umax: case Op::smin: case Op::smax: return set(v, ext(glsl_op(inst.op), result, a, b));
+    case Op::umin: return set(v, ext(GLSLstd450UMin, result, a, b));
+    case Op::umax: return set(v, ext(GLSLstd450UMax, result, a, b));
+    case Op::smin: case Op::smax: {
+      // SPIRV-Tools, which SwiftShader runs, folds SMin and SMax of unsigned type as unsigned.
+      const Id less = op(spv::Op::OpSLessThan, b_.type_bool(), a, b);
+      const bool is_min = inst.op == Op::smin;
+      return set(v, op(spv::Op::OpSelect, result, less, is_min ? a : b, is_min ? b : a));
+    }
     case Op::mulhi_u: case Op::mulhi_s: {
       const Id both = b_.global(spv::Op::OpTypeStruct, 0, {result, result});
       const Id product =

@@ -30,16 +30,25 @@ void Emitter::native_float(Value v, const Inst& inst) {
     case Op::native_flt: return compare(spv::Op::OpFOrdLessThan);
     case Op::native_fle: return compare(spv::Op::OpFOrdLessThanEqual);
     case Op::native_unary: return set_float(v, ext(static_cast<unsigned>(inst.imm), float_type(), in(0)));
-    case Op::native_from_s: case Op::native_from_u: {
+    // Conversions to and from signed integers name a signed type: SPIRV-Tools, which SwiftShader runs, folds
+    // them by the type's signedness, not by the instruction's.
+    case Op::native_from_s: {
+      const Value source = f_.arg(v, 0);
+      if (pairs(f_.insts[source].type)) return unexpected(inst);
+      const Id as_signed = op(spv::Op::OpBitcast, b_.type_signed(bits(source)), value(source));
+      return set_float(v, op(spv::Op::OpConvertSToF, float_type(), as_signed));
+    }
+    case Op::native_from_u:
       if (pairs(f_.insts[f_.arg(v, 0)].type)) return unexpected(inst);
-      const spv::Op code = inst.op == Op::native_from_s ? spv::Op::OpConvertSToF : spv::Op::OpConvertUToF;
-      return set_float(v, op(code, float_type(), operand(v, 0)));
-    }
-    case Op::native_to_s: case Op::native_to_u: {
+      return set_float(v, op(spv::Op::OpConvertUToF, float_type(), operand(v, 0)));
+    case Op::native_to_s: {
       if (pairs(inst.type)) return unexpected(inst);
-      const spv::Op code = inst.op == Op::native_to_s ? spv::Op::OpConvertFToS : spv::Op::OpConvertFToU;
-      return set(v, op(code, type(inst.type), in(0)));
+      const Id converted = op(spv::Op::OpConvertFToS, b_.type_signed(bits(v)), in(0));
+      return set(v, op(spv::Op::OpBitcast, type(inst.type), converted));
     }
+    case Op::native_to_u:
+      if (pairs(inst.type)) return unexpected(inst);
+      return set(v, op(spv::Op::OpConvertFToU, type(inst.type), in(0)));
     case Op::native_fconvert: return set_float(v, op(spv::Op::OpFConvert, float_type(), in(0)));
     default: return unexpected(inst);
   }

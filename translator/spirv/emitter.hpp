@@ -67,6 +67,7 @@ class Emitter {
 
   // emit_arith.cpp, emit_float.cpp, emit_control.cpp
   void arith(Value v, const Inst& inst);
+  bool narrow_compare(Value v, const Inst& inst);
   void shift(Value v, const Inst& inst);
   void divide(Value v, const Inst& inst);
   void convert(Value v, const Inst& inst);

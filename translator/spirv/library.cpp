@@ -129,7 +129,9 @@ class Library::Copy {
     const std::size_t end = at + size_at(words_, at);
     if (op == spv::Op::OpExtInstImport) return builder_.import_set(string_at(words_, at + 2, end));
     if (op == spv::Op::OpVariable) uses_variables_ = true;
-    if (op == spv::Op::OpTypeInt && words_[at + 3] == 0) return builder_.type_int(words_[at + 2]);
+    if (op == spv::Op::OpTypeInt) {
+      return words_[at + 3] == 0 ? builder_.type_int(words_[at + 2]) : builder_.type_signed(words_[at + 2]);
+    }
     if (op == spv::Op::OpTypeFloat) return builder_.type_float(words_[at + 2]);
     bool has_result = false, has_type = false;
     spv::HasResultAndType(op, &has_result, &has_type);
