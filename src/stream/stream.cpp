@@ -167,6 +167,23 @@ Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& ou
   return {};
 }
 
+Status StreamState::transfer(const std::function<void(VkCommandBuffer)>& record,
+                             std::vector<std::shared_ptr<const void>> keeps,
+                             std::function<void()> finish) {
+  retire();
+  auto commands = begin();
+  if (!commands) return commands.error();
+  record(*commands);
+  auto value = submit(*commands);
+  if (!value) return value.error();
+  Pending copy;
+  copy.value = *value;
+  copy.keep = std::move(keeps);
+  copy.finish = std::move(finish);
+  pending.push_back(std::move(copy));
+  return {};
+}
+
 void StreamState::retire() {
   while (!pending.empty() && device.queue.reached(pending.front().value)) {
     Pending done = std::move(pending.front());
@@ -182,8 +199,10 @@ void StreamState::retire() {
         std::memcpy(record, done.trap, sizeof record);
         failure = trap_error(make_report(*done.module, *done.kernel, *done.variant, record));
       }
-      if (done.variant->info.uses_printf && done.outcome) printf.drain(device);
+      // Other launches of this stream may still be printing.
+      if (done.variant->info.uses_printf && done.outcome && pending.empty()) printf.drain(device);
     }
+    if (done.check && !failure) failure = done.check();
     if (done.finish && !failure) done.finish();
     if (done.query >= 0 && done.outcome) {
       std::uint64_t ticks[2] = {};

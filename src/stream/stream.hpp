@@ -33,6 +33,7 @@ struct Pending {
   int query = -1;                        ///< first of two timestamps
   std::shared_ptr<Outcome> outcome;      ///< null: errors are the stream's
   std::function<void()> finish;          ///< host work once it is over: downloads
+  std::function<std::optional<Error>()> check;  ///< more to look at: a graph's trap records
 };
 
 struct StreamState {
@@ -54,6 +55,9 @@ struct StreamState {
   /// Gives a command buffer back unsubmitted.
   void abandon(VkCommandBuffer commands);
   Status launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& outcome, std::uint64_t* value);
+  /// Copies, with `keep` held until they are over and `finish` called then.
+  Status transfer(const std::function<void(VkCommandBuffer)>& record,
+                  std::vector<std::shared_ptr<const void>> keep, std::function<void()> finish);
   /// Looks at every launch that is over.
   void retire();
   Status wait_all();
@@ -72,6 +76,8 @@ struct StreamState {
   std::uint32_t next_query = 0;
 };
 
+/// What commands wrote is visible to the host once they are over.
+void host_barrier(const DeviceState& device, VkCommandBuffer commands);
 /// Everything before is done and visible before what follows.
 void full_barrier(const DeviceState& device, VkCommandBuffer commands);
 /// Where a launch's own words lie, and the sets that name them.

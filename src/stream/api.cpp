@@ -1,0 +1,180 @@
+// Stream's public functions.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "src/memory/buffer.hpp"
+#include "src/stream/event.hpp"
+#include "src/stream/graph.hpp"
+#include "src/stream/stream.hpp"
+
+namespace ptx2spv {
+
+using namespace runtime;
+
+namespace {
+
+Status check(const StreamState& stream, const Buffer& buffer, std::uint64_t offset,
+             std::uint64_t bytes) {
+  if (buffer.state()->device.get() != &stream.device)
+    return make_error(ErrorCode::invalid_argument, "the buffer and the stream belong to different devices");
+  if (offset > buffer.size() || bytes > buffer.size() - offset)
+    return make_error(ErrorCode::invalid_argument,
+                      fmt::format("{} bytes at {} do not lie in a buffer of {} bytes", bytes, offset,
+                                  buffer.size()));
+  return {};
+}
+
+}  // namespace
+
+Result<Stream> Stream::create(const Device& device) {
+  auto stream = StreamState::create(*device.state(), true);
+  if (!stream) return stream.error();
+  return Stream(std::move(*stream));
+}
+
+Status Stream::launch(const Kernel& kernel, const LaunchConfig& config, const Args& args) {
+  if (kernel.state()->module->device.get() != &state_->device)
+    return make_error(ErrorCode::invalid_argument, "the kernel and the stream belong to different devices");
+  auto plan = plan_launch(*kernel.state(), config, args);
+  if (!plan) return plan.error();
+  std::lock_guard lock(state_->mutex);
+  return state_->launch(std::move(*plan), nullptr, nullptr);
+}
+
+Status Stream::replay(const Graph& graph) {
+  const auto& state = graph.state();
+  if (state->device.get() != &state_->device)
+    return make_error(ErrorCode::invalid_argument, "the graph and the stream belong to different devices");
+  std::lock_guard lock(state_->mutex);
+  state_->retire();
+  std::uint64_t value = 0;
+  {
+    std::lock_guard graph_lock(state->mutex);
+    if (state->nodes.empty()) return {};
+    auto submitted = state->submit();
+    if (!submitted) return submitted.error();
+    value = *submitted;
+  }
+  state_->last_value = value;
+  Pending replay;
+  replay.value = value;
+  replay.keep.push_back(state);
+  replay.check = [raw = state.get()] { return raw->check(); };
+  state_->pending.push_back(std::move(replay));
+  return {};
+}
+
+Status Stream::upload(const Buffer& buffer, std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (Status status = check(*state_, buffer, offset, bytes.size()); !status) return status;
+  if (bytes.empty()) return {};
+  DeviceState& device = state_->device;
+  auto staging = device.heap.allocate(MemoryKind::visible, bytes.size());
+  if (!staging) return staging.error();
+  auto memory = std::make_shared<Memory>(std::move(*staging));
+  std::memcpy(memory->mapped(), bytes.data(), bytes.size());
+  const BufferState& to = *buffer.state();
+  VkBufferCopy copy{memory->offset(), to.offset + offset, bytes.size()};
+  std::lock_guard lock(state_->mutex);
+  return state_->transfer(
+      [&](VkCommandBuffer commands) {
+        device.vk.CmdCopyBuffer(commands, memory->buffer(), to.buffer, 1, &copy);
+      },
+      {memory, buffer.state()}, {});
+}
+
+Status Stream::download(const Buffer& buffer, std::uint64_t offset, std::span<std::byte> bytes) {
+  if (Status status = check(*state_, buffer, offset, bytes.size()); !status) return status;
+  if (bytes.empty()) return {};
+  DeviceState& device = state_->device;
+  auto staging = device.heap.allocate(MemoryKind::readback, bytes.size());
+  if (!staging) return staging.error();
+  auto memory = std::make_shared<Memory>(std::move(*staging));
+  const BufferState& from = *buffer.state();
+  VkBufferCopy copy{from.offset + offset, memory->offset(), bytes.size()};
+  std::lock_guard lock(state_->mutex);
+  return state_->transfer(
+      [&](VkCommandBuffer commands) {
+        device.vk.CmdCopyBuffer(commands, from.buffer, memory->buffer(), 1, &copy);
+      },
+      {memory, buffer.state()},
+      [bytes, raw = memory.get()] { std::memcpy(bytes.data(), raw->mapped(), bytes.size()); });
+}
+
+Status Stream::copy(const Buffer& from, std::uint64_t from_offset, const Buffer& to,
+                    std::uint64_t to_offset, std::uint64_t bytes) {
+  if (Status status = check(*state_, from, from_offset, bytes); !status) return status;
+  if (Status status = check(*state_, to, to_offset, bytes); !status) return status;
+  if (!bytes) return {};
+  if (from.state() == to.state() && from_offset < to_offset + bytes && to_offset < from_offset + bytes)
+    return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
+  VkBufferCopy copy{from.state()->offset + from_offset, to.state()->offset + to_offset, bytes};
+  std::lock_guard lock(state_->mutex);
+  return state_->transfer(
+      [&](VkCommandBuffer commands) {
+        state_->device.vk.CmdCopyBuffer(commands, from.state()->buffer, to.state()->buffer, 1, &copy);
+      },
+      {from.state(), to.state()}, {});
+}
+
+Status Stream::fill(const Buffer& buffer, std::uint64_t offset, std::uint64_t bytes,
+                    std::uint32_t word) {
+  if (Status status = check(*state_, buffer, offset, bytes); !status) return status;
+  if (offset % 4 || bytes % 4)
+    return make_error(ErrorCode::invalid_argument, "a stream fills whole words: offset and bytes are multiples of 4");
+  if (!bytes) return {};
+  const BufferState& to = *buffer.state();
+  std::lock_guard lock(state_->mutex);
+  return state_->transfer(
+      [&](VkCommandBuffer commands) {
+        state_->device.vk.CmdFillBuffer(commands, to.buffer, to.offset + offset, bytes, word);
+      },
+      {buffer.state()}, {});
+}
+
+Status Stream::record(const Event& event) {
+  EventState& state = *event.state();
+  if (state.device.get() != &state_->device)
+    return make_error(ErrorCode::invalid_argument, "the event and the stream belong to different devices");
+  std::lock_guard lock(state_->mutex);
+  state_->retire();
+  auto commands = state_->begin();
+  if (!commands) return commands.error();
+  std::lock_guard event_lock(state.mutex);
+  if (state.query) {
+    state_->device.vk.CmdResetQueryPool(*commands, state.query, 0, 1);
+    state_->device.vk.CmdWriteTimestamp(*commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, state.query, 0);
+  }
+  auto value = state_->submit(*commands);
+  if (!value) return value.error();
+  state.value = *value;
+  Pending pending;
+  pending.value = *value;
+  pending.keep.push_back(event.state());
+  state_->pending.push_back(std::move(pending));
+  return {};
+}
+
+Status Stream::wait(const Event& event) {
+  // All streams share one queue, and begin each command buffer with a barrier over what came before.
+  if (event.state()->device.get() != &state_->device)
+    return make_error(ErrorCode::invalid_argument, "the event and the stream belong to different devices");
+  return {};
+}
+
+bool Stream::idle() const {
+  std::lock_guard lock(state_->mutex);
+  state_->retire();
+  return state_->pending.empty();
+}
+
+Status Stream::synchronize() {
+  std::lock_guard lock(state_->mutex);
+  if (Status status = state_->wait_all(); !status) return status;
+  if (!state_->error) return {};
+  Error error = std::move(*state_->error);
+  state_->error.reset();
+  return error;
+}
+
+}  // namespace ptx2spv

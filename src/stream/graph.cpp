@@ -1,0 +1,156 @@
+#include "src/stream/graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/launch/report.hpp"
+
+namespace ptx2spv::runtime {
+
+GraphState::~GraphState() {
+  if (!device) return;
+  if (last_value) (void)device->queue.wait(last_value);
+  if (pool) device->vk.DestroyCommandPool(device->handle, pool, nullptr);
+}
+
+Status GraphState::record() {
+  if (recorded) return {};
+  if (last_value)
+    if (Status status = device->queue.wait(last_value); !status) return status;
+  std::uint64_t bytes = 0, slab_bytes = 0;
+  for (const auto& node : nodes)
+    if (auto* plan = std::get_if<LaunchPlan>(&node)) {
+      bytes += (plan->params.size() + 255) / 256 * 256 + 256;
+      slab_bytes = std::max(slab_bytes, plan->slab_bytes);
+    }
+  ring = Ring();
+  traps.clear();
+  descriptors.clear();
+  descriptors.open(*device);
+  if (Status status = ring.open(*device, std::max<std::uint64_t>(bytes, 256)); !status) return status;
+  if (slab_bytes > slab.size() || (slab_bytes && !slab)) {
+    auto memory = device->heap.allocate(MemoryKind::device, slab_bytes);
+    if (!memory) return memory.error();
+    slab = std::move(*memory);
+  }
+  if (!pool) {
+    VkCommandPoolCreateInfo create{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    create.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+    create.queueFamilyIndex = device->traits.queue_family;
+    VkResult result = device->vk.CreateCommandPool(device->handle, &create, nullptr, &pool);
+    if (result != VK_SUCCESS) return vulkan_error(result, "CreateCommandPool");
+    VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+    allocate.commandPool = pool;
+    allocate.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+    allocate.commandBufferCount = 1;
+    result = device->vk.AllocateCommandBuffers(device->handle, &allocate, &commands);
+    if (result != VK_SUCCESS) return vulkan_error(result, "AllocateCommandBuffers");
+  }
+  VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  begin.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
+  VkResult result = device->vk.BeginCommandBuffer(commands, &begin);
+  if (result != VK_SUCCESS) return vulkan_error(result, "BeginCommandBuffer");
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    full_barrier(*device, commands);
+    if (auto* copy = std::get_if<CopyNode>(&nodes[i])) {
+      VkBufferCopy region{copy->from->offset + copy->from_offset, copy->to->offset + copy->to_offset,
+                          copy->bytes};
+      device->vk.CmdCopyBuffer(commands, copy->from->buffer, copy->to->buffer, 1, &region);
+      continue;
+    }
+    const auto& plan = std::get<LaunchPlan>(nodes[i]);
+    auto place = place_launch(plan, ring, descriptors);
+    if (!place) return place.error();
+    if (plan.slab_bytes) place->slab_address = slab.address();
+    if (plan.variant->info.uses_printf) {
+      auto address = printf.address(*device);
+      if (!address) return address.error();
+      place->printf_address = *address;
+    }
+    traps.emplace_back(i, ring.memory().mapped() + place->trap_offset);
+    record_launch(commands, plan, *place);
+  }
+  host_barrier(*device, commands);
+  result = device->vk.EndCommandBuffer(commands);
+  if (result != VK_SUCCESS) return vulkan_error(result, "EndCommandBuffer");
+  recorded = true;
+  return {};
+}
+
+Result<std::uint64_t> GraphState::submit() {
+  if (Status status = record(); !status) return status.error();
+  if (trapped) {
+    // The records still hold the last trap; they may only be cleared when no replay is running.
+    if (Status status = device->queue.wait(last_value); !status) return status.error();
+    for (auto& [node, trap] : traps) std::memset(trap, 0, abi::kTrapWords * 4);
+    trapped = false;
+  }
+  auto value = device->queue.submit(commands);
+  if (value) last_value = *value;
+  return value;
+}
+
+std::optional<Error> GraphState::check() {
+  std::lock_guard lock(mutex);
+  if (device->queue.reached(last_value)) printf.drain(*device);
+  for (auto& [node, trap] : traps) {
+    std::uint32_t count = 0;
+    std::memcpy(&count, trap, 4);
+    if (!count) continue;
+    trapped = true;
+    std::uint32_t record[abi::kTrapWords];
+    std::memcpy(record, trap, sizeof record);
+    const auto& plan = std::get<LaunchPlan>(nodes[node]);
+    return trap_error(make_report(*plan.module, *plan.kernel, *plan.variant, record));
+  }
+  return std::nullopt;
+}
+
+}  // namespace ptx2spv::runtime
+
+namespace ptx2spv {
+
+using namespace runtime;
+
+Result<Graph> Graph::create(const Device& device) {
+  auto graph = std::make_shared<GraphState>();
+  graph->device = device.state();
+  graph->descriptors.open(*graph->device);
+  return Graph(std::move(graph));
+}
+
+Status Graph::add(const Kernel& kernel, const LaunchConfig& config, const Args& args) {
+  if (kernel.state()->module->device != state_->device)
+    return make_error(ErrorCode::invalid_argument, "the kernel and the graph belong to different devices");
+  auto plan = plan_launch(*kernel.state(), config, args);
+  if (!plan) return plan.error();
+  std::lock_guard lock(state_->mutex);
+  state_->nodes.emplace_back(std::move(*plan));
+  state_->recorded = false;
+  return {};
+}
+
+Status Graph::add_copy(const Buffer& from, std::uint64_t from_offset, const Buffer& to,
+                       std::uint64_t to_offset, std::uint64_t bytes) {
+  auto inside = [bytes](const Buffer& buffer, std::uint64_t offset) {
+    return offset <= buffer.size() && bytes <= buffer.size() - offset;
+  };
+  if (!bytes || !inside(from, from_offset) || !inside(to, to_offset))
+    return make_error(ErrorCode::invalid_argument,
+                      fmt::format("{} bytes do not lie in both buffers of the copy", bytes));
+  if (from.state() == to.state() && from_offset < to_offset + bytes && to_offset < from_offset + bytes)
+    return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
+  std::lock_guard lock(state_->mutex);
+  state_->nodes.emplace_back(CopyNode{from.state(), to.state(), from_offset, to_offset, bytes});
+  state_->recorded = false;
+  return {};
+}
+
+std::size_t Graph::size() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->nodes.size();
+}
+
+}  // namespace ptx2spv
