@@ -301,7 +301,7 @@ Division64 u64_divide_step(const in Division64 s, const in uvec2 d, const in flo
     return r;
 }
 
-// Division by zero gives all ones and the dividend, as the hardware's sequence does.
+// Division by zero gives all ones, quotient and remainder, as the hardware's sequence does.
 Division64 u64_divide(const in uvec2 n, const in uvec2 d)
 {
     uvec2 divisor = PICK2((d.x | d.y) == 0u, uvec2(1u, 0u), d);
@@ -318,7 +318,7 @@ Division64 u64_divide(const in uvec2 n, const in uvec2 d)
     s.quotient = u64_add(s.quotient, uvec2(uint(more), 0u));
     s.remainder = u64_sub(s.remainder, PICK2(more, divisor, uvec2(0u, 0u)));
     s.quotient = PICK2(zero, uvec2(0xffffffffu, 0xffffffffu), s.quotient);
-    s.remainder = PICK2(zero, n, s.remainder);
+    s.remainder = PICK2(zero, uvec2(0xffffffffu, 0xffffffffu), s.remainder);
     return s;
 }
 
@@ -348,7 +348,8 @@ uvec2 s64_div(const in uvec2 n, const in uvec2 d)
 uvec2 s64_rem(const in uvec2 n, const in uvec2 d)
 {
     uint sign = uint(int(n.y) >> 31);
-    return u64_negate_if(u64_divide(s64_abs(n), s64_abs(d)).remainder, sign);
+    uvec2 r = u64_negate_if(u64_divide(s64_abs(n), s64_abs(d)).remainder, sign);
+    return PICK2((d.x | d.y) == 0u, uvec2(0xffffffffu, 0xffffffffu), r);
 }
 
 // 32-bit division, because Vulkan leaves a zero divisor (and INT_MIN / -1) undefined.
@@ -359,7 +360,7 @@ uint u32_div(const in uint n, const in uint d)
 
 uint u32_rem(const in uint n, const in uint d)
 {
-    return PICK(d == 0u, n, n % max(d, 1u));
+    return PICK(d == 0u, 0xffffffffu, n % max(d, 1u));
 }
 
 uint s32_div(const in uint n, const in uint d)
@@ -377,5 +378,5 @@ uint s32_rem(const in uint n, const in uint d)
     uint d_sign = uint(int(d) >> 31);
     uint magnitude = (n ^ n_sign) - n_sign;
     uint r = magnitude % max((d ^ d_sign) - d_sign, 1u);
-    return PICK(d == 0u, n, (r ^ n_sign) - n_sign);
+    return PICK(d == 0u, 0xffffffffu, (r ^ n_sign) - n_sign);
 }

@@ -86,10 +86,10 @@ TEST(Int64, division) {
     const S sa = static_cast<S>(a), sb = static_cast<S>(b);
     const bool overflow = b == ~0ull && a == 1ull << 63;
     ASSERT_EQ(u64(glsl::u64_div(pair(a), pair(b))), b == 0 ? ~0ull : a / b) << a << " " << b;
-    ASSERT_EQ(u64(glsl::u64_rem(pair(a), pair(b))), b == 0 ? a : a % b) << a << " " << b;
+    ASSERT_EQ(u64(glsl::u64_rem(pair(a), pair(b))), b == 0 ? ~0ull : a % b) << a << " " << b;
     if (!overflow) {
       ASSERT_EQ(u64(glsl::s64_div(pair(a), pair(b))), b == 0 ? ~0ull : static_cast<L>(sa / sb));
-      ASSERT_EQ(u64(glsl::s64_rem(pair(a), pair(b))), b == 0 ? a : static_cast<L>(sa % sb));
+      ASSERT_EQ(u64(glsl::s64_rem(pair(a), pair(b))), b == 0 ? ~0ull : static_cast<L>(sa % sb));
     } else {
       ASSERT_EQ(u64(glsl::s64_div(pair(a), pair(b))), a);
       ASSERT_EQ(u64(glsl::s64_rem(pair(a), pair(b))), 0u);
@@ -97,10 +97,10 @@ TEST(Int64, division) {
     const auto c = static_cast<std::uint32_t>(a), d = static_cast<std::uint32_t>(b);
     const auto sc = static_cast<std::int32_t>(c), sd = static_cast<std::int32_t>(d);
     ASSERT_EQ(glsl::u32_div(c, d), d == 0 ? ~0u : c / d);
-    ASSERT_EQ(glsl::u32_rem(c, d), d == 0 ? c : c % d);
+    ASSERT_EQ(glsl::u32_rem(c, d), d == 0 ? ~0u : c % d);
     if (d != ~0u) {
       ASSERT_EQ(glsl::s32_div(c, d), d == 0 ? ~0u : static_cast<std::uint32_t>(sc / sd));
-      ASSERT_EQ(glsl::s32_rem(c, d), d == 0 ? c : static_cast<std::uint32_t>(sc % sd));
+      ASSERT_EQ(glsl::s32_rem(c, d), d == 0 ? ~0u : static_cast<std::uint32_t>(sc % sd));
     }
   }
 }
