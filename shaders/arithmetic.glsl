@@ -4,3 +4,5 @@
 #include "f32.glsl"
 #include "f64.glsl"
 #include "convert.glsl"
+#include "half.glsl"
+#include "approx.glsl"

@@ -5,7 +5,7 @@
 #define NAN_TO_32_FROM_F64 0x80000000u
 #define NAN_TO_64_HIGH 0x80000000u
 
-// Between f32 and f64
+// Between f32 and f64. A NaN keeps its sign and the upper bits of its payload, and becomes quiet.
 
 uvec2 f64_from_f32(const in uint a)
 {
@@ -14,8 +14,8 @@ uvec2 f64_from_f32(const in uint a)
     uvec2 r = uvec2(uint(n) << 29, uint((n >> 3) + (896 << 20)));
     r = PICK2(magnitude == 0u, uvec2(0u, 0u), r);
     r = PICK2(magnitude >= F32_INF, uvec2(0u, F64_INF_HIGH), r);
-    r = PICK2(magnitude > F32_INF, uvec2(0xffffffffu, 0x7fffffffu), r);
-    return uvec2(r.x, r.y | PICK(magnitude > F32_INF, 0u, a & SIGN_BIT));
+    r = PICK2(magnitude > F32_INF, uvec2(a << 29, (a << 1 >> 4) | 0x7ff80000u), r);
+    return uvec2(r.x, r.y | (a & SIGN_BIT));
 }
 
 uint f32_from_f64_mode(const in uvec2 a, const in uint mode)
@@ -26,7 +26,7 @@ uint f32_from_f64_mode(const in uvec2 a, const in uint mode)
     uint r = f32_pack(sign, int(high >> 20) - 896, m, mode);
     r = PICK((high | a.x) == 0u, sign, r);
     r = PICK(high >= F64_INF_HIGH, sign | F32_INF, r);
-    return PICK(f64_is_nan(a), F32_NAN, r);
+    return PICK(f64_is_nan(a), sign | 0x7fc00000u | (a.y << 3) | (a.x >> 29), r);
 }
 
 // Integers to floating point
@@ -299,12 +299,15 @@ uint f32_from_f16(const in uint a)
 // Through f32 rounded to odd: 13 bits more than f16 has.
 uint f16_from_f64_mode(const in uvec2 a, const in uint mode)
 {
-    return f16_from_f32_mode(f32_from_f64_mode(a, ROUND_ODD), mode);
+    uint r = f16_from_f32_mode(f32_from_f64_mode(a, ROUND_ODD), mode);
+    return PICK(f64_is_nan(a), ((a.y >> 16) & 0x8000u) | 0x7e00u | ((a.y >> 10) & 0x3ffu), r);
 }
 
 uvec2 f64_from_f16(const in uint a)
 {
-    return f64_from_f32(f32_from_f16(a));
+    bool nan = (a & 0x7fffu) > 0x7c00u;
+    uvec2 quiet = uvec2(0u, ((a & 0x8000u) << 16) | 0x7ff80000u | ((a & 0x3ffu) << 10));
+    return PICK2(nan, quiet, f64_from_f32(f32_from_f16(a)));
 }
 
 uint bf16_from_f32_mode(const in uint a, const in uint mode)
@@ -321,12 +324,13 @@ uint bf16_from_f32_mode(const in uint a, const in uint mode)
 
 uint f32_from_bf16(const in uint a)
 {
-    return PICK((a & 0x7fffu) > 0x7f80u, F32_NAN, a << 16);
+    return a << 16;
 }
 
 uint bf16_from_f64_mode(const in uvec2 a, const in uint mode)
 {
-    return bf16_from_f32_mode(f32_from_f64_mode(a, ROUND_ODD), mode);
+    uint r = bf16_from_f32_mode(f32_from_f64_mode(a, ROUND_ODD), mode);
+    return PICK(f64_is_nan(a), ((a.y >> 16) & 0x8000u) | 0x7fc0u | ((a.y >> 13) & 0x7fu), r);
 }
 
 uvec2 f64_from_bf16(const in uint a)
@@ -338,20 +342,18 @@ uvec2 f64_from_bf16(const in uint a)
 uint tf32_from_f32_rna(const in uint a)
 {
     uint r = (a + 0x1000u) & 0xffffe000u;
-    r = PICK((a & F32_NAN) >= F32_INF, a, r);
-    return PICK((a & F32_NAN) > F32_INF, F32_NAN, r);
+    return PICK((a & F32_NAN) > F32_INF, a & 0xffffe000u, r);
 }
 
 uint tf32_from_f32_rn(const in uint a)
 {
     uint r = (a + 0xfffu + ((a >> 13) & 1u)) & 0xffffe000u;
-    r = PICK((a & F32_NAN) >= F32_INF, a, r);
-    return PICK((a & F32_NAN) > F32_INF, F32_NAN, r);
+    return PICK((a & F32_NAN) > F32_INF, 0x7fffe000u, r);
 }
 
 uint tf32_from_f32_rz(const in uint a)
 {
-    return PICK((a & F32_NAN) > F32_INF, F32_NAN, a & 0xffffe000u);
+    return PICK((a & F32_NAN) > F32_INF, 0x7fffe000u, a & 0xffffe000u);
 }
 
 // The routines by their PTX names.

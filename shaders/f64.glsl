@@ -1,5 +1,7 @@
 // Double precision in 32-bit integers. uvec2: low word x, high word y. NaN: an operand that is NaN
-// comes back quiet, an invalid operation gives 0xfff8000000000000 (see f64_nan).
+// comes back quiet, an invalid operation gives 0xfff8000000000000 (see f64_nan). Of two, the
+// hardware prefers the first in sums and quotients, the second in products, and the addend, then
+// the second, in fma.
 
 #define F64_INF_HIGH 0x7ff00000u
 
@@ -75,13 +77,14 @@ uvec2 f64_order(const in uvec2 a)
     return uvec2(a.x ^ s, a.y ^ (s >> 1));
 }
 
+// A NaN gives way to the other operand; of two the first comes back, quiet.
 uvec2 f64_min(const in uvec2 a, const in uvec2 b)
 {
     bool a_nan = f64_is_nan(a);
     bool b_nan = f64_is_nan(b);
     uvec2 r = PICK2(s64_lt(f64_order(a), f64_order(b)), a, b);
     r = PICK2(a_nan, b, PICK2(b_nan, a, r));
-    return PICK2(a_nan && b_nan, uvec2(0xffffffffu, 0x7fffffffu), r);
+    return PICK2(a_nan && b_nan, uvec2(a.x, a.y | 0x80000u), r);
 }
 
 uvec2 f64_max(const in uvec2 a, const in uvec2 b)
@@ -90,7 +93,7 @@ uvec2 f64_max(const in uvec2 a, const in uvec2 b)
     bool b_nan = f64_is_nan(b);
     uvec2 r = PICK2(s64_lt(f64_order(a), f64_order(b)), b, a);
     r = PICK2(a_nan, b, PICK2(b_nan, a, r));
-    return PICK2(a_nan && b_nan, uvec2(0xffffffffu, 0x7fffffffu), r);
+    return PICK2(a_nan && b_nan, uvec2(a.x, a.y | 0x80000u), r);
 }
 
 // Rounds and assembles: m has its leading one at bit 61 and every bit lost before in bit 0. Below
@@ -204,7 +207,7 @@ uvec2 f64_mul_mode(const in uvec2 a, const in uvec2 b, const in uint mode)
     bool nan = f64_unord(a, b);
     nan = nan || zero_inf;
     nan = nan || inf_zero;
-    return PICK2(nan, f64_nan(a, b), r);
+    return PICK2(nan, f64_nan(b, a), r);
 }
 
 uvec4 u128_add(const in uvec4 a, const in uvec4 b)
@@ -287,8 +290,8 @@ uvec2 f64_fma_mode(const in uvec2 a, const in uvec2 b, const in uvec2 c, const i
     nan = nan || cancel;
     r = PICK2(c_inf, c, r);
     r = PICK2(p_inf, uvec2(0u, p_sign | F64_INF_HIGH), r);
-    uvec2 c_or_ab = PICK2(f64_is_nan(a), a, PICK2(f64_is_nan(b), b, c));
-    return PICK2(nan, f64_nan(c_or_ab, c_or_ab), r);
+    uvec2 first = PICK2(c_nan, c, b);
+    return PICK2(nan, f64_nan(first, a), r);
 }
 
 // A significand with its leading one at bit 52, and the exponent that goes with it.

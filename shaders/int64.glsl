@@ -238,19 +238,19 @@ uvec2 u64_mask(const in uint n)
                  u64_sub(u64_shl_63(uvec2(1u, 0u), n), uvec2(1u, 0u)));
 }
 
-// PTX bfe: position and length count modulo 256; bits beyond the word are 0, or the sign bit for
-// .s64.
+// PTX bfe: bits beyond the word are 0, or the sign bit for .s64. The manual takes position and
+// length modulo 256; the hardware's 64-bit sequences do not.
 uvec2 u64_bfe(const in uvec2 a, const in uint position, const in uint length)
 {
-    uvec2 shifted = u64_shr(a, position & 255u);
-    uvec2 mask = u64_mask(length & 255u);
+    uvec2 shifted = u64_shr(a, position);
+    uvec2 mask = u64_mask(length);
     return uvec2(shifted.x & mask.x, shifted.y & mask.y);
 }
 
 uvec2 s64_bfe(const in uvec2 a, const in uint position, const in uint length)
 {
-    uint p = position & 255u;
-    uint n = length & 255u;
+    uint p = min(position, 64u);
+    uint n = min(length, 64u);
     // the sign is bit min(p + n - 1, 63) of a
     uvec2 top = u64_shr_63(a, min(p + n - 1u, 63u));
     uint sign = PICK(n == 0u, 0u, 0u - (top.x & 1u));
@@ -301,7 +301,7 @@ Division64 u64_divide_step(const in Division64 s, const in uvec2 d, const in flo
     return r;
 }
 
-// Division by zero gives all ones, quotient and remainder, as the hardware's sequence does.
+// Division by zero gives all ones twice, as the hardware's sequences do.
 Division64 u64_divide(const in uvec2 n, const in uvec2 d)
 {
     uvec2 divisor = PICK2((d.x | d.y) == 0u, uvec2(1u, 0u), d);

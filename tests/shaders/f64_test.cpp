@@ -114,7 +114,7 @@ TEST(F64, min_max_and_comparisons) {
         << std::hex << a << " " << b;
     const bool less = x < y || (x == y && std::signbit(x));
     const L least = less ? a : b, most = less ? b : a;
-    const L other = !std::isnan(x) ? a : !std::isnan(y) ? b : 0x7fffffffffffffffull;
+    const L other = !std::isnan(x) ? a : !std::isnan(y) ? b : a | 0x8000000000000ull;
     const bool nan = std::isunordered(x, y);
     ASSERT_EQ(u64(glsl::f64_min(pair(a), pair(b))), nan ? other : least)
         << std::hex << a << " " << b;

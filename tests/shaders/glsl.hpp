@@ -43,6 +43,7 @@ constexpr float max(float a, float b) { return a < b ? b : a; }
 constexpr float min(float a, float b) { return b < a ? b : a; }
 constexpr int clamp(int a, int low, int high) { return min(max(a, low), high); }
 constexpr uint clamp(uint a, uint low, uint high) { return min(max(a, low), high); }
+constexpr float clamp(float a, float low, float high) { return min(max(a, low), high); }
 constexpr int abs(int a) { return a < 0 ? -a : a; }
 
 constexpr uint floatBitsToUint(float f) { return std::bit_cast<uint>(f); }
