@@ -1,7 +1,114 @@
+// The checks that go by the instruction table, and the way to each family's own.
+#include "translator/ptx/checker.hpp"
 #include "translator/ptx/parser_impl.hpp"
 
 namespace ptx2spv::ptx {
 
-void check_function(const Module&, Function&, const ParseOptions&, DiagnosticSink&) {}
+void check_function(const Module& module, Function& function, const ParseOptions& options, DiagnosticSink& sink) {
+  Checker(module, function, options, sink).run();
+}
+
+void Checker::run() {
+  for (const Instruction& inst : f_.instructions) {
+    if (sink_.full()) return;
+    inst_ = &inst;
+    mods_ = inst.mods;
+    form_ = &form_info(inst.form);
+    if (form_->refused) continue;
+    if (!check_versions()) continue;
+    if (!count_is(form_->min_operands, form_->max_operands)) continue;
+    check_modifiers();
+    switch (inst.op) {
+      case Opcode::mov: check_mov(); break;
+      case Opcode::cvta: check_cvta(); break;
+      case Opcode::suld:
+      case Opcode::sust:
+      case Opcode::sured: check_surface(); break;
+      case Opcode::suq: check_suq(); break;
+      case Opcode::tex:
+      case Opcode::tld4: check_texture(); break;
+      case Opcode::txq: check_txq(); break;
+      case Opcode::istypep: check_istypep(); break;
+      case Opcode::bar:
+      case Opcode::barrier: check_barrier(); break;
+      case Opcode::shfl:
+      case Opcode::match:
+      case Opcode::elect:
+      case Opcode::vote:
+      case Opcode::lop3: check_warp(); break;
+      case Opcode::call: check_call(); break;
+      default:
+        if (inst.op >= Opcode::vadd && inst.op <= Opcode::vset4) {
+          check_video();
+        } else {
+          check_generic();
+        }
+        break;
+    }
+  }
+}
+
+bool Checker::needs(unsigned version, unsigned target, std::string_view what) {
+  if (options_.relax_versions) return true;
+  if (m_.version() < version) {
+    sink_.error(inst_->opcode_span, std::string(what) + " needs PTX version " + std::to_string(version / 10) + "." +
+                                        std::to_string(version % 10) + " or later, the module has " +
+                                        std::to_string(m_.version_major) + "." + std::to_string(m_.version_minor));
+    return false;
+  }
+  if (m_.sm < target) {
+    sink_.error(inst_->opcode_span, std::string(what) + " needs .target sm_" + std::to_string(target) +
+                                        " or later, the module has sm_" + std::to_string(m_.sm));
+    return false;
+  }
+  return true;
+}
+
+Type Checker::rule_type(const OperandRule& rule) const {
+  if (rule.type != Type::none) return rule.type;
+  if (rule.address) return m_.address_size == 64 ? Type::b64 : Type::b32;
+  const Type type = mods_->types[rule.type_index];
+  if (!rule.doubled) return type;
+  switch (type) {
+    case Type::u16: return Type::u32;
+    case Type::s16: return Type::s32;
+    case Type::u32: return Type::u64;
+    default: return Type::s64;
+  }
+}
+
+bool Checker::check_rule(const OperandRule& rule, unsigned index) {
+  const Operand& operand = op(index);
+  const Type type = rule_type(rule);
+  switch (rule.role) {
+    case OperandRole::any: return true;
+    case OperandRole::dest:
+      return dest(operand, type, false, inst_->op == Opcode::atom);
+    case OperandRole::source: return source(operand, type, false);
+    case OperandRole::source_reg:
+      return rule.address ? (operand.kind == OperandKind::reg ? address_register(operand)
+                                                              : source_register(operand, type))
+                          : source_register(operand, type);
+    case OperandRole::constant:
+      return operand.kind == OperandKind::imm_int ||
+             fail(operand, name() + " wants an integer constant here, not " + describe(operand));
+    case OperandRole::dest_pred: return dest_pred(operand, false);
+    case OperandRole::dest_pred_pair: return dest_pred(operand, true);
+    case OperandRole::source_pred: return source_pred(operand);
+    case OperandRole::memory: return memory(operand);
+    case OperandRole::dest_vector: return vector(operand, mods_->vec, type, true, true);
+    case OperandRole::source_vector: return vector(operand, mods_->vec, type, false, true);
+    case OperandRole::dest_wide: return dest(operand, type, true);
+    case OperandRole::source_wide: return source(operand, type, true, true);
+    case OperandRole::label: return true;
+  }
+  return true;
+}
+
+void Checker::check_generic() {
+  for (unsigned i = 0; i < inst_->operand_count && i < form_->operands.size(); ++i) {
+    if (!check_rule(form_->operands[i], i)) return;
+  }
+}
 
 }  // namespace ptx2spv::ptx

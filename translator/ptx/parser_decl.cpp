@@ -137,6 +137,11 @@ bool Parser::decl_word(DeclSpec& spec, const Token& token, bool& done) {
   }
   const Type type = to_type(find_mod(name.substr(1)));
   if (type != Type::none) {
+    const bool declares = type <= Type::f64 || type == Type::f16x2 || type >= Type::pred;
+    if (!declares) {
+      error(token.span, quoted(name) + " is an instruction's type; declare .b" +
+                            std::to_string(bits(type)) + " instead");
+    }
     if (spec.is_ptr && is_opaque(type)) {
       spec.ptr_opaque = type;
       return true;

@@ -1,0 +1,159 @@
+// Modifiers that exclude or require each other, and the versions at which forms appeared.
+#include "translator/ptx/checker.hpp"
+
+namespace ptx2spv::ptx {
+
+bool Checker::check_versions() {
+  if (options_.relax_versions) return true;
+  const std::string opcode = "'" + std::string(m_.text(inst_->opcode_span)) + "'";
+  if (!needs(form_->version, form_->target, opcode)) return false;
+  const Modifiers& mods = *mods_;
+  switch (inst_->op) {
+    case Opcode::suld:
+    case Opcode::sust:
+    case Opcode::sured:
+      if ((mods.clamp == Mod::clamp || mods.clamp == Mod::zero) &&
+          !needs(20, 10, "'." + std::string(text(mods.clamp)) + "'")) return false;
+      if (mods.geom == Mod::d3 && inst_->op != Opcode::sured && !needs(30, 20, "a surface instruction with .3d")) return false;
+      if (mods.geom == Mod::a1d || mods.geom == Mod::a2d) {
+        if (mods.has(Mod::p) ? !needs(41, 30, "'sust.p' on an array") : !needs(30, 20, "a surface instruction on an array")) return false;
+      }
+      if (mods.cache != Mod::none && !needs(20, 20, "a cache operator on a surface instruction")) return false;
+      if (inst_->op == Opcode::sured && (mods.op == Mod::min || mods.op == Mod::max) && bits(mods.type()) == 64 &&
+          !needs(81, 50, "a 64-bit minimum or maximum on a surface")) return false;
+      break;
+    case Opcode::suq:
+      if ((mods.query == Mod::channel_data_type || mods.query == Mod::channel_order) &&
+          !needs(21, 10, "this query")) return false;
+      if (mods.query == Mod::array_size && !needs(41, 10, "'.array_size'")) return false;
+      if (mods.query == Mod::memory_layout && !needs(42, 10, "'.memory_layout'")) return false;
+      break;
+    case Opcode::ld:
+    case Opcode::st:
+      if (unsigned{mods.vec} * bits(mods.type()) > 128 && !needs(88, 100, "an access of 256 bits")) return false;
+      if ((mods.sem == Mod::relaxed || mods.sem == Mod::acquire || mods.sem == Mod::release) &&
+          !needs(60, 70, "'." + std::string(text(mods.sem)) + "'")) return false;
+      break;
+    case Opcode::vote:
+    case Opcode::shfl:
+      if (!mods.has(Mod::sync) && m_.version() >= 64 && m_.sm >= 70) {
+        sink_.error(inst_->opcode_span, name() + " without .sync is gone from sm_70 on in PTX 6.4");
+        return false;
+      }
+      break;
+    default: break;
+  }
+  return true;
+}
+
+void Checker::check_modifiers() {
+  check_rounding();
+  switch (inst_->op) {
+    case Opcode::cvt: check_convert(); break;
+    case Opcode::set:
+    case Opcode::setp: check_compare(); break;
+    case Opcode::ld:
+    case Opcode::st: check_memory_modifiers(); break;
+    default: break;
+  }
+}
+
+/// Before PTX 1.4 a division, root or transcendental without a modifier was .approx.ftz.
+void Checker::check_rounding() {
+  if (mods_->rounding != Mod::none) return;
+  const Type type = mods_->type();
+  if (type != Type::f32 && type != Type::f64) return;
+  const bool old = m_.version() < 14;
+  switch (inst_->op) {
+    case Opcode::div:
+    case Opcode::rcp:
+    case Opcode::sqrt:
+      if (!old) sink_.error(inst_->opcode_span, name() + " needs a rounding modifier" + (type == Type::f32 ? " or .approx" : ""));
+      break;
+    case Opcode::mad:
+      if (m_.sm >= 20 && m_.version() >= 14) sink_.error(inst_->opcode_span, "'mad' needs a rounding modifier");
+      break;
+    case Opcode::sin:
+    case Opcode::cos:
+    case Opcode::lg2:
+    case Opcode::ex2:
+    case Opcode::rsqrt:
+      if (!old) sink_.error(inst_->opcode_span, name() + " needs .approx");
+      break;
+    default: break;
+  }
+}
+
+void Checker::check_convert() {
+  const Modifiers& mods = *mods_;
+  if (mods.type_count != 2 || inst_->operand_count != 2) return;
+  const Type to = mods.types[0], from = mods.types[1];
+  const bool to_float = is_float(to), from_float = is_float(from);
+  if ((!to_float && !is_integer(to)) || (!from_float && !is_integer(from))) return;  // packed: by the table
+  const Mod r = mods.rounding;
+  const bool integral = r == Mod::rni || r == Mod::rzi || r == Mod::rmi || r == Mod::rpi;
+  const bool real = r != Mod::none && !integral;
+  const auto fail_here = [&](std::string text) { sink_.error(inst_->opcode_span, std::move(text)); };
+  const std::string pair = "'cvt' from ." + std::string(text(from)) + " to ." + std::string(text(to));
+  const bool old = m_.version() < 14;
+  if (!to_float && !from_float) {
+    if (r != Mod::none) fail_here(pair + " does not round");
+  } else if (to_float && !from_float) {
+    if (integral) fail_here(pair + " rounds by .rn .rz .rm .rp");
+    if (r == Mod::none && !old) fail_here(pair + " needs a rounding modifier");
+  } else if (!to_float) {
+    if (real) fail_here(pair + " rounds by .rni .rzi .rmi .rpi");
+    if (r == Mod::none && !old) fail_here(pair + " needs a rounding modifier");
+  } else if (to == from) {
+    if (real) fail_here(pair + " rounds by .rni .rzi .rmi .rpi only");
+  } else {
+    const bool narrows = bits(to) < bits(from) || (bits(to) == bits(from)) || (to == Type::bf16) ;
+    if (narrows && !real && !old) fail_here(pair + " needs a rounding modifier");
+    if (!narrows && r != Mod::none && !integral) fail_here(pair + " does not round");
+  }
+  if (mods.ftz && to != Type::f32 && from != Type::f32) fail_here("'.ftz' applies to .f32 only");
+}
+
+void Checker::check_compare() {
+  const Modifiers& mods = *mods_;
+  const Type type = mods.types[inst_->op == Opcode::set ? 1 : 0];
+  const Mod c = mods.cmp;
+  bool good = false;
+  const bool ordered = c == Mod::eq || c == Mod::ne || c == Mod::lt || c == Mod::le || c == Mod::gt || c == Mod::ge;
+  if (is_bits(type)) {
+    good = c == Mod::eq || c == Mod::ne;
+  } else if (is_unsigned(type)) {
+    good = ordered || c == Mod::lo || c == Mod::ls || c == Mod::hi || c == Mod::hs;
+  } else if (is_signed(type)) {
+    good = ordered;
+  } else {
+    good = c != Mod::lo && c != Mod::ls && c != Mod::hi && c != Mod::hs;
+  }
+  if (!good) {
+    sink_.error(inst_->opcode_span, "comparison '." + std::string(text(c)) + "' does not go with ." + std::string(text(type)));
+  }
+}
+
+void Checker::check_memory_modifiers() {
+  const Modifiers& mods = *mods_;
+  const auto fail_here = [&](std::string text) { sink_.error(inst_->opcode_span, std::move(text)); };
+  const bool strong = mods.sem == Mod::relaxed || mods.sem == Mod::acquire || mods.sem == Mod::release;
+  const std::string sem = "'." + std::string(text(mods.sem)) + "'";
+  if (strong && mods.scope == Mod::none) fail_here(sem + " needs a scope: .cta .cluster .gpu .sys");
+  if (!strong && mods.scope != Mod::none) fail_here("a scope needs .relaxed, .acquire or .release");
+  if (mods.cache != Mod::none && (strong || mods.sem == Mod::volatile_)) {
+    fail_here(sem + " excludes a cache operator");
+  }
+  if (mods.has(Mod::nc) && mods.space != Space::global) fail_here("'.nc' is for .global");
+  if (unsigned{mods.vec} * bits(mods.type()) > 256) fail_here("an access is at most 256 bits");
+  if (mods.vec == 8 && bits(mods.type()) != 32) fail_here("'.v8' is for elements of 32 bits");
+  if (inst_->op == Opcode::st && mods.space == Space::param && !f_.is_entry) return;
+  if (inst_->op == Opcode::st && mods.space == Space::param && inst_->operand_count > 0) {
+    const Operand& target = op(0);
+    if (target.symbol != kNoSymbol && m_.symbol(target.symbol).kind == SymbolKind::param) {
+      sink_.error(target.span, "a kernel's parameter is read only");
+    }
+  }
+}
+
+}  // namespace ptx2spv::ptx

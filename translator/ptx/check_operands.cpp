@@ -1,0 +1,291 @@
+// Operands against what an instruction calls for.
+#include <algorithm>
+
+#include "translator/ptx/checker.hpp"
+
+namespace ptx2spv::ptx {
+namespace {
+
+std::string dotted(Type type) { return "." + std::string(text(type)); }
+
+/// bits, integers, or one kind of number of their own.
+enum class Kind : std::uint8_t { none, bits, integer, f16, f32, f64, bf16, half2, pred, opaque };
+Kind kind_of(Type type) {
+  switch (type_class(type)) {
+    case TypeClass::bits: return Kind::bits;
+    case TypeClass::unsigned_int:
+    case TypeClass::signed_int: return Kind::integer;
+    case TypeClass::floating:
+      return type == Type::f16 ? Kind::f16 : type == Type::f32 ? Kind::f32
+             : type == Type::f64 ? Kind::f64 : Kind::bf16;
+    case TypeClass::packed: return type == Type::f16x2 ? Kind::half2 : Kind::bits;
+    case TypeClass::pred: return Kind::pred;
+    case TypeClass::opaque: return Kind::opaque;
+    case TypeClass::none: break;
+  }
+  return Kind::none;
+}
+
+Type bits_like(Type type) {
+  switch (bits(type)) {
+    case 8: return Type::b8;
+    case 16: return Type::b16;
+    case 32: return Type::b32;
+    case 64: return Type::b64;
+    default: return type;
+  }
+}
+
+}  // namespace
+
+bool compatible(Type reg, Type want, bool wide) {
+  const Kind r = kind_of(reg), w = kind_of(want);
+  if (r == Kind::none || w == Kind::none || r == Kind::opaque || w == Kind::opaque) return false;
+  if (r == Kind::pred || w == Kind::pred) return r == w;
+  const unsigned rb = bits(reg), wb = bits(want);
+  if (rb < wb || (!wide && rb != wb)) return false;
+  switch (w) {
+    case Kind::bits:
+      // Packed formats other than f16x2 live in plain bits.
+      return is_bits(want) || r == Kind::bits || r == Kind::half2;
+    case Kind::integer: return r == Kind::bits || r == Kind::integer || r == Kind::half2;
+    case Kind::bf16: return r == Kind::bits && rb == wb;
+    default: return r == Kind::bits || (r == w && rb == wb);
+  }
+}
+
+OperandType Checker::type_of(const Operand& operand) const {
+  switch (operand.kind) {
+    case OperandKind::reg: {
+      const Symbol& s = m_.symbol(operand.symbol);
+      const bool component = operand.part >= Part::x && operand.part <= Part::w;
+      return {s.type, component ? 1u : s.vec};
+    }
+    case OperandKind::special: {
+      const SpecialInfo* info = nullptr;
+      std::string_view name = m_.text(operand.span);
+      name = name.substr(0, std::min(name.find('.'), name.size()));
+      info = find_special(name);
+      if (info == nullptr) return {Type::u32, 1};
+      return {info->type, info->vector && operand.part == Part::none ? 4u : 1u};
+    }
+    default: return {};
+  }
+}
+
+std::string Checker::describe(const Operand& operand) const {
+  std::string text = "'";
+  const std::string_view shown = m_.text(operand.span);
+  text += shown.size() > 40 ? std::string(shown.substr(0, 40)) + "..." : std::string(shown);
+  text += "'";
+  const OperandType type = type_of(operand);
+  if (type.type != Type::none) {
+    text += " of type ";
+    if (type.vec > 1) text += ".v" + std::to_string(type.vec) + " ";
+    text += dotted(type.type);
+  }
+  return text;
+}
+
+bool Checker::fail(const Operand& operand, std::string text) {
+  Diagnostic& d = sink_.error(operand.span, std::move(text));
+  if (operand.kind == OperandKind::reg) d.notes.push_back({m_.symbol(operand.symbol).span, "declared here"});
+  return false;
+}
+
+bool Checker::mismatch(const Operand& operand, Type want, std::string_view role) {
+  return fail(operand, name() + " wants a " + std::string(role) + " of type " + dotted(want) + " here, not " +
+                           describe(operand));
+}
+
+bool Checker::dest(const Operand& operand, Type type, bool wide, bool sink_allowed) {
+  if (operand.kind == OperandKind::sink && sink_allowed) return true;
+  if (operand.kind == OperandKind::special) return fail(operand, "a special register is read only");
+  if (operand.kind != OperandKind::reg || operand.negated || operand.selectors != 0) {
+    return fail(operand, name() + " writes a register here, not " + describe(operand));
+  }
+  const OperandType t = type_of(operand);
+  return (t.vec == 1 && compatible(t.type, type, wide)) || mismatch(operand, type, "destination");
+}
+
+bool Checker::immediate(const Operand& operand, Type type) {
+  const TypeClass c = type_class(type);
+  if (operand.kind == OperandKind::imm_int) {
+    return c == TypeClass::bits || c == TypeClass::unsigned_int || c == TypeClass::signed_int || c == TypeClass::pred;
+  }
+  if (type == Type::f32 || type == Type::f64) return true;
+  return c == TypeClass::bits &&
+         ((operand.kind == OperandKind::imm_f32 && bits(type) == 32) ||
+          (operand.kind == OperandKind::imm_f64 && bits(type) == 64));
+}
+
+bool Checker::source(const Operand& operand, Type type, bool wide, bool special_allowed) {
+  switch (operand.kind) {
+    case OperandKind::imm_int:
+    case OperandKind::imm_f32:
+    case OperandKind::imm_f64:
+      return immediate(operand, type) || mismatch(operand, type, "source");
+    case OperandKind::special: {
+      if (!special_allowed) return fail(operand, "a special register is read by mov or cvt, not by " + name());
+      const OperandType t = type_of(operand);
+      // Older PTX reads 32-bit special registers as 16 bits, and 64-bit %gridid as 32.
+      const bool integer = is_integer(type) || is_bits(type) || type == Type::pred;
+      const bool narrow = bits(type) < bits(t.type) && (bits(type) == 16 || operand.special == SpecialReg::gridid);
+      if (t.vec != 1 || !integer || (!compatible(t.type, type, false) && !narrow)) {
+        return mismatch(operand, type, "source");
+      }
+      return true;
+    }
+    case OperandKind::reg: {
+      const OperandType t = type_of(operand);
+      if (operand.negated && type != Type::pred) return fail(operand, name() + " takes no negated operand here");
+      if (t.vec != 1 || operand.selectors != 0 || !compatible(t.type, type, wide)) {
+        return mismatch(operand, type, "source");
+      }
+      return true;
+    }
+    case OperandKind::sink: return fail(operand, "'_' is no source");
+    default: return fail(operand, name() + " wants a register or a constant here, not " + describe(operand));
+  }
+}
+
+bool Checker::source_register(const Operand& operand, Type type) {
+  if (operand.kind != OperandKind::reg) {
+    return fail(operand, name() + " wants a register here, not " + describe(operand));
+  }
+  return source(operand, type, false);
+}
+
+bool Checker::source_pred(const Operand& operand) {
+  if (operand.kind == OperandKind::imm_int) return true;
+  if (operand.kind == OperandKind::special) return source(operand, Type::pred, false, true);
+  if (operand.kind != OperandKind::reg || type_of(operand).type != Type::pred) {
+    return fail(operand, name() + " wants a predicate here, not " + describe(operand));
+  }
+  return true;
+}
+
+bool Checker::dest_pred(const Operand& operand, bool pair_allowed) {
+  if (operand.kind == OperandKind::pair && pair_allowed) {
+    bool good = true;
+    for (const Operand& item : f_.list(operand)) {
+      good = good && (item.kind == OperandKind::sink || dest(item, Type::pred, false));
+    }
+    return good;
+  }
+  return dest(operand, Type::pred, false, pair_allowed);
+}
+
+/// d or d|p.
+bool Checker::dest_with_pred(const Operand& operand, Type type, bool sink_allowed) {
+  if (operand.kind != OperandKind::pair) return dest(operand, type, false, sink_allowed);
+  const auto items = f_.list(operand);
+  return dest(items[0], type, false, sink_allowed) && dest(items[1], Type::pred, false, true);
+}
+
+bool Checker::address_register(const Operand& operand) {
+  const OperandType t = type_of(operand);
+  const bool good = t.vec == 1 && (is_integer(t.type) || is_bits(t.type)) && (bits(t.type) == 32 || bits(t.type) == 64);
+  return good || fail(operand, "an address is an integer or bits of 32 or 64 bits, not " + describe(operand));
+}
+
+bool Checker::memory(const Operand& operand) {
+  if (operand.kind == OperandKind::address) {
+    // name[index]
+    if (m_.text(operand.span).find('[') == std::string_view::npos) {
+      return fail(operand, name() + " wants an address in brackets here, not " + describe(operand));
+    }
+  } else if (operand.kind != OperandKind::memory) {
+    return fail(operand, name() + " wants an address in brackets here, not " + describe(operand));
+  }
+  if (operand.symbol == kNoSymbol) return true;
+  const Symbol& s = m_.symbol(operand.symbol);
+  if (s.kind == SymbolKind::reg) {
+    Operand reg = operand;
+    reg.kind = OperandKind::reg;
+    return address_register(reg);
+  }
+  if (is_opaque(s.type)) {
+    return fail(operand, "." + std::string(text(s.type)) + " '" + std::string(s.name) + "' is not read or written as memory");
+  }
+  const Space space = mods_->space;
+  const bool generic = space == Space::none && s.space != Space::param;
+  // A .param of a .func stands in local memory when its address is taken; its own space is .param.
+  if (!generic && space != s.space) {
+    Diagnostic& d = sink_.error(operand.span, "'" + std::string(s.name) + "' is in ." + std::string(text(s.space)) + ", " + name() +
+                                                  " accesses " + (space == Space::none ? "generic memory" : "." + std::string(text(space))));
+    d.notes.push_back({s.span, "declared here"});
+    return false;
+  }
+  return true;
+}
+
+/// Elements of one vector have one width and one kind; bits go with everything.
+bool Checker::same_elements(std::span<const Operand> items) {
+  unsigned width = 0;
+  Kind kind = Kind::bits;
+  for (const Operand& item : items) {
+    Kind k = Kind::none;
+    if (item.kind == OperandKind::reg || item.kind == OperandKind::special) {
+      const Type type = type_of(item).type;
+      if (width != 0 && bits(type) != width) {
+        return fail(item, "elements of a vector have one width; " + describe(item) + " differs");
+      }
+      width = bits(type);
+      k = kind_of(type);
+    } else if (item.kind == OperandKind::imm_int) {
+      k = Kind::integer;
+    } else if (item.kind == OperandKind::imm_f32) {
+      k = Kind::f32;
+    } else {
+      continue;
+    }
+    if (k == Kind::bits) continue;
+    if (kind != Kind::bits && k != kind) {
+      const bool literal = item.kind == OperandKind::imm_f32 && kind == Kind::f64;
+      if (!literal) return fail(item, "elements of a vector have one kind of type; " + describe(item) + " differs");
+    }
+    kind = k;
+  }
+  return true;
+}
+
+/// A vector, or without .vec a scalar, of elements of `type`.
+bool Checker::vector(const Operand& operand, unsigned count, Type type, bool is_dest, bool wide) {
+  if (operand.kind == OperandKind::vector) {
+    const auto items = f_.list(operand);
+    if (items.size() != count) {
+      return fail(operand, name() + " wants " + std::to_string(count) + " element" + (count == 1 ? "" : "s") +
+                               " here, not " + std::to_string(items.size()));
+    }
+    // One element of plain bits makes the whole vector one of bits.
+    for (const Operand& item : items) {
+      if (item.kind == OperandKind::reg && is_bits(type_of(item).type) && bits(type) >= 8) type = bits_like(type);
+    }
+    for (const Operand& item : items) {
+      if (!(is_dest ? dest(item, type, wide, true) : source(item, type, wide))) return false;
+    }
+    return same_elements(items);
+  }
+  if (count > 1) {
+    const OperandType t = type_of(operand);
+    if (operand.kind != OperandKind::reg || t.vec != count || operand.selectors != 0) {
+      return fail(operand, name() + " wants a vector of " + std::to_string(count) + " here, not " + describe(operand));
+    }
+    return compatible(t.type, type, wide) || mismatch(operand, type, "vector");
+  }
+  return is_dest ? dest(operand, type, wide) : source(operand, type, wide);
+}
+
+bool Checker::count_is(unsigned low, unsigned high) {
+  const unsigned count = inst_->operand_count;
+  if (count >= low && count <= high) return true;
+  std::string text = name() + " takes " + std::to_string(low);
+  if (high != low) text += " to " + std::to_string(high);
+  text += low == 1 && high == 1 ? " operand" : " operands";
+  text += ", not " + std::to_string(count) + ": '" + std::string(form_->syntax) + "'";
+  sink_.error(inst_->span, std::move(text));
+  return false;
+}
+
+}  // namespace ptx2spv::ptx

@@ -1,0 +1,130 @@
+// suld, sust, sured and suq: operands as ptxas takes them.
+#include "translator/ptx/checker.hpp"
+
+namespace ptx2spv::ptx {
+namespace {
+
+unsigned coordinates_of(Mod geom) {
+  switch (geom) {
+    case Mod::d1: return 1;
+    case Mod::d2:
+    case Mod::a1d: return 2;
+    default: return 4;
+  }
+}
+
+}  // namespace
+
+/// The base of [a, ...]: a variable or kernel parameter of the opaque type, or a 64-bit handle.
+bool Checker::check_surface_name(const Operand& base, Type opaque) {
+  const std::string wanted = "a ." + std::string(text(opaque)) + " or a 64-bit handle in a register";
+  if (base.kind == OperandKind::reg || (base.kind == OperandKind::memory && base.symbol != kNoSymbol &&
+                                        m_.symbol(base.symbol).kind == SymbolKind::reg)) {
+    const Symbol& s = m_.symbol(base.symbol);
+    if (base.offset != 0) return fail(base, "a handle takes no offset");
+    if (s.vec != 1 || bits(s.type) != 64 || is_float(s.type)) {
+      Operand reg = base;
+      reg.kind = OperandKind::reg;
+      return fail(reg, name() + " wants " + wanted + ", not " + describe(reg));
+    }
+    return needs(31, 20, "a surface or texture by handle");
+  }
+  if (base.kind != OperandKind::address && base.kind != OperandKind::memory) {
+    return fail(base, name() + " wants " + wanted);
+  }
+  if (base.symbol == kNoSymbol) return fail(base, name() + " wants " + wanted + ", not a constant");
+  const Symbol& s = m_.symbol(base.symbol);
+  if (s.type != opaque) {
+    Diagnostic& d = sink_.error(base.span, name() + " wants " + wanted + ", not '" + std::string(s.name) + "' of type ." +
+                                               std::string(text(s.type)));
+    d.notes.push_back({s.span, "declared here"});
+    return false;
+  }
+  if (m_.variable(base.symbol).is_array) return fail(base, "'" + std::string(s.name) + "' is an array; an element cannot be named");
+  if (base.offset != 0) return fail(base, "'" + std::string(s.name) + "' takes no offset");
+  return true;
+}
+
+/// Coordinates: at least as many as the geometry has, 1, 2 or 4 of them, 32 bits each.
+bool Checker::check_coordinates(const Operand& coordinates, Mod geom, Type type, bool array_index) {
+  const unsigned wanted = coordinates_of(geom);
+  const auto element = [&](const Operand& item, Type t) {
+    if (item.kind == OperandKind::special) return true;
+    return source(item, t, false);
+  };
+  if (coordinates.kind == OperandKind::vector) {
+    const auto items = f_.list(coordinates);
+    if (items.size() != 1 && items.size() != 2 && items.size() != 4) {
+      return fail(coordinates, std::to_string(items.size()) + " coordinates; there are 1, 2 or 4, the unused ones of any value");
+    }
+    if (items.size() < wanted) {
+      return fail(coordinates, "'." + std::string(text(geom)) + "' wants " + std::to_string(wanted) + " coordinates, not " +
+                                   std::to_string(items.size()));
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (items[i].kind == OperandKind::sink) return fail(items[i], "'_' is no source");
+      if (!element(items[i], array_index && i == 0 ? Type::b32 : type)) return false;
+      if (array_index && i == 0 && items[i].kind == OperandKind::reg && is_float(type_of(items[i]).type)) {
+        return fail(items[i], "the array's index is an integer, not " + describe(items[i]));
+      }
+    }
+    return true;
+  }
+  const OperandType t = type_of(coordinates);
+  if (coordinates.kind == OperandKind::reg && t.vec > 1) {
+    if (t.vec < wanted) return fail(coordinates, "'." + std::string(text(geom)) + "' wants " + std::to_string(wanted) + " coordinates");
+    return compatible(t.type, type, false) || mismatch(coordinates, type, "coordinate");
+  }
+  if (wanted != 1) return fail(coordinates, "'." + std::string(text(geom)) + "' wants " + std::to_string(wanted) + " coordinates in braces");
+  if (coordinates.kind != OperandKind::reg) return fail(coordinates, "a constant coordinate stands in braces");
+  return element(coordinates, type);
+}
+
+void Checker::check_surface() {
+  if (!count_is(2, 2)) return;
+  const bool load = inst_->op == Opcode::suld;
+  const Operand& place = op(load ? 1 : 0);
+  const Operand& data = op(load ? 0 : 1);
+  const Modifiers& mods = *mods_;
+  const Type type = mods.type();
+  if (place.kind != OperandKind::surface || place.list.count != 2) {
+    fail(place, name() + " wants [surface, {coordinates}] here");
+    return;
+  }
+  if (unsigned{mods.vec} * bits(type) > 128) {
+    sink_.error(inst_->opcode_span, "vectors are at most 128 bits");
+    return;
+  }
+  const auto parts = f_.list(place);
+  if (!check_surface_name(parts[0], Type::surfref)) return;
+  if (!check_coordinates(parts[1], mods.geom, Type::s32, false)) return;
+  if (mods.clamp == Mod::none) {
+    sink_.warning(inst_->opcode_span, name() + " states no mode; taken as .trap, other assemblers want .trap, .clamp or .zero");
+  }
+  if (inst_->op == Opcode::sured) {
+    if (data.kind == OperandKind::vector) {
+      fail(data, "'sured' takes its value without braces");
+      return;
+    }
+    if (data.kind == OperandKind::reg && is_float(type_of(data).type)) {
+      mismatch(data, type, "source");
+      return;
+    }
+    source(data, type, true);
+    return;
+  }
+  // Data registers may be of any class, as wide as the access or wider.
+  vector(data, mods.vec, type, load, true);
+}
+
+void Checker::check_suq() {
+  if (!count_is(2, 2)) return;
+  if (!dest(op(0), Type::b32, false)) return;
+  if (op(1).kind != OperandKind::memory) {
+    fail(op(1), "'suq' wants [surface] here");
+    return;
+  }
+  check_surface_name(op(1), Type::surfref);
+}
+
+}  // namespace ptx2spv::ptx
