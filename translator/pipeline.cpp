@@ -147,6 +147,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
   run("structurize", [&] { passes::structurize(function, module); run.structured(); });
   run("ssa", [&] { passes::ssa(function, module); run.ssa(); });
   if (options.optimize > 0) run("simplify", [&] { passes::simplify(function, module); });
+  run("contract", [&] { passes::contract(function, module); });
   run("legalise-float", [&] { passes::legalise_float(function, module, {.profile = profile, .fp = options.fp}); });
   run("legalise-int64", [&] { passes::legalise_int64(function, module, profile); });
   if (options.optimize > 0) run("simplify-last", [&] { passes::simplify(function, module, profile.int64); });

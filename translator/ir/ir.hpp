@@ -38,6 +38,7 @@ struct FpAttr {
   NumKind to = NumKind::none;    ///< result format, conversions only
   Round round = Round::rn;
   bool ftz = false, sat = false, nan = false;
+  bool contract = false;         ///< no rounding modifier: a product and its sum may become one fma
   bool operator==(const FpAttr&) const = default;
 };
 
@@ -92,6 +93,7 @@ struct Inst {
 struct Loc {
   std::uint32_t line = 0, column = 0;
   std::uint32_t source_file = 0, source_line = 0;
+  std::uint32_t block = 0;  ///< PTX basic block, numbered through the entry's functions
   std::uint32_t module = 0, begin = 0, length = 0;  ///< the instruction's text in the module's source
 };
 

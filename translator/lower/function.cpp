@@ -153,6 +153,7 @@ void FunctionLowering::statement(const ptx::Statement& statement) {
     if (!ended_) b_.br(block);
     b_.at(block);
     ended_ = false;
+    ++context_.ptx_block;
     return;
   }
   if (ended_) {
@@ -184,10 +185,14 @@ void FunctionLowering::instruction(const Instruction& inst) {
   loc.module = ref_.module;
   loc.begin = inst.span.begin;
   loc.length = inst.span.length;
+  loc.block = context_.ptx_block;
   if (inst.loc) {
     loc.source_file = m_.locs[inst.loc].file;
     loc.source_line = m_.locs[inst.loc].line;
   }
+  if (inst.op == Opcode::bra || inst.op == Opcode::brx || inst.op == Opcode::call || inst.op == Opcode::ret ||
+      inst.op == Opcode::exit)
+    ++context_.ptx_block;
   out_.locs.push_back(loc);
   b_.set_loc(static_cast<std::uint32_t>(out_.locs.size() - 1));
 

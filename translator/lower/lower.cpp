@@ -201,7 +201,7 @@ LoweredEntry lower_entry(Program& program, FunctionRef entry) {
   }
   out.info.trap_sites.emplace_back();  // site 0 is none
   out.info.trap_site_locs.push_back(0);
-  EntryContext context{program, out, {}, {}, {}, {}, {}, 0, 0, 0, false, {}};
+  EntryContext context{.program = program, .out = out};
   Layout(context).run(entry);
   out.module.functions.resize(context.functions.size());
   for (const ptx::SourceFileName& file : program.module(entry.module).files) {

@@ -31,6 +31,7 @@ struct EntryContext {
   std::unordered_map<std::uint64_t, std::uint32_t> shared_offset, local_offset, ref_offset;
   std::uint32_t shared_bytes = 0, local_bytes = 0;
   std::uint32_t dynamic_shared_offset = 0;
+  std::uint32_t ptx_block = 0;  ///< number of the PTX basic block that is being lowered
   bool windows = false;         ///< shared or local addresses become generic ones
   std::vector<FunctionRef> address_taken;
 

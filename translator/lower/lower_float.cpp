@@ -64,6 +64,7 @@ void FunctionLowering::lower_float(const Instruction& inst) {
   const auto compute = [&](Value x, Value y, Value z) -> Value {
     FpAttr rounded = attr;
     rounded.round = round_of(mods.rounding, Round::rn);
+    rounded.contract = mods.rounding == Mod::none && !mixed && (inst.op == add || inst.op == sub || inst.op == mul);
     switch (inst.op) {
       case add: return fp(Op::fadd, {x, y}, rounded);
       case sub: return fp(Op::fadd, {x, arith_.fneg(kind, y)}, rounded);

@@ -28,6 +28,9 @@ bool ssa(ir::Function& function, ir::Module& module);
 /// operations on i64 may arise; false after legalise_int64 for a device without them.
 bool simplify(ir::Function& function, ir::Module& module, bool int64 = true);
 
+/// Fuses products with sums where ptxas would. Needs SSA form, before legalise_float.
+bool contract(ir::Function& function, ir::Module& module);
+
 struct FloatOptions {
   const Profile& profile;
   FpPolicy fp = FpPolicy::exact;
