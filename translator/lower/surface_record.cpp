@@ -18,6 +18,19 @@ HandleTracer::HandleTracer(const ir::Function& function)
     }
 }
 
+namespace {
+/// A parameter's address as lowering writes it, before anything is folded.
+std::optional<std::uint32_t> known_offset(const ir::Function& f, Value address) {
+  const ir::Inst& inst = f.insts[address];
+  if (inst.op == Op::constant) return static_cast<std::uint32_t>(inst.imm);
+  if (inst.op == Op::trunc) return known_offset(f, f.arg(address, 0));
+  if (inst.op != Op::add) return std::nullopt;
+  const auto a = known_offset(f, f.arg(address, 0)), b = known_offset(f, f.arg(address, 1));
+  if (!a || !b) return std::nullopt;
+  return *a + *b;
+}
+}  // namespace
+
 std::optional<std::uint32_t> HandleTracer::parameter_offset(Value handle) const {
   // A chain of copies is followed for a bounded number of steps; compilers copy a handle once or twice.
   for (int step = 0; step < 64; ++step) {
@@ -26,9 +39,7 @@ std::optional<std::uint32_t> HandleTracer::parameter_offset(Value handle) const 
       if (sets_[inst.imm] != 1) return std::nullopt;
       handle = only_set_[inst.imm];
     } else if (inst.op == Op::load && inst.mem.space == Space::param && inst.type == Type::i64) {
-      const ir::Inst& address = f_.insts[f_.arg(handle, 0)];
-      if (address.op != Op::constant) return std::nullopt;
-      return static_cast<std::uint32_t>(address.imm);
+      return known_offset(f_, f_.arg(handle, 0));
     } else if (inst.op == Op::pack) {
       // Two words of one parameter, as word-wise parameters of an inlined function give it.
       const auto word = [&](Value v) -> std::optional<std::uint32_t> {
@@ -40,9 +51,8 @@ std::optional<std::uint32_t> HandleTracer::parameter_offset(Value handle) const 
             const auto whole = parameter_offset(f_.arg(v, 0));
             if (!whole) return std::nullopt;
             return *whole + (half.op == Op::high ? 4u : 0u);
-          } else if (half.op == Op::load && half.mem.space == Space::param && half.mem.bytes == 4 &&
-                     f_.insts[f_.arg(v, 0)].op == Op::constant) {
-            return static_cast<std::uint32_t>(f_.insts[f_.arg(v, 0)].imm);
+          } else if (half.op == Op::load && half.mem.space == Space::param && half.mem.bytes == 4) {
+            return known_offset(f_, f_.arg(v, 0));
           } else {
             return std::nullopt;
           }
