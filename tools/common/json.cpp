@@ -144,6 +144,19 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   std::string key_;
 };
 
+// Sequences of the right form; overlong ones pass, and every JSON reader takes those or replaces them.
+bool is_utf8(std::string_view text) {
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    const auto byte = static_cast<unsigned char>(text[k]);
+    if (byte < 0x80) continue;
+    const int more = byte >= 0xc2 && byte < 0xe0 ? 1 : byte >= 0xe0 && byte < 0xf0 ? 2 : byte >= 0xf0 && byte < 0xf5 ? 3 : 0;
+    if (!more) return false;
+    for (int j = 0; j < more; ++j)
+      if (++k >= text.size() || (static_cast<unsigned char>(text[k]) & 0xc0) != 0x80) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 const Json* Json::find(std::string_view name) const {
@@ -176,6 +189,7 @@ bool parse_json(std::string_view text, Json& value, std::string& error) {
 }
 
 std::string json_quote(std::string_view text) {
+  const bool utf8 = is_utf8(text);
   std::string out = "\"";
   for (char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -186,7 +200,7 @@ std::string json_quote(std::string_view text) {
       out += "\\n";
     } else if (c == '\t') {
       out += "\\t";
-    } else if (byte < 0x20 || byte == 0x7f) {
+    } else if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !utf8)) {
       char buffer[8];
       std::snprintf(buffer, sizeof buffer, "\\u%04x", unsigned(byte));
       out += buffer;

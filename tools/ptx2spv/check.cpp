@@ -1,0 +1,257 @@
+#include "tools/ptx2spv/check.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "tools/common/files.hpp"
+#include "tools/common/json.hpp"
+#include "tools/ptx2spv/messages.hpp"
+#include "tools/ptx2spv/spirv.hpp"
+
+namespace ptx2spv::tools {
+namespace {
+
+struct KernelReport {
+  std::string name, profile;
+  bool good = false;
+  std::size_t words = 0;
+  std::vector<Message> messages;
+};
+
+struct FileReport {
+  std::string file, io_error;
+  std::vector<KernelReport> kernels;
+  std::vector<Message> messages;   ///< that belong to no kernel
+  bool good = true;
+};
+
+struct Totals {
+  std::size_t files = 0, good_files = 0, kernels = 0, good_kernels = 0;
+  std::map<std::string, std::size_t> reasons;
+};
+
+bool has_error(const std::vector<Message>& messages) {
+  return std::any_of(messages.begin(), messages.end(),
+                     [](const Message& message) { return message.severity == Severity::error; });
+}
+
+class FileCheck {
+ public:
+  FileCheck(const Settings& settings, FileReport& report) : settings_(settings), report_(report) {}
+
+  void run() {
+    report_.io_error = read_text(report_.file, text_);
+    if (!report_.io_error.empty()) {
+      report_.good = false;
+      return;
+    }
+    definitions_ = find_definitions(text_);
+    std::string text = text_;
+    for (int turn = 0; turn < 4; ++turn) {
+      std::vector<Message> messages;
+      const auto module = PtxModule::parse({{text, report_.file}}, messages, settings_.translate.relax_versions);
+      if (module) {
+        keep(report_.messages, messages, turn > 0);
+        translate(*module);
+        break;
+      }
+      // What fails is blanked out, so that the other kernels of the file are judged too.
+      if (!blame(messages, text)) break;
+    }
+    for (const KernelReport& kernel : report_.kernels) report_.good &= kernel.good;
+    report_.good &= !has_error(report_.messages);
+  }
+
+ private:
+  // Warnings of a second parse are those of the first.
+  static void keep(std::vector<Message>& list, std::vector<Message>& messages, bool errors_only) {
+    for (Message& message : messages)
+      if (!errors_only || message.severity == Severity::error) list.push_back(std::move(message));
+  }
+
+  // Gives every error to the definition it stands in and blanks that. False when nothing is left to try.
+  bool blame(std::vector<Message>& messages, std::string& text) {
+    std::map<const Definition*, std::vector<Message>> by_definition;
+    bool outside = false;
+    for (Message& message : messages) {
+      const Definition* owner = nullptr;
+      for (const Definition& definition : definitions_)
+        if (message.line >= definition.first_line && message.line <= definition.last_line) owner = &definition;
+      if (message.severity != Severity::error) continue;
+      outside |= !owner;
+      if (owner) {
+        by_definition[owner].push_back(std::move(message));
+      } else {
+        report_.messages.push_back(std::move(message));
+      }
+    }
+    bool progress = false;
+    for (auto& [definition, list] : by_definition) {
+      if (definition->kernel) {
+        for (const std::string& profile : settings_.profiles) report_.kernels.push_back({definition->name, profile, false, 0, list});
+      } else {
+        report_.messages.insert(report_.messages.end(), list.begin(), list.end());
+      }
+      for (std::size_t k = definition->begin; k < definition->end; ++k)
+        if (text[k] != '\n') {
+          progress = progress || text[k] != ' ';
+          text[k] = ' ';
+        }
+    }
+    if (!outside && progress) return true;
+    // The module itself is wrong: no kernel of it can be judged.
+    for (const Definition& definition : definitions_) {
+      const bool known = std::any_of(report_.kernels.begin(), report_.kernels.end(),
+                                     [&](const KernelReport& kernel) { return kernel.name == definition.name; });
+      if (!definition.kernel || known) continue;
+      for (const std::string& profile : settings_.profiles) report_.kernels.push_back({definition.name, profile, false, 0, {}});
+    }
+    return false;
+  }
+
+  void translate(const PtxModule& module) {
+    for (const std::string& profile : settings_.profiles) {
+      Settings settings = settings_;
+      settings.translate.profile = profile_for(settings_, profile);
+      for (const EntryInfo& entry : module.interface().entries) {
+        if (!settings_.translate.entry.empty() && settings_.translate.entry != entry.name) continue;
+        KernelReport& kernel = report_.kernels.emplace_back();
+        kernel.name = entry.name;
+        kernel.profile = profile;
+        TranslateOptions options;
+        std::string error;
+        if (!options_for(settings, entry, options, error)) {
+          Message message;
+          message.file = report_.file;
+          message.text = error;
+          message.rendered = report_.file + ": error: " + error;
+          kernel.messages.push_back(std::move(message));
+          continue;
+        }
+        auto result = module.translate(options, kernel.messages);
+        if (!result && options.threads == ThreadModel::direct && !settings_.threads_chosen) {
+          // As the runtime does: what cannot run thread by thread may run in regions.
+          std::vector<Message> second;
+          options.threads = ThreadModel::regions;
+          result = module.translate(options, second);
+          if (result) kernel.messages = std::move(second);
+        }
+        if (!result) continue;
+        kernel.words = result->spirv.size();
+        const std::string invalid = validate_spirv(result->spirv);
+        kernel.good = invalid.empty();
+        if (kernel.good) continue;
+        Message message;
+        message.file = report_.file;
+        message.text = "kernel " + entry.name + " became an invalid module, please report this: " + invalid;
+        message.rendered = report_.file + ": error: " + message.text;
+        kernel.messages.push_back(std::move(message));
+      }
+    }
+  }
+
+  const Settings& settings_;
+  FileReport& report_;
+  std::string text_;
+  std::vector<Definition> definitions_;
+};
+
+void print_text(const Settings& settings, const FileReport& report) {
+  if (!report.io_error.empty()) {
+    std::printf("%s: error: %s\n", report.file.c_str(), report.io_error.c_str());
+    return;
+  }
+  if (report.good && settings.quiet) return;
+  std::printf("%s: %s\n", report.file.c_str(),
+              report.good ? report.kernels.empty() ? "no kernel" : "translated" : "not translated");
+  const bool several = settings.profiles.size() > 1;
+  const auto list = [&](const std::vector<Message>& messages) {
+    for (const Message& message : messages) {
+      if (message.severity != Severity::error && settings.quiet) continue;
+      std::printf("    %s", message.rendered.c_str());
+      if (!message.rendered.ends_with('\n')) std::printf("\n");
+    }
+  };
+  list(report.messages);
+  for (const KernelReport& kernel : report.kernels) {
+    if (kernel.good && settings.quiet) continue;
+    std::printf("  %s%s%s: %s\n", kernel.name.c_str(), several ? ", " : "", several ? kernel.profile.c_str() : "",
+                kernel.good              ? "translated"
+                : kernel.messages.empty() ? "not translated, the module has errors"
+                                          : "not translated");
+    list(kernel.messages);
+  }
+}
+
+std::string messages_json(const std::vector<Message>& messages) {
+  std::string out = "[";
+  for (const Message& message : messages) out += (out.size() > 1 ? ", " : "") + message_json(message);
+  return out + "]";
+}
+
+std::string report_json(const FileReport& report) {
+  std::string out = "  {\"file\": " + json_quote(report.file) + ", \"translated\": " + (report.good ? "true" : "false");
+  if (!report.io_error.empty()) out += ", \"error\": " + json_quote(report.io_error);
+  out += ", \"messages\": " + messages_json(report.messages) + ", \"kernels\": [";
+  for (std::size_t k = 0; k < report.kernels.size(); ++k) {
+    const KernelReport& kernel = report.kernels[k];
+    out += std::string(k ? "," : "") + "\n    {\"name\": " + json_quote(kernel.name) + ", \"profile\": " +
+           json_quote(kernel.profile) + ", \"translated\": " + (kernel.good ? "true" : "false") +
+           ", \"words\": " + std::to_string(kernel.words) + ", \"messages\": " + messages_json(kernel.messages) + "}";
+  }
+  return out + "]}";
+}
+
+void count(const FileReport& report, Totals& totals) {
+  ++totals.files;
+  totals.good_files += report.good;
+  const auto reasons = [&](const std::vector<Message>& messages) {
+    for (const Message& message : messages)
+      if (message.severity == Severity::error) ++totals.reasons[message.text];
+  };
+  reasons(report.messages);
+  for (const KernelReport& kernel : report.kernels) {
+    ++totals.kernels;
+    totals.good_kernels += kernel.good;
+    reasons(kernel.messages);
+  }
+}
+
+}  // namespace
+
+int check_files(const Settings& settings, const std::vector<std::string>& files) {
+  Totals totals;
+  bool unread = false;
+  if (settings.check_json) std::printf("{\"files\": [");
+  for (const std::string& file : files) {
+    FileReport report;
+    report.file = file;
+    FileCheck(settings, report).run();
+    unread |= !report.io_error.empty();
+    if (settings.check_json) {
+      std::printf("%s%s", totals.files ? ",\n" : "\n", report_json(report).c_str());
+    } else {
+      print_text(settings, report);
+    }
+    count(report, totals);
+  }
+  const bool all = totals.good_files == totals.files;
+  if (settings.check_json) {
+    std::printf("],\n \"summary\": {\"files\": %zu, \"files_translated\": %zu, \"kernels\": %zu, "
+                "\"kernels_translated\": %zu, \"errors\": {",
+                totals.files, totals.good_files, totals.kernels, totals.good_kernels);
+    bool first = true;
+    for (const auto& [reason, number] : totals.reasons) {
+      std::printf("%s\n  %s: %zu", first ? "" : ",", json_quote(reason).c_str(), number);
+      first = false;
+    }
+    std::printf("}}}\n");
+  } else {
+    std::printf("check: %zu of %zu files and %zu of %zu kernels translated\n", totals.good_files, totals.files,
+                totals.good_kernels, totals.kernels);
+  }
+  return unread ? 2 : all ? 0 : 3;
+}
+
+}  // namespace ptx2spv::tools

@@ -1,0 +1,174 @@
+// ptx2spv: PTX text to SPIR-V and its interface description.
+#include <unistd.h>
+
+#include <cstdio>
+#include <map>
+#include <new>
+
+#include "tools/common/files.hpp"
+#include "tools/ptx2spv/check.hpp"
+#include "tools/ptx2spv/messages.hpp"
+#include "tools/ptx2spv/output.hpp"
+#include "tools/ptx2spv/settings.hpp"
+#include "tools/ptx2spv/spirv.hpp"
+#include "tools/ptx2spv/supported.hpp"
+
+namespace ptx2spv::tools {
+namespace {
+
+constexpr int kGood = 0, kUsage = 2, kTranslation = 3;
+
+std::string stem_of(const std::string& file) {
+  std::string name = file_name_of(file);
+  for (const char* ending : {".gz", ".ptx"})
+    if (name.size() > std::char_traits<char>::length(ending) && name.ends_with(ending))
+      name.resize(name.size() - std::char_traits<char>::length(ending));
+  return name;
+}
+
+// The thread model and slots of one translation hold for all its kernels, so kernels that need different
+// ones have to be asked for one by one.
+bool choose_options(const Settings& settings, const PtxModule& module, TranslateOptions& options, std::string& error) {
+  const std::string entry = settings.translate.entry;
+  options = settings.translate;
+  bool first = true;
+  for (const EntryInfo& info : module.interface().entries) {
+    if (!entry.empty() && info.name != entry) continue;
+    TranslateOptions one;
+    if (!options_for(settings, info, one, error)) return false;
+    if (!first && one.threads != options.threads) {
+      error = "the kernels need different thread models; choose one kernel by --entry, or a model by --threads";
+      return false;
+    }
+    options = std::move(one);
+    first = false;
+  }
+  options.entry = entry;
+  return true;
+}
+
+void print_times(const std::vector<std::pair<std::string, double>>& times) {
+  std::map<std::string, double> sums;
+  std::vector<std::string> order;
+  double total = 0;
+  for (const auto& [pass, milliseconds] : times) {
+    if (!sums.count(pass)) order.push_back(pass);
+    sums[pass] += milliseconds;
+    total += milliseconds;
+  }
+  for (const std::string& pass : order) std::fprintf(stderr, "%9.3f ms  %s\n", sums[pass], pass.c_str());
+  std::fprintf(stderr, "%9.3f ms  all passes\n", total);
+}
+
+int write_output(const Settings& settings, const std::string& path, const std::string& bytes, bool binary) {
+  if (path == "-" && binary && ::isatty(1)) {
+    print_error(settings, "", "the module is binary and standard output a terminal; -o FILE writes it, -S shows it");
+    return kUsage;
+  }
+  const IoError error = write_text(path, bytes);
+  if (error.empty()) return kGood;
+  print_error(settings, path == "-" ? "standard output" : path, error);
+  return kUsage;
+}
+
+int translate_files(Settings& settings, const std::vector<std::string>& files) {
+  std::vector<std::string> texts(files.size());
+  std::vector<PtxModule::Input> inputs;
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    const std::string name = files[k] == "-" ? "<stdin>" : files[k];
+    const IoError error = read_text(files[k], texts[k]);
+    if (!error.empty()) {
+      print_error(settings, name, error);
+      return kUsage;
+    }
+    inputs.push_back({texts[k], name});
+  }
+  std::vector<Message> messages;
+  const auto module = PtxModule::parse(inputs, messages, settings.translate.relax_versions);
+  print_messages(settings, messages);
+  if (!module) return kTranslation;
+
+  std::vector<std::pair<std::string, double>> times;
+  if (settings.dump)
+    settings.translate.dump = [&](std::string_view pass, std::string_view text) {
+      if (!settings.dump_pass.empty() && pass != settings.dump_pass) return;
+      std::fprintf(stderr, "; after %.*s\n%.*s\n", int(pass.size()), pass.data(), int(text.size()), text.data());
+    };
+  if (settings.time_passes)
+    settings.translate.timing = [&](std::string_view pass, double milliseconds) { times.emplace_back(pass, milliseconds); };
+
+  TranslateOptions options;
+  std::string error;
+  if (!choose_options(settings, *module, options, error)) {
+    print_error(settings, inputs[0].file, error);
+    return kUsage;
+  }
+  messages.clear();
+  const auto translation = module->translate(options, messages);
+  print_messages(settings, messages);
+  if (settings.time_passes) print_times(times);
+  if (!translation) return kTranslation;
+  if (settings.validate) {
+    const std::string invalid = validate_spirv(translation->spirv);
+    if (!invalid.empty()) {
+      print_error(settings, inputs[0].file, "the module is invalid, please report this: " + invalid);
+      return kTranslation;
+    }
+  }
+
+  const std::string stem = files[0] == "-" ? "module" : stem_of(files[0]);
+  int exit = kGood;
+  if (settings.reflect.empty() || !settings.output.empty() || settings.emit_given) {
+    std::string path = settings.output;
+    if (path.empty()) path = files[0] == "-" ? "-" : stem + output_ending(settings.emit);
+    const std::string bytes = render_output(settings.emit, *translation, stem, error);
+    if (!error.empty()) {
+      print_error(settings, inputs[0].file, "the module cannot be shown: " + error);
+      return kTranslation;
+    }
+    exit = write_output(settings, path, bytes, settings.emit == Emit::spirv);
+  }
+  if (exit == kGood && !settings.reflect.empty())
+    exit = write_output(settings, settings.reflect, to_json(translation->interface), false);
+  return exit;
+}
+
+int run_tool(int argc, char** argv) {
+  const ParsedCommand command = parse_command(kPtx2spv, argc, argv);
+  int exit = kGood;
+  if (handle_common(kPtx2spv, command, exit)) return exit;
+  Settings settings;
+  std::string error = apply_options(command, settings);
+  if (error.empty() && command.operands.empty() && !settings.print_supported) error = "no file is given";
+  int standard_inputs = 0;
+  for (const std::string& file : command.operands) standard_inputs += file == "-";
+  if (standard_inputs > 1) error = "standard input can be read once";
+  if (!error.empty()) {
+    usage_error(kPtx2spv, error);
+    return kUsage;
+  }
+  if (settings.print_supported) {
+    std::fputs(supported_forms().c_str(), stdout);
+  } else if (settings.check) {
+    exit = check_files(settings, command.operands);
+  } else {
+    exit = translate_files(settings, command.operands);
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    std::perror("ptx2spv: error: standard output");
+    if (exit == kGood) exit = kUsage;
+  }
+  return exit;
+}
+
+}  // namespace
+}  // namespace ptx2spv::tools
+
+int main(int argc, char** argv) {
+  try {
+    return ptx2spv::tools::run_tool(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("ptx2spv: error: out of memory\n", stderr);
+    return 2;
+  }
+}

@@ -1,0 +1,57 @@
+#include "tools/ptx2spv/messages.hpp"
+
+#include <cstdio>
+
+#include "tools/common/json.hpp"
+
+namespace ptx2spv::tools {
+namespace {
+
+const char* word(Severity severity) {
+  switch (severity) {
+    case Severity::note: return "note";
+    case Severity::warning: return "warning";
+    case Severity::error: return "error";
+  }
+  return "";
+}
+
+std::string colored(const Message& message) {
+  const char* code = message.severity == Severity::error     ? "\x1b[1;31m"
+                     : message.severity == Severity::warning ? "\x1b[1;35m"
+                                                             : "\x1b[1;36m";
+  const std::string mark = std::string(word(message.severity)) + ":";
+  std::string text = message.rendered;
+  const std::size_t at = text.find(mark);
+  if (at != text.npos) text = "\x1b[1m" + text.substr(0, at) + code + mark + "\x1b[0m" + text.substr(at + mark.size());
+  return text;
+}
+
+}  // namespace
+
+std::string message_json(const Message& message) {
+  return std::string("{\"severity\": \"") + word(message.severity) + "\", \"file\": " + json_quote(message.file) +
+         ", \"line\": " + std::to_string(message.line) + ", \"column\": " + std::to_string(message.column) +
+         ", \"text\": " + json_quote(message.text) + "}";
+}
+
+void print_messages(const Settings& settings, const std::vector<Message>& messages) {
+  for (const Message& message : messages) {
+    if (settings.quiet && message.severity != Severity::error) continue;
+    std::string text = settings.json_diagnostics ? message_json(message)
+                       : settings.color          ? colored(message)
+                                                 : message.rendered;
+    if (!text.ends_with('\n')) text += '\n';
+    std::fputs(text.c_str(), stderr);
+  }
+}
+
+void print_error(const Settings& settings, const std::string& file, const std::string& text) {
+  Message message;
+  message.file = file;
+  message.text = text;
+  message.rendered = (file.empty() ? "ptx2spv" : file) + ": error: " + text;
+  print_messages(settings, {message});
+}
+
+}  // namespace ptx2spv::tools

@@ -1,0 +1,268 @@
+#include "tools/ptx2spv/settings.hpp"
+
+#include <charconv>
+
+#include "tools/common/files.hpp"
+
+namespace ptx2spv::tools {
+namespace {
+
+enum Id : int {
+  opt_output = 1, opt_asm, opt_debug, opt_optimize, opt_entry, opt_profile, opt_disable, opt_fp, opt_threads,
+  opt_block, opt_workgroup, opt_backing, opt_no_slots, opt_reflect, opt_emit, opt_dump, opt_time, opt_check,
+  opt_relax, opt_validate, opt_supported, opt_color, opt_diagnostics, opt_quiet,
+};
+
+constexpr Option kOptions[] = {
+    {opt_output, 'o', "output", "FILE",
+     "write there, - for standard output; else beside the working folder's other files under the input's name, or to "
+     "standard output when the input is standard input",
+     "file"},
+    {opt_emit, 0, "emit", "KIND",
+     "what to write: spirv (the default), asm, json (the interface description), c-header (the module as an array, and a "
+     "struct for each kernel's parameters)",
+     "spirv,asm,json,c-header"},
+    {opt_asm, 'S', "", "", "the same as --emit asm"},
+    {opt_reflect, 0, "reflect", "FILE", "write the interface description there as JSON, - for standard output; without -o nothing else",
+     "file"},
+    {opt_entry, 'e', "entry", "NAME", "translate this kernel only"},
+    {opt_profile, 'p', "profile", "NAME",
+     "the device to translate for: portable (the default), swiftshader, lavapipe, nvidia; --check takes several with "
+     "commas between, or all",
+     "portable,swiftshader,lavapipe,nvidia,all"},
+    {opt_disable, 0, "disable", "CAPABILITY", "do without this capability of the profile; may be repeated"},
+    {opt_fp, 0, "fp", "POLICY", "exact (the default): results equal NVIDIA's; fast: the device's own float operations",
+     "exact,fast"},
+    {opt_optimize, 'O', "", "LEVEL", "optimisation: 0, 1 (the default) or 2", "0,1,2"},
+    {opt_threads, 0, "threads", "MODEL",
+     "how threads map to invocations: direct, flat, regions; chosen by what the kernel does when not given",
+     "direct,flat,regions"},
+    {opt_block, 0, "block", "THREADS", "regions: threads of the largest block, 1024 when not given"},
+    {opt_workgroup, 0, "workgroup", "INVOCATIONS", "regions: invocations of a workgroup"},
+    {opt_backing, 0, "backing", "SLOT=KIND",
+     "what a surface is bound to, by the slot's number or name: buffer, buffer:FORMATxCHANNELS, address, "
+     "address:FORMATxCHANNELS, image:FORMATxCHANNELS:GEOMETRY as in 0=image:u8x4:2d; may be repeated"},
+    {opt_no_slots, 0, "no-slots", "", "reach every surface by its address"},
+    {opt_debug, 'g', "debug", "", "put names, the PTX source and its lines into the module"},
+    {opt_relax, 0, "relax", "", "take instructions that the module's PTX version or target does not have"},
+    {opt_validate, 0, "validate", "", "check the module by SPIRV-Tools' validator before writing it"},
+    {opt_check, 0, "check", "[FORMAT]",
+     "write no module: report for every file and kernel whether it translates and validates, or every construct that is "
+     "not supported with its line; FORMAT is text (the default) or json",
+     "text,json"},
+    {opt_dump, 0, "dump-ir", "[PASS]", "print the IR after every pass, or after this one, to standard error"},
+    {opt_time, 0, "time-passes", "", "print how long each pass took, to standard error"},
+    {opt_supported, 0, "print-supported", "", "print every instruction form that is accepted"},
+    {opt_diagnostics, 0, "diagnostics", "FORMAT", "messages as text (the default), or as json: one object a line", "text,json"},
+    {opt_color, 0, "color", "WHEN", "colour in messages: auto (the default), always or never; NO_COLOR is honoured",
+     "auto,always,never"},
+    {opt_quiet, 'q', "quiet", "", "no warnings; with --check only what failed"},
+};
+
+constexpr ExitCode kExitCodes[] = {
+    {0, "everything was translated"},
+    {2, "usage, or input and output"},
+    {3, "translation failed; with --check for at least one kernel"},
+};
+
+bool parse_number(std::string_view text, std::uint32_t& value, std::uint32_t low, std::uint32_t high) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= low && value <= high;
+}
+
+std::string_view cut(std::string_view& text, char mark) {
+  const std::size_t at = text.find(mark);
+  const std::string_view part = text.substr(0, at);
+  text.remove_prefix(at == text.npos ? text.size() : at + 1);
+  return part;
+}
+
+// u8x4
+bool parse_texel(std::string_view text, SlotSpec& spec) {
+  constexpr std::string_view kFormats[] = {"u8",  "u16", "u32",    "s8",      "s16",    "s32",
+                                           "f16", "f32", "unorm8", "unorm16", "snorm8", "snorm16"};
+  const std::string_view format = cut(text, 'x');
+  std::uint32_t channels = 0;
+  if (!parse_number(text, channels, 1, 4) || channels == 3) return false;
+  spec.channels = std::uint8_t(channels);
+  for (std::size_t k = 0; k < std::size(kFormats); ++k) {
+    if (format != kFormats[k]) continue;
+    spec.format = abi::SurfaceFormat(k);
+    return spec.format_known = true;
+  }
+  return false;
+}
+
+std::string parse_backing(std::string_view text, std::pair<std::string, SlotSpec>& out) {
+  const std::string whole(text);
+  out.first = cut(text, '=');
+  const std::string_view kind = cut(text, ':');
+  SlotSpec& spec = out.second;
+  spec.backing = kind == "image" ? Backing::image : kind == "address" ? Backing::address : Backing::buffer;
+  if (out.first.empty() || (kind != "image" && kind != "address" && kind != "buffer"))
+    return "--backing " + whole + ": it takes SLOT=buffer, SLOT=address or SLOT=image:FORMATxCHANNELS:GEOMETRY";
+  const std::string_view texel = cut(text, ':');
+  if ((kind == "image" || !texel.empty()) && !parse_texel(texel, spec))
+    return "--backing " + whole + ": a texel is written as u8x4: format, x, 1, 2 or 4 channels";
+  if (kind != "image") return text.empty() ? "" : "--backing " + whole + ": only an image has a geometry";
+  constexpr std::string_view kGeometries[] = {"1d", "2d", "3d", "a1d", "a2d"};
+  for (std::size_t k = 0; k < std::size(kGeometries); ++k) {
+    if (text != kGeometries[k]) continue;
+    spec.geometry = std::uint8_t(k + 1);
+    return {};
+  }
+  return "--backing " + whole + ": the geometry is 1d, 2d, 3d, a1d or a2d";
+}
+
+}  // namespace
+
+constexpr Tool kPtx2spvRow = {
+    "ptx2spv", "[OPTION...] FILE...",
+    "translates NVIDIA PTX kernels that use surfaces to Vulkan compute SPIR-V",
+    "Several files are linked into one module; with --check every file stands on its own. A file named - is standard input. "
+    "Output is written whole or not at all.",
+    kOptions, kExitCodes, "NO_COLOR turns colour off."};
+const Tool kPtx2spv = kPtx2spvRow;
+
+std::string apply_options(const ParsedCommand& command, Settings& settings) {
+  std::string color = "auto", profiles = "portable";
+  TranslateOptions& translate = settings.translate;
+  for (const ParsedOption& option : command.options) {
+    const std::string& value = option.value;
+    const auto unknown = [&](const char* what) { return "there is no " + std::string(what) + " " + value; };
+    switch (option.id) {
+      case opt_output: settings.output = value; break;
+      case opt_asm:
+        settings.emit = Emit::assembly;
+        settings.emit_given = true;
+        break;
+      case opt_emit:
+        settings.emit_given = true;
+        if (value == "spirv") {
+          settings.emit = Emit::spirv;
+        } else if (value == "asm") {
+          settings.emit = Emit::assembly;
+        } else if (value == "json") {
+          settings.emit = Emit::json;
+        } else if (value == "c-header") {
+          settings.emit = Emit::c_header;
+        } else {
+          return unknown("kind of output");
+        }
+        break;
+      case opt_reflect: settings.reflect = value; break;
+      case opt_entry: translate.entry = value; break;
+      case opt_profile: profiles = value; break;
+      case opt_disable: {
+        Profile probe;
+        if (!set_capability(probe, value, false)) return unknown("capability");
+        settings.disabled.push_back(value);
+        break;
+      }
+      case opt_fp:
+        if (value != "exact" && value != "fast") return unknown("policy");
+        translate.fp = value == "fast" ? FpPolicy::fast : FpPolicy::exact;
+        break;
+      case opt_optimize:
+        if (value != "0" && value != "1" && value != "2") return unknown("optimisation level");
+        translate.optimize = value[0] - '0';
+        break;
+      case opt_threads:
+        settings.threads_chosen = true;
+        if (value == "direct") {
+          translate.threads = ThreadModel::direct;
+        } else if (value == "flat") {
+          translate.threads = ThreadModel::flat;
+        } else if (value == "regions") {
+          translate.threads = ThreadModel::regions;
+        } else {
+          return unknown("thread model");
+        }
+        break;
+      case opt_block:
+        if (!parse_number(value, translate.max_block_threads, 1, 1024)) return "--block takes 1 to 1024";
+        break;
+      case opt_workgroup:
+        if (!parse_number(value, translate.workgroup_threads, 1, 1024)) return "--workgroup takes 1 to 1024";
+        break;
+      case opt_backing: {
+        const std::string error = parse_backing(value, settings.backings.emplace_back());
+        if (!error.empty()) return error;
+        break;
+      }
+      case opt_no_slots: settings.disabled.push_back("bound_buffers"); break;
+      case opt_debug: translate.debug_info = true; break;
+      case opt_relax: translate.relax_versions = true; break;
+      case opt_validate: settings.validate = true; break;
+      case opt_check:
+        settings.check = true;
+        if (option.has_value && value != "text" && value != "json") return unknown("form of a report called");
+        settings.check_json = value == "json";
+        break;
+      case opt_dump:
+        settings.dump = true;
+        settings.dump_pass = value;
+        break;
+      case opt_time: settings.time_passes = true; break;
+      case opt_supported: settings.print_supported = true; break;
+      case opt_diagnostics:
+        if (value != "text" && value != "json") return unknown("form of messages called");
+        settings.json_diagnostics = value == "json";
+        break;
+      case opt_color:
+        if (value != "auto" && value != "always" && value != "never") return unknown("choice");
+        color = value;
+        break;
+      case opt_quiet: settings.quiet = true; break;
+      default: break;
+    }
+  }
+  if (profiles == "all") {
+    for (std::string_view name : profile_names()) settings.profiles.emplace_back(name);
+  } else {
+    std::string_view rest = profiles;
+    while (!rest.empty()) {
+      const std::string name(cut(rest, ','));
+      if (!find_profile(name)) return "there is no profile " + name;
+      settings.profiles.push_back(name);
+    }
+  }
+  if (settings.profiles.empty()) return "--profile needs a name";
+  if (settings.profiles.size() > 1 && !settings.check) return "several profiles at once are for --check";
+  translate.profile = profile_for(settings, settings.profiles[0]);
+  settings.color = use_color(2, color);
+  if (settings.check && settings.check_json && !command.operands.empty()) settings.color = false;
+  return {};
+}
+
+Profile profile_for(const Settings& settings, const std::string& name) {
+  Profile profile = find_profile(name).value_or(Profile());
+  for (const std::string& capability : settings.disabled) set_capability(profile, capability, false);
+  return profile;
+}
+
+bool options_for(const Settings& settings, const EntryInfo& entry, TranslateOptions& options, std::string& error) {
+  options = settings.translate;
+  options.entry = entry.name;
+  if (!settings.threads_chosen) {
+    const bool regions = entry.divergent_barriers || (entry.warp_operations && !options.profile.subgroup_ops);
+    options.threads = regions ? ThreadModel::regions : ThreadModel::direct;
+  }
+  for (const auto& [slot, spec] : settings.backings) {
+    std::uint32_t index = 0;
+    if (!parse_number(slot, index, 0, 0xffff)) {
+      while (index < entry.slots.size() && entry.slots[index].name != slot) ++index;
+    }
+    if (index >= entry.slots.size()) {
+      error = "kernel " + entry.name + " has no surface slot " + slot + "; it has " + std::to_string(entry.slots.size());
+      for (std::size_t k = 0; k < entry.slots.size(); ++k)
+        error += (k ? ", " : ": ") + std::to_string(k) + " " + entry.slots[k].name;
+      return false;
+    }
+    if (options.slots.size() <= index) options.slots.resize(index + 1);
+    options.slots[index] = spec;
+  }
+  return true;
+}
+
+}  // namespace ptx2spv::tools

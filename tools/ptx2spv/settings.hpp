@@ -1,0 +1,39 @@
+// What ptx2spv's command line asks for.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ptx2spv/translator.hpp"
+#include "tools/common/options.hpp"
+
+namespace ptx2spv::tools {
+
+enum class Emit : std::uint8_t { spirv, assembly, json, c_header };
+
+struct Settings {
+  TranslateOptions translate;
+  bool threads_chosen = false;              ///< else each kernel gets the model it needs
+  std::vector<std::string> profiles;        ///< --check goes through all of them
+  std::vector<std::string> disabled;
+  std::vector<std::pair<std::string, SlotSpec>> backings;  ///< slot number or name
+  std::string output, reflect, dump_pass;
+  Emit emit = Emit::spirv;
+  bool emit_given = false, dump = false, time_passes = false, check = false, check_json = false, validate = false,
+       print_supported = false, json_diagnostics = false, color = false, quiet = false;
+};
+
+extern const Tool kPtx2spv;
+
+/// Fills `settings`; an error text where a value is none of the known ones.
+std::string apply_options(const ParsedCommand& command, Settings& settings);
+
+/// The profile of that name without the disabled capabilities.
+Profile profile_for(const Settings& settings, const std::string& name);
+
+/// The options for translating an entry, whose uses choose the thread model and whose slot names resolve `backings`.
+/// False and an error text when a slot is unknown.
+bool options_for(const Settings& settings, const EntryInfo& entry, TranslateOptions& options, std::string& error);
+
+}  // namespace ptx2spv::tools
