@@ -157,6 +157,17 @@ class FileCheck {
   std::vector<Definition> definitions_;
 };
 
+// A message, its line and its caret under the kernel they belong to.
+std::string indented(const std::string& text) {
+  std::string out = "    ";
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    out += text[k];
+    if (text[k] == '\n' && k + 1 < text.size()) out += "    ";
+  }
+  if (!text.ends_with('\n')) out += '\n';
+  return out;
+}
+
 void print_text(const Settings& settings, const FileReport& report) {
   if (!report.io_error.empty()) {
     std::printf("%s: error: %s\n", report.file.c_str(), report.io_error.c_str());
@@ -169,8 +180,7 @@ void print_text(const Settings& settings, const FileReport& report) {
   const auto list = [&](const std::vector<Message>& messages) {
     for (const Message& message : messages) {
       if (message.severity != Severity::error && settings.quiet) continue;
-      std::printf("    %s", message.rendered.c_str());
-      if (!message.rendered.ends_with('\n')) std::printf("\n");
+      std::fputs(indented(message.rendered).c_str(), stdout);
     }
   };
   list(report.messages);
