@@ -54,7 +54,25 @@ void Checker::check_modifiers() {
     case Opcode::setp: check_compare(); break;
     case Opcode::ld:
     case Opcode::st: check_memory_modifiers(); break;
+    case Opcode::ldu:
+    case Opcode::mov:
+      if (unsigned{mods_->vec} * bits(mods_->type()) > 128) sink_.error(inst_->opcode_span, "vectors are at most 128 bits");
+      break;
+    case Opcode::bfe: check_range(2, 3, 0, 255); break;
+    case Opcode::bfi: check_range(3, 4, 0, 255); break;
+    case Opcode::discard:
+    case Opcode::applypriority: check_range(1, 1, 128, 128); break;
     default: break;
+  }
+}
+
+/// Constants among operands `first` to `last` lie in [low, high].
+void Checker::check_range(unsigned first, unsigned last, std::uint64_t low, std::uint64_t high) {
+  for (unsigned i = first; i <= last && i < inst_->operand_count; ++i) {
+    const Operand& operand = op(i);
+    if (operand.kind != OperandKind::imm_int || (operand.value >= low && operand.value <= high)) continue;
+    fail(operand, low == high ? "this constant is " + std::to_string(low)
+                              : "this constant is " + std::to_string(low) + " to " + std::to_string(high));
   }
 }
 

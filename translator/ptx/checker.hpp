@@ -35,6 +35,7 @@ class Checker {
   bool check_rule(const OperandRule& rule, unsigned index);
   Type rule_type(const OperandRule& rule) const;
   void check_modifiers();
+  void check_range(unsigned first, unsigned last, std::uint64_t low, std::uint64_t high);
   void check_rounding();
   void check_convert();
   void check_compare();
