@@ -40,6 +40,10 @@ class Generator {
   }
   Value value(Type type) {
     if (pick(5) == 0) return constant(type);
+    if (threads() && type == Type::i32 && pick(6) == 0)
+      return b_.builtin(pick(2) ? Builtin::local_id_x : Builtin::local_id_y);
+    if (threads() && type == Type::i1 && pick(2))
+      return b_.cmp(Op::ult, b_.builtin(Builtin::local_id_x), b_.i32(pick(20)));
     if (pick(8) == 0 && type != Type::i1) {
       MemAttr mem{.space = Space::param};
       mem.bytes = type == Type::i64 ? 8 : 4;
@@ -61,7 +65,53 @@ class Generator {
     const std::uint32_t first = type == Type::i32 ? 0 : type == Type::i64 ? 4 : 8;
     if (type == Type::i32 || type == Type::i64 || type == Type::i1) b_.set(first + pick(type == Type::i1 ? 2 : 4), v);
   }
+  bool threads() const { return shape_.barriers || shape_.general; }
+  void synchronise() {
+    if (pick(100) < shape_.barriers) b_.inst(Op::bar_sync, Type::none, {b_.i32(0)}, 0);
+    if (pick(100) >= shape_.general) return;
+    static constexpr AtomicOp kReductions[] = {AtomicOp::add, AtomicOp::and_, AtomicOp::or_, AtomicOp::xor_,
+                                               AtomicOp::umin, AtomicOp::umax, AtomicOp::smin, AtomicOp::smax};
+    const auto mask = [&] { return pick(4) ? b_.i32(0xffffffffu) : b_.i32(pick(2) ? 0x0000ffffu : static_cast<std::uint32_t>(rng_())); };
+    const auto both = [&](Value v) {
+      assign(b_.inst(Op::extract, Type::i32, {v}, 0));
+      assign(b_.inst(Op::extract, Type::i32, {v}, 1));
+    };
+    switch (pick(11)) {
+      case 0: b_.inst(Op::bar_sync, Type::none, {b_.i32(pick(3))}, 0); break;
+      case 1: b_.inst(Op::bar_sync, Type::none, {b_.i32(4), b_.i32(32)}, pick(2)); break;
+      case 2: {
+        const Value p = b_.inst(Op::zext, Type::i32, {value(Type::i1)});
+        assign(b_.inst(Op::bar_sync, Type::i32, {b_.i32(5), b_.i32(0), p}, 2 + pick(3)));
+        break;
+      }
+      case 3: case 4: {
+        const Value a = value(Type::i32), l = pick(2) ? b_.i32(pick(32)) : value(Type::i32);
+        const Value c = b_.i32(pick(2) ? 31 : static_cast<std::uint32_t>(rng_()) & 0x1f1f);
+        both(b_.inst(Op::warp_shfl, Type::v2, {a, l, c, mask()}, pick(4)));
+        break;
+      }
+      case 5: {
+        const Value p = value(Type::i1);
+        assign(b_.inst(Op::warp_vote, Type::i32, {p, mask()}, pick(4)));
+        break;
+      }
+      case 6: {
+        const Value a = value(pick(2) ? Type::i32 : Type::i64);
+        both(b_.inst(Op::warp_match, Type::v2, {a, mask()}, pick(2)));
+        break;
+      }
+      case 7: {
+        const Value a = value(Type::i32);
+        assign(b_.inst(Op::warp_redux, Type::i32, {a, mask()}, static_cast<std::uint64_t>(kReductions[pick(8)])));
+        break;
+      }
+      case 8: assign(b_.inst(Op::warp_active, Type::i32, {})); break;
+      case 9: b_.inst(Op::warp_sync, Type::none, {mask()}); break;
+      default: both(b_.inst(Op::warp_elect, Type::v2, {mask()}));
+    }
+  }
   void operation() {
+    if (threads()) synchronise();
     static constexpr Op kBinary[] = {Op::add, Op::sub, Op::mul, Op::mulhi_u, Op::mulhi_s, Op::udiv, Op::sdiv, Op::urem,
                                      Op::srem, Op::and_, Op::or_, Op::xor_, Op::umin, Op::umax, Op::smin, Op::smax,
                                      Op::add, Op::sub, Op::and_, Op::add};
@@ -140,7 +190,14 @@ class Generator {
     const bool wide = shape_.wide && pick(2);
     mem.bytes = wide ? 8 : 4;
     const Value stored = value(wide ? Type::i64 : Type::i32);
-    b_.store(b_.i32(at * 8), stored, mem);
+    Value address = b_.i32(at * 8);
+    if (threads()) {
+      // Each thread has 64 cells of its own.
+      Value t = b_.builtin(Builtin::local_id_y);
+      t = b_.op2(Op::add, b_.op2(Op::mul, t, b_.i32(16)), b_.builtin(Builtin::local_id_x));
+      address = b_.op2(Op::add, address, b_.op2(Op::mul, t, b_.i32(512)));
+    }
+    b_.store(address, stored, mem);
     const auto target = [&]() -> BlockId {
       if (pick(100) < shape_.backward || at + 1 == shape_.blocks) return 1 + pick(shape_.blocks - 1);
       return at + 1 + pick(std::min(shape_.blocks - at - 1, 4u));
@@ -162,9 +219,11 @@ class Generator {
 
 Function random_program(std::mt19937& rng, const ProgramShape& shape) { return Generator(rng, shape).make(); }
 
-Outcome run_program(const Function& f, const Module& m, std::uint32_t seed, std::uint64_t steps, const RunOptions& given) {
-  Memory memory;
-  memory.of(Space::slot).resize(4096);
+Outcome run_program(const Function& f, const Module& m, std::uint32_t seed, std::uint64_t steps, const RunOptions& given,
+                    Memory* given_memory) {
+  Memory own;
+  Memory& memory = given_memory ? *given_memory : own;
+  if (!given_memory) memory.of(Space::slot).resize(4096);
   auto& params = memory.of(Space::param);
   params.resize(64);
   std::mt19937 rng(seed);

@@ -48,21 +48,182 @@ class Machine {
   }
 
  private:
-  // A control barrier waits for the whole workgroup; every thread must stand at the same one.
+  // Decides for all waiting threads at once, as a round of the regions model does. Nothing that can go on: warp
+  // operations are resolved with the lanes that are there, and failing that the threads wait for ever.
   bool release() {
-    std::uint32_t waiting = 0, done = 0;
+    bool waiting = false;
+    for (const Thread& t : threads_) waiting = waiting || t.state == Thread::State::waiting;
+    if (!waiting) return false;
+    if (release_control()) return true;
+    if (release_some(false) || release_some(true)) return true;
+    out_.stalled = true;
+    return false;
+  }
+
+  // The device's own barrier waits for the whole workgroup; every thread must stand at the same one.
+  bool release_control() {
+    std::size_t there = 0;
     Value at = 0;
     for (const Thread& t : threads_) {
-      done += t.state == Thread::State::done;
-      if (t.state != Thread::State::waiting) continue;
-      ++waiting;
+      if (t.state != Thread::State::waiting || f_.insts[t.waits_at].op != Op::control_barrier) continue;
       if (at && at != t.waits_at) return fail("threads wait at different barriers");
       at = t.waits_at;
+      ++there;
     }
-    if (waiting == 0) return false;
-    if (done != 0) return fail("a thread ended before a barrier that others wait at");
+    if (there == 0) return false;
+    if (there != threads_.size()) return fail("a barrier that not all threads reach");
     for (Thread& t : threads_) t.state = Thread::State::running;
     return true;
+  }
+
+  bool release_some(bool force) {
+    std::vector<std::pair<std::uint32_t, Bits>> ready;
+    std::uint32_t done = 0;
+    for (const Thread& t : threads_) done += t.state == Thread::State::done;
+    bool open[16] = {};
+    if (!force) {
+      for (unsigned id = 0; id < 16; ++id) {
+        const Barrier& b = barriers_[id];
+        const std::uint32_t wanted = b.expected ? b.expected : static_cast<std::uint32_t>(threads_.size()) - done;
+        open[id] = b.arrived != 0 && b.arrived >= wanted;
+      }
+    }
+    for (std::uint32_t i = 0; i < threads_.size(); ++i) {
+      const Thread& t = threads_[i];
+      if (t.state != Thread::State::waiting) continue;
+      const Inst& inst = f_.insts[t.waits_at];
+      if (inst.op == Op::bar_sync) {
+        const unsigned id = t.values[f_.arg(t.waits_at, 0)].w[0] & 15;
+        if (!open[id]) continue;
+        const Barrier& b = barriers_[id];
+        const auto kind = static_cast<BarKind>(inst.imm);
+        std::uint32_t result = b.sum;
+        if (kind == BarKind::red_and) result = b.sum == b.arrived;
+        if (kind == BarKind::red_or) result = b.sum != 0;
+        ready.push_back({i, Bits::of(result)});
+      } else if (std::uint32_t present = 0; present_lanes(i, present) || force) {
+        ready.push_back({i, warp_result(i, present)});
+      }
+    }
+    bool any = !ready.empty();
+    for (unsigned id = 0; id < 16; ++id) {
+      any = any || open[id];
+      if (open[id]) barriers_[id] = Barrier{};
+    }
+    for (const auto& [i, result] : ready) {
+      threads_[i].values[threads_[i].waits_at] = result;
+      threads_[i].state = Thread::State::running;
+    }
+    return any;
+  }
+
+  std::uint32_t members(const Thread& t) const {
+    const Inst& inst = f_.insts[t.waits_at];
+    switch (inst.op) {
+      case Op::warp_shfl: return t.values[f_.arg(t.waits_at, 3)].w[0];
+      case Op::warp_vote: case Op::warp_match: case Op::warp_redux: return t.values[f_.arg(t.waits_at, 1)].w[0];
+      case Op::warp_sync: case Op::warp_elect: return t.values[f_.arg(t.waits_at, 0)].w[0];
+      default: return 0xffffffffu;
+    }
+  }
+
+  // Lanes of thread i's warp at the same operation; whether no member is missing.
+  bool present_lanes(std::uint32_t i, std::uint32_t& present) const {
+    const std::uint32_t mask = members(threads_[i]);
+    bool complete = true;
+    for (std::uint32_t l = 0; l < 32; ++l) {
+      const std::uint32_t other = (i & ~31u) + l;
+      const bool self = other == i;
+      if (other >= threads_.size() || !((mask >> l & 1) || self)) continue;
+      const Thread& t = threads_[other];
+      if (t.state == Thread::State::waiting && t.waits_at == threads_[i].waits_at) present |= 1u << l;
+      else if (t.state != Thread::State::done) complete = false;
+    }
+    return complete;
+  }
+
+  Bits warp_result(std::uint32_t i, std::uint32_t present) const {
+    const Thread& t = threads_[i];
+    const Inst& inst = f_.insts[t.waits_at];
+    const auto operand = [&](std::uint32_t thread, unsigned k) { return threads_[thread].values[f_.arg(t.waits_at, k)]; };
+    const std::uint32_t lane = i & 31, base = i & ~31u;
+    switch (inst.op) {
+      case Op::warp_shfl: {
+        const std::uint32_t b = operand(i, 1).w[0] & 31, c = operand(i, 2).w[0];
+        const std::uint32_t segment = c >> 8 & 31, low = lane & segment, high = low | (c & 31 & ~segment);
+        std::int32_t from = 0;
+        bool inside = false;
+        switch (static_cast<ShflMode>(inst.imm)) {
+          case ShflMode::up:
+            from = static_cast<std::int32_t>(lane - b);
+            inside = from >= static_cast<std::int32_t>(high);
+            break;
+          case ShflMode::down: from = static_cast<std::int32_t>(lane + b); break;
+          case ShflMode::bfly: from = static_cast<std::int32_t>(lane ^ b); break;
+          case ShflMode::idx: from = static_cast<std::int32_t>(low | (b & ~segment)); break;
+        }
+        if (static_cast<ShflMode>(inst.imm) != ShflMode::up) inside = from <= static_cast<std::int32_t>(high);
+        std::uint32_t source = inside ? static_cast<std::uint32_t>(from) : lane;
+        if (!(present >> source & 1)) source = lane;
+        return Bits{{operand(base + source, 0).w[0], inside ? 1u : 0u, 0, 0}};
+      }
+      case Op::warp_active: return Bits::of(present);
+      case Op::warp_elect: {
+        std::uint32_t leader = 0;
+        while (!(present >> leader & 1)) ++leader;
+        return Bits{{leader, leader == lane ? 1u : 0u, 0, 0}};
+      }
+      case Op::warp_sync: return Bits{};
+      default: break;
+    }
+    std::uint32_t votes = 0, same = 0;
+    Bits sum = Bits::of(0);
+    bool first = true;
+    for (std::uint32_t l = 0; l < 32; ++l) {
+      if (!(present >> l & 1)) continue;
+      const Bits value = operand(base + l, 0);
+      if (value.w[0]) votes |= 1u << l;
+      if (value == operand(i, 0)) same |= 1u << l;
+      if (inst.op == Op::warp_redux) {
+        Inst pure;
+        pure.op = reduction(static_cast<AtomicOp>(inst.imm));
+        pure.type = Type::i32;
+        const Bits both[2] = {sum, value};
+        sum = first ? value : *evaluate(pure, Type::i32, both);
+        first = false;
+      }
+    }
+    if (inst.op == Op::warp_redux) return sum;
+    if (inst.op == Op::warp_match) {
+      if (static_cast<MatchMode>(inst.imm) == MatchMode::any) return Bits{{same, 0, 0, 0}};
+      return Bits{{same == present ? present : 0u, same == present ? 1u : 0u, 0, 0}};
+    }
+    switch (static_cast<VoteMode>(inst.imm)) {
+      case VoteMode::all: return Bits::of(votes == present);
+      case VoteMode::any: return Bits::of(votes != 0);
+      case VoteMode::uni: return Bits::of(votes == 0 || votes == present);
+      default: return Bits::of(votes);
+    }
+  }
+
+  static Op reduction(AtomicOp op) {
+    switch (op) {
+      case AtomicOp::and_: return Op::and_;
+      case AtomicOp::or_: return Op::or_;
+      case AtomicOp::xor_: return Op::xor_;
+      case AtomicOp::umin: return Op::umin;
+      case AtomicOp::umax: return Op::umax;
+      case AtomicOp::smin: return Op::smin;
+      case AtomicOp::smax: return Op::smax;
+      default: return Op::add;
+    }
+  }
+
+  void arrive(const Inst& inst, const Bits* args) {
+    Barrier& b = barriers_[args[0].w[0] & 15];
+    ++b.arrived;
+    b.expected = inst.count > 1 ? args[1].w[0] : 0;
+    if (inst.count > 2) b.sum += args[2].w[0];
   }
 
   bool fail(std::string text) {
@@ -107,19 +268,12 @@ class Machine {
       Inst pure;
       pure.type = type;
       switch (inst.mem.atomic) {
-        case AtomicOp::add: pure.op = Op::add; break;
-        case AtomicOp::and_: pure.op = Op::and_; break;
-        case AtomicOp::or_: pure.op = Op::or_; break;
-        case AtomicOp::xor_: pure.op = Op::xor_; break;
-        case AtomicOp::umin: pure.op = Op::umin; break;
-        case AtomicOp::umax: pure.op = Op::umax; break;
-        case AtomicOp::smin: pure.op = Op::smin; break;
-        case AtomicOp::smax: pure.op = Op::smax; break;
         case AtomicOp::inc: next = Bits::of(old.w[0] >= args[1].w[0] ? 0 : old.w[0] + 1); break;
         case AtomicOp::dec:
           next = Bits::of(old.w[0] == 0 || old.w[0] > args[1].w[0] ? args[1].w[0] : old.w[0] - 1);
           break;
-        default: break;
+        case AtomicOp::exch: case AtomicOp::fadd_f32: case AtomicOp::fadd_f64: break;
+        default: pure.op = reduction(inst.mem.atomic);
       }
       const Bits both[2] = {old, args[1]};
       if (pure.op != Op::undef) next = *evaluate(pure, type, both);
@@ -224,7 +378,12 @@ class Machine {
       case Op::atomic:
       case Op::atomic_cas: result = atomic(t, inst, args); return;
       case Op::memory_barrier: return;
-      case Op::control_barrier:
+      case Op::bar_sync:
+        arrive(inst, args);
+        if (static_cast<BarKind>(inst.imm) == BarKind::arrive) return;
+        [[fallthrough]];
+      case Op::warp_shfl: case Op::warp_vote: case Op::warp_match: case Op::warp_redux: case Op::warp_active:
+      case Op::warp_sync: case Op::warp_elect: case Op::control_barrier:
         t.state = Thread::State::waiting;
         t.waits_at = v;
         return;
@@ -236,10 +395,15 @@ class Machine {
     }
   }
 
+  struct Barrier {
+    std::uint32_t arrived = 0, expected = 0, sum = 0;
+  };
+
   const Function& f_;
   const Module& module_;
   Memory& memory_;
   const RunOptions& options_;
+  Barrier barriers_[16];
   std::vector<Thread> threads_;
   std::vector<Bits> scratch_;
   std::uint32_t current_ = 0;

@@ -52,6 +52,7 @@ struct Event {
 struct Outcome {
   std::string error;             ///< empty when every thread ended
   bool out_of_steps = false;
+  bool stalled = false;          ///< threads wait for ever
   std::vector<Event> trace;      ///< in order of execution
 };
 

@@ -15,6 +15,14 @@ namespace ptx2spv::passes {
 /// `budget` instructions. Needs variables; the functions called keep their own copies.
 std::string inline_calls(ir::Module& module, std::size_t budget = 2000000);
 
+struct RegionOptions {
+  std::uint32_t workgroup_threads = 128;  ///< invocations of a workgroup: its size is (this, 1, 1)
+  std::uint32_t max_block_threads = 1024;
+};
+/// ThreadModel::regions: cuts the kernel at its barriers and warp operations, sets Function::region_threads and
+/// enlarges shared and local memory. Needs variables, before structurizing; message when it cannot.
+std::string regions(ir::Function& function, ir::Module& module, const RegionOptions& options);
+
 /// Structured control flow as SPIR-V wants it, from any graph. Needs variables (no phis). Afterwards every
 /// branch has its merge information, there is at most one exit block, Function::order is set, unreachable
 /// blocks are gone (merge blocks that no thread reaches remain, ending in Term::unreachable) and no barrier

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "translator/ir/cfg.hpp"
+#include "translator/passes/localise.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv::passes {
@@ -82,71 +83,6 @@ void Structurizer::unify_exits() {
   }
 }
 
-// The rearranged graph keeps the order of execution but not dominance, so a value that another block uses goes
-// through a variable; constants are repeated instead.
-void Structurizer::localise_values() {
-  std::vector<BlockId> home(f_.insts.size(), kNoBlock);
-  for (BlockId b = 0; b < f_.blocks.size(); ++b)
-    for (const Value v : f_.blocks[b].insts) home[v] = b;
-  std::vector<std::uint32_t> var_of(f_.insts.size(), kNone);
-  const auto foreign = [&](Value v, BlockId b) { return v < home.size() && home[v] != b; };
-  bool any = false;
-  for (BlockId b = 0; b < f_.blocks.size() && !any; ++b) {
-    for (const Value v : f_.blocks[b].insts)
-      for (const Value a : f_.args(v)) any = any || foreign(a, b);
-    if (f_.blocks[b].term == Term::cond_br) any = any || foreign(f_.blocks[b].cond, b);
-  }
-  if (!any) return;
-  std::vector<Value> local(f_.insts.size(), 0);
-  std::vector<BlockId> local_in(f_.insts.size(), kNoBlock);
-  for (BlockId b = 0; b < f_.blocks.size(); ++b) {
-    const std::vector<Value> insts = std::move(f_.blocks[b].insts);
-    f_.blocks[b].insts.clear();
-    builder_.at(b);
-    const auto fetch = [&](Value a) {
-      if (!foreign(a, b)) return a;
-      if (local_in[a] == b) return local[a];
-      const Inst inst = f_.insts[a];
-      builder_.set_loc(inst.loc);
-      Value copy;
-      if (inst.op == Op::constant || inst.op == Op::builtin || inst.op == Op::undef) {
-        copy = builder_.inst(inst.op, inst.type, {}, inst.imm);
-        f_.insts[copy].builtin = inst.builtin;
-      } else {
-        if (var_of[a] == kNone) {
-          var_of[a] = static_cast<std::uint32_t>(f_.vars.size());
-          f_.vars.push_back({inst.type, "value", false});
-        }
-        copy = builder_.get(var_of[a]);
-      }
-      local_in[a] = b;
-      local[a] = copy;
-      return copy;
-    };
-    for (const Value v : insts) {
-      for (unsigned i = 0; i < f_.insts[v].count; ++i) {
-        const Value got = fetch(f_.arg(v, i));
-        f_.args(v)[i] = got;
-      }
-      f_.blocks[b].insts.push_back(v);
-    }
-    if (f_.blocks[b].term == Term::cond_br) f_.blocks[b].cond = fetch(f_.blocks[b].cond);
-  }
-  // Definitions are stored behind the instruction once all uses are known.
-  for (BlockId b = 0; b < f_.blocks.size(); ++b) {
-    bool stores = false;
-    for (const Value v : f_.blocks[b].insts) stores = stores || (v < var_of.size() && var_of[v] != kNone);
-    if (!stores) continue;
-    const std::vector<Value> insts = std::move(f_.blocks[b].insts);
-    f_.blocks[b].insts.clear();
-    builder_.at(b);
-    for (const Value v : insts) {
-      f_.blocks[b].insts.push_back(v);
-      if (v < var_of.size() && var_of[v] != kNone) builder_.set(var_of[v], v);
-    }
-  }
-}
-
 // Joins straight lines, drops empty arms, and numbers the blocks in emission order.
 void Structurizer::tidy() {
   std::vector<std::uint32_t> preds(f_.blocks.size(), 0);
@@ -210,7 +146,7 @@ void Structurizer::tidy() {
 void Structurizer::run() {
   lower_switches();
   unify_exits();
-  localise_values();
+  localise_values(f_);
   loop_of_.assign(f_.blocks.size(), kNone);
   stamp_.assign(f_.blocks.size(), kNone);
   index_.assign(f_.blocks.size(), kNone);

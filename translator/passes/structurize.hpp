@@ -32,7 +32,6 @@ class Structurizer {
   // structurize.cpp: before and after
   void lower_switches();
   void unify_exits();
-  void localise_values();
   void tidy();
 
   // structurize_loops.cpp

@@ -1,0 +1,131 @@
+// Threads that wait for one another on devices whose invocations cannot: private to passes/regions.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "translator/ir/ir.hpp"
+
+namespace ptx2spv::passes::region {
+
+/// One synchronisation point of the kernel.
+struct SyncPoint {
+  ir::Value inst = 0;
+  ir::BlockId before = 0, after = 0;   ///< the block that ends in it, and where the thread goes on
+  bool warp = false;                   ///< a warp operation, else a barrier
+  bool stops = true;                   ///< barrier.arrive does not
+  std::uint32_t key = 0;               ///< warp operations: which arrival masks
+  std::uint32_t kind = 0;              ///< warp operations: index into Regions::kinds_
+  std::vector<std::uint32_t> live;     ///< variables that the code behind it reads
+};
+
+/// Warp operations that resolve alike.
+struct WarpKind {
+  ir::Op op{};
+  std::uint64_t mode = 0;
+  bool wide = false;                   ///< 64-bit operand
+  bool operator==(const WarpKind&) const = default;
+};
+
+class Regions {
+ public:
+  Regions(ir::Function& function, std::uint32_t invocations, std::uint32_t threads);
+  std::string run();
+
+ private:
+  // regions.cpp: cutting the kernel, its threads' state, the rounds
+  void cut();
+  void replace_builtins();
+  void shift_local_memory();
+  void find_live();
+  void lay_out_state();
+  void emit_entry(ir::BlockId rounds);
+  ir::BlockId emit_start(ir::BlockId start);
+  void emit_turn(ir::BlockId start, ir::BlockId next);
+  void emit_stop(const SyncPoint& point, std::uint32_t number, ir::BlockId next);
+  ir::BlockId emit_resume(const SyncPoint& point);
+  void emit_exits(ir::BlockId next, ir::BlockId end);
+  void emit_end_of_round(ir::BlockId rounds);
+  void emit_stall_record(ir::BlockId out);
+  void set_thread();
+  void save(std::uint32_t var);
+  void restore(std::uint32_t var);
+
+  // regions_sync.cpp: barriers and warp operations through shared memory
+  void lay_out_shared();
+  void arrive_at_barrier(const SyncPoint& point);
+  void arrive_at_warp(const SyncPoint& point);
+  void leave_warp(const SyncPoint& point);
+  ir::Value may_go_on();
+  void emit_agent();
+  void emit_resolve();
+  void resolve_thread(ir::BlockId done);
+  void resolve_kind(const WarpKind& kind, ir::Value present);
+  void shuffle(const WarpKind& kind, ir::Value present);
+  void over_lanes(const WarpKind& kind, ir::Value present);
+  ir::Value barrier_word(ir::Value index, std::uint32_t word);
+
+  // Small parts
+  std::uint32_t var(ir::Type type, std::string name);
+  bool simple() const { return !warps_ && !general_barriers_; }
+  ir::Value shared_at(std::uint32_t word, ir::Value index);
+  ir::Value read(ir::Value address);
+  void write(ir::Value address, ir::Value value);
+  ir::Value atomic(ir::AtomicOp op, ir::Value address, ir::Value value);
+  ir::Value push(std::uint32_t word);
+  ir::Value thread() { return b_.get(thread_); }
+  ir::Value lane() { return b_.op2(ir::Op::and_, thread(), b_.i32(31)); }
+  ir::Value lane_bit() { return b_.op2(ir::Op::shl, b_.i32(1), lane()); }
+  ir::Value warp() { return b_.op2(ir::Op::lshr, thread(), b_.i32(5)); }
+  /// Address of a warp's word in an array of one word a warp for each key.
+  ir::Value keyed(std::uint32_t base, ir::Value key);
+  void branch(ir::Value cond, ir::BlockId yes, ir::BlockId no) { b_.cond_br(cond, yes, no); }
+  /// A loop whose turns are numbered in variable `counter`. `body` starts in the loop and leaves the builder in
+  /// the block that goes on; afterwards the builder stands behind the loop.
+  template <typename Body>
+  void loop(std::uint32_t counter, std::uint32_t turns, Body&& body) {
+    const ir::BlockId header = b_.new_block(), inside = b_.new_block(), out = b_.new_block();
+    b_.set(counter, b_.i32(0));
+    b_.br(header);
+    b_.at(header);
+    b_.cond_br(b_.cmp(ir::Op::ult, b_.get(counter), b_.i32(turns)), inside, out);
+    b_.at(inside);
+    body();
+    b_.set(counter, b_.op2(ir::Op::add, b_.get(counter), b_.i32(1)));
+    b_.br(header);
+    b_.at(out);
+  }
+
+  ir::Function& f_;
+  ir::Builder b_;
+  const std::uint32_t invocations_, per_invocation_;
+  bool warps_ = false, general_barriers_ = false, warp_wide_ = false;
+  std::vector<SyncPoint> points_;
+  ir::BlockId start_ = 0;
+  std::vector<std::uint32_t> undefined_;                  ///< variables that the start reads before it writes them
+  std::vector<WarpKind> kinds_;
+  std::map<std::uint32_t, std::uint32_t> barrier_index_;  ///< constant barrier numbers; empty: all sixteen
+  std::uint32_t barrier_ids_ = 0, keys_ = 0, warp_count_ = 0;
+
+  // Per-thread state, kept in variables and, where an invocation has several threads, in local memory.
+  std::uint32_t resume_ = 0, thread_ = 0, mask_ = 0, operand_ = 0, operand2_ = 0, key_ = 0, ready_ = 0;
+  std::uint32_t result0_ = 0, result1_ = 0, tid_[3] = {0, 0, 0};
+  // Of the invocation
+  std::uint32_t turn_ = 0, slot_ = 0, force_ = 0, base_ = 0, state_base_ = 0, local_base_ = 0, count_ = 0;
+  std::uint32_t lane_counter_ = 0, accumulator_ = 0;
+  std::map<std::uint32_t, std::uint32_t> state_word_;     ///< variable: its word in a thread's state
+  std::uint32_t state_words_ = 0, state_offset_ = 0, thread_local_bytes_ = 0;
+
+  // Shared memory behind the kernel's own: word numbers
+  std::uint32_t alive_ = 0, progress_ = 3, done_ = 6, barriers_ = 8;
+  std::uint32_t gone_ = 0, arrived_ = 0, voted_ = 0, exchange_ = 0, exchange_high_ = 0, control_words_ = 0;
+  std::uint32_t shared_offset_ = 0;
+};
+
+inline constexpr std::uint32_t kDone = 0;   ///< resume numbers: 0 ended, 1 at the start, 2 + k at sync point k
+inline constexpr std::uint32_t kStart = 1;
+inline constexpr std::uint32_t kAtBarrier = 0xffffffffu;  ///< in place of a warp operation's key
+inline constexpr std::uint32_t kBarrierWords = 6;
+
+}  // namespace ptx2spv::passes::region
