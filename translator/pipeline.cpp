@@ -114,7 +114,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
 
   ThreadModel model = options.threads;
   const bool synchronises = info.barriers || info.warp_operations;
-  if ((info.warp_operations && !profile.subgroup_ops) || info.divergent_barriers) model = ThreadModel::regions;
+  if (info.warp_operations || info.divergent_barriers) model = ThreadModel::regions;
   if (model == ThreadModel::flat && (synchronises || info.shared_bytes || info.dynamic_shared))
     model = ThreadModel::regions;
   info.threads = model;
@@ -136,11 +136,11 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
     const std::uint32_t workgroup = std::min(info.workgroup_threads, threads);
     info.workgroup_threads = workgroup;
     info.threads_per_invocation = (threads + workgroup - 1) / workgroup;
-    problem = "its barriers or warp operations need threads that wait for one another in divergent code";
+    run("regions", [&] {
+      problem = passes::regions(function, module, {.workgroup_threads = workgroup, .max_block_threads = threads});
+    });
     info.shared_bytes = function.shared_bytes;
     info.local_bytes = function.local_bytes;
-  } else if (info.warp_operations) {
-    problem = "warp operations are not supported on this device";
   }
   native_barriers(function);
   // From here on the control flow is SPIR-V's, and registers become values within it.
