@@ -43,7 +43,9 @@ void expect_part(std::string_view page, std::string_view part, const std::string
   while (more) {
     more = static_cast<bool>(std::getline(want, theirs));
     ASSERT_EQ(static_cast<bool>(std::getline(have, mine)), more) << page << ": " << part << kBehind;
-    if (more) ASSERT_EQ(mine, theirs) << page << ": " << part << kBehind;
+    if (more) {
+      ASSERT_EQ(mine, theirs) << page << ": " << part << kBehind;
+    }
   }
 }
 
