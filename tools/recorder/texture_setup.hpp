@@ -19,9 +19,19 @@ inline constexpr unsigned kTexelFormatBytes[] = {1, 2, 4, 1, 2, 4, 2, 4};
 /// bits: the generator's bits. unit: floats in [0, 1). wide: floats of either sign over 24 powers
 /// of two. special: wide, with infinities, NaN, zeros and denormals among them. ramp: x, y, z,
 /// level by channel. level: the level's number. count: the texel's number.
-enum class TexelData : std::uint8_t { bits, unit, wide, special, ramp, level, count };
-inline constexpr const char* kTexelDataNames[] = {"bits", "unit",  "wide", "special",
-                                                  "ramp", "level", "count"};
+enum class TexelData : std::uint8_t {
+  bits,
+  unit,
+  wide,
+  special,
+  ramp,
+  level,
+  count,
+  basis,
+  basis_high
+};
+inline constexpr const char* kTexelDataNames[] = {"bits",  "unit",  "wide",  "special",   "ramp",
+                                                  "level", "count", "basis", "basis_high"};
 
 struct TextureSetup {
   std::string geometry = "2d";  ///< 1d 2d 3d a1d a2d cube acube
@@ -118,6 +128,11 @@ inline std::uint32_t texel_component(const TextureSetup& s, unsigned level, unsi
                                        : channel == 1 ? y
                                        : channel == 2 ? z
                                                       : level));
+    case TexelData::basis:
+    case TexelData::basis_high:
+      return number((x % 2 + 2 * (y % 2)) == channel && z % 2 == (s.data == TexelData::basis_high)
+                        ? 1.0f
+                        : 0.0f);
     case TexelData::level: return number(static_cast<float>(level));
     case TexelData::count: {
       const unsigned w = s.level_width(level), h = s.level_height(level);

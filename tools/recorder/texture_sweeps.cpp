@@ -62,6 +62,53 @@ void weights(TextureSession& session) {
   }
 }
 
+/// The precision of normalised coordinates, by the texture's extent.
+void precision(TextureSession& session) {
+  for (const std::string geometry : {"1d", "2d", "3d"}) {
+    for (unsigned axis = 0; axis < (geometry == "1d" ? 1u : geometry == "2d" ? 2u : 3u); ++axis) {
+      for (const unsigned n :
+           {1024u,  1025u,  2048u,  2049u,  3000u,  4096u,   4097u,  6000u,  8191u,
+            8192u,  8193u,  12000u, 16383u, 16384u, 16385u,  20000u, 32767u, 32768u,
+            32769u, 40000u, 65535u, 65536u, 65537u, 100000u, 131072u}) {
+        if (n > (geometry == "1d" ? 131072u : geometry == "2d" ? 32768u : 16384u)) continue;
+        for (const bool linear : {true, false}) {
+          auto s = base(geometry, axis == 0 ? n : 4, axis == 1 ? n : 4, axis == 2 ? n : 4,
+                        TexelData::ramp, TexelFormat::f32, linear, true, 1);
+          s.channels = 4;
+          Coordinates c(s, n);
+          std::vector<std::uint32_t> at;
+          for (unsigned i = 0; i < 1024; ++i) {
+            const float step = i % 4 ? 512.0f : 1.0f;
+            const float texel = std::floor(c.uniform(0.0f, static_cast<float>(n)) * step) / step;
+            const std::uint32_t along = float_bits(c.texels(axis, texel)) + c.bits() % 65 - 32;
+            for (unsigned k = 0; k < s.dimensions(); ++k) {
+              at.push_back(k == axis ? along : float_bits(c.texels(k, 1.5f)));
+            }
+          }
+          session.run(s, texture_instruction("tex", geometry, "f32.f32"), at);
+        }
+      }
+    }
+  }
+}
+
+/// The weights of linear filtering themselves.
+void bases(TextureSession& session) {
+  for (const std::string geometry : {"2d", "3d"}) {
+    for (const auto data : {TexelData::basis, TexelData::basis_high}) {
+      if (geometry == "2d" && data == TexelData::basis_high) continue;
+      auto s = base(geometry, 2, 2, 2, data, TexelFormat::f32, true, false, 1);
+      s.channels = 4;
+      Coordinates c(s, 5);  // the same coordinates for both halves of a cube of texels
+      std::vector<std::uint32_t> at;
+      for (unsigned i = 0; i < 32768 * s.dimensions(); ++i) {
+        at.push_back(float_bits(0.5f + static_cast<float>(c.bits() >> 24) / 256.0f));
+      }
+      session.run(s, texture_instruction("tex", geometry, "f32.f32"), at);
+    }
+  }
+}
+
 /// How the weighted texels are summed.
 void sums(TextureSession& session) {
   for (const std::string geometry : {"1d", "2d", "3d"}) {
@@ -99,17 +146,18 @@ void conversions(TextureSession& session) {
         s.srgb = srgb;
         s.channels = 4;
         std::vector<std::uint32_t> at;
-        for (unsigned i = 0; i < s.width; ++i) at.push_back(i);
-        session.run(s, texture_instruction("tex", "1d", result + ".s32"), at);
+        for (unsigned i = 0; i < s.width; ++i)
+          at.push_back(float_bits(static_cast<float>(i) + 0.5f));
+        session.run(s, texture_instruction("tex", "1d", result + ".f32"), at);
       }
     }
   }
   auto s = base("1d", 16384, 1, 1, TexelData::special, TexelFormat::f32, false, false, 1);
   std::vector<std::uint32_t> at;
-  for (unsigned i = 0; i < s.width; ++i) at.push_back(i);
-  session.run(s, texture_instruction("tex", "1d", "f16.s32"), at);
+  for (unsigned i = 0; i < s.width; ++i) at.push_back(float_bits(static_cast<float>(i) + 0.5f));
+  session.run(s, texture_instruction("tex", "1d", "f16.f32"), at);
   s.data = TexelData::wide;
-  session.run(s, texture_instruction("tex", "1d", "f16.s32"), at);
+  session.run(s, texture_instruction("tex", "1d", "f16.f32"), at);
 }
 
 /// Level of detail: explicit, and out of gradients.
@@ -175,6 +223,8 @@ void faces(TextureSession& session) {
 
 void texture_sweeps(TextureSession& session) {
   weights(session);
+  precision(session);
+  bases(session);
   sums(session);
   conversions(session);
   levels(session);
