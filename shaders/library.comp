@@ -9,5 +9,6 @@ layout(local_size_x = 1) in;
 
 #include "arithmetic.glsl"
 #include "surface.glsl"
+#include "texture.glsl"
 
 void main() {}

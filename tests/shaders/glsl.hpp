@@ -97,6 +97,7 @@ constexpr uint usubBorrow(uint a, uint b, uint& borrow) {
 #define precise
 namespace {
 #include "shaders/arithmetic.glsl"
+#include "shaders/texture.glsl"
 }  // namespace
 #undef in
 #undef precise
