@@ -111,7 +111,12 @@ void Parser::parse() {
       recover_module();
     }
   }
-  if (!has_version_ && !sink_.full()) error({}, "a module begins with .version");
+  if (sink_.full()) return;
+  if (!has_version_) {
+    error({}, "a module begins with .version");
+  } else if (!has_target_) {
+    error({lex_.offset(), 0}, "the module has no .target");
+  }
 }
 
 void Parser::directive() {

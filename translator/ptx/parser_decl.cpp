@@ -311,8 +311,12 @@ bool Parser::check_variable(const DeclSpec& spec, std::string_view name, Span sp
   if (spec.managed && spec.space != Space::global) {
     return error(spec.space_span, ".managed is for .global variables");
   }
+  if (spec.vec == 8) return error(spec.vec_span, "vectors have 2 or 4 elements");
   if (!in_function() && spec.space == Space::param) {
     return error(spec.space_span, ".param at module scope");
+  }
+  if (!in_function() && spec.space == Space::local && m_.version() >= 30) {
+    return error(spec.space_span, ".local at module scope");
   }
   return true;
 }
@@ -420,6 +424,7 @@ bool Parser::declare_variable(const DeclSpec& spec) {
       }
       if (!initializer(v)) return false;
     }
+    if (!v.unsized && v.count == 0 && spec.linkage != Linkage::extern_) error(name.span, "an array of no elements");
     if (v.unsized && !v.init.present) {
       const bool allowed = spec.linkage == Linkage::extern_ || spec.space == Space::param;
       if (!allowed) error(name.span, "a dimension is omitted only with an initialiser or with .extern");

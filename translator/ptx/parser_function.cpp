@@ -22,6 +22,21 @@ SymbolId Parser::declare_function(std::string_view name, Span span) {
   return id;
 }
 
+bool Parser::same_parameters(const std::vector<SymbolId>& a, const std::vector<SymbolId>& b) const {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Symbol& s = m_.symbol(a[i]);
+    const Symbol& t = m_.symbol(b[i]);
+    if (s.kind != t.kind) return false;
+    if (s.kind == SymbolKind::reg) {
+      if (bits(s.type) != bits(t.type)) return false;
+    } else if (m_.variable(a[i]).size != m_.variable(b[i]).size) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void Parser::function(Linkage linkage, bool entry) {
   Function parsed;
   parsed.linkage = linkage;
@@ -72,8 +87,8 @@ void Parser::function(Linkage linkage, bool entry) {
   const bool has_body = lex_.peek().is('{');
   const bool redeclared = existing != kNoSymbol;
   if (redeclared) {
-    if (f.is_entry != entry || f.params.size() != parsed.params.size() ||
-        f.returns.size() != parsed.returns.size()) {
+    if (f.is_entry != entry || !same_parameters(f.params, parsed.params) ||
+        !same_parameters(f.returns, parsed.returns)) {
       Diagnostic& d = sink_.error(name.span, "'" + std::string(function_name) + "' differs from its earlier declaration");
       d.notes.push_back({f.span, "declared here"});
     }

@@ -81,6 +81,7 @@ class Parser {
   // parser_function.cpp
   void function(Linkage linkage, bool entry);
   bool parameter_list(Function& f, std::vector<SymbolId>& out, bool entry, bool returns);
+  bool same_parameters(const std::vector<SymbolId>& a, const std::vector<SymbolId>& b) const;
   void function_directives(Function& f);
   bool counts(std::uint32_t (&out)[3]);
   bool number(std::uint32_t& out, std::string_view what);

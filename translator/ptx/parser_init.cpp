@@ -52,11 +52,7 @@ bool Parser::initializer(Variable& v) {
     if (v.is_array || v.vec > 1) return error_here("an array or a vector is initialised by a list in braces");
     return init_element(v, 0);
   }
-  if (!v.is_array && v.vec == 1) {
-    // A scalar in braces.
-    lex_.next();
-    return init_element(v, 0) && expect('}', "after the initialiser");
-  }
+  if (!v.is_array && v.vec == 1) return error_here("a scalar is initialised without braces");
   std::uint64_t inner = 1;
   for (const std::uint64_t d : dims) inner *= d;
   const std::uint64_t count = v.unsized ? kMaxInitBytes : inner;
@@ -99,6 +95,7 @@ bool Parser::init_list(Variable& v, std::size_t level, std::uint64_t base, std::
       if (!init_list(v, level + 1, told ? base : base + at, stride, dims, highest, depth + 1)) return false;
       at += stride;
     } else {
+      if (level + 1 < dims.size()) return error_here("expected '{' for each row or vector of the variable");
       if (at >= count && !told) {
         error(span, "more initialisers than elements");
         told = true;
@@ -108,6 +105,9 @@ bool Parser::init_list(Variable& v, std::size_t level, std::uint64_t base, std::
     }
     if (!told && base + at > highest) highest = base + at;
   } while (lex_.accept(','));
+  if (v.vec > 1 && level + 1 == dims.size() && at != v.vec && !told) {
+    error(open.span, "a vector's initialiser has " + std::to_string(v.vec) + " elements");
+  }
   if (!lex_.accept('}')) {
     Diagnostic& d = sink_.error(lex_.peek().span, "expected ',' or '}' in the initialiser");
     d.notes.push_back({open.span, "the list begins here"});
@@ -175,6 +175,10 @@ bool Parser::init_address(Variable& v, std::uint64_t index, std::optional<std::u
   }
   const Symbol& s = m_.symbol(out.symbol);
   if (s.kind == SymbolKind::label) return error(name.span, "a label does not initialise a variable");
+  if (s.kind == SymbolKind::variable && s.space != Space::global && s.space != Space::const_) {
+    return error(name.span, "the address of '" + std::string(id) + "' in ." + std::string(ptx::text(s.space)) +
+                                " is not known before the launch; .global and .const are");
+  }
   if (s.kind != SymbolKind::variable && s.kind != SymbolKind::function) {
     return error(name.span, "'" + std::string(id) + "' has no address that is known before the launch");
   }
@@ -203,7 +207,6 @@ bool Parser::init_address(Variable& v, std::uint64_t index, std::optional<std::u
     if (*mask == 0 || shift % 8 != 0 || shift > 56 || *mask >> shift != 0xff) {
       return error(mask_span, "an address mask is 0xFF, 0xFF00, ... with one byte set");
     }
-    if (size != 1) return error(mask_span, "a masked address initialises elements of 8 bits");
     out.shift = static_cast<std::uint8_t>(shift);
   } else {
     if (!is_integer(v.type) && !is_bits(v.type)) {
