@@ -333,8 +333,7 @@ Parser::OpcodeEntry Parser::make_entry(std::string_view text) {
     return entry;
   }
   if (matches.empty()) {
-    std::string_view bad;
-    entry.error = explain_mismatch(entry.op, text, bad);
+    entry.error = explain_mismatch(entry.op, text);
     return entry;
   }
   for (const Match& match : matches) {

@@ -181,7 +181,7 @@ class Parser {
 };
 
 /// Why no form of `op` takes these modifiers.
-std::string explain_mismatch(Opcode op, std::string_view opcode_text, std::string_view& bad_modifier);
+std::string explain_mismatch(Opcode op, std::string_view opcode_text);
 /// Checks one finished function, or the module's declarations; check.cpp.
 void check_function(const Module& module, Function& function, const ParseOptions& options, DiagnosticSink& sink);
 

@@ -319,11 +319,10 @@ bool Parser::vector_operand(Operand& out) {
   const Token open = lex_.next();  // {
   std::vector<Operand> items;
   do {
+    // No recursion: the text decides how deep it would go.
+    if (lex_.peek().is('{') || lex_.peek().is('[')) return error_here("expected an element of the vector");
     Operand item;
     if (!operand(item)) return false;
-    if (item.kind == OperandKind::vector || item.kind == OperandKind::memory || item.kind == OperandKind::surface) {
-      return error(item.span, "not an element of a vector");
-    }
     items.push_back(item);
     if (items.size() > 1000) return error(open.span, "vector too long");
   } while (lex_.accept(','));
@@ -368,6 +367,7 @@ bool Parser::memory_operand(Operand& out) {
   }
   std::vector<Operand> items{base};
   while (lex_.accept(',')) {
+    if (lex_.peek().is('[')) return error_here("expected coordinates");
     Operand item;
     if (!operand(item)) return false;
     items.push_back(item);
