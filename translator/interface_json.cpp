@@ -132,6 +132,7 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
   });
   json.key("param_bytes").value(entry.param_bytes);
   json.key("param_buffer_bytes").value(entry.param_buffer_bytes);
+  json.key("slot_records").value(entry.slot_records);
   std::uint32_t binding = 0;
   list(json, "slots", entry.slots, [&](const SlotInfo& slot) {
     json.begin('{');

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr char kMagic[8] = {'p', '2', 's', 'c', 'a', 'c', 'h', '1'};
+constexpr char kMagic[8] = {'p', '2', 's', 'c', 'a', 'c', 'h', '2'};
 
 struct Header {
   char magic[8];

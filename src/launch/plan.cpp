@@ -150,6 +150,21 @@ void choose_backings(const KernelState& kernel, const LaunchConfig& config,
   }
 }
 
+/// Puts a copy of each slot's record where the kernel reads it; a dead handle's stays zero.
+void place_records(const KernelState& kernel, const Slots& slots, std::vector<std::byte>& params) {
+  const EntryInfo& info = *kernel.info;
+  for (std::size_t i = 0; i < slots.surfaces.size(); ++i) {
+    if (!slots.surfaces[i]) continue;
+    std::vector<std::uint32_t> record;
+    std::string name;
+    kernel.module->device->surfaces.describe(word64(params, info.slots[i].offset), record, name);
+    record.resize(abi::kSurfaceWords);
+    const std::size_t at = info.slot_records + i * abi::kSurfaceWords * 4;
+    if (at + abi::kSurfaceWords * 4 > params.size()) params.resize(at + abi::kSurfaceWords * 4);
+    std::memcpy(params.data() + at, record.data(), abi::kSurfaceWords * 4);
+  }
+}
+
 void bind_slots(const Slots& slots, LaunchPlan& plan) {
   plan.slots.resize(slots.specs.size());
   for (std::size_t i = 0; i < slots.specs.size(); ++i) {
@@ -258,6 +273,7 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   choose_backings(kernel, config, plan.params, slots, plan.mirrored);
   for (const auto& array : plan.mirrored)
     if (Status status = array->ensure_linear(); !status) return status.error();
+  place_records(kernel, slots, plan.params);
 
   VariantKey key;
   key.fp = config.fp.value_or(plan.module->options.fp);

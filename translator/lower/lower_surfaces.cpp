@@ -83,6 +83,10 @@ void find_slots(const ir::Function& function, EntryInfo& entry) {
       slot.sub_texel_possible = !slot.store_bytes.empty() &&
                                 *std::min_element(slot.store_bytes.begin(), slot.store_bytes.end()) < 16;
     }
+  entry.slot_records = (entry.param_buffer_bytes + 15) / 16 * 16;
+  if (!entry.slots.empty())
+    entry.param_buffer_bytes =
+        entry.slot_records + static_cast<std::uint32_t>(entry.slots.size()) * abi::kSurfaceWords * 4;
 }
 
 void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateOptions& options,
@@ -115,7 +119,7 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
     if (offset && slot_at.contains(*offset)) {
       const std::uint32_t slot = slot_at[*offset];
       auto& shared_record = records[slot];
-      if (!shared_record) shared_record = std::make_unique<SurfaceRecord>(shared, *offset, slot);
+      if (!shared_record) shared_record = std::make_unique<SurfaceRecord>(shared, *offset, slot, entry.slot_records);
       record = shared_record.get();
       surface = entry.slots[slot].name;
     } else {

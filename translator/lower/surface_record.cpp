@@ -76,46 +76,45 @@ Value load_word(ir::Builder& b, Value address, Space space) {
 }
 }  // namespace
 
-SurfaceRecord::SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot)
-    : shared_(shared), static_(true), slot_(slot) {
+SurfaceRecord::SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot, std::uint32_t records)
+    : shared_(shared), static_(true), slot_(slot), copy_(records + slot * abi::kSurfaceWords * 4) {
   if (slot < shared.options.slots.size()) spec_ = shared.options.slots[slot];
   const Profile& profile = shared.options.profile;
   if (spec_.backing == Backing::buffer && (!profile.bound_buffers || slot >= profile.max_slots))
     spec_.backing = Backing::address;
   ir::Builder& b = shared.prologue;
-  const Value lo = load_word(b, b.i32(offset), Space::param);
-  const Value hi = load_word(b, b.i32(offset + 4), Space::param);
-  look_up(lo, hi, shared.options.assume_live_handles);
+  handle_lo_ = load_word(b, b.i32(offset), Space::param);
+  if (!shared.options.assume_live_handles) check_generation(load_word(b, b.i32(offset + 4), Space::param));
 }
 
 SurfaceRecord::SurfaceRecord(Shared& shared, Value handle) : shared_(shared), static_(false) {
   spec_.backing = Backing::address;
   ir::Builder& b = shared.body;
-  look_up(b.inst(Op::trunc, Type::i32, {handle}), b.inst(Op::high, Type::i32, {handle}), false);
+  look_up(b.inst(Op::trunc, Type::i32, {handle}), b.inst(Op::high, Type::i32, {handle}));
 }
 
-void SurfaceRecord::look_up(Value lo, Value hi, bool assume_live) {
+void SurfaceRecord::look_up(Value lo, Value hi) {
   ir::Builder& b = builder();
-  const Value record_bytes = b.i32(abi::kSurfaceWords * 4);
   handle_lo_ = lo;
-  if (assume_live) {
-    base_ = b.op2(Op::mul, lo, record_bytes);
-    return;
-  }
   // Record 0 is never a surface, so an index of 0 or past the table falls to it and finds no generation.
   const Value count = load_word(b, b.i32(abi::Push::surface_count * 4), Space::push);
   const Value in_table = b.cmp(Op::ult, lo, count);
-  base_ = b.op2(Op::mul, b.select(in_table, lo, b.i32(0)), record_bytes);
-  const Value generation = word(abi::s_generation);
-  const Value same = b.cmp(Op::eq, generation, hi);
+  base_ = b.op2(Op::mul, b.select(in_table, lo, b.i32(0)), b.i32(abi::kSurfaceWords * 4));
+  check_generation(hi);
+}
+
+void SurfaceRecord::check_generation(Value hi) {
+  ir::Builder& b = builder();
+  const Value same = b.cmp(Op::eq, word(abi::s_generation), hi);
   const Value live = b.op2(Op::and_, same, b.cmp(Op::ne, hi, b.i32(0)));
   dead_ = b.inst(Op::xor_, Type::i1, {live, b.i1(true)});
 }
 
 Value SurfaceRecord::word(abi::SurfaceWord which) {
   return cached(static_cast<std::uint32_t>(which), [&](ir::Builder& b) {
-    const Value offset = b.i32(static_cast<std::uint32_t>(which) * 4);
-    return load_word(b, b.op2(Op::add, base_, offset), Space::table);
+    const std::uint32_t at = static_cast<std::uint32_t>(which) * 4;
+    if (static_) return load_word(b, b.i32(copy_ + at), Space::param);
+    return load_word(b, b.op2(Op::add, base_, b.i32(at)), Space::table);
   });
 }
 

@@ -36,8 +36,8 @@ class SurfaceRecord {
     ir::Builder& body;
     const TranslateOptions& options;
   };
-  /// A static handle at `offset` of the parameters, slot `slot`.
-  SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot);
+  /// A static handle at `offset` of the parameters, slot `slot`; the slots' records are at `records`.
+  SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot, std::uint32_t records);
   /// A handle looked up where the body's builder stands.
   SurfaceRecord(Shared& shared, ir::Value handle);
 
@@ -59,10 +59,11 @@ class SurfaceRecord {
   }
 
  private:
-  void look_up(ir::Value lo, ir::Value hi, bool assume_live);
+  void look_up(ir::Value lo, ir::Value hi);
+  void check_generation(ir::Value hi);
   Shared& shared_;
   bool static_;
-  std::uint32_t slot_ = 0;
+  std::uint32_t slot_ = 0, copy_ = 0;   ///< copy_: offset of the record's copy in the parameter buffer
   SlotSpec spec_;
   ir::Value dead_ = 0, base_ = 0, handle_lo_ = 0;
   std::map<std::uint32_t, ir::Value> cache_;

@@ -68,6 +68,9 @@ enum SurfaceWord : std::uint32_t {
   s_flags,                      ///< bit 0: image-backed (the address is its linear copy)
 };
 inline constexpr std::uint32_t kSurfaceWords = 20;
+// The host puts a copy of slot k's record into the parameter buffer, at EntryInfo::slot_records + k records;
+// zeros for a handle that is dead. A constant offset is what drivers load once for all threads: a record
+// found through its index costs a gather for every word, more than the surface access itself.
 
 /// Texel component formats, also of records and slots.
 enum class SurfaceFormat : std::uint32_t {

@@ -102,7 +102,8 @@ struct EntryInfo {
   std::string name;
   std::vector<ParamInfo> params;
   std::uint32_t param_bytes = 0;        ///< of the PTX parameters
-  std::uint32_t param_buffer_bytes = 0; ///< with the handles of .surfref and .texref variables
+  std::uint32_t param_buffer_bytes = 0; ///< with the handles of .surfref and .texref variables and the records
+  std::uint32_t slot_records = 0;       ///< offset in the parameter buffer of the slots' records (abi.hpp)
   std::vector<SlotInfo> slots;
   std::vector<RefInfo> surfrefs, texrefs, samplerrefs;  ///< module variables that the kernel uses
   std::vector<TrapSite> trap_sites;     ///< by the record's site number; 0 is no site
