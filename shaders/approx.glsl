@@ -176,7 +176,7 @@ uint f32_rsqrt_approx(const in uint a)
 }
 
 // Gross approximations with 20 bits of significand and a zero low word, from which nvcc's double
-// division and root iterate. Denormals count as zero.
+// division and root iterate. Denormals count as zero; the operand's low word does not count at all.
 
 uvec2 f64_rcp_approx(const in uvec2 a)
 {
@@ -188,7 +188,8 @@ uvec2 f64_rcp_approx(const in uvec2 a)
     uint r = PICK(high < 0x100000, 0u, uint(high));
     r = PICK(e == 2047, 0u, r);
     r = PICK(e == 0, F64_INF_HIGH, r) | sign;
-    return PICK2(f64_is_nan(a), f64_nan(a, a), uvec2(0u, r));
+    bool nan = (a.y & 0x7fffffffu) > F64_INF_HIGH;
+    return PICK2(nan, uvec2(0u, 0x7fffffffu), uvec2(0u, r));
 }
 
 uvec2 f64_rsqrt_approx(const in uvec2 a)
@@ -203,6 +204,6 @@ uvec2 f64_rsqrt_approx(const in uvec2 a)
     bool negative = int(a.y) < 0;
     bool nonzero = e != -1023;
     bool invalid = negative && nonzero;
-    bool nan = f64_is_nan(a);
+    bool nan = (a.y & 0x7fffffffu) > F64_INF_HIGH;
     return PICK2(nan || invalid, uvec2(0u, 0x7fffffffu), uvec2(0u, r));
 }

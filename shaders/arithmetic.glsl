@@ -2,6 +2,7 @@
 #include "common.glsl"
 #include "int64.glsl"
 #include "f32.glsl"
+#include "f32_fast.glsl"
 #include "f64.glsl"
 #include "convert.glsl"
 #include "half.glsl"

@@ -26,7 +26,7 @@ uint f32_from_f64_mode(const in uvec2 a, const in uint mode)
     uint r = f32_pack(sign, int(high >> 20) - 896, m, mode);
     r = PICK((high | a.x) == 0u, sign, r);
     r = PICK(high >= F64_INF_HIGH, sign | F32_INF, r);
-    return PICK(f64_is_nan(a), sign | 0x7fc00000u | (a.y << 3) | (a.x >> 29), r);
+    return PICK(f64_is_nan(a), sign | 0x7fc00000u | ((a.y & 0xfffffu) << 3) | (a.x >> 29), r);
 }
 
 // Integers to floating point

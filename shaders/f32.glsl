@@ -52,7 +52,7 @@ bool f32_eq(const in uint a, const in uint b)
 // Order of bits with -0 below +0: negative values count downwards.
 int f32_order(const in uint a)
 {
-    return int(a ^ (uint(int(a) >> 31) >> 1));
+    return int(PICK(int(a) < 0, a ^ F32_NAN, a));
 }
 
 // min and max: a NaN gives way to the other operand; two NaN give the canonical one.
@@ -273,11 +273,6 @@ uint f32_sqrt_mode(const in uint a, const in uint mode)
 
 // The routines by their PTX names.
 
-uint f32_add_rn(const in uint a, const in uint b)
-{
-    return f32_add_mode(a, b, ROUND_RN);
-}
-
 uint f32_add_rz(const in uint a, const in uint b)
 {
     return f32_add_mode(a, b, ROUND_RZ);
@@ -293,11 +288,6 @@ uint f32_add_rp(const in uint a, const in uint b)
     return f32_add_mode(a, b, ROUND_RP);
 }
 
-uint f32_mul_rn(const in uint a, const in uint b)
-{
-    return f32_mul_mode(a, b, ROUND_RN);
-}
-
 uint f32_mul_rz(const in uint a, const in uint b)
 {
     return f32_mul_mode(a, b, ROUND_RZ);
@@ -311,11 +301,6 @@ uint f32_mul_rm(const in uint a, const in uint b)
 uint f32_mul_rp(const in uint a, const in uint b)
 {
     return f32_mul_mode(a, b, ROUND_RP);
-}
-
-uint f32_fma_rn(const in uint a, const in uint b, const in uint c)
-{
-    return f32_fma_mode(a, b, c, ROUND_RN);
 }
 
 uint f32_fma_rz(const in uint a, const in uint b, const in uint c)

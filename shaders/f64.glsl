@@ -290,8 +290,8 @@ uvec2 f64_fma_mode(const in uvec2 a, const in uvec2 b, const in uvec2 c, const i
     nan = nan || cancel;
     r = PICK2(c_inf, c, r);
     r = PICK2(p_inf, uvec2(0u, p_sign | F64_INF_HIGH), r);
-    uvec2 first = PICK2(c_nan, c, b);
-    return PICK2(nan, f64_nan(first, a), r);
+    uvec2 first = PICK2(f64_is_nan(b), b, PICK2(c_nan, c, a));
+    return PICK2(nan, f64_nan(first, first), r);
 }
 
 // A significand with its leading one at bit 52, and the exponent that goes with it.

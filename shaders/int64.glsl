@@ -263,9 +263,8 @@ uvec2 s64_bfe(const in uvec2 a, const in uint position, const in uint length)
 uvec2 u64_bfi(const in uvec2 insert, const in uvec2 base, const in uint position,
               const in uint length)
 {
-    uint p = position & 255u;
-    uvec2 mask = u64_shl(u64_mask(length & 255u), p);
-    uvec2 moved = u64_shl(insert, p);
+    uvec2 mask = u64_shl(u64_mask(length), position);
+    uvec2 moved = u64_shl(insert, position);
     return uvec2((base.x & ~mask.x) | (moved.x & mask.x), (base.y & ~mask.y) | (moved.y & mask.y));
 }
 

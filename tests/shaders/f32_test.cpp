@@ -20,7 +20,7 @@ void check_two(const char* name, const Two (&routines)[4], Expected expected) {
       const U b = i & 1 ? inputs.f32() : inputs.f32_near(a, 27);
       const U want = bits(opaque(expected(opaque(f32(a)), opaque(f32(b)))));
       std::fesetround(FE_TONEAREST);
-      const U got = routines[mode](a, b);
+      const U got = on_device(i & 2, [&] { return routines[mode](a, b); });
       std::fesetround(kModes[mode]);
       if (got != want) {
         ++failures;
@@ -54,7 +54,7 @@ TEST(F32, fma) {
       const U b = i & 1 ? inputs.f32() : inputs.f32_near(0x7f000000u - (a & 0x7f800000u), 60);
       const U product = bits(f32(a) * f32(b));
       const U c = i & 3 ? inputs.f32_near(product, 50) : inputs.f32();
-      const U got = routines[mode](a, b, c);
+      const U got = on_device(i & 8, [&] { return routines[mode](a, b, c); });
       Rounding rounding(mode);
       const U want = bits(opaque(std::fma(opaque(f32(a)), opaque(f32(b)), opaque(f32(c)))));
       if (got != want) {
@@ -74,7 +74,7 @@ void check_one(const char* name, const One (&routines)[4], Expected expected) {
     int failures = 0;
     for (std::uint64_t i = 0; i < 1ull << 32 && failures < 5; i += step) {
       const U a = exhaustive() ? static_cast<U>(i) : (i & 1 ? static_cast<U>(i) : inputs.f32());
-      const U got = routines[mode](a);
+      const U got = on_device(exhaustive() || i & 4, [&] { return routines[mode](a); });
       Rounding rounding(mode);
       const U want = bits(opaque(expected(opaque(f32(a)))));
       if (got != want) {

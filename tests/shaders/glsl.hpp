@@ -35,6 +35,9 @@ constexpr float mix(float no, float yes, bool c) { return c ? yes : no; }
 constexpr uvec2 mix(uvec2 no, uvec2 yes, bvec2 c) { return c.all ? yes : no; }
 constexpr uvec4 mix(uvec4 no, uvec4 yes, bvec4 c) { return c.all ? yes : no; }
 
+constexpr uint floatBitsToUint(float f) { return std::bit_cast<uint>(f); }
+constexpr float uintBitsToFloat(uint u) { return std::bit_cast<float>(u); }
+
 constexpr uint min(uint a, uint b) { return a < b ? a : b; }
 constexpr int min(int a, int b) { return a < b ? a : b; }
 constexpr uint max(uint a, uint b) { return a > b ? a : b; }
@@ -44,10 +47,9 @@ constexpr float min(float a, float b) { return b < a ? b : a; }
 constexpr int clamp(int a, int low, int high) { return min(max(a, low), high); }
 constexpr uint clamp(uint a, uint low, uint high) { return min(max(a, low), high); }
 constexpr float clamp(float a, float low, float high) { return min(max(a, low), high); }
+constexpr float abs(float a) { return uintBitsToFloat(floatBitsToUint(a) & 0x7fffffffu); }
 constexpr int abs(int a) { return a < 0 ? -a : a; }
 
-constexpr uint floatBitsToUint(float f) { return std::bit_cast<uint>(f); }
-constexpr float uintBitsToFloat(uint u) { return std::bit_cast<float>(u); }
 inline float sqrt(float f) { return std::sqrt(f); }
 inline float trunc(float f) { return std::trunc(f); }
 inline float roundEven(float f) { return std::nearbyint(f); }

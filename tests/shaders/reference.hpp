@@ -9,6 +9,10 @@
 #include <cstdlib>
 #include <random>
 
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
 #include <gtest/gtest.h>
 
 #include "tests/shaders/glsl.hpp"
@@ -33,6 +37,23 @@ class Rounding {
   Rounding(const Rounding&) = delete;
   Rounding& operator=(const Rounding&) = delete;
 };
+
+/// Runs a routine as a device would that flushes denormals, or as one that keeps them: it must not
+/// matter.
+template <typename F>
+auto on_device(bool flushing, F&& routine) {
+#if defined(__SSE__)
+  const unsigned old = _mm_getcsr();
+  _mm_setcsr(flushing ? old | 0x8040 : old);
+  asm volatile("" : : : "memory");
+  auto result = routine();
+  asm volatile("" : "+m"(result) : : "memory");
+  _mm_setcsr(old);
+  return result;
+#else
+  return routine();
+#endif
+}
 
 inline float f32(std::uint32_t u) { return std::bit_cast<float>(u); }
 inline double f64(std::uint64_t u) { return std::bit_cast<double>(u); }

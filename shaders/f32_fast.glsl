@@ -1,0 +1,179 @@
+// Round to nearest even in single precision out of the device's own float operations. What is
+// relied on: add, sub and mul are exact for normal operands and results; a denormal may be flushed
+// anywhere, so none ever occurs in between. Shifts are avoided: SwiftShader, for which these
+// routines are made, does each of them lane by lane, at nine times the price of an addition.
+
+// Denormals in: the integer converts exactly. In units of 2^-149, for magnitudes below 2^-101.
+float f32_small_units(const in uint a, const in uint magnitude)
+{
+    uint denormal = floatBitsToUint(float(int(magnitude))) | (a ^ magnitude);
+    return uintBitsToFloat(PICK(int(magnitude) < 0x00800000, denormal, a + 0x4a800000u));
+}
+
+// Sum. From 2^-101 on (of the larger operand) the device's own is right: a denormal operand is
+// less than half an ulp, and a sum that cancels is a multiple of 2^-126. Below, both operands are
+// scaled by 2^149 and the sum back, where it is an integer below 2^23 if denormal.
+uint f32_add_rn(const in uint a, const in uint b)
+{
+    uint ua = a & F32_NAN;
+    uint ub = b & F32_NAN;
+    uint units = floatBitsToUint(f32_small_units(a, ua) + f32_small_units(b, ub));
+    uint magnitude = units & F32_NAN;
+    uint denormal = uint(int(uintBitsToFloat(magnitude)));
+    uint small = PICK(int(magnitude) < 0x4b000000, denormal, magnitude - 0x4a800000u);
+    small |= units ^ magnitude;
+    uint large = floatBitsToUint(uintBitsToFloat(a) + uintBitsToFloat(b));
+    uint r = PICK(max(int(ua), int(ub)) < 0x0d000000, small, large);
+    return PICK(int(r & F32_NAN) > 0x7f800000, F32_NAN, r);
+}
+
+// The error of the product p = a b, exact while nothing underflows (Dekker; halves of 12 bits).
+float f32_product_error(const in float a, const in float b, const in float p)
+{
+    precise float ah = uintBitsToFloat(floatBitsToUint(a) & 0xfffff000u);
+    precise float bh = uintBitsToFloat(floatBitsToUint(b) & 0xfffff000u);
+    precise float al = a - ah;
+    precise float bl = b - bh;
+    precise float hh = ah * bh;
+    precise float hl = ah * bl;
+    precise float lh = al * bh;
+    precise float ll = al * bl;
+    precise float e0 = hh - p;
+    precise float e1 = e0 + hl;
+    precise float e2 = e1 + lh;
+    precise float e3 = e2 + ll;
+    return e3;
+}
+
+// v + tail to the nearest integer, |v| <= 2^23, tail below half an ulp of v: only where v lies on
+// a tie does the tail matter.
+float f32_round_units(const in float v, const in float tail)
+{
+    float magic = uintBitsToFloat((floatBitsToUint(v) & SIGN_BIT) | 0x4b000000u);
+    precise float raised = v + magic;
+    precise float whole = raised - magic;
+    precise float part = v - whole;
+    precise float twice = part + part;
+    bool tie = abs(twice) == 1.0f;
+    bool outward = twice * tail > 0.0f;
+    return whole + PICK(tie && outward, twice, 0.0f);
+}
+
+// Product of magnitudes. Where it may be denormal (the sum of the operands' bits, in effect of
+// their exponents, is low) the smaller operand is scaled by 2^120, a denormal by way of its
+// integer; the product then is below 2^123, and at least 2^-30 where it matters. A normal result
+// is scaled back, a denormal one rounded in units of 2^-149 with the product's error at hand. Two
+// denormals: 0, as it must be. Infinities and NaN do what they should by themselves.
+uint f32_mul_rn(const in uint a, const in uint b)
+{
+    uint ua = a & F32_NAN;
+    uint ub = b & F32_NAN;
+    int big = max(int(ua), int(ub));
+    int small = min(int(ua), int(ub));
+    bool denormal = small < 0x00800000;
+    bool low = int(uint(big) + uint(small)) >= 0;
+    float x = PICK(denormal, float(small), uintBitsToFloat(uint(small)));
+    x *= PICK(denormal, 1.862645149230957e-9f, PICK(low, 1.329227995784916e36f, 1.0f));
+    float y = uintBitsToFloat(uint(big));
+    precise float p = x * y;
+    uint normal = floatBitsToUint(p * PICK(low, 7.52316384526264e-37f, 1.0f));
+    float units = f32_round_units(p * 536870912.0f, f32_product_error(x, y, p));
+    bool tiny = p < 0.015625f;
+    uint r = PICK(low && tiny, uint(int(units)), normal);
+    return PICK(int(r & F32_NAN) > 0x7f800000, F32_NAN, r | ((a ^ b) & SIGN_BIT));
+}
+
+// Fused multiply-add: product and error (Dekker), then the exact sum of three floats by two
+// TwoSums (Knuth) and an addition rounded to odd, so that the last addition rounds as if once
+// (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). Scaling keeps
+// everything normal: - up: product below 8 and addend below 2^30. Everything by 2^96, denormals by
+// way of their integers; at most
+//   2^126, and products that matter at least 2^-54, their errors 2^-102.
+// - else everything by 2^-24, so that nothing overflows that should not; the smaller factor, when
+// below 1, by
+//   2^64 and the larger by 2^-88, so that no half of them is denormal. Either the product is at least 2,
+//   and an addend that would underflow only has to be there; or the addend is at least 2^30 and the product, less
+//   than half an ulp of it, does not matter at all.
+// A denormal result is rounded again in units of 2^-149, with the last rounding's error at hand.
+uint f32_fma_rn(const in uint a, const in uint b, const in uint c)
+{
+    uint ua = a & F32_NAN;
+    uint ub = b & F32_NAN;
+    uint uc = c & F32_NAN;
+    uint p_sign = (a ^ b) & SIGN_BIT;
+    int big = max(int(ua), int(ub));
+    int small = min(int(ua), int(ub));
+    bool low = int(uint(big) + uint(small)) >= 0;
+    bool addend_low = int(uc) < 0x4e800000;
+    bool up = low && addend_low;
+    bool zero = small == 0;
+    bool below_one = small < 0x3f800000;
+    bool x_denormal = small < 0x00800000;
+    x_denormal = x_denormal && up;
+    uint x_bits = PICK(zero, 0u, uint(max(small, 0x00800000)));
+    float x = PICK(x_denormal, float(small), uintBitsToFloat(x_bits));
+    x *= PICK(x_denormal, 1.1102230246251565e-16f,
+              PICK(up, 7.922816251426434e28f, PICK(below_one, 1.8446744073709552e19f, 1.0f)));
+    float y = uintBitsToFloat(uint(big) | p_sign);
+    y *= PICK(up, 1.0f, PICK(below_one, 3.2311742677852644e-27f, 5.960464477539063e-8f));
+    bool z_denormal = int(uc) < 0x00800000;
+    z_denormal = z_denormal && up;
+    float z0 = PICK(z_denormal, float(int(uc)), uintBitsToFloat(uc));
+    z0 *= PICK(z_denormal, 1.1102230246251565e-16f,
+               PICK(up, 7.922816251426434e28f, 5.960464477539063e-8f));
+    uint z_bits = max(floatBitsToUint(z0), 0x0d800000u) | (c ^ uc);
+    precise float z = uintBitsToFloat(PICK(uc == 0u, PICK(zero, c, p_sign), z_bits));
+
+    precise float p = x * y;
+    precise float e = f32_product_error(x, y, p);
+    precise float s = p + z;
+    // th + tl = z + e
+    precise float th = z + e;
+    precise float t1 = th - z;
+    precise float t2 = th - t1;
+    precise float t3 = z - t2;
+    precise float t4 = e - t1;
+    precise float tl = t3 + t4;
+    // vh + vl = p + th
+    precise float vh = p + th;
+    precise float v1 = vh - p;
+    precise float v2 = vh - v1;
+    precise float v3 = p - v2;
+    precise float v4 = th - v1;
+    precise float vl = v3 + v4;
+    // w = tl + vl, to odd
+    precise float w0 = tl + vl;
+    precise float w1 = w0 - tl;
+    precise float w2 = w0 - w1;
+    precise float w3 = tl - w2;
+    precise float w4 = vl - w1;
+    precise float we = w3 + w4;
+    uint w_bits = floatBitsToUint(w0);
+    uint toward = PICK(int(floatBitsToUint(we) ^ w_bits) < 0, 0xffffffffu, 1u);
+    bool exact = we == 0.0f;
+    bool odd = (w_bits & 1u) != 0u;
+    precise float w = uintBitsToFloat(PICK(exact || odd, w_bits, w_bits + toward));
+    // and the last rounding, with its error
+    precise float sum = vh + w;
+    precise float s1 = sum - vh;
+    precise float s2 = sum - s1;
+    precise float s3 = vh - s2;
+    precise float s4 = w - s1;
+    precise float tail = s3 + s4;
+
+    uint r = floatBitsToUint(sum * PICK(up, 1.262177448353619e-29f, 16777216.0f));
+    float units = f32_round_units(sum * 9007199254740992.0f, tail);
+    bool tiny = abs(sum) < 9.313225746154785e-10f;
+    uint denormal = uint(int(abs(units))) | (floatBitsToUint(sum) & SIGN_BIT);
+    r = PICK(tiny && up, denormal, r);
+    // Below 2^-80 it is zero, or a product that vanishes, whose error means nothing: the plain sum
+    // knows the sign. Infinities and NaN come from it too.
+    uint s_bits = floatBitsToUint(s);
+    bool nonzero = abs(sum) >= 8.271806125530277e-25f;
+    r = PICK(nonzero, r, s_bits & SIGN_BIT);
+    r = PICK(int(s_bits & F32_NAN) < 0x7f800000, r, s_bits);
+    bool c_special = int(uc) >= 0x7f800000;
+    bool p_finite = big < 0x7f800000;
+    r = PICK(c_special && p_finite, c, r);
+    return PICK(int(r & F32_NAN) > 0x7f800000, F32_NAN, r);
+}
