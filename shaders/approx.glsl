@@ -127,17 +127,17 @@ uint f32_tanh_approx(const in uint a)
 
 uint f32_rcp_approx(const in uint a)
 {
-    return f32_div_mode(0x3f800000u, a, ROUND_RN);
+    return f32_div_rn(0x3f800000u, a);
 }
 
 uint f32_sqrt_approx(const in uint a)
 {
-    return f32_sqrt_mode(a, ROUND_RN);
+    return f32_sqrt_rn(a);
 }
 
 uint f32_div_full(const in uint a, const in uint b)
 {
-    return f32_div_mode(a, b, ROUND_RN);
+    return f32_div_rn(a, b);
 }
 
 // The manual: a divisor above 2^126 gives 0, or NaN for an infinite dividend.
@@ -146,7 +146,7 @@ uint f32_div_approx(const in uint a, const in uint b)
     uint ub = b & F32_NAN;
     bool beyond = ub - 0x7e800001u < F32_INF - 0x7e800001u;
     uint zero = PICK((a & F32_NAN) >= F32_INF, F32_NAN, (a ^ b) & SIGN_BIT);
-    return PICK(beyond, zero, f32_div_mode(a, b, ROUND_RN));
+    return PICK(beyond, zero, f32_div_rn(a, b));
 }
 
 // 1 / sqrt x: the device's estimate y for m in [1, 4), and one step of Newton y + y e / 2, e = 1 -

@@ -318,11 +318,6 @@ uint f32_fma_rp(const in uint a, const in uint b, const in uint c)
     return f32_fma_mode(a, b, c, ROUND_RP);
 }
 
-uint f32_div_rn(const in uint a, const in uint b)
-{
-    return f32_div_mode(a, b, ROUND_RN);
-}
-
 uint f32_div_rz(const in uint a, const in uint b)
 {
     return f32_div_mode(a, b, ROUND_RZ);
@@ -338,11 +333,6 @@ uint f32_div_rp(const in uint a, const in uint b)
     return f32_div_mode(a, b, ROUND_RP);
 }
 
-uint f32_sqrt_rn(const in uint a)
-{
-    return f32_sqrt_mode(a, ROUND_RN);
-}
-
 uint f32_sqrt_rz(const in uint a)
 {
     return f32_sqrt_mode(a, ROUND_RZ);
@@ -356,11 +346,6 @@ uint f32_sqrt_rm(const in uint a)
 uint f32_sqrt_rp(const in uint a)
 {
     return f32_sqrt_mode(a, ROUND_RP);
-}
-
-uint f32_rcp_rn(const in uint a)
-{
-    return f32_div_mode(0x3f800000u, a, ROUND_RN);
 }
 
 uint f32_rcp_rz(const in uint a)

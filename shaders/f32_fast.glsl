@@ -177,3 +177,102 @@ uint f32_fma_rn(const in uint a, const in uint b, const in uint c)
     r = PICK(c_special && p_finite, c, r);
     return PICK(int(r & F32_NAN) > 0x7f800000, F32_NAN, r);
 }
+
+// One rounding's correction by an ulp: `rest` is what the result's inverse operation leaves,
+// `step` what one ulp is worth there. Exact, for rest and step are multiples of the same unit
+// within 24 bits of each other.
+struct Corrected
+{
+    float value;
+    float rest;
+};
+
+Corrected f32_correct(const in float value, const in float rest, const in float ulp,
+                      const in float step)
+{
+    float way = PICK(rest + rest > step, 1.0f, PICK(rest + rest < -step, -1.0f, 0.0f));
+    Corrected r;
+    precise float moved = value + way * ulp;
+    precise float left = rest - way * step;
+    r.value = moved;
+    r.rest = left;
+    return r;
+}
+
+// Quotient of significands in [1, 2): the device's own, corrected twice by the exact remainder (so
+// it may be off by 2.5 ulp, as Vulkan allows; quotients never lie on ties). The exponents'
+// difference, as a float in units of a bit pattern's exponent field, is put back; a denormal
+// result is rounded with the remainder at hand.
+uint f32_div_rn(const in uint a, const in uint b)
+{
+    uint ua = a & F32_NAN;
+    uint ub = b & F32_NAN;
+    uint na = uint(f32_normal(ua));
+    uint nb = uint(f32_normal(ub));
+    precise float x = uintBitsToFloat((na & 0x7fffffu) | 0x3f800000u);
+    precise float y = uintBitsToFloat((nb & 0x7fffffu) | 0x3f800000u);
+    precise float q = x / y;
+    precise float p = q * y;
+    precise float near = x - p;
+    precise float rest = near - f32_product_error(q, y, p);
+    float ulp = PICK(q < 1.0f, 5.960464477539063e-8f, 1.1920928955078125e-7f);
+    float step = y * ulp;
+    Corrected c = f32_correct(q, rest, ulp, step);
+    c = f32_correct(c.value, c.rest, ulp, step);
+
+    float e = float(int(na & 0xff800000u)) - float(int(nb & 0xff800000u));
+    int field = int(clamp(e, -1677721600.0f, 1073741824.0f));  // 2^-200 to 2^128
+    int normal = min(int(floatBitsToUint(c.value)) + field, 0x7f800000);
+    float scale = uintBitsToFloat(uint(field) + 0x8a000000u);  // 2^149
+    int denormal = int(f32_round_units(c.value * scale, c.rest));
+    uint r = uint(PICK(normal < 0x00800000, denormal, normal));
+    bool to_inf = ua == F32_INF || ub == 0u;
+    bool to_zero = ub == F32_INF || ua == 0u;
+    bool over = e > 1073741824.0f || to_inf;
+    r = PICK(over, F32_INF, r);
+    bool invalid = to_inf && to_zero;
+    r = PICK(to_zero, 0u, r);
+    bool nan = max(int(ua), int(ub)) > 0x7f800000;
+    nan = nan || invalid;
+    return PICK(nan, F32_NAN, r | ((a ^ b) & SIGN_BIT));
+}
+
+uint f32_rcp_rn(const in uint a)
+{
+    return f32_div_rn(0x3f800000u, a);
+}
+
+// Square root, scaled by powers of four away from denormals and overflow, corrected as the
+// quotient is: X - s^2 is a multiple of ulp^2, as is s ulp, so that "more than half an ulp above"
+// is "rest > s ulp", and below "rest <= -s ulp", which the comparison with half an ulp^2 in
+// between decides. Never denormal, never on a tie.
+uint f32_sqrt_rn(const in uint a)
+{
+    uint ua = a & F32_NAN;
+    bool denormal = int(ua) < 0x00800000;
+    bool low = int(ua) < 0x30000000;
+    precise float x = PICK(denormal, float(int(ua)), uintBitsToFloat(ua)) *
+                      PICK(denormal, 2.0f, PICK(low, 1.8446744073709552e19f, 0.25f));
+    precise float s = sqrt(x);
+    precise float p = s * s;
+    precise float near = x - p;
+    precise float rest = near - f32_product_error(s, s, p);
+    precise float ulp = uintBitsToFloat(floatBitsToUint(s) & F32_INF) * 1.1920928955078125e-7f;
+    float step = s * ulp;
+    float way = PICK(rest > step, ulp, PICK(rest <= -step, -ulp, 0.0f));
+    precise float first = s + way;
+    // the rest of the moved root: rest - way (2 s + way)
+    precise float twice = way * (s + s);
+    precise float square = way * way;
+    precise float rest1 = rest - twice;
+    precise float rest2 = rest1 - square;
+    float step2 = first * ulp;
+    way = PICK(rest2 > step2, ulp, PICK(rest2 <= -step2, -ulp, 0.0f));
+    precise float second = first + way;
+    uint r = floatBitsToUint(
+        second * PICK(denormal, 2.6469779601696886e-23f, PICK(low, 2.3283064365386963e-10f, 2.0f)));
+    r = PICK(ua == 0u, a, r);
+    bool negative = a > SIGN_BIT;
+    bool nan = int(ua) > 0x7f800000 || negative;
+    return PICK(nan, F32_NAN, r);
+}
