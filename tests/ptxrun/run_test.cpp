@@ -1,0 +1,188 @@
+// Manifests run on this device: outputs, checksums, traps and the exit codes for each.
+#include <gtest/gtest.h>
+
+#include "tests/support/process.hpp"
+#include "tools/common/json.hpp"
+
+namespace ptx2spv::test {
+namespace {
+
+// Writes thread number + parameter to a 1D surface of u32 and a buffer.
+const std::string kFill = R"(.version 8.1
+.target sm_90
+.address_size 64
+.global .surfref out_ref;
+.global .u32 offset = 5;
+.visible .entry fill(.param .u64 surface, .param .u64 buffer, .param .u32 value)
+{
+  .reg .b32 %r<6>;
+  .reg .b64 %d<4>;
+  ld.param.u64 %d0, [surface];
+  ld.param.u64 %d1, [buffer];
+  ld.param.u32 %r0, [value];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.u32 %r1, %r1, %r2, %r3;
+  add.u32 %r0, %r0, %r1;
+  shl.b32 %r2, %r1, 2;
+  sust.b.1d.b32.trap [%d0, {%r2}], %r0;
+  ld.global.u32 %r4, [offset];
+  add.u32 %r0, %r0, %r4;
+  mul.wide.u32 %d2, %r1, 4;
+  add.u64 %d1, %d1, %d2;
+  st.global.u32 [%d1], %r0;
+  ret;
+}
+.visible .entry by_reference()
+{
+  .reg .b32 %r<3>;
+  mov.u32 %r1, %tid.x;
+  shl.b32 %r2, %r1, 2;
+  sust.b.1d.b32.zero [out_ref, {%r2}], %r1;
+  ret;
+}
+.visible .entry add_once(.param .u64 buffer)
+{
+  .reg .b32 %r<2>;
+  .reg .b64 %d;
+  ld.param.u64 %d, [buffer];
+  mov.u32 %r0, 1;
+  red.global.add.u32 [%d], %r0;
+  ret;
+}
+)";
+
+std::string manifest(const std::string& launch, const std::string& outputs, const std::string& more = "") {
+  return R"({"module": "fill.ptx",
+ "surfaces": {"s": {"geometry": "1d", "format": "u32", "channels": 1, "width": 8}},
+ "buffers": {"b": {"bytes": 32}},)" + more + R"(
+ "launches": [)" + launch + R"(],
+ "outputs": [)" + outputs + "]}";
+}
+
+const std::string kLaunch =
+    R"({"kernel": "fill", "grid": 2, "block": 4, "args": [{"surface": "s"}, {"buffer": "b"}, {"u32": 10}]})";
+
+class Ptxrun : public testing::Test {
+ protected:
+  ProcessResult run(const std::string& text, std::vector<std::string> options = {}) {
+    options.insert(options.begin(), tool_path("ptxrun"));
+    options.push_back(folder_.write("m.json", text));
+    return run_process(options);
+  }
+  void SetUp() override { folder_.write("fill.ptx", kFill); }
+  TemporaryFolder folder_;
+};
+
+std::string words(std::initializer_list<std::uint32_t> values) {
+  std::string out;
+  for (std::uint32_t value : values)
+    for (int k = 0; k < 4; ++k) out += char(value >> (8 * k));
+  return out;
+}
+
+TEST_F(Ptxrun, OutputsAreWritten) {
+  const ProcessResult result = run(manifest(
+      kLaunch, R"({"surface": "s", "raw": "s.bin", "npy": "s.npy", "png": "s.png"}, {"buffer": "b", "raw": "b.bin", "npy": "b.npy", "dtype": "u32"})"));
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_EQ(read_whole(folder_.file("s.bin")), words({10, 11, 12, 13, 14, 15, 16, 17}));
+  EXPECT_EQ(read_whole(folder_.file("b.bin")), words({15, 16, 17, 18, 19, 20, 21, 22}));
+  const std::string npy = read_whole(folder_.file("b.npy"));
+  EXPECT_NE(npy.find("'<u4', 'fortran_order': False, 'shape': (8,)"), std::string::npos) << npy;
+  EXPECT_EQ(npy.substr(npy.size() - 32), words({15, 16, 17, 18, 19, 20, 21, 22}));
+  EXPECT_EQ(read_whole(folder_.file("s.png")).substr(1, 3), "PNG");
+}
+
+TEST_F(Ptxrun, ChecksumsAndExpectations) {
+  const ProcessResult sums = run(manifest(kLaunch, R"({"surface": "s"})"), {"--checksums"});
+  ASSERT_EQ(sums.exit_code, 0) << sums.error;
+  const std::string digest = sums.out.substr(0, 64);
+  EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "sha256": ")" + digest + "\"}")).exit_code, 0);
+  EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "sha256": ")" + std::string(64, '0') + "\"}")).exit_code, 1);
+  folder_.write("want.bin", words({10, 11, 12, 13, 14, 15, 16, 17}));
+  EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "expect": "want.bin"})")).exit_code, 0);
+  folder_.write("want.bin", words({10, 11, 12, 13, 14, 15, 16, 18}));
+  const ProcessResult wrong = run(manifest(kLaunch, R"({"surface": "s", "expect": "want.bin"})"));
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_NE(wrong.error.find("1 bytes differ, the first at 28: 0x11 instead of 0x12"), std::string::npos) << wrong.error;
+  EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "expect": "absent.bin"})")).exit_code, 2);
+}
+
+TEST_F(Ptxrun, ATrapIsPrintedAndNothingWritten) {
+  const std::string launch =
+      R"({"kernel": "fill", "grid": 3, "block": 4, "args": [{"surface": "s"}, {"buffer": "b"}, {"u32": 10}]})";
+  const ProcessResult result =
+      run(manifest(launch, R"({"surface": "s", "raw": "s.bin"})"));
+  EXPECT_EQ(result.exit_code, 4) << result.error;
+  for (const char* text : {"fill.ptx:19", "sust.b.1d.b32.trap", "fill"})
+    EXPECT_NE(result.error.find(text), std::string::npos) << text << "\n" << result.error;
+  EXPECT_EQ(read_whole(folder_.file("s.bin")), "");
+}
+
+TEST_F(Ptxrun, FailuresHaveTheirCodes) {
+  folder_.write("fill.ptx", ".version 8.1\n.target sm_90\n.entry fill() { nonsense; }\n");
+  const ProcessResult translation = run(manifest(kLaunch, ""));
+  EXPECT_EQ(translation.exit_code, 3) << translation.error;
+  EXPECT_NE(translation.error.find("fill.ptx:3:"), std::string::npos) << translation.error;
+  folder_.write("fill.ptx", kFill);
+  EXPECT_EQ(run(manifest(kLaunch, ""), {"--device", "no such device"}).exit_code, 5);
+  EXPECT_EQ(run(manifest(R"({"kernel": "absent", "grid": 1, "block": 1})", "")).exit_code, 2);
+  EXPECT_EQ(run(manifest(R"({"kernel": "fill", "grid": 1, "block": 1, "args": [{"surface": "s"}]})", "")).exit_code, 2);
+  EXPECT_EQ(run(manifest(R"({"kernel": "fill", "grid": 1, "block": 1, "args": [{"surface": "s"}, {"u32": 1}, {"u32": 1}]})", "")).exit_code, 2);
+  EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "raw": "no/folder/s.bin"})")).exit_code, 2);
+  EXPECT_EQ(run(manifest(kLaunch, R"({"global": "absent"})")).exit_code, 2);
+  EXPECT_EQ(run(manifest(kLaunch, "", R"("globals": {"absent": {"u32": 1}},)")).exit_code, 2);
+}
+
+TEST_F(Ptxrun, ReferencesGlobalsAndRepeats) {
+  const std::string reference = R"({"kernel": "by_reference", "grid": 1, "block": 8, "surfrefs": {"out_ref": "s"}})";
+  EXPECT_EQ(run(manifest(reference, R"({"surface": "s", "raw": "s.bin"})")).exit_code, 0);
+  EXPECT_EQ(read_whole(folder_.file("s.bin")), words({0, 1, 2, 3, 4, 5, 6, 7}));
+  const ProcessResult globals =
+      run(manifest(kLaunch, R"({"buffer": "b", "raw": "b.bin"}, {"global": "offset", "raw": "g.bin"})",
+                   R"("globals": {"offset": {"u32": 100}},)"));
+  EXPECT_EQ(globals.exit_code, 0) << globals.error;
+  EXPECT_EQ(read_whole(folder_.file("b.bin")).substr(0, 8), words({110, 111}));
+  EXPECT_EQ(read_whole(folder_.file("g.bin")), words({100}));
+  const std::string repeated =
+      R"({"kernel": "add_once", "grid": 2, "block": 2, "repeat": 5, "args": [{"buffer": "b", "offset": 4}]})";
+  EXPECT_EQ(run(manifest(repeated, R"({"buffer": "b", "raw": "b.bin"})")).exit_code, 0);
+  EXPECT_EQ(read_whole(folder_.file("b.bin")).substr(0, 12), words({0, 20, 0}));
+}
+
+TEST_F(Ptxrun, TimesAreJson) {
+  const ProcessResult result = run(manifest(kLaunch, ""), {"--time"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  tools::Json json;
+  std::string error;
+  ASSERT_TRUE(tools::parse_json(result.out, json, error)) << error << result.out;
+  ASSERT_EQ(json.find("launches")->items.size(), 1u);
+  EXPECT_TRUE(json.find("launches")->items[0].find("wall_ms")->is_number());
+}
+
+TEST_F(Ptxrun, BothBackingsGiveTheSame) {
+  for (const char* backing : {"linear", "image"}) {
+    const ProcessResult result = run(manifest(kLaunch, R"({"surface": "s", "raw": "s.bin"})"), {"--backing", backing});
+    EXPECT_EQ(result.exit_code, 0) << backing << result.error;
+    EXPECT_EQ(read_whole(folder_.file("s.bin")), words({10, 11, 12, 13, 14, 15, 16, 17})) << backing;
+  }
+}
+
+TEST_F(Ptxrun, CudaBackendSaysWhenThereIsNone) {
+  const ProcessResult result = run(manifest(kLaunch, ""), {"--backend", "cuda"});
+  EXPECT_TRUE(result.exit_code == 5 || result.exit_code == 0) << result.error;
+  if (result.exit_code == 5) EXPECT_NE(result.error.find("no CUDA device"), std::string::npos) << result.error;
+}
+
+TEST_F(Ptxrun, ListsDevices) {
+  const ProcessResult result = run_process({tool_path("ptxrun"), "--list-devices", "--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  tools::Json json;
+  std::string error;
+  ASSERT_TRUE(tools::parse_json(result.out, json, error)) << error << result.out;
+  EXPECT_FALSE(json.items.empty());
+}
+
+}  // namespace
+}  // namespace ptx2spv::test

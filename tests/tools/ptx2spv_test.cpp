@@ -1,0 +1,181 @@
+// ptx2spv's command line: what it writes, when it writes nothing, and its exit codes.
+#include <gtest/gtest.h>
+
+#include "tests/support/process.hpp"
+#include "tools/common/json.hpp"
+
+namespace ptx2spv::test {
+namespace {
+
+const std::string kHead = ".version 8.1\n.target sm_90\n.address_size 64\n";
+
+std::string kernel(const std::string& name, const std::string& body) {
+  return ".visible .entry " + name + "(.param .u64 surface)\n{\n  .reg .b32 %r<4>;\n  .reg .b64 %s;\n"
+         "  ld.param.u64 %s, [surface];\n  mov.u32 %r0, %tid.x;\n" + body + "  ret;\n}\n";
+}
+
+const std::string kStore = "  sust.b.1d.b32.clamp [%s, {%r0}], %r0;\n";
+const std::string kRefused = "  wgmma.fence.sync.aligned;\n";
+const std::string kUnknown = "  frobnicate.u32 %r0, %r1;\n";
+
+class Ptx2spv : public testing::Test {
+ protected:
+  ProcessResult run(std::vector<std::string> arguments, const std::string& input = {}) {
+    arguments.insert(arguments.begin(), tool_path("ptx2spv"));
+    return run_process(arguments, input);
+  }
+  TemporaryFolder folder_;
+  std::string good_ = folder_.write("good.ptx", kHead + kernel("store", kStore));
+  std::string bad_ = folder_.write("bad.ptx", kHead + kernel("wrong", kUnknown));
+  std::string mixed_ = folder_.write(
+      "mixed.ptx", kHead + kernel("first", kStore) + kernel("second", kRefused) + kernel("third", kStore));
+};
+
+TEST_F(Ptx2spv, WritesModuleAndInterface) {
+  const std::string out = folder_.file("a.spv"), interface = folder_.file("a.json");
+  const ProcessResult result = run({good_, "-o", out, "--reflect", interface, "--validate"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  const std::string words = read_whole(out);
+  ASSERT_GT(words.size(), 20u);
+  EXPECT_EQ(words.substr(0, 4), std::string("\x03\x02\x23\x07", 4));
+  tools::Json json;
+  std::string error;
+  ASSERT_TRUE(tools::parse_json(read_whole(interface), json, error)) << error;
+  ASSERT_TRUE(json.find("entries"));
+  EXPECT_EQ(json.find("entries")->items.at(0).find("name")->text, "store");
+}
+
+TEST_F(Ptx2spv, StandardStreams) {
+  const ProcessResult piped = run({"-"}, read_whole(good_));
+  EXPECT_EQ(piped.exit_code, 0) << piped.error;
+  EXPECT_EQ(piped.out.substr(0, 4), std::string("\x03\x02\x23\x07", 4));
+  const ProcessResult text = run({"-S", "-o", "-", good_});
+  EXPECT_NE(text.out.find("OpEntryPoint"), std::string::npos);
+  EXPECT_EQ(run({"-", "-"}, "").exit_code, 2);
+}
+
+TEST_F(Ptx2spv, NothingIsWrittenOnFailure) {
+  const std::string out = folder_.file("out.spv");
+  EXPECT_EQ(run({bad_, "-o", out}).exit_code, 3);
+  EXPECT_EQ(run({good_, "-o", folder_.file("no/folder/out.spv")}).exit_code, 2);
+  EXPECT_EQ(run({good_, "-o", "/dev/full"}).exit_code, 2);
+  EXPECT_EQ(run({good_, "-e", "absent", "-o", out}).exit_code, 3);
+  EXPECT_EQ(folder_.list(), (std::vector<std::string>{"bad.ptx", "good.ptx", "mixed.ptx"}));
+  folder_.write("out.spv", "kept");
+  EXPECT_EQ(run({bad_, "-o", out}).exit_code, 3);
+  EXPECT_EQ(read_whole(out), "kept");
+}
+
+TEST_F(Ptx2spv, UsageErrors) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {},
+           {"--nothing"},
+           {"--profile", "nothing", good_},
+           {"--disable", "gravity", good_},
+           {"--fp", "loose", good_},
+           {"-O7", good_},
+           {"--emit", "poem", good_},
+           {"--backing", "0", good_},
+           {"--backing", "0=paper", good_},
+           {"--backing", "0=image:u8x3:2d", good_},
+           {"--backing", "0=image:u8x4:4d", good_},
+           {"--backing", "7=buffer", good_, "-o", "/dev/null"},
+           {"--check=poem", good_},
+           {"--threads", "knit", good_},
+           {"--block", "0", good_},
+           {folder_.file("absent.ptx")},
+           {folder_.path()}}) {
+    const ProcessResult result = run(arguments);
+    EXPECT_EQ(result.exit_code, 2) << (arguments.empty() ? "" : arguments[0]) << result.error;
+    EXPECT_NE(result.error.find("error: "), std::string::npos);
+  }
+}
+
+TEST_F(Ptx2spv, MessagesAreLocated) {
+  const ProcessResult text = run({bad_, "-o", "/dev/null"});
+  EXPECT_NE(text.error.find("bad.ptx:10:"), std::string::npos) << text.error;
+  const ProcessResult json = run({bad_, "--diagnostics", "json", "-o", "/dev/null"});
+  tools::Json message;
+  std::string error;
+  ASSERT_TRUE(tools::parse_json(json.error.substr(0, json.error.find('\n')), message, error)) << json.error;
+  EXPECT_EQ(message.find("severity")->text, "error");
+  EXPECT_EQ(message.find("line")->integer, 10u);
+  EXPECT_EQ(text.error.find('\x1b'), std::string::npos);
+  EXPECT_NE(run({bad_, "--color", "always", "-o", "/dev/null"}).error.find('\x1b'), std::string::npos);
+}
+
+TEST_F(Ptx2spv, CheckJudgesEveryKernel) {
+  const ProcessResult text = run({"--check", good_, bad_, mixed_});
+  EXPECT_EQ(text.exit_code, 3) << text.error;
+  EXPECT_NE(text.out.find("mixed.ptx: not translated"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("  first: translated"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("  second: not translated"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("  third: translated"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("mixed.ptx:18:"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("check: 1 of 3 files and 3 of 5 kernels translated"), std::string::npos) << text.out;
+  EXPECT_EQ(run({"--check", good_}).exit_code, 0);
+  EXPECT_EQ(run({"--check", good_, folder_.file("absent.ptx")}).exit_code, 2);
+  EXPECT_EQ(folder_.list(), (std::vector<std::string>{"bad.ptx", "good.ptx", "mixed.ptx"}));
+}
+
+TEST_F(Ptx2spv, CheckForPrograms) {
+  const ProcessResult result = run({"--check=json", "--profile", "all", good_, mixed_, bad_});
+  EXPECT_EQ(result.exit_code, 3);
+  tools::Json json;
+  std::string error;
+  ASSERT_TRUE(tools::parse_json(result.out, json, error)) << error << result.out;
+  const tools::Json* summary = json.find("summary");
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->find("files")->integer, 3u);
+  EXPECT_EQ(summary->find("files_translated")->integer, 1u);
+  EXPECT_EQ(summary->find("kernels")->integer, 20u);
+  EXPECT_EQ(summary->find("kernels_translated")->integer, 12u);
+  EXPECT_EQ(json.find("files")->items.at(0).find("kernels")->items.size(), 4u);
+}
+
+TEST_F(Ptx2spv, ManyFilesInOneCall) {
+  std::vector<std::string> arguments = {"--check", "-q"};
+  for (int k = 0; k < 300; ++k) arguments.push_back(good_);
+  const ProcessResult result = run(arguments);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_NE(result.out.find("check: 300 of 300 files"), std::string::npos) << result.out;
+}
+
+TEST_F(Ptx2spv, HeaderCompiles) {
+  const std::string header = folder_.file("good.h");
+  ASSERT_EQ(run({good_, "--emit", "c-header", "-o", header}).exit_code, 0);
+  const std::string text = read_whole(header);
+  EXPECT_NE(text.find("typedef struct store_params"), std::string::npos) << text.substr(0, 400);
+  EXPECT_NE(text.find("good_spirv["), std::string::npos);
+}
+
+TEST_F(Ptx2spv, DumpsAndTimes) {
+  const ProcessResult dump = run({good_, "--dump-ir", "-o", "/dev/null"});
+  EXPECT_NE(dump.error.find("; after "), std::string::npos);
+  const ProcessResult one = run({good_, "--dump-ir=ssa", "-o", "/dev/null"});
+  EXPECT_NE(one.error.find("; after ssa"), std::string::npos);
+  EXPECT_EQ(one.error.find("; after structurize"), std::string::npos);
+  EXPECT_NE(run({good_, "--time-passes", "-o", "/dev/null"}).error.find("all passes"), std::string::npos);
+  EXPECT_NE(run({"--print-supported"}).out.find("suld.b.geom"), std::string::npos);
+}
+
+// Binary noise and cut-off text: a message, exit code 3, no crash.
+TEST_F(Ptx2spv, NoiseIsRefused) {
+  std::string noise;
+  std::uint32_t state = 12345;
+  for (int k = 0; k < 4096; ++k) {
+    state = state * 1664525u + 1013904223u;
+    noise += char(state >> 24);
+  }
+  EXPECT_EQ(run({"-", "-o", "/dev/null"}, noise).exit_code, 3);
+  EXPECT_EQ(run({"-", "-o", "/dev/null"}, "").exit_code, 3);
+  EXPECT_EQ(run({"--check", "-"}, noise).exit_code, 3);
+  const std::string text = read_whole(mixed_);
+  for (std::size_t size = 0; size < text.size(); size += 29) {
+    const ProcessResult result = run({"--check", "-"}, text.substr(0, size));
+    EXPECT_TRUE(result.exit_code == 3 || result.exit_code == 0) << size << ": " << result.exit_code << result.error;
+  }
+}
+
+}  // namespace
+}  // namespace ptx2spv::test
