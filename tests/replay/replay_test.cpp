@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"no_narrow_storage",
                          {"--disable", "storage8", "--disable", "storage16", "--filter", "sust.b"}},
                     Case{"flat", {"--threads", "flat", "--shard", "1/10"}}),
-    [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
+    [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
 
 // A replayer that cannot find a difference is worth nothing.
 TEST(ReplayTool, WrongRecordsAreFound) {

@@ -124,7 +124,9 @@ TEST(Json, QuotedTextReadsBack) {
     Json json;
     std::string error;
     ASSERT_TRUE(parse_json(json_quote(text), json, error)) << error;
-    if (text[0] != '\xff') EXPECT_EQ(json.text, text);
+    if (text[0] != '\xff') {
+      EXPECT_EQ(json.text, text);
+    }
   }
 }
 

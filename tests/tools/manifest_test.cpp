@@ -179,7 +179,7 @@ TEST_F(Manifest, EveryProblemIsReportedWithItsLine) {
 }
 
 TEST_F(Manifest, FilesThatCannotBeRead) {
-  refused(with("\"k.ptx\"", "\"absent.ptx\""), "");
+  refused(with("\"k.ptx\"", "\"absent.ptx\""), "/module: ");
   EXPECT_EQ(run_process({tool_path("ptxrun"), folder_.file("absent.json")}).exit_code, 2);
   EXPECT_EQ(run_process({tool_path("ptxrun"), folder_.path()}).exit_code, 2);
 }

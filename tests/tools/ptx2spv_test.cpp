@@ -111,7 +111,7 @@ TEST_F(Ptx2spv, CheckJudgesEveryKernel) {
   EXPECT_NE(text.out.find("  first: translated"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("  second: not translated"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("  third: translated"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("mixed.ptx:18:"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("mixed.ptx:19:"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("check: 1 of 3 files and 3 of 5 kernels translated"), std::string::npos) << text.out;
   EXPECT_EQ(run({"--check", good_}).exit_code, 0);
   EXPECT_EQ(run({"--check", good_, folder_.file("absent.ptx")}).exit_code, 2);

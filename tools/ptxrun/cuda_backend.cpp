@@ -150,7 +150,7 @@ bool Runner::load_modules() {
     const IoError error = read_text(manifest_.modules[k], texts[k]);
     if (error.empty()) continue;
     result_.exit = Exit::usage;
-    result_.error = manifest_.modules[k] + ": error: " + error;
+    result_.error = manifest_.module_where[k] + manifest_.modules[k] + ": " + error;
     return false;
   }
   if (texts.size() == 1)

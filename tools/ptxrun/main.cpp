@@ -156,9 +156,9 @@ Exit check_files(const Settings& settings, const Manifest& manifest) {
     exit = Exit::usage;
   };
   std::string text;
-  for (const std::string& path : manifest.modules) {
-    const IoError error = read_text(path, text);
-    if (!error.empty()) report(path + ": error: " + error);
+  for (std::size_t k = 0; k < manifest.modules.size(); ++k) {
+    const IoError error = read_text(manifest.modules[k], text);
+    if (!error.empty()) report(manifest.module_where[k] + manifest.modules[k] + ": " + error);
   }
   const auto no_handle = [](std::uint32_t) { return std::uint64_t(0); };
   for (const SurfaceSpec& spec : manifest.surfaces) {

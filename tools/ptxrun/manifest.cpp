@@ -79,12 +79,17 @@ void Parser::account(const Reader& reader, std::uint64_t bytes) {
 }
 
 void Parser::modules(const Reader& reader) {
+  const auto one = [&](const Reader& item) {
+    const auto path = item.string();
+    if (!path) return;
+    out_.modules.push_back(input_path(*path));
+    out_.module_where.push_back(item.where());
+  };
   if (reader.json().kind != Json::Kind::array) {
-    if (const auto path = reader.string()) out_.modules.push_back(input_path(*path));
+    one(reader);
     return;
   }
-  for (std::size_t k = 0; k < reader.json().items.size(); ++k)
-    if (const auto path = reader.item(k).string()) out_.modules.push_back(input_path(*path));
+  for (std::size_t k = 0; k < reader.json().items.size(); ++k) one(reader.item(k));
   if (reader.json().items.empty()) reader.error("names no module");
 }
 

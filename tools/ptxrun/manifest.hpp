@@ -82,7 +82,7 @@ struct OutputSpec {
 
 struct Manifest {
   std::string file, folder;
-  std::vector<std::string> modules;
+  std::vector<std::string> modules, module_where;  ///< paths, and where each is named
   std::vector<SurfaceSpec> surfaces;
   std::vector<BufferSpec> buffers;
   std::vector<TextureSpec> textures;

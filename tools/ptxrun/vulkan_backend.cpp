@@ -77,7 +77,7 @@ bool Runner::open() {
     const IoError error = read_text(manifest_.modules[k], texts[k]);
     if (!error.empty()) {
       result_.exit = Exit::usage;
-      result_.error = manifest_.modules[k] + ": error: " + error;
+      result_.error = manifest_.module_where[k] + manifest_.modules[k] + ": " + error;
       return false;
     }
     inputs.push_back({texts[k], manifest_.modules[k]});
