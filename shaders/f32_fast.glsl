@@ -211,11 +211,12 @@ uint f32_div_rn(const in uint a, const in uint b)
     uint nb = uint(f32_normal(ub));
     precise float x = uintBitsToFloat((na & 0x7fffffu) | 0x3f800000u);
     precise float y = uintBitsToFloat((nb & 0x7fffffu) | 0x3f800000u);
-    precise float q = x / y;
+    bool below = x < y;  // the quotient's binade is known, so its ulp is
+    precise float q = max(x / y, PICK(below, 0.5f, 1.0f));
     precise float p = q * y;
     precise float near = x - p;
     precise float rest = near - f32_product_error(q, y, p);
-    float ulp = PICK(q < 1.0f, 5.960464477539063e-8f, 1.1920928955078125e-7f);
+    float ulp = PICK(below, 5.960464477539063e-8f, 1.1920928955078125e-7f);
     float step = y * ulp;
     Corrected c = f32_correct(q, rest, ulp, step);
     c = f32_correct(c.value, c.rest, ulp, step);
