@@ -126,8 +126,18 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
   run("suppress-after-trap", [&] { lower::suppress_after_trap(function); });
   run("lower-surfaces", [&] { lower::lower_surfaces(function, module, options, info); });
   run("legalise-atomics", [&] { lower::legalise_atomics(function, profile); });
+  lower::LoopLimit loops;
+  if (profile.max_loop_turns && lower::has_loops(function)) {
+    // A few turns fewer: the record's own loop has to turn as well.
+    loops.turns = profile.max_loop_turns - 16;
+    loops.site = static_cast<std::uint32_t>(info.trap_sites.size());
+    TrapSite site;
+    site.message = "the driver ends a thread's loops after " + std::to_string(profile.max_loop_turns) + " turns in total";
+    info.trap_sites.push_back(std::move(site));
+    info.trap_site_locs.push_back(0);
+  }
   // Threads that would miss a barrier others wait at stay in their loops.
-  run("finish-traps", [&] { lower::finish_traps(function, model == ThreadModel::direct && info.barriers); });
+  run("finish-traps", [&] { lower::finish_traps(function, model == ThreadModel::direct && info.barriers, loops); });
   run("thread-model", [&] { lower::apply_thread_model(function, model); });
   run("demote-values", [&] { lower::demote_values(function); });
   std::string problem;

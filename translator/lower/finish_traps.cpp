@@ -1,5 +1,6 @@
 #include "translator/lower/finish_traps.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "translator/lower/rewriter.hpp"
@@ -99,13 +100,19 @@ void write_record(ir::Builder& b, const TrapState& trap) {
 
 }  // namespace
 
-void finish_traps(ir::Function& function, bool keep_barriers) {
+bool has_loops(const ir::Function& function) {
+  const std::vector<bool> headers = loop_headers(function);
+  return std::find(headers.begin(), headers.end(), true) != headers.end();
+}
+
+void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
   bool instruction_traps = false;
   for (const ir::Block& block : function.blocks)
     for (const Value v : block.insts)
       instruction_traps = instruction_traps || function.insts[v].op == Op::thread_trap;
   TrapState trap;
   if (instruction_traps) trap_state(function);
+  if (limit.turns) trap_state(function);
   const bool traps = find_trap_state(function, trap);
 
   ir::Builder b(function);
@@ -141,7 +148,12 @@ void finish_traps(ir::Function& function, bool keep_barriers) {
   }
 
   // A thread that has trapped may read zeros for ever: its loops end at their headers.
-  if (!keep_barriers) {
+  if (!keep_barriers || limit.turns) {
+    std::uint32_t turns = 0;
+    if (limit.turns) {
+      function.vars.push_back({Type::i32, "turns", true});
+      turns = static_cast<std::uint32_t>(function.vars.size() - 1);
+    }
     const std::vector<bool> header = loop_headers(function);
     for (BlockId block = 0; block < original; ++block) {
       if (!header[block]) continue;
@@ -154,7 +166,18 @@ void finish_traps(ir::Function& function, bool keep_barriers) {
       tail.succs = std::move(head.succs);
       head.insts.clear();
       b.at(block);
-      b.cond_br(b.cmp(Op::ne, b.get(trap.code), b.i32(0)), end, rest);
+      Value code = b.get(trap.code);
+      if (limit.turns) {
+        const Value now = b.op2(Op::add, b.get(turns), b.i32(1));
+        b.set(turns, now);
+        const Value over = b.op2(Op::and_, b.cmp(Op::ult, b.i32(limit.turns), now), b.cmp(Op::eq, code, b.i32(0)));
+        code = b.select(over, b.i32(trap_code(limit.site, abi::TrapKind::loop_limit)), code);
+        b.set(trap.code, code);
+      }
+      if (keep_barriers)
+        b.br(rest);
+      else
+        b.cond_br(b.cmp(Op::ne, code, b.i32(0)), end, rest);
     }
   }
 

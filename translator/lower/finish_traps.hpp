@@ -13,7 +13,15 @@ void suppress_after_trap(ir::Function& function);
 /// Joins all ends of the thread in one exit block that writes the trap record, turns thread_trap into a jump
 /// to it, and lets loops end once their thread has trapped. `keep_barriers`: threads must not leave early,
 /// because they would miss a convergent barrier; such loops end by themselves.
-void finish_traps(ir::Function& function, bool keep_barriers);
+/// Where a driver cuts loops off silently (LoopLimit::turns), a thread counts its turns and traps before that.
+struct LoopLimit {
+  std::uint32_t turns = 0;  ///< 0: the driver has no limit
+  std::uint32_t site = 0;
+};
+void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit = {});
+
+/// Whether the function has a loop.
+bool has_loops(const ir::Function& function);
 
 /// Gives the thread and CTA numbers their meaning in ThreadModel::direct and ThreadModel::flat.
 void apply_thread_model(ir::Function& function, ThreadModel model);
