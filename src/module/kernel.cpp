@@ -49,7 +49,7 @@ TranslateOptions options_for(const KernelState& kernel, const VariantKey& key) {
 /// Everything that the module's words depend on.
 std::string cache_key(const KernelState& kernel, const TranslateOptions& options) {
   Digest digest;
-  digest.add(version());
+  digest.add(build_id());
   digest.add(kernel.module->digest);
   digest.add(options.entry);
   const Profile& profile = options.profile;

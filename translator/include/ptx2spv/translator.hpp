@@ -166,5 +166,7 @@ class PtxModule {
 };
 
 std::string_view version();
+/// A digest of the translator's sources: two builds with the same one translate alike. For cache keys.
+std::string_view build_id();
 
 }  // namespace ptx2spv
