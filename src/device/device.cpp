@@ -277,7 +277,7 @@ Status Device::synchronize() { return state_->queue.wait(state_->queue.submitted
 
 VulkanHandles vulkan_handles(const Device& device) {
   const DeviceState& state = *device.state();
-  return {state.instance->handle, state.physical, state.handle, state.queue.handle(),
+  return {reinterpret_cast<void*>(state.instance->get_proc), state.instance->handle, state.physical, state.handle, state.queue.handle(),
           state.traits.queue_family};
 }
 

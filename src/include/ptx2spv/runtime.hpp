@@ -386,6 +386,7 @@ class Stream {
 
 /// Views of the runtime's objects as Vulkan handles, for an application that shares the VkDevice.
 struct VulkanHandles {
+  void* get_instance_proc_addr = nullptr;
   void* instance = nullptr;
   void* physical_device = nullptr;
   void* device = nullptr;

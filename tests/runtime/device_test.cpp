@@ -1,0 +1,111 @@
+#include "tests/runtime/fixture.hpp"
+
+namespace ptx2spv {
+namespace {
+
+DeviceOptions plain() {
+  DeviceOptions options;
+  options.cache = false;
+  options.validation = false;
+  return options;
+}
+
+TEST(Devices, ListSaysWhyEachOtherDeviceWasPassedOver) {
+  auto list = must(list_devices(plain()));
+  int chosen = 0;
+  for (const DeviceInfo& each : list) {
+    EXPECT_FALSE(each.name.empty());
+    EXPECT_EQ(each.uuid_text().size(), 36u);
+    if (each.rejection.empty()) ++chosen;
+  }
+  EXPECT_EQ(chosen, 1);
+}
+
+TEST(Devices, SwiftShaderComesBeforeOtherCpuDrivers) {
+  DeviceOptions options = plain();
+  options.select = "cpu";
+  auto list = must(list_devices(options));
+  for (const DeviceInfo& each : list)
+    if (each.kind == DeviceKind::cpu && each.name.find("SwiftShader") == std::string::npos)
+      EXPECT_NE(each.rejection.find("comes before it"), std::string::npos) << each.rejection;
+}
+
+TEST(Devices, SelectedByIndexAndUuid) {
+  for (const DeviceInfo& each : must(list_devices(plain()))) {
+    if (!each.usable) continue;
+    DeviceOptions options = plain();
+    options.select = "index:" + std::to_string(each.index);
+    EXPECT_EQ(must(Device::open(options)).info().name, each.name);
+    options.select = "uuid:" + each.uuid_text();
+    EXPECT_EQ(must(Device::open(options)).info().name, each.name);
+  }
+}
+
+TEST(Devices, NoMatchNamesEveryDevice) {
+  DeviceOptions options = plain();
+  options.select = "no such device";
+  auto device = Device::open(options);
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().code, ErrorCode::no_device);
+  EXPECT_NE(device.error().text.find("does not match"), std::string::npos) << device.error().text;
+}
+
+TEST(Devices, CapabilitiesAreDisabledByName) {
+  DeviceOptions options = plain();
+  options.disable = {"int64", "bound_buffers"};
+  Device device = must(Device::open(options));
+  EXPECT_FALSE(device.profile().int64);
+  EXPECT_FALSE(device.profile().bound_buffers);
+  EXPECT_TRUE(device.info().profile.bound_buffers);
+  options.disable = {"int65"};
+  auto wrong = Device::open(options);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, ErrorCode::invalid_argument);
+}
+
+TEST(Devices, NamedProfileOnlyTakesAway) {
+  DeviceOptions options = plain();
+  options.profile = "portable";
+  Device device = must(Device::open(options));
+  EXPECT_FALSE(device.profile().int64);
+  EXPECT_LE(device.profile().max_workgroup_invocations, 128u);
+}
+
+TEST(Devices, UnreadableDriverIsNamed) {
+  ::setenv("PTX2SPV_SWIFTSHADER", "/dev/null", 1);
+  DeviceOptions options = plain();
+  options.select = "swiftshader";
+  auto device = Device::open(options);
+  ::unsetenv("PTX2SPV_SWIFTSHADER");
+  if (device) GTEST_SKIP() << "SwiftShader was found elsewhere";
+  EXPECT_EQ(device.error().code, ErrorCode::no_device);
+}
+
+TEST(Devices, AdoptedDeviceRunsOnTheApplicationsQueue) {
+  Device owner = must(Device::open(plain()));
+  VulkanHandles handles = vulkan_handles(owner);
+  ExternalDevice external;
+  external.get_instance_proc_addr = handles.get_instance_proc_addr;
+  external.instance = handles.instance;
+  external.physical_device = handles.physical_device;
+  external.device = handles.device;
+  external.queue = handles.queue;
+  external.queue_family = handles.queue_family;
+  int locked = 0, unlocked = 0;
+  external.lock_queue = [&] { ++locked; };
+  external.unlock_queue = [&] { ++unlocked; };
+  {
+    Device adopted = must(Device::adopt(external, plain()));
+    Buffer a = must(Buffer::create(adopted, 64)), b = must(Buffer::create(adopted, 64));
+    must(a.fill(0, 64, 7));
+    must(b.copy_from(a, 0, 0, 64));
+    EXPECT_EQ(read_buffer<std::uint8_t>(b, 64), std::vector<std::uint8_t>(64, 7));
+  }
+  EXPECT_GT(locked, 0);
+  EXPECT_EQ(locked, unlocked);
+  Buffer c = must(Buffer::create(owner, 64));
+  must(c.fill(0, 64, 1));
+}
+
+}  // namespace
+}  // namespace ptx2spv

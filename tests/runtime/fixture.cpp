@@ -1,0 +1,54 @@
+#include "tests/runtime/fixture.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+namespace ptx2spv {
+
+std::string& printed() {
+  static std::string text;
+  return text;
+}
+
+namespace {
+
+DeviceOptions test_options() {
+  DeviceOptions options;
+  options.cache = false;
+  options.print = [](std::string_view text) { printed() += text; };
+  return options;
+}
+
+std::optional<Device> g_device;
+
+/// Every dispatch of the process has to be silent under the validation layer.
+class Validation : public testing::Environment {
+ public:
+  void TearDown() override {
+    if (!g_device) return;
+    must(g_device->synchronize());
+    EXPECT_EQ(g_device->validation_messages(), 0u) << "the validation layer found fault";
+    g_device.reset();
+  }
+};
+const auto* g_environment = testing::AddGlobalTestEnvironment(new Validation);
+
+}  // namespace
+
+Device& test_device() {
+  if (!g_device) {
+    DeviceOptions options = test_options();
+    options.validation = true;
+    auto device = Device::open(options);
+    if (!device) {
+      std::printf("without the validation layer: %s\n", device.error().text.c_str());
+      options.validation = false;
+      device = Device::open(options);
+    }
+    g_device = must(std::move(device));
+  }
+  return *g_device;
+}
+
+}  // namespace ptx2spv

@@ -1,0 +1,61 @@
+// One device for all tests of the process, under the validation layer where there is one.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "ptx2spv/runtime.hpp"
+
+namespace ptx2spv {
+
+/// Text that printf wrote since it was last cleared.
+std::string& printed();
+/// The device that PTX2SPV_DEVICE names, opened once.
+Device& test_device();
+
+template <class T>
+T must(Result<T> result) {
+  if (!result) {
+    std::string text = result.error().text;
+    for (const Message& each : result.error().messages) text += "\n" + each.rendered;
+    ADD_FAILURE() << text;
+    std::abort();  // nothing later would make sense
+  }
+  return std::move(*result);
+}
+
+inline void must(Status status) {
+  if (!status) ADD_FAILURE() << status.error().text;
+}
+
+template <class T>
+std::span<const std::byte> bytes_of(const std::vector<T>& values) {
+  return std::as_bytes(std::span(values));
+}
+template <class T>
+std::span<std::byte> writable(std::vector<T>& values) {
+  return std::as_writable_bytes(std::span(values));
+}
+
+template <class T>
+std::vector<T> read_buffer(const Buffer& buffer, std::size_t count, std::uint64_t offset = 0) {
+  std::vector<T> values(count);
+  must(buffer.download(offset, writable(values)));
+  return values;
+}
+template <class T>
+std::vector<T> read_array(const Array& array) {
+  std::vector<T> values(array.bytes() / sizeof(T));
+  must(array.download(writable(values)));
+  return values;
+}
+
+inline Module load(const std::string& body, const ModuleOptions& options = {}) {
+  return must(Module::load(test_device(), ".version 8.3\n.target sm_80\n.address_size 64\n" + body,
+                           "test.ptx", options));
+}
+
+}  // namespace ptx2spv
