@@ -6,9 +6,13 @@
 
 namespace ptx2spv::runtime {
 
+std::uint64_t slice_bytes(const LaunchPlan& plan) {
+  return (plan.params.size() + 255) / 256 * 256 + abi::kTrapWords * 4;
+}
+
 Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, Descriptors& descriptors) {
   std::uint64_t params = (plan.params.size() + 255) / 256 * 256;
-  auto slice = ring.take(params + abi::kTrapWords * 4);
+  auto slice = ring.take(slice_bytes(plan));
   if (!slice) return slice.error();
   LaunchPlace place;
   place.slice = *slice;

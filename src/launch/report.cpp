@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 namespace ptx2spv::runtime {
 
 TrapReport make_report(const ModuleState& module, const KernelState& kernel, const Variant& variant,
-                       std::span<const std::uint32_t> record) {
+                       std::span<const std::uint32_t> record, std::span<const std::byte> params) {
   TrapReport report;
   report.kind = static_cast<abi::TrapKind>(record[abi::t_kind]);
   report.trapped_threads = record[abi::t_count];
@@ -16,12 +18,17 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
     report.thread[i] = record[abi::t_tid_x + i];
   }
   report.handle = std::uint64_t{record[abi::t_handle_hi]} << 32 | record[abi::t_handle_lo];
+  std::uint32_t site = record[abi::t_site];
+  // A thread only records a handle that it did not take from a parameter or a .surfref.
+  if (!report.handle && site < variant.info.trap_sites.size())
+    for (const SlotInfo& slot : variant.info.slots)
+      if (slot.name == variant.info.trap_sites[site].surface && slot.offset + 8u <= params.size())
+        std::memcpy(&report.handle, params.data() + slot.offset, 8);
   std::vector<std::uint32_t> words;
   if (report.handle && module.device->surfaces.describe(report.handle, words, report.surface)) {
     report.extent = {words[abi::s_row_bytes], words[abi::s_rows], words[abi::s_slices]};
     report.texel_bytes = words[abi::s_texel_bytes];
   }
-  std::uint32_t site = record[abi::t_site];
   if (site < variant.info.trap_sites.size()) {
     const TrapSite& where = variant.info.trap_sites[site];
     report.line = where.line;

@@ -1,6 +1,7 @@
 // From a trap record to a report with everything named.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -8,8 +9,9 @@
 
 namespace ptx2spv::runtime {
 
+/// `params`: the launch's parameter bytes, where the handles of static surfaces stand.
 TrapReport make_report(const ModuleState& module, const KernelState& kernel, const Variant& variant,
-                       std::span<const std::uint32_t> record);
+                       std::span<const std::uint32_t> record, std::span<const std::byte> params);
 /// The report as a launch's error.
 Error trap_error(TrapReport report);
 

@@ -103,7 +103,7 @@ std::optional<Error> GraphState::check() {
     std::uint32_t record[abi::kTrapWords];
     std::memcpy(record, trap, sizeof record);
     const auto& plan = std::get<LaunchPlan>(nodes[node]);
-    return trap_error(make_report(*plan.module, *plan.kernel, *plan.variant, record));
+    return trap_error(make_report(*plan.module, *plan.kernel, *plan.variant, record, plan.params));
   }
   return std::nullopt;
 }

@@ -13,23 +13,26 @@ Status Ring::open(DeviceState& device, std::uint64_t bytes) {
   return {};
 }
 
-Result<Slice> Ring::take(std::uint64_t bytes) {
-  bytes = (bytes + 255) / 256 * 256;
-  if (bytes > bytes_) return make_error(ErrorCode::internal, "a launch has too many parameter bytes");
-  std::uint64_t begin = head_ + bytes <= bytes_ ? head_ : 0;
-  // Spans in front of the head belong to the oldest work, so waiting in order is enough.
-  while (!spans_.empty()) {
-    bool over = spans_.front().value && device_->queue.reached(spans_.front().value);
-    if (!over) {
-      bool blocked = false;
-      for (const Span& span : spans_) blocked |= begin < span.end && span.begin < begin + bytes;
-      if (!blocked) break;
-      if (!spans_.front().value)
-        return make_error(ErrorCode::internal, "one submission fills the parameter ring");
-      if (Status status = device_->queue.wait(spans_.front().value); !status) return status.error();
-    }
+namespace {
+std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+}  // namespace
+
+std::uint64_t Ring::blocked_by(std::uint64_t bytes) {
+  bytes = round_up(bytes);
+  while (!spans_.empty() && spans_.front().value && spans_.front().value <= released_)
     spans_.pop_front();
-  }
+  std::uint64_t begin = head_ + bytes <= bytes_ ? head_ : 0;
+  // The newest span in the way: everything older is over when it is.
+  for (auto span = spans_.rbegin(); span != spans_.rend(); ++span)
+    if (begin < span->end && span->begin < begin + bytes) return span->value ? span->value : UINT64_MAX;
+  return 0;
+}
+
+Result<Slice> Ring::take(std::uint64_t bytes) {
+  if (round_up(bytes) > bytes_ || blocked_by(bytes))
+    return make_error(ErrorCode::internal, "a launch does not fit the parameter ring");
+  bytes = round_up(bytes);
+  std::uint64_t begin = head_ + bytes <= bytes_ ? head_ : 0;
   spans_.push_back({begin, begin + bytes, 0});
   head_ = begin + bytes;
   return Slice{memory_.mapped() + begin, begin, memory_.address() + begin};
@@ -37,6 +40,10 @@ Result<Slice> Ring::take(std::uint64_t bytes) {
 
 void Ring::close(std::uint64_t value) {
   for (auto span = spans_.rbegin(); span != spans_.rend() && !span->value; ++span) span->value = value;
+}
+
+void Ring::cancel() {
+  while (!spans_.empty() && !spans_.back().value) spans_.pop_back();
 }
 
 }  // namespace ptx2spv::runtime

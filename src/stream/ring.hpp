@@ -23,10 +23,13 @@ class Ring {
   static constexpr std::uint64_t kBytes = 256 * 1024;
 
   Status open(DeviceState& device, std::uint64_t bytes = kBytes);
-  /// Waits for old work when the ring is full. The slice is free again once `close` has named the
-  /// submission that uses it and that is over.
+  /// The submission that has to be released before `bytes` fit; 0: they fit now.
+  std::uint64_t blocked_by(std::uint64_t bytes);
   Result<Slice> take(std::uint64_t bytes);
   void close(std::uint64_t value);   ///< slices taken since the last close belong to this submission
+  void cancel();                     ///< they belong to none
+  /// Slices of submissions up to `value` have been looked at and may be overwritten.
+  void release(std::uint64_t value) { released_ = value; }
   const Memory& memory() const { return memory_; }
 
  private:
@@ -35,7 +38,7 @@ class Ring {
   };
   DeviceState* device_ = nullptr;
   Memory memory_;
-  std::uint64_t bytes_ = 0, head_ = 0;
+  std::uint64_t bytes_ = 0, head_ = 0, released_ = 0;
   std::deque<Span> spans_;           ///< oldest first; value 0: not submitted yet
 };
 

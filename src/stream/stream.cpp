@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstring>
 
 #include "src/launch/report.hpp"
@@ -115,14 +115,6 @@ Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& ou
     if (!memory) return memory.error();
     slab = std::move(*memory);
   }
-  auto place = place_launch(plan, ring, descriptors);
-  if (!place) return place.error();
-  if (plan.slab_bytes) place->slab_address = slab.address();
-  if (plan.variant->info.uses_printf) {
-    auto address = printf.address(device);
-    if (!address) return address.error();
-    place->printf_address = *address;
-  }
   int query = -1;
   if (plan.timed && device.traits.timestamp_bits) {
     if (!queries) {
@@ -137,8 +129,30 @@ Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& ou
     query = static_cast<int>(next_query);
     next_query = (next_query + 2) % kQueries;
   }
+  // Old records are looked at before they are written over.
+  while (std::uint64_t busy = ring.blocked_by(slice_bytes(plan))) {
+    if (Status status = device.queue.wait(std::min(busy, last_value)); !status) return status;
+    retire();
+  }
+  auto place = place_launch(plan, ring, descriptors);
+  if (!place) {
+    ring.cancel();
+    return place.error();
+  }
+  if (plan.slab_bytes) place->slab_address = slab.address();
+  if (plan.variant->info.uses_printf) {
+    auto address = printf.address(device);
+    if (!address) {
+      ring.cancel();
+      return address.error();
+    }
+    place->printf_address = *address;
+  }
   auto commands = begin();
-  if (!commands) return commands.error();
+  if (!commands) {
+    ring.cancel();
+    return commands.error();
+  }
   auto index = static_cast<std::uint32_t>(query);
   if (query >= 0) {
     device.vk.CmdResetQueryPool(*commands, queries, index, 2);
@@ -148,8 +162,11 @@ Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& ou
   if (query >= 0)
     device.vk.CmdWriteTimestamp(*commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, index + 1);
   auto value = submit(*commands);
-  ring.close(value ? *value : last_value ? last_value : 1);
-  if (!value) return value.error();
+  if (!value) {
+    ring.cancel();
+    return value.error();
+  }
+  ring.close(*value);
   Pending launch;
   launch.value = *value;
   launch.module = std::move(plan.module);
@@ -158,6 +175,7 @@ Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& ou
   launch.keep = std::move(plan.keep);
   for (auto& array : plan.mirrored) launch.keep.push_back(array);
   launch.trap = ring.memory().mapped() + place->trap_offset;
+  launch.params = {place->slice.mapped, plan.params.size()};
   launch.query = query;
   launch.outcome = outcome;
   pending.push_back(std::move(launch));
@@ -197,12 +215,13 @@ void StreamState::retire() {
       if (count) {
         std::uint32_t record[abi::kTrapWords];
         std::memcpy(record, done.trap, sizeof record);
-        failure = trap_error(make_report(*done.module, *done.kernel, *done.variant, record));
+        failure = trap_error(make_report(*done.module, *done.kernel, *done.variant, record, done.params));
       }
       // Other launches of this stream may still be printing.
       if (done.variant->info.uses_printf && done.outcome && pending.empty()) printf.drain(device);
     }
     if (done.check && !failure) failure = done.check();
+    ring.release(done.value);
     if (done.finish && !failure) done.finish();
     if (done.query >= 0 && done.outcome) {
       std::uint64_t ticks[2] = {};

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "src/launch/plan.hpp"
@@ -30,6 +31,7 @@ struct Pending {
   const Variant* variant = nullptr;
   std::vector<std::shared_ptr<const void>> keep;
   std::byte* trap = nullptr;
+  std::span<const std::byte> params;     ///< in the ring, until this is retired
   int query = -1;                        ///< first of two timestamps
   std::shared_ptr<Outcome> outcome;      ///< null: errors are the stream's
   std::function<void()> finish;          ///< host work once it is over: downloads
@@ -87,6 +89,8 @@ struct LaunchPlace {
   VkDescriptorSet common = VK_NULL_HANDLE, slots = VK_NULL_HANDLE;
   std::uint64_t printf_address = 0, slab_address = 0;
 };
+/// Bytes of a launch's slice.
+std::uint64_t slice_bytes(const LaunchPlan& plan);
 /// Takes a slice of `ring`, fills it and finds the sets.
 Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, Descriptors& descriptors);
 void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const LaunchPlace& place);

@@ -25,9 +25,10 @@ TEST(Devices, SwiftShaderComesBeforeOtherCpuDrivers) {
   DeviceOptions options = plain();
   options.select = "cpu";
   auto list = must(list_devices(options));
-  for (const DeviceInfo& each : list)
-    if (each.kind == DeviceKind::cpu && each.name.find("SwiftShader") == std::string::npos)
-      EXPECT_NE(each.rejection.find("comes before it"), std::string::npos) << each.rejection;
+  for (const DeviceInfo& each : list) {
+    if (each.kind != DeviceKind::cpu || each.name.find("SwiftShader") != std::string::npos) continue;
+    EXPECT_NE(each.rejection.find("comes before it"), std::string::npos) << each.rejection;
+  }
 }
 
 TEST(Devices, SelectedByIndexAndUuid) {

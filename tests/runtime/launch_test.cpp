@@ -102,7 +102,8 @@ TEST_P(Launch, DestroyedSurfaceIsADeadHandle) {
   std::uint64_t handle = must(Surface::create(array)).handle();
   Surface other = must(Surface::create(array));
   EXPECT_NE(handle, other.handle());
-  for (std::uint64_t dead : {handle, std::uint64_t{0}, other.handle() ^ 1ull << 40, ~0ull}) {
+  const std::uint64_t foreign = other.handle() ^ std::uint64_t{1} << 40;
+  for (std::uint64_t dead : {handle, std::uint64_t{0}, foreign, ~std::uint64_t{0}}) {
     auto result = kernel.launch({}, Args().value(dead).buffer(counter).value(1u));
     ASSERT_FALSE(result) << dead;
     ASSERT_EQ(result.error().code, ErrorCode::trap) << result.error().text;
@@ -170,8 +171,8 @@ TEST_P(Launch, HandlesFromMemoryReachTheirSurfaces) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backing, Launch, testing::Values(ArrayBacking::linear, ArrayBacking::image),
-                         [](const auto& info) {
-                           return info.param == ArrayBacking::image ? "image" : "linear";
+                         [](const auto& each) {
+                           return each.param == ArrayBacking::image ? "image" : "linear";
                          });
 
 TEST(Kernels, WrongArgumentsNameTheParameter) {
