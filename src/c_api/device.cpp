@@ -1,0 +1,241 @@
+// Devices, buffers, arrays and surfaces in C.
+#include <algorithm>
+#include <cstring>
+
+#include "src/c_api/handles.hpp"
+#include "src/device/device.hpp"
+
+using namespace ptx2spv;
+using namespace ptx2spv::runtime;
+
+namespace {
+
+DeviceOptions read_options(const ptx2spv_device_options* from) {
+  DeviceOptions options;
+  if (!from) return options;
+  if (from->select) options.select = from->select;
+  for (uint32_t i = 0; from->disable && i < from->disable_count; ++i)
+    options.disable.emplace_back(from->disable[i]);
+  if (from->profile) options.profile = from->profile;
+  if (from->validation) options.validation = from->validation > 0;
+  if (from->cache) options.cache = from->cache > 0;
+  if (from->cache_directory) options.cache_directory = from->cache_directory;
+  if (from->print)
+    options.print = [print = from->print, user = from->print_user](std::string_view text) {
+      print(user, text.data(), text.size());
+    };
+  return options;
+}
+
+template <std::size_t N>
+void copy_text(char (&to)[N], const std::string& from) {
+  std::size_t count = std::min(from.size(), N - 1);
+  std::memcpy(to, from.data(), count);
+  to[count] = '\0';
+}
+
+void write_info(const DeviceInfo& from, ptx2spv_device_info& to) {
+  to.index = from.index;
+  copy_text(to.name, from.name);
+  copy_text(to.driver, from.driver);
+  copy_text(to.uuid, from.uuid_text());
+  copy_text(to.rejection, from.rejection);
+  to.kind = static_cast<uint32_t>(from.kind);
+  to.vendor = from.vendor;
+  to.device = from.device;
+  to.api_version = from.api_version;
+  to.driver_version = from.driver_version;
+  to.memory_bytes = from.memory_bytes;
+  to.usable = from.usable;
+}
+
+template <class T>
+bool current(const T* object) {
+  return object && object->size >= sizeof(T);
+}
+
+ptx2spv_status fail_struct() {
+  return fail(make_error(ErrorCode::invalid_argument,
+                         "a struct is null, or its size is not that of this version"));
+}
+
+ArrayDesc read_desc(const ptx2spv_array_desc& from) {
+  ArrayDesc desc;
+  auto one = [](uint32_t value) { return value ? value : 1; };
+  desc.geometry = static_cast<Geometry>(from.geometry);
+  desc.format = static_cast<abi::SurfaceFormat>(from.format);
+  desc.channels = one(from.channels);
+  desc.width = one(from.width);
+  desc.height = one(from.height);
+  desc.depth = one(from.depth);
+  desc.layers = one(from.layers);
+  desc.levels = one(from.levels);
+  desc.backing = from.backing == PTX2SPV_LINEAR  ? ArrayBacking::linear
+                 : from.backing == PTX2SPV_IMAGE ? ArrayBacking::image
+                                                 : ArrayBacking::automatic;
+  if (from.name) desc.name = from.name;
+  return desc;
+}
+
+bool valid_desc(const ptx2spv_array_desc* desc) {
+  return current(desc) && static_cast<uint32_t>(desc->geometry) <= PTX2SPV_A2D &&
+         static_cast<uint32_t>(desc->format) <= PTX2SPV_SNORM16;
+}
+
+std::span<const std::byte> input(const void* data, uint64_t bytes) {
+  return {static_cast<const std::byte*>(data), bytes};
+}
+std::span<std::byte> output(void* data, uint64_t bytes) { return {static_cast<std::byte*>(data), bytes}; }
+
+}  // namespace
+
+extern "C" {
+
+ptx2spv_status ptx2spv_list_devices(const ptx2spv_device_options* options, ptx2spv_device_info* infos,
+                                    uint32_t* count) {
+  if (!count) return fail_null("the count");
+  auto list = list_devices(read_options(options));
+  if (!list) return fail(list.error());
+  uint32_t room = infos ? *count : 0;
+  for (uint32_t i = 0; i < room && i < list->size(); ++i) {
+    if (!current(&infos[i])) return fail_struct();
+    write_info((*list)[i], infos[i]);
+  }
+  *count = static_cast<uint32_t>(list->size());
+  return PTX2SPV_OK;
+}
+
+ptx2spv_status ptx2spv_device_open(const ptx2spv_device_options* options, ptx2spv_device** device) {
+  if (!device) return fail_null("the device");
+  if (options && !current(options)) return fail_struct();
+  return give(Device::open(read_options(options)), device);
+}
+
+ptx2spv_status ptx2spv_device_adopt(const ptx2spv_vulkan_device* external,
+                                    const ptx2spv_device_options* options, ptx2spv_device** device) {
+  if (!device) return fail_null("the device");
+  if (!current(external) || (options && !current(options))) return fail_struct();
+  ExternalDevice from;
+  from.get_instance_proc_addr = external->get_instance_proc_addr;
+  from.instance = external->instance;
+  from.physical_device = external->physical_device;
+  from.device = external->device;
+  from.queue = external->queue;
+  from.queue_family = external->queue_family;
+  return give(Device::adopt(from, read_options(options)), device);
+}
+
+ptx2spv_status ptx2spv_device_get_info(const ptx2spv_device* device, ptx2spv_device_info* info) {
+  if (!device) return fail_null("the device");
+  if (!current(info)) return fail_struct();
+  write_info(device->it.info(), *info);
+  return PTX2SPV_OK;
+}
+
+ptx2spv_status ptx2spv_device_handles(const ptx2spv_device* device, ptx2spv_vulkan_device* handles) {
+  if (!device) return fail_null("the device");
+  if (!current(handles)) return fail_struct();
+  VulkanHandles from = vulkan_handles(device->it);
+  handles->get_instance_proc_addr = from.get_instance_proc_addr;
+  handles->instance = from.instance;
+  handles->physical_device = from.physical_device;
+  handles->device = from.device;
+  handles->queue = from.queue;
+  handles->queue_family = from.queue_family;
+  return PTX2SPV_OK;
+}
+
+ptx2spv_status ptx2spv_device_synchronize(ptx2spv_device* device) {
+  return device ? finish(device->it.synchronize()) : fail_null("the device");
+}
+void ptx2spv_device_destroy(ptx2spv_device* device) { delete device; }
+
+ptx2spv_status ptx2spv_buffer_create(ptx2spv_device* device, uint64_t bytes, ptx2spv_buffer** buffer) {
+  if (!device || !buffer) return fail_null("the device or the buffer");
+  return give(Buffer::create(device->it, bytes), buffer);
+}
+uint64_t ptx2spv_buffer_address(const ptx2spv_buffer* buffer) {
+  return buffer ? buffer->it.address() : 0;
+}
+uint64_t ptx2spv_buffer_size(const ptx2spv_buffer* buffer) { return buffer ? buffer->it.size() : 0; }
+
+ptx2spv_status ptx2spv_buffer_upload(ptx2spv_buffer* buffer, uint64_t offset, const void* data,
+                                     uint64_t bytes) {
+  if (!buffer || (!data && bytes)) return fail_null("the buffer or the data");
+  return finish(buffer->it.upload(offset, input(data, bytes)));
+}
+
+ptx2spv_status ptx2spv_buffer_download(const ptx2spv_buffer* buffer, uint64_t offset, void* data,
+                                       uint64_t bytes) {
+  if (!buffer || (!data && bytes)) return fail_null("the buffer or the data");
+  return finish(buffer->it.download(offset, output(data, bytes)));
+}
+
+ptx2spv_status ptx2spv_buffer_fill(ptx2spv_buffer* buffer, uint64_t offset, uint64_t bytes,
+                                   uint32_t pattern, uint32_t pattern_bytes) {
+  if (!buffer) return fail_null("the buffer");
+  return finish(buffer->it.fill(offset, bytes, pattern, static_cast<int>(pattern_bytes & 0xff)));
+}
+
+ptx2spv_status ptx2spv_buffer_copy(const ptx2spv_buffer* from, uint64_t from_offset, ptx2spv_buffer* to,
+                                   uint64_t to_offset, uint64_t bytes) {
+  if (!from || !to) return fail_null("a buffer");
+  return finish(to->it.copy_from(from->it, from_offset, to_offset, bytes));
+}
+void ptx2spv_buffer_destroy(ptx2spv_buffer* buffer) { delete buffer; }
+
+ptx2spv_status ptx2spv_array_create(ptx2spv_device* device, const ptx2spv_array_desc* desc,
+                                    ptx2spv_array** array) {
+  if (!device || !array) return fail_null("the device or the array");
+  if (!valid_desc(desc)) return fail_struct();
+  return give(Array::create(device->it, read_desc(*desc)), array);
+}
+uint64_t ptx2spv_array_bytes(const ptx2spv_array* array, uint32_t level) {
+  return array ? array->it.bytes(level) : 0;
+}
+
+ptx2spv_status ptx2spv_array_upload(ptx2spv_array* array, uint32_t level, const void* data,
+                                    uint64_t bytes) {
+  if (!array || !data) return fail_null("the array or the data");
+  return finish(array->it.upload(input(data, bytes), level));
+}
+
+ptx2spv_status ptx2spv_array_download(const ptx2spv_array* array, uint32_t level, void* data,
+                                      uint64_t bytes) {
+  if (!array || !data) return fail_null("the array or the data");
+  return finish(array->it.download(output(data, bytes), level));
+}
+
+ptx2spv_status ptx2spv_array_fill(ptx2spv_array* array, uint32_t level, uint32_t pattern,
+                                  uint32_t pattern_bytes) {
+  if (!array) return fail_null("the array");
+  return finish(array->it.fill(pattern, static_cast<int>(pattern_bytes & 0xff), level));
+}
+
+ptx2spv_status ptx2spv_array_export(const ptx2spv_array* array, uint64_t* image, uint32_t* format) {
+  if (!array || !image) return fail_null("the array or the image");
+  auto exported = vulkan_image(array->it);
+  if (!exported) return fail(exported.error());
+  *image = exported->image;
+  if (format) *format = exported->format;
+  return PTX2SPV_OK;
+}
+
+ptx2spv_status ptx2spv_array_import(ptx2spv_device* device, uint64_t image,
+                                    const ptx2spv_array_desc* desc, ptx2spv_array** array) {
+  if (!device || !array) return fail_null("the device or the array");
+  if (!valid_desc(desc)) return fail_struct();
+  return give(import_image(device->it, VulkanImage{image, 0}, read_desc(*desc)), array);
+}
+void ptx2spv_array_destroy(ptx2spv_array* array) { delete array; }
+
+ptx2spv_status ptx2spv_surface_create(ptx2spv_array* array, uint32_t level, ptx2spv_surface** surface) {
+  if (!array || !surface) return fail_null("the array or the surface");
+  return give(Surface::create(array->it, level), surface);
+}
+uint64_t ptx2spv_surface_handle(const ptx2spv_surface* surface) {
+  return surface ? surface->it.handle() : 0;
+}
+void ptx2spv_surface_destroy(ptx2spv_surface* surface) { delete surface; }
+
+}  // extern "C"

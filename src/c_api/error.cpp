@@ -1,0 +1,77 @@
+// A thread's last error.
+#include "src/c_api/handles.hpp"
+#include "src/device/device.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+struct Last {
+  std::string text, details;
+  std::shared_ptr<const TrapReport> trap;
+};
+thread_local Last t_last;
+
+// The C codes are ErrorCode plus one.
+static_assert(static_cast<int>(ErrorCode::trap) + 1 == PTX2SPV_TRAP);
+static_assert(static_cast<int>(ErrorCode::internal) + 1 == PTX2SPV_INTERNAL);
+}  // namespace
+
+ptx2spv_status fail(Error error) {
+  t_last.text = error.text;
+  t_last.details.clear();
+  for (const Message& each : error.messages) t_last.details += each.rendered;
+  if (error.trap) t_last.details = error.trap->to_string();
+  if (t_last.details.empty()) t_last.details = error.text;
+  t_last.trap = std::move(error.trap);
+  return static_cast<ptx2spv_status>(static_cast<int>(error.code) + 1);
+}
+
+ptx2spv_status fail_null(const char* what) {
+  return fail(make_error(ErrorCode::invalid_argument, std::string(what) + " is null"));
+}
+
+}  // namespace ptx2spv::runtime
+
+using namespace ptx2spv;
+using namespace ptx2spv::runtime;
+
+extern "C" {
+
+uint32_t ptx2spv_api_version(void) { return PTX2SPV_API_VERSION; }
+const char* ptx2spv_version_text(void) {
+  static const std::string text(version());
+  return text.c_str();
+}
+const char* ptx2spv_last_error(void) { return t_last.text.c_str(); }
+const char* ptx2spv_last_error_details(void) { return t_last.details.c_str(); }
+
+ptx2spv_status ptx2spv_last_trap(ptx2spv_trap_report* report) {
+  if (!report || report->size < sizeof *report)
+    return fail_null("the report, or its size,");
+  if (!t_last.trap)
+    return fail(make_error(ErrorCode::not_found, "this thread's last error was no trap"));
+  const TrapReport& trap = *t_last.trap;
+  report->kind = static_cast<uint32_t>(trap.kind);
+  report->trapped_threads = trap.trapped_threads;
+  report->kernel = trap.kernel.c_str();
+  report->function = trap.function.c_str();
+  report->file = trap.file.c_str();
+  report->instruction = trap.instruction.c_str();
+  report->source_file = trap.source_file.c_str();
+  report->surface = trap.surface.c_str();
+  report->message = trap.message.c_str();
+  report->line = trap.line;
+  report->source_line = trap.source_line;
+  for (int i = 0; i < 3; ++i) {
+    report->block[i] = trap.cta[i];
+    report->thread[i] = trap.thread[i];
+    report->extent[i] = trap.extent[i];
+    report->coordinates[i] =
+        static_cast<std::size_t>(i) < trap.coordinates.size() ? trap.coordinates[i].second : 0;
+  }
+  report->coordinate_count = static_cast<uint32_t>(trap.coordinates.size());
+  report->handle = trap.handle;
+  return PTX2SPV_OK;
+}
+
+}  // extern "C"

@@ -1,0 +1,56 @@
+// What the C interface's handles point to, and how errors reach the calling thread.
+#pragma once
+
+#include <string>
+
+#include "ptx2spv/ptx2spv.h"
+#include "ptx2spv/runtime.hpp"
+
+struct ptx2spv_device {
+  ptx2spv::Device it;
+};
+struct ptx2spv_buffer {
+  ptx2spv::Buffer it;
+};
+struct ptx2spv_array {
+  ptx2spv::Array it;
+};
+struct ptx2spv_surface {
+  ptx2spv::Surface it;
+};
+struct ptx2spv_module {
+  ptx2spv::Module it;
+  std::string interface;
+};
+struct ptx2spv_kernel {
+  ptx2spv::Kernel it;
+};
+struct ptx2spv_stream {
+  ptx2spv::Stream it;
+};
+struct ptx2spv_event {
+  ptx2spv::Event it;
+};
+struct ptx2spv_graph {
+  ptx2spv::Graph it;
+};
+
+namespace ptx2spv::runtime {
+
+/// Keeps `error` for ptx2spv_last_error and gives its code.
+ptx2spv_status fail(Error error);
+ptx2spv_status fail_null(const char* what);
+inline ptx2spv_status finish(Status status) {
+  return status ? PTX2SPV_OK : fail(std::move(status).error());
+}
+/// Moves a result into a new handle.
+template <class Handle, class T>
+ptx2spv_status give(Result<T> result, Handle** out) {
+  if (!result) return fail(result.error());
+  *out = new Handle{std::move(*result)};
+  return PTX2SPV_OK;
+}
+/// A launch's configuration and arguments; an error where a struct is not one of this version.
+Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& args);
+
+}  // namespace ptx2spv::runtime

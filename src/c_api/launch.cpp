@@ -1,0 +1,223 @@
+// Modules, kernels, streams, events and graphs in C.
+#include "src/c_api/handles.hpp"
+#include "src/device/device.hpp"
+
+namespace ptx2spv::runtime {
+
+Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& args) {
+  auto bad = [](const char* text) { return make_error(ErrorCode::invalid_argument, text); };
+  if (!launch || launch->size < sizeof *launch)
+    return bad("the launch is null, or its size is not that of this version");
+  auto one = [](uint32_t value) { return value ? value : 1; };
+  config.grid = {one(launch->grid[0]), one(launch->grid[1]), one(launch->grid[2])};
+  config.block = {one(launch->block[0]), one(launch->block[1]), one(launch->block[2])};
+  config.dynamic_shared = launch->dynamic_shared;
+  config.repeat = one(launch->repeat);
+  if (launch->argument_count && !launch->arguments) return bad("the arguments are null");
+  for (uint32_t i = 0; i < launch->argument_count; ++i) {
+    const ptx2spv_argument& each = launch->arguments[i];
+    if ((each.surface != nullptr) + (each.buffer != nullptr) + (each.data != nullptr) != 1)
+      return bad("an argument is not exactly one of surface, buffer and data");
+    if (each.surface)
+      args.surface(each.surface->it);
+    else if (each.buffer)
+      args.buffer(each.buffer->it, each.buffer_offset);
+    else
+      args.bytes({static_cast<const std::byte*>(each.data), each.bytes});
+  }
+  return {};
+}
+
+}  // namespace ptx2spv::runtime
+
+using namespace ptx2spv;
+using namespace ptx2spv::runtime;
+
+namespace {
+
+ModuleOptions read_options(const ptx2spv_module_options* from) {
+  ModuleOptions options;
+  if (!from || from->size < sizeof *from) return options;
+  options.fp = from->fast ? FpPolicy::fast : FpPolicy::exact;
+  options.debug_info = from->debug_info;
+  options.relax_versions = from->relax_versions;
+  return options;
+}
+
+ptx2spv_status give_module(Result<Module> module, ptx2spv_module** out) {
+  if (!module) return fail(module.error());
+  std::string interface = to_json(module->interface());
+  *out = new ptx2spv_module{std::move(*module), std::move(interface)};
+  return PTX2SPV_OK;
+}
+
+}  // namespace
+
+extern "C" {
+
+ptx2spv_status ptx2spv_module_load(ptx2spv_device* device, const char* ptx, size_t bytes,
+                                   const char* file, const ptx2spv_module_options* options,
+                                   ptx2spv_module** module) {
+  if (!device || !ptx || !module) return fail_null("the device, the PTX or the module");
+  return give_module(Module::load(device->it, std::string_view(ptx, bytes), file ? file : "module.ptx",
+                                  read_options(options)),
+                     module);
+}
+
+ptx2spv_status ptx2spv_module_load_file(ptx2spv_device* device, const char* path,
+                                        const ptx2spv_module_options* options, ptx2spv_module** module) {
+  if (!device || !path || !module) return fail_null("the device, the path or the module");
+  return give_module(Module::load_file(device->it, path, read_options(options)), module);
+}
+
+const char* ptx2spv_module_interface(const ptx2spv_module* module) {
+  return module ? module->interface.c_str() : "";
+}
+
+ptx2spv_status ptx2spv_module_global(const ptx2spv_module* module, const char* name, uint64_t* address,
+                                     uint64_t* bytes) {
+  if (!module || !name) return fail_null("the module or the name");
+  auto at = module->it.global_address(name);
+  if (!at) return fail(at.error());
+  auto size = module->it.global_size(name);
+  if (!size) return fail(size.error());
+  if (address) *address = *at;
+  if (bytes) *bytes = *size;
+  return PTX2SPV_OK;
+}
+
+ptx2spv_status ptx2spv_module_set_global(ptx2spv_module* module, const char* name, uint64_t offset,
+                                         const void* data, uint64_t bytes) {
+  if (!module || !name || !data) return fail_null("the module, the name or the data");
+  return finish(module->it.set_global(name, {static_cast<const std::byte*>(data), bytes}, offset));
+}
+
+ptx2spv_status ptx2spv_module_get_global(const ptx2spv_module* module, const char* name,
+                                         uint64_t offset, void* data, uint64_t bytes) {
+  if (!module || !name || !data) return fail_null("the module, the name or the data");
+  return finish(module->it.get_global(name, {static_cast<std::byte*>(data), bytes}, offset));
+}
+
+ptx2spv_status ptx2spv_module_bind_surface(ptx2spv_module* module, const char* surfref,
+                                           const ptx2spv_surface* surface) {
+  if (!module || !surfref || !surface) return fail_null("the module, the name or the surface");
+  return finish(module->it.bind_surface(surfref, surface->it));
+}
+void ptx2spv_module_destroy(ptx2spv_module* module) { delete module; }
+
+ptx2spv_status ptx2spv_kernel_get(const ptx2spv_module* module, const char* name,
+                                  ptx2spv_kernel** kernel) {
+  if (!module || !name || !kernel) return fail_null("the module, the name or the kernel");
+  return give(module->it.kernel(name), kernel);
+}
+uint32_t ptx2spv_kernel_parameter_count(const ptx2spv_kernel* kernel) {
+  return kernel ? static_cast<uint32_t>(kernel->it.info().params.size()) : 0;
+}
+
+ptx2spv_status ptx2spv_kernel_parameter(const ptx2spv_kernel* kernel, uint32_t index, const char** name,
+                                        uint32_t* offset, uint32_t* bytes) {
+  if (!kernel) return fail_null("the kernel");
+  const auto& params = kernel->it.info().params;
+  if (index >= params.size())
+    return fail(make_error(ErrorCode::invalid_argument, "the kernel has no parameter of that index"));
+  if (name) *name = params[index].name.c_str();
+  if (offset) *offset = params[index].offset;
+  if (bytes) *bytes = params[index].bytes;
+  return PTX2SPV_OK;
+}
+void ptx2spv_kernel_destroy(ptx2spv_kernel* kernel) { delete kernel; }
+
+ptx2spv_status ptx2spv_kernel_launch(const ptx2spv_kernel* kernel, const ptx2spv_launch* launch,
+                                     double* device_ms) {
+  if (!kernel) return fail_null("the kernel");
+  LaunchConfig config;
+  Args args;
+  if (Status status = read_launch(launch, config, args); !status) return fail(status.error());
+  config.time = device_ms != nullptr;
+  auto timing = kernel->it.launch(config, args);
+  if (!timing) return fail(timing.error());
+  if (device_ms) *device_ms = timing->device_ms;
+  return PTX2SPV_OK;
+}
+
+ptx2spv_status ptx2spv_stream_create(ptx2spv_device* device, ptx2spv_stream** stream) {
+  if (!device || !stream) return fail_null("the device or the stream");
+  return give(Stream::create(device->it), stream);
+}
+
+ptx2spv_status ptx2spv_stream_launch(ptx2spv_stream* stream, const ptx2spv_kernel* kernel,
+                                     const ptx2spv_launch* launch) {
+  if (!stream || !kernel) return fail_null("the stream or the kernel");
+  LaunchConfig config;
+  Args args;
+  if (Status status = read_launch(launch, config, args); !status) return fail(status.error());
+  return finish(stream->it.launch(kernel->it, config, args));
+}
+
+ptx2spv_status ptx2spv_stream_upload(ptx2spv_stream* stream, ptx2spv_buffer* buffer, uint64_t offset,
+                                     const void* data, uint64_t bytes) {
+  if (!stream || !buffer || (!data && bytes)) return fail_null("the stream, the buffer or the data");
+  return finish(stream->it.upload(buffer->it, offset, {static_cast<const std::byte*>(data), bytes}));
+}
+
+ptx2spv_status ptx2spv_stream_download(ptx2spv_stream* stream, const ptx2spv_buffer* buffer,
+                                       uint64_t offset, void* data, uint64_t bytes) {
+  if (!stream || !buffer || (!data && bytes)) return fail_null("the stream, the buffer or the data");
+  return finish(stream->it.download(buffer->it, offset, {static_cast<std::byte*>(data), bytes}));
+}
+
+ptx2spv_status ptx2spv_stream_record(ptx2spv_stream* stream, ptx2spv_event* event) {
+  if (!stream || !event) return fail_null("the stream or the event");
+  return finish(stream->it.record(event->it));
+}
+
+ptx2spv_status ptx2spv_stream_wait(ptx2spv_stream* stream, const ptx2spv_event* event) {
+  if (!stream || !event) return fail_null("the stream or the event");
+  return finish(stream->it.wait(event->it));
+}
+
+ptx2spv_status ptx2spv_stream_replay(ptx2spv_stream* stream, const ptx2spv_graph* graph) {
+  if (!stream || !graph) return fail_null("the stream or the graph");
+  return finish(stream->it.replay(graph->it));
+}
+
+ptx2spv_status ptx2spv_stream_synchronize(ptx2spv_stream* stream) {
+  return stream ? finish(stream->it.synchronize()) : fail_null("the stream");
+}
+void ptx2spv_stream_destroy(ptx2spv_stream* stream) { delete stream; }
+
+ptx2spv_status ptx2spv_event_create(ptx2spv_device* device, ptx2spv_event** event) {
+  if (!device || !event) return fail_null("the device or the event");
+  return give(Event::create(device->it), event);
+}
+int32_t ptx2spv_event_done(const ptx2spv_event* event) { return event && event->it.done(); }
+ptx2spv_status ptx2spv_event_wait(const ptx2spv_event* event) {
+  return event ? finish(event->it.wait()) : fail_null("the event");
+}
+
+ptx2spv_status ptx2spv_event_elapsed(const ptx2spv_event* start, const ptx2spv_event* end,
+                                     double* milliseconds) {
+  if (!start || !end || !milliseconds) return fail_null("an event or the result");
+  auto elapsed = end->it.since(start->it);
+  if (!elapsed) return fail(elapsed.error());
+  *milliseconds = *elapsed;
+  return PTX2SPV_OK;
+}
+void ptx2spv_event_destroy(ptx2spv_event* event) { delete event; }
+
+ptx2spv_status ptx2spv_graph_create(ptx2spv_device* device, ptx2spv_graph** graph) {
+  if (!device || !graph) return fail_null("the device or the graph");
+  return give(Graph::create(device->it), graph);
+}
+
+ptx2spv_status ptx2spv_graph_add_launch(ptx2spv_graph* graph, const ptx2spv_kernel* kernel,
+                                        const ptx2spv_launch* launch) {
+  if (!graph || !kernel) return fail_null("the graph or the kernel");
+  LaunchConfig config;
+  Args args;
+  if (Status status = read_launch(launch, config, args); !status) return fail(status.error());
+  return finish(graph->it.add(kernel->it, config, args));
+}
+void ptx2spv_graph_destroy(ptx2spv_graph* graph) { delete graph; }
+
+}  // extern "C"

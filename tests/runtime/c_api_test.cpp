@@ -1,0 +1,159 @@
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "ptx2spv/ptx2spv.h"
+
+namespace {
+
+#define OK(call) ASSERT_EQ(call, PTX2SPV_OK) << ptx2spv_last_error_details()
+
+constexpr const char* kPtx = R"(.version 8.3
+.target sm_80
+.address_size 64
+.visible .global .align 4 .u32 bias = 5;
+.visible .entry store(.param .u64 surface, .param .u32 factor) {
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [surface];
+  ld.param.u32 %r1, [factor];
+  mov.u32 %r2, %tid.x;
+  ld.global.u32 %r3, [bias];
+  mad.lo.u32 %r4, %r2, %r1, %r3;
+  shl.b32 %r5, %r2, 2;
+  sust.b.1d.b32.trap [%rd1, {%r5}], %r4;
+  ret;
+}
+)";
+
+struct CInterface : testing::Test {
+  ptx2spv_device* device = nullptr;
+  void SetUp() override {
+    ptx2spv_device_options options;
+    PTX2SPV_INIT(options);
+    options.cache = -1;
+    options.validation = -1;
+    OK(ptx2spv_device_open(&options, &device));
+  }
+  void TearDown() override { ptx2spv_device_destroy(device); }
+};
+
+TEST_F(CInterface, RunsAKernelFromStartToEnd) {
+  ptx2spv_device_info info;
+  PTX2SPV_INIT(info);
+  OK(ptx2spv_device_get_info(device, &info));
+  EXPECT_GT(std::strlen(info.name), 0u);
+  EXPECT_EQ(ptx2spv_api_version(), PTX2SPV_API_VERSION);
+
+  ptx2spv_array_desc desc;
+  PTX2SPV_INIT(desc);
+  desc.geometry = PTX2SPV_1D;
+  desc.format = PTX2SPV_U32;
+  desc.width = 16;
+  desc.name = "line";
+  ptx2spv_array* array = nullptr;
+  ptx2spv_surface* surface = nullptr;
+  ptx2spv_module* module = nullptr;
+  ptx2spv_kernel* kernel = nullptr;
+  OK(ptx2spv_array_create(device, &desc, &array));
+  OK(ptx2spv_surface_create(array, 0, &surface));
+  OK(ptx2spv_module_load(device, kPtx, std::strlen(kPtx), "c.ptx", nullptr, &module));
+  EXPECT_NE(std::string(ptx2spv_module_interface(module)).find("store"), std::string::npos);
+  OK(ptx2spv_kernel_get(module, "store", &kernel));
+  ASSERT_EQ(ptx2spv_kernel_parameter_count(kernel), 2u);
+  const char* name = nullptr;
+  OK(ptx2spv_kernel_parameter(kernel, 1, &name, nullptr, nullptr));
+  EXPECT_NE(std::string(name).find("factor"), std::string::npos);
+
+  std::uint32_t bias = 1000, factor = 3;
+  OK(ptx2spv_module_set_global(module, "bias", 0, &bias, 4));
+  ptx2spv_argument arguments[2] = {};
+  arguments[0].surface = surface;
+  arguments[1].data = &factor;
+  arguments[1].bytes = 4;
+  ptx2spv_launch launch;
+  PTX2SPV_INIT(launch);
+  launch.block[0] = 16;
+  launch.arguments = arguments;
+  launch.argument_count = 2;
+  double milliseconds = 0;
+  OK(ptx2spv_kernel_launch(kernel, &launch, &milliseconds));
+  std::vector<std::uint32_t> texels(16);
+  OK(ptx2spv_array_download(array, 0, texels.data(), 64));
+  for (std::uint32_t i = 0; i < 16; ++i) EXPECT_EQ(texels[i], 1000 + 3 * i);
+
+  ptx2spv_stream* stream = nullptr;
+  ptx2spv_event *start = nullptr, *end = nullptr;
+  ptx2spv_graph* graph = nullptr;
+  OK(ptx2spv_stream_create(device, &stream));
+  OK(ptx2spv_event_create(device, &start));
+  OK(ptx2spv_event_create(device, &end));
+  OK(ptx2spv_graph_create(device, &graph));
+  OK(ptx2spv_graph_add_launch(graph, kernel, &launch));
+  OK(ptx2spv_stream_record(stream, start));
+  OK(ptx2spv_stream_replay(stream, graph));
+  OK(ptx2spv_stream_record(stream, end));
+  OK(ptx2spv_stream_synchronize(stream));
+  OK(ptx2spv_event_elapsed(start, end, &milliseconds));
+  EXPECT_TRUE(ptx2spv_event_done(end));
+
+  launch.block[0] = 20;
+  EXPECT_EQ(ptx2spv_kernel_launch(kernel, &launch, nullptr), PTX2SPV_TRAP);
+  ptx2spv_trap_report report;
+  PTX2SPV_INIT(report);
+  OK(ptx2spv_last_trap(&report));
+  EXPECT_EQ(report.trapped_threads, 4u);
+  EXPECT_STREQ(report.kernel, "store");
+  EXPECT_STREQ(report.surface, "line");
+  EXPECT_STREQ(report.file, "c.ptx");
+  EXPECT_NE(std::string(ptx2spv_last_error_details()).find("trapped threads: 4"), std::string::npos);
+
+  arguments[1].bytes = 8;
+  std::uint64_t wide = 0;
+  arguments[1].data = &wide;
+  EXPECT_EQ(ptx2spv_kernel_launch(kernel, &launch, nullptr), PTX2SPV_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(ptx2spv_last_error()).find("factor"), std::string::npos);
+
+  ptx2spv_graph_destroy(graph);
+  ptx2spv_event_destroy(end);
+  ptx2spv_event_destroy(start);
+  ptx2spv_stream_destroy(stream);
+  ptx2spv_kernel_destroy(kernel);
+  ptx2spv_module_destroy(module);
+  ptx2spv_surface_destroy(surface);
+  ptx2spv_array_destroy(array);
+}
+
+TEST_F(CInterface, NullAndForeignStructsAreRefused) {
+  ptx2spv_buffer* buffer = nullptr;
+  EXPECT_EQ(ptx2spv_buffer_create(nullptr, 4, &buffer), PTX2SPV_INVALID_ARGUMENT);
+  EXPECT_EQ(ptx2spv_buffer_create(device, 4, nullptr), PTX2SPV_INVALID_ARGUMENT);
+  ptx2spv_array_desc desc;
+  PTX2SPV_INIT(desc);
+  desc.size = 4;
+  ptx2spv_array* array = nullptr;
+  EXPECT_EQ(ptx2spv_array_create(device, &desc, &array), PTX2SPV_INVALID_ARGUMENT);
+  PTX2SPV_INIT(desc);
+  desc.format = static_cast<ptx2spv_format>(99);
+  EXPECT_EQ(ptx2spv_array_create(device, &desc, &array), PTX2SPV_INVALID_ARGUMENT);
+  ptx2spv_module* module = nullptr;
+  EXPECT_EQ(ptx2spv_module_load(device, "nonsense", 8, "n.ptx", nullptr, &module), PTX2SPV_TRANSLATION);
+  EXPECT_NE(std::string(ptx2spv_last_error()).find("n.ptx:1:"), std::string::npos)
+      << ptx2spv_last_error();
+  ptx2spv_buffer_destroy(nullptr);
+  EXPECT_EQ(ptx2spv_buffer_create(device, 1ull << 60, &buffer), PTX2SPV_OUT_OF_MEMORY);
+}
+
+TEST(CHeader, IsStrictC99) {
+  if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no C compiler";
+  std::string command =
+      "echo '#include \"ptx2spv/ptx2spv.h\"' | cc -std=c99 -pedantic -Wall -Wextra -Werror "
+      "-fsyntax-only -I" PTX2SPV_SOURCE_DIR "/src/include -x c -";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
+}  // namespace
