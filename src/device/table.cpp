@@ -103,6 +103,12 @@ bool Table::describe(std::uint64_t handle, std::vector<std::uint32_t>& words,
   return true;
 }
 
+std::uint64_t Table::handle_at(std::uint32_t index) const {
+  std::lock_guard lock(mutex_);
+  if (!index || index >= entries_.size() || !entries_[index].live) return 0;
+  return std::uint64_t{entries_[index].generation} << 32 | index;
+}
+
 std::uint32_t Table::count() const {
   std::lock_guard lock(mutex_);
   return static_cast<std::uint32_t>(entries_.size());

@@ -19,11 +19,16 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
   }
   report.handle = std::uint64_t{record[abi::t_handle_hi]} << 32 | record[abi::t_handle_lo];
   std::uint32_t site = record[abi::t_site];
-  // A thread only records a handle that it did not take from a parameter or a .surfref.
-  if (!report.handle && site < variant.info.trap_sites.size())
-    for (const SlotInfo& slot : variant.info.slots)
-      if (slot.name == variant.info.trap_sites[site].surface && slot.offset + 8u <= params.size())
-        std::memcpy(&report.handle, params.data() + slot.offset, 8);
+  // Kernels keep a handle's low word alone. The rest is known of a static surface from the launch, and of
+  // another one from the record that has this index now.
+  if (!(report.handle >> 32)) {
+    std::uint64_t full = module.device->surfaces.handle_at(record[abi::t_handle_lo]);
+    if (site < variant.info.trap_sites.size())
+      for (const SlotInfo& slot : variant.info.slots)
+        if (slot.name == variant.info.trap_sites[site].surface && slot.offset + 8u <= params.size())
+          std::memcpy(&full, params.data() + slot.offset, 8);
+    if (full) report.handle = full;
+  }
   std::vector<std::uint32_t> words;
   if (report.handle && module.device->surfaces.describe(report.handle, words, report.surface)) {
     report.extent = {words[abi::s_row_bytes], words[abi::s_rows], words[abi::s_slices]};

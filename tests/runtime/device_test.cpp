@@ -1,3 +1,9 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 #include "tests/runtime/fixture.hpp"
 
 namespace ptx2spv {
@@ -73,13 +79,22 @@ TEST(Devices, NamedProfileOnlyTakesAway) {
 }
 
 TEST(Devices, UnreadableDriverIsNamed) {
-  ::setenv("PTX2SPV_SWIFTSHADER", "/dev/null", 1);
+  auto file = std::filesystem::temp_directory_path() / ("ptx2spv-driver-" + std::to_string(::getpid()));
+  std::ofstream(file) << "no library at all";
+  const char* before = std::getenv("PTX2SPV_SWIFTSHADER");
+  std::string old = before ? before : "";
+  ::setenv("PTX2SPV_SWIFTSHADER", file.c_str(), 1);
   DeviceOptions options = plain();
   options.select = "swiftshader";
   auto device = Device::open(options);
-  ::unsetenv("PTX2SPV_SWIFTSHADER");
-  if (device) GTEST_SKIP() << "SwiftShader was found elsewhere";
+  if (before)
+    ::setenv("PTX2SPV_SWIFTSHADER", old.c_str(), 1);
+  else
+    ::unsetenv("PTX2SPV_SWIFTSHADER");
+  std::filesystem::remove(file);
+  ASSERT_FALSE(device);
   EXPECT_EQ(device.error().code, ErrorCode::no_device);
+  EXPECT_NE(device.error().text.find(file.string()), std::string::npos) << device.error().text;
 }
 
 TEST(Devices, AdoptedDeviceRunsOnTheApplicationsQueue) {
