@@ -67,35 +67,49 @@ std::vector<bool> loop_headers(const ir::Function& function) {
   return header;
 }
 
-void write_record(ir::Builder& b, const TrapState& trap) {
-  const auto at = [&](std::uint32_t word) { return b.i32(word * 4); };
-  const auto attribute = [&](Value v, ir::AtomicOp op) {
-    b.last(v).mem = {.space = Space::trap, .bytes = 4, .atomic = op};
-  };
-  const auto put = [&](std::uint32_t word, Value value) {
-    b.store(at(word), value, {.space = Space::trap, .bytes = 4});
-  };
-  const Value count = b.inst(Op::atomic, Type::i32, {at(abi::t_count), b.i32(1)});
-  attribute(count, ir::AtomicOp::add);
-  const Value claimed = b.inst(Op::atomic, Type::i32, {at(abi::t_claimed), b.i32(1)});
-  attribute(claimed, ir::AtomicOp::or_);
-  const Value won = b.cmp(Op::eq, claimed, b.i32(0));
-  const BlockId record = b.new_block();
-  const BlockId join = b.new_block();
-  b.cond_br(won, record, join);
-  b.at(record);
+/// One of `values` by the bits of `index`; the last one where there is none.
+Value pick(ir::Builder& b, Value index, std::vector<Value> values) {
+  for (std::uint32_t bit = 1; values.size() > 1; bit *= 2) {
+    const Value odd = b.cmp(Op::ne, b.op2(Op::and_, index, b.i32(bit)), b.i32(0));
+    std::vector<Value> half;
+    for (std::size_t i = 0; i < values.size(); i += 2)
+      half.push_back(i + 1 < values.size() ? b.select(odd, values[i + 1], values[i]) : values[i]);
+    values = std::move(half);
+  }
+  return values[0];
+}
+
+/// From `end` to the thread's exit: a thread with a fault counts itself, and the first one writes the record,
+/// which the host has zeroed. SwiftShader runs all of this for every thread, masked, and pays for each memory
+/// access that it sees: hence one atomic addition in a loop over the words, the count's being the first.
+void write_record(ir::Function& function, ir::Builder& b, BlockId end, const TrapState& trap) {
+  constexpr std::uint32_t kWords = abi::t_handle_lo + 1;
+  static_assert(abi::t_count == 0 && abi::t_claimed == 1 && abi::t_site == 2 && abi::t_kind == 3 &&
+                abi::t_ctaid_x == 4 && abi::t_tid_x == 7 && abi::t_coord == 10 && abi::t_handle_lo == 13);
+  function.vars.push_back({Type::i32, "trap.word"});
+  const auto word = static_cast<std::uint32_t>(function.vars.size() - 1);
+  const BlockId loop = b.new_block(), body = b.new_block(), last = b.new_block();
+  b.at(end);
   const Value code = b.get(trap.code);
-  put(abi::t_site, b.op2(Op::lshr, code, b.i32(4)));
-  put(abi::t_kind, b.op2(Op::and_, code, b.i32(15)));
   using enum ir::Builtin;
-  const ir::Builtin ids[6] = {workgroup_id_x, workgroup_id_y, workgroup_id_z, local_id_x, local_id_y, local_id_z};
-  for (std::uint32_t i = 0; i < 6; ++i) put(abi::t_ctaid_x + i, b.builtin(ids[i]));
-  put(abi::t_coord, b.get(trap.x));
-  put(abi::t_coord + 1, b.get(trap.y));
-  put(abi::t_coord + 2, b.get(trap.z));
-  put(abi::t_handle_lo, b.get(trap.handle));
-  b.br(join);
-  b.at(join);
+  std::vector<Value> words = {b.i32(1), b.i32(1), b.op2(Op::lshr, code, b.i32(4)), b.op2(Op::and_, code, b.i32(15))};
+  for (const ir::Builtin id : {workgroup_id_x, workgroup_id_y, workgroup_id_z, local_id_x, local_id_y, local_id_z})
+    words.push_back(b.builtin(id));
+  for (const std::uint32_t var : {trap.x, trap.y, trap.z, trap.handle}) words.push_back(b.get(var));
+  b.set(word, b.select(b.cmp(Op::ne, code, b.i32(0)), b.i32(0), b.i32(kWords)));
+  b.br(loop);
+  b.at(loop);
+  b.cond_br(b.cmp(Op::ult, b.get(word), b.i32(kWords)), body, last);
+  b.at(body);
+  const Value index = b.get(word);
+  const Value address = b.op2(Op::shl, index, b.i32(2));
+  const Value before = b.inst(Op::atomic, Type::i32, {address, pick(b, index, words)});
+  b.last(before).mem = {.space = Space::trap, .bytes = 4, .atomic = ir::AtomicOp::add};
+  const Value late = b.op2(Op::and_, b.cmp(Op::eq, index, b.i32(0)), b.cmp(Op::ne, before, b.i32(0)));
+  b.set(word, b.select(late, b.i32(kWords), b.op2(Op::add, index, b.i32(1))));
+  b.br(loop);
+  b.at(last);
+  b.exit();
 }
 
 }  // namespace
@@ -181,21 +195,7 @@ void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
     }
   }
 
-  // The record stands in a loop that turns at most once: SwiftShader runs the body of an if even when no
-  // lane takes it, but it skips the body of a loop that no lane enters.
-  const BlockId loop = b.new_block();
-  const BlockId record = b.new_block();
-  const BlockId last = b.new_block();
-  b.at(end);
-  b.br(loop);
-  b.at(loop);
-  b.cond_br(b.cmp(Op::ne, b.get(trap.code), b.i32(0)), record, last);
-  b.at(record);
-  write_record(b, trap);
-  b.set(trap.code, b.i32(0));
-  b.br(loop);
-  b.at(last);
-  b.exit();
+  write_record(function, b, end, trap);
   // Threads start without a fault.
   b.at(0);
   const std::uint32_t vars[5] = {trap.code, trap.x, trap.y, trap.z, trap.handle};
