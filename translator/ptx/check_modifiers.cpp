@@ -1,14 +1,77 @@
 // Modifiers that exclude or require each other, and the versions at which forms appeared.
+#include <algorithm>
+
 #include "translator/ptx/checker.hpp"
 
 namespace ptx2spv::ptx {
 
+namespace {
+
+/// Modifiers that came later than the forms they modify.
+struct ModifierAge {
+  Mod mod;
+  std::uint8_t version, target;
+};
+constexpr ModifierAge kModifierAges[] = {
+    {Mod::weak, 60, 10},         {Mod::relaxed, 60, 60},      {Mod::acquire, 60, 60},      {Mod::release, 60, 60},
+    {Mod::acq_rel, 60, 60},      {Mod::sc, 60, 70},           {Mod::cluster, 78, 90},      {Mod::mmio, 82, 70},
+    {Mod::shared_cta, 78, 30},   {Mod::shared_cluster, 78, 90}, {Mod::param_entry, 77, 10}, {Mod::param_func, 77, 10},
+    {Mod::nc, 31, 32},           {Mod::NaN, 70, 80},          {Mod::L2_cache_hint, 74, 80},
+    {Mod::L1_evict_normal, 74, 70}, {Mod::L1_evict_unchanged, 74, 70}, {Mod::L1_evict_first, 74, 70},
+    {Mod::L1_evict_last, 74, 70},   {Mod::L1_no_allocate, 74, 70},
+    {Mod::L2_64B, 74, 75},       {Mod::L2_128B, 74, 75},      {Mod::L2_256B, 74, 80},
+};
+
+}  // namespace
+
 bool Checker::check_versions() {
   if (options_.relax_versions) return true;
-  const std::string opcode = "'" + std::string(m_.text(inst_->opcode_span)) + "'";
-  if (!needs(form_->version, form_->target, opcode)) return false;
+  // The message is made only when it is needed: this runs for every instruction.
+  if (m_.version() < form_->version || m_.sm < form_->target) {
+    return needs(form_->version, form_->target, "'" + std::string(m_.text(inst_->opcode_span)) + "'");
+  }
   const Modifiers& mods = *mods_;
+  if (m_.version() < 82 || m_.sm < 90) {
+    for (const ModifierAge& age : kModifierAges) {
+      if (!mods.has(age.mod) || (m_.version() >= age.version && m_.sm >= age.target)) continue;
+      return needs(age.version, age.target, "'." + std::string(text(age.mod)) + "'");
+    }
+  }
   switch (inst_->op) {
+    case Opcode::mov:
+    case Opcode::cvt:
+      for (const Operand& operand : ops()) {
+        if (operand.kind != OperandKind::special) continue;
+        const std::string_view written = m_.text(operand.span);
+        const SpecialInfo* info = find_special(written.substr(0, std::min(written.find('.'), written.size())));
+        if (info != nullptr && !needs(info->version, 10, "'" + std::string(written) + "'")) return false;
+      }
+      break;
+    case Opcode::atom:
+    case Opcode::red:
+      if (mods.scope != Mod::none && !needs(50, 60, "a scope on an atomic operation")) return false;
+      if (bits(mods.type()) == 64 && (mods.op == Mod::min || mods.op == Mod::max || mods.op == Mod::and_ || mods.op == Mod::or_ ||
+                                      mods.op == Mod::xor_) && !needs(31, 32, "this 64-bit atomic operation")) return false;
+      break;
+    case Opcode::add:
+    case Opcode::sub:
+    case Opcode::mad:
+    case Opcode::addc:
+    case Opcode::subc:
+    case Opcode::madc:
+      if (bits(mods.type()) == 64 && mods.cc && !needs(43, 10, "a 64-bit carry")) return false;
+      break;
+    case Opcode::bar:
+    case Opcode::barrier:
+      if (mods.has(Mod::cta) && !needs(78, 30, "'.cta' of a barrier")) return false;
+      break;
+    case Opcode::txq:
+      if ((mods.query == Mod::array_size || mods.query == Mod::num_mipmap_levels || mods.query == Mod::num_samples) &&
+          !needs(41, 10, "this query")) return false;
+      break;
+    case Opcode::rsqrt:
+      if (mods.ftz && mods.type() == Type::f64 && !needs(40, 20, "'rsqrt.approx.ftz.f64'")) return false;
+      break;
     case Opcode::suld:
     case Opcode::sust:
     case Opcode::sured:
@@ -89,7 +152,7 @@ void Checker::check_rounding() {
       if (!old) sink_.error(inst_->opcode_span, name() + " needs a rounding modifier" + (type == Type::f32 ? " or .approx" : ""));
       break;
     case Opcode::mad:
-      if (m_.sm >= 20 && m_.version() >= 14) sink_.error(inst_->opcode_span, "'mad' needs a rounding modifier");
+      if (m_.sm >= 20 && m_.version() >= 32) sink_.error(inst_->opcode_span, "'mad' needs a rounding modifier");
       break;
     case Opcode::sin:
     case Opcode::cos:
@@ -125,7 +188,9 @@ void Checker::check_convert() {
   } else if (to == from) {
     if (real) fail_here(pair + " rounds by .rni .rzi .rmi .rpi only");
   } else {
-    const bool narrows = bits(to) < bits(from) || (bits(to) == bits(from)) || (to == Type::bf16) ;
+    // The assembler lets .bf16 pass either way.
+    if (from == Type::bf16 || (to == Type::bf16 && from == Type::f16)) return;
+    const bool narrows = bits(to) <= bits(from);
     if (narrows && !real && !old) fail_here(pair + " needs a rounding modifier");
     if (!narrows && r != Mod::none && !integral) fail_here(pair + " does not round");
   }

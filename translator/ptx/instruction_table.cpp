@@ -290,8 +290,14 @@ bool match_form(const FormInfo& form, std::span<const Mod> given, Modifiers& mod
   std::uint32_t used = 0;
   for (const Mod mod : given) {
     bool found = false;
+    const bool is_type = to_type(mod) != Type::none;
     for (std::size_t i = 0; i < form.slots.size() && !found; ++i) {
-      if ((used >> i & 1u) != 0 || !form.slots[i].mods.test(static_cast<std::size_t>(mod))) continue;
+      if ((used >> i & 1u) != 0) continue;
+      if (!form.slots[i].mods.test(static_cast<std::size_t>(mod))) {
+        // Types stand in their order: this one is the next or none.
+        if (is_type && form.slots[i].kind == SlotKind::type) break;
+        continue;
+      }
       used |= 1u << i;
       apply(mods, form.slots[i], mod);
       found = true;
