@@ -16,4 +16,7 @@ struct TextureState {
   std::uint64_t handle = 0;
 };
 
+/// The record of the texture that reads level 0 of `array`.
+std::array<std::uint32_t, abi::kTextureWords> texture_record(const ArrayState& array, const TextureDesc& desc);
+
 }  // namespace ptx2spv::runtime

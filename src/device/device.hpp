@@ -58,7 +58,7 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   Queue queue{*this};
   Heap heap{*this};
   Table surfaces{abi::kSurfaceWords, abi::s_generation, 0};
-  Table textures{abi::kSurfaceWords, abi::s_generation, abi::kTextureHandleBit};
+  Table textures{abi::kTextureWords, abi::x_generation, abi::kTextureHandleBit};
   Memory locks;   ///< abi::Binding::locks
   Memory sink;    ///< where suppressed stores go
   VkDescriptorSetLayout common_layout = VK_NULL_HANDLE;  ///< set 0

@@ -116,8 +116,8 @@ void choose_backings(const KernelState& kernel, const LaunchConfig& config,
     bool past = i >= device.profile.max_slots;
     if (array->image_backed && (past || !image_serves(info.slots[i], *array))) mirror(array);
   }
-  // A handle that is only known on the device may name any image.
-  if (info.dynamic_handles) {
+  // A handle that is only known on the device may name any image, and textures are read by address.
+  if (info.dynamic_handles || info.uses_textures) {
     std::lock_guard lock(device.arrays_mutex);
     for (ArrayState* each : device.image_arrays)
       if (auto array = each->weak_from_this().lock()) mirror(array);

@@ -72,6 +72,27 @@ inline constexpr std::uint32_t kSurfaceWords = 20;
 // zeros for a handle that is dead. A constant offset is what drivers load once for all threads: a record
 // found through its index costs a gather for every word, more than the surface access itself.
 
+/// A texture record, in words: its memory, then how it is read. Record 0 is never a texture.
+enum TextureWord : std::uint32_t {
+  x_base_lo = 0, x_base_hi,
+  x_row_pitch,                  ///< bytes, a multiple of 4
+  x_slice_pitch,                ///< bytes from slice, layer or face to the next
+  x_width, x_height, x_depth,   ///< texels, at least 1; depth of a 3D texture, else 1
+  x_layers,                     ///< at least 1; a cube is six of them
+  x_generation,                 ///< high word of the live handle; 0: no texture
+  x_texel_bytes, x_component_bytes, x_channels,
+  x_format,                     ///< SurfaceFormat, u8 to f32: unorm and snorm are integers read as floats
+  x_sampler,                    ///< TextureSampler
+  x_border,                     ///< four components as the texture's memory would hold them
+  x_query_width = 18, x_query_height, x_query_depth, x_channel_data_type, x_channel_order, x_array_size,
+};
+inline constexpr std::uint32_t kTextureWords = 24;
+/// Bits of x_sampler. Bits 0 to 5: AddressMode of x, y, z (wrap, clamp, mirror, border).
+enum TextureSampler : std::uint32_t {
+  sample_linear = 1u << 6, sample_normalized = 1u << 7, sample_element = 1u << 8,
+  sample_memory = 1u << 9,      ///< linear memory: integer coordinates alone read it
+};
+
 /// Texel component formats, also of records and slots.
 enum class SurfaceFormat : std::uint32_t {
   u8, u16, u32, s8, s16, s32, f16, f32, unorm8, unorm16, snorm8, snorm16
