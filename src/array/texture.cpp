@@ -33,7 +33,8 @@ std::uint32_t half_toward_zero(std::uint32_t bits) {
   return shift > 24 ? sign : sign | ((magnitude & 0x7fffffu) | 0x800000u) >> shift;
 }
 
-/// A border component as the texture's memory would hold it. What is read as an integer takes the float's low bits.
+/// A border component as the texture's memory would hold it. What is read as an integer takes the
+/// float's low bits.
 std::uint32_t border_component(float value, SurfaceFormat format, bool element) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t size = format_bytes(format) * 8;
@@ -43,13 +44,16 @@ std::uint32_t border_component(float value, SurfaceFormat format, bool element) 
   if (element) return bits & mask;
   const bool is_signed = format == SurfaceFormat::s8 || format == SurfaceFormat::s16;
   const auto most = static_cast<float>(is_signed ? mask >> 1 : mask);
-  const float inside = std::isnan(value) ? 0.0f : std::fmin(std::fmax(value, is_signed ? -1.0f : 0.0f), 1.0f);
-  return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::floor(inside * most + 0.5f))) & mask;
+  const float inside =
+      std::isnan(value) ? 0.0f : std::fmin(std::fmax(value, is_signed ? -1.0f : 0.0f), 1.0f);
+  return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::floor(inside * most + 0.5f))) &
+         mask;
 }
 
 }  // namespace
 
-std::array<std::uint32_t, abi::kTextureWords> texture_record(const ArrayState& array, const TextureDesc& desc) {
+std::array<std::uint32_t, abi::kTextureWords> texture_record(const ArrayState& array,
+                                                             const TextureDesc& desc) {
   const Level& level = array.levels[0];
   const auto surface = array.surface_record(0);
   std::array<std::uint32_t, abi::kTextureWords> record{};
@@ -68,19 +72,24 @@ std::array<std::uint32_t, abi::kTextureWords> texture_record(const ArrayState& a
   record[abi::x_channels] = array.desc.channels;
   record[abi::x_format] = static_cast<std::uint32_t>(format);
   // 32-bit integers have no normalised form, and floats are floats either way.
-  const bool element = component == 4 || (desc.read_as_integer && !is_normalised(array.desc.format));
+  const bool element =
+      component == 4 || (desc.read_as_integer && !is_normalised(array.desc.format));
   std::uint32_t sampler = 0;
-  for (std::uint32_t i = 0; i < 3; ++i) sampler |= static_cast<std::uint32_t>(desc.address[i]) << (2 * i);
+  for (std::uint32_t i = 0; i < 3; ++i)
+    sampler |= static_cast<std::uint32_t>(desc.address[i]) << (2 * i);
   if (desc.linear_filter) sampler |= abi::sample_linear;
   if (desc.normalized_coordinates) sampler |= abi::sample_normalized;
   if (element) sampler |= abi::sample_element;
   record[abi::x_sampler] = sampler;
-  for (std::uint32_t i = 0; i < 4; ++i) record[abi::x_border + i] = border_component(desc.border[i], format, element);
+  for (std::uint32_t i = 0; i < 4; ++i)
+    record[abi::x_border + i] = border_component(desc.border[i], format, element);
   // Queries give an array's layers as the extent behind its last one.
   const Geometry geometry = array.desc.geometry;
   record[abi::x_query_width] = level.width;
   record[abi::x_query_height] = geometry == Geometry::a1d ? array.desc.layers : level.height;
-  record[abi::x_query_depth] = geometry == Geometry::d3 ? level.depth : geometry == Geometry::a2d ? array.desc.layers : 0;
+  record[abi::x_query_depth] = geometry == Geometry::d3    ? level.depth
+                               : geometry == Geometry::a2d ? array.desc.layers
+                                                           : 0;
   record[abi::x_channel_data_type] = surface[abi::s_channel_data_type];
   record[abi::x_channel_order] = surface[abi::s_channel_order];
   record[abi::x_array_size] = surface[abi::s_array_size];
@@ -109,20 +118,27 @@ Result<Texture> Texture::create(const Array& array, const TextureDesc& desc) {
   texture->array = array.state();
   texture->desc = desc;
   const ArrayDesc& memory = array.desc();
-  const auto bad = [](std::string text) { return make_error(ErrorCode::invalid_argument, std::move(text)); };
-  const bool real = memory.format == abi::SurfaceFormat::f16 || memory.format == abi::SurfaceFormat::f32;
+  const auto bad = [](std::string text) {
+    return make_error(ErrorCode::invalid_argument, std::move(text));
+  };
+  const bool real =
+      memory.format == abi::SurfaceFormat::f16 || memory.format == abi::SurfaceFormat::f32;
   const bool integers = !real && memory.format < abi::SurfaceFormat::unorm8 &&
                         (desc.read_as_integer || format_bytes(memory.format) == 4);
-  if (desc.linear_filter && integers) return bad("a texture that is read as integers has no linear filter");
+  if (desc.linear_filter && integers)
+    return bad("a texture that is read as integers has no linear filter");
   if (desc.srgb) return bad("sRGB textures are not supported");
-  if (desc.max_anisotropy > 1 || desc.max_level > 0 || desc.min_level > 0 || desc.linear_mipmap_filter)
-    return bad("a texture reads the first level of its array: mipmap levels and anisotropy are not supported");
+  if (desc.max_anisotropy > 1 || desc.max_level > 0 || desc.min_level > 0 ||
+      desc.linear_mipmap_filter)
+    return bad(
+        "a texture reads the first level of its array: mipmap levels and anisotropy are not "
+        "supported");
   if (memory.width > 131072 || memory.height > 65536 || memory.depth > 65536)
     return bad("a texture has at most 131072 texels in a row and 65536 in the other directions");
   if (Status status = array.state()->ensure_linear(); !status) return status.error();
   if (array.state()->linear.size() >> 32) return bad("a texture of 4 GiB or more is not supported");
-  auto handle =
-      array.state()->device->textures.add(texture_record(*array.state(), desc), memory.name, texture);
+  auto handle = array.state()->device->textures.add(texture_record(*array.state(), desc),
+                                                    memory.name, texture);
   if (!handle) return handle.error();
   texture->handle = *handle;
   return Texture(std::move(texture));

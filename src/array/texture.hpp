@@ -17,6 +17,7 @@ struct TextureState {
 };
 
 /// The record of the texture that reads level 0 of `array`.
-std::array<std::uint32_t, abi::kTextureWords> texture_record(const ArrayState& array, const TextureDesc& desc);
+std::array<std::uint32_t, abi::kTextureWords> texture_record(const ArrayState& array,
+                                                             const TextureDesc& desc);
 
 }  // namespace ptx2spv::runtime

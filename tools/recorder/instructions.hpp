@@ -5,28 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "tools/recorder/inputs.hpp"
+#include "tools/recorder/instruction_kernel.hpp"
 
 namespace ptx2spv::recorder {
 
-struct Instruction {
-  std::string text;  ///< the instruction without operands; names the record
-  std::vector<Kind> out, in;
-  std::string
-      body;  ///< PTX over %d0.. (results), %a0.. (operands), %m (8 bytes of memory), %t (registers)
-  std::uint32_t count = 4096;  ///< tuples of inputs, a power of two
-  bool approximate = false;    ///< the manual gives an error bound, not a value
-};
-
 /// Every row, in the order of the record. Rows that a driver refuses are left out of its record.
 std::vector<Instruction> all_instructions();
-/// The module that runs a row: thread i takes tuple i from `in` (8 bytes per operand) and leaves
-/// its results in `out` (8 bytes each); 128 threads per block.
-std::string module_text(const Instruction& instruction);
-
-/// Parses "f32 f32 b32".
-std::vector<Kind> parse_kinds(const std::string& list);
-
 /// Collects rows. The families below add to it.
 class Table {
  public:

@@ -7,22 +7,10 @@
 #include <memory>
 
 #include "tools/recorder/cuda_driver.hpp"
+#include "tools/recorder/texture_kernels.hpp"
 #include "tools/recorder/texture_setup.hpp"
 
 namespace ptx2spv::recorder {
-
-/// One form of a texture instruction. `words` operand words stand before each result.
-struct TextureInstruction {
-  std::string
-      text;  ///< "tex.2d.v4.f32.f32", with " offset" behind it where offsets follow the coordinates
-  std::string body;  ///< over %tx, %a0.. and %d0..%d3
-  unsigned words = 0;
-};
-/// `op`: tex, tex.base, tex.level, tex.grad, tld4.r ...; `types`: "f32.s32" (result, coordinates).
-TextureInstruction texture_instruction(const std::string& op, const std::string& geometry,
-                                       const std::string& types, bool offset = false);
-TextureInstruction texture_query(const std::string& query, bool level);
-std::string texture_module(const TextureInstruction& instruction);
 
 /// A texture object and the memory behind it.
 class TextureObject {

@@ -1,5 +1,6 @@
-// 9.7.10 texture instructions. A read goes by the texture's record: shaders/texture.glsl turns coordinates into
-// texels and weights, the texels are loaded by address, and the library sums them. docs/hardware.md has the rules.
+// 9.7.10 texture instructions. A read goes by the texture's record: shaders/texture.glsl turns
+// coordinates into texels and weights, the texels are loaded by address, and the library sums them.
+// docs/hardware.md has the rules.
 #include <array>
 
 #include "translator/lower/function.hpp"
@@ -13,7 +14,8 @@ using ir::Type;
 /// One texture instruction. Everything the record decides stays a value; the geometry is known.
 class TextureLowering {
  public:
-  TextureLowering(FunctionLowering& function, const Instruction& inst) : l_(function), b_(function.b_), inst_(inst) {}
+  TextureLowering(FunctionLowering& function, const Instruction& inst)
+      : l_(function), b_(function.b_), inst_(inst) {}
   void read();
   void query();
 
@@ -23,10 +25,16 @@ class TextureLowering {
   };
 
   Value i32(std::uint32_t value) { return b_.i32(value); }
-  Value library(const char* name, Type type, std::initializer_list<Value> args) { return l_.arith_.library(name, type, args); }
-  Value part(Value vector, std::uint64_t index) { return b_.inst(Op::extract, Type::i32, {vector}, index); }
+  Value library(const char* name, Type type, std::initializer_list<Value> args) {
+    return l_.arith_.library(name, type, args);
+  }
+  Value part(Value vector, std::uint64_t index) {
+    return b_.inst(Op::extract, Type::i32, {vector}, index);
+  }
   Value both(Value a, Value b) { return b_.op2(Op::and_, a, b); }
-  Value set(Value word, std::uint32_t bit) { return b_.cmp(Op::ne, b_.op2(Op::and_, word, i32(bit)), i32(0)); }
+  Value set(Value word, std::uint32_t bit) {
+    return b_.cmp(Op::ne, b_.op2(Op::and_, word, i32(bit)), i32(0));
+  }
 
   /// Reads the handle; a dead one traps the thread.
   void open(const Operand& handle);
@@ -55,7 +63,8 @@ class TextureLowering {
 Value TextureLowering::word(std::uint32_t which) {
   if (!words_[which]) {
     const Value address = b_.op2(Op::add, record_, i32(which * 4));
-    words_[which] = b_.load(Type::i32, address, {.space = Space::textures, .bytes = 4, .readonly = true});
+    words_[which] =
+        b_.load(Type::i32, address, {.space = Space::textures, .bytes = 4, .readonly = true});
   }
   return words_[which];
 }
@@ -63,28 +72,36 @@ Value TextureLowering::word(std::uint32_t which) {
 void TextureLowering::open(const Operand& handle) {
   Operand operand = handle;
   if (operand.kind == OperandKind::memory) {
-    operand.kind = l_.m_.symbol(operand.symbol).kind == ptx::SymbolKind::reg ? OperandKind::reg : OperandKind::address;
+    operand.kind = l_.m_.symbol(operand.symbol).kind == ptx::SymbolKind::reg ? OperandKind::reg
+                                                                             : OperandKind::address;
   }
   const Value value = l_.fit(l_.read(operand, ptx::Type::b64), Type::i64);
-  const Value low = b_.inst(Op::trunc, Type::i32, {value}), high = b_.inst(Op::high, Type::i32, {value});
-  const Value count = b_.load(Type::i32, i32(abi::Push::texture_count * 4), {.space = Space::push, .bytes = 4, .readonly = true});
+  const Value low = b_.inst(Op::trunc, Type::i32, {value}),
+              high = b_.inst(Op::high, Type::i32, {value});
+  const Value count = b_.load(Type::i32, i32(abi::Push::texture_count * 4),
+                              {.space = Space::push, .bytes = 4, .readonly = true});
   const Value known = b_.select(b_.cmp(Op::ult, low, count), low, i32(0));
   record_ = b_.op2(Op::mul, known, i32(abi::kTextureWords * 4));
-  const Value live = both(b_.cmp(Op::eq, word(abi::x_generation), high), b_.cmp(Op::ne, high, i32(0)));
+  const Value live =
+      both(b_.cmp(Op::eq, word(abi::x_generation), high), b_.cmp(Op::ne, high, i32(0)));
   const ir::BlockId dead = b_.new_block(), rest = b_.new_block();
   b_.cond_br(live, rest, dead);
   b_.at(dead);
-  l_.lower_trap(abi::TrapKind::dead_handle, "the handle names no live texture", {i32(0), i32(0), i32(0)});
+  l_.lower_trap(abi::TrapKind::dead_handle, "the handle names no live texture",
+                {i32(0), i32(0), i32(0)});
   l_.ended_ = false;
   b_.at(rest);
 }
 
-TextureLowering::Axis TextureLowering::axis(Value coordinate, Value extent, unsigned number, Value offset, bool gather) {
+TextureLowering::Axis TextureLowering::axis(Value coordinate, Value extent, unsigned number,
+                                            Value offset, bool gather) {
   const Value sampler = word(abi::x_sampler);
   const Mod geom = inst_.mods->geom;
-  const bool cube = geom == Mod::cube || geom == Mod::acube, line = geom == Mod::d1 || geom == Mod::a1d;
+  const bool cube = geom == Mod::cube || geom == Mod::acube,
+             line = geom == Mod::d1 || geom == Mod::a1d;
   Value bits = b_.op2(Op::and_, b_.op2(Op::lshr, sampler, i32(2 * number)), i32(3));
-  const Value normalized = b_.op2(Op::lshr, b_.op2(Op::and_, sampler, i32(abi::sample_normalized)), i32(5));
+  const Value normalized =
+      b_.op2(Op::lshr, b_.op2(Op::and_, sampler, i32(abi::sample_normalized)), i32(5));
   const Value linear = b_.op2(Op::lshr, b_.op2(Op::and_, sampler, i32(abi::sample_linear)), i32(3));
   bits = b_.op2(Op::or_, bits, cube ? i32(4) : normalized);
   bits = b_.op2(Op::or_, bits, gather ? i32(8 | 32) : linear);
@@ -108,7 +125,8 @@ Value TextureLowering::raw(Value offset, unsigned channel) {
   }
   if (!base_) base_ = b_.inst(Op::pack, Type::i64, {word(abi::x_base_lo), word(abi::x_base_hi)});
   const Value whole = b_.inst(Op::zext, Type::i64, {b_.op2(Op::and_, offset, i32(~3u))});
-  const Value loaded = b_.load(Type::i32, b_.op2(Op::add, base_, whole), {.space = Space::global, .bytes = 4});
+  const Value loaded =
+      b_.load(Type::i32, b_.op2(Op::add, base_, whole), {.space = Space::global, .bytes = 4});
   const Value shift = b_.op2(Op::shl, b_.op2(Op::and_, offset, i32(3)), i32(3));
   const Value spare = b_.op2(Op::sub, i32(32), b_.op2(Op::shl, size, i32(3)));
   const Value mask = b_.op2(Op::lshr, i32(0xffffffffu), spare);
@@ -149,7 +167,8 @@ Value TextureLowering::sampled(unsigned channel) {
   const Value single = library("tex_point", Type::i32, {near[0], format, element_});
   const auto sum = [&](const std::array<Value, 4>& texels, Value total, Value mask) {
     const Value weights = library("tex_weights", Type::v4, {x_.weight, y_.weight, total});
-    const Value vector = b_.inst(Op::compose, Type::v4, {texels[0], texels[1], texels[2], texels[3]});
+    const Value vector =
+        b_.inst(Op::compose, Type::v4, {texels[0], texels[1], texels[2], texels[3]});
     return library("tex_sum", Type::v4, {vector, weights, mask, format});
   };
   Value first = 0, second = 0;
@@ -176,7 +195,8 @@ Value TextureLowering::fetched(unsigned channel) {
                               b_.op2(Op::add, b_.op2(Op::mul, y_.first, word(abi::x_row_pitch)),
                                      b_.op2(Op::mul, z_.first, word(abi::x_slice_pitch))));
   const Value at = b_.select(in, offset, i32(0));
-  const Value value = library("tex_point", Type::i32, {raw(at, channel), word(abi::x_format), element_});
+  const Value value =
+      library("tex_point", Type::i32, {raw(at, channel), word(abi::x_format), element_});
   return value_of(channel, b_.select(in, value, i32(0)));
 }
 
@@ -193,8 +213,8 @@ void TextureLowering::read() {
   volume_ = geom == Mod::d3;
   integer_ = !gather && ptx::is_signed(mods.types[1]);
 
-  // Operands behind the coordinates: level or gradients, which a texture without further levels does not
-  // heed, then offsets in braces. A lone operand is a depth to compare with.
+  // Operands behind the coordinates: level or gradients, which a texture without further levels
+  // does not heed, then offsets in braces. A lone operand is a depth to compare with.
   unsigned next = 2 + (mods.mode == Mod::level ? 1u : mods.mode == Mod::grad ? 2u : 0u);
   std::array<Value, 3> offset{i32(0), i32(0), i32(0)};
   for (; next < inst_.operand_count; ++next) {
@@ -202,10 +222,12 @@ void TextureLowering::read() {
     if (a[next].kind != OperandKind::vector && list.size() < 2) {
       return l_.refuse(inst_, "comparison of depths in textures");
     }
-    // Four bits of an offset count, six of a gather's. A 1D texture takes the next four bits for its row.
+    // Four bits of an offset count, six of a gather's. A 1D texture takes the next four bits for
+    // its row.
     const Value spare = i32(gather ? 26 : 28);
     const auto cut = [&](Value v) { return b_.op2(Op::ashr, b_.op2(Op::shl, v, spare), spare); };
-    for (unsigned i = 0; i < list.size() && i < axes; ++i) offset[i] = l_.read(list[i], ptx::Type::b32);
+    for (unsigned i = 0; i < list.size() && i < axes; ++i)
+      offset[i] = l_.read(list[i], ptx::Type::b32);
     if (geom == Mod::d1) offset[1] = b_.op2(Op::lshr, offset[0], i32(4));
     for (Value& each : offset) each = cut(each);
   }
@@ -215,7 +237,8 @@ void TextureLowering::read() {
   c.resize(4, i32(0));
   open(parts[0]);
   // A cube is six layers.
-  const Value layers = geom == Mod::acube ? b_.op2(Op::udiv, word(abi::x_layers), i32(6)) : word(abi::x_layers);
+  const Value layers =
+      geom == Mod::acube ? b_.op2(Op::udiv, word(abi::x_layers), i32(6)) : word(abi::x_layers);
   layer_in_ = b_.i1(true);
   Value layer = i32(0);
   if (layered) {
@@ -237,7 +260,8 @@ void TextureLowering::read() {
   y_ = none;
   z_ = {layer, layer, i32(0), b_.i1(true), b_.i1(true)};
   const auto place = [&](unsigned k, Value extent, Value coordinate) {
-    return integer_ ? fetch(coordinate, extent, offset[k]) : axis(coordinate, extent, k, offset[k], gather);
+    return integer_ ? fetch(coordinate, extent, offset[k])
+                    : axis(coordinate, extent, k, offset[k], gather);
   };
   x_ = place(0, width, c[0]);
   if (axes >= 2) y_ = place(1, height, c[1]);
@@ -247,11 +271,15 @@ void TextureLowering::read() {
 
   std::vector<Value> values(4, 0);
   if (gather) {
-    const unsigned channel = mods.mode == Mod::g ? 1 : mods.mode == Mod::b ? 2 : mods.mode == Mod::a ? 3 : 0;
+    const unsigned channel = mods.mode == Mod::g   ? 1
+                             : mods.mode == Mod::b ? 2
+                             : mods.mode == Mod::a ? 3
+                                                   : 0;
     const auto texels = plane(z_.first, z_.first_in, channel);
     constexpr unsigned kOrder[] = {2, 3, 1, 0};
     for (unsigned i = 0; i < 4; ++i) {
-      const Value value = library("tex_point", Type::i32, {texels[kOrder[i]], word(abi::x_format), element_});
+      const Value value =
+          library("tex_point", Type::i32, {texels[kOrder[i]], word(abi::x_format), element_});
       values[i] = value_of(channel, value);
     }
   } else {
@@ -275,7 +303,9 @@ void TextureLowering::write_results(const std::vector<Value>& values) {
     for (Value& value : out) value = library("tex_half", Type::i32, {value});
   }
   if (type == ptx::Type::f16x2) {
-    const auto pair = [&](unsigned i) { return b_.op2(Op::or_, out[i], b_.op2(Op::shl, out[i + 1], i32(16))); };
+    const auto pair = [&](unsigned i) {
+      return b_.op2(Op::or_, out[i], b_.op2(Op::shl, out[i + 1], i32(16)));
+    };
     out = {pair(0), pair(2)};
   }
   for (std::size_t i = 0; i < to.size() && i < out.size(); ++i) {
@@ -288,12 +318,10 @@ void TextureLowering::query() {
   open(a[1]);
   const Value sampler = word(abi::x_sampler);
   const auto flag = [&](std::uint32_t bit) { return b_.select(set(sampler, bit), i32(1), i32(0)); };
+  // The manual's numbers: wrap 0, mirror 1, clamp_to_edge 3, clamp_to_border 4.
   const auto mode = [&](unsigned number) {
-    // The manual's numbers: wrap 0, mirror 1, clamp to edge 2, clamp to border 3 follow the names' order there.
     const Value bits = b_.op2(Op::and_, b_.op2(Op::lshr, sampler, i32(2 * number)), i32(3));
-    const Value swapped = b_.select(b_.cmp(Op::eq, bits, i32(1)), i32(2), i32(1));
-    const Value middle = b_.op2(Op::or_, b_.cmp(Op::eq, bits, i32(1)), b_.cmp(Op::eq, bits, i32(2)));
-    return b_.select(middle, swapped, bits);
+    return b_.op2(Op::and_, b_.op2(Op::lshr, i32(0x4130), b_.op2(Op::shl, bits, i32(2))), i32(7));
   };
   Value value = i32(0);
   switch (inst_.mods->query) {
@@ -308,7 +336,8 @@ void TextureLowering::query() {
     case Mod::addr_mode_0: value = mode(0); break;
     case Mod::addr_mode_1: value = mode(1); break;
     case Mod::addr_mode_2: value = mode(2); break;
-    case Mod::num_mipmap_levels: case Mod::num_samples: value = i32(1); break;
+    case Mod::num_mipmap_levels:
+    case Mod::num_samples: value = i32(1); break;
     default: break;
   }
   l_.write(a[0], value, ptx::Type::b32);
@@ -322,7 +351,9 @@ void FunctionLowering::lower_texture(const Instruction& inst) {
     const Value texture = b_.cmp(Op::slt, high, b_.i32(0));
     const Value surface = b_.cmp(Op::slt, b_.i32(0), high);
     const ptx::Type type = inst.mods->type();
-    return write_pred(a[0], type == ptx::Type::surfref ? surface : type == ptx::Type::texref ? texture : b_.i1(false));
+    return write_pred(a[0], type == ptx::Type::surfref  ? surface
+                            : type == ptx::Type::texref ? texture
+                                                        : b_.i1(false));
   }
   context_.out.info.uses_textures = true;
   TextureLowering texture(*this, inst);

@@ -1,0 +1,178 @@
+// The texture record of an H200, replayed through translated kernels on a device.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include "ptx2spv/runtime.hpp"
+#include "tests/texture/record.hpp"
+#include "tools/recorder/texture_kernels.hpp"
+
+namespace ptx2spv::tests {
+namespace {
+
+using recorder::TexelData;
+using recorder::TextureSetup;
+
+bool is_nan(std::uint32_t bits) { return (bits & 0x7fffffffu) > 0x7f800000u; }
+
+std::optional<Geometry> geometry_of(const TextureSetup& s) {
+  if (s.cube()) return Geometry::a2d;
+  return parse_geometry(s.geometry);
+}
+
+/// What the runtime makes no textures of.
+bool replayed(const TextureSection& section) {
+  const TextureSetup& s = section.setup;
+  const std::string& text = section.instruction;
+  if (s.levels || s.srgb || s.seamless || s.anisotropy || s.resource == "linear") return false;
+  return !text.starts_with("tex.level") && !text.starts_with("tex.grad") &&
+         !text.starts_with("txq.level") && text.find("num_") == std::string::npos;
+}
+
+recorder::TextureInstruction instruction_of(const std::string& text) {
+  const auto parts = split(split(text, ' ')[0], '.');
+  if (parts[0] == "txq") {
+    return {text, text + " %d0, [%tx];", 0};
+  }
+  const bool gathers = parts[0] == "tld4";
+  const std::size_t at = gathers || parts[1] == "base" ? 2 : 1;
+  const std::string op = at == 2 ? parts[0] + "." + parts[1] : parts[0];
+  return recorder::texture_instruction(op, parts[at], parts[at + 2] + "." + parts[at + 3],
+                                       text.ends_with(" offset"));
+}
+
+class Replay {
+ public:
+  explicit Replay(Device device) : device_(std::move(device)) {}
+
+  void section(const TextureSection& section) {
+    if (section.setup_text != setup_text_) open(section);
+    if (!texture_) return;
+    auto& kernel = kernels_[section.instruction];
+    const auto instruction = instruction_of(section.instruction);
+    if (!kernel) {
+      auto module = Module::load(device_, recorder::texture_module(instruction),
+                                 section.instruction + ".ptx");
+      ASSERT_TRUE(module) << section.instruction << ": " << module.error().text;
+      auto entry = module->kernel("k");
+      ASSERT_TRUE(entry) << entry.error().text;
+      kernel = *entry;
+      modules_.push_back(*module);
+    }
+    const std::size_t count = section.operands.size(), threads = (count + 127) / 128 * 128,
+                      words = instruction.words;
+    std::vector<std::uint32_t> in(std::max<std::size_t>(threads * words, 1)), out(threads * 4);
+    for (std::size_t i = 0; i < count; ++i)
+      std::copy(section.operands[i].begin(), section.operands[i].end(),
+                in.begin() + static_cast<std::ptrdiff_t>(i * words));
+    auto from = Buffer::create(device_, in.size() * 4),
+         to = Buffer::create(device_, out.size() * 4);
+    ASSERT_TRUE(from && to);
+    ASSERT_TRUE(from->upload(0, std::as_bytes(std::span(in))));
+    LaunchConfig config;
+    config.grid.x = static_cast<std::uint32_t>(threads / 128);
+    config.block.x = 128;
+    const auto done = kernel->launch(config, Args().texture(*texture_).buffer(*from).buffer(*to));
+    ASSERT_TRUE(done) << section.instruction << ": " << done.error().text;
+    ASSERT_TRUE(to->download(0, std::as_writable_bytes(std::span(out))));
+    for (std::size_t i = 0; i < count; ++i) compare(section, i, out.data() + 4 * i);
+  }
+
+  unsigned lines = 0, wide_volume = 0, differ = 0;
+
+ private:
+  void open(const TextureSection& section) {
+    setup_text_ = section.setup_text;
+    texture_.reset();
+    const TextureSetup& s = section.setup;
+    static constexpr abi::SurfaceFormat kFormats[] = {
+        abi::SurfaceFormat::u8,  abi::SurfaceFormat::u16, abi::SurfaceFormat::u32,
+        abi::SurfaceFormat::s8,  abi::SurfaceFormat::s16, abi::SurfaceFormat::s32,
+        abi::SurfaceFormat::f16, abi::SurfaceFormat::f32};
+    ArrayDesc memory;
+    memory.geometry = *geometry_of(s);
+    memory.format = kFormats[static_cast<unsigned>(s.format)];
+    memory.channels = s.channels;
+    memory.width = s.level_width(0);
+    memory.height = s.level_height(0);
+    memory.depth = s.geometry == "3d" ? s.depth : 1;
+    memory.layers = s.geometry == "3d" ? 1 : s.level_depth(0);
+    auto array = Array::create(device_, memory);
+    ASSERT_TRUE(array) << array.error().text;
+    const auto bytes = recorder::texture_bytes(s, 0);
+    ASSERT_TRUE(array->upload(std::as_bytes(std::span(bytes))));
+    TextureDesc desc;
+    for (unsigned k = 0; k < 3; ++k) desc.address[k] = static_cast<AddressMode>(s.address[k]);
+    desc.linear_filter = s.linear;
+    desc.normalized_coordinates = s.normalized;
+    desc.read_as_integer = s.element;
+    std::copy(s.border, s.border + 4, desc.border.begin());
+    auto texture = Texture::create(*array, desc);
+    ASSERT_TRUE(texture) << s.geometry << ": " << texture.error().text;
+    texture_ = *texture;
+    array_ = *array;
+  }
+
+  void compare(const TextureSection& section, std::size_t i, const std::uint32_t* actual) {
+    ++lines;
+    const auto& expected = section.results[i];
+    const bool floats = section.instruction.find(".f32.") != std::string::npos;
+    bool same = true;
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      same = same &&
+             (expected[k] == actual[k] || (floats && is_nan(expected[k]) && is_nan(actual[k])));
+    }
+    if (same) return;
+    const TextureSetup& s = section.setup;
+    if (s.geometry == "3d" && s.linear &&
+        (s.data == TexelData::wide || s.data == TexelData::special)) {
+      ++wide_volume;
+      return;
+    }
+    if (++differ > 20) return;
+    ADD_FAILURE() << section.setup_text << "\n"
+                  << section.instruction << " line " << i << std::hex << ": " << actual[0] << " "
+                  << actual[1] << " " << actual[2] << " " << actual[3] << ", recorded "
+                  << expected[0] << " " << expected.back();
+  }
+
+  Device device_;
+  std::map<std::string, std::optional<Kernel>> kernels_;
+  std::vector<Module> modules_;
+  std::string setup_text_;
+  std::optional<Array> array_;
+  std::optional<Texture> texture_;
+};
+
+/// One test per kind of instruction, so that ctest can share them out.
+class TextureRecord : public testing::TestWithParam<const char*> {};
+
+TEST_P(TextureRecord, IsMet) {
+  const char* name = std::getenv("PTX2SPV_DEVICE");
+  DeviceOptions options;
+  options.select = name ? name : "swiftshader";
+  auto device = Device::open(options);
+  if (!device) GTEST_SKIP() << "no device " << options.select << ": " << device.error().text;
+  Replay replay(*device);
+  const std::string prefix = GetParam();
+  const bool found =
+      read_record(PTX2SPV_SOURCE_DIR "/tests/data/hardware/textures.txt.gz",
+                  [&](const TextureSection& section) {
+                    if (testing::Test::HasFatalFailure() ||
+                        !section.instruction.starts_with(prefix) || !replayed(section))
+                      return;
+                    replay.section(section);
+                  });
+  ASSERT_TRUE(found);
+  EXPECT_GT(replay.lines, 0u);
+  EXPECT_EQ(replay.differ, 0u);
+  EXPECT_LE(replay.wide_volume, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TextureRecord,
+                         testing::Values("tex.1d.", "tex.2d.", "tex.3d.", "tex.a1d.", "tex.a2d.",
+                                         "tex.cube.", "tex.acube.", "tld4.", "txq.width"));
+
+}  // namespace
+}  // namespace ptx2spv::tests
