@@ -46,8 +46,8 @@ std::vector<Recorded> read_rows(const std::string& path) {
     } else if (line.starts_with("K ")) {
       Instruction& row = rows.back().row;
       row.out = recorder::parse_kinds(field(text, "out="));
-      row.in = recorder::parse_kinds(field(text, "in="));
-      row.count = static_cast<std::uint32_t>(std::stoul(field(text, "n=")));
+      row.in = recorder::parse_kinds(field(text, " in="));
+      row.count = static_cast<std::uint32_t>(std::stoul(field(text, " n=")));
       row.approximate = text.ends_with(" approximate");
     } else if (line.starts_with("B ")) {
       rows.back().row.body = text;
