@@ -75,6 +75,10 @@ void check(std::mt19937& rng, const ProgramShape& shape, int number) {
     compare(simple, "legalise_int64");
     if (::testing::Test::HasFatalFailure()) return;
     before = f;
+    passes::flatten(f, m);
+    compare(before, "flatten");
+    if (::testing::Test::HasFatalFailure()) return;
+    before = f;
     passes::simplify(f, m, profile.int64);
     compare(before, "the second simplify");
     if (::testing::Test::HasFatalFailure()) return;

@@ -216,6 +216,7 @@ class Reader {
         if (parts[i] == "ftz") inst.fp.ftz = true;
         else if (parts[i] == "sat") inst.fp.sat = true;
         else if (parts[i] == "nan") inst.fp.nan = true;
+        else if (parts[i] == "contract") inst.fp.contract = true;
         else if (parts[i].starts_with("to:")) lookup(kKindNames, parts[i].substr(3), inst.fp.to);
         else if (!lookup(kRoundNames, parts[i], inst.fp.round)) return "unknown rounding";
       }

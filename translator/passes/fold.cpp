@@ -92,6 +92,22 @@ Value Folder::once(Value v) {
   }
 }
 
+/// Whether `whole` is `op` of `part` and something else.
+bool Folder::absorbs(Value part, Op op, Value whole) const {
+  return is(whole, op) && (arg(whole, 0) == part || arg(whole, 1) == part);
+}
+
+/// Whether one of two bit patterns is the complement of the other.
+bool Folder::opposite(Value a, Value b) const {
+  if ((is(a, Op::not_) && arg(a, 0) == b) || (is(b, Op::not_) && arg(b, 0) == a)) return true;
+  if (at(a).type != Type::i1 || at(a).count != 2 || at(b).count != 2) return false;
+  const bool straight = arg(a, 0) == arg(b, 0) && arg(a, 1) == arg(b, 1);
+  const bool crossed = arg(a, 0) == arg(b, 1) && arg(a, 1) == arg(b, 0);
+  const auto pair = [&](Op x, Op y) { return (is(a, x) && is(b, y)) || (is(a, y) && is(b, x)); };
+  if (pair(Op::eq, Op::ne)) return straight || crossed;
+  return crossed && (pair(Op::ult, Op::ule) || pair(Op::slt, Op::sle));
+}
+
 Value Folder::integer(Value v) {
   const Inst inst = at(v);
   const Type type = inst.type;
@@ -131,6 +147,11 @@ Value Folder::integer(Value v) {
       break;
     case Op::and_:
       if (a == b) return a;
+      if (opposite(a, b)) return constant(type, 0);
+      if (absorbs(a, Op::and_, b)) return b;
+      if (absorbs(b, Op::and_, a)) return a;
+      if (absorbs(a, Op::or_, b)) return a;
+      if (absorbs(b, Op::or_, a)) return b;
       if (cb && c == 0) return b;
       if (cb && (c | zeros(a)) == ~0ull) return a;
       if (cb && (~c | zeros(a)) == ~0ull && zeros(a)) return constant(type, 0);
@@ -141,6 +162,11 @@ Value Folder::integer(Value v) {
     case Op::or_:
       if (a == b || (cb && c == 0)) return a;
       if (cb && c == mask) return b;
+      if (opposite(a, b)) return constant(type, mask);
+      if (absorbs(a, Op::or_, b)) return b;
+      if (absorbs(b, Op::or_, a)) return a;
+      if (absorbs(a, Op::and_, b)) return a;
+      if (absorbs(b, Op::and_, a)) return b;
       if (cb && is(a, Op::or_) && is_constant(arg(a, 1)))
         return become(v, Op::or_, {arg(a, 0), constant(type, c | at(arg(a, 1)).imm)});
       break;
@@ -266,6 +292,9 @@ Value Folder::select(Value v) {
   if (a == b) return a;
   if (is_constant(c)) return at(c).imm ? a : b;
   if (is(c, Op::not_)) return become(v, Op::select, {arg(c, 0), b, a});
+  // One condition decides once.
+  if (is(a, Op::select) && arg(a, 0) == c) return become(v, Op::select, {c, arg(a, 1), b});
+  if (is(b, Op::select) && arg(b, 0) == c) return become(v, Op::select, {c, a, arg(b, 2)});
   if (at(v).type == Type::i1) {
     if (is_constant(a, 1) && is_constant(b, 0)) return c;
     if (is_constant(a, 0) && is_constant(b, 1)) return become(v, Op::not_, {c});

@@ -24,6 +24,8 @@ class Folder {
   ir::Value convert(ir::Value v);
   ir::Value select(ir::Value v);
   ir::Value shift(ir::Value v);
+  bool absorbs(ir::Value part, ir::Op op, ir::Value whole) const;
+  bool opposite(ir::Value a, ir::Value b) const;
   bool all_constant(ir::Value v, ir::Value& result);
 
   ir::Value constant(ir::Type type, std::uint64_t value);

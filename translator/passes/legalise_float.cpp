@@ -142,15 +142,20 @@ class Legaliser {
   }
   bool native_fast(NumKind kind) const { return fast_ && (kind == NumKind::f32 || (kind == NumKind::f64 && p_.float64)); }
 
-  // Drivers fold x + 0 and x * 0 and lose the sign of zero.
-  std::optional<Value> with_zero(Op op, NumKind kind, const std::vector<Value>& args) {
+  // Drivers fold x + 0 and x * 0 and lose the sign of zero; and these need no arithmetic at all.
+  std::optional<Value> with_constant(Op op, NumKind kind, const std::vector<Value>& args) {
     if (op != Op::fadd && op != Op::fmul) return std::nullopt;
     const Format f = format_of(kind);
     for (unsigned i = 0; i < 2; ++i) {
-      const Inst& zero = f_.insts[args[i]];
-      if (zero.op != Op::constant || (zero.imm & (f.sign - 1)) != 0) continue;
-      const bool negative = zero.imm & f.sign;
+      const Inst& c = f_.insts[args[i]];
+      const std::uint64_t magnitude_bits = c.imm & (f.sign - 1);
+      if (c.op != Op::constant || (magnitude_bits != 0 && (op != Op::fmul || magnitude_bits != f.one))) continue;
+      const bool negative = c.imm & f.sign;
       const Value x = args[1 - i];
+      if (op == Op::fmul && magnitude_bits != 0) {
+        const Value product = negative ? b_.op2(Op::xor_, x, constant(kind, f.sign)) : x;
+        return b_.select(is_nan(kind, x), constant(kind, f.nan), product);
+      }
       if (op == Op::fmul) {
         Value sign = b_.op2(Op::and_, x, constant(kind, f.sign));
         if (negative) sign = b_.op2(Op::xor_, sign, constant(kind, f.sign));
@@ -188,10 +193,12 @@ class Legaliser {
     const bool flush_here = inst.fp.ftz && kind == NumKind::f32 && !(use_native && device_flushes());
     if (flush_here)
       for (Value& a : args) a = flush(kind, a);
-    if (use_native) {
-      const auto zero = kind == NumKind::f32 ? with_zero(inst.op, kind, args) : std::nullopt;
-      result = zero ? *zero : native(row, kind, args, inst.type);
-      if (!compares && !zero) result = canonical(kind, result);
+    const auto easy = kind == NumKind::f32 && nearest ? with_constant(inst.op, kind, args) : std::nullopt;
+    if (easy) {
+      result = *easy;
+    } else if (use_native) {
+      result = native(row, kind, args, inst.type);
+      if (!compares) result = canonical(kind, result);
     } else {
       result = call(library_name(row, inst.fp), inst.type, args);
     }

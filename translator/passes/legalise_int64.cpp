@@ -237,11 +237,11 @@ class Int64 {
     const bool wide = inst.type == Type::i64;
     const std::uint64_t all = wide ? ~0ull : 0xffffffffull;
     if (wide && zero_high(a) && zero_high(d) && (!is_signed || is_constant(d))) {
-      // Both are unsigned 32-bit numbers. Division by zero gives all 64 ones.
+      // Both are unsigned 32-bit numbers. By zero, quotient and remainder are all 64 ones.
       if (!is_constant(d) || at(d).imm != 0) {
         const Value narrow = divide32(quotient ? Op::udiv : Op::urem, low(a), low(d));
         const Value value = native_ ? b_.inst(Op::zext, Type::i64, {narrow}) : pack(narrow, c32(0));
-        if (is_constant(d) || !quotient) return value;
+        if (is_constant(d)) return value;
         const Value zero = b_.cmp(Op::eq, low(d), c32(0));
         return select(zero, b_.i64(all), value);
       }
@@ -273,13 +273,13 @@ class Int64 {
       const Value minus_one = b_.cmp(Op::eq, d, c(all));
       safe = select(b_.inst(Op::or_, Type::i1, {zero, minus_one}), c(1), d);
       const Value result = b_.inst(o, type, {a, safe});
-      if (o == Op::srem) return select(zero, a, result);
+      if (o == Op::srem) return select(zero, c(all), result);
       const Value negated = b_.inst(Op::neg, type, {a});
       return select(zero, c(all), select(minus_one, negated, result));
     }
     safe = select(zero, c(1), d);
     const Value result = b_.inst(o, type, {a, safe});
-    return o == Op::udiv ? select(zero, c(all), result) : select(zero, a, result);
+    return select(zero, c(all), result);
   }
 
   Function& f_;

@@ -39,6 +39,9 @@ bool simplify(ir::Function& function, ir::Module& module, bool int64 = true);
 /// Fuses products with sums where ptxas would. Needs SSA form, before legalise_float.
 bool contract(ir::Function& function, ir::Module& module);
 
+/// Small selections without side effects become selects. Needs structured SSA form, best after legalisation.
+bool flatten(ir::Function& function, ir::Module& module);
+
 struct FloatOptions {
   const Profile& profile;
   FpPolicy fp = FpPolicy::exact;
