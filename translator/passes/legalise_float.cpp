@@ -349,11 +349,10 @@ class Legaliser {
     if (kind == to) return a;
     // Widenings are exact; halves go by way of single precision.
     if (to == NumKind::f32 && kind == NumKind::f16) return widen(kind, a);
-    if (to == NumKind::f32 && kind == NumKind::bf16) return quiet_bf16(a);
-    if (to == NumKind::f64 && (kind == NumKind::f16 || kind == NumKind::bf16)) {
-      a = widen(kind, a);
-      kind = NumKind::f32;
-    }
+    if (to == NumKind::f32 && kind == NumKind::bf16) return widen(kind, a);
+    // Not by way of f32, whose only NaN would replace the operand's.
+    if (to == NumKind::f64 && kind == NumKind::f16) return call("f64_from_f16", Type::i64, {a});
+    if (to == NumKind::f64 && kind == NumKind::bf16) return call("f64_from_bf16", Type::i64, {a});
     if (to == NumKind::f64 && kind == NumKind::f32) {
       if (fast_ && p_.float64) return fconvert(kind, to, a);
       return call("f64_from_f32", Type::i64, {a});
@@ -371,7 +370,6 @@ class Legaliser {
     if ((to == NumKind::e4m3 || to == NumKind::e5m2) && kind != NumKind::f32) a = widen(kind, a), kind = NumKind::f32;
     return call(fmt::format("{}_from_{}_{}", name(to), name(kind), round), type_of(to), {a});
   }
-  Value quiet_bf16(Value a) { return canonical(NumKind::f32, widen(NumKind::bf16, a)); }
   Value fconvert(NumKind from, NumKind to, Value a) {
     const Value v = b_.inst(Op::native_fconvert, type_of(to), {a});
     f_.insts[v].fp = FpAttr{.kind = from, .to = to};
