@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ptx2spv/translator.hpp"
 #include "tests/pages/page.hpp"
@@ -151,6 +153,29 @@ TEST(Pages, abi_numbers_are_those_of_the_header) {
             std::string::npos);
   EXPECT_NE(page.find("\n" + std::to_string(abi::kTrapWords) + " words, zeroed"),
             std::string::npos);
+}
+
+/// [text](target) of every page: the file is there, beside the page.
+TEST(Pages, links_lead_somewhere) {
+  namespace fs = std::filesystem;
+  const fs::path root = PTX2SPV_SOURCE_DIR;
+  std::vector<fs::path> files = {root / "README.md", root / "HACKING.md", root / "CHANGELOG.md"};
+  for (const char* folder : {"docs", "examples", "bench"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (entry.path().extension() == ".md") files.push_back(entry.path());
+    }
+  }
+  int links = 0;
+  for (const fs::path& file : files) {
+    const std::string page = pages::read_page(fs::relative(file, root).string());
+    for (std::size_t at = page.find("]("); at != std::string::npos; at = page.find("](", at + 1)) {
+      const std::string target = page.substr(at + 2, page.find_first_of(")#", at) - at - 2);
+      if (target.empty() || target.find("://") != std::string::npos) continue;
+      EXPECT_TRUE(fs::exists(file.parent_path() / target)) << file << " links to " << target;
+      ++links;
+    }
+  }
+  EXPECT_GT(links, 40);
 }
 
 /// Every key that the description can have stands in docs/interface.md as `key`.
