@@ -22,7 +22,7 @@ if(BUILD_SHARED_LIBS)
   set(PTX2SPV_PC_LIBS "")
 else()
   set(PTX2SPV_PC_REQUIRES "fmt")
-  set(PTX2SPV_PC_LIBS " -pthread -ldl")
+  set(PTX2SPV_PC_LIBS " -pthread -ldl -lstdc++ -lm")
 endif()
 
 # The files find their prefix from where they lie, so that an installation can be moved.
