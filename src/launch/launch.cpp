@@ -27,10 +27,13 @@ Result<LaunchTiming> Kernel::launch(const LaunchConfig& config, const Args& args
   if (Status status = device.queue.wait(value); !status) return status.error();
   timing.wall_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  std::vector<std::byte> printed;
   {
     std::lock_guard lock((*stream)->mutex);
     (*stream)->retire();
+    printed.swap((*stream)->printed);
   }
+  print_calls(device, printed);
   timing.device_ms = outcome->device_ms;
   if (outcome->error) return std::move(*outcome->error);
   return timing;

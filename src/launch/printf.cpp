@@ -12,6 +12,7 @@ namespace ptx2spv::runtime {
 namespace {
 
 constexpr std::size_t kLongestString = 1 << 16;
+constexpr std::uint32_t kEntryBytes = 20;  // five words, then the arguments
 
 /// Reads up to the terminating zero, in pieces so that no piece leaves the memory block for long.
 std::string read_text(DeviceState& device, std::uint64_t address) {
@@ -157,29 +158,47 @@ Result<std::uint64_t> PrintfBuffer::address(DeviceState& device) {
   return memory_.address();
 }
 
-void PrintfBuffer::drain(DeviceState& device) {
+void PrintfBuffer::collect(std::vector<std::byte>& calls) {
   if (!memory_) return;
   std::uint32_t header[4];
   std::memcpy(header, memory_.mapped(), sizeof header);
   if (!header[0] && !header[2]) return;
   std::uint64_t used = std::min<std::uint64_t>(header[0], kBytes - abi::kPrintfHeaderBytes);
   const std::byte* entries = memory_.mapped() + abi::kPrintfHeaderBytes;
-  std::string text;
-  auto read_string = [&device](std::uint64_t address) { return read_text(device, address); };
-  for (std::uint64_t at = 0; at + 20 <= used;) {
-    std::uint32_t words[5];
-    std::memcpy(words, entries + at, sizeof words);
-    std::uint64_t bytes = words[0];
-    if (bytes < 20 || bytes % 4 || bytes > used - at) break;
-    std::uint64_t address = std::uint64_t{words[4]} << 32 | words[3];
-    std::vector<std::byte> arguments(entries + at + 20, entries + at + bytes);
-    text += format_call(read_text(device, address), arguments, read_string);
+  for (std::uint64_t at = 0; at + kEntryBytes <= used;) {
+    std::uint32_t bytes = 0;
+    std::memcpy(&bytes, entries + at, 4);
+    if (bytes < kEntryBytes || bytes % 4 || bytes > used - at) break;
+    calls.insert(calls.end(), entries + at, entries + at + bytes);
     at += bytes;
   }
-  if (header[2]) text += "[" + std::to_string(header[2]) + " printf calls did not fit the buffer]\n";
+  if (header[2]) {
+    // An entry without a format stands for the calls that were dropped.
+    const std::uint32_t dropped[5] = {kEntryBytes, header[2], 0, 0, 0};
+    auto* raw = reinterpret_cast<const std::byte*>(dropped);
+    calls.insert(calls.end(), raw, raw + sizeof dropped);
+  }
   header[0] = header[2] = 0;
   std::memcpy(memory_.mapped(), header, sizeof header);
-  if (!text.empty()) device.print(text);
+}
+
+void print_calls(DeviceState& device, const std::vector<std::byte>& calls) {
+  if (calls.empty()) return;
+  std::string text;
+  auto read_string = [&device](std::uint64_t address) { return read_text(device, address); };
+  for (std::size_t at = 0; at + kEntryBytes <= calls.size();) {
+    std::uint32_t words[5];
+    std::memcpy(words, calls.data() + at, sizeof words);
+    std::uint64_t address = std::uint64_t{words[4]} << 32 | words[3];
+    std::vector<std::byte> arguments(calls.begin() + static_cast<std::ptrdiff_t>(at + kEntryBytes),
+                                     calls.begin() + static_cast<std::ptrdiff_t>(at + words[0]));
+    if (address)
+      text += format_call(read_text(device, address), arguments, read_string);
+    else
+      text += "[" + std::to_string(words[1]) + " printf calls did not fit the buffer]\n";
+    at += words[0];
+  }
+  device.print(text);
 }
 
 }  // namespace ptx2spv::runtime

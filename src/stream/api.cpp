@@ -60,7 +60,7 @@ Status Stream::replay(const Graph& graph) {
   Pending replay;
   replay.value = value;
   replay.keep.push_back(state);
-  replay.check = [raw = state.get()] { return raw->check(); };
+  replay.check = [raw = state.get()](StreamState& stream) { return raw->check(stream); };
   state_->pending.push_back(std::move(replay));
   return {};
 }
@@ -169,12 +169,18 @@ bool Stream::idle() const {
 }
 
 Status Stream::synchronize() {
-  std::lock_guard lock(state_->mutex);
-  if (Status status = state_->wait_all(); !status) return status;
-  if (!state_->error) return {};
-  Error error = std::move(*state_->error);
-  state_->error.reset();
-  return error;
+  std::vector<std::byte> printed;
+  std::optional<Error> error;
+  Status status;
+  {
+    std::lock_guard lock(state_->mutex);
+    status = state_->wait_all();
+    printed.swap(state_->printed);
+    error.swap(state_->error);
+  }
+  print_calls(state_->device, printed);
+  if (!status) return status;
+  return error ? Status(std::move(*error)) : Status();
 }
 
 }  // namespace ptx2spv

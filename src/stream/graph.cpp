@@ -92,9 +92,9 @@ Result<std::uint64_t> GraphState::submit() {
   return value;
 }
 
-std::optional<Error> GraphState::check() {
+std::optional<Error> GraphState::check(StreamState& stream) {
   std::lock_guard lock(mutex);
-  if (device->queue.reached(last_value)) printf.drain(*device);
+  if (device->queue.reached(last_value)) printf.collect(stream.printed);
   for (auto& [node, trap] : traps) {
     std::uint32_t count = 0;
     std::memcpy(&count, trap, 4);

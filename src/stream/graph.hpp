@@ -38,7 +38,7 @@ struct GraphState : std::enable_shared_from_this<GraphState> {
   Status record();
   /// Submits the recorded commands; the first trap is found by `check` once they are over.
   Result<std::uint64_t> submit();
-  std::optional<Error> check();
+  std::optional<Error> check(StreamState& stream);
 };
 
 }  // namespace ptx2spv::runtime

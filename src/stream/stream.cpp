@@ -29,6 +29,8 @@ Result<std::shared_ptr<StreamState>> StreamState::create(DeviceState& device, bo
 StreamState::~StreamState() {
   if (last_value) (void)device.queue.wait(last_value);
   retire();
+  printf.collect(printed);
+  if (keep) print_calls(device, printed);  // the internal stream's calls were printed by their launch
   if (queries) device.vk.DestroyQueryPool(device.handle, queries, nullptr);
   if (pool) device.vk.DestroyCommandPool(device.handle, pool, nullptr);
 }
@@ -218,9 +220,9 @@ void StreamState::retire() {
         failure = trap_error(make_report(*done.module, *done.kernel, *done.variant, record, done.params));
       }
       // Other launches of this stream may still be printing.
-      if (done.variant->info.uses_printf && done.outcome && pending.empty()) printf.drain(device);
+      if (done.variant->info.uses_printf && done.outcome && pending.empty()) printf.collect(printed);
     }
-    if (done.check && !failure) failure = done.check();
+    if (done.check && !failure) failure = done.check(*this);
     ring.release(done.value);
     if (done.finish && !failure) done.finish();
     if (done.query >= 0 && done.outcome) {
@@ -244,7 +246,7 @@ void StreamState::retire() {
 Status StreamState::wait_all() {
   Status status = last_value ? device.queue.wait(last_value) : Status();
   retire();
-  printf.drain(device);
+  printf.collect(printed);
   return status;
 }
 

@@ -23,6 +23,8 @@ struct Outcome {
   double device_ms = -1;
 };
 
+struct StreamState;
+
 /// A launch that was submitted and not yet looked at.
 struct Pending {
   std::uint64_t value = 0;
@@ -35,7 +37,7 @@ struct Pending {
   int query = -1;                        ///< first of two timestamps
   std::shared_ptr<Outcome> outcome;      ///< null: errors are the stream's
   std::function<void()> finish;          ///< host work once it is over: downloads
-  std::function<std::optional<Error>()> check;  ///< more to look at: a graph's trap records
+  std::function<std::optional<Error>(StreamState&)> check;  ///< more to look at: a graph's trap records
 };
 
 struct StreamState {
@@ -71,6 +73,7 @@ struct StreamState {
   Ring ring;
   Descriptors descriptors;
   PrintfBuffer printf;
+  std::vector<std::byte> printed;        ///< calls to print once the lock is given up
   Memory slab;
   std::deque<Pending> pending;
   std::optional<Error> error;            ///< the first one since the last synchronize
