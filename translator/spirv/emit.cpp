@@ -104,12 +104,11 @@ void Emitter::finish_entry() {
   }
   b_.entry_point(function_, name, interface_);
   if (o_.float_controls) {
-    b_.capability(spv::Capability::DenormPreserve);
+    // Not DenormPreserve: NVIDIA's driver keeps denormals, but does not have the mode that says so.
     b_.capability(spv::Capability::SignedZeroInfNanPreserve);
     b_.capability(spv::Capability::RoundingModeRTE);
     const unsigned widths = p_.float64 ? 64 : 32;
     for (unsigned width = 32; width <= widths; width += 32) {
-      b_.execution_mode(function_, spv::ExecutionMode::DenormPreserve, width);
       b_.execution_mode(function_, spv::ExecutionMode::SignedZeroInfNanPreserve, width);
       b_.execution_mode(function_, spv::ExecutionMode::RoundingModeRTE, width);
     }

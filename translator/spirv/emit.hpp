@@ -21,7 +21,7 @@ struct EmitOptions {
   bool debug_info = false;           ///< names, source text and a line for every instruction
   std::string_view source_name;      ///< of the PTX file, for debug_info
   std::string_view source_text;
-  bool float_controls = false;       ///< declare that denormals, NaN and rounding are kept (devices that can)
+  bool float_controls = false;       ///< declare that NaN and rounding are kept (devices that can)
 };
 
 /// An emission that cannot be done is an error of the translator, not of its input.
