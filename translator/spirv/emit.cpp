@@ -26,6 +26,7 @@ std::optional<EmitError> Emitter::run() {
   ids_.resize(f_.insts.size());
   uses_.resize(f_.insts.size());
   floats_.resize(f_.insts.size());
+  signed_.resize(f_.insts.size());
   words_.resize(f_.insts.size());
   pointers_.resize(f_.insts.size());
   indices_.resize(f_.insts.size());
@@ -59,6 +60,7 @@ void Emitter::scan() {
         case Op::native_ffma: case Op::native_fsqrt: case Op::native_feq: case Op::native_flt:
         case Op::native_fle: case Op::native_unary: case Op::native_to_s: case Op::native_to_u:
         case Op::native_fconvert: use = as_float; break;
+        case Op::smin: case Op::smax: case Op::native_from_s: use = as_signed; break;
         default: break;
       }
       const auto args = f_.args(v);
@@ -70,6 +72,12 @@ void Emitter::scan() {
       }
     }
     if (block.cond != 0) uses_[block.cond] |= as_bits;
+  }
+  // Another form than the one that an operation makes goes by way of the bits.
+  for (std::size_t v = 1; v < uses_.size(); ++v) {
+    const Op op = f_.insts[v].op;
+    const std::uint8_t own = op == Op::smin || op == Op::smax ? as_signed : as_float;
+    if (uses_[v] & ~own) uses_[v] |= as_bits;
   }
 }
 

@@ -93,6 +93,12 @@ void Emitter::arith(Value v, const Inst& inst) {
   const bool compares = inst.op == Op::eq || inst.op == Op::ne || inst.op == Op::ult || inst.op == Op::ule ||
                         inst.op == Op::slt || inst.op == Op::sle;
   if (compares && f_.insts[f_.arg(v, 0)].type == Type::i64 && narrow_compare(v, inst)) return;
+  if (inst.op == Op::smin || inst.op == Op::smax) {
+    // Of signed type, because SPIRV-Tools, which SwiftShader runs, folds these by the type's signedness.
+    if (pairs(inst.type)) return unexpected(inst);
+    const Id left = signed_value(f_.arg(v, 0)), right = signed_value(f_.arg(v, 1));
+    return set_signed(v, ext(inst.op == Op::smin ? GLSLstd450SMin : GLSLstd450SMax, b_.type_signed(bits(v)), left, right));
+  }
   const Type of = inst.op == Op::select ? inst.type : f_.insts[f_.arg(v, 0)].type;
   const Id result = type(inst.type);
   const Id a = operand(v, 0);
@@ -107,12 +113,6 @@ void Emitter::arith(Value v, const Inst& inst) {
     case Op::select: return set(v, op(spv::Op::OpSelect, result, a, b, operand(v, 2)));
     case Op::umin: return set(v, ext(GLSLstd450UMin, result, a, b));
     case Op::umax: return set(v, ext(GLSLstd450UMax, result, a, b));
-    case Op::smin: case Op::smax: {
-      // SPIRV-Tools, which SwiftShader runs, folds SMin and SMax of unsigned type as unsigned.
-      const Id less = op(spv::Op::OpSLessThan, b_.type_bool(), a, b);
-      const bool is_min = inst.op == Op::smin;
-      return set(v, op(spv::Op::OpSelect, result, less, is_min ? a : b, is_min ? b : a));
-    }
     case Op::mulhi_u: case Op::mulhi_s: {
       const Id both = b_.global(spv::Op::OpTypeStruct, 0, {result, result});
       const Id product =

@@ -35,8 +35,7 @@ void Emitter::native_float(Value v, const Inst& inst) {
     case Op::native_from_s: {
       const Value source = f_.arg(v, 0);
       if (pairs(f_.insts[source].type)) return unexpected(inst);
-      const Id as_signed = op(spv::Op::OpBitcast, b_.type_signed(bits(source)), value(source));
-      return set_float(v, op(spv::Op::OpConvertSToF, float_type(), as_signed));
+      return set_float(v, op(spv::Op::OpConvertSToF, float_type(), signed_value(source)));
     }
     case Op::native_from_u:
       if (pairs(f_.insts[f_.arg(v, 0)].type)) return unexpected(inst);

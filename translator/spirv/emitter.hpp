@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "translator/spirv/emit.hpp"
@@ -54,10 +55,12 @@ class Emitter {
   Id value(Value v);                        ///< the value's bits, of type(insts[v].type)
   Id operand(Value v, unsigned i) { return value(f_.arg(v, i)); }
   Id float_value(Value v);                  ///< an i32 or i64 as float32 or float64
+  Id signed_value(Value v);                 ///< an i32 or i64 as signed integer
   Id words(Value v);                        ///< an i64 as uvec2
   void set(Value v, Id id);                 ///< `id`, the last instruction's own result, is the value
   void alias(Value v, Id id);               ///< `id`, made for something else, is the value too
   void set_float(Value v, Id id);           ///< the same from a float; bits are made only when used
+  void set_signed(Value v, Id id);          ///< the same from a signed integer
   void set_words(Value v, Id id);           ///< an i64 from a uvec2
   Id integer(ir::Type t, std::uint64_t value);  ///< a constant; i64 in the profile's form
   bool holds(const Form& form) const { return form.id != 0 && (form.block == serial_ || form.block == kAnyBlock); }
@@ -132,13 +135,14 @@ class Emitter {
   Words& code_;
 
   static constexpr std::uint32_t kAnyBlock = 0xffffffffu;  ///< made beside the value: good wherever that is
-  enum Use : std::uint8_t { as_bits = 1, as_float = 2 };
+  enum Use : std::uint8_t { as_bits = 1, as_float = 2, as_signed = 4 };
 
   std::vector<Id> ids_, labels_;
   std::vector<std::uint8_t> uses_;
-  std::vector<Form> floats_, words_, pointers_, indices_;
+  std::vector<Form> floats_, signed_, words_, pointers_, indices_;
   std::vector<Id> interface_;
   std::array<Id, 18> builtins_{};
+  std::array<std::pair<Id, Id>, 3> vectors_{};  ///< built-in vectors loaded so far: variable, value
   std::uint32_t builtins_used_ = 0;
   std::uint32_t serial_ = 1;                ///< of the block being emitted
   Id function_ = 0, last_ = 0, shared_ = 0, local_ = 0;

@@ -80,6 +80,23 @@ Id Emitter::float_value(Value v) {
   return form.id;
 }
 
+Id Emitter::signed_value(Value v) {
+  Form& form = signed_[v];
+  if (holds(form)) return form.id;
+  const Inst& inst = f_.insts[v];
+  const unsigned width = bits(v);
+  const Id signed_type = b_.type_signed(width);
+  if (inst.op == Op::constant || inst.op == Op::undef) {
+    const std::uint64_t imm = inst.op == Op::undef ? 0 : inst.imm;
+    form = {kAnyBlock, 0, width == 64 ? b_.constant_bits64(signed_type, imm)
+                                      : b_.constant_bits(signed_type, static_cast<std::uint32_t>(imm))};
+    return form.id;
+  }
+  const Id source = value(v);
+  form = {serial_, 0, op(spv::Op::OpBitcast, signed_type, source)};
+  return form.id;
+}
+
 Id Emitter::words(Value v) {
   if (!p_.int64) return value(v);
   Form& form = words_[v];
@@ -116,6 +133,11 @@ void Emitter::set_float(Value v, Id id) {
   if (uses_[v] & as_bits) set(v, op(spv::Op::OpBitcast, type(f_.insts[v].type), id));
 }
 
+void Emitter::set_signed(Value v, Id id) {
+  signed_[v] = {kAnyBlock, 0, id};
+  if (uses_[v] & as_bits) set(v, op(spv::Op::OpBitcast, type(f_.insts[v].type), id));
+}
+
 void Emitter::set_words(Value v, Id id) {
   if (!p_.int64) return set(v, id);
   words_[v] = {kAnyBlock, 0, id};
@@ -131,7 +153,16 @@ Id Emitter::builtin(ir::Builtin which) {
       b_.decorate(made, spv::Decoration::BuiltIn, name);
       b_.shared(key) = made;
     }
-    const Id all = op(spv::Op::OpLoad, of, uses(b_.shared(key)));
+    const Id variable = uses(b_.shared(key));
+    Id all = 0;
+    std::size_t at = 0;
+    while (at < vectors_.size() && vectors_[at].first != 0 && vectors_[at].first != variable) ++at;
+    if (vector && at < vectors_.size() && vectors_[at].first == variable) {
+      all = vectors_[at].second;
+    } else {
+      all = op(spv::Op::OpLoad, of, variable);
+      if (vector && at < vectors_.size()) vectors_[at] = {variable, all};
+    }
     return vector ? op(spv::Op::OpCompositeExtract, b_.type_uint(), all, component) : all;
   };
   using enum ir::Builtin;
