@@ -79,6 +79,8 @@ Value load_word(ir::Builder& b, Value address, Space space) {
 SurfaceRecord::SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot, std::uint32_t records)
     : shared_(shared), static_(true), slot_(slot), copy_(records + slot * abi::kSurfaceWords * 4) {
   if (slot < shared.options.slots.size()) spec_ = shared.options.slots[slot];
+  // An image is never seen in another format than its own.
+  if (spec_.backing == Backing::image) spec_.format_known = true;
   const Profile& profile = shared.options.profile;
   if (spec_.backing == Backing::buffer && (!profile.bound_buffers || slot >= profile.max_slots))
     spec_.backing = Backing::address;
