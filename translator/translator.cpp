@@ -84,6 +84,7 @@ std::optional<Translation> PtxModule::translate(const TranslateOptions& options,
     return std::nullopt;
   }
   if (!ok) return std::nullopt;
+  if (options.debug_info) builder.embed("interface", to_json(result.interface));
   result.spirv = builder.finish();
   return result;
 }

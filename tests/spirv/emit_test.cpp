@@ -349,10 +349,23 @@ TEST(Emit, an_operation_that_legalisation_left_is_an_internal_error) {
   EXPECT_NE(error.find("internal error: emit: operation fadd"), std::string::npos) << error;
 }
 
+TEST(Emit, text_can_be_embedded) {
+  Kernel k;
+  k.output(k.b.i32(1));
+  k.b.exit();
+  k.function.compute_preds();
+  spirv::Builder builder;
+  ASSERT_FALSE(spirv::emit(k.module, k.function, options_for("portable"), builder));
+  builder.embed("interface", std::string(300000, 'x'));
+  const auto words = builder.finish();
+  EXPECT_EQ(validate_spirv(words), "");
+}
+
 TEST(Emit, only_what_is_used_is_required) {
   const std::string text = check_all([&](Kernel& k, const Profile&) { k.output(k.b.i32(1)); }, {},
                                      [](const Profile& p) { return p.name == "lavapipe"; });
   EXPECT_EQ(text.find("Int64"), std::string::npos) << text;
+  EXPECT_NE(text.find("DebugFunctionDefinition"), std::string::npos) << text;
   EXPECT_EQ(text.find("PhysicalStorageBuffer"), std::string::npos) << text;
 }
 

@@ -300,8 +300,9 @@ class Execution : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(Execution, random_programs_do_what_the_interpreter_does) {
-  for (unsigned seed = 1; seed <= 16; ++seed) {
+  for (unsigned seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(seed);
+    options_.debug_info = seed == 1;  // drivers must take the debug information, too
     std::mt19937 rng(seed);
     Kernel kernel;
     kernel.function.local_bytes = kScratchBytes;

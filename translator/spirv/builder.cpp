@@ -188,6 +188,13 @@ void Builder::annotate(spv::Op op, std::span<const std::uint32_t> operands) {
   put_list(annotations_, op, operands);
 }
 
+void Builder::embed(std::string_view name, std::string_view text) {
+  constexpr std::size_t kPiece = 0xff00 * 4;
+  Words operands{non_semantic_set("NonSemantic.ptx2spv"), 1, string(name)};
+  for (std::size_t at = 0; at < text.size(); at += kPiece) operands.push_back(string(text.substr(at, kPiece)));
+  global(spv::Op::OpExtInst, type_void(), operands);
+}
+
 Id Builder::string(std::string_view text) {
   // An instruction has at most 65,535 words; longer texts go into several (see source).
   Words words = literal(text.substr(0, 0xffff * 4 - 64));

@@ -106,6 +106,20 @@ class Builder {
   /// Decorates with words that were already written elsewhere.
   void annotate(spv::Op op, std::span<const std::uint32_t> operands);
 
+  /// An instruction set that drivers ignore.
+  Id non_semantic_set(std::string_view name) {
+    extension("SPV_KHR_non_semantic_info");
+    return import_set(name);
+  }
+  /// An instruction of such a set outside functions; all operands are ids.
+  template <typename... T>
+  Id global_ext(Id set, unsigned instruction, T... operands) {
+    return global(spv::Op::OpExtInst, type_void(), {set, instruction, operands...});
+  }
+  /// Attaches `text` to the module under `name`, for tools: instruction 1 of the set NonSemantic.ptx2spv, whose
+  /// operands are OpStrings, the name and then the text in pieces.
+  void embed(std::string_view name, std::string_view text);
+
   Id string(std::string_view text);
   void source(Id file, std::string_view text);
   void entry_point(Id function, std::string_view name, std::span<const Id> interface);

@@ -1,5 +1,7 @@
 #include "translator/spirv/emit.hpp"
 
+#include <spirv/unified1/NonSemanticShaderDebugInfo100.h>
+
 #include <algorithm>
 
 #include "translator/spirv/emitter.hpp"
@@ -32,6 +34,7 @@ std::optional<EmitError> Emitter::run() {
   indices_.resize(f_.insts.size());
   labels_.resize(f_.blocks.size());
   scan();
+  if (o_.debug_info) begin_debug();
   begin_function();
   if (f_.order.empty()) {
     for (ir::BlockId id = 0; id < f_.blocks.size(); ++id) block(id);
@@ -81,6 +84,34 @@ void Emitter::scan() {
   }
 }
 
+void Emitter::begin_debug() {
+  const std::string_view name = o_.entry_name.empty() ? std::string_view(f_.name) : o_.entry_name;
+  file_ = b_.string(o_.source_name.empty() ? std::string_view("kernel.ptx") : o_.source_name);
+  debug_set_ = b_.non_semantic_set("NonSemantic.Shader.DebugInfo.100");
+  const auto number = [&](std::uint32_t n) { return b_.constant(n); };
+  std::uint32_t first = 1;
+  for (const ir::Loc& loc : f_.locs) {
+    if (loc.line == 0) continue;
+    first = loc.line;
+    break;
+  }
+  // A string holds 65,535 words at most; what of the text is longer continues.
+  constexpr std::size_t kPiece = 0xff00 * 4;
+  debug_source_ = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugSource, file_,
+                                b_.string(o_.source_text.substr(0, kPiece)));
+  for (std::size_t at = kPiece; at < o_.source_text.size(); at += kPiece) {
+    b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugSourceContinued,
+                  b_.string(o_.source_text.substr(at, kPiece)));
+  }
+  const Id unit = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugCompilationUnit, number(100), number(4),
+                                debug_source_, number(0));
+  const Id type =
+      b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugTypeFunction, number(0), b_.type_void());
+  const Id text = b_.string(name);
+  debug_function_ = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugFunction, text, type, debug_source_,
+                                  number(first), number(1), unit, text, number(0), number(first));
+}
+
 void Emitter::begin_function() {
   const Id type_void = b_.type_void();
   function_ = op(spv::Op::OpFunction, type_void, spv::FunctionControlMask::MaskNone, b_.type_function(type_void));
@@ -92,6 +123,10 @@ void Emitter::begin_function() {
     local_ = op(spv::Op::OpVariable, b_.type_pointer(spv::StorageClass::Function, array),
                 spv::StorageClass::Function);
     if (o_.debug_info) b_.name(local_, "local");
+  }
+  if (debug_function_ != 0) {
+    debug(NonSemanticShaderDebugInfo100DebugFunctionDefinition, debug_function_, function_);
+    debug(NonSemanticShaderDebugInfo100DebugScope, debug_function_);
   }
   for (unsigned i = 0; i < builtins_.size(); ++i) {
     if (builtins_used_ >> i & 1) builtins_[i] = builtin(static_cast<ir::Builtin>(i));
@@ -140,10 +175,11 @@ void Emitter::line(std::uint32_t loc) {
   if (!o_.debug_info) return;
   const ir::Loc& at = f_.locs[loc];
   if (at.line == 0 || (at.line == line_ && at.column == column_)) return;
-  if (file_ == 0) file_ = b_.string(o_.source_name.empty() ? std::string_view("kernel.ptx") : o_.source_name);
   line_ = at.line;
   column_ = at.column;
   op0(spv::Op::OpLine, file_, line_, column_);
+  const Id row = b_.constant(line_), column = b_.constant(column_);
+  debug(NonSemanticShaderDebugInfo100DebugLine, debug_source_, row, row, column, column);
 }
 
 void Emitter::block(ir::BlockId id) {
@@ -154,6 +190,8 @@ void Emitter::block(ir::BlockId id) {
   for (const Value v : block.insts) {
     if (f_.insts[v].op == Op::phi) phi(id, v);
   }
+  const bool is_entry = id == (f_.order.empty() ? 0 : f_.order[0]);
+  if (debug_function_ != 0 && !is_entry) debug(NonSemanticShaderDebugInfo100DebugScope, debug_function_);
   for (const Value v : block.insts) {
     if (f_.insts[v].op == Op::phi) continue;
     line(f_.insts[v].loc);

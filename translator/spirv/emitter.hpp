@@ -43,6 +43,7 @@ class Emitter {
   void terminator(const ir::Block& block);
   void missing_blocks();
   void line(std::uint32_t loc);
+  void begin_debug();                       ///< source, unit and function of NonSemantic.Shader.DebugInfo.100
   void instruction(Value v);
   Id label(ir::BlockId block) { return labels_[block] ? labels_[block] : labels_[block] = b_.id(); }
   void fail(std::string text);
@@ -149,6 +150,11 @@ class Emitter {
   std::size_t last_at_ = 0;
   std::uint32_t loc_ = 0, line_ = 0, column_ = 0;
   Id file_ = 0;
+  Id debug_set_ = 0, debug_source_ = 0, debug_function_ = 0;
+  template <typename... T>
+  void debug(unsigned instruction, T... operands) {
+    put(code_, spv::Op::OpExtInst, b_.type_void(), b_.id(), debug_set_, instruction, operands...);
+  }
   bool volatile_ = false, uses_local_ = false;
   std::optional<EmitError> error_;
 };
