@@ -155,6 +155,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
   native_barriers(function);
   // From here on the control flow is SPIR-V's, and registers become values within it.
   run("structurize", [&] { passes::structurize(function, module); run.structured(); });
+  if (passes::too_many_ways(function) && problem.empty()) problem = "more than 65535 branches leave one of its loops";
   run("ssa", [&] { passes::ssa(function, module); run.ssa(); });
   if (options.optimize > 0) run("simplify", [&] { passes::simplify(function, module); });
   run("contract", [&] { passes::contract(function, module); });

@@ -91,7 +91,7 @@ TEST(StructurizeScale, breaks_out_of_a_long_loop) {
 }
 
 TEST(StructurizeScale, nested_loops) {
-  const unsigned n = 81;  // block i heads a loop that block n - 1 - i closes
+  const unsigned n = 801;  // block i heads a loop that block n - 1 - i closes
   check(graph(n, [=](unsigned i) -> Targets {
           if (i + 1 == n) return {};
           return i <= n / 2 ? Targets{i + 1} : Targets{n - 1 - i, i + 1};
@@ -104,6 +104,15 @@ TEST(StructurizeScale, many_loops_in_a_row) {
           if (i + 1 == n) return {};
           return i % 3 == 2 ? Targets{i - 1, i + 1} : Targets{i + 1};
         }), 3, 10);
+}
+
+TEST(StructurizeScale, tangled_branches) {
+  const unsigned n = 2000;
+  check(graph(n, [=](unsigned i) -> Targets {
+          if (i + 1 == n) return {};
+          const unsigned any = 1 + (i * 2654435761u >> 8) % (n - 1);
+          return any == i + 1 ? Targets{i + 1} : Targets{any, i + 1};
+        }), 60, 20);
 }
 
 TEST(StructurizeScale, scattered_forward_branches) {

@@ -29,7 +29,10 @@ std::string regions(ir::Function& function, ir::Module& module, const RegionOpti
 /// stands in a continue construct.
 bool structurize(ir::Function& function, ir::Module& module);
 
-/// Variables become values with pruned phis. A register read before it is written is 0.
+/// Whether a block has more predecessors than a phi can have operands (65,535 ways out of one loop).
+bool too_many_ways(const ir::Function& function);
+/// Variables become values with pruned phis. A register read before it is written is 0. Does nothing where there
+/// are too_many_ways.
 bool ssa(ir::Function& function, ir::Module& module);
 
 /// Folding, value numbering, constant branches and dead code. Needs SSA form; keeps structure valid. `int64`:

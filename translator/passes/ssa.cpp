@@ -254,8 +254,15 @@ void Ssa::run() {
 
 }  // namespace
 
+bool too_many_ways(const Function& function) {
+  return std::any_of(function.blocks.begin(), function.blocks.end(),
+                     [](const Block& block) { return block.preds.size() > 0xffff; });
+}
+
 bool ssa(Function& function, Module&) {
   function.compute_preds();
+  // An instruction counts its operands in 16 bits; the caller reports it.
+  if (too_many_ways(function)) return false;
   const bool any = !function.vars.empty();
   Ssa(function).run();
   return any;

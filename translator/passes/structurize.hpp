@@ -38,8 +38,9 @@ class Structurizer {
   void find_loops(Region& region);
   void make_reducible(Region& region, std::vector<std::vector<ir::BlockId>>& loops,
                       std::vector<ir::BlockId>& headers);
-  ir::BlockId dispatch(ir::BlockId at, std::uint32_t var, const std::vector<ir::BlockId>& targets,
-                       std::vector<ir::BlockId>& nodes);
+  void add_inner_headers(std::uint32_t n, std::vector<ir::BlockId>& entries);
+  void dispatch(ir::BlockId at, std::uint32_t var, const std::vector<ir::BlockId>& targets,
+                std::vector<ir::BlockId>& nodes);
   bool inside(ir::BlockId target) const {
     return target != region_->header && target != region_->merge;
   }

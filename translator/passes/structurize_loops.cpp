@@ -17,21 +17,32 @@ BlockId Structurizer::setter(std::uint32_t var, std::uint32_t value, BlockId tar
   return block;
 }
 
-/// A chain of branches on `var` (0, 1, ...) starting in block `at`; further blocks of it are added to `nodes`.
-BlockId Structurizer::dispatch(BlockId at, std::uint32_t var, const std::vector<BlockId>& targets,
-                               std::vector<BlockId>& nodes) {
-  BlockId block = at;
-  for (std::uint32_t i = 0; i + 1 < targets.size(); ++i) {
+/// Branches on `var` (0, 1, ...) to the targets, a balanced tree that starts in block `at`; its further blocks are
+/// added to `nodes`.
+void Structurizer::dispatch(BlockId at, std::uint32_t var, const std::vector<BlockId>& targets,
+                            std::vector<BlockId>& nodes) {
+  struct Work {
+    BlockId block;
+    std::uint32_t first, last;
+  };
+  std::vector<Work> work{{at, 0, static_cast<std::uint32_t>(targets.size())}};
+  while (!work.empty()) {
+    const auto [block, first, last] = work.back();
+    work.pop_back();
+    const std::uint32_t middle = first + (last - first) / 2;
+    const auto side = [&](std::uint32_t from, std::uint32_t to) {
+      if (to - from == 1) return targets[from];
+      const BlockId inner = new_block();
+      nodes.push_back(inner);
+      work.push_back({inner, from, to});
+      return inner;
+    };
     builder_.at(block);
-    const Value hit = builder_.cmp(Op::eq, builder_.get(var), builder_.i32(i));
-    const bool last = i + 2 == targets.size();
-    const BlockId next = last ? targets[i + 1] : new_block();
+    const Value below = builder_.cmp(Op::ult, builder_.get(var), builder_.i32(middle));
+    const BlockId left = side(first, middle), right = side(middle, last);
     builder_.at(block);
-    builder_.cond_br(hit, targets[i], next);
-    if (!last) nodes.push_back(next);
-    block = next;
+    builder_.cond_br(below, left, right);
   }
-  return at;
 }
 
 void Structurizer::find_loops(Region& region) {
@@ -133,6 +144,35 @@ void Structurizer::find_loops(Region& region) {
   }
 }
 
+/// Adds the targets of the edges that a walk of loop `n` from its entries finds going back.
+void Structurizer::add_inner_headers(std::uint32_t n, std::vector<BlockId>& entries) {
+  std::vector<std::pair<BlockId, std::uint32_t>> stack;
+  const std::vector<BlockId> roots = entries;
+  // low_ marks what the walk has seen: 1 on the way, 2 behind it.
+  const auto open = [&](BlockId b) {
+    low_[b] = 1;
+    stack.push_back({b, 0});
+  };
+  for (const BlockId root : roots) {
+    if (low_[root] != 1 && low_[root] != 2) open(root);
+    while (!stack.empty()) {
+      const BlockId b = stack.back().first;
+      if (stack.back().second == f_.blocks[b].succs.size()) {
+        low_[b] = 2;
+        stack.pop_back();
+        continue;
+      }
+      const BlockId s = f_.blocks[b].succs[stack.back().second++];
+      if (!inside(s) || stamp_[s] != n) continue;
+      if (low_[s] == 1 && !is_entry_[s]) {
+        is_entry_[s] = true;
+        entries.push_back(s);
+      }
+      if (low_[s] != 1 && low_[s] != 2) open(s);
+    }
+  }
+}
+
 void Structurizer::make_reducible(Region& region, std::vector<std::vector<BlockId>>& loops,
                                   std::vector<BlockId>& headers) {
   const std::vector<BlockId>& nodes = region.nodes;
@@ -144,6 +184,10 @@ void Structurizer::make_reducible(Region& region, std::vector<std::vector<BlockI
       entries[stamp_[s]].push_back(s);
     }
   }
+  // Loops within loops cannot be nested for ever: from here on all of a loop's inner loops share its header, which
+  // dispatches to theirs.
+  if (region.depth >= kMaxDepth * 2 / 3)
+    for (std::uint32_t n = 0; n < loops.size(); ++n) add_inner_headers(n, entries[n]);
   for (const std::vector<BlockId>& list : entries)
     for (const BlockId e : list) is_entry_[e] = false;
   const auto single = [](const std::vector<BlockId>& list) { return list.size() == 1; };
