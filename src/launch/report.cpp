@@ -6,6 +6,31 @@
 
 namespace ptx2spv::runtime {
 
+namespace {
+
+/// The string at an address of the module's variables, of which the record has the low word.
+std::string module_string(const ModuleState& module, std::uint32_t address_lo) {
+  if (!module.globals) return {};
+  const std::vector<std::uint8_t>& image = module.ptx.interface().globals_image;
+  const std::uint32_t offset = address_lo - static_cast<std::uint32_t>(module.globals.address());
+  std::string text;
+  for (std::size_t i = offset; i < image.size() && image[i]; ++i) text += static_cast<char>(image[i]);
+  return text;
+}
+
+/// PTX spreads a call over lines; a report has room for one.
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    if (!space) out += c;
+    else if (!out.empty() && out.back() != ' ') out += ' ';
+  }
+  return out;
+}
+
+}  // namespace
+
 TrapReport make_report(const ModuleState& module, const KernelState& kernel, const Variant& variant,
                        std::span<const std::uint32_t> record, std::span<const std::byte> params) {
   TrapReport report;
@@ -37,10 +62,14 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
   if (site < variant.info.trap_sites.size()) {
     const TrapSite& where = variant.info.trap_sites[site];
     report.line = where.line;
-    report.instruction = where.text;
+    report.instruction = one_line(where.text);
     report.source_file = where.source_file;
     report.source_line = where.source_line;
     report.message = where.message;
+    if (report.kind == abi::TrapKind::assertion)
+      report.message = module_string(module, record[abi::t_coord + 1]) + " (" +
+                       module_string(module, record[abi::t_coord + 2]) + ":" +
+                       std::to_string(record[abi::t_coord]) + ")";
     if (where.function != report.kernel) report.function = where.function;
     if (report.surface.empty()) report.surface = where.surface;
     for (std::size_t i = 0; i < where.coordinates.size() && i < 3; ++i)

@@ -24,15 +24,9 @@ const T* find_named(const std::vector<T>& all, std::string_view name) {
 /// The address or handle that a relocation adds its addend to.
 Result<std::uint64_t> resolve(const ModuleState& module, const Relocation& relocation) {
   switch (relocation.kind) {
-    case Relocation::Kind::global:
-    case Relocation::Kind::constant: {
-      const VariableInfo* variable = module.variable(relocation.symbol);
-      if (!variable)
-        return make_error(ErrorCode::translation,
-                          fmt::format("variable '{}' is not defined", relocation.symbol));
-      const Memory& memory = variable->constant ? module.constants : module.globals;
-      return memory.address() + variable->offset;
-    }
+    // Addends count from the image's start: two modules may each have a variable of the name.
+    case Relocation::Kind::global: return module.globals.address();
+    case Relocation::Kind::constant: return module.constants.address();
     case Relocation::Kind::surfref: return module.surfref_handle(relocation.symbol);
     case Relocation::Kind::texref: return module.texref_handle(relocation.symbol);
     case Relocation::Kind::function: break;  // the addend is the function's number

@@ -38,6 +38,8 @@ class Contraction {
   explicit Contraction(ir::Function& function) : f_(function) {}
 
   bool run() {
+    forward_halves();
+    find_live();
     find_users();
     for (const Value v : products_) collect(v);
     if (candidates_.empty()) return false;
@@ -52,12 +54,76 @@ class Contraction {
     bool alive = true;
   };
 
+  /// Packed halves come as the two results in one word, taken apart again by the next instruction: the
+  /// half that goes in is the half that comes out.
+  void forward_halves() {
+    const auto is_half = [&](Value v) {
+      const ir::Inst& inst = f_.insts[v];
+      const bool narrow = inst.fp.kind == ir::NumKind::f16 || inst.fp.kind == ir::NumKind::bf16;
+      return narrow && (inst.op == Op::fadd || inst.op == Op::fmul || inst.op == Op::ffma);
+    };
+    const auto constant = [&](Value v, std::uint64_t value) {
+      return f_.insts[v].op == Op::constant && f_.insts[v].imm == value;
+    };
+    // The operand of a pair (low | high << 16) that stands in its low or high half.
+    const auto half_of = [&](Value pair, bool high) -> Value {
+      if (f_.insts[pair].op != Op::or_) return 0;
+      for (unsigned i = 0; i < 2; ++i) {
+        const Value low = f_.arg(pair, i), shifted = f_.arg(pair, 1 - i);
+        if (!is_half(low) || f_.insts[shifted].op != Op::shl || !constant(f_.arg(shifted, 1), 16)) continue;
+        const Value top = f_.arg(shifted, 0);
+        if (is_half(top)) return high ? top : low;
+      }
+      return 0;
+    };
+    std::vector<Value> same(f_.insts.size(), 0);
+    bool any = false;
+    for (const ir::Block& block : f_.blocks)
+      for (const Value v : block.insts) {
+        const Op op = f_.insts[v].op;
+        Value source = 0;
+        if (op == Op::and_ && constant(f_.arg(v, 1), 0xffff)) source = half_of(f_.arg(v, 0), false);
+        if (op == Op::and_ && constant(f_.arg(v, 0), 0xffff)) source = half_of(f_.arg(v, 1), false);
+        if (op == Op::lshr && constant(f_.arg(v, 1), 16)) source = half_of(f_.arg(v, 0), true);
+        same[v] = source;
+        any = any || source;
+      }
+    if (!any) return;
+    for (const ir::Block& block : f_.blocks)
+      for (const Value v : block.insts)
+        for (Value& a : f_.args(v))
+          if (same[a]) a = same[a];
+  }
+
+  /// What an effect or a branch needs: pairs that were forwarded are no use of their halves any more.
+  void find_live() {
+    live_.assign(f_.insts.size(), false);
+    std::vector<Value> work;
+    const auto mark = [&](Value v) {
+      if (v && !live_[v]) {
+        live_[v] = true;
+        work.push_back(v);
+      }
+    };
+    for (const ir::Block& block : f_.blocks) {
+      mark(block.cond);
+      for (const Value v : block.insts)
+        if (!(ir::info(f_.insts[v].op).flags & ir::flag::P)) mark(v);
+    }
+    while (!work.empty()) {
+      const Value v = work.back();
+      work.pop_back();
+      for (const Value a : f_.args(v)) mark(a);
+    }
+  }
+
   void find_users() {
     first_.assign(f_.insts.size() + 1, 0);
     other_use_.assign(f_.insts.size(), false);
     for (const ir::Block& block : f_.blocks) {
       other_use_[block.cond] = true;
       for (const Value v : block.insts) {
+        if (!live_[v]) continue;
         for (const Value a : f_.args(v)) ++first_[a + 1];
         const ir::Inst& inst = f_.insts[v];
         if (inst.op == Op::fmul && inst.fp.contract && !inst.fp.sat) products_.push_back(v);
@@ -68,7 +134,7 @@ class Contraction {
     std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
     for (const ir::Block& block : f_.blocks)
       for (const Value v : block.insts)
-        for (unsigned i = 0; i < f_.insts[v].count; ++i)
+        for (unsigned i = 0; live_[v] && i < f_.insts[v].count; ++i)
           users_[next[f_.arg(v, i)]++] = {v, static_cast<std::uint8_t>(i), false};
   }
 
@@ -179,7 +245,7 @@ class Contraction {
   ir::Function& f_;
   std::vector<std::uint32_t> first_;
   std::vector<Use> users_;
-  std::vector<bool> other_use_;
+  std::vector<bool> other_use_, live_;
   std::vector<Value> products_;
   std::vector<Candidate> candidates_;
 };

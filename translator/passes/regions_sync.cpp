@@ -215,8 +215,12 @@ void Regions::resolve_thread(BlockId done) {
   const Value accounted = b_.op2(Op::or_, present_lanes(), read(shared_at(gone_, warp())));
   const Value missing = b_.op2(Op::and_, b_.op2(Op::and_, b_.get(mask_), existing),
                                b_.inst(Op::not_, Type::i32, {accounted}));
-  const Value all_here = b_.op2(Op::or_, b_.cmp(Op::eq, missing, b_.i32(0)),
-                                b_.cmp(Op::ne, b_.get(force_), b_.i32(0)));
+  Value all_here = b_.op2(Op::or_, b_.cmp(Op::eq, missing, b_.i32(0)),
+                          b_.cmp(Op::ne, b_.get(force_), b_.i32(0)));
+  // activemask waits for nobody: its answer is who came along in this round.
+  for (std::uint32_t k = 0; k < kinds_.size(); ++k)
+    if (kinds_[k].op == Op::warp_active)
+      all_here = b_.op2(Op::or_, all_here, b_.cmp(Op::eq, b_.op2(Op::lshr, b_.get(key_), b_.i32(16)), b_.i32(k)));
   branch(all_here, complete, done);
   b_.at(complete);
   b_.set(ready_, b_.i32(1));
