@@ -4,22 +4,19 @@
 // numbers and for a reciprocal or a root within 5 ulp. Denormal operands and results count, unless
 // the translator flushes them for .ftz.
 
-// Bits of 2^n p for p in [0.5, 4) as bits, n in -200..200; a denormal result is rounded half up.
-uint f32_scale(const in uint p, const in int n)
-{
-    int exponent = int(p >> 23) + n;
-    uint shift = uint(clamp(1 - exponent, 0, 31));
-    uint denormal = (((p & 0x7fffffu) | 0x800000u) + ((1u << shift) >> 1)) >> shift;
-    uint r = PICK(exponent < 1, denormal, p + (uint(n) << 23));
-    return PICK(exponent > 254, F32_INF, r);
-}
+// 1.5 2^23: adding and subtracting it rounds to the nearest integer, which also stands in the
+// sum's low bits; times 2^23 they are an exponent. On SwiftShader roundEven costs twenty
+// additions, and a shift nine.
+#define ROUND_MAGIC 12582912.0f
 
-// 2^x: x = n + f, |f| <= 1/2; 1 + f P(f), error 2^-27.9.
+// 2^x: x = n + f, |f| <= 1/2; 1 + f P(f), error 2^-27.9. A denormal result is rounded half up in
+// units of 2^-149.
 uint f32_ex2_approx(const in uint a)
 {
-    bool large = (a & F32_NAN) > 0x43200000u;  // 160
-    float x = uintBitsToFloat(PICK(large, 0u, a));
-    float n = roundEven(x);
+    bool nan = int(a & F32_NAN) > 0x7f800000;
+    float x = clamp(uintBitsToFloat(PICK(nan, 0u, a)), -160.0f, 128.0f);
+    precise float raised = x + ROUND_MAGIC;
+    precise float n = raised - ROUND_MAGIC;
     float f = x - n;
     float p = 0.000154531634f;
     p = p * f + 0.00133908633f;
@@ -28,17 +25,19 @@ uint f32_ex2_approx(const in uint a)
     p = p * f + 0.240226507f;
     p = p * f + 0.693147182f;
     p = p * f + 1.0f;
-    uint r = f32_scale(floatBitsToUint(p), int(n));
-    r = PICK(large, PICK(int(a) < 0, 0u, F32_INF), r);
-    return PICK((a & F32_NAN) > F32_INF, F32_NAN, r);
+    uint exponent = floatBitsToUint(raised) * 0x00800000u;
+    int normal = int(floatBitsToUint(p) + exponent);
+    float units = p * uintBitsToFloat(exponent + 0x8a000000u);
+    uint r = uint(PICK(normal < 0x00800000, int(units + 0.5f), normal));
+    return PICK(nan, F32_NAN, r);
 }
 
 // log2 x: x = 2^e m, m in [sqrt(1/2), sqrt(2)); t = m - 1, e + t P(t), error 2^-28.2.
 uint f32_lg2_approx(const in uint a)
 {
     int n = f32_normal(a & F32_NAN);
-    int e = (n - 0x3f3504f3) >> 23;
-    float t = uintBitsToFloat(uint(n - (e << 23))) - 1.0f;
+    int field = int(uint(n - 0x3f3504f3) & 0xff800000u);  // e in the exponent's place
+    float t = uintBitsToFloat(uint(n - field)) - 1.0f;
     float p = -0.107497893f;
     p = p * t + 0.184760332f;
     p = p * t - 0.191388384f;
@@ -49,7 +48,7 @@ uint f32_lg2_approx(const in uint a)
     p = p * t + 0.480898529f;
     p = p * t - 0.721347332f;
     p = p * t + 1.44269502f;
-    uint r = floatBitsToUint(p * t + float(e));
+    uint r = floatBitsToUint(p * t + float(field) * 1.1920928955078125e-7f);
     r = PICK(a == F32_INF, F32_INF, r);
     r = PICK(a > F32_INF, F32_NAN, r);
     return PICK((a & F32_NAN) == 0u, 0xff800000u, r);
@@ -58,12 +57,13 @@ uint f32_lg2_approx(const in uint a)
 // Sine of x + turns * pi / 2: x = k pi / 2 + r, pi / 2 in three parts, so that k times the first
 // is exact up to |k| = 2^16; then r + r^3 P(r^2), error 2^-26.4, or 1 - r^2 / 2 + r^4 Q(r^2),
 // error 2^-30.1.
-uint f32_sin_turned(const in uint a, const in int turns)
+uint f32_sin_turned(const in uint a, const in uint turns)
 {
     bool large =
         (a & F32_NAN) > 0x49000000u;  // 2^19: nothing is promised, the result stays in [-1, 1]
     float x = uintBitsToFloat(PICK(large, 0u, a));
-    float k = roundEven(x * 0.636619772f);
+    precise float raised = x * 0.636619772f + ROUND_MAGIC;
+    precise float k = raised - ROUND_MAGIC;
     precise float k1 = k * 1.5703125f;
     precise float k2 = k * 4.837512969970703125e-4f;
     precise float k3 = k * 7.54978995489188216e-8f;
@@ -81,20 +81,20 @@ uint f32_sin_turned(const in uint a, const in int turns)
     c = c * z + 0.0416666642f;
     c = c * z - 0.5f;
     c = c * z + 1.0f;
-    uint quadrant = uint(int(k) + turns);
+    uint quadrant = floatBitsToUint(raised) + turns;
     uint bits = floatBitsToUint(PICK((quadrant & 1u) != 0u, c, s));
-    bits ^= (quadrant << 30) & SIGN_BIT;
+    bits ^= (quadrant & 2u) * 0x40000000u;
     return PICK((a & F32_NAN) >= F32_INF, F32_NAN, bits);
 }
 
 uint f32_sin_approx(const in uint a)
 {
-    return PICK((a & F32_NAN) < 0x39800000u, a, f32_sin_turned(a, 0));  // 2^-12: x itself
+    return PICK((a & F32_NAN) < 0x39800000u, a, f32_sin_turned(a, 0u));  // 2^-12: x itself
 }
 
 uint f32_cos_approx(const in uint a)
 {
-    return f32_sin_turned(a, 1);
+    return f32_sin_turned(a, 1u);
 }
 
 // tanh: x + x^3 P(x^2) below 0.6 (error 2^-19.5), else 1 - 2 / (e^2x + 1); 2^-11 is asked for.
@@ -110,14 +110,15 @@ uint f32_tanh_approx(const in uint a)
     uint small = floatBitsToUint(p * z * x + x);
     small = PICK(magnitude < 0x39800000u, magnitude, small);
     float y = x * 2.88539008f;
-    float n = roundEven(y);
+    precise float raised = y + ROUND_MAGIC;
+    precise float n = raised - ROUND_MAGIC;
     float f = y - n;
     float q = 0.00966636837f;
     q = q * f + 0.0555038117f;
     q = q * f + 0.240223497f;
     q = q * f + 0.693147182f;
     q = q * f + 1.0f;
-    float power = uintBitsToFloat(floatBitsToUint(q) + (uint(int(n)) << 23));
+    float power = uintBitsToFloat(floatBitsToUint(q) + floatBitsToUint(raised) * 0x00800000u);
     uint large = floatBitsToUint(1.0f - 2.0f / (power + 1.0f));
     uint r = PICK(magnitude < 0x3f19999au, small, large) | (a & SIGN_BIT);
     return PICK(magnitude > F32_INF, F32_NAN, r);
@@ -155,19 +156,19 @@ uint f32_div_approx(const in uint a, const in uint b)
 uint f32_rsqrt_approx(const in uint a)
 {
     uint ua = a & F32_NAN;
-    int n = f32_normal(ua);
-    int e = (n >> 23) - 127;
-    uint odd = uint(e) & 1u;
-    uint x = ((uint(n) & 0x7fffffu) | 0x800000u) << odd;
-    float m = float(int(x)) * 1.1920928955078125e-7f;
+    uint n = uint(f32_normal(ua));
+    bool odd = (n & 0x800000u) == 0u;  // of the exponent without its bias
+    float m = uintBitsToFloat((n & 0x7fffffu) | PICK(odd, 0x40000000u, 0x3f800000u));
     float y = 1.0f / sqrt(m);
     precise float h = uintBitsToFloat(floatBitsToUint(y) & 0xfffff000u);
     precise float l = y - h;
     precise float square = h * h;
-    uint product = u32_mul_wide(x << 7, uint(int(square * 16777216.0f)) << 7).y;
+    uint product =
+        u32_mul_wide(uint(int(m * 8388608.0f)) * 128u, uint(int(square * 16777216.0f)) * 128u).y;
     float residual = float(0x20000000 - int(product)) * 1.862645149230957e-9f - m * (y + h) * l;
     float better = y + y * (0.5f * residual);
-    uint r = floatBitsToUint(better) - (uint((e - int(odd)) >> 1) << 23);
+    int field = int(n & 0xff800000u) - PICK(odd, 0x40000000, 0x3f800000);
+    uint r = floatBitsToUint(better) - uint(int(float(field) * 0.5f));
     r = PICK(a == F32_INF, 0u, r);
     r = PICK(ua == 0u, a | F32_INF, r);
     bool negative = a > SIGN_BIT;

@@ -285,14 +285,38 @@ uint f16_from_f32_mode(const in uint a, const in uint mode)
     return PICK(magnitude > F32_INF, 0x7fffu, r);
 }
 
+// Nearest even and toward zero without shifts by variable amounts. Denormals, in units of 2^-24:
+// adding 1/2 rounds to them; conversion to an integer truncates.
+uint f16_from_f32_rn(const in uint a)
+{
+    uint magnitude = a & F32_NAN;
+    uint odd = PICK((magnitude & 0x2000u) != 0u, 1u, 0u);
+    uint normal = min((magnitude + odd - 0x37fff001u) >> 13, 0x7c00u);
+    precise float raised = uintBitsToFloat(magnitude) + 0.5f;
+    uint denormal = floatBitsToUint(raised) - 0x3f000000u;
+    uint r = PICK(int(magnitude) < 0x38800000, denormal, normal);
+    r |= PICK(int(a) < 0, 0x8000u, 0u);
+    return PICK(int(magnitude) > 0x7f800000, 0x7fffu, r);
+}
+
+uint f16_from_f32_rz(const in uint a)
+{
+    uint magnitude = a & F32_NAN;
+    uint normal = min((magnitude - 0x38000000u) >> 13, 0x7bffu);
+    uint denormal = uint(int(uintBitsToFloat(magnitude) * 16777216.0f));
+    uint r = PICK(int(magnitude) < 0x38800000, denormal, normal);
+    r = PICK(magnitude == F32_INF, 0x7c00u, r) | PICK(int(a) < 0, 0x8000u, 0u);
+    return PICK(int(magnitude) > 0x7f800000, 0x7fffu, r);
+}
+
 // A denormal's integer converts exactly, scaled by 2^-24.
 uint f32_from_f16(const in uint a)
 {
     uint magnitude = a & 0x7fffu;
     uint denormal = floatBitsToUint(float(int(magnitude)) * 5.9604644775390625e-8f);
-    uint r = PICK(magnitude < 0x400u, denormal, (magnitude << 13) + 0x38000000u);
+    uint r = PICK(magnitude < 0x400u, denormal, magnitude * 8192u + 0x38000000u);
     r = PICK(magnitude == 0x7c00u, F32_INF, r);
-    r |= (a & 0x8000u) << 16;
+    r |= (a & 0x8000u) * 65536u;
     return PICK(magnitude > 0x7c00u, F32_NAN, r);
 }
 
@@ -686,16 +710,6 @@ uvec2 f64_round_rmi(const in uvec2 a)
 uvec2 f64_round_rpi(const in uvec2 a)
 {
     return f64_round_mode(a, ROUND_RP);
-}
-
-uint f16_from_f32_rn(const in uint a)
-{
-    return f16_from_f32_mode(a, ROUND_RN);
-}
-
-uint f16_from_f32_rz(const in uint a)
-{
-    return f16_from_f32_mode(a, ROUND_RZ);
 }
 
 uint f16_from_f32_rm(const in uint a)

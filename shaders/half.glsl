@@ -21,9 +21,9 @@ uint f16_fma_rn(const in uint a, const in uint b, const in uint c)
     uint e = floatBitsToUint(error);
     // an even sum moves by one: up in magnitude when the error has its sign, else down
     uint magnitude = e & F32_NAN;
-    uint odd = PICK((bits & 1u) != 0u, bits, bits + 1u - (((e ^ bits) >> 31) << 1));
+    uint odd = PICK((bits & 1u) != 0u, bits, bits + 1u - PICK(int(e ^ bits) < 0, 2u, 0u));
     bool inexact = magnitude - 1u < F32_INF - 1u;
-    return f16_from_f32_mode(PICK(inexact, odd, bits), ROUND_RN);
+    return f16_from_f32_rn(PICK(inexact, odd, bits));
 }
 
 uint bf16_fma_rn(const in uint a, const in uint b, const in uint c)
