@@ -32,7 +32,10 @@ Module sample() {
   }
   Function& middle = m.functions[2];
   middle.name = "middle";
-  middle.vars = {{Type::i32, "a", false}, {Type::i32, "x", false}, {Type::i32, "y", false}, {Type::i32, "r", false}};
+  middle.vars = {{Type::i32, "a", false},
+                 {Type::i32, "x", false},
+                 {Type::i32, "y", false},
+                 {Type::i32, "r", false}};
   middle.param_vars = {0};
   middle.result_vars = {3};
   middle.calls = {{1, {1}}, {1, {2}}};

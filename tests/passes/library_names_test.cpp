@@ -1,5 +1,5 @@
-// Every operation, format and rounding that legalisation can meet, on every profile: the library must have each
-// function that is called for.
+// Every operation, format and rounding that legalisation can meet, on every profile: the library
+// must have each function that is called for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,13 +21,16 @@ void add_arithmetic(Builder& b, NumKind kind, Op op, unsigned operands, Type typ
   attr.kind = kind;
   std::vector<Value> args;
   for (unsigned i = 0; i < operands; ++i) {
-    const MemAttr mem{.space = Space::param, .bytes = static_cast<std::uint8_t>(type_of(kind) == Type::i64 ? 8 : 4)};
+    const MemAttr mem{.space = Space::param,
+                      .bytes = static_cast<std::uint8_t>(type_of(kind) == Type::i64 ? 8 : 4)};
     args.push_back(b.load(type_of(kind), b.i32(8 * i), mem));
   }
   const Value v = b.inst(op, type, args);
   b.last(v).fp = attr;
   if (type == Type::i1) return;
-  b.store(b.i32(0), v, MemAttr{.space = Space::slot, .bytes = static_cast<std::uint8_t>(type == Type::i64 ? 8 : 4)});
+  b.store(
+      b.i32(0), v,
+      MemAttr{.space = Space::slot, .bytes = static_cast<std::uint8_t>(type == Type::i64 ? 8 : 4)});
 }
 
 // What PTX has; the manual's tables of 9.7.3 to 9.7.5 and 9.7.9.
@@ -43,34 +46,42 @@ Function everything() {
       if (ftz && kind == NumKind::f64) continue;
       for (const Round round : directed) {
         const FpAttr attr{.round = round, .ftz = ftz, .sat = kind == NumKind::f32};
-        for (const Op op : {Op::fadd, Op::fmul, Op::fdiv}) add_arithmetic(b, kind, op, 2, type_of(kind), attr);
-        for (const Op op : {Op::frcp, Op::fsqrt}) add_arithmetic(b, kind, op, 1, type_of(kind), attr);
+        for (const Op op : {Op::fadd, Op::fmul, Op::fdiv})
+          add_arithmetic(b, kind, op, 2, type_of(kind), attr);
+        for (const Op op : {Op::frcp, Op::fsqrt})
+          add_arithmetic(b, kind, op, 1, type_of(kind), attr);
         add_arithmetic(b, kind, Op::ffma, 3, type_of(kind), attr);
       }
     }
     for (const Round round : {Round::approx, Round::full})
       add_arithmetic(b, NumKind::f32, Op::fdiv, 2, Type::i32, {.round = round, .ftz = ftz});
     const FpAttr approx{.round = Round::approx, .ftz = ftz};
-    for (const Op op : {Op::frcp, Op::fsqrt, Op::frsqrt, Op::fex2, Op::flg2, Op::fsin, Op::fcos, Op::ftanh})
+    for (const Op op :
+         {Op::frcp, Op::fsqrt, Op::frsqrt, Op::fex2, Op::flg2, Op::fsin, Op::fcos, Op::ftanh})
       add_arithmetic(b, NumKind::f32, op, 1, Type::i32, approx);
-    for (const Op op : {Op::frcp, Op::frsqrt}) add_arithmetic(b, NumKind::f64, op, 1, Type::i64, approx);
+    for (const Op op : {Op::frcp, Op::frsqrt})
+      add_arithmetic(b, NumKind::f64, op, 1, Type::i64, approx);
     for (const NumKind kind : {NumKind::f16, NumKind::bf16}) {
       for (const Op op : {Op::fex2, Op::ftanh}) add_arithmetic(b, kind, op, 1, Type::i32, approx);
-      for (const Op op : {Op::fadd, Op::fmul}) add_arithmetic(b, kind, op, 2, Type::i32, {.ftz = ftz, .sat = true});
+      for (const Op op : {Op::fadd, Op::fmul})
+        add_arithmetic(b, kind, op, 2, Type::i32, {.ftz = ftz, .sat = true});
       add_arithmetic(b, kind, Op::ffma, 3, Type::i32, {.ftz = ftz, .sat = true});
     }
     for (const NumKind kind : {NumKind::f16, NumKind::bf16, NumKind::f32, NumKind::f64}) {
-      for (const Op op : {Op::feq, Op::flt, Op::fle, Op::funord}) add_arithmetic(b, kind, op, 2, Type::i1, {.ftz = ftz});
+      for (const Op op : {Op::feq, Op::flt, Op::fle, Op::funord})
+        add_arithmetic(b, kind, op, 2, Type::i1, {.ftz = ftz});
       for (const bool nan : {false, true}) {
         if (nan && kind == NumKind::f64) continue;
-        for (const Op op : {Op::fmin, Op::fmax}) add_arithmetic(b, kind, op, 2, type_of(kind), {.ftz = ftz, .nan = nan});
+        for (const Op op : {Op::fmin, Op::fmax})
+          add_arithmetic(b, kind, op, 2, type_of(kind), {.ftz = ftz, .nan = nan});
       }
     }
   }
   const auto convert = [&](NumKind from, NumKind to, Round round) {
     for (const bool ftz : {false, true})
       for (const bool sat : {false, true})
-        add_arithmetic(b, from, Op::fcvt, 1, type_of(to), {.to = to, .round = round, .ftz = ftz, .sat = sat});
+        add_arithmetic(b, from, Op::fcvt, 1, type_of(to),
+                       {.to = to, .round = round, .ftz = ftz, .sat = sat});
   };
   const NumKind ints[] = {NumKind::u32, NumKind::s32, NumKind::u64, NumKind::s64};
   const NumKind floats[] = {NumKind::f16, NumKind::bf16, NumKind::f32, NumKind::f64};
@@ -83,7 +94,8 @@ Function everything() {
     for (const NumKind other : floats)
       for (const Round round : directed) convert(f_kind, other, round);
   }
-  for (const Round round : {Round::rn, Round::rz, Round::rna}) convert(NumKind::f32, NumKind::tf32, round);
+  for (const Round round : {Round::rn, Round::rz, Round::rna})
+    convert(NumKind::f32, NumKind::tf32, round);
   for (const NumKind small : {NumKind::e4m3, NumKind::e5m2}) {
     convert(NumKind::f32, small, Round::rn);
     convert(NumKind::f16, small, Round::rn);

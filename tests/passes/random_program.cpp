@@ -10,9 +10,35 @@ using namespace ir;
 
 namespace {
 
-constexpr std::uint64_t kConstants[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 31, 32, 33, 63, 64, 65, 100, 255, 256, 0xffff, 0x10000, 0x7fffffff,
-                                        0x80000000, 0xfffffffe, 0xffffffff, 0x100000000, 0x7fffffffffffffff,
-                                        0x8000000000000000, 0xffffffffffffffff, 0x123456789abcdef0};
+constexpr std::uint64_t kConstants[] = {0,
+                                        1,
+                                        2,
+                                        3,
+                                        4,
+                                        5,
+                                        7,
+                                        8,
+                                        16,
+                                        31,
+                                        32,
+                                        33,
+                                        63,
+                                        64,
+                                        65,
+                                        100,
+                                        255,
+                                        256,
+                                        0xffff,
+                                        0x10000,
+                                        0x7fffffff,
+                                        0x80000000,
+                                        0xfffffffe,
+                                        0xffffffff,
+                                        0x100000000,
+                                        0x7fffffffffffffff,
+                                        0x8000000000000000,
+                                        0xffffffffffffffff,
+                                        0x123456789abcdef0};
 
 class Generator {
  public:
@@ -63,15 +89,20 @@ class Generator {
     const Type type = f_.insts[v].type;
     if (pick(2) || type == Type::none) return;
     const std::uint32_t first = type == Type::i32 ? 0 : type == Type::i64 ? 4 : 8;
-    if (type == Type::i32 || type == Type::i64 || type == Type::i1) b_.set(first + pick(type == Type::i1 ? 2 : 4), v);
+    if (type == Type::i32 || type == Type::i64 || type == Type::i1)
+      b_.set(first + pick(type == Type::i1 ? 2 : 4), v);
   }
   bool threads() const { return shape_.barriers || shape_.general; }
   void synchronise() {
     if (pick(100) < shape_.barriers) b_.inst(Op::bar_sync, Type::none, {b_.i32(0)}, 0);
     if (pick(100) >= shape_.general) return;
-    static constexpr AtomicOp kReductions[] = {AtomicOp::add, AtomicOp::and_, AtomicOp::or_, AtomicOp::xor_,
-                                               AtomicOp::umin, AtomicOp::umax, AtomicOp::smin, AtomicOp::smax};
-    const auto mask = [&] { return pick(4) ? b_.i32(0xffffffffu) : b_.i32(pick(2) ? 0x0000ffffu : static_cast<std::uint32_t>(rng_())); };
+    static constexpr AtomicOp kReductions[] = {AtomicOp::add,  AtomicOp::and_, AtomicOp::or_,
+                                               AtomicOp::xor_, AtomicOp::umin, AtomicOp::umax,
+                                               AtomicOp::smin, AtomicOp::smax};
+    const auto mask = [&] {
+      return pick(4) ? b_.i32(0xffffffffu)
+                     : b_.i32(pick(2) ? 0x0000ffffu : static_cast<std::uint32_t>(rng_()));
+    };
     const auto both = [&](Value v) {
       assign(b_.inst(Op::extract, Type::i32, {v}, 0));
       assign(b_.inst(Op::extract, Type::i32, {v}, 1));
@@ -84,7 +115,8 @@ class Generator {
         assign(b_.inst(Op::bar_sync, Type::i32, {b_.i32(5), b_.i32(0), p}, 2 + pick(3)));
         break;
       }
-      case 3: case 4: {
+      case 3:
+      case 4: {
         const Value a = value(Type::i32), l = pick(2) ? b_.i32(pick(32)) : value(Type::i32);
         const Value c = b_.i32(pick(2) ? 31 : static_cast<std::uint32_t>(rng_()) & 0x1f1f);
         both(b_.inst(Op::warp_shfl, Type::v2, {a, l, c, mask()}, pick(4)));
@@ -102,7 +134,8 @@ class Generator {
       }
       case 7: {
         const Value a = value(Type::i32);
-        assign(b_.inst(Op::warp_redux, Type::i32, {a, mask()}, static_cast<std::uint64_t>(kReductions[pick(8)])));
+        assign(b_.inst(Op::warp_redux, Type::i32, {a, mask()},
+                       static_cast<std::uint64_t>(kReductions[pick(8)])));
         break;
       }
       case 8: assign(b_.inst(Op::warp_active, Type::i32, {})); break;
@@ -112,13 +145,16 @@ class Generator {
   }
   void operation() {
     if (threads()) synchronise();
-    static constexpr Op kBinary[] = {Op::add, Op::sub, Op::mul, Op::mulhi_u, Op::mulhi_s, Op::udiv, Op::sdiv, Op::urem,
-                                     Op::srem, Op::and_, Op::or_, Op::xor_, Op::umin, Op::umax, Op::smin, Op::smax,
-                                     Op::add, Op::sub, Op::and_, Op::add};
+    static constexpr Op kBinary[] = {Op::add,  Op::sub,  Op::mul,  Op::mulhi_u, Op::mulhi_s,
+                                     Op::udiv, Op::sdiv, Op::urem, Op::srem,    Op::and_,
+                                     Op::or_,  Op::xor_, Op::umin, Op::umax,    Op::smin,
+                                     Op::smax, Op::add,  Op::sub,  Op::and_,    Op::add};
     static constexpr Op kCompare[] = {Op::eq, Op::ne, Op::ult, Op::ule, Op::slt, Op::sle};
     const Type type = shape_.wide && pick(2) ? Type::i64 : Type::i32;
     switch (pick(9)) {
-      case 0: case 1: case 2: {
+      case 0:
+      case 1:
+      case 2: {
         const Op op = kBinary[pick(std::size(kBinary))];
         const Value a = value(type), c = value(type);
         assign(b_.inst(op, type, {a, c}));
@@ -145,11 +181,15 @@ class Generator {
       default:
         switch (pick(4)) {
           case 0: assign(b_.inst(Op::popcount, Type::i32, {value(type)})); break;
-          case 1: assign(b_.inst(pick(2) ? Op::find_msb : Op::bit_reverse, Type::i32, {value(Type::i32)})); break;
+          case 1:
+            assign(
+                b_.inst(pick(2) ? Op::find_msb : Op::bit_reverse, Type::i32, {value(Type::i32)}));
+            break;
           case 2: {
             const unsigned offset = pick(32), count = pick(33 - offset);
             const Value a = value(Type::i32);
-            assign(b_.inst(pick(2) ? Op::bfe_u : Op::bfe_s, Type::i32, {a, b_.i32(offset), b_.i32(count)}));
+            assign(b_.inst(pick(2) ? Op::bfe_u : Op::bfe_s, Type::i32,
+                           {a, b_.i32(offset), b_.i32(count)}));
             break;
           }
           default: {
@@ -199,13 +239,17 @@ class Generator {
     }
     b_.store(address, stored, mem);
     const auto target = [&]() -> BlockId {
-      if (pick(100) < shape_.backward || at + 1 == shape_.blocks) return 1 + pick(shape_.blocks - 1);
+      if (pick(100) < shape_.backward || at + 1 == shape_.blocks)
+        return 1 + pick(shape_.blocks - 1);
       return at + 1 + pick(std::min(shape_.blocks - at - 1, 4u));
     };
     const unsigned kind = pick(12);
-    if (shape_.blocks == 1 || kind == 0 || (at + 1 == shape_.blocks && kind < 8)) b_.exit();
-    else if (kind < 4) b_.br(target());
-    else b_.cond_br(value(Type::i1), target(), target());
+    if (shape_.blocks == 1 || kind == 0 || (at + 1 == shape_.blocks && kind < 8))
+      b_.exit();
+    else if (kind < 4)
+      b_.br(target());
+    else
+      b_.cond_br(value(Type::i1), target(), target());
   }
 
   std::mt19937& rng_;
@@ -217,10 +261,12 @@ class Generator {
 
 }  // namespace
 
-Function random_program(std::mt19937& rng, const ProgramShape& shape) { return Generator(rng, shape).make(); }
+Function random_program(std::mt19937& rng, const ProgramShape& shape) {
+  return Generator(rng, shape).make();
+}
 
-Outcome run_program(const Function& f, const Module& m, std::uint32_t seed, std::uint64_t steps, const RunOptions& given,
-                    Memory* given_memory) {
+Outcome run_program(const Function& f, const Module& m, std::uint32_t seed, std::uint64_t steps,
+                    const RunOptions& given, Memory* given_memory) {
   Memory own;
   Memory& memory = given_memory ? *given_memory : own;
   if (!given_memory) memory.of(Space::slot).resize(4096);
@@ -228,7 +274,8 @@ Outcome run_program(const Function& f, const Module& m, std::uint32_t seed, std:
   params.resize(64);
   std::mt19937 rng(seed);
   for (unsigned i = 0; i < 64; i += 8) {
-    std::uint64_t word = rng() % 3 ? kConstants[rng() % std::size(kConstants)] : (std::uint64_t{rng()} << 32 | rng());
+    std::uint64_t word = rng() % 3 ? kConstants[rng() % std::size(kConstants)]
+                                   : (std::uint64_t{rng()} << 32 | rng());
     std::memcpy(params.data() + i, &word, 8);
   }
   RunOptions options = given;
@@ -243,8 +290,8 @@ std::string compare_traces(const Outcome& a, const Outcome& b) {
     return fmt::format("{} events against {}", a.trace.size(), b.trace.size());
   for (std::size_t i = 0; i < std::min(a.trace.size(), b.trace.size()); ++i)
     if (!(a.trace[i] == b.trace[i]))
-      return fmt::format("event {}: {:#x} <- {:#x} against {:#x} <- {:#x}", i, a.trace[i].address, a.trace[i].value.u64(),
-                         b.trace[i].address, b.trace[i].value.u64());
+      return fmt::format("event {}: {:#x} <- {:#x} against {:#x} <- {:#x}", i, a.trace[i].address,
+                         a.trace[i].value.u64(), b.trace[i].address, b.trace[i].value.u64());
   return {};
 }
 

@@ -14,8 +14,9 @@ using namespace ptx2spv::test;
 // The library's 64-bit routines, as the IR defines the operations that they stand for.
 bool library64(std::string_view name, std::span<const Bits> args, Bits& result) {
   static constexpr std::pair<std::string_view, Op> kRoutines[] = {
-      {"u64_mulhi", Op::mulhi_u}, {"s64_mulhi", Op::mulhi_s}, {"u64_div", Op::udiv}, {"s64_div", Op::sdiv},
-      {"u64_rem", Op::urem}, {"s64_rem", Op::srem}, {"u64_shl", Op::shl}, {"u64_shr", Op::lshr}, {"s64_shr", Op::ashr}};
+      {"u64_mulhi", Op::mulhi_u}, {"s64_mulhi", Op::mulhi_s}, {"u64_div", Op::udiv},
+      {"s64_div", Op::sdiv},      {"u64_rem", Op::urem},      {"s64_rem", Op::srem},
+      {"u64_shl", Op::shl},       {"u64_shr", Op::lshr},      {"s64_shr", Op::ashr}};
   for (const auto& [routine, op] : kRoutines) {
     if (name != routine) continue;
     Inst inst;
@@ -32,10 +33,19 @@ std::string wide_operation(const Function& f) {
   for (const Block& block : f.blocks)
     for (const Value v : block.insts) {
       const Inst& inst = f.insts[v];
-      const bool wide = inst.type == Type::i64 || (inst.count && f.insts[f.arg(v, 0)].type == Type::i64);
+      const bool wide =
+          inst.type == Type::i64 || (inst.count && f.insts[f.arg(v, 0)].type == Type::i64);
       switch (inst.op) {
-        case Op::constant: case Op::undef: case Op::phi: case Op::select: case Op::pack: case Op::trunc: case Op::high:
-        case Op::load: case Op::store: case Op::library: break;
+        case Op::constant:
+        case Op::undef:
+        case Op::phi:
+        case Op::select:
+        case Op::pack:
+        case Op::trunc:
+        case Op::high:
+        case Op::load:
+        case Op::store:
+        case Op::library: break;
         default:
           if (wide) return std::string(info(inst.op).name);
       }
@@ -48,14 +58,18 @@ void check(std::mt19937& rng, const ProgramShape& shape, int number) {
   const Function source = random_program(rng, shape);
   ASSERT_EQ(validate(source, m, false, false), "");
   Function f = source;
-  const std::uint32_t seeds[] = {static_cast<std::uint32_t>(rng()), static_cast<std::uint32_t>(rng()), 7};
+  const std::uint32_t seeds[] = {static_cast<std::uint32_t>(rng()),
+                                 static_cast<std::uint32_t>(rng()), 7};
   RunOptions options;
   options.library = library64;
   const auto compare = [&](const Function& before, const char* pass) {
-    ASSERT_EQ(validate(f, m, true, true), "") << "program " << number << " after " << pass << "\n" << print(before, m) << print(f, m);
+    ASSERT_EQ(validate(f, m, true, true), "") << "program " << number << " after " << pass << "\n"
+                                              << print(before, m) << print(f, m);
     for (const std::uint32_t seed : seeds) {
-      const std::string difference = compare_traces(run_program(source, m, seed, 3000), run_program(f, m, seed, 30000, options));
-      ASSERT_EQ(difference, "") << "program " << number << " after " << pass << "\n" << print(before, m) << print(f, m);
+      const std::string difference = compare_traces(run_program(source, m, seed, 3000),
+                                                    run_program(f, m, seed, 30000, options));
+      ASSERT_EQ(difference, "") << "program " << number << " after " << pass << "\n"
+                                << print(before, m) << print(f, m);
     }
   };
   passes::structurize(f, m);

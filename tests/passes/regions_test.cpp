@@ -1,5 +1,5 @@
-// Kernels cut into regions do what their threads do when each waits by itself: random programs with barriers and
-// warp operations, any number of threads an invocation.
+// Kernels cut into regions do what their threads do when each waits by itself: random programs with
+// barriers and warp operations, any number of threads an invocation.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -47,7 +47,9 @@ Seen check(std::mt19937& rng, const ProgramShape& shape, const std::string& what
   if (a.out_of_steps) return Seen::endless;
 
   Function f = source;
-  EXPECT_EQ(passes::regions(f, m, {.workgroup_threads = invocations, .max_block_threads = threads + extra}), "");
+  EXPECT_EQ(passes::regions(
+                f, m, {.workgroup_threads = invocations, .max_block_threads = threads + extra}),
+            "");
   EXPECT_EQ(validate(f, m, false, false), "") << what << print(f, m);
   passes::structurize(f, m);
   EXPECT_EQ(validate(f, m, false, true), "") << what;
@@ -63,10 +65,12 @@ Seen check(std::mt19937& rng, const ProgramShape& shape, const std::string& what
   EXPECT_FALSE(b.out_of_steps) << what;
   EXPECT_FALSE(b.stalled) << what;
   EXPECT_TRUE(wanted.of(Space::slot) == got.of(Space::slot))
-      << what << ": " << threads << " threads, " << invocations << " invocations\n" << print(source, m);
+      << what << ": " << threads << " threads, " << invocations << " invocations\n"
+      << print(source, m);
   std::uint32_t kind = 0;
   std::memcpy(&kind, got.of(Space::trap).data() + ptx2spv::abi::t_kind * 4, 4);
-  EXPECT_EQ(kind, a.stalled ? static_cast<std::uint32_t>(ptx2spv::abi::TrapKind::no_progress) : 0u) << what;
+  EXPECT_EQ(kind, a.stalled ? static_cast<std::uint32_t>(ptx2spv::abi::TrapKind::no_progress) : 0u)
+      << what;
   return a.stalled ? Seen::stalled : Seen::finished;
 }
 

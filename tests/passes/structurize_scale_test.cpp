@@ -21,9 +21,14 @@ Function graph(unsigned size, const std::function<std::vector<BlockId>(unsigned)
     b.at(at);
     b.store(b.i32(0), b.i32(at), MemAttr{.space = Space::slot});
     const std::vector<BlockId> t = targets(at);
-    if (t.empty()) b.exit();
-    else if (t.size() == 1) b.br(t[0]);
-    else b.cond_br(b.cmp(Op::eq, b.load(Type::i32, b.i32(0), MemAttr{.space = Space::param}), b.i32(at)), t[0], t[1]);
+    if (t.empty())
+      b.exit();
+    else if (t.size() == 1)
+      b.br(t[0]);
+    else
+      b.cond_br(
+          b.cmp(Op::eq, b.load(Type::i32, b.i32(0), MemAttr{.space = Space::param}), b.i32(at)),
+          t[0], t[1]);
   }
   f.compute_preds();
   return f;
@@ -60,68 +65,84 @@ using Targets = std::vector<BlockId>;
 
 TEST(StructurizeScale, sequential_ifs) {
   const unsigned n = 100000;
-  check(graph(n, [=](unsigned i) -> Targets {
-          if (i + 3 >= n) return {};
-          return i % 2 == 0 ? Targets{i + 1, i + 2} : Targets{i + 1};
-        }), 2, 10);
+  check(graph(n,
+              [=](unsigned i) -> Targets {
+                if (i + 3 >= n) return {};
+                return i % 2 == 0 ? Targets{i + 1, i + 2} : Targets{i + 1};
+              }),
+        2, 10);
 }
 
 TEST(StructurizeScale, early_exits) {
   const unsigned n = 20000;
-  check(graph(n, [=](unsigned i) -> Targets {
-          return i + 1 == n ? Targets{} : Targets{n - 1, i + 1};
-        }), 60, 10);
+  check(graph(n,
+              [=](unsigned i) -> Targets {
+                return i + 1 == n ? Targets{} : Targets{n - 1, i + 1};
+              }),
+        60, 10);
 }
 
 TEST(StructurizeScale, nested_ifs) {
   const unsigned n = 3000;  // the second half closes what the first opened
-  check(graph(n, [=](unsigned i) -> Targets {
-          if (i + 1 == n) return {};
-          return i < n / 2 ? Targets{i + 1, n - 1 - i} : Targets{i + 1};
-        }), 60, 10);
+  check(graph(n,
+              [=](unsigned i) -> Targets {
+                if (i + 1 == n) return {};
+                return i < n / 2 ? Targets{i + 1, n - 1 - i} : Targets{i + 1};
+              }),
+        60, 10);
 }
 
 TEST(StructurizeScale, breaks_out_of_a_long_loop) {
   const unsigned n = 20000;
-  check(graph(n, [=](unsigned i) -> Targets {
-          if (i + 1 == n) return {};
-          if (i + 2 == n) return {1};
-          return i == 0 ? Targets{1} : Targets{n - 1, i + 1};
-        }), 60, 10);
+  check(graph(n,
+              [=](unsigned i) -> Targets {
+                if (i + 1 == n) return {};
+                if (i + 2 == n) return {1};
+                return i == 0 ? Targets{1} : Targets{n - 1, i + 1};
+              }),
+        60, 10);
 }
 
 TEST(StructurizeScale, nested_loops) {
   const unsigned n = 801;  // block i heads a loop that block n - 1 - i closes
-  check(graph(n, [=](unsigned i) -> Targets {
-          if (i + 1 == n) return {};
-          return i <= n / 2 ? Targets{i + 1} : Targets{n - 1 - i, i + 1};
-        }), 60, 10);
+  check(graph(n,
+              [=](unsigned i) -> Targets {
+                if (i + 1 == n) return {};
+                return i <= n / 2 ? Targets{i + 1} : Targets{n - 1 - i, i + 1};
+              }),
+        60, 10);
 }
 
 TEST(StructurizeScale, many_loops_in_a_row) {
   const unsigned n = 60000;
-  check(graph(n, [=](unsigned i) -> Targets {
-          if (i + 1 == n) return {};
-          return i % 3 == 2 ? Targets{i - 1, i + 1} : Targets{i + 1};
-        }), 3, 10);
+  check(graph(n,
+              [=](unsigned i) -> Targets {
+                if (i + 1 == n) return {};
+                return i % 3 == 2 ? Targets{i - 1, i + 1} : Targets{i + 1};
+              }),
+        3, 10);
 }
 
 TEST(StructurizeScale, tangled_branches) {
   const unsigned n = 2000;
-  check(graph(n, [=](unsigned i) -> Targets {
-          if (i + 1 == n) return {};
-          const unsigned any = 1 + (i * 2654435761u >> 8) % (n - 1);
-          return any == i + 1 ? Targets{i + 1} : Targets{any, i + 1};
-        }), 60, 20);
+  check(graph(n,
+              [=](unsigned i) -> Targets {
+                if (i + 1 == n) return {};
+                const unsigned any = 1 + (i * 2654435761u >> 8) % (n - 1);
+                return any == i + 1 ? Targets{i + 1} : Targets{any, i + 1};
+              }),
+        60, 20);
 }
 
 TEST(StructurizeScale, scattered_forward_branches) {
   const unsigned n = 30000;
-  check(graph(n, [=](unsigned i) -> Targets {
-          if (i + 1 == n) return {};
-          const unsigned far = i + 1 + (i * 2654435761u >> 20) % 50;
-          return far >= n || far == i + 1 ? Targets{i + 1} : Targets{far, i + 1};
-        }), 60, 10);
+  check(graph(n,
+              [=](unsigned i) -> Targets {
+                if (i + 1 == n) return {};
+                const unsigned far = i + 1 + (i * 2654435761u >> 20) % 50;
+                return far >= n || far == i + 1 ? Targets{i + 1} : Targets{far, i + 1};
+              }),
+        60, 10);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Random control flow graphs, reducible or not: the structurized function must do the same side effects in the
-// same order, obey SPIR-V's rules, and become SSA.
+// Random control flow graphs, reducible or not: the structurized function must do the same side
+// effects in the same order, obey SPIR-V's rules, and become SSA.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -80,7 +80,8 @@ void same_prefix(const Outcome& a, const Outcome& b, const std::string& what) {
   if (!a.out_of_steps && !b.out_of_steps) {
     ASSERT_EQ(a.trace.size(), b.trace.size()) << what;
   }
-  for (std::size_t i = 0; i < n; ++i) ASSERT_TRUE(a.trace[i] == b.trace[i]) << what << " at event " << i;
+  for (std::size_t i = 0; i < n; ++i)
+    ASSERT_TRUE(a.trace[i] == b.trace[i]) << what << " at event " << i;
 }
 
 void check(const Function& before, std::mt19937& rng, const std::string& what) {
@@ -122,8 +123,9 @@ TEST(Structurize, random_graphs_keep_their_trace) {
 TEST(Structurize, deep_random_graphs_keep_their_trace) {
   std::mt19937 rng(3);
   for (int i = 0; i < 60; ++i) {
-    check(random_graph(rng, 100 + static_cast<unsigned>(rng() % 300), static_cast<unsigned>(rng() % 3), true), rng,
-          "graph " + std::to_string(i));
+    check(random_graph(rng, 100 + static_cast<unsigned>(rng() % 300),
+                       static_cast<unsigned>(rng() % 3), true),
+          rng, "graph " + std::to_string(i));
     if (HasFatalFailure() || HasNonfatalFailure()) return;
   }
 }
@@ -131,8 +133,9 @@ TEST(Structurize, deep_random_graphs_keep_their_trace) {
 TEST(Structurize, larger_random_graphs_keep_their_trace) {
   std::mt19937 rng(2);
   for (int i = 0; i < 150; ++i) {
-    check(random_graph(rng, 100 + static_cast<unsigned>(rng() % 300), static_cast<unsigned>(rng() % 20)), rng,
-          "graph " + std::to_string(i));
+    check(random_graph(rng, 100 + static_cast<unsigned>(rng() % 300),
+                       static_cast<unsigned>(rng() % 20)),
+          rng, "graph " + std::to_string(i));
     if (HasFatalFailure() || HasNonfatalFailure()) return;
   }
 }

@@ -8,8 +8,8 @@ namespace ptx2spv::ir {
 
 namespace {
 
-// Successors in the order of a depth-first walk whose reversed postorder keeps constructs together: the merge
-// block is walked first, so that it comes out last.
+// Successors in the order of a depth-first walk whose reversed postorder keeps constructs together:
+// the merge block is walked first, so that it comes out last.
 void walk_successors(const Block& block, bool structured, std::vector<BlockId>& out) {
   out.clear();
   if (structured && block.merge != Merge::none) {
@@ -74,8 +74,8 @@ Dominators::Dominators(const Function& function, bool structured)
     }
   }
 
-  // Nearest common ancestors by skew-binary jump pointers: a walk up the tree is logarithmic, which the
-  // thousands of early exits into one block of large kernels need.
+  // Nearest common ancestors by skew-binary jump pointers: a walk up the tree is logarithmic, which
+  // the thousands of early exits into one block of large kernels need.
   std::vector<std::uint32_t> depth(function.blocks.size(), 0);
   std::vector<BlockId> jump(function.blocks.size(), order_[0]);
   const auto hang = [&](BlockId b, BlockId parent) {
@@ -98,7 +98,8 @@ Dominators::Dominators(const Function& function, bool structured)
     }
     return a;
   };
-  // Reducible graphs: predecessors that come later in the order are dominated by the block and do not count.
+  // Reducible graphs: predecessors that come later in the order are dominated by the block and do
+  // not count.
   bool reducible = true;
   for (std::size_t i = 1; i < order_.size(); ++i) {
     BlockId dom = kNoBlock;

@@ -7,8 +7,9 @@
 
 namespace ptx2spv::ir {
 
-/// Blocks reachable from the entry in reverse postorder. `structured` also follows the edges from headers to
-/// their merge blocks and continue targets and puts constructs together: header, arms, continue, merge.
+/// Blocks reachable from the entry in reverse postorder. `structured` also follows the edges from
+/// headers to their merge blocks and continue targets and puts constructs together: header, arms,
+/// continue, merge.
 std::vector<BlockId> reverse_postorder(const Function& function, bool structured);
 
 /// The dominator tree of the blocks in an order as reverse_postorder gives it; needs preds.
@@ -24,7 +25,9 @@ class Dominators {
   /// kNoBlock for the entry and for unreachable blocks.
   BlockId idom(BlockId block) const { return idom_[block]; }
   /// Whether every path to `b` passes `a`; both reachable. A block dominates itself.
-  bool dominates(BlockId a, BlockId b) const { return enter_[a] <= enter_[b] && leave_[b] <= leave_[a]; }
+  bool dominates(BlockId a, BlockId b) const {
+    return enter_[a] <= enter_[b] && leave_[b] <= leave_[a];
+  }
   /// Blocks in an order in which each comes after its immediate dominator, subtrees together.
   const std::vector<BlockId>& preorder() const { return preorder_; }
 

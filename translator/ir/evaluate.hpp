@@ -8,8 +8,9 @@
 
 namespace ptx2spv::ir {
 
-/// The result of a pure operation on bits, or nothing for operations without a meaning here (floating point,
-/// library functions, values that are not functions of the operands). `from` is the type of the first operand.
+/// The result of a pure operation on bits, or nothing for operations without a meaning here
+/// (floating point, library functions, values that are not functions of the operands). `from` is
+/// the type of the first operand.
 std::optional<Bits> evaluate(const Inst& inst, Type from, std::span<const Bits> args);
 
 }  // namespace ptx2spv::ir

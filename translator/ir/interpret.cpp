@@ -48,8 +48,9 @@ class Machine {
   }
 
  private:
-  // Decides for all waiting threads at once, as a round of the regions model does. Nothing that can go on: warp
-  // operations are resolved with the lanes that are there, and failing that the threads wait for ever.
+  // Decides for all waiting threads at once, as a round of the regions model does. Nothing that can
+  // go on: warp operations are resolved with the lanes that are there, and failing that the threads
+  // wait for ever.
   bool release() {
     bool waiting = false;
     for (const Thread& t : threads_) waiting = waiting || t.state == Thread::State::waiting;
@@ -60,12 +61,14 @@ class Machine {
     return false;
   }
 
-  // The device's own barrier waits for the whole workgroup; every thread must stand at the same one.
+  // The device's own barrier waits for the whole workgroup; every thread must stand at the same
+  // one.
   bool release_control() {
     std::size_t there = 0;
     Value at = 0;
     for (const Thread& t : threads_) {
-      if (t.state != Thread::State::waiting || f_.insts[t.waits_at].op != Op::control_barrier) continue;
+      if (t.state != Thread::State::waiting || f_.insts[t.waits_at].op != Op::control_barrier)
+        continue;
       if (at && at != t.waits_at) return fail("threads wait at different barriers");
       at = t.waits_at;
       ++there;
@@ -84,7 +87,8 @@ class Machine {
     if (!force) {
       for (unsigned id = 0; id < 16; ++id) {
         const Barrier& b = barriers_[id];
-        const std::uint32_t wanted = b.expected ? b.expected : static_cast<std::uint32_t>(threads_.size()) - done;
+        const std::uint32_t wanted =
+            b.expected ? b.expected : static_cast<std::uint32_t>(threads_.size()) - done;
         open[id] = b.arrived != 0 && b.arrived >= wanted;
       }
     }
@@ -121,8 +125,11 @@ class Machine {
     const Inst& inst = f_.insts[t.waits_at];
     switch (inst.op) {
       case Op::warp_shfl: return t.values[f_.arg(t.waits_at, 3)].w[0];
-      case Op::warp_vote: case Op::warp_match: case Op::warp_redux: return t.values[f_.arg(t.waits_at, 1)].w[0];
-      case Op::warp_sync: case Op::warp_elect: return t.values[f_.arg(t.waits_at, 0)].w[0];
+      case Op::warp_vote:
+      case Op::warp_match:
+      case Op::warp_redux: return t.values[f_.arg(t.waits_at, 1)].w[0];
+      case Op::warp_sync:
+      case Op::warp_elect: return t.values[f_.arg(t.waits_at, 0)].w[0];
       default: return 0xffffffffu;
     }
   }
@@ -136,8 +143,10 @@ class Machine {
       const bool self = other == i;
       if (other >= threads_.size() || !((mask >> l & 1) || self)) continue;
       const Thread& t = threads_[other];
-      if (t.state == Thread::State::waiting && t.waits_at == threads_[i].waits_at) present |= 1u << l;
-      else if (t.state != Thread::State::done) complete = false;
+      if (t.state == Thread::State::waiting && t.waits_at == threads_[i].waits_at)
+        present |= 1u << l;
+      else if (t.state != Thread::State::done)
+        complete = false;
     }
     return complete;
   }
@@ -145,12 +154,15 @@ class Machine {
   Bits warp_result(std::uint32_t i, std::uint32_t present) const {
     const Thread& t = threads_[i];
     const Inst& inst = f_.insts[t.waits_at];
-    const auto operand = [&](std::uint32_t thread, unsigned k) { return threads_[thread].values[f_.arg(t.waits_at, k)]; };
+    const auto operand = [&](std::uint32_t thread, unsigned k) {
+      return threads_[thread].values[f_.arg(t.waits_at, k)];
+    };
     const std::uint32_t lane = i & 31, base = i & ~31u;
     switch (inst.op) {
       case Op::warp_shfl: {
         const std::uint32_t b = operand(i, 1).w[0] & 31, c = operand(i, 2).w[0];
-        const std::uint32_t segment = c >> 8 & 31, low = lane & segment, high = low | (c & 31 & ~segment);
+        const std::uint32_t segment = c >> 8 & 31, low = lane & segment,
+                            high = low | (c & 31 & ~segment);
         std::int32_t from = 0;
         bool inside = false;
         switch (static_cast<ShflMode>(inst.imm)) {
@@ -162,7 +174,8 @@ class Machine {
           case ShflMode::bfly: from = static_cast<std::int32_t>(lane ^ b); break;
           case ShflMode::idx: from = static_cast<std::int32_t>(low | (b & ~segment)); break;
         }
-        if (static_cast<ShflMode>(inst.imm) != ShflMode::up) inside = from <= static_cast<std::int32_t>(high);
+        if (static_cast<ShflMode>(inst.imm) != ShflMode::up)
+          inside = from <= static_cast<std::int32_t>(high);
         std::uint32_t source = inside ? static_cast<std::uint32_t>(from) : lane;
         if (!(present >> source & 1)) source = lane;
         return Bits{{operand(base + source, 0).w[0], inside ? 1u : 0u, 0, 0}};
@@ -244,18 +257,21 @@ class Machine {
     const std::vector<std::uint8_t>& bytes = space(mem, t);
     const std::uint64_t at = offset(mem, address);
     Bits result;
-    if (at <= bytes.size() && mem.bytes <= bytes.size() - at) std::memcpy(result.w.data(), bytes.data() + at, mem.bytes);
+    if (at <= bytes.size() && mem.bytes <= bytes.size() - at)
+      std::memcpy(result.w.data(), bytes.data() + at, mem.bytes);
     return result;
   }
 
   void store(Thread& t, const MemAttr& mem, const Bits& address, const Bits& value) {
     std::vector<std::uint8_t>& bytes = space(mem, t);
     const std::uint64_t at = offset(mem, address);
-    if (at <= bytes.size() && mem.bytes <= bytes.size() - at) std::memcpy(bytes.data() + at, value.w.data(), mem.bytes);
+    if (at <= bytes.size() && mem.bytes <= bytes.size() - at)
+      std::memcpy(bytes.data() + at, value.w.data(), mem.bytes);
   }
 
   void record(Op op, const MemAttr& mem, const Bits& address, const Bits& value) {
-    if (options_.trace && mem.space != Space::local) out_.trace.push_back({current_, op, mem.space, address.u64(), value});
+    if (options_.trace && mem.space != Space::local)
+      out_.trace.push_back({current_, op, mem.space, address.u64(), value});
   }
 
   Bits atomic(Thread& t, const Inst& inst, const Bits* args) {
@@ -272,7 +288,9 @@ class Machine {
         case AtomicOp::dec:
           next = Bits::of(old.w[0] == 0 || old.w[0] > args[1].w[0] ? args[1].w[0] : old.w[0] - 1);
           break;
-        case AtomicOp::exch: case AtomicOp::fadd_f32: case AtomicOp::fadd_f64: break;
+        case AtomicOp::exch:
+        case AtomicOp::fadd_f32:
+        case AtomicOp::fadd_f64: break;
         default: pure.op = reduction(inst.mem.atomic);
       }
       const Bits both[2] = {old, args[1]};
@@ -382,13 +400,21 @@ class Machine {
         arrive(inst, args);
         if (static_cast<BarKind>(inst.imm) == BarKind::arrive) return;
         [[fallthrough]];
-      case Op::warp_shfl: case Op::warp_vote: case Op::warp_match: case Op::warp_redux: case Op::warp_active:
-      case Op::warp_sync: case Op::warp_elect: case Op::control_barrier:
+      case Op::warp_shfl:
+      case Op::warp_vote:
+      case Op::warp_match:
+      case Op::warp_redux:
+      case Op::warp_active:
+      case Op::warp_sync:
+      case Op::warp_elect:
+      case Op::control_barrier:
         t.state = Thread::State::waiting;
         t.waits_at = v;
         return;
       case Op::library:
-        if (options_.library && options_.library(module_.library_names[inst.imm], {args, n}, result)) return;
+        if (options_.library &&
+            options_.library(module_.library_names[inst.imm], {args, n}, result))
+          return;
         fail(fmt::format("library function {} is not known", module_.library_names[inst.imm]));
         return;
       default: fail(fmt::format("{} cannot be interpreted", info(inst.op).name));
@@ -413,7 +439,8 @@ class Machine {
 
 }  // namespace
 
-Outcome interpret(const Function& function, const Module& module, Memory& memory, const RunOptions& options) {
+Outcome interpret(const Function& function, const Module& module, Memory& memory,
+                  const RunOptions& options) {
   return Machine(function, module, memory, options).run();
 }
 

@@ -1,6 +1,7 @@
-// A scalar interpreter of the IR, the reference that passes are tested against. It runs one workgroup of
-// threads; a thread runs until it meets a synchronisation point, the next one follows, and a point is resolved
-// when the threads that it waits for have arrived. Semantic floating point is not interpreted.
+// A scalar interpreter of the IR, the reference that passes are tested against. It runs one
+// workgroup of threads; a thread runs until it meets a synchronisation point, the next one follows,
+// and a point is resolved when the threads that it waits for have arrived. Semantic floating point
+// is not interpreted.
 #pragma once
 
 #include <array>
@@ -20,7 +21,9 @@ namespace ptx2spv::ir {
 struct Bits {
   std::array<std::uint32_t, 4> w{};
   std::uint64_t u64() const { return w[0] | static_cast<std::uint64_t>(w[1]) << 32; }
-  static Bits of(std::uint64_t v) { return {{static_cast<std::uint32_t>(v), static_cast<std::uint32_t>(v >> 32), 0, 0}}; }
+  static Bits of(std::uint64_t v) {
+    return {{static_cast<std::uint32_t>(v), static_cast<std::uint32_t>(v >> 32), 0, 0}};
+  }
   bool operator==(const Bits&) const = default;
 };
 
@@ -28,13 +31,15 @@ struct Bits {
 struct Memory {
   static constexpr std::uint64_t kGlobalBase = 0x100000000ull;
   std::map<std::pair<Space, std::uint32_t>, std::vector<std::uint8_t>> bytes;
-  std::vector<std::uint8_t>& of(Space space, std::uint32_t slot = 0) { return bytes[{space, slot}]; }
+  std::vector<std::uint8_t>& of(Space space, std::uint32_t slot = 0) {
+    return bytes[{space, slot}];
+  }
 };
 
 struct RunOptions {
-  std::uint32_t threads[3] = {1, 1, 1};       ///< invocations of the workgroup
+  std::uint32_t threads[3] = {1, 1, 1};  ///< invocations of the workgroup
   std::uint32_t workgroup[3] = {0, 0, 0}, workgroups[3] = {1, 1, 1};
-  std::uint64_t max_steps = 1u << 20;         ///< of all threads together
+  std::uint64_t max_steps = 1u << 20;  ///< of all threads together
   bool trace = true;
   std::function<bool(std::string_view name, std::span<const Bits> args, Bits& result)> library;
 };
@@ -50,12 +55,13 @@ struct Event {
 };
 
 struct Outcome {
-  std::string error;             ///< empty when every thread ended
+  std::string error;  ///< empty when every thread ended
   bool out_of_steps = false;
-  bool stalled = false;          ///< threads wait for ever
-  std::vector<Event> trace;      ///< in order of execution
+  bool stalled = false;      ///< threads wait for ever
+  std::vector<Event> trace;  ///< in order of execution
 };
 
-Outcome interpret(const Function& function, const Module& module, Memory& memory, const RunOptions& options);
+Outcome interpret(const Function& function, const Module& module, Memory& memory,
+                  const RunOptions& options);
 
 }  // namespace ptx2spv::ir

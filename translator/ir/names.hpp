@@ -9,19 +9,22 @@
 namespace ptx2spv::ir {
 
 inline constexpr std::array<std::string_view, 11> kSpaceNames = {
-    "global", "shared", "local", "param", "constant", "table", "textures", "trap", "locks", "slot", "push"};
+    "global",   "shared", "local", "param", "constant", "table",
+    "textures", "trap",   "locks", "slot",  "push"};
 inline constexpr std::array<std::string_view, 13> kAtomicNames = {
-    "add", "and", "or", "xor", "umin", "umax", "smin", "smax", "exch", "fadd_f32", "fadd_f64", "inc", "dec"};
-inline constexpr std::array<std::string_view, 16> kKindNames = {"none", "u8",  "s8",   "u16", "s16",  "u32",
-                                                                "s32",  "u64", "s64",  "f16", "bf16", "f32",
-                                                                "f64",  "tf32", "e4m3", "e5m2"};
+    "add",  "and",  "or",       "xor",      "umin", "umax", "smin",
+    "smax", "exch", "fadd_f32", "fadd_f64", "inc",  "dec"};
+inline constexpr std::array<std::string_view, 16> kKindNames = {
+    "none", "u8",  "s8",   "u16", "s16", "u32",  "s32",  "u64",
+    "s64",  "f16", "bf16", "f32", "f64", "tf32", "e4m3", "e5m2"};
 inline constexpr std::array<std::string_view, 12> kRoundNames = {
     "none", "rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi", "approx", "full"};
 inline constexpr std::array<std::string_view, 18> kBuiltinNames = {
-    "workgroup_id_x",   "workgroup_id_y",   "workgroup_id_z",   "local_id_x",       "local_id_y",
-    "local_id_z",       "local_index",      "workgroup_size_x", "workgroup_size_y", "workgroup_size_z",
-    "num_workgroups_x", "num_workgroups_y", "num_workgroups_z", "subgroup_lane",    "subgroup_size",
-    "clock_lo",         "clock_hi",         "shared_words"};
+    "workgroup_id_x",   "workgroup_id_y",   "workgroup_id_z",   "local_id_x",
+    "local_id_y",       "local_id_z",       "local_index",      "workgroup_size_x",
+    "workgroup_size_y", "workgroup_size_z", "num_workgroups_x", "num_workgroups_y",
+    "num_workgroups_z", "subgroup_lane",    "subgroup_size",    "clock_lo",
+    "clock_hi",         "shared_words"};
 
 inline std::string_view name(Space s) { return kSpaceNames[static_cast<std::size_t>(s)]; }
 inline std::string_view name(AtomicOp a) { return kAtomicNames[static_cast<std::size_t>(a)]; }

@@ -66,7 +66,8 @@ class Reader {
       line = line.substr(0, line.find(';'));
       const std::vector<std::string_view> w = words(line);
       if (w.empty() || w[0] == "}") continue;
-      if (std::string bad = read(w); !bad.empty()) return fmt::format("line {}: {}", line_number, bad);
+      if (std::string bad = read(w); !bad.empty())
+        return fmt::format("line {}: {}", line_number, bad);
     }
     f_.compute_preds();
     return {};
@@ -78,9 +79,12 @@ class Reader {
     if (w[0] == "func") {
       f_.name = w.size() > 1 ? w[1].substr(1) : "";
       for (const std::string_view x : w) {
-        if (x.starts_with("local=") && number(x.substr(6), n)) f_.local_bytes = static_cast<std::uint32_t>(n);
-        if (x.starts_with("shared=") && number(x.substr(7), n)) f_.shared_bytes = static_cast<std::uint32_t>(n);
-        if (x.starts_with("threads=") && number(x.substr(8), n)) f_.region_threads = static_cast<std::uint32_t>(n);
+        if (x.starts_with("local=") && number(x.substr(6), n))
+          f_.local_bytes = static_cast<std::uint32_t>(n);
+        if (x.starts_with("shared=") && number(x.substr(7), n))
+          f_.shared_bytes = static_cast<std::uint32_t>(n);
+        if (x.starts_with("threads=") && number(x.substr(8), n))
+          f_.region_threads = static_cast<std::uint32_t>(n);
       }
       return {};
     }
@@ -128,8 +132,9 @@ class Reader {
   }
 
   bool terminator(const std::vector<std::string_view>& w) {
-    static const std::map<std::string_view, Term> kTerms = {{"br", Term::br}, {"cond_br", Term::cond_br},
-        {"switch", Term::switch_}, {"exit", Term::exit}, {"ret", Term::ret}, {"unreachable", Term::unreachable},
+    static const std::map<std::string_view, Term> kTerms = {
+        {"br", Term::br},     {"cond_br", Term::cond_br}, {"switch", Term::switch_},
+        {"exit", Term::exit}, {"ret", Term::ret},         {"unreachable", Term::unreachable},
         {"none", Term::none}};
     BlockId a = 0, c = 0;
     if (w[0] == "merge" && w.size() == 2 && block(w[1], a)) {
@@ -203,22 +208,40 @@ class Reader {
       args.push_back(a);
       return {};
     }
-    if (w.starts_with("$") && number(w.substr(1), n)) { inst.imm = n; return {}; }
-    if (w.starts_with("@")) { inst.imm = module_.library(w.substr(1)); return {}; }
-    if (w.starts_with("imm=") && number(w.substr(4), n)) { inst.imm = n; return {}; }
-    if (inst.op == Op::constant && number(w, n)) { inst.imm = n; return {}; }
+    if (w.starts_with("$") && number(w.substr(1), n)) {
+      inst.imm = n;
+      return {};
+    }
+    if (w.starts_with("@")) {
+      inst.imm = module_.library(w.substr(1));
+      return {};
+    }
+    if (w.starts_with("imm=") && number(w.substr(4), n)) {
+      inst.imm = n;
+      return {};
+    }
+    if (inst.op == Op::constant && number(w, n)) {
+      inst.imm = n;
+      return {};
+    }
     if (inst.op == Op::builtin && lookup(kBuiltinNames, w, inst.builtin)) return {};
     if (w.starts_with("fp=")) {
       const auto parts = split(w.substr(3), ',');
       if (!lookup(kKindNames, parts[0], inst.fp.kind)) return "unknown format";
       inst.fp.round = Round::none;
       for (std::size_t i = 1; i < parts.size(); ++i) {
-        if (parts[i] == "ftz") inst.fp.ftz = true;
-        else if (parts[i] == "sat") inst.fp.sat = true;
-        else if (parts[i] == "nan") inst.fp.nan = true;
-        else if (parts[i] == "contract") inst.fp.contract = true;
-        else if (parts[i].starts_with("to:")) lookup(kKindNames, parts[i].substr(3), inst.fp.to);
-        else if (!lookup(kRoundNames, parts[i], inst.fp.round)) return "unknown rounding";
+        if (parts[i] == "ftz")
+          inst.fp.ftz = true;
+        else if (parts[i] == "sat")
+          inst.fp.sat = true;
+        else if (parts[i] == "nan")
+          inst.fp.nan = true;
+        else if (parts[i] == "contract")
+          inst.fp.contract = true;
+        else if (parts[i].starts_with("to:"))
+          lookup(kKindNames, parts[i].substr(3), inst.fp.to);
+        else if (!lookup(kRoundNames, parts[i], inst.fp.round))
+          return "unknown rounding";
       }
       return {};
     }
@@ -226,11 +249,16 @@ class Reader {
       const auto parts = split(w.substr(4), ',');
       if (!lookup(kSpaceNames, parts[0], inst.mem.space)) return "unknown space";
       for (std::size_t i = 1; i < parts.size(); ++i) {
-        if (number(parts[i], n)) inst.mem.bytes = static_cast<std::uint8_t>(n);
-        else if (parts[i] == "volatile") inst.mem.is_volatile = true;
-        else if (parts[i] == "readonly") inst.mem.readonly = true;
-        else if (parts[i].starts_with("slot:") && number(parts[i].substr(5), n)) inst.mem.slot = static_cast<std::uint16_t>(n);
-        else if (!lookup(kAtomicNames, parts[i], inst.mem.atomic)) return "unknown memory attribute";
+        if (number(parts[i], n))
+          inst.mem.bytes = static_cast<std::uint8_t>(n);
+        else if (parts[i] == "volatile")
+          inst.mem.is_volatile = true;
+        else if (parts[i] == "readonly")
+          inst.mem.readonly = true;
+        else if (parts[i].starts_with("slot:") && number(parts[i].substr(5), n))
+          inst.mem.slot = static_cast<std::uint16_t>(n);
+        else if (!lookup(kAtomicNames, parts[i], inst.mem.atomic))
+          return "unknown memory attribute";
       }
       return {};
     }

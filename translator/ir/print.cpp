@@ -89,11 +89,14 @@ std::string print(const Function& f, const Module& module) {
         continue;
       }
       const Inst& inst = f.insts[v];
-      if (inst.type != Type::none) fmt::format_to(to, "  %{} = {} {}", v, info(inst.op).name, name(inst.type));
-      else fmt::format_to(to, "  {}", info(inst.op).name);
+      if (inst.type != Type::none)
+        fmt::format_to(to, "  %{} = {} {}", v, info(inst.op).name, name(inst.type));
+      else
+        fmt::format_to(to, "  {}", info(inst.op).name);
       print_attributes(f, module, inst, out);
       for (const Value a : f.args(v)) fmt::format_to(to, " %{}", a);
-      if (inst.loc && inst.loc < f.locs.size()) fmt::format_to(to, "  ; line {}", f.locs[inst.loc].line);
+      if (inst.loc && inst.loc < f.locs.size())
+        fmt::format_to(to, "  ; line {}", f.locs[inst.loc].line);
       out += '\n';
     }
     print_terminator(f.blocks[b], out);

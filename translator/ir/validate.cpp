@@ -41,7 +41,8 @@ std::string check_graph(const Function& f, bool ssa) {
     for (const Value v : block.insts) {
       if (v >= f.insts.size()) continue;
       if (f.insts[v].op == Op::phi && f.insts[v].count != edges)
-        return fmt::format("b{}: phi %{} has {} operands for {} predecessors", b, v, f.insts[v].count, edges);
+        return fmt::format("b{}: phi %{} has {} operands for {} predecessors", b, v,
+                           f.insts[v].count, edges);
     }
   }
   return {};
@@ -53,8 +54,8 @@ std::string check_preds(const Function& f) {
     for (const BlockId s : block.succs) ++counts[s];
   for (BlockId b = 0; b < f.blocks.size(); ++b) {
     if (f.blocks[b].preds.size() != counts[b])
-      return fmt::format("b{}: predecessor list has {} entries for {} edges", b, f.blocks[b].preds.size(),
-                         counts[b]);
+      return fmt::format("b{}: predecessor list has {} entries for {} edges", b,
+                         f.blocks[b].preds.size(), counts[b]);
     for (const BlockId p : f.blocks[b].preds) {
       bool found = false;
       for (const BlockId s : f.blocks[p].succs) found = found || s == b;
@@ -72,9 +73,11 @@ std::string check_values(const Function& f, const Dominators& doms) {
     std::uint32_t place = 0;
     bool phis = true;
     for (const Value v : f.blocks[b].insts) {
-      if (v == 0 || v >= f.insts.size()) return fmt::format("b{}: instruction %{} does not exist", b, v);
+      if (v == 0 || v >= f.insts.size())
+        return fmt::format("b{}: instruction %{} does not exist", b, v);
       if (home[v] != kNoBlock) return fmt::format("b{}: %{} stands twice", b, v);
-      if (f.insts[v].op == Op::phi && !phis) return fmt::format("b{}: phi %{} after other instructions", b, v);
+      if (f.insts[v].op == Op::phi && !phis)
+        return fmt::format("b{}: phi %{} after other instructions", b, v);
       phis = phis && f.insts[v].op == Op::phi;
       home[v] = b;
       at[v] = ++place;
@@ -93,15 +96,18 @@ std::string check_values(const Function& f, const Dominators& doms) {
       for (unsigned i = 0; i < inst.count; ++i) {
         const Value a = f.arg(v, i);
         if (a == 0 || a >= f.insts.size() || home[a] == kNoBlock)
-          return fmt::format("b{}: operand {} of %{} ({}) is not in any block", b, i, v, info(inst.op).name);
-        const bool ok = inst.op == Op::phi ? available(a, block.preds[i], 0xffffffffu) : available(a, b, at[v]);
+          return fmt::format("b{}: operand {} of %{} ({}) is not in any block", b, i, v,
+                             info(inst.op).name);
+        const bool ok =
+            inst.op == Op::phi ? available(a, block.preds[i], 0xffffffffu) : available(a, b, at[v]);
         if (!ok) return fmt::format("b{}: %{} used by %{} is not defined before", b, a, v);
       }
     }
     if (block.term != Term::cond_br && block.term != Term::switch_) continue;
     if (block.cond == 0 || block.cond >= f.insts.size() || home[block.cond] == kNoBlock)
       return fmt::format("b{}: condition %{} is not in any block", b, block.cond);
-    if (!available(block.cond, b, 0xffffffffu)) return fmt::format("b{}: condition %{} is not defined before", b, block.cond);
+    if (!available(block.cond, b, 0xffffffffu))
+      return fmt::format("b{}: condition %{} is not defined before", b, block.cond);
     const Type wanted = block.term == Term::cond_br ? Type::i1 : Type::i32;
     if (f.insts[block.cond].type != wanted)
       return fmt::format("b{}: condition %{} is {}", b, block.cond, name(f.insts[block.cond].type));
@@ -135,7 +141,8 @@ std::string validate(const Function& f, const Module& module, bool ssa, bool str
   for (BlockId b = 0; b < f.blocks.size(); ++b) {
     for (const Value v : f.blocks[b].insts) {
       const Op op = f.insts[v].op;
-      if (ssa && (op == Op::get_var || op == Op::set_var)) return fmt::format("b{}: variable access %{} in SSA form", b, v);
+      if (ssa && (op == Op::get_var || op == Op::set_var))
+        return fmt::format("b{}: variable access %{} in SSA form", b, v);
       if (!ssa && op == Op::phi) return fmt::format("b{}: phi %{} outside SSA form", b, v);
       if (std::string bad = validate_types(f, module, v); !bad.empty())
         return fmt::format("b{}: %{} ({}): {}", b, v, info(op).name, bad);

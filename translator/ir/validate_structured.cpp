@@ -1,5 +1,6 @@
-// SPIR-V's structured control flow: headers, constructs, and the branches that may enter and leave them.
-// Dominance here is structural: of the graph with edges from each header to its merge block and continue target.
+// SPIR-V's structured control flow: headers, constructs, and the branches that may enter and leave
+// them. Dominance here is structural: of the graph with edges from each header to its merge block
+// and continue target.
 #include <fmt/format.h>
 
 #include "translator/ir/cfg.hpp"
@@ -16,14 +17,14 @@ struct Construct {
   Kind kind = Kind::function;
   BlockId header = kNoBlock;
   std::uint32_t parent = kNone;
-  std::uint32_t loop = kNone;       ///< innermost loop or continue construct around, itself included
-  std::uint32_t switch_ = kNone;    ///< innermost switch around, no loop between
+  std::uint32_t loop = kNone;     ///< innermost loop or continue construct around, itself included
+  std::uint32_t switch_ = kNone;  ///< innermost switch around, no loop between
 };
 
 struct Constructs {
   std::vector<Construct> all{Construct{}};
-  std::vector<std::uint32_t> home;   ///< construct around a block, not its own
-  std::vector<std::uint32_t> own;    ///< construct that a header opens, else home
+  std::vector<std::uint32_t> home;         ///< construct around a block, not its own
+  std::vector<std::uint32_t> own;          ///< construct that a header opens, else home
   std::vector<std::uint32_t> continue_of;  ///< by header: its continue construct
 };
 
@@ -40,11 +41,13 @@ std::string find(const Function& f, const Dominators& doms, Constructs& out) {
         return fmt::format("b{}: conditional branch without a merge instruction", b);
       continue;
     }
-    if (block.merge == Merge::selection && block.term != Term::cond_br && block.term != Term::switch_)
+    if (block.merge == Merge::selection && block.term != Term::cond_br &&
+        block.term != Term::switch_)
       return fmt::format("b{}: selection merge without a conditional branch", b);
     if (block.merge == Merge::loop && block.term != Term::br && block.term != Term::cond_br)
       return fmt::format("b{}: loop header without a branch", b);
-    const auto claim = [&](BlockId target, std::vector<BlockId>& table, const char* what) -> std::string {
+    const auto claim = [&](BlockId target, std::vector<BlockId>& table,
+                           const char* what) -> std::string {
       if (target == b && !(block.merge == Merge::loop && &table == &continue_of))
         return fmt::format("b{}: is its own {}", b, what);
       if (merge_of[target] != kNoBlock || continue_of[target] != kNoBlock)
@@ -52,9 +55,12 @@ std::string find(const Function& f, const Dominators& doms, Constructs& out) {
       table[target] = b;
       return {};
     };
-    if (std::string bad = claim(block.merge_block, merge_of, "merge block"); !bad.empty()) return bad;
+    if (std::string bad = claim(block.merge_block, merge_of, "merge block"); !bad.empty())
+      return bad;
     if (block.merge == Merge::loop)
-      if (std::string bad = claim(block.continue_block, continue_of, "continue target"); !bad.empty()) return bad;
+      if (std::string bad = claim(block.continue_block, continue_of, "continue target");
+          !bad.empty())
+        return bad;
   }
   for (const BlockId b : doms.preorder()) {
     const BlockId p = doms.idom(b);
@@ -63,9 +69,11 @@ std::string find(const Function& f, const Dominators& doms, Constructs& out) {
       const Block& parent = f.blocks[p];
       home = out.own[p];
       if (merge_of[b] != kNoBlock && merge_of[b] != p)
-        return fmt::format("b{}: merge block is not dominated by its header b{} alone", b, merge_of[b]);
+        return fmt::format("b{}: merge block is not dominated by its header b{} alone", b,
+                           merge_of[b]);
       if (continue_of[b] != kNoBlock && continue_of[b] != p && continue_of[b] != b)
-        return fmt::format("b{}: continue target is not dominated by its header b{} alone", b, continue_of[b]);
+        return fmt::format("b{}: continue target is not dominated by its header b{} alone", b,
+                           continue_of[b]);
       if (parent.merge != Merge::none && parent.merge_block == b) home = out.home[p];
       if (parent.merge == Merge::loop && parent.continue_block == b) home = out.continue_of[p];
     }
@@ -96,7 +104,8 @@ std::string validate_structure(const Function& f) {
   for (BlockId b = 0; b < f.blocks.size(); ++b) {
     const Block& block = f.blocks[b];
     if (block.merge == Merge::none) continue;
-    if (block.merge_block >= f.blocks.size()) return fmt::format("b{}: merge block does not exist", b);
+    if (block.merge_block >= f.blocks.size())
+      return fmt::format("b{}: merge block does not exist", b);
     if (block.merge == Merge::loop && block.continue_block >= f.blocks.size())
       return fmt::format("b{}: continue block does not exist", b);
   }
@@ -111,7 +120,8 @@ std::string validate_structure(const Function& f) {
     for (const BlockId v : f.blocks[u].succs) {
       const Block& target = f.blocks[v];
       if (doms.dominates(v, u)) {
-        if (target.merge != Merge::loop) return fmt::format("b{}: branches back to b{}, which is no loop header", u, v);
+        if (target.merge != Merge::loop)
+          return fmt::format("b{}: branches back to b{}, which is no loop header", u, v);
         if (c.own[u] != c.continue_of[v] && target.continue_block != v)
           return fmt::format("b{}: back edge to b{} from outside its continue construct", u, v);
         if (++back_edges[v] > 1) return fmt::format("b{}: more than one back edge", v);
@@ -123,7 +133,8 @@ std::string validate_structure(const Function& f) {
       if (around.kind == Kind::selection && f.blocks[around.header].merge_block == v) continue;
       if (loop && f.blocks[loop->header].merge_block == v) continue;
       if (loop && loop->kind == Kind::loop && f.blocks[loop->header].continue_block == v) continue;
-      if (around.switch_ != kNone && f.blocks[c.all[around.switch_].header].merge_block == v) continue;
+      if (around.switch_ != kNone && f.blocks[c.all[around.switch_].header].merge_block == v)
+        continue;
       return fmt::format("b{}: branch to b{} leaves or enters a construct in the middle", u, v);
     }
     if (f.blocks[u].term == Term::exit && loop && loop->kind == Kind::continue_)
@@ -133,7 +144,8 @@ std::string validate_structure(const Function& f) {
         return fmt::format("b{}: barrier in a continue construct", u);
   }
   for (const BlockId b : doms.order())
-    if (f.blocks[b].merge == Merge::loop && back_edges[b] != 1) return fmt::format("b{}: loop without a back edge", b);
+    if (f.blocks[b].merge == Merge::loop && back_edges[b] != 1)
+      return fmt::format("b{}: loop without a back edge", b);
   return {};
 }
 

@@ -21,7 +21,8 @@ std::string check_memory(const Function& f, Value v) {
   const Type address = mem.space == Space::global ? Type::i64 : Type::i32;
   if (f.insts[f.arg(v, 0)].type != address) return "address has the wrong type";
   const Type shown = inst.op == Op::store ? f.insts[f.arg(v, 1)].type : inst.type;
-  if (shown != value_type(mem.bytes, shown)) return fmt::format("{} for {} bytes", name(shown), mem.bytes);
+  if (shown != value_type(mem.bytes, shown))
+    return fmt::format("{} for {} bytes", name(shown), mem.bytes);
   if (inst.op == Op::atomic || inst.op == Op::atomic_cas)
     for (unsigned i = 1; i < inst.count; ++i)
       if (f.insts[f.arg(v, i)].type != inst.type) return "operand and result types differ";
@@ -49,7 +50,8 @@ std::string validate_types(const Function& f, const Module& module, Value v) {
   switch (inst.op) {
     case Op::constant:
       if (inst.type == Type::i1 && inst.imm > 1) return "i1 constant is neither 0 nor 1";
-      if (inst.type == Type::i32 && inst.imm > 0xffffffffu) return "i32 constant has more than 32 bits";
+      if (inst.type == Type::i32 && inst.imm > 0xffffffffu)
+        return "i32 constant has more than 32 bits";
       return inst.type == Type::i1 || is_int(inst.type) ? "" : "constant of a vector type";
     case Op::builtin: return inst.type == Type::i32 ? "" : "builtin is not i32";
     case Op::get_var:
@@ -59,24 +61,47 @@ std::string validate_types(const Function& f, const Module& module, Value v) {
       if (inst.imm >= f.vars.size()) return "variable does not exist";
       return type(0) == f.vars[inst.imm].type ? "" : bad(0, f.vars[inst.imm].type);
     case Op::phi: return all(inst.type);
-    case Op::and_: case Op::or_: case Op::xor_: case Op::not_:
+    case Op::and_:
+    case Op::or_:
+    case Op::xor_:
+    case Op::not_:
       if (inst.type != Type::i1 && !is_int(inst.type)) return "result is not an integer";
       return all(inst.type);
-    case Op::add: case Op::sub: case Op::mul: case Op::mulhi_u: case Op::mulhi_s: case Op::udiv:
-    case Op::sdiv: case Op::urem: case Op::srem: case Op::neg: case Op::umin: case Op::umax:
-    case Op::smin: case Op::smax:
-      return is_int(inst.type) ? all(inst.type) : "result is not an integer";
-    case Op::shl: case Op::lshr: case Op::ashr:
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::mulhi_u:
+    case Op::mulhi_s:
+    case Op::udiv:
+    case Op::sdiv:
+    case Op::urem:
+    case Op::srem:
+    case Op::neg:
+    case Op::umin:
+    case Op::umax:
+    case Op::smin:
+    case Op::smax: return is_int(inst.type) ? all(inst.type) : "result is not an integer";
+    case Op::shl:
+    case Op::lshr:
+    case Op::ashr:
       if (!is_int(inst.type)) return "result is not an integer";
       if (type(0) != inst.type) return bad(0, inst.type);
       return type(1) == Type::i32 ? "" : bad(1, Type::i32);
-    case Op::popcount: return inst.type == Type::i32 && is_int(type(0)) ? "" : "not i32 or i64 to i32";
-    case Op::find_msb: case Op::bit_reverse: case Op::bfe_u: case Op::bfe_s: case Op::bfi:
-      return inst.type == Type::i32 ? all(Type::i32) : "result is not i32";
-    case Op::eq: case Op::ne:
+    case Op::popcount:
+      return inst.type == Type::i32 && is_int(type(0)) ? "" : "not i32 or i64 to i32";
+    case Op::find_msb:
+    case Op::bit_reverse:
+    case Op::bfe_u:
+    case Op::bfe_s:
+    case Op::bfi: return inst.type == Type::i32 ? all(Type::i32) : "result is not i32";
+    case Op::eq:
+    case Op::ne:
       if (inst.type != Type::i1) return "comparison does not give i1";
       return (is_int(type(0)) || type(0) == Type::i1) ? all(type(0)) : "comparison of vectors";
-    case Op::ult: case Op::ule: case Op::slt: case Op::sle:
+    case Op::ult:
+    case Op::ule:
+    case Op::slt:
+    case Op::sle:
       if (inst.type != Type::i1) return "comparison does not give i1";
       return is_int(type(0)) ? all(type(0)) : "comparison of no integers";
     case Op::select:
@@ -85,31 +110,54 @@ std::string validate_types(const Function& f, const Module& module, Value v) {
       return type(2) == inst.type ? "" : bad(2, inst.type);
     case Op::zext:
       if (!is_int(inst.type)) return "result is not an integer";
-      return type(0) == Type::i1 || (type(0) == Type::i32 && inst.type == Type::i64) ? "" : "no extension";
+      return type(0) == Type::i1 || (type(0) == Type::i32 && inst.type == Type::i64)
+                 ? ""
+                 : "no extension";
     case Op::sext: return type(0) == Type::i32 && inst.type == Type::i64 ? "" : "not i32 to i64";
-    case Op::trunc: case Op::high:
-      return type(0) == Type::i64 && inst.type == Type::i32 ? "" : "not i64 to i32";
+    case Op::trunc:
+    case Op::high: return type(0) == Type::i64 && inst.type == Type::i32 ? "" : "not i64 to i32";
     case Op::pack: return inst.type == Type::i64 ? all(Type::i32) : "result is not i64";
     case Op::compose:
-      if (!(inst.type == Type::v2 && inst.count == 2) && !(inst.type == Type::v4 && inst.count == 4))
+      if (!(inst.type == Type::v2 && inst.count == 2) &&
+          !(inst.type == Type::v4 && inst.count == 4))
         return "components and type differ";
       return all(Type::i32);
     case Op::extract:
-      if (inst.type != Type::i32 || (type(0) != Type::v2 && type(0) != Type::v4)) return "not a component of a vector";
+      if (inst.type != Type::i32 || (type(0) != Type::v2 && type(0) != Type::v4))
+        return "not a component of a vector";
       return inst.imm < (type(0) == Type::v2 ? 2u : 4u) ? "" : "no such component";
-    case Op::load: case Op::store: case Op::atomic: case Op::atomic_cas: return check_memory(f, v);
+    case Op::load:
+    case Op::store:
+    case Op::atomic:
+    case Op::atomic_cas: return check_memory(f, v);
     case Op::library:
       return inst.imm < module.library_names.size() ? "" : "library function does not exist";
     case Op::call:
       if (inst.imm >= f.calls.size()) return "call record does not exist";
       return f.calls[inst.imm].callee < module.functions.size() ? "" : "callee does not exist";
-    case Op::feq: case Op::flt: case Op::fle: case Op::funord: case Op::native_feq: case Op::native_flt:
+    case Op::feq:
+    case Op::flt:
+    case Op::fle:
+    case Op::funord:
+    case Op::native_feq:
+    case Op::native_flt:
     case Op::native_fle:
       return inst.type == Type::i1 ? all(type(0)) : "comparison does not give i1";
-    case Op::fadd: case Op::fmul: case Op::ffma: case Op::fdiv: case Op::frcp: case Op::fsqrt:
-    case Op::frsqrt: case Op::fmin: case Op::fmax: case Op::native_fadd: case Op::native_fsub:
-    case Op::native_fmul: case Op::native_fdiv: case Op::native_ffma: case Op::native_fsqrt:
-      return is_int(inst.type) ? all(inst.type) : "result is not i32 or i64";
+    case Op::fadd:
+    case Op::fmul:
+    case Op::ffma:
+    case Op::fdiv:
+    case Op::frcp:
+    case Op::fsqrt:
+    case Op::frsqrt:
+    case Op::fmin:
+    case Op::fmax:
+    case Op::native_fadd:
+    case Op::native_fsub:
+    case Op::native_fmul:
+    case Op::native_fdiv:
+    case Op::native_ffma:
+    case Op::native_fsqrt: return is_int(inst.type) ? all(inst.type) : "result is not i32 or i64";
     default: return {};
   }
 }

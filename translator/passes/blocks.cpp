@@ -24,7 +24,9 @@ void update_preds(Function& f) {
     std::vector<unsigned> places;
     for (unsigned i = 0; i < block.preds.size(); ++i) {
       auto at = std::lower_bound(left.begin(), left.end(), block.preds[i]) - left.begin();
-      while (at < static_cast<std::ptrdiff_t>(left.size()) && left[at] == block.preds[i] && taken[at]) ++at;
+      while (at < static_cast<std::ptrdiff_t>(left.size()) && left[at] == block.preds[i] &&
+             taken[at])
+        ++at;
       if (at == static_cast<std::ptrdiff_t>(left.size()) || left[at] != block.preds[i]) continue;
       taken[at] = true;
       kept.push_back(block.preds[i]);
@@ -43,12 +45,14 @@ void update_preds(Function& f) {
   std::vector<bool> reached(f.blocks.size());
   for (const BlockId b : reverse_postorder(f, false)) reached[b] = true;
   for (Block& block : f.blocks) {
-    const auto first = std::find_if(block.preds.begin(), block.preds.end(), [&](BlockId p) { return reached[p]; });
+    const auto first =
+        std::find_if(block.preds.begin(), block.preds.end(), [&](BlockId p) { return reached[p]; });
     if (first == block.preds.end()) continue;
     for (const Value v : block.insts) {
       if (f.insts[v].op != Op::phi) break;
       for (unsigned i = 0; i < block.preds.size(); ++i)
-        if (!reached[block.preds[i]]) f.args(v)[i] = f.arg(v, static_cast<unsigned>(first - block.preds.begin()));
+        if (!reached[block.preds[i]])
+          f.args(v)[i] = f.arg(v, static_cast<unsigned>(first - block.preds.begin()));
     }
   }
 }
@@ -74,7 +78,8 @@ void empty_unreached(Function& f) {
         clear(block, Term::unreachable);
       } else if (!reached[b]) {
         const BlockId header = latch_of[b];
-        const bool plain_latch = header != kNoBlock && block.succs.size() == 1 && block.succs[0] == header;
+        const bool plain_latch =
+            header != kNoBlock && block.succs.size() == 1 && block.succs[0] == header;
         if (plain_latch) continue;
         again = again || !block.succs.empty() || block.merge != Merge::none;
         const std::vector<BlockId> preds = std::move(block.preds);
@@ -130,7 +135,8 @@ void renumber(Function& f) {
     for (BlockId& s : blocks[i].succs) s = number[s];
     for (BlockId& p : blocks[i].preds) p = number[p];
     if (blocks[i].merge_block != kNoBlock) blocks[i].merge_block = number[blocks[i].merge_block];
-    if (blocks[i].continue_block != kNoBlock) blocks[i].continue_block = number[blocks[i].continue_block];
+    if (blocks[i].continue_block != kNoBlock)
+      blocks[i].continue_block = number[blocks[i].continue_block];
   }
   f.blocks = std::move(blocks);
   f.order.resize(f.blocks.size());

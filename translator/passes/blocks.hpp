@@ -5,9 +5,10 @@
 
 namespace ptx2spv::passes {
 
-/// Drops blocks that cannot be reached, numbers the rest in emission order and takes the operands of lost
-/// predecessors out of phis. Merge blocks that no thread reaches stay, ending in Term::unreachable, and so do
-/// continue targets; straight lines become one block. Works with and without SSA form.
+/// Drops blocks that cannot be reached, numbers the rest in emission order and takes the operands
+/// of lost predecessors out of phis. Merge blocks that no thread reaches stay, ending in
+/// Term::unreachable, and so do continue targets; straight lines become one block. Works with and
+/// without SSA form.
 void remove_unreachable(ir::Function& function);
 
 }  // namespace ptx2spv::passes

@@ -1,5 +1,6 @@
-// Small selections without side effects become selects. The CPU drivers run both sides of a branch in any case,
-// and a select beats an if by 20 to 30 percent there; on a GPU a few instructions cost less than the branch.
+// Small selections without side effects become selects. The CPU drivers run both sides of a branch
+// in any case, and a select beats an if by 20 to 30 percent there; on a GPU a few instructions cost
+// less than the branch.
 #include <algorithm>
 
 #include "translator/passes/blocks.hpp"
@@ -17,9 +18,15 @@ constexpr unsigned kMostSelects = 6;
 bool cheap(const Inst& inst) {
   if (!(info(inst.op).flags & flag::P) || (info(inst.op).flags & flag::S)) return false;
   switch (inst.op) {
-    case Op::phi: case Op::library: case Op::udiv: case Op::sdiv: case Op::urem: case Op::srem: case Op::native_fdiv:
-    case Op::native_fsqrt: case Op::native_unary:
-      return false;
+    case Op::phi:
+    case Op::library:
+    case Op::udiv:
+    case Op::sdiv:
+    case Op::urem:
+    case Op::srem:
+    case Op::native_fdiv:
+    case Op::native_fsqrt:
+    case Op::native_unary: return false;
     default: return true;
   }
 }
@@ -40,7 +47,8 @@ class Flattener {
   bool side(BlockId s, BlockId join, unsigned& cost) const {
     if (s == join) return true;
     const Block& block = f_.blocks[s];
-    if (block.preds.size() != 1 || block.merge != Merge::none || block.term != Term::br || block.succs[0] != join)
+    if (block.preds.size() != 1 || block.merge != Merge::none || block.term != Term::br ||
+        block.succs[0] != join)
       return false;
     for (const Value v : block.insts) {
       if (!cheap(f_.insts[v])) return false;
@@ -56,7 +64,8 @@ class Flattener {
     const BlockId yes = head.succs[0], no = head.succs[1];
     Block& after = f_.blocks[join];
     unsigned cost = 0, selects = 0;
-    if (yes == no || after.preds.size() != 2 || !side(yes, join, cost) || !side(no, join, cost)) return false;
+    if (yes == no || after.preds.size() != 2 || !side(yes, join, cost) || !side(no, join, cost))
+      return false;
     for (const Value v : after.insts) {
       if (f_.insts[v].op != Op::phi) break;
       if (f_.insts[v].type == Type::v2 || f_.insts[v].type == Type::v4) return false;
@@ -65,7 +74,8 @@ class Flattener {
     if (cost > kMostInstructions || selects > kMostSelects) return false;
 
     const BlockId from_yes = yes == join ? h : yes, from_no = no == join ? h : no;
-    if (after.merge == Merge::loop || std::minmax(from_yes, from_no) != std::minmax(after.preds[0], after.preds[1]))
+    if (after.merge == Merge::loop ||
+        std::minmax(from_yes, from_no) != std::minmax(after.preds[0], after.preds[1]))
       return false;
     const unsigned place = after.preds[0] == from_yes ? 0 : 1;
     for (const BlockId s : {yes, no}) {
@@ -91,7 +101,8 @@ class Flattener {
     head.merge = after.merge;
     head.merge_block = after.merge_block;
     head.continue_block = after.continue_block;
-    for (const BlockId s : head.succs) std::replace(f_.blocks[s].preds.begin(), f_.blocks[s].preds.end(), join, h);
+    for (const BlockId s : head.succs)
+      std::replace(f_.blocks[s].preds.begin(), f_.blocks[s].preds.end(), join, h);
     after = Block{};
     after.term = Term::unreachable;
     return true;

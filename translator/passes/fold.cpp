@@ -10,14 +10,18 @@ using namespace ir;
 
 namespace {
 
-std::uint64_t mask_of(Type type) { return type == Type::i64 ? ~0ull : type == Type::i1 ? 1 : 0xffffffffull; }
+std::uint64_t mask_of(Type type) {
+  return type == Type::i64 ? ~0ull : type == Type::i1 ? 1 : 0xffffffffull;
+}
 unsigned width_of(Type type) { return type == Type::i64 ? 64 : type == Type::i1 ? 1 : 32; }
 
 Op inverse(Op op) { return op == Op::eq ? Op::ne : Op::eq; }
 
 }  // namespace
 
-Value Folder::constant(Type type, std::uint64_t value) { return make(Op::constant, type, {}, value & mask_of(type)); }
+Value Folder::constant(Type type, std::uint64_t value) {
+  return make(Op::constant, type, {}, value & mask_of(type));
+}
 
 Value Folder::make(Op op, Type type, std::initializer_list<Value> args, std::uint64_t imm) {
   Inst inst;
@@ -46,7 +50,8 @@ Value Folder::become(Value v, Op op, std::initializer_list<Value> args) {
 
 bool Folder::all_constant(Value v, Value& result) {
   const Inst& inst = at(v);
-  if (!(info(inst.op).flags & flag::P) || inst.count == 0 || inst.count > 4 || inst.op == Op::phi) return false;
+  if (!(info(inst.op).flags & flag::P) || inst.count == 0 || inst.count > 4 || inst.op == Op::phi)
+    return false;
   Bits bits[4];
   for (unsigned i = 0; i < inst.count; ++i) {
     if (!is_constant(arg(v, i))) return false;
@@ -76,18 +81,43 @@ Value Folder::once(Value v) {
   if (all_constant(v, folded)) return folded;
   const Inst& inst = at(v);
   // Constants stand on the right.
-  if ((info(inst.op).flags & flag::M) && inst.count == 2 && is_constant(arg(v, 0)) && !is_constant(arg(v, 1)))
+  if ((info(inst.op).flags & flag::M) && inst.count == 2 && is_constant(arg(v, 0)) &&
+      !is_constant(arg(v, 1)))
     return become(v, inst.op, {arg(v, 1), arg(v, 0)});
   switch (inst.op) {
-    case Op::add: case Op::sub: case Op::mul: case Op::mulhi_u: case Op::udiv: case Op::urem: case Op::and_:
-    case Op::or_: case Op::xor_: case Op::not_: case Op::neg: case Op::umin: case Op::umax: case Op::smin:
-    case Op::smax:
-      return integer(v);
-    case Op::shl: case Op::lshr: case Op::ashr: case Op::bfe_u: return shift(v);
-    case Op::eq: case Op::ne: case Op::ult: case Op::ule: case Op::slt: case Op::sle: return compare(v);
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::mulhi_u:
+    case Op::udiv:
+    case Op::urem:
+    case Op::and_:
+    case Op::or_:
+    case Op::xor_:
+    case Op::not_:
+    case Op::neg:
+    case Op::umin:
+    case Op::umax:
+    case Op::smin:
+    case Op::smax: return integer(v);
+    case Op::shl:
+    case Op::lshr:
+    case Op::ashr:
+    case Op::bfe_u: return shift(v);
+    case Op::eq:
+    case Op::ne:
+    case Op::ult:
+    case Op::ule:
+    case Op::slt:
+    case Op::sle: return compare(v);
     case Op::select: return select(v);
-    case Op::zext: case Op::sext: case Op::trunc: case Op::high: case Op::pack: case Op::extract: case Op::compose:
-      return convert(v);
+    case Op::zext:
+    case Op::sext:
+    case Op::trunc:
+    case Op::high:
+    case Op::pack:
+    case Op::extract:
+    case Op::compose: return convert(v);
     default: return v;
   }
 }
@@ -133,14 +163,16 @@ Value Folder::integer(Value v) {
       if (c == 1) return a;
       if (c == mask) return become(v, Op::neg, {a});
       if (std::has_single_bit(c))
-        return become(v, Op::shl, {a, constant(Type::i32, static_cast<unsigned>(std::countr_zero(c)))});
+        return become(v, Op::shl,
+                      {a, constant(Type::i32, static_cast<unsigned>(std::countr_zero(c)))});
       break;
     case Op::mulhi_u:
       if (cb && c <= 1) return constant(type, 0);
       break;
     case Op::udiv:
       if (cb && std::has_single_bit(c))
-        return become(v, Op::lshr, {a, constant(Type::i32, static_cast<unsigned>(std::countr_zero(c)))});
+        return become(v, Op::lshr,
+                      {a, constant(Type::i32, static_cast<unsigned>(std::countr_zero(c)))});
       break;
     case Op::urem:
       if (cb && std::has_single_bit(c)) return become(v, Op::and_, {a, constant(type, c - 1)});
@@ -180,7 +212,8 @@ Value Folder::integer(Value v) {
     case Op::not_:
       if (is(a, Op::not_)) return arg(a, 0);
       if (type != Type::i1) break;
-      if (is(a, Op::eq) || is(a, Op::ne)) return become(v, inverse(at(a).op), {arg(a, 0), arg(a, 1)});
+      if (is(a, Op::eq) || is(a, Op::ne))
+        return become(v, inverse(at(a).op), {arg(a, 0), arg(a, 1)});
       if (is(a, Op::ult)) return become(v, Op::ule, {arg(a, 1), arg(a, 0)});
       if (is(a, Op::ule)) return become(v, Op::ult, {arg(a, 1), arg(a, 0)});
       if (is(a, Op::slt)) return become(v, Op::sle, {arg(a, 1), arg(a, 0)});
@@ -190,7 +223,10 @@ Value Folder::integer(Value v) {
       if (is(a, Op::neg)) return arg(a, 0);
       if (is(a, Op::sub)) return become(v, Op::sub, {arg(a, 1), arg(a, 0)});
       break;
-    case Op::umin: case Op::umax: case Op::smin: case Op::smax:
+    case Op::umin:
+    case Op::umax:
+    case Op::smin:
+    case Op::smax:
       if (a == b) return a;
       break;
     default: break;
@@ -224,7 +260,8 @@ Value Folder::shift(Value v) {
     if (at(arg(a, 1)).imm < width) return become(v, inst.op, {arg(a, 0), constant(Type::i32, sum)});
   }
   if (inst.op == Op::ashr && (zeros(a) >> (width - 1) & 1)) return become(v, Op::lshr, {a, n});
-  if (inst.op == Op::lshr && (zeros(a) >> c) == (~0ull >> c) && zeros(a)) return constant(inst.type, 0);
+  if (inst.op == Op::lshr && (zeros(a) >> c) == (~0ull >> c) && zeros(a))
+    return constant(inst.type, 0);
   return v;
 }
 
@@ -235,7 +272,8 @@ Value Folder::compare(Value v) {
   const bool cb = is_constant(b);
   const std::uint64_t c = cb ? at(b).imm : 0;
   const bool equality = inst.op == Op::eq || inst.op == Op::ne;
-  if (a == b) return constant(Type::i1, inst.op == Op::eq || inst.op == Op::ule || inst.op == Op::sle);
+  if (a == b)
+    return constant(Type::i1, inst.op == Op::eq || inst.op == Op::ule || inst.op == Op::sle);
   if (type == Type::i1 && equality && cb) {
     if ((c == 1) == (inst.op == Op::eq)) return a;
     return become(v, Op::not_, {a});
@@ -250,7 +288,8 @@ Value Folder::compare(Value v) {
     if (is(a, Op::zext) && at(arg(a, 0)).type == Type::i1 && c <= 1)
       return (c == 1) == (inst.op == Op::eq) ? arg(a, 0) : become(v, Op::not_, {arg(a, 0)});
     if (is(a, Op::select) && is_constant(arg(a, 1)) && is_constant(arg(a, 2))) {
-      const bool t = (at(arg(a, 1)).imm == c) == (inst.op == Op::eq), e = (at(arg(a, 2)).imm == c) == (inst.op == Op::eq);
+      const bool t = (at(arg(a, 1)).imm == c) == (inst.op == Op::eq),
+                 e = (at(arg(a, 2)).imm == c) == (inst.op == Op::eq);
       if (t == e) return constant(Type::i1, t);
       return t ? arg(a, 0) : become(v, Op::not_, {arg(a, 0)});
     }
@@ -268,8 +307,10 @@ Value Folder::compare(Value v) {
     }
     if (!is_constant(x)) return false;
     const std::uint64_t imm = at(x).imm;
-    const bool fits = extension == Op::zext ? imm <= 0xffffffffu
-                                            : imm == static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(imm)));
+    const bool fits = extension == Op::zext
+                          ? imm <= 0xffffffffu
+                          : imm == static_cast<std::uint64_t>(
+                                       static_cast<std::int64_t>(static_cast<std::int32_t>(imm)));
     if (fits) out = constant(Type::i32, imm);
     return fits;
   };
@@ -278,8 +319,8 @@ Value Folder::compare(Value v) {
     if (!is(a, extension) && !is(b, extension)) continue;
     Value x = 0, y = 0;
     if (!narrow(a, extension, x) || !narrow(b, extension, y)) continue;
-    // Zero-extended values are positive, so that signed comparisons of them are unsigned; sign extension keeps
-    // both orders.
+    // Zero-extended values are positive, so that signed comparisons of them are unsigned; sign
+    // extension keeps both orders.
     Op op = inst.op;
     if (extension == Op::zext && is_signed) op = inst.op == Op::slt ? Op::ult : Op::ule;
     return become(v, op, {x, y});
@@ -321,7 +362,8 @@ Value Folder::convert(Value v) {
     case Op::trunc:
       if (is(a, Op::pack)) return arg(a, 0);
       if (is(a, Op::sext)) return arg(a, 0);
-      if (is(a, Op::zext)) return at(arg(a, 0)).type == Type::i32 ? arg(a, 0) : become(v, Op::zext, {arg(a, 0)});
+      if (is(a, Op::zext))
+        return at(arg(a, 0)).type == Type::i32 ? arg(a, 0) : become(v, Op::zext, {arg(a, 0)});
       if (is(a, Op::lshr) && is_constant(arg(a, 1), 32)) return become(v, Op::high, {arg(a, 0)});
       break;
     case Op::high:

@@ -1,5 +1,5 @@
-// Calls are copied in, callees first. A callee's registers become variables of the caller, one set for all its
-// calls: they hold nothing from one call to the next.
+// Calls are copied in, callees first. A callee's registers become variables of the caller, one set
+// for all its calls: they hold nothing from one call to the next.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,13 +13,14 @@ using namespace ir;
 namespace {
 
 bool uses_surface_op(Op op) {
-  return op == Op::surf_load || op == Op::surf_store || op == Op::surf_store_p || op == Op::surf_reduce ||
-         op == Op::surf_query;
+  return op == Op::surf_load || op == Op::surf_store || op == Op::surf_store_p ||
+         op == Op::surf_reduce || op == Op::surf_query;
 }
 
 class Inliner {
  public:
-  Inliner(Module& module, Function& caller, std::size_t budget) : module_(module), f_(caller), budget_(budget), b_(caller) {}
+  Inliner(Module& module, Function& caller, std::size_t budget)
+      : module_(module), f_(caller), budget_(budget), b_(caller) {}
 
   std::string run() {
     std::vector<BlockId> work;
@@ -30,7 +31,8 @@ class Inliner {
         const Value v = f_.blocks[b].insts[k];
         if (f_.insts[v].op != Op::call) continue;
         if (f_.insts.size() > budget_)
-          return fmt::format("function {} grows beyond {} instructions when its calls are inlined", f_.name, budget_);
+          return fmt::format("function {} grows beyond {} instructions when its calls are inlined",
+                             f_.name, budget_);
         expand(b, k, v);
       }
     }
@@ -52,16 +54,19 @@ class Inliner {
     m.made = true;
     const Function& callee = module_.functions[id];
     for (const Var& var : callee.vars) {
-      const auto same = !var.per_thread ? f_.vars.end() : std::find_if(f_.vars.begin(), f_.vars.end(), [&](const Var& v) {
-        return v.per_thread && v.name == var.name;
-      });
+      const auto same = !var.per_thread
+                            ? f_.vars.end()
+                            : std::find_if(f_.vars.begin(), f_.vars.end(), [&](const Var& v) {
+                                return v.per_thread && v.name == var.name;
+                              });
       m.vars.push_back(static_cast<std::uint32_t>(same - f_.vars.begin()));
       if (same == f_.vars.end()) f_.vars.push_back(var);
     }
     m.locs = static_cast<std::uint32_t>(f_.locs.size()) - 1;
     f_.locs.insert(f_.locs.end(), callee.locs.begin() + 1, callee.locs.end());
     m.surface_ops = static_cast<std::uint32_t>(f_.surface_ops.size());
-    f_.surface_ops.insert(f_.surface_ops.end(), callee.surface_ops.begin(), callee.surface_ops.end());
+    f_.surface_ops.insert(f_.surface_ops.end(), callee.surface_ops.begin(),
+                          callee.surface_ops.end());
     f_.local_bytes = std::max(f_.local_bytes, callee.local_bytes);
     f_.shared_bytes = std::max(f_.shared_bytes, callee.shared_bytes);
     f_.uses_dynamic_shared = f_.uses_dynamic_shared || callee.uses_dynamic_shared;
@@ -154,8 +159,11 @@ std::string inline_calls(Module& module, std::size_t budget) {
       Function& f = module.functions[id];
       if (stack.back().second < f.calls.size()) {
         const std::uint32_t callee = f.calls[stack.back().second++].callee;
-        if (callee >= module.functions.size()) return fmt::format("function {} calls nothing known", f.name);
-        if (state[callee] == State::open) return fmt::format("function {} calls itself by way of {}", module.functions[callee].name, f.name);
+        if (callee >= module.functions.size())
+          return fmt::format("function {} calls nothing known", f.name);
+        if (state[callee] == State::open)
+          return fmt::format("function {} calls itself by way of {}", module.functions[callee].name,
+                             f.name);
         if (state[callee] == State::fresh) {
           state[callee] = State::open;
           stack.push_back({callee, 0});

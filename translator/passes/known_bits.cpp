@@ -36,8 +36,10 @@ std::uint64_t KnownBits::transfer(const Function& f, Value v) const {
     case Op::constant: return ~inst.imm;
     case Op::builtin:
       switch (inst.builtin) {
-        case Builtin::clock_lo: case Builtin::clock_hi: case Builtin::num_workgroups_x: case Builtin::workgroup_id_x:
-          return outside;
+        case Builtin::clock_lo:
+        case Builtin::clock_hi:
+        case Builtin::num_workgroups_x:
+        case Builtin::workgroup_id_x: return outside;
         default: return outside | 0xffff0000u;
       }
     case Op::add: {
@@ -45,7 +47,8 @@ std::uint64_t KnownBits::transfer(const Function& f, Value v) const {
       return outside | low_mask(std::min(low(z(0)), low(z(1)))) |
              (inst.type == Type::i64 || lead > 33 ? high_mask(lead ? lead - 1 : 0) : 0);
     }
-    case Op::sub: case Op::neg: {
+    case Op::sub:
+    case Op::neg: {
       const unsigned zeros = inst.op == Op::neg ? low(z(0)) : std::min(low(z(0)), low(z(1)));
       return outside | low_mask(zeros);
     }
@@ -57,7 +60,8 @@ std::uint64_t KnownBits::transfer(const Function& f, Value v) const {
     case Op::udiv: return constant(1, c) && c ? outside | high_mask(high(z(0))) : outside;
     case Op::urem: return constant(1, c) && c ? outside | high_mask(std::countl_zero(c)) : outside;
     case Op::and_: return outside | z(0) | z(1);
-    case Op::or_: case Op::xor_: return outside | (z(0) & z(1));
+    case Op::or_:
+    case Op::xor_: return outside | (z(0) & z(1));
     case Op::shl:
       if (!constant(1, c)) return outside | low_mask(low(z(0)));
       return c >= 64 ? ~0ull : outside | z(0) << c | low_mask(static_cast<unsigned>(c));
@@ -71,10 +75,10 @@ std::uint64_t KnownBits::transfer(const Function& f, Value v) const {
     }
     case Op::umin: return outside | high_mask(std::max(high(z(0)), high(z(1))));
     case Op::umax: return outside | high_mask(std::min(high(z(0)), high(z(1))));
-    case Op::smin: case Op::smax: return outside | (z(0) & z(1));
+    case Op::smin:
+    case Op::smax: return outside | (z(0) & z(1));
     case Op::popcount: return ~0x7full;
-    case Op::bfe_u:
-      return constant(2, c) && c < 64 ? ~low_mask(static_cast<unsigned>(c)) : outside;
+    case Op::bfe_u: return constant(2, c) && c < 64 ? ~low_mask(static_cast<unsigned>(c)) : outside;
     case Op::select: return outside | (z(1) & z(2));
     case Op::zext: return z(0) | ~width_mask(f.insts[f.arg(v, 0)].type);
     case Op::sext: return z(0) & 0x80000000u ? z(0) : (z(0) & 0x7fffffffu);
@@ -93,8 +97,8 @@ std::uint64_t KnownBits::transfer(const Function& f, Value v) const {
 }
 
 KnownBits::KnownBits(const Function& f) : zeros_(f.insts.size(), ~0ull) {
-  // Optimistic: a loop's variable keeps the alignment that its start and step have. Masks only lose bits; after
-  // some rounds the phis that still move are given up.
+  // Optimistic: a loop's variable keeps the alignment that its start and step have. Masks only lose
+  // bits; after some rounds the phis that still move are given up.
   const std::vector<BlockId> order = reverse_postorder(f, false);
   constexpr int kRounds = 8;
   for (int round = 0;; ++round) {

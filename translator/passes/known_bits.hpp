@@ -1,4 +1,5 @@
-// Which bits of each value are zero in every execution: alignments of addresses, upper halves of products.
+// Which bits of each value are zero in every execution: alignments of addresses, upper halves of
+// products.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@ namespace ptx2spv::passes {
 class KnownBits {
  public:
   explicit KnownBits(const ir::Function& function);
-  /// Mask of the bits of an integer value that are known to be 0. Bits above the value's width are set.
+  /// Mask of the bits of an integer value that are known to be 0. Bits above the value's width are
+  /// set.
   std::uint64_t zeros(ir::Value value) const { return value < zeros_.size() ? zeros_[value] : 0; }
   /// Known power of two that divides the value: 1, 2, 4, ...
   std::uint64_t alignment(ir::Value value) const;

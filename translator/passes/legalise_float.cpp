@@ -1,6 +1,6 @@
-// PTX's floating point to what the device does exactly, and to library functions for the rest. A library
-// function's name is made of the format, the operation and the rounding: f32_add_rz, f64_from_s64_rn,
-// f32_to_u32_rzi, f32_round_rni; the rows below say which parts an operation has.
+// PTX's floating point to what the device does exactly, and to library functions for the rest. A
+// library function's name is made of the format, the operation and the rounding: f32_add_rz,
+// f64_from_s64_rn, f32_to_u32_rzi, f32_round_rni; the rows below say which parts an operation has.
 #include <optional>
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::uint64_t kNoNative = 0;
 
-/// One operation: its name in the library, the native operation for round to nearest even, and the GLSL.std.450
-/// instruction that `fast` takes for the approximate form.
+/// One operation: its name in the library, the native operation for round to nearest even, and the
+/// GLSL.std.450 instruction that `fast` takes for the approximate form.
 struct Row {
   Op op;
   std::string_view stem;
@@ -59,7 +59,9 @@ struct Format {
 };
 Format format_of(NumKind kind) {
   switch (kind) {
-    case NumKind::f64: return {1ull << 63, 0x7ff0000000000000ull, 0x3ff0000000000000ull, 0x7fffffffffffffffull, Type::i64};
+    case NumKind::f64:
+      return {1ull << 63, 0x7ff0000000000000ull, 0x3ff0000000000000ull, 0x7fffffffffffffffull,
+              Type::i64};
     case NumKind::f16: return {0x8000, 0x7c00, 0x3c00, 0x7fff, Type::i32};
     case NumKind::bf16: return {0x8000, 0x7f80, 0x3f80, 0x7fff, Type::i32};
     default: return {0x80000000u, 0x7f800000u, 0x3f800000u, 0x7fffffffu, Type::i32};
@@ -67,16 +69,24 @@ Format format_of(NumKind kind) {
 }
 
 bool is_float(NumKind k) { return k >= NumKind::f16; }
-bool is_signed(NumKind k) { return k == NumKind::s8 || k == NumKind::s16 || k == NumKind::s32 || k == NumKind::s64; }
+bool is_signed(NumKind k) {
+  return k == NumKind::s8 || k == NumKind::s16 || k == NumKind::s32 || k == NumKind::s64;
+}
 bool is_wide(NumKind k) { return k == NumKind::u64 || k == NumKind::s64 || k == NumKind::f64; }
-bool to_integral(Round r) { return r == Round::rni || r == Round::rzi || r == Round::rmi || r == Round::rpi; }
+bool to_integral(Round r) {
+  return r == Round::rni || r == Round::rzi || r == Round::rmi || r == Round::rpi;
+}
 bool is_approximate(Round r) { return r == Round::approx || r == Round::full; }
 Type type_of(NumKind k) { return is_wide(k) ? Type::i64 : Type::i32; }
 
 class Legaliser {
  public:
   Legaliser(Function& f, Module& module, const FloatOptions& options)
-      : f_(f), module_(module), p_(options.profile), fast_(options.fp == FpPolicy::fast), rewrite_(f),
+      : f_(f),
+        module_(module),
+        p_(options.profile),
+        fast_(options.fp == FpPolicy::fast),
+        rewrite_(f),
         b_(rewrite_.builder()) {}
 
   bool run() {
@@ -86,7 +96,8 @@ class Legaliser {
       if (!semantic) return v;
       std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
       if (inst.op == Op::fcvt) return convert(inst, args[0]);
-      if (inst.op == Op::funord) return b_.op2(Op::or_, is_nan(inst.fp.kind, args[0]), is_nan(inst.fp.kind, args[1]));
+      if (inst.op == Op::funord)
+        return b_.op2(Op::or_, is_nan(inst.fp.kind, args[0]), is_nan(inst.fp.kind, args[1]));
       return arithmetic(inst, args);
     });
   }
@@ -104,11 +115,13 @@ class Legaliser {
 
   Value is_nan(NumKind kind, Value a) {
     const Format f = format_of(kind);
-    return b_.cmp(Op::ult, constant(kind, f.exponent), b_.op2(Op::and_, a, constant(kind, f.sign - 1)));
+    return b_.cmp(Op::ult, constant(kind, f.exponent),
+                  b_.op2(Op::and_, a, constant(kind, f.sign - 1)));
   }
   Value flush(NumKind kind, Value a) {
     const Format f = format_of(kind);
-    const Value small = b_.cmp(Op::eq, b_.op2(Op::and_, a, constant(kind, f.exponent)), constant(kind, 0));
+    const Value small =
+        b_.cmp(Op::eq, b_.op2(Op::and_, a, constant(kind, f.exponent)), constant(kind, 0));
     return b_.select(small, b_.op2(Op::and_, a, constant(kind, f.sign)), a);
   }
   // Everything above +infinity, as an unsigned number, is negative or NaN, and both saturate to +0.
@@ -117,8 +130,8 @@ class Legaliser {
     const Value low = b_.cmp(Op::ult, constant(kind, f.exponent), a);
     return b_.select(low, constant(kind, 0), b_.op2(Op::umin, a, constant(kind, f.one)));
   }
-  // The CPUs' NaNs carry sign and payload, PTX's single precision gives one NaN only. The device whose fma is
-  // fused in single precision is NVIDIA's, which does so by itself.
+  // The CPUs' NaNs carry sign and payload, PTX's single precision gives one NaN only. The device
+  // whose fma is fused in single precision is NVIDIA's, which does so by itself.
   Value canonical(NumKind kind, Value a) {
     if (kind != NumKind::f32 || (p_.fused_fma32 && p_.denormals32)) return a;
     return b_.select(is_nan(kind, a), constant(kind, format_of(kind).nan), a);
@@ -133,14 +146,21 @@ class Legaliser {
     }
     if (kind != NumKind::f32) return false;
     switch (op) {
-      case Op::fadd: case Op::fmul: case Op::feq: case Op::flt: case Op::fle: return p_.denormals32 || ftz;
+      case Op::fadd:
+      case Op::fmul:
+      case Op::feq:
+      case Op::flt:
+      case Op::fle: return p_.denormals32 || ftz;
       case Op::ffma: return p_.fused_fma32;
-      case Op::fdiv: case Op::frcp: return p_.exact_div32 && (p_.denormals32 || ftz);
+      case Op::fdiv:
+      case Op::frcp: return p_.exact_div32 && (p_.denormals32 || ftz);
       case Op::fsqrt: return p_.exact_sqrt32 && (p_.denormals32 || ftz);
       default: return false;
     }
   }
-  bool native_fast(NumKind kind) const { return fast_ && (kind == NumKind::f32 || (kind == NumKind::f64 && p_.float64)); }
+  bool native_fast(NumKind kind) const {
+    return fast_ && (kind == NumKind::f32 || (kind == NumKind::f64 && p_.float64));
+  }
 
   // Drivers fold x + 0 and x * 0 and lose the sign of zero; and these need no arithmetic at all.
   std::optional<Value> with_constant(Op op, NumKind kind, const std::vector<Value>& args) {
@@ -149,7 +169,9 @@ class Legaliser {
     for (unsigned i = 0; i < 2; ++i) {
       const Inst& c = f_.insts[args[i]];
       const std::uint64_t magnitude_bits = c.imm & (f.sign - 1);
-      if (c.op != Op::constant || (magnitude_bits != 0 && (op != Op::fmul || magnitude_bits != f.one))) continue;
+      if (c.op != Op::constant ||
+          (magnitude_bits != 0 && (op != Op::fmul || magnitude_bits != f.one)))
+        continue;
       const bool negative = c.imm & f.sign;
       const Value x = args[1 - i];
       if (op == Op::fmul && magnitude_bits != 0) {
@@ -160,16 +182,19 @@ class Legaliser {
         Value sign = b_.op2(Op::and_, x, constant(kind, f.sign));
         if (negative) sign = b_.op2(Op::xor_, sign, constant(kind, f.sign));
         const Value magnitude = b_.op2(Op::and_, x, constant(kind, f.sign - 1));
-        return b_.select(b_.cmp(Op::ult, magnitude, constant(kind, f.exponent)), sign, constant(kind, f.nan));
+        return b_.select(b_.cmp(Op::ult, magnitude, constant(kind, f.exponent)), sign,
+                         constant(kind, f.nan));
       }
-      const Value sum = negative ? x : b_.select(b_.cmp(Op::eq, x, constant(kind, f.sign)), constant(kind, 0), x);
+      const Value sum =
+          negative ? x : b_.select(b_.cmp(Op::eq, x, constant(kind, f.sign)), constant(kind, 0), x);
       return b_.select(is_nan(kind, x), constant(kind, f.nan), sum);
     }
     return std::nullopt;
   }
 
   Value native(const Row& row, NumKind kind, const std::vector<Value>& args, Type type) {
-    if (row.op == Op::frcp) return b_.inst(row.native, type, {constant(kind, format_of(kind).one), args[0]});
+    if (row.op == Op::frcp)
+      return b_.inst(row.native, type, {constant(kind, format_of(kind).one), args[0]});
     return b_.inst(row.native, type, args);
   }
 
@@ -189,11 +214,14 @@ class Legaliser {
       result = b_.inst(Op::native_unary, Type::i32, args, row.glsl);
       return inst.fp.sat ? saturate(kind, result) : result;
     }
-    const bool use_native = nearest && row.native != Op::undef && native_exact(inst.op, kind, inst.fp.ftz);
-    const bool flush_here = inst.fp.ftz && kind == NumKind::f32 && !(use_native && device_flushes());
+    const bool use_native =
+        nearest && row.native != Op::undef && native_exact(inst.op, kind, inst.fp.ftz);
+    const bool flush_here =
+        inst.fp.ftz && kind == NumKind::f32 && !(use_native && device_flushes());
     if (flush_here)
       for (Value& a : args) a = flush(kind, a);
-    const auto easy = kind == NumKind::f32 && nearest ? with_constant(inst.op, kind, args) : std::nullopt;
+    const auto easy =
+        kind == NumKind::f32 && nearest ? with_constant(inst.op, kind, args) : std::nullopt;
     if (easy) {
       result = *easy;
     } else if (use_native) {
@@ -209,19 +237,22 @@ class Legaliser {
 
   static std::string library_name(const Row& row, const FpAttr& fp) {
     std::string text = fmt::format("{}_{}", name(fp.kind), row.stem);
-    if (row.rounded) text += fmt::format("_{}", name(fp.round == Round::none ? Round::rn : fp.round));
+    if (row.rounded)
+      text += fmt::format("_{}", name(fp.round == Round::none ? Round::rn : fp.round));
     if (!row.rounded && fp.nan) text += "_nan";
     return text;
   }
 
-  // Half formats compute in single precision: its 24 bits round twice without harm for everything but fma.
+  // Half formats compute in single precision: its 24 bits round twice without harm for everything
+  // but fma.
   Value half(const Inst& inst, const Row& row, std::vector<Value> args) {
     const NumKind kind = inst.fp.kind;
     if (inst.fp.ftz)
       for (Value& a : args) a = flush(kind, a);
     Value result;
     if (inst.op == Op::ffma) {
-      // Rounded to odd in single precision first, so that the second rounding sees what the first one dropped.
+      // Rounded to odd in single precision first, so that the second rounding sees what the first
+      // one dropped.
       constexpr std::uint32_t kRoundOdd = 4;
       for (Value& a : args) a = widen(kind, a);
       args.push_back(b_.i32(kRoundOdd));
@@ -237,8 +268,10 @@ class Legaliser {
       result = arithmetic(single, args);
       if (inst.type == Type::i1) return result;
       const bool chosen = row.op == Op::fmin || row.op == Op::fmax;
-      if (kind == NumKind::bf16 && chosen) result = b_.op2(Op::lshr, result, b_.i32(16));
-      else result = call(fmt::format("{}_from_f32_rn", name(kind)), Type::i32, {result});
+      if (kind == NumKind::bf16 && chosen)
+        result = b_.op2(Op::lshr, result, b_.i32(16));
+      else
+        result = call(fmt::format("{}_from_f32_rn", name(kind)), Type::i32, {result});
     }
     if (inst.fp.ftz) result = flush(kind, result);
     return inst.fp.sat ? saturate(kind, result) : result;
@@ -258,18 +291,24 @@ class Legaliser {
 
   static std::string_view rounding(Round r) {
     switch (r) {
-      case Round::rz: case Round::rzi: return "rz";
-      case Round::rm: case Round::rmi: return "rm";
-      case Round::rp: case Round::rpi: return "rp";
+      case Round::rz:
+      case Round::rzi: return "rz";
+      case Round::rm:
+      case Round::rmi: return "rm";
+      case Round::rp:
+      case Round::rpi: return "rp";
       case Round::rna: return "rna";
       default: return "rn";
     }
   }
   static std::string_view integral(Round r) {
     switch (r) {
-      case Round::rn: case Round::rni: return "rni";
-      case Round::rm: case Round::rmi: return "rmi";
-      case Round::rp: case Round::rpi: return "rpi";
+      case Round::rn:
+      case Round::rni: return "rni";
+      case Round::rm:
+      case Round::rmi: return "rmi";
+      case Round::rp:
+      case Round::rpi: return "rpi";
       default: return "rzi";
     }
   }
@@ -280,15 +319,19 @@ class Legaliser {
     const std::string_view round = rounding(fp.round);
     Value result;
     if (fp.to == NumKind::f16 || fp.to == NumKind::bf16) {
-      // Through f64, which holds 32 bits exactly, and of more than 53 bits all that rounding looks at.
+      // Through f64, which holds 32 bits exactly, and of more than 53 bits all that rounding looks
+      // at.
       if (wide) a = sticky53(a, is_signed(fp.kind));
-      const std::string_view from = wide ? (is_signed(fp.kind) ? "s64_rn" : "u64_rn") : (is_signed(fp.kind) ? "s32" : "u32");
+      const std::string_view from =
+          wide ? (is_signed(fp.kind) ? "s64_rn" : "u64_rn") : (is_signed(fp.kind) ? "s32" : "u32");
       const Value exact = call(fmt::format("f64_from_{}", from), Type::i64, {a});
       result = call(fmt::format("{}_from_f64_{}", name(fp.to), round), type, {exact});
     } else {
-      const bool exact32 = fp.to == NumKind::f32 && !wide && round == "rn" && (p_.exact_convert32 || fast_);
+      const bool exact32 =
+          fp.to == NumKind::f32 && !wide && round == "rn" && (p_.exact_convert32 || fast_);
       const bool fast32 = fp.to == NumKind::f32 && wide && round == "rn" && fast_ && p_.int64;
-      const bool exact64 = fp.to == NumKind::f64 && p_.float64 && (p_.exact_float64 || fast_) && !wide;
+      const bool exact64 =
+          fp.to == NumKind::f64 && p_.float64 && (p_.exact_float64 || fast_) && !wide;
       if (exact32 || fast32 || exact64) {
         result = b_.inst(is_signed(fp.kind) ? Op::native_from_s : Op::native_from_u, type, {a});
         f_.insts[result].fp = fp;
@@ -319,7 +362,8 @@ class Legaliser {
       a = widen(kind, a);
       kind = NumKind::f32;
     }
-    return call(fmt::format("{}_to_{}_{}", name(kind), name(fp.to), integral(fp.round)), type_of(fp.to), {a});
+    return call(fmt::format("{}_to_{}_{}", name(kind), name(fp.to), integral(fp.round)),
+                type_of(fp.to), {a});
   }
 
   Value between_floats(const FpAttr& fp, Value a) {
@@ -332,15 +376,20 @@ class Legaliser {
         kind = NumKind::f32;
       }
       if (fast_ && kind == NumKind::f32) {
-        const std::uint64_t glsl = fp.round == Round::rni ? 2 : fp.round == Round::rzi ? 3 : fp.round == Round::rmi ? 8 : 9;
+        const std::uint64_t glsl = fp.round == Round::rni   ? 2
+                                   : fp.round == Round::rzi ? 3
+                                   : fp.round == Round::rmi ? 8
+                                                            : 9;
         result = b_.inst(Op::native_unary, Type::i32, {result}, glsl);
       } else {
-        result = call(fmt::format("{}_round_{}", name(kind), name(fp.round)), type_of(kind), {result});
+        result =
+            call(fmt::format("{}_round_{}", name(kind), name(fp.round)), type_of(kind), {result});
       }
     }
     result = recode(fp, kind, result);
     if (fp.ftz && fp.to == NumKind::f32) result = flush(fp.to, result);
-    return fp.sat && fp.to >= NumKind::f16 && fp.to <= NumKind::f64 ? saturate(fp.to, result) : result;
+    return fp.sat && fp.to >= NumKind::f16 && fp.to <= NumKind::f64 ? saturate(fp.to, result)
+                                                                    : result;
   }
 
   Value recode(const FpAttr& fp, NumKind kind, Value a) {
@@ -357,17 +406,22 @@ class Legaliser {
       if (fast_ && p_.float64) return fconvert(kind, to, a);
       return call("f64_from_f32", Type::i64, {a});
     }
-    if (to == NumKind::f32 && kind == NumKind::f64 && fast_ && p_.float64 && round == "rn") return fconvert(kind, to, a);
-    if ((to == NumKind::f16 || to == NumKind::bf16) && (kind == NumKind::f16 || kind == NumKind::bf16)) {
+    if (to == NumKind::f32 && kind == NumKind::f64 && fast_ && p_.float64 && round == "rn")
+      return fconvert(kind, to, a);
+    if ((to == NumKind::f16 || to == NumKind::bf16) &&
+        (kind == NumKind::f16 || kind == NumKind::bf16)) {
       a = widen(kind, a);
       kind = NumKind::f32;
     }
     const bool small = kind == NumKind::e4m3 || kind == NumKind::e5m2;
     if (small) {
       a = call(fmt::format("f16_from_{}", name(kind)), Type::i32, {a});
-      return to == NumKind::f16 ? a : recode(FpAttr{.kind = NumKind::f16, .to = to, .round = fp.round}, NumKind::f16, a);
+      return to == NumKind::f16 ? a
+                                : recode(FpAttr{.kind = NumKind::f16, .to = to, .round = fp.round},
+                                         NumKind::f16, a);
     }
-    if ((to == NumKind::e4m3 || to == NumKind::e5m2) && kind != NumKind::f32) a = widen(kind, a), kind = NumKind::f32;
+    if ((to == NumKind::e4m3 || to == NumKind::e5m2) && kind != NumKind::f32)
+      a = widen(kind, a), kind = NumKind::f32;
     return call(fmt::format("{}_from_{}_{}", name(to), name(kind), round), type_of(to), {a});
   }
   Value fconvert(NumKind from, NumKind to, Value a) {

@@ -1,5 +1,6 @@
-// 64-bit integers as pairs of 32-bit words where the device has none, and the cases that SPIR-V leaves open made
-// exact at any width: shifts by the width and more, division by zero, the most negative number by -1.
+// 64-bit integers as pairs of 32-bit words where the device has none, and the cases that SPIR-V
+// leaves open made exact at any width: shifts by the width and more, division by zero, the most
+// negative number by -1.
 #include <bit>
 
 #include "translator/passes/known_bits.hpp"
@@ -77,12 +78,18 @@ class Int64 {
     const Value a = inst.count > 0 ? f_.arg(v, 0) : 0, d = inst.count > 1 ? f_.arg(v, 1) : 0;
     const bool wide = wide_result || (a && at(a).type == Type::i64);
     switch (inst.op) {
-      case Op::shl: case Op::lshr: case Op::ashr: return shift(v, inst, a, d);
-      case Op::udiv: case Op::sdiv: case Op::urem: case Op::srem: return division(v, inst, a, d);
+      case Op::shl:
+      case Op::lshr:
+      case Op::ashr: return shift(v, inst, a, d);
+      case Op::udiv:
+      case Op::sdiv:
+      case Op::urem:
+      case Op::srem: return division(v, inst, a, d);
       default: break;
     }
     if (native_) {
-      // There is no 64-bit high product in SPIR-V, and its find and count instructions take 32 bits.
+      // There is no 64-bit high product in SPIR-V, and its find and count instructions take 32
+      // bits.
       if (wide_result && inst.op == Op::mulhi_u) return call("u64_mulhi", Type::i64, {a, d});
       if (wide_result && inst.op == Op::mulhi_s) return call("s64_mulhi", Type::i64, {a, d});
       if (inst.op == Op::popcount && wide) return popcount(a);
@@ -96,8 +103,9 @@ class Int64 {
       case Op::mul: return multiply(a, d);
       case Op::mulhi_u: return call("u64_mulhi", Type::i64, {a, d});
       case Op::mulhi_s: return call("s64_mulhi", Type::i64, {a, d});
-      case Op::and_: case Op::or_: case Op::xor_:
-        return pack(op(inst.op, low(a), low(d)), op(inst.op, high(a), high(d)));
+      case Op::and_:
+      case Op::or_:
+      case Op::xor_: return pack(op(inst.op, low(a), low(d)), op(inst.op, high(a), high(d)));
       case Op::not_: {
         const Value lo = b_.inst(Op::not_, Type::i32, {low(a)});
         return pack(lo, b_.inst(Op::not_, Type::i32, {high(a)}));
@@ -107,8 +115,10 @@ class Int64 {
       case Op::smin: return select(less(a, d, true, false), a, d);
       case Op::smax: return select(less(a, d, true, false), d, a);
       case Op::popcount: return popcount(a);
-      case Op::eq: case Op::ne: {
-        const Value different = op(Op::or_, op(Op::xor_, low(a), low(d)), op(Op::xor_, high(a), high(d)));
+      case Op::eq:
+      case Op::ne: {
+        const Value different =
+            op(Op::or_, op(Op::xor_, low(a), low(d)), op(Op::xor_, high(a), high(d)));
         return b_.cmp(inst.op, different, c32(0));
       }
       case Op::ult: return less(a, d, false, false);
@@ -136,8 +146,8 @@ class Int64 {
     const Value lo = op(Op::add, x.lo, y.lo);
     Value hi = zero_high(d) ? x.hi : zero_high(a) ? y.hi : op(Op::add, x.hi, y.hi);
     // No carry out of halves whose common upper bit is clear, or when one half is 0.
-    const bool no_carry = (zeros(a) & zeros(d) & 0x80000000u) || is_zero(x.lo) || is_zero(y.lo) ||
-                          disjoint(a, d);
+    const bool no_carry =
+        (zeros(a) & zeros(d) & 0x80000000u) || is_zero(x.lo) || is_zero(y.lo) || disjoint(a, d);
     if (!no_carry) {
       const Value carry = b_.inst(Op::zext, Type::i32, {b_.cmp(Op::ult, lo, x.lo)});
       hi = op(Op::add, hi, carry);
@@ -164,8 +174,7 @@ class Int64 {
     const auto narrow = [&](Value v) { return zero_high(v); };
     const Pair x = halves(a), y = halves(d);
     const Value lo = op(Op::mul, x.lo, y.lo);
-    if (sign_of(a) && sign_of(d))
-      return pack(lo, op(Op::mulhi_s, x.lo, y.lo));
+    if (sign_of(a) && sign_of(d)) return pack(lo, op(Op::mulhi_s, x.lo, y.lo));
     Value hi = op(Op::mulhi_u, x.lo, y.lo);
     if (!narrow(d)) hi = op(Op::add, hi, op(Op::mul, x.lo, y.hi));
     if (!narrow(a)) hi = op(Op::add, hi, op(Op::mul, x.hi, y.lo));
@@ -173,10 +182,12 @@ class Int64 {
   }
   // Whether a pair is the sign extension of its low half.
   bool sign_of(Value v) const {
-    if (is_constant(v)) return static_cast<std::int64_t>(at(v).imm) == static_cast<std::int32_t>(at(v).imm);
+    if (is_constant(v))
+      return static_cast<std::int64_t>(at(v).imm) == static_cast<std::int32_t>(at(v).imm);
     if (at(v).op != Op::pack) return false;
     const Value lo = f_.arg(v, 0), hi = f_.arg(v, 1);
-    return at(hi).op == Op::ashr && f_.arg(hi, 0) == lo && is_constant(f_.arg(hi, 1)) && at(f_.arg(hi, 1)).imm == 31;
+    return at(hi).op == Op::ashr && f_.arg(hi, 0) == lo && is_constant(f_.arg(hi, 1)) &&
+           at(f_.arg(hi, 1)).imm == 31;
   }
 
   Value popcount(Value a) {
@@ -205,7 +216,9 @@ class Int64 {
       return select(inside, shifted, wide ? b_.i64(0) : c32(0));
     }
     if (!is_constant(n)) {
-      const char* name = inst.op == Op::shl ? "u64_shl" : inst.op == Op::lshr ? "u64_shr" : "s64_shr";
+      const char* name = inst.op == Op::shl    ? "u64_shl"
+                         : inst.op == Op::lshr ? "u64_shr"
+                                               : "s64_shr";
       return call(name, Type::i64, {a, n});
     }
     const auto c = static_cast<std::uint32_t>(at(n).imm);
@@ -215,18 +228,20 @@ class Int64 {
       case Op::shl:
         if (c >= 64) return pack(c32(0), c32(0));
         if (c >= 32) return pack(c32(0), c == 32 ? x.lo : op(Op::shl, x.lo, c32(c - 32)));
-        return pack(op(Op::shl, x.lo, c32(c)),
-                    zero_high(a) ? op(Op::lshr, x.lo, c32(32 - c))
-                                 : op(Op::or_, op(Op::shl, x.hi, c32(c)), op(Op::lshr, x.lo, c32(32 - c))));
+        return pack(op(Op::shl, x.lo, c32(c)), zero_high(a) ? op(Op::lshr, x.lo, c32(32 - c))
+                                                            : op(Op::or_, op(Op::shl, x.hi, c32(c)),
+                                                                 op(Op::lshr, x.lo, c32(32 - c))));
       case Op::lshr:
         if (c >= 64) return pack(c32(0), c32(0));
         if (c >= 32) return pack(c == 32 ? x.hi : op(Op::lshr, x.hi, c32(c - 32)), c32(0));
-        return pack(op(Op::or_, op(Op::lshr, x.lo, c32(c)), op(Op::shl, x.hi, c32(32 - c))), op(Op::lshr, x.hi, c32(c)));
+        return pack(op(Op::or_, op(Op::lshr, x.lo, c32(c)), op(Op::shl, x.hi, c32(32 - c))),
+                    op(Op::lshr, x.hi, c32(c)));
       default: {
         const Value sign = op(Op::ashr, x.hi, c32(31));
         if (c >= 63) return pack(sign, sign);
         if (c >= 32) return pack(c == 32 ? x.hi : op(Op::ashr, x.hi, c32(c - 32)), sign);
-        return pack(op(Op::or_, op(Op::lshr, x.lo, c32(c)), op(Op::shl, x.hi, c32(32 - c))), op(Op::ashr, x.hi, c32(c)));
+        return pack(op(Op::or_, op(Op::lshr, x.lo, c32(c)), op(Op::shl, x.hi, c32(32 - c))),
+                    op(Op::ashr, x.hi, c32(c)));
       }
     }
   }
@@ -247,7 +262,8 @@ class Int64 {
       }
     }
     if (wide && !native_) {
-      const char* name = is_signed ? (quotient ? "s64_div" : "s64_rem") : (quotient ? "u64_div" : "u64_rem");
+      const char* name =
+          is_signed ? (quotient ? "s64_div" : "s64_rem") : (quotient ? "u64_div" : "u64_rem");
       return call(name, Type::i64, {a, d});
     }
     if (is_constant(d) && at(d).imm != 0 && (!is_signed || at(d).imm != all)) return v;
@@ -263,13 +279,17 @@ class Int64 {
   Value divide32(Op o, Value a, Value d) { return guarded(o, a, d, Type::i32); }
   Value divide64(Op o, Value a, Value d) { return guarded(o, a, d, Type::i64); }
   Value guarded(Op o, Value a, Value d, Type type) {
-    const auto c = [&](std::uint64_t x) { return type == Type::i64 ? b_.i64(x) : c32(static_cast<std::uint32_t>(x)); };
-    if (is_constant(d) && at(d).imm != 0 && (o == Op::udiv || o == Op::urem)) return b_.inst(o, type, {a, d});
+    const auto c = [&](std::uint64_t x) {
+      return type == Type::i64 ? b_.i64(x) : c32(static_cast<std::uint32_t>(x));
+    };
+    if (is_constant(d) && at(d).imm != 0 && (o == Op::udiv || o == Op::urem))
+      return b_.inst(o, type, {a, d});
     const std::uint64_t all = type == Type::i64 ? ~0ull : 0xffffffffull;
     const Value zero = b_.cmp(Op::eq, d, c(0));
     Value safe = d;
     if (o == Op::sdiv || o == Op::srem) {
-      // x / -1 is -x, also for the most negative x, and the remainder is 0: both are those of x / 1 but for sign.
+      // x / -1 is -x, also for the most negative x, and the remainder is 0: both are those of x / 1
+      // but for sign.
       const Value minus_one = b_.cmp(Op::eq, d, c(all));
       safe = select(b_.inst(Op::or_, Type::i1, {zero, minus_one}), c(1), d);
       const Value result = b_.inst(o, type, {a, safe});

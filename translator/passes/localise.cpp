@@ -4,8 +4,8 @@ namespace ptx2spv::passes {
 
 using namespace ir;
 
-// The rearranged graph keeps the order of execution but not dominance, so a value that another block uses goes
-// through a variable; constants are repeated instead.
+// The rearranged graph keeps the order of execution but not dominance, so a value that another
+// block uses goes through a variable; constants are repeated instead.
 void localise_values(Function& f) {
   Builder builder(f);
   constexpr std::uint32_t kNone = 0xffffffffu;
@@ -59,7 +59,8 @@ void localise_values(Function& f) {
   // Definitions are stored behind the instruction once all uses are known.
   for (BlockId b = 0; b < f.blocks.size(); ++b) {
     bool stores = false;
-    for (const Value v : f.blocks[b].insts) stores = stores || (v < var_of.size() && var_of[v] != kNone);
+    for (const Value v : f.blocks[b].insts)
+      stores = stores || (v < var_of.size() && var_of[v] != kNone);
     if (!stores) continue;
     const std::vector<Value> insts = std::move(f.blocks[b].insts);
     f.blocks[b].insts.clear();

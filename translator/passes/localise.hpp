@@ -5,8 +5,8 @@
 
 namespace ptx2spv::passes {
 
-/// Sends every value that another block uses through a variable; constants and builtins are repeated instead.
-/// Needs a function without phis.
+/// Sends every value that another block uses through a variable; constants and builtins are
+/// repeated instead. Needs a function without phis.
 void localise_values(ir::Function& function);
 
 }  // namespace ptx2spv::passes

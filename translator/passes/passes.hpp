@@ -1,5 +1,6 @@
-// The passes over the IR, in the order in which the pipeline runs them. Each says what it needs and promises;
-// a function pass returns whether it changed anything, a pass that can fail returns a message, empty when well.
+// The passes over the IR, in the order in which the pipeline runs them. Each says what it needs and
+// promises; a function pass returns whether it changed anything, a pass that can fail returns a
+// message, empty when well.
 #pragma once
 
 #include <cstdint>
@@ -11,38 +12,42 @@
 
 namespace ptx2spv::passes {
 
-/// Copies every callee into its callers, callees first. Message on recursion, or when a function grows beyond
-/// `budget` instructions. Needs variables; the functions called keep their own copies.
+/// Copies every callee into its callers, callees first. Message on recursion, or when a function
+/// grows beyond `budget` instructions. Needs variables; the functions called keep their own copies.
 std::string inline_calls(ir::Module& module, std::size_t budget = 2000000);
 
 struct RegionOptions {
   std::uint32_t workgroup_threads = 128;  ///< invocations of a workgroup: its size is (this, 1, 1)
   std::uint32_t max_block_threads = 1024;
 };
-/// ThreadModel::regions: cuts the kernel at its barriers and warp operations, sets Function::region_threads and
-/// enlarges shared and local memory. Needs variables, before structurizing; message when it cannot.
+/// ThreadModel::regions: cuts the kernel at its barriers and warp operations, sets
+/// Function::region_threads and enlarges shared and local memory. Needs variables, before
+/// structurizing; message when it cannot.
 std::string regions(ir::Function& function, ir::Module& module, const RegionOptions& options);
 
-/// Structured control flow as SPIR-V wants it, from any graph. Needs variables (no phis). Afterwards every
-/// branch has its merge information, there is at most one exit block, Function::order is set, unreachable
-/// blocks are gone (merge blocks that no thread reaches remain, ending in Term::unreachable) and no barrier
-/// stands in a continue construct.
+/// Structured control flow as SPIR-V wants it, from any graph. Needs variables (no phis).
+/// Afterwards every branch has its merge information, there is at most one exit block,
+/// Function::order is set, unreachable blocks are gone (merge blocks that no thread reaches remain,
+/// ending in Term::unreachable) and no barrier stands in a continue construct.
 bool structurize(ir::Function& function, ir::Module& module);
 
-/// Whether a block has more predecessors than a phi can have operands (65,535 ways out of one loop).
+/// Whether a block has more predecessors than a phi can have operands (65,535 ways out of one
+/// loop).
 bool too_many_ways(const ir::Function& function);
-/// Variables become values with pruned phis. A register read before it is written is 0. Does nothing where there
-/// are too_many_ways.
+/// Variables become values with pruned phis. A register read before it is written is 0. Does
+/// nothing where there are too_many_ways.
 bool ssa(ir::Function& function, ir::Module& module);
 
-/// Folding, value numbering, constant branches and dead code. Needs SSA form; keeps structure valid. `int64`:
-/// operations on i64 may arise; false after legalise_int64 for a device without them.
+/// Folding, value numbering, constant branches and dead code. Needs SSA form; keeps structure
+/// valid. `int64`: operations on i64 may arise; false after legalise_int64 for a device without
+/// them.
 bool simplify(ir::Function& function, ir::Module& module, bool int64 = true);
 
 /// Fuses products with sums where ptxas would. Needs SSA form, before legalise_float.
 bool contract(ir::Function& function, ir::Module& module);
 
-/// Small selections without side effects become selects. Needs structured SSA form, best after legalisation.
+/// Small selections without side effects become selects. Needs structured SSA form, best after
+/// legalisation.
 bool flatten(ir::Function& function, ir::Module& module);
 
 struct FloatOptions {
@@ -52,9 +57,9 @@ struct FloatOptions {
 /// Semantic floating point becomes native operations and library calls. Needs SSA form.
 bool legalise_float(ir::Function& function, ir::Module& module, const FloatOptions& options);
 
-/// Shifts and divisions exact as the IR defines them, and without 64-bit integers everything on i64 as pairs of
-/// words: constant, undef, phi, select, pack, trunc, high, load, store, atomics and library calls remain.
-/// Runs once, on SSA form; needs no second round.
+/// Shifts and divisions exact as the IR defines them, and without 64-bit integers everything on i64
+/// as pairs of words: constant, undef, phi, select, pack, trunc, high, load, store, atomics and
+/// library calls remain. Runs once, on SSA form; needs no second round.
 bool legalise_int64(ir::Function& function, ir::Module& module, const Profile& profile);
 
 }  // namespace ptx2spv::passes

@@ -1,8 +1,8 @@
-// The kernel is cut at its synchronisation points into regions. In every round each thread that may go on runs
-// from where it stopped to its next point or its end; a workgroup barrier ends the round, and the workgroup
-// leaves when no thread is left. One invocation runs several threads in turn where the block is larger than the
-// workgroup. Waiting is thus exact for any flow of control: early exits, barriers in divergent loops, and warps
-// of 32 on any subgroup size.
+// The kernel is cut at its synchronisation points into regions. In every round each thread that may
+// go on runs from where it stopped to its next point or its end; a workgroup barrier ends the
+// round, and the workgroup leaves when no thread is left. One invocation runs several threads in
+// turn where the block is larger than the workgroup. Waiting is thus exact for any flow of control:
+// early exits, barriers in divergent loops, and warps of 32 on any subgroup size.
 #include "translator/passes/regions.hpp"
 
 #include <algorithm>
@@ -29,7 +29,9 @@ std::uint32_t words_of(Type type) {
 }  // namespace
 
 Regions::Regions(Function& function, std::uint32_t invocations, std::uint32_t threads)
-    : f_(function), b_(function), invocations_(invocations),
+    : f_(function),
+      b_(function),
+      invocations_(invocations),
       per_invocation_((threads + invocations - 1) / invocations) {}
 
 std::uint32_t Regions::var(Type type, std::string name) {
@@ -58,7 +60,8 @@ void Regions::cut() {
       if (!points_.empty() && points_.back().before == b) points_.back().before = point.after;
       Block& from = f_.blocks[b];
       Block& to = f_.blocks[point.after];
-      const std::vector<Value> rest(from.insts.begin() + static_cast<std::ptrdiff_t>(k) + 1, from.insts.end());
+      const std::vector<Value> rest(from.insts.begin() + static_cast<std::ptrdiff_t>(k) + 1,
+                                    from.insts.end());
       to.term = from.term;
       to.cond = from.cond;
       to.succs = std::move(from.succs);
@@ -91,14 +94,16 @@ void Regions::cut() {
       behind.insert(behind.end(), rest.begin(), rest.end());
       b_.at(b);
       b_.br(point.after);
-      // The operands are values of the block; the instruction stands there again for liveness and localising.
+      // The operands are values of the block; the instruction stands there again for liveness and
+      // localising.
       f_.blocks[b].insts.push_back(point.inst);
       points_.push_back(point);
       if (point.warp) {
         warps_ = true;
       } else {
         const Inst& id = f_.insts[f_.arg(point.inst, 0)];
-        const bool plain = inst.count == 1 && inst.imm == static_cast<std::uint64_t>(BarKind::sync) &&
+        const bool plain = inst.count == 1 &&
+                           inst.imm == static_cast<std::uint64_t>(BarKind::sync) &&
                            id.op == Op::constant && id.imm == 0;
         general_barriers_ = general_barriers_ || !plain;
       }
@@ -136,7 +141,8 @@ void Regions::shift_local_memory() {
     b_.at(b);
     for (const Value v : old) {
       const Op op = f_.insts[v].op;
-      const bool access = op == Op::load || op == Op::store || op == Op::atomic || op == Op::atomic_cas;
+      const bool access =
+          op == Op::load || op == Op::store || op == Op::atomic || op == Op::atomic_cas;
       if (access && f_.insts[v].mem.space == Space::local) {
         const Value moved = b_.op2(Op::add, f_.arg(v, 0), b_.get(local_base_));
         f_.args(v)[0] = moved;
@@ -146,7 +152,8 @@ void Regions::shift_local_memory() {
   }
 }
 
-// Variables that are read behind each point before they are written: by walking back from every such read.
+// Variables that are read behind each point before they are written: by walking back from every
+// such read.
 void Regions::find_live() {
   f_.compute_preds();
   std::vector<std::vector<BlockId>> reads(f_.vars.size());
@@ -196,7 +203,8 @@ void Regions::lay_out_state() {
   const auto add = [&](std::uint32_t v) {
     if (state_word_.emplace(v, state_words_).second) state_words_ += words_of(f_.vars[v].type);
   };
-  for (const std::uint32_t v : {resume_, ready_, mask_, operand_, operand2_, key_, result0_, result1_})
+  for (const std::uint32_t v :
+       {resume_, ready_, mask_, operand_, operand2_, key_, result0_, result1_})
     if (v == resume_ || !simple()) add(v);
   for (const SyncPoint& point : points_)
     for (const std::uint32_t v : point.live) add(v);
@@ -220,8 +228,10 @@ void Regions::save(std::uint32_t v) {
       put(0, b_.inst(Op::trunc, Type::i32, {value}));
       put(1, b_.inst(Op::high, Type::i32, {value}));
       break;
-    case Type::v2: case Type::v4:
-      for (std::uint32_t i = 0; i < words_of(type); ++i) put(i, b_.inst(Op::extract, Type::i32, {value}, i));
+    case Type::v2:
+    case Type::v4:
+      for (std::uint32_t i = 0; i < words_of(type); ++i)
+        put(i, b_.inst(Op::extract, Type::i32, {value}, i));
       break;
     default: put(0, value);
   }
@@ -239,7 +249,8 @@ void Regions::restore(std::uint32_t v) {
   switch (type) {
     case Type::i1: b_.set(v, b_.cmp(Op::ne, parts[0], b_.i32(0))); break;
     case Type::i64: b_.set(v, b_.inst(Op::pack, type, {parts[0], parts[1]})); break;
-    case Type::v2: case Type::v4: b_.set(v, b_.inst(Op::compose, type, parts)); break;
+    case Type::v2:
+    case Type::v4: b_.set(v, b_.inst(Op::compose, type, parts)); break;
     default: b_.set(v, parts[0]);
   }
 }
@@ -250,7 +261,8 @@ void Regions::set_thread() {
   const Value turn = b_.get(turn_);
   b_.set(thread_, b_.op2(Op::add, b_.builtin(Builtin::local_index),
                          b_.op2(Op::mul, turn, b_.builtin(Builtin::workgroup_size_x))));
-  b_.set(state_base_, b_.op2(Op::add, b_.op2(Op::mul, turn, b_.i32(state_words_ * 4)), b_.i32(state_offset_)));
+  b_.set(state_base_,
+         b_.op2(Op::add, b_.op2(Op::mul, turn, b_.i32(state_words_ * 4)), b_.i32(state_offset_)));
   b_.set(local_base_, b_.op2(Op::mul, turn, b_.i32(thread_local_bytes_)));
 }
 
@@ -258,10 +270,12 @@ void Regions::set_thread() {
 void Regions::emit_entry(BlockId rounds) {
   b_.at(0);
   b_.set_loc(0);
-  b_.set(count_, b_.op2(Op::mul, b_.op2(Op::mul, push(abi::Push::block_x), push(abi::Push::block_y)),
-                        push(abi::Push::block_z)));
+  b_.set(count_,
+         b_.op2(Op::mul, b_.op2(Op::mul, push(abi::Push::block_x), push(abi::Push::block_y)),
+                push(abi::Push::block_z)));
   if (f_.uses_dynamic_shared) {
-    const Value dynamic = b_.op2(Op::and_, b_.op2(Op::add, push(abi::Push::dynamic_shared), b_.i32(3)), b_.i32(~3u));
+    const Value dynamic =
+        b_.op2(Op::and_, b_.op2(Op::add, push(abi::Push::dynamic_shared), b_.i32(3)), b_.i32(~3u));
     b_.set(base_, b_.op2(Op::add, dynamic, b_.i32(shared_offset_)));
   }
   b_.set(slot_, b_.i32(0));
@@ -332,8 +346,10 @@ void Regions::emit_stop(const SyncPoint& point, std::uint32_t number, BlockId ne
     b_.br(point.after);
     return;
   }
-  if (point.warp) arrive_at_warp(point);
-  else if (!simple()) arrive_at_barrier(point);
+  if (point.warp)
+    arrive_at_warp(point);
+  else if (!simple())
+    arrive_at_barrier(point);
   b_.set(resume_, b_.i32(2 + number));
   save(resume_);
   if (!simple())
@@ -353,10 +369,12 @@ BlockId Regions::emit_resume(const SyncPoint& point) {
     restore(result1_);
   } else if (f_.insts[point.inst].type != Type::none) {
     const BarKind kind = static_cast<BarKind>(f_.insts[point.inst].imm);
-    const Value sum = read(barrier_word(b_.get(operand_), 4)), all = read(barrier_word(b_.get(operand_), 5));
+    const Value sum = read(barrier_word(b_.get(operand_), 4)),
+                all = read(barrier_word(b_.get(operand_), 5));
     Value result = sum;
     if (kind == BarKind::red_and) result = b_.inst(Op::zext, Type::i32, {b_.cmp(Op::eq, sum, all)});
-    if (kind == BarKind::red_or) result = b_.inst(Op::zext, Type::i32, {b_.cmp(Op::ne, sum, b_.i32(0))});
+    if (kind == BarKind::red_or)
+      result = b_.inst(Op::zext, Type::i32, {b_.cmp(Op::ne, sum, b_.i32(0))});
     b_.set(result0_, result);
   }
   for (const std::uint32_t v : point.live) restore(v);
@@ -403,8 +421,8 @@ void Regions::emit_exits(BlockId next, BlockId end) {
   }
 }
 
-// Everyone meets; the workgroup leaves together when no thread is left. Three slots in turn: one is read while the
-// next round writes the second and the third is cleared.
+// Everyone meets; the workgroup leaves together when no thread is left. Three slots in turn: one is
+// read while the next round writes the second and the third is cleared.
 void Regions::emit_end_of_round(BlockId rounds) {
   b_.set_loc(0);
   b_.inst(Op::control_barrier, Type::none, {});
@@ -429,8 +447,9 @@ void Regions::emit_end_of_round(BlockId rounds) {
   }
   const Value stuck = b_.cmp(Op::eq, read(shared_at(progress_, slot)), b_.i32(0));
   write(shared_at(progress_, cleared), b_.i32(0));
-  // Without progress, warp operations are next resolved with the lanes that are there: those of a kernel that
-  // runs them in divergent code without naming its members. Stuck once more, the threads wait for ever.
+  // Without progress, warp operations are next resolved with the lanes that are there: those of a
+  // kernel that runs them in divergent code without naming its members. Stuck once more, the
+  // threads wait for ever.
   const Value hopeless = b_.op2(Op::and_, stuck, b_.cmp(Op::ne, b_.get(force_), b_.i32(0)));
   b_.set(force_, b_.inst(Op::zext, Type::i32, {stuck}));
   b_.set(slot_, following);
@@ -466,9 +485,11 @@ void Regions::emit_stall_record(BlockId out) {
 
 std::string Regions::run() {
   const auto i32 = [&](const char* name) { return var(Type::i32, name); };
-  resume_ = i32("resume"), thread_ = i32("thread"), mask_ = i32("members"), operand_ = i32("operand");
+  resume_ = i32("resume"), thread_ = i32("thread"), mask_ = i32("members"),
+  operand_ = i32("operand");
   operand2_ = i32("operand2"), key_ = i32("key"), ready_ = i32("ready"), result0_ = i32("result");
-  result1_ = i32("result2"), turn_ = i32("turn"), slot_ = i32("slot"), force_ = i32("force"), base_ = i32("base");
+  result1_ = i32("result2"), turn_ = i32("turn"), slot_ = i32("slot"), force_ = i32("force"),
+  base_ = i32("base");
   state_base_ = i32("state_base"), local_base_ = i32("local_base"), count_ = i32("threads");
   lane_counter_ = i32("lane"), accumulator_ = i32("sum");
   for (int i = 0; i < 3; ++i) tid_[i] = i32(i == 0 ? "tid_x" : i == 1 ? "tid_y" : "tid_z");
@@ -482,7 +503,8 @@ std::string Regions::run() {
   if (per_invocation_ > 1) find_live();
   lay_out_shared();
   lay_out_state();
-  if (f_.shared_bytes > 0x100000) return fmt::format("{} bytes of shared memory for its threads to meet", f_.shared_bytes);
+  if (f_.shared_bytes > 0x100000)
+    return fmt::format("{} bytes of shared memory for its threads to meet", f_.shared_bytes);
 
   const auto end = static_cast<BlockId>(f_.blocks.size());
   const BlockId rounds = b_.new_block(), next = b_.new_block();
@@ -495,8 +517,10 @@ std::string Regions::run() {
     b_.at(next);
     b_.set_loc(0);
   };
-  if (per_invocation_ == 1) turn();
-  else loop(turn_, per_invocation_, turn);
+  if (per_invocation_ == 1)
+    turn();
+  else
+    loop(turn_, per_invocation_, turn);
   emit_end_of_round(rounds);
   f_.region_threads = per_invocation_;
   f_.compute_preds();

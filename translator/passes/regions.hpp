@@ -12,19 +12,19 @@ namespace ptx2spv::passes::region {
 /// One synchronisation point of the kernel.
 struct SyncPoint {
   ir::Value inst = 0;
-  ir::BlockId before = 0, after = 0;   ///< the block that ends in it, and where the thread goes on
-  bool warp = false;                   ///< a warp operation, else a barrier
-  bool stops = true;                   ///< barrier.arrive does not
-  std::uint32_t key = 0;               ///< warp operations: which arrival masks
-  std::uint32_t kind = 0;              ///< warp operations: index into Regions::kinds_
-  std::vector<std::uint32_t> live;     ///< variables that the code behind it reads
+  ir::BlockId before = 0, after = 0;  ///< the block that ends in it, and where the thread goes on
+  bool warp = false;                  ///< a warp operation, else a barrier
+  bool stops = true;                  ///< barrier.arrive does not
+  std::uint32_t key = 0;              ///< warp operations: which arrival masks
+  std::uint32_t kind = 0;             ///< warp operations: index into Regions::kinds_
+  std::vector<std::uint32_t> live;    ///< variables that the code behind it reads
 };
 
 /// Warp operations that resolve alike.
 struct WarpKind {
   ir::Op op{};
   std::uint64_t mode = 0;
-  bool wide = false;                   ///< 64-bit operand
+  bool wide = false;  ///< 64-bit operand
   bool operator==(const WarpKind&) const = default;
 };
 
@@ -81,8 +81,8 @@ class Regions {
   /// Address of a warp's word in an array of one word a warp for each key.
   ir::Value keyed(std::uint32_t base, ir::Value key);
   void branch(ir::Value cond, ir::BlockId yes, ir::BlockId no) { b_.cond_br(cond, yes, no); }
-  /// A loop whose turns are numbered in variable `counter`. `body` starts in the loop and leaves the builder in
-  /// the block that goes on; afterwards the builder stands behind the loop.
+  /// A loop whose turns are numbered in variable `counter`. `body` starts in the loop and leaves
+  /// the builder in the block that goes on; afterwards the builder stands behind the loop.
   template <typename Body>
   void loop(std::uint32_t counter, std::uint32_t turns, Body&& body) {
     const ir::BlockId header = b_.new_block(), inside = b_.new_block(), out = b_.new_block();
@@ -103,27 +103,33 @@ class Regions {
   bool warps_ = false, general_barriers_ = false, warp_wide_ = false;
   std::vector<SyncPoint> points_;
   ir::BlockId start_ = 0;
-  std::vector<std::uint32_t> undefined_;                  ///< variables that the start reads before it writes them
+  std::vector<std::uint32_t> undefined_;  ///< variables that the start reads before it writes them
   std::vector<WarpKind> kinds_;
-  std::map<std::uint32_t, std::uint32_t> barrier_index_;  ///< constant barrier numbers; empty: all sixteen
+  std::map<std::uint32_t, std::uint32_t>
+      barrier_index_;  ///< constant barrier numbers; empty: all sixteen
   std::uint32_t barrier_ids_ = 0, keys_ = 0, warp_count_ = 0;
 
-  // Per-thread state, kept in variables and, where an invocation has several threads, in local memory.
-  std::uint32_t resume_ = 0, thread_ = 0, mask_ = 0, operand_ = 0, operand2_ = 0, key_ = 0, ready_ = 0;
+  // Per-thread state, kept in variables and, where an invocation has several threads, in local
+  // memory.
+  std::uint32_t resume_ = 0, thread_ = 0, mask_ = 0, operand_ = 0, operand2_ = 0, key_ = 0,
+                ready_ = 0;
   std::uint32_t result0_ = 0, result1_ = 0, tid_[3] = {0, 0, 0};
   // Of the invocation
-  std::uint32_t turn_ = 0, slot_ = 0, force_ = 0, base_ = 0, state_base_ = 0, local_base_ = 0, count_ = 0;
+  std::uint32_t turn_ = 0, slot_ = 0, force_ = 0, base_ = 0, state_base_ = 0, local_base_ = 0,
+                count_ = 0;
   std::uint32_t lane_counter_ = 0, accumulator_ = 0;
-  std::map<std::uint32_t, std::uint32_t> state_word_;     ///< variable: its word in a thread's state
+  std::map<std::uint32_t, std::uint32_t> state_word_;  ///< variable: its word in a thread's state
   std::uint32_t state_words_ = 0, state_offset_ = 0, thread_local_bytes_ = 0;
 
   // Shared memory behind the kernel's own: word numbers
   std::uint32_t alive_ = 0, progress_ = 3, done_ = 6, barriers_ = 8;
-  std::uint32_t gone_ = 0, arrived_ = 0, voted_ = 0, exchange_ = 0, exchange_high_ = 0, control_words_ = 0;
+  std::uint32_t gone_ = 0, arrived_ = 0, voted_ = 0, exchange_ = 0, exchange_high_ = 0,
+                control_words_ = 0;
   std::uint32_t shared_offset_ = 0;
 };
 
-inline constexpr std::uint32_t kDone = 0;   ///< resume numbers: 0 ended, 1 at the start, 2 + k at sync point k
+inline constexpr std::uint32_t kDone =
+    0;  ///< resume numbers: 0 ended, 1 at the start, 2 + k at sync point k
 inline constexpr std::uint32_t kStart = 1;
 inline constexpr std::uint32_t kAtBarrier = 0xffffffffu;  ///< in place of a warp operation's key
 inline constexpr std::uint32_t kBarrierWords = 6;

@@ -1,5 +1,6 @@
-// Barriers and warp operations of passes/regions. Threads announce themselves in shared memory while they run;
-// between the two barriers at a round's end it is decided who may go on, and warp operations take their results.
+// Barriers and warp operations of passes/regions. Threads announce themselves in shared memory
+// while they run; between the two barriers at a round's end it is decided who may go on, and warp
+// operations take their results.
 #include "translator/passes/regions.hpp"
 
 namespace ptx2spv::passes::region {
@@ -8,9 +9,16 @@ using namespace ir;
 
 namespace {
 
-// Words of a barrier: threads that arrived, threads it waits for (0: all), phase, sum of the predicates; then the
-// sum and the number of arrivals of the phase before.
-enum BarrierWord : std::uint32_t { w_arrived, w_expected, w_phase, w_sum, w_last_sum, w_last_count };
+// Words of a barrier: threads that arrived, threads it waits for (0: all), phase, sum of the
+// predicates; then the sum and the number of arrivals of the phase before.
+enum BarrierWord : std::uint32_t {
+  w_arrived,
+  w_expected,
+  w_phase,
+  w_sum,
+  w_last_sum,
+  w_last_count
+};
 
 }  // namespace
 
@@ -20,8 +28,12 @@ Value Regions::shared_at(std::uint32_t word, Value index) {
   return f_.uses_dynamic_shared ? b_.op2(Op::add, at, b_.get(base_)) : at;
 }
 
-Value Regions::read(Value address) { return b_.load(Type::i32, address, {.space = Space::shared, .bytes = 4}); }
-void Regions::write(Value address, Value value) { b_.store(address, value, {.space = Space::shared, .bytes = 4}); }
+Value Regions::read(Value address) {
+  return b_.load(Type::i32, address, {.space = Space::shared, .bytes = 4});
+}
+void Regions::write(Value address, Value value) {
+  b_.store(address, value, {.space = Space::shared, .bytes = 4});
+}
 
 Value Regions::atomic(AtomicOp op, Value address, Value value) {
   const Value old = b_.inst(Op::atomic, Type::i32, {address, value});
@@ -45,15 +57,18 @@ void Regions::lay_out_shared() {
     const Inst& inst = f_.insts[point.inst];
     if (!point.warp) {
       const Inst& id = f_.insts[f_.arg(point.inst, 0)];
-      if (id.op == Op::constant) barrier_index_.emplace(id.imm & 15, barrier_index_.size());
-      else dynamic_ids = true;
+      if (id.op == Op::constant)
+        barrier_index_.emplace(id.imm & 15, barrier_index_.size());
+      else
+        dynamic_ids = true;
       continue;
     }
     WarpKind kind{inst.op, inst.imm, false};
     if (inst.op == Op::warp_match) kind.wide = f_.insts[f_.arg(point.inst, 0)].type == Type::i64;
     warp_wide_ = warp_wide_ || kind.wide;
     votes = votes || inst.op == Op::warp_vote;
-    exchanges = exchanges || inst.op == Op::warp_shfl || inst.op == Op::warp_match || inst.op == Op::warp_redux;
+    exchanges = exchanges || inst.op == Op::warp_shfl || inst.op == Op::warp_match ||
+                inst.op == Op::warp_redux;
     std::uint32_t k = 0;
     while (k < kinds_.size() && !(kinds_[k] == kind)) ++k;
     if (k == kinds_.size()) kinds_.push_back(kind);
@@ -89,9 +104,10 @@ void Regions::arrive_at_barrier(const SyncPoint& point) {
   const Inst inst = f_.insts[point.inst];
   const BarKind kind = static_cast<BarKind>(inst.imm);
   const Value id = f_.arg(point.inst, 0);
-  const Value index = barrier_index_.empty()
-                          ? b_.op2(Op::and_, id, b_.i32(15))
-                          : b_.i32(barrier_index_.at(static_cast<std::uint32_t>(f_.insts[id].imm & 15)));
+  const Value index =
+      barrier_index_.empty()
+          ? b_.op2(Op::and_, id, b_.i32(15))
+          : b_.i32(barrier_index_.at(static_cast<std::uint32_t>(f_.insts[id].imm & 15)));
   const Value expected = inst.count > 1 ? f_.arg(point.inst, 1) : b_.i32(0);
   write(barrier_word(index, w_expected), expected);
   atomic(AtomicOp::add, barrier_word(index, w_arrived), b_.i32(1));
@@ -122,7 +138,8 @@ void Regions::arrive_at_warp(const SyncPoint& point) {
       break;
     case Op::warp_match: {
       const bool wide = f_.insts[arg(0)].type == Type::i64;
-      write(shared_at(exchange_, thread()), wide ? b_.inst(Op::trunc, Type::i32, {arg(0)}) : arg(0));
+      write(shared_at(exchange_, thread()),
+            wide ? b_.inst(Op::trunc, Type::i32, {arg(0)}) : arg(0));
       if (wide) write(shared_at(exchange_high_, thread()), b_.inst(Op::high, Type::i32, {arg(0)}));
       members = arg(1);
       break;
@@ -131,7 +148,8 @@ void Regions::arrive_at_warp(const SyncPoint& point) {
       write(shared_at(exchange_, thread()), arg(0));
       members = arg(1);
       break;
-    case Op::warp_sync: case Op::warp_elect: members = arg(0); break;
+    case Op::warp_sync:
+    case Op::warp_elect: members = arg(0); break;
     default: break;
   }
   b_.set(mask_, members);
@@ -143,7 +161,8 @@ void Regions::arrive_at_warp(const SyncPoint& point) {
 void Regions::leave_warp(const SyncPoint& point) {
   const Value others = b_.inst(Op::not_, Type::i32, {lane_bit()});
   atomic(AtomicOp::and_, keyed(arrived_, b_.i32(point.key)), others);
-  if (f_.insts[point.inst].op == Op::warp_vote) atomic(AtomicOp::and_, keyed(voted_, b_.i32(point.key)), others);
+  if (f_.insts[point.inst].op == Op::warp_vote)
+    atomic(AtomicOp::and_, keyed(voted_, b_.i32(point.key)), others);
 }
 
 /// For a living thread: whether its barrier has opened or its warp operation is resolved.
@@ -164,10 +183,12 @@ void Regions::emit_agent() {
   b_.at(agent);
   loop(lane_counter_, barrier_ids_, [&] {
     const Value index = b_.get(lane_counter_);
-    const Value arrived = read(barrier_word(index, w_arrived)), expected = read(barrier_word(index, w_expected));
+    const Value arrived = read(barrier_word(index, w_arrived)),
+                expected = read(barrier_word(index, w_expected));
     const Value living = b_.op2(Op::sub, b_.get(count_), read(shared_at(done_, b_.i32(0))));
     const Value wanted = b_.select(b_.cmp(Op::eq, expected, b_.i32(0)), living, expected);
-    const Value opens = b_.op2(Op::and_, b_.cmp(Op::ne, arrived, b_.i32(0)), b_.cmp(Op::ule, wanted, arrived));
+    const Value opens =
+        b_.op2(Op::and_, b_.cmp(Op::ne, arrived, b_.i32(0)), b_.cmp(Op::ule, wanted, arrived));
     const BlockId open = b_.new_block(), next = b_.new_block();
     branch(opens, open, next);
     b_.at(open);
@@ -176,7 +197,8 @@ void Regions::emit_agent() {
     write(barrier_word(again, w_last_sum), read(barrier_word(again, w_sum)));
     write(barrier_word(again, w_sum), b_.i32(0));
     write(barrier_word(again, w_arrived), b_.i32(0));
-    write(barrier_word(again, w_phase), b_.op2(Op::add, read(barrier_word(again, w_phase)), b_.i32(1)));
+    write(barrier_word(again, w_phase),
+          b_.op2(Op::add, read(barrier_word(again, w_phase)), b_.i32(1)));
     write(shared_at(progress_, b_.get(slot_)), b_.i32(1));
     b_.br(next);
     b_.at(next);
@@ -193,8 +215,10 @@ void Regions::emit_resolve() {
     resolve_thread(done);
     b_.at(done);
   };
-  if (per_invocation_ == 1) one();
-  else loop(turn_, per_invocation_, one);
+  if (per_invocation_ == 1)
+    one();
+  else
+    loop(turn_, per_invocation_, one);
 }
 
 void Regions::resolve_thread(BlockId done) {
@@ -208,7 +232,8 @@ void Regions::resolve_thread(BlockId done) {
     const Value key = b_.op2(Op::and_, b_.get(key_), b_.i32(0xffff));
     return b_.op2(Op::or_, b_.op2(Op::and_, read(keyed(arrived_, key)), b_.get(mask_)), lane_bit());
   };
-  // Lanes of the block's last warp that do not exist, and lanes that have ended, are not waited for.
+  // Lanes of the block's last warp that do not exist, and lanes that have ended, are not waited
+  // for.
   const Value left = b_.op2(Op::sub, b_.get(count_), b_.op2(Op::and_, thread(), b_.i32(~31u)));
   const Value lanes = b_.op2(Op::umin, left, b_.i32(32));
   const Value existing = b_.op2(Op::sub, b_.op2(Op::shl, b_.i32(1), lanes), b_.i32(1));
@@ -220,7 +245,8 @@ void Regions::resolve_thread(BlockId done) {
   // activemask waits for nobody: its answer is who came along in this round.
   for (std::uint32_t k = 0; k < kinds_.size(); ++k)
     if (kinds_[k].op == Op::warp_active)
-      all_here = b_.op2(Op::or_, all_here, b_.cmp(Op::eq, b_.op2(Op::lshr, b_.get(key_), b_.i32(16)), b_.i32(k)));
+      all_here = b_.op2(Op::or_, all_here,
+                        b_.cmp(Op::eq, b_.op2(Op::lshr, b_.get(key_), b_.i32(16)), b_.i32(k)));
   branch(all_here, complete, done);
   b_.at(complete);
   b_.set(ready_, b_.i32(1));
@@ -231,8 +257,10 @@ void Regions::resolve_thread(BlockId done) {
     const BlockId mine = b_.new_block();
     const bool last = k + 1 == kinds_.size();
     const BlockId other = last ? mine : b_.new_block();
-    if (last) b_.br(mine);
-    else branch(b_.cmp(Op::eq, b_.op2(Op::lshr, b_.get(key_), b_.i32(16)), b_.i32(k)), mine, other);
+    if (last)
+      b_.br(mine);
+    else
+      branch(b_.cmp(Op::eq, b_.op2(Op::lshr, b_.get(key_), b_.i32(16)), b_.i32(k)), mine, other);
     b_.at(mine);
     resolve_kind(kinds_[k], present_lanes());
     b_.br(store);
@@ -248,7 +276,8 @@ void Regions::resolve_kind(const WarpKind& kind, Value present) {
   const auto flag = [&](Value v) { return b_.inst(Op::zext, Type::i32, {v}); };
   switch (kind.op) {
     case Op::warp_shfl: shuffle(kind, present); break;
-    case Op::warp_match: case Op::warp_redux: over_lanes(kind, present); break;
+    case Op::warp_match:
+    case Op::warp_redux: over_lanes(kind, present); break;
     case Op::warp_vote: {
       const Value key = b_.op2(Op::and_, b_.get(key_), b_.i32(0xffff));
       const Value votes = b_.op2(Op::and_, read(keyed(voted_, key)), present);
@@ -280,7 +309,8 @@ void Regions::shuffle(const WarpKind& kind, Value present) {
   const Value self = lane();
   const Value b = b_.op2(Op::and_, b_.get(operand_), b_.i32(31));
   const Value c = b_.op2(Op::and_, b_.get(operand2_), b_.i32(31));
-  const Value segment = b_.op2(Op::and_, b_.op2(Op::lshr, b_.get(operand2_), b_.i32(8)), b_.i32(31));
+  const Value segment =
+      b_.op2(Op::and_, b_.op2(Op::lshr, b_.get(operand2_), b_.i32(8)), b_.i32(31));
   const Value rest = b_.inst(Op::not_, Type::i32, {segment});
   const Value low = b_.op2(Op::and_, self, segment);
   const Value high = b_.op2(Op::or_, low, b_.op2(Op::and_, c, rest));
@@ -297,7 +327,8 @@ void Regions::shuffle(const WarpKind& kind, Value present) {
   if (!inside) inside = b_.cmp(Op::sle, from, high);
   // A lane that is not there has no value: the thread's own stands for it.
   from = b_.select(inside, from, self);
-  const Value there = b_.cmp(Op::ne, b_.op2(Op::and_, b_.op2(Op::lshr, present, from), b_.i32(1)), b_.i32(0));
+  const Value there =
+      b_.cmp(Op::ne, b_.op2(Op::and_, b_.op2(Op::lshr, present, from), b_.i32(1)), b_.i32(0));
   from = b_.select(there, from, self);
   const Value warp_base = b_.op2(Op::and_, thread(), b_.i32(~31u));
   b_.set(result0_, read(shared_at(exchange_, b_.op2(Op::add, warp_base, from))));
@@ -311,13 +342,25 @@ void Regions::over_lanes(const WarpKind& kind, Value present) {
   Op op = Op::add;
   if (!match) {
     switch (static_cast<AtomicOp>(kind.mode)) {
-      case AtomicOp::and_: op = Op::and_; identity = 0xffffffffu; break;
+      case AtomicOp::and_:
+        op = Op::and_;
+        identity = 0xffffffffu;
+        break;
       case AtomicOp::or_: op = Op::or_; break;
       case AtomicOp::xor_: op = Op::xor_; break;
-      case AtomicOp::umin: op = Op::umin; identity = 0xffffffffu; break;
+      case AtomicOp::umin:
+        op = Op::umin;
+        identity = 0xffffffffu;
+        break;
       case AtomicOp::umax: op = Op::umax; break;
-      case AtomicOp::smin: op = Op::smin; identity = 0x7fffffffu; break;
-      case AtomicOp::smax: op = Op::smax; identity = 0x80000000u; break;
+      case AtomicOp::smin:
+        op = Op::smin;
+        identity = 0x7fffffffu;
+        break;
+      case AtomicOp::smax:
+        op = Op::smax;
+        identity = 0x80000000u;
+        break;
       default: break;
     }
   }
@@ -331,12 +374,14 @@ void Regions::over_lanes(const WarpKind& kind, Value present) {
     if (match) {
       Value same = b_.cmp(Op::eq, value, read(shared_at(exchange_, thread())));
       if (kind.wide)
-        same = b_.op2(Op::and_, same, b_.cmp(Op::eq, read(shared_at(exchange_high_, index)),
-                                             read(shared_at(exchange_high_, thread()))));
+        same = b_.op2(Op::and_, same,
+                      b_.cmp(Op::eq, read(shared_at(exchange_high_, index)),
+                             read(shared_at(exchange_high_, thread()))));
       const Value bit = b_.op2(Op::shl, b_.select(same, member, b_.i32(0)), l);
       b_.set(accumulator_, b_.op2(Op::or_, sum, bit));
     } else {
-      b_.set(accumulator_, b_.select(b_.cmp(Op::ne, member, b_.i32(0)), b_.op2(op, sum, value), sum));
+      b_.set(accumulator_,
+             b_.select(b_.cmp(Op::ne, member, b_.i32(0)), b_.op2(op, sum, value), sum));
     }
   });
   const Value sum = b_.get(accumulator_);

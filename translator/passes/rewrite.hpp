@@ -14,8 +14,9 @@ class Rewrite {
   explicit Rewrite(ir::Function& function) : f_(function), b_(function) {}
   ir::Builder& builder() { return b_; }
 
-  /// Calls `replace` for every instruction, its operands already replaced and the builder standing where it
-  /// stood. Result: the value to use instead, the instruction's own to keep it, 0 to drop it.
+  /// Calls `replace` for every instruction, its operands already replaced and the builder standing
+  /// where it stood. Result: the value to use instead, the instruction's own to keep it, 0 to drop
+  /// it.
   template <typename Replace>
   bool run(Replace&& replace) {
     alias_.assign(f_.insts.size(), 0);

@@ -1,5 +1,6 @@
-// Folding, value numbering along the dominator tree, constant branches and dead code, to a fixed point (bounded).
-// Needs SSA form; structure stays valid: a branch that becomes constant only loses its selection.
+// Folding, value numbering along the dominator tree, constant branches and dead code, to a fixed
+// point (bounded). Needs SSA form; structure stays valid: a branch that becomes constant only loses
+// its selection.
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
@@ -52,15 +53,20 @@ class Simplifier {
   bool shareable(const Inst& inst) const {
     const unsigned flags = info(inst.op).flags;
     if (inst.op == Op::phi || inst.op == Op::undef) return false;
-    if (inst.op == Op::builtin) return inst.builtin != Builtin::clock_lo && inst.builtin != Builtin::clock_hi;
+    if (inst.op == Op::builtin)
+      return inst.builtin != Builtin::clock_lo && inst.builtin != Builtin::clock_hi;
     if (flags & flag::P) return true;
-    return inst.op == Op::load && !inst.mem.is_volatile && (inst.mem.readonly || always_readonly(inst.mem.space));
+    return inst.op == Op::load && !inst.mem.is_volatile &&
+           (inst.mem.readonly || always_readonly(inst.mem.space));
   }
 
   std::size_t hash(Value v) const {
     const Inst& i = f_.insts[v];
     std::size_t h = static_cast<std::size_t>(i.op) * 31 + static_cast<std::size_t>(i.type);
-    const auto mix = [&](std::size_t x) { h = (h ^ x) * 0x9e3779b97f4a7c15ull; h ^= h >> 29; };
+    const auto mix = [&](std::size_t x) {
+      h = (h ^ x) * 0x9e3779b97f4a7c15ull;
+      h ^= h >> 29;
+    };
     mix(i.imm);
     mix(static_cast<std::size_t>(i.builtin) | static_cast<std::size_t>(i.mem.bytes) << 8 |
         static_cast<std::size_t>(i.mem.space) << 16 | static_cast<std::size_t>(i.mem.slot) << 24);
@@ -70,8 +76,8 @@ class Simplifier {
 
   bool same(Value a, Value b) const {
     const Inst &x = f_.insts[a], &y = f_.insts[b];
-    return x.op == y.op && x.type == y.type && x.imm == y.imm && x.builtin == y.builtin && x.fp == y.fp &&
-           x.mem == y.mem && std::ranges::equal(f_.args(a), f_.args(b));
+    return x.op == y.op && x.type == y.type && x.imm == y.imm && x.builtin == y.builtin &&
+           x.fp == y.fp && x.mem == y.mem && std::ranges::equal(f_.args(a), f_.args(b));
   }
 
   // One walk over the dominator tree: operands resolved, the instruction folded, then looked up.
@@ -119,8 +125,10 @@ class Simplifier {
         for (const Value extra : out_) {
           for (Value& a : f_.args(extra)) a = resolve(a);
           const Value shared = number(extra, b);
-          if (shared != extra) alias_[extra] = shared;
-          else kept.push_back(extra);
+          if (shared != extra)
+            alias_[extra] = shared;
+          else
+            kept.push_back(extra);
         }
         result = resolve(result);
         if (result == v) {
@@ -204,7 +212,8 @@ class Simplifier {
     }
     for (Block& block : f_.blocks) {
       const auto dead = [&](Value v) { return !live[v]; };
-      block.insts.erase(std::remove_if(block.insts.begin(), block.insts.end(), dead), block.insts.end());
+      block.insts.erase(std::remove_if(block.insts.begin(), block.insts.end(), dead),
+                        block.insts.end());
     }
   }
 

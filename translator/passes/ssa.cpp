@@ -1,5 +1,5 @@
-// Variables to values. Phis go to the iterated dominance frontiers of a variable's writes; those that no real
-// use reaches are dropped at the end, so that only live ones remain.
+// Variables to values. Phis go to the iterated dominance frontiers of a variable's writes; those
+// that no real use reaches are dropped at the end, so that only live ones remain.
 #include <algorithm>
 #include <utility>
 
@@ -30,9 +30,10 @@ class Ssa {
   Function& f_;
   Dominators doms_;
   std::vector<std::vector<BlockId>> frontier_;
-  std::vector<std::vector<std::pair<Value, std::uint32_t>>> phis_;  ///< by block: phi and its variable
-  std::vector<std::uint32_t> phi_var_;                              ///< by value
-  std::vector<Value> alias_;                                        ///< by value: what replaces it, 0: itself
+  std::vector<std::vector<std::pair<Value, std::uint32_t>>>
+      phis_;                            ///< by block: phi and its variable
+  std::vector<std::uint32_t> phi_var_;  ///< by value
+  std::vector<Value> alias_;            ///< by value: what replaces it, 0: itself
   Value zeros_[6] = {};
   std::vector<Value> entry_constants_;
 };
@@ -147,7 +148,8 @@ void Ssa::rename() {
   for (const BlockId b : doms_.preorder()) {
     // Leave the subtrees that do not hold this block.
     while (!stack.empty() && !doms_.dominates(stack.back().block, b)) {
-      for (; undo.size() > stack.back().mark; undo.pop_back()) current[undo.back().var] = undo.back().before;
+      for (; undo.size() > stack.back().mark; undo.pop_back())
+        current[undo.back().var] = undo.back().before;
       stack.pop_back();
     }
     stack.push_back({b, undo.size()});
@@ -164,8 +166,10 @@ void Ssa::rename() {
         continue;
       }
       for (Value& a : f_.args(v)) a = resolve(a);
-      if (inst.op == Op::set_var) write(static_cast<std::uint32_t>(inst.imm), f_.arg(v, 0));
-      else kept.push_back(v);
+      if (inst.op == Op::set_var)
+        write(static_cast<std::uint32_t>(inst.imm), f_.arg(v, 0));
+      else
+        kept.push_back(v);
     }
     block.insts = std::move(kept);
     if (block.cond) block.cond = resolve(block.cond);
@@ -241,7 +245,8 @@ void Ssa::prune() {
     f_.blocks[b].insts = std::move(insts);
   }
   if (!entry_constants_.empty())
-    f_.blocks[0].insts.insert(f_.blocks[0].insts.begin(), entry_constants_.begin(), entry_constants_.end());
+    f_.blocks[0].insts.insert(f_.blocks[0].insts.begin(), entry_constants_.begin(),
+                              entry_constants_.end());
 }
 
 void Ssa::run() {

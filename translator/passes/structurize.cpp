@@ -1,6 +1,7 @@
-// Structured control flow from any graph, in three steps: irreducible regions get a dispatching header and
-// loops a single exit (structurize_loops.cpp), then the acyclic rest of every loop body becomes nested
-// selections along its dominator tree (structurize_acyclic.cpp). Steps work from the outermost loop inwards.
+// Structured control flow from any graph, in three steps: irreducible regions get a dispatching
+// header and loops a single exit (structurize_loops.cpp), then the acyclic rest of every loop body
+// becomes nested selections along its dominator tree (structurize_acyclic.cpp). Steps work from the
+// outermost loop inwards.
 #include "translator/passes/structurize.hpp"
 
 #include <algorithm>
@@ -120,8 +121,8 @@ void Structurizer::tidy() {
     for (unsigned i = 0; i < 2; ++i) {
       const BlockId arm = block.succs[i];
       const Block& empty = f_.blocks[arm];
-      if (!empty.insts.empty() || empty.term != Term::br || empty.merge != Merge::none || target[arm] ||
-          preds[arm] != 1 || empty.succs[0] == block.succs[1 - i])
+      if (!empty.insts.empty() || empty.term != Term::br || empty.merge != Merge::none ||
+          target[arm] || preds[arm] != 1 || empty.succs[0] == block.succs[1 - i])
         continue;
       block.succs[i] = empty.succs[0];
     }
@@ -135,7 +136,8 @@ void Structurizer::tidy() {
     blocks[i] = std::move(f_.blocks[order[i]]);
     for (BlockId& s : blocks[i].succs) s = number[s];
     if (blocks[i].merge_block != kNoBlock) blocks[i].merge_block = number[blocks[i].merge_block];
-    if (blocks[i].continue_block != kNoBlock) blocks[i].continue_block = number[blocks[i].continue_block];
+    if (blocks[i].continue_block != kNoBlock)
+      blocks[i].continue_block = number[blocks[i].continue_block];
   }
   f_.blocks = std::move(blocks);
   f_.order.resize(f_.blocks.size());

@@ -8,16 +8,19 @@
 
 namespace ptx2spv::passes::structured {
 
-/// Drivers give wrong results from a nesting of 80 on; loops of deep programs need some room above this.
+/// Drivers give wrong results from a nesting of 80 on; loops of deep programs need some room above
+/// this.
 inline constexpr unsigned kMaxDepth = 60;
 
-/// A loop's body, or the whole function: a single-entry set of blocks. Branches to `header` continue the loop,
-/// branches to `merge` leave it; there are no others to the outside.
+/// A loop's body, or the whole function: a single-entry set of blocks. Branches to `header`
+/// continue the loop, branches to `merge` leave it; there are no others to the outside.
 struct Region {
   ir::BlockId entry = 0;
   std::vector<ir::BlockId> nodes;
-  ir::BlockId header = ir::kNoBlock;  ///< the loop's first block as the graph has it, the target of its back edges
-  ir::BlockId shell = ir::kNoBlock;   ///< the empty block that becomes the loop's header in SPIR-V's sense
+  ir::BlockId header =
+      ir::kNoBlock;  ///< the loop's first block as the graph has it, the target of its back edges
+  ir::BlockId shell =
+      ir::kNoBlock;  ///< the empty block that becomes the loop's header in SPIR-V's sense
   ir::BlockId latch = ir::kNoBlock;
   ir::BlockId merge = ir::kNoBlock;
   unsigned depth = 0;

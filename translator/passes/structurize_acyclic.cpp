@@ -1,7 +1,8 @@
-// The acyclic part: a loop's body (inner loops count as one node) along its dominator tree. A node with one
-// predecessor nests in that predecessor's branch; one with several (a join) is placed behind its dominator's
-// construct. Where control falls out of a construct towards one join only, the join follows directly; otherwise
-// every jump writes its target to a variable and each join in turn is guarded by a comparison.
+// The acyclic part: a loop's body (inner loops count as one node) along its dominator tree. A node
+// with one predecessor nests in that predecessor's branch; one with several (a join) is placed
+// behind its dominator's construct. Where control falls out of a construct towards one join only,
+// the join follows directly; otherwise every jump writes its target to a variable and each join in
+// turn is guarded by a comparison.
 #include <algorithm>
 #include <unordered_set>
 
@@ -50,7 +51,8 @@ void Structurizer::build_nodes(const Region& region) {
   const auto common = [&](std::uint32_t a, std::uint32_t b) {
     if (nodes_[a].tree_depth < nodes_[b].tree_depth) std::swap(a, b);
     while (nodes_[a].tree_depth > nodes_[b].tree_depth)
-      a = nodes_[nodes_[a].jump].tree_depth >= nodes_[b].tree_depth ? nodes_[a].jump : nodes_[a].idom;
+      a = nodes_[nodes_[a].jump].tree_depth >= nodes_[b].tree_depth ? nodes_[a].jump
+                                                                    : nodes_[a].idom;
     while (a != b) {
       const bool far = nodes_[a].jump != nodes_[b].jump;
       a = far ? nodes_[a].jump : nodes_[a].idom;
@@ -68,7 +70,8 @@ void Structurizer::build_nodes(const Region& region) {
       node.tree_depth = parent.tree_depth + 1;
       const Node& far = nodes_[parent.jump];
       node.jump = parent.tree_depth - far.tree_depth == far.tree_depth - nodes_[far.jump].tree_depth
-                      ? far.jump : node.idom;
+                      ? far.jump
+                      : node.idom;
     }
     for (const BlockId s : f_.blocks[node.tail].succs) {
       if (!inside(s)) {
@@ -90,8 +93,9 @@ bool Structurizer::jumps(std::uint32_t succ) const {
   return node.preds > 1 || node.head || node.tail_placed;
 }
 
-/// Decides what is placed behind which node and which of these need a guard. The set of targets to which control
-/// falls out of a node's subtree goes up the tree, the smaller set always into the larger.
+/// Decides what is placed behind which node and which of these need a guard. The set of targets to
+/// which control falls out of a node's subtree goes up the tree, the smaller set always into the
+/// larger.
 void Structurizer::place(bool chunked) {
   using Targets = std::unordered_set<std::uint32_t>;
   for (Node& node : nodes_) {
@@ -100,8 +104,10 @@ void Structurizer::place(bool chunked) {
     if (!chunked) node.head = false;
   }
   for (std::uint32_t i = 1; i < nodes_.size(); ++i) {
-    if (nodes_[i].head) nodes_[nodes_[i].root].placed.push_back(i);
-    else if (nodes_[i].preds > 1) nodes_[nodes_[i].idom].placed.push_back(i);
+    if (nodes_[i].head)
+      nodes_[nodes_[i].root].placed.push_back(i);
+    else if (nodes_[i].preds > 1)
+      nodes_[nodes_[i].idom].placed.push_back(i);
   }
   std::vector<Targets> out(nodes_.size());
   const auto join = [](Targets& into, Targets&& from) {
@@ -113,7 +119,9 @@ void Structurizer::place(bool chunked) {
     Node& node = nodes_[i];
     // An arm that never comes out leaves the rest to the other arm, which then need not nest.
     if (node.succs == 2) {
-      const auto stuck = [&](std::uint32_t s) { return s == kLeave || (!jumps(s) && out[s].empty()); };
+      const auto stuck = [&](std::uint32_t s) {
+        return s == kLeave || (!jumps(s) && out[s].empty());
+      };
       for (unsigned k = 0; k < 2; ++k) {
         const std::uint32_t other = node.succ[1 - k];
         if (!stuck(node.succ[k]) || other == kLeave || jumps(other)) continue;
@@ -126,8 +134,10 @@ void Structurizer::place(bool chunked) {
     for (std::uint32_t k = 0; k < node.succs; ++k) {
       const std::uint32_t s = node.succ[k];
       if (s == kLeave) continue;
-      if (jumps(s)) targets.insert(s);
-      else join(targets, std::move(out[s]));
+      if (jumps(s))
+        targets.insert(s);
+      else
+        join(targets, std::move(out[s]));
     }
     node.falls_out = !targets.empty();
     for (const std::uint32_t m : node.placed) {
@@ -141,7 +151,8 @@ void Structurizer::place(bool chunked) {
 void Structurizer::set_depths(const Region& region) {
   nodes_[0].depth = region.depth;
   for (Node& node : nodes_) {
-    for (const std::uint32_t m : node.placed) nodes_[m].depth = node.depth + (nodes_[m].guarded ? 1 : 0);
+    for (const std::uint32_t m : node.placed)
+      nodes_[m].depth = node.depth + (nodes_[m].guarded ? 1 : 0);
     for (std::uint32_t k = 0; k < node.succs; ++k)
       if (node.succ[k] != kLeave && !jumps(node.succ[k]))
         nodes_[node.succ[k]].depth = node.depth + (node.succs == 2 ? 1 : 0);
@@ -149,11 +160,13 @@ void Structurizer::set_depths(const Region& region) {
 }
 
 bool Structurizer::too_deep() const {
-  return std::any_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.depth > kMaxDepth; });
+  return std::any_of(nodes_.begin(), nodes_.end(),
+                     [](const Node& n) { return n.depth > kMaxDepth; });
 }
 
-/// Where nesting is too deep, the subtree of a node at a bearable depth is cut into shallow chunks: single-entry
-/// parts whose heads are all placed at that node, one guard after the other, in reverse postorder.
+/// Where nesting is too deep, the subtree of a node at a bearable depth is cut into shallow chunks:
+/// single-entry parts whose heads are all placed at that node, one guard after the other, in
+/// reverse postorder.
 void Structurizer::choose_chunks() {
   constexpr unsigned kThreshold = kMaxDepth * 2 / 3;
   constexpr std::uint32_t kMixed = kLeave;
@@ -186,8 +199,8 @@ void Structurizer::choose_chunks() {
   }
 }
 
-/// The block through which control enters a node. A loop gets a block before its header, so that no header is
-/// also a branch's target or merge block; call once a node.
+/// The block through which control enters a node. A loop gets a block before its header, so that no
+/// header is also a branch's target or merge block; call once a node.
 BlockId Structurizer::entry_of(std::uint32_t n) {
   if (nodes_[n].loop == kNone) return nodes_[n].block;
   const BlockId before = new_block();
@@ -206,8 +219,8 @@ BlockId Structurizer::emit_arm(std::uint32_t succ, BlockId join, bool guard) {
   return guard ? setter(select_var_, nodes_[succ].block, join) : join;
 }
 
-/// Writes the branches of a node and all that is nested in it or placed behind it. Control that falls out goes to
-/// `exit_to`; `guard` says that the selecting variable is read there.
+/// Writes the branches of a node and all that is nested in it or placed behind it. Control that
+/// falls out goes to `exit_to`; `guard` says that the selecting variable is read there.
 void Structurizer::emit(std::uint32_t n, BlockId exit_to, bool guard) {
   for (;;) {
     const std::vector<std::uint32_t>& placed = nodes_[n].placed;
@@ -241,8 +254,10 @@ void Structurizer::emit(std::uint32_t n, BlockId exit_to, bool guard) {
       if (placed.empty()) {
         merge = new_block();
         builder_.at(merge);
-        if (nodes_[n].falls_out) builder_.br(exit_to);
-        else f_.blocks[merge].term = Term::unreachable;
+        if (nodes_[n].falls_out)
+          builder_.br(exit_to);
+        else
+          f_.blocks[merge].term = Term::unreachable;
       }
       BlockId arms[2];
       for (unsigned k = 0; k < 2; ++k) {
@@ -268,7 +283,8 @@ void Structurizer::emit(std::uint32_t n, BlockId exit_to, bool guard) {
       const BlockId after = last || after_guard ? new_block() : entry_of(placed[k + 1]);
       if (nodes_[m].guarded) {
         builder_.at(at);
-        const Value hit = builder_.cmp(Op::eq, builder_.get(select_var_), builder_.i32(nodes_[m].block));
+        const Value hit =
+            builder_.cmp(Op::eq, builder_.get(select_var_), builder_.i32(nodes_[m].block));
         const BlockId entry = entry_of(m);
         builder_.at(at);
         builder_.cond_br(hit, entry, after);

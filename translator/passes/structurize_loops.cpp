@@ -1,6 +1,6 @@
-// Loops with one entry and one exit. A region's strongly connected components are its loops; one with several
-// entries gets a header that dispatches on a variable, and several exit targets are told apart by a variable
-// behind the loop's single merge block.
+// Loops with one entry and one exit. A region's strongly connected components are its loops; one
+// with several entries gets a header that dispatches on a variable, and several exit targets are
+// told apart by a variable behind the loop's single merge block.
 #include <algorithm>
 
 #include "translator/passes/structurize.hpp"
@@ -17,8 +17,8 @@ BlockId Structurizer::setter(std::uint32_t var, std::uint32_t value, BlockId tar
   return block;
 }
 
-/// Branches on `var` (0, 1, ...) to the targets, a balanced tree that starts in block `at`; its further blocks are
-/// added to `nodes`.
+/// Branches on `var` (0, 1, ...) to the targets, a balanced tree that starts in block `at`; its
+/// further blocks are added to `nodes`.
 void Structurizer::dispatch(BlockId at, std::uint32_t var, const std::vector<BlockId>& targets,
                             std::vector<BlockId>& nodes) {
   struct Work {
@@ -46,7 +46,8 @@ void Structurizer::dispatch(BlockId at, std::uint32_t var, const std::vector<Blo
 }
 
 void Structurizer::find_loops(Region& region) {
-  // Tarjan's components, without recursion. stamp_ holds the component's number while the region is in work.
+  // Tarjan's components, without recursion. stamp_ holds the component's number while the region is
+  // in work.
   std::vector<std::uint32_t>&index = index_, &low = low_;
   std::vector<std::vector<BlockId>> loops;
   for (const BlockId b : region.nodes) stamp_[b] = index[b] = kNone;
@@ -77,7 +78,8 @@ void Structurizer::find_loops(Region& region) {
       if (descended) continue;
       stack.pop_back();
       const bool self = std::find(f_.blocks[b].succs.begin(), f_.blocks[b].succs.end(), b) !=
-                            f_.blocks[b].succs.end() && inside(b);
+                            f_.blocks[b].succs.end() &&
+                        inside(b);
       if (low[b] == index[b]) {
         const auto number = static_cast<std::uint32_t>(loops.size());
         const bool loop = open.back() != b || self;
@@ -111,7 +113,8 @@ void Structurizer::find_loops(Region& region) {
     loop.merge = new_block();
     std::vector<BlockId> targets;
     const auto leaves = [&](BlockId s) { return !inside(s) || stamp_[s] != n; };
-    // Exits that many blocks share are found by a mark of their own, not by a search of the targets.
+    // Exits that many blocks share are found by a mark of their own, not by a search of the
+    // targets.
     std::vector<std::pair<BlockId, std::uint32_t>> exits;
     for (const BlockId b : loop.nodes)
       for (std::uint32_t i = 0; i < f_.blocks[b].succs.size(); ++i)
@@ -184,8 +187,8 @@ void Structurizer::make_reducible(Region& region, std::vector<std::vector<BlockI
       entries[stamp_[s]].push_back(s);
     }
   }
-  // Loops within loops cannot be nested for ever: from here on all of a loop's inner loops share its header, which
-  // dispatches to theirs.
+  // Loops within loops cannot be nested for ever: from here on all of a loop's inner loops share
+  // its header, which dispatches to theirs.
   if (region.depth >= kMaxDepth * 2 / 3)
     for (std::uint32_t n = 0; n < loops.size(); ++n) add_inner_headers(n, entries[n]);
   for (const std::vector<BlockId>& list : entries)
@@ -196,7 +199,8 @@ void Structurizer::make_reducible(Region& region, std::vector<std::vector<BlockI
   if (std::all_of(entries.begin(), entries.end(), single)) return;
 
   // The ways to an entry from outside and from inside the loop pass blocks of their own.
-  std::vector<BlockId> outside_way(f_.blocks.size(), kNoBlock), inside_way(f_.blocks.size(), kNoBlock);
+  std::vector<BlockId> outside_way(f_.blocks.size(), kNoBlock),
+      inside_way(f_.blocks.size(), kNoBlock);
   std::vector<BlockId> outer;
   for (std::uint32_t n = 0; n < loops.size(); ++n) {
     if (single(entries[n])) continue;

@@ -10,7 +10,11 @@ namespace {
 
 bool readonly(const Inst& inst) {
   switch (inst.mem.space) {
-    case Space::param: case Space::constant: case Space::push: case Space::table: case Space::textures: return true;
+    case Space::param:
+    case Space::constant:
+    case Space::push:
+    case Space::table:
+    case Space::textures: return true;
     default: return inst.mem.readonly && !inst.mem.is_volatile;
   }
 }
@@ -20,8 +24,13 @@ bool source(const Inst& inst) {
   switch (inst.op) {
     case Op::builtin:
       switch (inst.builtin) {
-        case Builtin::local_id_x: case Builtin::local_id_y: case Builtin::local_id_z: case Builtin::local_index:
-        case Builtin::subgroup_lane: case Builtin::clock_lo: case Builtin::clock_hi: return true;
+        case Builtin::local_id_x:
+        case Builtin::local_id_y:
+        case Builtin::local_id_z:
+        case Builtin::local_index:
+        case Builtin::subgroup_lane:
+        case Builtin::clock_lo:
+        case Builtin::clock_hi: return true;
         default: return false;
       }
     case Op::load: return !readonly(inst);
@@ -37,9 +46,15 @@ bool is_barrier(Op op) { return op == Op::control_barrier || op == Op::bar_sync;
 }  // namespace
 
 Uniformity::Uniformity(const Function& f)
-    : f_(f), values_(f.insts.size()), blocks_(f.blocks.size()), joins_(f.blocks.size()),
-      left_unevenly_(f.blocks.size()), place_(f.blocks.size(), 0), loop_(f.blocks.size(), kNoBlock),
-      outer_(f.blocks.size(), kNoBlock), home_(f.insts.size(), kNoBlock) {
+    : f_(f),
+      values_(f.insts.size()),
+      blocks_(f.blocks.size()),
+      joins_(f.blocks.size()),
+      left_unevenly_(f.blocks.size()),
+      place_(f.blocks.size(), 0),
+      loop_(f.blocks.size(), kNoBlock),
+      outer_(f.blocks.size(), kNoBlock),
+      home_(f.insts.size(), kNoBlock) {
   for (std::uint32_t i = 0; i < f.order.size(); ++i) place_[f.order[i]] = i;
   for (BlockId b = 0; b < f.blocks.size(); ++b)
     for (const Value v : f.blocks[b].insts) home_[v] = b;
@@ -52,7 +67,8 @@ Uniformity::Uniformity(const Function& f)
 void Uniformity::find_loops() {
   std::vector<BlockId> open;
   for (const BlockId b : f_.order) {
-    while (!open.empty() && place_[f_.blocks[open.back()].merge_block] <= place_[b]) open.pop_back();
+    while (!open.empty() && place_[f_.blocks[open.back()].merge_block] <= place_[b])
+      open.pop_back();
     if (f_.blocks[b].merge == Merge::loop) {
       outer_[b] = open.empty() ? kNoBlock : open.back();
       open.push_back(b);
@@ -73,7 +89,8 @@ bool Uniformity::visit_values() {
         differs = values_[a];
         // A value of a loop that threads leave in different turns differs outside.
         const BlockId home = home_[a];
-        for (BlockId l = home == kNoBlock ? kNoBlock : loop_[home]; l != kNoBlock && !differs; l = outer_[l])
+        for (BlockId l = home == kNoBlock ? kNoBlock : loop_[home]; l != kNoBlock && !differs;
+             l = outer_[l])
           differs = left_unevenly_[l] && place_[b] >= place_[f_.blocks[l].merge_block];
       }
       if (!differs) continue;
@@ -104,7 +121,8 @@ bool Uniformity::visit_branches() {
   bool any = false;
   for (const BlockId b : f_.order) {
     const Block& block = f_.blocks[b];
-    const bool splits = (block.term == Term::cond_br || block.term == Term::switch_) && values_[block.cond];
+    const bool splits =
+        (block.term == Term::cond_br || block.term == Term::switch_) && values_[block.cond];
     if (splits && block.merge == Merge::selection) {
       any = mark_join(block.merge_block) || any;
       if (!blocks_[b]) any = mark_blocks(place_[b] + 1, place_[block.merge_block]) || any;

@@ -7,8 +7,9 @@
 
 namespace ptx2spv::passes {
 
-/// Divergence of a structured function in SSA form. Parameters, push constants, workgroup numbers and read-only
-/// memory at uniform addresses are uniform; thread numbers, other memory, atomics and warp operations are not.
+/// Divergence of a structured function in SSA form. Parameters, push constants, workgroup numbers
+/// and read-only memory at uniform addresses are uniform; thread numbers, other memory, atomics and
+/// warp operations are not.
 class Uniformity {
  public:
   explicit Uniformity(const ir::Function& function);
@@ -25,14 +26,14 @@ class Uniformity {
 
   const ir::Function& f_;
   std::vector<bool> values_, blocks_, joins_, left_unevenly_;
-  std::vector<std::uint32_t> place_;            ///< by block: position in the function's order
-  std::vector<ir::BlockId> loop_;               ///< by block: header of the innermost loop around
-  std::vector<ir::BlockId> outer_;              ///< by loop header: header of the loop around it
-  std::vector<ir::BlockId> home_;               ///< by value: its block
+  std::vector<std::uint32_t> place_;  ///< by block: position in the function's order
+  std::vector<ir::BlockId> loop_;     ///< by block: header of the innermost loop around
+  std::vector<ir::BlockId> outer_;    ///< by loop header: header of the loop around it
+  std::vector<ir::BlockId> home_;     ///< by value: its block
 };
 
-/// Whether a barrier of the function may be reached by some threads of a block only, or in different turns. Takes
-/// the function before structurizing, calls inlined; works on a copy.
+/// Whether a barrier of the function may be reached by some threads of a block only, or in
+/// different turns. Takes the function before structurizing, calls inlined; works on a copy.
 bool barriers_diverge(const ir::Function& function, ir::Module& module);
 
 }  // namespace ptx2spv::passes
