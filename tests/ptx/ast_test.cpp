@@ -13,21 +13,27 @@ struct Parsed {
   DiagnosticSink sink;
   const Function& kernel() const { return module->functions.back(); }
   const Instruction& inst(std::size_t i) const { return kernel().instructions.at(i); }
-  const Operand& op(std::size_t i, unsigned j) const { return kernel().operands.at(inst(i).first_operand + j); }
+  const Operand& op(std::size_t i, unsigned j) const {
+    return kernel().operands.at(inst(i).first_operand + j);
+  }
   const Symbol& sym(const Operand& o) const { return module->symbol(o.symbol); }
 };
 
-Parsed parse(const std::string& body, const std::string& globals = "", const std::string& version = "8.5") {
+Parsed parse(const std::string& body, const std::string& globals = "",
+             const std::string& version = "8.5") {
   Parsed out;
   const std::string text = ".version " + version + "\n.target sm_90\n.address_size 64\n" + globals +
-                           "\n.visible .entry k(.param .u64 p, .param .align 8 .b8 s[24])\n{\n" + body + "\n}\n";
+                           "\n.visible .entry k(.param .u64 p, .param .align 8 .b8 s[24])\n{\n" +
+                           body + "\n}\n";
   out.module = parse_module(text, "t.ptx", {}, out.sink);
   for (const Diagnostic& d : out.sink.diagnostics()) ADD_FAILURE() << render(d, out.module->source);
   return out;
 }
 
 TEST(PtxAst, RegistersOfARangeAreMadeWhenUsed) {
-  const Parsed p = parse(".reg .b32 %r<1000000>; .reg .f32 %f<5>;\nadd.u32 %r7, %r999999, %r7; mov.f32 %f4, 0f3F800000;");
+  const Parsed p = parse(
+      ".reg .b32 %r<1000000>; .reg .f32 %f<5>;\nadd.u32 %r7, %r999999, %r7; mov.f32 %f4, "
+      "0f3F800000;");
   EXPECT_EQ(p.kernel().registers.size(), 3u);
   EXPECT_EQ(p.sym(p.op(0, 0)).name, "%r7");
   EXPECT_EQ(p.op(0, 0).symbol, p.op(0, 2).symbol);
@@ -36,16 +42,20 @@ TEST(PtxAst, RegistersOfARangeAreMadeWhenUsed) {
 }
 
 TEST(PtxAst, AnInnerScopeHidesAndGivesBack) {
-  const Parsed p = parse(".reg .u32 a<3>; mov.u32 a1, 1; { .reg .f32 a<3>; mov.f32 a1, 0f00000000; { mov.f32 a1, 0f00000000; } } mov.u32 a1, 2;");
+  const Parsed p = parse(
+      ".reg .u32 a<3>; mov.u32 a1, 1; { .reg .f32 a<3>; mov.f32 a1, 0f00000000; { mov.f32 a1, "
+      "0f00000000; } } mov.u32 a1, 2;");
   EXPECT_NE(p.op(0, 0).symbol, p.op(1, 0).symbol);
   EXPECT_EQ(p.op(1, 0).symbol, p.op(2, 0).symbol);
   EXPECT_EQ(p.op(0, 0).symbol, p.op(3, 0).symbol);
 }
 
 TEST(PtxAst, ModifiersInAnyOrder) {
-  const Parsed p = parse(".reg .f32 f<4>; .reg .pred q<3>; .reg .u64 d; .reg .u32 r;\n"
-                         "add.f32.ftz.rz f0, f1, f2; setp.f32.or.ltu.ftz q0|q1, f0, f1, !q2; ld.v2.global.ca.f32 {f0, f1}, [d+8];\n"
-                         "mul .hi .u32 r, r, 5;");
+  const Parsed p = parse(
+      ".reg .f32 f<4>; .reg .pred q<3>; .reg .u64 d; .reg .u32 r;\n"
+      "add.f32.ftz.rz f0, f1, f2; setp.f32.or.ltu.ftz q0|q1, f0, f1, !q2; ld.v2.global.ca.f32 {f0, "
+      "f1}, [d+8];\n"
+      "mul .hi .u32 r, r, 5;");
   const Modifiers& add = *p.inst(0).mods;
   EXPECT_EQ(add.rounding, Mod::rz);
   EXPECT_TRUE(add.ftz);
@@ -65,10 +75,12 @@ TEST(PtxAst, ModifiersInAnyOrder) {
 }
 
 TEST(PtxAst, SurfaceAndTextureOperands) {
-  const Parsed p = parse(".reg .b32 r<5>; .reg .f32 f<5>;\n"
-                         "suld.b.a2d.v2.b32.clamp {r1, _}, [g, {r1, r2, 3, 4}]; sured.p.min.1d.b64.zero [ps, {r1}], 5;\n"
-                         "tex.level.2d.v4.f32.f32 {f1, f2, f3, f4}, [t, {f1, f2}], f3; suq.width.b32 r1, [g]; ret;",
-                         ".global .surfref g, ps; .global .texref t;", "8.5");
+  const Parsed p = parse(
+      ".reg .b32 r<5>; .reg .f32 f<5>;\n"
+      "suld.b.a2d.v2.b32.clamp {r1, _}, [g, {r1, r2, 3, 4}]; sured.p.min.1d.b64.zero [ps, {r1}], "
+      "5;\n"
+      "tex.level.2d.v4.f32.f32 {f1, f2, f3, f4}, [t, {f1, f2}], f3; suq.width.b32 r1, [g]; ret;",
+      ".global .surfref g, ps; .global .texref t;", "8.5");
   const Modifiers& load = *p.inst(0).mods;
   EXPECT_EQ(load.geom, Mod::a2d);
   EXPECT_EQ(load.clamp, Mod::clamp);
@@ -88,10 +100,11 @@ TEST(PtxAst, SurfaceAndTextureOperands) {
 }
 
 TEST(PtxAst, CallsHaveFourOperands) {
-  const Parsed p = parse(".reg .b32 r; .reg .b64 d; .param .b32 a, b;\n"
-                         "call (r), f, (5); call.uni d, (a), proto; { proto: .callprototype _ (.param .b32 _); }\n"
-                         "proto: .callprototype _ (.param .b32 _); call nothing;",
-                         ".func (.reg .b32 x) f(.reg .b32 y) { ret; } .func nothing();");
+  const Parsed p = parse(
+      ".reg .b32 r; .reg .b64 d; .param .b32 a, b;\n"
+      "call (r), f, (5); call.uni d, (a), proto; { proto: .callprototype _ (.param .b32 _); }\n"
+      "proto: .callprototype _ (.param .b32 _); call nothing;",
+      ".func (.reg .b32 x) f(.reg .b32 y) { ret; } .func nothing();");
   EXPECT_EQ(p.inst(0).operand_count, 4);
   EXPECT_EQ(p.op(0, kCallCallee).kind, OperandKind::function);
   EXPECT_EQ(p.kernel().list(p.op(0, kCallReturns)).size(), 1u);
@@ -114,8 +127,10 @@ TEST(PtxAst, LabelsOfNestedScopes) {
 
 TEST(PtxAst, InitialisersBecomeBytesAndAddresses) {
   const Parsed p = parse("ret;",
-                         ".global .u16 a[2][3] = {{1,2,3},{0xFFFF}}; .global .u64 b[2] = {5, generic(a)+4}; .global .u8 m = 0xFF00(a);\n"
-                         ".global .f32 f = 1.5; .global .surfref s = {width = 8, memory_layout = 1}; .global .u32 u[] = {1,2,3};\n"
+                         ".global .u16 a[2][3] = {{1,2,3},{0xFFFF}}; .global .u64 b[2] = {5, "
+                         "generic(a)+4}; .global .u8 m = 0xFF00(a);\n"
+                         ".global .f32 f = 1.5; .global .surfref s = {width = 8, memory_layout = "
+                         "1}; .global .u32 u[] = {1,2,3};\n"
                          ".global .v2 .f32 v[2] = {{1.0, 2.0}};");
   const auto variable = [&](std::string_view name) -> const Variable& {
     for (const Variable& v : p.module->variables) {
@@ -163,8 +178,10 @@ TEST(PtxAst, ImmediatesAsBits) {
 }
 
 TEST(PtxAst, LocationsFollowTheInstructions) {
-  const Parsed p = parse(".reg .u32 r; mov.u32 r, 1; .loc 1 20 3\nmov.u32 r, 2; .loc 1 30 1, function_name L, inlined_at 1 20 3\nmov.u32 r, 3;",
-                         ".file 1 \"a.cu\"");
+  const Parsed p = parse(
+      ".reg .u32 r; mov.u32 r, 1; .loc 1 20 3\nmov.u32 r, 2; .loc 1 30 1, function_name L, "
+      "inlined_at 1 20 3\nmov.u32 r, 3;",
+      ".file 1 \"a.cu\"");
   EXPECT_EQ(p.inst(0).loc, 0u);
   EXPECT_EQ(p.module->locs[p.inst(1).loc].line, 20u);
   EXPECT_TRUE(p.module->locs[p.inst(2).loc].inlined);
@@ -174,10 +191,12 @@ TEST(PtxAst, LocationsFollowTheInstructions) {
 }
 
 TEST(PtxAst, RefusedFamiliesAreNamedNotSyntaxErrors) {
-  const Parsed p = parse(".reg .b32 r<9>; .reg .b64 d<3>;\n"
-                         "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {r1, r2}, d1, d2, 1, 1, 1, 0, 0;\n"
-                         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [r1], [d1, {r2, r3}], [r4];\n"
-                         "barrier.cluster.arrive.release.aligned; ret;");
+  const Parsed p = parse(
+      ".reg .b32 r<9>; .reg .b64 d<3>;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {r1, r2}, d1, d2, 1, 1, 1, 0, 0;\n"
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [r1], [d1, "
+      "{r2, r3}], [r4];\n"
+      "barrier.cluster.arrive.release.aligned; ret;");
   ASSERT_EQ(p.kernel().instructions.size(), 4u);
   EXPECT_EQ(text(p.inst(0).op), "wgmma");
   EXPECT_EQ(text(p.inst(1).op), "cp");
@@ -186,8 +205,10 @@ TEST(PtxAst, RefusedFamiliesAreNamedNotSyntaxErrors) {
 TEST(PtxAst, OldModulesParse) {
   DiagnosticSink sink;
   const auto module = parse_module(
-      ".version 1.5\n.target sm_11\n.global .surfref surf;\n.entry k(.param .u32 n)\n{\n.reg .u32 %r<4>;\n.reg .u8 c;\n"
-      "mov.u16 c1, %tid.x;\n@@DWARF .byte 1, 2, 3\ncvt.u32.u16 %r1, %tid.x;\nmov.u32 %r2, 2U;\nsuld.b.1d.b8.trap {c}, [surf, {%r1}];\n}\n",
+      ".version 1.5\n.target sm_11\n.global .surfref surf;\n.entry k(.param .u32 n)\n{\n.reg .u32 "
+      "%r<4>;\n.reg .u8 c;\n"
+      "mov.u16 c1, %tid.x;\n@@DWARF .byte 1, 2, 3\ncvt.u32.u16 %r1, %tid.x;\nmov.u32 %r2, "
+      "2U;\nsuld.b.1d.b8.trap {c}, [surf, {%r1}];\n}\n",
       "old.ptx", {}, sink);
   ASSERT_EQ(sink.errors(), 1u);  // c1 is not declared
   EXPECT_EQ(sink.diagnostics()[0].text, "'c1' is not declared");

@@ -1,6 +1,6 @@
-// Text cases: tests/cases/ptx/*.ptx. The first line may be `//: relax-versions`. What the front end says stands
-// behind the module in lines that begin with `//> `; they are cut off before parsing. A case without them
-// parses without a message. PTX2SPV_RECORD=1 writes them anew.
+// Text cases: tests/cases/ptx/*.ptx. The first line may be `//: relax-versions`. What the front end
+// says stands behind the module in lines that begin with `//> `; they are cut off before parsing. A
+// case without them parses without a message. PTX2SPV_RECORD=1 writes them anew.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Random damage to real modules: no crash, and every error has a place inside the text. Under the sanitizers this
-// is where memory errors would show.
+// Random damage to real modules: no crash, and every error has a place inside the text. Under the
+// sanitizers this is where memory errors would show.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 std::vector<std::string> seeds() {
   std::vector<std::string> out;
   for (const char* folder : {"tests/cases/ptx", "examples"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(PTX2SPV_SOURCE_DIR) / folder)) {
+    for (const auto& entry :
+         fs::recursive_directory_iterator(fs::path(PTX2SPV_SOURCE_DIR) / folder)) {
       if (entry.path().extension() != ".ptx") continue;
       std::ifstream in(entry.path(), std::ios::binary);
       std::ostringstream text;
@@ -51,11 +52,60 @@ TEST(PtxFuzz, DamagedModulesAreReportedNotFatal) {
   const int rounds = count != nullptr ? std::atoi(count) : 3000;
   std::mt19937 random(12345);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
-  static const std::vector<std::string> kWords{
-      ";", "}", "{", "(", ")", "[", "]", ",", "<", ">", "|", "!", "-", "+", ".", "@", ":", "_", "0", "1", "0x", "0f3F800000", "1e999",
-      "99999999999999999999", "\"", "/*", "//", "%r1", "%tid.x", ".reg", ".param", ".entry", ".func", ".global", ".v4", ".b128",
-      ".callprototype", ".branchtargets", ".loc", ".section", "call", "bra", "mov.b64", "suld.b.2d", "tex.2d.v4.f32.f32", "WARP_SZ",
-      "generic(", "0xFF(", "<4294967295>", "[4294967295]", std::string(1, '\0'), "\xff\xfe", "?", ".align 0"};
+  static const std::vector<std::string> kWords{";",
+                                               "}",
+                                               "{",
+                                               "(",
+                                               ")",
+                                               "[",
+                                               "]",
+                                               ",",
+                                               "<",
+                                               ">",
+                                               "|",
+                                               "!",
+                                               "-",
+                                               "+",
+                                               ".",
+                                               "@",
+                                               ":",
+                                               "_",
+                                               "0",
+                                               "1",
+                                               "0x",
+                                               "0f3F800000",
+                                               "1e999",
+                                               "99999999999999999999",
+                                               "\"",
+                                               "/*",
+                                               "//",
+                                               "%r1",
+                                               "%tid.x",
+                                               ".reg",
+                                               ".param",
+                                               ".entry",
+                                               ".func",
+                                               ".global",
+                                               ".v4",
+                                               ".b128",
+                                               ".callprototype",
+                                               ".branchtargets",
+                                               ".loc",
+                                               ".section",
+                                               "call",
+                                               "bra",
+                                               "mov.b64",
+                                               "suld.b.2d",
+                                               "tex.2d.v4.f32.f32",
+                                               "WARP_SZ",
+                                               "generic(",
+                                               "0xFF(",
+                                               "<4294967295>",
+                                               "[4294967295]",
+                                               std::string(1, '\0'),
+                                               "\xff\xfe",
+                                               "?",
+                                               ".align 0"};
   for (int round = 0; round < rounds; ++round) {
     std::string text = all[below(all.size())];
     if (text.size() > 20000) {

@@ -42,7 +42,8 @@ std::string register_of(Type type, unsigned i) {
   }
 }
 
-/// An instruction of the form: slot i takes its (pick % n)-th modifier, optional slots when `optional`.
+/// An instruction of the form: slot i takes its (pick % n)-th modifier, optional slots when
+/// `optional`.
 std::string instance(const FormInfo& form, unsigned pick, bool optional) {
   std::string out(text(form.op));
   std::vector<Type> types;
@@ -52,8 +53,9 @@ std::string instance(const FormInfo& form, unsigned pick, bool optional) {
   for (const Slot& slot : form.slots) {
     if (!slot.required && !optional) continue;
     // Optional slots that exclude each other are left to the assembler's comparison.
-    if (!slot.required && slot.kind != SlotKind::rounding && slot.kind != SlotKind::ftz && slot.kind != SlotKind::sat &&
-        slot.kind != SlotKind::vec && slot.kind != SlotKind::cc && slot.kind != SlotKind::uni) {
+    if (!slot.required && slot.kind != SlotKind::rounding && slot.kind != SlotKind::ftz &&
+        slot.kind != SlotKind::sat && slot.kind != SlotKind::vec && slot.kind != SlotKind::cc &&
+        slot.kind != SlotKind::uni) {
       continue;
     }
     unsigned wanted = pick % static_cast<unsigned>(slot.mods.count());
@@ -74,7 +76,9 @@ std::string instance(const FormInfo& form, unsigned pick, bool optional) {
     if (rule.optional && !hint) continue;
     Type type = rule.type;
     if (type == Type::none && rule.address) type = Type::b64;
-    if (type == Type::none) type = types.empty() ? Type::b32 : types[std::min<std::size_t>(rule.type_index, types.size() - 1)];
+    if (type == Type::none)
+      type = types.empty() ? Type::b32
+                           : types[std::min<std::size_t>(rule.type_index, types.size() - 1)];
     if (rule.doubled) type = bits(type) == 16 ? Type::b32 : Type::b64;
     const unsigned n = i++ % 6;
     out += separator;
@@ -83,7 +87,9 @@ std::string instance(const FormInfo& form, unsigned pick, bool optional) {
       case OperandRole::dest_pred: out += "%p1"; break;
       case OperandRole::dest_pred_pair: out += "%p1|%p2"; break;
       case OperandRole::source_pred: out += "!%p3"; break;
-      case OperandRole::constant: out += form.op == Opcode::discard || form.op == Opcode::applypriority ? "128" : "7"; break;
+      case OperandRole::constant:
+        out += form.op == Opcode::discard || form.op == Opcode::applypriority ? "128" : "7";
+        break;
       case OperandRole::memory: out += space == Mod::const_ ? "[cv]" : "[%d1]"; break;
       case OperandRole::label: out += "done"; break;
       case OperandRole::dest_vector:
@@ -102,21 +108,29 @@ TEST(InstructionTable, EveryRowIsTakenAsItsColumnsSay) {
   for (const FormInfo& form : all_forms()) {
     if (form.refused || form.any_operands) continue;
     bool special = false;
-    for (const OperandRule& rule : form.operands) special = special || rule.role == OperandRole::any;
+    for (const OperandRule& rule : form.operands)
+      special = special || rule.role == OperandRole::any;
     if (special) continue;
     for (unsigned pick = 0; pick < 16; ++pick) {
       const std::string line = instance(form, pick, pick % 2 == 1);
       DiagnosticSink sink;
       const auto module = parse_module(
-          ".version 9.0\n.target sm_100\n.address_size 64\n.const .u32 cv;\n.entry k()\n{\n.reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; "
-          ".reg .b64 %d<9>; .reg .b128 %q<9>;\n" + line + "\ndone: ret;\n}\n",
+          ".version 9.0\n.target sm_100\n.address_size 64\n.const .u32 cv;\n.entry k()\n{\n.reg "
+          ".pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; "
+          ".reg .b64 %d<9>; .reg .b128 %q<9>;\n" +
+              line + "\ndone: ret;\n}\n",
           "row.ptx", {}, sink);
       for (const Diagnostic& d : sink.diagnostics()) {
-        // Pairs of modifiers that exclude each other (comparisons of bits, conversions) have their own rules.
-        const bool rule = d.text.find("comparison") != std::string::npos || d.text.find("'cvt'") != std::string::npos ||
-                          d.text.find("'.ftz'") != std::string::npos || d.text.find("rounding") != std::string::npos ||
-                          d.text.find(".approx") != std::string::npos || d.text.find("without .sync") != std::string::npos ||
-                          d.text.find("128 bits") != std::string::npos || d.text.find("256 bits") != std::string::npos ||
+        // Pairs of modifiers that exclude each other (comparisons of bits, conversions) have their
+        // own rules.
+        const bool rule = d.text.find("comparison") != std::string::npos ||
+                          d.text.find("'cvt'") != std::string::npos ||
+                          d.text.find("'.ftz'") != std::string::npos ||
+                          d.text.find("rounding") != std::string::npos ||
+                          d.text.find(".approx") != std::string::npos ||
+                          d.text.find("without .sync") != std::string::npos ||
+                          d.text.find("128 bits") != std::string::npos ||
+                          d.text.find("256 bits") != std::string::npos ||
                           d.text.find("'.v8'") != std::string::npos;
         EXPECT_TRUE(rule) << form.syntax << "\n" << render(d, module->source);
       }

@@ -10,7 +10,8 @@ namespace {
 /// A double rounded to nearest even as a float of `exponent` and `mantissa` bits (half: 5 and 10).
 std::uint64_t narrow(double value, int exponent_bits, int mantissa_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1;
-  const std::uint64_t sign = std::signbit(value) ? std::uint64_t{1} << (exponent_bits + mantissa_bits) : 0;
+  const std::uint64_t sign =
+      std::signbit(value) ? std::uint64_t{1} << (exponent_bits + mantissa_bits) : 0;
   const std::uint64_t infinity = ((std::uint64_t{1} << exponent_bits) - 1) << mantissa_bits;
   if (std::isnan(value)) return infinity | ((std::uint64_t{1} << mantissa_bits) - 1);
   if (std::isinf(value)) return sign | infinity;
@@ -35,11 +36,13 @@ std::uint64_t narrow(double value, int exponent_bits, int mantissa_bits) {
 std::uint64_t immediate_bits(const Operand& operand, Type type) {
   if (operand.kind == OperandKind::imm_int) {
     const unsigned width = bits(type);
-    return width >= 64 || width == 0 ? operand.value : operand.value & ((std::uint64_t{1} << width) - 1);
+    return width >= 64 || width == 0 ? operand.value
+                                     : operand.value & ((std::uint64_t{1} << width) - 1);
   }
   const bool single = operand.kind == OperandKind::imm_f32;
-  const double value = single ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(operand.value)))
-                              : std::bit_cast<double>(operand.value);
+  const double value =
+      single ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(operand.value)))
+             : std::bit_cast<double>(operand.value);
   switch (type) {
     case Type::f16: return narrow(value, 5, 10);
     case Type::bf16: return narrow(value, 8, 7);
@@ -51,9 +54,11 @@ std::uint64_t immediate_bits(const Operand& operand, Type type) {
       return single ? operand.value : std::bit_cast<std::uint32_t>(static_cast<float>(value));
     default: {
       // Bits: a float for 32, a double cut to what fits otherwise.
-      if (bits(type) == 32) return single ? operand.value : std::bit_cast<std::uint32_t>(static_cast<float>(value));
+      if (bits(type) == 32)
+        return single ? operand.value : std::bit_cast<std::uint32_t>(static_cast<float>(value));
       const unsigned width = bits(type);
-      return width == 0 || width >= 64 ? operand.value : operand.value & ((std::uint64_t{1} << width) - 1);
+      return width == 0 || width >= 64 ? operand.value
+                                       : operand.value & ((std::uint64_t{1} << width) - 1);
     }
   }
 }

@@ -4,7 +4,8 @@
 
 namespace ptx2spv::ptx {
 
-void check_function(const Module& module, Function& function, const ParseOptions& options, DiagnosticSink& sink) {
+void check_function(const Module& module, Function& function, const ParseOptions& options,
+                    DiagnosticSink& sink) {
   Checker(module, function, options, sink).run();
 }
 
@@ -51,14 +52,16 @@ void Checker::run() {
 bool Checker::needs(unsigned version, unsigned target, std::string_view what) {
   if (options_.relax_versions) return true;
   if (m_.version() < version) {
-    sink_.error(inst_->opcode_span, std::string(what) + " needs PTX version " + std::to_string(version / 10) + "." +
-                                        std::to_string(version % 10) + " or later, the module has " +
-                                        std::to_string(m_.version_major) + "." + std::to_string(m_.version_minor));
+    sink_.error(inst_->opcode_span,
+                std::string(what) + " needs PTX version " + std::to_string(version / 10) + "." +
+                    std::to_string(version % 10) + " or later, the module has " +
+                    std::to_string(m_.version_major) + "." + std::to_string(m_.version_minor));
     return false;
   }
   if (m_.sm < target) {
-    sink_.error(inst_->opcode_span, std::string(what) + " needs .target sm_" + std::to_string(target) +
-                                        " or later, the module has sm_" + std::to_string(m_.sm));
+    sink_.error(inst_->opcode_span, std::string(what) + " needs .target sm_" +
+                                        std::to_string(target) + " or later, the module has sm_" +
+                                        std::to_string(m_.sm));
     return false;
   }
   return true;
@@ -82,8 +85,7 @@ bool Checker::check_rule(const OperandRule& rule, unsigned index) {
   const Type type = rule_type(rule);
   switch (rule.role) {
     case OperandRole::any: return true;
-    case OperandRole::dest:
-      return dest(operand, type, false, inst_->op == Opcode::atom);
+    case OperandRole::dest: return dest(operand, type, false, inst_->op == Opcode::atom);
     case OperandRole::source: return source(operand, type, false);
     case OperandRole::source_reg:
       return rule.address ? (operand.kind == OperandKind::reg ? address_register(operand)

@@ -51,13 +51,17 @@ void Checker::check_call() {
     known = true;
   }
   if (!known) return;
-  const auto returned = returns.kind == OperandKind::list ? f_.list(returns) : std::span<const Operand>{};
-  const auto passed = arguments.kind == OperandKind::list ? f_.list(arguments) : std::span<const Operand>{};
+  const auto returned =
+      returns.kind == OperandKind::list ? f_.list(returns) : std::span<const Operand>{};
+  const auto passed =
+      arguments.kind == OperandKind::list ? f_.list(arguments) : std::span<const Operand>{};
   if (returned.size() != wanted_returns || passed.size() < wanted_arguments ||
       (passed.size() > wanted_arguments && !(function != nullptr && function->name == "vprintf"))) {
-    Diagnostic& d = sink_.error(inst_->span, "the call passes " + std::to_string(passed.size()) + " and takes back " +
-                                                 std::to_string(returned.size()) + ", the function has " +
-                                                 std::to_string(wanted_arguments) + " and " + std::to_string(wanted_returns));
+    Diagnostic& d =
+        sink_.error(inst_->span, "the call passes " + std::to_string(passed.size()) +
+                                     " and takes back " + std::to_string(returned.size()) +
+                                     ", the function has " + std::to_string(wanted_arguments) +
+                                     " and " + std::to_string(wanted_returns));
     d.notes.push_back({declared, "declared here"});
     return;
   }
@@ -67,18 +71,24 @@ void Checker::check_call() {
     if (operand.kind == OperandKind::address) {
       const Symbol& actual = m_.symbol(operand.symbol);
       if (actual.kind != SymbolKind::variable && actual.kind != SymbolKind::param) return true;
-      if (actual.space != Space::param) return fail(operand, "an argument is a register, a constant or a .param variable");
-      if (s.kind == SymbolKind::param && m_.variable(formal).size != m_.variable(operand.symbol).size &&
+      if (actual.space != Space::param)
+        return fail(operand, "an argument is a register, a constant or a .param variable");
+      if (s.kind == SymbolKind::param &&
+          m_.variable(formal).size != m_.variable(operand.symbol).size &&
           !m_.variable(formal).unsized) {
-        Diagnostic& d = sink_.error(operand.span, "'" + std::string(actual.name) + "' has " + std::to_string(m_.variable(operand.symbol).size) +
-                                                      " bytes, the parameter '" + std::string(s.name) + "' has " +
-                                                      std::to_string(m_.variable(formal).size));
+        Diagnostic& d =
+            sink_.error(operand.span, "'" + std::string(actual.name) + "' has " +
+                                          std::to_string(m_.variable(operand.symbol).size) +
+                                          " bytes, the parameter '" + std::string(s.name) +
+                                          "' has " + std::to_string(m_.variable(formal).size));
         d.notes.push_back({s.span, "declared here"});
         return false;
       }
       return true;
     }
-    if (is_opaque(s.type) || s.vec != 1 || (s.kind == SymbolKind::param && m_.variable(formal).is_array)) return true;
+    if (is_opaque(s.type) || s.vec != 1 ||
+        (s.kind == SymbolKind::param && m_.variable(formal).is_array))
+      return true;
     const bool wide = bits(s.type) < 32;
     return is_dest ? dest(operand, s.type, wide, true) : source(operand, s.type, wide);
   };

@@ -13,13 +13,29 @@ struct ModifierAge {
   std::uint8_t version, target;
 };
 constexpr ModifierAge kModifierAges[] = {
-    {Mod::weak, 60, 10},         {Mod::relaxed, 60, 60},      {Mod::acquire, 60, 60},      {Mod::release, 60, 60},
-    {Mod::acq_rel, 60, 60},      {Mod::sc, 60, 70},           {Mod::cluster, 78, 90},      {Mod::mmio, 82, 70},
-    {Mod::shared_cta, 78, 30},   {Mod::shared_cluster, 78, 90}, {Mod::param_entry, 77, 10}, {Mod::param_func, 77, 10},
-    {Mod::nc, 31, 32},           {Mod::NaN, 70, 80},          {Mod::L2_cache_hint, 74, 80},
-    {Mod::L1_evict_normal, 74, 70}, {Mod::L1_evict_unchanged, 74, 70}, {Mod::L1_evict_first, 74, 70},
-    {Mod::L1_evict_last, 74, 70},   {Mod::L1_no_allocate, 74, 70},
-    {Mod::L2_64B, 74, 75},       {Mod::L2_128B, 74, 75},      {Mod::L2_256B, 74, 80},
+    {Mod::weak, 60, 10},
+    {Mod::relaxed, 60, 60},
+    {Mod::acquire, 60, 60},
+    {Mod::release, 60, 60},
+    {Mod::acq_rel, 60, 60},
+    {Mod::sc, 60, 70},
+    {Mod::cluster, 78, 90},
+    {Mod::mmio, 82, 70},
+    {Mod::shared_cta, 78, 30},
+    {Mod::shared_cluster, 78, 90},
+    {Mod::param_entry, 77, 10},
+    {Mod::param_func, 77, 10},
+    {Mod::nc, 31, 32},
+    {Mod::NaN, 70, 80},
+    {Mod::L2_cache_hint, 74, 80},
+    {Mod::L1_evict_normal, 74, 70},
+    {Mod::L1_evict_unchanged, 74, 70},
+    {Mod::L1_evict_first, 74, 70},
+    {Mod::L1_evict_last, 74, 70},
+    {Mod::L1_no_allocate, 74, 70},
+    {Mod::L2_64B, 74, 75},
+    {Mod::L2_128B, 74, 75},
+    {Mod::L2_256B, 74, 80},
 };
 
 }  // namespace
@@ -28,7 +44,8 @@ bool Checker::check_versions() {
   if (options_.relax_versions) return true;
   // The message is made only when it is needed: this runs for every instruction.
   if (m_.version() < form_->version || m_.sm < form_->target) {
-    return needs(form_->version, form_->target, "'" + std::string(m_.text(inst_->opcode_span)) + "'");
+    return needs(form_->version, form_->target,
+                 "'" + std::string(m_.text(inst_->opcode_span)) + "'");
   }
   const Modifiers& mods = *mods_;
   if (m_.version() < 82 || m_.sm < 90) {
@@ -43,15 +60,20 @@ bool Checker::check_versions() {
       for (const Operand& operand : ops()) {
         if (operand.kind != OperandKind::special) continue;
         const std::string_view written = m_.text(operand.span);
-        const SpecialInfo* info = find_special(written.substr(0, std::min(written.find('.'), written.size())));
-        if (info != nullptr && !needs(info->version, 10, "'" + std::string(written) + "'")) return false;
+        const SpecialInfo* info =
+            find_special(written.substr(0, std::min(written.find('.'), written.size())));
+        if (info != nullptr && !needs(info->version, 10, "'" + std::string(written) + "'"))
+          return false;
       }
       break;
     case Opcode::atom:
     case Opcode::red:
       if (mods.scope != Mod::none && !needs(50, 60, "a scope on an atomic operation")) return false;
-      if (bits(mods.type()) == 64 && (mods.op == Mod::min || mods.op == Mod::max || mods.op == Mod::and_ || mods.op == Mod::or_ ||
-                                      mods.op == Mod::xor_) && !needs(31, 32, "this 64-bit atomic operation")) return false;
+      if (bits(mods.type()) == 64 &&
+          (mods.op == Mod::min || mods.op == Mod::max || mods.op == Mod::and_ ||
+           mods.op == Mod::or_ || mods.op == Mod::xor_) &&
+          !needs(31, 32, "this 64-bit atomic operation"))
+        return false;
       break;
     case Opcode::add:
     case Opcode::sub:
@@ -66,36 +88,49 @@ bool Checker::check_versions() {
       if (mods.has(Mod::cta) && !needs(78, 30, "'.cta' of a barrier")) return false;
       break;
     case Opcode::txq:
-      if ((mods.query == Mod::array_size || mods.query == Mod::num_mipmap_levels || mods.query == Mod::num_samples) &&
-          !needs(41, 10, "this query")) return false;
+      if ((mods.query == Mod::array_size || mods.query == Mod::num_mipmap_levels ||
+           mods.query == Mod::num_samples) &&
+          !needs(41, 10, "this query"))
+        return false;
       break;
     case Opcode::rsqrt:
-      if (mods.ftz && mods.type() == Type::f64 && !needs(40, 20, "'rsqrt.approx.ftz.f64'")) return false;
+      if (mods.ftz && mods.type() == Type::f64 && !needs(40, 20, "'rsqrt.approx.ftz.f64'"))
+        return false;
       break;
     case Opcode::suld:
     case Opcode::sust:
     case Opcode::sured:
       if ((mods.clamp == Mod::clamp || mods.clamp == Mod::zero) &&
-          !needs(20, 10, "'." + std::string(text(mods.clamp)) + "'")) return false;
-      if (mods.geom == Mod::d3 && inst_->op != Opcode::sured && !needs(30, 20, "a surface instruction with .3d")) return false;
+          !needs(20, 10, "'." + std::string(text(mods.clamp)) + "'"))
+        return false;
+      if (mods.geom == Mod::d3 && inst_->op != Opcode::sured &&
+          !needs(30, 20, "a surface instruction with .3d"))
+        return false;
       if (mods.geom == Mod::a1d || mods.geom == Mod::a2d) {
-        if (mods.has(Mod::p) ? !needs(41, 30, "'sust.p' on an array") : !needs(30, 20, "a surface instruction on an array")) return false;
+        if (mods.has(Mod::p) ? !needs(41, 30, "'sust.p' on an array")
+                             : !needs(30, 20, "a surface instruction on an array"))
+          return false;
       }
-      if (mods.cache != Mod::none && !needs(20, 20, "a cache operator on a surface instruction")) return false;
-      if (inst_->op == Opcode::sured && (mods.op == Mod::min || mods.op == Mod::max) && bits(mods.type()) == 64 &&
-          !needs(81, 50, "a 64-bit minimum or maximum on a surface")) return false;
+      if (mods.cache != Mod::none && !needs(20, 20, "a cache operator on a surface instruction"))
+        return false;
+      if (inst_->op == Opcode::sured && (mods.op == Mod::min || mods.op == Mod::max) &&
+          bits(mods.type()) == 64 && !needs(81, 50, "a 64-bit minimum or maximum on a surface"))
+        return false;
       break;
     case Opcode::suq:
       if ((mods.query == Mod::channel_data_type || mods.query == Mod::channel_order) &&
-          !needs(21, 10, "this query")) return false;
+          !needs(21, 10, "this query"))
+        return false;
       if (mods.query == Mod::array_size && !needs(41, 10, "'.array_size'")) return false;
       if (mods.query == Mod::memory_layout && !needs(42, 10, "'.memory_layout'")) return false;
       break;
     case Opcode::ld:
     case Opcode::st:
-      if (unsigned{mods.vec} * bits(mods.type()) > 128 && !needs(88, 100, "an access of 256 bits")) return false;
+      if (unsigned{mods.vec} * bits(mods.type()) > 128 && !needs(88, 100, "an access of 256 bits"))
+        return false;
       if ((mods.sem == Mod::relaxed || mods.sem == Mod::acquire || mods.sem == Mod::release) &&
-          !needs(60, 70, "'." + std::string(text(mods.sem)) + "'")) return false;
+          !needs(60, 70, "'." + std::string(text(mods.sem)) + "'"))
+        return false;
       break;
     case Opcode::vote:
     case Opcode::shfl:
@@ -119,7 +154,8 @@ void Checker::check_modifiers() {
     case Opcode::st: check_memory_modifiers(); break;
     case Opcode::ldu:
     case Opcode::mov:
-      if (unsigned{mods_->vec} * bits(mods_->type()) > 128) sink_.error(inst_->opcode_span, "vectors are at most 128 bits");
+      if (unsigned{mods_->vec} * bits(mods_->type()) > 128)
+        sink_.error(inst_->opcode_span, "vectors are at most 128 bits");
       break;
     case Opcode::bfe: check_range(2, 3, 0, 255); break;
     case Opcode::bfi: check_range(3, 4, 0, 255); break;
@@ -133,9 +169,11 @@ void Checker::check_modifiers() {
 void Checker::check_range(unsigned first, unsigned last, std::uint64_t low, std::uint64_t high) {
   for (unsigned i = first; i <= last && i < inst_->operand_count; ++i) {
     const Operand& operand = op(i);
-    if (operand.kind != OperandKind::imm_int || (operand.value >= low && operand.value <= high)) continue;
-    fail(operand, low == high ? "this constant is " + std::to_string(low)
-                              : "this constant is " + std::to_string(low) + " to " + std::to_string(high));
+    if (operand.kind != OperandKind::imm_int || (operand.value >= low && operand.value <= high))
+      continue;
+    fail(operand, low == high
+                      ? "this constant is " + std::to_string(low)
+                      : "this constant is " + std::to_string(low) + " to " + std::to_string(high));
   }
 }
 
@@ -149,10 +187,13 @@ void Checker::check_rounding() {
     case Opcode::div:
     case Opcode::rcp:
     case Opcode::sqrt:
-      if (!old) sink_.error(inst_->opcode_span, name() + " needs a rounding modifier" + (type == Type::f32 ? " or .approx" : ""));
+      if (!old)
+        sink_.error(inst_->opcode_span, name() + " needs a rounding modifier" +
+                                            (type == Type::f32 ? " or .approx" : ""));
       break;
     case Opcode::mad:
-      if (m_.sm >= 20 && m_.version() >= 32) sink_.error(inst_->opcode_span, "'mad' needs a rounding modifier");
+      if (m_.sm >= 20 && m_.version() >= 32)
+        sink_.error(inst_->opcode_span, "'mad' needs a rounding modifier");
       break;
     case Opcode::sin:
     case Opcode::cos:
@@ -170,12 +211,16 @@ void Checker::check_convert() {
   if (mods.type_count != 2 || inst_->operand_count != 2) return;
   const Type to = mods.types[0], from = mods.types[1];
   const bool to_float = is_float(to), from_float = is_float(from);
-  if ((!to_float && !is_integer(to)) || (!from_float && !is_integer(from))) return;  // packed: by the table
+  if ((!to_float && !is_integer(to)) || (!from_float && !is_integer(from)))
+    return;  // packed: by the table
   const Mod r = mods.rounding;
   const bool integral = r == Mod::rni || r == Mod::rzi || r == Mod::rmi || r == Mod::rpi;
   const bool real = r != Mod::none && !integral;
-  const auto fail_here = [&](std::string text) { sink_.error(inst_->opcode_span, std::move(text)); };
-  const std::string pair = "'cvt' from ." + std::string(text(from)) + " to ." + std::string(text(to));
+  const auto fail_here = [&](std::string text) {
+    sink_.error(inst_->opcode_span, std::move(text));
+  };
+  const std::string pair =
+      "'cvt' from ." + std::string(text(from)) + " to ." + std::string(text(to));
   const bool old = m_.version() < 14;
   if (!to_float && !from_float) {
     if (r != Mod::none) fail_here(pair + " does not round");
@@ -202,7 +247,8 @@ void Checker::check_compare() {
   const Type type = mods.types[inst_->op == Opcode::set ? 1 : 0];
   const Mod c = mods.cmp;
   bool good = false;
-  const bool ordered = c == Mod::eq || c == Mod::ne || c == Mod::lt || c == Mod::le || c == Mod::gt || c == Mod::ge;
+  const bool ordered =
+      c == Mod::eq || c == Mod::ne || c == Mod::lt || c == Mod::le || c == Mod::gt || c == Mod::ge;
   if (is_bits(type)) {
     good = c == Mod::eq || c == Mod::ne;
   } else if (is_unsigned(type)) {
@@ -213,14 +259,18 @@ void Checker::check_compare() {
     good = c != Mod::lo && c != Mod::ls && c != Mod::hi && c != Mod::hs;
   }
   if (!good) {
-    sink_.error(inst_->opcode_span, "comparison '." + std::string(text(c)) + "' does not go with ." + std::string(text(type)));
+    sink_.error(inst_->opcode_span, "comparison '." + std::string(text(c)) +
+                                        "' does not go with ." + std::string(text(type)));
   }
 }
 
 void Checker::check_memory_modifiers() {
   const Modifiers& mods = *mods_;
-  const auto fail_here = [&](std::string text) { sink_.error(inst_->opcode_span, std::move(text)); };
-  const bool strong = mods.sem == Mod::relaxed || mods.sem == Mod::acquire || mods.sem == Mod::release;
+  const auto fail_here = [&](std::string text) {
+    sink_.error(inst_->opcode_span, std::move(text));
+  };
+  const bool strong =
+      mods.sem == Mod::relaxed || mods.sem == Mod::acquire || mods.sem == Mod::release;
   const std::string sem = "'." + std::string(text(mods.sem)) + "'";
   if (strong && mods.scope == Mod::none) fail_here(sem + " needs a scope: .cta .cluster .gpu .sys");
   if (!strong && mods.scope != Mod::none) fail_here("a scope needs .relaxed, .acquire or .release");

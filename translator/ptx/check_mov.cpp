@@ -19,7 +19,8 @@ void Checker::check_mov() {
   const bool unpacks = d.kind == OperandKind::vector, packs = a.kind == OperandKind::vector;
   const auto packed = [&](const Operand& operand) {
     const auto items = f_.list(operand);
-    if (!is_bits(type)) return fail(operand, "'mov' packs and unpacks bits only: .b16 .b32 .b64 .b128");
+    if (!is_bits(type))
+      return fail(operand, "'mov' packs and unpacks bits only: .b16 .b32 .b64 .b128");
     if (items.size() != 2 && items.size() != 4 && items.size() != 8) {
       return fail(operand, "'mov' packs 2 or 4 elements, not " + std::to_string(items.size()));
     }
@@ -29,15 +30,18 @@ void Checker::check_mov() {
         if (operand.span.begin != d.span.begin) return fail(item, "'_' is no source");
         continue;
       }
-      if (item.kind == OperandKind::imm_int || item.kind == OperandKind::imm_f32 || item.kind == OperandKind::imm_f64) {
+      if (item.kind == OperandKind::imm_int || item.kind == OperandKind::imm_f32 ||
+          item.kind == OperandKind::imm_f64) {
         if (operand.span.begin == d.span.begin) return fail(item, "a constant is no destination");
         continue;
       }
       if (item.kind == OperandKind::special) continue;
-      if (item.kind != OperandKind::reg) return fail(item, "'mov' packs registers and constants, not " + describe(item));
+      if (item.kind != OperandKind::reg)
+        return fail(item, "'mov' packs registers and constants, not " + describe(item));
       const OperandType t = type_of(item);
       if (t.vec != 1 || bits(t.type) != width) {
-        return fail(item, "an element has " + std::to_string(width) + " bits here, not " + describe(item));
+        return fail(
+            item, "an element has " + std::to_string(width) + " bits here, not " + describe(item));
       }
     }
     return same_elements(items);
@@ -56,8 +60,10 @@ void Checker::check_mov() {
   }
   // mov.b64 of a .v2 register of 32 bits, and the like, packs as well.
   const OperandType dt = type_of(d), at = type_of(a);
-  if (is_bits(type) && (dt.vec > 1) != (at.vec > 1) && a.kind == OperandKind::reg && d.kind == OperandKind::reg) {
-    if (dt.vec * bits(dt.type) != bits(type) || at.vec * bits(at.type) != bits(type)) mismatch(a, type, "source");
+  if (is_bits(type) && (dt.vec > 1) != (at.vec > 1) && a.kind == OperandKind::reg &&
+      d.kind == OperandKind::reg) {
+    if (dt.vec * bits(dt.type) != bits(type) || at.vec * bits(at.type) != bits(type))
+      mismatch(a, type, "source");
     return;
   }
   if (!dest(d, type, false)) return;

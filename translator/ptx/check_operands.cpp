@@ -16,8 +16,10 @@ Kind kind_of(Type type) {
     case TypeClass::unsigned_int:
     case TypeClass::signed_int: return Kind::integer;
     case TypeClass::floating:
-      return type == Type::f16 ? Kind::f16 : type == Type::f32 ? Kind::f32
-             : type == Type::f64 ? Kind::f64 : Kind::bf16;
+      return type == Type::f16   ? Kind::f16
+             : type == Type::f32 ? Kind::f32
+             : type == Type::f64 ? Kind::f64
+                                 : Kind::bf16;
     case TypeClass::packed: return type == Type::f16x2 ? Kind::half2 : Kind::bits;
     case TypeClass::pred: return Kind::pred;
     case TypeClass::opaque: return Kind::opaque;
@@ -89,13 +91,14 @@ std::string Checker::describe(const Operand& operand) const {
 
 bool Checker::fail(const Operand& operand, std::string text) {
   Diagnostic& d = sink_.error(operand.span, std::move(text));
-  if (operand.kind == OperandKind::reg) d.notes.push_back({m_.symbol(operand.symbol).span, "declared here"});
+  if (operand.kind == OperandKind::reg)
+    d.notes.push_back({m_.symbol(operand.symbol).span, "declared here"});
   return false;
 }
 
 bool Checker::mismatch(const Operand& operand, Type want, std::string_view role) {
-  return fail(operand, name() + " wants a " + std::string(role) + " of type " + dotted(want) + " here, not " +
-                           describe(operand));
+  return fail(operand, name() + " wants a " + std::string(role) + " of type " + dotted(want) +
+                           " here, not " + describe(operand));
 }
 
 bool Checker::dest(const Operand& operand, Type type, bool wide, bool sink_allowed) {
@@ -111,26 +114,27 @@ bool Checker::dest(const Operand& operand, Type type, bool wide, bool sink_allow
 bool Checker::immediate(const Operand& operand, Type type) {
   const TypeClass c = type_class(type);
   if (operand.kind == OperandKind::imm_int) {
-    return c == TypeClass::bits || c == TypeClass::unsigned_int || c == TypeClass::signed_int || c == TypeClass::pred;
+    return c == TypeClass::bits || c == TypeClass::unsigned_int || c == TypeClass::signed_int ||
+           c == TypeClass::pred;
   }
   if (type == Type::f32 || type == Type::f64) return true;
-  return c == TypeClass::bits &&
-         ((operand.kind == OperandKind::imm_f32 && bits(type) == 32) ||
-          (operand.kind == OperandKind::imm_f64 && bits(type) == 64));
+  return c == TypeClass::bits && ((operand.kind == OperandKind::imm_f32 && bits(type) == 32) ||
+                                  (operand.kind == OperandKind::imm_f64 && bits(type) == 64));
 }
 
 bool Checker::source(const Operand& operand, Type type, bool wide, bool special_allowed) {
   switch (operand.kind) {
     case OperandKind::imm_int:
     case OperandKind::imm_f32:
-    case OperandKind::imm_f64:
-      return immediate(operand, type) || mismatch(operand, type, "source");
+    case OperandKind::imm_f64: return immediate(operand, type) || mismatch(operand, type, "source");
     case OperandKind::special: {
-      if (!special_allowed) return fail(operand, "a special register is read by mov or cvt, not by " + name());
+      if (!special_allowed)
+        return fail(operand, "a special register is read by mov or cvt, not by " + name());
       const OperandType t = type_of(operand);
       // Older PTX reads 32-bit special registers as 16 bits, and 64-bit %gridid as 32.
       const bool integer = is_integer(type) || is_bits(type) || type == Type::pred;
-      const bool narrow = bits(type) < bits(t.type) && (bits(type) == 16 || operand.special == SpecialReg::gridid);
+      const bool narrow =
+          bits(type) < bits(t.type) && (bits(type) == 16 || operand.special == SpecialReg::gridid);
       if (t.vec != 1 || !integer || (!compatible(t.type, type, false) && !narrow)) {
         return mismatch(operand, type, "source");
       }
@@ -138,14 +142,17 @@ bool Checker::source(const Operand& operand, Type type, bool wide, bool special_
     }
     case OperandKind::reg: {
       const OperandType t = type_of(operand);
-      if (operand.negated && type != Type::pred) return fail(operand, name() + " takes no negated operand here");
+      if (operand.negated && type != Type::pred)
+        return fail(operand, name() + " takes no negated operand here");
       if (t.vec != 1 || operand.selectors != 0 || !compatible(t.type, type, wide)) {
         return mismatch(operand, type, "source");
       }
       return true;
     }
     case OperandKind::sink: return fail(operand, "'_' is no source");
-    default: return fail(operand, name() + " wants a register or a constant here, not " + describe(operand));
+    default:
+      return fail(operand,
+                  name() + " wants a register or a constant here, not " + describe(operand));
   }
 }
 
@@ -185,8 +192,10 @@ bool Checker::dest_with_pred(const Operand& operand, Type type, bool sink_allowe
 
 bool Checker::address_register(const Operand& operand) {
   const OperandType t = type_of(operand);
-  const bool good = t.vec == 1 && (is_integer(t.type) || is_bits(t.type)) && (bits(t.type) == 32 || bits(t.type) == 64);
-  return good || fail(operand, "an address is an integer or bits of 32 or 64 bits, not " + describe(operand));
+  const bool good = t.vec == 1 && (is_integer(t.type) || is_bits(t.type)) &&
+                    (bits(t.type) == 32 || bits(t.type) == 64);
+  return good || fail(operand, "an address is an integer or bits of 32 or 64 bits, not " +
+                                   describe(operand));
 }
 
 bool Checker::memory(const Operand& operand) {
@@ -206,14 +215,18 @@ bool Checker::memory(const Operand& operand) {
     return address_register(reg);
   }
   if (is_opaque(s.type)) {
-    return fail(operand, "." + std::string(text(s.type)) + " '" + std::string(s.name) + "' is not read or written as memory");
+    return fail(operand, "." + std::string(text(s.type)) + " '" + std::string(s.name) +
+                             "' is not read or written as memory");
   }
   const Space space = mods_->space;
   const bool generic = space == Space::none && s.space != Space::param;
   // A .param of a .func stands in local memory when its address is taken; its own space is .param.
   if (!generic && space != s.space) {
-    Diagnostic& d = sink_.error(operand.span, "'" + std::string(s.name) + "' is in ." + std::string(text(s.space)) + ", " + name() +
-                                                  " accesses " + (space == Space::none ? "generic memory" : "." + std::string(text(space))));
+    Diagnostic& d =
+        sink_.error(operand.span,
+                    "'" + std::string(s.name) + "' is in ." + std::string(text(s.space)) + ", " +
+                        name() + " accesses " +
+                        (space == Space::none ? "generic memory" : "." + std::string(text(space))));
     d.notes.push_back({s.span, "declared here"});
     return false;
   }
@@ -243,7 +256,9 @@ bool Checker::same_elements(std::span<const Operand> items) {
     if (k == Kind::bits) continue;
     if (kind != Kind::bits && k != kind) {
       const bool literal = item.kind == OperandKind::imm_f32 && kind == Kind::f64;
-      if (!literal) return fail(item, "elements of a vector have one kind of type; " + describe(item) + " differs");
+      if (!literal)
+        return fail(item,
+                    "elements of a vector have one kind of type; " + describe(item) + " differs");
     }
     kind = k;
   }
@@ -255,12 +270,14 @@ bool Checker::vector(const Operand& operand, unsigned count, Type type, bool is_
   if (operand.kind == OperandKind::vector) {
     const auto items = f_.list(operand);
     if (items.size() != count) {
-      return fail(operand, name() + " wants " + std::to_string(count) + " element" + (count == 1 ? "" : "s") +
-                               " here, not " + std::to_string(items.size()));
+      return fail(operand, name() + " wants " + std::to_string(count) + " element" +
+                               (count == 1 ? "" : "s") + " here, not " +
+                               std::to_string(items.size()));
     }
     // One element of plain bits makes the whole vector one of bits.
     for (const Operand& item : items) {
-      if (item.kind == OperandKind::reg && is_bits(type_of(item).type) && bits(type) >= 8) type = bits_like(type);
+      if (item.kind == OperandKind::reg && is_bits(type_of(item).type) && bits(type) >= 8)
+        type = bits_like(type);
     }
     for (const Operand& item : items) {
       if (!(is_dest ? dest(item, type, wide, true) : source(item, type, wide))) return false;
@@ -270,7 +287,8 @@ bool Checker::vector(const Operand& operand, unsigned count, Type type, bool is_
   if (count > 1) {
     const OperandType t = type_of(operand);
     if (operand.kind != OperandKind::reg || t.vec != count || operand.selectors != 0) {
-      return fail(operand, name() + " wants a vector of " + std::to_string(count) + " here, not " + describe(operand));
+      return fail(operand, name() + " wants a vector of " + std::to_string(count) + " here, not " +
+                               describe(operand));
     }
     return compatible(t.type, type, wide) || mismatch(operand, type, "vector");
   }

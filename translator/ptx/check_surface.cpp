@@ -17,9 +17,11 @@ unsigned coordinates_of(Mod geom) {
 
 /// The base of [a, ...]: a variable or kernel parameter of the opaque type, or a 64-bit handle.
 bool Checker::check_surface_name(const Operand& base, Type opaque) {
-  const std::string wanted = "a ." + std::string(text(opaque)) + " or a 64-bit handle in a register";
-  if (base.kind == OperandKind::reg || (base.kind == OperandKind::memory && base.symbol != kNoSymbol &&
-                                        m_.symbol(base.symbol).kind == SymbolKind::reg)) {
+  const std::string wanted =
+      "a ." + std::string(text(opaque)) + " or a 64-bit handle in a register";
+  if (base.kind == OperandKind::reg ||
+      (base.kind == OperandKind::memory && base.symbol != kNoSymbol &&
+       m_.symbol(base.symbol).kind == SymbolKind::reg)) {
     const Symbol& s = m_.symbol(base.symbol);
     if (base.offset != 0) return fail(base, "a handle takes no offset");
     if (s.vec != 1 || bits(s.type) != 64 || is_float(s.type)) {
@@ -35,12 +37,14 @@ bool Checker::check_surface_name(const Operand& base, Type opaque) {
   if (base.symbol == kNoSymbol) return fail(base, name() + " wants " + wanted + ", not a constant");
   const Symbol& s = m_.symbol(base.symbol);
   if (s.type != opaque) {
-    Diagnostic& d = sink_.error(base.span, name() + " wants " + wanted + ", not '" + std::string(s.name) + "' of type ." +
-                                               std::string(text(s.type)));
+    Diagnostic& d =
+        sink_.error(base.span, name() + " wants " + wanted + ", not '" + std::string(s.name) +
+                                   "' of type ." + std::string(text(s.type)));
     d.notes.push_back({s.span, "declared here"});
     return false;
   }
-  if (m_.variable(base.symbol).is_array) return fail(base, "'" + std::string(s.name) + "' is an array; an element cannot be named");
+  if (m_.variable(base.symbol).is_array)
+    return fail(base, "'" + std::string(s.name) + "' is an array; an element cannot be named");
   if (base.offset != 0) return fail(base, "'" + std::string(s.name) + "' takes no offset");
   return true;
 }
@@ -55,16 +59,20 @@ bool Checker::check_coordinates(const Operand& coordinates, Mod geom, Type type,
   if (coordinates.kind == OperandKind::vector) {
     const auto items = f_.list(coordinates);
     if (items.size() != 1 && items.size() != 2 && items.size() != 4) {
-      return fail(coordinates, std::to_string(items.size()) + " coordinates; there are 1, 2 or 4, the unused ones of any value");
+      return fail(coordinates,
+                  std::to_string(items.size()) +
+                      " coordinates; there are 1, 2 or 4, the unused ones of any value");
     }
     if (items.size() < wanted) {
-      return fail(coordinates, "'." + std::string(text(geom)) + "' wants " + std::to_string(wanted) + " coordinates, not " +
+      return fail(coordinates, "'." + std::string(text(geom)) + "' wants " +
+                                   std::to_string(wanted) + " coordinates, not " +
                                    std::to_string(items.size()));
     }
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (items[i].kind == OperandKind::sink) return fail(items[i], "'_' is no source");
       if (!element(items[i], array_index && i == 0 ? Type::b32 : type)) return false;
-      if (array_index && i == 0 && items[i].kind == OperandKind::reg && is_float(type_of(items[i]).type)) {
+      if (array_index && i == 0 && items[i].kind == OperandKind::reg &&
+          is_float(type_of(items[i]).type)) {
         return fail(items[i], "the array's index is an integer, not " + describe(items[i]));
       }
     }
@@ -72,11 +80,16 @@ bool Checker::check_coordinates(const Operand& coordinates, Mod geom, Type type,
   }
   const OperandType t = type_of(coordinates);
   if (coordinates.kind == OperandKind::reg && t.vec > 1) {
-    if (t.vec < wanted) return fail(coordinates, "'." + std::string(text(geom)) + "' wants " + std::to_string(wanted) + " coordinates");
+    if (t.vec < wanted)
+      return fail(coordinates, "'." + std::string(text(geom)) + "' wants " +
+                                   std::to_string(wanted) + " coordinates");
     return compatible(t.type, type, false) || mismatch(coordinates, type, "coordinate");
   }
-  if (wanted != 1) return fail(coordinates, "'." + std::string(text(geom)) + "' wants " + std::to_string(wanted) + " coordinates in braces");
-  if (coordinates.kind != OperandKind::reg) return fail(coordinates, "a constant coordinate stands in braces");
+  if (wanted != 1)
+    return fail(coordinates, "'." + std::string(text(geom)) + "' wants " + std::to_string(wanted) +
+                                 " coordinates in braces");
+  if (coordinates.kind != OperandKind::reg)
+    return fail(coordinates, "a constant coordinate stands in braces");
   return element(coordinates, type);
 }
 
@@ -99,7 +112,9 @@ void Checker::check_surface() {
   if (!check_surface_name(parts[0], Type::surfref)) return;
   if (!check_coordinates(parts[1], mods.geom, Type::s32, false)) return;
   if (mods.clamp == Mod::none) {
-    sink_.warning(inst_->opcode_span, name() + " states no mode; taken as .trap, other assemblers want .trap, .clamp or .zero");
+    sink_.warning(
+        inst_->opcode_span,
+        name() + " states no mode; taken as .trap, other assemblers want .trap, .clamp or .zero");
   }
   if (inst_->op == Opcode::sured) {
     if (data.kind == OperandKind::vector) {

@@ -13,7 +13,8 @@ void Checker::check_texture() {
   }
   const unsigned elements = dtype == Type::f16x2 ? 2 : 4;
   if (mods.vec != elements && mods.vec != 1) {
-    sink_.error(inst_->opcode_span, name() + " with ." + std::string(text(dtype)) + " gives .v" + std::to_string(elements));
+    sink_.error(inst_->opcode_span, name() + " with ." + std::string(text(dtype)) + " gives .v" +
+                                        std::to_string(elements));
     return;
   }
   if (mods.vec != elements && (dtype != Type::f16x2 || inst_->op == Opcode::tld4)) {
@@ -29,7 +30,8 @@ void Checker::check_texture() {
   if (!vector(*data, elements, dtype, true, false)) return;
   const Operand& place = op(1);
   if (place.kind != OperandKind::surface || place.list.count < 2 || place.list.count > 3) {
-    fail(place, name() + " wants [texture, {coordinates}] or [texture, sampler, {coordinates}] here");
+    fail(place,
+         name() + " wants [texture, {coordinates}] or [texture, sampler, {coordinates}] here");
     return;
   }
   const auto parts = f_.list(place);
@@ -51,8 +53,9 @@ void Checker::check_texture() {
     ++next;
   } else if (mods.mode == Mod::grad) {
     if (!count_is(4, 6)) return;
-    const unsigned size = mods.geom == Mod::d1 || mods.geom == Mod::a1d ? 1
-                          : mods.geom == Mod::d2 || mods.geom == Mod::a2d ? 2 : 4;
+    const unsigned size = mods.geom == Mod::d1 || mods.geom == Mod::a1d   ? 1
+                          : mods.geom == Mod::d2 || mods.geom == Mod::a2d ? 2
+                                                                          : 4;
     for (unsigned i = 0; i < 2; ++i, ++next) {
       const Operand& gradient = op(next);
       if (gradient.kind != OperandKind::vector && type_of(gradient).vec == 1) {
@@ -87,9 +90,10 @@ void Checker::check_txq() {
     return;
   }
   const Mod q = mods_->query;
-  const bool of_sampler = q == Mod::force_unnormalized_coords ||
-                          (m_.texmode_independent && (q == Mod::filter_mode || q == Mod::addr_mode_0 ||
-                                                      q == Mod::addr_mode_1 || q == Mod::addr_mode_2));
+  const bool of_sampler =
+      q == Mod::force_unnormalized_coords ||
+      (m_.texmode_independent && (q == Mod::filter_mode || q == Mod::addr_mode_0 ||
+                                  q == Mod::addr_mode_1 || q == Mod::addr_mode_2));
   if (!check_surface_name(op(1), of_sampler ? Type::samplerref : Type::texref)) return;
   if (inst_->operand_count == 3) source(op(2), Type::u32, false);
 }

@@ -17,13 +17,14 @@ struct OperandType {
   unsigned vec = 1;
 };
 
-/// Whether a register of type `reg` may stand where `want` is called for. Widths agree, or with `wide` the
-/// register may be wider (ld, st, cvt and surfaces).
+/// Whether a register of type `reg` may stand where `want` is called for. Widths agree, or with
+/// `wide` the register may be wider (ld, st, cvt and surfaces).
 bool compatible(Type reg, Type want, bool wide);
 
 class Checker {
  public:
-  Checker(const Module& module, const Function& function, const ParseOptions& options, DiagnosticSink& sink)
+  Checker(const Module& module, const Function& function, const ParseOptions& options,
+          DiagnosticSink& sink)
       : m_(module), f_(function), options_(options), sink_(sink) {}
   void run();
 

@@ -24,8 +24,8 @@ std::string listed(const ModSet& mods) {
 
 /// How far a form is from what was written.
 struct Distance {
-  std::vector<Mod> extra;               ///< modifiers that fill no slot
-  std::vector<const Slot*> missing;     ///< required slots that nothing fills
+  std::vector<Mod> extra;                     ///< modifiers that fill no slot
+  std::vector<const Slot*> missing;           ///< required slots that nothing fills
   Mod twice = Mod::none, beside = Mod::none;  ///< two modifiers for one slot
   std::size_t cost() const { return 2 * extra.size() + missing.size(); }
 };
@@ -90,8 +90,9 @@ std::string explain_mismatch(Opcode op, std::string_view opcode_text) {
   const std::string syntax = ": '" + std::string(best->syntax) + "'";
   if (!nearest.extra.empty()) {
     if (nearest.twice != Mod::none) {
-      return nearest.twice == nearest.beside ? dotted(nearest.twice) + " stands twice"
-                                             : dotted(nearest.beside) + " and " + dotted(nearest.twice) + " exclude each other";
+      return nearest.twice == nearest.beside
+                 ? dotted(nearest.twice) + " stands twice"
+                 : dotted(nearest.beside) + " and " + dotted(nearest.twice) + " exclude each other";
     }
     const Mod extra = nearest.extra.front();
     std::string message = name + " takes no " + dotted(extra);

@@ -56,7 +56,8 @@ constexpr NamedSlot kNamedSlots[] = {
     {"sat", SlotKind::sat, "sat"},
 };
 constexpr std::string_view kHints =
-    "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate L2::evict_normal "
+    "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate "
+    "L2::evict_normal "
     "L2::evict_unchanged L2::evict_first L2::evict_last L2::cache_hint L2::64B L2::128B L2::256B";
 
 SlotKind literal_kind(Mod mod) {
@@ -129,7 +130,8 @@ Slot make_slot(std::string_view name, bool required, std::string_view slots) {
 }
 
 bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == ':';
 }
 
 /// Reads ".name" and "{.name}" after the opcode.
@@ -273,9 +275,7 @@ void apply(Modifiers& mods, const Slot& slot, Mod mod) {
       }
       mods.shared_cluster = mod == Mod::shared_cluster;
       break;
-    case SlotKind::vec:
-      mods.vec = mod == Mod::v2 ? 2 : mod == Mod::v4 ? 4 : 8;
-      break;
+    case SlotKind::vec: mods.vec = mod == Mod::v2 ? 2 : mod == Mod::v4 ? 4 : 8; break;
     case SlotKind::geom: mods.geom = mod; break;
     case SlotKind::clamp: mods.clamp = mod; break;
     case SlotKind::query: mods.query = mod; break;
@@ -303,7 +303,8 @@ bool match_form(const FormInfo& form, std::span<const Mod> given, Modifiers& mod
       found = true;
     }
     if (!found && !form.refused) return false;
-    mods.set[static_cast<std::size_t>(mod) / 64] |= std::uint64_t{1} << (static_cast<unsigned>(mod) % 64);
+    mods.set[static_cast<std::size_t>(mod) / 64] |= std::uint64_t{1}
+                                                    << (static_cast<unsigned>(mod) % 64);
   }
   for (std::size_t i = 0; i < form.slots.size(); ++i) {
     if (form.slots[i].required && (used >> i & 1u) == 0) return false;

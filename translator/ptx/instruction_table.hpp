@@ -17,8 +17,26 @@ namespace ptx2spv::ptx {
 
 /// What a slot of the syntax says about the instruction: the field of Modifiers that it fills.
 enum class SlotKind : std::uint8_t {
-  plain, type, rounding, cmp, bool_op, op, mode, mode2, cache, sem, scope, space, vec, geom, clamp, query,
-  ftz, sat, cc, uni
+  plain,
+  type,
+  rounding,
+  cmp,
+  bool_op,
+  op,
+  mode,
+  mode2,
+  cache,
+  sem,
+  scope,
+  space,
+  vec,
+  geom,
+  clamp,
+  query,
+  ftz,
+  sat,
+  cc,
+  uni
 };
 using ModSet = std::bitset<static_cast<std::size_t>(Mod::count_)>;
 
@@ -30,8 +48,20 @@ struct Slot {
 };
 
 enum class OperandRole : std::uint8_t {
-  any, dest, source, source_reg, constant, dest_pred, dest_pred_pair, source_pred, memory,
-  dest_vector, source_vector, dest_wide, source_wide, label
+  any,
+  dest,
+  source,
+  source_reg,
+  constant,
+  dest_pred,
+  dest_pred_pair,
+  source_pred,
+  memory,
+  dest_vector,
+  source_vector,
+  dest_wide,
+  source_wide,
+  label
 };
 /// The type that an operand must have: given, or one of the instruction's own.
 struct OperandRule {
@@ -45,13 +75,13 @@ struct OperandRule {
 
 struct FormInfo {
   Opcode op{};
-  std::string_view syntax;      ///< as in the manual, for messages and for the support matrix
+  std::string_view syntax;  ///< as in the manual, for messages and for the support matrix
   std::string_view slots_text, operands_text;
   bool refused = false;
-  std::string_view reason;      ///< of a refusal
+  std::string_view reason;  ///< of a refusal
   std::uint8_t version = 10;
   std::uint8_t target = 10;
-  bool any_operands = false;    ///< a single '*': the count is checked by the form's own code
+  bool any_operands = false;  ///< a single '*': the count is checked by the form's own code
   std::uint8_t min_operands = 0, max_operands = 0;
   std::vector<Slot> slots;
   std::vector<OperandRule> operands;

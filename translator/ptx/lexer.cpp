@@ -19,7 +19,8 @@ constexpr std::array<std::uint8_t, 256> make_classes() {
   for (int i = 'A'; i <= 'F'; ++i) c[i] |= kHex;
   c['_'] = c['$'] = kStart | kWord;
   c['%'] = kStart;
-  for (const char b : {' ', '\t', '\r', '\n', '\f', '\v'}) c[static_cast<unsigned char>(b)] = kBlank;
+  for (const char b : {' ', '\t', '\r', '\n', '\f', '\v'})
+    c[static_cast<unsigned char>(b)] = kBlank;
   return c;
 }
 constexpr auto kClasses = make_classes();
@@ -94,15 +95,17 @@ Token Lexer::scan() {
     token = quoted(c);
   } else if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) {
     // One message for a whole run of binary noise.
-    while (at_ < text_.size() && (static_cast<unsigned char>(text_[at_]) < 0x20 ||
-                                  static_cast<unsigned char>(text_[at_]) >= 0x7f) &&
+    while (at_ < text_.size() &&
+           (static_cast<unsigned char>(text_[at_]) < 0x20 ||
+            static_cast<unsigned char>(text_[at_]) >= 0x7f) &&
            !is(text_[at_], kBlank)) {
       ++at_;
     }
     static constexpr char kHexDigits[] = "0123456789abcdef";
     const auto byte = static_cast<unsigned char>(c);
     token = bad(begin, at_ - begin,
-                std::string("byte 0x") + kHexDigits[byte >> 4] + kHexDigits[byte & 15] + " is not PTX text");
+                std::string("byte 0x") + kHexDigits[byte >> 4] + kHexDigits[byte & 15] +
+                    " is not PTX text");
   } else {
     token.kind = TokenKind::punct;
     token.punct = c;
@@ -164,7 +167,8 @@ Token Lexer::number() {
     if (count != want || is(at(at_), kWord)) {
       while (is(at(at_), kWord)) ++at_;
       return bad(begin, at_ - begin,
-                 std::string("a ") + (wide ? "0d" : "0f") + " constant has " + std::to_string(want) + " hexadecimal digits");
+                 std::string("a ") + (wide ? "0d" : "0f") + " constant has " +
+                     std::to_string(want) + " hexadecimal digits");
     }
     token.kind = wide ? TokenKind::real64 : TokenKind::real32;
     return token;

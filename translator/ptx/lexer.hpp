@@ -11,19 +11,19 @@ namespace ptx2spv::ptx {
 
 enum class TokenKind : std::uint8_t {
   end,
-  word,       ///< identifier, register, opcode without modifiers
-  dot_word,   ///< .name, with :: parts
-  integer,    ///< value
-  real32,     ///< 0f: value holds the bits
-  real64,     ///< 0d and decimal: value holds the bits
-  string,     ///< span includes the quotes
-  punct,      ///< `punct` holds the character, or two of them for << >> <= >= == != && ||
-  bad,        ///< reported already
+  word,      ///< identifier, register, opcode without modifiers
+  dot_word,  ///< .name, with :: parts
+  integer,   ///< value
+  real32,    ///< 0f: value holds the bits
+  real64,    ///< 0d and decimal: value holds the bits
+  string,    ///< span includes the quotes
+  punct,     ///< `punct` holds the character, or two of them for << >> <= >= == != && ||
+  bad,       ///< reported already
 };
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  bool is_unsigned = false;   ///< integer with U, or over the largest s64
+  bool is_unsigned = false;  ///< integer with U, or over the largest s64
   char punct = 0, punct2 = 0;
   Span span;
   std::uint64_t value = 0;
@@ -54,8 +54,8 @@ class Lexer {
     has_peek_ = false;
     return true;
   }
-  /// The modifiers that follow an opcode without a break (".ftz.f32"); empty when there are none. Only
-  /// valid right after next() gave the opcode.
+  /// The modifiers that follow an opcode without a break (".ftz.f32"); empty when there are none.
+  /// Only valid right after next() gave the opcode.
   Span modifiers();
   /// Goes on from byte `offset`.
   void seek(std::uint32_t offset) {
@@ -64,7 +64,7 @@ class Lexer {
   }
   std::uint32_t offset() { return peek().span.begin; }
   std::string_view text(Span span) const { return text_.substr(span.begin, span.length); }
-  std::uint32_t last_end() const { return last_end_; }   ///< end of the token before peek()
+  std::uint32_t last_end() const { return last_end_; }  ///< end of the token before peek()
 
  private:
   Token scan();

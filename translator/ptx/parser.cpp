@@ -13,7 +13,8 @@ std::unique_ptr<Module> parse_module(std::string_view text, std::string file_nam
                                      const ParseOptions& options, DiagnosticSink& sink) {
   auto module = std::make_unique<Module>();
   const bool too_long = text.size() > kMaxBytes;
-  module->source = SourceFile(std::move(file_name), std::string(too_long ? std::string_view{} : text));
+  module->source =
+      SourceFile(std::move(file_name), std::string(too_long ? std::string_view{} : text));
   if (too_long) {
     sink.error({}, "file over 4 GiB");
     return module;
@@ -64,7 +65,8 @@ void Parser::skip_statement() {
   }
 }
 
-/// After an error between functions: behind ';' or '}', or before a directive that starts something.
+/// After an error between functions: behind ';' or '}', or before a directive that starts
+/// something.
 void Parser::recover_module() {
   unsigned depth = 0;
   for (;;) {
@@ -158,8 +160,9 @@ void Parser::directive() {
   if (name == ".entry") return function(Linkage::none, true);
   if (name == ".func") return function(Linkage::none, false);
   if (name == ".global" || name == ".const" || name == ".shared" || name == ".local" ||
-      name == ".param" || name == ".reg" || name == ".sreg" || name == ".tex" || name == ".attribute" ||
-      name == ".align" || name == ".surfref" || name == ".texref" || name == ".samplerref") {
+      name == ".param" || name == ".reg" || name == ".sreg" || name == ".tex" ||
+      name == ".attribute" || name == ".align" || name == ".surfref" || name == ".texref" ||
+      name == ".samplerref") {
     lex_.seek(token.span.begin);
     return variables(Linkage::none);
   }
@@ -272,7 +275,8 @@ void Parser::file_directive() {
     error(index.span, "expected a number and a string after .file");
     return;
   }
-  m_.files.push_back({static_cast<std::uint32_t>(index.value), text({name.span.begin + 1, name.span.length - 2})});
+  m_.files.push_back(
+      {static_cast<std::uint32_t>(index.value), text({name.span.begin + 1, name.span.length - 2})});
   // Optional timestamp and size.
   while (lex_.accept(',')) {
     if (lex_.next().kind != TokenKind::integer) {
@@ -350,7 +354,8 @@ void Parser::alias_directive() {
   for (const auto& [token, id] : {std::pair{&alias, &out.alias}, std::pair{&target, &out.target}}) {
     *id = globals_.find(text(token->span));
     if (*id == kNoSymbol || m_.symbol(*id).kind != SymbolKind::function) {
-      error(token->span, ".alias of '" + std::string(text(token->span)) + "', which is no function");
+      error(token->span,
+            ".alias of '" + std::string(text(token->span)) + "', which is no function");
       return recover_module();
     }
   }

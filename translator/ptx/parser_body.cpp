@@ -54,7 +54,8 @@ void Parser::resolve_pending(std::uint32_t depth) {
     if (wants_label != (kind == SymbolKind::label) ||
         (!wants_label && kind != SymbolKind::branch_targets && kind != SymbolKind::prototype &&
          kind != SymbolKind::function)) {
-      error(p.span, quoted(p.name) + (wants_label ? " is no label" : " is no list of targets and no prototype"));
+      error(p.span, quoted(p.name) +
+                        (wants_label ? " is no label" : " is no list of targets and no prototype"));
     }
     operand.symbol = id;
   }
@@ -153,7 +154,8 @@ bool Parser::guard(SymbolId& pred, bool& negated) {
   }
   const Symbol& s = m_.symbol(pred);
   if (s.kind != SymbolKind::reg || s.type != Type::pred) {
-    Diagnostic& d = sink_.error(name.span, "the guard " + quoted(s.name) + " is no predicate register");
+    Diagnostic& d =
+        sink_.error(name.span, "the guard " + quoted(s.name) + " is no predicate register");
     d.notes.push_back({s.span, "declared here"});
     return false;
   }
@@ -193,7 +195,8 @@ void Parser::branch_targets(const Token& label, bool calls) {
   do {
     const Token name = lex_.next();
     if (name.kind != TokenKind::word) {
-      if (name.kind != TokenKind::bad) error(name.span, "expected a target's name, found " + shown(name));
+      if (name.kind != TokenKind::bad)
+        error(name.span, "expected a target's name, found " + shown(name));
       return skip_statement();
     }
     std::vector<SymbolId>& targets = f_->target_lists[index].targets;
@@ -204,8 +207,9 @@ void Parser::branch_targets(const Token& label, bool calls) {
       }
       targets.push_back(id);
     } else {
-      pending_.push_back({PendingLabel::Where::target_list, index, static_cast<std::uint32_t>(targets.size()),
-                          locals_.depth() - 1, text(name.span), name.span});
+      pending_.push_back({PendingLabel::Where::target_list, index,
+                          static_cast<std::uint32_t>(targets.size()), locals_.depth() - 1,
+                          text(name.span), name.span});
       targets.push_back(kNoSymbol);
     }
   } while (lex_.accept(','));
@@ -226,7 +230,8 @@ bool Parser::prototype_params(std::vector<PrototypeParam>& out) {
     if (!dimensions(dims)) return false;
     param.is_array = dims.is_array;
     param.size = std::uint64_t{bytes(spec.type)} * spec.vec;
-    param.align = spec.align != 0 ? spec.align : static_cast<std::uint32_t>(param.size != 0 ? param.size : 1);
+    param.align =
+        spec.align != 0 ? spec.align : static_cast<std::uint32_t>(param.size != 0 ? param.size : 1);
     for (const std::uint64_t d : dims.dims) param.size *= d;
     out.push_back(param);
   } while (lex_.accept(','));
@@ -243,7 +248,8 @@ void Parser::call_prototype(const Token& label) {
   bool good = !lex_.peek().is('(') || prototype_params(prototype.returns);
   if (good) {
     const Token name = lex_.next();
-    if (name.kind != TokenKind::word) good = error(name.span, "expected '_' in the prototype, found " + shown(name));
+    if (name.kind != TokenKind::word)
+      good = error(name.span, "expected '_' in the prototype, found " + shown(name));
   }
   good = good && (!lex_.peek().is('(') || prototype_params(prototype.params));
   if (good) {
@@ -290,9 +296,10 @@ bool Parser::body_directive() {
   Linkage linkage = Linkage::none;
   if (name == ".extern" || name == ".visible" || name == ".weak" || name == ".common") {
     lex_.next();
-    linkage = name == ".extern" ? Linkage::extern_
+    linkage = name == ".extern"    ? Linkage::extern_
               : name == ".visible" ? Linkage::visible
-              : name == ".weak" ? Linkage::weak : Linkage::common;
+              : name == ".weak"    ? Linkage::weak
+                                   : Linkage::common;
   } else if (name != ".reg" && name != ".local" && name != ".shared" && name != ".param" &&
              name != ".global" && name != ".const" && name != ".sreg" && name != ".align" &&
              name != ".attribute" && name != ".tex" && name != ".surfref" && name != ".texref" &&
@@ -369,7 +376,8 @@ Parser::OpcodeEntry& Parser::opcode_entry(const Token& word, Span& span) {
 void Parser::instruction(SymbolId pred, bool negated) {
   const Token word = lex_.next();
   if (word.kind != TokenKind::word) {
-    if (word.kind != TokenKind::bad) error(word.span, "expected an instruction, found " + shown(word));
+    if (word.kind != TokenKind::bad)
+      error(word.span, "expected an instruction, found " + shown(word));
     return skip_statement();
   }
   Instruction inst;
@@ -419,7 +427,8 @@ void Parser::instruction(SymbolId pred, bool negated) {
     }
     inst.span.length = lex_.peek().span.begin - word.span.begin;
     const std::string_view source = m_.source.text();
-    while (inst.span.length > 0 && static_cast<unsigned char>(source[inst.span.end() - 1]) <= ' ') --inst.span.length;
+    while (inst.span.length > 0 && static_cast<unsigned char>(source[inst.span.end() - 1]) <= ' ')
+      --inst.span.length;
     lex_.next();
     if (ops.size() > kMaxOperands) {
       error(inst.opcode_span, "too many operands");
@@ -437,11 +446,12 @@ void Parser::instruction(SymbolId pred, bool negated) {
     inst.operand_count = static_cast<std::uint8_t>(ops.size());
     f_->operands.insert(f_->operands.end(), ops.begin(), ops.end());
     for (const PendingOperand& p : pending_operands_) {
-      pending_.push_back({PendingLabel::Where::operand, inst.first_operand + p.index, 0, locals_.depth() - 1,
-                          text(p.span), p.span});
+      pending_.push_back({PendingLabel::Where::operand, inst.first_operand + p.index, 0,
+                          locals_.depth() - 1, text(p.span), p.span});
     }
   }
-  f_->statements.push_back({StatementKind::instruction, static_cast<std::uint32_t>(f_->instructions.size())});
+  f_->statements.push_back(
+      {StatementKind::instruction, static_cast<std::uint32_t>(f_->instructions.size())});
   f_->instructions.push_back(inst);
 }
 

@@ -13,7 +13,8 @@ double to_double(const Constant& c) {
   if (c.kind == Constant::Kind::real32) {
     return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(c.value)));
   }
-  return c.is_unsigned ? static_cast<double>(c.value) : static_cast<double>(static_cast<std::int64_t>(c.value));
+  return c.is_unsigned ? static_cast<double>(c.value)
+                       : static_cast<double>(static_cast<std::int64_t>(c.value));
 }
 
 int precedence(const Token& t) {
@@ -233,8 +234,8 @@ std::optional<Constant> Parser::constant(unsigned depth) {
   if (!yes || !expect(':', "in the conditional expression")) return std::nullopt;
   const auto no = constant(depth + 1);
   if (!no) return std::nullopt;
-  const bool truth =
-      condition->kind == Constant::Kind::integer ? condition->value != 0 : to_double(*condition) != 0;
+  const bool truth = condition->kind == Constant::Kind::integer ? condition->value != 0
+                                                                : to_double(*condition) != 0;
   Constant out = truth ? *yes : *no;
   out.span = join(condition->span, no->span);
   return out;

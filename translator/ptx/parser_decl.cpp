@@ -7,8 +7,8 @@
 namespace ptx2spv::ptx {
 namespace {
 
-constexpr std::uint32_t kMaxRange = 0x1000000;       // registers of one %r<N>
-constexpr std::uint32_t kMaxVariables = 65536;       // variables of one name<N>
+constexpr std::uint32_t kMaxRange = 0x1000000;  // registers of one %r<N>
+constexpr std::uint32_t kMaxVariables = 65536;  // variables of one name<N>
 constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 40;
 
 std::optional<Space> space_of(std::string_view name) {
@@ -116,7 +116,8 @@ bool Parser::decl_word(DeclSpec& spec, const Token& token, bool& done) {
   }
   if (name == ".align") {
     const Token value = lex_.next();
-    if (value.kind != TokenKind::integer) return error(value.span, "expected a number after .align, found " + shown(value));
+    if (value.kind != TokenKind::integer)
+      return error(value.span, "expected a number after .align, found " + shown(value));
     if (value.value == 0 || (value.value & (value.value - 1)) != 0 || value.value > 0x80000000u) {
       error(value.span, "an alignment is a power of two");
     } else {
@@ -169,7 +170,8 @@ bool Parser::dimensions(Dimensions& dims) {
     const Token open = lex_.next();
     dims.is_array = true;
     if (lex_.accept(']')) {
-      if (!dims.dims.empty() || dims.unsized) error(open.span, "only the outermost dimension may be omitted");
+      if (!dims.dims.empty() || dims.unsized)
+        error(open.span, "only the outermost dimension may be omitted");
       dims.unsized = true;
       continue;
     }
@@ -227,15 +229,18 @@ void Parser::declare_registers(const DeclSpec& spec) {
     return skip_statement();
   }
   if (is_opaque(spec.type)) {
-    error(spec.type_span, "an opaque type is for .global variables and kernel parameters, not for registers");
+    error(spec.type_span,
+          "an opaque type is for .global variables and kernel parameters, not for registers");
     return skip_statement();
   }
-  if (spec.type == Type::pred && spec.vec != 1) error(spec.vec_span, "there are no vectors of predicates");
+  if (spec.type == Type::pred && spec.vec != 1)
+    error(spec.vec_span, "there are no vectors of predicates");
   if (spec.vec * bits(spec.type) > 128) error(spec.vec_span, "vectors are at most 128 bits");
   do {
     const Token name = lex_.next();
     if (name.kind != TokenKind::word) {
-      if (name.kind != TokenKind::bad) error(name.span, "expected a register's name, found " + shown(name));
+      if (name.kind != TokenKind::bad)
+        error(name.span, "expected a register's name, found " + shown(name));
       return skip_statement();
     }
     const std::string_view id = text(name.span);
@@ -281,11 +286,13 @@ void Parser::declare_range(RegisterRange range) {
     }
     // Registers of the outer range that are in use already must not be found under the inner one.
     for (const SymbolId id : old.made) {
-      if (locals_.find(m_.symbol(id).name) == id) locals_.bind(m_.symbol(id).name, kNoSymbol, range.scope);
+      if (locals_.find(m_.symbol(id).name) == id)
+        locals_.bind(m_.symbol(id).name, kNoSymbol, range.scope);
     }
   }
   ranges_.push_back(std::move(range));
-  range_names_.bind(ranges_.back().prefix, static_cast<std::uint32_t>(ranges_.size()), ranges_.back().scope);
+  range_names_.bind(ranges_.back().prefix, static_cast<std::uint32_t>(ranges_.size()),
+                    ranges_.back().scope);
 }
 
 bool Parser::check_variable(const DeclSpec& spec, std::string_view name, Span span) {
@@ -296,7 +303,8 @@ bool Parser::check_variable(const DeclSpec& spec, std::string_view name, Span sp
   }
   if (opaque) {
     if (spec.space != Space::global) {
-      return error(spec.space_span, "an opaque type is for .global variables and kernel parameters");
+      return error(spec.space_span,
+                   "an opaque type is for .global variables and kernel parameters");
     }
     if (in_function()) return error(span, "a variable of an opaque type stands at module scope");
     if (spec.vec != 1) return error(spec.vec_span, "there are no vectors of an opaque type");
@@ -339,7 +347,8 @@ bool Parser::finish_variable(Variable& v, const DeclSpec& spec, const Dimensions
   v.ptr_align = spec.ptr_align;
   v.ptr_opaque = spec.ptr_opaque;
   const std::uint64_t element = std::uint64_t{bytes(spec.type)} * spec.vec;
-  v.align = spec.align != 0 ? spec.align : static_cast<std::uint32_t>(std::max<std::uint64_t>(element, 1));
+  v.align = spec.align != 0 ? spec.align
+                            : static_cast<std::uint32_t>(std::max<std::uint64_t>(element, 1));
   if (is_opaque(spec.type) && spec.align == 0) v.align = 8;
   v.count = 1;
   for (const std::uint64_t d : dims.dims) {
@@ -395,7 +404,8 @@ bool Parser::declare_variable(const DeclSpec& spec) {
     } else {
       if (previous != kNoSymbol && m_.symbol(previous).kind == SymbolKind::variable &&
           m_.variable(previous).linkage == Linkage::extern_) {
-        // The earlier .extern declaration becomes this variable, so that uses before and after agree.
+        // The earlier .extern declaration becomes this variable, so that uses before and after
+        // agree.
         Variable& old = m_.variables[m_.symbol(previous).index];
         if (spec.linkage == Linkage::extern_) {
           globals_.bind(full, previous, 0);
@@ -414,20 +424,24 @@ bool Parser::declare_variable(const DeclSpec& spec) {
     }
     if (lex_.peek().is('=') && !parameterised) {
       const Token equals = lex_.next();
-      if (spec.linkage == Linkage::extern_) error(equals.span, "an .extern variable has no initialiser");
+      if (spec.linkage == Linkage::extern_)
+        error(equals.span, "an .extern variable has no initialiser");
       if (spec.space != Space::global && spec.space != Space::const_) {
         error(equals.span, "only .global and .const variables have initialisers");
       }
       if (spec.type == Type::f16 || spec.type == Type::bf16 || spec.type == Type::f16x2 ||
           spec.type == Type::bf16x2) {
-        error(equals.span, "a variable of type ." + std::string(ptx::text(spec.type)) + " has no initialiser");
+        error(equals.span,
+              "a variable of type ." + std::string(ptx::text(spec.type)) + " has no initialiser");
       }
       if (!initializer(v)) return false;
     }
-    if (!v.unsized && v.count == 0 && spec.linkage != Linkage::extern_) error(name.span, "an array of no elements");
+    if (!v.unsized && v.count == 0 && spec.linkage != Linkage::extern_)
+      error(name.span, "an array of no elements");
     if (v.unsized && !v.init.present) {
       const bool allowed = spec.linkage == Linkage::extern_ || spec.space == Space::param;
-      if (!allowed) error(name.span, "a dimension is omitted only with an initialiser or with .extern");
+      if (!allowed)
+        error(name.span, "a dimension is omitted only with an initialiser or with .extern");
     }
   }
   return true;

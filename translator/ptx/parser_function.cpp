@@ -63,7 +63,8 @@ void Parser::function(Linkage linkage, bool entry) {
   if (name.kind != TokenKind::word) {
     f_ = nullptr;
     if (name.kind != TokenKind::bad) {
-      error(name.span, std::string("expected the ") + (entry ? "kernel" : "function") + "'s name, found " + shown(name));
+      error(name.span, std::string("expected the ") + (entry ? "kernel" : "function") +
+                           "'s name, found " + shown(name));
     }
     return recover_module();
   }
@@ -89,11 +90,13 @@ void Parser::function(Linkage linkage, bool entry) {
   if (redeclared) {
     if (f.is_entry != entry || !same_parameters(f.params, parsed.params) ||
         !same_parameters(f.returns, parsed.returns)) {
-      Diagnostic& d = sink_.error(name.span, "'" + std::string(function_name) + "' differs from its earlier declaration");
+      Diagnostic& d = sink_.error(
+          name.span, "'" + std::string(function_name) + "' differs from its earlier declaration");
       d.notes.push_back({f.span, "declared here"});
     }
     if (f.has_body && has_body) {
-      Diagnostic& d = sink_.error(name.span, "'" + std::string(function_name) + "' is defined twice");
+      Diagnostic& d =
+          sink_.error(name.span, "'" + std::string(function_name) + "' is defined twice");
       d.notes.push_back({f.span, "first defined here"});
     }
   }
@@ -113,7 +116,8 @@ void Parser::function(Linkage linkage, bool entry) {
     return;
   }
   if (!redeclared) f = std::move(parsed);
-  if (!lex_.accept(';') && !(lex_.peek().kind == TokenKind::dot_word || lex_.peek().kind == TokenKind::end)) {
+  if (!lex_.accept(';') &&
+      !(lex_.peek().kind == TokenKind::dot_word || lex_.peek().kind == TokenKind::end)) {
     error_here("expected '{' or ';' after the function's header");
     recover_module();
   }
@@ -135,16 +139,20 @@ bool Parser::parameter_list(Function& f, std::vector<SymbolId>& out, bool entry,
     if (spec.space == Space::none && is_opaque(spec.type)) spec.space = Space::param;
     if (spec.space != Space::param && spec.space != Space::reg) {
       error(spec.space == Space::none ? name.span : spec.space_span,
-            entry ? "a kernel's parameter is in .param" : "a function's parameter is in .param or .reg");
+            entry ? "a kernel's parameter is in .param"
+                  : "a function's parameter is in .param or .reg");
       spec.space = Space::param;
     }
-    if (entry && spec.space == Space::reg) error(spec.space_span, "a kernel's parameter is in .param");
+    if (entry && spec.space == Space::reg)
+      error(spec.space_span, "a kernel's parameter is in .param");
     if (spec.type == Type::none) {
       error(name.span, "parameter '" + std::string(id_text) + "' has no type");
       spec.type = Type::b32;
     }
     if (!entry && is_opaque(spec.type)) {
-      error(spec.type_span, "an opaque type is for .global variables and kernel parameters, not for .func parameters");
+      error(spec.type_span,
+            "an opaque type is for .global variables and kernel parameters, not for .func "
+            "parameters");
     }
     Dimensions dims;
     if (!dimensions(dims)) return false;
@@ -204,7 +212,9 @@ void Parser::function_directives(Function& f) {
     bool good = true;
     if (name == ".maxntid" || name == ".reqntid" || name == ".reqnctapercluster") {
       lex_.next();
-      good = counts(name == ".maxntid" ? f.maxntid : name == ".reqntid" ? f.reqntid : f.reqnctapercluster);
+      good = counts(name == ".maxntid"   ? f.maxntid
+                    : name == ".reqntid" ? f.reqntid
+                                         : f.reqnctapercluster);
     } else if (name == ".minnctapersm") {
       lex_.next();
       good = number(f.minnctapersm, ".minnctapersm");

@@ -108,7 +108,8 @@ class Parser {
   bool init_list(Variable& v, std::size_t level, std::uint64_t base, std::uint64_t count,
                  const std::vector<std::uint64_t>& dims, std::uint64_t& highest, unsigned depth);
   bool init_element(Variable& v, std::uint64_t index);
-  bool init_address(Variable& v, std::uint64_t index, std::optional<std::uint64_t> mask, Span mask_span);
+  bool init_address(Variable& v, std::uint64_t index, std::optional<std::uint64_t> mask,
+                    Span mask_span);
   bool opaque_fields(Variable& v);
 
   // parser_const.cpp
@@ -183,6 +184,7 @@ class Parser {
 /// Why no form of `op` takes these modifiers.
 std::string explain_mismatch(Opcode op, std::string_view opcode_text);
 /// Checks one finished function, or the module's declarations; check.cpp.
-void check_function(const Module& module, Function& function, const ParseOptions& options, DiagnosticSink& sink);
+void check_function(const Module& module, Function& function, const ParseOptions& options,
+                    DiagnosticSink& sink);
 
 }  // namespace ptx2spv::ptx

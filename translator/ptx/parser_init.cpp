@@ -36,8 +36,8 @@ struct ValueRow {
   std::uint64_t value;
 };
 constexpr ValueRow kValues[] = {
-    {"nearest", 0}, {"linear", 1}, {"wrap", 0}, {"mirror", 1}, {"clamp_ogl", 2}, {"clamp_to_edge", 3},
-    {"clamp_to_border", 4}, {"false", 0}, {"true", 1},
+    {"nearest", 0},       {"linear", 1},          {"wrap", 0},  {"mirror", 1}, {"clamp_ogl", 2},
+    {"clamp_to_edge", 3}, {"clamp_to_border", 4}, {"false", 0}, {"true", 1},
 };
 
 }  // namespace
@@ -49,7 +49,8 @@ bool Parser::initializer(Variable& v) {
   if (v.vec > 1) dims.push_back(v.vec);
   const bool list = lex_.peek().is('{');
   if (!list) {
-    if (v.is_array || v.vec > 1) return error_here("an array or a vector is initialised by a list in braces");
+    if (v.is_array || v.vec > 1)
+      return error_here("an array or a vector is initialised by a list in braces");
     return init_element(v, 0);
   }
   if (!v.is_array && v.vec == 1) return error_here("a scalar is initialised without braces");
@@ -74,7 +75,8 @@ bool Parser::initializer(Variable& v) {
 
 /// One { ... } over elements [base, base + count); `level` is its place in `dims`.
 bool Parser::init_list(Variable& v, std::size_t level, std::uint64_t base, std::uint64_t count,
-                       const std::vector<std::uint64_t>& dims, std::uint64_t& highest, unsigned depth) {
+                       const std::vector<std::uint64_t>& dims, std::uint64_t& highest,
+                       unsigned depth) {
   if (depth > kMaxNesting) return error_here("initialiser nested too deeply");
   const Token open = lex_.next();
   std::uint64_t stride = 1;
@@ -92,10 +94,12 @@ bool Parser::init_list(Variable& v, std::size_t level, std::uint64_t base, std::
         error(span, "more initialisers than elements");
         told = true;
       }
-      if (!init_list(v, level + 1, told ? base : base + at, stride, dims, highest, depth + 1)) return false;
+      if (!init_list(v, level + 1, told ? base : base + at, stride, dims, highest, depth + 1))
+        return false;
       at += stride;
     } else {
-      if (level + 1 < dims.size()) return error_here("expected '{' for each row or vector of the variable");
+      if (level + 1 < dims.size())
+        return error_here("expected '{' for each row or vector of the variable");
       if (at >= count && !told) {
         error(span, "more initialisers than elements");
         told = true;
@@ -126,7 +130,8 @@ bool Parser::init_element(Variable& v, std::uint64_t index) {
   if (!value) return false;
   if (lex_.peek().is('(')) {
     lex_.next();
-    return init_address(v, index, value->value, value->span) && expect(')', "after the masked address");
+    return init_address(v, index, value->value, value->span) &&
+           expect(')', "after the masked address");
   }
   std::uint64_t out = value->value;
   if (is_float(v.type)) {
@@ -134,7 +139,8 @@ bool Parser::init_element(Variable& v, std::uint64_t index) {
       return error(value->span, "an integer initialises a floating-point variable");
     }
     Operand operand;
-    operand.kind = value->kind == Constant::Kind::real32 ? OperandKind::imm_f32 : OperandKind::imm_f64;
+    operand.kind =
+        value->kind == Constant::Kind::real32 ? OperandKind::imm_f32 : OperandKind::imm_f64;
     operand.value = value->value;
     out = immediate_bits(operand, v.type);
   } else if (value->kind != Constant::Kind::integer && !is_bits(v.type)) {
@@ -154,7 +160,8 @@ bool Parser::init_element(Variable& v, std::uint64_t index) {
   return true;
 }
 
-bool Parser::init_address(Variable& v, std::uint64_t index, std::optional<std::uint64_t> mask, Span mask_span) {
+bool Parser::init_address(Variable& v, std::uint64_t index, std::optional<std::uint64_t> mask,
+                          Span mask_span) {
   InitAddress out;
   const std::uint64_t size = bytes(v.type);
   out.at = index * size;
@@ -167,20 +174,24 @@ bool Parser::init_address(Variable& v, std::uint64_t index, std::optional<std::u
     generic = true;
     name = lex_.next();
   }
-  if (name.kind != TokenKind::word) return error(name.span, "expected a variable's or a function's name, found " + shown(name));
+  if (name.kind != TokenKind::word)
+    return error(name.span, "expected a variable's or a function's name, found " + shown(name));
   const std::string_view id = text(name.span);
   out.symbol = resolve(id);
   if (out.symbol == kNoSymbol) {
     return error(name.span, "'" + std::string(id) + "' is not declared");
   }
   const Symbol& s = m_.symbol(out.symbol);
-  if (s.kind == SymbolKind::label) return error(name.span, "a label does not initialise a variable");
+  if (s.kind == SymbolKind::label)
+    return error(name.span, "a label does not initialise a variable");
   if (s.kind == SymbolKind::variable && s.space != Space::global && s.space != Space::const_) {
-    return error(name.span, "the address of '" + std::string(id) + "' in ." + std::string(ptx::text(s.space)) +
+    return error(name.span, "the address of '" + std::string(id) + "' in ." +
+                                std::string(ptx::text(s.space)) +
                                 " is not known before the launch; .global and .const are");
   }
   if (s.kind != SymbolKind::variable && s.kind != SymbolKind::function) {
-    return error(name.span, "'" + std::string(id) + "' has no address that is known before the launch");
+    return error(name.span,
+                 "'" + std::string(id) + "' has no address that is known before the launch");
   }
   out.span = name.span;
   const auto offset = [&](std::int64_t& addend) {
@@ -188,7 +199,8 @@ bool Parser::init_address(Variable& v, std::uint64_t index, std::optional<std::u
       const bool minus = lex_.next().is('-');
       const auto value = constant_unary(0);
       if (!value) return false;
-      if (value->kind != Constant::Kind::integer) return error(value->span, "an offset is an integer");
+      if (value->kind != Constant::Kind::integer)
+        return error(value->span, "an offset is an integer");
       const std::uint64_t delta = minus ? 0 - value->value : value->value;
       addend = static_cast<std::int64_t>(static_cast<std::uint64_t>(addend) + delta);
     }
@@ -200,7 +212,8 @@ bool Parser::init_address(Variable& v, std::uint64_t index, std::optional<std::u
     if (!offset(out.addend)) return false;
   }
   out.generic = generic;
-  if (s.kind == SymbolKind::function && out.addend != 0) error(name.span, "a function's address takes no offset");
+  if (s.kind == SymbolKind::function && out.addend != 0)
+    error(name.span, "a function's address takes no offset");
   if (mask) {
     out.masked = true;
     const auto shift = static_cast<unsigned>(std::countr_zero(*mask));
@@ -210,7 +223,8 @@ bool Parser::init_address(Variable& v, std::uint64_t index, std::optional<std::u
     out.shift = static_cast<std::uint8_t>(shift);
   } else {
     if (!is_integer(v.type) && !is_bits(v.type)) {
-      return error(begin.span, "an address does not initialise a variable of type ." + std::string(ptx::text(v.type)));
+      return error(begin.span, "an address does not initialise a variable of type ." +
+                                   std::string(ptx::text(v.type)));
     }
     if (size < 4) return error(begin.span, "an address needs 32 or 64 bits, or a mask");
   }
@@ -227,24 +241,28 @@ bool Parser::opaque_fields(Variable& v) {
     if (lex_.peek().is('}')) break;
     if (lex_.peek().is('{')) {  // an array of them
       lex_.next();
-      while (!lex_.peek().is('}') && lex_.peek().kind != TokenKind::end && !lex_.peek().is(';')) lex_.next();
+      while (!lex_.peek().is('}') && lex_.peek().kind != TokenKind::end && !lex_.peek().is(';'))
+        lex_.next();
       if (!expect('}', "after the members' values")) return false;
       continue;
     }
     const Token name = lex_.next();
     if (name.kind != TokenKind::word) {
       if (name.kind == TokenKind::bad) return false;
-      return error(name.span, "an opaque variable is initialised by named members, as in { width = 8 }");
+      return error(name.span,
+                   "an opaque variable is initialised by named members, as in { width = 8 }");
     }
     const std::string_view id = text(name.span);
     const FieldRow* row = nullptr;
     for (const FieldRow& field : kFields) {
       if (field.name == id) row = &field;
     }
-    const bool known = row != nullptr && (v.type == Type::texref ? row->texref
-                                          : v.type == Type::samplerref ? row->samplerref : row->surfref);
+    const bool known = row != nullptr && (v.type == Type::texref       ? row->texref
+                                          : v.type == Type::samplerref ? row->samplerref
+                                                                       : row->surfref);
     if (!known) {
-      error(name.span, "'" + std::string(id) + "' is no member of ." + std::string(ptx::text(v.type)));
+      error(name.span,
+            "'" + std::string(id) + "' is no member of ." + std::string(ptx::text(v.type)));
     }
     if (!expect('=', "after the member's name")) return false;
     OpaqueField field;
@@ -257,7 +275,8 @@ bool Parser::opaque_fields(Variable& v) {
       for (const ValueRow& candidate : kValues) {
         if (candidate.name == text(value.span)) found = &candidate;
       }
-      if (found == nullptr) return error(value.span, "'" + std::string(text(value.span)) + "' is no value of a member");
+      if (found == nullptr)
+        return error(value.span, "'" + std::string(text(value.span)) + "' is no value of a member");
       field.value = found->value;
     } else {
       const auto number = integer_constant("a member's value");

@@ -10,10 +10,14 @@ std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"
 
 Part component(char c) {
   switch (c) {
-    case 'x': case 'r': return Part::x;
-    case 'y': case 'g': return Part::y;
-    case 'z': case 'b': return Part::z;
-    case 'w': case 'a': return Part::w;
+    case 'x':
+    case 'r': return Part::x;
+    case 'y':
+    case 'g': return Part::y;
+    case 'z':
+    case 'b': return Part::z;
+    case 'w':
+    case 'a': return Part::w;
     default: return Part::none;
   }
 }
@@ -31,7 +35,8 @@ SymbolId Parser::resolve_register(std::string_view name) {
     const std::uint32_t index = range_names_.find(name.substr(0, split));
     if (index == 0) continue;
     std::uint32_t number = 0;
-    for (std::size_t i = split; i < name.size(); ++i) number = number * 10 + static_cast<std::uint32_t>(name[i] - '0');
+    for (std::size_t i = split; i < name.size(); ++i)
+      number = number * 10 + static_cast<std::uint32_t>(name[i] - '0');
     RegisterRange& range = ranges_[index - 1];
     if (number >= range.count) continue;
     const SymbolId id = add_symbol(name, range.span, SymbolKind::reg);
@@ -59,7 +64,8 @@ SymbolId Parser::resolve(std::string_view name) {
 }
 
 void Parser::add_list(Operand& out, const std::vector<Operand>& items, Span span) {
-  out.list = {static_cast<std::uint32_t>(f_->operands.size()), static_cast<std::uint32_t>(items.size())};
+  out.list = {static_cast<std::uint32_t>(f_->operands.size()),
+              static_cast<std::uint32_t>(items.size())};
   out.span = span;
   f_->operands.insert(f_->operands.end(), items.begin(), items.end());
 }
@@ -115,7 +121,8 @@ bool Parser::list_operand(Operand& out) {
 bool Parser::call_operands(std::vector<Operand>& out) {
   out.assign(4, Operand{});
   if (lex_.peek().is('(')) {
-    if (!list_operand(out[kCallReturns]) || !expect(',', "after the return parameters")) return false;
+    if (!list_operand(out[kCallReturns]) || !expect(',', "after the return parameters"))
+      return false;
   }
   const Token name = lex_.next();
   if (name.kind != TokenKind::word) {
@@ -170,9 +177,7 @@ bool Parser::operand_or_pair(Operand& out) {
 bool Parser::operand(Operand& out) {
   const Token token = lex_.peek();
   switch (token.kind) {
-    case TokenKind::word:
-      lex_.next();
-      return name_operand(token, out);
+    case TokenKind::word: lex_.next(); return name_operand(token, out);
     case TokenKind::integer:
     case TokenKind::real32:
     case TokenKind::real64: return constant_operand(out);
@@ -229,7 +234,8 @@ bool Parser::part_suffix(Operand& out) {
   }
   out.part = is_bytes ? Part::bytes : Part::halves;
   for (const char c : s) {
-    if (c < '0' || c > (is_bytes ? '7' : '3')) return error(suffix.span, quoted(text(suffix.span)) + " selects nothing");
+    if (c < '0' || c > (is_bytes ? '7' : '3'))
+      return error(suffix.span, quoted(text(suffix.span)) + " selects nothing");
     out.selector = static_cast<std::uint16_t>(out.selector << 4 | (c - '0'));
     ++out.selectors;
   }
@@ -242,7 +248,8 @@ bool Parser::offset_suffix(std::int64_t& offset) {
     // A product binds tighter than the sum that this is.
     const auto value = constant_binary(10, 0);
     if (!value) return false;
-    if (value->kind != Constant::Kind::integer) return error(value->span, "an offset is an integer");
+    if (value->kind != Constant::Kind::integer)
+      return error(value->span, "an offset is an integer");
     const auto sum = static_cast<std::uint64_t>(offset);
     offset = static_cast<std::int64_t>(minus ? sum - value->value : sum + value->value);
   }
@@ -297,13 +304,15 @@ bool Parser::name_operand(const Token& token, Operand& out) {
           if (!index || !expect(']', "after the index")) return false;
           std::uint64_t stride = std::uint64_t{bytes(v.type)} * v.vec;
           const std::size_t outer = v.unsized ? 1 : 0;  // dims leaves an omitted dimension out
-          for (std::size_t d = level + 1; d < v.dims.size() + outer; ++d) stride *= v.dims[d - outer];
+          for (std::size_t d = level + 1; d < v.dims.size() + outer; ++d)
+            stride *= v.dims[d - outer];
           offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(offset) + *index * stride);
         }
         out.offset = offset;
       }
       if (!offset_suffix(out.offset)) return false;
-      out.span.length = lex_.last_end() > out.span.begin ? lex_.last_end() - out.span.begin : out.span.length;
+      out.span.length =
+          lex_.last_end() > out.span.begin ? lex_.last_end() - out.span.begin : out.span.length;
       return true;
     }
     case SymbolKind::function: out.kind = OperandKind::function; return true;
@@ -320,7 +329,8 @@ bool Parser::vector_operand(Operand& out) {
   std::vector<Operand> items;
   do {
     // No recursion: the text decides how deep it would go.
-    if (lex_.peek().is('{') || lex_.peek().is('[')) return error_here("expected an element of the vector");
+    if (lex_.peek().is('{') || lex_.peek().is('['))
+      return error_here("expected an element of the vector");
     Operand item;
     if (!operand(item)) return false;
     items.push_back(item);
@@ -352,7 +362,8 @@ bool Parser::memory_operand(Operand& out) {
   } else {
     const auto value = constant();
     if (!value) return false;
-    if (value->kind != Constant::Kind::integer) return error(value->span, "an address is an integer");
+    if (value->kind != Constant::Kind::integer)
+      return error(value->span, "an address is an integer");
     base.kind = OperandKind::imm_int;
     base.value = value->value;
     base.span = value->span;

@@ -17,7 +17,8 @@ struct RegisterRange {
   std::uint8_t vec = 1;
   std::uint32_t count = 0;
   std::uint32_t scope = 0;
-  std::vector<SymbolId> made;  ///< nested scopes only: what an inner range of the same name must hide
+  std::vector<SymbolId>
+      made;  ///< nested scopes only: what an inner range of the same name must hide
 };
 
 /// An open-addressing map from names to numbers, with scopes that put back what they hid.

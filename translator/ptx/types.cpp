@@ -19,22 +19,29 @@ struct TypeRow {
   std::uint8_t bits;
 };
 constexpr TypeRow kTypes[] = {
-    {TypeClass::none, 0},
-    {TypeClass::unsigned_int, 8}, {TypeClass::unsigned_int, 16},
-    {TypeClass::unsigned_int, 32}, {TypeClass::unsigned_int, 64},
-    {TypeClass::signed_int, 8}, {TypeClass::signed_int, 16},
-    {TypeClass::signed_int, 32}, {TypeClass::signed_int, 64},
-    {TypeClass::bits, 8}, {TypeClass::bits, 16}, {TypeClass::bits, 32}, {TypeClass::bits, 64},
-    {TypeClass::bits, 128},
-    {TypeClass::floating, 16}, {TypeClass::floating, 32}, {TypeClass::floating, 64}, {TypeClass::floating, 16},
-    {TypeClass::packed, 32}, {TypeClass::packed, 32}, {TypeClass::packed, 64},    // f16x2 bf16x2 f32x2
-    {TypeClass::packed, 32}, {TypeClass::packed, 32}, {TypeClass::packed, 32}, {TypeClass::packed, 32},
-    {TypeClass::packed, 32}, {TypeClass::packed, 8}, {TypeClass::packed, 8},      // tf32 e4m3 e5m2
-    {TypeClass::packed, 16}, {TypeClass::packed, 16}, {TypeClass::packed, 8}, {TypeClass::packed, 16},
-    {TypeClass::packed, 16}, {TypeClass::packed, 16},
-    {TypeClass::packed, 32}, {TypeClass::packed, 32}, {TypeClass::packed, 16}, {TypeClass::packed, 32},
-    {TypeClass::packed, 32},
-    {TypeClass::pred, 1}, {TypeClass::opaque, 0}, {TypeClass::opaque, 0}, {TypeClass::opaque, 0},
+    {TypeClass::none, 0},          {TypeClass::unsigned_int, 8},
+    {TypeClass::unsigned_int, 16}, {TypeClass::unsigned_int, 32},
+    {TypeClass::unsigned_int, 64}, {TypeClass::signed_int, 8},
+    {TypeClass::signed_int, 16},   {TypeClass::signed_int, 32},
+    {TypeClass::signed_int, 64},   {TypeClass::bits, 8},
+    {TypeClass::bits, 16},         {TypeClass::bits, 32},
+    {TypeClass::bits, 64},         {TypeClass::bits, 128},
+    {TypeClass::floating, 16},     {TypeClass::floating, 32},
+    {TypeClass::floating, 64},     {TypeClass::floating, 16},
+    {TypeClass::packed, 32},       {TypeClass::packed, 32},
+    {TypeClass::packed, 64},  // f16x2 bf16x2 f32x2
+    {TypeClass::packed, 32},       {TypeClass::packed, 32},
+    {TypeClass::packed, 32},       {TypeClass::packed, 32},
+    {TypeClass::packed, 32},       {TypeClass::packed, 8},
+    {TypeClass::packed, 8},  // tf32 e4m3 e5m2
+    {TypeClass::packed, 16},       {TypeClass::packed, 16},
+    {TypeClass::packed, 8},        {TypeClass::packed, 16},
+    {TypeClass::packed, 16},       {TypeClass::packed, 16},
+    {TypeClass::packed, 32},       {TypeClass::packed, 32},
+    {TypeClass::packed, 16},       {TypeClass::packed, 32},
+    {TypeClass::packed, 32},       {TypeClass::pred, 1},
+    {TypeClass::opaque, 0},        {TypeClass::opaque, 0},
+    {TypeClass::opaque, 0},
 };
 static_assert(std::size(kTypes) == static_cast<std::size_t>(Type::surfref) + 1);
 
@@ -84,7 +91,9 @@ constexpr SpecialRow kSpecials[] = {
     {"%warpid", {warpid, 0, Type::u32, false, 13}},
 };
 static_assert(std::is_sorted(std::begin(kSpecials), std::end(kSpecials),
-                             [](const SpecialRow& a, const SpecialRow& b) { return a.name < b.name; }));
+                             [](const SpecialRow& a, const SpecialRow& b) {
+                               return a.name < b.name;
+                             }));
 
 /// The numbered ones: %pm0..7, %pm0_64..7_64, %envreg0..31.
 struct NumberedSpecials {
@@ -106,7 +115,8 @@ std::string_view text(Mod mod) { return kModTexts[static_cast<std::size_t>(mod)]
 Mod find_mod(std::string_view text) {
   static const auto map = [] {
     std::unordered_map<std::string_view, Mod> m;
-    for (std::size_t i = 1; i < std::size(kModTexts); ++i) m.emplace(kModTexts[i], static_cast<Mod>(i));
+    for (std::size_t i = 1; i < std::size(kModTexts); ++i)
+      m.emplace(kModTexts[i], static_cast<Mod>(i));
     return m;
   }();
   const auto it = map.find(text);
@@ -117,13 +127,15 @@ TypeClass type_class(Type type) { return kTypes[static_cast<std::size_t>(type)].
 unsigned bits(Type type) { return kTypes[static_cast<std::size_t>(type)].bits; }
 
 std::string_view text(Space space) {
-  constexpr std::string_view kTexts[] = {"generic", "reg", "sreg", "const", "global", "local", "param", "shared", "tex"};
+  constexpr std::string_view kTexts[] = {"generic", "reg",   "sreg",   "const", "global",
+                                         "local",   "param", "shared", "tex"};
   return kTexts[static_cast<std::size_t>(space)];
 }
 
 const SpecialInfo* find_special(std::string_view name) {
-  const auto* row = std::lower_bound(std::begin(kSpecials), std::end(kSpecials), name,
-                                     [](const SpecialRow& r, std::string_view n) { return r.name < n; });
+  const auto* row =
+      std::lower_bound(std::begin(kSpecials), std::end(kSpecials), name,
+                       [](const SpecialRow& r, std::string_view n) { return r.name < n; });
   if (row != std::end(kSpecials) && row->name == name) return &row->info;
   const auto number = [](std::string_view digits) {
     unsigned value = 0;

@@ -35,7 +35,8 @@ void append_line(std::string& out, Span span, const SourceFile& source) {
   out.append(column, ' ');
   out += '^';
   const std::size_t rest = shown.size() > column ? shown.size() - column : 1;
-  if (span.length > 1) out.append(std::min<std::size_t>(span.length, std::max<std::size_t>(rest, 1)) - 1, '~');
+  if (span.length > 1)
+    out.append(std::min<std::size_t>(span.length, std::max<std::size_t>(rest, 1)) - 1, '~');
   out += '\n';
 }
 
@@ -73,7 +74,8 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void append_json_place(std::string& out, Span span, std::string_view text, const SourceFile& source) {
+void append_json_place(std::string& out, Span span, std::string_view text,
+                       const SourceFile& source) {
   const LineColumn at = source.position(span.begin);
   out += "\"line\":" + std::to_string(at.line) + ",\"column\":" + std::to_string(at.column) +
          ",\"length\":" + std::to_string(span.length) + ",\"text\":";
@@ -90,7 +92,8 @@ Diagnostic& DiagnosticSink::report(Severity severity, Span span, std::string tex
   }
   diagnostics_.push_back({severity, span, std::move(text), {}});
   if (severity == Severity::error && errors_ == error_limit_) {
-    diagnostics_.push_back({Severity::note, span, "too many errors; the rest of the file is not reported", {}});
+    diagnostics_.push_back(
+        {Severity::note, span, "too many errors; the rest of the file is not reported", {}});
     return diagnostics_[diagnostics_.size() - 2];
   }
   return diagnostics_.back();
@@ -99,7 +102,8 @@ Diagnostic& DiagnosticSink::report(Severity severity, Span span, std::string tex
 std::string render(const Diagnostic& diagnostic, const SourceFile& source) {
   std::string out;
   append_head(out, diagnostic.span, word(diagnostic.severity), diagnostic.text, source);
-  for (const DiagnosticNote& note : diagnostic.notes) append_head(out, note.span, "note", note.text, source);
+  for (const DiagnosticNote& note : diagnostic.notes)
+    append_head(out, note.span, "note", note.text, source);
   return out;
 }
 
@@ -132,7 +136,8 @@ Message to_message(const Diagnostic& diagnostic, const SourceFile& source) {
   return message;
 }
 
-void append_messages(const DiagnosticSink& sink, const SourceFile& source, std::vector<Message>& messages) {
+void append_messages(const DiagnosticSink& sink, const SourceFile& source,
+                     std::vector<Message>& messages) {
   for (const Diagnostic& d : sink.diagnostics()) messages.push_back(to_message(d, source));
 }
 

@@ -23,7 +23,8 @@ struct Diagnostic {
   std::vector<DiagnosticNote> notes;
 };
 
-/// Collects the diagnostics of one file. After `error_limit` errors it says so once and takes no more.
+/// Collects the diagnostics of one file. After `error_limit` errors it says so once and takes no
+/// more.
 class DiagnosticSink {
  public:
   explicit DiagnosticSink(unsigned error_limit = 20) : error_limit_(error_limit) {}
