@@ -15,7 +15,7 @@ namespace ptx2spv::test {
 namespace {
 
 #define INSTANCE_FUNCTIONS(F)                                                                       \
-  F(EnumeratePhysicalDevices) F(GetPhysicalDeviceFeatures2) F(GetPhysicalDeviceMemoryProperties) F(CreateDevice) \
+  F(EnumeratePhysicalDevices) F(GetPhysicalDeviceProperties) F(GetPhysicalDeviceFeatures2) F(GetPhysicalDeviceMemoryProperties) F(CreateDevice) \
   F(GetDeviceProcAddr)
 #define DEVICE_FUNCTIONS(F)                                                                          \
   F(GetDeviceQueue) F(CreateBuffer) F(DestroyBuffer) F(GetBufferMemoryRequirements) F(AllocateMemory) \
@@ -65,7 +65,9 @@ std::string Dispatcher::State::open(const char* library) {
     std::uint32_t version = 5;
     negotiate(&version);
   }
-  const auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(handle, "vk_icdGetInstanceProcAddr"));
+  auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(handle, "vk_icdGetInstanceProcAddr"));
+  const bool through_loader = !get;
+  if (!get) get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(handle, "vkGetInstanceProcAddr"));
   if (!get) return std::string(library) + " is no Vulkan driver";
   const auto create = reinterpret_cast<PFN_vkCreateInstance>(get(nullptr, "vkCreateInstance"));
   VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
@@ -77,8 +79,16 @@ std::string Dispatcher::State::open(const char* library) {
 #define F(name) name = reinterpret_cast<PFN_vk##name>(get(instance, "vk" #name));
   INSTANCE_FUNCTIONS(F)
 #undef F
-  std::uint32_t count = 1;
-  if (EnumeratePhysicalDevices(instance, &count, &physical) < 0 || count == 0) return "no physical device";
+  VkPhysicalDevice devices[16];
+  std::uint32_t count = 16;
+  if (EnumeratePhysicalDevices(instance, &count, devices) < 0) count = 0;
+  constexpr std::uint32_t kNvidia = 0x10de;
+  for (std::uint32_t i = 0; i < count && !physical; ++i) {
+    VkPhysicalDeviceProperties properties;
+    GetPhysicalDeviceProperties(devices[i], &properties);
+    if (!through_loader || properties.vendorID == kNvidia) physical = devices[i];
+  }
+  if (!physical) return through_loader ? "no device of NVIDIA's" : "no physical device";
 
   VkPhysicalDeviceVulkan12Features features12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
   VkPhysicalDeviceVulkan11Features features11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &features12};
@@ -151,6 +161,7 @@ Dispatcher* Dispatcher::get(const std::string& device, std::string& why) {
     library = place ? place : "/usr/lib/chromium";
     if (library.find(".so") == std::string::npos) library += "/libvk_swiftshader.so";
   }
+  if (device == "nvidia") library = "libvulkan.so.1";  // its driver wants the loader
   auto made = std::unique_ptr<Dispatcher>(new Dispatcher);
   why = made->state_->open(library.c_str());
   if (!why.empty()) made.reset();

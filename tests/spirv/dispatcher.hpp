@@ -28,7 +28,7 @@ struct Dispatch {
 
 class Dispatcher {
  public:
-  /// Of "swiftshader" or "lavapipe", opened once; nothing when it is not there: `why` says so.
+  /// Of "swiftshader", "lavapipe" or "nvidia", opened once; nothing when it is not there: `why` says so.
   static Dispatcher* get(const std::string& device, std::string& why);
   ~Dispatcher();
   /// Empty, or what failed.

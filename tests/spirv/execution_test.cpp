@@ -233,7 +233,7 @@ class Execution : public ::testing::TestWithParam<Case> {
     device_ = Dispatcher::get(GetParam().device, why);
     if (!device_) GTEST_SKIP() << why;
     options_ = options_for(GetParam().profile);
-    options_.float_controls = false;
+    options_.float_controls = GetParam().device == std::string("nvidia");
   }
 
   /// Emits and runs the kernel, interprets it, and compares slots and global memory.
@@ -352,7 +352,8 @@ TEST_P(Execution, widened_integers_compare_with_constants) {
 
 INSTANTIATE_TEST_SUITE_P(Drivers, Execution,
                          ::testing::Values(Case{"swiftshader", "swiftshader"}, Case{"swiftshader", "portable"},
-                                           Case{"lavapipe", "lavapipe"}, Case{"lavapipe", "portable"}),
+                                           Case{"lavapipe", "lavapipe"}, Case{"lavapipe", "portable"},
+                                           Case{"nvidia", "nvidia"}, Case{"nvidia", "portable"}),
                          [](const auto& tested) {
                            return std::string(tested.param.device) + "_as_" + tested.param.profile;
                          });
