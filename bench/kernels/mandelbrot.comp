@@ -4,10 +4,10 @@ layout(push_constant) uniform Push { int width, height, depth, turns; float scal
 layout(set = 0, binding = 1) writeonly buffer To { uint to[]; };
 void main() {
   ivec2 at = ivec2(gl_GlobalInvocationID.xy);
-  float cx = at.x * p.scale - 2.0, cy = at.y * p.scale - 1.5, x = 0, y = 0;
+  precise float cx = at.x * p.scale - 2.0, cy = at.y * p.scale - 1.5, x = 0, y = 0;
   int n = 0;
   for (; n < p.turns; ++n) {
-    float xx = x * x, yy = y * y;
+    precise float xx = x * x, yy = y * y;
     if (xx + yy > 4.0) break;
     y = 2.0 * x * y + cy;
     x = xx - yy + cx;
