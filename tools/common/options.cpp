@@ -47,7 +47,7 @@ const Option* find_short(const Tool& tool, char letter) {
   return found;
 }
 
-std::string placeholder(const Option& option, bool long_form) {
+std::string value_text(const Option& option, bool long_form) {
   if (option.value.empty()) return {};
   if (option.optional_value()) {
     const std::string inner(option.value.substr(1, option.value.size() - 2));
@@ -61,10 +61,10 @@ std::string left_column(const Option& option) {
   if (option.letter) {
     text += '-';
     text += option.letter;
-    if (option.name.empty()) return text + placeholder(option, false);
+    if (option.name.empty()) return text + value_text(option, false);
     text += ", ";
   }
-  return text + "--" + std::string(option.name) + placeholder(option, true);
+  return text + "--" + std::string(option.name) + value_text(option, true);
 }
 
 // Breaks `text` at spaces to `width` columns; every line after the first is indented.

@@ -13,7 +13,7 @@ struct Option {
   int id = 0;                   ///< the tool's own number
   char letter = 0;              ///< -o; 0: none
   std::string_view name;        ///< --output; empty: none
-  std::string_view value;       ///< placeholder of its value; empty: takes none; [VALUE]: may be left out
+  std::string_view value;       ///< how its value is written; empty: takes none; [VALUE]: may be left out
   std::string_view help;
   std::string_view choices = {};  ///< comma separated values that completion offers; "file": file names
   bool optional_value() const { return !value.empty() && value.front() == '['; }
