@@ -190,6 +190,19 @@ TEST(PtxAst, LocationsFollowTheInstructions) {
   EXPECT_EQ(p.module->files[0].name, "a.cu");
 }
 
+TEST(PtxAst, AnElementOfAnArrayIsMemoryOrAnAddress) {
+  const Parsed p = parse(
+      ".reg .u32 r; .reg .u64 d; ld.global.u32 r, a[2][1]; st.global.u32 a[1][0], r; mov.u64 d, "
+      "a[1][1];",
+      ".global .u32 a[3][4];");
+  EXPECT_EQ(p.op(0, 1).kind, OperandKind::memory);
+  EXPECT_EQ(p.op(0, 1).offset, 36);
+  EXPECT_EQ(p.op(1, 0).kind, OperandKind::memory);
+  EXPECT_EQ(p.op(1, 0).offset, 16);
+  EXPECT_EQ(p.op(2, 1).kind, OperandKind::address);
+  EXPECT_EQ(p.op(2, 1).offset, 20);
+}
+
 TEST(PtxAst, RefusedFamiliesAreNamedNotSyntaxErrors) {
   const Parsed p = parse(
       ".reg .b32 r<9>; .reg .b64 d<3>;\n"

@@ -199,12 +199,7 @@ bool Checker::address_register(const Operand& operand) {
 }
 
 bool Checker::memory(const Operand& operand) {
-  if (operand.kind == OperandKind::address) {
-    // name[index]
-    if (m_.text(operand.span).find('[') == std::string_view::npos) {
-      return fail(operand, name() + " wants an address in brackets here, not " + describe(operand));
-    }
-  } else if (operand.kind != OperandKind::memory) {
+  if (operand.kind != OperandKind::memory) {
     return fail(operand, name() + " wants an address in brackets here, not " + describe(operand));
   }
   if (operand.symbol == kNoSymbol) return true;

@@ -442,6 +442,14 @@ void Parser::instruction(SymbolId pred, bool negated) {
         break;
       }
     }
+    // name[index] is the element's address in mov, and the element itself in ld and st.
+    const FormInfo& chosen = form_info(inst.form);
+    for (std::size_t i = 0; i < chosen.operands.size() && i < ops.size(); ++i) {
+      if (chosen.operands[i].role == OperandRole::memory && ops[i].kind == OperandKind::address &&
+          text(ops[i].span).find('[') != std::string_view::npos) {
+        ops[i].kind = OperandKind::memory;
+      }
+    }
     inst.first_operand = static_cast<std::uint32_t>(f_->operands.size());
     inst.operand_count = static_cast<std::uint8_t>(ops.size());
     f_->operands.insert(f_->operands.end(), ops.begin(), ops.end());
