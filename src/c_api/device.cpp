@@ -238,4 +238,24 @@ uint64_t ptx2spv_surface_handle(const ptx2spv_surface* surface) {
 }
 void ptx2spv_surface_destroy(ptx2spv_surface* surface) { delete surface; }
 
+ptx2spv_status ptx2spv_texture_create(ptx2spv_array* array, const ptx2spv_texture_desc* desc,
+                                      ptx2spv_texture** texture) {
+  if (!array || !texture) return fail_null("the array or the texture");
+  if (!current(desc)) return fail_struct();
+  TextureDesc to;
+  for (int i = 0; i < 3; ++i) {
+    if (static_cast<uint32_t>(desc->address[i]) > PTX2SPV_BORDER) return fail_struct();
+    to.address[i] = static_cast<AddressMode>(desc->address[i]);
+  }
+  to.linear_filter = desc->linear_filter;
+  to.normalized_coordinates = desc->normalized_coordinates;
+  to.read_as_integer = !desc->read_as_float;
+  std::copy(desc->border, desc->border + 4, to.border.begin());
+  return give(Texture::create(array->it, to), texture);
+}
+uint64_t ptx2spv_texture_handle(const ptx2spv_texture* texture) {
+  return texture ? texture->it.handle() : 0;
+}
+void ptx2spv_texture_destroy(ptx2spv_texture* texture) { delete texture; }
+
 }  // extern "C"

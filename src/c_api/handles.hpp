@@ -18,6 +18,9 @@ struct ptx2spv_array {
 struct ptx2spv_surface {
   ptx2spv::Surface it;
 };
+struct ptx2spv_texture {
+  ptx2spv::Texture it;
+};
 struct ptx2spv_module {
   ptx2spv::Module it;
   std::string interface;

@@ -16,10 +16,13 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
   if (launch->argument_count && !launch->arguments) return bad("the arguments are null");
   for (uint32_t i = 0; i < launch->argument_count; ++i) {
     const ptx2spv_argument& each = launch->arguments[i];
-    if ((each.surface != nullptr) + (each.buffer != nullptr) + (each.data != nullptr) != 1)
-      return bad("an argument is not exactly one of surface, buffer and data");
+    if ((each.surface != nullptr) + (each.texture != nullptr) + (each.buffer != nullptr) +
+            (each.data != nullptr) != 1)
+      return bad("an argument is not exactly one of surface, texture, buffer and data");
     if (each.surface)
       args.surface(each.surface->it);
+    else if (each.texture)
+      args.texture(each.texture->it);
     else if (each.buffer)
       args.buffer(each.buffer->it, each.buffer_offset);
     else
@@ -102,6 +105,12 @@ ptx2spv_status ptx2spv_module_bind_surface(ptx2spv_module* module, const char* s
                                            const ptx2spv_surface* surface) {
   if (!module || !surfref || !surface) return fail_null("the module, the name or the surface");
   return finish(module->it.bind_surface(surfref, surface->it));
+}
+
+ptx2spv_status ptx2spv_module_bind_texture(ptx2spv_module* module, const char* texref,
+                                           const ptx2spv_texture* texture) {
+  if (!module || !texref || !texture) return fail_null("the module, the name or the texture");
+  return finish(module->it.bind_texture(texref, texture->it));
 }
 void ptx2spv_module_destroy(ptx2spv_module* module) { delete module; }
 

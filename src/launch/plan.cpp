@@ -153,11 +153,14 @@ void choose_backings(const KernelState& kernel, const LaunchConfig& config,
 /// Puts a copy of each slot's record where the kernel reads it; a dead handle's stays zero.
 void place_records(const KernelState& kernel, const Slots& slots, std::vector<std::byte>& params) {
   const EntryInfo& info = *kernel.info;
+  const Table& table = kernel.module->device->surfaces;
   for (std::size_t i = 0; i < slots.surfaces.size(); ++i) {
-    if (!slots.surfaces[i]) continue;
+    // An unbound .surfref with initialisers has a record, though no surface.
+    const std::uint64_t handle = word64(params, info.slots[i].offset);
+    if (!slots.surfaces[i] && !table.live(handle)) continue;
     std::vector<std::uint32_t> record;
     std::string name;
-    kernel.module->device->surfaces.describe(word64(params, info.slots[i].offset), record, name);
+    table.describe(handle, record, name);
     record.resize(abi::kSurfaceWords);
     const std::size_t at = info.slot_records + i * abi::kSurfaceWords * 4;
     if (at + abi::kSurfaceWords * 4 > params.size()) params.resize(at + abi::kSurfaceWords * 4);

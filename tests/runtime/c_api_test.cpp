@@ -129,6 +129,62 @@ TEST_F(CInterface, RunsAKernelFromStartToEnd) {
   ptx2spv_array_destroy(array);
 }
 
+TEST_F(CInterface, TexturesAreReadThroughTheirHandles) {
+  static const char* ptx = R"(.version 8.3
+.target sm_80
+.address_size 64
+.visible .entry fetch(.param .u64 texture, .param .u64 out) {
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [texture];
+  ld.param.u64 %rd2, [out];
+  mov.u32 %r1, %tid.x;
+  tex.1d.v4.u32.s32 {%r2, %r3, %r4, %r5}, [%rd1, {%r1}];
+  mul.wide.u32 %rd3, %r1, 4;
+  add.u64 %rd3, %rd2, %rd3;
+  st.global.u32 [%rd3], %r2;
+  ret;
+}
+)";
+  ptx2spv_array_desc desc;
+  PTX2SPV_INIT(desc);
+  desc.geometry = PTX2SPV_1D;
+  desc.format = PTX2SPV_U32;
+  desc.width = 8;
+  ptx2spv_array* array = nullptr;
+  ptx2spv_texture* texture = nullptr;
+  ptx2spv_buffer* out = nullptr;
+  ptx2spv_module* module = nullptr;
+  ptx2spv_kernel* kernel = nullptr;
+  OK(ptx2spv_array_create(device, &desc, &array));
+  std::vector<std::uint32_t> texels{3, 1, 4, 1, 5, 9, 2, 6}, back(8);
+  OK(ptx2spv_array_upload(array, 0, texels.data(), 32));
+  ptx2spv_texture_desc how;
+  PTX2SPV_INIT(how);
+  how.address[0] = how.address[1] = how.address[2] = PTX2SPV_CLAMP;
+  OK(ptx2spv_texture_create(array, &how, &texture));
+  EXPECT_NE(ptx2spv_texture_handle(texture), 0u);
+  OK(ptx2spv_buffer_create(device, 32, &out));
+  OK(ptx2spv_module_load(device, ptx, std::strlen(ptx), "fetch.ptx", nullptr, &module));
+  OK(ptx2spv_kernel_get(module, "fetch", &kernel));
+  ptx2spv_argument arguments[2] = {};
+  arguments[0].texture = texture;
+  arguments[1].buffer = out;
+  ptx2spv_launch launch;
+  PTX2SPV_INIT(launch);
+  launch.block[0] = 8;
+  launch.arguments = arguments;
+  launch.argument_count = 2;
+  OK(ptx2spv_kernel_launch(kernel, &launch, nullptr));
+  OK(ptx2spv_buffer_download(out, 0, back.data(), 32));
+  EXPECT_EQ(back, texels);
+  ptx2spv_kernel_destroy(kernel);
+  ptx2spv_module_destroy(module);
+  ptx2spv_buffer_destroy(out);
+  ptx2spv_texture_destroy(texture);
+  ptx2spv_array_destroy(array);
+}
+
 TEST_F(CInterface, NullAndForeignStructsAreRefused) {
   ptx2spv_buffer* buffer = nullptr;
   EXPECT_EQ(ptx2spv_buffer_create(nullptr, 4, &buffer), PTX2SPV_INVALID_ARGUMENT);

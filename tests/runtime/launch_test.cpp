@@ -356,6 +356,30 @@ TEST(Kernels, SurfrefsAreBoundByNameAndPerLaunch) {
   EXPECT_FALSE(kernel.launch({}, Args().value(2u).surfref("canvass", sb)));
 }
 
+TEST(Kernels, InitialisersOfASurfrefHoldUntilSomethingIsBound) {
+  Module module = load(R"(
+.global .surfref canvas = {width = 6, height = 9};
+.visible .entry ask(.param .u64 out) {
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [out];
+  suq.width.b32 %r1, [canvas];
+  suq.height.b32 %r2, [canvas];
+  st.global.v2.u32 [%rd1], {%r1, %r2};
+  ret;
+}
+)");
+  Kernel kernel = must(module.kernel("ask"));
+  Buffer out = must(Buffer::create(test_device(), 8));
+  must(kernel.launch({}, Args().buffer(out)));
+  EXPECT_EQ(read_buffer<std::uint32_t>(out, 2), (std::vector<std::uint32_t>{6, 9}));
+  Array array = make_array(Geometry::d2, 4, 3, abi::SurfaceFormat::u32, 1, ArrayBacking::linear);
+  Surface surface = must(Surface::create(array));
+  must(module.bind_surface("canvas", surface));
+  must(kernel.launch({}, Args().buffer(out)));
+  EXPECT_EQ(read_buffer<std::uint32_t>(out, 2), (std::vector<std::uint32_t>{4, 3}));
+}
+
 TEST(Kernels, PrintfComesOutInOrder) {
   Module module = load(R"(
 .global .align 1 .b8 $fmt[22] = {116, 104, 114, 101, 97, 100, 32, 37, 100, 58, 32, 37, 46, 50, 102, 32, 37, 108, 120, 33, 10, 0};

@@ -158,6 +158,24 @@ ptx2spv_status ptx2spv_surface_create(ptx2spv_array* array, uint32_t level, ptx2
 uint64_t ptx2spv_surface_handle(const ptx2spv_surface* surface);
 void ptx2spv_surface_destroy(ptx2spv_surface* surface);
 
+typedef enum ptx2spv_address_mode {
+  PTX2SPV_WRAP = 0, PTX2SPV_CLAMP = 1, PTX2SPV_MIRROR = 2, PTX2SPV_BORDER = 3
+} ptx2spv_address_mode;
+
+typedef struct ptx2spv_texture_desc {
+  uint32_t size;
+  ptx2spv_address_mode address[3];
+  int32_t linear_filter;                 /* 1: linear, 0: nearest */
+  int32_t normalized_coordinates;
+  int32_t read_as_float;                 /* 1: 8- and 16-bit integers as normalised floats */
+  float border[4];
+} ptx2spv_texture_desc;
+
+ptx2spv_status ptx2spv_texture_create(ptx2spv_array* array, const ptx2spv_texture_desc* desc,
+                                      ptx2spv_texture** texture);
+uint64_t ptx2spv_texture_handle(const ptx2spv_texture* texture);
+void ptx2spv_texture_destroy(ptx2spv_texture* texture);
+
 /* ---- modules and kernels ---- */
 
 typedef struct ptx2spv_module_options {
@@ -182,6 +200,8 @@ ptx2spv_status ptx2spv_module_get_global(const ptx2spv_module* module, const cha
                                          uint64_t offset, void* data, uint64_t bytes);
 ptx2spv_status ptx2spv_module_bind_surface(ptx2spv_module* module, const char* surfref,
                                            const ptx2spv_surface* surface);
+ptx2spv_status ptx2spv_module_bind_texture(ptx2spv_module* module, const char* texref,
+                                           const ptx2spv_texture* texture);
 void ptx2spv_module_destroy(ptx2spv_module* module);
 
 ptx2spv_status ptx2spv_kernel_get(const ptx2spv_module* module, const char* name,
@@ -191,11 +211,11 @@ ptx2spv_status ptx2spv_kernel_parameter(const ptx2spv_kernel* kernel, uint32_t i
                                         uint32_t* offset, uint32_t* bytes);
 void ptx2spv_kernel_destroy(ptx2spv_kernel* kernel);
 
-/* One argument, in the kernel's order. A surface or buffer stands for its handle or address; for a value,
- * `data` and `bytes` are the parameter's bytes. Exactly one of surface, buffer and data is set. */
+/* One argument, in the kernel's order. A surface, texture or buffer stands for its handle or address; for a
+ * value, `data` and `bytes` are the parameter's bytes. Exactly one of the four is set. */
 typedef struct ptx2spv_argument {
   const ptx2spv_surface* surface;
-  const ptx2spv_texture* texture;        /* reserved */
+  const ptx2spv_texture* texture;
   const ptx2spv_buffer* buffer;
   uint64_t buffer_offset;
   const void* data;
