@@ -136,10 +136,13 @@ TEST_F(CInterface, TexturesAreReadThroughTheirHandles) {
 .visible .entry fetch(.param .u64 texture, .param .u64 out) {
   .reg .b32 %r<8>;
   .reg .b64 %rd<4>;
+  .reg .f32 %f<3>;
   ld.param.u64 %rd1, [texture];
   ld.param.u64 %rd2, [out];
   mov.u32 %r1, %tid.x;
-  tex.1d.v4.u32.s32 {%r2, %r3, %r4, %r5}, [%rd1, {%r1}];
+  cvt.rn.f32.u32 %f1, %r1;
+  add.f32 %f2, %f1, 0f3F000000;
+  tex.1d.v4.u32.f32 {%r2, %r3, %r4, %r5}, [%rd1, {%f2}];
   mul.wide.u32 %rd3, %r1, 4;
   add.u64 %rd3, %rd2, %rd3;
   st.global.u32 [%rd3], %r2;
