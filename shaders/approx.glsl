@@ -35,9 +35,9 @@ uint f32_ex2_approx(const in uint a)
 // log2 x: x = 2^e m, m in [sqrt(1/2), sqrt(2)); t = m - 1, e + t P(t), error 2^-28.2.
 uint f32_lg2_approx(const in uint a)
 {
-    int n = f32_normal(a & F32_NAN);
-    int field = int(uint(n - 0x3f3504f3) & 0xff800000u);  // e in the exponent's place
-    float t = uintBitsToFloat(uint(n - field)) - 1.0f;
+    uint n = uint(f32_normal(a & F32_NAN));
+    int field = int((n - 0x3f3504f3u) & 0xff800000u);  // e in the exponent's place
+    float t = uintBitsToFloat(n - uint(field)) - 1.0f;
     float p = -0.107497893f;
     p = p * t + 0.184760332f;
     p = p * t - 0.191388384f;

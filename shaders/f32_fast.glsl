@@ -86,14 +86,13 @@ uint f32_mul_rn(const in uint a, const in uint b)
 // Fused multiply-add: product and error (Dekker), then the exact sum of three floats by two
 // TwoSums (Knuth) and an addition rounded to odd, so that the last addition rounds as if once
 // (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). Scaling keeps
-// everything normal: - up: product below 8 and addend below 2^30. Everything by 2^96, denormals by
-// way of their integers; at most
-//   2^126, and products that matter at least 2^-54, their errors 2^-102.
+// everything normal:
+// - up: product below 8 and addend below 2^30. Everything by 2^96, denormals by way of their
+//   integers; at most 2^126, and products that matter at least 2^-54, their errors 2^-102.
 // - else everything by 2^-24, so that nothing overflows that should not; the smaller factor, when
-// below 1, by
-//   2^64 and the larger by 2^-88, so that no half of them is denormal. Either the product is at least 2,
-//   and an addend that would underflow only has to be there; or the addend is at least 2^30 and the product, less
-//   than half an ulp of it, does not matter at all.
+//   below 1, by 2^64 and the larger by 2^-88, so that no half of them is denormal. Either the
+//   product is at least 2, and an addend that would underflow only has to be there; or the addend
+//   is at least 2^30 and the product, less than half an ulp of it, does not matter at all.
 // A denormal result is rounded again in units of 2^-149, with the last rounding's error at hand.
 uint f32_fma_rn(const in uint a, const in uint b, const in uint c)
 {

@@ -350,7 +350,7 @@ uvec2 f64_div_mode(const in uvec2 a, const in uvec2 b, const in uint mode)
     uvec2 m = u64_add(uvec2(q1 << 21, (q0 << 9) + (q1 >> 11)), uvec2(2u * (q2 + q3), 0u));
     uint mark = uint(int(rest.y) >> 31) | min(rest.x | rest.y, 1u);
     m = u64_add(m, uvec2(mark, uint(int(mark) >> 31)));
-    uint below = 1u - (m.y >> 29);
+    uint below = PICK(m.y < 0x20000000u, 1u, 0u);
     m = uvec2(m.x << below, (m.y << below) | ((m.x >> 31) & below));
     uvec2 r = f64_pack(sign, na.exponent - nb.exponent + 1023 - int(below), m, mode);
     bool a_inf = f64_is_inf(a);

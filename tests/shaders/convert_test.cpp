@@ -66,9 +66,12 @@ TEST(Convert, floats_to_integers) {
   };
   const auto from64 = [](L a) { return std::nearbyint(opaque(f64(a))); };
 #define TO(type, name)           \
-  check("f32_to_" name, any_f32,                                                                      \
+  check("f32_to_" name, any_f32, \
         [](int m, L a) { return INTEGRAL(f32_to_##type)[m](static_cast<U>(a)); },
-#define AS(T, from) [&](L a) { return static_cast<L>(static_cast<std::make_unsigned_t<T>>(saturated<T>(from(a)))); })
+#define AS(T, from)                                                                     \
+  [&](L a) {                                                                            \
+    return static_cast<L>(static_cast<std::make_unsigned_t<T>>(saturated<T>(from(a)))); \
+  })
   TO(u32, "u32") AS(U, from32);
   TO(s32, "s32") AS(S, from32);
   TO(u64, "u64") AS(L, from32);
