@@ -68,7 +68,7 @@ TEST(Convert, floats_to_integers) {
 #define TO(type, name)           \
   check("f32_to_" name, any_f32, \
         [](int m, L a) { return INTEGRAL(f32_to_##type)[m](static_cast<U>(a)); },
-#define AS(T, from)                                                                     \
+#define AS(T, from)                                                                       \
   [&](L a) {                                                                            \
     return static_cast<L>(static_cast<std::make_unsigned_t<T>>(saturated<T>(from(a)))); \
   })
