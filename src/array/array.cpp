@@ -18,7 +18,9 @@ constexpr std::uint64_t kRowAlignment = 16;
 std::uint64_t align_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
 Status check(const ArrayDesc& desc) {
-  auto bad = [](std::string text) { return make_error(ErrorCode::invalid_argument, std::move(text)); };
+  auto bad = [](std::string text) {
+    return make_error(ErrorCode::invalid_argument, std::move(text));
+  };
   if (desc.channels != 1 && desc.channels != 2 && desc.channels != 4)
     return bad(fmt::format("an array has 1, 2 or 4 channels, not {}", desc.channels));
   if (desc.format > abi::SurfaceFormat::snorm16) return bad("an array has no such format");
@@ -82,7 +84,8 @@ ArrayState::~ArrayState() {
     std::erase(device->image_arrays, this);
   }
   for (Level& level : levels)
-    if (level.storage_view) device->vk.DestroyImageView(device->handle, level.storage_view, nullptr);
+    if (level.storage_view)
+      device->vk.DestroyImageView(device->handle, level.storage_view, nullptr);
   if (image && !imported) device->vk.DestroyImage(device->handle, image, nullptr);
 }
 
@@ -116,7 +119,8 @@ Status ArrayState::ensure_linear() {
   return {};
 }
 
-std::array<std::uint32_t, abi::kSurfaceWords> ArrayState::surface_record(std::uint32_t index) const {
+std::array<std::uint32_t, abi::kSurfaceWords> ArrayState::surface_record(
+    std::uint32_t index) const {
   const Level& level = levels[index];
   std::array<std::uint32_t, abi::kSurfaceWords> record{};
   // An image without a linear copy has no bytes to address: every access by address misses it, and
@@ -137,7 +141,8 @@ std::array<std::uint32_t, abi::kSurfaceWords> ArrayState::surface_record(std::ui
   record[abi::s_width] = level.width;
   record[abi::s_height] = rows ? level.height : 0;
   record[abi::s_depth] = desc.geometry == Geometry::d3 ? level.depth : 0;
-  // The numbers that the PTX manual gives these fields, in the order of abi::SurfaceFormat and by channels.
+  // The numbers that the PTX manual gives these fields, in the order of abi::SurfaceFormat and by
+  // channels.
   constexpr std::uint32_t kDataTypes[] = {0x10DA, 0x10DB, 0x10DC, 0x10D7, 0x10D8, 0x10D9,
                                           0x10DD, 0x10DE, 0x10D2, 0x10D3, 0x10D0, 0x10D1};
   record[abi::s_channel_data_type] = kDataTypes[static_cast<std::size_t>(desc.format)];
@@ -238,12 +243,15 @@ Status Array::download(std::span<std::byte> bytes, std::uint32_t level) const {
 Status Array::fill(std::uint32_t pattern, int pattern_bytes, std::uint32_t level) {
   if (level >= state_->levels.size())
     return make_error(ErrorCode::invalid_argument, fmt::format("the array has no level {}", level));
-  if (pattern_bytes == 1) pattern = (pattern & 0xff) * 0x01010101u;
-  else if (pattern_bytes == 2) pattern = (pattern & 0xffff) * 0x00010001u;
+  if (pattern_bytes == 1)
+    pattern = (pattern & 0xff) * 0x01010101u;
+  else if (pattern_bytes == 2)
+    pattern = (pattern & 0xffff) * 0x00010001u;
   else if (pattern_bytes != 4)
     return make_error(ErrorCode::invalid_argument, "a fill pattern has 1, 2 or 4 bytes");
   const Level& each = state_->levels[level];
-  // Dense rows that do not hold whole patterns have it start anew in each row of the linear form only.
+  // Dense rows that do not hold whole patterns have it start anew in each row of the linear form
+  // only.
   if (state_->image_backed || each.row_bytes % static_cast<std::uint64_t>(pattern_bytes)) {
     std::vector<std::byte> dense(each.dense_bytes);
     for (std::size_t at = 0; at < dense.size(); at += 4)
@@ -298,7 +306,8 @@ Array Surface::array() const { return Array(state_->array); }
 Result<VulkanImage> vulkan_image(const Array& array) {
   const ArrayState& state = *array.state();
   if (!state.image_backed)
-    return make_error(ErrorCode::invalid_argument, "the array is linear: there is no image behind it");
+    return make_error(ErrorCode::invalid_argument,
+                      "the array is linear: there is no image behind it");
   return VulkanImage{reinterpret_cast<std::uint64_t>(state.image),
                      static_cast<std::uint32_t>(storage_format(state.desc.texel_bytes()))};
 }

@@ -15,10 +15,10 @@ namespace ptx2spv::runtime {
 struct Level {
   std::uint32_t width = 1, height = 1, depth = 1;  ///< depth: slices of a 3D level, else 1
   std::uint64_t row_bytes = 0, row_pitch = 0, slice_pitch = 0;
-  std::uint64_t offset = 0, bytes = 0;             ///< in the linear memory, padding included
+  std::uint64_t offset = 0, bytes = 0;  ///< in the linear memory, padding included
   std::uint64_t dense_bytes = 0;
   VkImageView storage_view = VK_NULL_HANDLE;
-  std::uint64_t serial = 0;                        ///< of the level, for descriptor caches
+  std::uint64_t serial = 0;  ///< of the level, for descriptor caches
 };
 
 struct ArrayState : std::enable_shared_from_this<ArrayState> {
@@ -32,11 +32,11 @@ struct ArrayState : std::enable_shared_from_this<ArrayState> {
   std::vector<Level> levels;
   bool image_backed = false, imported = false;
 
-  Memory linear;                  ///< the texels, or an image's linear copy once one is needed
+  Memory linear;  ///< the texels, or an image's linear copy once one is needed
   VkImage image = VK_NULL_HANDLE;
   Memory image_memory;
 
-  std::mutex mutex;               ///< for `linear` of image-backed arrays, and `handles`
+  std::mutex mutex;  ///< for `linear` of image-backed arrays, and `handles`
   std::vector<std::pair<std::uint64_t, std::uint32_t>> handles;  ///< live surfaces and their levels
 
   std::uint32_t layers() const { return desc.layers; }

@@ -64,12 +64,12 @@ VkFormat storage_format(std::uint32_t texel_bytes) {
   }
 }
 
-// A device without 1D images gets 2D ones of height 1; translated modules go by the same capability.
+// A device without 1D images gets 2D ones of height 1; translated modules go by the same
+// capability.
 VkImageType image_type(const DeviceState& device, Geometry geometry) {
   switch (geometry) {
     case Geometry::d1:
-    case Geometry::a1d:
-      return device.profile.image1d ? VK_IMAGE_TYPE_1D : VK_IMAGE_TYPE_2D;
+    case Geometry::a1d: return device.profile.image1d ? VK_IMAGE_TYPE_1D : VK_IMAGE_TYPE_2D;
     case Geometry::d3: return VK_IMAGE_TYPE_3D;
     default: return VK_IMAGE_TYPE_2D;
   }

@@ -27,10 +27,10 @@ std::string refusal(const ArrayState& array, const VkImageCreateInfo& create) {
   if (extent.width > most.maxExtent.width || extent.height > most.maxExtent.height ||
       extent.depth > most.maxExtent.depth || create.arrayLayers > most.maxArrayLayers ||
       create.mipLevels > most.maxMipLevels)
-    return fmt::format("an image of {} x {} x {} with {} layers is larger than {} allows ({} x {} x {}, {})",
-                       extent.width, extent.height, extent.depth, create.arrayLayers,
-                       device.info.name, most.maxExtent.width, most.maxExtent.height,
-                       most.maxExtent.depth, most.maxArrayLayers);
+    return fmt::format(
+        "an image of {} x {} x {} with {} layers is larger than {} allows ({} x {} x {}, {})",
+        extent.width, extent.height, extent.depth, create.arrayLayers, device.info.name,
+        most.maxExtent.width, most.maxExtent.height, most.maxExtent.depth, most.maxArrayLayers);
   return {};
 }
 
@@ -122,11 +122,11 @@ void ArrayState::record_copy(VkCommandBuffer commands, bool to_linear) {
   }
   auto count = static_cast<std::uint32_t>(copies.size());
   if (to_linear)
-    device->vk.CmdCopyImageToBuffer(commands, image, VK_IMAGE_LAYOUT_GENERAL, linear.buffer(), count,
-                                    copies.data());
+    device->vk.CmdCopyImageToBuffer(commands, image, VK_IMAGE_LAYOUT_GENERAL, linear.buffer(),
+                                    count, copies.data());
   else
-    device->vk.CmdCopyBufferToImage(commands, linear.buffer(), image, VK_IMAGE_LAYOUT_GENERAL, count,
-                                    copies.data());
+    device->vk.CmdCopyBufferToImage(commands, linear.buffer(), image, VK_IMAGE_LAYOUT_GENERAL,
+                                    count, copies.data());
 }
 
 }  // namespace ptx2spv::runtime

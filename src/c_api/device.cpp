@@ -85,14 +85,16 @@ bool valid_desc(const ptx2spv_array_desc* desc) {
 std::span<const std::byte> input(const void* data, uint64_t bytes) {
   return {static_cast<const std::byte*>(data), bytes};
 }
-std::span<std::byte> output(void* data, uint64_t bytes) { return {static_cast<std::byte*>(data), bytes}; }
+std::span<std::byte> output(void* data, uint64_t bytes) {
+  return {static_cast<std::byte*>(data), bytes};
+}
 
 }  // namespace
 
 extern "C" {
 
-ptx2spv_status ptx2spv_list_devices(const ptx2spv_device_options* options, ptx2spv_device_info* infos,
-                                    uint32_t* count) {
+ptx2spv_status ptx2spv_list_devices(const ptx2spv_device_options* options,
+                                    ptx2spv_device_info* infos, uint32_t* count) {
   if (!count) return fail_null("the count");
   auto list = list_devices(read_options(options));
   if (!list) return fail(list.error());
@@ -112,7 +114,8 @@ ptx2spv_status ptx2spv_device_open(const ptx2spv_device_options* options, ptx2sp
 }
 
 ptx2spv_status ptx2spv_device_adopt(const ptx2spv_vulkan_device* external,
-                                    const ptx2spv_device_options* options, ptx2spv_device** device) {
+                                    const ptx2spv_device_options* options,
+                                    ptx2spv_device** device) {
   if (!device) return fail_null("the device");
   if (!current(external) || (options && !current(options))) return fail_struct();
   ExternalDevice from;
@@ -132,7 +135,8 @@ ptx2spv_status ptx2spv_device_get_info(const ptx2spv_device* device, ptx2spv_dev
   return PTX2SPV_OK;
 }
 
-ptx2spv_status ptx2spv_device_handles(const ptx2spv_device* device, ptx2spv_vulkan_device* handles) {
+ptx2spv_status ptx2spv_device_handles(const ptx2spv_device* device,
+                                      ptx2spv_vulkan_device* handles) {
   if (!device) return fail_null("the device");
   if (!current(handles)) return fail_struct();
   VulkanHandles from = vulkan_handles(device->it);
@@ -150,14 +154,17 @@ ptx2spv_status ptx2spv_device_synchronize(ptx2spv_device* device) {
 }
 void ptx2spv_device_destroy(ptx2spv_device* device) { delete device; }
 
-ptx2spv_status ptx2spv_buffer_create(ptx2spv_device* device, uint64_t bytes, ptx2spv_buffer** buffer) {
+ptx2spv_status ptx2spv_buffer_create(ptx2spv_device* device, uint64_t bytes,
+                                     ptx2spv_buffer** buffer) {
   if (!device || !buffer) return fail_null("the device or the buffer");
   return give(Buffer::create(device->it, bytes), buffer);
 }
 uint64_t ptx2spv_buffer_address(const ptx2spv_buffer* buffer) {
   return buffer ? buffer->it.address() : 0;
 }
-uint64_t ptx2spv_buffer_size(const ptx2spv_buffer* buffer) { return buffer ? buffer->it.size() : 0; }
+uint64_t ptx2spv_buffer_size(const ptx2spv_buffer* buffer) {
+  return buffer ? buffer->it.size() : 0;
+}
 
 ptx2spv_status ptx2spv_buffer_upload(ptx2spv_buffer* buffer, uint64_t offset, const void* data,
                                      uint64_t bytes) {
@@ -177,8 +184,8 @@ ptx2spv_status ptx2spv_buffer_fill(ptx2spv_buffer* buffer, uint64_t offset, uint
   return finish(buffer->it.fill(offset, bytes, pattern, static_cast<int>(pattern_bytes & 0xff)));
 }
 
-ptx2spv_status ptx2spv_buffer_copy(const ptx2spv_buffer* from, uint64_t from_offset, ptx2spv_buffer* to,
-                                   uint64_t to_offset, uint64_t bytes) {
+ptx2spv_status ptx2spv_buffer_copy(const ptx2spv_buffer* from, uint64_t from_offset,
+                                   ptx2spv_buffer* to, uint64_t to_offset, uint64_t bytes) {
   if (!from || !to) return fail_null("a buffer");
   return finish(to->it.copy_from(from->it, from_offset, to_offset, bytes));
 }
@@ -229,7 +236,8 @@ ptx2spv_status ptx2spv_array_import(ptx2spv_device* device, uint64_t image,
 }
 void ptx2spv_array_destroy(ptx2spv_array* array) { delete array; }
 
-ptx2spv_status ptx2spv_surface_create(ptx2spv_array* array, uint32_t level, ptx2spv_surface** surface) {
+ptx2spv_status ptx2spv_surface_create(ptx2spv_array* array, uint32_t level,
+                                      ptx2spv_surface** surface) {
   if (!array || !surface) return fail_null("the array or the surface");
   return give(Surface::create(array->it, level), surface);
 }

@@ -46,8 +46,7 @@ const char* ptx2spv_last_error(void) { return t_last.text.c_str(); }
 const char* ptx2spv_last_error_details(void) { return t_last.details.c_str(); }
 
 ptx2spv_status ptx2spv_last_trap(ptx2spv_trap_report* report) {
-  if (!report || report->size < sizeof *report)
-    return fail_null("the report, or its size,");
+  if (!report || report->size < sizeof *report) return fail_null("the report, or its size,");
   if (!t_last.trap)
     return fail(make_error(ErrorCode::not_found, "this thread's last error was no trap"));
   const TrapReport& trap = *t_last.trap;

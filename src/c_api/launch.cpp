@@ -17,7 +17,8 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
   for (uint32_t i = 0; i < launch->argument_count; ++i) {
     const ptx2spv_argument& each = launch->arguments[i];
     if ((each.surface != nullptr) + (each.texture != nullptr) + (each.buffer != nullptr) +
-            (each.data != nullptr) != 1)
+            (each.data != nullptr) !=
+        1)
       return bad("an argument is not exactly one of surface, texture, buffer and data");
     if (each.surface)
       args.surface(each.surface->it);
@@ -62,13 +63,14 @@ ptx2spv_status ptx2spv_module_load(ptx2spv_device* device, const char* ptx, size
                                    const char* file, const ptx2spv_module_options* options,
                                    ptx2spv_module** module) {
   if (!device || !ptx || !module) return fail_null("the device, the PTX or the module");
-  return give_module(Module::load(device->it, std::string_view(ptx, bytes), file ? file : "module.ptx",
-                                  read_options(options)),
+  return give_module(Module::load(device->it, std::string_view(ptx, bytes),
+                                  file ? file : "module.ptx", read_options(options)),
                      module);
 }
 
 ptx2spv_status ptx2spv_module_load_file(ptx2spv_device* device, const char* path,
-                                        const ptx2spv_module_options* options, ptx2spv_module** module) {
+                                        const ptx2spv_module_options* options,
+                                        ptx2spv_module** module) {
   if (!device || !path || !module) return fail_null("the device, the path or the module");
   return give_module(Module::load_file(device->it, path, read_options(options)), module);
 }
@@ -77,8 +79,8 @@ const char* ptx2spv_module_interface(const ptx2spv_module* module) {
   return module ? module->interface.c_str() : "";
 }
 
-ptx2spv_status ptx2spv_module_global(const ptx2spv_module* module, const char* name, uint64_t* address,
-                                     uint64_t* bytes) {
+ptx2spv_status ptx2spv_module_global(const ptx2spv_module* module, const char* name,
+                                     uint64_t* address, uint64_t* bytes) {
   if (!module || !name) return fail_null("the module or the name");
   auto at = module->it.global_address(name);
   if (!at) return fail(at.error());
@@ -123,12 +125,13 @@ uint32_t ptx2spv_kernel_parameter_count(const ptx2spv_kernel* kernel) {
   return kernel ? static_cast<uint32_t>(kernel->it.info().params.size()) : 0;
 }
 
-ptx2spv_status ptx2spv_kernel_parameter(const ptx2spv_kernel* kernel, uint32_t index, const char** name,
-                                        uint32_t* offset, uint32_t* bytes) {
+ptx2spv_status ptx2spv_kernel_parameter(const ptx2spv_kernel* kernel, uint32_t index,
+                                        const char** name, uint32_t* offset, uint32_t* bytes) {
   if (!kernel) return fail_null("the kernel");
   const auto& params = kernel->it.info().params;
   if (index >= params.size())
-    return fail(make_error(ErrorCode::invalid_argument, "the kernel has no parameter of that index"));
+    return fail(
+        make_error(ErrorCode::invalid_argument, "the kernel has no parameter of that index"));
   if (name) *name = params[index].name.c_str();
   if (offset) *offset = params[index].offset;
   if (bytes) *bytes = params[index].bytes;
@@ -163,15 +166,18 @@ ptx2spv_status ptx2spv_stream_launch(ptx2spv_stream* stream, const ptx2spv_kerne
   return finish(stream->it.launch(kernel->it, config, args));
 }
 
-ptx2spv_status ptx2spv_stream_upload(ptx2spv_stream* stream, ptx2spv_buffer* buffer, uint64_t offset,
-                                     const void* data, uint64_t bytes) {
-  if (!stream || !buffer || (!data && bytes)) return fail_null("the stream, the buffer or the data");
-  return finish(stream->it.upload(buffer->it, offset, {static_cast<const std::byte*>(data), bytes}));
+ptx2spv_status ptx2spv_stream_upload(ptx2spv_stream* stream, ptx2spv_buffer* buffer,
+                                     uint64_t offset, const void* data, uint64_t bytes) {
+  if (!stream || !buffer || (!data && bytes))
+    return fail_null("the stream, the buffer or the data");
+  return finish(
+      stream->it.upload(buffer->it, offset, {static_cast<const std::byte*>(data), bytes}));
 }
 
 ptx2spv_status ptx2spv_stream_download(ptx2spv_stream* stream, const ptx2spv_buffer* buffer,
                                        uint64_t offset, void* data, uint64_t bytes) {
-  if (!stream || !buffer || (!data && bytes)) return fail_null("the stream, the buffer or the data");
+  if (!stream || !buffer || (!data && bytes))
+    return fail_null("the stream, the buffer or the data");
   return finish(stream->it.download(buffer->it, offset, {static_cast<std::byte*>(data), bytes}));
 }
 

@@ -1,4 +1,5 @@
-// A 128-bit content hash for cache keys: two 64-bit FNV-style lanes with a final mix. Not for security.
+// A 128-bit content hash for cache keys: two 64-bit FNV-style lanes with a final mix. Not for
+// security.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,9 @@ namespace ptx2spv::runtime {
 
 class Digest {
  public:
-  void add(std::string_view bytes);   ///< its length counts too, so that parts cannot run together
+  void add(std::string_view bytes);  ///< its length counts too, so that parts cannot run together
   void add_number(std::uint64_t value);
-  std::string text() const;           ///< 32 hexadecimal digits
+  std::string text() const;  ///< 32 hexadecimal digits
   std::uint64_t value() const;
 
  private:

@@ -59,7 +59,8 @@ std::string pipeline_key(const DeviceState& device) {
   Digest digest;
   digest.add(version());
   digest.add(properties.deviceName);
-  digest.add(std::string_view(reinterpret_cast<const char*>(properties.pipelineCacheUUID), VK_UUID_SIZE));
+  digest.add(
+      std::string_view(reinterpret_cast<const char*>(properties.pipelineCacheUUID), VK_UUID_SIZE));
   for (std::uint32_t number : {properties.vendorID, properties.deviceID, properties.driverVersion})
     digest.add_number(number);
   return "p-" + digest.text();
@@ -131,7 +132,8 @@ void DiskCache::store(std::string_view key, const std::vector<std::byte>& bytes)
     return;
   }
   std::lock_guard lock(mutex_);
-  // Looking at every file costs more than most stores: once at the start, then after some megabytes.
+  // Looking at every file costs more than most stores: once at the start, then after some
+  // megabytes.
   bool first = written_ == 0;
   written_ += bytes.size() + sizeof header;
   if (first || written_ > (8u << 20)) {
@@ -150,7 +152,8 @@ void DiskCache::trim() {
   std::uint64_t total = 0;
   std::error_code error;
   auto now = fs::file_time_type::clock::now();
-  for (fs::directory_iterator it(directory_, error), end; !error && it != end; it.increment(error)) {
+  for (fs::directory_iterator it(directory_, error), end; !error && it != end;
+       it.increment(error)) {
     std::error_code ignored;
     std::string name = it->path().filename().string();
     auto used = it->last_write_time(ignored);
@@ -166,7 +169,8 @@ void DiskCache::trim() {
   }
   std::uint64_t limit = limit_bytes();
   if (total <= limit) return;
-  std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
+  std::sort(files.begin(), files.end(),
+            [](const File& a, const File& b) { return a.used < b.used; });
   for (const File& file : files) {
     if (total <= limit / 4 * 3) break;
     std::error_code ignored;
@@ -186,7 +190,8 @@ void DiskCache::store_pipelines(const DeviceState& device) {
   // The CPU drivers' caches are a bare header of 32 bytes: nothing to keep.
   if (count <= 32 || device.queue.lost()) return;
   std::vector<std::byte> bytes(count);
-  if (device.vk.GetPipelineCacheData(device.handle, cache, &count, bytes.data()) != VK_SUCCESS) return;
+  if (device.vk.GetPipelineCacheData(device.handle, cache, &count, bytes.data()) != VK_SUCCESS)
+    return;
   bytes.resize(count);
   if (auto old = load(pipeline_key(device)); old && *old == bytes) return;
   store(pipeline_key(device), bytes);

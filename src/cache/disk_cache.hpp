@@ -1,5 +1,6 @@
-// Translations and pipelines on disk, one file per key. Written to a temporary name and renamed, so that
-// no process ever reads half a file; every file carries its own checksum and is ignored when it does not fit.
+// Translations and pipelines on disk, one file per key. Written to a temporary name and renamed, so
+// that no process ever reads half a file; every file carries its own checksum and is ignored when
+// it does not fit.
 #pragma once
 
 #include <cstddef>

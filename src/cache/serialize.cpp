@@ -57,8 +57,7 @@ class Reader {
 };
 
 template <class A, class T>
-  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
-void field(A& archive, T& value) {
+requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void field(A& archive, T& value) {
   archive.raw(&value, sizeof value);
 }
 template <class A>
@@ -95,7 +94,8 @@ void field(A& archive, ParamInfo& it) {
 template <class A>
 void field(A& archive, SlotInfo& it) {
   fields(archive, it.name, it.is_variable, it.offset, it.loads, it.stores, it.reduces,
-         it.sub_texel_possible, it.load_bytes, it.store_bytes, it.reduce_bytes, it.formatted_stores);
+         it.sub_texel_possible, it.load_bytes, it.store_bytes, it.reduce_bytes,
+         it.formatted_stores);
 }
 template <class A>
 void field(A& archive, RefInfo& it) {
@@ -109,9 +109,9 @@ void field(A& archive, TrapSite& it) {
 
 template <class A>
 void entry(A& archive, EntryInfo& it) {
-  fields(archive, it.name, it.params, it.param_bytes, it.param_buffer_bytes, it.slot_records, it.slots, it.surfrefs,
-         it.texrefs, it.samplerrefs, it.trap_sites, it.shared_bytes, it.local_bytes,
-         it.dynamic_shared, it.barriers, it.warp_operations, it.divergent_barriers,
+  fields(archive, it.name, it.params, it.param_bytes, it.param_buffer_bytes, it.slot_records,
+         it.slots, it.surfrefs, it.texrefs, it.samplerrefs, it.trap_sites, it.shared_bytes,
+         it.local_bytes, it.dynamic_shared, it.barriers, it.warp_operations, it.divergent_barriers,
          it.dynamic_handles, it.uses_printf, it.waits, it.uses_textures, it.reqntid[0],
          it.reqntid[1], it.reqntid[2], it.maxntid[0], it.maxntid[1], it.maxntid[2], it.threads,
          it.workgroup_threads, it.threads_per_invocation);
@@ -129,7 +129,8 @@ std::vector<std::byte> serialize(const std::vector<std::uint32_t>& spirv, const 
   return std::move(writer.bytes);
 }
 
-bool deserialize(const std::vector<std::byte>& bytes, std::vector<std::uint32_t>& spirv, EntryInfo& info) {
+bool deserialize(const std::vector<std::byte>& bytes, std::vector<std::uint32_t>& spirv,
+                 EntryInfo& info) {
   Reader reader(bytes);
   spirv.resize(reader.count(0));
   reader.raw(spirv.data(), spirv.size() * 4);

@@ -81,8 +81,8 @@ Status create_common_layout(DeviceState& device) {
   for (std::uint32_t i = 0; i < abi::kBindings; ++i) {
     bool moves = i == abi::params || i == abi::trap;
     bindings[i].binding = i;
-    bindings[i].descriptorType = moves ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
-                                       : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    bindings[i].descriptorType =
+        moves ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
     bindings[i].descriptorCount = 1;
     bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
   }
@@ -166,7 +166,8 @@ Status open_device(DeviceState& device) {
 }
 
 Status restrict_profile(Profile& profile, const DeviceOptions& options) {
-  std::string name = options.profile.empty() ? std::string(option_text(Option::profile)) : options.profile;
+  std::string name =
+      options.profile.empty() ? std::string(option_text(Option::profile)) : options.profile;
   if (!name.empty()) {
     auto named = find_profile(name);
     if (!named)
@@ -188,7 +189,8 @@ Status restrict_profile(Profile& profile, const DeviceOptions& options) {
   }
   for (const std::string& each : disabled)
     if (!set_capability(profile, each, false))
-      return make_error(ErrorCode::invalid_argument, fmt::format("there is no capability '{}'", each));
+      return make_error(ErrorCode::invalid_argument,
+                        fmt::format("there is no capability '{}'", each));
   return {};
 }
 
@@ -201,7 +203,8 @@ using namespace runtime;
 Result<Device> Device::open(const DeviceOptions& options) {
   std::string notes;
   auto candidates = enumerate_candidates(options, notes, false);
-  std::string wish = options.select.empty() ? std::string(option_text(Option::device)) : options.select;
+  std::string wish =
+      options.select.empty() ? std::string(option_text(Option::device)) : options.select;
   int chosen = select_candidate(candidates, wish);
   if (chosen < 0) {
     std::string text = wish.empty() ? "no Vulkan device can be used"
@@ -226,7 +229,8 @@ Result<Device> Device::open(const DeviceOptions& options) {
 
 Result<Device> Device::adopt(const ExternalDevice& external, const DeviceOptions& options) {
   auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(external.get_instance_proc_addr);
-  if (!get || !external.instance || !external.physical_device || !external.device || !external.queue)
+  if (!get || !external.instance || !external.physical_device || !external.device ||
+      !external.queue)
     return make_error(ErrorCode::invalid_argument, "a handle of the external device is null");
   auto instance = std::make_shared<Instance>();
   instance->get_proc = get;
@@ -238,7 +242,8 @@ Result<Device> Device::adopt(const ExternalDevice& external, const DeviceOptions
   auto state = std::make_shared<DeviceState>();
   state->instance = std::move(instance);
   state->physical = static_cast<VkPhysicalDevice>(external.physical_device);
-  std::string reason = inspect_device(*state->instance, state->physical, state->traits, state->info);
+  std::string reason =
+      inspect_device(*state->instance, state->physical, state->traits, state->info);
   if (!reason.empty())
     return make_error(ErrorCode::no_device, state->info.name + " cannot be used: " + reason);
   state->info.usable = true;
@@ -277,7 +282,11 @@ Status Device::synchronize() { return state_->queue.wait(state_->queue.submitted
 
 VulkanHandles vulkan_handles(const Device& device) {
   const DeviceState& state = *device.state();
-  return {reinterpret_cast<void*>(state.instance->get_proc), state.instance->handle, state.physical, state.handle, state.queue.handle(),
+  return {reinterpret_cast<void*>(state.instance->get_proc),
+          state.instance->handle,
+          state.physical,
+          state.handle,
+          state.queue.handle(),
           state.traits.queue_family};
 }
 

@@ -59,15 +59,15 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   Heap heap{*this};
   Table surfaces{abi::kSurfaceWords, abi::s_generation, 0};
   Table textures{abi::kTextureWords, abi::x_generation, abi::kTextureHandleBit};
-  Memory locks;   ///< abi::Binding::locks
-  Memory sink;    ///< where suppressed stores go
+  Memory locks;                                          ///< abi::Binding::locks
+  Memory sink;                                           ///< where suppressed stores go
   VkDescriptorSetLayout common_layout = VK_NULL_HANDLE;  ///< set 0
   VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
   std::unique_ptr<DiskCache> disk;
   std::atomic<std::uint64_t> next_serial{1};  ///< names for descriptor caches: never used twice
 
   std::mutex arrays_mutex;
-  std::vector<ArrayState*> image_arrays;      ///< alive and image-backed
+  std::vector<ArrayState*> image_arrays;  ///< alive and image-backed
 
   std::mutex statistics_mutex;
   DeviceStatistics statistics;
@@ -85,7 +85,8 @@ inline Error make_error(ErrorCode code, std::string text) {
   return Error{code, std::move(text), {}, nullptr};
 }
 
-/// Fills a profile and the traits from what `physical` has; the text is why it cannot be used, or empty.
+/// Fills a profile and the traits from what `physical` has; the text is why it cannot be used, or
+/// empty.
 std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
                            PhysicalTraits& traits, DeviceInfo& info);
 /// Makes the VkDevice with every feature that the profile names, and what else all launches share.
@@ -99,7 +100,8 @@ struct Candidate {
   PhysicalTraits traits;
   DeviceInfo info;
 };
-/// All devices, best first within the policy, with the reasons that `notes` collects for absent drivers.
+/// All devices, best first within the policy, with the reasons that `notes` collects for absent
+/// drivers.
 std::vector<Candidate> enumerate_candidates(const DeviceOptions& options, std::string& notes,
                                             bool everything);
 /// The index of the candidate that `options` selects, the others' rejections filled in; -1: none.

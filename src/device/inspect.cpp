@@ -1,4 +1,5 @@
-// What a physical device can do: the profile from its features, its exactness from its driver's table.
+// What a physical device can do: the profile from its features, its exactness from its driver's
+// table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace {
 
 enum Column { portable, swiftshader, lavapipe, nvidia };
 
-/// Rounding, denormals and scheduling cannot be asked for; they are known by driver, else assumed absent.
+/// Rounding, denormals and scheduling cannot be asked for; they are known by driver, else assumed
+/// absent.
 Column column_of(VkDriverId driver) {
   switch (driver) {
     case VK_DRIVER_ID_GOOGLE_SWIFTSHADER: return swiftshader;
@@ -100,7 +102,8 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   info.api_version = basic.apiVersion;
   info.driver_version = basic.driverVersion;
   if (basic.apiVersion < VK_API_VERSION_1_2)
-    return fmt::format("it has Vulkan {}.{}, and 1.2 is needed", VK_API_VERSION_MAJOR(basic.apiVersion),
+    return fmt::format("it has Vulkan {}.{}, and 1.2 is needed",
+                       VK_API_VERSION_MAJOR(basic.apiVersion),
                        VK_API_VERSION_MINOR(basic.apiVersion));
 
   VkPhysicalDeviceVulkan12Properties v12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
@@ -146,7 +149,8 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
 
   Profile profile = table_profile(column_of(traits.driver));
   bool known = column_of(traits.driver) != portable;
-  // `or_known`: a driver of the table keeps the table's no, which may be a choice rather than a lack.
+  // `or_known`: a driver of the table keeps the table's no, which may be a choice rather than a
+  // lack.
   auto allow = [known](bool& field, bool has) { field = has && (!known || field); };
   allow(profile.int64, core.shaderInt64);
   allow(profile.float64, core.shaderFloat64);
@@ -166,11 +170,11 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   image.tiling = VK_IMAGE_TILING_OPTIMAL;
   image.usage = VK_IMAGE_USAGE_STORAGE_BIT;
   VkImageFormatProperties2 image_properties{VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
-  allow(profile.image1d,
-        vk.GetPhysicalDeviceImageFormatProperties2(physical, &image, &image_properties) == VK_SUCCESS);
+  allow(profile.image1d, vk.GetPhysicalDeviceImageFormatProperties2(
+                             physical, &image, &image_properties) == VK_SUCCESS);
   allow(profile.shader_clock, chain.clock.shaderSubgroupClock);
-  const VkSubgroupFeatureFlags warp = VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT |
-                                      VK_SUBGROUP_FEATURE_VOTE_BIT;
+  const VkSubgroupFeatureFlags warp = VK_SUBGROUP_FEATURE_SHUFFLE_BIT |
+                                      VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT;
   // A driver that is not known may number a subgroup's lanes otherwise than by thread index.
   profile.subgroup_ops = profile.subgroup_ops && v11.subgroupSize == 32 &&
                          (v11.subgroupSupportedOperations & warp) == warp;
@@ -192,7 +196,8 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   if (limits.maxPushConstantsSize < abi::kPushWords * 4)
     return fmt::format("it has {} bytes of push constants, and {} are needed",
                        limits.maxPushConstantsSize, abi::kPushWords * 4);
-  if (slots == 0) return fmt::format("it has {} storage buffers per stage, and 7 are needed", buffers);
+  if (slots == 0)
+    return fmt::format("it has {} storage buffers per stage, and 7 are needed", buffers);
   return {};
 }
 

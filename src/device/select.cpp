@@ -1,4 +1,5 @@
-// Which device: all that exist, those that could serve, and the one that a selection or the policy picks.
+// Which device: all that exist, those that could serve, and the one that a selection or the policy
+// picks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -94,8 +95,8 @@ std::vector<Candidate> enumerate_candidates(const DeviceOptions& options, std::s
   std::string wish = lower(options.select.empty() ? option_text(Option::device)
                                                   : std::string_view(options.select));
   std::vector<Candidate> all;
-  // The loader opens every driver of the system, which takes longer than SwiftShader alone: it is left
-  // out where only SwiftShader is wanted. The validation layer exists for the loader only.
+  // The loader opens every driver of the system, which takes longer than SwiftShader alone: it is
+  // left out where only SwiftShader is wanted. The validation layer exists for the loader only.
   bool only_swiftshader = wish == "swiftshader" && !everything;
   if (!only_swiftshader || validation) {
     auto loader = open_loader(validation);
@@ -162,7 +163,8 @@ const char* to_string(DeviceKind kind) {
 Result<std::vector<DeviceInfo>> list_devices(const DeviceOptions& options) {
   std::string notes;
   auto candidates = enumerate_candidates(options, notes, true);
-  std::string wish = options.select.empty() ? std::string(option_text(Option::device)) : options.select;
+  std::string wish =
+      options.select.empty() ? std::string(option_text(Option::device)) : options.select;
   select_candidate(candidates, wish);
   std::vector<DeviceInfo> list;
   for (Candidate& each : candidates) list.push_back(std::move(each.info));

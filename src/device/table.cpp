@@ -7,8 +7,7 @@
 namespace ptx2spv::runtime {
 
 Status Table::open(DeviceState& device) {
-  auto memory =
-      device.heap.allocate(MemoryKind::visible, std::uint64_t{kCapacity} * words_ * 4);
+  auto memory = device.heap.allocate(MemoryKind::visible, std::uint64_t{kCapacity} * words_ * 4);
   if (!memory) return memory.error();
   memory_ = std::move(*memory);
   entries_.resize(1);
@@ -30,7 +29,8 @@ Result<std::uint64_t> Table::add(std::span<const std::uint32_t> words, std::stri
     free_.pop_back();
   } else {
     if (entries_.size() >= kCapacity)
-      return Error{ErrorCode::out_of_memory, "65535 surfaces are alive, and no more can be", {}, {}};
+      return Error{
+          ErrorCode::out_of_memory, "65535 surfaces are alive, and no more can be", {}, {}};
     index = static_cast<std::uint32_t>(entries_.size());
     entries_.emplace_back();
     mirror_.resize(entries_.size() * words_);
@@ -96,7 +96,8 @@ bool Table::describe(std::uint64_t handle, std::vector<std::uint32_t>& words,
                      std::string& name) const {
   std::lock_guard lock(mutex_);
   auto index = static_cast<std::uint32_t>(handle);
-  if (!index || index >= entries_.size() || entries_[index].generation != handle >> 32) return false;
+  if (!index || index >= entries_.size() || entries_[index].generation != handle >> 32)
+    return false;
   const std::uint32_t* mirror = mirror_.data() + std::size_t{index} * words_;
   words.assign(mirror, mirror + words_);
   name = entries_[index].name;

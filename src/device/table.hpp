@@ -1,5 +1,5 @@
-// The surface table (and, with other words, the texture table): records that kernels read, and the handles
-// that name them. A handle is dead as soon as its record is released.
+// The surface table (and, with other words, the texture table): records that kernels read, and the
+// handles that name them. A handle is dead as soon as its record is released.
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@ class Table {
  public:
   static constexpr std::uint32_t kCapacity = 65536;
 
-  /// `generation_word`: the word that holds the live handle's high word. `handle_bits` are set in each.
+  /// `generation_word`: the word that holds the live handle's high word. `handle_bits` are set in
+  /// each.
   Table(std::uint32_t words, std::uint32_t generation_word, std::uint32_t handle_bits)
       : words_(words), generation_word_(generation_word), handle_bits_(handle_bits) {}
   Status open(DeviceState& device);
@@ -30,12 +31,13 @@ class Table {
   void update(std::uint64_t handle, std::span<const std::uint32_t> record);
   void remove(std::uint64_t handle);
   bool live(std::uint64_t handle) const;
-  std::shared_ptr<void> owner(std::uint64_t handle) const;  ///< as given to add; null for a dead handle
+  std::shared_ptr<void> owner(
+      std::uint64_t handle) const;  ///< as given to add; null for a dead handle
   void rename(std::uint64_t handle, std::string name);
   /// The record and name that `handle` had, also shortly after it died. False: never seen.
   bool describe(std::uint64_t handle, std::vector<std::uint32_t>& record, std::string& name) const;
   std::uint64_t handle_at(std::uint32_t index) const;  ///< the live handle of a record, or 0
-  std::uint32_t count() const;                  ///< records in use or used before, record 0 included
+  std::uint32_t count() const;  ///< records in use or used before, record 0 included
   const Memory& memory() const { return memory_; }
 
  private:

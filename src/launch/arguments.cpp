@@ -10,7 +10,8 @@ namespace ptx2spv::runtime {
 
 namespace {
 
-Error wrong(const KernelState& kernel, std::size_t index, const ParamInfo& param, std::string text) {
+Error wrong(const KernelState& kernel, std::size_t index, const ParamInfo& param,
+            std::string text) {
   return make_error(ErrorCode::invalid_argument,
                     fmt::format("argument {} of kernel '{}', parameter '{}' ({}): {}", index + 1,
                                 kernel.info->name, param.name, param.type, text));

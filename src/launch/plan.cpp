@@ -27,17 +27,18 @@ Status check_shape(const KernelState& kernel, const LaunchConfig& config) {
   if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z)
     return bad("a dimension of grid or block is zero");
   if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
-    return bad(fmt::format("a grid of {} x {} x {} exceeds 2147483647 x 65535 x 65535", grid.x, grid.y,
-                           grid.z));
+    return bad(fmt::format("a grid of {} x {} x {} exceeds 2147483647 x 65535 x 65535", grid.x,
+                           grid.y, grid.z));
   if (block.x > 1024 || block.y > 1024 || block.z > 64 ||
       std::uint64_t{block.x} * block.y * block.z > 1024)
-    return bad(fmt::format("a block of {} x {} x {} exceeds 1024 threads", block.x, block.y, block.z));
+    return bad(
+        fmt::format("a block of {} x {} x {} exceeds 1024 threads", block.x, block.y, block.z));
   const std::uint32_t* required = info.reqntid;
   if (required[0]) {
     std::uint32_t want[3] = {required[0], std::max(required[1], 1u), std::max(required[2], 1u)};
     if (block.x != want[0] || block.y != want[1] || block.z != want[2])
-      return bad(fmt::format("its .reqntid is {}, {}, {}, and the block is {} x {} x {}", want[0], want[1],
-                             want[2], block.x, block.y, block.z));
+      return bad(fmt::format("its .reqntid is {}, {}, {}, and the block is {} x {} x {}", want[0],
+                             want[1], want[2], block.x, block.y, block.z));
   }
   const std::uint32_t* most = info.maxntid;
   if (most[0]) {
@@ -53,7 +54,8 @@ Status check_shape(const KernelState& kernel, const LaunchConfig& config) {
 /// A block fits when a workgroup can hold it as it is.
 bool block_fits(const DeviceState& device, const Dim3& block) {
   const VkPhysicalDeviceLimits& limits = device.traits.properties.limits;
-  return block.x <= limits.maxComputeWorkGroupSize[0] && block.y <= limits.maxComputeWorkGroupSize[1] &&
+  return block.x <= limits.maxComputeWorkGroupSize[0] &&
+         block.y <= limits.maxComputeWorkGroupSize[1] &&
          block.z <= limits.maxComputeWorkGroupSize[2] &&
          block.x * block.y * block.z <= device.profile.max_workgroup_invocations;
 }
@@ -103,7 +105,8 @@ void choose_backings(const KernelState& kernel, const LaunchConfig& config,
   slots.surfaces.resize(count);
   slots.specs.resize(count);
   auto mirror = [&](const std::shared_ptr<ArrayState>& array) {
-    if (std::find(mirrored.begin(), mirrored.end(), array) == mirrored.end()) mirrored.push_back(array);
+    if (std::find(mirrored.begin(), mirrored.end(), array) == mirrored.end())
+      mirrored.push_back(array);
   };
   for (std::size_t i = 0; i < count; ++i) {
     std::uint64_t handle = word64(params, info.slots[i].offset);
@@ -193,11 +196,12 @@ void cut_grid(const DeviceState& device, const Dim3& grid, std::uint64_t most_gr
               std::vector<Dispatch>& dispatches) {
   const std::uint32_t* most = device.traits.properties.limits.maxComputeWorkGroupCount;
   std::uint64_t total = std::uint64_t{grid.x} * grid.y * grid.z;
-  std::uint32_t step[3] = {std::min(grid.x, most[0]), std::min(grid.y, most[1]), std::min(grid.z, most[2])};
+  std::uint32_t step[3] = {std::min(grid.x, most[0]), std::min(grid.y, most[1]),
+                           std::min(grid.z, most[2])};
   if (total > most_groups) {
     step[0] = static_cast<std::uint32_t>(std::min<std::uint64_t>(step[0], most_groups));
-    step[1] = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(most_groups / step[0], 1, step[1]));
+    step[1] =
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most_groups / step[0], 1, step[1]));
     step[2] = static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(most_groups / (std::uint64_t{step[0]} * step[1]), 1, step[2]));
   }
@@ -213,7 +217,8 @@ void cut_grid(const DeviceState& device, const Dim3& grid, std::uint64_t most_gr
       }
 }
 
-/// The flat model: threads are numbered through, and a dispatch takes as many whole blocks as it can.
+/// The flat model: threads are numbered through, and a dispatch takes as many whole blocks as it
+/// can.
 void cut_blocks(const DeviceState& device, std::uint64_t blocks, std::uint32_t block_threads,
                 std::uint32_t workgroup, std::vector<Dispatch>& dispatches) {
   std::uint64_t groups = device.traits.properties.limits.maxComputeWorkGroupCount[0];
@@ -287,7 +292,8 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   std::uint64_t shared = std::uint64_t{info.shared_bytes} + config.dynamic_shared;
   key.shared_in_memory = shared > device.profile.max_shared_bytes;
   std::uint32_t block_threads = config.block.x * config.block.y * config.block.z;
-  key.max_block_threads = key.threads == ThreadModel::regions ? round_to_power(block_threads) : 1024;
+  key.max_block_threads =
+      key.threads == ThreadModel::regions ? round_to_power(block_threads) : 1024;
   if (key.threads == ThreadModel::flat)
     key.workgroup_threads = std::min(device.profile.max_workgroup_invocations, 128u);
   auto variant = kernel.variant(key, plan.prepare_ms);
@@ -301,9 +307,10 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
       shape.size[1] = config.block.y;
       shape.size[2] = config.block.z;
       if (!block_fits(device, config.block))
-        return make_error(ErrorCode::unsupported,
-                          fmt::format("a block of {} x {} x {} is more than {} takes as it is",
-                                      config.block.x, config.block.y, config.block.z, device.info.name));
+        return make_error(
+            ErrorCode::unsupported,
+            fmt::format("a block of {} x {} x {} is more than {} takes as it is", config.block.x,
+                        config.block.y, config.block.z, device.info.name));
       break;
     case ThreadModel::flat: shape.size[0] = key.workgroup_threads; break;
     case ThreadModel::regions:
@@ -326,9 +333,10 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
     std::uint64_t most = UINT64_MAX;
     if (key.shared_in_memory) most = std::max<std::uint64_t>(kSlabBytes / shared, 1);
     if (most < UINT64_MAX && grid_blocks(config.grid) / most > kMostDispatches)
-      return make_error(ErrorCode::unsupported,
-                        fmt::format("{} blocks with {} bytes of shared memory each are too many for {}",
-                                    grid_blocks(config.grid), shared, device.info.name));
+      return make_error(
+          ErrorCode::unsupported,
+          fmt::format("{} blocks with {} bytes of shared memory each are too many for {}",
+                      grid_blocks(config.grid), shared, device.info.name));
     cut_grid(device, config.grid, most, plan.dispatches);
     if (key.shared_in_memory)
       for (const Dispatch& each : plan.dispatches)

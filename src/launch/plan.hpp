@@ -12,7 +12,7 @@ namespace ptx2spv::runtime {
 
 struct SlotBinding {
   Backing backing = Backing::address;
-  std::uint64_t serial = 0;           ///< of what is bound, for descriptor caches
+  std::uint64_t serial = 0;  ///< of what is bound, for descriptor caches
   VkBuffer buffer = VK_NULL_HANDLE;
   std::uint64_t offset = 0, range = 0;
   VkImageView view = VK_NULL_HANDLE;
@@ -21,7 +21,7 @@ struct SlotBinding {
 /// One vkCmdDispatch: its groups, and what replaces the base words of the push constants.
 struct Dispatch {
   std::array<std::uint32_t, 3> groups{}, base{};
-  std::uint32_t threads = 0;          ///< flat model only
+  std::uint32_t threads = 0;  ///< flat model only
 };
 
 struct LaunchPlan {
@@ -33,9 +33,10 @@ struct LaunchPlan {
   std::array<std::uint32_t, abi::kPushWords> push{};
   std::vector<Dispatch> dispatches;
   std::vector<SlotBinding> slots;
-  std::vector<std::shared_ptr<ArrayState>> mirrored;  ///< image arrays that the kernel sees as memory
+  std::vector<std::shared_ptr<ArrayState>>
+      mirrored;  ///< image arrays that the kernel sees as memory
   std::vector<std::shared_ptr<const void>> keep;
-  std::uint64_t slab_bytes = 0;       ///< shared memory kept in a buffer, for one dispatch
+  std::uint64_t slab_bytes = 0;  ///< shared memory kept in a buffer, for one dispatch
   std::uint32_t repeat = 1;
   bool timed = false;
   double prepare_ms = 0;

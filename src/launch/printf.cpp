@@ -21,8 +21,7 @@ std::string read_text(DeviceState& device, std::uint64_t address) {
     char piece[64];
     std::uint64_t count = 64 - address % 64;
     if (!read_address(device, address, reinterpret_cast<std::byte*>(piece), count)) break;
-    auto length = static_cast<std::size_t>(
-        std::find(piece, piece + count, '\0') - piece);
+    auto length = static_cast<std::size_t>(std::find(piece, piece + count, '\0') - piece);
     text.append(piece, length);
     if (length < count) break;
     address += count;
@@ -105,8 +104,10 @@ std::string format_call(const std::string& format, const std::vector<std::byte>&
     }
     int longs = 0, halves = 0;
     while (i < format.size() && std::strchr("lhjzt", format[i])) {
-      if (format[i] == 'h') ++halves;
-      else longs += format[i] == 'l' ? 1 : 2;  // long has 64 bits, as on the host
+      if (format[i] == 'h')
+        ++halves;
+      else
+        longs += format[i] == 'l' ? 1 : 2;  // long has 64 bits, as on the host
       ++i;
     }
     char kind = i < format.size() ? format[i++] : '\0';
@@ -131,8 +132,12 @@ std::string format_call(const std::string& format, const std::vector<std::byte>&
         break;
       }
       case 'c': append(out, conversion + "c", arguments.take<std::int32_t>()); break;
-      case 'p': append(out, conversion + "p", reinterpret_cast<void*>(arguments.take<std::uint64_t>())); break;
-      case 's': append(out, conversion + "s", read_string(arguments.take<std::uint64_t>()).c_str()); break;
+      case 'p':
+        append(out, conversion + "p", reinterpret_cast<void*>(arguments.take<std::uint64_t>()));
+        break;
+      case 's':
+        append(out, conversion + "s", read_string(arguments.take<std::uint64_t>()).c_str());
+        break;
       case 'e':
       case 'E':
       case 'f':

@@ -17,14 +17,16 @@ class PrintfBuffer {
   static constexpr std::uint64_t kBytes = 1 << 20;
   /// The buffer's address, for the push constants; made when first asked for.
   Result<std::uint64_t> address(DeviceState& device);
-  /// Moves every complete call to `calls` and empties the buffer. Nothing may be running that writes to it.
+  /// Moves every complete call to `calls` and empties the buffer. Nothing may be running that
+  /// writes to it.
   void collect(std::vector<std::byte>& calls);
 
  private:
   Memory memory_;
 };
 
-/// Prints what was collected. Strings are read from the device: to be called without any stream's lock.
+/// Prints what was collected. Strings are read from the device: to be called without any stream's
+/// lock.
 void print_calls(DeviceState& device, const std::vector<std::byte>& calls);
 
 /// C's format rules for one call; `read_string` gives the text at a device address.

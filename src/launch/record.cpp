@@ -46,8 +46,8 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   const VkDescriptorSet sets[] = {place.common, place.slots};
   const std::uint32_t offsets[] = {static_cast<std::uint32_t>(place.slice.offset),
                                    static_cast<std::uint32_t>(place.trap_offset)};
-  vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.variant->layout, 0, 2, sets,
-                           2, offsets);
+  vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.variant->layout, 0, 2,
+                           sets, 2, offsets);
   for (std::uint32_t turn = 0; turn < plan.repeat; ++turn) {
     if (turn) full_barrier(device, commands);
     for (std::size_t i = 0; i < plan.dispatches.size(); ++i) {

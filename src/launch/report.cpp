@@ -14,7 +14,8 @@ std::string module_string(const ModuleState& module, std::uint32_t address_lo) {
   const std::vector<std::uint8_t>& image = module.ptx.interface().globals_image;
   const std::uint32_t offset = address_lo - static_cast<std::uint32_t>(module.globals.address());
   std::string text;
-  for (std::size_t i = offset; i < image.size() && image[i]; ++i) text += static_cast<char>(image[i]);
+  for (std::size_t i = offset; i < image.size() && image[i]; ++i)
+    text += static_cast<char>(image[i]);
   return text;
 }
 
@@ -23,8 +24,10 @@ std::string one_line(std::string_view text) {
   std::string out;
   for (const char c : text) {
     const bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
-    if (!space) out += c;
-    else if (!out.empty() && out.back() != ' ') out += ' ';
+    if (!space)
+      out += c;
+    else if (!out.empty() && out.back() != ' ')
+      out += ' ';
   }
   return out;
 }
@@ -44,8 +47,8 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
   }
   report.handle = std::uint64_t{record[abi::t_handle_hi]} << 32 | record[abi::t_handle_lo];
   std::uint32_t site = record[abi::t_site];
-  // Kernels keep a handle's low word alone. The rest is known of a static surface from the launch, and of
-  // another one from the record that has this index now.
+  // Kernels keep a handle's low word alone. The rest is known of a static surface from the launch,
+  // and of another one from the record that has this index now.
   if (!(report.handle >> 32)) {
     std::uint64_t full = module.device->surfaces.handle_at(record[abi::t_handle_lo]);
     if (site < variant.info.trap_sites.size())
@@ -141,8 +144,9 @@ std::string TrapReport::to_string() const {
       text += fmt::format("{}{} = {}", i ? ", " : "", coordinates[i].first, coordinates[i].second);
   }
   if (extent[1])
-    text += fmt::format("\n  extent: {} bytes a row, {} rows, {} slices or layers, {} bytes a texel",
-                        extent[0], extent[1], extent[2], texel_bytes);
+    text +=
+        fmt::format("\n  extent: {} bytes a row, {} rows, {} slices or layers, {} bytes a texel",
+                    extent[0], extent[1], extent[2], texel_bytes);
   text += fmt::format("\n  trapped threads: {}", trapped_threads);
   return text;
 }

@@ -30,7 +30,8 @@ std::optional<std::uint64_t> span_of(std::uint64_t row_bytes, std::uint64_t rows
 }
 
 /// Checks a region against both sides and completes its pitches.
-Status resolve(const BufferState& buffer, const Region& region, std::uint64_t host_bytes, Rows& rows) {
+Status resolve(const BufferState& buffer, const Region& region, std::uint64_t host_bytes,
+               Rows& rows) {
   rows.row_bytes = region.row_bytes;
   rows.rows = region.rows;
   rows.slices = region.slices;
@@ -46,17 +47,17 @@ Status resolve(const BufferState& buffer, const Region& region, std::uint64_t ho
   if (region.slice_pitch) rows.slice_pitch = region.slice_pitch;
   if (region.host_slice_pitch) rows.host_slice_pitch = region.host_slice_pitch;
   auto span = span_of(rows.row_bytes, rows.rows, rows.row_pitch, rows.slices, rows.slice_pitch);
-  auto host = span_of(rows.row_bytes, rows.rows, rows.host_row_pitch, rows.slices,
-                      rows.host_slice_pitch);
+  auto host =
+      span_of(rows.row_bytes, rows.rows, rows.host_row_pitch, rows.slices, rows.host_slice_pitch);
   if (!span || !host)
     return make_error(ErrorCode::invalid_argument, "the region is larger than any buffer");
   if (rows.row_pitch < rows.row_bytes || rows.host_row_pitch < rows.row_bytes)
     return make_error(ErrorCode::invalid_argument, "a pitch of the region is less than its row");
   if (Status status = check_range(buffer, region.offset, *span); !status) return status;
   if (*host > host_bytes)
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("the region spans {} bytes on the host, and {} were given", *host,
-                                  host_bytes));
+    return make_error(
+        ErrorCode::invalid_argument,
+        fmt::format("the region spans {} bytes on the host, and {} were given", *host, host_bytes));
   rows.offset = buffer.offset + region.offset;
   return {};
 }
@@ -115,8 +116,10 @@ Status Buffer::download(const Region& region, std::span<std::byte> bytes) const 
 Status Buffer::fill(std::uint64_t offset, std::uint64_t bytes, std::uint32_t pattern,
                     int pattern_bytes) {
   if (Status status = check_range(*state_, offset, bytes); !status) return status;
-  if (pattern_bytes == 1) pattern = (pattern & 0xff) * 0x01010101u;
-  else if (pattern_bytes == 2) pattern = (pattern & 0xffff) * 0x00010001u;
+  if (pattern_bytes == 1)
+    pattern = (pattern & 0xff) * 0x01010101u;
+  else if (pattern_bytes == 2)
+    pattern = (pattern & 0xffff) * 0x00010001u;
   else if (pattern_bytes != 4)
     return make_error(ErrorCode::invalid_argument, "a fill pattern has 1, 2 or 4 bytes");
   return fill_bytes(*state_->device, state_->buffer, state_->mapped, state_->offset + offset, bytes,

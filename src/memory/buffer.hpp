@@ -7,10 +7,10 @@ namespace ptx2spv::runtime {
 
 struct BufferState {
   std::shared_ptr<DeviceState> device;
-  Memory memory;                  ///< empty for an imported buffer
+  Memory memory;  ///< empty for an imported buffer
   VkBuffer buffer = VK_NULL_HANDLE;
   std::uint64_t offset = 0, bytes = 0, address = 0;
-  std::byte* mapped = nullptr;    ///< of the VkBuffer's start
+  std::byte* mapped = nullptr;  ///< of the VkBuffer's start
 };
 
 }  // namespace ptx2spv::runtime

@@ -1,5 +1,5 @@
-// Device memory in large blocks, each covered by one VkBuffer, given out in ranges. A range that is released
-// while work is in flight is only reused when that work is over.
+// Device memory in large blocks, each covered by one VkBuffer, given out in ranges. A range that is
+// released while work is in flight is only reused when that work is over.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::uint64_t kChunkBytes = 16ull << 20;
 
-/// A range of rows (or, where a row is longer than a chunk, a part of one) that one staged copy takes.
+/// A range of rows (or, where a row is longer than a chunk, a part of one) that one staged copy
+/// takes.
 struct Piece {
   std::uint64_t slice, row, rows, column, bytes;
 };
@@ -30,7 +31,8 @@ Status for_each_piece(const Rows& rows, F&& each) {
         }
       continue;
     }
-    std::uint64_t at_once = std::max<std::uint64_t>(1, kChunkBytes / std::max<std::uint64_t>(rows.row_bytes, 1));
+    std::uint64_t at_once =
+        std::max<std::uint64_t>(1, kChunkBytes / std::max<std::uint64_t>(rows.row_bytes, 1));
     for (std::uint64_t row = 0; row < rows.rows; row += at_once) {
       Piece piece{slice, row, std::min(at_once, rows.rows - row), 0, rows.row_bytes};
       if (Status status = each(piece); !status) return status;
@@ -42,8 +44,8 @@ Status for_each_piece(const Rows& rows, F&& each) {
 std::vector<VkBufferCopy> copies_of(const Rows& rows, const Piece& piece, std::uint64_t staging,
                                     bool upload) {
   std::vector<VkBufferCopy> copies;
-  std::uint64_t start = rows.offset + piece.slice * rows.slice_pitch + piece.row * rows.row_pitch +
-                        piece.column;
+  std::uint64_t start =
+      rows.offset + piece.slice * rows.slice_pitch + piece.row * rows.row_pitch + piece.column;
   auto add = [&](std::uint64_t device_at, std::uint64_t staging_at, std::uint64_t bytes) {
     copies.push_back(upload ? VkBufferCopy{staging_at, device_at, bytes}
                             : VkBufferCopy{device_at, staging_at, bytes});
@@ -65,7 +67,8 @@ const std::byte* host_row(const Rows& rows, const std::byte* host, std::uint64_t
 Status wait_for_all(DeviceState& device) { return device.queue.wait(device.queue.submitted()); }
 
 bool dense(const Rows& rows) {
-  return (rows.rows == 1 || (rows.row_pitch == rows.row_bytes && rows.host_row_pitch == rows.row_bytes)) &&
+  return (rows.rows == 1 ||
+          (rows.row_pitch == rows.row_bytes && rows.host_row_pitch == rows.row_bytes)) &&
          (rows.slices == 1 || (rows.slice_pitch == rows.row_bytes * rows.rows &&
                                rows.host_slice_pitch == rows.slice_pitch));
 }
@@ -102,8 +105,8 @@ Status upload_rows(DeviceState& device, VkBuffer buffer, std::byte* mapped, cons
   });
 }
 
-Status download_rows(DeviceState& device, VkBuffer buffer, const std::byte* mapped, const Rows& rows,
-                     std::byte* host) {
+Status download_rows(DeviceState& device, VkBuffer buffer, const std::byte* mapped,
+                     const Rows& rows, std::byte* host) {
   if (!rows.row_bytes || !rows.rows || !rows.slices) return {};
   auto host_at = [&](std::uint64_t slice, std::uint64_t row) {
     return host + slice * rows.host_slice_pitch + row * rows.host_row_pitch;
@@ -188,7 +191,8 @@ Status copy_bytes(DeviceState& device, VkBuffer from, std::uint64_t from_offset,
   });
 }
 
-bool read_address(DeviceState& device, std::uint64_t address, std::byte* host, std::uint64_t bytes) {
+bool read_address(DeviceState& device, std::uint64_t address, std::byte* host,
+                  std::uint64_t bytes) {
   std::uint64_t offset = 0;
   const Block* block = device.heap.find(address, offset);
   if (!block || bytes > block->size - offset) return false;
@@ -200,15 +204,17 @@ bool read_address(DeviceState& device, std::uint64_t address, std::byte* host, s
 
 namespace {
 
-/// Runs `each(first layer or slice, count, first row, rows)` over parts of an image of a chunk at most.
+/// Runs `each(first layer or slice, count, first row, rows)` over parts of an image of a chunk at
+/// most.
 template <class F>
 Status for_each_part(const ImageExtent& extent, F&& each) {
   std::uint64_t row = std::uint64_t{extent.width} * extent.texel_bytes;
   std::uint32_t slices = extent.depth * extent.layers;
-  auto at_once = static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(kChunkBytes / row, 1, extent.height));
+  auto at_once =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kChunkBytes / row, 1, extent.height));
   if (std::uint64_t slice = row * extent.height; slice <= kChunkBytes) {
-    auto count = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kChunkBytes / slice, 1, slices));
+    auto count =
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kChunkBytes / slice, 1, slices));
     for (std::uint32_t z = 0; z < slices; z += count)
       if (Status status = each(z, std::min(count, slices - z), 0u, extent.height); !status)
         return status;
@@ -221,8 +227,9 @@ Status for_each_part(const ImageExtent& extent, F&& each) {
   return {};
 }
 
-VkBufferImageCopy image_copy(const ImageExtent& extent, std::uint64_t buffer_offset, std::uint32_t z,
-                             std::uint32_t count, std::uint32_t y, std::uint32_t rows) {
+VkBufferImageCopy image_copy(const ImageExtent& extent, std::uint64_t buffer_offset,
+                             std::uint32_t z, std::uint32_t count, std::uint32_t y,
+                             std::uint32_t rows) {
   VkBufferImageCopy copy{};
   copy.bufferOffset = buffer_offset;
   copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, extent.level, 0, 1};
@@ -242,16 +249,17 @@ Status upload_image(DeviceState& device, const ImageExtent& extent, const std::b
   auto staging =
       device.heap.allocate(MemoryKind::visible, std::min(total, std::max(kChunkBytes, row)));
   if (!staging) return staging.error();
-  return for_each_part(extent, [&](std::uint32_t z, std::uint32_t count, std::uint32_t y,
-                                   std::uint32_t rows) -> Status {
-    std::memcpy(staging->mapped(), host + (std::uint64_t{z} * extent.height + y) * row,
-                row * rows * count);
-    VkBufferImageCopy copy = image_copy(extent, staging->offset(), z, count, y, rows);
-    return run_commands(device, [&](VkCommandBuffer commands) {
-      device.vk.CmdCopyBufferToImage(commands, staging->buffer(), extent.image,
-                                     VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
-    });
-  });
+  return for_each_part(
+      extent,
+      [&](std::uint32_t z, std::uint32_t count, std::uint32_t y, std::uint32_t rows) -> Status {
+        std::memcpy(staging->mapped(), host + (std::uint64_t{z} * extent.height + y) * row,
+                    row * rows * count);
+        VkBufferImageCopy copy = image_copy(extent, staging->offset(), z, count, y, rows);
+        return run_commands(device, [&](VkCommandBuffer commands) {
+          device.vk.CmdCopyBufferToImage(commands, staging->buffer(), extent.image,
+                                         VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
+        });
+      });
 }
 
 Status download_image(DeviceState& device, const ImageExtent& extent, std::byte* host) {
@@ -260,18 +268,19 @@ Status download_image(DeviceState& device, const ImageExtent& extent, std::byte*
   auto staging =
       device.heap.allocate(MemoryKind::readback, std::min(total, std::max(kChunkBytes, row)));
   if (!staging) return staging.error();
-  return for_each_part(extent, [&](std::uint32_t z, std::uint32_t count, std::uint32_t y,
-                                   std::uint32_t rows) -> Status {
-    VkBufferImageCopy copy = image_copy(extent, staging->offset(), z, count, y, rows);
-    Status status = run_commands(device, [&](VkCommandBuffer commands) {
-      device.vk.CmdCopyImageToBuffer(commands, extent.image, VK_IMAGE_LAYOUT_GENERAL,
-                                     staging->buffer(), 1, &copy);
-    });
-    if (!status) return status;
-    std::memcpy(host + (std::uint64_t{z} * extent.height + y) * row, staging->mapped(),
-                row * rows * count);
-    return {};
-  });
+  return for_each_part(
+      extent,
+      [&](std::uint32_t z, std::uint32_t count, std::uint32_t y, std::uint32_t rows) -> Status {
+        VkBufferImageCopy copy = image_copy(extent, staging->offset(), z, count, y, rows);
+        Status status = run_commands(device, [&](VkCommandBuffer commands) {
+          device.vk.CmdCopyImageToBuffer(commands, extent.image, VK_IMAGE_LAYOUT_GENERAL,
+                                         staging->buffer(), 1, &copy);
+        });
+        if (!status) return status;
+        std::memcpy(host + (std::uint64_t{z} * extent.height + y) * row, staging->mapped(),
+                    row * rows * count);
+        return {};
+      });
 }
 
 }  // namespace ptx2spv::runtime

@@ -19,8 +19,8 @@ struct Rows {
 /// Both are complete when they return, and come after all work submitted before.
 Status upload_rows(DeviceState& device, VkBuffer buffer, std::byte* mapped, const Rows& rows,
                    const std::byte* host);
-Status download_rows(DeviceState& device, VkBuffer buffer, const std::byte* mapped, const Rows& rows,
-                     std::byte* host);
+Status download_rows(DeviceState& device, VkBuffer buffer, const std::byte* mapped,
+                     const Rows& rows, std::byte* host);
 /// Fills with `word`; offset and bytes any, the pattern's phase starts at `offset`.
 Status fill_bytes(DeviceState& device, VkBuffer buffer, std::byte* mapped, std::uint64_t offset,
                   std::uint64_t bytes, std::uint32_t word);

@@ -86,7 +86,8 @@ Result<Words> translate(const KernelState& kernel, const VariantKey& key) {
   std::string cached = device.disk ? cache_key(kernel, options) : std::string();
   Words words;
   if (device.disk) {
-    if (auto bytes = device.disk->load(cached); bytes && deserialize(*bytes, words.spirv, words.info)) {
+    if (auto bytes = device.disk->load(cached);
+        bytes && deserialize(*bytes, words.spirv, words.info)) {
       std::lock_guard lock(device.statistics_mutex);
       ++device.statistics.translation_cache_hits;
       return words;
@@ -101,7 +102,8 @@ Result<Words> translate(const KernelState& kernel, const VariantKey& key) {
                              fmt::format("kernel '{}' cannot be translated", kernel.info->name));
     for (const Message& each : messages)
       if (each.severity == Severity::error) {
-        error.text = fmt::format("{}:{}:{}: error: {}", each.file, each.line, each.column, each.text);
+        error.text =
+            fmt::format("{}:{}:{}: error: {}", each.file, each.line, each.column, each.text);
         break;
       }
     error.messages = std::move(messages);
@@ -112,11 +114,13 @@ Result<Words> translate(const KernelState& kernel, const VariantKey& key) {
     ++device.statistics.translations;
     device.statistics.translation_ms += took;
   }
-  auto entry = std::find_if(translation->interface.entries.begin(), translation->interface.entries.end(),
-                            [&](const EntryInfo& each) { return each.name == kernel.info->name; });
+  auto entry =
+      std::find_if(translation->interface.entries.begin(), translation->interface.entries.end(),
+                   [&](const EntryInfo& each) { return each.name == kernel.info->name; });
   if (entry == translation->interface.entries.end())
-    return make_error(ErrorCode::internal,
-                      fmt::format("the translation of '{}' does not describe it", kernel.info->name));
+    return make_error(
+        ErrorCode::internal,
+        fmt::format("the translation of '{}' does not describe it", kernel.info->name));
   words.spirv = std::move(translation->spirv);
   words.info = std::move(*entry);
   if (device.disk) device.disk->store(cached, serialize(words.spirv, words.info));
@@ -164,7 +168,8 @@ Status build(DeviceState& device, Variant& variant, const std::vector<std::uint3
   VkDescriptorSetLayoutCreateInfo slots{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
   slots.bindingCount = static_cast<std::uint32_t>(bindings.size());
   slots.pBindings = bindings.data();
-  result = device.vk.CreateDescriptorSetLayout(device.handle, &slots, nullptr, &variant.slot_layout);
+  result =
+      device.vk.CreateDescriptorSetLayout(device.handle, &slots, nullptr, &variant.slot_layout);
   if (result != VK_SUCCESS) return vulkan_error(result, "CreateDescriptorSetLayout");
   VkDescriptorSetLayout sets[] = {device.common_layout, variant.slot_layout};
   VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, abi::kPushWords * 4};
@@ -221,10 +226,13 @@ Result<VkPipeline> KernelState::pipeline(Variant& variant, const PipelineKey& ke
     if (known == key) return pipeline;
   auto start = Clock::now();
   DeviceState& device = *module->device;
-  const VkSpecializationMapEntry entries[] = {
-      {abi::size_x, 0, 4}, {abi::size_y, 4, 4}, {abi::size_z, 8, 4}, {abi::dynamic_shared_words, 12, 4}};
+  const VkSpecializationMapEntry entries[] = {{abi::size_x, 0, 4},
+                                              {abi::size_y, 4, 4},
+                                              {abi::size_z, 8, 4},
+                                              {abi::dynamic_shared_words, 12, 4}};
   // A Workgroup array has at least one word.
-  const std::uint32_t values[] = {key.size[0], key.size[1], key.size[2], std::max(key.shared_words, 1u)};
+  const std::uint32_t values[] = {key.size[0], key.size[1], key.size[2],
+                                  std::max(key.shared_words, 1u)};
   VkSpecializationInfo specialization{4, entries, sizeof values, values};
   VkComputePipelineCreateInfo create{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
   create.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
@@ -234,8 +242,8 @@ Result<VkPipeline> KernelState::pipeline(Variant& variant, const PipelineKey& ke
   create.stage.pSpecializationInfo = &specialization;
   create.layout = variant.layout;
   VkPipeline pipeline = VK_NULL_HANDLE;
-  VkResult result = device.vk.CreateComputePipelines(device.handle, device.pipeline_cache, 1, &create,
-                                                     nullptr, &pipeline);
+  VkResult result = device.vk.CreateComputePipelines(device.handle, device.pipeline_cache, 1,
+                                                     &create, nullptr, &pipeline);
   if (result != VK_SUCCESS) return vulkan_error(result, "CreateComputePipelines");
   variant.pipelines.emplace_back(key, pipeline);
   double took = milliseconds_since(start);

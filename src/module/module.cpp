@@ -44,8 +44,8 @@ Result<std::array<std::byte, 8>> field(const ModuleState& module, const Relocati
   return bytes;
 }
 
-Status upload(ModuleState& module, const Memory& memory, std::uint64_t offset, const std::byte* bytes,
-              std::uint64_t count) {
+Status upload(ModuleState& module, const Memory& memory, std::uint64_t offset,
+              const std::byte* bytes, std::uint64_t count) {
   Rows rows;
   rows.offset = memory.offset() + offset;
   rows.row_bytes = rows.row_pitch = rows.host_row_pitch = count;
@@ -81,9 +81,9 @@ Status place_variables(ModuleState& module) {
   const Interface& all = module.ptx.interface();
   DeviceState& device = *module.device;
   if (!all.unresolved.empty())
-    return make_error(ErrorCode::translation,
-                      fmt::format("'{}' is declared .extern, and no module defines it",
-                                  all.unresolved.front()));
+    return make_error(
+        ErrorCode::translation,
+        fmt::format("'{}' is declared .extern, and no module defines it", all.unresolved.front()));
   auto bytes_of = [&](bool constant) {
     std::uint64_t bytes = constant ? all.constants_image.size() : all.globals_image.size();
     for (const VariableInfo& each : all.variables)
@@ -141,7 +141,8 @@ Status place_variables(ModuleState& module) {
       std::memcpy(bytes.data() + relocation.at, value->data(), count);
     }
     const Memory& memory = constant ? module.constants : module.globals;
-    if (Status status = upload(module, memory, 0, bytes.data(), bytes.size()); !status) return status;
+    if (Status status = upload(module, memory, 0, bytes.data(), bytes.size()); !status)
+      return status;
   }
   return {};
 }
@@ -178,7 +179,8 @@ Result<Module> Module::load(const Device& device, const std::vector<PtxModule::I
   module->options = options;
   auto start = std::chrono::steady_clock::now();
   auto parsed = PtxModule::parse(inputs, module->warnings, options.relax_versions);
-  double took = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  double took =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   {
     std::lock_guard lock(module->device->statistics_mutex);
     module->device->statistics.translation_ms += took;
@@ -187,7 +189,8 @@ Result<Module> Module::load(const Device& device, const std::vector<PtxModule::I
     Error error = make_error(ErrorCode::translation, "the PTX has errors");
     for (const Message& each : module->warnings)
       if (each.severity == Severity::error) {
-        error.text = fmt::format("{}:{}:{}: error: {}", each.file, each.line, each.column, each.text);
+        error.text =
+            fmt::format("{}:{}:{}: error: {}", each.file, each.line, each.column, each.text);
         break;
       }
     error.messages = std::move(module->warnings);
@@ -211,7 +214,8 @@ Result<Module> Module::load_file(const Device& device, const std::string& path,
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream text;
   if (!stream || !(text << stream.rdbuf()))
-    return make_error(ErrorCode::io, fmt::format("{} cannot be read: {}", path, std::strerror(errno)));
+    return make_error(ErrorCode::io,
+                      fmt::format("{} cannot be read: {}", path, std::strerror(errno)));
   return load(device, text.str(), path, options);
 }
 

@@ -31,7 +31,7 @@ struct VariantKey {
 
 /// One translation of a kernel with the pipelines made from it. Lives as long as its kernel.
 struct Variant {
-  std::uint64_t serial = 0;         ///< for descriptor caches
+  std::uint64_t serial = 0;  ///< for descriptor caches
   VariantKey key;
   EntryInfo info;
   VkShaderModule shader = VK_NULL_HANDLE;
@@ -52,16 +52,17 @@ struct ModuleState : std::enable_shared_from_this<ModuleState> {
   PtxModule ptx;
   ModuleOptions options;
   std::vector<Message> warnings;
-  std::string file;                 ///< of the first input
-  std::string digest;               ///< of the inputs, for the disk cache
+  std::string file;    ///< of the first input
+  std::string digest;  ///< of the inputs, for the disk cache
   std::uint64_t serial = 0;
-  Memory globals, constants;        ///< empty where the module has none
+  Memory globals, constants;  ///< empty where the module has none
   std::uint64_t constants_bytes = 0;
 
-  std::mutex mutex;                 ///< for what follows
+  std::mutex mutex;  ///< for what follows
   std::map<std::string, std::shared_ptr<SurfaceState>, std::less<>> surfaces;
   std::map<std::string, std::shared_ptr<TextureState>, std::less<>> textures;
-  std::map<std::string, std::uint64_t, std::less<>> static_handles;  ///< of initialised, unbound .surfrefs
+  std::map<std::string, std::uint64_t, std::less<>>
+      static_handles;  ///< of initialised, unbound .surfrefs
   std::map<std::string, std::unique_ptr<KernelState>, std::less<>> kernels;
 
   /// The handle that a .surfref stands for now; 0: nothing bound, nothing initialised.

@@ -17,11 +17,12 @@ namespace {
 Status check(const StreamState& stream, const Buffer& buffer, std::uint64_t offset,
              std::uint64_t bytes) {
   if (buffer.state()->device.get() != &stream.device)
-    return make_error(ErrorCode::invalid_argument, "the buffer and the stream belong to different devices");
+    return make_error(ErrorCode::invalid_argument,
+                      "the buffer and the stream belong to different devices");
   if (offset > buffer.size() || bytes > buffer.size() - offset)
     return make_error(ErrorCode::invalid_argument,
-                      fmt::format("{} bytes at {} do not lie in a buffer of {} bytes", bytes, offset,
-                                  buffer.size()));
+                      fmt::format("{} bytes at {} do not lie in a buffer of {} bytes", bytes,
+                                  offset, buffer.size()));
   return {};
 }
 
@@ -35,7 +36,8 @@ Result<Stream> Stream::create(const Device& device) {
 
 Status Stream::launch(const Kernel& kernel, const LaunchConfig& config, const Args& args) {
   if (kernel.state()->module->device.get() != &state_->device)
-    return make_error(ErrorCode::invalid_argument, "the kernel and the stream belong to different devices");
+    return make_error(ErrorCode::invalid_argument,
+                      "the kernel and the stream belong to different devices");
   auto plan = plan_launch(*kernel.state(), config, args);
   if (!plan) return plan.error();
   std::lock_guard lock(state_->mutex);
@@ -45,7 +47,8 @@ Status Stream::launch(const Kernel& kernel, const LaunchConfig& config, const Ar
 Status Stream::replay(const Graph& graph) {
   const auto& state = graph.state();
   if (state->device.get() != &state_->device)
-    return make_error(ErrorCode::invalid_argument, "the graph and the stream belong to different devices");
+    return make_error(ErrorCode::invalid_argument,
+                      "the graph and the stream belong to different devices");
   std::lock_guard lock(state_->mutex);
   state_->retire();
   std::uint64_t value = 0;
@@ -65,7 +68,8 @@ Status Stream::replay(const Graph& graph) {
   return {};
 }
 
-Status Stream::upload(const Buffer& buffer, std::uint64_t offset, std::span<const std::byte> bytes) {
+Status Stream::upload(const Buffer& buffer, std::uint64_t offset,
+                      std::span<const std::byte> bytes) {
   if (Status status = check(*state_, buffer, offset, bytes.size()); !status) return status;
   if (bytes.empty()) return {};
   DeviceState& device = state_->device;
@@ -106,13 +110,15 @@ Status Stream::copy(const Buffer& from, std::uint64_t from_offset, const Buffer&
   if (Status status = check(*state_, from, from_offset, bytes); !status) return status;
   if (Status status = check(*state_, to, to_offset, bytes); !status) return status;
   if (!bytes) return {};
-  if (from.state() == to.state() && from_offset < to_offset + bytes && to_offset < from_offset + bytes)
+  if (from.state() == to.state() && from_offset < to_offset + bytes &&
+      to_offset < from_offset + bytes)
     return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
   VkBufferCopy copy{from.state()->offset + from_offset, to.state()->offset + to_offset, bytes};
   std::lock_guard lock(state_->mutex);
   return state_->transfer(
       [&](VkCommandBuffer commands) {
-        state_->device.vk.CmdCopyBuffer(commands, from.state()->buffer, to.state()->buffer, 1, &copy);
+        state_->device.vk.CmdCopyBuffer(commands, from.state()->buffer, to.state()->buffer, 1,
+                                        &copy);
       },
       {from.state(), to.state()}, {});
 }
@@ -121,7 +127,8 @@ Status Stream::fill(const Buffer& buffer, std::uint64_t offset, std::uint64_t by
                     std::uint32_t word) {
   if (Status status = check(*state_, buffer, offset, bytes); !status) return status;
   if (offset % 4 || bytes % 4)
-    return make_error(ErrorCode::invalid_argument, "a stream fills whole words: offset and bytes are multiples of 4");
+    return make_error(ErrorCode::invalid_argument,
+                      "a stream fills whole words: offset and bytes are multiples of 4");
   if (!bytes) return {};
   const BufferState& to = *buffer.state();
   std::lock_guard lock(state_->mutex);
@@ -135,7 +142,8 @@ Status Stream::fill(const Buffer& buffer, std::uint64_t offset, std::uint64_t by
 Status Stream::record(const Event& event) {
   EventState& state = *event.state();
   if (state.device.get() != &state_->device)
-    return make_error(ErrorCode::invalid_argument, "the event and the stream belong to different devices");
+    return make_error(ErrorCode::invalid_argument,
+                      "the event and the stream belong to different devices");
   std::lock_guard lock(state_->mutex);
   state_->retire();
   auto commands = state_->begin();
@@ -143,7 +151,8 @@ Status Stream::record(const Event& event) {
   std::lock_guard event_lock(state.mutex);
   if (state.query) {
     state_->device.vk.CmdResetQueryPool(*commands, state.query, 0, 1);
-    state_->device.vk.CmdWriteTimestamp(*commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, state.query, 0);
+    state_->device.vk.CmdWriteTimestamp(*commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
+                                        state.query, 0);
   }
   auto value = state_->submit(*commands);
   if (!value) return value.error();
@@ -156,9 +165,11 @@ Status Stream::record(const Event& event) {
 }
 
 Status Stream::wait(const Event& event) {
-  // All streams share one queue, and begin each command buffer with a barrier over what came before.
+  // All streams share one queue, and begin each command buffer with a barrier over what came
+  // before.
   if (event.state()->device.get() != &state_->device)
-    return make_error(ErrorCode::invalid_argument, "the event and the stream belong to different devices");
+    return make_error(ErrorCode::invalid_argument,
+                      "the event and the stream belong to different devices");
   return {};
 }
 

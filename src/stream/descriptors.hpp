@@ -31,7 +31,7 @@ class Descriptors {
   DeviceState* device_ = nullptr;
   std::vector<VkDescriptorPool> pools_;
   std::map<std::vector<std::uint64_t>, VkDescriptorSet> sets_;
-  std::vector<std::uint64_t> key_;   ///< kept to spare an allocation per lookup
+  std::vector<std::uint64_t> key_;  ///< kept to spare an allocation per lookup
 };
 
 }  // namespace ptx2spv::runtime

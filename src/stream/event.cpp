@@ -21,8 +21,8 @@ Result<Event> Event::create(const Device& device) {
   create.queryType = VK_QUERY_TYPE_TIMESTAMP;
   create.queryCount = 1;
   if (event->device->traits.timestamp_bits) {
-    VkResult result = event->device->vk.CreateQueryPool(event->device->handle, &create, nullptr,
-                                                        &event->query);
+    VkResult result =
+        event->device->vk.CreateQueryPool(event->device->handle, &create, nullptr, &event->query);
     if (result != VK_SUCCESS) return vulkan_error(result, "CreateQueryPool");
   }
   return Event(std::move(event));
@@ -60,9 +60,9 @@ Result<double> Event::since(const Event& start) const {
     std::lock_guard lock(each.mutex);
     if (!each.query)
       return make_error(ErrorCode::unsupported, device.info.name + " has no timestamps");
-    VkResult result = device.vk.GetQueryPoolResults(
-        device.handle, each.query, 0, 1, 8, &ticks[i], 8,
-        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    VkResult result =
+        device.vk.GetQueryPoolResults(device.handle, each.query, 0, 1, 8, &ticks[i], 8,
+                                      VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
     if (result != VK_SUCCESS) return vulkan_error(result, "GetQueryPoolResults");
   }
   return static_cast<double>(static_cast<std::int64_t>(ticks[1] - ticks[0])) *

@@ -15,7 +15,7 @@ struct EventState {
   std::shared_ptr<DeviceState> device;
   mutable std::mutex mutex;
   VkQueryPool query = VK_NULL_HANDLE;
-  std::uint64_t value = 0;   ///< 0: never recorded
+  std::uint64_t value = 0;  ///< 0: never recorded
 };
 
 }  // namespace ptx2spv::runtime

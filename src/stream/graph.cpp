@@ -29,7 +29,8 @@ Status GraphState::record() {
   traps.clear();
   descriptors.clear();
   descriptors.open(*device);
-  if (Status status = ring.open(*device, std::max<std::uint64_t>(bytes, 256)); !status) return status;
+  if (Status status = ring.open(*device, std::max<std::uint64_t>(bytes, 256)); !status)
+    return status;
   if (slab_bytes > slab.size() || (slab_bytes && !slab)) {
     auto memory = device->heap.allocate(MemoryKind::device, slab_bytes);
     if (!memory) return memory.error();
@@ -55,8 +56,8 @@ Status GraphState::record() {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     full_barrier(*device, commands);
     if (auto* copy = std::get_if<CopyNode>(&nodes[i])) {
-      VkBufferCopy region{copy->from->offset + copy->from_offset, copy->to->offset + copy->to_offset,
-                          copy->bytes};
+      VkBufferCopy region{copy->from->offset + copy->from_offset,
+                          copy->to->offset + copy->to_offset, copy->bytes};
       device->vk.CmdCopyBuffer(commands, copy->from->buffer, copy->to->buffer, 1, &region);
       continue;
     }
@@ -123,7 +124,8 @@ Result<Graph> Graph::create(const Device& device) {
 
 Status Graph::add(const Kernel& kernel, const LaunchConfig& config, const Args& args) {
   if (kernel.state()->module->device != state_->device)
-    return make_error(ErrorCode::invalid_argument, "the kernel and the graph belong to different devices");
+    return make_error(ErrorCode::invalid_argument,
+                      "the kernel and the graph belong to different devices");
   auto plan = plan_launch(*kernel.state(), config, args);
   if (!plan) return plan.error();
   std::lock_guard lock(state_->mutex);
@@ -140,7 +142,8 @@ Status Graph::add_copy(const Buffer& from, std::uint64_t from_offset, const Buff
   if (!bytes || !inside(from, from_offset) || !inside(to, to_offset))
     return make_error(ErrorCode::invalid_argument,
                       fmt::format("{} bytes do not lie in both buffers of the copy", bytes));
-  if (from.state() == to.state() && from_offset < to_offset + bytes && to_offset < from_offset + bytes)
+  if (from.state() == to.state() && from_offset < to_offset + bytes &&
+      to_offset < from_offset + bytes)
     return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
   std::lock_guard lock(state_->mutex);
   state_->nodes.emplace_back(CopyNode{from.state(), to.state(), from_offset, to_offset, bytes});

@@ -22,7 +22,7 @@ struct GraphState : std::enable_shared_from_this<GraphState> {
   ~GraphState();
 
   std::shared_ptr<DeviceState> device;
-  std::mutex mutex;                      ///< everything below
+  std::mutex mutex;  ///< everything below
   std::vector<std::variant<LaunchPlan, CopyNode>> nodes;
 
   bool recorded = false, trapped = false;

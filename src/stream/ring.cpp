@@ -24,7 +24,8 @@ std::uint64_t Ring::blocked_by(std::uint64_t bytes) {
   std::uint64_t begin = head_ + bytes <= bytes_ ? head_ : 0;
   // The newest span in the way: everything older is over when it is.
   for (auto span = spans_.rbegin(); span != spans_.rend(); ++span)
-    if (begin < span->end && span->begin < begin + bytes) return span->value ? span->value : UINT64_MAX;
+    if (begin < span->end && span->begin < begin + bytes)
+      return span->value ? span->value : UINT64_MAX;
   return 0;
 }
 
@@ -39,7 +40,8 @@ Result<Slice> Ring::take(std::uint64_t bytes) {
 }
 
 void Ring::close(std::uint64_t value) {
-  for (auto span = spans_.rbegin(); span != spans_.rend() && !span->value; ++span) span->value = value;
+  for (auto span = spans_.rbegin(); span != spans_.rend() && !span->value; ++span)
+    span->value = value;
 }
 
 void Ring::cancel() {

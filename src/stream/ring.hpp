@@ -11,7 +11,7 @@ namespace ptx2spv::runtime {
 
 struct Slice {
   std::byte* mapped = nullptr;
-  std::uint64_t offset = 0;   ///< from the ring's start, for dynamic descriptors
+  std::uint64_t offset = 0;  ///< from the ring's start, for dynamic descriptors
   std::uint64_t address = 0;
 };
 
@@ -26,8 +26,8 @@ class Ring {
   /// The submission that has to be released before `bytes` fit; 0: they fit now.
   std::uint64_t blocked_by(std::uint64_t bytes);
   Result<Slice> take(std::uint64_t bytes);
-  void close(std::uint64_t value);   ///< slices taken since the last close belong to this submission
-  void cancel();                     ///< they belong to none
+  void close(std::uint64_t value);  ///< slices taken since the last close belong to this submission
+  void cancel();                    ///< they belong to none
   /// Slices of submissions up to `value` have been looked at and may be overwritten.
   void release(std::uint64_t value) { released_ = value; }
   const Memory& memory() const { return memory_; }
@@ -39,7 +39,7 @@ class Ring {
   DeviceState* device_ = nullptr;
   Memory memory_;
   std::uint64_t bytes_ = 0, head_ = 0, released_ = 0;
-  std::deque<Span> spans_;           ///< oldest first; value 0: not submitted yet
+  std::deque<Span> spans_;  ///< oldest first; value 0: not submitted yet
 };
 
 }  // namespace ptx2spv::runtime

@@ -30,7 +30,8 @@ StreamState::~StreamState() {
   if (last_value) (void)device.queue.wait(last_value);
   retire();
   printf.collect(printed);
-  if (keep) print_calls(device, printed);  // the internal stream's calls were printed by their launch
+  if (keep)
+    print_calls(device, printed);  // the internal stream's calls were printed by their launch
   if (queries) device.vk.DestroyQueryPool(device.handle, queries, nullptr);
   if (pool) device.vk.DestroyCommandPool(device.handle, pool, nullptr);
 }
@@ -162,7 +163,8 @@ Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& ou
   }
   record_launch(*commands, plan, *place);
   if (query >= 0)
-    device.vk.CmdWriteTimestamp(*commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, index + 1);
+    device.vk.CmdWriteTimestamp(*commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries,
+                                index + 1);
   auto value = submit(*commands);
   if (!value) {
     ring.cancel();
@@ -217,10 +219,12 @@ void StreamState::retire() {
       if (count) {
         std::uint32_t record[abi::kTrapWords];
         std::memcpy(record, done.trap, sizeof record);
-        failure = trap_error(make_report(*done.module, *done.kernel, *done.variant, record, done.params));
+        failure =
+            trap_error(make_report(*done.module, *done.kernel, *done.variant, record, done.params));
       }
       // Other launches of this stream may still be printing.
-      if (done.variant->info.uses_printf && done.outcome && pending.empty()) printf.collect(printed);
+      if (done.variant->info.uses_printf && done.outcome && pending.empty())
+        printf.collect(printed);
     }
     if (done.check && !failure) failure = done.check(*this);
     ring.release(done.value);

@@ -1,4 +1,5 @@
-// The state behind Stream: command buffers in flight, and the launches whose ends are still to be looked at.
+// The state behind Stream: command buffers in flight, and the launches whose ends are still to be
+// looked at.
 #pragma once
 
 #include <deque>
@@ -33,11 +34,12 @@ struct Pending {
   const Variant* variant = nullptr;
   std::vector<std::shared_ptr<const void>> keep;
   std::byte* trap = nullptr;
-  std::span<const std::byte> params;     ///< in the ring, until this is retired
-  int query = -1;                        ///< first of two timestamps
-  std::shared_ptr<Outcome> outcome;      ///< null: errors are the stream's
-  std::function<void()> finish;          ///< host work once it is over: downloads
-  std::function<std::optional<Error>(StreamState&)> check;  ///< more to look at: a graph's trap records
+  std::span<const std::byte> params;  ///< in the ring, until this is retired
+  int query = -1;                     ///< first of two timestamps
+  std::shared_ptr<Outcome> outcome;   ///< null: errors are the stream's
+  std::function<void()> finish;       ///< host work once it is over: downloads
+  std::function<std::optional<Error>(StreamState&)>
+      check;  ///< more to look at: a graph's trap records
 };
 
 struct StreamState {
@@ -50,7 +52,7 @@ struct StreamState {
 
   DeviceState& device;
   std::shared_ptr<DeviceState> keep;
-  std::mutex mutex;                      ///< everything below and every function
+  std::mutex mutex;  ///< everything below and every function
 
   /// A command buffer that sees all earlier work of the queue.
   Result<VkCommandBuffer> begin();
@@ -73,10 +75,10 @@ struct StreamState {
   Ring ring;
   Descriptors descriptors;
   PrintfBuffer printf;
-  std::vector<std::byte> printed;        ///< calls to print once the lock is given up
+  std::vector<std::byte> printed;  ///< calls to print once the lock is given up
   Memory slab;
   std::deque<Pending> pending;
-  std::optional<Error> error;            ///< the first one since the last synchronize
+  std::optional<Error> error;  ///< the first one since the last synchronize
   std::uint64_t last_value = 0;
   std::uint32_t next_query = 0;
 };
@@ -88,7 +90,7 @@ void full_barrier(const DeviceState& device, VkCommandBuffer commands);
 /// Where a launch's own words lie, and the sets that name them.
 struct LaunchPlace {
   Slice slice;
-  std::uint64_t trap_offset = 0;         ///< from the ring's start
+  std::uint64_t trap_offset = 0;  ///< from the ring's start
   VkDescriptorSet common = VK_NULL_HANDLE, slots = VK_NULL_HANDLE;
   std::uint64_t printf_address = 0, slab_address = 0;
 };

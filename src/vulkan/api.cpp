@@ -6,7 +6,7 @@ namespace ptx2spv::runtime {
 
 const char* InstanceFunctions::load(PFN_vkGetInstanceProcAddr get, VkInstance instance) {
 #define PTX2SPV_VK_GLOBAL(name)
-#define PTX2SPV_VK_INSTANCE(name)                                 \
+#define PTX2SPV_VK_INSTANCE(name)                                   \
   name = reinterpret_cast<PFN_vk##name>(get(instance, "vk" #name)); \
   if (!name) return "vk" #name;
 #define PTX2SPV_VK_OPTIONAL(name) name = reinterpret_cast<PFN_vk##name>(get(instance, "vk" #name));
@@ -21,7 +21,7 @@ const char* InstanceFunctions::load(PFN_vkGetInstanceProcAddr get, VkInstance in
 const char* DeviceFunctions::load(PFN_vkGetDeviceProcAddr get, VkDevice device) {
 #define PTX2SPV_VK_INSTANCE(name)
 #define PTX2SPV_VK_OPTIONAL(name)
-#define PTX2SPV_VK_DEVICE(name)                                 \
+#define PTX2SPV_VK_DEVICE(name)                                   \
   name = reinterpret_cast<PFN_vk##name>(get(device, "vk" #name)); \
   if (!name) return "vk" #name;
 #include "src/vulkan/functions.def"

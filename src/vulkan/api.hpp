@@ -65,13 +65,13 @@ struct Instance {
   InstanceFunctions vk;
   bool owned = true;
   bool validated = false;
-  std::string origin;                     ///< "the Vulkan loader" or the driver's file
+  std::string origin;  ///< "the Vulkan loader" or the driver's file
   VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
   std::atomic<std::uint64_t> validation_messages{0};
 };
 
-/// Opens Vulkan through the loader (libvulkan.so.1). With `validation`, the Khronos layer is put in and
-/// SwiftShader's manifest, if one is found, is added to the loader's drivers.
+/// Opens Vulkan through the loader (libvulkan.so.1). With `validation`, the Khronos layer is put in
+/// and SwiftShader's manifest, if one is found, is added to the loader's drivers.
 Result<std::shared_ptr<Instance>> open_loader(bool validation);
 /// Opens SwiftShader's library directly, without loader or environment.
 Result<std::shared_ptr<Instance>> open_swiftshader();

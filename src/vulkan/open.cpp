@@ -33,7 +33,9 @@ VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT
   return VK_FALSE;
 }
 
-Error failure(ErrorCode code, std::string text) { return Error{code, std::move(text), {}, nullptr}; }
+Error failure(ErrorCode code, std::string text) {
+  return Error{code, std::move(text), {}, nullptr};
+}
 
 Result<std::shared_ptr<Instance>> make_instance(PFN_vkGetInstanceProcAddr get, std::string origin,
                                                 bool validation) {
@@ -67,7 +69,8 @@ Result<std::shared_ptr<Instance>> make_instance(PFN_vkGetInstanceProcAddr get, s
       VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
   messenger.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT |
                               VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT;
-  // No performance hints: images stay in the general layout, which kernels need between any two copies.
+  // No performance hints: images stay in the general layout, which kernels need between any two
+  // copies.
   messenger.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
   messenger.pfnUserCallback = on_message;
   messenger.pUserData = instance.get();
@@ -100,8 +103,8 @@ Result<std::shared_ptr<Instance>> make_instance(PFN_vkGetInstanceProcAddr get, s
   return instance;
 }
 
-/// Adds SwiftShader to the drivers that the loader reads. The loader only takes manifests, so one is
-/// written beside no file of the user's: in the temporary folder, under a name of this process.
+/// Adds SwiftShader to the drivers that the loader reads. The loader only takes manifests, so one
+/// is written beside no file of the user's: in the temporary folder, under a name of this process.
 void add_swiftshader_to_loader() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -188,8 +191,8 @@ Result<std::shared_ptr<Instance>> open_swiftshader() {
   // The driver's own entry points, as the loader would use them.
   using Negotiate = VkResult(VKAPI_PTR*)(std::uint32_t*);
   std::uint32_t version = 5;
-  if (auto negotiate = reinterpret_cast<Negotiate>(
-          ::dlsym(library, "vk_icdNegotiateLoaderICDInterfaceVersion")))
+  if (auto negotiate =
+          reinterpret_cast<Negotiate>(::dlsym(library, "vk_icdNegotiateLoaderICDInterfaceVersion")))
     if (negotiate(&version) != VK_SUCCESS)
       return failure(ErrorCode::no_device, file + " refuses the driver interface");
   auto get =

@@ -111,7 +111,8 @@ TEST_F(CInterface, RunsAKernelFromStartToEnd) {
   EXPECT_STREQ(report.kernel, "store");
   EXPECT_STREQ(report.surface, "line");
   EXPECT_STREQ(report.file, "c.ptx");
-  EXPECT_NE(std::string(ptx2spv_last_error_details()).find("trapped threads: 4"), std::string::npos);
+  EXPECT_NE(std::string(ptx2spv_last_error_details()).find("trapped threads: 4"),
+            std::string::npos);
 
   arguments[1].bytes = 8;
   std::uint64_t wide = 0;
@@ -201,7 +202,8 @@ TEST_F(CInterface, NullAndForeignStructsAreRefused) {
   desc.format = static_cast<ptx2spv_format>(99);
   EXPECT_EQ(ptx2spv_array_create(device, &desc, &array), PTX2SPV_INVALID_ARGUMENT);
   ptx2spv_module* module = nullptr;
-  EXPECT_EQ(ptx2spv_module_load(device, "nonsense", 8, "n.ptx", nullptr, &module), PTX2SPV_TRANSLATION);
+  EXPECT_EQ(ptx2spv_module_load(device, "nonsense", 8, "n.ptx", nullptr, &module),
+            PTX2SPV_TRANSLATION);
   EXPECT_NE(std::string(ptx2spv_last_error()).find("n.ptx:1:"), std::string::npos)
       << ptx2spv_last_error();
   ptx2spv_buffer_destroy(nullptr);

@@ -11,7 +11,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Cache : testing::Test {
-  fs::path folder = fs::temp_directory_path() / ("ptx2spv-cache-test-" + std::to_string(::getpid()));
+  fs::path folder =
+      fs::temp_directory_path() / ("ptx2spv-cache-test-" + std::to_string(::getpid()));
   void SetUp() override { fs::remove_all(folder); }
   void TearDown() override { fs::remove_all(folder); }
 
@@ -69,7 +70,9 @@ TEST_F(Cache, DamagedFilesAreIgnoredAndReplaced) {
       stream.put('\xa5');
     }
     if (damage == 2) fs::resize_file(file, 0);
-    if (damage == 3) std::ofstream(file, std::ios::trunc) << "not a cache file at all, but long enough to have a header";
+    if (damage == 3)
+      std::ofstream(file, std::ios::trunc)
+          << "not a cache file at all, but long enough to have a header";
     EXPECT_EQ(run().translations, 1u) << damage;
     EXPECT_EQ(run().translation_cache_hits, 1u) << damage;
     EXPECT_EQ(fs::file_size(file), size);

@@ -32,7 +32,8 @@ TEST(Devices, SwiftShaderComesBeforeOtherCpuDrivers) {
   options.select = "cpu";
   auto list = must(list_devices(options));
   for (const DeviceInfo& each : list) {
-    if (each.kind != DeviceKind::cpu || each.name.find("SwiftShader") != std::string::npos) continue;
+    if (each.kind != DeviceKind::cpu || each.name.find("SwiftShader") != std::string::npos)
+      continue;
     EXPECT_NE(each.rejection.find("comes before it"), std::string::npos) << each.rejection;
   }
 }
@@ -79,7 +80,8 @@ TEST(Devices, NamedProfileOnlyTakesAway) {
 }
 
 TEST(Devices, UnreadableDriverIsNamed) {
-  auto file = std::filesystem::temp_directory_path() / ("ptx2spv-driver-" + std::to_string(::getpid()));
+  auto file =
+      std::filesystem::temp_directory_path() / ("ptx2spv-driver-" + std::to_string(::getpid()));
   std::ofstream(file) << "no library at all";
   const char* before = std::getenv("PTX2SPV_SWIFTSHADER");
   std::string old = before ? before : "";

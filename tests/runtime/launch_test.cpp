@@ -3,8 +3,9 @@
 namespace ptx2spv {
 namespace {
 
-Array make_array(Geometry geometry, std::uint32_t width, std::uint32_t height, abi::SurfaceFormat format,
-                 std::uint32_t channels, ArrayBacking backing, std::string name = "img") {
+Array make_array(Geometry geometry, std::uint32_t width, std::uint32_t height,
+                 abi::SurfaceFormat format, std::uint32_t channels, ArrayBacking backing,
+                 std::string name = "img") {
   ArrayDesc desc;
   desc.geometry = geometry;
   desc.width = width;
@@ -170,7 +171,8 @@ TEST_P(Launch, HandlesFromMemoryReachTheirSurfaces) {
   for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(read_array<std::uint32_t>(arrays[i])[0], i + 77);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backing, Launch, testing::Values(ArrayBacking::linear, ArrayBacking::image),
+INSTANTIATE_TEST_SUITE_P(Backing, Launch,
+                         testing::Values(ArrayBacking::linear, ArrayBacking::image),
                          [](const auto& each) {
                            return each.param == ArrayBacking::image ? "image" : "linear";
                          });
@@ -195,10 +197,15 @@ TEST(Kernels, WrongShapesAreRefused) {
   Kernel kernel = must(module.kernel("store"));
   Args args;
   args.value(std::uint64_t{0}).value(std::uint64_t{0}).value(0u);
-  for (auto change : std::vector<void (*)(LaunchConfig&)>{
-           [](LaunchConfig& c) { c.grid.x = 0; }, [](LaunchConfig& c) { c.block = {1024, 2, 1}; },
-           [](LaunchConfig& c) { c.block = {1, 1, 65}; }, [](LaunchConfig& c) { c.grid.y = 65536; },
-           [](LaunchConfig& c) { c.repeat = 0; }}) {
+  for (auto change : std::vector<void (*)(LaunchConfig&)>{[](LaunchConfig& c) { c.grid.x = 0; },
+                                                          [](LaunchConfig& c) {
+                                                            c.block = {1024, 2, 1};
+                                                          },
+                                                          [](LaunchConfig& c) {
+                                                            c.block = {1, 1, 65};
+                                                          },
+                                                          [](LaunchConfig& c) { c.grid.y = 65536; },
+                                                          [](LaunchConfig& c) { c.repeat = 0; }}) {
     LaunchConfig config;
     change(config);
     auto result = kernel.launch(config, args);
@@ -208,7 +215,8 @@ TEST(Kernels, WrongShapesAreRefused) {
 }
 
 TEST(Kernels, PtxErrorsHaveAPlace) {
-  auto module = Module::load(test_device(), ".version 8.3\n.target sm_80\n.visible .entry k() { frob.u32 %r1; }\n",
+  auto module = Module::load(test_device(),
+                             ".version 8.3\n.target sm_80\n.visible .entry k() { frob.u32 %r1; }\n",
                              "bad.ptx");
   ASSERT_FALSE(module);
   EXPECT_EQ(module.error().code, ErrorCode::translation);
@@ -230,9 +238,9 @@ TEST(Kernels, GridsAndBlocksBeyondTheDevicesLimitsRunWhole) {
   Kernel kernel = must(module.kernel("count"));
   Buffer counter = must(Buffer::create(test_device(), 4));
   for (auto [grid, block] : std::vector<std::pair<Dim3, Dim3>>{{{70'000, 1, 1}, {1, 1, 1}},
-                                                              {{3, 2, 2}, {1024, 1, 1}},
-                                                              {{5, 1, 1}, {32, 32, 1}},
-                                                              {{1, 1, 3}, {2, 2, 64}}}) {
+                                                               {{3, 2, 2}, {1024, 1, 1}},
+                                                               {{5, 1, 1}, {32, 32, 1}},
+                                                               {{1, 1, 3}, {2, 2, 64}}}) {
     must(counter.fill(0, 4, 0));
     LaunchConfig config;
     config.grid = grid;
@@ -415,7 +423,8 @@ TEST(Kernels, PrintfComesOutInOrder) {
   LaunchConfig config;
   config.grid = {3, 1, 1};
   must(must(module.kernel("hello")).launch(config, {}));
-  EXPECT_EQ(printed(), "thread 0: 1.50 123456789a!\nthread 0: 1.50 123456789a!\nthread 0: 1.50 123456789a!\n");
+  EXPECT_EQ(printed(),
+            "thread 0: 1.50 123456789a!\nthread 0: 1.50 123456789a!\nthread 0: 1.50 123456789a!\n");
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ TEST(Memory, RegionsKeepTheirPitches) {
   must(buffer.download(region, writable(back)));
   EXPECT_EQ(back, data);
   EXPECT_EQ(static_cast<std::size_t>(std::count(all.begin(), all.end(), 0xee)) +
-                static_cast<std::size_t>(std::count_if(data.begin(), data.end(),
-                                                       [](int v) { return v != 0xee; })),
+                static_cast<std::size_t>(
+                    std::count_if(data.begin(), data.end(), [](int v) { return v != 0xee; })),
             4096u);
 }
 
@@ -80,7 +80,8 @@ TEST(Memory, FillPatternsOfEverySize) {
   must(buffer.fill(0, 64, 0, 1));
   must(buffer.fill(3, 7, 0x1234, 2));
   auto bytes = read_buffer<std::uint8_t>(buffer, 64);
-  for (int i = 0; i < 64; ++i) EXPECT_EQ(bytes[i], i < 3 || i >= 10 ? 0 : (i - 3) % 2 ? 0x12 : 0x34);
+  for (int i = 0; i < 64; ++i)
+    EXPECT_EQ(bytes[i], i < 3 || i >= 10 ? 0 : (i - 3) % 2 ? 0x12 : 0x34);
 }
 
 TEST(Memory, ReleasedRangesAreUsedAgain) {
@@ -123,7 +124,8 @@ std::string name_of(const testing::TestParamInfo<Arrays::ParamType>& info) {
 INSTANTIATE_TEST_SUITE_P(All, Arrays,
                          testing::Combine(testing::Values(Geometry::d1, Geometry::d2, Geometry::d3,
                                                           Geometry::a1d, Geometry::a2d),
-                                          testing::Values(ArrayBacking::linear, ArrayBacking::image)),
+                                          testing::Values(ArrayBacking::linear,
+                                                          ArrayBacking::image)),
                          name_of);
 
 TEST(Memory, MipmapsKeepTheirLevelsApart) {

@@ -1,7 +1,8 @@
-/* The C interface of the ptx2spv runtime, version 1. It covers what runtime.hpp does, with the same rules on
- * threads. Every function that can fail returns a ptx2spv_status; the text of a thread's last failure is
- * ptx2spv_last_error(). Structs start with their size, set by the caller (PTX2SPV_INIT does), so that later
- * versions can add fields. Handles are released with the matching _destroy; null is allowed there. */
+/* The C interface of the ptx2spv runtime, version 1. It covers what runtime.hpp does, with the same
+ * rules on threads. Every function that can fail returns a ptx2spv_status; the text of a thread's
+ * last failure is ptx2spv_last_error(). Structs start with their size, set by the caller
+ * (PTX2SPV_INIT does), so that later versions can add fields. Handles are released with the
+ * matching _destroy; null is allowed there. */
 #ifndef PTX2SPV_PTX2SPV_H
 #define PTX2SPV_PTX2SPV_H
 
@@ -10,13 +11,13 @@
 
 #define PTX2SPV_API_VERSION 1u
 /* ptx2spv_array_desc desc; PTX2SPV_INIT(desc); */
-#define PTX2SPV_INIT(object)                                                       \
-  do {                                                                             \
-    unsigned char* ptx2spv_bytes_ = (unsigned char*)&(object);                     \
-    size_t ptx2spv_i_;                                                             \
-    for (ptx2spv_i_ = 0; ptx2spv_i_ < sizeof(object); ++ptx2spv_i_)                \
-      ptx2spv_bytes_[ptx2spv_i_] = 0;                                              \
-    (object).size = (uint32_t)sizeof(object);                                      \
+#define PTX2SPV_INIT(object)                                        \
+  do {                                                              \
+    unsigned char* ptx2spv_bytes_ = (unsigned char*)&(object);      \
+    size_t ptx2spv_i_;                                              \
+    for (ptx2spv_i_ = 0; ptx2spv_i_ < sizeof(object); ++ptx2spv_i_) \
+      ptx2spv_bytes_[ptx2spv_i_] = 0;                               \
+    (object).size = (uint32_t)sizeof(object);                       \
   } while (0)
 
 #ifdef __cplusplus
@@ -51,8 +52,8 @@ typedef struct ptx2spv_graph ptx2spv_graph;
 /* The interface's version and the library's, "major.minor.patch". */
 uint32_t ptx2spv_api_version(void);
 const char* ptx2spv_version_text(void);
-/* Of the calling thread's last failed call: never null, valid until its next failure. The long form has
- * the translator's messages with their lines, or the whole trap report. */
+/* Of the calling thread's last failed call: never null, valid until its next failure. The long form
+ * has the translator's messages with their lines, or the whole trap report. */
 const char* ptx2spv_last_error(void);
 const char* ptx2spv_last_error_details(void);
 
@@ -60,12 +61,12 @@ const char* ptx2spv_last_error_details(void);
 
 typedef struct ptx2spv_device_options {
   uint32_t size;
-  const char* select;               /* as in DeviceOptions::select; null: by policy */
-  const char* const* disable;       /* capabilities by name */
+  const char* select;         /* as in DeviceOptions::select; null: by policy */
+  const char* const* disable; /* capabilities by name */
   uint32_t disable_count;
   const char* profile;
-  int32_t validation;               /* 1 on, -1 off, 0: PTX2SPV_VALIDATION */
-  int32_t cache;                    /* 1 on, -1 off, 0: PTX2SPV_CACHE */
+  int32_t validation; /* 1 on, -1 off, 0: PTX2SPV_VALIDATION */
+  int32_t cache;      /* 1 on, -1 off, 0: PTX2SPV_CACHE */
   const char* cache_directory;
   void (*print)(void* user, const char* text, size_t bytes); /* printf; null: standard output */
   void* print_user;
@@ -75,8 +76,8 @@ typedef struct ptx2spv_device_info {
   uint32_t size;
   uint32_t index;
   char name[256], driver[256], uuid[40];
-  char rejection[256];              /* why it was passed over; empty for the chosen one */
-  uint32_t kind;                    /* 0 discrete, 1 integrated, 2 virtual, 3 CPU, 4 other */
+  char rejection[256]; /* why it was passed over; empty for the chosen one */
+  uint32_t kind;       /* 0 discrete, 1 integrated, 2 virtual, 3 CPU, 4 other */
   uint32_t vendor, device, api_version, driver_version;
   uint64_t memory_bytes;
   int32_t usable;
@@ -91,8 +92,8 @@ typedef struct ptx2spv_vulkan_device {
 } ptx2spv_vulkan_device;
 
 /* Fills at most *count infos (null: none) and sets *count to how many devices there are. */
-ptx2spv_status ptx2spv_list_devices(const ptx2spv_device_options* options, ptx2spv_device_info* infos,
-                                    uint32_t* count);
+ptx2spv_status ptx2spv_list_devices(const ptx2spv_device_options* options,
+                                    ptx2spv_device_info* infos, uint32_t* count);
 ptx2spv_status ptx2spv_device_open(const ptx2spv_device_options* options, ptx2spv_device** device);
 ptx2spv_status ptx2spv_device_adopt(const ptx2spv_vulkan_device* external,
                                     const ptx2spv_device_options* options, ptx2spv_device** device);
@@ -103,7 +104,8 @@ void ptx2spv_device_destroy(ptx2spv_device* device);
 
 /* ---- memory ---- */
 
-ptx2spv_status ptx2spv_buffer_create(ptx2spv_device* device, uint64_t bytes, ptx2spv_buffer** buffer);
+ptx2spv_status ptx2spv_buffer_create(ptx2spv_device* device, uint64_t bytes,
+                                     ptx2spv_buffer** buffer);
 uint64_t ptx2spv_buffer_address(const ptx2spv_buffer* buffer);
 uint64_t ptx2spv_buffer_size(const ptx2spv_buffer* buffer);
 ptx2spv_status ptx2spv_buffer_upload(ptx2spv_buffer* buffer, uint64_t offset, const void* data,
@@ -112,30 +114,45 @@ ptx2spv_status ptx2spv_buffer_download(const ptx2spv_buffer* buffer, uint64_t of
                                        uint64_t bytes);
 ptx2spv_status ptx2spv_buffer_fill(ptx2spv_buffer* buffer, uint64_t offset, uint64_t bytes,
                                    uint32_t pattern, uint32_t pattern_bytes);
-ptx2spv_status ptx2spv_buffer_copy(const ptx2spv_buffer* from, uint64_t from_offset, ptx2spv_buffer* to,
-                                   uint64_t to_offset, uint64_t bytes);
+ptx2spv_status ptx2spv_buffer_copy(const ptx2spv_buffer* from, uint64_t from_offset,
+                                   ptx2spv_buffer* to, uint64_t to_offset, uint64_t bytes);
 void ptx2spv_buffer_destroy(ptx2spv_buffer* buffer);
 
 typedef enum ptx2spv_geometry {
-  PTX2SPV_1D = 0, PTX2SPV_2D = 1, PTX2SPV_3D = 2, PTX2SPV_A1D = 3, PTX2SPV_A2D = 4
+  PTX2SPV_1D = 0,
+  PTX2SPV_2D = 1,
+  PTX2SPV_3D = 2,
+  PTX2SPV_A1D = 3,
+  PTX2SPV_A2D = 4
 } ptx2spv_geometry;
 typedef enum ptx2spv_format {
-  PTX2SPV_U8 = 0, PTX2SPV_U16 = 1, PTX2SPV_U32 = 2, PTX2SPV_S8 = 3, PTX2SPV_S16 = 4, PTX2SPV_S32 = 5,
-  PTX2SPV_F16 = 6, PTX2SPV_F32 = 7, PTX2SPV_UNORM8 = 8, PTX2SPV_UNORM16 = 9, PTX2SPV_SNORM8 = 10,
+  PTX2SPV_U8 = 0,
+  PTX2SPV_U16 = 1,
+  PTX2SPV_U32 = 2,
+  PTX2SPV_S8 = 3,
+  PTX2SPV_S16 = 4,
+  PTX2SPV_S32 = 5,
+  PTX2SPV_F16 = 6,
+  PTX2SPV_F32 = 7,
+  PTX2SPV_UNORM8 = 8,
+  PTX2SPV_UNORM16 = 9,
+  PTX2SPV_SNORM8 = 10,
   PTX2SPV_SNORM16 = 11
 } ptx2spv_format;
 typedef enum ptx2spv_backing {
-  PTX2SPV_AUTOMATIC = 0, PTX2SPV_LINEAR = 1, PTX2SPV_IMAGE = 2
+  PTX2SPV_AUTOMATIC = 0,
+  PTX2SPV_LINEAR = 1,
+  PTX2SPV_IMAGE = 2
 } ptx2spv_backing;
 
 typedef struct ptx2spv_array_desc {
   uint32_t size;
   ptx2spv_geometry geometry;
   ptx2spv_format format;
-  uint32_t channels;                     /* 1, 2 or 4 */
-  uint32_t width, height, depth, layers, levels;  /* 0 counts as 1 */
+  uint32_t channels;                             /* 1, 2 or 4 */
+  uint32_t width, height, depth, layers, levels; /* 0 counts as 1 */
   ptx2spv_backing backing;
-  const char* name;                      /* for trap reports; may be null */
+  const char* name; /* for trap reports; may be null */
 } ptx2spv_array_desc;
 
 ptx2spv_status ptx2spv_array_create(ptx2spv_device* device, const ptx2spv_array_desc* desc,
@@ -154,20 +171,24 @@ ptx2spv_status ptx2spv_array_import(ptx2spv_device* device, uint64_t image,
                                     const ptx2spv_array_desc* desc, ptx2spv_array** array);
 void ptx2spv_array_destroy(ptx2spv_array* array);
 
-ptx2spv_status ptx2spv_surface_create(ptx2spv_array* array, uint32_t level, ptx2spv_surface** surface);
+ptx2spv_status ptx2spv_surface_create(ptx2spv_array* array, uint32_t level,
+                                      ptx2spv_surface** surface);
 uint64_t ptx2spv_surface_handle(const ptx2spv_surface* surface);
 void ptx2spv_surface_destroy(ptx2spv_surface* surface);
 
 typedef enum ptx2spv_address_mode {
-  PTX2SPV_WRAP = 0, PTX2SPV_CLAMP = 1, PTX2SPV_MIRROR = 2, PTX2SPV_BORDER = 3
+  PTX2SPV_WRAP = 0,
+  PTX2SPV_CLAMP = 1,
+  PTX2SPV_MIRROR = 2,
+  PTX2SPV_BORDER = 3
 } ptx2spv_address_mode;
 
 typedef struct ptx2spv_texture_desc {
   uint32_t size;
   ptx2spv_address_mode address[3];
-  int32_t linear_filter;                 /* 1: linear, 0: nearest */
+  int32_t linear_filter; /* 1: linear, 0: nearest */
   int32_t normalized_coordinates;
-  int32_t read_as_float;                 /* 1: 8- and 16-bit integers as normalised floats */
+  int32_t read_as_float; /* 1: 8- and 16-bit integers as normalised floats */
   float border[4];
 } ptx2spv_texture_desc;
 
@@ -180,7 +201,7 @@ void ptx2spv_texture_destroy(ptx2spv_texture* texture);
 
 typedef struct ptx2spv_module_options {
   uint32_t size;
-  int32_t fast;                          /* 1: the device's own float operations; 0: exact */
+  int32_t fast; /* 1: the device's own float operations; 0: exact */
   int32_t debug_info, relax_versions;
 } ptx2spv_module_options;
 
@@ -189,11 +210,12 @@ ptx2spv_status ptx2spv_module_load(ptx2spv_device* device, const char* ptx, size
                                    const char* file, const ptx2spv_module_options* options,
                                    ptx2spv_module** module);
 ptx2spv_status ptx2spv_module_load_file(ptx2spv_device* device, const char* path,
-                                        const ptx2spv_module_options* options, ptx2spv_module** module);
+                                        const ptx2spv_module_options* options,
+                                        ptx2spv_module** module);
 /* The interface as JSON; valid as long as the module. */
 const char* ptx2spv_module_interface(const ptx2spv_module* module);
-ptx2spv_status ptx2spv_module_global(const ptx2spv_module* module, const char* name, uint64_t* address,
-                                     uint64_t* bytes);
+ptx2spv_status ptx2spv_module_global(const ptx2spv_module* module, const char* name,
+                                     uint64_t* address, uint64_t* bytes);
 ptx2spv_status ptx2spv_module_set_global(ptx2spv_module* module, const char* name, uint64_t offset,
                                          const void* data, uint64_t bytes);
 ptx2spv_status ptx2spv_module_get_global(const ptx2spv_module* module, const char* name,
@@ -207,12 +229,13 @@ void ptx2spv_module_destroy(ptx2spv_module* module);
 ptx2spv_status ptx2spv_kernel_get(const ptx2spv_module* module, const char* name,
                                   ptx2spv_kernel** kernel);
 uint32_t ptx2spv_kernel_parameter_count(const ptx2spv_kernel* kernel);
-ptx2spv_status ptx2spv_kernel_parameter(const ptx2spv_kernel* kernel, uint32_t index, const char** name,
-                                        uint32_t* offset, uint32_t* bytes);
+ptx2spv_status ptx2spv_kernel_parameter(const ptx2spv_kernel* kernel, uint32_t index,
+                                        const char** name, uint32_t* offset, uint32_t* bytes);
 void ptx2spv_kernel_destroy(ptx2spv_kernel* kernel);
 
-/* One argument, in the kernel's order. A surface, texture or buffer stands for its handle or address; for a
- * value, `data` and `bytes` are the parameter's bytes. Exactly one of the four is set. */
+/* One argument, in the kernel's order. A surface, texture or buffer stands for its handle or
+ * address; for a value, `data` and `bytes` are the parameter's bytes. Exactly one of the four is
+ * set. */
 typedef struct ptx2spv_argument {
   const ptx2spv_surface* surface;
   const ptx2spv_texture* texture;
@@ -224,9 +247,9 @@ typedef struct ptx2spv_argument {
 
 typedef struct ptx2spv_launch {
   uint32_t size;
-  uint32_t grid[3], block[3];            /* 0 counts as 1 */
+  uint32_t grid[3], block[3]; /* 0 counts as 1 */
   uint32_t dynamic_shared;
-  uint32_t repeat;                       /* 0 counts as 1 */
+  uint32_t repeat; /* 0 counts as 1 */
   const ptx2spv_argument* arguments;
   uint32_t argument_count;
 } ptx2spv_launch;
@@ -241,8 +264,8 @@ ptx2spv_status ptx2spv_stream_create(ptx2spv_device* device, ptx2spv_stream** st
 ptx2spv_status ptx2spv_stream_launch(ptx2spv_stream* stream, const ptx2spv_kernel* kernel,
                                      const ptx2spv_launch* launch);
 /* `data` of an upload may go at once, that of a download is filled by the next synchronize. */
-ptx2spv_status ptx2spv_stream_upload(ptx2spv_stream* stream, ptx2spv_buffer* buffer, uint64_t offset,
-                                     const void* data, uint64_t bytes);
+ptx2spv_status ptx2spv_stream_upload(ptx2spv_stream* stream, ptx2spv_buffer* buffer,
+                                     uint64_t offset, const void* data, uint64_t bytes);
 ptx2spv_status ptx2spv_stream_download(ptx2spv_stream* stream, const ptx2spv_buffer* buffer,
                                        uint64_t offset, void* data, uint64_t bytes);
 ptx2spv_status ptx2spv_stream_record(ptx2spv_stream* stream, ptx2spv_event* event);
@@ -266,10 +289,11 @@ void ptx2spv_graph_destroy(ptx2spv_graph* graph);
 
 /* ---- traps ---- */
 
-/* The trap behind the calling thread's last PTX2SPV_TRAP. Texts are valid until its next failure. */
+/* The trap behind the calling thread's last PTX2SPV_TRAP. Texts are valid until its next failure.
+ */
 typedef struct ptx2spv_trap_report {
   uint32_t size;
-  uint32_t kind;                         /* abi::TrapKind */
+  uint32_t kind; /* abi::TrapKind */
   uint32_t trapped_threads;
   const char *kernel, *function, *file, *instruction, *source_file, *surface, *message;
   uint32_t line, source_line;
@@ -277,7 +301,7 @@ typedef struct ptx2spv_trap_report {
   uint64_t handle;
   int32_t coordinates[3];
   uint32_t coordinate_count;
-  uint64_t extent[3];                    /* row bytes, rows, slices or layers */
+  uint64_t extent[3]; /* row bytes, rows, slices or layers */
 } ptx2spv_trap_report;
 ptx2spv_status ptx2spv_last_trap(ptx2spv_trap_report* report);
 

@@ -18,31 +18,31 @@ struct TrapReport {
   abi::TrapKind kind = abi::TrapKind::none;
   std::uint32_t trapped_threads = 0;  ///< exact, over the whole launch
   std::string kernel;
-  std::string function;               ///< where the instruction stands, when not in the kernel itself
-  std::string file;                   ///< PTX file as it was named to the module
-  std::uint32_t line = 0;             ///< PTX line
-  std::string instruction;            ///< its text
-  std::string source_file;            ///< CUDA source by .loc, may be empty
+  std::string function;     ///< where the instruction stands, when not in the kernel itself
+  std::string file;         ///< PTX file as it was named to the module
+  std::uint32_t line = 0;   ///< PTX line
+  std::string instruction;  ///< its text
+  std::string source_file;  ///< CUDA source by .loc, may be empty
   std::uint32_t source_line = 0;
   std::array<std::uint32_t, 3> cta{}, thread{};
-  std::uint64_t handle = 0;           ///< as the instruction had it
-  std::string surface;                ///< name of the surface, its parameter or its .surfref; may be empty
+  std::uint64_t handle = 0;  ///< as the instruction had it
+  std::string surface;       ///< name of the surface, its parameter or its .surfref; may be empty
   std::vector<std::pair<std::string, std::int32_t>> coordinates;  ///< "x", "y", "z" or "layer"
   std::array<std::uint64_t, 3> extent{};  ///< width in bytes, rows, slices or layers; 0: not known
   std::uint32_t texel_bytes = 0;
-  std::string message;                ///< of an assertion
+  std::string message;  ///< of an assertion
   /// The whole report, one fact a line, the first line in the form file:line: error: text.
   std::string to_string() const;
 };
 const char* to_string(abi::TrapKind kind);
 
 enum class ErrorCode : std::uint8_t {
-  invalid_argument,   ///< the call itself is wrong: ranges, sizes, argument lists
-  not_found,          ///< no entry, variable or surface of that name
-  no_device,          ///< no device is usable, or none matches the selection
-  unsupported,        ///< the device cannot do it
-  translation,        ///< `messages` says why
-  trap,               ///< `trap` has the report
+  invalid_argument,  ///< the call itself is wrong: ranges, sizes, argument lists
+  not_found,         ///< no entry, variable or surface of that name
+  no_device,         ///< no device is usable, or none matches the selection
+  unsupported,       ///< the device cannot do it
+  translation,       ///< `messages` says why
+  trap,              ///< `trap` has the report
   out_of_memory,
   device_lost,
   io,
@@ -52,9 +52,9 @@ const char* to_string(ErrorCode code);
 
 struct Error {
   ErrorCode code = ErrorCode::internal;
-  std::string text;                          ///< one sentence
-  std::vector<Message> messages;             ///< of the translator
-  std::shared_ptr<const TrapReport> trap;    ///< code trap only
+  std::string text;                        ///< one sentence
+  std::vector<Message> messages;           ///< of the translator
+  std::shared_ptr<const TrapReport> trap;  ///< code trap only
 };
 
 template <class T>

@@ -1,9 +1,10 @@
-// The runtime library: devices, memory, surfaces, modules and launches. Every object keeps its device
-// alive, so destruction may come in any order. Functions return results and throw nothing.
+// The runtime library: devices, memory, surfaces, modules and launches. Every object keeps its
+// device alive, so destruction may come in any order. Functions return results and throw nothing.
 //
-// Threads: a Device, Module and Kernel may be used from several threads at once, and so may different
-// Buffers, Arrays and Surfaces; a Stream, Event or Graph locks itself, so calls on one stream from
-// several threads are carried out one after the other in some order. Destruction is the caller's to order.
+// Threads: a Device, Module and Kernel may be used from several threads at once, and so may
+// different Buffers, Arrays and Surfaces; a Stream, Event or Graph locks itself, so calls on one
+// stream from several threads are carried out one after the other in some order. Destruction is the
+// caller's to order.
 #pragma once
 
 #include <array>
@@ -43,35 +44,36 @@ enum class DeviceKind : std::uint8_t { discrete, integrated, virtual_gpu, cpu, o
 const char* to_string(DeviceKind kind);
 
 struct DeviceInfo {
-  std::uint32_t index = 0;             ///< position in the list, for selection
-  std::string name, driver;            ///< "Tesla ...", "SwiftShader driver 5.0.0"
+  std::uint32_t index = 0;   ///< position in the list, for selection
+  std::string name, driver;  ///< "Tesla ...", "SwiftShader driver 5.0.0"
   DeviceKind kind = DeviceKind::other;
   std::array<std::uint8_t, 16> uuid{};
   std::uint32_t vendor = 0, device = 0, api_version = 0, driver_version = 0;
   std::uint64_t memory_bytes = 0;
   bool usable = false;
-  std::string rejection;               ///< why it is not usable, or was passed over by the selection
-  Profile profile;                     ///< before --disable
+  std::string rejection;  ///< why it is not usable, or was passed over by the selection
+  Profile profile;        ///< before --disable
   std::string uuid_text() const;
 };
 
 struct DeviceOptions {
-  /// Empty: PTX2SPV_DEVICE, then the policy (discrete GPU, integrated, virtual, SwiftShader, other CPU).
-  /// Else "gpu", "cpu", "swiftshader", "lavapipe", an index ("2" or "index:2"), "uuid:..." or part of the name.
+  /// Empty: PTX2SPV_DEVICE, then the policy (discrete GPU, integrated, virtual, SwiftShader, other
+  /// CPU). Else "gpu", "cpu", "swiftshader", "lavapipe", an index ("2" or "index:2"), "uuid:..." or
+  /// part of the name.
   std::string select;
-  std::vector<std::string> disable;    ///< capabilities by name
-  std::string profile;                 ///< named profile; only what the device has too stays on
-  std::optional<bool> validation;      ///< nothing: PTX2SPV_VALIDATION
-  std::optional<bool> cache;           ///< translations and pipelines on disk; nothing: PTX2SPV_CACHE
-  std::string cache_directory;         ///< empty: PTX2SPV_CACHE_DIR, then the user's cache directory
+  std::vector<std::string> disable;  ///< capabilities by name
+  std::string profile;               ///< named profile; only what the device has too stays on
+  std::optional<bool> validation;    ///< nothing: PTX2SPV_VALIDATION
+  std::optional<bool> cache;         ///< translations and pipelines on disk; nothing: PTX2SPV_CACHE
+  std::string cache_directory;       ///< empty: PTX2SPV_CACHE_DIR, then the user's cache directory
   std::function<void(std::string_view)> print;  ///< where printf goes; empty: standard output
 };
 
 /// Every device there is, usable or not, each with the reason for being passed over.
 Result<std::vector<DeviceInfo>> list_devices(const DeviceOptions& options = {});
 
-/// Vulkan objects of the application, for Device::adopt. Handles are the Vk* handles as they are; the
-/// features listed in docs/runtime.md must have been enabled. They must outlive the Device.
+/// Vulkan objects of the application, for Device::adopt. Handles are the Vk* handles as they are;
+/// the features listed in docs/runtime.md must have been enabled. They must outlive the Device.
 struct ExternalDevice {
   void* get_instance_proc_addr = nullptr;  ///< PFN_vkGetInstanceProcAddr
   void* instance = nullptr;
@@ -96,11 +98,11 @@ class Device {
   static Result<Device> open(const DeviceOptions& options = {});
   static Result<Device> adopt(const ExternalDevice& external, const DeviceOptions& options = {});
   const DeviceInfo& info() const;
-  const Profile& profile() const;        ///< in force: after DeviceOptions::disable and ::profile
+  const Profile& profile() const;  ///< in force: after DeviceOptions::disable and ::profile
   DeviceStatistics statistics() const;
   /// Errors and warnings of the validation layer so far (0 without it).
   std::uint64_t validation_messages() const;
-  Status synchronize();                  ///< waits for every stream
+  Status synchronize();  ///< waits for every stream
   const std::shared_ptr<runtime::DeviceState>& state() const { return state_; }
   explicit Device(std::shared_ptr<runtime::DeviceState> state) : state_(std::move(state)) {}
 
@@ -112,14 +114,15 @@ class Device {
 
 /// Rows and slices of a rectangular copy, in bytes on the buffer's side. Pitch 0: dense.
 struct Region {
-  std::uint64_t offset = 0;              ///< of the first byte in the buffer
+  std::uint64_t offset = 0;  ///< of the first byte in the buffer
   std::uint64_t row_bytes = 0;
   std::uint32_t rows = 1, slices = 1;
   std::uint64_t row_pitch = 0, slice_pitch = 0;            ///< in the buffer
   std::uint64_t host_row_pitch = 0, host_slice_pitch = 0;  ///< on the host (or in the other buffer)
 };
 
-/// Device memory with an address, as cudaMalloc gives it. Transfers are complete when the call returns.
+/// Device memory with an address, as cudaMalloc gives it. Transfers are complete when the call
+/// returns.
 class Buffer {
  public:
   static Result<Buffer> create(const Device& device, std::uint64_t bytes);
@@ -130,7 +133,8 @@ class Buffer {
   Status upload(const Region& region, std::span<const std::byte> bytes);
   Status download(const Region& region, std::span<std::byte> bytes) const;
   /// Fills with a pattern of 1, 2 or 4 bytes.
-  Status fill(std::uint64_t offset, std::uint64_t bytes, std::uint32_t pattern, int pattern_bytes = 1);
+  Status fill(std::uint64_t offset, std::uint64_t bytes, std::uint32_t pattern,
+              int pattern_bytes = 1);
   Status copy_from(const Buffer& from, std::uint64_t from_offset, std::uint64_t offset,
                    std::uint64_t bytes);
   /// The bytes themselves where the device's memory is the host's, else null.
@@ -143,32 +147,33 @@ class Buffer {
 };
 
 enum class Geometry : std::uint8_t { d1, d2, d3, a1d, a2d };
-const char* to_string(Geometry geometry);                          ///< "1d" ... "a2d"
+const char* to_string(Geometry geometry);  ///< "1d" ... "a2d"
 std::optional<Geometry> parse_geometry(std::string_view text);
-const char* to_string(abi::SurfaceFormat format);                  ///< "u8" ... "snorm16"
+const char* to_string(abi::SurfaceFormat format);  ///< "u8" ... "snorm16"
 std::optional<abi::SurfaceFormat> parse_format(std::string_view text);
-std::uint32_t format_bytes(abi::SurfaceFormat format);             ///< of one component
+std::uint32_t format_bytes(abi::SurfaceFormat format);  ///< of one component
 
 enum class ArrayBacking : std::uint8_t {
-  linear,      ///< memory
-  image,       ///< a Vulkan storage image
-  automatic,   ///< linear, unless DeviceOptions or PTX2SPV_BACKING say otherwise
+  linear,     ///< memory
+  image,      ///< a Vulkan storage image
+  automatic,  ///< linear, unless DeviceOptions or PTX2SPV_BACKING say otherwise
 };
 
 struct ArrayDesc {
   Geometry geometry = Geometry::d2;
   abi::SurfaceFormat format = abi::SurfaceFormat::u32;
-  std::uint32_t channels = 1;            ///< 1, 2 or 4
-  std::uint32_t width = 1, height = 1, depth = 1;  ///< elements; height and depth where the geometry has them
-  std::uint32_t layers = 1;              ///< a1d, a2d
-  std::uint32_t levels = 1;              ///< mipmaps
+  std::uint32_t channels = 1;  ///< 1, 2 or 4
+  std::uint32_t width = 1, height = 1,
+                depth = 1;   ///< elements; height and depth where the geometry has them
+  std::uint32_t layers = 1;  ///< a1d, a2d
+  std::uint32_t levels = 1;  ///< mipmaps
   ArrayBacking backing = ArrayBacking::automatic;
-  std::string name;                      ///< for trap reports
+  std::string name;  ///< for trap reports
   std::uint32_t texel_bytes() const { return format_bytes(format) * channels; }
 };
 
-/// Surface storage, as cudaMalloc3DArray gives it. Host data is dense: rows without padding, slices and
-/// layers one after the other.
+/// Surface storage, as cudaMalloc3DArray gives it. Host data is dense: rows without padding, slices
+/// and layers one after the other.
 class Array {
  public:
   static Result<Array> create(const Device& device, const ArrayDesc& desc);
@@ -178,7 +183,7 @@ class Array {
   Status upload(std::span<const std::byte> bytes, std::uint32_t level = 0);
   Status download(std::span<std::byte> bytes, std::uint32_t level = 0) const;
   Status fill(std::uint32_t pattern, int pattern_bytes = 1, std::uint32_t level = 0);
-  Status copy_from(const Array& from);   ///< of the same extent and texel size
+  Status copy_from(const Array& from);  ///< of the same extent and texel size
   const std::shared_ptr<runtime::ArrayState>& state() const { return state_; }
   explicit Array(std::shared_ptr<runtime::ArrayState> state) : state_(std::move(state)) {}
 
@@ -190,8 +195,8 @@ class Array {
 class Surface {
  public:
   static Result<Surface> create(const Array& array, std::uint32_t level = 0);
-  std::uint64_t handle() const;          ///< what a .u64 parameter or a cell in memory holds
-  void set_name(std::string name);       ///< for trap reports
+  std::uint64_t handle() const;     ///< what a .u64 parameter or a cell in memory holds
+  void set_name(std::string name);  ///< for trap reports
   Array array() const;
   const std::shared_ptr<runtime::SurfaceState>& state() const { return state_; }
   explicit Surface(std::shared_ptr<runtime::SurfaceState> state) : state_(std::move(state)) {}
@@ -205,7 +210,7 @@ struct TextureDesc {
   std::array<AddressMode, 3> address{AddressMode::clamp, AddressMode::clamp, AddressMode::clamp};
   bool linear_filter = false, linear_mipmap_filter = false;
   bool normalized_coordinates = false;
-  bool read_as_integer = true;           ///< else 8- and 16-bit integers are read as normalised floats
+  bool read_as_integer = true;  ///< else 8- and 16-bit integers are read as normalised floats
   bool srgb = false;
   std::array<float, 4> border{};
   float mipmap_bias = 0, min_level = 0, max_level = 0;
@@ -236,7 +241,7 @@ class Args {
   struct Item {
     Kind kind = Kind::value;
     std::vector<std::byte> bytes;
-    std::shared_ptr<const void> keep;    ///< what has to live until the launch is over
+    std::shared_ptr<const void> keep;  ///< what has to live until the launch is over
     std::shared_ptr<runtime::SurfaceState> surface;
     std::shared_ptr<runtime::TextureState> texture;
   };
@@ -261,18 +266,18 @@ class Args {
 
 struct LaunchConfig {
   Dim3 grid, block;
-  std::uint32_t dynamic_shared = 0;      ///< bytes
-  std::uint32_t repeat = 1;              ///< the same launch so many times, one after the other
-  std::optional<FpPolicy> fp;            ///< nothing: the module's
-  std::optional<ThreadModel> threads;    ///< nothing: chosen by the launch
-  bool bind_slots = true;                ///< false: every linear surface is reached by address
-  bool time = false;                     ///< fill LaunchTiming::device_ms
+  std::uint32_t dynamic_shared = 0;    ///< bytes
+  std::uint32_t repeat = 1;            ///< the same launch so many times, one after the other
+  std::optional<FpPolicy> fp;          ///< nothing: the module's
+  std::optional<ThreadModel> threads;  ///< nothing: chosen by the launch
+  bool bind_slots = true;              ///< false: every linear surface is reached by address
+  bool time = false;                   ///< fill LaunchTiming::device_ms
 };
 
 struct LaunchTiming {
-  double device_ms = -1;                 ///< all repeats, by timestamps; -1: not asked for or not available
-  double wall_ms = 0;                    ///< submission to completion
-  double prepare_ms = 0;                 ///< translation and pipeline, when this launch needed one
+  double device_ms = -1;  ///< all repeats, by timestamps; -1: not asked for or not available
+  double wall_ms = 0;     ///< submission to completion
+  double prepare_ms = 0;  ///< translation and pipeline, when this launch needed one
   ThreadModel threads = ThreadModel::direct;
 };
 
@@ -300,8 +305,10 @@ class Module {
   /// Module-scope variables (.global and .const), by name.
   Result<std::uint64_t> global_address(std::string_view name) const;
   Result<std::uint64_t> global_size(std::string_view name) const;
-  Status set_global(std::string_view name, std::span<const std::byte> bytes, std::uint64_t offset = 0);
-  Status get_global(std::string_view name, std::span<std::byte> bytes, std::uint64_t offset = 0) const;
+  Status set_global(std::string_view name, std::span<const std::byte> bytes,
+                    std::uint64_t offset = 0);
+  Status get_global(std::string_view name, std::span<std::byte> bytes,
+                    std::uint64_t offset = 0) const;
   /// Binds a .surfref or .texref for every later launch.
   Status bind_surface(std::string_view surfref, const Surface& surface);
   Status bind_texture(std::string_view texref, const Texture& texture);
@@ -327,7 +334,8 @@ class Kernel {
   std::shared_ptr<runtime::KernelState> state_;
 };
 
-// -------------------------------------------------------------------------- streams, events, graphs
+// -------------------------------------------------------------------------- streams, events,
+// graphs
 
 /// A point in a stream. Reusable.
 class Event {
@@ -335,7 +343,7 @@ class Event {
   static Result<Event> create(const Device& device);
   bool recorded() const;
   bool done() const;
-  Status wait() const;                   ///< blocks the host
+  Status wait() const;  ///< blocks the host
   /// Device milliseconds from `start` to this; both must be done.
   Result<double> since(const Event& start) const;
   const std::shared_ptr<runtime::EventState>& state() const { return state_; }
@@ -360,7 +368,8 @@ class Graph {
   std::shared_ptr<runtime::GraphState> state_;
 };
 
-/// Work carried out in order. An error or trap of a launch is kept and returned by the next synchronize.
+/// Work carried out in order. An error or trap of a launch is kept and returned by the next
+/// synchronize.
 class Stream {
  public:
   static Result<Stream> create(const Device& device);
@@ -372,7 +381,7 @@ class Stream {
               std::uint64_t to_offset, std::uint64_t bytes);
   Status fill(const Buffer& buffer, std::uint64_t offset, std::uint64_t bytes, std::uint32_t word);
   Status record(const Event& event);
-  Status wait(const Event& event);       ///< later work of this stream comes after the event
+  Status wait(const Event& event);  ///< later work of this stream comes after the event
   bool idle() const;
   Status synchronize();
   const std::shared_ptr<runtime::StreamState>& state() const { return state_; }
@@ -396,7 +405,7 @@ struct VulkanHandles {
 VulkanHandles vulkan_handles(const Device& device);
 
 struct VulkanBuffer {
-  std::uint64_t buffer = 0;              ///< VkBuffer
+  std::uint64_t buffer = 0;  ///< VkBuffer
   std::uint64_t offset = 0, bytes = 0;
 };
 VulkanBuffer vulkan_buffer(const Buffer& buffer);
@@ -404,8 +413,8 @@ VulkanBuffer vulkan_buffer(const Buffer& buffer);
 Result<Buffer> import_buffer(const Device& device, const VulkanBuffer& buffer);
 
 struct VulkanImage {
-  std::uint64_t image = 0;               ///< VkImage, in VK_IMAGE_LAYOUT_GENERAL
-  std::uint32_t format = 0;              ///< VkFormat
+  std::uint64_t image = 0;   ///< VkImage, in VK_IMAGE_LAYOUT_GENERAL
+  std::uint32_t format = 0;  ///< VkFormat
 };
 /// The image behind an image-backed array, or an error for a linear one.
 Result<VulkanImage> vulkan_image(const Array& array);
