@@ -5,8 +5,8 @@
 #include <zlib.h>
 
 #include <cstdlib>
-#include <cstring>
-#include <optional>
+#include <fstream>
+#include <sstream>
 
 #include "ptx2spv/runtime.hpp"
 #include "tools/recorder/instruction_kernel.hpp"
@@ -131,6 +131,49 @@ std::string difference(const Recorded& recorded, const std::vector<std::uint64_t
   return {};
 }
 
+/// Every recorded result of `row` out of the file that `recorder instructions --full` writes, or
+/// nothing.
+std::vector<std::uint64_t> full_results(const char* path, const Instruction& row) {
+  std::ifstream file(path, std::ios::binary);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line.substr(2));
+    std::string text, out, in, count;
+    std::getline(fields, text, '\t');
+    std::getline(fields, out, '\t');
+    std::getline(fields, in, '\t');
+    std::getline(fields, count, '\t');
+    for (char& c : out) c = c == ',' ? ' ' : c;
+    const auto kinds = recorder::parse_kinds(out);
+    std::vector<std::uint64_t> results(std::stoul(count) * kinds.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      file.read(reinterpret_cast<char*>(&results[i]),
+                (recorder::register_bits(kinds[i % kinds.size()]) + 7) / 8);
+    }
+    if (text == row.text) return results;
+  }
+  return {};
+}
+
+/// The first few differing results, in words.
+std::string differences(const Instruction& row, const std::vector<std::uint64_t>& results,
+                        const std::vector<std::uint64_t>& full) {
+  std::string text;
+  unsigned count = 0;
+  for (std::size_t i = 0; i < full.size() && i < results.size(); ++i) {
+    if (results[i] == full[i] || ++count > 6) continue;
+    std::vector<std::uint64_t> tuple(row.in.size());
+    const std::size_t out = row.out.size();
+    recorder::Inputs(row.text, row.in, row.count).tuple(static_cast<std::uint32_t>(i / out), tuple);
+    text += "\n  (";
+    for (std::size_t k = 0; k < tuple.size(); ++k)
+      text += (k ? ", " : "") + hex(tuple[k], recorder::register_bits(row.in[k]));
+    const unsigned bits = recorder::register_bits(row.out[i % out]);
+    text += ") result " + std::to_string(i % out) + ": " + hex(results[i], bits) + ", recorded " +
+            hex(full[i], bits);
+  }
+  return std::to_string(count) + " results differ" + text;
+}
+
 constexpr unsigned kParts = 16;
 class InstructionRecord : public testing::TestWithParam<unsigned> {};
 
@@ -158,7 +201,10 @@ TEST_P(InstructionRecord, IsMet) {
       ADD_FAILURE() << recorded.row.text << ": " << failure;
       continue;
     }
-    const std::string text = difference(recorded, results);
+    std::string text = difference(recorded, results);
+    const char* full = std::getenv("PTX2SPV_FULL_RECORD");
+    if (full && !text.empty())
+      text += "; " + differences(recorded.row, results, full_results(full, recorded.row));
     EXPECT_EQ(text, "") << recorded.row.text;
     met += text.empty();
   }
