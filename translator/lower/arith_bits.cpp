@@ -45,8 +45,11 @@ Value Arith::brev(NumKind kind, Value a) {
 }
 
 Value Arith::bfe(NumKind kind, Value a, Value pos, Value len) {
-  pos = b_.op2(Op::and_, pos, b_.i32(0xff));
-  len = b_.op2(Op::and_, len, b_.i32(0xff));
+  // The low byte of position and length counts; of the 64-bit forms the whole word does.
+  if (bits_of(kind) == 32) {
+    pos = b_.op2(Op::and_, pos, b_.i32(0xff));
+    len = b_.op2(Op::and_, len, b_.i32(0xff));
+  }
   const unsigned bits = bits_of(kind);
   if (!is_signed(kind)) {
     // Shifting 1 out of the word gives 0, and 0 - 1 the full mask.
@@ -59,8 +62,11 @@ Value Arith::bfe(NumKind kind, Value a, Value pos, Value len) {
 }
 
 Value Arith::bfi(NumKind kind, Value a, Value base, Value pos, Value len) {
-  pos = b_.op2(Op::and_, pos, b_.i32(0xff));
-  len = b_.op2(Op::and_, len, b_.i32(0xff));
+  // The low byte of position and length counts; of the 64-bit forms the whole word does.
+  if (bits_of(kind) == 32) {
+    pos = b_.op2(Op::and_, pos, b_.i32(0xff));
+    len = b_.op2(Op::and_, len, b_.i32(0xff));
+  }
   const Value ones = b_.op2(Op::sub, b_.op2(Op::shl, constant(kind, 1), len), constant(kind, 1));
   const Value mask = b_.op2(Op::shl, ones, pos);
   const Value placed = b_.op2(Op::and_, b_.op2(Op::shl, a, pos), mask);

@@ -45,9 +45,13 @@ Value Arith::testp(NumKind kind, Testp what, Value a) {
     case Testp::infinite: return b_.cmp(Op::eq, magnitude, infinity);
     case Testp::number: return b_.cmp(Op::ule, magnitude, infinity);
     case Testp::notanumber: return b_.cmp(Op::ult, infinity, magnitude);
-    case Testp::normal:
-      return b_.op2(Op::and_, b_.cmp(Op::ult, constant(kind, l.mantissa), magnitude),
-                    b_.cmp(Op::ult, magnitude, infinity));
+    case Testp::normal: {
+      // Zero passes for normal, on the hardware too.
+      const Value zero = b_.cmp(Op::eq, magnitude, constant(kind, 0));
+      return b_.op2(Op::or_, zero,
+                    b_.op2(Op::and_, b_.cmp(Op::ult, constant(kind, l.mantissa), magnitude),
+                           b_.cmp(Op::ult, magnitude, infinity)));
+    }
     case Testp::subnormal: break;
   }
   // Zero counts as subnormal nowhere: 1 <= |a| <= the mantissa's bits.

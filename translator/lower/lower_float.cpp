@@ -56,7 +56,9 @@ void FunctionLowering::lower_float(const Instruction& inst) {
     FpAttr with = attr;
     if (!mods.has(Mod::xorsign)) return fp(op, {x, y}, with);
     const Value magnitude = fp(op, {arith_.fabs(kind, x), arith_.fabs(kind, y)}, with);
-    return arith_.copysign(kind, b_.op2(Op::xor_, x, y), magnitude);
+    // A NaN takes no sign.
+    return b_.select(arith_.testp(kind, Testp::notanumber, magnitude), magnitude,
+                     arith_.copysign(kind, b_.op2(Op::xor_, x, y), magnitude));
   };
   const bool mixed = mods.type_count == 2 && (inst.op == add || inst.op == sub || inst.op == fma);
 
@@ -67,7 +69,12 @@ void FunctionLowering::lower_float(const Instruction& inst) {
     rounded.contract = mods.rounding == Mod::none && !mixed && (inst.op == add || inst.op == sub || inst.op == mul);
     switch (inst.op) {
       case add: return fp(Op::fadd, {x, y}, rounded);
-      case sub: return fp(Op::fadd, {x, arith_.fneg(kind, y)}, rounded);
+      case sub: {
+        // Of f64 a NaN comes through as it is, so the subtraction must not turn its sign.
+        Value minus = arith_.fneg(kind, y);
+        if (kind == NumKind::f64) minus = b_.select(arith_.testp(kind, Testp::notanumber, y), y, minus);
+        return fp(Op::fadd, {x, minus}, rounded);
+      }
       case mul: return fp(Op::fmul, {x, y}, rounded);
       case fma: case mad: return relu(fp(Op::ffma, {x, y, z}, rounded));
       case div: rounded.round = round_of(mods.rounding, Round::approx); return fp(Op::fdiv, {x, y}, rounded);
@@ -80,7 +87,15 @@ void FunctionLowering::lower_float(const Instruction& inst) {
       case cos: rounded.round = Round::approx; return fp(Op::fcos, {x}, rounded);
       case tanh: rounded.round = Round::approx; return fp(Op::ftanh, {x}, rounded);
       case neg: case abs: {
-        const Value v = inst.op == neg ? arith_.fneg(kind, x) : arith_.fabs(kind, x);
+        Value v = inst.op == neg ? arith_.fneg(kind, x) : arith_.fabs(kind, x);
+        // NaN becomes the canonical one; of f64 it keeps its payload, and a negated one its sign.
+        if (kind == NumKind::f64) {
+          const Value quiet = b_.op2(Op::or_, x, arith_.constant(kind, std::uint64_t{1} << 51));
+          if (inst.op == neg) v = b_.select(arith_.testp(kind, Testp::notanumber, x), quiet, v);
+        } else {
+          const std::uint64_t nan = bits_of(kind) == 32 ? 0x7fffffffu : 0x7fffu;
+          v = b_.select(arith_.testp(kind, Testp::notanumber, x), arith_.constant(kind, nan), v);
+        }
         if (!mods.ftz) return v;
         // Denormals become zeros of their sign: adding nothing with .ftz would do, a compare is cheaper.
         const std::uint64_t exponent = kind == NumKind::f16 ? 0x7c00 : kind == NumKind::bf16 ? 0x7f80 : 0x7f800000;

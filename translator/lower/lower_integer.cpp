@@ -94,9 +94,11 @@ void FunctionLowering::lower_carry(const Instruction& inst) {
     x = arith_.mul(kind, half_of(mods), x, y);
     y = read(a[3], type);
   }
-  Value in = 0;
-  if (carry_in) in = b_.inst(Op::zext, ir_type(type), {b_.get(carry_)});
+  // The flag of a subtraction is its carry, which is set where nothing is borrowed.
   const bool subtract = inst.op == Opcode::sub || inst.op == Opcode::subc;
+  const auto inverted = [&](Value flag) { return subtract ? b_.inst(Op::xor_, Type::i1, {flag, b_.i1(true)}) : flag; };
+  Value in = 0;
+  if (carry_in) in = b_.inst(Op::zext, ir_type(type), {inverted(b_.get(carry_))});
   Value result, carry;
   if (subtract) {
     const Value first = b_.op2(Op::sub, x, y);
@@ -116,7 +118,7 @@ void FunctionLowering::lower_carry(const Instruction& inst) {
     }
   }
   if (mods.cc) {
-    Value out = carry;
+    Value out = inverted(carry);
     if (guard_) out = b_.select(guard_, out, b_.get(carry_));
     b_.set(carry_, out);
   }

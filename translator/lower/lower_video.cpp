@@ -141,7 +141,7 @@ void FunctionLowering::lower_video(const Instruction& inst) {
     mask = 0;
     for (unsigned i = 0; i < a[0].selectors; ++i) mask |= 1u << ((a[0].selector >> (4 * i)) & 3u);
   }
-  const bool sums = mods.op == Mod::add;
+  const bool sums = mods.op == Mod::add || mods.has(Mod::add);
   Value result = sums ? c : 0;
   for (unsigned i = 0; i < lanes; ++i) {
     const std::uint32_t field = ((bits == 32 ? 0 : (1u << bits)) - 1) << (bits * i);
