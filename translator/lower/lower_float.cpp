@@ -67,13 +67,16 @@ void FunctionLowering::lower_float(const Instruction& inst) {
     FpAttr rounded = attr;
     rounded.round = round_of(mods.rounding, Round::rn);
     rounded.contract = mods.rounding == Mod::none && !mixed && (inst.op == add || inst.op == sub || inst.op == mul);
+    // Of two NaN the library keeps the first, and the hardware, in f64 sums and extremes, the second.
+    const bool sum = inst.op == add || inst.op == sub || inst.op == min || inst.op == max;
+    const bool swap = kind == NumKind::f64 && sum;
     switch (inst.op) {
-      case add: return fp(Op::fadd, {x, y}, rounded);
+      case add: return swap ? fp(Op::fadd, {y, x}, rounded) : fp(Op::fadd, {x, y}, rounded);
       case sub: {
         // Of f64 a NaN comes through as it is, so the subtraction must not turn its sign.
         Value minus = arith_.fneg(kind, y);
         if (kind == NumKind::f64) minus = b_.select(arith_.testp(kind, Testp::notanumber, y), y, minus);
-        return fp(Op::fadd, {x, minus}, rounded);
+        return swap ? fp(Op::fadd, {minus, x}, rounded) : fp(Op::fadd, {x, minus}, rounded);
       }
       case mul: return fp(Op::fmul, {x, y}, rounded);
       case fma: case mad: return relu(fp(Op::ffma, {x, y, z}, rounded));
@@ -102,8 +105,10 @@ void FunctionLowering::lower_float(const Instruction& inst) {
         const Value tiny = b_.cmp(Op::eq, b_.op2(Op::and_, v, arith_.constant(kind, exponent)), arith_.constant(kind, 0));
         return b_.select(tiny, b_.op2(Op::and_, v, arith_.constant(kind, std::uint64_t{1} << (bits_of(kind) - 1))), v);
       }
-      case min: return z ? min_max(Op::fmin, min_max(Op::fmin, x, y), z) : relu(min_max(Op::fmin, x, y));
-      case max: return z ? min_max(Op::fmax, min_max(Op::fmax, x, y), z) : relu(min_max(Op::fmax, x, y));
+      case min: if (swap) return min_max(Op::fmin, y, x);
+        return z ? min_max(Op::fmin, min_max(Op::fmin, x, y), z) : relu(min_max(Op::fmin, x, y));
+      case max: if (swap) return min_max(Op::fmax, y, x);
+        return z ? min_max(Op::fmax, min_max(Op::fmax, x, y), z) : relu(min_max(Op::fmax, x, y));
       case copysign: return arith_.copysign(kind, x, y);
       default: refuse(inst); return x;
     }
