@@ -104,7 +104,7 @@ void check(std::mt19937& rng, const ProgramShape& shape, int number) {
 
 TEST(RandomPrograms, keep_their_trace) {
   std::mt19937 rng(11);
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < 250; ++i) {
     ProgramShape shape;
     shape.blocks = 1 + static_cast<unsigned>(rng() % 14);
     shape.ops = 1 + static_cast<unsigned>(rng() % 12);

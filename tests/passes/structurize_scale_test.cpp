@@ -70,7 +70,7 @@ TEST(StructurizeScale, sequential_ifs) {
                 if (i + 3 >= n) return {};
                 return i % 2 == 0 ? Targets{i + 1, i + 2} : Targets{i + 1};
               }),
-        2, 10);
+        2, 40);
 }
 
 TEST(StructurizeScale, early_exits) {
@@ -79,7 +79,7 @@ TEST(StructurizeScale, early_exits) {
               [=](unsigned i) -> Targets {
                 return i + 1 == n ? Targets{} : Targets{n - 1, i + 1};
               }),
-        60, 10);
+        60, 40);
 }
 
 TEST(StructurizeScale, nested_ifs) {
@@ -89,7 +89,7 @@ TEST(StructurizeScale, nested_ifs) {
                 if (i + 1 == n) return {};
                 return i < n / 2 ? Targets{i + 1, n - 1 - i} : Targets{i + 1};
               }),
-        60, 10);
+        60, 40);
 }
 
 TEST(StructurizeScale, breaks_out_of_a_long_loop) {
@@ -100,7 +100,7 @@ TEST(StructurizeScale, breaks_out_of_a_long_loop) {
                 if (i + 2 == n) return {1};
                 return i == 0 ? Targets{1} : Targets{n - 1, i + 1};
               }),
-        60, 10);
+        60, 40);
 }
 
 TEST(StructurizeScale, nested_loops) {
@@ -110,7 +110,7 @@ TEST(StructurizeScale, nested_loops) {
                 if (i + 1 == n) return {};
                 return i <= n / 2 ? Targets{i + 1} : Targets{n - 1 - i, i + 1};
               }),
-        60, 10);
+        60, 40);
 }
 
 TEST(StructurizeScale, many_loops_in_a_row) {
@@ -120,7 +120,7 @@ TEST(StructurizeScale, many_loops_in_a_row) {
                 if (i + 1 == n) return {};
                 return i % 3 == 2 ? Targets{i - 1, i + 1} : Targets{i + 1};
               }),
-        3, 10);
+        3, 40);
 }
 
 TEST(StructurizeScale, tangled_branches) {
@@ -131,7 +131,7 @@ TEST(StructurizeScale, tangled_branches) {
                 const unsigned any = 1 + (i * 2654435761u >> 8) % (n - 1);
                 return any == i + 1 ? Targets{i + 1} : Targets{any, i + 1};
               }),
-        60, 20);
+        60, 40);
 }
 
 TEST(StructurizeScale, scattered_forward_branches) {
@@ -142,7 +142,7 @@ TEST(StructurizeScale, scattered_forward_branches) {
                 const unsigned far = i + 1 + (i * 2654435761u >> 20) % 50;
                 return far >= n || far == i + 1 ? Targets{i + 1} : Targets{far, i + 1};
               }),
-        60, 10);
+        60, 40);
 }
 
 }  // namespace

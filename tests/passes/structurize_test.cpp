@@ -111,7 +111,7 @@ void check(const Function& before, std::mt19937& rng, const std::string& what) {
 
 TEST(Structurize, random_graphs_keep_their_trace) {
   std::mt19937 rng(1);
-  for (int i = 0; i < 2500; ++i) {
+  for (int i = 0; i < 1200; ++i) {
     const unsigned size = 1 + static_cast<unsigned>(rng() % 24);
     const unsigned back = static_cast<unsigned>(rng() % 60);
     check(random_graph(rng, size, back), rng, "graph " + std::to_string(i));
