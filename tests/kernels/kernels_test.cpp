@@ -29,6 +29,6 @@ TEST_P(Kernel, GivesWhatTheHardwareGave) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Manifests, Kernel, testing::ValuesIn(manifests()),
-                         [](const testing::TestParamInfo<std::string>& info) { return info.param; });
+                         [](const testing::TestParamInfo<std::string>& each) { return each.param; });
 
 }  // namespace
