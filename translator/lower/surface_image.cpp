@@ -65,7 +65,8 @@ void SurfaceAccess::image_load(Value value, const Located& at) {
       for (unsigned i = 0; i < picked; ++i) part[i] = b_.select(here, words[from + i], part[i]);
     }
     if (n < 4) {
-      const Value shift = b_.op2(Op::shl, b_.op2(Op::and_, at.x, i32(3)), i32(3));
+      // A texel smaller than a word stands at bit 0 of it, wherever it is in the row.
+      const Value shift = b_.op2(Op::shl, b_.op2(Op::and_, byte, i32(3)), i32(3));
       part[0] = b_.op2(Op::and_, b_.op2(Op::lshr, part[0], shift), i32((1u << (8 * n)) - 1));
     }
     words = part;
