@@ -192,7 +192,7 @@ class Legaliser {
       case AtomicOp::umax: return b_.op2(Op::umax, old, data);
       case AtomicOp::smin: return b_.op2(Op::smin, old, data);
       case AtomicOp::smax: return b_.op2(Op::smax, old, data);
-      case AtomicOp::fadd_f64: return b_.fp(Op::fadd, Type::i64, {old, data}, {.kind = ir::NumKind::f64});
+      case AtomicOp::fadd_f64: return b_.fp(Op::fadd, Type::i64, {data, old}, {.kind = ir::NumKind::f64});  // of two NaN the old one stays
       default: return data;
     }
   }

@@ -67,16 +67,16 @@ void FunctionLowering::lower_float(const Instruction& inst) {
     FpAttr rounded = attr;
     rounded.round = round_of(mods.rounding, Round::rn);
     rounded.contract = mods.rounding == Mod::none && !mixed && (inst.op == add || inst.op == sub || inst.op == mul);
-    // Of two NaN the library keeps the first, and the hardware, in f64 sums and extremes, the second.
-    const bool sum = inst.op == add || inst.op == sub || inst.op == min || inst.op == max;
-    const bool swap = kind == NumKind::f64 && sum;
+    // Of two NaN the library keeps the first, and the hardware, in f64 extremes, the second.
+    const bool extreme = inst.op == min || inst.op == max;
+    const bool swap = kind == NumKind::f64 && extreme;
     switch (inst.op) {
-      case add: return swap ? fp(Op::fadd, {y, x}, rounded) : fp(Op::fadd, {x, y}, rounded);
+      case add: return fp(Op::fadd, {x, y}, rounded);
       case sub: {
         // Of f64 a NaN comes through as it is, so the subtraction must not turn its sign.
         Value minus = arith_.fneg(kind, y);
         if (kind == NumKind::f64) minus = b_.select(arith_.testp(kind, Testp::notanumber, y), y, minus);
-        return swap ? fp(Op::fadd, {minus, x}, rounded) : fp(Op::fadd, {x, minus}, rounded);
+        return fp(Op::fadd, {x, minus}, rounded);
       }
       case mul: return fp(Op::fmul, {x, y}, rounded);
       case fma: case mad: return relu(fp(Op::ffma, {x, y, z}, rounded));

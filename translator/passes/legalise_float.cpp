@@ -227,7 +227,11 @@ class Legaliser {
     } else if (use_native) {
       result = native(row, kind, args, inst.type);
       if (!compares) result = canonical(kind, result);
+      // Of two NaN the hardware's f64 sum keeps the second; processors keep the first.
+      if (inst.op == Op::fadd && kind == NumKind::f64 && !p_.fused_fma64)
+        result = b_.select(is_nan(kind, args[1]), b_.op2(Op::or_, args[1], b_.i64(0x0008000000000000ull)), result);
     } else {
+      if (inst.op == Op::fadd && kind == NumKind::f64) std::swap(args[0], args[1]);
       result = call(library_name(row, inst.fp), inst.type, args);
     }
     if (compares) return result;
