@@ -1,170 +1,220 @@
-// Translated kernels against hand-written GLSL on one device, in turns, with equal results as the condition.
-#include <algorithm>
+// bench_surfaces: translated kernels against hand-written GLSL on each Vulkan device and against
+// native CUDA, with equal results as the condition; and launch latency against Vulkan by hand.
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-#include <string>
-#include <vector>
+#include <filesystem>
 
-#include "bench/raw_vulkan.hpp"
-#include "ptx2spv/runtime.hpp"
+#include "bench/report.hpp"
+#include "tools/common/files.hpp"
+#include "tools/common/options.hpp"
 
 namespace ptx2spv::bench {
 namespace {
 
-struct Case {
-  const char* name;
-  std::uint32_t texel_bytes;
-  std::uint32_t width, height, depth;
-  std::uint32_t out_texels;      ///< of a 1D result; 0: as the source
-  bool has_source = true;
+using namespace tools;
+
+enum Id : int {
+  opt_device = 1,
+  opt_rounds,
+  opt_kernel,
+  opt_size,
+  opt_folder,
+  opt_no_cuda,
+  opt_no_latency,
+  opt_json
 };
 
-constexpr Case kCases[] = {
-    {"copy4", 4, 2048, 2048, 1, 0},        {"copy16", 16, 1024, 1024, 1, 0},   {"stencil2d", 4, 2048, 2048, 1, 0},
-    {"stencil3d", 4, 128, 128, 128, 0},    {"histogram", 4, 1024, 1024, 1, 4096},
-    {"mandelbrot", 4, 512, 512, 1, 0, false},
+constexpr Option kOptions[] = {
+    {opt_device, 'd', "device", "NAME",
+     "only this device: gpu, cpu, swiftshader, lavapipe, an index or part of the name; may be "
+     "repeated",
+     "gpu,cpu,swiftshader,lavapipe"},
+    {opt_rounds, 'r', "rounds", "N",
+     "medians of N rounds, in which the sides take turns; 15 when not given"},
+    {opt_kernel, 'k', "kernel", "NAME", "only this kernel; may be repeated",
+     "copy4,copy16,stencil2d,stencil3d,histogram,zbuffer,blur,mandelbrot"},
+    {opt_size, 's', "size", "SIZE",
+     "small (what CPUs do in milliseconds), large (what fills a data centre's GPU) or tiny (a test "
+     "of the benchmark); "
+     "auto, the default, is large on a GPU with 16 GiB or more",
+     "auto,tiny,small,large"},
+    {opt_folder, 0, "kernels", "FOLDER",
+     "where kernels.ptx and the shaders are: kernels/ beside the program", "file"},
+    {opt_no_cuda, 0, "no-cuda", "", "leave native CUDA out where there is one"},
+    {opt_no_latency, 0, "no-latency", "", "leave launch latency out"},
+    {opt_json, 0, "json", "", "print JSON instead of tables"},
 };
-constexpr int kTurns = 256;
-constexpr float kScale = 3.0f / 512;
 
-struct Push {
-  std::int32_t width, height, depth, turns;
-  float scale;
+constexpr ExitCode kExitCodes[] = {
+    {0, "measured, all results equal"},
+    {1, "results differ"},
+    {2, "usage, or something needed is not there"},
 };
 
-std::vector<char> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (bytes.empty()) {
-    std::fprintf(stderr, "bench: %s cannot be read\n", path.c_str());
-    std::exit(2);
-  }
-  return bytes;
+constexpr Tool kTool = {"bench_surfaces",
+                        "[OPTION...]",
+                        "times translated kernels against hand-written GLSL and native CUDA",
+                        "Every usable Vulkan device is measured. On CPUs a time is the host's, "
+                        "from submission to completion; on GPUs it is the "
+                        "device's, by timestamps, and that of CUDA by events. Ratios below 1 are "
+                        "in the translated kernel's favour.",
+                        kOptions,
+                        kExitCodes,
+                        "PTX2SPV_SWIFTSHADER names SwiftShader's library or its folder."};
+
+struct Settings {
+  std::vector<std::string> devices, kernels;
+  int rounds = 15;
+  std::string size = "auto", folder;
+  bool cuda = true, latency = true, json = false;
+};
+
+int fail(const std::string& text) {
+  std::fprintf(stderr, "bench_surfaces: error: %s\n", text.c_str());
+  return 2;
 }
 
-template <class T>
-T must(Result<T> result, const char* what) {
-  if (!result) {
-    std::fprintf(stderr, "bench: %s: %s\n", what, result.error().text.c_str());
-    for (const Message& message : result.error().messages) std::fputs(message.rendered.c_str(), stderr);
-    std::exit(2);
-  }
-  return *std::move(result);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-std::string vulkan_library(const DeviceInfo& info) {
-  if (info.name.find("SwiftShader") == std::string::npos) return "libvulkan.so.1";
-  const char* set = std::getenv("PTX2SPV_SWIFTSHADER");
-  const std::string name = "libvk_swiftshader.so";
-  for (const std::string& folder : {std::string(set ? set : ""), std::string(PTX2SPV_SOURCE_DIR) + "/build/swiftshader",
-                                    std::string("/usr/lib/chromium")}) {
-    const std::string path = folder.ends_with(name) ? folder : folder + "/" + name;
-    if (std::ifstream(path)) return path;
-  }
-  return name;
-}
-
-
-bool run_case(const Device& device, RawVulkan& raw, const Module& exact, const Module& fast, const Case& one, int rounds) {
-  ArrayDesc desc;
-  desc.geometry = one.depth > 1 ? Geometry::d3 : Geometry::d2;
-  desc.format = abi::SurfaceFormat::u32;
-  desc.channels = one.texel_bytes / 4;
-  desc.width = one.width;
-  desc.height = one.height;
-  desc.depth = one.depth;
-  desc.backing = ArrayBacking::linear;
-  ArrayDesc out_desc = desc;
-  if (one.out_texels) {
-    out_desc.geometry = Geometry::d1;
-    out_desc.width = one.out_texels;
-    out_desc.height = 1;
-  }
-  Array from = must(Array::create(device, desc), "array"), to = must(Array::create(device, out_desc), "array");
-  // Varied words for the histogram; else floats from 2^-31 to 2, whose sums are no denormals, which a hand-written shader
-  // on SwiftShader would flush.
-  std::vector<std::uint32_t> words(from.bytes() / 4), zero(to.bytes() / 4), ours(zero.size());
-  std::uint32_t state = 12345;
-  for (std::uint32_t& word : words) {
-    state = state * 1664525u + 1013904223u;
-    word = one.out_texels ? state : (state >> 4 & 0x0fffffffu) | 0x30000000u;
-  }
-  const auto bytes = [](auto& list) { return std::as_writable_bytes(std::span(list)); };
-  if (!from.upload(bytes(words)).ok()) return false;
-  const Surface from_surface = must(Surface::create(from), "surface"), to_surface = must(Surface::create(to), "surface");
-  Args args;
-  if (one.has_source) args.surface(from_surface);
-  args.surface(to_surface);
-  if (!one.has_source) args.value(kTurns).value(kScale);
-  LaunchConfig config;
-  config.block = {16, 16, 1};
-  config.grid = {one.width / 16, one.height / 16, one.depth};
-  const Kernel kernels[] = {must(exact.kernel(one.name), one.name), must(fast.kernel(one.name), one.name)};
-
-  RawVulkan::Buffer raw_from = raw.buffer(words.size() * 4), raw_to = raw.buffer(zero.size() * 4);
-  std::memcpy(raw_from.mapped, words.data(), words.size() * 4);
-  const std::vector<char> shader = read_file(std::string(PTX2SPV_BENCH_SHADERS) + "/" + one.name + ".spv");
-  std::vector<std::uint32_t> shader_words(shader.size() / 4);
-  std::memcpy(shader_words.data(), shader.data(), shader.size());
-  const Push push{std::int32_t(one.width), std::int32_t(one.height), std::int32_t(one.depth), kTurns, kScale};
-  raw.prepare(shader_words, raw_from, raw_to, &push, config.grid.x, config.grid.y, config.grid.z);
-
-  std::vector<double> times[3];
-  bool equal = true, fast_equal = true;
-  for (int round = -1; round < rounds; ++round) {
-    for (int side = 0; side < 2; ++side) {
-      if (!to.upload(bytes(zero)).ok()) return false;
-      const double wall = must(kernels[side].launch(config, args), one.name).wall_ms;
-      if (round >= 0) times[side].push_back(wall);
-      if (round != 0) continue;
-      std::memset(raw_to.mapped, 0, zero.size() * 4);
-      raw.run();
-      if (!to.download(bytes(ours)).ok()) return false;
-      (side ? fast_equal : equal) = std::memcmp(ours.data(), raw_to.mapped, ours.size() * 4) == 0;
+bool read_settings(const ParsedCommand& command, Settings& settings, std::string& error) {
+  for (const ParsedOption& option : command.options) switch (option.id) {
+      case opt_device: settings.devices.push_back(option.value); break;
+      case opt_kernel: {
+        bool known = false;
+        for (const Case& form : all_cases()) known |= option.value == form.name;
+        if (!known) return error = "there is no kernel " + option.value, false;
+        settings.kernels.push_back(option.value);
+        break;
+      }
+      case opt_rounds:
+        settings.rounds = std::atoi(option.value.c_str());
+        if (settings.rounds < 1 || settings.rounds > 10000)
+          return error = "--rounds takes 1 to 10000", false;
+        break;
+      case opt_size:
+        settings.size = option.value;
+        if (settings.size != "auto" && settings.size != "tiny" && settings.size != "small" &&
+            settings.size != "large")
+          return error = "--size takes auto, tiny, small or large", false;
+        break;
+      case opt_folder: settings.folder = option.value; break;
+      case opt_no_cuda: settings.cuda = false; break;
+      case opt_no_latency: settings.latency = false; break;
+      case opt_json: settings.json = true; break;
     }
-    const double wall = raw.run();
-    if (round >= 0) times[2].push_back(wall);
+  if (!command.operands.empty()) return error = "unexpected operand " + command.operands[0], false;
+  if (settings.folder.empty()) {
+    std::error_code code;
+    settings.folder =
+        (std::filesystem::read_symlink("/proc/self/exe", code).parent_path() / "kernels").string();
   }
-  const double exact_ms = median(times[0]), fast_ms = median(times[1]), glsl_ms = median(times[2]);
-  std::printf("%-12s %9.3f %9.3f %9.3f   %6.2f %6.2f   %s\n", one.name, glsl_ms, fast_ms, exact_ms, fast_ms / glsl_ms,
-              exact_ms / glsl_ms, equal && fast_equal ? "equal" : equal ? "fast differs" : "exact differs");
-  std::fflush(stdout);
-  return fast_equal;
+  return true;
+}
+
+Result<Module> load(const Device& device, const Settings& settings, FpPolicy fp) {
+  ModuleOptions options;
+  options.fp = fp;
+  return Module::load_file(device, settings.folder + "/kernels.ptx", options);
+}
+
+/// Measures one device. On failure `error`; what was measured before it stays in `result`.
+bool measure_device(const Settings& settings, const std::string& select, DeviceResult& result,
+                    std::string& error) {
+  DeviceOptions options;
+  options.select = select;
+  auto device = Device::open(options);
+  if (!device) return error = device.error().text, false;
+  const DeviceInfo& info = device->info();
+  const bool cpu = info.kind == DeviceKind::cpu;
+  result.name = info.name;
+  result.driver = info.driver;
+  result.rounds = settings.rounds;
+  result.size = settings.size;
+  if (settings.size == "auto")
+    result.size = !cpu && info.memory_bytes >= std::uint64_t(16) << 30 ? "large" : "small";
+  result.times = cpu ? "from submission to completion" : "by the device's timestamps";
+  RawVulkan raw;
+  if (!raw.open(reinterpret_cast<PFN_vkGetInstanceProcAddr>(
+                    vulkan_handles(*device).get_instance_proc_addr),
+                info.name))
+    return error = "no device of hand-written Vulkan is called " + info.name, false;
+
+  auto exact = load(*device, settings, FpPolicy::exact),
+       fast = load(*device, settings, FpPolicy::fast);
+  for (const auto* module : {&exact, &fast})
+    if (!*module) {
+      error = module->error().text;
+      for (const Message& message : module->error().messages) error += "\n" + message.rendered;
+      return false;
+    }
+  Bench bench{*device, raw, nullptr, *exact, *fast, settings.folder};
+  bench.size = result.size == "tiny"    ? Size::tiny
+               : result.size == "large" ? Size::large
+                                        : Size::small;
+  bench.rounds = settings.rounds;
+  bench.device_times = !cpu;
+  NativeCuda cuda;
+  std::string ptx;
+  if (cpu) {
+    result.cuda = "the device is a CPU";
+  } else if (!settings.cuda) {
+    result.cuda = "left out";
+  } else if (const IoError io = read_text(settings.folder + "/kernels.ptx", ptx); !io.empty()) {
+    return error = settings.folder + "/kernels.ptx: " + io, false;
+  } else if (cuda.open(info.name, ptx, result.cuda)) {
+    bench.cuda = &cuda;
+    result.cuda.clear();
+  }
+  if (!settings.json) print_header(result);
+  for (const Case& form : all_cases()) {
+    bool wanted = settings.kernels.empty();
+    for (const std::string& name : settings.kernels) wanted |= name == form.name;
+    if (!wanted) continue;
+    auto kernel = measure_kernel(bench, form, error);
+    if (!kernel) return error = std::string(form.name) + ": " + error, false;
+    result.kernels.push_back(*kernel);
+    if (!settings.json) print_kernel(*kernel);
+  }
+  if (settings.latency) {
+    auto latency = measure_latency(bench, error);
+    if (!latency) return error = "latency: " + error, false;
+    result.latency = *latency;
+  }
+  if (!settings.json) print_summary(result);
+  return true;
+}
+
+int run(Settings& settings) {
+  if (settings.devices.empty()) {
+    auto list = list_devices();
+    if (!list) return fail(list.error().text);
+    for (const DeviceInfo& info : *list)
+      if (info.usable) settings.devices.push_back("index:" + std::to_string(info.index));
+    if (settings.devices.empty()) return fail("there is no usable Vulkan device");
+  }
+  std::vector<DeviceResult> results;
+  int exit = 0;
+  for (const std::string& select : settings.devices) {
+    if (!results.empty() && !settings.json) std::printf("\n");
+    DeviceResult& result = results.emplace_back();
+    std::string error;
+    if (!measure_device(settings, select, result, error)) exit = fail(error);
+    for (const KernelResult& kernel : result.kernels)
+      if (!kernel.equal && exit == 0) exit = 1;
+  }
+  if (settings.json) std::fputs(json_text(results).c_str(), stdout);
+  return exit;
 }
 
 }  // namespace
 }  // namespace ptx2spv::bench
 
-// bench_surfaces [DEVICE] [ROUNDS] [KERNEL]
 int main(int argc, char** argv) {
-  using namespace ptx2spv;
   using namespace ptx2spv::bench;
-  DeviceOptions options;
-  if (argc > 1) options.select = argv[1];
-  const int rounds = argc > 2 ? std::max(1, std::atoi(argv[2])) : 15;
-  const Device device = must(Device::open(options), "device");
-  RawVulkan raw;
-  if (!raw.open(vulkan_library(device.info()), device.info().name)) {
-    std::fprintf(stderr, "bench: no raw Vulkan device is called %s\n", device.info().name.c_str());
-    return 2;
-  }
-  const std::string path = std::string(PTX2SPV_SOURCE_DIR) + "/bench/kernels/kernels.ptx";
-  ModuleOptions how;
-  const Module exact = must(Module::load_file(device, path, how), "kernels.ptx");
-  how.fp = FpPolicy::fast;
-  const Module fast = must(Module::load_file(device, path, how), "kernels.ptx");
-  std::printf("%s, medians of %d, milliseconds from submission to completion\n", device.info().name.c_str(), rounds);
-  std::printf("%-12s %9s %9s %9s   %6s %6s\n", "kernel", "glsl", "fast", "exact", "fast/", "exact/");
-  bool good = true;
-  for (const Case& one : kCases)
-    if (argc <= 3 || std::string(argv[3]) == one.name) good &= run_case(device, raw, exact, fast, one, rounds);
-  return good ? 0 : 1;
+  const ParsedCommand command = parse_command(kTool, argc, argv);
+  int exit = 0;
+  if (!command.error.empty()) return usage_error(kTool, command.error), 2;
+  if (handle_common(kTool, command, exit)) return exit;
+  Settings settings;
+  std::string error;
+  if (!read_settings(command, settings, error)) return usage_error(kTool, error), 2;
+  return run(settings);
 }

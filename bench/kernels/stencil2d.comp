@@ -9,7 +9,8 @@ float load(ivec2 at) {
 }
 void main() {
   ivec2 at = ivec2(gl_GlobalInvocationID.xy);
-  float sum = load(at + ivec2(-1, 0)) + load(at + ivec2(1, 0)) + load(at + ivec2(0, -1)) + load(at + ivec2(0, 1));
+  float sum = load(at + ivec2(-1, 0)) + load(at + ivec2(1, 0)) +
+              load(at + ivec2(0, -1)) + load(at + ivec2(0, 1));
   float value = 0.5 * load(at) + 0.125 * sum;
   if (at.x < p.width && at.y < p.height) to[at.y * p.width + at.x] = value;
 }

@@ -12,5 +12,6 @@ void main() {
   float sum = load(at + ivec3(-1, 0, 0)) + load(at + ivec3(1, 0, 0)) + load(at + ivec3(0, -1, 0)) +
               load(at + ivec3(0, 1, 0)) + load(at + ivec3(0, 0, -1)) + load(at + ivec3(0, 0, 1));
   float value = 0.25 * load(at) + 0.125 * sum;
-  if (at.x < p.width && at.y < p.height && at.z < p.depth) to[(at.z * p.height + at.y) * p.width + at.x] = value;
+  if (at.x < p.width && at.y < p.height && at.z < p.depth)
+    to[(at.z * p.height + at.y) * p.width + at.x] = value;
 }

@@ -5,7 +5,7 @@
 
 #include "tools/ptxrun/backend.hpp"
 #include "tools/ptxrun/contents.hpp"
-#include "tools/ptxrun/cuda_api.hpp"
+#include "tools/common/cuda_api.hpp"
 
 namespace ptx2spv::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/ptxrun/cuda_api.hpp"
+#include "tools/common/cuda_api.hpp"
 
 #include <dlfcn.h>
 
