@@ -145,6 +145,10 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
     json.key("stores").value(slot.stores);
     json.key("reduces").value(slot.reduces);
     json.key("formatted_stores").value(slot.formatted_stores);
+    constexpr const char* kBackings[] = {"address", "buffer", "image"};
+    json.key("backing").value(kBackings[static_cast<int>(slot.bound.backing)]);
+    json.key("image_format").value(slot.image_format);
+    json.key("image_view").value(slot.image_view);
     write_sizes(json, "load_bytes", slot.load_bytes);
     write_sizes(json, "store_bytes", slot.store_bytes);
     write_sizes(json, "reduce_bytes", slot.reduce_bytes);

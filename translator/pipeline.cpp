@@ -121,6 +121,13 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
   info.workgroup_threads = options.workgroup_threads ? options.workgroup_threads : profile.max_workgroup_invocations;
   info.threads_per_invocation = 1;
 
+  if (const std::string refusal = lower::image_refusal(info, options); !refusal.empty()) {
+    const ptx::Module& text = program.module(
+        function.locs.size() > 1 ? function.locs[1].module : 0);
+    messages.push_back(lower::message_at(text, Severity::error, {}, "kernel '" + info.name + "': " + refusal));
+    return false;
+  }
+
   Runner run(options, function, module);
   // Surfaces first: they are the last to need registers as variables and calls gone.
   run("suppress-after-trap", [&] { lower::suppress_after_trap(function); });

@@ -200,6 +200,9 @@ class Legaliser {
   /// A try-lock whose critical section stands inside the branch that won it: a spin outside that branch
   /// never ends where the lanes of a subgroup run in lockstep. min and max look first: readers take the high
   /// word first and the writer stores the low word first, so that a skip is never wrong.
+  ///
+  /// Bit 0 of a lock word says that it is taken. The word that releases it is made of what the writes
+  /// returned: where there are no fences, they are done before it can be written.
   void locked(Value value, const ir::Inst& inst) {
     const Value address = f_.arg(value, 0), first = f_.arg(value, 1);
     const bool cas = inst.op == Op::atomic_cas;
@@ -243,19 +246,32 @@ class Legaliser {
     if (inst.mem.space == Space::slot) key = b_.op2(Op::add, key, b_.i32(inst.mem.slot * 1031u));
     const Value lock = b_.op2(Op::shl, b_.op2(Op::and_, key, b_.i32(abi::kLockWords - 1)), b_.i32(2));
     const MemAttr lock_memory{.space = Space::locks, .bytes = 4};
-    const Value won = b_.cmp(Op::eq, atomic32(lock, b_.i32(1), lock_memory, AtomicOp::exch), b_.i32(0));
+    const Value before = atomic32(lock, b_.i32(1), lock_memory, AtomicOp::or_);
+    const Value won = b_.cmp(Op::eq, b_.op2(Op::and_, before, b_.i32(1)), b_.i32(0));
     const BlockId critical = b_.new_block();
     b_.cond_br(won, critical, latch);
     b_.at(critical);
-    const bool fences = profile_.name != "lavapipe";  // a barrier in a divergent loop goes wrong there
+    // A barrier in a divergent loop goes wrong on lavapipe, where portable modules have to run too.
+    const bool fences = profile_.name != "lavapipe" && profile_.name != "portable";
     if (fences) b_.inst(Op::memory_barrier, Type::none, {}, 1);
-    const Value old = read64();
+    Value old;
+    if (fences) {
+      old = read64();
+    } else {
+      // What others wrote is sure to be seen by an atomic only.
+      const Value where = b_.get(v_address), zero = b_.i32(0);
+      const Value hi = atomic32(plus4(where), zero, inst.mem, AtomicOp::or_);
+      old = b_.inst(Op::pack, Type::i64, {atomic32(where, zero, inst.mem, AtomicOp::or_), hi});
+    }
     const Value next = combine64(inst, old, b_.get(v_data), cas ? b_.get(v_compare) : 0);
     at = b_.get(v_address);
-    atomic32(at, b_.inst(Op::trunc, Type::i32, {next}), inst.mem, AtomicOp::exch);
-    atomic32(plus4(at), b_.inst(Op::high, Type::i32, {next}), inst.mem, AtomicOp::exch);
+    const Value was_lo =
+        atomic32(at, b_.inst(Op::trunc, Type::i32, {next}), inst.mem, AtomicOp::exch);
+    const Value was_hi =
+        atomic32(plus4(at), b_.inst(Op::high, Type::i32, {next}), inst.mem, AtomicOp::exch);
     if (fences) b_.inst(Op::memory_barrier, Type::none, {}, 1);
-    atomic32(lock, b_.i32(0), lock_memory, AtomicOp::exch);
+    const Value free = b_.op2(Op::shl, b_.op2(Op::xor_, was_lo, was_hi), b_.i32(1));
+    atomic32(lock, free, lock_memory, AtomicOp::exch);
     b_.set(v_old, old);
     b_.set(v_done, b_.i1(true));
     b_.br(latch);

@@ -44,6 +44,24 @@ std::vector<std::string> coordinate_names(ir::Geometry geometry) {
   return {};
 }
 
+/// How the emitter declares the image of a slot.
+void describe_image(SlotInfo& slot, bool image1d) {
+  switch (texel_bytes(slot.bound.format, slot.bound.channels)) {
+    case 1: slot.image_format = "r8ui"; break;
+    case 2: slot.image_format = "r16ui"; break;
+    case 4: slot.image_format = "r32ui"; break;
+    case 8: slot.image_format = "rg32ui"; break;
+    default: slot.image_format = "rgba32ui"; break;
+  }
+  switch (slot.bound.geometry) {
+    case 1: slot.image_view = image1d ? "1d" : "2d"; break;
+    case 3: slot.image_view = "3d"; break;
+    case 4: slot.image_view = image1d ? "1d_array" : "2d_array"; break;
+    case 5: slot.image_view = "2d_array"; break;
+    default: slot.image_view = "2d"; break;
+  }
+}
+
 }  // namespace
 
 void find_slots(const ir::Function& function, EntryInfo& entry) {
@@ -89,8 +107,31 @@ void find_slots(const ir::Function& function, EntryInfo& entry) {
         entry.slot_records + static_cast<std::uint32_t>(entry.slots.size()) * abi::kSurfaceWords * 4;
 }
 
+std::string image_refusal(const EntryInfo& entry, const TranslateOptions& options) {
+  for (std::uint32_t i = 0; i < entry.slots.size(); ++i) {
+    const SlotSpec spec = bound_slot(options, i);
+    if (spec.backing != Backing::image) continue;
+    const SlotInfo& slot = entry.slots[i];
+    const unsigned texel = texel_bytes(spec.format, spec.channels);
+    const auto refuse = [&](const char* what, unsigned bytes) {
+      return "an image with texels of " + std::to_string(texel) + " bytes takes no " + what + " of " +
+             std::to_string(bytes) + " bytes; bind surface '" + slot.name + "' as buffer or address";
+    };
+    for (const std::uint8_t bytes : slot.store_bytes)
+      if (bytes < texel && texel != 4) return refuse("stores", bytes);
+    for (const std::uint8_t bytes : slot.reduce_bytes)
+      if (bytes != 4 || texel != 4) return refuse("reductions", bytes);
+  }
+  return {};
+}
+
 void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateOptions& options,
                     EntryInfo& entry) {
+  for (std::uint32_t i = 0; i < entry.slots.size(); ++i) {
+    SlotInfo& slot = entry.slots[i];
+    slot.bound = bound_slot(options, i);
+    if (slot.bound.backing == Backing::image) describe_image(slot, options.profile.image1d);
+  }
   bool any = false;
   for (const ir::Block& block : function.blocks)
     for (const Value value : block.insts) any = any || is_surface_op(function.insts[value].op);

@@ -76,14 +76,20 @@ Value load_word(ir::Builder& b, Value address, Space space) {
 }
 }  // namespace
 
+SlotSpec bound_slot(const TranslateOptions& options, std::uint32_t slot) {
+  SlotSpec spec;
+  if (slot < options.slots.size()) spec = options.slots[slot];
+  // An image is never seen in another format than its own.
+  if (spec.backing == Backing::image) spec.format_known = true;
+  const Profile& profile = options.profile;
+  if (spec.backing == Backing::buffer && (!profile.bound_buffers || slot >= profile.max_slots))
+    spec.backing = Backing::address;
+  return spec;
+}
+
 SurfaceRecord::SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot, std::uint32_t records)
     : shared_(shared), static_(true), slot_(slot), copy_(records + slot * abi::kSurfaceWords * 4) {
-  if (slot < shared.options.slots.size()) spec_ = shared.options.slots[slot];
-  // An image is never seen in another format than its own.
-  if (spec_.backing == Backing::image) spec_.format_known = true;
-  const Profile& profile = shared.options.profile;
-  if (spec_.backing == Backing::buffer && (!profile.bound_buffers || slot >= profile.max_slots))
-    spec_.backing = Backing::address;
+  spec_ = bound_slot(shared.options, slot);
   ir::Builder& b = shared.prologue;
   handle_lo_ = load_word(b, b.i32(offset), Space::param);
   if (!shared.options.assume_live_handles) check_generation(load_word(b, b.i32(offset + 4), Space::param));

@@ -27,6 +27,9 @@ class HandleTracer {
   std::vector<std::uint8_t> sets_;    ///< by variable: number of set_var, at most 2
 };
 
+/// What slot `slot` is bound to: the options' choice, or an address where the profile binds no buffer.
+SlotSpec bound_slot(const TranslateOptions& options, std::uint32_t slot);
+
 /// A record's words. Static: loads go to the prologue, each word once.
 class SurfaceRecord {
  public:

@@ -75,6 +75,8 @@ struct SlotInfo {
   bool loads = false, stores = false, reduces = false, sub_texel_possible = false;
   std::vector<std::uint8_t> load_bytes, store_bytes, reduce_bytes;  ///< access sizes that occur
   bool formatted_stores = false;
+  SlotSpec bound;              ///< what a translation binds it to; choices that the profile cannot serve resolved
+  std::string image_format, image_view;  ///< of an image, as docs/interface.md names them; else empty
 };
 struct RefInfo {
   std::string name;
