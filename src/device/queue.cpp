@@ -51,8 +51,10 @@ Result<std::uint64_t> Queue::submit(VkCommandBuffer commands) {
 }
 
 Status Queue::wait(std::uint64_t value) {
-  if (completed_.load(std::memory_order_acquire) >= value) return {};
+  // What a lost device wrote before is lost too: memory that it shares with the host may not be
+  // read.
   if (lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "WaitSemaphores");
+  if (completed_.load(std::memory_order_acquire) >= value) return {};
   VkSemaphoreWaitInfo wait{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
   wait.semaphoreCount = 1;
   wait.pSemaphores = &timeline_;

@@ -229,7 +229,7 @@ void StreamState::retire() {
     if (done.check && !failure) failure = done.check(*this);
     ring.release(done.value);
     if (done.finish && !failure) done.finish();
-    if (done.query >= 0 && done.outcome) {
+    if (done.query >= 0 && done.outcome && !device.queue.lost()) {
       std::uint64_t ticks[2] = {};
       VkResult result = device.vk.GetQueryPoolResults(
           device.handle, queries, static_cast<std::uint32_t>(done.query), 2, sizeof ticks, ticks, 8,

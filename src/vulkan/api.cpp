@@ -58,7 +58,8 @@ Error vulkan_error(VkResult result, const char* what) {
   ErrorCode code = ErrorCode::internal;
   if (result == VK_ERROR_DEVICE_LOST) code = ErrorCode::device_lost;
   if (result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY ||
-      result == VK_ERROR_MEMORY_MAP_FAILED || result == VK_ERROR_TOO_MANY_OBJECTS)
+      result == VK_ERROR_MEMORY_MAP_FAILED || result == VK_ERROR_TOO_MANY_OBJECTS ||
+      result == VK_ERROR_OUT_OF_POOL_MEMORY || result == VK_ERROR_FRAGMENTED_POOL)
     code = ErrorCode::out_of_memory;
   return Error{code, fmt::format("vk{} failed with {}", what, to_text(result)), {}, nullptr};
 }

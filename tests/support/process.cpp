@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 extern char** environ;
 
@@ -25,11 +26,12 @@ std::string read_whole(const std::string& path) {
 }
 
 ProcessResult run_process(const std::vector<std::string>& arguments, const std::string& input,
-                          const std::vector<std::string>& environment) {
+                          const std::vector<std::string>& environment, double kill_after_ms) {
   ProcessResult result;
   // Files, not pipes: nothing can block on a full one.
   const TemporaryFolder folder;
-  const std::string in = folder.write("in", input), out = folder.file("out"), error = folder.file("error");
+  const std::string in = folder.write("in", input), out = folder.file("out"),
+                    error = folder.file("error");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, in.c_str(), O_RDONLY, 0);
@@ -40,9 +42,10 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const std::
   argv.push_back(nullptr);
   for (char** entry = environ; *entry; ++entry) {
     const std::string text = *entry;
-    const bool replaced = std::any_of(environment.begin(), environment.end(), [&](const std::string& added) {
-      return text.starts_with(added.substr(0, added.find('=') + 1));
-    });
+    const bool replaced =
+        std::any_of(environment.begin(), environment.end(), [&](const std::string& added) {
+          return text.starts_with(added.substr(0, added.find('=') + 1));
+        });
     if (!replaced) envp.push_back(*entry);
   }
   for (const std::string& added : environment) envp.push_back(const_cast<char*>(added.c_str()));
@@ -55,10 +58,15 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const std::
     result.error = "cannot run " + arguments[0];
     return result;
   }
+  if (kill_after_ms >= 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(kill_after_ms));
+    kill(child, SIGKILL);
+  }
   int state = 0;
   while (waitpid(child, &state, 0) < 0 && errno == EINTR) {
   }
-  result.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  result.milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   result.exit_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
   result.out = read_whole(out);
   result.error = read_whole(error);
@@ -88,7 +96,8 @@ std::string TemporaryFolder::write(const std::string& name, const std::string& c
 
 std::vector<std::string> TemporaryFolder::list() const {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(path_)) names.push_back(entry.path().filename());
+  for (const auto& entry : std::filesystem::directory_iterator(path_))
+    names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   return names;
 }

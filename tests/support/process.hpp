@@ -7,14 +7,16 @@
 namespace ptx2spv::test {
 
 struct ProcessResult {
-  int exit_code = -1;      ///< 128 + the signal's number where one ended it
+  int exit_code = -1;  ///< 128 + the signal's number where one ended it
   std::string out, error;
   double milliseconds = 0;
 };
 
-/// Runs `arguments` (the program first) with `input` on its standard input. `environment`: NAME=value, added.
+/// Runs `arguments` (the program first) with `input` on its standard input. `environment`:
+/// NAME=value, added. `kill_after_ms`: SIGKILL then, unless it is over; negative: never.
 ProcessResult run_process(const std::vector<std::string>& arguments, const std::string& input = {},
-                          const std::vector<std::string>& environment = {});
+                          const std::vector<std::string>& environment = {},
+                          double kill_after_ms = -1);
 
 /// build/<preset>/tools/NAME.
 std::string tool_path(const std::string& name);

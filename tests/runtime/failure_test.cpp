@@ -1,0 +1,257 @@
+// What happens when the driver gives up, memory runs out or the disk is full. The failures are the
+// driver's own answers, put in its place in the runtime's table of functions.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "src/device/device.hpp"
+#include "tests/runtime/fixture.hpp"
+
+namespace ptx2spv {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAnswer = R"(.version 8.3
+.target sm_80
+.address_size 64
+.visible .entry answer(.param .u64 cell) {
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [cell];
+  st.global.u32 [%rd1], 42;
+  ret;
+}
+.visible .entry shared(.param .u64 cell) {
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<2>;
+  .shared .b32 word;
+  ld.param.u64 %rd1, [cell];
+  st.shared.u32 [word], 7;
+  bar.sync 0;
+  ld.shared.u32 %r1, [word];
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+)";
+
+PFN_vkWaitSemaphores g_wait = nullptr;
+
+VKAPI_ATTR VkResult VKAPI_CALL submit_lost(VkQueue, std::uint32_t, const VkSubmitInfo*, VkFence) {
+  return VK_ERROR_DEVICE_LOST;
+}
+VKAPI_ATTR VkResult VKAPI_CALL wait_lost(VkDevice device, const VkSemaphoreWaitInfo* info,
+                                         std::uint64_t timeout) {
+  g_wait(device, info, timeout);  // the real work has to be over before its objects go
+  return VK_ERROR_DEVICE_LOST;
+}
+VKAPI_ATTR VkResult VKAPI_CALL counter_stands(VkDevice, VkSemaphore, std::uint64_t* value) {
+  *value = 0;
+  return VK_SUCCESS;
+}
+VKAPI_ATTR VkResult VKAPI_CALL allocate_nothing(VkDevice, const VkMemoryAllocateInfo*,
+                                                const VkAllocationCallbacks*, VkDeviceMemory*) {
+  return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+}
+VKAPI_ATTR VkResult VKAPI_CALL no_pipelines(VkDevice, VkPipelineCache, std::uint32_t count,
+                                            const VkComputePipelineCreateInfo*,
+                                            const VkAllocationCallbacks*, VkPipeline* pipelines) {
+  std::fill(pipelines, pipelines + count, VkPipeline(VK_NULL_HANDLE));
+  return VK_ERROR_OUT_OF_HOST_MEMORY;
+}
+VKAPI_ATTR VkResult VKAPI_CALL no_command_buffers(VkDevice, const VkCommandBufferAllocateInfo*,
+                                                  VkCommandBuffer*) {
+  return VK_ERROR_OUT_OF_HOST_MEMORY;
+}
+
+/// A device of its own, since it will not survive.
+struct Failure : testing::Test {
+  static Device open(const fs::path& cache = {}) {
+    DeviceOptions options;
+    options.cache = !cache.empty();
+    options.cache_directory = cache.string();
+    options.validation = false;
+    return must(Device::open(options));
+  }
+  Device device = open();
+  runtime::DeviceFunctions& vk = device.state()->vk;
+  Module module = must(Module::load(device, kAnswer, "answer.ptx"));
+  Kernel kernel = must(module.kernel("answer"));
+  Buffer cell = must(Buffer::create(device, 64));
+
+  static void expect_code(const Status& status, ErrorCode code, const char* what) {
+    ASSERT_FALSE(status) << what;
+    EXPECT_EQ(status.error().code, code) << what << ": " << status.error().text;
+    EXPECT_FALSE(status.error().text.empty()) << what;
+  }
+  template <class T>
+  static void expect_code(const Result<T>& result, ErrorCode code, const char* what) {
+    expect_code(result ? Status() : Status(result.error()), code, what);
+  }
+  /// Everything that would use the device says that it is lost.
+  void expect_lost() {
+    std::vector<std::uint32_t> words(16);
+    expect_code(kernel.launch({}, Args().buffer(cell)), ErrorCode::device_lost, "launch");
+    expect_code(cell.upload(0, bytes_of(words)), ErrorCode::device_lost, "upload");
+    expect_code(cell.download(0, writable(words)), ErrorCode::device_lost, "download");
+    expect_code(cell.fill(0, 64, 1), ErrorCode::device_lost, "fill");
+    expect_code(device.synchronize(), ErrorCode::device_lost, "synchronize");
+    Stream stream = must(Stream::create(device));
+    expect_code(stream.launch(kernel, {}, Args().buffer(cell)), ErrorCode::device_lost, "stream");
+    Graph graph = must(Graph::create(device));
+    must(graph.add(kernel, {}, Args().buffer(cell)));
+    expect_code(stream.replay(graph), ErrorCode::device_lost, "graph");
+  }
+};
+
+TEST_F(Failure, DeviceLostAtSubmissionStaysLost) {
+  must(kernel.launch({}, Args().buffer(cell)));
+  auto submit = vk.QueueSubmit;
+  vk.QueueSubmit = submit_lost;
+  expect_code(kernel.launch({}, Args().buffer(cell)), ErrorCode::device_lost, "first");
+  vk.QueueSubmit = submit;  // a lost device does not come back
+  expect_lost();
+  // A new one does the work.
+  Device again = open();
+  Module other = must(Module::load(again, kAnswer, "answer.ptx"));
+  Buffer fresh = must(Buffer::create(again, 64));
+  must(must(other.kernel("answer")).launch({}, Args().buffer(fresh)));
+  EXPECT_EQ(read_buffer<std::uint32_t>(fresh, 1)[0], 42u);
+}
+
+TEST_F(Failure, DeviceLostWhileWorkIsRunning) {
+  Stream stream = must(Stream::create(device));
+  Event event = must(Event::create(device));
+  std::vector<std::uint32_t> words(1, 99);
+  must(kernel.prepare({}, Args().buffer(cell)));
+  g_wait = vk.WaitSemaphores;
+  vk.GetSemaphoreCounterValue = counter_stands;
+  vk.WaitSemaphores = wait_lost;
+  must(stream.launch(kernel, {}, Args().buffer(cell)));
+  must(stream.download(cell, 0, writable(words)));
+  must(stream.record(event));
+  expect_code(event.wait(), ErrorCode::device_lost, "event");
+  expect_code(stream.synchronize(), ErrorCode::device_lost, "stream");
+  EXPECT_EQ(words[0], 99u) << "a download of a lost device must not be handed out";
+  EXPECT_TRUE(stream.idle()) << "nothing of a lost device runs any more";
+  expect_lost();
+}
+
+TEST_F(Failure, DeviceLostIsSeenByEveryThread) {
+  Stream stream = must(Stream::create(device));
+  std::atomic<int> lost{0}, other{0};
+  std::vector<std::thread> threads;
+  must(kernel.prepare({}, Args().buffer(cell)));
+  vk.QueueSubmit = submit_lost;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        Status status = stream.launch(kernel, {}, Args().buffer(cell));
+        ++(!status && status.error().code == ErrorCode::device_lost ? lost : other);
+      }
+    });
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(lost, 80);
+  EXPECT_EQ(other, 0);
+}
+
+TEST_F(Failure, OutOfDeviceMemoryIsAnErrorAndNoMore) {
+  auto allocate = vk.AllocateMemory;
+  const DeviceStatistics before = device.statistics();
+  vk.AllocateMemory = allocate_nothing;
+  expect_code(Buffer::create(device, 256 << 20), ErrorCode::out_of_memory, "buffer");
+  ArrayDesc desc;
+  desc.width = desc.height = 8192;
+  expect_code(Array::create(device, desc), ErrorCode::out_of_memory, "array");
+  desc.backing = ArrayBacking::image;
+  expect_code(Array::create(device, desc), ErrorCode::out_of_memory, "image");
+  vk.AllocateMemory = allocate;
+  const DeviceStatistics after = device.statistics();
+  EXPECT_EQ(after.memory_bytes, before.memory_bytes);
+  EXPECT_EQ(after.memory_used, before.memory_used);
+  must(kernel.launch({}, Args().buffer(cell)));
+  EXPECT_EQ(read_buffer<std::uint32_t>(cell, 1)[0], 42u);
+  Array array = must(Array::create(device, desc));
+}
+
+TEST_F(Failure, OutOfMemoryInALaunchLeavesTheStreamUsable) {
+  Kernel shared = must(module.kernel("shared"));
+  auto pipelines = vk.CreateComputePipelines;
+  vk.CreateComputePipelines = no_pipelines;
+  expect_code(shared.launch({}, Args().buffer(cell)), ErrorCode::out_of_memory, "pipeline");
+  vk.CreateComputePipelines = pipelines;
+  Stream stream = must(Stream::create(device));
+  auto commands = vk.AllocateCommandBuffers;
+  vk.AllocateCommandBuffers = no_command_buffers;
+  expect_code(stream.launch(shared, {}, Args().buffer(cell)), ErrorCode::out_of_memory, "commands");
+  vk.AllocateCommandBuffers = commands;
+  must(stream.launch(shared, {}, Args().buffer(cell)));
+  must(stream.synchronize());
+  EXPECT_EQ(read_buffer<std::uint32_t>(cell, 1)[0], 7u);
+}
+
+/// Files of this process end at so many bytes, with an error as from a full disk.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) {
+    old_action_ = std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &old_);
+    const rlimit now{bytes, old_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~FileLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &old_);
+    std::signal(SIGXFSZ, old_action_);
+  }
+
+ private:
+  rlimit old_{};
+  void (*old_action_)(int) = nullptr;
+};
+
+TEST_F(Failure, FullDiskUnderTheCacheDoesNoHarm) {
+  const fs::path folder =
+      fs::temp_directory_path() / ("ptx2spv-full-" + std::to_string(::getpid()));
+  fs::remove_all(folder);
+  auto run = [&] {
+    Device cached = open(folder);
+    Module answer = must(Module::load(cached, kAnswer, "answer.ptx"));
+    Buffer out = must(Buffer::create(cached, 64));
+    must(must(answer.kernel("answer")).launch({}, Args().buffer(out)));
+    EXPECT_EQ(read_buffer<std::uint32_t>(out, 1)[0], 42u);
+    return cached.statistics();
+  };
+  // Not a byte fits, then only a part of the file.
+  for (const rlim_t bytes : {rlim_t(0), rlim_t(100)}) {
+    FileLimit limit(bytes);
+    EXPECT_EQ(run().translations, 1u);
+  }
+  for (const auto& each : fs::directory_iterator(folder))
+    ADD_FAILURE() << each.path() << " was left by a write that failed";
+  EXPECT_EQ(run().translations, 1u) << "nothing of the failed writes may be found";
+  EXPECT_EQ(run().translation_cache_hits, 1u) << "with room again the cache works";
+  fs::remove_all(folder);
+}
+
+TEST(Drivers, BrokenManifestsLeaveTheOtherDrivers) {
+  const fs::path file =
+      fs::temp_directory_path() / ("ptx2spv-icd-" + std::to_string(::getpid()) + ".json");
+  // The loader reads its variable when the instance is made, so a process of its own asks.
+  const char* self = "/proc/self/exe";
+  for (const char* text : {"", "{ not json", R"({"ICD": {"library_path": "/nowhere/lib.so"}})"}) {
+    std::ofstream(file, std::ios::trunc) << text;
+    const std::string command =
+        "VK_DRIVER_FILES=" + file.string() + " VK_ICD_FILENAMES=" + file.string() +
+        " PTX2SPV_DEVICE=swiftshader PTX2SPV_VALIDATION=0 " + fs::read_symlink(self).string() +
+        " --gtest_filter=Failure.OutOfMemoryInALaunchLeavesTheStreamUsable >/dev/null 2>&1";
+    EXPECT_EQ(std::system(command.c_str()), 0) << "SwiftShader has to work beside: " << text;
+  }
+  fs::remove(file);
+}
+
+}  // namespace
+}  // namespace ptx2spv
