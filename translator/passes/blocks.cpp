@@ -1,6 +1,7 @@
 #include "translator/passes/blocks.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "translator/ir/cfg.hpp"
 
@@ -150,6 +151,42 @@ void remove_unreachable(Function& f) {
   update_preds(f);
   join_straight_lines(f);
   renumber(f);
+}
+
+void renumber_values(Function& f) {
+  std::vector<BlockId> order = f.order;
+  std::vector<bool> listed(f.blocks.size());
+  for (const BlockId b : order) listed[b] = true;
+  for (BlockId b = 0; b < f.blocks.size(); ++b)
+    if (!listed[b]) order.push_back(b);
+
+  std::vector<Value> number(f.insts.size(), 0);
+  Value next = 1;
+  std::size_t operands = 0;
+  for (const BlockId b : order)
+    for (Value& v : f.blocks[b].insts) {
+      operands += f.insts[v].count;
+      number[v] = next++;
+    }
+  std::vector<Inst> insts;
+  std::vector<Value> args;
+  insts.reserve(next + next / 4);
+  args.reserve(operands + operands / 4);
+  insts.push_back(f.insts[0]);
+  for (const BlockId b : order) {
+    Block& block = f.blocks[b];
+    for (Value& v : block.insts) {
+      Inst inst = f.insts[v];
+      const auto first = static_cast<std::uint32_t>(args.size());
+      for (unsigned i = 0; i < inst.count; ++i) args.push_back(number[f.operands[inst.first + i]]);
+      inst.first = first;
+      insts.push_back(inst);
+      v = static_cast<Value>(insts.size() - 1);
+    }
+    block.cond = number[block.cond];
+  }
+  f.insts = std::move(insts);
+  f.operands = std::move(args);
 }
 
 }  // namespace ptx2spv::passes

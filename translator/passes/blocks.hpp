@@ -11,4 +11,8 @@ namespace ptx2spv::passes {
 /// without SSA form.
 void remove_unreachable(ir::Function& function);
 
+/// Numbers the instructions in the order in which they stand and drops those that no block holds,
+/// so that a walk over the function is a walk through memory.
+void renumber_values(ir::Function& function);
+
 }  // namespace ptx2spv::passes

@@ -2,6 +2,8 @@
 // in any case, and a select beats an if by 20 to 30 percent there; on a GPU a few instructions cost
 // less than the branch.
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "translator/passes/blocks.hpp"
 #include "translator/passes/passes.hpp"
@@ -33,7 +35,13 @@ bool cheap(const Inst& inst) {
 
 class Flattener {
  public:
-  explicit Flattener(Function& function) : f_(function) {}
+  explicit Flattener(Function& function) : f_(function), targets_(function.blocks.size()) {
+    for (const Block& block : f_.blocks) {
+      if (block.merge == Merge::none) continue;
+      ++targets_[block.merge_block];
+      if (block.merge == Merge::loop) ++targets_[block.continue_block];
+    }
+  }
 
   bool run() {
     bool any = false;
@@ -44,15 +52,26 @@ class Flattener {
   }
 
  private:
-  bool side(BlockId s, BlockId join, unsigned& cost) const {
-    if (s == join) return true;
-    const Block& block = f_.blocks[s];
-    if (block.preds.size() != 1 || block.merge != Merge::none || block.term != Term::br ||
-        block.succs[0] != join)
-      return false;
-    for (const Value v : block.insts) {
-      if (!cheap(f_.insts[v])) return false;
-      cost += f_.insts[v].op == Op::constant ? 0 : 1;
+  /// One side of a selection: the blocks in a straight line that end at the join. What was
+  /// flattened before is such a line; it is put together only at the end, for to move it at each
+  /// level would cost the square of its length.
+  struct Side {
+    std::array<BlockId, 16> blocks;
+    unsigned count = 0;
+  };
+
+  bool collect(BlockId from, BlockId join, Side& side, unsigned& cost) const {
+    for (BlockId s = from; s != join; s = f_.blocks[s].succs[0]) {
+      const Block& block = f_.blocks[s];
+      if (side.count == side.blocks.size() || block.preds.size() != 1 || targets_[s] ||
+          block.merge != Merge::none || block.term != Term::br)
+        return false;
+      for (const Value v : block.insts) {
+        if (!cheap(f_.insts[v])) return false;
+        cost += f_.insts[v].op == Op::constant ? 0 : 1;
+        if (cost > kMostInstructions) return false;
+      }
+      side.blocks[side.count++] = s;
     }
     return true;
   }
@@ -61,29 +80,30 @@ class Flattener {
     Block& head = f_.blocks[h];
     if (head.merge != Merge::selection || head.term != Term::cond_br) return false;
     const BlockId join = head.merge_block;
-    const BlockId yes = head.succs[0], no = head.succs[1];
     Block& after = f_.blocks[join];
     unsigned cost = 0, selects = 0;
-    if (yes == no || after.preds.size() != 2 || !side(yes, join, cost) || !side(no, join, cost))
+    Side yes, no;
+    if (head.succs[0] == head.succs[1] || after.preds.size() != 2 || after.merge == Merge::loop ||
+        !collect(head.succs[0], join, yes, cost) || !collect(head.succs[1], join, no, cost))
       return false;
     for (const Value v : after.insts) {
       if (f_.insts[v].op != Op::phi) break;
       if (f_.insts[v].type == Type::v2 || f_.insts[v].type == Type::v4) return false;
       ++selects;
     }
-    if (cost > kMostInstructions || selects > kMostSelects) return false;
+    if (selects > kMostSelects) return false;
 
-    const BlockId from_yes = yes == join ? h : yes, from_no = no == join ? h : no;
-    if (after.merge == Merge::loop ||
-        std::minmax(from_yes, from_no) != std::minmax(after.preds[0], after.preds[1]))
-      return false;
+    const BlockId from_yes = yes.count ? yes.blocks[yes.count - 1] : h,
+                  from_no = no.count ? no.blocks[no.count - 1] : h;
+    if (std::minmax(from_yes, from_no) != std::minmax(after.preds[0], after.preds[1])) return false;
     const unsigned place = after.preds[0] == from_yes ? 0 : 1;
-    for (const BlockId s : {yes, no}) {
-      if (s == join) continue;
-      head.insts.insert(head.insts.end(), f_.blocks[s].insts.begin(), f_.blocks[s].insts.end());
-      f_.blocks[s] = Block{};
-      f_.blocks[s].term = Term::unreachable;
-    }
+    for (const Side& side : {yes, no})
+      for (unsigned i = 0; i < side.count; ++i) {
+        Block& block = f_.blocks[side.blocks[i]];
+        head.insts.insert(head.insts.end(), block.insts.begin(), block.insts.end());
+        block = Block{};
+        block.term = Term::unreachable;
+      }
     for (const Value v : after.insts) {
       Inst& inst = f_.insts[v];
       if (inst.op != Op::phi) break;
@@ -93,22 +113,18 @@ class Flattener {
       inst.count = 3;
       f_.operands.insert(f_.operands.end(), {head.cond, a, b});
     }
-    // The block behind follows directly, so that an outer selection sees one block.
-    head.insts.insert(head.insts.end(), after.insts.begin(), after.insts.end());
-    head.term = after.term;
-    head.cond = after.cond;
-    head.succs = std::move(after.succs);
-    head.merge = after.merge;
-    head.merge_block = after.merge_block;
-    head.continue_block = after.continue_block;
-    for (const BlockId s : head.succs)
-      std::replace(f_.blocks[s].preds.begin(), f_.blocks[s].preds.end(), join, h);
-    after = Block{};
-    after.term = Term::unreachable;
+    head.term = Term::br;
+    head.cond = 0;
+    head.succs.assign(1, join);
+    head.merge = Merge::none;
+    head.merge_block = kNoBlock;
+    after.preds.assign(1, h);
+    --targets_[join];
     return true;
   }
 
   Function& f_;
+  std::vector<unsigned> targets_;  ///< by block: headers that name it as merge or continue block
 };
 
 }  // namespace

@@ -99,7 +99,14 @@ std::uint64_t KnownBits::transfer(const Function& f, Value v) const {
 KnownBits::KnownBits(const Function& f) : zeros_(f.insts.size(), ~0ull) {
   // Optimistic: a loop's variable keeps the alignment that its start and step have. Masks only lose
   // bits; after some rounds the phis that still move are given up.
+  // Without a loop the first walk has seen every operand before its use and is the last one.
   const std::vector<BlockId> order = reverse_postorder(f, false);
+  std::vector<bool> walked(f.blocks.size());
+  bool loops = false;
+  for (const BlockId b : order) {
+    walked[b] = true;
+    for (const BlockId s : f.blocks[b].succs) loops = loops || walked[s];
+  }
   constexpr int kRounds = 8;
   for (int round = 0;; ++round) {
     bool changed = false;
@@ -112,7 +119,7 @@ KnownBits::KnownBits(const Function& f) : zeros_(f.insts.size(), ~0ull) {
         changed = true;
       }
     }
-    if (!changed) return;
+    if (!changed || !loops) return;
   }
 }
 

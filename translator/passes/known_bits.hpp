@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "translator/ir/ir.hpp"
@@ -17,6 +18,8 @@ class KnownBits {
   std::uint64_t zeros(ir::Value value) const { return value < zeros_.size() ? zeros_[value] : 0; }
   /// Known power of two that divides the value: 1, 2, 4, ...
   std::uint64_t alignment(ir::Value value) const;
+  /// The masks of all values, by value.
+  std::vector<std::uint64_t> take() && { return std::move(zeros_); }
 
  private:
   std::uint64_t transfer(const ir::Function& f, ir::Value v) const;

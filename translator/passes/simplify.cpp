@@ -2,7 +2,7 @@
 // point (bounded). Needs SSA form; structure stays valid: a branch that becomes constant only loses
 // its selection.
 #include <algorithm>
-#include <unordered_map>
+#include <bit>
 #include <utility>
 
 #include "translator/ir/cfg.hpp"
@@ -21,28 +21,106 @@ bool always_readonly(Space space) {
   return space == Space::param || space == Space::constant || space == Space::push;
 }
 
+/// The values that stand for each expression, by hash, in the blocks that dominate the one being
+/// walked. One array of entries and one of chains: a kernel of a million values allocates twice.
+class ValueTable {
+ public:
+  explicit ValueTable(std::size_t values)
+      : chains_(std::bit_ceil(std::max<std::size_t>(values, 64)), kEnd) {
+    entries_.reserve(values);
+  }
+
+  /// The value equal to `v` that reaches `block`, which is `v` itself when there is none yet.
+  template <typename Same>
+  Value find_or_add(Value v, BlockId block, std::size_t hash, const Dominators& doms,
+                    const Same& same) {
+    std::uint32_t& chain = chains_[hash & (chains_.size() - 1)];
+    const auto tag = static_cast<std::uint32_t>(hash >> 32);
+    // Entries of finished subtrees never come back, and they are the newest of their chain.
+    while (chain != kEnd && !doms.dominates(entries_[chain].block, block))
+      chain = entries_[chain].next;
+    for (std::uint32_t i = chain; i != kEnd; i = entries_[i].next)
+      if (entries_[i].tag == tag && same(entries_[i].value)) return entries_[i].value;
+    entries_.push_back({v, block, chain, tag});
+    chain = static_cast<std::uint32_t>(entries_.size() - 1);
+    return v;
+  }
+
+ private:
+  static constexpr std::uint32_t kEnd = 0xffffffffu;
+  struct Entry {
+    Value value;
+    BlockId block;
+    std::uint32_t next, tag;
+  };
+  std::vector<std::uint32_t> chains_;
+  std::vector<Entry> entries_;
+};
+
+/// One value for each constant of the function, which stands in the entry block and so reaches
+/// every other. Open addressing; kernels repeat few constants very often.
+class ConstantTable {
+ public:
+  explicit ConstantTable(const Function& function) : f_(function), slots_(256, 0) {}
+
+  /// The value to use for the constant `v`, `v` itself when it is the first.
+  Value find_or_add(Value v) {
+    if (found_.size() * 2 >= slots_.size()) grow();
+    Value& slot = slots_[place(v)];
+    if (slot == 0) {
+      slot = v;
+      found_.push_back(v);
+    }
+    return slot;
+  }
+  /// In the order in which they were met.
+  const std::vector<Value>& all() const { return found_; }
+
+ private:
+  std::size_t place(Value v) const {
+    const Inst& inst = f_.insts[v];
+    std::size_t i = (inst.imm * 8 + static_cast<std::size_t>(inst.type)) * 0x9e3779b97f4a7c15ull;
+    for (i >>= 20;; ++i) {
+      const Value other = slots_[i &= slots_.size() - 1];
+      if (other == 0 || (f_.insts[other].imm == inst.imm && f_.insts[other].type == inst.type))
+        return i;
+    }
+  }
+  void grow() {
+    slots_.assign(slots_.size() * 2, 0);
+    for (const Value v : found_) slots_[place(v)] = v;
+  }
+
+  const Function& f_;
+  std::vector<Value> slots_, found_;
+};
+
 class Simplifier {
  public:
   Simplifier(Function& function, bool int64) : f_(function), int64_(int64) {}
 
   bool run() {
-    bool any = false;
+    // The first round mostly joins what lowering wrote many times over, and needs no known bits for
+    // it; the others then walk through a fifth of the values, in the order in which they stand.
+    bool any = round(false);
+    renumber_values(f_);
     constexpr int kRounds = 4;
-    for (int i = 0; i < kRounds; ++i) {
-      changed_ = false;
-      number_values();
-      if (fold_branches()) {
-        remove_unreachable(f_);
-        changed_ = true;
-      }
-      any = any || changed_;
-      if (!changed_) break;
-    }
+    for (int i = 0; i < kRounds && round(true); ++i) any = true;
     remove_dead();
     return any;
   }
 
  private:
+  bool round(bool known_bits) {
+    changed_ = false;
+    number_values(known_bits);
+    if (fold_branches()) {
+      remove_unreachable(f_);
+      changed_ = true;
+    }
+    return changed_;
+  }
+
   Value resolve(Value v) {
     Value end = v;
     while (alias_[end]) end = alias_[end];
@@ -81,32 +159,27 @@ class Simplifier {
   }
 
   // One walk over the dominator tree: operands resolved, the instruction folded, then looked up.
-  void number_values() {
+  void number_values(bool known_bits) {
     const Dominators doms(f_, false);
     Folder folder(f_, out_, int64_);
-    folder.set_zeros([&] {
-      const KnownBits known(f_);
-      std::vector<std::uint64_t> zeros(f_.insts.size());
-      for (Value v = 0; v < zeros.size(); ++v) zeros[v] = known.zeros(v);
-      return zeros;
-    }());
+    if (known_bits) folder.set_zeros(KnownBits(f_).take());
     alias_.assign(f_.insts.size(), 0);
-    std::unordered_map<std::size_t, std::vector<std::pair<Value, BlockId>>> table;
+    ValueTable table(f_.insts.size());
+    ConstantTable constants(f_);
     const auto number = [&](Value v, BlockId b) {
       if (!shareable(f_.insts[v])) return v;
-      auto& list = table[hash(v)];
-      // Entries of finished subtrees never come back.
-      while (!list.empty() && !doms.dominates(list.back().second, b)) list.pop_back();
-      for (const auto& [other, where] : list)
-        if (same(other, v)) return other;
-      list.push_back({v, b});
-      return v;
+      return table.find_or_add(v, b, hash(v), doms, [&](Value other) { return same(other, v); });
     };
     for (const BlockId b : doms.preorder()) {
       std::vector<Value> insts = std::move(f_.blocks[b].insts);
       std::vector<Value> kept;
       kept.reserve(insts.size());
       for (const Value v : insts) {
+        if (f_.insts[v].op == Op::constant) {
+          const Value first = constants.find_or_add(v);
+          if (first != v) alias_[v] = first;
+          continue;
+        }
         if (f_.insts[v].op == Op::phi) {
           const Value only = single_operand(v);
           if (only) {
@@ -124,10 +197,11 @@ class Simplifier {
         alias_.resize(f_.insts.size(), 0);
         for (const Value extra : out_) {
           for (Value& a : f_.args(extra)) a = resolve(a);
-          const Value shared = number(extra, b);
+          const bool is_constant = f_.insts[extra].op == Op::constant;
+          const Value shared = is_constant ? constants.find_or_add(extra) : number(extra, b);
           if (shared != extra)
             alias_[extra] = shared;
-          else
+          else if (!is_constant)
             kept.push_back(extra);
         }
         result = resolve(result);
@@ -147,6 +221,8 @@ class Simplifier {
       block.insts = std::move(kept);
       if (block.cond) block.cond = resolve(block.cond);
     }
+    std::vector<Value>& entry = f_.blocks[0].insts;
+    entry.insert(entry.begin(), constants.all().begin(), constants.all().end());
     for (const BlockId b : doms.order()) {
       for (const Value v : f_.blocks[b].insts)
         for (Value& a : f_.args(v)) a = resolve(a);
