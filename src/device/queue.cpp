@@ -29,25 +29,45 @@ Status Queue::check(VkResult result, const char* what) {
   return vulkan_error(result, what);
 }
 
-Result<std::uint64_t> Queue::submit(VkCommandBuffer commands) {
-  std::lock_guard lock(mutex_);
+/// With a `signal_value` of 0 no signal, without `commands` nothing but one.
+Status Queue::submit_locked(VkCommandBuffer commands, std::uint64_t signal_value) {
   if (lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "QueueSubmit");
-  std::uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
   VkTimelineSemaphoreSubmitInfo timeline{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
-  timeline.signalSemaphoreValueCount = 1;
-  timeline.pSignalSemaphoreValues = &value;
   VkSubmitInfo submit{VK_STRUCTURE_TYPE_SUBMIT_INFO};
-  submit.pNext = &timeline;
-  submit.commandBufferCount = 1;
+  if (signal_value) {
+    timeline.signalSemaphoreValueCount = 1;
+    timeline.pSignalSemaphoreValues = &signal_value;
+    submit.pNext = &timeline;
+    submit.signalSemaphoreCount = 1;
+    submit.pSignalSemaphores = &timeline_;
+  }
+  submit.commandBufferCount = commands ? 1 : 0;
   submit.pCommandBuffers = &commands;
-  submit.signalSemaphoreCount = 1;
-  submit.pSignalSemaphores = &timeline_;
   if (lock_outside) lock_outside();
   VkResult result = device_.vk.QueueSubmit(handle_, 1, &submit, VK_NULL_HANDLE);
   if (unlock_outside) unlock_outside();
-  if (Status status = check(result, "QueueSubmit"); !status) return status.error();
+  return check(result, "QueueSubmit");
+}
+
+Result<std::uint64_t> Queue::submit(VkCommandBuffer commands, bool signal) {
+  std::lock_guard lock(mutex_);
+  std::uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
+  signal = signal || value - signalled_.load(std::memory_order_relaxed) >= kUnsignalled;
+  if (Status status = submit_locked(commands, signal ? value : 0); !status) return status.error();
   submitted_.store(value, std::memory_order_release);
+  if (signal) signalled_.store(value, std::memory_order_release);
   return value;
+}
+
+Status Queue::signal(std::uint64_t value) {
+  if (signalled_.load(std::memory_order_acquire) >= value) return {};
+  std::lock_guard lock(mutex_);
+  if (signalled_.load(std::memory_order_relaxed) >= value) return {};
+  // A signal waits for everything submitted before it.
+  std::uint64_t last = submitted_.load(std::memory_order_relaxed);
+  if (Status status = submit_locked(VK_NULL_HANDLE, last); !status) return status;
+  signalled_.store(last, std::memory_order_release);
+  return {};
 }
 
 Status Queue::wait(std::uint64_t value) {
@@ -55,6 +75,7 @@ Status Queue::wait(std::uint64_t value) {
   // read.
   if (lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "WaitSemaphores");
   if (completed_.load(std::memory_order_acquire) >= value) return {};
+  if (Status status = signal(value); !status) return status;
   VkSemaphoreWaitInfo wait{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
   wait.semaphoreCount = 1;
   wait.pSemaphores = &timeline_;
@@ -71,6 +92,7 @@ bool Queue::reached(std::uint64_t value) {
   if (completed_.load(std::memory_order_acquire) >= value) return true;
   // Nothing of a lost device runs any more.
   if (lost() || !timeline_) return true;
+  if (!signal(value)) return lost();
   std::uint64_t now = 0;
   if (!check(device_.vk.GetSemaphoreCounterValue(device_.handle, timeline_, &now), "wait"))
     return lost();

@@ -20,7 +20,9 @@ class Queue {
   void close();
 
   /// Submits `commands`; the result is the value that the timeline reaches when they are done.
-  Result<std::uint64_t> submit(VkCommandBuffer commands);
+  /// `signal`: someone is about to wait. Otherwise the timeline may skip the value until someone
+  /// asks: a signal costs some drivers as much as a small launch.
+  Result<std::uint64_t> submit(VkCommandBuffer commands, bool signal = true);
   Status wait(std::uint64_t value);
   bool reached(std::uint64_t value);
   std::uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
@@ -30,13 +32,18 @@ class Queue {
   std::function<void()> lock_outside, unlock_outside;  ///< an application that shares the queue
 
  private:
+  /// Signals are this many submissions apart at most, so that what is over is noticed.
+  static constexpr std::uint64_t kUnsignalled = 16;
   Status check(VkResult result, const char* what);
+  Status submit_locked(VkCommandBuffer commands, std::uint64_t signal_value);
+  /// Sees to it that the timeline will reach `value`.
+  Status signal(std::uint64_t value);
 
   DeviceState& device_;
   std::mutex mutex_;
   VkQueue handle_ = VK_NULL_HANDLE;
   VkSemaphore timeline_ = VK_NULL_HANDLE;
-  std::atomic<std::uint64_t> submitted_{0}, completed_{0};
+  std::atomic<std::uint64_t> submitted_{0}, signalled_{0}, completed_{0};
   std::atomic<bool> lost_{false};
 };
 

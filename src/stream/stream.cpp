@@ -11,7 +11,8 @@ namespace ptx2spv::runtime {
 
 namespace {
 constexpr std::uint32_t kQueries = 256;  // two a timed launch
-}
+constexpr std::size_t kUnasked = 32;     // submissions from one question to the driver to the next
+}  // namespace
 
 Result<std::shared_ptr<StreamState>> StreamState::create(DeviceState& device, bool keep_device) {
   auto stream = std::make_shared<StreamState>(device);
@@ -47,10 +48,12 @@ void full_barrier(const DeviceState& device, VkCommandBuffer commands) {
 }
 
 Result<VkCommandBuffer> StreamState::begin() {
-  while (!in_flight.empty() && device.queue.reached(in_flight.front().second)) {
-    free.push_back(in_flight.front().first);
-    in_flight.pop_front();
-  }
+  // Asking the driver what is over costs about as much as a small launch.
+  if (free.empty() && in_flight.size() % kUnasked == kUnasked - 1)
+    while (!in_flight.empty() && device.queue.reached(in_flight.front().second)) {
+      free.push_back(in_flight.front().first);
+      in_flight.pop_front();
+    }
   VkCommandBuffer commands = VK_NULL_HANDLE;
   if (!free.empty()) {
     commands = free.back();
@@ -89,14 +92,14 @@ void StreamState::abandon(VkCommandBuffer commands) {
   free.push_back(commands);
 }
 
-Result<std::uint64_t> StreamState::submit(VkCommandBuffer commands) {
+Result<std::uint64_t> StreamState::submit(VkCommandBuffer commands, bool signal) {
   host_barrier(device, commands);
   VkResult result = device.vk.EndCommandBuffer(commands);
   if (result != VK_SUCCESS) {
     free.push_back(commands);
     return vulkan_error(result, "EndCommandBuffer");
   }
-  auto value = device.queue.submit(commands);
+  auto value = device.queue.submit(commands, signal);
   if (!value) {
     free.push_back(commands);
     return value.error();
@@ -108,7 +111,7 @@ Result<std::uint64_t> StreamState::submit(VkCommandBuffer commands) {
 
 Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& outcome,
                            std::uint64_t* value_out) {
-  retire();
+  if (pending.size() % kUnasked == kUnasked - 1) retire();
   if (descriptors.full()) {
     if (Status status = wait_all(); !status) return status;
     descriptors.clear();
@@ -165,7 +168,7 @@ Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& ou
   if (query >= 0)
     device.vk.CmdWriteTimestamp(*commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries,
                                 index + 1);
-  auto value = submit(*commands);
+  auto value = submit(*commands, outcome != nullptr);
   if (!value) {
     ring.cancel();
     return value.error();
@@ -196,7 +199,7 @@ Status StreamState::transfer(const std::function<void(VkCommandBuffer)>& record,
   auto commands = begin();
   if (!commands) return commands.error();
   record(*commands);
-  auto value = submit(*commands);
+  auto value = submit(*commands, false);
   if (!value) return value.error();
   Pending copy;
   copy.value = *value;

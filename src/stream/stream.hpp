@@ -56,8 +56,8 @@ struct StreamState {
 
   /// A command buffer that sees all earlier work of the queue.
   Result<VkCommandBuffer> begin();
-  /// Submits it; the host sees what it wrote once the value is reached.
-  Result<std::uint64_t> submit(VkCommandBuffer commands);
+  /// Submits it; the host sees what it wrote once the value is reached. `signal`: as of the queue.
+  Result<std::uint64_t> submit(VkCommandBuffer commands, bool signal = true);
   /// Gives a command buffer back unsubmitted.
   void abandon(VkCommandBuffer commands);
   Status launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& outcome, std::uint64_t* value);
