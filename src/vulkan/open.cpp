@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -22,14 +23,33 @@ namespace {
 constexpr const char* kLibrary = "libvk_swiftshader.so";
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 
+/// Whether PTX2SPV_VALIDATION has `word` among those that are separated by commas.
+bool validation_wish(std::string_view word) {
+  std::string_view rest = option_text(Option::validation);
+  while (!rest.empty()) {
+    std::size_t comma = std::min(rest.find(','), rest.size());
+    if (rest.substr(0, comma) == word) return true;
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return false;
+}
+
 VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                           VkDebugUtilsMessageTypeFlagsEXT,
                                           const VkDebugUtilsMessengerCallbackDataEXT* data,
                                           void* user) {
   auto* instance = static_cast<Instance*>(user);
+  // What the layer itself will do without, on devices that lack what its checks in shaders need.
+  if (data->pMessageIdName &&
+      std::string_view(data->pMessageIdName) == "UNASSIGNED-GPU-Assisted Validation Warning")
+    return VK_FALSE;
   instance->validation_messages.fetch_add(1);
   bool error = severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
   std::fprintf(stderr, "vulkan validation %s: %s\n", error ? "error" : "warning", data->pMessage);
+  if (validation_wish("fatal")) {
+    std::fflush(nullptr);
+    std::abort();
+  }
   return VK_FALSE;
 }
 
@@ -76,8 +96,10 @@ Result<std::shared_ptr<Instance>> make_instance(PFN_vkGetInstanceProcAddr get, s
   messenger.pUserData = instance.get();
   VkValidationFeaturesEXT features{VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT};
   const VkValidationFeatureEnableEXT enables[] = {
-      VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
-  features.enabledValidationFeatureCount = 1;
+      VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT,
+      VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT,
+      VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_RESERVE_BINDING_SLOT_EXT};
+  features.enabledValidationFeatureCount = validation_wish("gpu") ? 3 : 1;
   features.pEnabledValidationFeatures = enables;
   const char* layers[] = {kValidationLayer};
   if (validation) {

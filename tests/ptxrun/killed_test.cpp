@@ -39,7 +39,7 @@ class KilledCache : public testing::Test {
   }
   ProcessResult run(double kill_after_ms = -1) {
     return run_process({tool_path("ptxrun"), "--checksums", manifest_}, {},
-                       {"PTX2SPV_CACHE_DIR=" + cache_}, kill_after_ms);
+                       {"PTX2SPV_CACHE=1", "PTX2SPV_CACHE_DIR=" + cache_}, kill_after_ms);
   }
   std::vector<fs::path> files(const std::string& start) const {
     std::vector<fs::path> found;
@@ -57,7 +57,7 @@ TEST_F(KilledCache, AtAByteOfATranslation) {
   const ProcessResult killed =
       run_process({"/bin/sh", "-c", "ulimit -c 0; ulimit -f 1; exec \"$0\" \"$1\"",
                    tool_path("ptxrun"), manifest_},
-                  {}, {"PTX2SPV_CACHE_DIR=" + cache_});
+                  {}, {"PTX2SPV_CACHE=1", "PTX2SPV_CACHE_DIR=" + cache_});
   ASSERT_EQ(killed.exit_code, 128 + SIGXFSZ) << killed.error;
   EXPECT_EQ(files("t-").size(), 0u);
   ASSERT_EQ(files("tmp-").size(), 1u) << "it was to be ended while it wrote";

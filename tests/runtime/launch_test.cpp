@@ -388,6 +388,28 @@ TEST(Kernels, InitialisersOfASurfrefHoldUntilSomethingIsBound) {
   EXPECT_EQ(read_buffer<std::uint32_t>(out, 2), (std::vector<std::uint32_t>{4, 3}));
 }
 
+// Silent under the validation layer, as everything in this process.
+TEST(Kernels, DebugInformationChangesNothing) {
+  ModuleOptions options;
+  options.debug_info = true;
+  Module module = load(R"(
+.visible .entry twice(.param .u64 cell) {
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [cell];
+  ld.global.u32 %r1, [%rd1];
+  add.u32 %r2, %r1, %r1;
+  st.global.u32 [%rd1], %r2;
+  ret;
+}
+)",
+                       options);
+  Buffer cell = must(Buffer::create(test_device(), 4));
+  must(cell.fill(0, 4, 21, 4));
+  must(must(module.kernel("twice")).launch({}, Args().buffer(cell)));
+  EXPECT_EQ(read_buffer<std::uint32_t>(cell, 1)[0], 42u);
+}
+
 TEST(Kernels, PrintfComesOutInOrder) {
   Module module = load(R"(
 .global .align 1 .b8 $fmt[22] = {116, 104, 114, 101, 97, 100, 32, 37, 100, 58, 32, 37, 46, 50, 102, 32, 37, 108, 120, 33, 10, 0};

@@ -163,6 +163,10 @@ Id Emitter::pointer(Value v, Value address, View view) {
     b_.capability(spv::Capability::PhysicalStorageBufferAddresses);
     const Id pointer_type = b_.type_pointer(spv::StorageClass::PhysicalStorageBuffer, element_type(view));
     const Id from = value(address);
+    // OpBitcast may only name narrow types that the module has arithmetic on; the profile's narrow
+    // storage comes with it.
+    if (!p_.int64 && view == View::u8) b_.capability(spv::Capability::Int8);
+    if (!p_.int64 && view == View::u16) b_.capability(spv::Capability::Int16);
     made = op(p_.int64 ? spv::Op::OpConvertUToPtr : spv::Op::OpBitcast, pointer_type, from);
   } else {
     const Id variable = resource(inst, view);
