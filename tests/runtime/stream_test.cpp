@@ -138,5 +138,51 @@ TEST_F(Streams, ThreadsMayLaunchAndAllocateAtOnce) {
   for (auto& each : threads) each.join();
 }
 
+// First launches translate and build pipelines side by side, surfaces come and go, graphs and
+// events are shared.
+TEST_F(Streams, ThreadsMayTranslateReplayAndDestroyAtOnce) {
+  Module fresh = load(R"(
+.visible .entry mark(.param .u64 surface, .param .u64 cell) {
+  .reg .b32 %r<2>;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [surface];
+  ld.param.u64 %rd2, [cell];
+  mov.u32 %r0, 3;
+  sust.b.1d.b32.trap [%rd1, {0}], %r0;
+  atom.global.add.u32 %r1, [%rd2], 1;
+  ret;
+}
+)");
+  Graph graph = must(Graph::create(test_device()));
+  must(graph.add(count, {}, Args().buffer(cell)));
+  Event event = must(Event::create(test_device()));
+  std::vector<std::thread> threads;
+  for (std::uint32_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      Kernel mark = must(fresh.kernel("mark"));
+      Stream own = must(Stream::create(test_device()));
+      for (std::uint32_t i = 0; i < 10; ++i) {
+        ArrayDesc desc;
+        desc.geometry = Geometry::d1;
+        desc.width = 4;
+        Array array = must(Array::create(test_device(), desc));
+        {
+          Surface surface = must(Surface::create(array));
+          LaunchConfig config;
+          config.threads = i % 2 ? ThreadModel::flat : ThreadModel::direct;
+          must(own.launch(mark, config, Args().surface(surface).buffer(cell)));
+          must(own.replay(graph));
+          must(own.record(event));
+          must(event.wait());
+        }
+        must(own.synchronize());
+        EXPECT_EQ(read_array<std::uint32_t>(array)[0], 3u) << t;
+      }
+    });
+  for (auto& each : threads) each.join();
+  EXPECT_EQ(read_buffer<std::uint32_t>(cell, 1)[0], 80u);
+  EXPECT_TRUE(event.done());
+}
+
 }  // namespace
 }  // namespace ptx2spv
