@@ -41,7 +41,6 @@ std::optional<PtxModule> PtxModule::parse(const std::vector<Input>& inputs, std:
   Impl& impl = *result.impl_;
   for (const lower::FunctionRef entry : impl.program.entries())
     impl.entries.push_back(prepare_entry(impl.program, entry));
-  // Lowering may have numbered further functions, so the interface is complete only now.
   for (const FrontEntry& entry : impl.entries) impl.program.interface().entries.push_back(entry.lowered.info);
   return result;
 }

@@ -1,6 +1,6 @@
 #include "src/module/module.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -81,9 +81,9 @@ Status place_variables(ModuleState& module) {
   const Interface& all = module.ptx.interface();
   DeviceState& device = *module.device;
   if (!all.unresolved.empty())
-    return make_error(
-        ErrorCode::translation,
-        fmt::format("'{}' is declared .extern, and no module defines it", all.unresolved.front()));
+    return make_error(ErrorCode::translation,
+                      fmt::format("declared .extern, and no module defines it: '{}'",
+                                  fmt::join(all.unresolved, "', '")));
   auto bytes_of = [&](bool constant) {
     std::uint64_t bytes = constant ? all.constants_image.size() : all.globals_image.size();
     for (const VariableInfo& each : all.variables)

@@ -151,6 +151,48 @@ TEST_F(Ptxrun, ReferencesGlobalsAndRepeats) {
   EXPECT_EQ(read_whole(folder_.file("b.bin")).substr(0, 12), words({0, 20, 0}));
 }
 
+// The manifest's modules are linked: the kernel's function is another file's.
+TEST_F(Ptxrun, ModulesAreLinked) {
+  const std::string head = ".version 8.1\n.target sm_90\n.address_size 64\n";
+  folder_.write("caller.ptx", head + R"(.extern .func (.param .b32 out) triple(.param .b32 a);
+.visible .entry fill(.param .u64 buffer)
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %d<3>;
+  ld.param.u64 %d0, [buffer];
+  mov.u32 %r0, %tid.x;
+  { .param .b32 a; .param .b32 out; st.param.b32 [a], %r0; call (out), triple, (a); ld.param.b32 %r1, [out]; }
+  mul.wide.u32 %d1, %r0, 4;
+  add.u64 %d0, %d0, %d1;
+  st.global.u32 [%d0], %r1;
+  ret;
+}
+)");
+  folder_.write("callee.ptx", head + R"(.visible .func (.param .b32 out) triple(.param .b32 a)
+{
+  .reg .b32 %r;
+  ld.param.b32 %r, [a];
+  mul.lo.u32 %r, %r, 3;
+  st.param.b32 [out], %r;
+  ret;
+}
+)");
+  const auto linked = [](const std::string& modules) {
+    return R"({"module": )" + modules + R"(, "buffers": {"b": {"bytes": 16}},
+ "launches": [{"kernel": "fill", "grid": 1, "block": 4, "args": [{"buffer": "b"}]}],
+ "outputs": [{"buffer": "b", "raw": "b.bin"}]})";
+  };
+  const ProcessResult result = run(linked(R"(["caller.ptx", "callee.ptx"])"));
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_EQ(read_whole(folder_.file("b.bin")), words({0, 3, 6, 9}));
+  const ProcessResult alone = run(linked(R"("caller.ptx")"));
+  EXPECT_EQ(alone.exit_code, 3);
+  EXPECT_NE(alone.error.find("no module defines it: 'triple'"), std::string::npos) << alone.error;
+  const ProcessResult twice = run(linked(R"(["caller.ptx", "callee.ptx", "callee.ptx"])"));
+  EXPECT_EQ(twice.exit_code, 3);
+  EXPECT_NE(twice.error.find("function 'triple' is defined in "), std::string::npos) << twice.error;
+}
+
 TEST_F(Ptxrun, TimesAreJson) {
   const ProcessResult result = run(manifest(kLaunch, ""), {"--time"});
   EXPECT_EQ(result.exit_code, 0) << result.error;

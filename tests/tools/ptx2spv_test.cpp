@@ -133,6 +133,21 @@ TEST_F(Ptx2spv, CheckForPrograms) {
   EXPECT_EQ(json.find("files")->items.at(0).find("kernels")->items.size(), 4u);
 }
 
+TEST_F(Ptx2spv, FilesAreLinked) {
+  const std::string caller = folder_.write("caller.ptx", kHead + ".extern .func helper();\n" + kernel("calls", "  call helper, ();\n"));
+  const std::string callee = folder_.write("callee.ptx", kHead + ".visible .func helper() { ret; }\n" + kernel("own", kStore));
+  const std::string to = folder_.file("out.spv");
+  EXPECT_EQ(run({caller, "-o", to}).exit_code, 3);
+  EXPECT_EQ(run({caller, callee, "-o", to}).exit_code, 0);
+  EXPECT_EQ(run({caller, "--link", callee, "-o", to}).exit_code, 0);
+  EXPECT_EQ(run({"--check", caller, callee}).exit_code, 3);
+  const ProcessResult check = run({"--check", "--link", callee, caller});
+  EXPECT_EQ(check.exit_code, 0) << check.out;
+  EXPECT_EQ(check.out.find("own"), std::string::npos) << check.out;
+  EXPECT_NE(check.out.find("check: 1 of 1 files and 1 of 1 kernels"), std::string::npos) << check.out;
+  EXPECT_EQ(run({"--check", "--link", folder_.file("absent.ptx"), caller}).exit_code, 2);
+}
+
 TEST_F(Ptx2spv, ManyFilesInOneCall) {
   std::vector<std::string> arguments = {"--check", "-q"};
   for (int k = 0; k < 300; ++k) arguments.push_back(good_);

@@ -38,7 +38,8 @@ bool has_error(const std::vector<Message>& messages) {
 
 class FileCheck {
  public:
-  FileCheck(const Settings& settings, FileReport& report) : settings_(settings), report_(report) {}
+  FileCheck(const Settings& settings, const std::vector<PtxModule::Input>& linked, FileReport& report)
+      : settings_(settings), linked_(linked), report_(report) {}
 
   void run() {
     report_.io_error = read_text(report_.file, text_);
@@ -50,7 +51,9 @@ class FileCheck {
     std::string text = text_;
     for (int turn = 0; turn < 4; ++turn) {
       std::vector<Message> messages;
-      const auto module = PtxModule::parse({{text, report_.file}}, messages, settings_.translate.relax_versions);
+      std::vector<PtxModule::Input> inputs{{text, report_.file}};
+      inputs.insert(inputs.end(), linked_.begin(), linked_.end());
+      const auto module = PtxModule::parse(inputs, messages, settings_.translate.relax_versions);
       if (module) {
         keep(report_.messages, messages, turn > 0);
         translate(*module);
@@ -77,7 +80,9 @@ class FileCheck {
     for (Message& message : messages) {
       const Definition* owner = nullptr;
       for (const Definition& definition : definitions_)
-        if (message.line >= definition.first_line && message.line <= definition.last_line) owner = &definition;
+        if (message.file == report_.file && message.line >= definition.first_line &&
+            message.line <= definition.last_line)
+          owner = &definition;
       if (message.severity != Severity::error) continue;
       outside |= !owner;
       if (owner) {
@@ -116,6 +121,11 @@ class FileCheck {
       settings.translate.profile = profile_for(settings_, profile);
       for (const EntryInfo& entry : module.interface().entries) {
         if (!settings_.translate.entry.empty() && settings_.translate.entry != entry.name) continue;
+        // What is linked in has kernels of its own.
+        if (!linked_.empty() && std::none_of(definitions_.begin(), definitions_.end(), [&](const Definition& definition) {
+              return definition.kernel && definition.name == entry.name;
+            }))
+          continue;
         KernelReport& kernel = report_.kernels.emplace_back();
         kernel.name = entry.name;
         kernel.profile = profile;
@@ -152,6 +162,7 @@ class FileCheck {
   }
 
   const Settings& settings_;
+  const std::vector<PtxModule::Input>& linked_;
   FileReport& report_;
   std::string text_;
   std::vector<Definition> definitions_;
@@ -233,11 +244,21 @@ void count(const FileReport& report, Totals& totals) {
 int check_files(const Settings& settings, const std::vector<std::string>& files) {
   Totals totals;
   bool unread = false;
+  std::vector<std::string> texts(settings.linked.size());
+  std::vector<PtxModule::Input> linked;
+  for (std::size_t k = 0; k < texts.size(); ++k) {
+    const std::string& name = settings.linked[k];
+    if (const auto error = read_text(name, texts[k]); !error.empty()) {
+      std::fprintf(stderr, "%s: error: %s\n", name.c_str(), error.c_str());
+      return 2;
+    }
+    linked.push_back({texts[k], name});
+  }
   if (settings.check_json) std::printf("{\"files\": [");
   for (const std::string& file : files) {
     FileReport report;
     report.file = file;
-    FileCheck(settings, report).run();
+    FileCheck(settings, linked, report).run();
     unread |= !report.io_error.empty();
     if (settings.check_json) {
       std::printf("%s%s", totals.files ? ",\n" : "\n", report_json(report).c_str());

@@ -71,7 +71,8 @@ int write_output(const Settings& settings, const std::string& path, const std::s
   return kUsage;
 }
 
-int translate_files(Settings& settings, const std::vector<std::string>& files) {
+int translate_files(Settings& settings, std::vector<std::string> files) {
+  files.insert(files.end(), settings.linked.begin(), settings.linked.end());
   std::vector<std::string> texts(files.size());
   std::vector<PtxModule::Input> inputs;
   for (std::size_t k = 0; k < files.size(); ++k) {

@@ -10,7 +10,7 @@ namespace {
 enum Id : int {
   opt_output = 1, opt_asm, opt_debug, opt_optimize, opt_entry, opt_profile, opt_disable, opt_fp, opt_threads,
   opt_block, opt_workgroup, opt_backing, opt_no_slots, opt_reflect, opt_emit, opt_dump, opt_time, opt_check,
-  opt_relax, opt_validate, opt_supported, opt_color, opt_diagnostics, opt_quiet,
+  opt_relax, opt_validate, opt_supported, opt_color, opt_diagnostics, opt_quiet, opt_link,
 };
 
 constexpr Option kOptions[] = {
@@ -24,6 +24,9 @@ constexpr Option kOptions[] = {
      "spirv,asm,json,c-header"},
     {opt_asm, 'S', "", "", "the same as --emit asm"},
     {opt_reflect, 0, "reflect", "FILE", "write the interface description there as JSON, - for standard output; without -o nothing else",
+     "file"},
+    {opt_link, 0, "link", "FILE",
+     "link this PTX file too, for what the others declare as extern; with --check, to every file in turn; may be repeated",
      "file"},
     {opt_entry, 'e', "entry", "NAME", "translate this kernel only"},
     {opt_profile, 'p', "profile", "NAME",
@@ -119,7 +122,7 @@ std::string parse_backing(std::string_view text, std::pair<std::string, SlotSpec
 constexpr Tool kPtx2spvRow = {
     "ptx2spv", "[OPTION...] FILE...",
     "translates NVIDIA PTX kernels that use surfaces to Vulkan compute SPIR-V",
-    "Several files are linked into one module; with --check every file stands on its own. A file named - is standard input. "
+    "Several files are linked into one module; with --check every file stands on its own, but for what --link adds. A file named - is standard input. "
     "Output is written whole or not at all.",
     kOptions, kExitCodes, "NO_COLOR turns colour off."};
 const Tool kPtx2spv = kPtx2spvRow;
@@ -151,6 +154,7 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
         }
         break;
       case opt_reflect: settings.reflect = value; break;
+      case opt_link: settings.linked.push_back(value); break;
       case opt_entry: translate.entry = value; break;
       case opt_profile: profiles = value; break;
       case opt_disable: {

@@ -18,6 +18,7 @@ struct Settings {
   std::vector<std::string> profiles;        ///< --check goes through all of them
   std::vector<std::string> disabled;
   std::vector<std::pair<std::string, SlotSpec>> backings;  ///< slot number or name
+  std::vector<std::string> linked;          ///< files of --link
   std::string output, reflect, dump_pass;
   Emit emit = Emit::spirv;
   bool emit_given = false, dump = false, time_passes = false, check = false, check_json = false, validate = false,

@@ -41,7 +41,7 @@ NumKind num_kind(ptx::Type type) {
 FunctionLowering::FunctionLowering(EntryContext& context, std::uint32_t number)
     : context_(context), ref_(context.functions[number]), m_(context.program.module(ref_.module)),
       f_(context.program.function(ref_)), ir_(context.out.module), out_(ir_.functions[number]),
-      b_(out_), arith_(b_, ir_), memory_(b_, context.windows) {}
+      b_(out_), arith_(b_, ir_), memory_(b_, context.generic_windows()) {}
 
 std::uint32_t FunctionLowering::new_var(Type type, std::string name) {
   out_.vars.push_back({type, std::move(name)});

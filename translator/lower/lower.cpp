@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "translator/lower/call_shape.hpp"
 #include "translator/lower/function.hpp"
 
 namespace ptx2spv::lower {
@@ -21,15 +22,17 @@ class Layout {
   void run(FunctionRef entry) {
     params(entry);
     add(entry);
-    for (std::size_t i = 0; i < c_.functions.size(); ++i) scan(c_.functions[i]);
-    // What an indirect call may reach: every function whose address the reachable code or an initialiser takes.
-    if (indirect_) {
-      for (const FunctionRef& ref : c_.program.numbered_functions()) take(ref);
-      for (std::size_t i = 0; i < c_.address_taken.size(); ++i) {
-        const FunctionRef ref = c_.address_taken[i];
-        if (c_.program.function(ref).has_body) add(ref);
-        for (std::size_t f = scanned_; f < c_.functions.size(); ++f) scan(c_.functions[f]);
+    for (; scanned_ < c_.functions.size(); ++scanned_) scan(c_.functions[scanned_]);
+    // What the indirect calls may reach: functions whose address is taken anywhere and that have a shape which is
+    // called for. Their own calls may ask for further shapes.
+    for (std::size_t known = 0; known < shapes_.size() + targets_.size();) {
+      known = shapes_.size() + targets_.size();
+      for (const FunctionRef& ref : targets_) take(ref);
+      for (const FunctionRef& ref : c_.program.numbered_functions()) {
+        const CallShape shape = shape_of(c_.program.module(ref.module), c_.program.function(ref));
+        if (std::find(shapes_.begin(), shapes_.end(), shape) != shapes_.end()) take(ref);
       }
+      for (; scanned_ < c_.functions.size(); ++scanned_) scan(c_.functions[scanned_]);
     }
     c_.dynamic_shared_offset = align_up(c_.shared_bytes, 16);
     if (dynamic_shared_) c_.shared_bytes = c_.dynamic_shared_offset;
@@ -42,8 +45,10 @@ class Layout {
       c_.functions.push_back(ref);
   }
   void take(FunctionRef ref) {
-    if (ref.found() && std::find(c_.address_taken.begin(), c_.address_taken.end(), ref) == c_.address_taken.end())
-      c_.address_taken.push_back(ref);
+    if (!ref.found() || !c_.program.function(ref).has_body || c_.program.function(ref).is_entry) return;
+    if (std::find(c_.address_taken.begin(), c_.address_taken.end(), ref) != c_.address_taken.end()) return;
+    c_.address_taken.push_back(ref);
+    add(ref);
   }
 
   void params(FunctionRef entry) {
@@ -90,11 +95,6 @@ class Layout {
     const ptx::Module& module = c_.program.module(m);
     const ptx::Symbol& symbol = module.symbol(id);
     const SymbolRef ref{m, id};
-    if (symbol.kind == SymbolKind::function) {
-      const FunctionRef target = c_.program.resolve_function(m, id);
-      if (target.found()) take(target);
-      return;
-    }
     if (symbol.kind != SymbolKind::variable && symbol.kind != SymbolKind::param) return;
     if (ptx::is_opaque(symbol.type)) {
       if (symbol.space == ptx::Space::param) return;
@@ -137,7 +137,6 @@ class Layout {
   }
 
   void scan(FunctionRef ref) {
-    ++scanned_;
     const ptx::Function& function = c_.program.function(ref);
     const ptx::Module& module = c_.program.module(ref.module);
     for (const ptx::Instruction& inst : function.instructions) {
@@ -149,7 +148,7 @@ class Layout {
       if (inst.op == ptx::Opcode::call) {
         const ptx::Operand& callee = args[ptx::kCallCallee];
         if (callee.kind == OperandKind::reg) {
-          indirect_ = true;
+          indirect_call(ref, function, inst);
         } else {
           const FunctionRef target = c_.program.resolve_function(ref.module, callee.symbol);
           if (target.found() && c_.program.function(target).has_body) add(target);
@@ -169,6 +168,15 @@ class Layout {
       if (module.symbol(id).space == ptx::Space::local) symbol(ref.module, id, function, function.span);
   }
 
+  void indirect_call(FunctionRef ref, const ptx::Function& function, const ptx::Instruction& inst) {
+    if (const ptx::TargetList* list = targets_of(function, inst)) {
+      for (const SymbolId id : list->targets) targets_.push_back(c_.program.resolve_function(ref.module, id));
+    } else if (const ptx::Prototype* prototype = prototype_of(function, inst)) {
+      CallShape shape = shape_of(*prototype);
+      if (std::find(shapes_.begin(), shapes_.end(), shape) == shapes_.end()) shapes_.push_back(std::move(shape));
+    }
+  }
+
   void each(FunctionRef ref, const ptx::Function& function, const ptx::Operand& operand) {
     switch (operand.kind) {
       case OperandKind::address: case OperandKind::function: case OperandKind::memory:
@@ -186,7 +194,9 @@ class Layout {
 
   EntryContext& c_;
   std::size_t scanned_ = 0;
-  bool indirect_ = false, dynamic_shared_ = false, too_large_ = false;
+  std::vector<CallShape> shapes_;      ///< that indirect calls ask for
+  std::vector<FunctionRef> targets_;   ///< that they list
+  bool dynamic_shared_ = false, too_large_ = false;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "ptx2spv/translator.hpp"
 #include "translator/ir/ir.hpp"
+#include "translator/lower/memory.hpp"
 #include "translator/lower/program.hpp"
 
 namespace ptx2spv::lower {
@@ -35,6 +36,9 @@ struct EntryContext {
   bool windows = false;         ///< shared or local addresses become generic ones
   std::vector<FunctionRef> address_taken;
 
+  Windows generic_windows() const {
+    return {.shared = windows && (shared_bytes > 0 || out.info.dynamic_shared), .local = windows && local_bytes > 0};
+  }
   std::uint32_t number(FunctionRef ref) const {
     const auto it = function_of.find(std::uint64_t{ref.module} << 32 | ref.function);
     return it == function_of.end() ? 0xffffffffu : it->second;

@@ -1,4 +1,5 @@
 // 9.7.12.5 call: direct and indirect calls of .func, and the functions that CUDA's run time supplies.
+#include "translator/lower/call_shape.hpp"
 #include "translator/lower/function.hpp"
 
 namespace ptx2spv::lower {
@@ -7,25 +8,6 @@ using ir::BlockId;
 using ir::Op;
 using ir::Space;
 using ir::Type;
-
-namespace {
-
-/// Shape of a parameter list, for matching indirect calls with functions: bytes of each parameter.
-std::vector<std::uint64_t> shape(const ptx::Module& m, const std::vector<ptx::SymbolId>& params) {
-  std::vector<std::uint64_t> out;
-  for (const ptx::SymbolId id : params) {
-    const ptx::Symbol& symbol = m.symbol(id);
-    out.push_back(symbol.kind == ptx::SymbolKind::reg ? ptx::bytes(symbol.type) : m.variable(id).size);
-  }
-  return out;
-}
-std::vector<std::uint64_t> shape(const std::vector<ptx::PrototypeParam>& params) {
-  std::vector<std::uint64_t> out;
-  for (const ptx::PrototypeParam& param : params) out.push_back(param.size);
-  return out;
-}
-
-}  // namespace
 
 std::vector<Value> FunctionLowering::argument_words(const Operand& list) {
   std::vector<Value> words;
@@ -103,24 +85,15 @@ void FunctionLowering::call_function(const Instruction& inst, std::uint32_t call
 void FunctionLowering::call_indirect(const Instruction& inst) {
   const auto a = args(inst);
   const Value target = memory_.as64(read(a[ptx::kCallCallee], ptx::Type::b64));
-  const ptx::Prototype* prototype = nullptr;
-  for (const ptx::Prototype& candidate : f_.prototypes)
-    if (candidate.symbol == a[ptx::kCallPrototype].symbol) prototype = &candidate;
   std::vector<FunctionRef> candidates;
-  for (const ptx::TargetList& list : f_.target_lists)
-    if (list.symbol == a[ptx::kCallPrototype].symbol && list.calls)
-      for (const ptx::SymbolId id : list.targets)
-        candidates.push_back(context_.program.resolve_function(ref_.module, id));
-  if (candidates.empty())
-    for (const FunctionRef& ref : context_.address_taken) {
-      const ptx::Module& module = context_.program.module(ref.module);
-      const ptx::Function& function = context_.program.function(ref);
-      if (!function.has_body || function.is_entry) continue;
-      if (prototype && (shape(module, function.params) != shape(prototype->params) ||
-                        shape(module, function.returns) != shape(prototype->returns)))
-        continue;
-      candidates.push_back(ref);
-    }
+  if (const ptx::TargetList* list = targets_of(f_, inst)) {
+    for (const ptx::SymbolId id : list->targets) candidates.push_back(context_.program.resolve_function(ref_.module, id));
+  } else if (const ptx::Prototype* prototype = prototype_of(f_, inst)) {
+    const CallShape wanted = shape_of(*prototype);
+    for (const FunctionRef& ref : context_.address_taken)
+      if (shape_of(context_.program.module(ref.module), context_.program.function(ref)) == wanted)
+        candidates.push_back(ref);
+  }
   const BlockId join = b_.new_block();
   for (const FunctionRef& ref : candidates) {
     const std::uint32_t number = context_.number(ref);

@@ -58,25 +58,24 @@ Value Memory::address_for(const Access& access, Value address) {
 template <typename Each>
 void Memory::by_window(Value address, Each&& each) {
   const Value high = b_.inst(Op::high, Type::i32, {as64(address)});
-  const BlockId shared = b_.new_block(), other = b_.new_block(), local = b_.new_block(),
-                global = b_.new_block(), join = b_.new_block();
-  b_.cond_br(b_.cmp(Op::eq, high, b_.i32(abi::kSharedWindowHi)), shared, other);
-  b_.at(shared);
-  each(Window::shared);
-  b_.br(join);
-  b_.at(other);
-  b_.cond_br(b_.cmp(Op::eq, high, b_.i32(abi::kLocalWindowHi)), local, global);
-  b_.at(local);
-  each(Window::local);
-  b_.br(join);
-  b_.at(global);
+  const BlockId join = b_.new_block();
+  const auto window = [&](Window which, std::uint32_t its_high) {
+    const BlockId inside = b_.new_block(), other = b_.new_block();
+    b_.cond_br(b_.cmp(Op::eq, high, b_.i32(its_high)), inside, other);
+    b_.at(inside);
+    each(which);
+    b_.br(join);
+    b_.at(other);
+  };
+  if (windows_.shared) window(Window::shared, abi::kSharedWindowHi);
+  if (windows_.local) window(Window::local, abi::kLocalWindowHi);
   each(Window::global);
   b_.br(join);
   b_.at(join);
 }
 
 Value Memory::load(const Access& access, Value address, unsigned bytes) {
-  if (access.window != Window::generic || !windows_)
+  if (!many_windows(access))
     return b_.load(raw_type(bytes), address_for(access, address), attributes(access, bytes));
   auto& vars = b_.function().vars;
   vars.push_back({raw_type(bytes), "generic"});
@@ -90,7 +89,7 @@ Value Memory::load(const Access& access, Value address, unsigned bytes) {
 }
 
 void Memory::store(const Access& access, Value address, Value raw, unsigned bytes) {
-  if (access.window != Window::generic || !windows_) {
+  if (!many_windows(access)) {
     MemAttr mem = attributes(access, bytes);
     mem.readonly = false;
     return b_.store(address_for(access, address), raw, mem);
@@ -104,7 +103,7 @@ void Memory::store(const Access& access, Value address, Value raw, unsigned byte
 
 Value Memory::atomic(const Access& access, Value address, ir::AtomicOp op, Value value, Value compare,
                      unsigned bytes) {
-  if (access.window == Window::generic && windows_) {
+  if (many_windows(access)) {
     auto& vars = b_.function().vars;
     vars.push_back({raw_type(bytes), "generic"});
     const auto var = static_cast<std::uint32_t>(vars.size() - 1);

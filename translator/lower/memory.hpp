@@ -15,10 +15,14 @@ struct Access {
   bool is_volatile = false, readonly = false;
 };
 
+/// Spaces besides global whose addresses may have become generic ones in this kernel.
+struct Windows {
+  bool shared = false, local = false;
+};
+
 class Memory {
  public:
-  /// `windows`: a shared or local address may have become a generic one in this kernel.
-  Memory(ir::Builder& builder, bool windows) : b_(builder), windows_(windows) {}
+  Memory(ir::Builder& builder, Windows windows) : b_(builder), windows_(windows) {}
 
   /// `bytes` raw bytes (1, 2, 4: i32; 8: i64; 16: v4) at `address` (i64, or i32 within its window).
   ir::Value load(const Access& access, ir::Value address, unsigned bytes);
@@ -43,8 +47,12 @@ class Memory {
   ir::MemAttr attributes(const Access& access, unsigned bytes) const;
   ir::Value address_for(const Access& access, ir::Value address);
 
+  bool many_windows(const Access& access) const {
+    return access.window == Window::generic && (windows_.shared || windows_.local);
+  }
+
   ir::Builder& b_;
-  bool windows_;
+  Windows windows_;
 };
 
 }  // namespace ptx2spv::lower

@@ -18,51 +18,16 @@ Message message_at(const ptx::Module& module, Severity severity, Span span, std:
   return to_message(diagnostic, module.source);
 }
 
+bool is_runtime_function(std::string_view name) {
+  constexpr std::string_view kNames[] = {"vprintf", "__assertfail", "__assert_fail", "malloc", "free"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
 Program::Program(std::vector<std::unique_ptr<ptx::Module>> modules, std::vector<Message>& messages)
     : modules_(std::move(modules)) {
   link(messages);
+  find_references();
   lay_out(messages);
-}
-
-void Program::link(std::vector<Message>& messages) {
-  const auto shared_name = [](ptx::Linkage linkage) {
-    return linkage == ptx::Linkage::visible || linkage == ptx::Linkage::weak || linkage == ptx::Linkage::common;
-  };
-  // One strong definition; of weak and common ones the first (largest common) stands.
-  std::unordered_map<std::string_view, ptx::Linkage> strength;
-  for (std::uint32_t m = 0; m < modules_.size(); ++m) {
-    const ptx::Module& module = *modules_[m];
-    for (const SymbolId id : module.globals) {
-      const ptx::Variable& variable = module.variable(id);
-      if (!shared_name(variable.linkage)) continue;
-      const std::string_view name = module.symbol(id).name;
-      const auto [it, is_new] = variables_.try_emplace(name, SymbolRef{m, id});
-      if (is_new) {
-        strength[name] = variable.linkage;
-      } else if (variable.linkage == ptx::Linkage::visible) {
-        if (strength[name] == ptx::Linkage::visible)
-          messages.push_back(message_at(module, Severity::error, variable.span,
-                                        "variable '" + std::string(name) + "' is defined in another module too"));
-        it->second = {m, id};
-        strength[name] = ptx::Linkage::visible;
-      } else if (variable.linkage == ptx::Linkage::common && strength[name] == ptx::Linkage::common) {
-        const ptx::Variable& other = modules_[it->second.module]->variable(it->second.symbol);
-        if (variable.size > other.size) it->second = {m, id};
-      }
-    }
-    for (std::uint32_t f = 0; f < module.functions.size(); ++f) {
-      const ptx::Function& function = module.functions[f];
-      if (!function.has_body || function.linkage == ptx::Linkage::none) continue;
-      const auto [it, is_new] = functions_.try_emplace(function.name, FunctionRef{m, f});
-      if (is_new) continue;
-      const ptx::Function& other = this->function(it->second);
-      if (other.linkage == ptx::Linkage::visible && function.linkage == ptx::Linkage::visible)
-        messages.push_back(message_at(module, Severity::error, function.span,
-                                      "function '" + std::string(function.name) + "' is defined in another module too"));
-      else if (function.linkage == ptx::Linkage::visible)
-        it->second = {m, f};
-    }
-  }
 }
 
 SymbolRef Program::resolve(SymbolRef ref) const {
@@ -94,18 +59,63 @@ bool Program::offset_of(SymbolRef symbol, std::uint64_t& offset) const {
   return true;
 }
 
-std::uint32_t Program::function_number(FunctionRef ref) {
-  const auto it = std::find(numbered_.begin(), numbered_.end(), ref);
-  if (it != numbered_.end()) return static_cast<std::uint32_t>(it - numbered_.begin()) + 1;
-  numbered_.push_back(ref);
-  return static_cast<std::uint32_t>(numbered_.size());
+std::uint32_t Program::function_number(FunctionRef ref) const {
+  const auto it = numbers_.find(ref.key());
+  return it == numbers_.end() ? 0 : it->second;
+}
+
+// Functions get a number for every address that is taken, by reachable code or not: a kernel may be handed what another
+// one has stored. What is used and defined nowhere is noted.
+void Program::find_references() {
+  const auto unresolved = [&](std::string_view name) {
+    std::vector<std::string>& list = interface_.unresolved;
+    if (std::find(list.begin(), list.end(), name) == list.end()) list.emplace_back(name);
+  };
+  const auto add = [&](std::uint32_t m, SymbolId id, bool called = false) {
+    if (id == ptx::kNoSymbol) return;
+    const ptx::Symbol& symbol = modules_[m]->symbol(id);
+    if (symbol.kind == SymbolKind::variable && symbol.function == ptx::kNoIndex) {
+      const SymbolRef ref = resolve({m, id});
+      const ptx::Variable& variable = modules_[ref.module]->variable(ref.symbol);
+      const bool bound_later = variable.space == Space::shared || ptx::is_opaque(variable.type);
+      if (variable.linkage == ptx::Linkage::extern_ && !bound_later) unresolved(symbol.name);
+    }
+    if (symbol.kind != SymbolKind::function) return;
+    const FunctionRef ref = resolve_function(m, id);
+    if (ref.found() && !function(ref).has_body && !is_runtime_function(symbol.name)) unresolved(symbol.name);
+    if (called) return;
+    if (ref.found() && numbers_.try_emplace(ref.key(), static_cast<std::uint32_t>(numbered_.size()) + 1).second)
+      numbered_.push_back(ref);
+  };
+  for (std::uint32_t m = 0; m < modules_.size(); ++m) {
+    const ptx::Module& module = *modules_[m];
+    const auto initialiser = [&](SymbolId id) {
+      if (ptx::is_opaque(module.symbol(id).type)) return;
+      for (const ptx::InitAddress& address : module.variable(id).init.addresses) add(m, address.symbol);
+    };
+    for (const SymbolId id : module.globals) initialiser(id);
+    for (const ptx::Function& function : module.functions) {
+      for (const SymbolId id : function.variables) initialiser(id);
+      for (const ptx::Instruction& inst : function.instructions) {
+        const bool call = inst.op == ptx::Opcode::call;
+        for (const ptx::Operand& operand : function.args(inst))
+          if (operand.kind == ptx::OperandKind::address || operand.kind == ptx::OperandKind::function ||
+              (operand.kind == ptx::OperandKind::memory && operand.symbol != ptx::kNoSymbol))
+            add(m, operand.symbol, call);
+      }
+    }
+  }
 }
 
 std::vector<FunctionRef> Program::entries() const {
   std::vector<FunctionRef> out;
   for (std::uint32_t m = 0; m < modules_.size(); ++m)
     for (std::uint32_t f = 0; f < modules_[m]->functions.size(); ++f)
-      if (modules_[m]->functions[f].is_entry && modules_[m]->functions[f].has_body) out.push_back({m, f});
+      if (const ptx::Function& function = modules_[m]->functions[f]; function.is_entry && function.has_body) {
+        // A weak kernel of several modules, a template's say, is one kernel.
+        const auto it = functions_.find(function.name);
+        if (it == functions_.end() || it->second == FunctionRef{m, f}) out.push_back({m, f});
+      }
   return out;
 }
 
@@ -134,10 +144,7 @@ void Program::place(std::uint32_t m, SymbolId id, std::vector<Message>& messages
   }
   const SymbolRef self{m, id};
   if (!(resolve(self) == self)) return;
-  if (variable.linkage == ptx::Linkage::extern_) {
-    interface_.unresolved.emplace_back(module.symbol(id).name);
-    return;
-  }
+  if (variable.linkage == ptx::Linkage::extern_) return;
   std::vector<std::uint8_t>& image = constant ? interface_.constants_image : interface_.globals_image;
   const std::uint64_t align = std::max<std::uint64_t>(variable.align, 4);
   const std::uint64_t offset = (image.size() + align - 1) / align * align;

@@ -17,6 +17,7 @@ struct FunctionRef {
   std::uint32_t module = 0, function = ptx::kNoIndex;
   bool operator==(const FunctionRef&) const = default;
   bool found() const { return function != ptx::kNoIndex; }
+  std::uint64_t key() const { return std::uint64_t{module} << 32 | function; }
 };
 
 /// A symbol of one of the modules.
@@ -41,8 +42,8 @@ class Program {
 
   /// Byte offset of a .global or .const variable in its image; false when it has none there.
   bool offset_of(SymbolRef symbol, std::uint64_t& offset) const;
-  /// Number of a function whose address is taken, from 1: its "address".
-  std::uint32_t function_number(FunctionRef ref);
+  /// Number of a function whose address is taken, from 1: its "address". 0 for others.
+  std::uint32_t function_number(FunctionRef ref) const;
   const std::vector<FunctionRef>& numbered_functions() const { return numbered_; }
 
   std::vector<FunctionRef> entries() const;
@@ -51,6 +52,7 @@ class Program {
 
  private:
   void link(std::vector<Message>& messages);
+  void find_references();
   void lay_out(std::vector<Message>& messages);
   void place(std::uint32_t module, ptx::SymbolId symbol, std::vector<Message>& messages);
   void initialise(std::uint32_t module, ptx::SymbolId symbol, std::vector<Message>& messages);
@@ -60,8 +62,12 @@ class Program {
   std::unordered_map<std::string_view, FunctionRef> functions_;
   std::unordered_map<std::uint64_t, std::uint64_t> offsets_;
   std::vector<FunctionRef> numbered_;
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
   Interface interface_;
 };
+
+/// Functions that CUDA supplies without a definition: lower_call.cpp knows them, or refuses them by name.
+bool is_runtime_function(std::string_view name);
 
 /// A located message about `module`.
 Message message_at(const ptx::Module& module, Severity severity, Span span, std::string text);

@@ -117,8 +117,9 @@ void Emitter::begin_function() {
   function_ = op(spv::Op::OpFunction, type_void, spv::FunctionControlMask::MaskNone, b_.type_function(type_void));
   const ir::BlockId entry = f_.order.empty() ? 0 : f_.order[0];
   op0(spv::Op::OpLabel, label(entry));
-  if (uses_local_ && f_.local_bytes > 0) {
-    const Id words = b_.constant((f_.local_bytes + 3) / 4);
+  if (uses_local_) {
+    // A function without local variables may still name the space, by a constant address say.
+    const Id words = b_.constant(std::max<std::uint32_t>((f_.local_bytes + 3) / 4, 4));
     const Id array = b_.global(spv::Op::OpTypeArray, 0, {b_.type_uint(), words});
     local_ = op(spv::Op::OpVariable, b_.type_pointer(spv::StorageClass::Function, array),
                 spv::StorageClass::Function);

@@ -136,7 +136,7 @@ Id Emitter::push_block() {
 }
 
 Id Emitter::local_array() {
-  if (local_ == 0) fail("local memory is used, but the function has none");
+  if (local_ == 0) fail("local memory is used, but not declared");
   return local_;
 }
 

@@ -1,0 +1,104 @@
+// Modules as compilers write them, one a file in tests/cases/translate: each kernel translates for
+// every profile, floating-point policy and thread model that it can have, and the result is valid.
+// A case whose first line is `//: refused TEXT` is refused with that text in the message.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "ptx2spv/translator.hpp"
+#include "tests/support/spirv_tools.hpp"
+
+namespace ptx2spv {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFolder = fs::path(PTX2SPV_SOURCE_DIR) / "tests/cases/translate";
+
+std::vector<std::string> cases() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(kFolder))
+    if (entry.path().extension() == ".ptx") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string read_whole(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+std::string text_of(const std::vector<Message>& messages) {
+  std::string text;
+  for (const Message& message : messages)
+    if (message.severity == Severity::error) text += message.rendered + "\n";
+  return text;
+}
+
+class Translate : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    text_ = read_whole(kFolder / (GetParam() + ".ptx"));
+    constexpr std::string_view kRefused = "//: refused ";
+    if (!text_.starts_with(kRefused)) return;
+    refused_ = text_.substr(kRefused.size(), text_.find('\n') - kRefused.size());
+  }
+
+  void judge(const PtxModule& module, const std::string& entry, const TranslateOptions& options,
+             const std::string& how) {
+    std::vector<Message> messages;
+    const auto result = module.translate(options, messages);
+    if (!refused_.empty()) {
+      EXPECT_FALSE(result) << entry << how;
+      EXPECT_NE(text_of(messages).find(refused_), std::string::npos)
+          << entry << how << text_of(messages);
+      return;
+    }
+    ASSERT_TRUE(result) << entry << how << text_of(messages);
+    EXPECT_EQ(test::validate_spirv(result->spirv), "") << entry << how;
+  }
+
+  std::string text_, refused_;
+};
+
+TEST_P(Translate, EverywhereAndValid) {
+  std::vector<Message> messages;
+  const auto module = PtxModule::parse({{text_, GetParam() + ".ptx"}}, messages);
+  if (!module && !refused_.empty()) {
+    EXPECT_NE(text_of(messages).find(refused_), std::string::npos) << text_of(messages);
+    return;
+  }
+  ASSERT_TRUE(module) << text_of(messages);
+  for (const std::string_view profile : profile_names()) {
+    for (const FpPolicy fp : {FpPolicy::exact, FpPolicy::fast}) {
+      for (const ThreadModel threads : {ThreadModel::direct, ThreadModel::regions}) {
+        for (const EntryInfo& entry : module->interface().entries) {
+          TranslateOptions options;
+          options.profile = *find_profile(profile);
+          options.fp = fp;
+          options.threads = threads;
+          options.entry = entry.name;
+          options.debug_info = fp == FpPolicy::fast;
+          judge(*module, entry.name, options,
+                " for " + std::string(profile) +
+                    (threads == ThreadModel::regions ? " in regions: " : ": "));
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Translate, testing::ValuesIn(cases()),
+                         [](const testing::TestParamInfo<std::string>& each) {
+                           std::string name = each.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace ptx2spv
