@@ -70,6 +70,7 @@ std::vector<std::uint32_t> read_shader(const std::string& folder, const std::str
 std::optional<KernelResult> measure_kernel(Bench& bench, const Case& form, std::string& error) {
   Job job = make_job(form, bench.size, true);
   job.config.time = bench.device_times;
+  job.from.backing = job.to.backing = bench.backing;
   KernelResult result;
   result.kernel = form.name;
   result.extent = job.extent;

@@ -20,6 +20,7 @@ struct Bench {
   std::string folder;  ///< of the shaders
   Size size = Size::small;
   int rounds = 15;
+  ArrayBacking backing = ArrayBacking::linear;
   bool device_times = false;  ///< timestamps of the device instead of submission to completion
 };
 

@@ -19,6 +19,7 @@ enum Id : int {
   opt_kernel,
   opt_size,
   opt_folder,
+  opt_backing,
   opt_no_cuda,
   opt_no_latency,
   opt_json
@@ -40,6 +41,9 @@ constexpr Option kOptions[] = {
      "auto,tiny,small,large"},
     {opt_folder, 0, "kernels", "FOLDER",
      "where kernels.ptx and the shaders are: kernels/ beside the program", "file"},
+    {opt_backing, 0, "backing", "KIND",
+     "hold the surfaces of the translated kernels in linear memory (as without it) or in images",
+     "linear,image"},
     {opt_no_cuda, 0, "no-cuda", "", "leave native CUDA out where there is one"},
     {opt_no_latency, 0, "no-latency", "", "leave launch latency out"},
     {opt_json, 0, "json", "", "print JSON instead of tables"},
@@ -66,6 +70,7 @@ struct Settings {
   std::vector<std::string> devices, kernels;
   int rounds = 15;
   std::string size = "auto", folder;
+  ArrayBacking backing = ArrayBacking::linear;
   bool cuda = true, latency = true, json = false;
 };
 
@@ -96,6 +101,11 @@ bool read_settings(const ParsedCommand& command, Settings& settings, std::string
           return error = "--size takes auto, tiny, small or large", false;
         break;
       case opt_folder: settings.folder = option.value; break;
+      case opt_backing:
+        if (option.value != "linear" && option.value != "image")
+          return error = "--backing takes linear or image", false;
+        settings.backing = option.value == "image" ? ArrayBacking::image : ArrayBacking::linear;
+        break;
       case opt_no_cuda: settings.cuda = false; break;
       case opt_no_latency: settings.latency = false; break;
       case opt_json: settings.json = true; break;
@@ -131,6 +141,7 @@ bool measure_device(const Settings& settings, const std::string& select, DeviceR
   if (settings.size == "auto")
     result.size = !cpu && info.memory_bytes >= std::uint64_t(16) << 30 ? "large" : "small";
   result.times = cpu ? "from submission to completion" : "by the device's timestamps";
+  if (settings.backing == ArrayBacking::image) result.times += ", surfaces in images";
   RawVulkan raw;
   if (!raw.open(reinterpret_cast<PFN_vkGetInstanceProcAddr>(
                     vulkan_handles(*device).get_instance_proc_addr),
@@ -150,6 +161,7 @@ bool measure_device(const Settings& settings, const std::string& select, DeviceR
                : result.size == "large" ? Size::large
                                         : Size::small;
   bench.rounds = settings.rounds;
+  bench.backing = settings.backing;
   bench.device_times = !cpu;
   NativeCuda cuda;
   std::string ptx;

@@ -28,7 +28,8 @@ Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, Descriptors
   return place;
 }
 
-void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const LaunchPlace& place) {
+void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const LaunchPlace& place,
+                   LaunchBound& bound) {
   DeviceState& device = *plan.module->device;
   const DeviceFunctions& vk = device.vk;
   auto push = plan.push;
@@ -41,19 +42,22 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   address(abi::shared_slab, place.slab_address);
 
   for (const auto& array : plan.mirrored) array->record_copy(commands, true);
-  if (!plan.mirrored.empty()) full_barrier(device, commands);
-  vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.pipeline);
+  if (!plan.mirrored.empty()) barrier(device, commands, Work::copy, Work::kernel);
+  if (bound.pipeline != plan.pipeline)
+    vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.pipeline);
   const VkDescriptorSet sets[] = {place.common, place.slots};
   const std::uint32_t offsets[] = {static_cast<std::uint32_t>(place.slice.offset),
                                    static_cast<std::uint32_t>(place.trap_offset)};
-  vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.variant->layout, 0, 2,
-                           sets, 2, offsets);
+  const bool same = bound.layout == plan.variant->layout && bound.slots == place.slots;
+  vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.variant->layout, 0,
+                           same ? 1 : 2, sets, 2, offsets);
+  bound = {plan.pipeline, plan.variant->layout, place.slots};
   for (std::uint32_t turn = 0; turn < plan.repeat; ++turn) {
-    if (turn) full_barrier(device, commands);
+    if (turn) barrier(device, commands, Work::kernel, Work::kernel);
     for (std::size_t i = 0; i < plan.dispatches.size(); ++i) {
       const Dispatch& each = plan.dispatches[i];
       // Dispatches of one launch are independent, unless they share the slab.
-      if (i && plan.slab_bytes) full_barrier(device, commands);
+      if (i && plan.slab_bytes) barrier(device, commands, Work::kernel, Work::kernel);
       std::copy(each.base.begin(), each.base.end(), push.begin() + abi::base_x);
       push[abi::threads] = each.threads;
       if (turn == 0 || plan.dispatches.size() > 1)
@@ -63,7 +67,7 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
     }
   }
   if (plan.mirrored.empty()) return;
-  full_barrier(device, commands);
+  barrier(device, commands, Work::kernel, Work::copy);
   for (const auto& array : plan.mirrored) array->record_copy(commands, false);
 }
 

@@ -53,15 +53,20 @@ Status GraphState::record() {
   begin.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
   VkResult result = device->vk.BeginCommandBuffer(commands, &begin);
   if (result != VK_SUCCESS) return vulkan_error(result, "BeginCommandBuffer");
+  LaunchBound bound;
+  Work before = Work::any;  // other submissions
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    full_barrier(*device, commands);
+    auto* launch = std::get_if<LaunchPlan>(&nodes[i]);
+    const Work now = launch ? work_of(*launch) : Work::copy;
+    barrier(*device, commands, before, now);
+    before = now;
     if (auto* copy = std::get_if<CopyNode>(&nodes[i])) {
       VkBufferCopy region{copy->from->offset + copy->from_offset,
                           copy->to->offset + copy->to_offset, copy->bytes};
       device->vk.CmdCopyBuffer(commands, copy->from->buffer, copy->to->buffer, 1, &region);
       continue;
     }
-    const auto& plan = std::get<LaunchPlan>(nodes[i]);
+    const LaunchPlan& plan = *launch;
     auto place = place_launch(plan, ring, descriptors);
     if (!place) return place.error();
     if (plan.slab_bytes) place->slab_address = slab.address();
@@ -71,7 +76,7 @@ Status GraphState::record() {
       place->printf_address = *address;
     }
     traps.emplace_back(i, ring.memory().mapped() + place->trap_offset);
-    record_launch(commands, plan, *place);
+    record_launch(commands, plan, *place, bound);
   }
   host_barrier(*device, commands);
   result = device->vk.EndCommandBuffer(commands);

@@ -37,17 +37,33 @@ StreamState::~StreamState() {
   if (pool) device.vk.DestroyCommandPool(device.handle, pool, nullptr);
 }
 
-void full_barrier(const DeviceState& device, VkCommandBuffer commands) {
-  VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
-  const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-  barrier.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
-  barrier.dstAccessMask = all;
-  const VkPipelineStageFlags stages =
-      VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-  device.vk.CmdPipelineBarrier(commands, stages, stages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+void barrier(const DeviceState& device, VkCommandBuffer commands, Work before, Work after) {
+  auto has = [](Work work, Work kind) {
+    return (static_cast<unsigned>(work) & static_cast<unsigned>(kind)) != 0;
+  };
+  VkPipelineStageFlags stages[2] = {};
+  VkAccessFlags writes[2] = {}, reads[2] = {};
+  const Work sides[2] = {before, after};
+  for (int i = 0; i < 2; ++i) {
+    if (has(sides[i], Work::kernel)) {
+      stages[i] |= VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+      writes[i] |= VK_ACCESS_SHADER_WRITE_BIT;
+      reads[i] |= VK_ACCESS_SHADER_READ_BIT;
+    }
+    if (has(sides[i], Work::copy)) {
+      stages[i] |= VK_PIPELINE_STAGE_TRANSFER_BIT;
+      writes[i] |= VK_ACCESS_TRANSFER_WRITE_BIT;
+      reads[i] |= VK_ACCESS_TRANSFER_READ_BIT;
+    }
+  }
+  VkMemoryBarrier memory{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
+  memory.srcAccessMask = writes[0];
+  memory.dstAccessMask = writes[1] | reads[1];
+  device.vk.CmdPipelineBarrier(commands, stages[0], stages[1], 0, 1, &memory, 0, nullptr, 0,
+                               nullptr);
 }
 
-Result<VkCommandBuffer> StreamState::begin() {
+Result<VkCommandBuffer> StreamState::begin(Work first) {
   // Asking the driver what is over costs about as much as a small launch.
   if (free.empty() && in_flight.size() % kUnasked == kUnasked - 1)
     while (!in_flight.empty() && device.queue.reached(in_flight.front().second)) {
@@ -74,7 +90,7 @@ Result<VkCommandBuffer> StreamState::begin() {
     return vulkan_error(result, "BeginCommandBuffer");
   }
   // A barrier's first scope reaches back over everything submitted to the queue before.
-  full_barrier(device, commands);
+  barrier(device, commands, Work::any, first);
   return commands;
 }
 
@@ -154,7 +170,7 @@ Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& ou
     }
     place->printf_address = *address;
   }
-  auto commands = begin();
+  auto commands = begin(work_of(plan));
   if (!commands) {
     ring.cancel();
     return commands.error();
@@ -164,7 +180,8 @@ Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& ou
     device.vk.CmdResetQueryPool(*commands, queries, index, 2);
     device.vk.CmdWriteTimestamp(*commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, index);
   }
-  record_launch(*commands, plan, *place);
+  LaunchBound bound;
+  record_launch(*commands, plan, *place, bound);
   if (query >= 0)
     device.vk.CmdWriteTimestamp(*commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries,
                                 index + 1);

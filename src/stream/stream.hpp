@@ -24,6 +24,10 @@ struct Outcome {
   double device_ms = -1;
 };
 
+/// What commands do. Drivers drain and flush what a barrier names, so it names no more than it
+/// must.
+enum class Work : std::uint8_t { kernel = 1, copy = 2, any = 3 };
+
 struct StreamState;
 
 /// A launch that was submitted and not yet looked at.
@@ -54,8 +58,8 @@ struct StreamState {
   std::shared_ptr<DeviceState> keep;
   std::mutex mutex;  ///< everything below and every function
 
-  /// A command buffer that sees all earlier work of the queue.
-  Result<VkCommandBuffer> begin();
+  /// A command buffer whose first commands, of the kind given, see all earlier work of the queue.
+  Result<VkCommandBuffer> begin(Work first = Work::any);
   /// Submits it; the host sees what it wrote once the value is reached. `signal`: as of the queue.
   Result<std::uint64_t> submit(VkCommandBuffer commands, bool signal = true);
   /// Gives a command buffer back unsubmitted.
@@ -85,8 +89,9 @@ struct StreamState {
 
 /// What commands wrote is visible to the host once they are over.
 void host_barrier(const DeviceState& device, VkCommandBuffer commands);
-/// Everything before is done and visible before what follows.
-void full_barrier(const DeviceState& device, VkCommandBuffer commands);
+/// What is done before is over and visible before what follows. `before`: kinds of all commands
+/// that the last barrier did not wait for, other submissions among them.
+void barrier(const DeviceState& device, VkCommandBuffer commands, Work before, Work after);
 /// Where a launch's own words lie, and the sets that name them.
 struct LaunchPlace {
   Slice slice;
@@ -98,7 +103,18 @@ struct LaunchPlace {
 std::uint64_t slice_bytes(const LaunchPlan& plan);
 /// Takes a slice of `ring`, fills it and finds the sets.
 Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, Descriptors& descriptors);
-void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const LaunchPlace& place);
+/// What the last launch of a command buffer left bound.
+struct LaunchBound {
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  VkDescriptorSet slots = VK_NULL_HANDLE;
+};
+void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const LaunchPlace& place,
+                   LaunchBound& bound);
+/// Kinds of the commands of a launch.
+inline Work work_of(const LaunchPlan& plan) {
+  return plan.mirrored.empty() ? Work::kernel : Work::any;
+}
 
 /// Runs commands on the internal stream and waits for them.
 Status run_commands(DeviceState& device, const std::function<void(VkCommandBuffer)>& record);
