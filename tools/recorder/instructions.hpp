@@ -11,6 +11,8 @@ namespace ptx2spv::recorder {
 
 /// Every row, in the order of the record. Rows that a driver refuses are left out of its record.
 std::vector<Instruction> all_instructions();
+/// The rows of the second record: forms that the first does not hold.
+std::vector<Instruction> more_instructions();
 /// Collects rows. The families below add to it.
 class Table {
  public:
@@ -26,5 +28,6 @@ void add_integer_rows(Table& table);
 void add_bit_rows(Table& table);
 void add_video_rows(Table& table);
 void add_thread_rows(Table& table);
+void add_edge_rows(Table& table);
 
 }  // namespace ptx2spv::recorder

@@ -8,6 +8,8 @@ namespace ptx2spv::recorder {
 /// Writes the record of every one-instruction kernel to `path`; with `full`, every result to that
 /// file, too.
 int record_instructions(const std::string& path, const std::string& full, const std::string& only);
+/// The same of the second record's rows.
+int record_forms(const std::string& path, const std::string& full, const std::string& only);
 /// Writes the texture record to `path`.
 int record_textures(const std::string& path, const std::string& only);
 /// Writes the dense sweeps that the texture rules were derived from.

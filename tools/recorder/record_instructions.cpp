@@ -10,7 +10,7 @@ namespace ptx2spv::recorder {
 namespace {
 
 /// Results that the record holds in full; the rest stands there as one hash per block.
-constexpr std::uint32_t kSample = 128, kApproximateSample = 1024, kBlocks = 32;
+constexpr std::uint32_t kSample = 128, kFormSample = 64, kApproximateSample = 1024, kBlocks = 32;
 
 std::string names(const std::vector<Kind>& kinds) {
   std::string text;
@@ -49,13 +49,14 @@ bool run(const Instruction& row, std::vector<std::uint64_t>& results, std::strin
   return true;
 }
 
-std::string line_of(const Instruction& row, const std::vector<std::uint64_t>& results) {
+std::string line_of(const Instruction& row, const std::vector<std::uint64_t>& results,
+                    std::uint32_t usual) {
   const std::size_t out = row.out.size();
   std::string text = "I " + row.text + "\nK out=" + names(row.out) + " in=" + names(row.in) +
                      " n=" + std::to_string(row.count) + (row.approximate ? " approximate" : "") +
                      "\nB " + row.body + "\nV ";
   const std::uint32_t sample =
-      row.count == 65536 ? 0 : std::min(row.count, row.approximate ? kApproximateSample : kSample);
+      row.count == 65536 ? 0 : std::min(row.count, row.approximate ? kApproximateSample : usual);
   for (std::size_t i = 0; i < sample * out; ++i)
     hex(text, results[i], register_bits(row.out[i % out]));
   text += "\nH ";
@@ -67,16 +68,16 @@ std::string line_of(const Instruction& row, const std::vector<std::uint64_t>& re
   return text + "\n";
 }
 
-}  // namespace
-
-int record_instructions(const std::string& path, const std::string& full, const std::string& only) {
+/// `sample`: how many results of an exact instruction the record holds in full.
+int record(const std::vector<Instruction>& rows, std::uint32_t sample, const std::string& path,
+           const std::string& full, const std::string& only) {
   auto& driver = Driver::get();
   std::ofstream record(path), everything;
   if (!full.empty()) everything.open(full, std::ios::binary);
   record << "# one-instruction kernels on " << driver.device_name << ", driver interface "
          << driver.version << "\n";
   unsigned recorded = 0, refused = 0;
-  for (const auto& row : all_instructions()) {
+  for (const auto& row : rows) {
     if (!only.empty() && row.text.find(only) == std::string::npos) continue;
     std::vector<std::uint64_t> results;
     std::string log;
@@ -86,7 +87,7 @@ int record_instructions(const std::string& path, const std::string& full, const 
       continue;
     }
     ++recorded;
-    record << line_of(row, results);
+    record << line_of(row, results, sample);
     // Small operand spaces are recorded whole, by hash; the bytes of approximations are worth
     // keeping all the same.
     if (full.empty() || (row.count == 65536 && !row.approximate) || row.text[0] == 'v') continue;
@@ -101,9 +102,21 @@ int record_instructions(const std::string& path, const std::string& full, const 
   return record.good() ? 0 : 2;
 }
 
+}  // namespace
+
+int record_instructions(const std::string& path, const std::string& full, const std::string& only) {
+  return record(all_instructions(), kSample, path, full, only);
+}
+
+int record_forms(const std::string& path, const std::string& full, const std::string& only) {
+  return record(more_instructions(), kFormSample, path, full, only);
+}
+
 int write_modules(const std::string& path) {
   unsigned number = 0;
-  for (const auto& row : all_instructions()) {
+  auto rows = all_instructions();
+  for (auto& row : more_instructions()) rows.push_back(std::move(row));
+  for (const auto& row : rows) {
     std::ofstream file(path + "/" + std::to_string(number++) + ".ptx");
     file << "// " << row.text << "\n" << module_text(row);
   }

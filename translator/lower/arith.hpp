@@ -1,5 +1,6 @@
-// PTX arithmetic as IR sequences, by number format. Operands and results follow the IR's convention: 8- and
-// 16-bit values are zero-extended in i32. Section numbers are those of the PTX manual, chapter 9.7.
+// PTX arithmetic as IR sequences, by number format. Operands and results follow the IR's
+// convention: 8- and 16-bit values are zero-extended in i32. Section numbers are those of the PTX
+// manual, chapter 9.7.
 #pragma once
 
 #include <array>
@@ -12,24 +13,54 @@ namespace ptx2spv::lower {
 using ir::NumKind;
 using ir::Value;
 
-enum class Cmp : std::uint8_t { eq, ne, lt, le, gt, ge, lo, ls, hi, hs, equ, neu, ltu, leu, gtu, geu, num, nan };
+enum class Cmp : std::uint8_t {
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  lo,
+  ls,
+  hi,
+  hs,
+  equ,
+  neu,
+  ltu,
+  leu,
+  gtu,
+  geu,
+  num,
+  nan
+};
 enum class MulHalf : std::uint8_t { lo, hi, wide };
 enum class PrmtMode : std::uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };
 enum class Testp : std::uint8_t { finite, infinite, number, notanumber, normal, subnormal };
 
 constexpr unsigned bits_of(NumKind kind) {
   switch (kind) {
-    case NumKind::u8: case NumKind::s8: case NumKind::e4m3: case NumKind::e5m2: return 8;
-    case NumKind::u16: case NumKind::s16: case NumKind::f16: case NumKind::bf16: return 16;
-    case NumKind::u64: case NumKind::s64: case NumKind::f64: return 64;
+    case NumKind::u8:
+    case NumKind::s8:
+    case NumKind::e4m3:
+    case NumKind::e5m2: return 8;
+    case NumKind::u16:
+    case NumKind::s16:
+    case NumKind::f16:
+    case NumKind::bf16: return 16;
+    case NumKind::u64:
+    case NumKind::s64:
+    case NumKind::f64: return 64;
     default: return 32;
   }
 }
 constexpr bool is_signed(NumKind kind) {
-  return kind == NumKind::s8 || kind == NumKind::s16 || kind == NumKind::s32 || kind == NumKind::s64;
+  return kind == NumKind::s8 || kind == NumKind::s16 || kind == NumKind::s32 ||
+         kind == NumKind::s64;
 }
 constexpr bool is_float(NumKind kind) { return kind >= NumKind::f16; }
-constexpr ir::Type type_of(NumKind kind) { return bits_of(kind) == 64 ? ir::Type::i64 : ir::Type::i32; }
+constexpr ir::Type type_of(NumKind kind) {
+  return bits_of(kind) == 64 ? ir::Type::i64 : ir::Type::i32;
+}
 
 class Arith {
  public:
@@ -69,6 +100,7 @@ class Arith {
   Value bmsk(bool wrap, Value pos, Value len);
   Value szext(NumKind kind, bool wrap, Value a, Value n);
   Value prmt(PrmtMode mode, Value a, Value c, Value selector);
+  Value fns(Value mask, Value base, Value offset);
   Value lop3(Value a, Value c, Value d, unsigned lut);
   Value shf(bool left, bool wrap, Value a, Value c, Value amount);
   Value dp4a(bool a_signed, bool b_signed, Value a, Value c, Value d);

@@ -88,12 +88,43 @@ Value Arith::szext(NumKind kind, bool wrap, Value a, Value n) {
   return b_.op2(is_signed(kind) ? Op::ashr : Op::lshr, b_.op2(Op::shl, a, up), up);
 }
 
+/// The offset-th set bit from `base` upward, or downward where the offset is negative; of offset 0
+/// bit `base` itself. A search in halves, by population counts.
+Value Arith::fns(Value mask, Value base, Value offset) {
+  const Value none = b_.i32(~0u);
+  const Value down = b_.cmp(Op::slt, offset, b_.i32(0));
+  const Value zero = b_.cmp(Op::eq, offset, b_.i32(0));
+  Value bits = b_.select(down, b_.inst(Op::bit_reverse, Type::i32, {mask}), mask);
+  const Value first = b_.select(down, b_.op2(Op::sub, b_.i32(31), base), base);
+  bits = b_.op2(Op::and_, bits, b_.op2(Op::shl, none, first));
+  bits = b_.select(zero, b_.op2(Op::and_, bits, b_.op2(Op::shl, b_.i32(1), base)), bits);
+  Value wanted = b_.select(down, b_.inst(Op::neg, Type::i32, {offset}), offset);
+  wanted = b_.select(zero, b_.i32(1), wanted);
+  const Value total = b_.inst(Op::popcount, Type::i32, {bits});
+  const Value found =
+      b_.op2(Op::and_, b_.cmp(Op::ule, wanted, total), b_.cmp(Op::ult, base, b_.i32(32)));
+  Value at = b_.i32(0);
+  for (unsigned width = 16; width != 0; width /= 2) {
+    const Value low = b_.op2(Op::and_, bits, b_.i32((1u << width) - 1));
+    const Value count = b_.inst(Op::popcount, Type::i32, {low});
+    const Value above = b_.cmp(Op::ult, count, wanted);
+    wanted = b_.select(above, b_.op2(Op::sub, wanted, count), wanted);
+    bits = b_.select(above, b_.op2(Op::lshr, bits, b_.i32(width)), low);
+    at = b_.select(above, b_.op2(Op::add, at, b_.i32(width)), at);
+  }
+  at = b_.select(down, b_.op2(Op::sub, b_.i32(31), at), at);
+  // The hardware's answer to the one offset that has no magnitude is bit 0.
+  const Value least = b_.cmp(Op::eq, offset, b_.i32(0x80000000u));
+  return b_.select(least, b_.i32(0), b_.select(found, at, none));
+}
+
 Value Arith::prmt(PrmtMode mode, Value a, Value c, Value selector) {
   if (mode != PrmtMode::none) {
     // Each mode is the generic form with one of four selectors, by the low two bits.
     static constexpr std::uint32_t kSelectors[][4] = {
-        {0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123}, {0x0000, 0x1111, 0x2222, 0x3333},
-        {0x3210, 0x3211, 0x3222, 0x3333}, {0x0000, 0x1110, 0x2210, 0x3210}, {0x1010, 0x3232, 0x1010, 0x3232}};
+        {0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123},
+        {0x0000, 0x1111, 0x2222, 0x3333}, {0x3210, 0x3211, 0x3222, 0x3333},
+        {0x0000, 0x1110, 0x2210, 0x3210}, {0x1010, 0x3232, 0x1010, 0x3232}};
     const auto& row = kSelectors[static_cast<int>(mode) - 1];
     const Value low = b_.op2(Op::and_, selector, b_.i32(3));
     Value chosen = b_.i32(row[3]);
@@ -109,7 +140,8 @@ Value Arith::prmt(PrmtMode mode, Value a, Value c, Value selector) {
     const Value shift = b_.op2(Op::shl, b_.op2(Op::and_, s, b_.i32(3)), b_.i32(3));
     const Value moved = b_.op2(Op::lshr, word, shift);
     const Value byte = b_.op2(Op::and_, moved, b_.i32(0xff));
-    const Value sign = b_.op2(Op::and_, sext_bits(b_.op2(Op::lshr, byte, b_.i32(7)), 1), b_.i32(0xff));
+    const Value sign =
+        b_.op2(Op::and_, sext_bits(b_.op2(Op::lshr, byte, b_.i32(7)), 1), b_.i32(0xff));
     const Value replicate = b_.cmp(Op::ne, b_.op2(Op::and_, s, b_.i32(8)), b_.i32(0));
     Value part = b_.select(replicate, sign, byte);
     if (i) part = b_.op2(Op::shl, part, b_.i32(8 * i));
@@ -119,7 +151,8 @@ Value Arith::prmt(PrmtMode mode, Value a, Value c, Value selector) {
 }
 
 Value Arith::lop3(Value a, Value c, Value d, unsigned lut) {
-  // lut bit index is a*4 + b*2 + c. Split on a: f0 ^ (a & (f0 ^ f1)), each half a function of two inputs.
+  // lut bit index is a*4 + b*2 + c. Split on a: f0 ^ (a & (f0 ^ f1)), each half a function of two
+  // inputs.
   const auto two = [&](unsigned table) -> Value {
     const auto no = [&](Value v) { return b_.inst(Op::not_, Type::i32, {v}); };
     switch (table & 15) {
@@ -148,7 +181,8 @@ Value Arith::lop3(Value a, Value c, Value d, unsigned lut) {
 }
 
 Value Arith::shf(bool left, bool wrap, Value a, Value c, Value amount) {
-  const Value n = wrap ? b_.op2(Op::and_, amount, b_.i32(31)) : b_.op2(Op::umin, amount, b_.i32(32));
+  const Value n =
+      wrap ? b_.op2(Op::and_, amount, b_.i32(31)) : b_.op2(Op::umin, amount, b_.i32(32));
   const Value rest = b_.op2(Op::sub, b_.i32(32), n);
   if (left) return b_.op2(Op::or_, b_.op2(Op::shl, c, n), b_.op2(Op::lshr, a, rest));
   return b_.op2(Op::or_, b_.op2(Op::shl, c, rest), b_.op2(Op::lshr, a, n));

@@ -1,4 +1,5 @@
-// 9.7.3 to 9.7.6: what floating point needs beyond the IR's own operations, comparisons and conversions.
+// 9.7.3 to 9.7.6: what floating point needs beyond the IR's own operations, comparisons and
+// conversions.
 #include "translator/lower/arith.hpp"
 
 namespace ptx2spv::lower {
@@ -28,8 +29,12 @@ Layout layout(NumKind kind) {
 
 }  // namespace
 
-Value Arith::fneg(NumKind kind, Value a) { return b_.op2(Op::xor_, a, constant(kind, sign_mask(kind))); }
-Value Arith::fabs(NumKind kind, Value a) { return b_.op2(Op::and_, a, constant(kind, sign_mask(kind) - 1)); }
+Value Arith::fneg(NumKind kind, Value a) {
+  return b_.op2(Op::xor_, a, constant(kind, sign_mask(kind)));
+}
+Value Arith::fabs(NumKind kind, Value a) {
+  return b_.op2(Op::and_, a, constant(kind, sign_mask(kind) - 1));
+}
 
 Value Arith::copysign(NumKind kind, Value sign, Value magnitude) {
   const Value s = b_.op2(Op::and_, sign, constant(kind, sign_mask(kind)));
@@ -62,7 +67,9 @@ Value Arith::compare(NumKind kind, Cmp op, Value a, Value c, bool ftz) {
   const auto no = [&](Value v) { return b_.inst(Op::xor_, Type::i1, {v, b_.i1(true)}); };
   if (is_float(kind)) {
     const FpAttr attr{.kind = kind, .ftz = ftz};
-    const auto ordered = [&](Op which, Value x, Value y) { return b_.fp(which, Type::i1, {x, y}, attr); };
+    const auto ordered = [&](Op which, Value x, Value y) {
+      return b_.fp(which, Type::i1, {x, y}, attr);
+    };
     switch (op) {
       case Cmp::eq: return ordered(Op::feq, a, c);
       case Cmp::neu: return no(ordered(Op::feq, a, c));
@@ -100,15 +107,20 @@ Value Arith::compare(NumKind kind, Cmp op, Value a, Value c, bool ftz) {
 Value Arith::integer_convert(NumKind to, NumKind from, Value v, bool sat) {
   const unsigned to_bits = bits_of(to);
   if (sat) {
-    // Clamp in 64 bits: every limit of every kind but u64's own fits a signed 64-bit comparison there.
+    // Clamp in 64 bits: every limit of every kind but u64's own fits a signed 64-bit comparison
+    // there.
     Value wide = widen(from, v);
     if (is_signed(from)) {
-      if (!is_signed(to)) wide = b_.op2(Op::smax, wide, b_.i64(0));
-      else if (to_bits < 64) wide = b_.op2(Op::smax, wide, b_.i64(~std::uint64_t{0} << (to_bits - 1)));
+      if (!is_signed(to))
+        wide = b_.op2(Op::smax, wide, b_.i64(0));
+      else if (to_bits < 64)
+        wide = b_.op2(Op::smax, wide, b_.i64(~std::uint64_t{0} << (to_bits - 1)));
       if (to_bits < 64)
-        wide = b_.op2(Op::smin, wide, b_.i64((std::uint64_t{1} << (to_bits - (is_signed(to) ? 1 : 0))) - 1));
+        wide = b_.op2(Op::smin, wide,
+                      b_.i64((std::uint64_t{1} << (to_bits - (is_signed(to) ? 1 : 0))) - 1));
     } else if (to_bits < 64 || is_signed(to)) {
-      wide = b_.op2(Op::umin, wide, b_.i64((std::uint64_t{1} << (to_bits - (is_signed(to) ? 1 : 0))) - 1));
+      wide = b_.op2(Op::umin, wide,
+                    b_.i64((std::uint64_t{1} << (to_bits - (is_signed(to) ? 1 : 0))) - 1));
     }
     if (to_bits == 64) return wide;
     return canonical(to, b_.inst(Op::trunc, Type::i32, {wide}));
@@ -130,15 +142,23 @@ Value Arith::convert(NumKind to, NumKind from, Value v, Round round, bool ftz, b
     return fcvt(to, is_signed(from) ? NumKind::s32 : NumKind::u32, extended(from, v), sat);
   }
   if (to_float) {
-    const bool to_integer = round == Round::rni || round == Round::rzi || round == Round::rmi || round == Round::rpi;
-    if (to == from && !to_integer && !sat && !ftz) return v;
-    return fcvt(to, from, v, sat);
+    const bool to_integer =
+        round == Round::rni || round == Round::rzi || round == Round::rmi || round == Round::rpi;
+    if (to != from || to_integer || sat || ftz) return fcvt(to, from, v, sat);
+    // A move, but of halves it replaces NaN by the one NaN of the format.
+    if (bits_of(to) != 16) return v;
+    return b_.select(testp(to, Testp::notanumber, v), b_.i32(0x7fff), v);
   }
   if (bits_of(to) >= 32) return fcvt(to, from, v, sat);
   // Conversions to integers saturate, so a narrow target is a clamp of the 32-bit one.
   const unsigned bits = bits_of(to);
   const Value wide = fcvt(is_signed(to) ? NumKind::s32 : NumKind::u32, from, v, sat);
-  if (!is_signed(to)) return b_.op2(Op::umin, wide, b_.i32((1u << bits) - 1));
+  if (!is_signed(to)) {
+    const Value narrow = b_.op2(Op::umin, wide, b_.i32((1u << bits) - 1));
+    // A NaN of double precision gives the highest bit of any integer, others give zero.
+    if (from != NumKind::f64) return narrow;
+    return b_.select(testp(from, Testp::notanumber, v), b_.i32(1u << (bits - 1)), narrow);
+  }
   const Value low = b_.op2(Op::smax, wide, b_.i32(~0u << (bits - 1)));
   return canonical(to, b_.op2(Op::smin, low, b_.i32((1u << (bits - 1)) - 1)));
 }

@@ -34,9 +34,12 @@ void FunctionLowering::lower_integer(const Instruction& inst) {
     const Value x = read(a[1], ptx::Type::b32), y = read(a[2], ptx::Type::b32);
     const auto each = [&](Value u, Value v) {
       Value r;
-      if (inst.op == Opcode::add) r = arith_.add(half, u, v);
-      else if (inst.op == Opcode::min) r = arith_.min(half, u, v);
-      else r = arith_.max(half, u, v);
+      if (inst.op == Opcode::add)
+        r = arith_.add(half, u, v);
+      else if (inst.op == Opcode::min)
+        r = arith_.min(half, u, v);
+      else
+        r = arith_.max(half, u, v);
       return mods.has(Mod::relu) ? arith_.max(NumKind::s16, r, b_.i32(0)) : r;
     };
     const Value low = each(arith_.lo16(x), arith_.lo16(y));
@@ -49,14 +52,16 @@ void FunctionLowering::lower_integer(const Instruction& inst) {
     case Opcode::sub: return write(a[0], arith_.sub(kind, in(1), in(2), mods.sat), type);
     case Opcode::mul: {
       const MulHalf half = half_of(mods);
-      return write(a[0], arith_.mul(kind, half, in(1), in(2)), half == MulHalf::wide ? wide_type(type) : type);
+      return write(a[0], arith_.mul(kind, half, in(1), in(2)),
+                   half == MulHalf::wide ? wide_type(type) : type);
     }
     case Opcode::mad: {
       const MulHalf half = half_of(mods);
       const ptx::Type to = half == MulHalf::wide ? wide_type(type) : type;
       return write(a[0], arith_.mad(kind, half, in(1), in(2), read(a[3], to), mods.sat), to);
     }
-    case Opcode::mul24: return write(a[0], arith_.mul24(kind, mods.mode == Mod::hi, in(1), in(2)), type);
+    case Opcode::mul24:
+      return write(a[0], arith_.mul24(kind, mods.mode == Mod::hi, in(1), in(2)), type);
     case Opcode::mad24: {
       const Value product = arith_.mul24(kind, mods.mode == Mod::hi, in(1), in(2));
       return write(a[0], arith_.add(kind, product, in(3), mods.sat), type);
@@ -66,14 +71,18 @@ void FunctionLowering::lower_integer(const Instruction& inst) {
     case Opcode::rem: return write(a[0], arith_.rem(kind, in(1), in(2)), type);
     case Opcode::abs: return write(a[0], arith_.abs(kind, in(1)), type);
     case Opcode::neg: return write(a[0], arith_.neg(kind, in(1)), type);
-    case Opcode::min: case Opcode::max: {
-      Value r = inst.op == Opcode::min ? arith_.min(kind, in(1), in(2)) : arith_.max(kind, in(1), in(2));
+    case Opcode::min:
+    case Opcode::max: {
+      Value r =
+          inst.op == Opcode::min ? arith_.min(kind, in(1), in(2)) : arith_.max(kind, in(1), in(2));
       if (mods.has(Mod::relu)) r = arith_.max(NumKind::s32, r, b_.i32(0));
       return write(a[0], r, type);
     }
-    case Opcode::dp4a: case Opcode::dp2a: {
+    case Opcode::dp4a:
+    case Opcode::dp2a: {
       const bool as = mods.types[0] == ptx::Type::s32, bs = mods.types[1] == ptx::Type::s32;
-      const Value x = read(a[1], ptx::Type::b32), y = read(a[2], ptx::Type::b32), z = read(a[3], ptx::Type::b32);
+      const Value x = read(a[1], ptx::Type::b32), y = read(a[2], ptx::Type::b32),
+                  z = read(a[3], ptx::Type::b32);
       const Value r = inst.op == Opcode::dp4a ? arith_.dp4a(as, bs, x, y, z)
                                               : arith_.dp2a(as, bs, mods.mode == Mod::hi, x, y, z);
       return write(a[0], r, ptx::Type::b32);
@@ -88,7 +97,8 @@ void FunctionLowering::lower_carry(const Instruction& inst) {
   const ptx::Modifiers& mods = *inst.mods;
   const ptx::Type type = mods.type();
   const NumKind kind = num_kind(type);
-  const bool carry_in = inst.op == Opcode::addc || inst.op == Opcode::subc || inst.op == Opcode::madc;
+  const bool carry_in =
+      inst.op == Opcode::addc || inst.op == Opcode::subc || inst.op == Opcode::madc;
   Value x = read(a[1], type), y = read(a[2], type);
   if (inst.op == Opcode::mad || inst.op == Opcode::madc) {
     x = arith_.mul(kind, half_of(mods), x, y);
@@ -96,9 +106,22 @@ void FunctionLowering::lower_carry(const Instruction& inst) {
   }
   // The flag of a subtraction is its carry, which is set where nothing is borrowed.
   const bool subtract = inst.op == Opcode::sub || inst.op == Opcode::subc;
-  const auto inverted = [&](Value flag) { return subtract ? b_.inst(Op::xor_, Type::i1, {flag, b_.i1(true)}) : flag; };
+  const auto inverted = [&](Value flag) {
+    return subtract ? b_.inst(Op::xor_, Type::i1, {flag, b_.i1(true)}) : flag;
+  };
   Value in = 0;
   if (carry_in) in = b_.inst(Op::zext, ir_type(type), {inverted(b_.get(carry_))});
+  if (mods.sat || ptx::bits(type) == 16) {
+    // No flag leaves these. The sum of three stands in 64 bits before it is clamped.
+    const auto wide = [&](Value v) { return mods.sat ? b_.inst(Op::sext, Type::i64, {v}) : v; };
+    const Value third = mods.sat && in ? b_.inst(Op::zext, Type::i64, {in}) : in;
+    const Op op = subtract ? Op::sub : Op::add;
+    Value result = b_.op2(op, b_.op2(op, wide(x), wide(y)), third);
+    if (!mods.sat) return write(a[0], arith_.canonical(kind, result), type);
+    result = b_.op2(Op::smax, result, b_.i64(~std::uint64_t{0x7fffffff}));
+    result = b_.op2(Op::smin, result, b_.i64(0x7fffffff));
+    return write(a[0], b_.inst(Op::trunc, Type::i32, {result}), type);
+  }
   Value result, carry;
   if (subtract) {
     const Value first = b_.op2(Op::sub, x, y);
@@ -153,7 +176,8 @@ void FunctionLowering::lower_bits(const Instruction& inst) {
     case cnot: return write(a[0], arith_.cnot(kind, in(1)), type);
     case shl: return write(a[0], arith_.shl(kind, in(1), word(2)), type);
     case shr: return write(a[0], arith_.shr(kind, in(1), word(2)), type);
-    case shf: return write(a[0], arith_.shf(mods.has(Mod::l), wrap, word(1), word(2), word(3)), type);
+    case shf:
+      return write(a[0], arith_.shf(mods.has(Mod::l), wrap, word(1), word(2), word(3)), type);
     case prmt: {
       PrmtMode mode = PrmtMode::none;
       if (mods.has(Mod::f4e)) mode = PrmtMode::f4e;
@@ -166,7 +190,8 @@ void FunctionLowering::lower_bits(const Instruction& inst) {
     }
     case lop3: {
       const bool to_pred = mods.op != Mod::none;
-      const Value r = arith_.lop3(word(1), word(2), word(3), static_cast<unsigned>(a[4].value & 0xff));
+      const Value r =
+          arith_.lop3(word(1), word(2), word(3), static_cast<unsigned>(a[4].value & 0xff));
       if (to_pred && a[0].kind == OperandKind::pair) {
         const auto pair = f_.list(a[0]);
         const Value nonzero = b_.cmp(Op::ne, r, b_.i32(0));
@@ -179,10 +204,10 @@ void FunctionLowering::lower_bits(const Instruction& inst) {
     }
     case popc: return write(a[0], arith_.popc(kind, in(1)), ptx::Type::u32);
     case clz: return write(a[0], arith_.clz(kind, in(1)), ptx::Type::u32);
-    case bfind: return write(a[0], arith_.bfind(kind, in(1), mods.has(Mod::shiftamt)), ptx::Type::u32);
+    case bfind:
+      return write(a[0], arith_.bfind(kind, in(1), mods.has(Mod::shiftamt)), ptx::Type::u32);
     case brev: return write(a[0], arith_.brev(kind, in(1)), type);
-    case fns:
-      return write(a[0], arith_.library("u32_fns", Type::i32, {word(1), word(2), word(3)}), ptx::Type::b32);
+    case fns: return write(a[0], arith_.fns(word(1), word(2), word(3)), ptx::Type::b32);
     case bfe: return write(a[0], arith_.bfe(kind, in(1), word(2), word(3)), type);
     case bfi: return write(a[0], arith_.bfi(kind, in(1), in(2), word(3), word(4)), type);
     case bmsk: return write(a[0], arith_.bmsk(wrap, word(1), word(2)), type);

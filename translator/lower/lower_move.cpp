@@ -24,7 +24,8 @@ void FunctionLowering::lower_mov(const Instruction& inst) {
     }
     if (unpack) {
       const auto parts = elements(a[0]);
-      for (std::size_t i = 0; i < parts.size() && i < 2; ++i) write(parts[i], halves[i], ptx::Type::b64);
+      for (std::size_t i = 0; i < parts.size() && i < 2; ++i)
+        write(parts[i], halves[i], ptx::Type::b64);
     } else {
       const std::uint32_t var = var_of(a[0]);
       for (std::uint32_t i = 0; i < 2; ++i)
@@ -34,12 +35,15 @@ void FunctionLowering::lower_mov(const Instruction& inst) {
   }
   const unsigned total = ptx::bytes(type);
   if (!pack && !unpack) {
-    const unsigned vec = a[0].kind == OperandKind::reg && a[0].part == ptx::Part::none ? m_.symbol(a[0].symbol).vec : 1;
+    const unsigned vec = a[0].kind == OperandKind::reg && a[0].part == ptx::Part::none
+                             ? m_.symbol(a[0].symbol).vec
+                             : 1;
     if (vec > 1) {
       const auto to = elements(a[0]), from = elements(a[1]);
       std::vector<Value> values;
       for (const Operand& element : from) values.push_back(read(element, type));
-      for (std::size_t i = 0; i < to.size() && i < values.size(); ++i) write(to[i], values[i], type);
+      for (std::size_t i = 0; i < to.size() && i < values.size(); ++i)
+        write(to[i], values[i], type);
       return;
     }
     return write(a[0], read(a[1], type), type);
@@ -65,7 +69,8 @@ void FunctionLowering::lower_mov(const Instruction& inst) {
   if (!unpack) return write(a[0], whole, type);
   const auto parts = elements(a[0]);
   const ptx::Type part = element_type(static_cast<unsigned>(parts.size()));
-  const std::vector<Value> values = memory_.split(whole, ptx::bytes(part), static_cast<unsigned>(parts.size()));
+  const std::vector<Value> values =
+      memory_.split(whole, ptx::bytes(part), static_cast<unsigned>(parts.size()));
   for (std::size_t i = 0; i < parts.size(); ++i) write(parts[i], values[i], part);
 }
 
@@ -86,19 +91,52 @@ void FunctionLowering::lower_cvt(const Instruction& inst) {
     case Mod::rpi: round = Round::rpi; break;
     default: break;
   }
-  const bool sat = mods.sat;
+  const bool finite = mods.has(Mod::satfinite), sat = mods.sat && !finite;
+  // .satfinite: infinities, and what overflowed to them, become the largest finite number.
+  const auto satfinite = [&](NumKind half, Value v) {
+    if (!finite) return v;
+    const Value magnitude = b_.op2(Op::and_, v, b_.i32(0x7fff));
+    const Value infinite =
+        b_.cmp(Op::eq, magnitude, b_.i32(half == NumKind::f16 ? 0x7c00 : 0x7f80));
+    return b_.op2(Op::sub, v, b_.inst(Op::zext, Type::i32, {infinite}));
+  };
+  if (mods.has(Mod::pack)) {
+    // Two integers saturated, above them the low bits of a third operand.
+    const bool is_signed =
+        to == ptx::Type::s16 || to == ptx::Type::s8 || mods.mode == Mod::s4 || mods.mode == Mod::s2;
+    const unsigned bits = mods.mode == Mod::u4 || mods.mode == Mod::s4   ? 4
+                          : mods.mode == Mod::u2 || mods.mode == Mod::s2 ? 2
+                                                                         : ptx::bits(to);
+    const std::uint32_t mask = (1u << bits) - 1;
+    const auto saturated = [&](const Operand& operand) {
+      Value v = read(operand, ptx::Type::s32);
+      v = b_.op2(Op::smax, v, b_.i32(is_signed ? ~(mask >> 1) : 0));
+      v = b_.op2(Op::smin, v, b_.i32(is_signed ? mask >> 1 : mask));
+      return is_signed ? b_.op2(Op::and_, v, b_.i32(mask)) : v;
+    };
+    const Value high = b_.op2(Op::shl, saturated(a[1]), b_.i32(bits));
+    Value result = b_.op2(Op::or_, saturated(a[2]), high);
+    if (a.size() > 3)
+      result =
+          b_.op2(Op::or_, result, b_.op2(Op::shl, read(a[3], ptx::Type::b32), b_.i32(2 * bits)));
+    return write(a[0], result, ptx::Type::b32);
+  }
   const auto relu = [&](NumKind kind, Value v) {
     if (!mods.has(Mod::relu)) return v;
-    return b_.fp(Op::fmax, type_of(kind), {v, arith_.constant(kind, 0)}, {.kind = kind, .nan = true});
+    return b_.fp(Op::fmax, type_of(kind), {v, arith_.constant(kind, 0)},
+                 {.kind = kind, .nan = true});
   };
-  if (mods.has(Mod::rs) || mods.has(Mod::scaled)) return refuse(inst, "stochastic and scaled rounding");
+  if (mods.has(Mod::rs) || mods.has(Mod::scaled))
+    return refuse(inst, "stochastic and scaled rounding");
   switch (to) {
-    case ptx::Type::f16x2: case ptx::Type::bf16x2: {
+    case ptx::Type::f16x2:
+    case ptx::Type::bf16x2: {
       const NumKind half = to == ptx::Type::f16x2 ? NumKind::f16 : NumKind::bf16;
       if (from == ptx::Type::f32) {
         const auto one = [&](const Operand& operand) {
-          const Value v = arith_.convert(half, NumKind::f32, read(operand, ptx::Type::f32), round, mods.ftz, mods.has(Mod::satfinite));
-          return relu(half, v);
+          const Value v = arith_.convert(half, NumKind::f32, read(operand, ptx::Type::f32), round,
+                                         mods.ftz, false);
+          return relu(half, satfinite(half, v));
         };
         const Value high = one(a[1]), low = one(a[2]);
         return write(a[0], arith_.pair16(low, high), ptx::Type::b32);
@@ -106,16 +144,20 @@ void FunctionLowering::lower_cvt(const Instruction& inst) {
       if (from == ptx::Type::e4m3x2 || from == ptx::Type::e5m2x2) {
         const NumKind small = from == ptx::Type::e4m3x2 ? NumKind::e4m3 : NumKind::e5m2;
         const Value v = read(a[1], ptx::Type::b16);
-        const auto one = [&](Value byte) { return relu(half, arith_.convert(half, small, byte, Round::rn, false, false)); };
+        const auto one = [&](Value byte) {
+          return relu(half, arith_.convert(half, small, byte, Round::rn, false, false));
+        };
         const Value low = one(b_.op2(Op::and_, v, b_.i32(0xff)));
         return write(a[0], arith_.pair16(low, one(b_.op2(Op::lshr, v, b_.i32(8)))), ptx::Type::b32);
       }
       return refuse(inst);
     }
-    case ptx::Type::e4m3x2: case ptx::Type::e5m2x2: {
+    case ptx::Type::e4m3x2:
+    case ptx::Type::e5m2x2: {
       const NumKind small = to == ptx::Type::e4m3x2 ? NumKind::e4m3 : NumKind::e5m2;
       const auto one = [&](NumKind kind, Value v) {
-        if (mods.has(Mod::relu)) v = b_.fp(Op::fmax, Type::i32, {v, b_.i32(0)}, {.kind = kind, .nan = true});
+        if (mods.has(Mod::relu))
+          v = b_.fp(Op::fmax, Type::i32, {v, b_.i32(0)}, {.kind = kind, .nan = true});
         return arith_.convert(small, kind, v, Round::rn, false, true);
       };
       Value low, high;
@@ -133,8 +175,17 @@ void FunctionLowering::lower_cvt(const Instruction& inst) {
       return write(a[0], b_.op2(Op::or_, low, b_.op2(Op::shl, high, b_.i32(8))), ptx::Type::b16);
     }
     case ptx::Type::tf32: {
-      const Value v = arith_.convert(NumKind::tf32, NumKind::f32, read(a[1], ptx::Type::f32), round, false, mods.has(Mod::satfinite));
-      return write(a[0], relu(NumKind::f32, v), ptx::Type::b32);
+      Value v = arith_.convert(NumKind::tf32, NumKind::f32, read(a[1], ptx::Type::f32), round,
+                               false, false);
+      if (finite) {
+        // One step down from infinity and from what is above it: the hardware takes NaN along.
+        const Value exponent = b_.i32(0x7f800000);
+        const Value special = b_.cmp(Op::eq, b_.op2(Op::and_, v, exponent), exponent);
+        v = b_.select(special, b_.op2(Op::sub, v, b_.i32(0x2000)), v);
+      }
+      // The one NaN of .relu keeps to the format's nineteen bits.
+      if (mods.has(Mod::relu)) v = b_.op2(Op::and_, relu(NumKind::f32, v), b_.i32(0xffffe000));
+      return write(a[0], v, ptx::Type::b32);
     }
     default: break;
   }
@@ -142,7 +193,8 @@ void FunctionLowering::lower_cvt(const Instruction& inst) {
     return refuse(inst, "a conversion of this packed format");
   const Value value = read(a[1], from);
   Value result = arith_.convert(num_kind(to), num_kind(from), value, round, mods.ftz, sat);
-  if (ptx::is_float(to)) result = relu(num_kind(to), result);
+  if (ptx::is_float(to))
+    result = relu(num_kind(to), finite ? satfinite(num_kind(to), result) : result);
   write(a[0], result, to);
 }
 
@@ -163,12 +215,15 @@ void FunctionLowering::lower_cvta(const Instruction& inst) {
       case ptx::Space::shared: is = shared; break;
       case ptx::Space::local: is = local; break;
       case ptx::Space::const_:
-        is = in_image(abi::Push::constants_address, context_.program.interface().constants_image.size());
+        is = in_image(abi::Push::constants_address,
+                      context_.program.interface().constants_image.size());
         break;
       case ptx::Space::param:
         is = in_image(abi::Push::params_address, context_.out.info.param_bytes);
         break;
-      default: is = b_.inst(Op::xor_, Type::i1, {b_.op2(Op::or_, shared, local), b_.i1(true)}); break;
+      default:
+        is = b_.inst(Op::xor_, Type::i1, {b_.op2(Op::or_, shared, local), b_.i1(true)});
+        break;
     }
     return write_pred(a[0], is);
   }

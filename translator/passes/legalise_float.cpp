@@ -134,6 +134,9 @@ class Legaliser {
   // whose fma is fused in single precision is NVIDIA's, which does so by itself.
   Value canonical(NumKind kind, Value a) {
     if (kind != NumKind::f32 || (p_.fused_fma32 && p_.denormals32)) return a;
+    return only_nan(kind, a);
+  }
+  Value only_nan(NumKind kind, Value a) {
     return b_.select(is_nan(kind, a), constant(kind, format_of(kind).nan), a);
   }
   bool device_flushes() const { return p_.name == "swiftshader"; }
@@ -227,9 +230,10 @@ class Legaliser {
     } else if (use_native) {
       result = native(row, kind, args, inst.type);
       if (!compares) result = canonical(kind, result);
-      // Of two NaN the hardware's f64 sum keeps the second; processors keep the first.
-      if (inst.op == Op::fadd && kind == NumKind::f64 && !p_.fused_fma64)
-        result = b_.select(is_nan(kind, args[1]), b_.op2(Op::or_, args[1], b_.i64(0x0008000000000000ull)), result);
+      // Of two NaN the hardware's f64 sum and product keep the second; processors keep the first.
+      if ((inst.op == Op::fadd || inst.op == Op::fmul) && kind == NumKind::f64 && !p_.fused_fma64)
+        result = b_.select(is_nan(kind, args[1]),
+                           b_.op2(Op::or_, args[1], b_.i64(0x0008000000000000ull)), result);
     } else {
       if (inst.op == Op::fadd && kind == NumKind::f64) std::swap(args[0], args[1]);
       result = call(library_name(row, inst.fp), inst.type, args);
@@ -261,7 +265,8 @@ class Legaliser {
       for (Value& a : args) a = widen(kind, a);
       args.push_back(b_.i32(kRoundOdd));
       result = call("f32_fma_mode", Type::i32, args);
-      result = call(fmt::format("{}_from_f32_rn", name(kind)), Type::i32, {result});
+      result = call(fmt::format("{}_from_f32_{}", name(kind), rounding(inst.fp.round)), Type::i32,
+                    {result});
     } else {
       for (Value& a : args) a = widen(kind, a);
       Inst single = inst;
@@ -372,7 +377,12 @@ class Legaliser {
 
   Value between_floats(const FpAttr& fp, Value a) {
     NumKind kind = fp.kind;
-    if (fp.ftz && (kind == NumKind::f32 || kind == fp.to)) a = flush(kind, a);
+    // Half precision has no use for .ftz, its denormals being normal numbers of single precision.
+    if (fp.ftz && kind == NumKind::f32 && fp.to != NumKind::f16) {
+      a = flush(kind, a);
+      // Flushing is single-precision arithmetic on the hardware, which knows one NaN.
+      if (!to_integral(fp.round) && fp.to != NumKind::bf16) a = only_nan(kind, a);
+    }
     Value result = a;
     if (to_integral(fp.round)) {
       if (kind == NumKind::f16 || kind == NumKind::bf16) {
@@ -391,7 +401,10 @@ class Legaliser {
       }
     }
     result = recode(fp, kind, result);
-    if (fp.ftz && fp.to == NumKind::f32) result = flush(fp.to, result);
+    if (fp.ftz && fp.to == NumKind::f32) {
+      result = flush(fp.to, result);
+      if (fp.kind == NumKind::bf16) result = only_nan(fp.to, result);
+    }
     return fp.sat && fp.to >= NumKind::f16 && fp.to <= NumKind::f64 ? saturate(fp.to, result)
                                                                     : result;
   }

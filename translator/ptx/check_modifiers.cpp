@@ -154,8 +154,8 @@ void Checker::check_modifiers() {
     case Opcode::st: check_memory_modifiers(); break;
     case Opcode::ldu:
     case Opcode::mov:
-      if (unsigned{mods_->vec} * bits(mods_->type()) > 128)
-        sink_.error(inst_->opcode_span, "vectors are at most 128 bits");
+      if (unsigned{mods_->vec} * bits(mods_->type()) > 128 || mods_->vec == 8)
+        sink_.error(inst_->opcode_span, "vectors are at most four elements and 128 bits");
       break;
     case Opcode::bfe: check_range(2, 3, 0, 255); break;
     case Opcode::bfi: check_range(3, 4, 0, 255); break;
@@ -224,6 +224,10 @@ void Checker::check_convert() {
   const bool old = m_.version() < 14;
   if (!to_float && !from_float) {
     if (r != Mod::none) fail_here(pair + " does not round");
+    // Every value of a narrower type of the same sign fits, and of a narrower unsigned one.
+    const bool fits = is_signed(from) ? is_signed(to) && bits(to) >= bits(from)
+                                      : bits(to) >= bits(from) + (is_signed(to) ? 1 : 0);
+    if (mods.sat && fits) fail_here(pair + " has nothing to saturate");
   } else if (to_float && !from_float) {
     if (integral) fail_here(pair + " rounds by .rn .rz .rm .rp");
     if (r == Mod::none && !old) fail_here(pair + " needs a rounding modifier");
@@ -233,11 +237,11 @@ void Checker::check_convert() {
   } else if (to == from) {
     if (real) fail_here(pair + " rounds by .rni .rzi .rmi .rpi only");
   } else {
-    // The assembler lets .bf16 pass either way.
-    if (from == Type::bf16 || (to == Type::bf16 && from == Type::f16)) return;
+    // What goes with .bf16 is in the table.
+    if (from == Type::bf16 || to == Type::bf16) return;
     const bool narrows = bits(to) <= bits(from);
     if (narrows && !real && !old) fail_here(pair + " needs a rounding modifier");
-    if (!narrows && r != Mod::none && !integral) fail_here(pair + " does not round");
+    if (!narrows && r != Mod::none) fail_here(pair + " does not round");
   }
   if (mods.ftz && to != Type::f32 && from != Type::f32) fail_here("'.ftz' applies to .f32 only");
 }
@@ -278,8 +282,24 @@ void Checker::check_memory_modifiers() {
     fail_here(sem + " excludes a cache operator");
   }
   if (mods.has(Mod::nc) && mods.space != Space::global) fail_here("'.nc' is for .global");
+  const bool generic = mods.space == Space::none, global = mods.space == Space::global;
+  if ((strong || mods.sem == Mod::volatile_) && !generic && !global && mods.space != Space::shared)
+    fail_here(sem + " is for .global, .shared and generic addresses");
+  if (mods.has(Mod::mmio) && ((!generic && !global) || mods.vec > 1))
+    fail_here("'.mmio' is for scalars in .global");
+  for (const Mod hint :
+       {Mod::L1_evict_normal, Mod::L1_evict_unchanged, Mod::L1_evict_first, Mod::L1_evict_last,
+        Mod::L1_no_allocate, Mod::L2_evict_normal, Mod::L2_evict_first, Mod::L2_evict_last,
+        Mod::L2_64B, Mod::L2_128B, Mod::L2_256B}) {
+    if (!generic && !global && mods.has(hint))
+      fail_here("'." + std::string(text(hint)) + "' is for .global and generic addresses");
+  }
   if (unsigned{mods.vec} * bits(mods.type()) > 256) fail_here("an access is at most 256 bits");
-  if (mods.vec == 8 && bits(mods.type()) != 32) fail_here("'.v8' is for elements of 32 bits");
+  const bool halves =
+      inst_->op == Opcode::st || mods.space == Space::const_ || mods.space == Space::param;
+  const unsigned element = bits(mods.type());
+  if (mods.vec == 8 && element != 32 && element != 8 && (element != 16 || !halves))
+    fail_here("'.v8' is for elements of 32 and 8 bits");
   if (inst_->op == Opcode::st && mods.space == Space::param && !f_.is_entry) return;
   if (inst_->op == Opcode::st && mods.space == Space::param && inst_->operand_count > 0) {
     const Operand& target = op(0);

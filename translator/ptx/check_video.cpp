@@ -44,10 +44,11 @@ void Checker::check_video() {
     }
     if (!(i == 0 ? dest(operand, Type::u32, false) : source(operand, Type::u32, false))) return;
   }
-  if (vmad && ((op(1).negated || op(2).negated) && op(3).negated)) {
+  const bool negates = vmad && op(1).negated != op(2).negated;
+  if (vmad && (negates || op(3).negated) && mods_->has(Mod::po))
+    fail(op(negates ? 1 : 3), "'vmad' with .po negates nothing");
+  if (negates && op(3).negated)
     fail(op(3), "'vmad' negates the product or the addend, not both");
-  }
-  if (vmad && op(1).negated && op(2).negated) fail(op(2), "'vmad' negates one factor only");
 }
 
 }  // namespace ptx2spv::ptx
