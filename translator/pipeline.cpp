@@ -148,8 +148,8 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
   run("legalise-atomics", [&] { lower::legalise_atomics(function, profile); });
   lower::LoopLimit loops;
   if (profile.max_loop_turns && lower::has_loops(function)) {
-    // A few turns fewer: the record's own loop has to turn as well.
-    loops.turns = profile.max_loop_turns - 16;
+    // Some turns fewer: the loops around this one end by turning, and the record's own has to turn.
+    loops.turns = profile.max_loop_turns - 256;
     loops.site = static_cast<std::uint32_t>(info.trap_sites.size());
     TrapSite site;
     site.message = "the driver ends a thread's loops after " + std::to_string(profile.max_loop_turns) + " turns in total";

@@ -219,6 +219,9 @@ class Legaliser {
     b_.set(v_old, b_.i64(0));
     const BlockId header = b_.new_block(), attempt = b_.new_block(), latch = b_.new_block(),
                   after = b_.new_block();
+    const bool few_turns = profile_.max_loop_turns != 0;
+    const std::uint32_t v_turns = few_turns ? variable(Type::i32, "lock.turns") : 0;
+    if (few_turns) b_.set(v_turns, b_.i32(0));
     b_.br(header);
     b_.at(header);
     b_.cond_br(b_.get(v_done), after, attempt);
@@ -249,7 +252,9 @@ class Legaliser {
     const Value before = atomic32(lock, b_.i32(1), lock_memory, AtomicOp::or_);
     const Value won = b_.cmp(Op::eq, b_.op2(Op::and_, before, b_.i32(1)), b_.i32(0));
     const BlockId critical = b_.new_block();
-    b_.cond_br(won, critical, latch);
+    const BlockId lost = few_turns ? b_.new_block() : latch;
+    b_.cond_br(won, critical, lost);
+    if (few_turns) wait_long(v_turns, lock, lost, latch);
     b_.at(critical);
     // A barrier in a divergent loop goes wrong on lavapipe, where portable modules have to run too.
     const bool fences = profile_.name != "lavapipe" && profile_.name != "portable";
@@ -279,6 +284,25 @@ class Legaliser {
     b_.br(header);
     b_.at(after);
     rw_.replace(value, Op::get_var, Type::i64, {}, v_old);
+  }
+
+  /// Where loops have a limit: a thread that holds the lock may have lost its processor for milliseconds,
+  /// and those who wait must not use up their turns meanwhile. After more turns than a subgroup's threads
+  /// need among themselves, each one does something slow that nobody can leave out.
+  void wait_long(std::uint32_t v_turns, Value lock, BlockId lost, BlockId latch) {
+    constexpr std::uint32_t kQuick = 64, kSlow = 32;
+    b_.at(lost);
+    const Value turns = b_.op2(Op::add, b_.get(v_turns), b_.i32(1));
+    b_.set(v_turns, turns);
+    const BlockId slow = b_.new_block();
+    b_.cond_br(b_.cmp(Op::ult, turns, b_.i32(kQuick)), latch, slow);
+    b_.at(slow);
+    // Of another lock, so that the one it waits for stays free to be released.
+    const Value other = b_.op2(Op::xor_, lock, b_.i32(abi::kLockWords * 2));
+    const MemAttr lock_memory{.space = Space::locks, .bytes = 4};
+    for (std::uint32_t i = 0; i < kSlow; ++i)
+      atomic32(other, b_.i32(0), lock_memory, AtomicOp::or_);
+    b_.br(latch);
   }
 
   Value combine32(const ir::Inst& inst, Value old, Value data) {

@@ -95,7 +95,12 @@ void find_slots(const ir::Function& function, EntryInfo& entry) {
         case Op::surf_load: slot.loads = true; note(slot.load_bytes, op.bytes); break;
         case Op::surf_store: slot.stores = true; note(slot.store_bytes, op.bytes); break;
         case Op::surf_store_p: slot.stores = slot.formatted_stores = true; break;
-        case Op::surf_reduce: slot.reduces = true; note(slot.reduce_bytes, op.bytes); break;
+        case Op::surf_reduce:
+          slot.reduces = true;
+          // Its order is the format's.
+          if (op.signed_by_format) slot.formatted_stores = true;
+          note(slot.reduce_bytes, op.bytes);
+          break;
         default: break;
       }
       slot.sub_texel_possible = !slot.store_bytes.empty() &&

@@ -296,8 +296,22 @@ void SurfaceAccess::lower_formatted(const Located& at, const std::vector<Value>&
 void SurfaceAccess::lower_reduce(Value value, const Located& at, Value data) {
   const Value ok = may_store(at);
   const bool wide = op_.bytes == 8;
+  // One that must not happen goes to the spare bytes, except where it would fight for them: an emulated
+  // one for their lock, and one of the two of an unknown format, which no thread wants.
+  const Profile& profile = r_.profile();
+  const bool by_record = op_.signed_by_format && !(r_.spec().format_known && r_.is_static());
+  const bool guarded = by_record || (wide && !(profile.int64 && profile.buffer_atomics64));
   const auto reduce = [&](Value when, ir::AtomicOp op, Value result) {
     if (image()) return image_reduce(at, when, op, data);
+    if (guarded) {
+      const Value place = store_address(at, 0);
+      rw_.when(when, [&] {
+        const Value made = b_.inst(Op::atomic, wide ? Type::i64 : Type::i32, {place, data});
+        b_.last(made).mem = memory(op_.bytes);
+        b_.last(made).mem.atomic = op;
+      });
+      return;
+    }
     const Value address = store_address(at, when);
     Value made = result;
     if (made)

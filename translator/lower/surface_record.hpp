@@ -50,6 +50,7 @@ class SurfaceRecord {
   bool is_static() const { return static_; }
   /// Surfaces may exceed 4 GiB: offsets are 64-bit.
   bool wide() const { return shared_.options.wide_surfaces; }
+  const Profile& profile() const { return shared_.options.profile; }
   std::uint32_t slot() const { return slot_; }
   const SlotSpec& spec() const { return spec_; }
   ir::Value handle_lo() const { return handle_lo_; }

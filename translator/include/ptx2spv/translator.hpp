@@ -74,7 +74,7 @@ struct SlotInfo {
   std::uint32_t offset = 0;    ///< of the u64 handle in the parameter buffer
   bool loads = false, stores = false, reduces = false, sub_texel_possible = false;
   std::vector<std::uint8_t> load_bytes, store_bytes, reduce_bytes;  ///< access sizes that occur
-  bool formatted_stores = false;
+  bool formatted_stores = false;   ///< sust.p, or sured.p whose order the format decides
   SlotSpec bound;              ///< what a translation binds it to; choices that the profile cannot serve resolved
   std::string image_format, image_view;  ///< of an image, as docs/interface.md names them; else empty
 };
