@@ -316,5 +316,65 @@ TEST(SurfaceMatrix, TheAssemblerAgreesWhereItIsInstalled) {
   std::printf("ptxas rejects %zu forms\n", rejected.size());
 }
 
+// The version and target at which each feature appeared: one less of either is refused by name, and
+// taken when versions are relaxed.
+TEST(SurfaceMatrix, VersionsAndTargetsAreChecked) {
+  constexpr struct {
+    const char* instruction;
+    unsigned version, target;  ///< the first of each
+  } kRows[] = {
+      {"suld.b.1d.b32.trap %r1, [s, {%r1}];", 15, 10},
+      {"suld.b.1d.b32.clamp %r1, [s, {%r1}];", 20, 20},
+      {"sust.b.2d.b32.zero [s, {%r1, %r1}], %r1;", 20, 20},
+      {"suld.b.3d.b32.trap %r1, [s, {%r1, %r1, %r1, %r1}];", 30, 20},
+      {"suld.b.1d.ca.b32.trap %r1, [s, {%r1}];", 20, 20},
+      {"suld.b.a1d.b32.trap %r1, [s, {%r1, %r1}];", 30, 20},
+      {"sust.b.a2d.b32.trap [s, {%r1, %r1, %r1, %r1}], %r1;", 30, 20},
+      {"sust.p.1d.b32.trap [s, {%r1}], %r1;", 20, 20},
+      {"sust.p.a1d.b32.trap [s, {%r1, %r1}], %r1;", 41, 30},
+      {"sured.b.add.1d.u64.trap [s, {%r1}], %d1;", 20, 20},
+      {"sured.b.min.1d.s64.trap [s, {%r1}], %d1;", 81, 50},
+      {"sured.p.max.1d.b64.trap [s, {%r1}], %d1;", 81, 50},
+      {"suld.b.1d.b32.trap %r1, [%d1, {%r1}];", 31, 20},
+      {"suq.width.b32 %r1, [s];", 15, 10},
+      {"suq.channel_data_type.b32 %r1, [s];", 21, 10},
+      {"suq.array_size.b32 %r1, [s];", 41, 10},
+      {"suq.memory_layout.b32 %r1, [s];", 42, 10},
+  };
+  // Some that there were.
+  constexpr unsigned kVersions[] = {14, 15, 20, 21, 22, 30, 31, 32, 40, 41, 42, 80, 81};
+  constexpr unsigned kTargets[] = {10, 11, 12, 13, 20, 30, 35, 37, 50};
+  const auto parse = [](const char* instruction, unsigned version, unsigned target, bool relax,
+                        std::string& message) {
+    std::string text = ".version " + std::to_string(version / 10) + "." +
+                       std::to_string(version % 10) + "\n.target sm_" + std::to_string(target) +
+                       "\n.global .surfref s;\n.entry k()\n{\n.reg .b32 %r1; .reg .b64 %d1;\n" +
+                       instruction + "\nexit;\n}\n";
+    std::vector<Message> messages;
+    const bool good = PtxModule::parse({{text, "old.ptx"}}, messages, relax).has_value();
+    message.clear();
+    for (const Message& each : messages)
+      if (each.severity == Severity::error) message += each.rendered;
+    return good;
+  };
+  for (const auto& row : kRows) {
+    std::string message;
+    EXPECT_TRUE(parse(row.instruction, row.version, row.target, false, message)) << message;
+    const unsigned older = *(std::ranges::find(kVersions, row.version) - 1);
+    // Before 1.5 there is no .surfref to name.
+    if (row.version > 15) {
+      EXPECT_FALSE(parse(row.instruction, older, row.target, false, message)) << row.instruction;
+      EXPECT_NE(message.find("old.ptx:7:"), std::string::npos) << message;
+      EXPECT_NE(message.find("or later, the module has"), std::string::npos) << message;
+      EXPECT_TRUE(parse(row.instruction, older, row.target, true, message)) << message;
+    }
+    if (row.target == 10) continue;
+    const unsigned lesser = *(std::ranges::find(kTargets, row.target) - 1);
+    EXPECT_FALSE(parse(row.instruction, row.version, lesser, false, message)) << row.instruction;
+    EXPECT_NE(message.find("needs .target sm_"), std::string::npos) << message;
+    EXPECT_TRUE(parse(row.instruction, row.version, lesser, true, message)) << message;
+  }
+}
+
 }  // namespace
 }  // namespace ptx2spv
