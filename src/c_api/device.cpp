@@ -70,16 +70,17 @@ ArrayDesc read_desc(const ptx2spv_array_desc& from) {
   desc.depth = one(from.depth);
   desc.layers = one(from.layers);
   desc.levels = one(from.levels);
-  desc.backing = from.backing == PTX2SPV_LINEAR  ? ArrayBacking::linear
-                 : from.backing == PTX2SPV_IMAGE ? ArrayBacking::image
-                                                 : ArrayBacking::automatic;
+  const std::uint32_t backing = number_in(from.backing);
+  desc.backing = backing == PTX2SPV_LINEAR  ? ArrayBacking::linear
+                 : backing == PTX2SPV_IMAGE ? ArrayBacking::image
+                                            : ArrayBacking::automatic;
   if (from.name) desc.name = from.name;
   return desc;
 }
 
 bool valid_desc(const ptx2spv_array_desc* desc) {
-  return current(desc) && static_cast<uint32_t>(desc->geometry) <= PTX2SPV_A2D &&
-         static_cast<uint32_t>(desc->format) <= PTX2SPV_SNORM16;
+  return current(desc) && number_in(desc->geometry) <= PTX2SPV_A2D &&
+         number_in(desc->format) <= PTX2SPV_SNORM16;
 }
 
 std::span<const std::byte> input(const void* data, uint64_t bytes) {
@@ -252,7 +253,7 @@ ptx2spv_status ptx2spv_texture_create(ptx2spv_array* array, const ptx2spv_textur
   if (!current(desc)) return fail_struct();
   TextureDesc to;
   for (int i = 0; i < 3; ++i) {
-    if (static_cast<uint32_t>(desc->address[i]) > PTX2SPV_BORDER) return fail_struct();
+    if (number_in(desc->address[i]) > PTX2SPV_BORDER) return fail_struct();
     to.address[i] = static_cast<AddressMode>(desc->address[i]);
   }
   to.linear_filter = desc->linear_filter;

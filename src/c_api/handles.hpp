@@ -1,6 +1,7 @@
 // What the C interface's handles point to, and how errors reach the calling thread.
 #pragma once
 
+#include <cstring>
 #include <string>
 
 #include "ptx2spv/ptx2spv.h"
@@ -52,6 +53,15 @@ ptx2spv_status give(Result<T> result, Handle** out) {
   if (!result) return fail(result.error());
   *out = new Handle{std::move(*result)};
   return PTX2SPV_OK;
+}
+/// The number in an enumeration of C, which may be any: loading another than the named ones as the
+/// enumeration is undefined in C++.
+template <class Enum>
+std::uint32_t number_in(const Enum& value) {
+  static_assert(sizeof(Enum) == sizeof(std::uint32_t));
+  std::uint32_t number = 0;
+  std::memcpy(&number, &value, sizeof number);
+  return number;
 }
 /// A launch's configuration and arguments; an error where a struct is not one of this version.
 Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& args);

@@ -1,7 +1,9 @@
 #include "tests/runtime/fixture.hpp"
 
+#include <dlfcn.h>
+
 #include <cstdio>
-#include <filesystem>
+#include <fstream>
 #include <optional>
 
 namespace ptx2spv {
@@ -25,6 +27,19 @@ std::optional<Device> g_device;
 /// Every dispatch of the process has to be silent under the validation layer.
 class Validation : public testing::Environment {
  public:
+#if defined(__SANITIZE_ADDRESS__)
+  /// What drivers leak can only be told from what we leak while they are loaded, and the loader
+  /// unloads them with the last instance.
+  void SetUp() override {
+    DeviceOptions options = test_options();
+    options.validation = true;  // the layer too
+    auto device = Device::open(options);
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);)
+      if (const auto at = line.find('/'); at != line.npos && line.find(".so", at) != line.npos)
+        ::dlopen(line.substr(at).c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  }
+#endif
   void TearDown() override {
     if (!g_device) return;
     must(g_device->synchronize());
