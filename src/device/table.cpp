@@ -41,6 +41,7 @@ Result<std::uint64_t> Table::add(std::span<const std::uint32_t> words, std::stri
     generation = (++next_generation_ * 2654435761u) & 0x7fffffffu;
   } while (generation == 0);
   generation |= handle_bits_;
+  ++changes_;
   Entry& entry = entries_[index];
   entry = {generation, true, std::move(owner), std::move(name)};
   std::uint32_t* mirror = mirror_.data() + std::size_t{index} * words_;
@@ -70,10 +71,16 @@ void Table::remove(std::uint64_t handle) {
   std::lock_guard lock(mutex_);
   if (!live_locked(handle)) return;
   auto index = static_cast<std::uint32_t>(handle);
+  ++changes_;
   entries_[index].live = false;
   entries_[index].owner.reset();
   record(index)[generation_word_] = 0;
   free_.push_back(index);
+}
+
+std::uint64_t Table::changes() const {
+  std::lock_guard lock(mutex_);
+  return changes_;
 }
 
 bool Table::live(std::uint64_t handle) const {

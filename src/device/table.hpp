@@ -37,6 +37,7 @@ class Table {
   /// The record and name that `handle` had, also shortly after it died. False: never seen.
   bool describe(std::uint64_t handle, std::vector<std::uint32_t>& record, std::string& name) const;
   std::uint64_t handle_at(std::uint32_t index) const;  ///< the live handle of a record, or 0
+  std::uint64_t changes() const;                       ///< counts what was entered and removed
   std::uint32_t count() const;  ///< records in use or used before, record 0 included
   const Memory& memory() const { return memory_; }
 
@@ -52,6 +53,7 @@ class Table {
 
   std::uint32_t words_, generation_word_, handle_bits_, next_generation_ = 0;
   mutable std::mutex mutex_;
+  std::uint64_t changes_ = 0;
   Memory memory_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> mirror_;  ///< host copy: reading the table's own memory may be slow

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "src/launch/report.hpp"
 
@@ -15,18 +16,44 @@ GraphState::~GraphState() {
   if (pool) device->vk.DestroyCommandPool(device->handle, pool, nullptr);
 }
 
+bool LaunchNode::depends() const {
+  const EntryInfo& info = *plan.kernel->info;
+  return info.dynamic_handles || info.uses_textures || !plan.variant->key.live_handles;
+}
+
+Status GraphState::refresh() {
+  const std::uint64_t now = device->surfaces.changes() + device->textures.changes();
+  if (now == planned_for) return {};
+  for (auto& node : nodes) {
+    auto* launch = std::get_if<LaunchNode>(&node);
+    if (!launch || !launch->depends()) continue;
+    auto plan = plan_launch(*launch->plan.kernel, launch->config, launch->args);
+    if (!plan) return plan.error();
+    // The old plan keeps what a replay may still be using.
+    if (last_value)
+      if (Status status = device->queue.wait(last_value); !status) return status;
+    if (!missed && !trapped) missed = find_trap();
+    recorded = false;
+    launch->plan = std::move(*plan);
+  }
+  planned_for = now;
+  return {};
+}
+
 Status GraphState::record() {
   if (recorded) return {};
   if (last_value)
     if (Status status = device->queue.wait(last_value); !status) return status;
+  if (!missed && !trapped) missed = find_trap();
   std::uint64_t bytes = 0, slab_bytes = 0;
   for (const auto& node : nodes)
-    if (auto* plan = std::get_if<LaunchPlan>(&node)) {
-      bytes += (plan->params.size() + 255) / 256 * 256 + 256;
-      slab_bytes = std::max(slab_bytes, plan->slab_bytes);
+    if (auto* launch = std::get_if<LaunchNode>(&node)) {
+      bytes += (launch->plan.params.size() + 255) / 256 * 256 + 256;
+      slab_bytes = std::max(slab_bytes, launch->plan.slab_bytes);
     }
   ring = Ring();
   traps.clear();
+  trapped = false;
   descriptors.clear();
   descriptors.open(*device);
   if (Status status = ring.open(*device, std::max<std::uint64_t>(bytes, 256)); !status)
@@ -56,8 +83,8 @@ Status GraphState::record() {
   LaunchBound bound;
   Work before = Work::any;  // other submissions
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    auto* launch = std::get_if<LaunchPlan>(&nodes[i]);
-    const Work now = launch ? work_of(*launch) : Work::copy;
+    auto* launch = std::get_if<LaunchNode>(&nodes[i]);
+    const Work now = launch ? work_of(launch->plan) : Work::copy;
     barrier(*device, commands, before, now);
     before = now;
     if (auto* copy = std::get_if<CopyNode>(&nodes[i])) {
@@ -66,7 +93,7 @@ Status GraphState::record() {
       device->vk.CmdCopyBuffer(commands, copy->from->buffer, copy->to->buffer, 1, &region);
       continue;
     }
-    const LaunchPlan& plan = *launch;
+    const LaunchPlan& plan = launch->plan;
     auto place = place_launch(plan, ring, descriptors);
     if (!place) return place.error();
     if (plan.slab_bytes) place->slab_address = slab.address();
@@ -86,6 +113,7 @@ Status GraphState::record() {
 }
 
 Result<std::uint64_t> GraphState::submit() {
+  if (Status status = refresh(); !status) return status.error();
   if (Status status = record(); !status) return status.error();
   if (trapped) {
     // The records still hold the last trap; they may only be cleared when no replay is running.
@@ -101,6 +129,11 @@ Result<std::uint64_t> GraphState::submit() {
 std::optional<Error> GraphState::check(StreamState& stream) {
   std::lock_guard lock(mutex);
   if (device->queue.reached(last_value)) printf.collect(stream.printed);
+  std::optional<Error> first = std::exchange(missed, std::nullopt);
+  return first ? first : find_trap();
+}
+
+std::optional<Error> GraphState::find_trap() {
   for (auto& [node, trap] : traps) {
     std::uint32_t count = 0;
     std::memcpy(&count, trap, 4);
@@ -108,7 +141,7 @@ std::optional<Error> GraphState::check(StreamState& stream) {
     trapped = true;
     std::uint32_t record[abi::kTrapWords];
     std::memcpy(record, trap, sizeof record);
-    const auto& plan = std::get<LaunchPlan>(nodes[node]);
+    const LaunchPlan& plan = std::get<LaunchNode>(nodes[node]).plan;
     return trap_error(make_report(*plan.module, *plan.kernel, *plan.variant, record, plan.params));
   }
   return std::nullopt;
@@ -133,8 +166,23 @@ Status Graph::add(const Kernel& kernel, const LaunchConfig& config, const Args& 
                       "the kernel and the graph belong to different devices");
   auto plan = plan_launch(*kernel.state(), config, args);
   if (!plan) return plan.error();
+  LaunchNode node{std::move(*plan), config, args};
+  {
+    ModuleState& module = *kernel.state()->module;
+    std::lock_guard module_lock(module.mutex);
+    auto keep_bindings = [](const auto& refs, const auto& bound, auto& given) {
+      for (const RefInfo& ref : refs) {
+        const auto is_ref = [&ref](const auto& each) { return each.first == ref.name; };
+        const auto found = bound.find(ref.name);
+        if (found != bound.end() && std::none_of(given.begin(), given.end(), is_ref))
+          given.emplace_back(ref.name, found->second);
+      }
+    };
+    keep_bindings(kernel.state()->info->surfrefs, module.surfaces, node.args.surfrefs);
+    keep_bindings(kernel.state()->info->texrefs, module.textures, node.args.texrefs);
+  }
   std::lock_guard lock(state_->mutex);
-  state_->nodes.emplace_back(std::move(*plan));
+  state_->nodes.emplace_back(std::move(node));
   state_->recorded = false;
   return {};
 }

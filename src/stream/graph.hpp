@@ -10,6 +10,16 @@
 
 namespace ptx2spv::runtime {
 
+struct LaunchNode {
+  LaunchPlan plan;
+  /// What to plan it from again: .surfref and .texref as they were bound when it was added.
+  LaunchConfig config;
+  Args args;
+  /// The plan depends on which surfaces and textures are alive: handles come out of memory, or one
+  /// among the arguments was dead.
+  bool depends() const;
+};
+
 struct CopyNode {
   std::shared_ptr<BufferState> from, to;
   std::uint64_t from_offset = 0, to_offset = 0, bytes = 0;
@@ -23,7 +33,8 @@ struct GraphState : std::enable_shared_from_this<GraphState> {
 
   std::shared_ptr<DeviceState> device;
   std::mutex mutex;  ///< everything below
-  std::vector<std::variant<LaunchPlan, CopyNode>> nodes;
+  std::vector<std::variant<LaunchNode, CopyNode>> nodes;
+  std::uint64_t planned_for = 0;  ///< changes of the tables that the plans know of
 
   bool recorded = false, trapped = false;
   VkCommandPool pool = VK_NULL_HANDLE;
@@ -33,9 +44,13 @@ struct GraphState : std::enable_shared_from_this<GraphState> {
   PrintfBuffer printf;
   Memory slab;
   std::vector<std::pair<std::size_t, std::byte*>> traps;  ///< of launch nodes
+  std::optional<Error> missed;  ///< a trap of a replay that was over before commands changed
   std::uint64_t last_value = 0;
 
   Status record();
+  /// Plans again what depends on surfaces or textures, where those have changed.
+  Status refresh();
+  std::optional<Error> find_trap();
   /// Submits the recorded commands; the first trap is found by `check` once they are over.
   Result<std::uint64_t> submit();
   std::optional<Error> check(StreamState& stream);

@@ -184,5 +184,90 @@ TEST_F(Streams, ThreadsMayTranslateReplayAndDestroyAtOnce) {
   EXPECT_TRUE(event.done());
 }
 
+constexpr const char* kByHandle = R"(
+.visible .entry by_handle(.param .u64 place) {
+  .reg .b32 %r<2>;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [place];
+  ld.global.u64 %rd2, [%rd1];
+  mov.u32 %r0, 77;
+  sust.b.1d.b32.trap [%rd2, {4}], %r0;
+  ret;
+}
+.global .surfref out;
+.visible .entry by_reference() {
+  .reg .b32 %r<2>;
+  mov.u32 %r0, 5;
+  sust.b.1d.b32.trap [out, {0}], %r0;
+  ret;
+}
+)";
+
+// A graph's launches look handles in memory up when they are replayed, wherever the surfaces lie.
+TEST_F(Streams, GraphSeesSurfacesThatWereMadeAfterIt) {
+  Module by_handle = load(kByHandle);
+  Buffer place = must(Buffer::create(test_device(), 8));
+  must(place.fill(0, 8, 0));
+  Graph graph = must(Graph::create(test_device()));
+  must(graph.add(must(by_handle.kernel("by_handle")), {}, Args().buffer(place)));
+  must(stream.replay(graph));
+  Status dead = stream.synchronize();
+  ASSERT_FALSE(dead);
+  EXPECT_EQ(dead.error().trap->kind, abi::TrapKind::dead_handle);
+  for (ArrayBacking backing : {ArrayBacking::linear, ArrayBacking::image}) {
+    ArrayDesc desc;
+    desc.geometry = Geometry::d1;
+    desc.width = 4;
+    desc.backing = backing;
+    Array array = must(Array::create(test_device(), desc));
+    must(array.fill(0));
+    Surface surface = must(Surface::create(array));
+    std::vector<std::uint64_t> handle{surface.handle()};
+    must(place.upload(0, bytes_of(handle)));
+    for (int turn = 0; turn < 2; ++turn) {
+      must(stream.replay(graph));
+      must(stream.synchronize());
+    }
+    EXPECT_EQ(read_array<std::uint32_t>(array), (std::vector<std::uint32_t>{0, 77, 0, 0}));
+  }
+  // The last one is gone.
+  must(stream.replay(graph));
+  dead = stream.synchronize();
+  ASSERT_FALSE(dead);
+  EXPECT_EQ(dead.error().trap->kind, abi::TrapKind::dead_handle);
+}
+
+TEST_F(Streams, GraphKeepsTheSurfrefThatWasBoundWhenTheLaunchWasAdded) {
+  Module by_reference = load(kByHandle);
+  ArrayDesc desc;
+  desc.geometry = Geometry::d1;
+  desc.width = 1;
+  Array first = must(Array::create(test_device(), desc)),
+        second = must(Array::create(test_device(), desc));
+  must(first.fill(0));
+  must(second.fill(0));
+  must(by_reference.bind_surface("out", must(Surface::create(first))));
+  Graph graph = must(Graph::create(test_device()));
+  must(graph.add(must(by_reference.kernel("by_reference")), {}, {}));
+  must(by_reference.bind_surface("out", must(Surface::create(second))));
+  must(stream.replay(graph));
+  must(stream.synchronize());
+  EXPECT_EQ(read_array<std::uint32_t>(first)[0], 5u);
+  EXPECT_EQ(read_array<std::uint32_t>(second)[0], 0u);
+}
+
+// A trap of a replay that nobody has waited for is not lost when the graph changes.
+TEST_F(Streams, TrapOfAReplayOutlivesAChangeOfTheGraph) {
+  Graph graph = must(Graph::create(test_device()));
+  must(graph.add(fail, {}, {}));
+  must(stream.replay(graph));
+  must(test_device().synchronize());
+  must(graph.add(count, {}, Args().buffer(cell)));
+  Stream other = must(Stream::create(test_device()));
+  must(other.replay(graph));
+  EXPECT_FALSE(stream.synchronize());
+  EXPECT_FALSE(other.synchronize()) << "it failed again";
+}
+
 }  // namespace
 }  // namespace ptx2spv
