@@ -83,6 +83,19 @@ bool valid_desc(const ptx2spv_array_desc* desc) {
          number_in(desc->format) <= PTX2SPV_SNORM16;
 }
 
+Region read_region(const ptx2spv_region& from) {
+  Region region;
+  region.offset = from.offset;
+  region.row_bytes = from.row_bytes;
+  region.rows = from.rows ? from.rows : 1;
+  region.slices = from.slices ? from.slices : 1;
+  region.row_pitch = from.row_pitch;
+  region.slice_pitch = from.slice_pitch;
+  region.host_row_pitch = from.host_row_pitch;
+  region.host_slice_pitch = from.host_slice_pitch;
+  return region;
+}
+
 std::span<const std::byte> input(const void* data, uint64_t bytes) {
   return {static_cast<const std::byte*>(data), bytes};
 }
@@ -153,6 +166,23 @@ ptx2spv_status ptx2spv_device_handles(const ptx2spv_device* device,
 ptx2spv_status ptx2spv_device_synchronize(ptx2spv_device* device) {
   return device ? finish(device->it.synchronize()) : fail_null("the device");
 }
+ptx2spv_status ptx2spv_device_get_statistics(const ptx2spv_device* device,
+                                             ptx2spv_device_statistics* statistics) {
+  if (!device) return fail_null("the device");
+  if (!current(statistics)) return fail_struct();
+  const DeviceStatistics from = device->it.statistics();
+  statistics->translations = from.translations;
+  statistics->translation_cache_hits = from.translation_cache_hits;
+  statistics->pipelines = from.pipelines;
+  statistics->launches = from.launches;
+  statistics->translation_ms = from.translation_ms;
+  statistics->pipeline_ms = from.pipeline_ms;
+  statistics->memory_blocks = from.memory_blocks;
+  statistics->memory_bytes = from.memory_bytes;
+  statistics->memory_used = from.memory_used;
+  statistics->validation_messages = from.validation_messages;
+  return PTX2SPV_OK;
+}
 void ptx2spv_device_destroy(ptx2spv_device* device) { delete device; }
 
 ptx2spv_status ptx2spv_buffer_create(ptx2spv_device* device, uint64_t bytes,
@@ -190,6 +220,37 @@ ptx2spv_status ptx2spv_buffer_copy(const ptx2spv_buffer* from, uint64_t from_off
   if (!from || !to) return fail_null("a buffer");
   return finish(to->it.copy_from(from->it, from_offset, to_offset, bytes));
 }
+
+ptx2spv_status ptx2spv_buffer_upload_region(ptx2spv_buffer* buffer, const ptx2spv_region* region,
+                                            const void* data, uint64_t bytes) {
+  if (!buffer || !data) return fail_null("the buffer or the data");
+  if (!current(region)) return fail_struct();
+  return finish(buffer->it.upload(read_region(*region), input(data, bytes)));
+}
+
+ptx2spv_status ptx2spv_buffer_download_region(const ptx2spv_buffer* buffer,
+                                              const ptx2spv_region* region, void* data,
+                                              uint64_t bytes) {
+  if (!buffer || !data) return fail_null("the buffer or the data");
+  if (!current(region)) return fail_struct();
+  return finish(buffer->it.download(read_region(*region), output(data, bytes)));
+}
+
+ptx2spv_status ptx2spv_buffer_export(const ptx2spv_buffer* buffer, uint64_t* handle,
+                                     uint64_t* offset, uint64_t* bytes) {
+  if (!buffer || !handle) return fail_null("the buffer or the Vulkan buffer");
+  const VulkanBuffer exported = vulkan_buffer(buffer->it);
+  *handle = exported.buffer;
+  if (offset) *offset = exported.offset;
+  if (bytes) *bytes = exported.bytes;
+  return PTX2SPV_OK;
+}
+
+ptx2spv_status ptx2spv_buffer_import(ptx2spv_device* device, uint64_t handle, uint64_t offset,
+                                     uint64_t bytes, ptx2spv_buffer** buffer) {
+  if (!device || !buffer) return fail_null("the device or the buffer");
+  return give(import_buffer(device->it, VulkanBuffer{handle, offset, bytes}), buffer);
+}
 void ptx2spv_buffer_destroy(ptx2spv_buffer* buffer) { delete buffer; }
 
 ptx2spv_status ptx2spv_array_create(ptx2spv_device* device, const ptx2spv_array_desc* desc,
@@ -220,6 +281,11 @@ ptx2spv_status ptx2spv_array_fill(ptx2spv_array* array, uint32_t level, uint32_t
   return finish(array->it.fill(pattern, static_cast<int>(pattern_bytes & 0xff), level));
 }
 
+ptx2spv_status ptx2spv_array_copy(const ptx2spv_array* from, ptx2spv_array* to) {
+  if (!from || !to) return fail_null("an array");
+  return finish(to->it.copy_from(from->it));
+}
+
 ptx2spv_status ptx2spv_array_export(const ptx2spv_array* array, uint64_t* image, uint32_t* format) {
   if (!array || !image) return fail_null("the array or the image");
   auto exported = vulkan_image(array->it);
@@ -245,6 +311,11 @@ ptx2spv_status ptx2spv_surface_create(ptx2spv_array* array, uint32_t level,
 uint64_t ptx2spv_surface_handle(const ptx2spv_surface* surface) {
   return surface ? surface->it.handle() : 0;
 }
+ptx2spv_status ptx2spv_surface_set_name(ptx2spv_surface* surface, const char* name) {
+  if (!surface || !name) return fail_null("the surface or the name");
+  surface->it.set_name(name);
+  return PTX2SPV_OK;
+}
 void ptx2spv_surface_destroy(ptx2spv_surface* surface) { delete surface; }
 
 ptx2spv_status ptx2spv_texture_create(ptx2spv_array* array, const ptx2spv_texture_desc* desc,
@@ -260,6 +331,12 @@ ptx2spv_status ptx2spv_texture_create(ptx2spv_array* array, const ptx2spv_textur
   to.normalized_coordinates = desc->normalized_coordinates;
   to.read_as_integer = !desc->read_as_float;
   std::copy(desc->border, desc->border + 4, to.border.begin());
+  to.linear_mipmap_filter = desc->linear_mipmap_filter;
+  to.srgb = desc->srgb;
+  to.mipmap_bias = desc->mipmap_bias;
+  to.min_level = desc->min_level;
+  to.max_level = desc->max_level;
+  to.max_anisotropy = desc->max_anisotropy ? desc->max_anisotropy : 1;
   return give(Texture::create(array->it, to), texture);
 }
 uint64_t ptx2spv_texture_handle(const ptx2spv_texture* texture) {

@@ -24,7 +24,7 @@ struct ptx2spv_texture {
 };
 struct ptx2spv_module {
   ptx2spv::Module it;
-  std::string interface;
+  std::string interface, warnings;
 };
 struct ptx2spv_kernel {
   ptx2spv::Kernel it;

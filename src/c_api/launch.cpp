@@ -29,6 +29,16 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
     else
       args.bytes({static_cast<const std::byte*>(each.data), each.bytes});
   }
+  if (launch->reference_count && !launch->references) return bad("the references are null");
+  for (uint32_t i = 0; i < launch->reference_count; ++i) {
+    const ptx2spv_reference& each = launch->references[i];
+    if (!each.name || (each.surface != nullptr) == (each.texture != nullptr))
+      return bad("a reference has no name, or not exactly one of surface and texture");
+    if (each.surface)
+      args.surfref(each.name, each.surface->it);
+    else
+      args.texref(each.name, each.texture->it);
+  }
   return {};
 }
 
@@ -50,8 +60,9 @@ ModuleOptions read_options(const ptx2spv_module_options* from) {
 
 ptx2spv_status give_module(Result<Module> module, ptx2spv_module** out) {
   if (!module) return fail(module.error());
-  std::string interface = to_json(module->interface());
-  *out = new ptx2spv_module{std::move(*module), std::move(interface)};
+  std::string interface = to_json(module->interface()), warnings;
+  for (const Message& each : module->warnings()) warnings += each.rendered;
+  *out = new ptx2spv_module{std::move(*module), std::move(interface), std::move(warnings)};
   return PTX2SPV_OK;
 }
 
@@ -73,6 +84,24 @@ ptx2spv_status ptx2spv_module_load_file(ptx2spv_device* device, const char* path
                                         ptx2spv_module** module) {
   if (!device || !path || !module) return fail_null("the device, the path or the module");
   return give_module(Module::load_file(device->it, path, read_options(options)), module);
+}
+
+ptx2spv_status ptx2spv_module_load_linked(ptx2spv_device* device, const char* const* ptx,
+                                          const size_t* bytes, const char* const* files,
+                                          uint32_t count, const ptx2spv_module_options* options,
+                                          ptx2spv_module** module) {
+  if (!device || !ptx || !bytes || !files || !module)
+    return fail_null("the device, the texts or the module");
+  std::vector<PtxModule::Input> inputs(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!ptx[i] || !files[i]) return fail_null("a text or its name");
+    inputs[i] = {std::string_view(ptx[i], bytes[i]), files[i]};
+  }
+  return give_module(Module::load(device->it, inputs, read_options(options)), module);
+}
+
+const char* ptx2spv_module_warnings(const ptx2spv_module* module) {
+  return module ? module->warnings.c_str() : "";
 }
 
 const char* ptx2spv_module_interface(const ptx2spv_module* module) {
@@ -152,6 +181,14 @@ ptx2spv_status ptx2spv_kernel_launch(const ptx2spv_kernel* kernel, const ptx2spv
   return PTX2SPV_OK;
 }
 
+ptx2spv_status ptx2spv_kernel_prepare(const ptx2spv_kernel* kernel, const ptx2spv_launch* launch) {
+  if (!kernel) return fail_null("the kernel");
+  LaunchConfig config;
+  Args args;
+  if (Status status = read_launch(launch, config, args); !status) return fail(status.error());
+  return finish(kernel->it.prepare(config, args));
+}
+
 ptx2spv_status ptx2spv_stream_create(ptx2spv_device* device, ptx2spv_stream** stream) {
   if (!device || !stream) return fail_null("the device or the stream");
   return give(Stream::create(device->it), stream);
@@ -181,6 +218,21 @@ ptx2spv_status ptx2spv_stream_download(ptx2spv_stream* stream, const ptx2spv_buf
   return finish(stream->it.download(buffer->it, offset, {static_cast<std::byte*>(data), bytes}));
 }
 
+ptx2spv_status ptx2spv_stream_copy(ptx2spv_stream* stream, const ptx2spv_buffer* from,
+                                   uint64_t from_offset, ptx2spv_buffer* to, uint64_t to_offset,
+                                   uint64_t bytes) {
+  if (!stream || !from || !to) return fail_null("the stream or a buffer");
+  return finish(stream->it.copy(from->it, from_offset, to->it, to_offset, bytes));
+}
+
+ptx2spv_status ptx2spv_stream_fill(ptx2spv_stream* stream, ptx2spv_buffer* buffer, uint64_t offset,
+                                   uint64_t bytes, uint32_t word) {
+  if (!stream || !buffer) return fail_null("the stream or the buffer");
+  return finish(stream->it.fill(buffer->it, offset, bytes, word));
+}
+
+int32_t ptx2spv_stream_idle(const ptx2spv_stream* stream) { return stream && stream->it.idle(); }
+
 ptx2spv_status ptx2spv_stream_record(ptx2spv_stream* stream, ptx2spv_event* event) {
   if (!stream || !event) return fail_null("the stream or the event");
   return finish(stream->it.record(event->it));
@@ -205,6 +257,7 @@ ptx2spv_status ptx2spv_event_create(ptx2spv_device* device, ptx2spv_event** even
   if (!device || !event) return fail_null("the device or the event");
   return give(Event::create(device->it), event);
 }
+int32_t ptx2spv_event_recorded(const ptx2spv_event* event) { return event && event->it.recorded(); }
 int32_t ptx2spv_event_done(const ptx2spv_event* event) { return event && event->it.done(); }
 ptx2spv_status ptx2spv_event_wait(const ptx2spv_event* event) {
   return event ? finish(event->it.wait()) : fail_null("the event");
@@ -232,6 +285,17 @@ ptx2spv_status ptx2spv_graph_add_launch(ptx2spv_graph* graph, const ptx2spv_kern
   Args args;
   if (Status status = read_launch(launch, config, args); !status) return fail(status.error());
   return finish(graph->it.add(kernel->it, config, args));
+}
+
+ptx2spv_status ptx2spv_graph_add_copy(ptx2spv_graph* graph, const ptx2spv_buffer* from,
+                                      uint64_t from_offset, ptx2spv_buffer* to, uint64_t to_offset,
+                                      uint64_t bytes) {
+  if (!graph || !from || !to) return fail_null("the graph or a buffer");
+  return finish(graph->it.add_copy(from->it, from_offset, to->it, to_offset, bytes));
+}
+
+uint32_t ptx2spv_graph_size(const ptx2spv_graph* graph) {
+  return graph ? static_cast<uint32_t>(graph->it.size()) : 0;
 }
 void ptx2spv_graph_destroy(ptx2spv_graph* graph) { delete graph; }
 

@@ -189,6 +189,126 @@ TEST_F(CInterface, TexturesAreReadThroughTheirHandles) {
   ptx2spv_array_destroy(array);
 }
 
+TEST_F(CInterface, CopiesRegionsAndSharesBuffers) {
+  ptx2spv_buffer *a = nullptr, *b = nullptr, *shared = nullptr;
+  OK(ptx2spv_buffer_create(device, 256, &a));
+  OK(ptx2spv_buffer_create(device, 256, &b));
+  OK(ptx2spv_buffer_fill(a, 0, 256, 0, 4));
+  // Two rows of two words, every 16 bytes in the buffer, dense on the host.
+  const std::uint32_t rows[4] = {1, 2, 3, 4};
+  std::uint32_t back[4] = {};
+  ptx2spv_region region;
+  PTX2SPV_INIT(region);
+  region.offset = 32;
+  region.row_bytes = 8;
+  region.rows = 2;
+  region.row_pitch = 16;
+  OK(ptx2spv_buffer_upload_region(a, &region, rows, sizeof rows));
+  OK(ptx2spv_buffer_download_region(a, &region, back, sizeof back));
+  EXPECT_EQ(std::memcmp(rows, back, sizeof rows), 0);
+  EXPECT_EQ(ptx2spv_buffer_upload_region(a, &region, rows, 8), PTX2SPV_INVALID_ARGUMENT);
+
+  ptx2spv_stream* stream = nullptr;
+  ptx2spv_graph* graph = nullptr;
+  ptx2spv_event* event = nullptr;
+  OK(ptx2spv_stream_create(device, &stream));
+  OK(ptx2spv_graph_create(device, &graph));
+  OK(ptx2spv_event_create(device, &event));
+  EXPECT_FALSE(ptx2spv_event_recorded(event));
+  OK(ptx2spv_stream_fill(stream, b, 0, 256, 9));
+  OK(ptx2spv_stream_copy(stream, a, 32, b, 0, 8));
+  OK(ptx2spv_graph_add_copy(graph, b, 0, b, 64, 8));
+  EXPECT_EQ(ptx2spv_graph_size(graph), 1u);
+  OK(ptx2spv_stream_replay(stream, graph));
+  OK(ptx2spv_stream_record(stream, event));
+  OK(ptx2spv_stream_synchronize(stream));
+  EXPECT_TRUE(ptx2spv_stream_idle(stream));
+  EXPECT_TRUE(ptx2spv_event_recorded(event));
+
+  std::uint64_t handle = 0, offset = 0, bytes = 0;
+  OK(ptx2spv_buffer_export(b, &handle, &offset, &bytes));
+  EXPECT_NE(handle, 0u);
+  EXPECT_EQ(bytes, 256u);
+  OK(ptx2spv_buffer_import(device, handle, offset, bytes, &shared));
+  OK(ptx2spv_buffer_download(shared, 64, back, 16));
+  EXPECT_EQ(back[0], 1u);
+  EXPECT_EQ(back[1], 2u);
+  EXPECT_EQ(back[2], 9u);
+  ptx2spv_device_statistics statistics;
+  PTX2SPV_INIT(statistics);
+  OK(ptx2spv_device_get_statistics(device, &statistics));
+  EXPECT_GE(statistics.memory_used, 512u);
+  statistics.size = 8;
+  EXPECT_EQ(ptx2spv_device_get_statistics(device, &statistics), PTX2SPV_INVALID_ARGUMENT);
+  ptx2spv_buffer_destroy(shared);
+  ptx2spv_event_destroy(event);
+  ptx2spv_graph_destroy(graph);
+  ptx2spv_stream_destroy(stream);
+  ptx2spv_buffer_destroy(b);
+  ptx2spv_buffer_destroy(a);
+}
+
+TEST_F(CInterface, LinksTextsAndBindsReferencesForOneLaunch) {
+  const std::string head = ".version 8.3\n.target sm_80\n.address_size 64\n";
+  const std::string caller = head + R"(
+.extern .func (.param .b32 result) seven();
+.global .surfref out;
+.visible .entry store() {
+  .reg .b32 %r<2>;
+  { .param .b32 result; call.uni (result), seven; ld.param.b32 %r1, [result]; }
+  sust.b.1d.b32.trap [out, {0}], %r1;
+  ret;
+}
+)";
+  const std::string callee = head + R"(
+.visible .func (.param .b32 result) seven() {
+  .reg .b32 %r<2>;
+  mov.u32 %r1, 7;
+  st.param.b32 [result], %r1;
+  ret;
+}
+)";
+  const char* texts[] = {caller.c_str(), callee.c_str()};
+  const char* files[] = {"caller.ptx", "callee.ptx"};
+  const std::size_t bytes[] = {caller.size(), callee.size()};
+  ptx2spv_module* module = nullptr;
+  ptx2spv_kernel* kernel = nullptr;
+  OK(ptx2spv_module_load_linked(device, texts, bytes, files, 2, nullptr, &module));
+  EXPECT_STREQ(ptx2spv_module_warnings(module), "");
+  OK(ptx2spv_kernel_get(module, "store", &kernel));
+  ptx2spv_array_desc desc;
+  PTX2SPV_INIT(desc);
+  desc.geometry = PTX2SPV_1D;
+  desc.format = PTX2SPV_U32;
+  desc.width = 4;
+  ptx2spv_array *array = nullptr, *copy = nullptr;
+  ptx2spv_surface* surface = nullptr;
+  OK(ptx2spv_array_create(device, &desc, &array));
+  OK(ptx2spv_array_create(device, &desc, &copy));
+  OK(ptx2spv_surface_create(array, 0, &surface));
+  OK(ptx2spv_surface_set_name(surface, "bound"));
+  ptx2spv_reference reference = {"out", surface, nullptr};
+  ptx2spv_launch launch;
+  PTX2SPV_INIT(launch);
+  launch.references = &reference;
+  launch.reference_count = 1;
+  OK(ptx2spv_kernel_prepare(kernel, &launch));
+  OK(ptx2spv_kernel_launch(kernel, &launch, nullptr));
+  OK(ptx2spv_array_copy(array, copy));
+  std::uint32_t texels[4] = {};
+  OK(ptx2spv_array_download(copy, 0, texels, sizeof texels));
+  EXPECT_EQ(texels[0], 7u);
+  reference.name = "nothing";
+  EXPECT_EQ(ptx2spv_kernel_launch(kernel, &launch, nullptr), PTX2SPV_NOT_FOUND);
+  reference.surface = nullptr;
+  EXPECT_EQ(ptx2spv_kernel_launch(kernel, &launch, nullptr), PTX2SPV_INVALID_ARGUMENT);
+  ptx2spv_surface_destroy(surface);
+  ptx2spv_array_destroy(copy);
+  ptx2spv_array_destroy(array);
+  ptx2spv_kernel_destroy(kernel);
+  ptx2spv_module_destroy(module);
+}
+
 TEST_F(CInterface, NullAndForeignStructsAreRefused) {
   ptx2spv_buffer* buffer = nullptr;
   EXPECT_EQ(ptx2spv_buffer_create(nullptr, 4, &buffer), PTX2SPV_INVALID_ARGUMENT);

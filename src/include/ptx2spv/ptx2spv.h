@@ -100,6 +100,17 @@ ptx2spv_status ptx2spv_device_adopt(const ptx2spv_vulkan_device* external,
 ptx2spv_status ptx2spv_device_get_info(const ptx2spv_device* device, ptx2spv_device_info* info);
 ptx2spv_status ptx2spv_device_handles(const ptx2spv_device* device, ptx2spv_vulkan_device* handles);
 ptx2spv_status ptx2spv_device_synchronize(ptx2spv_device* device);
+
+/* Counters since the device was opened. */
+typedef struct ptx2spv_device_statistics {
+  uint32_t size;
+  uint64_t translations, translation_cache_hits, pipelines, launches;
+  double translation_ms, pipeline_ms;
+  uint64_t memory_blocks, memory_bytes, memory_used;
+  uint64_t validation_messages; /* of the Vulkan validation layer, where it is on */
+} ptx2spv_device_statistics;
+ptx2spv_status ptx2spv_device_get_statistics(const ptx2spv_device* device,
+                                             ptx2spv_device_statistics* statistics);
 void ptx2spv_device_destroy(ptx2spv_device* device);
 
 /* ---- memory ---- */
@@ -116,6 +127,28 @@ ptx2spv_status ptx2spv_buffer_fill(ptx2spv_buffer* buffer, uint64_t offset, uint
                                    uint32_t pattern, uint32_t pattern_bytes);
 ptx2spv_status ptx2spv_buffer_copy(const ptx2spv_buffer* from, uint64_t from_offset,
                                    ptx2spv_buffer* to, uint64_t to_offset, uint64_t bytes);
+/* Rows and slices of a rectangular copy, in bytes. A pitch of 0: dense. 0 rows or slices count as
+ * 1. */
+typedef struct ptx2spv_region {
+  uint32_t size;
+  uint32_t rows, slices;
+  uint64_t offset; /* of the first byte in the buffer */
+  uint64_t row_bytes;
+  uint64_t row_pitch, slice_pitch;           /* in the buffer */
+  uint64_t host_row_pitch, host_slice_pitch; /* on the host */
+} ptx2spv_region;
+/* `bytes`: how much is at `data`; the region has to fit. */
+ptx2spv_status ptx2spv_buffer_upload_region(ptx2spv_buffer* buffer, const ptx2spv_region* region,
+                                            const void* data, uint64_t bytes);
+ptx2spv_status ptx2spv_buffer_download_region(const ptx2spv_buffer* buffer,
+                                              const ptx2spv_region* region, void* data,
+                                              uint64_t bytes);
+/* The VkBuffer behind a buffer and where in it the buffer lies; and a buffer over a range of the
+ * application's own VkBuffer, created with storage, transfer and device address usage. */
+ptx2spv_status ptx2spv_buffer_export(const ptx2spv_buffer* buffer, uint64_t* vulkan_buffer,
+                                     uint64_t* offset, uint64_t* bytes);
+ptx2spv_status ptx2spv_buffer_import(ptx2spv_device* device, uint64_t vulkan_buffer,
+                                     uint64_t offset, uint64_t bytes, ptx2spv_buffer** buffer);
 void ptx2spv_buffer_destroy(ptx2spv_buffer* buffer);
 
 typedef enum ptx2spv_geometry {
@@ -165,6 +198,8 @@ ptx2spv_status ptx2spv_array_download(const ptx2spv_array* array, uint32_t level
                                       uint64_t bytes);
 ptx2spv_status ptx2spv_array_fill(ptx2spv_array* array, uint32_t level, uint32_t pattern,
                                   uint32_t pattern_bytes);
+/* Every level, between arrays of the same extent and texel size. */
+ptx2spv_status ptx2spv_array_copy(const ptx2spv_array* from, ptx2spv_array* to);
 /* VkImage and VkFormat of an image-backed array; and an array over the application's own image. */
 ptx2spv_status ptx2spv_array_export(const ptx2spv_array* array, uint64_t* image, uint32_t* format);
 ptx2spv_status ptx2spv_array_import(ptx2spv_device* device, uint64_t image,
@@ -174,6 +209,8 @@ void ptx2spv_array_destroy(ptx2spv_array* array);
 ptx2spv_status ptx2spv_surface_create(ptx2spv_array* array, uint32_t level,
                                       ptx2spv_surface** surface);
 uint64_t ptx2spv_surface_handle(const ptx2spv_surface* surface);
+/* For trap reports; the array's name without it. */
+ptx2spv_status ptx2spv_surface_set_name(ptx2spv_surface* surface, const char* name);
 void ptx2spv_surface_destroy(ptx2spv_surface* surface);
 
 typedef enum ptx2spv_address_mode {
@@ -190,6 +227,10 @@ typedef struct ptx2spv_texture_desc {
   int32_t normalized_coordinates;
   int32_t read_as_float; /* 1: 8- and 16-bit integers as normalised floats */
   float border[4];
+  int32_t linear_mipmap_filter;
+  int32_t srgb; /* 1: 8-bit components are converted from sRGB */
+  float mipmap_bias, min_level, max_level;
+  uint32_t max_anisotropy; /* 0 counts as 1 */
 } ptx2spv_texture_desc;
 
 ptx2spv_status ptx2spv_texture_create(ptx2spv_array* array, const ptx2spv_texture_desc* desc,
@@ -212,6 +253,14 @@ ptx2spv_status ptx2spv_module_load(ptx2spv_device* device, const char* ptx, size
 ptx2spv_status ptx2spv_module_load_file(ptx2spv_device* device, const char* path,
                                         const ptx2spv_module_options* options,
                                         ptx2spv_module** module);
+/* Several PTX texts, linked; `bytes` and `files` have as many entries as `ptx`. */
+ptx2spv_status ptx2spv_module_load_linked(ptx2spv_device* device, const char* const* ptx,
+                                          const size_t* bytes, const char* const* files,
+                                          uint32_t count, const ptx2spv_module_options* options,
+                                          ptx2spv_module** module);
+/* The translator's warnings, a line or more each; empty without any. Valid as long as the module.
+ */
+const char* ptx2spv_module_warnings(const ptx2spv_module* module);
 /* The interface as JSON; valid as long as the module. */
 const char* ptx2spv_module_interface(const ptx2spv_module* module);
 ptx2spv_status ptx2spv_module_global(const ptx2spv_module* module, const char* name,
@@ -245,6 +294,15 @@ typedef struct ptx2spv_argument {
   uint32_t bytes;
 } ptx2spv_argument;
 
+/* What a module-scope .surfref or .texref is bound to for one launch. Exactly one of the two is
+ * set.
+ */
+typedef struct ptx2spv_reference {
+  const char* name;
+  const ptx2spv_surface* surface;
+  const ptx2spv_texture* texture;
+} ptx2spv_reference;
+
 typedef struct ptx2spv_launch {
   uint32_t size;
   uint32_t grid[3], block[3]; /* 0 counts as 1 */
@@ -252,11 +310,16 @@ typedef struct ptx2spv_launch {
   uint32_t repeat; /* 0 counts as 1 */
   const ptx2spv_argument* arguments;
   uint32_t argument_count;
+  const ptx2spv_reference* references;
+  uint32_t reference_count;
 } ptx2spv_launch;
 
 /* Runs and waits. `device_ms` may be null; -1 where the device has no timestamps. */
 ptx2spv_status ptx2spv_kernel_launch(const ptx2spv_kernel* kernel, const ptx2spv_launch* launch,
                                      double* device_ms);
+
+/* Translates and builds the pipeline for such a launch without running it. */
+ptx2spv_status ptx2spv_kernel_prepare(const ptx2spv_kernel* kernel, const ptx2spv_launch* launch);
 
 /* ---- streams, events, graphs ---- */
 
@@ -268,6 +331,14 @@ ptx2spv_status ptx2spv_stream_upload(ptx2spv_stream* stream, ptx2spv_buffer* buf
                                      uint64_t offset, const void* data, uint64_t bytes);
 ptx2spv_status ptx2spv_stream_download(ptx2spv_stream* stream, const ptx2spv_buffer* buffer,
                                        uint64_t offset, void* data, uint64_t bytes);
+ptx2spv_status ptx2spv_stream_copy(ptx2spv_stream* stream, const ptx2spv_buffer* from,
+                                   uint64_t from_offset, ptx2spv_buffer* to, uint64_t to_offset,
+                                   uint64_t bytes);
+/* Offset and bytes are multiples of 4. */
+ptx2spv_status ptx2spv_stream_fill(ptx2spv_stream* stream, ptx2spv_buffer* buffer, uint64_t offset,
+                                   uint64_t bytes, uint32_t word);
+/* 1: all work is over. */
+int32_t ptx2spv_stream_idle(const ptx2spv_stream* stream);
 ptx2spv_status ptx2spv_stream_record(ptx2spv_stream* stream, ptx2spv_event* event);
 ptx2spv_status ptx2spv_stream_wait(ptx2spv_stream* stream, const ptx2spv_event* event);
 ptx2spv_status ptx2spv_stream_replay(ptx2spv_stream* stream, const ptx2spv_graph* graph);
@@ -276,6 +347,7 @@ ptx2spv_status ptx2spv_stream_synchronize(ptx2spv_stream* stream);
 void ptx2spv_stream_destroy(ptx2spv_stream* stream);
 
 ptx2spv_status ptx2spv_event_create(ptx2spv_device* device, ptx2spv_event** event);
+int32_t ptx2spv_event_recorded(const ptx2spv_event* event);
 int32_t ptx2spv_event_done(const ptx2spv_event* event);
 ptx2spv_status ptx2spv_event_wait(const ptx2spv_event* event);
 ptx2spv_status ptx2spv_event_elapsed(const ptx2spv_event* start, const ptx2spv_event* end,
@@ -285,6 +357,11 @@ void ptx2spv_event_destroy(ptx2spv_event* event);
 ptx2spv_status ptx2spv_graph_create(ptx2spv_device* device, ptx2spv_graph** graph);
 ptx2spv_status ptx2spv_graph_add_launch(ptx2spv_graph* graph, const ptx2spv_kernel* kernel,
                                         const ptx2spv_launch* launch);
+ptx2spv_status ptx2spv_graph_add_copy(ptx2spv_graph* graph, const ptx2spv_buffer* from,
+                                      uint64_t from_offset, ptx2spv_buffer* to, uint64_t to_offset,
+                                      uint64_t bytes);
+/* How many launches and copies it holds. */
+uint32_t ptx2spv_graph_size(const ptx2spv_graph* graph);
 void ptx2spv_graph_destroy(ptx2spv_graph* graph);
 
 /* ---- traps ---- */
