@@ -82,7 +82,7 @@ std::uint64_t word64(const std::vector<std::byte>& bytes, std::uint32_t offset) 
 struct Slots {
   std::vector<std::shared_ptr<SurfaceState>> surfaces;  ///< null: dead
   std::vector<SlotSpec> specs;
-  bool all_live = true, wide = false;
+  bool checked = true, wide = false;   ///< every slot is live, and its rows hold each access
 };
 
 /// Whether an image can serve every access of the slot directly: loads, whole texels, 32-bit words.
@@ -92,6 +92,14 @@ bool image_serves(const SlotInfo& slot, const ArrayState& array) {
     if (bytes < texel && texel != 4) return false;
   for (std::uint8_t bytes : slot.reduce_bytes)
     if (bytes != 4 || texel != 4) return false;
+  return true;
+}
+
+/// Whether a row of so many bytes holds one access of each size that the kernel makes.
+bool rows_hold(const SlotInfo& slot, std::uint64_t row_bytes) {
+  for (const auto* sizes : {&slot.load_bytes, &slot.store_bytes, &slot.reduce_bytes})
+    for (std::uint8_t bytes : *sizes)
+      if (bytes > row_bytes) return false;
   return true;
 }
 
@@ -112,7 +120,7 @@ void choose_backings(const KernelState& kernel, const LaunchConfig& config,
     std::uint64_t handle = word64(params, info.slots[i].offset);
     slots.surfaces[i] = std::static_pointer_cast<SurfaceState>(device.surfaces.owner(handle));
     if (!slots.surfaces[i]) {
-      slots.all_live = false;
+      slots.checked = false;
       continue;
     }
     const auto& array = slots.surfaces[i]->array;
@@ -134,6 +142,7 @@ void choose_backings(const KernelState& kernel, const LaunchConfig& config,
     const ArrayState& array = *surface->array;
     const Level& level = array.levels[surface->level];
     if (level.bytes >> 32) slots.wide = true;
+    if (!rows_hold(info.slots[i], level.row_bytes)) slots.checked = false;
     bool as_image = array.image_backed &&
                     std::find(mirrored.begin(), mirrored.end(), surface->array) == mirrored.end();
     if (as_image) {
@@ -286,7 +295,7 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   VariantKey key;
   key.fp = config.fp.value_or(plan.module->options.fp);
   key.threads = choose_threads(kernel, config);
-  key.live_handles = slots.all_live;
+  key.live_handles = slots.checked;
   key.wide = slots.wide || info.dynamic_handles || info.slots.size() > slots.specs.size();
   key.slots = slots.specs;
   std::uint64_t shared = std::uint64_t{info.shared_bytes} + config.dynamic_shared;

@@ -43,11 +43,16 @@ void suppress_after_trap(ir::Function& function) {
 
 namespace {
 
-/// Headers of loops: the targets of edges that a depth-first walk finds going back.
-std::vector<bool> loop_headers(const ir::Function& function) {
+/// By block: the edges to it that a depth-first walk finds going back, and where the last one starts.
+struct BackEdges {
+  unsigned count = 0;
+  BlockId from = ir::kNoBlock;
+};
+
+std::vector<BackEdges> back_edges(const ir::Function& function) {
   enum : char { white, grey, black };
   std::vector<char> colour(function.blocks.size(), white);
-  std::vector<bool> header(function.blocks.size(), false);
+  std::vector<BackEdges> edges(function.blocks.size());
   std::vector<std::pair<BlockId, std::size_t>> stack{{0, 0}};
   colour[0] = grey;
   while (!stack.empty()) {
@@ -58,13 +63,13 @@ std::vector<bool> loop_headers(const ir::Function& function) {
       continue;
     }
     const BlockId to = function.blocks[block].succs[next++];
-    if (colour[to] == grey) header[to] = true;
+    if (colour[to] == grey) edges[to] = {edges[to].count + 1, block};
     if (colour[to] == white) {
       colour[to] = grey;
       stack.emplace_back(to, 0);
     }
   }
-  return header;
+  return edges;
 }
 
 /// One of `values` by the bits of `index`; the last one where there is none.
@@ -115,8 +120,8 @@ void write_record(ir::Function& function, ir::Builder& b, BlockId end, const Tra
 }  // namespace
 
 bool has_loops(const ir::Function& function) {
-  const std::vector<bool> headers = loop_headers(function);
-  return std::find(headers.begin(), headers.end(), true) != headers.end();
+  const std::vector<BackEdges> edges = back_edges(function);
+  return std::any_of(edges.begin(), edges.end(), [](const BackEdges& e) { return e.count > 0; });
 }
 
 void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
@@ -168,9 +173,49 @@ void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
       function.vars.push_back({Type::i32, "turns", true});
       turns = static_cast<std::uint32_t>(function.vars.size() - 1);
     }
-    const std::vector<bool> header = loop_headers(function);
+    const std::vector<BackEdges> edges = back_edges(function);
+    const auto count_turn = [&] {
+      const Value now = b.op2(Op::add, b.get(turns), b.i32(1));
+      b.set(turns, now);
+      return b.cmp(Op::ult, b.i32(limit.turns), now);
+    };
+    const auto note_limit = [&](Value over, Value code) {
+      const Value take = b.op2(Op::and_, over, b.cmp(Op::eq, code, b.i32(0)));
+      b.set(trap.code, b.select(take, b.i32(trap_code(limit.site, abi::TrapKind::loop_limit)), code));
+    };
     for (BlockId block = 0; block < original; ++block) {
-      if (!header[block]) continue;
+      if (edges[block].count == 0) continue;
+      const BlockId latch = edges[block].from;
+      // A latch that is a header too may have been rewritten already.
+      const auto ends_with_test = [&](const ir::Block& last) {
+        return last.term == Term::cond_br && (last.succs[0] == block) != (last.succs[1] == block);
+      };
+      if (!keep_barriers && edges[block].count == 1 && ends_with_test(function.blocks[latch])) {
+        // The loop's own test at its end takes the other two in: a way out more would cost every turn.
+        const BlockId leave = b.new_block(), note = b.new_block();
+        b.at(latch);
+        const Value code = b.get(trap.code);
+        Value stop = b.cmp(Op::ne, code, b.i32(0));
+        const Value over = limit.turns ? count_turn() : 0;
+        if (over) stop = b.op2(Op::or_, over, stop);
+        ir::Block& end_of_turn = function.blocks[latch];
+        const unsigned back = end_of_turn.succs[0] == block ? 0 : 1;
+        const BlockId after = end_of_turn.succs[1 - back];
+        end_of_turn.succs[1 - back] = leave;
+        const Value cond = end_of_turn.cond;
+        if (back == 0) {
+          const Value go_on = b.inst(Op::xor_, Type::i1, {stop, b.i1(true)});
+          function.blocks[latch].cond = b.op2(Op::and_, cond, go_on);
+        } else {
+          function.blocks[latch].cond = b.op2(Op::or_, cond, stop);
+        }
+        b.at(leave);
+        b.cond_br(stop, note, after);
+        b.at(note);
+        if (over) note_limit(over, code);
+        b.br(end);
+        continue;
+      }
       const BlockId rest = b.new_block();
       ir::Block& head = function.blocks[block];
       ir::Block& tail = function.blocks[rest];
@@ -180,18 +225,24 @@ void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
       tail.succs = std::move(head.succs);
       head.insts.clear();
       b.at(block);
-      Value code = b.get(trap.code);
-      if (limit.turns) {
-        const Value now = b.op2(Op::add, b.get(turns), b.i32(1));
-        b.set(turns, now);
-        const Value over = b.op2(Op::and_, b.cmp(Op::ult, b.i32(limit.turns), now), b.cmp(Op::eq, code, b.i32(0)));
-        code = b.select(over, b.i32(trap_code(limit.site, abi::TrapKind::loop_limit)), code);
-        b.set(trap.code, code);
-      }
-      if (keep_barriers)
+      const Value code = b.get(trap.code);
+      const Value over = limit.turns ? count_turn() : 0;
+      if (keep_barriers) {
+        note_limit(over, code);
         b.br(rest);
-      else
-        b.cond_br(b.cmp(Op::ne, code, b.i32(0)), end, rest);
+        continue;
+      }
+      const Value dead = b.cmp(Op::ne, code, b.i32(0));
+      if (!over) {
+        b.cond_br(dead, end, rest);
+        continue;
+      }
+      // The record of the limit is made on the way out: inside, a turn costs an addition and a comparison.
+      const BlockId out = b.new_block();
+      b.cond_br(b.op2(Op::or_, over, dead), out, rest);
+      b.at(out);
+      note_limit(over, code);
+      b.br(end);
     }
   }
 

@@ -51,7 +51,9 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
   // sured.p counts units of n bytes and sust.p texels: floor(W / n) and width starts.
   const Value limit = r_.cached(k_limit + key, [&](ir::Builder& b) {
     Value starts;
-    if (in_bytes) {
+    if (in_bytes && r_.checked()) {
+      starts = b.op2(Op::sub, width, b.i32(n - 1));
+    } else if (in_bytes) {
       const Value fits = b.cmp(Op::ule, b.i32(n), width);
       starts = b.select(fits, b.op2(Op::sub, width, b.i32(n - 1)), b.i32(0));
     } else if (unit_bytes != 0) {
@@ -68,11 +70,9 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
       const Value fits = b.cmp(Op::ne, limit, b.i32(0));
       Value start = b.op2(Op::sub, limit, b.i32(1));
       if (in_bytes && n > 1) start = b.op2(Op::and_, start, b.i32(~(n - 1)));
-      return b.select(fits, start, b.i32(0));
+      return r_.checked() ? start : b.select(fits, start, b.i32(0));
     });
-    const bool always_fits = r_.is_static() && r_.spec().format_known && !r_.dead() &&
-                             (op_.formatted || n <= texel_bytes(r_.spec().format, r_.spec().channels));
-    if (!always_fits)
+    if (!r_.checked())
       at.ok = r_.cached(k_fits + key,
                         [&](ir::Builder& b) { return b.cmp(Op::ne, limit, b.i32(0)); });
     const auto clamp_to = [&](Value v, Value top) {

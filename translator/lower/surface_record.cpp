@@ -121,8 +121,14 @@ void SurfaceRecord::check_generation(Value hi) {
 Value SurfaceRecord::word(abi::SurfaceWord which) {
   return cached(static_cast<std::uint32_t>(which), [&](ir::Builder& b) {
     const std::uint32_t at = static_cast<std::uint32_t>(which) * 4;
-    if (static_) return load_word(b, b.i32(copy_ + at), Space::param);
-    return load_word(b, b.op2(Op::add, base_, b.i32(at)), Space::table);
+    if (!static_) return load_word(b, b.op2(Op::add, base_, b.i32(at)), Space::table);
+    // Four words at a time: drivers find the buffer anew for every load.
+    constexpr std::uint32_t kQuad = 0x10000;
+    const Value quad = cached(kQuad + at / 16, [&](ir::Builder& prologue) {
+      return prologue.load(Type::v4, prologue.i32(copy_ + at / 16 * 16),
+                           {.space = Space::param, .bytes = 16, .readonly = true});
+    });
+    return b.inst(Op::extract, Type::i32, {quad}, at / 4 % 4);
   });
 }
 

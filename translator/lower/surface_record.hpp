@@ -48,6 +48,8 @@ class SurfaceRecord {
   /// i1: the handle names no live surface; 0 where the host has made sure.
   ir::Value dead() const { return dead_; }
   bool is_static() const { return static_; }
+  /// The host has made sure that the handle is live and that a row holds every access of the slot.
+  bool checked() const { return static_ && shared_.options.assume_live_handles; }
   /// Surfaces may exceed 4 GiB: offsets are 64-bit.
   bool wide() const { return shared_.options.wide_surfaces; }
   const Profile& profile() const { return shared_.options.profile; }

@@ -11,6 +11,10 @@ namespace ptx2spv::passes {
 /// without SSA form.
 void remove_unreachable(ir::Function& function);
 
+/// Finds loops whose header leaves them before their first turn, by its phis' values on entry, and makes
+/// straight lines of them. Needs SSA form; the caller drops what is unreachable then.
+bool leave_unentered_loops(ir::Function& function);
+
 /// Numbers the instructions in the order in which they stand and drops those that no block holds,
 /// so that a walk over the function is a walk through memory.
 void renumber_values(ir::Function& function);

@@ -1,5 +1,6 @@
 #include "translator/passes/fold.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "translator/ir/evaluate.hpp"
@@ -265,7 +266,44 @@ Value Folder::shift(Value v) {
   return v;
 }
 
+/// The constants of which `v` is one, through phis and selects. False where it may be something
+/// else, or one of very many.
+bool Folder::choices(Value v, std::vector<std::uint64_t>& out, unsigned depth) const {
+  constexpr unsigned kMost = 8, kDepth = 4;
+  const Inst& inst = at(v);
+  if (inst.op == Op::constant) {
+    if (std::find(out.begin(), out.end(), inst.imm) == out.end()) out.push_back(inst.imm);
+    return out.size() <= kMost;
+  }
+  if (depth == kDepth || inst.count > kMost + 1) return false;
+  if (inst.op != Op::phi && inst.op != Op::select) return false;
+  for (unsigned i = inst.op == Op::select ? 1 : 0; i < inst.count; ++i)
+    if (arg(v, i) != v && !choices(arg(v, i), out, depth + 1)) return false;
+  return !out.empty();
+}
+
+/// Whether a comparison comes out alike for every constant that its one varying operand can be.
+bool Folder::decided(Value v, bool& result) const {
+  const unsigned varying = is_constant(arg(v, 0)) ? 1 : 0;
+  const Op op = at(arg(v, varying)).op;
+  if ((op != Op::phi && op != Op::select) || !is_constant(arg(v, 1 - varying))) return false;
+  std::vector<std::uint64_t> values;
+  if (!choices(arg(v, varying), values, 0)) return false;
+  bool seen[2] = {};
+  for (const std::uint64_t value : values) {
+    Bits bits[2];
+    bits[varying] = Bits::of(value);
+    bits[1 - varying] = Bits::of(at(arg(v, 1 - varying)).imm);
+    const auto outcome = evaluate(at(v), at(arg(v, 0)).type, bits);
+    if (!outcome) return false;
+    seen[outcome->u64() & 1] = true;
+  }
+  result = seen[1];
+  return seen[0] != seen[1];
+}
+
 Value Folder::compare(Value v) {
+  if (bool result = false; decided(v, result)) return constant(Type::i1, result);
   const Inst inst = at(v);
   const Value a = arg(v, 0), b = arg(v, 1);
   const Type type = at(a).type;

@@ -22,6 +22,8 @@ class Folder {
 
  private:
   ir::Value once(ir::Value v);
+  bool choices(ir::Value v, std::vector<std::uint64_t>& out, unsigned depth) const;
+  bool decided(ir::Value v, bool& result) const;
   ir::Value integer(ir::Value v);
   ir::Value compare(ir::Value v);
   ir::Value convert(ir::Value v);

@@ -50,6 +50,10 @@ bool contract(ir::Function& function, ir::Module& module);
 /// legalisation.
 bool flatten(ir::Function& function, ir::Module& module);
 
+/// Offsets into bound buffers, shared and local memory as (element << k), which the emitter turns into an
+/// index. Needs SSA form, after legalise_int64; always runs, for the emitter relies on it.
+bool word_addresses(ir::Function& function, ir::Module& module);
+
 struct FloatOptions {
   const Profile& profile;
   FpPolicy fp = FpPolicy::exact;

@@ -114,7 +114,8 @@ class Simplifier {
   bool round(bool known_bits) {
     changed_ = false;
     number_values(known_bits);
-    if (fold_branches()) {
+    const bool folded = fold_branches();
+    if (leave_unentered_loops(f_) || folded) {
       remove_unreachable(f_);
       changed_ = true;
     }

@@ -146,6 +146,14 @@ Id Emitter::index(Value address, unsigned shift) {
   if (shift == 0) return value(address);
   Form& form = indices_[address];
   if (holds(form) && form.key == shift) return form.id;
+  // passes/word_addresses has seen to it that no upper bits of the element count.
+  const Inst& by = f_.insts[address];
+  if (by.op == Op::shl && is_constant(f_.arg(address, 1), known) && known >= shift && known < 32) {
+    const Id element = value(f_.arg(address, 0));
+    const Id scale = b_.constant(std::uint32_t{1} << (known - shift));
+    form = {serial_, shift, known == shift ? element : op(spv::Op::OpIMul, b_.type_uint(), element, scale)};
+    return form.id;
+  }
   const Id offset = value(address);
   form = {serial_, shift, op(spv::Op::OpShiftRightLogical, b_.type_uint(), offset, b_.constant(shift))};
   return form.id;

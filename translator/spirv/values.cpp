@@ -1,4 +1,6 @@
 // Values of the IR as ids: constants, built-in quantities, and the forms in which instructions want them.
+#include <spirv/unified1/GLSL.std.450.h>
+
 #include "translator/spirv/emitter.hpp"
 
 namespace ptx2spv::spirv {
@@ -74,6 +76,22 @@ Id Emitter::float_value(Value v) {
                           : b_.constant_bits(float_type, static_cast<std::uint32_t>(imm));
     form.block = kAnyBlock;
     return form.id;
+  }
+  // A sign that is changed or cleared is a free modifier of a GPU's operand, unless it hides in bits.
+  if (width == 64 ? p_.exact_float64 : p_.denormals32) {
+    std::uint64_t mask = 0;
+    const std::uint64_t sign = std::uint64_t{1} << (width - 1);
+    const bool constant = (inst.op == Op::xor_ || inst.op == Op::and_) && is_constant(f_.arg(v, 1), mask);
+    if (constant && inst.op == Op::xor_ && mask == sign) {
+      const Id plain = float_value(f_.arg(v, 0));
+      form = {serial_, 0, op(spv::Op::OpFNegate, float_type, plain)};
+      return form.id;
+    }
+    if (constant && inst.op == Op::and_ && mask == sign - 1) {
+      const Id plain = float_value(f_.arg(v, 0));
+      form = {serial_, 0, ext(GLSLstd450FAbs, float_type, plain)};
+      return form.id;
+    }
   }
   const Id source = value(v);
   form = {serial_, 0, op(spv::Op::OpBitcast, float_type, source)};

@@ -49,7 +49,7 @@ struct TranslateOptions {
   int optimize = 1;                     ///< 0, 1, 2
   bool debug_info = false;
   bool relax_versions = false;
-  bool assume_live_handles = false;     ///< the host has checked every static handle: no dead-handle tests
+  bool assume_live_handles = false;     ///< the host has checked every static handle: live, and a row holds each access of its slot
   bool wide_surfaces = true;            ///< surfaces may exceed 4 GiB
   std::string entry;                    ///< empty: every entry
   ThreadModel threads = ThreadModel::direct;
