@@ -223,6 +223,10 @@ class Legaliser {
         inst.fp.ftz && kind == NumKind::f32 && !(use_native && device_flushes());
     if (flush_here)
       for (Value& a : args) a = flush(kind, a);
+    if (flush_here && row.rounded && !approximate) {
+      if (const auto flushed = flushing(inst, row, args, use_native))
+        return inst.fp.sat ? saturate(kind, *flushed) : *flushed;
+    }
     const auto easy =
         kind == NumKind::f32 && nearest ? with_constant(inst.op, kind, args) : std::nullopt;
     if (easy) {
@@ -243,6 +247,83 @@ class Legaliser {
     return inst.fp.sat ? saturate(kind, result) : result;
   }
 
+  // .ftz where rounding can lift a result to the least normal number: the hardware looks at the
+  // result as it were with more exponents, so that some of those become zero all the same. Of sums
+  // there are none, nor of quotients to the nearest.
+  std::optional<Value> flushing(const Inst& inst, const Row& row, std::vector<Value> args,
+                                bool use_native) {
+    constexpr std::uint32_t kUp32 = 0x4f800000, kUp63 = 0x5f000000, kUp64 = 0x5f800000,
+                            kDown63 = 0x20000000, kOne = 0x3f800000, kEdge = 0x20800000;
+    const auto f32 = [&](std::uint32_t bits) { return b_.i32(bits); };
+    const auto times = [&](Value a, Value scale) {
+      return b_.inst(Op::native_fmul, Type::i32, {a, scale});
+    };
+    const auto magnitude = [&](Value a) { return b_.op2(Op::and_, a, b_.i32(0x7fffffff)); };
+    const auto below = [&](Value a, std::uint32_t bits) {
+      return b_.cmp(Op::ult, a, b_.i32(bits));
+    };
+    const auto sign_if = [&](Value tiny, Value a) {
+      return b_.select(tiny, b_.op2(Op::and_, a, b_.i32(0x80000000u)), a);
+    };
+    const auto library = [&](const std::vector<Value>& operands) {
+      return call(library_name(row, inst.fp), Type::i32, operands);
+    };
+    const Round round = inst.fp.round;
+    switch (inst.op) {
+      case Op::fmul: {
+        if (with_constant(inst.op, NumKind::f32, args)) return std::nullopt;
+        if (use_native) {
+          const Value scaled = times(times(args[0], f32(kUp64)), args[1]);
+          const Value product = canonical(NumKind::f32, native(row, NumKind::f32, args, Type::i32));
+          return sign_if(below(magnitude(scaled), kEdge), product);
+        }
+        const Value larger = b_.op2(Op::umax, magnitude(args[0]), magnitude(args[1]));
+        const Value low = below(larger, 0x40000000);
+        return unscaled(low,
+                        library({times(args[0], b_.select(low, f32(kUp64), f32(kOne))), args[1]}));
+      }
+      case Op::ffma: {
+        if (use_native) {
+          const Value scaled =
+              b_.inst(row.native, Type::i32,
+                      {times(args[0], f32(kUp64)), args[1], times(args[2], f32(kUp64))});
+          const Value sum = canonical(NumKind::f32, native(row, NumKind::f32, args, Type::i32));
+          return sign_if(below(magnitude(scaled), kEdge), sum);
+        }
+        // Tiny sums have a tiny product and addend: what cancels higher up leaves more.
+        const Value product = magnitude(times(args[0], args[1]));
+        const Value terms = b_.op2(Op::umax, product, magnitude(args[2]));
+        const Value larger = b_.op2(Op::umax, magnitude(args[0]), magnitude(args[1]));
+        const Value low = b_.op2(Op::and_, below(terms, 0x21800000), below(larger, 0x60800000));
+        const Value factor = b_.select(low, f32(kUp32), f32(kOne));
+        const Value addend = b_.select(low, f32(kUp64), f32(kOne));
+        return unscaled(
+            low, library({times(args[0], factor), times(args[1], factor), times(args[2], addend)}));
+      }
+      case Op::fdiv: {
+        if (round != Round::rm && round != Round::rp) return std::nullopt;
+        const Value tiny = b_.inst(
+            Op::native_flt, Type::i1,
+            {times(magnitude(args[0]), f32(kUp63)), times(magnitude(args[1]), f32(kDown63))});
+        return sign_if(tiny, library(args));
+      }
+      case Op::frcp: {
+        if (round != Round::rm && round != Round::rp) return std::nullopt;
+        // between 2^126 and infinity
+        const Value distance = b_.op2(Op::sub, magnitude(args[0]), b_.i32(0x7e800001));
+        return sign_if(below(distance, 0x7f800000 - 0x7e800000), library(args));
+      }
+      default: return std::nullopt;
+    }
+  }
+  // A result of operands that were scaled by 2^64 where `low`, which holds for no NaN.
+  Value unscaled(Value low, Value result) {
+    const Value magnitude = b_.op2(Op::and_, result, b_.i32(0x7fffffff));
+    const Value tiny = b_.op2(Op::and_, low, b_.cmp(Op::ult, magnitude, b_.i32(0x20800000)));
+    const Value back = b_.op2(Op::sub, result, b_.select(low, b_.i32(64u << 23), b_.i32(0)));
+    return b_.select(tiny, b_.op2(Op::and_, result, b_.i32(0x80000000u)), back);
+  }
+
   static std::string library_name(const Row& row, const FpAttr& fp) {
     std::string text = fmt::format("{}_{}", name(fp.kind), row.stem);
     if (row.rounded)
@@ -257,16 +338,16 @@ class Legaliser {
     const NumKind kind = inst.fp.kind;
     if (inst.fp.ftz)
       for (Value& a : args) a = flush(kind, a);
-    Value result;
+    Value result, exact;
     if (inst.op == Op::ffma) {
       // Rounded to odd in single precision first, so that the second rounding sees what the first
       // one dropped.
       constexpr std::uint32_t kRoundOdd = 4;
       for (Value& a : args) a = widen(kind, a);
       args.push_back(b_.i32(kRoundOdd));
-      result = call("f32_fma_mode", Type::i32, args);
+      exact = call("f32_fma_mode", Type::i32, args);
       result = call(fmt::format("{}_from_f32_{}", name(kind), rounding(inst.fp.round)), Type::i32,
-                    {result});
+                    {exact});
     } else {
       for (Value& a : args) a = widen(kind, a);
       Inst single = inst;
@@ -274,7 +355,7 @@ class Legaliser {
       single.fp.ftz = single.fp.sat = false;
       // Half-precision values and their sums and products are no single-precision denormals.
       single.fp.ftz = kind == NumKind::f16 && device_flushes();
-      result = arithmetic(single, args);
+      result = exact = arithmetic(single, args);
       if (inst.type == Type::i1) return result;
       const bool chosen = row.op == Op::fmin || row.op == Op::fmax;
       if (kind == NumKind::bf16 && chosen)
@@ -282,7 +363,14 @@ class Legaliser {
       else
         result = call(fmt::format("{}_from_f32_rn", name(kind)), Type::i32, {result});
     }
-    if (inst.fp.ftz) result = flush(kind, result);
+    if (inst.fp.ftz && kind == NumKind::f16) {
+      // Flushed is what eleven bits and more exponents would round to less than the least normal.
+      const Value magnitude = b_.op2(Op::and_, exact, b_.i32(0x7fffffff));
+      const Value tiny = b_.cmp(Op::ult, magnitude, b_.i32(0x387ff000));
+      result = b_.select(tiny, b_.op2(Op::and_, result, b_.i32(0x8000)), result);
+    } else if (inst.fp.ftz) {
+      result = flush(kind, result);
+    }
     return inst.fp.sat ? saturate(kind, result) : result;
   }
 
