@@ -56,7 +56,7 @@ enum class Space : std::uint8_t {
   slot,       ///< set 1: the buffer bound to slot MemAttr::slot
   push,       ///< push constants
 };
-enum class AtomicOp : std::uint8_t { add, and_, or_, xor_, umin, umax, smin, smax, exch, fadd_f32, fadd_f64, inc, dec, fadd_f16, fadd_bf16, fadd_f16x2, fadd_bf16x2 };
+enum class AtomicOp : std::uint8_t { add, and_, or_, xor_, umin, umax, smin, smax, exch, fadd_f32, fadd_f64, inc, dec, fadd_f16, fadd_bf16, fadd_f16x2, fadd_bf16x2, fmin_f16, fmin_bf16, fmin_f16x2, fmin_bf16x2, fmax_f16, fmax_bf16, fmax_f16x2, fmax_bf16x2 };
 
 struct MemAttr {
   Space space = Space::global;

@@ -11,9 +11,12 @@ namespace ptx2spv::ir {
 inline constexpr std::array<std::string_view, 11> kSpaceNames = {
     "global",   "shared", "local", "param", "constant", "table",
     "textures", "trap",   "locks", "slot",  "push"};
-inline constexpr std::array<std::string_view, 13> kAtomicNames = {
-    "add",  "and",  "or",       "xor",      "umin", "umax", "smin",
-    "smax", "exch", "fadd_f32", "fadd_f64", "inc",  "dec"};
+inline constexpr std::array<std::string_view, 25> kAtomicNames = {
+    "add",         "and",         "or",        "xor",        "umin",
+    "umax",        "smin",        "smax",      "exch",       "fadd_f32",
+    "fadd_f64",    "inc",         "dec",       "fadd_f16",   "fadd_bf16",
+    "fadd_f16x2",  "fadd_bf16x2", "fmin_f16",  "fmin_bf16",  "fmin_f16x2",
+    "fmin_bf16x2", "fmax_f16",    "fmax_bf16", "fmax_f16x2", "fmax_bf16x2"};
 inline constexpr std::array<std::string_view, 16> kKindNames = {
     "none", "u8",  "s8",   "u16", "s16", "u32",  "s32",  "u64",
     "s64",  "f16", "bf16", "f32", "f64", "tf32", "e4m3", "e5m2"};

@@ -72,6 +72,7 @@ class FunctionLowering {
   void lower_call(const Instruction& inst);
   void lower_barrier(const Instruction& inst);
   void lower_warp(const Instruction& inst);
+  void lower_redux_float(const Instruction& inst);
   void lower_surface(const Instruction& inst);
   void lower_texture(const Instruction& inst);
   void lower_video(const Instruction& inst);

@@ -18,6 +18,32 @@ namespace {
 bool is_add(AtomicOp op) { return op == AtomicOp::add; }
 bool is_bitwise(AtomicOp op) { return op == AtomicOp::and_ || op == AtomicOp::or_ || op == AtomicOp::xor_; }
 
+/// What an atomic on half-precision numbers computes; width 0 for the others.
+struct HalfFormat {
+  unsigned width = 0;  ///< bits of the cell: 16 or 32
+  Op op = Op::fadd;
+  ir::NumKind kind = ir::NumKind::f16;
+};
+HalfFormat half_format(AtomicOp op) {
+  using enum AtomicOp;
+  constexpr auto kBrain = ir::NumKind::bf16;
+  switch (op) {
+    case fadd_f16: return {16};
+    case fadd_bf16: return {16, Op::fadd, kBrain};
+    case fadd_f16x2: return {32};
+    case fadd_bf16x2: return {32, Op::fadd, kBrain};
+    case fmin_f16: return {16, Op::fmin};
+    case fmin_bf16: return {16, Op::fmin, kBrain};
+    case fmin_f16x2: return {32, Op::fmin};
+    case fmin_bf16x2: return {32, Op::fmin, kBrain};
+    case fmax_f16: return {16, Op::fmax};
+    case fmax_bf16: return {16, Op::fmax, kBrain};
+    case fmax_f16x2: return {32, Op::fmax};
+    case fmax_bf16x2: return {32, Op::fmax, kBrain};
+    default: return {};
+  }
+}
+
 bool native64(const ir::Inst& inst, const Profile& profile) {
   if (inst.mem.atomic == AtomicOp::inc || inst.mem.atomic == AtomicOp::dec) return false;
   const bool shared = inst.mem.space == Space::shared;
@@ -31,8 +57,7 @@ bool native32(const ir::Inst& inst, const Profile& profile) {
   switch (inst.mem.atomic) {
     case AtomicOp::inc: case AtomicOp::dec: return false;
     case AtomicOp::fadd_f32: return inst.mem.space != Space::shared && profile.buffer_atomic_f32_add;
-    case AtomicOp::fadd_f16x2: case AtomicOp::fadd_bf16x2: case AtomicOp::fadd_f16: case AtomicOp::fadd_bf16: return false;
-    default: return true;
+    default: return half_format(inst.mem.atomic).width == 0;
   }
 }
 
@@ -192,7 +217,17 @@ class Legaliser {
       case AtomicOp::umax: return b_.op2(Op::umax, old, data);
       case AtomicOp::smin: return b_.op2(Op::smin, old, data);
       case AtomicOp::smax: return b_.op2(Op::smax, old, data);
-      case AtomicOp::fadd_f64: return b_.fp(Op::fadd, Type::i64, {data, old}, {.kind = ir::NumKind::f64});  // of two NaN the old one stays
+      case AtomicOp::fadd_f64: {
+        // Shared memory is added to by the processor, which makes a NaN quiet and keeps that of the
+        // cell; the cache, where global memory is, leaves a NaN as it is and takes the operand's first.
+        const auto is_nan = [&](Value v) {
+          const Value magnitude = b_.op2(Op::and_, v, b_.i64(0x7fffffffffffffffull));
+          return b_.cmp(Op::ult, b_.i64(0x7ff0000000000000ull), magnitude);
+        };
+        const Value sum = b_.fp(Op::fadd, Type::i64, {data, old}, {.kind = ir::NumKind::f64});
+        if (inst.mem.space == Space::shared) return sum;
+        return b_.select(is_nan(data), data, b_.select(is_nan(old), old, sum));
+      }
       default: return data;
     }
   }
@@ -306,12 +341,12 @@ class Legaliser {
   }
 
   Value combine32(const ir::Inst& inst, Value old, Value data) {
-    const auto half_add = [&](ir::NumKind kind) {
+    const auto half_pair = [&](HalfFormat half) {
       const auto part = [&](Value v, bool upper) {
         return upper ? b_.op2(Op::lshr, v, b_.i32(16)) : b_.op2(Op::and_, v, b_.i32(0xffff));
       };
-      const Value lo = b_.fp(Op::fadd, Type::i32, {part(old, false), part(data, false)}, {.kind = kind});
-      const Value hi = b_.fp(Op::fadd, Type::i32, {part(old, true), part(data, true)}, {.kind = kind});
+      const Value lo = b_.fp(half.op, Type::i32, {part(old, false), part(data, false)}, {.kind = half.kind});
+      const Value hi = b_.fp(half.op, Type::i32, {part(old, true), part(data, true)}, {.kind = half.kind});
       return b_.op2(Op::or_, lo, b_.op2(Op::shl, hi, b_.i32(16)));
     };
     switch (inst.mem.atomic) {
@@ -323,9 +358,9 @@ class Legaliser {
         const Value wraps = b_.op2(Op::or_, b_.cmp(Op::eq, old, b_.i32(0)), b_.cmp(Op::ult, data, old));
         return b_.select(wraps, data, b_.op2(Op::sub, old, b_.i32(1)));
       }
-      case AtomicOp::fadd_f16x2: return half_add(ir::NumKind::f16);
-      case AtomicOp::fadd_bf16x2: return half_add(ir::NumKind::bf16);
       default:
+        if (const HalfFormat half = half_format(inst.mem.atomic); half.width == 32)
+          return half_pair(half);
         // The manual: on global memory denormals are flushed, on shared memory they are kept.
         return b_.fp(Op::fadd, Type::i32, {old, data},
                      {.kind = ir::NumKind::f32, .ftz = inst.mem.space != Space::shared});
@@ -360,13 +395,13 @@ class Legaliser {
   void cas_loop(Value value, const ir::Inst& inst) {
     const Value address = f_.arg(value, 0), data = f_.arg(value, 1);
     const AtomicOp op = inst.mem.atomic;
-    if (op != AtomicOp::fadd_f16 && op != AtomicOp::fadd_bf16)
+    const HalfFormat half = half_format(op);
+    if (half.width != 16)
       return cas_word(value, address, inst.mem, [&](Value old) { return combine32(inst, old, data); }, 0);
-    const ir::NumKind kind = op == AtomicOp::fadd_f16 ? ir::NumKind::f16 : ir::NumKind::bf16;
     const Value shift = half_shift(address);
     cas_word(value, word_of(address), inst.mem, [&](Value old) {
       const Value part = b_.op2(Op::and_, b_.op2(Op::lshr, old, shift), b_.i32(0xffff));
-      return insert_half(old, b_.fp(Op::fadd, Type::i32, {part, data}, {.kind = kind}), shift);
+      return insert_half(old, b_.fp(half.op, Type::i32, {part, data}, {.kind = half.kind}), shift);
     }, shift);
   }
 

@@ -126,7 +126,7 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
       return write(a[0], b_.inst(Op::warp_active, Type::i32, {}), ptx::Type::b32);
     case Opcode::redux: {
       const ptx::Type type = mods.type();
-      if (ptx::is_float(type)) return refuse(inst, "a floating-point warp reduction");
+      if (ptx::is_float(type)) return lower_redux_float(inst);
       ir::AtomicOp op = ir::AtomicOp::add;
       const bool s = ptx::is_signed(type);
       if (mods.op == Mod::min) op = s ? ir::AtomicOp::smin : ir::AtomicOp::umin;
@@ -146,6 +146,29 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
       return write_pred(a[0], flag(r, 1));
     }
   }
+}
+
+/// redux of .f32 by integers whose order is that of the numbers: negative ones with all bits turned,
+/// the others above them. A NaN takes the end of that order at which it is passed over, or with .NaN the
+/// end at which it wins; all NaN, too, give the one NaN of PTX.
+void FunctionLowering::lower_redux_float(const Instruction& inst) {
+  const auto a = args(inst);
+  const ptx::Modifiers& mods = *inst.mods;
+  const bool min = mods.op == Mod::min;
+  Value x = read(a[1], ptx::Type::f32);
+  const Value is_nan = arith_.testp(NumKind::f32, Testp::notanumber, x);
+  if (mods.has(Mod::abs)) x = arith_.fabs(NumKind::f32, x);
+  const Value sign = b_.i32(0x80000000u);
+  const auto turned = [&](Value v, Value negative) {
+    return b_.select(negative, b_.inst(Op::not_, Type::i32, {v}), b_.op2(Op::xor_, v, sign));
+  };
+  const bool last = min != mods.has(Mod::NaN);
+  const Value key = b_.select(is_nan, b_.i32(last ? ~0u : 0), turned(x, b_.cmp(Op::slt, x, b_.i32(0))));
+  const auto op = static_cast<std::uint64_t>(min ? ir::AtomicOp::umin : ir::AtomicOp::umax);
+  const Value r = b_.inst(Op::warp_redux, Type::i32, {key, read(a[2], ptx::Type::b32)}, op);
+  const Value value = turned(r, b_.cmp(Op::ult, r, sign));
+  const Value nan = arith_.testp(NumKind::f32, Testp::notanumber, value);
+  write(a[0], b_.select(nan, b_.i32(0x7fffffff), value), ptx::Type::b32);
 }
 
 }  // namespace ptx2spv::lower

@@ -179,10 +179,6 @@ void FunctionLowering::lower_atomic(const Instruction& inst) {
   const ptx::Type type = mods.type();
   const bool is_red = inst.op == Opcode::red;
   if (type == ptx::Type::b128) return refuse(inst, "no device has 128-bit atomics");
-  if (mods.vec > 1) {
-    // A vector of reductions is as many scalar ones: the manual promises no more.
-    if (mods.op != Mod::add) return refuse(inst, "a vector reduction other than add");
-  }
   const Operand& where = is_red ? a[0] : a[1];
   Place at = place(inst, where, mods.space);
   if (at.words) return refuse(inst, "an atomic operation on a parameter");
@@ -216,8 +212,16 @@ void FunctionLowering::lower_atomic(const Instruction& inst) {
     case Mod::cas: op = ir::AtomicOp::exch; break;
     default: return refuse(inst);
   }
-  if (floating && mods.op != Mod::add && mods.op != Mod::exch)
-    return refuse(inst, "a floating-point atomic other than add");
+  if (floating && (mods.op == Mod::min || mods.op == Mod::max)) {
+    const bool min = mods.op == Mod::min;
+    switch (type) {
+      case ptx::Type::f16: op = min ? ir::AtomicOp::fmin_f16 : ir::AtomicOp::fmax_f16; break;
+      case ptx::Type::bf16: op = min ? ir::AtomicOp::fmin_bf16 : ir::AtomicOp::fmax_bf16; break;
+      case ptx::Type::f16x2: op = min ? ir::AtomicOp::fmin_f16x2 : ir::AtomicOp::fmax_f16x2; break;
+      case ptx::Type::bf16x2: op = min ? ir::AtomicOp::fmin_bf16x2 : ir::AtomicOp::fmax_bf16x2; break;
+      default: return refuse(inst, "a floating-point minimum or maximum in memory");
+    }
+  }
   if (mods.op == Mod::cas) {
     const Value compare = read(a[2], type);
     return write(a[0], memory_.atomic(at.access, at.address, op, read(a[3], type), compare, size), type);

@@ -18,6 +18,8 @@ void FunctionLowering::lower_mov(const Instruction& inst) {
     std::vector<Value> halves;
     if (pack) {
       for (const Operand& element : elements(a[1])) halves.push_back(read(element, ptx::Type::b64));
+    } else if (a[1].kind != OperandKind::reg) {
+      halves = {read(a[1], ptx::Type::b64), b_.i64(0)};
     } else {
       const std::uint32_t var = var_of(a[1]);
       halves = {b_.get(var), b_.get(var + 1)};
