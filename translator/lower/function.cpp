@@ -141,8 +141,12 @@ void FunctionLowering::run() {
       for (std::uint32_t i = 0; i < count; ++i)
         b_.store(b_.i32(at + 4 * i), b_.get(it->second + i), {.space = ir::Space::local, .bytes = 4});
     }
+  if (context_.stack) {
+    if (f_.is_entry) set_stack_pointer(b_.i32(context_.stack_at + kStackHead));
+    else b_.set(stack_saved_ = new_var(Type::i32, "stack"), stack_pointer());
+  }
   for (const ptx::Statement& each : f_.statements) statement(each);
-  if (!ended_) f_.is_entry ? b_.exit() : b_.ret();
+  if (!ended_) leave();
   for (ir::Block& block : out_.blocks)
     if (block.term == ir::Term::none) block.term = ir::Term::unreachable;
 }
@@ -170,7 +174,7 @@ bool FunctionLowering::is_pure(const Instruction& inst) const {
     case ld: case ldu: case st: case atom: case red: case call: case bra: case brx: case ret: case exit:
     case trap: case suld: case sust: case sured: case suq: case tex: case tld4: case txq: case bar:
     case barrier: case membar: case fence: case shfl: case vote: case match: case activemask: case redux:
-    case elect: case nanosleep:
+    case elect: case nanosleep: case alloca: case stacksave: case stackrestore:
       return false;
     default: return !inst.mods->cc;
   }
@@ -260,11 +264,10 @@ void FunctionLowering::dispatch(const Instruction& inst) {
     case vadd4: case vsub4: case vavrg4: case vabsdiff4: case vmin4: case vmax4: case vset4:
       return lower_video(inst);
     case prefetch: case prefetchu: case discard: case applypriority: case pmevent: case brkpt:
-    case nanosleep: case stackrestore:
+    case nanosleep:
       return;  // hints: no result depends on them
     case createpolicy: return write(args(inst)[0], b_.i64(0), ptx::Type::b64);
-    case stacksave: return write(args(inst)[0], b_.i32(0), inst.mods->type());
-    case alloca: return refuse(inst, "the stack of a thread is laid out before it runs");
+    case stacksave: case stackrestore: case alloca: return lower_stack(inst);
     default: return refuse(inst);
   }
 }

@@ -73,6 +73,10 @@ class FunctionLowering {
   void lower_barrier(const Instruction& inst);
   void lower_warp(const Instruction& inst);
   void lower_redux_float(const Instruction& inst);
+  void lower_stack(const Instruction& inst);
+  Value stack_pointer();
+  void set_stack_pointer(Value at);
+  void leave();  ///< of the function, which gives back what its alloca took
   void lower_surface(const Instruction& inst);
   void lower_texture(const Instruction& inst);
   void lower_video(const Instruction& inst);
@@ -117,7 +121,7 @@ class FunctionLowering {
   std::unordered_map<ptx::SymbolId, std::uint32_t> param_words_;  ///< parameter to its first word variable
   std::unordered_map<ptx::SymbolId, bool> addressed_;        ///< parameters that need an address
   std::unordered_map<ptx::SymbolId, ir::BlockId> label_block_;
-  std::uint32_t carry_ = 0, clock_ = 0;
+  std::uint32_t carry_ = 0, clock_ = 0, stack_saved_ = 0;
   Value guard_ = 0;                                          ///< predicate of a pure instruction, or 0
   const Instruction* current_ = nullptr;
   bool ended_ = false;                                       ///< the current block has its terminator

@@ -140,6 +140,11 @@ class Layout {
     const ptx::Function& function = c_.program.function(ref);
     const ptx::Module& module = c_.program.module(ref.module);
     for (const ptx::Instruction& inst : function.instructions) {
+      if (!c_.stack && (inst.op == ptx::Opcode::alloca || inst.op == ptx::Opcode::stacksave)) {
+        c_.stack = true;
+        c_.stack_at = (c_.local_bytes + 15) & ~15u;
+        c_.local_bytes = c_.stack_at + kStackHead + kStackBytes;
+      }
       if (inst.op == ptx::Opcode::cvta && !inst.mods->has(Mod::to) &&
           (inst.mods->space == ptx::Space::shared || inst.mods->space == ptx::Space::local ||
            (inst.mods->space == ptx::Space::param && !function.is_entry)))

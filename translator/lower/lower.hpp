@@ -23,6 +23,9 @@ struct LoweredEntry {
 
 LoweredEntry lower_entry(Program& program, FunctionRef entry);
 
+/// What a thread's calls of alloca may take, all together.
+constexpr std::uint32_t kStackBytes = 4096, kStackHead = 16;
+
 /// What the functions of one entry share.
 struct EntryContext {
   Program& program;
@@ -34,6 +37,9 @@ struct EntryContext {
   std::uint32_t dynamic_shared_offset = 0;
   std::uint32_t ptx_block = 0;  ///< number of the PTX basic block that is being lowered
   bool windows = false;         ///< shared or local addresses become generic ones
+  /// A word with the address of the first free byte, then kStackBytes of them; only where alloca is.
+  bool stack = false;
+  std::uint32_t stack_at = 0;
   std::vector<FunctionRef> address_taken;
 
   Windows generic_windows() const {

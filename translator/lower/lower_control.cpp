@@ -30,7 +30,7 @@ void FunctionLowering::lower_branch(const Instruction& inst) {
       break;
     }
     case Opcode::ret:
-      f_.is_entry ? b_.exit() : b_.ret();
+      leave();
       break;
     default:
       b_.exit();
@@ -169,6 +169,50 @@ void FunctionLowering::lower_redux_float(const Instruction& inst) {
   const Value value = turned(r, b_.cmp(Op::ult, r, sign));
   const Value nan = arith_.testp(NumKind::f32, Testp::notanumber, value);
   write(a[0], b_.select(nan, b_.i32(0x7fffffff), value), ptx::Type::b32);
+}
+
+Value FunctionLowering::stack_pointer() {
+  return b_.load(Type::i32, b_.i32(context_.stack_at), {.space = ir::Space::local, .bytes = 4});
+}
+void FunctionLowering::set_stack_pointer(Value at) {
+  b_.store(b_.i32(context_.stack_at), at, {.space = ir::Space::local, .bytes = 4});
+}
+void FunctionLowering::leave() {
+  if (f_.is_entry) return b_.exit();
+  if (context_.stack) set_stack_pointer(b_.get(stack_saved_));
+  b_.ret();
+}
+
+/// 9.7.17: memory of the thread that lasts until its function returns or stackrestore takes it back. A
+/// thread that asks for more than there is ends in a trap.
+void FunctionLowering::lower_stack(const Instruction& inst) {
+  const auto a = args(inst);
+  const ptx::Type type = inst.mods->type();
+  const auto word = [&](Value v) {
+    return type == ptx::Type::u64 ? b_.inst(Op::trunc, Type::i32, {v}) : v;
+  };
+  const auto address = [&](Value v) {
+    return type == ptx::Type::u64 ? b_.inst(Op::zext, Type::i64, {v}) : v;
+  };
+  if (inst.op == Opcode::stacksave) return write(a[0], address(stack_pointer()), type);
+  if (inst.op == Opcode::stackrestore) return set_stack_pointer(word(read(a[0], type)));
+  const auto align = static_cast<std::uint32_t>(a.size() > 2 ? a[2].value : 8);
+  const Value size = read(a[1], type);
+  const Value up = b_.op2(Op::add, stack_pointer(), b_.i32(align - 1));
+  const Value at = b_.op2(Op::and_, up, b_.i32(~(align - 1)));
+  const Value most = type == ptx::Type::u64 ? b_.i64(kStackBytes) : b_.i32(kStackBytes);
+  const Value top = b_.op2(Op::add, at, word(size));
+  const Value end = b_.i32(context_.stack_at + kStackHead + kStackBytes);
+  const Value over = b_.op2(Op::or_, b_.cmp(Op::ult, most, size), b_.cmp(Op::ult, end, top));
+  const ir::BlockId full = b_.new_block(), fits = b_.new_block();
+  b_.cond_br(over, full, fits);
+  b_.at(full);
+  lower_trap(abi::TrapKind::trap_instruction,
+             "alloca: a thread's stack holds " + std::to_string(kStackBytes) + " bytes", {});
+  b_.at(fits);
+  ended_ = false;
+  set_stack_pointer(top);
+  write(a[0], address(at), type);
 }
 
 }  // namespace ptx2spv::lower
