@@ -42,7 +42,8 @@ constexpr Option kOptions[] = {
     {opt_folder, 0, "kernels", "FOLDER",
      "where kernels.ptx and the shaders are: kernels/ beside the program", "file"},
     {opt_backing, 0, "backing", "KIND",
-     "hold the surfaces of the translated kernels in linear memory (as without it) or in images",
+     "hold the surfaces of the translated kernels in linear memory or in images; the runtime "
+     "chooses when not given",
      "linear,image"},
     {opt_no_cuda, 0, "no-cuda", "", "leave native CUDA out where there is one"},
     {opt_no_latency, 0, "no-latency", "", "leave launch latency out"},
@@ -70,7 +71,7 @@ struct Settings {
   std::vector<std::string> devices, kernels;
   int rounds = 15;
   std::string size = "auto", folder;
-  ArrayBacking backing = ArrayBacking::linear;
+  ArrayBacking backing = ArrayBacking::automatic;
   bool cuda = true, latency = true, json = false;
 };
 

@@ -182,6 +182,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
   run("legalise-float", [&] { passes::legalise_float(function, module, {.profile = profile, .fp = options.fp}); });
   run("legalise-int64", [&] { passes::legalise_int64(function, module, profile); });
   if (options.optimize > 0) run("flatten", [&] { passes::flatten(function, module); });
+  run("narrow-barriers", [&] { passes::narrow_barriers(function, module); });
   run("word-addresses", [&] { passes::word_addresses(function, module); });
   if (options.optimize > 0) run("simplify-last", [&] { passes::simplify(function, module, profile.int64); });
 

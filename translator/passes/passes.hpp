@@ -54,6 +54,9 @@ bool flatten(ir::Function& function, ir::Module& module);
 /// index. Needs SSA form, after legalise_int64; always runs, for the emitter relies on it.
 bool word_addresses(ir::Function& function, ir::Module& module);
 
+/// Marks the barriers (imm 1) that only have shared memory to order.
+bool narrow_barriers(ir::Function& function, ir::Module& module);
+
 struct FloatOptions {
   const Profile& profile;
   FpPolicy fp = FpPolicy::exact;

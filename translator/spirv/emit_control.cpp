@@ -11,7 +11,8 @@ void Emitter::synchronise(Value, const Inst& inst) {
   const Id all = b_.constant(word(AcquireRelease) | word(UniformMemory) | word(WorkgroupMemory) | word(ImageMemory));
   const Id workgroup = b_.constant(word(spv::Scope::Workgroup));
   if (inst.op == Op::control_barrier) {
-    op0(spv::Op::OpControlBarrier, workgroup, workgroup, all);
+    const Id shared = b_.constant(word(AcquireRelease) | word(WorkgroupMemory));
+    op0(spv::Op::OpControlBarrier, workgroup, workgroup, inst.imm == 1 ? shared : all);
   } else {
     op0(spv::Op::OpMemoryBarrier, inst.imm == 0 ? workgroup : b_.constant(word(spv::Scope::Device)), all);
   }

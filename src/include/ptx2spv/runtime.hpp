@@ -156,7 +156,7 @@ std::uint32_t format_bytes(abi::SurfaceFormat format);  ///< of one component
 enum class ArrayBacking : std::uint8_t {
   linear,     ///< memory
   image,      ///< a Vulkan storage image
-  automatic,  ///< linear, unless DeviceOptions or PTX2SPV_BACKING say otherwise
+  automatic,  ///< the device decides, unless PTX2SPV_BACKING does; linear for most
 };
 
 struct ArrayDesc {
