@@ -20,6 +20,35 @@ constexpr std::array<Limits, 4> kLimits = {{
     {32, 1024, 49152, 0, 16},
 }};
 
+// Everything there is, and that without one kind of thing: for tests of an emulation on a device that
+// does not need it. Where a device is restricted to a profile, only what it has stays on.
+struct Reduced {
+  std::string_view name;
+  std::array<std::string_view, 3> off;
+};
+constexpr std::array<Reduced, 5> kReduced = {{
+    {"full", {}},
+    {"no-int64", {"int64"}},
+    {"no-64-bit-atomics", {"buffer_atomics64", "shared_atomics64", "image_atomics64"}},
+    {"no-8/16-bit", {"storage8", "storage16"}},
+    {"no-8-16-bit", {"storage8", "storage16"}},
+}};
+
+std::optional<Profile> reduced_profile(std::string_view name) {
+  for (const Reduced& row : kReduced) {
+    if (row.name != name) continue;
+    Profile profile = *find_profile("nvidia");
+    profile.name = row.name;
+#define PTX2SPV_CAPABILITY(field, portable, swiftshader, lavapipe, nvidia, help) profile.field = true;
+#include "ptx2spv/capabilities.def"
+#undef PTX2SPV_CAPABILITY
+    for (const std::string_view each : row.off)
+      if (!each.empty()) set_capability(profile, each, false);
+    return profile;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::span<const std::string_view> profile_names() { return kNames; }
@@ -40,7 +69,7 @@ std::optional<Profile> find_profile(std::string_view name) {
     profile.max_slots = kLimits[i].slots;
     return profile;
   }
-  return std::nullopt;
+  return reduced_profile(name);
 }
 
 bool set_capability(Profile& profile, std::string_view name, bool value) {

@@ -76,10 +76,9 @@ std::optional<Translation> PtxModule::translate(const TranslateOptions& options,
     result.interface.entries.push_back(std::move(info));
   }
   if (!found) {
-    Message message;
-    message.text = options.entry.empty() ? "the module has no kernel" : "the module has no kernel '" + options.entry + "'";
-    message.rendered = "error: " + message.text;
-    messages.push_back(std::move(message));
+    messages.push_back(lower::message_at(
+        impl_->program.module(0), Severity::error, {},
+        options.entry.empty() ? "the module has no kernel" : "the module has no kernel '" + options.entry + "'"));
     return std::nullopt;
   }
   if (!ok) return std::nullopt;

@@ -20,6 +20,8 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
             (each.data != nullptr) !=
         1)
       return bad("an argument is not exactly one of surface, texture, buffer and data");
+    // Before it is read: no kernel has more bytes of parameters.
+    if (each.data && each.bytes > 32764) return bad("an argument has more than 32764 bytes");
     if (each.surface)
       args.surface(each.surface->it);
     else if (each.texture)

@@ -135,6 +135,8 @@ std::string make_contents(const Init& init, const ArrayDesc* desc, const HandleV
       return {};
     case Init::Kind::pattern: fill_pattern(bytes, init.seed); return {};
     case Init::Kind::bytes:
+      if (init.bytes.size() > bytes.size())
+        return init.where + std::to_string(init.bytes.size()) + " bytes do not fit " + std::to_string(bytes.size());
       if (init.bytes.size() == 1) {
         std::fill(bytes.begin(), bytes.end(), init.bytes[0]);
         return {};

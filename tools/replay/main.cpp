@@ -22,7 +22,10 @@ constexpr Option kOptions[] = {
     {opt_device, 'd', "device", "NAME", "the device: gpu, cpu, swiftshader, lavapipe, an index, uuid:... or part of the name",
      "gpu,cpu,swiftshader,lavapipe"},
     {opt_backing, 'b', "backing", "KIND", "hold the surfaces in linear memory (the default) or in images", "linear,image"},
-    {opt_profile, 0, "profile", "NAME", "translate for no more than this profile has", "portable,swiftshader,lavapipe,nvidia"},
+    {opt_profile, 0, "profile", "NAME",
+     "translate for no more than this profile has: portable, swiftshader, lavapipe, nvidia, or full, no-int64, "
+     "no-64-bit-atomics, no-8/16-bit",
+     "portable,swiftshader,lavapipe,nvidia,full,no-int64,no-64-bit-atomics,no-8/16-bit"},
     {opt_disable, 0, "disable", "CAPABILITY", "do without this capability of the device; may be repeated"},
     {opt_handle, 0, "handle", "ROAD",
      "how the kernel gets its surface: param, a u64 parameter (the default); surfref, a variable; reference, a .surfref "

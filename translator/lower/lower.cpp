@@ -55,6 +55,8 @@ class Layout {
     const ptx::Module& module = c_.program.module(entry.module);
     const ptx::Function& function = c_.program.function(entry);
     EntryInfo& info = c_.out.info;
+    // What ptxas takes of a kernel.
+    constexpr std::uint64_t kMostBytes = 32764;
     std::uint32_t offset = 0;
     for (const SymbolId id : function.params) {
       const ptx::Symbol& symbol = module.symbol(id);
@@ -70,6 +72,13 @@ class Layout {
       else if (variable.type == ptx::Type::samplerref) param.kind = ParamKind::samplerref;
       else if (variable.is_array) param.kind = ParamKind::bytes;
       offset = align_up(offset, param.align);
+      if (!opaque && variable.size > kMostBytes - std::min<std::uint64_t>(offset, kMostBytes)) {
+        c_.out.ok = false;
+        c_.out.messages.push_back(message_at(module, Severity::error, symbol.span,
+                                             "the parameters of '" + std::string(function.name) + "' have more than " +
+                                                 std::to_string(kMostBytes) + " bytes"));
+        return;
+      }
       param.offset = offset;
       c_.ref_offset[SymbolRef{entry.module, id}.key()] = offset;
       offset += param.bytes;

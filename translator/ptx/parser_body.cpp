@@ -120,7 +120,7 @@ void Parser::statement() {
     case TokenKind::punct:
       if (token.is(';')) return;
       if (token.is('@')) {
-        if (lex_.peek().is('@')) {  // @@DWARF
+        if (text({token.span.begin, 7}) == "@@DWARF") {
           const std::uint32_t line = m_.source.position(token.span.begin).line;
           while (lex_.peek().kind != TokenKind::end &&
                  m_.source.position(lex_.peek().span.begin).line == line) {

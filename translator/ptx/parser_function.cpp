@@ -186,8 +186,11 @@ bool Parser::parameter_list(Function& f, std::vector<SymbolId>& out, bool entry,
 }
 
 bool Parser::number(std::uint32_t& out, std::string_view what) {
+  const Span span = lex_.peek().span;
   const auto value = integer_constant(what);
   if (!value) return false;
+  if (static_cast<std::uint64_t>(*value) > 0xffffffffu)
+    return error(span, std::string(what) + " is a number of 32 bits without a sign");
   out = static_cast<std::uint32_t>(*value);
   return true;
 }

@@ -8,6 +8,13 @@ namespace {
 
 constexpr std::size_t kMaxShown = 200;  // columns of a source line that a message repeats
 
+/// A name of a million letters stands in its message by its beginning and end.
+std::string shortened(std::string text) {
+  constexpr std::size_t kLongest = 800, kEnd = 200;
+  if (text.size() <= kLongest) return text;
+  return text.substr(0, kLongest - kEnd) + " ... " + text.substr(text.size() - kEnd);
+}
+
 const char* word(Severity severity) {
   switch (severity) {
     case Severity::note: return "note";
@@ -51,7 +58,7 @@ void append_head(std::string& out, Span span, const char* severity, std::string_
   out += ": ";
   out += severity;
   out += ": ";
-  out += text;
+  out += shortened(std::string(text));
   out += '\n';
   append_line(out, span, source);
 }
@@ -90,7 +97,7 @@ Diagnostic& DiagnosticSink::report(Severity severity, Span span, std::string tex
     if (errors_ >= error_limit_) return dropped_;
     ++errors_;
   }
-  diagnostics_.push_back({severity, span, std::move(text), {}});
+  diagnostics_.push_back({severity, span, shortened(std::move(text)), {}});
   if (severity == Severity::error && errors_ == error_limit_) {
     diagnostics_.push_back(
         {Severity::note, span, "too many errors; the rest of the file is not reported", {}});

@@ -21,7 +21,8 @@ struct Profile {
   std::uint32_t max_slots = 4;               ///< bound surface slots per kernel; further surfaces use addresses
 };
 
-/// A named profile (swiftshader, lavapipe, nvidia, portable), or nothing.
+/// A named profile (swiftshader, lavapipe, nvidia, portable; full, no-int64, no-64-bit-atomics,
+/// no-8/16-bit, which stand for no device), or nothing.
 std::optional<Profile> find_profile(std::string_view name);
 std::span<const std::string_view> profile_names();
 /// Sets capability `name` of `profile`; false when there is none of that name.
