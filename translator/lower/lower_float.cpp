@@ -54,6 +54,13 @@ void FunctionLowering::lower_float(const Instruction& inst) {
     with.nan = true;
     return fp(Op::fmax, {v, arith_.constant(kind, 0)}, with);
   };
+  // .oob: a factor that is the NaN of loads out of bounds, of either sign, makes the result zero.
+  const auto zero_out_of_bounds = [&](Value x, Value y, Value r) {
+    const auto is_outside = [&](Value v) {
+      return b_.cmp(Op::eq, b_.op2(Op::and_, v, b_.i32(0x7fff)), b_.i32(0x7ff7));
+    };
+    return b_.select(b_.op2(Op::or_, is_outside(x), is_outside(y)), b_.i32(0), r);
+  };
   const auto min_max = [&](Op op, Value x, Value y) {
     FpAttr with = attr;
     if (!mods.has(Mod::xorsign)) return fp(op, {x, y}, with);
@@ -62,6 +69,9 @@ void FunctionLowering::lower_float(const Instruction& inst) {
     return b_.select(arith_.testp(kind, Testp::notanumber, magnitude), magnitude,
                      arith_.copysign(kind, b_.op2(Op::xor_, x, y), magnitude));
   };
+  if (inst.op == fma && kind == NumKind::bf16 && mods.rounding != Mod::rn)
+    return refuse(inst,
+                  "the manual has .rn only, and what hardware does in the others is no rounding");
   const bool mixed = mods.type_count == 2 && (inst.op == add || inst.op == sub || inst.op == fma);
 
   // One result from scalar operands x, y, z of `kind`.
@@ -84,7 +94,10 @@ void FunctionLowering::lower_float(const Instruction& inst) {
       }
       case mul: return fp(Op::fmul, {x, y}, rounded);
       case fma:
-      case mad: return relu(fp(Op::ffma, {x, y, z}, rounded));
+      case mad: {
+        const Value r = relu(fp(Op::ffma, {x, y, z}, rounded));
+        return mods.has(Mod::oob) ? zero_out_of_bounds(x, y, r) : r;
+      }
       case div:
         rounded.round = round_of(mods.rounding, Round::approx);
         return fp(Op::fdiv, {x, y}, rounded);

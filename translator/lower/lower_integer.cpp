@@ -101,7 +101,13 @@ void FunctionLowering::lower_carry(const Instruction& inst) {
       inst.op == Opcode::addc || inst.op == Opcode::subc || inst.op == Opcode::madc;
   Value x = read(a[1], type), y = read(a[2], type);
   if (inst.op == Opcode::mad || inst.op == Opcode::madc) {
-    x = arith_.mul(kind, half_of(mods), x, y);
+    if (ptx::bits(type) == 16 && half_of(mods) == MulHalf::hi) {
+      // What stands above 32 bits: nothing but the product's sign.
+      const Value product = b_.op2(Op::mul, arith_.extended(kind, x), arith_.extended(kind, y));
+      x = ptx::is_signed(type) ? b_.op2(Op::ashr, product, b_.i32(31)) : b_.i32(0);
+    } else {
+      x = arith_.mul(kind, half_of(mods), x, y);
+    }
     y = read(a[3], type);
   }
   // The flag of a subtraction is its carry, which is set where nothing is borrowed.

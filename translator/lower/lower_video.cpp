@@ -129,13 +129,16 @@ void FunctionLowering::lower_video(const Instruction& inst) {
     const Operand& d = a[0];
     Operand to = d;
     to.part = ptx::Part::none;
-    const Value whole = b_.inst(Op::trunc, Type::i32, {exact});
+    Value held = exact;
+    // Unsigned results are held up from below only; above, they wrap.
+    if (mods.sat) held = dsigned ? clamp(exact, range(true, 32)) : b_.op2(Op::smax, exact, c64(0));
+    const Value word = b_.inst(Op::trunc, Type::i32, {held});
     if (d.selectors) {
       const Value c = read(a[3], ptx::Type::b32);
       const unsigned bits = d.part == ptx::Part::halves ? 16 : 8, shift = bits * (d.selector & 3);
       const std::uint32_t mask = (1u << bits) - 1;
-      Value field = whole;
-      if (mods.sat) {
+      Value field = word;
+      if (mods.sat && inst.op != vshl && inst.op != vshr) {
         // Saturation into a part takes the result for unsigned, so that negative ones come out
         // as the largest number.
         field = b_.op2(Op::umin, exact, c64(dsigned ? mask >> 1 : mask));
@@ -148,12 +151,6 @@ void FunctionLowering::lower_video(const Instruction& inst) {
           b_.op2(Op::and_, b_.op2(Op::shl, field, b_.i32(shift)), b_.i32(mask << shift));
       return write(to, b_.op2(Op::or_, kept, placed), ptx::Type::b32);
     }
-    Value word = whole;
-    if (mods.sat) {
-      // Unsigned results are held up from below only; above, they wrap.
-      const Value held = dsigned ? clamp(exact, range(true, 32)) : b_.op2(Op::smax, exact, c64(0));
-      word = b_.inst(Op::trunc, Type::i32, {held});
-    }
     if (a.size() < 4) return write(to, word, ptx::Type::b32);
     const Value c = read(a[3], ptx::Type::b32);
     Value second = word;
@@ -161,18 +158,19 @@ void FunctionLowering::lower_video(const Instruction& inst) {
     if (mods.op == Mod::add) {
       second = b_.op2(Op::add, word, c);
     } else if (mods.op == Mod::min || max) {
-      // Sums and differences of unsigned type with the highest bit set count as larger than any c.
-      // Not so what is saturated after no addition; and a distance that saturates is compared
-      // before it is cut to 32 bits.
-      const bool plain = mods.sat && any_of({vmin, vmax, vshl, vshr});
+      // The comparison is with the result before it is cut to 32 bits; unsigned, a negative one is
+      // large. But sums, differences and saturated shifts are cut, and unsigned ones
+      // with the highest bit set count as larger than any c.
+      const bool c_signed = sets ? asigned : dsigned;
+      const Value wide_c = extend(c, 32, c_signed);
       Value less;
-      if (dsigned) {
+      const bool cut = any_of({vadd, vsub}) || (mods.sat && any_of({vshl, vshr}));
+      if (!cut) {
+        less = b_.cmp(c_signed ? Op::slt : Op::ult, held, wide_c);
+      } else if (dsigned) {
         less = b_.cmp(Op::slt, word, c);
-      } else if (mods.sat && inst.op == vabsdiff) {
-        less = b_.cmp(Op::slt, exact, b_.inst(Op::zext, Type::i64, {c}));
       } else {
-        less = b_.cmp(Op::ult, word, c);
-        if (!plain && !sets) less = b_.op2(Op::and_, less, b_.cmp(Op::sle, b_.i32(0), word));
+        less = b_.op2(Op::and_, b_.cmp(Op::ult, word, c), b_.cmp(Op::sle, b_.i32(0), word));
       }
       second = max ? b_.select(less, c, word) : b_.select(less, word, c);
     }

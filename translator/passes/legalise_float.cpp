@@ -489,12 +489,31 @@ class Legaliser {
       }
     }
     result = recode(fp, kind, result);
-    if (fp.ftz && fp.to == NumKind::f32) {
+    if (fp.ftz && fp.to == NumKind::f32 && kind == NumKind::f64 && !to_integral(fp.round)) {
+      result = flush_narrowed(fp.round, a, result);
+    } else if (fp.ftz && fp.to == NumKind::f32) {
       result = flush(fp.to, result);
       if (fp.kind == NumKind::bf16) result = only_nan(fp.to, result);
     }
     return fp.sat && fp.to >= NumKind::f16 && fp.to <= NumKind::f64 ? saturate(fp.to, result)
                                                                     : result;
+  }
+
+  // `result` is `a` rounded to single precision; zero of its sign where 24 bits and more exponents
+  // would have rounded to less than the least normal number.
+  Value flush_narrowed(Round round, Value a, Value result) {
+    constexpr std::uint64_t kLeast = 0x3810000000000000ull;
+    const Value magnitude = b_.op2(Op::and_, a, b_.i64(0x7fffffffffffffffull));
+    Value limit = b_.i64(kLeast);
+    if (round == Round::rn || round == Round::none) limit = b_.i64(kLeast - 0x10000000);
+    if (round == Round::rm || round == Round::rp) {
+      const Value negative = b_.cmp(Op::slt, a, b_.i64(0));
+      const Value away = b_.i64(kLeast - 0x20000000 + 1);
+      limit =
+          round == Round::rm ? b_.select(negative, away, limit) : b_.select(negative, limit, away);
+    }
+    const Value tiny = b_.cmp(Op::ult, magnitude, limit);
+    return b_.select(tiny, b_.op2(Op::and_, result, b_.i32(0x80000000u)), result);
   }
 
   Value recode(const FpAttr& fp, NumKind kind, Value a) {
