@@ -18,8 +18,10 @@ struct FrontEntry {
 /// Lowers and inlines an entry, and finds its slots and what it needs of the device.
 FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry);
 
-/// Runs the passes on a copy of `front` and adds the entry point to `builder`. False after an error.
-bool translate_entry(const FrontEntry& front, const lower::Program& program, const TranslateOptions& options,
-                     spirv::Builder& builder, EntryInfo& info, std::vector<Message>& messages);
+/// Runs the passes on a copy of `front` and adds the entry point to `builder`. False after an
+/// error.
+bool translate_entry(const FrontEntry& front, const lower::Program& program,
+                     const TranslateOptions& options, spirv::Builder& builder, EntryInfo& info,
+                     std::vector<Message>& messages);
 
 }  // namespace ptx2spv

@@ -1,5 +1,4 @@
-// The benchmark's kernels. Each .comp beside this file does the same work, written by hand for bound
-// buffers.
+// The benchmark's kernels. Each .comp beside this file does the same work, written by hand for
 // bound buffers.
 #include <cstdint>
 

@@ -78,8 +78,8 @@ bool add_roots(const Words& in, Words& out) {
 }
 
 // Calls first: the arithmetic's rounding modes are constants that fold only inside the caller. Then
-// variables to values, constants and dead code; the second round cleans up after the branches that the
-// first one removed.
+// variables to values, constants and dead code; the second round cleans up after the branches that
+// the first one removed.
 bool optimise(const Words& in, Words& out) {
   spvtools::Optimizer optimizer(SPV_ENV_VULKAN_1_2);
   optimizer.SetMessageConsumer([](spv_message_level_t, const char*, const spv_position_t&,

@@ -1,5 +1,5 @@
-// Kernels that stand for what applications do beside their surface instructions. tests/kernels/README.md says
-// how the expected checksums in the manifests were made.
+// Kernels that stand for what applications do beside their surface instructions.
+// tests/kernels/README.md says how the expected checksums in the manifests were made.
 #include <cuda_fp16.h>
 #include <stdint.h>
 
@@ -9,7 +9,8 @@ struct Settings {
   cudaSurfaceObject_t surfaces[2];
   double scale;
 };
-__constant__ float table[16] = {0.5f, 1.25f, -2, 3, 4.75f, 5, 6, 7.5f, 8, 9, 10.125f, 11, 12, 13, 14, 15.0625f};
+__constant__ float table[16] = {0.5f, 1.25f, -2,      3,  4.75f, 5,  6,  7.5f,
+                                8,    9,     10.125f, 11, 12,    13, 14, 15.0625f};
 __constant__ int offsets[4] = {1, -1, 3, 7};
 __device__ unsigned counter;
 __device__ float weights[4] = {0.1f, 0.2f, 0.3f, 0.4f};
@@ -55,9 +56,12 @@ extern "C" __global__ void reduce(cudaSurfaceObject_t s, unsigned* out, int n) {
 extern "C" __global__ void single(cudaSurfaceObject_t s, float* out, int n) {
   int i = thread();
   float a = (float)(int)(mix(i) & 0xffff) / 257.0f, b = 1.0f + (float)(mix(i + n) & 0xff);
-  float r = a / b + sqrtf(a) + 1.0f / b + fmodf(a, 3.7f) + floorf(a) * rintf(b) + truncf(-a) + ceilf(b / 3);
-  r += fminf(a, b) - fmaxf(a, -b) + fabsf(a - b) + copysignf(b, a - 100) + fmaf(a, b, r) + __frcp_rz(b) + __fdiv_ru(a, b);
-  r += __int2float_rd(i * 77777777) + __uint2float_ru(i * 99999u) + (float)(long long)(i * 123456789ll);
+  float r = a / b + sqrtf(a) + 1.0f / b + fmodf(a, 3.7f) + floorf(a) * rintf(b) + truncf(-a) +
+            ceilf(b / 3);
+  r += fminf(a, b) - fmaxf(a, -b) + fabsf(a - b) + copysignf(b, a - 100) + fmaf(a, b, r) +
+       __frcp_rz(b) + __fdiv_ru(a, b);
+  r += __int2float_rd(i * 77777777) + __uint2float_ru(i * 99999u) +
+       (float)(long long)(i * 123456789ll);
   out[i] = r;
   surf1Dwrite(r, s, i * 4);
 }
@@ -65,8 +69,10 @@ extern "C" __global__ void single(cudaSurfaceObject_t s, float* out, int n) {
 extern "C" __global__ void dual(cudaSurfaceObject_t s, double* out, int n) {
   int i = thread();
   double a = (double)(int)(mix(i) & 0xffffff) / 257.0, b = 1.0 + (double)(mix(i + n) & 0xff);
-  double r = a / b + sqrt(a) + 1.0 / b + floor(a) * rint(b) + trunc(-a) + fma(a, b, -a) + fmod(a, 3.7);
-  r += (double)(float)a + (double)(long long)(a * 1e6) + (double)(unsigned)(b * 1e7) + fmin(a, b) + fabs(a - b);
+  double r =
+      a / b + sqrt(a) + 1.0 / b + floor(a) * rint(b) + trunc(-a) + fma(a, b, -a) + fmod(a, 3.7);
+  r += (double)(float)a + (double)(long long)(a * 1e6) + (double)(unsigned)(b * 1e7) + fmin(a, b) +
+       fabs(a - b);
   r += exp(-b / 64) + log(a + 1) + sin(a) * cos(b) + pow(b, 0.75) + cbrt(a) + atan2(a, b);
   out[i] = r;
   surf1Dwrite((float)r, s, i * 4);
@@ -74,10 +80,13 @@ extern "C" __global__ void dual(cudaSurfaceObject_t s, double* out, int n) {
 
 extern "C" __global__ void wide(cudaSurfaceObject_t s, unsigned long long* out, long long n) {
   int i = thread();
-  long long a = (long long)((unsigned long long)mix(i) << 32 | mix(i + 7)), b = (long long)mix(i + 13) - 0x70000000ll * n;
+  long long a = (long long)((unsigned long long)mix(i) << 32 | mix(i + 7)),
+            b = (long long)mix(i + 13) - 0x70000000ll * n;
   unsigned long long r = (unsigned long long)(a / (b | 1)) + (unsigned long long)(a % (b | 1));
-  r += (unsigned long long)a / ((unsigned long long)b | 1) ^ (unsigned long long)a % ((unsigned long long)b | 1);
-  r ^= (unsigned long long)__mul64hi(a, b) + __umul64hi(a, b) + (a << (i & 63)) + (a >> (i & 31)) + (unsigned long long)(a < b);
+  r += (unsigned long long)a / ((unsigned long long)b | 1) ^
+       (unsigned long long)a % ((unsigned long long)b | 1);
+  r ^= (unsigned long long)__mul64hi(a, b) + __umul64hi(a, b) + (a << (i & 63)) + (a >> (i & 31)) +
+       (unsigned long long)(a < b);
   r += __popcll(a) + __clzll(b) + __ffsll(a) + __brevll(a) + (unsigned long long)(a > 0 ? a : -a);
   out[i] = r;
   surf1Dwrite((unsigned)(r >> 32), s, i * 4);
@@ -86,11 +95,13 @@ extern "C" __global__ void wide(cudaSurfaceObject_t s, unsigned long long* out, 
 extern "C" __global__ void bits(cudaSurfaceObject_t s, unsigned* out, int n) {
   int i = thread();
   unsigned a = mix(i), b = mix(i + n), c = mix(i * 3);
-  unsigned r = __popc(a) + __clz(b) + __ffs(c) + __brev(a) + __byte_perm(a, b, c) + __funnelshift_l(a, b, c) +
-               __funnelshift_rc(a, b, c & 63);
-  r ^= __vadd4(a, b) + __vabsdiffu4(a, c) + __vmaxs2(a, b) + __vcmpgtu4(a, b) + __sad(a, b, c) + __mul24(a, b) +
-       __umulhi(a, b) + __mulhi((int)a, (int)b) + __uhadd(a, b) + __dp4a((int)a, (int)b, (int)c);
-  r += (a & b) ^ (b | ~c) ^ (a % 7) ^ (int)a / 13 ^ (int)b % ((int)(c & 255) + 1) ^ a / ((b >> 20) + 1);
+  unsigned r = __popc(a) + __clz(b) + __ffs(c) + __brev(a) + __byte_perm(a, b, c) +
+               __funnelshift_l(a, b, c) + __funnelshift_rc(a, b, c & 63);
+  r ^= __vadd4(a, b) + __vabsdiffu4(a, c) + __vmaxs2(a, b) + __vcmpgtu4(a, b) + __sad(a, b, c) +
+       __mul24(a, b) + __umulhi(a, b) + __mulhi((int)a, (int)b) + __uhadd(a, b) +
+       __dp4a((int)a, (int)b, (int)c);
+  r += (a & b) ^ (b | ~c) ^ (a % 7) ^ (int)a / 13 ^ (int)b % ((int)(c & 255) + 1) ^
+       a / ((b >> 20) + 1);
   out[i] = r;
   surf1Dwrite(r, s, i * 4);
 }
@@ -99,11 +110,30 @@ extern "C" __global__ void machine(cudaSurfaceObject_t s, int* out, int n) {
   int i = thread(), state = i % 5, v = i;
   for (int k = 0; k < n; ++k) {
     switch (state) {
-      case 0: v += 3; state = (v & 1) ? 2 : 4; break;
-      case 1: v ^= k; state = 3; if (v > 1000) goto done; break;
-      case 2: v *= 2; state = 1; break;
-      case 3: v -= k; state = v & 3; break;
-      default: v += 1; state = 0; if (v == 77) { out[i] = -1; return; }
+      case 0:
+        v += 3;
+        state = (v & 1) ? 2 : 4;
+        break;
+      case 1:
+        v ^= k;
+        state = 3;
+        if (v > 1000) goto done;
+        break;
+      case 2:
+        v *= 2;
+        state = 1;
+        break;
+      case 3:
+        v -= k;
+        state = v & 3;
+        break;
+      default:
+        v += 1;
+        state = 0;
+        if (v == 77) {
+          out[i] = -1;
+          return;
+        }
     }
   }
 done:
@@ -111,7 +141,9 @@ done:
   surf1Dwrite(v, s, i * 4);
 }
 
-static __device__ __noinline__ float lerp_helper(float a, float b, Settings p) { return a * p.weights[2] + b * (float)p.scale; }
+static __device__ __noinline__ float lerp_helper(float a, float b, Settings p) {
+  return a * p.weights[2] + b * (float)p.scale;
+}
 static __device__ __noinline__ float4 swap4(float4 v) { return make_float4(v.w, v.z, v.y, v.x); }
 typedef float (*Function)(float);
 __device__ float plus_one(float a) { return a + 1; }
@@ -142,7 +174,8 @@ extern "C" __global__ void local(cudaSurfaceObject_t s, int* out, int n) {
   surf1Dwrite((short)out[i], s, i * 2);
 }
 
-extern "C" __global__ void atomics(cudaSurfaceObject_t s, unsigned* out, unsigned long long* wide_out) {
+extern "C" __global__ void atomics(cudaSurfaceObject_t s, unsigned* out,
+                                   unsigned long long* wide_out) {
   int i = thread();
   unsigned a = mix(i);
   atomicAdd(&out[0], a);
@@ -165,7 +198,8 @@ extern "C" __global__ void atomics(cudaSurfaceObject_t s, unsigned* out, unsigne
   if (threadIdx.x == 0) surf1Dwrite(shared_sum, s, blockIdx.x * 4);
 }
 
-extern "C" __global__ void narrow(cudaSurfaceObject_t s, signed char* bytes, unsigned short* halves) {
+extern "C" __global__ void narrow(cudaSurfaceObject_t s, signed char* bytes,
+                                  unsigned short* halves) {
   int i = thread();
   bytes[i] = (signed char)(bytes[i] / 3 - i);
   halves[i] = (unsigned short)(halves[i] * 5 + bytes[i]);
@@ -204,7 +238,8 @@ extern "C" __global__ void warps(cudaSurfaceObject_t s, unsigned* out, int n) {
   surf1Dwrite(v, s, i * 4);
 }
 
-extern "C" __global__ void __launch_bounds__(1024) transpose(cudaSurfaceObject_t from, cudaSurfaceObject_t to, int n) {
+extern "C" __global__ void __launch_bounds__(1024)
+    transpose(cudaSurfaceObject_t from, cudaSurfaceObject_t to, int n) {
   __shared__ float tile[32][33];
   int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
   float v = 0;
@@ -235,7 +270,8 @@ extern "C" __global__ void indirect(const cudaSurfaceObject_t* handles, unsigned
   cudaSurfaceObject_t s = handles[mix(i) % n];
   unsigned v;
   surf2Dread(&v, s, (i & 31) * 4, (i >> 5) & 7, cudaBoundaryModeZero);
-  surf3Dwrite((unsigned char)v, handles[n], (i & 7), (i >> 3) & 7, (i >> 6) & 3, cudaBoundaryModeZero);
+  surf3Dwrite((unsigned char)v, handles[n], (i & 7), (i >> 3) & 7, (i >> 6) & 3,
+              cudaBoundaryModeZero);
   out[i] = v;
 }
 

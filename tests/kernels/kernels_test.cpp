@@ -10,7 +10,8 @@ namespace {
 
 std::vector<std::string> manifests() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(PTX2SPV_SOURCE_DIR) + "/tests/kernels"))
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(PTX2SPV_SOURCE_DIR) + "/tests/kernels"))
     if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
   return names;
 }
@@ -29,6 +30,8 @@ TEST_P(Kernel, GivesWhatTheHardwareGave) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Manifests, Kernel, testing::ValuesIn(manifests()),
-                         [](const testing::TestParamInfo<std::string>& each) { return each.param; });
+                         [](const testing::TestParamInfo<std::string>& each) {
+                           return each.param;
+                         });
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Which products and sums become one operation: the cases were read off ptxas 13.0's code for sm_90.
+// Which products and sums become one operation: the cases were read off ptxas 13.0's code for
+// sm_90.
 #include <gtest/gtest.h>
 
 #include "translator/passes/passes.hpp"
@@ -15,7 +16,9 @@ struct Fixture {
   ir::Function function;
   ir::Builder b{function};
   Fixture() { b.at(b.new_block()); }
-  Value input(std::uint32_t at) { return b.load(ir::Type::i32, b.i32(at), {.space = ir::Space::param}); }
+  Value input(std::uint32_t at) {
+    return b.load(ir::Type::i32, b.i32(at), {.space = ir::Space::param});
+  }
   Value op(Op which, Value x, Value y, bool contract = true) {
     return b.fp(which, ir::Type::i32, {x, y}, {.kind = NumKind::f32, .contract = contract});
   }

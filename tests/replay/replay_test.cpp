@@ -28,7 +28,8 @@ TEST_P(Replay, NothingDiffers) {
   std::vector<std::string> arguments = {tool_path("replay")};
   arguments.insert(arguments.end(), GetParam().options.begin(), GetParam().options.end());
   for (const char* file : kFiles)
-    arguments.push_back(std::string(PTX2SPV_SOURCE_DIR) + "/tests/data/hardware/" + file + ".txt.gz");
+    arguments.push_back(std::string(PTX2SPV_SOURCE_DIR) + "/tests/data/hardware/" + file +
+                        ".txt.gz");
   const ProcessResult result = run_process(arguments);
   EXPECT_EQ(result.exit_code, 0) << result.out << result.error;
   const std::string last = last_line(result.out);
@@ -40,26 +41,29 @@ TEST_P(Replay, NothingDiffers) {
 // Two roads take every line; the others a part of the groups each, so that the suite stays quick.
 INSTANTIATE_TEST_SUITE_P(
     Records, Replay,
-    testing::Values(Case{"linear", {"--backing", "linear"}}, Case{"image", {"--backing", "image"}},
-                    Case{"handles_from_memory", {"--handle", "memory", "--shard", "0/5"}},
-                    Case{"surfref_variable", {"--handle", "surfref", "--shard", "1/5"}},
-                    Case{"surfref_parameter_by_address", {"--handle", "reference", "--no-slots", "--shard", "2/5"}},
-                    Case{"portable", {"--profile", "portable", "--shard", "3/5"}},
-                    Case{"image_portable", {"--profile", "portable", "--backing", "image", "--shard", "4/5"}},
-                    Case{"no_int64", {"--disable", "int64", "--shard", "0/5"}},
-                    Case{"no_64_bit_atomics", {"--disable", "buffer_atomics64", "--filter", "sured"}},
-                    Case{"no_narrow_storage",
-                         {"--disable", "storage8", "--disable", "storage16", "--filter", "sust.b"}},
-                    Case{"flat", {"--threads", "flat", "--shard", "1/10"}}),
+    testing::Values(
+        Case{"linear", {"--backing", "linear"}}, Case{"image", {"--backing", "image"}},
+        Case{"handles_from_memory", {"--handle", "memory", "--shard", "0/5"}},
+        Case{"surfref_variable", {"--handle", "surfref", "--shard", "1/5"}},
+        Case{"surfref_parameter_by_address",
+             {"--handle", "reference", "--no-slots", "--shard", "2/5"}},
+        Case{"portable", {"--profile", "portable", "--shard", "3/5"}},
+        Case{"image_portable", {"--profile", "portable", "--backing", "image", "--shard", "4/5"}},
+        Case{"no_int64", {"--disable", "int64", "--shard", "0/5"}},
+        Case{"no_64_bit_atomics", {"--disable", "buffer_atomics64", "--filter", "sured"}},
+        Case{"no_narrow_storage",
+             {"--disable", "storage8", "--disable", "storage16", "--filter", "sust.b"}},
+        Case{"flat", {"--threads", "flat", "--shard", "1/10"}}),
     [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
 
 // A replayer that cannot find a difference is worth nothing.
 TEST(ReplayTool, WrongRecordsAreFound) {
   const TemporaryFolder folder;
-  const std::string record = folder.write("wrong.txt",
-                                          "S u81 1d w=5 h=0 d=0 seed=1\n"
-                                          "I suld.b.1d.b8.clamp\n-2=0024\n0=0024\n1=0024\n"
-                                          "I sust.b.1d.b8.clamp\n-2 v=04bf -> @0:bf\n3 v=1122 -> @3:23\n1 v=1 -> none\n");
+  const std::string record =
+      folder.write("wrong.txt",
+                   "S u81 1d w=5 h=0 d=0 seed=1\n"
+                   "I suld.b.1d.b8.clamp\n-2=0024\n0=0024\n1=0024\n"
+                   "I sust.b.1d.b8.clamp\n-2 v=04bf -> @0:bf\n3 v=1122 -> @3:23\n1 v=1 -> none\n");
   const ProcessResult result = run_process({tool_path("replay"), record});
   EXPECT_EQ(result.exit_code, 1) << result.out << result.error;
   EXPECT_EQ(last_line(result.out), "replay: checked 6, differ 3, skipped 0") << result.out;
@@ -79,7 +83,8 @@ TEST(ReplayTool, TrapsAreCompared) {
 
 TEST(ReplayTool, OtherInstructionsAreSkippedAndSaid) {
   const TemporaryFolder folder;
-  const std::string record = folder.write("other.txt", "S u81 1d w=5 h=0 d=0 seed=1\nI tex.1d.v4.f32.f32\n0=0\n");
+  const std::string record =
+      folder.write("other.txt", "S u81 1d w=5 h=0 d=0 seed=1\nI tex.1d.v4.f32.f32\n0=0\n");
   const ProcessResult result = run_process({tool_path("replay"), record});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(last_line(result.out), "replay: checked 0, differ 0, skipped 1") << result.out;
@@ -96,19 +101,25 @@ TEST(ReplayTool, DamagedRecordsAreLocated) {
       {"S u81 4d w=5 h=0 d=0 seed=1\n", ":1: error: there is no geometry 4d"},
       {"S u81 1d w=5 h=0 d=0\n", ":1: error: a surface needs"},
       {"S u81 1d w=0 h=0 d=0 seed=1\n", ":1: error: a surface has from 1 byte"},
-      {"S u324 3d w=4000000000 h=4000000000 d=4000000000 seed=1\n", ":1: error: a surface has from 1 byte"},
-      {"S u81 1d w=5 h=0 d=0 seed=1\nI suld.b.1d.b8.clamp\n0=xyz\n", ":3: error: a line of suld.b.1d.b8.clamp"},
-      {"S u81 1d w=5 h=0 d=0 seed=1\nI sust.b.1d.b8.clamp\n0 v= -> none\n", ":3: error: a line of sust.b.1d.b8.clamp"},
+      {"S u324 3d w=4000000000 h=4000000000 d=4000000000 seed=1\n",
+       ":1: error: a surface has from 1 byte"},
+      {"S u81 1d w=5 h=0 d=0 seed=1\nI suld.b.1d.b8.clamp\n0=xyz\n",
+       ":3: error: a line of suld.b.1d.b8.clamp"},
+      {"S u81 1d w=5 h=0 d=0 seed=1\nI sust.b.1d.b8.clamp\n0 v= -> none\n",
+       ":3: error: a line of sust.b.1d.b8.clamp"},
   };
   const TemporaryFolder folder;
   for (const auto& one : cases) {
-    const ProcessResult result = run_process({tool_path("replay"), folder.write("record.txt", one.text)});
+    const ProcessResult result =
+        run_process({tool_path("replay"), folder.write("record.txt", one.text)});
     EXPECT_EQ(result.exit_code, 2) << one.text;
     EXPECT_NE(result.error.find(one.expected), std::string::npos) << one.text << result.error;
   }
   EXPECT_EQ(run_process({tool_path("replay")}).exit_code, 2);
   EXPECT_EQ(run_process({tool_path("replay"), folder.file("absent")}).exit_code, 2);
-  EXPECT_EQ(run_process({tool_path("replay"), "--backing", "paper", folder.file("record.txt")}).exit_code, 2);
+  EXPECT_EQ(
+      run_process({tool_path("replay"), "--backing", "paper", folder.file("record.txt")}).exit_code,
+      2);
   EXPECT_EQ(run_process({tool_path("replay"), "--device", "no such device",
                          folder.write("good.txt", "S u81 1d w=5 h=0 d=0 seed=1\n")})
                 .exit_code,

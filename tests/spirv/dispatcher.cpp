@@ -14,18 +14,21 @@ namespace ptx2spv::test {
 
 namespace {
 
-#define INSTANCE_FUNCTIONS(F)                                                                       \
-  F(EnumeratePhysicalDevices) F(GetPhysicalDeviceProperties) F(GetPhysicalDeviceFeatures2) F(GetPhysicalDeviceMemoryProperties) F(CreateDevice) \
-  F(GetDeviceProcAddr)
-#define DEVICE_FUNCTIONS(F)                                                                          \
-  F(GetDeviceQueue) F(CreateBuffer) F(DestroyBuffer) F(GetBufferMemoryRequirements) F(AllocateMemory) \
-  F(FreeMemory) F(BindBufferMemory) F(MapMemory) F(GetBufferDeviceAddress) F(CreateShaderModule)     \
-  F(DestroyShaderModule) F(CreateDescriptorSetLayout) F(DestroyDescriptorSetLayout) F(CreatePipelineLayout) \
-  F(DestroyPipelineLayout) F(CreateComputePipelines) F(DestroyPipeline) F(CreateDescriptorPool)      \
-  F(DestroyDescriptorPool) F(AllocateDescriptorSets) F(UpdateDescriptorSets) F(CreateCommandPool)    \
-  F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline)             \
-  F(CmdBindDescriptorSets) F(CmdPushConstants) F(CmdDispatch) F(QueueSubmit) F(QueueWaitIdle)        \
+// clang-format off
+#define INSTANCE_FUNCTIONS(F)                                                                     \
+  F(EnumeratePhysicalDevices) F(GetPhysicalDeviceProperties) F(GetPhysicalDeviceFeatures2)        \
+  F(GetPhysicalDeviceMemoryProperties) F(CreateDevice) F(GetDeviceProcAddr)
+#define DEVICE_FUNCTIONS(F)                                                                       \
+  F(GetDeviceQueue) F(CreateBuffer) F(DestroyBuffer) F(GetBufferMemoryRequirements)               \
+  F(AllocateMemory) F(FreeMemory) F(BindBufferMemory) F(MapMemory) F(GetBufferDeviceAddress)      \
+  F(CreateShaderModule) F(DestroyShaderModule) F(CreateDescriptorSetLayout)                       \
+  F(DestroyDescriptorSetLayout) F(CreatePipelineLayout) F(DestroyPipelineLayout)                  \
+  F(CreateComputePipelines) F(DestroyPipeline) F(CreateDescriptorPool) F(DestroyDescriptorPool)   \
+  F(AllocateDescriptorSets) F(UpdateDescriptorSets) F(CreateCommandPool)                          \
+  F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline)          \
+  F(CmdBindDescriptorSets) F(CmdPushConstants) F(CmdDispatch) F(QueueSubmit) F(QueueWaitIdle)     \
   F(ResetCommandPool)
+// clang-format on
 
 constexpr std::uint32_t kSets = 2;
 
@@ -39,7 +42,8 @@ struct Dispatcher::State {
   VkCommandBuffer commands{};
   std::uint32_t memory_type = 0;
 #define F(name) PFN_vk##name name = nullptr;
-  INSTANCE_FUNCTIONS(F) DEVICE_FUNCTIONS(F)
+  INSTANCE_FUNCTIONS(F)
+  DEVICE_FUNCTIONS(F)
 #undef F
 
   struct Buffer {
@@ -61,13 +65,16 @@ std::string Dispatcher::State::open(const char* library) {
   void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (!handle) return std::string("cannot open ") + library;
   using Negotiate = VkResult (*)(std::uint32_t*);
-  if (auto negotiate = reinterpret_cast<Negotiate>(dlsym(handle, "vk_icdNegotiateLoaderICDInterfaceVersion"))) {
+  if (auto negotiate =
+          reinterpret_cast<Negotiate>(dlsym(handle, "vk_icdNegotiateLoaderICDInterfaceVersion"))) {
     std::uint32_t version = 5;
     negotiate(&version);
   }
-  auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(handle, "vk_icdGetInstanceProcAddr"));
+  auto get =
+      reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(handle, "vk_icdGetInstanceProcAddr"));
   const bool through_loader = !get;
-  if (!get) get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(handle, "vkGetInstanceProcAddr"));
+  if (!get)
+    get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(handle, "vkGetInstanceProcAddr"));
   if (!get) return std::string(library) + " is no Vulkan driver";
   const auto create = reinterpret_cast<PFN_vkCreateInstance>(get(nullptr, "vkCreateInstance"));
   VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
@@ -90,8 +97,10 @@ std::string Dispatcher::State::open(const char* library) {
   }
   if (!physical) return through_loader ? "no device of NVIDIA's" : "no physical device";
 
-  VkPhysicalDeviceVulkan12Features features12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
-  VkPhysicalDeviceVulkan11Features features11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &features12};
+  VkPhysicalDeviceVulkan12Features features12{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  VkPhysicalDeviceVulkan11Features features11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
+                                              &features12};
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &features11};
   GetPhysicalDeviceFeatures2(physical, &features);
   features.features.robustBufferAccess = VK_FALSE;
@@ -116,7 +125,8 @@ std::string Dispatcher::State::open(const char* library) {
 
   VkPhysicalDeviceMemoryProperties memory;
   GetPhysicalDeviceMemoryProperties(physical, &memory);
-  constexpr auto kWanted = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  constexpr auto kWanted =
+      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   while (memory_type < memory.memoryTypeCount &&
          (memory.memoryTypes[memory_type].propertyFlags & kWanted) != kWanted)
     ++memory_type;
@@ -174,7 +184,8 @@ std::string Dispatcher::run(std::span<const std::uint32_t> words, Dispatch& disp
   State::Buffer global;
   if (!dispatch.global.empty()) {
     global = s.make(dispatch.global);
-    std::memcpy(dispatch.buffers[dispatch.global_pointer_in].data() + dispatch.global_pointer_at, &global.address, 8);
+    std::memcpy(dispatch.buffers[dispatch.global_pointer_in].data() + dispatch.global_pointer_at,
+                &global.address, 8);
   }
   std::map<std::pair<std::uint32_t, std::uint32_t>, State::Buffer> buffers;
   std::vector<VkDescriptorSetLayoutBinding> bindings[kSets];
@@ -204,7 +215,8 @@ std::string Dispatcher::run(std::span<const std::uint32_t> words, Dispatch& disp
   layout_info.pPushConstantRanges = &range;
   VkPipelineLayout layout{};
   s.CreatePipelineLayout(s.device, &layout_info, nullptr, &layout);
-  const std::uint32_t spec[] = {dispatch.local[0], dispatch.local[1], dispatch.local[2], dispatch.dynamic_shared_words};
+  const std::uint32_t spec[] = {dispatch.local[0], dispatch.local[1], dispatch.local[2],
+                                dispatch.dynamic_shared_words};
   const VkSpecializationMapEntry entries[] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}};
   const VkSpecializationInfo specialization{4, entries, sizeof spec, spec};
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
@@ -216,10 +228,12 @@ std::string Dispatcher::run(std::span<const std::uint32_t> words, Dispatch& disp
   info.layout = layout;
   VkPipeline pipeline{};
   std::string error;
-  if (s.CreateComputePipelines(s.device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline) != VK_SUCCESS)
+  if (s.CreateComputePipelines(s.device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline) !=
+      VK_SUCCESS)
     error = "no pipeline";
 
-  const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, static_cast<std::uint32_t>(buffers.size() + 1)};
+  const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                  static_cast<std::uint32_t>(buffers.size() + 1)};
   VkDescriptorPoolCreateInfo pool_info{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
   pool_info.maxSets = kSets;
   pool_info.poolSizeCount = 1;
@@ -247,16 +261,19 @@ std::string Dispatcher::run(std::span<const std::uint32_t> words, Dispatch& disp
     VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     s.BeginCommandBuffer(s.commands, &begin);
     s.CmdBindPipeline(s.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    s.CmdBindDescriptorSets(s.commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, kSets, sets, 0, nullptr);
+    s.CmdBindDescriptorSets(s.commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, kSets, sets, 0,
+                            nullptr);
     std::vector<std::uint32_t> push = dispatch.push;
     push.resize(abi::kPushWords);
-    s.CmdPushConstants(s.commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, abi::kPushWords * 4, push.data());
+    s.CmdPushConstants(s.commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, abi::kPushWords * 4,
+                       push.data());
     s.CmdDispatch(s.commands, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
     s.EndCommandBuffer(s.commands);
     VkSubmitInfo submit{VK_STRUCTURE_TYPE_SUBMIT_INFO};
     submit.commandBufferCount = 1;
     submit.pCommandBuffers = &s.commands;
-    if (s.QueueSubmit(s.queue, 1, &submit, VK_NULL_HANDLE) != VK_SUCCESS || s.QueueWaitIdle(s.queue) != VK_SUCCESS)
+    if (s.QueueSubmit(s.queue, 1, &submit, VK_NULL_HANDLE) != VK_SUCCESS ||
+        s.QueueWaitIdle(s.queue) != VK_SUCCESS)
       error = "the dispatch failed";
     s.ResetCommandPool(s.device, s.pool, 0);
   }
@@ -270,7 +287,8 @@ std::string Dispatcher::run(std::span<const std::uint32_t> words, Dispatch& disp
   }
   s.DestroyPipeline(s.device, pipeline, nullptr);
   s.DestroyPipelineLayout(s.device, layout, nullptr);
-  for (const VkDescriptorSetLayout set : layouts) s.DestroyDescriptorSetLayout(s.device, set, nullptr);
+  for (const VkDescriptorSetLayout set : layouts)
+    s.DestroyDescriptorSetLayout(s.device, set, nullptr);
   s.DestroyDescriptorPool(s.device, pool, nullptr);
   s.DestroyShaderModule(s.device, module, nullptr);
   return error;

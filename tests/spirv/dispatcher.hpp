@@ -1,5 +1,5 @@
-// Runs a compute module on a Vulkan driver without the runtime: the driver's library is opened directly,
-// buffers are host memory, one dispatch at a time.
+// Runs a compute module on a Vulkan driver without the runtime: the driver's library is opened
+// directly, buffers are host memory, one dispatch at a time.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ struct Dispatch {
 
 class Dispatcher {
  public:
-  /// Of "swiftshader", "lavapipe" or "nvidia", opened once; nothing when it is not there: `why` says so.
+  /// Of "swiftshader", "lavapipe" or "nvidia", opened once; nothing when it is not there: `why`
+  /// says so.
   static Dispatcher* get(const std::string& device, std::string& why);
   ~Dispatcher();
   /// Empty, or what failed.

@@ -23,13 +23,17 @@ struct Kernel {
     function.name = "kernel";
     b.at(b.new_block());
   }
-  ir::Value inst(ir::Op op, ir::Type type, std::initializer_list<ir::Value> args, std::uint64_t imm = 0) {
+  ir::Value inst(ir::Op op, ir::Type type, std::initializer_list<ir::Value> args,
+                 std::uint64_t imm = 0) {
     return b.inst(op, type, args, imm);
   }
   /// Values that no optimiser knows: words of the parameter buffer.
   ir::Value input(ir::Type type, unsigned offset = 0) {
-    const auto bytes = static_cast<std::uint8_t>(type == ir::Type::i32 ? 4 : type == ir::Type::v4 ? 16 : 8);
-    return b.load(type, b.i32(offset), {.space = ir::Space::param, .bytes = bytes, .readonly = true});
+    const auto bytes = static_cast<std::uint8_t>(type == ir::Type::i32  ? 4
+                                                 : type == ir::Type::v4 ? 16
+                                                                        : 8);
+    return b.load(type, b.i32(offset),
+                  {.space = ir::Space::param, .bytes = bytes, .readonly = true});
   }
   /// Keeps a value alive: stores it to slot 0.
   void output(ir::Value value, unsigned offset = 0) {
@@ -38,7 +42,9 @@ struct Kernel {
       value = inst(ir::Op::zext, ir::Type::i32, {value});
       type = ir::Type::i32;
     }
-    const auto bytes = static_cast<std::uint8_t>(type == ir::Type::i32 ? 4 : type == ir::Type::v4 ? 16 : 8);
+    const auto bytes = static_cast<std::uint8_t>(type == ir::Type::i32  ? 4
+                                                 : type == ir::Type::v4 ? 16
+                                                                        : 8);
     b.store(b.i32(offset), value, {.space = ir::Space::slot, .bytes = bytes});
   }
   /// The module, or the emitter's error in `error`.

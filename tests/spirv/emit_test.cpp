@@ -14,9 +14,9 @@ using ir::Value;
 bool has_int64(const Profile& p) { return p.int64; }
 
 TEST(Emit, integer_operations_of_32_bits) {
-  for (const Op op : {Op::add, Op::sub, Op::mul, Op::mulhi_u, Op::mulhi_s, Op::and_, Op::or_, Op::xor_, Op::shl,
-                      Op::lshr, Op::ashr, Op::udiv, Op::sdiv, Op::urem, Op::srem, Op::umin, Op::umax, Op::smin,
-                      Op::smax}) {
+  for (const Op op : {Op::add, Op::sub, Op::mul, Op::mulhi_u, Op::mulhi_s, Op::and_, Op::or_,
+                      Op::xor_, Op::shl, Op::lshr, Op::ashr, Op::udiv, Op::sdiv, Op::urem, Op::srem,
+                      Op::umin, Op::umax, Op::smin, Op::smax}) {
     SCOPED_TRACE(ir::info(op).name);
     check_all([&](Kernel& k, const Profile&) {
       const Value a = k.input(Type::i32), b = k.input(Type::i32, 4);
@@ -28,8 +28,9 @@ TEST(Emit, integer_operations_of_32_bits) {
 }
 
 TEST(Emit, integer_operations_of_64_bits) {
-  for (const Op op : {Op::add, Op::sub, Op::mul, Op::mulhi_u, Op::mulhi_s, Op::and_, Op::or_, Op::xor_, Op::udiv,
-                      Op::sdiv, Op::urem, Op::srem, Op::umin, Op::umax, Op::smin, Op::smax}) {
+  for (const Op op :
+       {Op::add, Op::sub, Op::mul, Op::mulhi_u, Op::mulhi_s, Op::and_, Op::or_, Op::xor_, Op::udiv,
+        Op::sdiv, Op::urem, Op::srem, Op::umin, Op::umax, Op::smin, Op::smax}) {
     SCOPED_TRACE(ir::info(op).name);
     check_all(
         [&](Kernel& k, const Profile&) {
@@ -60,7 +61,8 @@ TEST(Emit, comparisons_and_logic) {
     const Value a = k.b.cmp(Op::eq, k.input(Type::i32), k.b.i32(1));
     const Value b = k.b.cmp(Op::ult, k.input(Type::i32), k.b.i32(9));
     unsigned at = 0;
-    for (const Op op : {Op::and_, Op::or_, Op::xor_, Op::eq, Op::ne}) k.output(k.b.op2(op, a, b), at += 4);
+    for (const Op op : {Op::and_, Op::or_, Op::xor_, Op::eq, Op::ne})
+      k.output(k.b.op2(op, a, b), at += 4);
     k.output(k.inst(Op::not_, Type::i1, {a}), at += 4);
     k.output(k.b.select(a, b, k.b.i1(true)), at += 4);
   });
@@ -112,12 +114,15 @@ TEST(Emit, native_floats) {
       const Value a = k.input(t), b = k.input(t, 8);
       for (const Op op : {Op::native_fadd, Op::native_fsub, Op::native_fmul, Op::native_fdiv})
         k.output(k.b.op2(op, a, b), at += 8);
-      k.output(k.inst(Op::native_ffma, t, {a, b, k.inst(Op::constant, t, {}, 0x3f800000)}), at += 8);
+      k.output(k.inst(Op::native_ffma, t, {a, b, k.inst(Op::constant, t, {}, 0x3f800000)}),
+               at += 8);
       k.output(k.inst(Op::native_fsqrt, t, {a}), at += 8);
-      for (const Op op : {Op::native_feq, Op::native_flt, Op::native_fle}) k.output(k.b.cmp(op, a, b), at += 8);
+      for (const Op op : {Op::native_feq, Op::native_flt, Op::native_fle})
+        k.output(k.b.cmp(op, a, b), at += 8);
       const Value from = k.b.fp(Op::native_from_s, t, {k.input(Type::i32)}, to32);
       k.output(from, at += 8);
-      k.output(k.b.fp(Op::native_to_u, Type::i32, {k.b.op2(Op::native_fadd, from, from)}, to32), at += 8);
+      k.output(k.b.fp(Op::native_to_u, Type::i32, {k.b.op2(Op::native_fadd, from, from)}, to32),
+               at += 8);
     }
     const Value a = k.input(Type::i32);
     k.output(k.inst(Op::native_unary, Type::i32, {a}, GLSLstd450Exp2), 2048);
@@ -133,12 +138,15 @@ TEST(Emit, floats_that_only_floats_use_have_no_bits) {
     k.output(k.b.op2(Op::native_fmul, b, b));
   });
   std::size_t casts = 0;
-  for (std::size_t at = text.find("OpBitcast"); at != std::string::npos; at = text.find("OpBitcast", at + 1)) ++casts;
+  for (std::size_t at = text.find("OpBitcast"); at != std::string::npos;
+       at = text.find("OpBitcast", at + 1))
+    ++casts;
   EXPECT_EQ(casts, 2u) << text;
 }
 
 TEST(Emit, memory_of_every_space_and_size) {
-  for (const Space space : {Space::global, Space::shared, Space::local, Space::trap, Space::locks, Space::slot}) {
+  for (const Space space :
+       {Space::global, Space::shared, Space::local, Space::trap, Space::locks, Space::slot}) {
     for (const bool is_volatile : {false, true}) {
       SCOPED_TRACE(static_cast<int>(space));
       check_all([&](Kernel& k, const Profile&) {
@@ -147,31 +155,38 @@ TEST(Emit, memory_of_every_space_and_size) {
         k.function.uses_dynamic_shared = is_volatile;
         Value address = space == Space::global ? k.input(Type::i64) : k.input(Type::i32);
         const auto mem = [&](unsigned bytes) {
-          return ir::MemAttr{.space = space, .bytes = static_cast<std::uint8_t>(bytes), .is_volatile = is_volatile};
+          return ir::MemAttr{.space = space,
+                             .bytes = static_cast<std::uint8_t>(bytes),
+                             .is_volatile = is_volatile};
         };
         for (const unsigned bytes : {1u, 2u, 4u}) {
           const Value v = k.b.load(Type::i32, address, mem(bytes));
           k.b.store(address, v, mem(bytes));
         }
-        for (const Type type : {Type::i64, Type::v2}) k.b.store(address, k.b.load(type, address, mem(8)), mem(8));
+        for (const Type type : {Type::i64, Type::v2})
+          k.b.store(address, k.b.load(type, address, mem(8)), mem(8));
         k.b.store(address, k.b.load(Type::v4, address, mem(16)), mem(16));
         if (space == Space::global) return;
         address = k.b.i32(14);
-        for (const unsigned bytes : {1u, 2u}) k.b.store(address, k.b.load(Type::i32, address, mem(bytes)), mem(bytes));
+        for (const unsigned bytes : {1u, 2u})
+          k.b.store(address, k.b.load(Type::i32, address, mem(bytes)), mem(bytes));
       });
     }
   }
 }
 
 TEST(Emit, read_only_memory) {
-  for (const Space space : {Space::param, Space::constant, Space::table, Space::textures, Space::push}) {
+  for (const Space space :
+       {Space::param, Space::constant, Space::table, Space::textures, Space::push}) {
     check_all([&](Kernel& k, const Profile&) {
       unsigned at = 0;
       for (const Value address : {k.input(Type::i32), k.b.i32(16)}) {
         const auto mem = [&](unsigned bytes) {
-          return ir::MemAttr{.space = space, .bytes = static_cast<std::uint8_t>(bytes), .readonly = true};
+          return ir::MemAttr{
+              .space = space, .bytes = static_cast<std::uint8_t>(bytes), .readonly = true};
         };
-        for (const unsigned bytes : {1u, 2u, 4u}) k.output(k.b.load(Type::i32, address, mem(bytes)), at += 4);
+        for (const unsigned bytes : {1u, 2u, 4u})
+          k.output(k.b.load(Type::i32, address, mem(bytes)), at += 4);
         k.output(k.b.load(Type::i64, address, mem(8)), 64);
         k.output(k.b.load(Type::v4, address, mem(16)), 128);
       }
@@ -194,14 +209,19 @@ TEST(Emit, atomics) {
       unsigned at = 0;
       const auto one = [&](Op op, Type type, AtomicOp which) {
         const Value data = k.input(type, 8);
-        const Value v = op == Op::atomic ? k.inst(op, type, {address, data}) : k.inst(op, type, {address, data, data});
-        k.b.last(v).mem = {.space = space, .bytes = static_cast<std::uint8_t>(type == Type::i64 ? 8 : 4), .atomic = which};
+        const Value v = op == Op::atomic ? k.inst(op, type, {address, data})
+                                         : k.inst(op, type, {address, data, data});
+        k.b.last(v).mem = {.space = space,
+                           .bytes = static_cast<std::uint8_t>(type == Type::i64 ? 8 : 4),
+                           .atomic = which};
         k.output(v, at += 8);
       };
       for (const Type type : {Type::i32, Type::i64}) {
-        if (type == Type::i64 && (!p.int64 || !p.buffer_atomics64 || space == Space::shared)) continue;
-        for (const AtomicOp which : {AtomicOp::add, AtomicOp::and_, AtomicOp::or_, AtomicOp::xor_, AtomicOp::umin,
-                                     AtomicOp::umax, AtomicOp::smin, AtomicOp::smax, AtomicOp::exch})
+        if (type == Type::i64 && (!p.int64 || !p.buffer_atomics64 || space == Space::shared))
+          continue;
+        for (const AtomicOp which :
+             {AtomicOp::add, AtomicOp::and_, AtomicOp::or_, AtomicOp::xor_, AtomicOp::umin,
+              AtomicOp::umax, AtomicOp::smin, AtomicOp::smax, AtomicOp::exch})
           one(Op::atomic, type, which);
         one(Op::atomic_cas, type, AtomicOp::add);
       }
@@ -230,11 +250,18 @@ TEST(Emit, builtins_barriers_and_subgroups) {
 
 TEST(Emit, images_of_every_shape_and_texel) {
   for (const std::uint8_t geometry : {1, 2, 3, 4, 5}) {
-    for (const auto format : {abi::SurfaceFormat::u8, abi::SurfaceFormat::f16, abi::SurfaceFormat::f32}) {
+    for (const auto format :
+         {abi::SurfaceFormat::u8, abi::SurfaceFormat::f16, abi::SurfaceFormat::f32}) {
       for (const std::uint8_t channels : {1, 2, 4}) {
-        const std::vector<SlotSpec> slots = {
-            {}, {.backing = Backing::image, .format = format, .channels = channels, .geometry = geometry}};
-        const unsigned texel = (format == abi::SurfaceFormat::u8 ? 1 : format == abi::SurfaceFormat::f16 ? 2 : 4) * channels;
+        const std::vector<SlotSpec> slots = {{},
+                                             {.backing = Backing::image,
+                                              .format = format,
+                                              .channels = channels,
+                                              .geometry = geometry}};
+        const unsigned texel = (format == abi::SurfaceFormat::u8    ? 1
+                                : format == abi::SurfaceFormat::f16 ? 2
+                                                                    : 4) *
+                               channels;
         check_all(
             [&](Kernel& k, const Profile&) {
               const Value x = k.input(Type::i32);
@@ -264,8 +291,9 @@ TEST(Emit, structured_control_flow_with_phis) {
     ir::Function& f = k.function;
     const ir::BlockId entry = b.block();
     const Value n = k.input(Type::i32);
-    const ir::BlockId header = b.new_block(), body = b.new_block(), then = b.new_block(), otherwise = b.new_block(),
-                      join = b.new_block(), latch = b.new_block(), exit = b.new_block();
+    const ir::BlockId header = b.new_block(), body = b.new_block(), then = b.new_block(),
+                      otherwise = b.new_block(), join = b.new_block(), latch = b.new_block(),
+                      exit = b.new_block();
     b.br(header);
     b.at(header);
     const Value zero = b.i32(0);
@@ -304,7 +332,8 @@ TEST(Emit, a_switch_and_a_merge_block_that_nobody_reaches) {
   check_all([&](Kernel& k, const Profile&) {
     ir::Builder& b = k.b;
     ir::Function& f = k.function;
-    const ir::BlockId entry = b.block(), one = b.new_block(), two = b.new_block(), merge = b.new_block();
+    const ir::BlockId entry = b.block(), one = b.new_block(), two = b.new_block(),
+                      merge = b.new_block();
     ir::Block& head = f.blocks[entry];
     head.term = ir::Term::switch_;
     head.cond = k.input(Type::i32);
@@ -336,7 +365,8 @@ TEST(Emit, several_entries_share_types_constants_and_buffers) {
   const std::string text = disassemble_spirv(words);
   EXPECT_NE(text.find("OpEntryPoint GLCompute %first"), std::string::npos);
   EXPECT_NE(text.find("OpEntryPoint GLCompute %second"), std::string::npos);
-  EXPECT_EQ(text.find("LocalInvocationId", text.find("LocalInvocationId") + 1), std::string::npos) << text;
+  EXPECT_EQ(text.find("LocalInvocationId", text.find("LocalInvocationId") + 1), std::string::npos)
+      << text;
 }
 
 TEST(Emit, an_operation_that_legalisation_left_is_an_internal_error) {

@@ -1,5 +1,5 @@
-// Random straight-line programs over all integer operations and kinds of memory, run by drivers and by the
-// IR's interpreter.
+// Random straight-line programs over all integer operations and kinds of memory, run by drivers and
+// by the IR's interpreter.
 #include <cstring>
 #include <random>
 
@@ -28,7 +28,8 @@ struct Case {
 
 class Generator {
  public:
-  Generator(Kernel& kernel, const Profile& profile, std::mt19937& rng) : k_(kernel), p_(profile), rng_(rng) {}
+  Generator(Kernel& kernel, const Profile& profile, std::mt19937& rng)
+      : k_(kernel), p_(profile), rng_(rng) {}
 
   void run(unsigned operations) {
     ir::Builder& b = k_.b;
@@ -38,13 +39,16 @@ class Generator {
       const ir::MemAttr mem{.space = Space::param, .readonly = true};
       words_.push_back(b.load(Type::i32, b.op2(Op::add, input, b.i32(i * 4)), mem));
     }
-    for (const std::uint32_t c : {0u, 1u, 31u, 32u, 0x80000000u, 0xffffffffu}) words_.push_back(b.i32(c));
-    for (unsigned i = 0; i < 4; ++i) wides_.push_back(k_.inst(Op::pack, Type::i64, {word(), word()}));
+    for (const std::uint32_t c : {0u, 1u, 31u, 32u, 0x80000000u, 0xffffffffu})
+      words_.push_back(b.i32(c));
+    for (unsigned i = 0; i < 4; ++i)
+      wides_.push_back(k_.inst(Op::pack, Type::i64, {word(), word()}));
     wides_.push_back(b.i64(0));
     wides_.push_back(b.i64(0x8000000000000000u));
     bools_ = {b.cmp(Op::eq, words_[0], words_[1]), b.i1(true)};
     base_ = b.op2(Op::mul, thread, b.i32(kScratchBytes));
-    pointer_ = b.load(Type::i64, b.i32(kPointerAt), {.space = Space::param, .bytes = 8, .readonly = true});
+    pointer_ =
+        b.load(Type::i64, b.i32(kPointerAt), {.space = Space::param, .bytes = 8, .readonly = true});
     // Shared and local memory start out undefined.
     for (const Space space : {Space::shared, Space::local}) {
       for (std::uint32_t at = 0; at < kScratchBytes; at += 4) {
@@ -63,7 +67,9 @@ class Generator {
  private:
   unsigned below(unsigned n) { return static_cast<unsigned>(rng_() % n); }
   template <typename T>
-  T pick(const std::vector<T>& from) { return from[below(static_cast<unsigned>(from.size()))]; }
+  T pick(const std::vector<T>& from) {
+    return from[below(static_cast<unsigned>(from.size()))];
+  }
   Value word() { return pick(words_); }
   Value wide() { return pick(wides_); }
   Value boolean() { return pick(bools_); }
@@ -71,15 +77,19 @@ class Generator {
   void operation() {
     ir::Builder& b = k_.b;
     switch (below(14)) {
-      case 0: case 1: case 2: {
-        static const std::vector<Op> kOps = {Op::add, Op::sub, Op::mul, Op::mulhi_u, Op::mulhi_s, Op::udiv, Op::sdiv,
-                                             Op::urem, Op::srem, Op::and_, Op::or_, Op::xor_, Op::shl, Op::lshr,
-                                             Op::ashr, Op::umin, Op::umax, Op::smin, Op::smax};
+      case 0:
+      case 1:
+      case 2: {
+        static const std::vector<Op> kOps = {Op::add,  Op::sub,  Op::mul,  Op::mulhi_u, Op::mulhi_s,
+                                             Op::udiv, Op::sdiv, Op::urem, Op::srem,    Op::and_,
+                                             Op::or_,  Op::xor_, Op::shl,  Op::lshr,    Op::ashr,
+                                             Op::umin, Op::umax, Op::smin, Op::smax};
         words_.push_back(b.op2(pick(kOps), word(), below(4) ? word() : b.i32(below(40))));
         return;
       }
       case 3: {
-        static const std::vector<Op> kOps = {Op::not_, Op::neg, Op::popcount, Op::find_msb, Op::bit_reverse};
+        static const std::vector<Op> kOps = {Op::not_, Op::neg, Op::popcount, Op::find_msb,
+                                             Op::bit_reverse};
         words_.push_back(k_.inst(pick(kOps), Type::i32, {word()}));
         return;
       }
@@ -90,18 +100,22 @@ class Generator {
         switch (below(3)) {
           case 0: words_.push_back(k_.inst(Op::bfe_u, Type::i32, {word(), offset, count})); break;
           case 1: words_.push_back(k_.inst(Op::bfe_s, Type::i32, {word(), offset, count})); break;
-          default: words_.push_back(k_.inst(Op::bfi, Type::i32, {word(), word(), offset, count})); break;
+          default:
+            words_.push_back(k_.inst(Op::bfi, Type::i32, {word(), word(), offset, count}));
+            break;
         }
         return;
       }
       case 5: {
         static const std::vector<Op> kOps = {Op::eq, Op::ne, Op::ult, Op::ule, Op::slt, Op::sle};
-        bools_.push_back(p_.int64 && below(2) ? b.cmp(pick(kOps), wide(), wide()) : b.cmp(pick(kOps), word(), word()));
+        bools_.push_back(p_.int64 && below(2) ? b.cmp(pick(kOps), wide(), wide())
+                                              : b.cmp(pick(kOps), word(), word()));
         return;
       }
       case 6: {
         static const std::vector<Op> kOps = {Op::and_, Op::or_, Op::xor_, Op::eq, Op::ne};
-        bools_.push_back(below(4) ? b.op2(pick(kOps), boolean(), boolean()) : k_.inst(Op::not_, Type::i1, {boolean()}));
+        bools_.push_back(below(4) ? b.op2(pick(kOps), boolean(), boolean())
+                                  : k_.inst(Op::not_, Type::i1, {boolean()}));
         return;
       }
       case 7:
@@ -123,13 +137,15 @@ class Generator {
         return;
       case 10: {
         static const std::vector<Op> kBitwise = {Op::and_, Op::or_, Op::xor_};
-        static const std::vector<Op> kAll = {Op::add, Op::sub, Op::mul, Op::mulhi_u, Op::mulhi_s, Op::udiv, Op::sdiv,
-                                             Op::urem, Op::srem, Op::umin, Op::umax, Op::smin, Op::smax};
+        static const std::vector<Op> kAll = {Op::add,  Op::sub,  Op::mul,  Op::mulhi_u, Op::mulhi_s,
+                                             Op::udiv, Op::sdiv, Op::urem, Op::srem,    Op::umin,
+                                             Op::umax, Op::smin, Op::smax};
         static const std::vector<Op> kShifts = {Op::shl, Op::lshr, Op::ashr};
         if (!p_.int64 || below(4) == 0) {
           wides_.push_back(b.op2(pick(kBitwise), wide(), wide()));
         } else if (below(3) == 0) {
-          wides_.push_back(k_.inst(pick(kShifts), Type::i64, {wide(), below(2) ? word() : b.i32(below(70))}));
+          wides_.push_back(
+              k_.inst(pick(kShifts), Type::i64, {wide(), below(2) ? word() : b.i32(below(70))}));
         } else {
           wides_.push_back(b.op2(pick(kAll), wide(), wide()));
         }
@@ -142,7 +158,8 @@ class Generator {
   Value address(Space space, unsigned bytes) {
     ir::Builder& b = k_.b;
     const std::uint32_t mask = kScratchBytes - bytes;
-    Value offset = below(2) ? b.op2(Op::and_, word(), b.i32(mask)) : b.i32(below(kScratchBytes) & mask);
+    Value offset =
+        below(2) ? b.op2(Op::and_, word(), b.i32(mask)) : b.i32(below(kScratchBytes) & mask);
     if (space == Space::local) return offset;
     offset = b.op2(Op::add, base_, offset);
     if (space != Space::global) return offset;
@@ -154,14 +171,15 @@ class Generator {
 
   void memory() {
     ir::Builder& b = k_.b;
-    static const std::vector<Space> kSpaces = {Space::global, Space::shared, Space::local, Space::slot};
+    static const std::vector<Space> kSpaces = {Space::global, Space::shared, Space::local,
+                                               Space::slot};
     const Space space = pick(kSpaces);
     ir::MemAttr mem{.space = space, .bytes = static_cast<std::uint8_t>(1u << below(5)), .slot = 1};
     const Value at = address(space, mem.bytes);
     if (mem.bytes == 4 && space != Space::local && below(3) == 0) {
-      static const std::vector<AtomicOp> kOps = {AtomicOp::add,  AtomicOp::and_, AtomicOp::or_,  AtomicOp::xor_,
-                                                 AtomicOp::umin, AtomicOp::umax, AtomicOp::smin, AtomicOp::smax,
-                                                 AtomicOp::exch};
+      static const std::vector<AtomicOp> kOps = {AtomicOp::add,  AtomicOp::and_, AtomicOp::or_,
+                                                 AtomicOp::xor_, AtomicOp::umin, AtomicOp::umax,
+                                                 AtomicOp::smin, AtomicOp::smax, AtomicOp::exch};
       mem.atomic = pick(kOps);
       const Value old = below(4) ? k_.inst(Op::atomic, Type::i32, {at, word()})
                                  : k_.inst(Op::atomic_cas, Type::i32, {at, word(), word()});
@@ -183,11 +201,14 @@ class Generator {
   void store_all(Value thread) {
     ir::Builder& b = k_.b;
     const auto words = words_, wides = wides_, vectors = vectors_, bools = bools_;
-    result_words_ = static_cast<std::uint32_t>(words.size() + bools.size() + wides.size() * 2 + vectors.size() * 4 + 8) & ~3u;
+    result_words_ = static_cast<std::uint32_t>(words.size() + bools.size() + wides.size() * 2 +
+                                               vectors.size() * 4 + 8) &
+                    ~3u;
     const Value base = b.op2(Op::mul, thread, b.i32(result_words_ * 4));
     std::uint32_t at = 0;
     const auto put = [&](Value v, std::uint32_t bytes) {
-      b.store(b.op2(Op::add, base, b.i32(at)), v, {.space = Space::slot, .bytes = static_cast<std::uint8_t>(bytes)});
+      b.store(b.op2(Op::add, base, b.i32(at)), v,
+              {.space = Space::slot, .bytes = static_cast<std::uint8_t>(bytes)});
       at += bytes;
       results_.resize(at / 4, v);
     };
@@ -205,7 +226,10 @@ class Generator {
   std::uint32_t result_words_ = 0;
 
  public:
-  void seed_vectors() { vectors_.push_back(k_.inst(Op::compose, Type::v4, {k_.b.i32(1), k_.b.i32(2), k_.b.i32(3), k_.b.i32(4)})); }
+  void seed_vectors() {
+    vectors_.push_back(
+        k_.inst(Op::compose, Type::v4, {k_.b.i32(1), k_.b.i32(2), k_.b.i32(3), k_.b.i32(4)}));
+  }
 };
 
 std::vector<std::uint8_t> bytes_of(const std::vector<std::uint32_t>& words) {
@@ -216,10 +240,11 @@ std::vector<std::uint8_t> bytes_of(const std::vector<std::uint32_t>& words) {
 
 /// How a value is made, as far as `depth` operands back.
 void explain(const Kernel& k, Value v, unsigned depth, std::string& text) {
-  text += "  %" + std::to_string(v) + " = " + std::string(ir::info(k.function.insts[v].op).name) + " " +
-          std::string(ir::name(k.function.insts[v].type));
+  text += "  %" + std::to_string(v) + " = " + std::string(ir::info(k.function.insts[v].op).name) +
+          " " + std::string(ir::name(k.function.insts[v].type));
   if (k.function.insts[v].op == Op::constant) text += " " + std::to_string(k.function.insts[v].imm);
-  if (k.function.insts[v].op == Op::extract) text += " [" + std::to_string(k.function.insts[v].imm) + "]";
+  if (k.function.insts[v].op == Op::extract)
+    text += " [" + std::to_string(k.function.insts[v].imm) + "]";
   for (const Value argument : k.function.args(v)) text += " %" + std::to_string(argument);
   text += "\n";
   if (depth == 0) return;
@@ -281,7 +306,8 @@ class Execution : public ::testing::TestWithParam<Case> {
       if (value == wanted) continue;
       std::string text;
       explain(kernel, result_at(static_cast<std::uint32_t>(i / 4 % result_words)), 5, text);
-      FAIL() << "thread " << i / 4 / result_words << ": " << std::hex << value << " instead of " << wanted << "\n"
+      FAIL() << "thread " << i / 4 / result_words << ": " << std::hex << value << " instead of "
+             << wanted << "\n"
              << text;
     }
     EXPECT_EQ((dispatch.buffers[{abi::kSlotSet, 1}]), memory.of(Space::slot, 1));
@@ -290,8 +316,10 @@ class Execution : public ::testing::TestWithParam<Case> {
 
   static std::vector<std::uint32_t> random_input(std::mt19937& rng) {
     std::vector<std::uint32_t> input(kThreads * kInputWords + 2);
-    static constexpr std::uint32_t kSpecial[] = {0, 1, 2, 31, 32, 33, 0x7fffffff, 0x80000000, 0xffffffff, 0x10000};
-    for (std::uint32_t& value : input) value = rng() % 3 ? static_cast<std::uint32_t>(rng()) : kSpecial[rng() % 10];
+    static constexpr std::uint32_t kSpecial[] = {0,  1,          2,          31,         32,
+                                                 33, 0x7fffffff, 0x80000000, 0xffffffff, 0x10000};
+    for (std::uint32_t& value : input)
+      value = rng() % 3 ? static_cast<std::uint32_t>(rng()) : kSpecial[rng() % 10];
     return input;
   }
 
@@ -330,16 +358,19 @@ TEST_P(Execution, widened_integers_compare_with_constants) {
         const Value thread = k.b.builtin(ir::Builtin::local_index);
         const Value at = k.b.op2(Op::mul, thread, k.b.i32(kInputWords * 4));
         std::uint32_t offset = 0;
-        for (const std::uint64_t c : {0ull, 1ull, ~0ull, 0x7fffffffull, 0x80000000ull, 0xffffffffull, 0xffffffff80000000ull,
-                                      0x100000000ull, 0xffffffff7fffffffull}) {
-          const Value x = k.b.load(Type::i32, k.b.op2(Op::add, at, k.b.i32(offset % (kInputWords * 4))),
-                                   {.space = Space::param, .readonly = true});
+        for (const std::uint64_t c :
+             {0ull, 1ull, ~0ull, 0x7fffffffull, 0x80000000ull, 0xffffffffull, 0xffffffff80000000ull,
+              0x100000000ull, 0xffffffff7fffffffull}) {
+          const Value x =
+              k.b.load(Type::i32, k.b.op2(Op::add, at, k.b.i32(offset % (kInputWords * 4))),
+                       {.space = Space::param, .readonly = true});
           const Value wide = k.inst(widen, Type::i64, {x});
           const Value constant = c == 1 ? k.inst(widen, Type::i64, {thread}) : k.b.i64(c);
-          const Value result = constant_first ? k.b.cmp(compare, constant, wide) : k.b.cmp(compare, wide, constant);
+          const Value result =
+              constant_first ? k.b.cmp(compare, constant, wide) : k.b.cmp(compare, wide, constant);
           const Value word = k.inst(Op::zext, Type::i32, {result});
-          k.b.store(k.b.op2(Op::add, k.b.op2(Op::mul, thread, k.b.i32(9 * 4)), k.b.i32(offset)), word,
-                    {.space = Space::slot});
+          k.b.store(k.b.op2(Op::add, k.b.op2(Op::mul, thread, k.b.i32(9 * 4)), k.b.i32(offset)),
+                    word, {.space = Space::slot});
           results.push_back(word);
           offset += 4;
         }
@@ -351,9 +382,11 @@ TEST_P(Execution, widened_integers_compare_with_constants) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, Execution,
-                         ::testing::Values(Case{"swiftshader", "swiftshader"}, Case{"swiftshader", "portable"},
-                                           Case{"lavapipe", "lavapipe"}, Case{"lavapipe", "portable"},
-                                           Case{"nvidia", "nvidia"}, Case{"nvidia", "portable"}),
+                         ::testing::Values(Case{"swiftshader", "swiftshader"},
+                                           Case{"swiftshader", "portable"},
+                                           Case{"lavapipe", "lavapipe"},
+                                           Case{"lavapipe", "portable"}, Case{"nvidia", "nvidia"},
+                                           Case{"nvidia", "portable"}),
                          [](const auto& tested) {
                            return std::string(tested.param.device) + "_as_" + tested.param.profile;
                          });

@@ -8,7 +8,8 @@
 namespace ptx2spv::test {
 namespace {
 
-// inner is called by outer; unused is called by nobody; both overloads of same exist; global is not linkable.
+// inner is called by outer; unused is called by nobody; both overloads of same exist; global is not
+// linkable.
 constexpr const char* kLibrary = R"(
                OpCapability Shader
           %glsl = OpExtInstImport "GLSL.std.450"
@@ -167,8 +168,10 @@ TEST(Library, every_built_in_function_links_and_is_valid) {
     for (unsigned count = 1; count <= 4 && !found; ++count) {
       for (unsigned combination = 0; combination < 1u << (2 * count + 2) && !found; ++combination) {
         spirv::Words signature{types[combination & 3]};
-        for (unsigned i = 0; i < count; ++i) signature.push_back(types[combination >> (2 * i + 2) & 3]);
-        const spirv::Id function = library.link(b, name, b.global(spv::Op::OpTypeFunction, 0, signature), error);
+        for (unsigned i = 0; i < count; ++i)
+          signature.push_back(types[combination >> (2 * i + 2) & 3]);
+        const spirv::Id function =
+            library.link(b, name, b.global(spv::Op::OpTypeFunction, 0, signature), error);
         if (function == 0) continue;
         found = true;
         ++linked;
@@ -184,7 +187,8 @@ TEST(Library, every_built_in_function_links_and_is_valid) {
   const spirv::Id function = b.id(), label = b.id(), called = b.id();
   spirv::Words arguments;
   for (const spirv::Id type : last_parameters) arguments.push_back(b.constant_null(type));
-  spirv::put(code, spv::Op::OpFunction, b.type_void(), function, 0u, b.type_function(b.type_void()));
+  spirv::put(code, spv::Op::OpFunction, b.type_void(), function, 0u,
+             b.type_function(b.type_void()));
   spirv::put(code, spv::Op::OpLabel, label);
   spirv::put_list(code, spv::Op::OpFunctionCall, arguments, last_result, called, last);
   spirv::put(code, spv::Op::OpReturn);

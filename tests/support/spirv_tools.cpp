@@ -29,7 +29,8 @@ std::string validate_spirv(std::span<const std::uint32_t> words) {
 std::string disassemble_spirv(std::span<const std::uint32_t> words) {
   std::string messages, text;
   const Tools tools(messages);
-  const auto options = SPV_BINARY_TO_TEXT_OPTION_NO_HEADER | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES;
+  const auto options =
+      SPV_BINARY_TO_TEXT_OPTION_NO_HEADER | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES;
   if (!tools.Disassemble(words.data(), words.size(), &text, options)) return messages;
   return text;
 }

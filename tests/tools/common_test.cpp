@@ -12,7 +12,9 @@
 namespace ptx2spv::tools {
 namespace {
 
-std::string digest(const std::string& text) { return sha256_hex(std::as_bytes(std::span(text.data(), text.size()))); }
+std::string digest(const std::string& text) {
+  return sha256_hex(std::as_bytes(std::span(text.data(), text.size())));
+}
 
 // Vectors of FIPS 180-4's examples and NIST's short message tests.
 TEST(Sha256, KnownVectors) {
@@ -20,15 +22,20 @@ TEST(Sha256, KnownVectors) {
   EXPECT_EQ(digest("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(digest("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  EXPECT_EQ(digest(std::string(1000000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-  EXPECT_EQ(digest(std::string("\xd3", 1)), "28969cdfa74a12c82f3bad960b0b000aca2ac329deea5c2328ebc6f2ba9802c1");
+  EXPECT_EQ(digest(std::string(1000000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  EXPECT_EQ(digest(std::string("\xd3", 1)),
+            "28969cdfa74a12c82f3bad960b0b000aca2ac329deea5c2328ebc6f2ba9802c1");
 }
 
 // Lengths around the padding's boundary must all differ from each other and be stable.
 TEST(Sha256, LengthsAroundABlock) {
-  EXPECT_EQ(digest(std::string(55, 'a')), "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");
-  EXPECT_EQ(digest(std::string(56, 'a')), "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a");
-  EXPECT_EQ(digest(std::string(64, 'a')), "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
+  EXPECT_EQ(digest(std::string(55, 'a')),
+            "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");
+  EXPECT_EQ(digest(std::string(56, 'a')),
+            "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a");
+  EXPECT_EQ(digest(std::string(64, 'a')),
+            "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
 }
 
 TEST(Npy, WrittenFilesReadBack) {
@@ -64,7 +71,8 @@ TEST(Npy, DamagedFilesAreRefused) {
 TEST(Png, PicturesReadBack) {
   for (std::uint32_t channels : {1u, 2u, 4u}) {
     Picture picture{5, 3, channels, Bytes(15 * channels)};
-    for (std::size_t k = 0; k < picture.pixels.size(); ++k) picture.pixels[k] = std::byte(k * 17 + 3);
+    for (std::size_t k = 0; k < picture.pixels.size(); ++k)
+      picture.pixels[k] = std::byte(k * 17 + 3);
     Bytes file;
     ASSERT_EQ(write_png(picture, file), "");
     Picture again;
@@ -80,7 +88,8 @@ TEST(Png, DamagedFilesAreRefused) {
   Bytes file;
   ASSERT_EQ(write_png(picture, file), "");
   for (std::size_t size : {0ul, 4ul, 20ul, file.size() / 2})
-    EXPECT_NE(read_png(Bytes(file.begin(), file.begin() + std::ptrdiff_t(size)), 4, picture), "") << size;
+    EXPECT_NE(read_png(Bytes(file.begin(), file.begin() + std::ptrdiff_t(size)), 4, picture), "")
+        << size;
 }
 
 TEST(Json, PlacesOfErrors) {
@@ -109,7 +118,9 @@ TEST(Json, PlacesOfErrors) {
 TEST(Json, ValuesAndLines) {
   Json json;
   std::string error;
-  ASSERT_TRUE(parse_json("{\"a\": [1, -2, 2.5],\n \"b\": \"x\\n\",\n \"c\": true, \"d\": null}", json, error)) << error;
+  ASSERT_TRUE(parse_json("{\"a\": [1, -2, 2.5],\n \"b\": \"x\\n\",\n \"c\": true, \"d\": null}",
+                         json, error))
+      << error;
   EXPECT_EQ(json.find("a")->items[1].integer, std::uint64_t(-2));
   EXPECT_TRUE(json.find("a")->items[1].negative);
   EXPECT_EQ(json.find("a")->items[2].real, 2.5);
@@ -120,7 +131,8 @@ TEST(Json, ValuesAndLines) {
 }
 
 TEST(Json, QuotedTextReadsBack) {
-  for (const std::string& text : {std::string("a\"b\\c\n\t\x01z"), std::string("\xc3\xa9"), std::string("\xff\x80")}) {
+  for (const std::string& text :
+       {std::string("a\"b\\c\n\t\x01z"), std::string("\xc3\xa9"), std::string("\xff\x80")}) {
     Json json;
     std::string error;
     ASSERT_TRUE(parse_json(json_quote(text), json, error)) << error;
@@ -170,10 +182,12 @@ ParsedCommand parse(std::vector<std::string> words) {
 }
 
 TEST(Options, FormsOfValues) {
-  const ParsedCommand command = parse({"-ofile", "-o", "x", "--output=y", "--output", "z", "--dump", "a", "--dump=p", "-vO2", "--", "-v"});
+  const ParsedCommand command = parse({"-ofile", "-o", "x", "--output=y", "--output", "z", "--dump",
+                                       "a", "--dump=p", "-vO2", "--", "-v"});
   ASSERT_EQ(command.error, "");
   std::string seen;
-  for (const ParsedOption& option : command.options) seen += std::to_string(option.id) + option.value + " ";
+  for (const ParsedOption& option : command.options)
+    seen += std::to_string(option.id) + option.value + " ";
   EXPECT_EQ(seen, "1file 1x 1y 1z 2 2p 3 42 ");
   EXPECT_EQ(command.operands, (std::vector<std::string>{"a", "-v"}));
 }

@@ -67,7 +67,7 @@ IoError read_file(const std::string& path, Bytes& bytes, std::uint64_t limit) {
   bytes.clear();
   Descriptor file{path == "-" ? 0 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC), path != "-"};
   if (file.fd < 0) return system_text();
-  struct stat info{};
+  struct stat info {};
   if (::fstat(file.fd, &info) != 0) return system_text();
   if (S_ISDIR(info.st_mode)) return "is a folder";
   if (S_ISREG(info.st_mode) && std::uint64_t(info.st_size) > limit)
@@ -98,7 +98,7 @@ IoError read_text(const std::string& path, std::string& text, std::uint64_t limi
 
 IoError write_file(const std::string& path, std::span<const std::byte> bytes) {
   if (path == "-") return write_all(1, bytes);
-  struct stat info{};
+  struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     if (S_ISDIR(info.st_mode)) return "is a folder";
     Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC), true};
@@ -108,7 +108,8 @@ IoError write_file(const std::string& path, std::span<const std::byte> bytes) {
   const std::string temporary = path + ".part" + std::to_string(::getpid());
   IoError error;
   {
-    Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), true};
+    Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666),
+                    true};
     if (file.fd < 0) return system_text();
     error = write_all(file.fd, bytes);
     // A full disk may show only when the file is closed.

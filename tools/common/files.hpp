@@ -15,12 +15,14 @@ using Bytes = std::vector<std::byte>;
 /// An error text, empty for success.
 using IoError = std::string;
 
-/// Reads `path` ("-": standard input), unpacking gzip by its magic number. More than `limit` bytes is an error.
-IoError read_file(const std::string& path, Bytes& bytes, std::uint64_t limit = std::uint64_t(1) << 32);
+/// Reads `path` ("-": standard input), unpacking gzip by its magic number. More than `limit` bytes
+/// is an error.
+IoError read_file(const std::string& path, Bytes& bytes,
+                  std::uint64_t limit = std::uint64_t(1) << 32);
 IoError read_text(const std::string& path, std::string& text,
                   std::uint64_t limit = std::uint64_t(1) << 30);
-/// Writes to a temporary file beside `path` and renames it. "-" is standard output; what exists and is no
-/// regular file (a pipe, /dev/null) is written in place.
+/// Writes to a temporary file beside `path` and renames it. "-" is standard output; what exists and
+/// is no regular file (a pipe, /dev/null) is written in place.
 IoError write_file(const std::string& path, std::span<const std::byte> bytes);
 IoError write_text(const std::string& path, std::string_view text);
 
@@ -29,7 +31,8 @@ std::string path_from(const std::string& folder, const std::string& path);
 std::string folder_of(const std::string& path);
 std::string file_name_of(const std::string& path);
 
-/// Whether colour belongs on `stream` (1 or 2): a terminal, and NO_COLOR is not set. `choice`: always, never, auto.
+/// Whether colour belongs on `stream` (1 or 2): a terminal, and NO_COLOR is not set. `choice`:
+/// always, never, auto.
 bool use_color(int stream, std::string_view choice);
 
 }  // namespace ptx2spv::tools

@@ -44,8 +44,12 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     json.boolean = value;
     return put(std::move(json));
   }
-  bool number_integer(number_integer_t value) override { return put_integer(std::uint64_t(value), value < 0, double(value)); }
-  bool number_unsigned(number_unsigned_t value) override { return put_integer(value, false, double(value)); }
+  bool number_integer(number_integer_t value) override {
+    return put_integer(std::uint64_t(value), value < 0, double(value));
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    return put_integer(value, false, double(value));
+  }
   bool number_float(number_float_t value, const string_t&) override {
     Json json;
     json.kind = Json::Kind::real;
@@ -144,12 +148,16 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   std::string key_;
 };
 
-// Sequences of the right form; overlong ones pass, and every JSON reader takes those or replaces them.
+// Sequences of the right form; overlong ones pass, and every JSON reader takes those or replaces
+// them.
 bool is_utf8(std::string_view text) {
   for (std::size_t k = 0; k < text.size(); ++k) {
     const auto byte = static_cast<unsigned char>(text[k]);
     if (byte < 0x80) continue;
-    const int more = byte >= 0xc2 && byte < 0xe0 ? 1 : byte >= 0xe0 && byte < 0xf0 ? 2 : byte >= 0xf0 && byte < 0xf5 ? 3 : 0;
+    const int more = byte >= 0xc2 && byte < 0xe0   ? 1
+                     : byte >= 0xe0 && byte < 0xf0 ? 2
+                     : byte >= 0xf0 && byte < 0xf5 ? 3
+                                                   : 0;
     if (!more) return false;
     for (int j = 0; j < more; ++j)
       if (++k >= text.size() || (static_cast<unsigned char>(text[k]) & 0xc0) != 0x80) return false;

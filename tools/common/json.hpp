@@ -14,11 +14,11 @@ struct Json {
   enum class Kind : std::uint8_t { null, boolean, integer, real, string, array, object };
   Kind kind = Kind::null;
   bool boolean = false;
-  bool negative = false;            ///< of an integer: `integer` is the two's complement
+  bool negative = false;  ///< of an integer: `integer` is the two's complement
   std::uint64_t integer = 0;
-  double real = 0;                  ///< integers have it too
-  std::string text;                 ///< of a string
-  std::vector<Json> items;          ///< of an array
+  double real = 0;                                    ///< integers have it too
+  std::string text;                                   ///< of a string
+  std::vector<Json> items;                            ///< of an array
   std::vector<std::pair<std::string, Json>> members;  ///< of an object, in the file's order
   std::uint32_t line = 0;
 
@@ -27,8 +27,8 @@ struct Json {
 };
 const char* to_string(Json::Kind kind);
 
-/// Parses `text`. On failure false, and `error` is "line:column: error: text". Repeated names, nesting
-/// deeper than 64 and trailing text are errors.
+/// Parses `text`. On failure false, and `error` is "line:column: error: text". Repeated names,
+/// nesting deeper than 64 and trailing text are errors.
 bool parse_json(std::string_view text, Json& value, std::string& error);
 
 /// A JSON string with its quotes.

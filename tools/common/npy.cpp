@@ -13,9 +13,9 @@ struct Row {
   std::uint32_t bytes;
 };
 constexpr Row kTypes[] = {
-    {"u8", "|u1", 1},  {"s8", "|i1", 1},  {"u16", "<u2", 2}, {"s16", "<i2", 2}, {"f16", "<f2", 2},
-    {"u32", "<u4", 4}, {"s32", "<i4", 4}, {"f32", "<f4", 4}, {"u64", "<u8", 8}, {"s64", "<i8", 8},
-    {"f64", "<f8", 8},
+    {"u8", "|u1", 1},  {"s8", "|i1", 1},  {"u16", "<u2", 2}, {"s16", "<i2", 2},
+    {"f16", "<f2", 2}, {"u32", "<u4", 4}, {"s32", "<i4", 4}, {"f32", "<f4", 4},
+    {"u64", "<u8", 8}, {"s64", "<i8", 8}, {"f64", "<f8", 8},
 };
 
 // The text after 'key': in the header's Python dictionary.
@@ -81,8 +81,8 @@ IoError read_npy(const Bytes& file, Npy& npy) {
   }
   if (!bytes) return "has elements of type " + npy.descr + ", which is not supported";
   if (file.size() - start - length != count * bytes)
-    return "holds " + std::to_string(file.size() - start - length) + " bytes of data, its shape asks for " +
-           std::to_string(count * bytes);
+    return "holds " + std::to_string(file.size() - start - length) +
+           " bytes of data, its shape asks for " + std::to_string(count * bytes);
   npy.data.assign(file.begin() + std::ptrdiff_t(start + length), file.end());
   return {};
 }

@@ -9,7 +9,7 @@
 namespace ptx2spv::tools {
 
 struct Npy {
-  std::string descr;                   ///< as NumPy writes it: "<u4", "|u1", "<f2"
+  std::string descr;  ///< as NumPy writes it: "<u4", "|u1", "<f2"
   std::vector<std::uint64_t> shape;
   Bytes data;
 };

@@ -152,7 +152,8 @@ ParsedCommand parse_command(const Tool& tool, int argc, char** argv) {
         command.error = "--" + std::string(option->name) + " takes no value";
       } else if (!option->value.empty() && !option->optional_value() && !parsed.has_value) {
         if (i + 1 == argc) {
-          command.error = "--" + std::string(option->name) + " needs a value: " + std::string(option->value);
+          command.error =
+              "--" + std::string(option->name) + " needs a value: " + std::string(option->value);
           break;
         }
         parsed.value = argv[++i];
@@ -173,8 +174,8 @@ ParsedCommand parse_command(const Tool& tool, int argc, char** argv) {
           at = word.size();
           if (!parsed.has_value && !option->optional_value()) {
             if (i + 1 == argc) {
-              command.error =
-                  "-" + std::string(1, option->letter) + " needs a value: " + std::string(option->value);
+              command.error = "-" + std::string(1, option->letter) +
+                              " needs a value: " + std::string(option->value);
               break;
             }
             parsed.value = argv[++i];
@@ -272,11 +273,14 @@ std::string zsh_completion(const Tool& tool) {
     }
     if (!option.name.empty()) {
       const char* equals = option.value.empty() ? "" : option.optional_value() ? "=-" : "=";
-      out += "  " + quoted("*--" + std::string(option.name) + equals + "[" + help + "]" + action) + " \\\n";
+      out += "  " + quoted("*--" + std::string(option.name) + equals + "[" + help + "]" + action) +
+             " \\\n";
     }
     if (option.letter) {
       const char* plus = option.value.empty() ? "" : "+";
-      out += "  " + quoted("*-" + std::string(1, option.letter) + plus + "[" + help + "]" + action) + " \\\n";
+      out += "  " +
+             quoted("*-" + std::string(1, option.letter) + plus + "[" + help + "]" + action) +
+             " \\\n";
     }
   });
   return out + "  '*:file:_files'\n";

@@ -1,4 +1,5 @@
-// One table of options per tool; the parser, the help text, the man page and shell completion are made from it.
+// One table of options per tool; the parser, the help text, the man page and shell completion are
+// made from it.
 #pragma once
 
 #include <span>
@@ -10,12 +11,14 @@ namespace ptx2spv::tools {
 
 /// A row: how the option is written, what it takes and what it means.
 struct Option {
-  int id = 0;                   ///< the tool's own number
-  char letter = 0;              ///< -o; 0: none
-  std::string_view name;        ///< --output; empty: none
-  std::string_view value;       ///< how its value is written; empty: takes none; [VALUE]: may be left out
+  int id = 0;             ///< the tool's own number
+  char letter = 0;        ///< -o; 0: none
+  std::string_view name;  ///< --output; empty: none
+  std::string_view
+      value;  ///< how its value is written; empty: takes none; [VALUE]: may be left out
   std::string_view help;
-  std::string_view choices = {};  ///< comma separated values that completion offers; "file": file names
+  std::string_view choices =
+      {};  ///< comma separated values that completion offers; "file": file names
   bool optional_value() const { return !value.empty() && value.front() == '['; }
 };
 
@@ -39,9 +42,9 @@ struct ParsedOption {
 };
 
 struct ParsedCommand {
-  std::vector<ParsedOption> options;   ///< in the order given
+  std::vector<ParsedOption> options;  ///< in the order given
   std::vector<std::string> operands;
-  std::string error;                   ///< not empty: usage error
+  std::string error;  ///< not empty: usage error
 };
 
 /// Short options may be joined with their value (-O2, -ofile), long ones by = or the next word.
@@ -53,7 +56,8 @@ std::string bash_completion(const Tool& tool);
 std::string zsh_completion(const Tool& tool);
 std::string fish_completion(const Tool& tool);
 
-/// The options that every tool has: --help, --version, and the hidden --generate KIND that packaging calls.
+/// The options that every tool has: --help, --version, and the hidden --generate KIND that
+/// packaging calls.
 enum CommonOption : int { opt_help = -1, opt_version = -2, opt_generate = -3 };
 /// Prints what a common option asks for. True when the tool is done, `exit_code` set.
 bool handle_common(const Tool& tool, const ParsedCommand& command, int& exit_code);

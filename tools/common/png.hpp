@@ -11,7 +11,8 @@ struct Picture {
   Bytes pixels;
 };
 
-/// Decodes to `channels` channels (1, 2 or 4); palettes, 16-bit samples and transparency are converted.
+/// Decodes to `channels` channels (1, 2 or 4); palettes, 16-bit samples and transparency are
+/// converted.
 IoError read_png(const Bytes& file, std::uint32_t channels, Picture& picture);
 IoError write_png(const Picture& picture, Bytes& file);
 

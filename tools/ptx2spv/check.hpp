@@ -8,7 +8,8 @@
 
 namespace ptx2spv::tools {
 
-/// Prints the report to standard output. The exit code: 0 all translated, 3 not all, 2 a file could not be read.
+/// Prints the report to standard output. The exit code: 0 all translated, 3 not all, 2 a file could
+/// not be read.
 int check_files(const Settings& settings, const std::vector<std::string>& files);
 
 /// Where a kernel or function is defined in PTX text, for telling whose fault a message is.
@@ -16,7 +17,7 @@ struct Definition {
   std::string name;
   bool kernel = false;
   std::uint32_t first_line = 0, last_line = 0;
-  std::size_t begin = 0, end = 0;   ///< in the text
+  std::size_t begin = 0, end = 0;  ///< in the text
 };
 std::vector<Definition> find_definitions(std::string_view text);
 

@@ -1,11 +1,13 @@
-// Finds the kernels and functions of PTX text without parsing it, which works in a file that does not parse too.
+// Finds the kernels and functions of PTX text without parsing it, which works in a file that does
+// not parse too.
 #include "tools/ptx2spv/check.hpp"
 
 namespace ptx2spv::tools {
 namespace {
 
 bool is_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '$' || c == '%';
 }
 
 class Scanner {
@@ -14,7 +16,7 @@ class Scanner {
 
   std::vector<Definition> run() {
     std::vector<Definition> found;
-    std::size_t statement = 0;     // where the declaration at hand begins
+    std::size_t statement = 0;  // where the declaration at hand begins
     std::uint32_t statement_line = 1;
     bool at_start = true;
     while (skip_blank()) {

@@ -23,15 +23,18 @@ std::string colored(const Message& message) {
   const std::string mark = std::string(word(message.severity)) + ":";
   std::string text = message.rendered;
   const std::size_t at = text.find(mark);
-  if (at != text.npos) text = "\x1b[1m" + text.substr(0, at) + code + mark + "\x1b[0m" + text.substr(at + mark.size());
+  if (at != text.npos)
+    text = "\x1b[1m" + text.substr(0, at) + code + mark + "\x1b[0m" + text.substr(at + mark.size());
   return text;
 }
 
 }  // namespace
 
 std::string message_json(const Message& message) {
-  return std::string("{\"severity\": \"") + word(message.severity) + "\", \"file\": " + json_quote(message.file) +
-         ", \"line\": " + std::to_string(message.line) + ", \"column\": " + std::to_string(message.column) +
+  return std::string("{\"severity\": \"") + word(message.severity) +
+         "\", \"file\": " + json_quote(message.file) +
+         ", \"line\": " + std::to_string(message.line) +
+         ", \"column\": " + std::to_string(message.column) +
          ", \"text\": " + json_quote(message.text) + "}";
 }
 

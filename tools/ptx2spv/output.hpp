@@ -8,7 +8,8 @@
 namespace ptx2spv::tools {
 
 /// The bytes of `translation` in the form asked for. Empty and an error on failure.
-std::string render_output(Emit emit, const Translation& translation, const std::string& name, std::string& error);
+std::string render_output(Emit emit, const Translation& translation, const std::string& name,
+                          std::string& error);
 /// The ending of a file of this form, with its dot.
 const char* output_ending(Emit emit);
 

@@ -33,7 +33,8 @@ std::string disassemble_spirv(std::span<const std::uint32_t> words, std::string&
   const std::unique_ptr<spv_context_t, Release> context(spvContextCreate(SPV_ENV_VULKAN_1_2));
   spv_text text = nullptr;
   spv_diagnostic diagnostic = nullptr;
-  constexpr unsigned kOptions = SPV_BINARY_TO_TEXT_OPTION_INDENT | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES;
+  constexpr unsigned kOptions =
+      SPV_BINARY_TO_TEXT_OPTION_INDENT | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES;
   const spv_result_t result =
       spvBinaryToText(context.get(), words.data(), words.size(), kOptions, &text, &diagnostic);
   const std::unique_ptr<spv_diagnostic_t, Release> owner(diagnostic);

@@ -31,7 +31,8 @@ std::string supported_forms() {
       continue;
     }
     char since[48];
-    std::snprintf(since, sizeof since, "PTX %d.%d, sm_%d", row.version / 10, row.version % 10, row.target);
+    std::snprintf(since, sizeof since, "PTX %d.%d, sm_%d", row.version / 10, row.version % 10,
+                  row.target);
     accepted += std::string(row.syntax) + "\n    " + since;
     if (*row.slots) accepted += "; " + std::string(row.slots);
     accepted += '\n';

@@ -13,7 +13,7 @@ namespace ptx2spv::tools {
 enum class Exit : std::uint8_t {
   good = 0,
   mismatch = 1,
-  usage = 2,         ///< usage, manifest, I/O
+  usage = 2,  ///< usage, manifest, I/O
   translation = 3,
   trap = 4,
   no_device = 5,
@@ -27,23 +27,24 @@ struct RunOptions {
   bool debug_info = false, relax = false, validate = false, bind_slots = true;
   std::optional<ThreadModel> threads;
   std::optional<ArrayBacking> backing;
-  bool time = false;            ///< every repeat of a launch on its own, timed
-  std::function<void(const std::string&)> warn;               ///< a rendered message
+  bool time = false;                             ///< every repeat of a launch on its own, timed
+  std::function<void(const std::string&)> warn;  ///< a rendered message
   std::function<void(std::size_t done, std::size_t all)> progress;
 };
 
 struct LaunchTime {
-  std::vector<double> device_ms, wall_ms;  ///< one a repeat; device_ms empty where the device cannot tell
+  std::vector<double> device_ms,
+      wall_ms;  ///< one a repeat; device_ms empty where the device cannot tell
   double prepare_ms = 0;
 };
 
 struct RunResult {
   Exit exit = Exit::good;
-  std::string error;                ///< ready to print, several lines perhaps
-  std::string device;               ///< name and driver
-  std::vector<Bytes> outputs;       ///< as Manifest::outputs
-  std::vector<LaunchTime> launches; ///< as Manifest::launches
-  double setup_ms = 0;              ///< device and module
+  std::string error;                 ///< ready to print, several lines perhaps
+  std::string device;                ///< name and driver
+  std::vector<Bytes> outputs;        ///< as Manifest::outputs
+  std::vector<LaunchTime> launches;  ///< as Manifest::launches
+  double setup_ms = 0;               ///< device and module
   double upload_ms = 0, launch_ms = 0, download_ms = 0;
 };
 

@@ -14,63 +14,101 @@ namespace ptx2spv::tools {
 namespace {
 
 enum Id : int {
-  opt_device = 1, opt_backend, opt_compare, opt_profile, opt_disable, opt_fp, opt_backing, opt_threads,
-  opt_optimize, opt_debug, opt_relax, opt_no_slots, opt_time, opt_output, opt_list, opt_validate, opt_check,
-  opt_checksums, opt_verbose, opt_json, opt_color,
+  opt_device = 1,
+  opt_backend,
+  opt_compare,
+  opt_profile,
+  opt_disable,
+  opt_fp,
+  opt_backing,
+  opt_threads,
+  opt_optimize,
+  opt_debug,
+  opt_relax,
+  opt_no_slots,
+  opt_time,
+  opt_output,
+  opt_list,
+  opt_validate,
+  opt_check,
+  opt_checksums,
+  opt_verbose,
+  opt_json,
+  opt_color,
 };
 
 constexpr Option kOptions[] = {
     {opt_device, 'd', "device", "NAME",
-     "the device: gpu, cpu, swiftshader, lavapipe, an index, uuid:... or part of the name; with --backend cuda an "
+     "the device: gpu, cpu, swiftshader, lavapipe, an index, uuid:... or part of the name; with "
+     "--backend cuda an "
      "index or part of the name",
      "gpu,cpu,swiftshader,lavapipe"},
-    {opt_backend, 'b', "backend", "NAME", "vulkan (the default), or cuda: native, by NVIDIA's driver", "vulkan,cuda"},
+    {opt_backend, 'b', "backend", "NAME",
+     "vulkan (the default), or cuda: native, by NVIDIA's driver", "vulkan,cuda"},
     {opt_compare, 0, "compare", "NAME",
-     "run on this backend too and compare every output and the times; the only one is cuda", "cuda"},
-    {opt_profile, 0, "profile", "NAME", "translate for no more than this profile has", "portable,swiftshader,lavapipe,nvidia"},
-    {opt_disable, 0, "disable", "CAPABILITY", "do without this capability of the device; may be repeated"},
-    {opt_fp, 0, "fp", "POLICY", "exact (the default): results equal NVIDIA's; fast: the device's own float operations",
+     "run on this backend too and compare every output and the times; the only one is cuda",
+     "cuda"},
+    {opt_profile, 0, "profile", "NAME", "translate for no more than this profile has",
+     "portable,swiftshader,lavapipe,nvidia"},
+    {opt_disable, 0, "disable", "CAPABILITY",
+     "do without this capability of the device; may be repeated"},
+    {opt_fp, 0, "fp", "POLICY",
+     "exact (the default): results equal NVIDIA's; fast: the device's own float operations",
      "exact,fast"},
-    {opt_backing, 0, "backing", "KIND", "hold every surface in linear memory or in an image", "linear,image"},
-    {opt_threads, 0, "threads", "MODEL", "how threads map to invocations; chosen for each launch when not given",
+    {opt_backing, 0, "backing", "KIND", "hold every surface in linear memory or in an image",
+     "linear,image"},
+    {opt_threads, 0, "threads", "MODEL",
+     "how threads map to invocations; chosen for each launch when not given",
      "direct,flat,regions"},
-    {opt_no_slots, 0, "no-slots", "", "reach every linear surface by its address, none through a bound buffer"},
+    {opt_no_slots, 0, "no-slots", "",
+     "reach every linear surface by its address, none through a bound buffer"},
     {opt_optimize, 'O', "", "LEVEL", "optimisation of the translation: 0, 1 or 2", "0,1,2"},
     {opt_debug, 'g', "debug", "", "put the PTX source into the module, for debuggers"},
-    {opt_relax, 0, "relax", "", "take instructions that the module's PTX version or target does not have"},
-    {opt_time, 't', "time", "", "print the times as JSON: stages, and the medians of each launch's repeats"},
-    {opt_output, 'o', "output-folder", "FOLDER", "write outputs there, not beside the manifest", "file"},
+    {opt_relax, 0, "relax", "",
+     "take instructions that the module's PTX version or target does not have"},
+    {opt_time, 't', "time", "",
+     "print the times as JSON: stages, and the medians of each launch's repeats"},
+    {opt_output, 'o', "output-folder", "FOLDER", "write outputs there, not beside the manifest",
+     "file"},
     {opt_checksums, 0, "checksums", "", "print the SHA-256 of every output"},
-    {opt_validate, 0, "validate", "", "run under the Vulkan validation layer; its messages are a mismatch"},
-    {opt_check, 0, "check", "", "only check the manifests and that the files they name can be read"},
-    {opt_list, 'l', "list-devices", "", "list the Vulkan devices and why each would be passed over"},
+    {opt_validate, 0, "validate", "",
+     "run under the Vulkan validation layer; its messages are a mismatch"},
+    {opt_check, 0, "check", "",
+     "only check the manifests and that the files they name can be read"},
+    {opt_list, 'l', "list-devices", "",
+     "list the Vulkan devices and why each would be passed over"},
     {opt_json, 0, "json", "", "with --list-devices: as JSON"},
-    {opt_verbose, 'v', "verbose", "", "print the device, the times of the stages and every output's result"},
-    {opt_color, 0, "color", "WHEN", "colour in messages: auto (the default), always or never; NO_COLOR is honoured",
+    {opt_verbose, 'v', "verbose", "",
+     "print the device, the times of the stages and every output's result"},
+    {opt_color, 0, "color", "WHEN",
+     "colour in messages: auto (the default), always or never; NO_COLOR is honoured",
      "auto,always,never"},
 };
 
 constexpr ExitCode kExitCodes[] = {
-    {0, "all outputs match or were written"},
-    {1, "an output does not match"},
-    {2, "usage, manifest, or input and output"},
-    {3, "translation failed"},
-    {4, "a trap; its record was printed"},
-    {5, "no usable device"},
+    {0, "all outputs match or were written"},    {1, "an output does not match"},
+    {2, "usage, manifest, or input and output"}, {3, "translation failed"},
+    {4, "a trap; its record was printed"},       {5, "no usable device"},
 };
 
 constexpr Tool kTool = {
-    "ptxrun", "[OPTION...] MANIFEST...",
-    "runs the kernels that launch manifests describe: PTX on any Vulkan device, or natively by CUDA",
-    "A manifest is a JSON file that names a PTX module, surfaces, buffers, launches and outputs. Each manifest given "
-    "runs on its own; the exit code is the first that is not 0. A manifest named - is read from standard input.",
-    kOptions, kExitCodes,
+    "ptxrun",
+    "[OPTION...] MANIFEST...",
+    "runs the kernels that launch manifests describe: PTX on any Vulkan device, or natively by "
+    "CUDA",
+    "A manifest is a JSON file that names a PTX module, surfaces, buffers, launches and outputs. "
+    "Each manifest given "
+    "runs on its own; the exit code is the first that is not 0. A manifest named - is read from "
+    "standard input.",
+    kOptions,
+    kExitCodes,
     "NO_COLOR turns colour off. PTX2SPV_DEVICE selects a device where --device does not; "
     "PTX2SPV_SWIFTSHADER names SwiftShader's library or its folder."};
 
 struct Settings {
   RunOptions run;
-  bool cuda = false, compare = false, time = false, checksums = false, check = false, verbose = false, color = false;
+  bool cuda = false, compare = false, time = false, checksums = false, check = false,
+       verbose = false, color = false;
   std::string output_folder;
 };
 
@@ -79,7 +117,8 @@ void print_error(const Settings& settings, const std::string& text) {
   if (!line.empty() && line.back() != '\n') line += '\n';
   if (settings.color) {
     const std::size_t at = line.find("error:");
-    if (at != line.npos) line = line.substr(0, at) + "\x1b[1;31merror:\x1b[0m" + line.substr(at + 6);
+    if (at != line.npos)
+      line = line.substr(0, at) + "\x1b[1;31merror:\x1b[0m" + line.substr(at + 6);
   }
   std::fputs(line.c_str(), stderr);
 }
@@ -88,8 +127,10 @@ Exit worse(Exit first, Exit second) { return first == Exit::good ? second : firs
 
 void print_stages(const char* backend, const RunResult& result) {
   std::printf("%-10s %s\n", backend, result.device.c_str());
-  std::printf("stages     device and module %.1f ms, uploads %.1f ms, launches %.1f ms, downloads %.1f ms\n",
-              result.setup_ms, result.upload_ms, result.launch_ms, result.download_ms);
+  std::printf(
+      "stages     device and module %.1f ms, uploads %.1f ms, launches %.1f ms, downloads %.1f "
+      "ms\n",
+      result.setup_ms, result.upload_ms, result.launch_ms, result.download_ms);
   double prepare = 0;
   for (const LaunchTime& time : result.launches) prepare += time.prepare_ms;
   if (prepare > 0) std::printf("of which   translation and pipelines %.1f ms\n", prepare);
@@ -113,7 +154,8 @@ Exit finish_outputs(const Settings& settings, const Manifest& manifest, const Ru
       std::printf("output     %s\n", done.line.c_str());
     }
     if (settings.checksums)
-      std::printf("%s  %s %s\n", sha256_hex(result.outputs[k]).c_str(), output.kind_name(), output.name.c_str());
+      std::printf("%s  %s %s\n", sha256_hex(result.outputs[k]).c_str(), output.kind_name(),
+                  output.name.c_str());
   }
   return exit;
 }
@@ -123,7 +165,8 @@ Exit compare_results(const Manifest& manifest, const RunResult& vulkan, const Ru
   Exit exit = Exit::good;
   for (std::size_t k = 0; k < manifest.outputs.size(); ++k) {
     const Bytes &ours = vulkan.outputs[k], &theirs = cuda.outputs[k];
-    const std::string name = std::string(manifest.outputs[k].kind_name()) + " " + manifest.outputs[k].name;
+    const std::string name =
+        std::string(manifest.outputs[k].kind_name()) + " " + manifest.outputs[k].name;
     std::size_t first = 0;
     while (first < ours.size() && first < theirs.size() && ours[first] == theirs[first]) ++first;
     if (first == ours.size() && first == theirs.size()) {
@@ -132,17 +175,18 @@ Exit compare_results(const Manifest& manifest, const RunResult& vulkan, const Ru
     }
     exit = Exit::mismatch;
     if (first < ours.size() && first < theirs.size()) {
-      std::printf("compare    %s: differs first at byte %zu: 0x%02x, cuda 0x%02x\n", name.c_str(), first,
-                  unsigned(ours[first]), unsigned(theirs[first]));
+      std::printf("compare    %s: differs first at byte %zu: 0x%02x, cuda 0x%02x\n", name.c_str(),
+                  first, unsigned(ours[first]), unsigned(theirs[first]));
     } else {
       std::printf("compare    %s: %zu bytes, cuda %zu\n", name.c_str(), ours.size(), theirs.size());
     }
   }
   for (std::size_t k = 0; k < manifest.launches.size(); ++k) {
-    const double ours = median(vulkan.launches[k].device_ms), theirs = median(cuda.launches[k].device_ms);
+    const double ours = median(vulkan.launches[k].device_ms),
+                 theirs = median(cuda.launches[k].device_ms);
     if (ours < 0 || theirs <= 0) continue;
-    std::printf("compare    %s: %.4f ms, cuda %.4f ms, ratio %.3f\n", manifest.launches[k].kernel.c_str(), ours,
-                theirs, ours / theirs);
+    std::printf("compare    %s: %.4f ms, cuda %.4f ms, ratio %.3f\n",
+                manifest.launches[k].kernel.c_str(), ours, theirs, ours / theirs);
   }
   return exit;
 }
@@ -181,7 +225,8 @@ Exit run_manifest(Settings& settings, const std::string& file) {
   }
   Manifest manifest;
   std::vector<std::string> errors;
-  if (!parse_manifest(file == "-" ? "./<stdin>" : file, text, settings.output_folder, manifest, errors)) {
+  if (!parse_manifest(file == "-" ? "./<stdin>" : file, text, settings.output_folder, manifest,
+                      errors)) {
     for (const std::string& line : errors) print_error(settings, line);
     return Exit::usage;
   }
@@ -205,7 +250,8 @@ Exit run_manifest(Settings& settings, const std::string& file) {
   };
   settings.run.warn = [&](const std::string& message) { print_error(settings, message); };
 
-  const RunResult result = settings.cuda ? run_cuda(manifest, settings.run) : run_vulkan(manifest, settings.run);
+  const RunResult result =
+      settings.cuda ? run_cuda(manifest, settings.run) : run_vulkan(manifest, settings.run);
   clear();
   if (result.exit != Exit::good) {
     print_error(settings, result.error);
@@ -232,11 +278,14 @@ Exit run_manifest(Settings& settings, const std::string& file) {
 }
 
 // Sets `settings` from the command; an error text where a value is none of the known ones.
-std::string apply_options(const ParsedCommand& command, Settings& settings, bool& list, bool& json) {
+std::string apply_options(const ParsedCommand& command, Settings& settings, bool& list,
+                          bool& json) {
   std::string color = "auto";
   for (const ParsedOption& option : command.options) {
     const std::string& value = option.value;
-    const auto unknown = [&](const char* what) { return "there is no " + std::string(what) + " " + value; };
+    const auto unknown = [&](const char* what) {
+      return "there is no " + std::string(what) + " " + value;
+    };
     switch (option.id) {
       case opt_device: settings.run.device = value; break;
       case opt_backend:

@@ -35,7 +35,8 @@ bool parse_integer(std::string_view text, bool& negative, std::uint64_t& magnitu
     base = 16;
     text.remove_prefix(2);
   }
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), magnitude, base);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), magnitude, base);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
@@ -65,8 +66,8 @@ void Reader::error(const std::string& text) const {
 }
 
 std::string Reader::where() const {
-  return *file_ + ":" + std::to_string(json_->line) + ": error: " + (pointer_.empty() ? "/" : pointer_) +
-         ": ";
+  return *file_ + ":" + std::to_string(json_->line) +
+         ": error: " + (pointer_.empty() ? "/" : pointer_) + ": ";
 }
 
 bool Reader::is_object() const {
@@ -201,7 +202,8 @@ std::optional<Bytes> Reader::scalar(std::string_view type) const {
   const bool is_signed = type[0] == 's';
   // Written as bits in hexadecimal a signed number may use the sign bit.
   const bool hex = is_text && json_->text.find('x') != std::string::npos;
-  const std::uint64_t limit = negative ? (is_signed ? half : 0) : (is_signed && !hex ? half - 1 : all);
+  const std::uint64_t limit =
+      negative ? (is_signed ? half : 0) : (is_signed && !hex ? half - 1 : all);
   if (magnitude > limit) {
     error("does not fit " + std::string(type));
     return std::nullopt;

@@ -14,7 +14,8 @@ namespace ptx2spv::tools {
 /// A value and the JSON pointer that leads to it.
 class Reader {
  public:
-  Reader(const std::string& file, const Json& json, std::string pointer, std::vector<std::string>& errors)
+  Reader(const std::string& file, const Json& json, std::string pointer,
+         std::vector<std::string>& errors)
       : file_(&file), json_(&json), pointer_(std::move(pointer)), errors_(&errors) {}
 
   const Json& json() const { return *json_; }

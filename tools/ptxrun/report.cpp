@@ -15,7 +15,8 @@ std::string number(double value) {
 }
 
 std::string triple(const Dim3& dim) {
-  return "[" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) + "]";
+  return "[" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) +
+         "]";
 }
 
 }  // namespace
@@ -29,17 +30,21 @@ double median(std::vector<double> values) {
   return (above + *std::max_element(values.begin(), values.begin() + std::ptrdiff_t(middle))) / 2;
 }
 
-std::string timing_json(const Manifest& manifest, const std::string& backend, const RunResult& result) {
-  std::string out = "{\"backend\": " + json_quote(backend) + ", \"device\": " + json_quote(result.device) +
-                    ", \"setup_ms\": " + number(result.setup_ms) + ", \"upload_ms\": " + number(result.upload_ms) +
+std::string timing_json(const Manifest& manifest, const std::string& backend,
+                        const RunResult& result) {
+  std::string out = "{\"backend\": " + json_quote(backend) +
+                    ", \"device\": " + json_quote(result.device) +
+                    ", \"setup_ms\": " + number(result.setup_ms) +
+                    ", \"upload_ms\": " + number(result.upload_ms) +
                     ", \"launches_ms\": " + number(result.launch_ms) +
                     ", \"download_ms\": " + number(result.download_ms) + ",\n \"launches\": [";
   for (std::size_t k = 0; k < result.launches.size(); ++k) {
     const LaunchSpec& spec = manifest.launches[k];
     const LaunchTime& time = result.launches[k];
-    out += std::string(k ? "," : "") + "\n  {\"kernel\": " + json_quote(spec.kernel) + ", \"grid\": " +
-           triple(spec.grid) + ", \"block\": " + triple(spec.block) + ", \"repeat\": " + std::to_string(spec.repeat) +
-           ", \"device_ms\": " + (time.device_ms.empty() ? "null" : number(median(time.device_ms))) +
+    out += std::string(k ? "," : "") + "\n  {\"kernel\": " + json_quote(spec.kernel) +
+           ", \"grid\": " + triple(spec.grid) + ", \"block\": " + triple(spec.block) +
+           ", \"repeat\": " + std::to_string(spec.repeat) + ", \"device_ms\": " +
+           (time.device_ms.empty() ? "null" : number(median(time.device_ms))) +
            ", \"wall_ms\": " + (time.wall_ms.empty() ? "null" : number(median(time.wall_ms))) +
            ", \"prepare_ms\": " + number(time.prepare_ms) + "}";
   }
@@ -57,16 +62,19 @@ Exit list_all_devices(bool json) {
   for (const DeviceInfo& info : *devices) {
     usable |= info.usable;
     if (json) {
-      out += std::string(out.empty() ? "[" : ",\n ") + "{\"index\": " + std::to_string(info.index) + ", \"name\": " +
-             json_quote(info.name) + ", \"driver\": " + json_quote(info.driver) + ", \"kind\": " +
-             json_quote(to_string(info.kind)) + ", \"uuid\": " + json_quote(info.uuid_text()) +
+      out += std::string(out.empty() ? "[" : ",\n ") + "{\"index\": " + std::to_string(info.index) +
+             ", \"name\": " + json_quote(info.name) + ", \"driver\": " + json_quote(info.driver) +
+             ", \"kind\": " + json_quote(to_string(info.kind)) +
+             ", \"uuid\": " + json_quote(info.uuid_text()) +
              ", \"profile\": " + json_quote(info.profile.name) +
              ", \"memory_bytes\": " + std::to_string(info.memory_bytes) +
-             ", \"usable\": " + (info.usable ? "true" : "false") + ", \"reason\": " + json_quote(info.rejection) + "}";
+             ", \"usable\": " + (info.usable ? "true" : "false") +
+             ", \"reason\": " + json_quote(info.rejection) + "}";
     } else {
-      out += std::to_string(info.index) + "  " + info.name + " (" + to_string(info.kind) + ", " + info.driver + ")\n   uuid " +
-             info.uuid_text() + "\n";
-      if (!info.rejection.empty()) out += (info.usable ? "   passed over: " : "   not usable: ") + info.rejection + "\n";
+      out += std::to_string(info.index) + "  " + info.name + " (" + to_string(info.kind) + ", " +
+             info.driver + ")\n   uuid " + info.uuid_text() + "\n";
+      if (!info.rejection.empty())
+        out += (info.usable ? "   passed over: " : "   not usable: ") + info.rejection + "\n";
     }
   }
   if (json) out += out.empty() ? "[]\n" : "]\n";

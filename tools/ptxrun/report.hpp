@@ -7,7 +7,8 @@ namespace ptx2spv::tools {
 
 double median(std::vector<double> values);
 /// One JSON object: device, stages, and for each launch its medians.
-std::string timing_json(const Manifest& manifest, const std::string& backend, const RunResult& result);
+std::string timing_json(const Manifest& manifest, const std::string& backend,
+                        const RunResult& result);
 /// The usable and unusable devices, one a line, reasons included. `json`: as a JSON array.
 Exit list_all_devices(bool json);
 

@@ -9,13 +9,14 @@ namespace ptx2spv::tools {
 
 /// By which road the kernel gets its surface.
 enum class HandleRoad : std::uint8_t {
-  param,     ///< a u64 parameter
-  surfref,   ///< a .surfref variable
-  reference, ///< a .surfref parameter
-  memory,    ///< a handle that each thread loads
+  param,      ///< a u64 parameter
+  surfref,    ///< a .surfref variable
+  reference,  ///< a .surfref parameter
+  memory,     ///< a handle that each thread loads
 };
 
-/// A thread's input in memory: four coordinates, the handle, four values of 8 bytes; and its output, four values.
+/// A thread's input in memory: four coordinates, the handle, four values of 8 bytes; and its
+/// output, four values.
 struct LineInput {
   std::uint32_t coordinates[4] = {};
   std::uint64_t handle = 0;

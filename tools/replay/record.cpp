@@ -51,7 +51,8 @@ std::string parse_surface(std::string_view text, RecordSurface& surface) {
                                             : false;
     if (!good || !word.empty()) return "a surface needs w=, h=, d= and seed=";
   }
-  const bool has_height = *geometry == Geometry::d2 || *geometry == Geometry::d3 || *geometry == Geometry::a2d;
+  const bool has_height =
+      *geometry == Geometry::d2 || *geometry == Geometry::d3 || *geometry == Geometry::a2d;
   const bool layered = *geometry == Geometry::a1d || *geometry == Geometry::a2d;
   surface.desc.format = *format;
   surface.desc.geometry = *geometry;
@@ -148,7 +149,8 @@ std::string read_record(const std::string& path, Records& records) {
   std::string_view rest = records.texts.back();
 
   std::unordered_map<std::string_view, std::uint32_t> known;
-  for (std::size_t k = 0; k < records.instructions.size(); ++k) known[records.instructions[k].text] = std::uint32_t(k);
+  for (std::size_t k = 0; k < records.instructions.size(); ++k)
+    known[records.instructions[k].text] = std::uint32_t(k);
   // Growth would move the texts that `known` refers to.
   records.instructions.reserve(records.instructions.size() + 65536);
 
@@ -159,7 +161,9 @@ std::string read_record(const std::string& path, Records& records) {
     rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
     if (line.empty() || line[0] == '#') continue;
-    const auto fail = [&](const std::string& what) { return path + ":" + std::to_string(number) + ": error: " + what; };
+    const auto fail = [&](const std::string& what) {
+      return path + ":" + std::to_string(number) + ": error: " + what;
+    };
     if (line.starts_with("S ")) {
       RecordSurface surface;
       const std::string problem = parse_surface(line, surface);
@@ -175,9 +179,11 @@ std::string read_record(const std::string& path, Records& records) {
         if (known.size() >= 65536) return fail("more than 65536 instructions");
         RecordInstruction& instruction = records.instructions.emplace_back();
         parse_instruction(line, instruction);
-        found = known.emplace(instruction.text, std::uint32_t(records.instructions.size() - 1)).first;
+        found =
+            known.emplace(instruction.text, std::uint32_t(records.instructions.size() - 1)).first;
       }
-      records.groups.push_back({file, std::uint32_t(records.surfaces.size() - 1), found->second, {}});
+      records.groups.push_back(
+          {file, std::uint32_t(records.surfaces.size() - 1), found->second, {}});
       have_instruction = true;
     } else {
       if (!have_instruction) return fail("a line comes after an instruction");
@@ -192,7 +198,8 @@ std::string read_record(const std::string& path, Records& records) {
   return {};
 }
 
-Range touched(const RecordSurface& surface, const RecordInstruction& instruction, const RecordLine& line) {
+Range touched(const RecordSurface& surface, const RecordInstruction& instruction,
+              const RecordLine& line) {
   const std::int64_t* c = line.coordinates;
   std::int64_t x = 0, y = 0, z = 0;
   if (instruction.layered) {
@@ -208,7 +215,8 @@ Range touched(const RecordSurface& surface, const RecordInstruction& instruction
   const auto n = std::int64_t(formatted ? surface.desc.texel_bytes()
                                         : instruction.elements * instruction.element_bytes);
   if (formatted || instruction.op == RecordOp::formatted_reduce) x *= n;
-  const auto w = std::int64_t(surface.row_bytes), h = std::int64_t(surface.rows), d = std::int64_t(surface.slices);
+  const auto w = std::int64_t(surface.row_bytes), h = std::int64_t(surface.rows),
+             d = std::int64_t(surface.slices);
   if (instruction.mode == "clamp") {
     if (w < n) return {};
     x = std::min(std::max<std::int64_t>(x, 0), (w - n) / n * n);
@@ -225,7 +233,8 @@ bool apply_changes(std::string_view changes, std::vector<std::byte>& bytes) {
     std::string_view word = take_word(changes);
     if (word.empty() || word == "none") return true;
     std::uint64_t at = 0;
-    if (!take(word, "@") || !take_number(word, at) || !take(word, ":") || word.size() % 2) return false;
+    if (!take(word, "@") || !take_number(word, at) || !take(word, ":") || word.size() % 2)
+      return false;
     for (; !word.empty(); word.remove_prefix(2), ++at) {
       std::uint8_t value = 0;
       std::string_view pair = word.substr(0, 2);

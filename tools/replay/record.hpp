@@ -20,26 +20,33 @@ struct RecordSurface {
   std::uint64_t bytes() const { return row_bytes * rows * slices; }
 };
 
-enum class RecordOp : std::uint8_t { load, store, formatted_store, reduce, formatted_reduce, other };
+enum class RecordOp : std::uint8_t {
+  load,
+  store,
+  formatted_store,
+  reduce,
+  formatted_reduce,
+  other
+};
 
 /// An instruction of the record: an I line.
 struct RecordInstruction {
   std::string text;
   RecordOp op = RecordOp::other;
-  std::uint32_t coordinates = 1;      ///< numbers on a line
-  bool layered = false;               ///< the first is the array index
+  std::uint32_t coordinates = 1;  ///< numbers on a line
+  bool layered = false;           ///< the first is the array index
   std::uint32_t elements = 1, element_bytes = 4;
-  std::string type, mode;             ///< b32, u64 ...; clamp, zero, trap
+  std::string type, mode;  ///< b32, u64 ...; clamp, zero, trap
 };
 
 /// One line: coordinates, values, and what the hardware did.
 struct RecordLine {
-  std::uint32_t number = 0;           ///< in its file
+  std::uint32_t number = 0;  ///< in its file
   std::string_view text;
   std::int64_t coordinates[3] = {};
-  std::uint64_t values[4] = {};       ///< stored, or expected of a load
-  bool trap = false;                  ///< the hardware trapped
-  std::string_view changes;           ///< " @4:e3a1 ..." or " none"
+  std::uint64_t values[4] = {};  ///< stored, or expected of a load
+  bool trap = false;             ///< the hardware trapped
+  std::string_view changes;      ///< " @4:e3a1 ..." or " none"
 };
 
 /// Lines of one instruction on one surface.
@@ -55,14 +62,16 @@ struct Records {
   std::vector<RecordGroup> groups;
 };
 
-/// Adds one file. On failure file:line: error: text. Lines refer to `records.texts`, whose vector must have been reserved.
+/// Adds one file. On failure file:line: error: text. Lines refer to `records.texts`, whose vector
+/// must have been reserved.
 std::string read_record(const std::string& path, Records& records);
 
 /// Bytes that a line touches, in the surface without padding; size 0 when it touches none.
 struct Range {
   std::uint64_t begin = 0, size = 0;
 };
-Range touched(const RecordSurface& surface, const RecordInstruction& instruction, const RecordLine& line);
+Range touched(const RecordSurface& surface, const RecordInstruction& instruction,
+              const RecordLine& line);
 
 /// Applies a line's changed runs to `bytes`. False when they are malformed.
 bool apply_changes(std::string_view changes, std::vector<std::byte>& bytes);

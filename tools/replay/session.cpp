@@ -21,7 +21,8 @@ void fill_pattern(std::vector<std::byte>& bytes, std::uint32_t seed) {
 }
 
 // Changed runs in the record's notation.
-std::string describe_changes(const std::vector<std::byte>& before, const std::vector<std::byte>& after) {
+std::string describe_changes(const std::vector<std::byte>& before,
+                             const std::vector<std::byte>& after) {
   std::string out;
   for (std::size_t k = 0; k < before.size();) {
     if (before[k] == after[k]) {
@@ -42,7 +43,8 @@ std::string describe_changes(const std::vector<std::byte>& before, const std::ve
 
 KernelCache::KernelCache(const Device& device, const Records& records, HandleRoad road)
     : device_(device), records_(records), road_(road) {
-  for (std::size_t k = 0; k < records.instructions.size(); ++k) entries_.push_back(std::make_unique<Entry>());
+  for (std::size_t k = 0; k < records.instructions.size(); ++k)
+    entries_.push_back(std::make_unique<Entry>());
 }
 
 Result<Kernel> KernelCache::get(std::uint32_t instruction) {
@@ -98,7 +100,8 @@ bool ReplaySession::launch(const Lines& lines, const Lines& where, bool& trapped
   std::vector<LineInput> inputs(lines.size());
   for (std::size_t k = 0; k < lines.size(); ++k) {
     const RecordLine& line = group_->lines[lines[k]];
-    for (std::uint32_t c = 0; c < 3; ++c) inputs[k].coordinates[c] = std::uint32_t(line.coordinates[c]);
+    for (std::uint32_t c = 0; c < 3; ++c)
+      inputs[k].coordinates[c] = std::uint32_t(line.coordinates[c]);
     std::copy(std::begin(line.values), std::end(line.values), inputs[k].values);
     inputs[k].handle = (*pool_)[where[k]].surface.handle();
   }
@@ -106,7 +109,8 @@ bool ReplaySession::launch(const Lines& lines, const Lines& where, bool& trapped
   if (!uploaded.ok()) return fail(uploaded.error());
   Args args;
   const Surface& surface = (*pool_)[where[0]].surface;
-  if (options_.road == HandleRoad::param || options_.road == HandleRoad::reference) args.surface(surface);
+  if (options_.road == HandleRoad::param || options_.road == HandleRoad::reference)
+    args.surface(surface);
   args.buffer(*input_).buffer(*output_).value(std::uint32_t(lines.size()));
   if (options_.road == HandleRoad::surfref) args.surfref(kReplaySurfref, surface);
   LaunchConfig config;
@@ -126,10 +130,12 @@ bool ReplaySession::compare_load(std::uint32_t line, const LineOutput& output) {
   std::string got;
   bool equal = true;
   for (std::uint32_t k = 0; k < instruction_->elements; ++k) {
-    const std::uint64_t value = size == 8 ? output.values[k] : output.values[k] & ((1ull << (8 * size)) - 1);
+    const std::uint64_t value =
+        size == 8 ? output.values[k] : output.values[k] & ((1ull << (8 * size)) - 1);
     equal &= value == wanted.values[k];
     char hex[20];
-    std::snprintf(hex, sizeof hex, "%s%0*llx", k ? "," : "", int(2 * size), static_cast<unsigned long long>(value));
+    std::snprintf(hex, sizeof hex, "%s%0*llx", k ? "," : "", int(2 * size),
+                  static_cast<unsigned long long>(value));
     got += hex;
   }
   if (!equal) result_.differences.push_back({number_, line, got});
@@ -140,7 +146,8 @@ void ReplaySession::loads(const Lines& all) {
   for (std::size_t begin = 0; begin < all.size(); begin += kMostLines) {
     const Lines lines(all.begin() + std::ptrdiff_t(begin),
                       all.begin() + std::ptrdiff_t(std::min(all.size(), begin + kMostLines)));
-    const std::size_t arrays = options_.road == HandleRoad::memory ? std::min<std::size_t>(4, lines.size()) : 1;
+    const std::size_t arrays =
+        options_.road == HandleRoad::memory ? std::min<std::size_t>(4, lines.size()) : 1;
     // Handles from memory go to several equal surfaces, so that neighbours differ.
     Lines where(lines.size());
     for (std::size_t k = 0; k < where.size(); ++k) where[k] = std::uint32_t(k % arrays);
@@ -180,7 +187,8 @@ void ReplaySession::alone(std::uint32_t line) {
   }
   ++result_.checked;
   if (trapped || wanted.trap) {
-    if (trapped != wanted.trap) result_.differences.push_back({number_, line, trapped ? "trap" : "no trap"});
+    if (trapped != wanted.trap)
+      result_.differences.push_back({number_, line, trapped ? "trap" : "no trap"});
     return;
   }
   if (instruction_->op == RecordOp::load) {
@@ -252,7 +260,8 @@ void ReplaySession::stores(const Lines& lines) {
       for (std::uint32_t line : round) alone(line);
       // Wrong together, right alone: a thread disturbed a neighbour.
       if (!trapped && result_.differences.size() == before)
-        result_.differences.push_back({number_, round[0], "the lines of this launch are right only one by one"});
+        result_.differences.push_back(
+            {number_, round[0], "the lines of this launch are right only one by one"});
     } else if (good) {
       result_.checked += round.size();
     } else {

@@ -27,7 +27,7 @@ struct Difference {
 struct GroupResult {
   std::uint64_t checked = 0, skipped = 0;
   std::vector<Difference> differences;
-  std::string error;       ///< why lines were skipped
+  std::string error;  ///< why lines were skipped
 };
 
 /// The kernels of a run, made when first asked for; shared between workers.
@@ -50,7 +50,8 @@ class KernelCache {
 /// One worker: its own arrays and buffers.
 class ReplaySession {
  public:
-  ReplaySession(const Device& device, const Records& records, const ReplayOptions& options, KernelCache& kernels)
+  ReplaySession(const Device& device, const Records& records, const ReplayOptions& options,
+                KernelCache& kernels)
       : device_(device), records_(records), options_(options), kernels_(kernels) {}
   GroupResult run(std::uint32_t group);
 
@@ -64,7 +65,8 @@ class ReplaySession {
 
   bool prepare(std::size_t lines, std::size_t arrays);
   bool fill(std::size_t slot);
-  /// Launches `lines`, line k on array where[k]. False after a failure; `trapped` when it was a trap.
+  /// Launches `lines`, line k on array where[k]. False after a failure; `trapped` when it was a
+  /// trap.
   bool launch(const Lines& lines, const Lines& where, bool& trapped);
   void loads(const Lines& lines);
   void stores(const Lines& lines);

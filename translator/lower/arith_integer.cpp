@@ -82,11 +82,13 @@ Value Arith::sad(NumKind kind, Value a, Value c, Value d) {
 }
 
 Value Arith::div(NumKind kind, Value a, Value c) {
-  return canonical(kind, b_.op2(is_signed(kind) ? Op::sdiv : Op::udiv, extended(kind, a), extended(kind, c)));
+  return canonical(
+      kind, b_.op2(is_signed(kind) ? Op::sdiv : Op::udiv, extended(kind, a), extended(kind, c)));
 }
 
 Value Arith::rem(NumKind kind, Value a, Value c) {
-  return canonical(kind, b_.op2(is_signed(kind) ? Op::srem : Op::urem, extended(kind, a), extended(kind, c)));
+  return canonical(
+      kind, b_.op2(is_signed(kind) ? Op::srem : Op::urem, extended(kind, a), extended(kind, c)));
 }
 
 Value Arith::abs(NumKind kind, Value a) {
@@ -95,24 +97,32 @@ Value Arith::abs(NumKind kind, Value a) {
   return canonical(kind, b_.select(negative, b_.inst(Op::neg, type_of(kind), {x}), x));
 }
 
-Value Arith::neg(NumKind kind, Value a) { return canonical(kind, b_.inst(Op::neg, type_of(kind), {a})); }
+Value Arith::neg(NumKind kind, Value a) {
+  return canonical(kind, b_.inst(Op::neg, type_of(kind), {a}));
+}
 
 Value Arith::min(NumKind kind, Value a, Value c) {
-  return canonical(kind, b_.op2(is_signed(kind) ? Op::smin : Op::umin, extended(kind, a), extended(kind, c)));
+  return canonical(
+      kind, b_.op2(is_signed(kind) ? Op::smin : Op::umin, extended(kind, a), extended(kind, c)));
 }
 
 Value Arith::max(NumKind kind, Value a, Value c) {
-  return canonical(kind, b_.op2(is_signed(kind) ? Op::smax : Op::umax, extended(kind, a), extended(kind, c)));
+  return canonical(
+      kind, b_.op2(is_signed(kind) ? Op::smax : Op::umax, extended(kind, a), extended(kind, c)));
 }
 
-Value Arith::not_(NumKind kind, Value a) { return canonical(kind, b_.inst(Op::not_, type_of(kind), {a})); }
+Value Arith::not_(NumKind kind, Value a) {
+  return canonical(kind, b_.inst(Op::not_, type_of(kind), {a}));
+}
 
 Value Arith::cnot(NumKind kind, Value a) {
   const Value zero = b_.cmp(Op::eq, a, constant(kind, 0));
   return b_.select(zero, constant(kind, 1), constant(kind, 0));
 }
 
-Value Arith::shl(NumKind kind, Value a, Value amount) { return canonical(kind, b_.op2(Op::shl, a, amount)); }
+Value Arith::shl(NumKind kind, Value a, Value amount) {
+  return canonical(kind, b_.op2(Op::shl, a, amount));
+}
 
 Value Arith::shr(NumKind kind, Value a, Value amount) {
   if (!is_signed(kind)) return b_.op2(Op::lshr, a, amount);

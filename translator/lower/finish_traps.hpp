@@ -6,14 +6,16 @@
 
 namespace ptx2spv::lower {
 
-/// Sends the stores and atomics of a thread that has trapped to the sink. Runs before lower_surfaces, which
-/// guards its own stores, and only in functions that can fault at a surface instruction.
+/// Sends the stores and atomics of a thread that has trapped to the sink. Runs before
+/// lower_surfaces, which guards its own stores, and only in functions that can fault at a surface
+/// instruction.
 void suppress_after_trap(ir::Function& function);
 
-/// Joins all ends of the thread in one exit block that writes the trap record, turns thread_trap into a jump
-/// to it, and lets loops end once their thread has trapped. `keep_barriers`: threads must not leave early,
-/// because they would miss a convergent barrier; such loops end by themselves.
-/// Where a driver cuts loops off silently (LoopLimit::turns), a thread counts its turns and traps before that.
+/// Joins all ends of the thread in one exit block that writes the trap record, turns thread_trap
+/// into a jump to it, and lets loops end once their thread has trapped. `keep_barriers`: threads
+/// must not leave early, because they would miss a convergent barrier; such loops end by
+/// themselves. Where a driver cuts loops off silently (LoopLimit::turns), a thread counts its turns
+/// and traps before that.
 struct LoopLimit {
   std::uint32_t turns = 0;  ///< 0: the driver has no limit
   std::uint32_t site = 0;

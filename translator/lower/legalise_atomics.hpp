@@ -1,5 +1,5 @@
-// Atomic operations that a device lacks: 64-bit ones under a try-lock or as two 32-bit ones, floating-point
-// additions, inc, dec and 16-bit compare-and-swap as compare-and-swap loops.
+// Atomic operations that a device lacks: 64-bit ones under a try-lock or as two 32-bit ones,
+// floating-point additions, inc, dec and 16-bit compare-and-swap as compare-and-swap loops.
 #pragma once
 
 #include "ptx2spv/profile.hpp"

@@ -40,7 +40,9 @@ void FunctionLowering::lower_compare(const Instruction& inst) {
   const ptx::Modifiers& mods = *inst.mods;
   const auto no = [&](Value v) { return b_.inst(Op::xor_, Type::i1, {v, b_.i1(true)}); };
   const auto half_kind = [](ptx::Type type) {
-    return type == ptx::Type::f16x2 ? NumKind::f16 : type == ptx::Type::bf16x2 ? NumKind::bf16 : NumKind::none;
+    return type == ptx::Type::f16x2    ? NumKind::f16
+           : type == ptx::Type::bf16x2 ? NumKind::bf16
+                                       : NumKind::none;
   };
   switch (inst.op) {
     case Opcode::selp: {
@@ -51,8 +53,9 @@ void FunctionLowering::lower_compare(const Instruction& inst) {
     case Opcode::slct: {
       const ptx::Type type = mods.types[0], by = mods.types[1];
       const Value c = read(a[3], by);
-      const Value keep = by == ptx::Type::s32 ? b_.cmp(Op::sle, b_.i32(0), c)
-                                              : arith_.compare(NumKind::f32, Cmp::ge, c, b_.i32(0), mods.ftz);
+      const Value keep = by == ptx::Type::s32
+                             ? b_.cmp(Op::sle, b_.i32(0), c)
+                             : arith_.compare(NumKind::f32, Cmp::ge, c, b_.i32(0), mods.ftz);
       const Value x = read(a[1], type), y = read(a[2], type);
       return write(a[0], b_.select(keep, x, y), type);
     }
@@ -97,7 +100,8 @@ void FunctionLowering::lower_compare(const Instruction& inst) {
       }
       const Value c = read_pred(a[3]);
       const Value first = b_.op2(bool_op(mods.bool_op), is, c);
-      const Value second = q.kind != OperandKind::none ? b_.op2(bool_op(mods.bool_op), no(is), c) : 0;
+      const Value second =
+          q.kind != OperandKind::none ? b_.op2(bool_op(mods.bool_op), no(is), c) : 0;
       write_pred(p, first);
       if (second) write_pred(q, second);
       return;
@@ -105,7 +109,8 @@ void FunctionLowering::lower_compare(const Instruction& inst) {
     default: break;
   }
   // set
-  const ptx::Type to = mods.types[0], from = mods.types[1] == ptx::Type::none ? mods.types[0] : mods.types[1];
+  const ptx::Type to = mods.types[0],
+                  from = mods.types[1] == ptx::Type::none ? mods.types[0] : mods.types[1];
   const Cmp cmp = cmp_of(mods.cmp);
   const Value x = read(a[1], half_kind(from) != NumKind::none ? ptx::Type::b32 : from);
   const Value y = read(a[2], half_kind(from) != NumKind::none ? ptx::Type::b32 : from);
@@ -113,7 +118,9 @@ void FunctionLowering::lower_compare(const Instruction& inst) {
     return mods.bool_op == Mod::none ? is : b_.op2(bool_op(mods.bool_op), is, read_pred(a[3]));
   };
   if (const NumKind half = half_kind(from); half != NumKind::none) {
-    const std::uint32_t yes = to == ptx::Type::f16x2 ? 0x3c00 : to == ptx::Type::bf16x2 ? 0x3f80 : 0xffff;
+    const std::uint32_t yes = to == ptx::Type::f16x2    ? 0x3c00
+                              : to == ptx::Type::bf16x2 ? 0x3f80
+                                                        : 0xffff;
     const auto value = [&](Value u, Value v) {
       return b_.select(combine(arith_.compare(half, cmp, u, v, mods.ftz)), b_.i32(yes), b_.i32(0));
     };
@@ -122,7 +129,10 @@ void FunctionLowering::lower_compare(const Instruction& inst) {
   }
   const Value is = combine(arith_.compare(num_kind(from), cmp, x, y, mods.ftz));
   const NumKind kind = num_kind(to);
-  std::uint64_t yes = kind == NumKind::f32 ? 0x3f800000 : kind == NumKind::f16 ? 0x3c00 : kind == NumKind::bf16 ? 0x3f80 : ~std::uint64_t{0};
+  std::uint64_t yes = kind == NumKind::f32    ? 0x3f800000
+                      : kind == NumKind::f16  ? 0x3c00
+                      : kind == NumKind::bf16 ? 0x3f80
+                                              : ~std::uint64_t{0};
   if (bits_of(kind) == 16) yes &= 0xffff;
   write(a[0], b_.select(is, arith_.constant(kind, yes), arith_.constant(kind, 0)), to);
 }

@@ -21,7 +21,8 @@ ir::Geometry geometry_of(Mod mod) {
 unsigned coordinates(ir::Geometry geometry) {
   switch (geometry) {
     case ir::Geometry::d1: return 1;
-    case ir::Geometry::d2: case ir::Geometry::a1d: return 2;
+    case ir::Geometry::d2:
+    case ir::Geometry::a1d: return 2;
     default: return 3;
   }
 }
@@ -53,14 +54,17 @@ void FunctionLowering::lower_surface(const Instruction& inst) {
     handle_operand = list[0];
     if (list.size() > 1) coords = &list[list.size() - 1];
   } else if (surface.kind == OperandKind::memory) {
-    handle_operand.kind = m_.symbol(surface.symbol).kind == ptx::SymbolKind::reg ? OperandKind::reg : OperandKind::address;
+    handle_operand.kind = m_.symbol(surface.symbol).kind == ptx::SymbolKind::reg
+                              ? OperandKind::reg
+                              : OperandKind::address;
   }
   std::vector<Value> operands{fit(read(handle_operand, ptx::Type::b64), Type::i64)};
 
   ir::SurfaceOp op;
   op.geometry = geometry_of(mods.geom);
-  op.clamp = mods.clamp == Mod::clamp ? ir::ClampMode::clamp
-             : mods.clamp == Mod::zero ? ir::ClampMode::zero : ir::ClampMode::trap;
+  op.clamp = mods.clamp == Mod::clamp  ? ir::ClampMode::clamp
+             : mods.clamp == Mod::zero ? ir::ClampMode::zero
+                                       : ir::ClampMode::trap;
   const auto emit = [&](Op which, Type type) {
     out_.surface_ops.push_back(op);
     return b_.inst(which, type, operands, out_.surface_ops.size() - 1);

@@ -1,4 +1,5 @@
-// Surface instructions to plain IR: record look-up, bounds, faults, address, memory or image access.
+// Surface instructions to plain IR: record look-up, bounds, faults, address, memory or image
+// access.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@ namespace ptx2spv::lower {
 /// entry.dynamic_handles.
 void find_slots(const ir::Function& function, EntryInfo& entry);
 
-/// Why a slot's image cannot serve an access that the kernel makes, or empty. Loads always work; stores
-/// take whole texels or bytes of 4-byte ones, reductions 4 bytes on 4-byte texels.
+/// Why a slot's image cannot serve an access that the kernel makes, or empty. Loads always work;
+/// stores take whole texels or bytes of 4-byte ones, reductions 4 bytes on 4-byte texels.
 std::string image_refusal(const EntryInfo& entry, const TranslateOptions& options);
 
 /// Replaces every surf_* operation. Needs inlined calls and variables; the trap sites it makes are

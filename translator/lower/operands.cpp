@@ -45,16 +45,20 @@ Value FunctionLowering::read(const Operand& operand, ptx::Type type) {
         value = b_.op2(Op::and_, value, b_.i32((1u << ptx::bits(type)) - 1));
       return value;
     }
-    case OperandKind::imm_int: case OperandKind::imm_f32: case OperandKind::imm_f64: {
+    case OperandKind::imm_int:
+    case OperandKind::imm_f32:
+    case OperandKind::imm_f64: {
       const std::uint64_t bits = ptx::immediate_bits(operand, type);
       return wanted == Type::i64 ? b_.i64(bits) : b_.i32(static_cast<std::uint32_t>(bits));
     }
     case OperandKind::special: {
       const Value value = fit(special(operand), wanted);
-      return ptx::bits(type) < 32 ? b_.op2(Op::and_, value, b_.i32((1u << ptx::bits(type)) - 1)) : value;
+      return ptx::bits(type) < 32 ? b_.op2(Op::and_, value, b_.i32((1u << ptx::bits(type)) - 1))
+                                  : value;
     }
-    case OperandKind::address: case OperandKind::function: case OperandKind::label:
-      return fit(symbol_address(operand), wanted);
+    case OperandKind::address:
+    case OperandKind::function:
+    case OperandKind::label: return fit(symbol_address(operand), wanted);
     default:
       error(operand.span, "an operand of this kind is not expected here");
       return wanted == Type::i64 ? b_.i64(0) : b_.i32(0);
@@ -70,7 +74,8 @@ Value FunctionLowering::read_kind(const Operand& operand, NumKind kind) {
     case NumKind::s16: return read(operand, s16);
     case NumKind::f16: return read(operand, f16);
     case NumKind::bf16: return read(operand, bf16);
-    case NumKind::u64: case NumKind::s64: return read(operand, b64);
+    case NumKind::u64:
+    case NumKind::s64: return read(operand, b64);
     case NumKind::f64: return read(operand, f64);
     case NumKind::f32: return read(operand, f32);
     default: return read(operand, b32);
@@ -104,11 +109,13 @@ void FunctionLowering::write(const Operand& operand, Value value, ptx::Type type
   if (type != ptx::Type::pred && to != Type::i1) {
     if (ptx::is_signed(type) && to_bits > from_bits) {
       if (from_bits < 32) value = arith_.sext_bits(value, from_bits);
-      if (to == Type::i64 && out_.insts[value].type == Type::i32) value = b_.inst(Op::sext, Type::i64, {value});
+      if (to == Type::i64 && out_.insts[value].type == Type::i32)
+        value = b_.inst(Op::sext, Type::i64, {value});
       if (to_bits == 16) value = arith_.lo16(value);
     }
     value = fit(value, to);
-    if (to_bits < 32 && to_bits < from_bits) value = b_.op2(Op::and_, value, b_.i32((1u << to_bits) - 1));
+    if (to_bits < 32 && to_bits < from_bits)
+      value = b_.op2(Op::and_, value, b_.i32((1u << to_bits) - 1));
   } else {
     value = fit(value, to);
   }
@@ -116,7 +123,9 @@ void FunctionLowering::write(const Operand& operand, Value value, ptx::Type type
   b_.set(var, value);
 }
 
-void FunctionLowering::write_pred(const Operand& operand, Value value) { write(operand, value, ptx::Type::pred); }
+void FunctionLowering::write_pred(const Operand& operand, Value value) {
+  write(operand, value, ptx::Type::pred);
+}
 
 std::vector<Operand> FunctionLowering::elements(const Operand& operand) const {
   if (operand.kind == OperandKind::vector || operand.kind == OperandKind::list) {
@@ -138,10 +147,12 @@ std::vector<Operand> FunctionLowering::elements(const Operand& operand) const {
   return {operand};
 }
 
-/// A symbol used as a value: its address in its own state space, a function's number, a surface's handle.
+/// A symbol used as a value: its address in its own state space, a function's number, a surface's
+/// handle.
 Value FunctionLowering::symbol_address(const Operand& operand) {
   const ptx::Symbol& symbol = m_.symbol(operand.symbol);
-  const auto offset = static_cast<std::uint64_t>(operand.kind == OperandKind::address ? operand.offset : 0);
+  const auto offset =
+      static_cast<std::uint64_t>(operand.kind == OperandKind::address ? operand.offset : 0);
   if (symbol.kind == SymbolKind::function) {
     const FunctionRef ref = context_.program.resolve_function(ref_.module, operand.symbol);
     return b_.i64(context_.program.function_number(ref));
@@ -156,14 +167,16 @@ Value FunctionLowering::symbol_address(const Operand& operand) {
     } else {
       at = context_.ref_offset[definition.key()];
     }
-    const Value handle = b_.load(Type::i64, b_.i32(at), {.space = Space::param, .bytes = 8, .readonly = true});
+    const Value handle =
+        b_.load(Type::i64, b_.i32(at), {.space = Space::param, .bytes = 8, .readonly = true});
     return memory_.add_offset(handle, static_cast<std::int64_t>(offset));
   }
   switch (symbol.space) {
     case ptx::Space::shared: {
       const SymbolRef definition = context_.program.resolve(ref);
       const auto it = context_.shared_offset.find(definition.key());
-      const std::uint32_t at = it == context_.shared_offset.end() ? context_.dynamic_shared_offset : it->second;
+      const std::uint32_t at =
+          it == context_.shared_offset.end() ? context_.dynamic_shared_offset : it->second;
       return b_.i64(at + offset);
     }
     case ptx::Space::local: return b_.i64(context_.local_offset[ref.key()] + offset);
@@ -184,17 +197,21 @@ Value FunctionLowering::symbol_address(const Operand& operand) {
 
 Value FunctionLowering::tid_linear() {
   const auto push = [&](std::uint32_t word) {
-    return b_.load(Type::i32, b_.i32(word * 4), {.space = Space::push, .bytes = 4, .readonly = true});
+    return b_.load(Type::i32, b_.i32(word * 4),
+                   {.space = Space::push, .bytes = 4, .readonly = true});
   };
-  const Value rows = b_.op2(Op::add, b_.builtin(Builtin::local_id_y),
-                            b_.op2(Op::mul, b_.builtin(Builtin::local_id_z), push(abi::Push::block_y)));
-  return b_.op2(Op::add, b_.builtin(Builtin::local_id_x), b_.op2(Op::mul, rows, push(abi::Push::block_x)));
+  const Value rows =
+      b_.op2(Op::add, b_.builtin(Builtin::local_id_y),
+             b_.op2(Op::mul, b_.builtin(Builtin::local_id_z), push(abi::Push::block_y)));
+  return b_.op2(Op::add, b_.builtin(Builtin::local_id_x),
+                b_.op2(Op::mul, rows, push(abi::Push::block_x)));
 }
 
 Value FunctionLowering::special(const Operand& operand) {
   using enum ptx::SpecialReg;
   const auto push = [&](std::uint32_t word) {
-    return b_.load(Type::i32, b_.i32(word * 4), {.space = Space::push, .bytes = 4, .readonly = true});
+    return b_.load(Type::i32, b_.i32(word * 4),
+                   {.space = Space::push, .bytes = 4, .readonly = true});
   };
   const auto part = [&](Builtin first, std::uint32_t push_first, bool from_push) -> Value {
     unsigned which = 0;
@@ -221,27 +238,35 @@ Value FunctionLowering::special(const Operand& operand) {
     case laneid: return lane();
     case warpid: return b_.op2(Op::lshr, tid_linear(), b_.i32(5));
     case nwarpid: {
-      const Value threads = b_.op2(Op::mul, push(abi::Push::block_x),
-                                   b_.op2(Op::mul, push(abi::Push::block_y), push(abi::Push::block_z)));
+      const Value threads =
+          b_.op2(Op::mul, push(abi::Push::block_x),
+                 b_.op2(Op::mul, push(abi::Push::block_y), push(abi::Push::block_z)));
       return b_.op2(Op::lshr, b_.op2(Op::add, threads, b_.i32(31)), b_.i32(5));
     }
     case lanemask_eq: return bit();
     case lanemask_lt: return b_.op2(Op::sub, bit(), b_.i32(1));
     case lanemask_le: return b_.op2(Op::sub, b_.op2(Op::shl, bit(), b_.i32(1)), b_.i32(1));
-    case lanemask_gt: return b_.inst(Op::not_, Type::i32, {b_.op2(Op::sub, b_.op2(Op::shl, bit(), b_.i32(1)), b_.i32(1))});
+    case lanemask_gt:
+      return b_.inst(Op::not_, Type::i32,
+                     {b_.op2(Op::sub, b_.op2(Op::shl, bit(), b_.i32(1)), b_.i32(1))});
     case lanemask_ge: return b_.inst(Op::not_, Type::i32, {b_.op2(Op::sub, bit(), b_.i32(1))});
-    case clock: case clock64: case globaltimer: case globaltimer_lo:
-      return ticks();
-    case clock_hi: case globaltimer_hi: return b_.inst(Op::high, Type::i32, {ticks()});
+    case clock:
+    case clock64:
+    case globaltimer:
+    case globaltimer_lo: return ticks();
+    case clock_hi:
+    case globaltimer_hi: return b_.inst(Op::high, Type::i32, {ticks()});
     case dynamic_smem_size: return push(abi::Push::dynamic_shared);
-    case total_smem_size: case aggr_smem_size:
+    case total_smem_size:
+    case aggr_smem_size:
       return b_.op2(Op::add, push(abi::Push::dynamic_shared), b_.i32(context_.shared_bytes));
     case warp_size: return b_.i32(32);
     case nsmid: return b_.i32(1);
     case is_explicit_cluster: return b_.i32(0);
     case nclusterid: return part(Builtin::local_id_x, abi::Push::grid_x, true);
     case clusterid: return part(Builtin::workgroup_id_x, 0, false);
-    case cluster_nctaid: case cluster_nctarank: return b_.i32(1);
+    case cluster_nctaid:
+    case cluster_nctarank: return b_.i32(1);
     default: return b_.i32(0);  // smid, gridid, %pm, %envreg: one of each, number 0
   }
 }

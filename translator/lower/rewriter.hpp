@@ -1,5 +1,5 @@
-// Rewrites a function block by block while its registers are still variables: instructions are kept,
-// dropped or replaced by sequences, and a block may be split for control flow in between.
+// Rewrites a function block by block while its registers are still variables: instructions are
+// kept, dropped or replaced by sequences, and a block may be split for control flow in between.
 #pragma once
 
 #include <utility>
@@ -13,8 +13,9 @@ class Rewriter {
  public:
   explicit Rewriter(ir::Function& function) : f_(function), b_(function) {}
 
-  /// Calls visit(value) for every instruction of every block that exists now. The visitor appends what it
-  /// wants through builder(); `keep(value)` appends the instruction itself. New blocks are not visited.
+  /// Calls visit(value) for every instruction of every block that exists now. The visitor appends
+  /// what it wants through builder(); `keep(value)` appends the instruction itself. New blocks are
+  /// not visited.
   template <typename Visit>
   void run(Visit&& visit) {
     const auto count = static_cast<ir::BlockId>(f_.blocks.size());

@@ -26,7 +26,8 @@ Value SurfaceAccess::image_coords(const Located& at, Value texel_x) {
   return b_.inst(Op::compose, Type::v4, {texel_x, y, z, zero});
 }
 
-/// The words of texel-aligned memory that hold the access: at most four, or the texel's when it is larger.
+/// The words of texel-aligned memory that hold the access: at most four, or the texel's when it is
+/// larger.
 Value SurfaceAccess::image_load_words(const Located& at, std::vector<Value>& words) {
   const unsigned t = image_texel_bytes();
   const unsigned n = op_.bytes;
@@ -61,7 +62,8 @@ void SurfaceAccess::image_load(Value value, const Located& at) {
     const Value byte = b_.op2(Op::and_, at.x, i32(t - 1));
     std::vector<Value> part(words.begin(), words.begin() + picked);
     for (unsigned from = picked; from + picked <= words.size(); from += picked) {
-      const Value here = b_.cmp(Op::eq, b_.op2(Op::lshr, byte, i32(log2_of(picked * 4))), i32(from / picked));
+      const Value here =
+          b_.cmp(Op::eq, b_.op2(Op::lshr, byte, i32(log2_of(picked * 4))), i32(from / picked));
       for (unsigned i = 0; i < picked; ++i) part[i] = b_.select(here, words[from + i], part[i]);
     }
     if (n < 4) {
@@ -96,11 +98,13 @@ void SurfaceAccess::image_store(const Located& at, Value ok, unsigned bytes, Val
     b_.last(v).mem.slot = static_cast<std::uint16_t>(r_.slot());
     b_.last(v).mem.bytes = static_cast<std::uint8_t>(t);
   };
-  // A write outside an image is not defined to vanish everywhere, so a dropped store is a branch here.
+  // A write outside an image is not defined to vanish everywhere, so a dropped store is a branch
+  // here.
   rw_.when(ok, [&] {
     const Value first = b_.op2(Op::lshr, at.x, i32(log2_of(t)));
     if (bytes < t) {
-      // Only texels of one word come here (the interface's rule); And and Or leave the other bytes alone.
+      // Only texels of one word come here (the interface's rule); And and Or leave the other bytes
+      // alone.
       const Value shift = b_.op2(Op::shl, b_.op2(Op::and_, at.x, i32(3)), i32(3));
       const std::uint32_t bits = (1u << (8 * bytes)) - 1;
       const Value coords = image_coords(at, first);

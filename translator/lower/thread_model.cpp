@@ -17,7 +17,8 @@ Value push_word(ir::Builder& b, std::uint32_t word) {
   return b.load(Type::i32, b.i32(word * 4), {.space = Space::push, .bytes = 4, .readonly = true});
 }
 
-/// Variables for tid and ctaid in the flat model, set in a new entry block; threads past the end leave.
+/// Variables for tid and ctaid in the flat model, set in a new entry block; threads past the end
+/// leave.
 struct FlatIds {
   std::uint32_t tid[3], cta[3];
 };
@@ -36,7 +37,8 @@ FlatIds flat_prologue(ir::Function& function) {
   std::swap(function.blocks[body], function.blocks[start]);
   // Edges never lead to the entry, so only the two blocks' places change.
   b.at(start);
-  const Value row = b.op2(Op::mul, b.builtin(Builtin::workgroup_id_y), b.builtin(Builtin::num_workgroups_x));
+  const Value row =
+      b.op2(Op::mul, b.builtin(Builtin::workgroup_id_y), b.builtin(Builtin::num_workgroups_x));
   const Value group = b.op2(Op::add, b.builtin(Builtin::workgroup_id_x), row);
   const Value thread = b.op2(Op::add, b.op2(Op::mul, group, b.builtin(Builtin::workgroup_size_x)),
                              b.builtin(Builtin::local_id_x));
@@ -75,7 +77,8 @@ FlatIds flat_prologue(ir::Function& function) {
 
 void apply_thread_model(ir::Function& function, ThreadModel model) {
   if (model == ThreadModel::flat) {
-    // The prologue reads the hardware's numbers itself, so the kernel's own reads are replaced first.
+    // The prologue reads the hardware's numbers itself, so the kernel's own reads are replaced
+    // first.
     std::vector<Value> reads;
     for (const ir::Block& block : function.blocks)
       for (const Value v : block.insts)
@@ -104,7 +107,8 @@ void apply_thread_model(ir::Function& function, ThreadModel model) {
     const auto first = static_cast<unsigned>(Builtin::workgroup_id_x);
     if (inst.op != Op::builtin || which < first || which > first + 2) return rewriter.keep(value);
     const Value group = b.builtin(inst.builtin);
-    rewriter.replace(value, Op::add, Type::i32, {group, push_word(b, abi::Push::base_x + (which - first))});
+    rewriter.replace(value, Op::add, Type::i32,
+                     {group, push_word(b, abi::Push::base_x + (which - first))});
   });
 }
 
@@ -115,8 +119,8 @@ void demote_values(ir::Function& function) {
   const auto original = static_cast<Value>(function.insts.size());
   std::vector<std::uint32_t> var_of(original, 0);  // variable + 1
   ir::Builder b(function);
-  // Reads first: every use outside the home block is replaced by a read of the value's variable, and a
-  // constant by a copy.
+  // Reads first: every use outside the home block is replaced by a read of the value's variable,
+  // and a constant by a copy.
   for (BlockId block = 0; block < function.blocks.size(); ++block) {
     const std::vector<Value> old = std::exchange(function.blocks[block].insts, {});
     b.at(block);

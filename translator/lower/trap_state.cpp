@@ -6,7 +6,8 @@
 namespace ptx2spv::lower {
 
 namespace {
-constexpr std::array<const char*, 5> kNames = {"trap.code", "trap.x", "trap.y", "trap.z", "trap.handle"};
+constexpr std::array<const char*, 5> kNames = {"trap.code", "trap.x", "trap.y", "trap.z",
+                                               "trap.handle"};
 }
 
 bool find_trap_state(const ir::Function& function, TrapState& state) {

@@ -1,5 +1,5 @@
-// The registers that hold a thread's first fault. At a faulting access only selects keep the site and the
-// coordinates; the record is written once, where the thread ends (finish_traps.cpp).
+// The registers that hold a thread's first fault. At a faulting access only selects keep the site
+// and the coordinates; the record is written once, where the thread ends (finish_traps.cpp).
 #pragma once
 
 #include <cstdint>

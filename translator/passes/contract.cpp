@@ -1,11 +1,15 @@
-// Contraction of multiplications and additions, as ptxas does it: PTX leaves an addition or multiplication
-// without a rounding modifier open to it, so a kernel's results on NVIDIA hardware depend on which are fused.
+// Contraction of multiplications and additions, as ptxas does it: PTX leaves an addition or
+// multiplication without a rounding modifier open to it, so a kernel's results on NVIDIA hardware
+// depend on which are fused.
 //
-// The rules were read off ptxas 13.0's machine code for sm_90 (docs/hardware.md, tests/passes/contract_test.cpp):
-//  - the product has no rounding modifier and no .sat, the sum no rounding modifier; .ftz is the same on both;
-//  - every use of the product is such a sum, in the product's own PTX basic block; negation in between is
-//    free, anything else (a store, a select, an absolute value, the product added to itself) keeps all of
-//    them apart;
+// The rules were read off ptxas 13.0's machine code for sm_90 (docs/hardware.md,
+// tests/passes/contract_test.cpp):
+//  - the product has no rounding modifier and no .sat, the sum no rounding modifier; .ftz is the
+//  same on both;
+//  - every use of the product is such a sum, in the product's own PTX basic block; negation in
+//  between is
+//    free, anything else (a store, a select, an absolute value, the product added to itself) keeps
+//    all of them apart;
 //  - of a sum of two products the first operand is fused, the second stays a product.
 #include <utility>
 #include <vector>
@@ -54,8 +58,8 @@ class Contraction {
     bool alive = true;
   };
 
-  /// Packed halves come as the two results in one word, taken apart again by the next instruction: the
-  /// half that goes in is the half that comes out.
+  /// Packed halves come as the two results in one word, taken apart again by the next instruction:
+  /// the half that goes in is the half that comes out.
   void forward_halves() {
     const auto is_half = [&](Value v) {
       const ir::Inst& inst = f_.insts[v];
@@ -70,7 +74,8 @@ class Contraction {
       if (f_.insts[pair].op != Op::or_) return 0;
       for (unsigned i = 0; i < 2; ++i) {
         const Value low = f_.arg(pair, i), shifted = f_.arg(pair, 1 - i);
-        if (!is_half(low) || f_.insts[shifted].op != Op::shl || !constant(f_.arg(shifted, 1), 16)) continue;
+        if (!is_half(low) || f_.insts[shifted].op != Op::shl || !constant(f_.arg(shifted, 1), 16))
+          continue;
         const Value top = f_.arg(shifted, 0);
         if (is_half(top)) return high ? top : low;
       }
@@ -95,7 +100,8 @@ class Contraction {
           if (same[a]) a = same[a];
   }
 
-  /// What an effect or a branch needs: pairs that were forwarded are no use of their halves any more.
+  /// What an effect or a branch needs: pairs that were forwarded are no use of their halves any
+  /// more.
   void find_live() {
     live_.assign(f_.insts.size(), false);
     std::vector<Value> work;
@@ -168,7 +174,8 @@ class Contraction {
   void collect(Value product) {
     Candidate candidate;
     candidate.product = product;
-    if (!gather(product, f_.insts[product], false, candidate.uses) || candidate.uses.empty()) return;
+    if (!gather(product, f_.insts[product], false, candidate.uses) || candidate.uses.empty())
+      return;
     // Both operands of one sum, one of them negated: the product minus itself stays as it is.
     for (std::size_t i = 1; i < candidate.uses.size(); ++i)
       for (std::size_t k = 0; k < i && i < 8; ++k)
@@ -176,8 +183,8 @@ class Contraction {
     candidates_.push_back(std::move(candidate));
   }
 
-  /// Each sum takes its first operand's product if that is fused, else its second's; a product is fused only
-  /// where all its sums take it.
+  /// Each sum takes its first operand's product if that is fused, else its second's; a product is
+  /// fused only where all its sums take it.
   void choose() {
     std::vector<std::uint32_t> of[2];
     for (auto& list : of) list.assign(f_.insts.size(), 0);  // candidate + 1, by sum
@@ -227,7 +234,9 @@ class Contraction {
           b.set_loc(f_.insts[v].loc);
           if (use.negated) {
             const std::uint64_t sign = sign_of(f_.insts[v].fp.kind);
-            a = b.op2(Op::xor_, a, f_.insts[a].type == ir::Type::i64 ? b.i64(sign) : b.i32(static_cast<std::uint32_t>(sign)));
+            a = b.op2(Op::xor_, a,
+                      f_.insts[a].type == ir::Type::i64 ? b.i64(sign)
+                                                        : b.i32(static_cast<std::uint32_t>(sign)));
           }
           const auto first = static_cast<std::uint32_t>(f_.operands.size());
           f_.operands.insert(f_.operands.end(), {a, c, addend});

@@ -191,7 +191,8 @@ void Builder::annotate(spv::Op op, std::span<const std::uint32_t> operands) {
 void Builder::embed(std::string_view name, std::string_view text) {
   constexpr std::size_t kPiece = 0xff00 * 4;
   Words operands{non_semantic_set("NonSemantic.ptx2spv"), 1, string(name)};
-  for (std::size_t at = 0; at < text.size(); at += kPiece) operands.push_back(string(text.substr(at, kPiece)));
+  for (std::size_t at = 0; at < text.size(); at += kPiece)
+    operands.push_back(string(text.substr(at, kPiece)));
   global(spv::Op::OpExtInst, type_void(), operands);
 }
 
@@ -234,15 +235,17 @@ Id& Builder::shared(std::uint64_t key) {
 }
 
 Words Builder::finish() const {
-  const bool addresses = std::ranges::find(capability_list_, spv::Capability::PhysicalStorageBufferAddresses) !=
-                         capability_list_.end();
+  const bool addresses =
+      std::ranges::find(capability_list_, spv::Capability::PhysicalStorageBufferAddresses) !=
+      capability_list_.end();
   Words model;
   put(model, spv::Op::OpMemoryModel,
       addresses ? spv::AddressingModel::PhysicalStorageBuffer64 : spv::AddressingModel::Logical,
       spv::MemoryModel::GLSL450);
-  const Words* sections[] = {&capabilities_, &extensions_, &imports_,     &model,   &entry_points_,      &modes_,
-                             &strings_,      &sources_,    &names_,       &annotations_, &globals_,
-                             &library_functions_,          &functions_};
+  const Words* sections[] = {&capabilities_, &extensions_,  &imports_, &model,
+                             &entry_points_, &modes_,       &strings_, &sources_,
+                             &names_,        &annotations_, &globals_, &library_functions_,
+                             &functions_};
   std::size_t size = 5;
   for (const Words* section : sections) size += section->size();
   Words words{spv::MagicNumber, kVersion, 0, bound_, 0};

@@ -1,4 +1,5 @@
-// Builds one SPIR-V module: sections in the order that the specification wants, types and constants once.
+// Builds one SPIR-V module: sections in the order that the specification wants, types and constants
+// once.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +18,22 @@ using Words = std::vector<std::uint32_t>;
 /// An operand word: ids and literals as they are, enumerants by value.
 constexpr std::uint32_t word(std::uint32_t value) { return value; }
 template <typename E>
-  requires std::is_enum_v<E>
-constexpr std::uint32_t word(E value) {
-  return static_cast<std::uint32_t>(value);
-}
+requires std::is_enum_v<E>
+constexpr std::uint32_t word(E value) { return static_cast<std::uint32_t>(value); }
 
 /// Appends the instruction `op` with `operands` to `out`.
 template <typename... T>
 void put(Words& out, spv::Op op, T... operands) {
-  const std::uint32_t words[] = {static_cast<std::uint32_t>(1 + sizeof...(operands)) << 16 | word(op),
-                                 word(operands)...};
+  const std::uint32_t words[] = {
+      static_cast<std::uint32_t>(1 + sizeof...(operands)) << 16 | word(op), word(operands)...};
   out.insert(out.end(), std::begin(words), std::end(words));
 }
 /// The same with a list of operand words behind the fixed ones.
 template <typename... T>
 void put_list(Words& out, spv::Op op, std::span<const std::uint32_t> list, T... operands) {
   const std::uint32_t words[] = {
-      static_cast<std::uint32_t>(1 + sizeof...(operands) + list.size()) << 16 | word(op), word(operands)...};
+      static_cast<std::uint32_t>(1 + sizeof...(operands) + list.size()) << 16 | word(op),
+      word(operands)...};
   out.insert(out.end(), std::begin(words), std::end(words));
   out.insert(out.end(), list.begin(), list.end());
 }
@@ -56,7 +56,7 @@ class Builder {
   Id type_void() { return global(spv::Op::OpTypeVoid, 0, {}); }
   Id type_bool() { return bool_; }
   Id type_uint() { return uint_; }
-  Id type_int(unsigned bits);                    ///< unsigned; 8 and 16 need a storage capability
+  Id type_int(unsigned bits);  ///< unsigned; 8 and 16 need a storage capability
   Id type_signed(unsigned bits);
   Id type_float(unsigned bits);
   Id type_vector(Id component, unsigned count) {
@@ -72,8 +72,10 @@ class Builder {
 
   // Constants. Each exists once.
   Id constant(std::uint32_t value);
-  Id constant64(std::uint64_t value);            ///< of the 64-bit integer type
-  Id constant_bits(Id type, std::uint32_t value) { return global(spv::Op::OpConstant, type, {value}); }
+  Id constant64(std::uint64_t value);  ///< of the 64-bit integer type
+  Id constant_bits(Id type, std::uint32_t value) {
+    return global(spv::Op::OpConstant, type, {value});
+  }
   Id constant_bits64(Id type, std::uint64_t value);
   Id constant_bool(bool value);
   Id constant_composite(Id type, std::span<const Id> parts) {
@@ -116,8 +118,8 @@ class Builder {
   Id global_ext(Id set, unsigned instruction, T... operands) {
     return global(spv::Op::OpExtInst, type_void(), {set, instruction, operands...});
   }
-  /// Attaches `text` to the module under `name`, for tools: instruction 1 of the set NonSemantic.ptx2spv, whose
-  /// operands are OpStrings, the name and then the text in pieces.
+  /// Attaches `text` to the module under `name`, for tools: instruction 1 of the set
+  /// NonSemantic.ptx2spv, whose operands are OpStrings, the name and then the text in pieces.
   void embed(std::string_view name, std::string_view text);
 
   Id string(std::string_view text);
@@ -143,13 +145,13 @@ class Builder {
 
  private:
   struct Slot {
-    std::uint32_t hash = 0, at = 0;              ///< `at` is an offset in globals_ plus 1; 0: empty
+    std::uint32_t hash = 0, at = 0;  ///< `at` is an offset in globals_ plus 1; 0: empty
   };
   void grow();
 
   std::uint32_t bound_ = 1;
-  Words capabilities_, extensions_, imports_, entry_points_, modes_, strings_, sources_, names_, annotations_,
-      globals_, library_functions_, functions_;
+  Words capabilities_, extensions_, imports_, entry_points_, modes_, strings_, sources_, names_,
+      annotations_, globals_, library_functions_, functions_;
   std::vector<Slot> table_;
   std::size_t used_ = 0;
   std::vector<spv::Capability> capability_list_;

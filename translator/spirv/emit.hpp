@@ -16,24 +16,24 @@ namespace ptx2spv::spirv {
 
 struct EmitOptions {
   Profile profile;
-  std::span<const SlotSpec> slots;   ///< by slot number; missing ones are buffers
-  std::string_view entry_name;       ///< empty: the function's name
-  bool debug_info = false;           ///< names, source text and a line for every instruction
-  std::string_view source_name;      ///< of the PTX file, for debug_info
+  std::span<const SlotSpec> slots;  ///< by slot number; missing ones are buffers
+  std::string_view entry_name;      ///< empty: the function's name
+  bool debug_info = false;          ///< names, source text and a line for every instruction
+  std::string_view source_name;     ///< of the PTX file, for debug_info
   std::string_view source_text;
-  bool float_controls = false;       ///< declare that NaN and rounding are kept (devices that can)
+  bool float_controls = false;  ///< declare that NaN and rounding are kept (devices that can)
 };
 
 /// An emission that cannot be done is an error of the translator, not of its input.
 struct EmitError {
   std::string text;
-  std::uint32_t loc = 0;             ///< index into Function::locs
+  std::uint32_t loc = 0;  ///< index into Function::locs
 };
 
-/// Adds `function` to the module as an entry point. Needs: variables gone (ssa), blocks ordered with merge
-/// information (structurize), legal operations for the profile (legalise_*). After an error the builder's
-/// contents are of no use.
-std::optional<EmitError> emit(const ir::Module& module, const ir::Function& function, const EmitOptions& options,
-                              Builder& builder);
+/// Adds `function` to the module as an entry point. Needs: variables gone (ssa), blocks ordered
+/// with merge information (structurize), legal operations for the profile (legalise_*). After an
+/// error the builder's contents are of no use.
+std::optional<EmitError> emit(const ir::Module& module, const ir::Function& function,
+                              const EmitOptions& options, Builder& builder);
 
 }  // namespace ptx2spv::spirv

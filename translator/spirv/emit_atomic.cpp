@@ -18,7 +18,8 @@ spv::Op atomic_op(AtomicOp op) {
     case AtomicOp::smin: return spv::Op::OpAtomicSMin;
     case AtomicOp::smax: return spv::Op::OpAtomicSMax;
     case AtomicOp::exch: return spv::Op::OpAtomicExchange;
-    case AtomicOp::fadd_f32: case AtomicOp::fadd_f64: return spv::Op::OpAtomicFAddEXT;
+    case AtomicOp::fadd_f32:
+    case AtomicOp::fadd_f64: return spv::Op::OpAtomicFAddEXT;
     default: return spv::Op::OpNop;
   }
 }
@@ -34,7 +35,8 @@ bool Emitter::atomic_view(const Inst& inst, bool is_float, View& view) {
     const bool wide = inst.mem.atomic == AtomicOp::fadd_f64;
     if (wide ? !p_.buffer_atomic_f64_add : !p_.buffer_atomic_f32_add) return false;
     b_.extension("SPV_EXT_shader_atomic_float_add");
-    b_.capability(wide ? spv::Capability::AtomicFloat64AddEXT : spv::Capability::AtomicFloat32AddEXT);
+    b_.capability(wide ? spv::Capability::AtomicFloat64AddEXT
+                       : spv::Capability::AtomicFloat32AddEXT);
     view = wide ? View::f64 : View::f32;
     return true;
   }
@@ -50,7 +52,8 @@ bool Emitter::atomic_view(const Inst& inst, bool is_float, View& view) {
 }
 
 void Emitter::atomic(Value v, const Inst& inst) {
-  const bool is_float = inst.mem.atomic == AtomicOp::fadd_f32 || inst.mem.atomic == AtomicOp::fadd_f64;
+  const bool is_float =
+      inst.mem.atomic == AtomicOp::fadd_f32 || inst.mem.atomic == AtomicOp::fadd_f64;
   const spv::Op code = atomic_op(inst.mem.atomic);
   View view{};
   if (code == spv::Op::OpNop || !atomic_view(inst, is_float, view)) return unexpected(inst);
@@ -68,8 +71,8 @@ void Emitter::atomic_cas(Value v, const Inst& inst) {
   const Id compare = operand(v, 1), replacement = operand(v, 2);
   const Id target = pointer(v, f_.arg(v, 0), view);
   const Id relaxed = b_.constant(0);
-  set(v, op(spv::Op::OpAtomicCompareExchange, element_type(view), target, scope(inst), relaxed, relaxed, replacement,
-            compare));
+  set(v, op(spv::Op::OpAtomicCompareExchange, element_type(view), target, scope(inst), relaxed,
+            relaxed, replacement, compare));
 }
 
 }  // namespace ptx2spv::spirv

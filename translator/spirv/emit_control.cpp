@@ -8,13 +8,15 @@ using ir::Type;
 
 void Emitter::synchronise(Value, const Inst& inst) {
   using enum spv::MemorySemanticsMask;
-  const Id all = b_.constant(word(AcquireRelease) | word(UniformMemory) | word(WorkgroupMemory) | word(ImageMemory));
+  const Id all = b_.constant(word(AcquireRelease) | word(UniformMemory) | word(WorkgroupMemory) |
+                             word(ImageMemory));
   const Id workgroup = b_.constant(word(spv::Scope::Workgroup));
   if (inst.op == Op::control_barrier) {
     const Id shared = b_.constant(word(AcquireRelease) | word(WorkgroupMemory));
     op0(spv::Op::OpControlBarrier, workgroup, workgroup, inst.imm == 1 ? shared : all);
   } else {
-    op0(spv::Op::OpMemoryBarrier, inst.imm == 0 ? workgroup : b_.constant(word(spv::Scope::Device)), all);
+    op0(spv::Op::OpMemoryBarrier, inst.imm == 0 ? workgroup : b_.constant(word(spv::Scope::Device)),
+        all);
   }
 }
 
@@ -23,7 +25,8 @@ void Emitter::subgroup(Value v, const Inst& inst) {
   b_.capability(spv::Capability::GroupNonUniform);
   if (inst.op == Op::subgroup_shuffle) {
     b_.capability(spv::Capability::GroupNonUniformShuffle);
-    return set(v, op(spv::Op::OpGroupNonUniformShuffle, type(inst.type), scope_id, operand(v, 0), operand(v, 1)));
+    return set(v, op(spv::Op::OpGroupNonUniformShuffle, type(inst.type), scope_id, operand(v, 0),
+                     operand(v, 1)));
   }
   b_.capability(spv::Capability::GroupNonUniformBallot);
   const Id mask = op(spv::Op::OpGroupNonUniformBallot, b_.type_uvec(4), scope_id, operand(v, 0));

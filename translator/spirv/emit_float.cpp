@@ -24,14 +24,16 @@ void Emitter::native_float(Value v, const Inst& inst) {
     case Op::native_fsub: return exact(op(spv::Op::OpFSub, float_type(), in(0), in(1)));
     case Op::native_fmul: return exact(op(spv::Op::OpFMul, float_type(), in(0), in(1)));
     case Op::native_fdiv: return set_float(v, op(spv::Op::OpFDiv, float_type(), in(0), in(1)));
-    case Op::native_ffma: return set_float(v, ext(GLSLstd450Fma, float_type(), in(0), in(1), in(2)));
+    case Op::native_ffma:
+      return set_float(v, ext(GLSLstd450Fma, float_type(), in(0), in(1), in(2)));
     case Op::native_fsqrt: return set_float(v, ext(GLSLstd450Sqrt, float_type(), in(0)));
     case Op::native_feq: return compare(spv::Op::OpFOrdEqual);
     case Op::native_flt: return compare(spv::Op::OpFOrdLessThan);
     case Op::native_fle: return compare(spv::Op::OpFOrdLessThanEqual);
-    case Op::native_unary: return set_float(v, ext(static_cast<unsigned>(inst.imm), float_type(), in(0)));
-    // Conversions to and from signed integers name a signed type: SPIRV-Tools, which SwiftShader runs, folds
-    // them by the type's signedness, not by the instruction's.
+    case Op::native_unary:
+      return set_float(v, ext(static_cast<unsigned>(inst.imm), float_type(), in(0)));
+    // Conversions to and from signed integers name a signed type: SPIRV-Tools, which SwiftShader
+    // runs, folds them by the type's signedness, not by the instruction's.
     case Op::native_from_s: {
       const Value source = f_.arg(v, 0);
       if (pairs(f_.insts[source].type)) return unexpected(inst);
@@ -58,10 +60,11 @@ void Emitter::library_call(Value v, const Inst& inst) {
   const auto library_type = [&](Type t) { return t == Type::i64 ? b_.type_uvec(2) : type(t); };
   const Id result = library_type(inst.type);
   Words signature{result};
-  for (const Value argument : f_.args(v)) signature.push_back(library_type(f_.insts[argument].type));
+  for (const Value argument : f_.args(v))
+    signature.push_back(library_type(f_.insts[argument].type));
   std::string error;
-  const Id callee = Library::embedded().link(b_, m_.library_names[inst.imm],
-                                             b_.global(spv::Op::OpTypeFunction, 0, signature), error);
+  const Id callee = Library::embedded().link(
+      b_, m_.library_names[inst.imm], b_.global(spv::Op::OpTypeFunction, 0, signature), error);
   if (callee == 0) return fail(std::move(error));
   Words arguments;
   for (const Value argument : f_.args(v)) {

@@ -11,9 +11,18 @@ namespace {
 unsigned component_bytes(abi::SurfaceFormat format) {
   using enum abi::SurfaceFormat;
   switch (format) {
-    case u8: case s8: case unorm8: case snorm8: return 1;
-    case u16: case s16: case f16: case unorm16: case snorm16: return 2;
-    case u32: case s32: case f32: return 4;
+    case u8:
+    case s8:
+    case unorm8:
+    case snorm8: return 1;
+    case u16:
+    case s16:
+    case f16:
+    case unorm16:
+    case snorm16: return 2;
+    case u32:
+    case s32:
+    case f32: return 4;
   }
   return 4;
 }
@@ -25,12 +34,17 @@ struct Shape {
   int from[3] = {0, 1, 2};
 };
 
-/// How a geometry looks to Vulkan; one-dimensional images are one row high where the device has no other.
+/// How a geometry looks to Vulkan; one-dimensional images are one row high where the device has no
+/// other.
 Shape shape_of(unsigned geometry, bool image1d) {
   switch (geometry) {
-    case 1: return image1d ? Shape{spv::Dim::Dim1D, false, 1, {0, -1, -1}} : Shape{spv::Dim::Dim2D, false, 2, {0, -1, -1}};
+    case 1:
+      return image1d ? Shape{spv::Dim::Dim1D, false, 1, {0, -1, -1}}
+                     : Shape{spv::Dim::Dim2D, false, 2, {0, -1, -1}};
     case 3: return {spv::Dim::Dim3D, false, 3, {0, 1, 2}};
-    case 4: return image1d ? Shape{spv::Dim::Dim1D, true, 2, {0, 1, -1}} : Shape{spv::Dim::Dim2D, true, 3, {0, -1, 1}};
+    case 4:
+      return image1d ? Shape{spv::Dim::Dim1D, true, 2, {0, 1, -1}}
+                     : Shape{spv::Dim::Dim2D, true, 3, {0, -1, 1}};
     case 5: return {spv::Dim::Dim2D, true, 3, {0, 1, 2}};
     default: return {spv::Dim::Dim2D, false, 2, {0, 1, -1}};
   }
@@ -60,13 +74,14 @@ Id Emitter::image_type(const SlotSpec& spec) {
     default: fail("a surface slot has texels of a size that no image has");
   }
   if (extended) b_.capability(spv::Capability::StorageImageExtendedFormats);
-  return b_.global(spv::Op::OpTypeImage, 0,
-                   {b_.type_uint(), word(shape.dim), 0, shape.arrayed ? 1u : 0u, 0, 2, word(format)});
+  return b_.global(
+      spv::Op::OpTypeImage, 0,
+      {b_.type_uint(), word(shape.dim), 0, shape.arrayed ? 1u : 0u, 0, 2, word(format)});
 }
 
 Id Emitter::image_variable(const Inst& inst, Id type) {
-  const std::uint64_t key =
-      std::uint64_t{2} << 60 | std::uint64_t{type} << 16 | inst.mem.slot | (volatile_ ? std::uint64_t{1} << 59 : 0);
+  const std::uint64_t key = std::uint64_t{2} << 60 | std::uint64_t{type} << 16 | inst.mem.slot |
+                            (volatile_ ? std::uint64_t{1} << 59 : 0);
   if (const Id known = b_.shared(key)) return uses(known);
   const Id variable = b_.variable(spv::StorageClass::UniformConstant, type);
   b_.decorate(variable, spv::Decoration::DescriptorSet, abi::kSlotSet);
@@ -83,7 +98,8 @@ Id Emitter::image_coordinates(Value coords, const SlotSpec& spec) {
   const auto part = [&](int component) {
     if (component < 0) return b_.constant(0);
     if (made.op == Op::compose) return operand(coords, static_cast<unsigned>(component));
-    return op(spv::Op::OpCompositeExtract, b_.type_uint(), value(coords), static_cast<unsigned>(component));
+    return op(spv::Op::OpCompositeExtract, b_.type_uint(), value(coords),
+              static_cast<unsigned>(component));
   };
   Words parts;
   for (unsigned i = 0; i < shape.coordinates; ++i) parts.push_back(part(shape.from[i]));
@@ -102,11 +118,14 @@ void Emitter::image(Value v, const Inst& inst) {
   if (inst.op == Op::image_atomic) {
     const spv::Op code = atomic_op(inst.mem.atomic);
     const bool whole = component_bytes(spec.format) * spec.channels == 4 && inst.type != Type::i64;
-    if (code == spv::Op::OpNop || code == spv::Op::OpAtomicFAddEXT || !whole) return unexpected(inst);
+    if (code == spv::Op::OpNop || code == spv::Op::OpAtomicFAddEXT || !whole)
+      return unexpected(inst);
     const Id source = operand(v, 1);
-    const Id texel = op(spv::Op::OpImageTexelPointer, b_.type_pointer(spv::StorageClass::Image, b_.type_uint()),
-                        variable, at, b_.constant(0));
-    return set(v, op(code, b_.type_uint(), texel, b_.constant(word(spv::Scope::Device)), b_.constant(0), source));
+    const Id texel =
+        op(spv::Op::OpImageTexelPointer, b_.type_pointer(spv::StorageClass::Image, b_.type_uint()),
+           variable, at, b_.constant(0));
+    return set(v, op(code, b_.type_uint(), texel, b_.constant(word(spv::Scope::Device)),
+                     b_.constant(0), source));
   }
   if (inst.op == Op::image_load) {
     const Id image_id = op(spv::Op::OpLoad, type_id, variable);

@@ -19,8 +19,14 @@ spv::Op atomic_op(ir::AtomicOp op);
 
 class Emitter {
  public:
-  Emitter(const ir::Module& module, const ir::Function& function, const EmitOptions& options, Builder& builder)
-      : m_(module), f_(function), o_(options), p_(options.profile), b_(builder), code_(builder.functions()) {}
+  Emitter(const ir::Module& module, const ir::Function& function, const EmitOptions& options,
+          Builder& builder)
+      : m_(module),
+        f_(function),
+        o_(options),
+        p_(options.profile),
+        b_(builder),
+        code_(builder.functions()) {}
 
   std::optional<EmitError> run();
 
@@ -43,7 +49,7 @@ class Emitter {
   void terminator(const ir::Block& block);
   void missing_blocks();
   void line(std::uint32_t loc);
-  void begin_debug();                       ///< source, unit and function of NonSemantic.Shader.DebugInfo.100
+  void begin_debug();  ///< source, unit and function of NonSemantic.Shader.DebugInfo.100
   void instruction(Value v);
   Id label(ir::BlockId block) { return labels_[block] ? labels_[block] : labels_[block] = b_.id(); }
   void fail(std::string text);
@@ -53,18 +59,20 @@ class Emitter {
   Id type(ir::Type type);
   Id constant(const Inst& inst);
   Id builtin(ir::Builtin which);
-  Id value(Value v);                        ///< the value's bits, of type(insts[v].type)
+  Id value(Value v);  ///< the value's bits, of type(insts[v].type)
   Id operand(Value v, unsigned i) { return value(f_.arg(v, i)); }
-  Id float_value(Value v);                  ///< an i32 or i64 as float32 or float64
-  Id signed_value(Value v);                 ///< an i32 or i64 as signed integer
-  Id words(Value v);                        ///< an i64 as uvec2
-  void set(Value v, Id id);                 ///< `id`, the last instruction's own result, is the value
-  void alias(Value v, Id id);               ///< `id`, made for something else, is the value too
-  void set_float(Value v, Id id);           ///< the same from a float; bits are made only when used
-  void set_signed(Value v, Id id);          ///< the same from a signed integer
-  void set_words(Value v, Id id);           ///< an i64 from a uvec2
+  Id float_value(Value v);          ///< an i32 or i64 as float32 or float64
+  Id signed_value(Value v);         ///< an i32 or i64 as signed integer
+  Id words(Value v);                ///< an i64 as uvec2
+  void set(Value v, Id id);         ///< `id`, the last instruction's own result, is the value
+  void alias(Value v, Id id);       ///< `id`, made for something else, is the value too
+  void set_float(Value v, Id id);   ///< the same from a float; bits are made only when used
+  void set_signed(Value v, Id id);  ///< the same from a signed integer
+  void set_words(Value v, Id id);   ///< an i64 from a uvec2
   Id integer(ir::Type t, std::uint64_t value);  ///< a constant; i64 in the profile's form
-  bool holds(const Form& form) const { return form.id != 0 && (form.block == serial_ || form.block == kAnyBlock); }
+  bool holds(const Form& form) const {
+    return form.id != 0 && (form.block == serial_ || form.block == kAnyBlock);
+  }
   bool is_constant(Value v, std::uint64_t& value) const;
   unsigned bits(Value v) const { return f_.insts[v].type == ir::Type::i64 ? 64 : 32; }
   bool pairs(ir::Type t) const { return t == ir::Type::i64 && !p_.int64; }
@@ -88,8 +96,9 @@ class Emitter {
   bool atomic_view(const Inst& inst, bool is_float, View& view);
   Id element_type(View view);
   Id pointer(Value v, Value address, View view);
-  Id word_pointer(Value v, Value address, unsigned word);  ///< of a space of words (shared, local, push)
-  Id containing_word(Value v, Value address);              ///< pointer to the word that holds a byte
+  Id word_pointer(Value v, Value address,
+                  unsigned word);              ///< of a space of words (shared, local, push)
+  Id containing_word(Value v, Value address);  ///< pointer to the word that holds a byte
   Id bit_offset(Value address, unsigned bytes);
   Id index(Value address, unsigned shift);
   Id load_from(const Inst& inst, Id pointer, View view);
@@ -135,7 +144,8 @@ class Emitter {
   Builder& b_;
   Words& code_;
 
-  static constexpr std::uint32_t kAnyBlock = 0xffffffffu;  ///< made beside the value: good wherever that is
+  static constexpr std::uint32_t kAnyBlock =
+      0xffffffffu;  ///< made beside the value: good wherever that is
   enum Use : std::uint8_t { as_bits = 1, as_float = 2, as_signed = 4 };
 
   std::vector<Id> ids_, labels_;
@@ -145,7 +155,7 @@ class Emitter {
   std::array<Id, 18> builtins_{};
   std::array<std::pair<Id, Id>, 3> vectors_{};  ///< built-in vectors loaded so far: variable, value
   std::uint32_t builtins_used_ = 0;
-  std::uint32_t serial_ = 1;                ///< of the block being emitted
+  std::uint32_t serial_ = 1;  ///< of the block being emitted
   Id function_ = 0, last_ = 0, shared_ = 0, local_ = 0;
   std::size_t last_at_ = 0;
   std::uint32_t loc_ = 0, line_ = 0, column_ = 0;

@@ -15,7 +15,9 @@ constexpr std::size_t kHeaderWords = 5;
 spv::Op op_at(std::span<const std::uint32_t> words, std::size_t at) {
   return static_cast<spv::Op>(words[at] & 0xffff);
 }
-std::size_t size_at(std::span<const std::uint32_t> words, std::size_t at) { return words[at] >> 16; }
+std::size_t size_at(std::span<const std::uint32_t> words, std::size_t at) {
+  return words[at] >> 16;
+}
 
 std::string_view string_at(std::span<const std::uint32_t> words, std::size_t at, std::size_t end) {
   const char* text = reinterpret_cast<const char*>(words.data() + at);
@@ -23,8 +25,9 @@ std::string_view string_at(std::span<const std::uint32_t> words, std::size_t at,
   return all.substr(0, all.find('\0'));
 }
 
-/// Which operands (after type and result) are ids: `ids` of them, from `first`; the others are literals.
-/// Operand 0 of an extended instruction is an id too, although a literal stands behind it.
+/// Which operands (after type and result) are ids: `ids` of them, from `first`; the others are
+/// literals. Operand 0 of an extended instruction is an id too, although a literal stands behind
+/// it.
 struct Layout {
   std::size_t first = 0, ids = ~std::size_t{0};
 };
@@ -32,12 +35,22 @@ Layout layout_of(spv::Op op) {
   using enum spv::Op;
   constexpr std::size_t kRest = ~std::size_t{0};
   switch (op) {
-    case OpTypeInt: case OpTypeFloat: case OpConstant: return {0, 0};
-    case OpTypePointer: case OpVariable: case OpFunction: return {1, kRest};
+    case OpTypeInt:
+    case OpTypeFloat:
+    case OpConstant: return {0, 0};
+    case OpTypePointer:
+    case OpVariable:
+    case OpFunction: return {1, kRest};
     case OpExtInst: return {2, kRest};
-    case OpTypeVector: case OpTypeMatrix: case OpCompositeExtract: case OpLoad: case OpSelectionMerge:
-      return {0, 1};
-    case OpCompositeInsert: case OpVectorShuffle: case OpStore: case OpLoopMerge: return {0, 2};
+    case OpTypeVector:
+    case OpTypeMatrix:
+    case OpCompositeExtract:
+    case OpLoad:
+    case OpSelectionMerge: return {0, 1};
+    case OpCompositeInsert:
+    case OpVectorShuffle:
+    case OpStore:
+    case OpLoopMerge: return {0, 2};
     case OpBranchConditional: return {0, 3};
     default: return {0, kRest};
   }
@@ -102,7 +115,8 @@ class Library::Copy {
     if (ids_.size() < library.definitions_.size()) ids_.resize(library.definitions_.size());
   }
 
-  /// The module's id for the library's `id`; what stands behind it is copied when it is not there yet.
+  /// The module's id for the library's `id`; what stands behind it is copied when it is not there
+  /// yet.
   Id map(std::uint32_t id) {
     if (ids_[id] != 0) return ids_[id];
     if (library_.definitions_[id] != 0) return ids_[id] = define(library_.definitions_[id]);
@@ -130,7 +144,8 @@ class Library::Copy {
     if (op == spv::Op::OpExtInstImport) return builder_.import_set(string_at(words_, at + 2, end));
     if (op == spv::Op::OpVariable) uses_variables_ = true;
     if (op == spv::Op::OpTypeInt) {
-      return words_[at + 3] == 0 ? builder_.type_int(words_[at + 2]) : builder_.type_signed(words_[at + 2]);
+      return words_[at + 3] == 0 ? builder_.type_int(words_[at + 2])
+                                 : builder_.type_signed(words_[at + 2]);
     }
     if (op == spv::Op::OpTypeFloat) return builder_.type_float(words_[at + 2]);
     bool has_result = false, has_type = false;
@@ -184,7 +199,8 @@ class Library::Copy {
   bool uses_variables_ = false;
 };
 
-Id Library::link(Builder& builder, std::string_view name, Id function_type, std::string& error) const {
+Id Library::link(Builder& builder, std::string_view name, Id function_type,
+                 std::string& error) const {
   const auto [first, last] = std::ranges::equal_range(names_, name, {}, &Name::text);
   if (first == last) {
     error = "the shader library has no function " + std::string(name);

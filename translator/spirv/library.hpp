@@ -15,12 +15,13 @@ class Library {
  public:
   explicit Library(std::span<const std::uint32_t> words);
 
-  /// The library that is built into the translator; indexed at the first call, safe from any thread.
+  /// The library that is built into the translator; indexed at the first call, safe from any
+  /// thread.
   static const Library& embedded();
 
-  /// The id in `builder`'s module of the function `name` with this type (of Builder::type_function); the
-  /// function and all that it needs are copied at the first use. 0 when there is none: `error` says why.
-  /// A builder takes functions of one library only.
+  /// The id in `builder`'s module of the function `name` with this type (of
+  /// Builder::type_function); the function and all that it needs are copied at the first use. 0
+  /// when there is none: `error` says why. A builder takes functions of one library only.
   Id link(Builder& builder, std::string_view name, Id function_type, std::string& error) const;
 
   /// Names of all functions, without their parameter lists.
@@ -32,16 +33,16 @@ class Library {
   };
   struct Name {
     std::string_view text;
-    std::uint32_t function = 0;                ///< index in functions_
+    std::uint32_t function = 0;  ///< index in functions_
   };
   class Copy;
 
   std::span<const std::uint32_t> words_;
-  std::vector<std::uint32_t> definitions_;     ///< by id: offset of a module-level instruction, or 0
-  std::vector<std::uint32_t> function_of_;     ///< by id: index in functions_ plus 1, or 0
+  std::vector<std::uint32_t> definitions_;  ///< by id: offset of a module-level instruction, or 0
+  std::vector<std::uint32_t> function_of_;  ///< by id: index in functions_ plus 1, or 0
   std::vector<std::vector<std::uint32_t>> decorations_;  ///< by id: offsets of OpDecorate
   std::vector<Function> functions_;
-  std::vector<Name> names_;                    ///< sorted
+  std::vector<Name> names_;  ///< sorted
 };
 
 }  // namespace ptx2spv::spirv
