@@ -186,6 +186,8 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
   run("word-addresses", [&] { passes::word_addresses(function, module); });
   if (options.optimize > 0) run("simplify-last", [&] { passes::simplify(function, module, profile.int64); });
 
+  if (!profile.loads_outlive_loops) run("keep-leaving", [&] { passes::keep_leaving_values(function); });
+
   const ptx::Module& source = program.module(front.lowered.module.functions[0].locs.size() > 1
                                                  ? front.lowered.module.functions[0].locs[1].module : 0);
   const auto internal = [&](const std::string& text) {

@@ -57,6 +57,10 @@ bool word_addresses(ir::Function& function, ir::Module& module);
 /// Marks the barriers (imm 1) that only have shared memory to order.
 bool narrow_barriers(ir::Function& function, ir::Module& module);
 
+/// Phis for values that are loaded in a loop and used after it. Needs structured SSA form; last, because
+/// simplify takes these phis for superfluous.
+bool keep_leaving_values(ir::Function& function);
+
 struct FloatOptions {
   const Profile& profile;
   FpPolicy fp = FpPolicy::exact;
