@@ -15,6 +15,8 @@
 #define TEX_S16 4u
 #define TEX_F16 6u
 #define TEX_F32 7u
+// A colour of sRGB: the upper half of a float, out of the table.
+#define TEX_SRGB 16u
 
 // floor(x * 2^bits) within +-2^30; NaN and denormals as 0.
 int tex_fixed(const in uint x, const in uint bits)
@@ -99,6 +101,11 @@ uvec2 tex_fetch(const in uint x, const in uint extent, const in uint offset)
     return uvec2(PICK(inside, uint(i), 0u), PICK(inside, 3u, 0u));
 }
 
+uvec2 tex_fetch_clamped(const in uint x, const in uint extent, const in uint offset)
+{
+    return uvec2(uint(clamp(int(x + offset), 0, int(max(extent, 1u)) - 1)), 3u);
+}
+
 // The weights of four texels (x first) that share `total` 256ths: a and b are the weights of the second
 // column and row. Rounding is to nearest; ties go up in the second column and down in the first.
 uvec4 tex_weights(const in uint a, const in uint b, const in uint total)
@@ -132,6 +139,36 @@ uint tex_snorm(const in int n, const in uint bits)
     return tex_unorm(magnitude, bits) | PICK(n < 0, SIGN_BIT, 0u);
 }
 
+// A level of detail in 256ths, cut toward zero.
+uint tex_lod(const in uint x)
+{
+    uint magnitude = x & F32_NAN;
+    int shift = int(magnitude >> 23) - 142;
+    uint m = (x & 0x7fffffu) | 0x800000u;
+    uint v = PICK(shift < -23, 0u, PICK(shift >= 0, 0x800000u, m >> uint(clamp(-shift, 0, 31))));
+    v = PICK(magnitude > F32_INF, 0u, v);
+    return PICK((x & SIGN_BIT) != 0u, 0u - v, v);
+}
+
+uint tex_lod_integer(const in uint x)
+{
+    return uint(clamp(int(x), -0x8000, 0x8000) * 256);
+}
+
+// The level of detail that is read, in 256ths, and the nearest level.
+uvec2 tex_levels(const in uint lod, const in uint bias, const in uint low, const in uint high)
+{
+    int at = max(min(int(lod) + int(bias), int(high)), int(low));
+    at = min(at, int(high));
+    return uvec2(uint(at), uint(at + 128) >> 8);
+}
+
+// The part of a level's weight that its second plane gets.
+uint tex_share(const in uint weight, const in uint total)
+{
+    return (weight * total + 127u) >> 8;
+}
+
 // A component that is not filtered. `element`: integers are read as they are.
 uint tex_point(const in uint raw, const in uint format, const in bool element)
 {
@@ -142,6 +179,7 @@ uint tex_point(const in uint raw, const in uint format, const in bool element)
     r = PICK(format == TEX_S8, PICK(element, uint(s8), tex_snorm(s8, 7u)), r);
     r = PICK(format == TEX_S16, PICK(element, uint(s16), tex_snorm(s16, 15u)), r);
     uint nan = ((raw & 0x8000u) << 16) | F32_INF | ((raw & 0x3ffu) << 13);  // a NaN keeps its payload
+    r = PICK(format == TEX_SRGB, raw << 16, r);
     return PICK(format == TEX_F16, PICK((raw & 0x7fffu) > 0x7c00u, nan, f32_from_f16(raw)), r);
 }
 
@@ -149,7 +187,7 @@ uint tex_point(const in uint raw, const in uint format, const in bool element)
 uint tex_float(const in uint raw, const in uint format)
 {
     uint single = PICK((raw & F32_INF) == 0u, raw & SIGN_BIT, raw);
-    return PICK(format == TEX_F16, f32_from_f16(raw), single);
+    return PICK(format == TEX_F16, f32_from_f16(raw), PICK(format == TEX_SRGB, raw << 16, single));
 }
 
 // An integer component for the sum: 8 unsigned bits become 16.
@@ -224,14 +262,17 @@ uvec2 tex_place(const in uvec4 sum, const in uint top)
     return uvec2(r_low | PICK(lost != 0u, 1u, 0u), r_high);
 }
 
-// The float of the sum of two planes, rounded to nearest with ties away from zero.
-uint tex_round(const in uvec4 near, const in uvec4 far, const in uint format)
+uvec2 tex_add(const in uvec2 a, const in uvec2 b)
 {
-    uint top = max(near.z, far.z);
-    uvec2 p = tex_place(near, top), q = tex_place(far, top);
-    uint carry = 0u, borrow = 0u;
-    uint low = uaddCarry(p.x, q.x, carry);
-    uint high = p.y + q.y + carry;
+    uint carry = 0u;
+    uint low = uaddCarry(a.x, b.x, carry);
+    return uvec2(low, a.y + b.y + carry);
+}
+
+// The float of a sum that stands at exponent `top`, rounded to nearest with ties away from zero.
+uint tex_round(const in uvec2 sum, const in uint top, const in uint special, const in uint format)
+{
+    uint low = sum.x, high = sum.y, borrow = 0u;
     uint sign = high & SIGN_BIT;
     bool negative = sign != 0u;
     uint negated = usubBorrow(0u, low, borrow);
@@ -251,7 +292,6 @@ uint tex_round(const in uvec4 near, const in uvec4 far, const in uint format)
     uint single = PICK(e < 1, 0u, min(bits + ((m >> 7) & 1u), F32_INF));
     uint r = PICK(format == TEX_F16, half_up, single);
 
-    uint special = near.w | far.w;
     uint zero = PICK((special & 8u) == 0u, SIGN_BIT, 0u);
     r = PICK((low | high) == 0u, zero, sign | r);
     r = PICK((special & 6u) == 2u, F32_INF, PICK((special & 6u) == 4u, SIGN_BIT | F32_INF, r));
@@ -259,16 +299,34 @@ uint tex_round(const in uvec4 near, const in uvec4 far, const in uint format)
     return PICK(nan, PICK(format == TEX_F16, 0x7fffe000u, F32_NAN), r);
 }
 
-// The filtered component out of the sums of both planes (1D and 2D: `far` is zero).
-uint tex_filtered(const in uvec4 near, const in uvec4 far, const in uint format)
+// A filtered component of integers out of the sum.
+uint tex_quotient(const in uint sum, const in uint format)
 {
-    int total = int(near.x + far.x);
+    int total = int(sum);
     int word = (total + 128) >> 8;
     int byte_word = total + ((total + 64 + (total >> 12) * 16) >> 7);
     uint r = tex_unorm(uint(word) & 0xffffu, 16u);
     r = PICK(format == TEX_S16, tex_snorm(word, 15u), r);
     r = PICK(format == TEX_S8, tex_snorm(byte_word, 15u), r);
-    return PICK(format >= TEX_F16, tex_round(near, far, format), r);
+    return r;
+}
+
+// The filtered component out of two sums: planes, or levels, or one sum and zeros.
+uint tex_filtered(const in uvec4 near, const in uvec4 far, const in uint format)
+{
+    uint top = max(near.z, far.z);
+    uvec2 total = tex_add(tex_place(near, top), tex_place(far, top));
+    uint r = tex_round(total, top, near.w | far.w, format);
+    return PICK(format >= TEX_F16, r, tex_quotient(near.x + far.x, format));
+}
+
+// The same out of the planes of two levels.
+uint tex_filtered_all(const in uvec4 a, const in uvec4 b, const in uvec4 c, const in uvec4 d, const in uint format)
+{
+    uint top = max(max(a.z, b.z), max(c.z, d.z));
+    uvec2 total = tex_add(tex_add(tex_place(a, top), tex_place(b, top)), tex_add(tex_place(c, top), tex_place(d, top)));
+    uint r = tex_round(total, top, (a.w | b.w) | (c.w | d.w), format);
+    return PICK(format >= TEX_F16, r, tex_quotient((a.x + b.x) + (c.x + d.x), format));
 }
 
 // f32 to the f16 of a .f16 result.
@@ -299,4 +357,48 @@ uvec4 tex_cube(const in uint given_x, const in uint given_y, const in uint given
     uint v = f32_fma_rm(f32_div_rn(t, length), half_one, half_one);
     bool lost = length == 0u || length >= F32_INF;
     return PICK4(lost, uvec4(PICK(az >= F32_INF, 2u, 4u), half_one, half_one, 0u), uvec4(face, u, v, 0u));
+}
+
+// ---- Gradients: lengths in texels as floats of non-negative bits.
+
+uint tex_gradient(const in uint x, const in uint extent)
+{
+    float product = uintBitsToFloat(x) * float(extent);
+    return floatBitsToUint(product);
+}
+
+// A vector's length, about: the largest component, 11/32 of the middle one and 1/4 of the least.
+float tex_length(const in float x, const in float y, const in float z)
+{
+    float a = abs(x), b = abs(y), c = abs(z);
+    float most = max(max(a, b), c), least = min(min(a, b), c);
+    float middle = max(min(a, b), min(max(a, b), c));
+    return most + 0.34375 * middle + 0.25 * least;
+}
+
+// 256 log2 of a float, for its normal values.
+int tex_log2(const in uint x)
+{
+    uint m = ((x & 0x7fffffu) | 0x800000u) >> 8;
+    uint r = 0u;
+    m = (m * m) >> 15, r = r * 2u + (m >> 16), m = m >> (m >> 16);
+    m = (m * m) >> 15, r = r * 2u + (m >> 16), m = m >> (m >> 16);
+    m = (m * m) >> 15, r = r * 2u + (m >> 16), m = m >> (m >> 16);
+    m = (m * m) >> 15, r = r * 2u + (m >> 16), m = m >> (m >> 16);
+    m = (m * m) >> 15, r = r * 2u + (m >> 16), m = m >> (m >> 16);
+    m = (m * m) >> 15, r = r * 2u + (m >> 16), m = m >> (m >> 16);
+    m = (m * m) >> 15, r = r * 2u + (m >> 16), m = m >> (m >> 16);
+    m = (m * m) >> 15, r = r * 2u + (m >> 16);
+    return (int(x >> 23) - 127) * 256 + int(r);
+}
+
+// The level of detail of two gradients: the longest of both, and of their sum and difference times 11/16.
+uint tex_lod_gradient(const in uvec4 dx, const in uvec4 dy)
+{
+    float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);
+    float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y), bz = uintBitsToFloat(dy.z);
+    float longest = max(tex_length(ax, ay, az), tex_length(bx, by, bz));
+    longest = max(longest, 0.6875 * tex_length(ax + bx, ay + by, az + bz));
+    longest = max(longest, 0.6875 * tex_length(ax - bx, ay - by, az - bz));
+    return uint(clamp(tex_log2(floatBitsToUint(longest)), -0x8000, 0x8000));
 }

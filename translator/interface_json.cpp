@@ -199,6 +199,7 @@ std::string to_json(const Interface& interface) {
   json.key("version").value(interface.version);
   json.key("push_constant_words").value(abi::kPushWords);
   json.key("surface_record_words").value(abi::kSurfaceWords);
+  json.key("texture_record_words").value(abi::kTextureWords);
   list(json, "entries", interface.entries, [&](const EntryInfo& entry) { write_entry(json, entry); });
   list(json, "variables", interface.variables, [&](const VariableInfo& variable) {
     json.begin('{');
@@ -211,7 +212,7 @@ std::string to_json(const Interface& interface) {
   json.key("globals_image").value(hex(interface.globals_image));
   json.key("constants_image").value(hex(interface.constants_image));
   list(json, "relocations", interface.relocations, [&](const Relocation& relocation) {
-    constexpr const char* kKinds[] = {"global", "const", "surfref", "texref", "function"};
+    constexpr const char* kKinds[] = {"global", "const", "surfref", "texref", "function", "samplerref"};
     json.begin('{');
     json.key("kind").value(kKinds[static_cast<int>(relocation.kind)]);
     json.key("image").value(relocation.in_constants ? "const" : "global");
@@ -235,6 +236,29 @@ std::string to_json(const Interface& interface) {
     field("channel_order", ref.channel_order);
     field("array_size", ref.array_size);
     field("memory_layout", ref.memory_layout);
+    json.end('}');
+  });
+  list(json, "texrefs", interface.texrefs, [&](const StaticTexref& ref) {
+    json.begin('{');
+    json.key("name").value(ref.name);
+    json.key("kind").value(ref.sampler ? "samplerref" : "texref");
+    const auto field = [&](std::string_view name, std::int64_t value) {
+      if (value >= 0) json.key(name).value(value);
+    };
+    field("width", ref.width);
+    field("height", ref.height);
+    field("depth", ref.depth);
+    field("channel_data_type", ref.channel_data_type);
+    field("channel_order", ref.channel_order);
+    field("array_size", ref.array_size);
+    field("num_mipmap_levels", ref.num_mipmap_levels);
+    field("num_samples", ref.num_samples);
+    field("normalized_coords", ref.normalized_coords);
+    field("force_unnormalized_coords", ref.force_unnormalized_coords);
+    field("filter_mode", ref.filter_mode);
+    field("addr_mode_0", ref.addr_mode[0]);
+    field("addr_mode_1", ref.addr_mode[1]);
+    field("addr_mode_2", ref.addr_mode[2]);
     json.end('}');
   });
   list(json, "unresolved", interface.unresolved, [&](const std::string& name) { json.value(name); });

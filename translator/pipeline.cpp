@@ -94,6 +94,22 @@ bool barriers_are_plain(const ir::Function& function) {
   return true;
 }
 
+/// What textures may have becomes a constant: the lowering, which every translation shares, reads it
+/// like a word of the launch.
+void fix_texture_features(ir::Function& function, std::uint32_t features) {
+  for (const ir::Block& block : function.blocks)
+    for (const ir::Value value : block.insts) {
+      ir::Inst& inst = function.insts[value];
+      if (inst.op != Op::load || inst.mem.space != ir::Space::push) continue;
+      const ir::Inst& address = function.insts[function.arg(value, 0)];
+      if (address.op != Op::constant || address.imm != abi::Push::texture_features * 4) continue;
+      inst.op = Op::constant;
+      inst.count = 0;
+      inst.mem = {};
+      inst.imm = features;
+    }
+}
+
 }  // namespace
 
 FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry) {
@@ -142,6 +158,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
   }
 
   Runner run(options, function, module);
+  if (info.uses_textures) fix_texture_features(function, options.texture_features);
   // Surfaces first: they are the last to need registers as variables and calls gone.
   run("suppress-after-trap", [&] { lower::suppress_after_trap(function); });
   run("lower-surfaces", [&] { lower::lower_surfaces(function, module, options, info); });

@@ -1,111 +1,35 @@
 // Textures by handle: entries of the texture table.
 #include "src/array/texture.hpp"
 
-#include <bit>
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+
+#include "src/memory/buffer.hpp"
 
 namespace ptx2spv::runtime {
 
 namespace {
 
-using abi::SurfaceFormat;
-
-/// The memory format: normalised formats are integers, read as floats.
-SurfaceFormat memory_format(SurfaceFormat format) {
-  switch (format) {
-    case SurfaceFormat::unorm8: return SurfaceFormat::u8;
-    case SurfaceFormat::unorm16: return SurfaceFormat::u16;
-    case SurfaceFormat::snorm8: return SurfaceFormat::s8;
-    case SurfaceFormat::snorm16: return SurfaceFormat::s16;
-    default: return format;
-  }
-}
-
-bool is_normalised(SurfaceFormat format) { return format >= SurfaceFormat::unorm8; }
-
-/// f32 to f16, toward zero; a NaN stays one.
-std::uint32_t half_toward_zero(std::uint32_t bits) {
-  const std::uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
-  if (magnitude >= 0x7f800000u) return sign | 0x7c00u | (magnitude > 0x7f800000u ? 0x200u : 0u);
-  if (magnitude >= 0x47800000u) return sign | 0x7bffu;
-  if (magnitude >= 0x38800000u) return sign | (magnitude - 0x38000000u) >> 13;
-  const std::uint32_t shift = 126 - (magnitude >> 23);
-  return shift > 24 ? sign : sign | ((magnitude & 0x7fffffu) | 0x800000u) >> shift;
-}
-
-/// A border component as the texture's memory would hold it. What is read as an integer takes the
-/// float's low bits.
-std::uint32_t border_component(float value, SurfaceFormat format, bool element) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t size = format_bytes(format) * 8;
-  if (format == SurfaceFormat::f16) return half_toward_zero(bits);
-  if (size == 32) return bits;
-  const std::uint32_t mask = (1u << size) - 1;
-  if (element) return bits & mask;
-  const bool is_signed = format == SurfaceFormat::s8 || format == SurfaceFormat::s16;
-  const auto most = static_cast<float>(is_signed ? mask >> 1 : mask);
-  const float inside =
-      std::isnan(value) ? 0.0f : std::fmin(std::fmax(value, is_signed ? -1.0f : 0.0f), 1.0f);
-  return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::floor(inside * most + 0.5f))) &
-         mask;
+/// What the 256 bytes of sRGB mean, rounded as the hardware does (docs/hardware.md).
+void place_srgb_table(std::uint32_t* words) {
+  for (std::uint32_t i = 0; i < abi::kSrgbWords; ++i)
+    words[i] = srgb_half(2 * i) | srgb_half(2 * i + 1) << 16;
 }
 
 }  // namespace
 
-std::array<std::uint32_t, abi::kTextureWords> texture_record(const ArrayState& array,
-                                                             const TextureDesc& desc) {
-  const Level& level = array.levels[0];
-  const auto surface = array.surface_record(0);
-  std::array<std::uint32_t, abi::kTextureWords> record{};
-  record[abi::x_base_lo] = surface[abi::s_base_lo];
-  record[abi::x_base_hi] = surface[abi::s_base_hi];
-  record[abi::x_row_pitch] = static_cast<std::uint32_t>(level.row_pitch);
-  record[abi::x_slice_pitch] = static_cast<std::uint32_t>(level.slice_pitch);
-  record[abi::x_width] = level.width;
-  record[abi::x_height] = level.height;
-  record[abi::x_depth] = level.depth;
-  record[abi::x_layers] = array.desc.layers;
-  const SurfaceFormat format = memory_format(array.desc.format);
-  const std::uint32_t component = format_bytes(format);
-  record[abi::x_texel_bytes] = array.desc.texel_bytes();
-  record[abi::x_component_bytes] = component;
-  record[abi::x_channels] = array.desc.channels;
-  record[abi::x_format] = static_cast<std::uint32_t>(format);
-  // 32-bit integers have no normalised form, and floats are floats either way.
-  const bool element =
-      component == 4 || (desc.read_as_integer && !is_normalised(array.desc.format));
-  std::uint32_t sampler = 0;
-  for (std::uint32_t i = 0; i < 3; ++i)
-    sampler |= static_cast<std::uint32_t>(desc.address[i]) << (2 * i);
-  if (desc.linear_filter) sampler |= abi::sample_linear;
-  if (desc.normalized_coordinates) sampler |= abi::sample_normalized;
-  if (element) sampler |= abi::sample_element;
-  record[abi::x_sampler] = sampler;
-  for (std::uint32_t i = 0; i < 4; ++i)
-    record[abi::x_border + i] = border_component(desc.border[i], format, element);
-  // Queries give an array's layers as the extent behind its last one.
-  const Geometry geometry = array.desc.geometry;
-  record[abi::x_query_width] = level.width;
-  record[abi::x_query_height] = geometry == Geometry::a1d ? array.desc.layers : level.height;
-  record[abi::x_query_depth] = geometry == Geometry::d3    ? level.depth
-                               : geometry == Geometry::a2d ? array.desc.layers
-                                                           : 0;
-  record[abi::x_channel_data_type] = surface[abi::s_channel_data_type];
-  record[abi::x_channel_order] = surface[abi::s_channel_order];
-  record[abi::x_array_size] = surface[abi::s_array_size];
-  return record;
+void use_texture_feature(DeviceState& device, abi::TextureFeature feature) {
+  if (feature == abi::feature_srgb) place_srgb_table(device.textures.extra());
+  device.texture_features.fetch_or(feature, std::memory_order_relaxed);
 }
 
 TextureState::~TextureState() {
-  if (array && handle) array->device->textures.remove(handle);
+  if (device && handle) device->textures.remove(handle);
 }
 
 std::uint64_t texture_handle(const TextureState& texture) { return texture.handle; }
-
-std::uint64_t ModuleState::texref_handle(const std::string& name) const {
-  auto bound = textures.find(name);
-  return bound == textures.end() ? 0 : bound->second->handle;
-}
 
 }  // namespace ptx2spv::runtime
 
@@ -113,51 +37,158 @@ namespace ptx2spv {
 
 using namespace runtime;
 
-Result<Texture> Texture::create(const Array& array, const TextureDesc& desc) {
-  auto texture = std::make_shared<TextureState>();
-  texture->array = array.state();
-  texture->desc = desc;
-  const ArrayDesc& memory = array.desc();
-  const auto bad = [](std::string text) {
-    return make_error(ErrorCode::invalid_argument, std::move(text));
-  };
+namespace {
+
+Error bad(std::string text) { return make_error(ErrorCode::invalid_argument, std::move(text)); }
+
+Status check(const TextureSource& source, const TextureDesc& desc) {
   const bool real =
-      memory.format == abi::SurfaceFormat::f16 || memory.format == abi::SurfaceFormat::f32;
-  const bool integers = !real && memory.format < abi::SurfaceFormat::unorm8 &&
-                        (desc.read_as_integer || format_bytes(memory.format) == 4);
+      source.format == abi::SurfaceFormat::f16 || source.format == abi::SurfaceFormat::f32;
+  const bool integers = !real && source.format < abi::SurfaceFormat::unorm8 &&
+                        (desc.read_as_integer || format_bytes(source.format) == 4);
   if (desc.linear_filter && integers)
     return bad("a texture that is read as integers has no linear filter");
-  if (desc.srgb) return bad("sRGB textures are not supported");
-  if (desc.max_anisotropy > 1 || desc.max_level > 0 || desc.min_level > 0 ||
-      desc.linear_mipmap_filter)
-    return bad(
-        "a texture reads the first level of its array: mipmap levels and anisotropy are not "
-        "supported");
-  if (memory.width > 131072 || memory.height > 65536 || memory.depth > 65536)
+  if (desc.max_anisotropy < 1 || desc.max_anisotropy > 16)
+    return bad(fmt::format("a texture's anisotropy is 1 to 16, not {}", desc.max_anisotropy));
+  if (desc.cube &&
+      (source.geometry != Geometry::a2d || source.layers % 6 != 0 || source.width != source.height))
+    return bad("a cube map has square layers, six for each cube");
+  if (!source.linear && (source.width > 131072 || source.height > 65536 || source.depth > 65536))
     return bad("a texture has at most 131072 texels in a row and 65536 in the other directions");
-  if (Status status = array.state()->ensure_linear(); !status) return status.error();
-  if (array.state()->linear.size() >> 32) return bad("a texture of 4 GiB or more is not supported");
-  auto handle = array.state()->device->textures.add(texture_record(*array.state(), desc),
-                                                    memory.name, texture);
+  return {};
+}
+
+Result<Texture> make(const std::shared_ptr<DeviceState>& device, const TextureSource& source,
+                     const TextureDesc& desc, std::shared_ptr<TextureState> texture,
+                     const std::string& name) {
+  texture->device = device;
+  texture->desc = desc;
+  const auto record = texture_record(source, desc);
+  if (record[abi::x_levels] > 1 && (desc.max_level > 0 || device->has_samplers))
+    use_texture_feature(*device, abi::feature_levels);
+  if (record[abi::x_levels] > 1) device->has_level_textures = true;
+  if (record[abi::x_sampler] & abi::sample_srgb) use_texture_feature(*device, abi::feature_srgb);
+  auto handle = device->textures.add(record, name, texture);
   if (!handle) return handle.error();
   texture->handle = *handle;
   return Texture(std::move(texture));
 }
 
+Result<Texture> over_levels(const Array& array, std::uint32_t first, std::uint32_t count,
+                            const TextureDesc& desc) {
+  ArrayState& state = *array.state();
+  const ArrayDesc& memory = array.desc();
+  const Level& level = state.levels[first];
+  TextureSource source;
+  source.geometry = memory.geometry;
+  source.format = memory.format;
+  source.channels = memory.channels;
+  source.width = level.width;
+  source.height = level.height;
+  source.depth = level.depth;
+  source.layers = memory.layers;
+  source.row_pitch = level.row_pitch;
+  source.slice_pitch = level.slice_pitch;
+  for (std::uint32_t i = first; i < first + count; ++i)
+    source.offsets.push_back(state.levels[i].offset - level.offset);
+  if (Status status = check(source, desc); !status) return status.error();
+  if (Status status = state.ensure_linear(); !status) return status.error();
+  source.address = state.linear.address() + level.offset;
+  const Level& last = state.levels[first + count - 1];
+  if ((last.offset + last.bytes - level.offset) >> 32)
+    return bad("a texture of 4 GiB or more is not supported");
+  auto texture = std::make_shared<TextureState>();
+  texture->array = array.state();
+  return make(state.device, source, desc, std::move(texture), memory.name);
+}
+
+}  // namespace
+
+Result<Texture> Texture::create(const Array& array, const TextureDesc& desc) {
+  return over_levels(array, 0, static_cast<std::uint32_t>(array.state()->levels.size()), desc);
+}
+
+Result<Texture> Texture::create_level(const Array& array, std::uint32_t level,
+                                      const TextureDesc& desc) {
+  if (level >= array.state()->levels.size())
+    return bad(fmt::format("the array has no level {}", level));
+  return over_levels(array, level, 1, desc);
+}
+
+Result<Texture> Texture::create(const Buffer& buffer, const TextureMemory& memory,
+                                const TextureDesc& desc) {
+  if (memory.channels != 1 && memory.channels != 2 && memory.channels != 4)
+    return bad(fmt::format("a texture has 1, 2 or 4 channels, not {}", memory.channels));
+  if (memory.format > abi::SurfaceFormat::snorm16) return bad("a texture has no such format");
+  const std::uint64_t texel = std::uint64_t{format_bytes(memory.format)} * memory.channels;
+  const std::uint64_t row = texel * memory.width;
+  if (!memory.width) return bad("a texture has no texels");
+  if (memory.offset % 16 || (memory.height && memory.pitch % 16))
+    return bad("the memory of a texture starts, and its rows follow, at multiples of 16 bytes");
+  if (memory.height && memory.pitch < row)
+    return bad(
+        fmt::format("a row of the texture has {} bytes, and its pitch is {}", row, memory.pitch));
+  const std::uint64_t bytes = memory.height ? memory.pitch * (memory.height - 1) + row : row;
+  if (memory.offset > buffer.state()->bytes || bytes > buffer.state()->bytes - memory.offset)
+    return bad(fmt::format("{} bytes at {} do not lie in a buffer of {} bytes", bytes,
+                           memory.offset, buffer.state()->bytes));
+  if (bytes >> 32) return bad("a texture of 4 GiB or more is not supported");
+  TextureSource source;
+  source.geometry = memory.height ? Geometry::d2 : Geometry::d1;
+  source.format = memory.format;
+  source.channels = memory.channels;
+  source.width = memory.width;
+  source.height = std::max(memory.height, 1u);
+  source.row_pitch = memory.height ? memory.pitch : row;
+  source.linear = memory.height == 0;
+  source.address = buffer.address() + memory.offset;
+  if (source.address % 16) return bad("the memory of a texture starts at a multiple of 16 bytes");
+  if (source.linear && memory.width > 1u << 28)
+    return bad("linear memory is read as at most 2^28 texels");
+  if (Status status = check(source, desc); !status) return status.error();
+  auto texture = std::make_shared<TextureState>();
+  texture->buffer = buffer.state();
+  return make(buffer.state()->device, source, desc, std::move(texture), "");
+}
+
 std::uint64_t Texture::handle() const { return state_->handle; }
 
+Result<Sampler> Sampler::create(const Device& device, const TextureDesc& desc) {
+  auto sampler = std::make_shared<TextureState>();
+  sampler->device = device.state();
+  sampler->desc = desc;
+  std::array<std::uint32_t, abi::kTextureWords> record{};
+  record[abi::x_levels] = abi::kTextureLevels;
+  set_sampler(record, desc);
+  sampler->device->has_samplers = true;
+  if (sampler->device->has_level_textures)
+    use_texture_feature(*sampler->device, abi::feature_levels);
+  auto handle = sampler->device->textures.add(record, "", sampler, abi::kSamplerHandleBit);
+  if (!handle) return handle.error();
+  sampler->handle = *handle;
+  return Sampler(std::move(sampler));
+}
+
+std::uint64_t Sampler::handle() const { return state_->handle; }
+
 Status Module::bind_texture(std::string_view texref, const Texture& texture) {
-  const Interface& all = interface();
-  bool known = false;
-  for (const EntryInfo& entry : all.entries)
-    for (const RefInfo& each : entry.texrefs) known |= each.name == texref;
-  if (!known)
+  if (!state_->has_texref(texref, false))
     return make_error(ErrorCode::not_found,
                       state_->file + " has no .texref '" + std::string(texref) + "'");
   std::lock_guard lock(state_->mutex);
   std::string name(texref);
   state_->textures[name] = texture.state();
-  return rewrite_handles(*state_, name, true);
+  return rewrite_handles(*state_, name, Relocation::Kind::texref);
+}
+
+Status Module::bind_sampler(std::string_view samplerref, const Sampler& sampler) {
+  if (!state_->has_texref(samplerref, true))
+    return make_error(ErrorCode::not_found,
+                      state_->file + " has no .samplerref '" + std::string(samplerref) + "'");
+  std::lock_guard lock(state_->mutex);
+  std::string name(samplerref);
+  state_->samplers[name] = sampler.state();
+  return rewrite_handles(*state_, name, Relocation::Kind::samplerref);
 }
 
 }  // namespace ptx2spv

@@ -1,4 +1,4 @@
-// The state behind Texture.
+// The state behind Texture and Sampler.
 #pragma once
 
 #include "src/array/array.hpp"
@@ -11,13 +11,30 @@ struct TextureState {
   TextureState(const TextureState&) = delete;
   TextureState& operator=(const TextureState&) = delete;
   ~TextureState();
-  std::shared_ptr<ArrayState> array;
+  std::shared_ptr<DeviceState> device;
+  std::shared_ptr<ArrayState> array;          ///< what is read: an array,
+  std::shared_ptr<const BufferState> buffer;  ///< or memory; neither: a sampler
   TextureDesc desc;
   std::uint64_t handle = 0;
 };
 
-/// The record of the texture that reads level 0 of `array`.
-std::array<std::uint32_t, abi::kTextureWords> texture_record(const ArrayState& array,
+/// The texels of a texture.
+struct TextureSource {
+  Geometry geometry = Geometry::d2;
+  abi::SurfaceFormat format = abi::SurfaceFormat::u32;
+  std::uint32_t channels = 1, width = 1, height = 1, depth = 1, layers = 1;
+  std::uint64_t address = 0, row_pitch = 0, slice_pitch = 0;
+  std::vector<std::uint64_t> offsets;  ///< of each level from the first; empty: one level
+  bool linear = false;                 ///< read at integer coordinates alone
+};
+
+std::array<std::uint32_t, abi::kTextureWords> texture_record(const TextureSource& source,
                                                              const TextureDesc& desc);
+/// The words of `record` that say how to read; its levels are known before.
+void set_sampler(std::array<std::uint32_t, abi::kTextureWords>& record, const TextureDesc& desc);
+/// The upper half of the float that a byte of sRGB stands for.
+std::uint32_t srgb_half(std::uint32_t byte);
+/// Later translations have `feature`.
+void use_texture_feature(DeviceState& device, abi::TextureFeature feature);
 
 }  // namespace ptx2spv::runtime

@@ -54,6 +54,26 @@ bool current(const T* object) {
   return object && object->size >= sizeof(T);
 }
 
+/// False where a value is none of its type.
+bool read_texture(const ptx2spv_texture_desc& from, TextureDesc& to) {
+  for (int i = 0; i < 3; ++i) {
+    if (number_in(from.address[i]) > PTX2SPV_BORDER) return false;
+    to.address[i] = static_cast<AddressMode>(from.address[i]);
+  }
+  to.linear_filter = from.linear_filter;
+  to.linear_mipmap_filter = from.linear_mipmap_filter;
+  to.normalized_coordinates = from.normalized_coordinates;
+  to.read_as_integer = !from.read_as_float;
+  to.srgb = from.srgb;
+  to.cube = from.cube;
+  std::copy(from.border, from.border + 4, to.border.begin());
+  to.mipmap_bias = from.mipmap_bias;
+  to.min_level = from.min_level;
+  to.max_level = from.max_level;
+  to.max_anisotropy = from.max_anisotropy ? from.max_anisotropy : 1;
+  return true;
+}
+
 ptx2spv_status fail_struct() {
   return fail(make_error(ErrorCode::invalid_argument,
                          "a struct is null, or its size is not that of this version"));
@@ -323,25 +343,48 @@ ptx2spv_status ptx2spv_texture_create(ptx2spv_array* array, const ptx2spv_textur
   if (!array || !texture) return fail_null("the array or the texture");
   if (!current(desc)) return fail_struct();
   TextureDesc to;
-  for (int i = 0; i < 3; ++i) {
-    if (number_in(desc->address[i]) > PTX2SPV_BORDER) return fail_struct();
-    to.address[i] = static_cast<AddressMode>(desc->address[i]);
-  }
-  to.linear_filter = desc->linear_filter;
-  to.normalized_coordinates = desc->normalized_coordinates;
-  to.read_as_integer = !desc->read_as_float;
-  std::copy(desc->border, desc->border + 4, to.border.begin());
-  to.linear_mipmap_filter = desc->linear_mipmap_filter;
-  to.srgb = desc->srgb;
-  to.mipmap_bias = desc->mipmap_bias;
-  to.min_level = desc->min_level;
-  to.max_level = desc->max_level;
-  to.max_anisotropy = desc->max_anisotropy ? desc->max_anisotropy : 1;
+  if (!read_texture(*desc, to)) return fail_struct();
   return give(Texture::create(array->it, to), texture);
+}
+ptx2spv_status ptx2spv_texture_create_level(ptx2spv_array* array, uint32_t level,
+                                            const ptx2spv_texture_desc* desc,
+                                            ptx2spv_texture** texture) {
+  if (!array || !texture) return fail_null("the array or the texture");
+  TextureDesc to;
+  if (!current(desc) || !read_texture(*desc, to)) return fail_struct();
+  return give(Texture::create_level(array->it, level, to), texture);
+}
+ptx2spv_status ptx2spv_texture_create_memory(ptx2spv_buffer* buffer,
+                                             const ptx2spv_texture_memory* memory,
+                                             const ptx2spv_texture_desc* desc,
+                                             ptx2spv_texture** texture) {
+  if (!buffer || !texture) return fail_null("the buffer or the texture");
+  TextureDesc to;
+  if (!current(desc) || !current(memory) || !read_texture(*desc, to)) return fail_struct();
+  TextureMemory from;
+  from.format = static_cast<abi::SurfaceFormat>(number_in(memory->format));
+  from.channels = memory->channels;
+  from.offset = memory->offset;
+  from.width = memory->width;
+  from.height = memory->height;
+  from.pitch = memory->pitch;
+  return give(Texture::create(buffer->it, from, to), texture);
 }
 uint64_t ptx2spv_texture_handle(const ptx2spv_texture* texture) {
   return texture ? texture->it.handle() : 0;
 }
 void ptx2spv_texture_destroy(ptx2spv_texture* texture) { delete texture; }
+
+ptx2spv_status ptx2spv_sampler_create(ptx2spv_device* device, const ptx2spv_texture_desc* desc,
+                                      ptx2spv_sampler** sampler) {
+  if (!device || !sampler) return fail_null("the device or the sampler");
+  TextureDesc to;
+  if (!current(desc) || !read_texture(*desc, to)) return fail_struct();
+  return give(Sampler::create(device->it, to), sampler);
+}
+uint64_t ptx2spv_sampler_handle(const ptx2spv_sampler* sampler) {
+  return sampler ? sampler->it.handle() : 0;
+}
+void ptx2spv_sampler_destroy(ptx2spv_sampler* sampler) { delete sampler; }
 
 }  // extern "C"

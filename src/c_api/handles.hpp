@@ -22,6 +22,9 @@ struct ptx2spv_surface {
 struct ptx2spv_texture {
   ptx2spv::Texture it;
 };
+struct ptx2spv_sampler {
+  ptx2spv::Sampler it;
+};
 struct ptx2spv_module {
   ptx2spv::Module it;
   std::string interface, warnings;

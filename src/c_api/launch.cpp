@@ -17,15 +17,17 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
   for (uint32_t i = 0; i < launch->argument_count; ++i) {
     const ptx2spv_argument& each = launch->arguments[i];
     if ((each.surface != nullptr) + (each.texture != nullptr) + (each.buffer != nullptr) +
-            (each.data != nullptr) !=
+            (each.data != nullptr) + (each.sampler != nullptr) !=
         1)
-      return bad("an argument is not exactly one of surface, texture, buffer and data");
+      return bad("an argument is not exactly one of surface, texture, sampler, buffer and data");
     // Before it is read: no kernel has more bytes of parameters.
     if (each.data && each.bytes > 32764) return bad("an argument has more than 32764 bytes");
     if (each.surface)
       args.surface(each.surface->it);
     else if (each.texture)
       args.texture(each.texture->it);
+    else if (each.sampler)
+      args.sampler(each.sampler->it);
     else if (each.buffer)
       args.buffer(each.buffer->it, each.buffer_offset);
     else
@@ -144,6 +146,11 @@ ptx2spv_status ptx2spv_module_bind_texture(ptx2spv_module* module, const char* t
                                            const ptx2spv_texture* texture) {
   if (!module || !texref || !texture) return fail_null("the module, the name or the texture");
   return finish(module->it.bind_texture(texref, texture->it));
+}
+ptx2spv_status ptx2spv_module_bind_sampler(ptx2spv_module* module, const char* samplerref,
+                                           const ptx2spv_sampler* sampler) {
+  if (!module || !samplerref || !sampler) return fail_null("the module, the name or the sampler");
+  return finish(module->it.bind_sampler(samplerref, sampler->it));
 }
 void ptx2spv_module_destroy(ptx2spv_module* module) { delete module; }
 

@@ -58,7 +58,9 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   Queue queue{*this};
   Heap heap{*this};
   Table surfaces{abi::kSurfaceWords, abi::s_generation, 0};
-  Table textures{abi::kTextureWords, abi::x_generation, abi::kTextureHandleBit};
+  Table textures{abi::kTextureWords, abi::x_generation, abi::kTextureHandleBit, abi::kSrgbWords};
+  std::atomic<std::uint32_t> texture_features{0};  ///< abi::TextureFeature: what textures have had
+  std::atomic<bool> has_samplers{false}, has_level_textures{false};
   Memory locks;                                          ///< abi::Binding::locks
   Memory sink;                                           ///< where suppressed stores go
   VkDescriptorSetLayout common_layout = VK_NULL_HANDLE;  ///< set 0

@@ -7,7 +7,8 @@
 namespace ptx2spv::runtime {
 
 Status Table::open(DeviceState& device) {
-  auto memory = device.heap.allocate(MemoryKind::visible, std::uint64_t{kCapacity} * words_ * 4);
+  auto memory =
+      device.heap.allocate(MemoryKind::visible, (std::uint64_t{kCapacity} * words_ + extra_) * 4);
   if (!memory) return memory.error();
   memory_ = std::move(*memory);
   entries_.resize(1);
@@ -21,7 +22,7 @@ std::uint32_t* Table::record(std::uint32_t index) const {
 }
 
 Result<std::uint64_t> Table::add(std::span<const std::uint32_t> words, std::string name,
-                                 std::weak_ptr<void> owner) {
+                                 std::weak_ptr<void> owner, std::uint32_t bits) {
   std::lock_guard lock(mutex_);
   std::uint32_t index = 0;
   if (!free_.empty()) {
@@ -38,9 +39,9 @@ Result<std::uint64_t> Table::add(std::span<const std::uint32_t> words, std::stri
   // Generations do not follow one another, so that a handle made up from another one is dead.
   std::uint32_t generation = 0;
   do {
-    generation = (++next_generation_ * 2654435761u) & 0x7fffffffu;
+    generation = (++next_generation_ * 2654435761u) & 0x3fffffffu;
   } while (generation == 0);
-  generation |= handle_bits_;
+  generation |= handle_bits_ | bits;
   ++changes_;
   Entry& entry = entries_[index];
   entry = {generation, true, std::move(owner), std::move(name)};

@@ -17,17 +17,23 @@ namespace ptx2spv::runtime {
 /// Thread-safe.
 class Table {
  public:
-  static constexpr std::uint32_t kCapacity = 65536;
+  static constexpr std::uint32_t kCapacity = abi::kTextureCapacity;
 
   /// `generation_word`: the word that holds the live handle's high word. `handle_bits` are set in
-  /// each.
-  Table(std::uint32_t words, std::uint32_t generation_word, std::uint32_t handle_bits)
-      : words_(words), generation_word_(generation_word), handle_bits_(handle_bits) {}
+  /// each. `extra`: words behind the last record.
+  Table(std::uint32_t words, std::uint32_t generation_word, std::uint32_t handle_bits,
+        std::uint32_t extra = 0)
+      : words_(words),
+        generation_word_(generation_word),
+        handle_bits_(handle_bits),
+        extra_(extra) {}
   Status open(DeviceState& device);
 
-  /// Enters a record; its generation word is filled in. The handle is never 0.
+  /// Enters a record; its generation word is filled in, with `bits` set, too. The handle is never
+  /// 0.
   Result<std::uint64_t> add(std::span<const std::uint32_t> record, std::string name,
-                            std::weak_ptr<void> owner);
+                            std::weak_ptr<void> owner, std::uint32_t bits = 0);
+  std::uint32_t* extra() const { return record(kCapacity); }
   void update(std::uint64_t handle, std::span<const std::uint32_t> record);
   void remove(std::uint64_t handle);
   bool live(std::uint64_t handle) const;
@@ -51,7 +57,7 @@ class Table {
   std::uint32_t* record(std::uint32_t index) const;
   bool live_locked(std::uint64_t handle) const;
 
-  std::uint32_t words_, generation_word_, handle_bits_, next_generation_ = 0;
+  std::uint32_t words_, generation_word_, handle_bits_, extra_, next_generation_ = 0;
   mutable std::mutex mutex_;
   std::uint64_t changes_ = 0;
   Memory memory_;

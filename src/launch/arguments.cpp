@@ -26,6 +26,7 @@ const char* name_of(Args::Kind kind) {
   switch (kind) {
     case Args::Kind::surface: return "a surface";
     case Args::Kind::texture: return "a texture";
+    case Args::Kind::sampler: return "a sampler";
     case Args::Kind::address: return "an address";
     case Args::Kind::value: break;
   }
@@ -53,6 +54,12 @@ Status place_arguments(const KernelState& kernel, const Args& args, std::vector<
       return wrong(kernel, i, param, "a texture was given for a surface");
     if (param.kind == ParamKind::texref && item.kind == Args::Kind::surface)
       return wrong(kernel, i, param, "a surface was given for a texture");
+    if ((param.kind == ParamKind::texref || param.kind == ParamKind::surfref) &&
+        item.kind == Args::Kind::sampler)
+      return wrong(kernel, i, param, "a sampler was given for it");
+    if (param.kind == ParamKind::samplerref &&
+        (item.kind == Args::Kind::texture || item.kind == Args::Kind::surface))
+      return wrong(kernel, i, param, "it takes a sampler");
     if (item.kind != Args::Kind::value && param.type.find('f') != std::string::npos &&
         !opaque(param) && param.kind == ParamKind::scalar)
       return wrong(kernel, i, param, fmt::format("{} was given for a number", name_of(item.kind)));
@@ -74,6 +81,14 @@ Status place_references(KernelState& kernel, const Args& args, std::vector<std::
     if (!module.has_surfref(name))
       return make_error(ErrorCode::not_found,
                         fmt::format("{} has no .surfref '{}'", module.file, name));
+  for (const auto& [name, texture] : args.texrefs)
+    if (!module.has_texref(name, false))
+      return make_error(ErrorCode::not_found,
+                        fmt::format("{} has no .texref '{}'", module.file, name));
+  for (const auto& [name, sampler] : args.samplerrefs)
+    if (!module.has_texref(name, true))
+      return make_error(ErrorCode::not_found,
+                        fmt::format("{} has no .samplerref '{}'", module.file, name));
   std::lock_guard lock(module.mutex);
   for (const RefInfo& ref : info.surfrefs) {
     auto given = std::find_if(args.surfrefs.begin(), args.surfrefs.end(),
@@ -94,7 +109,21 @@ Status place_references(KernelState& kernel, const Args& args, std::vector<std::
       put(ref.offset, texture_handle(*given->second));
       keep.push_back(given->second);
     } else {
+      if (auto bound = module.textures.find(ref.name); bound != module.textures.end())
+        keep.push_back(bound->second);
       put(ref.offset, module.texref_handle(ref.name));
+    }
+  }
+  for (const RefInfo& ref : info.samplerrefs) {
+    auto given = std::find_if(args.samplerrefs.begin(), args.samplerrefs.end(),
+                              [&](const auto& each) { return each.first == ref.name; });
+    if (given != args.samplerrefs.end()) {
+      put(ref.offset, texture_handle(*given->second));
+      keep.push_back(given->second);
+    } else {
+      if (auto bound = module.samplers.find(ref.name); bound != module.samplers.end())
+        keep.push_back(bound->second);
+      put(ref.offset, module.samplerref_handle(ref.name));
     }
   }
   return {};
@@ -130,6 +159,12 @@ Args& Args::texture(const Texture& texture) {
   return *this;
 }
 
+Args& Args::sampler(const Sampler& sampler) {
+  items.push_back(word_item(Kind::sampler, sampler.handle()));
+  items.back().keep = sampler.state();
+  return *this;
+}
+
 Args& Args::buffer(const Buffer& buffer, std::uint64_t offset) {
   items.push_back(word_item(Kind::address, buffer.address() + offset));
   items.back().keep = buffer.state();
@@ -155,6 +190,11 @@ Args& Args::surfref(std::string name, const Surface& surface) {
 
 Args& Args::texref(std::string name, const Texture& texture) {
   texrefs.emplace_back(std::move(name), texture.state());
+  return *this;
+}
+
+Args& Args::samplerref(std::string name, const Sampler& sampler) {
+  samplerrefs.emplace_back(std::move(name), sampler.state());
   return *this;
 }
 

@@ -297,6 +297,8 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   key.threads = choose_threads(kernel, config);
   key.live_handles = slots.checked;
   key.wide = slots.wide || info.dynamic_handles || info.slots.size() > slots.specs.size();
+  if (info.uses_textures)
+    key.texture_features = device.texture_features.load(std::memory_order_relaxed);
   key.slots = slots.specs;
   std::uint64_t shared = std::uint64_t{info.shared_bytes} + config.dynamic_shared;
   key.shared_in_memory = shared > device.profile.max_shared_bytes;

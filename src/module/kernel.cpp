@@ -42,6 +42,7 @@ TranslateOptions options_for(const KernelState& kernel, const VariantKey& key) {
   options.max_block_threads = key.max_block_threads;
   options.workgroup_threads = key.workgroup_threads;
   options.shared_in_memory = key.shared_in_memory;
+  options.texture_features = key.texture_features;
   options.slots = key.slots;
   return options;
 }
@@ -64,7 +65,8 @@ std::string cache_key(const KernelState& kernel, const TranslateOptions& options
         std::uint64_t{options.relax_versions}, std::uint64_t{options.assume_live_handles},
         std::uint64_t{options.wide_surfaces}, static_cast<std::uint64_t>(options.threads),
         std::uint64_t{options.max_block_threads}, std::uint64_t{options.workgroup_threads},
-        std::uint64_t{options.shared_in_memory}, std::uint64_t{options.slots.size()}})
+        std::uint64_t{options.shared_in_memory}, std::uint64_t{options.texture_features},
+        std::uint64_t{options.slots.size()}})
     digest.add_number(number);
   for (const SlotSpec& slot : options.slots)
     digest.add_number(static_cast<std::uint64_t>(slot.backing) |
@@ -190,7 +192,7 @@ bool VariantKey::operator==(const VariantKey& other) const {
          max_block_threads == other.max_block_threads &&
          workgroup_threads == other.workgroup_threads &&
          shared_in_memory == other.shared_in_memory && live_handles == other.live_handles &&
-         wide == other.wide &&
+         wide == other.wide && texture_features == other.texture_features &&
          std::equal(slots.begin(), slots.end(), other.slots.begin(), other.slots.end(), same);
 }
 

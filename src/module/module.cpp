@@ -29,6 +29,7 @@ Result<std::uint64_t> resolve(const ModuleState& module, const Relocation& reloc
     case Relocation::Kind::constant: return module.constants.address();
     case Relocation::Kind::surfref: return module.surfref_handle(relocation.symbol);
     case Relocation::Kind::texref: return module.texref_handle(relocation.symbol);
+    case Relocation::Kind::samplerref: return module.samplerref_handle(relocation.symbol);
     case Relocation::Kind::function: break;  // the addend is the function's number
   }
   return std::uint64_t{0};
@@ -57,6 +58,7 @@ Status upload(ModuleState& module, const Memory& memory, std::uint64_t offset,
 
 ModuleState::~ModuleState() {
   for (auto& [name, handle] : static_handles) device->surfaces.remove(handle);
+  for (auto& [name, handle] : static_textures) device->textures.remove(handle);
 }
 
 std::uint64_t ModuleState::surfref_handle(const std::string& name) const {
@@ -118,6 +120,8 @@ Status place_variables(ModuleState& module) {
     if (!handle) return handle.error();
     module.static_handles[each.name] = *handle;
   }
+  for (const StaticTexref& each : all.texrefs)
+    if (Status status = place_static_texture(module, each); !status) return status;
   std::uint64_t sizes[2] = {bytes_of(false), bytes_of(true)};
   module.constants_bytes = sizes[1];
   for (int constant = 0; constant < 2; ++constant) {
@@ -147,8 +151,7 @@ Status place_variables(ModuleState& module) {
   return {};
 }
 
-Status rewrite_handles(ModuleState& module, const std::string& name, bool texture) {
-  auto kind = texture ? Relocation::Kind::texref : Relocation::Kind::surfref;
+Status rewrite_handles(ModuleState& module, const std::string& name, Relocation::Kind kind) {
   for (const Relocation& relocation : module.ptx.interface().relocations) {
     if (relocation.kind != kind || relocation.symbol != name) continue;
     auto value = field(module, relocation);
@@ -318,7 +321,7 @@ Status Module::bind_surface(std::string_view surfref, const Surface& surface) {
   std::lock_guard lock(state_->mutex);
   std::string name(surfref);
   state_->surfaces[name] = surface.state();
-  return rewrite_handles(*state_, name, false);
+  return rewrite_handles(*state_, name, Relocation::Kind::surfref);
 }
 
 }  // namespace ptx2spv

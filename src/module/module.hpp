@@ -25,6 +25,7 @@ struct VariantKey {
   ThreadModel threads = ThreadModel::direct;
   std::uint32_t max_block_threads = 1024, workgroup_threads = 0;
   bool shared_in_memory = false, live_handles = false, wide = true;
+  std::uint32_t texture_features = 0;
   std::vector<SlotSpec> slots;
   bool operator==(const VariantKey& other) const;
 };
@@ -60,22 +61,28 @@ struct ModuleState : std::enable_shared_from_this<ModuleState> {
 
   std::mutex mutex;  ///< for what follows
   std::map<std::string, std::shared_ptr<SurfaceState>, std::less<>> surfaces;
-  std::map<std::string, std::shared_ptr<TextureState>, std::less<>> textures;
+  std::map<std::string, std::shared_ptr<TextureState>, std::less<>> textures, samplers;
   std::map<std::string, std::uint64_t, std::less<>>
-      static_handles;  ///< of initialised, unbound .surfrefs
+      static_handles,   ///< of initialised, unbound .surfrefs
+      static_textures;  ///< of initialised, unbound .texrefs and .samplerrefs
   std::map<std::string, std::unique_ptr<KernelState>, std::less<>> kernels;
 
   /// The handle that a .surfref stands for now; 0: nothing bound, nothing initialised.
   std::uint64_t surfref_handle(const std::string& name) const;
   std::uint64_t texref_handle(const std::string& name) const;
+  std::uint64_t samplerref_handle(const std::string& name) const;
   bool has_surfref(std::string_view name) const;
+  bool has_texref(std::string_view name, bool sampler) const;
   const VariableInfo* variable(std::string_view name) const;
 };
 
+/// The record that an initialised .texref or .samplerref has until something is bound
+/// (src/array/static_texture.cpp).
+Status place_static_texture(ModuleState& module, const StaticTexref& ref);
 /// Memory of a module: images put in place, relocations resolved.
 Status place_variables(ModuleState& module);
 /// Rewrites the fields that hold the handle of `name`.
-Status rewrite_handles(ModuleState& module, const std::string& name, bool texture);
+Status rewrite_handles(ModuleState& module, const std::string& name, Relocation::Kind kind);
 
 struct KernelState {
   KernelState() = default;

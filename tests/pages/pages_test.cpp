@@ -127,6 +127,18 @@ TEST(Pages, abi_numbers_are_those_of_the_header) {
   EXPECT_NAME(s_memory_layout);
   EXPECT_NAME(s_channels);
   EXPECT_NAME(s_flags);
+  EXPECT_NAME(x_base_lo);
+  EXPECT_NAME(x_row_pitch);
+  EXPECT_NAME(x_width);
+  EXPECT_NAME(x_generation);
+  EXPECT_NAME(x_format);
+  EXPECT_NAME(x_sampler);
+  EXPECT_NAME(x_border);
+  EXPECT_NAME(x_query_width);
+  EXPECT_NAME(x_levels);
+  EXPECT_NAME(x_lod_bias);
+  EXPECT_NAME(x_lod_min);
+  EXPECT_NAME(x_level_offset);
   EXPECT_NAME(t_count);
   EXPECT_NAME(t_claimed);
   EXPECT_NAME(t_site);

@@ -228,5 +228,88 @@ TEST_F(Ptxrun, ListsDevices) {
   EXPECT_FALSE(json.items.empty());
 }
 
+// Reads element x of a texture: at integer coordinates, through a variable and its sampler, or a level.
+const std::string kTextures = R"(.version 8.1
+.target sm_90, texmode_independent
+.address_size 64
+.global .texref line;
+.global .samplerref how = {filter_mode = linear};
+.visible .entry fetch(.param .u64 texture, .param .u64 out)
+{
+  .reg .b32 %r<5>;
+  .reg .b64 %d<4>;
+  ld.param.u64 %d0, [texture];
+  ld.param.u64 %d1, [out];
+  mov.u32 %r0, %tid.x;
+  tex.1d.v4.u32.s32 {%r1, %r2, %r3, %r4}, [%d0, {%r0}];
+  mul.wide.u32 %d2, %r0, 4;
+  add.u64 %d1, %d1, %d2;
+  st.global.u32 [%d1], %r1;
+  ret;
+}
+.visible .entry level(.param .u64 texture, .param .u64 out)
+{
+  .reg .b32 %r<5>;
+  .reg .f32 %f<3>;
+  .reg .b64 %d<4>;
+  ld.param.u64 %d0, [texture];
+  ld.param.u64 %d1, [out];
+  mov.u32 %r0, %tid.x;
+  cvt.rn.f32.u32 %f0, %r0;
+  mov.f32 %f1, 0f3F000000;
+  tex.level.2d.v4.u32.f32 {%r1, %r2, %r3, %r4}, [%d0, {%f1, %f1}], %f0;
+  mul.wide.u32 %d2, %r0, 4;
+  add.u64 %d1, %d1, %d2;
+  st.global.u32 [%d1], %r1;
+  ret;
+}
+.visible .entry by_reference(.param .u64 out)
+{
+  .reg .b32 %r<5>;
+  .reg .f32 %f<3>;
+  .reg .b64 %d<4>;
+  ld.param.u64 %d1, [out];
+  mov.u32 %r0, %tid.x;
+  cvt.rn.f32.u32 %f0, %r0;
+  tex.1d.v4.f32.f32 {%r1, %r2, %r3, %r4}, [line, how, {%f0}];
+  mul.wide.u32 %d2, %r0, 4;
+  add.u64 %d1, %d1, %d2;
+  st.global.u32 [%d1], %r1;
+  ret;
+}
+)";
+
+TEST_F(Ptxrun, TexturesReadMemoryLevelsAndThroughSamplers) {
+  folder_.write("textures.ptx", kTextures);
+  const auto text = [](const std::string& launch) {
+    return R"({"module": "textures.ptx",
+ "surfaces": {"steps": {"geometry": "2d", "format": "u32", "channels": 1, "width": 4, "height": 4, "levels": 3,
+                        "init": [{"u32": 5}, {"u32": 6}, {"u32": 7}]},
+              "line": {"geometry": "1d", "format": "f32", "channels": 1, "width": 4, "init": {"bytes": "0000803f000000400000404000008040"}}},
+ "buffers": {"words": {"bytes": 64, "init": {"bytes": "0100000002000000030000000400000005000000060000000700000008000000"}},
+             "out": {"bytes": 16}},
+ "textures": {"memory": {"buffer": "words", "offset": 16, "format": "u32", "channels": 1, "width": 3},
+              "levels": {"resource": "steps", "normalized": true, "max_level": 8},
+              "row": {"resource": "line", "address": "clamp"}},
+ "samplers": {"near": {"filter": "point", "address": "clamp"}},
+ "launches": [)" + launch + R"(],
+ "outputs": [{"buffer": "out", "expect": "want.bin"}]})";
+  };
+  const auto check = [&](const std::string& launch, std::initializer_list<std::uint32_t> expected) {
+    folder_.write("want.bin", words(expected));
+    const auto result = run(text(launch));
+    EXPECT_EQ(result.exit_code, 0) << launch << result.error;
+  };
+  check(R"({"kernel": "fetch", "grid": 1, "block": 4, "args": [{"texture": "memory"}, {"buffer": "out"}]})", {5, 6, 7, 0});
+  check(R"({"kernel": "level", "grid": 1, "block": 4, "args": [{"texture": "levels"}, {"buffer": "out"}]})", {5, 6, 7, 7});
+  const std::string reference = R"({"kernel": "by_reference", "grid": 1, "block": 4, "texrefs": {"line": "row"}, )";
+  check(reference + R"("args": [{"buffer": "out"}]})", {0x3f800000, 0x3fc00000, 0x40200000, 0x40600000});
+  check(reference + R"("samplerrefs": {"how": "near"}, "args": [{"buffer": "out"}]})",
+        {0x3f800000, 0x40000000, 0x40400000, 0x40800000});
+  const auto unknown = run(text(reference + R"("samplerrefs": {"how": "far"}, "args": [{"buffer": "out"}]})"));
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.error.find("there is no sampler"), std::string::npos) << unknown.error;
+}
+
 }  // namespace
 }  // namespace ptx2spv::test

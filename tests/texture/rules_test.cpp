@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "src/array/texture.hpp"
 #include "tests/shaders/glsl.hpp"
 #include "tests/texture/record.hpp"
 
@@ -20,64 +21,98 @@ using recorder::TextureSetup;
 /// A texture in memory and its reads, in the same steps as the kernels that the translator makes.
 class Texture {
  public:
-  explicit Texture(const TextureSetup& setup)
-      : s_(setup), bytes_(recorder::texture_bytes(setup, 0)) {
+  explicit Texture(const TextureSetup& setup) : s_(setup) {
     static constexpr uint kFormats[] = {TEX_U8, TEX_U16, 2, TEX_S8, TEX_S16, 5, TEX_F16, TEX_F32};
     format_ = kFormats[static_cast<unsigned>(setup.format)];
     size_ = recorder::kTexelFormatBytes[static_cast<unsigned>(setup.format)];
-    extent_[0] = setup.level_width(0);
-    extent_[1] = setup.level_height(0);
-    extent_[2] = setup.geometry == "3d" ? setup.level_depth(0) : 1;
+    element_ = s_.element || size_ == 4;
+    for (unsigned k = 0; k < std::max(setup.levels, 1u); ++k) {
+      levels_.push_back({recorder::texture_bytes(setup, k),
+                         {setup.level_width(k), setup.level_height(k),
+                          setup.geometry == "3d" ? setup.level_depth(k) : 1}});
+    }
+    const uint most = static_cast<uint>(levels_.size() - 1) << 8;
+    bias_ = fixed(s_.bias);
+    low_ = std::min(static_cast<uint>(std::max(fixed(s_.min_level), 0)), most);
+    high_ = std::min(static_cast<uint>(std::max(fixed(s_.max_level), 0)), most);
   }
 
   struct Point {
     uint coordinate[3] = {0, 0, 0}, offset[3] = {0, 0, 0}, layer = 0;
     bool integer = false, layer_inside = true;
+    uint lod = 0;  ///< signed 256ths, before bias and clamps
+    bool biased = false, clamped = false;
   };
 
   uint read(const Point& p, unsigned channel) const {
     if (channel >= s_.channels) return 0;
-    if (p.integer) {
-      if (s_.geometry == "1d" && s_.resource != "linear") return 0;
-      uvec2 at[3];
-      bool inside = p.layer_inside;
-      for (unsigned k = 0; k < 3; ++k) {
-        if (k < s_.dimensions())
-          at[k] = glsl::tex_fetch(p.coordinate[k], extent_[k], p.offset[k]);
-        else
-          at[k] = {0, 3};
-        inside = inside && at[k].y != 0;
-      }
-      return inside ? glsl::tex_point(raw(at[0].x, at[1].x, plane(at[2].x, p.layer), channel),
-                                      format_, s_.element)
-                    : 0;
-    }
+    const uvec2 at = glsl::tex_levels(p.lod, p.biased ? static_cast<uint>(bias_) : 0, low_, high_);
+    const bool mixed = s_.mip_linear && (!element_ || format_ >= TEX_F16);
+    const uint number = mixed ? at.x >> 8 : at.y, share = mixed ? at.x & 255 : 0;
+    if (p.integer) return fetch(p, levels_[number], channel);
     if (s_.resource == "linear") return 0;
-    uvec4 axis[3];
-    axes(p, s_.linear ? 8 : 0, axis);
-    const uvec4 near = plane_of(axis, axis[2].x, (axis[2].w & 1) != 0, p.layer, channel);
-    if (!s_.linear) return glsl::tex_point(near.x, format_, s_.element || size_ == 4);
-    const uvec4 far = plane_of(axis, axis[2].y, (axis[2].w & 2) != 0, p.layer, channel);
-    const uint c = axis[2].z, present = present_of(axis);
-    const uvec4 sum =
-        glsl::tex_sum(near, glsl::tex_weights(axis[0].z, axis[1].z, 256 - c), present, format_);
-    const uvec4 deep = glsl::tex_sum(far, glsl::tex_weights(axis[0].z, axis[1].z, c),
-                                     c != 0 ? present : 0, format_);
-    return glsl::tex_filtered(sum, deep, format_);
+    const uint format = format_of(channel);
+    uvec4 sums[4];
+    for (uint k = 0; k < (share ? 2u : 1u); ++k) {
+      const Level& level = levels_[number + k];
+      const uint total = k ? share : 256 - share;
+      uvec4 axis[3];
+      axes(p, level, s_.linear ? 8 : 0, axis);
+      const uvec4 near = plane_of(level, axis, axis[2].x, (axis[2].w & 1) != 0, p.layer, channel);
+      if (!s_.linear && !share) return glsl::tex_point(near.x, format, element_);
+      const uvec4 far = plane_of(level, axis, axis[2].y, (axis[2].w & 2) != 0, p.layer, channel);
+      const uint c = axis[2].z, present = present_of(axis), deep = glsl::tex_share(c, total);
+      sums[2 * k] = glsl::tex_sum(near, glsl::tex_weights(axis[0].z, axis[1].z, total - deep),
+                                  present, format);
+      sums[2 * k + 1] = glsl::tex_sum(far, glsl::tex_weights(axis[0].z, axis[1].z, deep),
+                                      c != 0 ? present : 0, format);
+    }
+    if (s_.geometry == "3d")
+      return glsl::tex_filtered_all(sums[0], sums[1], sums[2], sums[3], format);
+    return glsl::tex_filtered(sums[0], sums[2], format);
   }
 
   uvec4 gather(const Point& p, unsigned channel) const {
-    uvec4 axis[3];
-    axes(p, 8 | 32, axis);
-    const uvec4 t = plane_of(axis, axis[2].x, (axis[2].w & 1) != 0, p.layer, channel);
-    const bool element = s_.element || size_ == 4;
     if (channel >= s_.channels) return {0, 0, 0, 0};
-    return {glsl::tex_point(t.z, format_, element), glsl::tex_point(t.w, format_, element),
-            glsl::tex_point(t.y, format_, element), glsl::tex_point(t.x, format_, element)};
+    const Level& level = levels_[glsl::tex_levels(p.lod, 0, low_, high_).y];
+    uvec4 axis[3];
+    axes(p, level, 8 | 32, axis);
+    const uvec4 t = plane_of(level, axis, axis[2].x, (axis[2].w & 1) != 0, p.layer, channel);
+    const uint format = format_of(channel);
+    return {glsl::tex_point(t.z, format, element_), glsl::tex_point(t.w, format, element_),
+            glsl::tex_point(t.y, format, element_), glsl::tex_point(t.x, format, element_)};
   }
 
  private:
-  void axes(const Point& p, uint flags, uvec4* axis) const {
+  struct Level {
+    std::vector<std::uint8_t> bytes;
+    uint extent[3];
+  };
+  static int fixed(float level) {
+    return static_cast<int>(std::min(std::max(level, -32.0f), 32.0f) * 256.0f);
+  }
+  bool srgb(unsigned channel) const {
+    return s_.srgb && s_.format == TexelFormat::u8 && !s_.element &&
+           channel != (s_.channels == 2 ? 1u : 3u);
+  }
+  uint format_of(unsigned channel) const { return srgb(channel) ? TEX_SRGB : format_; }
+  uint fetch(const Point& p, const Level& level, unsigned channel) const {
+    if (s_.geometry == "1d" && s_.resource != "linear") return 0;
+    uvec2 at[3];
+    bool inside = p.layer_inside;
+    for (unsigned k = 0; k < 3; ++k) {
+      if (k < s_.dimensions())
+        at[k] = p.clamped ? glsl::tex_fetch_clamped(p.coordinate[k], level.extent[k], p.offset[k])
+                          : glsl::tex_fetch(p.coordinate[k], level.extent[k], p.offset[k]);
+      else
+        at[k] = {0, 3};
+      inside = inside && at[k].y != 0;
+    }
+    return inside ? glsl::tex_point(raw(level, at[0].x, at[1].x, plane(at[2].x, p.layer), channel),
+                                    format_of(channel), element_)
+                  : 0;
+  }
+  void axes(const Point& p, const Level& level, uint flags, uvec4* axis) const {
     const bool flat = s_.geometry == "1d";
     for (unsigned k = 0; k < 3; ++k) {
       const uint word = (s_.seamless ? static_cast<uint>(TEX_CLAMP) : s_.address[k]) |
@@ -88,7 +123,7 @@ class Texture {
       // border.
       const bool row = k == 1 && flat;
       if (k < (s_.geometry == "3d" ? 3u : s_.cube() ? 2u : s_.dimensions()) || row) {
-        axis[k] = glsl::tex_axis(row ? 0 : p.coordinate[k], extent_[k], word, p.offset[k]);
+        axis[k] = glsl::tex_axis(row ? 0 : p.coordinate[k], level.extent[k], word, p.offset[k]);
       }
     }
   }
@@ -97,12 +132,13 @@ class Texture {
     return 1u | (right & 2u) | (below & 4u) | (right & below & 8u);
   }
   uint plane(uint z, uint layer) const { return s_.geometry == "3d" ? z : layer; }
-  uint raw(uint x, uint y, uint z, unsigned channel) const {
+  uint raw(const Level& level, uint x, uint y, uint z, unsigned channel) const {
     const std::size_t at =
-        ((std::size_t{z} * extent_[1] + y) * extent_[0] + x) * s_.texel_bytes() + channel * size_;
+        ((std::size_t{z} * level.extent[1] + y) * level.extent[0] + x) * s_.texel_bytes() +
+        channel * size_;
     uint value = 0;
-    for (unsigned b = 0; b < size_; ++b) value |= static_cast<uint>(bytes_[at + b]) << (8 * b);
-    return value;
+    for (unsigned b = 0; b < size_; ++b) value |= static_cast<uint>(level.bytes[at + b]) << (8 * b);
+    return srgb(channel) ? runtime::srgb_half(value) : value;
   }
   uint border(unsigned channel) const {
     const float c = s_.border[channel];
@@ -116,37 +152,40 @@ class Texture {
     return static_cast<uint>(static_cast<int>(std::floor(clamped * most + 0.5f))) &
            ((1u << (8 * size_)) - 1);
   }
-  uvec4 plane_of(const uvec4* axis, uint z, bool z_inside, uint layer, unsigned channel) const {
+  uvec4 plane_of(const Level& level, const uvec4* axis, uint z, bool z_inside, uint layer,
+                 unsigned channel) const {
     const auto tap = [&](unsigned column, unsigned row) {
       const bool inside = z_inside && (axis[0].w >> column & 1) != 0 && (axis[1].w >> row & 1) != 0;
       if (!inside) return border(channel);
-      return raw(column ? axis[0].y : axis[0].x, row ? axis[1].y : axis[1].x, plane(z, layer),
-                 channel);
+      return raw(level, column ? axis[0].y : axis[0].x, row ? axis[1].y : axis[1].x,
+                 plane(z, layer), channel);
     };
     return {tap(0, 0), tap(1, 0), tap(0, 1), tap(1, 1)};
   }
 
   TextureSetup s_;
-  std::vector<std::uint8_t> bytes_;
-  uint format_ = 0, size_ = 1;
-  uint extent_[3] = {1, 1, 1};
+  std::vector<Level> levels_;
+  uint format_ = 0, size_ = 1, low_ = 0, high_ = 0;
+  int bias_ = 0;
+  bool element_ = false;
 };
 
 bool is_nan(uint bits) { return (bits & 0x7fffffffu) > 0x7f800000u; }
 
-/// What the rules give for a line, or nothing where they say nothing (levels of detail, queries,
-/// sRGB).
+/// What the rules give for a line, or nothing where they say nothing (queries, seamless cube maps,
+/// several samples of an anisotropic read).
 std::optional<std::vector<uint>> evaluate(const TextureSection& section, const Texture& texture,
                                           const std::vector<uint>& operands) {
   const TextureSetup& s = section.setup;
   const auto parts = split(section.instruction, '.');
   const bool offset = section.instruction.ends_with(" offset");
-  if (s.levels || s.srgb || (s.seamless && s.linear) || parts[0] == "txq" || parts[1] == "level" ||
-      parts[1] == "grad" || parts[1] == "base")
+  if ((s.seamless && s.linear) || s.srgb || parts[0] == "txq" || parts[1] == "grad" ||
+      s.anisotropy > 1)
     return std::nullopt;
+  const bool mode = parts[1] == "level" || parts[1] == "grad" || parts[1] == "base";
   const bool gathers = parts[0] == "tld4";
-  const std::string result = parts[gathers ? 4 : 3],
-                    coordinates = split(parts[gathers ? 5 : 4], ' ')[0];
+  const std::string result = parts[gathers || mode ? 4 : 3],
+                    coordinates = split(parts[gathers || mode ? 5 : 4], ' ')[0];
   Texture::Point p;
   p.integer = coordinates == "s32";
   std::size_t at = 0;
@@ -156,6 +195,26 @@ std::optional<std::vector<uint>> evaluate(const TextureSection& section, const T
     p.layer = std::min(index, s.depth - 1);
   }
   for (unsigned k = 0; k < s.dimensions(); ++k) p.coordinate[k] = operands[at++];
+  if (parts[1] == "level") {
+    p.clamped = p.integer;
+    p.biased = true;
+    if (p.integer) p.layer_inside = p.layer_inside && operands[at] < std::max(s.levels, 1u);
+    p.lod = p.integer ? glsl::tex_lod_integer(operands[at]) : glsl::tex_lod(operands[at]);
+    ++at;
+  }
+  if (parts[1] == "grad") {
+    p.biased = true;
+    if (s.cube()) return std::nullopt;
+    uint scaled[2][3] = {};
+    for (unsigned g = 0; g < 2; ++g) {
+      for (unsigned k = 0; k < s.dimensions(); ++k) {
+        const uint extent = k == 0 ? s.width : k == 1 ? s.height : s.depth;
+        scaled[g][k] = glsl::tex_gradient(operands[at++], s.normalized ? extent : 1);
+      }
+    }
+    p.lod = glsl::tex_lod_gradient({scaled[0][0], scaled[0][1], scaled[0][2], 0},
+                                   {scaled[1][0], scaled[1][1], scaled[1][2], 0});
+  }
   if (s.cube()) {
     const uvec4 face = glsl::tex_cube(p.coordinate[0], p.coordinate[1], p.coordinate[2]);
     p.coordinate[0] = face.y, p.coordinate[1] = face.z;

@@ -113,7 +113,7 @@ TEST_F(Manifest, Contents) {
   refused(with("{\"pattern\": 7}", "{\"npy\": \"k.ptx\"}"), "/surfaces/img: ");
   refused(with("{\"pattern\": 7}", "{\"png\": \"k.ptx\"}"), "/surfaces/img: ");
   refused(with("{\"pattern\": 7}", "{\"raw\": \"k.ptx\"}"), "/surfaces/img: ");
-  refused(with("\"handles\": [\"img\", null, \"tex\"]", "\"handles\": [\"nothing\"]"), "/buffers/buf/init/handles/0: there is no surface or texture");
+  refused(with("\"handles\": [\"img\", null, \"tex\"]", "\"handles\": [\"nothing\"]"), "/buffers/buf/init/handles/0: there is no surface, texture or sampler");
   refused(with("\"handles\": [\"img\", null, \"tex\"]", "\"handles\": [1]"), "/buffers/buf/init/handles/0: has to be a string");
   refused(with("\"bytes\": 64", "\"bytes\": 16"), "/buffers/buf/init: has 3 handles");
   refused(with("\"bytes\": 64", "\"bytes\": 0"), "/buffers/buf/bytes: has to be from 1");

@@ -28,7 +28,12 @@ struct Array3DDescriptor {
   int format = 0;
   unsigned channels = 0, flags = 0;
 };
-inline constexpr unsigned kLayered = 1, kSurfaceLoadStore = 2;
+inline constexpr unsigned kLayered = 1, kSurfaceLoadStore = 2, kCubemap = 4, kGather = 8;
+struct Array2DDescriptor {
+  std::size_t width = 0, height = 0;
+  int format = 0;
+  unsigned channels = 0;
+};
 
 struct Memcpy3D {
   std::size_t src_x = 0, src_y = 0, src_z = 0, src_lod = 0;
@@ -50,9 +55,21 @@ struct Memcpy3D {
 inline constexpr int kHostMemory = 1, kDeviceMemory = 2, kArrayMemory = 3;
 
 struct ResourceDescriptor {
-  int type = 0;  ///< 0 array, 1 mipmapped array
+  int type = 0;  ///< 0 array, 1 mipmapped array, 2 linear memory, 3 pitched memory
   union {
     void* array;
+    struct {
+      DevicePointer pointer;
+      int format;
+      unsigned channels;
+      std::size_t bytes;
+    } linear;
+    struct {
+      DevicePointer pointer;
+      int format;
+      unsigned channels;
+      std::size_t width, height, pitch;
+    } pitched;
     int reserved[32];
   };
   unsigned flags = 0;
@@ -77,55 +94,65 @@ inline constexpr int kInputPtx = 1;
 inline constexpr int kComputeMajor = 75, kComputeMinor = 76;  // a device's attributes
 
 // Name in this interface, symbol in the library, parameters.
-#define PTX2SPV_CUDA_FUNCTIONS(F)                                                            \
-  F(init, "cuInit", (unsigned))                                                              \
-  F(driver_version, "cuDriverGetVersion", (int*))                                            \
-  F(device_count, "cuDeviceGetCount", (int*))                                                \
-  F(device_get, "cuDeviceGet", (DeviceNumber*, int))                                         \
-  F(device_name, "cuDeviceGetName", (char*, int, DeviceNumber))                              \
-  F(device_attribute, "cuDeviceGetAttribute", (int*, int, DeviceNumber))                     \
-  F(context_retain, "cuDevicePrimaryCtxRetain", (Context*, DeviceNumber))                    \
-  F(context_release, "cuDevicePrimaryCtxRelease_v2", (DeviceNumber))                         \
-  F(context_current, "cuCtxSetCurrent", (Context))                                           \
-  F(synchronize, "cuCtxSynchronize", ())                                                     \
-  F(error_name, "cuGetErrorName", (Result, const char**))                                    \
-  F(error_text, "cuGetErrorString", (Result, const char**))                                  \
-  F(mem_alloc, "cuMemAlloc_v2", (DevicePointer*, std::size_t))                               \
-  F(mem_free, "cuMemFree_v2", (DevicePointer))                                               \
-  F(to_device, "cuMemcpyHtoD_v2", (DevicePointer, const void*, std::size_t))                 \
-  F(to_host, "cuMemcpyDtoH_v2", (void*, DevicePointer, std::size_t))                         \
-  F(copy3d, "cuMemcpy3D_v2", (const Memcpy3D*))                                              \
-  F(array_create, "cuArray3DCreate_v2", (ArrayHandle*, const Array3DDescriptor*))            \
-  F(array_destroy, "cuArrayDestroy", (ArrayHandle))                                          \
-  F(mipmap_create, "cuMipmappedArrayCreate",                                                 \
-    (MipmappedArray*, const Array3DDescriptor*, unsigned))                                   \
-  F(mipmap_level, "cuMipmappedArrayGetLevel", (ArrayHandle*, MipmappedArray, unsigned))      \
-  F(mipmap_destroy, "cuMipmappedArrayDestroy", (MipmappedArray))                             \
-  F(surface_create, "cuSurfObjectCreate", (Object*, const ResourceDescriptor*))              \
-  F(texture_create, "cuTexObjectCreate",                                                     \
-    (Object*, const ResourceDescriptor*, const TextureDescriptor*, const void*))             \
-  F(link_create, "cuLinkCreate_v2", (unsigned, int*, void**, LinkState*))                    \
-  F(link_add, "cuLinkAddData_v2",                                                            \
-    (LinkState, int, void*, std::size_t, const char*, unsigned, int*, void**))               \
-  F(link_complete, "cuLinkComplete", (LinkState, void**, std::size_t*))                      \
-  F(module_load, "cuModuleLoadDataEx", (ModuleHandle*, const void*, unsigned, int*, void**)) \
-  F(module_function, "cuModuleGetFunction", (Function*, ModuleHandle, const char*))          \
-  F(module_global, "cuModuleGetGlobal_v2",                                                   \
-    (DevicePointer*, std::size_t*, ModuleHandle, const char*))                               \
-  F(module_surfref, "cuModuleGetSurfRef", (SurfRef*, ModuleHandle, const char*))             \
-  F(surfref_array, "cuSurfRefSetArray", (SurfRef, ArrayHandle, unsigned))                    \
-  F(module_texref, "cuModuleGetTexRef", (TexRef*, ModuleHandle, const char*))                \
-  F(texref_array, "cuTexRefSetArray", (TexRef, ArrayHandle, unsigned))                       \
-  F(texref_address, "cuTexRefSetAddressMode", (TexRef, int, int))                            \
-  F(texref_filter, "cuTexRefSetFilterMode", (TexRef, int))                                   \
-  F(texref_flags, "cuTexRefSetFlags", (TexRef, unsigned))                                    \
-  F(function_attribute, "cuFuncSetAttribute", (Function, int, int))                          \
-  F(launch, "cuLaunchKernel",                                                                \
-    (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,  \
-     void**, void**))                                                                        \
-  F(event_create, "cuEventCreate", (EventHandle*, unsigned))                                 \
-  F(event_record, "cuEventRecord", (EventHandle, void*))                                     \
-  F(event_elapsed, "cuEventElapsedTime", (float*, EventHandle, EventHandle))                 \
+#define PTX2SPV_CUDA_FUNCTIONS(F)                                                               \
+  F(init, "cuInit", (unsigned))                                                                 \
+  F(driver_version, "cuDriverGetVersion", (int*))                                               \
+  F(device_count, "cuDeviceGetCount", (int*))                                                   \
+  F(device_get, "cuDeviceGet", (DeviceNumber*, int))                                            \
+  F(device_name, "cuDeviceGetName", (char*, int, DeviceNumber))                                 \
+  F(device_attribute, "cuDeviceGetAttribute", (int*, int, DeviceNumber))                        \
+  F(context_retain, "cuDevicePrimaryCtxRetain", (Context*, DeviceNumber))                       \
+  F(context_release, "cuDevicePrimaryCtxRelease_v2", (DeviceNumber))                            \
+  F(context_current, "cuCtxSetCurrent", (Context))                                              \
+  F(synchronize, "cuCtxSynchronize", ())                                                        \
+  F(error_name, "cuGetErrorName", (Result, const char**))                                       \
+  F(error_text, "cuGetErrorString", (Result, const char**))                                     \
+  F(mem_alloc, "cuMemAlloc_v2", (DevicePointer*, std::size_t))                                  \
+  F(mem_free, "cuMemFree_v2", (DevicePointer))                                                  \
+  F(to_device, "cuMemcpyHtoD_v2", (DevicePointer, const void*, std::size_t))                    \
+  F(to_host, "cuMemcpyDtoH_v2", (void*, DevicePointer, std::size_t))                            \
+  F(copy3d, "cuMemcpy3D_v2", (const Memcpy3D*))                                                 \
+  F(array_create, "cuArray3DCreate_v2", (ArrayHandle*, const Array3DDescriptor*))               \
+  F(array_destroy, "cuArrayDestroy", (ArrayHandle))                                             \
+  F(mipmap_create, "cuMipmappedArrayCreate",                                                    \
+    (MipmappedArray*, const Array3DDescriptor*, unsigned))                                      \
+  F(mipmap_level, "cuMipmappedArrayGetLevel", (ArrayHandle*, MipmappedArray, unsigned))         \
+  F(mipmap_destroy, "cuMipmappedArrayDestroy", (MipmappedArray))                                \
+  F(surface_create, "cuSurfObjectCreate", (Object*, const ResourceDescriptor*))                 \
+  F(texture_create, "cuTexObjectCreate",                                                        \
+    (Object*, const ResourceDescriptor*, const TextureDescriptor*, const void*))                \
+  F(link_create, "cuLinkCreate_v2", (unsigned, int*, void**, LinkState*))                       \
+  F(link_add, "cuLinkAddData_v2",                                                               \
+    (LinkState, int, void*, std::size_t, const char*, unsigned, int*, void**))                  \
+  F(link_complete, "cuLinkComplete", (LinkState, void**, std::size_t*))                         \
+  F(module_load, "cuModuleLoadDataEx", (ModuleHandle*, const void*, unsigned, int*, void**))    \
+  F(module_function, "cuModuleGetFunction", (Function*, ModuleHandle, const char*))             \
+  F(module_global, "cuModuleGetGlobal_v2",                                                      \
+    (DevicePointer*, std::size_t*, ModuleHandle, const char*))                                  \
+  F(module_surfref, "cuModuleGetSurfRef", (SurfRef*, ModuleHandle, const char*))                \
+  F(surfref_array, "cuSurfRefSetArray", (SurfRef, ArrayHandle, unsigned))                       \
+  F(module_texref, "cuModuleGetTexRef", (TexRef*, ModuleHandle, const char*))                   \
+  F(texref_array, "cuTexRefSetArray", (TexRef, ArrayHandle, unsigned))                          \
+  F(texref_address, "cuTexRefSetAddressMode", (TexRef, int, int))                               \
+  F(texref_filter, "cuTexRefSetFilterMode", (TexRef, int))                                      \
+  F(texref_border, "cuTexRefSetBorderColor", (TexRef, float*))                                  \
+  F(texref_format, "cuTexRefSetFormat", (TexRef, int, int))                                     \
+  F(texref_linear, "cuTexRefSetAddress_v2", (std::size_t*, TexRef, DevicePointer, std::size_t)) \
+  F(texref_address_2d, "cuTexRefSetAddress2D_v3",                                               \
+    (TexRef, const Array2DDescriptor*, DevicePointer, std::size_t))                             \
+  F(texref_mipmap, "cuTexRefSetMipmappedArray", (TexRef, MipmappedArray, unsigned))             \
+  F(texref_mipmap_filter, "cuTexRefSetMipmapFilterMode", (TexRef, int))                         \
+  F(texref_mipmap_bias, "cuTexRefSetMipmapLevelBias", (TexRef, float))                          \
+  F(texref_mipmap_clamp, "cuTexRefSetMipmapLevelClamp", (TexRef, float, float))                 \
+  F(texref_anisotropy, "cuTexRefSetMaxAnisotropy", (TexRef, unsigned))                          \
+  F(texref_flags, "cuTexRefSetFlags", (TexRef, unsigned))                                       \
+  F(function_attribute, "cuFuncSetAttribute", (Function, int, int))                             \
+  F(launch, "cuLaunchKernel",                                                                   \
+    (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,     \
+     void**, void**))                                                                           \
+  F(event_create, "cuEventCreate", (EventHandle*, unsigned))                                    \
+  F(event_record, "cuEventRecord", (EventHandle, void*))                                        \
+  F(event_elapsed, "cuEventElapsedTime", (float*, EventHandle, EventHandle))                    \
   F(event_destroy, "cuEventDestroy_v2", (EventHandle))
 
 /// The driver's functions, found by name when the library is opened.

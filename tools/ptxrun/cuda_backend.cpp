@@ -52,6 +52,7 @@ class Runner {
   bool fill_memory();
   bool launch(const LaunchSpec& spec, LaunchTime& time);
   bool bind_references(const LaunchSpec& spec);
+  bool bind_texref(const std::string& name, const TextureSpec& texture, const std::string& what);
   bool read_outputs();
   bool copy_level(std::uint32_t index, std::uint32_t level, std::byte* host, bool to_array);
   bool surface_object(std::uint32_t index, std::uint32_t level, Object& object);
@@ -101,6 +102,11 @@ bool Runner::check(Result result, const std::string& what, Exit exit) {
 
 bool Runner::open_device() {
   std::string reason;
+  if (!manifest_.samplers.empty()) {
+    result_.exit = Exit::usage;
+    result_.error = manifest_.file + ": error: CUDA has no samplers of their own; take textures";
+    return false;
+  }
   if (!load_api(api_, reason)) {
     result_.exit = Exit::no_device;
     result_.error = "no CUDA device: " + reason;
@@ -186,11 +192,23 @@ bool Runner::make_arrays() {
     ArrayState& state = arrays_.emplace_back();
     state.objects.resize(desc.levels);
     const std::string what = spec.init.where + "the CUDA array";
-    if (desc.levels == 1) {
+    for (const TextureSpec& texture : manifest_.textures) {
+      if (texture.buffer || &manifest_.surfaces[texture.surface] != &spec) continue;
+      if (texture.desc.cube) form.flags = kSurfaceLoadStore | kCubemap | (desc.layers > 6 ? kLayered : 0);
+      if (g == Geometry::d2) form.flags |= kGather;
+    }
+    const auto create = [&] {
+      if (desc.levels != 1) return api_.mipmap_create(&state.mipmap, &form, desc.levels);
       state.levels.resize(1);
-      if (!check(api_.array_create(state.levels.data(), &form), what)) return state.levels.clear(), false;
-    } else {
-      if (!check(api_.mipmap_create(&state.mipmap, &form, desc.levels), what)) return false;
+      return api_.array_create(state.levels.data(), &form);
+    };
+    Result made = create();
+    if (made && form.flags & kGather) {  // arrays beyond gathers' limits
+      form.flags &= ~kGather;
+      made = create();
+    }
+    if (!check(made, what)) return state.levels.clear(), false;
+    if (desc.levels != 1) {
       state.levels.resize(desc.levels);
       for (std::uint32_t level = 0; level < desc.levels; ++level)
         if (!check(api_.mipmap_level(&state.levels[level], state.mipmap, level), what)) return false;
@@ -200,11 +218,28 @@ bool Runner::make_arrays() {
 }
 
 bool Runner::make_textures() {
+  for (const BufferSpec& spec : manifest_.buffers)
+    if (!check(api_.mem_alloc(&buffers_.emplace_back(), spec.bytes), spec.init.where + "the memory")) return false;
   for (const TextureSpec& spec : manifest_.textures) {
     ResourceDescriptor resource{};
-    const ArrayState& array = arrays_[spec.surface];
-    resource.type = array.mipmap ? 1 : 0;
-    resource.array = array.mipmap ? array.mipmap : array.levels[0];
+    if (spec.buffer) {
+      const TextureMemory& memory = spec.memory;
+      const DevicePointer pointer = buffers_[*spec.buffer] + memory.offset;
+      const int format = array_format(memory.format, memory.channels);
+      if (memory.height) {
+        resource.type = 3;
+        resource.pitched = {pointer, format, memory.channels, memory.width, memory.height, memory.pitch};
+      } else {
+        resource.type = 2;
+        const std::uint64_t bytes = std::uint64_t(memory.width) * memory.channels * format_bytes(memory.format);
+        resource.linear = {pointer, format, memory.channels, bytes};
+      }
+    } else {
+      const ArrayState& array = arrays_[spec.surface];
+      const bool whole = array.mipmap && !spec.level;
+      resource.type = whole ? 1 : 0;
+      resource.array = whole ? array.mipmap : array.levels[spec.level.value_or(0)];
+    }
     TextureDescriptor form;
     for (int k = 0; k < 3; ++k) form.address[k] = int(spec.desc.address[k]);
     form.filter = spec.desc.linear_filter;
@@ -282,16 +317,18 @@ bool Runner::fill_memory() {
     for (std::uint32_t level = 0; level < spec.desc.levels; ++level) {
       Bytes bytes(level_bytes(spec.desc, level));
       if (level == 0 && fail(make_contents(spec.init, &spec.desc, value, bytes))) return false;
+      if (level && level <= spec.level_inits.size()) {
+        const ArrayDesc form = level_desc(spec.desc, level);
+        if (fail(make_contents(spec.level_inits[level - 1], &form, value, bytes))) return false;
+      }
       if (!copy_level(std::uint32_t(k), level, bytes.data(), true)) return false;
     }
   }
-  for (const BufferSpec& spec : manifest_.buffers) {
+  for (std::size_t k = 0; k < buffers_.size(); ++k) {
+    const BufferSpec& spec = manifest_.buffers[k];
     Bytes bytes(spec.bytes);
     if (fail(make_contents(spec.init, nullptr, value, bytes))) return false;
-    DevicePointer& pointer = buffers_.emplace_back();
-    if (!check(api_.mem_alloc(&pointer, spec.bytes), spec.init.where + "the memory") ||
-        !check(api_.to_device(pointer, bytes.data(), bytes.size()), spec.init.where + "the copy"))
-      return false;
+    if (!check(api_.to_device(buffers_[k], bytes.data(), bytes.size()), spec.init.where + "the copy")) return false;
   }
   for (const GlobalSpec& spec : manifest_.globals) {
     DevicePointer pointer = 0;
@@ -318,22 +355,58 @@ bool Runner::bind_references(const LaunchSpec& spec) {
       return false;
   }
   for (const auto& [name, index] : spec.texrefs) {
-    if (!api_.module_texref || !api_.texref_array) {
+    if (!api_.module_texref || !api_.texref_array || !api_.texref_mipmap || !api_.texref_format || !api_.texref_linear) {
       result_.exit = Exit::usage;
       result_.error = spec.where + "this driver no longer has texture references";
       return false;
     }
-    const TextureSpec& texture = manifest_.textures[index];
-    TexRef reference = nullptr;
-    if (!check(api_.module_texref(&reference, module_, name.c_str()), spec.where + "texref " + name) ||
-        !check(api_.texref_array(reference, arrays_[texture.surface].levels[0], 1), spec.where + "texref " + name))
-      return false;
-    for (int k = 0; k < 3; ++k) api_.texref_address(reference, k, int(texture.desc.address[k]));
-    api_.texref_filter(reference, texture.desc.linear_filter);
-    api_.texref_flags(reference, (texture.desc.read_as_integer ? kReadAsInteger : 0) |
-                                     (texture.desc.normalized_coordinates ? kNormalizedCoordinates : 0));
+    if (!bind_texref(name, manifest_.textures[index], spec.where + "texref " + name)) return false;
   }
   return true;
+}
+
+bool Runner::bind_texref(const std::string& name, const TextureSpec& texture, const std::string& what) {
+  constexpr unsigned kOverrideFormat = 1;
+  TexRef reference = nullptr;
+  if (!check(api_.module_texref(&reference, module_, name.c_str()), what)) return false;
+  const TextureDesc& desc = texture.desc;
+  Result result = 0;
+  const auto set = [&](Result each) {
+    if (result == 0) result = each;
+  };
+  for (int k = 0; k < 3; ++k) set(api_.texref_address(reference, k, int(desc.address[k])));
+  set(api_.texref_filter(reference, desc.linear_filter));
+  set(api_.texref_flags(reference, (desc.read_as_integer ? kReadAsInteger : 0) |
+                                       (desc.normalized_coordinates ? kNormalizedCoordinates : 0) |
+                                       (desc.srgb ? kSrgb : 0)));
+  std::array<float, 4> border = desc.border;
+  if (api_.texref_border) set(api_.texref_border(reference, border.data()));
+  if (texture.buffer) {
+    const TextureMemory& memory = texture.memory;
+    const DevicePointer pointer = buffers_[*texture.buffer] + memory.offset;
+    const int format = array_format(memory.format, memory.channels);
+    set(api_.texref_format(reference, format, int(memory.channels)));
+    if (memory.height) {
+      Array2DDescriptor form{memory.width, memory.height, format, memory.channels};
+      set(api_.texref_address_2d(reference, &form, pointer, memory.pitch));
+    } else {
+      std::size_t offset = 0;
+      const std::size_t bytes = std::size_t(memory.width) * memory.channels * format_bytes(memory.format);
+      set(api_.texref_linear(&offset, reference, pointer, bytes));
+    }
+    return check(result, what);
+  }
+  const ArrayState& array = arrays_[texture.surface];
+  if (array.mipmap && !texture.level) {
+    set(api_.texref_mipmap_filter(reference, desc.linear_mipmap_filter));
+    set(api_.texref_mipmap_bias(reference, desc.mipmap_bias));
+    set(api_.texref_mipmap_clamp(reference, desc.min_level, desc.max_level));
+    set(api_.texref_anisotropy(reference, desc.max_anisotropy));
+    set(api_.texref_mipmap(reference, array.mipmap, kOverrideFormat));
+  } else {
+    set(api_.texref_array(reference, array.levels[texture.level.value_or(0)], kOverrideFormat));
+  }
+  return check(result, what);
 }
 
 bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
@@ -355,6 +428,7 @@ bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
         if (!surface_object(arg.index, arg.level, object)) return false;
         word = object;
         break;
+      case ArgSpec::Kind::sampler: break;  // refused by open_device()
       case ArgSpec::Kind::texture: word = textures_[arg.index]; break;
       case ArgSpec::Kind::buffer: word = buffers_[arg.index] + arg.offset; break;
       case ArgSpec::Kind::bytes: std::memcpy(value.data(), arg.bytes.data(), arg.bytes.size()); break;

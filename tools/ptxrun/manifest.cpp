@@ -40,6 +40,10 @@ class Parser {
   void surface(const std::string& name, const Reader& reader);
   void buffer(const std::string& name, const Reader& reader);
   void texture(const std::string& name, const Reader& reader);
+  void sampler(const std::string& name, const Reader& reader);
+  int choice(const Reader& field, std::initializer_list<const char*> names);
+  void sampling(const Reader& reader, TextureDesc& desc);
+  void texture_memory(const Reader& reader, const Reader& field, TextureSpec& spec);
   void launch(const Reader& reader);
   void output(const Reader& reader);
   void init(const Reader& reader, Init& init, bool surface);
@@ -48,6 +52,7 @@ class Parser {
   std::optional<std::uint32_t> surface_named(const Reader& reader);
   std::optional<std::uint32_t> buffer_named(const Reader& reader);
   std::optional<std::uint32_t> texture_named(const Reader& reader);
+  std::optional<std::uint32_t> sampler_named(const Reader& reader);
   void account(const Reader& reader, std::uint64_t bytes);
 
   template <class Visit>
@@ -65,6 +70,7 @@ class Parser {
   }
 
   std::string output_folder_;
+  std::vector<std::string> buffer_names_;
   Manifest& out_;
   std::uint64_t total_ = 0;
 };
@@ -130,14 +136,17 @@ void Parser::init(const Reader& reader, Init& init, bool surface) {
         if (!name) continue;
         const auto as_surface = index_of(out_.surfaces, *name);
         const auto as_texture = index_of(out_.textures, *name);
-        if (as_surface && as_texture) {
-          item.error("\"" + *name + "\" is a surface and a texture");
+        const auto as_sampler = index_of(out_.samplers, *name);
+        if (as_surface.has_value() + as_texture.has_value() + as_sampler.has_value() > 1) {
+          item.error("\"" + *name + "\" is two of surface, texture and sampler");
+        } else if (as_sampler) {
+          init.handles.push_back(kSamplerBase + *as_sampler);
         } else if (as_surface) {
           init.handles.push_back(*as_surface);
         } else if (as_texture) {
           init.handles.push_back(kTextureBase + *as_texture);
         } else {
-          item.error("there is no surface or texture \"" + *name + "\"");
+          item.error("there is no surface, texture or sampler \"" + *name + "\"");
         }
       }
     }
@@ -219,7 +228,20 @@ void Parser::surface(const std::string& name, const Reader& reader) {
       }
     }
   }
-  if (const auto field = reader.find("init")) init(*field, spec.init, true);
+  if (const auto field = reader.find("init")) {
+    if (field->json().kind == Json::Kind::array) {
+      const std::size_t count = field->json().items.size();
+      if (count > spec.desc.levels)
+        field->error("has " + std::to_string(count) + " levels, the surface " +
+                     std::to_string(spec.desc.levels));
+      for (std::size_t k = 0; k < count; ++k) {
+        Init& place = k ? spec.level_inits.emplace_back() : spec.init;
+        init(field->item(k), place, true);
+      }
+    } else {
+      init(*field, spec.init, true);
+    }
+  }
   spec.init.where = reader.where();
   out_.surfaces.push_back(std::move(spec));
 }
@@ -241,62 +263,133 @@ void Parser::buffer(const std::string& name, const Reader& reader) {
   out_.buffers.push_back(std::move(spec));
 }
 
-void Parser::texture(const std::string& name, const Reader& reader) {
-  reader.only({"resource", "read", "address", "filter", "mipmap_filter", "normalized", "srgb", "border",
-               "bias", "min_level", "max_level", "anisotropy"});
-  TextureSpec spec;
-  spec.name = name;
-  spec.desc.read_as_integer = true;
-  if (const auto field = reader.need("resource"))
-    if (const auto index = surface_named(*field)) spec.surface = *index;
-  const auto choice = [&](const Reader& field, std::initializer_list<const char*> names) -> int {
-    const auto text = field.string();
-    if (!text) return -1;
-    std::string list;
-    int k = 0;
-    for (const char* candidate : names) {
-      if (*text == candidate) return k;
-      list += (k++ ? ", " : "") + std::string(candidate);
-    }
-    field.error("there is no \"" + *text + "\"; there are " + list);
-    return -1;
-  };
-  if (const auto field = reader.find("read"))
-    spec.desc.read_as_integer = choice(*field, {"element", "normalized_float"}) != 1;
-  if (const auto field = reader.find("filter"))
-    spec.desc.linear_filter = choice(*field, {"point", "linear"}) == 1;
+int Parser::choice(const Reader& field, std::initializer_list<const char*> names) {
+  const auto text = field.string();
+  if (!text) return -1;
+  std::string list;
+  int k = 0;
+  for (const char* candidate : names) {
+    if (*text == candidate) return k;
+    list += (k++ ? ", " : "") + std::string(candidate);
+  }
+  field.error("there is no \"" + *text + "\"; there are " + list);
+  return -1;
+}
+
+/// What textures and samplers share.
+void Parser::sampling(const Reader& reader, TextureDesc& desc) {
+  if (const auto field = reader.find("filter")) desc.linear_filter = choice(*field, {"point", "linear"}) == 1;
   if (const auto field = reader.find("mipmap_filter"))
-    spec.desc.linear_mipmap_filter = choice(*field, {"point", "linear"}) == 1;
-  if (const auto field = reader.find("normalized")) spec.desc.normalized_coordinates = field->boolean().value_or(false);
-  if (const auto field = reader.find("srgb")) spec.desc.srgb = field->boolean().value_or(false);
+    desc.linear_mipmap_filter = choice(*field, {"point", "linear"}) == 1;
+  if (const auto field = reader.find("normalized"))
+    desc.normalized_coordinates = field->boolean().value_or(false);
   const auto address = [&](const Reader& field) {
     const int k = choice(field, {"wrap", "clamp", "mirror", "border"});
     return k < 0 ? AddressMode::clamp : AddressMode(k);
   };
   if (const auto field = reader.find("address")) {
     if (field->json().kind == Json::Kind::string) {
-      spec.desc.address.fill(address(*field));
+      desc.address.fill(address(*field));
     } else if (field->is_array()) {
       if (field->json().items.empty() || field->json().items.size() > 3)
         field->error("takes one to three modes");
       for (std::size_t k = 0; k < std::min<std::size_t>(3, field->json().items.size()); ++k)
-        spec.desc.address[k] = address(field->item(k));
+        desc.address[k] = address(field->item(k));
     }
   }
+  const auto number = [&](const char* field_name, float& place) {
+    if (const auto field = reader.find(field_name)) place = float(field->number().value_or(0));
+  };
+  number("bias", desc.mipmap_bias);
+  number("min_level", desc.min_level);
+  number("max_level", desc.max_level);
+}
+
+/// Textures come before buffers, which may hold their handles: of a buffer its place is known, no more.
+void Parser::texture_memory(const Reader& reader, const Reader& field, TextureSpec& spec) {
+  const auto name = field.string();
+  if (!name) return;
+  const auto at = std::find(buffer_names_.begin(), buffer_names_.end(), *name);
+  if (at == buffer_names_.end()) field.error("there is no buffer \"" + *name + "\"");
+  spec.buffer = std::uint32_t(at - buffer_names_.begin());
+  if (const auto format = reader.need("format")) {
+    const auto text = format->string();
+    const auto known = text ? parse_format(*text) : std::nullopt;
+    if (text && !known)
+      format->error("there is no format \"" + *text +
+                    "\"; there are u8 u16 u32 s8 s16 s32 f16 f32 unorm8 unorm16 snorm8 snorm16");
+    if (known) spec.memory.format = *known;
+  }
+  if (const auto channels = reader.need("channels")) {
+    const auto value = channels->integer(1, 4);
+    if (value && *value == 3) channels->error("a texture has 1, 2 or 4 channels");
+    spec.memory.channels = std::uint32_t(value.value_or(1));
+  }
+  if (const auto width = reader.need("width"))
+    spec.memory.width = std::uint32_t(width->integer(1, 1u << 28).value_or(1));
+  if (const auto offset = reader.find("offset")) spec.memory.offset = offset->integer(0, kMostBytes).value_or(0);
+  const std::uint64_t row = std::uint64_t(spec.memory.width) * spec.memory.channels *
+                            format_bytes(spec.memory.format);
+  spec.memory.pitch = row;
+  if (const auto height = reader.find("height")) {
+    spec.memory.height = std::uint32_t(height->integer(1, 65536).value_or(1));
+    if (const auto pitch = reader.find("pitch")) spec.memory.pitch = pitch->integer(row, kMostBytes).value_or(row);
+  } else if (const auto pitch = reader.find("pitch")) {
+    pitch->error("takes a height as well");
+  }
+}
+
+void Parser::texture(const std::string& name, const Reader& reader) {
+  const bool over_memory = reader.find("buffer").has_value();
+  if (over_memory) {
+    reader.only({"buffer", "offset", "format", "channels", "width", "height", "pitch", "read", "address", "filter",
+                 "mipmap_filter", "normalized", "srgb", "border", "bias", "min_level", "max_level", "anisotropy"});
+  } else {
+    reader.only({"resource", "level", "cube", "read", "address", "filter", "mipmap_filter", "normalized", "srgb",
+                 "border", "bias", "min_level", "max_level", "anisotropy"});
+  }
+  TextureSpec spec;
+  spec.name = name;
+  spec.desc.read_as_integer = true;
+  if (over_memory) {
+    texture_memory(reader, *reader.find("buffer"), spec);
+  } else if (const auto field = reader.need("resource")) {
+    const auto index = surface_named(*field);
+    if (index) spec.surface = *index;
+    if (const auto level = reader.find("level"); level && index)
+      if (const auto value = level->integer(0, out_.surfaces[*index].desc.levels - 1))
+        spec.level = std::uint32_t(*value);
+  }
+  if (const auto field = reader.find("cube")) spec.desc.cube = field->boolean().value_or(false);
+  if (const auto field = reader.find("read"))
+    spec.desc.read_as_integer = choice(*field, {"element", "normalized_float"}) != 1;
+  if (const auto field = reader.find("srgb")) spec.desc.srgb = field->boolean().value_or(false);
+  sampling(reader, spec.desc);
   if (const auto field = reader.find("border"); field && field->is_array()) {
     if (field->json().items.size() > 4) field->error("takes at most four numbers");
     for (std::size_t k = 0; k < std::min<std::size_t>(4, field->json().items.size()); ++k)
       spec.desc.border[k] = float(field->item(k).number().value_or(0));
   }
-  const auto number = [&](const char* field_name, float& place) {
-    if (const auto field = reader.find(field_name)) place = float(field->number().value_or(0));
-  };
-  number("bias", spec.desc.mipmap_bias);
-  number("min_level", spec.desc.min_level);
-  number("max_level", spec.desc.max_level);
   if (const auto field = reader.find("anisotropy"))
     spec.desc.max_anisotropy = std::uint32_t(field->integer(1, 16).value_or(1));
   out_.textures.push_back(std::move(spec));
+}
+
+void Parser::sampler(const std::string& name, const Reader& reader) {
+  reader.only({"address", "filter", "mipmap_filter", "normalized", "bias", "min_level", "max_level"});
+  SamplerSpec spec;
+  spec.name = name;
+  spec.desc.normalized_coordinates = true;
+  sampling(reader, spec.desc);
+  out_.samplers.push_back(std::move(spec));
+}
+
+std::optional<std::uint32_t> Parser::sampler_named(const Reader& reader) {
+  const auto name = reader.string();
+  if (!name) return std::nullopt;
+  const auto index = index_of(out_.samplers, *name);
+  if (!index) reader.error("there is no sampler \"" + *name + "\"");
+  return index;
 }
 
 std::optional<std::uint32_t> Parser::surface_named(const Reader& reader) {
@@ -353,6 +446,13 @@ bool Parser::arg(const Reader& reader, ArgSpec& arg) {
     arg.index = index.value_or(0);
     return index.has_value();
   }
+  if (const auto field = reader.find("sampler")) {
+    reader.only({"sampler"});
+    const auto index = sampler_named(*field);
+    arg.kind = ArgSpec::Kind::sampler;
+    arg.index = index.value_or(0);
+    return index.has_value();
+  }
   if (const auto field = reader.find("buffer")) {
     reader.only({"buffer", "offset"});
     const auto index = buffer_named(*field);
@@ -363,7 +463,7 @@ bool Parser::arg(const Reader& reader, ArgSpec& arg) {
     return index.has_value();
   }
   if (reader.json().members.size() != 1) {
-    reader.error("has to hold surface, texture, buffer, bytes or one typed number");
+    reader.error("has to hold surface, texture, sampler, buffer, bytes or one typed number");
     return false;
   }
   const auto& [kind, json] = reader.json().members[0];
@@ -375,7 +475,7 @@ bool Parser::arg(const Reader& reader, ArgSpec& arg) {
   } else if (std::find(std::begin(kScalars), std::end(kScalars), kind) != std::end(kScalars)) {
     bytes = value.scalar(kind);
   } else {
-    value.error("there is no such kind of argument; there are surface, texture, buffer, bytes, u8 ... u64, "
+    value.error("there is no such kind of argument; there are surface, texture, sampler, buffer, bytes, u8 ... u64, "
                 "s8 ... s64, f16, f32, f64");
   }
   if (!bytes) return false;
@@ -386,7 +486,7 @@ bool Parser::arg(const Reader& reader, ArgSpec& arg) {
 
 void Parser::launch(const Reader& reader) {
   if (!reader.is_object()) return;
-  reader.only({"kernel", "grid", "block", "shared", "args", "surfrefs", "texrefs", "repeat"});
+  reader.only({"kernel", "grid", "block", "shared", "args", "surfrefs", "texrefs", "samplerrefs", "repeat"});
   LaunchSpec spec;
   spec.where = reader.where();
   if (const auto field = reader.need("kernel")) spec.kernel = field->string().value_or("");
@@ -416,6 +516,9 @@ void Parser::launch(const Reader& reader) {
   if (const auto field = reader.find("texrefs"); field && field->is_object())
     for (const auto& [name, json] : field->json().members)
       if (const auto index = texture_named(field->member(name, json))) spec.texrefs.emplace_back(name, *index);
+  if (const auto field = reader.find("samplerrefs"); field && field->is_object())
+    for (const auto& [name, json] : field->json().members)
+      if (const auto index = sampler_named(field->member(name, json))) spec.samplerrefs.emplace_back(name, *index);
   out_.launches.push_back(std::move(spec));
 }
 
@@ -500,10 +603,12 @@ void Parser::output(const Reader& reader) {
 
 void Parser::run(const Reader& root) {
   if (!root.is_object()) return;
-  root.only({"module", "description", "surfaces", "buffers", "textures", "globals", "launches", "outputs"});
+  root.only({"module", "description", "surfaces", "buffers", "textures", "samplers", "globals", "launches", "outputs"});
   if (const auto field = root.need("module")) modules(*field);
   if (const auto field = root.find("description")) static_cast<void>(field->string());
   each(root, "surfaces", [&](const std::string& name, const Reader& reader) { surface(name, reader); });
+  each(root, "samplers", [&](const std::string& name, const Reader& reader) { sampler(name, reader); });
+  each(root, "buffers", [&](const std::string& name, const Reader&) { buffer_names_.push_back(name); });
   // Textures before buffers: lists of handles name them.
   each(root, "textures", [&](const std::string& name, const Reader& reader) { texture(name, reader); });
   each(root, "buffers", [&](const std::string& name, const Reader& reader) { buffer(name, reader); });
@@ -543,6 +648,16 @@ std::array<std::uint32_t, 3> level_extent(const ArrayDesc& desc, std::uint32_t l
   const auto half = [&](std::uint32_t size) { return std::max(1u, size >> level); };
   const bool layered = desc.geometry == Geometry::a1d || desc.geometry == Geometry::a2d;
   return {half(desc.width), half(desc.height), layered ? desc.layers : half(desc.depth)};
+}
+
+ArrayDesc level_desc(const ArrayDesc& desc, std::uint32_t level) {
+  ArrayDesc one = desc;
+  const auto extent = level_extent(desc, level);
+  one.width = extent[0];
+  one.height = extent[1];
+  if (desc.geometry == Geometry::d3) one.depth = extent[2];
+  one.levels = 1;
+  return one;
 }
 
 std::uint64_t level_bytes(const ArrayDesc& desc, std::uint32_t level) {

@@ -22,16 +22,18 @@ struct Init {
   std::uint32_t seed = 0;         ///< pattern
   std::string path;               ///< raw, npy, png: seen from the working directory
   Bytes bytes;                    ///< repeated to the size
-  /// handles: surfaces count from 0, textures from kTextureBase; kNullHandle is a null handle.
+  /// handles: surfaces count from 0, textures from kTextureBase, samplers from kSamplerBase; kNullHandle
+  /// is a null handle.
   std::vector<std::uint32_t> handles;
   std::string where;              ///< file:line and pointer, for errors found later
 };
-inline constexpr std::uint32_t kTextureBase = 1u << 30, kNullHandle = ~0u;
+inline constexpr std::uint32_t kTextureBase = 1u << 30, kSamplerBase = 1u << 31, kNullHandle = ~0u;
 
 struct SurfaceSpec {
   std::string name;
   ArrayDesc desc;
   Init init;
+  std::vector<Init> level_inits;  ///< of levels 1 up; those that are not there are zero
   std::uint64_t bytes = 0;        ///< of level 0, dense
 };
 struct BufferSpec {
@@ -41,7 +43,14 @@ struct BufferSpec {
 };
 struct TextureSpec {
   std::string name;
-  std::uint32_t surface = 0;      ///< its array
+  std::uint32_t surface = 0;      ///< its array,
+  std::optional<std::uint32_t> level;   ///< of which one level alone,
+  std::optional<std::uint32_t> buffer;  ///< or its memory
+  TextureMemory memory;
+  TextureDesc desc;
+};
+struct SamplerSpec {
+  std::string name;
   TextureDesc desc;
 };
 struct GlobalSpec {
@@ -50,9 +59,9 @@ struct GlobalSpec {
 };
 
 struct ArgSpec {
-  enum class Kind : std::uint8_t { surface, texture, buffer, bytes };
+  enum class Kind : std::uint8_t { surface, texture, sampler, buffer, bytes };
   Kind kind = Kind::bytes;
-  std::uint32_t index = 0;        ///< surface, texture or buffer
+  std::uint32_t index = 0;        ///< surface, texture, sampler or buffer
   std::uint64_t offset = 0;       ///< buffer
   std::uint32_t level = 0;        ///< surface
   Bytes bytes;
@@ -62,7 +71,7 @@ struct LaunchSpec {
   Dim3 grid, block;
   std::uint32_t shared = 0, repeat = 1;
   std::vector<ArgSpec> args;
-  std::vector<std::pair<std::string, std::uint32_t>> surfrefs, texrefs;
+  std::vector<std::pair<std::string, std::uint32_t>> surfrefs, texrefs, samplerrefs;
   std::string where;
 };
 
@@ -86,6 +95,7 @@ struct Manifest {
   std::vector<SurfaceSpec> surfaces;
   std::vector<BufferSpec> buffers;
   std::vector<TextureSpec> textures;
+  std::vector<SamplerSpec> samplers;
   std::vector<GlobalSpec> globals;
   std::vector<LaunchSpec> launches;
   std::vector<OutputSpec> outputs;
@@ -100,6 +110,8 @@ bool parse_manifest(const std::string& file, std::string_view text, const std::s
 std::vector<std::uint64_t> npy_shape(const ArrayDesc& desc, std::uint32_t level = 0);
 /// Elements of a mipmap level along x, y and z (or layers).
 std::array<std::uint32_t, 3> level_extent(const ArrayDesc& desc, std::uint32_t level);
+/// A level as an array of its own.
+ArrayDesc level_desc(const ArrayDesc& desc, std::uint32_t level);
 std::uint64_t level_bytes(const ArrayDesc& desc, std::uint32_t level);
 
 }  // namespace ptx2spv::tools

@@ -42,6 +42,7 @@ class Runner {
   std::vector<Array> arrays_;
   std::vector<std::vector<std::optional<Surface>>> surfaces_;  // by array and level
   std::vector<Texture> textures_;
+  std::vector<Sampler> samplers_;
   std::vector<Buffer> buffers_;
 };
 
@@ -110,6 +111,7 @@ const Surface* Runner::surface(std::uint32_t index, std::uint32_t level, const s
 }
 
 std::uint64_t Runner::handle(std::uint32_t position) {
+  if (position >= kSamplerBase) return samplers_[position - kSamplerBase].handle();
   if (position >= kTextureBase) return textures_[position - kTextureBase].handle();
   const Surface* found = surface(position, 0, manifest_.surfaces[position].init.where);
   return found ? found->handle() : 0;
@@ -135,21 +137,35 @@ bool Runner::make_resources() {
     for (std::uint32_t level = 0; level < desc.levels; ++level) {
       Bytes bytes(level_bytes(desc, level));
       if (level == 0 && !fill(spec.init, &desc, bytes)) return false;
+      if (level && level <= spec.level_inits.size()) {
+        const ArrayDesc form = level_desc(desc, level);
+        if (!fill(spec.level_inits[level - 1], &form, bytes)) return false;
+      }
       if (!check(arrays_.back().upload(bytes, level), spec.init.where)) return false;
     }
-  }
-  for (const TextureSpec& spec : manifest_.textures) {
-    auto texture = Texture::create(arrays_[spec.surface], spec.desc);
-    if (!texture) return fail(texture.error(), manifest_.file + ": error: texture " + spec.name + ": ");
-    textures_.push_back(*std::move(texture));
   }
   for (const BufferSpec& spec : manifest_.buffers) {
     auto buffer = Buffer::create(*device_, spec.bytes);
     if (!buffer) return fail(buffer.error(), spec.init.where);
     buffers_.push_back(*std::move(buffer));
+  }
+  for (const SamplerSpec& spec : manifest_.samplers) {
+    auto sampler = Sampler::create(*device_, spec.desc);
+    if (!sampler) return fail(sampler.error(), manifest_.file + ": error: sampler " + spec.name + ": ");
+    samplers_.push_back(*std::move(sampler));
+  }
+  for (const TextureSpec& spec : manifest_.textures) {
+    auto texture = spec.buffer  ? Texture::create(buffers_[*spec.buffer], spec.memory, spec.desc)
+                   : spec.level ? Texture::create_level(arrays_[spec.surface], *spec.level, spec.desc)
+                                : Texture::create(arrays_[spec.surface], spec.desc);
+    if (!texture) return fail(texture.error(), manifest_.file + ": error: texture " + spec.name + ": ");
+    textures_.push_back(*std::move(texture));
+  }
+  for (std::size_t k = 0; k < buffers_.size(); ++k) {
+    const BufferSpec& spec = manifest_.buffers[k];
     Bytes bytes(spec.bytes);
     if (!fill(spec.init, nullptr, bytes)) return false;
-    if (!check(buffers_.back().upload(0, bytes), spec.init.where)) return false;
+    if (!check(buffers_[k].upload(0, bytes), spec.init.where)) return false;
   }
   for (const GlobalSpec& spec : manifest_.globals) {
     const auto size = module_->global_size(spec.name);
@@ -174,6 +190,7 @@ bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
         break;
       }
       case ArgSpec::Kind::texture: args.texture(textures_[arg.index]); break;
+      case ArgSpec::Kind::sampler: args.sampler(samplers_[arg.index]); break;
       case ArgSpec::Kind::buffer: args.buffer(buffers_[arg.index], arg.offset); break;
       case ArgSpec::Kind::bytes: args.bytes(arg.bytes); break;
     }
@@ -184,6 +201,7 @@ bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
     args.surfref(name, *found);
   }
   for (const auto& [name, index] : spec.texrefs) args.texref(name, textures_[index]);
+  for (const auto& [name, index] : spec.samplerrefs) args.samplerref(name, samplers_[index]);
 
   LaunchConfig config;
   config.grid = spec.grid;

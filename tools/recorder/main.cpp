@@ -11,11 +11,15 @@ constexpr const char* kHelp =
     "usage: recorder instructions FILE [--full FILE] [--only TEXT]\n"
     "       recorder forms FILE [--full FILE] [--only TEXT]\n"
     "       recorder textures FILE [--only TEXT]\n"
+    "       recorder levels FILE [--only TEXT]\n"
+    "       recorder references FILE\n"
     "       recorder sweeps FILE [--only TEXT]\n"
     "       recorder modules FOLDER\n"
     "instructions  records the one-instruction kernels; --full also writes every result\n"
     "forms         records the forms that the first record of kernels does not hold\n"
     "textures      records the texture instructions\n"
+    "levels        records levels of detail, sRGB and sums over planes\n"
+    "references    records reads and queries of .texref and .samplerref variables\n"
     "sweeps        writes dense sweeps of texture coordinates, for deriving rules\n"
     "modules       writes the PTX of the one-instruction kernels\n";
 
@@ -46,6 +50,8 @@ int main(int argc, char** argv) {
     return ptx2spv::recorder::record_instructions(args[1], extra, only);
   if (args[0] == "forms") return ptx2spv::recorder::record_forms(args[1], extra, only);
   if (args[0] == "textures") return ptx2spv::recorder::record_textures(args[1], only);
+  if (args[0] == "levels") return ptx2spv::recorder::record_textures_further(args[1], only);
+  if (args[0] == "references") return ptx2spv::recorder::record_references(args[1]);
   if (args[0] == "sweeps") return ptx2spv::recorder::record_sweeps(args[1], only);
   if (args[0] == "modules") return ptx2spv::recorder::write_modules(args[1]);
   std::fputs(kHelp, stderr);

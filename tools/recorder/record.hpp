@@ -12,6 +12,10 @@ int record_instructions(const std::string& path, const std::string& full, const 
 int record_forms(const std::string& path, const std::string& full, const std::string& only);
 /// Writes the texture record to `path`.
 int record_textures(const std::string& path, const std::string& only);
+/// Writes the record of levels of detail, sRGB and cancelling sums to `path`.
+int record_textures_further(const std::string& path, const std::string& only);
+/// Writes what `.texref` variables and samplers of their own give: initialisers, bindings, queries.
+int record_references(const std::string& path);
 /// Writes the dense sweeps that the texture rules were derived from.
 int record_sweeps(const std::string& path, const std::string& only);
 /// Writes the PTX of every row to the folder `path`, for a look or for ptxas.

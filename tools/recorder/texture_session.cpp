@@ -199,6 +199,13 @@ int record_textures(const std::string& path, const std::string& only) {
   return session.good() ? 0 : 2;
 }
 
+int record_textures_further(const std::string& path, const std::string& only) {
+  TextureSession session(path, false, only);
+  texture_further(session);
+  std::fprintf(stderr, "%u texture lines recorded\n", session.lines());
+  return session.good() ? 0 : 2;
+}
+
 int record_sweeps(const std::string& path, const std::string& only) {
   TextureSession session(path, true, only);
   texture_sweeps(session);

@@ -56,5 +56,7 @@ class TextureSession {
 /// The sections of the record and the sweeps (texture_sections.cpp, texture_sweeps.cpp).
 void texture_sections(TextureSession& session);
 void texture_sweeps(TextureSession& session);
+/// The second record (texture_further.cpp).
+void texture_further(TextureSession& session);
 
 }  // namespace ptx2spv::recorder

@@ -18,7 +18,8 @@ inline constexpr unsigned kTexelFormatBytes[] = {1, 2, 4, 1, 2, 4, 2, 4};
 
 /// bits: the generator's bits. unit: floats in [0, 1). wide: floats of either sign over 24 powers
 /// of two. special: wide, with infinities, NaN, zeros and denormals among them. ramp: x, y, z,
-/// level by channel. level: the level's number. count: the texel's number.
+/// level by channel. level: the level's number. count: the texel's number. cancel: odd slices are
+/// the slices before them negated, nearly.
 enum class TexelData : std::uint8_t {
   bits,
   unit,
@@ -28,10 +29,11 @@ enum class TexelData : std::uint8_t {
   level,
   count,
   basis,
-  basis_high
+  basis_high,
+  cancel
 };
-inline constexpr const char* kTexelDataNames[] = {"bits",  "unit",  "wide",  "special",   "ramp",
-                                                  "level", "count", "basis", "basis_high"};
+inline constexpr const char* kTexelDataNames[] = {
+    "bits", "unit", "wide", "special", "ramp", "level", "count", "basis", "basis_high", "cancel"};
 
 struct TextureSetup {
   std::string geometry = "2d";  ///< 1d 2d 3d a1d a2d cube acube
@@ -133,6 +135,18 @@ inline std::uint32_t texel_component(const TextureSetup& s, unsigned level, unsi
       return number((x % 2 + 2 * (y % 2)) == channel && z % 2 == (s.data == TexelData::basis_high)
                         ? 1.0f
                         : 0.0f);
+    case TexelData::cancel: {
+      // Up to 32 powers of two apart at random, else equal but for some low bits.
+      std::uint32_t own = ((s.seed * 31 + y) * 4099 + x) * 2654435761u + channel + 1;
+      const std::uint32_t even = next_bits(own) * 0x9e3779b1u;
+      const std::uint32_t low = z % 2 ? (bits >> 27) % 24 : 0, other = bits & ((1u << low) - 1);
+      const std::uint32_t apart = z % 2 && bits >> 3 & 1 ? (bits >> 4) % (half ? 14 : 32) : 0;
+      if (half)
+        return ((even >> 16 & 0x83ffu) ^ (z % 2 ? 0x8000u : 0u) ^ (other & 0x3ffu)) | (25 - apart)
+                                                                                          << 10;
+      return ((even & 0x807fffffu) ^ (z % 2 ? 0x80000000u : 0u) ^ (other & 0x7fffffu)) |
+             (140 - apart) << 23;
+    }
     case TexelData::level: return number(static_cast<float>(level));
     case TexelData::count: {
       const unsigned w = s.level_width(level), h = s.level_height(level);

@@ -139,6 +139,29 @@ void Program::place(std::uint32_t m, SymbolId id, std::vector<Message>& messages
         if (field.name == "memory_layout") ref.memory_layout = value;
       }
       interface_.surfrefs.push_back(std::move(ref));
+    } else {
+      StaticTexref ref;
+      ref.name = module.symbol(id).name;
+      ref.sampler = variable.type == ptx::Type::samplerref;
+      const std::pair<std::string_view, std::int64_t*> members[] = {
+          {"width", &ref.width},
+          {"height", &ref.height},
+          {"depth", &ref.depth},
+          {"channel_data_type", &ref.channel_data_type},
+          {"channel_order", &ref.channel_order},
+          {"array_size", &ref.array_size},
+          {"num_mipmap_levels", &ref.num_mipmap_levels},
+          {"num_samples", &ref.num_samples},
+          {"normalized_coords", &ref.normalized_coords},
+          {"force_unnormalized_coords", &ref.force_unnormalized_coords},
+          {"filter_mode", &ref.filter_mode},
+          {"addr_mode_0", &ref.addr_mode[0]},
+          {"addr_mode_1", &ref.addr_mode[1]},
+          {"addr_mode_2", &ref.addr_mode[2]}};
+      for (const ptx::OpaqueField& field : variable.init.fields)
+        for (const auto& [name, place] : members)
+          if (field.name == name) *place = static_cast<std::int64_t>(field.value);
+      interface_.texrefs.push_back(std::move(ref));
     }
     return;
   }
@@ -185,7 +208,8 @@ void Program::initialise(std::uint32_t m, SymbolId id, std::vector<Message>& mes
       relocation.kind = Relocation::Kind::surfref;
       relocation.addend = static_cast<std::uint64_t>(address.addend);
     } else if (ptx::is_opaque(target.type)) {
-      relocation.kind = Relocation::Kind::texref;
+      relocation.kind = target.type == ptx::Type::samplerref ? Relocation::Kind::samplerref
+                                                             : Relocation::Kind::texref;
       relocation.addend = static_cast<std::uint64_t>(address.addend);
     } else if (offset_of({m, address.symbol}, target_offset)) {
       // The address in its own space: of a .const variable that is its offset, unless generic() asks.

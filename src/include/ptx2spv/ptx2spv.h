@@ -43,6 +43,7 @@ typedef struct ptx2spv_buffer ptx2spv_buffer;
 typedef struct ptx2spv_array ptx2spv_array;
 typedef struct ptx2spv_surface ptx2spv_surface;
 typedef struct ptx2spv_texture ptx2spv_texture;
+typedef struct ptx2spv_sampler ptx2spv_sampler;
 typedef struct ptx2spv_module ptx2spv_module;
 typedef struct ptx2spv_kernel ptx2spv_kernel;
 typedef struct ptx2spv_stream ptx2spv_stream;
@@ -228,15 +229,39 @@ typedef struct ptx2spv_texture_desc {
   int32_t read_as_float; /* 1: 8- and 16-bit integers as normalised floats */
   float border[4];
   int32_t linear_mipmap_filter;
-  int32_t srgb; /* 1: 8-bit components are converted from sRGB */
-  float mipmap_bias, min_level, max_level;
-  uint32_t max_anisotropy; /* 0 counts as 1 */
+  int32_t srgb; /* 1: 8-bit colours are sRGB, with read_as_float */
+  float mipmap_bias, min_level, max_level; /* max_level 0: level 0 alone is read */
+  uint32_t max_anisotropy;                 /* 0 counts as 1 */
+  int32_t cube;                            /* 1: the array's layers are faces of cubes */
 } ptx2spv_texture_desc;
+
+/* Memory that is read as a texture. Without rows (height 0) it is read at integer coordinates
+ * alone. */
+typedef struct ptx2spv_texture_memory {
+  uint32_t size;
+  ptx2spv_format format;
+  uint32_t channels;      /* 1, 2 or 4 */
+  uint32_t width, height; /* texels */
+  uint64_t offset, pitch; /* bytes, multiples of 16 */
+} ptx2spv_texture_memory;
 
 ptx2spv_status ptx2spv_texture_create(ptx2spv_array* array, const ptx2spv_texture_desc* desc,
                                       ptx2spv_texture** texture);
+/* One level of the array, as an array of its own. */
+ptx2spv_status ptx2spv_texture_create_level(ptx2spv_array* array, uint32_t level,
+                                            const ptx2spv_texture_desc* desc,
+                                            ptx2spv_texture** texture);
+ptx2spv_status ptx2spv_texture_create_memory(ptx2spv_buffer* buffer,
+                                             const ptx2spv_texture_memory* memory,
+                                             const ptx2spv_texture_desc* desc,
+                                             ptx2spv_texture** texture);
 uint64_t ptx2spv_texture_handle(const ptx2spv_texture* texture);
 void ptx2spv_texture_destroy(ptx2spv_texture* texture);
+/* A sampler of its own, for .samplerref. */
+ptx2spv_status ptx2spv_sampler_create(ptx2spv_device* device, const ptx2spv_texture_desc* desc,
+                                      ptx2spv_sampler** sampler);
+uint64_t ptx2spv_sampler_handle(const ptx2spv_sampler* sampler);
+void ptx2spv_sampler_destroy(ptx2spv_sampler* sampler);
 
 /* ---- modules and kernels ---- */
 
@@ -273,6 +298,8 @@ ptx2spv_status ptx2spv_module_bind_surface(ptx2spv_module* module, const char* s
                                            const ptx2spv_surface* surface);
 ptx2spv_status ptx2spv_module_bind_texture(ptx2spv_module* module, const char* texref,
                                            const ptx2spv_texture* texture);
+ptx2spv_status ptx2spv_module_bind_sampler(ptx2spv_module* module, const char* samplerref,
+                                           const ptx2spv_sampler* sampler);
 void ptx2spv_module_destroy(ptx2spv_module* module);
 
 ptx2spv_status ptx2spv_kernel_get(const ptx2spv_module* module, const char* name,
@@ -282,8 +309,8 @@ ptx2spv_status ptx2spv_kernel_parameter(const ptx2spv_kernel* kernel, uint32_t i
                                         const char** name, uint32_t* offset, uint32_t* bytes);
 void ptx2spv_kernel_destroy(ptx2spv_kernel* kernel);
 
-/* One argument, in the kernel's order. A surface, texture or buffer stands for its handle or
- * address; for a value, `data` and `bytes` are the parameter's bytes. Exactly one of the four is
+/* One argument, in the kernel's order. A surface, texture, sampler or buffer stands for its handle
+ * or address; for a value, `data` and `bytes` are the parameter's bytes. Exactly one of the five is
  * set. */
 typedef struct ptx2spv_argument {
   const ptx2spv_surface* surface;
@@ -292,6 +319,7 @@ typedef struct ptx2spv_argument {
   uint64_t buffer_offset;
   const void* data;
   uint32_t bytes;
+  const ptx2spv_sampler* sampler;
 } ptx2spv_argument;
 
 /* What a module-scope .surfref or .texref is bound to for one launch. Exactly one of the two is

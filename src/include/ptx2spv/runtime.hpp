@@ -211,18 +211,51 @@ struct TextureDesc {
   bool linear_filter = false, linear_mipmap_filter = false;
   bool normalized_coordinates = false;
   bool read_as_integer = true;  ///< else 8- and 16-bit integers are read as normalised floats
-  bool srgb = false;
+  bool srgb = false;            ///< 8-bit colours are sRGB, as bytes that are read as floats
+  bool cube = false;            ///< the layers of an a2d array are the faces of cubes, for queries
   std::array<float, 4> border{};
-  float mipmap_bias = 0, min_level = 0, max_level = 0;
-  std::uint32_t max_anisotropy = 1;
+  float mipmap_bias = 0, min_level = 0,
+        max_level = 0;               ///< CUDA's clamps: max_level 0 reads level 0 alone
+  std::uint32_t max_anisotropy = 1;  ///< 1 to 16; accepted and read as 1 (docs/hardware.md)
+};
+
+/// Memory that is read as a texture: cudaResourceTypeLinear and cudaResourceTypePitch2D.
+struct TextureMemory {
+  abi::SurfaceFormat format = abi::SurfaceFormat::u32;
+  std::uint32_t channels = 1;  ///< 1, 2 or 4
+  std::uint64_t offset = 0;    ///< of the first texel in the buffer, a multiple of 16
+  std::uint32_t width = 1;     ///< texels in all, or in a row
+  std::uint32_t height = 0;    ///< rows; 0: linear memory, read at integer coordinates
+  std::uint64_t pitch = 0;     ///< bytes from row to row, a multiple of 16
 };
 
 class Texture {
  public:
+  /// Over every level of the array.
   static Result<Texture> create(const Array& array, const TextureDesc& desc);
+  /// Over one level, as if it were an array of its own (cudaGetMipmappedArrayLevel).
+  static Result<Texture> create_level(const Array& array, std::uint32_t level,
+                                      const TextureDesc& desc);
+  /// Over memory, which has to outlive the texture's last use.
+  static Result<Texture> create(const Buffer& buffer, const TextureMemory& memory,
+                                const TextureDesc& desc);
   std::uint64_t handle() const;
   const std::shared_ptr<runtime::TextureState>& state() const { return state_; }
   explicit Texture(std::shared_ptr<runtime::TextureState> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<runtime::TextureState> state_;
+};
+
+/// A sampler of its own, for `.samplerref` (modules with `.target texmode_independent`). Of the
+/// description it takes address modes, filters, levels of detail, and normalized_coordinates: false
+/// forces coordinates in texels. The rest stays the texture's.
+class Sampler {
+ public:
+  static Result<Sampler> create(const Device& device, const TextureDesc& desc);
+  std::uint64_t handle() const;
+  const std::shared_ptr<runtime::TextureState>& state() const { return state_; }
+  explicit Sampler(std::shared_ptr<runtime::TextureState> state) : state_(std::move(state)) {}
 
  private:
   std::shared_ptr<runtime::TextureState> state_;
@@ -237,7 +270,7 @@ struct Dim3 {
 /// The arguments of a launch, in the kernel's order.
 class Args {
  public:
-  enum class Kind : std::uint8_t { value, address, surface, texture };
+  enum class Kind : std::uint8_t { value, address, surface, texture, sampler };
   struct Item {
     Kind kind = Kind::value;
     std::vector<std::byte> bytes;
@@ -247,6 +280,7 @@ class Args {
   };
   Args& surface(const Surface& surface);
   Args& texture(const Texture& texture);
+  Args& sampler(const Sampler& sampler);
   Args& buffer(const Buffer& buffer, std::uint64_t offset = 0);
   Args& address(std::uint64_t address);
   Args& bytes(std::span<const std::byte> bytes);
@@ -258,10 +292,11 @@ class Args {
   /// Binds a module-scope .surfref (or .texref) for this launch alone.
   Args& surfref(std::string name, const Surface& surface);
   Args& texref(std::string name, const Texture& texture);
+  Args& samplerref(std::string name, const Sampler& sampler);
 
   std::vector<Item> items;
   std::vector<std::pair<std::string, std::shared_ptr<runtime::SurfaceState>>> surfrefs;
-  std::vector<std::pair<std::string, std::shared_ptr<runtime::TextureState>>> texrefs;
+  std::vector<std::pair<std::string, std::shared_ptr<runtime::TextureState>>> texrefs, samplerrefs;
 };
 
 struct LaunchConfig {
@@ -312,6 +347,7 @@ class Module {
   /// Binds a .surfref or .texref for every later launch.
   Status bind_surface(std::string_view surfref, const Surface& surface);
   Status bind_texture(std::string_view texref, const Texture& texture);
+  Status bind_sampler(std::string_view samplerref, const Sampler& sampler);
   const std::shared_ptr<runtime::ModuleState>& state() const { return state_; }
   explicit Module(std::shared_ptr<runtime::ModuleState> state) : state_(std::move(state)) {}
 

@@ -31,7 +31,7 @@ enum Push : std::uint32_t {
   block_x, block_y, block_z,           ///< %ntid
   base_x, base_y, base_z,              ///< %ctaid of the first workgroup (direct, regions); flat: base_x is the linear index of the first CTA
   threads = 9,                         ///< flat model: threads of this dispatch (gl_GlobalInvocation beyond it end at once)
-  reserved_10 = 10,
+  texture_features = 10,               ///< a constant of the translation (TranslateOptions); no host fills it in
   dynamic_shared = 11,                 ///< bytes
   globals = 12,                        ///< address of the module's .global variables
   constants_address = 14,              ///< address of the .const variables, for generic addresses
@@ -85,13 +85,31 @@ enum TextureWord : std::uint32_t {
   x_sampler,                    ///< TextureSampler
   x_border,                     ///< four components as the texture's memory would hold them
   x_query_width = 18, x_query_height, x_query_depth, x_channel_data_type, x_channel_order, x_array_size,
+  x_levels,                     ///< mipmap levels, at least 1
+  x_lod_bias,                   ///< levels of detail: signed 256ths of a level
+  x_lod_min, x_lod_max,         ///< both within the levels that there are
+  x_level_offset,               ///< byte offset of each level from the first; rows of levels 1 up are 16 bytes aligned
 };
-inline constexpr std::uint32_t kTextureWords = 24;
+inline constexpr std::uint32_t kTextureLevels = 20;  ///< most levels of a texture
+inline constexpr std::uint32_t kTextureWords = x_level_offset + kTextureLevels;
+inline constexpr std::uint32_t kTextureCapacity = 65536;  ///< records of the table
+/// Behind the last record: what the 256 sRGB bytes mean, the upper halves of floats, two in a word, low one first.
+inline constexpr std::uint32_t kSrgbTable = kTextureCapacity * kTextureWords;
+inline constexpr std::uint32_t kSrgbWords = 128;
 /// Bits of x_sampler. Bits 0 to 5: AddressMode of x, y, z (wrap, clamp, mirror, border).
 enum TextureSampler : std::uint32_t {
   sample_linear = 1u << 6, sample_normalized = 1u << 7, sample_element = 1u << 8,
   sample_memory = 1u << 9,      ///< linear memory: integer coordinates alone read it
+  sample_mip_linear = 1u << 10, ///< two levels are mixed
+  sample_srgb = 1u << 11,       ///< 8-bit colours are sRGB; alpha is not
+  sample_rows = 1u << 12,       ///< the geometry has rows
 };
+/// What textures may have that costs every read something: a module may be translated without.
+enum TextureFeature : std::uint32_t {
+  feature_levels = 1,           ///< mipmap levels; without, level 0 is read
+  feature_srgb = 2,
+};
+inline constexpr std::uint32_t kAllTextureFeatures = 3;
 
 /// Texel component formats, also of records and slots.
 enum class SurfaceFormat : std::uint32_t {
@@ -100,6 +118,8 @@ enum class SurfaceFormat : std::uint32_t {
 
 /// A handle: low word the record's index, high word its generation (bit 31 set: a texture).
 inline constexpr std::uint32_t kTextureHandleBit = 0x80000000u;
+/// Set beside it: a sampler, whose record has only what says how to read.
+inline constexpr std::uint32_t kSamplerHandleBit = 0x40000000u;
 
 /// The trap record, in words. The host zeroes it before a launch.
 enum TrapWord : std::uint32_t {

@@ -56,6 +56,7 @@ struct TranslateOptions {
   std::uint32_t max_block_threads = 1024;  ///< regions: threads of the largest block to be launched
   std::uint32_t workgroup_threads = 0;     ///< regions: invocations per workgroup; 0: the profile's limit
   bool shared_in_memory = false;        ///< shared memory lives in abi::Push::shared_slab
+  std::uint32_t texture_features = abi::kAllTextureFeatures;  ///< abi::TextureFeature: what textures may have
   std::vector<SlotSpec> slots;          ///< by slot number; missing ones are buffers (or addresses, by profile)
   std::function<void(std::string_view pass, std::string_view text)> dump;  ///< called after every pass
   std::function<void(std::string_view pass, double milliseconds)> timing;
@@ -93,7 +94,7 @@ struct VariableInfo {
   std::uint64_t offset = 0, bytes = 0;
 };
 struct Relocation {
-  enum class Kind : std::uint8_t { global, constant, surfref, texref, function } kind = Kind::global;
+  enum class Kind : std::uint8_t { global, constant, surfref, texref, function, samplerref } kind = Kind::global;
   bool in_constants = false;
   std::uint64_t at = 0;        ///< byte offset of the field in the image
   std::uint64_t addend = 0;
@@ -123,6 +124,14 @@ struct StaticSurfref {       ///< static initialisers of a .surfref, by suq's qu
   std::int64_t width = -1, height = -1, depth = -1, channel_data_type = -1, channel_order = -1,
                array_size = -1, memory_layout = -1;
 };
+struct StaticTexref {        ///< static initialisers of a .texref or .samplerref, by the manual's names; absent: -1
+  std::string name;
+  bool sampler = false;
+  std::int64_t width = -1, height = -1, depth = -1, channel_data_type = -1, channel_order = -1, array_size = -1,
+               num_mipmap_levels = -1, num_samples = -1, normalized_coords = -1, force_unnormalized_coords = -1,
+               filter_mode = -1;
+  std::int64_t addr_mode[3] = {-1, -1, -1};
+};
 struct Interface {
   std::uint32_t version = abi::kVersion;
   std::vector<EntryInfo> entries;
@@ -130,6 +139,7 @@ struct Interface {
   std::vector<std::uint8_t> globals_image, constants_image;  ///< initial contents
   std::vector<Relocation> relocations;
   std::vector<StaticSurfref> surfrefs;
+  std::vector<StaticTexref> texrefs;     ///< .texref and .samplerref variables
   std::vector<std::string> unresolved;   ///< extern names that no module defines
 };
 /// The interface as JSON (schema in docs/interface.md).

@@ -1,0 +1,310 @@
+// Textures over memory, over levels, beside surfaces, and with samplers of their own.
+#include <cmath>
+
+#include "tests/runtime/fixture.hpp"
+
+namespace ptx2spv {
+namespace {
+
+/// A kernel of one thread per result: `body` computes %r0 from the thread number %x (also as float
+/// %fx).
+std::string kernel(const std::string& declarations, const std::string& body,
+                   const std::string& parameters = ".param .u64 t, .param .u64 out") {
+  return declarations + ".visible .entry k(" + parameters + R"() {
+  .reg .b32 %r<4>, %x;
+  .reg .f32 %f<4>, %fx;
+  .reg .b64 %t, %s, %o, %m;
+  .reg .pred %p;
+  mov.u32 %x, %tid.x;
+  cvt.rn.f32.u32 %fx, %x;
+  ld.param.u64 %o, [out];
+  mul.wide.u32 %m, %x, 4;
+  add.u64 %o, %o, %m;
+)" + (parameters.starts_with(".param .u64 t") ? "  ld.param.u64 %t, [t];\n" : "") +
+         "  " + body + "\n  st.global.b32 [%o], %r0;\n  ret;\n}\n";
+}
+
+std::vector<std::uint32_t> run(const Module& module, const Args& args, const Buffer& out,
+                               std::uint32_t threads) {
+  LaunchConfig config;
+  config.block.x = threads;
+  must(must(module.kernel("k")).launch(config, args));
+  return read_buffer<std::uint32_t>(out, threads);
+}
+
+float as_float(std::uint32_t bits) {
+  float value = 0;
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+
+TEST(TextureMemory, LinearMemoryIsReadInsideItsElements) {
+  Buffer buffer = must(Buffer::create(test_device(), 64));
+  std::vector<std::uint16_t> elements(32);
+  for (std::size_t i = 0; i < 32; ++i) elements[i] = static_cast<std::uint16_t>(100 + i);
+  must(buffer.upload(0, bytes_of(elements)));
+  TextureMemory memory;
+  memory.format = abi::SurfaceFormat::u16;
+  memory.offset = 16;
+  memory.width = 10;
+  Texture texture = must(Texture::create(buffer, memory, {}));
+  Module module =
+      load(kernel("", "sub.s32 %x, %x, 2; tex.1d.v4.u32.s32 {%r0, %r1, %r2, %r3}, [%t, {%x}];"));
+  Buffer out = must(Buffer::create(test_device(), 64));
+  const auto read = run(module, Args().texture(texture).buffer(out), out, 14);
+  for (std::uint32_t i = 0; i < 14; ++i)
+    EXPECT_EQ(read[i], i < 2 || i >= 12 ? 0u : 100 + 8 + i - 2) << i;
+  memory.width = 30;
+  EXPECT_FALSE(Texture::create(buffer, memory, {})) << "beyond the buffer";
+  memory.width = 10;
+  memory.offset = 4;
+  EXPECT_FALSE(Texture::create(buffer, memory, {})) << "not aligned";
+}
+
+TEST(TextureMemory, PitchedMemoryIsFiltered) {
+  Buffer buffer = must(Buffer::create(test_device(), 128));
+  std::vector<float> texels(32, -1.0f);
+  for (std::size_t y = 0; y < 3; ++y)
+    for (std::size_t x = 0; x < 4; ++x) texels[y * 8 + x] = static_cast<float>(x + 10 * y);
+  must(buffer.upload(0, bytes_of(texels)));
+  TextureMemory memory;
+  memory.format = abi::SurfaceFormat::f32;
+  memory.width = 4;
+  memory.height = 3;
+  memory.pitch = 32;
+  TextureDesc desc;
+  desc.linear_filter = true;
+  desc.normalized_coordinates = true;
+  Texture texture = must(Texture::create(buffer, memory, desc));
+  // Between two rows, at the middle of texels.
+  Module module = load(kernel("",
+                              "add.f32 %f0, %fx, 0f3F000000; mul.f32 %f0, %f0, 0f3E800000; "
+                              "mov.f32 %f1, 0f3EAAAAAB; "
+                              "tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%t, {%f0, %f1}];"));
+  Buffer out = must(Buffer::create(test_device(), 16));
+  const auto read = run(module, Args().texture(texture).buffer(out), out, 4);
+  for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(as_float(read[i]), static_cast<float>(i) + 5.0f);
+  memory.pitch = 8;
+  EXPECT_FALSE(Texture::create(buffer, memory, desc)) << "rows overlap";
+}
+
+class TextureLevels : public testing::TestWithParam<ArrayBacking> {
+ protected:
+  Array levels(std::uint32_t width, std::uint32_t count) {
+    ArrayDesc desc;
+    desc.geometry = Geometry::d2;
+    desc.format = abi::SurfaceFormat::f32;
+    desc.width = desc.height = width;
+    desc.levels = count;
+    desc.backing = GetParam();
+    Array array = must(Array::create(test_device(), desc));
+    for (std::uint32_t level = 0; level < count; ++level) {
+      std::vector<float> texels(array.bytes(level) / 4, static_cast<float>(10 * level));
+      must(array.upload(bytes_of(texels), level));
+    }
+    return array;
+  }
+  TextureDesc mipmapped(float most) {
+    TextureDesc desc;
+    desc.normalized_coordinates = desc.linear_filter = desc.linear_mipmap_filter = true;
+    desc.max_level = most;
+    return desc;
+  }
+  Buffer out_ = must(Buffer::create(test_device(), 256));
+  // lod = thread / 4 - 1/2
+  const std::string level_ =
+      "mov.f32 %f0, 0f3F000000; fma.rn.f32 %f1, %fx, 0f3E800000, 0fBF000000; "
+      "tex.level.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%t, {%f0, %f0}], %f1;";
+};
+
+TEST_P(TextureLevels, AreMixedByTheLevelOfDetail) {
+  Array array = levels(16, 4);
+  Module module = load(kernel("", level_));
+  const auto read = [&](const TextureDesc& desc) {
+    Texture texture = must(Texture::create(array, desc));
+    return run(module, Args().texture(texture).buffer(out_), out_, 20);
+  };
+  const auto expect = [&](const TextureDesc& desc, auto lod) {
+    const auto values = read(desc);
+    for (std::uint32_t i = 0; i < 20; ++i)
+      EXPECT_EQ(as_float(values[i]), 10.0f * lod(static_cast<float>(i) / 4.0f - 0.5f)) << i;
+  };
+  expect(mipmapped(10), [](float lod) { return std::min(std::max(lod, 0.0f), 3.0f); });
+  expect(mipmapped(1.25f), [](float lod) { return std::min(std::max(lod, 0.0f), 1.25f); });
+  TextureDesc biased = mipmapped(10);
+  biased.mipmap_bias = 0.75f;
+  biased.min_level = 1.0f;
+  expect(biased, [](float lod) { return std::min(std::max(lod + 0.75f, 1.0f), 3.0f); });
+  TextureDesc nearest = mipmapped(10);
+  nearest.linear_mipmap_filter = false;
+  expect(nearest, [](float lod) { return std::min(std::max(std::floor(lod + 0.5f), 0.0f), 3.0f); });
+  expect(mipmapped(0), [](float) { return 0.0f; });
+}
+
+TEST_P(TextureLevels, AreSurfacesAndTexturesOfTheirOwn) {
+  Array array = levels(16, 3);
+  Module store = load(kernel("",
+                             "shl.b32 %r1, %x, 2; mov.b32 %r2, 1; mov.f32 %f0, 0f42F60000; "
+                             "mov.b32 %r0, %f0; sust.b.2d.b32.trap [%t, {%r1, %r2}], %r0;"));
+  Surface surface = must(Surface::create(array, 2));
+  run(store, Args().surface(surface).buffer(out_), out_, 4);
+  Module fetch =
+      load(kernel("", "mov.b32 %r1, 1; tex.2d.v4.f32.s32 {%r0, %r1, %r2, %r3}, [%t, {%x, %r1}];"));
+  Texture one = must(Texture::create_level(array, 2, {}));
+  auto values = run(fetch, Args().texture(one).buffer(out_), out_, 6);
+  for (std::uint32_t i = 0; i < 6; ++i) EXPECT_EQ(as_float(values[i]), i < 4 ? 123.0f : 0.0f) << i;
+  Module level =
+      load(kernel("",
+                  "mov.f32 %f0, 0f3EC00000; mov.f32 %f1, 0f40000000; "
+                  "tex.level.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%t, {%f0, %f0}], %f1;"));
+  Texture all = must(Texture::create(array, mipmapped(10)));
+  EXPECT_EQ(as_float(run(level, Args().texture(all).buffer(out_), out_, 1)[0]), 123.0f);
+  EXPECT_FALSE(Texture::create_level(array, 3, {}));
+}
+
+TEST_P(TextureLevels, AreCounted) {
+  Array array = levels(16, 3);
+  Texture texture = must(Texture::create(array, mipmapped(10)));
+  Module module =
+      load(kernel("",
+                  "txq.num_mipmap_levels.b32 %r1, [%t]; txq.level.width.b32 %r2, [%t], %x; "
+                  "mad.lo.u32 %r0, %r2, 100, %r1;"));
+  const auto read = run(module, Args().texture(texture).buffer(out_), out_, 4);
+  EXPECT_EQ(read, (std::vector<std::uint32_t>{1603, 803, 403, 3}));
+}
+
+TEST_P(TextureLevels, AnArrayIsSurfaceAndTextureAtOnce) {
+  // Each launch reads what the launch before it stored, through both, and stores one more.
+  Array array = levels(8, 1);
+  Surface surface = must(Surface::create(array));
+  Texture texture = must(Texture::create(array, {}));
+  Module module = load(kernel("",
+                              "ld.param.u64 %s, [s]; mov.b32 %r1, 0; add.f32 %f0, %fx, 0f3F000000; "
+                              "mov.f32 %f2, 0f3F000000; "
+                              "tex.2d.v4.f32.f32 {%f1, %r1, %r2, %r3}, [%t, {%f0, %f2}]; "
+                              "mov.b32 %r1, 0; shl.b32 %r2, %x, 2; "
+                              "suld.b.2d.b32.trap %r3, [%s, {%r2, %r1}]; mov.b32 %f2, %r3; "
+                              "add.f32 %f3, %f1, %f2; add.f32 %f3, %f3, 0f3F800000; "
+                              "mov.b32 %r0, %f3; sust.b.2d.b32.trap [%s, {%r2, %r1}], %r0;",
+                              ".param .u64 t, .param .u64 s, .param .u64 out"));
+  float expected = 0;
+  for (int i = 0; i < 4; ++i) {
+    expected = 2 * expected + 1;
+    const auto read = run(module, Args().texture(texture).surface(surface).buffer(out_), out_, 8);
+    for (std::uint32_t value : read) EXPECT_EQ(as_float(value), expected);
+  }
+  // And what the host uploads is seen by the next one.
+  std::vector<float> texels(64, 4.0f);
+  must(array.upload(bytes_of(texels)));
+  const auto read = run(module, Args().texture(texture).surface(surface).buffer(out_), out_, 8);
+  EXPECT_EQ(as_float(read[3]), 9.0f);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TextureLevels,
+                         testing::Values(ArrayBacking::linear, ArrayBacking::image),
+                         [](const auto& each) {
+                           return each.param == ArrayBacking::image ? "image" : "linear";
+                         });
+
+Module load_independent(const std::string& body) {
+  return must(Module::load(
+      test_device(), ".version 8.3\n.target sm_80, texmode_independent\n.address_size 64\n" + body,
+      "independent.ptx", {}));
+}
+
+TEST(Samplers, SayHowATextureIsRead) {
+  ArrayDesc desc;
+  desc.geometry = Geometry::d1;
+  desc.format = abi::SurfaceFormat::f32;
+  desc.width = 4;
+  Array array = must(Array::create(test_device(), desc));
+  const std::vector<float> texels{0, 10, 20, 30};
+  must(array.upload(bytes_of(texels)));
+  TextureDesc how;
+  how.normalized_coordinates = true;
+  Texture texture = must(Texture::create(array, how));
+  Buffer out = must(Buffer::create(test_device(), 64));
+  // x = thread / 4 + 1/2 texels, so also beyond the last one.
+  const std::string body =
+      "mul.f32 %f0, %fx, 0f3E800000; tex.1d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [t, s, {%f0}];";
+  Module module = load_independent(kernel(
+      ".global .texref t;\n.global .samplerref s = {filter_mode = linear, addr_mode_0 = wrap};\n",
+      body, ".param .u64 out"));
+  must(module.bind_texture("t", texture));
+  auto floats = [&](const Args& args) {
+    std::vector<float> values;
+    for (std::uint32_t bits : run(module, args, out, 5)) values.push_back(as_float(bits));
+    return values;
+  };
+  // The initialisers hold: half of the texels on both sides, wrapped around.
+  EXPECT_EQ(floats(Args().buffer(out)), (std::vector<float>{15, 5, 15, 25, 15}));
+  TextureDesc nearest;
+  nearest.normalized_coordinates = true;
+  Sampler sampler = must(Sampler::create(test_device(), nearest));
+  EXPECT_EQ(floats(Args().buffer(out).samplerref("s", sampler)),
+            (std::vector<float>{0, 10, 20, 30, 30}));
+  must(module.bind_sampler("s", sampler));
+  EXPECT_EQ(floats(Args().buffer(out)), (std::vector<float>{0, 10, 20, 30, 30}));
+  // Coordinates in texels.
+  TextureDesc unnormalised;
+  Sampler forced = must(Sampler::create(test_device(), unnormalised));
+  EXPECT_EQ(floats(Args().buffer(out).samplerref("s", forced)),
+            (std::vector<float>{0, 0, 0, 0, 10}));
+  EXPECT_FALSE(module.bind_sampler("t", sampler));
+  EXPECT_FALSE(module.bind_texture("s", texture));
+}
+
+TEST(Samplers, AnswerQueriesAndAreParameters) {
+  Module module = load_independent(kernel(
+      ".global .samplerref s = {filter_mode = linear, addr_mode_1 = clamp_to_border, "
+      "force_unnormalized_coords = 1};\n",
+      "ld.param.u64 %s, [s2]; istypep.samplerref %p, %s; selp.b32 %r1, 1, 0, %p; "
+      "txq.filter_mode.b32 %r0, [s]; mad.lo.u32 %r1, %r0, 10, %r1; txq.addr_mode_1.b32 %r0, [s]; "
+      "mad.lo.u32 %r1, %r0, 100, %r1; txq.force_unnormalized_coords.b32 %r0, [s]; "
+      "mad.lo.u32 %r1, %r0, 1000, %r1; txq.filter_mode.b32 %r0, [%s]; mad.lo.u32 %r0, %r0, 10000, "
+      "%r1; "
+      "istypep.texref %p, %s; selp.b32 %r1, 100000, 0, %p; add.u32 %r0, %r0, %r1;",
+      ".param .u64 s2, .param .u64 out"));
+  TextureDesc linear;
+  linear.linear_filter = true;
+  Sampler sampler = must(Sampler::create(test_device(), linear));
+  Buffer out = must(Buffer::create(test_device(), 4));
+  EXPECT_EQ(run(module, Args().sampler(sampler).buffer(out), out, 1)[0], 11411u);
+}
+
+TEST(Samplers, UnboundTexturesAnswerFromTheirInitialisers) {
+  Module module = load(kernel(
+      ".global .texref t = {width = 7, height = 5, channel_order = 0x10B5, normalized_coords = 1, "
+      "filter_mode = linear, addr_mode_0 = mirror, num_mipmap_levels = 3};\n",
+      "txq.width.b32 %r0, [t]; txq.height.b32 %r1, [t]; mad.lo.u32 %r0, %r1, 10, %r0; "
+      "txq.normalized_coords.b32 %r1, [t]; mad.lo.u32 %r0, %r1, 100, %r0; "
+      "txq.filter_mode.b32 %r1, [t]; mad.lo.u32 %r0, %r1, 1000, %r0; "
+      "txq.addr_mode_0.b32 %r1, [t]; mad.lo.u32 %r0, %r1, 10000, %r0; "
+      "txq.num_mipmap_levels.b32 %r1, [t]; mad.lo.u32 %r0, %r1, 100000, %r0;",
+      ".param .u64 out"));
+  Buffer out = must(Buffer::create(test_device(), 4));
+  EXPECT_EQ(run(module, Args().buffer(out), out, 1)[0], 311157u);
+}
+
+TEST(Samplers, WhatNothingNamesIsRefused) {
+  ArrayDesc desc;
+  desc.geometry = Geometry::d1;
+  desc.width = 4;
+  Array array = must(Array::create(test_device(), desc));
+  TextureDesc how;
+  how.max_anisotropy = 17;
+  EXPECT_FALSE(Texture::create(array, how));
+  how.max_anisotropy = 16;
+  Texture texture = must(Texture::create(array, how));
+  how.cube = true;
+  EXPECT_FALSE(Texture::create(array, how)) << "a line is no cube";
+  Module module = load(kernel("", "mov.b32 %r0, 0;"));
+  Buffer out = must(Buffer::create(test_device(), 4));
+  LaunchConfig config;
+  auto done = must(module.kernel("k"))
+                  .launch(config, Args().texture(texture).buffer(out).texref("gone", texture));
+  EXPECT_FALSE(done);
+}
+
+}  // namespace
+}  // namespace ptx2spv

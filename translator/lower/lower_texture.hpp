@@ -1,0 +1,102 @@
+// One texture instruction. Everything the record decides stays a value; the geometry is known.
+#pragma once
+
+#include <array>
+
+#include "translator/lower/function.hpp"
+
+namespace ptx2spv::lower {
+
+class TextureLowering {
+ public:
+  TextureLowering(FunctionLowering& function, const Instruction& inst)
+      : l_(function), b_(function.b_), inst_(inst) {}
+  void read();
+  void query();
+
+ private:
+  struct Axis {
+    Value first = 0, second = 0, weight = 0, first_in = 0, second_in = 0;  ///< the last two are i1
+  };
+  /// One level as a read sees it: its memory, and the texels around the point.
+  struct Level {
+    Value offset = 0, row_pitch = 0, slice_pitch = 0, width = 0, height = 0, depth = 0;
+    Axis x, y, z;
+    Value total = 0;   ///< its weight in 256ths
+    Value shares = 0;  ///< i1: the total is not 0
+  };
+  /// What an instruction says about the place, the same for every level.
+  struct Place {
+    std::vector<Value> coordinates;
+    std::array<Value, 3> offset{};
+    Value layer = 0;
+    unsigned axes = 2;
+    bool gather = false;
+  };
+  /// A component's raw bits and how to read them; sRGB makes that depend on the channel.
+  struct Component {
+    Value format = 0, srgb = 0;
+  };
+
+  Value i32(std::uint32_t value) { return b_.i32(value); }
+  Value library(const char* name, ir::Type type, std::initializer_list<Value> args) {
+    return l_.arith_.library(name, type, args);
+  }
+  Value part(Value vector, std::uint64_t index) {
+    return b_.inst(ir::Op::extract, ir::Type::i32, {vector}, index);
+  }
+  Value both(Value a, Value b) { return b_.op2(ir::Op::and_, a, b); }
+  Value set(Value word, std::uint32_t bit) {
+    return b_.cmp(ir::Op::ne, b_.op2(ir::Op::and_, word, i32(bit)), i32(0));
+  }
+
+  // lower_texture.cpp
+  /// Reads the handles of texture and sampler; a dead one traps the thread.
+  void open(const Operand& texture, const Operand* sampler);
+  Value open_record(const Operand& handle);
+  Value word(std::uint32_t which);          ///< of the texture's record
+  Value sampler_word(std::uint32_t which);  ///< of the sampler's, which may be the texture's
+  Value feature(abi::TextureFeature which);
+  bool offsets(unsigned next, Place& place);
+  bool cube() const { return inst_.mods->geom == Mod::cube || inst_.mods->geom == Mod::acube; }
+  void write_results(const std::vector<Value>& values);
+
+  // lower_texture_level.cpp
+  /// Levels of detail: sets levels_[0] and, where two may be mixed, levels_[1].
+  void choose_levels(const Place& place, unsigned operand);
+  Value gradient_level(unsigned operand, unsigned axes);
+  Level level(Value number);
+  void locate(Level& level, const Place& place);
+  Axis axis(Value coordinate, Value extent, unsigned number, Value offset, bool gather);
+  Axis fetch(Value coordinate, Value extent, Value offset);
+
+  // lower_texture_sample.cpp
+  Component component(unsigned channel);
+  Value raw(Value offset, unsigned channel, const Component& component);
+  std::array<Value, 4> plane(const Level& level, Value z, Value z_in, unsigned channel,
+                             const Component& component);
+  Value present(const Level& level);
+  Value sampled(unsigned channel);
+  Value fetched(unsigned channel);
+  std::array<Value, 4> gathered(unsigned channel);
+  Value value_of(unsigned channel, Value value) {
+    return b_.select(b_.cmp(ir::Op::ult, i32(channel), word(abi::x_channels)), value, i32(0));
+  }
+
+  FunctionLowering& l_;
+  ir::Builder& b_;
+  const Instruction& inst_;
+  Value record_ = 0, sampler_record_ = 0, base_ = 0, layer_in_ = 0, linear_ = 0, element_ = 0;
+  Value sampler_ = 0;  ///< the bits of abi::TextureSampler that hold for this read
+  Value has_levels_ = 0, has_srgb_ = 0;
+  std::array<Value, 3> direction_{};  ///< of a cube
+  std::array<Value, abi::kTextureWords> words_{}, sampler_words_{};
+  std::array<Level, 2> levels_;
+  bool volume_ = false, integer_ = false;
+};
+
+/// The format of a component that came out of the sRGB table (shaders/texture.glsl), behind
+/// SurfaceFormat's.
+inline constexpr std::uint32_t kTextureSrgb = 16;
+
+}  // namespace ptx2spv::lower

@@ -1,0 +1,142 @@
+// The levels that a texture read takes, and where its coordinates fall on them.
+#include "translator/lower/lower_texture.hpp"
+
+namespace ptx2spv::lower {
+
+using ir::Op;
+using ir::Space;
+using ir::Type;
+
+/// Without the feature this is a constant, and all that depends on it goes (pipeline.cpp).
+Value TextureLowering::feature(abi::TextureFeature which) {
+  const Value bits = b_.load(Type::i32, i32(abi::Push::texture_features * 4),
+                             {.space = Space::push, .bytes = 4, .readonly = true});
+  return set(bits, which);
+}
+
+TextureLowering::Level TextureLowering::level(Value number) {
+  Level level;
+  const Value base = b_.cmp(Op::eq, number, i32(0));
+  const auto extent = [&](Value whole) {
+    return b_.select(base, whole, b_.op2(Op::umax, b_.op2(Op::lshr, whole, number), i32(1)));
+  };
+  level.width = extent(word(abi::x_width));
+  level.height = extent(word(abi::x_height));
+  level.depth = extent(word(abi::x_depth));
+  const Value row = b_.op2(Op::mul, level.width, word(abi::x_texel_bytes));
+  const Value pitch = b_.op2(Op::and_, b_.op2(Op::add, row, i32(15)), i32(~15u));
+  level.row_pitch = b_.select(base, word(abi::x_row_pitch), pitch);
+  level.slice_pitch =
+      b_.select(base, word(abi::x_slice_pitch), b_.op2(Op::mul, pitch, level.height));
+  const Value at = b_.op2(Op::add, b_.op2(Op::add, record_, i32(abi::x_level_offset * 4)),
+                          b_.op2(Op::shl, number, i32(2)));
+  const Value offset =
+      b_.load(Type::i32, at, {.space = Space::textures, .bytes = 4, .readonly = true});
+  level.offset = b_.select(base, i32(0), offset);
+  return level;
+}
+
+void TextureLowering::choose_levels(const Place& place, unsigned operand) {
+  has_levels_ = feature(abi::feature_levels);
+  const auto a = l_.args(inst_);
+  Value lod = i32(0), bias = i32(0);
+  if (inst_.mods->mode == Mod::level) {
+    const Value given = l_.read(a[operand], ptx::Type::b32);
+    lod = integer_ ? library("tex_lod_integer", Type::i32, {given})
+                   : library("tex_lod", Type::i32, {given});
+    bias = sampler_word(abi::x_lod_bias);
+  } else if (inst_.mods->mode == Mod::grad) {
+    lod = gradient_level(operand, place.axes);
+    bias = sampler_word(abi::x_lod_bias);
+  }
+  const Value most = b_.op2(Op::shl, b_.op2(Op::sub, word(abi::x_levels), i32(1)), i32(8));
+  const Value chosen = library("tex_levels", Type::v2,
+                               {lod, bias, sampler_word(abi::x_lod_min),
+                                b_.op2(Op::umin, sampler_word(abi::x_lod_max), most)});
+  // Two levels are mixed where texels are floats; else the nearest is read.
+  const Value real = b_.cmp(Op::ule, i32(static_cast<std::uint32_t>(abi::SurfaceFormat::f16)),
+                            word(abi::x_format));
+  const Value floats = b_.op2(Op::or_, real, b_.op2(Op::xor_, element_, b_.i1(true)));
+  const Value mixed = both(set(sampler_, abi::sample_mip_linear), floats);
+  const Value fine = part(chosen, 0), nearest = part(chosen, 1);
+  // A level's number that is none reads 0, and coordinates then stay inside.
+  if (integer_ && inst_.mods->mode == Mod::level)
+    layer_in_ =
+        both(layer_in_, b_.cmp(Op::ult, l_.read(a[operand], ptx::Type::b32), word(abi::x_levels)));
+  const Value number = b_.select(mixed, b_.op2(Op::lshr, fine, i32(8)), nearest);
+  const Value weight = b_.select(mixed, b_.op2(Op::and_, fine, i32(255)), i32(0));
+  const Value first = b_.select(has_levels_, number, i32(0));
+  const Value share = b_.select(has_levels_, weight, i32(0));
+  levels_[0] = level(first);
+  levels_[0].total = b_.op2(Op::sub, i32(256), share);
+  levels_[0].shares = b_.i1(true);
+  levels_[1] = level(b_.op2(Op::umin, b_.op2(Op::add, first, i32(1)),
+                            b_.op2(Op::sub, word(abi::x_levels), i32(1))));
+  levels_[1].total = share;
+  levels_[1].shares = b_.cmp(Op::ne, share, i32(0));
+  locate(levels_[0], place);
+  locate(levels_[1], place);
+}
+
+Value TextureLowering::gradient_level(unsigned operand, unsigned axes) {
+  const auto a = l_.args(inst_);
+  const Value extents[] = {word(abi::x_width), word(abi::x_height), word(abi::x_depth)};
+  Value scaled[2][3];
+  for (unsigned g = 0; g < 2; ++g) {
+    const auto parts = l_.elements(a[operand + g]);
+    for (unsigned k = 0; k < 3; ++k) {
+      const Value given = k < axes && k < parts.size() ? l_.read(parts[k], ptx::Type::b32) : i32(0);
+      // Texels are normalised coordinates times the extent.
+      scaled[g][k] =
+          library("tex_gradient", Type::i32,
+                  {given, b_.select(set(sampler_, abi::sample_normalized), extents[k], i32(1))});
+    }
+  }
+  const Value x =
+      b_.inst(Op::compose, Type::v4, {scaled[0][0], scaled[0][1], scaled[0][2], i32(0)});
+  const Value y =
+      b_.inst(Op::compose, Type::v4, {scaled[1][0], scaled[1][1], scaled[1][2], i32(0)});
+  return library("tex_lod_gradient", Type::i32, {x, y});
+}
+
+TextureLowering::Axis TextureLowering::axis(Value coordinate, Value extent, unsigned number,
+                                            Value offset, bool gather) {
+  const Mod geom = inst_.mods->geom;
+  const bool line = geom == Mod::d1 || geom == Mod::a1d;
+  Value bits = b_.op2(Op::and_, b_.op2(Op::lshr, sampler_, i32(2 * number)), i32(3));
+  const Value normalized =
+      b_.op2(Op::lshr, b_.op2(Op::and_, sampler_, i32(abi::sample_normalized)), i32(5));
+  const Value linear =
+      b_.op2(Op::lshr, b_.op2(Op::and_, sampler_, i32(abi::sample_linear)), i32(3));
+  bits = b_.op2(Op::or_, bits, cube() ? i32(4) : normalized);
+  bits = b_.op2(Op::or_, bits, gather ? i32(8 | 32) : linear);
+  if (line) bits = b_.op2(Op::or_, bits, i32(16));
+  const Value r = library("tex_axis", Type::v4, {coordinate, extent, bits, offset});
+  return {part(r, 0), part(r, 1), part(r, 2), set(part(r, 3), 1), set(part(r, 3), 2)};
+}
+
+TextureLowering::Axis TextureLowering::fetch(Value coordinate, Value extent, Value offset) {
+  const bool clamped = inst_.mods->mode == Mod::level;
+  const Value r =
+      library(clamped ? "tex_fetch_clamped" : "tex_fetch", Type::v2, {coordinate, extent, offset});
+  const Value in = b_.cmp(Op::ne, part(r, 1), i32(0));
+  return {part(r, 0), part(r, 0), i32(0), in, in};
+}
+
+void TextureLowering::locate(Level& level, const Place& place) {
+  const Axis none{i32(0), i32(0), i32(0), b_.i1(true), b_.i1(true)};
+  level.y = none;
+  level.z = {place.layer, place.layer, i32(0), b_.i1(true), b_.i1(true)};
+  const auto at = [&](unsigned k, Value extent) {
+    return integer_ ? fetch(place.coordinates[k], extent, place.offset[k])
+                    : axis(place.coordinates[k], extent, k, place.offset[k], place.gather);
+  };
+  level.x = at(0, level.width);
+  if (place.axes >= 2) level.y = at(1, level.height);
+  // A 1D texture is one row of a 2D one, read at y = 0; its border shows where y's mode is border.
+  if (inst_.mods->geom == Mod::d1 && !integer_)
+    level.y = axis(i32(0), i32(1), 1, place.offset[1], place.gather);
+  if (volume_) level.z = at(2, level.depth);
+}
+
+}  // namespace ptx2spv::lower
