@@ -15,8 +15,6 @@
 #define TEX_S16 4u
 #define TEX_F16 6u
 #define TEX_F32 7u
-// A colour of sRGB: the upper half of a float, out of the table.
-#define TEX_SRGB 16u
 
 // floor(x * 2^bits) within +-2^30; NaN and denormals as 0.
 int tex_fixed(const in uint x, const in uint bits)
@@ -150,16 +148,10 @@ uint tex_lod(const in uint x)
     return PICK((x & SIGN_BIT) != 0u, 0u - v, v);
 }
 
-uint tex_lod_integer(const in uint x)
-{
-    return uint(clamp(int(x), -0x8000, 0x8000) * 256);
-}
-
 // The level of detail that is read, in 256ths, and the nearest level.
 uvec2 tex_levels(const in uint lod, const in uint bias, const in uint low, const in uint high)
 {
     int at = max(min(int(lod) + int(bias), int(high)), int(low));
-    at = min(at, int(high));
     return uvec2(uint(at), uint(at + 128) >> 8);
 }
 
@@ -179,7 +171,6 @@ uint tex_point(const in uint raw, const in uint format, const in bool element)
     r = PICK(format == TEX_S8, PICK(element, uint(s8), tex_snorm(s8, 7u)), r);
     r = PICK(format == TEX_S16, PICK(element, uint(s16), tex_snorm(s16, 15u)), r);
     uint nan = ((raw & 0x8000u) << 16) | F32_INF | ((raw & 0x3ffu) << 13);  // a NaN keeps its payload
-    r = PICK(format == TEX_SRGB, raw << 16, r);
     return PICK(format == TEX_F16, PICK((raw & 0x7fffu) > 0x7c00u, nan, f32_from_f16(raw)), r);
 }
 
@@ -187,7 +178,7 @@ uint tex_point(const in uint raw, const in uint format, const in bool element)
 uint tex_float(const in uint raw, const in uint format)
 {
     uint single = PICK((raw & F32_INF) == 0u, raw & SIGN_BIT, raw);
-    return PICK(format == TEX_F16, f32_from_f16(raw), PICK(format == TEX_SRGB, raw << 16, single));
+    return PICK(format == TEX_F16, f32_from_f16(raw), single);
 }
 
 // An integer component for the sum: 8 unsigned bits become 16.
@@ -247,19 +238,64 @@ uvec4 tex_sum(const in uvec4 raw, const in uvec4 weight, const in uint present, 
     return uvec4(low, uint(upper >> 18) + carry, PICK(real, top, 0u), PICK(real, special, 0u));
 }
 
-// A sum moved up by 24 bits, then down by the difference of the exponents; bit 0 keeps what is lost.
+// sRGB: an entry of the table is a float's exponent, shared by eight entries, and 8 bits that need not be normalised.
+uint tex_srgb_point(const in uint entry)
+{
+    uint m = entry & 255u;
+    uint zeros = uint(7 - findMSB(max(m, 1u)));
+    return PICK(m == 0u, 0u, (((entry >> 8) - zeros) << 23) | ((m << (zeros + 16u)) & 0x7fffffu));
+}
+
+uint tex_srgb_exponent(const in uint entry, const in uint weight)
+{
+    return PICK(weight == 0u || (entry & 255u) == 0u, 0u, entry >> 8);
+}
+
+uint tex_srgb_part(const in uint entry, const in uint top, const in uint weight)
+{
+    return ((entry & 255u) >> min(top - min(entry >> 8, top), 31u)) * weight;
+}
+
+// As tex_sum, of entries of the table: no bit is kept beyond the eight of the largest.
+uvec4 tex_srgb_sum(const in uvec4 entry, const in uvec4 weight)
+{
+    uint top = max(max(tex_srgb_exponent(entry.x, weight.x), tex_srgb_exponent(entry.y, weight.y)),
+                   max(tex_srgb_exponent(entry.z, weight.z), tex_srgb_exponent(entry.w, weight.w)));
+    uint sum = tex_srgb_part(entry.x, top, weight.x) + tex_srgb_part(entry.y, top, weight.y) +
+               tex_srgb_part(entry.z, top, weight.z) + tex_srgb_part(entry.w, top, weight.w);
+    return uvec4(sum << 20, sum >> 12, top, 8u);
+}
+
+// A filtered component of integers out of the sum.
+uint tex_quotient(const in uint sum, const in uint format)
+{
+    int total = int(sum);
+    int word = (total + 128) >> 8;
+    int byte_word = total + ((total + 64 + (total >> 12) * 16) >> 7);
+    uint r = tex_unorm(uint(word) & 0xffffu, 16u);
+    r = PICK(format == TEX_S16, tex_snorm(word, 15u), r);
+    r = PICK(format == TEX_S8, tex_snorm(byte_word, 15u), r);
+    return r;
+}
+
+// A gathered component: 8 signed bits come out of the filter.
+uint tex_gathered(const in uint raw, const in uint format, const in bool element)
+{
+    uint filtered = tex_quotient(uint(tex_integer(raw, format)) << 8, format);
+    return PICK(format == TEX_S8 && !element, filtered, tex_point(raw, format, element));
+}
+
+// A sum aligned to exponent `top`: one bit below its unit is kept, the rest cut off, downward.
 uvec2 tex_place(const in uvec4 sum, const in uint top)
 {
-    uint low = sum.x << 24, high = (sum.y << 24) | (sum.x >> 8);
+    uint low = sum.x << 1, high = (sum.y << 1) | (sum.x >> 31);
     uint down = min(top - min(sum.z, top), 63u);
     uint by = down & 31u;
     uint fill = uint(int(high) >> 31);
     uint low_part = PICK(by == 0u, low, (low >> by) | (high << (32u - max(by, 1u))));
     uint high_part = uint(int(high) >> by);
-    uint far = PICK(down > 31u, 1u, 0u);
-    uint lost = PICK(far != 0u, low | (high & ((1u << by) - 1u)), low & ((1u << by) - 1u));
-    uint r_low = PICK(far != 0u, high_part, low_part), r_high = PICK(far != 0u, fill, high_part);
-    return uvec2(r_low | PICK(lost != 0u, 1u, 0u), r_high);
+    bool far = down > 31u;
+    return uvec2(PICK(far, high_part, low_part), PICK(far, fill, high_part));
 }
 
 uvec2 tex_add(const in uvec2 a, const in uvec2 b)
@@ -283,7 +319,7 @@ uint tex_round(const in uvec2 sum, const in uint top, const in uint special, con
     uint first = PICK(high == 0u, low, high), second = PICK(high == 0u, 0u, low);
     uint zeros = uint(31 - findMSB(max(first, 1u)));
     uint m = PICK(zeros == 0u, first, (first << zeros) | (second >> (32u - max(zeros, 1u))));
-    int e = int(top) + 4 - int(zeros) - int(PICK(high == 0u, 32u, 0u));
+    int e = int(top) + 27 - int(zeros) - int(PICK(high == 0u, 32u, 0u));
     // f16 keeps 13 bits less, and fewer still below its least normal number.
     uint drop = uint(clamp(13 + max(113 - e, 0), 13, 24));
     uint bits = (uint(e) << 23) + ((m >> 8) & 0x7fffffu);
@@ -297,18 +333,6 @@ uint tex_round(const in uvec2 sum, const in uint top, const in uint special, con
     r = PICK((special & 6u) == 2u, F32_INF, PICK((special & 6u) == 4u, SIGN_BIT | F32_INF, r));
     bool nan = (special & 1u) != 0u || (special & 6u) == 6u;
     return PICK(nan, PICK(format == TEX_F16, 0x7fffe000u, F32_NAN), r);
-}
-
-// A filtered component of integers out of the sum.
-uint tex_quotient(const in uint sum, const in uint format)
-{
-    int total = int(sum);
-    int word = (total + 128) >> 8;
-    int byte_word = total + ((total + 64 + (total >> 12) * 16) >> 7);
-    uint r = tex_unorm(uint(word) & 0xffffu, 16u);
-    r = PICK(format == TEX_S16, tex_snorm(word, 15u), r);
-    r = PICK(format == TEX_S8, tex_snorm(byte_word, 15u), r);
-    return r;
 }
 
 // The filtered component out of two sums: planes, or levels, or one sum and zeros.
@@ -363,7 +387,8 @@ uvec4 tex_cube(const in uint given_x, const in uint given_y, const in uint given
 
 uint tex_gradient(const in uint x, const in uint extent)
 {
-    float product = uintBitsToFloat(x) * float(extent);
+    bool lost = (x & F32_NAN) > F32_INF || (x & F32_INF) == 0u;
+    float product = uintBitsToFloat(PICK(lost, 0u, x)) * float(extent);
     return floatBitsToUint(product);
 }
 
@@ -376,20 +401,25 @@ float tex_length(const in float x, const in float y, const in float z)
     return most + 0.34375 * middle + 0.25 * least;
 }
 
-// 256 log2 of a float, for its normal values.
+// One step of a binary logarithm: the next digit, and the number that the rest is of. 31 bits of fraction.
+uvec2 tex_log_step(const in uvec2 at)
+{
+    uint high = 0u, low = 0u;
+    umulExtended(at.x, at.x, high, low);
+    bool carry = (high & SIGN_BIT) != 0u;
+    return uvec2(PICK(carry, high, (high << 1) | (low >> 31)), at.y * 2u + PICK(carry, 1u, 0u));
+}
+
+// 256 log2 of a float of 8 bits of mantissa, rounded, at 0.47 of what those stand for; the ends keep 0 and 255.
 int tex_log2(const in uint x)
 {
-    uint m = ((x & 0x7fffffu) | 0x800000u) >> 8;
-    uint r = 0u;
-    m = (m * m) >> 15, r = r * 2u + (m >> 16), m = m >> (m >> 16);
-    m = (m * m) >> 15, r = r * 2u + (m >> 16), m = m >> (m >> 16);
-    m = (m * m) >> 15, r = r * 2u + (m >> 16), m = m >> (m >> 16);
-    m = (m * m) >> 15, r = r * 2u + (m >> 16), m = m >> (m >> 16);
-    m = (m * m) >> 15, r = r * 2u + (m >> 16), m = m >> (m >> 16);
-    m = (m * m) >> 15, r = r * 2u + (m >> 16), m = m >> (m >> 16);
-    m = (m * m) >> 15, r = r * 2u + (m >> 16), m = m >> (m >> 16);
-    m = (m * m) >> 15, r = r * 2u + (m >> 16);
-    return (int(x >> 23) - 127) * 256 + int(r);
+    uint m = (x >> 15) & 255u;
+    uvec2 at = uvec2(SIGN_BIT | (m << 23) | 0x3c28f6u, 0u);
+    at = tex_log_step(tex_log_step(tex_log_step(at)));
+    at = tex_log_step(tex_log_step(tex_log_step(at)));
+    at = tex_log_step(tex_log_step(tex_log_step(at)));
+    uint fraction = PICK(m == 0u, 0u, min((at.y + 1u) >> 1, 255u));
+    return (int(x >> 23) - 127) * 256 + int(fraction);
 }
 
 // The level of detail of two gradients: the longest of both, and of their sum and difference times 11/16.

@@ -15,7 +15,7 @@ namespace {
 /// What the 256 bytes of sRGB mean, rounded as the hardware does (docs/hardware.md).
 void place_srgb_table(std::uint32_t* words) {
   for (std::uint32_t i = 0; i < abi::kSrgbWords; ++i)
-    words[i] = srgb_half(2 * i) | srgb_half(2 * i + 1) << 16;
+    words[i] = srgb_entry(2 * i) | srgb_entry(2 * i + 1) << 16;
 }
 
 }  // namespace
@@ -48,6 +48,8 @@ Status check(const TextureSource& source, const TextureDesc& desc) {
                         (desc.read_as_integer || format_bytes(source.format) == 4);
   if (desc.linear_filter && integers)
     return bad("a texture that is read as integers has no linear filter");
+  if (desc.linear_mipmap_filter && integers && source.offsets.size() > 1)
+    return bad("levels that are read as integers have no linear mipmap filter");
   if (desc.max_anisotropy < 1 || desc.max_anisotropy > 16)
     return bad(fmt::format("a texture's anisotropy is 1 to 16, not {}", desc.max_anisotropy));
   if (desc.cube &&

@@ -32,8 +32,8 @@ std::array<std::uint32_t, abi::kTextureWords> texture_record(const TextureSource
                                                              const TextureDesc& desc);
 /// The words of `record` that say how to read; its levels are known before.
 void set_sampler(std::array<std::uint32_t, abi::kTextureWords>& record, const TextureDesc& desc);
-/// The upper half of the float that a byte of sRGB stands for.
-std::uint32_t srgb_half(std::uint32_t byte);
+/// What a byte of sRGB means: an exponent, and 8 bits below it (abi::kSrgbTable).
+std::uint32_t srgb_entry(std::uint32_t byte);
 /// Later translations have `feature`.
 void use_texture_feature(DeviceState& device, abi::TextureFeature feature);
 

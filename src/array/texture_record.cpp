@@ -34,6 +34,20 @@ std::uint32_t half_toward_zero(std::uint32_t bits) {
   return shift > 24 ? sign : sign | ((magnitude & 0x7fffffu) | 0x800000u) >> shift;
 }
 
+/// value * most, to nearest, ties toward zero.
+std::uint32_t nearest(float value, std::uint32_t most) {
+  const float scaled = value * static_cast<float>(most);
+  const float magnitude = std::ceil(std::fabs(scaled) - 0.5f);
+  return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::copysign(magnitude, scaled)));
+}
+
+/// A linear colour as the byte of sRGB.
+std::uint32_t srgb_byte(float value) {
+  const double x = std::isnan(value) ? 0.0 : std::fmin(std::fmax(value, 0.0f), 1.0f);
+  const double curve = x <= 0.0031308 ? x * 12.92 : 1.055 * std::pow(x, 1 / 2.4) - 0.055;
+  return static_cast<std::uint32_t>(curve * 255.0 + 0.5);
+}
+
 /// A border component as the texture's memory would hold it. What is read as an integer takes the
 /// float's low bits.
 std::uint32_t border_component(float value, SurfaceFormat format, bool element) {
@@ -44,11 +58,9 @@ std::uint32_t border_component(float value, SurfaceFormat format, bool element) 
   const std::uint32_t mask = (1u << size) - 1;
   if (element) return bits & mask;
   const bool is_signed = format == SurfaceFormat::s8 || format == SurfaceFormat::s16;
-  const auto most = static_cast<float>(is_signed ? mask >> 1 : mask);
   const float inside =
       std::isnan(value) ? 0.0f : std::fmin(std::fmax(value, is_signed ? -1.0f : 0.0f), 1.0f);
-  return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::floor(inside * most + 0.5f))) &
-         mask;
+  return nearest(inside, is_signed ? mask >> 1 : mask) & mask;
 }
 
 /// Levels of detail count 256ths. Whatever is beyond 16 levels makes no difference.
@@ -60,27 +72,66 @@ std::uint32_t fixed_lod(float level) {
 
 }  // namespace
 
-std::uint32_t srgb_half(std::uint32_t byte) {
-  const double x = static_cast<double>(byte) / 255.0;
-  const double linear = x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(linear));
-  return (bits + 0x8000u) >> 16;
+std::uint32_t srgb_entry(std::uint32_t byte) {
+  // Upper halves of floats as recorded: eight significant bits, and not always the nearest.
+  // clang-format off
+  static constexpr std::uint16_t kHalves[256] = {
+      0x0000, 0x39a0, 0x3a20, 0x3a70, 0x3aa0, 0x3ac8, 0x3af0, 0x3b0c,
+      0x3b20, 0x3b34, 0x3b48, 0x3b5c, 0x3b70, 0x3b84, 0x3b90, 0x3b9c,
+      0x3baa, 0x3bb8, 0x3bc6, 0x3bd6, 0x3be6, 0x3bf6, 0x3c03, 0x3c0c,
+      0x3c16, 0x3c1f, 0x3c29, 0x3c34, 0x3c3e, 0x3c49, 0x3c55, 0x3c60,
+      0x3c6c, 0x3c7a, 0x3c83, 0x3c8a, 0x3c91, 0x3c98, 0x3c9f, 0x3ca6,
+      0x3cae, 0x3cb6, 0x3cbe, 0x3cc6, 0x3cce, 0x3cd7, 0x3ce0, 0x3ce9,
+      0x3cf2, 0x3cfc, 0x3d03, 0x3d08, 0x3d0d, 0x3d12, 0x3d17, 0x3d1c,
+      0x3d22, 0x3d28, 0x3d2d, 0x3d33, 0x3d39, 0x3d3f, 0x3d45, 0x3d4c,
+      0x3d52, 0x3d58, 0x3d60, 0x3d66, 0x3d6c, 0x3d74, 0x3d7a, 0x3d81,
+      0x3d85, 0x3d88, 0x3d8c, 0x3d90, 0x3d94, 0x3d98, 0x3d9c, 0x3da0,
+      0x3da4, 0x3da9, 0x3dad, 0x3db1, 0x3db6, 0x3dba, 0x3dbf, 0x3dc3,
+      0x3dc8, 0x3dcd, 0x3dd1, 0x3dd6, 0x3ddb, 0x3de0, 0x3de5, 0x3dea,
+      0x3df0, 0x3df4, 0x3dfa, 0x3e00, 0x3e02, 0x3e05, 0x3e08, 0x3e0b,
+      0x3e0e, 0x3e11, 0x3e14, 0x3e17, 0x3e1a, 0x3e1d, 0x3e20, 0x3e23,
+      0x3e26, 0x3e29, 0x3e2c, 0x3e30, 0x3e33, 0x3e36, 0x3e3a, 0x3e3d,
+      0x3e40, 0x3e44, 0x3e47, 0x3e4b, 0x3e4e, 0x3e52, 0x3e56, 0x3e59,
+      0x3e5d, 0x3e61, 0x3e65, 0x3e68, 0x3e6c, 0x3e70, 0x3e74, 0x3e78,
+      0x3e7c, 0x3e80, 0x3e82, 0x3e84, 0x3e86, 0x3e88, 0x3e8a, 0x3e8d,
+      0x3e8f, 0x3e91, 0x3e93, 0x3e95, 0x3e98, 0x3e9a, 0x3e9c, 0x3e9e,
+      0x3ea1, 0x3ea3, 0x3ea5, 0x3ea8, 0x3eaa, 0x3ead, 0x3eaf, 0x3eb2,
+      0x3eb4, 0x3eb6, 0x3eb9, 0x3ebc, 0x3ebe, 0x3ec1, 0x3ec3, 0x3ec6,
+      0x3ec8, 0x3ecb, 0x3ece, 0x3ed1, 0x3ed3, 0x3ed6, 0x3ed9, 0x3edb,
+      0x3ede, 0x3ee1, 0x3ee4, 0x3ee7, 0x3eea, 0x3eed, 0x3ef0, 0x3ef2,
+      0x3ef6, 0x3ef8, 0x3efc, 0x3efe, 0x3f01, 0x3f02, 0x3f04, 0x3f05,
+      0x3f07, 0x3f09, 0x3f0a, 0x3f0c, 0x3f0d, 0x3f0f, 0x3f11, 0x3f12,
+      0x3f14, 0x3f16, 0x3f17, 0x3f19, 0x3f1b, 0x3f1c, 0x3f1e, 0x3f20,
+      0x3f21, 0x3f23, 0x3f25, 0x3f27, 0x3f29, 0x3f2a, 0x3f2c, 0x3f2e,
+      0x3f30, 0x3f32, 0x3f33, 0x3f35, 0x3f37, 0x3f39, 0x3f3b, 0x3f3d,
+      0x3f3f, 0x3f41, 0x3f43, 0x3f45, 0x3f47, 0x3f49, 0x3f4b, 0x3f4d,
+      0x3f4f, 0x3f51, 0x3f53, 0x3f55, 0x3f57, 0x3f59, 0x3f5b, 0x3f5d,
+      0x3f5f, 0x3f61, 0x3f63, 0x3f65, 0x3f68, 0x3f6a, 0x3f6c, 0x3f6e,
+      0x3f70, 0x3f72, 0x3f74, 0x3f76, 0x3f7a, 0x3f7c, 0x3f7e, 0x3f80};
+  // clang-format on
+  // Filters see eight entries share the exponent of the last of them.
+  const std::uint32_t half = kHalves[byte & 255], last = kHalves[(byte & 255) | 7] >> 7;
+  if (!half) return last << 8;
+  return last << 8 | ((half & 127) | 128) >> (last - (half >> 7));
 }
 
 void set_sampler(std::array<std::uint32_t, abi::kTextureWords>& record, const TextureDesc& desc) {
   std::uint32_t sampler = record[abi::x_sampler];
+  const std::uint32_t levels = std::max(record[abi::x_levels], 1u);
   for (std::uint32_t i = 0; i < 3; ++i)
     sampler |= static_cast<std::uint32_t>(desc.address[i]) << (2 * i);
   if (desc.linear_filter) sampler |= abi::sample_linear;
   if (desc.linear_mipmap_filter) sampler |= abi::sample_mip_linear;
-  if (desc.normalized_coordinates) sampler |= abi::sample_normalized;
+  // Levels know normalised coordinates alone.
+  if (desc.normalized_coordinates || (levels > 1 && record[abi::x_width]))
+    sampler |= abi::sample_normalized;
   record[abi::x_sampler] = sampler;
-  const std::uint32_t most = (std::max(record[abi::x_levels], 1u) - 1) << 8;
+  const std::uint32_t most = (levels - 1) << 8;
   const auto clamped = [&](float level) {
     const auto fixed = static_cast<std::int32_t>(fixed_lod(level));
     return fixed < 0 ? 0 : std::min(static_cast<std::uint32_t>(fixed), most);
   };
-  record[abi::x_lod_bias] = fixed_lod(desc.mipmap_bias);
+  record[abi::x_lod_bias] = fixed_lod(std::fmin(std::fmax(desc.mipmap_bias, -15.0f), 15.0f));
   record[abi::x_lod_min] = clamped(desc.min_level);
   record[abi::x_lod_max] = clamped(desc.max_level);
 }
@@ -121,8 +172,12 @@ std::array<std::uint32_t, abi::kTextureWords> texture_record(const TextureSource
   if (rows) sampler |= abi::sample_rows;
   record[abi::x_sampler] = sampler;
   set_sampler(record, desc);
-  for (std::uint32_t i = 0; i < 4; ++i)
-    record[abi::x_border + i] = border_component(desc.border[i], format, element);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const bool colour = i != (source.channels == 2 ? 1u : 3u);
+    record[abi::x_border + i] = sampler & abi::sample_srgb && colour
+                                    ? srgb_entry(srgb_byte(desc.border[i]))
+                                    : border_component(desc.border[i], format, element);
+  }
   // Queries give an array's layers as the extent behind its last one; a cube map's layers are
   // cubes.
   const bool layered = geometry == Geometry::a1d || geometry == Geometry::a2d;

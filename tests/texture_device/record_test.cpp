@@ -1,6 +1,8 @@
 // The texture record of an H200, replayed through translated kernels on a device.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 
@@ -21,12 +23,33 @@ std::optional<Geometry> geometry_of(const TextureSetup& s) {
   return parse_geometry(s.geometry);
 }
 
-/// What is not replayed: seamless cube maps, several samples of an anisotropic read, and gradients
-/// of cube maps.
+/// What is not replayed: seamless cube maps, several samples of an anisotropic read, gradients of
+/// cube maps, and integers mixed between levels, which the runtime refuses.
 bool replayed(const TextureSection& section) {
   const TextureSetup& s = section.setup;
-  if (s.seamless || s.srgb || s.anisotropy > 1) return false;
-  return !section.instruction.starts_with("tex.grad");
+  if (s.seamless || s.anisotropy > 1) return false;
+  const bool real =
+      s.format == recorder::TexelFormat::f16 || s.format == recorder::TexelFormat::f32;
+  const bool wide = recorder::kTexelFormatBytes[static_cast<unsigned>(s.format)] == 4;
+  if (s.levels && s.mip_linear && !real && (s.element || wide)) return false;
+  return !(s.cube() && section.instruction.starts_with("tex.grad"));
+}
+
+/// A level out of gradients may be off by some 256ths, and what a NaN counts for in a volume is not
+/// known.
+bool near_level(const TextureSection& section, std::size_t i, const std::uint32_t* actual) {
+  if (!section.instruction.starts_with("tex.grad")) return false;
+  if (section.setup.geometry == "3d") {
+    for (std::uint32_t word : section.operands[i])
+      if (is_nan(word)) return true;
+  }
+  if (!section.setup.mip_linear) return true;
+  for (std::size_t k = 0; k < section.results[i].size(); ++k) {
+    const float a = std::bit_cast<float>(actual[k]),
+                b = std::bit_cast<float>(section.results[i][k]);
+    if (!(std::fabs(a - b) <= 2.0f / 256)) return false;
+  }
+  return true;
 }
 
 recorder::TextureInstruction instruction_of(const std::string& text) {
@@ -80,7 +103,7 @@ class Replay {
     for (std::size_t i = 0; i < count; ++i) compare(section, i, out.data() + 4 * i);
   }
 
-  unsigned lines = 0, wide_volume = 0, differ = 0;
+  unsigned lines = 0, wide_sums = 0, near_levels = 0, differ = 0;
 
  private:
   void open(const TextureSection& section) {
@@ -164,9 +187,13 @@ class Replay {
     }
     if (same) return;
     const TextureSetup& s = section.setup;
-    if (s.geometry == "3d" && s.linear &&
+    if (s.linear && (s.geometry == "3d" || s.levels) &&
         (s.data == TexelData::wide || s.data == TexelData::special)) {
-      ++wide_volume;
+      ++wide_sums;
+      return;
+    }
+    if (near_level(section, i, actual)) {
+      ++near_levels;
       return;
     }
     if (++differ > 20) return;
@@ -194,24 +221,27 @@ TEST_P(TextureRecord, IsMet) {
   if (!device) GTEST_SKIP() << "no device " << options.select << ": " << device.error().text;
   Replay replay(*device);
   const std::string prefix = GetParam();
-  const bool found =
-      read_record(PTX2SPV_SOURCE_DIR "/tests/data/hardware/textures.txt.gz",
-                  [&](const TextureSection& section) {
-                    if (testing::Test::HasFatalFailure() ||
-                        !section.instruction.starts_with(prefix) || !replayed(section))
-                      return;
-                    replay.section(section);
-                  });
-  ASSERT_TRUE(found);
+  for (const char* file : {"textures", "texture_levels"}) {
+    const bool found =
+        read_record(std::string(PTX2SPV_SOURCE_DIR "/tests/data/hardware/") + file + ".txt.gz",
+                    [&](const TextureSection& section) {
+                      if (testing::Test::HasFatalFailure() ||
+                          !section.instruction.starts_with(prefix) || !replayed(section))
+                        return;
+                      replay.section(section);
+                    });
+    ASSERT_TRUE(found) << file;
+  }
   EXPECT_GT(replay.lines, 0u);
   EXPECT_EQ(replay.differ, 0u);
-  EXPECT_LE(replay.wide_volume, 1u);
+  EXPECT_LE(replay.wide_sums, 25u);
+  EXPECT_LE(replay.near_levels, 1500u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TextureRecord,
                          testing::Values("tex.1d.", "tex.2d.", "tex.3d.", "tex.a1d.", "tex.a2d.",
                                          "tex.cube.", "tex.acube.", "tld4.", "txq.", "tex.level.",
-                                         "tex.base."));
+                                         "tex.base.", "tex.grad."));
 
 }  // namespace
 }  // namespace ptx2spv::tests

@@ -33,7 +33,8 @@ class TextureLowering {
     unsigned axes = 2;
     bool gather = false;
   };
-  /// A component's raw bits and how to read them; sRGB makes that depend on the channel.
+  /// How a component is read; sRGB makes that depend on the channel, and its sums are rounded to
+  /// f16.
   struct Component {
     Value format = 0, srgb = 0;
   };
@@ -76,6 +77,7 @@ class TextureLowering {
   std::array<Value, 4> plane(const Level& level, Value z, Value z_in, unsigned channel,
                              const Component& component);
   Value present(const Level& level);
+  Value point(Value raw, const Component& component);
   Value sampled(unsigned channel);
   Value fetched(unsigned channel);
   std::array<Value, 4> gathered(unsigned channel);
@@ -88,15 +90,11 @@ class TextureLowering {
   const Instruction& inst_;
   Value record_ = 0, sampler_record_ = 0, base_ = 0, layer_in_ = 0, linear_ = 0, element_ = 0;
   Value sampler_ = 0;  ///< the bits of abi::TextureSampler that hold for this read
-  Value has_levels_ = 0, has_srgb_ = 0;
+  Value has_levels_ = 0, has_srgb_ = 0, mixed_ = 0;
   std::array<Value, 3> direction_{};  ///< of a cube
   std::array<Value, abi::kTextureWords> words_{}, sampler_words_{};
   std::array<Level, 2> levels_;
   bool volume_ = false, integer_ = false;
 };
-
-/// The format of a component that came out of the sRGB table (shaders/texture.glsl), behind
-/// SurfaceFormat's.
-inline constexpr std::uint32_t kTextureSrgb = 16;
 
 }  // namespace ptx2spv::lower

@@ -40,10 +40,8 @@ void TextureLowering::choose_levels(const Place& place, unsigned operand) {
   has_levels_ = feature(abi::feature_levels);
   const auto a = l_.args(inst_);
   Value lod = i32(0), bias = i32(0);
-  if (inst_.mods->mode == Mod::level) {
-    const Value given = l_.read(a[operand], ptx::Type::b32);
-    lod = integer_ ? library("tex_lod_integer", Type::i32, {given})
-                   : library("tex_lod", Type::i32, {given});
+  if (inst_.mods->mode == Mod::level && !integer_) {
+    lod = library("tex_lod", Type::i32, {l_.read(a[operand], ptx::Type::b32)});
     bias = sampler_word(abi::x_lod_bias);
   } else if (inst_.mods->mode == Mod::grad) {
     lod = gradient_level(operand, place.axes);
@@ -59,13 +57,21 @@ void TextureLowering::choose_levels(const Place& place, unsigned operand) {
   const Value floats = b_.op2(Op::or_, real, b_.op2(Op::xor_, element_, b_.i1(true)));
   const Value mixed = both(set(sampler_, abi::sample_mip_linear), floats);
   const Value fine = part(chosen, 0), nearest = part(chosen, 1);
-  // A level's number that is none reads 0, and coordinates then stay inside.
-  if (integer_ && inst_.mods->mode == Mod::level)
-    layer_in_ =
-        both(layer_in_, b_.cmp(Op::ult, l_.read(a[operand], ptx::Type::b32), word(abi::x_levels)));
-  const Value number = b_.select(mixed, b_.op2(Op::lshr, fine, i32(8)), nearest);
-  const Value weight = b_.select(mixed, b_.op2(Op::and_, fine, i32(255)), i32(0));
-  const Value first = b_.select(has_levels_, number, i32(0));
+  mixed_ = both(both(mixed, has_levels_), b_.cmp(Op::ult, i32(1), word(abi::x_levels)));
+  const Value number = b_.select(mixed_, b_.op2(Op::lshr, fine, i32(8)), nearest);
+  const Value weight = b_.select(mixed_, b_.op2(Op::and_, fine, i32(255)), i32(0));
+  Value first =
+      place.gather ? i32(0) : b_.select(has_levels_, number, i32(0));  // gathers know no levels
+  if (integer_) {
+    // Integer coordinates read the level that they name, level 0 without, and nothing where there
+    // is none. With a level, coordinates and layers stay inside.
+    first = i32(0);
+    if (inst_.mods->mode == Mod::level) {
+      const Value given = l_.read(a[operand], ptx::Type::b32);
+      layer_in_ = b_.cmp(Op::ult, given, word(abi::x_levels));
+      first = b_.select(both(has_levels_, layer_in_), given, i32(0));
+    }
+  }
   const Value share = b_.select(has_levels_, weight, i32(0));
   levels_[0] = level(first);
   levels_[0].total = b_.op2(Op::sub, i32(256), share);

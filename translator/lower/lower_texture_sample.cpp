@@ -12,7 +12,8 @@ TextureLowering::Component TextureLowering::component(unsigned channel) {
   Value colour = b_.i1(channel != 3);
   if (channel == 1) colour = b_.cmp(Op::ne, word(abi::x_channels), i32(2));
   const Value srgb = both(has_srgb_, both(set(word(abi::x_sampler), abi::sample_srgb), colour));
-  return {b_.select(srgb, i32(kTextureSrgb), word(abi::x_format)), srgb};
+  const auto half = static_cast<std::uint32_t>(abi::SurfaceFormat::f16);
+  return {b_.select(srgb, i32(half), word(abi::x_format)), srgb};
 }
 
 /// The component `channel` of the texel at byte `offset`, as the low bits of a word.
@@ -72,6 +73,11 @@ Value TextureLowering::present(const Level& level) {
   return b_.select(level.shares, mask, i32(0));
 }
 
+Value TextureLowering::point(Value raw, const Component& component) {
+  return b_.select(component.srgb, library("tex_srgb_point", Type::i32, {raw}),
+                   library("tex_point", Type::i32, {raw, component.format, element_}));
+}
+
 Value TextureLowering::sampled(unsigned channel) {
   const Component how = component(channel);
   const Value nothing = b_.inst(Op::compose, Type::v4, {i32(0), i32(0), i32(0), i32(0)});
@@ -80,7 +86,8 @@ Value TextureLowering::sampled(unsigned channel) {
     const Value weights = library("tex_weights", Type::v4, {level.x.weight, level.y.weight, total});
     const Value vector =
         b_.inst(Op::compose, Type::v4, {texels[0], texels[1], texels[2], texels[3]});
-    return library("tex_sum", Type::v4, {vector, weights, mask, how.format});
+    return b_.select(how.srgb, library("tex_srgb_sum", Type::v4, {vector, weights}),
+                     library("tex_sum", Type::v4, {vector, weights, mask, how.format}));
   };
   std::array<Value, 4> sums{nothing, nothing, nothing, nothing};
   Value single = 0;
@@ -88,7 +95,7 @@ Value TextureLowering::sampled(unsigned channel) {
     const Level& level = levels_[i];
     const auto near = plane(level, level.z.first, level.z.first_in, channel, how);
     const Value mask = present(level);
-    if (i == 0) single = library("tex_point", Type::i32, {near[0], how.format, element_});
+    if (i == 0) single = point(near[0], how);
     Value first = 0, second = nothing;
     if (volume_) {
       const auto far = plane(level, level.z.second, level.z.second_in, channel, how);
@@ -106,7 +113,7 @@ Value TextureLowering::sampled(unsigned channel) {
       volume_
           ? library("tex_filtered_all", Type::i32, {sums[0], sums[1], sums[2], sums[3], how.format})
           : library("tex_filtered", Type::i32, {sums[0], sums[2], how.format});
-  const Value value = b_.select(b_.op2(Op::or_, linear_, levels_[1].shares), filtered, single);
+  const Value value = b_.select(b_.op2(Op::or_, linear_, mixed_), filtered, single);
   // Linear memory is read at integer coordinates alone.
   const Value memory = set(word(abi::x_sampler), abi::sample_memory);
   return value_of(channel, b_.select(memory, i32(0), value));
@@ -124,8 +131,7 @@ Value TextureLowering::fetched(unsigned channel) {
       b_.op2(Op::add, b_.op2(Op::mul, level.y.first, level.row_pitch),
              b_.op2(Op::mul, level.z.first, level.slice_pitch)));
   const Value at = b_.select(in, offset, i32(0));
-  const Value value =
-      library("tex_point", Type::i32, {raw(at, channel, how), how.format, element_});
+  const Value value = point(raw(at, channel, how), how);
   return value_of(channel, b_.select(in, value, i32(0)));
 }
 
@@ -136,7 +142,9 @@ std::array<Value, 4> TextureLowering::gathered(unsigned channel) {
   constexpr unsigned kOrder[] = {2, 3, 1, 0};
   std::array<Value, 4> values;
   for (unsigned i = 0; i < 4; ++i) {
-    const Value value = library("tex_point", Type::i32, {texels[kOrder[i]], how.format, element_});
+    const Value raw = texels[kOrder[i]];
+    const Value value = b_.select(how.srgb, library("tex_srgb_point", Type::i32, {raw}),
+                                  library("tex_gathered", Type::i32, {raw, how.format, element_}));
     values[i] = value_of(channel, value);
   }
   return values;

@@ -93,7 +93,8 @@ enum TextureWord : std::uint32_t {
 inline constexpr std::uint32_t kTextureLevels = 20;  ///< most levels of a texture
 inline constexpr std::uint32_t kTextureWords = x_level_offset + kTextureLevels;
 inline constexpr std::uint32_t kTextureCapacity = 65536;  ///< records of the table
-/// Behind the last record: what the 256 sRGB bytes mean, the upper halves of floats, two in a word, low one first.
+/// Behind the last record: what the 256 sRGB bytes mean, two halves in a word, low one first: a float's exponent
+/// in the upper 8 bits, its mantissa in the lower ones, leading one included and not always on top.
 inline constexpr std::uint32_t kSrgbTable = kTextureCapacity * kTextureWords;
 inline constexpr std::uint32_t kSrgbWords = 128;
 /// Bits of x_sampler. Bits 0 to 5: AddressMode of x, y, z (wrap, clamp, mirror, border).
