@@ -100,9 +100,12 @@ Value TextureLowering::sampled(unsigned channel) {
     if (volume_) {
       const auto far = plane(level, level.z.second, level.z.second_in, channel, how);
       const Value deep = library("tex_share", Type::i32, {level.z.weight, level.total});
-      first = sum(level, near, b_.op2(Op::sub, level.total, deep), mask);
-      second =
-          sum(level, far, deep, b_.select(b_.cmp(Op::ne, level.z.weight, i32(0)), mask, i32(0)));
+      const Value rest = b_.op2(Op::sub, level.total, deep);
+      const auto with = [&](Value weight) {
+        return b_.select(b_.cmp(Op::ne, weight, i32(0)), mask, i32(0));
+      };
+      first = sum(level, near, rest, with(rest));
+      second = sum(level, far, deep, with(deep));
     } else {
       first = sum(level, near, level.total, mask);
     }
