@@ -148,6 +148,36 @@ TEST_F(Ptx2spv, FilesAreLinked) {
   EXPECT_EQ(run({"--check", "--link", folder_.file("absent.ptx"), caller}).exit_code, 2);
 }
 
+TEST_F(Ptx2spv, KernelsOfTwoThreadModelsAreOneModule) {
+  const std::string kernels = folder_.write("models.ptx", R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry alone(.param .u64 to)
+{
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [to];
+  st.global.u32 [%rd1], 7;
+  ret;
+}
+.visible .entry voting(.param .u64 to)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [to];
+  mov.u32 %r1, %tid.x;
+  setp.gt.u32 %p1, %r1, 3;
+  vote.sync.ballot.b32 %r2, %p1, 0xffffffff;
+  st.global.u32 [%rd1], %r2;
+  ret;
+}
+)");
+  const ProcessResult result = run({kernels, "-o", "/dev/null", "--validate", "--reflect", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_NE(result.out.find("\"direct\""), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("\"regions\""), std::string::npos) << result.out;
+}
+
 TEST_F(Ptx2spv, ManyFilesInOneCall) {
   std::vector<std::string> arguments = {"--check", "-q"};
   for (int k = 0; k < 300; ++k) arguments.push_back(good_);

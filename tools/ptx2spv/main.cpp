@@ -26,8 +26,8 @@ std::string stem_of(const std::string& file) {
   return name;
 }
 
-// The thread model and slots of one translation hold for all its kernels, so kernels that need different
-// ones have to be asked for one by one.
+// The slots of one translation hold for all its kernels. Where some need regions and others do not, the
+// translator finds out by itself which, and the interface description says it of each.
 bool choose_options(const Settings& settings, const PtxModule& module, TranslateOptions& options, std::string& error) {
   const std::string entry = settings.translate.entry;
   options = settings.translate;
@@ -36,11 +36,9 @@ bool choose_options(const Settings& settings, const PtxModule& module, Translate
     if (!entry.empty() && info.name != entry) continue;
     TranslateOptions one;
     if (!options_for(settings, info, one, error)) return false;
-    if (!first && one.threads != options.threads) {
-      error = "the kernels need different thread models; choose one kernel by --entry, or a model by --threads";
-      return false;
-    }
+    const bool mixed = !first && one.threads != options.threads;
     options = std::move(one);
+    if (mixed) options.threads = ThreadModel::direct;
     first = false;
   }
   options.entry = entry;

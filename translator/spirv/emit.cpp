@@ -3,6 +3,7 @@
 #include <spirv/unified1/NonSemanticShaderDebugInfo100.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "translator/spirv/emitter.hpp"
 
@@ -71,6 +72,14 @@ void Emitter::scan() {
       for (std::size_t i = 0; i < args.size(); ++i) {
         // An image takes the components of its coordinates, not the vector that holds them.
         if (image && i == 0 && f_.insts[args[0]].op == Op::compose) continue;
+        // Nor does an access take its offset where the index that was shifted is at hand (Emitter::index).
+        if (memory && i == 0 && inst.mem.space != ir::Space::global && inst.mem.bytes >= 4) {
+          const Inst& by = f_.insts[args[0]];
+          const unsigned shift = word_space(inst.mem.space) ? 2 : std::bit_width(inst.mem.bytes) - 1u;
+          std::uint64_t amount = 0;
+          if (by.op == Op::shl && is_constant(f_.arg(args[0], 1), amount) && amount >= shift && amount < 32)
+            continue;
+        }
         uses_[args[i]] |= use;
       }
     }
@@ -291,7 +300,10 @@ void Emitter::instruction(Value v) {
     case Op::popcount: case Op::find_msb: case Op::bit_reverse: case Op::bfe_u: case Op::bfe_s: case Op::bfi:
     case Op::eq: case Op::ne: case Op::ult: case Op::ule: case Op::slt: case Op::sle: case Op::select:
       return arith(v, inst);
-    case Op::shl: case Op::lshr: case Op::ashr: return shift(v, inst);
+    case Op::shl:
+      if (uses_[v] == 0) return;
+      [[fallthrough]];
+    case Op::lshr: case Op::ashr: return shift(v, inst);
     case Op::udiv: case Op::sdiv: case Op::urem: case Op::srem: return divide(v, inst);
     case Op::zext: case Op::sext: case Op::trunc: case Op::high: case Op::pack: case Op::compose:
     case Op::extract: return convert(v, inst);
