@@ -141,7 +141,13 @@ class Legaliser {
   }
   bool device_flushes() const { return p_.name == "swiftshader"; }
 
-  bool native_exact(Op op, NumKind kind, bool ftz) const {
+  // A comparison with a normal number comes out the same where the device takes denormals for zero.
+  bool is_normal_constant(NumKind kind, Value v) const {
+    const Format f = format_of(kind);
+    return f_.insts[v].op == Op::constant && (f_.insts[v].imm & f.exponent) != 0;
+  }
+
+  bool native_exact(Op op, NumKind kind, bool ftz, bool against_normal) const {
     if (kind == NumKind::f64) {
       if (!p_.float64 || !p_.exact_float64) return false;
       return op == Op::fadd || op == Op::fmul || op == Op::feq || op == Op::flt || op == Op::fle ||
@@ -150,10 +156,10 @@ class Legaliser {
     if (kind != NumKind::f32) return false;
     switch (op) {
       case Op::fadd:
-      case Op::fmul:
+      case Op::fmul: return p_.denormals32 || ftz;
       case Op::feq:
       case Op::flt:
-      case Op::fle: return p_.denormals32 || ftz;
+      case Op::fle: return p_.exact_compare32 || ftz || against_normal;
       case Op::ffma: return p_.fused_fma32;
       case Op::fdiv:
       case Op::frcp: return p_.exact_div32 && (p_.denormals32 || ftz);
@@ -217,8 +223,10 @@ class Legaliser {
       result = b_.inst(Op::native_unary, Type::i32, args, row.glsl);
       return inst.fp.sat ? saturate(kind, result) : result;
     }
-    const bool use_native =
-        nearest && row.native != Op::undef && native_exact(inst.op, kind, inst.fp.ftz);
+    const bool against_normal =
+        compares && (is_normal_constant(kind, args[0]) || is_normal_constant(kind, args[1]));
+    const bool use_native = nearest && row.native != Op::undef &&
+                            native_exact(inst.op, kind, inst.fp.ftz, against_normal);
     const bool flush_here =
         inst.fp.ftz && kind == NumKind::f32 && !(use_native && device_flushes());
     if (flush_here)
