@@ -233,7 +233,8 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
   emit.debug_info = options.debug_info;
   emit.source_name = source.source.name();
   emit.source_text = source.source.text();
-  emit.float_controls = profile.fused_fma32 && profile.denormals32 && options.fp == FpPolicy::exact;
+  // NVIDIA's driver, which the first two tell, keeps the denormals of sums and products in these modes only.
+  emit.float_controls = profile.denormals32 && !profile.exact_compare32 && options.fp == FpPolicy::exact;
   std::optional<spirv::EmitError> failed;
   run("emit", [&] { failed = spirv::emit(module, function, emit, builder); });
   if (failed) return internal(failed->text);
