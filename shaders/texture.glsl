@@ -1,8 +1,10 @@
-// Texture reads as the hardware does them: coordinates in fixed point, weights of 8 bits, sums of texels
-// aligned to the largest. docs/hardware.md has the rules in words, tests/data/hardware the records.
+// Texture reads as the hardware does them: coordinates in fixed point, weights of 8 bits, sums
+// of texels aligned to the largest. docs/hardware.md has the rules in words, tests/data/hardware
+// the records.
 //
-// An axis word describes one coordinate: bits 0-1 the address mode, bit 2 normalised coordinates, bit 3 linear
-// filtering, bit 4 a one-dimensional texture, bit 5 a gather (the texels around, whatever their weight).
+// An axis word describes one coordinate: bits 0-1 the address mode, bit 2 normalised
+// coordinates, bit 3 linear filtering, bit 4 a one-dimensional texture, bit 5 a gather (the
+// texels around, whatever their weight).
 #define TEX_WRAP 0u
 #define TEX_CLAMP 1u
 #define TEX_MIRROR 2u
@@ -60,7 +62,8 @@ uint tex_wrap(const in int i, const in uint n, const in uint mode)
     return PICK(mode == TEX_WRAP, wrapped, PICK(mode == TEX_MIRROR, mirrored, clamped));
 }
 
-// One axis of a read at coordinate x, moved by `offset` texels (signed): the two texels, the second one's weight in 256ths, and in bits 0 and 1 whether they are texels (else the border).
+// One axis of a read at coordinate x, moved by `offset` texels (signed): the two texels, the second
+// one's weight in 256ths, and in bits 0 and 1 whether they are texels (else the border).
 uvec4 tex_axis(const in uint x, const in uint extent, const in uint axis, const in uint offset)
 {
     uint n = max(extent, 1u);
@@ -72,12 +75,14 @@ uvec4 tex_axis(const in uint x, const in uint extent, const in uint axis, const 
     uint one = 1u << bits;
     int bound = int(one << 4);
     uint modulo = tex_fixed_modulo(x, bits) & PICK(mode == TEX_MIRROR, 2u * one - 1u, one - 1u);
-    uint moved = PICK((mode & 1u) == 0u, modulo + 16u * one, uint(clamp(tex_fixed(x, bits), -bound, bound) + bound));
+    uint moved = PICK((mode & 1u) == 0u, modulo + 16u * one,
+        uint(clamp(tex_fixed(x, bits), -bound, bound) + bound));
     uint high = 0u, low = 0u, carry = 0u;
     umulExtended(moved, n, high, low);
     low = uaddCarry(low, PICK(linear, one >> 9, 0u), carry);
     uint shift = PICK(linear, bits - 8u, bits);
-    int scaled = int(((high + carry) << (32u - shift)) | (low >> shift)) - int(PICK(linear, 4096u, 16u) * n);
+    int scaled = int(((high + carry) << (32u - shift)) | (low >> shift)) -
+        int(PICK(linear, 4096u, 16u) * n);
 
     int unscaled = PICK(linear, (tex_fixed(x, 9u) + 1) >> 1, tex_fixed(x, 0u));
     int at = clamp(PICK(normalized, scaled, unscaled), -0x10000000, 0x10000000);
@@ -104,8 +109,9 @@ uvec2 tex_fetch_clamped(const in uint x, const in uint extent, const in uint off
     return uvec2(uint(clamp(int(x + offset), 0, int(max(extent, 1u)) - 1)), 3u);
 }
 
-// The weights of four texels (x first) that share `total` 256ths: a and b are the weights of the second
-// column and row. Rounding is to nearest; ties go up in the second column and down in the first.
+// The weights of four texels (x first) that share `total` 256ths: a and b are the weights of the
+// second column and row. Rounding is to nearest; ties go up in the second column and down in the
+// first.
 uvec4 tex_weights(const in uint a, const in uint b, const in uint total)
 {
     uint right = (a * total + 128u) >> 8;
@@ -115,7 +121,8 @@ uvec4 tex_weights(const in uint a, const in uint b, const in uint total)
     return uvec4(left - left_below, right - right_below, left_below, right_below);
 }
 
-// n / (2^bits - 1), rounded to nearest: the quotient's digits are n's, repeated. bits: 7, 8, 15, 16.
+// n / (2^bits - 1), rounded to nearest: the quotient's digits are n's, repeated. bits: 7, 8, 15,
+// 16.
 uint tex_unorm(const in uint n, const in uint bits)
 {
     uint zeros = PICK(n == 0u, 0u, bits - 1u - uint(findMSB(n)));
@@ -170,7 +177,7 @@ uint tex_point(const in uint raw, const in uint format, const in bool element)
     r = PICK(format == TEX_U16, PICK(element, raw, tex_unorm(raw, 16u)), r);
     r = PICK(format == TEX_S8, PICK(element, uint(s8), tex_snorm(s8, 7u)), r);
     r = PICK(format == TEX_S16, PICK(element, uint(s16), tex_snorm(s16, 15u)), r);
-    uint nan = ((raw & 0x8000u) << 16) | F32_INF | ((raw & 0x3ffu) << 13);  // a NaN keeps its payload
+    uint nan = ((raw & 0x8000u) << 16) | F32_INF | ((raw & 0x3ffu) << 13);  // keeps its payload
     return PICK(format == TEX_F16, PICK((raw & 0x7fffu) > 0x7c00u, nan, f32_from_f16(raw)), r);
 }
 
@@ -207,13 +214,16 @@ int tex_aligned(const in uint value, const in uint top, const in uint mask)
 uint tex_special(const in uint value, const in bool present)
 {
     uint magnitude = value & F32_NAN;
-    uint r = PICK(magnitude > F32_INF, 1u, PICK(value == F32_INF, 2u, PICK(magnitude == F32_INF, 4u, 0u)));
+    uint r = PICK(magnitude > F32_INF, 1u,
+        PICK(value == F32_INF, 2u, PICK(magnitude == F32_INF, 4u, 0u)));
     return PICK(present, r | PICK((value & SIGN_BIT) != 0u, 0u, 8u), 0u);
 }
 
-// The weighted sum of four texels: low and high word, exponent, and what stood among the texels (1 NaN, 2 and 4
-// the infinities, 8 a positive sign). `present` has a bit for each texel that was read, whatever its weight.
-uvec4 tex_sum(const in uvec4 raw, const in uvec4 weight, const in uint present, const in uint format)
+// The weighted sum of four texels: low and high word, exponent, and what stood among the texels
+// (1 NaN, 2 and 4 the infinities, 8 a positive sign). `present` has a bit for each texel that
+// was read, whatever its weight.
+uvec4 tex_sum(const in uvec4 raw, const in uvec4 weight, const in uint present,
+    const in uint format)
 {
     bool real = format >= TEX_F16;
     uint a = tex_float(raw.x, format), b = tex_float(raw.y, format);
@@ -227,7 +237,8 @@ uvec4 tex_sum(const in uvec4 raw, const in uvec4 weight, const in uint present, 
     int vc = PICK(real, tex_aligned(c, top, mask), tex_integer(raw.z, format));
     int vd = PICK(real, tex_aligned(d, top, mask), tex_integer(raw.w, format));
     // 29 signed bits times 9: the upper and the lower 14 bits are summed apart.
-    int upper = (va >> 14) * int(weight.x) + (vb >> 14) * int(weight.y) + (vc >> 14) * int(weight.z) +
+    int upper = (va >> 14) * int(weight.x) + (vb >> 14) * int(weight.y) +
+        (vc >> 14) * int(weight.z) +
                 (vd >> 14) * int(weight.w);
     uint lower = (uint(va) & 16383u) * weight.x + (uint(vb) & 16383u) * weight.y +
                  (uint(vc) & 16383u) * weight.z + (uint(vd) & 16383u) * weight.w;
@@ -238,7 +249,8 @@ uvec4 tex_sum(const in uvec4 raw, const in uvec4 weight, const in uint present, 
     return uvec4(low, uint(upper >> 18) + carry, PICK(real, top, 0u), PICK(real, special, 0u));
 }
 
-// sRGB: an entry of the table is a float's exponent, shared by eight entries, and 8 bits that need not be normalised.
+// sRGB: an entry of the table is a float's exponent, shared by eight entries, and 8 bits that need
+// not be normalised.
 uint tex_srgb_point(const in uint entry)
 {
     uint m = entry & 255u;
@@ -345,10 +357,12 @@ uint tex_filtered(const in uvec4 near, const in uvec4 far, const in uint format)
 }
 
 // The same out of the planes of two levels.
-uint tex_filtered_all(const in uvec4 a, const in uvec4 b, const in uvec4 c, const in uvec4 d, const in uint format)
+uint tex_filtered_all(const in uvec4 a, const in uvec4 b, const in uvec4 c, const in uvec4 d,
+    const in uint format)
 {
     uint top = max(max(a.z, b.z), max(c.z, d.z));
-    uvec2 total = tex_add(tex_add(tex_place(a, top), tex_place(b, top)), tex_add(tex_place(c, top), tex_place(d, top)));
+    uvec2 total = tex_add(tex_add(tex_place(a, top), tex_place(b, top)),
+        tex_add(tex_place(c, top), tex_place(d, top)));
     uint r = tex_round(total, top, (a.w | b.w) | (c.w | d.w), format);
     return PICK(format >= TEX_F16, r, tex_quotient((a.x + b.x) + (c.x + d.x), format));
 }
@@ -359,9 +373,9 @@ uint tex_half(const in uint value)
     return PICK((value & F32_NAN) > F32_INF, 0x7fffu, f16_from_f32_rn(value));
 }
 
-// The face of a cube that direction (x, y, z) meets, and where, as normalised coordinates: z before y before x
-// among equals. A NaN counts as 0. Directions without a length meet the middle of +z, so do
-// infinite ones, but for an infinite z, which meets that of +y.
+// The face of a cube that direction (x, y, z) meets, and where, as normalised coordinates: z
+// before y before x among equals. A NaN counts as 0. Directions without a length meet the middle
+// of +z, so do infinite ones, but for an infinite z, which meets that of +y.
 uvec4 tex_cube(const in uint given_x, const in uint given_y, const in uint given_z)
 {
     uint x = PICK((given_x & F32_NAN) > F32_INF, 0u, given_x);
@@ -380,7 +394,8 @@ uvec4 tex_cube(const in uint given_x, const in uint given_y, const in uint given
     uint u = f32_fma_rm(f32_div_rn(s, length), half_one, half_one);
     uint v = f32_fma_rm(f32_div_rn(t, length), half_one, half_one);
     bool lost = length == 0u || length >= F32_INF;
-    return PICK4(lost, uvec4(PICK(az >= F32_INF, 2u, 4u), half_one, half_one, 0u), uvec4(face, u, v, 0u));
+    return PICK4(lost, uvec4(PICK(az >= F32_INF, 2u, 4u), half_one, half_one, 0u),
+        uvec4(face, u, v, 0u));
 }
 
 // ---- Gradients: lengths in texels as floats of non-negative bits.
@@ -401,7 +416,8 @@ float tex_length(const in float x, const in float y, const in float z)
     return most + 0.34375 * middle + 0.25 * least;
 }
 
-// One step of a binary logarithm: the next digit, and the number that the rest is of. 31 bits of fraction.
+// One step of a binary logarithm: the next digit, and the number that the rest is of. 31 bits of
+// fraction.
 uvec2 tex_log_step(const in uvec2 at)
 {
     uint high = 0u, low = 0u;
@@ -410,7 +426,8 @@ uvec2 tex_log_step(const in uvec2 at)
     return uvec2(PICK(carry, high, (high << 1) | (low >> 31)), at.y * 2u + PICK(carry, 1u, 0u));
 }
 
-// 256 log2 of a float of 8 bits of mantissa, rounded, at 0.47 of what those stand for; the ends keep 0 and 255.
+// 256 log2 of a float of 8 bits of mantissa, rounded, at 0.47 of what those stand for; the ends
+// keep 0 and 255.
 int tex_log2(const in uint x)
 {
     uint m = (x >> 15) & 255u;
@@ -422,7 +439,8 @@ int tex_log2(const in uint x)
     return (int(x >> 23) - 127) * 256 + int(fraction);
 }
 
-// The level of detail of two gradients: the longest of both, and of their sum and difference times 11/16.
+// The level of detail of two gradients: the longest of both, and of their sum and difference times
+// 11/16.
 uint tex_lod_gradient(const in uvec4 dx, const in uvec4 dy)
 {
     float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);

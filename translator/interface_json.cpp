@@ -30,13 +30,22 @@ class JsonWriter {
     pending_ = true;
     return *this;
   }
-  void value(std::string_view text) { separate(); quote(text); }
+  void value(std::string_view text) {
+    separate();
+    quote(text);
+  }
   void value(const std::string& text) { value(std::string_view(text)); }
   void value(const char* text) { value(std::string_view(text)); }
-  void value(bool flag) { separate(); out_ += flag ? "true" : "false"; }
+  void value(bool flag) {
+    separate();
+    out_ += flag ? "true" : "false";
+  }
   template <typename T>
-    requires std::is_integral_v<T>
-  void value(T number) { separate(); out_ += std::to_string(number); }
+  requires std::is_integral_v<T>
+  void value(T number) {
+    separate();
+    out_ += std::to_string(number);
+  }
 
  private:
   void newline() {
@@ -179,7 +188,7 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
   json.key("dynamic_handles").value(entry.dynamic_handles);
   json.key("uses_printf").value(entry.uses_printf);
   json.key("uses_textures").value(entry.uses_textures);
-  const auto triple = [&](std::string_view name, const std::uint32_t (&size)[3]) {
+  const auto triple = [&](std::string_view name, const std::uint32_t(&size)[3]) {
     list(json, name, size, [&](std::uint32_t n) { json.value(n); });
   };
   triple("reqntid", entry.reqntid);
@@ -200,7 +209,8 @@ std::string to_json(const Interface& interface) {
   json.key("push_constant_words").value(abi::kPushWords);
   json.key("surface_record_words").value(abi::kSurfaceWords);
   json.key("texture_record_words").value(abi::kTextureWords);
-  list(json, "entries", interface.entries, [&](const EntryInfo& entry) { write_entry(json, entry); });
+  list(json, "entries", interface.entries,
+       [&](const EntryInfo& entry) { write_entry(json, entry); });
   list(json, "variables", interface.variables, [&](const VariableInfo& variable) {
     json.begin('{');
     json.key("name").value(variable.name);
@@ -212,7 +222,8 @@ std::string to_json(const Interface& interface) {
   json.key("globals_image").value(hex(interface.globals_image));
   json.key("constants_image").value(hex(interface.constants_image));
   list(json, "relocations", interface.relocations, [&](const Relocation& relocation) {
-    constexpr const char* kKinds[] = {"global", "const", "surfref", "texref", "function", "samplerref"};
+    constexpr const char* kKinds[] = {"global", "const",    "surfref",
+                                      "texref", "function", "samplerref"};
     json.begin('{');
     json.key("kind").value(kKinds[static_cast<int>(relocation.kind)]);
     json.key("image").value(relocation.in_constants ? "const" : "global");
@@ -261,7 +272,8 @@ std::string to_json(const Interface& interface) {
     field("addr_mode_2", ref.addr_mode[2]);
     json.end('}');
   });
-  list(json, "unresolved", interface.unresolved, [&](const std::string& name) { json.value(name); });
+  list(json, "unresolved", interface.unresolved,
+       [&](const std::string& name) { json.value(name); });
   json.end('}');
   return json.take();
 }

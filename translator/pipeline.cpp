@@ -17,8 +17,8 @@ namespace {
 
 using ir::Op;
 
-/// Whether the IR is checked after every pass, which costs a quarter of the time: debug builds do, and
-/// others when PTX2SPV_VALIDATE_IR asks for it, as the tests do.
+/// Whether the IR is checked after every pass, which costs a quarter of the time: debug builds do,
+/// and others when PTX2SPV_VALIDATE_IR asks for it, as the tests do.
 bool validates() {
 #ifdef PTX2SPV_DEBUG_IR
   return true;
@@ -41,7 +41,8 @@ class Runner {
     const auto start = std::chrono::steady_clock::now();
     pass();
     if (options_.timing) {
-      const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+      const std::chrono::duration<double, std::milli> spent =
+          std::chrono::steady_clock::now() - start;
       options_.timing(name, spent.count());
     }
     if (options_.dump) options_.dump(name, ir::print(function_, module_));
@@ -88,14 +89,15 @@ bool barriers_are_plain(const ir::Function& function) {
   for (const ir::Block& block : function.blocks)
     for (const ir::Value v : block.insts) {
       const ir::Inst& inst = function.insts[v];
-      if (inst.op == Op::bar_sync && (inst.imm != static_cast<std::uint64_t>(ir::BarKind::sync) || inst.count > 1))
+      if (inst.op == Op::bar_sync &&
+          (inst.imm != static_cast<std::uint64_t>(ir::BarKind::sync) || inst.count > 1))
         return false;
     }
   return true;
 }
 
-/// What textures may have becomes a constant: the lowering, which every translation shares, reads it
-/// like a word of the launch.
+/// What textures may have becomes a constant: the lowering, which every translation shares, reads
+/// it like a word of the launch.
 void fix_texture_features(ir::Function& function, std::uint32_t features) {
   for (const ir::Block& block : function.blocks)
     for (const ir::Value value : block.insts) {
@@ -130,12 +132,14 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry) {
   lowered.info.barriers = has_op(function, Op::bar_sync, Op::bar_sync);
   lowered.info.warp_operations = has_op(function, Op::warp_shfl, Op::warp_elect);
   lowered.info.divergent_barriers =
-      lowered.info.barriers && (!barriers_are_plain(function) || passes::barriers_diverge(function, lowered.module));
+      lowered.info.barriers &&
+      (!barriers_are_plain(function) || passes::barriers_diverge(function, lowered.module));
   return front;
 }
 
-bool translate_entry(const FrontEntry& front, const lower::Program& program, const TranslateOptions& options,
-                     spirv::Builder& builder, EntryInfo& info, std::vector<Message>& messages) {
+bool translate_entry(const FrontEntry& front, const lower::Program& program,
+                     const TranslateOptions& options, spirv::Builder& builder, EntryInfo& info,
+                     std::vector<Message>& messages) {
   info = front.lowered.info;
   ir::Module module = front.lowered.module;
   ir::Function& function = module.functions[0];
@@ -147,13 +151,15 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
   if (model == ThreadModel::flat && (synchronises || info.shared_bytes || info.dynamic_shared))
     model = ThreadModel::regions;
   info.threads = model;
-  info.workgroup_threads = options.workgroup_threads ? options.workgroup_threads : profile.max_workgroup_invocations;
+  info.workgroup_threads =
+      options.workgroup_threads ? options.workgroup_threads : profile.max_workgroup_invocations;
   info.threads_per_invocation = 1;
 
   if (const std::string refusal = lower::image_refusal(info, options); !refusal.empty()) {
-    const ptx::Module& text = program.module(
-        function.locs.size() > 1 ? function.locs[1].module : 0);
-    messages.push_back(lower::message_at(text, Severity::error, {}, "kernel '" + info.name + "': " + refusal));
+    const ptx::Module& text =
+        program.module(function.locs.size() > 1 ? function.locs[1].module : 0);
+    messages.push_back(
+        lower::message_at(text, Severity::error, {}, "kernel '" + info.name + "': " + refusal));
     return false;
   }
 
@@ -169,12 +175,14 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
     loops.turns = profile.max_loop_turns - 256;
     loops.site = static_cast<std::uint32_t>(info.trap_sites.size());
     TrapSite site;
-    site.message = "the driver ends a thread's loops after " + std::to_string(profile.max_loop_turns) + " turns in total";
+    site.message = "the driver ends a thread's loops after " +
+                   std::to_string(profile.max_loop_turns) + " turns in total";
     info.trap_sites.push_back(std::move(site));
     info.trap_site_locs.push_back(0);
   }
   // Threads that would miss a barrier others wait at stay in their loops.
-  run("finish-traps", [&] { lower::finish_traps(function, model == ThreadModel::direct && info.barriers, loops); });
+  run("finish-traps",
+      [&] { lower::finish_traps(function, model == ThreadModel::direct && info.barriers, loops); });
   run("thread-model", [&] { lower::apply_thread_model(function, model); });
   run("demote-values", [&] { lower::demote_values(function); });
   std::string problem;
@@ -184,36 +192,50 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
     info.workgroup_threads = workgroup;
     info.threads_per_invocation = (threads + workgroup - 1) / workgroup;
     run("regions", [&] {
-      problem = passes::regions(function, module, {.workgroup_threads = workgroup, .max_block_threads = threads});
+      problem = passes::regions(function, module,
+                                {.workgroup_threads = workgroup, .max_block_threads = threads});
     });
     info.shared_bytes = function.shared_bytes;
     info.local_bytes = function.local_bytes;
   }
   native_barriers(function);
   // From here on the control flow is SPIR-V's, and registers become values within it.
-  run("structurize", [&] { passes::structurize(function, module); run.structured(); });
-  if (passes::too_many_ways(function) && problem.empty()) problem = "more than 65535 branches leave one of its loops";
-  run("ssa", [&] { passes::ssa(function, module); run.ssa(); });
+  run("structurize", [&] {
+    passes::structurize(function, module);
+    run.structured();
+  });
+  if (passes::too_many_ways(function) && problem.empty())
+    problem = "more than 65535 branches leave one of its loops";
+  run("ssa", [&] {
+    passes::ssa(function, module);
+    run.ssa();
+  });
   if (options.optimize > 0) run("simplify", [&] { passes::simplify(function, module); });
   run("contract", [&] { passes::contract(function, module); });
-  run("legalise-float", [&] { passes::legalise_float(function, module, {.profile = profile, .fp = options.fp}); });
+  run("legalise-float",
+      [&] { passes::legalise_float(function, module, {.profile = profile, .fp = options.fp}); });
   run("legalise-int64", [&] { passes::legalise_int64(function, module, profile); });
   if (options.optimize > 0) run("flatten", [&] { passes::flatten(function, module); });
   run("narrow-barriers", [&] { passes::narrow_barriers(function, module); });
   run("word-addresses", [&] { passes::word_addresses(function, module); });
-  if (options.optimize > 0) run("simplify-last", [&] { passes::simplify(function, module, profile.int64); });
+  if (options.optimize > 0)
+    run("simplify-last", [&] { passes::simplify(function, module, profile.int64); });
 
-  if (!profile.loads_outlive_loops) run("keep-leaving", [&] { passes::keep_leaving_values(function); });
+  if (!profile.loads_outlive_loops)
+    run("keep-leaving", [&] { passes::keep_leaving_values(function); });
 
   const ptx::Module& source = program.module(front.lowered.module.functions[0].locs.size() > 1
-                                                 ? front.lowered.module.functions[0].locs[1].module : 0);
+                                                 ? front.lowered.module.functions[0].locs[1].module
+                                                 : 0);
   const auto internal = [&](const std::string& text) {
-    messages.push_back(lower::message_at(source, Severity::error, {}, "internal error in '" + info.name + "': " + text +
-                                                                          "; please report it with this file"));
+    messages.push_back(lower::message_at(
+        source, Severity::error, {},
+        "internal error in '" + info.name + "': " + text + "; please report it with this file"));
     return false;
   };
   if (!problem.empty()) {
-    messages.push_back(lower::message_at(source, Severity::error, {}, "kernel '" + info.name + "': " + problem));
+    messages.push_back(
+        lower::message_at(source, Severity::error, {}, "kernel '" + info.name + "': " + problem));
     return false;
   }
   if (!run.problem().empty()) return internal(run.problem());
@@ -224,7 +246,8 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
     if (!at) continue;
     const ir::Loc& loc = function.locs[at];
     site.text = program.module(loc.module).text({loc.begin, loc.length});
-    if (loc.source_file < module.source_files.size()) site.source_file = module.source_files[loc.source_file];
+    if (loc.source_file < module.source_files.size())
+      site.source_file = module.source_files[loc.source_file];
   }
   spirv::EmitOptions emit;
   emit.profile = profile;
@@ -233,8 +256,10 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program, con
   emit.debug_info = options.debug_info;
   emit.source_name = source.source.name();
   emit.source_text = source.source.text();
-  // NVIDIA's driver, which the first two tell, keeps the denormals of sums and products in these modes only.
-  emit.float_controls = profile.denormals32 && !profile.exact_compare32 && options.fp == FpPolicy::exact;
+  // NVIDIA's driver, which the first two tell, keeps the denormals of sums and products in these
+  // modes only.
+  emit.float_controls =
+      profile.denormals32 && !profile.exact_compare32 && options.fp == FpPolicy::exact;
   std::optional<spirv::EmitError> failed;
   run("emit", [&] { failed = spirv::emit(module, function, emit, builder); });
   if (failed) return internal(failed->text);

@@ -6,10 +6,11 @@ namespace ptx2spv {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames = {"portable", "swiftshader", "lavapipe", "nvidia"};
+constexpr std::array<std::string_view, 4> kNames = {"portable", "swiftshader", "lavapipe",
+                                                    "nvidia"};
 
-// What is not a capability: { subgroup size, invocations per workgroup, bytes of shared memory, turns
-// after which loops end silently, bound surface slots }.
+// What is not a capability: { subgroup size, invocations per workgroup, bytes of shared memory,
+// turns after which loops end silently, bound surface slots }.
 struct Limits {
   std::uint32_t subgroup_size, invocations, shared_bytes, loop_turns, slots;
 };
@@ -20,8 +21,8 @@ constexpr std::array<Limits, 4> kLimits = {{
     {32, 1024, 49152, 0, 16},
 }};
 
-// Everything there is, and that without one kind of thing: for tests of an emulation on a device that
-// does not need it. Where a device is restricted to a profile, only what it has stays on.
+// Everything there is, and that without one kind of thing: for tests of an emulation on a device
+// that does not need it. Where a device is restricted to a profile, only what it has stays on.
 struct Reduced {
   std::string_view name;
   std::array<std::string_view, 3> off;
@@ -39,7 +40,8 @@ std::optional<Profile> reduced_profile(std::string_view name) {
     if (row.name != name) continue;
     Profile profile = *find_profile("nvidia");
     profile.name = row.name;
-#define PTX2SPV_CAPABILITY(field, portable, swiftshader, lavapipe, nvidia, help) profile.field = true;
+#define PTX2SPV_CAPABILITY(field, portable, swiftshader, lavapipe, nvidia, help) \
+  profile.field = true;
 #include "ptx2spv/capabilities.def"
 #undef PTX2SPV_CAPABILITY
     for (const std::string_view each : row.off)

@@ -19,8 +19,8 @@ PtxModule::~PtxModule() = default;
 PtxModule::PtxModule(PtxModule&&) noexcept = default;
 PtxModule& PtxModule::operator=(PtxModule&&) noexcept = default;
 
-std::optional<PtxModule> PtxModule::parse(const std::vector<Input>& inputs, std::vector<Message>& messages,
-                                          bool relax_versions) {
+std::optional<PtxModule> PtxModule::parse(const std::vector<Input>& inputs,
+                                          std::vector<Message>& messages, bool relax_versions) {
   std::vector<std::unique_ptr<ptx::Module>> modules;
   bool failed = false;
   for (const Input& input : inputs) {
@@ -41,7 +41,8 @@ std::optional<PtxModule> PtxModule::parse(const std::vector<Input>& inputs, std:
   Impl& impl = *result.impl_;
   for (const lower::FunctionRef entry : impl.program.entries())
     impl.entries.push_back(prepare_entry(impl.program, entry));
-  for (const FrontEntry& entry : impl.entries) impl.program.interface().entries.push_back(entry.lowered.info);
+  for (const FrontEntry& entry : impl.entries)
+    impl.program.interface().entries.push_back(entry.lowered.info);
   return result;
 }
 
@@ -76,9 +77,10 @@ std::optional<Translation> PtxModule::translate(const TranslateOptions& options,
     result.interface.entries.push_back(std::move(info));
   }
   if (!found) {
-    messages.push_back(lower::message_at(
-        impl_->program.module(0), Severity::error, {},
-        options.entry.empty() ? "the module has no kernel" : "the module has no kernel '" + options.entry + "'"));
+    messages.push_back(lower::message_at(impl_->program.module(0), Severity::error, {},
+                                         options.entry.empty()
+                                             ? "the module has no kernel"
+                                             : "the module has no kernel '" + options.entry + "'"));
     return std::nullopt;
   }
   if (!ok) return std::nullopt;

@@ -82,7 +82,7 @@ std::uint64_t word64(const std::vector<std::byte>& bytes, std::uint32_t offset) 
 struct Slots {
   std::vector<std::shared_ptr<SurfaceState>> surfaces;  ///< null: dead
   std::vector<SlotSpec> specs;
-  bool checked = true, wide = false;   ///< every slot is live, and its rows hold each access
+  bool checked = true, wide = false;  ///< every slot is live, and its rows hold each access
 };
 
 /// Whether an image can serve every access of the slot directly: loads, whole texels, 32-bit words.

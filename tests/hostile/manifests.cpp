@@ -23,7 +23,8 @@ std::string good_manifest() {
   return R"({
   "module": "k.ptx",
   "surfaces": {
-    "s": {"geometry": "2d", "format": "u8", "channels": 4, "width": 8, "height": 4, "init": {"pattern": 7}}
+    "s": {"geometry": "2d", "format": "u8", "channels": 4, "width": 8, "height": 4,
+     "init": {"pattern": 7}}
   },
   "textures": {"t": {"resource": "s", "read": "normalized_float", "filter": "linear"}},
   "buffers": {"b": {"bytes": 64, "init": {"zero": true}}},

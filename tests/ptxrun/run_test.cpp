@@ -53,16 +53,21 @@ const std::string kFill = R"(.version 8.1
 }
 )";
 
-std::string manifest(const std::string& launch, const std::string& outputs, const std::string& more = "") {
+std::string manifest(const std::string& launch, const std::string& outputs,
+                     const std::string& more = "") {
   return R"({"module": "fill.ptx",
  "surfaces": {"s": {"geometry": "1d", "format": "u32", "channels": 1, "width": 8}},
- "buffers": {"b": {"bytes": 32}},)" + more + R"(
- "launches": [)" + launch + R"(],
- "outputs": [)" + outputs + "]}";
+ "buffers": {"b": {"bytes": 32}},)" +
+         more + R"(
+ "launches": [)" +
+         launch + R"(],
+ "outputs": [)" +
+         outputs + "]}";
 }
 
 const std::string kLaunch =
-    R"({"kernel": "fill", "grid": 2, "block": 4, "args": [{"surface": "s"}, {"buffer": "b"}, {"u32": 10}]})";
+    R"({"kernel": "fill", "grid": 2, "block": 4, "args": [{"surface": "s"}, {"buffer": "b"},
+     {"u32": 10}]})";
 
 class Ptxrun : public testing::Test {
  protected:
@@ -83,8 +88,10 @@ std::string words(std::initializer_list<std::uint32_t> values) {
 }
 
 TEST_F(Ptxrun, OutputsAreWritten) {
-  const ProcessResult result = run(manifest(
-      kLaunch, R"({"surface": "s", "raw": "s.bin", "npy": "s.npy", "png": "s.png"}, {"buffer": "b", "raw": "b.bin", "npy": "b.npy", "dtype": "u32"})"));
+  const ProcessResult result = run(
+      manifest(kLaunch,
+               R"({"surface": "s", "raw": "s.bin", "npy": "s.npy", "png": "s.png"}, {"buffer": "b",
+       "raw": "b.bin", "npy": "b.npy", "dtype": "u32"})"));
   EXPECT_EQ(result.exit_code, 0) << result.error;
   EXPECT_EQ(read_whole(folder_.file("s.bin")), words({10, 11, 12, 13, 14, 15, 16, 17}));
   EXPECT_EQ(read_whole(folder_.file("b.bin")), words({15, 16, 17, 18, 19, 20, 21, 22}));
@@ -98,22 +105,27 @@ TEST_F(Ptxrun, ChecksumsAndExpectations) {
   const ProcessResult sums = run(manifest(kLaunch, R"({"surface": "s"})"), {"--checksums"});
   ASSERT_EQ(sums.exit_code, 0) << sums.error;
   const std::string digest = sums.out.substr(0, 64);
-  EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "sha256": ")" + digest + "\"}")).exit_code, 0);
-  EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "sha256": ")" + std::string(64, '0') + "\"}")).exit_code, 1);
+  EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "sha256": ")" + digest + "\"}")).exit_code,
+            0);
+  EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "sha256": ")" + std::string(64, '0') + "\"}"))
+                .exit_code,
+            1);
   folder_.write("want.bin", words({10, 11, 12, 13, 14, 15, 16, 17}));
   EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "expect": "want.bin"})")).exit_code, 0);
   folder_.write("want.bin", words({10, 11, 12, 13, 14, 15, 16, 18}));
   const ProcessResult wrong = run(manifest(kLaunch, R"({"surface": "s", "expect": "want.bin"})"));
   EXPECT_EQ(wrong.exit_code, 1);
-  EXPECT_NE(wrong.error.find("1 bytes differ, the first at 28: 0x11 instead of 0x12"), std::string::npos) << wrong.error;
+  EXPECT_NE(wrong.error.find("1 bytes differ, the first at 28: 0x11 instead of 0x12"),
+            std::string::npos)
+      << wrong.error;
   EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "expect": "absent.bin"})")).exit_code, 2);
 }
 
 TEST_F(Ptxrun, ATrapIsPrintedAndNothingWritten) {
   const std::string launch =
-      R"({"kernel": "fill", "grid": 3, "block": 4, "args": [{"surface": "s"}, {"buffer": "b"}, {"u32": 10}]})";
-  const ProcessResult result =
-      run(manifest(launch, R"({"surface": "s", "raw": "s.bin"})"));
+      R"({"kernel": "fill", "grid": 3, "block": 4, "args": [{"surface": "s"}, {"buffer": "b"},
+       {"u32": 10}]})";
+  const ProcessResult result = run(manifest(launch, R"({"surface": "s", "raw": "s.bin"})"));
   EXPECT_EQ(result.exit_code, 4) << result.error;
   for (const char* text : {"fill.ptx:19", "sust.b.1d.b32.trap", "fill"})
     EXPECT_NE(result.error.find(text), std::string::npos) << text << "\n" << result.error;
@@ -128,25 +140,36 @@ TEST_F(Ptxrun, FailuresHaveTheirCodes) {
   folder_.write("fill.ptx", kFill);
   EXPECT_EQ(run(manifest(kLaunch, ""), {"--device", "no such device"}).exit_code, 5);
   EXPECT_EQ(run(manifest(R"({"kernel": "absent", "grid": 1, "block": 1})", "")).exit_code, 2);
-  EXPECT_EQ(run(manifest(R"({"kernel": "fill", "grid": 1, "block": 1, "args": [{"surface": "s"}]})", "")).exit_code, 2);
-  EXPECT_EQ(run(manifest(R"({"kernel": "fill", "grid": 1, "block": 1, "args": [{"surface": "s"}, {"u32": 1}, {"u32": 1}]})", "")).exit_code, 2);
+  EXPECT_EQ(
+      run(manifest(R"({"kernel": "fill", "grid": 1, "block": 1, "args": [{"surface": "s"}]})", ""))
+          .exit_code,
+      2);
+  EXPECT_EQ(
+      run(manifest(
+              R"({"kernel": "fill", "grid": 1, "block": 1, "args": [{"surface": "s"}, {"u32": 1},
+               {"u32": 1}]})",
+              ""))
+          .exit_code,
+      2);
   EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "raw": "no/folder/s.bin"})")).exit_code, 2);
   EXPECT_EQ(run(manifest(kLaunch, R"({"global": "absent"})")).exit_code, 2);
   EXPECT_EQ(run(manifest(kLaunch, "", R"("globals": {"absent": {"u32": 1}},)")).exit_code, 2);
 }
 
 TEST_F(Ptxrun, ReferencesGlobalsAndRepeats) {
-  const std::string reference = R"({"kernel": "by_reference", "grid": 1, "block": 8, "surfrefs": {"out_ref": "s"}})";
+  const std::string reference =
+      R"({"kernel": "by_reference", "grid": 1, "block": 8, "surfrefs": {"out_ref": "s"}})";
   EXPECT_EQ(run(manifest(reference, R"({"surface": "s", "raw": "s.bin"})")).exit_code, 0);
   EXPECT_EQ(read_whole(folder_.file("s.bin")), words({0, 1, 2, 3, 4, 5, 6, 7}));
-  const ProcessResult globals =
-      run(manifest(kLaunch, R"({"buffer": "b", "raw": "b.bin"}, {"global": "offset", "raw": "g.bin"})",
-                   R"("globals": {"offset": {"u32": 100}},)"));
+  const ProcessResult globals = run(
+      manifest(kLaunch, R"({"buffer": "b", "raw": "b.bin"}, {"global": "offset", "raw": "g.bin"})",
+               R"("globals": {"offset": {"u32": 100}},)"));
   EXPECT_EQ(globals.exit_code, 0) << globals.error;
   EXPECT_EQ(read_whole(folder_.file("b.bin")).substr(0, 8), words({110, 111}));
   EXPECT_EQ(read_whole(folder_.file("g.bin")), words({100}));
   const std::string repeated =
-      R"({"kernel": "add_once", "grid": 2, "block": 2, "repeat": 5, "args": [{"buffer": "b", "offset": 4}]})";
+      R"({"kernel": "add_once", "grid": 2, "block": 2, "repeat": 5, "args": [{"buffer": "b",
+       "offset": 4}]})";
   EXPECT_EQ(run(manifest(repeated, R"({"buffer": "b", "raw": "b.bin"})")).exit_code, 0);
   EXPECT_EQ(read_whole(folder_.file("b.bin")).substr(0, 12), words({0, 20, 0}));
 }
@@ -161,7 +184,8 @@ TEST_F(Ptxrun, ModulesAreLinked) {
   .reg .b64 %d<3>;
   ld.param.u64 %d0, [buffer];
   mov.u32 %r0, %tid.x;
-  { .param .b32 a; .param .b32 out; st.param.b32 [a], %r0; call (out), triple, (a); ld.param.b32 %r1, [out]; }
+  { .param .b32 a; .param .b32 out; st.param.b32 [a], %r0;
+    call (out), triple, (a); ld.param.b32 %r1, [out]; }
   mul.wide.u32 %d1, %r0, 4;
   add.u64 %d0, %d0, %d1;
   st.global.u32 [%d0], %r1;
@@ -205,9 +229,11 @@ TEST_F(Ptxrun, TimesAreJson) {
 
 TEST_F(Ptxrun, BothBackingsGiveTheSame) {
   for (const char* backing : {"linear", "image"}) {
-    const ProcessResult result = run(manifest(kLaunch, R"({"surface": "s", "raw": "s.bin"})"), {"--backing", backing});
+    const ProcessResult result =
+        run(manifest(kLaunch, R"({"surface": "s", "raw": "s.bin"})"), {"--backing", backing});
     EXPECT_EQ(result.exit_code, 0) << backing << result.error;
-    EXPECT_EQ(read_whole(folder_.file("s.bin")), words({10, 11, 12, 13, 14, 15, 16, 17})) << backing;
+    EXPECT_EQ(read_whole(folder_.file("s.bin")), words({10, 11, 12, 13, 14, 15, 16, 17}))
+        << backing;
   }
 }
 
@@ -228,7 +254,8 @@ TEST_F(Ptxrun, ListsDevices) {
   EXPECT_FALSE(json.items.empty());
 }
 
-// Reads element x of a texture: at integer coordinates, through a variable and its sampler, or a level.
+// Reads element x of a texture: at integer coordinates, through a variable and its sampler, or a
+// level.
 const std::string kTextures = R"(.version 8.1
 .target sm_90, texmode_independent
 .address_size 64
@@ -283,16 +310,21 @@ TEST_F(Ptxrun, TexturesReadMemoryLevelsAndThroughSamplers) {
   folder_.write("textures.ptx", kTextures);
   const auto text = [](const std::string& launch) {
     return R"({"module": "textures.ptx",
- "surfaces": {"steps": {"geometry": "2d", "format": "u32", "channels": 1, "width": 4, "height": 4, "levels": 3,
+ "surfaces": {"steps": {"geometry": "2d", "format": "u32", "channels": 1, "width": 4, "height": 4,
+  "levels": 3,
                         "init": [{"u32": 5}, {"u32": 6}, {"u32": 7}]},
-              "line": {"geometry": "1d", "format": "f32", "channels": 1, "width": 4, "init": {"bytes": "0000803f000000400000404000008040"}}},
- "buffers": {"words": {"bytes": 64, "init": {"bytes": "0100000002000000030000000400000005000000060000000700000008000000"}},
+              "line": {"geometry": "1d", "format": "f32", "channels": 1, "width": 4,
+               "init": {"bytes": "0000803f000000400000404000008040"}}},
+ "buffers": {"words": {"bytes": 64,
+  "init": {"bytes": "0100000002000000030000000400000005000000060000000700000008000000"}},
              "out": {"bytes": 16}},
- "textures": {"memory": {"buffer": "words", "offset": 16, "format": "u32", "channels": 1, "width": 3},
+ "textures": {"memory": {"buffer": "words", "offset": 16, "format": "u32", "channels": 1,
+  "width": 3},
               "levels": {"resource": "steps", "normalized": true, "max_level": 8},
               "row": {"resource": "line", "address": "clamp"}},
  "samplers": {"near": {"filter": "point", "address": "clamp"}},
- "launches": [)" + launch + R"(],
+ "launches": [)" +
+           launch + R"(],
  "outputs": [{"buffer": "out", "expect": "want.bin"}]})";
   };
   const auto check = [&](const std::string& launch, std::initializer_list<std::uint32_t> expected) {
@@ -300,13 +332,22 @@ TEST_F(Ptxrun, TexturesReadMemoryLevelsAndThroughSamplers) {
     const auto result = run(text(launch));
     EXPECT_EQ(result.exit_code, 0) << launch << result.error;
   };
-  check(R"({"kernel": "fetch", "grid": 1, "block": 4, "args": [{"texture": "memory"}, {"buffer": "out"}]})", {5, 6, 7, 0});
-  check(R"({"kernel": "level", "grid": 1, "block": 4, "args": [{"texture": "levels"}, {"buffer": "out"}]})", {5, 6, 7, 7});
-  const std::string reference = R"({"kernel": "by_reference", "grid": 1, "block": 4, "texrefs": {"line": "row"}, )";
-  check(reference + R"("args": [{"buffer": "out"}]})", {0x3f800000, 0x3fc00000, 0x40200000, 0x40600000});
+  check(
+      R"({"kernel": "fetch", "grid": 1, "block": 4, "args": [{"texture": "memory"},
+       {"buffer": "out"}]})",
+      {5, 6, 7, 0});
+  check(
+      R"({"kernel": "level", "grid": 1, "block": 4, "args": [{"texture": "levels"},
+       {"buffer": "out"}]})",
+      {5, 6, 7, 7});
+  const std::string reference =
+      R"({"kernel": "by_reference", "grid": 1, "block": 4, "texrefs": {"line": "row"}, )";
+  check(reference + R"("args": [{"buffer": "out"}]})",
+        {0x3f800000, 0x3fc00000, 0x40200000, 0x40600000});
   check(reference + R"("samplerrefs": {"how": "near"}, "args": [{"buffer": "out"}]})",
         {0x3f800000, 0x40000000, 0x40400000, 0x40800000});
-  const auto unknown = run(text(reference + R"("samplerrefs": {"how": "far"}, "args": [{"buffer": "out"}]})"));
+  const auto unknown =
+      run(text(reference + R"("samplerrefs": {"how": "far"}, "args": [{"buffer": "out"}]})"));
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_NE(unknown.error.find("there is no sampler"), std::string::npos) << unknown.error;
 }

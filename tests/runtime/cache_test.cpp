@@ -21,7 +21,7 @@ struct Cache : testing::Test {
     DeviceOptions options;
     options.cache = true;
     options.cache_directory = directory.empty() ? folder.string() : directory;
-      Device device = must(Device::open(options));
+    Device device = must(Device::open(options));
     Module module = must(Module::load(device, R"(.version 8.3
 .target sm_80
 .address_size 64

@@ -412,7 +412,8 @@ TEST(Kernels, DebugInformationChangesNothing) {
 
 TEST(Kernels, PrintfComesOutInOrder) {
   Module module = load(R"(
-.global .align 1 .b8 $fmt[22] = {116, 104, 114, 101, 97, 100, 32, 37, 100, 58, 32, 37, 46, 50, 102, 32, 37, 108, 120, 33, 10, 0};
+.global .align 1 .b8 $fmt[22] = {116, 104, 114, 101, 97, 100, 32, 37, 100, 58, 32, 37, 46, 50, 102,
+ 32, 37, 108, 120, 33, 10, 0};
 .extern .func (.param .b32 result) vprintf (.param .b64 format, .param .b64 arguments);
 .visible .entry hello() {
   .local .align 8 .b8 depot[24];

@@ -10,8 +10,10 @@ namespace {
 const std::string kHead = ".version 8.1\n.target sm_90\n.address_size 64\n";
 
 std::string kernel(const std::string& name, const std::string& body) {
-  return ".visible .entry " + name + "(.param .u64 surface)\n{\n  .reg .b32 %r<4>;\n  .reg .b64 %s;\n"
-         "  ld.param.u64 %s, [surface];\n  mov.u32 %r0, %tid.x;\n" + body + "  ret;\n}\n";
+  return ".visible .entry " + name +
+         "(.param .u64 surface)\n{\n  .reg .b32 %r<4>;\n  .reg .b64 %s;\n"
+         "  ld.param.u64 %s, [surface];\n  mov.u32 %r0, %tid.x;\n" +
+         body + "  ret;\n}\n";
 }
 
 const std::string kStore = "  sust.b.1d.b32.clamp [%s, {%r0}], %r0;\n";
@@ -27,8 +29,9 @@ class Ptx2spv : public testing::Test {
   TemporaryFolder folder_;
   std::string good_ = folder_.write("good.ptx", kHead + kernel("store", kStore));
   std::string bad_ = folder_.write("bad.ptx", kHead + kernel("wrong", kUnknown));
-  std::string mixed_ = folder_.write(
-      "mixed.ptx", kHead + kernel("first", kStore) + kernel("second", kRefused) + kernel("third", kStore));
+  std::string mixed_ =
+      folder_.write("mixed.ptx", kHead + kernel("first", kStore) + kernel("second", kRefused) +
+                                     kernel("third", kStore));
 };
 
 TEST_F(Ptx2spv, WritesModuleAndInterface) {
@@ -67,24 +70,24 @@ TEST_F(Ptx2spv, NothingIsWrittenOnFailure) {
 }
 
 TEST_F(Ptx2spv, UsageErrors) {
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {},
-           {"--nothing"},
-           {"--profile", "nothing", good_},
-           {"--disable", "gravity", good_},
-           {"--fp", "loose", good_},
-           {"-O7", good_},
-           {"--emit", "poem", good_},
-           {"--backing", "0", good_},
-           {"--backing", "0=paper", good_},
-           {"--backing", "0=image:u8x3:2d", good_},
-           {"--backing", "0=image:u8x4:4d", good_},
-           {"--backing", "7=buffer", good_, "-o", "/dev/null"},
-           {"--check=poem", good_},
-           {"--threads", "knit", good_},
-           {"--block", "0", good_},
-           {folder_.file("absent.ptx")},
-           {folder_.path()}}) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{},
+                                             {"--nothing"},
+                                             {"--profile", "nothing", good_},
+                                             {"--disable", "gravity", good_},
+                                             {"--fp", "loose", good_},
+                                             {"-O7", good_},
+                                             {"--emit", "poem", good_},
+                                             {"--backing", "0", good_},
+                                             {"--backing", "0=paper", good_},
+                                             {"--backing", "0=image:u8x3:2d", good_},
+                                             {"--backing", "0=image:u8x4:4d", good_},
+                                             {"--backing", "7=buffer", good_, "-o", "/dev/null"},
+                                             {"--check=poem", good_},
+                                             {"--threads", "knit", good_},
+                                             {"--block", "0", good_},
+                                             {folder_.file("absent.ptx")},
+                                             {folder_.path()}}) {
     const ProcessResult result = run(arguments);
     EXPECT_EQ(result.exit_code, 2) << (arguments.empty() ? "" : arguments[0]) << result.error;
     EXPECT_NE(result.error.find("error: "), std::string::npos);
@@ -97,11 +100,13 @@ TEST_F(Ptx2spv, MessagesAreLocated) {
   const ProcessResult json = run({bad_, "--diagnostics", "json", "-o", "/dev/null"});
   tools::Json message;
   std::string error;
-  ASSERT_TRUE(tools::parse_json(json.error.substr(0, json.error.find('\n')), message, error)) << json.error;
+  ASSERT_TRUE(tools::parse_json(json.error.substr(0, json.error.find('\n')), message, error))
+      << json.error;
   EXPECT_EQ(message.find("severity")->text, "error");
   EXPECT_EQ(message.find("line")->integer, 10u);
   EXPECT_EQ(text.error.find('\x1b'), std::string::npos);
-  EXPECT_NE(run({bad_, "--color", "always", "-o", "/dev/null"}).error.find('\x1b'), std::string::npos);
+  EXPECT_NE(run({bad_, "--color", "always", "-o", "/dev/null"}).error.find('\x1b'),
+            std::string::npos);
 }
 
 TEST_F(Ptx2spv, CheckJudgesEveryKernel) {
@@ -112,7 +117,8 @@ TEST_F(Ptx2spv, CheckJudgesEveryKernel) {
   EXPECT_NE(text.out.find("  second: not translated"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("  third: translated"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("mixed.ptx:19:"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("check: 1 of 3 files and 3 of 5 kernels translated"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("check: 1 of 3 files and 3 of 5 kernels translated"), std::string::npos)
+      << text.out;
   EXPECT_EQ(run({"--check", good_}).exit_code, 0);
   EXPECT_EQ(run({"--check", good_, folder_.file("absent.ptx")}).exit_code, 2);
   EXPECT_EQ(folder_.list(), (std::vector<std::string>{"bad.ptx", "good.ptx", "mixed.ptx"}));
@@ -134,8 +140,10 @@ TEST_F(Ptx2spv, CheckForPrograms) {
 }
 
 TEST_F(Ptx2spv, FilesAreLinked) {
-  const std::string caller = folder_.write("caller.ptx", kHead + ".extern .func helper();\n" + kernel("calls", "  call helper, ();\n"));
-  const std::string callee = folder_.write("callee.ptx", kHead + ".visible .func helper() { ret; }\n" + kernel("own", kStore));
+  const std::string caller = folder_.write(
+      "caller.ptx", kHead + ".extern .func helper();\n" + kernel("calls", "  call helper, ();\n"));
+  const std::string callee = folder_.write(
+      "callee.ptx", kHead + ".visible .func helper() { ret; }\n" + kernel("own", kStore));
   const std::string to = folder_.file("out.spv");
   EXPECT_EQ(run({caller, "-o", to}).exit_code, 3);
   EXPECT_EQ(run({caller, callee, "-o", to}).exit_code, 0);
@@ -144,7 +152,8 @@ TEST_F(Ptx2spv, FilesAreLinked) {
   const ProcessResult check = run({"--check", "--link", callee, caller});
   EXPECT_EQ(check.exit_code, 0) << check.out;
   EXPECT_EQ(check.out.find("own"), std::string::npos) << check.out;
-  EXPECT_NE(check.out.find("check: 1 of 1 files and 1 of 1 kernels"), std::string::npos) << check.out;
+  EXPECT_NE(check.out.find("check: 1 of 1 files and 1 of 1 kernels"), std::string::npos)
+      << check.out;
   EXPECT_EQ(run({"--check", "--link", folder_.file("absent.ptx"), caller}).exit_code, 2);
 }
 
@@ -200,7 +209,8 @@ TEST_F(Ptx2spv, DumpsAndTimes) {
   const ProcessResult one = run({good_, "--dump-ir=ssa", "-o", "/dev/null"});
   EXPECT_NE(one.error.find("; after ssa"), std::string::npos);
   EXPECT_EQ(one.error.find("; after structurize"), std::string::npos);
-  EXPECT_NE(run({good_, "--time-passes", "-o", "/dev/null"}).error.find("all passes"), std::string::npos);
+  EXPECT_NE(run({good_, "--time-passes", "-o", "/dev/null"}).error.find("all passes"),
+            std::string::npos);
   EXPECT_NE(run({"--print-supported"}).out.find("suld.b.geom"), std::string::npos);
 }
 
@@ -218,7 +228,8 @@ TEST_F(Ptx2spv, NoiseIsRefused) {
   const std::string text = read_whole(mixed_);
   for (std::size_t size = 0; size < text.size(); size += 29) {
     const ProcessResult result = run({"--check", "-"}, text.substr(0, size));
-    EXPECT_TRUE(result.exit_code == 3 || result.exit_code == 0) << size << ": " << result.exit_code << result.error;
+    EXPECT_TRUE(result.exit_code == 3 || result.exit_code == 0)
+        << size << ": " << result.exit_code << result.error;
   }
 }
 

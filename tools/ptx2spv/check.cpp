@@ -22,7 +22,7 @@ struct KernelReport {
 struct FileReport {
   std::string file, io_error;
   std::vector<KernelReport> kernels;
-  std::vector<Message> messages;   ///< that belong to no kernel
+  std::vector<Message> messages;  ///< that belong to no kernel
   bool good = true;
 };
 
@@ -38,7 +38,8 @@ bool has_error(const std::vector<Message>& messages) {
 
 class FileCheck {
  public:
-  FileCheck(const Settings& settings, const std::vector<PtxModule::Input>& linked, FileReport& report)
+  FileCheck(const Settings& settings, const std::vector<PtxModule::Input>& linked,
+            FileReport& report)
       : settings_(settings), linked_(linked), report_(report) {}
 
   void run() {
@@ -73,7 +74,8 @@ class FileCheck {
       if (!errors_only || message.severity == Severity::error) list.push_back(std::move(message));
   }
 
-  // Gives every error to the definition it stands in and blanks that. False when nothing is left to try.
+  // Gives every error to the definition it stands in and blanks that. False when nothing is left to
+  // try.
   bool blame(std::vector<Message>& messages, std::string& text) {
     std::map<const Definition*, std::vector<Message>> by_definition;
     bool outside = false;
@@ -94,7 +96,8 @@ class FileCheck {
     bool progress = false;
     for (auto& [definition, list] : by_definition) {
       if (definition->kernel) {
-        for (const std::string& profile : settings_.profiles) report_.kernels.push_back({definition->name, profile, false, 0, list});
+        for (const std::string& profile : settings_.profiles)
+          report_.kernels.push_back({definition->name, profile, false, 0, list});
       } else {
         report_.messages.insert(report_.messages.end(), list.begin(), list.end());
       }
@@ -107,10 +110,12 @@ class FileCheck {
     if (!outside && progress) return true;
     // The module itself is wrong: no kernel of it can be judged.
     for (const Definition& definition : definitions_) {
-      const bool known = std::any_of(report_.kernels.begin(), report_.kernels.end(),
-                                     [&](const KernelReport& kernel) { return kernel.name == definition.name; });
+      const bool known =
+          std::any_of(report_.kernels.begin(), report_.kernels.end(),
+                      [&](const KernelReport& kernel) { return kernel.name == definition.name; });
       if (!definition.kernel || known) continue;
-      for (const std::string& profile : settings_.profiles) report_.kernels.push_back({definition.name, profile, false, 0, {}});
+      for (const std::string& profile : settings_.profiles)
+        report_.kernels.push_back({definition.name, profile, false, 0, {}});
     }
     return false;
   }
@@ -122,9 +127,11 @@ class FileCheck {
       for (const EntryInfo& entry : module.interface().entries) {
         if (!settings_.translate.entry.empty() && settings_.translate.entry != entry.name) continue;
         // What is linked in has kernels of its own.
-        if (!linked_.empty() && std::none_of(definitions_.begin(), definitions_.end(), [&](const Definition& definition) {
-              return definition.kernel && definition.name == entry.name;
-            }))
+        if (!linked_.empty() && std::none_of(definitions_.begin(), definitions_.end(),
+                                             [&](const Definition& definition) {
+                                               return definition.kernel &&
+                                                      definition.name == entry.name;
+                                             }))
           continue;
         KernelReport& kernel = report_.kernels.emplace_back();
         kernel.name = entry.name;
@@ -154,7 +161,8 @@ class FileCheck {
         if (kernel.good) continue;
         Message message;
         message.file = report_.file;
-        message.text = "kernel " + entry.name + " became an invalid module, please report this: " + invalid;
+        message.text =
+            "kernel " + entry.name + " became an invalid module, please report this: " + invalid;
         message.rendered = report_.file + ": error: " + message.text;
         kernel.messages.push_back(std::move(message));
       }
@@ -197,8 +205,9 @@ void print_text(const Settings& settings, const FileReport& report) {
   list(report.messages);
   for (const KernelReport& kernel : report.kernels) {
     if (kernel.good && settings.quiet) continue;
-    std::printf("  %s%s%s: %s\n", kernel.name.c_str(), several ? ", " : "", several ? kernel.profile.c_str() : "",
-                kernel.good              ? "translated"
+    std::printf("  %s%s%s: %s\n", kernel.name.c_str(), several ? ", " : "",
+                several ? kernel.profile.c_str() : "",
+                kernel.good               ? "translated"
                 : kernel.messages.empty() ? "not translated, the module has errors"
                                           : "not translated");
     list(kernel.messages);
@@ -207,19 +216,23 @@ void print_text(const Settings& settings, const FileReport& report) {
 
 std::string messages_json(const std::vector<Message>& messages) {
   std::string out = "[";
-  for (const Message& message : messages) out += (out.size() > 1 ? ", " : "") + message_json(message);
+  for (const Message& message : messages)
+    out += (out.size() > 1 ? ", " : "") + message_json(message);
   return out + "]";
 }
 
 std::string report_json(const FileReport& report) {
-  std::string out = "  {\"file\": " + json_quote(report.file) + ", \"translated\": " + (report.good ? "true" : "false");
+  std::string out = "  {\"file\": " + json_quote(report.file) +
+                    ", \"translated\": " + (report.good ? "true" : "false");
   if (!report.io_error.empty()) out += ", \"error\": " + json_quote(report.io_error);
   out += ", \"messages\": " + messages_json(report.messages) + ", \"kernels\": [";
   for (std::size_t k = 0; k < report.kernels.size(); ++k) {
     const KernelReport& kernel = report.kernels[k];
-    out += std::string(k ? "," : "") + "\n    {\"name\": " + json_quote(kernel.name) + ", \"profile\": " +
-           json_quote(kernel.profile) + ", \"translated\": " + (kernel.good ? "true" : "false") +
-           ", \"words\": " + std::to_string(kernel.words) + ", \"messages\": " + messages_json(kernel.messages) + "}";
+    out += std::string(k ? "," : "") + "\n    {\"name\": " + json_quote(kernel.name) +
+           ", \"profile\": " + json_quote(kernel.profile) +
+           ", \"translated\": " + (kernel.good ? "true" : "false") +
+           ", \"words\": " + std::to_string(kernel.words) +
+           ", \"messages\": " + messages_json(kernel.messages) + "}";
   }
   return out + "]}";
 }
@@ -269,9 +282,10 @@ int check_files(const Settings& settings, const std::vector<std::string>& files)
   }
   const bool all = totals.good_files == totals.files;
   if (settings.check_json) {
-    std::printf("],\n \"summary\": {\"files\": %zu, \"files_translated\": %zu, \"kernels\": %zu, "
-                "\"kernels_translated\": %zu, \"errors\": {",
-                totals.files, totals.good_files, totals.kernels, totals.good_kernels);
+    std::printf(
+        "],\n \"summary\": {\"files\": %zu, \"files_translated\": %zu, \"kernels\": %zu, "
+        "\"kernels_translated\": %zu, \"errors\": {",
+        totals.files, totals.good_files, totals.kernels, totals.good_kernels);
     bool first = true;
     for (const auto& [reason, number] : totals.reasons) {
       std::printf("%s\n  %s: %zu", first ? "" : ",", json_quote(reason).c_str(), number);
@@ -279,8 +293,8 @@ int check_files(const Settings& settings, const std::vector<std::string>& files)
     }
     std::printf("}}}\n");
   } else {
-    std::printf("check: %zu of %zu files and %zu of %zu kernels translated\n", totals.good_files, totals.files,
-                totals.good_kernels, totals.kernels);
+    std::printf("check: %zu of %zu files and %zu of %zu kernels translated\n", totals.good_files,
+                totals.files, totals.good_kernels, totals.kernels);
   }
   return unread ? 2 : all ? 0 : 3;
 }

@@ -26,9 +26,10 @@ std::string stem_of(const std::string& file) {
   return name;
 }
 
-// The slots of one translation hold for all its kernels. Where some need regions and others do not, the
-// translator finds out by itself which, and the interface description says it of each.
-bool choose_options(const Settings& settings, const PtxModule& module, TranslateOptions& options, std::string& error) {
+// The slots of one translation hold for all its kernels. Where some need regions and others do not,
+// the translator finds out by itself which, and the interface description says it of each.
+bool choose_options(const Settings& settings, const PtxModule& module, TranslateOptions& options,
+                    std::string& error) {
   const std::string entry = settings.translate.entry;
   options = settings.translate;
   bool first = true;
@@ -54,13 +55,17 @@ void print_times(const std::vector<std::pair<std::string, double>>& times) {
     sums[pass] += milliseconds;
     total += milliseconds;
   }
-  for (const std::string& pass : order) std::fprintf(stderr, "%9.3f ms  %s\n", sums[pass], pass.c_str());
+  for (const std::string& pass : order)
+    std::fprintf(stderr, "%9.3f ms  %s\n", sums[pass], pass.c_str());
   std::fprintf(stderr, "%9.3f ms  all passes\n", total);
 }
 
-int write_output(const Settings& settings, const std::string& path, const std::string& bytes, bool binary) {
+int write_output(const Settings& settings, const std::string& path, const std::string& bytes,
+                 bool binary) {
   if (path == "-" && binary && ::isatty(1)) {
-    print_error(settings, "", "the module is binary and standard output a terminal; -o FILE writes it, -S shows it");
+    print_error(
+        settings, "",
+        "the module is binary and standard output a terminal; -o FILE writes it, -S shows it");
     return kUsage;
   }
   const IoError error = write_text(path, bytes);
@@ -91,10 +96,13 @@ int translate_files(Settings& settings, std::vector<std::string> files) {
   if (settings.dump)
     settings.translate.dump = [&](std::string_view pass, std::string_view text) {
       if (!settings.dump_pass.empty() && pass != settings.dump_pass) return;
-      std::fprintf(stderr, "; after %.*s\n%.*s\n", int(pass.size()), pass.data(), int(text.size()), text.data());
+      std::fprintf(stderr, "; after %.*s\n%.*s\n", int(pass.size()), pass.data(), int(text.size()),
+                   text.data());
     };
   if (settings.time_passes)
-    settings.translate.timing = [&](std::string_view pass, double milliseconds) { times.emplace_back(pass, milliseconds); };
+    settings.translate.timing = [&](std::string_view pass, double milliseconds) {
+      times.emplace_back(pass, milliseconds);
+    };
 
   TranslateOptions options;
   std::string error;
@@ -110,7 +118,8 @@ int translate_files(Settings& settings, std::vector<std::string> files) {
   if (settings.validate) {
     const std::string invalid = validate_spirv(translation->spirv);
     if (!invalid.empty()) {
-      print_error(settings, inputs[0].file, "the module is invalid, please report this: " + invalid);
+      print_error(settings, inputs[0].file,
+                  "the module is invalid, please report this: " + invalid);
       return kTranslation;
     }
   }
@@ -138,7 +147,8 @@ int run_tool(int argc, char** argv) {
   if (handle_common(kPtx2spv, command, exit)) return exit;
   Settings settings;
   std::string error = apply_options(command, settings);
-  if (error.empty() && command.operands.empty() && !settings.print_supported) error = "no file is given";
+  if (error.empty() && command.operands.empty() && !settings.print_supported)
+    error = "no file is given";
   int standard_inputs = 0;
   for (const std::string& file : command.operands) standard_inputs += file == "-";
   if (standard_inputs > 1) error = "standard input can be read once";

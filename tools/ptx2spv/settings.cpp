@@ -8,56 +8,96 @@ namespace ptx2spv::tools {
 namespace {
 
 enum Id : int {
-  opt_output = 1, opt_asm, opt_debug, opt_optimize, opt_entry, opt_profile, opt_disable, opt_fp, opt_threads,
-  opt_block, opt_workgroup, opt_backing, opt_no_slots, opt_reflect, opt_emit, opt_dump, opt_time, opt_check,
-  opt_relax, opt_validate, opt_supported, opt_color, opt_diagnostics, opt_quiet, opt_link,
+  opt_output = 1,
+  opt_asm,
+  opt_debug,
+  opt_optimize,
+  opt_entry,
+  opt_profile,
+  opt_disable,
+  opt_fp,
+  opt_threads,
+  opt_block,
+  opt_workgroup,
+  opt_backing,
+  opt_no_slots,
+  opt_reflect,
+  opt_emit,
+  opt_dump,
+  opt_time,
+  opt_check,
+  opt_relax,
+  opt_validate,
+  opt_supported,
+  opt_color,
+  opt_diagnostics,
+  opt_quiet,
+  opt_link,
 };
 
 constexpr Option kOptions[] = {
     {opt_output, 'o', "output", "FILE",
-     "write there, - for standard output; else beside the working folder's other files under the input's name, or to "
+     "write there, - for standard output; else beside the working folder's other files under the "
+     "input's name, or to "
      "standard output when the input is standard input",
      "file"},
     {opt_emit, 0, "emit", "KIND",
-     "what to write: spirv (the default), asm, json (the interface description), c-header (the module as an array, and a "
+     "what to write: spirv (the default), asm, json (the interface description), c-header (the "
+     "module as an array, and a "
      "struct for each kernel's parameters)",
      "spirv,asm,json,c-header"},
     {opt_asm, 'S', "", "", "the same as --emit asm"},
-    {opt_reflect, 0, "reflect", "FILE", "write the interface description there as JSON, - for standard output; without -o nothing else",
+    {opt_reflect, 0, "reflect", "FILE",
+     "write the interface description there as JSON, - for standard output; without -o nothing "
+     "else",
      "file"},
     {opt_link, 0, "link", "FILE",
-     "link this PTX file too, for what the others declare as extern; with --check, to every file in turn; may be repeated",
+     "link this PTX file too, for what the others declare as extern; with --check, to every file "
+     "in turn; may be repeated",
      "file"},
     {opt_entry, 'e', "entry", "NAME", "translate this kernel only"},
     {opt_profile, 'p', "profile", "NAME",
-     "the device to translate for: portable (the default), swiftshader, lavapipe, nvidia; --check takes several with "
+     "the device to translate for: portable (the default), swiftshader, lavapipe, nvidia; --check "
+     "takes several with "
      "commas between, or all",
      "portable,swiftshader,lavapipe,nvidia,all"},
-    {opt_disable, 0, "disable", "CAPABILITY", "do without this capability of the profile; may be repeated"},
-    {opt_fp, 0, "fp", "POLICY", "exact (the default): results equal NVIDIA's; fast: the device's own float operations",
+    {opt_disable, 0, "disable", "CAPABILITY",
+     "do without this capability of the profile; may be repeated"},
+    {opt_fp, 0, "fp", "POLICY",
+     "exact (the default): results equal NVIDIA's; fast: the device's own float operations",
      "exact,fast"},
     {opt_optimize, 'O', "", "LEVEL", "optimisation: 0, 1 (the default) or 2", "0,1,2"},
     {opt_threads, 0, "threads", "MODEL",
-     "how threads map to invocations: direct, flat, regions; chosen by what the kernel does when not given",
+     "how threads map to invocations: direct, flat, regions; chosen by what the kernel does when "
+     "not given",
      "direct,flat,regions"},
-    {opt_block, 0, "block", "THREADS", "regions: threads of the largest block, 1024 when not given"},
+    {opt_block, 0, "block", "THREADS",
+     "regions: threads of the largest block, 1024 when not given"},
     {opt_workgroup, 0, "workgroup", "INVOCATIONS", "regions: invocations of a workgroup"},
     {opt_backing, 0, "backing", "SLOT=KIND",
-     "what a surface is bound to, by the slot's number or name: buffer, buffer:FORMATxCHANNELS, address, "
-     "address:FORMATxCHANNELS, image:FORMATxCHANNELS:GEOMETRY as in 0=image:u8x4:2d; may be repeated"},
+     "what a surface is bound to, by the slot's number or name: buffer, buffer:FORMATxCHANNELS, "
+     "address, "
+     "address:FORMATxCHANNELS, image:FORMATxCHANNELS:GEOMETRY as in 0=image:u8x4:2d; may be "
+     "repeated"},
     {opt_no_slots, 0, "no-slots", "", "reach every surface by its address"},
     {opt_debug, 'g', "debug", "", "put names, the PTX source and its lines into the module"},
-    {opt_relax, 0, "relax", "", "take instructions that the module's PTX version or target does not have"},
-    {opt_validate, 0, "validate", "", "check the module by SPIRV-Tools' validator before writing it"},
+    {opt_relax, 0, "relax", "",
+     "take instructions that the module's PTX version or target does not have"},
+    {opt_validate, 0, "validate", "",
+     "check the module by SPIRV-Tools' validator before writing it"},
     {opt_check, 0, "check", "[FORMAT]",
-     "write no module: report for every file and kernel whether it translates and validates, or every construct that is "
+     "write no module: report for every file and kernel whether it translates and validates, or "
+     "every construct that is "
      "not supported with its line; FORMAT is text (the default) or json",
      "text,json"},
-    {opt_dump, 0, "dump-ir", "[PASS]", "print the IR after every pass, or after this one, to standard error"},
+    {opt_dump, 0, "dump-ir", "[PASS]",
+     "print the IR after every pass, or after this one, to standard error"},
     {opt_time, 0, "time-passes", "", "print how long each pass took, to standard error"},
     {opt_supported, 0, "print-supported", "", "print every instruction form that is accepted"},
-    {opt_diagnostics, 0, "diagnostics", "FORMAT", "messages as text (the default), or as json: one object a line", "text,json"},
-    {opt_color, 0, "color", "WHEN", "colour in messages: auto (the default), always or never; NO_COLOR is honoured",
+    {opt_diagnostics, 0, "diagnostics", "FORMAT",
+     "messages as text (the default), or as json: one object a line", "text,json"},
+    {opt_color, 0, "color", "WHEN",
+     "colour in messages: auto (the default), always or never; NO_COLOR is honoured",
      "auto,always,never"},
     {opt_quiet, 'q', "quiet", "", "no warnings; with --check only what failed"},
 };
@@ -68,7 +108,8 @@ constexpr ExitCode kExitCodes[] = {
     {3, "translation failed; with --check for at least one kernel"},
 };
 
-bool parse_number(std::string_view text, std::uint32_t& value, std::uint32_t low, std::uint32_t high) {
+bool parse_number(std::string_view text, std::uint32_t& value, std::uint32_t low,
+                  std::uint32_t high) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && value >= low && value <= high;
 }
@@ -101,13 +142,17 @@ std::string parse_backing(std::string_view text, std::pair<std::string, SlotSpec
   out.first = cut(text, '=');
   const std::string_view kind = cut(text, ':');
   SlotSpec& spec = out.second;
-  spec.backing = kind == "image" ? Backing::image : kind == "address" ? Backing::address : Backing::buffer;
+  spec.backing = kind == "image"     ? Backing::image
+                 : kind == "address" ? Backing::address
+                                     : Backing::buffer;
   if (out.first.empty() || (kind != "image" && kind != "address" && kind != "buffer"))
-    return "--backing " + whole + ": it takes SLOT=buffer, SLOT=address or SLOT=image:FORMATxCHANNELS:GEOMETRY";
+    return "--backing " + whole +
+           ": it takes SLOT=buffer, SLOT=address or SLOT=image:FORMATxCHANNELS:GEOMETRY";
   const std::string_view texel = cut(text, ':');
   if ((kind == "image" || !texel.empty()) && !parse_texel(texel, spec))
     return "--backing " + whole + ": a texel is written as u8x4: format, x, 1, 2 or 4 channels";
-  if (kind != "image") return text.empty() ? "" : "--backing " + whole + ": only an image has a geometry";
+  if (kind != "image")
+    return text.empty() ? "" : "--backing " + whole + ": only an image has a geometry";
   constexpr std::string_view kGeometries[] = {"1d", "2d", "3d", "a1d", "a2d"};
   for (std::size_t k = 0; k < std::size(kGeometries); ++k) {
     if (text != kGeometries[k]) continue;
@@ -120,11 +165,15 @@ std::string parse_backing(std::string_view text, std::pair<std::string, SlotSpec
 }  // namespace
 
 constexpr Tool kPtx2spvRow = {
-    "ptx2spv", "[OPTION...] FILE...",
+    "ptx2spv",
+    "[OPTION...] FILE...",
     "translates NVIDIA PTX kernels that use surfaces to Vulkan compute SPIR-V",
-    "Several files are linked into one module; with --check every file stands on its own, but for what --link adds. A file named - is standard input. "
+    "Several files are linked into one module; with --check every file stands on its own, but for "
+    "what --link adds. A file named - is standard input. "
     "Output is written whole or not at all.",
-    kOptions, kExitCodes, "NO_COLOR turns colour off."};
+    kOptions,
+    kExitCodes,
+    "NO_COLOR turns colour off."};
 const Tool kPtx2spv = kPtx2spvRow;
 
 std::string apply_options(const ParsedCommand& command, Settings& settings) {
@@ -132,7 +181,9 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
   TranslateOptions& translate = settings.translate;
   for (const ParsedOption& option : command.options) {
     const std::string& value = option.value;
-    const auto unknown = [&](const char* what) { return "there is no " + std::string(what) + " " + value; };
+    const auto unknown = [&](const char* what) {
+      return "there is no " + std::string(what) + " " + value;
+    };
     switch (option.id) {
       case opt_output: settings.output = value; break;
       case opt_asm:
@@ -184,10 +235,12 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
         }
         break;
       case opt_block:
-        if (!parse_number(value, translate.max_block_threads, 1, 1024)) return "--block takes 1 to 1024";
+        if (!parse_number(value, translate.max_block_threads, 1, 1024))
+          return "--block takes 1 to 1024";
         break;
       case opt_workgroup:
-        if (!parse_number(value, translate.workgroup_threads, 1, 1024)) return "--workgroup takes 1 to 1024";
+        if (!parse_number(value, translate.workgroup_threads, 1, 1024))
+          return "--workgroup takes 1 to 1024";
         break;
       case opt_backing: {
         const std::string error = parse_backing(value, settings.backings.emplace_back());
@@ -200,7 +253,8 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
       case opt_validate: settings.validate = true; break;
       case opt_check:
         settings.check = true;
-        if (option.has_value && value != "text" && value != "json") return unknown("form of a report called");
+        if (option.has_value && value != "text" && value != "json")
+          return unknown("form of a report called");
         settings.check_json = value == "json";
         break;
       case opt_dump:
@@ -232,7 +286,8 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
     }
   }
   if (settings.profiles.empty()) return "--profile needs a name";
-  if (settings.profiles.size() > 1 && !settings.check) return "several profiles at once are for --check";
+  if (settings.profiles.size() > 1 && !settings.check)
+    return "several profiles at once are for --check";
   translate.profile = profile_for(settings, settings.profiles[0]);
   settings.color = use_color(2, color);
   if (settings.check && settings.check_json && !command.operands.empty()) settings.color = false;
@@ -241,15 +296,18 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
 
 Profile profile_for(const Settings& settings, const std::string& name) {
   Profile profile = find_profile(name).value_or(Profile());
-  for (const std::string& capability : settings.disabled) set_capability(profile, capability, false);
+  for (const std::string& capability : settings.disabled)
+    set_capability(profile, capability, false);
   return profile;
 }
 
-bool options_for(const Settings& settings, const EntryInfo& entry, TranslateOptions& options, std::string& error) {
+bool options_for(const Settings& settings, const EntryInfo& entry, TranslateOptions& options,
+                 std::string& error) {
   options = settings.translate;
   options.entry = entry.name;
   if (!settings.threads_chosen) {
-    const bool regions = entry.divergent_barriers || (entry.warp_operations && !options.profile.subgroup_ops);
+    const bool regions =
+        entry.divergent_barriers || (entry.warp_operations && !options.profile.subgroup_ops);
     options.threads = regions ? ThreadModel::regions : ThreadModel::direct;
   }
   for (const auto& [slot, spec] : settings.backings) {
@@ -258,7 +316,8 @@ bool options_for(const Settings& settings, const EntryInfo& entry, TranslateOpti
       while (index < entry.slots.size() && entry.slots[index].name != slot) ++index;
     }
     if (index >= entry.slots.size()) {
-      error = "kernel " + entry.name + " has no surface slot " + slot + "; it has " + std::to_string(entry.slots.size());
+      error = "kernel " + entry.name + " has no surface slot " + slot + "; it has " +
+              std::to_string(entry.slots.size());
       for (std::size_t k = 0; k < entry.slots.size(); ++k)
         error += (k ? ", " : ": ") + std::to_string(k) + " " + entry.slots[k].name;
       return false;

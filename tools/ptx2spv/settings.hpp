@@ -14,15 +14,16 @@ enum class Emit : std::uint8_t { spirv, assembly, json, c_header };
 
 struct Settings {
   TranslateOptions translate;
-  bool threads_chosen = false;              ///< else each kernel gets the model it needs
-  std::vector<std::string> profiles;        ///< --check goes through all of them
+  bool threads_chosen = false;        ///< else each kernel gets the model it needs
+  std::vector<std::string> profiles;  ///< --check goes through all of them
   std::vector<std::string> disabled;
   std::vector<std::pair<std::string, SlotSpec>> backings;  ///< slot number or name
-  std::vector<std::string> linked;          ///< files of --link
+  std::vector<std::string> linked;                         ///< files of --link
   std::string output, reflect, dump_pass;
   Emit emit = Emit::spirv;
-  bool emit_given = false, dump = false, time_passes = false, check = false, check_json = false, validate = false,
-       print_supported = false, json_diagnostics = false, color = false, quiet = false;
+  bool emit_given = false, dump = false, time_passes = false, check = false, check_json = false,
+       validate = false, print_supported = false, json_diagnostics = false, color = false,
+       quiet = false;
 };
 
 extern const Tool kPtx2spv;
@@ -33,8 +34,9 @@ std::string apply_options(const ParsedCommand& command, Settings& settings);
 /// The profile of that name without the disabled capabilities.
 Profile profile_for(const Settings& settings, const std::string& name);
 
-/// The options for translating an entry, whose uses choose the thread model and whose slot names resolve `backings`.
-/// False and an error text when a slot is unknown.
-bool options_for(const Settings& settings, const EntryInfo& entry, TranslateOptions& options, std::string& error);
+/// The options for translating an entry, whose uses choose the thread model and whose slot names
+/// resolve `backings`. False and an error text when a slot is unknown.
+bool options_for(const Settings& settings, const EntryInfo& entry, TranslateOptions& options,
+                 std::string& error);
 
 }  // namespace ptx2spv::tools

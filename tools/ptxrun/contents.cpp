@@ -110,8 +110,9 @@ std::string report_difference(std::span<const std::byte> got, std::span<const st
   }
   if (!count) return {};
   char buffer[96];
-  std::snprintf(buffer, sizeof buffer, "%zu bytes differ, the first at %zu: 0x%02x instead of 0x%02x", count,
-                first, unsigned(got[first]), unsigned(wanted[first]));
+  std::snprintf(buffer, sizeof buffer,
+                "%zu bytes differ, the first at %zu: 0x%02x instead of 0x%02x", count, first,
+                unsigned(got[first]), unsigned(wanted[first]));
   return buffer;
 }
 
@@ -130,19 +131,19 @@ void fill_pattern(std::span<std::byte> bytes, std::uint32_t seed) {
 std::string make_contents(const Init& init, const ArrayDesc* desc, const HandleValue& handle,
                           std::span<std::byte> bytes) {
   switch (init.kind) {
-    case Init::Kind::zero:
-      std::fill(bytes.begin(), bytes.end(), std::byte{0});
-      return {};
+    case Init::Kind::zero: std::fill(bytes.begin(), bytes.end(), std::byte{0}); return {};
     case Init::Kind::pattern: fill_pattern(bytes, init.seed); return {};
     case Init::Kind::bytes:
       if (init.bytes.size() > bytes.size())
-        return init.where + std::to_string(init.bytes.size()) + " bytes do not fit " + std::to_string(bytes.size());
+        return init.where + std::to_string(init.bytes.size()) + " bytes do not fit " +
+               std::to_string(bytes.size());
       if (init.bytes.size() == 1) {
         std::fill(bytes.begin(), bytes.end(), init.bytes[0]);
         return {};
       }
       for (std::size_t at = 0; at < bytes.size(); at += init.bytes.size())
-        std::memcpy(bytes.data() + at, init.bytes.data(), std::min(init.bytes.size(), bytes.size() - at));
+        std::memcpy(bytes.data() + at, init.bytes.data(),
+                    std::min(init.bytes.size(), bytes.size() - at));
       return {};
     case Init::Kind::handles: {
       if (init.handles.size() * 8 > bytes.size())
@@ -167,13 +168,15 @@ std::string make_contents(const Init& init, const ArrayDesc* desc, const HandleV
     file = std::move(npy.data);
   }
   if (error.empty() && file.size() != bytes.size())
-    error = "holds " + std::to_string(file.size()) + " bytes of data, needed are " + std::to_string(bytes.size());
+    error = "holds " + std::to_string(file.size()) + " bytes of data, needed are " +
+            std::to_string(bytes.size());
   if (!error.empty()) return init.where + init.path + " " + error;
   if (!file.empty()) std::memcpy(bytes.data(), file.data(), file.size());
   return {};
 }
 
-std::string make_picture(const ArrayDesc& desc, std::uint32_t level, std::span<const std::byte> bytes,
+std::string make_picture(const ArrayDesc& desc, std::uint32_t level,
+                         std::span<const std::byte> bytes,
                          const std::optional<std::pair<double, double>>& range, Bytes& png) {
   const auto extent = level_extent(desc, level);
   Picture picture{extent[0], extent[1] * extent[2], desc.channels, {}};
@@ -211,7 +214,8 @@ OutputResult finish_output(const OutputSpec& output, const ArrayDesc* desc, cons
     if (type.starts_with("snorm")) type = "s" + type.substr(5);
     const std::uint32_t size = type_bytes(type);
     if (bytes.size() % size) {
-      result.error = output.where + std::to_string(bytes.size()) + " bytes are no whole number of " + type;
+      result.error =
+          output.where + std::to_string(bytes.size()) + " bytes are no whole number of " + type;
     } else {
       wrote(output.npy, write_npy(npy_descr(type),
                                   desc ? npy_shape(*desc, output.level)
@@ -231,7 +235,8 @@ OutputResult finish_output(const OutputSpec& output, const ArrayDesc* desc, cons
   if (!output.sha256.empty()) {
     const std::string digest = sha256_hex(bytes);
     result.mismatch = digest != output.sha256;
-    result.line += result.mismatch ? ", sha256 " + digest + " instead of " + output.sha256 : ", sha256 matches";
+    result.line += result.mismatch ? ", sha256 " + digest + " instead of " + output.sha256
+                                   : ", sha256 matches";
   }
   if (!output.expect.empty()) {
     Bytes wanted;

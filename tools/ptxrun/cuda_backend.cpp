@@ -1,11 +1,11 @@
-// Runs a manifest natively on NVIDIA hardware, for comparison. CUDA ends a context at its first trap, so there
-// is no record: the driver's own words are what is printed.
+// Runs a manifest natively on NVIDIA hardware, for comparison. CUDA ends a context at its first
+// trap, so there is no record: the driver's own words are what is printed.
 #include <chrono>
 #include <cstring>
 
+#include "tools/common/cuda_api.hpp"
 #include "tools/ptxrun/backend.hpp"
 #include "tools/ptxrun/contents.hpp"
-#include "tools/common/cuda_api.hpp"
 
 namespace ptx2spv::tools {
 namespace {
@@ -33,7 +33,8 @@ int array_format(abi::SurfaceFormat format, std::uint32_t channels) {
 
 class Runner {
  public:
-  Runner(const Manifest& manifest, const RunOptions& options) : manifest_(manifest), options_(options) {}
+  Runner(const Manifest& manifest, const RunOptions& options)
+      : manifest_(manifest), options_(options) {}
   ~Runner();
   RunResult run();
 
@@ -96,7 +97,8 @@ bool Runner::check(Result result, const std::string& what, Exit exit) {
   if (api_.error_name) api_.error_name(result, &name);
   if (api_.error_text) api_.error_text(result, &text);
   result_.exit = exit;
-  result_.error = what + ": " + (name ? name : "error " + std::to_string(result)) + (text ? std::string(", ") + text : "");
+  result_.error = what + ": " + (name ? name : "error " + std::to_string(result)) +
+                  (text ? std::string(", ") + text : "");
   return false;
 }
 
@@ -118,13 +120,15 @@ bool Runner::open_device() {
   for (int k = 0; k < count && wanted < 0; ++k) {
     char name[256] = {};
     api_.device_name(name, sizeof name - 1, k);
-    if (options_.device.empty() || options_.device == "gpu" || options_.device == std::to_string(k) ||
+    if (options_.device.empty() || options_.device == "gpu" ||
+        options_.device == std::to_string(k) ||
         std::string(name).find(options_.device) != std::string::npos)
       wanted = k;
   }
   if (wanted < 0) {
     result_.exit = Exit::no_device;
-    result_.error = count ? "no CUDA device is called " + options_.device : "no CUDA device: the driver lists none";
+    result_.error = count ? "no CUDA device is called " + options_.device
+                          : "no CUDA device: the driver lists none";
     return false;
   }
   char name[256] = {};
@@ -135,10 +139,13 @@ bool Runner::open_device() {
   result_.device = std::string(name) + ", CUDA " + std::to_string(version / 1000) + "." +
                    std::to_string(version % 1000 / 10);
   Context context = nullptr;
-  if (!check(api_.context_retain(&context, device_), "the CUDA device does not start", Exit::no_device)) return false;
+  if (!check(api_.context_retain(&context, device_), "the CUDA device does not start",
+             Exit::no_device))
+    return false;
   context_ = true;
   return check(api_.context_current(context), "the CUDA device does not start", Exit::no_device) &&
-         check(api_.event_create(&begin_, 0), "no event") && check(api_.event_create(&end_, 0), "no event");
+         check(api_.event_create(&begin_, 0), "no event") &&
+         check(api_.event_create(&end_, 0), "no event");
 }
 
 bool Runner::load_modules() {
@@ -160,7 +167,8 @@ bool Runner::load_modules() {
     return false;
   }
   if (texts.size() == 1)
-    return !failed(api_.module_load(&module_, texts[0].c_str(), 2, keys, values), manifest_.modules[0]);
+    return !failed(api_.module_load(&module_, texts[0].c_str(), 2, keys, values),
+                   manifest_.modules[0]);
   LinkState link = nullptr;
   if (failed(api_.link_create(2, keys, values, &link), manifest_.modules[0])) return false;
   for (std::size_t k = 0; k < texts.size(); ++k)
@@ -194,7 +202,8 @@ bool Runner::make_arrays() {
     const std::string what = spec.init.where + "the CUDA array";
     for (const TextureSpec& texture : manifest_.textures) {
       if (texture.buffer || &manifest_.surfaces[texture.surface] != &spec) continue;
-      if (texture.desc.cube) form.flags = kSurfaceLoadStore | kCubemap | (desc.layers > 6 ? kLayered : 0);
+      if (texture.desc.cube)
+        form.flags = kSurfaceLoadStore | kCubemap | (desc.layers > 6 ? kLayered : 0);
       if (g == Geometry::d2) form.flags |= kGather;
     }
     const auto create = [&] {
@@ -211,7 +220,8 @@ bool Runner::make_arrays() {
     if (desc.levels != 1) {
       state.levels.resize(desc.levels);
       for (std::uint32_t level = 0; level < desc.levels; ++level)
-        if (!check(api_.mipmap_level(&state.levels[level], state.mipmap, level), what)) return false;
+        if (!check(api_.mipmap_level(&state.levels[level], state.mipmap, level), what))
+          return false;
     }
   }
   return true;
@@ -219,7 +229,9 @@ bool Runner::make_arrays() {
 
 bool Runner::make_textures() {
   for (const BufferSpec& spec : manifest_.buffers)
-    if (!check(api_.mem_alloc(&buffers_.emplace_back(), spec.bytes), spec.init.where + "the memory")) return false;
+    if (!check(api_.mem_alloc(&buffers_.emplace_back(), spec.bytes),
+               spec.init.where + "the memory"))
+      return false;
   for (const TextureSpec& spec : manifest_.textures) {
     ResourceDescriptor resource{};
     if (spec.buffer) {
@@ -228,10 +240,12 @@ bool Runner::make_textures() {
       const int format = array_format(memory.format, memory.channels);
       if (memory.height) {
         resource.type = 3;
-        resource.pitched = {pointer, format, memory.channels, memory.width, memory.height, memory.pitch};
+        resource.pitched = {pointer,      format,        memory.channels,
+                            memory.width, memory.height, memory.pitch};
       } else {
         resource.type = 2;
-        const std::uint64_t bytes = std::uint64_t(memory.width) * memory.channels * format_bytes(memory.format);
+        const std::uint64_t bytes =
+            std::uint64_t(memory.width) * memory.channels * format_bytes(memory.format);
         resource.linear = {pointer, format, memory.channels, bytes};
       }
     } else {
@@ -245,7 +259,8 @@ bool Runner::make_textures() {
     form.filter = spec.desc.linear_filter;
     form.mipmap_filter = spec.desc.linear_mipmap_filter;
     form.flags = (spec.desc.read_as_integer ? kReadAsInteger : 0) |
-                 (spec.desc.normalized_coordinates ? kNormalizedCoordinates : 0) | (spec.desc.srgb ? kSrgb : 0);
+                 (spec.desc.normalized_coordinates ? kNormalizedCoordinates : 0) |
+                 (spec.desc.srgb ? kSrgb : 0);
     form.max_anisotropy = spec.desc.max_anisotropy > 1 ? spec.desc.max_anisotropy : 0;
     form.mipmap_bias = spec.desc.mipmap_bias;
     form.min_level = spec.desc.min_level;
@@ -328,16 +343,20 @@ bool Runner::fill_memory() {
     const BufferSpec& spec = manifest_.buffers[k];
     Bytes bytes(spec.bytes);
     if (fail(make_contents(spec.init, nullptr, value, bytes))) return false;
-    if (!check(api_.to_device(buffers_[k], bytes.data(), bytes.size()), spec.init.where + "the copy")) return false;
+    if (!check(api_.to_device(buffers_[k], bytes.data(), bytes.size()),
+               spec.init.where + "the copy"))
+      return false;
   }
   for (const GlobalSpec& spec : manifest_.globals) {
     DevicePointer pointer = 0;
     std::size_t size = 0;
-    if (!check(api_.module_global(&pointer, &size, module_, spec.name.c_str()), spec.init.where + "the module's variable"))
+    if (!check(api_.module_global(&pointer, &size, module_, spec.name.c_str()),
+               spec.init.where + "the module's variable"))
       return false;
     Bytes bytes(size);
     if (fail(make_contents(spec.init, nullptr, value, bytes))) return false;
-    if (!check(api_.to_device(pointer, bytes.data(), size), spec.init.where + "the copy")) return false;
+    if (!check(api_.to_device(pointer, bytes.data(), size), spec.init.where + "the copy"))
+      return false;
   }
   return true;
 }
@@ -350,12 +369,15 @@ bool Runner::bind_references(const LaunchSpec& spec) {
       return false;
     }
     SurfRef reference = nullptr;
-    if (!check(api_.module_surfref(&reference, module_, name.c_str()), spec.where + "surfref " + name) ||
-        !check(api_.surfref_array(reference, arrays_[index].levels[0], 0), spec.where + "surfref " + name))
+    if (!check(api_.module_surfref(&reference, module_, name.c_str()),
+               spec.where + "surfref " + name) ||
+        !check(api_.surfref_array(reference, arrays_[index].levels[0], 0),
+               spec.where + "surfref " + name))
       return false;
   }
   for (const auto& [name, index] : spec.texrefs) {
-    if (!api_.module_texref || !api_.texref_array || !api_.texref_mipmap || !api_.texref_format || !api_.texref_linear) {
+    if (!api_.module_texref || !api_.texref_array || !api_.texref_mipmap || !api_.texref_format ||
+        !api_.texref_linear) {
       result_.exit = Exit::usage;
       result_.error = spec.where + "this driver no longer has texture references";
       return false;
@@ -365,7 +387,8 @@ bool Runner::bind_references(const LaunchSpec& spec) {
   return true;
 }
 
-bool Runner::bind_texref(const std::string& name, const TextureSpec& texture, const std::string& what) {
+bool Runner::bind_texref(const std::string& name, const TextureSpec& texture,
+                         const std::string& what) {
   constexpr unsigned kOverrideFormat = 1;
   TexRef reference = nullptr;
   if (!check(api_.module_texref(&reference, module_, name.c_str()), what)) return false;
@@ -391,7 +414,8 @@ bool Runner::bind_texref(const std::string& name, const TextureSpec& texture, co
       set(api_.texref_address_2d(reference, &form, pointer, memory.pitch));
     } else {
       std::size_t offset = 0;
-      const std::size_t bytes = std::size_t(memory.width) * memory.channels * format_bytes(memory.format);
+      const std::size_t bytes =
+          std::size_t(memory.width) * memory.channels * format_bytes(memory.format);
       set(api_.texref_linear(&offset, reference, pointer, bytes));
     }
     return check(result, what);
@@ -413,7 +437,8 @@ bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
   const std::string what = spec.where + "kernel " + spec.kernel;
   Function function = nullptr;
   if (!check(api_.module_function(&function, module_, spec.kernel.c_str()), what)) return false;
-  if (spec.shared > 49152 && !check(api_.function_attribute(function, kMaxDynamicShared, int(spec.shared)), what))
+  if (spec.shared > 49152 &&
+      !check(api_.function_attribute(function, kMaxDynamicShared, int(spec.shared)), what))
     return false;
   if (!bind_references(spec)) return false;
   // The driver reads as many bytes as the kernel declares, however many the manifest gives.
@@ -431,7 +456,9 @@ bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
       case ArgSpec::Kind::sampler: break;  // refused by open_device()
       case ArgSpec::Kind::texture: word = textures_[arg.index]; break;
       case ArgSpec::Kind::buffer: word = buffers_[arg.index] + arg.offset; break;
-      case ArgSpec::Kind::bytes: std::memcpy(value.data(), arg.bytes.data(), arg.bytes.size()); break;
+      case ArgSpec::Kind::bytes:
+        std::memcpy(value.data(), arg.bytes.data(), arg.bytes.size());
+        break;
     }
     if (arg.kind != ArgSpec::Kind::bytes) std::memcpy(value.data(), &word, 8);
     values.push_back(std::move(value));
@@ -440,9 +467,10 @@ bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
   for (std::uint32_t k = 0; k < spec.repeat; ++k) {
     const double start = now_ms();
     api_.event_record(begin_, nullptr);
-    if (!check(api_.launch(function, spec.grid.x, spec.grid.y, spec.grid.z, spec.block.x, spec.block.y,
-                           spec.block.z, spec.shared, nullptr, pointers.data(), nullptr),
-               what))
+    if (!check(
+            api_.launch(function, spec.grid.x, spec.grid.y, spec.grid.z, spec.block.x, spec.block.y,
+                        spec.block.z, spec.shared, nullptr, pointers.data(), nullptr),
+            what))
       return false;
     api_.event_record(end_, nullptr);
     if (!options_.time && k + 1 < spec.repeat) continue;
@@ -451,7 +479,8 @@ bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
       return false;
     }
     float milliseconds = 0;
-    if (api_.event_elapsed(&milliseconds, begin_, end_) == 0) time.device_ms.push_back(milliseconds);
+    if (api_.event_elapsed(&milliseconds, begin_, end_) == 0)
+      time.device_ms.push_back(milliseconds);
     time.wall_ms.push_back(now_ms() - start);
   }
   return true;
@@ -465,15 +494,18 @@ bool Runner::read_outputs() {
       if (!copy_level(output.index, output.level, bytes.data(), false)) return false;
     } else if (output.kind == OutputSpec::Kind::buffer) {
       bytes.resize(manifest_.buffers[output.index].bytes);
-      if (!check(api_.to_host(bytes.data(), buffers_[output.index], bytes.size()), output.where + "the copy"))
+      if (!check(api_.to_host(bytes.data(), buffers_[output.index], bytes.size()),
+                 output.where + "the copy"))
         return false;
     } else {
       DevicePointer pointer = 0;
       std::size_t size = 0;
-      if (!check(api_.module_global(&pointer, &size, module_, output.name.c_str()), output.where + "the module's variable"))
+      if (!check(api_.module_global(&pointer, &size, module_, output.name.c_str()),
+                 output.where + "the module's variable"))
         return false;
       bytes.resize(size);
-      if (!check(api_.to_host(bytes.data(), pointer, size), output.where + "the copy")) return false;
+      if (!check(api_.to_host(bytes.data(), pointer, size), output.where + "the copy"))
+        return false;
     }
   }
   return true;
@@ -499,10 +531,14 @@ RunResult Runner::run() {
 
 }  // namespace
 
-RunResult run_cuda(const Manifest& manifest, const RunOptions& options) { return Runner(manifest, options).run(); }
+RunResult run_cuda(const Manifest& manifest, const RunOptions& options) {
+  return Runner(manifest, options).run();
+}
 
 double now_ms() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace ptx2spv::tools

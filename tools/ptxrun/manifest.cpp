@@ -77,7 +77,8 @@ class Parser {
 
 void Parser::account(const Reader& reader, std::uint64_t bytes) {
   // Contents exist on the host and on the device; on CPU devices both are this machine's memory.
-  const std::uint64_t memory = std::uint64_t(::sysconf(_SC_PHYS_PAGES)) * std::uint64_t(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t memory =
+      std::uint64_t(::sysconf(_SC_PHYS_PAGES)) * std::uint64_t(::sysconf(_SC_PAGESIZE));
   total_ += bytes;
   if (total_ > memory)
     reader.error("brings the manifest to " + std::to_string(total_) +
@@ -104,7 +105,9 @@ void Parser::init(const Reader& reader, Init& init, bool surface) {
   if (!reader.is_object()) return;
   const auto& members = reader.json().members;
   if (members.size() != 1) {
-    reader.error("has to hold exactly one of zero, pattern, raw, npy, png, bytes, handles or a typed number");
+    reader.error(
+        "has to hold exactly one of zero, pattern, raw, npy, png, bytes, handles or a typed "
+        "number");
     return;
   }
   const std::string& kind = members[0].first;
@@ -154,21 +157,23 @@ void Parser::init(const Reader& reader, Init& init, bool surface) {
     if (auto bytes = value.scalar(kind)) init.bytes = std::move(*bytes);
     init.kind = Init::Kind::bytes;
   } else {
-    value.error("there is no such kind of contents; there are zero, pattern, raw, npy, png, bytes, handles "
-                "and typed numbers");
+    value.error(
+        "there is no such kind of contents; there are zero, pattern, raw, npy, png, bytes, handles "
+        "and typed numbers");
   }
 }
 
 void Parser::surface(const std::string& name, const Reader& reader) {
-  reader.only({"geometry", "format", "channels", "width", "height", "depth", "layers", "levels", "init",
-               "backing"});
+  reader.only({"geometry", "format", "channels", "width", "height", "depth", "layers", "levels",
+               "init", "backing"});
   SurfaceSpec spec;
   spec.name = spec.desc.name = name;
   bool good = true;
   if (const auto field = reader.need("geometry")) {
     const auto text = field->string();
     const auto geometry = text ? parse_geometry(*text) : std::nullopt;
-    if (text && !geometry) field->error("there is no geometry \"" + *text + "\"; there are 1d, 2d, 3d, a1d, a2d");
+    if (text && !geometry)
+      field->error("there is no geometry \"" + *text + "\"; there are 1d, 2d, 3d, a1d, a2d");
     if (geometry) spec.desc.geometry = *geometry;
     good &= geometry.has_value();
   } else {
@@ -188,7 +193,8 @@ void Parser::surface(const std::string& name, const Reader& reader) {
     if (value && *value != 3) spec.desc.channels = std::uint32_t(*value);
   }
   const Geometry g = spec.desc.geometry;
-  const auto extent = [&](const char* field_name, bool wanted, std::uint32_t& place, std::uint64_t most) {
+  const auto extent = [&](const char* field_name, bool wanted, std::uint32_t& place,
+                          std::uint64_t most) {
     const auto field = wanted && good ? reader.need(field_name) : reader.find(field_name);
     if (!field) return;
     if (!wanted && good) {
@@ -198,12 +204,14 @@ void Parser::surface(const std::string& name, const Reader& reader) {
     }
   };
   extent("width", true, spec.desc.width, kMostElements);
-  extent("height", g == Geometry::d2 || g == Geometry::d3 || g == Geometry::a2d, spec.desc.height, kMostElements);
+  extent("height", g == Geometry::d2 || g == Geometry::d3 || g == Geometry::a2d, spec.desc.height,
+         kMostElements);
   extent("depth", g == Geometry::d3, spec.desc.depth, kMostElements);
   extent("layers", g == Geometry::a1d || g == Geometry::a2d, spec.desc.layers, 65536);
   if (const auto field = reader.find("levels"))
     if (const auto value = field->integer(1, 32)) spec.desc.levels = std::uint32_t(*value);
-  const std::uint64_t elements[] = {spec.desc.width, spec.desc.height, spec.desc.depth, spec.desc.layers};
+  const std::uint64_t elements[] = {spec.desc.width, spec.desc.height, spec.desc.depth,
+                                    spec.desc.layers};
   spec.bytes = spec.desc.texel_bytes();
   for (std::uint64_t count : elements) {
     if (spec.bytes > kMostBytes / count) {
@@ -256,8 +264,8 @@ void Parser::buffer(const std::string& name, const Reader& reader) {
   if (const auto field = reader.find("init")) {
     init(*field, spec.init, false);
     if (spec.init.kind == Init::Kind::handles && spec.init.handles.size() * 8 > spec.bytes)
-      field->error("has " + std::to_string(spec.init.handles.size()) + " handles of 8 bytes, the buffer " +
-                   std::to_string(spec.bytes) + " bytes");
+      field->error("has " + std::to_string(spec.init.handles.size()) +
+                   " handles of 8 bytes, the buffer " + std::to_string(spec.bytes) + " bytes");
   }
   spec.init.where = reader.where();
   out_.buffers.push_back(std::move(spec));
@@ -278,7 +286,8 @@ int Parser::choice(const Reader& field, std::initializer_list<const char*> names
 
 /// What textures and samplers share.
 void Parser::sampling(const Reader& reader, TextureDesc& desc) {
-  if (const auto field = reader.find("filter")) desc.linear_filter = choice(*field, {"point", "linear"}) == 1;
+  if (const auto field = reader.find("filter"))
+    desc.linear_filter = choice(*field, {"point", "linear"}) == 1;
   if (const auto field = reader.find("mipmap_filter"))
     desc.linear_mipmap_filter = choice(*field, {"point", "linear"}) == 1;
   if (const auto field = reader.find("normalized"))
@@ -305,7 +314,8 @@ void Parser::sampling(const Reader& reader, TextureDesc& desc) {
   number("max_level", desc.max_level);
 }
 
-/// Textures come before buffers, which may hold their handles: of a buffer its place is known, no more.
+/// Textures come before buffers, which may hold their handles: of a buffer its place is known, no
+/// more.
 void Parser::texture_memory(const Reader& reader, const Reader& field, TextureSpec& spec) {
   const auto name = field.string();
   if (!name) return;
@@ -327,13 +337,15 @@ void Parser::texture_memory(const Reader& reader, const Reader& field, TextureSp
   }
   if (const auto width = reader.need("width"))
     spec.memory.width = std::uint32_t(width->integer(1, 1u << 28).value_or(1));
-  if (const auto offset = reader.find("offset")) spec.memory.offset = offset->integer(0, kMostBytes).value_or(0);
-  const std::uint64_t row = std::uint64_t(spec.memory.width) * spec.memory.channels *
-                            format_bytes(spec.memory.format);
+  if (const auto offset = reader.find("offset"))
+    spec.memory.offset = offset->integer(0, kMostBytes).value_or(0);
+  const std::uint64_t row =
+      std::uint64_t(spec.memory.width) * spec.memory.channels * format_bytes(spec.memory.format);
   spec.memory.pitch = row;
   if (const auto height = reader.find("height")) {
     spec.memory.height = std::uint32_t(height->integer(1, 65536).value_or(1));
-    if (const auto pitch = reader.find("pitch")) spec.memory.pitch = pitch->integer(row, kMostBytes).value_or(row);
+    if (const auto pitch = reader.find("pitch"))
+      spec.memory.pitch = pitch->integer(row, kMostBytes).value_or(row);
   } else if (const auto pitch = reader.find("pitch")) {
     pitch->error("takes a height as well");
   }
@@ -342,11 +354,12 @@ void Parser::texture_memory(const Reader& reader, const Reader& field, TextureSp
 void Parser::texture(const std::string& name, const Reader& reader) {
   const bool over_memory = reader.find("buffer").has_value();
   if (over_memory) {
-    reader.only({"buffer", "offset", "format", "channels", "width", "height", "pitch", "read", "address", "filter",
-                 "mipmap_filter", "normalized", "srgb", "border", "bias", "min_level", "max_level", "anisotropy"});
+    reader.only({"buffer", "offset", "format", "channels", "width", "height", "pitch", "read",
+                 "address", "filter", "mipmap_filter", "normalized", "srgb", "border", "bias",
+                 "min_level", "max_level", "anisotropy"});
   } else {
-    reader.only({"resource", "level", "cube", "read", "address", "filter", "mipmap_filter", "normalized", "srgb",
-                 "border", "bias", "min_level", "max_level", "anisotropy"});
+    reader.only({"resource", "level", "cube", "read", "address", "filter", "mipmap_filter",
+                 "normalized", "srgb", "border", "bias", "min_level", "max_level", "anisotropy"});
   }
   TextureSpec spec;
   spec.name = name;
@@ -376,7 +389,8 @@ void Parser::texture(const std::string& name, const Reader& reader) {
 }
 
 void Parser::sampler(const std::string& name, const Reader& reader) {
-  reader.only({"address", "filter", "mipmap_filter", "normalized", "bias", "min_level", "max_level"});
+  reader.only(
+      {"address", "filter", "mipmap_filter", "normalized", "bias", "min_level", "max_level"});
   SamplerSpec spec;
   spec.name = name;
   spec.desc.normalized_coordinates = true;
@@ -436,7 +450,8 @@ bool Parser::arg(const Reader& reader, ArgSpec& arg) {
     arg.kind = ArgSpec::Kind::surface;
     arg.index = index.value_or(0);
     if (const auto level = reader.find("level"); level && index)
-      arg.level = std::uint32_t(level->integer(0, out_.surfaces[*index].desc.levels - 1).value_or(0));
+      arg.level =
+          std::uint32_t(level->integer(0, out_.surfaces[*index].desc.levels - 1).value_or(0));
     return index.has_value();
   }
   if (const auto field = reader.find("texture")) {
@@ -471,12 +486,15 @@ bool Parser::arg(const Reader& reader, ArgSpec& arg) {
   std::optional<Bytes> bytes;
   if (kind == "bytes") {
     bytes = value.hex();
-    if (bytes && bytes->size() > 32764) value.error("is larger than the 32764 bytes that parameters may take");
+    if (bytes && bytes->size() > 32764)
+      value.error("is larger than the 32764 bytes that parameters may take");
   } else if (std::find(std::begin(kScalars), std::end(kScalars), kind) != std::end(kScalars)) {
     bytes = value.scalar(kind);
   } else {
-    value.error("there is no such kind of argument; there are surface, texture, sampler, buffer, bytes, u8 ... u64, "
-                "s8 ... s64, f16, f32, f64");
+    value.error(
+        "there is no such kind of argument; there are surface, texture, sampler, buffer, bytes, u8 "
+        "... u64, "
+        "s8 ... s64, f16, f32, f64");
   }
   if (!bytes) return false;
   arg.kind = ArgSpec::Kind::bytes;
@@ -486,11 +504,13 @@ bool Parser::arg(const Reader& reader, ArgSpec& arg) {
 
 void Parser::launch(const Reader& reader) {
   if (!reader.is_object()) return;
-  reader.only({"kernel", "grid", "block", "shared", "args", "surfrefs", "texrefs", "samplerrefs", "repeat"});
+  reader.only({"kernel", "grid", "block", "shared", "args", "surfrefs", "texrefs", "samplerrefs",
+               "repeat"});
   LaunchSpec spec;
   spec.where = reader.where();
   if (const auto field = reader.need("kernel")) spec.kernel = field->string().value_or("");
-  if (const auto field = reader.need("grid")) dimensions(*field, spec.grid, {0x7fffffff, 65535, 65535});
+  if (const auto field = reader.need("grid"))
+    dimensions(*field, spec.grid, {0x7fffffff, 65535, 65535});
   if (const auto field = reader.need("block")) {
     dimensions(*field, spec.block, {1024, 1024, 64});
     if (std::uint64_t(spec.block.x) * spec.block.y * spec.block.z > 1024)
@@ -512,20 +532,23 @@ void Parser::launch(const Reader& reader) {
   }
   if (const auto field = reader.find("surfrefs"); field && field->is_object())
     for (const auto& [name, json] : field->json().members)
-      if (const auto index = surface_named(field->member(name, json))) spec.surfrefs.emplace_back(name, *index);
+      if (const auto index = surface_named(field->member(name, json)))
+        spec.surfrefs.emplace_back(name, *index);
   if (const auto field = reader.find("texrefs"); field && field->is_object())
     for (const auto& [name, json] : field->json().members)
-      if (const auto index = texture_named(field->member(name, json))) spec.texrefs.emplace_back(name, *index);
+      if (const auto index = texture_named(field->member(name, json)))
+        spec.texrefs.emplace_back(name, *index);
   if (const auto field = reader.find("samplerrefs"); field && field->is_object())
     for (const auto& [name, json] : field->json().members)
-      if (const auto index = sampler_named(field->member(name, json))) spec.samplerrefs.emplace_back(name, *index);
+      if (const auto index = sampler_named(field->member(name, json)))
+        spec.samplerrefs.emplace_back(name, *index);
   out_.launches.push_back(std::move(spec));
 }
 
 void Parser::output(const Reader& reader) {
   if (!reader.is_object()) return;
-  reader.only({"surface", "buffer", "global", "level", "png", "npy", "raw", "dtype", "sha256", "expect",
-               "range"});
+  reader.only({"surface", "buffer", "global", "level", "png", "npy", "raw", "dtype", "sha256",
+               "expect", "range"});
   OutputSpec spec;
   spec.where = reader.where();
   int kinds = 0;
@@ -566,18 +589,21 @@ void Parser::output(const Reader& reader) {
   path("npy", spec.npy, false);
   path("raw", spec.raw, false);
   path("expect", spec.expect, true);
-  if (!spec.png.empty() && !surface) reader.find("png")->error("only a surface can be written as a picture");
+  if (!spec.png.empty() && !surface)
+    reader.find("png")->error("only a surface can be written as a picture");
   if (const auto field = reader.find("level")) {
     if (!surface) {
       field->error("only a surface has levels");
     } else if (good) {
-      spec.level = std::uint32_t(field->integer(0, out_.surfaces[spec.index].desc.levels - 1).value_or(0));
+      spec.level =
+          std::uint32_t(field->integer(0, out_.surfaces[spec.index].desc.levels - 1).value_or(0));
     }
   }
   if (const auto field = reader.find("dtype")) {
     spec.dtype = field->string().value_or("");
     if (!type_bytes(spec.dtype) && field->json().kind == Json::Kind::string)
-      field->error("there is no type \"" + spec.dtype + "\"; there are u8 ... u64, s8 ... s64, f16, f32, f64");
+      field->error("there is no type \"" + spec.dtype +
+                   "\"; there are u8 ... u64, s8 ... s64, f16, f32, f64");
     if (surface) field->error("a surface is written in its own format");
   }
   if (spec.dtype.empty()) spec.dtype = "u8";
@@ -586,7 +612,8 @@ void Parser::output(const Reader& reader) {
       spec.sha256 = *text;
       for (char& c : spec.sha256)
         if (c >= 'A' && c <= 'F') c = char(c - 'A' + 'a');
-      if (spec.sha256.size() != 64 || spec.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
+      if (spec.sha256.size() != 64 ||
+          spec.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
         field->error("is not a checksum of 64 hexadecimal digits");
     }
   }
@@ -603,15 +630,21 @@ void Parser::output(const Reader& reader) {
 
 void Parser::run(const Reader& root) {
   if (!root.is_object()) return;
-  root.only({"module", "description", "surfaces", "buffers", "textures", "samplers", "globals", "launches", "outputs"});
+  root.only({"module", "description", "surfaces", "buffers", "textures", "samplers", "globals",
+             "launches", "outputs"});
   if (const auto field = root.need("module")) modules(*field);
   if (const auto field = root.find("description")) static_cast<void>(field->string());
-  each(root, "surfaces", [&](const std::string& name, const Reader& reader) { surface(name, reader); });
-  each(root, "samplers", [&](const std::string& name, const Reader& reader) { sampler(name, reader); });
-  each(root, "buffers", [&](const std::string& name, const Reader&) { buffer_names_.push_back(name); });
+  each(root, "surfaces",
+       [&](const std::string& name, const Reader& reader) { surface(name, reader); });
+  each(root, "samplers",
+       [&](const std::string& name, const Reader& reader) { sampler(name, reader); });
+  each(root, "buffers",
+       [&](const std::string& name, const Reader&) { buffer_names_.push_back(name); });
   // Textures before buffers: lists of handles name them.
-  each(root, "textures", [&](const std::string& name, const Reader& reader) { texture(name, reader); });
-  each(root, "buffers", [&](const std::string& name, const Reader& reader) { buffer(name, reader); });
+  each(root, "textures",
+       [&](const std::string& name, const Reader& reader) { texture(name, reader); });
+  each(root, "buffers",
+       [&](const std::string& name, const Reader& reader) { buffer(name, reader); });
   each(root, "globals", [&](const std::string& name, const Reader& reader) {
     GlobalSpec spec;
     spec.name = name;
@@ -632,8 +665,9 @@ const char* OutputSpec::kind_name() const {
   return kind == Kind::surface ? "surface" : kind == Kind::buffer ? "buffer" : "global";
 }
 
-bool parse_manifest(const std::string& file, std::string_view text, const std::string& output_folder,
-                    Manifest& manifest, std::vector<std::string>& errors) {
+bool parse_manifest(const std::string& file, std::string_view text,
+                    const std::string& output_folder, Manifest& manifest,
+                    std::vector<std::string>& errors) {
   Json root;
   std::string error;
   if (!parse_json(text, root, error)) {

@@ -1,5 +1,5 @@
-// The launch manifest: what a JSON file says, checked, with names resolved to positions. docs/manifest.md
-// describes the form.
+// The launch manifest: what a JSON file says, checked, with names resolved to positions.
+// docs/manifest.md describes the form.
 #pragma once
 
 #include <array>
@@ -19,13 +19,13 @@ namespace ptx2spv::tools {
 struct Init {
   enum class Kind : std::uint8_t { zero, pattern, raw, npy, png, bytes, handles };
   Kind kind = Kind::zero;
-  std::uint32_t seed = 0;         ///< pattern
-  std::string path;               ///< raw, npy, png: seen from the working directory
-  Bytes bytes;                    ///< repeated to the size
-  /// handles: surfaces count from 0, textures from kTextureBase, samplers from kSamplerBase; kNullHandle
-  /// is a null handle.
+  std::uint32_t seed = 0;  ///< pattern
+  std::string path;        ///< raw, npy, png: seen from the working directory
+  Bytes bytes;             ///< repeated to the size
+  /// handles: surfaces count from 0, textures from kTextureBase, samplers from kSamplerBase;
+  /// kNullHandle is a null handle.
   std::vector<std::uint32_t> handles;
-  std::string where;              ///< file:line and pointer, for errors found later
+  std::string where;  ///< file:line and pointer, for errors found later
 };
 inline constexpr std::uint32_t kTextureBase = 1u << 30, kSamplerBase = 1u << 31, kNullHandle = ~0u;
 
@@ -43,7 +43,7 @@ struct BufferSpec {
 };
 struct TextureSpec {
   std::string name;
-  std::uint32_t surface = 0;      ///< its array,
+  std::uint32_t surface = 0;            ///< its array,
   std::optional<std::uint32_t> level;   ///< of which one level alone,
   std::optional<std::uint32_t> buffer;  ///< or its memory
   TextureMemory memory;
@@ -61,9 +61,9 @@ struct GlobalSpec {
 struct ArgSpec {
   enum class Kind : std::uint8_t { surface, texture, sampler, buffer, bytes };
   Kind kind = Kind::bytes;
-  std::uint32_t index = 0;        ///< surface, texture, sampler or buffer
-  std::uint64_t offset = 0;       ///< buffer
-  std::uint32_t level = 0;        ///< surface
+  std::uint32_t index = 0;   ///< surface, texture, sampler or buffer
+  std::uint64_t offset = 0;  ///< buffer
+  std::uint32_t level = 0;   ///< surface
   Bytes bytes;
 };
 struct LaunchSpec {
@@ -78,11 +78,11 @@ struct LaunchSpec {
 struct OutputSpec {
   enum class Kind : std::uint8_t { surface, buffer, global };
   Kind kind = Kind::surface;
-  std::uint32_t index = 0;        ///< surface or buffer
-  std::uint32_t level = 0;        ///< of a surface
+  std::uint32_t index = 0;  ///< surface or buffer
+  std::uint32_t level = 0;  ///< of a surface
   std::string name;
   std::string png, npy, raw, expect;  ///< paths, empty: none
-  std::string dtype;              ///< of a buffer's or global's npy: u8 ... f64
+  std::string dtype;                  ///< of a buffer's or global's npy: u8 ... f64
   std::string sha256;
   std::optional<std::pair<double, double>> range;  ///< values shown black and white in a picture
   std::string where;
@@ -101,12 +101,14 @@ struct Manifest {
   std::vector<OutputSpec> outputs;
 };
 
-/// Parses and checks `text`. Every problem found is a line in `errors`: file:line: error: /pointer: text.
-/// `output_folder` empty: outputs go beside the manifest.
-bool parse_manifest(const std::string& file, std::string_view text, const std::string& output_folder,
-                    Manifest& manifest, std::vector<std::string>& errors);
+/// Parses and checks `text`. Every problem found is a line in `errors`: file:line: error: /pointer:
+/// text. `output_folder` empty: outputs go beside the manifest.
+bool parse_manifest(const std::string& file, std::string_view text,
+                    const std::string& output_folder, Manifest& manifest,
+                    std::vector<std::string>& errors);
 
-/// Dimensions as an .npy shape: slices or layers, rows, elements, and channels where there are several.
+/// Dimensions as an .npy shape: slices or layers, rows, elements, and channels where there are
+/// several.
 std::vector<std::uint64_t> npy_shape(const ArrayDesc& desc, std::uint32_t level = 0);
 /// Elements of a mipmap level along x, y and z (or layers).
 std::array<std::uint32_t, 3> level_extent(const ArrayDesc& desc, std::uint32_t level);

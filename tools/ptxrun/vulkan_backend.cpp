@@ -19,12 +19,15 @@ Exit exit_of(ErrorCode code) {
 
 class Runner {
  public:
-  Runner(const Manifest& manifest, const RunOptions& options) : manifest_(manifest), options_(options) {}
+  Runner(const Manifest& manifest, const RunOptions& options)
+      : manifest_(manifest), options_(options) {}
   RunResult run();
 
  private:
   bool fail(const Error& error, const std::string& where);
-  bool check(const Status& status, const std::string& where) { return status.ok() || fail(status.error(), where); }
+  bool check(const Status& status, const std::string& where) {
+    return status.ok() || fail(status.error(), where);
+  }
   bool open();
   bool make_resources();
   bool fill(const Init& init, const ArrayDesc* desc, Bytes& bytes);
@@ -118,8 +121,8 @@ std::uint64_t Runner::handle(std::uint32_t position) {
 }
 
 bool Runner::fill(const Init& init, const ArrayDesc* desc, Bytes& bytes) {
-  const std::string error =
-      make_contents(init, desc, [this](std::uint32_t position) { return handle(position); }, bytes);
+  const std::string error = make_contents(
+      init, desc, [this](std::uint32_t position) { return handle(position); }, bytes);
   if (error.empty()) return result_.exit == Exit::good;
   result_.exit = Exit::usage;
   result_.error = error;
@@ -151,14 +154,17 @@ bool Runner::make_resources() {
   }
   for (const SamplerSpec& spec : manifest_.samplers) {
     auto sampler = Sampler::create(*device_, spec.desc);
-    if (!sampler) return fail(sampler.error(), manifest_.file + ": error: sampler " + spec.name + ": ");
+    if (!sampler)
+      return fail(sampler.error(), manifest_.file + ": error: sampler " + spec.name + ": ");
     samplers_.push_back(*std::move(sampler));
   }
   for (const TextureSpec& spec : manifest_.textures) {
-    auto texture = spec.buffer  ? Texture::create(buffers_[*spec.buffer], spec.memory, spec.desc)
-                   : spec.level ? Texture::create_level(arrays_[spec.surface], *spec.level, spec.desc)
-                                : Texture::create(arrays_[spec.surface], spec.desc);
-    if (!texture) return fail(texture.error(), manifest_.file + ": error: texture " + spec.name + ": ");
+    auto texture = spec.buffer ? Texture::create(buffers_[*spec.buffer], spec.memory, spec.desc)
+                   : spec.level
+                       ? Texture::create_level(arrays_[spec.surface], *spec.level, spec.desc)
+                       : Texture::create(arrays_[spec.surface], spec.desc);
+    if (!texture)
+      return fail(texture.error(), manifest_.file + ": error: texture " + spec.name + ": ");
     textures_.push_back(*std::move(texture));
   }
   for (std::size_t k = 0; k < buffers_.size(); ++k) {
@@ -257,7 +263,8 @@ RunResult Runner::run() {
   if (read_outputs()) result_.download_ms = now_ms() - launched;
   if (result_.exit == Exit::good && options_.validate && device_->validation_messages()) {
     result_.exit = Exit::mismatch;
-    result_.error = std::to_string(device_->validation_messages()) + " messages of the validation layer";
+    result_.error =
+        std::to_string(device_->validation_messages()) + " messages of the validation layer";
   }
   return std::move(result_);
 }

@@ -14,29 +14,47 @@ namespace ptx2spv::tools {
 namespace {
 
 enum Id : int {
-  opt_device = 1, opt_backing, opt_profile, opt_disable, opt_handle, opt_no_slots, opt_threads, opt_jobs,
-  opt_filter, opt_shard, opt_validate, opt_verbose, opt_print,
+  opt_device = 1,
+  opt_backing,
+  opt_profile,
+  opt_disable,
+  opt_handle,
+  opt_no_slots,
+  opt_threads,
+  opt_jobs,
+  opt_filter,
+  opt_shard,
+  opt_validate,
+  opt_verbose,
+  opt_print,
 };
 
 constexpr Option kOptions[] = {
-    {opt_device, 'd', "device", "NAME", "the device: gpu, cpu, swiftshader, lavapipe, an index, uuid:... or part of the name",
+    {opt_device, 'd', "device", "NAME",
+     "the device: gpu, cpu, swiftshader, lavapipe, an index, uuid:... or part of the name",
      "gpu,cpu,swiftshader,lavapipe"},
-    {opt_backing, 'b', "backing", "KIND", "hold the surfaces in linear memory (the default) or in images", "linear,image"},
+    {opt_backing, 'b', "backing", "KIND",
+     "hold the surfaces in linear memory (the default) or in images", "linear,image"},
     {opt_profile, 0, "profile", "NAME",
-     "translate for no more than this profile has: portable, swiftshader, lavapipe, nvidia, or full, no-int64, "
+     "translate for no more than this profile has: portable, swiftshader, lavapipe, nvidia, or "
+     "full, no-int64, "
      "no-64-bit-atomics, no-8/16-bit",
      "portable,swiftshader,lavapipe,nvidia,full,no-int64,no-64-bit-atomics,no-8/16-bit"},
-    {opt_disable, 0, "disable", "CAPABILITY", "do without this capability of the device; may be repeated"},
+    {opt_disable, 0, "disable", "CAPABILITY",
+     "do without this capability of the device; may be repeated"},
     {opt_handle, 0, "handle", "ROAD",
-     "how the kernel gets its surface: param, a u64 parameter (the default); surfref, a variable; reference, a .surfref "
+     "how the kernel gets its surface: param, a u64 parameter (the default); surfref, a variable; "
+     "reference, a .surfref "
      "parameter; memory, a handle that every thread loads",
      "param,surfref,reference,memory"},
-    {opt_no_slots, 0, "no-slots", "", "reach linear surfaces by their address, none through a bound buffer"},
+    {opt_no_slots, 0, "no-slots", "",
+     "reach linear surfaces by their address, none through a bound buffer"},
     {opt_threads, 0, "threads", "MODEL", "how threads map to invocations", "direct,flat,regions"},
     {opt_jobs, 'j', "jobs", "N", "work in so many host threads; 2 when not given"},
     {opt_filter, 0, "filter", "TEXT", "only instructions whose text holds this"},
     {opt_shard, 0, "shard", "K/N", "only every Nth group of lines, the Kth counted from 0"},
-    {opt_validate, 0, "validate", "", "run under the Vulkan validation layer; a message of it counts as a difference"},
+    {opt_validate, 0, "validate", "",
+     "run under the Vulkan validation layer; a message of it counts as a difference"},
     {opt_print, 0, "print-ptx", "", "print the kernels and end"},
     {opt_verbose, 'v', "verbose", "", "print the counts of every instruction"},
 };
@@ -49,12 +67,17 @@ constexpr ExitCode kExitCodes[] = {
 };
 
 constexpr Tool kTool = {
-    "replay", "[OPTION...] FILE[.gz]...",
+    "replay",
+    "[OPTION...] FILE[.gz]...",
     "replays records of surface instructions on a Vulkan device and compares every result",
-    "A record lists, for surfaces with known contents, what instructions returned or changed on NVIDIA hardware. Lines of an "
-    "instruction that do not touch the same bytes run in one launch, one thread each. The last line printed is "
+    "A record lists, for surfaces with known contents, what instructions returned or changed on "
+    "NVIDIA hardware. Lines of an "
+    "instruction that do not touch the same bytes run in one launch, one thread each. The last "
+    "line printed is "
     "\"replay: checked N, differ M, skipped K\".",
-    kOptions, kExitCodes, "PTX2SPV_DEVICE selects a device where --device does not."};
+    kOptions,
+    kExitCodes,
+    "PTX2SPV_DEVICE selects a device where --device does not."};
 
 struct Settings {
   DeviceOptions device;
@@ -72,7 +95,9 @@ bool parse_unsigned(std::string_view text, unsigned& value) {
 std::string apply_options(const ParsedCommand& command, Settings& settings) {
   for (const ParsedOption& option : command.options) {
     const std::string& value = option.value;
-    const auto unknown = [&](const char* what) { return "there is no " + std::string(what) + " " + value; };
+    const auto unknown = [&](const char* what) {
+      return "there is no " + std::string(what) + " " + value;
+    };
     switch (option.id) {
       case opt_device: settings.device.select = value; break;
       case opt_backing:
@@ -121,7 +146,8 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
       case opt_filter: settings.filter = value; break;
       case opt_shard: {
         const std::size_t slash = value.find('/');
-        if (slash == value.npos || !parse_unsigned(std::string_view(value).substr(0, slash), settings.shard) ||
+        if (slash == value.npos ||
+            !parse_unsigned(std::string_view(value).substr(0, slash), settings.shard) ||
             !parse_unsigned(std::string_view(value).substr(slash + 1), settings.shards) ||
             settings.shard >= settings.shards)
           return "--shard takes K/N with K below N";
@@ -149,11 +175,13 @@ int run_replay(const Settings& settings, const Records& records) {
   }
   std::printf("device %s, %s\n", device->info().name.c_str(), device->info().driver.c_str());
 
-  // Groups of one instruction are neighbours, so that its kernel is made once and workers seldom wait for it.
+  // Groups of one instruction are neighbours, so that its kernel is made once and workers seldom
+  // wait for it.
   std::vector<std::uint32_t> order;
   for (std::uint32_t k = 0; k < records.groups.size(); ++k) {
     const std::string& text = records.instructions[records.groups[k].instruction].text;
-    if (k % settings.shards == settings.shard && text.find(settings.filter) != text.npos) order.push_back(k);
+    if (k % settings.shards == settings.shard && text.find(settings.filter) != text.npos)
+      order.push_back(k);
   }
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     return records.groups[a].instruction < records.groups[b].instruction;
@@ -164,7 +192,8 @@ int run_replay(const Settings& settings, const Records& records) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     ReplaySession session(*device, records, settings.replay, kernels);
-    for (std::size_t k = next++; k < order.size(); k = next++) results[order[k]] = session.run(order[k]);
+    for (std::size_t k = next++; k < order.size(); k = next++)
+      results[order[k]] = session.run(order[k]);
   };
   std::vector<std::thread> workers;
   for (unsigned k = 1; k < settings.jobs; ++k) workers.emplace_back(work);
@@ -183,22 +212,24 @@ int run_replay(const Settings& settings, const Records& records) {
     tally.differ += result.differences.size();
     if (!result.error.empty() && tally.shown < 3) {
       ++tally.shown;
-      std::printf("%s: %s: skipped %llu lines: %s\n", records.names[group.file].c_str(), text.c_str(),
-                  static_cast<unsigned long long>(result.skipped), result.error.c_str());
+      std::printf("%s: %s: skipped %llu lines: %s\n", records.names[group.file].c_str(),
+                  text.c_str(), static_cast<unsigned long long>(result.skipped),
+                  result.error.c_str());
     }
     for (const Difference& difference : result.differences) {
       if (tally.shown >= 3) break;
       ++tally.shown;
       const RecordLine& line = group.lines[difference.line];
-      std::printf("%s:%u: %s on %s: %.*s, got %s\n", records.names[group.file].c_str(), line.number, text.c_str(),
-                  records.surfaces[group.surface].text.c_str(), int(line.text.size()), line.text.data(),
-                  difference.got.c_str());
+      std::printf("%s:%u: %s on %s: %.*s, got %s\n", records.names[group.file].c_str(), line.number,
+                  text.c_str(), records.surfaces[group.surface].text.c_str(), int(line.text.size()),
+                  line.text.data(), difference.got.c_str());
     }
   }
   for (const auto& [text, tally] : by_instruction) {
     if (settings.verbose || tally.differ || tally.skipped)
       std::printf("%-40s checked %llu, differ %llu, skipped %llu\n", text.c_str(),
-                  static_cast<unsigned long long>(tally.checked), static_cast<unsigned long long>(tally.differ),
+                  static_cast<unsigned long long>(tally.checked),
+                  static_cast<unsigned long long>(tally.differ),
                   static_cast<unsigned long long>(tally.skipped));
     all.checked += tally.checked;
     all.differ += tally.differ;
@@ -206,11 +237,14 @@ int run_replay(const Settings& settings, const Records& records) {
   }
   const std::uint64_t messages = device->validation_messages();
   if (messages) {
-    std::printf("the validation layer gave %llu messages\n", static_cast<unsigned long long>(messages));
+    std::printf("the validation layer gave %llu messages\n",
+                static_cast<unsigned long long>(messages));
     all.differ += messages;
   }
-  std::printf("replay: checked %llu, differ %llu, skipped %llu\n", static_cast<unsigned long long>(all.checked),
-              static_cast<unsigned long long>(all.differ), static_cast<unsigned long long>(all.skipped));
+  std::printf("replay: checked %llu, differ %llu, skipped %llu\n",
+              static_cast<unsigned long long>(all.checked),
+              static_cast<unsigned long long>(all.differ),
+              static_cast<unsigned long long>(all.skipped));
   return all.differ || all.skipped ? 1 : 0;
 }
 
@@ -235,8 +269,10 @@ int run_tool(int argc, char** argv) {
   }
   if (settings.print) {
     for (const RecordInstruction& instruction : records.instructions)
-      if (instruction.op != RecordOp::other && instruction.text.find(settings.filter) != std::string::npos)
-        std::printf("// %s\n%s\n", instruction.text.c_str(), replay_ptx(instruction, settings.replay.road).c_str());
+      if (instruction.op != RecordOp::other &&
+          instruction.text.find(settings.filter) != std::string::npos)
+        std::printf("// %s\n%s\n", instruction.text.c_str(),
+                    replay_ptx(instruction, settings.replay.road).c_str());
     return 0;
   }
   return run_replay(settings, records);

@@ -1,7 +1,8 @@
 // The intermediate representation: a control flow graph of basic blocks over untyped bits.
 //
-// Lowering writes PTX registers as variables (get_var, set_var); the structurizer orders and annotates the
-// blocks; SSA construction then replaces variables by values. ops.def lists the operations.
+// Lowering writes PTX registers as variables (get_var, set_var); the structurizer orders and
+// annotates the blocks; SSA construction then replaces variables by values. ops.def lists the
+// operations.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ enum class Op : std::uint8_t {
 #undef OP
 };
 
-/// Index of an instruction in Function::insts, which is also the value that it gives. 0 is no value.
+/// Index of an instruction in Function::insts, which is also the value that it gives. 0 is no
+/// value.
 using Value = std::uint32_t;
 using BlockId = std::uint32_t;
 inline constexpr BlockId kNoBlock = 0xffffffffu;
@@ -28,9 +30,25 @@ inline constexpr int kVariadic = -1;
 
 /// The number formats of PTX's arithmetic and conversions.
 enum class NumKind : std::uint8_t {
-  none, u8, s8, u16, s16, u32, s32, u64, s64, f16, bf16, f32, f64, tf32, e4m3, e5m2
+  none,
+  u8,
+  s8,
+  u16,
+  s16,
+  u32,
+  s32,
+  u64,
+  s64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  tf32,
+  e4m3,
+  e5m2
 };
-/// Rounding: to float (rn rz rm rp, rna), to integer in float format (rni ...), and the approximate forms.
+/// Rounding: to float (rn rz rm rp, rna), to integer in float format (rni ...), and the approximate
+/// forms.
 enum class Round : std::uint8_t { none, rn, rz, rm, rp, rna, rni, rzi, rmi, rpi, approx, full };
 
 struct FpAttr {
@@ -38,52 +56,92 @@ struct FpAttr {
   NumKind to = NumKind::none;    ///< result format, conversions only
   Round round = Round::rn;
   bool ftz = false, sat = false, nan = false;
-  bool contract = false;         ///< no rounding modifier: a product and its sum may become one fma
+  bool contract = false;  ///< no rounding modifier: a product and its sum may become one fma
   bool operator==(const FpAttr&) const = default;
 };
 
 /// Where memory is. Everything but `global` is addressed by a 32-bit byte offset.
 enum class Space : std::uint8_t {
-  global,     ///< buffer device address (i64)
-  shared,     ///< the workgroup's memory
-  local,      ///< the invocation's memory
-  param,      ///< binding 0: kernel parameters
-  constant,   ///< binding 3: the module's .const variables
-  table,      ///< binding 1: the surface table
-  textures,   ///< binding 5: the texture table
-  trap,       ///< binding 2: the trap record
-  locks,      ///< binding 4: locks of emulated 64-bit atomics
-  slot,       ///< set 1: the buffer bound to slot MemAttr::slot
-  push,       ///< push constants
+  global,    ///< buffer device address (i64)
+  shared,    ///< the workgroup's memory
+  local,     ///< the invocation's memory
+  param,     ///< binding 0: kernel parameters
+  constant,  ///< binding 3: the module's .const variables
+  table,     ///< binding 1: the surface table
+  textures,  ///< binding 5: the texture table
+  trap,      ///< binding 2: the trap record
+  locks,     ///< binding 4: locks of emulated 64-bit atomics
+  slot,      ///< set 1: the buffer bound to slot MemAttr::slot
+  push,      ///< push constants
 };
-enum class AtomicOp : std::uint8_t { add, and_, or_, xor_, umin, umax, smin, smax, exch, fadd_f32, fadd_f64, inc, dec, fadd_f16, fadd_bf16, fadd_f16x2, fadd_bf16x2, fmin_f16, fmin_bf16, fmin_f16x2, fmin_bf16x2, fmax_f16, fmax_bf16, fmax_f16x2, fmax_bf16x2 };
+enum class AtomicOp : std::uint8_t {
+  add,
+  and_,
+  or_,
+  xor_,
+  umin,
+  umax,
+  smin,
+  smax,
+  exch,
+  fadd_f32,
+  fadd_f64,
+  inc,
+  dec,
+  fadd_f16,
+  fadd_bf16,
+  fadd_f16x2,
+  fadd_bf16x2,
+  fmin_f16,
+  fmin_bf16,
+  fmin_f16x2,
+  fmin_bf16x2,
+  fmax_f16,
+  fmax_bf16,
+  fmax_f16x2,
+  fmax_bf16x2
+};
 
 struct MemAttr {
   Space space = Space::global;
   std::uint8_t bytes = 4;
   bool is_volatile = false;  ///< volatile, relaxed and stronger: never cached, shared or removed
-  bool readonly = false;     ///< the memory does not change during the launch: loads may be shared and moved
+  bool readonly =
+      false;  ///< the memory does not change during the launch: loads may be shared and moved
   AtomicOp atomic = AtomicOp::add;
   std::uint16_t slot = 0;
   bool operator==(const MemAttr&) const = default;
 };
 
 enum class Builtin : std::uint8_t {
-  workgroup_id_x, workgroup_id_y, workgroup_id_z,
-  local_id_x, local_id_y, local_id_z, local_index,
-  workgroup_size_x, workgroup_size_y, workgroup_size_z,
-  num_workgroups_x, num_workgroups_y, num_workgroups_z,
-  subgroup_lane, subgroup_size, clock_lo, clock_hi, shared_words
+  workgroup_id_x,
+  workgroup_id_y,
+  workgroup_id_z,
+  local_id_x,
+  local_id_y,
+  local_id_z,
+  local_index,
+  workgroup_size_x,
+  workgroup_size_y,
+  workgroup_size_z,
+  num_workgroups_x,
+  num_workgroups_y,
+  num_workgroups_z,
+  subgroup_lane,
+  subgroup_size,
+  clock_lo,
+  clock_hi,
+  shared_words
 };
 
 /// One instruction. Operands stand in Function::operands[first .. first + count).
 struct Inst {
   Op op = Op::undef;
-  Type type = Type::none;   ///< of the result; none for stores, branches' side effects and set_var
+  Type type = Type::none;  ///< of the result; none for stores, branches' side effects and set_var
   Builtin builtin{};
   std::uint16_t count = 0;
   std::uint32_t first = 0;
-  std::uint32_t loc = 0;    ///< index into Function::locs (0: unknown)
+  std::uint32_t loc = 0;  ///< index into Function::locs (0: unknown)
   FpAttr fp{};
   MemAttr mem{};
   std::uint64_t imm = 0;
@@ -94,7 +152,8 @@ struct Loc {
   std::uint32_t line = 0, column = 0;
   std::uint32_t source_file = 0, source_line = 0;
   std::uint32_t block = 0;  ///< PTX basic block, numbered through the entry's functions
-  std::uint32_t module = 0, begin = 0, length = 0;  ///< the instruction's text in the module's source
+  std::uint32_t module = 0, begin = 0,
+                length = 0;  ///< the instruction's text in the module's source
 };
 
 /// exit ends the thread; ret leaves a .func and is gone after inlining.
@@ -108,8 +167,8 @@ struct Block {
   Term term = Term::none;
   Value cond = 0;
   std::vector<BlockId> succs;
-  std::vector<BlockId> preds;      ///< made by Function::compute_preds; phi operands follow this order
-  Merge merge = Merge::none;       ///< set by the structurizer
+  std::vector<BlockId> preds;  ///< made by Function::compute_preds; phi operands follow this order
+  Merge merge = Merge::none;   ///< set by the structurizer
   BlockId merge_block = kNoBlock;
   BlockId continue_block = kNoBlock;
   std::uint32_t loc = 0;
@@ -118,25 +177,33 @@ struct Block {
 struct Var {
   Type type = Type::i32;
   std::string name;
-  bool per_thread = false;  ///< one for the whole thread: inlining joins it with the caller's of that name
+  bool per_thread =
+      false;  ///< one for the whole thread: inlining joins it with the caller's of that name
 };
 
 /// What a surface instruction does, for the operations surf_*; by imm of the instruction.
 enum class Geometry : std::uint8_t { d1, d2, d3, a1d, a2d };
 enum class ClampMode : std::uint8_t { trap, clamp, zero };
 enum class Query : std::uint8_t {
-  width, height, depth, channel_data_type, channel_order, array_size, memory_layout
+  width,
+  height,
+  depth,
+  channel_data_type,
+  channel_order,
+  array_size,
+  memory_layout
 };
 /// imm of bar_sync; the two kinds without a result have type none.
 enum class BarKind : std::uint8_t { sync, arrive, red_popc, red_and, red_or };
-enum class ShflMode : std::uint8_t { up, down, bfly, idx };   ///< imm of warp_shfl
-enum class VoteMode : std::uint8_t { all, any, uni, ballot }; ///< imm of warp_vote
-enum class MatchMode : std::uint8_t { any, all };             ///< imm of warp_match; warp_redux: AtomicOp
+enum class ShflMode : std::uint8_t { up, down, bfly, idx };    ///< imm of warp_shfl
+enum class VoteMode : std::uint8_t { all, any, uni, ballot };  ///< imm of warp_vote
+enum class MatchMode : std::uint8_t { any, all };  ///< imm of warp_match; warp_redux: AtomicOp
 
 struct SurfaceOp {
   Geometry geometry = Geometry::d1;
   ClampMode clamp = ClampMode::trap;
-  std::uint8_t bytes = 4;       ///< of the whole access (vector length times element); sured: of the type
+  std::uint8_t bytes =
+      4;  ///< of the whole access (vector length times element); sured: of the type
   bool formatted = false;       ///< sust.p, sured.p
   std::uint8_t components = 1;  ///< sust.p: source components, 1, 2 or 4
   AtomicOp reduce = AtomicOp::add;
@@ -146,23 +213,24 @@ struct SurfaceOp {
 
 struct Function {
   std::string name;
-  std::vector<Inst> insts{Inst{}};        ///< insts[0] is no instruction
+  std::vector<Inst> insts{Inst{}};  ///< insts[0] is no instruction
   std::vector<Value> operands;
-  std::vector<Block> blocks;              ///< blocks[0] is the entry and has no predecessors
+  std::vector<Block> blocks;  ///< blocks[0] is the entry and has no predecessors
   std::vector<Var> vars;
   std::vector<Loc> locs{Loc{}};
-  std::vector<BlockId> order;             ///< emission order, set by the structurizer (dominators first)
-  std::uint32_t local_bytes = 0;          ///< .local memory of one thread
-  std::uint32_t shared_bytes = 0;         ///< static .shared memory; dynamic shared memory follows it
+  std::vector<BlockId> order;      ///< emission order, set by the structurizer (dominators first)
+  std::uint32_t local_bytes = 0;   ///< .local memory of one thread
+  std::uint32_t shared_bytes = 0;  ///< static .shared memory; dynamic shared memory follows it
   bool uses_dynamic_shared = false;
-  std::uint32_t shared_sink = 0xffffffffu;  ///< byte offset of 16 bytes for suppressed stores; all ones: none
-  std::uint32_t region_threads = 1;       ///< threads that one invocation runs (set by passes/regions)
-  struct Call {                           ///< of Op::call, by imm of the instruction
+  std::uint32_t shared_sink =
+      0xffffffffu;  ///< byte offset of 16 bytes for suppressed stores; all ones: none
+  std::uint32_t region_threads = 1;  ///< threads that one invocation runs (set by passes/regions)
+  struct Call {                      ///< of Op::call, by imm of the instruction
     std::uint32_t callee = 0;
     std::vector<std::uint32_t> result_vars;
   };
   std::vector<Call> calls;
-  std::vector<SurfaceOp> surface_ops;     ///< of the operations surf_*, by imm
+  std::vector<SurfaceOp> surface_ops;                  ///< of the operations surf_*, by imm
   std::vector<std::uint32_t> param_vars, result_vars;  ///< of a .func
 
   std::span<const Value> args(Value v) const {
@@ -175,8 +243,8 @@ struct Function {
 
 struct Module {
   std::vector<Function> functions;
-  std::vector<std::string> library_names;  ///< of Op::library, by imm
-  std::vector<std::string> source_files;   ///< by the numbers of .file
+  std::vector<std::string> library_names;        ///< of Op::library, by imm
+  std::vector<std::string> source_files;         ///< by the numbers of .file
   std::uint32_t library(std::string_view name);  ///< index of the name, added when new
 };
 
@@ -213,9 +281,7 @@ class Builder {
   void set(std::uint32_t var, Value value) { inst(Op::set_var, Type::none, {value}, var); }
   Value op2(Op op, Value a, Value b) { return inst(op, f_.insts[a].type, {a, b}); }
   Value cmp(Op op, Value a, Value b) { return inst(op, Type::i1, {a, b}); }
-  Value select(Value c, Value a, Value b) {
-    return inst(Op::select, f_.insts[a].type, {c, a, b});
-  }
+  Value select(Value c, Value a, Value b) { return inst(Op::select, f_.insts[a].type, {c, a, b}); }
   Value load(Type type, Value address, MemAttr mem);
   void store(Value address, Value value, MemAttr mem);
   Value fp(Op op, Type type, std::initializer_list<Value> args, FpAttr attr);
@@ -233,8 +299,9 @@ class Builder {
 
 /// Text form of a function, one instruction a line, for --dump-ir and tests.
 std::string print(const Function& function, const Module& module);
-/// Empty when the function obeys the IR's rules, else what is wrong first. `ssa`: variables are gone,
-/// dominance is checked; `structured`: SPIR-V's structured control flow rules are checked too.
+/// Empty when the function obeys the IR's rules, else what is wrong first. `ssa`: variables are
+/// gone, dominance is checked; `structured`: SPIR-V's structured control flow rules are checked
+/// too.
 std::string validate(const Function& function, const Module& module, bool ssa, bool structured);
 
 }  // namespace ptx2spv::ir

@@ -19,7 +19,8 @@ void suppress_after_trap(ir::Function& function) {
   bool faults = false;
   for (const ir::Block& block : function.blocks)
     for (const Value v : block.insts)
-      faults = faults || (function.insts[v].op >= Op::surf_load && function.insts[v].op <= Op::surf_reduce);
+      faults = faults ||
+               (function.insts[v].op >= Op::surf_load && function.insts[v].op <= Op::surf_reduce);
   if (!faults) return;
   const TrapState trap = trap_state(function);
   Rewriter rewriter(function);
@@ -43,7 +44,8 @@ void suppress_after_trap(ir::Function& function) {
 
 namespace {
 
-/// By block: the edges to it that a depth-first walk finds going back, and where the last one starts.
+/// By block: the edges to it that a depth-first walk finds going back, and where the last one
+/// starts.
 struct BackEdges {
   unsigned count = 0;
   BlockId from = ir::kNoBlock;
@@ -84,21 +86,25 @@ Value pick(ir::Builder& b, Value index, std::vector<Value> values) {
   return values[0];
 }
 
-/// From `end` to the thread's exit: a thread with a fault counts itself, and the first one writes the record,
-/// which the host has zeroed. SwiftShader runs all of this for every thread, masked, and pays for each memory
-/// access that it sees: hence one atomic addition in a loop over the words, the count's being the first.
+/// From `end` to the thread's exit: a thread with a fault counts itself, and the first one writes
+/// the record, which the host has zeroed. SwiftShader runs all of this for every thread, masked,
+/// and pays for each memory access that it sees: hence one atomic addition in a loop over the
+/// words, the count's being the first.
 void write_record(ir::Function& function, ir::Builder& b, BlockId end, const TrapState& trap) {
   constexpr std::uint32_t kWords = abi::t_handle_lo + 1;
   static_assert(abi::t_count == 0 && abi::t_claimed == 1 && abi::t_site == 2 && abi::t_kind == 3 &&
-                abi::t_ctaid_x == 4 && abi::t_tid_x == 7 && abi::t_coord == 10 && abi::t_handle_lo == 13);
+                abi::t_ctaid_x == 4 && abi::t_tid_x == 7 && abi::t_coord == 10 &&
+                abi::t_handle_lo == 13);
   function.vars.push_back({Type::i32, "trap.word"});
   const auto word = static_cast<std::uint32_t>(function.vars.size() - 1);
   const BlockId loop = b.new_block(), body = b.new_block(), last = b.new_block();
   b.at(end);
   const Value code = b.get(trap.code);
   using enum ir::Builtin;
-  std::vector<Value> words = {b.i32(1), b.i32(1), b.op2(Op::lshr, code, b.i32(4)), b.op2(Op::and_, code, b.i32(15))};
-  for (const ir::Builtin id : {workgroup_id_x, workgroup_id_y, workgroup_id_z, local_id_x, local_id_y, local_id_z})
+  std::vector<Value> words = {b.i32(1), b.i32(1), b.op2(Op::lshr, code, b.i32(4)),
+                              b.op2(Op::and_, code, b.i32(15))};
+  for (const ir::Builtin id :
+       {workgroup_id_x, workgroup_id_y, workgroup_id_z, local_id_x, local_id_y, local_id_z})
     words.push_back(b.builtin(id));
   for (const std::uint32_t var : {trap.x, trap.y, trap.z, trap.handle}) words.push_back(b.get(var));
   b.set(word, b.select(b.cmp(Op::ne, code, b.i32(0)), b.i32(0), b.i32(kWords)));
@@ -110,7 +116,8 @@ void write_record(ir::Function& function, ir::Builder& b, BlockId end, const Tra
   const Value address = b.op2(Op::shl, index, b.i32(2));
   const Value before = b.inst(Op::atomic, Type::i32, {address, pick(b, index, words)});
   b.last(before).mem = {.space = Space::trap, .bytes = 4, .atomic = ir::AtomicOp::add};
-  const Value late = b.op2(Op::and_, b.cmp(Op::eq, index, b.i32(0)), b.cmp(Op::ne, before, b.i32(0)));
+  const Value late =
+      b.op2(Op::and_, b.cmp(Op::eq, index, b.i32(0)), b.cmp(Op::ne, before, b.i32(0)));
   b.set(word, b.select(late, b.i32(kWords), b.op2(Op::add, index, b.i32(1))));
   b.br(loop);
   b.at(last);
@@ -154,7 +161,8 @@ void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
       const std::vector<Value> args(function.args(value).begin(), function.args(value).end());
       for (std::size_t i = 0; i < args.size() && i < 3; ++i)
         rb.set(vars[i], rb.select(first, args[i], rb.get(vars[i])));
-      rb.set(trap.code, rb.select(first, rb.i32(static_cast<std::uint32_t>(function.insts[value].imm)), code));
+      rb.set(trap.code,
+             rb.select(first, rb.i32(static_cast<std::uint32_t>(function.insts[value].imm)), code));
       rb.br(end);
       rewriter.end_block();
     });
@@ -181,7 +189,8 @@ void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
     };
     const auto note_limit = [&](Value over, Value code) {
       const Value take = b.op2(Op::and_, over, b.cmp(Op::eq, code, b.i32(0)));
-      b.set(trap.code, b.select(take, b.i32(trap_code(limit.site, abi::TrapKind::loop_limit)), code));
+      b.set(trap.code,
+            b.select(take, b.i32(trap_code(limit.site, abi::TrapKind::loop_limit)), code));
     };
     for (BlockId block = 0; block < original; ++block) {
       if (edges[block].count == 0) continue;
@@ -191,7 +200,8 @@ void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
         return last.term == Term::cond_br && (last.succs[0] == block) != (last.succs[1] == block);
       };
       if (!keep_barriers && edges[block].count == 1 && ends_with_test(function.blocks[latch])) {
-        // The loop's own test at its end takes the other two in: a way out more would cost every turn.
+        // The loop's own test at its end takes the other two in: a way out more would cost every
+        // turn.
         const BlockId leave = b.new_block(), note = b.new_block();
         b.at(latch);
         const Value code = b.get(trap.code);
@@ -237,7 +247,8 @@ void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
         b.cond_br(dead, end, rest);
         continue;
       }
-      // The record of the limit is made on the way out: inside, a turn costs an addition and a comparison.
+      // The record of the limit is made on the way out: inside, a turn costs an addition and a
+      // comparison.
       const BlockId out = b.new_block();
       b.cond_br(b.op2(Op::or_, over, dead), out, rest);
       b.at(out);

@@ -19,13 +19,23 @@ ir::Type ir_type(ptx::Type type) {
 NumKind num_kind(ptx::Type type) {
   using enum ptx::Type;
   switch (type) {
-    case u8: case b8: return NumKind::u8;
+    case u8:
+    case b8: return NumKind::u8;
     case s8: return NumKind::s8;
-    case u16: case b16: return NumKind::u16;
+    case u16:
+    case b16: return NumKind::u16;
     case s16: return NumKind::s16;
-    case u32: case b32: case u16x2: case s16x2: case u8x4: case s8x4: case f16x2: case bf16x2: return NumKind::u32;
+    case u32:
+    case b32:
+    case u16x2:
+    case s16x2:
+    case u8x4:
+    case s8x4:
+    case f16x2:
+    case bf16x2: return NumKind::u32;
     case s32: return NumKind::s32;
-    case u64: case b64: return NumKind::u64;
+    case u64:
+    case b64: return NumKind::u64;
     case s64: return NumKind::s64;
     case f16: return NumKind::f16;
     case bf16: return NumKind::bf16;
@@ -39,9 +49,15 @@ NumKind num_kind(ptx::Type type) {
 }
 
 FunctionLowering::FunctionLowering(EntryContext& context, std::uint32_t number)
-    : context_(context), ref_(context.functions[number]), m_(context.program.module(ref_.module)),
-      f_(context.program.function(ref_)), ir_(context.out.module), out_(ir_.functions[number]),
-      b_(out_), arith_(b_, ir_), memory_(b_, context.generic_windows()) {}
+    : context_(context),
+      ref_(context.functions[number]),
+      m_(context.program.module(ref_.module)),
+      f_(context.program.function(ref_)),
+      ir_(context.out.module),
+      out_(ir_.functions[number]),
+      b_(out_),
+      arith_(b_, ir_),
+      memory_(b_, context.generic_windows()) {}
 
 std::uint32_t FunctionLowering::new_var(Type type, std::string name) {
   out_.vars.push_back({type, std::move(name)});
@@ -82,7 +98,8 @@ void FunctionLowering::declare_registers() {
   }
 }
 
-/// A parameter whose address is taken, or that is reached through a register, lives in local memory.
+/// A parameter whose address is taken, or that is reached through a register, lives in local
+/// memory.
 void FunctionLowering::find_addressed_params() {
   for (const Instruction& inst : f_.instructions) {
     if (inst.op == Opcode::call) continue;
@@ -139,11 +156,14 @@ void FunctionLowering::run() {
       const std::uint32_t at = context_.local_offset[SymbolRef{ref_.module, id}.key()];
       const auto count = static_cast<std::uint32_t>((m_.variable(id).size + 3) / 4);
       for (std::uint32_t i = 0; i < count; ++i)
-        b_.store(b_.i32(at + 4 * i), b_.get(it->second + i), {.space = ir::Space::local, .bytes = 4});
+        b_.store(b_.i32(at + 4 * i), b_.get(it->second + i),
+                 {.space = ir::Space::local, .bytes = 4});
     }
   if (context_.stack) {
-    if (f_.is_entry) set_stack_pointer(b_.i32(context_.stack_at + kStackHead));
-    else b_.set(stack_saved_ = new_var(Type::i32, "stack"), stack_pointer());
+    if (f_.is_entry)
+      set_stack_pointer(b_.i32(context_.stack_at + kStackHead));
+    else
+      b_.set(stack_saved_ = new_var(Type::i32, "stack"), stack_pointer());
   }
   for (const ptx::Statement& each : f_.statements) statement(each);
   if (!ended_) leave();
@@ -171,11 +191,38 @@ void FunctionLowering::statement(const ptx::Statement& statement) {
 bool FunctionLowering::is_pure(const Instruction& inst) const {
   using enum Opcode;
   switch (inst.op) {
-    case ld: case ldu: case st: case atom: case red: case call: case bra: case brx: case ret: case exit:
-    case trap: case suld: case sust: case sured: case suq: case tex: case tld4: case txq: case bar:
-    case barrier: case membar: case fence: case shfl: case vote: case match: case activemask: case redux:
-    case elect: case nanosleep: case alloca: case stacksave: case stackrestore:
-      return false;
+    case ld:
+    case ldu:
+    case st:
+    case atom:
+    case red:
+    case call:
+    case bra:
+    case brx:
+    case ret:
+    case exit:
+    case trap:
+    case suld:
+    case sust:
+    case sured:
+    case suq:
+    case tex:
+    case tld4:
+    case txq:
+    case bar:
+    case barrier:
+    case membar:
+    case fence:
+    case shfl:
+    case vote:
+    case match:
+    case activemask:
+    case redux:
+    case elect:
+    case nanosleep:
+    case alloca:
+    case stacksave:
+    case stackrestore: return false;
     default: return !inst.mods->cc;
   }
 }
@@ -194,8 +241,8 @@ void FunctionLowering::instruction(const Instruction& inst) {
     loc.source_file = m_.locs[inst.loc].file;
     loc.source_line = m_.locs[inst.loc].line;
   }
-  if (inst.op == Opcode::bra || inst.op == Opcode::brx || inst.op == Opcode::call || inst.op == Opcode::ret ||
-      inst.op == Opcode::exit)
+  if (inst.op == Opcode::bra || inst.op == Opcode::brx || inst.op == Opcode::call ||
+      inst.op == Opcode::ret || inst.op == Opcode::exit)
     ++context_.ptx_block;
   out_.locs.push_back(loc);
   b_.set_loc(static_cast<std::uint32_t>(out_.locs.size() - 1));
@@ -229,45 +276,131 @@ void FunctionLowering::instruction(const Instruction& inst) {
 void FunctionLowering::dispatch(const Instruction& inst) {
   using enum Opcode;
   switch (inst.op) {
-    case add: case sub: case mul: case mad: case div: case rem: case abs: case neg: case min: case max:
+    case add:
+    case sub:
+    case mul:
+    case mad:
+    case div:
+    case rem:
+    case abs:
+    case neg:
+    case min:
+    case max:
       if (inst.mods->cc) return lower_carry(inst);
       if (type_class(inst.mods->type()) == ptx::TypeClass::floating ||
           inst.mods->type() == ptx::Type::f16x2 || inst.mods->type() == ptx::Type::bf16x2 ||
           inst.mods->type() == ptx::Type::f32x2)
         return lower_float(inst);
       return lower_integer(inst);
-    case mul24: case mad24: case sad: case dp4a: case dp2a:
-      return lower_integer(inst);
-    case addc: case subc: case madc: return lower_carry(inst);
-    case fma: case rcp: case sqrt: case rsqrt: case sin: case cos: case lg2: case ex2: case tanh:
-    case copysign:
-      return lower_float(inst);
-    case popc: case clz: case bfind: case fns: case brev: case bfe: case bfi: case bmsk: case szext:
-    case and_: case or_: case xor_: case not_: case cnot: case lop3: case shf: case shl: case shr: case prmt:
-      return lower_bits(inst);
-    case set: case setp: case selp: case slct: case testp: return lower_compare(inst);
+    case mul24:
+    case mad24:
+    case sad:
+    case dp4a:
+    case dp2a: return lower_integer(inst);
+    case addc:
+    case subc:
+    case madc: return lower_carry(inst);
+    case fma:
+    case rcp:
+    case sqrt:
+    case rsqrt:
+    case sin:
+    case cos:
+    case lg2:
+    case ex2:
+    case tanh:
+    case copysign: return lower_float(inst);
+    case popc:
+    case clz:
+    case bfind:
+    case fns:
+    case brev:
+    case bfe:
+    case bfi:
+    case bmsk:
+    case szext:
+    case and_:
+    case or_:
+    case xor_:
+    case not_:
+    case cnot:
+    case lop3:
+    case shf:
+    case shl:
+    case shr:
+    case prmt: return lower_bits(inst);
+    case set:
+    case setp:
+    case selp:
+    case slct:
+    case testp: return lower_compare(inst);
     case mov: return lower_mov(inst);
     case cvt: return lower_cvt(inst);
-    case cvta: case isspacep: return lower_cvta(inst);
-    case ld: case ldu: return lower_load(inst);
+    case cvta:
+    case isspacep: return lower_cvta(inst);
+    case ld:
+    case ldu: return lower_load(inst);
     case st: return lower_store(inst);
-    case atom: case red: return lower_atomic(inst);
-    case bra: case brx: case ret: case exit: return lower_branch(inst);
+    case atom:
+    case red: return lower_atomic(inst);
+    case bra:
+    case brx:
+    case ret:
+    case exit: return lower_branch(inst);
     case trap: return lower_trap(abi::TrapKind::trap_instruction, {}, {});
     case call: return lower_call(inst);
-    case bar: case barrier: case membar: case fence: return lower_barrier(inst);
-    case shfl: case vote: case match: case activemask: case redux: case elect: return lower_warp(inst);
-    case suld: case sust: case sured: case suq: return lower_surface(inst);
-    case tex: case tld4: case txq: case istypep: return lower_texture(inst);
-    case vadd: case vsub: case vabsdiff: case vmin: case vmax: case vshl: case vshr: case vmad: case vset:
-    case vadd2: case vsub2: case vavrg2: case vabsdiff2: case vmin2: case vmax2: case vset2:
-    case vadd4: case vsub4: case vavrg4: case vabsdiff4: case vmin4: case vmax4: case vset4:
-      return lower_video(inst);
-    case prefetch: case prefetchu: case discard: case applypriority: case pmevent: case brkpt:
-    case nanosleep:
-      return;  // hints: no result depends on them
+    case bar:
+    case barrier:
+    case membar:
+    case fence: return lower_barrier(inst);
+    case shfl:
+    case vote:
+    case match:
+    case activemask:
+    case redux:
+    case elect: return lower_warp(inst);
+    case suld:
+    case sust:
+    case sured:
+    case suq: return lower_surface(inst);
+    case tex:
+    case tld4:
+    case txq:
+    case istypep: return lower_texture(inst);
+    case vadd:
+    case vsub:
+    case vabsdiff:
+    case vmin:
+    case vmax:
+    case vshl:
+    case vshr:
+    case vmad:
+    case vset:
+    case vadd2:
+    case vsub2:
+    case vavrg2:
+    case vabsdiff2:
+    case vmin2:
+    case vmax2:
+    case vset2:
+    case vadd4:
+    case vsub4:
+    case vavrg4:
+    case vabsdiff4:
+    case vmin4:
+    case vmax4:
+    case vset4: return lower_video(inst);
+    case prefetch:
+    case prefetchu:
+    case discard:
+    case applypriority:
+    case pmevent:
+    case brkpt:
+    case nanosleep: return;  // hints: no result depends on them
     case createpolicy: return write(args(inst)[0], b_.i64(0), ptx::Type::b64);
-    case stacksave: case stackrestore: case alloca: return lower_stack(inst);
+    case stacksave:
+    case stackrestore:
+    case alloca: return lower_stack(inst);
     default: return refuse(inst);
   }
 }
@@ -275,7 +408,8 @@ void FunctionLowering::dispatch(const Instruction& inst) {
 void FunctionLowering::lower_trap(abi::TrapKind kind, const std::string& message,
                                   std::initializer_list<Value> coordinates) {
   const std::uint32_t site = add_site(message);
-  b_.inst(Op::thread_trap, Type::none, std::span(coordinates.begin(), coordinates.size()), trap_code(site, kind));
+  b_.inst(Op::thread_trap, Type::none, std::span(coordinates.begin(), coordinates.size()),
+          trap_code(site, kind));
   out_.blocks[b_.block()].term = ir::Term::unreachable;
   ended_ = true;
 }

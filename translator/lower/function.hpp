@@ -1,5 +1,5 @@
-// Lowering of one function: operands, destinations, guards; the instruction families are in the files
-// lower_*.cpp, by the manual's sections.
+// Lowering of one function: operands, destinations, guards; the instruction families are in the
+// files lower_*.cpp, by the manual's sections.
 #pragma once
 
 #include <span>
@@ -40,7 +40,8 @@ class FunctionLowering {
 
   // Operands and destinations (operands.cpp)
   std::span<const Operand> args(const Instruction& inst) const { return f_.args(inst); }
-  /// The operand's bits as `type` has them: narrow integers zero-extended, wider registers truncated.
+  /// The operand's bits as `type` has them: narrow integers zero-extended, wider registers
+  /// truncated.
   Value read(const Operand& operand, ptx::Type type);
   Value read_kind(const Operand& operand, NumKind kind);
   Value read_pred(const Operand& operand);
@@ -80,12 +81,13 @@ class FunctionLowering {
   void lower_surface(const Instruction& inst);
   void lower_texture(const Instruction& inst);
   void lower_video(const Instruction& inst);
-  void lower_trap(abi::TrapKind kind, const std::string& message, std::initializer_list<Value> coordinates);
+  void lower_trap(abi::TrapKind kind, const std::string& message,
+                  std::initializer_list<Value> coordinates);
 
   // Memory (lower_memory.cpp)
   struct Place {
-    bool words = false;             ///< a parameter kept in variables
-    std::uint32_t first_word = 0;   ///< its first variable
+    bool words = false;            ///< a parameter kept in variables
+    std::uint32_t first_word = 0;  ///< its first variable
     std::uint64_t byte = 0, bytes = 0;
     Access access;
     Value address = 0;
@@ -106,7 +108,9 @@ class FunctionLowering {
   void refuse(const Instruction& inst, std::string_view reason = {});
   std::uint32_t add_site(const std::string& message = {});
   std::uint32_t new_var(ir::Type type, std::string name);
-  std::string opcode_text(const Instruction& inst) const { return std::string(m_.text(inst.opcode_span)); }
+  std::string opcode_text(const Instruction& inst) const {
+    return std::string(m_.text(inst.opcode_span));
+  }
 
   EntryContext& context_;
   const FunctionRef ref_;
@@ -117,14 +121,15 @@ class FunctionLowering {
   ir::Builder b_;
   Arith arith_;
   Memory memory_;
-  std::vector<std::uint32_t> reg_var_;                       ///< by register number: its first variable
-  std::unordered_map<ptx::SymbolId, std::uint32_t> param_words_;  ///< parameter to its first word variable
-  std::unordered_map<ptx::SymbolId, bool> addressed_;        ///< parameters that need an address
+  std::vector<std::uint32_t> reg_var_;  ///< by register number: its first variable
+  std::unordered_map<ptx::SymbolId, std::uint32_t>
+      param_words_;                                    ///< parameter to its first word variable
+  std::unordered_map<ptx::SymbolId, bool> addressed_;  ///< parameters that need an address
   std::unordered_map<ptx::SymbolId, ir::BlockId> label_block_;
   std::uint32_t carry_ = 0, clock_ = 0, stack_saved_ = 0;
-  Value guard_ = 0;                                          ///< predicate of a pure instruction, or 0
+  Value guard_ = 0;  ///< predicate of a pure instruction, or 0
   const Instruction* current_ = nullptr;
-  bool ended_ = false;                                       ///< the current block has its terminator
+  bool ended_ = false;  ///< the current block has its terminator
 };
 
 ir::Type ir_type(ptx::Type type);

@@ -16,7 +16,9 @@ using ir::Value;
 namespace {
 
 bool is_add(AtomicOp op) { return op == AtomicOp::add; }
-bool is_bitwise(AtomicOp op) { return op == AtomicOp::and_ || op == AtomicOp::or_ || op == AtomicOp::xor_; }
+bool is_bitwise(AtomicOp op) {
+  return op == AtomicOp::and_ || op == AtomicOp::or_ || op == AtomicOp::xor_;
+}
 
 /// What an atomic on half-precision numbers computes; width 0 for the others.
 struct HalfFormat {
@@ -55,8 +57,10 @@ bool native64(const ir::Inst& inst, const Profile& profile) {
 
 bool native32(const ir::Inst& inst, const Profile& profile) {
   switch (inst.mem.atomic) {
-    case AtomicOp::inc: case AtomicOp::dec: return false;
-    case AtomicOp::fadd_f32: return inst.mem.space != Space::shared && profile.buffer_atomic_f32_add;
+    case AtomicOp::inc:
+    case AtomicOp::dec: return false;
+    case AtomicOp::fadd_f32:
+      return inst.mem.space != Space::shared && profile.buffer_atomic_f32_add;
     default: return half_format(inst.mem.atomic).width == 0;
   }
 }
@@ -104,8 +108,8 @@ class Legaliser {
   }
 
   bool emulated64(const ir::Inst& inst) const {
-    return inst.mem.space != Space::local && (inst.op == Op::atomic || inst.op == Op::atomic_cas) && inst.mem.bytes == 8 &&
-           !native64(inst, profile_);
+    return inst.mem.space != Space::local && (inst.op == Op::atomic || inst.op == Op::atomic_cas) &&
+           inst.mem.bytes == 8 && !native64(inst, profile_);
   }
 
   void survey() {
@@ -120,7 +124,8 @@ class Legaliser {
         wide_.any = true;
         wide_.all_add = wide_.all_add && !cas && is_add(op);
         wide_.all_bitwise = wide_.all_bitwise && !cas && is_bitwise(op);
-        const bool order = op == AtomicOp::umin || op == AtomicOp::umax || op == AtomicOp::smin || op == AtomicOp::smax;
+        const bool order = op == AtomicOp::umin || op == AtomicOp::umax || op == AtomicOp::smin ||
+                           op == AtomicOp::smax;
         wide_.all_min_max = wide_.all_min_max && !cas && order;
         wide_.any_used = wide_.any_used || used_[v];
       }
@@ -136,7 +141,8 @@ class Legaliser {
         return two_words(value, inst);
       return locked(value, inst);
     }
-    if (inst.op == Op::atomic_cas) return inst.mem.bytes == 2 ? narrow_cas(value, inst) : rw_.keep(value);
+    if (inst.op == Op::atomic_cas)
+      return inst.mem.bytes == 2 ? narrow_cas(value, inst) : rw_.keep(value);
     if (native32(inst, profile_)) return rw_.keep(value);
     cas_loop(value, inst);
   }
@@ -192,7 +198,8 @@ class Legaliser {
     rw_.replace_by(value, old);
   }
 
-  /// Low word, then the carry into the high word: exact for additions alone, and bitwise operations alone.
+  /// Low word, then the carry into the high word: exact for additions alone, and bitwise operations
+  /// alone.
   void two_words(Value value, const ir::Inst& inst) {
     const Value address = f_.arg(value, 0), data = f_.arg(value, 1);
     const Value lo = b_.inst(Op::trunc, Type::i32, {data});
@@ -219,7 +226,8 @@ class Legaliser {
       case AtomicOp::smax: return b_.op2(Op::smax, old, data);
       case AtomicOp::fadd_f64: {
         // Shared memory is added to by the processor, which makes a NaN quiet and keeps that of the
-        // cell; the cache, where global memory is, leaves a NaN as it is and takes the operand's first.
+        // cell; the cache, where global memory is, leaves a NaN as it is and takes the operand's
+        // first.
         const auto is_nan = [&](Value v) {
           const Value magnitude = b_.op2(Op::and_, v, b_.i64(0x7fffffffffffffffull));
           return b_.cmp(Op::ult, b_.i64(0x7ff0000000000000ull), magnitude);
@@ -232,12 +240,13 @@ class Legaliser {
     }
   }
 
-  /// A try-lock whose critical section stands inside the branch that won it: a spin outside that branch
-  /// never ends where the lanes of a subgroup run in lockstep. min and max look first: readers take the high
-  /// word first and the writer stores the low word first, so that a skip is never wrong.
+  /// A try-lock whose critical section stands inside the branch that won it: a spin outside that
+  /// branch never ends where the lanes of a subgroup run in lockstep. min and max look first:
+  /// readers take the high word first and the writer stores the low word first, so that a skip is
+  /// never wrong.
   ///
-  /// Bit 0 of a lock word says that it is taken. The word that releases it is made of what the writes
-  /// returned: where there are no fences, they are done before it can be written.
+  /// Bit 0 of a lock word says that it is taken. The word that releases it is made of what the
+  /// writes returned: where there are no fences, they are done before it can be written.
   void locked(Value value, const ir::Inst& inst) {
     const Value address = f_.arg(value, 0), first = f_.arg(value, 1);
     const bool cas = inst.op == Op::atomic_cas;
@@ -282,7 +291,8 @@ class Legaliser {
     Value key = f_.insts[at].type == Type::i64 ? b_.inst(Op::trunc, Type::i32, {at}) : at;
     key = b_.op2(Op::lshr, key, b_.i32(3));
     if (inst.mem.space == Space::slot) key = b_.op2(Op::add, key, b_.i32(inst.mem.slot * 1031u));
-    const Value lock = b_.op2(Op::shl, b_.op2(Op::and_, key, b_.i32(abi::kLockWords - 1)), b_.i32(2));
+    const Value lock =
+        b_.op2(Op::shl, b_.op2(Op::and_, key, b_.i32(abi::kLockWords - 1)), b_.i32(2));
     const MemAttr lock_memory{.space = Space::locks, .bytes = 4};
     const Value before = atomic32(lock, b_.i32(1), lock_memory, AtomicOp::or_);
     const Value won = b_.cmp(Op::eq, b_.op2(Op::and_, before, b_.i32(1)), b_.i32(0));
@@ -321,9 +331,10 @@ class Legaliser {
     rw_.replace(value, Op::get_var, Type::i64, {}, v_old);
   }
 
-  /// Where loops have a limit: a thread that holds the lock may have lost its processor for milliseconds,
-  /// and those who wait must not use up their turns meanwhile. After more turns than a subgroup's threads
-  /// need among themselves, each one does something slow that nobody can leave out.
+  /// Where loops have a limit: a thread that holds the lock may have lost its processor for
+  /// milliseconds, and those who wait must not use up their turns meanwhile. After more turns than
+  /// a subgroup's threads need among themselves, each one does something slow that nobody can leave
+  /// out.
   void wait_long(std::uint32_t v_turns, Value lock, BlockId lost, BlockId latch) {
     constexpr std::uint32_t kQuick = 64, kSlow = 32;
     b_.at(lost);
@@ -345,8 +356,10 @@ class Legaliser {
       const auto part = [&](Value v, bool upper) {
         return upper ? b_.op2(Op::lshr, v, b_.i32(16)) : b_.op2(Op::and_, v, b_.i32(0xffff));
       };
-      const Value lo = b_.fp(half.op, Type::i32, {part(old, false), part(data, false)}, {.kind = half.kind});
-      const Value hi = b_.fp(half.op, Type::i32, {part(old, true), part(data, true)}, {.kind = half.kind});
+      const Value lo =
+          b_.fp(half.op, Type::i32, {part(old, false), part(data, false)}, {.kind = half.kind});
+      const Value hi =
+          b_.fp(half.op, Type::i32, {part(old, true), part(data, true)}, {.kind = half.kind});
       return b_.op2(Op::or_, lo, b_.op2(Op::shl, hi, b_.i32(16)));
     };
     switch (inst.mem.atomic) {
@@ -355,7 +368,8 @@ class Legaliser {
         return b_.select(wraps, b_.i32(0), b_.op2(Op::add, old, b_.i32(1)));
       }
       case AtomicOp::dec: {
-        const Value wraps = b_.op2(Op::or_, b_.cmp(Op::eq, old, b_.i32(0)), b_.cmp(Op::ult, data, old));
+        const Value wraps =
+            b_.op2(Op::or_, b_.cmp(Op::eq, old, b_.i32(0)), b_.cmp(Op::ult, data, old));
         return b_.select(wraps, data, b_.op2(Op::sub, old, b_.i32(1)));
       }
       default:
@@ -387,7 +401,8 @@ class Legaliser {
     b_.br(header);
     b_.at(after);
     if (shift)
-      rw_.replace(value, Op::and_, Type::i32, {b_.op2(Op::lshr, b_.get(v_old), shift), b_.i32(0xffff)});
+      rw_.replace(value, Op::and_, Type::i32,
+                  {b_.op2(Op::lshr, b_.get(v_old), shift), b_.i32(0xffff)});
     else
       rw_.replace(value, Op::get_var, Type::i32, {}, v_old);
   }
@@ -397,29 +412,39 @@ class Legaliser {
     const AtomicOp op = inst.mem.atomic;
     const HalfFormat half = half_format(op);
     if (half.width != 16)
-      return cas_word(value, address, inst.mem, [&](Value old) { return combine32(inst, old, data); }, 0);
+      return cas_word(
+          value, address, inst.mem, [&](Value old) { return combine32(inst, old, data); }, 0);
     const Value shift = half_shift(address);
-    cas_word(value, word_of(address), inst.mem, [&](Value old) {
-      const Value part = b_.op2(Op::and_, b_.op2(Op::lshr, old, shift), b_.i32(0xffff));
-      return insert_half(old, b_.fp(half.op, Type::i32, {part, data}, {.kind = half.kind}), shift);
-    }, shift);
+    cas_word(
+        value, word_of(address), inst.mem,
+        [&](Value old) {
+          const Value part = b_.op2(Op::and_, b_.op2(Op::lshr, old, shift), b_.i32(0xffff));
+          return insert_half(old, b_.fp(half.op, Type::i32, {part, data}, {.kind = half.kind}),
+                             shift);
+        },
+        shift);
   }
 
   void narrow_cas(Value value, const ir::Inst& inst) {
     const Value address = f_.arg(value, 0), compare = f_.arg(value, 1), data = f_.arg(value, 2);
     const Value shift = half_shift(address);
-    cas_word(value, word_of(address), inst.mem, [&](Value old) {
-      const Value part = b_.op2(Op::and_, b_.op2(Op::lshr, old, shift), b_.i32(0xffff));
-      return b_.select(b_.cmp(Op::eq, part, compare), insert_half(old, data, shift), old);
-    }, shift);
+    cas_word(
+        value, word_of(address), inst.mem,
+        [&](Value old) {
+          const Value part = b_.op2(Op::and_, b_.op2(Op::lshr, old, shift), b_.i32(0xffff));
+          return b_.select(b_.cmp(Op::eq, part, compare), insert_half(old, data, shift), old);
+        },
+        shift);
   }
 
   Value half_shift(Value address) {
-    const Value low = f_.insts[address].type == Type::i64 ? b_.inst(Op::trunc, Type::i32, {address}) : address;
+    const Value low =
+        f_.insts[address].type == Type::i64 ? b_.inst(Op::trunc, Type::i32, {address}) : address;
     return b_.op2(Op::shl, b_.op2(Op::and_, low, b_.i32(2)), b_.i32(3));
   }
   Value word_of(Value address) {
-    if (f_.insts[address].type == Type::i64) return b_.op2(Op::and_, address, b_.i64(~std::uint64_t{3}));
+    if (f_.insts[address].type == Type::i64)
+      return b_.op2(Op::and_, address, b_.i64(~std::uint64_t{3}));
     return b_.op2(Op::and_, address, b_.i32(~3u));
   }
   Value insert_half(Value old, Value half, Value shift) {

@@ -12,7 +12,9 @@ using ptx::SymbolKind;
 
 namespace {
 
-std::uint32_t align_up(std::uint32_t value, std::uint32_t align) { return (value + align - 1) / align * align; }
+std::uint32_t align_up(std::uint32_t value, std::uint32_t align) {
+  return (value + align - 1) / align * align;
+}
 
 /// Walks everything that an entry can reach and gives it its place.
 class Layout {
@@ -23,8 +25,8 @@ class Layout {
     params(entry);
     add(entry);
     for (; scanned_ < c_.functions.size(); ++scanned_) scan(c_.functions[scanned_]);
-    // What the indirect calls may reach: functions whose address is taken anywhere and that have a shape which is
-    // called for. Their own calls may ask for further shapes.
+    // What the indirect calls may reach: functions whose address is taken anywhere and that have a
+    // shape which is called for. Their own calls may ask for further shapes.
     for (std::size_t known = 0; known < shapes_.size() + targets_.size();) {
       known = shapes_.size() + targets_.size();
       for (const FunctionRef& ref : targets_) take(ref);
@@ -45,8 +47,10 @@ class Layout {
       c_.functions.push_back(ref);
   }
   void take(FunctionRef ref) {
-    if (!ref.found() || !c_.program.function(ref).has_body || c_.program.function(ref).is_entry) return;
-    if (std::find(c_.address_taken.begin(), c_.address_taken.end(), ref) != c_.address_taken.end()) return;
+    if (!ref.found() || !c_.program.function(ref).has_body || c_.program.function(ref).is_entry)
+      return;
+    if (std::find(c_.address_taken.begin(), c_.address_taken.end(), ref) != c_.address_taken.end())
+      return;
     c_.address_taken.push_back(ref);
     add(ref);
   }
@@ -67,16 +71,21 @@ class Layout {
       const bool opaque = ptx::is_opaque(variable.type);
       param.align = opaque ? 8 : std::max<std::uint32_t>(variable.align, 1);
       param.bytes = opaque ? 8 : static_cast<std::uint32_t>(variable.size);
-      if (variable.type == ptx::Type::surfref) param.kind = ParamKind::surfref;
-      else if (variable.type == ptx::Type::texref) param.kind = ParamKind::texref;
-      else if (variable.type == ptx::Type::samplerref) param.kind = ParamKind::samplerref;
-      else if (variable.is_array) param.kind = ParamKind::bytes;
+      if (variable.type == ptx::Type::surfref)
+        param.kind = ParamKind::surfref;
+      else if (variable.type == ptx::Type::texref)
+        param.kind = ParamKind::texref;
+      else if (variable.type == ptx::Type::samplerref)
+        param.kind = ParamKind::samplerref;
+      else if (variable.is_array)
+        param.kind = ParamKind::bytes;
       offset = align_up(offset, param.align);
       if (!opaque && variable.size > kMostBytes - std::min<std::uint64_t>(offset, kMostBytes)) {
         c_.out.ok = false;
         c_.out.messages.push_back(message_at(module, Severity::error, symbol.span,
-                                             "the parameters of '" + std::string(function.name) + "' have more than " +
-                                                 std::to_string(kMostBytes) + " bytes"));
+                                             "the parameters of '" + std::string(function.name) +
+                                                 "' have more than " + std::to_string(kMostBytes) +
+                                                 " bytes"));
         return;
       }
       param.offset = offset;
@@ -114,15 +123,19 @@ class Layout {
       info.param_buffer_bytes += 8;
       c_.ref_offset[definition.key()] = at;
       const RefInfo named{std::string(symbol.name), at};
-      if (symbol.type == ptx::Type::surfref) info.surfrefs.push_back(named);
-      else if (symbol.type == ptx::Type::texref) info.texrefs.push_back(named);
-      else info.samplerrefs.push_back(named);
+      if (symbol.type == ptx::Type::surfref)
+        info.surfrefs.push_back(named);
+      else if (symbol.type == ptx::Type::texref)
+        info.texrefs.push_back(named);
+      else
+        info.samplerrefs.push_back(named);
       return;
     }
     const ptx::Variable& variable = module.variable(id);
     if (symbol.space == ptx::Space::shared) {
       const SymbolRef definition = c_.program.resolve(ref);
-      const ptx::Variable& defined = c_.program.module(definition.module).variable(definition.symbol);
+      const ptx::Variable& defined =
+          c_.program.module(definition.module).variable(definition.symbol);
       if (defined.unsized || defined.linkage == ptx::Linkage::extern_) {
         dynamic_shared_ = true;
         c_.out.info.dynamic_shared = true;
@@ -139,8 +152,9 @@ class Layout {
     }
     if (too_large_) {
       c_.out.ok = false;
-      c_.out.messages.push_back(message_at(module, Severity::error, span,
-                                           "'" + std::string(function.name) + "' has more than 1 GiB of variables"));
+      c_.out.messages.push_back(
+          message_at(module, Severity::error, span,
+                     "'" + std::string(function.name) + "' has more than 1 GiB of variables"));
       too_large_ = false;
     }
   }
@@ -170,7 +184,8 @@ class Layout {
         for (const unsigned list : {ptx::kCallReturns, ptx::kCallArguments})
           if (args[list].kind == OperandKind::list)
             for (const ptx::Operand& operand : function.list(args[list]))
-              if (operand.kind == OperandKind::address && module.symbol(operand.symbol).kind != SymbolKind::param &&
+              if (operand.kind == OperandKind::address &&
+                  module.symbol(operand.symbol).kind != SymbolKind::param &&
                   module.symbol(operand.symbol).space != ptx::Space::param)
                 symbol(ref.module, operand.symbol, function, operand.span);
         continue;
@@ -179,27 +194,35 @@ class Layout {
     }
     // Parameters in words need no memory, but the map must know those that are addressed.
     for (const SymbolId id : function.variables)
-      if (module.symbol(id).space == ptx::Space::local) symbol(ref.module, id, function, function.span);
+      if (module.symbol(id).space == ptx::Space::local)
+        symbol(ref.module, id, function, function.span);
   }
 
   void indirect_call(FunctionRef ref, const ptx::Function& function, const ptx::Instruction& inst) {
     if (const ptx::TargetList* list = targets_of(function, inst)) {
-      for (const SymbolId id : list->targets) targets_.push_back(c_.program.resolve_function(ref.module, id));
+      for (const SymbolId id : list->targets)
+        targets_.push_back(c_.program.resolve_function(ref.module, id));
     } else if (const ptx::Prototype* prototype = prototype_of(function, inst)) {
       CallShape shape = shape_of(*prototype);
-      if (std::find(shapes_.begin(), shapes_.end(), shape) == shapes_.end()) shapes_.push_back(std::move(shape));
+      if (std::find(shapes_.begin(), shapes_.end(), shape) == shapes_.end())
+        shapes_.push_back(std::move(shape));
     }
   }
 
   void each(FunctionRef ref, const ptx::Function& function, const ptx::Operand& operand) {
     switch (operand.kind) {
-      case OperandKind::address: case OperandKind::function: case OperandKind::memory:
+      case OperandKind::address:
+      case OperandKind::function:
+      case OperandKind::memory:
         if (operand.symbol != ptx::kNoSymbol) {
           const ptx::Symbol& s = c_.program.module(ref.module).symbol(operand.symbol);
           if (s.kind != SymbolKind::reg) symbol(ref.module, operand.symbol, function, operand.span);
         }
         break;
-      case OperandKind::vector: case OperandKind::list: case OperandKind::surface: case OperandKind::pair:
+      case OperandKind::vector:
+      case OperandKind::list:
+      case OperandKind::surface:
+      case OperandKind::pair:
         for (const ptx::Operand& inner : function.list(operand)) each(ref, function, inner);
         break;
       default: break;
@@ -208,8 +231,8 @@ class Layout {
 
   EntryContext& c_;
   std::size_t scanned_ = 0;
-  std::vector<CallShape> shapes_;      ///< that indirect calls ask for
-  std::vector<FunctionRef> targets_;   ///< that they list
+  std::vector<CallShape> shapes_;     ///< that indirect calls ask for
+  std::vector<FunctionRef> targets_;  ///< that they list
   bool dynamic_shared_ = false, too_large_ = false;
 };
 
@@ -231,7 +254,8 @@ LoweredEntry lower_entry(Program& program, FunctionRef entry) {
   for (const ptx::SourceFileName& file : program.module(entry.module).files) {
     if (out.module.source_files.size() <= file.number && file.number < 65536)
       out.module.source_files.resize(file.number + 1);
-    if (file.number < out.module.source_files.size()) out.module.source_files[file.number] = file.name;
+    if (file.number < out.module.source_files.size())
+      out.module.source_files[file.number] = file.name;
   }
   for (std::uint32_t i = 0; i < context.functions.size(); ++i) {
     FunctionLowering(context, i).run();

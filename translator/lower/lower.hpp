@@ -1,5 +1,6 @@
-// PTX functions to IR: one entry with everything that it calls becomes an ir::Module whose function 0 is the
-// entry. Registers are variables; surfaces, textures, warps and barriers stay operations of their own.
+// PTX functions to IR: one entry with everything that it calls becomes an ir::Module whose function
+// 0 is the entry. Registers are variables; surfaces, textures, warps and barriers stay operations
+// of their own.
 #pragma once
 
 #include <memory>
@@ -30,20 +31,23 @@ constexpr std::uint32_t kStackBytes = 4096, kStackHead = 16;
 struct EntryContext {
   Program& program;
   LoweredEntry& out;
-  std::vector<FunctionRef> functions;                           ///< by number in out.module.functions
-  std::unordered_map<std::uint64_t, std::uint32_t> function_of; ///< module << 32 | function to that number
+  std::vector<FunctionRef> functions;  ///< by number in out.module.functions
+  std::unordered_map<std::uint64_t, std::uint32_t>
+      function_of;  ///< module << 32 | function to that number
   std::unordered_map<std::uint64_t, std::uint32_t> shared_offset, local_offset, ref_offset;
   std::uint32_t shared_bytes = 0, local_bytes = 0;
   std::uint32_t dynamic_shared_offset = 0;
   std::uint32_t ptx_block = 0;  ///< number of the PTX basic block that is being lowered
   bool windows = false;         ///< shared or local addresses become generic ones
-  /// A word with the address of the first free byte, then kStackBytes of them; only where alloca is.
+  /// A word with the address of the first free byte, then kStackBytes of them; only where alloca
+  /// is.
   bool stack = false;
   std::uint32_t stack_at = 0;
   std::vector<FunctionRef> address_taken;
 
   Windows generic_windows() const {
-    return {.shared = windows && (shared_bytes > 0 || out.info.dynamic_shared), .local = windows && local_bytes > 0};
+    return {.shared = windows && (shared_bytes > 0 || out.info.dynamic_shared),
+            .local = windows && local_bytes > 0};
   }
   std::uint32_t number(FunctionRef ref) const {
     const auto it = function_of.find(std::uint64_t{ref.module} << 32 | ref.function);

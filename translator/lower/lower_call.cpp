@@ -1,4 +1,5 @@
-// 9.7.12.5 call: direct and indirect calls of .func, and the functions that CUDA's run time supplies.
+// 9.7.12.5 call: direct and indirect calls of .func, and the functions that CUDA's run time
+// supplies.
 #include "translator/lower/call_shape.hpp"
 #include "translator/lower/function.hpp"
 
@@ -14,18 +15,23 @@ std::vector<Value> FunctionLowering::argument_words(const Operand& list) {
   if (list.kind == OperandKind::none) return words;
   for (const Operand& argument : f_.list(list)) {
     if (argument.kind == OperandKind::address && param_words_.contains(argument.symbol)) {
-      const auto count = static_cast<std::uint32_t>((std::max<std::uint64_t>(m_.variable(argument.symbol).size, 4) + 3) / 4);
+      const auto count = static_cast<std::uint32_t>(
+          (std::max<std::uint64_t>(m_.variable(argument.symbol).size, 4) + 3) / 4);
       if (addressed_.contains(argument.symbol)) {
-        const std::uint32_t at = context_.local_offset[SymbolRef{ref_.module, argument.symbol}.key()];
+        const std::uint32_t at =
+            context_.local_offset[SymbolRef{ref_.module, argument.symbol}.key()];
         for (std::uint32_t i = 0; i < count; ++i)
-          words.push_back(b_.load(Type::i32, b_.i32(at + 4 * i), {.space = Space::local, .bytes = 4}));
+          words.push_back(
+              b_.load(Type::i32, b_.i32(at + 4 * i), {.space = Space::local, .bytes = 4}));
       } else {
-        for (std::uint32_t i = 0; i < count; ++i) words.push_back(b_.get(param_words_[argument.symbol] + i));
+        for (std::uint32_t i = 0; i < count; ++i)
+          words.push_back(b_.get(param_words_[argument.symbol] + i));
       }
     } else if (argument.kind == OperandKind::reg) {
       words.push_back(read_reg(argument));
     } else {
-      // An immediate or special register takes the width of the callee's register; 32 bits unless it is known.
+      // An immediate or special register takes the width of the callee's register; 32 bits unless
+      // it is known.
       words.push_back(read(argument, ptx::Type::b32));
     }
   }
@@ -39,7 +45,8 @@ std::vector<std::uint32_t> FunctionLowering::result_words(const Operand& list) {
     if (result.kind == OperandKind::reg) {
       words.push_back(var_of(result));
     } else if (param_words_.contains(result.symbol)) {
-      const auto count = static_cast<std::uint32_t>((std::max<std::uint64_t>(m_.variable(result.symbol).size, 4) + 3) / 4);
+      const auto count = static_cast<std::uint32_t>(
+          (std::max<std::uint64_t>(m_.variable(result.symbol).size, 4) + 3) / 4);
       for (std::uint32_t i = 0; i < count; ++i) words.push_back(param_words_[result.symbol] + i);
     } else {
       words.push_back(new_var(Type::i32, "unused"));
@@ -53,18 +60,21 @@ void FunctionLowering::call_function(const Instruction& inst, std::uint32_t call
   std::vector<Value> words = argument_words(a[ptx::kCallArguments]);
   const ptx::Module& their_module = context_.program.module(context_.functions[callee].module);
   const ptx::Function& theirs = context_.program.function(context_.functions[callee]);
-  // Operands in the types of the callee's variables: parameters are words, register parameters as declared.
+  // Operands in the types of the callee's variables: parameters are words, register parameters as
+  // declared.
   std::vector<Type> wanted;
   for (const ptx::SymbolId id : theirs.params) {
     const ptx::Symbol& symbol = their_module.symbol(id);
     if (symbol.kind == ptx::SymbolKind::reg)
       wanted.push_back(ir_type(symbol.type));
     else
-      wanted.insert(wanted.end(), (std::max<std::uint64_t>(their_module.variable(id).size, 4) + 3) / 4, Type::i32);
+      wanted.insert(wanted.end(),
+                    (std::max<std::uint64_t>(their_module.variable(id).size, 4) + 3) / 4,
+                    Type::i32);
   }
   if (words.size() != wanted.size())
-    return error(a[ptx::kCallArguments].span,
-                 "the arguments of '" + std::string(theirs.name) + "' do not have the sizes that it declares");
+    return error(a[ptx::kCallArguments].span, "the arguments of '" + std::string(theirs.name) +
+                                                  "' do not have the sizes that it declares");
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = fit(words[i], wanted[i]);
   ir::Function::Call call;
   call.callee = callee;
@@ -78,7 +88,8 @@ void FunctionLowering::call_function(const Instruction& inst, std::uint32_t call
       const std::uint32_t at = context_.local_offset[SymbolRef{ref_.module, result.symbol}.key()];
       const auto count = static_cast<std::uint32_t>((m_.variable(result.symbol).size + 3) / 4);
       for (std::uint32_t i = 0; i < count; ++i)
-        b_.store(b_.i32(at + 4 * i), b_.get(param_words_[result.symbol] + i), {.space = Space::local, .bytes = 4});
+        b_.store(b_.i32(at + 4 * i), b_.get(param_words_[result.symbol] + i),
+                 {.space = Space::local, .bytes = 4});
     }
 }
 
@@ -87,7 +98,8 @@ void FunctionLowering::call_indirect(const Instruction& inst) {
   const Value target = memory_.as64(read(a[ptx::kCallCallee], ptx::Type::b64));
   std::vector<FunctionRef> candidates;
   if (const ptx::TargetList* list = targets_of(f_, inst)) {
-    for (const ptx::SymbolId id : list->targets) candidates.push_back(context_.program.resolve_function(ref_.module, id));
+    for (const ptx::SymbolId id : list->targets)
+      candidates.push_back(context_.program.resolve_function(ref_.module, id));
   } else if (const ptx::Prototype* prototype = prototype_of(f_, inst)) {
     const CallShape wanted = shape_of(*prototype);
     for (const FunctionRef& ref : context_.address_taken)
@@ -111,7 +123,8 @@ void FunctionLowering::call_indirect(const Instruction& inst) {
 }
 
 void FunctionLowering::call_assert(const Instruction& inst) {
-  // __assertfail(message, file, line, function, character size): the host reads the strings by address.
+  // __assertfail(message, file, line, function, character size): the host reads the strings by
+  // address.
   const std::vector<Value> words = argument_words(args(inst)[ptx::kCallArguments]);
   std::vector<Value> flat;
   for (const Value word : words) {
@@ -128,8 +141,9 @@ void FunctionLowering::call_assert(const Instruction& inst) {
   ended_ = false;
 }
 
-/// vprintf(format, arguments): one entry of the printf buffer. How many bytes the arguments take is the
-/// format's business, which the host reads; what can be theirs is copied, up to the thread's local memory.
+/// vprintf(format, arguments): one entry of the printf buffer. How many bytes the arguments take is
+/// the format's business, which the host reads; what can be theirs is copied, up to the thread's
+/// local memory.
 void FunctionLowering::call_vprintf(const Instruction& inst) {
   context_.out.info.uses_printf = true;
   const std::vector<Value> words = argument_words(args(inst)[ptx::kCallArguments]);
@@ -146,12 +160,16 @@ void FunctionLowering::call_vprintf(const Instruction& inst) {
   constexpr std::uint32_t kMostBytes = 256;
   std::uint32_t bytes = 0;
   for (const ptx::SymbolId id : f_.variables)
-    if (m_.symbol(id).space == ptx::Space::local) bytes += static_cast<std::uint32_t>(m_.variable(id).size);
+    if (m_.symbol(id).space == ptx::Space::local)
+      bytes += static_cast<std::uint32_t>(m_.variable(id).size);
   bytes = std::min((bytes + 3) / 4 * 4, kMostBytes);
   const std::uint32_t header = 20, entry = header + bytes;
   const Value buffer = memory_.push_address(abi::Push::printf_buffer);
-  const auto at = [&](Value base, std::uint32_t offset) { return b_.op2(Op::add, base, b_.i64(offset)); };
-  const BlockId present = b_.new_block(), fits = b_.new_block(), full = b_.new_block(), join = b_.new_block();
+  const auto at = [&](Value base, std::uint32_t offset) {
+    return b_.op2(Op::add, base, b_.i64(offset));
+  };
+  const BlockId present = b_.new_block(), fits = b_.new_block(), full = b_.new_block(),
+                join = b_.new_block();
   b_.cond_br(b_.cmp(Op::ne, buffer, b_.i64(0)), present, join);
   b_.at(present);
   const auto add = [&](Value address, std::uint32_t amount) {
@@ -169,27 +187,34 @@ void FunctionLowering::call_vprintf(const Instruction& inst) {
   add(at(buffer, 8), 1);
   b_.br(join);
   b_.at(fits);
-  const Value base = b_.op2(Op::add, at(buffer, abi::kPrintfHeaderBytes), b_.inst(Op::zext, Type::i64, {used}));
+  const Value base =
+      b_.op2(Op::add, at(buffer, abi::kPrintfHeaderBytes), b_.inst(Op::zext, Type::i64, {used}));
   const auto put = [&](std::uint32_t offset, Value word) {
     b_.store(at(base, offset), word, {.space = Space::global, .bytes = 4});
   };
   put(0, b_.i32(entry));
   const auto push = [&](std::uint32_t word) {
-    return b_.load(Type::i32, b_.i32(word * 4), {.space = Space::push, .bytes = 4, .readonly = true});
+    return b_.load(Type::i32, b_.i32(word * 4),
+                   {.space = Space::push, .bytes = 4, .readonly = true});
   };
   const auto wide = [&](Value v) { return b_.inst(Op::zext, Type::i64, {v}); };
   using enum ir::Builtin;
-  const Value block = b_.op2(Op::mul, b_.op2(Op::mul, push(abi::Push::block_x), push(abi::Push::block_y)), push(abi::Push::block_z));
-  const Value row = b_.op2(Op::add, wide(b_.builtin(workgroup_id_y)),
-                           b_.op2(Op::mul, wide(b_.builtin(workgroup_id_z)), wide(push(abi::Push::grid_y))));
-  const Value cta = b_.op2(Op::add, wide(b_.builtin(workgroup_id_x)), b_.op2(Op::mul, row, wide(push(abi::Push::grid_x))));
+  const Value block =
+      b_.op2(Op::mul, b_.op2(Op::mul, push(abi::Push::block_x), push(abi::Push::block_y)),
+             push(abi::Push::block_z));
+  const Value row =
+      b_.op2(Op::add, wide(b_.builtin(workgroup_id_y)),
+             b_.op2(Op::mul, wide(b_.builtin(workgroup_id_z)), wide(push(abi::Push::grid_y))));
+  const Value cta = b_.op2(Op::add, wide(b_.builtin(workgroup_id_x)),
+                           b_.op2(Op::mul, row, wide(push(abi::Push::grid_x))));
   const Value thread = b_.op2(Op::add, b_.op2(Op::mul, cta, wide(block)), wide(tid_linear()));
   put(4, b_.inst(Op::trunc, Type::i32, {thread}));
   put(8, b_.inst(Op::high, Type::i32, {thread}));
   put(12, b_.inst(Op::trunc, Type::i32, {format}));
   put(16, b_.inst(Op::high, Type::i32, {format}));
   const Value first = b_.inst(Op::trunc, Type::i32, {list});
-  const Value local = b_.cmp(Op::eq, b_.inst(Op::high, Type::i32, {list}), b_.i32(abi::kLocalWindowHi));
+  const Value local =
+      b_.cmp(Op::eq, b_.inst(Op::high, Type::i32, {list}), b_.i32(abi::kLocalWindowHi));
   const std::uint32_t last = context_.local_bytes >= 4 ? context_.local_bytes - 4 : 0;
   for (std::uint32_t i = 0; i < bytes; i += 4) {
     const Value offset = b_.op2(Op::umin, b_.op2(Op::add, first, b_.i32(i)), b_.i32(last));
@@ -199,7 +224,8 @@ void FunctionLowering::call_vprintf(const Instruction& inst) {
   b_.br(join);
   b_.at(join);
   if (args(inst)[ptx::kCallReturns].kind != OperandKind::none)
-    for (const std::uint32_t var : result_words(args(inst)[ptx::kCallReturns])) b_.set(var, b_.i32(0));
+    for (const std::uint32_t var : result_words(args(inst)[ptx::kCallReturns]))
+      b_.set(var, b_.i32(0));
 }
 
 void FunctionLowering::lower_call(const Instruction& inst) {
@@ -207,11 +233,13 @@ void FunctionLowering::lower_call(const Instruction& inst) {
   if (callee.kind == OperandKind::reg) return call_indirect(inst);
   const FunctionRef ref = context_.program.resolve_function(ref_.module, callee.symbol);
   const std::string_view name = m_.symbol(callee.symbol).name;
-  if (ref.found() && context_.program.function(ref).has_body) return call_function(inst, context_.number(ref));
+  if (ref.found() && context_.program.function(ref).has_body)
+    return call_function(inst, context_.number(ref));
   if (name == "vprintf") return call_vprintf(inst);
   if (name == "__assertfail" || name == "__assert_fail") return call_assert(inst);
   if (name == "malloc" || name == "free")
-    return error(callee.span, "'" + std::string(name) + "' in a kernel is not supported: there is no device heap");
+    return error(callee.span, "'" + std::string(name) +
+                                  "' in a kernel is not supported: there is no device heap");
   error(callee.span, "'" + std::string(name) + "' is external and no module defines it");
 }
 

@@ -9,14 +9,13 @@ using ir::Type;
 void FunctionLowering::lower_branch(const Instruction& inst) {
   const auto a = args(inst);
   switch (inst.op) {
-    case Opcode::bra:
-      b_.br(label_block_[a[0].symbol]);
-      break;
+    case Opcode::bra: b_.br(label_block_[a[0].symbol]); break;
     case Opcode::brx: {
       const ptx::TargetList* list = nullptr;
       for (const ptx::TargetList& candidate : f_.target_lists)
         if (candidate.symbol == a[1].symbol) list = &candidate;
-      if (!list || list->targets.empty()) return error(a[1].span, "the list of branch targets is missing");
+      if (!list || list->targets.empty())
+        return error(a[1].span, "the list of branch targets is missing");
       const Value index = read(a[0], ptx::Type::u32);
       ir::Block& block = out_.blocks[b_.block()];
       block.term = ir::Term::switch_;
@@ -29,12 +28,8 @@ void FunctionLowering::lower_branch(const Instruction& inst) {
       }
       break;
     }
-    case Opcode::ret:
-      leave();
-      break;
-    default:
-      b_.exit();
-      break;
+    case Opcode::ret: leave(); break;
+    default: b_.exit(); break;
   }
   ended_ = true;
 }
@@ -52,7 +47,8 @@ void FunctionLowering::lower_barrier(const Instruction& inst) {
     context_.out.info.warp_operations = true;
     return;
   }
-  if (mods.has(Mod::cluster)) return refuse(inst, "cluster instructions have no counterpart in Vulkan");
+  if (mods.has(Mod::cluster))
+    return refuse(inst, "cluster instructions have no counterpart in Vulkan");
   context_.out.info.barriers = true;
   if (mods.has(Mod::red)) {
     // bar.red.op.type d, a{, b}, {!}c
@@ -63,7 +59,8 @@ void FunctionLowering::lower_barrier(const Instruction& inst) {
     const Value id = read(a[1], ptx::Type::u32);
     const Value count = counted ? read(a[2], ptx::Type::u32) : b_.i32(0);
     const Value value = b_.inst(Op::zext, Type::i32, {read_pred(a[counted ? 3 : 2])});
-    const Value r = b_.inst(Op::bar_sync, Type::i32, {id, count, value}, static_cast<std::uint64_t>(kind));
+    const Value r =
+        b_.inst(Op::bar_sync, Type::i32, {id, count, value}, static_cast<std::uint64_t>(kind));
     context_.out.info.warp_operations = true;
     if (kind == ir::BarKind::red_popc) return write(a[0], r, ptx::Type::u32);
     return write_pred(a[0], b_.cmp(Op::ne, r, b_.i32(0)));
@@ -71,7 +68,8 @@ void FunctionLowering::lower_barrier(const Instruction& inst) {
   const ir::BarKind kind = mods.has(Mod::arrive) ? ir::BarKind::arrive : ir::BarKind::sync;
   const Value id = a.empty() ? b_.i32(0) : read(a[0], ptx::Type::u32);
   if (a.size() > 1)
-    b_.inst(Op::bar_sync, Type::none, {id, read(a[1], ptx::Type::u32)}, static_cast<std::uint64_t>(kind));
+    b_.inst(Op::bar_sync, Type::none, {id, read(a[1], ptx::Type::u32)},
+            static_cast<std::uint64_t>(kind));
   else
     b_.inst(Op::bar_sync, Type::none, {id}, static_cast<std::uint64_t>(kind));
 }
@@ -92,7 +90,8 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
       if (mods.has(Mod::down)) mode = ir::ShflMode::down;
       if (mods.has(Mod::bfly)) mode = ir::ShflMode::bfly;
       const Value mask = a.size() > 4 ? word(4) : everyone;
-      const Value r = b_.inst(Op::warp_shfl, Type::v2, {word(1), word(2), word(3), mask}, static_cast<std::uint64_t>(mode));
+      const Value r = b_.inst(Op::warp_shfl, Type::v2, {word(1), word(2), word(3), mask},
+                              static_cast<std::uint64_t>(mode));
       if (a[0].kind == OperandKind::pair) {
         const auto pair = f_.list(a[0]);
         write(pair[0], part(r, 0), ptx::Type::b32);
@@ -106,7 +105,8 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
       if (mods.has(Mod::uni)) mode = ir::VoteMode::uni;
       if (mods.has(Mod::ballot)) mode = ir::VoteMode::ballot;
       const Value mask = a.size() > 2 ? word(2) : everyone;
-      const Value r = b_.inst(Op::warp_vote, Type::i32, {read_pred(a[1]), mask}, static_cast<std::uint64_t>(mode));
+      const Value r = b_.inst(Op::warp_vote, Type::i32, {read_pred(a[1]), mask},
+                              static_cast<std::uint64_t>(mode));
       if (mode == ir::VoteMode::ballot) return write(a[0], r, ptx::Type::b32);
       return write_pred(a[0], b_.cmp(Op::ne, r, b_.i32(0)));
     }
@@ -114,7 +114,8 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
       const ptx::Type type = mods.type();
       const ir::MatchMode mode = mods.has(Mod::all) ? ir::MatchMode::all : ir::MatchMode::any;
       const Value value = read(a[1], type);
-      const Value r = b_.inst(Op::warp_match, Type::v2, {value, word(2)}, static_cast<std::uint64_t>(mode));
+      const Value r =
+          b_.inst(Op::warp_match, Type::v2, {value, word(2)}, static_cast<std::uint64_t>(mode));
       if (a[0].kind == OperandKind::pair) {
         const auto pair = f_.list(a[0]);
         write(pair[0], part(r, 0), ptx::Type::b32);
@@ -134,7 +135,10 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
       if (mods.op == Mod::and_) op = ir::AtomicOp::and_;
       if (mods.op == Mod::or_) op = ir::AtomicOp::or_;
       if (mods.op == Mod::xor_) op = ir::AtomicOp::xor_;
-      return write(a[0], b_.inst(Op::warp_redux, Type::i32, {word(1), word(2)}, static_cast<std::uint64_t>(op)), ptx::Type::b32);
+      return write(
+          a[0],
+          b_.inst(Op::warp_redux, Type::i32, {word(1), word(2)}, static_cast<std::uint64_t>(op)),
+          ptx::Type::b32);
     }
     default: {
       const Value r = b_.inst(Op::warp_elect, Type::v2, {word(1)});
@@ -148,9 +152,9 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
   }
 }
 
-/// redux of .f32 by integers whose order is that of the numbers: negative ones with all bits turned,
-/// the others above them. A NaN takes the end of that order at which it is passed over, or with .NaN the
-/// end at which it wins; all NaN, too, give the one NaN of PTX.
+/// redux of .f32 by integers whose order is that of the numbers: negative ones with all bits
+/// turned, the others above them. A NaN takes the end of that order at which it is passed over, or
+/// with .NaN the end at which it wins; all NaN, too, give the one NaN of PTX.
 void FunctionLowering::lower_redux_float(const Instruction& inst) {
   const auto a = args(inst);
   const ptx::Modifiers& mods = *inst.mods;
@@ -163,7 +167,8 @@ void FunctionLowering::lower_redux_float(const Instruction& inst) {
     return b_.select(negative, b_.inst(Op::not_, Type::i32, {v}), b_.op2(Op::xor_, v, sign));
   };
   const bool last = min != mods.has(Mod::NaN);
-  const Value key = b_.select(is_nan, b_.i32(last ? ~0u : 0), turned(x, b_.cmp(Op::slt, x, b_.i32(0))));
+  const Value key =
+      b_.select(is_nan, b_.i32(last ? ~0u : 0), turned(x, b_.cmp(Op::slt, x, b_.i32(0))));
   const auto op = static_cast<std::uint64_t>(min ? ir::AtomicOp::umin : ir::AtomicOp::umax);
   const Value r = b_.inst(Op::warp_redux, Type::i32, {key, read(a[2], ptx::Type::b32)}, op);
   const Value value = turned(r, b_.cmp(Op::ult, r, sign));
@@ -183,8 +188,8 @@ void FunctionLowering::leave() {
   b_.ret();
 }
 
-/// 9.7.17: memory of the thread that lasts until its function returns or stackrestore takes it back. A
-/// thread that asks for more than there is ends in a trap.
+/// 9.7.17: memory of the thread that lasts until its function returns or stackrestore takes it
+/// back. A thread that asks for more than there is ends in a trap.
 void FunctionLowering::lower_stack(const Instruction& inst) {
   const auto a = args(inst);
   const ptx::Type type = inst.mods->type();

@@ -9,12 +9,14 @@ using ir::Op;
 using ir::Space;
 using ir::Type;
 
-FunctionLowering::Place FunctionLowering::place(const Instruction& inst, const Operand& operand, ptx::Space space) {
+FunctionLowering::Place FunctionLowering::place(const Instruction& inst, const Operand& operand,
+                                                ptx::Space space) {
   Place at;
   const ptx::Modifiers& mods = *inst.mods;
-  at.access.is_volatile = mods.has(Mod::volatile_) || mods.has(Mod::relaxed) || mods.has(Mod::acquire) ||
-                          mods.has(Mod::release) || mods.has(Mod::acq_rel) || mods.has(Mod::mmio) ||
-                          mods.cache == Mod::cv || mods.cache == Mod::wt;
+  at.access.is_volatile = mods.has(Mod::volatile_) || mods.has(Mod::relaxed) ||
+                          mods.has(Mod::acquire) || mods.has(Mod::release) ||
+                          mods.has(Mod::acq_rel) || mods.has(Mod::mmio) || mods.cache == Mod::cv ||
+                          mods.cache == Mod::wt;
   at.access.readonly = mods.has(Mod::nc) || inst.op == Opcode::ldu;
   switch (space) {
     case ptx::Space::global: at.access.window = Window::global; break;
@@ -42,7 +44,8 @@ FunctionLowering::Place FunctionLowering::place(const Instruction& inst, const O
     return at;
   }
   // A parameter of a .func, or of a call that is being prepared, kept in variables.
-  if (const auto it = param_words_.find(operand.symbol); it != param_words_.end() && !addressed_.contains(operand.symbol)) {
+  if (const auto it = param_words_.find(operand.symbol);
+      it != param_words_.end() && !addressed_.contains(operand.symbol)) {
     at.words = true;
     at.first_word = it->second;
     at.byte = static_cast<std::uint64_t>(offset);
@@ -61,8 +64,10 @@ FunctionLowering::Place FunctionLowering::place(const Instruction& inst, const O
   }
   Operand base = operand;
   base.kind = OperandKind::address;
-  // .param variables that are addressed live in local memory, in entries too when a call prepares them.
-  if (symbol.space == ptx::Space::param && param_words_.contains(operand.symbol)) at.access.window = Window::local;
+  // .param variables that are addressed live in local memory, in entries too when a call prepares
+  // them.
+  if (symbol.space == ptx::Space::param && param_words_.contains(operand.symbol))
+    at.access.window = Window::local;
   at.address = symbol_address(base);
   return at;
 }
@@ -71,10 +76,13 @@ Value FunctionLowering::load_words(const Place& at, unsigned offset, unsigned by
   if (!at.words) return memory_.load(at.access, memory_.add_offset(at.address, offset), bytes);
   const std::uint64_t byte = at.byte + offset;
   if (byte + bytes > at.bytes) {
-    error(current_->span, "the access ends past the parameter's " + std::to_string(at.bytes) + " bytes");
+    error(current_->span,
+          "the access ends past the parameter's " + std::to_string(at.bytes) + " bytes");
     return bytes == 8 ? b_.i64(0) : b_.i32(0);
   }
-  const auto word = [&](std::uint64_t i) { return b_.get(at.first_word + static_cast<std::uint32_t>(byte / 4 + i)); };
+  const auto word = [&](std::uint64_t i) {
+    return b_.get(at.first_word + static_cast<std::uint32_t>(byte / 4 + i));
+  };
   if (bytes == 16) return b_.inst(Op::compose, Type::v4, {word(0), word(1), word(2), word(3)});
   if (bytes == 8) return b_.inst(Op::pack, Type::i64, {word(0), word(1)});
   if (bytes == 4) return word(0);
@@ -84,13 +92,17 @@ Value FunctionLowering::load_words(const Place& at, unsigned offset, unsigned by
 }
 
 void FunctionLowering::store_words(const Place& at, unsigned offset, unsigned bytes, Value raw) {
-  if (!at.words) return memory_.store(at.access, memory_.add_offset(at.address, offset), raw, bytes);
+  if (!at.words)
+    return memory_.store(at.access, memory_.add_offset(at.address, offset), raw, bytes);
   const std::uint64_t byte = at.byte + offset;
   if (byte + bytes > at.bytes) {
-    error(current_->span, "the access ends past the parameter's " + std::to_string(at.bytes) + " bytes");
+    error(current_->span,
+          "the access ends past the parameter's " + std::to_string(at.bytes) + " bytes");
     return;
   }
-  const auto var = [&](std::uint64_t i) { return at.first_word + static_cast<std::uint32_t>(byte / 4 + i); };
+  const auto var = [&](std::uint64_t i) {
+    return at.first_word + static_cast<std::uint32_t>(byte / 4 + i);
+  };
   if (bytes == 16) {
     for (unsigned i = 0; i < 4; ++i) b_.set(var(i), b_.inst(Op::extract, Type::i32, {raw}, i));
   } else if (bytes == 8) {
@@ -166,10 +178,12 @@ void FunctionLowering::lower_store(const Instruction& inst) {
   const Pieces pieces(size, std::max<unsigned>(mods.vec, 1));
   std::vector<Value> values;
   for (const Operand& element : from) values.push_back(read(element, type));
-  if (values.size() < std::size_t{pieces.count} * pieces.per_piece) return error(a[1].span, "too few elements to store");
+  if (values.size() < std::size_t{pieces.count} * pieces.per_piece)
+    return error(a[1].span, "too few elements to store");
   for (unsigned p = 0; p < pieces.count; ++p) {
     const auto first = values.begin() + p * pieces.per_piece;
-    store_words(at, p * pieces.piece, pieces.piece, memory_.join({first, first + pieces.per_piece}, size));
+    store_words(at, p * pieces.piece, pieces.piece,
+                memory_.join({first, first + pieces.per_piece}, size));
   }
 }
 
@@ -188,7 +202,8 @@ void FunctionLowering::lower_atomic(const Instruction& inst) {
   const std::vector<Operand> to = is_red ? std::vector<Operand>{} : elements(a[0]);
   ir::AtomicOp op = ir::AtomicOp::add;
   const bool s = ptx::is_signed(type);
-  const bool floating = ptx::is_float(type) || type == ptx::Type::f16x2 || type == ptx::Type::bf16x2;
+  const bool floating =
+      ptx::is_float(type) || type == ptx::Type::f16x2 || type == ptx::Type::bf16x2;
   switch (mods.op) {
     case Mod::add:
       switch (type) {
@@ -218,13 +233,16 @@ void FunctionLowering::lower_atomic(const Instruction& inst) {
       case ptx::Type::f16: op = min ? ir::AtomicOp::fmin_f16 : ir::AtomicOp::fmax_f16; break;
       case ptx::Type::bf16: op = min ? ir::AtomicOp::fmin_bf16 : ir::AtomicOp::fmax_bf16; break;
       case ptx::Type::f16x2: op = min ? ir::AtomicOp::fmin_f16x2 : ir::AtomicOp::fmax_f16x2; break;
-      case ptx::Type::bf16x2: op = min ? ir::AtomicOp::fmin_bf16x2 : ir::AtomicOp::fmax_bf16x2; break;
+      case ptx::Type::bf16x2:
+        op = min ? ir::AtomicOp::fmin_bf16x2 : ir::AtomicOp::fmax_bf16x2;
+        break;
       default: return refuse(inst, "a floating-point minimum or maximum in memory");
     }
   }
   if (mods.op == Mod::cas) {
     const Value compare = read(a[2], type);
-    return write(a[0], memory_.atomic(at.access, at.address, op, read(a[3], type), compare, size), type);
+    return write(a[0], memory_.atomic(at.access, at.address, op, read(a[3], type), compare, size),
+                 type);
   }
   for (std::size_t i = 0; i < data.size(); ++i) {
     const Value address = memory_.add_offset(at.address, static_cast<std::int64_t>(i * size));

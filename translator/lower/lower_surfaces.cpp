@@ -85,15 +85,22 @@ void find_slots(const ir::Function& function, EntryInfo& entry) {
           if (ref.offset == *offset) slot.name = ref.name;
         for (const ParamInfo& param : entry.params)
           if (*offset >= param.offset && *offset < param.offset + param.bytes)
-            slot.name = param.offset == *offset ? param.name
-                                                : param.name + "+" + std::to_string(*offset - param.offset);
+            slot.name = param.offset == *offset
+                            ? param.name
+                            : param.name + "+" + std::to_string(*offset - param.offset);
         entry.slots.push_back(std::move(slot));
       }
       SlotInfo& slot = entry.slots[it->second];
       const ir::SurfaceOp& op = function.surface_ops[inst.imm];
       switch (inst.op) {
-        case Op::surf_load: slot.loads = true; note(slot.load_bytes, op.bytes); break;
-        case Op::surf_store: slot.stores = true; note(slot.store_bytes, op.bytes); break;
+        case Op::surf_load:
+          slot.loads = true;
+          note(slot.load_bytes, op.bytes);
+          break;
+        case Op::surf_store:
+          slot.stores = true;
+          note(slot.store_bytes, op.bytes);
+          break;
         case Op::surf_store_p: slot.stores = slot.formatted_stores = true; break;
         case Op::surf_reduce:
           slot.reduces = true;
@@ -103,13 +110,14 @@ void find_slots(const ir::Function& function, EntryInfo& entry) {
           break;
         default: break;
       }
-      slot.sub_texel_possible = !slot.store_bytes.empty() &&
-                                *std::min_element(slot.store_bytes.begin(), slot.store_bytes.end()) < 16;
+      slot.sub_texel_possible =
+          !slot.store_bytes.empty() &&
+          *std::min_element(slot.store_bytes.begin(), slot.store_bytes.end()) < 16;
     }
   entry.slot_records = (entry.param_buffer_bytes + 15) / 16 * 16;
   if (!entry.slots.empty())
-    entry.param_buffer_bytes =
-        entry.slot_records + static_cast<std::uint32_t>(entry.slots.size()) * abi::kSurfaceWords * 4;
+    entry.param_buffer_bytes = entry.slot_records + static_cast<std::uint32_t>(entry.slots.size()) *
+                                                        abi::kSurfaceWords * 4;
 }
 
 std::string image_refusal(const EntryInfo& entry, const TranslateOptions& options) {
@@ -119,8 +127,9 @@ std::string image_refusal(const EntryInfo& entry, const TranslateOptions& option
     const SlotInfo& slot = entry.slots[i];
     const unsigned texel = texel_bytes(spec.format, spec.channels);
     const auto refuse = [&](const char* what, unsigned bytes) {
-      return "an image with texels of " + std::to_string(texel) + " bytes takes no " + what + " of " +
-             std::to_string(bytes) + " bytes; bind surface '" + slot.name + "' as buffer or address";
+      return "an image with texels of " + std::to_string(texel) + " bytes takes no " + what +
+             " of " + std::to_string(bytes) + " bytes; bind surface '" + slot.name +
+             "' as buffer or address";
     };
     for (const std::uint8_t bytes : slot.store_bytes)
       if (bytes < texel && texel != 4) return refuse("stores", bytes);
@@ -145,7 +154,8 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
   const HandleTracer tracer(function);
   const TrapState trap = trap_state(function);
   Rewriter rewriter(function);
-  // The prologue is written to a block of its own, then put in front of the entry block's instructions.
+  // The prologue is written to a block of its own, then put in front of the entry block's
+  // instructions.
   ir::Builder prologue(function);
   const ir::BlockId scratch = prologue.new_block();
   prologue.at(scratch);
@@ -165,7 +175,8 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
     if (offset && slot_at.contains(*offset)) {
       const std::uint32_t slot = slot_at[*offset];
       auto& shared_record = records[slot];
-      if (!shared_record) shared_record = std::make_unique<SurfaceRecord>(shared, *offset, slot, entry.slot_records);
+      if (!shared_record)
+        shared_record = std::make_unique<SurfaceRecord>(shared, *offset, slot, entry.slot_records);
       record = shared_record.get();
       surface = entry.slots[slot].name;
     } else {
@@ -189,7 +200,8 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
       if (record->dead()) {
         const Value code = b.get(trap.code);
         const Value take = b.op2(Op::and_, record->dead(), b.cmp(Op::eq, code, b.i32(0)));
-        b.set(trap.code, b.select(take, b.i32(trap_code(add_site(), abi::TrapKind::dead_handle)), code));
+        b.set(trap.code,
+              b.select(take, b.i32(trap_code(add_site(), abi::TrapKind::dead_handle)), code));
         b.set(trap.handle, b.select(take, record->handle_lo(), b.get(trap.handle)));
         result = b.select(record->dead(), b.i32(0), result);
       }

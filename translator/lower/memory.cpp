@@ -31,7 +31,8 @@ Value Memory::add_offset(Value address, std::int64_t offset) {
 }
 
 Value Memory::push_address(std::uint32_t push_word) {
-  return b_.load(Type::i64, b_.i32(push_word * 4), {.space = Space::push, .bytes = 8, .readonly = true});
+  return b_.load(Type::i64, b_.i32(push_word * 4),
+                 {.space = Space::push, .bytes = 8, .readonly = true});
 }
 
 MemAttr Memory::attributes(const Access& access, unsigned bytes) const {
@@ -40,11 +41,18 @@ MemAttr Memory::attributes(const Access& access, unsigned bytes) const {
   mem.is_volatile = access.is_volatile;
   mem.readonly = access.readonly && !access.is_volatile;
   switch (access.window) {
-    case Window::generic: case Window::global: mem.space = Space::global; break;
+    case Window::generic:
+    case Window::global: mem.space = Space::global; break;
     case Window::shared: mem.space = Space::shared; break;
     case Window::local: mem.space = Space::local; break;
-    case Window::constant: mem.space = Space::constant; mem.readonly = true; break;
-    case Window::param: mem.space = Space::param; mem.readonly = true; break;
+    case Window::constant:
+      mem.space = Space::constant;
+      mem.readonly = true;
+      break;
+    case Window::param:
+      mem.space = Space::param;
+      mem.readonly = true;
+      break;
   }
   return mem;
 }
@@ -101,8 +109,8 @@ void Memory::store(const Access& access, Value address, Value raw, unsigned byte
   });
 }
 
-Value Memory::atomic(const Access& access, Value address, ir::AtomicOp op, Value value, Value compare,
-                     unsigned bytes) {
+Value Memory::atomic(const Access& access, Value address, ir::AtomicOp op, Value value,
+                     Value compare, unsigned bytes) {
   if (many_windows(access)) {
     auto& vars = b_.function().vars;
     vars.push_back({raw_type(bytes), "generic"});
@@ -128,9 +136,12 @@ std::vector<Value> Memory::split(Value raw, unsigned element_bytes, unsigned cou
     return {raw};
   }
   std::vector<Value> words;
-  if (total <= 4) words = {raw};
-  else if (total == 8) words = {b_.inst(Op::trunc, Type::i32, {raw}), b_.inst(Op::high, Type::i32, {raw})};
-  else for (unsigned i = 0; i < 4; ++i) words.push_back(b_.inst(Op::extract, Type::i32, {raw}, i));
+  if (total <= 4)
+    words = {raw};
+  else if (total == 8)
+    words = {b_.inst(Op::trunc, Type::i32, {raw}), b_.inst(Op::high, Type::i32, {raw})};
+  else
+    for (unsigned i = 0; i < 4; ++i) words.push_back(b_.inst(Op::extract, Type::i32, {raw}, i));
   std::vector<Value> out;
   for (unsigned i = 0; i < count; ++i) {
     const unsigned byte = i * element_bytes;

@@ -1,4 +1,5 @@
-// ld, st, atom and red (9.7.9, 9.7.13): address windows, raw words, and vector elements within them.
+// ld, st, atom and red (9.7.9, 9.7.13): address windows, raw words, and vector elements within
+// them.
 #pragma once
 
 #include <vector>

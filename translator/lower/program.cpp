@@ -19,7 +19,8 @@ Message message_at(const ptx::Module& module, Severity severity, Span span, std:
 }
 
 bool is_runtime_function(std::string_view name) {
-  constexpr std::string_view kNames[] = {"vprintf", "__assertfail", "__assert_fail", "malloc", "free"};
+  constexpr std::string_view kNames[] = {"vprintf", "__assertfail", "__assert_fail", "malloc",
+                                         "free"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -64,8 +65,8 @@ std::uint32_t Program::function_number(FunctionRef ref) const {
   return it == numbers_.end() ? 0 : it->second;
 }
 
-// Functions get a number for every address that is taken, by reachable code or not: a kernel may be handed what another
-// one has stored. What is used and defined nowhere is noted.
+// Functions get a number for every address that is taken, by reachable code or not: a kernel may be
+// handed what another one has stored. What is used and defined nowhere is noted.
 void Program::find_references() {
   const auto unresolved = [&](std::string_view name) {
     std::vector<std::string>& list = interface_.unresolved;
@@ -82,16 +83,19 @@ void Program::find_references() {
     }
     if (symbol.kind != SymbolKind::function) return;
     const FunctionRef ref = resolve_function(m, id);
-    if (ref.found() && !function(ref).has_body && !is_runtime_function(symbol.name)) unresolved(symbol.name);
+    if (ref.found() && !function(ref).has_body && !is_runtime_function(symbol.name))
+      unresolved(symbol.name);
     if (called) return;
-    if (ref.found() && numbers_.try_emplace(ref.key(), static_cast<std::uint32_t>(numbered_.size()) + 1).second)
+    if (ref.found() &&
+        numbers_.try_emplace(ref.key(), static_cast<std::uint32_t>(numbered_.size()) + 1).second)
       numbered_.push_back(ref);
   };
   for (std::uint32_t m = 0; m < modules_.size(); ++m) {
     const ptx::Module& module = *modules_[m];
     const auto initialiser = [&](SymbolId id) {
       if (ptx::is_opaque(module.symbol(id).type)) return;
-      for (const ptx::InitAddress& address : module.variable(id).init.addresses) add(m, address.symbol);
+      for (const ptx::InitAddress& address : module.variable(id).init.addresses)
+        add(m, address.symbol);
     };
     for (const SymbolId id : module.globals) initialiser(id);
     for (const ptx::Function& function : module.functions) {
@@ -99,7 +103,8 @@ void Program::find_references() {
       for (const ptx::Instruction& inst : function.instructions) {
         const bool call = inst.op == ptx::Opcode::call;
         for (const ptx::Operand& operand : function.args(inst))
-          if (operand.kind == ptx::OperandKind::address || operand.kind == ptx::OperandKind::function ||
+          if (operand.kind == ptx::OperandKind::address ||
+              operand.kind == ptx::OperandKind::function ||
               (operand.kind == ptx::OperandKind::memory && operand.symbol != ptx::kNoSymbol))
             add(m, operand.symbol, call);
       }
@@ -111,7 +116,8 @@ std::vector<FunctionRef> Program::entries() const {
   std::vector<FunctionRef> out;
   for (std::uint32_t m = 0; m < modules_.size(); ++m)
     for (std::uint32_t f = 0; f < modules_[m]->functions.size(); ++f)
-      if (const ptx::Function& function = modules_[m]->functions[f]; function.is_entry && function.has_body) {
+      if (const ptx::Function& function = modules_[m]->functions[f];
+          function.is_entry && function.has_body) {
         // A weak kernel of several modules, a template's say, is one kernel.
         const auto it = functions_.find(function.name);
         if (it == functions_.end() || it->second == FunctionRef{m, f}) out.push_back({m, f});
@@ -168,7 +174,8 @@ void Program::place(std::uint32_t m, SymbolId id, std::vector<Message>& messages
   const SymbolRef self{m, id};
   if (!(resolve(self) == self)) return;
   if (variable.linkage == ptx::Linkage::extern_) return;
-  std::vector<std::uint8_t>& image = constant ? interface_.constants_image : interface_.globals_image;
+  std::vector<std::uint8_t>& image =
+      constant ? interface_.constants_image : interface_.globals_image;
   const std::uint64_t align = std::max<std::uint64_t>(variable.align, 4);
   const std::uint64_t offset = (image.size() + align - 1) / align * align;
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;
@@ -181,7 +188,8 @@ void Program::place(std::uint32_t m, SymbolId id, std::vector<Message>& messages
   std::copy(variable.init.bytes.begin(), variable.init.bytes.end(),
             image.begin() + static_cast<std::ptrdiff_t>(offset));
   offsets_[self.key()] = offset;
-  interface_.variables.push_back({std::string(module.symbol(id).name), constant, offset, variable.size});
+  interface_.variables.push_back(
+      {std::string(module.symbol(id).name), constant, offset, variable.size});
 }
 
 void Program::initialise(std::uint32_t m, SymbolId id, std::vector<Message>& messages) {
@@ -212,20 +220,23 @@ void Program::initialise(std::uint32_t m, SymbolId id, std::vector<Message>& mes
                                                              : Relocation::Kind::texref;
       relocation.addend = static_cast<std::uint64_t>(address.addend);
     } else if (offset_of({m, address.symbol}, target_offset)) {
-      // The address in its own space: of a .const variable that is its offset, unless generic() asks.
+      // The address in its own space: of a .const variable that is its offset, unless generic()
+      // asks.
       const bool constant = target.space == Space::const_;
       relocation.addend = target_offset + static_cast<std::uint64_t>(address.addend);
       relocation.kind = constant ? Relocation::Kind::constant : Relocation::Kind::global;
       if (constant && !address.generic) {
-        std::vector<std::uint8_t>& image = in_constants ? interface_.constants_image : interface_.globals_image;
+        std::vector<std::uint8_t>& image =
+            in_constants ? interface_.constants_image : interface_.globals_image;
         const std::uint64_t value = relocation.addend >> address.shift;
         for (unsigned i = 0; i < address.bytes && i < 8; ++i)
           image[relocation.at + i] = static_cast<std::uint8_t>(value >> (8 * i));
         continue;
       }
     } else {
-      messages.push_back(message_at(module, Severity::error, address.span,
-                                    "the initialiser names '" + relocation.symbol + "', which has no address"));
+      messages.push_back(
+          message_at(module, Severity::error, address.span,
+                     "the initialiser names '" + relocation.symbol + "', which has no address"));
       continue;
     }
     interface_.relocations.push_back(std::move(relocation));

@@ -30,7 +30,8 @@ struct SymbolRef {
 
 class Program {
  public:
-  /// Links and lays out. Problems (two definitions, an initialiser of an unknown symbol) go to `messages`.
+  /// Links and lays out. Problems (two definitions, an initialiser of an unknown symbol) go to
+  /// `messages`.
   Program(std::vector<std::unique_ptr<ptx::Module>> modules, std::vector<Message>& messages);
 
   const ptx::Module& module(std::uint32_t index) const { return *modules_[index]; }
@@ -38,7 +39,9 @@ class Program {
   /// The definition that a variable symbol means (itself when it is defined here).
   SymbolRef resolve(SymbolRef symbol) const;
   FunctionRef resolve_function(std::uint32_t module, ptx::SymbolId symbol) const;
-  const ptx::Function& function(FunctionRef ref) const { return modules_[ref.module]->functions[ref.function]; }
+  const ptx::Function& function(FunctionRef ref) const {
+    return modules_[ref.module]->functions[ref.function];
+  }
 
   /// Byte offset of a .global or .const variable in its image; false when it has none there.
   bool offset_of(SymbolRef symbol, std::uint64_t& offset) const;
@@ -58,7 +61,8 @@ class Program {
   void initialise(std::uint32_t module, ptx::SymbolId symbol, std::vector<Message>& messages);
 
   std::vector<std::unique_ptr<ptx::Module>> modules_;
-  std::unordered_map<std::string_view, SymbolRef> variables_;   ///< definitions visible across modules
+  std::unordered_map<std::string_view, SymbolRef>
+      variables_;  ///< definitions visible across modules
   std::unordered_map<std::string_view, FunctionRef> functions_;
   std::unordered_map<std::uint64_t, std::uint64_t> offsets_;
   std::vector<FunctionRef> numbered_;
@@ -66,7 +70,8 @@ class Program {
   Interface interface_;
 };
 
-/// Functions that CUDA supplies without a definition: lower_call.cpp knows them, or refuses them by name.
+/// Functions that CUDA supplies without a definition: lower_call.cpp knows them, or refuses them by
+/// name.
 bool is_runtime_function(std::string_view name);
 
 /// A located message about `module`.

@@ -12,17 +12,36 @@ using ir::Value;
 
 namespace {
 // Keys of values that a static record makes once, beside its words.
-enum Key : std::uint32_t { k_limit = 1000, k_last = 2000, k_fits = 3000, k_sink = 4000, k_rows_last, k_slices_last, k_base };
+enum Key : std::uint32_t {
+  k_limit = 1000,
+  k_last = 2000,
+  k_fits = 3000,
+  k_sink = 4000,
+  k_rows_last,
+  k_slices_last,
+  k_base
+};
 }  // namespace
 
-unsigned log2_of(unsigned power_of_two) { return static_cast<unsigned>(std::countr_zero(power_of_two)); }
+unsigned log2_of(unsigned power_of_two) {
+  return static_cast<unsigned>(std::countr_zero(power_of_two));
+}
 
 unsigned component_bytes(abi::SurfaceFormat format) {
   using enum abi::SurfaceFormat;
   switch (format) {
-    case u8: case s8: case unorm8: case snorm8: return 1;
-    case u16: case s16: case f16: case unorm16: case snorm16: return 2;
-    case u32: case s32: case f32: return 4;
+    case u8:
+    case s8:
+    case unorm8:
+    case snorm8: return 1;
+    case u16:
+    case s16:
+    case f16:
+    case unorm16:
+    case snorm16: return 2;
+    case u32:
+    case s32:
+    case f32: return 4;
   }
   return 4;
 }
@@ -31,7 +50,8 @@ unsigned texel_bytes(abi::SurfaceFormat format, unsigned channels) {
   return component_bytes(format) * channels;
 }
 
-Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes, unsigned unit_log2) {
+Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes,
+                              unsigned unit_log2) {
   const bool clamp = op_.clamp == ir::ClampMode::clamp;
   const bool in_bytes = !op_.formatted;
   const unsigned n = op_.bytes;
@@ -41,7 +61,8 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
   if (op_.geometry == Geometry::d2 || op_.geometry == Geometry::d3) y = coords[1];
   if (op_.geometry == Geometry::a2d) y = coords[2];
   if (op_.geometry == Geometry::d3) z = coords[2];
-  // Of an array index only the low 16 bits count: 0x80000000 selects layer 0, 0xffffffff layer 65535.
+  // Of an array index only the low 16 bits count: 0x80000000 selects layer 0, 0xffffffff layer
+  // 65535.
   if (layered) z = b_.op2(Op::and_, coords[0], i32(0xffff));
 
   Located at;
@@ -73,8 +94,8 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
       return r_.checked() ? start : b.select(fits, start, b.i32(0));
     });
     if (!r_.checked())
-      at.ok = r_.cached(k_fits + key,
-                        [&](ir::Builder& b) { return b.cmp(Op::ne, limit, b.i32(0)); });
+      at.ok =
+          r_.cached(k_fits + key, [&](ir::Builder& b) { return b.cmp(Op::ne, limit, b.i32(0)); });
     const auto clamp_to = [&](Value v, Value top) {
       return b_.op2(Op::smin, b_.op2(Op::smax, v, i32(0)), top);
     };
@@ -113,7 +134,8 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
   }
   if (r_.dead()) {
     at.fault = at.fault ? b_.op2(Op::or_, at.fault, r_.dead()) : r_.dead();
-    at.kind = at.kind ? b_.select(r_.dead(), kind_value(abi::TrapKind::dead_handle), at.kind) : kind_value(abi::TrapKind::dead_handle);
+    at.kind = at.kind ? b_.select(r_.dead(), kind_value(abi::TrapKind::dead_handle), at.kind)
+                      : kind_value(abi::TrapKind::dead_handle);
     at.ok = and1(at.ok, not1(r_.dead()));
   }
 
@@ -168,7 +190,8 @@ Value SurfaceAccess::store_address(const Located& at, Value ok) {
   Value address;
   const auto wide = [&](Value v) { return b_.inst(Op::zext, Type::i64, {v}); };
   if (r_.wide() && at.z) {
-    const Value slice = b_.inst(Op::pack, Type::i64, {r_.word(abi::s_slice_pitch_lo), r_.word(abi::s_slice_pitch_hi)});
+    const Value slice = b_.inst(Op::pack, Type::i64,
+                                {r_.word(abi::s_slice_pitch_lo), r_.word(abi::s_slice_pitch_hi)});
     address = b_.op2(Op::add, base, b_.op2(Op::mul, wide(at.z), slice));
     const Value row = b_.op2(Op::mul, wide(at.y ? at.y : i32(0)), wide(r_.word(abi::s_row_pitch)));
     address = b_.op2(Op::add, b_.op2(Op::add, address, row), wide(at.x));
@@ -240,7 +263,9 @@ Value SurfaceAccess::convert(abi::SurfaceFormat format, Value u) {
     case u16: return b_.op2(Op::umin, u, i32(0xffff));
     case s8: return saturate(0xffffff80u, 0x7f, 0xff);
     case s16: return saturate(0xffff8000u, 0x7fff, 0xffff);
-    case u32: case s32: case f32: return u;
+    case u32:
+    case s32:
+    case f32: return u;
     case f16: return library("sust_p_f16", Type::i32, {u});
     case unorm8: return library("sust_p_unorm", Type::i32, {u, i32(8)});
     case unorm16: return library("sust_p_unorm", Type::i32, {u, i32(16)});
@@ -250,7 +275,8 @@ Value SurfaceAccess::convert(abi::SurfaceFormat format, Value u) {
   return u;
 }
 
-void SurfaceAccess::store_texel(const Located& at, Value ok, unsigned bytes, const std::vector<Value>& words) {
+void SurfaceAccess::store_texel(const Located& at, Value ok, unsigned bytes,
+                                const std::vector<Value>& words) {
   Value data = words[0];
   if (bytes == 8) data = b_.inst(Op::pack, Type::i64, {words[0], words[1]});
   if (bytes == 16) data = b_.inst(Op::compose, Type::v4, {words[0], words[1], words[2], words[3]});
@@ -260,7 +286,8 @@ void SurfaceAccess::store_texel(const Located& at, Value ok, unsigned bytes, con
 
 void SurfaceAccess::lower_formatted(const Located& at, const std::vector<Value>& components) {
   const Value ok = may_store(at);
-  // Channels that the source does not name are written as 0; source elements past the channels are ignored.
+  // Channels that the source does not name are written as 0; source elements past the channels are
+  // ignored.
   std::vector<Value> source = components;
   while (source.size() < 4) source.push_back(0);
   if (r_.spec().format_known && r_.is_static()) {
@@ -279,12 +306,13 @@ void SurfaceAccess::lower_formatted(const Located& at, const std::vector<Value>&
       if (!word) word = i32(0);
     return store_texel(at, ok, size * channels, words);
   }
-  // The format is the record's: all conversions stand in one library routine, and the texel's size picks
-  // which of the five stores is real.
+  // The format is the record's: all conversions stand in one library routine, and the texel's size
+  // picks which of the five stores is real.
   for (Value& part : source)
     if (!part) part = i32(0);
   const Value in = b_.inst(Op::compose, Type::v4, {source[0], source[1], source[2], source[3]});
-  const Value out = library("sust_p_texel", Type::v4, {r_.word(abi::s_format), r_.word(abi::s_channels), in});
+  const Value out =
+      library("sust_p_texel", Type::v4, {r_.word(abi::s_format), r_.word(abi::s_channels), in});
   std::vector<Value> words;
   for (unsigned i = 0; i < 4; ++i) words.push_back(b_.inst(Op::extract, Type::i32, {out}, i));
   for (const unsigned bytes : {1u, 2u, 4u, 8u, 16u}) {
@@ -296,8 +324,8 @@ void SurfaceAccess::lower_formatted(const Located& at, const std::vector<Value>&
 void SurfaceAccess::lower_reduce(Value value, const Located& at, Value data) {
   const Value ok = may_store(at);
   const bool wide = op_.bytes == 8;
-  // One that must not happen goes to the spare bytes, except where it would fight for them: an emulated
-  // one for their lock, and one of the two of an unknown format, which no thread wants.
+  // One that must not happen goes to the spare bytes, except where it would fight for them: an
+  // emulated one for their lock, and one of the two of an unknown format, which no thread wants.
   const Profile& profile = r_.profile();
   const bool by_record = op_.signed_by_format && !(r_.spec().format_known && r_.is_static());
   const bool guarded = by_record || (wide && !(profile.int64 && profile.buffer_atomics64));
@@ -334,7 +362,8 @@ void SurfaceAccess::lower_reduce(Value value, const Located& at, Value data) {
   const Value format = r_.word(abi::s_format);
   const Value low = i32(static_cast<std::uint32_t>(s8));
   const Value is_signed =
-      b_.cmp(Op::ule, b_.op2(Op::sub, format, low), i32(static_cast<std::uint32_t>(s32) - static_cast<std::uint32_t>(s8)));
+      b_.cmp(Op::ule, b_.op2(Op::sub, format, low),
+             i32(static_cast<std::uint32_t>(s32) - static_cast<std::uint32_t>(s8)));
   reduce(and1(ok, is_signed), as_signed, 0);
   reduce(and1(ok, not1(is_signed)), as_unsigned, value);
 }
@@ -343,8 +372,10 @@ void SurfaceAccess::lower(Value value, Op kind, const std::vector<Value>& operan
   unsigned dims = 1;
   switch (op_.geometry) {
     case Geometry::d1: dims = 1; break;
-    case Geometry::d2: case Geometry::a1d: dims = 2; break;
-    case Geometry::d3: case Geometry::a2d: dims = 3; break;
+    case Geometry::d2:
+    case Geometry::a1d: dims = 2; break;
+    case Geometry::d3:
+    case Geometry::a2d: dims = 3; break;
   }
   const std::vector<Value> coords(operands.begin(), operands.begin() + dims);
   Value texel = 0;

@@ -32,7 +32,8 @@ std::optional<std::uint32_t> known_offset(const ir::Function& f, Value address) 
 }  // namespace
 
 std::optional<std::uint32_t> HandleTracer::parameter_offset(Value handle) const {
-  // A chain of copies is followed for a bounded number of steps; compilers copy a handle once or twice.
+  // A chain of copies is followed for a bounded number of steps; compilers copy a handle once or
+  // twice.
   for (int step = 0; step < 64; ++step) {
     const ir::Inst& inst = f_.insts[handle];
     if (inst.op == Op::get_var) {
@@ -87,12 +88,14 @@ SlotSpec bound_slot(const TranslateOptions& options, std::uint32_t slot) {
   return spec;
 }
 
-SurfaceRecord::SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot, std::uint32_t records)
+SurfaceRecord::SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot,
+                             std::uint32_t records)
     : shared_(shared), static_(true), slot_(slot), copy_(records + slot * abi::kSurfaceWords * 4) {
   spec_ = bound_slot(shared.options, slot);
   ir::Builder& b = shared.prologue;
   handle_lo_ = load_word(b, b.i32(offset), Space::param);
-  if (!shared.options.assume_live_handles) check_generation(load_word(b, b.i32(offset + 4), Space::param));
+  if (!shared.options.assume_live_handles)
+    check_generation(load_word(b, b.i32(offset + 4), Space::param));
 }
 
 SurfaceRecord::SurfaceRecord(Shared& shared, Value handle) : shared_(shared), static_(false) {
@@ -104,7 +107,8 @@ SurfaceRecord::SurfaceRecord(Shared& shared, Value handle) : shared_(shared), st
 void SurfaceRecord::look_up(Value lo, Value hi) {
   ir::Builder& b = builder();
   handle_lo_ = lo;
-  // Record 0 is never a surface, so an index of 0 or past the table falls to it and finds no generation.
+  // Record 0 is never a surface, so an index of 0 or past the table falls to it and finds no
+  // generation.
   const Value count = load_word(b, b.i32(abi::Push::surface_count * 4), Space::push);
   const Value in_table = b.cmp(Op::ult, lo, count);
   base_ = b.op2(Op::mul, b.select(in_table, lo, b.i32(0)), b.i32(abi::kSurfaceWords * 4));

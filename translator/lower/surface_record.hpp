@@ -1,6 +1,6 @@
-// Where a surface's record comes from, and its words as values. A handle that the host knows before the
-// launch has a slot: its record is read once, at the function's entry. Any other handle is looked up at
-// the access.
+// Where a surface's record comes from, and its words as values. A handle that the host knows before
+// the launch has a slot: its record is read once, at the function's entry. Any other handle is
+// looked up at the access.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace ptx2spv::lower {
 
-
-/// Traces values back to loads of constant parameter offsets. Linear preparation, constant per question.
+/// Traces values back to loads of constant parameter offsets. Linear preparation, constant per
+/// question.
 class HandleTracer {
  public:
   explicit HandleTracer(const ir::Function& function);
@@ -23,23 +23,26 @@ class HandleTracer {
 
  private:
   const ir::Function& f_;
-  std::vector<ir::Value> only_set_;   ///< by variable: its one set_var's value, 0 for none or several
-  std::vector<std::uint8_t> sets_;    ///< by variable: number of set_var, at most 2
+  std::vector<ir::Value>
+      only_set_;                    ///< by variable: its one set_var's value, 0 for none or several
+  std::vector<std::uint8_t> sets_;  ///< by variable: number of set_var, at most 2
 };
 
-/// What slot `slot` is bound to: the options' choice, or an address where the profile binds no buffer.
+/// What slot `slot` is bound to: the options' choice, or an address where the profile binds no
+/// buffer.
 SlotSpec bound_slot(const TranslateOptions& options, std::uint32_t slot);
 
 /// A record's words. Static: loads go to the prologue, each word once.
 class SurfaceRecord {
  public:
-  struct Shared {             ///< of one function
+  struct Shared {  ///< of one function
     ir::Function& function;
-    ir::Builder prologue;     ///< appends to a block that will run first
+    ir::Builder prologue;  ///< appends to a block that will run first
     ir::Builder& body;
     const TranslateOptions& options;
   };
-  /// A static handle at `offset` of the parameters, slot `slot`; the slots' records are at `records`.
+  /// A static handle at `offset` of the parameters, slot `slot`; the slots' records are at
+  /// `records`.
   SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot, std::uint32_t records);
   /// A handle looked up where the body's builder stands.
   SurfaceRecord(Shared& shared, ir::Value handle);
@@ -69,7 +72,8 @@ class SurfaceRecord {
   void check_generation(ir::Value hi);
   Shared& shared_;
   bool static_;
-  std::uint32_t slot_ = 0, copy_ = 0;   ///< copy_: offset of the record's copy in the parameter buffer
+  std::uint32_t slot_ = 0,
+                copy_ = 0;  ///< copy_: offset of the record's copy in the parameter buffer
   SlotSpec spec_;
   ir::Value dead_ = 0, base_ = 0, handle_lo_ = 0;
   std::map<std::uint32_t, ir::Value> cache_;

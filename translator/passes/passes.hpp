@@ -50,15 +50,15 @@ bool contract(ir::Function& function, ir::Module& module);
 /// legalisation.
 bool flatten(ir::Function& function, ir::Module& module);
 
-/// Offsets into bound buffers, shared and local memory as (element << k), which the emitter turns into an
-/// index. Needs SSA form, after legalise_int64; always runs, for the emitter relies on it.
+/// Offsets into bound buffers, shared and local memory as (element << k), which the emitter turns
+/// into an index. Needs SSA form, after legalise_int64; always runs, for the emitter relies on it.
 bool word_addresses(ir::Function& function, ir::Module& module);
 
 /// Marks the barriers (imm 1) that only have shared memory to order.
 bool narrow_barriers(ir::Function& function, ir::Module& module);
 
-/// Phis for values that are loaded in a loop and used after it. Needs structured SSA form; last, because
-/// simplify takes these phis for superfluous.
+/// Phis for values that are loaded in a loop and used after it. Needs structured SSA form; last,
+/// because simplify takes these phis for superfluous.
 bool keep_leaving_values(ir::Function& function);
 
 struct FloatOptions {

@@ -47,8 +47,7 @@ void Checker::check_video() {
   const bool negates = vmad && op(1).negated != op(2).negated;
   if (vmad && (negates || op(3).negated) && mods_->has(Mod::po))
     fail(op(negates ? 1 : 3), "'vmad' with .po negates nothing");
-  if (negates && op(3).negated)
-    fail(op(3), "'vmad' negates the product or the addend, not both");
+  if (negates && op(3).negated) fail(op(3), "'vmad' negates the product or the addend, not both");
 }
 
 }  // namespace ptx2spv::ptx

@@ -11,8 +11,8 @@ namespace ptx2spv::spirv {
 
 using ir::Op;
 
-std::optional<EmitError> emit(const ir::Module& module, const ir::Function& function, const EmitOptions& options,
-                              Builder& builder) {
+std::optional<EmitError> emit(const ir::Module& module, const ir::Function& function,
+                              const EmitOptions& options, Builder& builder) {
   return Emitter(module, function, options, builder).run();
 }
 
@@ -21,8 +21,8 @@ void Emitter::fail(std::string text) {
 }
 
 void Emitter::unexpected(const Inst& inst) {
-  fail("operation " + std::string(ir::info(inst.op).name) + " of type " + std::string(ir::name(inst.type)) +
-       " must be gone after legalisation");
+  fail("operation " + std::string(ir::info(inst.op).name) + " of type " +
+       std::string(ir::name(inst.type)) + " must be gone after legalisation");
 }
 
 std::optional<EmitError> Emitter::run() {
@@ -60,24 +60,39 @@ void Emitter::scan() {
       if (memory && inst.mem.space == ir::Space::local) uses_local_ = true;
       Use use = as_bits;
       switch (inst.op) {
-        case Op::native_fadd: case Op::native_fsub: case Op::native_fmul: case Op::native_fdiv:
-        case Op::native_ffma: case Op::native_fsqrt: case Op::native_feq: case Op::native_flt:
-        case Op::native_fle: case Op::native_unary: case Op::native_to_s: case Op::native_to_u:
+        case Op::native_fadd:
+        case Op::native_fsub:
+        case Op::native_fmul:
+        case Op::native_fdiv:
+        case Op::native_ffma:
+        case Op::native_fsqrt:
+        case Op::native_feq:
+        case Op::native_flt:
+        case Op::native_fle:
+        case Op::native_unary:
+        case Op::native_to_s:
+        case Op::native_to_u:
         case Op::native_fconvert: use = as_float; break;
-        case Op::smin: case Op::smax: case Op::native_from_s: use = as_signed; break;
+        case Op::smin:
+        case Op::smax:
+        case Op::native_from_s: use = as_signed; break;
         default: break;
       }
       const auto args = f_.args(v);
-      const bool image = inst.op == Op::image_load || inst.op == Op::image_store || inst.op == Op::image_atomic;
+      const bool image =
+          inst.op == Op::image_load || inst.op == Op::image_store || inst.op == Op::image_atomic;
       for (std::size_t i = 0; i < args.size(); ++i) {
         // An image takes the components of its coordinates, not the vector that holds them.
         if (image && i == 0 && f_.insts[args[0]].op == Op::compose) continue;
-        // Nor does an access take its offset where the index that was shifted is at hand (Emitter::index).
+        // Nor does an access take its offset where the index that was shifted is at hand
+        // (Emitter::index).
         if (memory && i == 0 && inst.mem.space != ir::Space::global && inst.mem.bytes >= 4) {
           const Inst& by = f_.insts[args[0]];
-          const unsigned shift = word_space(inst.mem.space) ? 2 : std::bit_width(inst.mem.bytes) - 1u;
+          const unsigned shift =
+              word_space(inst.mem.space) ? 2 : std::bit_width(inst.mem.bytes) - 1u;
           std::uint64_t amount = 0;
-          if (by.op == Op::shl && is_constant(f_.arg(args[0], 1), amount) && amount >= shift && amount < 32)
+          if (by.op == Op::shl && is_constant(f_.arg(args[0], 1), amount) && amount >= shift &&
+              amount < 32)
             continue;
         }
         uses_[args[i]] |= use;
@@ -112,18 +127,20 @@ void Emitter::begin_debug() {
     b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugSourceContinued,
                   b_.string(o_.source_text.substr(at, kPiece)));
   }
-  const Id unit = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugCompilationUnit, number(100), number(4),
-                                debug_source_, number(0));
-  const Id type =
-      b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugTypeFunction, number(0), b_.type_void());
+  const Id unit = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugCompilationUnit,
+                                number(100), number(4), debug_source_, number(0));
+  const Id type = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugTypeFunction,
+                                number(0), b_.type_void());
   const Id text = b_.string(name);
-  debug_function_ = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugFunction, text, type, debug_source_,
-                                  number(first), number(1), unit, text, number(0), number(first));
+  debug_function_ =
+      b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugFunction, text, type,
+                    debug_source_, number(first), number(1), unit, text, number(0), number(first));
 }
 
 void Emitter::begin_function() {
   const Id type_void = b_.type_void();
-  function_ = op(spv::Op::OpFunction, type_void, spv::FunctionControlMask::MaskNone, b_.type_function(type_void));
+  function_ = op(spv::Op::OpFunction, type_void, spv::FunctionControlMask::MaskNone,
+                 b_.type_function(type_void));
   const ir::BlockId entry = f_.order.empty() ? 0 : f_.order[0];
   op0(spv::Op::OpLabel, label(entry));
   if (uses_local_) {
@@ -149,7 +166,8 @@ void Emitter::finish_entry() {
   // The workgroup's size is the launch's, for all entries by the same three constants.
   Id& size = b_.shared(0x512e0000u);
   if (size == 0) {
-    const Id parts[3] = {b_.spec_constant(abi::Spec::size_x, 1), b_.spec_constant(abi::Spec::size_y, 1),
+    const Id parts[3] = {b_.spec_constant(abi::Spec::size_x, 1),
+                         b_.spec_constant(abi::Spec::size_y, 1),
                          b_.spec_constant(abi::Spec::size_z, 1)};
     const Id composite = b_.global(spv::Op::OpSpecConstantComposite, b_.type_uvec(3), parts);
     b_.decorate(composite, spv::Decoration::BuiltIn, spv::BuiltIn::WorkgroupSize);
@@ -201,7 +219,8 @@ void Emitter::block(ir::BlockId id) {
     if (f_.insts[v].op == Op::phi) phi(id, v);
   }
   const bool is_entry = id == (f_.order.empty() ? 0 : f_.order[0]);
-  if (debug_function_ != 0 && !is_entry) debug(NonSemanticShaderDebugInfo100DebugScope, debug_function_);
+  if (debug_function_ != 0 && !is_entry)
+    debug(NonSemanticShaderDebugInfo100DebugScope, debug_function_);
   for (const Value v : block.insts) {
     if (f_.insts[v].op == Op::phi) continue;
     line(f_.insts[v].loc);
@@ -214,14 +233,16 @@ void Emitter::block(ir::BlockId id) {
 void Emitter::phi(ir::BlockId id, Value v) {
   const std::vector<ir::BlockId>& preds = f_.blocks[id].preds;
   const auto args = f_.args(v);
-  if (args.size() != preds.size()) return fail("a phi has not as many operands as its block has predecessors");
+  if (args.size() != preds.size())
+    return fail("a phi has not as many operands as its block has predecessors");
   // A predecessor that branches here twice counts once.
   Words operands;
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (std::find(preds.begin(), preds.begin() + i, preds[i]) != preds.begin() + i) continue;
     Id& id_of = ids_[args[i]];
     const Op made_by = f_.insts[args[i]].op;
-    const bool elsewhere = made_by != Op::constant && made_by != Op::undef && made_by != Op::builtin;
+    const bool elsewhere =
+        made_by != Op::constant && made_by != Op::undef && made_by != Op::builtin;
     if (elsewhere && id_of == 0) id_of = b_.id();
     operands.push_back(elsewhere ? id_of : value(args[i]));
     operands.push_back(label(preds[i]));
@@ -246,7 +267,8 @@ void Emitter::terminator(const ir::Block& block) {
   if (same) return op0(spv::Op::OpBranch, label(succs[0]));
   switch (block.term) {
     case ir::Term::br: return op0(spv::Op::OpBranch, label(succs[0]));
-    case ir::Term::cond_br: return op0(spv::Op::OpBranchConditional, cond, label(succs[0]), label(succs[1]));
+    case ir::Term::cond_br:
+      return op0(spv::Op::OpBranchConditional, cond, label(succs[0]), label(succs[1]));
     case ir::Term::switch_: {
       Words operands{cond, label(succs.back())};
       for (std::uint32_t i = 0; i + 1 < succs.size(); ++i) {
@@ -282,43 +304,92 @@ void Emitter::missing_blocks() {
     }
   }
   for (ir::BlockId id = 0; id < labels_.size(); ++id) {
-    if (labels_[id] != 0 && !written[id]) fail("a branch leads to a block that is not in the order");
+    if (labels_[id] != 0 && !written[id])
+      fail("a branch leads to a block that is not in the order");
   }
 }
 
 void Emitter::instruction(Value v) {
   const Inst& inst = f_.insts[v];
   switch (inst.op) {
-    case Op::constant: case Op::undef: case Op::phi: return;
+    case Op::constant:
+    case Op::undef:
+    case Op::phi: return;
     case Op::builtin:
       // The clock is read where it stands; the others were loaded at the start.
       if (inst.builtin == ir::Builtin::clock_lo || inst.builtin == ir::Builtin::clock_hi)
         set(v, builtin(inst.builtin));
       return;
-    case Op::add: case Op::sub: case Op::mul: case Op::mulhi_u: case Op::mulhi_s: case Op::and_: case Op::or_:
-    case Op::xor_: case Op::not_: case Op::neg: case Op::umin: case Op::umax: case Op::smin: case Op::smax:
-    case Op::popcount: case Op::find_msb: case Op::bit_reverse: case Op::bfe_u: case Op::bfe_s: case Op::bfi:
-    case Op::eq: case Op::ne: case Op::ult: case Op::ule: case Op::slt: case Op::sle: case Op::select:
-      return arith(v, inst);
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::mulhi_u:
+    case Op::mulhi_s:
+    case Op::and_:
+    case Op::or_:
+    case Op::xor_:
+    case Op::not_:
+    case Op::neg:
+    case Op::umin:
+    case Op::umax:
+    case Op::smin:
+    case Op::smax:
+    case Op::popcount:
+    case Op::find_msb:
+    case Op::bit_reverse:
+    case Op::bfe_u:
+    case Op::bfe_s:
+    case Op::bfi:
+    case Op::eq:
+    case Op::ne:
+    case Op::ult:
+    case Op::ule:
+    case Op::slt:
+    case Op::sle:
+    case Op::select: return arith(v, inst);
     case Op::shl:
       if (uses_[v] == 0) return;
       [[fallthrough]];
-    case Op::lshr: case Op::ashr: return shift(v, inst);
-    case Op::udiv: case Op::sdiv: case Op::urem: case Op::srem: return divide(v, inst);
-    case Op::zext: case Op::sext: case Op::trunc: case Op::high: case Op::pack: case Op::compose:
+    case Op::lshr:
+    case Op::ashr: return shift(v, inst);
+    case Op::udiv:
+    case Op::sdiv:
+    case Op::urem:
+    case Op::srem: return divide(v, inst);
+    case Op::zext:
+    case Op::sext:
+    case Op::trunc:
+    case Op::high:
+    case Op::pack:
+    case Op::compose:
     case Op::extract: return convert(v, inst);
-    case Op::native_fadd: case Op::native_fsub: case Op::native_fmul: case Op::native_fdiv: case Op::native_ffma:
-    case Op::native_fsqrt: case Op::native_feq: case Op::native_flt: case Op::native_fle: case Op::native_unary:
-    case Op::native_from_s: case Op::native_from_u: case Op::native_to_s: case Op::native_to_u:
+    case Op::native_fadd:
+    case Op::native_fsub:
+    case Op::native_fmul:
+    case Op::native_fdiv:
+    case Op::native_ffma:
+    case Op::native_fsqrt:
+    case Op::native_feq:
+    case Op::native_flt:
+    case Op::native_fle:
+    case Op::native_unary:
+    case Op::native_from_s:
+    case Op::native_from_u:
+    case Op::native_to_s:
+    case Op::native_to_u:
     case Op::native_fconvert: return native_float(v, inst);
     case Op::library: return library_call(v, inst);
     case Op::load: return load(v, inst);
     case Op::store: return store(v, inst);
     case Op::atomic: return atomic(v, inst);
     case Op::atomic_cas: return atomic_cas(v, inst);
-    case Op::image_load: case Op::image_store: case Op::image_atomic: return image(v, inst);
-    case Op::control_barrier: case Op::memory_barrier: return synchronise(v, inst);
-    case Op::subgroup_shuffle: case Op::subgroup_ballot: return subgroup(v, inst);
+    case Op::image_load:
+    case Op::image_store:
+    case Op::image_atomic: return image(v, inst);
+    case Op::control_barrier:
+    case Op::memory_barrier: return synchronise(v, inst);
+    case Op::subgroup_shuffle:
+    case Op::subgroup_ballot: return subgroup(v, inst);
     default: return unexpected(inst);
   }
 }

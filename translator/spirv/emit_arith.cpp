@@ -35,17 +35,18 @@ spv::Op logical_op(Op op) {
   switch (op) {
     case Op::and_: return spv::Op::OpLogicalAnd;
     case Op::or_: return spv::Op::OpLogicalOr;
-    case Op::xor_: case Op::ne: return spv::Op::OpLogicalNotEqual;
+    case Op::xor_:
+    case Op::ne: return spv::Op::OpLogicalNotEqual;
     case Op::eq: return spv::Op::OpLogicalEqual;
     default: return spv::Op::OpNop;
   }
 }
 
-
 }  // namespace
 
-// Compares i64 operands that are widened i32 or constants in 32 bits. Not only cheaper: Mesa up to at least
-// 22.3 takes the sign extension for a zero extension when it narrows such a comparison with a constant.
+// Compares i64 operands that are widened i32 or constants in 32 bits. Not only cheaper: Mesa up to
+// at least 22.3 takes the sign extension for a zero extension when it narrows such a comparison
+// with a constant.
 bool Emitter::narrow_compare(Value v, const Inst& inst) {
   const auto widened = [&](Value a, Op how) {
     const Inst& made = f_.insts[a];
@@ -69,7 +70,8 @@ bool Emitter::narrow_compare(Value v, const Inst& inst) {
   const bool unsigned_order = inst.op == Op::ult || inst.op == Op::ule;
   // Sign-extended numbers in unsigned order are not those of 32 bits.
   if (is_signed && unsigned_order && has_constant) return false;
-  const std::int64_t lowest = is_signed ? INT32_MIN : 0, highest = is_signed ? INT32_MAX : UINT32_MAX;
+  const std::int64_t lowest = is_signed ? INT32_MIN : 0,
+                     highest = is_signed ? INT32_MAX : UINT32_MAX;
   if (has_constant && (constant < lowest || constant > highest)) {
     // A negative constant is the greatest where the order is unsigned.
     const bool above = constant > highest || (unsigned_order && constant < 0);
@@ -90,22 +92,26 @@ bool Emitter::narrow_compare(Value v, const Inst& inst) {
 }
 
 void Emitter::arith(Value v, const Inst& inst) {
-  const bool compares = inst.op == Op::eq || inst.op == Op::ne || inst.op == Op::ult || inst.op == Op::ule ||
-                        inst.op == Op::slt || inst.op == Op::sle;
+  const bool compares = inst.op == Op::eq || inst.op == Op::ne || inst.op == Op::ult ||
+                        inst.op == Op::ule || inst.op == Op::slt || inst.op == Op::sle;
   if (compares && f_.insts[f_.arg(v, 0)].type == Type::i64 && narrow_compare(v, inst)) return;
   if (inst.op == Op::smin || inst.op == Op::smax) {
-    // Of signed type, because SPIRV-Tools, which SwiftShader runs, folds these by the type's signedness.
+    // Of signed type, because SPIRV-Tools, which SwiftShader runs, folds these by the type's
+    // signedness.
     if (pairs(inst.type)) return unexpected(inst);
     const Id left = signed_value(f_.arg(v, 0)), right = signed_value(f_.arg(v, 1));
-    return set_signed(v, ext(inst.op == Op::smin ? GLSLstd450SMin : GLSLstd450SMax, b_.type_signed(bits(v)), left, right));
+    return set_signed(v, ext(inst.op == Op::smin ? GLSLstd450SMin : GLSLstd450SMax,
+                             b_.type_signed(bits(v)), left, right));
   }
   const Type of = inst.op == Op::select ? inst.type : f_.insts[f_.arg(v, 0)].type;
   const Id result = type(inst.type);
   const Id a = operand(v, 0);
   const Id b = inst.count > 1 ? operand(v, 1) : 0;
   // A 64-bit integer held as two words knows only what works word by word.
-  const bool bitwise = inst.op == Op::and_ || inst.op == Op::or_ || inst.op == Op::xor_ || inst.op == Op::not_;
-  if (pairs(of) && !bitwise && inst.op != Op::select && inst.op != Op::popcount) return unexpected(inst);
+  const bool bitwise =
+      inst.op == Op::and_ || inst.op == Op::or_ || inst.op == Op::xor_ || inst.op == Op::not_;
+  if (pairs(of) && !bitwise && inst.op != Op::select && inst.op != Op::popcount)
+    return unexpected(inst);
   switch (inst.op) {
     case Op::not_:
       return set(v, op(of == Type::i1 ? spv::Op::OpLogicalNot : spv::Op::OpNot, result, a));
@@ -113,10 +119,11 @@ void Emitter::arith(Value v, const Inst& inst) {
     case Op::select: return set(v, op(spv::Op::OpSelect, result, a, b, operand(v, 2)));
     case Op::umin: return set(v, ext(GLSLstd450UMin, result, a, b));
     case Op::umax: return set(v, ext(GLSLstd450UMax, result, a, b));
-    case Op::mulhi_u: case Op::mulhi_s: {
+    case Op::mulhi_u:
+    case Op::mulhi_s: {
       const Id both = b_.global(spv::Op::OpTypeStruct, 0, {result, result});
-      const Id product =
-          op(inst.op == Op::mulhi_u ? spv::Op::OpUMulExtended : spv::Op::OpSMulExtended, both, a, b);
+      const Id product = op(
+          inst.op == Op::mulhi_u ? spv::Op::OpUMulExtended : spv::Op::OpSMulExtended, both, a, b);
       return set(v, op(spv::Op::OpCompositeExtract, result, product, 1u));
     }
     case Op::popcount: {
@@ -131,7 +138,8 @@ void Emitter::arith(Value v, const Inst& inst) {
     case Op::bit_reverse: return set(v, op(spv::Op::OpBitReverse, result, a));
     case Op::bfe_u: return set(v, op(spv::Op::OpBitFieldUExtract, result, a, b, operand(v, 2)));
     case Op::bfe_s: return set(v, op(spv::Op::OpBitFieldSExtract, result, a, b, operand(v, 2)));
-    case Op::bfi: return set(v, op(spv::Op::OpBitFieldInsert, result, a, b, operand(v, 2), operand(v, 3)));
+    case Op::bfi:
+      return set(v, op(spv::Op::OpBitFieldInsert, result, a, b, operand(v, 2), operand(v, 3)));
     default: break;
   }
   const spv::Op code = of == Type::i1 ? logical_op(inst.op) : integer_op(inst.op);
@@ -154,27 +162,30 @@ void Emitter::shift(Value v, const Inst& inst) {
       if (inst.op != Op::ashr) return alias(v, integer(inst.type, 0));
       known = width - 1;
     }
-    // SwiftShader takes vectors apart to shift them: 35 machine instructions against 5 for the product.
+    // SwiftShader takes vectors apart to shift them: 35 machine instructions against 5 for the
+    // product.
     if (inst.op == Op::shl && width == 32 && !p_.vector_shifts)
       return set(v, op(spv::Op::OpIMul, result, a, b_.constant(std::uint32_t{1} << known)));
     return set(v, op(code, result, a, b_.constant(static_cast<std::uint32_t>(known))));
   }
   // SPIR-V leaves amounts of the width and more open. A masked amount cannot be one.
   const Inst& by = f_.insts[amount];
-  const bool masked = by.op == Op::and_ && ((is_constant(f_.arg(amount, 1), known) && known < width) ||
-                                            (is_constant(f_.arg(amount, 0), known) && known < width));
+  const bool masked =
+      by.op == Op::and_ && ((is_constant(f_.arg(amount, 1), known) && known < width) ||
+                            (is_constant(f_.arg(amount, 0), known) && known < width));
   const Id count = value(amount);
   if (masked) return set(v, op(code, result, a, count));
   const Id last = b_.constant(width - 1);
-  if (inst.op == Op::ashr) return set(v, op(code, result, a, ext(GLSLstd450UMin, b_.type_uint(), count, last)));
+  if (inst.op == Op::ashr)
+    return set(v, op(code, result, a, ext(GLSLstd450UMin, b_.type_uint(), count, last)));
   const Id shifted = op(code, result, a, count);
   const Id fits = op(spv::Op::OpULessThanEqual, b_.type_bool(), count, last);
   set(v, op(spv::Op::OpSelect, result, fits, shifted, integer(inst.type, 0)));
 }
 
-// Division by zero gives all ones (the remainder too, as the hardware's sequence leaves it); SPIR-V and
-// some drivers' processors do not take it at all, nor the smallest number divided by -1. So signed division
-// goes by magnitudes.
+// Division by zero gives all ones (the remainder too, as the hardware's sequence leaves it); SPIR-V
+// and some drivers' processors do not take it at all, nor the smallest number divided by -1. So
+// signed division goes by magnitudes.
 void Emitter::divide(Value v, const Inst& inst) {
   if (pairs(inst.type)) return unexpected(inst);
   const Id result = type(inst.type);
@@ -202,7 +213,8 @@ void Emitter::divide(Value v, const Inst& inst) {
     const Id sign_a = sign(a), sign_b = sign(b);
     const Id magnitude = negate_if(a, sign_a);
     const Id unsigned_result = op(code, result, magnitude, divisor(negate_if(b, sign_b)));
-    made = negate_if(unsigned_result, quotient ? op(spv::Op::OpBitwiseXor, result, sign_a, sign_b) : sign_a);
+    made = negate_if(unsigned_result,
+                     quotient ? op(spv::Op::OpBitwiseXor, result, sign_a, sign_b) : sign_a);
   }
   if (!never_zero) made = op(spv::Op::OpSelect, result, by_zero, ones, made);
   set(v, made);
@@ -216,10 +228,12 @@ void Emitter::convert(Value v, const Inst& inst) {
     case Op::zext: {
       const Id a = value(source);
       if (from == Type::i1) {
-        return set(v, op(spv::Op::OpSelect, result, a, integer(inst.type, 1), integer(inst.type, 0)));
+        return set(v,
+                   op(spv::Op::OpSelect, result, a, integer(inst.type, 1), integer(inst.type, 0)));
       }
       if (from == inst.type) return alias(v, a);
-      if (pairs(inst.type)) return set(v, op(spv::Op::OpCompositeConstruct, result, a, b_.constant(0)));
+      if (pairs(inst.type))
+        return set(v, op(spv::Op::OpCompositeConstruct, result, a, b_.constant(0)));
       return set(v, op(spv::Op::OpUConvert, result, a));
     }
     case Op::sext: {
@@ -229,11 +243,13 @@ void Emitter::convert(Value v, const Inst& inst) {
       return set(v, op(spv::Op::OpCompositeConstruct, result, a, high));
     }
     case Op::trunc:
-      if (p_.int64 && !holds(words_[source])) return set(v, op(spv::Op::OpUConvert, result, value(source)));
+      if (p_.int64 && !holds(words_[source]))
+        return set(v, op(spv::Op::OpUConvert, result, value(source)));
       return set(v, op(spv::Op::OpCompositeExtract, result, words(source), 0u));
     case Op::high: return set(v, op(spv::Op::OpCompositeExtract, result, words(source), 1u));
     case Op::pack:
-      return set_words(v, op(spv::Op::OpCompositeConstruct, b_.type_uvec(2), operand(v, 0), operand(v, 1)));
+      return set_words(
+          v, op(spv::Op::OpCompositeConstruct, b_.type_uvec(2), operand(v, 0), operand(v, 1)));
     case Op::compose: {
       if (uses_[v] == 0) return;  // coordinates of an image, taken apart there
       Words parts;
@@ -245,8 +261,10 @@ void Emitter::convert(Value v, const Inst& inst) {
     }
     case Op::extract: {
       const Inst& made = f_.insts[source];
-      if (made.op == Op::compose && inst.imm < made.count) return alias(v, operand(source, static_cast<unsigned>(inst.imm)));
-      return set(v, op(spv::Op::OpCompositeExtract, result, value(source), static_cast<std::uint32_t>(inst.imm)));
+      if (made.op == Op::compose && inst.imm < made.count)
+        return alias(v, operand(source, static_cast<unsigned>(inst.imm)));
+      return set(v, op(spv::Op::OpCompositeExtract, result, value(source),
+                       static_cast<std::uint32_t>(inst.imm)));
     }
     default: return unexpected(inst);
   }

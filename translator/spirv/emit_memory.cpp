@@ -13,15 +13,19 @@ constexpr unsigned log2_bytes(View view) {
   switch (view) {
     case View::u8: return 0;
     case View::u16: return 1;
-    case View::u32: case View::f32: return 2;
-    case View::uvec2: case View::u64: case View::f64: return 3;
+    case View::u32:
+    case View::f32: return 2;
+    case View::uvec2:
+    case View::u64:
+    case View::f64: return 3;
     case View::uvec4: return 4;
   }
   return 2;
 }
 
 constexpr std::string_view suffix(View view) {
-  constexpr std::string_view kNames[] = {"_u8", "_u16", "", "_uvec2", "_u64", "_uvec4", "_f32", "_f64"};
+  constexpr std::string_view kNames[] = {"_u8",  "_u16",   "",     "_uvec2",
+                                         "_u64", "_uvec4", "_f32", "_f64"};
   return kNames[static_cast<unsigned>(view)];
 }
 
@@ -62,9 +66,7 @@ bool Emitter::native_narrow(const Inst& inst) const {
 
 Id Emitter::element_type(View view) {
   switch (view) {
-    case View::u8:
-      b_.capability(spv::Capability::StorageBuffer8BitAccess);
-      return b_.type_int(8);
+    case View::u8: b_.capability(spv::Capability::StorageBuffer8BitAccess); return b_.type_int(8);
     case View::u16:
       b_.capability(spv::Capability::StorageBuffer16BitAccess);
       return b_.type_int(16);
@@ -81,9 +83,11 @@ Id Emitter::element_type(View view) {
 Id Emitter::resource(const Inst& inst, View view) {
   const Bound at = bound(inst.mem);
   const bool coherent = volatile_ && !at.readonly;
-  const std::uint64_t type_key = 0x1000u | static_cast<unsigned>(view) << 1 | (at.readonly ? 1u : 0u);
-  const std::uint64_t key = std::uint64_t{1} << 40 | std::uint64_t{at.set} << 32 | std::uint64_t{at.binding} << 8 |
-                            static_cast<unsigned>(view) << 1 | (coherent ? 1u : 0u);
+  const std::uint64_t type_key =
+      0x1000u | static_cast<unsigned>(view) << 1 | (at.readonly ? 1u : 0u);
+  const std::uint64_t key = std::uint64_t{1} << 40 | std::uint64_t{at.set} << 32 |
+                            std::uint64_t{at.binding} << 8 | static_cast<unsigned>(view) << 1 |
+                            (coherent ? 1u : 0u);
   if (const Id known = b_.shared(key)) return uses(known);
   if (b_.shared(type_key) == 0) {
     const Id element = element_type(view);
@@ -116,7 +120,8 @@ Id Emitter::shared_array() {
     length = fixed != 0
                  ? b_.spec_op(spv::Op::OpIAdd, uint, {dynamic, length})
                  : b_.spec_op(spv::Op::OpSelect, uint,
-                              {b_.spec_op(spv::Op::OpIEqual, b_.type_bool(), {dynamic, zero}), length, dynamic});
+                              {b_.spec_op(spv::Op::OpIEqual, b_.type_bool(), {dynamic, zero}),
+                               length, dynamic});
   }
   const Id array = b_.global(spv::Op::OpTypeArray, 0, {b_.type_uint(), length});
   shared_ = b_.variable(spv::StorageClass::Workgroup, array);
@@ -151,11 +156,13 @@ Id Emitter::index(Value address, unsigned shift) {
   if (by.op == Op::shl && is_constant(f_.arg(address, 1), known) && known >= shift && known < 32) {
     const Id element = value(f_.arg(address, 0));
     const Id scale = b_.constant(std::uint32_t{1} << (known - shift));
-    form = {serial_, shift, known == shift ? element : op(spv::Op::OpIMul, b_.type_uint(), element, scale)};
+    form = {serial_, shift,
+            known == shift ? element : op(spv::Op::OpIMul, b_.type_uint(), element, scale)};
     return form.id;
   }
   const Id offset = value(address);
-  form = {serial_, shift, op(spv::Op::OpShiftRightLogical, b_.type_uint(), offset, b_.constant(shift))};
+  form = {serial_, shift,
+          op(spv::Op::OpShiftRightLogical, b_.type_uint(), offset, b_.constant(shift))};
   return form.id;
 }
 
@@ -169,7 +176,8 @@ Id Emitter::pointer(Value v, Value address, View view) {
   Id made = 0;
   if (space == Space::global) {
     b_.capability(spv::Capability::PhysicalStorageBufferAddresses);
-    const Id pointer_type = b_.type_pointer(spv::StorageClass::PhysicalStorageBuffer, element_type(view));
+    const Id pointer_type =
+        b_.type_pointer(spv::StorageClass::PhysicalStorageBuffer, element_type(view));
     const Id from = value(address);
     // OpBitcast may only name narrow types that the module has arithmetic on; the profile's narrow
     // storage comes with it.
@@ -234,7 +242,8 @@ Id Emitter::containing_word(Value v, Value address) {
 Id Emitter::bit_offset(Value address, unsigned bytes) {
   const std::uint32_t mask = bytes == 1 ? 3 : 2;
   std::uint64_t known = 0;
-  if (is_constant(address, known)) return b_.constant((static_cast<std::uint32_t>(known) & mask) * 8);
+  if (is_constant(address, known))
+    return b_.constant((static_cast<std::uint32_t>(known) & mask) * 8);
   const Id uint = b_.type_uint();
   Id low = 0;
   if (f_.insts[address].type != Type::i64) {
@@ -279,7 +288,8 @@ void Emitter::load(Value v, const Inst& inst) {
     const Id uint = b_.type_uint();
     if (native_narrow(inst)) {
       const View view = bytes == 1 ? View::u8 : View::u16;
-      return set(v, op(spv::Op::OpUConvert, uint, load_from(inst, pointer(v, address, view), view)));
+      return set(v,
+                 op(spv::Op::OpUConvert, uint, load_from(inst, pointer(v, address, view), view)));
     }
     const Id word = load_from(inst, containing_word(v, address), View::u32);
     const Id offset = bit_offset(address, bytes);
@@ -296,9 +306,9 @@ void Emitter::load(Value v, const Inst& inst) {
     put_list(code_, spv::Op::OpCompositeConstruct, parts, b_.type_uvec(bytes / 4), id);
     return inst.type == Type::i64 ? set_words(v, id) : set(v, id);
   }
-  const View view = bytes == 16                              ? View::uvec4
+  const View view = bytes == 16                          ? View::uvec4
                     : inst.type == Type::i64 && p_.int64 ? View::u64
-                                                             : View::uvec2;
+                                                         : View::uvec2;
   set(v, load_from(inst, pointer(v, address, view), view));
 }
 
@@ -340,21 +350,24 @@ void Emitter::narrow_store(Value v, const Inst& inst) {
   if (inst.mem.space == Space::local) {
     // Nobody else writes here.
     const Id old = load_from(inst, word, View::u32);
-    return store_to(inst, word, View::u32, op(spv::Op::OpBitFieldInsert, uint, old, source, offset, width));
+    return store_to(inst, word, View::u32,
+                    op(spv::Op::OpBitFieldInsert, uint, old, source, offset, width));
   }
-  // Clearing and setting as two atomics never disturbs a neighbour, and needs no loop: loops are dear, and
-  // some drivers cut them off.
+  // Clearing and setting as two atomics never disturbs a neighbour, and needs no loop: loops are
+  // dear, and some drivers cut them off.
   const Id scope_id = scope(inst);
   const Id relaxed = b_.constant(0);
   const Id zero = b_.constant(0);
-  const Id keep = op(spv::Op::OpBitFieldInsert, uint, b_.constant(0xffffffffu), zero, offset, width);
+  const Id keep =
+      op(spv::Op::OpBitFieldInsert, uint, b_.constant(0xffffffffu), zero, offset, width);
   const Id placed = op(spv::Op::OpBitFieldInsert, uint, zero, source, offset, width);
   op(spv::Op::OpAtomicAnd, uint, word, scope_id, relaxed, keep);
   op(spv::Op::OpAtomicOr, uint, word, scope_id, relaxed, placed);
 }
 
 Id Emitter::scope(const Inst& inst) {
-  return b_.constant(word(inst.mem.space == Space::shared ? spv::Scope::Workgroup : spv::Scope::Device));
+  return b_.constant(
+      word(inst.mem.space == Space::shared ? spv::Scope::Workgroup : spv::Scope::Device));
 }
 
 }  // namespace ptx2spv::spirv

@@ -1,4 +1,5 @@
-// Values of the IR as ids: constants, built-in quantities, and the forms in which instructions want them.
+// Values of the IR as ids: constants, built-in quantities, and the forms in which instructions want
+// them.
 #include <spirv/unified1/GLSL.std.450.h>
 
 #include "translator/spirv/emitter.hpp"
@@ -54,13 +55,15 @@ Id Emitter::value(Value v) {
   if (ids_[v] != 0) return ids_[v];
   const Inst& inst = f_.insts[v];
   switch (inst.op) {
-    case Op::constant: case Op::undef: return ids_[v] = constant(inst);
+    case Op::constant:
+    case Op::undef: return ids_[v] = constant(inst);
     case Op::builtin:
       if (const Id id = builtins_[static_cast<std::size_t>(inst.builtin)]) return ids_[v] = id;
       break;
     default: break;
   }
-  fail("value " + std::to_string(v) + " (" + std::string(ir::info(inst.op).name) + ") is used before it is made");
+  fail("value " + std::to_string(v) + " (" + std::string(ir::info(inst.op).name) +
+       ") is used before it is made");
   return 0;
 }
 
@@ -77,11 +80,13 @@ Id Emitter::float_value(Value v) {
     form.block = kAnyBlock;
     return form.id;
   }
-  // A sign that is changed or cleared is a free modifier of a GPU's operand, unless it hides in bits.
+  // A sign that is changed or cleared is a free modifier of a GPU's operand, unless it hides in
+  // bits.
   if (width == 64 ? p_.exact_float64 : p_.denormals32) {
     std::uint64_t mask = 0;
     const std::uint64_t sign = std::uint64_t{1} << (width - 1);
-    const bool constant = (inst.op == Op::xor_ || inst.op == Op::and_) && is_constant(f_.arg(v, 1), mask);
+    const bool constant =
+        (inst.op == Op::xor_ || inst.op == Op::and_) && is_constant(f_.arg(v, 1), mask);
     if (constant && inst.op == Op::xor_ && mask == sign) {
       const Id plain = float_value(f_.arg(v, 0));
       form = {serial_, 0, op(spv::Op::OpFNegate, float_type, plain)};
@@ -106,8 +111,9 @@ Id Emitter::signed_value(Value v) {
   const Id signed_type = b_.type_signed(width);
   if (inst.op == Op::constant || inst.op == Op::undef) {
     const std::uint64_t imm = inst.op == Op::undef ? 0 : inst.imm;
-    form = {kAnyBlock, 0, width == 64 ? b_.constant_bits64(signed_type, imm)
-                                      : b_.constant_bits(signed_type, static_cast<std::uint32_t>(imm))};
+    form = {kAnyBlock, 0,
+            width == 64 ? b_.constant_bits64(signed_type, imm)
+                        : b_.constant_bits(signed_type, static_cast<std::uint32_t>(imm))};
     return form.id;
   }
   const Id source = value(v);
@@ -184,17 +190,23 @@ Id Emitter::builtin(ir::Builtin which) {
     return vector ? op(spv::Op::OpCompositeExtract, b_.type_uint(), all, component) : all;
   };
   using enum ir::Builtin;
-  const auto from = [&](ir::Builtin first) { return static_cast<unsigned>(which) - static_cast<unsigned>(first); };
+  const auto from = [&](ir::Builtin first) {
+    return static_cast<unsigned>(which) - static_cast<unsigned>(first);
+  };
   switch (which) {
-    case workgroup_id_x: case workgroup_id_y: case workgroup_id_z:
-      return part(spv::BuiltIn::WorkgroupId, from(workgroup_id_x), true);
-    case local_id_x: case local_id_y: case local_id_z:
-      return part(spv::BuiltIn::LocalInvocationId, from(local_id_x), true);
+    case workgroup_id_x:
+    case workgroup_id_y:
+    case workgroup_id_z: return part(spv::BuiltIn::WorkgroupId, from(workgroup_id_x), true);
+    case local_id_x:
+    case local_id_y:
+    case local_id_z: return part(spv::BuiltIn::LocalInvocationId, from(local_id_x), true);
     case local_index: return part(spv::BuiltIn::LocalInvocationIndex, 0, false);
-    case workgroup_size_x: case workgroup_size_y: case workgroup_size_z:
-      return b_.spec_constant(abi::Spec::size_x + from(workgroup_size_x), 1);
-    case num_workgroups_x: case num_workgroups_y: case num_workgroups_z:
-      return part(spv::BuiltIn::NumWorkgroups, from(num_workgroups_x), true);
+    case workgroup_size_x:
+    case workgroup_size_y:
+    case workgroup_size_z: return b_.spec_constant(abi::Spec::size_x + from(workgroup_size_x), 1);
+    case num_workgroups_x:
+    case num_workgroups_y:
+    case num_workgroups_z: return part(spv::BuiltIn::NumWorkgroups, from(num_workgroups_x), true);
     case subgroup_lane:
       b_.capability(spv::Capability::GroupNonUniform);
       return part(spv::BuiltIn::SubgroupLocalInvocationId, 0, false);
@@ -207,11 +219,13 @@ Id Emitter::builtin(ir::Builtin which) {
       return b_.spec_op(spv::Op::OpIAdd, b_.type_uint(),
                         {fixed, b_.spec_constant(abi::Spec::dynamic_shared_words, 0)});
     }
-    case clock_lo: case clock_hi: {
+    case clock_lo:
+    case clock_hi: {
       if (!p_.shader_clock) return b_.constant(0);
       b_.capability(spv::Capability::ShaderClockKHR);
       b_.extension("SPV_KHR_shader_clock");
-      const Id time = op(spv::Op::OpReadClockKHR, b_.type_uvec(2), b_.constant(word(spv::Scope::Subgroup)));
+      const Id time =
+          op(spv::Op::OpReadClockKHR, b_.type_uvec(2), b_.constant(word(spv::Scope::Subgroup)));
       return op(spv::Op::OpCompositeExtract, b_.type_uint(), time, which == clock_hi ? 1u : 0u);
     }
   }

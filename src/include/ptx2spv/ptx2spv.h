@@ -229,7 +229,7 @@ typedef struct ptx2spv_texture_desc {
   int32_t read_as_float; /* 1: 8- and 16-bit integers as normalised floats */
   float border[4];
   int32_t linear_mipmap_filter;
-  int32_t srgb; /* 1: 8-bit colours are sRGB, with read_as_float */
+  int32_t srgb;                            /* 1: 8-bit colours are sRGB, with read_as_float */
   float mipmap_bias, min_level, max_level; /* max_level 0: level 0 alone is read */
   uint32_t max_anisotropy;                 /* 0 counts as 1 */
   int32_t cube;                            /* 1: the array's layers are faces of cubes */

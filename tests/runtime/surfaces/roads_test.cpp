@@ -32,7 +32,8 @@ const Road kRoads[] = {
     {"struct_by_value_at_an_offset_of_the_threads", Place::box, "",
      ".param .align 8 .b8 target[40]",
      // Threads agree on the offset, but only at run time.
-     "shr.u32 %r1, %thread, 31;\n cvt.u64.u32 %a, %r1;\n mov.b64 %b, target;\n add.u64 %a, %a, %b;\n"
+     "shr.u32 %r1, %thread, 31;\n cvt.u64.u32 %a, %r1;\n mov.b64 %b, target;\n add.u64 %a, %a, "
+     "%b;\n"
      " ld.param.u64 %h, [%a+24];"},
     {"memory_by_thread", Place::list, "", ".param .u64 target",
      "ld.param.u64 %a, [target];\n mul.wide.u32 %b, %thread, 8;\n add.u64 %a, %a, %b;\n"

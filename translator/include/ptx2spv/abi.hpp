@@ -1,5 +1,5 @@
-// The binding interface between a translated module and its host, version 1. docs/abi.md describes it in
-// words; the numbers are here once, for the translator, the runtime and any other host.
+// The binding interface between a translated module and its host, version 1. docs/abi.md describes
+// it in words; the numbers are here once, for the translator, the runtime and any other host.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ inline constexpr std::uint32_t kVersion = 1;
 // Descriptor set 0: storage buffers of 32-bit words.
 inline constexpr std::uint32_t kSet = 0;
 enum Binding : std::uint32_t {
-  params = 0,     ///< read only: kernel parameters at their PTX byte offsets, then the .surfref and .texref handles
+  params = 0,     ///< read only: kernel parameters at their PTX byte offsets, then the .surfref and
+                  ///< .texref handles
   surfaces = 1,   ///< read only: the surface table
   trap = 2,       ///< the trap record
   constants = 3,  ///< read only: the module's .const variables
@@ -22,26 +23,36 @@ inline constexpr std::uint32_t kBindings = 6;
 inline constexpr std::uint32_t kLockWords = 4096;
 /// Descriptor set 1: slot k of the kernel at binding k, a storage buffer or a storage image.
 inline constexpr std::uint32_t kSlotSet = 1;
-/// Descriptor set 2: texture slot k at binding k, a combined image sampler (policy "device" filtering only).
+/// Descriptor set 2: texture slot k at binding k, a combined image sampler (policy "device"
+/// filtering only).
 inline constexpr std::uint32_t kTextureSet = 2;
 
 /// Push constants, as 32-bit word offsets. Addresses are two words, low first.
 enum Push : std::uint32_t {
-  grid_x = 0, grid_y, grid_z,          ///< %nctaid
-  block_x, block_y, block_z,           ///< %ntid
-  base_x, base_y, base_z,              ///< %ctaid of the first workgroup (direct, regions); flat: base_x is the linear index of the first CTA
-  threads = 9,                         ///< flat model: threads of this dispatch (gl_GlobalInvocation beyond it end at once)
-  texture_features = 10,               ///< a constant of the translation (TranslateOptions); no host fills it in
-  dynamic_shared = 11,                 ///< bytes
-  globals = 12,                        ///< address of the module's .global variables
-  constants_address = 14,              ///< address of the .const variables, for generic addresses
-  params_address = 16,                 ///< address of the parameters, for generic addresses
-  printf_buffer = 18,                  ///< address of the printf buffer, 0: none
-  shared_slab = 20,                    ///< address of shared memory kept in a buffer (workgroup i at i * shared bytes)
-  sink = 22,                           ///< address of 64 bytes that suppressed stores go to
-  surface_count = 24,                  ///< records in the surface table, record 0 included
+  grid_x = 0,
+  grid_y,
+  grid_z,  ///< %nctaid
+  block_x,
+  block_y,
+  block_z,  ///< %ntid
+  base_x,
+  base_y,
+  base_z,  ///< %ctaid of the first workgroup (direct, regions); flat: base_x is the linear index of
+           ///< the first CTA
+  threads =
+      9,  ///< flat model: threads of this dispatch (gl_GlobalInvocation beyond it end at once)
+  texture_features = 10,  ///< a constant of the translation (TranslateOptions); no host fills it in
+  dynamic_shared = 11,    ///< bytes
+  globals = 12,           ///< address of the module's .global variables
+  constants_address = 14,  ///< address of the .const variables, for generic addresses
+  params_address = 16,     ///< address of the parameters, for generic addresses
+  printf_buffer = 18,      ///< address of the printf buffer, 0: none
+  shared_slab =
+      20,     ///< address of shared memory kept in a buffer (workgroup i at i * shared bytes)
+  sink = 22,  ///< address of 64 bytes that suppressed stores go to
+  surface_count = 24,  ///< records in the surface table, record 0 included
   texture_count = 25,
-  local_slab = 26,                     ///< reserved
+  local_slab = 26,  ///< reserved
 };
 inline constexpr std::uint32_t kPushWords = 28;
 
@@ -50,71 +61,102 @@ enum Spec : std::uint32_t { size_x = 0, size_y = 1, size_z = 2, dynamic_shared_w
 
 /// A surface record, in words. The table is an array of records; record 0 is never a surface.
 enum SurfaceWord : std::uint32_t {
-  s_base_lo = 0, s_base_hi,     ///< address of the first byte
-  s_row_bytes,                  ///< width in bytes, no padding
-  s_rows,                       ///< height, at least 1
-  s_slices,                     ///< depth or layers, at least 1
-  s_row_pitch,                  ///< bytes from row to row, a multiple of 4
-  s_slice_pitch_lo, s_slice_pitch_hi,
+  s_base_lo = 0,
+  s_base_hi,    ///< address of the first byte
+  s_row_bytes,  ///< width in bytes, no padding
+  s_rows,       ///< height, at least 1
+  s_slices,     ///< depth or layers, at least 1
+  s_row_pitch,  ///< bytes from row to row, a multiple of 4
+  s_slice_pitch_lo,
+  s_slice_pitch_hi,
   s_texel_bytes,
-  s_format,                     ///< SurfaceFormat
-  s_generation,                 ///< high word of the live handle; 0: no surface
-  s_width, s_height, s_depth,   ///< as suq gives them, elements; 0 where the geometry has none
-  s_channel_data_type,          ///< as suq gives it
+  s_format,      ///< SurfaceFormat
+  s_generation,  ///< high word of the live handle; 0: no surface
+  s_width,
+  s_height,
+  s_depth,              ///< as suq gives them, elements; 0 where the geometry has none
+  s_channel_data_type,  ///< as suq gives it
   s_channel_order,
   s_array_size,
   s_memory_layout,
   s_channels,
-  s_flags,                      ///< bit 0: image-backed (the address is its linear copy)
+  s_flags,  ///< bit 0: image-backed (the address is its linear copy)
 };
 inline constexpr std::uint32_t kSurfaceWords = 20;
-// The host puts a copy of slot k's record into the parameter buffer, at EntryInfo::slot_records + k records;
-// zeros for a handle that is dead. A constant offset is what drivers load once for all threads: a record
-// found through its index costs a gather for every word, more than the surface access itself.
+// The host puts a copy of slot k's record into the parameter buffer, at EntryInfo::slot_records + k
+// records; zeros for a handle that is dead. A constant offset is what drivers load once for all
+// threads: a record found through its index costs a gather for every word, more than the surface
+// access itself.
 
 /// A texture record, in words: its memory, then how it is read. Record 0 is never a texture.
 enum TextureWord : std::uint32_t {
-  x_base_lo = 0, x_base_hi,
-  x_row_pitch,                  ///< bytes, a multiple of 4
-  x_slice_pitch,                ///< bytes from slice, layer or face to the next
-  x_width, x_height, x_depth,   ///< texels, at least 1; depth of a 3D texture, else 1
-  x_layers,                     ///< at least 1; a cube is six of them
-  x_generation,                 ///< high word of the live handle; 0: no texture
-  x_texel_bytes, x_component_bytes, x_channels,
-  x_format,                     ///< SurfaceFormat, u8 to f32: unorm and snorm are integers read as floats
-  x_sampler,                    ///< TextureSampler
-  x_border,                     ///< four components as the texture's memory would hold them
-  x_query_width = 18, x_query_height, x_query_depth, x_channel_data_type, x_channel_order, x_array_size,
-  x_levels,                     ///< mipmap levels, at least 1
-  x_lod_bias,                   ///< levels of detail: signed 256ths of a level
-  x_lod_min, x_lod_max,         ///< both within the levels that there are
-  x_level_offset,               ///< byte offset of each level from the first; rows of levels 1 up are 16 bytes aligned
+  x_base_lo = 0,
+  x_base_hi,
+  x_row_pitch,    ///< bytes, a multiple of 4
+  x_slice_pitch,  ///< bytes from slice, layer or face to the next
+  x_width,
+  x_height,
+  x_depth,       ///< texels, at least 1; depth of a 3D texture, else 1
+  x_layers,      ///< at least 1; a cube is six of them
+  x_generation,  ///< high word of the live handle; 0: no texture
+  x_texel_bytes,
+  x_component_bytes,
+  x_channels,
+  x_format,   ///< SurfaceFormat, u8 to f32: unorm and snorm are integers read as floats
+  x_sampler,  ///< TextureSampler
+  x_border,   ///< four components as the texture's memory would hold them
+  x_query_width = 18,
+  x_query_height,
+  x_query_depth,
+  x_channel_data_type,
+  x_channel_order,
+  x_array_size,
+  x_levels,    ///< mipmap levels, at least 1
+  x_lod_bias,  ///< levels of detail: signed 256ths of a level
+  x_lod_min,
+  x_lod_max,       ///< both within the levels that there are
+  x_level_offset,  ///< byte offset of each level from the first; rows of levels 1 up are 16 bytes
+                   ///< aligned
 };
 inline constexpr std::uint32_t kTextureLevels = 20;  ///< most levels of a texture
 inline constexpr std::uint32_t kTextureWords = x_level_offset + kTextureLevels;
 inline constexpr std::uint32_t kTextureCapacity = 65536;  ///< records of the table
-/// Behind the last record: what the 256 sRGB bytes mean, two halves in a word, low one first: a float's exponent
-/// in the upper 8 bits, its mantissa in the lower ones, leading one included and not always on top.
+/// Behind the last record: what the 256 sRGB bytes mean, two halves in a word, low one first: a
+/// float's exponent in the upper 8 bits, its mantissa in the lower ones, leading one included and
+/// not always on top.
 inline constexpr std::uint32_t kSrgbTable = kTextureCapacity * kTextureWords;
 inline constexpr std::uint32_t kSrgbWords = 128;
 /// Bits of x_sampler. Bits 0 to 5: AddressMode of x, y, z (wrap, clamp, mirror, border).
 enum TextureSampler : std::uint32_t {
-  sample_linear = 1u << 6, sample_normalized = 1u << 7, sample_element = 1u << 8,
-  sample_memory = 1u << 9,      ///< linear memory: integer coordinates alone read it
-  sample_mip_linear = 1u << 10, ///< two levels are mixed
-  sample_srgb = 1u << 11,       ///< 8-bit colours are sRGB; alpha is not
-  sample_rows = 1u << 12,       ///< the geometry has rows
+  sample_linear = 1u << 6,
+  sample_normalized = 1u << 7,
+  sample_element = 1u << 8,
+  sample_memory = 1u << 9,       ///< linear memory: integer coordinates alone read it
+  sample_mip_linear = 1u << 10,  ///< two levels are mixed
+  sample_srgb = 1u << 11,        ///< 8-bit colours are sRGB; alpha is not
+  sample_rows = 1u << 12,        ///< the geometry has rows
 };
 /// What textures may have that costs every read something: a module may be translated without.
 enum TextureFeature : std::uint32_t {
-  feature_levels = 1,           ///< mipmap levels; without, level 0 is read
+  feature_levels = 1,  ///< mipmap levels; without, level 0 is read
   feature_srgb = 2,
 };
 inline constexpr std::uint32_t kAllTextureFeatures = 3;
 
 /// Texel component formats, also of records and slots.
 enum class SurfaceFormat : std::uint32_t {
-  u8, u16, u32, s8, s16, s32, f16, f32, unorm8, unorm16, snorm8, snorm16
+  u8,
+  u16,
+  u32,
+  s8,
+  s16,
+  s32,
+  f16,
+  f32,
+  unorm8,
+  unorm16,
+  snorm8,
+  snorm16
 };
 
 /// A handle: low word the record's index, high word its generation (bit 31 set: a texture).
@@ -124,24 +166,39 @@ inline constexpr std::uint32_t kSamplerHandleBit = 0x40000000u;
 
 /// The trap record, in words. The host zeroes it before a launch.
 enum TrapWord : std::uint32_t {
-  t_count = 0,      ///< trapped threads, exact
-  t_claimed = 1,    ///< 1 once a thread has written the rest
-  t_site = 2,       ///< index into the interface description's trap sites
-  t_kind = 3,       ///< TrapKind
-  t_ctaid_x = 4, t_ctaid_y, t_ctaid_z,
-  t_tid_x = 7, t_tid_y, t_tid_z,
-  t_coord = 10,     ///< three words: the operands x, y, z (layered: index, x, y) as the instruction took them
-  t_handle_lo = 13, t_handle_hi = 14,
+  t_count = 0,    ///< trapped threads, exact
+  t_claimed = 1,  ///< 1 once a thread has written the rest
+  t_site = 2,     ///< index into the interface description's trap sites
+  t_kind = 3,     ///< TrapKind
+  t_ctaid_x = 4,
+  t_ctaid_y,
+  t_ctaid_z,
+  t_tid_x = 7,
+  t_tid_y,
+  t_tid_z,
+  t_coord = 10,  ///< three words: the operands x, y, z (layered: index, x, y) as the instruction
+                 ///< took them
+  t_handle_lo = 13,
+  t_handle_hi = 14,
   t_finished = 15,  ///< reserved
 };
 inline constexpr std::uint32_t kTrapWords = 64;
 enum class TrapKind : std::uint32_t {
-  none = 0, out_of_bounds = 1, misaligned = 2, dead_handle = 3, trap_instruction = 4, assertion = 5,
-  loop_limit = 6, bad_call = 7, no_progress = 8, unreachable = 9
+  none = 0,
+  out_of_bounds = 1,
+  misaligned = 2,
+  dead_handle = 3,
+  trap_instruction = 4,
+  assertion = 5,
+  loop_limit = 6,
+  bad_call = 7,
+  no_progress = 8,
+  unreachable = 9
 };
 
-/// printf buffer: word 0 bytes used (atomic), word 1 capacity in bytes, word 2 dropped calls; entries from
-/// byte 16: words { bytes of the entry, linear thread number lo, hi, format address lo, hi, argument bytes... }.
+/// printf buffer: word 0 bytes used (atomic), word 1 capacity in bytes, word 2 dropped calls;
+/// entries from byte 16: words { bytes of the entry, linear thread number lo, hi, format address
+/// lo, hi, argument bytes... }.
 inline constexpr std::uint32_t kPrintfHeaderBytes = 16;
 
 /// Windows of generic addresses, by their high word; every other address is global.

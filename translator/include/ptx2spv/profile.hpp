@@ -8,17 +8,19 @@
 
 namespace ptx2spv {
 
-/// Capabilities that decide which emulations a module contains. Every field can be turned off by name.
+/// Capabilities that decide which emulations a module contains. Every field can be turned off by
+/// name.
 struct Profile {
   std::string_view name = "custom";
-#define PTX2SPV_CAPABILITY(field, portable, swiftshader, lavapipe, nvidia, help) bool field = portable;
+#define PTX2SPV_CAPABILITY(field, portable, swiftshader, lavapipe, nvidia, help) \
+  bool field = portable;
 #include "ptx2spv/capabilities.def"
 #undef PTX2SPV_CAPABILITY
-  std::uint32_t subgroup_size = 1;           ///< 0 where it varies
+  std::uint32_t subgroup_size = 1;  ///< 0 where it varies
   std::uint32_t max_workgroup_invocations = 128;
   std::uint32_t max_shared_bytes = 16384;
-  std::uint32_t max_loop_turns = 0;          ///< where the driver cuts loops off silently; 0: it does not
-  std::uint32_t max_slots = 4;               ///< bound surface slots per kernel; further surfaces use addresses
+  std::uint32_t max_loop_turns = 0;  ///< where the driver cuts loops off silently; 0: it does not
+  std::uint32_t max_slots = 4;  ///< bound surface slots per kernel; further surfaces use addresses
 };
 
 /// A named profile (swiftshader, lavapipe, nvidia, portable; full, no-int64, no-64-bit-atomics,

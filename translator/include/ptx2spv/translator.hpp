@@ -1,4 +1,5 @@
-// The translator: PTX text in, a Vulkan compute module and its interface out. Knows nothing of Vulkan handles.
+// The translator: PTX text in, a Vulkan compute module and its interface out. Knows nothing of
+// Vulkan handles.
 #pragma once
 
 #include <cstdint>
@@ -39,26 +40,31 @@ struct SlotSpec {
   Backing backing = Backing::buffer;
   abi::SurfaceFormat format = abi::SurfaceFormat::u32;  ///< image only
   std::uint8_t channels = 1;                            ///< image only: 1, 2 or 4
-  std::uint8_t geometry = 2;                            ///< image only: 1, 2, 3 dimensions, 4: 1D array, 5: 2D array
-  bool format_known = false;                            ///< format and channels also hold for a linear surface
+  std::uint8_t geometry = 2;  ///< image only: 1, 2, 3 dimensions, 4: 1D array, 5: 2D array
+  bool format_known = false;  ///< format and channels also hold for a linear surface
 };
 
 struct TranslateOptions {
   Profile profile;
   FpPolicy fp = FpPolicy::exact;
-  int optimize = 1;                     ///< 0, 1, 2
+  int optimize = 1;  ///< 0, 1, 2
   bool debug_info = false;
   bool relax_versions = false;
-  bool assume_live_handles = false;     ///< the host has checked every static handle: live, and a row holds each access of its slot
-  bool wide_surfaces = true;            ///< surfaces may exceed 4 GiB
-  std::string entry;                    ///< empty: every entry
+  bool assume_live_handles = false;  ///< the host has checked every static handle: live, and a row
+                                     ///< holds each access of its slot
+  bool wide_surfaces = true;         ///< surfaces may exceed 4 GiB
+  std::string entry;                 ///< empty: every entry
   ThreadModel threads = ThreadModel::direct;
   std::uint32_t max_block_threads = 1024;  ///< regions: threads of the largest block to be launched
-  std::uint32_t workgroup_threads = 0;     ///< regions: invocations per workgroup; 0: the profile's limit
-  bool shared_in_memory = false;        ///< shared memory lives in abi::Push::shared_slab
-  std::uint32_t texture_features = abi::kAllTextureFeatures;  ///< abi::TextureFeature: what textures may have
-  std::vector<SlotSpec> slots;          ///< by slot number; missing ones are buffers (or addresses, by profile)
-  std::function<void(std::string_view pass, std::string_view text)> dump;  ///< called after every pass
+  std::uint32_t workgroup_threads =
+      0;                          ///< regions: invocations per workgroup; 0: the profile's limit
+  bool shared_in_memory = false;  ///< shared memory lives in abi::Push::shared_slab
+  std::uint32_t texture_features =
+      abi::kAllTextureFeatures;  ///< abi::TextureFeature: what textures may have
+  std::vector<SlotSpec>
+      slots;  ///< by slot number; missing ones are buffers (or addresses, by profile)
+  std::function<void(std::string_view pass, std::string_view text)>
+      dump;  ///< called after every pass
   std::function<void(std::string_view pass, double milliseconds)> timing;
 };
 
@@ -70,18 +76,20 @@ struct ParamInfo {
 };
 /// A surface (or texture) whose handle is known before the kernel runs.
 struct SlotInfo {
-  std::string name;            ///< of the .surfref variable or parameter
-  bool is_variable = false;    ///< .surfref variable; else a parameter
-  std::uint32_t offset = 0;    ///< of the u64 handle in the parameter buffer
+  std::string name;          ///< of the .surfref variable or parameter
+  bool is_variable = false;  ///< .surfref variable; else a parameter
+  std::uint32_t offset = 0;  ///< of the u64 handle in the parameter buffer
   bool loads = false, stores = false, reduces = false, sub_texel_possible = false;
   std::vector<std::uint8_t> load_bytes, store_bytes, reduce_bytes;  ///< access sizes that occur
-  bool formatted_stores = false;   ///< sust.p, or sured.p whose order the format decides
-  SlotSpec bound;              ///< what a translation binds it to; choices that the profile cannot serve resolved
-  std::string image_format, image_view;  ///< of an image, as docs/interface.md names them; else empty
+  bool formatted_stores = false;  ///< sust.p, or sured.p whose order the format decides
+  SlotSpec
+      bound;  ///< what a translation binds it to; choices that the profile cannot serve resolved
+  std::string image_format,
+      image_view;  ///< of an image, as docs/interface.md names them; else empty
 };
 struct RefInfo {
   std::string name;
-  std::uint32_t offset = 0;    ///< of its handle in the parameter buffer
+  std::uint32_t offset = 0;  ///< of its handle in the parameter buffer
 };
 struct TrapSite {
   std::uint32_t line = 0, source_line = 0;
@@ -94,9 +102,16 @@ struct VariableInfo {
   std::uint64_t offset = 0, bytes = 0;
 };
 struct Relocation {
-  enum class Kind : std::uint8_t { global, constant, surfref, texref, function, samplerref } kind = Kind::global;
+  enum class Kind : std::uint8_t {
+    global,
+    constant,
+    surfref,
+    texref,
+    function,
+    samplerref
+  } kind = Kind::global;
   bool in_constants = false;
-  std::uint64_t at = 0;        ///< byte offset of the field in the image
+  std::uint64_t at = 0;  ///< byte offset of the field in the image
   std::uint64_t addend = 0;
   std::uint8_t bytes = 8, shift = 0;  ///< mask() forms keep `bytes` bytes of address >> shift
   std::string symbol;
@@ -104,32 +119,36 @@ struct Relocation {
 struct EntryInfo {
   std::string name;
   std::vector<ParamInfo> params;
-  std::uint32_t param_bytes = 0;        ///< of the PTX parameters
-  std::uint32_t param_buffer_bytes = 0; ///< with the handles of .surfref and .texref variables and the records
-  std::uint32_t slot_records = 0;       ///< offset in the parameter buffer of the slots' records (abi.hpp)
+  std::uint32_t param_bytes = 0;  ///< of the PTX parameters
+  std::uint32_t param_buffer_bytes =
+      0;  ///< with the handles of .surfref and .texref variables and the records
+  std::uint32_t slot_records =
+      0;  ///< offset in the parameter buffer of the slots' records (abi.hpp)
   std::vector<SlotInfo> slots;
   std::vector<RefInfo> surfrefs, texrefs, samplerrefs;  ///< module variables that the kernel uses
-  std::vector<TrapSite> trap_sites;     ///< by the record's site number; 0 is no site
+  std::vector<TrapSite> trap_sites;           ///< by the record's site number; 0 is no site
   std::vector<std::uint32_t> trap_site_locs;  ///< internal: the IR location of each site
   std::uint32_t shared_bytes = 0, local_bytes = 0;
-  bool dynamic_shared = false, barriers = false, warp_operations = false, divergent_barriers = false;
-  bool dynamic_handles = false;         ///< a handle that is not static reaches a surface instruction
+  bool dynamic_shared = false, barriers = false, warp_operations = false,
+       divergent_barriers = false;
+  bool dynamic_handles = false;  ///< a handle that is not static reaches a surface instruction
   bool uses_printf = false, waits = false, uses_textures = false;
   std::uint32_t reqntid[3] = {0, 0, 0}, maxntid[3] = {0, 0, 0};
   ThreadModel threads = ThreadModel::direct;
   std::uint32_t workgroup_threads = 0, threads_per_invocation = 1;
 };
-struct StaticSurfref {       ///< static initialisers of a .surfref, by suq's query names; absent: -1
+struct StaticSurfref {  ///< static initialisers of a .surfref, by suq's query names; absent: -1
   std::string name;
   std::int64_t width = -1, height = -1, depth = -1, channel_data_type = -1, channel_order = -1,
                array_size = -1, memory_layout = -1;
 };
-struct StaticTexref {        ///< static initialisers of a .texref or .samplerref, by the manual's names; absent: -1
+struct StaticTexref {  ///< static initialisers of a .texref or .samplerref, by the manual's names;
+                       ///< absent: -1
   std::string name;
   bool sampler = false;
-  std::int64_t width = -1, height = -1, depth = -1, channel_data_type = -1, channel_order = -1, array_size = -1,
-               num_mipmap_levels = -1, num_samples = -1, normalized_coords = -1, force_unnormalized_coords = -1,
-               filter_mode = -1;
+  std::int64_t width = -1, height = -1, depth = -1, channel_data_type = -1, channel_order = -1,
+               array_size = -1, num_mipmap_levels = -1, num_samples = -1, normalized_coords = -1,
+               force_unnormalized_coords = -1, filter_mode = -1;
   std::int64_t addr_mode[3] = {-1, -1, -1};
 };
 struct Interface {
@@ -139,8 +158,8 @@ struct Interface {
   std::vector<std::uint8_t> globals_image, constants_image;  ///< initial contents
   std::vector<Relocation> relocations;
   std::vector<StaticSurfref> surfrefs;
-  std::vector<StaticTexref> texrefs;     ///< .texref and .samplerref variables
-  std::vector<std::string> unresolved;   ///< extern names that no module defines
+  std::vector<StaticTexref> texrefs;    ///< .texref and .samplerref variables
+  std::vector<std::string> unresolved;  ///< extern names that no module defines
 };
 /// The interface as JSON (schema in docs/interface.md).
 std::string to_json(const Interface& interface);
@@ -163,7 +182,8 @@ class PtxModule {
     std::string file;
   };
   /// Parses, checks and links `inputs`. Nothing when there are errors; `messages` has them all.
-  static std::optional<PtxModule> parse(const std::vector<Input>& inputs, std::vector<Message>& messages,
+  static std::optional<PtxModule> parse(const std::vector<Input>& inputs,
+                                        std::vector<Message>& messages,
                                         bool relax_versions = false);
   std::vector<std::string> entry_names() const;
   /// Variables, images and the entries' parameters and uses, before any translation.
@@ -178,7 +198,8 @@ class PtxModule {
 };
 
 std::string_view version();
-/// A digest of the translator's sources: two builds with the same one translate alike. For cache keys.
+/// A digest of the translator's sources: two builds with the same one translate alike. For cache
+/// keys.
 std::string_view build_id();
 
 }  // namespace ptx2spv
