@@ -9,26 +9,22 @@
 namespace ptx2spv::bench {
 
 // Every function of a device that is called more than once.
-#define RAW_DEVICE_FUNCTIONS(F)                                                                    \
-  F(CreateBuffer)                                                                                  \
-  F(DestroyBuffer)                                                                                 \
-  F(GetBufferMemoryRequirements)                                                                   \
-  F(AllocateMemory)                                                                                \
-  F(FreeMemory)                                                                                    \
-  F(BindBufferMemory) F(MapMemory) F(CreateShaderModule) F(DestroyShaderModule)                    \
-      F(CreateDescriptorSetLayout) F(DestroyDescriptorSetLayout) F(CreatePipelineLayout)           \
-          F(DestroyPipelineLayout) F(CreateComputePipelines) F(DestroyPipeline)                    \
-              F(CreateDescriptorPool) F(DestroyDescriptorPool) F(AllocateDescriptorSets)           \
-                  F(UpdateDescriptorSets) F(AllocateCommandBuffers) F(FreeCommandBuffers)          \
-                      F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline)                 \
-                          F(CmdBindDescriptorSets) F(CmdPushConstants) F(CmdDispatch)              \
-                              F(CmdPipelineBarrier) F(CmdCopyBuffer) F(CmdFillBuffer)              \
-                                  F(CmdResetQueryPool) F(CmdWriteTimestamp) F(GetQueryPoolResults) \
-                                      F(QueueSubmit) F(WaitForFences) F(ResetFences)               \
-                                          F(CreateCommandPool) F(DestroyCommandPool)               \
-                                              F(CreateFence) F(DestroyFence) F(CreateQueryPool)    \
-                                                  F(DestroyQueryPool) F(GetDeviceQueue)            \
-                                                      F(DestroyDevice) F(DeviceWaitIdle)
+// clang-format off
+#define RAW_DEVICE_FUNCTIONS(F) \
+  F(CreateBuffer) F(DestroyBuffer) F(GetBufferMemoryRequirements) F(AllocateMemory) \
+  F(FreeMemory) F(BindBufferMemory) F(MapMemory) F(CreateShaderModule) \
+  F(DestroyShaderModule) F(CreateDescriptorSetLayout) F(DestroyDescriptorSetLayout) \
+  F(CreatePipelineLayout) F(DestroyPipelineLayout) F(CreateComputePipelines) \
+  F(DestroyPipeline) F(CreateDescriptorPool) F(DestroyDescriptorPool) \
+  F(AllocateDescriptorSets) F(UpdateDescriptorSets) F(AllocateCommandBuffers) \
+  F(FreeCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline) \
+  F(CmdBindDescriptorSets) F(CmdPushConstants) F(CmdDispatch) F(CmdPipelineBarrier) \
+  F(CmdCopyBuffer) F(CmdFillBuffer) F(CmdResetQueryPool) F(CmdWriteTimestamp) \
+  F(GetQueryPoolResults) F(QueueSubmit) F(WaitForFences) F(ResetFences) \
+  F(CreateCommandPool) F(DestroyCommandPool) F(CreateFence) F(DestroyFence) \
+  F(CreateQueryPool) F(DestroyQueryPool) F(GetDeviceQueue) F(DestroyDevice) \
+  F(DeviceWaitIdle)
+// clang-format on
 
 struct RawVulkan::Table {
 #define RAW_MEMBER(name) PFN_vk##name name = nullptr;

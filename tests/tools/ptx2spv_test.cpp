@@ -195,12 +195,18 @@ TEST_F(Ptx2spv, ManyFilesInOneCall) {
   EXPECT_NE(result.out.find("check: 300 of 300 files"), std::string::npos) << result.out;
 }
 
-TEST_F(Ptx2spv, HeaderCompiles) {
+// tests/consumers compiles and launches with both kinds of header.
+TEST_F(Ptx2spv, Headers) {
   const std::string header = folder_.file("good.h");
   ASSERT_EQ(run({good_, "--emit", "c-header", "-o", header}).exit_code, 0);
   const std::string text = read_whole(header);
   EXPECT_NE(text.find("typedef struct store_params"), std::string::npos) << text.substr(0, 400);
   EXPECT_NE(text.find("good_spirv["), std::string::npos);
+  const std::string typed = folder_.file("good.hpp");
+  ASSERT_EQ(run({good_, "--emit", "cpp-header", "-o", typed}).exit_code, 0);
+  const std::string lines = read_whole(typed);
+  EXPECT_NE(lines.find("struct store {"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("ptx2spv::Args args() const {"), std::string::npos) << lines;
 }
 
 TEST_F(Ptx2spv, DumpsAndTimes) {

@@ -43,9 +43,10 @@ constexpr Option kOptions[] = {
      "file"},
     {opt_emit, 0, "emit", "KIND",
      "what to write: spirv (the default), asm, json (the interface description), c-header (the "
-     "module as an array, and a "
-     "struct for each kernel's parameters)",
-     "spirv,asm,json,c-header"},
+     "module as an array, and a struct for each kernel's parameters), cpp-header (a struct of "
+     "typed "
+     "arguments for each kernel, for the runtime library)",
+     "spirv,asm,json,c-header,cpp-header"},
     {opt_asm, 'S', "", "", "the same as --emit asm"},
     {opt_reflect, 0, "reflect", "FILE",
      "write the interface description there as JSON, - for standard output; without -o nothing "
@@ -200,6 +201,8 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
           settings.emit = Emit::json;
         } else if (value == "c-header") {
           settings.emit = Emit::c_header;
+        } else if (value == "cpp-header") {
+          settings.emit = Emit::cpp_header;
         } else {
           return unknown("kind of output");
         }

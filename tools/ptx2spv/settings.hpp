@@ -10,7 +10,7 @@
 
 namespace ptx2spv::tools {
 
-enum class Emit : std::uint8_t { spirv, assembly, json, c_header };
+enum class Emit : std::uint8_t { spirv, assembly, json, c_header, cpp_header };
 
 struct Settings {
   TranslateOptions translate;
