@@ -61,10 +61,17 @@ bool block_fits(const DeviceState& device, const Dim3& block) {
 }
 
 ThreadModel choose_threads(const KernelState& kernel, const LaunchConfig& config) {
-  if (config.threads) return *config.threads;
   const EntryInfo& info = *kernel.info;
   const DeviceState& device = *kernel.module->device;
   bool shared = info.shared_bytes || info.dynamic_shared;
+  if (config.threads) {
+    // The translation goes by the kernel where the wish cannot be met, and so has the launch.
+    const bool block = info.barriers || shared || info.warp_operations;
+    if (*config.threads == ThreadModel::flat && block) return ThreadModel::regions;
+    if (*config.threads == ThreadModel::direct && info.divergent_barriers)
+      return ThreadModel::regions;
+    return *config.threads;
+  }
   bool native_warps = device.profile.subgroup_ops;
   if (info.warp_operations && !native_warps) return ThreadModel::regions;
   // Vulkan's barriers hang or mix up threads where CUDA's need not be met by all of them.

@@ -417,7 +417,9 @@ class Machine {
           return;
         fail(fmt::format("library function {} is not known", module_.library_names[inst.imm]));
         return;
-      default: fail(fmt::format("{} cannot be interpreted", info(inst.op).name));
+      default:
+        if (options_.operation && options_.operation(f_, inst, {args, n}, result)) return;
+        fail(fmt::format("{} cannot be interpreted", info(inst.op).name));
     }
   }
 

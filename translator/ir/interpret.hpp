@@ -1,7 +1,7 @@
 // A scalar interpreter of the IR, the reference that passes are tested against. It runs one
 // workgroup of threads; a thread runs until it meets a synchronisation point, the next one follows,
-// and a point is resolved when the threads that it waits for have arrived. Semantic floating point
-// is not interpreted.
+// and a point is resolved when the threads that it waits for have arrived. What floating point and
+// surface operations do is the caller's to say (RunOptions::operation).
 #pragma once
 
 #include <array>
@@ -42,6 +42,9 @@ struct RunOptions {
   std::uint64_t max_steps = 1u << 20;  ///< of all threads together
   bool trace = true;
   std::function<bool(std::string_view name, std::span<const Bits> args, Bits& result)> library;
+  /// Operations that are not interpreted here; false: unknown to the caller too.
+  std::function<bool(const Function& f, const Inst& inst, std::span<const Bits> args, Bits& result)>
+      operation;
 };
 
 /// One executed side effect.
