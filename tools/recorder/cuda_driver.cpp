@@ -91,13 +91,15 @@ std::unique_ptr<Kernel> Kernel::load(const std::string& ptx, std::string* log) {
 Kernel::~Kernel() {
   if (module_) Driver::get().module_unload(module_);
 }
-int Kernel::run(std::uint32_t blocks, std::vector<std::uint64_t> parameters) const {
-  auto& d = Driver::get();
+int Kernel::start(std::uint32_t blocks, std::vector<std::uint64_t> parameters) const {
   std::vector<void*> pointers;
   for (auto& parameter : parameters) pointers.push_back(&parameter);
-  const int result =
-      d.launch(function_, blocks, 1, 1, 128, 1, 1, 0, nullptr, pointers.data(), nullptr);
-  return result ? result : d.synchronize();
+  return Driver::get().launch(function_, blocks, 1, 1, 128, 1, 1, 0, nullptr, pointers.data(),
+                              nullptr);
+}
+int Kernel::run(std::uint32_t blocks, std::vector<std::uint64_t> parameters) const {
+  const int result = start(blocks, std::move(parameters));
+  return result ? result : Driver::get().synchronize();
 }
 
 }  // namespace ptx2spv::recorder

@@ -20,7 +20,12 @@ enum class ArrayFormat : std::uint32_t {
   s16 = 0x09,
   s32 = 0x0a,
   f16 = 0x10,
-  f32 = 0x20
+  f32 = 0x20,
+  // Of one channel; those of two and four are the next two numbers.
+  unorm8 = 0xc0,
+  unorm16 = 0xc3,
+  snorm8 = 0xc6,
+  snorm16 = 0xc9
 };
 
 struct ArrayDescription {
@@ -125,6 +130,8 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
   /// Runs blocks of 128 threads with 64-bit parameters; waits. Returns the driver's error number.
   int run(std::uint32_t blocks, std::vector<std::uint64_t> parameters) const;
+  /// The same without waiting.
+  int start(std::uint32_t blocks, std::vector<std::uint64_t> parameters) const;
 
  private:
   Kernel() = default;

@@ -14,6 +14,8 @@ constexpr const char* kHelp =
     "       recorder levels FILE [--only TEXT]\n"
     "       recorder references FILE\n"
     "       recorder sweeps FILE [--only TEXT]\n"
+    "       recorder surfaces FILE [--only TEXT]\n"
+    "       recorder traps FILE [--only TEXT]\n"
     "       recorder modules FOLDER\n"
     "instructions  records the one-instruction kernels; --full also writes every result\n"
     "forms         records the forms that the first record of kernels does not hold\n"
@@ -21,7 +23,9 @@ constexpr const char* kHelp =
     "levels        records levels of detail, sRGB and sums over planes\n"
     "references    records reads and queries of .texref and .samplerref variables\n"
     "sweeps        writes dense sweeps of texture coordinates, for deriving rules\n"
-    "modules       writes the PTX of the one-instruction kernels\n";
+    "surfaces      records surface instructions on surfaces of many shapes\n"
+    "traps         records surface instructions that fault, one process each\n"
+    "modules       writes the PTX of the one-instruction kernels and those of surfaces\n";
 
 }  // namespace
 
@@ -53,6 +57,8 @@ int main(int argc, char** argv) {
   if (args[0] == "levels") return ptx2spv::recorder::record_textures_further(args[1], only);
   if (args[0] == "references") return ptx2spv::recorder::record_references(args[1]);
   if (args[0] == "sweeps") return ptx2spv::recorder::record_sweeps(args[1], only);
+  if (args[0] == "surfaces") return ptx2spv::recorder::record_surfaces(args[1], only);
+  if (args[0] == "traps") return ptx2spv::recorder::record_traps(args[1], only);
   if (args[0] == "modules") return ptx2spv::recorder::write_modules(args[1]);
   std::fputs(kHelp, stderr);
   return 2;

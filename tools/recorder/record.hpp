@@ -18,6 +18,10 @@ int record_textures_further(const std::string& path, const std::string& only);
 int record_references(const std::string& path);
 /// Writes the dense sweeps that the texture rules were derived from.
 int record_sweeps(const std::string& path, const std::string& only);
+/// Writes what surface instructions do on surfaces of many shapes and every format.
+int record_surfaces(const std::string& path, const std::string& only);
+/// The same of those that fault. Each one ends its process's context, so each has a process.
+int record_traps(const std::string& path, const std::string& only);
 /// Writes the PTX of every row to the folder `path`, for a look or for ptxas.
 int write_modules(const std::string& path);
 

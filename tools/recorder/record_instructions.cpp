@@ -5,6 +5,7 @@
 #include "tools/recorder/cuda_driver.hpp"
 #include "tools/recorder/instructions.hpp"
 #include "tools/recorder/record.hpp"
+#include "tools/recorder/surface_lines.hpp"
 
 namespace ptx2spv::recorder {
 namespace {
@@ -120,6 +121,11 @@ int write_modules(const std::string& path) {
     std::ofstream file(path + "/" + std::to_string(number++) + ".ptx");
     file << "// " << row.text << "\n" << module_text(row);
   }
+  for (const char* geometry : {"1d", "2d", "3d", "a1d", "a2d"})
+    for (const auto& row : surface_instructions(geometry, true)) {
+      std::ofstream file(path + "/" + std::to_string(number++) + ".ptx");
+      file << "// " << row.text << "\n" << surface_kernel(row);
+    }
   return 0;
 }
 
