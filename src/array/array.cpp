@@ -90,8 +90,8 @@ ArrayState::~ArrayState() {
     std::erase(device->image_arrays, this);
   }
   for (Level& level : levels)
-    if (level.storage_view)
-      device->vk.DestroyImageView(device->handle, level.storage_view, nullptr);
+    for (VkImageView view : {level.storage_view, level.storage_view64})
+      if (view) device->vk.DestroyImageView(device->handle, view, nullptr);
   if (image && !imported) device->vk.DestroyImage(device->handle, image, nullptr);
 }
 

@@ -18,7 +18,8 @@ struct Level {
   std::uint64_t offset = 0, bytes = 0;  ///< in the linear memory, padding included
   std::uint64_t dense_bytes = 0;
   VkImageView storage_view = VK_NULL_HANDLE;
-  std::uint64_t serial = 0;  ///< of the level, for descriptor caches
+  VkImageView storage_view64 = VK_NULL_HANDLE;  ///< r64ui, where there is one
+  std::uint64_t serial = 0;                     ///< of the level, for descriptor caches
 };
 
 struct ArrayState : std::enable_shared_from_this<ArrayState> {

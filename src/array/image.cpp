@@ -92,6 +92,9 @@ Status create_image(ArrayState& array) {
 
 Status create_storage_views(ArrayState& array) {
   DeviceState& device = *array.device;
+  const std::uint32_t texel = array.desc.texel_bytes();
+  // An imported image need not have been made for views of other formats.
+  const bool view64 = texel == 8 && !array.imported && device.profile.image_atomics64;
   for (std::uint32_t i = 0; i < array.levels.size(); ++i) {
     VkImageViewUsageCreateInfo usage{VK_STRUCTURE_TYPE_IMAGE_VIEW_USAGE_CREATE_INFO};
     usage.usage = VK_IMAGE_USAGE_STORAGE_BIT;
@@ -99,10 +102,15 @@ Status create_storage_views(ArrayState& array) {
     create.pNext = &usage;
     create.image = array.image;
     create.viewType = view_type(device, array.desc.geometry);
-    create.format = storage_format(array.desc.texel_bytes());
+    create.format = storage_format(texel);
     create.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, i, 1, 0, array.desc.layers};
     VkResult result =
         device.vk.CreateImageView(device.handle, &create, nullptr, &array.levels[i].storage_view);
+    if (result == VK_SUCCESS && view64) {
+      create.format = VK_FORMAT_R64_UINT;
+      result = device.vk.CreateImageView(device.handle, &create, nullptr,
+                                         &array.levels[i].storage_view64);
+    }
     if (result != VK_SUCCESS) return vulkan_error(result, "CreateImageView");
   }
   return {};

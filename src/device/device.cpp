@@ -165,7 +165,22 @@ Status open_device(DeviceState& device) {
   return {};
 }
 
-Status restrict_profile(Profile& profile, const DeviceOptions& options) {
+namespace {
+
+/// `names` and those of the environment variable.
+std::vector<std::string> with_option(std::vector<std::string> names, Option option) {
+  std::string_view rest = option_text(option);
+  while (!rest.empty()) {
+    std::size_t comma = rest.find(',');
+    if (comma != 0) names.emplace_back(rest.substr(0, comma));
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  return names;
+}
+
+}  // namespace
+
+Status restrict_profile(Profile& profile, const DeviceOptions& options, const std::string& device) {
   std::string name =
       options.profile.empty() ? std::string(option_text(Option::profile)) : options.profile;
   if (!name.empty()) {
@@ -180,17 +195,30 @@ Status restrict_profile(Profile& profile, const DeviceOptions& options) {
     profile.max_shared_bytes = std::min(profile.max_shared_bytes, named->max_shared_bytes);
     profile.max_slots = std::min(profile.max_slots, named->max_slots);
   }
-  std::vector<std::string> disabled = options.disable;
-  std::string_view rest = option_text(Option::disable);
-  while (!rest.empty()) {
-    std::size_t comma = rest.find(',');
-    if (comma != 0) disabled.emplace_back(rest.substr(0, comma));
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  auto unknown = [](const std::string& each) {
+    return make_error(ErrorCode::invalid_argument,
+                      fmt::format("there is no capability '{}'", each));
+  };
+  for (const std::string& each : with_option(options.disable, Option::disable))
+    if (!set_capability(profile, each, false)) return unknown(each);
+  // What is asked for and not there is not replaced by something slower in silence.
+  for (const std::string& each : with_option(options.require, Option::require)) {
+    const char* meaning = nullptr;
+    bool has = false;
+#define PTX2SPV_CAPABILITY(field, a, b, c, d, help) \
+  if (each == #field) {                             \
+    meaning = help;                                 \
+    has = profile.field;                            \
   }
-  for (const std::string& each : disabled)
-    if (!set_capability(profile, each, false))
-      return make_error(ErrorCode::invalid_argument,
-                        fmt::format("there is no capability '{}'", each));
+#include "ptx2spv/capabilities.def"
+#undef PTX2SPV_CAPABILITY
+    if (!meaning) return unknown(each);
+    if (!has)
+      return make_error(
+          ErrorCode::unsupported,
+          fmt::format("{} lacks the required capability '{}' ({}), or it was disabled", device,
+                      each, meaning));
+  }
   return {};
 }
 
@@ -222,7 +250,8 @@ Result<Device> Device::open(const DeviceOptions& options) {
   state->info = candidate.info;
   state->profile = candidate.info.profile;
   state->options = options;
-  if (Status status = restrict_profile(state->profile, options); !status) return status.error();
+  if (Status status = restrict_profile(state->profile, options, state->info.name); !status)
+    return status.error();
   if (Status status = open_device(*state); !status) return status.error();
   return Device(std::move(state));
 }
@@ -255,7 +284,8 @@ Result<Device> Device::adopt(const ExternalDevice& external, const DeviceOptions
   state->queue.unlock_outside = external.unlock_queue;
   state->profile = state->info.profile;
   state->options = options;
-  if (Status status = restrict_profile(state->profile, options); !status) return status.error();
+  if (Status status = restrict_profile(state->profile, options, state->info.name); !status)
+    return status.error();
   if (Status status = open_device(*state); !status) return status.error();
   return Device(std::move(state));
 }

@@ -94,7 +94,7 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
 /// Makes the VkDevice with every feature that the profile names, and what else all launches share.
 Status open_device(DeviceState& device);
 /// Turns off what `options` (and the environment) disables.
-Status restrict_profile(Profile& profile, const DeviceOptions& options);
+Status restrict_profile(Profile& profile, const DeviceOptions& options, const std::string& device);
 
 struct Candidate {
   std::shared_ptr<Instance> instance;

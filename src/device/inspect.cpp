@@ -162,8 +162,11 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   allow(profile.buffer_atomic_f32_add, chain.atomic_float.shaderBufferFloat32AtomicAdd);
   allow(profile.buffer_atomic_f64_add, chain.atomic_float.shaderBufferFloat64AtomicAdd);
   allow(profile.image_read_without_format, core.shaderStorageImageReadWithoutFormat);
-  VkFormatProperties format{};
-  vk.GetPhysicalDeviceFormatProperties(physical, VK_FORMAT_R32_UINT, &format);
+  VkFormatProperties wide{};
+  vk.GetPhysicalDeviceFormatProperties(physical, VK_FORMAT_R64_UINT, &wide);
+  const VkFormatFeatureFlags atomics =
+      VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT | VK_FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT;
+  allow(profile.image_atomics64, (wide.optimalTilingFeatures & atomics) == atomics);
   VkPhysicalDeviceImageFormatInfo2 image{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2};
   image.format = VK_FORMAT_R32_UINT;
   image.type = VK_IMAGE_TYPE_1D;

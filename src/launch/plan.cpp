@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ptx2spv/image_slot.hpp"
 #include "src/launch/arguments.hpp"
 
 namespace ptx2spv::runtime {
@@ -92,14 +93,16 @@ struct Slots {
   bool checked = true, wide = false;  ///< every slot is live, and its rows hold each access
 };
 
-/// Whether an image can serve every access of the slot directly: loads, whole texels, 32-bit words.
-bool image_serves(const SlotInfo& slot, const ArrayState& array) {
-  std::uint32_t texel = array.desc.texel_bytes();
-  for (std::uint8_t bytes : slot.store_bytes)
-    if (bytes < texel && texel != 4) return false;
-  for (std::uint8_t bytes : slot.reduce_bytes)
-    if (bytes != 4 || texel != 4) return false;
-  return true;
+/// The view of the surface's image that serves every access of the slot, or null.
+VkImageView serving_view(const SlotInfo& slot, const SurfaceState& surface) {
+  const ArrayState& array = *surface.array;
+  const Level& level = array.levels[surface.level];
+  switch (image_service(slot, array.desc.texel_bytes(), array.device->profile)) {
+    case ImageService::texels: return level.storage_view;
+    case ImageService::texels64: return level.storage_view64;
+    case ImageService::none: break;
+  }
+  return VK_NULL_HANDLE;
 }
 
 /// Whether a row of so many bytes holds one access of each size that the kernel makes.
@@ -132,7 +135,8 @@ void choose_backings(const KernelState& kernel, const LaunchConfig& config,
     }
     const auto& array = slots.surfaces[i]->array;
     bool past = i >= device.profile.max_slots;
-    if (array->image_backed && (past || !image_serves(info.slots[i], *array))) mirror(array);
+    if (array->image_backed && (past || !serving_view(info.slots[i], *slots.surfaces[i])))
+      mirror(array);
   }
   // A handle that is only known on the device may name any image, and textures are read by address.
   if (info.dynamic_handles || info.uses_textures) {
@@ -198,7 +202,9 @@ void bind_slots(const Slots& slots, LaunchPlan& plan) {
     const Level& level = array.levels[slots.surfaces[i]->level];
     binding.serial = level.serial;
     if (binding.backing == Backing::image) {
-      binding.view = level.storage_view;
+      // As the module declares it.
+      binding.view = plan.variant->info.slots[i].image_format == "r64ui" ? level.storage_view64
+                                                                         : level.storage_view;
     } else if (binding.backing == Backing::buffer) {
       binding.buffer = array.linear.buffer();
       binding.offset = array.linear.offset() + level.offset;

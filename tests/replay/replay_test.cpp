@@ -8,14 +8,18 @@
 namespace ptx2spv::test {
 namespace {
 
+using Files = std::vector<const char*>;
+const Files kFirst{"suld", "sust", "sustp", "sustp_layered", "sured"};
+// Other shapes, seeds and formats, and every form that faults.
+const Files kShapes{"shapes", "traps"};
+
 struct Case {
   const char* name;
   std::vector<std::string> options;
+  const Files& files = kFirst;
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& one) { return out << one.name; }
-
-const char* const kFiles[] = {"suld", "sust", "sustp", "sustp_layered", "sured"};
 
 std::string last_line(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -27,7 +31,7 @@ class Replay : public testing::TestWithParam<Case> {};
 TEST_P(Replay, NothingDiffers) {
   std::vector<std::string> arguments = {tool_path("replay")};
   arguments.insert(arguments.end(), GetParam().options.begin(), GetParam().options.end());
-  for (const char* file : kFiles)
+  for (const char* file : GetParam().files)
     arguments.push_back(std::string(PTX2SPV_SOURCE_DIR) + "/tests/data/hardware/" + file +
                         ".txt.gz");
   const ProcessResult result = run_process(arguments);
@@ -53,7 +57,19 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"no_64_bit_atomics", {"--disable", "buffer_atomics64", "--filter", "sured"}},
         Case{"no_narrow_storage",
              {"--disable", "storage8", "--disable", "storage16", "--filter", "sust.b"}},
-        Case{"flat", {"--threads", "flat", "--shard", "1/10"}}),
+        Case{"flat", {"--threads", "flat", "--shard", "1/10"}},
+        Case{"shapes_linear", {"--backing", "linear"}, kShapes},
+        Case{"shapes_image", {"--backing", "image"}, kShapes},
+        Case{"shapes_image_portable",
+             {"--profile", "portable", "--backing", "image", "--shard", "0/3"},
+             kShapes},
+        Case{"shapes_without_1d_images",
+             {"--disable", "image1d", "--backing", "image", "--filter", "1d"},
+             kShapes},
+        Case{"shapes_handles_from_memory", {"--handle", "memory", "--shard", "1/3"}, kShapes},
+        Case{"shapes_regions",
+             {"--threads", "regions", "--backing", "image", "--shard", "2/40"},
+             kShapes}),
     [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
 
 // A replayer that cannot find a difference is worth nothing.

@@ -263,7 +263,7 @@ TEST(Emit, images_of_every_shape_and_texel) {
                                                                     : 4) *
                                channels;
         check_all(
-            [&](Kernel& k, const Profile&) {
+            [&](Kernel& k, const Profile& p) {
               const Value x = k.input(Type::i32);
               const Value composed = k.inst(Op::compose, Type::v4, {x, k.b.i32(1), x, k.b.i32(0)});
               for (const Value at : {composed, k.input(Type::v4)}) {
@@ -271,6 +271,18 @@ TEST(Emit, images_of_every_shape_and_texel) {
                 k.b.last(texels).mem.slot = 1;
                 const Value stored = k.inst(Op::image_store, Type::none, {at, texels});
                 k.b.last(stored).mem.slot = 1;
+                if (texel == 8 && p.int64 && p.image_atomics64) {
+                  const Value wide = k.inst(Op::image_load, Type::i64, {at});
+                  k.b.last(wide).mem.slot = 1;
+                  const Value put = k.inst(Op::image_store, Type::none, {at, wide});
+                  k.b.last(put).mem.slot = 1;
+                  for (const auto which : {AtomicOp::add, AtomicOp::umin, AtomicOp::smax}) {
+                    const Value old = k.inst(Op::image_atomic, Type::i64, {at, wide});
+                    k.b.last(old).mem.slot = 1;
+                    k.b.last(old).mem.atomic = which;
+                    k.output(old, 4 * static_cast<unsigned>(which));
+                  }
+                }
                 if (texel != 4) continue;
                 const Value old = k.inst(Op::image_atomic, Type::i32, {at, x});
                 k.b.last(old).mem.slot = 1;

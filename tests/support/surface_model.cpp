@@ -168,8 +168,7 @@ ModelResult model_run(ModelSurface& s, const SurfaceForm& form,
       write(s, at.offset + std::size_t{i} * n, n, values[i]);
   } else if (done) {
     const std::string type(ptx::text(form.type));
-    const bool by_format =
-        form.formatted && (s.format == "s8" || s.format == "s16" || s.format == "s32");
+    const bool by_format = form.formatted && s.format[0] == 's';
     const bool is_signed = type[0] == 's' || by_format;
     write(s, at.offset, n,
           reduce(form.operation, read(s, at.offset, n), values[0], 8 * n, is_signed));

@@ -18,6 +18,7 @@ enum Id : int {
   opt_backing,
   opt_profile,
   opt_disable,
+  opt_require,
   opt_handle,
   opt_no_slots,
   opt_threads,
@@ -42,6 +43,8 @@ constexpr Option kOptions[] = {
      "portable,swiftshader,lavapipe,nvidia,full,no-int64,no-64-bit-atomics,no-8/16-bit"},
     {opt_disable, 0, "disable", "CAPABILITY",
      "do without this capability of the device; may be repeated"},
+    {opt_require, 0, "require", "CAPABILITY",
+     "refuse a device without this capability; may be repeated"},
     {opt_handle, 0, "handle", "ROAD",
      "how the kernel gets its surface: param, a u64 parameter (the default); surfref, a variable; "
      "reference, a .surfref "
@@ -114,6 +117,7 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
         settings.device.disable.push_back(value);
         break;
       }
+      case opt_require: settings.device.require.push_back(value); break;
       case opt_handle:
         if (value == "param") {
           settings.replay.road = HandleRoad::param;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "ptx2spv/image_slot.hpp"
 #include "translator/lower/surface_access.hpp"
 
 namespace ptx2spv::lower {
@@ -45,12 +46,16 @@ std::vector<std::string> coordinate_names(ir::Geometry geometry) {
 }
 
 /// How the emitter declares the image of a slot.
-void describe_image(SlotInfo& slot, bool image1d) {
+void describe_image(SlotInfo& slot, const Profile& profile) {
+  const bool image1d = profile.image1d;
   switch (texel_bytes(slot.bound.format, slot.bound.channels)) {
     case 1: slot.image_format = "r8ui"; break;
     case 2: slot.image_format = "r16ui"; break;
     case 4: slot.image_format = "r32ui"; break;
-    case 8: slot.image_format = "rg32ui"; break;
+    case 8:
+      slot.image_format =
+          image_service(slot, 8, profile) == ImageService::texels64 ? "r64ui" : "rg32ui";
+      break;
     default: slot.image_format = "rgba32ui"; break;
   }
   switch (slot.bound.geometry) {
@@ -128,13 +133,15 @@ std::string image_refusal(const EntryInfo& entry, const TranslateOptions& option
     const unsigned texel = texel_bytes(spec.format, spec.channels);
     const auto refuse = [&](const char* what, unsigned bytes) {
       return "an image with texels of " + std::to_string(texel) + " bytes takes no " + what +
-             " of " + std::to_string(bytes) + " bytes; bind surface '" + slot.name +
-             "' as buffer or address";
+             " of " + std::to_string(bytes) + " bytes" +
+             (bytes == 8 && texel == 8 ? " without image_atomics64" : "") + "; bind surface '" +
+             slot.name + "' as buffer or address";
     };
+    if (image_service(slot, texel, options.profile) != ImageService::none) continue;
     for (const std::uint8_t bytes : slot.store_bytes)
       if (bytes < texel && texel != 4) return refuse("stores", bytes);
     for (const std::uint8_t bytes : slot.reduce_bytes)
-      if (bytes != 4 || texel != 4) return refuse("reductions", bytes);
+      if (bytes != texel || bytes == 8) return refuse("reductions", bytes);
   }
   return {};
 }
@@ -144,7 +151,7 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
   for (std::uint32_t i = 0; i < entry.slots.size(); ++i) {
     SlotInfo& slot = entry.slots[i];
     slot.bound = bound_slot(options, i);
-    if (slot.bound.backing == Backing::image) describe_image(slot, options.profile.image1d);
+    if (slot.bound.backing == Backing::image) describe_image(slot, options.profile);
   }
   bool any = false;
   for (const ir::Block& block : function.blocks)
@@ -176,7 +183,8 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
       const std::uint32_t slot = slot_at[*offset];
       auto& shared_record = records[slot];
       if (!shared_record)
-        shared_record = std::make_unique<SurfaceRecord>(shared, *offset, slot, entry.slot_records);
+        shared_record = std::make_unique<SurfaceRecord>(shared, *offset, slot, entry.slot_records,
+                                                        entry.slots[slot].image_format == "r64ui");
       record = shared_record.get();
       surface = entry.slots[slot].name;
     } else {
@@ -220,3 +228,18 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
 }
 
 }  // namespace ptx2spv::lower
+
+namespace ptx2spv {
+
+ImageService image_service(const SlotInfo& slot, std::uint32_t texel_bytes,
+                           const Profile& profile) {
+  for (const std::uint8_t bytes : slot.store_bytes)
+    if (bytes < texel_bytes && texel_bytes != 4) return ImageService::none;
+  for (const std::uint8_t bytes : slot.reduce_bytes)
+    if (bytes != texel_bytes || (bytes == 8 && !(profile.image_atomics64 && profile.int64)))
+      return ImageService::none;
+  return texel_bytes == 8 && !slot.reduce_bytes.empty() ? ImageService::texels64
+                                                        : ImageService::texels;
+}
+
+}  // namespace ptx2spv

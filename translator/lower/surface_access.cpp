@@ -350,20 +350,21 @@ void SurfaceAccess::lower_reduce(Value value, const Located& at, Value data) {
     b_.last(made).mem.atomic = op;
   };
   if (!op_.signed_by_format) return reduce(ok, op_.reduce, value);
-  // sured.p min and max: signed on s8, s16 and s32, unsigned on every other format.
+  // sured.p min and max: signed on formats with signed channels but those of floats, unsigned on
+  // every other.
   const bool is_min = op_.reduce == ir::AtomicOp::umin || op_.reduce == ir::AtomicOp::smin;
   const ir::AtomicOp as_signed = is_min ? ir::AtomicOp::smin : ir::AtomicOp::smax;
   const ir::AtomicOp as_unsigned = is_min ? ir::AtomicOp::umin : ir::AtomicOp::umax;
   using enum abi::SurfaceFormat;
+  std::uint32_t signed_formats = 0;
+  for (const abi::SurfaceFormat f : {s8, s16, s32, snorm8, snorm16})
+    signed_formats |= 1u << static_cast<unsigned>(f);
   if (r_.spec().format_known && r_.is_static()) {
-    const abi::SurfaceFormat f = r_.spec().format;
-    return reduce(ok, f == s8 || f == s16 || f == s32 ? as_signed : as_unsigned, value);
+    const bool is_signed = signed_formats >> static_cast<unsigned>(r_.spec().format) & 1;
+    return reduce(ok, is_signed ? as_signed : as_unsigned, value);
   }
-  const Value format = r_.word(abi::s_format);
-  const Value low = i32(static_cast<std::uint32_t>(s8));
-  const Value is_signed =
-      b_.cmp(Op::ule, b_.op2(Op::sub, format, low),
-             i32(static_cast<std::uint32_t>(s32) - static_cast<std::uint32_t>(s8)));
+  const Value bit = b_.op2(Op::lshr, i32(signed_formats), r_.word(abi::s_format));
+  const Value is_signed = b_.cmp(Op::ne, b_.op2(Op::and_, bit, i32(1)), i32(0));
   reduce(and1(ok, is_signed), as_signed, 0);
   reduce(and1(ok, not1(is_signed)), as_unsigned, value);
 }

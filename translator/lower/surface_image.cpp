@@ -1,5 +1,6 @@
 // Surface accesses on a storage image. The image is viewed as unsigned integers of its texel's size
-// (r8ui, r16ui, r32ui, rg32ui, rgba32ui), so that bytes go in and out unconverted.
+// (r8ui, r16ui, r32ui, rg32ui, rgba32ui), so that bytes go in and out unconverted. 8-byte texels
+// that take 64-bit reductions are r64ui; their operations have values of 64 bits.
 #include "translator/lower/surface_access.hpp"
 
 namespace ptx2spv::lower {
@@ -36,9 +37,14 @@ Value SurfaceAccess::image_load_words(const Located& at, std::vector<Value>& wor
   const unsigned per_texel = t < 4 ? 1 : t / 4;
   for (unsigned i = 0; i < texels; ++i) {
     const Value coords = image_coords(at, i ? b_.op2(Op::add, first, i32(i)) : first);
-    const Value texel = b_.inst(Op::image_load, Type::v4, {coords});
+    const Value texel = b_.inst(Op::image_load, r_.texels64() ? Type::i64 : Type::v4, {coords});
     b_.last(texel).mem.slot = static_cast<std::uint16_t>(r_.slot());
     b_.last(texel).mem.bytes = static_cast<std::uint8_t>(t);
+    if (r_.texels64()) {
+      words.push_back(b_.inst(Op::trunc, Type::i32, {texel}));
+      words.push_back(b_.inst(Op::high, Type::i32, {texel}));
+      continue;
+    }
     for (unsigned c = 0; c < per_texel; ++c) {
       const Value part = b_.inst(Op::extract, Type::i32, {texel}, c);
       const unsigned bit = i * t * 8;
@@ -129,7 +135,8 @@ void SurfaceAccess::image_store(const Located& at, Value ok, unsigned bytes, Val
       } else {
         for (unsigned k = 0; k < t / 4; ++k) c[k] = words[i * (t / 4) + k];
       }
-      const Value texel = b_.inst(Op::compose, Type::v4, {c[0], c[1], c[2], c[3]});
+      const Value texel = r_.texels64() ? b_.inst(Op::pack, Type::i64, {c[0], c[1]})
+                                        : b_.inst(Op::compose, Type::v4, {c[0], c[1], c[2], c[3]});
       attribute(b_.inst(Op::image_store, Type::none, {coords, texel}));
     }
   });

@@ -89,8 +89,12 @@ SlotSpec bound_slot(const TranslateOptions& options, std::uint32_t slot) {
 }
 
 SurfaceRecord::SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot,
-                             std::uint32_t records)
-    : shared_(shared), static_(true), slot_(slot), copy_(records + slot * abi::kSurfaceWords * 4) {
+                             std::uint32_t records, bool texels64)
+    : shared_(shared),
+      static_(true),
+      texels64_(texels64),
+      slot_(slot),
+      copy_(records + slot * abi::kSurfaceWords * 4) {
   spec_ = bound_slot(shared.options, slot);
   ir::Builder& b = shared.prologue;
   handle_lo_ = load_word(b, b.i32(offset), Space::param);

@@ -42,8 +42,9 @@ class SurfaceRecord {
     const TranslateOptions& options;
   };
   /// A static handle at `offset` of the parameters, slot `slot`; the slots' records are at
-  /// `records`.
-  SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot, std::uint32_t records);
+  /// `records`. `texels64`: an image is seen as 64-bit integers.
+  SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot, std::uint32_t records,
+                bool texels64);
   /// A handle looked up where the body's builder stands.
   SurfaceRecord(Shared& shared, ir::Value handle);
 
@@ -58,6 +59,7 @@ class SurfaceRecord {
   const Profile& profile() const { return shared_.options.profile; }
   std::uint32_t slot() const { return slot_; }
   const SlotSpec& spec() const { return spec_; }
+  bool texels64() const { return texels64_; }
   ir::Value handle_lo() const { return handle_lo_; }
   ir::Builder& builder() { return static_ ? shared_.prologue : shared_.body; }
   /// A value made once for a static record: `make` appends to builder().
@@ -71,7 +73,7 @@ class SurfaceRecord {
   void look_up(ir::Value lo, ir::Value hi);
   void check_generation(ir::Value hi);
   Shared& shared_;
-  bool static_;
+  bool static_, texels64_ = false;
   std::uint32_t slot_ = 0,
                 copy_ = 0;  ///< copy_: offset of the record's copy in the parameter buffer
   SlotSpec spec_;

@@ -57,16 +57,25 @@ const SlotSpec& Emitter::slot(const Inst& inst) const {
   return inst.mem.slot < o_.slots.size() ? o_.slots[inst.mem.slot] : kBuffer;
 }
 
-Id Emitter::image_type(const SlotSpec& spec) {
+Id Emitter::image_type(const SlotSpec& spec, bool texels64) {
   const Shape shape = shape_of(spec.geometry, p_.image1d);
   if (shape.dim == spv::Dim::Dim1D) b_.capability(spv::Capability::Image1D);
+  Id component = b_.type_uint();
   auto format = spv::ImageFormat::R32ui;
   bool extended = true;
   switch (component_bytes(spec.format) * spec.channels) {
     case 1: format = spv::ImageFormat::R8ui; break;
     case 2: format = spv::ImageFormat::R16ui; break;
     case 4: extended = false; break;
-    case 8: format = spv::ImageFormat::Rg32ui; break;
+    case 8:
+      format = spv::ImageFormat::Rg32ui;
+      if (!texels64) break;
+      format = spv::ImageFormat::R64ui;
+      extended = false;
+      component = b_.type_int(64);
+      b_.extension("SPV_EXT_shader_image_int64");
+      b_.capability(spv::Capability::Int64ImageEXT);
+      break;
     case 16:
       format = spv::ImageFormat::Rgba32ui;
       extended = false;
@@ -74,9 +83,8 @@ Id Emitter::image_type(const SlotSpec& spec) {
     default: fail("a surface slot has texels of a size that no image has");
   }
   if (extended) b_.capability(spv::Capability::StorageImageExtendedFormats);
-  return b_.global(
-      spv::Op::OpTypeImage, 0,
-      {b_.type_uint(), word(shape.dim), 0, shape.arrayed ? 1u : 0u, 0, 2, word(format)});
+  return b_.global(spv::Op::OpTypeImage, 0,
+                   {component, word(shape.dim), 0, shape.arrayed ? 1u : 0u, 0, 2, word(format)});
 }
 
 Id Emitter::image_variable(const Inst& inst, Id type) {
@@ -112,26 +120,36 @@ Id Emitter::image_coordinates(Value coords, const SlotSpec& spec) {
 void Emitter::image(Value v, const Inst& inst) {
   const SlotSpec& spec = slot(inst);
   if (spec.backing != Backing::image) return fail("an image access on a slot that is no image");
-  const Id type_id = image_type(spec);
+  const unsigned texel_bytes = component_bytes(spec.format) * spec.channels;
+  const Type moved = inst.op == Op::image_load ? inst.type : f_.insts[f_.arg(v, 1)].type;
+  const bool texels64 = moved == Type::i64;
+  if (texels64 && !(p_.int64 && p_.image_atomics64 && texel_bytes == 8)) return unexpected(inst);
+  const Id type_id = image_type(spec, texels64);
   const Id variable = image_variable(inst, type_id);
   const Id at = image_coordinates(f_.arg(v, 0), spec);
+  const Id component = texels64 ? b_.type_int(64) : b_.type_uint();
   if (inst.op == Op::image_atomic) {
     const spv::Op code = atomic_op(inst.mem.atomic);
-    const bool whole = component_bytes(spec.format) * spec.channels == 4 && inst.type != Type::i64;
-    if (code == spv::Op::OpNop || code == spv::Op::OpAtomicFAddEXT || !whole)
+    if (code == spv::Op::OpNop || code == spv::Op::OpAtomicFAddEXT ||
+        texel_bytes != (texels64 ? 8 : 4))
       return unexpected(inst);
+    if (texels64) b_.capability(spv::Capability::Int64Atomics);
     const Id source = operand(v, 1);
     const Id texel =
-        op(spv::Op::OpImageTexelPointer, b_.type_pointer(spv::StorageClass::Image, b_.type_uint()),
+        op(spv::Op::OpImageTexelPointer, b_.type_pointer(spv::StorageClass::Image, component),
            variable, at, b_.constant(0));
-    return set(v, op(code, b_.type_uint(), texel, b_.constant(word(spv::Scope::Device)),
-                     b_.constant(0), source));
+    return set(v, op(code, component, texel, b_.constant(word(spv::Scope::Device)), b_.constant(0),
+                     source));
   }
+  // Reads give four components and writes take four, whatever the format has.
+  const Id four = texels64 ? b_.type_vector(component, 4) : b_.type_uvec(4);
   if (inst.op == Op::image_load) {
     const Id image_id = op(spv::Op::OpLoad, type_id, variable);
-    return set(v, op(spv::Op::OpImageRead, b_.type_uvec(4), image_id, at));
+    const Id texel = op(spv::Op::OpImageRead, four, image_id, at);
+    return set(v, texels64 ? op(spv::Op::OpCompositeExtract, component, texel, 0) : texel);
   }
-  const Id texel = operand(v, 1);
+  Id texel = operand(v, 1);
+  if (texels64) texel = op(spv::Op::OpCompositeConstruct, four, texel, texel, texel, texel);
   const Id image_id = op(spv::Op::OpLoad, type_id, variable);
   op0(spv::Op::OpImageWrite, image_id, at, texel);
 }

@@ -114,7 +114,7 @@ class Emitter {
 
   // emit_image.cpp
   void image(Value v, const Inst& inst);
-  Id image_type(const SlotSpec& slot);
+  Id image_type(const SlotSpec& slot, bool texels64);
   Id image_variable(const Inst& inst, Id type);
   Id image_coordinates(Value coords, const SlotSpec& slot);
   const SlotSpec& slot(const Inst& inst) const;

@@ -40,8 +40,9 @@ const Reduction kAdd{"add", "b.add.1d.u64", add}, kUmin{"umin", "b.min.1d.u64", 
     kUmax{"umax", "b.max.1d.u64", umax}, kSmin{"smin", "b.min.1d.s64", smin},
     kSmax{"smax", "b.max.1d.s64", smax}, kPmax{"pmax", "p.max.1d.b64", umax};
 
-/// Cells of `reductions` stand one section after the other, then one of 32-bit sums.
-std::string kernel_text(const std::vector<Reduction>& reductions) {
+/// Cells of `reductions` stand one section after the other, then, where `mixed`, one of 32-bit
+/// sums.
+std::string kernel_text(const std::vector<Reduction>& reductions, bool mixed) {
   std::string text = R"(
 .visible .entry contend(.param .u64 surface, .param .u32 cells) {
   .reg .pred %more;
@@ -71,13 +72,15 @@ again:
     if (reductions[i].text[0] == 'b') text += "  shl.b32 %r9, %r9, 3;\n";
     text += "  sured." + std::string(reductions[i].text) + ".trap [%rd1, {%r9}], %rd2;\n";
   }
-  return text + "  mad.lo.u32 %r9, %r1, " + std::to_string(reductions.size()) + R"(, %r8;
+  if (mixed)
+    text += "  mad.lo.u32 %r9, %r1, " + std::to_string(reductions.size()) + R"(, %r8;
   shl.b32 %r9, %r9, 3;
   cvt.u32.u64 %r10, %rd2;
   sured.b.add.1d.u32.trap [%rd1, {%r9}], %r10;
   add.u32 %r9, %r9, 4;
   sured.b.max.1d.s32.trap [%rd1, {%r9}], %r10;
-  add.u32 %r6, %r6, 1;
+)";
+  return text + R"(  add.u32 %r6, %r6, 1;
   setp.lt.u32 %more, %r6, 16;
   @%more bra again;
   ret;
@@ -88,7 +91,10 @@ again:
 struct Tier {
   const char* name;
   ArrayBacking backing;
-  bool native;
+  std::vector<std::string> disable,
+      require;  ///< what leaves the device this tier and no better one
+  /// 32-bit reductions into neighbours, too. An image of 64-bit integers does not take them.
+  bool mixed = true;
 };
 
 class Contention : public testing::TestWithParam<Tier> {
@@ -97,10 +103,12 @@ class Contention : public testing::TestWithParam<Tier> {
   void SetUp() override {
     DeviceOptions options;
     options.cache = false;
-    if (!GetParam().native) options.disable = {"buffer_atomics64", "image_atomics64"};
-    device_ = must(Device::open(options));
-    if (GetParam().native && !device_->profile().buffer_atomics64)
-      GTEST_SKIP() << device_->info().name << " has no 64-bit buffer atomics";
+    options.disable = GetParam().disable;
+    options.require = GetParam().require;
+    auto device = Device::open(options);
+    if (!device && device.error().code == ErrorCode::unsupported)
+      GTEST_SKIP() << device.error().text;
+    device_ = must(std::move(device));
   }
 
   void run(const std::vector<Reduction>& reductions, std::uint32_t cells);
@@ -111,7 +119,8 @@ void Contention::run(const std::vector<Reduction>& reductions, std::uint32_t cel
   const std::uint32_t total = std::getenv("PTX2SPV_EXHAUSTIVE") ? 1'000'000 : 40'000;
   const std::uint32_t blocks = (total / kRounds + kBlock - 1) / kBlock;
   Module module = must(Module::load(
-      *device_, ".version 8.3\n.target sm_80\n.address_size 64\n" + kernel_text(reductions),
+      *device_,
+      ".version 8.3\n.target sm_80\n.address_size 64\n" + kernel_text(reductions, GetParam().mixed),
       "contention.ptx"));
   ArrayDesc desc;
   desc.geometry = Geometry::d1;
@@ -138,6 +147,7 @@ void Contention::run(const std::vector<Reduction>& reductions, std::uint32_t cel
         std::uint64_t& word = expected[i * cells + cell];
         word = reductions[i].apply(word, value);
       }
+      if (!GetParam().mixed) continue;
       std::uint64_t& pair = expected[reductions.size() * cells + cell];
       const auto low = static_cast<std::uint32_t>(pair) + static_cast<std::uint32_t>(value);
       const auto high = std::max(static_cast<std::int32_t>(pair >> 32),
@@ -180,12 +190,33 @@ TEST_P(Contention, NoReductionIsLost) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiers, Contention,
-                         testing::Values(Tier{"native_linear", ArrayBacking::linear, true},
-                                         Tier{"native_image", ArrayBacking::image, true},
-                                         Tier{"emulated_linear", ArrayBacking::linear, false},
-                                         Tier{"emulated_image", ArrayBacking::image, false}),
-                         [](const auto& each) { return std::string(each.param.name); });
+// A tier that the device lacks is refused by name, never replaced by another one in silence.
+TEST(ContentionTiers, ATierThatIsNotThereIsRefused) {
+  DeviceOptions options;
+  options.disable = {"buffer_atomics64"};
+  options.require = {"buffer_atomics64"};
+  const auto device = Device::open(options);
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().code, ErrorCode::unsupported);
+  EXPECT_NE(device.error().text.find("'buffer_atomics64' (shaderBufferInt64Atomics)"),
+            std::string::npos)
+      << device.error().text;
+  options.require = {"no_such_thing"};
+  EXPECT_EQ(Device::open(options).error().code, ErrorCode::invalid_argument);
+}
+
+const std::vector<std::string> kNoNative{"buffer_atomics64", "image_atomics64"};
+
+INSTANTIATE_TEST_SUITE_P(
+    Tiers, Contention,
+    testing::Values(
+        Tier{"native_linear", ArrayBacking::linear, {}, {"buffer_atomics64"}},
+        Tier{"native_image", ArrayBacking::image, {}, {"image_atomics64"}, false},
+        Tier{"image_with_other_widths", ArrayBacking::image, {}, {"buffer_atomics64"}},
+        Tier{"native_linear_copy", ArrayBacking::image, {"image_atomics64"}, {"buffer_atomics64"}},
+        Tier{"emulated_linear", ArrayBacking::linear, kNoNative, {}},
+        Tier{"emulated_image", ArrayBacking::image, kNoNative, {}}),
+    [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace
 }  // namespace ptx2spv
