@@ -101,8 +101,12 @@ class FunctionLowering {
   void call_indirect(const Instruction& inst);
   void call_vprintf(const Instruction& inst);
   void call_assert(const Instruction& inst);
+  std::vector<Value> argument_words(const Operand& argument, ptx::Type constant);
   std::vector<Value> argument_words(const Operand& list);
+  std::vector<std::uint32_t> result_words(const Operand& result,
+                                          const std::vector<ir::Type>& types);
   std::vector<std::uint32_t> result_words(const Operand& list);
+  std::vector<Value> regroup(const std::vector<Value>& values, const std::vector<ir::Type>& wanted);
 
   void error(Span span, std::string text);
   void refuse(const Instruction& inst, std::string_view reason = {});

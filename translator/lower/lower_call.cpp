@@ -10,30 +10,58 @@ using ir::Op;
 using ir::Space;
 using ir::Type;
 
+std::vector<Value> FunctionLowering::argument_words(const Operand& argument, ptx::Type constant) {
+  if (argument.kind == OperandKind::reg) return {read_reg(argument)};
+  if (argument.kind != OperandKind::address || !param_words_.contains(argument.symbol))
+    return {read(argument, constant)};
+  std::vector<Value> words;
+  const auto count = static_cast<std::uint32_t>(
+      (std::max<std::uint64_t>(m_.variable(argument.symbol).size, 4) + 3) / 4);
+  const bool addressed = addressed_.contains(argument.symbol);
+  const std::uint32_t at =
+      addressed ? context_.local_offset[SymbolRef{ref_.module, argument.symbol}.key()] : 0;
+  for (std::uint32_t i = 0; i < count; ++i)
+    words.push_back(
+        addressed ? b_.load(Type::i32, b_.i32(at + 4 * i), {.space = Space::local, .bytes = 4})
+                  : b_.get(param_words_[argument.symbol] + i));
+  return words;
+}
+
 std::vector<Value> FunctionLowering::argument_words(const Operand& list) {
   std::vector<Value> words;
   if (list.kind == OperandKind::none) return words;
   for (const Operand& argument : f_.list(list)) {
-    if (argument.kind == OperandKind::address && param_words_.contains(argument.symbol)) {
-      const auto count = static_cast<std::uint32_t>(
-          (std::max<std::uint64_t>(m_.variable(argument.symbol).size, 4) + 3) / 4);
-      if (addressed_.contains(argument.symbol)) {
-        const std::uint32_t at =
-            context_.local_offset[SymbolRef{ref_.module, argument.symbol}.key()];
-        for (std::uint32_t i = 0; i < count; ++i)
-          words.push_back(
-              b_.load(Type::i32, b_.i32(at + 4 * i), {.space = Space::local, .bytes = 4}));
-      } else {
-        for (std::uint32_t i = 0; i < count; ++i)
-          words.push_back(b_.get(param_words_[argument.symbol] + i));
-      }
-    } else if (argument.kind == OperandKind::reg) {
-      words.push_back(read_reg(argument));
-    } else {
-      // An immediate or special register takes the width of the callee's register; 32 bits unless
-      // it is known.
-      words.push_back(read(argument, ptx::Type::b32));
-    }
+    const std::vector<Value> of_one = argument_words(argument, ptx::Type::b32);
+    words.insert(words.end(), of_one.begin(), of_one.end());
+  }
+  return words;
+}
+
+/// One operand's values in the types of its other side: a register may stand for a .param variable
+/// and the other way round, and 64 bits are one value in the former and two in the latter.
+std::vector<Value> FunctionLowering::regroup(const std::vector<Value>& values,
+                                             const std::vector<Type>& wanted) {
+  if (values.size() == 1 && wanted.size() == 2 && out_.insts[values[0]].type == Type::i64)
+    return {b_.inst(Op::trunc, Type::i32, {values[0]}), b_.inst(Op::high, Type::i32, {values[0]})};
+  if (values.size() == 2 && wanted.size() == 1 && wanted[0] == Type::i64)
+    return {b_.inst(Op::pack, Type::i64, {values[0], values[1]})};
+  std::vector<Value> out = values;
+  for (std::size_t i = 0; i < out.size() && i < wanted.size(); ++i) out[i] = fit(out[i], wanted[i]);
+  return out;
+}
+
+/// The variables of one result; `types` are those of a result that goes nowhere.
+std::vector<std::uint32_t> FunctionLowering::result_words(const Operand& result,
+                                                          const std::vector<Type>& types) {
+  std::vector<std::uint32_t> words;
+  if (result.kind == OperandKind::reg) {
+    words.push_back(var_of(result));
+  } else if (param_words_.contains(result.symbol)) {
+    const auto count = static_cast<std::uint32_t>(
+        (std::max<std::uint64_t>(m_.variable(result.symbol).size, 4) + 3) / 4);
+    for (std::uint32_t i = 0; i < count; ++i) words.push_back(param_words_[result.symbol] + i);
+  } else {
+    for (const Type type : types) words.push_back(new_var(type, "unused"));
   }
   return words;
 }
@@ -42,45 +70,69 @@ std::vector<std::uint32_t> FunctionLowering::result_words(const Operand& list) {
   std::vector<std::uint32_t> words;
   if (list.kind == OperandKind::none) return words;
   for (const Operand& result : f_.list(list)) {
-    if (result.kind == OperandKind::reg) {
-      words.push_back(var_of(result));
-    } else if (param_words_.contains(result.symbol)) {
-      const auto count = static_cast<std::uint32_t>(
-          (std::max<std::uint64_t>(m_.variable(result.symbol).size, 4) + 3) / 4);
-      for (std::uint32_t i = 0; i < count; ++i) words.push_back(param_words_[result.symbol] + i);
-    } else {
-      words.push_back(new_var(Type::i32, "unused"));
-    }
+    const std::vector<std::uint32_t> of_one = result_words(result, {Type::i32});
+    words.insert(words.end(), of_one.begin(), of_one.end());
   }
   return words;
 }
 
 void FunctionLowering::call_function(const Instruction& inst, std::uint32_t callee) {
   const auto a = args(inst);
-  std::vector<Value> words = argument_words(a[ptx::kCallArguments]);
   const ptx::Module& their_module = context_.program.module(context_.functions[callee].module);
   const ptx::Function& theirs = context_.program.function(context_.functions[callee]);
-  // Operands in the types of the callee's variables: parameters are words, register parameters as
-  // declared.
-  std::vector<Type> wanted;
-  for (const ptx::SymbolId id : theirs.params) {
+  const auto disagree = [&](const Operand& where, const char* what) {
+    error(where.span, "the " + std::string(what) + " of '" + std::string(theirs.name) +
+                          "' do not have the sizes that it declares");
+  };
+  // The types of the callee's variables: parameters are words, register parameters as declared.
+  const auto types_of = [&](ptx::SymbolId id) {
     const ptx::Symbol& symbol = their_module.symbol(id);
-    if (symbol.kind == ptx::SymbolKind::reg)
-      wanted.push_back(ir_type(symbol.type));
-    else
-      wanted.insert(wanted.end(),
-                    (std::max<std::uint64_t>(their_module.variable(id).size, 4) + 3) / 4,
-                    Type::i32);
+    if (symbol.kind == ptx::SymbolKind::reg) return std::vector<Type>{ir_type(symbol.type)};
+    return std::vector<Type>((std::max<std::uint64_t>(their_module.variable(id).size, 4) + 3) / 4,
+                             Type::i32);
+  };
+  std::vector<Value> words;
+  for (std::size_t i = 0; i < theirs.params.size(); ++i) {
+    const std::vector<Type> wanted = types_of(theirs.params[i]);
+    const bool wide = wanted.size() == 2 || wanted[0] == Type::i64;
+    const Operand& passed = f_.list(a[ptx::kCallArguments])[i];
+    const std::vector<Value> of_one =
+        regroup(argument_words(passed, wide ? ptx::Type::b64 : ptx::Type::b32), wanted);
+    if (of_one.size() != wanted.size()) return disagree(a[ptx::kCallArguments], "arguments");
+    words.insert(words.end(), of_one.begin(), of_one.end());
   }
-  if (words.size() != wanted.size())
-    return error(a[ptx::kCallArguments].span, "the arguments of '" + std::string(theirs.name) +
-                                                  "' do not have the sizes that it declares");
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = fit(words[i], wanted[i]);
+  // Results come in the callee's types, too.
+  struct Taken {
+    std::vector<std::uint32_t> from, to;
+  };
+  std::vector<Taken> taken;
   ir::Function::Call call;
   call.callee = callee;
-  call.result_vars = result_words(a[ptx::kCallReturns]);
+  for (std::size_t i = 0; i < theirs.returns.size(); ++i) {
+    const std::vector<Type> given = types_of(theirs.returns[i]);
+    Taken one{{}, result_words(f_.list(a[ptx::kCallReturns])[i], given)};
+    bool same = one.to.size() == given.size();
+    for (std::size_t k = 0; same && k < given.size(); ++k)
+      same = out_.vars[one.to[k]].type == given[k];
+    if (same) {
+      call.result_vars.insert(call.result_vars.end(), one.to.begin(), one.to.end());
+      continue;
+    }
+    for (const Type type : given) one.from.push_back(new_var(type, "result"));
+    call.result_vars.insert(call.result_vars.end(), one.from.begin(), one.from.end());
+    taken.push_back(std::move(one));
+  }
   out_.calls.push_back(std::move(call));
   b_.inst(Op::call, Type::none, words, out_.calls.size() - 1);
+  for (const Taken& one : taken) {
+    std::vector<Value> values;
+    std::vector<Type> types;
+    for (const std::uint32_t var : one.from) values.push_back(b_.get(var));
+    for (const std::uint32_t var : one.to) types.push_back(out_.vars[var].type);
+    values = regroup(values, types);
+    if (values.size() != types.size()) return disagree(a[ptx::kCallReturns], "results");
+    for (std::size_t i = 0; i < values.size(); ++i) b_.set(one.to[i], values[i]);
+  }
   // Results that are addressed are copied where their address leads.
   if (a[ptx::kCallReturns].kind != OperandKind::none)
     for (const Operand& result : f_.list(a[ptx::kCallReturns])) {

@@ -1,4 +1,6 @@
 // suld, sust, sured and suq: operands as ptxas takes them.
+#include <algorithm>
+
 #include "translator/ptx/checker.hpp"
 
 namespace ptx2spv::ptx {
@@ -127,6 +129,14 @@ void Checker::check_surface() {
     }
     source(data, type, true);
     return;
+  }
+  if (load && data.kind == OperandKind::vector) {
+    const auto items = f_.list(data);
+    if (std::all_of(items.begin(), items.end(),
+                    [](const Operand& item) { return item.kind == OperandKind::sink; })) {
+      fail(data, "a load wants a register among its destinations");
+      return;
+    }
   }
   // Data registers may be of any class, as wide as the access or wider.
   vector(data, mods.vec, type, load, true);

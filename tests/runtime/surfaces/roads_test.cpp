@@ -74,6 +74,18 @@ const Road kRoads[] = {
      "ld.param.u64 %a, [target];\n {\n .param .u64 p0; .param .u32 p1; .param .u64 r0;\n"
      " st.param.u64 [p0], %a;\n st.param.u32 [p1], %thread;\n call (r0), find, (p0, p1);\n"
      " ld.param.u64 %h, [r0];\n }"},
+    // Registers stand for .param parameters and results, and the other way round.
+    {"function_of_params_called_with_registers", Place::scalar,
+     ".func (.param .u64 result) pass(.param .u64 handle, .param .u64 more) {\n"
+     " .reg .u64 %h, %m; ld.param.u64 %h, [handle];\n ld.param.u64 %m, [more];\n"
+     " add.u64 %h, %h, %m;\n sub.u64 %h, %h, 9;\n st.param.u64 [result], %h;\n ret;\n}\n"
+     ".func (.reg .u64 result) again(.reg .u64 handle, .reg .u64 more) {\n"
+     " sub.u64 result, handle, more;\n ret;\n}",
+     ".param .u64 target",
+     "ld.param.u64 %a, [target];\n call (%b), pass, (%a, 9);\n {\n .param .u64 p0; .param .u64 "
+     "r0;\n"
+     " add.u64 %b, %b, 0x100000005;\n st.param.u64 [p0], %b;\n"
+     " call (r0), again, (p0, 0x100000005);\n ld.param.u64 %h, [r0];\n }"},
     {"shared_memory", Place::scalar, ".shared .align 8 .u64 box;", ".param .u64 target",
      "setp.eq.u32 %odd, %thread, 0;\n ld.param.u64 %a, [target];\n @%odd st.shared.u64 [box], %a;\n"
      " bar.sync 0;\n ld.shared.u64 %h, [box];"},
