@@ -174,6 +174,13 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
       json.key("source_file").value(site.source_file);
       json.key("source_line").value(site.source_line);
     }
+    if (!site.inlined_at.empty())
+      list(json, "inlined_at", site.inlined_at, [&](const SourcePlace& place) {
+        json.begin('{');
+        json.key("source_file").value(place.file);
+        json.key("source_line").value(place.line);
+        json.end('}');
+      });
     if (!site.surface.empty()) json.key("surface").value(site.surface);
     if (!site.message.empty()) json.key("message").value(site.message);
     list(json, "coordinates", site.coordinates, [&](const std::string& name) { json.value(name); });

@@ -246,8 +246,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     if (!at) continue;
     const ir::Loc& loc = function.locs[at];
     site.text = program.module(loc.module).text({loc.begin, loc.length});
-    if (loc.source_file < module.source_files.size())
-      site.source_file = module.source_files[loc.source_file];
+    lower::set_source(site, program.module(loc.module), loc.source_loc);
   }
   spirv::EmitOptions emit;
   emit.profile = profile;

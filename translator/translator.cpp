@@ -19,6 +19,17 @@ PtxModule::~PtxModule() = default;
 PtxModule::PtxModule(PtxModule&&) noexcept = default;
 PtxModule& PtxModule::operator=(PtxModule&&) noexcept = default;
 
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  if (names.empty()) return "none";
+  std::string text;
+  for (std::size_t k = 0; k < names.size() && k < 20; ++k) text += (k ? ", " : "") + names[k];
+  return names.size() > 20 ? text + ", ..." : text;
+}
+
+}  // namespace
+
 std::optional<PtxModule> PtxModule::parse(const std::vector<Input>& inputs,
                                           std::vector<Message>& messages, bool relax_versions) {
   std::vector<std::unique_ptr<ptx::Module>> modules;
@@ -77,10 +88,11 @@ std::optional<Translation> PtxModule::translate(const TranslateOptions& options,
     result.interface.entries.push_back(std::move(info));
   }
   if (!found) {
-    messages.push_back(lower::message_at(impl_->program.module(0), Severity::error, {},
-                                         options.entry.empty()
-                                             ? "the module has no kernel"
-                                             : "the module has no kernel '" + options.entry + "'"));
+    messages.push_back(lower::message_at(
+        impl_->program.module(0), Severity::error, {},
+        options.entry.empty()
+            ? "the module has no kernel"
+            : "the module has no kernel '" + options.entry + "'; it has " + joined(entry_names())));
     return std::nullopt;
   }
   if (!ok) return std::nullopt;

@@ -27,9 +27,7 @@ std::vector<std::uint8_t> stripes() {
 }
 
 int fail(const ptx2spv::Error& error) {
-  std::fprintf(stderr, "spotlight: %s\n", error.text.c_str());
-  for (const auto& message : error.messages) std::fputs(message.rendered.c_str(), stderr);
-  if (error.trap) std::fputs(error.trap->to_string().c_str(), stderr);
+  std::fprintf(stderr, "spotlight: %s", error.to_string().c_str());
   return 1;
 }
 

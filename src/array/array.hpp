@@ -42,8 +42,7 @@ struct ArrayState : std::enable_shared_from_this<ArrayState> {
 
   std::uint32_t layers() const { return desc.layers; }
   std::uint32_t slices(const Level& level) const { return level.depth * desc.layers; }
-  Rows rows(std::uint32_t level) const;
-  ImageExtent extent(std::uint32_t level) const;
+  std::byte* mapped_block() const;  ///< the host's view of the VkBuffer that holds `linear`
   /// Gives an image-backed array its linear copy and tells its surface records.
   Status ensure_linear();
   /// Records copies of every level between image and linear copy.

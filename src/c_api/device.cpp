@@ -49,15 +49,21 @@ void write_info(const DeviceInfo& from, ptx2spv_device_info& to) {
   to.usable = from.usable;
 }
 
-template <class T>
-bool current(const T* object) {
-  return object && object->size >= sizeof(T);
+Status check_options(const ptx2spv_device_options* options) {
+  return options ? check_struct(options, "the device options") : Status();
 }
 
-/// False where a value is none of its type.
-bool read_texture(const ptx2spv_texture_desc& from, TextureDesc& to) {
+Status unknown(const char* what, std::uint32_t value) {
+  return make_error(ErrorCode::invalid_argument,
+                    std::string(what) + " has no value " + std::to_string(value));
+}
+
+Status read_texture(const ptx2spv_texture_desc* desc, TextureDesc& to) {
+  if (Status status = check_struct(desc, "the texture's description"); !status) return status;
+  const ptx2spv_texture_desc& from = *desc;
   for (int i = 0; i < 3; ++i) {
-    if (number_in(from.address[i]) > PTX2SPV_BORDER) return false;
+    if (const std::uint32_t mode = number_in(from.address[i]); mode > PTX2SPV_BORDER)
+      return unknown("an address mode", mode);
     to.address[i] = static_cast<AddressMode>(from.address[i]);
   }
   to.linear_filter = from.linear_filter;
@@ -71,16 +77,17 @@ bool read_texture(const ptx2spv_texture_desc& from, TextureDesc& to) {
   to.min_level = from.min_level;
   to.max_level = from.max_level;
   to.max_anisotropy = from.max_anisotropy ? from.max_anisotropy : 1;
-  return true;
+  return {};
 }
 
-ptx2spv_status fail_struct() {
-  return fail(make_error(ErrorCode::invalid_argument,
-                         "a struct is null, or its size is not that of this version"));
-}
-
-ArrayDesc read_desc(const ptx2spv_array_desc& from) {
-  ArrayDesc desc;
+Status read_desc(const ptx2spv_array_desc* struct_, ArrayDesc& desc) {
+  if (Status status = check_struct(struct_, "the array's description"); !status) return status;
+  const ptx2spv_array_desc& from = *struct_;
+  if (number_in(from.geometry) > PTX2SPV_A2D) return unknown("geometry", number_in(from.geometry));
+  if (number_in(from.format) > PTX2SPV_SNORM16) return unknown("format", number_in(from.format));
+  if (number_in(from.backing) > PTX2SPV_IMAGE) return unknown("backing", number_in(from.backing));
+  if (!from.width)
+    return make_error(ErrorCode::invalid_argument, "the array's description has no width");
   auto one = [](uint32_t value) { return value ? value : 1; };
   desc.geometry = static_cast<Geometry>(from.geometry);
   desc.format = static_cast<abi::SurfaceFormat>(from.format);
@@ -95,16 +102,12 @@ ArrayDesc read_desc(const ptx2spv_array_desc& from) {
                  : backing == PTX2SPV_IMAGE ? ArrayBacking::image
                                             : ArrayBacking::automatic;
   if (from.name) desc.name = from.name;
-  return desc;
+  return {};
 }
 
-bool valid_desc(const ptx2spv_array_desc* desc) {
-  return current(desc) && number_in(desc->geometry) <= PTX2SPV_A2D &&
-         number_in(desc->format) <= PTX2SPV_SNORM16;
-}
-
-Region read_region(const ptx2spv_region& from) {
-  Region region;
+Status read_region(const ptx2spv_region* struct_, Region& region) {
+  if (Status status = check_struct(struct_, "the region"); !status) return status;
+  const ptx2spv_region& from = *struct_;
   region.offset = from.offset;
   region.row_bytes = from.row_bytes;
   region.rows = from.rows ? from.rows : 1;
@@ -113,7 +116,7 @@ Region read_region(const ptx2spv_region& from) {
   region.slice_pitch = from.slice_pitch;
   region.host_row_pitch = from.host_row_pitch;
   region.host_slice_pitch = from.host_slice_pitch;
-  return region;
+  return {};
 }
 
 std::span<const std::byte> input(const void* data, uint64_t bytes) {
@@ -125,6 +128,24 @@ std::span<std::byte> output(void* data, uint64_t bytes) {
 
 }  // namespace
 
+namespace ptx2spv::runtime {
+
+Status read_array_region(const ptx2spv_array_region* from, ArrayRegion& to) {
+  if (Status status = check_struct(from, "the region"); !status) return status;
+  to.level = from->level;
+  to.x = from->x;
+  to.y = from->y;
+  to.z = from->z;
+  to.width = from->width;
+  to.height = from->height;
+  to.depth = from->depth;
+  to.row_pitch = from->row_pitch;
+  to.slice_pitch = from->slice_pitch;
+  return {};
+}
+
+}  // namespace ptx2spv::runtime
+
 extern "C" {
 
 ptx2spv_status ptx2spv_list_devices(const ptx2spv_device_options* options,
@@ -134,7 +155,8 @@ ptx2spv_status ptx2spv_list_devices(const ptx2spv_device_options* options,
   if (!list) return fail(list.error());
   uint32_t room = infos ? *count : 0;
   for (uint32_t i = 0; i < room && i < list->size(); ++i) {
-    if (!current(&infos[i])) return fail_struct();
+    if (Status status = check_struct(&infos[i], "an info"); !status)
+      return finish(std::move(status));
     write_info((*list)[i], infos[i]);
   }
   *count = static_cast<uint32_t>(list->size());
@@ -143,7 +165,7 @@ ptx2spv_status ptx2spv_list_devices(const ptx2spv_device_options* options,
 
 ptx2spv_status ptx2spv_device_open(const ptx2spv_device_options* options, ptx2spv_device** device) {
   if (!device) return fail_null("the device");
-  if (options && !current(options)) return fail_struct();
+  if (Status status = check_options(options); !status) return finish(std::move(status));
   return give(Device::open(read_options(options)), device);
 }
 
@@ -151,7 +173,9 @@ ptx2spv_status ptx2spv_device_adopt(const ptx2spv_vulkan_device* external,
                                     const ptx2spv_device_options* options,
                                     ptx2spv_device** device) {
   if (!device) return fail_null("the device");
-  if (!current(external) || (options && !current(options))) return fail_struct();
+  if (Status status = check_struct(external, "the Vulkan device"); !status)
+    return finish(std::move(status));
+  if (Status status = check_options(options); !status) return finish(std::move(status));
   ExternalDevice from;
   from.get_instance_proc_addr = external->get_instance_proc_addr;
   from.instance = external->instance;
@@ -164,7 +188,7 @@ ptx2spv_status ptx2spv_device_adopt(const ptx2spv_vulkan_device* external,
 
 ptx2spv_status ptx2spv_device_get_info(const ptx2spv_device* device, ptx2spv_device_info* info) {
   if (!device) return fail_null("the device");
-  if (!current(info)) return fail_struct();
+  if (Status status = check_struct(info, "the info"); !status) return finish(std::move(status));
   write_info(device->it.info(), *info);
   return PTX2SPV_OK;
 }
@@ -172,7 +196,8 @@ ptx2spv_status ptx2spv_device_get_info(const ptx2spv_device* device, ptx2spv_dev
 ptx2spv_status ptx2spv_device_handles(const ptx2spv_device* device,
                                       ptx2spv_vulkan_device* handles) {
   if (!device) return fail_null("the device");
-  if (!current(handles)) return fail_struct();
+  if (Status status = check_struct(handles, "the Vulkan device"); !status)
+    return finish(std::move(status));
   VulkanHandles from = vulkan_handles(device->it);
   handles->get_instance_proc_addr = from.get_instance_proc_addr;
   handles->instance = from.instance;
@@ -189,7 +214,8 @@ ptx2spv_status ptx2spv_device_synchronize(ptx2spv_device* device) {
 ptx2spv_status ptx2spv_device_get_statistics(const ptx2spv_device* device,
                                              ptx2spv_device_statistics* statistics) {
   if (!device) return fail_null("the device");
-  if (!current(statistics)) return fail_struct();
+  if (Status status = check_struct(statistics, "the statistics"); !status)
+    return finish(std::move(status));
   const DeviceStatistics from = device->it.statistics();
   statistics->translations = from.translations;
   statistics->translation_cache_hits = from.translation_cache_hits;
@@ -244,16 +270,18 @@ ptx2spv_status ptx2spv_buffer_copy(const ptx2spv_buffer* from, uint64_t from_off
 ptx2spv_status ptx2spv_buffer_upload_region(ptx2spv_buffer* buffer, const ptx2spv_region* region,
                                             const void* data, uint64_t bytes) {
   if (!buffer || !data) return fail_null("the buffer or the data");
-  if (!current(region)) return fail_struct();
-  return finish(buffer->it.upload(read_region(*region), input(data, bytes)));
+  Region where;
+  if (Status status = read_region(region, where); !status) return finish(std::move(status));
+  return finish(buffer->it.upload(where, input(data, bytes)));
 }
 
 ptx2spv_status ptx2spv_buffer_download_region(const ptx2spv_buffer* buffer,
                                               const ptx2spv_region* region, void* data,
                                               uint64_t bytes) {
   if (!buffer || !data) return fail_null("the buffer or the data");
-  if (!current(region)) return fail_struct();
-  return finish(buffer->it.download(read_region(*region), output(data, bytes)));
+  Region where;
+  if (Status status = read_region(region, where); !status) return finish(std::move(status));
+  return finish(buffer->it.download(where, output(data, bytes)));
 }
 
 ptx2spv_status ptx2spv_buffer_export(const ptx2spv_buffer* buffer, uint64_t* handle,
@@ -276,8 +304,9 @@ void ptx2spv_buffer_destroy(ptx2spv_buffer* buffer) { delete buffer; }
 ptx2spv_status ptx2spv_array_create(ptx2spv_device* device, const ptx2spv_array_desc* desc,
                                     ptx2spv_array** array) {
   if (!device || !array) return fail_null("the device or the array");
-  if (!valid_desc(desc)) return fail_struct();
-  return give(Array::create(device->it, read_desc(*desc)), array);
+  ArrayDesc to;
+  if (Status status = read_desc(desc, to); !status) return finish(std::move(status));
+  return give(Array::create(device->it, to), array);
 }
 uint64_t ptx2spv_array_bytes(const ptx2spv_array* array, uint32_t level) {
   return array ? array->it.bytes(level) : 0;
@@ -293,6 +322,41 @@ ptx2spv_status ptx2spv_array_download(const ptx2spv_array* array, uint32_t level
                                       uint64_t bytes) {
   if (!array || !data) return fail_null("the array or the data");
   return finish(array->it.download(output(data, bytes), level));
+}
+
+ptx2spv_status ptx2spv_array_upload_region(ptx2spv_array* array, const ptx2spv_array_region* region,
+                                           const void* data, uint64_t bytes) {
+  if (!array || !data) return fail_null("the array or the data");
+  ArrayRegion where;
+  if (Status status = read_array_region(region, where); !status) return finish(std::move(status));
+  return finish(array->it.upload(where, input(data, bytes)));
+}
+
+ptx2spv_status ptx2spv_array_download_region(const ptx2spv_array* array,
+                                             const ptx2spv_array_region* region, void* data,
+                                             uint64_t bytes) {
+  if (!array || !data) return fail_null("the array or the data");
+  ArrayRegion where;
+  if (Status status = read_array_region(region, where); !status) return finish(std::move(status));
+  return finish(array->it.download(where, output(data, bytes)));
+}
+
+ptx2spv_status ptx2spv_array_copy_from_buffer(ptx2spv_array* array,
+                                              const ptx2spv_array_region* region,
+                                              const ptx2spv_buffer* buffer, uint64_t offset) {
+  if (!array || !buffer) return fail_null("the array or the buffer");
+  ArrayRegion where;
+  if (Status status = read_array_region(region, where); !status) return finish(std::move(status));
+  return finish(array->it.copy_from(buffer->it, offset, where));
+}
+
+ptx2spv_status ptx2spv_array_copy_to_buffer(const ptx2spv_array* array,
+                                            const ptx2spv_array_region* region,
+                                            ptx2spv_buffer* buffer, uint64_t offset) {
+  if (!array || !buffer) return fail_null("the array or the buffer");
+  ArrayRegion where;
+  if (Status status = read_array_region(region, where); !status) return finish(std::move(status));
+  return finish(array->it.copy_to(buffer->it, offset, where));
 }
 
 ptx2spv_status ptx2spv_array_fill(ptx2spv_array* array, uint32_t level, uint32_t pattern,
@@ -318,8 +382,9 @@ ptx2spv_status ptx2spv_array_export(const ptx2spv_array* array, uint64_t* image,
 ptx2spv_status ptx2spv_array_import(ptx2spv_device* device, uint64_t image,
                                     const ptx2spv_array_desc* desc, ptx2spv_array** array) {
   if (!device || !array) return fail_null("the device or the array");
-  if (!valid_desc(desc)) return fail_struct();
-  return give(import_image(device->it, VulkanImage{image, 0}, read_desc(*desc)), array);
+  ArrayDesc to;
+  if (Status status = read_desc(desc, to); !status) return finish(std::move(status));
+  return give(import_image(device->it, VulkanImage{image, 0}, to), array);
 }
 void ptx2spv_array_destroy(ptx2spv_array* array) { delete array; }
 
@@ -341,9 +406,8 @@ void ptx2spv_surface_destroy(ptx2spv_surface* surface) { delete surface; }
 ptx2spv_status ptx2spv_texture_create(ptx2spv_array* array, const ptx2spv_texture_desc* desc,
                                       ptx2spv_texture** texture) {
   if (!array || !texture) return fail_null("the array or the texture");
-  if (!current(desc)) return fail_struct();
   TextureDesc to;
-  if (!read_texture(*desc, to)) return fail_struct();
+  if (Status status = read_texture(desc, to); !status) return finish(std::move(status));
   return give(Texture::create(array->it, to), texture);
 }
 ptx2spv_status ptx2spv_texture_create_level(ptx2spv_array* array, uint32_t level,
@@ -351,7 +415,7 @@ ptx2spv_status ptx2spv_texture_create_level(ptx2spv_array* array, uint32_t level
                                             ptx2spv_texture** texture) {
   if (!array || !texture) return fail_null("the array or the texture");
   TextureDesc to;
-  if (!current(desc) || !read_texture(*desc, to)) return fail_struct();
+  if (Status status = read_texture(desc, to); !status) return finish(std::move(status));
   return give(Texture::create_level(array->it, level, to), texture);
 }
 ptx2spv_status ptx2spv_texture_create_memory(ptx2spv_buffer* buffer,
@@ -360,7 +424,9 @@ ptx2spv_status ptx2spv_texture_create_memory(ptx2spv_buffer* buffer,
                                              ptx2spv_texture** texture) {
   if (!buffer || !texture) return fail_null("the buffer or the texture");
   TextureDesc to;
-  if (!current(desc) || !current(memory) || !read_texture(*desc, to)) return fail_struct();
+  if (Status status = check_struct(memory, "the texture's memory"); !status)
+    return finish(std::move(status));
+  if (Status status = read_texture(desc, to); !status) return finish(std::move(status));
   TextureMemory from;
   from.format = static_cast<abi::SurfaceFormat>(number_in(memory->format));
   from.channels = memory->channels;
@@ -379,7 +445,7 @@ ptx2spv_status ptx2spv_sampler_create(ptx2spv_device* device, const ptx2spv_text
                                       ptx2spv_sampler** sampler) {
   if (!device || !sampler) return fail_null("the device or the sampler");
   TextureDesc to;
-  if (!current(desc) || !read_texture(*desc, to)) return fail_struct();
+  if (Status status = read_texture(desc, to); !status) return finish(std::move(status));
   return give(Sampler::create(device->it, to), sampler);
 }
 uint64_t ptx2spv_sampler_handle(const ptx2spv_sampler* sampler) {

@@ -14,16 +14,23 @@ thread_local Last t_last;
 // The C codes are ErrorCode plus one.
 static_assert(static_cast<int>(ErrorCode::trap) + 1 == PTX2SPV_TRAP);
 static_assert(static_cast<int>(ErrorCode::internal) + 1 == PTX2SPV_INTERNAL);
+static_assert(static_cast<int>(abi::TrapKind::out_of_bounds) == PTX2SPV_TRAP_OUT_OF_BOUNDS);
+static_assert(static_cast<int>(abi::TrapKind::unreachable) == PTX2SPV_TRAP_UNREACHABLE);
 }  // namespace
 
 ptx2spv_status fail(Error error) {
   t_last.text = error.text;
-  t_last.details.clear();
-  for (const Message& each : error.messages) t_last.details += each.rendered;
-  if (error.trap) t_last.details = error.trap->to_string();
-  if (t_last.details.empty()) t_last.details = error.text;
+  t_last.details = error.to_string();
   t_last.trap = std::move(error.trap);
   return static_cast<ptx2spv_status>(static_cast<int>(error.code) + 1);
+}
+
+Status check_struct(const void* object, std::uint32_t given, std::size_t size, const char* name) {
+  if (!object) return make_error(ErrorCode::invalid_argument, std::string(name) + " is null");
+  if (given >= size) return {};
+  return make_error(ErrorCode::invalid_argument,
+                    std::string(name) + " has the size " + std::to_string(given) + ", and " +
+                        std::to_string(size) + " in this version: PTX2SPV_INIT sets it");
 }
 
 ptx2spv_status fail_null(const char* what) {

@@ -47,6 +47,13 @@ namespace ptx2spv::runtime {
 /// Keeps `error` for ptx2spv_last_error and gives its code.
 ptx2spv_status fail(Error error);
 ptx2spv_status fail_null(const char* what);
+/// Whether a struct is there and at least as long as this version's; if not, the error is kept.
+Status check_struct(const void* object, std::uint32_t given, std::size_t size, const char* name);
+template <class T>
+Status check_struct(const T* object, const char* name) {
+  return check_struct(object, object ? object->size : 0, sizeof(T), name);
+}
+Status read_array_region(const ptx2spv_array_region* from, ArrayRegion& to);
 inline ptx2spv_status finish(Status status) {
   return status ? PTX2SPV_OK : fail(std::move(status).error());
 }

@@ -5,23 +5,28 @@
 namespace ptx2spv::runtime {
 
 Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& args) {
-  auto bad = [](const char* text) { return make_error(ErrorCode::invalid_argument, text); };
-  if (!launch || launch->size < sizeof *launch)
-    return bad("the launch is null, or its size is not that of this version");
+  auto bad = [](std::string text) {
+    return make_error(ErrorCode::invalid_argument, std::move(text));
+  };
+  if (Status status = check_struct(launch, "the launch"); !status) return status;
   auto one = [](uint32_t value) { return value ? value : 1; };
   config.grid = {one(launch->grid[0]), one(launch->grid[1]), one(launch->grid[2])};
   config.block = {one(launch->block[0]), one(launch->block[1]), one(launch->block[2])};
   config.dynamic_shared = launch->dynamic_shared;
   config.repeat = one(launch->repeat);
-  if (launch->argument_count && !launch->arguments) return bad("the arguments are null");
+  if (launch->argument_count && !launch->arguments)
+    return bad("the launch's arguments are null, and there are " +
+               std::to_string(launch->argument_count));
   for (uint32_t i = 0; i < launch->argument_count; ++i) {
     const ptx2spv_argument& each = launch->arguments[i];
-    if ((each.surface != nullptr) + (each.texture != nullptr) + (each.buffer != nullptr) +
-            (each.data != nullptr) + (each.sampler != nullptr) !=
-        1)
-      return bad("an argument is not exactly one of surface, texture, sampler, buffer and data");
+    const int set = (each.surface != nullptr) + (each.texture != nullptr) +
+                    (each.buffer != nullptr) + (each.data != nullptr) + (each.sampler != nullptr);
+    if (set != 1)
+      return bad("argument " + std::to_string(i + 1) + " sets " + std::to_string(set) +
+                 " of surface, texture, sampler, buffer and data, not one");
     // Before it is read: no kernel has more bytes of parameters.
-    if (each.data && each.bytes > 32764) return bad("an argument has more than 32764 bytes");
+    if (each.data && each.bytes > 32764)
+      return bad("argument " + std::to_string(i + 1) + " has more than 32764 bytes");
     if (each.surface)
       args.surface(each.surface->it);
     else if (each.texture)
@@ -33,11 +38,13 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
     else
       args.bytes({static_cast<const std::byte*>(each.data), each.bytes});
   }
-  if (launch->reference_count && !launch->references) return bad("the references are null");
+  if (launch->reference_count && !launch->references)
+    return bad("the launch's references are null");
   for (uint32_t i = 0; i < launch->reference_count; ++i) {
     const ptx2spv_reference& each = launch->references[i];
     if (!each.name || (each.surface != nullptr) == (each.texture != nullptr))
-      return bad("a reference has no name, or not exactly one of surface and texture");
+      return bad("reference " + std::to_string(i + 1) +
+                 " has no name, or not exactly one of surface and texture");
     if (each.surface)
       args.surfref(each.name, each.surface->it);
     else
@@ -53,13 +60,13 @@ using namespace ptx2spv::runtime;
 
 namespace {
 
-ModuleOptions read_options(const ptx2spv_module_options* from) {
-  ModuleOptions options;
-  if (!from || from->size < sizeof *from) return options;
+Status read_options(const ptx2spv_module_options* from, ModuleOptions& options) {
+  if (!from) return {};
+  if (Status status = check_struct(from, "the module options"); !status) return status;
   options.fp = from->fast ? FpPolicy::fast : FpPolicy::exact;
   options.debug_info = from->debug_info;
   options.relax_versions = from->relax_versions;
-  return options;
+  return {};
 }
 
 ptx2spv_status give_module(Result<Module> module, ptx2spv_module** out) {
@@ -78,16 +85,20 @@ ptx2spv_status ptx2spv_module_load(ptx2spv_device* device, const char* ptx, size
                                    const char* file, const ptx2spv_module_options* options,
                                    ptx2spv_module** module) {
   if (!device || !ptx || !module) return fail_null("the device, the PTX or the module");
-  return give_module(Module::load(device->it, std::string_view(ptx, bytes),
-                                  file ? file : "module.ptx", read_options(options)),
-                     module);
+  ModuleOptions how;
+  if (Status status = read_options(options, how); !status) return finish(std::move(status));
+  return give_module(
+      Module::load(device->it, std::string_view(ptx, bytes), file ? file : "module.ptx", how),
+      module);
 }
 
 ptx2spv_status ptx2spv_module_load_file(ptx2spv_device* device, const char* path,
                                         const ptx2spv_module_options* options,
                                         ptx2spv_module** module) {
   if (!device || !path || !module) return fail_null("the device, the path or the module");
-  return give_module(Module::load_file(device->it, path, read_options(options)), module);
+  ModuleOptions how;
+  if (Status status = read_options(options, how); !status) return finish(std::move(status));
+  return give_module(Module::load_file(device->it, path, how), module);
 }
 
 ptx2spv_status ptx2spv_module_load_linked(ptx2spv_device* device, const char* const* ptx,
@@ -101,7 +112,9 @@ ptx2spv_status ptx2spv_module_load_linked(ptx2spv_device* device, const char* co
     if (!ptx[i] || !files[i]) return fail_null("a text or its name");
     inputs[i] = {std::string_view(ptx[i], bytes[i]), files[i]};
   }
-  return give_module(Module::load(device->it, inputs, read_options(options)), module);
+  ModuleOptions how;
+  if (Status status = read_options(options, how); !status) return finish(std::move(status));
+  return give_module(Module::load(device->it, inputs, how), module);
 }
 
 const char* ptx2spv_module_warnings(const ptx2spv_module* module) {
@@ -175,6 +188,10 @@ ptx2spv_status ptx2spv_kernel_parameter(const ptx2spv_kernel* kernel, uint32_t i
   if (bytes) *bytes = params[index].bytes;
   return PTX2SPV_OK;
 }
+const char* ptx2spv_kernel_parameter_type(const ptx2spv_kernel* kernel, uint32_t index) {
+  if (!kernel || index >= kernel->it.info().params.size()) return "";
+  return kernel->it.info().params[index].type.c_str();
+}
 void ptx2spv_kernel_destroy(ptx2spv_kernel* kernel) { delete kernel; }
 
 ptx2spv_status ptx2spv_kernel_launch(const ptx2spv_kernel* kernel, const ptx2spv_launch* launch,
@@ -232,6 +249,42 @@ ptx2spv_status ptx2spv_stream_copy(ptx2spv_stream* stream, const ptx2spv_buffer*
                                    uint64_t bytes) {
   if (!stream || !from || !to) return fail_null("the stream or a buffer");
   return finish(stream->it.copy(from->it, from_offset, to->it, to_offset, bytes));
+}
+
+ptx2spv_status ptx2spv_stream_upload_array(ptx2spv_stream* stream, ptx2spv_array* array,
+                                           const ptx2spv_array_region* region, const void* data,
+                                           uint64_t bytes) {
+  if (!stream || !array || !data) return fail_null("the stream, the array or the data");
+  ArrayRegion where;
+  if (Status status = read_array_region(region, where); !status) return finish(std::move(status));
+  return finish(stream->it.upload(array->it, where, {static_cast<const std::byte*>(data), bytes}));
+}
+
+ptx2spv_status ptx2spv_stream_download_array(ptx2spv_stream* stream, const ptx2spv_array* array,
+                                             const ptx2spv_array_region* region, void* data,
+                                             uint64_t bytes) {
+  if (!stream || !array || !data) return fail_null("the stream, the array or the data");
+  ArrayRegion where;
+  if (Status status = read_array_region(region, where); !status) return finish(std::move(status));
+  return finish(stream->it.download(array->it, where, {static_cast<std::byte*>(data), bytes}));
+}
+
+ptx2spv_status ptx2spv_stream_copy_to_array(ptx2spv_stream* stream, const ptx2spv_buffer* from,
+                                            uint64_t offset, ptx2spv_array* to,
+                                            const ptx2spv_array_region* region) {
+  if (!stream || !from || !to) return fail_null("the stream, the buffer or the array");
+  ArrayRegion where;
+  if (Status status = read_array_region(region, where); !status) return finish(std::move(status));
+  return finish(stream->it.copy(from->it, offset, to->it, where));
+}
+
+ptx2spv_status ptx2spv_stream_copy_from_array(ptx2spv_stream* stream, const ptx2spv_array* from,
+                                              const ptx2spv_array_region* region,
+                                              ptx2spv_buffer* to, uint64_t offset) {
+  if (!stream || !from || !to) return fail_null("the stream, the array or the buffer");
+  ArrayRegion where;
+  if (Status status = read_array_region(region, where); !status) return finish(std::move(status));
+  return finish(stream->it.copy(from->it, to->it, offset, where));
 }
 
 ptx2spv_status ptx2spv_stream_fill(ptx2spv_stream* stream, ptx2spv_buffer* buffer, uint64_t offset,

@@ -73,6 +73,8 @@ void field(A& archive, SlotInfo& it);
 template <class A>
 void field(A& archive, RefInfo& it);
 template <class A>
+void field(A& archive, SourcePlace& it);
+template <class A>
 void field(A& archive, TrapSite& it);
 
 template <class A, class T>
@@ -103,9 +105,13 @@ void field(A& archive, RefInfo& it) {
   fields(archive, it.name, it.offset);
 }
 template <class A>
+void field(A& archive, SourcePlace& it) {
+  fields(archive, it.file, it.line);
+}
+template <class A>
 void field(A& archive, TrapSite& it) {
   fields(archive, it.line, it.source_line, it.source_file, it.text, it.surface, it.function,
-         it.message, it.coordinates);
+         it.message, it.inlined_at, it.coordinates);
 }
 
 template <class A>

@@ -114,7 +114,8 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   vk.GetPhysicalDeviceProperties2(physical, &properties);
   traits.driver = v12.driverID;
   traits.driver_name = v12.driverName;
-  info.driver = fmt::format("{} {}", v12.driverName, v12.driverInfo);
+  info.driver = v12.driverName;
+  if (*v12.driverInfo) info.driver += fmt::format(" {}", v12.driverInfo);
   std::memcpy(info.uuid.data(), v11.deviceUUID, info.uuid.size());
 
   VkPhysicalDeviceMemoryProperties memory{};

@@ -1,5 +1,6 @@
 #include "src/device/table.hpp"
 
+#include <atomic>
 #include <cstring>
 
 #include "src/device/device.hpp"
@@ -36,10 +37,12 @@ Result<std::uint64_t> Table::add(std::span<const std::uint32_t> words, std::stri
     entries_.emplace_back();
     mirror_.resize(entries_.size() * words_);
   }
-  // Generations do not follow one another, so that a handle made up from another one is dead.
+  // Generations do not follow one another, so that a handle made up from another one is dead. They
+  // are the process's, so that a handle of another device is.
+  static std::atomic<std::uint32_t> next_generation{0};
   std::uint32_t generation = 0;
   do {
-    generation = (++next_generation_ * 2654435761u) & 0x3fffffffu;
+    generation = (++next_generation * 2654435761u) & 0x3fffffffu;
   } while (generation == 0);
   generation |= handle_bits_ | bits;
   ++changes_;

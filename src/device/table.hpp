@@ -57,7 +57,7 @@ class Table {
   std::uint32_t* record(std::uint32_t index) const;
   bool live_locked(std::uint64_t handle) const;
 
-  std::uint32_t words_, generation_word_, handle_bits_, extra_, next_generation_ = 0;
+  std::uint32_t words_, generation_word_, handle_bits_, extra_;
   mutable std::mutex mutex_;
   std::uint64_t changes_ = 0;
   Memory memory_;

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/array/texture.hpp"
+#include "src/memory/buffer.hpp"
+
 namespace ptx2spv::runtime {
 
 namespace {
@@ -33,6 +36,19 @@ const char* name_of(Args::Kind kind) {
   return "a value";
 }
 
+// Whether the kernel uses the parameter at `offset` as the handle of a surface.
+bool is_surface(const EntryInfo& info, const ParamInfo& param) {
+  return std::any_of(info.slots.begin(), info.slots.end(), [&param](const SlotInfo& slot) {
+    return !slot.is_variable && slot.offset == param.offset;
+  });
+}
+
+Error foreign(const KernelState& kernel, const std::string& name) {
+  return make_error(
+      ErrorCode::invalid_argument,
+      fmt::format("'{}' was given an object of another device for '{}'", kernel.info->name, name));
+}
+
 }  // namespace
 
 Status place_arguments(const KernelState& kernel, const Args& args, std::vector<std::byte>& bytes) {
@@ -50,6 +66,14 @@ Status place_arguments(const KernelState& kernel, const Args& args, std::vector<
       return wrong(kernel, i, param,
                    fmt::format("it has {} bytes, and {} of {} bytes was given", room,
                                name_of(item.kind), item.bytes.size()));
+    if (item.device && item.device != kernel.module->device.get())
+      return wrong(kernel, i, param,
+                   fmt::format("{} of another device was given", name_of(item.kind)));
+    if (param.kind == ParamKind::scalar && item.kind != Args::Kind::surface &&
+        item.kind != Args::Kind::value && is_surface(info, param))
+      return wrong(
+          kernel, i, param,
+          fmt::format("the kernel uses it as a surface, and {} was given", name_of(item.kind)));
     if (param.kind == ParamKind::surfref && item.kind == Args::Kind::texture)
       return wrong(kernel, i, param, "a texture was given for a surface");
     if (param.kind == ParamKind::texref && item.kind == Args::Kind::surface)
@@ -94,6 +118,7 @@ Status place_references(KernelState& kernel, const Args& args, std::vector<std::
     auto given = std::find_if(args.surfrefs.begin(), args.surfrefs.end(),
                               [&](const auto& each) { return each.first == ref.name; });
     if (given != args.surfrefs.end()) {
+      if (given->second->array->device != module.device) return foreign(kernel, ref.name);
       put(ref.offset, given->second->handle);
       keep.push_back(given->second);
       continue;
@@ -106,6 +131,7 @@ Status place_references(KernelState& kernel, const Args& args, std::vector<std::
     auto given = std::find_if(args.texrefs.begin(), args.texrefs.end(),
                               [&](const auto& each) { return each.first == ref.name; });
     if (given != args.texrefs.end()) {
+      if (given->second->device != module.device) return foreign(kernel, ref.name);
       put(ref.offset, texture_handle(*given->second));
       keep.push_back(given->second);
     } else {
@@ -118,6 +144,7 @@ Status place_references(KernelState& kernel, const Args& args, std::vector<std::
     auto given = std::find_if(args.samplerrefs.begin(), args.samplerrefs.end(),
                               [&](const auto& each) { return each.first == ref.name; });
     if (given != args.samplerrefs.end()) {
+      if (given->second->device != module.device) return foreign(kernel, ref.name);
       put(ref.offset, texture_handle(*given->second));
       keep.push_back(given->second);
     } else {
@@ -149,6 +176,7 @@ Args& Args::surface(const Surface& surface) {
   items.push_back(word_item(Kind::surface, surface.handle()));
   items.back().surface = surface.state();
   items.back().keep = surface.state();
+  items.back().device = surface.state()->array->device.get();
   return *this;
 }
 
@@ -156,18 +184,21 @@ Args& Args::texture(const Texture& texture) {
   items.push_back(word_item(Kind::texture, texture.handle()));
   items.back().texture = texture.state();
   items.back().keep = texture.state();
+  items.back().device = texture.state()->device.get();
   return *this;
 }
 
 Args& Args::sampler(const Sampler& sampler) {
   items.push_back(word_item(Kind::sampler, sampler.handle()));
   items.back().keep = sampler.state();
+  items.back().device = sampler.state()->device.get();
   return *this;
 }
 
 Args& Args::buffer(const Buffer& buffer, std::uint64_t offset) {
   items.push_back(word_item(Kind::address, buffer.address() + offset));
   items.back().keep = buffer.state();
+  items.back().device = buffer.state()->device.get();
   return *this;
 }
 

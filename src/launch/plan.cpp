@@ -14,6 +14,8 @@ namespace ptx2spv::runtime {
 namespace {
 
 constexpr std::uint64_t kSlabBytes = 64ull << 20;
+// Shared memory of a block on the largest targets (CUDA programming guide, compute capabilities).
+constexpr std::uint64_t kMostShared = 227 * 1024;
 constexpr std::uint64_t kMostDispatches = 1u << 20;
 
 std::uint64_t grid_blocks(const Dim3& grid) { return std::uint64_t{grid.x} * grid.y * grid.z; }
@@ -314,6 +316,12 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
     key.texture_features = device.texture_features.load(std::memory_order_relaxed);
   key.slots = slots.specs;
   std::uint64_t shared = std::uint64_t{info.shared_bytes} + config.dynamic_shared;
+  if (shared > kMostShared)
+    return make_error(
+        ErrorCode::invalid_argument,
+        fmt::format("kernel '{}' would have {} bytes of shared memory, {} of them dynamic; CUDA "
+                    "gives a block {} at most",
+                    info.name, shared, config.dynamic_shared, kMostShared));
   key.shared_in_memory = shared > device.profile.max_shared_bytes;
   std::uint32_t block_threads = config.block.x * config.block.y * config.block.z;
   key.max_block_threads =

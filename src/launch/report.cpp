@@ -68,6 +68,7 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
     report.instruction = one_line(where.text);
     report.source_file = where.source_file;
     report.source_line = where.source_line;
+    report.inlined_at = where.inlined_at;
     report.message = where.message;
     if (report.kind == abi::TrapKind::assertion)
       report.message = module_string(module, record[abi::t_coord + 1]) + " (" +
@@ -111,27 +112,13 @@ const char* to_string(abi::TrapKind kind) {
   return "unknown trap";
 }
 
-const char* to_string(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::invalid_argument: return "invalid argument";
-    case ErrorCode::not_found: return "not found";
-    case ErrorCode::no_device: return "no device";
-    case ErrorCode::unsupported: return "unsupported";
-    case ErrorCode::translation: return "translation failed";
-    case ErrorCode::trap: return "trap";
-    case ErrorCode::out_of_memory: return "out of memory";
-    case ErrorCode::device_lost: return "device lost";
-    case ErrorCode::io: return "input or output failed";
-    case ErrorCode::internal: return "internal error";
-  }
-  return "unknown error";
-}
-
 std::string TrapReport::to_string() const {
   std::string text = fmt::format("{}:{}: error: {}", file, line, ptx2spv::to_string(kind));
   if (!message.empty()) text += ": " + message;
   if (!instruction.empty()) text += "\n  instruction: " + instruction;
   if (!source_file.empty()) text += fmt::format("\n  source: {}:{}", source_file, source_line);
+  for (const SourcePlace& place : inlined_at)
+    text += fmt::format("\n  inlined at: {}:{}", place.file, place.line);
   text += "\n  kernel: " + kernel;
   if (!function.empty()) text += ", in " + function;
   text += fmt::format("\n  thread: block ({}, {}, {}), thread ({}, {}, {})", cta[0], cta[1], cta[2],
@@ -143,11 +130,17 @@ std::string TrapReport::to_string() const {
     for (std::size_t i = 0; i < coordinates.size(); ++i)
       text += fmt::format("{}{} = {}", i ? ", " : "", coordinates[i].first, coordinates[i].second);
   }
-  if (extent[1])
-    text +=
-        fmt::format("\n  extent: {} bytes a row, {} rows, {} slices or layers, {} bytes a texel",
-                    extent[0], extent[1], extent[2], texel_bytes);
-  text += fmt::format("\n  trapped threads: {}", trapped_threads);
+  // Byte accesses count x in bytes, formatted ones in texels (manual, suld, sust, sured).
+  if (!coordinates.empty() && coordinates[0].first == "x" && !surface.empty())
+    text += instruction.find(".p.") == std::string::npos ? " (x in bytes)" : " (x in texels)";
+  if (extent[1]) {
+    text += fmt::format("\n  extent: {} bytes a row, {} row{}", extent[0], extent[1],
+                        extent[1] == 1 ? "" : "s");
+    if (extent[2] > 1) text += fmt::format(", {} slices or layers", extent[2]);
+    if (texel_bytes)
+      text += fmt::format(", {} byte{} a texel", texel_bytes, texel_bytes == 1 ? "" : "s");
+  }
+  text += fmt::format("\n  trapped threads: {}\n", trapped_threads);
   return text;
 }
 

@@ -202,83 +202,103 @@ bool read_address(DeviceState& device, std::uint64_t address, std::byte* host,
   return download_rows(device, block->buffer, block->mapped, rows, host).ok();
 }
 
+VkBufferImageCopy dense_copy(const ImageBox& box, std::uint64_t buffer_offset, std::uint32_t z,
+                             std::uint32_t depth, std::uint32_t y, std::uint32_t rows) {
+  VkBufferImageCopy copy{};
+  copy.bufferOffset = buffer_offset;
+  copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, box.level, 0, 1};
+  const std::uint32_t first = box.z + z;
+  if (box.layered) {
+    copy.imageSubresource.baseArrayLayer = first;
+    copy.imageSubresource.layerCount = depth;
+  }
+  copy.imageOffset = {static_cast<std::int32_t>(box.x), static_cast<std::int32_t>(box.y + y),
+                      box.layered ? 0 : static_cast<std::int32_t>(first)};
+  copy.imageExtent = {box.width, rows, box.layered ? 1 : depth};
+  return copy;
+}
+
 namespace {
 
-/// Runs `each(first layer or slice, count, first row, rows)` over parts of an image of a chunk at
+/// Runs `each(first slice or layer, how many, first row, rows)` over parts of a box of a chunk at
 /// most.
 template <class F>
-Status for_each_part(const ImageExtent& extent, F&& each) {
-  std::uint64_t row = std::uint64_t{extent.width} * extent.texel_bytes;
-  std::uint32_t slices = extent.depth * extent.layers;
-  auto at_once =
-      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kChunkBytes / row, 1, extent.height));
-  if (std::uint64_t slice = row * extent.height; slice <= kChunkBytes) {
+Status for_each_part(const ImageBox& box, F&& each) {
+  const std::uint64_t row = box.row_bytes(), slice = row * box.height;
+  if (slice <= kChunkBytes) {
     auto count =
-        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kChunkBytes / slice, 1, slices));
-    for (std::uint32_t z = 0; z < slices; z += count)
-      if (Status status = each(z, std::min(count, slices - z), 0u, extent.height); !status)
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kChunkBytes / slice, 1, box.depth));
+    for (std::uint32_t z = 0; z < box.depth; z += count)
+      if (Status status = each(z, std::min(count, box.depth - z), 0u, box.height); !status)
         return status;
     return {};
   }
-  for (std::uint32_t z = 0; z < slices; ++z)
-    for (std::uint32_t y = 0; y < extent.height; y += at_once)
-      if (Status status = each(z, 1u, y, std::min(at_once, extent.height - y)); !status)
-        return status;
+  auto at_once =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kChunkBytes / row, 1, box.height));
+  for (std::uint32_t z = 0; z < box.depth; ++z)
+    for (std::uint32_t y = 0; y < box.height; y += at_once)
+      if (Status status = each(z, 1u, y, std::min(at_once, box.height - y)); !status) return status;
   return {};
 }
 
-VkBufferImageCopy image_copy(const ImageExtent& extent, std::uint64_t buffer_offset,
-                             std::uint32_t z, std::uint32_t count, std::uint32_t y,
-                             std::uint32_t rows) {
-  VkBufferImageCopy copy{};
-  copy.bufferOffset = buffer_offset;
-  copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, extent.level, 0, 1};
-  bool layered = extent.layers > 1;
-  copy.imageSubresource.baseArrayLayer = layered ? z : 0;
-  copy.imageSubresource.layerCount = layered ? count : 1;
-  copy.imageOffset = {0, static_cast<std::int32_t>(y), layered ? 0 : static_cast<std::int32_t>(z)};
-  copy.imageExtent = {extent.width, rows, layered ? 1 : count};
-  return copy;
+/// Runs `each(bytes of the dense side, bytes of the host's side, count)` over the runs of a part
+/// that are contiguous on both.
+template <class F>
+void for_each_run(const ImageBox& box, std::uint32_t z, std::uint32_t count, std::uint32_t y,
+                  std::uint32_t rows, F&& each) {
+  const std::uint64_t row = box.row_bytes();
+  const bool dense_rows = box.row_pitch == row;
+  std::uint64_t at = 0;
+  for (std::uint32_t slice = 0; slice < count; ++slice) {
+    const std::uint64_t host = (z + slice) * box.slice_pitch + y * box.row_pitch;
+    if (dense_rows) {
+      each(at, host, row * rows);
+    } else {
+      for (std::uint32_t k = 0; k < rows; ++k) each(at + k * row, host + k * box.row_pitch, row);
+    }
+    at += row * rows;
+  }
+}
+
+std::uint64_t staging_bytes(const ImageBox& box) {
+  return std::min(box.row_bytes() * box.height * box.depth, std::max(kChunkBytes, box.row_bytes()));
 }
 
 }  // namespace
 
-Status upload_image(DeviceState& device, const ImageExtent& extent, const std::byte* host) {
-  std::uint64_t row = std::uint64_t{extent.width} * extent.texel_bytes;
-  std::uint64_t total = row * extent.height * extent.depth * extent.layers;
-  auto staging =
-      device.heap.allocate(MemoryKind::visible, std::min(total, std::max(kChunkBytes, row)));
+Status upload_image(DeviceState& device, const ImageBox& box, const std::byte* host) {
+  auto staging = device.heap.allocate(MemoryKind::visible, staging_bytes(box));
   if (!staging) return staging.error();
   return for_each_part(
-      extent,
-      [&](std::uint32_t z, std::uint32_t count, std::uint32_t y, std::uint32_t rows) -> Status {
-        std::memcpy(staging->mapped(), host + (std::uint64_t{z} * extent.height + y) * row,
-                    row * rows * count);
-        VkBufferImageCopy copy = image_copy(extent, staging->offset(), z, count, y, rows);
+      box, [&](std::uint32_t z, std::uint32_t count, std::uint32_t y, std::uint32_t rows) {
+        for_each_run(box, z, count, y, rows,
+                     [&](std::uint64_t dense, std::uint64_t at, std::uint64_t bytes) {
+                       std::memcpy(staging->mapped() + dense, host + at, bytes);
+                     });
+        VkBufferImageCopy copy = dense_copy(box, staging->offset(), z, count, y, rows);
         return run_commands(device, [&](VkCommandBuffer commands) {
-          device.vk.CmdCopyBufferToImage(commands, staging->buffer(), extent.image,
+          device.vk.CmdCopyBufferToImage(commands, staging->buffer(), box.image,
                                          VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
         });
       });
 }
 
-Status download_image(DeviceState& device, const ImageExtent& extent, std::byte* host) {
-  std::uint64_t row = std::uint64_t{extent.width} * extent.texel_bytes;
-  std::uint64_t total = row * extent.height * extent.depth * extent.layers;
-  auto staging =
-      device.heap.allocate(MemoryKind::readback, std::min(total, std::max(kChunkBytes, row)));
+Status download_image(DeviceState& device, const ImageBox& box, std::byte* host) {
+  auto staging = device.heap.allocate(MemoryKind::readback, staging_bytes(box));
   if (!staging) return staging.error();
   return for_each_part(
-      extent,
+      box,
       [&](std::uint32_t z, std::uint32_t count, std::uint32_t y, std::uint32_t rows) -> Status {
-        VkBufferImageCopy copy = image_copy(extent, staging->offset(), z, count, y, rows);
+        VkBufferImageCopy copy = dense_copy(box, staging->offset(), z, count, y, rows);
         Status status = run_commands(device, [&](VkCommandBuffer commands) {
-          device.vk.CmdCopyImageToBuffer(commands, extent.image, VK_IMAGE_LAYOUT_GENERAL,
+          device.vk.CmdCopyImageToBuffer(commands, box.image, VK_IMAGE_LAYOUT_GENERAL,
                                          staging->buffer(), 1, &copy);
         });
         if (!status) return status;
-        std::memcpy(host + (std::uint64_t{z} * extent.height + y) * row, staging->mapped(),
-                    row * rows * count);
+        for_each_run(box, z, count, y, rows,
+                     [&](std::uint64_t dense, std::uint64_t at, std::uint64_t bytes) {
+                       std::memcpy(host + at, staging->mapped() + dense, bytes);
+                     });
         return {};
       });
 }

@@ -29,12 +29,18 @@ Status copy_bytes(DeviceState& device, VkBuffer from, std::uint64_t from_offset,
 /// Reads device memory by its address. False: it lies in no block, or not whole.
 bool read_address(DeviceState& device, std::uint64_t address, std::byte* host, std::uint64_t bytes);
 
-/// One level of an image, dense on the host.
-struct ImageExtent {
+/// A box of one level of an image, and its pitches on the other side.
+struct ImageBox {
   VkImage image = VK_NULL_HANDLE;
-  std::uint32_t level = 0, width = 1, height = 1, depth = 1, layers = 1, texel_bytes = 4;
+  bool layered = false;  ///< z counts layers, else slices
+  std::uint32_t level = 0, x = 0, y = 0, z = 0, width = 1, height = 1, depth = 1, texel_bytes = 4;
+  std::uint64_t row_pitch = 0, slice_pitch = 0;
+  std::uint64_t row_bytes() const { return std::uint64_t{width} * texel_bytes; }
 };
-Status upload_image(DeviceState& device, const ImageExtent& extent, const std::byte* host);
-Status download_image(DeviceState& device, const ImageExtent& extent, std::byte* host);
+/// `depth` slices or layers of the box from `z`, their rows from `y`, that lie densely in a buffer.
+VkBufferImageCopy dense_copy(const ImageBox& box, std::uint64_t buffer_offset, std::uint32_t z,
+                             std::uint32_t depth, std::uint32_t y, std::uint32_t rows);
+Status upload_image(DeviceState& device, const ImageBox& box, const std::byte* host);
+Status download_image(DeviceState& device, const ImageBox& box, std::byte* host);
 
 }  // namespace ptx2spv::runtime

@@ -3,8 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -214,11 +216,17 @@ Result<Module> Module::load(const Device& device, const std::vector<PtxModule::I
 
 Result<Module> Module::load_file(const Device& device, const std::string& path,
                                  const ModuleOptions& options) {
+  auto unreadable = [&path](const char* why) {
+    return make_error(ErrorCode::io, fmt::format("{} cannot be read: {}", path, why));
+  };
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return unreadable(std::strerror(EISDIR));
+  errno = 0;
   std::ifstream stream(path, std::ios::binary);
+  if (!stream) return unreadable(std::strerror(errno));
   std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf()))
-    return make_error(ErrorCode::io,
-                      fmt::format("{} cannot be read: {}", path, std::strerror(errno)));
+  text << stream.rdbuf();  // an empty file sets failbit, a failed read badbit
+  if (text.bad()) return unreadable(std::strerror(errno ? errno : EIO));
   return load(device, text.str(), path, options);
 }
 

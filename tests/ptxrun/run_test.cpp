@@ -101,6 +101,27 @@ TEST_F(Ptxrun, OutputsAreWritten) {
   EXPECT_EQ(read_whole(folder_.file("s.png")).substr(1, 3), "PNG");
 }
 
+// Nobody checks global memory: a CPU driver dies of a wild pointer, but not without a word.
+TEST_F(Ptxrun, WildPointersAreNamed) {
+  const ProcessResult result =
+      run(manifest(R"({"kernel": "add_once", "grid": 1, "block": 1, "args": [{"u64": 64}]})", ""));
+  EXPECT_GE(result.exit_code, 128) << result.error;
+  EXPECT_NE(result.error.find("kernel 'add_once' was prepared or ran, address 0x0000000000000040"),
+            std::string::npos)
+      << result.error;
+}
+
+TEST_F(Ptxrun, NumbersOfTheOtherKindAreWarnedOf) {
+  const ProcessResult result = run(manifest(
+      R"({"kernel": "fill", "grid": 2, "block": 4, "args": [{"surface": "s"}, {"buffer": "b"},
+          {"f32": 10}]})",
+      ""));
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_NE(result.error.find("warning: argument 3 of 'fill' is f32, and the parameter u32"),
+            std::string::npos)
+      << result.error;
+}
+
 TEST_F(Ptxrun, ChecksumsAndExpectations) {
   const ProcessResult sums = run(manifest(kLaunch, R"({"surface": "s"})"), {"--checksums"});
   ASSERT_EQ(sums.exit_code, 0) << sums.error;

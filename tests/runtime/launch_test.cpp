@@ -192,6 +192,78 @@ TEST(Kernels, WrongArgumentsNameTheParameter) {
   EXPECT_NE(missing.error().text.find("store"), std::string::npos);
 }
 
+// What a launch is given in a surface's place: buffers and textures, and objects of another device,
+// whose handles are none here even as bare numbers.
+TEST(Kernels, SurfacesAreOfTheirKindAndDevice) {
+  Module module = load(
+      ".visible .entry store(.param .u64 target) {\n .reg .b64 %h;\n ld.param.u64 %h, [target];\n"
+      " sust.b.2d.b32.trap [%h, {0, 0}], 7;\n ret;\n}\n");
+  Kernel kernel = must(module.kernel("store"));
+  ArrayDesc desc;
+  desc.width = desc.height = 4;
+  Buffer buffer = must(Buffer::create(test_device(), 64));
+  Array array = must(Array::create(test_device(), desc));
+  Texture texture = must(Texture::create(array, {}));
+  const auto refused = [&](const Args& args, const char* why) {
+    auto ran = kernel.launch({}, args);
+    ASSERT_FALSE(ran);
+    EXPECT_EQ(ran.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(ran.error().text.find(why), std::string::npos) << ran.error().text;
+  };
+  refused(Args().buffer(buffer), "uses it as a surface, and an address was given");
+  refused(Args().texture(texture), "uses it as a surface, and a texture was given");
+
+  DeviceOptions options;
+  options.select = "index:" + std::to_string(test_device().info().index);
+  Device other = must(Device::open(options));
+  Array foreign = must(Array::create(other, desc));
+  must(foreign.fill(0));
+  Surface surface = must(Surface::create(foreign));
+  refused(Args().surface(surface), "a surface of another device was given");
+  Surface own = must(Surface::create(array));
+  EXPECT_NE(own.handle(), surface.handle());
+  auto ran = kernel.launch({}, Args().value(surface.handle()));
+  ASSERT_FALSE(ran);
+  ASSERT_TRUE(ran.error().trap) << ran.error().text;
+  EXPECT_EQ(ran.error().trap->kind, abi::TrapKind::dead_handle);
+  EXPECT_EQ(read_array<std::uint32_t>(foreign), std::vector<std::uint32_t>(16));
+}
+
+// nvcc inlines surf2Dwrite out of a header: the report leads from there to the kernel's own line.
+TEST(Kernels, TrapsNameTheWholeChainOfInlinedCalls) {
+  Module module = load(
+      ".file 1 \"kernel.cu\"\n.file 2 \"surface_functions.h\"\n.file 3 \"store.cuh\"\n"
+      ".visible .entry store(.param .u64 target) {\n .reg .b64 %h;\n .loc 1 40 3\n"
+      " ld.param.u64 %h, [target];\n"
+      " .loc 3 9 5, function_name $L_store, inlined_at 1 40 3\n"
+      " .loc 2 120 1, function_name $L_write, inlined_at 3 9 5\n"
+      " sust.b.2d.b32.trap [%h, {64, 0}], 7;\n ret;\n}\n");
+  ArrayDesc desc;
+  desc.width = desc.height = 4;
+  Array array = must(Array::create(test_device(), desc));
+  Surface surface = must(Surface::create(array));
+  auto ran = must(module.kernel("store")).launch({}, Args().surface(surface));
+  ASSERT_FALSE(ran);
+  ASSERT_TRUE(ran.error().trap) << ran.error().text;
+  const TrapReport& report = *ran.error().trap;
+  EXPECT_EQ(report.source_file, "surface_functions.h");
+  EXPECT_EQ(report.source_line, 120u);
+  ASSERT_EQ(report.inlined_at.size(), 2u);
+  EXPECT_EQ(report.inlined_at[0].file, "store.cuh");
+  EXPECT_EQ(report.inlined_at[0].line, 9u);
+  EXPECT_EQ(report.inlined_at[1].file, "kernel.cu");
+  EXPECT_EQ(report.inlined_at[1].line, 40u);
+  EXPECT_NE(ran.error().to_string().find("inlined at: kernel.cu:40\n"), std::string::npos);
+}
+
+TEST(Results, TheValueOfAFailedCallEndsTheProgramWithItsError) {
+  auto module = Module::load(test_device(), ".version 8.3\n.target sm_80\nnonsense\n", "bad.ptx");
+  ASSERT_FALSE(module);
+  EXPECT_DEATH((void)module->kernel("k"), "failed call.*\n*.*bad.ptx:3");
+  auto file = Module::load_file(test_device(), "/nowhere/none.ptx");
+  EXPECT_DEATH((void)*file, "/nowhere/none.ptx cannot be read: No such file");
+}
+
 TEST(Kernels, WrongShapesAreRefused) {
   Module module = load(kStore);
   Kernel kernel = must(module.kernel("store"));

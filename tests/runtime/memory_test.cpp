@@ -101,9 +101,11 @@ TEST_P(Arrays, KeepTheirTexelsInEveryFormat) {
       desc.format = static_cast<abi::SurfaceFormat>(format);
       desc.channels = channels;
       desc.width = 13;
-      desc.height = 5;
-      desc.depth = 3;
-      desc.layers = 4;
+      const bool rows =
+          geometry == Geometry::d2 || geometry == Geometry::d3 || geometry == Geometry::a2d;
+      if (rows) desc.height = 5;
+      if (geometry == Geometry::d3) desc.depth = 3;
+      if (geometry == Geometry::a1d || geometry == Geometry::a2d) desc.layers = 4;
       desc.backing = backing;
       auto array = Array::create(test_device(), desc);
       ASSERT_TRUE(array) << array.error().text;
@@ -115,6 +117,99 @@ TEST_P(Arrays, KeepTheirTexelsInEveryFormat) {
       must(copy.copy_from(*array));
       EXPECT_EQ(read_array<std::uint8_t>(copy), data);
     }
+}
+
+// A box with pitches on the other side, by every road there is: host, buffer, and both in a stream.
+TEST_P(Arrays, BoxesTouchNothingElse) {
+  auto [geometry, backing] = GetParam();
+  ArrayDesc desc;
+  desc.geometry = geometry;
+  desc.format = abi::SurfaceFormat::u16;
+  desc.channels = 2;
+  desc.width = 13;
+  const bool rows =
+      geometry == Geometry::d2 || geometry == Geometry::d3 || geometry == Geometry::a2d;
+  const bool layered = geometry == Geometry::a1d || geometry == Geometry::a2d;
+  if (rows) desc.height = 9;
+  if (geometry == Geometry::d3) desc.depth = 5;
+  if (layered) desc.layers = 5;
+  desc.backing = backing;
+  const std::size_t width = 13, height = desc.height, slices = desc.depth * desc.layers;
+
+  ArrayRegion box;
+  box.x = 3;
+  box.y = rows ? 2 : 0;
+  box.z = slices > 1 ? 1 : 0;
+  box.width = 4;
+  box.height = rows ? 3 : 1;
+  box.depth = slices > 1 ? 2 : 1;
+  box.row_pitch = 24;
+  box.slice_pitch = 120;
+  const std::size_t span = (box.depth - 1) * 120u + (box.height - 1) * 24u + 16u;
+
+  const auto before = noise(width * height * slices * 4, 7), patch = noise(span, 8);
+  auto expected = before;
+  std::vector<std::uint8_t> lifted(span, 0xcc);  // what a download of the patched box gives
+  for (std::size_t z = 0; z < box.depth; ++z)
+    for (std::size_t y = 0; y < box.height; ++y)
+      for (std::size_t k = 0; k < 16; ++k) {
+        const std::size_t other = z * 120 + y * 24 + k;
+        expected[(((box.z + z) * height + box.y + y) * width + box.x) * 4 + k] = patch[other];
+        lifted[other] = patch[other];
+      }
+  Buffer buffer = must(Buffer::create(test_device(), 8 + span));
+  Stream stream = must(Stream::create(test_device()));
+  for (int road = 0; road < 4; ++road) {
+    Array array = must(Array::create(test_device(), desc));
+    must(array.upload(bytes_of(before)));
+    std::vector<std::uint8_t> back(span, 0xcc);
+    if (road & 1) must(buffer.upload(8, bytes_of(patch)));
+    switch (road) {
+      case 0: must(array.upload(box, bytes_of(patch))); break;
+      case 1: must(array.copy_from(buffer, 8, box)); break;
+      case 2: must(stream.upload(array, box, bytes_of(patch))); break;
+      case 3: must(stream.copy(buffer, 8, array, box)); break;
+    }
+    must(stream.synchronize());
+    EXPECT_EQ(read_array<std::uint8_t>(array), expected) << "road " << road;
+    if (road & 1) must(buffer.fill(0, buffer.size(), 0xcc));
+    switch (road) {
+      case 0: must(array.download(box, writable(back))); break;
+      case 1: must(array.copy_to(buffer, 8, box)); break;
+      case 2: must(stream.download(array, box, writable(back))); break;
+      case 3: must(stream.copy(array, buffer, 8, box)); break;
+    }
+    must(stream.synchronize());
+    if (road & 1) must(buffer.download(8, writable(back)));
+    EXPECT_EQ(back, lifted) << "road " << road;
+  }
+}
+
+TEST(Memory, BoxesThatDoNotFitAreRefused) {
+  ArrayDesc desc;
+  desc.width = 8;
+  desc.height = 4;
+  Array array = must(Array::create(test_device(), desc));
+  Buffer buffer = must(Buffer::create(test_device(), 128));
+  std::vector<std::uint8_t> data(128);
+  const auto refused = [&](const ArrayRegion& box, const char* why) {
+    for (const Status& status : {array.upload(box, bytes_of(data)), array.copy_from(buffer, 0, box),
+                                 array.copy_to(buffer, 0, box)}) {
+      ASSERT_FALSE(status);
+      EXPECT_EQ(status.error().code, ErrorCode::invalid_argument);
+      EXPECT_NE(status.error().text.find(why), std::string::npos) << status.error().text;
+    }
+  };
+  refused({.level = 1}, "no level 1");
+  refused({.x = 8}, "starts at x = 8");
+  refused({.x = 1, .width = 8}, "takes 8 from x = 1");
+  refused({.y = 3, .height = 2}, "takes 2 from y = 3");
+  refused({.z = 1}, "starts at z = 1");
+  refused({.row_pitch = 31}, "less than");
+  refused({.row_pitch = 64}, "224 bytes");
+  refused({.row_pitch = ~0ull}, "beyond any memory");
+  EXPECT_FALSE(array.copy_from(buffer, 4));
+  EXPECT_TRUE(array.copy_from(buffer, 0));
 }
 
 std::string name_of(const testing::TestParamInfo<Arrays::ParamType>& info) {
@@ -149,7 +244,8 @@ TEST(Memory, MipmapsKeepTheirLevelsApart) {
 TEST(Memory, WrongArrayDescriptionsAreRefused) {
   for (auto change : std::vector<void (*)(ArrayDesc&)>{
            [](ArrayDesc& d) { d.channels = 3; }, [](ArrayDesc& d) { d.width = 0; },
-           [](ArrayDesc& d) { d.levels = 9; }, [](ArrayDesc& d) { d.width = ~0u; }}) {
+           [](ArrayDesc& d) { d.levels = 9; }, [](ArrayDesc& d) { d.width = ~0u; },
+           [](ArrayDesc& d) { d.depth = 2; }, [](ArrayDesc& d) { d.layers = 2; }}) {
     ArrayDesc desc;
     desc.width = desc.height = 16;
     change(desc);

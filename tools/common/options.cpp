@@ -331,6 +331,16 @@ bool handle_common(const Tool& tool, const ParsedCommand& command, int& exit_cod
   return true;
 }
 
+std::string unknown_value(const Tool& tool, int id, std::string_view what, std::string_view value) {
+  std::string text = "there is no " + std::string(what) + " " + std::string(value);
+  for (const Option& option : tool.options) {
+    if (option.id != id || option.choices.empty() || option.choices == "file") continue;
+    text += "; there are ";
+    for (const char c : option.choices) text += c == ',' ? std::string(", ") : std::string(1, c);
+  }
+  return text;
+}
+
 void usage_error(const Tool& tool, std::string_view text) {
   std::fprintf(stderr, "%.*s: error: %.*s\n%.*s: note: %.*s --help lists the options\n",
                int(tool.name.size()), tool.name.data(), int(text.size()), text.data(),

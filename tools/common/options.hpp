@@ -62,6 +62,8 @@ enum CommonOption : int { opt_help = -1, opt_version = -2, opt_generate = -3 };
 /// Prints what a common option asks for. True when the tool is done, `exit_code` set.
 bool handle_common(const Tool& tool, const ParsedCommand& command, int& exit_code);
 
+/// "there is no WHAT VALUE; there are ...", with the option's choices where it has a list of them.
+std::string unknown_value(const Tool& tool, int id, std::string_view what, std::string_view value);
 /// Reports a usage error in the common form.
 void usage_error(const Tool& tool, std::string_view text);
 

@@ -37,9 +37,8 @@ enum Id : int {
 
 constexpr Option kOptions[] = {
     {opt_output, 'o', "output", "FILE",
-     "write there, - for standard output; else beside the working folder's other files under the "
-     "input's name, or to "
-     "standard output when the input is standard input",
+     "write there, - for standard output; without it FILE.spv (.spvasm, .json, .h, .hpp) in the "
+     "working folder, or standard output where the input is standard input",
      "file"},
     {opt_emit, 0, "emit", "KIND",
      "what to write: spirv (the default), asm, json (the interface description), c-header (the "
@@ -63,7 +62,7 @@ constexpr Option kOptions[] = {
      "commas between, or all",
      "portable,swiftshader,lavapipe,nvidia,all"},
     {opt_disable, 0, "disable", "CAPABILITY",
-     "do without this capability of the profile; may be repeated"},
+     "do without this capability of the profile (docs/profiles.md lists them); may be repeated"},
     {opt_fp, 0, "fp", "POLICY",
      "exact (the default): results equal NVIDIA's; fast: the device's own float operations",
      "exact,fast"},
@@ -183,7 +182,7 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
   for (const ParsedOption& option : command.options) {
     const std::string& value = option.value;
     const auto unknown = [&](const char* what) {
-      return "there is no " + std::string(what) + " " + value;
+      return unknown_value(kPtx2spv, option.id, what, value);
     };
     switch (option.id) {
       case opt_output: settings.output = value; break;
@@ -284,7 +283,7 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
     std::string_view rest = profiles;
     while (!rest.empty()) {
       const std::string name(cut(rest, ','));
-      if (!find_profile(name)) return "there is no profile " + name;
+      if (!find_profile(name)) return unknown_value(kPtx2spv, opt_profile, "profile", name);
       settings.profiles.push_back(name);
     }
   }

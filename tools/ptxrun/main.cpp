@@ -284,7 +284,7 @@ std::string apply_options(const ParsedCommand& command, Settings& settings, bool
   for (const ParsedOption& option : command.options) {
     const std::string& value = option.value;
     const auto unknown = [&](const char* what) {
-      return "there is no " + std::string(what) + " " + value;
+      return unknown_value(kTool, option.id, what, value);
     };
     switch (option.id) {
       case opt_device: settings.run.device = value; break;

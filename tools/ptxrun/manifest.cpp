@@ -490,6 +490,7 @@ bool Parser::arg(const Reader& reader, ArgSpec& arg) {
       value.error("is larger than the 32764 bytes that parameters may take");
   } else if (std::find(std::begin(kScalars), std::end(kScalars), kind) != std::end(kScalars)) {
     bytes = value.scalar(kind);
+    arg.type = kind;
   } else {
     value.error(
         "there is no such kind of argument; there are surface, texture, sampler, buffer, bytes, u8 "

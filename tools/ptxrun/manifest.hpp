@@ -65,6 +65,7 @@ struct ArgSpec {
   std::uint64_t offset = 0;  ///< buffer
   std::uint32_t level = 0;   ///< surface
   Bytes bytes;
+  std::string type;  ///< of a number, "f32"; empty for other bytes
 };
 struct LaunchSpec {
   std::string kernel;

@@ -1,6 +1,7 @@
 // Runs a manifest on the project's own runtime.
 #include "tools/ptxrun/backend.hpp"
 #include "tools/ptxrun/contents.hpp"
+#include "tools/ptxrun/crash.hpp"
 
 namespace ptx2spv::tools {
 namespace {
@@ -31,6 +32,7 @@ class Runner {
   bool open();
   bool make_resources();
   bool fill(const Init& init, const ArrayDesc* desc, Bytes& bytes);
+  void warn_of_types(const LaunchSpec& spec, const EntryInfo& info) const;
   bool launch(const LaunchSpec& spec, LaunchTime& time);
   bool read_outputs();
   /// Null after a failure.
@@ -51,16 +53,8 @@ class Runner {
 
 bool Runner::fail(const Error& error, const std::string& where) {
   result_.exit = exit_of(error.code);
-  if (error.code == ErrorCode::translation && !error.messages.empty()) {
-    for (const Message& message : error.messages) {
-      result_.error += message.rendered;
-      if (!message.rendered.ends_with('\n')) result_.error += '\n';
-    }
-  } else if (error.trap) {
-    result_.error = error.trap->to_string();
-  } else {
-    result_.error = where + error.text;
-  }
+  const bool located = error.trap || !error.messages.empty();
+  result_.error = located ? error.to_string() : where + error.text;
   return false;
 }
 
@@ -183,9 +177,25 @@ bool Runner::make_resources() {
   return true;
 }
 
+// A number of the other kind than the parameter's is taken as its bits, which is seldom meant.
+void Runner::warn_of_types(const LaunchSpec& spec, const EntryInfo& info) const {
+  if (!options_.warn) return;
+  for (std::size_t k = 0; k < spec.args.size() && k < info.params.size(); ++k) {
+    const std::string& given = spec.args[k].type;
+    const std::string_view wanted = info.params[k].type;
+    const std::size_t at = wanted.find_first_not_of('.');
+    if (given.empty() || at == wanted.npos || wanted[at] == 'b') continue;
+    if ((given[0] == 'f') != (wanted[at] == 'f'))
+      options_.warn(spec.where + "warning: argument " + std::to_string(k + 1) + " of '" +
+                    info.name + "' is " + given + ", and the parameter " +
+                    std::string(wanted.substr(at)) + "; the bits are passed as they are");
+  }
+}
+
 bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
   const auto kernel = module_->kernel(spec.kernel);
   if (!kernel) return fail(kernel.error(), spec.where);
+  warn_of_types(spec, kernel->info());
   Args args;
   for (const ArgSpec& arg : spec.args) {
     switch (arg.kind) {
@@ -218,6 +228,7 @@ bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
   config.time = options_.time;
   config.repeat = options_.time ? 1 : spec.repeat;
   for (std::uint32_t k = 0; k < (options_.time ? spec.repeat : 1); ++k) {
+    const CrashContext context(spec.kernel);
     const auto timing = kernel->launch(config, args);
     if (!timing) return fail(timing.error(), spec.where);
     if (timing->device_ms >= 0) time.device_ms.push_back(timing->device_ms);

@@ -62,9 +62,7 @@ Result<Kernel> KernelCache::get(std::uint32_t instruction) {
 
 bool ReplaySession::fail(const Error& error) {
   if (!result_.error.empty()) return false;
-  result_.error = error.text;
-  for (const Message& message : error.messages) result_.error += "\n" + message.rendered;
-  if (error.trap) result_.error = error.trap->to_string();
+  result_.error = error.to_string();
   return false;
 }
 

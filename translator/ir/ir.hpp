@@ -151,7 +151,8 @@ struct Inst {
 struct Loc {
   std::uint32_t line = 0, column = 0;
   std::uint32_t source_file = 0, source_line = 0;
-  std::uint32_t block = 0;  ///< PTX basic block, numbered through the entry's functions
+  std::uint32_t source_loc = 0;  ///< index into the PTX module's locs; 0: none
+  std::uint32_t block = 0;       ///< PTX basic block, numbered through the entry's functions
   std::uint32_t module = 0, begin = 0,
                 length = 0;  ///< the instruction's text in the module's source
 };

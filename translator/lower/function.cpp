@@ -78,7 +78,7 @@ void FunctionLowering::refuse(const Instruction& inst, std::string_view reason) 
 std::uint32_t FunctionLowering::add_site(const std::string& message) {
   TrapSite site;
   site.line = out_.locs[b_.loc()].line;
-  site.source_line = out_.locs[b_.loc()].source_line;
+  set_source(site, m_, current_->loc);
   site.message = message;
   site.text = m_.text(current_->span);
   site.function = f_.name;
@@ -240,6 +240,7 @@ void FunctionLowering::instruction(const Instruction& inst) {
   if (inst.loc) {
     loc.source_file = m_.locs[inst.loc].file;
     loc.source_line = m_.locs[inst.loc].line;
+    loc.source_loc = inst.loc;
   }
   if (inst.op == Opcode::bra || inst.op == Opcode::brx || inst.op == Opcode::call ||
       inst.op == Opcode::ret || inst.op == Opcode::exit)

@@ -238,6 +238,23 @@ class Layout {
 
 }  // namespace
 
+void set_source(TrapSite& site, const ptx::Module& module, std::uint32_t loc) {
+  const auto name = [&module](std::uint32_t number) -> std::string {
+    for (const ptx::SourceFileName& file : module.files)
+      if (file.number == number) return std::string(file.name);
+    return {};
+  };
+  if (!loc || loc >= module.locs.size()) return;
+  site.source_file = name(module.locs[loc].file);
+  site.source_line = module.locs[loc].line;
+  // A chain only ever leads to earlier entries.
+  while (loc && module.locs[loc].inlined) {
+    const ptx::SourceLoc& at = module.locs[loc];
+    site.inlined_at.push_back({name(at.inlined_file), at.inlined_line});
+    loc = at.caller < loc ? at.caller : 0;
+  }
+}
+
 LoweredEntry lower_entry(Program& program, FunctionRef entry) {
   LoweredEntry out;
   const ptx::Function& function = program.function(entry);

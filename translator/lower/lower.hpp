@@ -24,6 +24,9 @@ struct LoweredEntry {
 
 LoweredEntry lower_entry(Program& program, FunctionRef entry);
 
+/// Fills in the CUDA source line of a .loc of `module`, and the calls it was inlined through.
+void set_source(TrapSite& site, const ptx::Module& module, std::uint32_t loc);
+
 /// What a thread's calls of alloca may take, all together.
 constexpr std::uint32_t kStackBytes = 4096, kStackHead = 16;
 

@@ -195,7 +195,6 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
     const auto add_site = [&] {
       TrapSite site;
       site.line = function.locs[inst.loc].line;
-      site.source_line = function.locs[inst.loc].source_line;
       site.surface = surface;
       if (inst.op != Op::surf_query) site.coordinates = coordinate_names(op.geometry);
       entry.trap_sites.push_back(std::move(site));

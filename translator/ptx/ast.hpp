@@ -198,6 +198,7 @@ struct SourceLoc {
   std::uint32_t file = 0, line = 0, column = 0;
   bool inlined = false;
   std::uint32_t inlined_file = 0, inlined_line = 0, inlined_column = 0;
+  std::uint32_t caller = 0;  ///< the last .loc of the place inlined at, with its own chain; 0: none
 };
 
 enum class StatementKind : std::uint8_t { instruction, label };

@@ -9,14 +9,39 @@ namespace {
 constexpr std::uint64_t kMaxBytes = 0xfffffff0u;
 }
 
+namespace {
+
+// What people take for PTX, told by its first bytes; empty for anything else.
+std::string_view other_than_ptx(std::string_view text) {
+  if (text.starts_with("\x7f"
+                       "ELF"))
+    return "this is an ELF object (a cubin), not PTX text; cuobjdump -ptx shows the PTX of one "
+           "that "
+           "holds it";
+  if (text.starts_with("\x50\xed\x55\xba"))
+    return "this is a fat binary, not PTX text; cuobjdump -xptx all takes the PTX out";
+  const bool cuda = text.find("__global__") != text.npos || text.starts_with("#include");
+  if (cuda && text.find(".version") == text.npos)
+    return "this is CUDA source, not PTX; nvcc -ptx FILE.cu makes PTX of it";
+  return {};
+}
+
+}  // namespace
+
 std::unique_ptr<Module> parse_module(std::string_view text, std::string file_name,
                                      const ParseOptions& options, DiagnosticSink& sink) {
   auto module = std::make_unique<Module>();
   const bool too_long = text.size() > kMaxBytes;
-  module->source =
-      SourceFile(std::move(file_name), std::string(too_long ? std::string_view{} : text));
+  const std::string_view other = other_than_ptx(text.substr(0, 1u << 20));
+  // Of what is no PTX no line is shown.
+  module->source = SourceFile(std::move(file_name),
+                              std::string(too_long || !other.empty() ? std::string_view{} : text));
   if (too_long) {
     sink.error({}, "file over 4 GiB");
+    return module;
+  }
+  if (!other.empty()) {
+    sink.error({}, std::string(other));
     return module;
   }
   Parser(*module, options, sink).parse();
@@ -318,6 +343,12 @@ void Parser::loc_directive() {
     }
   }
   loc_ = static_cast<std::uint32_t>(m_.locs.size());
+  // A place inlined at is one that a .loc named before (manual, .loc).
+  if (loc.inlined) {
+    const auto caller = loc_places_.find({loc.inlined_file, loc.inlined_line, loc.inlined_column});
+    if (caller != loc_places_.end()) loc.caller = caller->second;
+  }
+  loc_places_[{loc.file, loc.line, loc.column}] = loc_;
   m_.locs.push_back(loc);
 }
 

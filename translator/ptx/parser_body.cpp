@@ -39,7 +39,7 @@ void Parser::resolve_pending(std::uint32_t depth) {
         p.depth = depth - 1;
         pending_[out++] = p;
       } else {
-        error(p.span, "label " + quoted(p.name) + " does not stand in this function");
+        error(p.span, "label " + quoted(p.name) + " is not defined in this function");
       }
       continue;
     }

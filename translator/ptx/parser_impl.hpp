@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -178,6 +179,7 @@ class Parser {
   Function* f_ = nullptr;
   std::uint32_t f_index_ = kNoIndex;
   std::uint32_t loc_ = 0;
+  std::map<std::array<std::uint32_t, 3>, std::uint32_t> loc_places_;  ///< by file, line, column
   bool has_version_ = false, has_target_ = false;
 };
 

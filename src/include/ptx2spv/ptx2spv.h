@@ -1,8 +1,12 @@
-/* The C interface of the ptx2spv runtime, version 1. It covers what runtime.hpp does, with the same
- * rules on threads. Every function that can fail returns a ptx2spv_status; the text of a thread's
- * last failure is ptx2spv_last_error(). Structs start with their size, set by the caller
- * (PTX2SPV_INIT does), so that later versions can add fields. Handles are released with the
- * matching _destroy; null is allowed there. */
+/* The C interface of the ptx2spv runtime, version 1. It covers what runtime.hpp does but for
+ * options of single launches (floating-point policy, thread model), with the same rules on threads.
+ * Every function that can fail returns a ptx2spv_status; the text of a thread's last failure is
+ * ptx2spv_last_error(). Structs start with their size, set by the caller (PTX2SPV_INIT does), so
+ * that later versions can add fields. Handles are released with the matching _destroy; null is
+ * allowed there. What points to a destroyed object must not be used again, as with free(); numbers
+ * (handles of surfaces, addresses) may, and trap. Arrays of structs (ptx2spv_argument,
+ * ptx2spv_reference) keep their layout within a version of the interface. In CMake, link
+ * ptx2spv::runtime with C++ enabled, since the library is C++. */
 #ifndef PTX2SPV_PTX2SPV_H
 #define PTX2SPV_PTX2SPV_H
 
@@ -197,6 +201,27 @@ ptx2spv_status ptx2spv_array_upload(ptx2spv_array* array, uint32_t level, const 
                                     uint64_t bytes);
 ptx2spv_status ptx2spv_array_download(const ptx2spv_array* array, uint32_t level, void* data,
                                       uint64_t bytes);
+/* A box of a level, in texels, and where its rows lie on the host or in a buffer, in bytes. An
+ * extent of 0 reaches to the level's end, a pitch of 0 is dense. */
+typedef struct ptx2spv_array_region {
+  uint32_t size;
+  uint32_t level;
+  uint32_t x, y, z; /* z: slice or layer */
+  uint32_t width, height, depth;
+  uint64_t row_pitch, slice_pitch;
+} ptx2spv_array_region;
+ptx2spv_status ptx2spv_array_upload_region(ptx2spv_array* array, const ptx2spv_array_region* region,
+                                           const void* data, uint64_t bytes);
+ptx2spv_status ptx2spv_array_download_region(const ptx2spv_array* array,
+                                             const ptx2spv_array_region* region, void* data,
+                                             uint64_t bytes);
+/* On the device; the rows start at `offset` of the buffer. */
+ptx2spv_status ptx2spv_array_copy_from_buffer(ptx2spv_array* array,
+                                              const ptx2spv_array_region* region,
+                                              const ptx2spv_buffer* buffer, uint64_t offset);
+ptx2spv_status ptx2spv_array_copy_to_buffer(const ptx2spv_array* array,
+                                            const ptx2spv_array_region* region,
+                                            ptx2spv_buffer* buffer, uint64_t offset);
 ptx2spv_status ptx2spv_array_fill(ptx2spv_array* array, uint32_t level, uint32_t pattern,
                                   uint32_t pattern_bytes);
 /* Every level, between arrays of the same extent and texel size. */
@@ -307,6 +332,8 @@ ptx2spv_status ptx2spv_kernel_get(const ptx2spv_module* module, const char* name
 uint32_t ptx2spv_kernel_parameter_count(const ptx2spv_kernel* kernel);
 ptx2spv_status ptx2spv_kernel_parameter(const ptx2spv_kernel* kernel, uint32_t index,
                                         const char** name, uint32_t* offset, uint32_t* bytes);
+/* The PTX type, "u32"; "" for an index that no parameter has. Valid as long as the kernel. */
+const char* ptx2spv_kernel_parameter_type(const ptx2spv_kernel* kernel, uint32_t index);
 void ptx2spv_kernel_destroy(ptx2spv_kernel* kernel);
 
 /* One argument, in the kernel's order. A surface, texture, sampler or buffer stands for its handle
@@ -363,6 +390,19 @@ ptx2spv_status ptx2spv_stream_copy(ptx2spv_stream* stream, const ptx2spv_buffer*
                                    uint64_t from_offset, ptx2spv_buffer* to, uint64_t to_offset,
                                    uint64_t bytes);
 /* Offset and bytes are multiples of 4. */
+ptx2spv_status ptx2spv_stream_upload_array(ptx2spv_stream* stream, ptx2spv_array* array,
+                                           const ptx2spv_array_region* region, const void* data,
+                                           uint64_t bytes);
+/* `data` has to live until the copy is over. */
+ptx2spv_status ptx2spv_stream_download_array(ptx2spv_stream* stream, const ptx2spv_array* array,
+                                             const ptx2spv_array_region* region, void* data,
+                                             uint64_t bytes);
+ptx2spv_status ptx2spv_stream_copy_to_array(ptx2spv_stream* stream, const ptx2spv_buffer* from,
+                                            uint64_t offset, ptx2spv_array* to,
+                                            const ptx2spv_array_region* region);
+ptx2spv_status ptx2spv_stream_copy_from_array(ptx2spv_stream* stream, const ptx2spv_array* from,
+                                              const ptx2spv_array_region* region,
+                                              ptx2spv_buffer* to, uint64_t offset);
 ptx2spv_status ptx2spv_stream_fill(ptx2spv_stream* stream, ptx2spv_buffer* buffer, uint64_t offset,
                                    uint64_t bytes, uint32_t word);
 /* 1: all work is over. */
@@ -394,11 +434,23 @@ void ptx2spv_graph_destroy(ptx2spv_graph* graph);
 
 /* ---- traps ---- */
 
+typedef enum ptx2spv_trap_kind {
+  PTX2SPV_TRAP_OUT_OF_BOUNDS = 1,
+  PTX2SPV_TRAP_MISALIGNED = 2,
+  PTX2SPV_TRAP_DEAD_HANDLE = 3,
+  PTX2SPV_TRAP_INSTRUCTION = 4,
+  PTX2SPV_TRAP_ASSERTION = 5,
+  PTX2SPV_TRAP_LOOP_LIMIT = 6,
+  PTX2SPV_TRAP_BAD_CALL = 7,
+  PTX2SPV_TRAP_NO_PROGRESS = 8,
+  PTX2SPV_TRAP_UNREACHABLE = 9
+} ptx2spv_trap_kind;
+
 /* The trap behind the calling thread's last PTX2SPV_TRAP. Texts are valid until its next failure.
  */
 typedef struct ptx2spv_trap_report {
   uint32_t size;
-  uint32_t kind; /* abi::TrapKind */
+  uint32_t kind; /* ptx2spv_trap_kind */
   uint32_t trapped_threads;
   const char *kernel, *function, *file, *instruction, *source_file, *surface, *message;
   uint32_t line, source_line;

@@ -13,7 +13,7 @@
 
 namespace ptx2spv {
 
-/// The first trapped thread of a launch, everything named.
+/// One trapped thread of a launch, the first to be recorded, everything named.
 struct TrapReport {
   abi::TrapKind kind = abi::TrapKind::none;
   std::uint32_t trapped_threads = 0;  ///< exact, over the whole launch
@@ -24,6 +24,7 @@ struct TrapReport {
   std::string instruction;  ///< its text
   std::string source_file;  ///< CUDA source by .loc, may be empty
   std::uint32_t source_line = 0;
+  std::vector<SourcePlace> inlined_at;  ///< where that line was inlined, the nearest call first
   std::array<std::uint32_t, 3> cta{}, thread{};
   std::uint64_t handle = 0;  ///< as the instruction had it
   std::string surface;       ///< name of the surface, its parameter or its .surfref; may be empty
@@ -31,7 +32,8 @@ struct TrapReport {
   std::array<std::uint64_t, 3> extent{};  ///< width in bytes, rows, slices or layers; 0: not known
   std::uint32_t texel_bytes = 0;
   std::string message;  ///< of an assertion
-  /// The whole report, one fact a line, the first line in the form file:line: error: text.
+  /// The whole report, one fact a line, the first line in the form file:line: error: text. Ends
+  /// with a line break, as Message::rendered does.
   std::string to_string() const;
 };
 const char* to_string(abi::TrapKind kind);
@@ -55,7 +57,17 @@ struct Error {
   std::string text;                        ///< one sentence
   std::vector<Message> messages;           ///< of the translator
   std::shared_ptr<const TrapReport> trap;  ///< code trap only
+  /// Everything there is to say: the trap's report, or the translator's messages, or `text`; whole
+  /// lines.
+  std::string to_string() const;
 };
+
+namespace runtime {
+/// Prints the error that nobody asked about and aborts: a program that takes the value of a failed
+/// call has no way to go on.
+[[noreturn]] void unchecked_error(const Error& error);
+[[noreturn]] void error_of_success();
+}  // namespace runtime
 
 template <class T>
 class [[nodiscard]] Result {
@@ -64,18 +76,27 @@ class [[nodiscard]] Result {
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  T& value() & { return std::get<0>(state_); }
-  const T& value() const& { return std::get<0>(state_); }
-  T&& value() && { return std::get<0>(std::move(state_)); }
+  /// The value. A failed call has none: its error is printed and the program aborted.
+  T& value() & { return checked(); }
+  const T& value() const& { return const_cast<Result*>(this)->checked(); }
+  T&& value() && { return std::move(checked()); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::get<0>(std::move(state_)); }
+  T&& operator*() && { return std::move(checked()); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
-  const Error& error() const& { return std::get<1>(state_); }
-  Error&& error() && { return std::get<1>(std::move(state_)); }
+  const Error& error() const& { return const_cast<Result*>(this)->failure(); }
+  Error&& error() && { return std::move(failure()); }
 
  private:
+  T& checked() {
+    if (Error* error = std::get_if<1>(&state_)) runtime::unchecked_error(*error);
+    return *std::get_if<0>(&state_);
+  }
+  Error& failure() {
+    if (ok()) runtime::error_of_success();
+    return *std::get_if<1>(&state_);
+  }
   std::variant<T, Error> state_;
 };
 
@@ -86,10 +107,14 @@ class [[nodiscard]] Status {
   Status(Error error) : error_(std::make_unique<Error>(std::move(error))) {}
   bool ok() const { return !error_; }
   explicit operator bool() const { return ok(); }
-  const Error& error() const& { return *error_; }
-  Error&& error() && { return std::move(*error_); }
+  const Error& error() const& { return *failure(); }
+  Error&& error() && { return std::move(*failure()); }
 
  private:
+  Error* failure() const {
+    if (!error_) runtime::error_of_success();
+    return error_.get();
+  }
   std::unique_ptr<Error> error_;
 };
 

@@ -45,7 +45,7 @@ const char* to_string(DeviceKind kind);
 
 struct DeviceInfo {
   std::uint32_t index = 0;   ///< position in the list, for selection
-  std::string name, driver;  ///< "Tesla ...", "SwiftShader driver 5.0.0"
+  std::string name, driver;  ///< "Tesla ...", "SwiftShader driver"
   DeviceKind kind = DeviceKind::other;
   std::array<std::uint8_t, 16> uuid{};
   std::uint32_t vendor = 0, device = 0, api_version = 0, driver_version = 0;
@@ -173,8 +173,17 @@ struct ArrayDesc {
   std::uint32_t texel_bytes() const { return format_bytes(format) * channels; }
 };
 
-/// Surface storage, as cudaMalloc3DArray gives it. Host data is dense: rows without padding, slices
-/// and layers one after the other.
+/// A box of one level of an array, and where its rows lie on the host or in a buffer.
+struct ArrayRegion {
+  std::uint32_t level = 0;
+  std::uint32_t x = 0, y = 0, z = 0;  ///< the first texel; z: slice or layer
+  std::uint32_t width = 0, height = 0,
+                depth = 0;  ///< texels, rows, slices or layers; 0: to the level's end
+  std::uint64_t row_pitch = 0, slice_pitch = 0;  ///< bytes, on the other side; 0: dense
+};
+
+/// Surface storage, as cudaMalloc3DArray gives it. Whole levels are dense on the host: rows without
+/// padding, slices and layers one after the other. Transfers are complete when the call returns.
 class Array {
  public:
   static Result<Array> create(const Device& device, const ArrayDesc& desc);
@@ -183,6 +192,13 @@ class Array {
   std::uint64_t bytes(std::uint32_t level = 0) const;  ///< of the dense host copy
   Status upload(std::span<const std::byte> bytes, std::uint32_t level = 0);
   Status download(std::span<std::byte> bytes, std::uint32_t level = 0) const;
+  /// A box of a level; `bytes` has to hold every row of it.
+  Status upload(const ArrayRegion& region, std::span<const std::byte> bytes);
+  Status download(const ArrayRegion& region, std::span<std::byte> bytes) const;
+  /// A box from or to a buffer, on the device; the rows start at `offset`. An array in an image
+  /// needs offset and pitches that are multiples of the texel's size.
+  Status copy_from(const Buffer& from, std::uint64_t offset, const ArrayRegion& region = {});
+  Status copy_to(const Buffer& to, std::uint64_t offset, const ArrayRegion& region = {}) const;
   Status fill(std::uint32_t pattern, int pattern_bytes = 1, std::uint32_t level = 0);
   Status copy_from(const Array& from);  ///< of the same extent and texel size
   const std::shared_ptr<runtime::ArrayState>& state() const { return state_; }
@@ -269,13 +285,17 @@ struct Dim3 {
 };
 
 /// The arguments of a launch, in the kernel's order.
+/// A launch refuses objects of another device, buffers and textures where the kernel uses a
+/// surface, and any list that is not the kernel's in number and size. Bytes and addresses are taken
+/// as they are.
 class Args {
  public:
   enum class Kind : std::uint8_t { value, address, surface, texture, sampler };
   struct Item {
     Kind kind = Kind::value;
     std::vector<std::byte> bytes;
-    std::shared_ptr<const void> keep;  ///< what has to live until the launch is over
+    std::shared_ptr<const void> keep;              ///< what has to live until the launch is over
+    const runtime::DeviceState* device = nullptr;  ///< whose object it is; null: of none
     std::shared_ptr<runtime::SurfaceState> surface;
     std::shared_ptr<runtime::TextureState> texture;
   };
@@ -302,7 +322,7 @@ class Args {
 
 struct LaunchConfig {
   Dim3 grid, block;
-  std::uint32_t dynamic_shared = 0;    ///< bytes
+  std::uint32_t dynamic_shared = 0;    ///< bytes; with the static ones 232,448 at most
   std::uint32_t repeat = 1;            ///< the same launch so many times, one after the other
   std::optional<FpPolicy> fp;          ///< nothing: the module's
   std::optional<ThreadModel> threads;  ///< nothing: chosen by the launch
@@ -416,6 +436,14 @@ class Stream {
   Status download(const Buffer& buffer, std::uint64_t offset, std::span<std::byte> bytes);
   Status copy(const Buffer& from, std::uint64_t from_offset, const Buffer& to,
               std::uint64_t to_offset, std::uint64_t bytes);
+  /// Arrays: as Array's functions of these names. What `bytes` of a download names has to live
+  /// until it is over, what is uploaded is taken at once.
+  Status upload(const Array& array, const ArrayRegion& region, std::span<const std::byte> bytes);
+  Status download(const Array& array, const ArrayRegion& region, std::span<std::byte> bytes);
+  Status copy(const Buffer& from, std::uint64_t offset, const Array& to,
+              const ArrayRegion& region = {});
+  Status copy(const Array& from, const Buffer& to, std::uint64_t offset,
+              const ArrayRegion& region = {});
   Status fill(const Buffer& buffer, std::uint64_t offset, std::uint64_t bytes, std::uint32_t word);
   Status record(const Event& event);
   Status wait(const Event& event);  ///< later work of this stream comes after the event

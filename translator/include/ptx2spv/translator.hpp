@@ -91,9 +91,14 @@ struct RefInfo {
   std::string name;
   std::uint32_t offset = 0;  ///< of its handle in the parameter buffer
 };
+struct SourcePlace {
+  std::string file;  ///< as .file names it
+  std::uint32_t line = 0;
+};
 struct TrapSite {
   std::uint32_t line = 0, source_line = 0;
   std::string source_file, text, surface, function, message;
+  std::vector<SourcePlace> inlined_at;   ///< where the source line was inlined, the nearest first
   std::vector<std::string> coordinates;  ///< names of the recorded coordinates: x, y, z, layer
 };
 struct VariableInfo {

@@ -1,0 +1,303 @@
+#include "src/array/copy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/memory/buffer.hpp"
+#include "src/stream/stream.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+Error bad(std::string text) { return make_error(ErrorCode::invalid_argument, std::move(text)); }
+
+// Completes one axis of a region and checks it.
+Status place(const char* axis, std::uint32_t first, std::uint32_t& count, std::uint32_t extent) {
+  if (first >= extent)
+    return bad(
+        fmt::format("the region starts at {} = {}, and the level has {}", axis, first, extent));
+  if (!count) count = extent - first;
+  if (count > extent - first)
+    return bad(fmt::format("the region takes {} from {} = {}, and the level has {}", count, axis,
+                           first, extent));
+  return {};
+}
+
+bool whole_rows(const ArrayBox& box) {
+  return box.rows.rows == 1 || (box.rows.row_pitch == box.rows.row_bytes &&
+                                box.rows.host_row_pitch == box.rows.row_bytes);
+}
+
+}  // namespace
+
+Result<ArrayBox> resolve(const ArrayState& array, const ArrayRegion& region) {
+  if (region.level >= array.levels.size())
+    return bad(fmt::format("the array has no level {}", region.level));
+  const Level& level = array.levels[region.level];
+  ArrayBox box;
+  ImageBox& image = box.image;
+  image.image = array.image;
+  image.layered = array.desc.geometry == Geometry::a1d || array.desc.geometry == Geometry::a2d;
+  image.level = region.level;
+  image.x = region.x;
+  image.y = region.y;
+  image.z = region.z;
+  image.width = region.width;
+  image.height = region.height;
+  image.depth = region.depth;
+  image.texel_bytes = array.desc.texel_bytes();
+  if (Status status = place("x", region.x, image.width, level.width); !status)
+    return status.error();
+  if (Status status = place("y", region.y, image.height, level.height); !status)
+    return status.error();
+  if (Status status = place("z", region.z, image.depth, array.slices(level)); !status)
+    return status.error();
+  Rows& rows = box.rows;
+  rows.row_bytes = image.row_bytes();
+  rows.rows = image.height;
+  rows.slices = image.depth;
+  rows.row_pitch = level.row_pitch;
+  rows.slice_pitch = level.slice_pitch;
+  rows.offset = array.linear.offset() + level.offset + image.z * level.slice_pitch +
+                image.y * level.row_pitch + std::uint64_t{image.x} * image.texel_bytes;
+  image.row_pitch = region.row_pitch ? region.row_pitch : rows.row_bytes;
+  const auto too_far = [] { return bad("the region's pitches reach beyond any memory"); };
+  std::uint64_t rows_span = 0, slices_span = 0;
+  if (__builtin_mul_overflow(image.row_pitch, std::uint64_t{image.height}, &rows_span))
+    return too_far();
+  image.slice_pitch = region.slice_pitch ? region.slice_pitch : rows_span;
+  if (image.row_pitch < rows.row_bytes || (image.depth > 1 && image.slice_pitch < rows_span))
+    return bad("a pitch of the region is less than what it steps over");
+  rows_span -= image.row_pitch - rows.row_bytes;
+  if (__builtin_mul_overflow(image.slice_pitch, std::uint64_t{image.depth - 1}, &slices_span) ||
+      __builtin_add_overflow(slices_span, rows_span, &box.span))
+    return too_far();
+  rows.host_row_pitch = image.row_pitch;
+  rows.host_slice_pitch = image.slice_pitch;
+  return box;
+}
+
+Result<ArrayBox> resolve_for_buffer(const ArrayState& array, const ArrayRegion& region,
+                                    std::uint64_t buffer_offset, std::uint64_t buffer_bytes) {
+  auto box = resolve(array, region);
+  if (!box) return box;
+  if (buffer_offset > buffer_bytes || box->span > buffer_bytes - buffer_offset)
+    return bad(fmt::format("the region spans {} bytes, which from {} do not lie in a buffer of {}",
+                           box->span, buffer_offset, buffer_bytes));
+  if (array.image_backed) {
+    const std::uint64_t unit = array.desc.texel_bytes();
+    const bool fits = buffer_offset % unit == 0 && box->image.row_pitch % unit == 0 &&
+                      box->image.slice_pitch % unit == 0;
+    const bool one_row = box->image.height == 1 && box->image.depth == 1;
+    if (!fits && !(one_row && buffer_offset % unit == 0))
+      return bad(fmt::format(
+          "offset {} and pitches {} and {} have to be multiples of {} for an array in an image",
+          buffer_offset, box->image.row_pitch, box->image.slice_pitch, unit));
+  }
+  return box;
+}
+
+void record_box(VkCommandBuffer commands, const ArrayState& array, const ArrayBox& box,
+                VkBuffer buffer, std::uint64_t offset, bool to_array) {
+  const DeviceFunctions& vk = array.device->vk;
+  const ImageBox& image = box.image;
+  if (array.image_backed) {
+    std::vector<VkBufferImageCopy> copies;
+    const bool dense_rows = image.row_pitch == image.row_bytes();
+    for (std::uint32_t z = 0; z < image.depth; ++z) {
+      const std::uint64_t slice = offset + z * image.slice_pitch;
+      if (dense_rows) {
+        copies.push_back(dense_copy(image, slice, z, 1, 0, image.height));
+      } else {
+        for (std::uint32_t y = 0; y < image.height; ++y)
+          copies.push_back(dense_copy(image, slice + y * image.row_pitch, z, 1, y, 1));
+      }
+    }
+    const auto count = static_cast<std::uint32_t>(copies.size());
+    if (to_array)
+      vk.CmdCopyBufferToImage(commands, buffer, array.image, VK_IMAGE_LAYOUT_GENERAL, count,
+                              copies.data());
+    else
+      vk.CmdCopyImageToBuffer(commands, array.image, VK_IMAGE_LAYOUT_GENERAL, buffer, count,
+                              copies.data());
+    return;
+  }
+  const Rows& rows = box.rows;
+  std::vector<VkBufferCopy> copies;
+  const auto add = [&](std::uint64_t in_array, std::uint64_t in_buffer, std::uint64_t bytes) {
+    copies.push_back(to_array ? VkBufferCopy{offset + in_buffer, rows.offset + in_array, bytes}
+                              : VkBufferCopy{rows.offset + in_array, offset + in_buffer, bytes});
+  };
+  for (std::uint64_t z = 0; z < rows.slices; ++z) {
+    const std::uint64_t from = z * rows.slice_pitch, to = z * rows.host_slice_pitch;
+    if (whole_rows(box)) {
+      add(from, to, rows.row_bytes * rows.rows);
+    } else {
+      for (std::uint64_t y = 0; y < rows.rows; ++y)
+        add(from + y * rows.row_pitch, to + y * rows.host_row_pitch, rows.row_bytes);
+    }
+  }
+  const auto count = static_cast<std::uint32_t>(copies.size());
+  if (to_array)
+    vk.CmdCopyBuffer(commands, buffer, array.linear.buffer(), count, copies.data());
+  else
+    vk.CmdCopyBuffer(commands, array.linear.buffer(), buffer, count, copies.data());
+}
+
+}  // namespace ptx2spv::runtime
+
+namespace ptx2spv {
+
+using namespace runtime;
+
+namespace {
+
+Status host_span(const ArrayBox& box, std::size_t bytes) {
+  if (box.span <= bytes) return {};
+  return make_error(
+      ErrorCode::invalid_argument,
+      fmt::format("the region spans {} bytes on the host, and {} were given", box.span, bytes));
+}
+
+Status same_device(const ArrayState& array, const DeviceState* other) {
+  if (array.device.get() == other) return {};
+  return make_error(ErrorCode::invalid_argument,
+                    "the array and what it is copied with belong to different devices");
+}
+
+// The rows of a box: where each lies when they are dense, and where on the other side.
+template <class F>
+void each_row(const ArrayBox& box, F&& each) {
+  std::uint64_t dense = 0;
+  for (std::uint64_t z = 0; z < box.rows.slices; ++z)
+    for (std::uint64_t y = 0; y < box.rows.rows; ++y, dense += box.rows.row_bytes)
+      each(dense, z * box.image.slice_pitch + y * box.image.row_pitch);
+}
+
+struct Staged {
+  std::shared_ptr<Memory> memory;
+  ArrayBox box;  // with dense pitches
+};
+
+Result<Staged> stage(const ArrayState& array, ArrayBox box, MemoryKind kind) {
+  const std::uint64_t row = box.rows.row_bytes, slice = row * box.rows.rows;
+  auto memory = array.device->heap.allocate(kind, slice * box.rows.slices);
+  if (!memory) return memory.error();
+  box.image.row_pitch = box.rows.host_row_pitch = row;
+  box.image.slice_pitch = box.rows.host_slice_pitch = slice;
+  return Staged{std::make_shared<Memory>(std::move(*memory)), box};
+}
+
+Status copy_box(StreamState& stream, const Buffer& buffer, std::uint64_t offset, const Array& array,
+                const ArrayRegion& region, bool to_array) {
+  const ArrayState& state = *array.state();
+  const BufferState& memory = *buffer.state();
+  if (Status status = same_device(state, &stream.device); !status) return status;
+  if (Status status = same_device(state, memory.device.get()); !status) return status;
+  auto box = resolve_for_buffer(state, region, offset, memory.bytes);
+  if (!box) return box.error();
+  std::lock_guard lock(stream.mutex);
+  return stream.transfer(
+      [&](VkCommandBuffer commands) {
+        record_box(commands, state, *box, memory.buffer, memory.offset + offset, to_array);
+      },
+      {array.state(), buffer.state()}, {});
+}
+
+}  // namespace
+
+Status Array::upload(const ArrayRegion& region, std::span<const std::byte> bytes) {
+  auto box = resolve(*state_, region);
+  if (!box) return box.error();
+  if (Status status = host_span(*box, bytes.size()); !status) return status;
+  if (state_->image_backed) return upload_image(*state_->device, box->image, bytes.data());
+  return upload_rows(*state_->device, state_->linear.buffer(), state_->mapped_block(), box->rows,
+                     bytes.data());
+}
+
+Status Array::download(const ArrayRegion& region, std::span<std::byte> bytes) const {
+  auto box = resolve(*state_, region);
+  if (!box) return box.error();
+  if (Status status = host_span(*box, bytes.size()); !status) return status;
+  if (state_->image_backed) return download_image(*state_->device, box->image, bytes.data());
+  return download_rows(*state_->device, state_->linear.buffer(), state_->mapped_block(), box->rows,
+                       bytes.data());
+}
+
+Status Array::copy_from(const Buffer& from, std::uint64_t offset, const ArrayRegion& region) {
+  const BufferState& buffer = *from.state();
+  if (Status status = same_device(*state_, buffer.device.get()); !status) return status;
+  auto box = resolve_for_buffer(*state_, region, offset, buffer.bytes);
+  if (!box) return box.error();
+  return run_commands(*state_->device, [&](VkCommandBuffer commands) {
+    record_box(commands, *state_, *box, buffer.buffer, buffer.offset + offset, true);
+  });
+}
+
+Status Array::copy_to(const Buffer& to, std::uint64_t offset, const ArrayRegion& region) const {
+  const BufferState& buffer = *to.state();
+  if (Status status = same_device(*state_, buffer.device.get()); !status) return status;
+  auto box = resolve_for_buffer(*state_, region, offset, buffer.bytes);
+  if (!box) return box.error();
+  return run_commands(*state_->device, [&](VkCommandBuffer commands) {
+    record_box(commands, *state_, *box, buffer.buffer, buffer.offset + offset, false);
+  });
+}
+
+Status Stream::upload(const Array& array, const ArrayRegion& region,
+                      std::span<const std::byte> bytes) {
+  const ArrayState& to = *array.state();
+  if (Status status = same_device(to, &state_->device); !status) return status;
+  auto box = resolve(to, region);
+  if (!box) return box.error();
+  if (Status status = host_span(*box, bytes.size()); !status) return status;
+  auto dense = stage(to, *box, MemoryKind::visible);
+  if (!dense) return dense.error();
+  each_row(*box, [&](std::uint64_t staged, std::uint64_t host) {
+    std::memcpy(dense->memory->mapped() + staged, bytes.data() + host, box->rows.row_bytes);
+  });
+  std::lock_guard lock(state_->mutex);
+  return state_->transfer(
+      [&](VkCommandBuffer commands) {
+        record_box(commands, to, dense->box, dense->memory->buffer(), dense->memory->offset(),
+                   true);
+      },
+      {dense->memory, array.state()}, {});
+}
+
+Status Stream::download(const Array& array, const ArrayRegion& region, std::span<std::byte> bytes) {
+  const ArrayState& from = *array.state();
+  if (Status status = same_device(from, &state_->device); !status) return status;
+  auto box = resolve(from, region);
+  if (!box) return box.error();
+  if (Status status = host_span(*box, bytes.size()); !status) return status;
+  auto dense = stage(from, *box, MemoryKind::readback);
+  if (!dense) return dense.error();
+  std::lock_guard lock(state_->mutex);
+  return state_->transfer(
+      [&](VkCommandBuffer commands) {
+        record_box(commands, from, dense->box, dense->memory->buffer(), dense->memory->offset(),
+                   false);
+      },
+      {dense->memory, array.state()},
+      [bytes, box = *box, raw = dense->memory.get()] {
+        each_row(box, [&](std::uint64_t staged, std::uint64_t host) {
+          std::memcpy(bytes.data() + host, raw->mapped() + staged, box.rows.row_bytes);
+        });
+      });
+}
+
+Status Stream::copy(const Buffer& from, std::uint64_t offset, const Array& to,
+                    const ArrayRegion& region) {
+  return copy_box(*state_, from, offset, to, region, true);
+}
+
+Status Stream::copy(const Array& from, const Buffer& to, std::uint64_t offset,
+                    const ArrayRegion& region) {
+  return copy_box(*state_, to, offset, from, region, false);
+}
+
+}  // namespace ptx2spv

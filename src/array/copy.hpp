@@ -1,0 +1,27 @@
+// Boxes of arrays: checked against the array, and recorded as copies from and to buffers.
+#pragma once
+
+#include <vector>
+
+#include "src/array/array.hpp"
+
+namespace ptx2spv::runtime {
+
+/// A region that lies in its array, every pitch set.
+struct ArrayBox {
+  ImageBox image;
+  Rows rows;               ///< its `host_` pitches are the other side's
+  std::uint64_t span = 0;  ///< bytes from the first to behind the last on the other side
+};
+
+/// invalid_argument where the region does not lie in the level, or a pitch is less than what it
+/// steps over.
+Result<ArrayBox> resolve(const ArrayState& array, const ArrayRegion& region);
+/// Also refuses what a buffer cannot exchange with an image (Vulkan, VkBufferImageCopy).
+Result<ArrayBox> resolve_for_buffer(const ArrayState& array, const ArrayRegion& region,
+                                    std::uint64_t buffer_offset, std::uint64_t buffer_bytes);
+/// The copies between the box and a buffer, whose first byte of the box is at `offset`.
+void record_box(VkCommandBuffer commands, const ArrayState& array, const ArrayBox& box,
+                VkBuffer buffer, std::uint64_t offset, bool to_array);
+
+}  // namespace ptx2spv::runtime
