@@ -216,13 +216,16 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
       [&] { passes::legalise_float(function, module, {.profile = profile, .fp = options.fp}); });
   run("legalise-int64", [&] { passes::legalise_int64(function, module, profile); });
   if (options.optimize > 0) run("flatten", [&] { passes::flatten(function, module); });
+  if (options.optimize > 0 && !profile.max_loop_turns)
+    run("share-routines", [&] { passes::share_routines(function, module); });
   run("narrow-barriers", [&] { passes::narrow_barriers(function, module); });
   run("word-addresses", [&] { passes::word_addresses(function, module); });
   if (options.optimize > 0)
     run("simplify-last", [&] { passes::simplify(function, module, profile.int64); });
 
-  if (!profile.loads_outlive_loops)
-    run("keep-leaving", [&] { passes::keep_leaving_values(function); });
+  if (!profile.loads_outlive_loops || !profile.values_outlive_loops)
+    run("keep-leaving",
+        [&] { passes::keep_leaving_values(function, !profile.values_outlive_loops); });
 
   const ptx::Module& source = program.module(front.lowered.module.functions[0].locs.size() > 1
                                                  ? front.lowered.module.functions[0].locs[1].module

@@ -1,7 +1,9 @@
 // Values that leave a loop. SwiftShader (lavapipe too, out of nested loops) runs a loop until its
 // last thread is done, with the others masked, and a load gives 0 to a masked thread: what a thread
 // has loaded in its own last turn is gone by the time the loop ends. A phi where the loop's ways
-// out meet keeps it, because phis are written under the mask.
+// out meet keeps it, because phis are written under the mask. lavapipe computes again, in the turns
+// of the others, whatever is no phi, and out of phis that may hold the next turn's values by then:
+// there everything that is computed in a loop is lost.
 #include <algorithm>
 #include <unordered_map>
 
@@ -18,7 +20,7 @@ constexpr std::uint32_t kNoLoop = 0xffffffffu;
 
 class Leaving {
  public:
-  explicit Leaving(Function& function) : f_(function), doms_(function, false) {}
+  Leaving(Function& function, bool all) : f_(function), doms_(function, false), all_(all) {}
 
   bool run() {
     find_loops();
@@ -88,7 +90,8 @@ class Leaving {
     if ((info(inst.op).flags & flag::R) || inst.op == Op::library) return inner_[b];
     std::uint32_t innermost = kNoLoop;
     for (const Value a : f_.args(v)) {
-      const std::uint32_t loop = lost_[a];
+      const bool changes = all_ && f_.insts[a].op == Op::phi && home_[a] != kNoBlock;
+      const std::uint32_t loop = changes ? inner_[home_[a]] : lost_[a];
       if (loop == kNoLoop || !within(b, loop)) continue;
       if (innermost == kNoLoop || loops_[loop].first > loops_[innermost].first) innermost = loop;
     }
@@ -221,6 +224,7 @@ class Leaving {
 
   Function& f_;
   Dominators doms_;
+  const bool all_;  ///< values that were computed are lost as those that were loaded are
   std::vector<Loop> loops_;
   std::vector<std::uint32_t> place_, inner_;  ///< by block
   std::vector<std::uint32_t> lost_;           ///< by value: a loop, or kNoLoop
@@ -231,6 +235,8 @@ class Leaving {
 
 }  // namespace
 
-bool keep_leaving_values(Function& function) { return Leaving(function).run(); }
+bool keep_leaving_values(Function& function, bool computed) {
+  return Leaving(function, computed).run();
+}
 
 }  // namespace ptx2spv::passes

@@ -16,6 +16,7 @@ using namespace ir;
 namespace {
 
 constexpr std::uint64_t kNoNative = 0;
+constexpr std::uint64_t kQuiet64 = 0x0008000000000000ull;
 
 /// One operation: its name in the library, the native operation for round to nearest even, and the
 /// GLSL.std.450 instruction that `fast` takes for the approximate form.
@@ -183,20 +184,26 @@ class Legaliser {
         continue;
       const bool negative = c.imm & f.sign;
       const Value x = args[1 - i];
+      // Single precision has one NaN, double precision keeps the operand's.
+      const bool wide = kind == NumKind::f64;
+      const Value nan = wide ? b_.op2(Op::or_, x, constant(kind, kQuiet64)) : constant(kind, f.nan);
       if (op == Op::fmul && magnitude_bits != 0) {
         const Value product = negative ? b_.op2(Op::xor_, x, constant(kind, f.sign)) : x;
-        return b_.select(is_nan(kind, x), constant(kind, f.nan), product);
+        return b_.select(is_nan(kind, x), nan, product);
       }
       if (op == Op::fmul) {
         Value sign = b_.op2(Op::and_, x, constant(kind, f.sign));
         if (negative) sign = b_.op2(Op::xor_, sign, constant(kind, f.sign));
         const Value magnitude = b_.op2(Op::and_, x, constant(kind, f.sign - 1));
-        return b_.select(b_.cmp(Op::ult, magnitude, constant(kind, f.exponent)), sign,
-                         constant(kind, f.nan));
+        Value special = nan;
+        if (wide)
+          special = b_.select(b_.cmp(Op::eq, magnitude, constant(kind, f.exponent)),
+                              constant(kind, f.sign | f.exponent | kQuiet64), nan);
+        return b_.select(b_.cmp(Op::ult, magnitude, constant(kind, f.exponent)), sign, special);
       }
       const Value sum =
           negative ? x : b_.select(b_.cmp(Op::eq, x, constant(kind, f.sign)), constant(kind, 0), x);
-      return b_.select(is_nan(kind, x), constant(kind, f.nan), sum);
+      return b_.select(is_nan(kind, x), nan, sum);
     }
     return std::nullopt;
   }
@@ -235,8 +242,9 @@ class Legaliser {
       if (const auto flushed = flushing(inst, row, args, use_native))
         return inst.fp.sat ? saturate(kind, *flushed) : *flushed;
     }
-    const auto easy =
-        kind == NumKind::f32 && nearest ? with_constant(inst.op, kind, args) : std::nullopt;
+    const auto easy = nearest && (kind == NumKind::f32 || kind == NumKind::f64)
+                          ? with_constant(inst.op, kind, args)
+                          : std::nullopt;
     if (easy) {
       result = *easy;
     } else if (use_native) {
@@ -244,8 +252,8 @@ class Legaliser {
       if (!compares) result = canonical(kind, result);
       // Of two NaN the hardware's f64 sum and product keep the second; processors keep the first.
       if ((inst.op == Op::fadd || inst.op == Op::fmul) && kind == NumKind::f64 && !p_.fused_fma64)
-        result = b_.select(is_nan(kind, args[1]),
-                           b_.op2(Op::or_, args[1], b_.i64(0x0008000000000000ull)), result);
+        result =
+            b_.select(is_nan(kind, args[1]), b_.op2(Op::or_, args[1], b_.i64(kQuiet64)), result);
     } else {
       if (inst.op == Op::fadd && kind == NumKind::f64) std::swap(args[0], args[1]);
       result = call(library_name(row, inst.fp), inst.type, args);

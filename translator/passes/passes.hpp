@@ -50,6 +50,10 @@ bool contract(ir::Function& function, ir::Module& module);
 /// legalisation.
 bool flatten(ir::Function& function, ir::Module& module);
 
+/// The library's long routines called from loops where a kernel calls them often. Needs structured
+/// SSA form, after legalise_float and before word_addresses; loops may turn as often as they like.
+bool share_routines(ir::Function& function, ir::Module& module);
+
 /// Offsets into bound buffers, shared and local memory as (element << k), which the emitter turns
 /// into an index. Needs SSA form, after legalise_int64; always runs, for the emitter relies on it.
 bool word_addresses(ir::Function& function, ir::Module& module);
@@ -57,9 +61,10 @@ bool word_addresses(ir::Function& function, ir::Module& module);
 /// Marks the barriers (imm 1) that only have shared memory to order.
 bool narrow_barriers(ir::Function& function, ir::Module& module);
 
-/// Phis for values that are loaded in a loop and used after it. Needs structured SSA form; last,
-/// because simplify takes these phis for superfluous.
-bool keep_leaving_values(ir::Function& function);
+/// Phis for values that are loaded in a loop and used after it, and, where wanted, for those that
+/// are computed there. Needs structured SSA form; last, because simplify takes these phis for
+/// superfluous.
+bool keep_leaving_values(ir::Function& function, bool computed = false);
 
 struct FloatOptions {
   const Profile& profile;
