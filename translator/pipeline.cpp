@@ -166,6 +166,11 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   Runner run(options, function, module);
   if (info.uses_textures) fix_texture_features(function, options.texture_features);
   // Surfaces first: they are the last to need registers as variables and calls gone.
+  if (!profile.independent_threads && options.wait_turns)
+    run("bound-waits", [&] {
+      const std::uint32_t most = profile.max_loop_turns ? profile.max_loop_turns - 4096 : ~0u;
+      lower::bound_waits(function, info, std::min(options.wait_turns, most));
+    });
   run("suppress-after-trap", [&] { lower::suppress_after_trap(function); });
   run("lower-surfaces", [&] { lower::lower_surfaces(function, module, options, info); });
   run("legalise-atomics", [&] { lower::legalise_atomics(function, profile); });
@@ -173,12 +178,16 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   if (profile.max_loop_turns && lower::has_loops(function)) {
     // Some turns fewer: the loops around this one end by turning, and the record's own has to turn.
     loops.turns = profile.max_loop_turns - 256;
-    loops.site = static_cast<std::uint32_t>(info.trap_sites.size());
-    TrapSite site;
-    site.message = "the driver ends a thread's loops after " +
-                   std::to_string(profile.max_loop_turns) + " turns in total";
-    info.trap_sites.push_back(std::move(site));
-    info.trap_site_locs.push_back(0);
+    loops.site = [&](std::uint32_t loc) {
+      TrapSite site;
+      site.line = function.locs[loc].line;
+      site.source_line = function.locs[loc].source_line;
+      site.message = "the driver ends a thread's loops after " +
+                     std::to_string(profile.max_loop_turns) + " turns in total";
+      info.trap_sites.push_back(std::move(site));
+      info.trap_site_locs.push_back(loc);
+      return static_cast<std::uint32_t>(info.trap_sites.size() - 1);
+    };
   }
   // Threads that would miss a barrier others wait at stay in their loops.
   run("finish-traps",

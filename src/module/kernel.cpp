@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -43,6 +44,8 @@ TranslateOptions options_for(const KernelState& kernel, const VariantKey& key) {
   options.workgroup_threads = key.workgroup_threads;
   options.shared_in_memory = key.shared_in_memory;
   options.texture_features = key.texture_features;
+  if (const std::string_view turns = option_text(Option::wait_turns); !turns.empty())
+    std::from_chars(turns.data(), turns.data() + turns.size(), options.wait_turns);
   options.slots = key.slots;
   return options;
 }
@@ -66,7 +69,7 @@ std::string cache_key(const KernelState& kernel, const TranslateOptions& options
         std::uint64_t{options.wide_surfaces}, static_cast<std::uint64_t>(options.threads),
         std::uint64_t{options.max_block_threads}, std::uint64_t{options.workgroup_threads},
         std::uint64_t{options.shared_in_memory}, std::uint64_t{options.texture_features},
-        std::uint64_t{options.slots.size()}})
+        std::uint64_t{options.wait_turns}, std::uint64_t{options.slots.size()}})
     digest.add_number(number);
   for (const SlotSpec& slot : options.slots)
     digest.add_number(static_cast<std::uint64_t>(slot.backing) |

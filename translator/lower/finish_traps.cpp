@@ -74,6 +74,14 @@ std::vector<BackEdges> back_edges(const ir::Function& function) {
   return edges;
 }
 
+/// Where a block's branch stands in the source: with what it computes last.
+std::uint32_t location(const ir::Function& function, BlockId block) {
+  const ir::Block& b = function.blocks[block];
+  for (std::size_t i = b.insts.size(); !b.loc && i-- > 0;)
+    if (const std::uint32_t loc = function.insts[b.insts[i]].loc) return loc;
+  return b.loc;
+}
+
 /// One of `values` by the bits of `index`; the last one where there is none.
 Value pick(ir::Builder& b, Value index, std::vector<Value> values) {
   for (std::uint32_t bit = 1; values.size() > 1; bit *= 2) {
@@ -187,14 +195,15 @@ void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
       b.set(turns, now);
       return b.cmp(Op::ult, b.i32(limit.turns), now);
     };
-    const auto note_limit = [&](Value over, Value code) {
+    const auto note_limit = [&](Value over, Value code, std::uint32_t loc) {
+      const std::uint32_t site = limit.site(loc);
       const Value take = b.op2(Op::and_, over, b.cmp(Op::eq, code, b.i32(0)));
-      b.set(trap.code,
-            b.select(take, b.i32(trap_code(limit.site, abi::TrapKind::loop_limit)), code));
+      b.set(trap.code, b.select(take, b.i32(trap_code(site, abi::TrapKind::loop_limit)), code));
     };
     for (BlockId block = 0; block < original; ++block) {
       if (edges[block].count == 0) continue;
       const BlockId latch = edges[block].from;
+      const std::uint32_t loc = location(function, latch);
       // A latch that is a header too may have been rewritten already.
       const auto ends_with_test = [&](const ir::Block& last) {
         return last.term == Term::cond_br && (last.succs[0] == block) != (last.succs[1] == block);
@@ -222,7 +231,7 @@ void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
         b.at(leave);
         b.cond_br(stop, note, after);
         b.at(note);
-        if (over) note_limit(over, code);
+        if (over) note_limit(over, code, loc);
         b.br(end);
         continue;
       }
@@ -237,12 +246,7 @@ void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
       b.at(block);
       const Value code = b.get(trap.code);
       const Value over = limit.turns ? count_turn() : 0;
-      if (keep_barriers) {
-        note_limit(over, code);
-        b.br(rest);
-        continue;
-      }
-      const Value dead = b.cmp(Op::ne, code, b.i32(0));
+      const Value dead = keep_barriers ? b.i1(false) : b.cmp(Op::ne, code, b.i32(0));
       if (!over) {
         b.cond_br(dead, end, rest);
         continue;
@@ -252,7 +256,7 @@ void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
       const BlockId out = b.new_block();
       b.cond_br(b.op2(Op::or_, over, dead), out, rest);
       b.at(out);
-      note_limit(over, code);
+      note_limit(over, code, loc);
       b.br(end);
     }
   }

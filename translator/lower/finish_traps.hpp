@@ -1,6 +1,8 @@
 // What a trapped thread does after its fault, and the record that it leaves.
 #pragma once
 
+#include <functional>
+
 #include "ptx2spv/translator.hpp"
 #include "translator/ir/ir.hpp"
 
@@ -15,12 +17,16 @@ void suppress_after_trap(ir::Function& function);
 /// into a jump to it, and lets loops end once their thread has trapped. `keep_barriers`: threads
 /// must not leave early, because they would miss a convergent barrier; such loops end by
 /// themselves. Where a driver cuts loops off silently (LoopLimit::turns), a thread counts its turns
-/// and traps before that.
+/// and traps before that, a barrier or not: its loop would end all the same.
 struct LoopLimit {
-  std::uint32_t turns = 0;  ///< 0: the driver has no limit
-  std::uint32_t site = 0;
+  std::uint32_t turns = 0;                           ///< 0: the driver has no limit
+  std::function<std::uint32_t(std::uint32_t)> site;  ///< the trap site of a loop, by its location
 };
 void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit = {});
+
+/// Where threads do not advance independently: a loop whose threads may wait for another one traps
+/// after so many turns. Runs first, before surfaces and atomics become loops of their own.
+void bound_waits(ir::Function& function, EntryInfo& info, std::uint32_t turns);
 
 /// Whether the function has a loop.
 bool has_loops(const ir::Function& function);

@@ -461,9 +461,23 @@ class Legaliser {
   Wide wide_;
 };
 
+// Between divergent threads a memory barrier loses lavapipe's other lanes what they compute. An
+// atomic orders memory there too, and changes nothing where it adds 0.
+void barriers_as_atomics(ir::Function& function) {
+  Rewriter rewriter(function);
+  ir::Builder& b = rewriter.builder();
+  rewriter.run([&](Value value) {
+    if (function.insts[value].op != Op::memory_barrier) return rewriter.keep(value);
+    const Value nothing = b.inst(Op::atomic, Type::i32, {b.i32(abi::t_count * 4), b.i32(0)});
+    b.last(nothing).mem = {.space = Space::trap, .bytes = 4, .atomic = AtomicOp::add};
+  });
+}
+
 }  // namespace
 
 void legalise_atomics(ir::Function& function, const Profile& profile) {
+  // Such a driver's loops end by turns: it is lavapipe.
+  if (profile.max_loop_turns) barriers_as_atomics(function);
   bool any = false;
   for (const ir::Block& block : function.blocks)
     for (const Value v : block.insts)

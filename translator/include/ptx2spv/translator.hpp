@@ -61,6 +61,9 @@ struct TranslateOptions {
   bool shared_in_memory = false;  ///< shared memory lives in abi::Push::shared_slab
   std::uint32_t texture_features =
       abi::kAllTextureFeatures;  ///< abi::TextureFeature: what textures may have
+  std::uint32_t wait_turns =
+      1u << 24;  ///< without independent_threads: turns of a loop that waits for another thread's
+                 ///< store or atomic before it traps; 0: no bound
   std::vector<SlotSpec>
       slots;  ///< by slot number; missing ones are buffers (or addresses, by profile)
   std::function<void(std::string_view pass, std::string_view text)>

@@ -1,0 +1,163 @@
+// Threads that wait for other threads, on devices that do not run them independently: the launch
+// ends with an error that names the loop, and soon.
+#include <chrono>
+
+#include "tests/runtime/fixture.hpp"
+
+namespace ptx2spv {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string kernel(const std::string& body) {
+  return ".visible .entry k(.param .u64 to) {\n"
+         "  .reg .pred %p<6>;\n  .reg .b32 %r<12>;\n  .reg .b64 %d<4>;\n"
+         "  ld.param.u64 %d0, [to];\n  mov.u32 %r0, %tid.x;\n  mov.u32 %r1, %ctaid.x;\n" +
+         body + "  ret;\n}\n";
+}
+
+struct Outcome {
+  Status status;
+  std::vector<std::uint32_t> words;
+  double seconds = 0;
+};
+
+Outcome run(const std::string& body, std::uint32_t blocks, std::uint32_t threads) {
+  Module module = load(kernel(body));
+  Buffer to = must(Buffer::create(test_device(), 64));
+  must(to.upload(0, bytes_of(std::vector<std::uint32_t>(16))));
+  LaunchConfig config;
+  config.grid = {blocks, 1, 1};
+  config.block = {threads, 1, 1};
+  const auto start = Clock::now();
+  auto launched = must(module.kernel("k")).launch(config, Args().buffer(to));
+  Outcome outcome;
+  outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (!launched) outcome.status = launched.error();
+  outcome.words = read_buffer<std::uint32_t>(to, 16);
+  return outcome;
+}
+
+// What docs/limits.md promises, on a machine that others use as well.
+constexpr double kSeconds = 60;
+
+void expect_stopped(const Outcome& outcome, const std::string& instruction) {
+  ASSERT_FALSE(outcome.status);
+  ASSERT_TRUE(outcome.status.error().trap) << outcome.status.error().text;
+  const TrapReport& report = *outcome.status.error().trap;
+  EXPECT_TRUE(report.kind == abi::TrapKind::no_progress ||
+              report.kind == abi::TrapKind::loop_limit);
+  EXPECT_EQ(report.kernel, "k");
+  EXPECT_GT(report.line, 8u) << report.to_string();
+  if (report.kind == abi::TrapKind::no_progress) {
+    EXPECT_NE(report.instruction.find(instruction), std::string::npos) << report.instruction;
+  }
+  EXPECT_LT(outcome.seconds, kSeconds);
+}
+
+TEST(Waits, ForAnotherWarpsStoreEnds) {
+  expect_stopped(run(R"(
+  setp.ne.u32 %p0, %r0, 0;
+  @%p0 bra store;
+again:
+  ld.volatile.global.u32 %r2, [%d0];
+  setp.eq.u32 %p1, %r2, 0;
+  @%p1 bra again;
+store:
+  setp.ne.u32 %p2, %r0, 64;
+  @%p2 bra done;
+  st.volatile.global.u32 [%d0], 1;
+done:
+)",
+                     1, 128),
+                 "ld.volatile");
+}
+
+TEST(Waits, ForALaterBlockEnds) {
+  expect_stopped(run(R"(
+  setp.ne.u32 %p0, %r1, 0;
+  @%p0 bra store;
+again:
+  ld.acquire.gpu.global.u32 %r2, [%d0];
+  setp.ne.u32 %p1, %r2, 2000;
+  @%p1 bra again;
+store:
+  atom.global.add.u32 %r3, [%d0], 1;
+)",
+                     2000, 1),
+                 "ld.acquire");
+}
+
+// Every block of many waits for ever; the first one's trap ends the others.
+TEST(Waits, OfAWholeGridEnd) {
+  expect_stopped(run(R"(
+again:
+  atom.global.cas.b32 %r2, [%d0+4], 1, 2;
+  setp.eq.u32 %p1, %r2, 0;
+  @%p1 bra again;
+)",
+                     3000, 64),
+                 "atom");
+}
+
+// All blocks meet: a grid that waits for its own last block, with the block's barriers around.
+TEST(Waits, OfABarrierAcrossTheGridEnd) {
+  expect_stopped(run(R"(
+  bar.sync 0;
+  setp.ne.u32 %p0, %r0, 0;
+  @%p0 bra join;
+  atom.global.add.u32 %r3, [%d0], 1;
+again:
+  ld.volatile.global.u32 %r2, [%d0];
+  setp.ne.u32 %p1, %r2, 600;
+  @%p1 bra again;
+join:
+  bar.sync 0;
+  st.global.u32 [%d0+8], 1;
+)",
+                     600, 64),
+                 "ld.volatile");
+}
+
+// A loop that is no wait may turn as often as it likes where the driver lets it, the bound being
+// that of waits; and short waits of many turns together are none either.
+TEST(Waits, AreNotWhatAtomicsDoInPassing) {
+  const Outcome outcome = run(R"(
+  mov.u32 %r2, 0;
+again:
+  atom.global.add.u32 %r3, [%d0], 1;
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p1, %r2, 5000;
+  @%p1 bra again;
+)",
+                              4, 32);
+  ASSERT_TRUE(outcome.status) << outcome.status.error().text;
+  EXPECT_EQ(outcome.words[0], 4u * 32 * 5000);
+}
+
+// A lock that each thread of a block takes in turn, as programs for independent threads write it.
+TEST(Waits, ForALockSucceedWhereItsHolderGoesOn) {
+  const Outcome outcome = run(R"(
+  mov.u32 %r4, 0;
+again:
+  atom.global.cas.b32 %r2, [%d0], 0, 1;
+  setp.ne.u32 %p1, %r2, 0;
+  @%p1 bra skip;
+  ld.volatile.global.u32 %r3, [%d0+4];
+  add.u32 %r3, %r3, 1;
+  st.volatile.global.u32 [%d0+4], %r3;
+  membar.gl;
+  atom.global.exch.b32 %r5, [%d0], 0;
+  mov.u32 %r4, 1;
+skip:
+  setp.eq.u32 %p2, %r4, 0;
+  @%p2 bra again;
+)",
+                              1, 64);
+  ASSERT_TRUE(outcome.status) << outcome.status.error().text;
+  EXPECT_EQ(outcome.words[1], 64u);
+  EXPECT_EQ(outcome.words[0], 0u);
+}
+
+}  // namespace
+}  // namespace ptx2spv
