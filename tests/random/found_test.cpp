@@ -48,8 +48,9 @@ TEST_P(Found, AgreesWithTheInterpreter) {
   for (const char* profile : {"", "no-int64", "no-8/16-bit", "nvidia", "portable"}) {
     Runner runner(profile, input);
     ASSERT_EQ(runner.problem(), "");
-    for (Variant how : {Variant{profile, 0, {}}, Variant{profile, 1, ThreadModel::flat},
-                        Variant{profile, 2, ThreadModel::regions}}) {
+    for (Variant how :
+         {Variant{profile, 0, {}}, Variant{profile, 1, {}}, Variant{profile, 2, {}},
+          Variant{profile, 1, ThreadModel::flat}, Variant{profile, 2, ThreadModel::regions}}) {
       const Runner::Run run = runner.run({&kernel}, how)[0];
       EXPECT_EQ(run.error, "") << how.text();
       EXPECT_EQ(difference(model.outputs, run.outputs), "") << how.text();

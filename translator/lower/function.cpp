@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "translator/ptx/instruction_table.hpp"
+
 namespace ptx2spv::lower {
 
 using ir::BlockId;
@@ -276,6 +278,11 @@ void FunctionLowering::instruction(const Instruction& inst) {
 
 void FunctionLowering::dispatch(const Instruction& inst) {
   using enum Opcode;
+  if (const ptx::FormInfo& form = ptx::form_info(inst.form); form.refused) {
+    // Its operands were not parsed. Fences of proxies are fences, the others are hints.
+    if (inst.op != fence && inst.op != membar && inst.op != prefetch && inst.op != createpolicy)
+      return refuse(inst, form.reason);
+  }
   switch (inst.op) {
     case add:
     case sub:
@@ -397,8 +404,10 @@ void FunctionLowering::dispatch(const Instruction& inst) {
     case applypriority:
     case pmevent:
     case brkpt:
+    case createpolicy:  // its result is for cache hints alone
+    case setmaxnreg:
+    case griddepcontrol:     // launches follow each other as they are
     case nanosleep: return;  // hints: no result depends on them
-    case createpolicy: return write(args(inst)[0], b_.i64(0), ptx::Type::b64);
     case stacksave:
     case stackrestore:
     case alloca: return lower_stack(inst);

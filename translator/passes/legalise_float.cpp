@@ -121,6 +121,9 @@ class Legaliser {
   }
   Value flush(NumKind kind, Value a) {
     const Format f = format_of(kind);
+    // A constant stays one, for with_constant.
+    if (const Inst& c = f_.insts[a]; c.op == Op::constant)
+      return c.imm & f.exponent ? a : constant(kind, c.imm & f.sign);
     const Value small =
         b_.cmp(Op::eq, b_.op2(Op::and_, a, constant(kind, f.exponent)), constant(kind, 0));
     return b_.select(small, b_.op2(Op::and_, a, constant(kind, f.sign)), a);
@@ -242,8 +245,12 @@ class Legaliser {
       if (const auto flushed = flushing(inst, row, args, use_native))
         return inst.fp.sat ? saturate(kind, *flushed) : *flushed;
     }
+    // What needs no arithmetic is not flushed by the device.
+    std::vector<Value> operands = args;
+    if (kind == NumKind::f32 && inst.fp.ftz && !flush_here && with_constant(inst.op, kind, args))
+      for (Value& a : operands) a = flush(kind, a);
     const auto easy = nearest && (kind == NumKind::f32 || kind == NumKind::f64)
-                          ? with_constant(inst.op, kind, args)
+                          ? with_constant(inst.op, kind, operands)
                           : std::nullopt;
     if (easy) {
       result = *easy;
