@@ -2,98 +2,90 @@
 // of texels aligned to the largest. docs/hardware.md has the rules in words, tests/data/hardware
 // the records.
 //
-// An axis word describes one coordinate: bits 0-1 the address mode, bit 2 normalised
-// coordinates, bit 3 linear filtering, bit 4 a one-dimensional texture, bit 5 a gather (the
-// texels around, whatever their weight).
-#define TEX_WRAP 0u
-#define TEX_CLAMP 1u
-#define TEX_MIRROR 2u
-#define TEX_BORDER 3u
-
 // abi::SurfaceFormat, of a texel's component.
-#define TEX_U8 0u
-#define TEX_U16 1u
-#define TEX_S8 3u
-#define TEX_S16 4u
 #define TEX_F16 6u
-#define TEX_F32 7u
 
-// floor(x * 2^bits) within +-2^30; NaN and denormals as 0.
+// floor(x * 2^bits) within +-2^30; NaN and denormals as 0. Scaling by a power of two and floor are
+// exact on every device.
 int tex_fixed(const in uint x, const in uint bits)
 {
     uint magnitude = x & F32_NAN;
-    uint m = PICK(magnitude < 0x800000u || magnitude > F32_INF, 0u, (x & 0x7fffffu) | 0x800000u);
-    int shift = int(magnitude >> 23) - 150 + int(bits);
-    uint right = uint(clamp(-shift, 0, 31));
-    uint kept = m >> right;
-    uint rest = PICK((kept << right) != m, 1u, 0u);
-    uint v = PICK(shift >= 0, m << uint(clamp(shift, 0, 6)), kept);
-    v = PICK(shift > 6 && m != 0u, 0x40000000u, v);
-    return PICK((x & SIGN_BIT) != 0u, -int(v + PICK(shift >= 0, 0u, rest)), int(v));
+    float v = uintBitsToFloat(PICK(magnitude < 0x800000u || magnitude > F32_INF, 0u, x));
+    float limit = uintBitsToFloat((157u - bits) << 23);
+    return int(floor(clamp(v, -limit, limit) * uintBitsToFloat((127u + bits) << 23)));
 }
 
-// floor(x * 2^bits) modulo 2^32; NaN, infinities and denormals as 0.
+// floor(x * 2^bits) modulo 2^(bits + 1); NaN, infinities and denormals as 0. Multiples of 2 are 0,
+// and from 2^24 on there is nothing else.
 uint tex_fixed_modulo(const in uint x, const in uint bits)
 {
     uint magnitude = x & F32_NAN;
-    uint m = PICK(magnitude < 0x800000u || magnitude >= F32_INF, 0u, (x & 0x7fffffu) | 0x800000u);
-    int shift = int(magnitude >> 23) - 150 + int(bits);
-    uint right = uint(clamp(-shift, 0, 31));
-    uint kept = m >> right;
-    uint rest = PICK((kept << right) != m, 1u, 0u);
-    uint v = PICK(shift >= 0, PICK(shift > 31, 0u, m << uint(clamp(shift, 0, 31))), kept);
-    return PICK((x & SIGN_BIT) != 0u, 0u - (v + PICK(shift >= 0, 0u, rest)), v);
+    float v = uintBitsToFloat(PICK(magnitude < 0x800000u || magnitude >= 0x4b800000u, 0u, x));
+    float whole = floor(v * uintBitsToFloat((127u + bits) << 23));
+    float period = uintBitsToFloat((128u + bits) << 23);
+    return uint(whole - period * floor(whole * uintBitsToFloat((126u - bits) << 23)));
 }
 
-// Fraction bits that a normalised coordinate keeps, by the texture's extent.
+// Fraction bits that a normalised coordinate keeps, by the texture's largest extent.
 uint tex_precision(const in uint n, const in bool one)
 {
     return 21u + PICK(n > 8192u, 1u, 0u) + PICK(n > PICK(one, 65536u, 16384u), 1u, 0u);
 }
 
-// The texel that index i falls on. The index is at most 16 texels and one period outside.
-uint tex_wrap(const in int i, const in uint n, const in uint mode)
+// A coordinate in 256ths of a texel: that of the first of two texels under linear filtering, else
+// of the texel, a multiple of 256. Here coordinates in texels.
+uint tex_at_texel(const in uint x, const in bool linear)
 {
-    uint moved = uint(i + int(32u * n));
-    uint wrapped = moved % n;
-    uint folded = moved % (2u * n);
-    uint mirrored = PICK(folded < n, folded, 2u * n - 1u - folded);
-    uint clamped = uint(clamp(i, 0, int(n) - 1));
-    return PICK(mode == TEX_WRAP, wrapped, PICK(mode == TEX_MIRROR, mirrored, clamped));
+    int near = clamp((tex_fixed(x, 9u) + 1) >> 1, -0x10000000, 0x10000000) - 128;
+    return uint(PICK(linear, near, clamp(tex_fixed(x, 0u), -0x100000, 0x100000) * 256));
 }
 
-// One axis of a read at coordinate x, moved by `offset` texels (signed): the two texels, the second
-// one's weight in 256ths, and in bits 0 and 1 whether they are texels (else the border).
-uvec4 tex_axis(const in uint x, const in uint extent, const in uint axis, const in uint offset)
+// `moved` has `bits` of fraction, and 13 bits above them at most.
+int tex_scaled(const in uint moved, const in uint n, const in uint bits, const in bool linear)
+{
+    uint low = (moved & 8191u) * n + PICK(linear, 1u << (bits - 9u), 0u);
+    uint sum = (moved >> 13) * n + (low >> 13);
+    return PICK(linear, int(sum >> (bits - 21u)), int(sum >> (bits - 13u)));
+}
+
+// Normalised coordinates under wrap and mirror: within one period, and for mirror two.
+uint tex_at_repeated(const in uint x, const in uint extent, const in uint largest,
+    const in bool mirror, const in bool linear, const in bool one)
+{
+    uint n = max(extent, 1u), bits = tex_precision(largest, one);
+    uint moved = tex_fixed_modulo(x, bits) & PICK(mirror, (2u << bits) - 1u, (1u << bits) - 1u);
+    int at = tex_scaled(moved, n, bits, linear);
+    return uint(PICK(linear, at - 128, at * 256));
+}
+
+// Normalised coordinates under clamp and border: as far outside as offsets reach.
+uint tex_at_bounded(const in uint x, const in uint extent, const in uint largest,
+    const in bool linear, const in bool one)
+{
+    uint n = max(extent, 1u), bits = tex_precision(largest, one);
+    uint periods = PICK(n > 8192u, 2u, 16u);
+    int bound = int(periods << bits);
+    uint moved = uint(clamp(tex_fixed(x, bits), -bound, bound) + bound);
+    int at = tex_scaled(moved, n, bits, linear);
+    return uint(PICK(linear, at - int(256u * periods * n) - 128, (at - int(periods * n)) * 256));
+}
+
+// The texel that index i falls on under wrap and mirror. The index is at most 32 texels and one
+// period outside.
+uint tex_repeat(const in uint i, const in uint extent, const in bool mirror)
 {
     uint n = max(extent, 1u);
-    bool normalized = (axis & 4u) != 0u, linear = (axis & 8u) != 0u;
-    // Coordinates in texels know no repetition.
-    uint mode = PICK(normalized || (axis & 1u) != 0u, axis & 3u, TEX_CLAMP);
+    uint moved = i + 32u * n;
+    uint folded = moved % (2u * n);
+    return PICK(mirror, PICK(folded < n, folded, 2u * n - 1u - folded), moved % n);
+}
 
-    uint bits = tex_precision(n, (axis & 16u) != 0u);
-    uint one = 1u << bits;
-    int bound = int(one << 4);
-    uint modulo = tex_fixed_modulo(x, bits) & PICK(mode == TEX_MIRROR, 2u * one - 1u, one - 1u);
-    uint moved = PICK((mode & 1u) == 0u, modulo + 16u * one,
-        uint(clamp(tex_fixed(x, bits), -bound, bound) + bound));
-    uint high = 0u, low = 0u, carry = 0u;
-    umulExtended(moved, n, high, low);
-    low = uaddCarry(low, PICK(linear, one >> 9, 0u), carry);
-    uint shift = PICK(linear, bits - 8u, bits);
-    int scaled = int(((high + carry) << (32u - shift)) | (low >> shift)) -
-        int(PICK(linear, 4096u, 16u) * n);
-
-    int unscaled = PICK(linear, (tex_fixed(x, 9u) + 1) >> 1, tex_fixed(x, 0u));
-    int at = clamp(PICK(normalized, scaled, unscaled), -0x10000000, 0x10000000);
-    at = PICK(linear, at - 128, clamp(at, -0x100000, 0x100000) * 256) + int(offset) * 256;
-    at = PICK(mode == TEX_CLAMP && (axis & 32u) == 0u, clamp(at, 0, int(n - 1u) * 256), at);
-
-    int first = at >> 8, second = PICK(linear, first + 1, first);
-    bool border = mode == TEX_BORDER;
-    uint inside = PICK(border && (first < 0 || first >= int(n)), 0u, 1u) |
-                  PICK(border && (second < 0 || second >= int(n)), 0u, 2u);
-    return uvec4(tex_wrap(first, n, mode), tex_wrap(second, n, mode), uint(at) & 255u, inside);
+// The same of an index that no offset has moved: at most one texel outside.
+uint tex_repeat_near(const in uint i, const in uint n, const in bool mirror)
+{
+    uint period = PICK(mirror, 2u * n, n);
+    uint moved = PICK(int(i) < 0, i + period, PICK(i >= period, i - period, i));
+    return PICK(moved < n, moved, 2u * n - 1u - moved);
 }
 
 // A read at an integer coordinate: the texel, and whether it is one.
@@ -121,27 +113,40 @@ uvec4 tex_weights(const in uint a, const in uint b, const in uint total)
     return uvec4(left - left_below, right - right_below, left_below, right_below);
 }
 
-// n / (2^bits - 1), rounded to nearest: the quotient's digits are n's, repeated. bits: 7, 8, 15,
-// 16.
-uint tex_unorm(const in uint n, const in uint bits)
+// Digits of n / (2^8 - 1) or n / (2^16 - 1), which repeat n's, rounded to nearest as a float. `zeros`
+// stand above the first of them.
+uint tex_repeating(const in uint digits, const in uint zeros)
 {
-    uint zeros = PICK(n == 0u, 0u, bits - 1u - uint(findMSB(n)));
-    uint mask = (1u << bits) - 1u;
-    uint digits = ((n << zeros) | (n >> (bits - zeros))) & mask;
-    uint twice = PICK(bits < 9u, (digits << bits) | digits, digits);
-    uint width = PICK(bits < 9u, 2u * bits, bits);
-    uint top = (twice << (32u - width)) | (twice << (32u - width) >> width);
-    // 7 and 15 bits leave room at the end, where the digits go on.
-    top |= PICK(width == 14u, digits >> 3, PICK(width == 15u, digits >> 13, 0u));
-    uint r = ((126u - zeros) << 23) + ((top >> 8) - 0x800000u) + ((top >> 7) & 1u);
-    return PICK(n == 0u, 0u, r);
+    uint top = (digits << zeros) | (digits >> 1 >> (31u - zeros));
+    return ((126u - zeros) << 23) + ((top >> 8) - 0x800000u) + ((top >> 7) & 1u);
 }
 
-uint tex_snorm(const in int n, const in uint bits)
+uint tex_unorm8(const in uint n)
 {
-    int limit = int((1u << bits) - 1u);
-    uint magnitude = uint(min(abs(n), limit));
-    return tex_unorm(magnitude, bits) | PICK(n < 0, SIGN_BIT, 0u);
+    uint zeros = 134u - (floatBitsToUint(float(int(n))) >> 23);
+    return PICK(n == 0u, 0u, tex_repeating(n * 0x1010101u, zeros & 31u));
+}
+
+uint tex_unorm16(const in uint n)
+{
+    uint zeros = 142u - (floatBitsToUint(float(int(n))) >> 23);
+    return PICK(n == 0u, 0u, tex_repeating(n * 0x10001u, zeros & 31u));
+}
+
+// n / (2^bits - 1) of signed n: 7 or 15 bits. Where one number of digits leaves room in a word, they
+// go on.
+uint tex_snorm(const in uint word, const in uint bits)
+{
+    int limit = int((1u << bits) - 1u), signed_n = int(word);
+    uint n = uint(min(abs(signed_n), limit));
+    uint zeros = PICK(n == 0u, 0u, bits - 1u - uint(findMSB(n)));
+    uint digits = ((n << zeros) | (n >> (bits - zeros))) & uint(limit);
+    uint twice = PICK(bits == 7u, (digits << 7) | digits, digits);
+    uint width = PICK(bits == 7u, 14u, 15u);
+    uint top = (twice << (32u - width)) | (twice << (32u - width) >> width);
+    top |= PICK(bits == 7u, digits >> 3, digits >> 13);
+    uint r = ((126u - zeros) << 23) + ((top >> 8) - 0x800000u) + ((top >> 7) & 1u);
+    return PICK(n == 0u, 0u, r) | PICK(signed_n < 0, SIGN_BIT, 0u);
 }
 
 // A level of detail in 256ths, cut toward zero.
@@ -168,17 +173,11 @@ uint tex_share(const in uint weight, const in uint total)
     return (weight * total + 127u) >> 8;
 }
 
-// A component that is not filtered. `element`: integers are read as they are.
-uint tex_point(const in uint raw, const in uint format, const in bool element)
+// A half float that is not filtered: a NaN keeps its payload.
+uint tex_point_f16(const in uint raw)
 {
-    int s8 = int(raw << 24) >> 24, s16 = int(raw << 16) >> 16;
-    uint r = raw;
-    r = PICK(format == TEX_U8, PICK(element, raw, tex_unorm(raw, 8u)), r);
-    r = PICK(format == TEX_U16, PICK(element, raw, tex_unorm(raw, 16u)), r);
-    r = PICK(format == TEX_S8, PICK(element, uint(s8), tex_snorm(s8, 7u)), r);
-    r = PICK(format == TEX_S16, PICK(element, uint(s16), tex_snorm(s16, 15u)), r);
-    uint nan = ((raw & 0x8000u) << 16) | F32_INF | ((raw & 0x3ffu) << 13);  // keeps its payload
-    return PICK(format == TEX_F16, PICK((raw & 0x7fffu) > 0x7c00u, nan, f32_from_f16(raw)), r);
+    uint nan = ((raw & 0x8000u) << 16) | F32_INF | ((raw & 0x3ffu) << 13);
+    return PICK((raw & 0x7fffu) > 0x7c00u, nan, f32_from_f16(raw));
 }
 
 // A float component for the sum: f16 becomes f32, denormals of f32 are zeros.
@@ -186,14 +185,6 @@ uint tex_float(const in uint raw, const in uint format)
 {
     uint single = PICK((raw & F32_INF) == 0u, raw & SIGN_BIT, raw);
     return PICK(format == TEX_F16, f32_from_f16(raw), single);
-}
-
-// An integer component for the sum: 8 unsigned bits become 16.
-int tex_integer(const in uint raw, const in uint format)
-{
-    int r = int(PICK(format == TEX_U8, raw * 257u, raw));
-    r = PICK(format == TEX_S8, int(raw << 24) >> 24, r);
-    return PICK(format == TEX_S16, int(raw << 16) >> 16, r);
 }
 
 // The exponent that a texel takes part in the alignment with; texels without weight have none.
@@ -225,17 +216,16 @@ uint tex_special(const in uint value, const in bool present)
 uvec4 tex_sum(const in uvec4 raw, const in uvec4 weight, const in uint present,
     const in uint format)
 {
-    bool real = format >= TEX_F16;
     uint a = tex_float(raw.x, format), b = tex_float(raw.y, format);
     uint c = tex_float(raw.z, format), d = tex_float(raw.w, format);
     uint top = max(max(tex_exponent(a, weight.x), tex_exponent(b, weight.y)),
                    max(tex_exponent(c, weight.z), tex_exponent(d, weight.w)));
     top = PICK(format == TEX_F16 && top != 0u, max(top, 113u), top);
     uint mask = PICK(format == TEX_F16, 0xffffe000u, 0xffffffffu);
-    int va = PICK(real, tex_aligned(a, top, mask), tex_integer(raw.x, format));
-    int vb = PICK(real, tex_aligned(b, top, mask), tex_integer(raw.y, format));
-    int vc = PICK(real, tex_aligned(c, top, mask), tex_integer(raw.z, format));
-    int vd = PICK(real, tex_aligned(d, top, mask), tex_integer(raw.w, format));
+    int va = tex_aligned(a, top, mask);
+    int vb = tex_aligned(b, top, mask);
+    int vc = tex_aligned(c, top, mask);
+    int vd = tex_aligned(d, top, mask);
     // 29 signed bits times 9: the upper and the lower 14 bits are summed apart.
     int upper = (va >> 14) * int(weight.x) + (vb >> 14) * int(weight.y) +
         (vc >> 14) * int(weight.z) +
@@ -246,7 +236,7 @@ uvec4 tex_sum(const in uvec4 raw, const in uvec4 weight, const in uint present,
     uint low = uaddCarry(uint(upper) << 14, lower, carry);
     uint special = tex_special(a, (present & 1u) != 0u) | tex_special(b, (present & 2u) != 0u) |
                    tex_special(c, (present & 4u) != 0u) | tex_special(d, (present & 8u) != 0u);
-    return uvec4(low, uint(upper >> 18) + carry, PICK(real, top, 0u), PICK(real, special, 0u));
+    return uvec4(low, uint(upper >> 18) + carry, top, special);
 }
 
 // sRGB: an entry of the table is a float's exponent, shared by eight entries, and 8 bits that need
@@ -276,25 +266,6 @@ uvec4 tex_srgb_sum(const in uvec4 entry, const in uvec4 weight)
     uint sum = tex_srgb_part(entry.x, top, weight.x) + tex_srgb_part(entry.y, top, weight.y) +
                tex_srgb_part(entry.z, top, weight.z) + tex_srgb_part(entry.w, top, weight.w);
     return uvec4(sum << 20, sum >> 12, top, 8u);
-}
-
-// A filtered component of integers out of the sum.
-uint tex_quotient(const in uint sum, const in uint format)
-{
-    int total = int(sum);
-    int word = (total + 128) >> 8;
-    int byte_word = total + ((total + 64 + (total >> 12) * 16) >> 7);
-    uint r = tex_unorm(uint(word) & 0xffffu, 16u);
-    r = PICK(format == TEX_S16, tex_snorm(word, 15u), r);
-    r = PICK(format == TEX_S8, tex_snorm(byte_word, 15u), r);
-    return r;
-}
-
-// A gathered component: 8 signed bits come out of the filter.
-uint tex_gathered(const in uint raw, const in uint format, const in bool element)
-{
-    uint filtered = tex_quotient(uint(tex_integer(raw, format)) << 8, format);
-    return PICK(format == TEX_S8 && !element, filtered, tex_point(raw, format, element));
 }
 
 // A sum aligned to exponent `top`: one bit below its unit is kept, the rest cut off, downward.
@@ -352,8 +323,7 @@ uint tex_filtered(const in uvec4 near, const in uvec4 far, const in uint format)
 {
     uint top = max(near.z, far.z);
     uvec2 total = tex_add(tex_place(near, top), tex_place(far, top));
-    uint r = tex_round(total, top, near.w | far.w, format);
-    return PICK(format >= TEX_F16, r, tex_quotient(near.x + far.x, format));
+    return tex_round(total, top, near.w | far.w, format);
 }
 
 // The same out of the planes of two levels.
@@ -363,8 +333,7 @@ uint tex_filtered_all(const in uvec4 a, const in uvec4 b, const in uvec4 c, cons
     uint top = max(max(a.z, b.z), max(c.z, d.z));
     uvec2 total = tex_add(tex_add(tex_place(a, top), tex_place(b, top)),
         tex_add(tex_place(c, top), tex_place(d, top)));
-    uint r = tex_round(total, top, (a.w | b.w) | (c.w | d.w), format);
-    return PICK(format >= TEX_F16, r, tex_quotient((a.x + b.x) + (c.x + d.x), format));
+    return tex_round(total, top, (a.w | b.w) | (c.w | d.w), format);
 }
 
 // f32 to the f16 of a .f16 result.
@@ -373,14 +342,20 @@ uint tex_half(const in uint value)
     return PICK((value & F32_NAN) > F32_INF, 0x7fffu, f16_from_f32_rn(value));
 }
 
+// NaN and denormals as 0.
+uint tex_component(const in uint x)
+{
+    return PICK((x & F32_NAN) > F32_INF || (x & F32_INF) == 0u, 0u, x);
+}
+
 // The face of a cube that direction (x, y, z) meets, and where, as normalised coordinates: z
 // before y before x among equals. A NaN counts as 0. Directions without a length meet the middle
 // of +z, so do infinite ones, but for an infinite z, which meets that of +y.
 uvec4 tex_cube(const in uint given_x, const in uint given_y, const in uint given_z)
 {
-    uint x = PICK((given_x & F32_NAN) > F32_INF, 0u, given_x);
-    uint y = PICK((given_y & F32_NAN) > F32_INF, 0u, given_y);
-    uint z = PICK((given_z & F32_NAN) > F32_INF, 0u, given_z);
+    uint x = tex_component(given_x);
+    uint y = tex_component(given_y);
+    uint z = tex_component(given_z);
     uint ax = x & F32_NAN, ay = y & F32_NAN, az = z & F32_NAN;
     bool by_z = az >= ax && az >= ay, by_y = !by_z && ay >= ax;
     uint major = PICK(by_z, z, PICK(by_y, y, x));
@@ -396,6 +371,44 @@ uvec4 tex_cube(const in uint given_x, const in uint given_y, const in uint given
     bool lost = length == 0u || length >= F32_INF;
     return PICK4(lost, uvec4(PICK(az >= F32_INF, 2u, 4u), half_one, half_one, 0u),
         uvec4(face, u, v, 0u));
+}
+
+// The texel beside a face of a seamless cube map, whose sides have n texels: its face, column and
+// row. Texels of the face stay; the three faces at a corner have no fourth one, and any of theirs
+// comes back for it.
+uvec4 tex_seam(const in uint face, const in uint column, const in uint row, const in uint n)
+{
+    // Middles of texels count in halves of one, from the middle of the cube.
+    int m = int(n), a = 2 * int(column) + 1 - m, b = 2 * int(row) + 1 - m;
+    uint axis = face >> 1;
+    int side = PICK((face & 1u) != 0u, -1, 1);
+    int x = PICK(axis == 2u, a * side, PICK(axis == 1u, a, side * m));
+    int y = PICK(axis == 1u, side * m, -b);
+    int z = PICK(axis == 2u, side * m, PICK(axis == 1u, b * side, -a * side));
+    int ax = abs(x), ay = abs(y), az = abs(z);
+    bool by_z = az >= ax && az >= ay, by_y = !by_z && ay >= ax;
+    int major = PICK(by_z, z, PICK(by_y, y, x));
+    int flip = PICK(major < 0, -1, 1);
+    int s = PICK(by_z, x * flip, PICK(by_y, x, -z * flip));
+    int t = PICK(by_y, z * flip, -y);
+    uint met = PICK(by_z, 4u, PICK(by_y, 2u, 0u)) + PICK(major < 0, 1u, 0u);
+    return uvec4(met, uint((clamp(s, 1 - m, m - 1) + m - 1) >> 1),
+        uint((clamp(t, 1 - m, m - 1) + m - 1) >> 1), 0u);
+}
+
+// The weights without texel `which`, a corner that no face has: its neighbours get a third each,
+// rounded, and the texel across the rest. 4: none.
+uvec4 tex_corner(const in uvec4 weights, const in uint which)
+{
+    uint w = PICK(which == 0u, weights.x,
+        PICK(which == 1u, weights.y, PICK(which == 2u, weights.z,
+            PICK(which == 3u, weights.w, 0u))));
+    uint third = (w + 1u) / 3u, rest = w - 2u * third;
+    return uvec4(
+        PICK(which == 0u, 0u, weights.x + PICK(which == 3u, rest, third)),
+        PICK(which == 1u, 0u, weights.y + PICK(which == 2u, rest, third)),
+        PICK(which == 2u, 0u, weights.z + PICK(which == 1u, rest, third)),
+        PICK(which == 3u, 0u, weights.w + PICK(which == 0u, rest, third)));
 }
 
 // ---- Gradients: lengths in texels as floats of non-negative bits.
@@ -414,6 +427,37 @@ float tex_length(const in float x, const in float y, const in float z)
     float most = max(max(a, b), c), least = min(min(a, b), c);
     float middle = max(min(a, b), min(max(a, b), c));
     return most + 0.34375 * middle + 0.25 * least;
+}
+
+// What a gradient of a direction counts for on a cube map's face, in texels: how far the direction
+// with it added falls from the direction. Over an edge the way goes on on the face beyond.
+uvec4 tex_gradient_cube(const in uvec4 at, const in uvec4 moves, const in uint extent)
+{
+    float x = uintBitsToFloat(tex_gradient(at.x, 1u)), dx = uintBitsToFloat(tex_gradient(moves.x, 1u));
+    float y = uintBitsToFloat(tex_gradient(at.y, 1u)), dy = uintBitsToFloat(tex_gradient(moves.y, 1u));
+    float z = uintBitsToFloat(tex_gradient(at.z, 1u)), dz = uintBitsToFloat(tex_gradient(moves.z, 1u));
+    bool by_z = abs(z) >= abs(x) && abs(z) >= abs(y), by_y = !by_z && abs(y) >= abs(x);
+    float major = PICK(by_z, z, PICK(by_y, y, x));
+    float side = PICK(major < 0.0f, -1.0f, 1.0f);
+    float s = PICK(by_z, x * side, PICK(by_y, x, -z * side)), t = PICK(by_y, z * side, -y);
+    float ds = PICK(by_z, dx * side, PICK(by_y, dx, -dz * side));
+    float dt = PICK(by_y, dz * side, -dy);
+    float moved = abs(major) + side * PICK(by_z, dz, PICK(by_y, dy, dx));
+    uint from = floatBitsToUint(abs(major)), to = floatBitsToUint(moved);
+    float u = uintBitsToFloat(f32_div_rn(floatBitsToUint(s + ds), to));
+    float v = uintBitsToFloat(f32_div_rn(floatBitsToUint(t + dt), to));
+    float most = max(abs(u), abs(v));
+    bool over = most > 1.0f, over_v = over && abs(v) >= abs(u), over_u = over && !over_v;
+    uint part = f32_div_rn(0x3f800000u, floatBitsToUint(max(most, 1.0f)));
+    float beyond = 2.0f - uintBitsToFloat(part);
+    float scaled_u = u * uintBitsToFloat(part), scaled_v = v * uintBitsToFloat(part);
+    u = PICK(over_u, PICK(u < 0.0f, -beyond, beyond), PICK(over_v, scaled_u, u));
+    v = PICK(over_v, PICK(v < 0.0f, -beyond, beyond), PICK(over_u, scaled_v, v));
+    float half_extent = 0.5f * float(extent);
+    float along = (u - uintBitsToFloat(f32_div_rn(floatBitsToUint(s), from))) * half_extent;
+    float across = (v - uintBitsToFloat(f32_div_rn(floatBitsToUint(t), from))) * half_extent;
+    return uvec4(tex_gradient(floatBitsToUint(along), 1u),
+        tex_gradient(floatBitsToUint(across), 1u), 0u, 0u);
 }
 
 // One step of a binary logarithm: the next digit, and the number that the rest is of. 31 bits of

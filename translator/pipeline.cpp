@@ -7,6 +7,7 @@
 #include "translator/lower/finish_traps.hpp"
 #include "translator/lower/legalise_atomics.hpp"
 #include "translator/lower/lower_surfaces.hpp"
+#include "translator/lower/texture_records.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/uniformity.hpp"
 #include "translator/spirv/emit.hpp"
@@ -129,6 +130,7 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry) {
   lowered.module.functions.resize(1);
   ir::Function& function = lowered.module.functions[0];
   lower::find_slots(function, lowered.info);
+  lower::find_texture_slots(function, lowered.info);
   lowered.info.barriers = has_op(function, Op::bar_sync, Op::bar_sync);
   lowered.info.warp_operations = has_op(function, Op::warp_shfl, Op::warp_elect);
   lowered.info.divergent_barriers =
@@ -164,7 +166,10 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   }
 
   Runner run(options, function, module);
-  if (info.uses_textures) fix_texture_features(function, options.texture_features);
+  if (info.uses_textures) {
+    fix_texture_features(function, options.texture_features);
+    lower::fix_texture_records(function, info, options.textures);
+  }
   // Surfaces first: they are the last to need registers as variables and calls gone.
   if (!profile.independent_threads && options.wait_turns)
     run("bound-waits", [&] {

@@ -50,6 +50,7 @@ Status check(const TextureSource& source, const TextureDesc& desc) {
     return bad("a texture that is read as integers has no linear filter");
   if (desc.linear_mipmap_filter && integers && source.offsets.size() > 1)
     return bad("levels that are read as integers have no linear mipmap filter");
+  if (desc.seamless_cube && !desc.cube) return bad("only a cube map is seamless");
   if (desc.max_anisotropy < 1 || desc.max_anisotropy > 16)
     return bad(fmt::format("a texture's anisotropy is 1 to 16, not {}", desc.max_anisotropy));
   if (desc.cube &&
@@ -70,6 +71,8 @@ Result<Texture> make(const std::shared_ptr<DeviceState>& device, const TextureSo
     use_texture_feature(*device, abi::feature_levels);
   if (record[abi::x_levels] > 1) device->has_level_textures = true;
   if (record[abi::x_sampler] & abi::sample_srgb) use_texture_feature(*device, abi::feature_srgb);
+  if (record[abi::x_sampler] & abi::sample_seamless)
+    use_texture_feature(*device, abi::feature_seamless);
   auto handle = device->textures.add(record, name, texture);
   if (!handle) return handle.error();
   texture->handle = *handle;

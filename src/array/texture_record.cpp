@@ -34,11 +34,12 @@ std::uint32_t half_toward_zero(std::uint32_t bits) {
   return shift > 24 ? sign : sign | ((magnitude & 0x7fffffu) | 0x800000u) >> shift;
 }
 
-/// value * most, to nearest, ties toward zero.
-std::uint32_t nearest(float value, std::uint32_t most) {
-  const float scaled = value * static_cast<float>(most);
-  const float magnitude = std::ceil(std::fabs(scaled) - 0.5f);
-  return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::copysign(magnitude, scaled)));
+/// |value| at most 1 as a normalised integer of `bits` bits without a sign, rounded as sust.p does.
+std::uint32_t normalised(float value, std::uint32_t bits) {
+  const auto x =
+      static_cast<std::uint32_t>(std::ldexp(std::fabs(value), static_cast<int>(bits) + 4));
+  const std::uint32_t magnitude = (x - (x >> bits) + 7) >> 4;
+  return value < 0 ? 0u - magnitude : magnitude;
 }
 
 /// A linear colour as the byte of sRGB.
@@ -60,7 +61,7 @@ std::uint32_t border_component(float value, SurfaceFormat format, bool element) 
   const bool is_signed = format == SurfaceFormat::s8 || format == SurfaceFormat::s16;
   const float inside =
       std::isnan(value) ? 0.0f : std::fmin(std::fmax(value, is_signed ? -1.0f : 0.0f), 1.0f);
-  return nearest(inside, is_signed ? mask >> 1 : mask) & mask;
+  return normalised(inside, is_signed ? size - 1 : size) & mask;
 }
 
 /// Levels of detail count 256ths. Whatever is beyond 16 levels makes no difference.
@@ -118,13 +119,17 @@ std::uint32_t srgb_entry(std::uint32_t byte) {
 void set_sampler(std::array<std::uint32_t, abi::kTextureWords>& record, const TextureDesc& desc) {
   std::uint32_t sampler = record[abi::x_sampler];
   const std::uint32_t levels = std::max(record[abi::x_levels], 1u);
-  for (std::uint32_t i = 0; i < 3; ++i)
-    sampler |= static_cast<std::uint32_t>(desc.address[i]) << (2 * i);
+  // Levels know normalised coordinates alone; those in texels still know no repetition.
+  const bool levelled = levels > 1 && record[abi::x_width];
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const bool border = desc.address[i] == AddressMode::border;
+    const bool clamps = levelled && !desc.normalized_coordinates && !border;
+    const AddressMode mode = clamps ? AddressMode::clamp : desc.address[i];
+    sampler |= static_cast<std::uint32_t>(mode) << (2 * i);
+  }
   if (desc.linear_filter) sampler |= abi::sample_linear;
   if (desc.linear_mipmap_filter) sampler |= abi::sample_mip_linear;
-  // Levels know normalised coordinates alone.
-  if (desc.normalized_coordinates || (levels > 1 && record[abi::x_width]))
-    sampler |= abi::sample_normalized;
+  if (desc.normalized_coordinates || levelled) sampler |= abi::sample_normalized;
   record[abi::x_sampler] = sampler;
   const std::uint32_t most = (levels - 1) << 8;
   const auto clamped = [&](float level) {
@@ -166,6 +171,7 @@ std::array<std::uint32_t, abi::kTextureWords> texture_record(const TextureSource
   if (element) sampler |= abi::sample_element;
   if (source.linear) sampler |= abi::sample_memory;
   if (desc.srgb && format == SurfaceFormat::u8 && !element) sampler |= abi::sample_srgb;
+  if (desc.cube && desc.seamless_cube) sampler |= abi::sample_seamless;
   const Geometry geometry = source.geometry;
   const bool rows =
       geometry == Geometry::d2 || geometry == Geometry::d3 || geometry == Geometry::a2d;

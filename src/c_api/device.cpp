@@ -72,6 +72,8 @@ Status read_texture(const ptx2spv_texture_desc* desc, TextureDesc& to) {
   to.read_as_integer = !from.read_as_float;
   to.srgb = from.srgb;
   to.cube = from.cube;
+  to.seamless_cube = from.seamless_cube;
+  to.full_trilinear = from.full_trilinear;
   std::copy(from.border, from.border + 4, to.border.begin());
   to.mipmap_bias = from.mipmap_bias;
   to.min_level = from.min_level;

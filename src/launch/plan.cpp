@@ -193,6 +193,33 @@ void place_records(const KernelState& kernel, const Slots& slots, std::vector<st
   }
 }
 
+/// The same for textures; a handle that is dead stays unknown, and the kernel looks it up and
+/// traps.
+void place_texture_records(const KernelState& kernel, std::vector<std::byte>& params,
+                           std::vector<TextureSpec>& specs) {
+  const EntryInfo& info = *kernel.info;
+  const Table& table = kernel.module->device->textures;
+  constexpr std::size_t kBytes = abi::kTextureWords * 4;
+  specs.resize(info.texture_slots.size());
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const std::uint64_t handle = word64(params, info.texture_slots[i]);
+    if (!table.live(handle)) continue;
+    std::vector<std::uint32_t> record;
+    std::string name;
+    table.describe(handle, record, name);
+    record.resize(abi::kTextureWords);
+    const std::size_t at = info.texture_records + i * kBytes;
+    if (params.size() < at + kBytes) params.resize(at + kBytes);
+    std::memcpy(params.data() + at, record.data(), kBytes);
+    TextureSpec& spec = specs[i];
+    spec.known = true;
+    spec.sampler = record[abi::x_sampler];
+    spec.format = static_cast<abi::SurfaceFormat>(record[abi::x_format]);
+    spec.channels = static_cast<std::uint8_t>(record[abi::x_channels]);
+    spec.one_level = record[abi::x_levels] == 1;
+  }
+}
+
 void bind_slots(const Slots& slots, LaunchPlan& plan) {
   plan.slots.resize(slots.specs.size());
   for (std::size_t i = 0; i < slots.specs.size(); ++i) {
@@ -312,8 +339,10 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   key.threads = choose_threads(kernel, config);
   key.live_handles = slots.checked;
   key.wide = slots.wide || info.dynamic_handles || info.slots.size() > slots.specs.size();
-  if (info.uses_textures)
+  if (info.uses_textures) {
     key.texture_features = device.texture_features.load(std::memory_order_relaxed);
+    place_texture_records(kernel, plan.params, key.textures);
+  }
   key.slots = slots.specs;
   std::uint64_t shared = std::uint64_t{info.shared_bytes} + config.dynamic_shared;
   if (shared > kMostShared)

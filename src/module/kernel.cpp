@@ -47,6 +47,7 @@ TranslateOptions options_for(const KernelState& kernel, const VariantKey& key) {
   if (const std::string_view turns = option_text(Option::wait_turns); !turns.empty())
     std::from_chars(turns.data(), turns.data() + turns.size(), options.wait_turns);
   options.slots = key.slots;
+  options.textures = key.textures;
   return options;
 }
 
@@ -69,8 +70,13 @@ std::string cache_key(const KernelState& kernel, const TranslateOptions& options
         std::uint64_t{options.wide_surfaces}, static_cast<std::uint64_t>(options.threads),
         std::uint64_t{options.max_block_threads}, std::uint64_t{options.workgroup_threads},
         std::uint64_t{options.shared_in_memory}, std::uint64_t{options.texture_features},
-        std::uint64_t{options.wait_turns}, std::uint64_t{options.slots.size()}})
+        std::uint64_t{options.wait_turns}, std::uint64_t{options.slots.size()},
+        std::uint64_t{options.textures.size()}})
     digest.add_number(number);
+  for (const TextureSpec& texture : options.textures)
+    digest.add_number(std::uint64_t{texture.known} | std::uint64_t{texture.one_level} << 1 |
+                      static_cast<std::uint64_t>(texture.format) << 8 |
+                      std::uint64_t{texture.channels} << 16 | std::uint64_t{texture.sampler} << 32);
   for (const SlotSpec& slot : options.slots)
     digest.add_number(static_cast<std::uint64_t>(slot.backing) |
                       static_cast<std::uint64_t>(slot.format) << 8 |
@@ -196,6 +202,7 @@ bool VariantKey::operator==(const VariantKey& other) const {
          workgroup_threads == other.workgroup_threads &&
          shared_in_memory == other.shared_in_memory && live_handles == other.live_handles &&
          wide == other.wide && texture_features == other.texture_features &&
+         textures == other.textures &&
          std::equal(slots.begin(), slots.end(), other.slots.begin(), other.slots.end(), same);
 }
 

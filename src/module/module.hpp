@@ -27,6 +27,7 @@ struct VariantKey {
   bool shared_in_memory = false, live_handles = false, wide = true;
   std::uint32_t texture_features = 0;
   std::vector<SlotSpec> slots;
+  std::vector<TextureSpec> textures;
   bool operator==(const VariantKey& other) const;
 };
 

@@ -52,6 +52,7 @@ constexpr int abs(int a) { return a < 0 ? -a : a; }
 
 inline float sqrt(float f) { return std::sqrt(f); }
 inline float trunc(float f) { return std::trunc(f); }
+inline float floor(float f) { return std::floor(f); }
 inline float roundEven(float f) { return std::nearbyint(f); }
 
 constexpr int findMSB(uint a) { return 31 - std::countl_zero(a); }

@@ -61,6 +61,7 @@ inline recorder::TextureSetup parse_setup(const std::string& line) {
   s.levels = number("levels"), s.seed = number("seed"), s.anisotropy = number("aniso");
   s.data = static_cast<recorder::TexelData>(index_of(recorder::kTexelDataNames, values["data"]));
   s.resource = values["resource"];
+  if (values.contains("pitch")) s.pitch = number("pitch");
   const auto address = split(values["address"], ',');
   for (unsigned i = 0; i < 3; ++i) s.address[i] = index_of(kAddress, address[i]);
   s.linear = values["filter"] == "linear", s.mip_linear = values["mip"] == "linear";
@@ -72,6 +73,15 @@ inline recorder::TextureSetup parse_setup(const std::string& line) {
   const auto border = split(values["border"], ',');
   for (unsigned i = 0; i < 4; ++i) s.border[i] = std::stof(border[i]);
   return s;
+}
+
+/// The records that are replayed: PTX2SPV_TEXTURE_RECORD's instead of the committed ones.
+inline std::vector<std::string> record_files() {
+  if (const char* other = std::getenv("PTX2SPV_TEXTURE_RECORD")) return {other};
+  std::vector<std::string> files;
+  for (const char* name : {"textures", "texture_levels", "texture_wider"})
+    files.push_back(std::string(PTX2SPV_SOURCE_DIR "/tests/data/hardware/") + name + ".txt.gz");
+  return files;
 }
 
 /// Calls `each` with every section of the record; false when the file is missing.

@@ -22,10 +22,7 @@ using recorder::TextureSetup;
 class Texture {
  public:
   explicit Texture(const TextureSetup& setup) : s_(setup) {
-    static constexpr uint kFormats[] = {TEX_U8, TEX_U16, 2, TEX_S8, TEX_S16, 5, TEX_F16, TEX_F32};
-    format_ = kFormats[static_cast<unsigned>(setup.format)];
     size_ = recorder::kTexelFormatBytes[static_cast<unsigned>(setup.format)];
-    element_ = s_.element || size_ == 4;
     for (unsigned k = 0; k < std::max(setup.levels, 1u); ++k) {
       levels_.push_back({recorder::texture_bytes(setup, k),
                          {setup.level_width(k), setup.level_height(k),
@@ -33,21 +30,20 @@ class Texture {
     }
     runtime::TextureSource source;
     source.geometry = s_.cube() ? Geometry::a2d : parse_geometry(s_.geometry).value();
-    static constexpr abi::SurfaceFormat kSurfaceFormats[] = {
-        abi::SurfaceFormat::u8,  abi::SurfaceFormat::u16, abi::SurfaceFormat::u32,
-        abi::SurfaceFormat::s8,  abi::SurfaceFormat::s16, abi::SurfaceFormat::s32,
-        abi::SurfaceFormat::f16, abi::SurfaceFormat::f32};
-    source.format = kSurfaceFormats[static_cast<unsigned>(setup.format)];
+    source.format = static_cast<abi::SurfaceFormat>(setup.format);
     source.channels = s_.channels;
     source.offsets.resize(levels_.size());
     source.width = setup.width;
     TextureDesc desc;
     desc.read_as_integer = s_.element;
+    for (unsigned k = 0; k < 3; ++k) desc.address[k] = static_cast<AddressMode>(s_.address[k]);
     desc.srgb = s_.srgb;
     desc.normalized_coordinates = s_.normalized;
     desc.mipmap_bias = s_.bias, desc.min_level = s_.min_level, desc.max_level = s_.max_level;
     std::copy(s_.border, s_.border + 4, desc.border.begin());
     record_ = runtime::texture_record(source, desc);
+    format_ = record_[abi::x_format];
+    element_ = (record_[abi::x_sampler] & abi::sample_element) != 0;
     bias_ = record_[abi::x_lod_bias];
     low_ = record_[abi::x_lod_min];
     high_ = record_[abi::x_lod_max];
@@ -69,23 +65,27 @@ class Texture {
     if (s_.resource == "linear") return 0;
     const uint format = format_of(channel);
     uvec4 sums[4];
+    uint total_integers = 0;
     for (uint k = 0; k < (share ? 2u : 1u); ++k) {
       const Level& level = levels_[number + k];
       const uint total = k ? share : 256 - share;
       uvec4 axis[3];
-      axes(p, level, s_.linear ? 8 : 0, axis);
+      axes(p, level, false, axis);
       const uvec4 near = plane_of(level, axis, axis[2].x, (axis[2].w & 1) != 0, p.layer, channel);
       if (!s_.linear && !mixed) return point(near.x, channel);
       const uvec4 far = plane_of(level, axis, axis[2].y, (axis[2].w & 2) != 0, p.layer, channel);
       const uint c = axis[2].z, present = present_of(axis), deep = glsl::tex_share(c, total);
       const auto sum = [&](const uvec4& texels, uint weight, uint mask) {
         const uvec4 weights = glsl::tex_weights(axis[0].z, axis[1].z, weight);
+        total_integers += extended(texels.x) * weights.x + extended(texels.y) * weights.y +
+                          extended(texels.z) * weights.z + extended(texels.w) * weights.w;
         return srgb(channel) ? glsl::tex_srgb_sum(texels, weights)
                              : glsl::tex_sum(texels, weights, mask, format);
       };
       sums[2 * k] = sum(near, total - deep, total != deep ? present : 0);
       sums[2 * k + 1] = sum(far, deep, deep != 0 ? present : 0);
     }
+    if (format < TEX_F16) return quotient(total_integers);
     if (s_.geometry == "3d")
       return glsl::tex_filtered_all(sums[0], sums[1], sums[2], sums[3], format);
     return glsl::tex_filtered(sums[0], sums[2], format);
@@ -95,11 +95,11 @@ class Texture {
     if (channel >= record_[abi::x_channels]) return {0, 0, 0, 0};
     const Level& level = levels_[0];
     uvec4 axis[3];
-    axes(p, level, 8 | 32, axis);
+    axes(p, level, true, axis);
     const uvec4 t = plane_of(level, axis, axis[2].x, (axis[2].w & 1) != 0, p.layer, channel);
+    // 8 signed bits come out of the filter.
     const auto one = [&](uint texel) {
-      return srgb(channel) ? glsl::tex_srgb_point(texel)
-                           : glsl::tex_gathered(texel, format_, element_);
+      return format_ == kS8 && !element_ ? quotient(extended(texel) << 8) : point(texel, channel);
     };
     return {one(t.z), one(t.w), one(t.y), one(t.x)};
   }
@@ -114,8 +114,31 @@ class Texture {
            channel != (s_.channels == 2 ? 1u : 3u);
   }
   uint format_of(unsigned channel) const { return srgb(channel) ? TEX_F16 : format_; }
-  uint point(uint texel, unsigned channel) const {
-    return srgb(channel) ? glsl::tex_srgb_point(texel) : glsl::tex_point(texel, format_, element_);
+  static constexpr uint kU8 = 0, kU16 = 1, kS8 = 3, kS16 = 4;
+  uint extended(uint raw) const {
+    const auto sign = [&](int spare) {
+      return static_cast<uint>(static_cast<std::int32_t>(raw << spare) >> spare);
+    };
+    return format_ == kS8 ? sign(24) : format_ == kS16 ? sign(16) : raw;
+  }
+  uint point(uint texel, unsigned channel, bool integer = false) const {
+    if (srgb(channel)) return glsl::tex_srgb_point(texel);
+    if (format_ == TEX_F16) return glsl::tex_point_f16(texel);
+    if (element_ || size_ == 4) return extended(texel);
+    if (format_ == kS8 && s_.mip_linear && s_.levels > 1 && !integer)
+      return quotient(extended(texel) << 8);
+    return format_ == kU8    ? glsl::tex_unorm8(texel)
+           : format_ == kU16 ? glsl::tex_unorm16(texel)
+                             : glsl::tex_snorm(extended(texel), format_ == kS8 ? 7 : 15);
+  }
+  /// A filtered component of integers out of the sum of its texels.
+  uint quotient(uint sum) const {
+    const auto total = static_cast<std::int32_t>(sum);
+    const std::int32_t word = (total * (format_ == kU8 ? 257 : 1) + 128) >> 8;
+    const std::int32_t small = total + ((total + 64 + (total >> 12) * 16) >> 7);
+    if (format_ == kS8 || format_ == kS16)
+      return glsl::tex_snorm(static_cast<uint>(format_ == kS8 ? small : word), 15);
+    return glsl::tex_unorm16(static_cast<uint>(word) & 0xffff);
   }
   uint fetch(const Point& p, const Level& level, unsigned channel) const {
     if (s_.geometry == "1d" && s_.resource != "linear") return 0;
@@ -129,23 +152,47 @@ class Texture {
         at[k] = {0, 3};
       inside = inside && at[k].y != 0;
     }
-    return inside ? point(raw(level, at[0].x, at[1].x, plane(at[2].x, p.layer), channel), channel)
+    return inside ? point(raw(level, at[0].x, at[1].x, plane(at[2].x, p.layer), channel), channel,
+                          true)
                   : 0;
   }
-  void axes(const Point& p, const Level& level, uint flags, uvec4* axis) const {
+  /// One axis of a read: the two texels, the second one's weight in 256ths, and in bits 0 and 1
+  /// whether they are texels (else the border).
+  uvec4 axis(const Point& p, unsigned k, uint n, bool gathers) const {
+    const bool normalized = (record_[abi::x_sampler] & abi::sample_normalized) != 0 || s_.cube();
+    const bool one = s_.dimensions() == 1 && s_.levels < 2, linear = s_.linear || gathers;
+    const uint mode = s_.seamless ? static_cast<uint>(abi::address_clamp)
+                                  : record_[abi::x_sampler] >> (2 * k) & 3;
+    uint largest = s_.width;
+    if (!s_.cube() && s_.dimensions() > 1) largest = std::max(largest, s_.height);
+    if (s_.geometry == "3d") largest = std::max(largest, s_.depth);
+    const bool border = mode == abi::address_border, mirror = mode == abi::address_mirror;
+    const bool repeats = normalized && (mirror || mode == abi::address_wrap);
+    // A 1D texture is a row of a 2D one, read at y = 0.
+    const uint x = one && k == 1 ? 0 : p.coordinate[k];
+    const uint found = repeats      ? glsl::tex_at_repeated(x, n, largest, mirror, linear, one)
+                       : normalized ? glsl::tex_at_bounded(x, n, largest, linear, one)
+                                    : glsl::tex_at_texel(x, linear);
+    auto at = static_cast<std::int32_t>(found + (p.offset[k] << 8));
+    const auto last = static_cast<std::int32_t>(n) - 1;
+    if (!gathers && !repeats && !border) at = glsl::clamp(at, 0, last * 256);
+    const std::int32_t first = at >> 8, second = linear ? first + 1 : first;
+    const auto texel = [&](std::int32_t i) {
+      const auto index = static_cast<uint>(i);
+      if (!repeats) return static_cast<uint>(glsl::clamp(i, 0, last));
+      return p.offset[k] ? glsl::tex_repeat(index, n, mirror)
+                         : glsl::tex_repeat_near(index, n, mirror);
+    };
+    const auto inside = [&](std::int32_t i) { return !border || (i >= 0 && i <= last); };
+    return {texel(first), texel(second), linear ? static_cast<uint>(at) & 255 : 0,
+            (inside(first) ? 1u : 0u) | (inside(second) ? 2u : 0u)};
+  }
+  void axes(const Point& p, const Level& level, bool gathers, uvec4* found) const {
     const bool flat = s_.geometry == "1d";
     for (unsigned k = 0; k < 3; ++k) {
-      const uint word =
-          (s_.seamless ? static_cast<uint>(TEX_CLAMP) : s_.address[k]) |
-          ((record_[abi::x_sampler] & abi::sample_normalized) != 0 || s_.cube() ? 4u : 0u) | flags |
-          (s_.dimensions() == 1 ? 16u : 0u);
-      axis[k] = {0, 0, 0, 3};
-      // A 1D texture is a row of a 2D one, read at y = 0; its border shows where y's mode is
-      // border.
-      const bool row = k == 1 && flat;
-      if (k < (s_.geometry == "3d" ? 3u : s_.cube() ? 2u : s_.dimensions()) || row) {
-        axis[k] = glsl::tex_axis(row ? 0 : p.coordinate[k], level.extent[k], word, p.offset[k]);
-      }
+      found[k] = {0, 0, 0, 3};
+      const unsigned count = s_.geometry == "3d" ? 3u : s_.cube() ? 2u : s_.dimensions();
+      if (k < count || (k == 1 && flat)) found[k] = axis(p, k, level.extent[k], gathers);
     }
   }
   static uint present_of(const uvec4* axis) {
@@ -207,9 +254,12 @@ std::optional<std::vector<uint>> evaluate(const TextureSection& section, const T
   Texture::Point p;
   p.integer = coordinates == "s32";
   std::size_t at = 0;
+  // Arrays have one sample, number 0.
+  const bool sample = !parts[1].ends_with("dms") || operands[at++] == 0;
+  p.layer_inside = sample;
   if (s.layered()) {
     const uint index = operands[at++];
-    p.layer_inside = index < s.depth;
+    p.layer_inside = sample && index < s.depth;
     p.layer = std::min(index, s.depth - 1);
   }
   for (unsigned k = 0; k < s.dimensions(); ++k) p.coordinate[k] = operands[at++];

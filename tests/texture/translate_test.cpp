@@ -26,7 +26,12 @@ std::vector<recorder::TextureInstruction> instructions() {
       }
     }
   }
+  for (const std::string geometry : {"2dms", "a2dms"})
+    for (const std::string op : {"tex", "tex.base"})
+      all.push_back(texture_instruction(op, geometry, "u32.s32"));
   for (const std::string geometry : {"2d", "a2d", "cube", "acube"}) {
+    for (const std::string op : {"tex", "tex.level", "tex.grad", "tld4.r"})
+      all.push_back(texture_instruction(op, geometry, "f32.f32", false, true));
     for (const std::string part : {"r", "g", "b", "a"})
       all.push_back(texture_instruction("tld4." + part, geometry, "f32.f32"));
     all.push_back(texture_instruction("tld4.r", geometry, "u32.f32"));
@@ -64,27 +69,6 @@ TEST_P(TextureForms, TranslateToValidModules) {
 INSTANTIATE_TEST_SUITE_P(Profiles, TextureForms,
                          testing::Values("portable", "swiftshader", "lavapipe", "nvidia"),
                          [](const auto& each) { return std::string(each.param); });
-
-TEST(TextureFormsRefused, ByNameAndReason) {
-  const auto refused = [](const std::string& body) {
-    const std::string text =
-        ".version 8.3\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 t) {\n"
-        ".reg .b64 %t; .reg .b32 %r<9>; .reg .f32 %f<4>; ld.param.u64 %t, [t];\n" +
-        body + "\nret; }\n";
-    std::vector<Message> messages;
-    auto module = PtxModule::parse({{text, "m.ptx"}}, messages);
-    if (module) {
-      TranslateOptions options;
-      options.profile = *find_profile("portable");
-      if (module->translate(options, messages)) return std::string("translated");
-    }
-    return messages.empty() ? std::string() : messages[0].rendered;
-  };
-  const std::string samples =
-      refused("tex.2dms.v4.u32.s32 {%r0, %r1, %r2, %r3}, [%t, {%r4, %r5, %r6, %r7}];");
-  EXPECT_NE(samples.find("m.ptx:6:"), std::string::npos) << samples;
-  EXPECT_NE(samples.find("multi-sample"), std::string::npos) << samples;
-}
 
 }  // namespace
 }  // namespace ptx2spv

@@ -87,7 +87,8 @@ struct TextureDescriptor {
 };
 static_assert(sizeof(TextureDescriptor) == 104);
 
-inline constexpr unsigned kReadAsInteger = 1, kNormalizedCoordinates = 2, kSrgb = 16;
+inline constexpr unsigned kReadAsInteger = 1, kNormalizedCoordinates = 2, kSrgb = 16,
+                          kFullTrilinear = 32, kSeamless = 64;
 inline constexpr int kMaxDynamicShared = 8;  // a function's attribute
 inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
 inline constexpr int kInputPtx = 1;

@@ -260,7 +260,8 @@ bool Runner::make_textures() {
     form.mipmap_filter = spec.desc.linear_mipmap_filter;
     form.flags = (spec.desc.read_as_integer ? kReadAsInteger : 0) |
                  (spec.desc.normalized_coordinates ? kNormalizedCoordinates : 0) |
-                 (spec.desc.srgb ? kSrgb : 0);
+                 (spec.desc.srgb ? kSrgb : 0) | (spec.desc.seamless_cube ? kSeamless : 0) |
+                 (spec.desc.full_trilinear ? kFullTrilinear : 0);
     form.max_anisotropy = spec.desc.max_anisotropy > 1 ? spec.desc.max_anisotropy : 0;
     form.mipmap_bias = spec.desc.mipmap_bias;
     form.min_level = spec.desc.min_level;

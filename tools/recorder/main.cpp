@@ -12,6 +12,7 @@ constexpr const char* kHelp =
     "       recorder forms FILE [--full FILE] [--only TEXT]\n"
     "       recorder textures FILE [--only TEXT]\n"
     "       recorder levels FILE [--only TEXT]\n"
+    "       recorder wider FILE [--only SECTION]\n"
     "       recorder references FILE\n"
     "       recorder sweeps FILE [--only TEXT]\n"
     "       recorder surfaces FILE [--only TEXT]\n"
@@ -21,6 +22,9 @@ constexpr const char* kHelp =
     "forms         records the forms that the first record of kernels does not hold\n"
     "textures      records the texture instructions\n"
     "levels        records levels of detail, sRGB and sums over planes\n"
+    "wider         records textures drawn at random, seamless cube maps, anisotropy, gradients,\n"
+    "              depths and samples (sections random, seamless, anisotropy, gradients, cubes,\n"
+    "              depths, samples)\n"
     "references    records reads and queries of .texref and .samplerref variables\n"
     "sweeps        writes dense sweeps of texture coordinates, for deriving rules\n"
     "surfaces      records surface instructions on surfaces of many shapes\n"
@@ -55,6 +59,7 @@ int main(int argc, char** argv) {
   if (args[0] == "forms") return ptx2spv::recorder::record_forms(args[1], extra, only);
   if (args[0] == "textures") return ptx2spv::recorder::record_textures(args[1], only);
   if (args[0] == "levels") return ptx2spv::recorder::record_textures_further(args[1], only);
+  if (args[0] == "wider") return ptx2spv::recorder::record_textures_wider(args[1], only);
   if (args[0] == "references") return ptx2spv::recorder::record_references(args[1]);
   if (args[0] == "sweeps") return ptx2spv::recorder::record_sweeps(args[1], only);
   if (args[0] == "surfaces") return ptx2spv::recorder::record_surfaces(args[1], only);

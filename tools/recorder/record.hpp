@@ -14,6 +14,9 @@ int record_forms(const std::string& path, const std::string& full, const std::st
 int record_textures(const std::string& path, const std::string& only);
 /// Writes the record of levels of detail, sRGB and cancelling sums to `path`.
 int record_textures_further(const std::string& path, const std::string& only);
+/// Writes the third record: textures and reads drawn at random, and what the first two leave out.
+/// `only` names a section.
+int record_textures_wider(const std::string& path, const std::string& only);
 /// Writes what `.texref` variables and samplers of their own give: initialisers, bindings, queries.
 int record_references(const std::string& path);
 /// Writes the dense sweeps that the texture rules were derived from.

@@ -10,8 +10,8 @@ namespace ptx2spv::recorder {
 
 /// One form of a texture instruction. `words` operand words stand before each result.
 struct TextureInstruction {
-  std::string
-      text;  ///< "tex.2d.v4.f32.f32", with " offset" behind it where offsets follow the coordinates
+  std::string text;  ///< "tex.2d.v4.f32.f32", with " offset" behind it where offsets follow the
+                     ///< coordinates, " depth" where one to compare with does
   std::string body;  ///< over %tx, %a0.. and %d0..%d3
   unsigned words = 0;
 };
@@ -19,7 +19,7 @@ struct TextureInstruction {
 inline unsigned coordinate_words(const std::string& geometry) {
   if (geometry == "1d") return 1;
   if (geometry == "2d" || geometry == "a1d") return 2;
-  return geometry == "acube" ? 4 : 3;
+  return geometry == "acube" || geometry == "a2dms" ? 4 : 3;
 }
 
 /// "{%a2, %a3}": `count` registers from `first`; three stand in a vector of four, the last one
@@ -34,7 +34,8 @@ inline std::string vector_of(unsigned first, unsigned count) {
 
 /// `op`: tex, tex.base, tex.level, tex.grad, tld4.r ...; `types`: "f32.s32" (result, coordinates).
 inline TextureInstruction texture_instruction(const std::string& op, const std::string& geometry,
-                                              const std::string& types, bool offset = false) {
+                                              const std::string& types, bool offset = false,
+                                              bool depth = false) {
   TextureInstruction t;
   const std::string result = types.substr(0, types.find('.'));
   t.text = op + "." + geometry + (result == "f16x2" ? ".v2." : ".v4.") + types;
@@ -53,6 +54,7 @@ inline TextureInstruction texture_instruction(const std::string& op, const std::
     tail += ", " + vector_of(t.words, dimensions);
     t.words += dimensions;
   }
+  if (depth) tail += ", %a" + std::to_string(t.words++);
   std::string results = "{%d0, %d1, %d2, %d3}", after;
   if (result == "f16x2") results = "{%d0, %d1}";
   if (result == "f16") {
@@ -63,6 +65,7 @@ inline TextureInstruction texture_instruction(const std::string& op, const std::
   t.body = t.text + " " + results + ", [%tx, " + vector_of(0, coordinate_words(geometry)) + "]" +
            tail + ";" + after;
   if (offset) t.text += " offset";
+  if (depth) t.text += " depth";
   return t;
 }
 

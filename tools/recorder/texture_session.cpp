@@ -14,6 +14,14 @@ ArrayFormat array_format(TexelFormat format) {
   return kFormats[static_cast<unsigned>(format)];
 }
 
+/// The normalised formats have a number for each count of channels.
+ArrayFormat array_format(const TextureSetup& s) {
+  if (s.format <= TexelFormat::f32) return array_format(s.format);
+  const std::uint32_t format =
+      static_cast<std::uint32_t>(s.format) - static_cast<std::uint32_t>(TexelFormat::unorm8);
+  return static_cast<ArrayFormat>(0xc0 + 3 * format + (s.channels == 4 ? 2 : s.channels - 1));
+}
+
 void copy_level(const TextureSetup& s, unsigned level, void* array) {
   const auto bytes = texture_bytes(s, level);
   Copy3D copy;
@@ -39,7 +47,8 @@ TextureObject::TextureObject(const TextureSetup& s) {
     if (error_) return;
   } else {
     const auto bytes = texture_bytes(s, 0);
-    const std::size_t row = std::size_t{s.width} * s.texel_bytes(), pitch = (row + 511) / 512 * 512;
+    const std::size_t row = std::size_t{s.width} * s.texel_bytes(),
+                      pitch = s.pitch ? s.pitch : (row + 511) / 512 * 512;
     if (s.resource == "linear") {
       memory_ = std::make_unique<DeviceMemory>(bytes.size());
       memory_->upload(bytes.data(), bytes.size());
@@ -78,7 +87,7 @@ int TextureObject::create_array(const TextureSetup& s, ResourceDescription& reso
   a.width = s.width;
   a.height = s.cube() ? s.width : s.dimensions() >= 2 ? s.height : 0;
   a.depth = s.geometry == "3d" || s.layered() || s.cube() ? s.level_depth(0) : 0;
-  a.format = array_format(s.format);
+  a.format = array_format(s);
   a.channels = s.channels;
   a.flags = (s.layered() ? array_flag::layered : 0) | (s.cube() ? array_flag::cubemap : 0) |
             (s.dimensions() == 2 || s.cube() ? array_flag::gather : 0);
@@ -202,6 +211,16 @@ int record_textures(const std::string& path, const std::string& only) {
 int record_textures_further(const std::string& path, const std::string& only) {
   TextureSession session(path, false, only);
   texture_further(session);
+  std::fprintf(stderr, "%u texture lines recorded\n", session.lines());
+  return session.good() ? 0 : 2;
+}
+
+int record_textures_wider(const std::string& path, const std::string& only) {
+  TextureSession session(path, false, "");
+  if (!texture_wider(session, only)) {
+    std::fprintf(stderr, "no section '%s'\n", only.c_str());
+    return 2;
+  }
   std::fprintf(stderr, "%u texture lines recorded\n", session.lines());
   return session.good() ? 0 : 2;
 }

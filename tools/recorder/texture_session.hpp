@@ -58,5 +58,7 @@ void texture_sections(TextureSession& session);
 void texture_sweeps(TextureSession& session);
 /// The second record (texture_further.cpp).
 void texture_further(TextureSession& session);
+/// The sections of the third record (texture_wider.cpp); `only` names one. False: there is none.
+bool texture_wider(TextureSession& session, const std::string& only);
 
 }  // namespace ptx2spv::recorder

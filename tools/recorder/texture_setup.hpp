@@ -11,15 +11,30 @@
 
 namespace ptx2spv::recorder {
 
-enum class TexelFormat : std::uint8_t { u8, u16, u32, s8, s16, s32, f16, f32 };
-inline constexpr const char* kTexelFormatNames[] = {"u8",  "u16", "u32", "s8",
-                                                    "s16", "s32", "f16", "f32"};
-inline constexpr unsigned kTexelFormatBytes[] = {1, 2, 4, 1, 2, 4, 2, 4};
+/// In the order of abi::SurfaceFormat.
+enum class TexelFormat : std::uint8_t {
+  u8,
+  u16,
+  u32,
+  s8,
+  s16,
+  s32,
+  f16,
+  f32,
+  unorm8,
+  unorm16,
+  snorm8,
+  snorm16
+};
+inline constexpr const char* kTexelFormatNames[] = {
+    "u8", "u16", "u32", "s8", "s16", "s32", "f16", "f32", "unorm8", "unorm16", "snorm8", "snorm16"};
+inline constexpr unsigned kTexelFormatBytes[] = {1, 2, 4, 1, 2, 4, 2, 4, 1, 2, 1, 2};
 
 /// bits: the generator's bits. unit: floats in [0, 1). wide: floats of either sign over 24 powers
 /// of two. special: wide, with infinities, NaN, zeros and denormals among them. ramp: x, y, z,
 /// level by channel. level: the level's number. count: the texel's number. cancel: odd slices are
-/// the slices before them negated, nearly.
+/// the slices before them negated, nearly. step: 1 from the middle on, in x and in y by channel,
+/// and the level.
 enum class TexelData : std::uint8_t {
   bits,
   unit,
@@ -30,10 +45,12 @@ enum class TexelData : std::uint8_t {
   count,
   basis,
   basis_high,
-  cancel
+  cancel,
+  step
 };
-inline constexpr const char* kTexelDataNames[] = {
-    "bits", "unit", "wide", "special", "ramp", "level", "count", "basis", "basis_high", "cancel"};
+inline constexpr const char* kTexelDataNames[] = {"bits",       "unit",   "wide",  "special",
+                                                  "ramp",       "level",  "count", "basis",
+                                                  "basis_high", "cancel", "step"};
 
 struct TextureSetup {
   std::string geometry = "2d";  ///< 1d 2d 3d a1d a2d cube acube
@@ -44,6 +61,7 @@ struct TextureSetup {
   std::uint32_t seed = 1;
   TexelData data = TexelData::bits;
   std::string resource = "array";   ///< array, linear, pitched
+  unsigned pitch = 0;               ///< of pitched memory; 0: a multiple of 512 bytes
   unsigned address[3] = {0, 0, 0};  ///< wrap clamp mirror border
   bool linear = false, mip_linear = false, element = true, normalized = false, srgb = false,
        seamless = false, full_trilinear = false;
@@ -148,6 +166,10 @@ inline std::uint32_t texel_component(const TextureSetup& s, unsigned level, unsi
              (140 - apart) << 23;
     }
     case TexelData::level: return number(static_cast<float>(level));
+    case TexelData::step:
+      return number(channel == 0   ? (2 * x >= s.level_width(level) ? 1.0f : 0.0f)
+                    : channel == 1 ? (2 * y >= s.level_height(level) ? 1.0f : 0.0f)
+                                   : static_cast<float>(level));
     case TexelData::count: {
       const unsigned w = s.level_width(level), h = s.level_height(level);
       const unsigned number_of = (z * h + y) * w + x;
@@ -195,6 +217,8 @@ inline std::string describe(const TextureSetup& s) {
                 static_cast<double>(s.min_level), static_cast<double>(s.max_level), s.anisotropy,
                 static_cast<double>(s.border[0]), static_cast<double>(s.border[1]),
                 static_cast<double>(s.border[2]), static_cast<double>(s.border[3]));
+  // Later records have it; those before stay as they are.
+  if (s.pitch) return std::string(text) + " pitch=" + std::to_string(s.pitch);
   return text;
 }
 

@@ -74,26 +74,25 @@ void TextureLowering::open(const Operand& texture, const Operand* sampler) {
   has_srgb_ = feature(abi::feature_srgb);
 }
 
-/// Offsets in braces; a lone operand is a depth to compare with. False: refused.
-bool TextureLowering::offsets(unsigned next, Place& place) {
+/// Offsets in braces. A lone operand is a depth to compare with, which the hardware does not:
+/// CUDA's arrays hold no depths.
+void TextureLowering::offsets(unsigned next, Place& place) {
   place.offset = {i32(0), i32(0), i32(0)};
   const auto a = l_.args(inst_);
   for (; next < inst_.operand_count; ++next) {
     const auto list = l_.elements(a[next]);
-    if (a[next].kind != OperandKind::vector && list.size() < 2) {
-      l_.refuse(inst_, "comparison of depths in textures");
-      return false;
-    }
+    if (a[next].kind != OperandKind::vector && list.size() < 2) continue;
     // Four bits of an offset count, six of a gather's. A 1D texture takes the next four bits for
     // its row.
     const Value spare = i32(place.gather ? 26 : 28);
     const auto cut = [&](Value v) { return b_.op2(Op::ashr, b_.op2(Op::shl, v, spare), spare); };
     for (unsigned i = 0; i < list.size() && i < place.axes; ++i)
-      place.offset[i] = l_.read(list[i], ptx::Type::b32);
-    if (inst_.mods->geom == Mod::d1) place.offset[1] = b_.op2(Op::lshr, place.offset[0], i32(4));
-    for (Value& each : place.offset) each = cut(each);
+      place.offset[i] = cut(l_.read(list[i], ptx::Type::b32));
+    if (inst_.mods->geom == Mod::d1) {
+      const Value given = l_.read(list[0], ptx::Type::b32);
+      place.offset[1] = cut(b_.op2(Op::lshr, given, i32(4)));
+    }
   }
-  return true;
 }
 
 void TextureLowering::read() {
@@ -101,39 +100,46 @@ void TextureLowering::read() {
   const auto a = l_.args(inst_);
   const auto parts = l_.f_.list(a[1]);
   const Mod geom = mods.geom;
-  // A multi-sample texture cannot be made: CUDA's arrays have one sample, and no texture object of
-  // them reads as 2dms.
-  if (geom == Mod::d2ms || geom == Mod::a2dms)
-    return l_.refuse(inst_, "multi-sample textures, which CUDA cannot create");
-  const bool layered = geom == Mod::a1d || geom == Mod::a2d || geom == Mod::acube;
+  const bool layered =
+      geom == Mod::a1d || geom == Mod::a2d || geom == Mod::acube || geom == Mod::a2dms;
   Place place;
   place.gather = inst_.op == Opcode::tld4;
   place.axes = geom == Mod::d3 || cube() ? 3 : geom == Mod::d1 || geom == Mod::a1d ? 1 : 2;
   volume_ = geom == Mod::d3;
   integer_ = !place.gather && ptx::is_signed(mods.types[1]);
   const unsigned behind = mods.mode == Mod::level ? 1u : mods.mode == Mod::grad ? 2u : 0u;
-  if (!offsets(2 + behind, place)) return;
+  offsets(2 + behind, place);
 
   std::vector<Value> c;
   for (const Operand& each : l_.elements(parts.back())) c.push_back(l_.read(each, ptx::Type::b32));
   c.resize(4, i32(0));
+  // CUDA's arrays have one sample, number 0; the others read 0.
+  Value sample_in = b_.i1(true);
+  if (samples()) {
+    sample_in = b_.cmp(Op::eq, c[0], i32(0));
+    c.erase(c.begin());
+    c.push_back(i32(0));
+  }
   const bool sampled_apart = parts.size() == 3 && l_.m_.texmode_independent;
   open(parts[0], sampled_apart ? &parts[1] : nullptr);
   // A cube is six layers.
   const Value layers =
       geom == Mod::acube ? b_.op2(Op::udiv, word(abi::x_layers), i32(6)) : word(abi::x_layers);
-  layer_in_ = b_.i1(true);
+  layer_in_ = sample_in;
   place.layer = i32(0);
   if (layered) {
-    layer_in_ = b_.cmp(Op::ult, c[0], layers);
+    layer_in_ = both(sample_in, b_.cmp(Op::ult, c[0], layers));
     place.layer = b_.op2(Op::umin, c[0], b_.op2(Op::sub, b_.op2(Op::umax, layers, i32(1)), i32(1)));
     c.erase(c.begin());
     c.push_back(i32(0));
   }
   if (cube()) {
     const Value face = library("tex_cube", Type::v4, {c[0], c[1], c[2]});
-    place.layer = b_.op2(Op::add, b_.op2(Op::mul, place.layer, i32(6)), part(face, 0));
+    face_ = part(face, 0);
+    place.layer = b_.op2(Op::add, b_.op2(Op::mul, place.layer, i32(6)), face_);
+    filters_ = place.gather ? b_.i1(true) : linear_;
     direction_ = {c[0], c[1], c[2]};
+    seamless_ = both(feature(abi::feature_seamless), set(sampler_, abi::sample_seamless));
     c[0] = part(face, 1);
     c[1] = part(face, 2);
     place.axes = 2;

@@ -17,6 +17,7 @@ class TextureLowering {
  private:
   struct Axis {
     Value first = 0, second = 0, weight = 0, first_in = 0, second_in = 0;  ///< the last two are i1
+    Value from = 0, to = 0;  ///< the indices before any address mode
   };
   /// One level as a read sees it: its memory, and the texels around the point.
   struct Level {
@@ -24,6 +25,7 @@ class TextureLowering {
     Axis x, y, z;
     Value total = 0;   ///< its weight in 256ths
     Value shares = 0;  ///< i1: the total is not 0
+    Value corner = 0;  ///< of a seamless cube map: which of four texels no face has, 4: none
   };
   /// What an instruction says about the place, the same for every level.
   struct Place {
@@ -47,6 +49,8 @@ class TextureLowering {
     return b_.inst(ir::Op::extract, ir::Type::i32, {vector}, index);
   }
   Value both(Value a, Value b) { return b_.op2(ir::Op::and_, a, b); }
+  /// A word of the record that counts whole words of memory: later passes know its low bits.
+  Value aligned(Value word) { return b_.op2(ir::Op::and_, word, i32(~3u)); }
   Value set(Value word, std::uint32_t bit) {
     return b_.cmp(ir::Op::ne, b_.op2(ir::Op::and_, word, i32(bit)), i32(0));
   }
@@ -58,7 +62,8 @@ class TextureLowering {
   Value word(std::uint32_t which);          ///< of the texture's record
   Value sampler_word(std::uint32_t which);  ///< of the sampler's, which may be the texture's
   Value feature(abi::TextureFeature which);
-  bool offsets(unsigned next, Place& place);
+  void offsets(unsigned next, Place& place);
+  bool samples() const { return inst_.mods->geom == Mod::d2ms || inst_.mods->geom == Mod::a2dms; }
   bool cube() const { return inst_.mods->geom == Mod::cube || inst_.mods->geom == Mod::acube; }
   void write_results(const std::vector<Value>& values);
 
@@ -77,10 +82,15 @@ class TextureLowering {
   std::array<Value, 4> plane(const Level& level, Value z, Value z_in, unsigned channel,
                              const Component& component);
   Value present(const Level& level);
+  Value weights(const Level& level, Value total);
+  Value format_is(abi::SurfaceFormat format);
+  Value extended(Value raw);
   Value point(Value raw, const Component& component);
+  Value quotient(Value sum);
   Value sampled(unsigned channel);
   Value fetched(unsigned channel);
   std::array<Value, 4> gathered(unsigned channel);
+  Value corner(const Level& level, const std::array<Value, 4>& texels, const Component& how);
   Value value_of(unsigned channel, Value value) {
     return b_.select(b_.cmp(ir::Op::ult, i32(channel), word(abi::x_channels)), value, i32(0));
   }
@@ -91,6 +101,8 @@ class TextureLowering {
   Value record_ = 0, sampler_record_ = 0, base_ = 0, layer_in_ = 0, linear_ = 0, element_ = 0;
   Value sampler_ = 0;  ///< the bits of abi::TextureSampler that hold for this read
   Value has_levels_ = 0, has_srgb_ = 0, mixed_ = 0;
+  Value seamless_ = 0;                ///< i1: a cube map, read across the edges of its faces
+  Value face_ = 0, filters_ = 0;      ///< of a cube; i1: four texels around the point are read
   std::array<Value, 3> direction_{};  ///< of a cube
   std::array<Value, abi::kTextureWords> words_{}, sampler_words_{};
   std::array<Level, 2> levels_;

@@ -25,19 +25,19 @@ TextureLowering::Level TextureLowering::level(Value number) {
   level.depth = extent(word(abi::x_depth));
   const Value row = b_.op2(Op::mul, level.width, word(abi::x_texel_bytes));
   const Value pitch = b_.op2(Op::and_, b_.op2(Op::add, row, i32(15)), i32(~15u));
-  level.row_pitch = b_.select(base, word(abi::x_row_pitch), pitch);
+  level.row_pitch = b_.select(base, aligned(word(abi::x_row_pitch)), pitch);
   level.slice_pitch =
-      b_.select(base, word(abi::x_slice_pitch), b_.op2(Op::mul, pitch, level.height));
+      b_.select(base, aligned(word(abi::x_slice_pitch)), b_.op2(Op::mul, pitch, level.height));
   const Value at = b_.op2(Op::add, b_.op2(Op::add, record_, i32(abi::x_level_offset * 4)),
                           b_.op2(Op::shl, number, i32(2)));
   const Value offset =
       b_.load(Type::i32, at, {.space = Space::textures, .bytes = 4, .readonly = true});
-  level.offset = b_.select(base, i32(0), offset);
+  level.offset = b_.select(base, i32(0), aligned(offset));
   return level;
 }
 
 void TextureLowering::choose_levels(const Place& place, unsigned operand) {
-  has_levels_ = feature(abi::feature_levels);
+  has_levels_ = both(feature(abi::feature_levels), b_.cmp(Op::ult, i32(1), word(abi::x_levels)));
   const auto a = l_.args(inst_);
   Value lod = i32(0), bias = i32(0);
   if (inst_.mods->mode == Mod::level && !integer_) {
@@ -57,7 +57,7 @@ void TextureLowering::choose_levels(const Place& place, unsigned operand) {
   const Value floats = b_.op2(Op::or_, real, b_.op2(Op::xor_, element_, b_.i1(true)));
   const Value mixed = both(set(sampler_, abi::sample_mip_linear), floats);
   const Value fine = part(chosen, 0), nearest = part(chosen, 1);
-  mixed_ = both(both(mixed, has_levels_), b_.cmp(Op::ult, i32(1), word(abi::x_levels)));
+  mixed_ = both(mixed, has_levels_);
   const Value number = b_.select(mixed_, b_.op2(Op::lshr, fine, i32(8)), nearest);
   const Value weight = b_.select(mixed_, b_.op2(Op::and_, fine, i32(255)), i32(0));
   Value first =
@@ -86,6 +86,20 @@ void TextureLowering::choose_levels(const Place& place, unsigned operand) {
 
 Value TextureLowering::gradient_level(unsigned operand, unsigned axes) {
   const auto a = l_.args(inst_);
+  if (cube()) {
+    const Value at =
+        b_.inst(Op::compose, Type::v4, {direction_[0], direction_[1], direction_[2], i32(0)});
+    Value lengths[2];
+    for (unsigned g = 0; g < 2; ++g) {
+      const auto parts = l_.elements(a[operand + g]);
+      Value given[3];
+      for (unsigned k = 0; k < 3; ++k)
+        given[k] = k < parts.size() ? l_.read(parts[k], ptx::Type::b32) : i32(0);
+      const Value moves = b_.inst(Op::compose, Type::v4, {given[0], given[1], given[2], i32(0)});
+      lengths[g] = library("tex_gradient_cube", Type::v4, {at, moves, word(abi::x_width)});
+    }
+    return library("tex_lod_gradient", Type::i32, {lengths[0], lengths[1]});
+  }
   const Value extents[] = {word(abi::x_width), word(abi::x_height), word(abi::x_depth)};
   Value scaled[2][3];
   for (unsigned g = 0; g < 2; ++g) {
@@ -105,24 +119,72 @@ Value TextureLowering::gradient_level(unsigned operand, unsigned axes) {
   return library("tex_lod_gradient", Type::i32, {x, y});
 }
 
+/// Each way to count is a routine of its own, and selects choose: where the texture is known
+/// (texture_records.cpp), the others go.
 TextureLowering::Axis TextureLowering::axis(Value coordinate, Value extent, unsigned number,
                                             Value offset, bool gather) {
   const Mod geom = inst_.mods->geom;
-  const bool line = geom == Mod::d1 || geom == Mod::a1d;
-  Value bits = b_.op2(Op::and_, b_.op2(Op::lshr, sampler_, i32(2 * number)), i32(3));
-  const Value normalized =
-      b_.op2(Op::lshr, b_.op2(Op::and_, sampler_, i32(abi::sample_normalized)), i32(5));
-  const Value linear =
-      b_.op2(Op::lshr, b_.op2(Op::and_, sampler_, i32(abi::sample_linear)), i32(3));
-  bits = b_.op2(Op::or_, bits, cube() ? i32(4) : normalized);
-  bits = b_.op2(Op::or_, bits, gather ? i32(8 | 32) : linear);
-  if (line) bits = b_.op2(Op::or_, bits, i32(16));
-  const Value r = library("tex_axis", Type::v4, {coordinate, extent, bits, offset});
-  return {part(r, 0), part(r, 1), part(r, 2), set(part(r, 3), 1), set(part(r, 3), 2)};
+  // A 1D texture of one level keeps fewer bits than others of its extent.
+  const Value one = geom == Mod::d1 || geom == Mod::a1d ? b_.op2(Op::xor_, has_levels_, b_.i1(true))
+                                                        : b_.i1(false);
+  const auto zero = [&](Value value) {
+    const ir::Inst& inst = b_.function().insts[value];
+    return inst.op == Op::constant && inst.imm == 0;
+  };
+  const Value mode = b_.op2(Op::and_, b_.op2(Op::lshr, sampler_, i32(2 * number)), i32(3));
+  // A seamless cube map has texels beside a face, whatever the address mode says.
+  const Value faces = cube() ? b_.op2(Op::xor_, seamless_, b_.i1(true)) : b_.i1(true);
+  const Value mirror = b_.cmp(Op::eq, mode, i32(abi::address_mirror)),
+              wrap = b_.cmp(Op::eq, mode, i32(abi::address_wrap)),
+              border = both(faces, b_.cmp(Op::eq, mode, i32(abi::address_border)));
+  const Value normalized = cube() ? b_.i1(true) : set(sampler_, abi::sample_normalized);
+  const Value linear = gather ? b_.i1(true) : linear_;
+  // Coordinates in texels know no repetition.
+  const Value repeats = both(faces, both(normalized, b_.op2(Op::or_, mirror, wrap)));
+  Value largest = word(abi::x_width);
+  if (geom != Mod::d1 && geom != Mod::a1d && !cube())
+    largest = b_.op2(Op::umax, largest, word(abi::x_height));
+  if (volume_) largest = b_.op2(Op::umax, largest, word(abi::x_depth));
+  Value at = 0;
+  if (zero(coordinate)) {
+    at = b_.select(linear, i32(static_cast<std::uint32_t>(-128)), i32(0));
+  } else {
+    at = b_.select(normalized,
+                   library("tex_at_bounded", Type::i32, {coordinate, extent, largest, linear, one}),
+                   library("tex_at_texel", Type::i32, {coordinate, linear}));
+    at = b_.select(
+        repeats,
+        library("tex_at_repeated", Type::i32, {coordinate, extent, largest, mirror, linear, one}),
+        at);
+  }
+  if (!zero(offset)) at = b_.op2(Op::add, at, b_.op2(Op::shl, offset, i32(8)));
+  const Value last = b_.op2(Op::sub, extent, i32(1));
+  const auto clamped = [&](Value value, Value most) {
+    return b_.op2(Op::smax, b_.op2(Op::smin, value, most), i32(0));
+  };
+  if (!gather) {
+    Value moves = b_.op2(Op::or_, repeats, border);
+    if (cube()) moves = b_.op2(Op::or_, moves, both(seamless_, linear));
+    at = b_.select(moves, at, clamped(at, b_.op2(Op::shl, last, i32(8))));
+  }
+  const auto texel = [&](Value index) {
+    const Value repeated = library(zero(offset) ? "tex_repeat_near" : "tex_repeat", Type::i32,
+                                   {index, extent, mirror});
+    return b_.select(repeats, repeated, clamped(index, last));
+  };
+  const auto inside = [&](Value index) {
+    return b_.op2(Op::or_, b_.op2(Op::xor_, border, b_.i1(true)), b_.cmp(Op::ult, index, extent));
+  };
+  const Value first = b_.op2(Op::ashr, at, i32(8));
+  const Value second = b_.select(linear, b_.op2(Op::add, first, i32(1)), first);
+  const Value weight = b_.select(linear, b_.op2(Op::and_, at, i32(255)), i32(0));
+  return {texel(first), texel(second), weight, inside(first), inside(second), first, second};
 }
 
 TextureLowering::Axis TextureLowering::fetch(Value coordinate, Value extent, Value offset) {
   const bool clamped = inst_.mods->mode == Mod::level;
+  // Linear memory takes no offset.
+  offset = b_.select(set(word(abi::x_sampler), abi::sample_memory), i32(0), offset);
   const Value r =
       library(clamped ? "tex_fetch_clamped" : "tex_fetch", Type::v2, {coordinate, extent, offset});
   const Value in = b_.cmp(Op::ne, part(r, 1), i32(0));
@@ -143,6 +205,18 @@ void TextureLowering::locate(Level& level, const Place& place) {
   if (inst_.mods->geom == Mod::d1 && !integer_)
     level.y = axis(i32(0), i32(1), 1, place.offset[1], place.gather);
   if (volume_) level.z = at(2, level.depth);
+  level.corner = i32(4);
+  if (!cube()) return;
+  // One column and one row at most lie beside a face; where they cross, there is no texel.
+  const Value none_left = b_.cmp(Op::slt, level.x.from, i32(0)),
+              none_above = b_.cmp(Op::slt, level.y.from, i32(0));
+  const Value crosses =
+      both(b_.op2(Op::or_, none_left, b_.cmp(Op::sle, level.width, level.x.to)),
+           b_.op2(Op::or_, none_above, b_.cmp(Op::sle, level.height, level.y.to)));
+  const Value linear = place.gather ? b_.i1(true) : linear_;
+  const Value which =
+      b_.op2(Op::or_, b_.select(none_left, i32(0), i32(1)), b_.select(none_above, i32(0), i32(2)));
+  level.corner = b_.select(both(both(seamless_, linear), crosses), which, i32(4));
 }
 
 }  // namespace ptx2spv::lower

@@ -258,6 +258,8 @@ typedef struct ptx2spv_texture_desc {
   float mipmap_bias, min_level, max_level; /* max_level 0: level 0 alone is read */
   uint32_t max_anisotropy;                 /* 0 counts as 1 */
   int32_t cube;                            /* 1: the array's layers are faces of cubes */
+  int32_t seamless_cube;                   /* 1: linear filters reach across the faces' edges */
+  int32_t full_trilinear;                  /* 1: no trilinear optimisation, where anisotropic */
 } ptx2spv_texture_desc;
 
 /* Memory that is read as a texture. Without rows (height 0) it is read at integer coordinates

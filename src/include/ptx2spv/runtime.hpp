@@ -230,6 +230,9 @@ struct TextureDesc {
   bool read_as_integer = true;  ///< else 8- and 16-bit integers are read as normalised floats
   bool srgb = false;            ///< 8-bit colours are sRGB, as bytes that are read as floats
   bool cube = false;            ///< the layers of an a2d array are the faces of cubes, for queries
+  bool seamless_cube = false;   ///< linear filters of a cube reach across the edges of its faces
+  bool full_trilinear = false;  ///< cudaTextureDesc's disableTrilinearOptimization, of anisotropic
+                                ///< reads
   std::array<float, 4> border{};
   float mipmap_bias = 0, min_level = 0,
         max_level = 0;               ///< CUDA's clamps: max_level 0 reads level 0 alone

@@ -126,7 +126,8 @@ inline constexpr std::uint32_t kTextureCapacity = 65536;  ///< records of the ta
 /// not always on top.
 inline constexpr std::uint32_t kSrgbTable = kTextureCapacity * kTextureWords;
 inline constexpr std::uint32_t kSrgbWords = 128;
-/// Bits of x_sampler. Bits 0 to 5: AddressMode of x, y, z (wrap, clamp, mirror, border).
+/// Bits of x_sampler. Bits 0 to 5: address modes of x, y, z.
+enum TextureAddress : std::uint32_t { address_wrap, address_clamp, address_mirror, address_border };
 enum TextureSampler : std::uint32_t {
   sample_linear = 1u << 6,
   sample_normalized = 1u << 7,
@@ -135,13 +136,15 @@ enum TextureSampler : std::uint32_t {
   sample_mip_linear = 1u << 10,  ///< two levels are mixed
   sample_srgb = 1u << 11,        ///< 8-bit colours are sRGB; alpha is not
   sample_rows = 1u << 12,        ///< the geometry has rows
+  sample_seamless = 1u << 13,    ///< a cube map whose faces are filtered across their edges
 };
 /// What textures may have that costs every read something: a module may be translated without.
 enum TextureFeature : std::uint32_t {
   feature_levels = 1,  ///< mipmap levels; without, level 0 is read
   feature_srgb = 2,
+  feature_seamless = 4,
 };
-inline constexpr std::uint32_t kAllTextureFeatures = 3;
+inline constexpr std::uint32_t kAllTextureFeatures = 7;
 
 /// Texel component formats, also of records and slots.
 enum class SurfaceFormat : std::uint32_t {

@@ -44,6 +44,17 @@ struct SlotSpec {
   bool format_known = false;  ///< format and channels also hold for a linear surface
 };
 
+/// What the host knows of a texture slot: the record's copy lies in the parameter buffer
+/// (EntryInfo::texture_records), and these of its words are as here.
+struct TextureSpec {
+  bool known = false;         ///< else the slot is looked up in the table like any handle
+  std::uint32_t sampler = 0;  ///< abi::x_sampler
+  abi::SurfaceFormat format = abi::SurfaceFormat::u32;
+  std::uint8_t channels = 1;
+  bool one_level = false;
+  bool operator==(const TextureSpec&) const = default;
+};
+
 struct TranslateOptions {
   Profile profile;
   FpPolicy fp = FpPolicy::exact;
@@ -66,6 +77,7 @@ struct TranslateOptions {
                  ///< store or atomic before it traps; 0: no bound
   std::vector<SlotSpec>
       slots;  ///< by slot number; missing ones are buffers (or addresses, by profile)
+  std::vector<TextureSpec> textures;  ///< by texture slot; missing ones are not known
   std::function<void(std::string_view pass, std::string_view text)>
       dump;  ///< called after every pass
   std::function<void(std::string_view pass, double milliseconds)> timing;
@@ -133,6 +145,10 @@ struct EntryInfo {
   std::uint32_t slot_records =
       0;  ///< offset in the parameter buffer of the slots' records (abi.hpp)
   std::vector<SlotInfo> slots;
+  std::uint32_t texture_records =
+      0;  ///< offset in the parameter buffer of what a host may place: the texture slots' records
+  std::vector<std::uint32_t>
+      texture_slots;  ///< offsets of the handles of textures and samplers that are known before
   std::vector<RefInfo> surfrefs, texrefs, samplerrefs;  ///< module variables that the kernel uses
   std::vector<TrapSite> trap_sites;           ///< by the record's site number; 0 is no site
   std::vector<std::uint32_t> trap_site_locs;  ///< internal: the IR location of each site

@@ -1,0 +1,64 @@
+// The manifest's sections into specs: manifest.cpp, and manifest_textures.cpp for textures.
+#pragma once
+
+#include "tools/ptxrun/manifest.hpp"
+#include "tools/ptxrun/reader.hpp"
+
+namespace ptx2spv::tools {
+
+inline constexpr std::uint64_t kMostBytes = std::uint64_t(1) << 38;
+
+class Parser {
+ public:
+  Parser(const std::string& file, const std::string& output_folder, Manifest& manifest)
+      : output_folder_(output_folder.empty() ? folder_of(file) : output_folder), out_(manifest) {
+    out_.file = file;
+    out_.folder = folder_of(file);
+  }
+
+  void run(const Reader& root);
+
+ private:
+  std::string input_path(const std::string& path) const { return path_from(out_.folder, path); }
+  std::string output_path(const std::string& path) const { return path_from(output_folder_, path); }
+
+  void modules(const Reader& reader);
+  void surface(const std::string& name, const Reader& reader);
+  void buffer(const std::string& name, const Reader& reader);
+  void texture(const std::string& name, const Reader& reader);
+  void sampler(const std::string& name, const Reader& reader);
+  int choice(const Reader& field, std::initializer_list<const char*> names);
+  void sampling(const Reader& reader, TextureDesc& desc);
+  void texture_memory(const Reader& reader, const Reader& field, TextureSpec& spec);
+  void launch(const Reader& reader);
+  void output(const Reader& reader);
+  void init(const Reader& reader, Init& init, bool surface);
+  bool arg(const Reader& reader, ArgSpec& arg);
+  void dimensions(const Reader& reader, Dim3& dim, std::array<std::uint32_t, 3> limits);
+  std::optional<std::uint32_t> surface_named(const Reader& reader);
+  std::optional<std::uint32_t> buffer_named(const Reader& reader);
+  std::optional<std::uint32_t> texture_named(const Reader& reader);
+  std::optional<std::uint32_t> sampler_named(const Reader& reader);
+  void account(const Reader& reader, std::uint64_t bytes);
+
+  template <class Visit>
+  void each(const Reader& root, const char* section, Visit visit) {
+    const auto reader = root.find(section);
+    if (!reader || !reader->is_object()) return;
+    for (const auto& [name, value] : reader->json().members) {
+      const Reader entry = reader->member(name, value);
+      if (name.empty() || name.find('\0') != name.npos) {
+        entry.error("has no usable name");
+      } else if (entry.is_object()) {
+        visit(name, entry);
+      }
+    }
+  }
+
+  std::string output_folder_;
+  std::vector<std::string> buffer_names_;
+  Manifest& out_;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace ptx2spv::tools
