@@ -98,7 +98,8 @@ uvec2 tex_fetch(const in uint x, const in uint extent, const in uint offset)
 
 uvec2 tex_fetch_clamped(const in uint x, const in uint extent, const in uint offset)
 {
-    return uvec2(uint(clamp(int(x + offset), 0, int(max(extent, 1u)) - 1)), 3u);
+    int last = int(max(extent, 1u)) - 1, near = clamp(int(x), -64, last + 64);
+    return uvec2(uint(clamp(near + int(offset), 0, last)), 3u);
 }
 
 // The weights of four texels (x first) that share `total` 256ths: a and b are the weights of the
@@ -443,16 +444,18 @@ uvec4 tex_gradient_cube(const in uvec4 at, const in uvec4 moves, const in uint e
     float ds = PICK(by_z, dx * side, PICK(by_y, dx, -dz * side));
     float dt = PICK(by_y, dz * side, -dy);
     float moved = abs(major) + side * PICK(by_z, dz, PICK(by_y, dy, dx));
-    uint from = floatBitsToUint(abs(major)), to = floatBitsToUint(moved);
-    float u = uintBitsToFloat(f32_div_rn(floatBitsToUint(s + ds), to));
-    float v = uintBitsToFloat(f32_div_rn(floatBitsToUint(t + dt), to));
-    float most = max(abs(u), abs(v));
-    bool over = most > 1.0f, over_v = over && abs(v) >= abs(u), over_u = over && !over_v;
-    uint part = f32_div_rn(0x3f800000u, floatBitsToUint(max(most, 1.0f)));
-    float beyond = 2.0f - uintBitsToFloat(part);
-    float scaled_u = u * uintBitsToFloat(part), scaled_v = v * uintBitsToFloat(part);
-    u = PICK(over_u, PICK(u < 0.0f, -beyond, beyond), PICK(over_v, scaled_u, u));
-    v = PICK(over_v, PICK(v < 0.0f, -beyond, beyond), PICK(over_u, scaled_v, v));
+    float to_s = s + ds, to_t = t + dt, most = max(abs(to_s), abs(to_t));
+    uint from = floatBitsToUint(abs(major)), to = floatBitsToUint(max(moved, most));
+    float u = uintBitsToFloat(f32_div_rn(floatBitsToUint(to_s), to));
+    float v = uintBitsToFloat(f32_div_rn(floatBitsToUint(to_t), to));
+    float beyond = 2.0f - uintBitsToFloat(f32_div_rn(floatBitsToUint(moved), to));
+    bool over = moved < most, over_v = over && abs(to_t) >= abs(to_s);
+    // On the face across everything is infinitely far.
+    float far = PICK(-moved >= most, 1e30f, 1.0f);
+    u *= PICK(over && !over_v, beyond * far, 1.0f);
+    v *= PICK(over_v, beyond * far, 1.0f);
+    bool infinite = (floatBitsToUint(max(most, abs(moved))) & F32_NAN) >= F32_INF;
+    u = PICK(infinite, 1e30f, u);
     float half_extent = 0.5f * float(extent);
     float along = (u - uintBitsToFloat(f32_div_rn(floatBitsToUint(s), from))) * half_extent;
     float across = (v - uintBitsToFloat(f32_div_rn(floatBitsToUint(t), from))) * half_extent;

@@ -68,8 +68,10 @@ void TextureLowering::choose_levels(const Place& place, unsigned operand) {
     first = i32(0);
     if (inst_.mods->mode == Mod::level) {
       const Value given = l_.read(a[operand], ptx::Type::b32);
-      layer_in_ = b_.cmp(Op::ult, given, word(abi::x_levels));
-      first = b_.select(both(has_levels_, layer_in_), given, i32(0));
+      // Linear memory has no levels, and takes any.
+      const Value there = b_.cmp(Op::ult, given, word(abi::x_levels));
+      layer_in_ = b_.op2(Op::or_, there, set(word(abi::x_sampler), abi::sample_memory));
+      first = b_.select(both(has_levels_, there), given, i32(0));
     }
   }
   const Value share = b_.select(has_levels_, weight, i32(0));

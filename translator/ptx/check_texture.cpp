@@ -76,6 +76,9 @@ void Checker::check_texture() {
           if (!source(item, Type::s32, false)) return;
         }
       }
+    } else if (ctype == Type::s32) {
+      fail(extra, "a depth to compare with needs .f32 coordinates");
+      return;
     } else if (!source(extra, Type::f32, false)) {
       return;
     }
