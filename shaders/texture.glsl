@@ -114,8 +114,8 @@ uvec4 tex_weights(const in uint a, const in uint b, const in uint total)
     return uvec4(left - left_below, right - right_below, left_below, right_below);
 }
 
-// Digits of n / (2^8 - 1) or n / (2^16 - 1), which repeat n's, rounded to nearest as a float. `zeros`
-// stand above the first of them.
+// Digits of n / (2^8 - 1) or n / (2^16 - 1), which repeat n's, rounded to nearest as a float.
+// `zeros` stand above the first of them.
 uint tex_repeating(const in uint digits, const in uint zeros)
 {
     uint top = (digits << zeros) | (digits >> 1 >> (31u - zeros));
@@ -134,8 +134,7 @@ uint tex_unorm16(const in uint n)
     return PICK(n == 0u, 0u, tex_repeating(n * 0x10001u, zeros & 31u));
 }
 
-// n / (2^bits - 1) of signed n: 7 or 15 bits. Where one number of digits leaves room in a word, they
-// go on.
+// n / (2^bits - 1) of signed n: 7 or 15 bits. Where they leave room in a word, the digits go on.
 uint tex_snorm(const in uint word, const in uint bits)
 {
     int limit = int((1u << bits) - 1u), signed_n = int(word);
@@ -434,9 +433,12 @@ float tex_length(const in float x, const in float y, const in float z)
 // with it added falls from the direction. Over an edge the way goes on on the face beyond.
 uvec4 tex_gradient_cube(const in uvec4 at, const in uvec4 moves, const in uint extent)
 {
-    float x = uintBitsToFloat(tex_gradient(at.x, 1u)), dx = uintBitsToFloat(tex_gradient(moves.x, 1u));
-    float y = uintBitsToFloat(tex_gradient(at.y, 1u)), dy = uintBitsToFloat(tex_gradient(moves.y, 1u));
-    float z = uintBitsToFloat(tex_gradient(at.z, 1u)), dz = uintBitsToFloat(tex_gradient(moves.z, 1u));
+    float x = uintBitsToFloat(tex_gradient(at.x, 1u));
+    float dx = uintBitsToFloat(tex_gradient(moves.x, 1u));
+    float y = uintBitsToFloat(tex_gradient(at.y, 1u));
+    float dy = uintBitsToFloat(tex_gradient(moves.y, 1u));
+    float z = uintBitsToFloat(tex_gradient(at.z, 1u));
+    float dz = uintBitsToFloat(tex_gradient(moves.z, 1u));
     bool by_z = abs(z) >= abs(x) && abs(z) >= abs(y), by_y = !by_z && abs(y) >= abs(x);
     float major = PICK(by_z, z, PICK(by_y, y, x));
     float side = PICK(major < 0.0f, -1.0f, 1.0f);

@@ -99,7 +99,7 @@ extern "C" __global__ void bicubic(Texture linear, Texture point, Surface to, in
 }
 
 // Neighbours weighted by distance and by likeness.
-__constant__ float distances[9] = {1.0f, 0.8825f, 0.6065f, 0.3247f, 0.1353f,
+__constant__ float distances[9] = {1.0f,    0.8825f, 0.6065f, 0.3247f, 0.1353f,
                                    0.0439f, 0.0111f, 0.0022f, 0.0003f};
 extern "C" __global__ void bilateral(Texture from, Surface to, int width, int height, int radius) {
   const int x = column(), y = row();
@@ -128,7 +128,8 @@ extern "C" __global__ void march(Texture volume, Texture table, Surface to, int 
   float4 sum = make_float4(0, 0, 0, 0);
   for (int k = 0; k < 48; ++k) {
     const float t = k / 24.0f - 1, px = u * 0.8f + t * turn, py = v * 0.8f, pz = t - u * turn;
-    const float density = tex3D<float>(volume, px * 0.5f + 0.5f, py * 0.5f + 0.5f, pz * 0.5f + 0.5f);
+    const float density =
+        tex3D<float>(volume, px * 0.5f + 0.5f, py * 0.5f + 0.5f, pz * 0.5f + 0.5f);
     float4 colour = tex1D<float4>(table, density * 1.2f - 0.1f);
     colour.w *= 0.25f;
     sum = over(sum, colour, colour.w * (1 - sum.w));
@@ -145,8 +146,8 @@ extern "C" __global__ void classify(Texture volume, Texture counts, Texture edge
   const int x = i % n, y = i / n % n, z = i / n / n;
   unsigned index = 0;
   for (int corner = 0; corner < 8; ++corner) {
-    const unsigned v = tex3D<unsigned char>(volume, x + (corner & 1), y + (corner >> 1 & 1),
-                                            z + (corner >> 2));
+    const unsigned v =
+        tex3D<unsigned char>(volume, x + (corner & 1), y + (corner >> 1 & 1), z + (corner >> 2));
     index |= (v < threshold) << corner;
   }
   unsigned sum = 0;
@@ -169,7 +170,8 @@ extern "C" __global__ void levels(const Texture* textures, int count, Surface to
   const int x = column(), y = row();
   if (x >= width || y >= height) return;
   const Texture t = textures[(x / 8 + y / 8) % count];
-  const float4 a = tex2DLod<float4>(t, (float)x / width * 3, (float)y / height * 3, (x + y) * 0.03f);
+  const float4 a =
+      tex2DLod<float4>(t, (float)x / width * 3, (float)y / height * 3, (x + y) * 0.03f);
   surf2Dwrite(bytes(a), to, x * 4, y);
 }
 
@@ -199,8 +201,8 @@ extern "C" __global__ void edges(Texture from, Surface to, int width, int height
   __shared__ unsigned char tile[18][18];
   const int x = column(), y = row();
   for (int k = threadIdx.y * 16 + threadIdx.x; k < 18 * 18; k += 256)
-    tile[k / 18][k % 18] = tex2D<unsigned char>(
-        from, (float)((int)(blockIdx.x * 16) + k % 18 - 1), (float)((int)(blockIdx.y * 16) + k / 18 - 1));
+    tile[k / 18][k % 18] = tex2D<unsigned char>(from, (float)((int)(blockIdx.x * 16) + k % 18 - 1),
+                                                (float)((int)(blockIdx.y * 16) + k / 18 - 1));
   __syncthreads();
   if (x >= width || y >= height) return;
   int h = 0, v = 0;
