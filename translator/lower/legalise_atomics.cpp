@@ -261,14 +261,11 @@ class Legaliser {
     if (cas) b_.set(v_compare, first);
     b_.set(v_done, b_.i1(false));
     b_.set(v_old, b_.i64(0));
-    const BlockId header = b_.new_block(), attempt = b_.new_block(), latch = b_.new_block(),
-                  after = b_.new_block();
+    const BlockId attempt = b_.new_block(), latch = b_.new_block(), after = b_.new_block();
     const bool few_turns = profile_.max_loop_turns != 0;
     const std::uint32_t v_turns = few_turns ? variable(Type::i32, "lock.turns") : 0;
     if (few_turns) b_.set(v_turns, b_.i32(0));
-    b_.br(header);
-    b_.at(header);
-    b_.cond_br(b_.get(v_done), after, attempt);
+    b_.br(attempt);
     b_.at(attempt);
     const bool look = !cas && wide_.all_min_max && !wide_.mixed_order && !wide_.any_used;
     const auto read64 = [&] {
@@ -294,7 +291,7 @@ class Legaliser {
     const Value lock =
         b_.op2(Op::shl, b_.op2(Op::and_, key, b_.i32(abi::kLockWords - 1)), b_.i32(2));
     const MemAttr lock_memory{.space = Space::locks, .bytes = 4};
-    const Value before = atomic32(lock, b_.i32(1), lock_memory, AtomicOp::or_);
+    const Value before = atomic32(lock, b_.i32(1), lock_memory, AtomicOp::exch);
     const Value won = b_.cmp(Op::eq, b_.op2(Op::and_, before, b_.i32(1)), b_.i32(0));
     const BlockId critical = b_.new_block();
     const BlockId lost = few_turns ? b_.new_block() : latch;
@@ -308,7 +305,8 @@ class Legaliser {
     if (fences) {
       old = read64();
     } else {
-      // What others wrote is sure to be seen by an atomic only.
+      // What others wrote is sure to be seen by an atomic only: plain accesses lose reductions on
+      // lavapipe.
       const Value where = b_.get(v_address), zero = b_.i32(0);
       const Value hi = atomic32(plus4(where), zero, inst.mem, AtomicOp::or_);
       old = b_.inst(Op::pack, Type::i64, {atomic32(where, zero, inst.mem, AtomicOp::or_), hi});
@@ -325,8 +323,10 @@ class Legaliser {
     b_.set(v_old, old);
     b_.set(v_done, b_.i1(true));
     b_.br(latch);
+    // The question stands at the end: before the attempt it would cost one more turn, whose body a
+    // CPU driver goes through with all lanes masked.
     b_.at(latch);
-    b_.br(header);
+    b_.cond_br(b_.get(v_done), after, attempt);
     b_.at(after);
     rw_.replace(value, Op::get_var, Type::i64, {}, v_old);
   }
@@ -334,7 +334,8 @@ class Legaliser {
   /// Where loops have a limit: a thread that holds the lock may have lost its processor for
   /// milliseconds, and those who wait must not use up their turns meanwhile. After more turns than
   /// a subgroup's threads need among themselves, each one does something slow that nobody can leave
-  /// out.
+  /// out. It costs those who do not wait as well, because the driver goes through it with all lanes
+  /// masked, but with a fourth of it waiting threads reach the limit on a busy machine.
   void wait_long(std::uint32_t v_turns, Value lock, BlockId lost, BlockId latch) {
     constexpr std::uint32_t kQuick = 64, kSlow = 32;
     b_.at(lost);
