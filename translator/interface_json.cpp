@@ -207,6 +207,22 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
   json.end('}');
 }
 
+// A static initialiser that the module has.
+void write_given(JsonWriter& json, std::string_view name, std::int64_t value) {
+  if (value >= 0) json.key(name).value(value);
+}
+
+// Those that .surfref and .texref share.
+template <class Ref>
+void write_extents(JsonWriter& json, const Ref& ref) {
+  write_given(json, "width", ref.width);
+  write_given(json, "height", ref.height);
+  write_given(json, "depth", ref.depth);
+  write_given(json, "channel_data_type", ref.channel_data_type);
+  write_given(json, "channel_order", ref.channel_order);
+  write_given(json, "array_size", ref.array_size);
+}
+
 }  // namespace
 
 std::string to_json(const Interface& interface) {
@@ -244,39 +260,23 @@ std::string to_json(const Interface& interface) {
   list(json, "surfrefs", interface.surfrefs, [&](const StaticSurfref& ref) {
     json.begin('{');
     json.key("name").value(ref.name);
-    const auto field = [&](std::string_view name, std::int64_t value) {
-      if (value >= 0) json.key(name).value(value);
-    };
-    field("width", ref.width);
-    field("height", ref.height);
-    field("depth", ref.depth);
-    field("channel_data_type", ref.channel_data_type);
-    field("channel_order", ref.channel_order);
-    field("array_size", ref.array_size);
-    field("memory_layout", ref.memory_layout);
+    write_extents(json, ref);
+    write_given(json, "memory_layout", ref.memory_layout);
     json.end('}');
   });
   list(json, "texrefs", interface.texrefs, [&](const StaticTexref& ref) {
     json.begin('{');
     json.key("name").value(ref.name);
     json.key("kind").value(ref.sampler ? "samplerref" : "texref");
-    const auto field = [&](std::string_view name, std::int64_t value) {
-      if (value >= 0) json.key(name).value(value);
-    };
-    field("width", ref.width);
-    field("height", ref.height);
-    field("depth", ref.depth);
-    field("channel_data_type", ref.channel_data_type);
-    field("channel_order", ref.channel_order);
-    field("array_size", ref.array_size);
-    field("num_mipmap_levels", ref.num_mipmap_levels);
-    field("num_samples", ref.num_samples);
-    field("normalized_coords", ref.normalized_coords);
-    field("force_unnormalized_coords", ref.force_unnormalized_coords);
-    field("filter_mode", ref.filter_mode);
-    field("addr_mode_0", ref.addr_mode[0]);
-    field("addr_mode_1", ref.addr_mode[1]);
-    field("addr_mode_2", ref.addr_mode[2]);
+    write_extents(json, ref);
+    write_given(json, "num_mipmap_levels", ref.num_mipmap_levels);
+    write_given(json, "num_samples", ref.num_samples);
+    write_given(json, "normalized_coords", ref.normalized_coords);
+    write_given(json, "force_unnormalized_coords", ref.force_unnormalized_coords);
+    write_given(json, "filter_mode", ref.filter_mode);
+    write_given(json, "addr_mode_0", ref.addr_mode[0]);
+    write_given(json, "addr_mode_1", ref.addr_mode[1]);
+    write_given(json, "addr_mode_2", ref.addr_mode[2]);
     json.end('}');
   });
   list(json, "unresolved", interface.unresolved,

@@ -195,6 +195,43 @@ TEST_F(Ptx2spv, ManyFilesInOneCall) {
   EXPECT_NE(result.out.find("check: 300 of 300 files"), std::string::npos) << result.out;
 }
 
+// A loop whose truth value becomes one that the loop does not change: NVIDIA's compiler dies of it.
+TEST_F(Ptx2spv, LoopsCarryNoTruthValuesWhereTheCompilerCannot) {
+  const std::string kernel = R"(.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry turns(.param .u64 out, .param .u32 n)
+{
+  .reg .b64 %o;
+  .reg .b32 %r<9>;
+  .reg .pred %p<4>;
+  ld.param.u64 %o, [out];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %tid.x;
+  setp.gt.u32 %p1, %r2, 3;
+  setp.gt.u32 %p2, %r1, 5;
+  mov.u32 %r3, 0;
+  mov.u32 %r4, 0;
+again:
+  selp.u32 %r5, 3, 5, %p1;
+  mad.lo.u32 %r4, %r4, %r5, %r3;
+  mov.pred %p1, %p2;
+  add.u32 %r3, %r3, 1;
+  setp.lt.u32 %p3, %r3, %r1;
+  @%p3 bra again;
+  st.global.u32 [%o], %r4;
+  ret;
+}
+)";
+  const ProcessResult words = run({"-", "-p", "nvidia", "-S", "-o", "-"}, kernel);
+  ASSERT_EQ(words.exit_code, 0) << words.error;
+  EXPECT_NE(words.out.find("OpPhi %uint"), std::string::npos);
+  EXPECT_EQ(words.out.find("OpPhi %bool"), std::string::npos);
+  const ProcessResult truth = run({"-", "-p", "lavapipe", "-S", "-o", "-"}, kernel);
+  EXPECT_NE(truth.out.find("OpPhi %bool"), std::string::npos) << "the kernel shows nothing";
+  EXPECT_EQ(run({"-", "-p", "nvidia", "--check"}, kernel).exit_code, 0);
+}
+
 // tests/consumers compiles and launches with both kinds of header.
 TEST_F(Ptx2spv, Headers) {
   const std::string header = folder_.file("good.h");

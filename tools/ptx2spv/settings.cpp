@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "tools/common/files.hpp"
+#include "tools/common/names.hpp"
 
 namespace ptx2spv::tools {
 namespace {
@@ -226,15 +227,10 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
         break;
       case opt_threads:
         settings.threads_chosen = true;
-        if (value == "direct") {
-          translate.threads = ThreadModel::direct;
-        } else if (value == "flat") {
-          translate.threads = ThreadModel::flat;
-        } else if (value == "regions") {
-          translate.threads = ThreadModel::regions;
-        } else {
+        if (const auto model = find_thread_model(value))
+          translate.threads = *model;
+        else
           return unknown("thread model");
-        }
         break;
       case opt_block:
         if (!parse_number(value, translate.max_block_threads, 1, 1024))

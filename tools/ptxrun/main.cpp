@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <new>
 
+#include "tools/common/names.hpp"
 #include "tools/common/options.hpp"
 #include "tools/common/sha256.hpp"
 #include "tools/ptxrun/backend.hpp"
@@ -315,15 +316,8 @@ std::string apply_options(const ParsedCommand& command, Settings& settings, bool
         settings.run.backing = value == "image" ? ArrayBacking::image : ArrayBacking::linear;
         break;
       case opt_threads:
-        if (value == "direct") {
-          settings.run.threads = ThreadModel::direct;
-        } else if (value == "flat") {
-          settings.run.threads = ThreadModel::flat;
-        } else if (value == "regions") {
-          settings.run.threads = ThreadModel::regions;
-        } else {
-          return unknown("thread model");
-        }
+        settings.run.threads = find_thread_model(value);
+        if (!settings.run.threads) return unknown("thread model");
         break;
       case opt_no_slots: settings.run.bind_slots = false; break;
       case opt_optimize:

@@ -7,6 +7,7 @@
 #include <new>
 #include <thread>
 
+#include "tools/common/names.hpp"
 #include "tools/common/options.hpp"
 #include "tools/replay/session.hpp"
 
@@ -133,15 +134,8 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
         break;
       case opt_no_slots: settings.replay.bind_slots = false; break;
       case opt_threads:
-        if (value == "direct") {
-          settings.replay.threads = ThreadModel::direct;
-        } else if (value == "flat") {
-          settings.replay.threads = ThreadModel::flat;
-        } else if (value == "regions") {
-          settings.replay.threads = ThreadModel::regions;
-        } else {
-          return unknown("thread model");
-        }
+        settings.replay.threads = find_thread_model(value);
+        if (!settings.replay.threads) return unknown("thread model");
         break;
       case opt_jobs:
         if (!parse_unsigned(value, settings.jobs) || settings.jobs < 1 || settings.jobs > 64)

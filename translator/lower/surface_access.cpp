@@ -27,29 +27,6 @@ unsigned log2_of(unsigned power_of_two) {
   return static_cast<unsigned>(std::countr_zero(power_of_two));
 }
 
-unsigned component_bytes(abi::SurfaceFormat format) {
-  using enum abi::SurfaceFormat;
-  switch (format) {
-    case u8:
-    case s8:
-    case unorm8:
-    case snorm8: return 1;
-    case u16:
-    case s16:
-    case f16:
-    case unorm16:
-    case snorm16: return 2;
-    case u32:
-    case s32:
-    case f32: return 4;
-  }
-  return 4;
-}
-
-unsigned texel_bytes(abi::SurfaceFormat format, unsigned channels) {
-  return component_bytes(format) * channels;
-}
-
 Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes,
                               unsigned unit_log2) {
   const bool clamp = op_.clamp == ir::ClampMode::clamp;

@@ -5,6 +5,7 @@
 #include "translator/lower/rewriter.hpp"
 #include "translator/lower/surface_record.hpp"
 #include "translator/lower/trap_state.hpp"
+#include "translator/support/surface_format.hpp"
 
 namespace ptx2spv::lower {
 
@@ -79,7 +80,5 @@ class SurfaceAccess {
 };
 
 unsigned log2_of(unsigned power_of_two);
-unsigned texel_bytes(abi::SurfaceFormat format, unsigned channels);
-unsigned component_bytes(abi::SurfaceFormat format);
 
 }  // namespace ptx2spv::lower

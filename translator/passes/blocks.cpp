@@ -126,7 +126,9 @@ void join_straight_lines(Function& f) {
   }
 }
 
-void renumber(Function& f) {
+}  // namespace
+
+void renumber_blocks(Function& f) {
   const std::vector<BlockId> order = reverse_postorder(f, true);
   std::vector<BlockId> number(f.blocks.size(), kNoBlock);
   for (BlockId i = 0; i < order.size(); ++i) number[order[i]] = i;
@@ -144,13 +146,11 @@ void renumber(Function& f) {
   for (BlockId i = 0; i < f.order.size(); ++i) f.order[i] = i;
 }
 
-}  // namespace
-
 void remove_unreachable(Function& f) {
   empty_unreached(f);
   update_preds(f);
   join_straight_lines(f);
-  renumber(f);
+  renumber_blocks(f);
 }
 
 void renumber_values(Function& f) {

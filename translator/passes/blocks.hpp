@@ -5,6 +5,9 @@
 
 namespace ptx2spv::passes {
 
+/// Numbers the blocks that control reaches in emission order and drops the others.
+void renumber_blocks(ir::Function& function);
+
 /// Drops blocks that cannot be reached, numbers the rest in emission order and takes the operands
 /// of lost predecessors out of phis. Merge blocks that no thread reaches stay, ending in
 /// Term::unreachable, and so do continue targets; straight lines become one block. Works with and

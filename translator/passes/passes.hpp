@@ -66,6 +66,10 @@ bool narrow_barriers(ir::Function& function, ir::Module& module);
 /// superfluous.
 bool keep_leaving_values(ir::Function& function, bool computed = false);
 
+/// Words of 0 and 1 for the truth values that loops carry. Needs structured SSA form; last, because
+/// simplify would undo it.
+bool carry_words(ir::Function& function);
+
 struct FloatOptions {
   const Profile& profile;
   FpPolicy fp = FpPolicy::exact;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "translator/ir/cfg.hpp"
+#include "translator/passes/blocks.hpp"
 #include "translator/passes/localise.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -128,20 +129,7 @@ void Structurizer::tidy() {
     }
   }
 
-  const std::vector<BlockId> order = reverse_postorder(f_, true);
-  std::vector<BlockId> number(f_.blocks.size(), kNoBlock);
-  for (BlockId i = 0; i < order.size(); ++i) number[order[i]] = i;
-  std::vector<Block> blocks(order.size());
-  for (BlockId i = 0; i < order.size(); ++i) {
-    blocks[i] = std::move(f_.blocks[order[i]]);
-    for (BlockId& s : blocks[i].succs) s = number[s];
-    if (blocks[i].merge_block != kNoBlock) blocks[i].merge_block = number[blocks[i].merge_block];
-    if (blocks[i].continue_block != kNoBlock)
-      blocks[i].continue_block = number[blocks[i].continue_block];
-  }
-  f_.blocks = std::move(blocks);
-  f_.order.resize(f_.blocks.size());
-  for (BlockId i = 0; i < f_.order.size(); ++i) f_.order[i] = i;
+  renumber_blocks(f_);
   f_.compute_preds();
 }
 

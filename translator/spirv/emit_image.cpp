@@ -1,5 +1,6 @@
 // Storage images of surfaces, always seen as unsigned integers of their texel's size.
 #include "translator/spirv/emitter.hpp"
+#include "translator/support/surface_format.hpp"
 
 namespace ptx2spv::spirv {
 
@@ -7,25 +8,6 @@ using ir::Op;
 using ir::Type;
 
 namespace {
-
-unsigned component_bytes(abi::SurfaceFormat format) {
-  using enum abi::SurfaceFormat;
-  switch (format) {
-    case u8:
-    case s8:
-    case unorm8:
-    case snorm8: return 1;
-    case u16:
-    case s16:
-    case f16:
-    case unorm16:
-    case snorm16: return 2;
-    case u32:
-    case s32:
-    case f32: return 4;
-  }
-  return 4;
-}
 
 struct Shape {
   spv::Dim dim = spv::Dim::Dim2D;
