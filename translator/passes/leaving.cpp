@@ -39,6 +39,18 @@ class Leaving {
       loops_[lost_[v]].second_way = any = true;
       return v;
     });
+    // A phi behind the loop keeps its value only as long as it has two ways in: where the driver's
+    // optimiser proves one of them dead, the phi is gone.
+    for (const BlockId b : doms_.order())
+      for (const Value v : f_.blocks[b].insts) {
+        if (f_.insts[v].op != Op::phi) break;
+        for (unsigned i = 0; i < f_.insts[v].count; ++i) {
+          const std::uint32_t loop = lost_[f_.arg(v, i)];
+          const bool leaves =
+              loop != kNoLoop && within(f_.blocks[b].preds[i], loop) && !within(b, loop);
+          if (leaves) loops_[loop].second_way = any = true;
+        }
+      }
     if (!any) return false;
     // Past the second way out, the body dominates nothing: whatever leaves such a loop does so by a
     // phi.
