@@ -135,7 +135,7 @@ bool arithmetic64(const ir::Inst& inst, std::span<const Bits> args, Bits& result
   Rounding mode(inst.fp.round);
   switch (inst.op) {
     case Op::fadd:
-      if (nan_a || nan_b) return bits(quiet(nan_a ? u[0] : u[1]));
+      if (nan_a || nan_b) return bits(quiet(nan_b ? u[1] : u[0]));
       return give(opaque(opaque(a) + opaque(b)));
     case Op::fmul:
       if (nan_a || nan_b) return bits(quiet(nan_b ? u[1] : u[0]));

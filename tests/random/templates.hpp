@@ -61,7 +61,10 @@ inline constexpr Template kTemplates[] = {
     {Group::bits, "bfind{|.shiftamt}.{u32|s32} $R, $r;"},
     // Constant fields within the word: ptxas has an answer of its own for others.
     {Group::bits, "bfe.{u32|s32} $R, $r, {0, 5|3, 29|8, 8|16, 16|31, 1|0, 32|12, 0};"},
-    {Group::bits, "bfi.b32 $R, $r, $r, {0, 5|3, 29|8, 8|16, 16|31, 1|0, 32|12, 0};"},
+    // No guards (the line's end keeps them away): lavapipe takes the operands of a guarded one with
+    // a
+    // constant field for each other, as of a copysign below (docs/limits.md).
+    {Group::bits, "bfi.b32 $R, $r, $r, {0, 5|3, 29|8, 8|16, 16|31, 1|0, 32|12, 0};\n"},
     {Group::bits, "bfe.{u32|s32} $R, $r, $r, $r;"},
     {Group::bits, "bfi.b32 $R, $r, $r, $r, $r;"},
     {Group::bits, "prmt.b32 $R, $r, $r, {0x5410|0x7632|0x0123|0x8f6a|0x4444};"},
@@ -118,7 +121,7 @@ inline constexpr Template kTemplates[] = {
     {Group::wide, "brev.b64 $D, $d;"},
     {Group::wide, "bfind.{u64|s64} $R, $d;"},
     {Group::wide, "bfe.{u64|s64} $D, $d, $o, $w;"},
-    {Group::wide, "bfi.b64 $D, $d, $d, $o, $w;"},
+    {Group::wide, "bfi.b64 $D, $d, $d, $o, $w;\n"},
     {Group::wide, "mov.b64 $D, {$r, $r};"},
     {Group::wide, "mov.b64 {%t0, $R}, $d;\nxor.b32 $R, $r, %t0;"},
     {Group::wide, "cvt.{u64|s64}.{u32|s32} $D, $r;"},
