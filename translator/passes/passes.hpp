@@ -70,6 +70,10 @@ bool keep_leaving_values(ir::Function& function, bool computed = false);
 /// simplify would undo it.
 bool carry_words(ir::Function& function);
 
+/// Selects between field | (kept & constant) and kept become merges of selected fields and masks.
+/// Needs SSA form; after the last simplify.
+bool fold_predicates_into_merges(ir::Function& function);
+
 struct FloatOptions {
   const Profile& profile;
   FpPolicy fp = FpPolicy::exact;
