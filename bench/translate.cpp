@@ -167,8 +167,9 @@ int run(const ParsedCommand& command) {
   if (!profile) return usage_error(kTool, "there is no profile " + profile_name), 2;
   if (ptxas.empty() && with_ptxas) ptxas = find_ptxas();
   if (!with_ptxas) ptxas.clear();
-  char folder[] = "/tmp/bench_translate-XXXXXX";
-  if (!::mkdtemp(folder)) return std::perror("bench_translate: error: mkdtemp"), 2;
+  const char* base = std::getenv("TMPDIR");
+  std::string folder = std::string(base && *base ? base : "/tmp") + "/bench_translate-XXXXXX";
+  if (!::mkdtemp(folder.data())) return std::perror("bench_translate: error: mkdtemp"), 2;
 
   if (!json) {
     std::printf("profile %s; %s\n", profile_name.c_str(),
