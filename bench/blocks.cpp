@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/main.hpp"
 #include "ptx2spv/runtime.hpp"
 #include "tools/common/options.hpp"
 
@@ -120,13 +121,5 @@ int run(const ParsedCommand& command) {
 }  // namespace ptx2spv::bench
 
 int main(int argc, char** argv) {
-  using namespace ptx2spv::bench;
-  const ParsedCommand command = parse_command(kTool, argc, argv);
-  int exit = 0;
-  std::string error = command.error;
-  if (error.empty() && !command.operands.empty())
-    error = "unexpected operand " + command.operands[0];
-  if (!error.empty()) return usage_error(kTool, error), 2;
-  if (handle_common(kTool, command, exit)) return exit;
-  return run(command);
+  return ptx2spv::bench::bench_main(ptx2spv::bench::kTool, argc, argv, ptx2spv::bench::run);
 }
