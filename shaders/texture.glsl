@@ -411,13 +411,52 @@ uvec4 tex_corner(const in uvec4 weights, const in uint which)
         PICK(which == 3u, 0u, weights.w + PICK(which == 0u, rest, third)));
 }
 
-// ---- Gradients: lengths in texels as floats of non-negative bits.
+// ---- Gradients: lengths in texels as floats of ten significant bits, the rest cut off.
 
+float tex_cut(const in float x)
+{
+    return uintBitsToFloat(floatBitsToUint(x) & 0xffffc000u);
+}
+
+// Normalised coordinates times an extent, both of ten bits: a multiplier without the columns below
+// 2^-12, for which 7 stands there. What is beyond all levels comes back as a power of two.
 uint tex_gradient(const in uint x, const in uint extent)
 {
-    bool lost = (x & F32_NAN) > F32_INF || (x & F32_INF) == 0u;
-    float product = uintBitsToFloat(PICK(lost, 0u, x)) * float(extent);
-    return floatBitsToUint(product);
+    uint magnitude = x & F32_NAN, n = max(extent, 1u);
+    uint q = (((magnitude >> 14) & 511u) | 512u) << 3;
+    uint first = uint(findMSB(n));
+    uint w = PICK(first > 9u, n >> ((first - 9u) & 31u), n << ((9u - first) & 31u));
+    uint p = 7u + (w >> 9) * q + ((w >> 8) & 1u) * (q >> 1) + ((w >> 7) & 1u) * (q >> 2) +
+        ((w >> 6) & 1u) * (q >> 3) + ((w >> 5) & 1u) * (q >> 4) + ((w >> 4) & 1u) * (q >> 5) +
+        ((w >> 3) & 1u) * (q >> 6) + ((w >> 2) & 1u) * (q >> 7) + ((w >> 1) & 1u) * (q >> 8) +
+        (w & 1u) * (q >> 9);
+    uint carry = p >> 13;
+    uint exponent = (magnitude >> 23) + first + carry;
+    uint mantissa = ((p >> (3u + carry)) & 511u) << 14;
+    uint product = PICK(exponent >= 227u, 227u << 23, (exponent << 23) | mantissa);
+    bool lost = magnitude > F32_INF || exponent < 27u;
+    return PICK(lost, 0u, product | (x & SIGN_BIT));
+}
+
+// What is left of a summand beside one of exponent `top`: ten bits of that one and another.
+float tex_beside(const in float x, const in uint top)
+{
+    uint v = floatBitsToUint(x);
+    uint drop = 13u + top - min((v >> 23) & 255u, top);
+    return uintBitsToFloat(PICK(drop > 23u, 0u, v & (0xffffffffu << (drop & 31u))));
+}
+
+float tex_plus(const in float a, const in float b)
+{
+    uint top = max((floatBitsToUint(a) >> 23) & 255u, (floatBitsToUint(b) >> 23) & 255u);
+    return tex_cut(tex_beside(a, top) + tex_beside(b, top));
+}
+
+// 11/8 of a length, which 1/4 of a unit of its eighth bit joins.
+float tex_eleven(const in float x)
+{
+    float unit = uintBitsToFloat(floatBitsToUint(x) & F32_INF) * 0.0009765625f;
+    return tex_cut(x * 1.375f + unit);
 }
 
 // A vector's length, about: the largest component, 11/32 of the middle one and 1/4 of the least.
@@ -426,19 +465,19 @@ float tex_length(const in float x, const in float y, const in float z)
     float a = abs(x), b = abs(y), c = abs(z);
     float most = max(max(a, b), c), least = min(min(a, b), c);
     float middle = max(min(a, b), min(max(a, b), c));
-    return most + 0.34375 * middle + 0.25 * least;
+    return tex_plus(most, 0.25f * tex_plus(tex_eleven(middle), least));
 }
 
 // What a gradient of a direction counts for on a cube map's face, in texels: how far the direction
 // with it added falls from the direction. Over an edge the way goes on on the face beyond.
 uvec4 tex_gradient_cube(const in uvec4 at, const in uvec4 moves, const in uint extent)
 {
-    float x = uintBitsToFloat(tex_gradient(at.x, 1u));
-    float dx = uintBitsToFloat(tex_gradient(moves.x, 1u));
-    float y = uintBitsToFloat(tex_gradient(at.y, 1u));
-    float dy = uintBitsToFloat(tex_gradient(moves.y, 1u));
-    float z = uintBitsToFloat(tex_gradient(at.z, 1u));
-    float dz = uintBitsToFloat(tex_gradient(moves.z, 1u));
+    float x = uintBitsToFloat(tex_component(at.x));
+    float dx = uintBitsToFloat(tex_component(moves.x));
+    float y = uintBitsToFloat(tex_component(at.y));
+    float dy = uintBitsToFloat(tex_component(moves.y));
+    float z = uintBitsToFloat(tex_component(at.z));
+    float dz = uintBitsToFloat(tex_component(moves.z));
     bool by_z = abs(z) >= abs(x) && abs(z) >= abs(y), by_y = !by_z && abs(y) >= abs(x);
     float major = PICK(by_z, z, PICK(by_y, y, x));
     float side = PICK(major < 0.0f, -1.0f, 1.0f);
@@ -495,7 +534,9 @@ uint tex_lod_gradient(const in uvec4 dx, const in uvec4 dy)
     float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);
     float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y), bz = uintBitsToFloat(dy.z);
     float longest = max(tex_length(ax, ay, az), tex_length(bx, by, bz));
-    longest = max(longest, 0.6875 * tex_length(ax + bx, ay + by, az + bz));
-    longest = max(longest, 0.6875 * tex_length(ax - bx, ay - by, az - bz));
+    longest = max(longest, tex_length(0.5f * tex_eleven(abs(tex_plus(ax, bx))),
+        0.5f * tex_eleven(abs(tex_plus(ay, by))), 0.5f * tex_eleven(abs(tex_plus(az, bz)))));
+    longest = max(longest, tex_length(0.5f * tex_eleven(abs(tex_plus(ax, -bx))),
+        0.5f * tex_eleven(abs(tex_plus(ay, -by))), 0.5f * tex_eleven(abs(tex_plus(az, -bz)))));
     return uint(clamp(tex_log2(floatBitsToUint(longest)), -0x8000, 0x8000));
 }

@@ -56,7 +56,7 @@ bool near_level(const TextureSection& section, std::size_t i, const std::uint32_
     const float a = std::bit_cast<float>(actual[k]),
                 b = std::bit_cast<float>(section.results[i][k]);
     // A cube map's gradients over two edges may be off by more (docs/hardware.md).
-    if (!(std::fabs(a - b) <= (section.setup.cube() ? 128.0f : 2.0f) / 256)) return false;
+    if (!(std::fabs(a - b) <= (section.setup.cube() ? 128.0f : 1.0f) / 256)) return false;
   }
   return true;
 }

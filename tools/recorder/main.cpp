@@ -24,7 +24,7 @@ constexpr const char* kHelp =
     "levels        records levels of detail, sRGB and sums over planes\n"
     "wider         records textures drawn at random, seamless cube maps, anisotropy, gradients,\n"
     "              depths and samples (sections random, seamless, anisotropy, gradients, cubes,\n"
-    "              depths, samples)\n"
+    "              depths, samples; places, ratios and sums of anisotropic reads)\n"
     "references    records reads and queries of .texref and .samplerref variables\n"
     "sweeps        writes dense sweeps of texture coordinates, for deriving rules\n"
     "surfaces      records surface instructions on surfaces of many shapes\n"

@@ -60,5 +60,11 @@ void texture_sweeps(TextureSession& session);
 void texture_further(TextureSession& session);
 /// The sections of the third record (texture_wider.cpp); `only` names one. False: there is none.
 bool texture_wider(TextureSession& session, const std::string& only);
+/// Sections of it (texture_anisotropic.cpp), and the setup that reads of levels share.
+TextureSetup levelled(const std::string& geometry, unsigned extent, unsigned levels,
+                      TexelData data);
+void anisotropic_places(TextureSession& session);
+void anisotropic_ratios(TextureSession& session);
+void anisotropic_sums(TextureSession& session);
 
 }  // namespace ptx2spv::recorder

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "tools/recorder/dice.hpp"
 #include "tools/recorder/texture_coordinates.hpp"
 #include "tools/recorder/texture_session.hpp"
 
@@ -17,25 +18,6 @@ bool real_format(TexelFormat format) {
 bool wide_integer(TexelFormat format) {
   return format == TexelFormat::u32 || format == TexelFormat::s32;
 }
-
-/// A choice out of the generator's next bits.
-class Dice {
- public:
-  explicit Dice(std::uint32_t seed) : state_(seed * 2654435761u + 1) {}
-  std::uint32_t bits() { return next_bits(state_) * 0x9e3779b1u; }
-  unsigned below(unsigned n) { return (bits() >> 8) % n; }
-  bool chance(unsigned percent) { return below(100) < percent; }
-  float uniform(float low, float high) {
-    return low + (high - low) * static_cast<float>(bits() >> 8) / 16777216.0f;
-  }
-  template <class T, std::size_t N>
-  T pick(const std::array<T, N>& list) {
-    return list[below(N)];
-  }
-
- private:
-  std::uint32_t state_;
-};
 
 TextureSetup random_setup(Dice& dice) {
   static constexpr std::array<const char*, 10> kGeometries = {"1d",  "2d",  "2d",  "3d",   "3d",
@@ -292,23 +274,6 @@ void seamless(TextureSession& session) {
   session.run(s, texture_instruction("tex", "cube", "f32.f32"), edge_directions(s, dice, 256));
 }
 
-TextureSetup levelled(const std::string& geometry, unsigned extent, unsigned levels,
-                      TexelData data) {
-  TextureSetup s;
-  s.geometry = geometry;
-  s.width = extent;
-  s.height = s.dimensions() > 1 ? extent : 1;
-  s.depth = geometry == "3d" ? extent : 1;
-  s.levels = levels;
-  s.data = data;
-  s.channels = data == TexelData::step || data == TexelData::ramp ? 4 : 1;
-  s.element = false;
-  s.linear = s.mip_linear = s.normalized = true;
-  s.max_level = 20;
-  s.address[0] = s.address[1] = s.address[2] = 1;
-  return s;
-}
-
 /// Where the samples of an anisotropic read lie: a step read at every 16th of a texel along the
 /// longer gradient.
 void anisotropy(TextureSession& session) {
@@ -505,9 +470,16 @@ bool texture_wider(TextureSession& session, const std::string& only) {
   constexpr struct {
     const char* name;
     void (*record)(TextureSession&);
-  } kSections[] = {{"random", random_reads}, {"seamless", seamless}, {"anisotropy", anisotropy},
-                   {"gradients", gradients}, {"cubes", cubes},       {"depths", depths},
-                   {"samples", samples}};
+  } kSections[] = {{"random", random_reads},
+                   {"seamless", seamless},
+                   {"anisotropy", anisotropy},
+                   {"gradients", gradients},
+                   {"cubes", cubes},
+                   {"depths", depths},
+                   {"samples", samples},
+                   {"places", anisotropic_places},
+                   {"ratios", anisotropic_ratios},
+                   {"sums", anisotropic_sums}};
   bool found = false;
   for (const auto& section : kSections) {
     if (!only.empty() && only != section.name) continue;
