@@ -79,7 +79,8 @@ Outputs initial_outputs(const RandomKernel& kernel) {
   return out;
 }
 
-ModelRun run_model(const RandomKernel& kernel, const std::vector<std::uint32_t>& input) {
+ModelRun run_model(const RandomKernel& kernel, const std::vector<std::uint32_t>& input,
+                   std::uint32_t unset) {
   ModelRun run;
   const auto fail = [&](std::string text) {
     run.error = std::move(text);
@@ -145,6 +146,7 @@ ModelRun run_model(const RandomKernel& kernel, const std::vector<std::uint32_t>&
   options.workgroups[0] = kernel.grid;
   options.max_steps = 50'000'000;
   options.trace = false;
+  options.unset = unset;
   options.operation = [&](const ir::Function& in_f, const ir::Inst& inst,
                           std::span<const Bits> args, Bits& result) {
     return float_operation(inst, args, result) ||
@@ -152,7 +154,7 @@ ModelRun run_model(const RandomKernel& kernel, const std::vector<std::uint32_t>&
   };
   for (std::uint32_t group = 0; group < kernel.grid; ++group) {
     options.workgroup[0] = group;
-    memory.of(ir::Space::shared).assign(f.shared_bytes, 0);
+    memory.of(ir::Space::shared).assign(f.shared_bytes, static_cast<std::uint8_t>(unset));
     const ir::Outcome outcome = ir::interpret(f, front.lowered.module, memory, options);
     if (!outcome.error.empty()) return fail(outcome.error);
     if (outcome.out_of_steps) return fail("takes too many steps");

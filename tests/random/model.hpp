@@ -21,6 +21,8 @@ struct ModelRun {
   std::string error;
   Outputs outputs;
 };
-ModelRun run_model(const RandomKernel& kernel, const std::vector<std::uint32_t>& input);
+/// `unset`, below 256: what registers, local and shared memory hold before they are written.
+ModelRun run_model(const RandomKernel& kernel, const std::vector<std::uint32_t>& input,
+                   std::uint32_t unset = 0);
 
 }  // namespace ptx2spv::test

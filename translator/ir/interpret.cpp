@@ -31,7 +31,9 @@ class Machine {
     for (Thread& t : threads_) {
       t.values.resize(f_.insts.size());
       t.vars.resize(f_.vars.size());
-      t.local.resize(f_.local_bytes);
+      for (std::size_t v = 0; v < f_.vars.size(); ++v)
+        t.vars[v].w.fill(f_.vars[v].type == Type::i1 ? options_.unset & 1 : options_.unset);
+      t.local.resize(f_.local_bytes, static_cast<std::uint8_t>(options_.unset));
     }
     for (;;) {
       bool any = false;

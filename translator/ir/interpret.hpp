@@ -41,6 +41,9 @@ struct RunOptions {
   std::uint32_t workgroup[3] = {0, 0, 0}, workgroups[3] = {1, 1, 1};
   std::uint64_t max_steps = 1u << 20;  ///< of all threads together
   bool trace = true;
+  /// What variables hold before they are set, and local memory: a kernel that gives the same
+  /// whatever it is reads nothing that it has not written.
+  std::uint32_t unset = 0;
   std::function<bool(std::string_view name, std::span<const Bits> args, Bits& result)> library;
   /// Operations that are not interpreted here; false: unknown to the caller too.
   std::function<bool(const Function& f, const Inst& inst, std::span<const Bits> args, Bits& result)>

@@ -74,6 +74,10 @@ bool carry_words(ir::Function& function);
 /// Needs SSA form; after the last simplify.
 bool fold_predicates_into_merges(ir::Function& function);
 
+/// Operands of arithmetic that a driver may find out to be zero become what it cannot foresee.
+/// Needs structured SSA form; after the last simplify.
+bool hide_zeros(ir::Function& function, const ir::Module& module);
+
 struct FloatOptions {
   const Profile& profile;
   FpPolicy fp = FpPolicy::exact;

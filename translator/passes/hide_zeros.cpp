@@ -1,0 +1,171 @@
+// Operands that a driver may find out to be zero. lavapipe (Mesa 22.3) gives 0 for x * 0 and 0 / x
+// whatever x is, nothing defined for x / 0 and x for x + 0 where it knows the zero: as a constant,
+// as the number of a thread in a dimension of size 1, as the counter of a loop that it unrolls.
+// Such operands are merged with a word that is always 0, which the driver cannot know.
+#include <algorithm>
+#include <utility>
+
+#include "ptx2spv/abi.hpp"
+#include "translator/passes/passes.hpp"
+
+namespace ptx2spv::passes {
+
+using namespace ir;
+
+namespace {
+
+/// Values that depend on nothing but constants, thread numbers and loop counters of such ends.
+class Foreseen {
+ public:
+  explicit Foreseen(const Function& f)
+      : f_(f), values_(f.insts.size()), place_(f.blocks.size()), selection_(f.blocks.size()) {
+    for (std::uint32_t i = 0; i < f.order.size(); ++i) place_[f.order[i]] = i;
+    std::fill(selection_.begin(), selection_.end(), kNoBlock);
+    for (const BlockId b : f.order)
+      if (f.blocks[b].merge == Merge::selection) selection_[f.blocks[b].merge_block] = b;
+    // First as if every loop were unrolled, then without those whose ends nobody knows.
+    unrolled_.assign(f.blocks.size(), true);
+    settle();
+    find_unrolled();
+    std::fill(values_.begin(), values_.end(), false);
+    settle();
+  }
+  bool operator()(Value v) const { return values_[v]; }
+
+ private:
+  void settle() {
+    for (bool again = true; again;) {
+      again = false;
+      for (const BlockId b : f_.order)
+        for (const Value v : f_.blocks[b].insts)
+          if (!values_[v] && foreseen(b, v)) again = values_[v] = true;
+    }
+  }
+
+  bool any(Value v) const {
+    const auto args = f_.args(v);
+    return std::any_of(args.begin(), args.end(), [&](Value a) { return values_[a]; });
+  }
+  bool all(Value v) const {
+    const auto args = f_.args(v);
+    return std::all_of(args.begin(), args.end(), [&](Value a) { return values_[a]; });
+  }
+  bool counted(Value v) const { return values_[v] && f_.insts[v].op != Op::constant; }
+
+  bool foreseen(BlockId b, Value v) const {
+    const Inst& inst = f_.insts[v];
+    switch (inst.op) {
+      case Op::constant:
+      case Op::undef: return true;
+      case Op::builtin:
+        return inst.builtin == Builtin::local_id_x || inst.builtin == Builtin::local_id_y ||
+               inst.builtin == Builtin::local_id_z || inst.builtin == Builtin::local_index;
+      case Op::load: return inst.mem.space == Space::local;
+      case Op::phi: {
+        if (f_.blocks[b].merge == Merge::loop) return unrolled_[b] && any(v);
+        const BlockId head = selection_[b];
+        if (head != kNoBlock && f_.blocks[b].preds.size() == 2 && f_.blocks[head].cond)
+          return values_[f_.blocks[head].cond] ? any(v) : all(v);
+        return any(v);
+      }
+      case Op::select:
+        return values_[f_.arg(v, 0)] && (values_[f_.arg(v, 1)] || values_[f_.arg(v, 2)]);
+      case Op::and_:
+      case Op::or_:
+      case Op::mul: return all(v) || counted(f_.arg(v, 0)) || counted(f_.arg(v, 1));
+      default: return (info(inst.op).flags & flag::P) && inst.count && all(v);
+    }
+  }
+
+  // A loop that may end where nothing but what is known is asked. The order keeps a loop together.
+  void find_unrolled() {
+    for (const BlockId header : f_.order) {
+      if (f_.blocks[header].merge != Merge::loop) continue;
+      const std::uint32_t end = place_[f_.blocks[header].merge_block];
+      bool known = false;
+      for (std::uint32_t i = place_[header]; i < end && !known; ++i) {
+        const Value cond = f_.blocks[f_.order[i]].cond;
+        known = cond && values_[cond];
+      }
+      unrolled_[header] = known;
+    }
+  }
+
+  const Function& f_;
+  std::vector<bool> values_, unrolled_;
+  std::vector<std::uint32_t> place_;
+  std::vector<BlockId> selection_;  ///< by merge block: the header
+};
+
+bool is_arithmetic(const Inst& inst, const Module& module) {
+  switch (inst.op) {
+    case Op::native_fadd:
+    case Op::native_fsub:
+    case Op::native_fmul:
+    case Op::native_fdiv:
+    case Op::native_ffma: return true;
+    case Op::library: {
+      const std::string_view name = module.library_names[inst.imm];
+      return name.starts_with("f32_") || name.starts_with("f64_") || name.starts_with("f16_");
+    }
+    default: return false;
+  }
+}
+
+}  // namespace
+
+bool hide_zeros(Function& f, const Module& module) {
+  const auto arithmetic = [&](Value v) { return is_arithmetic(f.insts[v], module); };
+  const bool none = std::none_of(f.order.begin(), f.order.end(), [&](BlockId b) {
+    return std::any_of(f.blocks[b].insts.begin(), f.blocks[b].insts.end(), arithmetic);
+  });
+  if (none) return false;
+  const Foreseen foreseen(f);
+  const auto may_be_zero = [&](Value a) {
+    const Inst& inst = f.insts[a];
+    if (inst.type != Type::i32 && inst.type != Type::i64) return false;
+    if (inst.op != Op::constant) return foreseen(a);
+    return (inst.type == Type::i32 ? inst.imm << 33 : inst.imm << 1) == 0;
+  };
+  std::vector<std::pair<BlockId, Value>> found;
+  for (const BlockId b : f.order)
+    for (const Value v : f.blocks[b].insts) {
+      if (!arithmetic(v)) continue;
+      const auto args = f.args(v);
+      if (std::any_of(args.begin(), args.end(), may_be_zero)) found.emplace_back(b, v);
+    }
+  if (found.empty()) return false;
+
+  // No grid has 2^31 workgroups in a row.
+  const BlockId entry = f.order.front();
+  Builder builder(f);
+  const std::vector<Value> start = std::exchange(f.blocks[entry].insts, {});
+  builder.at(entry);
+  const Value size = builder.load(Type::i32, builder.i32(abi::Push::grid_x * 4),
+                                  {.space = Space::push, .bytes = 4, .readonly = true});
+  const Value zero = builder.op2(Op::lshr, size, builder.i32(31));
+  const Value wide = builder.inst(Op::zext, Type::i64, {zero});
+  f.blocks[entry].insts.insert(f.blocks[entry].insts.end(), start.begin(), start.end());
+
+  for (std::size_t k = 0; k < found.size();) {
+    const BlockId b = found[k].first;
+    const std::vector<Value> old = std::exchange(f.blocks[b].insts, {});
+    builder.at(b);
+    for (const Value v : old) {
+      if (k < found.size() && found[k] == std::pair{b, v}) {
+        ++k;
+        builder.set_loc(f.insts[v].loc);
+        for (unsigned i = 0; i < f.insts[v].count; ++i) {
+          const Value a = f.arg(v, i);
+          if (!may_be_zero(a)) continue;
+          const Value hidden = builder.op2(Op::xor_, a, f.insts[a].type == Type::i32 ? zero : wide);
+          f.operands[f.insts[v].first + i] = hidden;
+        }
+      }
+      f.blocks[b].insts.push_back(v);
+    }
+  }
+  return true;
+}
+
+}  // namespace ptx2spv::passes
