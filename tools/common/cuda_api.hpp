@@ -90,7 +90,7 @@ static_assert(sizeof(TextureDescriptor) == 104);
 inline constexpr unsigned kReadAsInteger = 1, kNormalizedCoordinates = 2, kSrgb = 16,
                           kFullTrilinear = 32, kSeamless = 64;
 inline constexpr int kMaxDynamicShared = 8;  // a function's attribute
-inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
+inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6, kJitLevel = 7;
 inline constexpr int kInputPtx = 1;
 inline constexpr int kComputeMajor = 75, kComputeMinor = 76;  // a device's attributes
 

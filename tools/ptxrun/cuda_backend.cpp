@@ -150,8 +150,11 @@ bool Runner::open_device() {
 
 bool Runner::load_modules() {
   std::string log(16384, '\0');
-  int keys[] = {kJitErrorLog, kJitErrorLogBytes};
-  void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  // An option's value stands in the pointer itself.
+  int keys[] = {kJitErrorLog, kJitErrorLogBytes, kJitLevel};
+  void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1),
+                    reinterpret_cast<void*>(std::uintptr_t(options_.jit_level.value_or(4)))};
+  const unsigned options = options_.jit_level ? 3 : 2;
   const auto failed = [&](Result result, const std::string& file) {
     if (check(result, file + ": the driver refuses the module", Exit::translation)) return false;
     log.resize(std::strlen(log.c_str()));
@@ -167,10 +170,10 @@ bool Runner::load_modules() {
     return false;
   }
   if (texts.size() == 1)
-    return !failed(api_.module_load(&module_, texts[0].c_str(), 2, keys, values),
+    return !failed(api_.module_load(&module_, texts[0].c_str(), options, keys, values),
                    manifest_.modules[0]);
   LinkState link = nullptr;
-  if (failed(api_.link_create(2, keys, values, &link), manifest_.modules[0])) return false;
+  if (failed(api_.link_create(options, keys, values, &link), manifest_.modules[0])) return false;
   for (std::size_t k = 0; k < texts.size(); ++k)
     if (failed(api_.link_add(link, kInputPtx, texts[k].data(), texts[k].size() + 1,
                              manifest_.modules[k].c_str(), 0, nullptr, nullptr),
