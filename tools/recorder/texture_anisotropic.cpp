@@ -212,4 +212,30 @@ void anisotropic_sums(TextureSession& session) {
   }
 }
 
+/// Gradients beside integer coordinates, which ptxas takes and no manual speaks of.
+void integer_gradients(TextureSession& session) {
+  Dice dice(37);
+  for (const std::string geometry : {"1d", "2d", "3d", "a1d", "a2d"}) {
+    for (const unsigned levels : {0u, 3u}) {
+      TextureSetup s;
+      s.geometry = geometry;
+      s.width = s.height = 8;
+      s.depth = geometry == "3d" ? 8 : s.layered() ? 2 : 1;
+      if (s.dimensions() < 2) s.height = 1;
+      s.levels = levels;
+      s.data = TexelData::count;
+      s.max_level = 10;
+      s.normalized = levels > 0;
+      std::vector<std::uint32_t> at;
+      for (unsigned i = 0; i < 64; ++i) {
+        if (s.layered()) at.push_back(dice.below(3));
+        for (unsigned a = 0; a < s.dimensions(); ++a) at.push_back(dice.below(10) - 1);
+        for (unsigned a = 0; a < 2 * s.dimensions(); ++a)
+          put(at, {i < 16 ? 0.0f : dice.uniform(-1.0f, 1.0f)});
+      }
+      session.run(s, texture_instruction("tex.grad", geometry, "f32.s32"), at);
+    }
+  }
+}
+
 }  // namespace ptx2spv::recorder

@@ -66,5 +66,6 @@ TextureSetup levelled(const std::string& geometry, unsigned extent, unsigned lev
 void anisotropic_places(TextureSession& session);
 void anisotropic_ratios(TextureSession& session);
 void anisotropic_sums(TextureSession& session);
+void integer_gradients(TextureSession& session);
 
 }  // namespace ptx2spv::recorder

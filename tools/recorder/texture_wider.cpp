@@ -479,7 +479,8 @@ bool texture_wider(TextureSession& session, const std::string& only) {
                    {"samples", samples},
                    {"places", anisotropic_places},
                    {"ratios", anisotropic_ratios},
-                   {"sums", anisotropic_sums}};
+                   {"sums", anisotropic_sums},
+                   {"integers", integer_gradients}};
   bool found = false;
   for (const auto& section : kSections) {
     if (!only.empty() && only != section.name) continue;

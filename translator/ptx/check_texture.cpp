@@ -17,8 +17,8 @@ void Checker::check_texture() {
                                         std::to_string(elements));
     return;
   }
-  if (mods.vec != elements && (dtype != Type::f16x2 || inst_->op == Opcode::tld4)) {
-    sink_.error(inst_->opcode_span, name() + " needs .v4");
+  if (mods.vec != elements) {
+    sink_.error(inst_->opcode_span, name() + " needs .v" + std::to_string(elements));
     return;
   }
   const Operand* data = &op(0);
@@ -36,11 +36,26 @@ void Checker::check_texture() {
   }
   const auto parts = f_.list(place);
   if (!check_surface_name(parts[0], Type::texref)) return;
+  if (parts.size() == 2 && m_.texmode_independent) {
+    fail(place, name() +
+                    " wants [texture, sampler, {coordinates}] in a module with .target "
+                    "texmode_independent");
+    return;
+  }
   if (parts.size() == 3) {
     const Operand& sampler = parts[1];
     const bool unified_texref = !m_.texmode_independent && sampler.kind == OperandKind::address &&
                                 m_.symbol(sampler.symbol).type == Type::texref;
     if (!unified_texref && !check_surface_name(sampler, Type::samplerref)) return;
+    // In unified mode a sampler is a word too many for these forms, of ptxas' eight.
+    const bool cubes = mods.geom == Mod::cube || mods.geom == Mod::acube;
+    const bool layers = mods.geom == Mod::a1d || mods.geom == Mod::a2d;
+    const bool full = (cubes && mods.mode != Mod::level) || (layers && mods.mode == Mod::grad) ||
+                      (mods.geom == Mod::d3 && mods.mode == Mod::level && count == 3);
+    if (!m_.texmode_independent && full) {
+      fail(sampler, name() + " takes no sampler here, where textures hold their own");
+      return;
+    }
   }
   const Operand& coordinates = parts.back();
   const bool array = mods.geom == Mod::a1d || mods.geom == Mod::a2d || mods.geom == Mod::acube ||
@@ -67,22 +82,46 @@ void Checker::check_texture() {
       }
     }
   }
-  // Then, each optional: an offset vector and a depth to compare with.
-  for (; next < count; ++next) {
-    const Operand& extra = op(next);
-    if (extra.kind == OperandKind::vector || type_of(extra).vec > 1) {
-      if (extra.kind == OperandKind::vector) {
-        for (const Operand& item : f_.list(extra)) {
-          if (!source(item, Type::s32, false)) return;
-        }
-      }
-    } else if (ctype == Type::s32) {
-      fail(extra, "a depth to compare with needs .f32 coordinates");
-      return;
-    } else if (!source(extra, Type::f32, false)) {
+  check_texture_extras(next, ctype);
+}
+
+/// Behind the coordinates, each optional and in this order: an offset in braces and a depth to
+/// compare with. Cubes have no offset, volumes no depth.
+void Checker::check_texture_extras(unsigned next, Type ctype) {
+  const Mod geom = mods_->geom;
+  const unsigned count = inst_->operand_count;
+  const auto in_braces = [&](const Operand& operand) {
+    return operand.kind == OperandKind::vector || type_of(operand).vec > 1;
+  };
+  if (next < count && in_braces(op(next))) {
+    const Operand& offset = op(next++);
+    const unsigned size = geom == Mod::d1 || geom == Mod::a1d ? 1 : geom == Mod::d3 ? 4 : 2;
+    if (geom == Mod::cube || geom == Mod::acube) {
+      fail(offset, name() + " takes no offset with ." + std::string(text(geom)));
       return;
     }
+    const unsigned given = offset.kind == OperandKind::vector
+                               ? static_cast<unsigned>(f_.list(offset).size())
+                               : type_of(offset).vec;
+    if (given < size) {
+      fail(offset, "'." + std::string(text(geom)) + "' wants an offset of " + std::to_string(size) +
+                       ", not " + std::to_string(given));
+      return;
+    }
+    if (offset.kind == OperandKind::vector) {
+      for (const Operand& item : f_.list(offset)) {
+        if (!source(item, Type::s32, false)) return;
+      }
+    }
   }
+  if (next < count && !in_braces(op(next))) {
+    if (geom == Mod::d3) {
+      fail(op(next), name() + " takes no depth to compare with in .3d");
+      return;
+    }
+    if (!source(op(next++), ctype, false)) return;
+  }
+  if (next < count) fail(op(next), "an offset, then a depth to compare with, stand here at most");
 }
 
 void Checker::check_txq() {

@@ -68,6 +68,7 @@ class Checker {
   bool check_coordinates(const Operand& coordinates, Mod geom, Type type, bool array_index);
   void check_suq();
   void check_texture();
+  void check_texture_extras(unsigned next, Type ctype);
   void check_txq();
   void check_istypep();
   void check_barrier();
