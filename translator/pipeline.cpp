@@ -241,8 +241,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     run("keep-leaving",
         [&] { passes::keep_leaving_values(function, !profile.values_outlive_loops); });
   if (!profile.zero_operands) run("hide-zeros", [&] { passes::hide_zeros(function, module); });
-  if (!profile.selected_merges)
-    run("masked-merges", [&] { passes::fold_predicates_into_merges(function); });
+  if (!profile.selected_merges) run("hide-merges", [&] { passes::hide_merges(function); });
   if (!profile.loop_bools) run("carry-words", [&] { passes::carry_words(function); });
 
   const ptx::Module& source = program.module(front.lowered.module.functions[0].locs.size() > 1

@@ -61,10 +61,7 @@ inline constexpr Template kTemplates[] = {
     {Group::bits, "bfind{|.shiftamt}.{u32|s32} $R, $r;"},
     // Constant fields within the word: ptxas has an answer of its own for others.
     {Group::bits, "bfe.{u32|s32} $R, $r, {0, 5|3, 29|8, 8|16, 16|31, 1|0, 32|12, 0};"},
-    // No guards (the line's end keeps them away): lavapipe takes the operands of a guarded one with
-    // a
-    // constant field for each other, as of a copysign below (docs/limits.md).
-    {Group::bits, "bfi.b32 $R, $r, $r, {0, 5|3, 29|8, 8|16, 16|31, 1|0, 32|12, 0};\n"},
+    {Group::bits, "bfi.b32 $R, $r, $r, {0, 5|3, 29|8, 8|16, 16|31, 1|0, 32|12, 0};"},
     {Group::bits, "bfe.{u32|s32} $R, $r, $r, $r;"},
     {Group::bits, "bfi.b32 $R, $r, $r, $r, $r;"},
     {Group::bits, "prmt.b32 $R, $r, $r, {0x5410|0x7632|0x0123|0x8f6a|0x4444};"},
@@ -121,7 +118,7 @@ inline constexpr Template kTemplates[] = {
     {Group::wide, "brev.b64 $D, $d;"},
     {Group::wide, "bfind.{u64|s64} $R, $d;"},
     {Group::wide, "bfe.{u64|s64} $D, $d, $o, $w;"},
-    {Group::wide, "bfi.b64 $D, $d, $d, $o, $w;\n"},
+    {Group::wide, "bfi.b64 $D, $d, $d, $o, $w;"},
     {Group::wide, "mov.b64 $D, {$r, $r};"},
     {Group::wide, "mov.b64 {%t0, $R}, $d;\nxor.b32 $R, $r, %t0;"},
     {Group::wide, "cvt.{u64|s64}.{u32|s32} $D, $r;"},
@@ -134,7 +131,7 @@ inline constexpr Template kTemplates[] = {
     {Group::single, "fma.{rn|rn.ftz|rn.sat|rz}.f32 $F, $f, $f, $f;"},
     {Group::single, "{min|max}{|.ftz|.NaN}.f32 $F, $f, $e;"},
     {Group::single, "{abs|neg}{|.ftz}.f32 $F, $f;"},
-    // No copysign: lavapipe (LLVM 15 on AVX-512) takes a guarded one's operands for each other.
+    {Group::single, "copysign.f32 $F, $f, $f;"},
     {Group::single, "div.rn.f32 $F, $f, $f;"},
     {Group::single, "{sqrt|rcp}.rn.f32 $F, $f;"},
     {Group::single, "setp.{eq|neu|lt|geu|num|nan|gt|le}{|.ftz}.f32 $P, $f, $e;"},
@@ -154,6 +151,7 @@ inline constexpr Template kTemplates[] = {
     {Group::twofold, "fma.rn.f64 $G, $g, $g, $g;"},
     {Group::twofold, "{min|max}.f64 $G, $g, $y;"},
     {Group::twofold, "{abs|neg}.f64 $G, $g;"},
+    {Group::twofold, "copysign.f64 $G, $g, $g;"},
     {Group::twofold, "setp.{lt|geu|eq|nan|gt}.f64 $P, $g, $y;"},
     {Group::twofold, "selp.f64 $G, $g, $y, $p;"},
     {Group::twofold, "cvt.f64.f32 $G, $f;"},

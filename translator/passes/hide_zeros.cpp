@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ptx2spv/abi.hpp"
+#include "translator/passes/hidden_zero.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv::passes {
@@ -136,17 +136,9 @@ bool hide_zeros(Function& f, const Module& module) {
     }
   if (found.empty()) return false;
 
-  // No grid has 2^31 workgroups in a row.
-  const BlockId entry = f.order.front();
+  HiddenZero zero(f);
+  zero.of(Type::i32);
   Builder builder(f);
-  const std::vector<Value> start = std::exchange(f.blocks[entry].insts, {});
-  builder.at(entry);
-  const Value size = builder.load(Type::i32, builder.i32(abi::Push::grid_x * 4),
-                                  {.space = Space::push, .bytes = 4, .readonly = true});
-  const Value zero = builder.op2(Op::lshr, size, builder.i32(31));
-  const Value wide = builder.inst(Op::zext, Type::i64, {zero});
-  f.blocks[entry].insts.insert(f.blocks[entry].insts.end(), start.begin(), start.end());
-
   for (std::size_t k = 0; k < found.size();) {
     const BlockId b = found[k].first;
     const std::vector<Value> old = std::exchange(f.blocks[b].insts, {});
@@ -158,7 +150,7 @@ bool hide_zeros(Function& f, const Module& module) {
         for (unsigned i = 0; i < f.insts[v].count; ++i) {
           const Value a = f.arg(v, i);
           if (!may_be_zero(a)) continue;
-          const Value hidden = builder.op2(Op::xor_, a, f.insts[a].type == Type::i32 ? zero : wide);
+          const Value hidden = builder.op2(Op::xor_, a, zero.of(f.insts[a].type));
           f.operands[f.insts[v].first + i] = hidden;
         }
       }

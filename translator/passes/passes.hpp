@@ -70,9 +70,9 @@ bool keep_leaving_values(ir::Function& function, bool computed = false);
 /// simplify would undo it.
 bool carry_words(ir::Function& function);
 
-/// Selects between field | (kept & constant) and kept become merges of selected fields and masks.
-/// Needs SSA form; after the last simplify.
-bool fold_predicates_into_merges(ir::Function& function);
+/// Merges of bits by a constant mask become what a driver cannot make one masked instruction of.
+/// Needs structured SSA form; after the last simplify.
+bool hide_merges(ir::Function& function);
 
 /// Operands of arithmetic that a driver may find out to be zero become what it cannot foresee.
 /// Needs structured SSA form; after the last simplify.
