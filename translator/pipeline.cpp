@@ -7,6 +7,7 @@
 #include "translator/lower/finish_traps.hpp"
 #include "translator/lower/legalise_atomics.hpp"
 #include "translator/lower/lower_surfaces.hpp"
+#include "translator/lower/recursion.hpp"
 #include "translator/lower/texture_records.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/uniformity.hpp"
@@ -119,11 +120,16 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry) {
   FrontEntry front{lower::lower_entry(program, entry)};
   lower::LoweredEntry& lowered = front.lowered;
   if (!lowered.ok) return front;
-  const std::string recursion = passes::inline_calls(lowered.module);
-  if (!recursion.empty()) {
+  std::string problem;
+  if (const auto recursive = lower::recursive_functions(lowered.module); !recursive.empty()) {
+    lowered = lower::lower_entry(program, entry, recursive);
+    problem = lower::expand_recursion(lowered.module, lowered.stack_at);
+  }
+  if (problem.empty()) problem = passes::inline_calls(lowered.module);
+  if (!problem.empty()) {
     const ptx::Module& module = program.module(entry.module);
     lowered.messages.push_back(
-        lower::message_at(module, Severity::error, program.function(entry).span, recursion));
+        lower::message_at(module, Severity::error, program.function(entry).span, problem));
     lowered.ok = false;
     return front;
   }

@@ -130,10 +130,15 @@ std::vector<Hostile> hostile_modules() {
   add("undeclared", kernel("add.u32 %nope, %r1, %r2;"));
   add("no_label", kernel("bra nowhere;"));
   add("label_twice", kernel("a: a: bra a;"));
-  add("recursion", kHead + ".func f() { call f; ret; }\n.entry k() { call f; ret; }\n");
-  add("mutual_recursion", kHead +
-                              ".func g();\n.func f() { call g; ret; }\n.func g() { call f; ret; "
-                              "}\n.entry k() { call f; ret; }\n");
+  // What a caller keeps of its registers is bounded.
+  std::string keeps = ".func (.reg .u32 r) f(.reg .u32 n) {\n .reg .u32 %k<600>;\n", used;
+  for (int i = 0; i < 600; ++i) {
+    keeps += " add.u32 %k" + std::to_string(i) + ", n, " + std::to_string(i) + ";\n";
+    used += " add.u32 r, r, %k" + std::to_string(i) + ";\n";
+  }
+  keeps += " call (r), f, (n);\n" + used + " ret;\n}\n";
+  add("recursion_keeps_much",
+      kHead + keeps + ".entry k() { .reg .u32 %x; call (%x), f, (3); ret; }\n");
   add("no_function", kernel("call nothing;"));
   add("two_kernels", kernel("") + kernel("").substr(kHead.size()));
   add("no_target_list", kernel("brx.idx %r1, t;"));

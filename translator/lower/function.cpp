@@ -52,6 +52,7 @@ NumKind num_kind(ptx::Type type) {
 
 FunctionLowering::FunctionLowering(EntryContext& context, std::uint32_t number)
     : context_(context),
+      number_(number),
       ref_(context.functions[number]),
       m_(context.program.module(ref_.module)),
       f_(context.program.function(ref_)),
@@ -150,23 +151,23 @@ void FunctionLowering::run() {
   find_addressed_params();
   declare_params();
   start_blocks();
-  if (!f_.is_entry)
-    for (const auto& [id, taken] : addressed_) {
-      // Copies of addressed parameters, where addresses reach them.
-      const auto it = param_words_.find(id);
-      if (it == param_words_.end()) continue;
-      const std::uint32_t at = context_.local_offset[SymbolRef{ref_.module, id}.key()];
-      const auto count = static_cast<std::uint32_t>((m_.variable(id).size + 3) / 4);
-      for (std::uint32_t i = 0; i < count; ++i)
-        b_.store(b_.i32(at + 4 * i), b_.get(it->second + i),
-                 {.space = ir::Space::local, .bytes = 4});
-    }
   if (context_.stack) {
     if (f_.is_entry)
       set_stack_pointer(b_.i32(context_.stack_at + kStackHead));
     else
       b_.set(stack_saved_ = new_var(Type::i32, "stack"), stack_pointer());
   }
+  if (context_.is_recursive(number_)) enter_frame();
+  if (!f_.is_entry)
+    for (const auto& [id, taken] : addressed_) {
+      // Copies of addressed parameters, where addresses reach them.
+      const auto it = param_words_.find(id);
+      if (it == param_words_.end()) continue;
+      const auto count = static_cast<std::uint32_t>((m_.variable(id).size + 3) / 4);
+      for (std::uint32_t i = 0; i < count; ++i)
+        b_.store(local_address(id, 4 * i), b_.get(it->second + i),
+                 {.space = ir::Space::local, .bytes = 4});
+    }
   for (const ptx::Statement& each : f_.statements) statement(each);
   if (!ended_) leave();
   for (ir::Block& block : out_.blocks)
@@ -229,7 +230,7 @@ bool FunctionLowering::is_pure(const Instruction& inst) const {
   }
 }
 
-void FunctionLowering::instruction(const Instruction& inst) {
+void FunctionLowering::locate(const Instruction& inst) {
   current_ = &inst;
   const LineColumn at = m_.source.position(inst.span.begin);
   ir::Loc loc;
@@ -244,12 +245,15 @@ void FunctionLowering::instruction(const Instruction& inst) {
     loc.source_line = m_.locs[inst.loc].line;
     loc.source_loc = inst.loc;
   }
+  out_.locs.push_back(loc);
+  b_.set_loc(static_cast<std::uint32_t>(out_.locs.size() - 1));
+}
+
+void FunctionLowering::instruction(const Instruction& inst) {
+  locate(inst);
   if (inst.op == Opcode::bra || inst.op == Opcode::brx || inst.op == Opcode::call ||
       inst.op == Opcode::ret || inst.op == Opcode::exit)
     ++context_.ptx_block;
-  out_.locs.push_back(loc);
-  b_.set_loc(static_cast<std::uint32_t>(out_.locs.size() - 1));
-
   guard_ = 0;
   if (inst.pred == ptx::kNoSymbol) return dispatch(inst);
   Value guard = b_.get(reg_var_[m_.symbol(inst.pred).index]);

@@ -34,6 +34,7 @@ class FunctionLowering {
   void find_addressed_params();
   void start_blocks();
   void statement(const ptx::Statement& statement);
+  void locate(const Instruction& inst);
   void instruction(const Instruction& inst);
   bool is_pure(const Instruction& inst) const;
   void dispatch(const Instruction& inst);
@@ -47,6 +48,8 @@ class FunctionLowering {
   Value read_pred(const Operand& operand);
   Value read_reg(const Operand& operand);
   Value symbol_address(const Operand& operand);
+  /// i32; of a variable or an addressed parameter that lies in local memory.
+  Value local_address(ptx::SymbolId id, std::uint32_t offset);
   Value special(const Operand& operand);
   /// Writes bits of `type`; a wider register gets them sign- or zero-extended, as the type says.
   void write(const Operand& operand, Value value, ptx::Type type);
@@ -78,6 +81,7 @@ class FunctionLowering {
   Value stack_pointer();
   void set_stack_pointer(Value at);
   void leave();  ///< of the function, which gives back what its alloca took
+  void enter_frame();
   void lower_surface(const Instruction& inst);
   void lower_texture(const Instruction& inst);
   void lower_video(const Instruction& inst);
@@ -117,6 +121,7 @@ class FunctionLowering {
   }
 
   EntryContext& context_;
+  const std::uint32_t number_;
   const FunctionRef ref_;
   const ptx::Module& m_;
   const ptx::Function& f_;
@@ -130,7 +135,7 @@ class FunctionLowering {
       param_words_;                                    ///< parameter to its first word variable
   std::unordered_map<ptx::SymbolId, bool> addressed_;  ///< parameters that need an address
   std::unordered_map<ptx::SymbolId, ir::BlockId> label_block_;
-  std::uint32_t carry_ = 0, clock_ = 0, stack_saved_ = 0;
+  std::uint32_t carry_ = 0, clock_ = 0, stack_saved_ = 0, frame_ = 0;
   Value guard_ = 0;  ///< predicate of a pure instruction, or 0
   const Instruction* current_ = nullptr;
   bool ended_ = false;  ///< the current block has its terminator

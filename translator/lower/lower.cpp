@@ -24,6 +24,10 @@ class Layout {
   void run(FunctionRef entry) {
     params(entry);
     add(entry);
+    if (!c_.recursive.empty()) {
+      c_.stack_bytes = kRecursionBytes;
+      place_stack(kMostKeptBytes);
+    }
     for (; scanned_ < c_.functions.size(); ++scanned_) scan(c_.functions[scanned_]);
     // What the indirect calls may reach: functions whose address is taken anywhere and that have a
     // shape which is called for. Their own calls may ask for further shapes.
@@ -146,8 +150,11 @@ class Layout {
     } else if (symbol.space == ptx::Space::local ||
                (symbol.space == ptx::Space::param && !c_.ref_offset.contains(ref.key()))) {
       if (!c_.local_offset.contains(ref.key())) {
-        const std::uint32_t at = place(c_.local_bytes, variable);
+        const bool framed = c_.is_recursive(number_of_scanned()) && own(function, id);
+        const std::uint32_t at =
+            place(framed ? c_.frame_bytes[scanned_] : c_.local_bytes, variable);
         c_.local_offset[ref.key()] = at;
+        if (framed) c_.in_frame.insert(ref.key());
       }
     }
     if (too_large_) {
@@ -159,14 +166,24 @@ class Layout {
     }
   }
 
+  std::uint32_t number_of_scanned() const { return static_cast<std::uint32_t>(scanned_); }
+  static bool own(const ptx::Function& function, SymbolId id) {
+    for (const auto* list : {&function.variables, &function.params, &function.returns})
+      if (std::find(list->begin(), list->end(), id) != list->end()) return true;
+    return false;
+  }
+  void place_stack(std::uint32_t more) {
+    c_.stack = true;
+    c_.stack_at = c_.out.stack_at = (c_.local_bytes + 15) & ~15u;
+    c_.local_bytes = c_.stack_at + kStackHead + c_.stack_bytes + more;
+  }
+
   void scan(FunctionRef ref) {
     const ptx::Function& function = c_.program.function(ref);
     const ptx::Module& module = c_.program.module(ref.module);
     for (const ptx::Instruction& inst : function.instructions) {
       if (!c_.stack && (inst.op == ptx::Opcode::alloca || inst.op == ptx::Opcode::stacksave)) {
-        c_.stack = true;
-        c_.stack_at = (c_.local_bytes + 15) & ~15u;
-        c_.local_bytes = c_.stack_at + kStackHead + kStackBytes;
+        place_stack(0);
       }
       if (inst.op == ptx::Opcode::cvta && !inst.mods->has(Mod::to) &&
           (inst.mods->space == ptx::Space::shared || inst.mods->space == ptx::Space::local ||
@@ -255,7 +272,7 @@ void set_source(TrapSite& site, const ptx::Module& module, std::uint32_t loc) {
   }
 }
 
-LoweredEntry lower_entry(Program& program, FunctionRef entry) {
+LoweredEntry lower_entry(Program& program, FunctionRef entry, const std::vector<bool>& recursive) {
   LoweredEntry out;
   const ptx::Function& function = program.function(entry);
   out.info.name = function.name;
@@ -266,6 +283,8 @@ LoweredEntry lower_entry(Program& program, FunctionRef entry) {
   out.info.trap_sites.emplace_back();  // site 0 is none
   out.info.trap_site_locs.push_back(0);
   EntryContext context{.program = program, .out = out};
+  context.recursive = recursive;
+  context.frame_bytes.resize(recursive.size());
   Layout(context).run(entry);
   out.module.functions.resize(context.functions.size());
   for (const ptx::SourceFileName& file : program.module(entry.module).files) {

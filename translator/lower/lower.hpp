@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
@@ -19,16 +20,21 @@ struct LoweredEntry {
   ir::Module module;
   EntryInfo info;
   std::vector<Message> messages;
-  bool ok = true;  ///< no message is an error
+  bool ok = true;              ///< no message is an error
+  std::uint32_t stack_at = 0;  ///< of EntryContext
 };
 
-LoweredEntry lower_entry(Program& program, FunctionRef entry);
+/// `recursive`, by number, as recursive_functions() says: their local variables lie on a stack.
+LoweredEntry lower_entry(Program& program, FunctionRef entry,
+                         const std::vector<bool>& recursive = {});
 
 /// Fills in the CUDA source line of a .loc of `module`, and the calls it was inlined through.
 void set_source(TrapSite& site, const ptx::Module& module, std::uint32_t loc);
 
-/// What a thread's calls of alloca may take, all together.
-constexpr std::uint32_t kStackBytes = 4096, kStackHead = 16;
+/// What a thread's calls of alloca may take, all together, and the frames of recursive functions
+/// with them; beyond these is room for the registers that the last frame keeps.
+constexpr std::uint32_t kStackBytes = 4096, kRecursionBytes = 8192, kStackHead = 16,
+                        kMostKeptBytes = 2048;
 
 /// What the functions of one entry share.
 struct EntryContext {
@@ -42,15 +48,23 @@ struct EntryContext {
   std::uint32_t dynamic_shared_offset = 0;
   std::uint32_t ptx_block = 0;  ///< number of the PTX basic block that is being lowered
   bool windows = false;         ///< shared or local addresses become generic ones
-  /// A word with the address of the first free byte, then kStackBytes of them; only where alloca
-  /// is.
+  /// A word with the address of the first free byte, then stack_bytes of them; only where alloca
+  /// or recursion is.
   bool stack = false;
+  std::uint32_t stack_bytes = kStackBytes;
   std::uint32_t stack_at = 0;
   std::vector<FunctionRef> address_taken;
+  std::vector<bool> recursive;             ///< by number
+  std::vector<std::uint32_t> frame_bytes;  ///< by number: local variables of recursive functions
+  std::unordered_set<std::uint64_t>
+      in_frame;  ///< these; their local_offset is from the frame's start
 
   Windows generic_windows() const {
     return {.shared = windows && (shared_bytes > 0 || out.info.dynamic_shared),
             .local = windows && local_bytes > 0};
+  }
+  bool is_recursive(std::uint32_t function) const {
+    return function < recursive.size() && recursive[function];
   }
   std::uint32_t number(FunctionRef ref) const {
     const auto it = function_of.find(std::uint64_t{ref.module} << 32 | ref.function);

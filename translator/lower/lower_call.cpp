@@ -18,12 +18,10 @@ std::vector<Value> FunctionLowering::argument_words(const Operand& argument, ptx
   const auto count = static_cast<std::uint32_t>(
       (std::max<std::uint64_t>(m_.variable(argument.symbol).size, 4) + 3) / 4);
   const bool addressed = addressed_.contains(argument.symbol);
-  const std::uint32_t at =
-      addressed ? context_.local_offset[SymbolRef{ref_.module, argument.symbol}.key()] : 0;
   for (std::uint32_t i = 0; i < count; ++i)
-    words.push_back(
-        addressed ? b_.load(Type::i32, b_.i32(at + 4 * i), {.space = Space::local, .bytes = 4})
-                  : b_.get(param_words_[argument.symbol] + i));
+    words.push_back(addressed ? b_.load(Type::i32, local_address(argument.symbol, 4 * i),
+                                        {.space = Space::local, .bytes = 4})
+                              : b_.get(param_words_[argument.symbol] + i));
   return words;
 }
 
@@ -137,10 +135,9 @@ void FunctionLowering::call_function(const Instruction& inst, std::uint32_t call
   if (a[ptx::kCallReturns].kind != OperandKind::none)
     for (const Operand& result : f_.list(a[ptx::kCallReturns])) {
       if (result.kind == OperandKind::reg || !addressed_.contains(result.symbol)) continue;
-      const std::uint32_t at = context_.local_offset[SymbolRef{ref_.module, result.symbol}.key()];
       const auto count = static_cast<std::uint32_t>((m_.variable(result.symbol).size + 3) / 4);
       for (std::uint32_t i = 0; i < count; ++i)
-        b_.store(b_.i32(at + 4 * i), b_.get(param_words_[result.symbol] + i),
+        b_.store(local_address(result.symbol, 4 * i), b_.get(param_words_[result.symbol] + i),
                  {.space = Space::local, .bytes = 4});
     }
 }

@@ -188,6 +188,25 @@ void FunctionLowering::leave() {
   b_.ret();
 }
 
+/// The local variables of a function that may call itself lie on the stack.
+void FunctionLowering::enter_frame() {
+  locate(f_.instructions.front());
+  const Value at = b_.op2(Op::and_, b_.op2(Op::add, stack_pointer(), b_.i32(15)), b_.i32(~15u));
+  const Value top = b_.op2(Op::add, at, b_.i32((context_.frame_bytes[number_] + 15) & ~15u));
+  const Value end = b_.i32(context_.stack_at + kStackHead + context_.stack_bytes);
+  const ir::BlockId full = b_.new_block(), fits = b_.new_block();
+  b_.cond_br(b_.cmp(Op::ult, end, top), full, fits);
+  b_.at(full);
+  lower_trap(abi::TrapKind::trap_instruction,
+             "recursion of '" + std::string(f_.name) + "' is too deep: a thread's stack holds " +
+                 std::to_string(context_.stack_bytes) + " bytes",
+             {});
+  b_.at(fits);
+  ended_ = false;
+  b_.set(frame_ = new_var(Type::i32, "frame"), at);
+  set_stack_pointer(top);
+}
+
 /// 9.7.17: memory of the thread that lasts until its function returns or stackrestore takes it
 /// back. A thread that asks for more than there is ends in a trap.
 void FunctionLowering::lower_stack(const Instruction& inst) {
@@ -205,15 +224,17 @@ void FunctionLowering::lower_stack(const Instruction& inst) {
   const Value size = read(a[1], type);
   const Value up = b_.op2(Op::add, stack_pointer(), b_.i32(align - 1));
   const Value at = b_.op2(Op::and_, up, b_.i32(~(align - 1)));
-  const Value most = type == ptx::Type::u64 ? b_.i64(kStackBytes) : b_.i32(kStackBytes);
+  const Value most =
+      type == ptx::Type::u64 ? b_.i64(context_.stack_bytes) : b_.i32(context_.stack_bytes);
   const Value top = b_.op2(Op::add, at, word(size));
-  const Value end = b_.i32(context_.stack_at + kStackHead + kStackBytes);
+  const Value end = b_.i32(context_.stack_at + kStackHead + context_.stack_bytes);
   const Value over = b_.op2(Op::or_, b_.cmp(Op::ult, most, size), b_.cmp(Op::ult, end, top));
   const ir::BlockId full = b_.new_block(), fits = b_.new_block();
   b_.cond_br(over, full, fits);
   b_.at(full);
   lower_trap(abi::TrapKind::trap_instruction,
-             "alloca: a thread's stack holds " + std::to_string(kStackBytes) + " bytes", {});
+             "alloca: a thread's stack holds " + std::to_string(context_.stack_bytes) + " bytes",
+             {});
   b_.at(fits);
   ended_ = false;
   set_stack_pointer(top);

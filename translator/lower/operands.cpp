@@ -179,10 +179,17 @@ Value FunctionLowering::symbol_address(const Operand& operand) {
           it == context_.shared_offset.end() ? context_.dynamic_shared_offset : it->second;
       return b_.i64(at + offset);
     }
-    case ptx::Space::local: return b_.i64(context_.local_offset[ref.key()] + offset);
+    case ptx::Space::local:
+      if (context_.in_frame.contains(ref.key()))
+        return b_.inst(Op::zext, Type::i64,
+                       {local_address(operand.symbol, static_cast<std::uint32_t>(offset))});
+      return b_.i64(context_.local_offset[ref.key()] + offset);
     case ptx::Space::param:
       if (f_.is_entry && context_.ref_offset.contains(ref.key()))
         return b_.i64(context_.ref_offset[ref.key()] + offset);
+      if (context_.in_frame.contains(ref.key()))
+        return b_.inst(Op::zext, Type::i64,
+                       {local_address(operand.symbol, static_cast<std::uint32_t>(offset))});
       return b_.i64(context_.local_offset[ref.key()] + offset);
     default: break;
   }
@@ -193,6 +200,12 @@ Value FunctionLowering::symbol_address(const Operand& operand) {
   }
   if (symbol.space == ptx::Space::const_) return b_.i64(at + offset);
   return b_.op2(Op::add, memory_.push_address(abi::Push::globals), b_.i64(at + offset));
+}
+
+Value FunctionLowering::local_address(ptx::SymbolId id, std::uint32_t offset) {
+  const std::uint64_t key = SymbolRef{ref_.module, id}.key();
+  const Value at = b_.i32(context_.local_offset[key] + offset);
+  return context_.in_frame.contains(key) ? b_.op2(Op::add, b_.get(frame_), at) : at;
 }
 
 Value FunctionLowering::tid_linear() {

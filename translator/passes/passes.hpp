@@ -12,7 +12,8 @@
 
 namespace ptx2spv::passes {
 
-/// Copies every callee into its callers, callees first. Message on recursion, or when a function
+/// Copies every callee into its callers, callees first. Message on recursion (lower/recursion.hpp
+/// takes it away), or when a function
 /// grows beyond `budget` instructions. Needs variables; the functions called keep their own copies.
 std::string inline_calls(ir::Module& module, std::size_t budget = 2000000);
 
