@@ -78,7 +78,8 @@ void Program::find_references() {
     if (symbol.kind == SymbolKind::variable && symbol.function == ptx::kNoIndex) {
       const SymbolRef ref = resolve({m, id});
       const ptx::Variable& variable = modules_[ref.module]->variable(ref.symbol);
-      const bool bound_later = variable.space == Space::shared || ptx::is_opaque(variable.type);
+      const bool bound_later =
+          variable.space == Space::shared || variable.bank || ptx::is_opaque(variable.type);
       if (variable.linkage == ptx::Linkage::extern_ && !bound_later) unresolved(symbol.name);
     }
     if (symbol.kind != SymbolKind::function) return;
@@ -173,7 +174,10 @@ void Program::place(std::uint32_t m, SymbolId id, std::vector<Message>& messages
   }
   const SymbolRef self{m, id};
   if (!(resolve(self) == self)) return;
-  if (variable.linkage == ptx::Linkage::extern_) return;
+  if (variable.linkage == ptx::Linkage::extern_) {
+    if (variable.bank) place_in_bank(self, variable);
+    return;
+  }
   std::vector<std::uint8_t>& image =
       constant ? interface_.constants_image : interface_.globals_image;
   const std::uint64_t align = std::max<std::uint64_t>(variable.align, 4);
@@ -190,6 +194,17 @@ void Program::place(std::uint32_t m, SymbolId id, std::vector<Message>& messages
   offsets_[self.key()] = offset;
   interface_.variables.push_back(
       {std::string(module.symbol(id).name), constant, offset, variable.size});
+}
+
+// Every array of a bank starts where the bank does. The host fills it by any of their names.
+void Program::place_in_bank(SymbolRef self, const ptx::Variable& variable) {
+  constexpr std::uint64_t kBankBytes = 65536;
+  std::vector<std::uint8_t>& image = interface_.constants_image;
+  const auto [it, fresh] = banks_.try_emplace(variable.bank, (image.size() + 15) / 16 * 16);
+  if (fresh) image.resize(it->second + kBankBytes);
+  offsets_[self.key()] = it->second;
+  interface_.variables.push_back(
+      {std::string(modules_[self.module]->symbol(self.symbol).name), true, it->second, kBankBytes});
 }
 
 void Program::initialise(std::uint32_t m, SymbolId id, std::vector<Message>& messages) {

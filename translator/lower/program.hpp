@@ -58,6 +58,7 @@ class Program {
   void find_references();
   void lay_out(std::vector<Message>& messages);
   void place(std::uint32_t module, ptx::SymbolId symbol, std::vector<Message>& messages);
+  void place_in_bank(SymbolRef self, const ptx::Variable& variable);
   void initialise(std::uint32_t module, ptx::SymbolId symbol, std::vector<Message>& messages);
 
   std::vector<std::unique_ptr<ptx::Module>> modules_;
@@ -65,6 +66,7 @@ class Program {
       variables_;  ///< definitions visible across modules
   std::unordered_map<std::string_view, FunctionRef> functions_;
   std::unordered_map<std::uint64_t, std::uint64_t> offsets_;
+  std::unordered_map<unsigned, std::uint64_t> banks_;  ///< of constants, by number: the offset
   std::vector<FunctionRef> numbered_;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
   Interface interface_;

@@ -86,6 +86,7 @@ struct Variable {
   std::uint64_t size = 0;   ///< bytes; 0 when unsized or opaque (opaque: 8 by handle)
   std::uint32_t align = 1;  ///< stated, or the natural one
   Initializer init;
+  std::uint8_t bank = 0;  ///< of .const: 1 to 10 are for external arrays without a size
   bool managed = false;
   bool has_unified = false;
   std::uint64_t unified[2] = {0, 0};

@@ -350,11 +350,30 @@ Parser::OpcodeEntry Parser::make_entry(std::string_view text) {
   return entry;
 }
 
+/// The number in brackets behind .const, which PTX 1.5 to 2.1 have.
+std::uint8_t Parser::constant_bank() {
+  const Token open = lex_.next();
+  const Token number = lex_.next();
+  if (number.kind != TokenKind::integer) {
+    error(number.span, "expected the number of a constant bank, found " + shown(number));
+    return 0;
+  }
+  if (!expect(']', "after the constant bank")) return 0;
+  if (m_.version() < 15 || m_.version() >= 22)
+    error(join(open.span, number.span),
+          "constant banks are of PTX versions 1.5 to 2.1, the module has " +
+              std::to_string(m_.version() / 10) + "." + std::to_string(m_.version() % 10));
+  else if (number.value > 10)
+    error(number.span, "there is no constant bank " + std::to_string(number.value));
+  return static_cast<std::uint8_t>(std::min<std::uint64_t>(number.value, 10));
+}
+
 /// Reads an opcode with its modifiers and finds what the table has for it.
 Parser::OpcodeEntry& Parser::opcode_entry(const Token& word, Span& span) {
   const Span mods = lex_.modifiers();
   span = {word.span.begin, word.span.length + mods.length};
   std::string_view full = text(span);
+  if (full.ends_with(".const") && lex_.peek().is('[')) constant_bank();
   if (lex_.peek().kind == TokenKind::dot_word) {
     // Modifiers set apart by blanks: joined, so that the cache knows them.
     std::string joined(full);

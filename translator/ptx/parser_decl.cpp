@@ -112,6 +112,7 @@ bool Parser::decl_word(DeclSpec& spec, const Token& token, bool& done) {
     if (spec.space != Space::none) return error(token.span, "second state space " + quoted(name));
     spec.space = *space;
     spec.space_span = token.span;
+    if (*space == Space::const_ && lex_.peek().is('[')) spec.bank = constant_bank();
     return true;
   }
   if (name == ".align") {
@@ -338,6 +339,9 @@ bool Parser::finish_variable(Variable& v, const DeclSpec& spec, const Dimensions
   v.is_array = dims.is_array;
   v.unsized = dims.unsized;
   v.dims = dims.dims;
+  v.bank = spec.bank;
+  if (v.bank && (v.linkage != Linkage::extern_ || !v.unsized))
+    error(span, "constant banks 1 to 10 are for external arrays without a size");
   v.managed = spec.managed;
   v.has_unified = spec.has_unified;
   v.unified[0] = spec.unified[0];

@@ -38,6 +38,7 @@ class Parser {
     Type type = Type::none;
     std::uint8_t vec = 1;
     std::uint32_t align = 0;
+    std::uint8_t bank = 0;
     bool managed = false, has_unified = false;
     std::uint64_t unified[2] = {0, 0};
     bool is_ptr = false;
@@ -129,6 +130,7 @@ class Parser {
   void call_prototype(const Token& label);
   bool prototype_params(std::vector<PrototypeParam>& out);
   void instruction(SymbolId pred, bool negated);
+  std::uint8_t constant_bank();
   OpcodeEntry& opcode_entry(const Token& word, Span& span);
   OpcodeEntry make_entry(std::string_view text);
   bool guard(SymbolId& pred, bool& negated);
