@@ -58,6 +58,7 @@ class FunctionLowering {
   std::vector<Operand> elements(const Operand& operand) const;
   std::uint32_t var_of(const Operand& operand) const;
   Value fit(Value value, ir::Type type);
+  Value cluster(const Operand& operand);
   Value tid_linear();
 
   // Families

@@ -88,6 +88,8 @@ Value FunctionLowering::read_pred(const Operand& operand) {
     value = fit(read_reg(operand), Type::i1);
   else if (operand.kind == OperandKind::imm_int)
     value = b_.i1(operand.value != 0);
+  else if (operand.kind == OperandKind::special)
+    value = b_.cmp(Op::ne, special(operand), b_.i32(0));
   else {
     error(operand.span, "a predicate is expected here");
     value = b_.i1(false);
@@ -208,6 +210,42 @@ Value FunctionLowering::local_address(ptx::SymbolId id, std::uint32_t offset) {
   return context_.in_frame.contains(key) ? b_.op2(Op::add, b_.get(frame_), at) : at;
 }
 
+/// The registers that tell of clusters: a kernel says how many blocks one has, else it has one. The
+/// instructions by which the blocks of a cluster work together are refused.
+Value FunctionLowering::cluster(const Operand& operand) {
+  using enum ptx::SpecialReg;
+  const std::uint32_t(&required)[3] =
+      context_.program.function(context_.functions[0]).reqnctapercluster;
+  const auto size = [&](unsigned i) { return std::max(required[i], 1u); };
+  const auto id = [&](unsigned i) {
+    return b_.builtin(
+        static_cast<ir::Builtin>(static_cast<unsigned>(ir::Builtin::workgroup_id_x) + i));
+  };
+  const auto within = [&](unsigned i) {
+    return size(i) == 1 ? b_.i32(0) : b_.op2(Op::urem, id(i), b_.i32(size(i)));
+  };
+  const auto part = static_cast<unsigned>(operand.part == ptx::Part::y   ? 1
+                                          : operand.part == ptx::Part::z ? 2
+                                                                         : 0);
+  if (operand.part == ptx::Part::w) return b_.i32(0);
+  switch (operand.special) {
+    case is_explicit_cluster: return b_.i32(required[0] ? 1 : 0);
+    case cluster_nctaid: return b_.i32(size(part));
+    case cluster_nctarank: return b_.i32(size(0) * size(1) * size(2));
+    case cluster_ctaid: return within(part);
+    case cluster_ctarank: {
+      const Value plane = b_.op2(Op::add, within(1), b_.op2(Op::mul, within(2), b_.i32(size(1))));
+      return b_.op2(Op::add, within(0), b_.op2(Op::mul, plane, b_.i32(size(0))));
+    }
+    case clusterid: return b_.op2(Op::udiv, id(part), b_.i32(size(part)));
+    default: {  // nclusterid
+      const Value blocks = b_.load(Type::i32, b_.i32((abi::Push::grid_x + part) * 4),
+                                   {.space = Space::push, .bytes = 4, .readonly = true});
+      return b_.op2(Op::udiv, blocks, b_.i32(size(part)));
+    }
+  }
+}
+
 Value FunctionLowering::tid_linear() {
   const auto push = [&](std::uint32_t word) {
     return b_.load(Type::i32, b_.i32(word * 4),
@@ -275,11 +313,13 @@ Value FunctionLowering::special(const Operand& operand) {
       return b_.op2(Op::add, push(abi::Push::dynamic_shared), b_.i32(context_.shared_bytes));
     case warp_size: return b_.i32(32);
     case nsmid: return b_.i32(1);
-    case is_explicit_cluster: return b_.i32(0);
-    case nclusterid: return part(Builtin::local_id_x, abi::Push::grid_x, true);
-    case clusterid: return part(Builtin::workgroup_id_x, 0, false);
+    case is_explicit_cluster:
+    case nclusterid:
+    case clusterid:
+    case cluster_ctaid:
+    case cluster_ctarank:
     case cluster_nctaid:
-    case cluster_nctarank: return b_.i32(1);
+    case cluster_nctarank: return cluster(operand);
     default: return b_.i32(0);  // smid, gridid, %pm, %envreg: one of each, number 0
   }
 }
