@@ -98,19 +98,18 @@ bool barriers_are_plain(const ir::Function& function) {
   return true;
 }
 
-/// What textures may have becomes a constant: the lowering, which every translation shares, reads
-/// it like a word of the launch.
-void fix_texture_features(ir::Function& function, std::uint32_t features) {
+/// A word of the launch that the translation knows becomes a constant.
+void fix_push_word(ir::Function& function, std::uint32_t word, std::uint32_t known) {
   for (const ir::Block& block : function.blocks)
     for (const ir::Value value : block.insts) {
       ir::Inst& inst = function.insts[value];
       if (inst.op != Op::load || inst.mem.space != ir::Space::push) continue;
       const ir::Inst& address = function.insts[function.arg(value, 0)];
-      if (address.op != Op::constant || address.imm != abi::Push::texture_features * 4) continue;
+      if (address.op != Op::constant || address.imm != word * 4) continue;
       inst.op = Op::constant;
       inst.count = 0;
       inst.mem = {};
-      inst.imm = features;
+      inst.imm = known;
     }
 }
 
@@ -173,7 +172,8 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
 
   Runner run(options, function, module);
   if (info.uses_textures) {
-    fix_texture_features(function, options.texture_features);
+    // The lowering, which every translation shares, reads it like a word of the launch.
+    fix_push_word(function, abi::Push::texture_features, options.texture_features);
     lower::fix_texture_records(function, info, options.textures);
   }
   // Surfaces first: they are the last to need registers as variables and calls gone.
@@ -200,21 +200,45 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
       return static_cast<std::uint32_t>(info.trap_sites.size() - 1);
     };
   }
-  // Threads that would miss a barrier others wait at stay in their loops.
-  run("finish-traps",
-      [&] { lower::finish_traps(function, model == ThreadModel::direct && info.barriers, loops); });
-  run("thread-model", [&] { lower::apply_thread_model(function, model); });
-  run("demote-values", [&] { lower::demote_values(function); });
-  std::string problem;
+  const std::uint32_t* size = options.block;
+  const std::uint32_t threads =
+      size[0] ? size[0] * size[1] * size[2] : std::max<std::uint32_t>(options.max_block_threads, 1);
+  passes::RegionOptions block{.max_block_threads = threads, .block = {size[0], size[1], size[2]}};
   if (model == ThreadModel::regions) {
-    const std::uint32_t threads = std::max<std::uint32_t>(options.max_block_threads, 1);
-    const std::uint32_t workgroup = std::min(info.workgroup_threads, threads);
-    info.workgroup_threads = workgroup;
+    std::uint32_t workgroup = std::min(info.workgroup_threads, threads);
     info.threads_per_invocation = (threads + workgroup - 1) / workgroup;
-    run("regions", [&] {
-      problem = passes::regions(function, module,
-                                {.workgroup_threads = workgroup, .max_block_threads = threads});
-    });
+    // No thread too many where that can be.
+    if (size[0])
+      workgroup = (threads + info.threads_per_invocation - 1) / info.threads_per_invocation;
+    info.workgroup_threads = block.workgroup_threads = workgroup;
+    for (std::uint32_t axis = 0; axis < 3 && size[0]; ++axis)
+      fix_push_word(function, abi::Push::block_x + axis, size[axis]);
+  }
+  // Threads that would miss a barrier others wait at stay in their loops.
+  const auto end_threads = [&](bool together) {
+    run("finish-traps", [&] { lower::finish_traps(function, together && info.barriers, loops); });
+    run("thread-model", [&] { lower::apply_thread_model(function, model); });
+    run("demote-values", [&] { lower::demote_values(function); });
+  };
+  bool done = model != ThreadModel::regions;
+  std::string problem;
+  if (!done && info.barriers && !info.warp_operations) {
+    const ir::Function before = function;
+    const EntryInfo info_before = info;
+    end_threads(true);
+    run("coarsen", [&] { done = passes::coarsen(function, module, block).empty(); });
+    if (!done) {
+      function = before;
+      info = info_before;
+    }
+  } else if (done) {
+    end_threads(model == ThreadModel::direct);
+  }
+  if (!done) {
+    end_threads(false);
+    run("regions", [&] { problem = passes::regions(function, module, block); });
+  }
+  if (model == ThreadModel::regions) {
     info.shared_bytes = function.shared_bytes;
     info.local_bytes = function.local_bytes;
   }

@@ -355,6 +355,11 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   std::uint32_t block_threads = config.block.x * config.block.y * config.block.z;
   key.max_block_threads =
       key.threads == ThreadModel::regions ? round_to_power(block_threads) : 1024;
+  if (key.threads == ThreadModel::regions && info.barriers && !info.warp_operations) {
+    key.block[0] = config.block.x;
+    key.block[1] = config.block.y;
+    key.block[2] = config.block.z;
+  }
   if (key.threads == ThreadModel::flat)
     key.workgroup_threads = std::min(device.profile.max_workgroup_invocations, 128u);
   auto variant = kernel.variant(key, plan.prepare_ms);

@@ -42,6 +42,7 @@ TranslateOptions options_for(const KernelState& kernel, const VariantKey& key) {
   options.threads = key.threads;
   options.max_block_threads = key.max_block_threads;
   options.workgroup_threads = key.workgroup_threads;
+  std::copy(std::begin(key.block), std::end(key.block), options.block);
   options.shared_in_memory = key.shared_in_memory;
   options.texture_features = key.texture_features;
   if (const std::string_view turns = option_text(Option::wait_turns); !turns.empty())
@@ -61,17 +62,28 @@ std::string cache_key(const KernelState& kernel, const TranslateOptions& options
 #define PTX2SPV_CAPABILITY(field, a, b, c, d, help) digest.add_number(profile.field);
 #include "ptx2spv/capabilities.def"
 #undef PTX2SPV_CAPABILITY
-  for (std::uint64_t number :
-       {std::uint64_t{profile.subgroup_size}, std::uint64_t{profile.max_workgroup_invocations},
-        std::uint64_t{profile.max_shared_bytes}, std::uint64_t{profile.max_loop_turns},
-        std::uint64_t{profile.max_slots}, static_cast<std::uint64_t>(options.fp),
-        static_cast<std::uint64_t>(options.optimize), std::uint64_t{options.debug_info},
-        std::uint64_t{options.relax_versions}, std::uint64_t{options.assume_live_handles},
-        std::uint64_t{options.wide_surfaces}, static_cast<std::uint64_t>(options.threads),
-        std::uint64_t{options.max_block_threads}, std::uint64_t{options.workgroup_threads},
-        std::uint64_t{options.shared_in_memory}, std::uint64_t{options.texture_features},
-        std::uint64_t{options.wait_turns}, std::uint64_t{options.slots.size()},
-        std::uint64_t{options.textures.size()}})
+  for (std::uint64_t number : {std::uint64_t{profile.subgroup_size},
+                               std::uint64_t{profile.max_workgroup_invocations},
+                               std::uint64_t{profile.max_shared_bytes},
+                               std::uint64_t{profile.max_loop_turns},
+                               std::uint64_t{profile.max_slots},
+                               static_cast<std::uint64_t>(options.fp),
+                               static_cast<std::uint64_t>(options.optimize),
+                               std::uint64_t{options.debug_info},
+                               std::uint64_t{options.relax_versions},
+                               std::uint64_t{options.assume_live_handles},
+                               std::uint64_t{options.wide_surfaces},
+                               static_cast<std::uint64_t>(options.threads),
+                               std::uint64_t{options.max_block_threads},
+                               std::uint64_t{options.workgroup_threads},
+                               std::uint64_t{options.block[0]},
+                               std::uint64_t{options.block[1]},
+                               std::uint64_t{options.block[2]},
+                               std::uint64_t{options.shared_in_memory},
+                               std::uint64_t{options.texture_features},
+                               std::uint64_t{options.wait_turns},
+                               std::uint64_t{options.slots.size()},
+                               std::uint64_t{options.textures.size()}})
     digest.add_number(number);
   for (const TextureSpec& texture : options.textures)
     digest.add_number(std::uint64_t{texture.known} | std::uint64_t{texture.one_level} << 1 |
@@ -199,7 +211,7 @@ Status build(DeviceState& device, Variant& variant, const std::vector<std::uint3
 bool VariantKey::operator==(const VariantKey& other) const {
   return fp == other.fp && threads == other.threads &&
          max_block_threads == other.max_block_threads &&
-         workgroup_threads == other.workgroup_threads &&
+         workgroup_threads == other.workgroup_threads && std::ranges::equal(block, other.block) &&
          shared_in_memory == other.shared_in_memory && live_handles == other.live_handles &&
          wide == other.wide && texture_features == other.texture_features &&
          textures == other.textures &&

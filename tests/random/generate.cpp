@@ -274,7 +274,7 @@ std::string Generator::surface() {
 
 /// What needs every thread: barriers, exchanges through shared memory, warp operations.
 std::string Generator::together() {
-  switch (pick(9)) {
+  switch (pick(plain_ ? 3 : 9)) {
     case 0: return "bar.sync 0;\n";
     case 1:
     case 2:

@@ -80,6 +80,7 @@ class Generator {
   enum : unsigned { kLocal = 1, kShared = 2, kGeneric = 4, kGlobal = 8, kTables = 16 };
   unsigned memories_ = 0;
   bool synchronises_ = false, surfaces_ = false;
+  bool plain_ = false;  ///< its barriers are for all threads, and there are no warp operations
   unsigned functions_ = 0, callable_from_ = 0;
   unsigned labels_ = 0, counters_ = 0, budget_ = 0;
 };

@@ -26,7 +26,7 @@ std::vector<Statement> Generator::body(const Place& at, unsigned size) {
 Statement Generator::statement(const Place& at) {
   if (budget_ == 0 || at.depth >= 4 || chance(70)) {
     if (budget_) --budget_;
-    if (chance(8) && !at.targets.empty()) return leave(at);
+    if (chance(8) && (!at.targets.empty() || plain_)) return leave(at);
     return simple(at);
   }
   budget_ -= std::min(budget_, 3u);
@@ -149,11 +149,12 @@ Statement Generator::leave(const Place& at) {
   for (const Target& target : at.targets)
     if (target.quiet || at.together) to.push_back(target.label);
   Place how = at;
-  // Some threads only, where no others wait for them.
+  // Some threads only, where no others wait for them: barriers count those who are left.
+  const bool ends = !at.in_function && (!synchronises_ || plain_) && chance(to.empty() ? 50 : 20);
+  if (ends && plain_) how.together = false;
   std::string text;
   const std::string p = condition(how, text);
-  if (!at.in_function && !synchronises_ && chance(20))
-    return leaf(fmt::format("{}@{} {};\n", text, p, choose("exit", "ret")));
+  if (ends) return leaf(fmt::format("{}@{} {};\n", text, p, choose("exit", "ret")));
   if (to.empty()) return simple(at);
   return leaf(fmt::format("{}@{} bra {};\n", text, p, to[pick(static_cast<unsigned>(to.size()))]));
 }
@@ -344,6 +345,7 @@ Unit Generator::entry() {
 RandomKernel Generator::make() {
   kernel_.name = name_;
   synchronises_ = chance(50);
+  plain_ = synchronises_ && chance(50);
   surfaces_ = chance(40);
   for (unsigned kind : {kLocal, kShared, kGeneric, kGlobal, kTables})
     if (chance(35)) memories_ |= kind;
@@ -351,7 +353,11 @@ RandomKernel Generator::make() {
   static constexpr std::uint32_t kBlocks[][2] = {{32, 1}, {32, 1}, {16, 4}, {64, 1}, {8, 8}};
   static constexpr std::uint32_t kOdd[][2] = {{32, 1}, {5, 3}, {33, 1}, {1, 1}, {64, 1}};
   // Warp operations name all lanes, which then have to be there.
-  const auto& block = (synchronises_ ? kBlocks : kOdd)[pick(5)];
+  // More than some devices take, whose invocations then run several threads.
+  static constexpr std::uint32_t kLarge[][2] = {{1024, 1}, {32, 32}, {1000, 1}, {40, 21}, {300, 1}};
+  const bool large = plain_ && chance(10);
+  if (large) memories_ &= ~kShared;
+  const auto& block = (large ? kLarge : synchronises_ ? kBlocks : kOdd)[pick(5)];
   kernel_.block[0] = block[0];
   kernel_.block[1] = block[1];
   kernel_.grid = 1 + pick(2);

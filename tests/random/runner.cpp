@@ -6,7 +6,7 @@ namespace ptx2spv::test {
 
 namespace {
 
-constexpr std::uint64_t kMostThreads = 256;
+constexpr std::uint64_t kMostThreads = 2048;
 
 template <class T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {

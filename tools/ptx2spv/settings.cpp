@@ -73,7 +73,8 @@ constexpr Option kOptions[] = {
      "not given",
      "direct,flat,regions"},
     {opt_block, 0, "block", "THREADS",
-     "regions: threads of the largest block, 1024 when not given"},
+     "regions: threads of the largest block, 1024 when not given; as in 32x32: the size of every "
+     "block"},
     {opt_workgroup, 0, "workgroup", "INVOCATIONS", "regions: invocations of a workgroup"},
     {opt_backing, 0, "backing", "SLOT=KIND",
      "what a surface is bound to, by the slot's number or name: buffer, buffer:FORMATxCHANNELS, "
@@ -120,6 +121,21 @@ std::string_view cut(std::string_view& text, char mark) {
   const std::string_view part = text.substr(0, at);
   text.remove_prefix(at == text.npos ? text.size() : at + 1);
   return part;
+}
+
+// 1024, or 32x32 and 8x8x8
+bool parse_block(std::string_view text, TranslateOptions& options) {
+  if (text.find('x') == text.npos) return parse_number(text, options.max_block_threads, 1, 1024);
+  std::uint32_t size[3] = {1, 1, 1}, threads = 1;
+  for (unsigned axis = 0; axis < 3 && !text.empty(); ++axis) {
+    if (!parse_number(cut(text, 'x'), size[axis], 1, 1024)) return false;
+    threads *= size[axis];
+    if (threads > 1024) return false;
+  }
+  if (!text.empty()) return false;
+  std::copy(std::begin(size), std::end(size), options.block);
+  options.max_block_threads = threads;
+  return true;
 }
 
 // u8x4
@@ -233,8 +249,8 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
           return unknown("thread model");
         break;
       case opt_block:
-        if (!parse_number(value, translate.max_block_threads, 1, 1024))
-          return "--block takes 1 to 1024";
+        if (!parse_block(value, translate))
+          return "--block takes 1 to 1024 threads, or sizes of so many with x between";
         break;
       case opt_workgroup:
         if (!parse_number(value, translate.workgroup_threads, 1, 1024))

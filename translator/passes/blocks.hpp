@@ -14,8 +14,8 @@ void renumber_blocks(ir::Function& function);
 /// without SSA form.
 void remove_unreachable(ir::Function& function);
 
-/// Finds loops whose header leaves them before their first turn, by its phis' values on entry, and
-/// makes straight lines of them. Needs SSA form; the caller drops what is unreachable then.
+/// Finds loops that are left in their first turn, by what their phis are on entry, and makes
+/// straight lines of them. Needs SSA form; the caller drops what is unreachable then.
 bool leave_unentered_loops(ir::Function& function);
 
 /// Numbers the instructions in the order in which they stand and drops those that no block holds,

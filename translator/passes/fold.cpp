@@ -316,6 +316,8 @@ Value Folder::compare(Value v) {
     if ((c == 1) == (inst.op == Op::eq)) return a;
     return become(v, Op::not_, {a});
   }
+  if (ranges_)
+    if (const auto known = ranges_->constant(v)) return constant(Type::i1, *known);
   if (inst.op == Op::ult && cb && c == 0) return constant(Type::i1, 0);
   if (inst.op == Op::ule && is_constant(a, 0)) return constant(Type::i1, 1);
   if (inst.op == Op::ult && cb && c == 1) return become(v, Op::eq, {a, constant(type, 0)});

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "translator/ir/ir.hpp"
+#include "translator/passes/ranges.hpp"
 
 namespace ptx2spv::passes {
 
@@ -19,6 +20,8 @@ class Folder {
   ir::Value fold(ir::Value v);
   /// zeros of KnownBits, by value; values made since count as unknown.
   void set_zeros(std::vector<std::uint64_t> zeros) { zeros_ = std::move(zeros); }
+  /// Comparisons are decided by the bounds of their operands.
+  void set_ranges(Ranges* ranges) { ranges_ = ranges; }
 
  private:
   ir::Value once(ir::Value v);
@@ -49,6 +52,7 @@ class Folder {
   ir::Function& f_;
   std::vector<ir::Value>& out_;
   std::vector<std::uint64_t> zeros_;
+  Ranges* ranges_ = nullptr;
   const bool int64_;
 };
 

@@ -40,6 +40,10 @@ std::uint64_t KnownBits::transfer(const Function& f, Value v) const {
         case Builtin::clock_hi:
         case Builtin::num_workgroups_x:
         case Builtin::workgroup_id_x: return outside;
+        case Builtin::local_id_x:
+        case Builtin::local_id_y:
+        case Builtin::local_id_z:
+        case Builtin::local_index: return outside | ~1023u;  // CUDA's blocks end there
         default: return outside | 0xffff0000u;
       }
     case Op::add: {

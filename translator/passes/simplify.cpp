@@ -163,7 +163,11 @@ class Simplifier {
   void number_values(bool known_bits) {
     const Dominators doms(f_, false);
     Folder folder(f_, out_, int64_);
-    if (known_bits) folder.set_zeros(KnownBits(f_).take());
+    Ranges ranges(f_);
+    if (known_bits) {
+      folder.set_zeros(KnownBits(f_).take());
+      folder.set_ranges(&ranges);
+    }
     alias_.assign(f_.insts.size(), 0);
     ValueTable table(f_.insts.size());
     ConstantTable constants(f_);

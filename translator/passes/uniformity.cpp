@@ -45,12 +45,13 @@ bool is_barrier(Op op) { return op == Op::control_barrier || op == Op::bar_sync;
 
 }  // namespace
 
-Uniformity::Uniformity(const Function& f)
+Uniformity::Uniformity(const Function& f, const EarlyExits& early)
     : f_(f),
       values_(f.insts.size()),
       blocks_(f.blocks.size()),
       joins_(f.blocks.size()),
       left_unevenly_(f.blocks.size()),
+      early_(f.blocks.size()),
       place_(f.blocks.size(), 0),
       loop_(f.blocks.size(), kNoBlock),
       outer_(f.blocks.size(), kNoBlock),
@@ -58,6 +59,11 @@ Uniformity::Uniformity(const Function& f)
   for (std::uint32_t i = 0; i < f.order.size(); ++i) place_[f.order[i]] = i;
   for (BlockId b = 0; b < f.blocks.size(); ++b)
     for (const Value v : f.blocks[b].insts) home_[v] = b;
+  for (const BlockId b : early.arms) blocks_[b] = true;
+  for (const BlockId b : early.heads) {
+    early_[b] = true;
+    joins_[f.blocks[b].merge_block] = true;
+  }
   find_loops();
   while (visit_values() || visit_branches()) {
   }
@@ -121,8 +127,8 @@ bool Uniformity::visit_branches() {
   bool any = false;
   for (const BlockId b : f_.order) {
     const Block& block = f_.blocks[b];
-    const bool splits =
-        (block.term == Term::cond_br || block.term == Term::switch_) && values_[block.cond];
+    const bool splits = (block.term == Term::cond_br || block.term == Term::switch_) &&
+                        values_[block.cond] && !early_[b];
     if (splits && block.merge == Merge::selection) {
       any = mark_join(block.merge_block) || any;
       if (!blocks_[b]) any = mark_blocks(place_[b] + 1, place_[block.merge_block]) || any;

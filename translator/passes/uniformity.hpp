@@ -7,12 +7,19 @@
 
 namespace ptx2spv::passes {
 
+/// Branches that keep threads from what follows for good: those in `arms` never meet the others'
+/// barriers again, so the rest is uniform among those who are left.
+struct EarlyExits {
+  std::vector<ir::BlockId> heads;  ///< blocks that end in such a branch
+  std::vector<ir::BlockId> arms;   ///< blocks that only the threads who leave are in
+};
+
 /// Divergence of a structured function in SSA form. Parameters, push constants, workgroup numbers
 /// and read-only memory at uniform addresses are uniform; thread numbers, other memory, atomics and
 /// warp operations are not.
 class Uniformity {
  public:
-  explicit Uniformity(const ir::Function& function);
+  explicit Uniformity(const ir::Function& function, const EarlyExits& early = {});
   bool divergent(ir::Value value) const { return values_[value]; }
   /// Whether some threads of a workgroup may be in the block while others are not.
   bool divergent_block(ir::BlockId block) const { return blocks_[block]; }
@@ -25,7 +32,7 @@ class Uniformity {
   bool mark_join(ir::BlockId block);
 
   const ir::Function& f_;
-  std::vector<bool> values_, blocks_, joins_, left_unevenly_;
+  std::vector<bool> values_, blocks_, joins_, left_unevenly_, early_;
   std::vector<std::uint32_t> place_;  ///< by block: position in the function's order
   std::vector<ir::BlockId> loop_;     ///< by block: header of the innermost loop around
   std::vector<ir::BlockId> outer_;    ///< by loop header: header of the loop around it

@@ -68,8 +68,10 @@ struct TranslateOptions {
   ThreadModel threads = ThreadModel::direct;
   std::uint32_t max_block_threads = 1024;  ///< regions: threads of the largest block to be launched
   std::uint32_t workgroup_threads =
-      0;                          ///< regions: invocations per workgroup; 0: the profile's limit
-  bool shared_in_memory = false;  ///< shared memory lives in abi::Push::shared_slab
+      0;  ///< regions: invocations per workgroup; 0: the profile's limit
+  std::uint32_t block[3] = {0, 0, 0};  ///< regions: the size of every block to be launched, as far
+                                       ///< as the host knows it; zeros: any
+  bool shared_in_memory = false;       ///< shared memory lives in abi::Push::shared_slab
   std::uint32_t texture_features =
       abi::kAllTextureFeatures;  ///< abi::TextureFeature: what textures may have
   std::uint32_t wait_turns =

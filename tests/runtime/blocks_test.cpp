@@ -1,0 +1,227 @@
+// Blocks of up to 1,024 threads with barriers: more than some devices' workgroups hold.
+#include "tests/runtime/fixture.hpp"
+
+namespace ptx2spv {
+namespace {
+
+// Threads from `live` on end at once. The others meet at barriers in a loop, in a branch of every
+// second turn, and after loops that each one leaves for itself; the last turn is cut short.
+constexpr const char* kKernel = R"(
+.visible .entry mixed(.param .u64 out, .param .u32 turns, .param .u32 live) {
+  .shared .align 4 .b32 cells[1024];
+  .local .align 16 .b32 own[4];
+  .reg .pred %p; .reg .b64 %out, %d, %base; .reg .b32 %r<20>;
+  ld.param.u64 %out, [out];
+  ld.param.u32 %r1, [turns];
+  ld.param.u32 %r2, [live];
+  mov.u32 %r3, %tid.z;
+  mov.u32 %r4, %ntid.y;
+  mov.u32 %r5, %tid.y;
+  mad.lo.u32 %r3, %r3, %r4, %r5;
+  mov.u32 %r4, %ntid.x;
+  mov.u32 %r5, %tid.x;
+  mad.lo.u32 %r3, %r3, %r4, %r5;            // me
+  mov.u64 %base, own;
+  and.b32 %r4, %r3, 3;
+  mul.wide.u32 %d, %r4, 4;
+  add.u64 %base, %base, %d;
+  mul.lo.u32 %r4, %r3, 7;
+  st.local.u32 [%base], %r4;
+  mul.wide.u32 %d, %r3, 4;
+  add.u64 %out, %out, %d;
+  setp.lt.u32 %p, %r3, %r2;
+  @%p bra stays;
+  st.global.u32 [%out], 77;
+  ret;
+stays:
+  mov.u32 %r6, cells;
+  mad.lo.u32 %r7, %r3, 4, %r6;              // my cell
+  mov.u32 %r8, %r3;                         // sum
+  mov.u32 %r9, 0;                           // turn
+turn:
+  setp.ge.u32 %p, %r9, %r1;
+  @%p bra done;
+  st.shared.u32 [%r7], %r8;
+  bar.sync 0;
+  add.u32 %r10, %r3, %r9;
+  add.u32 %r10, %r10, 1;
+  rem.u32 %r10, %r10, %r2;
+  mad.lo.u32 %r10, %r10, 4, %r6;
+  ld.shared.u32 %r11, [%r10];
+  mad.lo.u32 %r8, %r8, 3, %r11;
+  bar.sync 0;
+  mov.u32 %r12, 0;
+  and.b32 %r13, %r8, 7;
+search:
+  setp.ge.u32 %p, %r12, %r13;
+  @%p bra found;
+  add.u32 %r12, %r12, 1;
+  shr.u32 %r14, %r8, %r12;
+  and.b32 %r14, %r14, 5;
+  setp.eq.u32 %p, %r14, 5;
+  @%p bra found;
+  mad.lo.u32 %r8, %r12, 5, %r8;
+  bra search;
+found:
+  and.b32 %r14, %r9, 1;
+  setp.eq.u32 %p, %r14, 0;
+  @%p bra next;
+  xor.b32 %r14, %r8, %r9;
+  st.shared.u32 [%r7], %r14;
+  bar.sync 0;
+  sub.u32 %r14, %r2, %r3;
+  sub.u32 %r14, %r14, 1;
+  mad.lo.u32 %r14, %r14, 4, %r6;
+  ld.shared.u32 %r14, [%r14];
+  add.u32 %r8, %r8, %r14;
+  bar.sync 0;
+next:
+  setp.eq.u32 %p, %r9, 5;
+  @%p bra done;
+  add.u32 %r9, %r9, 1;
+  bra turn;
+done:
+  ld.local.u32 %r4, [%base];
+  add.u32 %r8, %r8, %r4;
+  st.global.u32 [%out], %r8;
+  ret;
+}
+)";
+
+std::vector<std::uint32_t> expected(std::uint32_t threads, std::uint32_t turns,
+                                    std::uint32_t live) {
+  std::vector<std::uint32_t> sum(live), cells(live);
+  for (std::uint32_t t = 0; t < live; ++t) sum[t] = t;
+  for (std::uint32_t turn = 0; turn < turns; ++turn) {
+    cells = sum;
+    for (std::uint32_t t = 0; t < live; ++t) {
+      std::uint32_t& s = sum[t];
+      s = s * 3 + cells[(t + turn + 1) % live];
+      const std::uint32_t most = s & 7;
+      for (std::uint32_t i = 0; i < most;) {
+        ++i;
+        if ((s >> i & 5) == 5) break;
+        s += i * 5;
+      }
+    }
+    if (turn & 1) {
+      for (std::uint32_t t = 0; t < live; ++t) cells[t] = sum[t] ^ turn;
+      for (std::uint32_t t = 0; t < live; ++t) sum[t] += cells[live - t - 1];
+    }
+    if (turn == 5) break;
+  }
+  for (std::uint32_t t = 0; t < live; ++t) sum[t] += t * 7;
+  sum.resize(threads, 77);
+  return sum;
+}
+
+TEST(Blocks, BarriersInLoopsAndBranchesForAnyShape) {
+  Module module = load(kKernel);
+  Kernel kernel = must(module.kernel("mixed"));
+  constexpr Dim3 kShapes[] = {{1024, 1, 1}, {32, 32, 1}, {1000, 1, 1}, {33, 31, 1}, {8, 8, 16},
+                              {512, 1, 1},  {257, 1, 1}, {2, 512, 1},  {64, 2, 1},  {1, 1, 1}};
+  Buffer out = must(Buffer::create(test_device(), 4096));
+  for (const Dim3& shape : kShapes) {
+    const std::uint32_t threads = shape.x * shape.y * shape.z;
+    for (const std::uint32_t live : {threads, threads - threads / 3, 1u})
+      for (const std::uint32_t turns : {0u, 2u, 9u}) {
+        LaunchConfig config;
+        config.block = shape;
+        must(kernel.launch(config, Args().buffer(out).value(turns).value(live)));
+        EXPECT_EQ(read_buffer<std::uint32_t>(out, threads), expected(threads, turns, live))
+            << shape.x << " x " << shape.y << " x " << shape.z << ", " << live << " stay, " << turns
+            << " turns";
+      }
+  }
+}
+
+// 124 of 1,024 threads store beyond the surface's edge before the barrier.
+TEST(Blocks, TrapsAreCountedAndTheOtherThreadsResultsStand) {
+  Module module = load(R"(
+.visible .entry edge(.param .u64 out, .param .u64 surface) {
+  .shared .align 4 .b32 cells[1024];
+  .reg .b64 %out, %d, %s; .reg .b32 %r<9>; .reg .pred %p;
+  ld.param.u64 %out, [out];
+  ld.param.u64 %s, [surface];
+  mov.u32 %r1, %tid.x;
+  shl.b32 %r2, %r1, 2;
+  mov.u32 %r5, 0;
+turn:
+  sust.b.1d.b32.trap [%s, {%r2}], %r1;
+  mov.u32 %r3, cells;
+  add.u32 %r4, %r3, %r2;
+  st.shared.u32 [%r4], %r1;
+  bar.sync 0;
+  xor.b32 %r4, %r2, 4;
+  add.u32 %r4, %r3, %r4;
+  ld.shared.u32 %r4, [%r4];
+  bar.sync 0;
+  add.u32 %r5, %r5, 1;
+  setp.lt.u32 %p, %r5, 3;
+  @%p bra turn;
+  mul.wide.u32 %d, %r1, 4;
+  add.u64 %out, %out, %d;
+  st.global.u32 [%out], %r4;
+  ret;
+}
+.visible .entry some(.param .u64 out) {
+  .shared .align 4 .b32 cells[1024];
+  .reg .b64 %out, %d; .reg .b32 %r<9>; .reg .pred %p;
+  ld.param.u64 %out, [out];
+  mov.u32 %r1, %tid.x;
+  shl.b32 %r2, %r1, 2;
+  mov.u32 %r3, cells;
+  add.u32 %r4, %r3, %r2;
+  st.shared.u32 [%r4], %r1;
+  rem.u32 %r5, %r1, 100;
+  setp.ne.u32 %p, %r5, 7;
+  @%p bra well;
+  trap;
+well:
+  bar.sync 0;
+  xor.b32 %r4, %r2, 4;
+  add.u32 %r4, %r3, %r4;
+  ld.shared.u32 %r4, [%r4];
+  mul.wide.u32 %d, %r1, 4;
+  add.u64 %out, %out, %d;
+  st.global.u32 [%out], %r4;
+  ret;
+}
+)");
+  ArrayDesc desc;
+  desc.geometry = Geometry::d1;
+  desc.width = 900;
+  desc.format = abi::SurfaceFormat::u32;
+  desc.channels = 1;
+  Array array = must(Array::create(test_device(), desc));
+  must(array.fill(0));
+  Surface surface = must(Surface::create(array));
+  Buffer out = must(Buffer::create(test_device(), 4096));
+  const std::vector<std::uint32_t> untouched(1024, 5);
+  LaunchConfig config;
+  config.block = {1024, 1, 1};
+
+  must(out.upload(0, bytes_of(untouched)));
+  const auto ran = must(module.kernel("edge")).launch(config, Args().buffer(out).surface(surface));
+  ASSERT_FALSE(ran);
+  ASSERT_TRUE(ran.error().trap) << ran.error().text;
+  EXPECT_EQ(ran.error().trap->trapped_threads, 124u);
+  EXPECT_GE(ran.error().trap->thread[0], 900u);
+  const auto stored = read_array<std::uint32_t>(array);
+  const auto words = read_buffer<std::uint32_t>(out, 1024);
+  for (std::uint32_t t = 0; t < 1024; ++t) {
+    EXPECT_EQ(words[t], t < 900 ? t ^ 1 : 5u) << t;
+    EXPECT_EQ(stored[t % 900], t % 900);
+  }
+
+  must(out.upload(0, bytes_of(untouched)));
+  const auto trapped = must(module.kernel("some")).launch(config, Args().buffer(out));
+  ASSERT_FALSE(trapped);
+  ASSERT_TRUE(trapped.error().trap) << trapped.error().text;
+  EXPECT_EQ(trapped.error().trap->trapped_threads, 11u);
+  const auto others = read_buffer<std::uint32_t>(out, 1024);
+  for (std::uint32_t t = 0; t < 1024; ++t) EXPECT_EQ(others[t], t % 100 == 7 ? 5u : t ^ 1) << t;
+}
+
+}  // namespace
+}  // namespace ptx2spv

@@ -1,0 +1,700 @@
+// A block that is larger than the device's workgroups, its threads side by side: what they have in
+// common stands once in an invocation, what each does by itself once for each of its threads, and
+// the device's own barriers between. Threads that have ended, or that the block does not have, are
+// masked; they go along, for a workgroup's barrier waits for every invocation.
+#include "translator/passes/coarsen.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "ptx2spv/abi.hpp"
+#include "translator/passes/localise.hpp"
+#include "translator/passes/passes.hpp"
+
+namespace ptx2spv::passes {
+
+using namespace ir;
+
+namespace coarse {
+
+namespace {
+
+/// A thread's own instructions between two places where all threads meet are copied for each thread
+/// up to this many; more of them stand in a loop over the threads. Copies cost the processor's
+/// instruction cache what loops cost in turns.
+constexpr std::size_t kMostCopied = 48;
+/// Only threads up to a number have something to do, as in a tree of sums: the loop over an
+/// invocation's threads may end at the first that has not.
+struct Bound {
+  Op op{};  ///< between a thread's number and `other`, holds for those threads
+  Value other = 0;
+};
+
+/// Instructions that are cheaper to repeat in each part than to keep their value for each thread.
+constexpr unsigned kMostRepeated = 8;
+
+class Emitter {
+ public:
+  Emitter(const Plan& plan, const Function& original, const RegionOptions& options);
+  /// Values that threads keep, counted for each.
+  std::size_t kept() const { return out_.vars.size(); }
+  Function run();
+
+ private:
+  void number_parts();
+  void find_kept();
+  void find_repeated();
+  unsigned cost(Value v) const;
+  void prologue();
+  void block(BlockId b);
+  void common_part(const std::vector<Value>& insts);
+  template <typename Body>
+  void for_each_thread(std::size_t size, std::uint32_t guard, bool masked,
+                       const std::optional<Bound>& bound, Body&& body);
+  template <typename Body>
+  void one_thread(std::uint32_t guard, bool masked, Body&& body);
+  Value mask(std::uint32_t guard);
+  void split(BlockId b, BlockId next);
+  std::optional<Bound> bound(BlockId b, const std::vector<Value>& part) const;
+  void stay(const Guard& guard, std::uint32_t number, BlockId next);
+  Value anyone(std::uint32_t guard);
+  void piece(const Piece& piece, BlockId next);
+  void clone(Value v);
+  Value copy(Value v);
+  Value fetch(Value v);
+  Value local_id(std::uint32_t axis);
+  void phis(BlockId from, BlockId to);
+  void common_phis(BlockId from, BlockId to);
+
+  Value push(std::uint32_t word) {
+    return b_.load(Type::i32, b_.i32(word * 4),
+                   {.space = Space::push, .bytes = 4, .readonly = true});
+  }
+  /// The invocation's number, and that it is below what a workgroup has.
+  Value index() {
+    return b_.op2(Op::umin, b_.builtin(Builtin::local_index), b_.i32(invocations_ - 1));
+  }
+  /// `each` for every thread of the invocation before the one at hand.
+  Value times_before(std::uint32_t each) {
+    return looped_ ? b_.op2(Op::mul, b_.get(counter_), b_.i32(each)) : b_.i32(k_ * each);
+  }
+  Value thread() { return b_.op2(Op::add, index(), times_before(invocations_)); }
+  /// Of n_ variables from `base` on, the one of the thread at hand. In a loop over the threads that
+  /// is the first: at the end of a turn they move up.
+  std::uint32_t slot(std::uint32_t base) {
+    if (!looped_) return base + k_;
+    if (std::find(touched_.begin(), touched_.end(), base) == touched_.end())
+      touched_.push_back(base);
+    return base;
+  }
+  std::uint32_t slots(Type type, const char* name) {
+    const auto base = static_cast<std::uint32_t>(out_.vars.size());
+    out_.vars.resize(out_.vars.size() + n_, {type, name, false});
+    return base;
+  }
+  bool is_phi(Value v) const { return p_.f.insts[v].op == Op::phi; }
+  bool partial() const { return !known_ || n_ * invocations_ != threads_; }
+  Value operand(BlockId from, BlockId to, Value phi) const {
+    const auto& preds = p_.f.blocks[to].preds;
+    const auto which = std::find(preds.begin(), preds.end(), from) - preds.begin();
+    return p_.f.arg(phi, static_cast<unsigned>(which));
+  }
+
+  const Plan& p_;
+  Function out_;
+  Builder b_;
+  const RegionOptions& options_;
+  const std::uint32_t invocations_, n_;
+  const bool known_;
+  const std::uint32_t threads_;
+
+  // Of the plan's values and blocks
+  std::vector<std::uint32_t> part_of_;    ///< by value that threads have of their own
+  std::vector<std::uint32_t> last_part_;  ///< by block: what its branch and its phis belong to
+  std::vector<bool> repeated_;            ///< by value: worked out anew where it is needed
+  std::vector<std::uint32_t> kept_;       ///< by value: the variables that keep it between parts
+  std::vector<std::uint32_t> phi_vars_;   ///< by phi
+  std::vector<std::uint32_t> masks_;      ///< by guard: variables, whether a thread has stayed
+  std::vector<std::uint32_t> guard_at_;   ///< by block: the guard whose head it is
+  std::vector<std::uint32_t> merge_of_;   ///< by block: the guard whose merge it is
+  std::vector<std::uint32_t> piece_at_;   ///< by block: the piece that its branch leads into
+  std::vector<BlockId> blocks_, clones_;  ///< by block: its own, and that of the piece in work
+
+  // The thread at hand
+  std::uint32_t k_ = 0, counter_ = 0;
+  bool looped_ = false;
+  std::vector<std::uint32_t> touched_;
+  std::vector<Value> values_;
+  std::vector<std::uint32_t> instance_of_;  ///< by value: for which turn of which part it was made
+  std::uint32_t instance_ = 0;
+
+  std::uint32_t local_bytes_ = 0, word_ = 0;
+  bool used_[3] = {};
+  bool flat_ = false, rows_ = false;
+  Value factor_[2] = {}, size_[2] = {}, first_[2] = {}, count_ = 0;
+};
+
+Emitter::Emitter(const Plan& plan, const Function& original, const RegionOptions& options)
+    : p_(plan),
+      out_(original),
+      b_(out_),
+      options_(options),
+      invocations_(std::max(1u, options.workgroup_threads)),
+      n_((std::max(1u, options.max_block_threads) + invocations_ - 1) / invocations_),
+      known_(options.block[0] != 0),
+      threads_(known_ ? options.block[0] * options.block[1] * options.block[2] : 0) {
+  out_.insts.assign(1, Inst{});
+  out_.operands.clear();
+  out_.blocks.clear();
+  out_.vars.clear();
+  out_.order.clear();
+  out_.calls.clear();
+  const Function& f = p_.f;
+  values_.assign(f.insts.size(), 0);
+  instance_of_.assign(f.insts.size(), 0);
+  blocks_.assign(f.blocks.size(), kNoBlock);
+  clones_ = blocks_;
+  guard_at_.assign(f.blocks.size(), kNone);
+  merge_of_ = piece_at_ = guard_at_;
+  std::uint32_t words = 0;
+  for (std::uint32_t g = 0; g < p_.guards.size(); ++g) {
+    guard_at_[p_.guards[g].head] = g;
+    merge_of_[p_.guards[g].merge] = g;
+    masks_.push_back(slots(Type::i1, "stays"));
+    if (p_.guards[g].risky) ++words;
+  }
+  for (std::uint32_t i = 0; i < p_.pieces.size(); ++i)
+    if (p_.pieces[i].head != kNoBlock) piece_at_[p_.pieces[i].head] = i;
+  phi_vars_.assign(f.insts.size(), kNone);
+  for (const BlockId b : p_.order)
+    for (const Value v : f.blocks[b].insts) {
+      const Inst& inst = f.insts[v];
+      if (inst.op == Op::phi) {
+        phi_vars_[v] = static_cast<std::uint32_t>(out_.vars.size());
+        out_.vars.resize(out_.vars.size() + (p_.own[v] ? n_ : 1), {inst.type, "phi", false});
+      }
+      const auto axis = static_cast<std::uint32_t>(inst.builtin) -
+                        static_cast<std::uint32_t>(Builtin::local_id_x);
+      if (inst.op == Op::builtin && axis < 3) used_[axis] = true;
+    }
+  local_bytes_ = (f.local_bytes + 15) & ~15u;
+  if (n_ > 1) out_.local_bytes = local_bytes_ * n_;
+  // Words in which a block tells whether any of its threads stays, behind the kernel's own.
+  word_ = (f.shared_bytes + 3) & ~3u;
+  if (words) out_.shared_bytes = word_ + 4 * words;
+  out_.region_threads = n_;
+  flat_ = known_ && options.block[1] * options.block[2] == 1;
+  rows_ = known_ && invocations_ % options.block[0] == 0 && options.block[2] == 1;
+  number_parts();
+  find_repeated();
+  find_kept();
+}
+
+// A part is what one thread does between two places where all meet.
+void Emitter::number_parts() {
+  std::uint32_t parts = 0;
+  part_of_.assign(p_.f.insts.size(), kNone);
+  last_part_.assign(p_.f.blocks.size(), kNone);
+  for (const BlockId b : p_.order) {
+    const std::uint32_t piece = p_.piece_of[b];
+    if (piece != kNone) {
+      const BlockId head = p_.pieces[piece].head;
+      const BlockId first = p_.pieces[piece].blocks[0];
+      last_part_[b] = head != kNoBlock ? last_part_[head]
+                      : b == first     ? parts++
+                                       : last_part_[first];
+    } else {
+      last_part_[b] = parts++;
+    }
+    for (const Value v : p_.f.blocks[b].insts) {
+      if (is_barrier(p_.f.insts[v])) last_part_[b] = parts++;
+      part_of_[v] = last_part_[b];
+    }
+  }
+}
+
+unsigned Emitter::cost(Value v) const {
+  const Inst& inst = p_.f.insts[v];
+  switch (inst.op) {
+    case Op::constant: return 0;
+    case Op::builtin:
+      switch (inst.builtin) {
+        case Builtin::local_id_x:
+        case Builtin::local_id_y:
+        case Builtin::local_id_z: return flat_ || rows_ ? 2 : 6;
+        case Builtin::local_index: return 2;
+        default: return kMostRepeated + 1;
+      }
+    case Op::phi:
+    case Op::undef:
+    case Op::udiv:
+    case Op::sdiv:
+    case Op::urem:
+    case Op::srem:
+    case Op::library: return kMostRepeated + 1;
+    default: {
+      const unsigned flags = info(inst.op).flags;
+      return (flags & flag::P) && !(flags & flag::S) ? 1 : kMostRepeated + 1;
+    }
+  }
+}
+
+void Emitter::find_repeated() {
+  repeated_.assign(p_.f.insts.size(), false);
+  std::vector<unsigned> sum(p_.f.insts.size(), 0);
+  for (const BlockId b : p_.order)
+    for (const Value v : p_.f.blocks[b].insts) {
+      if (!p_.own[v]) continue;
+      sum[v] = cost(v);
+      for (const Value a : p_.f.args(v)) sum[v] += p_.own[a] ? sum[a] : 0;
+      sum[v] = std::min(sum[v], kMostRepeated + 1);
+      repeated_[v] = sum[v] <= kMostRepeated;
+    }
+}
+
+void Emitter::find_kept() {
+  kept_.assign(p_.f.insts.size(), kNone);
+  // A repeated value is worked out of others, which have to be there too.
+  std::vector<Value> work;
+  const auto use = [&](Value v, std::uint32_t part) {
+    work.push_back(v);
+    while (!work.empty()) {
+      const Value a = work.back();
+      work.pop_back();
+      if (!p_.own[a] || part_of_[a] == part) continue;
+      if (repeated_[a])
+        work.insert(work.end(), p_.f.args(a).begin(), p_.f.args(a).end());
+      else if (kept_[a] == kNone)
+        kept_[a] = slots(p_.f.insts[a].type, "kept");
+    }
+  };
+  for (const BlockId b : p_.order) {
+    const Block& block = p_.f.blocks[b];
+    for (const Value v : block.insts)
+      if (p_.own[v] && !is_phi(v))
+        for (const Value a : p_.f.args(v)) use(a, part_of_[v]);
+    if (block.cond) use(block.cond, last_part_[b]);
+    for (const BlockId s : block.succs)
+      for (const Value v : p_.f.blocks[s].insts) {
+        if (!is_phi(v)) break;
+        if (p_.own[v]) use(operand(b, s, v), last_part_[b]);
+      }
+  }
+}
+
+Function Emitter::run() {
+  b_.new_block();
+  for (const BlockId b : p_.order) {
+    const std::uint32_t piece = p_.piece_of[b];
+    if (piece == kNone || (p_.pieces[piece].head == kNoBlock && p_.pieces[piece].blocks[0] == b))
+      blocks_[b] = b_.new_block();
+  }
+  prologue();
+  for (const BlockId b : p_.order)
+    if (blocks_[b] != kNoBlock) block(b);
+  localise_values(out_);
+  out_.compute_preds();
+  return std::move(out_);
+}
+
+// Thread k of an invocation is k workgroups on, so that neighbours stay neighbours. There are at
+// most 1,024, for which (t * ceil(2^20 / d)) >> 20 is t / d: the factor's error is below d, and
+// t * d < 2^20.
+void Emitter::prologue() {
+  b_.at(0);
+  constexpr std::uint32_t kScale = 1u << 20;
+  const std::uint32_t words[2] = {abi::Push::block_x, abi::Push::block_y};
+  const bool numbers = used_[0] || used_[1] || used_[2];
+  for (std::uint32_t axis = 0; axis < 2 && numbers && !flat_; ++axis) {
+    if (known_) {
+      size_[axis] = b_.i32(options_.block[axis]);
+      factor_[axis] = b_.i32((kScale + options_.block[axis] - 1) / options_.block[axis]);
+    } else {
+      size_[axis] = push(words[axis]);
+      const Value sum = b_.op2(Op::add, size_[axis], b_.i32(kScale - 1));
+      factor_[axis] = b_.op2(Op::udiv, sum, size_[axis]);
+    }
+  }
+  if (rows_ && numbers && !flat_) {
+    k_ = 0;
+    const bool repeats = std::exchange(rows_, false);
+    first_[0] = local_id(0);
+    first_[1] = local_id(1);
+    rows_ = repeats;
+  }
+  if (partial())
+    count_ = known_ ? b_.i32(threads_)
+                    : b_.op2(Op::mul,
+                             b_.op2(Op::mul, push(abi::Push::block_x), push(abi::Push::block_y)),
+                             push(abi::Push::block_z));
+  b_.br(blocks_[p_.order[0]]);
+}
+
+Value Emitter::local_id(std::uint32_t axis) {
+  if (flat_) return axis == 0 ? thread() : b_.i32(0);
+  if (rows_) {
+    if (axis == 2) return b_.i32(0);
+    if (axis == 0) return first_[0];
+    return b_.op2(Op::add, first_[1], times_before(invocations_ / options_.block[0]));
+  }
+  const auto divide = [&](Value value, std::uint32_t by, Value& rest) {
+    const Value quotient = b_.op2(Op::lshr, b_.op2(Op::mul, value, factor_[by]), b_.i32(20));
+    rest = b_.op2(Op::sub, value, b_.op2(Op::mul, quotient, size_[by]));
+    return quotient;
+  };
+  Value x = 0, y = 0;
+  const Value row = divide(thread(), 0, x);
+  if (axis == 0) return x;
+  if (known_ && options_.block[2] == 1) return axis == 1 ? row : b_.i32(0);
+  const Value z = divide(row, 1, y);
+  return axis == 1 ? y : z;
+}
+
+// What the thread at hand brings into the phis of `to`.
+void Emitter::phis(BlockId from, BlockId to) {
+  for (const Value v : p_.f.blocks[to].insts) {
+    if (!is_phi(v)) break;
+    if (p_.own[v]) b_.set(slot(phi_vars_[v]), fetch(operand(from, to, v)));
+  }
+}
+
+void Emitter::common_phis(BlockId from, BlockId to) {
+  for (const Value v : p_.f.blocks[to].insts) {
+    if (!is_phi(v)) break;
+    if (!p_.own[v]) b_.set(phi_vars_[v], values_[operand(from, to, v)]);
+  }
+}
+
+/// The operand for the thread at hand.
+Value Emitter::fetch(Value v) {
+  if (!p_.own[v] || instance_of_[v] == instance_) return values_[v];
+  return repeated_[v] ? copy(v) : b_.get(slot(kept_[v]));
+}
+
+Value Emitter::copy(Value v) {
+  const Inst inst = p_.f.insts[v];
+  if (inst.op == Op::phi) return b_.get(p_.own[v] ? slot(phi_vars_[v]) : phi_vars_[v]);
+  if (inst.op == Op::builtin) {
+    switch (inst.builtin) {
+      case Builtin::local_id_x: return local_id(0);
+      case Builtin::local_id_y: return local_id(1);
+      case Builtin::local_id_z: return local_id(2);
+      case Builtin::local_index: return thread();
+      default: return b_.builtin(inst.builtin);
+    }
+  }
+  std::vector<Value> args;
+  for (const Value a : p_.f.args(v)) args.push_back(fetch(a));
+  const bool memory = inst.op == Op::load || inst.op == Op::store || inst.op == Op::atomic ||
+                      inst.op == Op::atomic_cas;
+  if (memory && inst.mem.space == Space::local && n_ > 1)
+    args[0] = b_.op2(Op::add, args[0], times_before(local_bytes_));
+  const Value made = b_.inst(inst.op, inst.type, args, inst.imm);
+  Inst& same = b_.last(made);
+  same.fp = inst.fp;
+  same.mem = inst.mem;
+  same.builtin = inst.builtin;
+  return made;
+}
+
+void Emitter::clone(Value v) {
+  b_.set_loc(p_.f.insts[v].loc);
+  values_[v] = copy(v);
+  instance_of_[v] = instance_;
+  if (kept_[v] != kNone) b_.set(slot(kept_[v]), values_[v]);
+}
+
+/// Whether the thread at hand is one that the block has and that has not ended; 0 where it must be.
+Value Emitter::mask(std::uint32_t guard) {
+  if (guard != kNone) return b_.get(slot(masks_[guard]));
+  if (!partial() || (known_ && !looped_ && (k_ + 1) * invocations_ <= threads_)) return 0;
+  return b_.cmp(Op::ult, thread(), count_);
+}
+
+/// `body(next)` for the thread at hand, which it leaves by a branch to `next`.
+template <typename Body>
+void Emitter::one_thread(std::uint32_t guard, bool masked, Body&& body) {
+  ++instance_;
+  const BlockId next = b_.new_block();
+  if (const Value there = masked ? mask(guard) : 0) {
+    const BlockId inside = b_.new_block();
+    b_.cond_br(there, inside, next);
+    b_.at(inside);
+  }
+  body(next);
+  b_.at(next);
+}
+
+/// A part of `size` instructions for each of the invocation's threads.
+template <typename Body>
+void Emitter::for_each_thread(std::size_t size, std::uint32_t guard, bool masked,
+                              const std::optional<Bound>& bound, Body&& body) {
+  if (size == 0) return;
+  if (n_ == 1 || (size * n_ <= kMostCopied && !bound)) {
+    for (k_ = 0; k_ < n_; ++k_) one_thread(guard, masked, body);
+    k_ = 0;
+    return;
+  }
+  counter_ = static_cast<std::uint32_t>(out_.vars.size());
+  out_.vars.push_back({Type::i32, "turn", false});
+  const BlockId turn = b_.new_block(), out = b_.new_block();
+  b_.set(counter_, b_.i32(0));
+  b_.br(turn);
+  b_.at(turn);
+  looped_ = true;
+  touched_.clear();
+  one_thread(guard, masked, body);
+  b_.set_loc(0);
+  for (const std::uint32_t base : touched_) {
+    const Value mine = b_.get(base);
+    for (std::uint32_t k = 1; k < n_; ++k) b_.set(base + k - 1, b_.get(base + k));
+    b_.set(base + n_ - 1, mine);
+  }
+  const Value following = b_.op2(Op::add, b_.get(counter_), b_.i32(1));
+  b_.set(counter_, following);
+  Value more = b_.cmp(Op::ult, following, b_.i32(n_));
+  if (bound) more = b_.op2(Op::and_, more, b_.cmp(bound->op, thread(), values_[bound->other]));
+  looped_ = false;
+  b_.cond_br(more, turn, out);
+  b_.at(out);
+}
+
+void Emitter::common_part(const std::vector<Value>& insts) {
+  for (const Value v : insts) {
+    if (p_.own[v]) continue;
+    b_.set_loc(p_.f.insts[v].loc);
+    values_[v] = copy(v);
+  }
+}
+
+// A block that all threads of the block are in together.
+void Emitter::block(BlockId b) {
+  b_.at(blocks_[b]);
+  if (p_.piece_of[b] != kNone) {
+    const Piece& each = p_.pieces[p_.piece_of[b]];
+    std::size_t size = 0;
+    for (const BlockId inside : each.blocks) size += p_.f.blocks[inside].insts.size();
+    for_each_thread(size + 1, p_.guard_of[b], true, {}, [&](BlockId next) {
+      const BlockId start = b_.block();
+      piece(each, next);
+      const BlockId end = b_.block();
+      b_.at(start);
+      b_.br(clones_[b]);
+      b_.at(end);
+    });
+    return b_.br(blocks_[each.exit]);
+  }
+  std::vector<Value> part;
+  std::size_t own = 0;
+  bool acts = false;
+  const auto end_part = [&](bool masked, const std::optional<Bound>& most, auto&& tail) {
+    common_part(part);
+    for_each_thread(own, p_.guard_of[b], acts || masked, most, [&](BlockId next) {
+      for (const Value v : part)
+        if (p_.own[v]) clone(v);
+      tail(next);
+    });
+    part.clear();
+    own = 0;
+    acts = false;
+  };
+  for (const Value v : p_.f.blocks[b].insts) {
+    const Inst& inst = p_.f.insts[v];
+    if (is_barrier(inst)) {
+      end_part(false, {}, [&](BlockId next) { b_.br(next); });
+      b_.set_loc(inst.loc);
+      b_.inst(Op::control_barrier, Type::none, {});
+      continue;
+    }
+    part.push_back(v);
+    if (!p_.own[v]) continue;
+    ++own;
+    acts = acts ||
+           (!is_phi(v) && (info(inst.op).flags & (flag::R | flag::W)) && !is_launch_word(inst));
+  }
+  // The block's branch and what it brings into phis belong to its last part.
+  const Block& block = p_.f.blocks[b];
+  const std::uint32_t number = guard_at_[b], into = piece_at_[b];
+  std::size_t more = number != kNone ? 1 : 0;
+  bool meets = false;
+  if (into != kNone)
+    for (const BlockId inside : p_.pieces[into].blocks)
+      more += 1 + p_.f.blocks[inside].insts.size();
+  for (const BlockId s : block.succs)
+    for (const Value v : p_.f.blocks[s].insts) {
+      if (!is_phi(v)) break;
+      more += p_.own[v];
+      meets = meets || merge_of_[s] != kNone;
+    }
+  own += more;
+  const auto most = bound(b, part);
+  end_part(meets || number != kNone || into != kNone, most, [&](BlockId next) {
+    b_.set_loc(block.loc);
+    if (number != kNone) return stay(p_.guards[number], number, next);
+    if (into != kNone) return split(b, next);
+    for (const BlockId s : block.succs) phis(b, s);
+    b_.br(next);
+  });
+  b_.set_loc(block.loc);
+  for (const BlockId s : block.succs)
+    if (p_.piece_of[s] == kNone || blocks_[s] != kNoBlock) common_phis(b, s);
+  if (number != kNone) {
+    const Guard& guard = p_.guards[number];
+    if (!guard.risky) return b_.br(blocks_[guard.inside]);
+    const Value any = anyone(number);
+    return b_.cond_br(any, blocks_[guard.inside], blocks_[guard.merge]);
+  }
+  if (into != kNone) return b_.br(blocks_[p_.pieces[into].exit]);
+  switch (block.term) {
+    case Term::br: b_.br(blocks_[block.succs[0]]); break;
+    case Term::cond_br:
+      b_.cond_br(values_[block.cond], blocks_[block.succs[0]], blocks_[block.succs[1]]);
+      break;
+    case Term::exit: b_.exit(); break;
+    default: out_.blocks[b_.block()].term = Term::unreachable;
+  }
+}
+
+// A branch by the thread's number around what needs and leaves nothing that threads keep.
+std::optional<Bound> Emitter::bound(BlockId b, const std::vector<Value>& part) const {
+  const Block& block = p_.f.blocks[b];
+  const std::uint32_t into = piece_at_[b];
+  if (n_ == 1 || into == kNone || guard_at_[b] != kNone || p_.guard_of[b] != kNone) return {};
+  const Piece& each = p_.pieces[into];
+  if (block.succs[0] != each.exit && block.succs[1] != each.exit) return {};
+  const auto kept = [&](Value v) {
+    const auto used = [&](Value a) {
+      return p_.own[a] && part_of_[a] != last_part_[b] && !repeated_[a];
+    };
+    return kept_[v] != kNone || (!is_phi(v) && std::ranges::any_of(p_.f.args(v), used));
+  };
+  for (const Value v : part)
+    if (p_.own[v] && (!repeated_[v] || kept(v))) return {};
+  for (const BlockId inside : each.blocks)
+    if (std::ranges::any_of(p_.f.blocks[inside].insts, kept)) return {};
+  const auto& behind = p_.f.blocks[each.exit].insts;
+  if (!behind.empty() && is_phi(behind[0])) return {};
+
+  const Inst& cond = p_.f.insts[block.cond];
+  const bool if_true = block.succs[1] == each.exit;
+  if (cond.count != 2) return {};
+  const auto is_thread = [&](Value v) {
+    const Inst& inst = p_.f.insts[v];
+    return inst.op == Op::builtin &&
+           (inst.builtin == Builtin::local_index || (flat_ && inst.builtin == Builtin::local_id_x));
+  };
+  const Value a = p_.f.arg(block.cond, 0), c = p_.f.arg(block.cond, 1);
+  const bool first = is_thread(a);
+  const Value other = first ? c : a;
+  if ((!first && !is_thread(c)) || p_.own[other]) return {};
+  switch (cond.op) {
+    case Op::eq: return if_true ? std::optional(Bound{Op::ule, other}) : std::nullopt;
+    case Op::ne: return if_true ? std::nullopt : std::optional(Bound{Op::ule, other});
+    case Op::ult:
+    case Op::slt:
+      // t < n, or not n < t
+      if (first != if_true) return {};
+      return first ? Bound{cond.op, other} : Bound{cond.op == Op::ult ? Op::ule : Op::sle, other};
+    case Op::ule:
+    case Op::sle:
+      if (first != if_true) return {};
+      return first ? Bound{cond.op, other} : Bound{cond.op == Op::ule ? Op::ult : Op::slt, other};
+    default: return {};
+  }
+}
+
+// Those who leave go their way at once, for the others' barriers count on them to be done.
+void Emitter::stay(const Guard& guard, std::uint32_t number, BlockId next) {
+  Value stays = fetch(p_.f.blocks[guard.head].cond);
+  if (!guard.inside_if) stays = b_.inst(Op::not_, Type::i1, {stays});
+  b_.set(slot(masks_[number]), stays);
+  phis(guard.head, guard.inside);
+  if (guard.arm == kNone) {
+    phis(guard.head, guard.merge);
+    return b_.br(next);
+  }
+  const Piece& each = p_.pieces[guard.arm];
+  phis(guard.head, each.blocks[0]);
+  const BlockId start = b_.block();
+  piece(each, next);
+  b_.at(start);
+  b_.cond_br(stays, next, clones_[each.blocks[0]]);
+}
+
+/// Whether any thread of the whole block stays.
+Value Emitter::anyone(std::uint32_t guard) {
+  std::uint32_t word = word_;
+  for (std::uint32_t g = 0; g < guard; ++g)
+    if (p_.guards[g].risky) word += 4;
+  const auto address = [&] {
+    if (!out_.uses_dynamic_shared) return b_.i32(word);
+    const Value dynamic =
+        b_.op2(Op::and_, b_.op2(Op::add, push(abi::Push::dynamic_shared), b_.i32(3)), b_.i32(~3u));
+    return b_.op2(Op::add, dynamic, b_.i32(word));
+  };
+  const auto store_if = [&](Value condition, std::uint32_t value) {
+    const BlockId inside = b_.new_block(), next = b_.new_block();
+    b_.cond_br(condition, inside, next);
+    b_.at(inside);
+    b_.store(address(), b_.i32(value), {.space = Space::shared, .bytes = 4});
+    b_.br(next);
+    b_.at(next);
+    b_.inst(Op::control_barrier, Type::none, {});
+  };
+  store_if(b_.cmp(Op::eq, b_.builtin(Builtin::local_index), b_.i32(0)), 0);
+  Value mine = b_.get(masks_[guard]);
+  for (std::uint32_t k = 1; k < n_; ++k) mine = b_.op2(Op::or_, mine, b_.get(masks_[guard] + k));
+  store_if(mine, 1);
+  const Value seen = b_.load(Type::i32, address(), {.space = Space::shared, .bytes = 4});
+  return b_.cmp(Op::ne, seen, b_.i32(0));
+}
+
+// The branch at the end of `b`, and all up to where threads meet again.
+void Emitter::split(BlockId b, BlockId next) {
+  const Block& block = p_.f.blocks[b];
+  const Piece& each = p_.pieces[piece_at_[b]];
+  for (const BlockId s : block.succs) phis(b, s);
+  const Value condition = fetch(block.cond);
+  const BlockId start = b_.block();
+  piece(each, next);
+  b_.at(start);
+  const auto target = [&](BlockId s) { return s == each.exit ? next : clones_[s]; };
+  b_.cond_br(condition, target(block.succs[0]), target(block.succs[1]));
+}
+
+void Emitter::piece(const Piece& each, BlockId next) {
+  for (const BlockId b : each.blocks) clones_[b] = b_.new_block();
+  for (const BlockId b : each.blocks) {
+    const Block& block = p_.f.blocks[b];
+    b_.at(clones_[b]);
+    for (const Value v : block.insts) clone(v);
+    b_.set_loc(block.loc);
+    for (const BlockId s : block.succs) phis(b, s);
+    const auto target = [&](BlockId s) { return s == each.exit ? next : clones_[s]; };
+    if (block.term == Term::br) {
+      b_.br(target(block.succs[0]));
+    } else if (block.term == Term::cond_br) {
+      const Value condition = fetch(block.cond);
+      b_.cond_br(condition, target(block.succs[0]), target(block.succs[1]));
+    } else {
+      out_.blocks[b_.block()].term = Term::unreachable;
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace coarse
+
+std::string coarsen(Function& function, Module& module, const RegionOptions& options) {
+  const coarse::Plan plan(function, module);
+  if (!plan.refusal().empty()) return plan.refusal();
+  coarse::Emitter emitter(plan, function, options);
+  constexpr std::size_t kMostKept = 4096;
+  if (emitter.kept() > kMostKept) return "too much for its threads to keep";
+  function = emitter.run();
+  return {};
+}
+
+}  // namespace ptx2spv::passes
