@@ -55,6 +55,29 @@ std::vector<BlockId> reverse_postorder(const Function& function, bool structured
   return order;
 }
 
+std::vector<BackEdge> back_edges(const Function& function) {
+  enum : char { white, grey, black };
+  std::vector<char> colour(function.blocks.size(), white);
+  std::vector<BackEdge> edges;
+  std::vector<std::pair<BlockId, std::size_t>> stack{{0, 0}};
+  colour[0] = grey;
+  while (!stack.empty()) {
+    auto& [block, next] = stack.back();
+    if (next == function.blocks[block].succs.size()) {
+      colour[block] = black;
+      stack.pop_back();
+      continue;
+    }
+    const BlockId to = function.blocks[block].succs[next++];
+    if (colour[to] == grey) edges.push_back({to, block});
+    if (colour[to] == white) {
+      colour[to] = grey;
+      stack.emplace_back(to, 0);
+    }
+  }
+  return edges;
+}
+
 Dominators::Dominators(const Function& function, bool structured)
     : order_(reverse_postorder(function, structured)),
       idom_(function.blocks.size(), kNoBlock),

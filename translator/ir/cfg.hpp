@@ -12,6 +12,13 @@ namespace ptx2spv::ir {
 /// continue, merge.
 std::vector<BlockId> reverse_postorder(const Function& function, bool structured);
 
+struct BackEdge {
+  BlockId to = kNoBlock, from = kNoBlock;
+};
+/// Edges that a depth-first walk from the entry finds going back, in the order in which it meets
+/// them.
+std::vector<BackEdge> back_edges(const Function& function);
+
 /// The dominator tree of the blocks in an order as reverse_postorder gives it; needs preds.
 class Dominators {
  public:

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "translator/ir/cfg.hpp"
 #include "translator/lower/finish_traps.hpp"
 #include "translator/lower/trap_state.hpp"
 
@@ -31,38 +32,24 @@ struct Loop {
 };
 
 std::vector<Loop> find_loops(const ir::Function& f) {
-  enum : char { white, grey, black };
-  std::vector<char> colour(f.blocks.size(), white);
-  std::vector<std::pair<BlockId, BlockId>> back;  // to, from
-  std::vector<std::pair<BlockId, std::size_t>> stack{{0, 0}};
-  colour[0] = grey;
-  while (!stack.empty()) {
-    auto& [block, next] = stack.back();
-    if (next == f.blocks[block].succs.size()) {
-      colour[block] = black;
-      stack.pop_back();
-      continue;
-    }
-    const BlockId to = f.blocks[block].succs[next++];
-    if (colour[to] == grey) back.emplace_back(to, block);
-    if (colour[to] == white) {
-      colour[to] = grey;
-      stack.emplace_back(to, 0);
-    }
-  }
-  std::sort(back.begin(), back.end());
+  std::vector<bool> reached(f.blocks.size());
+  for (const BlockId b : ir::reverse_postorder(f, false)) reached[b] = true;
+  std::vector<ir::BackEdge> back = ir::back_edges(f);
+  std::sort(back.begin(), back.end(), [](const ir::BackEdge& a, const ir::BackEdge& b) {
+    return std::pair(a.to, a.from) < std::pair(b.to, b.from);
+  });
   std::vector<Loop> loops;
   std::vector<std::uint32_t> seen(f.blocks.size(), kNoLoop);
   for (std::size_t i = 0; i < back.size();) {
-    Loop loop{back[i].first, {back[i].first}};
+    Loop loop{back[i].to, {back[i].to}};
     const auto number = static_cast<std::uint32_t>(loops.size());
     seen[loop.header] = number;
     std::vector<BlockId> work;
-    for (; i < back.size() && back[i].first == loop.header; ++i) work.push_back(back[i].second);
+    for (; i < back.size() && back[i].to == loop.header; ++i) work.push_back(back[i].from);
     while (!work.empty()) {
       const BlockId b = work.back();
       work.pop_back();
-      if (seen[b] == number || colour[b] == white) continue;
+      if (seen[b] == number || !reached[b]) continue;
       seen[b] = number;
       loop.body.push_back(b);
       for (const BlockId p : f.blocks[b].preds) work.push_back(p);

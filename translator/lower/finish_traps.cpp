@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "translator/ir/cfg.hpp"
 #include "translator/lower/rewriter.hpp"
 #include "translator/lower/trap_state.hpp"
 
@@ -44,33 +45,15 @@ void suppress_after_trap(ir::Function& function) {
 
 namespace {
 
-/// By block: the edges to it that a depth-first walk finds going back, and where the last one
-/// starts.
+/// By block: the edges that go back to it, and where the last one starts.
 struct BackEdges {
   unsigned count = 0;
   BlockId from = ir::kNoBlock;
 };
 
-std::vector<BackEdges> back_edges(const ir::Function& function) {
-  enum : char { white, grey, black };
-  std::vector<char> colour(function.blocks.size(), white);
+std::vector<BackEdges> back_edges_by_target(const ir::Function& function) {
   std::vector<BackEdges> edges(function.blocks.size());
-  std::vector<std::pair<BlockId, std::size_t>> stack{{0, 0}};
-  colour[0] = grey;
-  while (!stack.empty()) {
-    auto& [block, next] = stack.back();
-    if (next == function.blocks[block].succs.size()) {
-      colour[block] = black;
-      stack.pop_back();
-      continue;
-    }
-    const BlockId to = function.blocks[block].succs[next++];
-    if (colour[to] == grey) edges[to] = {edges[to].count + 1, block};
-    if (colour[to] == white) {
-      colour[to] = grey;
-      stack.emplace_back(to, 0);
-    }
-  }
+  for (const auto& [to, from] : ir::back_edges(function)) edges[to] = {edges[to].count + 1, from};
   return edges;
 }
 
@@ -134,10 +117,7 @@ void write_record(ir::Function& function, ir::Builder& b, BlockId end, const Tra
 
 }  // namespace
 
-bool has_loops(const ir::Function& function) {
-  const std::vector<BackEdges> edges = back_edges(function);
-  return std::any_of(edges.begin(), edges.end(), [](const BackEdges& e) { return e.count > 0; });
-}
+bool has_loops(const ir::Function& function) { return !ir::back_edges(function).empty(); }
 
 void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
   bool instruction_traps = false;
@@ -189,7 +169,7 @@ void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
       function.vars.push_back({Type::i32, "turns", true});
       turns = static_cast<std::uint32_t>(function.vars.size() - 1);
     }
-    const std::vector<BackEdges> edges = back_edges(function);
+    const std::vector<BackEdges> edges = back_edges_by_target(function);
     const auto count_turn = [&] {
       const Value now = b.op2(Op::add, b.get(turns), b.i32(1));
       b.set(turns, now);

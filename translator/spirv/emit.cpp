@@ -11,6 +11,13 @@ namespace ptx2spv::spirv {
 
 using ir::Op;
 
+namespace {
+
+/// The device's own floating point, which stands together in ops.def.
+bool is_native_float(Op op) { return op >= Op::native_fadd && op <= Op::native_fconvert; }
+
+}  // namespace
+
 std::optional<EmitError> emit(const ir::Module& module, const ir::Function& function,
                               const EmitOptions& options, Builder& builder) {
   return Emitter(module, function, options, builder).run();
@@ -58,24 +65,12 @@ void Emitter::scan() {
                           inst.op == Op::atomic_cas;
       if (memory && inst.mem.is_volatile) volatile_ = true;
       if (memory && inst.mem.space == ir::Space::local) uses_local_ = true;
-      Use use = as_bits;
+      Use use = is_native_float(inst.op) ? as_float : as_bits;
       switch (inst.op) {
-        case Op::native_fadd:
-        case Op::native_fsub:
-        case Op::native_fmul:
-        case Op::native_fdiv:
-        case Op::native_ffma:
-        case Op::native_fsqrt:
-        case Op::native_feq:
-        case Op::native_flt:
-        case Op::native_fle:
-        case Op::native_unary:
-        case Op::native_to_s:
-        case Op::native_to_u:
-        case Op::native_fconvert: use = as_float; break;
         case Op::smin:
         case Op::smax:
         case Op::native_from_s: use = as_signed; break;
+        case Op::native_from_u: use = as_bits; break;
         default: break;
       }
       const auto args = f_.args(v);
@@ -311,6 +306,7 @@ void Emitter::missing_blocks() {
 
 void Emitter::instruction(Value v) {
   const Inst& inst = f_.insts[v];
+  if (is_native_float(inst.op)) return native_float(v, inst);
   switch (inst.op) {
     case Op::constant:
     case Op::undef:
@@ -363,21 +359,6 @@ void Emitter::instruction(Value v) {
     case Op::pack:
     case Op::compose:
     case Op::extract: return convert(v, inst);
-    case Op::native_fadd:
-    case Op::native_fsub:
-    case Op::native_fmul:
-    case Op::native_fdiv:
-    case Op::native_ffma:
-    case Op::native_fsqrt:
-    case Op::native_feq:
-    case Op::native_flt:
-    case Op::native_fle:
-    case Op::native_unary:
-    case Op::native_from_s:
-    case Op::native_from_u:
-    case Op::native_to_s:
-    case Op::native_to_u:
-    case Op::native_fconvert: return native_float(v, inst);
     case Op::library: return library_call(v, inst);
     case Op::load: return load(v, inst);
     case Op::store: return store(v, inst);
