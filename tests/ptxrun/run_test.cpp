@@ -275,13 +275,10 @@ TEST_F(Ptxrun, ListsDevices) {
   EXPECT_FALSE(json.items.empty());
 }
 
-// Reads element x of a texture: at integer coordinates, through a variable and its sampler, or a
-// level.
+// Reads element x of a texture: at integer coordinates, or a level.
 const std::string kTextures = R"(.version 8.1
-.target sm_90, texmode_independent
+.target sm_90
 .address_size 64
-.global .texref line;
-.global .samplerref how = {filter_mode = linear};
 .visible .entry fetch(.param .u64 texture, .param .u64 out)
 {
   .reg .b32 %r<5>;
@@ -311,6 +308,14 @@ const std::string kTextures = R"(.version 8.1
   st.global.u32 [%d1], %r1;
   ret;
 }
+)";
+
+// Through a variable and its sampler.
+const std::string kSamplers = R"(.version 8.1
+.target sm_90, texmode_independent
+.address_size 64
+.global .texref line;
+.global .samplerref how = {filter_mode = linear};
 .visible .entry by_reference(.param .u64 out)
 {
   .reg .b32 %r<5>;
@@ -329,8 +334,10 @@ const std::string kTextures = R"(.version 8.1
 
 TEST_F(Ptxrun, TexturesReadMemoryLevelsAndThroughSamplers) {
   folder_.write("textures.ptx", kTextures);
+  folder_.write("samplers.ptx", kSamplers);
   const auto text = [](const std::string& launch) {
-    return R"({"module": "textures.ptx",
+    const bool samplers = launch.find("by_reference") != std::string::npos;
+    return std::string(R"({"module": ")") + (samplers ? "samplers" : "textures") + R"(.ptx",
  "surfaces": {"steps": {"geometry": "2d", "format": "u32", "channels": 1, "width": 4, "height": 4,
   "levels": 3,
                         "init": [{"u32": 5}, {"u32": 6}, {"u32": 7}]},
