@@ -246,7 +246,8 @@ class Legaliser {
   /// never wrong.
   ///
   /// Bit 0 of a lock word says that it is taken. The word that releases it is made of what the
-  /// writes returned: where there are no fences, they are done before it can be written.
+  /// writes returned: where there are no fences, they are done before it can be written. Where the
+  /// driver keeps volatile accesses between the atomics they stand between, plain ones do.
   void locked(Value value, const ir::Inst& inst) {
     const Value address = f_.arg(value, 0), first = f_.arg(value, 1);
     const bool cas = inst.op == Op::atomic_cas;
@@ -267,9 +268,21 @@ class Legaliser {
     if (few_turns) b_.set(v_turns, b_.i32(0));
     b_.br(attempt);
     b_.at(attempt);
+    if (few_turns) {
+      // Those who are done stay, to wait with the others.
+      const BlockId open = b_.new_block();
+      b_.cond_br(b_.get(v_done), latch, open);
+      b_.at(open);
+    }
     const bool look = !cas && wide_.all_min_max && !wide_.mixed_order && !wide_.any_used;
+    // The words in one access, which no other thread's can divide.
+    MemAttr whole_memory = inst.mem;
+    whole_memory.is_volatile = true;
+    const bool whole =
+        profile_.accesses_in_order && profile_.int64 && inst.mem.space != Space::shared;
     const auto read64 = [&] {
       const Value at = b_.get(v_address);
+      if (whole) return b_.load(Type::i64, at, whole_memory);
       const Value hi = read32(plus4(at), inst.mem);
       const Value lo = read32(at, inst.mem);
       return b_.inst(Op::pack, Type::i64, {lo, hi});
@@ -294,31 +307,33 @@ class Legaliser {
     const Value before = atomic32(lock, b_.i32(1), lock_memory, AtomicOp::exch);
     const Value won = b_.cmp(Op::eq, b_.op2(Op::and_, before, b_.i32(1)), b_.i32(0));
     const BlockId critical = b_.new_block();
-    const BlockId lost = few_turns ? b_.new_block() : latch;
-    b_.cond_br(won, critical, lost);
-    if (few_turns) wait_long(v_turns, lock, lost, latch);
+    b_.cond_br(won, critical, latch);
     b_.at(critical);
-    // A barrier in a divergent loop goes wrong on lavapipe, where portable modules have to run too.
-    const bool fences = profile_.name != "lavapipe" && profile_.name != "portable";
+    const bool fences = profile_.barriers_in_branches;
     if (fences) b_.inst(Op::memory_barrier, Type::none, {}, 1);
     Value old;
-    if (fences) {
+    if (fences || whole) {
       old = read64();
     } else {
-      // What others wrote is sure to be seen by an atomic only: plain accesses lose reductions on
-      // lavapipe.
+      // What others wrote is sure to be seen by an atomic only.
       const Value where = b_.get(v_address), zero = b_.i32(0);
       const Value hi = atomic32(plus4(where), zero, inst.mem, AtomicOp::or_);
       old = b_.inst(Op::pack, Type::i64, {atomic32(where, zero, inst.mem, AtomicOp::or_), hi});
     }
     const Value next = combine64(inst, old, b_.get(v_data), cas ? b_.get(v_compare) : 0);
     at = b_.get(v_address);
-    const Value was_lo =
-        atomic32(at, b_.inst(Op::trunc, Type::i32, {next}), inst.mem, AtomicOp::exch);
-    const Value was_hi =
-        atomic32(plus4(at), b_.inst(Op::high, Type::i32, {next}), inst.mem, AtomicOp::exch);
+    Value free;
+    if (whole) {
+      b_.store(at, next, whole_memory);
+      free = b_.i32(0);
+    } else {
+      const Value was_lo =
+          atomic32(at, b_.inst(Op::trunc, Type::i32, {next}), inst.mem, AtomicOp::exch);
+      const Value was_hi =
+          atomic32(plus4(at), b_.inst(Op::high, Type::i32, {next}), inst.mem, AtomicOp::exch);
+      free = b_.op2(Op::shl, b_.op2(Op::xor_, was_lo, was_hi), b_.i32(1));
+    }
     if (fences) b_.inst(Op::memory_barrier, Type::none, {}, 1);
-    const Value free = b_.op2(Op::shl, b_.op2(Op::xor_, was_lo, was_hi), b_.i32(1));
     atomic32(lock, free, lock_memory, AtomicOp::exch);
     b_.set(v_old, old);
     b_.set(v_done, b_.i1(true));
@@ -326,7 +341,10 @@ class Legaliser {
     // The question stands at the end: before the attempt it would cost one more turn, whose body a
     // CPU driver goes through with all lanes masked.
     b_.at(latch);
-    b_.cond_br(b_.get(v_done), after, attempt);
+    if (few_turns)
+      wait_together(v_done, v_turns, attempt, after);
+    else
+      b_.cond_br(b_.get(v_done), after, attempt);
     b_.at(after);
     rw_.replace(value, Op::get_var, Type::i64, {}, v_old);
   }
@@ -335,21 +353,25 @@ class Legaliser {
   /// milliseconds, and those who wait must not use up their turns meanwhile. After more turns than
   /// a subgroup's threads need among themselves, each one does something slow that nobody can leave
   /// out. It costs those who do not wait as well, because the driver goes through it with all lanes
-  /// masked, but with a fourth of it waiting threads reach the limit on a busy machine.
-  void wait_long(std::uint32_t v_turns, Value lock, BlockId lost, BlockId latch) {
-    constexpr std::uint32_t kQuick = 64, kSlow = 32;
-    b_.at(lost);
+  /// masked. Hence all of a subgroup go on until its last thread is done: what eight lanes do one
+  /// after the other takes long, and few instructions are enough.
+  void wait_together(std::uint32_t v_done, std::uint32_t v_turns, BlockId attempt, BlockId after) {
+    constexpr std::uint32_t kQuick = 64, kSlow = 8;
     const Value turns = b_.op2(Op::add, b_.get(v_turns), b_.i32(1));
     b_.set(v_turns, turns);
-    const BlockId slow = b_.new_block();
-    b_.cond_br(b_.cmp(Op::ult, turns, b_.i32(kQuick)), latch, slow);
+    const BlockId slow = b_.new_block(), ask = b_.new_block();
+    b_.cond_br(b_.cmp(Op::ult, turns, b_.i32(kQuick)), ask, slow);
     b_.at(slow);
-    // Of another lock, so that the one it waits for stays free to be released.
-    const Value other = b_.op2(Op::xor_, lock, b_.i32(abi::kLockWords * 2));
+    // With 0, so that whoever uses that word as a lock does not notice.
     const MemAttr lock_memory{.space = Space::locks, .bytes = 4};
     for (std::uint32_t i = 0; i < kSlow; ++i)
-      atomic32(other, b_.i32(0), lock_memory, AtomicOp::or_);
-    b_.br(latch);
+      atomic32(b_.i32(0), b_.i32(0), lock_memory, AtomicOp::or_);
+    b_.br(ask);
+    b_.at(ask);
+    const Value open = b_.inst(Op::xor_, Type::i1, {b_.get(v_done), b_.i1(true)});
+    const Value any =
+        b_.cmp(Op::ne, b_.inst(Op::subgroup_ballot, Type::i32, {open}), b_.i32(0));
+    b_.cond_br(any, attempt, after);
   }
 
   Value combine32(const ir::Inst& inst, Value old, Value data) {
