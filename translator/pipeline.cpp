@@ -185,21 +185,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   run("suppress-after-trap", [&] { lower::suppress_after_trap(function); });
   run("lower-surfaces", [&] { lower::lower_surfaces(function, module, options, info); });
   run("legalise-atomics", [&] { lower::legalise_atomics(function, profile); });
-  lower::LoopLimit loops;
-  if (profile.max_loop_turns && lower::has_loops(function)) {
-    // Some turns fewer: the loops around this one end by turning, and the record's own has to turn.
-    loops.turns = profile.max_loop_turns - 256;
-    loops.site = [&](std::uint32_t loc) {
-      TrapSite site;
-      site.line = function.locs[loc].line;
-      site.source_line = function.locs[loc].source_line;
-      site.message = "the driver ends a thread's loops after " +
-                     std::to_string(profile.max_loop_turns) + " turns in total";
-      info.trap_sites.push_back(std::move(site));
-      info.trap_site_locs.push_back(loc);
-      return static_cast<std::uint32_t>(info.trap_sites.size() - 1);
-    };
-  }
+  const bool guard = profile.max_loop_turns != 0;
   const std::uint32_t* size = options.block;
   const std::uint32_t threads =
       size[0] ? size[0] * size[1] * size[2] : std::max<std::uint32_t>(options.max_block_threads, 1);
@@ -216,7 +202,9 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   }
   // Threads that would miss a barrier others wait at stay in their loops.
   const auto end_threads = [&](bool together) {
-    run("finish-traps", [&] { lower::finish_traps(function, together && info.barriers, loops); });
+    if (guard && model != ThreadModel::regions)
+      run("guard-loops", [&] { lower::guard_loops(function); });
+    run("finish-traps", [&] { lower::finish_traps(function, together && info.barriers); });
     run("thread-model", [&] { lower::apply_thread_model(function, model); });
     run("demote-values", [&] { lower::demote_values(function); });
   };
@@ -242,12 +230,27 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     info.shared_bytes = function.shared_bytes;
     info.local_bytes = function.local_bytes;
   }
+  // Where invocations run several threads, it is their loops that are cut off.
+  if (guard && model == ThreadModel::regions)
+    run("guard-loops", [&] {
+      if (lower::guard_loops(function)) lower::report_at_exits(function);
+    });
   native_barriers(function);
   // From here on the control flow is SPIR-V's, and registers become values within it.
+  function.loop_guard.first_number = static_cast<std::uint32_t>(info.trap_sites.size()) + 1;
   run("structurize", [&] {
     passes::structurize(function, module);
     run.structured();
   });
+  for (const std::uint32_t loc : function.loop_guard.loops) {
+    TrapSite site;
+    site.line = function.locs[loc].line;
+    site.source_line = function.locs[loc].source_line;
+    site.message = "the driver ends the loops of a group of threads after " +
+                   std::to_string(profile.max_loop_turns) + " turns in total";
+    info.trap_sites.push_back(std::move(site));
+    info.trap_site_locs.push_back(loc);
+  }
   if (passes::too_many_ways(function) && problem.empty())
     problem = "more than 65535 branches leave one of its loops";
   run("ssa", [&] {

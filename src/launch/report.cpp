@@ -37,7 +37,9 @@ std::string one_line(std::string_view text) {
 TrapReport make_report(const ModuleState& module, const KernelState& kernel, const Variant& variant,
                        std::span<const std::uint32_t> record, std::span<const std::byte> params) {
   TrapReport report;
-  report.kind = static_cast<abi::TrapKind>(record[abi::t_kind]);
+  const std::uint32_t cut_off = record[abi::t_cut_off];
+  report.kind = cut_off ? abi::TrapKind::loop_limit : static_cast<abi::TrapKind>(record[abi::t_kind]);
+  report.thread_known = !cut_off;
   report.trapped_threads = record[abi::t_count];
   report.kernel = kernel.info->name;
   report.file = module.file;
@@ -46,7 +48,7 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
     report.thread[i] = record[abi::t_tid_x + i];
   }
   report.handle = std::uint64_t{record[abi::t_handle_hi]} << 32 | record[abi::t_handle_lo];
-  std::uint32_t site = record[abi::t_site];
+  const std::uint32_t site = cut_off ? cut_off - 1 : record[abi::t_site];
   // Kernels keep a handle's low word alone. The rest is known of a static surface from the launch,
   // and of another one from the record that has this index now.
   if (!(report.handle >> 32)) {
@@ -121,7 +123,8 @@ std::string TrapReport::to_string() const {
     text += fmt::format("\n  inlined at: {}:{}", place.file, place.line);
   text += "\n  kernel: " + kernel;
   if (!function.empty()) text += ", in " + function;
-  text += fmt::format("\n  thread: block ({}, {}, {}), thread ({}, {}, {})", cta[0], cta[1], cta[2],
+  if (thread_known)
+    text += fmt::format("\n  thread: block ({}, {}, {}), thread ({}, {}, {})", cta[0], cta[1], cta[2],
                       thread[0], thread[1], thread[2]);
   if (!surface.empty()) text += "\n  surface: " + surface;
   if (kind == abi::TrapKind::dead_handle) text += fmt::format("\n  handle: {:#018x}", handle);

@@ -55,12 +55,17 @@ std::vector<BlockId> reverse_postorder(const Function& function, bool structured
   return order;
 }
 
-std::vector<BackEdge> back_edges(const Function& function) {
+BackEdges back_edges(const Function& function) {
   enum : char { white, grey, black };
   std::vector<char> colour(function.blocks.size(), white);
-  std::vector<BackEdge> edges;
-  std::vector<std::pair<BlockId, std::size_t>> stack{{0, 0}};
-  colour[0] = grey;
+  BackEdges found{{}, std::vector<bool>(function.blocks.size())};
+  std::vector<std::pair<BlockId, std::size_t>> stack;
+  const auto open = [&](BlockId b) {
+    colour[b] = grey;
+    found.reached[b] = true;
+    stack.emplace_back(b, 0);
+  };
+  open(0);
   while (!stack.empty()) {
     auto& [block, next] = stack.back();
     if (next == function.blocks[block].succs.size()) {
@@ -69,13 +74,11 @@ std::vector<BackEdge> back_edges(const Function& function) {
       continue;
     }
     const BlockId to = function.blocks[block].succs[next++];
-    if (colour[to] == grey) edges.push_back({to, block});
-    if (colour[to] == white) {
-      colour[to] = grey;
-      stack.emplace_back(to, 0);
-    }
+    if (colour[to] == grey) found.edges.push_back({to, block});
+    if (colour[to] == white) open(to);
   }
-  return edges;
+  std::sort(found.edges.begin(), found.edges.end());
+  return found;
 }
 
 Dominators::Dominators(const Function& function, bool structured)

@@ -1,6 +1,7 @@
 // Orders and dominators of a control flow graph, shared by the validator and the passes.
 #pragma once
 
+#include <compare>
 #include <vector>
 
 #include "translator/ir/ir.hpp"
@@ -12,12 +13,16 @@ namespace ptx2spv::ir {
 /// continue, merge.
 std::vector<BlockId> reverse_postorder(const Function& function, bool structured);
 
-struct BackEdge {
-  BlockId to = kNoBlock, from = kNoBlock;
+/// The edges that a depth-first walk from the entry finds going back, by their targets.
+struct BackEdges {
+  struct Edge {
+    BlockId to, from;
+    auto operator<=>(const Edge&) const = default;
+  };
+  std::vector<Edge> edges;
+  std::vector<bool> reached;  ///< by block: whether the walk came there
 };
-/// Edges that a depth-first walk from the entry finds going back, in the order in which it meets
-/// them.
-std::vector<BackEdge> back_edges(const Function& function);
+BackEdges back_edges(const Function& function);
 
 /// The dominator tree of the blocks in an order as reverse_postorder gives it; needs preds.
 class Dominators {

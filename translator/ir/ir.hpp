@@ -173,6 +173,7 @@ struct Block {
   BlockId merge_block = kNoBlock;
   BlockId continue_block = kNoBlock;
   std::uint32_t loc = 0;
+  bool few_turns = false;  ///< a loop's header: no need to guard it (LoopGuard)
 };
 
 struct Var {
@@ -212,6 +213,19 @@ struct SurfaceOp {
   Query query = Query::width;
 };
 
+/// For drivers that end loops silently, after so many turns of all of a thread's loops together
+/// (lower/guard_loops, obeyed by the structurizer). A thread adds a loop's weight to a word of local
+/// memory where it enters the loop and takes it off on its way out, inside the loop. The driver's
+/// cut passes no way out, so that the word is not 0 at the end of a thread that was cut off: it is
+/// then the number of a loop, for a loop's weight is its number less that of the loop around it.
+struct LoopGuard {
+  bool on = false;
+  std::uint32_t word = 0;              ///< byte offset in local memory
+  std::uint32_t first_number = 1;      ///< of the first loop
+  std::vector<std::uint32_t> headers;  ///< by block: the location of the loop that it is header of
+  std::vector<std::uint32_t> loops;    ///< in the order of their numbers: locations
+};
+
 struct Function {
   std::string name;
   std::vector<Inst> insts{Inst{}};  ///< insts[0] is no instruction
@@ -225,6 +239,7 @@ struct Function {
   bool uses_dynamic_shared = false;
   std::uint32_t shared_sink =
       0xffffffffu;  ///< byte offset of 16 bytes for suppressed stores; all ones: none
+  LoopGuard loop_guard;
   std::uint32_t region_threads = 1;  ///< threads that one invocation runs (set by passes/regions)
   struct Call {                      ///< of Op::call, by imm of the instruction
     std::uint32_t callee = 0;

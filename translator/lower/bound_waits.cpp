@@ -32,24 +32,19 @@ struct Loop {
 };
 
 std::vector<Loop> find_loops(const ir::Function& f) {
-  std::vector<bool> reached(f.blocks.size());
-  for (const BlockId b : ir::reverse_postorder(f, false)) reached[b] = true;
-  std::vector<ir::BackEdge> back = ir::back_edges(f);
-  std::sort(back.begin(), back.end(), [](const ir::BackEdge& a, const ir::BackEdge& b) {
-    return std::pair(a.to, a.from) < std::pair(b.to, b.from);
-  });
+  const ir::BackEdges back = ir::back_edges(f);
   std::vector<Loop> loops;
   std::vector<std::uint32_t> seen(f.blocks.size(), kNoLoop);
-  for (std::size_t i = 0; i < back.size();) {
-    Loop loop{back[i].to, {back[i].to}};
+  for (auto edge = back.edges.begin(); edge != back.edges.end();) {
+    Loop loop{edge->to, {edge->to}};
     const auto number = static_cast<std::uint32_t>(loops.size());
     seen[loop.header] = number;
     std::vector<BlockId> work;
-    for (; i < back.size() && back[i].to == loop.header; ++i) work.push_back(back[i].from);
+    for (; edge != back.edges.end() && edge->to == loop.header; ++edge) work.push_back(edge->from);
     while (!work.empty()) {
       const BlockId b = work.back();
       work.pop_back();
-      if (seen[b] == number || !reached[b]) continue;
+      if (seen[b] == number || !back.reached[b]) continue;
       seen[b] = number;
       loop.body.push_back(b);
       for (const BlockId p : f.blocks[b].preds) work.push_back(p);
@@ -125,7 +120,7 @@ void bound_waits(ir::Function& function, EntryInfo& info, std::uint32_t turns) {
         return std::any_of(block.insts.begin(), block.insts.end(),
                            [&](Value v) { return is_seed(function.insts[v]); });
       });
-  if (!any || !has_loops(function)) return;
+  if (!any) return;
   function.compute_preds();
   std::vector<Loop> loops = find_loops(function);
   std::vector<std::uint32_t> inner(function.blocks.size(), kNoLoop);

@@ -45,26 +45,6 @@ void suppress_after_trap(ir::Function& function) {
 
 namespace {
 
-/// By block: the edges that go back to it, and where the last one starts.
-struct BackEdges {
-  unsigned count = 0;
-  BlockId from = ir::kNoBlock;
-};
-
-std::vector<BackEdges> back_edges_by_target(const ir::Function& function) {
-  std::vector<BackEdges> edges(function.blocks.size());
-  for (const auto& [to, from] : ir::back_edges(function)) edges[to] = {edges[to].count + 1, from};
-  return edges;
-}
-
-/// Where a block's branch stands in the source: with what it computes last.
-std::uint32_t location(const ir::Function& function, BlockId block) {
-  const ir::Block& b = function.blocks[block];
-  for (std::size_t i = b.insts.size(); !b.loc && i-- > 0;)
-    if (const std::uint32_t loc = function.insts[b.insts[i]].loc) return loc;
-  return b.loc;
-}
-
 /// One of `values` by the bits of `index`; the last one where there is none.
 Value pick(ir::Builder& b, Value index, std::vector<Value> values) {
   for (std::uint32_t bit = 1; values.size() > 1; bit *= 2) {
@@ -101,6 +81,7 @@ void write_record(ir::Function& function, ir::Builder& b, BlockId end, const Tra
   b.set(word, b.select(b.cmp(Op::ne, code, b.i32(0)), b.i32(0), b.i32(kWords)));
   b.br(loop);
   b.at(loop);
+  function.blocks[loop].few_turns = true;
   b.cond_br(b.cmp(Op::ult, b.get(word), b.i32(kWords)), body, last);
   b.at(body);
   const Value index = b.get(word);
@@ -117,22 +98,18 @@ void write_record(ir::Function& function, ir::Builder& b, BlockId end, const Tra
 
 }  // namespace
 
-bool has_loops(const ir::Function& function) { return !ir::back_edges(function).empty(); }
-
-void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
+void finish_traps(ir::Function& function, bool keep_barriers) {
   bool instruction_traps = false;
   for (const ir::Block& block : function.blocks)
     for (const Value v : block.insts)
       instruction_traps = instruction_traps || function.insts[v].op == Op::thread_trap;
   TrapState trap;
   if (instruction_traps) trap_state(function);
-  if (limit.turns) trap_state(function);
   const bool traps = find_trap_state(function, trap);
 
   ir::Builder b(function);
   const BlockId end = b.new_block();
-  const auto original = static_cast<BlockId>(end);
-  for (BlockId block = 0; block < original; ++block)
+  for (BlockId block = 0; block < end; ++block)
     if (function.blocks[block].term == Term::exit) {
       function.blocks[block].term = Term::br;
       function.blocks[block].succs.assign(1, end);
@@ -157,62 +134,44 @@ void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
   }
 
   b.at(end);
+  const Value cut = function.loop_guard.on ? report_cut_off(b) : 0;
   if (!traps) {
     b.exit();
     return;
   }
+  // One that was cut off may have trapped over what it did not finish.
+  if (cut) b.set(trap.code, b.select(cut, b.i32(0), b.get(trap.code)));
+  const BlockId ending = b.block();
 
   // A thread that has trapped may read zeros for ever: its loops end at their headers.
-  if (!keep_barriers || limit.turns) {
-    std::uint32_t turns = 0;
-    if (limit.turns) {
-      function.vars.push_back({Type::i32, "turns", true});
-      turns = static_cast<std::uint32_t>(function.vars.size() - 1);
-    }
-    const std::vector<BackEdges> edges = back_edges_by_target(function);
-    const auto count_turn = [&] {
-      const Value now = b.op2(Op::add, b.get(turns), b.i32(1));
-      b.set(turns, now);
-      return b.cmp(Op::ult, b.i32(limit.turns), now);
-    };
-    const auto note_limit = [&](Value over, Value code, std::uint32_t loc) {
-      const std::uint32_t site = limit.site(loc);
-      const Value take = b.op2(Op::and_, over, b.cmp(Op::eq, code, b.i32(0)));
-      b.set(trap.code, b.select(take, b.i32(trap_code(site, abi::TrapKind::loop_limit)), code));
-    };
-    for (BlockId block = 0; block < original; ++block) {
-      if (edges[block].count == 0) continue;
-      const BlockId latch = edges[block].from;
-      const std::uint32_t loc = location(function, latch);
+  if (!keep_barriers) {
+    const std::vector<ir::BackEdges::Edge> edges = ir::back_edges(function).edges;
+    for (std::size_t i = 0, next = 0; i < edges.size(); i = next) {
+      const BlockId block = edges[i].to, latch = edges[i].from;
+      while (next < edges.size() && edges[next].to == block) ++next;
       // A latch that is a header too may have been rewritten already.
       const auto ends_with_test = [&](const ir::Block& last) {
         return last.term == Term::cond_br && (last.succs[0] == block) != (last.succs[1] == block);
       };
-      if (!keep_barriers && edges[block].count == 1 && ends_with_test(function.blocks[latch])) {
-        // The loop's own test at its end takes the other two in: a way out more would cost every
+      if (next - i == 1 && ends_with_test(function.blocks[latch])) {
+        // The loop's own test at its end takes the other one in: a way out more would cost every
         // turn.
-        const BlockId leave = b.new_block(), note = b.new_block();
+        const BlockId leave = b.new_block();
         b.at(latch);
-        const Value code = b.get(trap.code);
-        Value stop = b.cmp(Op::ne, code, b.i32(0));
-        const Value over = limit.turns ? count_turn() : 0;
-        if (over) stop = b.op2(Op::or_, over, stop);
+        const Value dead = b.cmp(Op::ne, b.get(trap.code), b.i32(0));
         ir::Block& end_of_turn = function.blocks[latch];
         const unsigned back = end_of_turn.succs[0] == block ? 0 : 1;
         const BlockId after = end_of_turn.succs[1 - back];
         end_of_turn.succs[1 - back] = leave;
         const Value cond = end_of_turn.cond;
         if (back == 0) {
-          const Value go_on = b.inst(Op::xor_, Type::i1, {stop, b.i1(true)});
+          const Value go_on = b.inst(Op::xor_, Type::i1, {dead, b.i1(true)});
           function.blocks[latch].cond = b.op2(Op::and_, cond, go_on);
         } else {
-          function.blocks[latch].cond = b.op2(Op::or_, cond, stop);
+          function.blocks[latch].cond = b.op2(Op::or_, cond, dead);
         }
         b.at(leave);
-        b.cond_br(stop, note, after);
-        b.at(note);
-        if (over) note_limit(over, code, loc);
-        b.br(end);
+        b.cond_br(dead, end, after);
         continue;
       }
       const BlockId rest = b.new_block();
@@ -224,24 +183,11 @@ void finish_traps(ir::Function& function, bool keep_barriers, LoopLimit limit) {
       tail.succs = std::move(head.succs);
       head.insts.clear();
       b.at(block);
-      const Value code = b.get(trap.code);
-      const Value over = limit.turns ? count_turn() : 0;
-      const Value dead = keep_barriers ? b.i1(false) : b.cmp(Op::ne, code, b.i32(0));
-      if (!over) {
-        b.cond_br(dead, end, rest);
-        continue;
-      }
-      // The record of the limit is made on the way out: inside, a turn costs an addition and a
-      // comparison.
-      const BlockId out = b.new_block();
-      b.cond_br(b.op2(Op::or_, over, dead), out, rest);
-      b.at(out);
-      note_limit(over, code, loc);
-      b.br(end);
+      b.cond_br(b.cmp(Op::ne, b.get(trap.code), b.i32(0)), end, rest);
     }
   }
 
-  write_record(function, b, end, trap);
+  write_record(function, b, ending, trap);
   // Threads start without a fault.
   b.at(0);
   const std::uint32_t vars[5] = {trap.code, trap.x, trap.y, trap.z, trap.handle};

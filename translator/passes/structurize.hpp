@@ -24,6 +24,7 @@ struct Region {
   ir::BlockId latch = ir::kNoBlock;
   ir::BlockId merge = ir::kNoBlock;
   unsigned depth = 0;
+  std::uint32_t number = 0;  ///< of a guarded loop, else 0 (ir::LoopGuard)
 };
 
 class Structurizer {
@@ -42,6 +43,10 @@ class Structurizer {
   void make_reducible(Region& region, std::vector<std::vector<ir::BlockId>>& loops,
                       std::vector<ir::BlockId>& headers);
   void add_inner_headers(std::uint32_t n, std::vector<ir::BlockId>& entries);
+  void locate(const Region& loop);
+  void weigh(ir::BlockId at, std::uint32_t weight);
+  void guard_entries(Region& region, const std::vector<ir::BlockId>& headers,
+                     std::vector<std::uint32_t>& numbers);
   void dispatch(ir::BlockId at, std::uint32_t var, const std::vector<ir::BlockId>& targets,
                 std::vector<ir::BlockId>& nodes);
   bool inside(ir::BlockId target) const {

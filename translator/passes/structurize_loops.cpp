@@ -17,6 +17,50 @@ BlockId Structurizer::setter(std::uint32_t var, std::uint32_t value, BlockId tar
   return block;
 }
 
+/// At the end of block `at`: adds to the word of the guard (ir::LoopGuard).
+void Structurizer::weigh(BlockId at, std::uint32_t weight) {
+  const Value address = builder_.i32(f_.loop_guard.word);
+  const MemAttr memory{.space = Space::local, .bytes = 4};
+  builder_.at(at);
+  const Value now = builder_.load(Type::i32, address, memory);
+  builder_.store(address, builder_.op2(Op::add, now, builder_.i32(weight)), memory);
+}
+
+/// Gives the region's loops their numbers; the ways into them pass blocks that add their weights.
+void Structurizer::guard_entries(Region& region, const std::vector<BlockId>& headers,
+                                 std::vector<std::uint32_t>& numbers) {
+  LoopGuard& guard = f_.loop_guard;
+  for (std::uint32_t n = 0; n < headers.size(); ++n) {
+    const BlockId h = headers[n];
+    if (f_.blocks[h].few_turns) continue;
+    numbers[n] = guard.first_number + static_cast<std::uint32_t>(guard.loops.size());
+    guard.loops.push_back(h < guard.headers.size() ? guard.headers[h] : 0);
+  }
+  std::vector<BlockId> ways(headers.size(), kNoBlock), added;
+  for (const BlockId b : region.nodes)
+    for (std::size_t i = 0; i < f_.blocks[b].succs.size(); ++i) {
+      const BlockId header = f_.blocks[b].succs[i];
+      const std::uint32_t n = inside(header) ? stamp_[header] : kNone;
+      if (n == kNone || n == stamp_[b] || numbers[n] == 0) continue;
+      if (ways[n] == kNoBlock) {
+        ways[n] = new_block();
+        added.push_back(ways[n]);
+        weigh(ways[n], numbers[n] - region.number);
+        builder_.br(header);
+      }
+      f_.blocks[b].succs[i] = ways[n];
+    }
+  region.nodes.insert(region.nodes.end(), added.begin(), added.end());
+}
+
+/// A header that dispatches to others has the place of one of those.
+void Structurizer::locate(const Region& loop) {
+  LoopGuard& guard = f_.loop_guard;
+  std::uint32_t& loc = guard.loops[loop.number - guard.first_number];
+  for (std::size_t i = 0; !loc && i < loop.nodes.size(); ++i)
+    if (loop.nodes[i] < guard.headers.size()) loc = guard.headers[loop.nodes[i]];
+}
+
 /// Branches on `var` (0, 1, ...) to the targets, a balanced tree that starts in block `at`; its
 /// further blocks are added to `nodes`.
 void Structurizer::dispatch(BlockId at, std::uint32_t var, const std::vector<BlockId>& targets,
@@ -103,11 +147,15 @@ void Structurizer::find_loops(Region& region) {
 
   std::vector<BlockId> headers(loops.size(), kNoBlock);
   make_reducible(region, loops, headers);
+  std::vector<std::uint32_t> numbers(loops.size(), 0);
+  if (f_.loop_guard.on) guard_entries(region, headers, numbers);
 
   for (std::uint32_t n = 0; n < loops.size(); ++n) {
     Region loop;
     loop.nodes = std::move(loops[n]);
     loop.entry = loop.header = headers[n];
+    loop.number = numbers[n];
+    if (loop.number) locate(loop);
     loop.shell = new_block();
     loop.latch = new_block();
     loop.merge = new_block();
@@ -122,13 +170,16 @@ void Structurizer::find_loops(Region& region) {
     for (const auto& [b, i] : exits) targets.push_back(f_.blocks[b].succs[i]);
     std::sort(targets.begin(), targets.end());
     targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+    const bool guarded = loop.number != 0;
     std::vector<BlockId> through(targets.size(), loop.merge);
-    if (targets.size() > 1) {
-      for (std::uint32_t i = 0; i < targets.size(); ++i) {
-        through[i] = setter(path_var_, i, loop.merge);
-        loop.nodes.push_back(through[i]);
-        stamp_[through[i]] = n;
-      }
+    for (std::uint32_t i = 0; i < targets.size() && (guarded || targets.size() > 1); ++i) {
+      through[i] = new_block();
+      builder_.at(through[i]);
+      if (targets.size() > 1) builder_.set(path_var_, builder_.i32(i));
+      if (guarded) weigh(through[i], region.number - loop.number);
+      builder_.br(loop.merge);
+      loop.nodes.push_back(through[i]);
+      stamp_[through[i]] = n;
     }
     for (const auto& [b, i] : exits) {
       BlockId& s = f_.blocks[b].succs[i];

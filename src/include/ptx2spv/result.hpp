@@ -26,6 +26,7 @@ struct TrapReport {
   std::uint32_t source_line = 0;
   std::vector<SourcePlace> inlined_at;  ///< where that line was inlined, the nearest call first
   std::array<std::uint32_t, 3> cta{}, thread{};
+  bool thread_known = true;  ///< false, and both zero, where the driver cut a loop off
   std::uint64_t handle = 0;  ///< as the instruction had it
   std::string surface;       ///< name of the surface, its parameter or its .surfref; may be empty
   std::vector<std::pair<std::string, std::int32_t>> coordinates;  ///< "x", "y", "z" or "layer"
