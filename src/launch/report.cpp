@@ -38,7 +38,8 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
                        std::span<const std::uint32_t> record, std::span<const std::byte> params) {
   TrapReport report;
   const std::uint32_t cut_off = record[abi::t_cut_off];
-  report.kind = cut_off ? abi::TrapKind::loop_limit : static_cast<abi::TrapKind>(record[abi::t_kind]);
+  report.kind =
+      cut_off ? abi::TrapKind::loop_limit : static_cast<abi::TrapKind>(record[abi::t_kind]);
   report.thread_known = !cut_off;
   report.trapped_threads = record[abi::t_count];
   report.kernel = kernel.info->name;
@@ -124,8 +125,8 @@ std::string TrapReport::to_string() const {
   text += "\n  kernel: " + kernel;
   if (!function.empty()) text += ", in " + function;
   if (thread_known)
-    text += fmt::format("\n  thread: block ({}, {}, {}), thread ({}, {}, {})", cta[0], cta[1], cta[2],
-                      thread[0], thread[1], thread[2]);
+    text += fmt::format("\n  thread: block ({}, {}, {}), thread ({}, {}, {})", cta[0], cta[1],
+                        cta[2], thread[0], thread[1], thread[2]);
   if (!surface.empty()) text += "\n  surface: " + surface;
   if (kind == abi::TrapKind::dead_handle) text += fmt::format("\n  handle: {:#018x}", handle);
   if (!coordinates.empty()) {

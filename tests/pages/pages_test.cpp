@@ -147,6 +147,7 @@ TEST(Pages, abi_numbers_are_those_of_the_header) {
   EXPECT_NAME(t_tid_x);
   EXPECT_NAME(t_coord);
   EXPECT_NAME(t_handle_lo);
+  EXPECT_NAME(t_cut_off);
 #undef EXPECT_NAME
 #define EXPECT_KIND(name) expect_row(page, #name, static_cast<std::uint32_t>(abi::TrapKind::name))
   EXPECT_KIND(out_of_bounds);

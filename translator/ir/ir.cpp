@@ -105,4 +105,6 @@ void Builder::ret() {
   f_.blocks[block_].term = Term::ret;
 }
 
+Value never(Builder& b) { return b.cmp(Op::slt, b.builtin(Builtin::workgroup_id_x), b.i32(0)); }
+
 }  // namespace ptx2spv::ir

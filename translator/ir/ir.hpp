@@ -214,16 +214,18 @@ struct SurfaceOp {
 };
 
 /// For drivers that end loops silently, after so many turns of all of a thread's loops together
-/// (lower/guard_loops, obeyed by the structurizer). A thread adds a loop's weight to a word of local
-/// memory where it enters the loop and takes it off on its way out, inside the loop. The driver's
-/// cut passes no way out, so that the word is not 0 at the end of a thread that was cut off: it is
-/// then the number of a loop, for a loop's weight is its number less that of the loop around it.
+/// (lower/guard_loops, obeyed by the structurizer). Each loop has a word of local memory: a thread
+/// writes the loop's number there before it enters, and 0 on its way out, inside the loop. The
+/// driver's cut passes no way out, so that at the end of a thread that was cut off not all words
+/// are 0.
 struct LoopGuard {
   bool on = false;
-  std::uint32_t word = 0;              ///< byte offset in local memory
+  std::uint32_t first_word = 0;        ///< byte offset in local memory
   std::uint32_t first_number = 1;      ///< of the first loop
   std::vector<std::uint32_t> headers;  ///< by block: the location of the loop that it is header of
   std::vector<std::uint32_t> loops;    ///< in the order of their numbers: locations
+  BlockId check = kNoBlock;            ///< the end: gets what sets `found` to the largest word
+  std::uint32_t found = 0;
 };
 
 struct Function {
@@ -312,6 +314,9 @@ class Builder {
   BlockId block_ = 0;
   std::uint32_t loc_ = 0;
 };
+
+/// A condition that no thread meets, which no optimiser knows.
+Value never(Builder& b);
 
 /// Text form of a function, one instruction a line, for --dump-ir and tests.
 std::string print(const Function& function, const Module& module);

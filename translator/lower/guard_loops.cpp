@@ -1,7 +1,7 @@
-// Loops on drivers that end them silently (lavapipe: once the loops of a group of threads have turned
-// 65,535 times together). Counting turns would cost each of them something, and a thread that counts
-// does not see the turns of the others in its group, which are counted with its own. ir::LoopGuard
-// says what is done instead.
+// Loops on drivers that end them silently (lavapipe: once the loops of a group of threads have
+// turned 65,535 times together). Counting turns would cost each of them something, and a thread
+// that counts does not see the turns of the others in its group, which are counted with its own.
+// ir::LoopGuard says what is done instead.
 #include "ptx2spv/abi.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/lower/finish_traps.hpp"
@@ -17,19 +17,12 @@ using ir::Value;
 
 namespace {
 
-constexpr ir::MemAttr kWord = {.space = Space::local, .bytes = 4};
-
 /// Where a block's branch stands in the source: with what it computes last.
 std::uint32_t location(const ir::Function& function, BlockId block) {
   const ir::Block& b = function.blocks[block];
   for (std::size_t i = b.insts.size(); !b.loc && i-- > 0;)
     if (const std::uint32_t loc = function.insts[b.insts[i]].loc) return loc;
   return b.loc;
-}
-
-/// A condition that no thread meets, which no optimiser knows.
-Value never(ir::Builder& b) {
-  return b.cmp(Op::slt, b.builtin(ir::Builtin::workgroup_id_x), b.i32(0));
 }
 
 /// Loops that nobody leaves get a way out that no thread takes: a driver's optimiser drops what
@@ -67,7 +60,7 @@ void add_exits(ir::Function& function, const ir::BackEdges& back) {
     for (BlockId& s : function.blocks[edge.from].succs)
       if (s == edge.to) s = again;
     b.at(again);
-    b.cond_br(never(b), out, edge.to);
+    b.cond_br(ir::never(b), out, edge.to);
   }
 }
 
@@ -83,29 +76,25 @@ bool guard_loops(ir::Function& function) {
     guard.headers[edge.to] = location(function, edge.from);
   }
   if (!guard.on) return false;
-  guard.word = (function.local_bytes + 3) & ~3u;
-  function.local_bytes = guard.word + 8;
+  guard.first_word = (function.local_bytes + 3) & ~3u;
   function.loop_guard = guard;
   add_exits(function, back);
-
-  // The address is that of the word, but only the device knows: what is stored there cannot be
-  // known beforehand.
-  const BlockId rest = function.blocks.size();
-  ir::Builder b(function);
-  b.new_block();
-  std::swap(function.blocks[rest], function.blocks[0]);
-  b.at(0);
-  const Value step = b.op2(Op::shl, b.inst(Op::zext, Type::i32, {never(b)}), b.i32(2));
-  b.store(b.op2(Op::add, b.i32(guard.word), step), b.i32(0), kWord);
-  b.br(rest);
   return true;
 }
 
 Value report_cut_off(ir::Builder& b) {
   ir::Function& function = b.function();
-  const Value number = b.load(Type::i32, b.i32(function.loop_guard.word), kWord);
+  ir::LoopGuard& guard = function.loop_guard;
+  function.vars.push_back({Type::i32, "cut.off"});
+  guard.found = static_cast<std::uint32_t>(function.vars.size() - 1);
+  guard.check = b.new_block();
+  const BlockId look = b.new_block(), report = b.new_block(), rest = b.new_block();
+  b.br(guard.check);
+  b.at(guard.check);
+  b.br(look);
+  b.at(look);
+  const Value number = b.get(guard.found);
   const Value cut = b.cmp(Op::ne, number, b.i32(0));
-  const BlockId report = b.new_block(), rest = b.new_block();
   b.cond_br(cut, report, rest);
   b.at(report);
   const auto atomic = [&](std::uint32_t word, Value value, ir::AtomicOp op) {

@@ -369,8 +369,7 @@ class Legaliser {
     b_.br(ask);
     b_.at(ask);
     const Value open = b_.inst(Op::xor_, Type::i1, {b_.get(v_done), b_.i1(true)});
-    const Value any =
-        b_.cmp(Op::ne, b_.inst(Op::subgroup_ballot, Type::i32, {open}), b_.i32(0));
+    const Value any = b_.cmp(Op::ne, b_.inst(Op::subgroup_ballot, Type::i32, {open}), b_.i32(0));
     b_.cond_br(any, attempt, after);
   }
 

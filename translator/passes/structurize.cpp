@@ -177,6 +177,7 @@ void Structurizer::run() {
     }
     emit(0, kNoBlock, false);
   }
+  if (f_.loop_guard.on) finish_guard();
   tidy();
 }
 

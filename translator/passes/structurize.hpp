@@ -44,7 +44,8 @@ class Structurizer {
                       std::vector<ir::BlockId>& headers);
   void add_inner_headers(std::uint32_t n, std::vector<ir::BlockId>& entries);
   void locate(const Region& loop);
-  void weigh(ir::BlockId at, std::uint32_t weight);
+  void finish_guard();
+  void mark(ir::BlockId at, std::uint32_t number, std::uint32_t value);
   void guard_entries(Region& region, const std::vector<ir::BlockId>& headers,
                      std::vector<std::uint32_t>& numbers);
   void dispatch(ir::BlockId at, std::uint32_t var, const std::vector<ir::BlockId>& targets,

@@ -251,18 +251,26 @@ void Structurizer::emit(std::uint32_t n, BlockId exit_to, bool guard) {
       }
     } else if (nodes_[n].succs == 2) {
       BlockId merge = join;
+      unsigned next = 2;  // the side that goes on with the loop's next turn behind the construct
       if (placed.empty()) {
         merge = new_block();
         builder_.at(merge);
+        for (unsigned k = 0; k < 2 && !nodes_[n].falls_out; ++k)
+          if (nodes_[n].succ[k] == kLeave && nodes_[n].leave[k] == region_->latch) next = k;
+        // Drivers' loops carry a mask of those who continue early, at a cost in every turn.
         if (nodes_[n].falls_out)
           builder_.br(exit_to);
+        else if (next < 2)
+          builder_.br(region_->latch);
         else
           f_.blocks[merge].term = Term::unreachable;
       }
       BlockId arms[2];
       for (unsigned k = 0; k < 2; ++k) {
         const std::uint32_t s = nodes_[n].succ[k];
-        arms[k] = s == kLeave ? nodes_[n].leave[k] : emit_arm(s, merge, join_guard);
+        arms[k] = k == next     ? merge
+                  : s == kLeave ? nodes_[n].leave[k]
+                                : emit_arm(s, merge, join_guard);
       }
       Block& block = f_.blocks[tail];
       block.succs.assign({arms[0], arms[1]});

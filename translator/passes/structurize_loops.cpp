@@ -17,16 +17,37 @@ BlockId Structurizer::setter(std::uint32_t var, std::uint32_t value, BlockId tar
   return block;
 }
 
-/// At the end of block `at`: adds to the word of the guard (ir::LoopGuard).
-void Structurizer::weigh(BlockId at, std::uint32_t weight) {
-  const Value address = builder_.i32(f_.loop_guard.word);
-  const MemAttr memory{.space = Space::local, .bytes = 4};
+/// At the end of block `at`: writes a loop's word of the guard (ir::LoopGuard).
+void Structurizer::mark(BlockId at, std::uint32_t number, std::uint32_t value) {
   builder_.at(at);
-  const Value now = builder_.load(Type::i32, address, memory);
-  builder_.store(address, builder_.op2(Op::add, now, builder_.i32(weight)), memory);
+  const std::uint32_t loop = number - f_.loop_guard.first_number;
+  builder_.store(builder_.i32(f_.loop_guard.first_word + 4 * loop), builder_.i32(value),
+                 {.space = Space::local, .bytes = 4});
 }
 
-/// Gives the region's loops their numbers; the ways into them pass blocks that add their weights.
+/// Clears the words of the guard at the start and reads them at the end. The first one's address is
+/// one that only the device knows, so that no optimiser takes the words apart.
+void Structurizer::finish_guard() {
+  LoopGuard& guard = f_.loop_guard;
+  const auto count = static_cast<std::uint32_t>(guard.loops.size());
+  constexpr MemAttr memory{.space = Space::local, .bytes = 4};
+  builder_.at(0);
+  for (std::uint32_t i = 0; i < count; ++i) mark(0, guard.first_number + i, 0);
+  const Value step =
+      builder_.op2(Op::shl, builder_.inst(Op::zext, Type::i32, {never(builder_)}), builder_.i32(2));
+  builder_.store(builder_.op2(Op::add, builder_.i32(guard.first_word), step), builder_.i32(0),
+                 memory);
+  builder_.at(guard.check);
+  Value found = builder_.i32(0);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Value word = builder_.load(Type::i32, builder_.i32(guard.first_word + 4 * i), memory);
+    found = i == 0 ? word : builder_.op2(Op::umax, found, word);
+  }
+  builder_.set(guard.found, found);
+  f_.local_bytes = guard.first_word + 4 * std::max(count, 2u);
+}
+
+/// Gives the region's loops their numbers; the ways into them pass blocks that write them down.
 void Structurizer::guard_entries(Region& region, const std::vector<BlockId>& headers,
                                  std::vector<std::uint32_t>& numbers) {
   LoopGuard& guard = f_.loop_guard;
@@ -45,7 +66,7 @@ void Structurizer::guard_entries(Region& region, const std::vector<BlockId>& hea
       if (ways[n] == kNoBlock) {
         ways[n] = new_block();
         added.push_back(ways[n]);
-        weigh(ways[n], numbers[n] - region.number);
+        mark(ways[n], numbers[n], numbers[n]);
         builder_.br(header);
       }
       f_.blocks[b].succs[i] = ways[n];
@@ -176,7 +197,7 @@ void Structurizer::find_loops(Region& region) {
       through[i] = new_block();
       builder_.at(through[i]);
       if (targets.size() > 1) builder_.set(path_var_, builder_.i32(i));
-      if (guarded) weigh(through[i], region.number - loop.number);
+      if (guarded) mark(through[i], loop.number, 0);
       builder_.br(loop.merge);
       loop.nodes.push_back(through[i]);
       stamp_[through[i]] = n;

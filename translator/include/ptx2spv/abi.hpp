@@ -183,7 +183,8 @@ enum TrapWord : std::uint32_t {
                  ///< took them
   t_handle_lo = 13,
   t_handle_hi = 14,
-  t_cut_off = 15,  ///< 1 + trap site of a loop that the driver cut off; words 1 to 14 say nothing then
+  t_cut_off =
+      15,  ///< 1 + trap site of a loop that the driver cut off; words 1 to 14 say nothing then
   t_finished = 15,  ///< reserved
 };
 inline constexpr std::uint32_t kTrapWords = 64;

@@ -1,0 +1,155 @@
+// Loops that turn more often than a driver carries out (lavapipe: 65,535 turns of all loops of a
+// group of lanes): results are right, or the launch ends with an error that names a loop.
+#include "tests/runtime/fixture.hpp"
+
+namespace ptx2spv {
+namespace {
+
+constexpr std::uint32_t kThreads = 64;
+
+// Counts %r4 turns of an addition in %r5, in a loop of its own.
+std::string count(const std::string& label) {
+  return "  mov.u32 %r6, 0;\n" + label + ":\n  setp.ge.u32 %p1, %r6, %r4;\n  @%p1 bra " + label +
+         "_out;\n  mad.lo.u32 %r5, %r5, 3, %r6;\n  add.u32 %r6, %r6, 1;\n  bra " + label + ";\n" +
+         label + "_out:\n";
+}
+
+std::uint32_t counted(std::uint32_t start, std::uint32_t turns) {
+  for (std::uint32_t i = 0; i < turns; ++i) start = start * 3 + i;
+  return start;
+}
+
+struct Outcome {
+  Status status;
+  std::vector<std::uint32_t> words;
+};
+
+Outcome run(const std::string& body, std::uint32_t turns) {
+  Module module = load(
+      ".visible .entry k(.param .u64 to, .param .u32 turns) {\n"
+      "  .reg .pred %p<6>;\n  .reg .b32 %r<12>;\n  .reg .b64 %d<4>;\n"
+      "  ld.param.u64 %d0, [to];\n  ld.param.u32 %r4, [turns];\n  mov.u32 %r0, %tid.x;\n"
+      "  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d1, %d0, %d1;\n  mov.u32 %r5, %r0;\n" +
+      body + "  st.global.u32 [%d1], %r5;\n  ret;\n}\n");
+  Buffer to = must(Buffer::create(test_device(), kThreads * 4));
+  must(to.upload(0, bytes_of(std::vector<std::uint32_t>(kThreads))));
+  LaunchConfig config;
+  config.grid = {1, 1, 1};
+  config.block = {kThreads, 1, 1};
+  auto launched = must(module.kernel("k")).launch(config, Args().buffer(to).value(turns));
+  Outcome outcome;
+  if (!launched) outcome.status = launched.error();
+  outcome.words = read_buffer<std::uint32_t>(to, kThreads);
+  return outcome;
+}
+
+/// Where the device has no limit, or `within` it: right. Else: an error at one of the loops.
+template <typename Expected>
+void expect_right_or_reported(const Outcome& outcome, bool within, Expected&& expected) {
+  const std::uint32_t limit = test_device().info().profile.max_loop_turns;
+  if (within || limit == 0) {
+    ASSERT_TRUE(outcome.status) << outcome.status.error().text;
+    for (std::uint32_t t = 0; t < kThreads; ++t) ASSERT_EQ(outcome.words[t], expected(t)) << t;
+    return;
+  }
+  ASSERT_FALSE(outcome.status);
+  ASSERT_TRUE(outcome.status.error().trap) << outcome.status.error().text;
+  const TrapReport& report = *outcome.status.error().trap;
+  EXPECT_EQ(report.kind, abi::TrapKind::loop_limit) << report.to_string();
+  EXPECT_GT(report.line, 10u) << report.to_string();
+  EXPECT_FALSE(report.instruction.empty()) << report.to_string();
+  EXPECT_GE(report.trapped_threads, 1u);
+  EXPECT_LE(report.trapped_threads, kThreads);
+}
+
+TEST(LoopLimit, OfOneLoop) {
+  const auto expected = [](std::uint32_t turns) {
+    return [turns](std::uint32_t t) { return counted(t, turns); };
+  };
+  expect_right_or_reported(run(count("a"), 65000), true, expected(65000));
+  expect_right_or_reported(run(count("a"), 66000), false, expected(66000));
+}
+
+// Lanes of one group take turns in different loops: each turns less often than the limit.
+TEST(LoopLimit, OfUnlikeLoops) {
+  const std::string body =
+      "  and.b32 %r1, %r0, 1;\n  setp.eq.u32 %p0, %r1, 0;\n  @%p0 bra even;\n" + count("odd_turn") +
+      "  bra join;\neven:\n" + count("even_turn") + "join:\n";
+  const auto expected = [](std::uint32_t turns) {
+    return [turns](std::uint32_t t) { return counted(t, turns); };
+  };
+  expect_right_or_reported(run(body, 30000), true, expected(30000));
+  expect_right_or_reported(run(body, 40000), false, expected(40000));
+}
+
+// One loop, in which the lanes of a group turn at different times.
+TEST(LoopLimit, OfOneLoopEnteredInTurn) {
+  const std::string body =
+      "  mov.u32 %r7, 0;\n  and.b32 %r8, %r0, 3;\nround:\n"
+      "  setp.ne.u32 %p2, %r7, %r8;\n  @%p2 bra skip;\n" +
+      count("a") + "skip:\n  add.u32 %r7, %r7, 1;\n  setp.lt.u32 %p3, %r7, 4;\n  @%p3 bra round;\n";
+  const auto expected = [](std::uint32_t turns) {
+    return [turns](std::uint32_t t) { return counted(t, turns); };
+  };
+  expect_right_or_reported(run(body, 16000), true, expected(16000));
+  expect_right_or_reported(run(body, 20000), false, expected(20000));
+}
+
+TEST(LoopLimit, OfNestedLoops) {
+  const std::string body = "  mov.u32 %r7, 0;\nouter:\n" + count("inner") +
+                           "  add.u32 %r7, %r7, 1;\n  setp.lt.u32 %p3, %r7, 100;\n"
+                           "  @%p3 bra outer;\n";
+  const auto expected = [](std::uint32_t turns) {
+    return [turns](std::uint32_t t) {
+      for (int i = 0; i < 100; ++i) t = counted(t, turns);
+      return t;
+    };
+  };
+  expect_right_or_reported(run(body, 600), true, expected(600));
+  expect_right_or_reported(run(body, 700), false, expected(700));
+}
+
+// A barrier behind the loop: the threads that were cut off do not keep the others waiting.
+TEST(LoopLimit, BeforeABarrier) {
+  const std::string body = "  setp.lt.u32 %p0, %r0, 16;\n  @%p0 bra few;\n" + count("a") +
+                           "few:\n  bar.sync 0;\n  add.u32 %r5, %r5, 1;\n";
+  const auto expected = [](std::uint32_t turns) {
+    return [turns](std::uint32_t t) { return (t < 16 ? t : counted(t, turns)) + 1; };
+  };
+  expect_right_or_reported(run(body, 65000), true, expected(65000));
+  expect_right_or_reported(run(body, 66000), false, expected(66000));
+}
+
+// Warp operations: an invocation's own loops run its threads from one to the next.
+TEST(LoopLimit, WithWarpOperations) {
+  const std::string body = count("a") + "  shfl.sync.idx.b32 %r5, %r5, 5, 31, -1;\n";
+  const auto expected = [](std::uint32_t turns) {
+    return [turns](std::uint32_t t) { return counted(t / 32 * 32 + 5, turns); };
+  };
+  expect_right_or_reported(run(body, 60000), true, expected(60000));
+  expect_right_or_reported(run(body, 66000), false, expected(66000));
+}
+
+TEST(LoopLimit, OfALoopWithoutAnEnd) {
+  if (test_device().info().profile.max_loop_turns == 0)
+    GTEST_SKIP() << test_device().info().name << " has no limit: such a loop runs for ever";
+  const Outcome outcome =
+      run("  setp.ne.u32 %p0, %r0, 33;\n  @%p0 bra done;\nagain:\n"
+          "  add.u32 %r5, %r5, 1;\n  bra again;\ndone:\n",
+          0);
+  expect_right_or_reported(outcome, false, [](std::uint32_t t) { return t; });
+  EXPECT_EQ(outcome.status.error().trap->trapped_threads, 1u);
+  for (std::uint32_t t = 40; t < kThreads; ++t) EXPECT_EQ(outcome.words[t], t);
+}
+
+// A thread that was cut off does not finish what it began, and may trap over it: the report is of
+// the loop all the same.
+TEST(LoopLimit, ComesBeforeTheTrapsThatItCauses) {
+  const std::string body =
+      count("a") + "  setp.eq.u32 %p2, %r6, %r4;\n  @%p2 bra fine;\n  trap;\nfine:\n";
+  expect_right_or_reported(run(body, 66000), false,
+                           [](std::uint32_t t) { return counted(t, 66000); });
+}
+
+}  // namespace
+}  // namespace ptx2spv
