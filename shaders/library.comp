@@ -10,5 +10,6 @@ layout(local_size_x = 1) in;
 #include "arithmetic.glsl"
 #include "surface.glsl"
 #include "texture.glsl"
+#include "texture_gradient.glsl"
 
 void main() {}

@@ -73,6 +73,8 @@ Result<Texture> make(const std::shared_ptr<DeviceState>& device, const TextureSo
   if (record[abi::x_sampler] & abi::sample_srgb) use_texture_feature(*device, abi::feature_srgb);
   if (record[abi::x_sampler] & abi::sample_seamless)
     use_texture_feature(*device, abi::feature_seamless);
+  if (record[abi::x_sampler] & abi::sample_anisotropy)
+    use_texture_feature(*device, abi::feature_anisotropy);
   auto handle = device->textures.add(record, name, texture);
   if (!handle) return handle.error();
   texture->handle = *handle;
@@ -166,6 +168,8 @@ Result<Sampler> Sampler::create(const Device& device, const TextureDesc& desc) {
   record[abi::x_levels] = abi::kTextureLevels;
   set_sampler(record, desc);
   sampler->device->has_samplers = true;
+  if (record[abi::x_sampler] & abi::sample_anisotropy)
+    use_texture_feature(*sampler->device, abi::feature_anisotropy);
   if (sampler->device->has_level_textures)
     use_texture_feature(*sampler->device, abi::feature_levels);
   auto handle = sampler->device->textures.add(record, "", sampler, abi::kSamplerHandleBit);

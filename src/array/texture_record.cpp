@@ -130,6 +130,10 @@ void set_sampler(std::array<std::uint32_t, abi::kTextureWords>& record, const Te
   if (desc.linear_filter) sampler |= abi::sample_linear;
   if (desc.linear_mipmap_filter) sampler |= abi::sample_mip_linear;
   if (desc.normalized_coordinates || levelled) sampler |= abi::sample_normalized;
+  const auto anisotropy =
+      static_cast<std::uint32_t>(std::bit_width(std::clamp(desc.max_anisotropy, 1u, 16u)) - 1);
+  if (anisotropy && !(sampler & abi::sample_memory)) sampler |= anisotropy << 14;
+  if (desc.full_trilinear) sampler |= abi::sample_trilinear;
   record[abi::x_sampler] = sampler;
   const std::uint32_t most = (levels - 1) << 8;
   const auto clamped = [&](float level) {

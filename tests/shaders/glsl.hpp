@@ -53,6 +53,7 @@ constexpr int abs(int a) { return a < 0 ? -a : a; }
 inline float sqrt(float f) { return std::sqrt(f); }
 inline float trunc(float f) { return std::trunc(f); }
 inline float floor(float f) { return std::floor(f); }
+inline float exp2(float f) { return std::exp2(f); }
 inline float roundEven(float f) { return std::nearbyint(f); }
 
 constexpr int findMSB(uint a) { return 31 - std::countl_zero(a); }
@@ -101,6 +102,7 @@ constexpr uint usubBorrow(uint a, uint b, uint& borrow) {
 namespace {
 #include "shaders/arithmetic.glsl"
 #include "shaders/texture.glsl"
+#include "shaders/texture_gradient.glsl"
 }  // namespace
 #undef in
 #undef precise

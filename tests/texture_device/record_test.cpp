@@ -23,11 +23,9 @@ std::optional<Geometry> geometry_of(const TextureSetup& s) {
   return parse_geometry(s.geometry);
 }
 
-/// What is not replayed: several samples of an anisotropic read, gradients of cube maps, and
-/// integers mixed between levels, which the runtime refuses.
+/// What is not replayed: integers mixed between levels, which the runtime refuses.
 bool replayed(const TextureSection& section) {
   const TextureSetup& s = section.setup;
-  if (s.anisotropy > 1) return false;
   const bool integers =
       s.element || s.format == recorder::TexelFormat::u32 || s.format == recorder::TexelFormat::s32;
   const bool real = s.format == recorder::TexelFormat::f16 ||
@@ -113,6 +111,9 @@ class Replay {
   }
 
   unsigned lines = 0, wide_sums = 0, near_levels = 0, differ = 0;
+  unsigned anisotropic = 0, anisotropic_off = 0, anisotropic_far = 0;
+  float worst = 0;
+  std::string worst_line;
 
  private:
   void open(const TextureSection& section) {
@@ -132,6 +133,7 @@ class Replay {
     desc.cube = s.cube();
     desc.seamless_cube = s.cube() && s.seamless;
     desc.full_trilinear = s.full_trilinear;
+    desc.max_anisotropy = std::max(s.anisotropy, 1u);
     auto texture =
         s.resource == "array" ? over_array(s, format, desc) : over_memory(s, format, desc);
     ASSERT_TRUE(texture) << s.geometry << ": " << texture.error().text;
@@ -203,8 +205,11 @@ class Replay {
       same = same &&
              (expected[k] == actual[k] || (floats && is_nan(expected[k]) && is_nan(actual[k])));
     }
-    if (same) return;
     const TextureSetup& s = section.setup;
+    const bool several = s.anisotropy > 1 && section.instruction.starts_with("tex.grad");
+    if (several) ++anisotropic;
+    if (same) return;
+    if (several) return count_anisotropic(section, i, actual);
     if (s.linear && (s.geometry == "3d" || s.levels) &&
         (s.data == TexelData::wide || s.data == TexelData::special || s.srgb)) {
       ++wide_sums;
@@ -223,6 +228,27 @@ class Replay {
     ADD_FAILURE() << section.setup_text << "\n"
                   << section.instruction << " " << words(section.operands[i]) << "gave "
                   << words({actual, actual + 4}) << "and not " << words(expected);
+  }
+
+  /// Samples of anisotropic reads: what is known of them leaves small differences.
+  void count_anisotropic(const TextureSection& section, std::size_t i,
+                         const std::uint32_t* actual) {
+    ++anisotropic_off;
+    float most = 0;
+    for (std::size_t k = 0; k < section.results[i].size(); ++k) {
+      const float a = std::bit_cast<float>(actual[k]),
+                  b = std::bit_cast<float>(section.results[i][k]);
+      const float off = std::fabs(a - b);
+      most = std::max(most, off);
+      if (off > worst) {
+        worst = off;
+        worst_line = section.setup_text + "\n" + section.instruction + " " +
+                     words(section.operands[i]) + "gave " + words({actual, actual + 4}) +
+                     "and not " + words(section.results[i]);
+      }
+    }
+    // A 32nd of a texel's step.
+    if (!(most <= 0.03125f)) ++anisotropic_far;
   }
 
   Device device_;
@@ -262,6 +288,11 @@ TEST_P(TextureRecord, IsMet) {
   if (std::getenv("PTX2SPV_TEXTURE_RECORD")) {
     std::printf("checked %u, differ %u, nearly cancelling sums %u, levels off %u\n", replay.lines,
                 replay.differ, replay.wide_sums, replay.near_levels);
+    if (replay.anisotropic)
+      std::printf(
+          "anisotropic %u, of which %u differ, %u of them by more than 1/32, by %g at most:\n%s\n",
+          replay.anisotropic, replay.anisotropic_off, replay.anisotropic_far,
+          static_cast<double>(replay.worst), replay.worst_line.c_str());
     EXPECT_EQ(replay.differ, 0u);
     return;
   }
@@ -269,6 +300,11 @@ TEST_P(TextureRecord, IsMet) {
   EXPECT_EQ(replay.differ, 0u);
   EXPECT_LE(replay.wide_sums, 25u);
   EXPECT_LE(replay.near_levels, 4000u);
+  // Of anisotropic reads 95 % are equal, and 99 % nearly; docs/hardware.md says where others
+  // differ.
+  EXPECT_GE(replay.anisotropic, prefix == "tex.grad." ? 14000u : 0u);
+  EXPECT_LE(100 * replay.anisotropic_off, 6 * replay.anisotropic) << replay.worst_line;
+  EXPECT_LE(100 * replay.anisotropic_far, replay.anisotropic) << replay.worst_line;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TextureRecord,

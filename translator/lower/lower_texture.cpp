@@ -62,7 +62,8 @@ void TextureLowering::open(const Operand& texture, const Operand* sampler) {
     // Address modes and filters are the sampler's; coordinates are normalised where neither says
     // otherwise.
     const Value own = sampler_word(abi::x_sampler);
-    const std::uint32_t taken = 63 | abi::sample_linear | abi::sample_mip_linear;
+    const std::uint32_t taken = 63 | abi::sample_linear | abi::sample_mip_linear |
+                                abi::sample_anisotropy | abi::sample_trilinear;
     const Value both_normalized =
         b_.op2(Op::and_, b_.op2(Op::and_, sampler_, own), i32(abi::sample_normalized));
     sampler_ = b_.op2(Op::or_, b_.op2(Op::and_, own, i32(taken)),
@@ -159,6 +160,7 @@ void TextureLowering::read() {
     values.assign(four.begin(), four.end());
   } else {
     for (unsigned i = 0; i < 4; ++i) values[i] = integer_ ? fetched(i) : sampled(i);
+    if (mods.mode == Mod::grad) anisotropic(place, values);
   }
   write_results(values);
 }

@@ -76,6 +76,21 @@ class TextureLowering {
   Axis axis(Value coordinate, Value extent, unsigned number, Value offset, bool gather);
   Axis fetch(Value coordinate, Value extent, Value offset);
 
+  // lower_texture_anisotropic.cpp
+  /// Replaces what `values` hold by several samples' sum, where the texture asks for it.
+  void anisotropic(const Place& place, std::vector<Value>& values);
+  struct Footprint {
+    Value levels = 0;  ///< v4: the level, the part of the next one, logarithms of the ratios
+    Value direction = 0, near = 0, far = 0;  ///< v4: in both levels, tex_samples
+    Value near_count = 0, count = 0;
+  };
+  Footprint footprint(Value active);
+  /// The sums of one sample: floats' by channel, then integers'.
+  struct SampleSums {
+    std::array<Value, 4> floats{}, integers{};
+  };
+  SampleSums sample(const Footprint& at, const Place& place, Value index);
+
   // lower_texture_sample.cpp
   Component component(unsigned channel);
   Value raw(Value offset, unsigned channel, const Component& component);
@@ -86,7 +101,7 @@ class TextureLowering {
   Value format_is(abi::SurfaceFormat format);
   Value extended(Value raw);
   Value point(Value raw, const Component& component);
-  Value quotient(Value sum);
+  Value quotient(Value sum, unsigned finer = 0);
   Value sampled(unsigned channel);
   Value fetched(unsigned channel);
   std::array<Value, 4> gathered(unsigned channel);
@@ -106,6 +121,7 @@ class TextureLowering {
   std::array<Value, 3> direction_{};  ///< of a cube
   std::array<Value, abi::kTextureWords> words_{}, sampler_words_{};
   std::array<Level, 2> levels_;
+  std::array<Value, 2> gradients_{};  ///< v4: in texels
   bool volume_ = false, integer_ = false;
 };
 

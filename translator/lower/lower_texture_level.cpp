@@ -100,6 +100,7 @@ Value TextureLowering::gradient_level(unsigned operand, unsigned axes) {
       const Value moves = b_.inst(Op::compose, Type::v4, {given[0], given[1], given[2], i32(0)});
       lengths[g] = library("tex_gradient_cube", Type::v4, {at, moves, word(abi::x_width)});
     }
+    gradients_ = {lengths[0], lengths[1]};
     return library("tex_lod_gradient", Type::i32, {lengths[0], lengths[1]});
   }
   const Value extents[] = {word(abi::x_width), word(abi::x_height), word(abi::x_depth)};
@@ -118,6 +119,7 @@ Value TextureLowering::gradient_level(unsigned operand, unsigned axes) {
       b_.inst(Op::compose, Type::v4, {scaled[0][0], scaled[0][1], scaled[0][2], i32(0)});
   const Value y =
       b_.inst(Op::compose, Type::v4, {scaled[1][0], scaled[1][1], scaled[1][2], i32(0)});
+  gradients_ = {x, y};
   return library("tex_lod_gradient", Type::i32, {x, y});
 }
 

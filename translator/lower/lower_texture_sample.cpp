@@ -134,13 +134,15 @@ Value TextureLowering::point(Value raw, const Component& component) {
   return b_.select(component.srgb, library("tex_srgb_point", Type::i32, {raw}), value);
 }
 
-/// A filtered component of integers out of the sum of texels, 8 unsigned bits taken as 16.
-Value TextureLowering::quotient(Value sum) {
-  const auto rounded = [&](Value total) {
-    return b_.op2(Op::ashr, b_.op2(Op::add, total, i32(128)), i32(8));
+/// A filtered component of integers out of the sum of texels, 8 unsigned bits taken as 16. Weights
+/// count 256ths, or so many powers of two finer.
+Value TextureLowering::quotient(Value sum, unsigned finer) {
+  const auto rounded = [&](Value total, unsigned bits) {
+    return b_.op2(Op::ashr, b_.op2(Op::add, total, i32((1u << bits) / 2)), i32(bits));
   };
   const Value scale = b_.select(format_is(abi::SurfaceFormat::u8), i32(257), i32(1));
-  const Value word = rounded(b_.op2(Op::mul, sum, scale));
+  const Value word = rounded(b_.op2(Op::mul, sum, scale), 8 + finer);
+  if (finer) sum = rounded(sum, finer);
   const Value drift = b_.op2(Op::shl, b_.op2(Op::ashr, sum, i32(12)), i32(4));
   const Value small =
       b_.op2(Op::add, sum,

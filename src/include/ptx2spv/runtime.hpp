@@ -236,7 +236,7 @@ struct TextureDesc {
   std::array<float, 4> border{};
   float mipmap_bias = 0, min_level = 0,
         max_level = 0;               ///< CUDA's clamps: max_level 0 reads level 0 alone
-  std::uint32_t max_anisotropy = 1;  ///< 1 to 16; accepted and read as 1 (docs/hardware.md)
+  std::uint32_t max_anisotropy = 1;  ///< 1 to 16, of reads by gradients (docs/hardware.md)
 };
 
 /// Memory that is read as a texture: cudaResourceTypeLinear and cudaResourceTypePitch2D.

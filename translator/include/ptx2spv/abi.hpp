@@ -137,14 +137,17 @@ enum TextureSampler : std::uint32_t {
   sample_srgb = 1u << 11,        ///< 8-bit colours are sRGB; alpha is not
   sample_rows = 1u << 12,        ///< the geometry has rows
   sample_seamless = 1u << 13,    ///< a cube map whose faces are filtered across their edges
+  sample_anisotropy = 7u << 14,  ///< the logarithm of the most samples of a read by gradients
+  sample_trilinear = 1u << 17,   ///< anisotropic reads mix levels as they fall
 };
 /// What textures may have that costs every read something: a module may be translated without.
 enum TextureFeature : std::uint32_t {
   feature_levels = 1,  ///< mipmap levels; without, level 0 is read
   feature_srgb = 2,
   feature_seamless = 4,
+  feature_anisotropy = 8,
 };
-inline constexpr std::uint32_t kAllTextureFeatures = 7;
+inline constexpr std::uint32_t kAllTextureFeatures = 15;
 
 /// Texel component formats, also of records and slots.
 enum class SurfaceFormat : std::uint32_t {

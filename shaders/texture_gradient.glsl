@@ -1,0 +1,286 @@
+// Levels of detail out of gradients, and the samples of anisotropic reads. docs/hardware.md has the
+// rules in words.
+
+// ---- Gradients: lengths in texels as floats of ten significant bits, the rest cut off.
+
+float tex_cut(const in float x)
+{
+    return uintBitsToFloat(floatBitsToUint(x) & 0xffffc000u);
+}
+
+// The product of two floats of ten bits: a multiplier without the columns below 2^-12, for which
+// 7 stands there. What is beyond all levels comes back as a power of two.
+float tex_times(const in float a, const in float b)
+{
+    uint x = floatBitsToUint(a), y = floatBitsToUint(b), sign = (x ^ y) & SIGN_BIT;
+    x &= F32_NAN;
+    y &= F32_NAN;
+    uint q = (((x >> 14) & 511u) | 512u) << 3, w = ((y >> 14) & 511u) | 512u;
+    uint p = 7u + q + ((w >> 8) & 1u) * (q >> 1) + ((w >> 7) & 1u) * (q >> 2) +
+        ((w >> 6) & 1u) * (q >> 3) + ((w >> 5) & 1u) * (q >> 4) + ((w >> 4) & 1u) * (q >> 5) +
+        ((w >> 3) & 1u) * (q >> 6) + ((w >> 2) & 1u) * (q >> 7) + ((w >> 1) & 1u) * (q >> 8) +
+        (w & 1u) * (q >> 9);
+    uint carry = p >> 13;
+    int exponent = int((x >> 23) + (y >> 23) + carry) - 127;
+    uint mantissa = ((p >> (3u + carry)) & 511u) << 14;
+    uint product = PICK(exponent >= 227, 227u << 23, (uint(exponent) << 23) | mantissa);
+    bool lost = x > F32_INF || y > F32_INF || x < 0x800000u || y < 0x800000u || exponent < 27;
+    return uintBitsToFloat(PICK(lost, 0u, product | sign));
+}
+
+// A component of a gradient in texels.
+uint tex_gradient(const in uint x, const in uint extent)
+{
+    return floatBitsToUint(tex_times(uintBitsToFloat(x), float(max(extent, 1u))));
+}
+
+// What is left of a summand beside one of exponent `top`: ten bits of that one and another.
+float tex_beside(const in float x, const in uint top)
+{
+    uint v = floatBitsToUint(x);
+    uint drop = 13u + top - min((v >> 23) & 255u, top);
+    return uintBitsToFloat(PICK(drop > 23u, 0u, v & (0xffffffffu << (drop & 31u))));
+}
+
+float tex_plus(const in float a, const in float b)
+{
+    uint top = max((floatBitsToUint(a) >> 23) & 255u, (floatBitsToUint(b) >> 23) & 255u);
+    return tex_cut(tex_beside(a, top) + tex_beside(b, top));
+}
+
+// 11/8 of a length, which 1/4 of a unit of its eighth bit joins.
+float tex_eleven(const in float x)
+{
+    float unit = uintBitsToFloat(floatBitsToUint(x) & F32_INF) * 0.0009765625f;
+    return tex_cut(x * 1.375f + unit);
+}
+
+// A vector's length, about: the largest component, 11/32 of the middle one and 1/4 of the least.
+float tex_length(const in float x, const in float y, const in float z)
+{
+    float a = abs(x), b = abs(y), c = abs(z);
+    float most = max(max(a, b), c), least = min(min(a, b), c);
+    float middle = max(min(a, b), min(max(a, b), c));
+    return tex_plus(most, 0.25f * tex_plus(tex_eleven(middle), least));
+}
+
+// What a gradient of a direction counts for on a cube map's face, in texels: how far the direction
+// with it added falls from the direction. Over an edge the way goes on on the face beyond.
+uvec4 tex_gradient_cube(const in uvec4 at, const in uvec4 moves, const in uint extent)
+{
+    float x = uintBitsToFloat(tex_component(at.x));
+    float dx = uintBitsToFloat(tex_component(moves.x));
+    float y = uintBitsToFloat(tex_component(at.y));
+    float dy = uintBitsToFloat(tex_component(moves.y));
+    float z = uintBitsToFloat(tex_component(at.z));
+    float dz = uintBitsToFloat(tex_component(moves.z));
+    bool by_z = abs(z) >= abs(x) && abs(z) >= abs(y), by_y = !by_z && abs(y) >= abs(x);
+    float major = PICK(by_z, z, PICK(by_y, y, x));
+    float side = PICK(major < 0.0f, -1.0f, 1.0f);
+    float s = PICK(by_z, x * side, PICK(by_y, x, -z * side)), t = PICK(by_y, z * side, -y);
+    float ds = PICK(by_z, dx * side, PICK(by_y, dx, -dz * side));
+    float dt = PICK(by_y, dz * side, -dy);
+    float moved = abs(major) + side * PICK(by_z, dz, PICK(by_y, dy, dx));
+    float to_s = s + ds, to_t = t + dt, most = max(abs(to_s), abs(to_t));
+    uint from = floatBitsToUint(abs(major)), to = floatBitsToUint(max(moved, most));
+    float u = uintBitsToFloat(f32_div_rn(floatBitsToUint(to_s), to));
+    float v = uintBitsToFloat(f32_div_rn(floatBitsToUint(to_t), to));
+    float beyond = 2.0f - uintBitsToFloat(f32_div_rn(floatBitsToUint(moved), to));
+    bool over = moved < most, over_v = over && abs(to_t) >= abs(to_s);
+    // On the face across everything is infinitely far.
+    float far = PICK(-moved >= most, 1e30f, 1.0f);
+    u *= PICK(over && !over_v, beyond * far, 1.0f);
+    v *= PICK(over_v, beyond * far, 1.0f);
+    bool infinite = (floatBitsToUint(max(most, abs(moved))) & F32_NAN) >= F32_INF;
+    u = PICK(infinite, 1e30f, u);
+    float half_extent = 0.5f * float(extent);
+    float along = (u - uintBitsToFloat(f32_div_rn(floatBitsToUint(s), from))) * half_extent;
+    float across = (v - uintBitsToFloat(f32_div_rn(floatBitsToUint(t), from))) * half_extent;
+    return uvec4(tex_gradient(floatBitsToUint(along), 1u),
+        tex_gradient(floatBitsToUint(across), 1u), 0u, 0u);
+}
+
+// One step of a binary logarithm: the next digit, and the number that the rest is of. 31 bits of
+// fraction.
+uvec2 tex_log_step(const in uvec2 at)
+{
+    uint high = 0u, low = 0u;
+    umulExtended(at.x, at.x, high, low);
+    bool carry = (high & SIGN_BIT) != 0u;
+    return uvec2(PICK(carry, high, (high << 1) | (low >> 31)), at.y * 2u + PICK(carry, 1u, 0u));
+}
+
+// 256 log2 of a float of 8 bits of mantissa, rounded, at 0.47 of what those stand for; the ends
+// keep 0 and 255.
+int tex_log2(const in uint x)
+{
+    uint m = (x >> 15) & 255u;
+    uvec2 at = uvec2(SIGN_BIT | (m << 23) | 0x3c28f6u, 0u);
+    at = tex_log_step(tex_log_step(tex_log_step(at)));
+    at = tex_log_step(tex_log_step(tex_log_step(at)));
+    at = tex_log_step(tex_log_step(tex_log_step(at)));
+    uint fraction = PICK(m == 0u, 0u, min((at.y + 1u) >> 1, 255u));
+    return (int(x >> 23) - 127) * 256 + int(fraction);
+}
+
+// The four vectors that matter of two gradients: both, and their sum and difference times 11/16.
+float tex_scaled_sum(const in float a, const in float b)
+{
+    return 0.5f * tex_eleven(abs(tex_plus(a, b)));
+}
+
+float tex_longest(const in uvec4 dx, const in uvec4 dy)
+{
+    float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);
+    float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y), bz = uintBitsToFloat(dy.z);
+    float longest = max(tex_length(ax, ay, az), tex_length(bx, by, bz));
+    longest = max(longest, tex_length(
+        tex_scaled_sum(ax, bx), tex_scaled_sum(ay, by), tex_scaled_sum(az, bz)));
+    return max(longest, tex_length(
+        tex_scaled_sum(ax, -bx), tex_scaled_sum(ay, -by), tex_scaled_sum(az, -bz)));
+}
+
+// The level of detail of two gradients.
+uint tex_lod_gradient(const in uvec4 dx, const in uvec4 dy)
+{
+    return uint(clamp(tex_log2(floatBitsToUint(tex_longest(dx, dy))), -0x8000, 0x8000));
+}
+
+// ---- Anisotropy: several samples along the longest vector.
+
+// The direction of the longest vector, in 64ths.
+uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
+{
+    float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);
+    float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y), bz = uintBitsToFloat(dy.z);
+    float most = tex_length(ax, ay, az), other = tex_length(bx, by, bz);
+    float plus = tex_length(
+        tex_scaled_sum(ax, bx), tex_scaled_sum(ay, by), tex_scaled_sum(az, bz));
+    float minus = tex_length(
+        tex_scaled_sum(ax, -bx), tex_scaled_sum(ay, -by), tex_scaled_sum(az, -bz));
+    bool second = other > most;
+    float x = PICK(second, bx, ax), y = PICK(second, by, ay), z = PICK(second, bz, az);
+    most = max(most, other);
+    bool sum = plus > most, difference = minus > max(most, plus);
+    x = PICK(difference, ax - bx, PICK(sum, ax + bx, x));
+    y = PICK(difference, ay - by, PICK(sum, ay + by, y));
+    z = PICK(difference, az - bz, PICK(sum, az + bz, z));
+    // Components from 0 to 1, so that squares stay in range.
+    float largest = max(max(abs(x), abs(y)), abs(z));
+    float scale = 1.0f / max(largest, 1e-30f);
+    float sx = x * scale, sy = y * scale, sz = z * scale;
+    float by_length = 64.0f / sqrt(max(sx * sx + sy * sy + sz * sz, 1.0f));
+    return uvec4(uint(int(floor(sx * by_length + 0.5f))), uint(int(floor(sy * by_length + 0.5f))),
+        uint(int(floor(sz * by_length + 0.5f))), 0u);
+}
+
+// The level that the shorter extent of the footprint chooses: its area over the longest vector,
+// which exceeds it 2^most times at most. Returns the level, the 256ths of the next one, and the
+// logarithms of the ratios in both. `how` has bit 3 where levels are mixed as they fall and bit 4
+// where two are mixed.
+uvec4 tex_footprint(const in uvec4 dx, const in uvec4 dy, const in uvec4 bounds, const in uint how)
+{
+    float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);
+    float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y), bz = uintBitsToFloat(dy.z);
+    float area = tex_length(tex_plus(tex_times(ax, by), -tex_times(ay, bx)),
+        tex_plus(tex_times(ay, bz), -tex_times(az, by)),
+        tex_plus(tex_times(az, bx), -tex_times(ax, bz)));
+    int longer = tex_log2(floatBitsToUint(tex_longest(dx, dy)));
+    int most = int(how & 7u) * 256;
+    int shorter = max(tex_log2(floatBitsToUint(area)) - longer, longer - most);
+    int bias = int(bounds.x);
+    int low = int(bounds.y), high = int(bounds.z);
+    int ratio = clamp(longer + bias - max(min(shorter + bias, high), low), 0, most);
+    // Without the full mix, the part of the next level is stretched about its middle.
+    bool mixed = (how & 16u) != 0u;
+    int lod = shorter + bias, within = lod & 255;
+    int stretched = PICK(most == 256, ((3 * within) >> 1) - 63,
+        PICK(most == 512, ((7 * within + 2) >> 2) - 95, 2 * within - 128));
+    bool stretches = mixed && (how & 8u) == 0u;
+    lod = PICK(stretches, (lod & ~255) + clamp(stretched, 0, 256), lod);
+    lod = max(min(lod, high), low);
+    uint level = uint(lod) >> 8, part = uint(lod) & 255u;
+    bool next = part >= 128u;
+    int beyond = max(ratio + int(part) - 256, 0);
+    uvec4 nearest = uvec4(PICK(next, level + 1u, level), 0u, uint(PICK(next, beyond, ratio)), 0u);
+    return PICK4(mixed, uvec4(level, part, uint(ratio), uint(beyond)), nearest);
+}
+
+// The samples of one level by the logarithm of the ratio: how many, what one weighs, the unit of
+// weights, and where the samples of a pair lie, in 128ths of their distance.
+uvec4 tex_samples(const in uint ratio)
+{
+    uint unit = PICK(ratio < 512u, 512u, 1024u);
+    float part = exp2(-float(int(ratio)) * 0.00390625f);
+    uint weight = uint(int(floor(part * float(int(unit)) + 0.5f)));
+    uint pairs = (unit + 2u * weight - 1u) / (2u * weight);
+    uint count = PICK(ratio == 0u, 1u, 2u * pairs);
+    uint apart = PICK(ratio < 256u, 128u - uint(int(floor(part * 128.0f))), 64u);
+    return uvec4(count, weight, unit, apart);
+}
+
+// Samples are `distance` 64ths of a texel apart where a level's part in the next is `share`.
+uint tex_distance(const in uint share)
+{
+    return uint(int(floor(exp2(float(int(share)) * 0.00390625f) * 64.0f + 0.5f)));
+}
+
+// How far sample j lies from the point, in 128ths of a texel; sample 0 is the foremost.
+uint tex_sample_place(const in uvec4 samples, const in uint distance, const in uint j)
+{
+    int pair = int((samples.w * distance) >> 6);
+    int steps = int(samples.x) - 1 - 2 * int(j);
+    return uint(PICK(samples.x == 2u, PICK(j == 0u, pair, -pair), steps * int(distance)));
+}
+
+// What the samples before j weigh together, of `total` 256ths: the outermost two share the rest.
+uint tex_weight_before(const in uvec4 samples, const in uint total, const in uint j)
+{
+    uint inner = 2u * samples.y * total, all = 2u * samples.z * total;
+    uint outer = (samples.z - (samples.x - min(samples.x, 2u)) * samples.y) * total;
+    uint sum = PICK(j == 0u, 0u, PICK(j >= samples.x, all, outer + (j - 1u) * inner));
+    return (sum + 255u) >> 9;
+}
+
+uint tex_sample_weight(const in uvec4 samples, const in uint total, const in uint j)
+{
+    return tex_weight_before(samples, total, j + 1u) - tex_weight_before(samples, total, j);
+}
+
+// A coordinate moved by so many 8192ths of a texel.
+uint tex_moved(const in uint x, const in uint by, const in uint extent)
+{
+    float texels = float(int(by)) * 0.0001220703125f;
+    uint parts = f32_div_rn(floatBitsToUint(texels), floatBitsToUint(float(max(extent, 1u))));
+    return floatBitsToUint(uintBitsToFloat(tex_component(x)) + uintBitsToFloat(parts));
+}
+
+// A sum of texels, whose weights count 1024ths, with room below for what alignment moves there.
+uvec4 tex_raised(const in uvec4 sum)
+{
+    return uvec4(sum.x << 6, (sum.y << 6) | (sum.x >> 26), sum.z, sum.w);
+}
+
+// A raised sum aligned to exponent `top`.
+uvec2 tex_lowered(const in uvec4 sum, const in uint top)
+{
+    uint down = min(top - min(sum.z, top), 63u);
+    uint by = down & 31u;
+    uint low = PICK(by == 0u, sum.x, (sum.x >> by) | (sum.y << (32u - max(by, 1u))));
+    uint high = uint(int(sum.y) >> by), fill = uint(int(sum.y) >> 31);
+    bool far = down > 31u;
+    return uvec2(PICK(far, high, low), PICK(far, fill, high));
+}
+
+uvec4 tex_gathered(const in uvec4 a, const in uvec4 b)
+{
+    uint top = max(a.z, b.z);
+    uvec2 total = tex_add(tex_lowered(a, top), tex_lowered(b, top));
+    return uvec4(total.x, total.y, top, a.w | b.w);
+}
+
+// The component out of the sums of all samples.
+uint tex_filtered_samples(const in uvec4 sums, const in uint format)
+{
+    return tex_round(uvec2(sums.x, sums.y), sums.z - 7u, sums.w, format);
+}
