@@ -19,7 +19,6 @@ std::vector<recorder::TextureInstruction> instructions() {
       const bool integers = types.ends_with(".s32");
       if (cube && integers) continue;
       for (const std::string op : {"tex", "tex.base", "tex.level", "tex.grad"}) {
-        if (integers && op == "tex.grad") continue;
         all.push_back(texture_instruction(op, geometry, types));
         if (!cube && op != "tex.base")
           all.push_back(texture_instruction(op, geometry, types, true));

@@ -107,9 +107,8 @@ void TextureLowering::read() {
   place.gather = inst_.op == Opcode::tld4;
   place.axes = geom == Mod::d3 || cube() ? 3 : geom == Mod::d1 || geom == Mod::a1d ? 1 : 2;
   volume_ = geom == Mod::d3;
-  integer_ = !place.gather && ptx::is_signed(mods.types[1]);
-  if (integer_ && mods.mode == Mod::grad)
-    return l_.refuse(inst_, "gradients beside integer coordinates");
+  // Beside gradients the hardware takes the bits of integer coordinates for floats.
+  integer_ = !place.gather && ptx::is_signed(mods.types[1]) && mods.mode != Mod::grad;
   const unsigned behind = mods.mode == Mod::level ? 1u : mods.mode == Mod::grad ? 2u : 0u;
   offsets(2 + behind, place);
 
