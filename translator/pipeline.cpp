@@ -214,8 +214,13 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     const ir::Function before = function;
     const EntryInfo info_before = info;
     end_threads(true);
-    run("coarsen", [&] { done = passes::coarsen(function, module, block).empty(); });
-    if (!done) {
+    passes::RegionOptions fewer = block;
+    fewer.fewer = options.workgroup_threads == 0;
+    run("coarsen", [&] { done = passes::coarsen(function, module, fewer).empty(); });
+    if (done) {
+      info.workgroup_threads = fewer.workgroup_threads;
+      info.threads_per_invocation = function.region_threads;
+    } else {
       function = before;
       info = info_before;
     }

@@ -224,6 +224,7 @@ bool check(std::mt19937& rng, Shape shape, const std::string& what) {
   passes::RegionOptions options;
   options.workgroup_threads = 1 + static_cast<std::uint32_t>(rng() % (threads + 4));
   options.max_block_threads = threads;
+  options.fewer = rng() % 2;
   if (rng() % 2) {
     options.block[0] = shape.x;
     options.block[1] = shape.y;
@@ -324,9 +325,9 @@ TEST(Coarsen, trees_of_sums) {
       b.store(cell(me()), b.load(Type::i32, b.i32(0), shared), {.space = Space::slot, .bytes = 4});
       b.exit();
       f.compute_preds();
-      const passes::RegionOptions options{.workgroup_threads = invocations,
-                                          .max_block_threads = kThreads,
-                                          .block = {kThreads, 1, 1}};
+      passes::RegionOptions options{.workgroup_threads = invocations,
+                                    .max_block_threads = kThreads,
+                                    .block = {kThreads, 1, 1}};
       ASSERT_EQ(passes::coarsen(f, m, options), "");
       passes::structurize(f, m);
       passes::ssa(f, m);

@@ -381,13 +381,27 @@ void Emitter::piece(const Piece& each, BlockId next) {
 
 }  // namespace coarse
 
-std::string coarsen(Function& function, Module& module, const RegionOptions& options) {
+std::string coarsen(Function& function, Module& module, RegionOptions& options) {
   const coarse::Plan plan(function, module);
   if (!plan.refusal().empty()) return plan.refusal();
-  coarse::Emitter emitter(plan, function, options);
+  const auto turns = [&] {
+    const std::uint32_t most = std::max(1u, options.workgroup_threads);
+    return (std::max(1u, options.max_block_threads) + most - 1) / most;
+  };
+  const std::size_t kept = coarse::Emitter(plan, function, options).kept();
+  if (options.fewer && turns() > 1) {
+    // A CPU driver switches between the subgroups of a workgroup at each barrier and pays for every
+    // one. What threads keep, which moves up at each turn of a loop over them, pays for more
+    // threads an invocation. Where the size is known, no thread is too many if that can be.
+    constexpr std::uint32_t kFew = 32, kSome = 128;
+    const bool free = kept == 0 && plan.f.local_bytes == 0;
+    options.workgroup_threads = std::min(options.workgroup_threads, free ? kFew : kSome);
+    if (options.block[0])
+      options.workgroup_threads = (options.max_block_threads + turns() - 1) / turns();
+  }
   constexpr std::size_t kMostKept = 4096;
-  if (emitter.kept() > kMostKept) return "too much for its threads to keep";
-  function = emitter.run();
+  if (kept * turns() > kMostKept) return "too much for its threads to keep";
+  function = coarse::Emitter(plan, function, options).run();
   return {};
 }
 

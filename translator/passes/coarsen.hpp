@@ -83,8 +83,8 @@ struct Bound {
 class Emitter {
  public:
   Emitter(const Plan& plan, const ir::Function& original, const RegionOptions& options);
-  /// Values that threads keep, counted for each.
-  std::size_t kept() const { return out_.vars.size(); }
+  /// Variables that each thread has of its own.
+  std::size_t kept() const;
   ir::Function run();
 
  private:

@@ -70,6 +70,14 @@ Emitter::Emitter(const Plan& plan, const Function& original, const RegionOptions
   find_kept();
 }
 
+std::size_t Emitter::kept() const {
+  std::size_t count = masks_.size();
+  for (const BlockId b : p_.order)
+    for (const Value v : p_.f.blocks[b].insts)
+      count += p_.own[v] ? (kept_[v] != kNone) + (phi_vars_[v] != kNone) : 0;
+  return count;
+}
+
 // A part is what one thread does between two places where all meet.
 void Emitter::number_parts() {
   std::uint32_t parts = 0;

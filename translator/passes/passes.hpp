@@ -21,12 +21,13 @@ struct RegionOptions {
   std::uint32_t workgroup_threads = 128;  ///< invocations of a workgroup: its size is (this, 1, 1)
   std::uint32_t max_block_threads = 1024;
   std::uint32_t block[3] = {0, 0, 0};  ///< every block's size where it is known
+  bool fewer = false;                  ///< coarsen may lower `workgroup_threads`
 };
 /// ThreadModel::regions where all threads of a block reach each barrier, but for those that have
 /// ended: an invocation runs its threads side by side, between the device's own barriers, and what
 /// they have in common once. Same needs and promises as `regions`; result: why it left the function
 /// as it was, empty when done.
-std::string coarsen(ir::Function& function, ir::Module& module, const RegionOptions& options);
+std::string coarsen(ir::Function& function, ir::Module& module, RegionOptions& options);
 
 /// ThreadModel::regions: cuts the kernel at its barriers and warp operations, sets
 /// Function::region_threads and enlarges shared and local memory. Needs variables, before
