@@ -278,6 +278,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   if (!profile.loads_outlive_loops || !profile.values_outlive_loops)
     run("keep-leaving",
         [&] { passes::keep_leaving_values(function, !profile.values_outlive_loops); });
+  if (!profile.float_operands) run("hide-floats", [&] { passes::hide_floats(function); });
   if (!profile.zero_operands) run("hide-zeros", [&] { passes::hide_zeros(function, module); });
   if (!profile.selected_merges) run("hide-merges", [&] { passes::hide_merges(function); });
   if (!profile.loop_bools) run("carry-words", [&] { passes::carry_words(function); });

@@ -1,5 +1,7 @@
 #include "translator/ir/ir.hpp"
 
+#include "ptx2spv/abi.hpp"
+
 #include <array>
 
 namespace ptx2spv::ir {
@@ -105,6 +107,10 @@ void Builder::ret() {
   f_.blocks[block_].term = Term::ret;
 }
 
-Value never(Builder& b) { return b.cmp(Op::slt, b.builtin(Builtin::workgroup_id_x), b.i32(0)); }
+Value never(Builder& b, std::uint32_t number) {
+  const Value size = b.load(Type::i32, b.i32(abi::Push::grid_x * 4),
+                            {.space = Space::push, .bytes = 4, .readonly = true});
+  return b.cmp(Op::slt, size, b.i32(0u - number));
+}
 
 }  // namespace ptx2spv::ir

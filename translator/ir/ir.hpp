@@ -315,8 +315,9 @@ class Builder {
   std::uint32_t loc_ = 0;
 };
 
-/// A condition that no thread meets, which no optimiser knows.
-Value never(Builder& b);
+/// A condition that no thread meets, which no optimiser knows. Behind a branch on one of them an
+/// optimiser knows that one: conditions of other numbers stay unknown.
+Value never(Builder& b, std::uint32_t number);
 
 /// Text form of a function, one instruction a line, for --dump-ir and tests.
 std::string print(const Function& function, const Module& module);

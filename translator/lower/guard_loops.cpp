@@ -17,6 +17,9 @@ using ir::Value;
 
 namespace {
 
+/// Numbers of conditions (ir::never) that other passes do not use.
+constexpr std::uint32_t kFirstNever = 1u << 25;
+
 /// Where a block's branch stands in the source: with what it computes last.
 std::uint32_t location(const ir::Function& function, BlockId block) {
   const ir::Block& b = function.blocks[block];
@@ -60,7 +63,7 @@ void add_exits(ir::Function& function, const ir::BackEdges& back) {
     for (BlockId& s : function.blocks[edge.from].succs)
       if (s == edge.to) s = again;
     b.at(again);
-    b.cond_br(ir::never(b), out, edge.to);
+    b.cond_br(ir::never(b, kFirstNever + edge.from), out, edge.to);
   }
 }
 

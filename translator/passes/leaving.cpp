@@ -58,8 +58,7 @@ class Leaving {
     for (std::uint32_t i = 0; i < loops_.size(); ++i)
       if (loops_[i].second_way) chosen.push_back(i);
     each_use([&](Value v, BlockId at) { return kept(v, at); });
-    const Value never = make_never();
-    for (const std::uint32_t loop : chosen) add_way(loops_[loop], never);
+    for (const std::uint32_t loop : chosen) add_way(loops_[loop], make_never(loop));
     return true;
   }
 
@@ -173,10 +172,12 @@ class Leaving {
   }
 
   // False, but nobody can tell before the launch: a grid has fewer than 2^31 workgroups.
-  Value make_never() {
+  // A loop within another one has a condition of its own: in the body of the outer loop the outer
+  // loop's is known.
+  Value make_never(std::uint32_t loop) {
     Builder b(f_);
     b.at(0);
-    return never(b);
+    return never(b, loop);
   }
 
   // A driver's optimiser would drop a phi of one value, so the loop gets a way out that no thread

@@ -86,6 +86,9 @@ bool hide_merges(ir::Function& function);
 /// Operands of arithmetic that a driver may find out to be zero become what it cannot foresee.
 /// Needs structured SSA form; after the last simplify.
 bool hide_zeros(ir::Function& function, const ir::Module& module);
+/// For drivers that take what a float operation gives for a float where an atomic wants an integer
+/// (hide_floats.cpp).
+bool hide_floats(ir::Function& function);
 
 struct FloatOptions {
   const Profile& profile;

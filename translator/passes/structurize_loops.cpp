@@ -25,6 +25,9 @@ void Structurizer::mark(BlockId at, std::uint32_t number, std::uint32_t value) {
                  {.space = Space::local, .bytes = 4});
 }
 
+/// The number of the guard's own condition (ir::never), which no loop has.
+constexpr std::uint32_t kNever = 1u << 24;
+
 /// Clears the words of the guard at the start and reads them at the end. The first one's address is
 /// one that only the device knows, so that no optimiser takes the words apart.
 void Structurizer::finish_guard() {
@@ -33,8 +36,8 @@ void Structurizer::finish_guard() {
   constexpr MemAttr memory{.space = Space::local, .bytes = 4};
   builder_.at(0);
   for (std::uint32_t i = 0; i < count; ++i) mark(0, guard.first_number + i, 0);
-  const Value step =
-      builder_.op2(Op::shl, builder_.inst(Op::zext, Type::i32, {never(builder_)}), builder_.i32(2));
+  const Value step = builder_.op2(
+      Op::shl, builder_.inst(Op::zext, Type::i32, {never(builder_, kNever)}), builder_.i32(2));
   builder_.store(builder_.op2(Op::add, builder_.i32(guard.first_word), step), builder_.i32(0),
                  memory);
   builder_.at(guard.check);
