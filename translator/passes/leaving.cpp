@@ -93,11 +93,19 @@ class Leaving {
     return place_[b] >= loops_[loop].first && place_[b] < loops_[loop].end;
   }
 
+  bool of_selection(BlockId b) const {
+    if (f_.blocks[b].merge == Merge::loop) return false;
+    return std::none_of(f_.blocks[b].preds.begin(), f_.blocks[b].preds.end(),
+                        [&](BlockId p) { return inner_[p] != inner_[b]; });
+  }
+
   // The innermost loop in which a masked thread loses the value: where it is loaded, or made of
   // such a one.
   std::uint32_t loses(BlockId b, Value v) const {
     const Inst& inst = f_.insts[v];
-    if (inst.op == Op::phi || inst.type == Type::none) return kNoLoop;
+    if (inst.type == Type::none) return kNoLoop;
+    // A driver that computes again may make a selection's phi an instruction first.
+    if (inst.op == Op::phi) return all_ && of_selection(b) ? inner_[b] : kNoLoop;
     if ((info(inst.op).flags & flag::R) || inst.op == Op::library) return inner_[b];
     std::uint32_t innermost = kNoLoop;
     for (const Value a : f_.args(v)) {
