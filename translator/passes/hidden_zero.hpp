@@ -1,6 +1,10 @@
 // A word that is always 0, which no driver can know: no grid has 2^31 workgroups in a row.
 #pragma once
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "translator/ir/ir.hpp"
 
 namespace ptx2spv::passes {
@@ -15,5 +19,41 @@ class HiddenZero {
   ir::Function& f_;
   ir::Value word_ = 0, wide_ = 0;
 };
+
+/// Merges the operands, from number `first` on, for which `hides` holds with the word, in every
+/// instruction for which `takes` holds. Whether there was one.
+template <typename Takes, typename Hides>
+bool hide_operands(ir::Function& f, unsigned first, Takes&& takes, Hides&& hides) {
+  HiddenZero zero(f);
+  ir::Builder builder(f);
+  const auto wanted = [&](ir::Value v) {
+    if (!takes(v)) return false;
+    for (unsigned i = first; i < f.insts[v].count; ++i)
+      if (hides(f.arg(v, i))) return true;
+    return false;
+  };
+  bool any = false;
+  for (const ir::BlockId b : f.order) {
+    const std::vector<ir::Value>& insts = f.blocks[b].insts;
+    if (std::none_of(insts.begin(), insts.end(), wanted)) continue;
+    any = true;
+    zero.of(ir::Type::i32);  // may stand in this block
+    const std::vector<ir::Value> old = std::exchange(f.blocks[b].insts, {});
+    builder.at(b);
+    for (const ir::Value v : old) {
+      if (takes(v)) {
+        builder.set_loc(f.insts[v].loc);
+        for (unsigned i = first; i < f.insts[v].count; ++i) {
+          const ir::Value a = f.arg(v, i);
+          if (!hides(a)) continue;
+          const ir::Value hidden = builder.op2(ir::Op::xor_, a, zero.of(f.insts[a].type));
+          f.operands[f.insts[v].first + i] = hidden;
+        }
+      }
+      f.blocks[b].insts.push_back(v);
+    }
+  }
+  return any;
+}
 
 }  // namespace ptx2spv::passes

@@ -127,37 +127,7 @@ bool hide_zeros(Function& f, const Module& module) {
     if (inst.op != Op::constant) return foreseen(a);
     return (inst.type == Type::i32 ? inst.imm << 33 : inst.imm << 1) == 0;
   };
-  std::vector<std::pair<BlockId, Value>> found;
-  for (const BlockId b : f.order)
-    for (const Value v : f.blocks[b].insts) {
-      if (!arithmetic(v)) continue;
-      const auto args = f.args(v);
-      if (std::any_of(args.begin(), args.end(), may_be_zero)) found.emplace_back(b, v);
-    }
-  if (found.empty()) return false;
-
-  HiddenZero zero(f);
-  zero.of(Type::i32);
-  Builder builder(f);
-  for (std::size_t k = 0; k < found.size();) {
-    const BlockId b = found[k].first;
-    const std::vector<Value> old = std::exchange(f.blocks[b].insts, {});
-    builder.at(b);
-    for (const Value v : old) {
-      if (k < found.size() && found[k] == std::pair{b, v}) {
-        ++k;
-        builder.set_loc(f.insts[v].loc);
-        for (unsigned i = 0; i < f.insts[v].count; ++i) {
-          const Value a = f.arg(v, i);
-          if (!may_be_zero(a)) continue;
-          const Value hidden = builder.op2(Op::xor_, a, zero.of(f.insts[a].type));
-          f.operands[f.insts[v].first + i] = hidden;
-        }
-      }
-      f.blocks[b].insts.push_back(v);
-    }
-  }
-  return true;
+  return hide_operands(f, 0, arithmetic, may_be_zero);
 }
 
 }  // namespace ptx2spv::passes
