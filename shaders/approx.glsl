@@ -124,32 +124,6 @@ uint f32_tanh_approx(const in uint a)
     return PICK(magnitude > F32_INF, F32_NAN, r);
 }
 
-// Exact, which is within every bound.
-
-uint f32_rcp_approx(const in uint a)
-{
-    return f32_div_rn(0x3f800000u, a);
-}
-
-uint f32_sqrt_approx(const in uint a)
-{
-    return f32_sqrt_rn(a);
-}
-
-uint f32_div_full(const in uint a, const in uint b)
-{
-    return f32_div_rn(a, b);
-}
-
-// The manual: a divisor above 2^126 gives 0, or NaN for an infinite dividend.
-uint f32_div_approx(const in uint a, const in uint b)
-{
-    uint ub = b & F32_NAN;
-    bool beyond = ub - 0x7e800001u < F32_INF - 0x7e800001u;
-    uint zero = PICK((a & F32_NAN) >= F32_INF, F32_NAN, (a ^ b) & SIGN_BIT);
-    return PICK(beyond, zero, f32_div_rn(a, b));
-}
-
 // 1 / sqrt x: the device's estimate y for m in [1, 4), and one step of Newton y + y e / 2, e = 1 -
 // m y^2. With y = h + l, h of 12 bits, h^2 is exact and m h^2 an integer product, of which 2^-29
 // is kept; the rest, m (y + h) l, is small enough for floats. Error 2^-23.9.

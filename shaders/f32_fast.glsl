@@ -45,18 +45,19 @@ float f32_product_error(const in float a, const in float b, const in float p)
     return e3;
 }
 
-// v + tail to the nearest integer, |v| <= 2^23, tail below half an ulp of v: only where v lies on
-// a tie does the tail matter.
+// v + tail to the nearest integer, 0 <= v <= 2^23, tail below half an ulp of v: only where v lies
+// on a tie, and what it is beyond its nearest integer is a half, does the tail matter. 2^-24 takes
+// no other part of a v over the half: below a half parts are 2^-25 apart, and their sum with it
+// rounds to the half, which is rounded down.
 float f32_round_units(const in float v, const in float tail)
 {
-    float magic = uintBitsToFloat((floatBitsToUint(v) & SIGN_BIT) | 0x4b000000u);
-    precise float raised = v + magic;
-    precise float whole = raised - magic;
+    precise float raised = v + 8388608.0f;
+    precise float whole = raised - 8388608.0f;
     precise float part = v - whole;
-    precise float twice = part + part;
-    bool tie = abs(twice) == 1.0f;
-    bool outward = twice * tail > 0.0f;
-    return whole + PICK(tie && outward, twice, 0.0f);
+    precise float beyond = part + sign(tail) * 5.960464477539063e-8f;
+    precise float lifted = beyond + 12582912.0f;
+    precise float correction = lifted - 12582912.0f;
+    return whole + correction;
 }
 
 // Product of magnitudes. Where it may be denormal (the sum of the operands' bits, in effect of
@@ -83,9 +84,66 @@ uint f32_mul_rn(const in uint a, const in uint b)
     return PICK(int(r & F32_NAN) > 0x7f800000, F32_NAN, r | ((a ^ b) & SIGN_BIT));
 }
 
-// Fused multiply-add: product and error (Dekker), then the exact sum of three floats by two
-// TwoSums (Knuth) and an addition rounded to odd, so that the last addition rounds as if once
-// (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). Scaling keeps
+// A sum in two floats, whose sum rounds as the exact one does.
+struct Tail
+{
+    float sum;
+    float tail;
+};
+
+// p + e + z where e is less than an ulp of p: two TwoSums (Knuth) and an addition of what they
+// leave that is rounded to odd, so that the last addition, the caller's, rounds as if once (Boldo
+// and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+Tail f32_sum_tail(const in float p, const in float e, const in float z)
+{
+    // th + tl = z + e
+    precise float th = z + e;
+    precise float t1 = th - z;
+    precise float t2 = th - t1;
+    precise float t3 = z - t2;
+    precise float t4 = e - t1;
+    precise float tl = t3 + t4;
+    // vh + vl = p + th
+    precise float vh = p + th;
+    precise float v1 = vh - p;
+    precise float v2 = vh - v1;
+    precise float v3 = p - v2;
+    precise float v4 = th - v1;
+    precise float vl = v3 + v4;
+    // w = tl + vl, to odd
+    precise float w0 = tl + vl;
+    precise float w1 = w0 - tl;
+    precise float w2 = w0 - w1;
+    precise float w3 = tl - w2;
+    precise float w4 = vl - w1;
+    precise float we = w3 + w4;
+    uint w_bits = floatBitsToUint(w0);
+    uint toward = PICK(int(floatBitsToUint(we) ^ w_bits) < 0, 0xffffffffu, 1u);
+    bool exact = we == 0.0f;
+    bool odd = (w_bits & 1u) != 0u;
+    precise float w = uintBitsToFloat(PICK(exact || odd, w_bits, w_bits + toward));
+    Tail v;
+    v.sum = vh;
+    v.tail = w;
+    return v;
+}
+
+// Fused multiply-add of operands that are known (passes/float_bounds.hpp) to be finite and to need
+// no scaling: the product and the addend are multiples of 2^-126 below 2^126. A sum that is zero
+// has the sign of the plain one.
+uint f32_fma_rn_bounded(const in uint a, const in uint b, const in uint c)
+{
+    precise float x = uintBitsToFloat(a);
+    precise float y = uintBitsToFloat(b);
+    precise float z = uintBitsToFloat(c);
+    precise float p = x * y;
+    precise float plain = p + z;
+    Tail v = f32_sum_tail(p, f32_product_error(x, y, p), z);
+    precise float sum = v.sum + v.tail;
+    return floatBitsToUint(PICK(sum == 0.0f, plain, sum));
+}
+
+// Fused multiply-add: product and error (Dekker), then the sum of the three. Scaling keeps
 // everything normal:
 // - up: product below 8 and addend below 2^30. Everything by 2^96, denormals by way of their
 //   integers; at most 2^126, and products that matter at least 2^-54, their errors 2^-102.
@@ -126,44 +184,19 @@ uint f32_fma_rn(const in uint a, const in uint b, const in uint c)
     precise float p = x * y;
     precise float e = f32_product_error(x, y, p);
     precise float s = p + z;
-    // th + tl = z + e
-    precise float th = z + e;
-    precise float t1 = th - z;
-    precise float t2 = th - t1;
-    precise float t3 = z - t2;
-    precise float t4 = e - t1;
-    precise float tl = t3 + t4;
-    // vh + vl = p + th
-    precise float vh = p + th;
-    precise float v1 = vh - p;
-    precise float v2 = vh - v1;
-    precise float v3 = p - v2;
-    precise float v4 = th - v1;
-    precise float vl = v3 + v4;
-    // w = tl + vl, to odd
-    precise float w0 = tl + vl;
-    precise float w1 = w0 - tl;
-    precise float w2 = w0 - w1;
-    precise float w3 = tl - w2;
-    precise float w4 = vl - w1;
-    precise float we = w3 + w4;
-    uint w_bits = floatBitsToUint(w0);
-    uint toward = PICK(int(floatBitsToUint(we) ^ w_bits) < 0, 0xffffffffu, 1u);
-    bool exact = we == 0.0f;
-    bool odd = (w_bits & 1u) != 0u;
-    precise float w = uintBitsToFloat(PICK(exact || odd, w_bits, w_bits + toward));
-    // and the last rounding, with its error
-    precise float sum = vh + w;
-    precise float s1 = sum - vh;
-    precise float s2 = sum - s1;
-    precise float s3 = vh - s2;
-    precise float s4 = w - s1;
-    precise float tail = s3 + s4;
+    Tail v = f32_sum_tail(p, e, z);
+    // and the last rounding, with its error: the tail is no larger than the sum before it, unless
+    // that is zero (Dekker)
+    precise float sum = v.sum + v.tail;
+    precise float s1 = sum - v.sum;
+    precise float tail = v.tail - s1;
 
     uint r = floatBitsToUint(sum * PICK(up, 1.262177448353619e-29f, 16777216.0f));
-    float units = f32_round_units(sum * 9007199254740992.0f, tail);
+    uint sum_sign = floatBitsToUint(sum) & SIGN_BIT;
+    float outward = uintBitsToFloat(floatBitsToUint(tail) ^ sum_sign);
+    float units = f32_round_units(abs(sum) * 9007199254740992.0f, outward);
     bool tiny = abs(sum) < 9.313225746154785e-10f;
-    uint denormal = uint(int(abs(units))) | (floatBitsToUint(sum) & SIGN_BIT);
+    uint denormal = uint(int(units)) | sum_sign;
     r = PICK(tiny && up, denormal, r);
     // Below 2^-80 it is zero, or a product that vanishes, whose error means nothing: the plain sum
     // knows the sign. Infinities and NaN come from it too.
@@ -242,6 +275,46 @@ uint f32_rcp_rn(const in uint a)
     return f32_div_rn(0x3f800000u, a);
 }
 
+// The quotient where the device's own is right for normal operands and quotients (the capability
+// exact_div32). A dividend that is denormal, or so much smaller than the divisor that the quotient
+// may be, is scaled by 2^100, a denormal divisor as well: every quotient that is no zero or
+// infinity after it is then normal, and zeros, infinities and NaN come out by themselves. Only a
+// denormal result is rounded twice. On a tie the first rounding's error decides, of which the sign
+// is needed: the remainder of the significands as integers is no more than 2^24, so 32 bits of the
+// products know it; and a quotient of significands less than 1 never rounds to 1, so their order
+// says by what power of two the dividend's counts.
+uint f32_div_rn_scaled(const in uint a, const in uint b)
+{
+    uint ua = a & F32_NAN;
+    uint ub = b & F32_NAN;
+    bool a_denormal = int(ua) < 0x00800000;
+    bool b_denormal = int(ub) < 0x00800000;
+    bool far = int(ua) - int(ub) < -0x3c000000;  // 120 binades, less one
+    bool low = far || a_denormal;
+    float normal_a = uintBitsToFloat(ua) * PICK(far, 1.2676506002282294e30f, 1.0f);
+    float small_a = float(int(ua)) * 1.7763568394002505e-15f;  // 2^(100 - 149)
+    float small_b = float(int(ub)) * 1.7763568394002505e-15f;
+    precise float x = PICK(a_denormal, small_a, normal_a);
+    precise float y = PICK(b_denormal, small_b, uintBitsToFloat(ub));
+    precise float q = x / y;
+    uint r = floatBitsToUint(q * PICK(low, PICK(b_denormal, 1.0f, 7.888609052210118e-31f),
+                                      PICK(b_denormal, 1.2676506002282294e30f, 1.0f)));
+    uint mx = floatBitsToUint(x) & 0x7fffffu;
+    uint my = floatBitsToUint(y) & 0x7fffffu;
+    uint mq = (floatBitsToUint(q) & 0x7fffffu) | 0x800000u;
+    uint up = PICK(int(mx) < int(my), 0x1000000u, 0x800000u);
+    int rest = int(mx * up - mq * (my | 0x800000u));
+    float units = f32_round_units(q * 562949953421312.0f, float(rest));
+    bool tiny = q < 1.4901161193847656e-8f;
+    r = PICK(tiny && low, uint(int(units)), r);
+    return PICK(int(r & F32_NAN) > 0x7f800000, F32_NAN, r | ((a ^ b) & SIGN_BIT));
+}
+
+uint f32_rcp_rn_scaled(const in uint a)
+{
+    return f32_div_rn_scaled(0x3f800000u, a);
+}
+
 // Square root, scaled by powers of four away from denormals and overflow, corrected as the
 // quotient is: X - s^2 is a multiple of ulp^2, as is s ulp, so that "more than half an ulp above"
 // is "rest > s ulp", and below "rest <= -s ulp", which the comparison with half an ulp^2 in
@@ -275,4 +348,17 @@ uint f32_sqrt_rn(const in uint a)
     bool negative = a > SIGN_BIT;
     bool nan = int(ua) > 0x7f800000 || negative;
     return PICK(nan, F32_NAN, r);
+}
+
+// The root where the device's own is right for normal operands (the capability exact_sqrt32):
+// denormals are scaled by 2^150. Roots are never denormal.
+uint f32_sqrt_rn_scaled(const in uint a)
+{
+    uint ua = a & F32_NAN;
+    bool denormal = int(ua) < 0x00800000;
+    precise float x = PICK(denormal, float(int(ua)) * 2.0f, uintBitsToFloat(ua));
+    uint r = floatBitsToUint(sqrt(x) * PICK(denormal, 2.6469779601696886e-23f, 1.0f));
+    bool nan = a - 1u >= F32_INF;
+    r = PICK(nan, F32_NAN, r);
+    return PICK(ua == 0u, a, r);
 }

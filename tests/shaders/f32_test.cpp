@@ -44,6 +44,21 @@ TEST(F32, div) {
   check_two("div", FOUR(f32_div), [](float a, float b) { return a / b; });
 }
 
+TEST(F32, div_by_the_devices_own) {
+  Inputs inputs;
+  int failures = 0;
+  for (int i = 0; i < runs() && failures < 5; ++i) {
+    // Every second pair has a quotient in the neighbourhood of the denormals.
+    const U a = inputs.f32();
+    const U b = i & 1 ? inputs.f32() : inputs.f32_near((a & 0x7fffffffu) + 0x3f800000u, 27);
+    const U want = bits(opaque(opaque(f32(a)) / opaque(f32(b))));
+    const U got = on_device(i & 2, [&] { return glsl::f32_div_rn_scaled(a, b); });
+    if (got == want) continue;
+    ++failures;
+    ADD_FAILURE() << std::hex << a << " / " << b << " gives " << got << ", not " << want;
+  }
+}
+
 TEST(F32, fma) {
   constexpr Three routines[] = FOUR(f32_fma);
   for (int mode = 0; mode < 4; ++mode) {
@@ -66,10 +81,36 @@ TEST(F32, fma) {
   }
 }
 
-template <typename Expected>
-void check_one(const char* name, const One (&routines)[4], Expected expected) {
+TEST(F32, fma_of_bounded_operands) {
+  // Multiples of 2^-20, 2^-100 and 2^-120, below 2^30, 2^36 and 2^66.
+  Inputs inputs;
+  const auto draw = [&](int grid, std::uint32_t span) {
+    const double integer = inputs.word() >> inputs.word() % 32;
+    const int up = static_cast<int>(inputs.word() % span);
+    const float scaled = static_cast<float>(std::ldexp(integer, up - grid));
+    return bits(inputs.word() & 1 ? -scaled : scaled);
+  };
+  int failures = 0;
+  for (int i = 0; i < runs() && failures < 5; ++i) {
+    const U a = draw(20, 18), b = draw(100, 104);
+    const U product = bits(f32(a) * f32(b));
+    U c = i & 3 ? product ^ 0x80000000u ^ (inputs.word() & 7) : draw(120, 154);
+    // A neighbour of a small product need not be such a multiple.
+    if (std::abs(f32(c)) < 0x1p-96f) c = draw(120, 24);
+    const U want = bits(opaque(std::fma(opaque(f32(a)), opaque(f32(b)), opaque(f32(c)))));
+    const U got = on_device(i & 8, [&] { return glsl::f32_fma_rn_bounded(a, b, c); });
+    if (got == want) continue;
+    ++failures;
+    ADD_FAILURE() << std::hex << a << ", " << b << ", " << c << " gives " << got << ", not "
+                  << want;
+  }
+}
+
+/// The first of the routines rounds to nearest; one alone is that.
+template <int kCount, typename Expected>
+void check_one(const char* name, const One (&routines)[kCount], Expected expected) {
   const std::uint64_t step = exhaustive() ? 1 : 9973;
-  for (int mode = 0; mode < 4; ++mode) {
+  for (int mode = 0; mode < kCount; ++mode) {
     Inputs inputs;
     int failures = 0;
     for (std::uint64_t i = 0; i < 1ull << 32 && failures < 5; i += step) {
@@ -91,6 +132,12 @@ TEST(F32, rcp) {
 }
 TEST(F32, sqrt) {
   check_one("sqrt", FOUR(f32_sqrt), [](float a) { return std::sqrt(a); });
+}
+TEST(F32, rcp_by_the_devices_own) {
+  check_one("rcp", {glsl::f32_rcp_rn_scaled}, [](float a) { return opaque(1.0f) / a; });
+}
+TEST(F32, sqrt_by_the_devices_own) {
+  check_one("sqrt", {glsl::f32_sqrt_rn_scaled}, [](float a) { return std::sqrt(a); });
 }
 TEST(F32, round) {
   check_one("round",

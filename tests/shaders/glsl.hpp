@@ -54,6 +54,7 @@ inline float sqrt(float f) { return std::sqrt(f); }
 inline float trunc(float f) { return std::trunc(f); }
 inline float floor(float f) { return std::floor(f); }
 inline float exp2(float f) { return std::exp2(f); }
+constexpr float sign(float f) { return f > 0 ? 1.0f : f < 0 ? -1.0f : 0.0f; }
 inline float roundEven(float f) { return std::nearbyint(f); }
 
 constexpr int findMSB(uint a) { return 31 - std::countl_zero(a); }

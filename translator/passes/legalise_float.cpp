@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "translator/ir/names.hpp"
+#include "translator/passes/float_bounds.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewrite.hpp"
 
@@ -88,15 +89,23 @@ class Legaliser {
         p_(options.profile),
         fast_(options.fp == FpPolicy::fast),
         rewrite_(f),
-        b_(rewrite_.builder()) {}
+        b_(rewrite_.builder()),
+        ranges_(f) {}
 
   bool run() {
     return rewrite_.run([&](Value v) {
       const Inst inst = f_.insts[v];
       const bool semantic = inst.op == Op::fcvt || inst.op == Op::funord || find_row(inst.op);
-      if (!semantic) return v;
+      if (!semantic) {
+        ranges_.follow(v);
+        return v;
+      }
       std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
-      if (inst.op == Op::fcvt) return convert(inst, args[0]);
+      if (inst.op == Op::fcvt) {
+        const Value result = convert(inst, args[0]);
+        note_conversion(inst.fp, args[0], result);
+        return result;
+      }
       if (inst.op == Op::funord)
         return b_.op2(Op::or_, is_nan(inst.fp.kind, args[0]), is_nan(inst.fp.kind, args[1]));
       return arithmetic(inst, args);
@@ -166,8 +175,8 @@ class Legaliser {
       case Op::fle: return p_.exact_compare32 || ftz || against_normal;
       case Op::ffma: return p_.fused_fma32;
       case Op::fdiv:
-      case Op::frcp: return p_.exact_div32 && (p_.denormals32 || ftz);
-      case Op::fsqrt: return p_.exact_sqrt32 && (p_.denormals32 || ftz);
+      case Op::frcp: return p_.exact_div32 && p_.denormals32;
+      case Op::fsqrt: return p_.exact_sqrt32 && p_.denormals32;
       default: return false;
     }
   }
@@ -217,11 +226,91 @@ class Legaliser {
     return b_.inst(row.native, type, args);
   }
 
+  /// What the operands say of a sum, a product or both, in single precision.
+  struct Known {
+    FloatBounds result;
+    bool native = false;   ///< as by a device that keeps denormals
+    bool bounded = false;  ///< no denormal, overflow or NaN anywhere within
+  };
+  Known know(const Inst& inst, const std::vector<Value>& args) const {
+    Known k;
+    if (inst.fp.kind != NumKind::f32 || inst.type != Type::i32) return k;
+    const auto of = [&](unsigned i) { return ranges_.of(args[i]); };
+    const auto small = [](const FloatBounds& b) { return b.finite() && *b.top <= 126; };
+    switch (inst.op) {
+      case Op::fadd: {
+        k.result = FloatBounds::sum(of(0), of(1));
+        k.native = of(0).normal() && of(1).normal();
+        if (k.native) break;
+        if (const auto with_one = ranges_.sum_with_constant(args[0], args[1])) {
+          k.native = true;
+          k.result = *with_one;
+        }
+        break;
+      }
+      case Op::fmul:
+        k.result = FloatBounds::product(of(0), of(1));
+        k.native = k.result.normal();
+        break;
+      case Op::ffma: {
+        const FloatBounds product = FloatBounds::product(of(0), of(1));
+        k.result = FloatBounds::sum(product, of(2));
+        k.bounded = product.normal() && of(2).normal() && small(product) && small(of(2));
+        break;
+      }
+      case Op::fmin:
+      case Op::fmax: k.result = FloatBounds::either(of(0), of(1)); break;
+      default: break;
+    }
+    if (inst.fp.sat) k.result.top = 1;
+    return k;
+  }
+  void note_conversion(const FpAttr& fp, Value from, Value result) {
+    if (fp.to != NumKind::f32) return;
+    if (!is_float(fp.kind))
+      ranges_.set(result, FloatBounds::integer(is_wide(fp.kind) ? 64 : 32));
+    else if (fp.kind == NumKind::f16)
+      ranges_.set(result, {.grid = 24, .top = std::nullopt});
+    else if (fp.kind == NumKind::f32 && to_integral(fp.round))
+      ranges_.set(result, FloatBounds::sum({.grid = 0, .top = 1},
+                                           {.grid = 0, .top = ranges_.of(from).top}));
+  }
+
   Value arithmetic(const Inst& inst, std::vector<Value> args) {
+    const Known known = know(inst, args);
+    const Value result = arithmetic(inst, std::move(args), known);
+    if (inst.fp.kind == NumKind::f32 && inst.type == Type::i32) ranges_.set(result, known.result);
+    return result;
+  }
+
+  // Of an approximate quotient the manual says: a divisor above 2^126 gives 0, or NaN for an
+  // infinite dividend.
+  Value beyond_divisor(const std::vector<Value>& args, Value quotient) {
+    const auto magnitude = [&](Value a) { return b_.op2(Op::and_, a, b_.i32(0x7fffffff)); };
+    const Value distance = b_.op2(Op::sub, magnitude(args[1]), b_.i32(0x7e800001));
+    const Value beyond = b_.cmp(Op::ult, distance, b_.i32(0x7f800000 - 0x7e800001));
+    const Value sign = b_.op2(Op::and_, b_.op2(Op::xor_, args[0], args[1]), b_.i32(0x80000000u));
+    const Value finite = b_.cmp(Op::ult, magnitude(args[0]), b_.i32(0x7f800000));
+    return b_.select(beyond, b_.select(finite, sign, b_.i32(0x7fffffff)), quotient);
+  }
+
+  Value arithmetic(const Inst& inst, std::vector<Value> args, const Known& known) {
     const Row& row = *find_row(inst.op);
     const NumKind kind = inst.fp.kind;
     const bool compares = inst.type == Type::i1;
     if (kind == NumKind::f16 || kind == NumKind::bf16) return half(inst, row, args);
+    const bool quotient_or_root =
+        inst.op == Op::fdiv || inst.op == Op::frcp || inst.op == Op::fsqrt;
+    if (!fast_ && kind == NumKind::f32 && quotient_or_root && is_approximate(inst.fp.round)) {
+      // Exact is within every bound.
+      Inst rounded = inst;
+      rounded.fp.round = Round::rn;
+      const Value result = arithmetic(rounded, args, known);
+      if (inst.op != Op::fdiv || inst.fp.round == Round::full) return result;
+      if (inst.fp.ftz)
+        for (Value& a : args) a = flush(kind, a);
+      return beyond_divisor(args, result);
+    }
     const bool approximate = row.rounded && is_approximate(inst.fp.round);
     const bool nearest = !row.rounded || inst.fp.round == Round::rn || inst.fp.round == Round::none;
     Value result = 0;
@@ -235,8 +324,13 @@ class Legaliser {
     }
     const bool against_normal =
         compares && (is_normal_constant(kind, args[0]) || is_normal_constant(kind, args[1]));
-    const bool use_native = nearest && row.native != Op::undef &&
-                            native_exact(inst.op, kind, inst.fp.ftz, against_normal);
+    if (known.bounded && nearest && !native_exact(inst.op, kind, inst.fp.ftz, false)) {
+      result = call("f32_fma_rn_bounded", Type::i32, args);
+      return inst.fp.sat ? saturate(kind, result) : result;
+    }
+    const bool use_native =
+        nearest && row.native != Op::undef &&
+        (known.native || native_exact(inst.op, kind, inst.fp.ftz, against_normal));
     const bool flush_here =
         inst.fp.ftz && kind == NumKind::f32 && !(use_native && device_flushes());
     if (flush_here)
@@ -256,14 +350,14 @@ class Legaliser {
       result = *easy;
     } else if (use_native) {
       result = native(row, kind, args, inst.type);
-      if (!compares) result = canonical(kind, result);
+      if (!compares && !known.result.finite()) result = canonical(kind, result);
       // Of two NaN the hardware's f64 sum and product keep the second; processors keep the first.
       if ((inst.op == Op::fadd || inst.op == Op::fmul) && kind == NumKind::f64 && !p_.fused_fma64)
         result =
             b_.select(is_nan(kind, args[1]), b_.op2(Op::or_, args[1], b_.i64(kQuiet64)), result);
     } else {
       if (inst.op == Op::fadd && kind == NumKind::f64) std::swap(args[0], args[1]);
-      result = call(library_name(row, inst.fp), inst.type, args);
+      result = call(routine(row, inst.fp), inst.type, args);
     }
     if (compares) return result;
     if (flush_here) result = flush(kind, result);
@@ -352,6 +446,15 @@ class Legaliser {
     if (row.rounded)
       text += fmt::format("_{}", name(fp.round == Round::none ? Round::rn : fp.round));
     if (!row.rounded && fp.nan) text += "_nan";
+    return text;
+  }
+  // By the device's own quotient or root, where that is right but for denormals.
+  std::string routine(const Row& row, const FpAttr& fp) const {
+    std::string text = library_name(row, fp);
+    const bool own = row.op == Op::fsqrt ? p_.exact_sqrt32 : p_.exact_div32;
+    const bool quotient_or_root = row.op == Op::fdiv || row.op == Op::frcp || row.op == Op::fsqrt;
+    const bool nearest = fp.round == Round::rn || fp.round == Round::none;
+    if (own && quotient_or_root && nearest && fp.kind == NumKind::f32) text += "_scaled";
     return text;
   }
 
@@ -583,6 +686,7 @@ class Legaliser {
   const bool fast_;
   Rewrite rewrite_;
   Builder& b_;
+  FloatRanges ranges_;
 };
 
 }  // namespace
