@@ -1,5 +1,7 @@
 // recorder: runs PTX on an NVIDIA GPU, through the CUDA driver alone, and writes down what it does.
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,7 @@ constexpr const char* kHelp =
     "       recorder forms FILE [--full FILE] [--only TEXT]\n"
     "       recorder textures FILE [--only TEXT]\n"
     "       recorder levels FILE [--only TEXT]\n"
-    "       recorder wider FILE [--only SECTION]\n"
+    "       recorder wider FILE [--only SECTION] [--seed N]\n"
     "       recorder references FILE\n"
     "       recorder sweeps FILE [--only TEXT]\n"
     "       recorder surfaces FILE [--only TEXT]\n"
@@ -24,7 +26,8 @@ constexpr const char* kHelp =
     "levels        records levels of detail, sRGB and sums over planes\n"
     "wider         records textures drawn at random, seamless cube maps, anisotropy, gradients,\n"
     "              depths and samples (sections random, seamless, anisotropy, gradients, cubes,\n"
-    "              depths, samples; places, ratios and sums of anisotropic reads)\n"
+    "              depths, samples; places, ratios, sums and kinds of anisotropic reads,\n"
+    "              integers, odd); --seed draws others than the committed record has\n"
     "references    records reads and queries of .texref and .samplerref variables\n"
     "sweeps        writes dense sweeps of texture coordinates, for deriving rules\n"
     "surfaces      records surface instructions on surfaces of many shapes\n"
@@ -44,11 +47,14 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::string extra, only;
+  std::uint32_t seed = 0;
   for (std::size_t i = 2; i + 1 < args.size(); i += 2) {
     if (args[i] == "--full") {
       extra = args[i + 1];
     } else if (args[i] == "--only") {
       only = args[i + 1];
+    } else if (args[i] == "--seed") {
+      seed = static_cast<std::uint32_t>(std::strtoul(args[i + 1].c_str(), nullptr, 0));
     } else {
       std::fprintf(stderr, "recorder: unknown option %s\n%s", args[i].c_str(), kHelp);
       return 2;
@@ -59,7 +65,7 @@ int main(int argc, char** argv) {
   if (args[0] == "forms") return ptx2spv::recorder::record_forms(args[1], extra, only);
   if (args[0] == "textures") return ptx2spv::recorder::record_textures(args[1], only);
   if (args[0] == "levels") return ptx2spv::recorder::record_textures_further(args[1], only);
-  if (args[0] == "wider") return ptx2spv::recorder::record_textures_wider(args[1], only);
+  if (args[0] == "wider") return ptx2spv::recorder::record_textures_wider(args[1], only, seed);
   if (args[0] == "references") return ptx2spv::recorder::record_references(args[1]);
   if (args[0] == "sweeps") return ptx2spv::recorder::record_sweeps(args[1], only);
   if (args[0] == "surfaces") return ptx2spv::recorder::record_surfaces(args[1], only);

@@ -16,7 +16,7 @@ int record_textures(const std::string& path, const std::string& only);
 int record_textures_further(const std::string& path, const std::string& only);
 /// Writes the third record: textures and reads drawn at random, and what the first two leave out.
 /// `only` names a section.
-int record_textures_wider(const std::string& path, const std::string& only);
+int record_textures_wider(const std::string& path, const std::string& only, std::uint32_t seed);
 /// Writes what `.texref` variables and samplers of their own give: initialisers, bindings, queries.
 int record_references(const std::string& path);
 /// Writes the dense sweeps that the texture rules were derived from.

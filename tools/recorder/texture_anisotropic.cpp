@@ -49,7 +49,7 @@ void sweep(TextureSession& session, const TextureSetup& s, float longer, float s
 }  // namespace
 
 void anisotropic_places(TextureSession& session) {
-  Dice dice(23);
+  Dice dice(23 + session.seed);
   const auto tex = texture_instruction("tex.grad", "2d", "f32.f32");
   for (const bool full : {false, true}) {
     auto s = levelled("2d", kExtent, 7, TexelData::step);
@@ -94,7 +94,7 @@ void anisotropic_places(TextureSession& session) {
 }
 
 void anisotropic_ratios(TextureSession& session) {
-  Dice dice(29);
+  Dice dice(29 + session.seed);
   const auto tex = texture_instruction("tex.grad", "2d", "f32.f32");
   // Only the outermost sample is beyond the step: its weight tells the ratio.
   for (const bool full : {false, true}) {
@@ -142,7 +142,7 @@ void anisotropic_ratios(TextureSession& session) {
 }
 
 void anisotropic_sums(TextureSession& session) {
-  Dice dice(31);
+  Dice dice(31 + session.seed);
   // Axis-parallel whole ratios first, then everything at random.
   for (const bool linear : {false, true}) {
     for (const auto format : {TexelFormat::f32, TexelFormat::u8, TexelFormat::u16, TexelFormat::s8,
@@ -214,7 +214,7 @@ void anisotropic_sums(TextureSession& session) {
 
 /// Gradients beside integer coordinates, which ptxas takes and no manual speaks of.
 void integer_gradients(TextureSession& session) {
-  Dice dice(37);
+  Dice dice(37 + session.seed);
   for (const std::string geometry : {"1d", "2d", "3d", "a1d", "a2d"}) {
     for (const unsigned levels : {0u, 3u}) {
       TextureSetup s;

@@ -215,8 +215,9 @@ int record_textures_further(const std::string& path, const std::string& only) {
   return session.good() ? 0 : 2;
 }
 
-int record_textures_wider(const std::string& path, const std::string& only) {
+int record_textures_wider(const std::string& path, const std::string& only, std::uint32_t seed) {
   TextureSession session(path, false, "");
+  session.seed = seed;
   if (!texture_wider(session, only)) {
     std::fprintf(stderr, "no section '%s'\n", only.c_str());
     return 2;

@@ -42,6 +42,8 @@ class TextureSession {
            const std::vector<std::uint32_t>& operands);
   bool good() const { return file_.good(); }
   unsigned lines() const { return lines_; }
+  /// Joins the seeds of what is drawn at random; 0 draws what the committed records hold.
+  std::uint32_t seed = 0;
 
  private:
   std::ofstream file_;
@@ -67,5 +69,8 @@ void anisotropic_places(TextureSession& session);
 void anisotropic_ratios(TextureSession& session);
 void anisotropic_sums(TextureSession& session);
 void integer_gradients(TextureSession& session);
+/// More of them (texture_kinds.cpp).
+void anisotropic_kinds(TextureSession& session);
+void odd_descriptions(TextureSession& session);
 
 }  // namespace ptx2spv::recorder

@@ -167,7 +167,7 @@ class RandomReads {
 };
 
 void random_reads(TextureSession& session) {
-  Dice dice(20261121);
+  Dice dice(20261121 + session.seed);
   for (unsigned i = 0; i < 6000; ++i) {
     const auto s = random_setup(dice);
     RandomReads reads(dice, s);
@@ -207,7 +207,7 @@ std::vector<std::uint32_t> edge_directions(const TextureSetup& s, Dice& dice, un
 }
 
 void seamless(TextureSession& session) {
-  Dice dice(7);
+  Dice dice(7 + session.seed);
   std::uint32_t seed = 100;
   for (const std::string geometry : {"cube", "acube"}) {
     for (const unsigned extent : {1u, 2u, 3u, 4u, 5u, 8u, 16u, 31u}) {
@@ -277,7 +277,7 @@ void seamless(TextureSession& session) {
 /// Where the samples of an anisotropic read lie: a step read at every 16th of a texel along the
 /// longer gradient.
 void anisotropy(TextureSession& session) {
-  Dice dice(11);
+  Dice dice(11 + session.seed);
   const auto tex = texture_instruction("tex.grad", "2d", "f32.f32");
   const auto put = [](std::vector<std::uint32_t>& at, std::initializer_list<float> list) {
     for (const float each : list) at.push_back(float_bits(each));
@@ -331,7 +331,7 @@ void anisotropy(TextureSession& session) {
 
 /// Gradients whose products and sums show how wide the hardware's are.
 void gradients(TextureSession& session) {
-  Dice dice(13);
+  Dice dice(13 + session.seed);
   const auto line = texture_instruction("tex.grad", "1d", "f32.f32");
   for (const unsigned extent : {3u, 5u, 6u, 7u, 11u, 13u, 100u, 129u, 255u, 257u, 999u, 4095u}) {
     // As many levels as there are, and 9 at most.
@@ -394,7 +394,7 @@ void gradients(TextureSession& session) {
 
 /// Gradients of cube maps: one component at a time, at the middle of a face and elsewhere.
 void cubes(TextureSession& session) {
-  Dice dice(17);
+  Dice dice(17 + session.seed);
   const auto s = levelled("cube", 64, 7, TexelData::level);
   const auto tex = texture_instruction("tex.grad", "cube", "f32.f32");
   for (const unsigned kind : {0u, 1u, 2u}) {
@@ -480,7 +480,9 @@ bool texture_wider(TextureSession& session, const std::string& only) {
                    {"places", anisotropic_places},
                    {"ratios", anisotropic_ratios},
                    {"sums", anisotropic_sums},
-                   {"integers", integer_gradients}};
+                   {"integers", integer_gradients},
+                   {"kinds", anisotropic_kinds},
+                   {"odd", odd_descriptions}};
   bool found = false;
   for (const auto& section : kSections) {
     if (!only.empty() && only != section.name) continue;
