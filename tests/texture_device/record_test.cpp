@@ -199,11 +199,9 @@ class Replay {
   void compare(const TextureSection& section, std::size_t i, const std::uint32_t* actual) {
     ++lines;
     const auto& expected = section.results[i];
-    const bool floats = section.instruction.find(".f32.") != std::string::npos;
     bool same = true;
     for (std::size_t k = 0; k < expected.size(); ++k) {
-      same = same &&
-             (expected[k] == actual[k] || (floats && is_nan(expected[k]) && is_nan(actual[k])));
+      same = same && expected[k] == actual[k];
     }
     const TextureSetup& s = section.setup;
     const bool several = s.anisotropy > 1 && section.instruction.starts_with("tex.grad");
@@ -247,6 +245,11 @@ class Replay {
                      "and not " + words(section.results[i]);
       }
     }
+    if (std::getenv("PTX2SPV_TEXTURE_LINES"))
+      std::printf("differs %zu %g %s | %s | %s gave %s not %s\n", i, static_cast<double>(most),
+                  section.setup_text.c_str(), section.instruction.c_str(),
+                  words(section.operands[i]).c_str(), words({actual, actual + 4}).c_str(),
+                  words(section.results[i]).c_str());
     // A 32nd of a texel's step.
     if (!(most <= 0.03125f)) ++anisotropic_far;
   }

@@ -231,21 +231,19 @@ std::array<Value, 4> TextureLowering::gathered(unsigned channel) {
   constexpr unsigned kOrder[] = {2, 3, 1, 0};
   std::array<Value, 4> values;
   const auto read = [&](Value raw) {
-    // 8 signed bits come out of the filter.
+    // 8 signed bits and floats come out of the filter.
     const Value filters =
         both(format_is(abi::SurfaceFormat::s8), b_.op2(Op::xor_, element_, b_.i1(true)));
     const Value sum = b_.op2(Op::shl, extended(raw), i32(8));
     const Value value = b_.select(filters, quotient(sum), point(raw, how));
-    // So do a cube map's floats, with a linear mipmap filter.
-    if (!cube()) return value;
     const Value one = b_.inst(Op::compose, Type::v4, {raw, i32(0), i32(0), i32(0)});
     const Value weight = b_.inst(Op::compose, Type::v4, {i32(256), i32(0), i32(0), i32(0)});
     const Value nothing = b_.inst(Op::compose, Type::v4, {i32(0), i32(0), i32(0), i32(0)});
     const Value alone = library("tex_sum", Type::v4, {one, weight, i32(1), how.format});
-    const Value mixes =
-        both(set(sampler_, abi::sample_mip_linear), format_is(abi::SurfaceFormat::f32));
-    return b_.select(mixes, library("tex_filtered", Type::i32, {alone, nothing, how.format}),
-                     value);
+    const Value real =
+        both(b_.cmp(Op::ule, i32(static_cast<std::uint32_t>(abi::SurfaceFormat::f16)), how.format),
+             b_.op2(Op::xor_, how.srgb, b_.i1(true)));
+    return b_.select(real, library("tex_filtered", Type::i32, {alone, nothing, how.format}), value);
   };
   for (unsigned i = 0; i < 4; ++i) {
     Value value = read(texels[kOrder[i]]);
@@ -253,6 +251,7 @@ std::array<Value, 4> TextureLowering::gathered(unsigned channel) {
       const Value missing = both(seamless_, b_.cmp(Op::eq, level.corner, i32(kOrder[i])));
       value = b_.select(missing, corner(level, texels, how), value);
     }
+    value = b_.select(set(word(abi::x_sampler), abi::sample_memory), i32(0), value);
     values[i] = value_of(channel, value);
   }
   return values;
