@@ -67,7 +67,8 @@ Status place_static_texture(ModuleState& module, const StaticTexref& ref) {
                                        [](std::int64_t each) { return each >= 0; });
   // A sampler without initialisers is one of zeros: nearest, wrap.
   if (!initialised && !ref.sampler) return {};
-  // A texture of no texels: queries answer from the initialisers, every read gives zeros.
+  // A texture of no texels: queries answer from the initialisers, every read gives zeros, as linear
+  // memory of no elements does.
   std::array<std::uint32_t, abi::kTextureWords> record{};
   const std::uint64_t base = device.sink.address();
   record[abi::x_base_lo] = static_cast<std::uint32_t>(base);
@@ -75,6 +76,10 @@ Status place_static_texture(ModuleState& module, const StaticTexref& ref) {
   record[abi::x_height] = record[abi::x_depth] = record[abi::x_layers] = 1;
   record[abi::x_component_bytes] = record[abi::x_texel_bytes] = 4;
   record[abi::x_format] = static_cast<std::uint32_t>(abi::SurfaceFormat::u32);
+  if (!ref.sampler) {
+    record[abi::x_channels] = 1;
+    record[abi::x_sampler] = abi::sample_memory;
+  }
   record[abi::x_levels] = ref.sampler ? abi::kTextureLevels : 1;
   TextureDesc desc;
   for (std::size_t i = 0; i < 3; ++i) desc.address[i] = address_mode(ref.addr_mode[i]);

@@ -41,7 +41,18 @@ namespace {
 
 Error bad(std::string text) { return make_error(ErrorCode::invalid_argument, std::move(text)); }
 
+/// What textures and samplers have in common.
+Status check(const TextureDesc& desc) {
+  for (const AddressMode mode : desc.address)
+    if (mode > AddressMode::border)
+      return bad(fmt::format("there is no address mode {}", static_cast<unsigned>(mode)));
+  if (desc.max_anisotropy < 1 || desc.max_anisotropy > 16)
+    return bad(fmt::format("a texture's anisotropy is 1 to 16, not {}", desc.max_anisotropy));
+  return {};
+}
+
 Status check(const TextureSource& source, const TextureDesc& desc) {
+  if (Status status = check(desc); !status) return status;
   const bool real =
       source.format == abi::SurfaceFormat::f16 || source.format == abi::SurfaceFormat::f32;
   const bool integers = !real && source.format < abi::SurfaceFormat::unorm8 &&
@@ -51,8 +62,6 @@ Status check(const TextureSource& source, const TextureDesc& desc) {
   if (desc.linear_mipmap_filter && integers && source.offsets.size() > 1)
     return bad("levels that are read as integers have no linear mipmap filter");
   if (desc.seamless_cube && !desc.cube) return bad("only a cube map is seamless");
-  if (desc.max_anisotropy < 1 || desc.max_anisotropy > 16)
-    return bad(fmt::format("a texture's anisotropy is 1 to 16, not {}", desc.max_anisotropy));
   if (desc.cube &&
       (source.geometry != Geometry::a2d || source.layers % 6 != 0 || source.width != source.height))
     return bad("a cube map has square layers, six for each cube");
@@ -135,6 +144,9 @@ Result<Texture> Texture::create(const Buffer& buffer, const TextureMemory& memor
   if (memory.height && memory.pitch < row)
     return bad(
         fmt::format("a row of the texture has {} bytes, and its pitch is {}", row, memory.pitch));
+  if (memory.height && memory.pitch >> 32)
+    return bad(fmt::format(
+        "rows of a texture lie less than 4 GiB apart, not {} bytes in any buffer", memory.pitch));
   const std::uint64_t bytes = memory.height ? memory.pitch * (memory.height - 1) + row : row;
   if (memory.offset > buffer.state()->bytes || bytes > buffer.state()->bytes - memory.offset)
     return bad(fmt::format("{} bytes at {} do not lie in a buffer of {} bytes", bytes,
@@ -161,6 +173,7 @@ Result<Texture> Texture::create(const Buffer& buffer, const TextureMemory& memor
 std::uint64_t Texture::handle() const { return state_->handle; }
 
 Result<Sampler> Sampler::create(const Device& device, const TextureDesc& desc) {
+  if (Status status = check(desc); !status) return status.error();
   auto sampler = std::make_shared<TextureState>();
   sampler->device = device.state();
   sampler->desc = desc;
@@ -184,6 +197,8 @@ Status Module::bind_texture(std::string_view texref, const Texture& texture) {
   if (!state_->has_texref(texref, false))
     return make_error(ErrorCode::not_found,
                       state_->file + " has no .texref '" + std::string(texref) + "'");
+  if (texture.state()->device != state_->device)
+    return bad("the texture for '" + std::string(texref) + "' is of another device");
   std::lock_guard lock(state_->mutex);
   std::string name(texref);
   state_->textures[name] = texture.state();
@@ -194,6 +209,8 @@ Status Module::bind_sampler(std::string_view samplerref, const Sampler& sampler)
   if (!state_->has_texref(samplerref, true))
     return make_error(ErrorCode::not_found,
                       state_->file + " has no .samplerref '" + std::string(samplerref) + "'");
+  if (sampler.state()->device != state_->device)
+    return bad("the sampler for '" + std::string(samplerref) + "' is of another device");
   std::lock_guard lock(state_->mutex);
   std::string name(samplerref);
   state_->samplers[name] = sampler.state();

@@ -73,6 +73,9 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
     report.source_line = where.source_line;
     report.inlined_at = where.inlined_at;
     report.message = where.message;
+    // A read of a texture has the whole handle in the coordinates' place.
+    if (report.kind == abi::TrapKind::dead_handle && !where.message.empty())
+      report.handle = std::uint64_t{record[abi::t_coord + 1]} << 32 | record[abi::t_coord];
     if (report.kind == abi::TrapKind::assertion)
       report.message = module_string(module, record[abi::t_coord + 1]) + " (" +
                        module_string(module, record[abi::t_coord + 2]) + ":" +
@@ -104,7 +107,7 @@ const char* to_string(abi::TrapKind kind) {
     case abi::TrapKind::none: return "no trap";
     case abi::TrapKind::out_of_bounds: return "surface access out of bounds";
     case abi::TrapKind::misaligned: return "misaligned surface access";
-    case abi::TrapKind::dead_handle: return "surface handle is not alive";
+    case abi::TrapKind::dead_handle: return "handle is not alive";
     case abi::TrapKind::trap_instruction: return "trap instruction";
     case abi::TrapKind::assertion: return "assertion failed";
     case abi::TrapKind::loop_limit: return "loop exceeds the turns that this device carries out";

@@ -326,6 +326,9 @@ Status Module::bind_surface(std::string_view surfref, const Surface& surface) {
   if (!state_->has_surfref(surfref))
     return make_error(ErrorCode::not_found,
                       fmt::format("{} has no .surfref '{}'", state_->file, surfref));
+  if (surface.state()->array->device != state_->device)
+    return make_error(ErrorCode::invalid_argument,
+                      fmt::format("the surface for '{}' is of another device", surfref));
   std::lock_guard lock(state_->mutex);
   std::string name(surfref);
   state_->surfaces[name] = surface.state();

@@ -286,6 +286,27 @@ TEST(Samplers, UnboundTexturesAnswerFromTheirInitialisers) {
   EXPECT_EQ(run(module, Args().buffer(out), out, 1)[0], 311157u);
 }
 
+TEST(Samplers, UnboundTexturesReadAsZeros) {
+  // Whatever the initialisers say there is; without any, a read traps.
+  const std::string reads =
+      "mov.b32 %r0, 1; mov.f32 %f0, 0f3F000000; "
+      "tex.2d.v4.u32.f32 {%r1, %r2, %r3, %r3}, [t, {%f0, %f0}]; or.b32 %r0, %r0, %r1; "
+      "tex.2d.v4.u32.s32 {%r1, %r2, %r3, %r3}, [t, {%x, %x}]; or.b32 %r0, %r0, %r1; "
+      "tex.level.2d.v4.u32.f32 {%r1, %r2, %r3, %r3}, [t, {%f0, %f0}], %f0; "
+      "or.b32 %r0, %r0, %r1; "
+      "tld4.r.2d.v4.u32.f32 {%r1, %r2, %r3, %r3}, [t, {%f0, %f0}]; or.b32 %r0, %r0, %r1;";
+  const std::string some =
+      ".global .texref t = {width = 7, height = 5, filter_mode = linear, normalized_coords = 1, "
+      "num_mipmap_levels = 3};\n";
+  Buffer out = must(Buffer::create(test_device(), 64));
+  Module module = load(kernel(some, reads, ".param .u64 out"));
+  EXPECT_EQ(run(module, Args().buffer(out), out, 2), (std::vector<std::uint32_t>{1, 1}));
+  Module bare = load(kernel(".global .texref t;\n", reads, ".param .u64 out"));
+  const auto done = must(bare.kernel("k")).launch({}, Args().buffer(out));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::trap) << done.error().text;
+}
+
 TEST(Samplers, WhatNothingNamesIsRefused) {
   ArrayDesc desc;
   desc.geometry = Geometry::d1;

@@ -271,7 +271,7 @@ bool Runner::make_textures() {
     form.max_level = spec.desc.max_level;
     std::copy(spec.desc.border.begin(), spec.desc.border.end(), form.border);
     if (!check(api_.texture_create(&textures_.emplace_back(), &resource, &form, nullptr),
-               manifest_.file + ": error: texture " + spec.name))
+               spec.where + "the texture object"))
       return false;
   }
   return true;

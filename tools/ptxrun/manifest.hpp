@@ -42,7 +42,7 @@ struct BufferSpec {
   Init init;
 };
 struct TextureSpec {
-  std::string name;
+  std::string name, where;
   std::uint32_t surface = 0;            ///< its array,
   std::optional<std::uint32_t> level;   ///< of which one level alone,
   std::optional<std::uint32_t> buffer;  ///< or its memory
@@ -50,7 +50,7 @@ struct TextureSpec {
   TextureDesc desc;
 };
 struct SamplerSpec {
-  std::string name;
+  std::string name, where;
   TextureDesc desc;
 };
 struct GlobalSpec {

@@ -98,6 +98,7 @@ void Parser::texture(const std::string& name, const Reader& reader) {
   }
   TextureSpec spec;
   spec.name = name;
+  spec.where = reader.where();
   spec.desc.read_as_integer = true;
   if (over_memory) {
     texture_memory(reader, *reader.find("buffer"), spec);
@@ -132,6 +133,7 @@ void Parser::sampler(const std::string& name, const Reader& reader) {
       {"address", "filter", "mipmap_filter", "normalized", "bias", "min_level", "max_level"});
   SamplerSpec spec;
   spec.name = name;
+  spec.where = reader.where();
   spec.desc.normalized_coordinates = true;
   sampling(reader, spec.desc);
   out_.samplers.push_back(std::move(spec));

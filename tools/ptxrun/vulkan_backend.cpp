@@ -148,8 +148,7 @@ bool Runner::make_resources() {
   }
   for (const SamplerSpec& spec : manifest_.samplers) {
     auto sampler = Sampler::create(*device_, spec.desc);
-    if (!sampler)
-      return fail(sampler.error(), manifest_.file + ": error: sampler " + spec.name + ": ");
+    if (!sampler) return fail(sampler.error(), spec.where);
     samplers_.push_back(*std::move(sampler));
   }
   for (const TextureSpec& spec : manifest_.textures) {
@@ -157,8 +156,7 @@ bool Runner::make_resources() {
                    : spec.level
                        ? Texture::create_level(arrays_[spec.surface], *spec.level, spec.desc)
                        : Texture::create(arrays_[spec.surface], spec.desc);
-    if (!texture)
-      return fail(texture.error(), manifest_.file + ": error: texture " + spec.name + ": ");
+    if (!texture) return fail(texture.error(), spec.where);
     textures_.push_back(*std::move(texture));
   }
   for (std::size_t k = 0; k < buffers_.size(); ++k) {

@@ -28,7 +28,7 @@ Value TextureLowering::sampler_word(std::uint32_t which) {
   return sampler_words_[which];
 }
 
-Value TextureLowering::open_record(const Operand& handle) {
+Value TextureLowering::open_record(const Operand& handle, Kind kind) {
   Operand operand = handle;
   if (operand.kind == OperandKind::memory) {
     operand.kind = l_.m_.symbol(operand.symbol).kind == ptx::SymbolKind::reg ? OperandKind::reg
@@ -43,20 +43,29 @@ Value TextureLowering::open_record(const Operand& handle) {
   const Value record = b_.op2(Op::mul, known, i32(abi::kTextureWords * 4));
   const Value generation = b_.load(Type::i32, b_.op2(Op::add, record, i32(abi::x_generation * 4)),
                                    {.space = Space::textures, .bytes = 4, .readonly = true});
-  const Value live = both(b_.cmp(Op::eq, generation, high), b_.cmp(Op::ne, high, i32(0)));
+  Value live = both(b_.cmp(Op::eq, generation, high), b_.cmp(Op::ne, high, i32(0)));
+  // A sampler has no texels; only queries take either.
+  if (kind != Kind::either) {
+    const Value channels = b_.load(Type::i32, b_.op2(Op::add, record, i32(abi::x_channels * 4)),
+                                   {.space = Space::textures, .bytes = 4, .readonly = true});
+    live = both(live, b_.cmp(kind == Kind::texture ? Op::ne : Op::eq, channels, i32(0)));
+  }
   const ir::BlockId dead = b_.new_block(), rest = b_.new_block();
   b_.cond_br(live, rest, dead);
   b_.at(dead);
-  l_.lower_trap(abi::TrapKind::dead_handle, "the handle names no live texture",
-                {i32(0), i32(0), i32(0)});
+  l_.lower_trap(abi::TrapKind::dead_handle,
+                kind == Kind::sampler ? "the handle names no live sampler"
+                                      : "the handle names no live texture",
+                {low, high, i32(0)});
   l_.ended_ = false;
   b_.at(rest);
   return record;
 }
 
 void TextureLowering::open(const Operand& texture, const Operand* sampler) {
-  record_ = sampler_record_ = open_record(texture);
-  if (sampler) sampler_record_ = open_record(*sampler);
+  record_ = sampler_record_ =
+      open_record(texture, inst_.op == Opcode::txq ? Kind::either : Kind::texture);
+  if (sampler) sampler_record_ = open_record(*sampler, Kind::sampler);
   sampler_ = word(abi::x_sampler);
   if (sampler) {
     // Address modes and filters are the sampler's; coordinates are normalised where neither says

@@ -58,7 +58,8 @@ class TextureLowering {
   // lower_texture.cpp
   /// Reads the handles of texture and sampler; a dead one traps the thread.
   void open(const Operand& texture, const Operand* sampler);
-  Value open_record(const Operand& handle);
+  enum class Kind : std::uint8_t { texture, sampler, either };
+  Value open_record(const Operand& handle, Kind kind);
   Value word(std::uint32_t which);          ///< of the texture's record
   Value sampler_word(std::uint32_t which);  ///< of the sampler's, which may be the texture's
   Value feature(abi::TextureFeature which);
