@@ -142,6 +142,14 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
   json.key("param_bytes").value(entry.param_bytes);
   json.key("param_buffer_bytes").value(entry.param_buffer_bytes);
   json.key("slot_records").value(entry.slot_records);
+  json.key("push_words").value(entry.push_words);
+  list(json, "push_params", entry.push_params, [&](const PushParam& param) {
+    json.begin('{');
+    json.key("word").value(param.word);
+    json.key("offset").value(param.offset);
+    json.key("shift").value(param.shift);
+    json.end('}');
+  });
   std::uint32_t binding = 0;
   list(json, "slots", entry.slots, [&](const SlotInfo& slot) {
     json.begin('{');

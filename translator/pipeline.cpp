@@ -170,6 +170,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     return false;
   }
 
+  if (model == ThreadModel::direct) std::ranges::copy(options.block, function.block_size);
   Runner run(options, function, module);
   if (info.uses_textures) {
     // The lowering, which every translation shares, reads it like a word of the launch.
@@ -205,7 +206,8 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     if (guard && model != ThreadModel::regions)
       run("guard-loops", [&] { lower::guard_loops(function); });
     run("finish-traps", [&] { lower::finish_traps(function, together && info.barriers); });
-    run("thread-model", [&] { lower::apply_thread_model(function, model); });
+    run("thread-model",
+        [&] { lower::apply_thread_model(function, model, options.assume_small_grid); });
     run("demote-values", [&] { lower::demote_values(function); });
   };
   bool done = model != ThreadModel::regions;
@@ -263,6 +265,8 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     run.ssa();
   });
   if (options.optimize > 0) run("simplify", [&] { passes::simplify(function, module); });
+  if (options.optimize > 0 && model == ThreadModel::direct)
+    run("global-ids", [&] { passes::global_ids(function); });
   run("contract", [&] { passes::contract(function, module); });
   run("legalise-float",
       [&] { passes::legalise_float(function, module, {.profile = profile, .fp = options.fp}); });
@@ -282,6 +286,10 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   if (!profile.zero_operands) run("hide-zeros", [&] { passes::hide_zeros(function, module); });
   if (!profile.selected_merges) run("hide-merges", [&] { passes::hide_merges(function); });
   if (!profile.loop_bools) run("carry-words", [&] { passes::carry_words(function); });
+
+  const passes::ParamPlaces places = {.push_words = options.push_words,
+                                      .dear_shifts = !profile.vector_shifts};
+  run("place-params", [&] { passes::place_params(function, places, info); });
 
   const ptx::Module& source = program.module(front.lowered.module.functions[0].locs.size() > 1
                                                  ? front.lowered.module.functions[0].locs[1].module
@@ -310,6 +318,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   spirv::EmitOptions emit;
   emit.profile = profile;
   emit.slots = options.slots;
+  emit.push_words = info.push_words;
   emit.entry_name = info.name;
   emit.debug_info = options.debug_info;
   emit.source_name = source.source.name();

@@ -62,6 +62,10 @@ Status lay_out(ArrayState& array, std::uint64_t& total) {
     level.height = std::max(desc.height >> i, 1u);
     level.depth = std::max(desc.depth >> i, 1u);
     level.row_bytes = level.width * texel;
+    if (level.row_bytes >> 31)
+      return make_error(ErrorCode::invalid_argument,
+                        fmt::format("a row of {} texels of {} bytes is over 2,147,483,647 bytes",
+                                    level.width, texel));
     level.row_pitch = align_up(level.row_bytes, kRowAlignment);
     level.slice_pitch = level.row_pitch * level.height;
     level.offset = total;

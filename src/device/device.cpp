@@ -250,6 +250,8 @@ Result<Device> Device::open(const DeviceOptions& options) {
   state->info = candidate.info;
   state->profile = candidate.info.profile;
   state->options = options;
+  state->push_words =
+      std::min(state->traits.properties.limits.maxPushConstantsSize / 4, abi::kMostPushWords);
   if (Status status = restrict_profile(state->profile, options, state->info.name); !status)
     return status.error();
   if (Status status = open_device(*state); !status) return status.error();
@@ -284,6 +286,8 @@ Result<Device> Device::adopt(const ExternalDevice& external, const DeviceOptions
   state->queue.unlock_outside = external.unlock_queue;
   state->profile = state->info.profile;
   state->options = options;
+  state->push_words =
+      std::min(state->traits.properties.limits.maxPushConstantsSize / 4, abi::kMostPushWords);
   if (Status status = restrict_profile(state->profile, options, state->info.name); !status)
     return status.error();
   if (Status status = open_device(*state); !status) return status.error();

@@ -52,6 +52,7 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   PhysicalTraits traits;
   DeviceInfo info;
   Profile profile;
+  std::uint32_t push_words = abi::kPushWords;  ///< of push constants that launches may use
   DeviceOptions options;
   VkQueue external_queue = VK_NULL_HANDLE;
 

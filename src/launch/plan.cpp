@@ -268,6 +268,17 @@ void cut_grid(const DeviceState& device, const Dim3& grid, std::uint64_t most_gr
       }
 }
 
+/// Whether cut_grid leaves a grid whole, and few threads stand along each axis.
+bool small_grid(const DeviceState& device, const LaunchConfig& config) {
+  const std::uint32_t* most = device.traits.properties.limits.maxComputeWorkGroupCount;
+  const Dim3 &grid = config.grid, &block = config.block;
+  const auto few = [](std::uint64_t groups, std::uint32_t size) {
+    return groups * size <= abi::kSmallGrid;
+  };
+  return grid.x <= most[0] && grid.y <= most[1] && grid.z <= most[2] && few(grid.x, block.x) &&
+         few(grid.y, block.y) && few(grid.z, block.z);
+}
+
 /// The flat model: threads are numbered through, and a dispatch takes as many whole blocks as it
 /// can.
 void cut_blocks(const DeviceState& device, std::uint64_t blocks, std::uint32_t block_threads,
@@ -352,10 +363,13 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
                     "gives a block {} at most",
                     info.name, shared, config.dynamic_shared, kMostShared));
   key.shared_in_memory = shared > device.profile.max_shared_bytes;
+  key.small_grid =
+      key.threads != ThreadModel::flat && !key.shared_in_memory && small_grid(device, config);
   std::uint32_t block_threads = config.block.x * config.block.y * config.block.z;
   key.max_block_threads =
       key.threads == ThreadModel::regions ? round_to_power(block_threads) : 1024;
-  if (key.threads == ThreadModel::regions && info.barriers && !info.warp_operations) {
+  if (key.threads == ThreadModel::direct ||
+      (key.threads == ThreadModel::regions && info.barriers && !info.warp_operations)) {
     key.block[0] = config.block.x;
     key.block[1] = config.block.y;
     key.block[2] = config.block.z;

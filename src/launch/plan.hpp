@@ -30,7 +30,7 @@ struct LaunchPlan {
   Variant* variant = nullptr;
   VkPipeline pipeline = VK_NULL_HANDLE;
   std::vector<std::byte> params;
-  std::array<std::uint32_t, abi::kPushWords> push{};
+  std::array<std::uint32_t, abi::kMostPushWords> push{};  ///< without parameters
   std::vector<Dispatch> dispatches;
   std::vector<SlotBinding> slots;
   std::vector<std::shared_ptr<ArrayState>>

@@ -33,6 +33,15 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   DeviceState& device = *plan.module->device;
   const DeviceFunctions& vk = device.vk;
   auto push = plan.push;
+  // Into words that the launch has no use for, so after the launch's own.
+  auto place_params = [&push, &plan] {
+    for (const PushParam& param : plan.variant->info.push_params) {
+      std::uint32_t word = 0;  // of a dead handle's record
+      if (param.offset + 4 <= plan.params.size())
+        std::memcpy(&word, plan.params.data() + param.offset, 4);
+      push[param.word] = word >> param.shift;
+    }
+  };
   auto address = [&push](abi::Push word, std::uint64_t value) {
     push[word] = static_cast<std::uint32_t>(value);
     push[word + 1] = static_cast<std::uint32_t>(value >> 32);
@@ -60,9 +69,10 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
       if (i && plan.slab_bytes) barrier(device, commands, Work::kernel, Work::kernel);
       std::copy(each.base.begin(), each.base.end(), push.begin() + abi::base_x);
       push[abi::threads] = each.threads;
+      place_params();
       if (turn == 0 || plan.dispatches.size() > 1)
         vk.CmdPushConstants(commands, plan.variant->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                            abi::kPushWords * 4, push.data());
+                            plan.variant->info.push_words * 4, push.data());
       vk.CmdDispatch(commands, each.groups[0], each.groups[1], each.groups[2]);
     }
   }

@@ -38,6 +38,8 @@ TranslateOptions options_for(const KernelState& kernel, const VariantKey& key) {
   options.relax_versions = module.options.relax_versions;
   options.assume_live_handles = key.live_handles;
   options.wide_surfaces = key.wide;
+  options.assume_small_grid = key.small_grid;
+  options.push_words = module.device->push_words;
   options.entry = kernel.info->name;
   options.threads = key.threads;
   options.max_block_threads = key.max_block_threads;
@@ -73,6 +75,8 @@ std::string cache_key(const KernelState& kernel, const TranslateOptions& options
                                std::uint64_t{options.relax_versions},
                                std::uint64_t{options.assume_live_handles},
                                std::uint64_t{options.wide_surfaces},
+                               std::uint64_t{options.assume_small_grid},
+                               std::uint64_t{options.push_words},
                                static_cast<std::uint64_t>(options.threads),
                                std::uint64_t{options.max_block_threads},
                                std::uint64_t{options.workgroup_threads},
@@ -195,7 +199,7 @@ Status build(DeviceState& device, Variant& variant, const std::vector<std::uint3
       device.vk.CreateDescriptorSetLayout(device.handle, &slots, nullptr, &variant.slot_layout);
   if (result != VK_SUCCESS) return vulkan_error(result, "CreateDescriptorSetLayout");
   VkDescriptorSetLayout sets[] = {device.common_layout, variant.slot_layout};
-  VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, abi::kPushWords * 4};
+  VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, variant.info.push_words * 4};
   VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
   layout.setLayoutCount = 2;
   layout.pSetLayouts = sets;
@@ -213,8 +217,8 @@ bool VariantKey::operator==(const VariantKey& other) const {
          max_block_threads == other.max_block_threads &&
          workgroup_threads == other.workgroup_threads && std::ranges::equal(block, other.block) &&
          shared_in_memory == other.shared_in_memory && live_handles == other.live_handles &&
-         wide == other.wide && texture_features == other.texture_features &&
-         textures == other.textures &&
+         wide == other.wide && small_grid == other.small_grid &&
+         texture_features == other.texture_features && textures == other.textures &&
          std::equal(slots.begin(), slots.end(), other.slots.begin(), other.slots.end(), same);
 }
 

@@ -24,8 +24,9 @@ struct VariantKey {
   FpPolicy fp = FpPolicy::exact;
   ThreadModel threads = ThreadModel::direct;
   std::uint32_t max_block_threads = 1024, workgroup_threads = 0;
-  std::uint32_t block[3] = {0, 0, 0};  ///< regions with barriers: the block's size
+  std::uint32_t block[3] = {0, 0, 0};  ///< direct, regions with barriers: the block's size
   bool shared_in_memory = false, live_handles = false, wide = true;
+  bool small_grid = false;  ///< TranslateOptions::assume_small_grid
   std::uint32_t texture_features = 0;
   std::vector<SlotSpec> slots;
   std::vector<TextureSpec> textures;

@@ -155,6 +155,8 @@ TEST_P(Backings, AnAccessOutOfBoundsTellsWhere) {
 INSTANTIATE_TEST_SUITE_P(Kinds, Backings,
                          testing::Values(Case{"buffers", false, {}},
                                          Case{"addresses", false, {"--no-slots"}},
+                                         Case{"pushed", false, {"--push", "32"}},
+                                         Case{"small", false, {"--push", "28", "--small-grid"}},
                                          Case{"images",
                                               true,
                                               {"--backing", "canvas=image:u32x1:2d", "--backing",
@@ -243,10 +245,14 @@ TEST(Binding, ReductionsOf64BitsTakeTheLocks) {
 }
 
 // Threads in each model: numbers through shared memory and a barrier where there may be any.
-class Models : public testing::TestWithParam<const char*> {};
+struct Model {
+  const char* name;
+  std::vector<std::string> options;
+};
+class Models : public testing::TestWithParam<Model> {};
 
 TEST_P(Models, EveryThreadRunsOnce) {
-  const std::string model = GetParam();
+  const std::string model = GetParam().options[1];
   const std::string shared = R"(
   mov.u32 %r4, dynamic;
   shl.b32 %r5, %r1, 2;
@@ -271,7 +277,7 @@ TEST_P(Models, EveryThreadRunsOnce) {
   ret;
 }
 )",
-      {"--threads", model, "--block", "96", "--workgroup", "32"});
+      GetParam().options);
   EXPECT_EQ(module.entry("number")["threads"], model);
   Surface& canvas = module.surface(96, 3, false);
   Module::Launch launch;
@@ -284,8 +290,18 @@ TEST_P(Models, EveryThreadRunsOnce) {
   for (std::uint32_t i = 0; i < texels.size(); ++i) EXPECT_EQ(texels[i], i);
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, Models, testing::Values("direct", "flat", "regions"),
-                         [](const auto& each) { return std::string(each.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Threads, Models,
+    testing::Values(Model{"direct", {"--threads", "direct"}},
+                    Model{"direct_small", {"--threads", "direct", "--small-grid"}},
+                    Model{"flat", {"--threads", "flat"}},
+                    Model{"flat_pushed", {"--threads", "flat", "--push", "30"}},
+                    Model{"regions",
+                          {"--threads", "regions", "--block", "96", "--workgroup", "32"}},
+                    Model{"regions_small",
+                          {"--threads", "regions", "--block", "96", "--workgroup", "32", "--push",
+                           "64", "--small-grid"}}),
+    [](const auto& each) { return each.param.name; });
 
 // What an image cannot do is said by name and at once.
 TEST(Binding, AnImageThatCannotTakeAStoreIsRefused) {

@@ -222,6 +222,14 @@ Trap Module::run(const std::string& name, const Launch& launch) {
   dispatch.push[24] = records_;
   dispatch.push[25] = 1;
 
+  // Words that the launch has no use for hold parameters.
+  dispatch.push.resize(entry["push_words"].get<std::size_t>());
+  for (const json& each : entry["push_params"]) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, params.bytes + each["offset"].get<std::size_t>(), 4);
+    dispatch.push[each["word"].get<std::size_t>()] = word >> each["shift"].get<std::uint32_t>();
+  }
+
   const std::string model = entry["threads"];
   std::copy(launch.grid, launch.grid + 3, dispatch.groups);
   dispatch.specialisation = {launch.block[0], launch.block[1], launch.block[2],

@@ -20,6 +20,8 @@ enum Id : int {
   opt_threads,
   opt_block,
   opt_workgroup,
+  opt_push,
+  opt_small_grid,
   opt_backing,
   opt_no_slots,
   opt_reflect,
@@ -76,6 +78,11 @@ constexpr Option kOptions[] = {
      "regions: threads of the largest block, 1024 when not given; as in 32x32: the size of every "
      "block"},
     {opt_workgroup, 0, "workgroup", "INVOCATIONS", "regions: invocations of a workgroup"},
+    {opt_push, 0, "push", "WORDS",
+     "parameters in the push constants that a launch leaves, of so many words that the device has, "
+     "28 to 64; the description lists them"},
+    {opt_small_grid, 0, "small-grid", "",
+     "every launch is one dispatch of at most 2^26 threads along each axis"},
     {opt_backing, 0, "backing", "SLOT=KIND",
      "what a surface is bound to, by the slot's number or name: buffer, buffer:FORMATxCHANNELS, "
      "address, "
@@ -256,6 +263,11 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
         if (!parse_number(value, translate.workgroup_threads, 1, 1024))
           return "--workgroup takes 1 to 1024";
         break;
+      case opt_push:
+        if (!parse_number(value, translate.push_words, abi::kPushWords, abi::kMostPushWords))
+          return "--push takes 28 to 64";
+        break;
+      case opt_small_grid: translate.assume_small_grid = true; break;
       case opt_backing: {
         const std::string error = parse_backing(value, settings.backings.emplace_back());
         if (!error.empty()) return error;

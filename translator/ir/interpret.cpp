@@ -319,6 +319,11 @@ class Machine {
       case Builtin::num_workgroups_x: return Bits::of(options_.workgroups[0]);
       case Builtin::num_workgroups_y: return Bits::of(options_.workgroups[1]);
       case Builtin::num_workgroups_z: return Bits::of(options_.workgroups[2]);
+      case Builtin::global_id_x: return Bits::of(options_.workgroup[0] * n[0] + current_ % n[0]);
+      case Builtin::global_id_y:
+        return Bits::of(options_.workgroup[1] * n[1] + current_ / n[0] % n[1]);
+      case Builtin::global_id_z:
+        return Bits::of(options_.workgroup[2] * n[2] + current_ / n[0] / n[1]);
       case Builtin::subgroup_size: return Bits::of(32);
       case Builtin::subgroup_lane: return Bits::of(current_ % 32);
       default: return Bits{};

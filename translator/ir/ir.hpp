@@ -110,6 +110,7 @@ struct MemAttr {
       false;  ///< the memory does not change during the launch: loads may be shared and moved
   AtomicOp atomic = AtomicOp::add;
   std::uint16_t slot = 0;
+  std::uint8_t low_zeros = 0, high_zeros = 0;  ///< so many bits of what a load gives are 0
   bool operator==(const MemAttr&) const = default;
 };
 
@@ -131,7 +132,10 @@ enum class Builtin : std::uint8_t {
   subgroup_size,
   clock_lo,
   clock_hi,
-  shared_words
+  shared_words,
+  global_id_x,  ///< workgroup_id * workgroup_size + local_id, below abi::kSmallGrid
+  global_id_y,
+  global_id_z
 };
 
 /// One instruction. Operands stand in Function::operands[first .. first + count).
@@ -242,6 +246,7 @@ struct Function {
   std::uint32_t shared_sink =
       0xffffffffu;  ///< byte offset of 16 bytes for suppressed stores; all ones: none
   LoopGuard loop_guard;
+  std::uint32_t block_size[3] = {0, 0, 0};  ///< ThreadModel::direct: threads of every block, 0: any
   std::uint32_t region_threads = 1;  ///< threads that one invocation runs (set by passes/regions)
   struct Call {                      ///< of Op::call, by imm of the instruction
     std::uint32_t callee = 0;

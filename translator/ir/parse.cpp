@@ -255,6 +255,10 @@ class Reader {
           inst.mem.is_volatile = true;
         else if (parts[i] == "readonly")
           inst.mem.readonly = true;
+        else if (parts[i].starts_with("zeros:") && number(parts[i].substr(6), n))
+          inst.mem.low_zeros = static_cast<std::uint8_t>(n);
+        else if (parts[i].starts_with("high_zeros:") && number(parts[i].substr(11), n))
+          inst.mem.high_zeros = static_cast<std::uint8_t>(n);
         else if (parts[i].starts_with("slot:") && number(parts[i].substr(5), n))
           inst.mem.slot = static_cast<std::uint16_t>(n);
         else if (!lookup(kAtomicNames, parts[i], inst.mem.atomic))

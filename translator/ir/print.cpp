@@ -42,6 +42,8 @@ void print_attributes(const Function& f, const Module& module, const Inst& inst,
     fmt::format_to(to, " mem={},{}", name(inst.mem.space), inst.mem.bytes);
     if (inst.mem.is_volatile) out += ",volatile";
     if (inst.mem.readonly) out += ",readonly";
+    if (inst.mem.low_zeros) fmt::format_to(to, ",zeros:{}", inst.mem.low_zeros);
+    if (inst.mem.high_zeros) fmt::format_to(to, ",high_zeros:{}", inst.mem.high_zeros);
     if (inst.mem.slot) fmt::format_to(to, ",slot:{}", inst.mem.slot);
     if (inst.mem.atomic != AtomicOp::add) fmt::format_to(to, ",{}", name(inst.mem.atomic));
   }

@@ -31,7 +31,7 @@ ir::Value report_cut_off(ir::Builder& b);
 void report_at_exits(ir::Function& function);
 
 /// Gives the thread and CTA numbers their meaning in ThreadModel::direct and ThreadModel::flat.
-void apply_thread_model(ir::Function& function, ThreadModel model);
+void apply_thread_model(ir::Function& function, ThreadModel model, bool whole_grid);
 
 /// Values used outside their block become variables, so that control flow may be rearranged freely.
 void demote_values(ir::Function& function);

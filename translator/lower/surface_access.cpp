@@ -65,6 +65,10 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
   if (clamp) {
     // A row shorter than the access: the load gives 0 and the store is dropped.
     const Value last = r_.cached(k_last + key, [&](ir::Builder& b) {
+      if (in_bytes && n > 1 && r_.checked()) {
+        const Value units = b.op2(Op::lshr, width, b.i32(log2_of(n)));
+        return b.op2(Op::shl, b.op2(Op::sub, units, b.i32(1)), b.i32(log2_of(n)));
+      }
       const Value fits = b.cmp(Op::ne, limit, b.i32(0));
       Value start = b.op2(Op::sub, limit, b.i32(1));
       if (in_bytes && n > 1) start = b.op2(Op::and_, start, b.i32(~(n - 1)));
@@ -226,7 +230,16 @@ void SurfaceAccess::lower_load(Value value, const Located& at) {
 void SurfaceAccess::lower_store(const Located& at, Value data) {
   const Value ok = may_store(at);
   if (image()) return image_store(at, ok, op_.bytes, data);
-  b_.store(store_address(at, ok), data, memory(op_.bytes));
+  store_where(at, ok, data, op_.bytes);
+}
+
+void SurfaceAccess::store_where(const Located& at, Value ok, Value data, unsigned bytes) {
+  if (!ok || r_.profile().spare_stores) {
+    b_.store(store_address(at, ok), data, memory(bytes));
+    return;
+  }
+  const Value place = store_address(at, 0);
+  rw_.when(ok, [&] { b_.store(place, data, memory(bytes)); });
 }
 
 Value SurfaceAccess::convert(abi::SurfaceFormat format, Value u) {
@@ -258,7 +271,7 @@ void SurfaceAccess::store_texel(const Located& at, Value ok, unsigned bytes,
   if (bytes == 8) data = b_.inst(Op::pack, Type::i64, {words[0], words[1]});
   if (bytes == 16) data = b_.inst(Op::compose, Type::v4, {words[0], words[1], words[2], words[3]});
   if (image()) return image_store(at, ok, bytes, data);
-  b_.store(store_address(at, ok), data, memory(bytes));
+  store_where(at, ok, data, bytes);
 }
 
 void SurfaceAccess::lower_formatted(const Located& at, const std::vector<Value>& components) {
@@ -305,7 +318,8 @@ void SurfaceAccess::lower_reduce(Value value, const Located& at, Value data) {
   // emulated one for their lock, and one of the two of an unknown format, which no thread wants.
   const Profile& profile = r_.profile();
   const bool by_record = op_.signed_by_format && !(r_.spec().format_known && r_.is_static());
-  const bool guarded = by_record || (wide && !(profile.int64 && profile.buffer_atomics64));
+  const bool guarded =
+      by_record || !profile.spare_stores || (wide && !(profile.int64 && profile.buffer_atomics64));
   const auto reduce = [&](Value when, ir::AtomicOp op, Value result) {
     if (image()) return image_reduce(at, when, op, data);
     if (guarded) {

@@ -45,6 +45,7 @@ class SurfaceAccess {
   ir::Value may_store(const Located& at);
   void lower_load(ir::Value value, const Located& at);
   void lower_store(const Located& at, ir::Value data);
+  void store_where(const Located& at, ir::Value ok, ir::Value data, unsigned bytes);
   void lower_formatted(const Located& at, const std::vector<ir::Value>& components);
   void lower_reduce(ir::Value value, const Located& at, ir::Value data);
   ir::Value convert(abi::SurfaceFormat format, ir::Value component);

@@ -75,6 +75,13 @@ namespace {
 Value load_word(ir::Builder& b, Value address, Space space) {
   return b.load(Type::i32, address, {.space = space, .bytes = 4, .readonly = true});
 }
+
+/// What docs/abi.md promises of a record's words.
+void note_bits(ir::MemAttr& mem, abi::SurfaceWord which) {
+  if (which == abi::s_row_pitch || which == abi::s_slice_pitch_lo) mem.low_zeros = 4;
+  if (which == abi::s_row_bytes || which == abi::s_rows || which == abi::s_slices)
+    mem.high_zeros = 1;
+}
 }  // namespace
 
 SlotSpec bound_slot(const TranslateOptions& options, std::uint32_t slot) {
@@ -129,14 +136,10 @@ void SurfaceRecord::check_generation(Value hi) {
 Value SurfaceRecord::word(abi::SurfaceWord which) {
   return cached(static_cast<std::uint32_t>(which), [&](ir::Builder& b) {
     const std::uint32_t at = static_cast<std::uint32_t>(which) * 4;
-    if (!static_) return load_word(b, b.op2(Op::add, base_, b.i32(at)), Space::table);
-    // Four words at a time: drivers find the buffer anew for every load.
-    constexpr std::uint32_t kQuad = 0x10000;
-    const Value quad = cached(kQuad + at / 16, [&](ir::Builder& prologue) {
-      return prologue.load(Type::v4, prologue.i32(copy_ + at / 16 * 16),
-                           {.space = Space::param, .bytes = 16, .readonly = true});
-    });
-    return b.inst(Op::extract, Type::i32, {quad}, at / 4 % 4);
+    const Value loaded = static_ ? load_word(b, b.i32(copy_ + at), Space::param)
+                                 : load_word(b, b.op2(Op::add, base_, b.i32(at)), Space::table);
+    note_bits(b.last(loaded).mem, which);
+    return loaded;
   });
 }
 

@@ -75,7 +75,7 @@ FlatIds flat_prologue(ir::Function& function) {
 
 }  // namespace
 
-void apply_thread_model(ir::Function& function, ThreadModel model) {
+void apply_thread_model(ir::Function& function, ThreadModel model, bool whole_grid) {
   if (model == ThreadModel::flat) {
     // The prologue reads the hardware's numbers itself, so the kernel's own reads are replaced
     // first.
@@ -103,6 +103,22 @@ void apply_thread_model(ir::Function& function, ThreadModel model) {
   ir::Builder& b = rewriter.builder();
   rewriter.run([&](Value value) {
     const ir::Inst inst = function.insts[value];
+    // A workgroup is a block, whose size the driver knows.
+    if (model == ThreadModel::direct && inst.op == Op::load && inst.mem.space == Space::push) {
+      const ir::Inst& address = function.insts[function.arg(value, 0)];
+      const std::uint64_t word = address.imm / 4;
+      if (address.op == Op::constant && word >= abi::Push::block_x && word <= abi::Push::block_z) {
+        rewriter.keep(value);
+        ir::Inst& size = function.insts[value];
+        size.op = Op::builtin;
+        size.builtin = static_cast<Builtin>(static_cast<unsigned>(Builtin::workgroup_size_x) +
+                                            (word - abi::Push::block_x));
+        size.count = 0;
+        size.mem = {};
+        return;
+      }
+    }
+    if (whole_grid) return rewriter.keep(value);
     const auto which = static_cast<unsigned>(inst.builtin);
     const auto first = static_cast<unsigned>(Builtin::workgroup_id_x);
     if (inst.op != Op::builtin || which < first || which > first + 2) return rewriter.keep(value);

@@ -229,6 +229,9 @@ Value Folder::integer(Value v) {
     case Op::smin:
     case Op::smax:
       if (a == b) return a;
+      if (inst.op == Op::smax && type == Type::i32 && cb && (c == 0 || c >> 31) &&
+          zeros(a) & 0x80000000u)
+        return a;
       break;
     default: break;
   }

@@ -23,10 +23,14 @@ class Foreseen {
     std::fill(selection_.begin(), selection_.end(), kNoBlock);
     for (const BlockId b : f.order)
       if (f.blocks[b].merge == Merge::selection) selection_[f.blocks[b].merge_block] = b;
-    // First as if every loop were unrolled, then without those whose ends nobody knows.
+    // A loop is unrolled when its end is known in advance: by values that are known in every turn,
+    // not in the first alone. What is known of one turn counts in such loops only.
     unrolled_.assign(f.blocks.size(), true);
+    every_turn_ = true;
+    std::fill(values_.begin(), values_.end(), true);
     settle();
     find_unrolled();
+    every_turn_ = false;
     std::fill(values_.begin(), values_.end(), false);
     settle();
   }
@@ -38,7 +42,10 @@ class Foreseen {
       again = false;
       for (const BlockId b : f_.order)
         for (const Value v : f_.blocks[b].insts)
-          if (!values_[v] && foreseen(b, v)) again = values_[v] = true;
+          if (values_[v] == every_turn_ && foreseen(b, v) != every_turn_) {
+            values_[v] = !every_turn_;
+            again = true;
+          }
     }
   }
 
@@ -62,7 +69,7 @@ class Foreseen {
                inst.builtin == Builtin::local_id_z || inst.builtin == Builtin::local_index;
       case Op::load: return inst.mem.space == Space::local;
       case Op::phi: {
-        if (f_.blocks[b].merge == Merge::loop) return unrolled_[b] && any(v);
+        if (f_.blocks[b].merge == Merge::loop) return every_turn_ ? all(v) : unrolled_[b] && any(v);
         const BlockId head = selection_[b];
         if (head != kNoBlock && f_.blocks[b].preds.size() == 2 && f_.blocks[head].cond)
           return values_[f_.blocks[head].cond] ? any(v) : all(v);
@@ -93,6 +100,7 @@ class Foreseen {
 
   const Function& f_;
   std::vector<bool> values_, unrolled_;
+  bool every_turn_ = false;  ///< looking for values that are known in every turn
   std::vector<std::uint32_t> place_;
   std::vector<BlockId> selection_;  ///< by merge block: the header
 };

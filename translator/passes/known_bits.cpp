@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ptx2spv/abi.hpp"
 #include "translator/ir/cfg.hpp"
 
 namespace ptx2spv::passes {
@@ -40,9 +41,17 @@ std::uint64_t KnownBits::transfer(const Function& f, Value v) const {
         case Builtin::clock_hi:
         case Builtin::num_workgroups_x:
         case Builtin::workgroup_id_x: return outside;
+        case Builtin::global_id_x:
+        case Builtin::global_id_y:
+        case Builtin::global_id_z: return ~std::uint64_t{abi::kSmallGrid - 1};
         case Builtin::local_id_x:
         case Builtin::local_id_y:
-        case Builtin::local_id_z:
+        case Builtin::local_id_z: {
+          const std::uint32_t size = f.block_size[static_cast<unsigned>(inst.builtin) -
+                                                  static_cast<unsigned>(Builtin::local_id_x)];
+          if (size) return ~(std::bit_ceil(std::uint64_t{size}) - 1);
+          return outside | ~1023u;  // CUDA's blocks end there
+        }
         case Builtin::local_index: return outside | ~1023u;  // CUDA's blocks end there
         default: return outside | 0xffff0000u;
       }
@@ -90,7 +99,11 @@ std::uint64_t KnownBits::transfer(const Function& f, Value v) const {
     case Op::high: return outside | z(0) >> 32;
     case Op::pack: return (z(0) & 0xffffffffu) | z(1) << 32;
     case Op::load:
-      return inst.mem.bytes == 1 ? ~0xffull : inst.mem.bytes == 2 ? ~0xffffull : outside;
+      return (inst.mem.bytes == 1   ? ~0xffull
+              : inst.mem.bytes == 2 ? ~0xffffull
+                                    : outside) |
+             low_mask(inst.mem.low_zeros) |
+             (inst.mem.high_zeros ? ~low_mask(32u - inst.mem.high_zeros) : 0);
     case Op::phi: {
       std::uint64_t all = ~0ull;
       for (unsigned i = 0; i < inst.count; ++i) all &= z(i);

@@ -52,6 +52,10 @@ bool ssa(ir::Function& function, ir::Module& module);
 /// them.
 bool simplify(ir::Function& function, ir::Module& module, bool int64 = true);
 
+/// ctaid * ntid + tid becomes the device's number of the thread. Needs SSA form,
+/// ThreadModel::direct TranslateOptions::assume_small_grid.
+bool global_ids(ir::Function& function);
+
 /// Fuses products with sums where ptxas would. Needs SSA form, before legalise_float.
 bool contract(ir::Function& function, ir::Module& module);
 
@@ -74,6 +78,14 @@ bool narrow_barriers(ir::Function& function, ir::Module& module);
 /// are computed there. Needs structured SSA form; last, because simplify takes these phis for
 /// superfluous.
 bool keep_leaving_values(ir::Function& function, bool computed = false);
+
+struct ParamPlaces {
+  std::uint32_t push_words = 0;  ///< length of the push constants; 0: parameters stay in the buffer
+  bool dear_shifts = false;      ///< a word is worth having shifted as well
+};
+/// Puts parameter words into push constants (EntryInfo::push_params) and joins loads of the others.
+/// Needs SSA form; the last pass.
+bool place_params(ir::Function& function, const ParamPlaces& places, EntryInfo& info);
 
 /// Words of 0 and 1 for the truth values that loops carry. Needs structured SSA form; last, because
 /// simplify would undo it.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ptx2spv/abi.hpp"
 #include "translator/ir/evaluate.hpp"
 
 namespace ptx2spv::passes {
@@ -24,6 +25,7 @@ Range of_ranges(const Inst& inst, Type from, const std::array<Range, 4>& in, con
     case Op::add:
       // A sum that wraps around may be anything.
       return a.high <= any.high - b.high ? Range{a.low + b.low, a.high + b.high} : any;
+    case Op::sub: return a.low >= b.high ? Range{a.low - b.high, a.high - b.low} : any;
     case Op::mul:
       return a.high == 0 || b.high <= any.high / a.high ? Range{a.low * b.low, a.high * b.high}
                                                         : any;
@@ -33,6 +35,11 @@ Range of_ranges(const Inst& inst, Type from, const std::array<Range, 4>& in, con
                  ? Range{a.low << b.low, a.high << b.low}
                  : any;
     case Op::lshr: return b.single() && b.low < 32 ? Range{a.low >> b.low, a.high >> b.low} : any;
+    case Op::smin:
+    case Op::smax:
+      if (a.high > positive || b.high > positive) return any;
+      if (inst.op == Op::smin) return {std::min(a.low, b.low), std::min(a.high, b.high)};
+      return {std::max(a.low, b.low), std::max(a.high, b.high)};
     case Op::umin: return {std::min(a.low, b.low), std::min(a.high, b.high)};
     case Op::umax: return {std::max(a.low, b.low), std::max(a.high, b.high)};
     case Op::zext: return a;
@@ -40,9 +47,13 @@ Range of_ranges(const Inst& inst, Type from, const std::array<Range, 4>& in, con
     case Op::ult: return truth(a.below(b), b.high <= a.low);
     case Op::ule: return truth(a.high <= b.low, b.below(a));
     case Op::slt:
+      if (a.high <= positive && b.low > positive) return {0, 0};
+      if (b.high <= positive && a.low > positive) return {1, 1};
       if (a.high > positive || b.high > positive) return any;
       return truth(a.below(b), b.high <= a.low);
     case Op::sle:
+      if (a.high <= positive && b.low > positive) return {0, 0};
+      if (b.high <= positive && a.low > positive) return {1, 1};
       if (a.high > positive || b.high > positive) return any;
       return truth(a.high <= b.low, b.below(a));
     case Op::eq: return truth(false, a.below(b) || b.below(a));
@@ -73,13 +84,38 @@ Range Ranges::range(Value v, unsigned depth) {
 
 Range Ranges::compute(const Inst& inst, Value v, unsigned depth, const Range& any) {
   if (inst.op == Op::builtin) {
+    const auto threads = [&](Builtin which, Builtin x) {
+      return f_.block_size[static_cast<unsigned>(which) - static_cast<unsigned>(x)];
+    };
     switch (inst.builtin) {
       case Builtin::local_id_x:
       case Builtin::local_id_y:
       case Builtin::local_id_z:
+        if (const std::uint32_t size = threads(inst.builtin, Builtin::local_id_x))
+          return {0, size - 1};
+        return {0, 1023};
+      case Builtin::workgroup_size_x:
+      case Builtin::workgroup_size_y:
+      case Builtin::workgroup_size_z:
+        if (const std::uint32_t size = threads(inst.builtin, Builtin::workgroup_size_x))
+          return {size, size};
+        return any;
       case Builtin::local_index: return {0, 1023};  // CUDA's blocks end there
+      case Builtin::global_id_x:
+      case Builtin::global_id_y:
+      case Builtin::global_id_z: return {0, abi::kSmallGrid - 1};
       default: return any;
     }
+  }
+  if (inst.op == Op::phi && inst.count != 0) {
+    // A value that goes round a loop finds itself unknown here.
+    ranges_[v] = any;
+    Range all{any.high, 0};
+    for (unsigned i = 0; i < inst.count; ++i) {
+      const Range one = range(f_.arg(v, i), depth);
+      all = {std::min(all.low, one.low), std::max(all.high, one.high)};
+    }
+    return all;
   }
   if (!(info(inst.op).flags & flag::P) || inst.op == Op::phi || inst.count == 0 || inst.count > 4)
     return any;

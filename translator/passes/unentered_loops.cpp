@@ -22,12 +22,18 @@ bool leave(Function& f, BlockId header) {
   const auto only = [&](BlockId b, BlockId pred) {
     return f.blocks[b].preds.size() == 1 && f.blocks[b].preds[0] == pred;
   };
+  // Where a driver ends loops silently, a block on the way out says that the thread left.
+  const auto leads_out = [&](BlockId b) {
+    const Block& block = f.blocks[b];
+    return b == head.merge_block || (b != latch && block.term == Term::br &&
+                                     block.preds.size() == 1 && block.succs[0] == head.merge_block);
+  };
   BlockId at = header;
   bool straight = true;
   for (unsigned steps = 0;; ++steps) {
     const Block& block = f.blocks[at];
-    const bool test = block.term == Term::cond_br &&
-                      (block.succs[0] == head.merge_block || block.succs[1] == head.merge_block);
+    const bool test =
+        block.term == Term::cond_br && (leads_out(block.succs[0]) || leads_out(block.succs[1]));
     if (test) break;
     if (steps == 16) return false;
     if (block.merge == Merge::selection) {
@@ -43,16 +49,19 @@ bool leave(Function& f, BlockId header) {
   }
   Block& test = f.blocks[at];
   if (test.succs[0] == test.succs[1]) return false;
-  if (!straight && !(only(head.merge_block, at) && only(latch, at))) return false;
   Ranges first_turn(f);
   for (const Value v : head.insts) {
     if (f.insts[v].op != Op::phi) break;
     first_turn.assume(v, f.arg(v, entry));
   }
   const auto taken = first_turn.constant(test.cond);
-  if (!taken || test.succs[*taken ? 0 : 1] != head.merge_block) return false;
+  if (!taken) return false;
+  const BlockId out = test.succs[*taken ? 0 : 1];
+  if (!leads_out(out)) return false;
+  const BlockId last = out == head.merge_block ? at : out;
+  if (!straight && !(only(head.merge_block, last) && only(latch, at))) return false;
 
-  test.succs.assign(1, head.merge_block);
+  test.succs.assign(1, out);
   test.term = Term::br;
   test.cond = 0;
   test.merge = Merge::none;

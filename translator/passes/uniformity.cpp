@@ -28,6 +28,9 @@ bool source(const Inst& inst) {
         case Builtin::local_id_y:
         case Builtin::local_id_z:
         case Builtin::local_index:
+        case Builtin::global_id_x:
+        case Builtin::global_id_y:
+        case Builtin::global_id_z:
         case Builtin::subgroup_lane:
         case Builtin::clock_lo:
         case Builtin::clock_hi: return true;

@@ -3,7 +3,9 @@
 // shifting left. Here the offset is computed in elements where its terms allow it, and handed on as
 // element << k, which the emitter takes apart. GPUs can then fold constants into the access, and
 // SwiftShader, which takes vectors apart to shift them, saves 35 machine instructions an access.
+#include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <unordered_map>
 
 #include "translator/passes/known_bits.hpp"
@@ -81,6 +83,108 @@ class WordAddresses {
     return made;
   }
 
+  /// Where a value lies as a signed number.
+  struct Bounds {
+    std::int64_t low, high;
+    bool fits() const { return low >= INT32_MIN && high <= INT32_MAX; }
+  };
+  Bounds bounds(Value v, unsigned depth = 0) const {
+    const Inst& inst = f_.insts[v];
+    Bounds any{INT32_MIN, INT32_MAX};
+    if (known_.zeros(v) & 0x80000000u)
+      any = {0, static_cast<std::int64_t>(~known_.zeros(v) & 0xffffffffu)};
+    if (inst.op == Op::constant) {
+      const std::int64_t value = static_cast<std::int32_t>(inst.imm);
+      return {value, value};
+    }
+    switch (inst.op) {
+      case Op::add:
+      case Op::sub:
+      case Op::shl:
+      case Op::mul:
+      case Op::smin:
+      case Op::smax: break;
+      default: return any;
+    }
+    if (depth == 8) return any;
+    const Bounds a = bounds(f_.arg(v, 0), depth + 1), d = bounds(f_.arg(v, 1), depth + 1);
+    Bounds made = any;
+    switch (inst.op) {
+      case Op::add: made = {a.low + d.low, a.high + d.high}; break;
+      case Op::sub: made = {a.low - d.high, a.high - d.low}; break;
+      case Op::shl:
+        if (d.low != d.high || d.low < 0 || d.low > 31) return any;
+        made = {a.low << d.low, a.high << d.low};
+        break;
+      case Op::mul:
+        if (d.low != d.high || d.low < 0) return any;
+        made = {a.low * d.low, a.high * d.low};
+        break;
+      case Op::smin: return {std::min(a.low, d.low), std::min(a.high, d.high)};
+      case Op::smax: return {std::max(a.low, d.low), std::max(a.high, d.high)};
+      default: return any;
+    }
+    // One that may leave the 32 bits wraps around.
+    return made.fits() ? made : any;
+  }
+  static Bounds sum(const Bounds& a, const Bounds& d, bool minus) {
+    return minus ? Bounds{a.low - d.high, a.high - d.low} : Bounds{a.low + d.low, a.high + d.high};
+  }
+
+  /// `v` / 2^k as a signed number, whose upper bits count, as orderings and masks need it; 0 where
+  /// only a shift could give it.
+  Value whole(Value v, unsigned k, unsigned depth = 0) {
+    const Inst inst = f_.insts[v];
+    const Value a = inst.count > 0 ? f_.arg(v, 0) : 0, d = inst.count > 1 ? f_.arg(v, 1) : 0;
+    std::uint32_t c = 0;
+    if (depth == 8) return 0;
+    const auto part = [&](Value of) {
+      if (const Value made = whole(of, k, depth + 1)) return made;
+      const bool shiftable = known_.alignment(of) >= 1u << k && known_.zeros(of) & 0x80000000u;
+      return shiftable && uniform(of) ? b_.op2(Op::lshr, of, b_.i32(k)) : 0;
+    };
+    switch (inst.op) {
+      case Op::constant: return elements(v, k);
+      case Op::shl:
+        if (!constant(d, c) || c < k || c >= 32) return 0;
+        if (const Bounds of = bounds(a); !Bounds{of.low << c, of.high << c}.fits()) return 0;
+        return c == k ? a : b_.op2(Op::shl, a, b_.i32(c - k));
+      case Op::mul:
+        if (!constant(d, c) || c == 0 || c >> 31 || (c & ((1u << k) - 1))) return 0;
+        if (const Bounds of = bounds(a); !Bounds{of.low * c, of.high * c}.fits()) return 0;
+        return c >> k == 1 ? a : b_.op2(Op::mul, a, b_.i32(c >> k));
+      case Op::and_: {
+        // A field that was taken out at a multiple of 2^k is taken out at its end.
+        std::uint32_t from = 0;
+        if (!constant(d, c) || c >> 31 || (c & ((1u << k) - 1))) return 0;
+        if (f_.insts[a].op != Op::lshr || !constant(f_.arg(a, 1), from) || from + k >= 32) return 0;
+        const Value field = b_.op2(Op::lshr, f_.arg(a, 0), b_.i32(from + k));
+        if (from + k + static_cast<unsigned>(std::bit_width(c >> k)) == 32 &&
+            std::has_single_bit((c >> k) + 1))
+          return field;
+        return b_.op2(Op::and_, field, b_.i32(c >> k));
+      }
+      case Op::add:
+      case Op::sub: {
+        if (!sum(bounds(a), bounds(d), inst.op == Op::sub).fits()) return 0;
+        const Value x = part(a), y = x ? part(d) : 0;
+        return y ? b_.op2(inst.op, x, y) : 0;
+      }
+      case Op::smin:
+      case Op::smax: {
+        const Value x = part(a), y = x ? part(d) : 0;
+        return y ? b_.op2(inst.op, x, y) : 0;
+      }
+      default: return 0;
+    }
+  }
+
+  /// Read once for all threads, where a shift costs little or nothing (place_params).
+  bool uniform(Value v) const {
+    const Inst& inst = f_.insts[v];
+    return inst.op == Op::load && (inst.mem.space == Space::param || inst.mem.space == Space::push);
+  }
+
   bool constant(Value v, std::uint32_t& value) const {
     value = static_cast<std::uint32_t>(f_.insts[v].imm);
     return f_.insts[v].op == Op::constant;
@@ -106,7 +210,14 @@ class WordAddresses {
         if (!constant(d, c) || c < k || c >= 32) return 0;
         return c == k ? a : b_.op2(Op::shl, a, b_.i32(c - k));
       case Op::mul:
-        if (!constant(d, c) || c == 0 || (c & ((1u << k) - 1))) return 0;
+        if (!constant(d, c)) {
+          // A pitch is a multiple of more than that.
+          for (const Value pitch : {a, d})
+            if (uniform(pitch) && known_.alignment(pitch) >= 1u << k)
+              return b_.op2(Op::mul, pitch == a ? d : a, b_.op2(Op::lshr, pitch, b_.i32(k)));
+          return 0;
+        }
+        if (c == 0 || (c & ((1u << k) - 1))) return 0;
         return c >> k == 1 ? a : b_.op2(Op::mul, a, b_.i32(c >> k));
       case Op::add:
       case Op::sub: {
@@ -122,6 +233,9 @@ class WordAddresses {
         const Value left = x ? x : term(d, k), right = y ? y : term(f_.arg(v, 2), k);
         return left && right ? b_.select(a, left, right) : 0;
       }
+      case Op::and_:
+      case Op::smin:
+      case Op::smax: return whole(v, k);
       default: return 0;
     }
   }

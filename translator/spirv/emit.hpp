@@ -17,9 +17,10 @@ namespace ptx2spv::spirv {
 struct EmitOptions {
   Profile profile;
   std::span<const SlotSpec> slots;  ///< by slot number; missing ones are buffers
-  std::string_view entry_name;      ///< empty: the function's name
-  bool debug_info = false;          ///< names, source text and a line for every instruction
-  std::string_view source_name;     ///< of the PTX file, for debug_info
+  std::uint32_t push_words = abi::kPushWords;
+  std::string_view entry_name;   ///< empty: the function's name
+  bool debug_info = false;       ///< names, source text and a line for every instruction
+  std::string_view source_name;  ///< of the PTX file, for debug_info
   std::string_view source_text;
   bool float_controls = false;  ///< declare that NaN and rounding are kept (devices that can)
 };

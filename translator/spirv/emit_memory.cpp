@@ -130,13 +130,14 @@ Id Emitter::shared_array() {
 }
 
 Id Emitter::push_block() {
-  constexpr std::uint64_t kKey = 0x9054;
-  if (const Id known = b_.shared(kKey)) return uses(known);
-  const Id block = b_.type_block(b_.type_uint(), 4, abi::kPushWords, false);
+  // Entries of one module have blocks of their own, each as long as its push constants are.
+  const std::uint64_t key = 0x9054'0000u + push_words_;
+  if (const Id known = b_.shared(key)) return uses(known);
+  const Id block = b_.type_block(b_.type_uint(), 4, push_words_, false);
   b_.name(block, "Launch");
   const Id variable = b_.variable(spv::StorageClass::PushConstant, block);
   b_.name(variable, "launch");
-  b_.shared(kKey) = variable;
+  b_.shared(key) = variable;
   return uses(variable);
 }
 

@@ -25,6 +25,7 @@ class Emitter {
         f_(function),
         o_(options),
         p_(options.profile),
+        push_words_(options.push_words),
         b_(builder),
         code_(builder.functions()) {}
 
@@ -141,6 +142,7 @@ class Emitter {
   const ir::Function& f_;
   const EmitOptions& o_;
   const Profile& p_;
+  const std::uint32_t push_words_;
   Builder& b_;
   Words& code_;
 
@@ -152,8 +154,8 @@ class Emitter {
   std::vector<std::uint8_t> uses_;
   std::vector<Form> floats_, signed_, words_, pointers_, indices_;
   std::vector<Id> interface_;
-  std::array<Id, 18> builtins_{};
-  std::array<std::pair<Id, Id>, 3> vectors_{};  ///< built-in vectors loaded so far: variable, value
+  std::array<Id, 21> builtins_{};
+  std::array<std::pair<Id, Id>, 4> vectors_{};  ///< built-in vectors loaded so far: variable, value
   std::uint32_t builtins_used_ = 0;
   std::uint32_t serial_ = 1;  ///< of the block being emitted
   Id function_ = 0, last_ = 0, shared_ = 0, local_ = 0;

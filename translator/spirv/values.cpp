@@ -200,6 +200,9 @@ Id Emitter::builtin(ir::Builtin which) {
     case local_id_x:
     case local_id_y:
     case local_id_z: return part(spv::BuiltIn::LocalInvocationId, from(local_id_x), true);
+    case global_id_x:
+    case global_id_y:
+    case global_id_z: return part(spv::BuiltIn::GlobalInvocationId, from(global_id_x), true);
     case local_index: return part(spv::BuiltIn::LocalInvocationIndex, 0, false);
     case workgroup_size_x:
     case workgroup_size_y:

@@ -55,6 +55,10 @@ enum Push : std::uint32_t {
   local_slab = 26,  ///< reserved
 };
 inline constexpr std::uint32_t kPushWords = 28;
+inline constexpr std::uint32_t kMostPushWords = 64;  ///< with parameters
+
+/// Threads along an axis of a launch that TranslateOptions::assume_small_grid speaks of.
+inline constexpr std::uint32_t kSmallGrid = 1u << 26;
 
 /// Specialisation constants: workgroup size, and words of dynamic shared memory.
 enum Spec : std::uint32_t { size_x = 0, size_y = 1, size_z = 2, dynamic_shared_words = 3 };

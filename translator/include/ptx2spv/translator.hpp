@@ -64,13 +64,18 @@ struct TranslateOptions {
   bool assume_live_handles = false;  ///< the host has checked every static handle: live, and a row
                                      ///< holds each access of its slot
   bool wide_surfaces = true;         ///< surfaces may exceed 4 GiB
+  bool assume_small_grid = false;    ///< direct, regions: a launch is one dispatch, so that the
+                                     ///< base words are 0, with fewer than abi::kSmallGrid threads
+                                     ///< along each axis
+  std::uint32_t push_words = 0;      ///< words of push constants that the device takes: parameters
+                                     ///< go into those that the launch leaves (EntryInfo); 0: none
   std::string entry;                 ///< empty: every entry
   ThreadModel threads = ThreadModel::direct;
   std::uint32_t max_block_threads = 1024;  ///< regions: threads of the largest block to be launched
   std::uint32_t workgroup_threads =
       0;  ///< regions: invocations per workgroup; 0: the profile's limit
-  std::uint32_t block[3] = {0, 0, 0};  ///< regions: the size of every block to be launched, as far
-                                       ///< as the host knows it; zeros: any
+  std::uint32_t block[3] = {0, 0, 0};  ///< direct, regions: the size of every block to be launched,
+                                       ///< as far as the host knows it; zeros: any
   bool shared_in_memory = false;       ///< shared memory lives in abi::Push::shared_slab
   std::uint32_t texture_features =
       abi::kAllTextureFeatures;  ///< abi::TextureFeature: what textures may have
@@ -138,6 +143,10 @@ struct Relocation {
   std::uint8_t bytes = 8, shift = 0;  ///< mask() forms keep `bytes` bytes of address >> shift
   std::string symbol;
 };
+/// A word of the push constants that holds a word of the parameter buffer, shifted right.
+struct PushParam {
+  std::uint32_t word = 0, offset = 0, shift = 0;
+};
 struct EntryInfo {
   std::string name;
   std::vector<ParamInfo> params;
@@ -147,6 +156,8 @@ struct EntryInfo {
   std::uint32_t slot_records =
       0;  ///< offset in the parameter buffer of the slots' records (abi.hpp)
   std::vector<SlotInfo> slots;
+  std::uint32_t push_words = abi::kPushWords;  ///< length of the push constants
+  std::vector<PushParam> push_params;          ///< words of them that the launch has no use for
   std::uint32_t texture_records =
       0;  ///< offset in the parameter buffer of what a host may place: the texture slots' records
   std::vector<std::uint32_t>

@@ -1,0 +1,218 @@
+// What kernels read and where they reach: parameters in push constants, numbers of threads, offsets
+// in elements.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "translator/ir/interpret.hpp"
+#include "translator/ir/parse.hpp"
+#include "translator/passes/passes.hpp"
+
+namespace {
+
+using namespace ptx2spv;
+using namespace ptx2spv::ir;
+
+struct Parsed {
+  Function f;
+  Module m;
+  explicit Parsed(std::string_view text) {
+    EXPECT_EQ(parse(text, f, m), "");
+    EXPECT_EQ(validate(f, m, true, false), "");
+    f.order.clear();
+    for (BlockId b = 0; b < f.blocks.size(); ++b) f.order.push_back(b);
+  }
+  std::size_t count(Op op, Space space = Space::global) const {
+    std::size_t n = 0;
+    for (const Block& block : f.blocks)
+      n += static_cast<std::size_t>(
+          std::count_if(block.insts.begin(), block.insts.end(), [&](Value v) {
+            return f.insts[v].op == op && (op != Op::load || f.insts[v].mem.space == space);
+          }));
+    return n;
+  }
+};
+
+constexpr const char* kParams = R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i32 0x8
+  %3 = constant i32 0xc
+  %4 = constant i32 0x10
+  %5 = constant i32 0x2
+  %6 = load i64 mem=param,8,readonly %1
+  %7 = load i32 mem=param,4,readonly %2
+  %8 = load i32 mem=param,4,readonly %3
+  %9 = load i32 mem=push,4,readonly %1
+  %10 = lshr i32 %8 %5
+  %11 = add i32 %7 %10
+  %12 = add i32 %11 %9
+  %13 = load i32 mem=param,1,readonly %4
+  %14 = add i32 %12 %13
+  store mem=global,4 %6 %14
+  exit
+)";
+
+TEST(PlaceParams, words_that_the_launch_leaves_take_parameters) {
+  Parsed p(kParams);
+  EntryInfo info;
+  EXPECT_TRUE(passes::place_params(p.f, {.push_words = 32}, info));
+  EXPECT_EQ(validate(p.f, p.m, true, false), "");
+  EXPECT_EQ(p.count(Op::load, Space::param), 0u);
+  EXPECT_EQ(p.count(Op::lshr), 0u);
+  EXPECT_EQ(info.push_words, ptx2spv::abi::kPushWords);
+  // Word 0 is the grid's; the address takes two in a row, and the shifted word comes shifted.
+  ASSERT_EQ(info.push_params.size(), 5u);
+  const std::uint32_t expected[5][3] = {{1, 0, 0}, {2, 4, 0}, {3, 8, 0}, {4, 12, 2}, {5, 16, 0}};
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(info.push_params[i].word, expected[i][0]) << i;
+    EXPECT_EQ(info.push_params[i].offset, expected[i][1]) << i;
+    EXPECT_EQ(info.push_params[i].shift, expected[i][2]) << i;
+  }
+}
+
+TEST(PlaceParams, what_finds_no_room_stays_in_the_buffer) {
+  Parsed p(kParams);
+  EntryInfo info;
+  EXPECT_TRUE(passes::place_params(p.f, {.push_words = 4}, info));
+  EXPECT_EQ(validate(p.f, p.m, true, false), "");
+  EXPECT_EQ(info.push_params.size(), 3u);
+  EXPECT_EQ(p.count(Op::load, Space::param), 2u);
+  EXPECT_EQ(p.count(Op::lshr), 1u);
+  Parsed none(kParams);
+  EntryInfo untouched;
+  EXPECT_FALSE(passes::place_params(none.f, {}, untouched));
+  EXPECT_TRUE(untouched.push_params.empty());
+}
+
+TEST(PlaceParams, a_word_is_placed_twice_only_where_shifts_are_dear) {
+  for (const bool dear : {false, true}) {
+    Parsed p(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i64 0x100
+  %3 = constant i32 0x3
+  %4 = load i32 mem=param,4,readonly %1
+  %5 = lshr i32 %4 %3
+  %6 = add i32 %4 %5
+  store mem=global,4 %2 %6
+  exit
+)");
+    EntryInfo info;
+    EXPECT_TRUE(passes::place_params(p.f, {.push_words = 32, .dear_shifts = dear}, info));
+    EXPECT_EQ(info.push_params.size(), dear ? 2u : 1u);
+    EXPECT_EQ(p.count(Op::lshr), dear ? 0u : 1u);
+  }
+}
+
+TEST(PlaceParams, words_of_a_record_are_read_together) {
+  Parsed p(R"(
+b0:
+  %1 = constant i32 0x10
+  %2 = constant i64 0x100
+  %3 = constant i32 0x1c
+  %4 = constant i32 0x20
+  %5 = load i32 mem=param,4,readonly %1
+  %6 = load i32 mem=param,4,readonly %3
+  %7 = load i32 mem=param,4,readonly %4
+  %8 = add i32 %5 %6
+  %9 = add i32 %7 %8
+  store mem=global,4 %2 %9
+  exit
+)");
+  EntryInfo info;
+  info.slots.resize(1);
+  info.slot_records = 16;
+  EXPECT_TRUE(passes::place_params(p.f, {}, info));
+  EXPECT_EQ(validate(p.f, p.m, true, false), "");
+  EXPECT_EQ(p.count(Op::load, Space::param), 2u);
+  EXPECT_EQ(p.count(Op::extract), 2u);
+}
+
+TEST(GlobalIds, a_sum_over_one_axis_is_the_devices_number) {
+  const auto folded = [](const char* group, const char* size, const char* local) {
+    Parsed p("b0:\n %1 = builtin i32 " + std::string(group) + "\n %2 = builtin i32 " + size +
+             "\n %3 = builtin i32 " + local + R"(
+  %4 = mul i32 %2 %1
+  %5 = add i32 %3 %4
+  %6 = constant i64 0x100
+  store mem=global,4 %6 %5
+  exit
+)");
+    return passes::global_ids(p.f);
+  };
+  EXPECT_TRUE(folded("workgroup_id_y", "workgroup_size_y", "local_id_y"));
+  EXPECT_FALSE(folded("workgroup_id_y", "workgroup_size_x", "local_id_y"));
+  EXPECT_FALSE(folded("workgroup_id_y", "workgroup_size_y", "local_id_x"));
+  EXPECT_FALSE(folded("num_workgroups_y", "workgroup_size_y", "local_id_y"));
+}
+
+/// A load of a word at `smin(smax(x * 4 + offset, 0), last)`, and what it gives for thread numbers
+/// and values of x.
+std::string clamped(const char* x, std::int32_t offset) {
+  return "b0:\n %20 = constant i32 0x0\n %1 = " + std::string(x) + R"(
+  %2 = constant i32 0x2
+  %3 = shl i32 %1 %2
+  %4 = constant i32 )" +
+         std::to_string(static_cast<std::uint32_t>(offset)) + R"(
+  %5 = add i32 %3 %4
+  %6 = constant i32 0x0
+  %7 = smax i32 %5 %6
+  %8 = constant i32 0x4
+  %9 = load i32 mem=param,4,readonly,high_zeros:1 %8
+  %10 = lshr i32 %9 %2
+  %11 = constant i32 0xffffffff
+  %12 = add i32 %10 %11
+  %13 = shl i32 %12 %2
+  %14 = smin i32 %7 %13
+  %15 = load i32 mem=slot,4 %14
+  %16 = constant i64 0x100000000
+  store mem=global,4 %16 %15
+  exit
+)";
+}
+
+std::uint32_t result(const Parsed& p, std::uint32_t group, std::uint32_t param) {
+  ir::Memory memory;
+  const auto put = [](std::vector<std::uint8_t>& bytes, std::size_t at, std::uint32_t word) {
+    if (bytes.size() < at + 4) bytes.resize(at + 4);
+    for (unsigned i = 0; i < 4; ++i) bytes[at + i] = static_cast<std::uint8_t>(word >> (8 * i));
+  };
+  memory.of(Space::global).resize(16);
+  put(memory.of(Space::param), 0, param);
+  put(memory.of(Space::param), 4, 32);
+  for (std::uint32_t i = 0; i < 8; ++i) put(memory.of(Space::slot), i * std::size_t{4}, 100 + i);
+  ir::RunOptions options;
+  options.workgroup[0] = group;
+  options.trace = false;
+  const Outcome outcome = ir::interpret(p.f, p.m, memory, options);
+  EXPECT_EQ(outcome.error, "");
+  const auto& bytes = memory.of(Space::global);
+  return bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8;
+}
+
+TEST(WordAddresses, clamped_numbers_of_threads_need_no_shift) {
+  for (const std::int32_t offset : {0, -4, 8}) {
+    Parsed before(clamped("builtin i32 global_id_x", offset));
+    Parsed after(clamped("builtin i32 global_id_x", offset));
+    passes::word_addresses(after.f, after.m);
+    passes::simplify(after.f, after.m);
+    EXPECT_EQ(validate(after.f, after.m, true, false), "");
+    EXPECT_EQ(after.count(Op::lshr), 1u);  // of the width
+    for (const std::uint32_t x : {0u, 1u, 5u, 7u, 8u, 9u, 1000u, ptx2spv::abi::kSmallGrid - 1})
+      EXPECT_EQ(result(after, x, 0), result(before, x, 0)) << x << " + " << offset;
+  }
+}
+
+TEST(WordAddresses, numbers_that_wrap_around_are_clamped_as_bytes) {
+  for (const std::int32_t offset : {0, -4, 8}) {
+    Parsed before(clamped("load i32 mem=param,4,readonly %20", offset));
+    Parsed after(clamped("load i32 mem=param,4,readonly %20", offset));
+    passes::word_addresses(after.f, after.m);
+    for (const std::uint32_t x :
+         {0u, 3u, 7u, 8u, 0x1fffffffu, 0x20000000u, 0x3fffffffu, 0x40000001u, 0x80000002u, ~0u})
+      EXPECT_EQ(result(after, 0, x), result(before, 0, x)) << x << " + " << offset;
+  }
+}
+
+}  // namespace
