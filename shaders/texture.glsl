@@ -348,9 +348,16 @@ uint tex_component(const in uint x)
     return PICK((x & F32_NAN) > F32_INF || (x & F32_INF) == 0u, 0u, x);
 }
 
+// What decides between directions without a length: denormals count, a NaN does not.
+uint tex_magnitude(const in uint x)
+{
+    return PICK((x & F32_NAN) > F32_INF, 0u, x & F32_NAN);
+}
+
 // The face of a cube that direction (x, y, z) meets, and where, as normalised coordinates: z
 // before y before x among equals. A NaN counts as 0. Directions without a length meet the middle
-// of +z, so do infinite ones, but for an infinite z, which meets that of +y.
+// of +z, or of the positive face that the largest denormal chooses. Infinite ones meet that of +z,
+// with an infinite z that of +y, with an infinite y as well that of +x.
 uvec4 tex_cube(const in uint given_x, const in uint given_y, const in uint given_z)
 {
     uint x = tex_component(given_x);
@@ -369,7 +376,10 @@ uvec4 tex_cube(const in uint given_x, const in uint given_y, const in uint given
     uint u = f32_fma_rm(f32_div_rn(s, length), half_one, half_one);
     uint v = f32_fma_rm(f32_div_rn(t, length), half_one, half_one);
     bool lost = length == 0u || length >= F32_INF;
-    return PICK4(lost, uvec4(PICK(az >= F32_INF, 2u, 4u), half_one, half_one, 0u),
+    uint dx = tex_magnitude(given_x), dy = tex_magnitude(given_y), dz = tex_magnitude(given_z);
+    uint zero = PICK(dz >= dx && dz >= dy, 4u, PICK(dy >= dx, 2u, 0u));
+    uint infinite = PICK(az < F32_INF, 4u, PICK(ay >= F32_INF && ax < F32_INF, 0u, 2u));
+    return PICK4(lost, uvec4(PICK(length == 0u, zero, infinite), half_one, half_one, 0u),
         uvec4(face, u, v, 0u));
 }
 

@@ -34,6 +34,15 @@ uint tex_gradient(const in uint x, const in uint extent)
     return floatBitsToUint(tex_times(uintBitsToFloat(x), float(max(extent, 1u))));
 }
 
+// The same of a volume, where the hardware takes the difference of two coordinates: that of the
+// point and its sum with the gradient, as floats. A NaN and denormals count as 0 in both.
+uint tex_gradient_volume(const in uint x, const in uint moves, const in uint extent)
+{
+    float sum = uintBitsToFloat(x) + uintBitsToFloat(moves);
+    uint from = tex_component(x), to = tex_component(floatBitsToUint(sum));
+    return tex_gradient(f32_add_rz(to, from ^ SIGN_BIT), extent);
+}
+
 // What is left of a summand beside one of exponent `top`: ten bits of that one and another.
 float tex_beside(const in float x, const in uint top)
 {
@@ -174,10 +183,34 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
         uint(int(floor(sz * by_length + 0.5f))), 0u);
 }
 
+// The logarithm of the most samples, by their code: 1, 2, 4, 6, 8, 10, 12, 16.
+int tex_most(const in uint code)
+{
+    int odd = PICK(code == 3u, 657, PICK(code == 5u, 848, 913));
+    int even = PICK(code < 3u, int(code), PICK(code == 4u, 3, 4)) * 256;
+    return PICK(code == 3u || code == 5u || code == 6u, odd, even);
+}
+
+// A level whose part in the next one is stretched about its middle.
+int tex_stretch(const in int lod, const in int most)
+{
+    int part = lod & 255;
+    int stretched = PICK(most == 256, ((3 * part) >> 1) - 63,
+        PICK(most < 768, ((7 * part + 2) >> 2) - 95, 2 * part - 128));
+    return (lod & ~255) + clamp(stretched, 0, 256);
+}
+
+// The same for reads of one sample: `how` as below.
+uint tex_stretched(const in uint lod, const in uint how)
+{
+    bool stretches = (how & 24u) == 16u && (how & 7u) != 0u;
+    return PICK(stretches, uint(tex_stretch(int(lod), tex_most(how & 7u))), lod);
+}
+
 // The level that the shorter extent of the footprint chooses: its area over the longest vector,
-// which exceeds it 2^most times at most. Returns the level, the 256ths of the next one, and the
-// logarithms of the ratios in both. `how` has bit 3 where levels are mixed as they fall and bit 4
-// where two are mixed.
+// which exceeds it as many times as there are samples at most. Returns the level, the 256ths of
+// the next one, and the logarithms of the ratios in both. `how` has bit 3 where levels are mixed
+// as they fall and bit 4 where two are mixed.
 uvec4 tex_footprint(const in uvec4 dx, const in uvec4 dy, const in uvec4 bounds, const in uint how)
 {
     float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);
@@ -186,23 +219,19 @@ uvec4 tex_footprint(const in uvec4 dx, const in uvec4 dy, const in uvec4 bounds,
         tex_plus(tex_times(ay, bz), -tex_times(az, by)),
         tex_plus(tex_times(az, bx), -tex_times(ax, bz)));
     int longer = tex_log2(floatBitsToUint(tex_longest(dx, dy)));
-    int most = int(how & 7u) * 256;
+    int most = tex_most(how & 7u);
     int shorter = max(tex_log2(floatBitsToUint(area)) - longer, longer - most);
-    int bias = int(bounds.x);
+    // Neither bias nor bounds matter to the ratio, in texels of level 0.
+    int ratio = clamp(longer - max(shorter, 0), 0, most);
     int low = int(bounds.y), high = int(bounds.z);
-    int ratio = clamp(longer + bias - max(min(shorter + bias, high), low), 0, most);
     // Without the full mix, the part of the next level is stretched about its middle.
     bool mixed = (how & 16u) != 0u;
-    int lod = shorter + bias, within = lod & 255;
-    int stretched = PICK(most == 256, ((3 * within) >> 1) - 63,
-        PICK(most == 512, ((7 * within + 2) >> 2) - 95, 2 * within - 128));
-    bool stretches = mixed && (how & 8u) == 0u;
-    lod = PICK(stretches, (lod & ~255) + clamp(stretched, 0, 256), lod);
+    int lod = shorter + int(bounds.x);
+    lod = PICK(mixed && (how & 8u) == 0u, tex_stretch(lod, most), lod);
     lod = max(min(lod, high), low);
     uint level = uint(lod) >> 8, part = uint(lod) & 255u;
-    bool next = part >= 128u;
     int beyond = max(ratio + int(part) - 256, 0);
-    uvec4 nearest = uvec4(PICK(next, level + 1u, level), 0u, uint(PICK(next, beyond, ratio)), 0u);
+    uvec4 nearest = uvec4(PICK(part >= 128u, level + 1u, level), 0u, uint(ratio), 0u);
     return PICK4(mixed, uvec4(level, part, uint(ratio), uint(beyond)), nearest);
 }
 

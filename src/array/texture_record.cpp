@@ -64,10 +64,10 @@ std::uint32_t border_component(float value, SurfaceFormat format, bool element) 
   return normalised(inside, is_signed ? size - 1 : size) & mask;
 }
 
-/// Levels of detail count 256ths. Whatever is beyond 16 levels makes no difference.
-std::uint32_t fixed_lod(float level) {
-  if (std::isnan(level)) return 0;
-  const float inside = std::fmin(std::fmax(level, -32.0f), 32.0f);
+/// Levels of detail count 256ths. Whatever is beyond 16 levels makes no difference; a NaN counts as
+/// infinity.
+std::uint32_t fixed_lod(float level, float most = 32.0f) {
+  const float inside = std::isnan(level) ? most : std::fmin(std::fmax(level, -most), most);
   return static_cast<std::uint32_t>(static_cast<std::int32_t>(inside * 256.0f));
 }
 
@@ -119,19 +119,21 @@ std::uint32_t srgb_entry(std::uint32_t byte) {
 void set_sampler(std::array<std::uint32_t, abi::kTextureWords>& record, const TextureDesc& desc) {
   std::uint32_t sampler = record[abi::x_sampler];
   const std::uint32_t levels = std::max(record[abi::x_levels], 1u);
-  // Levels know normalised coordinates alone; those in texels still know no repetition.
+  // Levels know normalised coordinates alone; those in texels still know no repetition, but for
+  // cube maps, whose coordinates are never texels.
   const bool levelled = levels > 1 && record[abi::x_width];
   for (std::uint32_t i = 0; i < 3; ++i) {
     const bool border = desc.address[i] == AddressMode::border;
-    const bool clamps = levelled && !desc.normalized_coordinates && !border;
+    const bool clamps = levelled && !desc.cube && !desc.normalized_coordinates && !border;
     const AddressMode mode = clamps ? AddressMode::clamp : desc.address[i];
     sampler |= static_cast<std::uint32_t>(mode) << (2 * i);
   }
   if (desc.linear_filter) sampler |= abi::sample_linear;
   if (desc.linear_mipmap_filter) sampler |= abi::sample_mip_linear;
   if (desc.normalized_coordinates || levelled) sampler |= abi::sample_normalized;
-  const auto anisotropy =
-      static_cast<std::uint32_t>(std::bit_width(std::clamp(desc.max_anisotropy, 1u, 16u)) - 1);
+  // 1, 2, 4, 6, 8, 10, 12 or 16 samples; other numbers count as the next lower one.
+  const std::uint32_t samples = std::clamp(desc.max_anisotropy, 1u, 16u);
+  const std::uint32_t anisotropy = samples < 2 ? 0 : samples < 16 ? std::min(samples / 2, 6u) : 7;
   if (anisotropy && !(sampler & abi::sample_memory)) sampler |= anisotropy << 14;
   if (desc.full_trilinear) sampler |= abi::sample_trilinear;
   record[abi::x_sampler] = sampler;
@@ -140,7 +142,7 @@ void set_sampler(std::array<std::uint32_t, abi::kTextureWords>& record, const Te
     const auto fixed = static_cast<std::int32_t>(fixed_lod(level));
     return fixed < 0 ? 0 : std::min(static_cast<std::uint32_t>(fixed), most);
   };
-  record[abi::x_lod_bias] = fixed_lod(std::fmin(std::fmax(desc.mipmap_bias, -15.0f), 15.0f));
+  record[abi::x_lod_bias] = fixed_lod(desc.mipmap_bias, 15.0f);
   record[abi::x_lod_min] = clamped(desc.min_level);
   record[abi::x_lod_max] = clamped(desc.max_level);
 }

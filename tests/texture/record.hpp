@@ -57,6 +57,8 @@ inline recorder::TextureSetup parse_setup(const std::string& line) {
   const auto number = [&](const char* key) {
     return static_cast<unsigned>(std::stoul(values[key]));
   };
+  // A denormal is none to std::stof.
+  const auto real = [](const std::string& text) { return std::strtof(text.c_str(), nullptr); };
   s.width = number("w"), s.height = number("h"), s.depth = number("d");
   s.levels = number("levels"), s.seed = number("seed"), s.anisotropy = number("aniso");
   s.data = static_cast<recorder::TexelData>(index_of(recorder::kTexelDataNames, values["data"]));
@@ -68,10 +70,10 @@ inline recorder::TextureSetup parse_setup(const std::string& line) {
   s.element = values["read"] == "element", s.normalized = values["coords"] == "normalized";
   s.srgb = number("srgb") != 0, s.seamless = number("seamless") != 0,
   s.full_trilinear = number("trilinear") != 0;
-  s.bias = std::stof(values["bias"]), s.min_level = std::stof(values["min"]),
-  s.max_level = std::stof(values["max"]);
+  s.bias = real(values["bias"]), s.min_level = real(values["min"]),
+  s.max_level = real(values["max"]);
   const auto border = split(values["border"], ',');
-  for (unsigned i = 0; i < 4; ++i) s.border[i] = std::stof(border[i]);
+  for (unsigned i = 0; i < 4; ++i) s.border[i] = real(border[i]);
   return s;
 }
 
@@ -79,7 +81,8 @@ inline recorder::TextureSetup parse_setup(const std::string& line) {
 inline std::vector<std::string> record_files() {
   if (const char* other = std::getenv("PTX2SPV_TEXTURE_RECORD")) return {other};
   std::vector<std::string> files;
-  for (const char* name : {"textures", "texture_levels", "texture_wider", "texture_anisotropic"})
+  for (const char* name :
+       {"textures", "texture_levels", "texture_wider", "texture_anisotropic", "texture_kinds"})
     files.push_back(std::string(PTX2SPV_SOURCE_DIR "/tests/data/hardware/") + name + ".txt.gz");
   return files;
 }

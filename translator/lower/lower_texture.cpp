@@ -168,7 +168,7 @@ void TextureLowering::read() {
     values.assign(four.begin(), four.end());
   } else {
     for (unsigned i = 0; i < 4; ++i) values[i] = integer_ ? fetched(i) : sampled(i);
-    if (mods.mode == Mod::grad) anisotropic(place, values);
+    if (mods.mode == Mod::grad && !one_sample()) anisotropic(place, values);
   }
   write_results(values);
 }

@@ -71,13 +71,17 @@ class TextureLowering {
   // lower_texture_level.cpp
   /// Levels of detail: sets levels_[0] and, where two may be mixed, levels_[1].
   void choose_levels(const Place& place, unsigned operand);
-  Value gradient_level(unsigned operand, unsigned axes);
+  Value gradient_level(const Place& place, unsigned operand);
   Level level(Value number);
   void locate(Level& level, const Place& place);
   Axis axis(Value coordinate, Value extent, unsigned number, Value offset, bool gather);
   Axis fetch(Value coordinate, Value extent, Value offset);
 
   // lower_texture_anisotropic.cpp
+  /// Volumes and layers of lines have one sample: of anisotropy only the mix of levels is left.
+  bool one_sample() const { return inst_.mods->geom == Mod::d3 || inst_.mods->geom == Mod::a1d; }
+  Value wants_anisotropy();
+  Value anisotropy();
   /// Replaces what `values` hold by several samples' sum, where the texture asks for it.
   void anisotropic(const Place& place, std::vector<Value>& values);
   struct Footprint {

@@ -7,15 +7,30 @@ namespace ptx2spv::lower {
 using ir::Op;
 using ir::Type;
 
+/// i1: the texture asks for it.
+Value TextureLowering::wants_anisotropy() {
+  // Integers that are read as integers are not filtered.
+  const Value real = b_.cmp(Op::ule, i32(static_cast<std::uint32_t>(abi::SurfaceFormat::f16)),
+                            word(abi::x_format));
+  const Value floats = b_.op2(Op::or_, real, b_.op2(Op::xor_, element_, b_.i1(true)));
+  return both(both(feature(abi::feature_anisotropy), floats),
+              set(sampler_, abi::sample_anisotropy));
+}
+
+/// The most samples by their code, whether levels are mixed as they fall, whether two are mixed.
+Value TextureLowering::anisotropy() {
+  const Value bits = b_.op2(Op::and_, b_.op2(Op::lshr, sampler_, i32(14)), i32(15));
+  return b_.op2(Op::or_, bits, b_.select(mixed_, i32(16), i32(0)));
+}
+
 TextureLowering::Footprint TextureLowering::footprint(Value active) {
   const Value most = b_.op2(Op::shl, b_.op2(Op::sub, word(abi::x_levels), i32(1)), i32(8));
   const Value bounds = b_.inst(Op::compose, Type::v4,
                                {sampler_word(abi::x_lod_bias), sampler_word(abi::x_lod_min),
                                 b_.op2(Op::umin, sampler_word(abi::x_lod_max), most), i32(0)});
-  const Value anisotropy = b_.op2(Op::and_, b_.op2(Op::lshr, sampler_, i32(14)), i32(15));
-  const Value how = b_.op2(Op::or_, anisotropy, b_.select(mixed_, i32(16), i32(0)));
   Footprint at;
-  at.levels = library("tex_footprint", Type::v4, {gradients_[0], gradients_[1], bounds, how});
+  at.levels =
+      library("tex_footprint", Type::v4, {gradients_[0], gradients_[1], bounds, anisotropy()});
   at.direction = library("tex_direction", Type::v4, {gradients_[0], gradients_[1]});
   at.near = library("tex_samples", Type::v4, {part(at.levels, 2)});
   at.far = library("tex_samples", Type::v4, {part(at.levels, 3)});
@@ -90,12 +105,7 @@ TextureLowering::SampleSums TextureLowering::sample(const Footprint& at, const P
 }
 
 void TextureLowering::anisotropic(const Place& place, std::vector<Value>& values) {
-  // Integers that are read as integers are not filtered.
-  const Value real = b_.cmp(Op::ule, i32(static_cast<std::uint32_t>(abi::SurfaceFormat::f16)),
-                            word(abi::x_format));
-  const Value floats = b_.op2(Op::or_, real, b_.op2(Op::xor_, element_, b_.i1(true)));
-  const Value active =
-      both(both(feature(abi::feature_anisotropy), floats), set(sampler_, abi::sample_anisotropy));
+  const Value active = wants_anisotropy();
   const Footprint at = footprint(active);
   auto& variables = b_.function().vars;
   const auto variable = [&](const char* name) {

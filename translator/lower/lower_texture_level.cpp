@@ -44,20 +44,27 @@ void TextureLowering::choose_levels(const Place& place, unsigned operand) {
     lod = library("tex_lod", Type::i32, {l_.read(a[operand], ptx::Type::b32)});
     bias = sampler_word(abi::x_lod_bias);
   } else if (inst_.mods->mode == Mod::grad) {
-    lod = gradient_level(operand, place.axes);
+    lod = gradient_level(place, operand);
     bias = sampler_word(abi::x_lod_bias);
   }
-  const Value most = b_.op2(Op::shl, b_.op2(Op::sub, word(abi::x_levels), i32(1)), i32(8));
-  const Value chosen = library("tex_levels", Type::v2,
-                               {lod, bias, sampler_word(abi::x_lod_min),
-                                b_.op2(Op::umin, sampler_word(abi::x_lod_max), most)});
   // Two levels are mixed where texels are floats; else the nearest is read.
   const Value real = b_.cmp(Op::ule, i32(static_cast<std::uint32_t>(abi::SurfaceFormat::f16)),
                             word(abi::x_format));
   const Value floats = b_.op2(Op::or_, real, b_.op2(Op::xor_, element_, b_.i1(true)));
   const Value mixed = both(set(sampler_, abi::sample_mip_linear), floats);
-  const Value fine = part(chosen, 0), nearest = part(chosen, 1);
   mixed_ = both(mixed, has_levels_);
+  if (inst_.mods->mode == Mod::grad && one_sample()) {
+    const Value stretched =
+        library("tex_stretched", Type::i32, {b_.op2(Op::add, lod, bias), anisotropy()});
+    const Value active = wants_anisotropy();
+    lod = b_.select(active, stretched, lod);
+    bias = b_.select(active, i32(0), bias);
+  }
+  const Value most = b_.op2(Op::shl, b_.op2(Op::sub, word(abi::x_levels), i32(1)), i32(8));
+  const Value chosen = library("tex_levels", Type::v2,
+                               {lod, bias, sampler_word(abi::x_lod_min),
+                                b_.op2(Op::umin, sampler_word(abi::x_lod_max), most)});
+  const Value fine = part(chosen, 0), nearest = part(chosen, 1);
   const Value number = b_.select(mixed_, b_.op2(Op::lshr, fine, i32(8)), nearest);
   const Value weight = b_.select(mixed_, b_.op2(Op::and_, fine, i32(255)), i32(0));
   Value first =
@@ -86,7 +93,7 @@ void TextureLowering::choose_levels(const Place& place, unsigned operand) {
   locate(levels_[1], place);
 }
 
-Value TextureLowering::gradient_level(unsigned operand, unsigned axes) {
+Value TextureLowering::gradient_level(const Place& place, unsigned operand) {
   const auto a = l_.args(inst_);
   if (cube()) {
     const Value at =
@@ -108,11 +115,13 @@ Value TextureLowering::gradient_level(unsigned operand, unsigned axes) {
   for (unsigned g = 0; g < 2; ++g) {
     const auto parts = l_.elements(a[operand + g]);
     for (unsigned k = 0; k < 3; ++k) {
-      const Value given = k < axes && k < parts.size() ? l_.read(parts[k], ptx::Type::b32) : i32(0);
+      const Value given =
+          k < place.axes && k < parts.size() ? l_.read(parts[k], ptx::Type::b32) : i32(0);
       // Texels are normalised coordinates times the extent.
+      const Value extent = b_.select(set(sampler_, abi::sample_normalized), extents[k], i32(1));
       scaled[g][k] =
-          library("tex_gradient", Type::i32,
-                  {given, b_.select(set(sampler_, abi::sample_normalized), extents[k], i32(1))});
+          volume_ ? library("tex_gradient_volume", Type::i32, {place.coordinates[k], given, extent})
+                  : library("tex_gradient", Type::i32, {given, extent});
     }
   }
   const Value x =

@@ -141,7 +141,7 @@ enum TextureSampler : std::uint32_t {
   sample_srgb = 1u << 11,        ///< 8-bit colours are sRGB; alpha is not
   sample_rows = 1u << 12,        ///< the geometry has rows
   sample_seamless = 1u << 13,    ///< a cube map whose faces are filtered across their edges
-  sample_anisotropy = 7u << 14,  ///< the logarithm of the most samples of a read by gradients
+  sample_anisotropy = 7u << 14,  ///< most samples by gradients: 1 2 4 6 8 10 12 16
   sample_trilinear = 1u << 17,   ///< anisotropic reads mix levels as they fall
 };
 /// What textures may have that costs every read something: a module may be translated without.
