@@ -163,6 +163,7 @@ class Legaliser {
   bool native_exact(Op op, NumKind kind, bool ftz, bool against_normal) const {
     if (kind == NumKind::f64) {
       if (!p_.float64 || !p_.exact_float64) return false;
+      if (op == Op::fdiv || op == Op::frcp || op == Op::fsqrt) return p_.exact_div64;
       return op == Op::fadd || op == Op::fmul || op == Op::feq || op == Op::flt || op == Op::fle ||
              (op == Op::ffma && p_.fused_fma64);
     }
@@ -223,7 +224,51 @@ class Legaliser {
   Value native(const Row& row, NumKind kind, const std::vector<Value>& args, Type type) {
     if (row.op == Op::frcp)
       return b_.inst(row.native, type, {constant(kind, format_of(kind).one), args[0]});
+    // GPUs negate an operand for nothing, but NVIDIA's compiler does not see the difference in a
+    // sum whose zeros have signs to keep.
+    if (row.op == Op::fadd && kind == NumKind::f32)
+      for (const unsigned i : {1u, 0u})
+        if (const auto plain = negated(args[i]))
+          return b_.inst(Op::native_fsub, type, {args[1 - i], *plain});
     return b_.inst(row.native, type, args);
+  }
+  // A product of single-precision numbers is exact in double precision, which leaves their sum
+  // with the addend to be rounded to odd (Boldo and Melquiond): to its other neighbour where it was
+  // rounded and came out even. The conversion then rounds as if once, to denormals too.
+  bool by_doubles() const {
+    return p_.float64 && p_.exact_float64 && p_.exact_convert64 && p_.int64;
+  }
+  Value fma_by_doubles(const std::vector<Value>& args, bool bounded) {
+    const auto wide = [&](Value a) { return fconvert(NumKind::f32, NumKind::f64, a); };
+    const auto op = [&](Op code, Value a, Value b) { return b_.inst(code, Type::i64, {a, b}); };
+    const Value product = op(Op::native_fmul, wide(args[0]), wide(args[1]));
+    const Value addend = wide(args[2]);
+    const Value sum = op(Op::native_fadd, product, addend);
+    // What the sum lost (Knuth's TwoSum).
+    const Value part = op(Op::native_fsub, sum, product);
+    const Value lost =
+        op(Op::native_fadd, op(Op::native_fsub, product, op(Op::native_fsub, sum, part)),
+           op(Op::native_fsub, addend, part));
+    const Value inexact =
+        b_.inst(Op::native_flt, Type::i1,
+                {b_.i64(0), b_.op2(Op::and_, lost, b_.i64(0x7fffffffffffffffull))});
+    const Value even = b_.cmp(Op::eq, b_.op2(Op::and_, sum, b_.i64(1)), b_.i64(0));
+    const Value down = b_.cmp(Op::slt, b_.op2(Op::xor_, sum, lost), b_.i64(0));
+    const Value step = b_.select(down, b_.i64(~0ull), b_.i64(1));
+    const Value odd =
+        b_.op2(Op::add, sum, b_.select(b_.op2(Op::and_, inexact, even), step, b_.i64(0)));
+    const Value result = fconvert(NumKind::f64, NumKind::f32, odd);
+    return bounded ? result : canonical(NumKind::f32, result);
+  }
+  /// What a sign change changes, in single precision.
+  std::optional<Value> negated(Value v) const {
+    const Inst& inst = f_.insts[v];
+    if (inst.op != Op::xor_) return std::nullopt;
+    for (unsigned i = 0; i < 2; ++i) {
+      const Inst& c = f_.insts[f_.arg(v, i)];
+      if (c.op == Op::constant && c.imm == 0x80000000u) return f_.arg(v, 1 - i);
+    }
+    return std::nullopt;
   }
 
   /// What the operands say of a sum, a product or both, in single precision.
@@ -324,8 +369,11 @@ class Legaliser {
     }
     const bool against_normal =
         compares && (is_normal_constant(kind, args[0]) || is_normal_constant(kind, args[1]));
-    if (known.bounded && nearest && !native_exact(inst.op, kind, inst.fp.ftz, false)) {
-      result = call("f32_fma_rn_bounded", Type::i32, args);
+    const bool fuses = inst.op == Op::ffma && kind == NumKind::f32 && nearest &&
+                       !native_exact(inst.op, kind, inst.fp.ftz, false);
+    if (fuses && (known.bounded || (by_doubles() && !inst.fp.ftz))) {
+      result = by_doubles() ? fma_by_doubles(args, known.bounded)
+                            : call("f32_fma_rn_bounded", Type::i32, args);
       return inst.fp.sat ? saturate(kind, result) : result;
     }
     const bool use_native =
@@ -653,10 +701,11 @@ class Legaliser {
     if (to == NumKind::f64 && kind == NumKind::f16) return call("f64_from_f16", Type::i64, {a});
     if (to == NumKind::f64 && kind == NumKind::bf16) return call("f64_from_bf16", Type::i64, {a});
     if (to == NumKind::f64 && kind == NumKind::f32) {
-      if (fast_ && p_.float64) return fconvert(kind, to, a);
+      if (p_.float64 && (fast_ || p_.exact_convert64)) return fconvert(kind, to, a);
       return call("f64_from_f32", Type::i64, {a});
     }
-    if (to == NumKind::f32 && kind == NumKind::f64 && fast_ && p_.float64 && round == "rn")
+    if (to == NumKind::f32 && kind == NumKind::f64 && p_.float64 && round == "rn" &&
+        (fast_ || p_.exact_convert64))
       return fconvert(kind, to, a);
     if ((to == NumKind::f16 || to == NumKind::bf16) &&
         (kind == NumKind::f16 || kind == NumKind::bf16)) {
