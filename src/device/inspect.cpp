@@ -183,8 +183,8 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   profile.subgroup_ops = profile.subgroup_ops && v11.subgroupSize == 32 &&
                          (v11.subgroupSupportedOperations & warp) == warp;
   if (!profile.float64)
-    profile.exact_float64 = profile.exact_div64 = profile.exact_convert64 = profile.fused_fma64 =
-        false;
+    profile.exact_float64 = profile.exact_div64 = profile.exact_widen64 = profile.exact_narrow64 =
+        profile.fused_fma64 = false;
   profile.subgroup_size = v11.subgroupSize;
   const VkPhysicalDeviceLimits& limits = basic.limits;
   profile.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;

@@ -51,6 +51,8 @@ constexpr float abs(float a) { return uintBitsToFloat(floatBitsToUint(a) & 0x7ff
 constexpr int abs(int a) { return a < 0 ? -a : a; }
 
 inline float sqrt(float f) { return std::sqrt(f); }
+inline float inversesqrt(float f) { return 1.0f / std::sqrt(f); }
+inline float fma(float a, float b, float c) { return std::fma(a, b, c); }
 inline float trunc(float f) { return std::trunc(f); }
 inline float floor(float f) { return std::floor(f); }
 inline float exp2(float f) { return std::exp2(f); }
