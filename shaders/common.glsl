@@ -1,8 +1,8 @@
 // What all arithmetic routines share. docs/arithmetic.md lists the routines with their cost.
 //
 // Values are bits: uint holds f32, f16 and bf16 (the 16-bit ones zero-extended), uvec2 holds
-// 64-bit integers and f64 with the low word in x. The routines are free of branches, but for those
-// whose names end in _fused, which only GPUs take, and use nothing but 32-bit operations that every
+// 64-bit integers and f64 with the low word in x. The routines are free of branches, but for one
+// whose name ends in _fused, which only GPUs take, and use nothing but 32-bit operations that every
 // Vulkan device has. The same text compiles as C++
 // (tests/shaders/glsl.hpp), which is how it is compared with the CPU; so it keeps to what both
 // languages mean alike, and no shift reaches the width.

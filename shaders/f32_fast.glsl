@@ -363,63 +363,10 @@ uint f32_sqrt_rn_scaled(const in uint a)
     return PICK(ua == 0u, a, r);
 }
 
-// Where the device's fma is fused but its quotient and roots are estimates, Newton's iteration is
-// right for operands that keep every remainder normal; the others, which few kernels have, go the
-// long way. Reciprocal: corrected once. Quotient: corrected twice by the exact remainder
-// (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990).
-// Root: Goldschmidt's step with the exact remainder. That the estimates of NVIDIA's hardware
-// suffice is measured: reciprocals and roots of all operands.
-
-// The exponent of 2^-60 to 2^60.
-bool f32_middling(const in uint a)
-{
-    return (a & F32_INF) - 0x21800000u < 0x3c000000u;
-}
-
-uint f32_div_rn_fused(const in uint a, const in uint b)
-{
-    bool a_middling = f32_middling(a);
-    bool b_middling = f32_middling(b);
-    uint r = 0u;
-    if (a_middling && b_middling)
-    {
-        precise float x = uintBitsToFloat(a);
-        precise float y = uintBitsToFloat(b);
-        precise float estimate = 1.0f / y;
-        precise float error = fma(-y, estimate, 1.0f);
-        precise float inverse = fma(estimate, error, estimate);
-        precise float q0 = x * inverse;
-        precise float rest0 = fma(-y, q0, x);
-        precise float q1 = fma(rest0, inverse, q0);
-        precise float rest1 = fma(-y, q1, x);
-        precise float q2 = fma(rest1, inverse, q1);
-        r = floatBitsToUint(q2);
-    }
-    else
-    {
-        r = f32_div_rn(a, b);
-    }
-    return r;
-}
-
-uint f32_rcp_rn_fused(const in uint a)
-{
-    uint r = 0u;
-    if (f32_middling(a))
-    {
-        precise float y = uintBitsToFloat(a);
-        precise float estimate = 1.0f / y;
-        precise float error = fma(-y, estimate, 1.0f);
-        r = floatBitsToUint(fma(estimate, error, estimate));
-    }
-    else
-    {
-        r = f32_rcp_rn(a);
-    }
-    return r;
-}
-
-// From 2^-101 on, so that the remainder is normal; no negative number and no NaN.
+// Where the device's fma is fused but its roots are estimates: Goldschmidt's step with the exact
+// remainder, for operands that keep it normal, from 2^-101 on; the others, negative ones and NaN
+// among them, go the long way. That the estimates of NVIDIA's hardware suffice is measured, for
+// all operands.
 uint f32_sqrt_rn_fused(const in uint a)
 {
     uint r = 0u;

@@ -185,7 +185,7 @@ std::string FloatLegaliser::routine(const Row& row, const FpAttr& fp) const {
   const bool quotient_or_root = row.op == Op::fdiv || row.op == Op::frcp || row.op == Op::fsqrt;
   if (!quotient_or_root || !nearest || fp.kind != NumKind::f32) return text;
   if (row.op == Op::fsqrt ? p_.exact_sqrt32 : p_.exact_div32) return text + "_scaled";
-  return p_.fused_fma32 ? text + "_fused" : text;
+  return row.op == Op::fsqrt && p_.fused_fma32 ? text + "_fused" : text;
 }
 
 Value FloatLegaliser::half(const Inst& inst, const Row& row, std::vector<Value> args) {

@@ -153,7 +153,8 @@ class FloatLegaliser {
   Value fma_by_doubles(const std::vector<Value>& args, bool bounded);
   // The approximate instructions without .ftz out of those with it, which the device has: scaled by
   // powers of two where an operand or a result is denormal, as ptxas does it (on an H200 no result
-  // differs over 67 million operands of each). Nothing for tanh.
+  // differs over all operands). Nothing for tanh, nor for quotients, which are rounded there as
+  // div.rn is.
   std::optional<Value> approximate_natively(const Inst& inst, const std::vector<Value>& args);
   /// What a sign change changes, in single precision.
   std::optional<Value> negated(Value v) const;

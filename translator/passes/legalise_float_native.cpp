@@ -103,10 +103,9 @@ Value FloatLegaliser::fma_by_doubles(const std::vector<Value>& args, bool bounde
 
 std::optional<Value> FloatLegaliser::approximate_natively(const Inst& inst,
                                                           const std::vector<Value>& args) {
-  constexpr std::uint32_t kTwo24 = 0x4b800000, kQuarter = 0x3e800000, kHalf = 0x3f000000,
-                          kTwo12 = 0x45800000, kTwoMinus12 = 0x39800000, kMinus24 = 0xc1c00000,
-                          kMinus126 = 0xc2fc0000, kTwo126 = 0x7e800000, kLeast = 0x00800000;
-  const auto magnitude = [&](Value a) { return b_.op2(Op::and_, a, b_.i32(0x7fffffff)); };
+  constexpr std::uint32_t kTwo24 = 0x4b800000, kHalf = 0x3f000000, kTwo12 = 0x45800000,
+                          kTwoMinus12 = 0x39800000, kMinus24 = 0xc1c00000, kMinus126 = 0xc2fc0000,
+                          kLeast = 0x00800000;
   const auto times = [&](Value a, std::uint32_t factor) {
     return b_.inst(Op::native_fmul, Type::i32, {a, b_.i32(factor)});
   };
@@ -118,15 +117,10 @@ std::optional<Value> FloatLegaliser::approximate_natively(const Inst& inst,
     if (row.native == Op::undef) return b_.inst(Op::native_unary, Type::i32, {a}, row.glsl);
     return native(row, NumKind::f32, {a}, Type::i32);
   };
-  const auto reciprocal = [&](Value a) {
-    return b_.inst(Op::native_fdiv, Type::i32, {b_.i32(0x3f800000), a});
-  };
   const Value x = args[0];
-  const bool quotient = inst.op == Op::fdiv;
-  // What is divided by decides, where there are two operands.
-  const Value size = magnitude(quotient ? args[1] : x);
-  const auto denormal = [&] { return b_.cmp(Op::ult, size, b_.i32(kLeast)); };
-  const auto huge = [&] { return b_.cmp(Op::ult, b_.i32(kTwo126), size); };
+  const auto denormal = [&] {
+    return b_.cmp(Op::ult, b_.op2(Op::and_, x, b_.i32(0x7fffffff)), b_.i32(kLeast));
+  };
   switch (inst.op) {
     case Op::fsin:
     case Op::fcos: return own(x);
@@ -148,23 +142,6 @@ std::optional<Value> FloatLegaliser::approximate_natively(const Inst& inst,
       const Value low = denormal();
       return times_if(low, own(times_if(low, x, kTwo24)),
                       inst.op == Op::fsqrt ? kTwoMinus12 : kTwo12);
-    }
-    case Op::frcp: {
-      if (inst.fp.ftz) return own(x);
-      const Value low = denormal(), high = huge();
-      const Value scaled = times_if(high, times_if(low, x, kTwo24), kQuarter);
-      return times_if(high, times_if(low, own(scaled), kTwo24), kQuarter);
-    }
-    case Op::fdiv: {
-      Value y = args[1], dividend = x;
-      const auto scale = [&](Value condition, std::uint32_t factor) {
-        y = times_if(condition, y, factor);
-        dividend = times_if(condition, dividend, factor);
-      };
-      if (!inst.fp.ftz) scale(denormal(), kTwo24);
-      if (inst.fp.round == Round::full) scale(huge(), kQuarter);
-      if (inst.fp.ftz) return b_.inst(Op::native_fdiv, Type::i32, {dividend, y});
-      return b_.inst(Op::native_fmul, Type::i32, {dividend, reciprocal(y)});
     }
     default: return std::nullopt;
   }

@@ -170,7 +170,8 @@ void Emitter::finish_entry() {
   }
   b_.entry_point(function_, name, interface_);
   if (o_.float_controls) {
-    // Not DenormPreserve: NVIDIA's driver keeps denormals, but does not have the mode that says so.
+    // Not DenormPreserve: NVIDIA's driver does not have that mode. It keeps denormals, and divides
+    // as IEEE has it, where RoundingModeRTE is declared, and does neither without (on an H200).
     b_.capability(spv::Capability::SignedZeroInfNanPreserve);
     b_.capability(spv::Capability::RoundingModeRTE);
     const unsigned widths = p_.float64 ? 64 : 32;
