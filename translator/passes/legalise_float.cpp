@@ -195,11 +195,16 @@ Value FloatLegaliser::half(const Inst& inst, const Row& row, std::vector<Value> 
   Value result, exact;
   if (inst.op == Op::ffma) {
     // Rounded to odd in single precision first, so that the second rounding sees what the first
-    // one dropped.
+    // one dropped. Products of f16 are exact there, and multiples of 2^-48.
     constexpr std::uint32_t kRoundOdd = 4;
     for (Value& a : args) a = widen(kind, a);
-    args.push_back(b_.i32(kRoundOdd));
-    exact = call("f32_fma_mode", Type::i32, args);
+    if (kind == NumKind::f16) {
+      const Value product = b_.inst(Op::native_fmul, Type::i32, {args[0], args[1]});
+      exact = only_nan(NumKind::f32, sum_to_odd(Type::i32, product, args[2]));
+    } else {
+      args.push_back(b_.i32(kRoundOdd));
+      exact = call("f32_fma_mode", Type::i32, args);
+    }
     result = call(fmt::format("{}_from_f32_{}", name(kind), rounding(inst.fp.round)), Type::i32,
                   {exact});
   } else {

@@ -147,9 +147,12 @@ class FloatLegaliser {
   // Drivers fold x + 0 and x * 0 and lose the sign of zero; and these need no arithmetic at all.
   std::optional<Value> with_constant(Op op, NumKind kind, const std::vector<Value>& args);
   Value native(const Row& row, NumKind kind, const std::vector<Value>& args, Type type);
-  // A product of single-precision numbers is exact in double precision, which leaves their sum
-  // with the addend to be rounded to odd (Boldo and Melquiond): to its other neighbour where it was
-  // rounded and came out even. The conversion then rounds as if once, to denormals too.
+  // The sum of two numbers that meet no denormal, rounded to odd: to its other neighbour where it
+  // was rounded and came out even. Another rounding, to two bits less at least, then rounds as if
+  // once (Boldo and Melquiond).
+  Value sum_to_odd(Type type, Value x, Value y);
+  // A product of single-precision numbers is exact in double precision, which leaves their sum with
+  // the addend; the conversion rounds it, to denormals too.
   Value fma_by_doubles(const std::vector<Value>& args, bool bounded);
   // The approximate instructions without .ftz out of those with it, which the device has: scaled by
   // powers of two where an operand or a result is denormal, as ptxas does it (on an H200 no result

@@ -79,24 +79,30 @@ Value FloatLegaliser::native(const Row& row, NumKind kind, const std::vector<Val
   return b_.inst(row.native, type, args);
 }
 
+Value FloatLegaliser::sum_to_odd(Type type, Value x, Value y) {
+  const auto op = [&](Op code, Value a, Value b) { return b_.inst(code, type, {a, b}); };
+  const auto bits = [&](std::uint64_t value) {
+    return type == Type::i64 ? b_.i64(value) : b_.i32(static_cast<std::uint32_t>(value));
+  };
+  const std::uint64_t magnitude = type == Type::i64 ? ~0ull >> 1 : 0x7fffffffu;
+  const Value sum = op(Op::native_fadd, x, y);
+  // What the sum lost (Knuth's TwoSum). It is a NaN where the sum is no number, and then not above
+  // 0.
+  const Value part = op(Op::native_fsub, sum, x);
+  const Value lost = op(Op::native_fadd, op(Op::native_fsub, x, op(Op::native_fsub, sum, part)),
+                        op(Op::native_fsub, y, part));
+  const Value inexact =
+      b_.inst(Op::native_flt, Type::i1, {bits(0), b_.op2(Op::and_, lost, bits(magnitude))});
+  const Value even = b_.cmp(Op::eq, b_.op2(Op::and_, sum, bits(1)), bits(0));
+  const Value down = b_.cmp(Op::slt, b_.op2(Op::xor_, sum, lost), bits(0));
+  const Value step = b_.select(down, bits(~0ull), bits(1));
+  return b_.op2(Op::add, sum, b_.select(b_.op2(Op::and_, inexact, even), step, bits(0)));
+}
+
 Value FloatLegaliser::fma_by_doubles(const std::vector<Value>& args, bool bounded) {
   const auto wide = [&](Value a) { return fconvert(NumKind::f32, NumKind::f64, a); };
-  const auto op = [&](Op code, Value a, Value b) { return b_.inst(code, Type::i64, {a, b}); };
-  const Value product = op(Op::native_fmul, wide(args[0]), wide(args[1]));
-  const Value addend = wide(args[2]);
-  const Value sum = op(Op::native_fadd, product, addend);
-  // What the sum lost (Knuth's TwoSum).
-  const Value part = op(Op::native_fsub, sum, product);
-  const Value lost =
-      op(Op::native_fadd, op(Op::native_fsub, product, op(Op::native_fsub, sum, part)),
-         op(Op::native_fsub, addend, part));
-  const Value inexact = b_.inst(Op::native_flt, Type::i1,
-                                {b_.i64(0), b_.op2(Op::and_, lost, b_.i64(0x7fffffffffffffffull))});
-  const Value even = b_.cmp(Op::eq, b_.op2(Op::and_, sum, b_.i64(1)), b_.i64(0));
-  const Value down = b_.cmp(Op::slt, b_.op2(Op::xor_, sum, lost), b_.i64(0));
-  const Value step = b_.select(down, b_.i64(~0ull), b_.i64(1));
-  const Value odd =
-      b_.op2(Op::add, sum, b_.select(b_.op2(Op::and_, inexact, even), step, b_.i64(0)));
+  const Value product = b_.inst(Op::native_fmul, Type::i64, {wide(args[0]), wide(args[1])});
+  const Value odd = sum_to_odd(Type::i64, product, wide(args[2]));
   const Value result = fconvert(NumKind::f64, NumKind::f32, odd);
   return bounded ? result : canonical(NumKind::f32, result);
 }
