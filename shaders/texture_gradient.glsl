@@ -73,8 +73,19 @@ float tex_length(const in float x, const in float y, const in float z)
     return tex_plus(most, 0.25f * tex_plus(tex_eleven(middle), least));
 }
 
+// How far it is over an edge, in halves of a face: from the point to the edge and beyond.
+float tex_over_edge(const in float to, const in float from, const in float left,
+    const in float half_extent, const in bool across)
+{
+    float side = PICK(to < 0.0f, -1.0f, 1.0f);
+    float near = tex_cut((1.0f - from * side) * half_extent);
+    // On the face across everything is infinitely far.
+    return PICK(across, 1e30f, tex_plus(near, tex_cut((1.0f - left) * half_extent))) * side;
+}
+
 // What a gradient of a direction counts for on a cube map's face, in texels: how far the direction
-// with it added falls from the direction. Over an edge the way goes on on the face beyond.
+// with it added falls from the direction. Over an edge the way goes on on the face beyond; the
+// fourth word says that it does.
 uvec4 tex_gradient_cube(const in uvec4 at, const in uvec4 moves, const in uint extent)
 {
     float x = uintBitsToFloat(tex_component(at.x));
@@ -94,19 +105,19 @@ uvec4 tex_gradient_cube(const in uvec4 at, const in uvec4 moves, const in uint e
     uint from = floatBitsToUint(abs(major)), to = floatBitsToUint(max(moved, most));
     float u = uintBitsToFloat(f32_div_rn(floatBitsToUint(to_s), to));
     float v = uintBitsToFloat(f32_div_rn(floatBitsToUint(to_t), to));
-    float beyond = 2.0f - uintBitsToFloat(f32_div_rn(floatBitsToUint(moved), to));
-    bool over = moved < most, over_v = over && abs(to_t) >= abs(to_s);
-    // On the face across everything is infinitely far.
-    float far = PICK(-moved >= most, 1e30f, 1.0f);
-    u *= PICK(over && !over_v, beyond * far, 1.0f);
-    v *= PICK(over_v, beyond * far, 1.0f);
+    float left = uintBitsToFloat(f32_div_rn(floatBitsToUint(moved), to));
+    float from_u = uintBitsToFloat(f32_div_rn(floatBitsToUint(s), from));
+    float from_v = uintBitsToFloat(f32_div_rn(floatBitsToUint(t), from));
+    bool over = moved < most, over_v = over && abs(to_t) >= abs(to_s), across = -moved >= most;
     bool infinite = (floatBitsToUint(max(most, abs(moved))) & F32_NAN) >= F32_INF;
     u = PICK(infinite, 1e30f, u);
     float half_extent = 0.5f * float(extent);
-    float along = (u - uintBitsToFloat(f32_div_rn(floatBitsToUint(s), from))) * half_extent;
-    float across = (v - uintBitsToFloat(f32_div_rn(floatBitsToUint(t), from))) * half_extent;
-    return uvec4(tex_gradient(floatBitsToUint(along), 1u),
-        tex_gradient(floatBitsToUint(across), 1u), 0u, 0u);
+    float by_u = PICK(over && !over_v && !infinite,
+        tex_over_edge(u, from_u, left, half_extent, across), (u - from_u) * half_extent);
+    float by_v = PICK(over_v && !infinite,
+        tex_over_edge(v, from_v, left, half_extent, across), (v - from_v) * half_extent);
+    return uvec4(tex_gradient(floatBitsToUint(by_u), 1u), tex_gradient(floatBitsToUint(by_v), 1u),
+        0u, PICK(over, 1u, 0u));
 }
 
 // One step of a binary logarithm: the next digit, and the number that the rest is of. 31 bits of
@@ -133,6 +144,7 @@ int tex_log2(const in uint x)
 }
 
 // The four vectors that matter of two gradients: both, and their sum and difference times 11/16.
+// Over the edges of a cube map's faces only the two do.
 float tex_scaled_sum(const in float a, const in float b)
 {
     return 0.5f * tex_eleven(abs(tex_plus(a, b)));
@@ -142,11 +154,12 @@ float tex_longest(const in uvec4 dx, const in uvec4 dy)
 {
     float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);
     float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y), bz = uintBitsToFloat(dy.z);
-    float longest = max(tex_length(ax, ay, az), tex_length(bx, by, bz));
-    longest = max(longest, tex_length(
+    float both = max(tex_length(ax, ay, az), tex_length(bx, by, bz));
+    float longest = max(both, tex_length(
         tex_scaled_sum(ax, bx), tex_scaled_sum(ay, by), tex_scaled_sum(az, bz)));
-    return max(longest, tex_length(
+    longest = max(longest, tex_length(
         tex_scaled_sum(ax, -bx), tex_scaled_sum(ay, -by), tex_scaled_sum(az, -bz)));
+    return PICK((dx.w | dy.w) != 0u, both, longest);
 }
 
 // The level of detail of two gradients.
@@ -170,7 +183,8 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
     bool second = other > most;
     float x = PICK(second, bx, ax), y = PICK(second, by, ay), z = PICK(second, bz, az);
     most = max(most, other);
-    bool sum = plus > most, difference = minus > max(most, plus);
+    bool edge = (dx.w | dy.w) != 0u;
+    bool sum = plus > most && !edge, difference = minus > max(most, plus) && !edge;
     x = PICK(difference, ax - bx, PICK(sum, ax + bx, x));
     y = PICK(difference, ay - by, PICK(sum, ay + by, y));
     z = PICK(difference, az - bz, PICK(sum, az + bz, z));
@@ -220,7 +234,9 @@ uvec4 tex_footprint(const in uvec4 dx, const in uvec4 dy, const in uvec4 bounds,
         tex_plus(tex_times(az, bx), -tex_times(ax, bz)));
     int longer = tex_log2(floatBitsToUint(tex_longest(dx, dy)));
     int most = tex_most(how & 7u);
-    int shorter = max(tex_log2(floatBitsToUint(area)) - longer, longer - most);
+    int within = max(tex_log2(floatBitsToUint(area)) - longer, longer - most);
+    // Over the edges of a cube map's faces there is one sample.
+    int shorter = PICK((dx.w | dy.w) != 0u, longer, within);
     // Neither bias nor bounds matter to the ratio, in texels of level 0.
     int ratio = clamp(longer - max(shorter, 0), 0, most);
     int low = int(bounds.y), high = int(bounds.z);

@@ -88,8 +88,9 @@ class TextureLowering {
     Value levels = 0;  ///< v4: the level, the part of the next one, logarithms of the ratios
     Value direction = 0, near = 0, far = 0;  ///< v4: in both levels, tex_samples
     Value near_count = 0, count = 0;
+    Value several = 0;  ///< i1: there is more than one sample of a level
   };
-  Footprint footprint(Value active);
+  void find_footprint();
   /// The sums of one sample: floats' by channel, then integers'.
   struct SampleSums {
     std::array<Value, 4> floats{}, integers{};
@@ -127,6 +128,7 @@ class TextureLowering {
   std::array<Value, abi::kTextureWords> words_{}, sampler_words_{};
   std::array<Level, 2> levels_;
   std::array<Value, 2> gradients_{};  ///< v4: in texels
+  Footprint footprint_;
   bool volume_ = false, integer_ = false;
 };
 

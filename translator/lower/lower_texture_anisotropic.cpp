@@ -23,12 +23,12 @@ Value TextureLowering::anisotropy() {
   return b_.op2(Op::or_, bits, b_.select(mixed_, i32(16), i32(0)));
 }
 
-TextureLowering::Footprint TextureLowering::footprint(Value active) {
+void TextureLowering::find_footprint() {
   const Value most = b_.op2(Op::shl, b_.op2(Op::sub, word(abi::x_levels), i32(1)), i32(8));
   const Value bounds = b_.inst(Op::compose, Type::v4,
                                {sampler_word(abi::x_lod_bias), sampler_word(abi::x_lod_min),
                                 b_.op2(Op::umin, sampler_word(abi::x_lod_max), most), i32(0)});
-  Footprint at;
+  Footprint& at = footprint_;
   at.levels =
       library("tex_footprint", Type::v4, {gradients_[0], gradients_[1], bounds, anisotropy()});
   at.direction = library("tex_direction", Type::v4, {gradients_[0], gradients_[1]});
@@ -37,8 +37,11 @@ TextureLowering::Footprint TextureLowering::footprint(Value active) {
   const Value share = part(at.levels, 1);
   at.near_count = b_.select(b_.cmp(Op::eq, share, i32(256)), i32(0), part(at.near, 0));
   const Value far_count = b_.select(b_.cmp(Op::eq, share, i32(0)), i32(0), part(at.far, 0));
-  at.count = b_.select(active, b_.op2(Op::add, at.near_count, far_count), i32(0));
-  return at;
+  // One sample of each level is a read like any other.
+  const Value all = b_.op2(Op::add, at.near_count, far_count);
+  const Value levels = b_.select(b_.cmp(Op::eq, share, i32(0)), i32(1), i32(2));
+  at.several = both(wants_anisotropy(), b_.cmp(Op::ult, levels, all));
+  at.count = b_.select(at.several, all, i32(0));
 }
 
 TextureLowering::SampleSums TextureLowering::sample(const Footprint& at, const Place& place,
@@ -105,8 +108,7 @@ TextureLowering::SampleSums TextureLowering::sample(const Footprint& at, const P
 }
 
 void TextureLowering::anisotropic(const Place& place, std::vector<Value>& values) {
-  const Value active = wants_anisotropy();
-  const Footprint at = footprint(active);
+  const Footprint& at = footprint_;
   auto& variables = b_.function().vars;
   const auto variable = [&](const char* name) {
     variables.push_back({Type::i32, name});
@@ -152,7 +154,7 @@ void TextureLowering::anisotropic(const Place& place, std::vector<Value>& values
         b_.cmp(Op::ule, i32(static_cast<std::uint32_t>(abi::SurfaceFormat::f16)), how.format);
     const Value value = value_of(
         channel, b_.select(is_real, filtered, quotient(b_.get(held[channel].integers), 2)));
-    values[channel] = b_.select(active, value, values[channel]);
+    values[channel] = b_.select(at.several, value, values[channel]);
   }
 }
 

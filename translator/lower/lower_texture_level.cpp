@@ -64,7 +64,14 @@ void TextureLowering::choose_levels(const Place& place, unsigned operand) {
   const Value chosen = library("tex_levels", Type::v2,
                                {lod, bias, sampler_word(abi::x_lod_min),
                                 b_.op2(Op::umin, sampler_word(abi::x_lod_max), most)});
-  const Value fine = part(chosen, 0), nearest = part(chosen, 1);
+  Value fine = part(chosen, 0), nearest = part(chosen, 1);
+  if (inst_.mods->mode == Mod::grad && !one_sample()) {
+    find_footprint();
+    const Value active = wants_anisotropy(), at = part(footprint_.levels, 0);
+    fine = b_.select(
+        active, b_.op2(Op::or_, b_.op2(Op::shl, at, i32(8)), part(footprint_.levels, 1)), fine);
+    nearest = b_.select(active, at, nearest);
+  }
   const Value number = b_.select(mixed_, b_.op2(Op::lshr, fine, i32(8)), nearest);
   const Value weight = b_.select(mixed_, b_.op2(Op::and_, fine, i32(255)), i32(0));
   Value first =
