@@ -279,6 +279,18 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   if (options.optimize > 0)
     run("simplify-last", [&] { passes::simplify(function, module, profile.int64); });
 
+  if (guard && options.optimize > 0) {
+    // What the driver counts is not known to the turn.
+    const std::uint32_t most = profile.max_loop_turns - profile.max_loop_turns / 16;
+    bool bounded = false;
+    run("few-turns",
+        [&] { bounded = passes::few_turns(function, most, options.assume_few_turns, info); });
+    if (bounded)
+      run("simplify-bounded", [&] { passes::simplify(function, module, profile.int64); });
+  }
+  // What guards have to notice is left alone.
+  if (!profile.skipped_branches && options.optimize > 0 && !function.loop_guard.on)
+    run("join-exits", [&] { passes::join_exits(function); });
   if (!profile.loads_outlive_loops || !profile.values_outlive_loops)
     run("keep-leaving",
         [&] { passes::keep_leaving_values(function, !profile.values_outlive_loops); });
@@ -319,6 +331,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   emit.profile = profile;
   emit.slots = options.slots;
   emit.push_words = info.push_words;
+  emit.differences = options.fp == FpPolicy::fast;
   emit.entry_name = info.name;
   emit.debug_info = options.debug_info;
   emit.source_name = source.source.name();

@@ -378,6 +378,18 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
     key.workgroup_threads = std::min(device.profile.max_workgroup_invocations, 128u);
   auto variant = kernel.variant(key, plan.prepare_ms);
   if (!variant) return variant.error();
+  // Parameters that bound the kernel's loops may be small enough for a translation without guards.
+  const EntryInfo& made = (*variant)->info;
+  if (!made.turn_params.empty() &&
+      std::all_of(made.turn_params.begin(), made.turn_params.end(), [&](std::uint32_t offset) {
+        std::uint32_t word = 0;
+        if (offset + 4 <= plan.params.size()) std::memcpy(&word, plan.params.data() + offset, 4);
+        return word <= made.turn_limit;
+      })) {
+    key.few_turns = true;
+    variant = kernel.variant(key, plan.prepare_ms);
+    if (!variant) return variant.error();
+  }
   plan.variant = *variant;
 
   PipelineKey shape;

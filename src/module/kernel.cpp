@@ -39,6 +39,7 @@ TranslateOptions options_for(const KernelState& kernel, const VariantKey& key) {
   options.assume_live_handles = key.live_handles;
   options.wide_surfaces = key.wide;
   options.assume_small_grid = key.small_grid;
+  options.assume_few_turns = key.few_turns;
   options.push_words = module.device->push_words;
   options.entry = kernel.info->name;
   options.threads = key.threads;
@@ -76,6 +77,7 @@ std::string cache_key(const KernelState& kernel, const TranslateOptions& options
                                std::uint64_t{options.assume_live_handles},
                                std::uint64_t{options.wide_surfaces},
                                std::uint64_t{options.assume_small_grid},
+                               std::uint64_t{options.assume_few_turns},
                                std::uint64_t{options.push_words},
                                static_cast<std::uint64_t>(options.threads),
                                std::uint64_t{options.max_block_threads},
@@ -217,7 +219,7 @@ bool VariantKey::operator==(const VariantKey& other) const {
          max_block_threads == other.max_block_threads &&
          workgroup_threads == other.workgroup_threads && std::ranges::equal(block, other.block) &&
          shared_in_memory == other.shared_in_memory && live_handles == other.live_handles &&
-         wide == other.wide && small_grid == other.small_grid &&
+         wide == other.wide && small_grid == other.small_grid && few_turns == other.few_turns &&
          texture_features == other.texture_features && textures == other.textures &&
          std::equal(slots.begin(), slots.end(), other.slots.begin(), other.slots.end(), same);
 }

@@ -70,6 +70,33 @@ TEST(LoopLimit, OfOneLoop) {
   expect_right_or_reported(run(count("a"), 66000), false, expected(66000));
 }
 
+// The same kernel with a bound that needs no guard, with one that does, and with one again; as a
+// signed number, a bound below zero.
+TEST(LoopLimit, OfABoundThatChanges) {
+  Module module = load(
+      ".visible .entry k(.param .u64 to, .param .u32 turns) {\n"
+      "  .reg .pred %p<6>;\n  .reg .b32 %r<12>;\n  .reg .b64 %d<4>;\n"
+      "  ld.param.u64 %d0, [to];\n  ld.param.u32 %r4, [turns];\n  mov.u32 %r0, %tid.x;\n"
+      "  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d1, %d0, %d1;\n  mov.u32 %r5, %r0;\n"
+      "  mov.u32 %r6, 0;\n  setp.lt.s32 %p1, %r4, 1;\n  @%p1 bra out;\n"
+      "a:\n  mad.lo.u32 %r5, %r5, 3, %r6;\n  add.s32 %r6, %r6, 1;\n  setp.lt.s32 %p1, %r6, %r4;\n"
+      "  @%p1 bra a;\nout:\n  st.global.u32 [%d1], %r5;\n  ret;\n}\n");
+  Buffer to = must(Buffer::create(test_device(), kThreads * 4));
+  Kernel kernel = must(module.kernel("k"));
+  LaunchConfig config;
+  config.block = {kThreads, 1, 1};
+  for (const std::uint32_t turns : {10u, 61000u, 61500u, 66000u, 64000u, 0u, 0xfffffff0u, 7u}) {
+    must(to.upload(0, bytes_of(std::vector<std::uint32_t>(kThreads))));
+    auto launched = kernel.launch(config, Args().buffer(to).value(turns));
+    Outcome outcome;
+    if (!launched) outcome.status = launched.error();
+    outcome.words = read_buffer<std::uint32_t>(to, kThreads);
+    const std::uint32_t done = turns >> 31 ? 0 : turns;
+    expect_right_or_reported(outcome, done <= 65000,
+                             [&](std::uint32_t t) { return counted(t, done); });
+  }
+}
+
 // Lanes of one group take turns in different loops: each turns less often than the limit.
 TEST(LoopLimit, OfUnlikeLoops) {
   const std::string body =

@@ -217,6 +217,9 @@ struct SurfaceOp {
   Query query = Query::width;
 };
 
+/// MemAttr::slot of local memory: the words of a LoopGuard.
+inline constexpr std::uint16_t kGuardSlot = 1;
+
 /// For drivers that end loops silently, after so many turns of all of a thread's loops together
 /// (lower/guard_loops, obeyed by the structurizer). Each loop has a word of local memory: a thread
 /// writes the loop's number there before it enters, and 0 on its way out, inside the loop. The

@@ -79,6 +79,15 @@ bool narrow_barriers(ir::Function& function, ir::Module& module);
 /// superfluous.
 bool keep_leaving_values(ir::Function& function, bool computed = false);
 
+/// Takes the guard away where all loops together turn at most `most` times (few_turns.cpp). Bounds
+/// that parameters set count when `assume` says that they hold, and are noted in `info` when not.
+/// Needs structured SSA form; simplify then removes what the guard leaves.
+bool few_turns(ir::Function& function, std::uint32_t most, bool assume, EntryInfo& info);
+
+/// Ways out of a loop become one where only arithmetic stands between them. Needs structured SSA
+/// form.
+bool join_exits(ir::Function& function);
+
 struct ParamPlaces {
   std::uint32_t push_words = 0;  ///< length of the push constants; 0: parameters stay in the buffer
   bool dear_shifts = false;      ///< a word is worth having shifted as well

@@ -29,7 +29,9 @@ Range of_ranges(const Inst& inst, Type from, const std::array<Range, 4>& in, con
     case Op::mul:
       return a.high == 0 || b.high <= any.high / a.high ? Range{a.low * b.low, a.high * b.high}
                                                         : any;
-    case Op::and_: return {0, std::min(a.high, b.high)};
+    case Op::and_:
+      if (b.single() && (b.low & (b.low + 1)) == 0 && a.high <= b.low) return a;
+      return {0, std::min(a.high, b.high)};
     case Op::shl:
       return b.single() && b.low < 32 && a.high <= any.high >> b.low
                  ? Range{a.low << b.low, a.high << b.low}

@@ -25,6 +25,7 @@ class Ranges {
   void assume(ir::Value v, ir::Value start) { ranges_[v] = range(start, 0); }
   /// The value where it can be one only.
   std::optional<std::uint64_t> constant(ir::Value v);
+  Range of(ir::Value v) { return range(v, 0); }
 
  private:
   Range range(ir::Value v, unsigned depth);

@@ -22,7 +22,7 @@ void Structurizer::mark(BlockId at, std::uint32_t number, std::uint32_t value) {
   builder_.at(at);
   const std::uint32_t loop = number - f_.loop_guard.first_number;
   builder_.store(builder_.i32(f_.loop_guard.first_word + 4 * loop), builder_.i32(value),
-                 {.space = Space::local, .bytes = 4});
+                 {.space = Space::local, .bytes = 4, .slot = kGuardSlot});
 }
 
 /// The number of the guard's own condition (ir::never), which no loop has.
@@ -33,7 +33,7 @@ constexpr std::uint32_t kNever = 1u << 24;
 void Structurizer::finish_guard() {
   LoopGuard& guard = f_.loop_guard;
   const auto count = static_cast<std::uint32_t>(guard.loops.size());
-  constexpr MemAttr memory{.space = Space::local, .bytes = 4};
+  constexpr MemAttr memory{.space = Space::local, .bytes = 4, .slot = kGuardSlot};
   builder_.at(0);
   for (std::uint32_t i = 0; i < count; ++i) mark(0, guard.first_number + i, 0);
   const Value step = builder_.op2(

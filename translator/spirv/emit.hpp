@@ -22,6 +22,8 @@ struct EmitOptions {
   bool debug_info = false;       ///< names, source text and a line for every instruction
   std::string_view source_name;  ///< of the PTX file, for debug_info
   std::string_view source_text;
+  bool differences = false;     ///< a sum with a negated term may be a difference (of NaN, the sign
+                                ///< is another)
   bool float_controls = false;  ///< declare that NaN and rounding are kept (devices that can)
 };
 

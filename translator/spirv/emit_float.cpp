@@ -20,7 +20,17 @@ void Emitter::native_float(Value v, const Inst& inst) {
   };
   const auto compare = [&](spv::Op code) { set(v, op(code, b_.type_bool(), in(0), in(1))); };
   switch (inst.op) {
-    case Op::native_fadd: return exact(op(spv::Op::OpFAdd, float_type(), in(0), in(1)));
+    case Op::native_fadd:
+      for (unsigned i = 0; i < 2 && o_.differences; ++i) {
+        const Value term = f_.arg(v, i);
+        std::uint64_t mask = 0;
+        if (f_.insts[term].op != Op::xor_ || !is_constant(f_.arg(term, 1), mask) ||
+            mask != std::uint64_t{1} << (bits(v) - 1))
+          continue;
+        const Id from = in(1 - i), by = float_value(f_.arg(term, 0));
+        return exact(op(spv::Op::OpFSub, float_type(), from, by));
+      }
+      return exact(op(spv::Op::OpFAdd, float_type(), in(0), in(1)));
     case Op::native_fsub: return exact(op(spv::Op::OpFSub, float_type(), in(0), in(1)));
     case Op::native_fmul: return exact(op(spv::Op::OpFMul, float_type(), in(0), in(1)));
     case Op::native_fdiv: return set_float(v, op(spv::Op::OpFDiv, float_type(), in(0), in(1)));

@@ -67,6 +67,7 @@ struct TranslateOptions {
   bool assume_small_grid = false;    ///< direct, regions: a launch is one dispatch, so that the
                                      ///< base words are 0, with fewer than abi::kSmallGrid threads
                                      ///< along each axis
+  bool assume_few_turns = false;     ///< no word at EntryInfo::turn_params is over turn_limit
   std::uint32_t push_words = 0;      ///< words of push constants that the device takes: parameters
                                      ///< go into those that the launch leaves (EntryInfo); 0: none
   std::string entry;                 ///< empty: every entry
@@ -158,6 +159,9 @@ struct EntryInfo {
   std::vector<SlotInfo> slots;
   std::uint32_t push_words = abi::kPushWords;  ///< length of the push constants
   std::vector<PushParam> push_params;          ///< words of them that the launch has no use for
+  std::vector<std::uint32_t> turn_params;  ///< offsets of parameter words that bound loops, where a
+                                           ///< driver ends long ones
+  std::uint32_t turn_limit = 0;  ///< of such a word, for TranslateOptions::assume_few_turns
   std::uint32_t texture_records =
       0;  ///< offset in the parameter buffer of what a host may place: the texture slots' records
   std::vector<std::uint32_t>
