@@ -8,6 +8,7 @@
 #include "translator/lower/legalise_atomics.hpp"
 #include "translator/lower/lower_surfaces.hpp"
 #include "translator/lower/recursion.hpp"
+#include "translator/lower/shared_memory.hpp"
 #include "translator/lower/texture_records.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/uniformity.hpp"
@@ -185,7 +186,12 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     });
   run("suppress-after-trap", [&] { lower::suppress_after_trap(function); });
   run("lower-surfaces", [&] { lower::lower_surfaces(function, module, options, info); });
-  run("legalise-atomics", [&] { lower::legalise_atomics(function, profile); });
+  Profile atomics = profile;
+  if (options.shared_in_memory)
+    atomics.shared_atomics64 = atomics.shared_atomics64 && atomics.buffer_atomics64;
+  run("legalise-atomics", [&] { lower::legalise_atomics(function, atomics); });
+  if (options.shared_in_memory)
+    run("move-shared-memory", [&] { lower::move_shared_memory(function); });
   const bool guard = profile.max_loop_turns != 0;
   const std::uint32_t* size = options.block;
   const std::uint32_t threads =
@@ -336,10 +342,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   emit.debug_info = options.debug_info;
   emit.source_name = source.source.name();
   emit.source_text = source.source.text();
-  // NVIDIA's driver, which the first two tell, keeps the denormals of sums and products in these
-  // modes only.
-  emit.float_controls =
-      profile.denormals32 && !profile.exact_compare32 && options.fp == FpPolicy::exact;
+  emit.float_controls = profile.declared_rounding && options.fp == FpPolicy::exact;
   std::optional<spirv::EmitError> failed;
   run("emit", [&] { failed = spirv::emit(module, function, emit, builder); });
   if (failed) return internal(failed->text);
