@@ -378,6 +378,24 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
     key.workgroup_threads = std::min(device.profile.max_workgroup_invocations, 128u);
   auto variant = kernel.variant(key, plan.prepare_ms);
   if (!variant) return variant.error();
+  // Threads of one invocation may need shared memory to meet, beside the kernel's own.
+  const auto own_shared = [&] {
+    const std::uint64_t dynamic = key.shared_in_memory ? 0 : config.dynamic_shared;
+    return (*variant)->info.shared_bytes + dynamic;
+  };
+  if (!key.shared_in_memory && own_shared() > device.profile.max_shared_bytes) {
+    key.shared_in_memory = true;
+    key.small_grid = false;
+    variant = kernel.variant(key, plan.prepare_ms);
+    if (!variant) return variant.error();
+  }
+  if (key.shared_in_memory && key.threads == ThreadModel::regions &&
+      own_shared() > device.profile.max_shared_bytes)
+    return make_error(
+        ErrorCode::unsupported,
+        fmt::format(
+            "kernel '{}' needs {} bytes of shared memory for its threads to meet; {} has {}",
+            info.name, own_shared(), device.info.name, device.profile.max_shared_bytes));
   // Parameters that bound the kernel's loops may be small enough for a translation without guards.
   const EntryInfo& made = (*variant)->info;
   if (!made.turn_params.empty() &&

@@ -117,7 +117,7 @@ TEST(SharedMemory, BeyondTheWorkgroupsOwn) {
   Module module = load(kKernel);
   const Kernel kernel = must(module.kernel("meet"));
   constexpr std::uint32_t kMost = (227 * 1024 - 2048) / 4;
-  for (const std::uint32_t words : {2048u, 8192u, 20000u, kMost})
+  for (const std::uint32_t words : {2048u, 7680u, 8192u, 20000u, kMost})
     for (const std::uint32_t threads : {1u, 96u, 1000u, 1024u})
       meet(kernel, 3, threads, words, std::nullopt);
   meet(kernel, 3, 64, kMost, ThreadModel::direct);
