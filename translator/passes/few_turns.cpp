@@ -29,13 +29,13 @@ class FewTurns {
 
   bool run(EntryInfo& info, bool assume) {
     // Loops follow each other where none stands in another.
-    const std::vector<BlockId> order = reverse_postorder(f_, true);
+    order_ = reverse_postorder(f_, true);
     place_.assign(f_.blocks.size(), 0);
-    for (std::uint32_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
+    for (std::uint32_t i = 0; i < order_.size(); ++i) place_[order_[i]] = i;
     std::uint32_t end = 0;
     std::uint64_t turns = 0;
     std::vector<std::uint32_t> params;
-    for (const BlockId b : order) {
+    for (const BlockId b : order_) {
       if (f_.blocks[b].merge != Merge::loop) continue;
       if (place_[b] < end) return false;
       end = place_[f_.blocks[b].merge_block];
@@ -61,9 +61,6 @@ class FewTurns {
   }
 
  private:
-  bool within(BlockId b, BlockId header) const {
-    return place_[b] >= place_[header] && place_[b] < place_[f_.blocks[header].merge_block];
-  }
   /// A way out of the loop, or a block that only says that the thread took it.
   bool leaves(BlockId b, BlockId header) const {
     const BlockId merge = f_.blocks[header].merge_block;
@@ -76,11 +73,11 @@ class FewTurns {
     if (head.preds.size() != 2 || (head.preds[0] != latch && head.preds[1] != latch))
       return std::nullopt;
     latch_operand_ = head.preds[0] == latch ? 0 : 1;
-    for (BlockId b = 0; b < f_.blocks.size(); ++b) {
+    // A construct's blocks stand together.
+    for (std::uint32_t i = place_[header]; i < place_[head.merge_block]; ++i) {
+      const BlockId b = order_[i];
       const Block& test = f_.blocks[b];
-      if (test.term != Term::cond_br || !doms_.reachable(b) || !within(b, header) ||
-          !doms_.dominates(b, latch))
-        continue;
+      if (test.term != Term::cond_br || !doms_.reachable(b) || !doms_.dominates(b, latch)) continue;
       for (unsigned side = 0; side < 2; ++side) {
         if (!leaves(test.succs[side], header) || leaves(test.succs[1 - side], header)) continue;
         if (const auto bound = bound_by(header, test.cond, side == 1)) return bound;
@@ -233,6 +230,7 @@ class FewTurns {
   const Dominators doms_;
   Ranges ranges_;
   const std::uint32_t most_;
+  std::vector<BlockId> order_;  ///< structured, and each block's place in it
   std::vector<std::uint32_t> place_;
   unsigned latch_operand_ = 0;
 };

@@ -20,11 +20,15 @@ class JoinExits {
 
   bool run() {
     bool any = false;
-    for (BlockId h = 0; h < f_.blocks.size(); ++h) {
+    // A construct's blocks stand together.
+    const std::vector<BlockId> order = reverse_postorder(f_, true);
+    std::vector<std::uint32_t> place(f_.blocks.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+    for (const BlockId h : order) {
       if (f_.blocks[h].merge != Merge::loop) continue;
       merge_ = f_.blocks[h].merge_block;
       latch_ = f_.blocks[h].continue_block;
-      for (BlockId b = 0; b < f_.blocks.size(); ++b) any = join(b) || any;
+      for (std::uint32_t i = place[h]; i < place[merge_]; ++i) any = join(order[i]) || any;
     }
     if (any) remove_unreachable(f_);
     return any;
