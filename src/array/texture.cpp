@@ -59,7 +59,8 @@ Status check(const TextureSource& source, const TextureDesc& desc) {
                         (desc.read_as_integer || format_bytes(source.format) == 4);
   if (desc.linear_filter && integers)
     return bad("a texture that is read as integers has no linear filter");
-  if (desc.linear_mipmap_filter && integers && source.offsets.size() > 1)
+  if (desc.mipmapped && source.offsets.empty()) return bad("memory is no mipmapped array");
+  if (desc.linear_mipmap_filter && integers && (source.offsets.size() > 1 || desc.mipmapped))
     return bad("levels that are read as integers have no linear mipmap filter");
   if (desc.seamless_cube && !desc.cube) return bad("only a cube map is seamless");
   if (desc.cube &&

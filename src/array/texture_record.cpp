@@ -178,6 +178,7 @@ std::array<std::uint32_t, abi::kTextureWords> texture_record(const TextureSource
   if (source.linear) sampler |= abi::sample_memory;
   if (desc.srgb && format == SurfaceFormat::u8 && !element) sampler |= abi::sample_srgb;
   if (desc.cube && desc.seamless_cube) sampler |= abi::sample_seamless;
+  if (desc.mipmapped && source.offsets.size() == 1) sampler |= abi::sample_mipmapped;
   const Geometry geometry = source.geometry;
   const bool rows =
       geometry == Geometry::d2 || geometry == Geometry::d3 || geometry == Geometry::a2d;

@@ -74,6 +74,7 @@ Status read_texture(const ptx2spv_texture_desc* desc, TextureDesc& to) {
   to.cube = from.cube;
   to.seamless_cube = from.seamless_cube;
   to.full_trilinear = from.full_trilinear;
+  to.mipmapped = from.mipmapped;
   std::copy(from.border, from.border + 4, to.border.begin());
   to.mipmap_bias = from.mipmap_bias;
   to.min_level = from.min_level;

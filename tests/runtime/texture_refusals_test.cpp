@@ -109,6 +109,9 @@ TEST(TextureRefusals, MemoryThatDoesNotHoldTheTexels) {
   TextureDesc cube;
   cube.cube = true;
   refused(Texture::create(buffer, memory, cube), "square layers");
+  TextureDesc mipmapped;
+  mipmapped.mipmapped = true;
+  refused(Texture::create(buffer, memory, mipmapped), "no mipmapped array");
 }
 
 /// Reads a 4 x 4 texture of 0, 1, 2 ... at {-1/2, 3/2} and {3/2, 3/2}, and a level.

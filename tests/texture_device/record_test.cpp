@@ -30,9 +30,7 @@ bool replayed(const TextureSection& section) {
   const bool real = s.format == recorder::TexelFormat::f16 ||
                     s.format == recorder::TexelFormat::f32 ||
                     s.format >= recorder::TexelFormat::unorm8;
-  if (!real && integers && (s.linear || (s.levels > 1 && s.mip_linear))) return false;
-  // CUDA's mipmapped array of one level is an array here.
-  return !(s.levels == 1 && s.mip_linear);
+  return real || !integers || !(s.linear || (s.levels && s.mip_linear));
 }
 
 /// Why a level out of gradients may differ (docs/hardware.md).
@@ -81,7 +79,7 @@ struct Anisotropic {
 };
 // The committed records have so many, as counted; docs/hardware.md says where others differ.
 constexpr unsigned kLevelsOne = 14, kLevelsCube = 1, kLevelsUnknown = 148, kAnisotropic = 32753,
-                   kAnisotropicOff = 1440, kAnisotropicFar = 65, kCubes = 2155, kCubesOff = 120,
+                   kAnisotropicOff = 1490, kAnisotropicFar = 65, kCubes = 2155, kCubesOff = 126,
                    kCubesFar = 6;
 
 class Replay {
@@ -143,6 +141,7 @@ class Replay {
     desc.cube = s.cube();
     desc.seamless_cube = s.cube() && s.seamless;
     desc.full_trilinear = s.full_trilinear;
+    desc.mipmapped = s.levels == 1;
     desc.max_anisotropy = std::max(s.anisotropy, 1u);
     auto texture =
         s.resource == "array" ? over_array(s, format, desc) : over_memory(s, format, desc);

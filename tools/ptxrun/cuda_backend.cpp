@@ -203,14 +203,16 @@ bool Runner::make_arrays() {
     ArrayState& state = arrays_.emplace_back();
     state.objects.resize(desc.levels);
     const std::string what = spec.init.where + "the CUDA array";
+    bool mipmapped = desc.levels != 1;
     for (const TextureSpec& texture : manifest_.textures) {
       if (texture.buffer || &manifest_.surfaces[texture.surface] != &spec) continue;
       if (texture.desc.cube)
         form.flags = kSurfaceLoadStore | kCubemap | (desc.layers > 6 ? kLayered : 0);
       if (g == Geometry::d2) form.flags |= kGather;
+      mipmapped = mipmapped || texture.desc.mipmapped;
     }
     const auto create = [&] {
-      if (desc.levels != 1) return api_.mipmap_create(&state.mipmap, &form, desc.levels);
+      if (mipmapped) return api_.mipmap_create(&state.mipmap, &form, desc.levels);
       state.levels.resize(1);
       return api_.array_create(state.levels.data(), &form);
     };
@@ -220,7 +222,7 @@ bool Runner::make_arrays() {
       made = create();
     }
     if (!check(made, what)) return state.levels.clear(), false;
-    if (desc.levels != 1) {
+    if (mipmapped) {
       state.levels.resize(desc.levels);
       for (std::uint32_t level = 0; level < desc.levels; ++level)
         if (!check(api_.mipmap_level(&state.levels[level], state.mipmap, level), what))

@@ -92,9 +92,9 @@ void Parser::texture(const std::string& name, const Reader& reader) {
                  "address", "filter", "mipmap_filter", "normalized", "srgb", "border", "bias",
                  "min_level", "max_level", "anisotropy", "full_trilinear"});
   } else {
-    reader.only({"resource", "level", "cube", "seamless", "full_trilinear", "read", "address",
-                 "filter", "mipmap_filter", "normalized", "srgb", "border", "bias", "min_level",
-                 "max_level", "anisotropy"});
+    reader.only({"resource", "level", "cube", "seamless", "mipmapped", "full_trilinear", "read",
+                 "address", "filter", "mipmap_filter", "normalized", "srgb", "border", "bias",
+                 "min_level", "max_level", "anisotropy"});
   }
   TextureSpec spec;
   spec.name = name;
@@ -112,6 +112,8 @@ void Parser::texture(const std::string& name, const Reader& reader) {
   if (const auto field = reader.find("cube")) spec.desc.cube = field->boolean().value_or(false);
   if (const auto field = reader.find("seamless"))
     spec.desc.seamless_cube = field->boolean().value_or(false);
+  if (const auto field = reader.find("mipmapped"))
+    spec.desc.mipmapped = field->boolean().value_or(false);
   if (const auto field = reader.find("full_trilinear"))
     spec.desc.full_trilinear = field->boolean().value_or(false);
   if (const auto field = reader.find("read"))

@@ -52,7 +52,8 @@ void TextureLowering::choose_levels(const Place& place, unsigned operand) {
                             word(abi::x_format));
   const Value floats = b_.op2(Op::or_, real, b_.op2(Op::xor_, element_, b_.i1(true)));
   const Value mixed = both(set(sampler_, abi::sample_mip_linear), floats);
-  mixed_ = both(mixed, has_levels_);
+  mixed_ =
+      both(mixed, b_.op2(Op::or_, has_levels_, set(word(abi::x_sampler), abi::sample_mipmapped)));
   if (inst_.mods->mode == Mod::grad && one_sample()) {
     const Value stretched =
         library("tex_stretched", Type::i32, {b_.op2(Op::add, lod, bias), anisotropy()});

@@ -260,6 +260,7 @@ typedef struct ptx2spv_texture_desc {
   int32_t cube;                            /* 1: the array's layers are faces of cubes */
   int32_t seamless_cube;                   /* 1: linear filters reach across the faces' edges */
   int32_t full_trilinear;                  /* 1: no trilinear optimisation, where anisotropic */
+  int32_t mipmapped;                       /* 1: an array of one level counts as mipmapped */
 } ptx2spv_texture_desc;
 
 /* Memory that is read as a texture. Without rows (height 0) it is read at integer coordinates

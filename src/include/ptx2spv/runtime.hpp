@@ -231,6 +231,7 @@ struct TextureDesc {
   bool srgb = false;            ///< 8-bit colours are sRGB, as bytes that are read as floats
   bool cube = false;            ///< the layers of an a2d array are the faces of cubes, for queries
   bool seamless_cube = false;   ///< linear filters of a cube reach across the edges of its faces
+  bool mipmapped = false;       ///< an array of one level counts as cudaMallocMipmappedArray's
   bool full_trilinear = false;  ///< cudaTextureDesc's disableTrilinearOptimization, of anisotropic
                                 ///< reads
   std::array<float, 4> border{};

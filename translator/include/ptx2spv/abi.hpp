@@ -143,6 +143,7 @@ enum TextureSampler : std::uint32_t {
   sample_seamless = 1u << 13,    ///< a cube map whose faces are filtered across their edges
   sample_anisotropy = 7u << 14,  ///< most samples by gradients: 1 2 4 6 8 10 12 16
   sample_trilinear = 1u << 17,   ///< anisotropic reads mix levels as they fall
+  sample_mipmapped = 1u << 18,   ///< one level that is filtered as levels are
 };
 /// What textures may have that costs every read something: a module may be translated without.
 enum TextureFeature : std::uint32_t {
