@@ -146,17 +146,25 @@ std::string image_refusal(const EntryInfo& entry, const TranslateOptions& option
   return {};
 }
 
-void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateOptions& options,
+void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateOptions& given,
                     EntryInfo& entry) {
   for (std::uint32_t i = 0; i < entry.slots.size(); ++i) {
     SlotInfo& slot = entry.slots[i];
-    slot.bound = bound_slot(options, i);
-    if (slot.bound.backing == Backing::image) describe_image(slot, options.profile);
+    slot.bound = bound_slot(given, i);
+    if (slot.bound.backing == Backing::image) describe_image(slot, given.profile);
   }
   bool any = false;
+  std::size_t stores = 0;
   for (const ir::Block& block : function.blocks)
-    for (const Value value : block.insts) any = any || is_surface_op(function.insts[value].op);
+    for (const Value value : block.insts) {
+      any = any || is_surface_op(function.insts[value].op);
+      stores += function.insts[value].op == Op::surf_store;
+    }
   if (!any) return;
+  // A branch for each of many stores costs more to translate and compile than it saves.
+  constexpr std::size_t kMostBranches = 64;
+  TranslateOptions options = given;
+  if (stores > kMostBranches) options.profile.spare_stores = true;
 
   const HandleTracer tracer(function);
   const TrapState trap = trap_state(function);
