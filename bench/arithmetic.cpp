@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "bench/main.hpp"
+#include "bench/median.hpp"
 #include "ptx2spv/runtime.hpp"
 #include "ptx2spv/translator.hpp"
 #include "tools/common/options.hpp"
@@ -129,12 +130,6 @@ std::size_t instructions(const std::string& text, const Profile& profile, FpPoli
     return sum;
   };
   return whole(entry);
-}
-
-double median(std::vector<double> times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
 }
 
 int fail(const Error& error) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/main.hpp"
+#include "bench/median.hpp"
 #include "ptx2spv/runtime.hpp"
 #include "tools/common/options.hpp"
 
@@ -41,12 +42,6 @@ constexpr Tool kTool = {
 
 constexpr std::uint32_t kBlocks = 1024, kWords = kBlocks * 1024, kSide = 1024;
 constexpr std::uint32_t kSizes[] = {256, 1024};
-
-double median(std::vector<double> times) {
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
-                   times.end());
-  return times[times.size() / 2];
-}
 
 int fail(const Error& error) {
   std::fprintf(stderr, "bench_blocks: error: %s\n", error.text.c_str());

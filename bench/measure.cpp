@@ -49,12 +49,6 @@ struct Ours {
 
 }  // namespace
 
-double median(std::vector<double> values) {
-  if (values.empty()) return -1;
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 std::vector<std::uint32_t> read_shader(const std::string& folder, const std::string& name,
                                        std::string& error) {
   const std::string path = folder + "/" + name + ".spv";

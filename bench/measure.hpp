@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/cases.hpp"
+#include "bench/median.hpp"
 #include "bench/native_cuda.hpp"
 #include "bench/raw_vulkan.hpp"
 
@@ -42,7 +43,6 @@ struct LatencyResult {
 };
 std::optional<std::vector<LatencyResult>> measure_latency(Bench& bench, std::string& error);
 
-double median(std::vector<double> values);
 std::vector<std::uint32_t> read_shader(const std::string& folder, const std::string& name,
                                        std::string& error);
 

@@ -84,47 +84,42 @@ uint f32_mul_rn(const in uint a, const in uint b)
     return PICK(int(r & F32_NAN) > 0x7f800000, F32_NAN, r | ((a ^ b) & SIGN_BIT));
 }
 
-// A sum in two floats, whose sum rounds as the exact one does.
+// A sum, and what is left to add to it.
 struct Tail
 {
     float sum;
     float tail;
 };
 
-// p + e + z where e is less than an ulp of p: two TwoSums (Knuth) and an addition of what they
-// leave that is rounded to odd, so that the last addition, the caller's, rounds as if once (Boldo
+// x + y, and what the device's own sum loses of it (Knuth's TwoSum).
+Tail f32_two_sum(const in float x, const in float y)
+{
+    precise float sum = x + y;
+    precise float part = sum - x;
+    precise float kept = sum - part;
+    precise float lost_x = x - kept;
+    precise float lost_y = y - part;
+    precise float lost = lost_x + lost_y;
+    Tail v;
+    v.sum = sum;
+    v.tail = lost;
+    return v;
+}
+
+// p + e + z where e is less than an ulp of p: two TwoSums and an addition of what they leave
+// that is rounded to odd, so that the last addition, the caller's, rounds as if once (Boldo
 // and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
 Tail f32_sum_tail(const in float p, const in float e, const in float z)
 {
-    // th + tl = z + e
-    precise float th = z + e;
-    precise float t1 = th - z;
-    precise float t2 = th - t1;
-    precise float t3 = z - t2;
-    precise float t4 = e - t1;
-    precise float tl = t3 + t4;
-    // vh + vl = p + th
-    precise float vh = p + th;
-    precise float v1 = vh - p;
-    precise float v2 = vh - v1;
-    precise float v3 = p - v2;
-    precise float v4 = th - v1;
-    precise float vl = v3 + v4;
-    // w = tl + vl, to odd
-    precise float w0 = tl + vl;
-    precise float w1 = w0 - tl;
-    precise float w2 = w0 - w1;
-    precise float w3 = tl - w2;
-    precise float w4 = vl - w1;
-    precise float we = w3 + w4;
-    uint w_bits = floatBitsToUint(w0);
-    uint toward = PICK(int(floatBitsToUint(we) ^ w_bits) < 0, 0xffffffffu, 1u);
-    bool exact = we == 0.0f;
-    bool odd = (w_bits & 1u) != 0u;
-    precise float w = uintBitsToFloat(PICK(exact || odd, w_bits, w_bits + toward));
-    Tail v;
-    v.sum = vh;
-    v.tail = w;
+    Tail t = f32_two_sum(z, e);
+    Tail v = f32_two_sum(p, t.sum);
+    Tail w = f32_two_sum(t.tail, v.tail);
+    // The last sum's neighbour towards what it lost, where it came out even.
+    uint bits = floatBitsToUint(w.sum);
+    uint toward = PICK(int(floatBitsToUint(w.tail) ^ bits) < 0, 0xffffffffu, 1u);
+    bool exact = w.tail == 0.0f;
+    bool odd = (bits & 1u) != 0u;
+    v.tail = uintBitsToFloat(PICK(exact || odd, bits, bits + toward));
     return v;
 }
 
