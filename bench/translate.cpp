@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <spirv-tools/libspirv.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -111,7 +112,7 @@ double time_ptxas(const std::string& ptxas, const std::string& input, unsigned l
 
 struct Row {
   int instructions = 0;
-  double parse_ms = 1e30, translate_ms = 1e30, ptxas_ms = -1;
+  double parse_ms = 1e30, translate_ms = 1e30, validate_ms = 1e30, ptxas_ms = -1;
   std::size_t words = 0;
   double total_ms() const { return parse_ms + translate_ms; }
 };
@@ -135,6 +136,15 @@ bool measure(const Profile& profile, const std::string& ptxas, unsigned limit,
       return false;
     }
     row.words = result->spirv.size();
+    // What ptx2spv adds before it writes the module.
+    start = std::chrono::steady_clock::now();
+    const spvtools::SpirvTools validator(SPV_ENV_VULKAN_1_2);
+    const bool valid = validator.Validate(result->spirv);
+    row.validate_ms = std::min(row.validate_ms, milliseconds_since(start));
+    if (!valid) {
+      std::fputs("bench_translate: error: the module is invalid\n", stderr);
+      return false;
+    }
   }
   if (ptxas.empty()) return true;
   const std::string file = folder + "/bench.ptx";
@@ -175,8 +185,8 @@ int run(const ParsedCommand& command) {
   if (!json) {
     std::printf("profile %s; %s\n", profile_name.c_str(),
                 ptxas.empty() ? "no ptxas" : (ptxas + " -O1").c_str());
-    std::printf("%12s %10s %12s %10s %10s %15s %10s\n", "instructions", "parse ms", "translate ms",
-                "words", "ptxas ms", "ns/instruction", "to ptxas");
+    std::printf("%12s %10s %12s %12s %10s %10s %15s %10s\n", "instructions", "parse ms",
+                "translate ms", "validate ms", "words", "ptxas ms", "ns/instruction", "to ptxas");
   } else {
     std::printf("{\n  \"profile\": %s,\n  \"ptxas\": %s,\n  \"kernels\": [",
                 json_quote(profile_name).c_str(),
@@ -197,11 +207,12 @@ int run(const ParsedCommand& command) {
     std::snprintf(ptxas_text, sizeof ptxas_text, "%.2f", row.ptxas_ms);
     std::snprintf(ratio_text, sizeof ratio_text, "%.3f", ratio);
     std::printf(json ? "%s\n    {\"instructions\": %d, \"parse_ms\": %.3f, \"translate_ms\": %.3f, "
+                       "\"validate_ms\": %.3f, "
                        "\"words\": %zu, \"ptxas_ms\": %s, "
                        "\"ns_per_instruction\": %.0f, \"to_ptxas\": %s}"
-                     : "%s%12d %10.2f %12.2f %10zu %10s %15.0f %10s\n",
-                json && k ? "," : "", row.instructions, row.parse_ms, row.translate_ms, row.words,
-                row.ptxas_ms < 0 ? missing.c_str() : ptxas_text, each,
+                     : "%s%12d %10.2f %12.2f %12.2f %10zu %10s %15.0f %10s\n",
+                json && k ? "," : "", row.instructions, row.parse_ms, row.translate_ms,
+                row.validate_ms, row.words, row.ptxas_ms < 0 ? missing.c_str() : ptxas_text, each,
                 ratio < 0 ? missing.c_str() : ratio_text);
     std::fflush(stdout);
   }

@@ -223,7 +223,8 @@ uvec2 f32_to_s64_mode(const in uint a, const in uint mode)
     return f64_to_s64_mode(f64_from_f32(a), mode);
 }
 
-// To an integral value of the same format. The sign stays, of zeros too.
+// To an integral value of the same format. The sign stays, of zeros too, which is all that it could
+// lose: a bit set is enough, and no merge of bits, which drivers get wrong (tests/shaders/merges_test.cpp).
 uint f32_round_mode(const in uint a, const in uint mode)
 {
     float x = uintBitsToFloat(a);
@@ -235,7 +236,7 @@ uint f32_round_mode(const in uint a, const in uint mode)
     step = step && directed;
     float away = t + uintBitsToFloat(0x3f800000u | (a & SIGN_BIT));
     float r = PICK(step, away, PICK(mode == ROUND_RN, roundEven(x), t));
-    uint bits = (floatBitsToUint(r) & F32_NAN) | (a & SIGN_BIT);
+    uint bits = floatBitsToUint(r) | (a & SIGN_BIT);
     bits = PICK((a & F32_NAN) >= 0x4b000000u, a, bits);
     return PICK((a & F32_NAN) > F32_INF, F32_NAN, bits);
 }

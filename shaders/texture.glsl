@@ -26,7 +26,8 @@ uint tex_fixed_modulo(const in uint x, const in uint bits)
     return uint(whole - period * floor(whole * uintBitsToFloat((126u - bits) << 23)));
 }
 
-// Fraction bits that a normalised coordinate keeps, by the texture's largest extent.
+// Fraction bits that a normalised coordinate keeps, by the level's largest extent. `one`: a line that
+// has no levels.
 uint tex_precision(const in uint n, const in bool one)
 {
     return 21u + PICK(n > 8192u, 1u, 0u) + PICK(n > PICK(one, 65536u, 16384u), 1u, 0u);
@@ -348,39 +349,53 @@ uint tex_component(const in uint x)
     return PICK((x & F32_NAN) > F32_INF || (x & F32_INF) == 0u, 0u, x);
 }
 
-// What decides between directions without a length: denormals count, a NaN does not.
+// A component of a direction, divided by the largest one's magnitude where that or its inverse is
+// no normal number: the programs that the driver makes multiply by the inverse. That of a denormal
+// is infinite, that of more than 2^126 is 0, and 0 times infinity is a NaN. The rest stays.
+uint tex_toward(const in uint x, const in bool tiny, const in bool huge)
+{
+    uint magnitude = x & F32_NAN, sign = x & SIGN_BIT;
+    uint endless = PICK(magnitude == 0u || magnitude > F32_INF, F32_NAN, sign | 0x3f800000u);
+    uint none = PICK(magnitude >= F32_INF, F32_NAN, 0u);
+    return PICK(tiny, endless, PICK(huge, none, x));
+}
+
+// What decides between components: a NaN is less than 0.
 uint tex_magnitude(const in uint x)
 {
-    return PICK((x & F32_NAN) > F32_INF, 0u, x & F32_NAN);
+    return PICK((x & F32_NAN) > F32_INF, 0u, (x & F32_NAN) + 1u);
 }
 
 // The face of a cube that direction (x, y, z) meets, and where, as normalised coordinates: z
-// before y before x among equals. A NaN counts as 0. Directions without a length meet the middle
-// of +z, or of the positive face that the largest denormal chooses. Infinite ones meet that of +z,
-// with an infinite z that of +y, with an infinite y as well that of +x.
+// before y before x among equals. A NaN beside numbers counts as 0; a major axis that is 0 or a
+// NaN meets the middle of its positive face.
 uvec4 tex_cube(const in uint given_x, const in uint given_y, const in uint given_z)
 {
-    uint x = tex_component(given_x);
-    uint y = tex_component(given_y);
-    uint z = tex_component(given_z);
-    uint ax = x & F32_NAN, ay = y & F32_NAN, az = z & F32_NAN;
+    uint largest = max(max(tex_magnitude(given_x), tex_magnitude(given_y)),
+        tex_magnitude(given_z));
+    bool tiny = largest <= 0x800000u, huge = largest > 0x7e800001u;
+    uint x = tex_toward(given_x, tiny, huge);
+    uint y = tex_toward(given_y, tiny, huge);
+    uint z = tex_toward(given_z, tiny, huge);
+    uint ax = tex_magnitude(x), ay = tex_magnitude(y), az = tex_magnitude(z);
     bool by_z = az >= ax && az >= ay, by_y = !by_z && ay >= ax;
     uint major = PICK(by_z, z, PICK(by_y, y, x));
     uint length = major & F32_NAN;
-    bool back = (major & SIGN_BIT) != 0u && length != 0u;
+    bool lost = length == 0u || length > F32_INF;
+    bool back = (major & SIGN_BIT) != 0u && !lost;
     uint flip = PICK(back, SIGN_BIT, 0u);
     uint s = PICK(by_z, x ^ flip, PICK(by_y, x, z ^ flip ^ SIGN_BIT));
     uint t = PICK(by_y, z ^ flip, y ^ SIGN_BIT);
     uint face = PICK(by_z, 4u, PICK(by_y, 2u, 0u)) + PICK(back, 1u, 0u);
+    s = PICK((s & F32_NAN) > F32_INF, 0u, s);
+    t = PICK((t & F32_NAN) > F32_INF, 0u, t);
     const uint half_one = 0x3f000000u;
-    uint u = f32_fma_rm(f32_div_rn(s, length), half_one, half_one);
-    uint v = f32_fma_rm(f32_div_rn(t, length), half_one, half_one);
-    bool lost = length == 0u || length >= F32_INF;
-    uint dx = tex_magnitude(given_x), dy = tex_magnitude(given_y), dz = tex_magnitude(given_z);
-    uint zero = PICK(dz >= dx && dz >= dy, 4u, PICK(dy >= dx, 2u, 0u));
-    uint infinite = PICK(az < F32_INF, 4u, PICK(ay >= F32_INF && ax < F32_INF, 0u, 2u));
-    return PICK4(lost, uvec4(PICK(length == 0u, zero, infinite), half_one, half_one, 0u),
-        uvec4(face, u, v, 0u));
+    uint along = f32_div_rn(s, length), down = f32_div_rn(t, length);
+    along = PICK((along & F32_INF) == 0u, 0u, along);
+    down = PICK((down & F32_INF) == 0u, 0u, down);
+    uint u = f32_fma_rm(along, half_one, half_one);
+    uint v = f32_fma_rm(down, half_one, half_one);
+    return PICK4(lost, uvec4(face, half_one, half_one, 0u), uvec4(face, u, v, 0u));
 }
 
 // The texel beside a face of a seamless cube map, whose sides have n texels: its face, column and

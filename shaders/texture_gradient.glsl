@@ -185,16 +185,21 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
     most = max(most, other);
     bool edge = (dx.w | dy.w) != 0u;
     bool sum = plus > most && !edge, difference = minus > max(most, plus) && !edge;
-    x = PICK(difference, ax - bx, PICK(sum, ax + bx, x));
-    y = PICK(difference, ay - by, PICK(sum, ay + by, y));
-    z = PICK(difference, az - bz, PICK(sum, az + bz, z));
-    // Components from 0 to 1, so that squares stay in range.
-    float largest = max(max(abs(x), abs(y)), abs(z));
-    float scale = 1.0f / max(largest, 1e-30f);
-    float sx = x * scale, sy = y * scale, sz = z * scale;
-    float by_length = 64.0f / sqrt(max(sx * sx + sy * sy + sz * sz, 1.0f));
-    return uvec4(uint(int(floor(sx * by_length + 0.5f))), uint(int(floor(sy * by_length + 0.5f))),
-        uint(int(floor(sz * by_length + 0.5f))), 0u);
+    x = PICK(difference, tex_plus(ax, -bx), PICK(sum, tex_plus(ax, bx), x));
+    y = PICK(difference, tex_plus(ay, -by), PICK(sum, tex_plus(ay, by), y));
+    float longer = max(abs(x), abs(y)), shorter = min(abs(x), abs(y));
+    // Both count eighths of the longer component's power of two, and stand for the middle of one;
+    // what is below a quarter of an eighth is none.
+    float unit = uintBitsToFloat(floatBitsToUint(longer) & F32_INF) * 0.125f;
+    float scale = 1.0f / max(unit, 1e-30f);
+    float a = floor(longer * scale) + 0.5f, b = floor(shorter * scale) + 0.5f;
+    b = PICK(shorter * scale < 0.25f, 0.0f, b);
+    float by_length = 64.0f / sqrt(a * a + b * b);
+    int most_part = int(floor(a * by_length + 0.5f)), least_part = int(floor(b * by_length + 0.5f));
+    bool steep = abs(y) > abs(x);
+    int part_x = PICK(steep, least_part, most_part), part_y = PICK(steep, most_part, least_part);
+    return uvec4(uint(PICK(x < 0.0f, -part_x, part_x)), uint(PICK(y < 0.0f, -part_y, part_y)), 0u,
+        0u);
 }
 
 // The logarithm of the most samples, by their code: 1, 2, 4, 6, 8, 10, 12, 16.

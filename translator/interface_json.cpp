@@ -179,6 +179,7 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
   list(json, "trap_sites", entry.trap_sites, [&](const TrapSite& site) {
     json.begin('{');
     json.key("line").value(site.line);
+    json.key("column").value(site.column);
     json.key("text").value(site.text);
     if (!site.source_file.empty()) {
       json.key("source_file").value(site.source_file);

@@ -20,8 +20,11 @@ namespace {
 
 using ir::Op;
 
+constexpr std::size_t kInlineBudget = 40000;
+
 /// Whether the IR is checked after every pass, which costs a quarter of the time: debug builds do,
-/// and others when PTX2SPV_VALIDATE_IR asks for it, as the tests do.
+/// and others when PTX2SPV_VALIDATE_IR asks for it, as the tests do. It is checked before the first
+/// pass and after the last one always, so that a fault of ours is an error and never a module.
 bool validates() {
 #ifdef PTX2SPV_DEBUG_IR
   return true;
@@ -32,6 +35,12 @@ bool validates() {
   }();
   return asked;
 #endif
+}
+
+/// Instructions up to which every call of a kernel gets a copy of its own, as the tests set it.
+std::size_t inline_budget() {
+  const char* text = std::getenv("PTX2SPV_INLINE_BUDGET");
+  return text && *text ? std::strtoull(text, nullptr, 10) : kInlineBudget;
 }
 
 /// Times a pass and hands the function to the dump, by the pass's name.
@@ -55,18 +64,24 @@ class Runner {
   void ssa() { ssa_ = true; }
   const std::string& problem() const { return problem_; }
 
- private:
   void check(std::string_view name) {
     if (!problem_.empty()) return;
     const std::string wrong = ir::validate(function_, module_, ssa_, structured_);
     if (!wrong.empty()) problem_ = "after pass " + std::string(name) + ": " + wrong;
   }
+
+ private:
   const TranslateOptions& options_;
   ir::Function& function_;
   ir::Module& module_;
   bool structured_ = false, ssa_ = false;
   std::string problem_;
 };
+
+std::string internal_error(std::string_view kernel, const std::string& text) {
+  return "internal error in '" + std::string(kernel) + "': " + text +
+         "; please report it with this file";
+}
 
 bool has_op(const ir::Function& function, Op first, Op last) {
   for (const ir::Block& block : function.blocks)
@@ -125,7 +140,12 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry) {
     lowered = lower::lower_entry(program, entry, recursive);
     problem = lower::expand_recursion(lowered.module, lowered.stack_at);
   }
-  if (problem.empty()) problem = passes::inline_calls(lowered.module);
+  if (problem.empty()) problem = passes::inline_calls(lowered.module, inline_budget());
+  if (problem.empty()) {
+    const std::string wrong =
+        ir::validate(lowered.module.functions[0], lowered.module, false, false);
+    if (!wrong.empty()) problem = internal_error(lowered.info.name, "after lowering: " + wrong);
+  }
   if (!problem.empty()) {
     const ptx::Module& module = program.module(entry.module);
     lowered.messages.push_back(
@@ -313,9 +333,8 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
                                                  ? front.lowered.module.functions[0].locs[1].module
                                                  : 0);
   const auto internal = [&](const std::string& text) {
-    messages.push_back(lower::message_at(
-        source, Severity::error, {},
-        "internal error in '" + info.name + "': " + text + "; please report it with this file"));
+    messages.push_back(
+        lower::message_at(source, Severity::error, {}, internal_error(info.name, text)));
     return false;
   };
   if (!problem.empty()) {
@@ -323,6 +342,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
         lower::message_at(source, Severity::error, {}, "kernel '" + info.name + "': " + problem));
     return false;
   }
+  run.check("place-params");
   if (!run.problem().empty()) return internal(run.problem());
 
   for (std::size_t i = 1; i < info.trap_sites.size(); ++i) {
@@ -330,6 +350,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     const std::uint32_t at = info.trap_site_locs[i];
     if (!at) continue;
     const ir::Loc& loc = function.locs[at];
+    site.column = loc.column;
     site.text = program.module(loc.module).text({loc.begin, loc.length});
     lower::set_source(site, program.module(loc.module), loc.source_loc);
   }

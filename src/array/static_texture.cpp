@@ -97,6 +97,7 @@ Status place_static_texture(ModuleState& module, const StaticTexref& ref) {
   set(abi::x_channel_order, ref.channel_order);
   set(abi::x_array_size, ref.array_size);
   if (ref.num_mipmap_levels > 0) set(abi::x_levels, ref.num_mipmap_levels);
+  if (ref.num_samples > 0) record[abi::x_samples] = static_cast<std::uint32_t>(ref.num_samples);
   auto handle = device.textures.add(record, ref.name, {}, ref.sampler ? abi::kSamplerHandleBit : 0);
   if (!handle) return handle.error();
   module.static_textures[ref.name] = *handle;

@@ -68,6 +68,7 @@ ptx2spv_status ptx2spv_last_trap(ptx2spv_trap_report* report) {
   report->message = trap.message.c_str();
   report->line = trap.line;
   report->source_line = trap.source_line;
+  report->column = trap.column;
   for (int i = 0; i < 3; ++i) {
     report->block[i] = trap.cta[i];
     report->thread[i] = trap.thread[i];

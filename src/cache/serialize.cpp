@@ -110,8 +110,8 @@ void field(A& archive, SourcePlace& it) {
 }
 template <class A>
 void field(A& archive, TrapSite& it) {
-  fields(archive, it.line, it.source_line, it.source_file, it.text, it.surface, it.function,
-         it.message, it.inlined_at, it.coordinates);
+  fields(archive, it.line, it.column, it.source_line, it.source_file, it.text, it.surface,
+         it.function, it.message, it.inlined_at, it.coordinates);
 }
 
 template <class A>

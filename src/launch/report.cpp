@@ -68,6 +68,7 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
   if (site < variant.info.trap_sites.size()) {
     const TrapSite& where = variant.info.trap_sites[site];
     report.line = where.line;
+    report.column = where.column;
     report.instruction = one_line(where.text);
     report.source_file = where.source_file;
     report.source_line = where.source_line;
@@ -119,7 +120,8 @@ const char* to_string(abi::TrapKind kind) {
 }
 
 std::string TrapReport::to_string() const {
-  std::string text = fmt::format("{}:{}: error: {}", file, line, ptx2spv::to_string(kind));
+  std::string text =
+      fmt::format("{}:{}:{}: error: {}", file, line, column, ptx2spv::to_string(kind));
   if (!message.empty()) text += ": " + message;
   if (!instruction.empty()) text += "\n  instruction: " + instruction;
   if (!source_file.empty()) text += fmt::format("\n  source: {}:{}", source_file, source_line);
@@ -137,9 +139,13 @@ std::string TrapReport::to_string() const {
     for (std::size_t i = 0; i < coordinates.size(); ++i)
       text += fmt::format("{}{} = {}", i ? ", " : "", coordinates[i].first, coordinates[i].second);
   }
-  // Byte accesses count x in bytes, formatted ones in texels (manual, suld, sust, sured).
+  // Byte accesses count x in bytes, formatted stores in texels, formatted reductions in units of
+  // their type (docs/hardware.md).
   if (!coordinates.empty() && coordinates[0].first == "x" && !surface.empty())
-    text += instruction.find(".p.") == std::string::npos ? " (x in bytes)" : " (x in texels)";
+    text += instruction.find(".p.") == std::string::npos     ? " (x in bytes)"
+            : instruction.find("sured") == std::string::npos ? " (x in texels)"
+            : instruction.find(".b64") == std::string::npos  ? " (x in units of .b32, 4 bytes)"
+                                                             : " (x in units of .b64, 8 bytes)";
   if (extent[1]) {
     text += fmt::format("\n  extent: {} bytes a row, {} row{}", extent[0], extent[1],
                         extent[1] == 1 ? "" : "s");

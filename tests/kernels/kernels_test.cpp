@@ -6,7 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/process.hpp"
+
 namespace {
+
+using namespace ptx2spv;
 
 std::vector<std::string> manifests() {
   std::vector<std::string> names;
@@ -23,7 +27,7 @@ TEST_P(Kernel, GivesWhatTheHardwareGave) {
   const std::string on = device ? device : "";
   if (GetParam() == "dual" && on != "lavapipe")
     GTEST_SKIP() << "SwiftShader needs minutes to compile this kernel's emulated double precision";
-  std::string command = std::string(PTX2SPV_BINARY_DIR) + "/tools/ptxrun ";
+  std::string command = test::tool_path("ptxrun") + " ";
   if (!on.empty()) command += "--device " + on + " ";
   command += std::string(PTX2SPV_SOURCE_DIR) + "/tests/kernels/" + GetParam() + ".json";
   EXPECT_EQ(std::system(command.c_str()), 0) << command;

@@ -1,7 +1,8 @@
 // Some 27,000 instruction forms against what ptxas 13.0 said of each, for sm_75 and sm_90: all
 // types and modifiers of arithmetic, logic, comparisons, conversions, moves, memory, barriers,
 // warps and video instructions; and 24,000 forms of texture instructions, in both texture modes. A
-// form that ptxas takes has to pass the checker, one that it refuses must not.
+// form that ptxas takes has to pass the checker, one that it refuses must not. And 9,000 of vector
+// registers and lists, which tests/vectors executes.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -27,6 +28,16 @@ constexpr Asked kAsked[] = {
     {"Sm90", "forms.txt.gz", "sm_90", "", 1, 5000},
     {"TexturesSm75", "textures.txt.gz", "sm_75", ".global .texref t; .global .surfref u;", 0, 1200},
     {"TexturesSm90", "textures.txt.gz", "sm_90", ".global .texref t; .global .surfref u;", 1, 1200},
+    {"Vectors", "vectors.txt.gz", "sm_90",
+     ".global .texref t; .global .surfref u; .global .align 16 .b8 gv[256];"
+     ".func (.reg .b32 r) fs(.reg .b32 a) { ret; }"
+     ".func (.reg .v2 .b32 r) fv2(.reg .v2 .b32 a) { ret; }"
+     ".func (.reg .v4 .b32 r) fv4(.reg .v4 .b32 a) { ret; }"
+     ".func (.reg .v2 .b16 r) fh2(.reg .v2 .b16 a) { ret; }"
+     ".func (.reg .v2 .f32 r) ff2(.reg .v2 .f32 a) { ret; }"
+     ".func (.reg .v2 .b64 r) fd2(.reg .v2 .b64 a) { ret; }"
+     ".func (.param .b64 r) fp64(.param .b64 a) { ret; }",
+     0, 2000},
     {"Samplers", "textures.txt.gz", "sm_90, texmode_independent",
      ".global .texref t; .global .surfref u; .global .samplerref s;", 2, 500},
 };
@@ -58,7 +69,16 @@ std::set<std::size_t> refused(const std::vector<std::string>& lines, const Asked
       "\n.visible .entry k()\n{\n"
       ".reg .pred %p<10>; .reg .b8 %c<10>; .reg .b16 %h<10>; .reg .b32 %r<10>; "
       ".reg .b64 %d<10>; .reg .b128 %q<10>; .reg .f32 %f<10>; .reg .f16x2 %hx<10>;\n";
-  constexpr std::size_t kFirstLine = 8;
+  // %v4u32_0 and the like, and scalars %u32_0 of every type.
+  for (const char* type : {"b8", "u8", "s8", "b16", "u16", "s16", "f16", "b32", "u32", "s32", "f32",
+                           "f16x2", "b64", "u64", "s64", "f64"}) {
+    const std::string name = type;
+    const bool wide = name.ends_with("64");
+    text += ".reg ." + name + " %" + name + "_<12>; .reg .v2 ." + name + " %v2" + name + "_<2>; ";
+    if (!wide) text += ".reg .v4 ." + name + " %v4" + name + "_<2>; ";
+  }
+  text += ".reg .b128 %b128_<12>;\n";
+  constexpr std::size_t kFirstLine = 9;
   for (const std::string& line : lines) text += line + "\n";
   text += "ret;\n}\n";
   DiagnosticSink sink(1u << 30);

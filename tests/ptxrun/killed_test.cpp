@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -52,23 +53,36 @@ class KilledCache : public testing::Test {
   std::string manifest_, cache_;
 };
 
-// The file size limit's signal comes exactly in mid-write.
+// At every place where a write can be cut: before its first byte, within the header and behind it,
+// in the middle, at the last byte, and between the last write and the file's name.
 TEST_F(KilledCache, AtAByteOfATranslation) {
-  const ProcessResult killed =
-      run_process({"/bin/sh", "-c", "ulimit -c 0; ulimit -f 1; exec \"$0\" \"$1\"",
-                   tool_path("ptxrun"), manifest_},
-                  {}, {"PTX2SPV_CACHE=1", "PTX2SPV_CACHE_DIR=" + cache_});
-  ASSERT_EQ(killed.exit_code, 128 + SIGXFSZ) << killed.error;
-  EXPECT_EQ(files("t-").size(), 0u);
-  ASSERT_EQ(files("tmp-").size(), 1u) << "it was to be ended while it wrote";
-  EXPECT_EQ(fs::file_size(files("tmp-")[0]), 512u);
-  // What was left over goes once it is old.
-  fs::last_write_time(files("tmp-")[0], fs::file_time_type::clock::now() - std::chrono::hours(2));
-  const ProcessResult first = run(), second = run();
-  EXPECT_EQ(first.exit_code, 0) << first.error;
-  EXPECT_EQ(second.out, first.out);
-  EXPECT_EQ(files("t-").size(), 1u);
-  EXPECT_EQ(files("tmp-").size(), 0u);
+  const ProcessResult good = run();
+  ASSERT_EQ(good.exit_code, 0) << good.error;
+  ASSERT_EQ(files("t-").size(), 1u);
+  const std::uintmax_t whole = fs::file_size(files("t-")[0]);
+  ASSERT_GT(whole, 600u);
+  for (const std::uintmax_t at :
+       {std::uintmax_t{0}, std::uintmax_t{1}, std::uintmax_t{24}, std::uintmax_t{25},
+        std::uintmax_t{512}, whole - 1, whole, whole + 1}) {
+    fs::remove_all(cache_);
+    const ProcessResult killed = run_process(
+        {tool_path("ptxrun"), manifest_}, {},
+        {"PTX2SPV_CACHE=1", "PTX2SPV_CACHE_DIR=" + cache_,
+         "LD_PRELOAD=" PTX2SPV_BINARY_DIR "/tests/libptx2spv_killed_in_write.so",
+         "PTX2SPV_KILLED_AT=" + std::to_string(at), "ASAN_OPTIONS=verify_asan_link_order=0"});
+    ASSERT_EQ(killed.exit_code, 128 + SIGKILL) << killed.error;
+    EXPECT_EQ(files("t-").size(), 0u);
+    ASSERT_EQ(files("tmp-").size(), 1u) << "it was to be ended while it wrote";
+    EXPECT_EQ(fs::file_size(files("tmp-")[0]), std::min(at, whole));
+    // What was left over goes once it is old.
+    fs::last_write_time(files("tmp-")[0], fs::file_time_type::clock::now() - std::chrono::hours(2));
+    const ProcessResult first = run(), second = run();
+    EXPECT_EQ(first.exit_code, 0) << first.error;
+    EXPECT_EQ(first.out, good.out);
+    EXPECT_EQ(second.out, good.out);
+    EXPECT_EQ(files("t-").size(), 1u);
+    EXPECT_EQ(files("tmp-").size(), 0u);
+  }
 }
 
 TEST_F(KilledCache, AtAnyMoment) {

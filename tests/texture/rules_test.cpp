@@ -158,18 +158,19 @@ class Texture {
   }
   /// One axis of a read: the two texels, the second one's weight in 256ths, and in bits 0 and 1
   /// whether they are texels (else the border).
-  uvec4 axis(const Point& p, unsigned k, uint n, bool gathers) const {
+  uvec4 axis(const Point& p, unsigned k, const uint* extents, bool gathers) const {
+    const uint n = extents[k];
     const bool normalized = (record_[abi::x_sampler] & abi::sample_normalized) != 0 || s_.cube();
-    const bool one = s_.dimensions() == 1 && s_.levels < 2, linear = s_.linear || gathers;
+    const bool one = s_.geometry == "1d" && s_.levels == 0, linear = s_.linear || gathers;
     const uint mode = s_.seamless ? static_cast<uint>(abi::address_clamp)
                                   : record_[abi::x_sampler] >> (2 * k) & 3;
-    uint largest = s_.width;
-    if (!s_.cube() && s_.dimensions() > 1) largest = std::max(largest, s_.height);
-    if (s_.geometry == "3d") largest = std::max(largest, s_.depth);
+    uint largest = extents[0];
+    if (!s_.cube() && s_.dimensions() > 1) largest = std::max(largest, extents[1]);
+    if (k == 2) largest = n;
     const bool border = mode == abi::address_border, mirror = mode == abi::address_mirror;
     const bool repeats = normalized && (mirror || mode == abi::address_wrap);
     // A 1D texture is a row of a 2D one, read at y = 0.
-    const uint x = one && k == 1 ? 0 : p.coordinate[k];
+    const uint x = s_.geometry == "1d" && k == 1 ? 0 : p.coordinate[k];
     const uint found = repeats      ? glsl::tex_at_repeated(x, n, largest, mirror, linear, one)
                        : normalized ? glsl::tex_at_bounded(x, n, largest, linear, one)
                                     : glsl::tex_at_texel(x, linear);
@@ -192,7 +193,7 @@ class Texture {
     for (unsigned k = 0; k < 3; ++k) {
       found[k] = {0, 0, 0, 3};
       const unsigned count = s_.geometry == "3d" ? 3u : s_.cube() ? 2u : s_.dimensions();
-      if (k < count || (k == 1 && flat)) found[k] = axis(p, k, level.extent[k], gathers);
+      if (k < count || (k == 1 && flat)) found[k] = axis(p, k, level.extent, gathers);
     }
   }
   static uint present_of(const uvec4* axis) {

@@ -22,9 +22,11 @@ std::optional<Geometry> geometry_of(const TextureSetup& s) {
   return parse_geometry(s.geometry);
 }
 
-/// What is not replayed: integers mixed between levels, which the runtime refuses.
+/// What is not replayed: integers mixed between levels, and an anisotropy over CUDA's 16; the
+/// runtime refuses both.
 bool replayed(const TextureSection& section) {
   const TextureSetup& s = section.setup;
+  if (s.anisotropy > 16) return false;
   const bool integers =
       s.element || s.format == recorder::TexelFormat::u32 || s.format == recorder::TexelFormat::s32;
   const bool real = s.format == recorder::TexelFormat::f16 ||
@@ -284,6 +286,13 @@ class Replay {
 /// One test per kind of instruction, so that ctest can share them out.
 class TextureRecord : public testing::TestWithParam<const char*> {};
 
+/// On SwiftShader, which takes ten times lavapipe's time for it, one texture in four.
+bool in_share(const std::string& setup, unsigned share) {
+  std::uint32_t hash = 2166136261u;
+  for (const char c : setup) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return (hash >> 8) % share == 0;
+}
+
 TEST_P(TextureRecord, IsMet) {
   const char* name = std::getenv("PTX2SPV_DEVICE");
   DeviceOptions options;
@@ -297,10 +306,16 @@ TEST_P(TextureRecord, IsMet) {
                          : backing == "linear" ? ArrayBacking::linear
                                                : ArrayBacking::automatic);
   const std::string prefix = GetParam();
+  const bool all = options.select != "swiftshader" || std::getenv("PTX2SPV_EXHAUSTIVE") ||
+                   std::getenv("PTX2SPV_TEXTURE_RECORD");
+  const bool long_one = prefix == "tex.level." || prefix == "tex.grad.";
+  const unsigned share = all || !long_one ? 1 : 4;
+  if (share > 1)
+    std::printf("%s: one texture in %u; PTX2SPV_EXHAUSTIVE=1 takes all\n", GetParam(), share);
   for (const std::string& file : record_files()) {
     const bool found = read_record(file, [&](const TextureSection& section) {
       if (testing::Test::HasFatalFailure() || !section.instruction.starts_with(prefix) ||
-          !replayed(section))
+          !replayed(section) || !in_share(section.setup_text, share))
         return;
       replay.section(section);
     });
@@ -326,10 +341,10 @@ TEST_P(TextureRecord, IsMet) {
   EXPECT_LE(replay.levels_off[1], gradients ? kLevelsOne : 0u);
   EXPECT_LE(replay.levels_off[2], gradients ? kLevelsCube : 0u);
   EXPECT_LE(replay.levels_off[3], gradients ? kLevelsUnknown : 0u);
-  EXPECT_GE(replay.anisotropic.lines, gradients ? kAnisotropic : 0u);
+  EXPECT_GE(replay.anisotropic.lines, gradients && all ? kAnisotropic : 0u);
   EXPECT_LE(replay.anisotropic.off, kAnisotropicOff) << replay.anisotropic.worst_line;
   EXPECT_LE(replay.anisotropic.far, kAnisotropicFar) << replay.anisotropic.worst_line;
-  EXPECT_GE(replay.cubes.lines, gradients ? kCubes : 0u);
+  EXPECT_GE(replay.cubes.lines, gradients && all ? kCubes : 0u);
   EXPECT_LE(replay.cubes.off, kCubesOff) << replay.cubes.worst_line;
   EXPECT_LE(replay.cubes.far, kCubesFar) << replay.cubes.worst_line;
 }

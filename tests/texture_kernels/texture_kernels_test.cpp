@@ -7,7 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/process.hpp"
+
 namespace {
+
+using namespace ptx2spv;
 
 const std::string kFolder = std::string(PTX2SPV_SOURCE_DIR) + "/tests/texture_kernels/";
 
@@ -23,8 +27,7 @@ class TextureKernel : public testing::TestWithParam<std::string> {};
 /// What ptxrun prints, outputs' checksums; empty where it failed.
 std::string checksums(const std::string& backing) {
   const char* device = std::getenv("PTX2SPV_DEVICE");
-  std::string command =
-      std::string(PTX2SPV_BINARY_DIR) + "/tools/ptxrun --checksums --backing " + backing;
+  std::string command = test::tool_path("ptxrun") + " --checksums --backing " + backing;
   if (device && *device) command += std::string(" --device ") + device;
   command += " " + kFolder + TextureKernel::GetParam() + ".json";
   std::string text;

@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
-# One cache entry serves every build folder, those of tests/consumers too.
-export CCACHE_NOHASHDIR=1
+# One cache entry serves every build folder and every clone, those of tests/consumers too.
+export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR="$root"
 
 logs="$root/build/logs"
 
@@ -81,12 +81,14 @@ setup_packages() {
   stage "installing ${#missing[@]} packages" install_packages "${missing[@]}"
 }
 
-# SwiftShader is one library inside the package chromium-common, which is unpacked, not installed.
+# SwiftShader is one library inside the package chromium-common, which is unpacked, not installed. Ubuntu
+# has no such package: tools/fetch_swiftshader looks for a program with the library, or says what to do.
 swiftshader_dir="$root/build/swiftshader"
 
 fetch_swiftshader() {
-  apt-cache show chromium-common >/dev/null 2>&1 ||
+  if command -v apt-cache >/dev/null && ! apt-cache show chromium-common >/dev/null 2>&1; then
     as_root apt-get "${apt_options[@]}" update || return 1
+  fi
   "$root/tools/fetch_swiftshader" "$swiftshader_dir"
 }
 

@@ -161,8 +161,9 @@ class FileCheck {
         if (kernel.good) continue;
         Message message;
         message.file = report_.file;
-        message.text =
-            "kernel " + entry.name + " became an invalid module, please report this: " + invalid;
+        message.text = "internal error: kernel '" + entry.name +
+                       "' became an invalid module: " + invalid +
+                       "; please report it with this file";
         message.rendered = report_.file + ": error: " + message.text;
         kernel.messages.push_back(std::move(message));
       }

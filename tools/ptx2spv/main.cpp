@@ -115,13 +115,12 @@ int translate_files(Settings& settings, std::vector<std::string> files) {
   print_messages(settings, messages);
   if (settings.time_passes) print_times(times);
   if (!translation) return kTranslation;
-  if (settings.validate) {
-    const std::string invalid = validate_spirv(translation->spirv);
-    if (!invalid.empty()) {
-      print_error(settings, inputs[0].file,
-                  "the module is invalid, please report this: " + invalid);
-      return kTranslation;
-    }
+  // Always: a module that drivers may refuse, or run as they like, is not handed out.
+  if (const std::string invalid = validate_spirv(translation->spirv); !invalid.empty()) {
+    print_error(
+        settings, inputs[0].file,
+        "internal error: the module is invalid: " + invalid + "; please report it with this file");
+    return kTranslation;
   }
 
   const std::string stem = files[0] == "-" ? "module" : stem_of(files[0]);

@@ -93,7 +93,7 @@ constexpr Option kOptions[] = {
     {opt_relax, 0, "relax", "",
      "take instructions that the module's PTX version or target does not have"},
     {opt_validate, 0, "validate", "",
-     "check the module by SPIRV-Tools' validator before writing it"},
+     "taken for older scripts: SPIRV-Tools' validator checks every module before it is written"},
     {opt_check, 0, "check", "[FORMAT]",
      "write no module: report for every file and kernel whether it translates and validates, or "
      "every construct that is "
@@ -276,7 +276,7 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
       case opt_no_slots: settings.disabled.push_back("bound_buffers"); break;
       case opt_debug: translate.debug_info = true; break;
       case opt_relax: translate.relax_versions = true; break;
-      case opt_validate: settings.validate = true; break;
+      case opt_validate: break;
       case opt_check:
         settings.check = true;
         if (option.has_value && value != "text" && value != "json")

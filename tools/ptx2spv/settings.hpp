@@ -22,8 +22,7 @@ struct Settings {
   std::string output, reflect, dump_pass;
   Emit emit = Emit::spirv;
   bool emit_given = false, dump = false, time_passes = false, check = false, check_json = false,
-       validate = false, print_supported = false, json_diagnostics = false, color = false,
-       quiet = false;
+       print_supported = false, json_diagnostics = false, color = false, quiet = false;
 };
 
 extern const Tool kPtx2spv;

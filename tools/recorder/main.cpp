@@ -20,6 +20,10 @@ constexpr const char* kHelp =
     "       recorder surfaces FILE [--only TEXT]\n"
     "       recorder traps FILE [--only TEXT]\n"
     "       recorder modules FOLDER\n"
+    "       recorder vocabulary FILE --from FOLDER\n"
+    "       recorder programs FILE --vocabulary FILE [--seed FIRST] [--count N] [--step N] [--jobs "
+    "N]\n"
+    "       recorder program FILE --vocabulary FILE --seed NUMBER\n"
     "instructions  records the one-instruction kernels; --full also writes every result\n"
     "forms         records the forms that the first record of kernels does not hold\n"
     "textures      records the texture instructions\n"
@@ -32,7 +36,10 @@ constexpr const char* kHelp =
     "sweeps        writes dense sweeps of texture coordinates, for deriving rules\n"
     "surfaces      records surface instructions on surfaces of many shapes\n"
     "traps         records surface instructions that fault, one process each\n"
-    "modules       writes the PTX of the one-instruction kernels and those of surfaces\n";
+    "modules       writes the PTX of the one-instruction kernels and those of surfaces\n"
+    "vocabulary    writes the forms that random programs are made of (FOLDER: tests/data/ptxas)\n"
+    "programs      records a checksum of each random program\n"
+    "program       writes every word that one random program gives\n";
 
 }  // namespace
 
@@ -48,6 +55,8 @@ int main(int argc, char** argv) {
   }
   std::string extra, only;
   std::uint32_t seed = 0;
+  ptx2spv::recorder::ProgramRange range;
+  range.path = args[1];
   for (std::size_t i = 2; i + 1 < args.size(); i += 2) {
     if (args[i] == "--full") {
       extra = args[i + 1];
@@ -55,6 +64,15 @@ int main(int argc, char** argv) {
       only = args[i + 1];
     } else if (args[i] == "--seed") {
       seed = static_cast<std::uint32_t>(std::strtoul(args[i + 1].c_str(), nullptr, 0));
+      range.first = std::strtoull(args[i + 1].c_str(), nullptr, 0);
+    } else if (args[i] == "--from" || args[i] == "--vocabulary") {
+      range.vocabulary = args[i + 1];
+    } else if (args[i] == "--count") {
+      range.count = std::strtoull(args[i + 1].c_str(), nullptr, 0);
+    } else if (args[i] == "--step") {
+      range.step = std::strtoull(args[i + 1].c_str(), nullptr, 0);
+    } else if (args[i] == "--jobs") {
+      range.jobs = static_cast<unsigned>(std::strtoul(args[i + 1].c_str(), nullptr, 0));
     } else {
       std::fprintf(stderr, "recorder: unknown option %s\n%s", args[i].c_str(), kHelp);
       return 2;
@@ -71,6 +89,10 @@ int main(int argc, char** argv) {
   if (args[0] == "surfaces") return ptx2spv::recorder::record_surfaces(args[1], only);
   if (args[0] == "traps") return ptx2spv::recorder::record_traps(args[1], only);
   if (args[0] == "modules") return ptx2spv::recorder::write_modules(args[1]);
+  if (args[0] == "vocabulary")
+    return ptx2spv::recorder::write_vocabulary(range.path, range.vocabulary);
+  if (args[0] == "programs") return ptx2spv::recorder::record_programs(range);
+  if (args[0] == "program") return ptx2spv::recorder::dump_program(range);
   std::fputs(kHelp, stderr);
   return 2;
 }

@@ -1,6 +1,7 @@
 // The recordings that `recorder` makes, one function each. docs/hardware.md describes the files.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace ptx2spv::recorder {
@@ -27,5 +28,17 @@ int record_surfaces(const std::string& path, const std::string& only);
 int record_traps(const std::string& path, const std::string& only);
 /// Writes the PTX of every row to the folder `path`, for a look or for ptxas.
 int write_modules(const std::string& path);
+/// Random programs: numbers first, first + step, ... in so many processes side by side.
+struct ProgramRange {
+  std::string path, vocabulary;
+  std::uint64_t first = 0, count = 1, step = 1;
+  unsigned jobs = 1;
+};
+/// Writes a checksum for each.
+int record_programs(const ProgramRange& range);
+/// Writes every word that the first one gives.
+int dump_program(const ProgramRange& range);
+/// The vocabulary of the random programs, out of the forms in `folder`.
+int write_vocabulary(const std::string& path, const std::string& folder);
 
 }  // namespace ptx2spv::recorder

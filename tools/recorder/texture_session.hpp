@@ -72,5 +72,12 @@ void integer_gradients(TextureSession& session);
 /// More of them (texture_kinds.cpp).
 void anisotropic_kinds(TextureSession& session);
 void odd_descriptions(TextureSession& session);
+/// And those of texture_probes.cpp.
+void anisotropic_directions(TextureSession& session);
+void cube_directions(TextureSession& session);
+void footprints(TextureSession& session);
+void level_mixes(TextureSession& session);
+void wide_levels(TextureSession& session);
+void far_directions(TextureSession& session);
 
 }  // namespace ptx2spv::recorder

@@ -34,7 +34,8 @@ inline constexpr unsigned kTexelFormatBytes[] = {1, 2, 4, 1, 2, 4, 2, 4, 1, 2, 1
 /// of two. special: wide, with infinities, NaN, zeros and denormals among them. ramp: x, y, z,
 /// level by channel. level: the level's number. count: the texel's number. cancel: odd slices are
 /// the slices before them negated, nearly. step: 1 from the middle on, in x and in y by channel,
-/// and the level.
+/// and the level. vee: the distance from the middle texel in x and in y, the level, and the product
+/// of both ways.
 enum class TexelData : std::uint8_t {
   bits,
   unit,
@@ -46,11 +47,12 @@ enum class TexelData : std::uint8_t {
   basis,
   basis_high,
   cancel,
-  step
+  step,
+  vee
 };
 inline constexpr const char* kTexelDataNames[] = {"bits",       "unit",   "wide",  "special",
                                                   "ramp",       "level",  "count", "basis",
-                                                  "basis_high", "cancel", "step"};
+                                                  "basis_high", "cancel", "step",  "vee"};
 
 struct TextureSetup {
   std::string geometry = "2d";  ///< 1d 2d 3d a1d a2d cube acube
@@ -170,6 +172,14 @@ inline std::uint32_t texel_component(const TextureSetup& s, unsigned level, unsi
       return number(channel == 0   ? (2 * x >= s.level_width(level) ? 1.0f : 0.0f)
                     : channel == 1 ? (2 * y >= s.level_height(level) ? 1.0f : 0.0f)
                                    : static_cast<float>(level));
+    case TexelData::vee: {
+      const float from_x = static_cast<float>(x) - static_cast<float>(s.level_width(level) / 2),
+                  from_y = static_cast<float>(y) - static_cast<float>(s.level_height(level) / 2);
+      return number(channel == 0   ? (from_x < 0 ? -from_x : from_x)
+                    : channel == 1 ? (from_y < 0 ? -from_y : from_y)
+                    : channel == 2 ? static_cast<float>(level)
+                                   : from_x * from_y);
+    }
     case TexelData::count: {
       const unsigned w = s.level_width(level), h = s.level_height(level);
       const unsigned number_of = (z * h + y) * w + x;

@@ -96,7 +96,7 @@ class RandomReads {
     static constexpr std::array<const char*, 4> kParts = {"tld4.r", "tld4.g", "tld4.b", "tld4.a"};
     std::string op = gathers ? dice_.pick(kParts) : dice_.pick(kModes);
     // What level gradients choose is another section's.
-    if (op == "tex.grad" && (integers || s_.levels > 1)) op = "tex.level";
+    if (op == "tex.grad" && (integers || s_.levels > 1 || s_.anisotropy > 1)) op = "tex.level";
     static constexpr std::array<const char*, 5> kOther = {"f32", "u32", "s32", "f16", "f16x2"};
     std::string result = floats ? "f32" : s_.format >= TexelFormat::s8 ? "s32" : "u32";
     if (dice_.chance(15)) result = kOther[dice_.below(gathers ? 3 : 5)];
@@ -172,6 +172,17 @@ void random_reads(TextureSession& session) {
     const auto s = random_setup(dice);
     RandomReads reads(dice, s);
     for (unsigned k = 0; k < 2; ++k) reads.run(session, 12);
+  }
+}
+
+/// The same where anisotropy is asked for, and no gradient is there to use it.
+void maxima(TextureSession& session) {
+  Dice dice(71 + session.seed);
+  for (unsigned i = 0; i < 1500; ++i) {
+    auto s = random_setup(dice);
+    s.anisotropy = 1 + dice.below(16);
+    RandomReads reads(dice, s);
+    reads.run(session, 12);
   }
 }
 
@@ -482,7 +493,14 @@ bool texture_wider(TextureSession& session, const std::string& only) {
                    {"sums", anisotropic_sums},
                    {"integers", integer_gradients},
                    {"kinds", anisotropic_kinds},
-                   {"odd", odd_descriptions}};
+                   {"odd", odd_descriptions},
+                   {"mixes", level_mixes},
+                   {"maxima", maxima},
+                   {"wide", wide_levels},
+                   {"far", far_directions},
+                   {"directions", anisotropic_directions},
+                   {"faces", cube_directions},
+                   {"footprints", footprints}};
   bool found = false;
   for (const auto& section : kSections) {
     if (!only.empty() && only != section.name) continue;

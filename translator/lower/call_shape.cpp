@@ -9,8 +9,9 @@ std::vector<std::uint64_t> sizes(const ptx::Module& module,
   std::vector<std::uint64_t> out;
   for (const ptx::SymbolId id : params) {
     const ptx::Symbol& symbol = module.symbol(id);
-    out.push_back(symbol.kind == ptx::SymbolKind::reg ? ptx::bytes(symbol.type)
-                                                      : module.variable(id).size);
+    out.push_back(symbol.kind == ptx::SymbolKind::reg
+                      ? std::uint64_t{ptx::bytes(symbol.type)} * symbol.vec
+                      : module.variable(id).size);
   }
   return out;
 }

@@ -18,6 +18,11 @@ ir::Type ir_type(ptx::Type type) {
   return ptx::bits(type) == 64 ? Type::i64 : Type::i32;
 }
 
+std::vector<ir::Type> variables_of(const ptx::Symbol& symbol) {
+  if (symbol.type == ptx::Type::b128) return std::vector<Type>(2u * symbol.vec, Type::i64);
+  return std::vector<Type>(symbol.vec, ir_type(symbol.type));
+}
+
 NumKind num_kind(ptx::Type type) {
   using enum ptx::Type;
   switch (type) {
@@ -81,6 +86,7 @@ void FunctionLowering::refuse(const Instruction& inst, std::string_view reason) 
 std::uint32_t FunctionLowering::add_site(const std::string& message) {
   TrapSite site;
   site.line = out_.locs[b_.loc()].line;
+  site.column = out_.locs[b_.loc()].column;
   set_source(site, m_, current_->loc);
   site.message = message;
   site.text = m_.text(current_->span);
@@ -94,10 +100,9 @@ void FunctionLowering::declare_registers() {
   reg_var_.resize(f_.registers.size());
   for (std::size_t i = 0; i < f_.registers.size(); ++i) {
     const ptx::Symbol& symbol = m_.symbol(f_.registers[i]);
-    const unsigned parts = symbol.type == ptx::Type::b128 ? 2u * symbol.vec : symbol.vec;
-    const Type type = symbol.type == ptx::Type::b128 ? Type::i64 : ir_type(symbol.type);
     reg_var_[i] = static_cast<std::uint32_t>(out_.vars.size());
-    for (unsigned p = 0; p < parts; ++p) out_.vars.push_back({type, std::string(symbol.name)});
+    for (const Type type : variables_of(symbol))
+      out_.vars.push_back({type, std::string(symbol.name)});
   }
 }
 
@@ -119,7 +124,8 @@ void FunctionLowering::declare_params() {
   const auto words = [&](SymbolId id, std::vector<std::uint32_t>* list) {
     const ptx::Symbol& symbol = m_.symbol(id);
     if (symbol.kind == SymbolKind::reg) {
-      if (list) list->push_back(reg_var_[symbol.index]);
+      const auto parts = static_cast<std::uint32_t>(variables_of(symbol).size());
+      for (std::uint32_t i = 0; list && i < parts; ++i) list->push_back(reg_var_[symbol.index] + i);
       return;
     }
     const std::uint64_t bytes = std::max<std::uint64_t>(m_.variable(id).size, 4);

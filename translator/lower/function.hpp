@@ -44,6 +44,9 @@ class FunctionLowering {
   /// The operand's bits as `type` has them: narrow integers zero-extended, wider registers
   /// truncated.
   Value read(const Operand& operand, ptx::Type type);
+  /// The values of elements(operand). In a list a float constant is its bits, cut to the type's
+  /// size, unless the type is .f32.
+  std::vector<Value> read_elements(const Operand& operand, ptx::Type type);
   Value read_kind(const Operand& operand, NumKind kind);
   Value read_pred(const Operand& operand);
   Value read_reg(const Operand& operand);
@@ -54,7 +57,8 @@ class FunctionLowering {
   /// Writes bits of `type`; a wider register gets them sign- or zero-extended, as the type says.
   void write(const Operand& operand, Value value, ptx::Type type);
   void write_pred(const Operand& operand, Value value);
-  /// Elements of a vector operand, or the operand itself.
+  /// Elements of a list, a vector register or a special register of several parts; else the operand
+  /// itself.
   std::vector<Operand> elements(const Operand& operand) const;
   std::uint32_t var_of(const Operand& operand) const;
   Value fit(Value value, ir::Type type);
@@ -68,6 +72,9 @@ class FunctionLowering {
   void lower_compare(const Instruction& inst);
   void lower_bits(const Instruction& inst);
   void lower_mov(const Instruction& inst);
+  void move_bits(const Operand& d, const Operand& a, unsigned total);
+  std::vector<Value> read_halves(const Operand& operand);
+  void write_halves(const Operand& operand, const std::vector<Value>& halves);
   void lower_cvt(const Instruction& inst);
   void lower_cvta(const Instruction& inst);
   void lower_load(const Instruction& inst);
@@ -106,12 +113,14 @@ class FunctionLowering {
   void call_indirect(const Instruction& inst);
   void call_vprintf(const Instruction& inst);
   void call_assert(const Instruction& inst);
+  std::vector<std::uint32_t> vars_of(const Operand& operand) const;
   std::vector<Value> argument_words(const Operand& argument, ptx::Type constant);
   std::vector<Value> argument_words(const Operand& list);
   std::vector<std::uint32_t> result_words(const Operand& result,
                                           const std::vector<ir::Type>& types);
   std::vector<std::uint32_t> result_words(const Operand& list);
-  std::vector<Value> regroup(const std::vector<Value>& values, const std::vector<ir::Type>& wanted);
+  std::vector<Value> regroup(const std::vector<Value>& values, unsigned bytes,
+                             const std::vector<ir::Type>& wanted, unsigned wanted_bytes);
 
   void error(Span span, std::string text);
   void refuse(const Instruction& inst, std::string_view reason = {});
@@ -143,6 +152,8 @@ class FunctionLowering {
 };
 
 ir::Type ir_type(ptx::Type type);
+/// The types of the variables that a register is: one per element, two per 128 bits.
+std::vector<ir::Type> variables_of(const ptx::Symbol& symbol);
 NumKind num_kind(ptx::Type type);
 
 }  // namespace ptx2spv::lower

@@ -3,6 +3,8 @@
 #include "translator/lower/call_shape.hpp"
 #include "translator/lower/function.hpp"
 
+#include <numeric>
+
 namespace ptx2spv::lower {
 
 using ir::BlockId;
@@ -10,8 +12,21 @@ using ir::Op;
 using ir::Space;
 using ir::Type;
 
+/// The variables of a register or of one of its elements.
+std::vector<std::uint32_t> FunctionLowering::vars_of(const Operand& operand) const {
+  ptx::Symbol symbol = m_.symbol(operand.symbol);
+  if (operand.part != ptx::Part::none) symbol.vec = 1;
+  std::vector<std::uint32_t> vars(variables_of(symbol).size());
+  std::iota(vars.begin(), vars.end(), var_of(operand));
+  return vars;
+}
+
 std::vector<Value> FunctionLowering::argument_words(const Operand& argument, ptx::Type constant) {
-  if (argument.kind == OperandKind::reg) return {read_reg(argument)};
+  if (argument.kind == OperandKind::reg) {
+    std::vector<Value> values;
+    for (const std::uint32_t var : vars_of(argument)) values.push_back(b_.get(var));
+    return values;
+  }
   if (argument.kind != OperandKind::address || !param_words_.contains(argument.symbol))
     return {read(argument, constant)};
   std::vector<Value> words;
@@ -35,16 +50,27 @@ std::vector<Value> FunctionLowering::argument_words(const Operand& list) {
   return words;
 }
 
-/// One operand's values in the types of its other side: a register may stand for a .param variable
-/// and the other way round, and 64 bits are one value in the former and two in the latter.
-std::vector<Value> FunctionLowering::regroup(const std::vector<Value>& values,
-                                             const std::vector<Type>& wanted) {
-  if (values.size() == 1 && wanted.size() == 2 && out_.insts[values[0]].type == Type::i64)
-    return {b_.inst(Op::trunc, Type::i32, {values[0]}), b_.inst(Op::high, Type::i32, {values[0]})};
-  if (values.size() == 2 && wanted.size() == 1 && wanted[0] == Type::i64)
-    return {b_.inst(Op::pack, Type::i64, {values[0], values[1]})};
+namespace {
+/// Bytes of one variable of a register (a vector's element, half of 128 bits), or of a .param's.
+unsigned variable_bytes(const ptx::Symbol& symbol) {
+  if (symbol.kind != ptx::SymbolKind::reg) return 4;
+  return std::min(ptx::bytes(symbol.type), 8u);
+}
+}  // namespace
+
+/// One operand's values in the types of its other side, which may be a register where this one is a
+/// .param variable, or a vector of other elements.
+std::vector<Value> FunctionLowering::regroup(const std::vector<Value>& values, unsigned bytes,
+                                             const std::vector<Type>& wanted,
+                                             unsigned wanted_bytes) {
   std::vector<Value> out = values;
-  for (std::size_t i = 0; i < out.size() && i < wanted.size(); ++i) out[i] = fit(out[i], wanted[i]);
+  if (values.size() != wanted.size()) {
+    if (bytes == 0 || wanted_bytes == 0 || values.size() * bytes != wanted.size() * wanted_bytes)
+      return {};
+    out = memory_.pieces(memory_.words_of(values, bytes), wanted_bytes,
+                         static_cast<unsigned>(wanted.size()));
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = fit(out[i], wanted[i]);
   return out;
 }
 
@@ -53,7 +79,7 @@ std::vector<std::uint32_t> FunctionLowering::result_words(const Operand& result,
                                                           const std::vector<Type>& types) {
   std::vector<std::uint32_t> words;
   if (result.kind == OperandKind::reg) {
-    words.push_back(var_of(result));
+    words = vars_of(result);
   } else if (param_words_.contains(result.symbol)) {
     const auto count = static_cast<std::uint32_t>(
         (std::max<std::uint64_t>(m_.variable(result.symbol).size, 4) + 3) / 4);
@@ -85,7 +111,7 @@ void FunctionLowering::call_function(const Instruction& inst, std::uint32_t call
   // The types of the callee's variables: parameters are words, register parameters as declared.
   const auto types_of = [&](ptx::SymbolId id) {
     const ptx::Symbol& symbol = their_module.symbol(id);
-    if (symbol.kind == ptx::SymbolKind::reg) return std::vector<Type>{ir_type(symbol.type)};
+    if (symbol.kind == ptx::SymbolKind::reg) return variables_of(symbol);
     return std::vector<Type>((std::max<std::uint64_t>(their_module.variable(id).size, 4) + 3) / 4,
                              Type::i32);
   };
@@ -94,21 +120,32 @@ void FunctionLowering::call_function(const Instruction& inst, std::uint32_t call
     const std::vector<Type> wanted = types_of(theirs.params[i]);
     const bool wide = wanted.size() == 2 || wanted[0] == Type::i64;
     const Operand& passed = f_.list(a[ptx::kCallArguments])[i];
+    const bool named =
+        passed.kind == OperandKind::reg || passed.kind == OperandKind::address;
+    const unsigned bytes = named ? variable_bytes(m_.symbol(passed.symbol)) : wide ? 8 : 4;
     const std::vector<Value> of_one =
-        regroup(argument_words(passed, wide ? ptx::Type::b64 : ptx::Type::b32), wanted);
+        regroup(argument_words(passed, wide ? ptx::Type::b64 : ptx::Type::b32), bytes, wanted,
+                variable_bytes(their_module.symbol(theirs.params[i])));
     if (of_one.size() != wanted.size()) return disagree(a[ptx::kCallArguments], "arguments");
     words.insert(words.end(), of_one.begin(), of_one.end());
   }
   // Results come in the callee's types, too.
   struct Taken {
     std::vector<std::uint32_t> from, to;
+    unsigned from_bytes, to_bytes;
   };
   std::vector<Taken> taken;
   ir::Function::Call call;
   call.callee = callee;
   for (std::size_t i = 0; i < theirs.returns.size(); ++i) {
     const std::vector<Type> given = types_of(theirs.returns[i]);
-    Taken one{{}, result_words(f_.list(a[ptx::kCallReturns])[i], given)};
+    const Operand& result = f_.list(a[ptx::kCallReturns])[i];
+    const unsigned bytes = variable_bytes(their_module.symbol(theirs.returns[i]));
+    const bool goes = result.kind != OperandKind::sink;
+    Taken one{{},
+              result_words(result, given),
+              bytes,
+              goes ? variable_bytes(m_.symbol(result.symbol)) : bytes};
     bool same = one.to.size() == given.size();
     for (std::size_t k = 0; same && k < given.size(); ++k)
       same = out_.vars[one.to[k]].type == given[k];
@@ -127,7 +164,7 @@ void FunctionLowering::call_function(const Instruction& inst, std::uint32_t call
     std::vector<Type> types;
     for (const std::uint32_t var : one.from) values.push_back(b_.get(var));
     for (const std::uint32_t var : one.to) types.push_back(out_.vars[var].type);
-    values = regroup(values, types);
+    values = regroup(values, one.from_bytes, types, one.to_bytes);
     if (values.size() != types.size()) return disagree(a[ptx::kCallReturns], "results");
     for (std::size_t i = 0; i < values.size(); ++i) b_.set(one.to[i], values[i]);
   }

@@ -176,8 +176,7 @@ void FunctionLowering::lower_store(const Instruction& inst) {
   }
   const unsigned size = ptx::bytes(type);
   const Pieces pieces(size, std::max<unsigned>(mods.vec, 1));
-  std::vector<Value> values;
-  for (const Operand& element : from) values.push_back(read(element, type));
+  const std::vector<Value> values = read_elements(a[1], type);
   if (values.size() < std::size_t{pieces.count} * pieces.per_piece)
     return error(a[1].span, "too few elements to store");
   for (unsigned p = 0; p < pieces.count; ++p) {

@@ -1,4 +1,4 @@
-// 9.7.9 data movement between registers: mov, cvt, cvta, isspacep.
+// 9.7.9 conversions between registers: cvt, cvta, isspacep; mov is in lower_mov.cpp.
 #include "translator/lower/function.hpp"
 
 namespace ptx2spv::lower {
@@ -7,74 +7,6 @@ using ir::Op;
 using ir::Round;
 using ir::Space;
 using ir::Type;
-
-void FunctionLowering::lower_mov(const Instruction& inst) {
-  const auto a = args(inst);
-  const ptx::Type type = inst.mods->type();
-  if (type == ptx::Type::pred) return write_pred(a[0], read_pred(a[1]));
-  const bool unpack = a[0].kind == OperandKind::vector;
-  const bool pack = a[1].kind == OperandKind::vector;
-  if (type == ptx::Type::b128) {
-    std::vector<Value> halves;
-    if (pack) {
-      for (const Operand& element : elements(a[1])) halves.push_back(read(element, ptx::Type::b64));
-    } else if (a[1].kind != OperandKind::reg) {
-      halves = {read(a[1], ptx::Type::b64), b_.i64(0)};
-    } else {
-      const std::uint32_t var = var_of(a[1]);
-      halves = {b_.get(var), b_.get(var + 1)};
-    }
-    if (unpack) {
-      const auto parts = elements(a[0]);
-      for (std::size_t i = 0; i < parts.size() && i < 2; ++i)
-        write(parts[i], halves[i], ptx::Type::b64);
-    } else {
-      const std::uint32_t var = var_of(a[0]);
-      for (std::uint32_t i = 0; i < 2; ++i)
-        b_.set(var + i, guard_ ? b_.select(guard_, halves[i], b_.get(var + i)) : halves[i]);
-    }
-    return;
-  }
-  const unsigned total = ptx::bytes(type);
-  if (!pack && !unpack) {
-    const unsigned vec = a[0].kind == OperandKind::reg && a[0].part == ptx::Part::none
-                             ? m_.symbol(a[0].symbol).vec
-                             : 1;
-    if (vec > 1) {
-      const auto to = elements(a[0]), from = elements(a[1]);
-      std::vector<Value> values;
-      for (const Operand& element : from) values.push_back(read(element, type));
-      for (std::size_t i = 0; i < to.size() && i < values.size(); ++i)
-        write(to[i], values[i], type);
-      return;
-    }
-    return write(a[0], read(a[1], type), type);
-  }
-  const auto element_type = [&](unsigned count) {
-    switch (total / count) {
-      case 1: return ptx::Type::b8;
-      case 2: return ptx::Type::b16;
-      case 4: return ptx::Type::b32;
-      default: return ptx::Type::b64;
-    }
-  };
-  Value whole;
-  if (pack) {
-    const auto parts = elements(a[1]);
-    const ptx::Type part = element_type(static_cast<unsigned>(parts.size()));
-    std::vector<Value> values;
-    for (const Operand& element : parts) values.push_back(read(element, part));
-    whole = memory_.join(values, ptx::bytes(part));
-  } else {
-    whole = read(a[1], type);
-  }
-  if (!unpack) return write(a[0], whole, type);
-  const auto parts = elements(a[0]);
-  const ptx::Type part = element_type(static_cast<unsigned>(parts.size()));
-  const std::vector<Value> values =
-      memory_.split(whole, ptx::bytes(part), static_cast<unsigned>(parts.size()));
-  for (std::size_t i = 0; i < parts.size(); ++i) write(parts[i], values[i], part);
-}
 
 void FunctionLowering::lower_cvt(const Instruction& inst) {
   const auto a = args(inst);

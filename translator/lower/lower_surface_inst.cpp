@@ -87,10 +87,8 @@ void FunctionLowering::lower_surface(const Instruction& inst) {
     for (std::size_t i = 0; i < to.size() && i < values.size(); ++i) write(to[i], values[i], type);
     return;
   }
-  const std::vector<Operand> source = elements(a[1]);
   if (inst.op == Opcode::sust) {
-    std::vector<Value> values;
-    for (const Operand& element : source) values.push_back(read(element, type));
+    const std::vector<Value> values = read_elements(a[1], type);
     if (mods.has(Mod::p)) {
       op.formatted = true;
       op.components = static_cast<std::uint8_t>(values.size());
@@ -113,7 +111,7 @@ void FunctionLowering::lower_surface(const Instruction& inst) {
     default: op.reduce = ir::AtomicOp::add; break;
   }
   op.signed_by_format = op.formatted && (mods.op == Mod::min || mods.op == Mod::max);
-  operands.push_back(read(source[0], type));
+  operands.push_back(read(a[1], type));
   emit(Op::surf_reduce, size == 8 ? Type::i64 : Type::i32);
 }
 

@@ -226,7 +226,7 @@ void TextureLowering::query() {
     case Mod::addr_mode_1: value = mode(1); break;
     case Mod::addr_mode_2: value = mode(2); break;
     case Mod::num_mipmap_levels: value = word(abi::x_levels); break;
-    case Mod::num_samples: value = i32(1); break;
+    case Mod::num_samples: value = b_.op2(Op::umax, word(abi::x_samples), i32(1)); break;
     default: break;
   }
   if (inst_.operand_count == 3) {

@@ -74,13 +74,16 @@ class TextureLowering {
   Value gradient_level(const Place& place, unsigned operand);
   Level level(Value number);
   void locate(Level& level, const Place& place);
-  Axis axis(Value coordinate, Value extent, unsigned number, Value offset, bool gather);
+  Axis axis(Value coordinate, Value extent, unsigned number, Value offset, bool gather,
+            Value largest);
   Axis fetch(Value coordinate, Value extent, Value offset);
 
   // lower_texture_anisotropic.cpp
   /// Volumes and layers of lines have one sample: of anisotropy only the mix of levels is left.
   bool one_sample() const { return inst_.mods->geom == Mod::d3 || inst_.mods->geom == Mod::a1d; }
   Value wants_anisotropy();
+  /// i1: texels of a point filter go through the sums too.
+  Value filters_points();
   Value anisotropy();
   /// Replaces what `values` hold by several samples' sum, where the texture asks for it.
   void anisotropic(const Place& place, std::vector<Value>& values);

@@ -17,6 +17,11 @@ Value TextureLowering::wants_anisotropy() {
               set(sampler_, abi::sample_anisotropy));
 }
 
+Value TextureLowering::filters_points() {
+  const Value several = volume_ ? b_.i1(false) : wants_anisotropy();
+  return b_.op2(Op::or_, mixed_, several);
+}
+
 /// The most samples by their code, whether levels are mixed as they fall, whether two are mixed.
 Value TextureLowering::anisotropy() {
   const Value bits = b_.op2(Op::and_, b_.op2(Op::lshr, sampler_, i32(14)), i32(15));

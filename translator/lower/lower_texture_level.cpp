@@ -54,7 +54,9 @@ void TextureLowering::choose_levels(const Place& place, unsigned operand) {
   const Value mixed = both(set(sampler_, abi::sample_mip_linear), floats);
   mixed_ =
       both(mixed, b_.op2(Op::or_, has_levels_, set(word(abi::x_sampler), abi::sample_mipmapped)));
-  if (inst_.mods->mode == Mod::grad && one_sample()) {
+  // Where anisotropy is asked for, levels mix otherwise, whether or not there are several samples.
+  const bool by_number = inst_.mods->mode == Mod::level && !integer_;
+  if (by_number || (inst_.mods->mode == Mod::grad && one_sample())) {
     const Value stretched =
         library("tex_stretched", Type::i32, {b_.op2(Op::add, lod, bias), anisotropy()});
     const Value active = wants_anisotropy();
@@ -143,11 +145,12 @@ Value TextureLowering::gradient_level(const Place& place, unsigned operand) {
 /// Each way to count is a routine of its own, and selects choose: where the texture is known
 /// (texture_records.cpp), the others go.
 TextureLowering::Axis TextureLowering::axis(Value coordinate, Value extent, unsigned number,
-                                            Value offset, bool gather) {
-  const Mod geom = inst_.mods->geom;
-  // A 1D texture of one level keeps fewer bits than others of its extent.
-  const Value one = geom == Mod::d1 || geom == Mod::a1d ? b_.op2(Op::xor_, has_levels_, b_.i1(true))
-                                                        : b_.i1(false);
+                                            Value offset, bool gather, Value largest) {
+  // A 1D texture without levels keeps fewer bits than others of its extent.
+  const Value levels =
+      b_.op2(Op::or_, has_levels_, set(word(abi::x_sampler), abi::sample_mipmapped));
+  const Value one =
+      inst_.mods->geom == Mod::d1 ? b_.op2(Op::xor_, levels, b_.i1(true)) : b_.i1(false);
   const auto zero = [&](Value value) {
     const ir::Inst& inst = b_.function().insts[value];
     return inst.op == Op::constant && inst.imm == 0;
@@ -162,10 +165,6 @@ TextureLowering::Axis TextureLowering::axis(Value coordinate, Value extent, unsi
   const Value linear = gather ? b_.i1(true) : linear_;
   // Coordinates in texels know no repetition.
   const Value repeats = both(faces, both(normalized, b_.op2(Op::or_, mirror, wrap)));
-  Value largest = word(abi::x_width);
-  if (geom != Mod::d1 && geom != Mod::a1d && !cube())
-    largest = b_.op2(Op::umax, largest, word(abi::x_height));
-  if (volume_) largest = b_.op2(Op::umax, largest, word(abi::x_depth));
   Value at = 0;
   if (zero(coordinate)) {
     at = b_.select(linear, i32(static_cast<std::uint32_t>(-128)), i32(0));
@@ -216,15 +215,19 @@ void TextureLowering::locate(Level& level, const Place& place) {
   const Axis none{i32(0), i32(0), i32(0), b_.i1(true), b_.i1(true)};
   level.y = none;
   level.z = {place.layer, place.layer, i32(0), b_.i1(true), b_.i1(true)};
+  // The larger of width and height says how many bits both keep; a volume's depth goes by itself.
+  const bool plane = place.axes >= 2 && !cube();
+  const Value across = plane ? b_.op2(Op::umax, level.width, level.height) : level.width;
   const auto at = [&](unsigned k, Value extent) {
     return integer_ ? fetch(place.coordinates[k], extent, place.offset[k])
-                    : axis(place.coordinates[k], extent, k, place.offset[k], place.gather);
+                    : axis(place.coordinates[k], extent, k, place.offset[k], place.gather,
+                           k == 2 ? level.depth : across);
   };
   level.x = at(0, level.width);
   if (place.axes >= 2) level.y = at(1, level.height);
   // A 1D texture is one row of a 2D one, read at y = 0; its border shows where y's mode is border.
   if (inst_.mods->geom == Mod::d1 && !integer_)
-    level.y = axis(i32(0), i32(1), 1, place.offset[1], place.gather);
+    level.y = axis(i32(0), i32(1), 1, place.offset[1], place.gather, i32(1));
   if (volume_) level.z = at(2, level.depth);
   level.corner = i32(4);
   if (!cube()) return;

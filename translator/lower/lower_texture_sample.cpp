@@ -202,7 +202,7 @@ Value TextureLowering::sampled(unsigned channel) {
                                         {sums[0], sums[1], sums[2], sums[3], how.format})
                               : library("tex_filtered", Type::i32, {sums[0], sums[2], how.format});
   const Value filtered = b_.select(real, mixed, quotient(total));
-  const Value value = b_.select(b_.op2(Op::or_, linear_, mixed_), filtered, single);
+  const Value value = b_.select(b_.op2(Op::or_, linear_, filters_points()), filtered, single);
   // Linear memory is read at integer coordinates alone.
   const Value memory = set(word(abi::x_sampler), abi::sample_memory);
   return value_of(channel, b_.select(memory, i32(0), value));

@@ -1,5 +1,7 @@
 #include "translator/lower/memory.hpp"
 
+#include <cassert>
+
 #include "ptx2spv/abi.hpp"
 
 namespace ptx2spv::lower {
@@ -130,55 +132,74 @@ Value Memory::atomic(const Access& access, Value address, ir::AtomicOp op, Value
   return made;
 }
 
-std::vector<Value> Memory::split(Value raw, unsigned element_bytes, unsigned count) {
-  const unsigned total = element_bytes * count;
-  if (count == 1) {
-    return {raw};
+std::vector<Value> Memory::words(Value raw) {
+  switch (b_.function().insts[raw].type) {
+    case Type::i64:
+      return {b_.inst(Op::trunc, Type::i32, {raw}), b_.inst(Op::high, Type::i32, {raw})};
+    case Type::v2:
+      return {b_.inst(Op::extract, Type::i32, {raw}, 0), b_.inst(Op::extract, Type::i32, {raw}, 1)};
+    case Type::v4: {
+      std::vector<Value> out;
+      for (unsigned i = 0; i < 4; ++i) out.push_back(b_.inst(Op::extract, Type::i32, {raw}, i));
+      return out;
+    }
+    default: return {raw};
   }
-  std::vector<Value> words;
-  if (total <= 4)
-    words = {raw};
-  else if (total == 8)
-    words = {b_.inst(Op::trunc, Type::i32, {raw}), b_.inst(Op::high, Type::i32, {raw})};
-  else
-    for (unsigned i = 0; i < 4; ++i) words.push_back(b_.inst(Op::extract, Type::i32, {raw}, i));
+}
+
+std::vector<Value> Memory::pieces(const std::vector<Value>& words, unsigned bytes, unsigned count) {
+  assert(bytes != 0 && bytes * count <= 4 * words.size());
+  // What no word holds is 0, in builds without asserts too.
+  const auto word = [&](unsigned i) { return i < words.size() ? words[i] : b_.i32(0); };
   std::vector<Value> out;
   for (unsigned i = 0; i < count; ++i) {
-    const unsigned byte = i * element_bytes;
-    if (element_bytes == 8) {
-      out.push_back(b_.inst(Op::pack, Type::i64, {words[byte / 4], words[byte / 4 + 1]}));
-    } else if (element_bytes == 4) {
-      out.push_back(words[byte / 4]);
+    const unsigned byte = i * bytes;
+    if (bytes == 8) {
+      out.push_back(b_.inst(Op::pack, Type::i64, {word(byte / 4), word(byte / 4 + 1)}));
+    } else if (bytes == 4) {
+      out.push_back(word(byte / 4));
     } else {
-      Value v = words[byte / 4];
+      Value v = word(byte / 4);
       if (byte % 4) v = b_.op2(Op::lshr, v, b_.i32(byte % 4 * 8));
-      out.push_back(b_.op2(Op::and_, v, b_.i32((1u << (8 * element_bytes)) - 1)));
+      out.push_back(b_.op2(Op::and_, v, b_.i32((1u << (8 * bytes)) - 1)));
     }
   }
   return out;
 }
 
-Value Memory::join(const std::vector<Value>& elements, unsigned element_bytes) {
-  if (elements.size() == 1) return elements[0];
-  const auto total = static_cast<unsigned>(elements.size()) * element_bytes;
-  std::vector<Value> words((total + 3) / 4, 0);
+std::vector<Value> Memory::words_of(const std::vector<Value>& elements, unsigned bytes) {
+  const std::size_t total = elements.size() * bytes;
+  std::vector<Value> out((total + 3) / 4, 0);
   for (unsigned i = 0; i < elements.size(); ++i) {
-    const unsigned byte = i * element_bytes;
-    if (element_bytes == 8) {
-      words[byte / 4] = b_.inst(Op::trunc, Type::i32, {elements[i]});
-      words[byte / 4 + 1] = b_.inst(Op::high, Type::i32, {elements[i]});
-    } else if (element_bytes == 4) {
-      words[byte / 4] = elements[i];
+    const unsigned byte = i * bytes;
+    if (bytes == 8) {
+      out[byte / 4] = b_.inst(Op::trunc, Type::i32, {elements[i]});
+      out[byte / 4 + 1] = b_.inst(Op::high, Type::i32, {elements[i]});
+    } else if (bytes == 4) {
+      out[byte / 4] = elements[i];
     } else {
-      Value v = b_.op2(Op::and_, elements[i], b_.i32((1u << (8 * element_bytes)) - 1));
+      Value v = b_.op2(Op::and_, elements[i], b_.i32((1u << (8 * bytes)) - 1));
       if (byte % 4) v = b_.op2(Op::shl, v, b_.i32(byte % 4 * 8));
-      Value& word = words[byte / 4];
+      Value& word = out[byte / 4];
       word = word ? b_.op2(Op::or_, word, v) : v;
     }
   }
-  if (total <= 4) return words[0];
-  if (total == 8) return b_.inst(Op::pack, Type::i64, {words[0], words[1]});
-  return b_.inst(Op::compose, Type::v4, {words[0], words[1], words[2], words[3]});
+  return out;
+}
+
+std::vector<Value> Memory::split(Value raw, unsigned element_bytes, unsigned count) {
+  if (count == 1) return {raw};
+  return pieces(words(raw), element_bytes, count);
+}
+
+Value Memory::join(const std::vector<Value>& elements, unsigned element_bytes) {
+  if (elements.size() == 1) return elements[0];
+  const std::vector<Value> words = words_of(elements, element_bytes);
+  if (words.size() == 1) return words[0];
+  if (words.size() == 2) return b_.inst(Op::pack, Type::i64, {words[0], words[1]});
+  assert(words.size() == 4);
+  const auto word = [&](unsigned i) { return i < words.size() ? words[i] : b_.i32(0); };
+  return b_.inst(Op::compose, Type::v4, {word(0), word(1), word(2), word(3)});
 }
 
 }  // namespace ptx2spv::lower

@@ -32,6 +32,11 @@ class Memory {
   ir::Value atomic(const Access& access, ir::Value address, ir::AtomicOp op, ir::Value value,
                    ir::Value compare, unsigned bytes);
 
+  /// Values of `bytes` each (1, 2, 4: i32; 8: i64), the lowest first, as 32-bit words and back.
+  /// What the words do not hold reads as 0.
+  std::vector<ir::Value> words_of(const std::vector<ir::Value>& elements, unsigned bytes);
+  std::vector<ir::Value> pieces(const std::vector<ir::Value>& words, unsigned bytes,
+                                unsigned count);
   /// Elements of `bytes` each, out of raw words and back. Total 1, 2, 4, 8 or 16 bytes.
   std::vector<ir::Value> split(ir::Value raw, unsigned element_bytes, unsigned count);
   ir::Value join(const std::vector<ir::Value>& elements, unsigned element_bytes);
@@ -43,6 +48,8 @@ class Memory {
   ir::Value as64(ir::Value v);
 
  private:
+  /// The 32-bit words of a raw value, by its IR type.
+  std::vector<ir::Value> words(ir::Value raw);
   template <typename Each>
   void by_window(ir::Value address, Each&& each);
   ir::MemAttr attributes(const Access& access, unsigned bytes) const;

@@ -45,6 +45,19 @@ Value FunctionLowering::read(const Operand& operand, ptx::Type type) {
         value = b_.op2(Op::and_, value, b_.i32((1u << ptx::bits(type)) - 1));
       return value;
     }
+    case OperandKind::sum: {
+      const unsigned declared = ptx::bits(m_.symbol(operand.symbol).type);
+      const auto offset = static_cast<std::uint64_t>(operand.offset);
+      const Value reg = read_reg(operand);
+      Value value =
+          b_.op2(Op::add, reg,
+                 declared == 64 ? b_.i64(offset) : b_.i32(static_cast<std::uint32_t>(offset)));
+      if (declared < 32) value = b_.op2(Op::and_, value, b_.i32((1u << declared) - 1));
+      value = fit(value, wanted);
+      return ptx::bits(type) < 32 && declared > ptx::bits(type)
+                 ? b_.op2(Op::and_, value, b_.i32((1u << ptx::bits(type)) - 1))
+                 : value;
+    }
     case OperandKind::imm_int:
     case OperandKind::imm_f32:
     case OperandKind::imm_f64: {
@@ -58,11 +71,28 @@ Value FunctionLowering::read(const Operand& operand, ptx::Type type) {
     }
     case OperandKind::address:
     case OperandKind::function:
-    case OperandKind::label: return fit(symbol_address(operand), wanted);
+    case OperandKind::label: {
+      const Value address = fit(symbol_address(operand), wanted);
+      return ptx::bits(type) < 32 ? b_.op2(Op::and_, address, b_.i32((1u << ptx::bits(type)) - 1))
+                                  : address;
+    }
     default:
       error(operand.span, "an operand of this kind is not expected here");
       return wanted == Type::i64 ? b_.i64(0) : b_.i32(0);
   }
+}
+
+std::vector<Value> FunctionLowering::read_elements(const Operand& operand, ptx::Type type) {
+  const std::vector<Operand> list = elements(operand);
+  std::vector<Value> values;
+  for (const Operand& element : list) {
+    const bool literal =
+        element.kind == OperandKind::imm_f32 || element.kind == OperandKind::imm_f64;
+    Operand bits = element;
+    if (literal && list.size() > 1 && type != ptx::Type::f32) bits.kind = OperandKind::imm_int;
+    values.push_back(read(bits, type));
+  }
+  return values;
 }
 
 Value FunctionLowering::read_kind(const Operand& operand, NumKind kind) {
@@ -134,19 +164,18 @@ std::vector<Operand> FunctionLowering::elements(const Operand& operand) const {
     const auto list = f_.list(operand);
     return {list.begin(), list.end()};
   }
-  if (operand.kind == OperandKind::reg && operand.part == ptx::Part::none) {
-    const unsigned vec = m_.symbol(operand.symbol).vec;
-    if (vec > 1) {
-      std::vector<Operand> parts;
-      constexpr ptx::Part kParts[] = {ptx::Part::x, ptx::Part::y, ptx::Part::z, ptx::Part::w};
-      for (unsigned i = 0; i < vec && i < 4; ++i) {
-        parts.push_back(operand);
-        parts.back().part = kParts[i];
-      }
-      return parts;
+  unsigned parts = 1;
+  if (operand.part == ptx::Part::none) {
+    if (operand.kind == OperandKind::reg) parts = m_.symbol(operand.symbol).vec;
+    if (operand.kind == OperandKind::special) {
+      const ptx::SpecialInfo* info = ptx::find_special(m_.text(operand.span));
+      if (info != nullptr && info->vector) parts = 4;
     }
   }
-  return {operand};
+  std::vector<Operand> out(parts, operand);
+  constexpr ptx::Part kParts[] = {ptx::Part::x, ptx::Part::y, ptx::Part::z, ptx::Part::w};
+  for (unsigned i = 0; parts > 1 && i < parts; ++i) out[i].part = kParts[i % 4];
+  return out;
 }
 
 /// A symbol used as a value: its address in its own state space, a function's number, a surface's

@@ -8,13 +8,14 @@ using ir::Type;
 using ir::Value;
 
 HandleTracer::HandleTracer(const ir::Function& function)
-    : f_(function), only_set_(function.vars.size()), sets_(function.vars.size()) {
+    : f_(function),
+      sets_(function.vars.size()),
+      handles_(function.vars.size()),
+      words_(function.vars.size()) {
   for (const ir::Block& block : function.blocks)
     for (const Value value : block.insts) {
       const ir::Inst& inst = function.insts[value];
-      if (inst.op != Op::set_var) continue;
-      if (sets_[inst.imm] < 2) ++sets_[inst.imm];
-      only_set_[inst.imm] = function.arg(value, 0);
+      if (inst.op == Op::set_var) sets_[inst.imm].push_back(function.arg(value, 0));
     }
 }
 
@@ -31,44 +32,57 @@ std::optional<std::uint32_t> known_offset(const ir::Function& f, Value address) 
 }
 }  // namespace
 
-std::optional<std::uint32_t> HandleTracer::parameter_offset(Value handle) const {
-  // A chain of copies is followed for a bounded number of steps; compilers copy a handle once or
-  // twice.
-  for (int step = 0; step < 64; ++step) {
-    const ir::Inst& inst = f_.insts[handle];
-    if (inst.op == Op::get_var) {
-      if (sets_[inst.imm] != 1) return std::nullopt;
-      handle = only_set_[inst.imm];
-    } else if (inst.op == Op::load && inst.mem.space == Space::param && inst.type == Type::i64) {
-      return known_offset(f_, f_.arg(handle, 0));
-    } else if (inst.op == Op::pack) {
-      // Two words of one parameter, as word-wise parameters of an inlined function give it.
-      const auto word = [&](Value v) -> std::optional<std::uint32_t> {
-        for (int inner = 0; inner < 64; ++inner) {
-          const ir::Inst& half = f_.insts[v];
-          if (half.op == Op::get_var && sets_[half.imm] == 1) {
-            v = only_set_[half.imm];
-          } else if (half.op == Op::trunc || half.op == Op::high) {
-            const auto whole = parameter_offset(f_.arg(v, 0));
-            if (!whole) return std::nullopt;
-            return *whole + (half.op == Op::high ? 4u : 0u);
-          } else if (half.op == Op::load && half.mem.space == Space::param && half.mem.bytes == 4) {
-            return known_offset(f_, f_.arg(v, 0));
-          } else {
-            return std::nullopt;
-          }
-        }
-        return std::nullopt;
-      };
-      const auto lo = word(f_.arg(handle, 0));
-      const auto hi = word(f_.arg(handle, 1));
-      if (lo && hi && *hi == *lo + 4) return lo;
-      return std::nullopt;
-    } else {
-      return std::nullopt;
-    }
+// One that is copied in a circle counts as unknown: what it may be is not known where that is
+// asked.
+HandleTracer::Source HandleTracer::trace_variable(std::uint32_t variable, bool word,
+                                                  int depth) const {
+  using enum Source::State;
+  std::vector<Source>& memory = word ? words_ : handles_;
+  if (memory[variable].state != fresh) return memory[variable];
+  memory[variable].state = unknown;
+  Source found;
+  for (const Value value : sets_[variable]) {
+    const Source one = trace(value, word, depth);
+    if (one.state != known || (found.state == known && found.offset != one.offset))
+      return memory[variable];
+    found = one;
   }
-  return std::nullopt;
+  if (found.state == known) memory[variable] = found;
+  return memory[variable];
+}
+
+/// Where the handle, or the word of one, that `value` is comes from.
+HandleTracer::Source HandleTracer::trace(Value value, bool word, int depth) const {
+  using enum Source::State;
+  constexpr int kMostCopies = 200;
+  const ir::Inst& inst = f_.insts[value];
+  const auto at = [](std::optional<std::uint32_t> offset) {
+    return offset ? Source{known, *offset} : Source{unknown, 0};
+  };
+  if (depth > kMostCopies) return {unknown, 0};
+  if (inst.op == Op::get_var)
+    return trace_variable(static_cast<std::uint32_t>(inst.imm), word, depth + 1);
+  if (inst.op == Op::load && inst.mem.space == Space::param) {
+    const bool whole = word ? inst.mem.bytes == 4 : inst.type == Type::i64;
+    return whole ? at(known_offset(f_, f_.arg(value, 0))) : Source{unknown, 0};
+  }
+  if (word) {
+    if (inst.op != Op::trunc && inst.op != Op::high) return {unknown, 0};
+    Source whole = trace(f_.arg(value, 0), false, depth + 1);
+    if (inst.op == Op::high) whole.offset += 4;
+    return whole;
+  }
+  // Two words of one parameter, as word-wise parameters of a function give it.
+  if (inst.op != Op::pack) return {unknown, 0};
+  const Source low = trace(f_.arg(value, 0), true, depth + 1),
+               high = trace(f_.arg(value, 1), true, depth + 1);
+  const bool both = low.state == known && high.state == known && high.offset == low.offset + 4;
+  return both ? low : Source{unknown, 0};
+}
+
+std::optional<std::uint32_t> HandleTracer::parameter_offset(Value handle) const {
+  const Source found = trace(handle, false, 0);
+  return found.state == Source::State::known ? std::optional(found.offset) : std::nullopt;
 }
 
 namespace {

@@ -13,8 +13,9 @@
 
 namespace ptx2spv::lower {
 
-/// Traces values back to loads of constant parameter offsets. Linear preparation, constant per
-/// question.
+/// Traces values back to loads of constant parameter offsets, through variables that only ever get
+/// the same one: as those do that a function shared by several calls takes its handles from. Linear
+/// for all questions together.
 class HandleTracer {
  public:
   explicit HandleTracer(const ir::Function& function);
@@ -22,10 +23,17 @@ class HandleTracer {
   std::optional<std::uint32_t> parameter_offset(ir::Value handle) const;
 
  private:
+  /// Of a handle or one of its words. By variable, `fresh` is one that was not asked for yet.
+  struct Source {
+    enum class State : std::uint8_t { fresh, known, unknown } state = State::fresh;
+    std::uint32_t offset = 0;
+  };
+  Source trace(ir::Value value, bool word, int depth) const;
+  Source trace_variable(std::uint32_t variable, bool word, int depth) const;
+
   const ir::Function& f_;
-  std::vector<ir::Value>
-      only_set_;                    ///< by variable: its one set_var's value, 0 for none or several
-  std::vector<std::uint8_t> sets_;  ///< by variable: number of set_var, at most 2
+  std::vector<std::vector<ir::Value>> sets_;     ///< by variable: what set_var gives it
+  mutable std::vector<Source> handles_, words_;  ///< by variable
 };
 
 /// What slot `slot` is bound to: the options' choice, or an address where the profile binds no

@@ -1,7 +1,8 @@
-// Merges of bits, (a & S) | (b & ~S) with a constant S: copysign, bfi. Where a predicate, a branch
-// or a loop selects between a merge and b, lavapipe (LLVM 15 on AVX-512) makes one masked
-// instruction of all and takes its operands for each other. With a word added that is always 0,
-// which LLVM cannot know, they are two instructions.
+// Merges of bits, (a & S) | (b & ~S) or ((a ^ b) & S) ^ b with a constant S: copysign, bfi. Where a
+// predicate, a branch or a loop selects between a merge and b, LLVM up to 22 on AVX-512 (lavapipe)
+// makes one masked instruction of all, VPTERNLOG, and takes its operands for each other where S is
+// in memory. With a word added that is always 0, which LLVM cannot know, they are two instructions.
+// Routines of the shader library hold no merges (tests/shaders/merges_test.cpp).
 #include <optional>
 
 #include "translator/ir/evaluate.hpp"
@@ -57,10 +58,23 @@ bool hide_merges(Function& f) {
     mask <<= by;
     return true;
   };
+  // ((p ^ q) & S) ^ q
+  const auto merges_by_xor = [&](Value v, unsigned at) {
+    std::uint64_t mask = 0;
+    const Value field = f.arg(v, at), other = f.arg(v, 1 - at);
+    if (f.insts[field].op != Op::and_) return false;
+    for (unsigned side = 0; side < 2; ++side) {
+      const Value both = f.arg(field, side);
+      if (f.insts[both].op != Op::xor_ || !constant(f.arg(field, 1 - side), mask)) continue;
+      if (f.arg(both, 0) == other || f.arg(both, 1) == other) return true;
+    }
+    return false;
+  };
   const auto merges = [&](Value v) {
     const Inst& inst = f.insts[v];
     std::uint64_t a = 0, b = 0;
     if (inst.op == Op::bfi) return constant(f.arg(v, 2), a) && constant(f.arg(v, 3), b);
+    if (inst.op == Op::xor_) return merges_by_xor(v, 0) || merges_by_xor(v, 1);
     if (inst.op != Op::or_ || !bits(f.arg(v, 0), a) || !bits(f.arg(v, 1), b)) return false;
     const std::uint64_t all = inst.type == Type::i32 ? 0xffffffff : ~std::uint64_t{0};
     return ((a ^ b) & all) == all;

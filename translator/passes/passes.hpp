@@ -12,10 +12,10 @@
 
 namespace ptx2spv::passes {
 
-/// Copies every callee into its callers, callees first. Message on recursion (lower/recursion.hpp
-/// takes it away), or when a function
-/// grows beyond `budget` instructions. Needs variables; the functions called keep their own copies.
-std::string inline_calls(ir::Module& module, std::size_t budget = 2000000);
+/// Takes all that function 0 calls into it: copies, or past `budget` instructions bodies that calls
+/// share (call_plan.hpp). Message on recursion (lower/recursion.hpp takes it away), or when it is
+/// too much. Needs variables; the functions called stay as they are.
+std::string inline_calls(ir::Module& module, std::size_t budget = 40000);
 
 struct RegionOptions {
   std::uint32_t workgroup_threads = 128;  ///< invocations of a workgroup: its size is (this, 1, 1)

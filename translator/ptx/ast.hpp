@@ -100,6 +100,7 @@ struct Variable {
 enum class OperandKind : std::uint8_t {
   none,      ///< left out (call without returns, arguments or prototype)
   reg,       ///< symbol; part: vector component or video selector; negated: !p
+  sum,       ///< symbol + offset: a register and a constant, added in the register's width
   special,   ///< special register: special, index, part
   imm_int,   ///< value; is_unsigned: had a U suffix or did not fit s64
   imm_f32,   ///< value: 32 bits (0f...)
@@ -131,6 +132,9 @@ struct Operand {
   bool is_unsigned = false;
   SpecialReg special{};
   std::uint8_t index = 0;  ///< %pm, %envreg number
+  bool plus = false;       ///< an offset is written, if only +0
+  bool indexed = false;    ///< name[index]
+  bool unified = false;    ///< [address].unified
   /// Video selectors .b0 .h1 .b3210 .h10 ...: one nibble per written digit, the last digit lowest.
   std::uint16_t selector = 0;
   std::uint8_t selectors = 0;  ///< digits written

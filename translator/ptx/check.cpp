@@ -47,6 +47,7 @@ void Checker::run() {
         break;
     }
   }
+  check_handles();
 }
 
 bool Checker::needs(unsigned version, unsigned target, std::string_view what) {
@@ -98,8 +99,12 @@ bool Checker::check_rule(const OperandRule& rule, unsigned index) {
     case OperandRole::dest_pred_pair: return dest_pred(operand, true);
     case OperandRole::source_pred: return source_pred(operand);
     case OperandRole::memory: return memory(operand);
-    case OperandRole::dest_vector: return vector(operand, mods_->vec, type, true, true);
-    case OperandRole::source_vector: return vector(operand, mods_->vec, type, false, true);
+    case OperandRole::dest_vector:
+    case OperandRole::source_vector: {
+      const bool narrow =
+          mods_->vec > 1 && (inst_->op == Opcode::atom || inst_->op == Opcode::red);
+      return vector(operand, mods_->vec, type, rule.role == OperandRole::dest_vector, !narrow);
+    }
     case OperandRole::dest_wide: return dest(operand, type, true);
     case OperandRole::source_wide: return source(operand, type, true, true);
     case OperandRole::label: return true;

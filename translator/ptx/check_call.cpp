@@ -65,38 +65,78 @@ void Checker::check_call() {
     d.notes.push_back({declared, "declared here"});
     return;
   }
-  if (function == nullptr) return;
-  const auto agree = [&](const Operand& operand, SymbolId formal, bool is_dest) {
-    const Symbol& s = m_.symbol(formal);
+  // What the function or the prototype declares, parameter by parameter.
+  struct Formal {
+    Type type;
+    unsigned vec;
+    bool is_reg, has_size;
+    std::uint64_t size;
+    std::string_view name;
+    Span span;
+  };
+  const auto declares = [&](std::size_t i, bool result) -> Formal {
+    if (function == nullptr) {
+      const Prototype& p = f_.prototypes[m_.symbol(prototype.symbol).index];
+      const PrototypeParam& param = result ? p.returns[i] : p.params[i];
+      const bool is_reg = param.space == Space::reg;
+      const unsigned size = bytes(param.type);
+      const unsigned vec = is_reg && size != 0 ? static_cast<unsigned>(param.size / size) : 1;
+      return {
+          param.is_array ? Type::none : param.type, vec, is_reg, true, param.size, "", declared};
+    }
+    const SymbolId id = result ? function->returns[i] : function->params[i];
+    const Symbol& s = m_.symbol(id);
+    if (s.kind == SymbolKind::reg) return {s.type, s.vec, true, true, 0, s.name, s.span};
+    const Variable& v = m_.variable(id);
+    const bool scalar = !is_opaque(s.type) && s.vec == 1 && !v.is_array;
+    return {scalar ? s.type : Type::none, 1, false, !v.unsized, v.size, s.name, s.span};
+  };
+  const auto agree = [&](const Operand& operand, const Formal& formal, bool is_dest) {
+    const unsigned width = bits(formal.type) * formal.vec;
     if (operand.kind == OperandKind::address) {
       const Symbol& actual = m_.symbol(operand.symbol);
       if (actual.kind != SymbolKind::variable && actual.kind != SymbolKind::param) return true;
       if (actual.space != Space::param)
         return fail(operand, "an argument is a register, a constant or a .param variable");
-      if (s.kind == SymbolKind::param &&
-          m_.variable(formal).size != m_.variable(operand.symbol).size &&
-          !m_.variable(formal).unsized) {
-        Diagnostic& d =
-            sink_.error(operand.span, "'" + std::string(actual.name) + "' has " +
-                                          std::to_string(m_.variable(operand.symbol).size) +
-                                          " bytes, the parameter '" + std::string(s.name) +
-                                          "' has " + std::to_string(m_.variable(formal).size));
-        d.notes.push_back({s.span, "declared here"});
+      const Variable& v = m_.variable(operand.symbol);
+      if (formal.is_reg && (v.is_array || 8 * v.size != width))
+        return fail(operand, "'" + std::string(actual.name) + "' is no value of " +
+                                 std::to_string(width) + " bits");
+      if (!formal.is_reg && formal.has_size && formal.size != v.size) {
+        Diagnostic& d = sink_.error(
+            operand.span, "'" + std::string(actual.name) + "' has " + std::to_string(v.size) +
+                              " bytes, the parameter '" + std::string(formal.name) + "' has " +
+                              std::to_string(formal.size));
+        d.notes.push_back({formal.span, "declared here"});
         return false;
       }
       return true;
     }
-    if (is_opaque(s.type) || s.vec != 1 ||
-        (s.kind == SymbolKind::param && m_.variable(formal).is_array))
-      return true;
-    const bool wide = bits(s.type) < 32;
-    return is_dest ? dest(operand, s.type, wide, true) : source(operand, s.type, wide);
+    if (formal.type == Type::none) return true;
+    // A vector goes for anything of its size, element by element or not.
+    const OperandType given = type_of(operand);
+    if (operand.kind == OperandKind::reg && (given.vec > 1 || formal.vec > 1)) {
+      const bool plain = !operand.negated && operand.selectors == 0;
+      if (plain && bits(given.type) * given.vec == width) return true;
+      Diagnostic& d = sink_.error(operand.span, describe(operand) + " has " +
+                                                    std::to_string(bits(given.type) * given.vec) +
+                                                    " bits, the parameter has " +
+                                                    std::to_string(width));
+      d.notes.push_back({formal.span, "declared here"});
+      return false;
+    }
+    if (is_dest && operand.kind == OperandKind::sink) return true;
+    const bool wide = bits(formal.type) < 32;
+    if (formal.vec > 1)
+      return fail(operand, "'call' wants a vector of " + std::to_string(formal.vec) +
+                               " here, not " + describe(operand));
+    return is_dest ? dest(operand, formal.type, wide) : source(operand, formal.type, wide);
   };
   for (std::size_t i = 0; i < returned.size(); ++i) {
-    if (!agree(returned[i], function->returns[i], true)) return;
+    if (!agree(returned[i], declares(i, true), true)) return;
   }
   for (std::size_t i = 0; i < wanted_arguments; ++i) {
-    if (!agree(passed[i], function->params[i], false)) return;
+    if (!agree(passed[i], declares(i, false), false)) return;
   }
 }
 

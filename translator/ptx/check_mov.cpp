@@ -3,70 +3,89 @@
 
 namespace ptx2spv::ptx {
 
-void Checker::check_mov() {
+/// Elements that an operand amounts to: those of a list, a vector register, or a special register
+/// like %tid.
+unsigned Checker::parts(const Operand& operand) const {
+  if (operand.kind == OperandKind::vector) return operand.list.count;
+  return type_of(operand).vec;
+}
+
+/// mov.vec: element by element.
+void Checker::check_mov_vector() {
   const Type type = mods_->type();
   const Operand& d = op(0);
   const Operand& a = op(1);
-  if (mods_->vec > 1) {
-    if (!vector(d, mods_->vec, type, true, false)) return;
-    if (a.kind == OperandKind::special) {
-      if (type_of(a).vec < mods_->vec) fail(a, describe(a) + " is no vector");
-      return;
-    }
-    vector(a, mods_->vec, type, false, false);
+  if (unsigned{mods_->vec} * bits(type) > 128) {
+    sink_.error(inst_->opcode_span, "vectors are at most 128 bits");
     return;
   }
-  const bool unpacks = d.kind == OperandKind::vector, packs = a.kind == OperandKind::vector;
-  const auto packed = [&](const Operand& operand) {
-    const auto items = f_.list(operand);
-    if (!is_bits(type))
-      return fail(operand, "'mov' packs and unpacks bits only: .b16 .b32 .b64 .b128");
-    if (items.size() != 2 && items.size() != 4 && items.size() != 8) {
-      return fail(operand, "'mov' packs 2 or 4 elements, not " + std::to_string(items.size()));
-    }
-    const unsigned width = bits(type) / static_cast<unsigned>(items.size());
-    for (const Operand& item : items) {
-      if (item.kind == OperandKind::sink) {
-        if (operand.span.begin != d.span.begin) return fail(item, "'_' is no source");
-        continue;
-      }
-      if (item.kind == OperandKind::imm_int || item.kind == OperandKind::imm_f32 ||
-          item.kind == OperandKind::imm_f64) {
-        if (operand.span.begin == d.span.begin) return fail(item, "a constant is no destination");
-        continue;
-      }
-      if (item.kind == OperandKind::special) continue;
-      if (item.kind != OperandKind::reg)
-        return fail(item, "'mov' packs registers and constants, not " + describe(item));
-      const OperandType t = type_of(item);
-      if (t.vec != 1 || bits(t.type) != width) {
-        return fail(
-            item, "an element has " + std::to_string(width) + " bits here, not " + describe(item));
-      }
-    }
-    return same_elements(items);
+  if (!vector(d, mods_->vec, type, true, false)) return;
+  if (a.kind == OperandKind::special) {
+    // Those of the first PTX version are read as 16 bits, too.
+    const bool narrow = a.special == SpecialReg::tid || a.special == SpecialReg::ntid ||
+                        a.special == SpecialReg::ctaid || a.special == SpecialReg::nctaid;
+    const bool fits = bits(type) == 32 || (bits(type) == 16 && narrow);
+    const bool good =
+        fits && !is_float(type) && type_of(a).vec == mods_->vec && a.part == Part::none;
+    if (!good) fail(a, describe(a) + " is no vector of " + std::to_string(mods_->vec) + " here");
+    return;
+  }
+  vector(a, mods_->vec, type, false, false);
+}
+
+/// A side of mov that is made of elements: they have the whole value's bits together.
+bool Checker::packed(const Operand& operand, bool is_dest) {
+  const Type type = mods_->type();
+  const unsigned count = parts(operand);
+  if (!is_bits(type))
+    return fail(operand, "'mov' packs and unpacks bits only: .b16 .b32 .b64 .b128");
+  if (count != 2 && count != 4)
+    return fail(operand, "'mov' packs 2 or 4 elements, not " + std::to_string(count));
+  const unsigned width = bits(type) / count;
+  const auto wants = [&](const Operand& item) {
+    return fail(item,
+                "an element has " + std::to_string(width) + " bits here, not " + describe(item));
   };
-  if (unpacks && packs) {
-    fail(a, "'mov' packs or unpacks, not both");
+  if (width < 8) return fail(operand, "an element has 8 bits at least");
+  if (operand.negated) return fail(operand, name() + " takes no negated operand here");
+  if (operand.kind != OperandKind::vector)
+    return bits(type_of(operand).type) == width || wants(operand);
+  const auto items = f_.list(operand);
+  for (const Operand& item : items) {
+    switch (item.kind) {
+      case OperandKind::sink:
+        if (!is_dest) return fail(item, "'_' is no source");
+        break;
+      case OperandKind::imm_int:
+      case OperandKind::imm_f32:
+      case OperandKind::imm_f64:
+        if (is_dest) return fail(item, "a constant is no destination");
+        if (item.kind != OperandKind::imm_int && !list_float(item, width, items))
+          return wants(item);
+        break;
+      case OperandKind::special:
+        if (is_dest) return fail(item, "a special register is read only");
+        if (type_of(item).vec != 1 || bits(type_of(item).type) != width) return wants(item);
+        break;
+      case OperandKind::reg:
+        if (item.negated) return fail(item, name() + " takes no negated operand here");
+        if (type_of(item).vec != 1 || bits(type_of(item).type) != width) return wants(item);
+        break;
+      default: return fail(item, "'mov' packs registers and constants, not " + describe(item));
+    }
+  }
+  return same_elements(items) && (!is_dest || writes_something(operand));
+}
+
+/// A value of mov: an address too, where there is room for one.
+void Checker::mov_source(const Operand& a) {
+  const Type type = mods_->type();
+  if (a.kind == OperandKind::address && is_opaque(m_.symbol(a.symbol).type) &&
+      !m_.variable(a.symbol).is_array && type != Type::u64) {
+    fail(a, "the handle of '" + std::string(m_.symbol(a.symbol).name) +
+                "' is taken by mov.u64, not by mov." + std::string(text(type)));
     return;
   }
-  if (unpacks) {
-    if (packed(d)) source(a, type, false, true);
-    return;
-  }
-  if (packs) {
-    if (dest(d, type, false)) packed(a);
-    return;
-  }
-  // mov.b64 of a .v2 register of 32 bits, and the like, packs as well.
-  const OperandType dt = type_of(d), at = type_of(a);
-  if (is_bits(type) && (dt.vec > 1) != (at.vec > 1) && a.kind == OperandKind::reg &&
-      d.kind == OperandKind::reg) {
-    if (dt.vec * bits(dt.type) != bits(type) || at.vec * bits(at.type) != bits(type))
-      mismatch(a, type, "source");
-    return;
-  }
-  if (!dest(d, type, false)) return;
   if (a.kind == OperandKind::address || a.kind == OperandKind::function) {
     const bool wide = (is_integer(type) || is_bits(type)) && bits(type) >= 32;
     if (!wide) fail(a, "an address needs an integer or bits of 32 or 64 bits");
@@ -77,6 +96,27 @@ void Checker::check_mov() {
     return;
   }
   source(a, type, false, true);
+}
+
+void Checker::check_mov() {
+  if (mods_->vec > 1) return check_mov_vector();
+  const Operand& d = op(0);
+  const Operand& a = op(1);
+  const bool unpacks = d.kind == OperandKind::vector || parts(d) > 1;
+  const bool special = a.kind == OperandKind::special;
+  const bool packs =
+      a.kind == OperandKind::vector || (parts(a) > 1 && (!special || is_bits(mods_->type())));
+  if (unpacks && packs) {
+    fail(a, "'mov' packs or unpacks, not both; with .v2 or .v4 it moves each element");
+  } else if (unpacks) {
+    if (d.kind == OperandKind::special) {
+      fail(d, "a special register is read only");
+    } else if (packed(d, true)) {
+      mov_source(a);
+    }
+  } else if (dest(d, mods_->type(), false)) {
+    packs ? static_cast<void>(packed(a, false)) : mov_source(a);
+  }
 }
 
 void Checker::check_cvta() {

@@ -58,6 +58,7 @@ bool compatible(Type reg, Type want, bool wide) {
 
 OperandType Checker::type_of(const Operand& operand) const {
   switch (operand.kind) {
+    case OperandKind::sum:
     case OperandKind::reg: {
       const Symbol& s = m_.symbol(operand.symbol);
       const bool component = operand.part >= Part::x && operand.part <= Part::w;
@@ -131,10 +132,15 @@ bool Checker::source(const Operand& operand, Type type, bool wide, bool special_
       if (!special_allowed)
         return fail(operand, "a special register is read by mov or cvt, not by " + name());
       const OperandType t = type_of(operand);
-      // Older PTX reads 32-bit special registers as 16 bits, and 64-bit %gridid as 32.
+      // The first PTX has those of launches with 16 bits, and %gridid with 16 or 32.
       const bool integer = is_integer(type) || is_bits(type) || type == Type::pred;
-      const bool narrow =
-          bits(type) < bits(t.type) && (bits(type) == 16 || operand.special == SpecialReg::gridid);
+      const bool old = operand.special == SpecialReg::tid || operand.special == SpecialReg::ntid ||
+                       operand.special == SpecialReg::ctaid ||
+                       operand.special == SpecialReg::nctaid ||
+                       operand.special == SpecialReg::gridid;
+      const bool narrow = old && type != Type::pred && bits(type) >= 16 &&
+                          bits(type) < bits(t.type) &&
+                          (bits(type) == 16 || operand.special == SpecialReg::gridid);
       if (t.vec != 1 || !integer || (!compatible(t.type, type, false) && !narrow)) {
         return mismatch(operand, type, "source");
       }
@@ -150,10 +156,27 @@ bool Checker::source(const Operand& operand, Type type, bool wide, bool special_
       return true;
     }
     case OperandKind::sink: return fail(operand, "'_' is no source");
+    case OperandKind::sum:
+    case OperandKind::address: return sum(operand, type, wide);
     default:
       return fail(operand,
                   name() + " wants a register or a constant here, not " + describe(operand));
   }
+}
+
+/// register + constant, and symbol + constant: an address as a value, of which narrower types take
+/// the low bits.
+bool Checker::sum(const Operand& operand, Type type, bool wide) {
+  if (!is_integer(type) && !is_bits(type)) return mismatch(operand, type, "source");
+  if (operand.kind == OperandKind::sum) {
+    const OperandType t = type_of(operand);
+    const bool good = t.vec == 1 && operand.selectors == 0 && bits(t.type) <= 64 &&
+                      (is_integer(t.type) || is_bits(t.type)) && compatible(t.type, type, wide);
+    return good || mismatch(operand, type, "source");
+  }
+  if (operand.plus && bits(type) <= 64 && !is_opaque(m_.symbol(operand.symbol).type)) return true;
+  return fail(operand, name() + " wants a register or a constant here, not " + describe(operand) +
+                           "; mov gives an address");
 }
 
 bool Checker::source_register(const Operand& operand, Type type) {
@@ -202,6 +225,7 @@ bool Checker::memory(const Operand& operand) {
   if (operand.kind != OperandKind::memory) {
     return fail(operand, name() + " wants an address in brackets here, not " + describe(operand));
   }
+  if (operand.unified && !unified(operand)) return false;
   if (operand.symbol == kNoSymbol) return true;
   const Symbol& s = m_.symbol(operand.symbol);
   if (s.kind == SymbolKind::reg) {
@@ -226,6 +250,23 @@ bool Checker::memory(const Operand& operand) {
     return false;
   }
   return true;
+}
+
+/// [a].unified: a read of .global or generic memory through a register or a variable that is
+/// .unified itself.
+bool Checker::unified(const Operand& operand) {
+  if (!needs(80, 90, "'.unified'")) return false;
+  const bool reads =
+      inst_->op == Opcode::ld || inst_->op == Opcode::ldu || inst_->op == Opcode::atom;
+  if (!reads || (mods_->space != Space::none && mods_->space != Space::global))
+    return fail(operand, name() + " takes no .unified here");
+  if (operand.symbol == kNoSymbol) return fail(operand, "a constant address is not .unified");
+  const Symbol& s = m_.symbol(operand.symbol);
+  if (s.kind == SymbolKind::reg || m_.variable(operand.symbol).has_unified) return true;
+  Diagnostic& d = sink_.error(
+      operand.span, "'" + std::string(s.name) + "' is declared without .attribute(.unified)");
+  d.notes.push_back({s.span, "declared here"});
+  return false;
 }
 
 /// Elements of one vector have one width and one kind; bits go with everything.
@@ -260,8 +301,38 @@ bool Checker::same_elements(std::span<const Operand> items) {
   return true;
 }
 
+/// Whether a float constant may be an element of `width` bits: one of its size, or a double beside
+/// a register of floats or bits.
+bool Checker::list_float(const Operand& item, unsigned width,
+                         std::span<const Operand> items) const {
+  if (item.kind == OperandKind::imm_f32) return width == 32;
+  if (width != 32) return width == 64;
+  return std::any_of(items.begin(), items.end(), [&](const Operand& each) {
+    const Type type = type_of(each).type;
+    return type == Type::f32 || type == Type::b32;
+  });
+}
+
+/// Floats move to and from integers of their size, too, when they are elements.
+Type Checker::element_type(const Operand& operand, Type type) const {
+  if (type != Type::f32 && type != Type::f64) return type;
+  Type given = type_of(operand).type;
+  if (operand.kind == OperandKind::vector)
+    for (const Operand& item : f_.list(operand))
+      if (const Type each = type_of(item).type; each != Type::none) given = each;
+  return is_integer(given) ? bits_like(type) : type;
+}
+
+bool Checker::writes_something(const Operand& operand) {
+  if (operand.kind != OperandKind::vector) return true;
+  for (const Operand& item : f_.list(operand))
+    if (item.kind != OperandKind::sink) return true;
+  return fail(operand, "a destination has one register at least");
+}
+
 /// A vector, or without .vec a scalar, of elements of `type`.
 bool Checker::vector(const Operand& operand, unsigned count, Type type, bool is_dest, bool wide) {
+  if (count > 1) type = element_type(operand, type);
   if (operand.kind == OperandKind::vector) {
     const auto items = f_.list(operand);
     if (items.size() != count) {
@@ -275,12 +346,17 @@ bool Checker::vector(const Operand& operand, unsigned count, Type type, bool is_
         type = bits_like(type);
     }
     for (const Operand& item : items) {
-      if (!(is_dest ? dest(item, type, wide, true) : source(item, type, wide))) return false;
+      const bool given = !is_dest && count > 1 && item.kind == OperandKind::imm_f64 &&
+                         is_bits(type) && list_float(item, bits(type), items);
+      const bool special = inst_->op == Opcode::mov && bits(type_of(item).type) == bits(type);
+      if (!given && !(is_dest ? dest(item, type, wide, true) : source(item, type, wide, special)))
+        return false;
     }
-    return same_elements(items);
+    return same_elements(items) && (!is_dest || writes_something(operand));
   }
   if (count > 1) {
     const OperandType t = type_of(operand);
+    if (operand.negated) return fail(operand, name() + " takes no negated operand here");
     if (operand.kind != OperandKind::reg || t.vec != count || operand.selectors != 0) {
       return fail(operand, name() + " wants a vector of " + std::to_string(count) + " here, not " +
                                describe(operand));

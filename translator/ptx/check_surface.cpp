@@ -25,7 +25,7 @@ bool Checker::check_surface_name(const Operand& base, Type opaque) {
       (base.kind == OperandKind::memory && base.symbol != kNoSymbol &&
        m_.symbol(base.symbol).kind == SymbolKind::reg)) {
     const Symbol& s = m_.symbol(base.symbol);
-    if (base.offset != 0) return fail(base, "a handle takes no offset");
+    if (base.plus) return fail(base, "a handle takes no offset");
     if (s.vec != 1 || bits(s.type) != 64 || is_float(s.type)) {
       Operand reg = base;
       reg.kind = OperandKind::reg;
@@ -47,7 +47,7 @@ bool Checker::check_surface_name(const Operand& base, Type opaque) {
   }
   if (m_.variable(base.symbol).is_array)
     return fail(base, "'" + std::string(s.name) + "' is an array; an element cannot be named");
-  if (base.offset != 0) return fail(base, "'" + std::string(s.name) + "' takes no offset");
+  if (base.plus) return fail(base, "'" + std::string(s.name) + "' takes no offset");
   return true;
 }
 
@@ -70,6 +70,12 @@ bool Checker::check_coordinates(const Operand& coordinates, Mod geom, Type type,
                                    std::to_string(wanted) + " coordinates, not " +
                                    std::to_string(items.size()));
     }
+    // One element of plain bits makes the whole vector one of bits, as with data.
+    const bool plain = std::any_of(items.begin(), items.end(), [&](const Operand& item) {
+      return item.kind == OperandKind::special ||
+             (item.kind == OperandKind::reg && is_bits(type_of(item).type));
+    });
+    if (plain && !array_index && bits(type) == 32) type = Type::b32;
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (items[i].kind == OperandKind::sink) return fail(items[i], "'_' is no source");
       if (!element(items[i], array_index && i == 0 ? Type::b32 : type)) return false;
@@ -85,7 +91,10 @@ bool Checker::check_coordinates(const Operand& coordinates, Mod geom, Type type,
     if (t.vec < wanted)
       return fail(coordinates, "'." + std::string(text(geom)) + "' wants " +
                                    std::to_string(wanted) + " coordinates");
-    return compatible(t.type, type, false) || mismatch(coordinates, type, "coordinate");
+    const bool textured = inst_->op == Opcode::tex || inst_->op == Opcode::tld4;
+    const bool halves = t.type == Type::f16x2 && !textured;
+    return (!halves && compatible(t.type, element_type(coordinates, type), false)) ||
+           mismatch(coordinates, type, "coordinate");
   }
   if (wanted != 1)
     return fail(coordinates, "'." + std::string(text(geom)) + "' wants " + std::to_string(wanted) +
@@ -123,10 +132,10 @@ void Checker::check_surface() {
       fail(data, "'sured' takes its value without braces");
       return;
     }
-    if (data.kind == OperandKind::reg && is_float(type_of(data).type)) {
-      mismatch(data, type, "source");
+    // A register of bits takes floats too, of any width that holds the type.
+    if (data.kind == OperandKind::reg && is_bits(type) && is_float(type_of(data).type) &&
+        type_of(data).vec == 1 && bits(type_of(data).type) >= bits(type))
       return;
-    }
     source(data, type, true);
     return;
   }

@@ -77,9 +77,11 @@ void Checker::check_texture() {
         fail(gradient, "a gradient stands in braces");
         return;
       }
-      if (gradient.kind == OperandKind::vector) {
-        if (!vector(gradient, size, Type::f32, false, false)) return;
+      if (gradient.kind == OperandKind::reg && is_integer(type_of(gradient).type)) {
+        mismatch(gradient, Type::f32, "gradient");
+        return;
       }
+      if (!vector(gradient, size, Type::f32, false, false)) return;
     }
   }
   check_texture_extras(next, ctype);

@@ -48,6 +48,9 @@ class Checker {
   bool mismatch(const Operand& operand, Type want, std::string_view role);
   bool dest(const Operand& operand, Type type, bool wide, bool sink_allowed = false);
   bool source(const Operand& operand, Type type, bool wide, bool special_allowed = false);
+  bool sum(const Operand& operand, Type type, bool wide);
+  bool unified(const Operand& operand);
+  void check_handles();
   bool source_register(const Operand& operand, Type type);
   bool immediate(const Operand& operand, Type type);
   bool dest_pred(const Operand& operand, bool pair_allowed);
@@ -57,10 +60,17 @@ class Checker {
   bool address_register(const Operand& operand);
   bool vector(const Operand& operand, unsigned count, Type type, bool is_dest, bool wide);
   bool elements_agree(const Operand& operand);
+  bool writes_something(const Operand& operand);
+  Type element_type(const Operand& operand, Type type) const;
   bool same_elements(std::span<const Operand> items);
+  bool list_float(const Operand& item, unsigned width, std::span<const Operand> items) const;
 
   // one file per family
   void check_mov();
+  void check_mov_vector();
+  unsigned parts(const Operand& operand) const;
+  bool packed(const Operand& operand, bool is_dest);
+  void mov_source(const Operand& a);
   void check_cvta();
   void check_memory_modifiers();
   void check_surface();

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <string>
 
@@ -77,7 +78,8 @@ Token Lexer::scan() {
   token.span = {begin, 0};
   if (begin >= text_.size()) return token;
   const char c = text_[begin];
-  if (is(c, kStart)) {
+  // A lone '%' is the remainder; before a letter or a digit it begins a name, as in ptxas.
+  if (is(c, kStart) && (c != '%' || is(at(begin + 1), kWord))) {
     token.kind = TokenKind::word;
     ++at_;
     while (is(at(at_), kWord)) ++at_;
@@ -185,7 +187,12 @@ Token Lexer::number() {
     std::uint32_t p = begin;
     while (is(at(p), kDigit)) ++p;
     bool real = false;
-    if (at(p) == '.' && !is(at(p + 1), kStart)) {
+    // 1.e3 is a number too.
+    const char after = at(p + 1), sign = at(p + 2);
+    const bool exponent =
+        (after == 'e' || after == 'E') &&
+        (is(sign, kDigit) || ((sign == '+' || sign == '-') && is(at(p + 3), kDigit)));
+    if (at(p) == '.' && (exponent || !is(after, kStart))) {
       real = true;
       ++p;
       while (is(at(p), kDigit)) ++p;
@@ -206,8 +213,12 @@ Token Lexer::number() {
         return bad(begin, at_ - begin, "malformed number");
       }
       const std::string copy(text_.substr(begin, p - begin));
+      const double value = std::strtod(copy.c_str(), nullptr);
+      const bool zero = copy.find_first_of("123456789") >= copy.find_first_of("eE");
+      if (std::isinf(value) || (value == 0 && !zero))
+        return at_ = p, bad(begin, p - begin, "floating-point constant does not fit 64 bits");
       token.kind = TokenKind::real64;
-      token.value = std::bit_cast<std::uint64_t>(std::strtod(copy.c_str(), nullptr));
+      token.value = std::bit_cast<std::uint64_t>(value);
       at_ = p;
       return token;
     }
@@ -226,7 +237,7 @@ Token Lexer::number() {
     ++at_;
   }
   if (at_ == digits) malformed = true;
-  if (at(at_) == 'U' || at(at_) == 'u') {
+  if (at(at_) == 'U') {
     token.is_unsigned = true;
     ++at_;
   }

@@ -139,6 +139,7 @@ void Parser::parse() {
     }
   }
   if (sink_.full()) return;
+  check_constants();
   if (!has_version_) {
     error({}, "a module begins with .version");
   } else if (!has_target_) {
@@ -258,6 +259,7 @@ void Parser::target_directive() {
         digits.remove_suffix(1);
       }
       unsigned sm = 0;
+      bool known = true;
       for (const char c : digits) {
         if (c < '0' || c > '9' || sm > 9999) {
           sm = 0;
@@ -268,9 +270,11 @@ void Parser::target_directive() {
       if (sm < 10) {
         error(token.span, "unknown target '" + std::string(name) + "'");
         sm = 90;
+        known = false;
       }
       m_.sm = sm;
       m_.target = name;
+      if (known) check_target(token.span);
     } else if (name == "texmode_independent") {
       m_.texmode_independent = true;
     } else if (name == "debug") {

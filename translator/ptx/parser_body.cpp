@@ -293,20 +293,16 @@ bool Parser::body_directive() {
   if (name == ".entry" || name == ".func" || name == ".version" || name == ".target") {
     return error(token.span, quoted(name) + " inside a function's body");
   }
-  Linkage linkage = Linkage::none;
   if (name == ".extern" || name == ".visible" || name == ".weak" || name == ".common") {
-    lex_.next();
-    linkage = name == ".extern"    ? Linkage::extern_
-              : name == ".visible" ? Linkage::visible
-              : name == ".weak"    ? Linkage::weak
-                                   : Linkage::common;
-  } else if (name != ".reg" && name != ".local" && name != ".shared" && name != ".param" &&
-             name != ".global" && name != ".const" && name != ".sreg" && name != ".align" &&
-             name != ".attribute" && name != ".tex" && name != ".surfref" && name != ".texref" &&
-             name != ".samplerref") {
+    return error(token.span, quoted(name) + " stands at module scope, not in a function's body");
+  }
+  if (name != ".reg" && name != ".local" && name != ".shared" && name != ".param" &&
+      name != ".global" && name != ".const" && name != ".sreg" && name != ".align" &&
+      name != ".attribute" && name != ".tex" && name != ".surfref" && name != ".texref" &&
+      name != ".samplerref") {
     return error(token.span, "unknown directive " + quoted(name));
   }
-  variables(linkage);
+  variables(Linkage::none);
   return true;
 }
 
@@ -465,7 +461,7 @@ void Parser::instruction(SymbolId pred, bool negated) {
     const FormInfo& chosen = form_info(inst.form);
     for (std::size_t i = 0; i < chosen.operands.size() && i < ops.size(); ++i) {
       if (chosen.operands[i].role == OperandRole::memory && ops[i].kind == OperandKind::address &&
-          text(ops[i].span).find('[') != std::string_view::npos) {
+          ops[i].indexed) {
         ops[i].kind = OperandKind::memory;
       }
     }

@@ -1,4 +1,6 @@
-// Constant expressions, with PTX's rules: integers are s64, or u64 after a U suffix or beyond s64.
+// Constant expressions, with PTX's rules as ptxas folds them: integers are s64, or u64 after a U
+// suffix or beyond s64; a remainder is one of u64; integers and floating-point constants do not
+// mix; a 0f constant stands alone.
 #include <bit>
 
 #include "translator/ptx/parser_impl.hpp"
@@ -8,14 +10,7 @@ namespace {
 
 constexpr unsigned kMaxDepth = 100;
 
-double to_double(const Constant& c) {
-  if (c.kind == Constant::Kind::real64) return std::bit_cast<double>(c.value);
-  if (c.kind == Constant::Kind::real32) {
-    return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(c.value)));
-  }
-  return c.is_unsigned ? static_cast<double>(c.value)
-                       : static_cast<double>(static_cast<std::int64_t>(c.value));
-}
+bool is_integer(const Constant& c) { return c.kind == Constant::Kind::integer; }
 
 int precedence(const Token& t) {
   if (t.kind != TokenKind::punct) return -1;
@@ -53,8 +48,6 @@ std::optional<Constant> real_binary(const Token& op, double a, double b) {
   if (op.is('>', '=')) return truth(a >= b);
   if (op.is('=', '=')) return truth(a == b);
   if (op.is('!', '=')) return truth(a != b);
-  if (op.is('&', '&')) return truth(a != 0 && b != 0);
-  if (op.is('|', '|')) return truth(a != 0 || b != 0);
   return std::nullopt;
 }
 
@@ -71,24 +64,25 @@ std::optional<Constant> integer_binary(const Token& op, const Constant& x, const
   };
   if (op.is('/') || op.is('%')) {
     if (b == 0) return std::nullopt;
-    const bool divide = op.is('/');
-    if (u) {
-      out.value = divide ? a / b : a % b;
+    if (op.is('%')) {
+      out.is_unsigned = true;
+      out.value = a % b;
+    } else if (u) {
+      out.value = a / b;
     } else if (sb == -1) {
-      out.value = divide ? 0 - a : 0;  // the smallest s64 over -1 wraps
+      out.value = 0 - a;  // the smallest s64 over -1 wraps
     } else {
-      out.value = static_cast<std::uint64_t>(divide ? sa / sb : sa % sb);
+      out.value = static_cast<std::uint64_t>(sa / sb);
     }
     return out;
   }
   if (op.is('<', '<') || op.is('>', '>')) {
     out.is_unsigned = x.is_unsigned;
+    const auto amount = static_cast<unsigned>(b & 63);  // six bits of it count
     if (op.is('<', '<')) {
-      out.value = b < 64 ? a << b : 0;
-    } else if (x.is_unsigned) {
-      out.value = b < 64 ? a >> b : 0;
+      out.value = a << amount;
     } else {
-      out.value = static_cast<std::uint64_t>(sa >> (b < 64 ? b : 63));
+      out.value = x.is_unsigned ? a >> amount : static_cast<std::uint64_t>(sa >> amount);
     }
     return out;
   }
@@ -146,29 +140,21 @@ std::optional<Constant> Parser::constant_unary(unsigned depth) {
     auto value = constant_unary(depth + 1);
     if (!value) return value;
     value->span = join(token.span, value->span);
-    const bool real = value->kind != Constant::Kind::integer;
+    if (!operand_of_expression(*value)) return std::nullopt;
+    const bool real = !is_integer(*value);
+    if (real && (token.is('!') || token.is('~'))) {
+      error(value->span, "'" + std::string(1, token.punct) + "' of a floating-point constant");
+      return std::nullopt;
+    }
     if (token.is('!')) {
-      const bool zero = real ? to_double(*value) == 0 : value->value == 0;
       Constant result;
       result.span = value->span;
-      result.value = zero ? 1 : 0;
+      result.value = value->value == 0 ? 1 : 0;
       return result;
     }
-    if (token.is('-')) {
-      if (value->kind == Constant::Kind::real64) {
-        value->value ^= std::uint64_t{1} << 63;
-      } else if (value->kind == Constant::Kind::real32) {
-        value->value ^= std::uint64_t{1} << 31;
-      } else {
-        value->value = 0 - value->value;
-      }
-    } else if (token.is('~')) {
-      if (real) {
-        error(value->span, "'~' of a floating-point constant");
-        return std::nullopt;
-      }
-      value->value = ~value->value;
-    }
+    if (token.is('-'))
+      value->value = real ? value->value ^ std::uint64_t{1} << 63 : 0 - value->value;
+    if (token.is('~')) value->value = ~value->value;
     return value;
   }
   if (token.is('(')) {
@@ -182,7 +168,7 @@ std::optional<Constant> Parser::constant_unary(unsigned depth) {
       if (!expect(')', "after the cast's type")) return std::nullopt;
       auto value = constant_unary(depth + 1);
       if (!value) return value;
-      if (value->kind != Constant::Kind::integer) {
+      if (!is_integer(*value)) {
         error(value->span, "cast of a floating-point constant");
         return std::nullopt;
       }
@@ -210,14 +196,21 @@ std::optional<Constant> Parser::constant_binary(int min_precedence, unsigned dep
     lex_.next();
     const auto right = constant_binary(p + 1, depth + 1);
     if (!right) return std::nullopt;
+    if (!operand_of_expression(*left) || !operand_of_expression(*right)) return std::nullopt;
     const Span span = join(left->span, right->span);
-    const bool real =
-        left->kind != Constant::Kind::integer || right->kind != Constant::Kind::integer;
-    auto value = real ? real_binary(op, to_double(*left), to_double(*right))
-                      : integer_binary(op, *left, *right);
+    const bool real = !is_integer(*left);
+    if (real == is_integer(*right)) {
+      error(op.span, "an integer and a floating-point constant do not mix");
+      return std::nullopt;
+    }
+    const double a = std::bit_cast<double>(left->value), b = std::bit_cast<double>(right->value);
+    const bool by_zero = op.is('/') && (real ? b == 0 : right->value == 0);
+    auto value = by_zero ? std::nullopt
+                 : real  ? real_binary(op, a, b)
+                         : integer_binary(op, *left, *right);
     if (!value) {
-      error(op.span, real ? "this operator takes no floating-point constants"
-                          : "division by zero in a constant expression");
+      error(op.span, real && !by_zero ? "this operator takes no floating-point constants"
+                                      : "division by zero in a constant expression");
       return std::nullopt;
     }
     value->span = span;
@@ -234,9 +227,13 @@ std::optional<Constant> Parser::constant(unsigned depth) {
   if (!yes || !expect(':', "in the conditional expression")) return std::nullopt;
   const auto no = constant(depth + 1);
   if (!no) return std::nullopt;
-  const bool truth = condition->kind == Constant::Kind::integer ? condition->value != 0
-                                                                : to_double(*condition) != 0;
-  Constant out = truth ? *yes : *no;
+  const Constant* const parts[] = {&*condition, &*yes, &*no};
+  for (const Constant* part : parts) {
+    if (is_integer(*part)) continue;
+    error(part->span, "a conditional expression is one of integers");
+    return std::nullopt;
+  }
+  Constant out = condition->value != 0 ? *yes : *no;
   out.span = join(condition->span, no->span);
   return out;
 }
@@ -251,15 +248,21 @@ std::optional<std::uint64_t> Parser::integer_constant(std::string_view what) {
   return value->value;
 }
 
-/// The N of name<N>: no comparisons, or the closing '>' would be one.
-std::optional<std::uint64_t> Parser::angle_count(std::string_view what) {
-  const auto value = constant_binary(9, 0);
-  if (!value) return std::nullopt;
-  if (value->kind != Constant::Kind::integer) {
-    error(value->span, std::string(what) + " is an integer");
+/// Sizes, alignments and counts of threads: one number or WARP_SZ, no expression.
+std::optional<std::uint64_t> Parser::number_constant(std::string_view what) {
+  const Token token = lex_.peek();
+  const bool warp = token.kind == TokenKind::word && text(token.span) == "WARP_SZ";
+  if (token.kind != TokenKind::integer && !warp) {
+    error_here(std::string(what) + " is a number");
     return std::nullopt;
   }
-  return value->value;
+  lex_.next();
+  return warp ? 32 : token.value;
+}
+
+bool Parser::operand_of_expression(const Constant& value) {
+  return value.kind != Constant::Kind::real32 ||
+         error(value.span, "a 0f constant stands alone, not in an expression");
 }
 
 }  // namespace ptx2spv::ptx

@@ -75,18 +75,22 @@ SymbolId Parser::add_register(std::string_view name, Span span, Type type, std::
   return id;
 }
 
-bool Parser::attribute(DeclSpec& spec) {
+/// .attribute(.managed, .unified(n, m)): what may have it is checked where the declaration ends.
+bool Parser::attribute(DeclSpec& spec, Span span) {
+  spec.attribute_span = span;
   if (!expect('(', "after .attribute")) return false;
   do {
     const Token token = lex_.next();
     const std::string_view name = text(token.span);
     if (name == ".managed") {
       spec.managed = true;
+      if (feature(Feature::attribute, span)) feature(Feature::managed, token.span);
     } else if (name == ".unified") {
       spec.has_unified = true;
+      if (feature(Feature::attribute, span)) feature(Feature::unified, token.span);
       if (!expect('(', "after .unified")) return false;
       for (unsigned i = 0; i < 2; ++i) {
-        const auto value = integer_constant("a .unified identifier");
+        const auto value = number_constant("a .unified identifier");
         if (!value) return false;
         spec.unified[i] = *value;
         if (i == 0 && !expect(',', "between .unified's two numbers")) return false;
@@ -102,6 +106,13 @@ bool Parser::attribute(DeclSpec& spec) {
   return expect(')', "after the attributes");
 }
 
+/// Alignment, attributes and the vector's size stand before the type.
+bool Parser::misplaced(const DeclSpec& spec) {
+  if (spec.misplaced.empty()) return false;
+  error(spec.misplaced_span, quoted(spec.misplaced) + " stands before the type");
+  return true;
+}
+
 bool Parser::decl_word(DeclSpec& spec, const Token& token, bool& done) {
   const std::string_view name = text(token.span);
   if (const auto space = space_of(name)) {
@@ -115,8 +126,18 @@ bool Parser::decl_word(DeclSpec& spec, const Token& token, bool& done) {
     if (*space == Space::const_ && lex_.peek().is('[')) spec.bank = constant_bank();
     return true;
   }
+  const bool belongs_before = name == ".align" || name == ".attribute" || name.starts_with(".v");
+  const bool behind = spec.type != Type::none || (spec.vec != 1 && !name.starts_with(".v"));
+  if (belongs_before && behind && !spec.is_ptr && spec.misplaced.empty()) {
+    spec.misplaced = name;
+    spec.misplaced_span = token.span;
+  }
   if (name == ".align") {
-    const Token value = lex_.next();
+    Token value = lex_.next();
+    if (value.kind == TokenKind::word && text(value.span) == "WARP_SZ") {
+      value.kind = TokenKind::integer;
+      value.value = 32;
+    }
     if (value.kind != TokenKind::integer)
       return error(value.span, "expected a number after .align, found " + shown(value));
     if (value.value == 0 || (value.value & (value.value - 1)) != 0 || value.value > 0x80000000u) {
@@ -127,7 +148,7 @@ bool Parser::decl_word(DeclSpec& spec, const Token& token, bool& done) {
     spec.align_span = value.span;
     return true;
   }
-  if (name == ".attribute") return attribute(spec);
+  if (name == ".attribute") return attribute(spec, token.span);
   if (name == ".ptr") {
     spec.is_ptr = true;
     return true;
@@ -177,7 +198,7 @@ bool Parser::dimensions(Dimensions& dims) {
       continue;
     }
     const Span span = lex_.peek().span;
-    const auto value = integer_constant("a dimension");
+    const auto value = number_constant("a dimension");
     if (!value) return false;
     if (!expect(']', "after the dimension")) return false;
     if (static_cast<std::int64_t>(*value) < 0 || *value > kMaxSize) {
@@ -196,6 +217,7 @@ void Parser::variables(Linkage linkage) {
   spec.linkage = linkage;
   const Span begin = lex_.peek().span;
   if (!decl_spec(spec)) return in_function() ? skip_statement() : recover_module();
+  misplaced(spec);
   if (spec.space == Space::reg) {
     if (!in_function()) {
       error(spec.space_span, "a .reg declaration stands in a function");
@@ -225,6 +247,7 @@ void Parser::variables(Linkage linkage) {
 }
 
 void Parser::declare_registers(const DeclSpec& spec) {
+  if (spec.managed || spec.has_unified) error(spec.attribute_span, "a register has no attributes");
   if (spec.type == Type::none) {
     error(spec.space_span, "a register has a type");
     return skip_statement();
@@ -247,7 +270,7 @@ void Parser::declare_registers(const DeclSpec& spec) {
     const std::string_view id = text(name.span);
     if (lex_.accept('<')) {
       const Span span = lex_.peek().span;
-      const auto count = angle_count("the number of registers");
+      const auto count = number_constant("the number of registers");
       if (!count || !expect('>', "after the number of registers")) return skip_statement();
       if (*count > kMaxRange) {
         error(span, "more than " + std::to_string(kMaxRange) + " registers in one declaration");
@@ -303,6 +326,7 @@ bool Parser::check_variable(const DeclSpec& spec, std::string_view name, Span sp
     return error(spec.type_span, "a predicate lives in .reg only");
   }
   if (opaque) {
+    if (!feature(Feature::opaque_type, spec.type_span)) return false;
     if (spec.space != Space::global) {
       return error(spec.space_span,
                    "an opaque type is for .global variables and kernel parameters");
@@ -317,8 +341,13 @@ bool Parser::check_variable(const DeclSpec& spec, std::string_view name, Span sp
   if (spec.linkage == Linkage::common && spec.space != Space::global) {
     return error(spec.space_span, ".common is for .global variables");
   }
+  if (opaque && spec.linkage == Linkage::common)
+    return error(spec.type_span, "a .common variable has no opaque type");
   if (spec.managed && spec.space != Space::global) {
-    return error(spec.space_span, ".managed is for .global variables");
+    return error(spec.attribute_span, ".managed is for .global variables");
+  }
+  if (spec.has_unified && spec.space != Space::global) {
+    return error(spec.attribute_span, ".unified is for .global variables and functions");
   }
   if (spec.vec == 8) return error(spec.vec_span, "vectors have 2 or 4 elements");
   if (!in_function() && spec.space == Space::param) {
@@ -382,10 +411,11 @@ bool Parser::declare_variable(const DeclSpec& spec) {
   std::uint64_t copies = 0;
   if (lex_.accept('<')) {
     const Span span = lex_.peek().span;
-    const auto count = angle_count("the number of variables");
+    const auto count = number_constant("the number of variables");
     if (!count || !expect('>', "after the number of variables")) return false;
     if (*count > kMaxVariables) return error(span, "more than 65536 variables in one declaration");
     copies = *count;
+    if (lex_.peek().is('[')) return error_here("a variable declared by number is no array");
   }
   Dimensions dims;
   if (!dimensions(dims)) return false;

@@ -48,10 +48,12 @@ void Parser::function(Linkage linkage, bool entry) {
   locals_.push();
   range_names_.push();
 
-  DeclSpec ignored;
+  DeclSpec attributes;
   while (lex_.peek().kind == TokenKind::dot_word && text(lex_.peek().span) == ".attribute") {
-    lex_.next();
-    if (!attribute(ignored)) return recover_module();
+    const Span span = lex_.next().span;
+    if (!attribute(attributes, span)) return recover_module();
+    if (entry) error(span, "a kernel has no attributes");
+    if (!entry && attributes.managed) error(span, ".managed is for .global variables");
   }
   f_ = &parsed;
   f_index_ = static_cast<std::uint32_t>(m_.functions.size());
@@ -130,6 +132,12 @@ bool Parser::parameter_list(Function& f, std::vector<SymbolId>& out, bool entry,
   for (;;) {
     DeclSpec spec;
     if (!decl_spec(spec)) return false;
+    // A kernel's parameter may have its alignment behind the type.
+    if (!entry || spec.misplaced != ".align") misplaced(spec);
+    if (spec.managed) error(spec.attribute_span, ".managed is for .global variables");
+    if (spec.has_unified && entry)
+      error(spec.attribute_span, ".unified is for .global variables and functions");
+    if (is_opaque(spec.type) && !feature(Feature::opaque_type, spec.type_span)) return false;
     const Token name = lex_.next();
     if (name.kind != TokenKind::word) {
       if (name.kind == TokenKind::bad) return false;
@@ -187,7 +195,7 @@ bool Parser::parameter_list(Function& f, std::vector<SymbolId>& out, bool entry,
 
 bool Parser::number(std::uint32_t& out, std::string_view what) {
   const Span span = lex_.peek().span;
-  const auto value = integer_constant(what);
+  const auto value = number_constant(what);
   if (!value) return false;
   if (static_cast<std::uint64_t>(*value) > 0xffffffffu)
     return error(span, std::string(what) + " is a number of 32 bits without a sign");
@@ -202,7 +210,7 @@ bool Parser::counts(std::uint32_t (&out)[3]) {
     if (!number(out[i], "a count")) return false;
     if (out[i] == 0) error(span, "a count of 0");
     lex_.accept(',');
-    if (lex_.peek().kind != TokenKind::integer) break;
+    if (lex_.peek().kind != TokenKind::integer && text(lex_.peek().span) != "WARP_SZ") break;
   }
   return true;
 }

@@ -25,6 +25,19 @@ struct Constant {
   Span span;
 };
 
+/// What needs a PTX version or a target and is no instruction; parser_features.cpp.
+enum class Feature : std::uint8_t {
+  opaque_type,
+  init_address,
+  init_kernel,
+  init_generic,
+  init_mask,
+  init_mask_constant,
+  attribute,
+  managed,
+  unified,
+};
+
 class Parser {
  public:
   Parser(Module& module, const ParseOptions& options, DiagnosticSink& sink);
@@ -45,7 +58,9 @@ class Parser {
     Space ptr_space = Space::none;
     std::uint32_t ptr_align = 0;
     Type ptr_opaque = Type::none;
-    Span space_span, type_span, linkage_span, align_span, vec_span;
+    Span space_span, type_span, linkage_span, align_span, vec_span, attribute_span;
+    Span misplaced_span;  ///< of an .align, .attribute or vector size behind the type
+    std::string_view misplaced;
   };
   struct Dimensions {
     bool is_array = false, unsized = false;
@@ -80,6 +95,11 @@ class Parser {
   void linked(Linkage linkage, Span span);
   void recover_module();
 
+  // parser_features.cpp
+  bool feature(Feature wanted, Span span);
+  void check_target(Span span);
+  void check_constants();
+
   // parser_function.cpp
   void function(Linkage linkage, bool entry);
   bool parameter_list(Function& f, std::vector<SymbolId>& out, bool entry, bool returns);
@@ -92,7 +112,8 @@ class Parser {
   // parser_decl.cpp
   bool decl_spec(DeclSpec& spec);
   bool decl_word(DeclSpec& spec, const Token& token, bool& done);
-  bool attribute(DeclSpec& spec);
+  bool attribute(DeclSpec& spec, Span span);
+  bool misplaced(const DeclSpec& spec);
   bool dimensions(Dimensions& dims);
   void variables(Linkage linkage);
   void declare_registers(const DeclSpec& spec);
@@ -112,6 +133,10 @@ class Parser {
   bool init_element(Variable& v, std::uint64_t index);
   bool init_address(Variable& v, std::uint64_t index, std::optional<std::uint64_t> mask,
                     Span mask_span);
+  bool mask_shift(std::uint64_t mask, Span span, std::uint8_t& shift);
+  bool init_masked(Variable& v, std::uint64_t index);
+  void put_bytes(Variable& v, std::uint64_t at, std::uint64_t size, std::uint64_t value);
+  bool field_value(Variable& v, std::string_view member, OpaqueField& field);
   bool opaque_fields(Variable& v);
 
   // parser_const.cpp
@@ -119,7 +144,8 @@ class Parser {
   std::optional<Constant> constant_binary(int min_precedence, unsigned depth);
   std::optional<Constant> constant_unary(unsigned depth);
   std::optional<std::uint64_t> integer_constant(std::string_view what);
-  std::optional<std::uint64_t> angle_count(std::string_view what);
+  std::optional<std::uint64_t> number_constant(std::string_view what);
+  bool operand_of_expression(const Constant& value);
 
   // parser_body.cpp
   void body(Function& f);
@@ -150,6 +176,8 @@ class Parser {
   bool label_operand(std::vector<Operand>& out, OperandKind kind);
   bool constant_operand(Operand& out);
   bool offset_suffix(std::int64_t& offset);
+  bool sum_operand(Operand& out);
+  bool unified_suffix(Operand& out);
   bool part_suffix(Operand& out);
   void add_list(Operand& out, const std::vector<Operand>& items, Span span);
   SymbolId resolve(std::string_view name);

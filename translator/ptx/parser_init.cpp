@@ -1,6 +1,6 @@
 // Initialisers: nested and incomplete lists, addresses, generic() and masks, opaque members.
 #include <bit>
-#include <cstring>
+#include <span>
 
 #include "translator/ptx/parser_impl.hpp"
 
@@ -35,10 +35,20 @@ struct ValueRow {
   std::string_view name;
   std::uint64_t value;
 };
-constexpr ValueRow kValues[] = {
-    {"nearest", 0},       {"linear", 1},          {"wrap", 0},  {"mirror", 1}, {"clamp_ogl", 2},
-    {"clamp_to_edge", 3}, {"clamp_to_border", 4}, {"false", 0}, {"true", 1},
-};
+constexpr ValueRow kFilters[] = {{"nearest", 0}, {"linear", 1}};
+constexpr ValueRow kAddressModes[] = {
+    {"wrap", 0}, {"mirror", 1}, {"clamp_ogl", 2}, {"clamp_to_edge", 3}, {"clamp_to_border", 4}};
+constexpr ValueRow kTruths[] = {{"false", 0}, {"true", 1}};
+constexpr ValueRow kLayouts[] = {{"linear", 1}};
+
+/// The words that a member takes; none takes words of another.
+std::span<const ValueRow> values_of(std::string_view member) {
+  if (member == "filter_mode") return kFilters;
+  if (member.starts_with("addr_mode_")) return kAddressModes;
+  if (member == "memory_layout") return kLayouts;
+  if (member == "normalized_coords" || member == "force_unnormalized_coords") return kTruths;
+  return {};
+}
 
 }  // namespace
 
@@ -126,13 +136,14 @@ bool Parser::init_element(Variable& v, std::uint64_t index) {
   if (token.kind == TokenKind::word && text(token.span) != "WARP_SZ") {
     return init_address(v, index, std::nullopt, {});
   }
+  if (token.kind == TokenKind::integer) {
+    lex_.next();
+    const bool masks = lex_.peek().is('(');
+    lex_.seek(token.span.begin);
+    if (masks) return init_masked(v, index);
+  }
   const auto value = constant();
   if (!value) return false;
-  if (lex_.peek().is('(')) {
-    lex_.next();
-    return init_address(v, index, value->value, value->span) &&
-           expect(')', "after the masked address");
-  }
   std::uint64_t out = value->value;
   if (is_float(v.type)) {
     if (value->kind == Constant::Kind::integer) {
@@ -142,7 +153,8 @@ bool Parser::init_element(Variable& v, std::uint64_t index) {
     operand.kind =
         value->kind == Constant::Kind::real32 ? OperandKind::imm_f32 : OperandKind::imm_f64;
     operand.value = value->value;
-    out = immediate_bits(operand, v.type);
+    // ptxas takes the bits of a 0f constant as they are, for .f64 too.
+    if (value->kind != Constant::Kind::real32) out = immediate_bits(operand, v.type);
   } else if (value->kind != Constant::Kind::integer && !is_bits(v.type)) {
     return error(value->span, "a floating-point constant initialises an integer variable");
   } else if (value->kind == Constant::Kind::real64 && size == 4) {
@@ -153,10 +165,45 @@ bool Parser::init_element(Variable& v, std::uint64_t index) {
   }
   const std::uint64_t at = index * size;
   if (at + size > kMaxInitBytes) return error(value->span, "initialiser over 1 GiB");
+  put_bytes(v, at, size, out);
+  return true;
+}
+
+void Parser::put_bytes(Variable& v, std::uint64_t at, std::uint64_t size, std::uint64_t value) {
   if (v.init.bytes.size() < at + size) v.init.bytes.resize(at + size);
   for (std::uint64_t i = 0; i < size && i < 8; ++i) {
-    v.init.bytes[at + i] = static_cast<std::uint8_t>(out >> (8 * i));
+    v.init.bytes[at + i] = static_cast<std::uint8_t>(value >> (8 * i));
   }
+}
+
+bool Parser::mask_shift(std::uint64_t mask, Span span, std::uint8_t& shift) {
+  const auto low = static_cast<unsigned>(std::countr_zero(mask));
+  if (mask == 0 || low % 8 != 0 || low > 56 || mask >> low != 0xff)
+    return error(span, "a mask is 0xFF, 0xFF00, ... with one byte set");
+  shift = static_cast<std::uint8_t>(low);
+  return true;
+}
+
+/// 0xFF00(what): one byte of an address, or of a constant expression.
+bool Parser::init_masked(Variable& v, std::uint64_t index) {
+  const Token mask = lex_.next();
+  lex_.next();  // (
+  if (!feature(Feature::init_mask, mask.span)) return false;
+  std::uint8_t shift = 0;
+  if (!mask_shift(mask.value, mask.span, shift)) return false;
+  const Token inner = lex_.peek();
+  if (inner.kind == TokenKind::word && text(inner.span) != "WARP_SZ") {
+    return init_address(v, index, mask.value, mask.span) && expect(')', "after the masked address");
+  }
+  if (!feature(Feature::init_mask_constant, mask.span)) return false;
+  const auto value = integer_constant("a masked constant");
+  if (!value || !expect(')', "after the masked constant")) return false;
+  if (!is_integer(v.type) && !is_bits(v.type))
+    return error(mask.span, "a mask does not initialise a variable of type ." +
+                                std::string(ptx::text(v.type)));
+  const std::uint64_t size = bytes(v.type);
+  if ((index + 1) * size > kMaxInitBytes) return error(mask.span, "initialiser over 1 GiB");
+  put_bytes(v, index * size, size, *value >> shift & 0xff);
   return true;
 }
 
@@ -194,39 +241,31 @@ bool Parser::init_address(Variable& v, std::uint64_t index, std::optional<std::u
                  "'" + std::string(id) + "' has no address that is known before the launch");
   }
   out.span = name.span;
-  const auto offset = [&](std::int64_t& addend) {
-    while (lex_.peek().is('+') || lex_.peek().is('-')) {
-      const bool minus = lex_.next().is('-');
-      const auto value = constant_unary(0);
-      if (!value) return false;
-      if (value->kind != Constant::Kind::integer)
-        return error(value->span, "an offset is an integer");
-      const std::uint64_t delta = minus ? 0 - value->value : value->value;
-      addend = static_cast<std::int64_t>(static_cast<std::uint64_t>(addend) + delta);
-    }
-    return true;
-  };
-  if (!offset(out.addend)) return false;
-  if (generic) {
-    if (!expect(')', "after generic(")) return false;
-    if (!offset(out.addend)) return false;
-  }
+  if (generic && !expect(')', "after generic(name")) return false;
+  const bool plus = lex_.peek().is('+');
+  if (!offset_suffix(out.addend)) return false;
   out.generic = generic;
-  if (s.kind == SymbolKind::function && out.addend != 0)
-    error(name.span, "a function's address takes no offset");
+  const bool function = s.kind == SymbolKind::function;
+  if (function && plus) return error(name.span, "a function's address takes no offset");
+  if (function && generic) return error(begin.span, "generic() is for variables");
+  const bool kernel = function && m_.functions[s.index].is_entry;
+  if (!feature(generic  ? Feature::init_generic
+               : kernel ? Feature::init_kernel
+                        : Feature::init_address,
+               begin.span))
+    return false;
+  const bool word = v.type == Type::u32 || v.type == Type::u64;
   if (mask) {
     out.masked = true;
-    const auto shift = static_cast<unsigned>(std::countr_zero(*mask));
-    if (*mask == 0 || shift % 8 != 0 || shift > 56 || *mask >> shift != 0xff) {
-      return error(mask_span, "an address mask is 0xFF, 0xFF00, ... with one byte set");
-    }
-    out.shift = static_cast<std::uint8_t>(shift);
-  } else {
-    if (!is_integer(v.type) && !is_bits(v.type)) {
-      return error(begin.span, "an address does not initialise a variable of type ." +
-                                   std::string(ptx::text(v.type)));
-    }
-    if (size < 4) return error(begin.span, "an address needs 32 or 64 bits, or a mask");
+    if (!mask_shift(*mask, mask_span, out.shift)) return false;
+    if (!word && v.type != Type::u8)
+      return error(mask_span, "a byte of an address initialises .u8, .u32 and .u64, not ." +
+                                  std::string(ptx::text(v.type)));
+  } else if (!word) {
+    return error(begin.span, size < 4 && (is_integer(v.type) || is_bits(v.type))
+                                 ? "an address needs 32 or 64 bits, or a mask"
+                                 : "an address initialises .u32 and .u64, not ." +
+                                       std::string(ptx::text(v.type)));
   }
   if ((index + 1) * size > kMaxInitBytes) return error(begin.span, "initialiser over 1 GiB");
   if (v.init.bytes.size() < (index + 1) * size) v.init.bytes.resize((index + 1) * size);
@@ -234,12 +273,30 @@ bool Parser::init_address(Variable& v, std::uint64_t index, std::optional<std::u
   return true;
 }
 
+bool Parser::field_value(Variable& v, std::string_view member, OpaqueField& field) {
+  const Token value = lex_.peek();
+  if (value.kind != TokenKind::word || text(value.span) == "WARP_SZ") {
+    const auto number = integer_constant("a member's value");
+    if (number) field.value = *number;
+    return number.has_value();
+  }
+  lex_.next();
+  for (const ValueRow& candidate : values_of(member)) {
+    if (candidate.name != text(value.span)) continue;
+    field.value = candidate.value;
+    return true;
+  }
+  return error(value.span, "'" + std::string(text(value.span)) + "' is no value of " +
+                               std::string(member) + " of ." + std::string(ptx::text(v.type)));
+}
+
 bool Parser::opaque_fields(Variable& v) {
   if (!expect('{', "before the members' values")) return false;
   if (lex_.accept('}')) return true;
   do {
-    if (lex_.peek().is('}')) break;
     if (lex_.peek().is('{')) {  // an array of them
+      if (!v.is_array)
+        return error_here("one variable of an opaque type has its members in one pair of braces");
       lex_.next();
       while (!lex_.peek().is('}') && lex_.peek().kind != TokenKind::end && !lex_.peek().is(';'))
         lex_.next();
@@ -268,21 +325,7 @@ bool Parser::opaque_fields(Variable& v) {
     OpaqueField field;
     field.name = id;
     field.span = name.span;
-    const Token value = lex_.peek();
-    if (value.kind == TokenKind::word && text(value.span) != "WARP_SZ") {
-      lex_.next();
-      const ValueRow* found = nullptr;
-      for (const ValueRow& candidate : kValues) {
-        if (candidate.name == text(value.span)) found = &candidate;
-      }
-      if (found == nullptr)
-        return error(value.span, "'" + std::string(text(value.span)) + "' is no value of a member");
-      field.value = found->value;
-    } else {
-      const auto number = integer_constant("a member's value");
-      if (!number) return false;
-      field.value = *number;
-    }
+    if (!field_value(v, id, field)) return false;
     v.init.fields.push_back(field);
   } while (lex_.accept(','));
   return expect('}', "after the members' values");

@@ -79,7 +79,7 @@ bool Parser::operands(Opcode op, std::vector<Operand>& out) {
       if (!label_operand(out, OperandKind::targets)) return false;
     } else {
       Operand& o = out.emplace_back();
-      if (!operand_or_pair(o)) return false;
+      if (!operand_or_pair(o) || !sum_operand(o)) return false;
     }
     if (!lex_.accept(',')) return true;
     if (out.size() > 1000) return error_here("too many operands");
@@ -242,17 +242,32 @@ bool Parser::part_suffix(Operand& out) {
   return true;
 }
 
+/// name + constant expression: all of it, as in name + 7 << 1, which is name + 14.
 bool Parser::offset_suffix(std::int64_t& offset) {
-  while (lex_.peek().is('+') || lex_.peek().is('-')) {
-    const bool minus = lex_.next().is('-');
-    // A product binds tighter than the sum that this is.
-    const auto value = constant_binary(10, 0);
-    if (!value) return false;
-    if (value->kind != Constant::Kind::integer)
-      return error(value->span, "an offset is an integer");
-    const auto sum = static_cast<std::uint64_t>(offset);
-    offset = static_cast<std::int64_t>(minus ? sum - value->value : sum + value->value);
-  }
+  if (lex_.peek().is('-'))
+    return error_here("an offset stands behind '+', a negative one as in '+ -4'");
+  if (!lex_.accept('+')) return true;
+  const auto value = integer_constant("an offset");
+  if (value) offset = static_cast<std::int64_t>(*value);
+  return value.has_value();
+}
+
+/// register + constant: a value, and the sum of both, of the register's width.
+bool Parser::sum_operand(Operand& out) {
+  if (out.kind != OperandKind::reg || !lex_.peek().is('+')) return true;
+  if (!offset_suffix(out.offset)) return false;
+  out.kind = OperandKind::sum;
+  out.span.length = lex_.last_end() - out.span.begin;
+  return true;
+}
+
+/// [address].unified
+bool Parser::unified_suffix(Operand& out) {
+  const Token token = lex_.peek();
+  if (token.kind != TokenKind::dot_word || text(token.span) != ".unified") return true;
+  lex_.next();
+  out.unified = true;
+  out.span = join(out.span, token.span);
   return true;
 }
 
@@ -290,7 +305,15 @@ bool Parser::name_operand(const Token& token, Operand& out) {
   switch (s.kind) {
     case SymbolKind::reg:
       out.kind = OperandKind::reg;
-      return lex_.peek().kind != TokenKind::dot_word || part_suffix(out);
+      if (lex_.peek().kind == TokenKind::dot_word && !part_suffix(out)) return false;
+      if (out.part > Part::x && out.part <= Part::w &&
+          static_cast<unsigned>(out.part) > static_cast<unsigned>(s.vec)) {
+        Diagnostic& d = sink_.error(out.span, quoted(text(out.span)) + " is past the vector's " +
+                                                  std::to_string(s.vec) + " elements");
+        d.notes.push_back({s.span, "declared here"});
+        return false;
+      }
+      return true;
     case SymbolKind::variable:
     case SymbolKind::param: {
       out.kind = OperandKind::address;
@@ -303,14 +326,19 @@ bool Parser::name_operand(const Token& token, Operand& out) {
           const auto index = integer_constant("an index");
           if (!index || !expect(']', "after the index")) return false;
           std::uint64_t stride = std::uint64_t{bytes(v.type)} * v.vec;
+          if (is_opaque(v.type)) stride = 8;            // a handle
           const std::size_t outer = v.unsized ? 1 : 0;  // dims leaves an omitted dimension out
           for (std::size_t d = level + 1; d < v.dims.size() + outer; ++d)
             stride *= v.dims[d - outer];
           offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(offset) + *index * stride);
         }
         out.offset = offset;
+        out.indexed = true;
+      } else {
+        out.plus = lex_.peek().is('+');
+        if (!offset_suffix(out.offset)) return false;
       }
-      if (!offset_suffix(out.offset)) return false;
+      if (!unified_suffix(out)) return false;
       out.span.length =
           lex_.last_end() > out.span.begin ? lex_.last_end() - out.span.begin : out.span.length;
       return true;
@@ -333,6 +361,8 @@ bool Parser::vector_operand(Operand& out) {
       return error_here("expected an element of the vector");
     Operand item;
     if (!operand(item)) return false;
+    if (item.plus || item.indexed)
+      return error(item.span, "an element is a register or a constant");
     items.push_back(item);
     if (items.size() > 1000) return error(open.span, "vector too long");
   } while (lex_.accept(','));
@@ -355,8 +385,10 @@ bool Parser::memory_operand(Operand& out) {
       return error(base.span, quoted(text(base.span)) + " is no address");
     }
     if (base.kind == OperandKind::reg) {
+      base.plus = lex_.peek().is('+');
       if (!offset_suffix(base.offset)) return false;
     }
+    if (base.indexed) return error(base.span, "an element is named without brackets around it");
   } else if (first.is('{')) {
     return error_here("expected an address");
   } else {
@@ -374,7 +406,7 @@ bool Parser::memory_operand(Operand& out) {
     out = base;
     out.kind = OperandKind::memory;
     out.span = join(open.span, close.span);
-    return true;
+    return unified_suffix(out);
   }
   std::vector<Operand> items{base};
   while (lex_.accept(',')) {

@@ -60,7 +60,8 @@ void Emitter::native_float(Value v, const Inst& inst) {
     case Op::native_to_u:
       if (pairs(inst.type)) return unexpected(inst);
       return set(v, op(spv::Op::OpConvertFToU, type(inst.type), in(0)));
-    case Op::native_fconvert: return set_float(v, op(spv::Op::OpFConvert, float_type(), in(0)));
+    // A conversion rounds: Mesa 24 and later take one to fewer bits and back for nothing otherwise.
+    case Op::native_fconvert: return exact(op(spv::Op::OpFConvert, float_type(), in(0)));
     default: return unexpected(inst);
   }
 }

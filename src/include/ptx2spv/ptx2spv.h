@@ -462,6 +462,7 @@ typedef struct ptx2spv_trap_report {
   int32_t coordinates[3];
   uint32_t coordinate_count;
   uint64_t extent[3]; /* row bytes, rows, slices or layers */
+  uint32_t column;    /* of the instruction in its line */
 } ptx2spv_trap_report;
 ptx2spv_status ptx2spv_last_trap(ptx2spv_trap_report* report);
 

@@ -18,11 +18,11 @@ struct TrapReport {
   abi::TrapKind kind = abi::TrapKind::none;
   std::uint32_t trapped_threads = 0;  ///< exact, over the whole launch
   std::string kernel;
-  std::string function;     ///< where the instruction stands, when not in the kernel itself
-  std::string file;         ///< PTX file as it was named to the module
-  std::uint32_t line = 0;   ///< PTX line
-  std::string instruction;  ///< its text
-  std::string source_file;  ///< CUDA source by .loc, may be empty
+  std::string function;  ///< where the instruction stands, when not in the kernel itself
+  std::string file;      ///< PTX file as it was named to the module
+  std::uint32_t line = 0, column = 0;  ///< of the PTX, from 1
+  std::string instruction;             ///< its text
+  std::string source_file;             ///< CUDA source by .loc, may be empty
   std::uint32_t source_line = 0;
   std::vector<SourcePlace> inlined_at;  ///< where that line was inlined, the nearest call first
   std::array<std::uint32_t, 3> cta{}, thread{};
@@ -33,7 +33,8 @@ struct TrapReport {
   std::array<std::uint64_t, 3> extent{};  ///< width in bytes, rows, slices or layers; 0: not known
   std::uint32_t texel_bytes = 0;
   std::string message;  ///< of an assertion
-  /// The whole report, one fact a line, the first line in the form file:line: error: text. Ends
+  /// The whole report, one fact a line, the first line in the form file:line:col: error:
+  /// text. Ends
   /// with a line break, as Message::rendered does.
   std::string to_string() const;
 };

@@ -124,6 +124,8 @@ enum TextureWord : std::uint32_t {
 };
 inline constexpr std::uint32_t kTextureLevels = 20;  ///< most levels of a texture
 inline constexpr std::uint32_t kTextureWords = x_level_offset + kTextureLevels;
+/// Samples of a texel, 0 or 1: one. No texture has so many levels that this were one's offset.
+inline constexpr std::uint32_t x_samples = x_level_offset + kTextureLevels - 1;
 inline constexpr std::uint32_t kTextureCapacity = 65536;  ///< records of the table
 /// Behind the last record: what the 256 sRGB bytes mean, two halves in a word, low one first: a
 /// float's exponent in the upper 8 bits, its mantissa in the lower ones, leading one included and

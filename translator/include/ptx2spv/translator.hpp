@@ -119,7 +119,7 @@ struct SourcePlace {
   std::uint32_t line = 0;
 };
 struct TrapSite {
-  std::uint32_t line = 0, source_line = 0;
+  std::uint32_t line = 0, column = 0, source_line = 0;
   std::string source_file, text, surface, function, message;
   std::vector<SourcePlace> inlined_at;   ///< where the source line was inlined, the nearest first
   std::vector<std::string> coordinates;  ///< names of the recorded coordinates: x, y, z, layer

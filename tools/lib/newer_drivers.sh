@@ -1,0 +1,168 @@
+# Sourced by tools/test --drivers newer, after setup.sh: CPU drivers newer than the system's, unpacked
+# below build/newer, and the tests that run on them. Nothing is installed. Needs $root and $logs.
+# shellcheck shell=bash
+
+newer_dir="$root/build/newer"
+newer_machine=$(gcc -print-multiarch)
+
+# Every driver: its folder, the suites that it comes out of (the last one first in rank) and packages.
+newer_drivers=(
+  "mesa25-llvm15 bookworm,bookworm-backports mesa-vulkan-drivers libstdc++6"
+  "mesa25-llvm19 trixie mesa-vulkan-drivers libstdc++6"
+  "swiftshader trixie chromium-common"
+)
+
+# The Debian mirror that apt on this machine takes packages from.
+newer_mirror() {
+  # shellcheck disable=SC2016  # apt's own variables
+  apt-get indextargets --format '$(CREATED_BY) $(ORIGIN) $(LABEL) $(REPO_URI)' |
+    awk '$1 == "Packages" && $2 == "Debian" && $3 == "Debian" { print $4; exit }'
+}
+
+# newer_apt FOLDER SUITES: a configuration of apt's own that knows of nothing installed, so that a
+# package comes with all that it needs, the C library too.
+newer_apt() {
+  local folder=$1 suites=$2 mirror key=/usr/share/keyrings/debian-archive-keyring.gpg suite
+  mirror=$(newer_mirror)
+  if [[ -z $mirror ]]; then
+    as_root apt-get "${apt_options[@]}" update || return 1
+    mirror=$(newer_mirror)
+  fi
+  if [[ -z $mirror || ! -f $key ]]; then
+    printf 'newer drivers come out of Debian, and apt here has no Debian mirror or no keys of it\n' >&2
+    return 1
+  fi
+  mkdir -p "$folder"/{parts,preferences,state/lists/partial,cache/archives/partial}
+  : >"$folder/status"
+  for suite in ${suites//,/ }; do
+    printf 'deb [signed-by=%s] %s %s main\n' "$key" "$mirror" "$suite"
+  done >"$folder/sources.list"
+  cat >"$folder/apt.conf" <<CONF
+Dir::Etc::sourcelist "$folder/sources.list";
+Dir::Etc::sourceparts "$folder/parts";
+Dir::Etc::preferencesparts "$folder/preferences";
+Dir::State "$folder/state";
+Dir::State::status "$folder/status";
+Dir::Cache "$folder/cache";
+Acquire::Languages "none";
+APT::Sandbox::User "root";
+Debug::NoLocking "true";
+CONF
+  APT_CONFIG="$folder/apt.conf" apt-get -q -o Acquire::Retries=3 update
+}
+
+# newer_unpack NAME SUITES PACKAGE...: below $newer_dir/NAME/root. SwiftShader needs none of the
+# browser's libraries.
+newer_unpack() {
+  local name=$1 suites=$2 folder="$newer_dir/$1"
+  shift 2
+  [[ -f $folder/complete ]] && return 0
+  rm -rf "$folder"
+  newer_apt "$folder/apt" "$suites" || return 1
+  mkdir -p "$folder/debs" "$folder/root"
+  export APT_CONFIG="$folder/apt/apt.conf"
+  if [[ $name == swiftshader ]]; then
+    apt-cache policy "$@" | sed -n 's/^ *Candidate: //p' >"$folder/packages"
+    "$root/tools/fetch_swiftshader" "$folder/root"
+  else
+    apt-get -q -y -o Acquire::Retries=3 -o Dir::Cache::archives="$folder/debs" \
+      -t "${suites##*,}" --no-install-recommends --download-only install "$@" &&
+      newer_packages "$folder"
+  fi || { unset APT_CONFIG && return 1; }
+  unset APT_CONFIG
+  newer_wrapper "$name" || return 1
+  rm -rf "$folder/debs" "$folder/apt" "$folder/root/usr/share" "$folder/root/usr/bin"
+  touch "$folder/complete"
+}
+
+# newer_packages FOLDER: unpacks what was fetched. A program of this system cannot run with an older C
+# library than its own.
+newer_packages() {
+  local folder=$1 deb
+  for deb in "$folder"/debs/*.deb; do
+    case ${deb##*/} in
+      libc6_* | libstdc++6_* | libgcc-s1_*) newer_c_library "$folder" || continue ;;
+    esac
+    dpkg-deb -x "$deb" "$folder/root" || return 1
+  done
+  (cd "$folder/debs" && printf '%s\n' *.deb) >"$folder/packages"
+}
+
+# newer_c_library FOLDER: whether the C library among its packages is newer than the system's.
+newer_c_library() {
+  local here there
+  here=$(getconf GNU_LIBC_VERSION) here=${here#* }
+  there=$(find "$1/debs" -name 'libc6_*' | sed 's/.*libc6_\([0-9.]*\).*/\1/')
+  [[ -n $there && $there != "$here" ]] && printf '%s\n' "$here" "$there" | sort -V -C
+}
+
+# newer_wrapper NAME: writes $newer_dir/NAME/run, which runs a program with that driver alone. A
+# driver for a newer C library than the system's runs the program under its own.
+newer_wrapper() {
+  local folder="$newer_dir/$1" libraries="$newer_dir/$1/root/usr/lib/$newer_machine" file
+  {
+    printf '#!/bin/sh\nexport PTX2SPV_CACHE=0 MESA_SHADER_CACHE_DISABLE=true\n'
+    if [[ $1 == swiftshader ]]; then
+      file="$folder/root/libvk_swiftshader.so"
+      [[ -s $file ]] || return 1
+      printf 'export PTX2SPV_DEVICE=swiftshader PTX2SPV_SWIFTSHADER=%q\nexec "$@"\n' "$file"
+    else
+      [[ -s $libraries/libvulkan_lvp.so ]] || return 1
+      printf '{"file_format_version": "1.0.0", "ICD": {"api_version": "1.3.0", "library_path": "%s"}}\n' \
+        "$libraries/libvulkan_lvp.so" >"$folder/icd.json"
+      printf 'export PTX2SPV_DEVICE=lavapipe VK_DRIVER_FILES=%q\n' "$folder/icd.json"
+      if newer_c_library "$folder"; then
+        file=$(find "$folder/root" -name 'ld-linux*.so.*' | head -n 1)
+        printf 'exec %q --library-path %q:/usr/lib/%s "$@"\n' "$file" "$libraries" "$newer_machine"
+      else
+        printf 'export LD_LIBRARY_PATH=%q\nexec "$@"\n' "$libraries"
+      fi
+    fi
+  } >"$folder/run" && chmod +x "$folder/run"
+}
+
+setup_newer_drivers() {
+  local row
+  for row in "${newer_drivers[@]}"; do
+    # shellcheck disable=SC2086  # a row is words
+    set -- $row
+    [[ -f $newer_dir/$1/complete ]] || stage "fetching $1" newer_unpack "$@"
+  done
+}
+
+# newer_tests PRESET RESULTS: writes $newer_dir/tests/CTestTestfile.cmake, the tests that have a file
+# DEVICES once for every driver. What they start themselves runs with the driver too.
+newer_tests() {
+  local build="$root/build/$1" results=$2 row name list folder shards shard tool
+  mkdir -p "$newer_dir/tests"
+  for row in "${newer_drivers[@]}"; do
+    name=${row%% *}
+    mkdir -p "$newer_dir/$name/$1/tools"
+    for tool in "$build"/tools/*; do
+      [[ -f $tool && -x $tool ]] || continue
+      printf '#!/bin/sh\nexec %q %q "$@"\n' "$newer_dir/$name/run" "$tool" \
+        >"$newer_dir/$name/$1/tools/${tool##*/}"
+      chmod +x "$newer_dir/$name/$1/tools/${tool##*/}"
+    done
+    for list in "$root"/tests/*/DEVICES; do
+      folder=${list%/DEVICES} folder=${folder##*/}
+      shards=$(sed -n '1s/^shards \([0-9]*\)$/\1/p' "$list")
+      for ((shard = 0; shard < ${shards:-1}; ++shard)); do
+        newer_entry "$1" "$results" "$name" "$folder" "$shard" "${shards:-1}"
+      done
+    done
+  done >"$newer_dir/tests/CTestTestfile.cmake"
+}
+
+# newer_entry PRESET RESULTS DRIVER FOLDER SHARD SHARDS. The validation layer is left out: it looks at
+# what the runtime does, and the tests on the system's drivers have it. A test that starts itself
+# again cannot where the C library's loader is the program.
+newer_entry() {
+  local label="$4.$3"
+  (($6 > 1)) && label+=".$5"
+  printf 'add_test(%s "%s" "%s" "--gtest_brief=1" "--gtest_output=xml:%s")\n' "$label" \
+    "$newer_dir/$3/run" "$root/build/$1/tests/test_$4" "$2/$label.xml"
+  printf 'set_tests_properties(%s PROPERTIES WORKING_DIRECTORY "%s" TIMEOUT 900 ENVIRONMENT "%s")\n' \
+    "$label" "$root" "PTX2SPV_SOURCE_DIR=$root;PTX2SPV_BINARY_DIR=$newer_dir/$3/$1;\
+PTX2SPV_VALIDATION=0;GTEST_FILTER=-Drivers.*;GTEST_TOTAL_SHARDS=$6;GTEST_SHARD_INDEX=$5"
+}

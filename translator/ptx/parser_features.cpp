@@ -1,0 +1,98 @@
+// What a module may hold by its PTX version and target, where no instruction is concerned: the
+// targets themselves, initialisers, attributes, opaque types; and how much .const it may declare.
+#include <algorithm>
+
+#include "translator/ptx/parser_impl.hpp"
+
+namespace ptx2spv::ptx {
+namespace {
+
+/// The first PTX version of each target (manual, release notes; ptxas 13 agrees). A row without a
+/// suffix is for the plain target and for those with suffixes that have no row of their own.
+struct TargetRow {
+  std::uint16_t sm;
+  char suffix;
+  std::uint8_t version;
+};
+constexpr TargetRow kTargets[] = {
+    {10, 0, 10},  {11, 0, 10},   {12, 0, 12},  {13, 0, 12},    {20, 0, 20},  {21, 0, 20},
+    {30, 0, 30},  {32, 0, 40},   {35, 0, 31},  {37, 0, 41},    {50, 0, 40},  {52, 0, 41},
+    {53, 0, 42},  {60, 0, 50},   {61, 0, 50},  {62, 0, 50},    {70, 0, 60},  {72, 0, 61},
+    {75, 0, 63},  {80, 0, 70},   {86, 0, 71},  {87, 0, 74},    {88, 0, 73},  {89, 0, 78},
+    {90, 0, 78},  {90, 'a', 80}, {100, 0, 86}, {100, 'f', 88}, {101, 0, 86}, {101, 'f', 88},
+    {103, 0, 88}, {110, 0, 90},  {120, 0, 87}, {120, 'f', 88}, {121, 0, 88},
+};
+
+struct FeatureRow {
+  Feature feature;
+  std::uint8_t version, target;
+  std::string_view name;
+};
+constexpr FeatureRow kFeatures[] = {
+    {Feature::opaque_type, 15, 10, "an opaque type"},
+    {Feature::init_address, 21, 20, "an address in an initialiser"},
+    {Feature::init_kernel, 31, 35, "a kernel's name in an initialiser"},
+    {Feature::init_generic, 31, 20, "generic() in an initialiser"},
+    {Feature::init_mask, 71, 20, "a mask in an initialiser"},
+    {Feature::init_mask_constant, 72, 20, "a mask of a constant"},
+    {Feature::attribute, 40, 10, "'.attribute'"},
+    {Feature::managed, 40, 30, "'.managed'"},
+    {Feature::unified, 80, 90, "'.unified'"},
+};
+
+std::string dotted(unsigned version) {
+  return std::to_string(version / 10) + "." + std::to_string(version % 10);
+}
+
+constexpr std::uint64_t kConstantBytes = 64 * 1024;
+
+}  // namespace
+
+bool Parser::feature(Feature wanted, Span span) {
+  if (options_.relax_versions) return true;
+  const FeatureRow& row = *std::find_if(std::begin(kFeatures), std::end(kFeatures),
+                                        [&](const FeatureRow& r) { return r.feature == wanted; });
+  if (m_.version() < row.version)
+    return error(span, std::string(row.name) + " needs PTX version " + dotted(row.version) +
+                           " or later, the module has " + dotted(m_.version()));
+  if (m_.sm < row.target)
+    return error(span, std::string(row.name) + " needs .target sm_" + std::to_string(row.target) +
+                           " or later, the module has sm_" + std::to_string(m_.sm));
+  return true;
+}
+
+/// A module's version must know its target.
+void Parser::check_target(Span span) {
+  if (options_.relax_versions) return;
+  const TargetRow* row = nullptr;
+  for (const TargetRow& candidate : kTargets) {
+    if (candidate.sm == m_.sm && (candidate.suffix == 0 || candidate.suffix == m_.sm_suffix))
+      row = &candidate;
+  }
+  const std::string target = "'" + std::string(text(span)) + "'";
+  const bool suffixed = m_.sm_suffix == 0 || m_.sm >= (m_.sm_suffix == 'f' ? 100u : 90u);
+  if (row == nullptr || !suffixed) {
+    error(span, "unknown target " + target);
+  } else if (m_.version() < row->version) {
+    error(span, "target " + target + " needs PTX version " + dotted(row->version) +
+                    " or later, the module has " + dotted(m_.version()));
+  }
+}
+
+/// All .const variables of a module share 64 KiB, those of function bodies too; the first that does
+/// not fit is named.
+void Parser::check_constants() {
+  std::uint64_t at = 0;
+  for (const Variable& v : m_.variables) {
+    if (v.space != Space::const_ || v.linkage == Linkage::extern_ || v.unsized) continue;
+    if (v.align > 1) at = (at + v.align - 1) / v.align * v.align;
+    at += v.size;
+    if (at <= kConstantBytes) continue;
+    error(v.span, "the .const variables of a module have " + std::to_string(kConstantBytes) +
+                      " bytes at most; with '" + std::string(m_.symbol(v.symbol).name) +
+                      "' they have " + std::to_string(at));
+    return;
+  }
+}
+
+}  // namespace ptx2spv::ptx
