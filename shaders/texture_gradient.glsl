@@ -181,7 +181,7 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
     float minus = tex_length(
         tex_scaled_sum(ax, -bx), tex_scaled_sum(ay, -by), tex_scaled_sum(az, -bz));
     bool second = other > most;
-    float x = PICK(second, bx, ax), y = PICK(second, by, ay), z = PICK(second, bz, az);
+    float x = PICK(second, bx, ax), y = PICK(second, by, ay);
     most = max(most, other);
     bool edge = (dx.w | dy.w) != 0u;
     bool sum = plus > most && !edge, difference = minus > max(most, plus) && !edge;

@@ -13,14 +13,13 @@
 #include "translator/passes/passes.hpp"
 #include "translator/passes/uniformity.hpp"
 #include "translator/spirv/emit.hpp"
+#include "translator/spirv/library.hpp"
 
 namespace ptx2spv {
 
 namespace {
 
 using ir::Op;
-
-constexpr std::size_t kInlineBudget = 40000;
 
 /// Whether the IR is checked after every pass, which costs a quarter of the time: debug builds do,
 /// and others when PTX2SPV_VALIDATE_IR asks for it, as the tests do. It is checked before the first
@@ -35,12 +34,6 @@ bool validates() {
   }();
   return asked;
 #endif
-}
-
-/// Instructions up to which every call of a kernel gets a copy of its own, as the tests set it.
-std::size_t inline_budget() {
-  const char* text = std::getenv("PTX2SPV_INLINE_BUDGET");
-  return text && *text ? std::strtoull(text, nullptr, 10) : kInlineBudget;
 }
 
 /// Times a pass and hands the function to the dump, by the pass's name.
@@ -129,9 +122,12 @@ void fix_push_word(ir::Function& function, std::uint32_t word, std::uint32_t kno
     }
 }
 
+std::uint32_t routine_cost(std::string_view name) { return spirv::Library::embedded().cost(name); }
+
 }  // namespace
 
-FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry) {
+FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
+                         std::size_t inline_budget) {
   FrontEntry front{lower::lower_entry(program, entry)};
   lower::LoweredEntry& lowered = front.lowered;
   if (!lowered.ok) return front;
@@ -140,7 +136,7 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry) {
     lowered = lower::lower_entry(program, entry, recursive);
     problem = lower::expand_recursion(lowered.module, lowered.stack_at);
   }
-  if (problem.empty()) problem = passes::inline_calls(lowered.module, inline_budget());
+  if (problem.empty()) problem = passes::inline_calls(lowered.module, inline_budget);
   if (problem.empty()) {
     const std::string wrong =
         ir::validate(lowered.module.functions[0], lowered.module, false, false);
@@ -299,7 +295,8 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   run("legalise-int64", [&] { passes::legalise_int64(function, module, profile); });
   if (options.optimize > 0) run("flatten", [&] { passes::flatten(function, module); });
   if (options.optimize > 0 && !profile.max_loop_turns)
-    run("share-routines", [&] { passes::share_routines(function, module); });
+    run("share-routines",
+        [&] { passes::share_routines(function, module, routine_cost, options.routine_budget); });
   run("narrow-barriers", [&] { passes::narrow_barriers(function, module); });
   run("word-addresses", [&] { passes::word_addresses(function, module); });
   if (options.optimize > 0)
@@ -323,7 +320,10 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   if (!profile.float_operands) run("hide-floats", [&] { passes::hide_floats(function); });
   if (!profile.zero_operands) run("hide-zeros", [&] { passes::hide_zeros(function, module); });
   if (!profile.selected_merges) run("hide-merges", [&] { passes::hide_merges(function); });
+  if (!profile.quick_uniformity) run("cut-uniform", [&] { passes::cut_uniform(function); });
   if (!profile.loop_bools) run("carry-words", [&] { passes::carry_words(function); });
+  if (!profile.long_lines && options.optimize > 0)
+    run("cut-lines", [&] { passes::cut_lines(function, module, routine_cost); });
 
   const passes::ParamPlaces places = {.push_words = options.push_words,
                                       .dear_shifts = !profile.vector_shifts};

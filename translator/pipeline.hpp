@@ -16,7 +16,9 @@ struct FrontEntry {
 };
 
 /// Lowers and inlines an entry, and finds its slots and what it needs of the device.
-FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry);
+/// `inline_budget`: of PtxModule::parse.
+FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
+                         std::size_t inline_budget);
 
 /// Runs the passes on a copy of `front` and adds the entry point to `builder`. False after an
 /// error.

@@ -31,7 +31,8 @@ std::string joined(const std::vector<std::string>& names) {
 }  // namespace
 
 std::optional<PtxModule> PtxModule::parse(const std::vector<Input>& inputs,
-                                          std::vector<Message>& messages, bool relax_versions) {
+                                          std::vector<Message>& messages, bool relax_versions,
+                                          std::size_t inline_budget) {
   std::vector<std::unique_ptr<ptx::Module>> modules;
   bool failed = false;
   for (const Input& input : inputs) {
@@ -51,7 +52,7 @@ std::optional<PtxModule> PtxModule::parse(const std::vector<Input>& inputs,
     if (messages[i].severity == Severity::error) return std::nullopt;
   Impl& impl = *result.impl_;
   for (const lower::FunctionRef entry : impl.program.entries())
-    impl.entries.push_back(prepare_entry(impl.program, entry));
+    impl.entries.push_back(prepare_entry(impl.program, entry, inline_budget));
   for (const FrontEntry& entry : impl.entries)
     impl.program.interface().entries.push_back(entry.lowered.info);
   return result;

@@ -139,11 +139,21 @@ std::array<std::uint32_t, abi::kSurfaceWords> ArrayState::surface_record(
   record[abi::s_slice_pitch_hi] = static_cast<std::uint32_t>(level.slice_pitch >> 32);
   record[abi::s_texel_bytes] = desc.texel_bytes();
   record[abi::s_format] = static_cast<std::uint32_t>(desc.format);
-  bool rows = desc.geometry == Geometry::d2 || desc.geometry == Geometry::d3 ||
-              desc.geometry == Geometry::a2d;
   record[abi::s_width] = level.width;
-  record[abi::s_height] = rows ? level.height : 0;
-  record[abi::s_depth] = desc.geometry == Geometry::d3 ? level.depth : 0;
+  // The layers of an array stand where the next extent of a volume would.
+  switch (desc.geometry) {
+    case Geometry::d1: break;
+    case Geometry::d2: record[abi::s_height] = level.height; break;
+    case Geometry::d3:
+      record[abi::s_height] = level.height;
+      record[abi::s_depth] = level.depth;
+      break;
+    case Geometry::a1d: record[abi::s_height] = desc.layers; break;
+    case Geometry::a2d:
+      record[abi::s_height] = level.height;
+      record[abi::s_depth] = desc.layers;
+      break;
+  }
   // The numbers that the PTX manual gives these fields, in the order of abi::SurfaceFormat and by
   // channels.
   constexpr std::uint32_t kDataTypes[] = {0x10DA, 0x10DB, 0x10DC, 0x10D7, 0x10D8, 0x10D9,

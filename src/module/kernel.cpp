@@ -50,6 +50,8 @@ TranslateOptions options_for(const KernelState& kernel, const VariantKey& key) {
   options.texture_features = key.texture_features;
   if (const std::string_view turns = option_text(Option::wait_turns); !turns.empty())
     std::from_chars(turns.data(), turns.data() + turns.size(), options.wait_turns);
+  if (const std::string_view most = option_text(Option::routine_budget); !most.empty())
+    std::from_chars(most.data(), most.data() + most.size(), options.routine_budget);
   options.slots = key.slots;
   options.textures = key.textures;
   return options;
@@ -65,6 +67,7 @@ std::string cache_key(const KernelState& kernel, const TranslateOptions& options
 #define PTX2SPV_CAPABILITY(field, a, b, c, d, help) digest.add_number(profile.field);
 #include "ptx2spv/capabilities.def"
 #undef PTX2SPV_CAPABILITY
+  const std::size_t inline_budget = kernel.module->options.inline_budget.value_or(kInlineBudget);
   for (std::uint64_t number : {std::uint64_t{profile.subgroup_size},
                                std::uint64_t{profile.max_workgroup_invocations},
                                std::uint64_t{profile.max_shared_bytes},
@@ -88,6 +91,8 @@ std::string cache_key(const KernelState& kernel, const TranslateOptions& options
                                std::uint64_t{options.shared_in_memory},
                                std::uint64_t{options.texture_features},
                                std::uint64_t{options.wait_turns},
+                               std::uint64_t{inline_budget},
+                               std::uint64_t{options.routine_budget},
                                std::uint64_t{options.slots.size()},
                                std::uint64_t{options.textures.size()}})
     digest.add_number(number);

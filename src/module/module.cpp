@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -12,6 +13,7 @@
 
 #include "src/cache/digest.hpp"
 #include "src/memory/transfer.hpp"
+#include "src/options.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -183,7 +185,12 @@ Result<Module> Module::load(const Device& device, const std::vector<PtxModule::I
   module->device = device.state();
   module->options = options;
   auto start = std::chrono::steady_clock::now();
-  auto parsed = PtxModule::parse(inputs, module->warnings, options.relax_versions);
+  std::size_t budget = kInlineBudget;
+  if (const std::string_view text = option_text(Option::inline_budget); !text.empty())
+    std::from_chars(text.data(), text.data() + text.size(), budget);
+  budget = options.inline_budget.value_or(budget);
+  module->options.inline_budget = budget;
+  auto parsed = PtxModule::parse(inputs, module->warnings, options.relax_versions, budget);
   double took =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   {

@@ -2,7 +2,6 @@
 // every result to the bit, but for approximations, which the manual bounds and tests/shaders
 // measures.
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -10,58 +9,12 @@
 #include <sstream>
 
 #include "ptx2spv/runtime.hpp"
-#include "tools/recorder/instruction_kernel.hpp"
+#include "tests/instructions/record.hpp"
 
 namespace ptx2spv::tests {
 namespace {
 
 using recorder::Instruction;
-
-struct Recorded {
-  Instruction row;
-  std::string sample, hashes;  ///< hexadecimal digits as they stand in the record
-};
-
-std::vector<Recorded> read_rows(const std::string& path) {
-  std::vector<Recorded> rows;
-  gzFile file = gzopen(path.c_str(), "rb");
-  if (!file) return rows;
-  std::string line;
-  char buffer[8192];
-  const auto field = [](const std::string& text, const std::string& key) {
-    const auto at = text.find(key) + key.size();
-    std::string value = text.substr(at, text.find(' ', at) - at);
-    for (char& c : value) {
-      if (c == ',') c = ' ';
-    }
-    return value;
-  };
-  while (gzgets(file, buffer, sizeof(buffer))) {
-    line += buffer;
-    if (line.back() != '\n') continue;
-    line.pop_back();
-    const std::string text = line.size() > 2 ? line.substr(2) : "";
-    if (line.starts_with("I ")) {
-      rows.emplace_back();
-      rows.back().row.text = text;
-    } else if (line.starts_with("K ")) {
-      Instruction& row = rows.back().row;
-      row.out = recorder::parse_kinds(field(text, "out="));
-      row.in = recorder::parse_kinds(field(text, " in="));
-      row.count = static_cast<std::uint32_t>(std::stoul(field(text, " n=")));
-      row.approximate = text.ends_with(" approximate");
-    } else if (line.starts_with("B ")) {
-      rows.back().row.body = text;
-    } else if (line.starts_with("V ")) {
-      rows.back().sample = text;
-    } else if (line.starts_with("H ")) {
-      rows.back().hashes = text;
-    }
-    line.clear();
-  }
-  gzclose(file);
-  return rows;
-}
 
 /// Runs a row; its results in 64-bit words, or the message that stopped it.
 std::string run(const Device& device, const Instruction& row, std::vector<std::uint64_t>& results) {
@@ -175,16 +128,7 @@ std::string differences(const Instruction& row, const std::vector<std::uint64_t>
   return std::to_string(count) + " results differ" + text;
 }
 
-constexpr unsigned kParts = 16;
 class InstructionRecord : public testing::TestWithParam<unsigned> {};
-
-/// The rows that are known not to be met, out of deviations.txt.
-std::set<std::string> deviations() {
-  std::set<std::string> rows;
-  std::ifstream file(PTX2SPV_SOURCE_DIR "/tests/instructions/deviations.txt");
-  for (std::string line; std::getline(file, line);) rows.insert(line);
-  return rows;
-}
 
 TEST_P(InstructionRecord, IsMet) {
   const char* name = std::getenv("PTX2SPV_DEVICE");
@@ -192,21 +136,16 @@ TEST_P(InstructionRecord, IsMet) {
   options.select = name ? name : "swiftshader";
   auto device = Device::open(options);
   if (!device) GTEST_SKIP() << "no device " << options.select << ": " << device.error().text;
-  auto rows = read_rows(PTX2SPV_SOURCE_DIR "/tests/data/hardware/instructions.txt.gz");
+  const auto rows = recorded_instructions();
   ASSERT_GT(rows.size(), 2000u);
-  // The second record is made by `recorder forms`; a checkout may be without it.
-  for (auto& row : read_rows(PTX2SPV_SOURCE_DIR "/tests/data/hardware/instructions_more.txt.gz"))
-    rows.push_back(std::move(row));
-  // The whole record takes minutes on a CPU; without PTX2SPV_ALL_INSTRUCTIONS every eighth row is
-  // replayed.
-  const unsigned step = std::getenv("PTX2SPV_ALL_INSTRUCTIONS") ? 1 : 8;
+  // PTX2SPV_ALL_INSTRUCTIONS replays every row.
+  const bool all = std::getenv("PTX2SPV_ALL_INSTRUCTIONS") != nullptr;
   const char* only = std::getenv("PTX2SPV_ONLY");
-  const std::set<std::string> known =
-      std::getenv("PTX2SPV_ALL_INSTRUCTIONS") ? std::set<std::string>{} : deviations();
+  const std::set<std::string> known = all ? std::set<std::string>{} : instruction_deviations();
   unsigned met = 0;
-  for (std::size_t i = GetParam(); i < rows.size(); i += kParts) {
+  for (std::size_t i = GetParam(); i < rows.size(); i += kRecordParts) {
     const Recorded& recorded = rows[i];
-    if (only ? recorded.row.text.find(only) == std::string::npos : (i / kParts) % step != 0)
+    if (only ? recorded.row.text.find(only) == std::string::npos : !all && !replayed_by_itself(i))
       continue;
     if (recorded.row.approximate || known.contains(recorded.row.text)) continue;
     std::vector<std::uint64_t> results;
@@ -227,7 +166,7 @@ TEST_P(InstructionRecord, IsMet) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, InstructionRecord, testing::Range(0u, kParts));
+INSTANTIATE_TEST_SUITE_P(Rows, InstructionRecord, testing::Range(0u, unsigned{kRecordParts}));
 
 }  // namespace
 }  // namespace ptx2spv::tests

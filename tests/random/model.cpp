@@ -98,7 +98,7 @@ ModelRun run_model(const RandomKernel& kernel, const std::vector<std::uint32_t>&
   std::vector<Message> messages;
   lower::Program program(std::move(modules), messages);
   if (!messages.empty()) return fail(messages[0].rendered);
-  const FrontEntry front = prepare_entry(program, program.entries().at(0));
+  const FrontEntry front = prepare_entry(program, program.entries().at(0), kInlineBudget);
   if (!front.lowered.ok) return fail("does not lower: " + front.lowered.messages[0].rendered);
   const ir::Function& f = front.lowered.module.functions[0];
   const Interface& interface = program.interface();

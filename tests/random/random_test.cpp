@@ -79,7 +79,7 @@ TEST_P(Random, KernelsAgreeWithTheInterpreter) {
   const std::string count_text = environment("PTX2SPV_PROGRAMS");
   const std::size_t count = !count_text.empty()                 ? std::stoul(count_text)
                             : std::getenv("PTX2SPV_EXHAUSTIVE") ? 5000
-                                                                : 100;
+                                                                : 40;
   std::cout << "PTX2SPV_SEED=" << seed - GetParam() << " repeats this run of " << count
             << " kernels\n";
   const std::vector<std::uint32_t> input = random_input(7);

@@ -8,8 +8,7 @@
 #include <optional>
 
 #include "ptx2spv/runtime.hpp"
-#include "tests/texture/record.hpp"
-#include "tools/recorder/texture_kernels.hpp"
+#include "tests/texture/instruction.hpp"
 
 namespace ptx2spv::tests {
 namespace {
@@ -20,19 +19,6 @@ using recorder::TextureSetup;
 std::optional<Geometry> geometry_of(const TextureSetup& s) {
   if (s.cube()) return Geometry::a2d;
   return parse_geometry(s.geometry);
-}
-
-/// What is not replayed: integers mixed between levels, and an anisotropy over CUDA's 16; the
-/// runtime refuses both.
-bool replayed(const TextureSection& section) {
-  const TextureSetup& s = section.setup;
-  if (s.anisotropy > 16) return false;
-  const bool integers =
-      s.element || s.format == recorder::TexelFormat::u32 || s.format == recorder::TexelFormat::s32;
-  const bool real = s.format == recorder::TexelFormat::f16 ||
-                    s.format == recorder::TexelFormat::f32 ||
-                    s.format >= recorder::TexelFormat::unorm8;
-  return real || !integers || !(s.linear || (s.levels && s.mip_linear));
 }
 
 /// Why a level out of gradients may differ (docs/hardware.md).
@@ -57,20 +43,6 @@ LevelOff level_off(const TextureSection& section, std::size_t i, const std::uint
                                     std::bit_cast<float>(section.results[i][k])));
   if (most <= 1.0f / 256) return LevelOff::one;
   return section.setup.cube() && most <= 128.0f / 256 ? LevelOff::cube : LevelOff::no;
-}
-
-recorder::TextureInstruction instruction_of(const std::string& text) {
-  const auto parts = split(split(text, ' ')[0], '.');
-  if (parts[0] == "txq") {
-    const bool level = parts[1] == "level";
-    return recorder::texture_query(parts[level ? 2 : 1], level);
-  }
-  const bool mode =
-      parts[0] == "tld4" || parts[1] == "base" || parts[1] == "level" || parts[1] == "grad";
-  const std::size_t at = mode ? 2 : 1;
-  const std::string op = at == 2 ? parts[0] + "." + parts[1] : parts[0];
-  return recorder::texture_instruction(op, parts[at], parts[at + 2] + "." + parts[at + 3],
-                                       text.ends_with(" offset"), text.ends_with(" depth"));
 }
 
 /// Reads of several samples: how many are not equal, and by how much.
@@ -315,7 +287,7 @@ TEST_P(TextureRecord, IsMet) {
   for (const std::string& file : record_files()) {
     const bool found = read_record(file, [&](const TextureSection& section) {
       if (testing::Test::HasFatalFailure() || !section.instruction.starts_with(prefix) ||
-          !replayed(section) || !in_share(section.setup_text, share))
+          !replayed(section.setup) || !in_share(section.setup_text, share))
         return;
       replay.section(section);
     });

@@ -77,6 +77,8 @@ TEST_F(Ptx2spv, UsageErrors) {
                                              {"--disable", "gravity", good_},
                                              {"--fp", "loose", good_},
                                              {"-O7", good_},
+                                             {"--inline-budget", "-1", good_},
+                                             {"--inline-budget", "much", good_},
                                              {"--emit", "poem", good_},
                                              {"--backing", "0", good_},
                                              {"--backing", "0=paper", good_},
@@ -233,6 +235,26 @@ again:
 }
 
 // tests/consumers compiles and launches with both kinds of header.
+TEST_F(Ptx2spv, CallsShareOneBodyPastTheBudget) {
+  std::string body, calls;
+  for (int i = 0; i < 40; ++i) body += "  mul.lo.u32 r, r, a;\n  xor.b32 r, r, 77;\n";
+  for (int i = 0; i < 20; ++i) calls += "  call (%r0), mixed, (%r0);\n";
+  const std::string file = folder_.write(
+      "calls.ptx", kHead + ".func (.reg .b32 r) mixed(.reg .b32 a)\n{\n  mov.b32 r, a;\n" + body +
+                       "  ret;\n}\n" + kernel("calls", calls + kStore));
+  const auto words = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> arguments = options;
+    arguments.insert(arguments.end(), {file, "-o", folder_.file("calls.spv")});
+    const ProcessResult result = run(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.error;
+    return read_whole(folder_.file("calls.spv")).size() / 4;
+  };
+  const std::size_t copied = words({}), shared = words({"--inline-budget", "0"});
+  EXPECT_GT(copied, 20u * 80 * 4);
+  EXPECT_LT(shared, copied / 4);
+  EXPECT_EQ(words({"--inline-budget", "40000"}), copied);
+}
+
 TEST_F(Ptx2spv, Headers) {
   const std::string header = folder_.file("good.h");
   ASSERT_EQ(run({good_, "--emit", "c-header", "-o", header}).exit_code, 0);

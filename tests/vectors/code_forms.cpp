@@ -26,10 +26,11 @@ more:
   add.u64 r.x, a.y, d.x; add.u64 r.y, a.x, d.y;
   ret;
 }
-.func (.reg .v4 .b16 r, .reg .v2 .f16 s) halves(.reg .v4 .b16 a, .reg .v2 .f16 b)
+.func (.reg .v4 .b16 r) halves(.reg .v4 .b16 a, .reg .v2 .f16 b)
 {
-  mov.v4.b16 r, {b.x, b.y, a.x, a.y}; mov.v2.b16 s, {a.z, a.w}; ret;
+  mov.v4.b16 r, {b.x, a.w, a.x, b.y}; ret;
 }
+.func (.reg .v2 .f16 r) swapped(.reg .v2 .f16 a) { mov.v2.b16 r, {a.y, a.x}; ret; }
 .func (.reg .b128 r) turned(.reg .b128 a)
 {
   .reg .v4 .b32 v; mov.b128 v, a; mov.b128 r, {v.w, v.z, v.y, v.x}; ret;
@@ -118,15 +119,16 @@ std::vector<Form> operand_forms() {
         v[3] = static_cast<std::uint32_t>(std::popcount(v[0]));
       });
   add("add.cc.u32 V.x, V.x, V.z; addc.u32 V.y, V.y, V.w;", [](const Thread&, Words& v) {
-    const std::uint64_t sum = (std::uint64_t{v[1]} << 32 | v[0]) + (std::uint64_t{v[3]} << 32 | v[2]);
+    const std::uint64_t sum =
+        (std::uint64_t{v[1]} << 32 | v[0]) + (std::uint64_t{v[3]} << 32 | v[2]);
     v[0] = static_cast<std::uint32_t>(sum);
     v[1] = static_cast<std::uint32_t>(sum >> 32);
   });
-  add("cvt.u16.u32 %h, V.x; cvt.u32.u16 V.y, %h; cvt.s32.s8 V.z, V.w;",
-      [](const Thread&, Words& v) {
-        v[1] = v[0] & 0xffff;
-        v[2] = static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<std::int8_t>(v[3])));
-      });
+  add("cvt.u16.u32 %h, V.x; cvt.u32.u16 V.y, %h; cvt.s32.s8 V.z, V.w;", [](const Thread&,
+                                                                           Words& v) {
+    v[1] = v[0] & 0xffff;
+    v[2] = static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<std::int8_t>(v[3])));
+  });
   add("st.shared.v2.u32 [%mine], {V.y, V.x}; ld.shared.v2.u32 {V.z, V.w}, [%mine];",
       [](const Thread&, Words& v) {
         v[2] = v[1];
@@ -138,42 +140,44 @@ std::vector<Form> operand_forms() {
         v[1] = v[0];
         v[3] = v[0] + v[2];
       });
-  // An address that is an element.
-  forms.push_back({".reg .v2 .b64 A; mov.v2.b64 A, {%in, %o}; .reg .b32 e;\n"
-                   "ld.global.b32 e, [A.x+8]; st.global.b32 [A.y], e; add.u64 A.y, A.y, 4;\n"
-                   "st.global.b32 [A.y], e; cvta.to.global.u64 A.x, A.x; ld.b32 e, [A.x];\n"
-                   "st.global.b32 [A.g+4], e;",
-                   [](const Thread& t, Stored& out) {
-                     words(out, {t.words[2], t.words[2], t.words[0]});
-                   }});
+  // Addresses out of a vector: they are registers of their own.
+  forms.push_back(
+      {".reg .v2 .b64 A; mov.v2.b64 A, {%o, %in}; .reg .b64 from, to; .reg .b32 e;\n"
+       "add.u64 A.y, A.y, 8; mov.v2.b64 {to, from}, A; ld.global.b32 e, [from];\n"
+       "st.global.b32 [to], e; cvta.to.global.u64 A.x, A.x; mov.b64 to, A.x;\n"
+       "st.global.b32 [to+4], e;",
+       [](const Thread& t, Stored& out) {
+         words(out, {t.words[2], t.words[2]});
+       }});
   // Loops, whose every turn takes the vector apart.
-  forms.push_back({kV4 +
-                       ".reg .u32 n; mov.u32 n, 0;\nagain: mov.v4.u32 V, {V.y, V.z, V.w, V.x};\n"
-                       "add.u32 V.x, V.x, n; add.u32 n, n, 1; setp.lt.u32 %p, n, 6; @%p bra again;\n" +
-                       kKeep,
-                   [](const Thread& t, Stored& out) {
-                     Words v{t.words[0], t.words[1], t.words[2], t.words[3]};
-                     for (std::uint32_t n = 0; n < 6; ++n) v = {v[1] + n, v[2], v[3], v[0]};
-                     words(out, {v[0], v[1], v[2], v[3]});
-                   }});
+  forms.push_back(
+      {kV4 +
+           ".reg .u32 n; mov.u32 n, 0;\nagain: mov.v4.u32 V, {V.y, V.z, V.w, V.x};\n"
+           "add.u32 V.x, V.x, n; add.u32 n, n, 1; setp.lt.u32 %p, n, 6; @%p bra again;\n" +
+           kKeep,
+       [](const Thread& t, Stored& out) {
+         Words v{t.words[0], t.words[1], t.words[2], t.words[3]};
+         for (std::uint32_t n = 0; n < 6; ++n) v = {v[1] + n, v[2], v[3], v[0]};
+         words(out, {v[0], v[1], v[2], v[3]});
+       }});
   // One that threads leave at different turns, with a guarded move in it.
-  forms.push_back({kV4 +
-                       ".reg .u32 n; and.b32 n, %s_b32_5, 7; .reg .v2 .u32 W; mov.v2.u32 W, {0, 1};\n"
-                       "again: mov.v2.u32 {V.x, V.y}, {V.y, V.x}; and.b32 V.w, n, 1;\n"
-                       "setp.ne.u32 %p, V.w, 0; @%p mov.v2.u32 W, {W.y, V.x};\n"
-                       "sub.u32 n, n, 1; setp.ge.s32 %p, n, 0; @%p bra again;\n"
-                       "st.global.v2.u32 [%o], W; st.global.v2.u32 [%o+8], {V.x, V.y};",
-                   [](const Thread& t, Stored& out) {
-                     std::uint32_t x = t.words[0], y = t.words[1], a = 0, b = 1;
-                     for (int n = static_cast<int>(t.words[5] & 7); n >= 0; --n) {
-                       std::swap(x, y);
-                       if (n & 1) {
-                         a = b;
-                         b = x;
-                       }
-                     }
-                     words(out, {a, b, x, y});
-                   }});
+  forms.push_back(
+      {kV4 + ".reg .u32 n; and.b32 n, %s_b32_5, 7; .reg .v2 .u32 W; mov.v2.u32 W, {0, 1};\n"
+             "again: mov.v2.u32 {V.x, V.y}, {V.y, V.x}; and.b32 V.w, n, 1;\n"
+             "setp.ne.u32 %p, V.w, 0; @%p mov.v2.u32 W, {W.y, V.x};\n"
+             "sub.u32 n, n, 1; setp.ge.s32 %p, n, 0; @%p bra again;\n"
+             "st.global.v2.u32 [%o], W; st.global.v2.u32 [%o+8], {V.x, V.y};",
+       [](const Thread& t, Stored& out) {
+         std::uint32_t x = t.words[0], y = t.words[1], a = 0, b = 1;
+         for (int n = static_cast<int>(t.words[5] & 7); n >= 0; --n) {
+           std::swap(x, y);
+           if (n & 1) {
+             a = b;
+             b = x;
+           }
+         }
+         words(out, {a, b, x, y});
+       }});
   return forms;
 }
 
@@ -183,10 +187,12 @@ std::vector<Form> call_forms() {
     forms.push_back({std::move(text), std::move(expect)});
   };
   const std::string v2 = ".reg .v2 .b32 V, W; mov.v2.b32 V, {%s_b32_0, %s_b32_1};\n";
-  add(v2 + "call (W), swap2, (V); st.global.v2.b32 [%o], W;",
-      [](const Thread& t, Stored& out) { words(out, {t.words[1], t.words[0]}); });
-  add(v2 + "call (V), swap2, (V); st.global.v2.b32 [%o], V;",
-      [](const Thread& t, Stored& out) { words(out, {t.words[1], t.words[0]}); });
+  add(v2 + "call (W), swap2, (V); st.global.v2.b32 [%o], W;", [](const Thread& t, Stored& out) {
+    words(out, {t.words[1], t.words[0]});
+  });
+  add(v2 + "call (V), swap2, (V); st.global.v2.b32 [%o], V;", [](const Thread& t, Stored& out) {
+    words(out, {t.words[1], t.words[0]});
+  });
   add(v2 + "@!%odd call (V), swap2, (V); st.global.v2.b32 [%o], V;",
       [](const Thread& t, Stored& out) {
         words(out, {t.words[t.odd() ? 0 : 1], t.words[t.odd() ? 1 : 0]});
@@ -204,10 +210,11 @@ std::vector<Form> call_forms() {
         out.put(8, t.element(8, 0) + t.words[0], 8);
       });
   add(".reg .v4 .b16 H; .reg .v2 .f16 I; mov.v4.b16 H, {%s_b16_0, %s_b16_1, %s_b16_2, %s_b16_3};\n"
-      "mov.b32 I, %s_b32_2; call (H, I), halves, (H, I); st.global.v4.b16 [%o], H;\n"
-      "st.global.v2.b16 [%o+8], I;",
+      "mov.b32 I, %s_b32_2; call (H), halves, (H, I); st.global.v4.b16 [%o], H;\n"
+      "call (I), swapped, (I); st.global.v2.b16 [%o+8], I;",
       [](const Thread& t, Stored& out) {
-        words(out, {t.words[2], t.words[0], t.words[1]});
+        constexpr unsigned kFrom[] = {4, 3, 0, 5, 5, 4};
+        for (unsigned i = 0; i < 6; ++i) out.put(2 * i, t.element(2, kFrom[i]), 2);
       });
   add(".reg .b128 q; mov.b128 q, {%s_b64_0, %s_b64_1}; call (q), turned, (q); "
       "st.global.b128 [%o], q;",
@@ -227,11 +234,13 @@ std::vector<Form> call_forms() {
     const std::uint32_t a = t.words[0], b = t.words[1];
     t.odd() ? words(out, {b, a}) : words(out, {0u - a, 0u - b});
   };
-  add(target + "two: .callprototype (.reg .v2 .b32 _) _ (.reg .v2 .b32 _);\n"
-               "call (W), f, (V), two; st.global.v2.b32 [%o], W;",
+  add(target +
+          "two: .callprototype (.reg .v2 .b32 _) _ (.reg .v2 .b32 _);\n"
+          "call (W), f, (V), two; st.global.v2.b32 [%o], W;",
       either);
-  add(target + "all: .calltargets swap2, negated2;\ncall (W), f, (V), all; "
-               "st.global.v2.b32 [%o], W;",
+  add(target +
+          "all: .calltargets swap2, negated2;\ncall (W), f, (V), all; "
+          "st.global.v2.b32 [%o], W;",
       either);
   add(v2 + ".param .align 8 .b8 a[8]; .param .b64 r; .reg .b64 d;\n"
            "st.param.v2.b32 [a], V; call (r), packed, (a); ld.param.b64 d, [r];\n"

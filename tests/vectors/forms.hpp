@@ -54,4 +54,16 @@ std::vector<Form> operand_forms();      ///< elements as operands, loops
 std::vector<Form> call_forms();         ///< of the functions in call_functions
 extern const char* const kFunctions;    ///< stands before the kernels
 
+/// How much of a block a kernel holds up together: what decides which thread models it can have.
+enum class Sync : std::uint8_t { none, barriers, warps };
+
+/// Bytes that a form stores of each thread, and threads of the kernels.
+inline constexpr std::uint32_t kStored = 32, kFormThreads = 4 * 256;
+
+/// Whether one of forms first to last keeps values in shared memory.
+bool shares(const std::vector<Form>& forms, std::size_t first, std::size_t last);
+/// The module with the kernel `k` that runs forms first to last.
+std::string kernel_text(const std::vector<Form>& forms, std::size_t first, std::size_t last,
+                        Sync sync);
+
 }  // namespace ptx2spv::tests

@@ -9,11 +9,10 @@ struct Kind {
   unsigned bytes;
   bool is_signed;
 };
-constexpr Kind kKinds[] = {{"b8", 1, false},  {"u8", 1, false},  {"s8", 1, true},
-                           {"b16", 2, false}, {"u16", 2, false}, {"s16", 2, true},
-                           {"b32", 4, false}, {"u32", 4, false}, {"s32", 4, true},
-                           {"f32", 4, false}, {"b64", 8, false}, {"u64", 8, false},
-                           {"s64", 8, true},  {"f64", 8, false}};
+constexpr Kind kKinds[] = {
+    {"b8", 1, false},  {"u8", 1, false},  {"s8", 1, true},   {"b16", 2, false}, {"u16", 2, false},
+    {"s16", 2, true},  {"b32", 4, false}, {"u32", 4, false}, {"s32", 4, true},  {"f32", 4, false},
+    {"b64", 8, false}, {"u64", 8, false}, {"s64", 8, true},  {"f64", 8, false}};
 
 /// The bits of an element that `value` becomes in a register of `to` bytes.
 std::uint64_t widened(const Kind& kind, std::uint64_t value, unsigned to) {
@@ -33,8 +32,8 @@ void add_loads_and_stores(std::vector<Form>& forms) {
         for (unsigned i = 0; i < count; ++i)
           out.put(kind.bytes * i, t.element(kind.bytes, i), kind.bytes);
       };
-      forms.push_back({vector + "ld.global" + access + "V, [%in];\nst.global" + access + "[%o], V;",
-                       same});
+      forms.push_back(
+          {vector + "ld.global" + access + "V, [%in];\nst.global" + access + "[%o], V;", same});
       forms.push_back({vector + ".local .align 16 .b8 mine[32]; ld.global" + access +
                            "V, [%in];\nst.local" + access + "[mine+16], V; ld.local" + access +
                            "V, [mine+16];\nst" + access + "[%o], V;",
@@ -64,13 +63,16 @@ void add_loads_and_stores(std::vector<Form>& forms) {
                          for (unsigned i = 0; i < count; ++i)
                            out.put(wide * i, widened(kind, t.element(kind.bytes, i), wide), wide);
                        }});
-      forms.push_back({".reg .v" + std::to_string(count) + " " + kept + " V;\n" + [&] {
-                         std::string text;
-                         for (unsigned i = 0; i < count; ++i)
-                           text += "mov.b" + std::to_string(8 * wide) + " V." + kParts[i] + ", %s_b" +
-                                   std::to_string(8 * wide) + "_" + std::to_string(i) + ";\n";
-                         return text;
-                       }() + "st.global" + access + "[%o], V;",
+      forms.push_back({".reg .v" + std::to_string(count) + " " + kept + " V;\n" +
+                           [&] {
+                             std::string text;
+                             for (unsigned i = 0; i < count; ++i)
+                               text += "mov.b" + std::to_string(8 * wide) + " V." + kParts[i] +
+                                       ", %s_b" + std::to_string(8 * wide) + "_" +
+                                       std::to_string(i) + ";\n";
+                             return text;
+                           }() +
+                           "st.global" + access + "[%o], V;",
                        [=](const Thread& t, Stored& out) {
                          for (unsigned i = 0; i < count; ++i)
                            out.put(kind.bytes * i, t.element(wide, i), kind.bytes);
@@ -125,10 +127,10 @@ void add_surfaces(std::vector<Form>& forms) {
       for (unsigned i = 0; i < count; ++i) out.put(4 * i, t.words[first + i], 4);
     };
   };
-  forms.push_back({at + ".reg .b32 e; suld.b.2d.b32.clamp e, [%surf, B]; st.global.b32 [%o], e;",
-                   words(0, 1)});
+  forms.push_back(
+      {at + ".reg .b32 e; suld.b.2d.b32.clamp e, [%surf, B]; st.global.b32 [%o], e;", words(0, 1)});
   // Coordinates past the geometry's are ignored.
-  forms.push_back({at + ".reg .v4 .b32 D; mov.v4.b32 D, {B.x, B.y, 77, 88}; .reg .v2 .b64 V;\n"
+  forms.push_back({at + ".reg .v4 .b32 D; mov.v4.b32 D, {B.x, B.y, C.x, C.y}; .reg .v2 .b64 V;\n"
                         "suld.b.2d.v2.b64.zero V, [%surf, D]; st.global.v2.b64 [%o], V;",
                    words(0, 4)});
   forms.push_back({at + ".reg .v4 .b32 V; mov.v4.b32 V, {1, 2, 3, 4};\n"
@@ -157,15 +159,17 @@ void add_surfaces(std::vector<Form>& forms) {
   const std::string floats =
       ".reg .v2 .f32 F; cvt.rn.f32.u32 F.x, C.x; cvt.rn.f32.u32 F.y, C.y;\n"
       "add.f32 F.x, F.x, 0.5; add.f32 F.y, F.y, 0.5;\n";
-  forms.push_back({at + floats + ".reg .v4 .u32 V; tex.2d.v4.u32.f32 V, [%tex, F]; "
-                                 "st.global.v4.u32 [%o], V;",
+  forms.push_back({at + floats +
+                       ".reg .v4 .u32 V; tex.2d.v4.u32.f32 V, [%tex, F]; "
+                       "st.global.v4.u32 [%o], V;",
                    words(0, 4)});
   // What tld4 gathers is measured elsewhere; here the vectors have to be the lists.
-  forms.push_back({at + floats + ".reg .v4 .u32 V, W; tld4.r.2d.v4.u32.f32 V, [%tex, F];\n"
-                                 "tld4.r.2d.v4.u32.f32 {W.x, W.y, W.z, W.w}, [%tex, {F.x, F.y}];\n"
-                                 "xor.b32 V.x, V.x, W.x; xor.b32 V.y, V.y, W.y;\n"
-                                 "xor.b32 V.z, V.z, W.z; xor.b32 V.w, V.w, W.w;\n"
-                                 "st.global.v4.u32 [%o], V;",
+  forms.push_back({at + floats +
+                       ".reg .v4 .u32 V, W; tld4.r.2d.v4.u32.f32 V, [%tex, F];\n"
+                       "tld4.r.2d.v4.u32.f32 {W.x, W.y, W.z, W.w}, [%tex, {F.x, F.y}];\n"
+                       "xor.b32 V.x, V.x, W.x; xor.b32 V.y, V.y, W.y;\n"
+                       "xor.b32 V.z, V.z, W.z; xor.b32 V.w, V.w, W.w;\n"
+                       "st.global.v4.u32 [%o], V;",
                    [](const Thread&, Stored& out) {
                      out.put(0, 0, 8);
                      out.put(8, 0, 8);

@@ -44,8 +44,8 @@ std::string declare(const Kind& kind, unsigned count, bool is_dest) {
     const std::string get = kind.bytes == 1 ? "ld.global.b8 " : "mov." + size + " ";
     const std::string what =
         kind.bytes == 1 ? "[%in+" + std::to_string(is_dest ? count - 1 - i : i) + "]" : from;
-    text += get + one + index + ", " + what + "; " + get + many + "." + kParts[i] + ", " + what +
-            ";\n";
+    text +=
+        get + one + index + ", " + what + "; " + get + many + "." + kParts[i] + ", " + what + ";\n";
   }
   return text;
 }
@@ -75,8 +75,8 @@ std::vector<Form> elementwise_forms() {
                       ";\n" + store(shape & 1 ? "e" : "V", count, kind.bytes);
           form.expect = [=](const Thread& t, Stored& out) {
             for (unsigned i = 0; i < count; ++i)
-              out.put(8 * i,
-                      t.element(kind.bytes, taken(t, guard) ? i : count - 1 - i), kind.bytes);
+              out.put(8 * i, t.element(kind.bytes, taken(t, guard) ? i : count - 1 - i),
+                      kind.bytes);
           };
           forms.push_back(std::move(form));
         }

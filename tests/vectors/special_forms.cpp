@@ -45,10 +45,9 @@ void add_special_registers(std::vector<Form>& forms) {
                                "; st.global.v4.b32 [%o], {e0, e1, e2, e3};",
                            four(special)));
     }
-    forms.push_back(form(".reg .b128 q; mov.b128 q, " + name + "; st.global.b128 [%o], q;",
-                         four(special)));
-    forms.push_back(form(".reg .v4 .u16 V; mov.v4.u16 V, " + name +
-                             "; st.global.v4.u16 [%o], V;",
+    forms.push_back(
+        form(".reg .b128 q; mov.b128 q, " + name + "; st.global.b128 [%o], q;", four(special)));
+    forms.push_back(form(".reg .v4 .u16 V; mov.v4.u16 V, " + name + "; st.global.v4.u16 [%o], V;",
                          [value = special.value](const Thread& t, Stored& out) {
                            for (unsigned i = 0; i < 4; ++i)
                              out.put(2 * i, i < 3 ? (t.*value)[i] : 0, 2);
@@ -58,20 +57,21 @@ void add_special_registers(std::vector<Form>& forms) {
                          [value = special.value](const Thread& t, Stored& out) {
                            words(out, {(t.*value)[2], (t.*value)[1]});
                          }));
-    forms.push_back(form(".reg .b64 d; mov.b64 d, {" + name + ".y, " + name +
-                             ".x}; st.global.b64 [%o], d;",
-                         [value = special.value](const Thread& t, Stored& out) {
-                           words(out, {(t.*value)[1], (t.*value)[0]});
-                         }));
+    forms.push_back(
+        form(".reg .b64 d; mov.b64 d, {" + name + ".y, " + name + ".x}; st.global.b64 [%o], d;",
+             [value = special.value](const Thread& t, Stored& out) {
+               words(out, {(t.*value)[1], (t.*value)[0]});
+             }));
   }
 }
 
 void add_constants(std::vector<Form>& forms) {
   const auto gives = [&](std::string text, std::initializer_list<std::uint64_t> values) {
-    forms.push_back(form(std::move(text), [values = std::vector<std::uint64_t>(values)](
-                                              const Thread&, Stored& out) {
-      for (unsigned i = 0; i < values.size(); ++i) out.put(4 * i, values[i], 4);
-    }));
+    forms.push_back(form(std::move(text),
+                         [values = std::vector<std::uint64_t>(values)](const Thread&, Stored& out) {
+                           for (unsigned i = 0; i < values.size(); ++i)
+                             out.put(4 * i, values[i], 4);
+                         }));
   };
   gives(".reg .v2 .b32 V; mov.v2.b32 V, {7, -2}; st.global.v2.b32 [%o], V;", {7, 0xfffffffe});
   gives(".reg .v4 .s32 V; mov.v4.s32 V, {-1, 2, -3, 4}; st.global.v4.s32 [%o], V;",
@@ -101,27 +101,36 @@ void add_constants(std::vector<Form>& forms) {
         {1, 0, 0xffffffff, 0xffffffff});
   // In a list a double is a float for .f32 alone, and elsewhere its own bits, cut to the size.
   const std::uint64_t pi = double_bits(1.1);
-  forms.push_back(form(".reg .f32 f; mov.b32 f, %s_b32_0; .reg .v2 .f32 V; mov.v2.f32 V, {f, 1.1}; "
-                       "st.global.v2.f32 [%o], V;",
-                       [](const Thread& t, Stored& out) {
-                         words(out, {t.words[0], float_bits(1.1f)});
-                       }));
-  forms.push_back(form(".reg .f32 f; mov.b32 f, %s_b32_0; .reg .v2 .b32 V; mov.v2.b32 V, {f, 1.1}; "
-                       "st.global.v2.b32 [%o], V;",
-                       [pi](const Thread& t, Stored& out) { words(out, {t.words[0], pi}); }));
-  forms.push_back(form(".reg .f32 f; mov.b32 f, %s_b32_0; .reg .b64 d; mov.b64 d, {f, 1.1}; "
-                       "st.global.b64 [%o], d;",
-                       [pi](const Thread& t, Stored& out) { words(out, {t.words[0], pi}); }));
-  forms.push_back(form(".reg .f32 f; mov.b32 f, %s_b32_0; st.global.v2.f32 [%o], {f, 1.1}; "
-                       "st.global.v2.b32 [%o+8], {f, 1.1};",
-                       [pi](const Thread& t, Stored& out) {
-                         words(out, {t.words[0], float_bits(1.1f), t.words[0], pi});
-                       }));
-  forms.push_back(form(".reg .f64 f; mov.b64 f, %s_b64_0; .reg .v2 .f64 V; mov.v2.f64 V, "
-                       "{f, 0f3F800000}; st.global.v2.f64 [%o], V;",
-                       [](const Thread& t, Stored& out) {
-                         words(out, {t.words[0], t.words[1], 0x3f800000, 0});
-                       }));
+  forms.push_back(
+      form(".reg .f32 f; mov.b32 f, %s_b32_0; .reg .v2 .f32 V; mov.v2.f32 V, {f, 1.1}; "
+           "st.global.v2.f32 [%o], V;",
+           [](const Thread& t, Stored& out) {
+             words(out, {t.words[0], float_bits(1.1f)});
+           }));
+  forms.push_back(
+      form(".reg .f32 f; mov.b32 f, %s_b32_0; .reg .v2 .b32 V; mov.v2.b32 V, {f, 1.1}; "
+           "st.global.v2.b32 [%o], V;",
+           [pi](const Thread& t, Stored& out) {
+             words(out, {t.words[0], pi});
+           }));
+  forms.push_back(
+      form(".reg .f32 f; mov.b32 f, %s_b32_0; .reg .b64 d; mov.b64 d, {f, 1.1}; "
+           "st.global.b64 [%o], d;",
+           [pi](const Thread& t, Stored& out) {
+             words(out, {t.words[0], pi});
+           }));
+  forms.push_back(
+      form(".reg .f32 f; mov.b32 f, %s_b32_0; st.global.v2.f32 [%o], {f, 1.1}; "
+           "st.global.v2.b32 [%o+8], {f, 1.1};",
+           [pi](const Thread& t, Stored& out) {
+             words(out, {t.words[0], float_bits(1.1f), t.words[0], pi});
+           }));
+  forms.push_back(
+      form(".reg .f64 f; mov.b64 f, %s_b64_0; .reg .v2 .f64 V; mov.v2.f64 V, "
+           "{f, 0f3F800000}; st.global.v2.f64 [%o], V;",
+           [](const Thread& t, Stored& out) {
+             words(out, {t.words[0], t.words[1], 0x3f800000, 0});
+           }));
 }
 
 void add_sinks_and_overlap(std::vector<Form>& forms) {
@@ -131,8 +140,9 @@ void add_sinks_and_overlap(std::vector<Form>& forms) {
   const std::string v2 = ".reg .v2 .b32 V; mov.v2.b32 V, {%s_b32_0, %s_b32_1};\n";
   const std::string v4 =
       ".reg .v4 .b32 V; mov.v4.b32 V, {%s_b32_0, %s_b32_1, %s_b32_2, %s_b32_3};\n";
-  of(v2 + "mov.v2.b32 V, {V.y, V.x}; st.global.v2.b32 [%o], V;",
-     [](const Thread& t, Stored& out) { words(out, {t.words[1], t.words[0]}); });
+  of(v2 + "mov.v2.b32 V, {V.y, V.x}; st.global.v2.b32 [%o], V;", [](const Thread& t, Stored& out) {
+    words(out, {t.words[1], t.words[0]});
+  });
   of(v2 + "@%odd mov.v2.b32 {V.y, V.x}, V; st.global.v2.b32 [%o], V;",
      [](const Thread& t, Stored& out) {
        words(out, {t.words[t.odd() ? 1 : 0], t.words[t.odd() ? 0 : 1]});
@@ -148,7 +158,9 @@ void add_sinks_and_overlap(std::vector<Form>& forms) {
      });
   of(".reg .b32 a, b; .reg .b64 d; mov.v2.b32 {a, b}, {%s_b32_0, %s_b32_1};\n"
      "mov.b64 d, {a, b}; mov.b64 {b, a}, d; mov.b64 d, {b, a}; st.global.b64 [%o], d;",
-     [](const Thread& t, Stored& out) { words(out, {t.words[0], t.words[1]}); });
+     [](const Thread& t, Stored& out) {
+       words(out, {t.words[0], t.words[1]});
+     });
   of(".reg .v4 .b16 H; mov.v4.b16 H, {%s_b16_0, %s_b16_1, %s_b16_2, %s_b16_3};\n"
      "mov.v4.b16 {H.w, H.z, H.y, H.x}, H; .reg .b64 d; mov.b64 d, H; st.global.b64 [%o], d;",
      [](const Thread& t, Stored& out) {
@@ -157,11 +169,16 @@ void add_sinks_and_overlap(std::vector<Form>& forms) {
   // The last of two writes stays.
   of(".reg .b32 e; mov.v2.b32 {e, e}, {%s_b32_0, %s_b32_1}; st.global.b32 [%o], e;\n"
      "mov.b64 {e, e}, %s_b64_1; st.global.b32 [%o+4], e;",
-     [](const Thread& t, Stored& out) { words(out, {t.words[1], t.words[3]}); });
+     [](const Thread& t, Stored& out) {
+       words(out, {t.words[1], t.words[3]});
+     });
   of(".reg .b32 e, f; mov.b64 {_, e}, %s_b64_0; mov.b64 {f, _}, %s_b64_1; "
      "st.global.v2.b32 [%o], {e, f};",
-     [](const Thread& t, Stored& out) { words(out, {t.words[1], t.words[2]}); });
-  of(".reg .b16 e; mov.b32 {_, e}, %s_b32_3; st.global.b16 [%o], e; mov.b64 {_, _, e, _}, %s_b64_1; "
+     [](const Thread& t, Stored& out) {
+       words(out, {t.words[1], t.words[2]});
+     });
+  of(".reg .b16 e; mov.b32 {_, e}, %s_b32_3; st.global.b16 [%o], e; mov.b64 {_, _, e, _}, "
+     "%s_b64_1; "
      "st.global.b16 [%o+4], e;",
      [](const Thread& t, Stored& out) {
        out.put(0, t.words[3] >> 16, 2);
@@ -174,7 +191,9 @@ void add_sinks_and_overlap(std::vector<Form>& forms) {
      });
   of(".reg .b128 q; mov.b128 q, {%s_b64_0, %s_b64_1}; .reg .b64 d; mov.b128 {_, d}, q; "
      "st.global.b64 [%o], d; .reg .b32 e; mov.b128 {_, _, e, _}, q; st.global.b32 [%o+8], e;",
-     [](const Thread& t, Stored& out) { words(out, {t.words[2], t.words[3], t.words[2]}); });
+     [](const Thread& t, Stored& out) {
+       words(out, {t.words[2], t.words[3], t.words[2]});
+     });
   // Of an address of 64 bits.
   of(".reg .v2 .b32 V; .reg .b64 d, e; mov.b64 V, cells; mov.b64 d, cells; mov.b64 e, V;\n"
      "sub.u64 d, d, e; st.global.b64 [%o], d; .reg .b128 q; mov.b128 q, cells;\n"

@@ -52,7 +52,7 @@ CONF
 }
 
 # newer_unpack NAME SUITES PACKAGE...: below $newer_dir/NAME/root. SwiftShader needs none of the
-# browser's libraries.
+# browser's libraries, but the C library that it was built with.
 newer_unpack() {
   local name=$1 suites=$2 folder="$newer_dir/$1"
   shift 2
@@ -63,12 +63,12 @@ newer_unpack() {
   export APT_CONFIG="$folder/apt/apt.conf"
   if [[ $name == swiftshader ]]; then
     apt-cache policy "$@" | sed -n 's/^ *Candidate: //p' >"$folder/packages"
-    "$root/tools/fetch_swiftshader" "$folder/root"
-  else
-    apt-get -q -y -o Acquire::Retries=3 -o Dir::Cache::archives="$folder/debs" \
-      -t "${suites##*,}" --no-install-recommends --download-only install "$@" &&
-      newer_packages "$folder"
-  fi || { unset APT_CONFIG && return 1; }
+    "$root/tools/fetch_swiftshader" "$folder/root" || { unset APT_CONFIG && return 1; }
+    set -- libc6 libstdc++6
+  fi
+  apt-get -q -y -o Acquire::Retries=3 -o Dir::Cache::archives="$folder/debs" \
+    -t "${suites##*,}" --no-install-recommends --download-only install "$@" &&
+    newer_packages "$folder" || { unset APT_CONFIG && return 1; }
   unset APT_CONFIG
   newer_wrapper "$name" || return 1
   rm -rf "$folder/debs" "$folder/apt" "$folder/root/usr/share" "$folder/root/usr/bin"
@@ -85,7 +85,7 @@ newer_packages() {
     esac
     dpkg-deb -x "$deb" "$folder/root" || return 1
   done
-  (cd "$folder/debs" && printf '%s\n' *.deb) >"$folder/packages"
+  (cd "$folder/debs" && printf '%s\n' *.deb) >>"$folder/packages"
 }
 
 # newer_c_library FOLDER: whether the C library among its packages is newer than the system's.
@@ -105,18 +105,18 @@ newer_wrapper() {
     if [[ $1 == swiftshader ]]; then
       file="$folder/root/libvk_swiftshader.so"
       [[ -s $file ]] || return 1
-      printf 'export PTX2SPV_DEVICE=swiftshader PTX2SPV_SWIFTSHADER=%q\nexec "$@"\n' "$file"
+      printf 'export PTX2SPV_DEVICE=swiftshader PTX2SPV_SWIFTSHADER=%q\n' "$file"
     else
       [[ -s $libraries/libvulkan_lvp.so ]] || return 1
       printf '{"file_format_version": "1.0.0", "ICD": {"api_version": "1.3.0", "library_path": "%s"}}\n' \
         "$libraries/libvulkan_lvp.so" >"$folder/icd.json"
       printf 'export PTX2SPV_DEVICE=lavapipe VK_DRIVER_FILES=%q\n' "$folder/icd.json"
-      if newer_c_library "$folder"; then
-        file=$(find "$folder/root" -name 'ld-linux*.so.*' | head -n 1)
-        printf 'exec %q --library-path %q:/usr/lib/%s "$@"\n' "$file" "$libraries" "$newer_machine"
-      else
-        printf 'export LD_LIBRARY_PATH=%q\nexec "$@"\n' "$libraries"
-      fi
+    fi
+    if newer_c_library "$folder"; then
+      file=$(find "$folder/root" -name 'ld-linux*.so.*' | head -n 1)
+      printf 'exec %q --library-path %q:/usr/lib/%s "$@"\n' "$file" "$libraries" "$newer_machine"
+    else
+      printf 'export LD_LIBRARY_PATH=%q\nexec "$@"\n' "$libraries"
     fi
   } >"$folder/run" && chmod +x "$folder/run"
 }

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
-# One cache entry serves every build folder and every clone, those of tests/consumers too.
+# One cache entry serves every clone, and in one the build folders of the same depth.
 export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR="$root"
 
 logs="$root/build/logs"

@@ -54,7 +54,8 @@ class FileCheck {
       std::vector<Message> messages;
       std::vector<PtxModule::Input> inputs{{text, report_.file}};
       inputs.insert(inputs.end(), linked_.begin(), linked_.end());
-      const auto module = PtxModule::parse(inputs, messages, settings_.translate.relax_versions);
+      const auto module = PtxModule::parse(inputs, messages, settings_.translate.relax_versions,
+                                           settings_.inline_budget);
       if (module) {
         keep(report_.messages, messages, turn > 0);
         translate(*module);

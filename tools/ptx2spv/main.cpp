@@ -88,7 +88,8 @@ int translate_files(Settings& settings, std::vector<std::string> files) {
     inputs.push_back({texts[k], name});
   }
   std::vector<Message> messages;
-  const auto module = PtxModule::parse(inputs, messages, settings.translate.relax_versions);
+  const auto module =
+      PtxModule::parse(inputs, messages, settings.translate.relax_versions, settings.inline_budget);
   print_messages(settings, messages);
   if (!module) return kTranslation;
 

@@ -36,6 +36,8 @@ enum Id : int {
   opt_diagnostics,
   opt_quiet,
   opt_link,
+  opt_inline,
+  opt_routines,
 };
 
 constexpr Option kOptions[] = {
@@ -70,6 +72,12 @@ constexpr Option kOptions[] = {
      "exact (the default): results equal NVIDIA's; fast: the device's own float operations",
      "exact,fast"},
     {opt_optimize, 'O', "", "LEVEL", "optimisation: 0, 1 (the default) or 2", "0,1,2"},
+    {opt_inline, 0, "inline-budget", "COUNT",
+     "instructions of a kernel up to which every call gets a copy of the function called, 40000 "
+     "when not given; beyond, calls share one; 0: always"},
+    {opt_routines, 0, "routine-budget", "COUNT",
+     "instructions of long routines of emulated arithmetic that a kernel gets copies "
+     "of, 40000 when not given; beyond, those alike share one; 0: always"},
     {opt_threads, 0, "threads", "MODEL",
      "how threads map to invocations: direct, flat, regions; chosen by what the kernel does when "
      "not given",
@@ -266,6 +274,17 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
       case opt_push:
         if (!parse_number(value, translate.push_words, abi::kPushWords, abi::kMostPushWords))
           return "--push takes 28 to 64";
+        break;
+      case opt_inline: {
+        std::uint32_t budget = 0;
+        if (!parse_number(value, budget, 0, 2000000))
+          return "--inline-budget " + value + ": it is a number from 0 to 2000000";
+        settings.inline_budget = budget;
+        break;
+      }
+      case opt_routines:
+        if (!parse_number(value, translate.routine_budget, 0, 1000000000))
+          return "--routine-budget " + value + ": it is a number from 0 to 1000000000";
         break;
       case opt_small_grid: translate.assume_small_grid = true; break;
       case opt_backing: {

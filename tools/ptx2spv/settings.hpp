@@ -14,6 +14,7 @@ enum class Emit : std::uint8_t { spirv, assembly, json, c_header, cpp_header };
 
 struct Settings {
   TranslateOptions translate;
+  std::size_t inline_budget = kInlineBudget;
   bool threads_chosen = false;        ///< else each kernel gets the model it needs
   std::vector<std::string> profiles;  ///< --check goes through all of them
   std::vector<std::string> disabled;

@@ -120,8 +120,7 @@ void FunctionLowering::call_function(const Instruction& inst, std::uint32_t call
     const std::vector<Type> wanted = types_of(theirs.params[i]);
     const bool wide = wanted.size() == 2 || wanted[0] == Type::i64;
     const Operand& passed = f_.list(a[ptx::kCallArguments])[i];
-    const bool named =
-        passed.kind == OperandKind::reg || passed.kind == OperandKind::address;
+    const bool named = passed.kind == OperandKind::reg || passed.kind == OperandKind::address;
     const unsigned bytes = named ? variable_bytes(m_.symbol(passed.symbol)) : wide ? 8 : 4;
     const std::vector<Value> of_one =
         regroup(argument_words(passed, wide ? ptx::Type::b64 : ptx::Type::b32), bytes, wanted,

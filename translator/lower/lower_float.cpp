@@ -63,7 +63,11 @@ void FunctionLowering::lower_float(const Instruction& inst) {
   };
   const auto min_max = [&](Op op, Value x, Value y) {
     FpAttr with = attr;
-    if (!mods.has(Mod::xorsign)) return fp(op, {x, y}, with);
+    if (!mods.has(Mod::xorsign)) {
+      // Of three operands .abs takes the magnitudes.
+      if (mods.has(Mod::abs)) x = arith_.fabs(kind, x), y = arith_.fabs(kind, y);
+      return fp(op, {x, y}, with);
+    }
     const Value magnitude = fp(op, {arith_.fabs(kind, x), arith_.fabs(kind, y)}, with);
     // A NaN takes no sign.
     return b_.select(arith_.testp(kind, Testp::notanumber, magnitude), magnitude,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "translator/lower/stored_floats.hpp"
+
 namespace ptx2spv::lower {
 
 using ir::Op;
@@ -176,7 +178,11 @@ void FunctionLowering::lower_store(const Instruction& inst) {
   }
   const unsigned size = ptx::bytes(type);
   const Pieces pieces(size, std::max<unsigned>(mods.vec, 1));
-  const std::vector<Value> values = read_elements(a[1], type);
+  std::vector<Value> values = read_elements(a[1], type);
+  if (const auto floats = stored_floats(m_, from, type))
+    for (std::size_t i = 0; i < from.size(); ++i)
+      values[i] = arith_.convert(floats->to, floats->from, read(from[i], floats->declared),
+                                 ir::Round::rzi, false, false);
   if (values.size() < std::size_t{pieces.count} * pieces.per_piece)
     return error(a[1].span, "too few elements to store");
   for (unsigned p = 0; p < pieces.count; ++p) {

@@ -1,5 +1,6 @@
 // 9.7.11 surface instructions: suld, sust, sured, suq become operations that carry their handle.
 #include "translator/lower/function.hpp"
+#include "translator/lower/stored_floats.hpp"
 
 namespace ptx2spv::lower {
 
@@ -87,8 +88,19 @@ void FunctionLowering::lower_surface(const Instruction& inst) {
     for (std::size_t i = 0; i < to.size() && i < values.size(); ++i) write(to[i], values[i], type);
     return;
   }
+  // The value's elements; formatted stores alone take the low bits of wider registers.
+  const auto stored = [&] {
+    std::vector<Value> values = read_elements(a[1], type);
+    const std::vector<Operand> from = elements(a[1]);
+    const bool low_bits = inst.op == Opcode::sust && mods.has(Mod::p);
+    if (const auto floats = low_bits ? std::nullopt : stored_floats(m_, from, type))
+      for (std::size_t i = 0; i < from.size(); ++i)
+        values[i] = arith_.convert(floats->to, floats->from, read(from[i], floats->declared),
+                                   ir::Round::rzi, false, false);
+    return values;
+  };
   if (inst.op == Opcode::sust) {
-    const std::vector<Value> values = read_elements(a[1], type);
+    const std::vector<Value> values = stored();
     if (mods.has(Mod::p)) {
       op.formatted = true;
       op.components = static_cast<std::uint8_t>(values.size());
@@ -111,7 +123,7 @@ void FunctionLowering::lower_surface(const Instruction& inst) {
     default: op.reduce = ir::AtomicOp::add; break;
   }
   op.signed_by_format = op.formatted && (mods.op == Mod::min || mods.op == Mod::max);
-  operands.push_back(read(a[1], type));
+  operands.push_back(stored().at(0));
   emit(Op::surf_reduce, size == 8 ? Type::i64 : Type::i32);
 }
 

@@ -1,7 +1,8 @@
-// A word that is always 0, which no driver can know: no grid has 2^31 workgroups in a row.
+// Words that are always 0, which no driver can know: no grid has 2^31 workgroups in a row.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -11,20 +12,27 @@ namespace ptx2spv::passes {
 
 class HiddenZero {
  public:
-  explicit HiddenZero(ir::Function& function) : f_(function) {}
-  /// i32 or i64, made at the function's beginning when it is asked for first.
+  enum class Source : std::uint8_t {
+    launch,     ///< a push constant, which a driver knows to be the same in all threads
+    workgroup,  ///< the workgroup's number
+  };
+  explicit HiddenZero(ir::Function& function, Source source = Source::launch)
+      : f_(function), source_(source) {}
+  /// i32, i64 or i1 (false), made at the function's beginning when it is asked for first.
   ir::Value of(ir::Type type);
 
  private:
   ir::Function& f_;
-  ir::Value word_ = 0, wide_ = 0;
+  Source source_;
+  ir::Value word_ = 0, wide_ = 0, bit_ = 0;
 };
 
 /// Merges the operands, from number `first` on, for which `hides` holds with the word, in every
 /// instruction for which `takes` holds. Whether there was one.
 template <typename Takes, typename Hides>
-bool hide_operands(ir::Function& f, unsigned first, Takes&& takes, Hides&& hides) {
-  HiddenZero zero(f);
+bool hide_operands(ir::Function& f, unsigned first, Takes&& takes, Hides&& hides,
+                   HiddenZero::Source source = HiddenZero::Source::launch) {
+  HiddenZero zero(f, source);
   ir::Builder builder(f);
   const auto wanted = [&](ir::Value v) {
     if (!takes(v)) return false;
@@ -46,7 +54,7 @@ bool hide_operands(ir::Function& f, unsigned first, Takes&& takes, Hides&& hides
         for (unsigned i = first; i < f.insts[v].count; ++i) {
           const ir::Value a = f.arg(v, i);
           if (!hides(a)) continue;
-          const ir::Value hidden = builder.op2(ir::Op::xor_, a, zero.of(f.insts[a].type));
+          const ir::Value hidden = builder.op2(ir::Op::xor_, zero.of(f.insts[a].type), a);
           f.operands[f.insts[v].first + i] = hidden;
         }
       }

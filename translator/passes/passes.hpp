@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "ptx2spv/profile.hpp"
 #include "ptx2spv/translator.hpp"
@@ -15,7 +17,7 @@ namespace ptx2spv::passes {
 /// Takes all that function 0 calls into it: copies, or past `budget` instructions bodies that calls
 /// share (call_plan.hpp). Message on recursion (lower/recursion.hpp takes it away), or when it is
 /// too much. Needs variables; the functions called stay as they are.
-std::string inline_calls(ir::Module& module, std::size_t budget = 40000);
+std::string inline_calls(ir::Module& module, std::size_t budget = kInlineBudget);
 
 struct RegionOptions {
   std::uint32_t workgroup_threads = 128;  ///< invocations of a workgroup: its size is (this, 1, 1)
@@ -63,9 +65,18 @@ bool contract(ir::Function& function, ir::Module& module);
 /// legalisation.
 bool flatten(ir::Function& function, ir::Module& module);
 
-/// The library's long routines called from loops where a kernel calls them often. Needs structured
-/// SSA form, after legalise_float and before word_addresses; loops may turn as often as they like.
-bool share_routines(ir::Function& function, ir::Module& module);
+/// Instructions of a library routine with all that it calls copied in.
+using RoutineCost = std::function<std::uint32_t(std::string_view name)>;
+/// The library's long routines called from loops where a kernel's calls of them come to more than
+/// `budget`. Needs structured SSA form, after legalise_float and before word_addresses; loops may
+/// turn as often as they like.
+bool share_routines(ir::Function& function, ir::Module& module, const RoutineCost& cost,
+                    std::uint64_t budget);
+/// For drivers without Profile::long_lines: cuts straight lines after `most` instructions, library
+/// routines copied in; below the default, what crosses a cut costs more than it saves. Needs
+/// structured SSA form; simplify keeps the cuts.
+bool cut_lines(ir::Function& function, const ir::Module& module, const RoutineCost& cost,
+               std::uint32_t most = 600);
 
 /// Offsets into bound buffers, shared and local memory as (element << k), which the emitter turns
 /// into an index. Needs SSA form, after legalise_int64; always runs, for the emitter relies on it.
@@ -107,6 +118,9 @@ bool hide_merges(ir::Function& function);
 /// Operands of arithmetic that a driver may find out to be zero become what it cannot foresee.
 /// Needs structured SSA form; after the last simplify.
 bool hide_zeros(ir::Function& function, const ir::Module& module);
+/// Computations that are the same in all threads become what a driver does not search for long for
+/// being so (cut_uniform.cpp). Needs structured SSA form; after the last simplify.
+bool cut_uniform(ir::Function& function);
 /// For drivers that take what a float operation gives for a float where an atomic wants an integer
 /// (hide_floats.cpp).
 bool hide_floats(ir::Function& function);

@@ -101,8 +101,7 @@ bool Checker::check_rule(const OperandRule& rule, unsigned index) {
     case OperandRole::memory: return memory(operand);
     case OperandRole::dest_vector:
     case OperandRole::source_vector: {
-      const bool narrow =
-          mods_->vec > 1 && (inst_->op == Opcode::atom || inst_->op == Opcode::red);
+      const bool narrow = mods_->vec > 1 && (inst_->op == Opcode::atom || inst_->op == Opcode::red);
       return vector(operand, mods_->vec, type, rule.role == OperandRole::dest_vector, !narrow);
     }
     case OperandRole::dest_wide: return dest(operand, type, true);

@@ -118,10 +118,9 @@ void Checker::check_call() {
     if (operand.kind == OperandKind::reg && (given.vec > 1 || formal.vec > 1)) {
       const bool plain = !operand.negated && operand.selectors == 0;
       if (plain && bits(given.type) * given.vec == width) return true;
-      Diagnostic& d = sink_.error(operand.span, describe(operand) + " has " +
-                                                    std::to_string(bits(given.type) * given.vec) +
-                                                    " bits, the parameter has " +
-                                                    std::to_string(width));
+      Diagnostic& d = sink_.error(
+          operand.span, describe(operand) + " has " + std::to_string(bits(given.type) * given.vec) +
+                            " bits, the parameter has " + std::to_string(width));
       d.notes.push_back({formal.span, "declared here"});
       return false;
     }

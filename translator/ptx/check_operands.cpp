@@ -269,10 +269,23 @@ bool Checker::unified(const Operand& operand) {
   return false;
 }
 
+/// ptxas takes no constants beside elements of vector registers.
+bool Checker::constants_apart(std::span<const Operand> items) {
+  const bool elements = std::any_of(items.begin(), items.end(), [](const Operand& item) {
+    return item.kind == OperandKind::reg && item.part != Part::none;
+  });
+  for (const Operand& item : items)
+    if (elements && (item.kind == OperandKind::imm_int || item.kind == OperandKind::imm_f32 ||
+                     item.kind == OperandKind::imm_f64))
+      return fail(item, "a constant does not stand beside the elements of a vector register");
+  return true;
+}
+
 /// Elements of one vector have one width and one kind; bits go with everything.
 bool Checker::same_elements(std::span<const Operand> items) {
   unsigned width = 0;
   Kind kind = Kind::bits;
+  if (!constants_apart(items)) return false;
   for (const Operand& item : items) {
     Kind k = Kind::none;
     if (item.kind == OperandKind::reg || item.kind == OperandKind::special) {

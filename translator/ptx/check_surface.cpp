@@ -70,6 +70,7 @@ bool Checker::check_coordinates(const Operand& coordinates, Mod geom, Type type,
                                    std::to_string(wanted) + " coordinates, not " +
                                    std::to_string(items.size()));
     }
+    if (!constants_apart(items)) return false;
     // One element of plain bits makes the whole vector one of bits, as with data.
     const bool plain = std::any_of(items.begin(), items.end(), [&](const Operand& item) {
       return item.kind == OperandKind::special ||

@@ -111,6 +111,7 @@ void Checker::check_texture_extras(unsigned next, Type ctype) {
       return;
     }
     if (offset.kind == OperandKind::vector) {
+      if (!constants_apart(f_.list(offset))) return;
       for (const Operand& item : f_.list(offset)) {
         if (!source(item, Type::s32, false)) return;
       }

@@ -62,6 +62,7 @@ class Checker {
   bool elements_agree(const Operand& operand);
   bool writes_something(const Operand& operand);
   Type element_type(const Operand& operand, Type type) const;
+  bool constants_apart(std::span<const Operand> items);
   bool same_elements(std::span<const Operand> items);
   bool list_float(const Operand& item, unsigned width, std::span<const Operand> items) const;
 

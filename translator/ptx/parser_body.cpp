@@ -465,6 +465,7 @@ void Parser::instruction(SymbolId pred, bool negated) {
         ops[i].kind = OperandKind::memory;
       }
     }
+    follow_ptxas(inst, ops);
     inst.first_operand = static_cast<std::uint32_t>(f_->operands.size());
     inst.operand_count = static_cast<std::uint8_t>(ops.size());
     f_->operands.insert(f_->operands.end(), ops.begin(), ops.end());
@@ -476,6 +477,38 @@ void Parser::instruction(SymbolId pred, bool negated) {
   f_->statements.push_back(
       {StatementKind::instruction, static_cast<std::uint32_t>(f_->instructions.size())});
   f_->instructions.push_back(inst);
+}
+
+/// What ptxas makes code of otherwise than the manual says, in every case: hardware gives that, and
+/// so does the translation, with a warning (docs/hardware.md).
+void Parser::follow_ptxas(Instruction& inst, std::span<const Operand> operands) {
+  const std::string name = quoted(ptx::text(inst.op));
+  if (inst.op == Opcode::testp && inst.pred != kNoSymbol) {
+    sink_.warning(inst.opcode_span, "the guard of " + name + " has no effect, as in ptxas's code");
+    inst.pred = kNoSymbol;
+    inst.pred_negated = false;
+  }
+  if (!inst.mods->sat || operands.empty()) return;
+  bool dropped = inst.op == Opcode::madc;
+  if (operands[0].kind == OperandKind::reg && operands[0].part != Part::none) {
+    switch (inst.op) {
+      case Opcode::add:
+      case Opcode::sub:
+      case Opcode::mul:
+      case Opcode::mad:
+      case Opcode::fma: dropped = true; break;
+      case Opcode::cvt: dropped = is_float(inst.mods->type()); break;
+      default: break;
+    }
+  }
+  if (!dropped) return;
+  sink_.warning(inst.opcode_span,
+                "'.sat' of " + name +
+                    (inst.op == Opcode::madc ? "" : " into an element of a vector register") +
+                    " has no effect, as in ptxas's code");
+  m_.modifier_sets.push_back(std::make_unique<Modifiers>(*inst.mods));
+  m_.modifier_sets.back()->sat = false;
+  inst.mods = m_.modifier_sets.back().get();
 }
 
 }  // namespace ptx2spv::ptx

@@ -156,6 +156,7 @@ class Parser {
   void call_prototype(const Token& label);
   bool prototype_params(std::vector<PrototypeParam>& out);
   void instruction(SymbolId pred, bool negated);
+  void follow_ptxas(Instruction& inst, std::span<const Operand> operands);
   std::uint8_t constant_bank();
   OpcodeEntry& opcode_entry(const Token& word, Span& span);
   OpcodeEntry make_entry(std::string_view text);

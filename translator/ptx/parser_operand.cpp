@@ -386,6 +386,9 @@ bool Parser::memory_operand(Operand& out) {
     }
     if (base.kind == OperandKind::reg) {
       base.plus = lex_.peek().is('+');
+      if (base.part != Part::none)
+        return error(base.span, quoted(text(base.span)) +
+                                    " is a part of a register; an address is a whole one");
       if (!offset_suffix(base.offset)) return false;
     }
     if (base.indexed) return error(base.span, "an element is named without brackets around it");

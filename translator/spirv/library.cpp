@@ -77,7 +77,7 @@ Library::Library(std::span<const std::uint32_t> words) : words_(words) {
       decorations_[words[at + 1]].push_back(offset);
     } else if (op == spv::Op::OpFunction) {
       inside = true;
-      functions_.push_back({words[at + 2], offset, 0});
+      functions_.push_back({words[at + 2], offset, 0, 0});
       function_of_[words[at + 2]] = static_cast<std::uint32_t>(functions_.size());
     } else if (op == spv::Op::OpFunctionEnd) {
       inside = false;
@@ -94,6 +94,42 @@ Library::Library(std::span<const std::uint32_t> words) : words_(words) {
     names_.push_back({mangled.substr(0, mangled.find('(')), i});
   }
   std::ranges::stable_sort(names_, {}, &Name::text);
+  for (std::uint32_t i = 0; i < functions_.size(); ++i) count(i);
+}
+
+// GLSL has no recursion; a library that has it ends here all the same.
+void Library::count(std::uint32_t function) {
+  Function& f = functions_[function];
+  if (f.cost != 0) return;
+  std::uint32_t sum = f.cost = 1;
+  for (std::size_t at = f.begin; at < f.end; at += size_at(words_, at)) {
+    switch (op_at(words_, at)) {
+      case spv::Op::OpFunction:
+      case spv::Op::OpFunctionParameter:
+      case spv::Op::OpFunctionEnd:
+      case spv::Op::OpLabel:
+      case spv::Op::OpVariable:
+      case spv::Op::OpReturnValue:
+      case spv::Op::OpLine:
+      case spv::Op::OpNoLine: break;
+      case spv::Op::OpFunctionCall: {
+        const std::uint32_t callee = function_of_[words_[at + 3]];
+        if (callee == 0) break;
+        count(callee - 1);
+        sum += functions_[callee - 1].cost;
+        break;
+      }
+      default: ++sum;
+    }
+  }
+  f.cost = sum;
+}
+
+std::uint32_t Library::cost(std::string_view name) const {
+  std::uint32_t most = 0;
+  const auto [first, last] = std::ranges::equal_range(names_, name, {}, &Name::text);
+  for (auto it = first; it != last; ++it) most = std::max(most, functions_[it->function].cost);
+  return most;
 }
 
 const Library& Library::embedded() {

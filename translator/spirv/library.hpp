@@ -24,18 +24,24 @@ class Library {
   /// when there is none: `error` says why. A builder takes functions of one library only.
   Id link(Builder& builder, std::string_view name, Id function_type, std::string& error) const;
 
+  /// Instructions of the function `name` (the largest of them) with all that it calls copied in; 0
+  /// when there is none.
+  std::uint32_t cost(std::string_view name) const;
+
   /// Names of all functions, without their parameter lists.
   std::vector<std::string_view> names() const;
 
  private:
   struct Function {
     std::uint32_t id = 0, begin = 0, end = 0;  ///< words [begin, end)
+    std::uint32_t cost = 0;                    ///< 0: not counted yet
   };
   struct Name {
     std::string_view text;
     std::uint32_t function = 0;  ///< index in functions_
   };
   class Copy;
+  void count(std::uint32_t function);
 
   std::span<const std::uint32_t> words_;
   std::vector<std::uint32_t> definitions_;  ///< by id: offset of a module-level instruction, or 0

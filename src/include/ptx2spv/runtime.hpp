@@ -346,6 +346,8 @@ struct ModuleOptions {
   int optimize = 1;
   bool debug_info = false;
   bool relax_versions = false;
+  /// Of PtxModule::parse. Not given: PTX2SPV_INLINE_BUDGET, else kInlineBudget.
+  std::optional<std::size_t> inline_budget = std::nullopt;
 };
 
 class Kernel;

@@ -2,6 +2,7 @@
 // Vulkan handles.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -83,6 +84,9 @@ struct TranslateOptions {
   std::uint32_t wait_turns =
       1u << 24;  ///< without independent_threads: turns of a loop that waits for another thread's
                  ///< store or atomic before it traps; 0: no bound
+  std::uint32_t routine_budget =
+      40000;  ///< instructions of long routines of emulated arithmetic that a kernel
+              ///< gets copies of; beyond, those alike share one
   std::vector<SlotSpec>
       slots;  ///< by slot number; missing ones are buffers (or addresses, by profile)
   std::vector<TextureSpec> textures;  ///< by texture slot; missing ones are not known
@@ -210,6 +214,10 @@ struct Translation {
   Interface interface;
 };
 
+/// Instructions of a kernel, with all that it calls, up to which each call gets a copy of its own.
+/// Beyond, functions stand once in the kernel and their calls share them.
+inline constexpr std::size_t kInlineBudget = 40000;
+
 /// A parsed and checked PTX module (several, linked). Immutable and safe to share between threads.
 class PtxModule {
  public:
@@ -223,9 +231,11 @@ class PtxModule {
     std::string file;
   };
   /// Parses, checks and links `inputs`. Nothing when there are errors; `messages` has them all.
+  /// `inline_budget`: instructions, in place of kInlineBudget; 0: every function called more than
+  /// once stands once.
   static std::optional<PtxModule> parse(const std::vector<Input>& inputs,
-                                        std::vector<Message>& messages,
-                                        bool relax_versions = false);
+                                        std::vector<Message>& messages, bool relax_versions = false,
+                                        std::size_t inline_budget = kInlineBudget);
   std::vector<std::string> entry_names() const;
   /// Variables, images and the entries' parameters and uses, before any translation.
   const Interface& interface() const;
