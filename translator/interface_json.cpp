@@ -143,7 +143,8 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
   json.key("param_buffer_bytes").value(entry.param_buffer_bytes);
   json.key("slot_records").value(entry.slot_records);
   json.key("push_words").value(entry.push_words);
-  list(json, "turn_params", entry.turn_params, [&](std::uint32_t at) { json.value(at); });
+  list(json, "trip_count_params", entry.trip_count_params,
+       [&](std::uint32_t at) { json.value(at); });
   json.key("turn_limit").value(entry.turn_limit);
   list(json, "push_params", entry.push_params, [&](const PushParam& param) {
     json.begin('{');

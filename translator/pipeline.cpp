@@ -1,17 +1,19 @@
 #include "translator/pipeline.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 
-#include "translator/lower/finish_traps.hpp"
-#include "translator/lower/legalise_atomics.hpp"
-#include "translator/lower/lower_surfaces.hpp"
-#include "translator/lower/recursion.hpp"
-#include "translator/lower/shared_memory.hpp"
-#include "translator/lower/texture_records.hpp"
+#include "translator/passes/analysis/uniformity.hpp"
+#include "translator/passes/cfg/demote_to_stack.hpp"
+#include "translator/passes/cfg/expand_recursion.hpp"
+#include "translator/passes/legalise/legalise_atomics.hpp"
+#include "translator/passes/legalise/move_shared_memory.hpp"
 #include "translator/passes/passes.hpp"
-#include "translator/passes/uniformity.hpp"
+#include "translator/passes/surface/lower_surfaces.hpp"
+#include "translator/passes/texture/texture_records.hpp"
+#include "translator/passes/traps/lower_traps.hpp"
 #include "translator/spirv/emit.hpp"
 #include "translator/spirv/library.hpp"
 
@@ -35,41 +37,6 @@ bool validates() {
   return asked;
 #endif
 }
-
-/// Times a pass and hands the function to the dump, by the pass's name.
-class Runner {
- public:
-  Runner(const TranslateOptions& options, ir::Function& function, ir::Module& module)
-      : options_(options), function_(function), module_(module) {}
-  template <typename Pass>
-  void operator()(std::string_view name, Pass&& pass) {
-    const auto start = std::chrono::steady_clock::now();
-    pass();
-    if (options_.timing) {
-      const std::chrono::duration<double, std::milli> spent =
-          std::chrono::steady_clock::now() - start;
-      options_.timing(name, spent.count());
-    }
-    if (options_.dump) options_.dump(name, ir::print(function_, module_));
-    if (validates()) check(name);
-  }
-  void structured() { structured_ = true; }
-  void ssa() { ssa_ = true; }
-  const std::string& problem() const { return problem_; }
-
-  void check(std::string_view name) {
-    if (!problem_.empty()) return;
-    const std::string wrong = ir::validate(function_, module_, ssa_, structured_);
-    if (!wrong.empty()) problem_ = "after pass " + std::string(name) + ": " + wrong;
-  }
-
- private:
-  const TranslateOptions& options_;
-  ir::Function& function_;
-  ir::Module& module_;
-  bool structured_ = false, ssa_ = false;
-  std::string problem_;
-};
 
 std::string internal_error(std::string_view kernel, const std::string& text) {
   return "internal error in '" + std::string(kernel) + "': " + text +
@@ -124,7 +91,402 @@ void fix_push_word(ir::Function& function, std::uint32_t word, std::uint32_t kno
 
 std::uint32_t routine_cost(std::string_view name) { return spirv::Library::embedded().cost(name); }
 
+/// What every translation of an entry shares: registers are variables, functions stand by
+/// themselves.
+struct FrontPass {
+  std::string_view name;
+  /// Message, empty when well.
+  std::string (*run)(lower::Program& program, lower::FunctionRef entry, std::size_t inline_budget,
+                     lower::LoweredEntry& lowered);
+  std::string_view why;
+};
+
+constexpr FrontPass kFrontPasses[] = {
+    {"expand-recursion",
+     [](lower::Program& program, lower::FunctionRef entry, std::size_t,
+        lower::LoweredEntry& lowered) -> std::string {
+       const auto recursive = passes::recursive_functions(lowered.module);
+       if (recursive.empty()) return {};
+       lowered = lower::lower_entry(program, entry, recursive);
+       return passes::expand_recursion(lowered.module, lowered.stack_at);
+     },
+     "functions that call themselves become one with a stack in local memory and jumps, so that "
+     "inlining ends"},
+    {"inline-calls",
+     [](lower::Program&, lower::FunctionRef, std::size_t inline_budget,
+        lower::LoweredEntry& lowered) {
+       return passes::inline_calls(lowered.module, inline_budget);
+     },
+     "after it, a handle passed through a function is a handle again; past the budget, calls share "
+     "bodies"},
+};
+
+/// How a kernel whose blocks are no workgroups of their own is cut up.
+enum class BlockForm : std::uint8_t {
+  whole,      ///< no need to: the direct and flat models
+  coarsened,  ///< threads side by side between the device's own barriers
+  split,      ///< pieces between barriers and warp operations
+};
+
+/// What the passes of one translation share.
+struct PassContext {
+  const FrontEntry& front;
+  const lower::Program& program;
+  const TranslateOptions& options;
+  const Profile& profile;
+  ir::Module& module;
+  ir::Function& function;
+  EntryInfo& info;
+  spirv::Builder& builder;
+  std::vector<Message>& messages;
+
+  ThreadModel model = ThreadModel::direct;
+  BlockForm form = BlockForm::whole;
+  passes::RegionOptions block{};
+  bool optimize = false;
+  bool loops_cut_off = false;   ///< the driver ends loops silently
+  bool coarsened = false;       ///< thread-coarsening did what it was asked for
+  bool few_iterations = false;  ///< loop-trip-count took the guard away
+  bool structured = false, ssa = false;
+  std::string problem;   ///< what cannot be translated
+  std::string internal;  ///< what must not happen
+};
+
+struct Pass {
+  Phase phase;
+  std::string_view name;
+  bool (*when)(const PassContext& c);
+  void (*run)(PassContext& c);
+  std::string_view why;
+};
+
+bool always(const PassContext&) { return true; }
+bool optimizes(const PassContext& c) { return c.optimize; }
+
+void fix_block_size(PassContext& c) {
+  const std::uint32_t* size = c.options.block;
+  const std::uint32_t threads = c.block.max_block_threads;
+  std::uint32_t workgroup = std::min(c.info.workgroup_threads, threads);
+  c.info.threads_per_invocation = (threads + workgroup - 1) / workgroup;
+  // No thread too many where that can be.
+  if (size[0])
+    workgroup = (threads + c.info.threads_per_invocation - 1) / c.info.threads_per_invocation;
+  c.info.workgroup_threads = c.block.workgroup_threads = workgroup;
+  for (std::uint32_t axis = 0; axis < 3 && size[0]; ++axis)
+    fix_push_word(c.function, abi::Push::block_x + axis, size[axis]);
+}
+
+void coarsen_threads(PassContext& c) {
+  passes::RegionOptions fewer = c.block;
+  fewer.fewer = c.options.workgroup_threads == 0;
+  c.coarsened = passes::thread_coarsening(c.function, c.module, fewer).empty();
+  if (!c.coarsened) return;
+  c.info.workgroup_threads = fewer.workgroup_threads;
+  c.info.threads_per_invocation = c.function.region_threads;
+}
+
+void structurize(PassContext& c) {
+  c.function.loop_guard.first_number = static_cast<std::uint32_t>(c.info.trap_sites.size()) + 1;
+  passes::structurize(c.function, c.module);
+  c.structured = true;
+  for (const std::uint32_t loc : c.function.loop_guard.loops) {
+    TrapSite site;
+    site.line = c.function.locs[loc].line;
+    site.source_line = c.function.locs[loc].source_line;
+    site.message = "the driver ends the loops of a group of threads after " +
+                   std::to_string(c.profile.max_loop_iterations) + " turns in total";
+    c.info.trap_sites.push_back(std::move(site));
+    c.info.trap_site_locs.push_back(loc);
+  }
+  if (passes::too_many_exits(c.function) && c.problem.empty())
+    c.problem = "more than 65535 branches leave one of its loops";
+}
+
+/// The module that the entry's text is in.
+const ptx::Module& source_of(const PassContext& c) {
+  const auto& locs = c.front.lowered.module.functions[0].locs;
+  return c.program.module(locs.size() > 1 ? locs[1].module : 0);
+}
+
+/// Holds the function against the IR's rules.
+void check(PassContext& c, std::string_view name) {
+  const std::string wrong = ir::validate(c.function, c.module, c.ssa, c.structured);
+  if (!wrong.empty()) c.internal = "after pass " + std::string(name) + ": " + wrong;
+}
+
+void emit(PassContext& c) {
+  check(c, "promote-params-to-push-constants");
+  if (!c.internal.empty()) return;
+  for (std::size_t i = 1; i < c.info.trap_sites.size(); ++i) {
+    TrapSite& site = c.info.trap_sites[i];
+    const std::uint32_t at = c.info.trap_site_locs[i];
+    if (!at) continue;
+    const ir::Loc& loc = c.function.locs[at];
+    site.column = loc.column;
+    site.text = c.program.module(loc.module).text({loc.begin, loc.length});
+    lower::set_source(site, c.program.module(loc.module), loc.source_loc);
+  }
+  spirv::EmitOptions options;
+  options.profile = c.profile;
+  options.slots = c.options.slots;
+  options.push_words = c.info.push_words;
+  options.differences = c.options.fp == FpPolicy::fast;
+  options.entry_name = c.info.name;
+  options.debug_info = c.options.debug_info;
+  options.source_name = source_of(c).source.name();
+  options.source_text = source_of(c).source.text();
+  options.float_controls = c.profile.declared_rounding && c.options.fp == FpPolicy::exact;
+  if (const auto failed = spirv::emit(c.module, c.function, options, c.builder))
+    c.internal = failed->text;
+}
+
+/// The passes in the order in which they run; docs/design.md has them as a table. The rows of
+/// Phase::threads run for each form that is tried.
+constexpr Pass kPasses[] = {
+    {Phase::memory, "texture-records", [](const PassContext& c) { return c.info.uses_textures; },
+     [](PassContext& c) {
+       // The lowering, which every translation shares, reads it like a word of the launch.
+       fix_push_word(c.function, abi::Push::texture_features, c.options.texture_features);
+       passes::fix_texture_records(c.function, c.info, c.options.textures);
+     },
+     "what a launch knows of its textures leaves the code for the others out"},
+    {Phase::memory, "bound-spin-loops",
+     [](const PassContext& c) {
+       return !c.profile.independent_threads && c.options.wait_iterations;
+     },
+     [](PassContext& c) {
+       const std::uint32_t most =
+           c.profile.max_loop_iterations ? c.profile.max_loop_iterations - 4096 : ~0u;
+       passes::bound_spin_loops(c.function, c.info, std::min(c.options.wait_iterations, most));
+     },
+     "a loop that waits for another thread traps after a number of iterations where threads do not "
+     "advance independently; before surfaces and atomics become loops of their own"},
+    {Phase::memory, "suppress-after-trap", always,
+     [](PassContext& c) { passes::suppress_after_trap(c.function); },
+     "a thread that has trapped writes nothing more; lower-surfaces guards its own stores"},
+    {Phase::memory, "lower-surfaces", always,
+     [](PassContext& c) { passes::lower_surfaces(c.function, c.module, c.options, c.info); },
+     "after inlining, because a handle that leads back to a parameter has a binding of its own; "
+     "the "
+     "last to need registers as variables and calls gone"},
+    {Phase::memory, "legalise-atomics", always,
+     [](PassContext& c) {
+       Profile atomics = c.profile;
+       if (c.options.shared_in_memory)
+         atomics.shared_atomics64 = atomics.shared_atomics64 && atomics.buffer_atomics64;
+       passes::legalise_atomics(c.function, atomics);
+     },
+     "what the device lacks becomes loops, which structurize then sees as any others"},
+    {Phase::memory, "move-shared-memory",
+     [](const PassContext& c) { return c.options.shared_in_memory; },
+     [](PassContext& c) { passes::move_shared_memory(c.function); },
+     "more shared memory than the device has lies in a buffer"},
+    {Phase::memory, "fix-block-size",
+     [](const PassContext& c) { return c.model == ThreadModel::regions; }, fix_block_size,
+     "the threads of an invocation are counted from the block's size"},
+
+    {Phase::threads, "detect-loop-cutoff",
+     [](const PassContext& c) { return c.loops_cut_off && c.form == BlockForm::whole; },
+     [](PassContext& c) { passes::detect_loop_cutoff(c.function); },
+     "where the driver ends loops silently: a thread says on its way out of a loop that it left "
+     "it, "
+     "and at its end looks whether it left them all"},
+    {Phase::threads, "lower-traps", always,
+     [](PassContext& c) {
+       // Threads that would miss a barrier others wait at stay in their loops.
+       const bool together = c.form == BlockForm::coarsened || c.model == ThreadModel::direct;
+       passes::lower_traps(c.function, together && c.info.barriers);
+     },
+     "one exit block per kernel, once every instruction that may fault is known"},
+    {Phase::threads, "thread-model", always,
+     [](PassContext& c) {
+       passes::apply_thread_model(c.function, c.model, c.options.assume_small_grid);
+     },
+     "%tid and %ctaid become numbers of invocations"},
+    {Phase::threads, "demote-to-stack", always,
+     [](PassContext& c) { passes::demote_to_stack(c.function); },
+     "values used outside their block become variables, so that control flow may be rearranged"},
+    {Phase::threads, "thread-coarsening",
+     [](const PassContext& c) { return c.form == BlockForm::coarsened; }, coarsen_threads,
+     "blocks larger than a workgroup, or of a size that is not known: tried first, for it keeps "
+     "loops whole; before structurize, because it takes the graph apart"},
+    {Phase::threads, "split-at-barriers",
+     [](const PassContext& c) { return c.form == BlockForm::split; },
+     [](PassContext& c) { c.problem = passes::split_at_barriers(c.function, c.module, c.block); },
+     "barriers that threads miss, and warp operations: the kernel is cut there"},
+
+    {Phase::structure, "loop-cutoff-of-regions",
+     [](const PassContext& c) { return c.loops_cut_off && c.model == ThreadModel::regions; },
+     [](PassContext& c) {
+       if (passes::detect_loop_cutoff(c.function)) passes::report_at_exits(c.function);
+     },
+     "where invocations run several threads, it is the loops over them that are cut off"},
+    {Phase::structure, "native-barriers", always,
+     [](PassContext& c) { native_barriers(c.function); },
+     "what is left of the block's barriers is the workgroup's own"},
+    {Phase::structure, "structurize", always, structurize,
+     "makes SPIR-V's nested constructs out of any graph; irreducible parts become a dispatcher, "
+     "nothing else does"},
+    {Phase::structure, "ssa", always,
+     [](PassContext& c) {
+       passes::ssa(c.function, c.module);
+       c.ssa = true;
+     },
+     "on structured code, so that phis appear only where SPIR-V has merges"},
+
+    {Phase::values, "simplify", optimizes,
+     [](PassContext& c) { passes::simplify(c.function, c.module); },
+     "folding, value numbering, known zero bits, dead code: before legalisation, which multiplies "
+     "code"},
+    {Phase::values, "global-ids",
+     [](const PassContext& c) { return c.optimize && c.model == ThreadModel::direct; },
+     [](PassContext& c) { passes::global_ids(c.function); },
+     "ctaid * ntid + tid is a number that the device has, in launches of one dispatch"},
+    {Phase::values, "fma-contract", always,
+     [](PassContext& c) { passes::fma_contract(c.function, c.module); },
+     "fuses products and sums where ptxas does, which only floats that are still PTX's can tell"},
+
+    {Phase::legalise, "legalise-float", always,
+     [](PassContext& c) {
+       passes::legalise_float(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
+     },
+     "one instruction each where the device is exact, a routine of the shader library where not"},
+    {Phase::legalise, "legalise-int64", always,
+     [](PassContext& c) { passes::legalise_int64(c.function, c.module, c.profile); },
+     "pairs of words where the device has no 64-bit integers"},
+    {Phase::legalise, "if-convert", optimizes,
+     [](PassContext& c) { passes::if_convert(c.function, c.module); },
+     "small branches become selects once it is known how large they are"},
+    {Phase::legalise, "outline-library-calls",
+     [](const PassContext& c) { return c.optimize && !c.loops_cut_off; },
+     [](PassContext& c) {
+       passes::outline_library_calls(c.function, c.module, routine_cost, c.options.routine_budget);
+     },
+     "a kernel with much emulated arithmetic calls each long routine from a few loops, because "
+     "drivers expand every call"},
+    {Phase::legalise, "relax-barrier-scope", always,
+     [](PassContext& c) { passes::relax_barrier_scope(c.function, c.module); },
+     "barriers that have only shared memory to order say so"},
+    {Phase::legalise, "scale-addresses", always,
+     [](PassContext& c) { passes::scale_addresses(c.function, c.module); },
+     "offsets are counted in elements, as SPIR-V does"},
+    {Phase::legalise, "simplify-last", optimizes,
+     [](PassContext& c) { passes::simplify(c.function, c.module, c.profile.int64); },
+     "what legalisation left over"},
+
+    {Phase::workarounds, "loop-trip-count",
+     [](const PassContext& c) { return c.loops_cut_off && c.optimize; },
+     [](PassContext& c) {
+       // What the driver counts is not known to the iteration.
+       const std::uint32_t most =
+           c.profile.max_loop_iterations - c.profile.max_loop_iterations / 16;
+       c.few_iterations =
+           passes::loop_trip_count(c.function, most, c.options.assume_trip_counts, c.info);
+     },
+     "guards go where all loops have bounds"},
+    {Phase::workarounds, "simplify-bounded", [](const PassContext& c) { return c.few_iterations; },
+     [](PassContext& c) { passes::simplify(c.function, c.module, c.profile.int64); },
+     "what the guards leave"},
+    {Phase::workarounds, "merge-loop-exits",
+     // What guards have to notice is left alone.
+     [](const PassContext& c) {
+       return !c.profile.skipped_branches && c.optimize && !c.function.loop_guard.on;
+     },
+     [](PassContext& c) { passes::merge_loop_exits(c.function); },
+     "CPU drivers carry out both sides of everything: fewer exits cost less"},
+    {Phase::workarounds, "lcssa",
+     [](const PassContext& c) {
+       return !c.profile.loads_need_no_lcssa || !c.profile.values_need_no_lcssa;
+     },
+     [](PassContext& c) { passes::lcssa(c.function, !c.profile.values_need_no_lcssa); },
+     "a value that a thread loaded in a loop which it left is 0 on CPU drivers unless a phi behind "
+     "the loop has it; on lavapipe a computed one is wrong too"},
+    {Phase::workarounds, "bitcast-atomic-operands",
+     [](const PassContext& c) { return !c.profile.float_operands; },
+     [](PassContext& c) { passes::bitcast_atomic_operands(c.function); },
+     "an atomic on integers takes what a float operation gave"},
+    {Phase::workarounds, "opaque-zero-operands",
+     [](const PassContext& c) { return !c.profile.zero_operands; },
+     [](PassContext& c) { passes::opaque_zero_operands(c.function, c.module); },
+     "products, quotients and sums of a zero that the driver knows"},
+    {Phase::workarounds, "break-bitfield-insert-select",
+     [](const PassContext& c) { return !c.profile.selected_merges; },
+     [](PassContext& c) { passes::break_bitfield_insert_select(c.function); },
+     "a choice between merged bits and what they were merged into"},
+    {Phase::workarounds, "limit-uniformity-search",
+     [](const PassContext& c) { return !c.profile.quick_uniformity; },
+     [](PassContext& c) { passes::limit_uniformity_search(c.function); },
+     "the driver asks whether an offset is the same in all threads, in exponential time"},
+    {Phase::workarounds, "lower-bool-loop-phis",
+     [](const PassContext& c) { return !c.profile.loop_bools; },
+     [](PassContext& c) { passes::lower_bool_loop_phis(c.function); },
+     "truth values that loops carry are words"},
+    {Phase::workarounds, "split-long-blocks",
+     [](const PassContext& c) { return !c.profile.long_blocks && c.optimize; },
+     [](PassContext& c) { passes::split_long_blocks(c.function, c.module, routine_cost); },
+     "SwiftShader's compiler takes time by the square of a block's length: every 600 instructions "
+     "an empty loop ends it"},
+
+    {Phase::emission, "promote-params-to-push-constants", always,
+     [](PassContext& c) {
+       passes::promote_params_to_push_constants(
+           c.function,
+           {.push_words = c.options.push_words, .dear_shifts = !c.profile.vector_shifts}, c.info);
+     },
+     "once it is known which parameters are still read"},
+    {Phase::emission, "emit", always, emit, "SPIR-V, with the library's routines that are called"},
+};
+
+/// Runs the rows of a phase: times each, hands the function to the dump by the pass's name, and
+/// checks it. Stops at a fault of ours.
+void run_phase(PassContext& c, Phase phase) {
+  for (const Pass& pass : kPasses) {
+    if (pass.phase != phase || !c.internal.empty() || !pass.when(c)) continue;
+    const auto start = std::chrono::steady_clock::now();
+    pass.run(c);
+    if (c.options.timing) {
+      const std::chrono::duration<double, std::milli> spent =
+          std::chrono::steady_clock::now() - start;
+      c.options.timing(pass.name, spent.count());
+    }
+    if (c.options.dump) c.options.dump(pass.name, ir::print(c.function, c.module));
+    if (validates() && c.internal.empty()) check(c, pass.name);
+  }
+}
+
+/// Who runs a block's threads, from what the kernel does and what was asked for.
+ThreadModel choose_threads(const EntryInfo& info, ThreadModel asked) {
+  const bool synchronises = info.barriers || info.warp_operations;
+  if (info.warp_operations || info.divergent_barriers) return ThreadModel::regions;
+  if (asked == ThreadModel::flat && (synchronises || info.shared_bytes || info.dynamic_shared))
+    return ThreadModel::regions;
+  return asked;
+}
+
+/// The threads' phase in the forms that may do, the better one first.
+void run_threads(PassContext& c) {
+  if (c.model != ThreadModel::regions) return run_phase(c, Phase::threads);
+  if (c.info.barriers && !c.info.warp_operations) {
+    const ir::Function function = c.function;
+    const EntryInfo info = c.info;
+    c.form = BlockForm::coarsened;
+    run_phase(c, Phase::threads);
+    if (c.coarsened) return;
+    c.function = function;
+    c.info = info;
+  }
+  c.form = BlockForm::split;
+  run_phase(c, Phase::threads);
+}
+
 }  // namespace
+
+std::vector<PassRow> pass_rows() {
+  std::vector<PassRow> rows;
+  for (const FrontPass& pass : kFrontPasses) rows.push_back({Phase::front, pass.name, pass.why});
+  for (const Pass& pass : kPasses) rows.push_back({pass.phase, pass.name, pass.why});
+  return rows;
+}
 
 FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
                          std::size_t inline_budget) {
@@ -132,15 +494,20 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   lower::LoweredEntry& lowered = front.lowered;
   if (!lowered.ok) return front;
   std::string problem;
-  if (const auto recursive = lower::recursive_functions(lowered.module); !recursive.empty()) {
-    lowered = lower::lower_entry(program, entry, recursive);
-    problem = lower::expand_recursion(lowered.module, lowered.stack_at);
-  }
-  if (problem.empty()) problem = passes::inline_calls(lowered.module, inline_budget);
-  if (problem.empty()) {
+  for (const FrontPass& pass : kFrontPasses) {
+    if (!problem.empty()) break;
+    const auto start = std::chrono::steady_clock::now();
+    problem = pass.run(program, entry, inline_budget, lowered);
+    const std::chrono::duration<double, std::milli> spent =
+        std::chrono::steady_clock::now() - start;
+    front.spent.push_back({pass.name, spent.count()});
+    const bool last = &pass == std::end(kFrontPasses) - 1;
+    if (!problem.empty() || (!last && !validates())) continue;
     const std::string wrong =
         ir::validate(lowered.module.functions[0], lowered.module, false, false);
-    if (!wrong.empty()) problem = internal_error(lowered.info.name, "after lowering: " + wrong);
+    if (!wrong.empty())
+      problem =
+          internal_error(lowered.info.name, "after pass " + std::string(pass.name) + ": " + wrong);
   }
   if (!problem.empty()) {
     const ptx::Module& module = program.module(entry.module);
@@ -151,8 +518,8 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   }
   lowered.module.functions.resize(1);
   ir::Function& function = lowered.module.functions[0];
-  lower::find_slots(function, lowered.info);
-  lower::find_texture_slots(function, lowered.info);
+  passes::find_slots(function, lowered.info);
+  passes::find_texture_slots(function, lowered.info);
   lowered.info.barriers = has_op(function, Op::bar_sync, Op::bar_sync);
   lowered.info.warp_operations = has_op(function, Op::warp_shfl, Op::warp_elect);
   lowered.info.divergent_barriers =
@@ -166,207 +533,49 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
                      std::vector<Message>& messages) {
   info = front.lowered.info;
   ir::Module module = front.lowered.module;
-  ir::Function& function = module.functions[0];
-  const Profile& profile = options.profile;
-
-  ThreadModel model = options.threads;
-  const bool synchronises = info.barriers || info.warp_operations;
-  if (info.warp_operations || info.divergent_barriers) model = ThreadModel::regions;
-  if (model == ThreadModel::flat && (synchronises || info.shared_bytes || info.dynamic_shared))
-    model = ThreadModel::regions;
-  info.threads = model;
+  PassContext c{.front = front,
+                .program = program,
+                .options = options,
+                .profile = options.profile,
+                .module = module,
+                .function = module.functions[0],
+                .info = info,
+                .builder = builder,
+                .messages = messages};
+  const auto error = [&](const std::string& text) {
+    messages.push_back(lower::message_at(source_of(c), Severity::error, {}, text));
+    return false;
+  };
+  c.model = choose_threads(info, options.threads);
+  info.threads = c.model;
   info.workgroup_threads =
-      options.workgroup_threads ? options.workgroup_threads : profile.max_workgroup_invocations;
+      options.workgroup_threads ? options.workgroup_threads : c.profile.max_workgroup_invocations;
   info.threads_per_invocation = 1;
+  if (const std::string refusal = passes::image_refusal(info, options); !refusal.empty())
+    return error("kernel '" + info.name + "': " + refusal);
 
-  if (const std::string refusal = lower::image_refusal(info, options); !refusal.empty()) {
-    const ptx::Module& text =
-        program.module(function.locs.size() > 1 ? function.locs[1].module : 0);
-    messages.push_back(
-        lower::message_at(text, Severity::error, {}, "kernel '" + info.name + "': " + refusal));
-    return false;
-  }
-
-  if (model == ThreadModel::direct) std::ranges::copy(options.block, function.block_size);
-  Runner run(options, function, module);
-  if (info.uses_textures) {
-    // The lowering, which every translation shares, reads it like a word of the launch.
-    fix_push_word(function, abi::Push::texture_features, options.texture_features);
-    lower::fix_texture_records(function, info, options.textures);
-  }
-  // Surfaces first: they are the last to need registers as variables and calls gone.
-  if (!profile.independent_threads && options.wait_turns)
-    run("bound-waits", [&] {
-      const std::uint32_t most = profile.max_loop_turns ? profile.max_loop_turns - 4096 : ~0u;
-      lower::bound_waits(function, info, std::min(options.wait_turns, most));
-    });
-  run("suppress-after-trap", [&] { lower::suppress_after_trap(function); });
-  run("lower-surfaces", [&] { lower::lower_surfaces(function, module, options, info); });
-  Profile atomics = profile;
-  if (options.shared_in_memory)
-    atomics.shared_atomics64 = atomics.shared_atomics64 && atomics.buffer_atomics64;
-  run("legalise-atomics", [&] { lower::legalise_atomics(function, atomics); });
-  if (options.shared_in_memory)
-    run("move-shared-memory", [&] { lower::move_shared_memory(function); });
-  const bool guard = profile.max_loop_turns != 0;
+  c.optimize = options.optimize > 0;
+  c.loops_cut_off = c.profile.max_loop_iterations != 0;
   const std::uint32_t* size = options.block;
-  const std::uint32_t threads =
-      size[0] ? size[0] * size[1] * size[2] : std::max<std::uint32_t>(options.max_block_threads, 1);
-  passes::RegionOptions block{.max_block_threads = threads, .block = {size[0], size[1], size[2]}};
-  if (model == ThreadModel::regions) {
-    std::uint32_t workgroup = std::min(info.workgroup_threads, threads);
-    info.threads_per_invocation = (threads + workgroup - 1) / workgroup;
-    // No thread too many where that can be.
-    if (size[0])
-      workgroup = (threads + info.threads_per_invocation - 1) / info.threads_per_invocation;
-    info.workgroup_threads = block.workgroup_threads = workgroup;
-    for (std::uint32_t axis = 0; axis < 3 && size[0]; ++axis)
-      fix_push_word(function, abi::Push::block_x + axis, size[axis]);
-  }
-  // Threads that would miss a barrier others wait at stay in their loops.
-  const auto end_threads = [&](bool together) {
-    if (guard && model != ThreadModel::regions)
-      run("guard-loops", [&] { lower::guard_loops(function); });
-    run("finish-traps", [&] { lower::finish_traps(function, together && info.barriers); });
-    run("thread-model",
-        [&] { lower::apply_thread_model(function, model, options.assume_small_grid); });
-    run("demote-values", [&] { lower::demote_values(function); });
-  };
-  bool done = model != ThreadModel::regions;
-  std::string problem;
-  if (!done && info.barriers && !info.warp_operations) {
-    const ir::Function before = function;
-    const EntryInfo info_before = info;
-    end_threads(true);
-    passes::RegionOptions fewer = block;
-    fewer.fewer = options.workgroup_threads == 0;
-    run("coarsen", [&] { done = passes::coarsen(function, module, fewer).empty(); });
-    if (done) {
-      info.workgroup_threads = fewer.workgroup_threads;
-      info.threads_per_invocation = function.region_threads;
-    } else {
-      function = before;
-      info = info_before;
-    }
-  } else if (done) {
-    end_threads(model == ThreadModel::direct);
-  }
-  if (!done) {
-    end_threads(false);
-    run("regions", [&] { problem = passes::regions(function, module, block); });
-  }
-  if (model == ThreadModel::regions) {
-    info.shared_bytes = function.shared_bytes;
-    info.local_bytes = function.local_bytes;
-  }
-  // Where invocations run several threads, it is their loops that are cut off.
-  if (guard && model == ThreadModel::regions)
-    run("guard-loops", [&] {
-      if (lower::guard_loops(function)) lower::report_at_exits(function);
-    });
-  native_barriers(function);
-  // From here on the control flow is SPIR-V's, and registers become values within it.
-  function.loop_guard.first_number = static_cast<std::uint32_t>(info.trap_sites.size()) + 1;
-  run("structurize", [&] {
-    passes::structurize(function, module);
-    run.structured();
-  });
-  for (const std::uint32_t loc : function.loop_guard.loops) {
-    TrapSite site;
-    site.line = function.locs[loc].line;
-    site.source_line = function.locs[loc].source_line;
-    site.message = "the driver ends the loops of a group of threads after " +
-                   std::to_string(profile.max_loop_turns) + " turns in total";
-    info.trap_sites.push_back(std::move(site));
-    info.trap_site_locs.push_back(loc);
-  }
-  if (passes::too_many_ways(function) && problem.empty())
-    problem = "more than 65535 branches leave one of its loops";
-  run("ssa", [&] {
-    passes::ssa(function, module);
-    run.ssa();
-  });
-  if (options.optimize > 0) run("simplify", [&] { passes::simplify(function, module); });
-  if (options.optimize > 0 && model == ThreadModel::direct)
-    run("global-ids", [&] { passes::global_ids(function); });
-  run("contract", [&] { passes::contract(function, module); });
-  run("legalise-float",
-      [&] { passes::legalise_float(function, module, {.profile = profile, .fp = options.fp}); });
-  run("legalise-int64", [&] { passes::legalise_int64(function, module, profile); });
-  if (options.optimize > 0) run("flatten", [&] { passes::flatten(function, module); });
-  if (options.optimize > 0 && !profile.max_loop_turns)
-    run("share-routines",
-        [&] { passes::share_routines(function, module, routine_cost, options.routine_budget); });
-  run("narrow-barriers", [&] { passes::narrow_barriers(function, module); });
-  run("word-addresses", [&] { passes::word_addresses(function, module); });
-  if (options.optimize > 0)
-    run("simplify-last", [&] { passes::simplify(function, module, profile.int64); });
+  c.block = {.max_block_threads = size[0] ? size[0] * size[1] * size[2]
+                                          : std::max<std::uint32_t>(options.max_block_threads, 1),
+             .block = {size[0], size[1], size[2]}};
+  if (c.model == ThreadModel::direct) std::ranges::copy(options.block, c.function.block_size);
+  if (options.timing)
+    for (const auto& [name, milliseconds] : front.spent) options.timing(name, milliseconds);
+  if (options.dump) options.dump(front.spent.back().first, ir::print(c.function, module));
 
-  if (guard && options.optimize > 0) {
-    // What the driver counts is not known to the turn.
-    const std::uint32_t most = profile.max_loop_turns - profile.max_loop_turns / 16;
-    bool bounded = false;
-    run("few-turns",
-        [&] { bounded = passes::few_turns(function, most, options.assume_few_turns, info); });
-    if (bounded)
-      run("simplify-bounded", [&] { passes::simplify(function, module, profile.int64); });
+  run_phase(c, Phase::memory);
+  run_threads(c);
+  if (c.model == ThreadModel::regions) {
+    info.shared_bytes = c.function.shared_bytes;
+    info.local_bytes = c.function.local_bytes;
   }
-  // What guards have to notice is left alone.
-  if (!profile.skipped_branches && options.optimize > 0 && !function.loop_guard.on)
-    run("join-exits", [&] { passes::join_exits(function); });
-  if (!profile.loads_outlive_loops || !profile.values_outlive_loops)
-    run("keep-leaving",
-        [&] { passes::keep_leaving_values(function, !profile.values_outlive_loops); });
-  if (!profile.float_operands) run("hide-floats", [&] { passes::hide_floats(function); });
-  if (!profile.zero_operands) run("hide-zeros", [&] { passes::hide_zeros(function, module); });
-  if (!profile.selected_merges) run("hide-merges", [&] { passes::hide_merges(function); });
-  if (!profile.quick_uniformity) run("cut-uniform", [&] { passes::cut_uniform(function); });
-  if (!profile.loop_bools) run("carry-words", [&] { passes::carry_words(function); });
-  if (!profile.long_lines && options.optimize > 0)
-    run("cut-lines", [&] { passes::cut_lines(function, module, routine_cost); });
-
-  const passes::ParamPlaces places = {.push_words = options.push_words,
-                                      .dear_shifts = !profile.vector_shifts};
-  run("place-params", [&] { passes::place_params(function, places, info); });
-
-  const ptx::Module& source = program.module(front.lowered.module.functions[0].locs.size() > 1
-                                                 ? front.lowered.module.functions[0].locs[1].module
-                                                 : 0);
-  const auto internal = [&](const std::string& text) {
-    messages.push_back(
-        lower::message_at(source, Severity::error, {}, internal_error(info.name, text)));
-    return false;
-  };
-  if (!problem.empty()) {
-    messages.push_back(
-        lower::message_at(source, Severity::error, {}, "kernel '" + info.name + "': " + problem));
-    return false;
-  }
-  run.check("place-params");
-  if (!run.problem().empty()) return internal(run.problem());
-
-  for (std::size_t i = 1; i < info.trap_sites.size(); ++i) {
-    TrapSite& site = info.trap_sites[i];
-    const std::uint32_t at = info.trap_site_locs[i];
-    if (!at) continue;
-    const ir::Loc& loc = function.locs[at];
-    site.column = loc.column;
-    site.text = program.module(loc.module).text({loc.begin, loc.length});
-    lower::set_source(site, program.module(loc.module), loc.source_loc);
-  }
-  spirv::EmitOptions emit;
-  emit.profile = profile;
-  emit.slots = options.slots;
-  emit.push_words = info.push_words;
-  emit.differences = options.fp == FpPolicy::fast;
-  emit.entry_name = info.name;
-  emit.debug_info = options.debug_info;
-  emit.source_name = source.source.name();
-  emit.source_text = source.source.text();
-  emit.float_controls = profile.declared_rounding && options.fp == FpPolicy::exact;
-  std::optional<spirv::EmitError> failed;
-  run("emit", [&] { failed = spirv::emit(module, function, emit, builder); });
-  if (failed) return internal(failed->text);
+  for (const Phase phase : {Phase::structure, Phase::values, Phase::legalise, Phase::workarounds})
+    run_phase(c, phase);
+  if (!c.problem.empty()) return error("kernel '" + info.name + "': " + c.problem);
+  run_phase(c, Phase::emission);
+  if (!c.internal.empty()) return error(internal_error(info.name, c.internal));
   return true;
 }
 

@@ -1,7 +1,10 @@
 // The order of the passes, and what one translation of an entry needs.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
@@ -13,12 +16,32 @@ namespace ptx2spv {
 /// An entry after lowering and inlining: what every translation of it starts from.
 struct FrontEntry {
   lower::LoweredEntry lowered;
+  std::vector<std::pair<std::string_view, double>> spent;  ///< passes and their milliseconds
 };
 
 /// Lowers and inlines an entry, and finds its slots and what it needs of the device.
 /// `inline_budget`: of PtxModule::parse.
 FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
                          std::size_t inline_budget);
+
+enum class Phase : std::uint8_t {
+  front,        ///< once an entry, whatever the device
+  memory,       ///< surfaces, textures and atomics become accesses
+  threads,      ///< who runs a block's threads, and where they end
+  structure,    ///< SPIR-V's control flow, and registers as values within it
+  values,       ///< what holds for every device
+  legalise,     ///< what this device has
+  workarounds,  ///< what this driver gets wrong or does slowly
+  emission,
+};
+
+/// A pass as docs/design.md lists it: its name for --dump-ir and why it stands where it stands.
+struct PassRow {
+  Phase phase;
+  std::string_view name, why;
+};
+/// All passes, in the order in which they run.
+std::vector<PassRow> pass_rows();
 
 /// Runs the passes on a copy of `front` and adds the entry point to `builder`. False after an
 /// error.

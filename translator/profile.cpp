@@ -67,7 +67,7 @@ std::optional<Profile> find_profile(std::string_view name) {
     profile.subgroup_size = kLimits[i].subgroup_size;
     profile.max_workgroup_invocations = kLimits[i].invocations;
     profile.max_shared_bytes = kLimits[i].shared_bytes;
-    profile.max_loop_turns = kLimits[i].loop_turns;
+    profile.max_loop_iterations = kLimits[i].loop_turns;
     profile.max_slots = kLimits[i].slots;
     return profile;
   }

@@ -189,7 +189,7 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   const VkPhysicalDeviceLimits& limits = basic.limits;
   profile.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
   profile.max_shared_bytes = limits.maxComputeSharedMemorySize;
-  profile.max_loop_turns = traits.driver == VK_DRIVER_ID_MESA_LLVMPIPE ? 65535 : 0;
+  profile.max_loop_iterations = traits.driver == VK_DRIVER_ID_MESA_LLVMPIPE ? 65535 : 0;
   std::uint32_t buffers =
       std::min(limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers);
   std::uint32_t slots = buffers > abi::kBindings ? buffers - abi::kBindings : 0;

@@ -398,13 +398,15 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
             info.name, own_shared(), device.info.name, device.profile.max_shared_bytes));
   // Parameters that bound the kernel's loops may be small enough for a translation without guards.
   const EntryInfo& made = (*variant)->info;
-  if (!made.turn_params.empty() &&
-      std::all_of(made.turn_params.begin(), made.turn_params.end(), [&](std::uint32_t offset) {
-        std::uint32_t word = 0;
-        if (offset + 4 <= plan.params.size()) std::memcpy(&word, plan.params.data() + offset, 4);
-        return word <= made.turn_limit;
-      })) {
-    key.few_turns = true;
+  if (!made.trip_count_params.empty() &&
+      std::all_of(made.trip_count_params.begin(), made.trip_count_params.end(),
+                  [&](std::uint32_t offset) {
+                    std::uint32_t word = 0;
+                    if (offset + 4 <= plan.params.size())
+                      std::memcpy(&word, plan.params.data() + offset, 4);
+                    return word <= made.turn_limit;
+                  })) {
+    key.loop_trip_count = true;
     variant = kernel.variant(key, plan.prepare_ms);
     if (!variant) return variant.error();
   }

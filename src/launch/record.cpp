@@ -34,7 +34,7 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   const DeviceFunctions& vk = device.vk;
   auto push = plan.push;
   // Into words that the launch has no use for, so after the launch's own.
-  auto place_params = [&push, &plan] {
+  auto promote_params_to_push_constants = [&push, &plan] {
     for (const PushParam& param : plan.variant->info.push_params) {
       std::uint32_t word = 0;  // of a dead handle's record
       if (param.offset + 4 <= plan.params.size())
@@ -69,7 +69,7 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
       if (i && plan.slab_bytes) barrier(device, commands, Work::kernel, Work::kernel);
       std::copy(each.base.begin(), each.base.end(), push.begin() + abi::base_x);
       push[abi::threads] = each.threads;
-      place_params();
+      promote_params_to_push_constants();
       if (turn == 0 || plan.dispatches.size() > 1)
         vk.CmdPushConstants(commands, plan.variant->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                             plan.variant->info.push_words * 4, push.data());

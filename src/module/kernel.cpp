@@ -39,7 +39,7 @@ TranslateOptions options_for(const KernelState& kernel, const VariantKey& key) {
   options.assume_live_handles = key.live_handles;
   options.wide_surfaces = key.wide;
   options.assume_small_grid = key.small_grid;
-  options.assume_few_turns = key.few_turns;
+  options.assume_trip_counts = key.loop_trip_count;
   options.push_words = module.device->push_words;
   options.entry = kernel.info->name;
   options.threads = key.threads;
@@ -48,8 +48,8 @@ TranslateOptions options_for(const KernelState& kernel, const VariantKey& key) {
   std::copy(std::begin(key.block), std::end(key.block), options.block);
   options.shared_in_memory = key.shared_in_memory;
   options.texture_features = key.texture_features;
-  if (const std::string_view turns = option_text(Option::wait_turns); !turns.empty())
-    std::from_chars(turns.data(), turns.data() + turns.size(), options.wait_turns);
+  if (const std::string_view turns = option_text(Option::wait_iterations); !turns.empty())
+    std::from_chars(turns.data(), turns.data() + turns.size(), options.wait_iterations);
   if (const std::string_view most = option_text(Option::routine_budget); !most.empty())
     std::from_chars(most.data(), most.data() + most.size(), options.routine_budget);
   options.slots = key.slots;
@@ -71,7 +71,7 @@ std::string cache_key(const KernelState& kernel, const TranslateOptions& options
   for (std::uint64_t number : {std::uint64_t{profile.subgroup_size},
                                std::uint64_t{profile.max_workgroup_invocations},
                                std::uint64_t{profile.max_shared_bytes},
-                               std::uint64_t{profile.max_loop_turns},
+                               std::uint64_t{profile.max_loop_iterations},
                                std::uint64_t{profile.max_slots},
                                static_cast<std::uint64_t>(options.fp),
                                static_cast<std::uint64_t>(options.optimize),
@@ -80,7 +80,7 @@ std::string cache_key(const KernelState& kernel, const TranslateOptions& options
                                std::uint64_t{options.assume_live_handles},
                                std::uint64_t{options.wide_surfaces},
                                std::uint64_t{options.assume_small_grid},
-                               std::uint64_t{options.assume_few_turns},
+                               std::uint64_t{options.assume_trip_counts},
                                std::uint64_t{options.push_words},
                                static_cast<std::uint64_t>(options.threads),
                                std::uint64_t{options.max_block_threads},
@@ -90,7 +90,7 @@ std::string cache_key(const KernelState& kernel, const TranslateOptions& options
                                std::uint64_t{options.block[2]},
                                std::uint64_t{options.shared_in_memory},
                                std::uint64_t{options.texture_features},
-                               std::uint64_t{options.wait_turns},
+                               std::uint64_t{options.wait_iterations},
                                std::uint64_t{inline_budget},
                                std::uint64_t{options.routine_budget},
                                std::uint64_t{options.slots.size()},
@@ -224,8 +224,9 @@ bool VariantKey::operator==(const VariantKey& other) const {
          max_block_threads == other.max_block_threads &&
          workgroup_threads == other.workgroup_threads && std::ranges::equal(block, other.block) &&
          shared_in_memory == other.shared_in_memory && live_handles == other.live_handles &&
-         wide == other.wide && small_grid == other.small_grid && few_turns == other.few_turns &&
-         texture_features == other.texture_features && textures == other.textures &&
+         wide == other.wide && small_grid == other.small_grid &&
+         loop_trip_count == other.loop_trip_count && texture_features == other.texture_features &&
+         textures == other.textures &&
          std::equal(slots.begin(), slots.end(), other.slots.begin(), other.slots.end(), same);
 }
 

@@ -26,8 +26,8 @@ struct VariantKey {
   std::uint32_t max_block_threads = 1024, workgroup_threads = 0;
   std::uint32_t block[3] = {0, 0, 0};  ///< direct, regions with barriers: the block's size
   bool shared_in_memory = false, live_handles = false, wide = true;
-  bool few_turns = false;   ///< TranslateOptions::assume_few_turns
-  bool small_grid = false;  ///< TranslateOptions::assume_small_grid
+  bool loop_trip_count = false;  ///< TranslateOptions::assume_trip_counts
+  bool small_grid = false;       ///< TranslateOptions::assume_small_grid
   std::uint32_t texture_features = 0;
   std::vector<SlotSpec> slots;
   std::vector<TextureSpec> textures;

@@ -10,6 +10,7 @@
 
 #include "ptx2spv/translator.hpp"
 #include "tests/pages/page.hpp"
+#include "translator/pipeline.hpp"
 #include "translator/ptx/instruction_table.hpp"
 
 namespace ptx2spv {
@@ -47,7 +48,7 @@ TEST(Pages, profiles_lists_every_limit) {
     text += " " + std::string(name) + " |";
     rule += "---|";
     const std::uint32_t limits[] = {profile->subgroup_size, profile->max_workgroup_invocations,
-                                    profile->max_shared_bytes, profile->max_loop_turns,
+                                    profile->max_shared_bytes, profile->max_loop_iterations,
                                     profile->max_slots};
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] += " " + std::to_string(limits[i]) + " |";
   }
@@ -63,6 +64,20 @@ TEST(Pages, troubleshooting_lists_every_environment_variable) {
 #include "src/options.def"
 #undef PTX2SPV_OPTION
   pages::expect_part("docs/troubleshooting.md", "environment", text);
+}
+
+TEST(Pages, design_lists_every_pass) {
+  constexpr std::string_view kPhases[] = {"front",  "memory",   "threads",     "structure",
+                                          "values", "legalise", "workarounds", "emission"};
+  std::string text = "| phase | pass | why there |\n|---|---|---|\n";
+  std::string_view before;
+  for (const PassRow& row : pass_rows()) {
+    const std::string_view phase = kPhases[static_cast<std::size_t>(row.phase)];
+    text += "| " + std::string(phase == before ? "" : phase) + " | " + std::string(row.name) +
+            " | " + std::string(row.why) + " |\n";
+    before = phase;
+  }
+  pages::expect_part("docs/design.md", "passes", text);
 }
 
 std::string version_text(unsigned version) {

@@ -56,7 +56,7 @@ b0:
 TEST(PlaceParams, words_that_the_launch_leaves_take_parameters) {
   Parsed p(kParams);
   EntryInfo info;
-  EXPECT_TRUE(passes::place_params(p.f, {.push_words = 32}, info));
+  EXPECT_TRUE(passes::promote_params_to_push_constants(p.f, {.push_words = 32}, info));
   EXPECT_EQ(validate(p.f, p.m, true, false), "");
   EXPECT_EQ(p.count(Op::load, Space::param), 0u);
   EXPECT_EQ(p.count(Op::lshr), 0u);
@@ -74,14 +74,14 @@ TEST(PlaceParams, words_that_the_launch_leaves_take_parameters) {
 TEST(PlaceParams, what_finds_no_room_stays_in_the_buffer) {
   Parsed p(kParams);
   EntryInfo info;
-  EXPECT_TRUE(passes::place_params(p.f, {.push_words = 4}, info));
+  EXPECT_TRUE(passes::promote_params_to_push_constants(p.f, {.push_words = 4}, info));
   EXPECT_EQ(validate(p.f, p.m, true, false), "");
   EXPECT_EQ(info.push_params.size(), 3u);
   EXPECT_EQ(p.count(Op::load, Space::param), 2u);
   EXPECT_EQ(p.count(Op::lshr), 1u);
   Parsed none(kParams);
   EntryInfo untouched;
-  EXPECT_FALSE(passes::place_params(none.f, {}, untouched));
+  EXPECT_FALSE(passes::promote_params_to_push_constants(none.f, {}, untouched));
   EXPECT_TRUE(untouched.push_params.empty());
 }
 
@@ -99,7 +99,8 @@ b0:
   exit
 )");
     EntryInfo info;
-    EXPECT_TRUE(passes::place_params(p.f, {.push_words = 32, .dear_shifts = dear}, info));
+    EXPECT_TRUE(passes::promote_params_to_push_constants(
+        p.f, {.push_words = 32, .dear_shifts = dear}, info));
     EXPECT_EQ(info.push_params.size(), dear ? 2u : 1u);
     EXPECT_EQ(p.count(Op::lshr), dear ? 0u : 1u);
   }
@@ -123,7 +124,7 @@ b0:
   EntryInfo info;
   info.slots.resize(1);
   info.slot_records = 16;
-  EXPECT_TRUE(passes::place_params(p.f, {}, info));
+  EXPECT_TRUE(passes::promote_params_to_push_constants(p.f, {}, info));
   EXPECT_EQ(validate(p.f, p.m, true, false), "");
   EXPECT_EQ(p.count(Op::load, Space::param), 2u);
   EXPECT_EQ(p.count(Op::extract), 2u);
@@ -195,7 +196,7 @@ TEST(WordAddresses, clamped_numbers_of_threads_need_no_shift) {
   for (const std::int32_t offset : {0, -4, 8}) {
     Parsed before(clamped("builtin i32 global_id_x", offset));
     Parsed after(clamped("builtin i32 global_id_x", offset));
-    passes::word_addresses(after.f, after.m);
+    passes::scale_addresses(after.f, after.m);
     passes::simplify(after.f, after.m);
     EXPECT_EQ(validate(after.f, after.m, true, false), "");
     EXPECT_EQ(after.count(Op::lshr), 1u);  // of the width
@@ -208,7 +209,7 @@ TEST(WordAddresses, numbers_that_wrap_around_are_clamped_as_bytes) {
   for (const std::int32_t offset : {0, -4, 8}) {
     Parsed before(clamped("load i32 mem=param,4,readonly %20", offset));
     Parsed after(clamped("load i32 mem=param,4,readonly %20", offset));
-    passes::word_addresses(after.f, after.m);
+    passes::scale_addresses(after.f, after.m);
     for (const std::uint32_t x :
          {0u, 3u, 7u, 8u, 0x1fffffffu, 0x20000000u, 0x3fffffffu, 0x40000001u, 0x80000002u, ~0u})
       EXPECT_EQ(result(after, 0, x), result(before, 0, x)) << x << " + " << offset;

@@ -65,7 +65,7 @@ Found look(const std::string& text, std::uint32_t most, bool assume = false) {
   f.loop_guard.on = true;
   f.local_bytes = 4;
   Found found;
-  found.free = passes::few_turns(f, most, assume, found.info);
+  found.free = passes::loop_trip_count(f, most, assume, found.info);
   EXPECT_EQ(validate(f, m, true, true), "");
   for (const Block& block : f.blocks)
     for (const Value v : block.insts)
@@ -73,32 +73,32 @@ Found look(const std::string& text, std::uint32_t most, bool assume = false) {
   return found;
 }
 
-TEST(FewTurns, a_constant_bound_frees_a_loop) {
+TEST(LoopTripCount, a_constant_bound_frees_a_loop) {
   const std::string text = loop("0x0", "0x1", "slt i1 %11 %3");
   const Found found = look(text, 100);
   EXPECT_TRUE(found.free);
   EXPECT_EQ(found.words, 0u);
-  EXPECT_TRUE(found.info.turn_params.empty());
+  EXPECT_TRUE(found.info.trip_count_params.empty());
   const Found long_loop = look(text, 8);
   EXPECT_FALSE(long_loop.free);
   EXPECT_EQ(long_loop.words, 3u);
 }
 
-TEST(FewTurns, a_parameter_frees_a_loop_where_it_is_small) {
+TEST(LoopTripCount, a_parameter_frees_a_loop_where_it_is_small) {
   for (const char* stays : {"slt i1 %11 %6", "ult i1 %10 %6", "sle i1 %11 %6"}) {
     const std::string text = loop("0x0", "0x1", stays);
     const Found asked = look(text, 1000);
     EXPECT_FALSE(asked.free);
     EXPECT_EQ(asked.words, 3u);
-    ASSERT_EQ(asked.info.turn_params.size(), 1u) << stays;
-    EXPECT_EQ(asked.info.turn_params[0], 8u);
+    ASSERT_EQ(asked.info.trip_count_params.size(), 1u) << stays;
+    EXPECT_EQ(asked.info.trip_count_params[0], 8u);
     EXPECT_GE(asked.info.turn_limit, 990u);
     EXPECT_LT(asked.info.turn_limit, 1000u);
     EXPECT_TRUE(look(text, 1000, true).free);
   }
 }
 
-TEST(FewTurns, counting_down_ends_at_a_number_that_is_met) {
+TEST(LoopTripCount, counting_down_ends_at_a_number_that_is_met) {
   EXPECT_TRUE(look(loop("0x8", "0xffffffff", "ne i1 %11 %1"), 100).free);
   EXPECT_TRUE(look(loop("0x8", "0xffffffff", "slt i1 %1 %11"), 100).free);
   EXPECT_FALSE(look(loop("0x8", "0xffffffff", "ne i1 %11 %6"), 100).free);
@@ -107,7 +107,7 @@ TEST(FewTurns, counting_down_ends_at_a_number_that_is_met) {
   EXPECT_FALSE(look(loop("0x8", "0xffffffff", "ule i1 %1 %11"), 100).free);
 }
 
-TEST(FewTurns, what_has_no_bound_keeps_its_guard) {
+TEST(LoopTripCount, what_has_no_bound_keeps_its_guard) {
   EXPECT_FALSE(look(loop("0x0", "0x0", "slt i1 %11 %3"), 100).free);
   EXPECT_FALSE(look(loop("0x0", "0x2", "ne i1 %11 %3"), 100).free);
   EXPECT_FALSE(look(loop("0x0", "0x1", "slt i1 %3 %11"), 100).free);
@@ -180,7 +180,7 @@ TEST(JoinExits, two_ways_over_arithmetic_become_one) {
   ASSERT_EQ(parse(two_exits(""), before, m), "");
   ASSERT_EQ(parse(two_exits(""), f, m), "");
   f.order = reverse_postorder(f, true);
-  EXPECT_TRUE(passes::join_exits(f));
+  EXPECT_TRUE(passes::merge_loop_exits(f));
   EXPECT_EQ(validate(f, m, true, true), "");
   const auto branches = std::count_if(f.blocks.begin(), f.blocks.end(),
                                       [](const Block& b) { return b.term == Term::cond_br; });
@@ -195,7 +195,7 @@ TEST(JoinExits, a_store_between_them_keeps_both) {
   Module m;
   ASSERT_EQ(parse(two_exits("  store mem=global,4 %4 %21"), f, m), "");
   f.order = reverse_postorder(f, true);
-  EXPECT_FALSE(passes::join_exits(f));
+  EXPECT_FALSE(passes::merge_loop_exits(f));
 }
 
 }  // namespace

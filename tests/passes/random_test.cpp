@@ -89,8 +89,8 @@ void check(std::mt19937& rng, const ProgramShape& shape, int number) {
     compare(simple, "legalise_int64");
     if (::testing::Test::HasFatalFailure()) return;
     before = f;
-    passes::flatten(f, m);
-    compare(before, "flatten");
+    passes::if_convert(f, m);
+    compare(before, "if-convert");
     if (::testing::Test::HasFatalFailure()) return;
     before = f;
     passes::simplify(f, m, profile.int64);

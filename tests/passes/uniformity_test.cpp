@@ -1,4 +1,4 @@
-#include "translator/passes/uniformity.hpp"
+#include "translator/passes/analysis/uniformity.hpp"
 
 #include <gtest/gtest.h>
 

@@ -46,7 +46,7 @@ Outcome run(const std::string& body, std::uint32_t turns) {
 /// Where the device has no limit, or `within` it: right. Else: an error at one of the loops.
 template <typename Expected>
 void expect_right_or_reported(const Outcome& outcome, bool within, Expected&& expected) {
-  const std::uint32_t limit = test_device().info().profile.max_loop_turns;
+  const std::uint32_t limit = test_device().info().profile.max_loop_iterations;
   if (within || limit == 0) {
     ASSERT_TRUE(outcome.status) << outcome.status.error().text;
     for (std::uint32_t t = 0; t < kThreads; ++t) ASSERT_EQ(outcome.words[t], expected(t)) << t;
@@ -158,7 +158,7 @@ TEST(LoopLimit, WithWarpOperations) {
 }
 
 TEST(LoopLimit, OfALoopWithoutAnEnd) {
-  if (test_device().info().profile.max_loop_turns == 0)
+  if (test_device().info().profile.max_loop_iterations == 0)
     GTEST_SKIP() << test_device().info().name << " has no limit: such a loop runs for ever";
   const Outcome outcome =
       run("  setp.ne.u32 %p0, %r0, 33;\n  @%p0 bra done;\nagain:\n"

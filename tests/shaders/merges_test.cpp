@@ -1,7 +1,7 @@
 // No routine of the library merges the bits of two values, (a & S) | (b & ~S) with a constant S:
 // LLVM up to 22 on AVX-512 makes one masked instruction of a merge and of a choice between it and
-// b, and takes its operands for each other. In kernels the pass hide_merges takes merges apart,
-// which sees no routine from within.
+// b, and takes its operands for each other. In kernels the pass break_bitfield_insert_select takes
+// merges apart, which sees no routine from within.
 #include <gtest/gtest.h>
 
 #include <map>

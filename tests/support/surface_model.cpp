@@ -109,8 +109,9 @@ std::uint32_t ModelSurface::component_bytes() const {
 std::uint32_t model_query(const ModelSurface& s, const std::string& query) {
   const bool layered = s.geometry[0] == 'a';
   if (query == "width") return s.width;
-  if (query == "height") return s.geometry == "1d" || s.geometry == "a1d" ? 0 : s.height;
-  if (query == "depth") return s.geometry == "3d" ? s.depth : 0;
+  // The layers are the height of 1D arrays and the depth of 2D ones, as the recorded programs say.
+  if (query == "height") return s.geometry == "1d" ? 0 : s.geometry == "a1d" ? s.depth : s.height;
+  if (query == "depth") return s.geometry == "3d" || s.geometry == "a2d" ? s.depth : 0;
   if (query == "array_size") return layered ? s.depth : 0;
   if (query == "memory_layout") return 0;
   if (query == "channel_order") return s.channels == 1 ? 0x10b0 : s.channels == 2 ? 0x10b2 : 0x10b5;

@@ -1,7 +1,8 @@
 # Sourced by tools/test and tools/demo: packages, SwiftShader, build. Needs $root, the source tree.
 # shellcheck shell=bash
 
-export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
+unset LC_ALL LC_CTYPE LC_MESSAGES
+export LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 # One cache entry serves every clone, and in one the build folders of the same depth.
 export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR="$root"
 

@@ -177,7 +177,7 @@ struct Block {
   BlockId merge_block = kNoBlock;
   BlockId continue_block = kNoBlock;
   std::uint32_t loc = 0;
-  bool few_turns = false;  ///< a loop's header: no need to guard it (LoopGuard)
+  bool loop_trip_count = false;  ///< a loop's header: no need to guard it (LoopGuard)
 };
 
 struct Var {
@@ -221,10 +221,10 @@ struct SurfaceOp {
 inline constexpr std::uint16_t kGuardSlot = 1;
 
 /// For drivers that end loops silently, after so many turns of all of a thread's loops together
-/// (lower/guard_loops, obeyed by the structurizer). Each loop has a word of local memory: a thread
-/// writes the loop's number there before it enters, and 0 on its way out, inside the loop. The
-/// driver's cut passes no way out, so that at the end of a thread that was cut off not all words
-/// are 0.
+/// (lower/detect_loop_cutoff, obeyed by the structurizer). Each loop has a word of local memory: a
+/// thread writes the loop's number there before it enters, and 0 on its way out, inside the loop.
+/// The driver's cut passes no way out, so that at the end of a thread that was cut off not all
+/// words are 0.
 struct LoopGuard {
   bool on = false;
   std::uint32_t first_word = 0;        ///< byte offset in local memory

@@ -159,7 +159,7 @@ void FunctionLowering::run() {
   start_blocks();
   if (context_.stack) {
     if (f_.is_entry)
-      set_stack_pointer(b_.i32(context_.stack_at + kStackHead));
+      set_stack_pointer(b_.i32(context_.stack_at + ir::kStackHead));
     else
       b_.set(stack_saved_ = new_var(Type::i32, "stack"), stack_pointer());
   }
@@ -429,7 +429,7 @@ void FunctionLowering::lower_trap(abi::TrapKind kind, const std::string& message
                                   std::initializer_list<Value> coordinates) {
   const std::uint32_t site = add_site(message);
   b_.inst(Op::thread_trap, Type::none, std::span(coordinates.begin(), coordinates.size()),
-          trap_code(site, kind));
+          ir::trap_code(site, kind));
   out_.blocks[b_.block()].term = ir::Term::unreachable;
   ended_ = true;
 }

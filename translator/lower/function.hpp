@@ -7,10 +7,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "translator/ir/trap_state.hpp"
 #include "translator/lower/arith.hpp"
 #include "translator/lower/lower.hpp"
 #include "translator/lower/memory.hpp"
-#include "translator/lower/trap_state.hpp"
 
 namespace ptx2spv::lower {
 

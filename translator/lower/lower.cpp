@@ -25,8 +25,8 @@ class Layout {
     params(entry);
     add(entry);
     if (!c_.recursive.empty()) {
-      c_.stack_bytes = kRecursionBytes;
-      place_stack(kMostKeptBytes);
+      c_.stack_bytes = ir::kRecursionBytes;
+      place_stack(ir::kMostKeptBytes);
     }
     for (; scanned_ < c_.functions.size(); ++scanned_) scan(c_.functions[scanned_]);
     // What the indirect calls may reach: functions whose address is taken anywhere and that have a
@@ -175,7 +175,7 @@ class Layout {
   void place_stack(std::uint32_t more) {
     c_.stack = true;
     c_.stack_at = c_.out.stack_at = (c_.local_bytes + 15) & ~15u;
-    c_.local_bytes = c_.stack_at + kStackHead + c_.stack_bytes + more;
+    c_.local_bytes = c_.stack_at + ir::kStackHead + c_.stack_bytes + more;
   }
 
   void scan(FunctionRef ref) {

@@ -10,6 +10,7 @@
 
 #include "ptx2spv/translator.hpp"
 #include "translator/ir/ir.hpp"
+#include "translator/ir/thread_stack.hpp"
 #include "translator/lower/memory.hpp"
 #include "translator/lower/program.hpp"
 
@@ -31,11 +32,6 @@ LoweredEntry lower_entry(Program& program, FunctionRef entry,
 /// Fills in the CUDA source line of a .loc of `module`, and the calls it was inlined through.
 void set_source(TrapSite& site, const ptx::Module& module, std::uint32_t loc);
 
-/// What a thread's calls of alloca may take, all together, and the frames of recursive functions
-/// with them; beyond these is room for the registers that the last frame keeps.
-constexpr std::uint32_t kStackBytes = 4096, kRecursionBytes = 8192, kStackHead = 16,
-                        kMostKeptBytes = 2048;
-
 /// What the functions of one entry share.
 struct EntryContext {
   Program& program;
@@ -51,7 +47,7 @@ struct EntryContext {
   /// A word with the address of the first free byte, then stack_bytes of them; only where alloca
   /// or recursion is.
   bool stack = false;
-  std::uint32_t stack_bytes = kStackBytes;
+  std::uint32_t stack_bytes = ir::kStackBytes;
   std::uint32_t stack_at = 0;
   std::vector<FunctionRef> address_taken;
   std::vector<bool> recursive;             ///< by number

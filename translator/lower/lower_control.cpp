@@ -193,7 +193,7 @@ void FunctionLowering::enter_frame() {
   locate(f_.instructions.front());
   const Value at = b_.op2(Op::and_, b_.op2(Op::add, stack_pointer(), b_.i32(15)), b_.i32(~15u));
   const Value top = b_.op2(Op::add, at, b_.i32((context_.frame_bytes[number_] + 15) & ~15u));
-  const Value end = b_.i32(context_.stack_at + kStackHead + context_.stack_bytes);
+  const Value end = b_.i32(context_.stack_at + ir::kStackHead + context_.stack_bytes);
   const ir::BlockId full = b_.new_block(), fits = b_.new_block();
   b_.cond_br(b_.cmp(Op::ult, end, top), full, fits);
   b_.at(full);
@@ -227,7 +227,7 @@ void FunctionLowering::lower_stack(const Instruction& inst) {
   const Value most =
       type == ptx::Type::u64 ? b_.i64(context_.stack_bytes) : b_.i32(context_.stack_bytes);
   const Value top = b_.op2(Op::add, at, word(size));
-  const Value end = b_.i32(context_.stack_at + kStackHead + context_.stack_bytes);
+  const Value end = b_.i32(context_.stack_at + ir::kStackHead + context_.stack_bytes);
   const Value over = b_.op2(Op::or_, b_.cmp(Op::ult, most, size), b_.cmp(Op::ult, end, top));
   const ir::BlockId full = b_.new_block(), fits = b_.new_block();
   b_.cond_br(over, full, fits);

@@ -15,26 +15,27 @@
 namespace ptx2spv::passes {
 
 /// Takes all that function 0 calls into it: copies, or past `budget` instructions bodies that calls
-/// share (call_plan.hpp). Message on recursion (lower/recursion.hpp takes it away), or when it is
-/// too much. Needs variables; the functions called stay as they are.
+/// share (call_plan.hpp). Message on recursion (passes/cfg/expand_recursion.hpp takes it away), or
+/// when it is too much. Needs variables; the functions called stay as they are.
 std::string inline_calls(ir::Module& module, std::size_t budget = kInlineBudget);
 
 struct RegionOptions {
   std::uint32_t workgroup_threads = 128;  ///< invocations of a workgroup: its size is (this, 1, 1)
   std::uint32_t max_block_threads = 1024;
   std::uint32_t block[3] = {0, 0, 0};  ///< every block's size where it is known
-  bool fewer = false;                  ///< coarsen may lower `workgroup_threads`
+  bool fewer = false;                  ///< thread_coarsening may lower `workgroup_threads`
 };
 /// ThreadModel::regions where all threads of a block reach each barrier, but for those that have
 /// ended: an invocation runs its threads side by side, between the device's own barriers, and what
 /// they have in common once. Same needs and promises as `regions`; result: why it left the function
 /// as it was, empty when done.
-std::string coarsen(ir::Function& function, ir::Module& module, RegionOptions& options);
+std::string thread_coarsening(ir::Function& function, ir::Module& module, RegionOptions& options);
 
 /// ThreadModel::regions: cuts the kernel at its barriers and warp operations, sets
 /// Function::region_threads and enlarges shared and local memory. Needs variables, before
 /// structurizing; message when it cannot.
-std::string regions(ir::Function& function, ir::Module& module, const RegionOptions& options);
+std::string split_at_barriers(ir::Function& function, ir::Module& module,
+                              const RegionOptions& options);
 
 /// Structured control flow as SPIR-V wants it, from any graph. Needs variables (no phis).
 /// Afterwards every branch has its merge information, there is at most one exit block,
@@ -44,9 +45,9 @@ bool structurize(ir::Function& function, ir::Module& module);
 
 /// Whether a block has more predecessors than a phi can have operands (65,535 ways out of one
 /// loop).
-bool too_many_ways(const ir::Function& function);
+bool too_many_exits(const ir::Function& function);
 /// Variables become values with pruned phis. A register read before it is written is 0. Does
-/// nothing where there are too_many_ways.
+/// nothing where there are too_many_exits.
 bool ssa(ir::Function& function, ir::Module& module);
 
 /// Folding, value numbering, constant branches and dead code. Needs SSA form; keeps structure
@@ -59,45 +60,45 @@ bool simplify(ir::Function& function, ir::Module& module, bool int64 = true);
 bool global_ids(ir::Function& function);
 
 /// Fuses products with sums where ptxas would. Needs SSA form, before legalise_float.
-bool contract(ir::Function& function, ir::Module& module);
+bool fma_contract(ir::Function& function, ir::Module& module);
 
 /// Small selections without side effects become selects. Needs structured SSA form, best after
 /// legalisation.
-bool flatten(ir::Function& function, ir::Module& module);
+bool if_convert(ir::Function& function, ir::Module& module);
 
 /// Instructions of a library routine with all that it calls copied in.
 using RoutineCost = std::function<std::uint32_t(std::string_view name)>;
 /// The library's long routines called from loops where a kernel's calls of them come to more than
-/// `budget`. Needs structured SSA form, after legalise_float and before word_addresses; loops may
+/// `budget`. Needs structured SSA form, after legalise_float and before scale_addresses; loops may
 /// turn as often as they like.
-bool share_routines(ir::Function& function, ir::Module& module, const RoutineCost& cost,
-                    std::uint64_t budget);
-/// For drivers without Profile::long_lines: cuts straight lines after `most` instructions, library
+bool outline_library_calls(ir::Function& function, ir::Module& module, const RoutineCost& cost,
+                           std::uint64_t budget);
+/// For drivers without Profile::long_blocks: cuts straight lines after `most` instructions, library
 /// routines copied in; below the default, what crosses a cut costs more than it saves. Needs
 /// structured SSA form; simplify keeps the cuts.
-bool cut_lines(ir::Function& function, const ir::Module& module, const RoutineCost& cost,
-               std::uint32_t most = 600);
+bool split_long_blocks(ir::Function& function, const ir::Module& module, const RoutineCost& cost,
+                       std::uint32_t most = 600);
 
 /// Offsets into bound buffers, shared and local memory as (element << k), which the emitter turns
 /// into an index. Needs SSA form, after legalise_int64; always runs, for the emitter relies on it.
-bool word_addresses(ir::Function& function, ir::Module& module);
+bool scale_addresses(ir::Function& function, ir::Module& module);
 
 /// Marks the barriers (imm 1) that only have shared memory to order.
-bool narrow_barriers(ir::Function& function, ir::Module& module);
+bool relax_barrier_scope(ir::Function& function, ir::Module& module);
 
 /// Phis for values that are loaded in a loop and used after it, and, where wanted, for those that
 /// are computed there. Needs structured SSA form; last, because simplify takes these phis for
 /// superfluous.
-bool keep_leaving_values(ir::Function& function, bool computed = false);
+bool lcssa(ir::Function& function, bool computed = false);
 
-/// Takes the guard away where all loops together turn at most `most` times (few_turns.cpp). Bounds
-/// that parameters set count when `assume` says that they hold, and are noted in `info` when not.
-/// Needs structured SSA form; simplify then removes what the guard leaves.
-bool few_turns(ir::Function& function, std::uint32_t most, bool assume, EntryInfo& info);
+/// Takes the guard away where all loops together turn at most `most` times (loop_trip_count.cpp).
+/// Bounds that parameters set count when `assume` says that they hold, and are noted in `info` when
+/// not. Needs structured SSA form; simplify then removes what the guard leaves.
+bool loop_trip_count(ir::Function& function, std::uint32_t most, bool assume, EntryInfo& info);
 
 /// Ways out of a loop become one where only arithmetic stands between them. Needs structured SSA
 /// form.
-bool join_exits(ir::Function& function);
+bool merge_loop_exits(ir::Function& function);
 
 struct ParamPlaces {
   std::uint32_t push_words = 0;  ///< length of the push constants; 0: parameters stay in the buffer
@@ -105,25 +106,26 @@ struct ParamPlaces {
 };
 /// Puts parameter words into push constants (EntryInfo::push_params) and joins loads of the others.
 /// Needs SSA form; the last pass.
-bool place_params(ir::Function& function, const ParamPlaces& places, EntryInfo& info);
+bool promote_params_to_push_constants(ir::Function& function, const ParamPlaces& places,
+                                      EntryInfo& info);
 
 /// Words of 0 and 1 for the truth values that loops carry. Needs structured SSA form; last, because
 /// simplify would undo it.
-bool carry_words(ir::Function& function);
+bool lower_bool_loop_phis(ir::Function& function);
 
 /// Merges of bits by a constant mask become what a driver cannot make one masked instruction of.
 /// Needs structured SSA form; after the last simplify.
-bool hide_merges(ir::Function& function);
+bool break_bitfield_insert_select(ir::Function& function);
 
 /// Operands of arithmetic that a driver may find out to be zero become what it cannot foresee.
 /// Needs structured SSA form; after the last simplify.
-bool hide_zeros(ir::Function& function, const ir::Module& module);
+bool opaque_zero_operands(ir::Function& function, const ir::Module& module);
 /// Computations that are the same in all threads become what a driver does not search for long for
-/// being so (cut_uniform.cpp). Needs structured SSA form; after the last simplify.
-bool cut_uniform(ir::Function& function);
+/// being so (limit_uniformity_search.cpp). Needs structured SSA form; after the last simplify.
+bool limit_uniformity_search(ir::Function& function);
 /// For drivers that take what a float operation gives for a float where an atomic wants an integer
-/// (hide_floats.cpp).
-bool hide_floats(ir::Function& function);
+/// (bitcast_atomic_operands.cpp).
+bool bitcast_atomic_operands(ir::Function& function);
 
 struct FloatOptions {
   const Profile& profile;

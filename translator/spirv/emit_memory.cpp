@@ -152,7 +152,7 @@ Id Emitter::index(Value address, unsigned shift) {
   if (shift == 0) return value(address);
   Form& form = indices_[address];
   if (holds(form) && form.key == shift) return form.id;
-  // passes/word_addresses has seen to it that no upper bits of the element count.
+  // passes/scale_addresses has seen to it that no upper bits of the element count.
   const Inst& by = f_.insts[address];
   if (by.op == Op::shl && is_constant(f_.arg(address, 1), known) && known >= shift && known < 32) {
     const Id element = value(f_.arg(address, 0));

@@ -19,7 +19,8 @@ struct Profile {
   std::uint32_t subgroup_size = 1;  ///< 0 where it varies
   std::uint32_t max_workgroup_invocations = 128;
   std::uint32_t max_shared_bytes = 16384;
-  std::uint32_t max_loop_turns = 0;  ///< where the driver cuts loops off silently; 0: it does not
+  std::uint32_t max_loop_iterations =
+      0;                        ///< where the driver cuts loops off silently; 0: it does not
   std::uint32_t max_slots = 4;  ///< bound surface slots per kernel; further surfaces use addresses
 };
 

@@ -68,7 +68,7 @@ struct TranslateOptions {
   bool assume_small_grid = false;    ///< direct, regions: a launch is one dispatch, so that the
                                      ///< base words are 0, with fewer than abi::kSmallGrid threads
                                      ///< along each axis
-  bool assume_few_turns = false;     ///< no word at EntryInfo::turn_params is over turn_limit
+  bool assume_trip_counts = false;   ///< no word at EntryInfo::trip_count_params is over turn_limit
   std::uint32_t push_words = 0;      ///< words of push constants that the device takes: parameters
                                      ///< go into those that the launch leaves (EntryInfo); 0: none
   std::string entry;                 ///< empty: every entry
@@ -81,7 +81,7 @@ struct TranslateOptions {
   bool shared_in_memory = false;       ///< shared memory lives in abi::Push::shared_slab
   std::uint32_t texture_features =
       abi::kAllTextureFeatures;  ///< abi::TextureFeature: what textures may have
-  std::uint32_t wait_turns =
+  std::uint32_t wait_iterations =
       1u << 24;  ///< without independent_threads: turns of a loop that waits for another thread's
                  ///< store or atomic before it traps; 0: no bound
   std::uint32_t routine_budget =
@@ -161,11 +161,11 @@ struct EntryInfo {
   std::uint32_t slot_records =
       0;  ///< offset in the parameter buffer of the slots' records (abi.hpp)
   std::vector<SlotInfo> slots;
-  std::uint32_t push_words = abi::kPushWords;  ///< length of the push constants
-  std::vector<PushParam> push_params;          ///< words of them that the launch has no use for
-  std::vector<std::uint32_t> turn_params;  ///< offsets of parameter words that bound loops, where a
-                                           ///< driver ends long ones
-  std::uint32_t turn_limit = 0;  ///< of such a word, for TranslateOptions::assume_few_turns
+  std::uint32_t push_words = abi::kPushWords;    ///< length of the push constants
+  std::vector<PushParam> push_params;            ///< words of them that the launch has no use for
+  std::vector<std::uint32_t> trip_count_params;  ///< offsets of parameter words that bound loops,
+                                                 ///< where a driver ends long ones
+  std::uint32_t turn_limit = 0;  ///< of such a word, for TranslateOptions::assume_trip_counts
   std::uint32_t texture_records =
       0;  ///< offset in the parameter buffer of what a host may place: the texture slots' records
   std::vector<std::uint32_t>

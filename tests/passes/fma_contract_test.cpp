@@ -1,0 +1,88 @@
+// Which products and sums become one operation: the cases were read off ptxas 13.0's code for
+// sm_90.
+#include <gtest/gtest.h>
+
+#include "translator/passes/passes.hpp"
+
+namespace ptx2spv {
+namespace {
+
+using ir::NumKind;
+using ir::Op;
+using ir::Value;
+
+struct Fixture {
+  ir::Module module;
+  ir::Function function;
+  ir::Builder b{function};
+  Fixture() { b.at(b.new_block()); }
+  Value input(std::uint32_t at) {
+    return b.load(ir::Type::i32, b.i32(at), {.space = ir::Space::param});
+  }
+  Value op(Op which, Value x, Value y, bool contract = true) {
+    return b.fp(which, ir::Type::i32, {x, y}, {.kind = NumKind::f32, .contract = contract});
+  }
+  void keep(Value v, std::uint32_t at = 0) { b.store(b.i32(at), v, {.space = ir::Space::trap}); }
+  bool run() {
+    b.exit();
+    return passes::fma_contract(function, module);
+  }
+  Op result(Value v) const { return function.insts[v].op; }
+};
+
+TEST(Contract, APlainProductAndSumBecomeOne) {
+  Fixture f;
+  const Value sum = f.op(Op::fadd, f.op(Op::fmul, f.input(0), f.input(4)), f.input(8));
+  f.keep(sum);
+  EXPECT_TRUE(f.run());
+  EXPECT_EQ(f.result(sum), Op::ffma);
+}
+
+TEST(Contract, AStatedRoundingKeepsThemApart) {
+  Fixture f;
+  const Value sum = f.op(Op::fadd, f.op(Op::fmul, f.input(0), f.input(4), false), f.input(8));
+  f.keep(sum);
+  EXPECT_FALSE(f.run());
+}
+
+TEST(Contract, AProductThatIsUsedOtherwiseStays) {
+  Fixture f;
+  const Value product = f.op(Op::fmul, f.input(0), f.input(4));
+  const Value sum = f.op(Op::fadd, product, f.input(8));
+  f.keep(sum);
+  f.keep(product, 4);
+  EXPECT_FALSE(f.run());
+  EXPECT_EQ(f.result(sum), Op::fadd);
+}
+
+TEST(Contract, OfTwoProductsTheFirstIsFused) {
+  Fixture f;
+  const Value second = f.op(Op::fmul, f.input(0), f.input(4));
+  const Value first = f.op(Op::fmul, f.input(8), f.input(12));
+  const Value sum = f.op(Op::fadd, first, second);
+  f.keep(sum);
+  EXPECT_TRUE(f.run());
+  EXPECT_EQ(f.function.arg(sum, 2), second);
+}
+
+TEST(Contract, TwoSumsOfOneProductAreBothFused) {
+  Fixture f;
+  const Value product = f.op(Op::fmul, f.input(0), f.input(4));
+  const Value u = f.op(Op::fadd, product, f.input(8)), v = f.op(Op::fadd, f.input(12), product);
+  f.keep(u);
+  f.keep(v, 4);
+  EXPECT_TRUE(f.run());
+  EXPECT_EQ(f.result(u), Op::ffma);
+  EXPECT_EQ(f.result(v), Op::ffma);
+}
+
+TEST(Contract, AProductAddedToItselfStays) {
+  Fixture f;
+  const Value product = f.op(Op::fmul, f.input(0), f.input(4));
+  const Value sum = f.op(Op::fadd, product, product);
+  f.keep(sum);
+  EXPECT_FALSE(f.run());
+}
+
+}  // namespace
+}  // namespace ptx2spv

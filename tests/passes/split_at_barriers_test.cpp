@@ -1,0 +1,97 @@
+// Kernels cut into regions do what their threads do when each waits by itself: random programs with
+// barriers and warp operations, any number of threads an invocation.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "ptx2spv/abi.hpp"
+#include "tests/passes/random_program.hpp"
+#include "translator/passes/passes.hpp"
+
+namespace {
+
+using namespace ptx2spv;
+using namespace ptx2spv::ir;
+using namespace ptx2spv::test;
+
+Memory memory_for(std::uint32_t x, std::uint32_t y, std::uint32_t shared_bytes) {
+  Memory memory;
+  memory.of(Space::slot).resize(512 * 256);
+  memory.of(Space::shared).assign(shared_bytes, 0xcd);
+  memory.of(Space::trap).resize(ptx2spv::abi::kTrapWords * 4);
+  auto& push = memory.of(Space::push);
+  push.resize(ptx2spv::abi::kPushWords * 4);
+  const std::uint32_t block[3] = {x, y, 1};
+  std::memcpy(push.data() + ptx2spv::abi::Push::block_x * 4, block, sizeof block);
+  return memory;
+}
+
+enum class Seen { finished, stalled, endless };
+
+Seen check(std::mt19937& rng, const ProgramShape& shape, const std::string& what) {
+  Module m;
+  const Function source = random_program(rng, shape);
+  EXPECT_EQ(validate(source, m, false, false), "");
+  const std::uint32_t y = 1 + static_cast<std::uint32_t>(rng() % 4), x = 16;
+  const std::uint32_t threads = x * y, extra = static_cast<std::uint32_t>(rng() % 3) * 8;
+  const std::uint32_t invocations = static_cast<std::uint32_t>(1 + rng() % (threads + 4));
+  const auto seed = static_cast<std::uint32_t>(rng());
+
+  RunOptions options;
+  options.threads[0] = x;
+  options.threads[1] = y;
+  options.trace = false;
+  Memory wanted = memory_for(x, y, 0);
+  const Outcome a = run_program(source, m, seed, 200000, options, &wanted);
+  EXPECT_EQ(a.error, "") << what;
+  if (a.out_of_steps) return Seen::endless;
+
+  Function f = source;
+  EXPECT_EQ(passes::split_at_barriers(
+                f, m, {.workgroup_threads = invocations, .max_block_threads = threads + extra}),
+            "");
+  EXPECT_EQ(validate(f, m, false, false), "") << what << print(f, m);
+  passes::structurize(f, m);
+  EXPECT_EQ(validate(f, m, false, true), "") << what;
+  passes::ssa(f, m);
+  EXPECT_EQ(validate(f, m, true, true), "") << what;
+  passes::simplify(f, m);
+  EXPECT_EQ(validate(f, m, true, true), "") << what;
+  options.threads[0] = invocations;
+  options.threads[1] = 1;
+  Memory got = memory_for(x, y, f.shared_bytes);
+  const Outcome b = run_program(f, m, seed, 100000000, options, &got);
+  EXPECT_EQ(b.error, "") << what;
+  EXPECT_FALSE(b.out_of_steps) << what;
+  EXPECT_FALSE(b.stalled) << what;
+  EXPECT_TRUE(wanted.of(Space::slot) == got.of(Space::slot))
+      << what << ": " << threads << " threads, " << invocations << " invocations\n"
+      << print(source, m);
+  std::uint32_t kind = 0;
+  std::memcpy(&kind, got.of(Space::trap).data() + ptx2spv::abi::t_kind * 4, 4);
+  EXPECT_EQ(kind, a.stalled ? static_cast<std::uint32_t>(ptx2spv::abi::TrapKind::no_progress) : 0u)
+      << what;
+  return a.stalled ? Seen::stalled : Seen::finished;
+}
+
+void many(unsigned seed, int programs, unsigned barriers, unsigned general) {
+  std::mt19937 rng(seed);
+  int seen[3] = {};
+  for (int i = 0; i < programs; ++i) {
+    ProgramShape shape;
+    shape.blocks = 1 + static_cast<unsigned>(rng() % 9);
+    shape.ops = 1 + static_cast<unsigned>(rng() % 5);
+    shape.backward = static_cast<unsigned>(rng() % 25);
+    shape.barriers = barriers;
+    shape.general = general;
+    ++seen[static_cast<int>(check(rng, shape, "program " + std::to_string(i)))];
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(seen[0], programs / 3) << "too few programs that end";
+}
+
+TEST(Regions, kernels_without_barriers) { many(5, 40, 0, 1); }
+TEST(Regions, plain_barriers) { many(6, 150, 20, 0); }
+TEST(Regions, barriers_of_all_kinds_and_warp_operations) { many(7, 200, 4, 20); }
+
+}  // namespace

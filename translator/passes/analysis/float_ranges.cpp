@@ -1,0 +1,105 @@
+#include "translator/passes/analysis/float_ranges.hpp"
+
+#include <bit>
+
+namespace ptx2spv::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr std::uint32_t kSign = 0x80000000u;
+
+/// Beyond this nothing is called known: sums and products of bounds stay small integers.
+constexpr int kFarthest = 300;
+
+std::optional<int> kept(int bound) {
+  if (bound > kFarthest) return std::nullopt;
+  return std::max(bound, -kFarthest);
+}
+
+int exponent_of(std::uint32_t bits) { return static_cast<int>(bits >> 23 & 255) - 127; }
+
+}  // namespace
+
+FloatRange FloatRange::constant(std::uint32_t bits) {
+  const std::uint32_t magnitude = bits & ~kSign;
+  if (magnitude >= 0x7f800000u) return {.grid = 0, .top = std::nullopt};
+  if (magnitude == 0) return {.grid = -kFarthest, .top = -kFarthest};
+  if (magnitude < 0x00800000u) return {.grid = 149, .top = -126};
+  const int exponent = exponent_of(magnitude);
+  const int zeros = std::countr_zero((magnitude & 0x7fffffu) | 0x800000u);
+  return {.grid = 23 - zeros - exponent, .top = exponent + 1};
+}
+
+FloatRange FloatRange::either(const FloatRange& a, const FloatRange& b) {
+  FloatRange r;
+  if (a.grid && b.grid) r.grid = std::max(*a.grid, *b.grid);
+  if (a.top && b.top) r.top = std::max(*a.top, *b.top);
+  return r;
+}
+
+// Rounding to 24 bits keeps a multiple of a power of two one, and may reach the next power of two.
+FloatRange FloatRange::sum(const FloatRange& a, const FloatRange& b) {
+  FloatRange r = either(a, b);
+  if (r.top) ++*r.top;
+  if (r.top && *r.top > 127) r.top.reset();
+  return r;
+}
+
+FloatRange FloatRange::product(const FloatRange& a, const FloatRange& b) {
+  FloatRange r;
+  if (a.grid && b.grid) r.grid = kept(*a.grid + *b.grid);
+  if (a.top && b.top) r.top = kept(*a.top + *b.top);
+  if (r.top && *r.top > 127) r.top.reset();
+  return r;
+}
+
+FloatRange FloatRanges::of(Value v) const {
+  const Inst& inst = f_.insts[v];
+  if (inst.op == Op::constant && inst.type == Type::i32)
+    return FloatRange::constant(static_cast<std::uint32_t>(inst.imm));
+  return v < bounds_.size() ? bounds_[v] : FloatRange{};
+}
+
+void FloatRanges::set(Value v, const FloatRange& bounds) {
+  if (v >= bounds_.size()) bounds_.resize(std::max<std::size_t>(f_.insts.size(), v + 1));
+  bounds_[v] = bounds;
+}
+
+void FloatRanges::follow(Value v) {
+  const Inst& inst = f_.insts[v];
+  if (inst.type != Type::i32) return;
+  const auto with = [&](std::uint32_t bits) -> std::optional<Value> {
+    for (unsigned i = 0; i < 2; ++i) {
+      const Inst& c = f_.insts[f_.arg(v, i)];
+      if (c.op == Op::constant && static_cast<std::uint32_t>(c.imm) == bits)
+        return f_.arg(v, 1 - i);
+    }
+    return std::nullopt;
+  };
+  std::optional<Value> source;
+  switch (inst.op) {
+    case Op::and_: source = with(~kSign); break;
+    case Op::or_:
+    case Op::xor_: source = with(kSign); break;
+    case Op::select: set(v, FloatRange::either(of(f_.arg(v, 1)), of(f_.arg(v, 2)))); return;
+    default: return;
+  }
+  if (source) set(v, of(*source));
+}
+
+std::optional<FloatRange> FloatRanges::sum_with_constant(Value a, Value b) const {
+  for (const Value v : {a, b}) {
+    const Inst& c = f_.insts[v];
+    if (c.op != Op::constant) continue;
+    const int exponent = exponent_of(static_cast<std::uint32_t>(c.imm));
+    if (exponent < -101 || exponent == 128) continue;
+    // Half the constant at least, or a difference of numbers that are: multiples of the last place
+    // of its quarter.
+    return FloatRange{.grid = 25 - exponent, .top = std::nullopt};
+  }
+  return std::nullopt;
+}
+
+}  // namespace ptx2spv::passes

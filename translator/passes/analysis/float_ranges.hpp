@@ -1,0 +1,49 @@
+// What is known of single-precision values without running them: where neither denormals nor
+// overflow can occur, a device's own operations are exact that are not everywhere.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "translator/ir/ir.hpp"
+
+namespace ptx2spv::passes {
+
+/// Two bounds of a value, each unknown unless set. Zero meets every bound.
+struct FloatRange {
+  /// The value is a multiple of 2^-grid, an infinity or a NaN.
+  std::optional<int> grid;
+  /// The value is finite, and its magnitude below 2^top.
+  std::optional<int> top;
+
+  /// No denormal, and no sum with another such value is one.
+  bool normal() const { return grid && *grid <= 126; }
+  bool finite() const { return top.has_value(); }
+
+  static FloatRange constant(std::uint32_t bits);
+  static FloatRange integer(int width) { return {.grid = 0, .top = width + 1}; }
+  static FloatRange either(const FloatRange& a, const FloatRange& b);
+  static FloatRange sum(const FloatRange& a, const FloatRange& b);
+  static FloatRange product(const FloatRange& a, const FloatRange& b);
+};
+
+/// The bounds of a function's values, in i32 as their bits. Filled by a walk that meets operands
+/// before their users; values of loops that come later are unknown.
+class FloatRanges {
+ public:
+  explicit FloatRanges(const ir::Function& function) : f_(function) {}
+  FloatRange of(ir::Value v) const;
+  void set(ir::Value v, const FloatRange& bounds);
+  /// Bounds that pass through what is no float operation: signs changed as bits, selections.
+  void follow(ir::Value v);
+  /// The sum of a value of any size and a constant: as a device does it that flushes denormals, if
+  /// the constant is no smaller than 2^-101 (shaders/f32_fast.glsl), and what is then known of it.
+  std::optional<FloatRange> sum_with_constant(ir::Value a, ir::Value b) const;
+
+ private:
+  const ir::Function& f_;
+  std::vector<FloatRange> bounds_;
+};
+
+}  // namespace ptx2spv::passes

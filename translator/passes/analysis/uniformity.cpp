@@ -1,0 +1,174 @@
+#include "translator/passes/analysis/uniformity.hpp"
+
+#include "translator/passes/passes.hpp"
+
+namespace ptx2spv::passes {
+
+using namespace ir;
+
+namespace {
+
+bool readonly(const Inst& inst) {
+  switch (inst.mem.space) {
+    case Space::param:
+    case Space::constant:
+    case Space::push:
+    case Space::table:
+    case Space::textures: return true;
+    default: return inst.mem.readonly && !inst.mem.is_volatile;
+  }
+}
+
+/// Whether the operation itself makes threads differ, whatever its operands are.
+bool source(const Inst& inst) {
+  switch (inst.op) {
+    case Op::builtin:
+      switch (inst.builtin) {
+        case Builtin::local_id_x:
+        case Builtin::local_id_y:
+        case Builtin::local_id_z:
+        case Builtin::local_index:
+        case Builtin::global_id_x:
+        case Builtin::global_id_y:
+        case Builtin::global_id_z:
+        case Builtin::subgroup_lane:
+        case Builtin::clock_lo:
+        case Builtin::clock_hi: return true;
+        default: return false;
+      }
+    case Op::load: return !readonly(inst);
+    default: {
+      const unsigned flags = info(inst.op).flags;
+      return inst.type != Type::none && (flags & (flag::W | flag::R)) && inst.op != Op::surf_query;
+    }
+  }
+}
+
+bool is_barrier(Op op) { return op == Op::control_barrier || op == Op::bar_sync; }
+
+}  // namespace
+
+Uniformity::Uniformity(const Function& f, const EarlyExits& early)
+    : f_(f),
+      values_(f.insts.size()),
+      blocks_(f.blocks.size()),
+      joins_(f.blocks.size()),
+      left_unevenly_(f.blocks.size()),
+      early_(f.blocks.size()),
+      place_(f.blocks.size(), 0),
+      loop_(f.blocks.size(), kNoBlock),
+      outer_(f.blocks.size(), kNoBlock),
+      home_(f.insts.size(), kNoBlock) {
+  for (std::uint32_t i = 0; i < f.order.size(); ++i) place_[f.order[i]] = i;
+  for (BlockId b = 0; b < f.blocks.size(); ++b)
+    for (const Value v : f.blocks[b].insts) home_[v] = b;
+  for (const BlockId b : early.arms) blocks_[b] = true;
+  for (const BlockId b : early.heads) {
+    early_[b] = true;
+    joins_[f.blocks[b].merge_block] = true;
+  }
+  find_loops();
+  while (visit_values() || visit_branches()) {
+  }
+}
+
+// The order keeps constructs together: a loop is all from its header up to its merge block.
+void Uniformity::find_loops() {
+  std::vector<BlockId> open;
+  for (const BlockId b : f_.order) {
+    while (!open.empty() && place_[f_.blocks[open.back()].merge_block] <= place_[b])
+      open.pop_back();
+    if (f_.blocks[b].merge == Merge::loop) {
+      outer_[b] = open.empty() ? kNoBlock : open.back();
+      open.push_back(b);
+    }
+    loop_[b] = open.empty() ? kNoBlock : open.back();
+  }
+}
+
+bool Uniformity::visit_values() {
+  bool any = false;
+  for (const BlockId b : f_.order) {
+    for (const Value v : f_.blocks[b].insts) {
+      if (values_[v]) continue;
+      const Inst& inst = f_.insts[v];
+      bool differs = source(inst) || (inst.op == Op::phi && joins_[b]);
+      for (const Value a : f_.args(v)) {
+        if (differs) break;
+        differs = values_[a];
+        // A value of a loop that threads leave in different turns differs outside.
+        const BlockId home = home_[a];
+        for (BlockId l = home == kNoBlock ? kNoBlock : loop_[home]; l != kNoBlock && !differs;
+             l = outer_[l])
+          differs = left_unevenly_[l] && place_[b] >= place_[f_.blocks[l].merge_block];
+      }
+      if (!differs) continue;
+      values_[v] = true;
+      any = true;
+    }
+  }
+  return any;
+}
+
+bool Uniformity::mark_blocks(std::uint32_t first, std::uint32_t end) {
+  bool any = false;
+  for (std::uint32_t i = first; i < end; ++i) {
+    if (blocks_[f_.order[i]]) continue;
+    blocks_[f_.order[i]] = true;
+    any = true;
+  }
+  return any;
+}
+
+bool Uniformity::mark_join(BlockId block) {
+  const bool fresh = !joins_[block];
+  joins_[block] = true;
+  return fresh;
+}
+
+bool Uniformity::visit_branches() {
+  bool any = false;
+  for (const BlockId b : f_.order) {
+    const Block& block = f_.blocks[b];
+    const bool splits = (block.term == Term::cond_br || block.term == Term::switch_) &&
+                        values_[block.cond] && !early_[b];
+    if (splits && block.merge == Merge::selection) {
+      any = mark_join(block.merge_block) || any;
+      if (!blocks_[b]) any = mark_blocks(place_[b] + 1, place_[block.merge_block]) || any;
+    }
+    const BlockId l = loop_[b];
+    if (l == kNoBlock || !(splits || blocks_[b])) continue;
+    const Block& loop = f_.blocks[l];
+    for (const BlockId s : block.succs) {
+      if (s == loop.continue_block) {
+        // Threads that go on at once miss what follows in this turn.
+        any = mark_join(s) || any;
+        any = mark_blocks(place_[b] + 1, place_[loop.continue_block]) || any;
+      } else if (s == loop.merge_block && !left_unevenly_[l]) {
+        left_unevenly_[l] = true;
+        mark_join(s);
+        mark_blocks(place_[l], place_[loop.merge_block]);
+        any = true;
+      }
+    }
+  }
+  return any;
+}
+
+bool barriers_diverge(const Function& function, Module& module) {
+  bool has = false;
+  for (const Block& block : function.blocks)
+    for (const Value v : block.insts) has = has || is_barrier(function.insts[v].op);
+  if (!has) return false;
+  Function copy = function;
+  structurize(copy, module);
+  ssa(copy, module);
+  simplify(copy, module);
+  const Uniformity uniformity(copy);
+  for (const BlockId b : copy.order)
+    for (const Value v : copy.blocks[b].insts)
+      if (is_barrier(copy.insts[v].op) && uniformity.divergent_block(b)) return true;
+  return false;
+}
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,244 @@
+// The entry takes in all that it calls, from its own calls on downwards, so that nothing is copied
+// that does not remain. A function that is copied gets registers of its own at each call. One that
+// stands once has one set: it is not active twice at a time, for nothing calls itself here. Its
+// callers leave a number in a variable by which its end branches back, and no driver, all of which
+// copy the functions of SPIR-V into their callers, can multiply it.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "translator/passes/cfg/call_plan.hpp"
+#include "translator/passes/passes.hpp"
+
+namespace ptx2spv::passes {
+
+using namespace ir;
+
+namespace {
+
+class Inliner {
+ public:
+  Inliner(Module& module, const CallPlan& plan)
+      : module_(module), f_(module.functions[0]), plan_(plan), b_(f_) {}
+
+  void run() {
+    // Blocks that come in are searched in their turn.
+    for (BlockId b = 0; b < f_.blocks.size(); ++b)
+      // From the last call to the first, so that each tail moves once.
+      for (std::size_t k = f_.blocks[b].insts.size(); k-- > 0;) {
+        const Value v = f_.blocks[b].insts[k];
+        if (f_.insts[v].op == Op::call) expand(b, k, v);
+      }
+    for (const Shared& body : shared_)
+      if (body.made) come_back(body);
+    f_.calls.clear();
+    f_.compute_preds();
+  }
+
+ private:
+  /// What all copies of a function have in common.
+  struct Tables {
+    bool made = false;
+    std::uint32_t locs = 0, surface_ops = 0;
+  };
+  struct Shared {
+    bool made = false;
+    std::uint32_t from = 0;  ///< the variable that says which call to come back from
+    BlockId entry = 0, end = 0;
+    std::vector<std::uint32_t> vars;
+    std::vector<BlockId> back;  ///< by call
+  };
+
+  const Tables& tables(std::uint32_t id) {
+    Tables& t = tables_[id];
+    if (t.made) return t;
+    t.made = true;
+    const Function& callee = module_.functions[id];
+    t.locs = static_cast<std::uint32_t>(f_.locs.size()) - 1;
+    f_.locs.insert(f_.locs.end(), callee.locs.begin() + 1, callee.locs.end());
+    t.surface_ops = static_cast<std::uint32_t>(f_.surface_ops.size());
+    f_.surface_ops.insert(f_.surface_ops.end(), callee.surface_ops.begin(),
+                          callee.surface_ops.end());
+    f_.local_bytes = std::max(f_.local_bytes, callee.local_bytes);
+    f_.shared_bytes = std::max(f_.shared_bytes, callee.shared_bytes);
+    f_.uses_dynamic_shared = f_.uses_dynamic_shared || callee.uses_dynamic_shared;
+    return t;
+  }
+
+  std::vector<std::uint32_t> new_vars(const Function& callee) {
+    std::vector<std::uint32_t> vars;
+    vars.reserve(callee.vars.size());
+    for (const Var& var : callee.vars) {
+      if (var.per_thread) {
+        vars.push_back(of_thread(var));
+        continue;
+      }
+      vars.push_back(static_cast<std::uint32_t>(f_.vars.size()));
+      f_.vars.push_back(var);
+    }
+    return vars;
+  }
+
+  // Few variables belong to the thread, so that a list of them will do.
+  std::uint32_t of_thread(const Var& var) {
+    for (; seen_vars_ < f_.vars.size(); ++seen_vars_)
+      if (f_.vars[seen_vars_].per_thread) thread_vars_.push_back(seen_vars_);
+    for (const std::uint32_t v : thread_vars_)
+      if (f_.vars[v].name == var.name) return v;
+    f_.vars.push_back(var);
+    return static_cast<std::uint32_t>(f_.vars.size() - 1);
+  }
+
+  /// The call's block ends before it; what stands behind it goes to a new block.
+  BlockId split(BlockId b, std::size_t k) {
+    const BlockId rest = b_.new_block();
+    Block& from = f_.blocks[b];
+    Block& to = f_.blocks[rest];
+    to.insts.assign(from.insts.begin() + static_cast<std::ptrdiff_t>(k) + 1, from.insts.end());
+    to.term = from.term;
+    to.cond = from.cond;
+    to.succs = std::move(from.succs);
+    to.loc = from.loc;
+    from.insts.resize(k);
+    return rest;
+  }
+
+  void pass(Value call, const Function& callee, const std::vector<std::uint32_t>& vars) {
+    const std::size_t given = std::min<std::size_t>(callee.param_vars.size(), f_.insts[call].count);
+    for (std::size_t i = 0; i < given; ++i)
+      b_.set(vars[callee.param_vars[i]], f_.arg(call, static_cast<unsigned>(i)));
+  }
+
+  void take(const Function::Call& record, const Function& callee,
+            const std::vector<std::uint32_t>& vars) {
+    const std::size_t results = std::min(record.result_vars.size(), callee.result_vars.size());
+    for (std::size_t i = 0; i < results; ++i)
+      b_.set(record.result_vars[i], b_.get(vars[callee.result_vars[i]]));
+  }
+
+  void expand(BlockId b, std::size_t k, Value call) {
+    const Function::Call record = f_.calls[f_.insts[call].imm];
+    const Function& callee = module_.functions[record.callee];
+    const std::uint32_t loc = f_.insts[call].loc;
+    const BlockId rest = split(b, k);
+    if (plan_.shared[record.callee]) return go(b, rest, call, record);
+    const std::vector<std::uint32_t> vars = new_vars(callee);
+    b_.at(b);
+    b_.set_loc(loc);
+    pass(call, callee, vars);
+    b_.br(static_cast<BlockId>(f_.blocks.size()));
+    copy(record.callee, vars, loc, [&] {
+      b_.set_loc(loc);
+      take(record, callee, vars);
+      b_.br(rest);
+    });
+  }
+
+  /// A call of a function that stands once.
+  void go(BlockId b, BlockId rest, Value call, const Function::Call& record) {
+    const Function& callee = module_.functions[record.callee];
+    Shared& body = shared_[record.callee];
+    if (!body.made) {
+      body.made = true;
+      body.vars = new_vars(callee);
+      body.from = static_cast<std::uint32_t>(f_.vars.size());
+      f_.vars.push_back({Type::i32, "from"});
+      body.end = b_.new_block();
+      body.entry = static_cast<BlockId>(f_.blocks.size());
+      copy(record.callee, body.vars, 0, [&] { b_.br(body.end); });
+    }
+    b_.at(b);
+    b_.set_loc(f_.insts[call].loc);
+    pass(call, callee, body.vars);
+    b_.set(body.from, b_.i32(static_cast<std::uint32_t>(body.back.size())));
+    b_.br(body.entry);
+    body.back.push_back(b_.new_block());
+    b_.at(body.back.back());
+    take(record, callee, body.vars);
+    b_.br(rest);
+  }
+
+  void come_back(const Shared& body) {
+    b_.at(body.end);
+    b_.set_loc(0);
+    if (body.back.size() == 1) return b_.br(body.back[0]);
+    Block& end = f_.blocks[body.end];
+    end.succs = body.back;
+    end.term = Term::switch_;
+    const Value from = b_.get(body.from);
+    f_.blocks[body.end].cond = from;
+  }
+
+  /// Appends the callee's blocks. `leave` ends those that return.
+  template <typename Leave>
+  void copy(std::uint32_t id, const std::vector<std::uint32_t>& vars, std::uint32_t call_loc,
+            Leave&& leave) {
+    const Function& callee = module_.functions[id];
+    const Tables& t = tables(id);
+    const auto loc = [&](std::uint32_t l) { return l ? l + t.locs : call_loc; };
+    const auto first = static_cast<BlockId>(f_.blocks.size());
+    values_.assign(callee.insts.size(), 0);
+    for (const Block& source : callee.blocks) {
+      const BlockId block = b_.new_block();
+      b_.at(block);
+      for (const Value v : source.insts) {
+        Inst inst = callee.insts[v];
+        inst.first = static_cast<std::uint32_t>(f_.operands.size());
+        for (const Value a : callee.args(v)) f_.operands.push_back(value(a));
+        inst.loc = loc(inst.loc);
+        if (inst.op == Op::get_var || inst.op == Op::set_var) inst.imm = vars[inst.imm];
+        if (inst.op >= Op::surf_load && inst.op <= Op::surf_query) inst.imm += t.surface_ops;
+        if (inst.op == Op::call) {
+          Function::Call record = callee.calls[inst.imm];
+          for (std::uint32_t& var : record.result_vars) var = vars[var];
+          inst.imm = f_.calls.size();
+          f_.calls.push_back(std::move(record));
+        }
+        const Value made = value(v);
+        f_.insts[made] = inst;
+        f_.blocks[block].insts.push_back(made);
+      }
+      Block& to = f_.blocks[block];
+      to.term = source.term;
+      to.cond = source.cond ? value(source.cond) : 0;
+      to.loc = loc(source.loc);
+      for (const BlockId s : source.succs) to.succs.push_back(first + s);
+      if (source.term == Term::ret) leave();
+    }
+  }
+
+  // A value's copy; one that is used before its block is copied gets its number early.
+  Value value(Value v) {
+    if (!values_[v]) {
+      f_.insts.emplace_back();
+      values_[v] = static_cast<Value>(f_.insts.size() - 1);
+    }
+    return values_[v];
+  }
+
+  Module& module_;
+  Function& f_;
+  const CallPlan& plan_;
+  Builder b_;
+  std::vector<Tables> tables_ = std::vector<Tables>(module_.functions.size());
+  std::vector<Shared> shared_ = std::vector<Shared>(module_.functions.size());
+  std::vector<std::uint32_t> thread_vars_;
+  std::uint32_t seen_vars_ = 0;
+  std::vector<Value> values_;
+};
+
+}  // namespace
+
+std::string inline_calls(Module& module, std::size_t budget) {
+  constexpr std::size_t kMost = 2000000;
+  if (module.functions.empty()) return {};
+  const CallPlan plan = plan_calls(module, budget);
+  if (!plan.problem.empty()) return plan.problem;
+  if (plan.size > kMost)
+    return fmt::format("function {} has more than {} instructions with all that it calls",
+                       module.functions[0].name, kMost);
+  Inliner(module, plan).run();
+  return {};
+}
+
+}  // namespace ptx2spv::passes

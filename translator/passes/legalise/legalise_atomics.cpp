@@ -1,0 +1,510 @@
+#include "translator/passes/legalise/legalise_atomics.hpp"
+
+#include "ptx2spv/abi.hpp"
+#include "translator/passes/rewriter.hpp"
+
+namespace ptx2spv::passes {
+
+using ir::AtomicOp;
+using ir::BlockId;
+using ir::MemAttr;
+using ir::Op;
+using ir::Space;
+using ir::Type;
+using ir::Value;
+
+namespace {
+
+bool is_add(AtomicOp op) { return op == AtomicOp::add; }
+bool is_bitwise(AtomicOp op) {
+  return op == AtomicOp::and_ || op == AtomicOp::or_ || op == AtomicOp::xor_;
+}
+
+/// What an atomic on half-precision numbers computes; width 0 for the others.
+struct HalfFormat {
+  unsigned width = 0;  ///< bits of the cell: 16 or 32
+  Op op = Op::fadd;
+  ir::NumKind kind = ir::NumKind::f16;
+};
+HalfFormat half_format(AtomicOp op) {
+  using enum AtomicOp;
+  constexpr auto kBrain = ir::NumKind::bf16;
+  switch (op) {
+    case fadd_f16: return {16};
+    case fadd_bf16: return {16, Op::fadd, kBrain};
+    case fadd_f16x2: return {32};
+    case fadd_bf16x2: return {32, Op::fadd, kBrain};
+    case fmin_f16: return {16, Op::fmin};
+    case fmin_bf16: return {16, Op::fmin, kBrain};
+    case fmin_f16x2: return {32, Op::fmin};
+    case fmin_bf16x2: return {32, Op::fmin, kBrain};
+    case fmax_f16: return {16, Op::fmax};
+    case fmax_bf16: return {16, Op::fmax, kBrain};
+    case fmax_f16x2: return {32, Op::fmax};
+    case fmax_bf16x2: return {32, Op::fmax, kBrain};
+    default: return {};
+  }
+}
+
+bool native64(const ir::Inst& inst, const Profile& profile) {
+  if (inst.mem.atomic == AtomicOp::inc || inst.mem.atomic == AtomicOp::dec) return false;
+  const bool shared = inst.mem.space == Space::shared;
+  if (inst.mem.atomic == AtomicOp::fadd_f64)
+    return !shared && profile.buffer_atomic_f64_add && profile.float64;
+  // Shared memory is an array of words in the module, which 64-bit atomics cannot address.
+  return !shared && profile.int64 && profile.buffer_atomics64;
+}
+
+bool native32(const ir::Inst& inst, const Profile& profile) {
+  switch (inst.mem.atomic) {
+    case AtomicOp::inc:
+    case AtomicOp::dec: return false;
+    case AtomicOp::fadd_f32:
+      return inst.mem.space != Space::shared && profile.buffer_atomic_f32_add;
+    default: return half_format(inst.mem.atomic).width == 0;
+  }
+}
+
+/// What a function's emulated 64-bit atomics have in common decides how cheap they may be.
+struct Wide {
+  bool all_add = true, all_bitwise = true, all_min_max = true, any_used = false;
+  bool any = false;
+  bool mixed_order = false;  ///< both min and max, or both signednesses
+  AtomicOp first = AtomicOp::add;
+};
+
+class Legaliser {
+ public:
+  Legaliser(ir::Function& function, const Profile& profile)
+      : f_(function), profile_(profile), rw_(function), b_(rw_.builder()) {}
+
+  void run() {
+    find_uses();
+    survey();
+    rw_.run([&](Value value) { visit(value); });
+  }
+
+ private:
+  void find_uses() {
+    used_.resize(f_.insts.size());
+    for (const ir::Block& block : f_.blocks) {
+      for (const Value v : block.insts)
+        for (const Value a : f_.args(v)) used_[a] = true;
+      used_[block.cond] = true;
+    }
+    // A result that is only kept in a variable nobody reads does not count.
+    std::vector<bool> read(f_.vars.size());
+    for (const ir::Block& block : f_.blocks)
+      for (const Value v : block.insts)
+        if (f_.insts[v].op == Op::get_var) read[f_.insts[v].imm] = true;
+    std::vector<bool> really(f_.insts.size());
+    for (const ir::Block& block : f_.blocks) {
+      really[block.cond] = true;
+      for (const Value v : block.insts)
+        if (f_.insts[v].op != Op::set_var || read[f_.insts[v].imm])
+          for (const Value a : f_.args(v)) really[a] = true;
+    }
+    used_ = std::move(really);
+  }
+
+  bool emulated64(const ir::Inst& inst) const {
+    return inst.mem.space != Space::local && (inst.op == Op::atomic || inst.op == Op::atomic_cas) &&
+           inst.mem.bytes == 8 && !native64(inst, profile_);
+  }
+
+  void survey() {
+    for (const ir::Block& block : f_.blocks)
+      for (const Value v : block.insts) {
+        const ir::Inst& inst = f_.insts[v];
+        if (!emulated64(inst)) continue;
+        const bool cas = inst.op == Op::atomic_cas;
+        const AtomicOp op = inst.mem.atomic;
+        if (wide_.any && op != wide_.first) wide_.mixed_order = true;
+        if (!wide_.any) wide_.first = op;
+        wide_.any = true;
+        wide_.all_add = wide_.all_add && !cas && is_add(op);
+        wide_.all_bitwise = wide_.all_bitwise && !cas && is_bitwise(op);
+        const bool order = op == AtomicOp::umin || op == AtomicOp::umax || op == AtomicOp::smin ||
+                           op == AtomicOp::smax;
+        wide_.all_min_max = wide_.all_min_max && !cas && order;
+        wide_.any_used = wide_.any_used || used_[v];
+      }
+  }
+
+  void visit(Value value) {
+    const ir::Inst inst = f_.insts[value];
+    if (inst.op != Op::atomic && inst.op != Op::atomic_cas) return rw_.keep(value);
+    if (inst.mem.space == Space::local) return own_memory(value, inst);
+    if (inst.mem.bytes == 8) {
+      if (native64(inst, profile_)) return rw_.keep(value);
+      if (inst.op == Op::atomic && !wide_.any_used && (wide_.all_add || wide_.all_bitwise))
+        return two_words(value, inst);
+      return locked(value, inst);
+    }
+    if (inst.op == Op::atomic_cas)
+      return inst.mem.bytes == 2 ? narrow_cas(value, inst) : rw_.keep(value);
+    if (native32(inst, profile_)) return rw_.keep(value);
+    cas_loop(value, inst);
+  }
+
+  MemAttr word(const MemAttr& mem, AtomicOp op = AtomicOp::add) const {
+    MemAttr out = mem;
+    out.bytes = 4;
+    out.is_volatile = true;
+    out.atomic = op;
+    return out;
+  }
+  Value plus4(Value address) {
+    return b_.op2(Op::add, address, f_.insts[address].type == Type::i64 ? b_.i64(4) : b_.i32(4));
+  }
+  Value atomic32(Value address, Value data, const MemAttr& mem, AtomicOp op) {
+    const Value v = b_.inst(Op::atomic, Type::i32, {address, data});
+    b_.last(v).mem = word(mem, op);
+    return v;
+  }
+  Value read32(Value address, const MemAttr& mem) { return b_.load(Type::i32, address, word(mem)); }
+  std::uint32_t variable(Type type, const char* name) {
+    f_.vars.push_back({type, name});
+    return static_cast<std::uint32_t>(f_.vars.size() - 1);
+  }
+
+  /// A thread's own memory, reached by a generic address: nobody else looks.
+  void own_memory(Value value, const ir::Inst& inst) {
+    const Value address = f_.arg(value, 0), first = f_.arg(value, 1);
+    const bool cas = inst.op == Op::atomic_cas;
+    const Value data = cas ? f_.arg(value, 2) : first;
+    MemAttr mem = inst.mem;
+    const Value old = b_.load(inst.type, address, mem);
+    Value next;
+    if (inst.mem.bytes == 8) {
+      next = combine64(inst, old, data, first);
+    } else if (cas) {
+      next = b_.select(b_.cmp(Op::eq, old, first), data, old);
+    } else {
+      switch (inst.mem.atomic) {
+        case AtomicOp::add: next = b_.op2(Op::add, old, data); break;
+        case AtomicOp::and_: next = b_.op2(Op::and_, old, data); break;
+        case AtomicOp::or_: next = b_.op2(Op::or_, old, data); break;
+        case AtomicOp::xor_: next = b_.op2(Op::xor_, old, data); break;
+        case AtomicOp::umin: next = b_.op2(Op::umin, old, data); break;
+        case AtomicOp::umax: next = b_.op2(Op::umax, old, data); break;
+        case AtomicOp::smin: next = b_.op2(Op::smin, old, data); break;
+        case AtomicOp::smax: next = b_.op2(Op::smax, old, data); break;
+        case AtomicOp::exch: next = data; break;
+        default: next = combine32(inst, old, data); break;
+      }
+    }
+    b_.store(address, next, mem);
+    rw_.replace_by(value, old);
+  }
+
+  /// Low word, then the carry into the high word: exact for additions alone, and bitwise operations
+  /// alone.
+  void two_words(Value value, const ir::Inst& inst) {
+    const Value address = f_.arg(value, 0), data = f_.arg(value, 1);
+    const Value lo = b_.inst(Op::trunc, Type::i32, {data});
+    Value hi = b_.inst(Op::high, Type::i32, {data});
+    const Value old_lo = atomic32(address, lo, inst.mem, inst.mem.atomic);
+    if (is_add(inst.mem.atomic)) {
+      const Value carry = b_.cmp(Op::ult, b_.op2(Op::add, old_lo, lo), lo);
+      hi = b_.op2(Op::add, hi, b_.inst(Op::zext, Type::i32, {carry}));
+    }
+    const Value old_hi = atomic32(plus4(address), hi, inst.mem, inst.mem.atomic);
+    rw_.replace(value, Op::pack, Type::i64, {old_lo, old_hi});
+  }
+
+  Value combine64(const ir::Inst& inst, Value old, Value data, Value compare) {
+    if (inst.op == Op::atomic_cas) return b_.select(b_.cmp(Op::eq, old, compare), data, old);
+    switch (inst.mem.atomic) {
+      case AtomicOp::add: return b_.op2(Op::add, old, data);
+      case AtomicOp::and_: return b_.op2(Op::and_, old, data);
+      case AtomicOp::or_: return b_.op2(Op::or_, old, data);
+      case AtomicOp::xor_: return b_.op2(Op::xor_, old, data);
+      case AtomicOp::umin: return b_.op2(Op::umin, old, data);
+      case AtomicOp::umax: return b_.op2(Op::umax, old, data);
+      case AtomicOp::smin: return b_.op2(Op::smin, old, data);
+      case AtomicOp::smax: return b_.op2(Op::smax, old, data);
+      case AtomicOp::fadd_f64: {
+        // Shared memory is added to by the processor, which makes a NaN quiet and keeps that of the
+        // cell; the cache, where global memory is, leaves a NaN as it is and takes the operand's
+        // first.
+        const auto is_nan = [&](Value v) {
+          const Value magnitude = b_.op2(Op::and_, v, b_.i64(0x7fffffffffffffffull));
+          return b_.cmp(Op::ult, b_.i64(0x7ff0000000000000ull), magnitude);
+        };
+        const Value sum = b_.fp(Op::fadd, Type::i64, {data, old}, {.kind = ir::NumKind::f64});
+        if (inst.mem.space == Space::shared) return sum;
+        return b_.select(is_nan(data), data, b_.select(is_nan(old), old, sum));
+      }
+      default: return data;
+    }
+  }
+
+  /// A try-lock whose critical section stands inside the branch that won it: a spin outside that
+  /// branch never ends where the lanes of a subgroup run in lockstep. min and max look first:
+  /// readers take the high word first and the writer stores the low word first, so that a skip is
+  /// never wrong.
+  ///
+  /// Bit 0 of a lock word says that it is taken. The word that releases it is made of what the
+  /// writes returned: where there are no fences, they are done before it can be written. Where the
+  /// driver keeps volatile accesses between the atomics they stand between, plain ones do.
+  void locked(Value value, const ir::Inst& inst) {
+    const Value address = f_.arg(value, 0), first = f_.arg(value, 1);
+    const bool cas = inst.op == Op::atomic_cas;
+    const Value data = cas ? f_.arg(value, 2) : first;
+    const std::uint32_t v_address = variable(f_.insts[address].type, "lock.address");
+    const std::uint32_t v_data = variable(Type::i64, "lock.data");
+    const std::uint32_t v_compare = variable(Type::i64, "lock.compare");
+    const std::uint32_t v_done = variable(Type::i1, "lock.done");
+    const std::uint32_t v_old = variable(Type::i64, "lock.old");
+    b_.set(v_address, address);
+    b_.set(v_data, data);
+    if (cas) b_.set(v_compare, first);
+    b_.set(v_done, b_.i1(false));
+    b_.set(v_old, b_.i64(0));
+    const BlockId attempt = b_.new_block(), latch = b_.new_block(), after = b_.new_block();
+    const bool loop_trip_count = profile_.max_loop_iterations != 0;
+    const std::uint32_t v_turns = loop_trip_count ? variable(Type::i32, "lock.turns") : 0;
+    if (loop_trip_count) b_.set(v_turns, b_.i32(0));
+    b_.br(attempt);
+    b_.at(attempt);
+    if (loop_trip_count) {
+      // Those who are done stay, to wait with the others.
+      const BlockId open = b_.new_block();
+      b_.cond_br(b_.get(v_done), latch, open);
+      b_.at(open);
+    }
+    const bool look = !cas && wide_.all_min_max && !wide_.mixed_order && !wide_.any_used;
+    // The words in one access, which no other thread's can divide.
+    MemAttr whole_memory = inst.mem;
+    whole_memory.is_volatile = true;
+    const bool whole =
+        profile_.accesses_in_order && profile_.int64 && inst.mem.space != Space::shared;
+    const auto read64 = [&] {
+      const Value at = b_.get(v_address);
+      if (whole) return b_.load(Type::i64, at, whole_memory);
+      const Value hi = read32(plus4(at), inst.mem);
+      const Value lo = read32(at, inst.mem);
+      return b_.inst(Op::pack, Type::i64, {lo, hi});
+    };
+    if (look) {
+      const Value now = read64();
+      const Value next = combine64(inst, now, b_.get(v_data), 0);
+      const BlockId take = b_.new_block(), skip = b_.new_block();
+      b_.cond_br(b_.cmp(Op::eq, now, next), skip, take);
+      b_.at(skip);
+      b_.set(v_done, b_.i1(true));
+      b_.br(latch);
+      b_.at(take);
+    }
+    Value at = b_.get(v_address);
+    Value key = f_.insts[at].type == Type::i64 ? b_.inst(Op::trunc, Type::i32, {at}) : at;
+    key = b_.op2(Op::lshr, key, b_.i32(3));
+    if (inst.mem.space == Space::slot) key = b_.op2(Op::add, key, b_.i32(inst.mem.slot * 1031u));
+    const Value lock =
+        b_.op2(Op::shl, b_.op2(Op::and_, key, b_.i32(abi::kLockWords - 1)), b_.i32(2));
+    const MemAttr lock_memory{.space = Space::locks, .bytes = 4};
+    const Value before = atomic32(lock, b_.i32(1), lock_memory, AtomicOp::exch);
+    const Value won = b_.cmp(Op::eq, b_.op2(Op::and_, before, b_.i32(1)), b_.i32(0));
+    const BlockId critical = b_.new_block();
+    b_.cond_br(won, critical, latch);
+    b_.at(critical);
+    const bool fences = profile_.barriers_in_branches;
+    if (fences) b_.inst(Op::memory_barrier, Type::none, {}, 1);
+    Value old;
+    if (fences || whole) {
+      old = read64();
+    } else {
+      // What others wrote is sure to be seen by an atomic only.
+      const Value where = b_.get(v_address), zero = b_.i32(0);
+      const Value hi = atomic32(plus4(where), zero, inst.mem, AtomicOp::or_);
+      old = b_.inst(Op::pack, Type::i64, {atomic32(where, zero, inst.mem, AtomicOp::or_), hi});
+    }
+    const Value next = combine64(inst, old, b_.get(v_data), cas ? b_.get(v_compare) : 0);
+    at = b_.get(v_address);
+    Value free;
+    if (whole) {
+      b_.store(at, next, whole_memory);
+      free = b_.i32(0);
+    } else {
+      const Value was_lo =
+          atomic32(at, b_.inst(Op::trunc, Type::i32, {next}), inst.mem, AtomicOp::exch);
+      const Value was_hi =
+          atomic32(plus4(at), b_.inst(Op::high, Type::i32, {next}), inst.mem, AtomicOp::exch);
+      free = b_.op2(Op::shl, b_.op2(Op::xor_, was_lo, was_hi), b_.i32(1));
+    }
+    if (fences) b_.inst(Op::memory_barrier, Type::none, {}, 1);
+    atomic32(lock, free, lock_memory, AtomicOp::exch);
+    b_.set(v_old, old);
+    b_.set(v_done, b_.i1(true));
+    b_.br(latch);
+    // The question stands at the end: before the attempt it would cost one more turn, whose body a
+    // CPU driver goes through with all lanes masked.
+    b_.at(latch);
+    if (loop_trip_count)
+      wait_together(v_done, v_turns, attempt, after);
+    else
+      b_.cond_br(b_.get(v_done), after, attempt);
+    b_.at(after);
+    rw_.replace(value, Op::get_var, Type::i64, {}, v_old);
+  }
+
+  /// Where loops have a limit: a thread that holds the lock may have lost its processor for
+  /// milliseconds, and those who wait must not use up their turns meanwhile. After more turns than
+  /// a subgroup's threads need among themselves, each one does something slow that nobody can leave
+  /// out. It costs those who do not wait as well, because the driver goes through it with all lanes
+  /// masked. Hence all of a subgroup go on until its last thread is done: what eight lanes do one
+  /// after the other takes long, and few instructions are enough.
+  void wait_together(std::uint32_t v_done, std::uint32_t v_turns, BlockId attempt, BlockId after) {
+    constexpr std::uint32_t kQuick = 64, kSlow = 8;
+    const Value turns = b_.op2(Op::add, b_.get(v_turns), b_.i32(1));
+    b_.set(v_turns, turns);
+    const BlockId slow = b_.new_block(), ask = b_.new_block();
+    b_.cond_br(b_.cmp(Op::ult, turns, b_.i32(kQuick)), ask, slow);
+    b_.at(slow);
+    // With 0, so that whoever uses that word as a lock does not notice.
+    const MemAttr lock_memory{.space = Space::locks, .bytes = 4};
+    for (std::uint32_t i = 0; i < kSlow; ++i)
+      atomic32(b_.i32(0), b_.i32(0), lock_memory, AtomicOp::or_);
+    b_.br(ask);
+    b_.at(ask);
+    const Value open = b_.inst(Op::xor_, Type::i1, {b_.get(v_done), b_.i1(true)});
+    const Value any = b_.cmp(Op::ne, b_.inst(Op::subgroup_ballot, Type::i32, {open}), b_.i32(0));
+    b_.cond_br(any, attempt, after);
+  }
+
+  Value combine32(const ir::Inst& inst, Value old, Value data) {
+    const auto half_pair = [&](HalfFormat half) {
+      const auto part = [&](Value v, bool upper) {
+        return upper ? b_.op2(Op::lshr, v, b_.i32(16)) : b_.op2(Op::and_, v, b_.i32(0xffff));
+      };
+      const Value lo =
+          b_.fp(half.op, Type::i32, {part(old, false), part(data, false)}, {.kind = half.kind});
+      const Value hi =
+          b_.fp(half.op, Type::i32, {part(old, true), part(data, true)}, {.kind = half.kind});
+      return b_.op2(Op::or_, lo, b_.op2(Op::shl, hi, b_.i32(16)));
+    };
+    switch (inst.mem.atomic) {
+      case AtomicOp::inc: {
+        const Value wraps = b_.cmp(Op::ule, data, old);
+        return b_.select(wraps, b_.i32(0), b_.op2(Op::add, old, b_.i32(1)));
+      }
+      case AtomicOp::dec: {
+        const Value wraps =
+            b_.op2(Op::or_, b_.cmp(Op::eq, old, b_.i32(0)), b_.cmp(Op::ult, data, old));
+        return b_.select(wraps, data, b_.op2(Op::sub, old, b_.i32(1)));
+      }
+      default:
+        if (const HalfFormat half = half_format(inst.mem.atomic); half.width == 32)
+          return half_pair(half);
+        // The manual: on global memory denormals are flushed, on shared memory they are kept.
+        return b_.fp(Op::fadd, Type::i32, {old, data},
+                     {.kind = ir::NumKind::f32, .ftz = inst.mem.space != Space::shared});
+    }
+  }
+
+  /// Compare-and-swap until nobody came between. For 2-byte types `place` shifts within the word.
+  template <typename Next>
+  void cas_word(Value value, Value word_address, const MemAttr& mem, Next&& next, Value shift) {
+    const std::uint32_t v_old = variable(Type::i32, "cas.old");
+    const std::uint32_t v_done = variable(Type::i1, "cas.done");
+    b_.set(v_old, read32(word_address, mem));
+    b_.set(v_done, b_.i1(false));
+    const BlockId header = b_.new_block(), attempt = b_.new_block(), after = b_.new_block();
+    b_.br(header);
+    b_.at(header);
+    b_.cond_br(b_.get(v_done), after, attempt);
+    b_.at(attempt);
+    const Value old = b_.get(v_old);
+    const Value seen = b_.inst(Op::atomic_cas, Type::i32, {word_address, old, next(old)});
+    b_.last(seen).mem = word(mem);
+    b_.set(v_done, b_.cmp(Op::eq, seen, old));
+    b_.set(v_old, seen);
+    b_.br(header);
+    b_.at(after);
+    if (shift)
+      rw_.replace(value, Op::and_, Type::i32,
+                  {b_.op2(Op::lshr, b_.get(v_old), shift), b_.i32(0xffff)});
+    else
+      rw_.replace(value, Op::get_var, Type::i32, {}, v_old);
+  }
+
+  void cas_loop(Value value, const ir::Inst& inst) {
+    const Value address = f_.arg(value, 0), data = f_.arg(value, 1);
+    const AtomicOp op = inst.mem.atomic;
+    const HalfFormat half = half_format(op);
+    if (half.width != 16)
+      return cas_word(
+          value, address, inst.mem, [&](Value old) { return combine32(inst, old, data); }, 0);
+    const Value shift = half_shift(address);
+    cas_word(
+        value, word_of(address), inst.mem,
+        [&](Value old) {
+          const Value part = b_.op2(Op::and_, b_.op2(Op::lshr, old, shift), b_.i32(0xffff));
+          return insert_half(old, b_.fp(half.op, Type::i32, {part, data}, {.kind = half.kind}),
+                             shift);
+        },
+        shift);
+  }
+
+  void narrow_cas(Value value, const ir::Inst& inst) {
+    const Value address = f_.arg(value, 0), compare = f_.arg(value, 1), data = f_.arg(value, 2);
+    const Value shift = half_shift(address);
+    cas_word(
+        value, word_of(address), inst.mem,
+        [&](Value old) {
+          const Value part = b_.op2(Op::and_, b_.op2(Op::lshr, old, shift), b_.i32(0xffff));
+          return b_.select(b_.cmp(Op::eq, part, compare), insert_half(old, data, shift), old);
+        },
+        shift);
+  }
+
+  Value half_shift(Value address) {
+    const Value low =
+        f_.insts[address].type == Type::i64 ? b_.inst(Op::trunc, Type::i32, {address}) : address;
+    return b_.op2(Op::shl, b_.op2(Op::and_, low, b_.i32(2)), b_.i32(3));
+  }
+  Value word_of(Value address) {
+    if (f_.insts[address].type == Type::i64)
+      return b_.op2(Op::and_, address, b_.i64(~std::uint64_t{3}));
+    return b_.op2(Op::and_, address, b_.i32(~3u));
+  }
+  Value insert_half(Value old, Value half, Value shift) {
+    const Value mask = b_.inst(Op::not_, Type::i32, {b_.op2(Op::shl, b_.i32(0xffff), shift)});
+    return b_.op2(Op::or_, b_.op2(Op::and_, old, mask),
+                  b_.op2(Op::shl, b_.op2(Op::and_, half, b_.i32(0xffff)), shift));
+  }
+
+  ir::Function& f_;
+  const Profile& profile_;
+  Rewriter rw_;
+  ir::Builder& b_;
+  std::vector<bool> used_;
+  Wide wide_;
+};
+
+// Between divergent threads a memory barrier loses lavapipe's other lanes what they compute. An
+// atomic orders memory there too, and changes nothing where it adds 0.
+void barriers_as_atomics(ir::Function& function) {
+  Rewriter rewriter(function);
+  ir::Builder& b = rewriter.builder();
+  rewriter.run([&](Value value) {
+    if (function.insts[value].op != Op::memory_barrier) return rewriter.keep(value);
+    const Value nothing = b.inst(Op::atomic, Type::i32, {b.i32(abi::t_count * 4), b.i32(0)});
+    b.last(nothing).mem = {.space = Space::trap, .bytes = 4, .atomic = AtomicOp::add};
+  });
+}
+
+}  // namespace
+
+void legalise_atomics(ir::Function& function, const Profile& profile) {
+  // Such a driver's loops end by turns: it is lavapipe.
+  if (profile.max_loop_iterations) barriers_as_atomics(function);
+  bool any = false;
+  for (const ir::Block& block : function.blocks)
+    for (const Value v : block.insts)
+      any = any || function.insts[v].op == Op::atomic || function.insts[v].op == Op::atomic_cas;
+  if (any) Legaliser(function, profile).run();
+}
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,13 @@
+// Atomic operations that a device lacks: 64-bit ones under a try-lock or as two 32-bit ones,
+// floating-point additions, inc, dec and 16-bit compare-and-swap as compare-and-swap loops.
+#pragma once
+
+#include "ptx2spv/profile.hpp"
+#include "translator/ir/ir.hpp"
+
+namespace ptx2spv::passes {
+
+/// Runs on variables, before structuring. Afterwards every atomic is one that `profile` has.
+void legalise_atomics(ir::Function& function, const Profile& profile);
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,249 @@
+// The walk over a function's float operations, and which way each goes.
+#include <fmt/format.h>
+
+#include "translator/ir/names.hpp"
+#include "translator/passes/legalise/legalise_float.hpp"
+
+namespace ptx2spv::passes::floats {
+
+bool FloatLegaliser::run() {
+  return rewrite_.run([&](Value v) {
+    const Inst inst = f_.insts[v];
+    const bool semantic = inst.op == Op::fcvt || inst.op == Op::funord || find_row(inst.op);
+    if (!semantic) {
+      ranges_.follow(v);
+      return v;
+    }
+    std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
+    if (inst.op == Op::fcvt) {
+      const Value result = convert(inst, args[0]);
+      note_conversion(inst.fp, args[0], result);
+      return result;
+    }
+    if (inst.op == Op::funord)
+      return b_.op2(Op::or_, is_nan(inst.fp.kind, args[0]), is_nan(inst.fp.kind, args[1]));
+    return arithmetic(inst, args);
+  });
+}
+
+Value FloatLegaliser::is_nan(NumKind kind, Value a) {
+  const Format f = format_of(kind);
+  return b_.cmp(Op::ult, constant(kind, f.exponent),
+                b_.op2(Op::and_, a, constant(kind, f.sign - 1)));
+}
+
+Value FloatLegaliser::saturate(NumKind kind, Value a) {
+  const Format f = format_of(kind);
+  const Value low = b_.cmp(Op::ult, constant(kind, f.exponent), a);
+  return b_.select(low, constant(kind, 0), b_.op2(Op::umin, a, constant(kind, f.one)));
+}
+
+Value FloatLegaliser::canonical(NumKind kind, Value a) {
+  if (kind != NumKind::f32 || (p_.fused_fma32 && p_.denormals32)) return a;
+  return only_nan(kind, a);
+}
+
+Value FloatLegaliser::only_nan(NumKind kind, Value a) {
+  return b_.select(is_nan(kind, a), constant(kind, format_of(kind).nan), a);
+}
+
+FloatLegaliser::Known FloatLegaliser::know(const Inst& inst, const std::vector<Value>& args) const {
+  Known k;
+  if (inst.fp.kind != NumKind::f32 || inst.type != Type::i32) return k;
+  const auto of = [&](unsigned i) { return ranges_.of(args[i]); };
+  const auto small = [](const FloatRange& b) { return b.finite() && *b.top <= 126; };
+  switch (inst.op) {
+    case Op::fadd: {
+      k.result = FloatRange::sum(of(0), of(1));
+      k.native = of(0).normal() && of(1).normal();
+      if (k.native) break;
+      if (const auto with_one = ranges_.sum_with_constant(args[0], args[1])) {
+        k.native = true;
+        k.result = *with_one;
+      }
+      break;
+    }
+    case Op::fmul:
+      k.result = FloatRange::product(of(0), of(1));
+      k.native = k.result.normal();
+      break;
+    case Op::ffma: {
+      const FloatRange product = FloatRange::product(of(0), of(1));
+      k.result = FloatRange::sum(product, of(2));
+      k.bounded = product.normal() && of(2).normal() && small(product) && small(of(2));
+      break;
+    }
+    case Op::fmin:
+    case Op::fmax: k.result = FloatRange::either(of(0), of(1)); break;
+    default: break;
+  }
+  if (inst.fp.sat) k.result.top = 1;
+  return k;
+}
+
+void FloatLegaliser::note_conversion(const FpAttr& fp, Value from, Value result) {
+  if (fp.to != NumKind::f32) return;
+  if (!is_float(fp.kind))
+    ranges_.set(result, FloatRange::integer(is_wide(fp.kind) ? 64 : 32));
+  else if (fp.kind == NumKind::f16)
+    ranges_.set(result, {.grid = 24, .top = std::nullopt});
+  else if (fp.kind == NumKind::f32 && to_integral(fp.round))
+    ranges_.set(result,
+                FloatRange::sum({.grid = 0, .top = 1}, {.grid = 0, .top = ranges_.of(from).top}));
+}
+
+Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args) {
+  const Known known = know(inst, args);
+  const Value result = arithmetic(inst, std::move(args), known);
+  if (inst.fp.kind == NumKind::f32 && inst.type == Type::i32) ranges_.set(result, known.result);
+  return result;
+}
+
+Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, const Known& known) {
+  const Row& row = *find_row(inst.op);
+  const NumKind kind = inst.fp.kind;
+  const bool compares = inst.type == Type::i1;
+  if (kind == NumKind::f16 || kind == NumKind::bf16) return half(inst, row, args);
+  if (!fast_ && kind == NumKind::f32 && p_.native_approx && is_approximate(inst.fp.round))
+    if (const auto own = approximate_natively(inst, args))
+      return inst.fp.sat ? saturate(kind, *own) : *own;
+  const bool quotient_or_root = inst.op == Op::fdiv || inst.op == Op::frcp || inst.op == Op::fsqrt;
+  if (!fast_ && kind == NumKind::f32 && quotient_or_root && is_approximate(inst.fp.round)) {
+    // Exact is within every bound.
+    Inst rounded = inst;
+    rounded.fp.round = Round::rn;
+    const Value result = arithmetic(rounded, args, known);
+    if (inst.op != Op::fdiv || inst.fp.round == Round::full) return result;
+    if (inst.fp.ftz)
+      for (Value& a : args) a = flush(kind, a);
+    return beyond_divisor(args, result);
+  }
+  const bool approximate = row.rounded && is_approximate(inst.fp.round);
+  const bool nearest = !row.rounded || inst.fp.round == Round::rn || inst.fp.round == Round::none;
+  Value result = 0;
+  if (native_fast(kind) && (nearest || approximate) && row.native != Op::undef) {
+    result = native(row, kind, args, inst.type);
+    return inst.fp.sat ? saturate(kind, result) : result;
+  }
+  if (native_fast(kind) && kind == NumKind::f32 && row.glsl != kNoNative) {
+    result = b_.inst(Op::native_unary, Type::i32, args, row.glsl);
+    return inst.fp.sat ? saturate(kind, result) : result;
+  }
+  const bool against_normal =
+      compares && (is_normal_constant(kind, args[0]) || is_normal_constant(kind, args[1]));
+  const bool fuses = inst.op == Op::ffma && kind == NumKind::f32 && nearest &&
+                     !native_exact(inst.op, kind, inst.fp.ftz, false);
+  if (fuses && (known.bounded || (by_doubles() && !inst.fp.ftz))) {
+    result = by_doubles() ? fma_by_doubles(args, known.bounded)
+                          : call("f32_fma_rn_bounded", Type::i32, args);
+    return inst.fp.sat ? saturate(kind, result) : result;
+  }
+  const bool use_native =
+      nearest && row.native != Op::undef &&
+      (known.native || native_exact(inst.op, kind, inst.fp.ftz, against_normal));
+  const bool flush_here = inst.fp.ftz && kind == NumKind::f32 && !(use_native && device_flushes());
+  if (flush_here)
+    for (Value& a : args) a = flush(kind, a);
+  if (flush_here && row.rounded && !approximate) {
+    if (const auto flushed = flushing(inst, row, args, use_native))
+      return inst.fp.sat ? saturate(kind, *flushed) : *flushed;
+  }
+  // What needs no arithmetic is not flushed by the device.
+  std::vector<Value> operands = args;
+  if (kind == NumKind::f32 && inst.fp.ftz && !flush_here && with_constant(inst.op, kind, args))
+    for (Value& a : operands) a = flush(kind, a);
+  const auto easy = nearest && (kind == NumKind::f32 || kind == NumKind::f64)
+                        ? with_constant(inst.op, kind, operands)
+                        : std::nullopt;
+  if (easy) {
+    result = *easy;
+  } else if (use_native) {
+    result = native(row, kind, args, inst.type);
+    if (!compares && !known.result.finite()) result = canonical(kind, result);
+    // Of two NaN the hardware's f64 sum and product keep the second; processors keep the first.
+    if ((inst.op == Op::fadd || inst.op == Op::fmul) && kind == NumKind::f64 && !p_.fused_fma64)
+      result = b_.select(is_nan(kind, args[1]), b_.op2(Op::or_, args[1], b_.i64(kQuiet64)), result);
+  } else {
+    if (inst.op == Op::fadd && kind == NumKind::f64) std::swap(args[0], args[1]);
+    result = call(routine(row, inst.fp), inst.type, args);
+  }
+  if (compares) return result;
+  if (flush_here) result = flush(kind, result);
+  return inst.fp.sat ? saturate(kind, result) : result;
+}
+
+std::string FloatLegaliser::library_name(const Row& row, const FpAttr& fp) {
+  std::string text = fmt::format("{}_{}", name(fp.kind), row.stem);
+  if (row.rounded) text += fmt::format("_{}", name(fp.round == Round::none ? Round::rn : fp.round));
+  if (!row.rounded && fp.nan) text += "_nan";
+  return text;
+}
+
+std::string FloatLegaliser::routine(const Row& row, const FpAttr& fp) const {
+  std::string text = library_name(row, fp);
+  const bool nearest = fp.round == Round::rn || fp.round == Round::none;
+  const bool quotient_or_root = row.op == Op::fdiv || row.op == Op::frcp || row.op == Op::fsqrt;
+  if (!quotient_or_root || !nearest || fp.kind != NumKind::f32) return text;
+  if (row.op == Op::fsqrt ? p_.exact_sqrt32 : p_.exact_div32) return text + "_scaled";
+  return row.op == Op::fsqrt && p_.fused_fma32 ? text + "_fused" : text;
+}
+
+Value FloatLegaliser::half(const Inst& inst, const Row& row, std::vector<Value> args) {
+  const NumKind kind = inst.fp.kind;
+  if (inst.fp.ftz)
+    for (Value& a : args) a = flush(kind, a);
+  Value result, exact;
+  if (inst.op == Op::ffma) {
+    // Rounded to odd in single precision first, so that the second rounding sees what the first
+    // one dropped. Products of f16 are exact there, and multiples of 2^-48.
+    constexpr std::uint32_t kRoundOdd = 4;
+    for (Value& a : args) a = widen(kind, a);
+    if (kind == NumKind::f16) {
+      const Value product = b_.inst(Op::native_fmul, Type::i32, {args[0], args[1]});
+      exact = only_nan(NumKind::f32, sum_to_odd(Type::i32, product, args[2]));
+    } else {
+      args.push_back(b_.i32(kRoundOdd));
+      exact = call("f32_fma_mode", Type::i32, args);
+    }
+    result = call(fmt::format("{}_from_f32_{}", name(kind), rounding(inst.fp.round)), Type::i32,
+                  {exact});
+  } else {
+    for (Value& a : args) a = widen(kind, a);
+    Inst single = inst;
+    single.fp.kind = NumKind::f32;
+    single.fp.ftz = single.fp.sat = false;
+    // Half-precision values and their sums and products are no single-precision denormals.
+    single.fp.ftz = kind == NumKind::f16 && device_flushes();
+    result = exact = arithmetic(single, args);
+    if (inst.type == Type::i1) return result;
+    const bool chosen = row.op == Op::fmin || row.op == Op::fmax;
+    if (kind == NumKind::bf16 && chosen)
+      result = b_.op2(Op::lshr, result, b_.i32(16));
+    else
+      result = call(fmt::format("{}_from_f32_rn", name(kind)), Type::i32, {result});
+  }
+  if (inst.fp.ftz && kind == NumKind::f16) {
+    // Flushed is what eleven bits and more exponents would round to less than the least normal.
+    const Value magnitude = b_.op2(Op::and_, exact, b_.i32(0x7fffffff));
+    const Value tiny = b_.cmp(Op::ult, magnitude, b_.i32(0x387ff000));
+    result = b_.select(tiny, b_.op2(Op::and_, result, b_.i32(0x8000)), result);
+  } else if (inst.fp.ftz) {
+    result = flush(kind, result);
+  }
+  return inst.fp.sat ? saturate(kind, result) : result;
+}
+
+Value FloatLegaliser::widen(NumKind kind, Value a) {
+  if (kind == NumKind::bf16) return b_.op2(Op::shl, a, b_.i32(16));
+  return kind == NumKind::f16 ? call("f32_from_f16", Type::i32, {a}) : a;
+}
+
+}  // namespace ptx2spv::passes::floats
+
+namespace ptx2spv::passes {
+
+bool legalise_float(ir::Function& function, ir::Module& module, const FloatOptions& options) {
+  return floats::FloatLegaliser(function, module, options).run();
+}
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,202 @@
+// PTX's floating point to what the device does exactly, and to library functions for the rest. A
+// library function's name is made of the format, the operation and the rounding: f32_add_rz,
+// f64_from_s64_rn, f32_to_u32_rzi, f32_round_rni; the rows below say which parts an operation has.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "translator/passes/analysis/float_ranges.hpp"
+#include "translator/passes/passes.hpp"
+#include "translator/passes/rewrite.hpp"
+
+namespace ptx2spv::passes::floats {
+
+using namespace ir;
+
+inline constexpr std::uint64_t kNoNative = 0;
+inline constexpr std::uint64_t kQuiet64 = 0x0008000000000000ull;
+
+/// One operation: its name in the library, the native operation for round to nearest even, and the
+/// GLSL.std.450 instruction that `fast` takes for the approximate form.
+struct Row {
+  Op op;
+  std::string_view stem;
+  bool rounded;
+  Op native;
+  std::uint64_t glsl;
+};
+inline constexpr Row kRows[] = {
+    {Op::fadd, "add", true, Op::native_fadd, kNoNative},
+    {Op::fmul, "mul", true, Op::native_fmul, kNoNative},
+    {Op::ffma, "fma", true, Op::native_ffma, kNoNative},
+    {Op::fdiv, "div", true, Op::native_fdiv, kNoNative},
+    {Op::frcp, "rcp", true, Op::native_fdiv, kNoNative},
+    {Op::fsqrt, "sqrt", true, Op::native_fsqrt, kNoNative},
+    {Op::frsqrt, "rsqrt", true, Op::undef, 32},
+    {Op::fex2, "ex2", true, Op::undef, 29},
+    {Op::flg2, "lg2", true, Op::undef, 30},
+    {Op::fsin, "sin", true, Op::undef, 13},
+    {Op::fcos, "cos", true, Op::undef, 14},
+    {Op::ftanh, "tanh", true, Op::undef, 21},
+    {Op::fmin, "min", false, Op::undef, kNoNative},
+    {Op::fmax, "max", false, Op::undef, kNoNative},
+    {Op::feq, "eq", false, Op::native_feq, kNoNative},
+    {Op::flt, "lt", false, Op::native_flt, kNoNative},
+    {Op::fle, "le", false, Op::native_fle, kNoNative},
+};
+
+inline const Row* find_row(Op op) {
+  for (const Row& row : kRows)
+    if (row.op == op) return &row;
+  return nullptr;
+}
+
+/// A float format in its bits: sign, exponent field, one, and whether it lives in an i64.
+struct Format {
+  std::uint64_t sign, exponent, one, nan;
+  Type type;
+};
+inline Format format_of(NumKind kind) {
+  switch (kind) {
+    case NumKind::f64:
+      return {1ull << 63, 0x7ff0000000000000ull, 0x3ff0000000000000ull, 0x7fffffffffffffffull,
+              Type::i64};
+    case NumKind::f16: return {0x8000, 0x7c00, 0x3c00, 0x7fff, Type::i32};
+    case NumKind::bf16: return {0x8000, 0x7f80, 0x3f80, 0x7fff, Type::i32};
+    default: return {0x80000000u, 0x7f800000u, 0x3f800000u, 0x7fffffffu, Type::i32};
+  }
+}
+
+inline bool is_float(NumKind k) { return k >= NumKind::f16; }
+inline bool is_signed(NumKind k) {
+  return k == NumKind::s8 || k == NumKind::s16 || k == NumKind::s32 || k == NumKind::s64;
+}
+inline bool is_wide(NumKind k) {
+  return k == NumKind::u64 || k == NumKind::s64 || k == NumKind::f64;
+}
+inline bool to_integral(Round r) {
+  return r == Round::rni || r == Round::rzi || r == Round::rmi || r == Round::rpi;
+}
+inline bool is_approximate(Round r) { return r == Round::approx || r == Round::full; }
+inline Type type_of(NumKind k) { return is_wide(k) ? Type::i64 : Type::i32; }
+
+class FloatLegaliser {
+ public:
+  FloatLegaliser(Function& f, Module& module, const FloatOptions& options)
+      : f_(f),
+        module_(module),
+        p_(options.profile),
+        fast_(options.fp == FpPolicy::fast),
+        rewrite_(f),
+        b_(rewrite_.builder()),
+        ranges_(f) {}
+  bool run();
+
+ private:
+  /// What the operands say of a sum, a product or both, in single precision.
+  struct Known {
+    FloatRange result;
+    bool native = false;   ///< as by a device that keeps denormals
+    bool bounded = false;  ///< no denormal, overflow or NaN anywhere within
+  };
+  Value constant(NumKind kind, std::uint64_t bits) {
+    return is_wide(kind) ? b_.i64(bits) : b_.i32(static_cast<std::uint32_t>(bits));
+  }
+  Value call(std::string_view name, Type type, std::initializer_list<Value> args) {
+    return b_.inst(Op::library, type, args, module_.library(name));
+  }
+  Value call(std::string_view name, Type type, const std::vector<Value>& args) {
+    return b_.inst(Op::library, type, args, module_.library(name));
+  }
+  bool device_flushes() const { return p_.name == "swiftshader"; }
+  bool native_fast(NumKind kind) const {
+    return fast_ && (kind == NumKind::f32 || (kind == NumKind::f64 && p_.float64));
+  }
+  bool by_doubles() const {
+    return p_.float64 && p_.exact_float64 && p_.exact_widen64 && p_.exact_narrow64 && p_.int64;
+  }
+
+  // legalise_float.cpp
+  Value is_nan(NumKind kind, Value a);
+  // Everything above +infinity, as an unsigned number, is negative or NaN, and both saturate to +0.
+  Value saturate(NumKind kind, Value a);
+  // The CPUs' NaNs carry sign and payload, PTX's single precision gives one NaN only. The device
+  // whose fma is fused in single precision is NVIDIA's, which does so by itself.
+  Value canonical(NumKind kind, Value a);
+  Value only_nan(NumKind kind, Value a);
+  Known know(const Inst& inst, const std::vector<Value>& args) const;
+  void note_conversion(const FpAttr& fp, Value from, Value result);
+  Value arithmetic(const Inst& inst, std::vector<Value> args);
+  Value arithmetic(const Inst& inst, std::vector<Value> args, const Known& known);
+  static std::string library_name(const Row& row, const FpAttr& fp);
+  // By the device's own quotient or root, where that is right but for denormals, or by its fused
+  // multiply-add.
+  std::string routine(const Row& row, const FpAttr& fp) const;
+  // Half formats compute in single precision: its 24 bits round twice without harm for everything
+  // but fma.
+  Value half(const Inst& inst, const Row& row, std::vector<Value> args);
+  Value widen(NumKind kind, Value a);
+
+  // legalise_float_native.cpp: what the device does itself
+  // A comparison with a normal number comes out the same where the device takes denormals for zero.
+  bool is_normal_constant(NumKind kind, Value v) const;
+  bool native_exact(Op op, NumKind kind, bool ftz, bool against_normal) const;
+  // Drivers fold x + 0 and x * 0 and lose the sign of zero; and these need no arithmetic at all.
+  std::optional<Value> with_constant(Op op, NumKind kind, const std::vector<Value>& args);
+  Value native(const Row& row, NumKind kind, const std::vector<Value>& args, Type type);
+  // The sum of two numbers that meet no denormal, rounded to odd: to its other neighbour where it
+  // was rounded and came out even. Another rounding, to two bits less at least, then rounds as if
+  // once (Boldo and Melquiond).
+  Value sum_to_odd(Type type, Value x, Value y);
+  // A product of single-precision numbers is exact in double precision, which leaves their sum with
+  // the addend; the conversion rounds it, to denormals too.
+  Value fma_by_doubles(const std::vector<Value>& args, bool bounded);
+  // The approximate instructions without .ftz out of those with it, which the device has: scaled by
+  // powers of two where an operand or a result is denormal, as ptxas does it (on an H200 no result
+  // differs over all operands). Nothing for tanh, nor for quotients, which are rounded there as
+  // div.rn is.
+  std::optional<Value> approximate_natively(const Inst& inst, const std::vector<Value>& args);
+  /// What a sign change changes, in single precision.
+  std::optional<Value> negated(Value v) const;
+  // Of an approximate quotient the manual says: a divisor above 2^126 gives 0, or NaN for an
+  // infinite dividend.
+  Value beyond_divisor(const std::vector<Value>& args, Value quotient);
+
+  // legalise_float_ftz.cpp: results that are flushed
+  Value flush(NumKind kind, Value a);
+  // .ftz where rounding can lift a result to the least normal number: the hardware looks at the
+  // result as it were with more exponents, so that some of those become zero all the same. Of sums
+  // there are none, nor of quotients to the nearest.
+  std::optional<Value> flushing(const Inst& inst, const Row& row, std::vector<Value> args,
+                                bool use_native);
+  // A result of operands that were scaled by 2^64 where `low`, which holds for no NaN.
+  Value unscaled(Value low, Value result);
+  // `result` is `a` rounded to single precision; zero of its sign where 24 bits and more exponents
+  // would have rounded to less than the least normal number.
+  Value flush_narrowed(Round round, Value a, Value result);
+
+  // legalise_float_convert.cpp
+  Value convert(const Inst& inst, Value a);
+  static std::string_view rounding(Round r);
+  static std::string_view integral(Round r);
+  Value from_integer(const FpAttr& fp, Value a);
+  // Bits 0 to 11 of a number beyond 53 bits as one bit, in the place of the highest of them.
+  Value sticky53(Value a, bool with_sign);
+  Value to_integer(const FpAttr& fp, Value a);
+  Value between_floats(const FpAttr& fp, Value a);
+  Value recode(const FpAttr& fp, NumKind kind, Value a);
+  Value fconvert(NumKind from, NumKind to, Value a);
+
+  Function& f_;
+  Module& module_;
+  const Profile& p_;
+  const bool fast_;
+  Rewrite rewrite_;
+  Builder& b_;
+  FloatRanges ranges_;
+};
+
+}  // namespace ptx2spv::passes::floats

@@ -1,0 +1,169 @@
+// Conversions between formats, integers included.
+#include <fmt/format.h>
+
+#include "translator/ir/names.hpp"
+#include "translator/passes/legalise/legalise_float.hpp"
+
+namespace ptx2spv::passes::floats {
+
+Value FloatLegaliser::convert(const Inst& inst, Value a) {
+  const FpAttr fp = inst.fp;
+  if (!is_float(fp.kind)) return from_integer(fp, a);
+  if (!is_float(fp.to)) return to_integer(fp, a);
+  return between_floats(fp, a);
+}
+
+std::string_view FloatLegaliser::rounding(Round r) {
+  switch (r) {
+    case Round::rz:
+    case Round::rzi: return "rz";
+    case Round::rm:
+    case Round::rmi: return "rm";
+    case Round::rp:
+    case Round::rpi: return "rp";
+    case Round::rna: return "rna";
+    default: return "rn";
+  }
+}
+
+std::string_view FloatLegaliser::integral(Round r) {
+  switch (r) {
+    case Round::rn:
+    case Round::rni: return "rni";
+    case Round::rm:
+    case Round::rmi: return "rmi";
+    case Round::rp:
+    case Round::rpi: return "rpi";
+    default: return "rzi";
+  }
+}
+
+Value FloatLegaliser::from_integer(const FpAttr& fp, Value a) {
+  const Type type = type_of(fp.to);
+  const bool wide = is_wide(fp.kind);
+  const std::string_view round = rounding(fp.round);
+  Value result;
+  if (fp.to == NumKind::f16 || fp.to == NumKind::bf16) {
+    // Through f64, which holds 32 bits exactly, and of more than 53 bits all that rounding looks
+    // at.
+    if (wide) a = sticky53(a, is_signed(fp.kind));
+    const std::string_view from =
+        wide ? (is_signed(fp.kind) ? "s64_rn" : "u64_rn") : (is_signed(fp.kind) ? "s32" : "u32");
+    const Value exact = call(fmt::format("f64_from_{}", from), Type::i64, {a});
+    result = call(fmt::format("{}_from_f64_{}", name(fp.to), round), type, {exact});
+  } else {
+    const bool exact32 =
+        fp.to == NumKind::f32 && !wide && round == "rn" && (p_.exact_convert32 || fast_);
+    const bool fast32 = fp.to == NumKind::f32 && wide && round == "rn" && fast_ && p_.int64;
+    const bool exact64 =
+        fp.to == NumKind::f64 && p_.float64 && (p_.exact_float64 || fast_) && !wide;
+    if (exact32 || fast32 || exact64) {
+      result = b_.inst(is_signed(fp.kind) ? Op::native_from_s : Op::native_from_u, type, {a});
+      f_.insts[result].fp = fp;
+    } else if (fp.to == NumKind::f64 && !wide) {
+      result = call(fmt::format("f64_from_{}", name(fp.kind)), type, {a});
+    } else {
+      result = call(fmt::format("{}_from_{}_{}", name(fp.to), name(fp.kind), round), type, {a});
+    }
+  }
+  return fp.sat ? saturate(fp.to, result) : result;
+}
+
+Value FloatLegaliser::sticky53(Value a, bool with_sign) {
+  Value top = b_.inst(with_sign ? Op::ashr : Op::lshr, Type::i64, {a, b_.i32(52)});
+  if (with_sign) top = b_.op2(Op::add, top, b_.i64(1));
+  const Value small = b_.cmp(Op::ult, top, b_.i64(with_sign ? 2 : 1));
+  const Value rest = b_.cmp(Op::ne, b_.op2(Op::and_, a, b_.i64(0xfff)), b_.i64(0));
+  const Value kept = b_.op2(Op::and_, a, b_.i64(~0xfffull));
+  const Value odd = b_.op2(Op::or_, kept, b_.select(rest, b_.i64(0x800), b_.i64(0)));
+  return b_.select(small, a, odd);
+}
+
+Value FloatLegaliser::to_integer(const FpAttr& fp, Value a) {
+  NumKind kind = fp.kind;
+  if (fp.ftz && kind == NumKind::f32) a = flush(kind, a);
+  if (kind == NumKind::f16 || kind == NumKind::bf16) {
+    a = widen(kind, a);
+    kind = NumKind::f32;
+  }
+  return call(fmt::format("{}_to_{}_{}", name(kind), name(fp.to), integral(fp.round)),
+              type_of(fp.to), {a});
+}
+
+Value FloatLegaliser::between_floats(const FpAttr& fp, Value a) {
+  NumKind kind = fp.kind;
+  // Half precision has no use for .ftz, its denormals being normal numbers of single precision.
+  if (fp.ftz && kind == NumKind::f32 && fp.to != NumKind::f16) {
+    a = flush(kind, a);
+    // Flushing is single-precision arithmetic on the hardware, which knows one NaN.
+    if (!to_integral(fp.round) && fp.to != NumKind::bf16) a = only_nan(kind, a);
+  }
+  Value result = a;
+  if (to_integral(fp.round)) {
+    if (kind == NumKind::f16 || kind == NumKind::bf16) {
+      result = widen(kind, result);
+      kind = NumKind::f32;
+    }
+    if (fast_ && kind == NumKind::f32) {
+      const std::uint64_t glsl = fp.round == Round::rni   ? 2
+                                 : fp.round == Round::rzi ? 3
+                                 : fp.round == Round::rmi ? 8
+                                                          : 9;
+      result = b_.inst(Op::native_unary, Type::i32, {result}, glsl);
+    } else {
+      result =
+          call(fmt::format("{}_round_{}", name(kind), name(fp.round)), type_of(kind), {result});
+    }
+  }
+  result = recode(fp, kind, result);
+  if (fp.ftz && fp.to == NumKind::f32 && kind == NumKind::f64 && !to_integral(fp.round)) {
+    result = flush_narrowed(fp.round, a, result);
+  } else if (fp.ftz && fp.to == NumKind::f32) {
+    result = flush(fp.to, result);
+    if (fp.kind == NumKind::bf16) result = only_nan(fp.to, result);
+  }
+  return fp.sat && fp.to >= NumKind::f16 && fp.to <= NumKind::f64 ? saturate(fp.to, result)
+                                                                  : result;
+}
+
+Value FloatLegaliser::recode(const FpAttr& fp, NumKind kind, Value a) {
+  const NumKind to = fp.to;
+  const std::string_view round = rounding(fp.round);
+  if (kind == to) return a;
+  // Widenings are exact; halves go by way of single precision.
+  if (to == NumKind::f32 && kind == NumKind::f16) return widen(kind, a);
+  if (to == NumKind::f32 && kind == NumKind::bf16) return widen(kind, a);
+  // Not by way of f32, whose only NaN would replace the operand's.
+  if (to == NumKind::f64 && kind == NumKind::f16) return call("f64_from_f16", Type::i64, {a});
+  if (to == NumKind::f64 && kind == NumKind::bf16) return call("f64_from_bf16", Type::i64, {a});
+  if (to == NumKind::f64 && kind == NumKind::f32) {
+    if (p_.float64 && (fast_ || p_.exact_widen64)) return fconvert(kind, to, a);
+    return call("f64_from_f32", Type::i64, {a});
+  }
+  if (to == NumKind::f32 && kind == NumKind::f64 && p_.float64 && round == "rn" &&
+      (fast_ || p_.exact_narrow64))
+    return fconvert(kind, to, a);
+  if ((to == NumKind::f16 || to == NumKind::bf16) &&
+      (kind == NumKind::f16 || kind == NumKind::bf16)) {
+    a = widen(kind, a);
+    kind = NumKind::f32;
+  }
+  const bool small = kind == NumKind::e4m3 || kind == NumKind::e5m2;
+  if (small) {
+    a = call(fmt::format("f16_from_{}", name(kind)), Type::i32, {a});
+    return to == NumKind::f16
+               ? a
+               : recode(FpAttr{.kind = NumKind::f16, .to = to, .round = fp.round}, NumKind::f16, a);
+  }
+  if ((to == NumKind::e4m3 || to == NumKind::e5m2) && kind != NumKind::f32)
+    a = widen(kind, a), kind = NumKind::f32;
+  return call(fmt::format("{}_from_{}_{}", name(to), name(kind), round), type_of(to), {a});
+}
+
+Value FloatLegaliser::fconvert(NumKind from, NumKind to, Value a) {
+  const Value v = b_.inst(Op::native_fconvert, type_of(to), {a});
+  f_.insts[v].fp = FpAttr{.kind = from, .to = to};
+  return v;
+}
+
+}  // namespace ptx2spv::passes::floats

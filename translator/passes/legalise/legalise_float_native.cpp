@@ -1,0 +1,175 @@
+// What the device's own float operations do, exactly or as NVIDIA's do.
+#include "translator/passes/legalise/legalise_float.hpp"
+
+namespace ptx2spv::passes::floats {
+
+bool FloatLegaliser::is_normal_constant(NumKind kind, Value v) const {
+  const Format f = format_of(kind);
+  return f_.insts[v].op == Op::constant && (f_.insts[v].imm & f.exponent) != 0;
+}
+
+bool FloatLegaliser::native_exact(Op op, NumKind kind, bool ftz, bool against_normal) const {
+  if (kind == NumKind::f64) {
+    if (!p_.float64 || !p_.exact_float64) return false;
+    if (op == Op::fdiv || op == Op::frcp || op == Op::fsqrt) return p_.exact_div64;
+    return op == Op::fadd || op == Op::fmul || op == Op::feq || op == Op::flt || op == Op::fle ||
+           (op == Op::ffma && p_.fused_fma64);
+  }
+  if (kind != NumKind::f32) return false;
+  switch (op) {
+    case Op::fadd:
+    case Op::fmul: return p_.denormals32 || ftz;
+    case Op::feq:
+    case Op::flt:
+    case Op::fle: return p_.exact_compare32 || ftz || against_normal;
+    case Op::ffma: return p_.fused_fma32;
+    case Op::fdiv:
+    case Op::frcp: return p_.exact_div32 && p_.denormals32;
+    case Op::fsqrt: return p_.exact_sqrt32 && p_.denormals32;
+    default: return false;
+  }
+}
+
+std::optional<Value> FloatLegaliser::with_constant(Op op, NumKind kind,
+                                                   const std::vector<Value>& args) {
+  if (op != Op::fadd && op != Op::fmul) return std::nullopt;
+  const Format f = format_of(kind);
+  for (unsigned i = 0; i < 2; ++i) {
+    const Inst& c = f_.insts[args[i]];
+    const std::uint64_t magnitude_bits = c.imm & (f.sign - 1);
+    if (c.op != Op::constant ||
+        (magnitude_bits != 0 && (op != Op::fmul || magnitude_bits != f.one)))
+      continue;
+    const bool negative = c.imm & f.sign;
+    const Value x = args[1 - i];
+    // Single precision has one NaN, double precision keeps the operand's.
+    const bool wide = kind == NumKind::f64;
+    const Value nan = wide ? b_.op2(Op::or_, x, constant(kind, kQuiet64)) : constant(kind, f.nan);
+    if (op == Op::fmul && magnitude_bits != 0) {
+      const Value product = negative ? b_.op2(Op::xor_, x, constant(kind, f.sign)) : x;
+      return b_.select(is_nan(kind, x), nan, product);
+    }
+    if (op == Op::fmul) {
+      Value sign = b_.op2(Op::and_, x, constant(kind, f.sign));
+      if (negative) sign = b_.op2(Op::xor_, sign, constant(kind, f.sign));
+      const Value magnitude = b_.op2(Op::and_, x, constant(kind, f.sign - 1));
+      Value special = nan;
+      if (wide)
+        special = b_.select(b_.cmp(Op::eq, magnitude, constant(kind, f.exponent)),
+                            constant(kind, f.sign | f.exponent | kQuiet64), nan);
+      return b_.select(b_.cmp(Op::ult, magnitude, constant(kind, f.exponent)), sign, special);
+    }
+    const Value sum =
+        negative ? x : b_.select(b_.cmp(Op::eq, x, constant(kind, f.sign)), constant(kind, 0), x);
+    return b_.select(is_nan(kind, x), nan, sum);
+  }
+  return std::nullopt;
+}
+
+Value FloatLegaliser::native(const Row& row, NumKind kind, const std::vector<Value>& args,
+                             Type type) {
+  if (row.op == Op::frcp)
+    return b_.inst(row.native, type, {constant(kind, format_of(kind).one), args[0]});
+  // GPUs negate an operand for nothing, but NVIDIA's compiler does not see the difference in a
+  // sum whose zeros have signs to keep.
+  if (row.op == Op::fadd && kind == NumKind::f32)
+    for (const unsigned i : {1u, 0u})
+      if (const auto plain = negated(args[i]))
+        return b_.inst(Op::native_fsub, type, {args[1 - i], *plain});
+  return b_.inst(row.native, type, args);
+}
+
+Value FloatLegaliser::sum_to_odd(Type type, Value x, Value y) {
+  const auto op = [&](Op code, Value a, Value b) { return b_.inst(code, type, {a, b}); };
+  const auto bits = [&](std::uint64_t value) {
+    return type == Type::i64 ? b_.i64(value) : b_.i32(static_cast<std::uint32_t>(value));
+  };
+  const std::uint64_t magnitude = type == Type::i64 ? ~0ull >> 1 : 0x7fffffffu;
+  const Value sum = op(Op::native_fadd, x, y);
+  // What the sum lost (Knuth's TwoSum). It is a NaN where the sum is no number, and then not above
+  // 0.
+  const Value part = op(Op::native_fsub, sum, x);
+  const Value lost = op(Op::native_fadd, op(Op::native_fsub, x, op(Op::native_fsub, sum, part)),
+                        op(Op::native_fsub, y, part));
+  const Value inexact =
+      b_.inst(Op::native_flt, Type::i1, {bits(0), b_.op2(Op::and_, lost, bits(magnitude))});
+  const Value even = b_.cmp(Op::eq, b_.op2(Op::and_, sum, bits(1)), bits(0));
+  const Value down = b_.cmp(Op::slt, b_.op2(Op::xor_, sum, lost), bits(0));
+  const Value step = b_.select(down, bits(~0ull), bits(1));
+  return b_.op2(Op::add, sum, b_.select(b_.op2(Op::and_, inexact, even), step, bits(0)));
+}
+
+Value FloatLegaliser::fma_by_doubles(const std::vector<Value>& args, bool bounded) {
+  const auto wide = [&](Value a) { return fconvert(NumKind::f32, NumKind::f64, a); };
+  const Value product = b_.inst(Op::native_fmul, Type::i64, {wide(args[0]), wide(args[1])});
+  const Value odd = sum_to_odd(Type::i64, product, wide(args[2]));
+  const Value result = fconvert(NumKind::f64, NumKind::f32, odd);
+  return bounded ? result : canonical(NumKind::f32, result);
+}
+
+std::optional<Value> FloatLegaliser::approximate_natively(const Inst& inst,
+                                                          const std::vector<Value>& args) {
+  constexpr std::uint32_t kTwo24 = 0x4b800000, kHalf = 0x3f000000, kTwo12 = 0x45800000,
+                          kTwoMinus12 = 0x39800000, kMinus24 = 0xc1c00000, kMinus126 = 0xc2fc0000,
+                          kLeast = 0x00800000;
+  const auto times = [&](Value a, std::uint32_t factor) {
+    return b_.inst(Op::native_fmul, Type::i32, {a, b_.i32(factor)});
+  };
+  const auto times_if = [&](Value condition, Value a, std::uint32_t factor) {
+    return b_.select(condition, times(a, factor), a);
+  };
+  const auto own = [&](Value a) {
+    const Row& row = *find_row(inst.op);
+    if (row.native == Op::undef) return b_.inst(Op::native_unary, Type::i32, {a}, row.glsl);
+    return native(row, NumKind::f32, {a}, Type::i32);
+  };
+  const Value x = args[0];
+  const auto denormal = [&] {
+    return b_.cmp(Op::ult, b_.op2(Op::and_, x, b_.i32(0x7fffffff)), b_.i32(kLeast));
+  };
+  switch (inst.op) {
+    case Op::fsin:
+    case Op::fcos: return own(x);
+    case Op::fex2: {
+      if (inst.fp.ftz) return own(x);
+      const Value low = b_.cmp(Op::ult, b_.i32(kMinus126), x);
+      const Value power = own(times_if(low, x, kHalf));
+      return b_.select(low, b_.inst(Op::native_fmul, Type::i32, {power, power}), power);
+    }
+    case Op::flg2: {
+      if (inst.fp.ftz) return own(x);
+      const Value low = denormal(), logarithm = own(times_if(low, x, kTwo24));
+      const Value less = b_.inst(Op::native_fadd, Type::i32, {logarithm, b_.i32(kMinus24)});
+      return b_.select(low, less, logarithm);
+    }
+    case Op::frsqrt:
+    case Op::fsqrt: {
+      if (inst.fp.ftz) return own(x);
+      const Value low = denormal();
+      return times_if(low, own(times_if(low, x, kTwo24)),
+                      inst.op == Op::fsqrt ? kTwoMinus12 : kTwo12);
+    }
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Value> FloatLegaliser::negated(Value v) const {
+  const Inst& inst = f_.insts[v];
+  if (inst.op != Op::xor_) return std::nullopt;
+  for (unsigned i = 0; i < 2; ++i) {
+    const Inst& c = f_.insts[f_.arg(v, i)];
+    if (c.op == Op::constant && c.imm == 0x80000000u) return f_.arg(v, 1 - i);
+  }
+  return std::nullopt;
+}
+
+Value FloatLegaliser::beyond_divisor(const std::vector<Value>& args, Value quotient) {
+  const auto magnitude = [&](Value a) { return b_.op2(Op::and_, a, b_.i32(0x7fffffff)); };
+  const Value distance = b_.op2(Op::sub, magnitude(args[1]), b_.i32(0x7e800001));
+  const Value beyond = b_.cmp(Op::ult, distance, b_.i32(0x7f800000 - 0x7e800001));
+  const Value sign = b_.op2(Op::and_, b_.op2(Op::xor_, args[0], args[1]), b_.i32(0x80000000u));
+  const Value finite = b_.cmp(Op::ult, magnitude(args[0]), b_.i32(0x7f800000));
+  return b_.select(beyond, b_.select(finite, sign, b_.i32(0x7fffffff)), quotient);
+}
+
+}  // namespace ptx2spv::passes::floats

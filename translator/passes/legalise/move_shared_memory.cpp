@@ -1,0 +1,83 @@
+#include "translator/passes/legalise/move_shared_memory.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ptx2spv/abi.hpp"
+#include "translator/passes/rewriter.hpp"
+
+namespace ptx2spv::passes {
+
+using namespace ir;
+
+namespace {
+
+bool is_shared_access(const Inst& inst) {
+  const bool access = inst.op == Op::load || inst.op == Op::store || inst.op == Op::atomic ||
+                      inst.op == Op::atomic_cas;
+  return access && inst.mem.space == Space::shared;
+}
+
+Value push(Builder& b, std::uint32_t word, Type type = Type::i32) {
+  const std::uint8_t bytes = type == Type::i64 ? 8 : 4;
+  return b.load(type, b.i32(word * 4), {.space = Space::push, .bytes = bytes, .readonly = true});
+}
+
+/// The workgroup's number within its dispatch. Builtins of workgroups are %ctaid until the thread
+/// model is applied.
+Value group(Builder& b) {
+  Value number = 0;
+  for (unsigned axis = 3; axis-- > 0;) {
+    const auto of = [&](Builtin x) {
+      return static_cast<Builtin>(static_cast<unsigned>(x) + axis);
+    };
+    const Value id =
+        b.op2(Op::sub, b.builtin(of(Builtin::workgroup_id_x)), push(b, abi::Push::base_x + axis));
+    number = number == 0 ? id
+                         : b.op2(Op::add, id,
+                                 b.op2(Op::mul, number, b.builtin(of(Builtin::num_workgroups_x))));
+  }
+  return number;
+}
+
+}  // namespace
+
+void move_shared_memory(Function& function) {
+  const bool any = std::any_of(function.blocks.begin(), function.blocks.end(), [&](const Block& x) {
+    return std::any_of(x.insts.begin(), x.insts.end(),
+                       [&](Value v) { return is_shared_access(function.insts[v]); });
+  });
+  if (any) {
+    const auto base = static_cast<std::uint32_t>(function.vars.size());
+    function.vars.push_back({Type::i64, "shared"});
+    Rewriter rewriter(function);
+    rewriter.run([&](Value value) {
+      if (is_shared_access(function.insts[value])) {
+        Builder& b = rewriter.builder();
+        const Value offset = b.inst(Op::zext, Type::i64, {function.arg(value, 0)});
+        const Value address = b.op2(Op::add, b.get(base), offset);
+        function.args(value)[0] = address;
+        function.insts[value].mem.space = Space::global;
+      }
+      rewriter.keep(value);
+    });
+    Builder b(function);
+    const std::vector<Value> rest = std::exchange(function.blocks[0].insts, {});
+    b.at(0);
+    Value bytes = b.i32(function.shared_bytes);
+    if (function.uses_dynamic_shared)
+      bytes = b.op2(Op::add, bytes, push(b, abi::Push::dynamic_shared));
+    bytes = b.op2(Op::and_, b.op2(Op::add, bytes, b.i32(15)), b.i32(~15u));
+    // A slab is smaller than 4 GiB.
+    const Value offset = b.inst(Op::zext, Type::i64, {b.op2(Op::mul, group(b), bytes)});
+    b.set(base, b.op2(Op::add, push(b, abi::Push::shared_slab, Type::i64), offset));
+    std::vector<Value>& insts = function.blocks[0].insts;
+    insts.insert(insts.end(), rest.begin(), rest.end());
+  }
+  function.shared_bytes = 0;
+  function.uses_dynamic_shared = false;
+  function.shared_sink = 0xffffffffu;
+}
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,14 @@
+// Shared memory beyond what a device's workgroups have.
+#pragma once
+
+#include "translator/ir/ir.hpp"
+
+namespace ptx2spv::passes {
+
+/// Turns accesses to shared memory into accesses to the launch's slab (abi::Push::shared_slab), in
+/// which each workgroup of a dispatch has as many bytes as a block, rounded up to 16. What later
+/// passes need for themselves stays with the workgroup. Runs while registers are variables, after
+/// the passes to which it matters what memory an access is to.
+void move_shared_memory(ir::Function& function);
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,255 @@
+// Byte offsets into arrays of words. SPIR-V indexes bound buffers, shared and local memory by
+// elements, so that every access would shift its offset right; compilers made the offset by
+// shifting left. Here the offset is computed in elements where its terms allow it, and handed on as
+// element << k, which the emitter takes apart. GPUs can then fold constants into the access, and
+// SwiftShader, which takes vectors apart to shift them, saves 35 machine instructions an access.
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <unordered_map>
+
+#include "translator/passes/analysis/known_bits.hpp"
+#include "translator/passes/passes.hpp"
+#include "translator/passes/rewrite.hpp"
+
+namespace ptx2spv::passes {
+
+using namespace ir;
+
+namespace {
+
+bool reads_or_writes(Op op) {
+  return op == Op::load || op == Op::store || op == Op::atomic || op == Op::atomic_cas;
+}
+
+bool private_words(Space space) { return space == Space::shared || space == Space::local; }
+
+/// Bytes of the elements that an access counts in, as a power of two; 0 where it has no index.
+unsigned element_log2(const MemAttr& mem) {
+  if (mem.bytes < 4) return 0;
+  switch (mem.space) {
+    case Space::shared:
+    case Space::local: return 2;
+    case Space::slot:
+    case Space::constant:
+    case Space::table:
+    case Space::textures:
+      return static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(mem.bytes)));
+    default: return 0;
+  }
+}
+
+class WordAddresses {
+ public:
+  explicit WordAddresses(Function& f) : f_(f), rewrite_(f), b_(rewrite_.builder()), known_(f) {}
+
+  bool run() {
+    BlockId block = kNoBlock;
+    return rewrite_.run([&](Value v) {
+      if (b_.block() != block) {
+        block = b_.block();
+        made_.clear();
+      }
+      if (reads_or_writes(f_.insts[v].op)) rewrite(v);
+      return v;
+    });
+  }
+
+ private:
+  void rewrite(Value v) {
+    const MemAttr mem = f_.insts[v].mem;
+    const unsigned k = element_log2(mem);
+    const Value address = f_.arg(v, 0);
+    if (k == 0 || f_.insts[address].op == Op::constant || f_.insts[address].type != Type::i32)
+      return;
+    Value element = elements(address, k);
+    if (!element) return;
+    // Of an offset that wrapped around, the element's upper bits are not the offset's. Offsets into
+    // a surface were compared with its extent as bytes; those into the workgroup's and the thread's
+    // own memory are within it, or the program is undefined.
+    const std::uint32_t mask = 0xffffffffu >> k;
+    if (!private_words(mem.space) && (known_.zeros(element) & ~mask) != ~std::uint64_t{mask})
+      element = b_.op2(Op::and_, element, b_.i32(mask));
+    const Value bytes = b_.op2(Op::shl, element, b_.i32(k));
+    f_.args(v)[0] = bytes;
+  }
+
+  /// `v` / 2^k modulo 2^(32 - k), 0 where only a shift could give it.
+  Value elements(Value v, unsigned k) {
+    const auto [found, is_new] = made_.try_emplace(std::uint64_t{v} << 8 | k, 0);
+    if (!is_new) return found->second;
+    const Value made = derive(v, k);
+    made_[std::uint64_t{v} << 8 | k] = made;
+    return made;
+  }
+
+  /// Where a value lies as a signed number.
+  struct Bounds {
+    std::int64_t low, high;
+    bool fits() const { return low >= INT32_MIN && high <= INT32_MAX; }
+  };
+  Bounds bounds(Value v, unsigned depth = 0) const {
+    const Inst& inst = f_.insts[v];
+    Bounds any{INT32_MIN, INT32_MAX};
+    if (known_.zeros(v) & 0x80000000u)
+      any = {0, static_cast<std::int64_t>(~known_.zeros(v) & 0xffffffffu)};
+    if (inst.op == Op::constant) {
+      const std::int64_t value = static_cast<std::int32_t>(inst.imm);
+      return {value, value};
+    }
+    switch (inst.op) {
+      case Op::add:
+      case Op::sub:
+      case Op::shl:
+      case Op::mul:
+      case Op::smin:
+      case Op::smax: break;
+      default: return any;
+    }
+    if (depth == 8) return any;
+    const Bounds a = bounds(f_.arg(v, 0), depth + 1), d = bounds(f_.arg(v, 1), depth + 1);
+    Bounds made = any;
+    switch (inst.op) {
+      case Op::add: made = {a.low + d.low, a.high + d.high}; break;
+      case Op::sub: made = {a.low - d.high, a.high - d.low}; break;
+      case Op::shl:
+        if (d.low != d.high || d.low < 0 || d.low > 31) return any;
+        made = {a.low << d.low, a.high << d.low};
+        break;
+      case Op::mul:
+        if (d.low != d.high || d.low < 0) return any;
+        made = {a.low * d.low, a.high * d.low};
+        break;
+      case Op::smin: return {std::min(a.low, d.low), std::min(a.high, d.high)};
+      case Op::smax: return {std::max(a.low, d.low), std::max(a.high, d.high)};
+      default: return any;
+    }
+    // One that may leave the 32 bits wraps around.
+    return made.fits() ? made : any;
+  }
+  static Bounds sum(const Bounds& a, const Bounds& d, bool minus) {
+    return minus ? Bounds{a.low - d.high, a.high - d.low} : Bounds{a.low + d.low, a.high + d.high};
+  }
+
+  /// `v` / 2^k as a signed number, whose upper bits count, as orderings and masks need it; 0 where
+  /// only a shift could give it.
+  Value whole(Value v, unsigned k, unsigned depth = 0) {
+    const Inst inst = f_.insts[v];
+    const Value a = inst.count > 0 ? f_.arg(v, 0) : 0, d = inst.count > 1 ? f_.arg(v, 1) : 0;
+    std::uint32_t c = 0;
+    if (depth == 8) return 0;
+    const auto part = [&](Value of) {
+      if (const Value made = whole(of, k, depth + 1)) return made;
+      const bool shiftable = known_.alignment(of) >= 1u << k && known_.zeros(of) & 0x80000000u;
+      return shiftable && uniform(of) ? b_.op2(Op::lshr, of, b_.i32(k)) : 0;
+    };
+    switch (inst.op) {
+      case Op::constant: return elements(v, k);
+      case Op::shl:
+        if (!constant(d, c) || c < k || c >= 32) return 0;
+        if (const Bounds of = bounds(a); !Bounds{of.low << c, of.high << c}.fits()) return 0;
+        return c == k ? a : b_.op2(Op::shl, a, b_.i32(c - k));
+      case Op::mul:
+        if (!constant(d, c) || c == 0 || c >> 31 || (c & ((1u << k) - 1))) return 0;
+        if (const Bounds of = bounds(a); !Bounds{of.low * c, of.high * c}.fits()) return 0;
+        return c >> k == 1 ? a : b_.op2(Op::mul, a, b_.i32(c >> k));
+      case Op::and_: {
+        // A field that was taken out at a multiple of 2^k is taken out at its end.
+        std::uint32_t from = 0;
+        if (!constant(d, c) || c >> 31 || (c & ((1u << k) - 1))) return 0;
+        if (f_.insts[a].op != Op::lshr || !constant(f_.arg(a, 1), from) || from + k >= 32) return 0;
+        const Value field = b_.op2(Op::lshr, f_.arg(a, 0), b_.i32(from + k));
+        if (from + k + static_cast<unsigned>(std::bit_width(c >> k)) == 32 &&
+            std::has_single_bit((c >> k) + 1))
+          return field;
+        return b_.op2(Op::and_, field, b_.i32(c >> k));
+      }
+      case Op::add:
+      case Op::sub: {
+        if (!sum(bounds(a), bounds(d), inst.op == Op::sub).fits()) return 0;
+        const Value x = part(a), y = x ? part(d) : 0;
+        return y ? b_.op2(inst.op, x, y) : 0;
+      }
+      case Op::smin:
+      case Op::smax: {
+        const Value x = part(a), y = x ? part(d) : 0;
+        return y ? b_.op2(inst.op, x, y) : 0;
+      }
+      default: return 0;
+    }
+  }
+
+  /// Read once for all threads, where a shift costs little or nothing
+  /// (promote_params_to_push_constants).
+  bool uniform(Value v) const {
+    const Inst& inst = f_.insts[v];
+    return inst.op == Op::load && (inst.mem.space == Space::param || inst.mem.space == Space::push);
+  }
+
+  bool constant(Value v, std::uint32_t& value) const {
+    value = static_cast<std::uint32_t>(f_.insts[v].imm);
+    return f_.insts[v].op == Op::constant;
+  }
+
+  /// A term that has to be shifted: worth it when it is one of a sum, whose other terms then are
+  /// not.
+  Value term(Value v, unsigned k) {
+    if (const Value made = elements(v, k)) return made;
+    if (known_.alignment(v) < 1u << k) return 0;
+    return b_.op2(Op::lshr, v, b_.i32(k));
+  }
+
+  Value derive(Value v, unsigned k) {
+    const Inst inst = f_.insts[v];
+    const Value a = inst.count > 0 ? f_.arg(v, 0) : 0, d = inst.count > 1 ? f_.arg(v, 1) : 0;
+    std::uint32_t c = 0;
+    switch (inst.op) {
+      case Op::constant:
+        if (inst.imm & ((1u << k) - 1)) return 0;
+        return b_.i32(static_cast<std::uint32_t>(static_cast<std::int32_t>(inst.imm) >> k));
+      case Op::shl:
+        if (!constant(d, c) || c < k || c >= 32) return 0;
+        return c == k ? a : b_.op2(Op::shl, a, b_.i32(c - k));
+      case Op::mul:
+        if (!constant(d, c)) {
+          // A pitch is a multiple of more than that.
+          for (const Value pitch : {a, d})
+            if (uniform(pitch) && known_.alignment(pitch) >= 1u << k)
+              return b_.op2(Op::mul, pitch == a ? d : a, b_.op2(Op::lshr, pitch, b_.i32(k)));
+          return 0;
+        }
+        if (c == 0 || (c & ((1u << k) - 1))) return 0;
+        return c >> k == 1 ? a : b_.op2(Op::mul, a, b_.i32(c >> k));
+      case Op::add:
+      case Op::sub: {
+        // At least one side gets rid of its shift; a sum of two shifts would be worse than one.
+        const Value x = elements(a, k), y = elements(d, k);
+        if (!x && !y) return 0;
+        const Value left = x ? x : term(a, k), right = y ? y : term(d, k);
+        return left && right ? b_.op2(inst.op, left, right) : 0;
+      }
+      case Op::select: {
+        const Value x = elements(d, k), y = elements(f_.arg(v, 2), k);
+        if (!x && !y) return 0;
+        const Value left = x ? x : term(d, k), right = y ? y : term(f_.arg(v, 2), k);
+        return left && right ? b_.select(a, left, right) : 0;
+      }
+      case Op::and_:
+      case Op::smin:
+      case Op::smax: return whole(v, k);
+      default: return 0;
+    }
+  }
+
+  Function& f_;
+  Rewrite rewrite_;
+  Builder& b_;
+  const KnownBits known_;
+  std::unordered_map<std::uint64_t, Value> made_;  ///< of the block being walked, by value and k
+};
+
+}  // namespace
+
+bool scale_addresses(Function& function, Module&) { return WordAddresses(function).run(); }
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,266 @@
+// Contraction of multiplications and additions, as ptxas does it: PTX leaves an addition or
+// multiplication without a rounding modifier open to it, so a kernel's results on NVIDIA hardware
+// depend on which are fused.
+//
+// The rules were read off ptxas 13.0's machine code for sm_90 (docs/hardware.md,
+// tests/passes/fma_contract_test.cpp):
+//  - the product has no rounding modifier and no .sat, the sum no rounding modifier; .ftz is the
+//  same on both;
+//  - every use of the product is such a sum, in the product's own PTX basic block; negation in
+//  between is
+//    free, anything else (a store, a select, an absolute value, the product added to itself) keeps
+//    all of them apart;
+//  - of a sum of two products the first operand is fused, the second stays a product.
+#include <utility>
+#include <vector>
+
+#include "translator/passes/passes.hpp"
+
+namespace ptx2spv::passes {
+
+using ir::Op;
+using ir::Value;
+
+namespace {
+
+struct Use {
+  Value sum = 0;
+  std::uint8_t operand = 0;
+  bool negated = false;
+};
+
+std::uint64_t sign_of(ir::NumKind kind) {
+  switch (kind) {
+    case ir::NumKind::f64: return std::uint64_t{1} << 63;
+    case ir::NumKind::f32: return 0x80000000u;
+    default: return 0x8000u;
+  }
+}
+
+class Contraction {
+ public:
+  explicit Contraction(ir::Function& function) : f_(function) {}
+
+  bool run() {
+    forward_halves();
+    find_live();
+    find_users();
+    for (const Value v : products_) collect(v);
+    if (candidates_.empty()) return false;
+    choose();
+    return rewrite();
+  }
+
+ private:
+  struct Candidate {
+    Value product = 0;
+    std::vector<Use> uses;
+    bool alive = true;
+  };
+
+  /// Packed halves come as the two results in one word, taken apart again by the next instruction:
+  /// the half that goes in is the half that comes out.
+  void forward_halves() {
+    const auto is_half = [&](Value v) {
+      const ir::Inst& inst = f_.insts[v];
+      const bool narrow = inst.fp.kind == ir::NumKind::f16 || inst.fp.kind == ir::NumKind::bf16;
+      return narrow && (inst.op == Op::fadd || inst.op == Op::fmul || inst.op == Op::ffma);
+    };
+    const auto constant = [&](Value v, std::uint64_t value) {
+      return f_.insts[v].op == Op::constant && f_.insts[v].imm == value;
+    };
+    // The operand of a pair (low | high << 16) that stands in its low or high half.
+    const auto half_of = [&](Value pair, bool high) -> Value {
+      if (f_.insts[pair].op != Op::or_) return 0;
+      for (unsigned i = 0; i < 2; ++i) {
+        const Value low = f_.arg(pair, i), shifted = f_.arg(pair, 1 - i);
+        if (!is_half(low) || f_.insts[shifted].op != Op::shl || !constant(f_.arg(shifted, 1), 16))
+          continue;
+        const Value top = f_.arg(shifted, 0);
+        if (is_half(top)) return high ? top : low;
+      }
+      return 0;
+    };
+    std::vector<Value> same(f_.insts.size(), 0);
+    bool any = false;
+    for (const ir::Block& block : f_.blocks)
+      for (const Value v : block.insts) {
+        const Op op = f_.insts[v].op;
+        Value source = 0;
+        if (op == Op::and_ && constant(f_.arg(v, 1), 0xffff)) source = half_of(f_.arg(v, 0), false);
+        if (op == Op::and_ && constant(f_.arg(v, 0), 0xffff)) source = half_of(f_.arg(v, 1), false);
+        if (op == Op::lshr && constant(f_.arg(v, 1), 16)) source = half_of(f_.arg(v, 0), true);
+        same[v] = source;
+        any = any || source;
+      }
+    if (!any) return;
+    for (const ir::Block& block : f_.blocks)
+      for (const Value v : block.insts)
+        for (Value& a : f_.args(v))
+          if (same[a]) a = same[a];
+  }
+
+  /// What an effect or a branch needs: pairs that were forwarded are no use of their halves any
+  /// more.
+  void find_live() {
+    live_.assign(f_.insts.size(), false);
+    std::vector<Value> work;
+    const auto mark = [&](Value v) {
+      if (v && !live_[v]) {
+        live_[v] = true;
+        work.push_back(v);
+      }
+    };
+    for (const ir::Block& block : f_.blocks) {
+      mark(block.cond);
+      for (const Value v : block.insts)
+        if (!(ir::info(f_.insts[v].op).flags & ir::flag::P)) mark(v);
+    }
+    while (!work.empty()) {
+      const Value v = work.back();
+      work.pop_back();
+      for (const Value a : f_.args(v)) mark(a);
+    }
+  }
+
+  void find_users() {
+    first_.assign(f_.insts.size() + 1, 0);
+    other_use_.assign(f_.insts.size(), false);
+    for (const ir::Block& block : f_.blocks) {
+      other_use_[block.cond] = true;
+      for (const Value v : block.insts) {
+        if (!live_[v]) continue;
+        for (const Value a : f_.args(v)) ++first_[a + 1];
+        const ir::Inst& inst = f_.insts[v];
+        if (inst.op == Op::fmul && inst.fp.contract && !inst.fp.sat) products_.push_back(v);
+      }
+    }
+    for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
+    users_.resize(first_.back());
+    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+    for (const ir::Block& block : f_.blocks)
+      for (const Value v : block.insts)
+        for (unsigned i = 0; live_[v] && i < f_.insts[v].count; ++i)
+          users_[next[f_.arg(v, i)]++] = {v, static_cast<std::uint8_t>(i), false};
+  }
+
+  bool is_negation(Value v, ir::NumKind kind, Value of) const {
+    const ir::Inst& inst = f_.insts[v];
+    if (inst.op != Op::xor_) return false;
+    const Value other = f_.arg(v, 0) == of ? f_.arg(v, 1) : f_.arg(v, 0);
+    return f_.insts[other].op == Op::constant && f_.insts[other].imm == sign_of(kind);
+  }
+
+  bool gather(Value value, const ir::Inst& product, bool negated, std::vector<Use>& uses) const {
+    if (other_use_[value]) return false;
+    for (std::uint32_t i = first_[value]; i < first_[value + 1]; ++i) {
+      const Use& user = users_[i];
+      const ir::Inst& inst = f_.insts[user.sum];
+      const bool sum = inst.op == Op::fadd && inst.fp.contract && inst.fp.kind == product.fp.kind &&
+                       inst.fp.ftz == product.fp.ftz &&
+                       f_.locs[inst.loc].block == f_.locs[product.loc].block;
+      if (sum) {
+        if (f_.arg(user.sum, 0) == f_.arg(user.sum, 1)) return false;
+        uses.push_back({user.sum, user.operand, negated});
+      } else if (!negated && is_negation(user.sum, product.fp.kind, value)) {
+        if (!gather(user.sum, product, true, uses)) return false;
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void collect(Value product) {
+    Candidate candidate;
+    candidate.product = product;
+    if (!gather(product, f_.insts[product], false, candidate.uses) || candidate.uses.empty())
+      return;
+    // Both operands of one sum, one of them negated: the product minus itself stays as it is.
+    for (std::size_t i = 1; i < candidate.uses.size(); ++i)
+      for (std::size_t k = 0; k < i && i < 8; ++k)
+        if (candidate.uses[i].sum == candidate.uses[k].sum) return;
+    candidates_.push_back(std::move(candidate));
+  }
+
+  /// Each sum takes its first operand's product if that is fused, else its second's; a product is
+  /// fused only where all its sums take it.
+  void choose() {
+    std::vector<std::uint32_t> of[2];
+    for (auto& list : of) list.assign(f_.insts.size(), 0);  // candidate + 1, by sum
+    for (std::uint32_t c = 0; c < candidates_.size(); ++c)
+      for (const Use& use : candidates_[c].uses) of[use.operand][use.sum] = c + 1;
+    constexpr int kRounds = 8;
+    for (int round = 0; round < kRounds; ++round) {
+      bool changed = false;
+      for (std::uint32_t c = 0; c < candidates_.size(); ++c) {
+        bool all = true;
+        for (const Use& use : candidates_[c].uses) {
+          const std::uint32_t first = of[0][use.sum];
+          if (use.operand == 1 && first && candidates_[first - 1].alive) all = false;
+        }
+        if (all != candidates_[c].alive) changed = true;
+        candidates_[c].alive = all;
+      }
+      if (!changed) return;
+    }
+  }
+
+  bool rewrite() {
+    std::vector<std::pair<const Candidate*, const Use*>> fused(f_.insts.size());
+    bool any = false;
+    std::vector<bool> taken(f_.insts.size());
+    for (const Candidate& candidate : candidates_) {
+      if (!candidate.alive) continue;
+      for (const Use& use : candidate.uses) {
+        if (taken[use.sum]) continue;
+        taken[use.sum] = true;
+        fused[use.sum] = {&candidate, &use};
+        any = true;
+      }
+    }
+    if (!any) return false;
+    const auto original = static_cast<Value>(f_.insts.size());
+    ir::Builder b(f_);
+    for (ir::BlockId block = 0; block < f_.blocks.size(); ++block) {
+      const std::vector<Value> old = std::exchange(f_.blocks[block].insts, {});
+      b.at(block);
+      for (const Value v : old) {
+        if (v < original && fused[v].first) {
+          const Value product = fused[v].first->product;
+          const Use& use = *fused[v].second;
+          Value a = f_.arg(product, 0);
+          const Value c = f_.arg(product, 1), addend = f_.arg(v, 1 - use.operand);
+          b.set_loc(f_.insts[v].loc);
+          if (use.negated) {
+            const std::uint64_t sign = sign_of(f_.insts[v].fp.kind);
+            a = b.op2(Op::xor_, a,
+                      f_.insts[a].type == ir::Type::i64 ? b.i64(sign)
+                                                        : b.i32(static_cast<std::uint32_t>(sign)));
+          }
+          const auto first = static_cast<std::uint32_t>(f_.operands.size());
+          f_.operands.insert(f_.operands.end(), {a, c, addend});
+          ir::Inst& inst = f_.insts[v];
+          inst.op = Op::ffma;
+          inst.first = first;
+          inst.count = 3;
+        }
+        f_.blocks[block].insts.push_back(v);
+      }
+    }
+    return true;
+  }
+
+  ir::Function& f_;
+  std::vector<std::uint32_t> first_;
+  std::vector<Use> users_;
+  std::vector<bool> other_use_, live_;
+  std::vector<Value> products_;
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace
+
+bool fma_contract(ir::Function& function, ir::Module&) { return Contraction(function).run(); }
+
+}  // namespace ptx2spv::passes

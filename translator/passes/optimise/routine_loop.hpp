@@ -1,0 +1,46 @@
+// A loop over calls of long routines: private to passes/outline_library_calls.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "translator/ir/ir.hpp"
+#include "translator/passes/cfg/block_ends.hpp"
+
+namespace ptx2spv::passes {
+
+/// What a step calls: operands and result are words of this type.
+struct LoopCall {
+  std::uint32_t library = 0;  ///< Module::library_names
+  ir::Type type = ir::Type::i64;
+  unsigned operands = 1;
+};
+
+/// Places are words of the thread's own memory from RoutineLoop::base on.
+struct LoopStep {
+  std::uint32_t call = 0;  ///< index in RoutineLoop::calls
+  std::array<std::uint32_t, 3> places{};
+  std::uint32_t negated = 0;  ///< by operand, a bit: a double that PTX negates, NaN excepted
+};
+
+struct RoutineLoop {
+  std::vector<LoopCall> calls;
+  std::vector<LoopStep> steps;
+  std::uint32_t base = 0;     ///< bytes
+  std::uint32_t results = 0;  ///< place of the first step's; each has two words
+  std::uint32_t table = 0;    ///< place of what table() gives
+
+  bool negates() const;
+  /// Words of the table that a step has.
+  std::uint32_t row() const;
+  std::vector<std::uint32_t> table_words() const;
+  /// Makes the loop behind what stands in block `before`. Result: the block behind the loop, which
+  /// ends as `before` did.
+  ir::BlockId emit(ir::Builder& b, BlockCutter& cutter, ir::BlockId before) const;
+};
+
+/// Steps that a row can say.
+inline constexpr std::uint32_t kMostLoopPlaces = 1u << 16, kMostLoopCalls = 1u << 12;
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,252 @@
+#include "translator/passes/surface/lower_surfaces.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+
+#include "ptx2spv/image_slot.hpp"
+#include "translator/passes/surface/surface_access.hpp"
+
+namespace ptx2spv::passes {
+
+using ir::Op;
+using ir::Type;
+using ir::Value;
+
+namespace {
+
+bool is_surface_op(Op op) { return op >= Op::surf_load && op <= Op::surf_query; }
+
+void note(std::vector<std::uint8_t>& sizes, std::uint8_t bytes) {
+  if (std::find(sizes.begin(), sizes.end(), bytes) == sizes.end()) sizes.push_back(bytes);
+}
+
+Value query_word(SurfaceRecord& record, ir::Query query) {
+  switch (query) {
+    case ir::Query::width: return record.word(abi::s_width);
+    case ir::Query::height: return record.word(abi::s_height);
+    case ir::Query::depth: return record.word(abi::s_depth);
+    case ir::Query::channel_data_type: return record.word(abi::s_channel_data_type);
+    case ir::Query::channel_order: return record.word(abi::s_channel_order);
+    case ir::Query::array_size: return record.word(abi::s_array_size);
+    case ir::Query::memory_layout: return record.word(abi::s_memory_layout);
+  }
+  return 0;
+}
+
+std::vector<std::string> coordinate_names(ir::Geometry geometry) {
+  switch (geometry) {
+    case ir::Geometry::d1: return {"x"};
+    case ir::Geometry::d2: return {"x", "y"};
+    case ir::Geometry::d3: return {"x", "y", "z"};
+    case ir::Geometry::a1d: return {"layer", "x"};
+    case ir::Geometry::a2d: return {"layer", "x", "y"};
+  }
+  return {};
+}
+
+/// How the emitter declares the image of a slot.
+void describe_image(SlotInfo& slot, const Profile& profile) {
+  const bool image1d = profile.image1d;
+  switch (texel_bytes(slot.bound.format, slot.bound.channels)) {
+    case 1: slot.image_format = "r8ui"; break;
+    case 2: slot.image_format = "r16ui"; break;
+    case 4: slot.image_format = "r32ui"; break;
+    case 8:
+      slot.image_format =
+          image_service(slot, 8, profile) == ImageService::texels64 ? "r64ui" : "rg32ui";
+      break;
+    default: slot.image_format = "rgba32ui"; break;
+  }
+  switch (slot.bound.geometry) {
+    case 1: slot.image_view = image1d ? "1d" : "2d"; break;
+    case 3: slot.image_view = "3d"; break;
+    case 4: slot.image_view = image1d ? "1d_array" : "2d_array"; break;
+    case 5: slot.image_view = "2d_array"; break;
+    default: slot.image_view = "2d"; break;
+  }
+}
+
+}  // namespace
+
+void find_slots(const ir::Function& function, EntryInfo& entry) {
+  const HandleTracer tracer(function);
+  std::unordered_map<std::uint32_t, std::size_t> slot_at;
+  for (const ir::Block& block : function.blocks)
+    for (const Value value : block.insts) {
+      const ir::Inst& inst = function.insts[value];
+      if (!is_surface_op(inst.op)) continue;
+      const auto offset = tracer.parameter_offset(function.arg(value, 0));
+      if (!offset) {
+        entry.dynamic_handles = true;
+        continue;
+      }
+      const auto [it, is_new] = slot_at.try_emplace(*offset, entry.slots.size());
+      if (is_new) {
+        SlotInfo slot;
+        slot.offset = *offset;
+        slot.is_variable = *offset >= entry.param_bytes;
+        for (const RefInfo& ref : entry.surfrefs)
+          if (ref.offset == *offset) slot.name = ref.name;
+        for (const ParamInfo& param : entry.params)
+          if (*offset >= param.offset && *offset < param.offset + param.bytes)
+            slot.name = param.offset == *offset
+                            ? param.name
+                            : param.name + "+" + std::to_string(*offset - param.offset);
+        entry.slots.push_back(std::move(slot));
+      }
+      SlotInfo& slot = entry.slots[it->second];
+      const ir::SurfaceOp& op = function.surface_ops[inst.imm];
+      switch (inst.op) {
+        case Op::surf_load:
+          slot.loads = true;
+          note(slot.load_bytes, op.bytes);
+          break;
+        case Op::surf_store:
+          slot.stores = true;
+          note(slot.store_bytes, op.bytes);
+          break;
+        case Op::surf_store_p: slot.stores = slot.formatted_stores = true; break;
+        case Op::surf_reduce:
+          slot.reduces = true;
+          // Its order is the format's.
+          if (op.signed_by_format) slot.formatted_stores = true;
+          note(slot.reduce_bytes, op.bytes);
+          break;
+        default: break;
+      }
+      slot.sub_texel_possible =
+          !slot.store_bytes.empty() &&
+          *std::min_element(slot.store_bytes.begin(), slot.store_bytes.end()) < 16;
+    }
+  entry.slot_records = (entry.param_buffer_bytes + 15) / 16 * 16;
+  if (!entry.slots.empty())
+    entry.param_buffer_bytes = entry.slot_records + static_cast<std::uint32_t>(entry.slots.size()) *
+                                                        abi::kSurfaceWords * 4;
+}
+
+std::string image_refusal(const EntryInfo& entry, const TranslateOptions& options) {
+  for (std::uint32_t i = 0; i < entry.slots.size(); ++i) {
+    const SlotSpec spec = bound_slot(options, i);
+    if (spec.backing != Backing::image) continue;
+    const SlotInfo& slot = entry.slots[i];
+    const unsigned texel = texel_bytes(spec.format, spec.channels);
+    const auto refuse = [&](const char* what, unsigned bytes) {
+      return "an image with texels of " + std::to_string(texel) + " bytes takes no " + what +
+             " of " + std::to_string(bytes) + " bytes" +
+             (bytes == 8 && texel == 8 ? " without image_atomics64" : "") + "; bind surface '" +
+             slot.name + "' as buffer or address";
+    };
+    if (image_service(slot, texel, options.profile) != ImageService::none) continue;
+    for (const std::uint8_t bytes : slot.store_bytes)
+      if (bytes < texel && texel != 4) return refuse("stores", bytes);
+    for (const std::uint8_t bytes : slot.reduce_bytes)
+      if (bytes != texel || bytes == 8) return refuse("reductions", bytes);
+  }
+  return {};
+}
+
+void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateOptions& given,
+                    EntryInfo& entry) {
+  for (std::uint32_t i = 0; i < entry.slots.size(); ++i) {
+    SlotInfo& slot = entry.slots[i];
+    slot.bound = bound_slot(given, i);
+    if (slot.bound.backing == Backing::image) describe_image(slot, given.profile);
+  }
+  bool any = false;
+  std::size_t stores = 0;
+  for (const ir::Block& block : function.blocks)
+    for (const Value value : block.insts) {
+      any = any || is_surface_op(function.insts[value].op);
+      stores += function.insts[value].op == Op::surf_store;
+    }
+  if (!any) return;
+  // A branch for each of many stores costs more to translate and compile than it saves.
+  constexpr std::size_t kMostBranches = 64;
+  TranslateOptions options = given;
+  if (stores > kMostBranches) options.profile.spare_stores = true;
+
+  const HandleTracer tracer(function);
+  const ir::TrapState trap = trap_state(function);
+  Rewriter rewriter(function);
+  // The prologue is written to a block of its own, then put in front of the entry block's
+  // instructions.
+  ir::Builder prologue(function);
+  const ir::BlockId scratch = prologue.new_block();
+  prologue.at(scratch);
+  SurfaceRecord::Shared shared{function, prologue, rewriter.builder(), options};
+  std::unordered_map<std::uint32_t, std::unique_ptr<SurfaceRecord>> records;
+  std::unordered_map<std::uint32_t, std::uint32_t> slot_at;
+  for (std::uint32_t i = 0; i < entry.slots.size(); ++i) slot_at[entry.slots[i].offset] = i;
+
+  rewriter.run([&](Value value) {
+    const ir::Inst inst = function.insts[value];
+    if (!is_surface_op(inst.op)) return rewriter.keep(value);
+    const std::vector<Value> args(function.args(value).begin(), function.args(value).end());
+    const auto offset = tracer.parameter_offset(args[0]);
+    std::unique_ptr<SurfaceRecord> own;
+    SurfaceRecord* record = nullptr;
+    std::string surface;
+    if (offset && slot_at.contains(*offset)) {
+      const std::uint32_t slot = slot_at[*offset];
+      auto& shared_record = records[slot];
+      if (!shared_record)
+        shared_record = std::make_unique<SurfaceRecord>(shared, *offset, slot, entry.slot_records,
+                                                        entry.slots[slot].image_format == "r64ui");
+      record = shared_record.get();
+      surface = entry.slots[slot].name;
+    } else {
+      own = std::make_unique<SurfaceRecord>(shared, args[0]);
+      record = own.get();
+    }
+    const ir::SurfaceOp op = function.surface_ops[inst.imm];
+    const auto add_site = [&] {
+      TrapSite site;
+      site.line = function.locs[inst.loc].line;
+      site.surface = surface;
+      if (inst.op != Op::surf_query) site.coordinates = coordinate_names(op.geometry);
+      entry.trap_sites.push_back(std::move(site));
+      entry.trap_site_locs.push_back(inst.loc);
+      return static_cast<std::uint32_t>(entry.trap_sites.size() - 1);
+    };
+    if (inst.op == Op::surf_query) {
+      ir::Builder& b = rewriter.builder();
+      Value result = query_word(*record, op.query);
+      if (record->dead()) {
+        const Value code = b.get(trap.code);
+        const Value take = b.op2(Op::and_, record->dead(), b.cmp(Op::eq, code, b.i32(0)));
+        b.set(trap.code,
+              b.select(take, b.i32(ir::trap_code(add_site(), abi::TrapKind::dead_handle)), code));
+        b.set(trap.handle, b.select(take, record->handle_lo(), b.get(trap.handle)));
+        result = b.select(record->dead(), b.i32(0), result);
+      }
+      return rewriter.replace_by(value, result);
+    }
+    SurfaceAccess access(rewriter, module, *record, op, trap, add_site());
+    access.lower(value, inst.op, {args.begin() + 1, args.end()});
+  });
+
+  std::vector<Value>& first = function.blocks[0].insts;
+  const std::vector<Value> before = std::move(function.blocks[scratch].insts);
+  first.insert(first.begin(), before.begin(), before.end());
+  // The scratch block stays behind as an unreachable one, which the structurizer removes.
+  function.blocks[scratch].insts.clear();
+  function.blocks[scratch].term = ir::Term::unreachable;
+}
+
+}  // namespace ptx2spv::passes
+
+namespace ptx2spv {
+
+ImageService image_service(const SlotInfo& slot, std::uint32_t texel_bytes,
+                           const Profile& profile) {
+  for (const std::uint8_t bytes : slot.store_bytes)
+    if (bytes < texel_bytes && texel_bytes != 4) return ImageService::none;
+  for (const std::uint8_t bytes : slot.reduce_bytes)
+    if (bytes != texel_bytes || (bytes == 8 && !(profile.image_atomics64 && profile.int64)))
+      return ImageService::none;
+  return texel_bytes == 8 && !slot.reduce_bytes.empty() ? ImageService::texels64
+                                                        : ImageService::texels;
+}
+
+}  // namespace ptx2spv

@@ -1,0 +1,537 @@
+// The kernel is cut at its synchronisation points into regions. In every round each thread that may
+// go on runs from where it stopped to its next point or its end; a workgroup barrier ends the
+// round, and the workgroup leaves when no thread is left. One invocation runs several threads in
+// turn where the block is larger than the workgroup. Waiting is thus exact for any flow of control:
+// early exits, barriers in divergent loops, and warps of 32 on any subgroup size.
+#include "translator/passes/threads/split_at_barriers.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ptx2spv/abi.hpp"
+#include "translator/passes/cfg/demote_to_stack.hpp"
+#include "translator/passes/passes.hpp"
+
+namespace ptx2spv::passes {
+
+using namespace ir;
+
+namespace region {
+
+namespace {
+
+bool is_warp(Op op) { return op >= Op::warp_shfl && op <= Op::warp_elect; }
+std::uint32_t words_of(Type type) {
+  return type == Type::i64 || type == Type::v2 ? 2 : type == Type::v4 ? 4 : 1;
+}
+
+}  // namespace
+
+Regions::Regions(Function& function, std::uint32_t invocations, std::uint32_t threads)
+    : f_(function),
+      b_(function),
+      invocations_(invocations),
+      per_invocation_((threads + invocations - 1) / invocations) {}
+
+std::uint32_t Regions::var(Type type, std::string name) {
+  f_.vars.push_back({type, std::move(name), false});
+  return static_cast<std::uint32_t>(f_.vars.size() - 1);
+}
+
+Value Regions::push(std::uint32_t word) {
+  return b_.load(Type::i32, b_.i32(word * 4), {.space = Space::push, .bytes = 4, .readonly = true});
+}
+
+// Blocks end at synchronisation points; the results come out of variables behind them.
+void Regions::cut() {
+  for (BlockId b = 0, end = static_cast<BlockId>(f_.blocks.size()); b < end; ++b) {
+    for (std::size_t k = f_.blocks[b].insts.size(); k-- > 0;) {
+      const Value v = f_.blocks[b].insts[k];
+      const Inst inst = f_.insts[v];
+      if (inst.op != Op::bar_sync && !is_warp(inst.op)) continue;
+      SyncPoint point;
+      point.inst = v;
+      point.warp = is_warp(inst.op);
+      point.stops = point.warp || inst.imm != static_cast<std::uint64_t>(BarKind::arrive);
+      point.before = b;
+      point.after = b_.new_block();
+      // A later point of the same block, cut before, now stands in the new block.
+      if (!points_.empty() && points_.back().before == b) points_.back().before = point.after;
+      Block& from = f_.blocks[b];
+      Block& to = f_.blocks[point.after];
+      const std::vector<Value> rest(from.insts.begin() + static_cast<std::ptrdiff_t>(k) + 1,
+                                    from.insts.end());
+      to.term = from.term;
+      to.cond = from.cond;
+      to.succs = std::move(from.succs);
+      to.loc = from.loc;
+      from.insts.resize(k);
+      b_.at(point.after);
+      b_.set_loc(inst.loc);
+      if (inst.type != Type::none) {
+        // The value keeps its number; what it waits for is copied to an instruction of its own.
+        const std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
+        b_.at(b);
+        point.inst = b_.inst(inst.op, inst.type, args, inst.imm);
+        f_.blocks[b].insts.pop_back();
+        b_.at(point.after);
+        if (inst.type == Type::v2) {
+          const Value low = b_.get(result0_), high = b_.get(result1_);
+          const Value both = b_.inst(Op::compose, Type::v2, {low, high});
+          f_.blocks[point.after].insts.pop_back();
+          f_.insts[v] = f_.insts[both];
+        } else {
+          f_.insts[v] = Inst{};
+          f_.insts[v].op = Op::get_var;
+          f_.insts[v].type = Type::i32;
+          f_.insts[v].imm = result0_;
+        }
+        f_.insts[v].loc = inst.loc;
+        f_.blocks[point.after].insts.push_back(v);
+      }
+      auto& behind = f_.blocks[point.after].insts;
+      behind.insert(behind.end(), rest.begin(), rest.end());
+      b_.at(b);
+      b_.br(point.after);
+      // The operands are values of the block; the instruction stands there again for liveness and
+      // localising.
+      f_.blocks[b].insts.push_back(point.inst);
+      points_.push_back(point);
+      if (point.warp) {
+        warps_ = true;
+      } else {
+        const Inst& id = f_.insts[f_.arg(point.inst, 0)];
+        const bool plain = inst.count == 1 &&
+                           inst.imm == static_cast<std::uint64_t>(BarKind::sync) &&
+                           id.op == Op::constant && id.imm == 0;
+        general_barriers_ = general_barriers_ || !plain;
+      }
+    }
+  }
+}
+
+void Regions::replace_builtins() {
+  for (Block& block : f_.blocks) {
+    for (std::size_t k = 0; k < block.insts.size(); ++k) {
+      Inst& inst = f_.insts[block.insts[k]];
+      if (inst.op != Op::builtin) continue;
+      const auto to_var = [&](std::uint32_t which) {
+        inst.op = Op::get_var;
+        inst.imm = which;
+      };
+      switch (inst.builtin) {
+        case Builtin::local_id_x: to_var(tid_[0]); break;
+        case Builtin::local_id_y: to_var(tid_[1]); break;
+        case Builtin::local_id_z: to_var(tid_[2]); break;
+        case Builtin::local_index: to_var(thread_); break;
+        default: break;
+      }
+    }
+  }
+}
+
+// Each thread of an invocation has its own .local memory.
+void Regions::shift_local_memory() {
+  thread_local_bytes_ = (f_.local_bytes + 15) & ~15u;
+  if (per_invocation_ == 1 || f_.local_bytes == 0) return;
+  for (BlockId b = 0; b < f_.blocks.size(); ++b) {
+    const std::vector<Value> old = std::move(f_.blocks[b].insts);
+    f_.blocks[b].insts.clear();
+    b_.at(b);
+    for (const Value v : old) {
+      const Op op = f_.insts[v].op;
+      const bool access =
+          op == Op::load || op == Op::store || op == Op::atomic || op == Op::atomic_cas;
+      if (access && f_.insts[v].mem.space == Space::local) {
+        const Value moved = b_.op2(Op::add, f_.arg(v, 0), b_.get(local_base_));
+        f_.args(v)[0] = moved;
+      }
+      f_.blocks[b].insts.push_back(v);
+    }
+  }
+}
+
+// Variables that are read behind each point before they are written: by walking back from every
+// such read.
+void Regions::find_live() {
+  f_.compute_preds();
+  std::vector<std::vector<BlockId>> reads(f_.vars.size());
+  std::vector<std::vector<BlockId>> writes(f_.vars.size());
+  std::vector<std::uint32_t> written(f_.vars.size(), kNoBlock), read_in(f_.vars.size(), kNoBlock);
+  for (BlockId b = 0; b < f_.blocks.size(); ++b) {
+    for (const Value v : f_.blocks[b].insts) {
+      const Inst& inst = f_.insts[v];
+      if (inst.op == Op::get_var && written[inst.imm] != b && read_in[inst.imm] != b) {
+        read_in[inst.imm] = b;
+        reads[inst.imm].push_back(b);
+      }
+      if (inst.op == Op::set_var && written[inst.imm] != b) {
+        written[inst.imm] = b;
+        writes[inst.imm].push_back(b);
+      }
+    }
+  }
+  std::vector<std::uint32_t> point_at(f_.blocks.size(), kNoBlock);
+  for (std::uint32_t i = 0; i < points_.size(); ++i)
+    if (points_[i].stops) point_at[points_[i].after] = i;
+  std::vector<std::uint32_t> live_in(f_.blocks.size(), kNoBlock), stops(f_.blocks.size(), kNoBlock);
+  std::vector<BlockId> work;
+  for (std::uint32_t v = 0; v < f_.vars.size(); ++v) {
+    if (v == result0_ || v == result1_ || v == thread_ || v == local_base_) continue;
+    for (const BlockId b : writes[v]) stops[b] = v;
+    for (const BlockId b : reads[v]) {
+      live_in[b] = v;
+      work.push_back(b);
+    }
+    while (!work.empty()) {
+      const BlockId b = work.back();
+      work.pop_back();
+      if (b == start_) undefined_.push_back(v);
+      if (point_at[b] != kNoBlock) points_[point_at[b]].live.push_back(v);
+      for (const BlockId p : f_.blocks[b].preds) {
+        if (stops[p] == v || live_in[p] == v) continue;
+        live_in[p] = v;
+        work.push_back(p);
+      }
+    }
+  }
+}
+
+void Regions::lay_out_state() {
+  if (per_invocation_ == 1) return;
+  const auto add = [&](std::uint32_t v) {
+    if (state_word_.emplace(v, state_words_).second) state_words_ += words_of(f_.vars[v].type);
+  };
+  for (const std::uint32_t v :
+       {resume_, ready_, mask_, operand_, operand2_, key_, result0_, result1_})
+    if (v == resume_ || !simple()) add(v);
+  for (const SyncPoint& point : points_)
+    for (const std::uint32_t v : point.live) add(v);
+  state_offset_ = thread_local_bytes_ * per_invocation_;
+  f_.local_bytes = state_offset_ + state_words_ * 4 * per_invocation_;
+}
+
+// A variable's words to and from the state of the thread in turn.
+void Regions::save(std::uint32_t v) {
+  if (per_invocation_ == 1) return;
+  const std::uint32_t word = state_word_.at(v);
+  const Type type = f_.vars[v].type;
+  const Value value = b_.get(v);
+  const auto put = [&](std::uint32_t i, Value part) {
+    const Value at = b_.op2(Op::add, b_.get(state_base_), b_.i32((word + i) * 4));
+    b_.store(at, part, {.space = Space::local, .bytes = 4});
+  };
+  switch (type) {
+    case Type::i1: put(0, b_.inst(Op::zext, Type::i32, {value})); break;
+    case Type::i64:
+      put(0, b_.inst(Op::trunc, Type::i32, {value}));
+      put(1, b_.inst(Op::high, Type::i32, {value}));
+      break;
+    case Type::v2:
+    case Type::v4:
+      for (std::uint32_t i = 0; i < words_of(type); ++i)
+        put(i, b_.inst(Op::extract, Type::i32, {value}, i));
+      break;
+    default: put(0, value);
+  }
+}
+
+void Regions::restore(std::uint32_t v) {
+  if (per_invocation_ == 1) return;
+  const std::uint32_t word = state_word_.at(v);
+  const Type type = f_.vars[v].type;
+  std::vector<Value> parts;
+  for (std::uint32_t i = 0; i < words_of(type); ++i) {
+    const Value at = b_.op2(Op::add, b_.get(state_base_), b_.i32((word + i) * 4));
+    parts.push_back(b_.load(Type::i32, at, {.space = Space::local, .bytes = 4}));
+  }
+  switch (type) {
+    case Type::i1: b_.set(v, b_.cmp(Op::ne, parts[0], b_.i32(0))); break;
+    case Type::i64: b_.set(v, b_.inst(Op::pack, type, {parts[0], parts[1]})); break;
+    case Type::v2:
+    case Type::v4: b_.set(v, b_.inst(Op::compose, type, parts)); break;
+    default: b_.set(v, parts[0]);
+  }
+}
+
+// Which thread it is that has the invocation's turn.
+void Regions::set_thread() {
+  if (per_invocation_ == 1) return;
+  const Value turn = b_.get(turn_);
+  b_.set(thread_, b_.op2(Op::add, b_.builtin(Builtin::local_index),
+                         b_.op2(Op::mul, turn, b_.builtin(Builtin::workgroup_size_x))));
+  b_.set(state_base_,
+         b_.op2(Op::add, b_.op2(Op::mul, turn, b_.i32(state_words_ * 4)), b_.i32(state_offset_)));
+  b_.set(local_base_, b_.op2(Op::mul, turn, b_.i32(thread_local_bytes_)));
+}
+
+// Control words to zero, threads beyond the block ended, the others at the start.
+void Regions::emit_entry(BlockId rounds) {
+  b_.at(0);
+  b_.set_loc(0);
+  b_.set(count_,
+         b_.op2(Op::mul, b_.op2(Op::mul, push(abi::Push::block_x), push(abi::Push::block_y)),
+                push(abi::Push::block_z)));
+  if (f_.uses_dynamic_shared) {
+    const Value dynamic =
+        b_.op2(Op::and_, b_.op2(Op::add, push(abi::Push::dynamic_shared), b_.i32(3)), b_.i32(~3u));
+    b_.set(base_, b_.op2(Op::add, dynamic, b_.i32(shared_offset_)));
+  }
+  b_.set(slot_, b_.i32(0));
+  b_.set(force_, b_.i32(0));
+  // Words are few next to invocations, so this loop turns once or twice.
+  const BlockId header = b_.new_block(), body = b_.new_block(), out = b_.new_block();
+  b_.set(turn_, b_.builtin(Builtin::local_index));
+  b_.br(header);
+  b_.at(header);
+  branch(b_.cmp(Op::ult, b_.get(turn_), b_.i32(control_words_)), body, out);
+  b_.at(body);
+  write(shared_at(0, b_.get(turn_)), b_.i32(0));
+  b_.set(turn_, b_.op2(Op::add, b_.get(turn_), b_.builtin(Builtin::workgroup_size_x)));
+  b_.br(header);
+  b_.at(out);
+  b_.set(turn_, b_.i32(0));
+  const auto begin = [&] {
+    const Value inside = b_.cmp(Op::ult, thread(), b_.get(count_));
+    b_.set(resume_, b_.select(inside, b_.i32(kStart), b_.i32(kDone)));
+    save(resume_);
+    if (simple()) return;
+    b_.set(ready_, b_.i32(1));
+    b_.set(key_, b_.i32(0));
+    save(ready_);
+    save(key_);
+  };
+  if (per_invocation_ == 1) {
+    b_.set(thread_, b_.builtin(Builtin::local_index));
+    begin();
+  } else {
+    loop(turn_, per_invocation_, [&] {
+      set_thread();
+      begin();
+    });
+  }
+  b_.inst(Op::control_barrier, Type::none, {});
+  b_.br(rounds);
+}
+
+// The thread's coordinates, before its first instruction.
+BlockId Regions::emit_start(BlockId start) {
+  const BlockId block = b_.new_block();
+  b_.at(block);
+  // What a thread reads before it writes is 0, not what the thread before left.
+  for (const std::uint32_t v : undefined_) {
+    const Type type = f_.vars[v].type;
+    if (type == Type::v2 || type == Type::v4)
+      b_.set(v, b_.inst(Op::compose, type, std::vector<Value>(words_of(type), b_.i32(0))));
+    else
+      b_.set(v, b_.inst(Op::constant, type, {}));
+  }
+  const Value t = thread(), x = push(abi::Push::block_x), y = push(abi::Push::block_y);
+  const Value row = b_.op2(Op::udiv, t, x);
+  b_.set(tid_[0], b_.op2(Op::sub, t, b_.op2(Op::mul, row, x)));
+  const Value slice = b_.op2(Op::udiv, row, y);
+  b_.set(tid_[1], b_.op2(Op::sub, row, b_.op2(Op::mul, slice, y)));
+  b_.set(tid_[2], slice);
+  b_.br(start);
+  return block;
+}
+
+void Regions::emit_stop(const SyncPoint& point, std::uint32_t number, BlockId next) {
+  b_.at(point.before);
+  f_.blocks[point.before].insts.pop_back();  // the synchronising instruction itself
+  b_.set_loc(f_.insts[point.inst].loc);
+  if (!point.stops) {
+    arrive_at_barrier(point);
+    b_.br(point.after);
+    return;
+  }
+  if (point.warp)
+    arrive_at_warp(point);
+  else if (!simple())
+    arrive_at_barrier(point);
+  b_.set(resume_, b_.i32(2 + number));
+  save(resume_);
+  if (!simple())
+    for (const std::uint32_t v : {ready_, mask_, operand_, operand2_, key_}) save(v);
+  for (const std::uint32_t v : point.live) save(v);
+  write(shared_at(alive_, b_.get(slot_)), b_.i32(1));
+  b_.br(next);
+}
+
+BlockId Regions::emit_resume(const SyncPoint& point) {
+  const BlockId block = b_.new_block();
+  b_.at(block);
+  b_.set_loc(f_.insts[point.inst].loc);
+  if (point.warp) {
+    leave_warp(point);
+    restore(result0_);
+    restore(result1_);
+  } else if (f_.insts[point.inst].type != Type::none) {
+    const BarKind kind = static_cast<BarKind>(f_.insts[point.inst].imm);
+    const Value sum = read(barrier_word(b_.get(operand_), 4)),
+                all = read(barrier_word(b_.get(operand_), 5));
+    Value result = sum;
+    if (kind == BarKind::red_and) result = b_.inst(Op::zext, Type::i32, {b_.cmp(Op::eq, sum, all)});
+    if (kind == BarKind::red_or)
+      result = b_.inst(Op::zext, Type::i32, {b_.cmp(Op::ne, sum, b_.i32(0))});
+    b_.set(result0_, result);
+  }
+  for (const std::uint32_t v : point.live) restore(v);
+  b_.br(point.after);
+  return block;
+}
+
+// One thread's turn in a round: it goes on where it stopped, if it may.
+void Regions::emit_turn(BlockId start, BlockId next) {
+  set_thread();
+  restore(resume_);
+  const BlockId dispatch = b_.new_block();
+  if (simple()) {
+    b_.br(dispatch);
+  } else {
+    for (const std::uint32_t v : {ready_, operand_, operand2_, key_}) restore(v);
+    const BlockId living = b_.new_block(), waiting = b_.new_block();
+    branch(b_.cmp(Op::eq, b_.get(resume_), b_.i32(kDone)), next, living);
+    b_.at(living);
+    branch(may_go_on(), dispatch, waiting);
+    b_.at(waiting);
+    write(shared_at(alive_, b_.get(slot_)), b_.i32(1));
+    b_.br(next);
+  }
+  std::vector<BlockId> targets{next, emit_start(start)};
+  for (const SyncPoint& point : points_) targets.push_back(point.stops ? emit_resume(point) : next);
+  b_.at(dispatch);
+  Block& block = f_.blocks[dispatch];
+  block.cond = b_.get(resume_);
+  f_.blocks[dispatch].term = Term::switch_;
+  f_.blocks[dispatch].succs = std::move(targets);
+}
+
+void Regions::emit_exits(BlockId next, BlockId end) {
+  for (BlockId b = 0; b < end; ++b) {
+    if (f_.blocks[b].term != Term::exit && f_.blocks[b].term != Term::ret) continue;
+    b_.at(b);
+    b_.set_loc(f_.blocks[b].loc);
+    b_.set(resume_, b_.i32(kDone));
+    save(resume_);
+    if (!simple()) atomic(AtomicOp::add, shared_at(done_, b_.i32(0)), b_.i32(1));
+    if (warps_) atomic(AtomicOp::or_, shared_at(gone_, warp()), lane_bit());
+    b_.br(next);
+  }
+}
+
+// Everyone meets; the workgroup leaves together when no thread is left. Three slots in turn: one is
+// read while the next round writes the second and the third is cleared.
+void Regions::emit_end_of_round(BlockId rounds) {
+  b_.set_loc(0);
+  b_.inst(Op::control_barrier, Type::none, {});
+  if (!simple()) {
+    if (general_barriers_ || !points_.empty()) emit_agent();
+    if (warps_) emit_resolve();
+    b_.inst(Op::control_barrier, Type::none, {});
+  }
+  const Value slot = b_.get(slot_);
+  const Value alive = read(shared_at(alive_, slot));
+  const Value first = b_.cmp(Op::eq, slot, b_.i32(0));
+  const Value cleared = b_.select(first, b_.i32(2), b_.op2(Op::sub, slot, b_.i32(1)));
+  write(shared_at(alive_, cleared), b_.i32(0));
+  const Value wraps = b_.cmp(Op::eq, slot, b_.i32(2));
+  const Value following = b_.select(wraps, b_.i32(0), b_.op2(Op::add, slot, b_.i32(1)));
+  const BlockId out = b_.new_block();
+  f_.blocks[out].term = Term::exit;
+  if (simple()) {
+    b_.set(slot_, following);
+    branch(b_.cmp(Op::ne, alive, b_.i32(0)), rounds, out);
+    return;
+  }
+  const Value stuck = b_.cmp(Op::eq, read(shared_at(progress_, slot)), b_.i32(0));
+  write(shared_at(progress_, cleared), b_.i32(0));
+  // Without progress, warp operations are next resolved with the lanes that are there: those of a
+  // kernel that runs them in divergent code without naming its members. Stuck once more, the
+  // threads wait for ever.
+  const Value hopeless = b_.op2(Op::and_, stuck, b_.cmp(Op::ne, b_.get(force_), b_.i32(0)));
+  b_.set(force_, b_.inst(Op::zext, Type::i32, {stuck}));
+  b_.set(slot_, following);
+  const BlockId more = b_.new_block(), stalled = b_.new_block();
+  branch(b_.cmp(Op::ne, alive, b_.i32(0)), more, out);
+  b_.at(more);
+  branch(hopeless, stalled, rounds);
+  b_.at(stalled);
+  emit_stall_record(out);
+}
+
+void Regions::emit_stall_record(BlockId out) {
+  const auto put = [&](std::uint32_t word, Value value) {
+    b_.store(b_.i32(word * 4), value, {.space = Space::trap, .bytes = 4});
+  };
+  const BlockId one = b_.new_block(), record = b_.new_block();
+  branch(b_.cmp(Op::eq, b_.builtin(Builtin::local_index), b_.i32(0)), one, out);
+  b_.at(one);
+  const auto on_trap = [&](std::uint32_t word, AtomicOp op) {
+    const Value old = b_.inst(Op::atomic, Type::i32, {b_.i32(word * 4), b_.i32(1)});
+    f_.insts[old].mem = {.space = Space::trap, .bytes = 4, .atomic = op};
+    return old;
+  };
+  on_trap(abi::t_count, AtomicOp::add);
+  branch(b_.cmp(Op::eq, on_trap(abi::t_claimed, AtomicOp::or_), b_.i32(0)), record, out);
+  b_.at(record);
+  put(abi::t_kind, b_.i32(static_cast<std::uint32_t>(abi::TrapKind::no_progress)));
+  put(abi::t_ctaid_x, b_.builtin(Builtin::workgroup_id_x));
+  put(abi::t_ctaid_y, b_.builtin(Builtin::workgroup_id_y));
+  put(abi::t_ctaid_z, b_.builtin(Builtin::workgroup_id_z));
+  b_.br(out);
+}
+
+std::string Regions::run() {
+  const auto i32 = [&](const char* name) { return var(Type::i32, name); };
+  resume_ = i32("resume"), thread_ = i32("thread"), mask_ = i32("members"),
+  operand_ = i32("operand");
+  operand2_ = i32("operand2"), key_ = i32("key"), ready_ = i32("ready"), result0_ = i32("result");
+  result1_ = i32("result2"), turn_ = i32("turn"), slot_ = i32("slot"), force_ = i32("force"),
+  base_ = i32("base");
+  state_base_ = i32("state_base"), local_base_ = i32("local_base"), count_ = i32("threads");
+  lane_counter_ = i32("lane"), accumulator_ = i32("sum");
+  for (int i = 0; i < 3; ++i) tid_[i] = i32(i == 0 ? "tid_x" : i == 1 ? "tid_y" : "tid_z");
+
+  const BlockId start = start_ = b_.new_block();
+  std::swap(f_.blocks[start], f_.blocks[0]);
+  cut();
+  replace_builtins();
+  shift_local_memory();
+  demote_to_stack(f_);
+  if (per_invocation_ > 1) find_live();
+  lay_out_shared();
+  lay_out_state();
+  if (f_.shared_bytes > 0x100000)
+    return fmt::format("{} bytes of shared memory for its threads to meet", f_.shared_bytes);
+
+  const auto end = static_cast<BlockId>(f_.blocks.size());
+  const BlockId rounds = b_.new_block(), next = b_.new_block();
+  emit_exits(next, end);
+  emit_entry(rounds);
+  b_.at(rounds);
+  const auto turn = [&] {
+    emit_turn(start, next);
+    for (std::uint32_t i = 0; i < points_.size(); ++i) emit_stop(points_[i], i, next);
+    b_.at(next);
+    b_.set_loc(0);
+  };
+  if (per_invocation_ == 1)
+    turn();
+  else
+    loop(turn_, per_invocation_, turn);
+  emit_end_of_round(rounds);
+  f_.region_threads = per_invocation_;
+  f_.compute_preds();
+  return {};
+}
+
+}  // namespace region
+
+std::string split_at_barriers(Function& function, Module&, const RegionOptions& options) {
+  const std::uint32_t invocations = std::max(1u, options.workgroup_threads);
+  return region::Regions(function, invocations, std::max(1u, options.max_block_threads)).run();
+}
+
+}  // namespace ptx2spv::passes

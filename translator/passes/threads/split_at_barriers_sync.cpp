@@ -1,0 +1,397 @@
+// Barriers and warp operations of passes/regions. Threads announce themselves in shared memory
+// while they run; between the two barriers at a round's end it is decided who may go on, and warp
+// operations take their results.
+#include "translator/passes/threads/split_at_barriers.hpp"
+
+namespace ptx2spv::passes::region {
+
+using namespace ir;
+
+namespace {
+
+// Words of a barrier: threads that arrived, threads it waits for (0: all), phase, sum of the
+// predicates; then the sum and the number of arrivals of the phase before.
+enum BarrierWord : std::uint32_t {
+  w_arrived,
+  w_expected,
+  w_phase,
+  w_sum,
+  w_last_sum,
+  w_last_count
+};
+
+}  // namespace
+
+Value Regions::shared_at(std::uint32_t word, Value index) {
+  Value at = b_.op2(Op::shl, index, b_.i32(2));
+  at = b_.op2(Op::add, at, b_.i32(word * 4 + (f_.uses_dynamic_shared ? 0 : shared_offset_)));
+  return f_.uses_dynamic_shared ? b_.op2(Op::add, at, b_.get(base_)) : at;
+}
+
+Value Regions::read(Value address) {
+  return b_.load(Type::i32, address, {.space = Space::shared, .bytes = 4});
+}
+void Regions::write(Value address, Value value) {
+  b_.store(address, value, {.space = Space::shared, .bytes = 4});
+}
+
+Value Regions::atomic(AtomicOp op, Value address, Value value) {
+  const Value old = b_.inst(Op::atomic, Type::i32, {address, value});
+  f_.insts[old].mem = {.space = Space::shared, .bytes = 4, .atomic = op};
+  return old;
+}
+
+Value Regions::keyed(std::uint32_t base, Value key) {
+  return shared_at(base, b_.op2(Op::add, b_.op2(Op::mul, key, b_.i32(warp_count_)), warp()));
+}
+
+Value Regions::barrier_word(Value index, std::uint32_t word) {
+  return shared_at(barriers_ + word, b_.op2(Op::mul, index, b_.i32(kBarrierWords)));
+}
+
+void Regions::lay_out_shared() {
+  const std::uint32_t threads = invocations_ * per_invocation_;
+  warp_count_ = (threads + 31) / 32;
+  bool dynamic_ids = false, votes = false, exchanges = false;
+  for (SyncPoint& point : points_) {
+    const Inst& inst = f_.insts[point.inst];
+    if (!point.warp) {
+      const Inst& id = f_.insts[f_.arg(point.inst, 0)];
+      if (id.op == Op::constant)
+        barrier_index_.emplace(id.imm & 15, barrier_index_.size());
+      else
+        dynamic_ids = true;
+      continue;
+    }
+    WarpKind kind{inst.op, inst.imm, false};
+    if (inst.op == Op::warp_match) kind.wide = f_.insts[f_.arg(point.inst, 0)].type == Type::i64;
+    warp_wide_ = warp_wide_ || kind.wide;
+    votes = votes || inst.op == Op::warp_vote;
+    exchanges = exchanges || inst.op == Op::warp_shfl || inst.op == Op::warp_match ||
+                inst.op == Op::warp_redux;
+    std::uint32_t k = 0;
+    while (k < kinds_.size() && !(kinds_[k] == kind)) ++k;
+    if (k == kinds_.size()) kinds_.push_back(kind);
+    point.kind = k;
+    point.key = keys_++;
+  }
+  // Points of a kind share their arrival masks when there would be too many.
+  constexpr std::uint32_t kMostKeyWords = 1024;
+  if (keys_ * warp_count_ > kMostKeyWords) {
+    for (SyncPoint& point : points_)
+      if (point.warp) point.key = point.kind;
+    keys_ = static_cast<std::uint32_t>(kinds_.size());
+  }
+  if (dynamic_ids) barrier_index_.clear();
+  barrier_ids_ = dynamic_ids ? 16 : static_cast<std::uint32_t>(barrier_index_.size());
+
+  std::uint32_t at = barriers_ + (simple() ? 0 : barrier_ids_ * kBarrierWords);
+  const auto take = [&](std::uint32_t words) {
+    at += words;
+    return at - words;
+  };
+  gone_ = take(warps_ ? warp_count_ : 0);
+  arrived_ = take(keys_ * warp_count_);
+  voted_ = take(votes ? keys_ * warp_count_ : 0);
+  control_words_ = at;
+  exchange_ = take(exchanges ? warp_count_ * 32 : 0);
+  exchange_high_ = take(warp_wide_ ? warp_count_ * 32 : 0);
+  shared_offset_ = (f_.shared_bytes + 3) & ~3u;
+  f_.shared_bytes = shared_offset_ + at * 4;
+}
+
+void Regions::arrive_at_barrier(const SyncPoint& point) {
+  const Inst inst = f_.insts[point.inst];
+  const BarKind kind = static_cast<BarKind>(inst.imm);
+  const Value id = f_.arg(point.inst, 0);
+  const Value index =
+      barrier_index_.empty()
+          ? b_.op2(Op::and_, id, b_.i32(15))
+          : b_.i32(barrier_index_.at(static_cast<std::uint32_t>(f_.insts[id].imm & 15)));
+  const Value expected = inst.count > 1 ? f_.arg(point.inst, 1) : b_.i32(0);
+  write(barrier_word(index, w_expected), expected);
+  atomic(AtomicOp::add, barrier_word(index, w_arrived), b_.i32(1));
+  if (kind == BarKind::red_popc || kind == BarKind::red_and || kind == BarKind::red_or)
+    atomic(AtomicOp::add, barrier_word(index, w_sum), f_.arg(point.inst, 2));
+  if (!point.stops) return;
+  b_.set(operand_, index);
+  b_.set(operand2_, read(barrier_word(index, w_phase)));
+  b_.set(key_, b_.i32(kAtBarrier));
+  b_.set(ready_, b_.i32(0));
+}
+
+void Regions::arrive_at_warp(const SyncPoint& point) {
+  const Inst inst = f_.insts[point.inst];
+  const auto arg = [&](unsigned i) { return f_.arg(point.inst, i); };
+  const Value bit = lane_bit(), key = b_.i32(point.key);
+  Value members = b_.i32(0xffffffffu);
+  switch (inst.op) {
+    case Op::warp_shfl:
+      write(shared_at(exchange_, thread()), arg(0));
+      b_.set(operand_, arg(1));
+      b_.set(operand2_, arg(2));
+      members = arg(3);
+      break;
+    case Op::warp_vote:
+      atomic(AtomicOp::or_, keyed(voted_, key), b_.select(arg(0), bit, b_.i32(0)));
+      members = arg(1);
+      break;
+    case Op::warp_match: {
+      const bool wide = f_.insts[arg(0)].type == Type::i64;
+      write(shared_at(exchange_, thread()),
+            wide ? b_.inst(Op::trunc, Type::i32, {arg(0)}) : arg(0));
+      if (wide) write(shared_at(exchange_high_, thread()), b_.inst(Op::high, Type::i32, {arg(0)}));
+      members = arg(1);
+      break;
+    }
+    case Op::warp_redux:
+      write(shared_at(exchange_, thread()), arg(0));
+      members = arg(1);
+      break;
+    case Op::warp_sync:
+    case Op::warp_elect: members = arg(0); break;
+    default: break;
+  }
+  b_.set(mask_, members);
+  b_.set(key_, b_.i32(point.key | point.kind << 16));
+  b_.set(ready_, b_.i32(0));
+  atomic(AtomicOp::or_, keyed(arrived_, key), bit);
+}
+
+void Regions::leave_warp(const SyncPoint& point) {
+  const Value others = b_.inst(Op::not_, Type::i32, {lane_bit()});
+  atomic(AtomicOp::and_, keyed(arrived_, b_.i32(point.key)), others);
+  if (f_.insts[point.inst].op == Op::warp_vote)
+    atomic(AtomicOp::and_, keyed(voted_, b_.i32(point.key)), others);
+}
+
+/// For a living thread: whether its barrier has opened or its warp operation is resolved.
+Value Regions::may_go_on() {
+  const Value ready = b_.cmp(Op::ne, b_.get(ready_), b_.i32(0));
+  if (barrier_ids_ == 0) return ready;
+  const Value at_barrier = b_.cmp(Op::eq, b_.get(key_), b_.i32(kAtBarrier));
+  const Value index = b_.select(at_barrier, b_.get(operand_), b_.i32(0));
+  const Value opened = b_.cmp(Op::ne, read(barrier_word(index, w_phase)), b_.get(operand2_));
+  return b_.inst(Op::select, Type::i1, {at_barrier, opened, ready});
+}
+
+// The first invocation opens the barriers at which enough threads have arrived.
+void Regions::emit_agent() {
+  if (barrier_ids_ == 0) return;
+  const BlockId agent = b_.new_block(), out = b_.new_block();
+  branch(b_.cmp(Op::eq, b_.builtin(Builtin::local_index), b_.i32(0)), agent, out);
+  b_.at(agent);
+  loop(lane_counter_, barrier_ids_, [&] {
+    const Value index = b_.get(lane_counter_);
+    const Value arrived = read(barrier_word(index, w_arrived)),
+                expected = read(barrier_word(index, w_expected));
+    const Value living = b_.op2(Op::sub, b_.get(count_), read(shared_at(done_, b_.i32(0))));
+    const Value wanted = b_.select(b_.cmp(Op::eq, expected, b_.i32(0)), living, expected);
+    const Value opens =
+        b_.op2(Op::and_, b_.cmp(Op::ne, arrived, b_.i32(0)), b_.cmp(Op::ule, wanted, arrived));
+    const BlockId open = b_.new_block(), next = b_.new_block();
+    branch(opens, open, next);
+    b_.at(open);
+    const Value again = b_.get(lane_counter_);
+    write(barrier_word(again, w_last_count), read(barrier_word(again, w_arrived)));
+    write(barrier_word(again, w_last_sum), read(barrier_word(again, w_sum)));
+    write(barrier_word(again, w_sum), b_.i32(0));
+    write(barrier_word(again, w_arrived), b_.i32(0));
+    write(barrier_word(again, w_phase),
+          b_.op2(Op::add, read(barrier_word(again, w_phase)), b_.i32(1)));
+    write(shared_at(progress_, b_.get(slot_)), b_.i32(1));
+    b_.br(next);
+    b_.at(next);
+  });
+  b_.br(out);
+  b_.at(out);
+}
+
+void Regions::emit_resolve() {
+  const auto one = [&] {
+    set_thread();
+    for (const std::uint32_t v : {resume_, ready_, mask_, operand_, operand2_, key_}) restore(v);
+    const BlockId done = b_.new_block();
+    resolve_thread(done);
+    b_.at(done);
+  };
+  if (per_invocation_ == 1)
+    one();
+  else
+    loop(turn_, per_invocation_, one);
+}
+
+void Regions::resolve_thread(BlockId done) {
+  const BlockId waiting = b_.new_block(), complete = b_.new_block();
+  const Value waits = b_.op2(Op::and_, b_.cmp(Op::ne, b_.get(resume_), b_.i32(kDone)),
+                             b_.op2(Op::and_, b_.cmp(Op::eq, b_.get(ready_), b_.i32(0)),
+                                    b_.cmp(Op::ne, b_.get(key_), b_.i32(kAtBarrier))));
+  branch(waits, waiting, done);
+  b_.at(waiting);
+  const auto present_lanes = [&] {
+    const Value key = b_.op2(Op::and_, b_.get(key_), b_.i32(0xffff));
+    return b_.op2(Op::or_, b_.op2(Op::and_, read(keyed(arrived_, key)), b_.get(mask_)), lane_bit());
+  };
+  // Lanes of the block's last warp that do not exist, and lanes that have ended, are not waited
+  // for.
+  const Value left = b_.op2(Op::sub, b_.get(count_), b_.op2(Op::and_, thread(), b_.i32(~31u)));
+  const Value lanes = b_.op2(Op::umin, left, b_.i32(32));
+  const Value existing = b_.op2(Op::sub, b_.op2(Op::shl, b_.i32(1), lanes), b_.i32(1));
+  const Value accounted = b_.op2(Op::or_, present_lanes(), read(shared_at(gone_, warp())));
+  const Value missing = b_.op2(Op::and_, b_.op2(Op::and_, b_.get(mask_), existing),
+                               b_.inst(Op::not_, Type::i32, {accounted}));
+  Value all_here = b_.op2(Op::or_, b_.cmp(Op::eq, missing, b_.i32(0)),
+                          b_.cmp(Op::ne, b_.get(force_), b_.i32(0)));
+  // activemask waits for nobody: its answer is who came along in this round.
+  for (std::uint32_t k = 0; k < kinds_.size(); ++k)
+    if (kinds_[k].op == Op::warp_active)
+      all_here = b_.op2(Op::or_, all_here,
+                        b_.cmp(Op::eq, b_.op2(Op::lshr, b_.get(key_), b_.i32(16)), b_.i32(k)));
+  branch(all_here, complete, done);
+  b_.at(complete);
+  b_.set(ready_, b_.i32(1));
+  save(ready_);
+  write(shared_at(progress_, b_.get(slot_)), b_.i32(1));
+  const BlockId store = b_.new_block();
+  for (std::uint32_t k = 0; k < kinds_.size(); ++k) {
+    const BlockId mine = b_.new_block();
+    const bool last = k + 1 == kinds_.size();
+    const BlockId other = last ? mine : b_.new_block();
+    if (last)
+      b_.br(mine);
+    else
+      branch(b_.cmp(Op::eq, b_.op2(Op::lshr, b_.get(key_), b_.i32(16)), b_.i32(k)), mine, other);
+    b_.at(mine);
+    resolve_kind(kinds_[k], present_lanes());
+    b_.br(store);
+    if (!last) b_.at(other);
+  }
+  b_.at(store);
+  save(result0_);
+  save(result1_);
+  b_.br(done);
+}
+
+void Regions::resolve_kind(const WarpKind& kind, Value present) {
+  const auto flag = [&](Value v) { return b_.inst(Op::zext, Type::i32, {v}); };
+  switch (kind.op) {
+    case Op::warp_shfl: shuffle(kind, present); break;
+    case Op::warp_match:
+    case Op::warp_redux: over_lanes(kind, present); break;
+    case Op::warp_vote: {
+      const Value key = b_.op2(Op::and_, b_.get(key_), b_.i32(0xffff));
+      const Value votes = b_.op2(Op::and_, read(keyed(voted_, key)), present);
+      const Value all = b_.cmp(Op::eq, votes, present), none = b_.cmp(Op::eq, votes, b_.i32(0));
+      Value result = votes;
+      switch (static_cast<VoteMode>(kind.mode)) {
+        case VoteMode::all: result = flag(all); break;
+        case VoteMode::any: result = flag(b_.inst(Op::not_, Type::i1, {none})); break;
+        case VoteMode::uni: result = flag(b_.op2(Op::or_, all, none)); break;
+        case VoteMode::ballot: break;
+      }
+      b_.set(result0_, result);
+      break;
+    }
+    case Op::warp_active: b_.set(result0_, present); break;
+    case Op::warp_elect: {
+      const Value lowest = b_.op2(Op::and_, present, b_.inst(Op::neg, Type::i32, {present}));
+      const Value leader = b_.inst(Op::find_msb, Type::i32, {lowest});
+      b_.set(result0_, leader);
+      b_.set(result1_, flag(b_.cmp(Op::eq, leader, lane())));
+      break;
+    }
+    default: break;
+  }
+}
+
+// 9.7.9.6, as the manual computes the source lane.
+void Regions::shuffle(const WarpKind& kind, Value present) {
+  const Value self = lane();
+  const Value b = b_.op2(Op::and_, b_.get(operand_), b_.i32(31));
+  const Value c = b_.op2(Op::and_, b_.get(operand2_), b_.i32(31));
+  const Value segment =
+      b_.op2(Op::and_, b_.op2(Op::lshr, b_.get(operand2_), b_.i32(8)), b_.i32(31));
+  const Value rest = b_.inst(Op::not_, Type::i32, {segment});
+  const Value low = b_.op2(Op::and_, self, segment);
+  const Value high = b_.op2(Op::or_, low, b_.op2(Op::and_, c, rest));
+  Value from = 0, inside = 0;
+  switch (static_cast<ShflMode>(kind.mode)) {
+    case ShflMode::up:
+      from = b_.op2(Op::sub, self, b);
+      inside = b_.cmp(Op::sle, high, from);
+      break;
+    case ShflMode::down: from = b_.op2(Op::add, self, b); break;
+    case ShflMode::bfly: from = b_.op2(Op::xor_, self, b); break;
+    case ShflMode::idx: from = b_.op2(Op::or_, low, b_.op2(Op::and_, b, rest)); break;
+  }
+  if (!inside) inside = b_.cmp(Op::sle, from, high);
+  // A lane that is not there has no value: the thread's own stands for it.
+  from = b_.select(inside, from, self);
+  const Value there =
+      b_.cmp(Op::ne, b_.op2(Op::and_, b_.op2(Op::lshr, present, from), b_.i32(1)), b_.i32(0));
+  from = b_.select(there, from, self);
+  const Value warp_base = b_.op2(Op::and_, thread(), b_.i32(~31u));
+  b_.set(result0_, read(shared_at(exchange_, b_.op2(Op::add, warp_base, from))));
+  b_.set(result1_, b_.inst(Op::zext, Type::i32, {inside}));
+}
+
+// Matches and reductions look at the members one after the other.
+void Regions::over_lanes(const WarpKind& kind, Value present) {
+  const bool match = kind.op == Op::warp_match;
+  std::uint32_t identity = 0;
+  Op op = Op::add;
+  if (!match) {
+    switch (static_cast<AtomicOp>(kind.mode)) {
+      case AtomicOp::and_:
+        op = Op::and_;
+        identity = 0xffffffffu;
+        break;
+      case AtomicOp::or_: op = Op::or_; break;
+      case AtomicOp::xor_: op = Op::xor_; break;
+      case AtomicOp::umin:
+        op = Op::umin;
+        identity = 0xffffffffu;
+        break;
+      case AtomicOp::umax: op = Op::umax; break;
+      case AtomicOp::smin:
+        op = Op::smin;
+        identity = 0x7fffffffu;
+        break;
+      case AtomicOp::smax:
+        op = Op::smax;
+        identity = 0x80000000u;
+        break;
+      default: break;
+    }
+  }
+  b_.set(accumulator_, b_.i32(identity));
+  b_.set(result0_, present);
+  loop(lane_counter_, 32, [&] {
+    const Value l = b_.get(lane_counter_), sum = b_.get(accumulator_);
+    const Value index = b_.op2(Op::add, b_.op2(Op::and_, thread(), b_.i32(~31u)), l);
+    const Value value = read(shared_at(exchange_, index));
+    const Value member = b_.op2(Op::and_, b_.op2(Op::lshr, b_.get(result0_), l), b_.i32(1));
+    if (match) {
+      Value same = b_.cmp(Op::eq, value, read(shared_at(exchange_, thread())));
+      if (kind.wide)
+        same = b_.op2(Op::and_, same,
+                      b_.cmp(Op::eq, read(shared_at(exchange_high_, index)),
+                             read(shared_at(exchange_high_, thread()))));
+      const Value bit = b_.op2(Op::shl, b_.select(same, member, b_.i32(0)), l);
+      b_.set(accumulator_, b_.op2(Op::or_, sum, bit));
+    } else {
+      b_.set(accumulator_,
+             b_.select(b_.cmp(Op::ne, member, b_.i32(0)), b_.op2(op, sum, value), sum));
+    }
+  });
+  const Value sum = b_.get(accumulator_);
+  if (match && static_cast<MatchMode>(kind.mode) == MatchMode::all) {
+    const Value every = b_.cmp(Op::eq, sum, b_.get(result0_));
+    b_.set(result0_, b_.select(every, sum, b_.i32(0)));
+    b_.set(result1_, b_.inst(Op::zext, Type::i32, {every}));
+  } else {
+    b_.set(result0_, sum);
+  }
+}
+
+}  // namespace ptx2spv::passes::region

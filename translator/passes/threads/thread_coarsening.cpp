@@ -1,0 +1,408 @@
+// A block that is larger than the device's workgroups, its threads side by side: what they have in
+// common stands once in an invocation, what each does by itself once for each of its threads, and
+// the device's own barriers between. Threads that have ended, or that the block does not have, are
+// masked; they go along, for a workgroup's barrier waits for every invocation.
+#include "translator/passes/threads/thread_coarsening.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "ptx2spv/abi.hpp"
+#include "translator/passes/cfg/demote_to_stack.hpp"
+#include "translator/passes/passes.hpp"
+
+namespace ptx2spv::passes {
+
+using namespace ir;
+
+namespace coarse {
+
+namespace {
+
+/// A thread's own instructions between two places where all threads meet are copied for each thread
+/// up to this many; more of them stand in a loop over the threads. Copies cost the processor's
+/// instruction cache what loops cost in turns.
+constexpr std::size_t kMostCopied = 48;
+
+}  // namespace
+
+Function Emitter::run() {
+  b_.new_block();
+  for (const BlockId b : p_.order) {
+    const std::uint32_t piece = p_.piece_of[b];
+    if (piece == kNone || (p_.pieces[piece].head == kNoBlock && p_.pieces[piece].blocks[0] == b))
+      blocks_[b] = b_.new_block();
+  }
+  prologue();
+  for (const BlockId b : p_.order)
+    if (blocks_[b] != kNoBlock) block(b);
+  demote_to_stack(out_);
+  out_.compute_preds();
+  return std::move(out_);
+}
+
+// Thread k of an invocation is k workgroups on, so that neighbours stay neighbours. There are at
+// most 1,024, for which (t * ceil(2^20 / d)) >> 20 is t / d: the factor's error is below d, and
+// t * d < 2^20.
+void Emitter::prologue() {
+  b_.at(0);
+  constexpr std::uint32_t kScale = 1u << 20;
+  const std::uint32_t words[2] = {abi::Push::block_x, abi::Push::block_y};
+  const bool numbers = used_[0] || used_[1] || used_[2];
+  for (std::uint32_t axis = 0; axis < 2 && numbers && !flat_; ++axis) {
+    if (known_) {
+      size_[axis] = b_.i32(options_.block[axis]);
+      factor_[axis] = b_.i32((kScale + options_.block[axis] - 1) / options_.block[axis]);
+    } else {
+      size_[axis] = push(words[axis]);
+      const Value sum = b_.op2(Op::add, size_[axis], b_.i32(kScale - 1));
+      factor_[axis] = b_.op2(Op::udiv, sum, size_[axis]);
+    }
+  }
+  if (rows_ && numbers && !flat_) {
+    k_ = 0;
+    const bool repeats = std::exchange(rows_, false);
+    first_[0] = local_id(0);
+    first_[1] = local_id(1);
+    rows_ = repeats;
+  }
+  if (partial())
+    count_ = known_ ? b_.i32(threads_)
+                    : b_.op2(Op::mul,
+                             b_.op2(Op::mul, push(abi::Push::block_x), push(abi::Push::block_y)),
+                             push(abi::Push::block_z));
+  b_.br(blocks_[p_.order[0]]);
+}
+
+Value Emitter::local_id(std::uint32_t axis) {
+  if (flat_) return axis == 0 ? thread() : b_.i32(0);
+  if (rows_) {
+    if (axis == 2) return b_.i32(0);
+    if (axis == 0) return first_[0];
+    return b_.op2(Op::add, first_[1], times_before(invocations_ / options_.block[0]));
+  }
+  const auto divide = [&](Value value, std::uint32_t by, Value& rest) {
+    const Value quotient = b_.op2(Op::lshr, b_.op2(Op::mul, value, factor_[by]), b_.i32(20));
+    rest = b_.op2(Op::sub, value, b_.op2(Op::mul, quotient, size_[by]));
+    return quotient;
+  };
+  Value x = 0, y = 0;
+  const Value row = divide(thread(), 0, x);
+  if (axis == 0) return x;
+  if (known_ && options_.block[2] == 1) return axis == 1 ? row : b_.i32(0);
+  const Value z = divide(row, 1, y);
+  return axis == 1 ? y : z;
+}
+
+// What the thread at hand brings into the phis of `to`.
+void Emitter::phis(BlockId from, BlockId to) {
+  for (const Value v : p_.f.blocks[to].insts) {
+    if (!is_phi(v)) break;
+    if (p_.own[v]) b_.set(slot(phi_vars_[v]), fetch(operand(from, to, v)));
+  }
+}
+
+void Emitter::common_phis(BlockId from, BlockId to) {
+  for (const Value v : p_.f.blocks[to].insts) {
+    if (!is_phi(v)) break;
+    if (!p_.own[v]) b_.set(phi_vars_[v], values_[operand(from, to, v)]);
+  }
+}
+
+/// The operand for the thread at hand.
+Value Emitter::fetch(Value v) {
+  if (!p_.own[v] || instance_of_[v] == instance_) return values_[v];
+  return repeated_[v] ? copy(v) : b_.get(slot(kept_[v]));
+}
+
+Value Emitter::copy(Value v) {
+  const Inst inst = p_.f.insts[v];
+  if (inst.op == Op::phi) return b_.get(p_.own[v] ? slot(phi_vars_[v]) : phi_vars_[v]);
+  if (inst.op == Op::builtin) {
+    switch (inst.builtin) {
+      case Builtin::local_id_x: return local_id(0);
+      case Builtin::local_id_y: return local_id(1);
+      case Builtin::local_id_z: return local_id(2);
+      case Builtin::local_index: return thread();
+      default: return b_.builtin(inst.builtin);
+    }
+  }
+  std::vector<Value> args;
+  for (const Value a : p_.f.args(v)) args.push_back(fetch(a));
+  const bool memory = inst.op == Op::load || inst.op == Op::store || inst.op == Op::atomic ||
+                      inst.op == Op::atomic_cas;
+  if (memory && inst.mem.space == Space::local && n_ > 1)
+    args[0] = b_.op2(Op::add, args[0], times_before(local_bytes_));
+  const Value made = b_.inst(inst.op, inst.type, args, inst.imm);
+  Inst& same = b_.last(made);
+  same.fp = inst.fp;
+  same.mem = inst.mem;
+  same.builtin = inst.builtin;
+  return made;
+}
+
+void Emitter::clone(Value v) {
+  b_.set_loc(p_.f.insts[v].loc);
+  values_[v] = copy(v);
+  instance_of_[v] = instance_;
+  if (kept_[v] != kNone) b_.set(slot(kept_[v]), values_[v]);
+}
+
+/// Whether the thread at hand is one that the block has and that has not ended; 0 where it must be.
+Value Emitter::mask(std::uint32_t guard) {
+  if (guard != kNone) return b_.get(slot(masks_[guard]));
+  if (!partial() || (known_ && !looped_ && (k_ + 1) * invocations_ <= threads_)) return 0;
+  return b_.cmp(Op::ult, thread(), count_);
+}
+
+/// `body(next)` for the thread at hand, which it leaves by a branch to `next`.
+template <typename Body>
+void Emitter::one_thread(std::uint32_t guard, bool masked, Body&& body) {
+  ++instance_;
+  const BlockId next = b_.new_block();
+  if (const Value there = masked ? mask(guard) : 0) {
+    const BlockId inside = b_.new_block();
+    b_.cond_br(there, inside, next);
+    b_.at(inside);
+  }
+  body(next);
+  b_.at(next);
+}
+
+/// A part of `size` instructions for each of the invocation's threads.
+template <typename Body>
+void Emitter::for_each_thread(std::size_t size, std::uint32_t guard, bool masked,
+                              const std::optional<Bound>& bound, Body&& body) {
+  if (size == 0) return;
+  if (n_ == 1 || (size * n_ <= kMostCopied && !bound)) {
+    for (k_ = 0; k_ < n_; ++k_) one_thread(guard, masked, body);
+    k_ = 0;
+    return;
+  }
+  counter_ = static_cast<std::uint32_t>(out_.vars.size());
+  out_.vars.push_back({Type::i32, "turn", false});
+  const BlockId turn = b_.new_block(), out = b_.new_block();
+  b_.set(counter_, b_.i32(0));
+  b_.br(turn);
+  b_.at(turn);
+  looped_ = true;
+  touched_.clear();
+  one_thread(guard, masked, body);
+  b_.set_loc(0);
+  for (const std::uint32_t base : touched_) {
+    const Value mine = b_.get(base);
+    for (std::uint32_t k = 1; k < n_; ++k) b_.set(base + k - 1, b_.get(base + k));
+    b_.set(base + n_ - 1, mine);
+  }
+  const Value following = b_.op2(Op::add, b_.get(counter_), b_.i32(1));
+  b_.set(counter_, following);
+  Value more = b_.cmp(Op::ult, following, b_.i32(n_));
+  if (bound) more = b_.op2(Op::and_, more, b_.cmp(bound->op, thread(), values_[bound->other]));
+  looped_ = false;
+  b_.cond_br(more, turn, out);
+  b_.at(out);
+}
+
+void Emitter::common_part(const std::vector<Value>& insts) {
+  for (const Value v : insts) {
+    if (p_.own[v]) continue;
+    b_.set_loc(p_.f.insts[v].loc);
+    values_[v] = copy(v);
+  }
+}
+
+// A block that all threads of the block are in together.
+void Emitter::block(BlockId b) {
+  b_.at(blocks_[b]);
+  if (p_.piece_of[b] != kNone) {
+    const Piece& each = p_.pieces[p_.piece_of[b]];
+    std::size_t size = 0;
+    for (const BlockId inside : each.blocks) size += p_.f.blocks[inside].insts.size();
+    for_each_thread(size + 1, p_.guard_of[b], true, {}, [&](BlockId next) {
+      const BlockId start = b_.block();
+      piece(each, next);
+      const BlockId end = b_.block();
+      b_.at(start);
+      b_.br(clones_[b]);
+      b_.at(end);
+    });
+    return b_.br(blocks_[each.exit]);
+  }
+  std::vector<Value> part;
+  std::size_t own = 0;
+  bool acts = false;
+  const auto end_part = [&](bool masked, const std::optional<Bound>& most, auto&& tail) {
+    common_part(part);
+    for_each_thread(own, p_.guard_of[b], acts || masked, most, [&](BlockId next) {
+      for (const Value v : part)
+        if (p_.own[v]) clone(v);
+      tail(next);
+    });
+    part.clear();
+    own = 0;
+    acts = false;
+  };
+  for (const Value v : p_.f.blocks[b].insts) {
+    const Inst& inst = p_.f.insts[v];
+    if (is_barrier(inst)) {
+      end_part(false, {}, [&](BlockId next) { b_.br(next); });
+      b_.set_loc(inst.loc);
+      b_.inst(Op::control_barrier, Type::none, {});
+      continue;
+    }
+    part.push_back(v);
+    if (!p_.own[v]) continue;
+    ++own;
+    acts = acts ||
+           (!is_phi(v) && (info(inst.op).flags & (flag::R | flag::W)) && !is_launch_word(inst));
+  }
+  // The block's branch and what it brings into phis belong to its last part.
+  const Block& block = p_.f.blocks[b];
+  const std::uint32_t number = guard_at_[b], into = piece_at_[b];
+  std::size_t more = number != kNone ? 1 : 0;
+  bool meets = false;
+  if (into != kNone)
+    for (const BlockId inside : p_.pieces[into].blocks)
+      more += 1 + p_.f.blocks[inside].insts.size();
+  for (const BlockId s : block.succs)
+    for (const Value v : p_.f.blocks[s].insts) {
+      if (!is_phi(v)) break;
+      more += p_.own[v];
+      meets = meets || merge_of_[s] != kNone;
+    }
+  own += more;
+  const auto most = bound(b, part);
+  end_part(meets || number != kNone || into != kNone, most, [&](BlockId next) {
+    b_.set_loc(block.loc);
+    if (number != kNone) return stay(p_.guards[number], number, next);
+    if (into != kNone) return split(b, next);
+    for (const BlockId s : block.succs) phis(b, s);
+    b_.br(next);
+  });
+  b_.set_loc(block.loc);
+  for (const BlockId s : block.succs)
+    if (p_.piece_of[s] == kNone || blocks_[s] != kNoBlock) common_phis(b, s);
+  if (number != kNone) {
+    const Guard& guard = p_.guards[number];
+    if (!guard.risky) return b_.br(blocks_[guard.inside]);
+    const Value any = anyone(number);
+    return b_.cond_br(any, blocks_[guard.inside], blocks_[guard.merge]);
+  }
+  if (into != kNone) return b_.br(blocks_[p_.pieces[into].exit]);
+  switch (block.term) {
+    case Term::br: b_.br(blocks_[block.succs[0]]); break;
+    case Term::cond_br:
+      b_.cond_br(values_[block.cond], blocks_[block.succs[0]], blocks_[block.succs[1]]);
+      break;
+    case Term::exit: b_.exit(); break;
+    default: out_.blocks[b_.block()].term = Term::unreachable;
+  }
+}
+
+// Those who leave go their way at once, for the others' barriers count on them to be done.
+void Emitter::stay(const Guard& guard, std::uint32_t number, BlockId next) {
+  Value stays = fetch(p_.f.blocks[guard.head].cond);
+  if (!guard.inside_if) stays = b_.inst(Op::not_, Type::i1, {stays});
+  b_.set(slot(masks_[number]), stays);
+  phis(guard.head, guard.inside);
+  if (guard.arm == kNone) {
+    phis(guard.head, guard.merge);
+    return b_.br(next);
+  }
+  const Piece& each = p_.pieces[guard.arm];
+  phis(guard.head, each.blocks[0]);
+  const BlockId start = b_.block();
+  piece(each, next);
+  b_.at(start);
+  b_.cond_br(stays, next, clones_[each.blocks[0]]);
+}
+
+/// Whether any thread of the whole block stays.
+Value Emitter::anyone(std::uint32_t guard) {
+  std::uint32_t word = word_;
+  for (std::uint32_t g = 0; g < guard; ++g)
+    if (p_.guards[g].risky) word += 4;
+  const auto address = [&] {
+    if (!out_.uses_dynamic_shared) return b_.i32(word);
+    const Value dynamic =
+        b_.op2(Op::and_, b_.op2(Op::add, push(abi::Push::dynamic_shared), b_.i32(3)), b_.i32(~3u));
+    return b_.op2(Op::add, dynamic, b_.i32(word));
+  };
+  const auto store_if = [&](Value condition, std::uint32_t value) {
+    const BlockId inside = b_.new_block(), next = b_.new_block();
+    b_.cond_br(condition, inside, next);
+    b_.at(inside);
+    b_.store(address(), b_.i32(value), {.space = Space::shared, .bytes = 4});
+    b_.br(next);
+    b_.at(next);
+    b_.inst(Op::control_barrier, Type::none, {});
+  };
+  store_if(b_.cmp(Op::eq, b_.builtin(Builtin::local_index), b_.i32(0)), 0);
+  Value mine = b_.get(masks_[guard]);
+  for (std::uint32_t k = 1; k < n_; ++k) mine = b_.op2(Op::or_, mine, b_.get(masks_[guard] + k));
+  store_if(mine, 1);
+  const Value seen = b_.load(Type::i32, address(), {.space = Space::shared, .bytes = 4});
+  return b_.cmp(Op::ne, seen, b_.i32(0));
+}
+
+// The branch at the end of `b`, and all up to where threads meet again.
+void Emitter::split(BlockId b, BlockId next) {
+  const Block& block = p_.f.blocks[b];
+  const Piece& each = p_.pieces[piece_at_[b]];
+  for (const BlockId s : block.succs) phis(b, s);
+  const Value condition = fetch(block.cond);
+  const BlockId start = b_.block();
+  piece(each, next);
+  b_.at(start);
+  const auto target = [&](BlockId s) { return s == each.exit ? next : clones_[s]; };
+  b_.cond_br(condition, target(block.succs[0]), target(block.succs[1]));
+}
+
+void Emitter::piece(const Piece& each, BlockId next) {
+  for (const BlockId b : each.blocks) clones_[b] = b_.new_block();
+  for (const BlockId b : each.blocks) {
+    const Block& block = p_.f.blocks[b];
+    b_.at(clones_[b]);
+    for (const Value v : block.insts) clone(v);
+    b_.set_loc(block.loc);
+    for (const BlockId s : block.succs) phis(b, s);
+    const auto target = [&](BlockId s) { return s == each.exit ? next : clones_[s]; };
+    if (block.term == Term::br) {
+      b_.br(target(block.succs[0]));
+    } else if (block.term == Term::cond_br) {
+      const Value condition = fetch(block.cond);
+      b_.cond_br(condition, target(block.succs[0]), target(block.succs[1]));
+    } else {
+      out_.blocks[b_.block()].term = Term::unreachable;
+    }
+  }
+}
+
+}  // namespace coarse
+
+std::string thread_coarsening(Function& function, Module& module, RegionOptions& options) {
+  const coarse::Plan plan(function, module);
+  if (!plan.refusal().empty()) return plan.refusal();
+  const auto turns = [&] {
+    const std::uint32_t most = std::max(1u, options.workgroup_threads);
+    return (std::max(1u, options.max_block_threads) + most - 1) / most;
+  };
+  const std::size_t kept = coarse::Emitter(plan, function, options).kept();
+  if (options.fewer && turns() > 1) {
+    // A CPU driver switches between the subgroups of a workgroup at each barrier and pays for every
+    // one. What threads keep, which moves up at each turn of a loop over them, pays for more
+    // threads an invocation. Where the size is known, no thread is too many if that can be.
+    constexpr std::uint32_t kFew = 32, kSome = 128;
+    const bool free = kept == 0 && plan.f.local_bytes == 0;
+    options.workgroup_threads = std::min(options.workgroup_threads, free ? kFew : kSome);
+    if (options.block[0])
+      options.workgroup_threads = (options.max_block_threads + turns() - 1) / turns();
+  }
+  constexpr std::size_t kMostKept = 4096;
+  if (kept * turns() > kMostKept) return "too much for its threads to keep";
+  function = coarse::Emitter(plan, function, options).run();
+  return {};
+}
+
+}  // namespace ptx2spv::passes

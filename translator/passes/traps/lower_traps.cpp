@@ -1,0 +1,204 @@
+#include "translator/passes/traps/lower_traps.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "translator/ir/cfg.hpp"
+#include "translator/ir/trap_state.hpp"
+#include "translator/passes/rewriter.hpp"
+
+namespace ptx2spv::passes {
+
+using ir::BlockId;
+using ir::Op;
+using ir::Space;
+using ir::Term;
+using ir::Type;
+using ir::Value;
+
+void suppress_after_trap(ir::Function& function) {
+  bool faults = false;
+  for (const ir::Block& block : function.blocks)
+    for (const Value v : block.insts)
+      faults = faults ||
+               (function.insts[v].op >= Op::surf_load && function.insts[v].op <= Op::surf_reduce);
+  if (!faults) return;
+  const ir::TrapState trap = trap_state(function);
+  Rewriter rewriter(function);
+  ir::Builder& b = rewriter.builder();
+  rewriter.run([&](Value value) {
+    const Op op = function.insts[value].op;
+    const Space space = function.insts[value].mem.space;
+    const bool writes = op == Op::store || op == Op::atomic || op == Op::atomic_cas;
+    const bool shared = space == Space::shared && function.shared_sink != 0xffffffffu;
+    if (writes && (space == Space::global || shared)) {
+      const Value alive = b.cmp(Op::eq, b.get(trap.code), b.i32(0));
+      const Value sink = shared ? b.i32(function.shared_sink)
+                                : b.load(Type::i64, b.i32(abi::Push::sink * 4),
+                                         {.space = Space::push, .bytes = 8, .readonly = true});
+      const Value address = b.select(alive, function.arg(value, 0), sink);
+      function.args(value)[0] = address;
+    }
+    rewriter.keep(value);
+  });
+}
+
+namespace {
+
+/// One of `values` by the bits of `index`; the last one where there is none.
+Value pick(ir::Builder& b, Value index, std::vector<Value> values) {
+  for (std::uint32_t bit = 1; values.size() > 1; bit *= 2) {
+    const Value odd = b.cmp(Op::ne, b.op2(Op::and_, index, b.i32(bit)), b.i32(0));
+    std::vector<Value> half;
+    for (std::size_t i = 0; i < values.size(); i += 2)
+      half.push_back(i + 1 < values.size() ? b.select(odd, values[i + 1], values[i]) : values[i]);
+    values = std::move(half);
+  }
+  return values[0];
+}
+
+/// From `end` to the thread's exit: a thread with a fault counts itself, and the first one writes
+/// the record, which the host has zeroed. SwiftShader runs all of this for every thread, masked,
+/// and pays for each memory access that it sees: hence one atomic addition in a loop over the
+/// words, the count's being the first.
+void write_record(ir::Function& function, ir::Builder& b, BlockId end, const ir::TrapState& trap) {
+  constexpr std::uint32_t kWords = abi::t_handle_lo + 1;
+  static_assert(abi::t_count == 0 && abi::t_claimed == 1 && abi::t_site == 2 && abi::t_kind == 3 &&
+                abi::t_ctaid_x == 4 && abi::t_tid_x == 7 && abi::t_coord == 10 &&
+                abi::t_handle_lo == 13);
+  function.vars.push_back({Type::i32, "trap.word"});
+  const auto word = static_cast<std::uint32_t>(function.vars.size() - 1);
+  const BlockId loop = b.new_block(), body = b.new_block(), last = b.new_block();
+  b.at(end);
+  const Value code = b.get(trap.code);
+  using enum ir::Builtin;
+  std::vector<Value> words = {b.i32(1), b.i32(1), b.op2(Op::lshr, code, b.i32(4)),
+                              b.op2(Op::and_, code, b.i32(15))};
+  for (const ir::Builtin id :
+       {workgroup_id_x, workgroup_id_y, workgroup_id_z, local_id_x, local_id_y, local_id_z})
+    words.push_back(b.builtin(id));
+  for (const std::uint32_t var : {trap.x, trap.y, trap.z, trap.handle}) words.push_back(b.get(var));
+  b.set(word, b.select(b.cmp(Op::ne, code, b.i32(0)), b.i32(0), b.i32(kWords)));
+  b.br(loop);
+  b.at(loop);
+  function.blocks[loop].loop_trip_count = true;
+  b.cond_br(b.cmp(Op::ult, b.get(word), b.i32(kWords)), body, last);
+  b.at(body);
+  const Value index = b.get(word);
+  const Value address = b.op2(Op::shl, index, b.i32(2));
+  const Value before = b.inst(Op::atomic, Type::i32, {address, pick(b, index, words)});
+  b.last(before).mem = {.space = Space::trap, .bytes = 4, .atomic = ir::AtomicOp::add};
+  const Value late =
+      b.op2(Op::and_, b.cmp(Op::eq, index, b.i32(0)), b.cmp(Op::ne, before, b.i32(0)));
+  b.set(word, b.select(late, b.i32(kWords), b.op2(Op::add, index, b.i32(1))));
+  b.br(loop);
+  b.at(last);
+  b.exit();
+}
+
+}  // namespace
+
+void lower_traps(ir::Function& function, bool keep_barriers) {
+  bool instruction_traps = false;
+  for (const ir::Block& block : function.blocks)
+    for (const Value v : block.insts)
+      instruction_traps = instruction_traps || function.insts[v].op == Op::thread_trap;
+  ir::TrapState trap;
+  if (instruction_traps) trap_state(function);
+  const bool traps = find_trap_state(function, trap);
+
+  ir::Builder b(function);
+  const BlockId end = b.new_block();
+  for (BlockId block = 0; block < end; ++block)
+    if (function.blocks[block].term == Term::exit) {
+      function.blocks[block].term = Term::br;
+      function.blocks[block].succs.assign(1, end);
+    }
+
+  if (instruction_traps) {
+    Rewriter rewriter(function);
+    ir::Builder& rb = rewriter.builder();
+    rewriter.run([&](Value value) {
+      if (function.insts[value].op != Op::thread_trap) return rewriter.keep(value);
+      const Value code = rb.get(trap.code);
+      const Value first = rb.cmp(Op::eq, code, rb.i32(0));
+      const std::uint32_t vars[3] = {trap.x, trap.y, trap.z};
+      const std::vector<Value> args(function.args(value).begin(), function.args(value).end());
+      for (std::size_t i = 0; i < args.size() && i < 3; ++i)
+        rb.set(vars[i], rb.select(first, args[i], rb.get(vars[i])));
+      rb.set(trap.code,
+             rb.select(first, rb.i32(static_cast<std::uint32_t>(function.insts[value].imm)), code));
+      rb.br(end);
+      rewriter.end_block();
+    });
+  }
+
+  b.at(end);
+  const Value cut = function.loop_guard.on ? report_cut_off(b) : 0;
+  if (!traps) {
+    b.exit();
+    return;
+  }
+  // One that was cut off may have trapped over what it did not finish.
+  if (cut) b.set(trap.code, b.select(cut, b.i32(0), b.get(trap.code)));
+  const BlockId ending = b.block();
+
+  // A thread that has trapped may read zeros for ever: its loops end at their headers.
+  if (!keep_barriers) {
+    const std::vector<ir::BackEdges::Edge> edges = ir::back_edges(function).edges;
+    for (std::size_t i = 0, next = 0; i < edges.size(); i = next) {
+      const BlockId block = edges[i].to, latch = edges[i].from;
+      while (next < edges.size() && edges[next].to == block) ++next;
+      // A latch that is a header too may have been rewritten already.
+      const auto ends_with_test = [&](const ir::Block& last) {
+        return last.term == Term::cond_br && (last.succs[0] == block) != (last.succs[1] == block);
+      };
+      if (next - i == 1 && ends_with_test(function.blocks[latch])) {
+        // The loop's own test at its end takes the other one in: a way out more would cost every
+        // turn.
+        const BlockId leave = b.new_block();
+        b.at(latch);
+        const Value dead = b.cmp(Op::ne, b.get(trap.code), b.i32(0));
+        ir::Block& end_of_turn = function.blocks[latch];
+        const unsigned back = end_of_turn.succs[0] == block ? 0 : 1;
+        const BlockId after = end_of_turn.succs[1 - back];
+        end_of_turn.succs[1 - back] = leave;
+        const Value cond = end_of_turn.cond;
+        if (back == 0) {
+          const Value go_on = b.inst(Op::xor_, Type::i1, {dead, b.i1(true)});
+          function.blocks[latch].cond = b.op2(Op::and_, cond, go_on);
+        } else {
+          function.blocks[latch].cond = b.op2(Op::or_, cond, dead);
+        }
+        b.at(leave);
+        b.cond_br(dead, end, after);
+        continue;
+      }
+      const BlockId rest = b.new_block();
+      ir::Block& head = function.blocks[block];
+      ir::Block& tail = function.blocks[rest];
+      tail.insts = std::move(head.insts);
+      tail.term = head.term;
+      tail.cond = head.cond;
+      tail.succs = std::move(head.succs);
+      head.insts.clear();
+      b.at(block);
+      b.cond_br(b.cmp(Op::ne, b.get(trap.code), b.i32(0)), end, rest);
+    }
+  }
+
+  write_record(function, b, ending, trap);
+  // Threads start without a fault.
+  b.at(0);
+  const std::uint32_t vars[5] = {trap.code, trap.x, trap.y, trap.z, trap.handle};
+  const BlockId scratch = b.new_block();
+  b.at(scratch);
+  for (const std::uint32_t var : vars) b.set(var, b.i32(0));
+  std::vector<Value> start = std::move(function.blocks[scratch].insts);
+  function.blocks[scratch].insts.clear();
+  function.blocks[scratch].term = Term::unreachable;
+  std::vector<Value>& entry = function.blocks[0].insts;
+  entry.insert(entry.begin(), start.begin(), start.end());
+}
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,36 @@
+// What a trapped thread does after its fault, and the record that it leaves.
+#pragma once
+
+#include "ptx2spv/translator.hpp"
+#include "translator/ir/ir.hpp"
+
+namespace ptx2spv::passes {
+
+/// Sends the stores and atomics of a thread that has trapped to the sink. Runs before
+/// lower_surfaces, which guards its own stores, and only in functions that can fault at a surface
+/// instruction.
+void suppress_after_trap(ir::Function& function);
+
+/// Joins all ends of the thread in one exit block that writes the trap record, turns thread_trap
+/// into a jump to it, and lets loops end once their thread has trapped. `keep_barriers`: threads
+/// must not leave early, because they would miss a convergent barrier; such loops end by
+/// themselves.
+void lower_traps(ir::Function& function, bool keep_barriers);
+
+/// Where threads do not advance independently: a loop whose threads may wait for another one traps
+/// after so many turns. Runs first, before surfaces and atomics become loops of their own.
+void bound_spin_loops(ir::Function& function, EntryInfo& info, std::uint32_t turns);
+
+/// Where a driver ends loops silently: prepares a function that has loops for threads that were cut
+/// off to be noticed (ir::LoopGuard). False when there is none that could turn often.
+bool detect_loop_cutoff(ir::Function& function);
+/// At the end of a thread: one that was cut off counts itself and leaves the loop's number in
+/// abi::t_cut_off; gives whether it was. The builder then stands in a new block.
+ir::Value report_cut_off(ir::Builder& b);
+/// The same wherever the function ends.
+void report_at_exits(ir::Function& function);
+
+/// Gives the thread and CTA numbers their meaning in ThreadModel::direct and ThreadModel::flat.
+void apply_thread_model(ir::Function& function, ThreadModel model, bool whole_grid);
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,128 @@
+// Loops on drivers that end them silently (lavapipe: once the loops of a group of threads have
+// turned 65,535 times together). Counting turns would cost each of them something, and a thread
+// that counts does not see the turns of the others in its group, which are counted with its own.
+// ir::LoopGuard says what is done instead.
+#include "ptx2spv/abi.hpp"
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/traps/lower_traps.hpp"
+
+namespace ptx2spv::passes {
+
+using ir::BlockId;
+using ir::Op;
+using ir::Space;
+using ir::Term;
+using ir::Type;
+using ir::Value;
+
+namespace {
+
+/// Numbers of conditions (ir::never) that other passes do not use.
+constexpr std::uint32_t kFirstNever = 1u << 25;
+
+/// Where a block's branch stands in the source: with what it computes last.
+std::uint32_t location(const ir::Function& function, BlockId block) {
+  const ir::Block& b = function.blocks[block];
+  for (std::size_t i = b.insts.size(); !b.loc && i-- > 0;)
+    if (const std::uint32_t loc = function.insts[b.insts[i]].loc) return loc;
+  return b.loc;
+}
+
+/// Loops that nobody leaves get a way out that no thread takes: a driver's optimiser drops what
+/// stands behind them, where a thread that was cut off goes on.
+void add_exits(ir::Function& function, const ir::BackEdges& back) {
+  std::vector<std::vector<BlockId>> preds(function.blocks.size());
+  std::vector<BlockId> work;
+  std::vector<bool> ends(function.blocks.size());
+  for (BlockId b = 0; b < function.blocks.size(); ++b) {
+    for (const BlockId s : function.blocks[b].succs) preds[s].push_back(b);
+    if (function.blocks[b].term == Term::exit) {
+      ends[b] = true;
+      work.push_back(b);
+    }
+  }
+  while (!work.empty()) {
+    const BlockId b = work.back();
+    work.pop_back();
+    for (const BlockId p : preds[b])
+      if (!ends[p]) {
+        ends[p] = true;
+        work.push_back(p);
+      }
+  }
+  ir::Builder b(function);
+  BlockId out = ir::kNoBlock;
+  for (const ir::BackEdges::Edge& edge : back.edges) {
+    if (ends[edge.from]) continue;
+    if (out == ir::kNoBlock) {
+      out = b.new_block();
+      b.at(out);
+      b.exit();
+    }
+    const BlockId again = b.new_block();
+    for (BlockId& s : function.blocks[edge.from].succs)
+      if (s == edge.to) s = again;
+    b.at(again);
+    b.cond_br(ir::never(b, kFirstNever + edge.from), out, edge.to);
+  }
+}
+
+}  // namespace
+
+bool detect_loop_cutoff(ir::Function& function) {
+  const ir::BackEdges back = ir::back_edges(function);
+  ir::LoopGuard guard;
+  for (const ir::BackEdges::Edge& edge : back.edges) {
+    if (function.blocks[edge.to].loop_trip_count) continue;
+    guard.on = true;
+    guard.headers.resize(function.blocks.size());
+    guard.headers[edge.to] = location(function, edge.from);
+  }
+  if (!guard.on) return false;
+  guard.first_word = (function.local_bytes + 3) & ~3u;
+  function.loop_guard = guard;
+  add_exits(function, back);
+  return true;
+}
+
+Value report_cut_off(ir::Builder& b) {
+  ir::Function& function = b.function();
+  ir::LoopGuard& guard = function.loop_guard;
+  function.vars.push_back({Type::i32, "cut.off"});
+  guard.found = static_cast<std::uint32_t>(function.vars.size() - 1);
+  guard.check = b.new_block();
+  const BlockId look = b.new_block(), report = b.new_block(), rest = b.new_block();
+  b.br(guard.check);
+  b.at(guard.check);
+  b.br(look);
+  b.at(look);
+  const Value number = b.get(guard.found);
+  const Value cut = b.cmp(Op::ne, number, b.i32(0));
+  b.cond_br(cut, report, rest);
+  b.at(report);
+  const auto atomic = [&](std::uint32_t word, Value value, ir::AtomicOp op) {
+    const Value v = b.inst(Op::atomic, Type::i32, {b.i32(word * 4), value});
+    b.last(v).mem = {.space = Space::trap, .bytes = 4, .atomic = op};
+  };
+  atomic(abi::t_count, b.i32(1), ir::AtomicOp::add);
+  atomic(abi::t_cut_off, number, ir::AtomicOp::umax);
+  b.br(rest);
+  b.at(rest);
+  return cut;
+}
+
+void report_at_exits(ir::Function& function) {
+  ir::Builder b(function);
+  const auto blocks = static_cast<BlockId>(function.blocks.size());
+  const BlockId end = b.new_block();
+  for (BlockId block = 0; block < blocks; ++block)
+    if (function.blocks[block].term == Term::exit) {
+      b.at(block);
+      b.br(end);
+    }
+  b.at(end);
+  report_cut_off(b);
+  b.exit();
+}
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,264 @@
+// Values that leave a loop. SwiftShader (lavapipe too, out of nested loops) runs a loop until its
+// last thread is done, with the others masked, and a load gives 0 to a masked thread: what a thread
+// has loaded in its own last turn is gone by the time the loop ends. A phi where the loop's ways
+// out meet keeps it, because phis are written under the mask. lavapipe computes again, in the turns
+// of the others, whatever is no phi, and out of phis that may hold the next turn's values by then:
+// there everything that is computed in a loop is lost.
+#include <algorithm>
+#include <unordered_map>
+
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/passes.hpp"
+
+namespace ptx2spv::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr std::uint32_t kNoLoop = 0xffffffffu;
+
+class Leaving {
+ public:
+  Leaving(Function& function, bool all) : f_(function), doms_(function, false), all_(all) {}
+
+  bool run() {
+    find_loops();
+    if (loops_.empty()) return false;
+    lost_.assign(f_.insts.size(), kNoLoop);
+    home_.assign(f_.insts.size(), kNoBlock);
+    // Definitions before uses; phis, whose operands may come later, lose nothing.
+    for (const BlockId b : doms_.preorder())
+      for (const Value v : f_.blocks[b].insts) {
+        home_[v] = b;
+        lost_[v] = loses(b, v);
+      }
+    bool any = false;
+    each_use([&](Value v, BlockId at) {
+      if (lost_[v] == kNoLoop || within(at, lost_[v])) return v;
+      loops_[lost_[v]].second_way = any = true;
+      return v;
+    });
+    // A phi behind the loop keeps its value only as long as it has two ways in: where the driver's
+    // optimiser proves one of them dead, the phi is gone.
+    for (const BlockId b : doms_.order())
+      for (const Value v : f_.blocks[b].insts) {
+        if (f_.insts[v].op != Op::phi) break;
+        for (unsigned i = 0; i < f_.insts[v].count; ++i) {
+          const std::uint32_t loop = lost_[f_.arg(v, i)];
+          const bool leaves =
+              loop != kNoLoop && within(f_.blocks[b].preds[i], loop) && !within(b, loop);
+          if (leaves) loops_[loop].second_way = any = true;
+        }
+      }
+    if (!any) return false;
+    // Past the second way out, the body dominates nothing: whatever leaves such a loop does so by a
+    // phi.
+    std::vector<std::uint32_t> chosen;
+    for (std::uint32_t i = 0; i < loops_.size(); ++i)
+      if (loops_[i].second_way) chosen.push_back(i);
+    each_use([&](Value v, BlockId at) { return kept(v, at); });
+    for (const std::uint32_t loop : chosen) add_way(loops_[loop], make_never(loop));
+    return true;
+  }
+
+ private:
+  struct Loop {
+    std::uint32_t first = 0, end = 0;  ///< places in the structured order: header, merge block
+    BlockId header = kNoBlock, merge = kNoBlock;
+    std::uint32_t parent = kNoLoop;
+    bool second_way = false;
+  };
+
+  // Constructs stand together in the structured order, so that a loop is a range of it.
+  void find_loops() {
+    const std::vector<BlockId> order = reverse_postorder(f_, true);
+    place_.assign(f_.blocks.size(), 0);
+    inner_.assign(f_.blocks.size(), kNoLoop);
+    for (std::uint32_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
+    std::vector<std::uint32_t> open;
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      const BlockId b = order[i];
+      while (!open.empty() && loops_[open.back()].end <= i) open.pop_back();
+      if (f_.blocks[b].merge == Merge::loop) {
+        const BlockId merge = f_.blocks[b].merge_block;
+        loops_.push_back({i, place_[merge], b, merge, open.empty() ? kNoLoop : open.back()});
+        open.push_back(static_cast<std::uint32_t>(loops_.size()) - 1);
+      }
+      if (!open.empty()) inner_[b] = open.back();
+    }
+  }
+
+  bool within(BlockId b, std::uint32_t loop) const {
+    return place_[b] >= loops_[loop].first && place_[b] < loops_[loop].end;
+  }
+
+  bool of_selection(BlockId b) const {
+    if (f_.blocks[b].merge == Merge::loop) return false;
+    return std::none_of(f_.blocks[b].preds.begin(), f_.blocks[b].preds.end(),
+                        [&](BlockId p) { return inner_[p] != inner_[b]; });
+  }
+
+  // The innermost loop in which a masked thread loses the value: where it is loaded, or made of
+  // such a one.
+  std::uint32_t loses(BlockId b, Value v) const {
+    const Inst& inst = f_.insts[v];
+    if (inst.type == Type::none) return kNoLoop;
+    // A driver that computes again may make a selection's phi an instruction first.
+    if (inst.op == Op::phi) return all_ && of_selection(b) ? inner_[b] : kNoLoop;
+    if ((info(inst.op).flags & flag::R) || inst.op == Op::library) return inner_[b];
+    std::uint32_t innermost = kNoLoop;
+    for (const Value a : f_.args(v)) {
+      const bool changes = all_ && f_.insts[a].op == Op::phi && home_[a] != kNoBlock;
+      const std::uint32_t loop = changes ? inner_[home_[a]] : lost_[a];
+      if (loop == kNoLoop || !within(b, loop)) continue;
+      if (innermost == kNoLoop || loops_[loop].first > loops_[innermost].first) innermost = loop;
+    }
+    return innermost;
+  }
+
+  // use(v, where) gives what stands there instead.
+  template <typename Use>
+  void each_use(Use&& use) {
+    for (const BlockId b : doms_.order()) {
+      // Phis join merge blocks while this runs.
+      const std::vector<Value> insts = f_.blocks[b].insts;
+      for (const Value v : insts)
+        for (unsigned i = 0; i < f_.insts[v].count; ++i) {
+          const BlockId at = f_.insts[v].op == Op::phi ? f_.blocks[b].preds[i] : b;
+          if (!doms_.reachable(at) || f_.arg(v, i) >= home_.size()) continue;
+          const Value now = use(f_.arg(v, i), at);
+          f_.operands[f_.insts[v].first + i] = now;
+        }
+      // A block that has come to end in a plain branch may still name a condition.
+      const bool branches =
+          f_.blocks[b].term == Term::cond_br || f_.blocks[b].term == Term::switch_;
+      if (branches && f_.blocks[b].cond < home_.size())
+        f_.blocks[b].cond = use(f_.blocks[b].cond, b);
+    }
+  }
+
+  Value kept(Value v, BlockId at) {
+    if (home_[v] == kNoBlock) return v;
+    for (std::uint32_t l = inner_[home_[v]]; l != kNoLoop && !within(at, l); l = loops_[l].parent) {
+      const Loop& loop = loops_[l];
+      const bool of_header = f_.insts[v].op == Op::phi && home_[v] == loop.header;
+      if (loop.second_way && !of_header) v = keeper(v, loop);
+    }
+    return v;
+  }
+
+  Value keeper(Value v, const Loop& loop) {
+    if (const auto known = keepers_.find(v); known != keepers_.end()) return known->second;
+    Block& merge = f_.blocks[loop.merge];
+    const Value phi =
+        append(Op::phi, f_.insts[v].type, static_cast<std::uint32_t>(merge.preds.size()));
+    f_.operands.insert(f_.operands.end(), merge.preds.size(), v);
+    f_.insts[phi].loc = f_.insts[v].loc;
+    merge.insts.insert(merge.insts.begin(), phi);
+    home_.push_back(loop.merge);
+    lost_.push_back(kNoLoop);
+    return keepers_[v] = phi;
+  }
+
+  // A new instruction whose operands the caller appends.
+  Value append(Op op, Type type, std::uint32_t count, std::uint64_t imm = 0) {
+    Inst inst;
+    inst.op = op;
+    inst.type = type;
+    inst.imm = imm;
+    inst.first = static_cast<std::uint32_t>(f_.operands.size());
+    inst.count = static_cast<decltype(inst.count)>(count);
+    f_.insts.push_back(inst);
+    return static_cast<Value>(f_.insts.size() - 1);
+  }
+
+  Value undefined(Type type) {
+    Value& known = undefined_[static_cast<std::size_t>(type)];
+    if (!known) {
+      known = append(Op::undef, type, 0);
+      f_.blocks[0].insts.push_back(known);
+    }
+    return known;
+  }
+
+  // False, but nobody can tell before the launch: a grid has fewer than 2^31 workgroups.
+  // A loop within another one has a condition of its own: in the body of the outer loop the outer
+  // loop's is known.
+  Value make_never(std::uint32_t loop) {
+    Builder b(f_);
+    b.at(0);
+    return never(b, loop);
+  }
+
+  // A driver's optimiser would drop a phi of one value, so the loop gets a way out that no thread
+  // takes.
+  void add_way(const Loop& loop, Value never) {
+    const BlockId header = loop.header;
+    if (f_.blocks[header].term != Term::br) split(header);
+    Block& from = f_.blocks[header];
+    from.term = Term::cond_br;
+    from.cond = never;
+    from.succs.insert(from.succs.begin(), loop.merge);
+    Block& merge = f_.blocks[loop.merge];
+    merge.preds.push_back(header);
+    for (const Value v : merge.insts) {
+      if (f_.insts[v].op != Op::phi) break;
+      // The operands move, for there is no room behind them.
+      const Value none = undefined(f_.insts[v].type);
+      const auto first = static_cast<std::uint32_t>(f_.operands.size());
+      for (unsigned i = 0; i < f_.insts[v].count; ++i) f_.operands.push_back(f_.arg(v, i));
+      f_.operands.push_back(none);
+      f_.insts[v].first = first;
+      ++f_.insts[v].count;
+    }
+  }
+
+  // The header keeps its phis, a block of its own gets the rest.
+  void split(BlockId header) {
+    const auto rest = static_cast<BlockId>(f_.blocks.size());
+    f_.blocks.emplace_back();
+    Block& from = f_.blocks[header];
+    Block& to = f_.blocks[rest];
+    const auto body = std::find_if(from.insts.begin(), from.insts.end(),
+                                   [&](Value v) { return f_.insts[v].op != Op::phi; });
+    to.insts.assign(body, from.insts.end());
+    from.insts.erase(body, from.insts.end());
+    to.term = from.term;
+    to.cond = from.cond;
+    to.loc = from.loc;
+    to.succs = std::move(from.succs);
+    to.preds = {header};
+    from.term = Term::br;
+    from.cond = 0;
+    from.succs = {rest};
+    for (const BlockId s : to.succs)
+      for (BlockId& p : f_.blocks[s].preds)
+        if (p == header) p = rest;
+    f_.order.insert(std::find(f_.order.begin(), f_.order.end(), header) + 1, rest);
+    if (f_.blocks[rest].term == Term::br) return;
+    // Its way out needs a merge block of its own, which no thread reaches.
+    const auto nowhere = static_cast<BlockId>(f_.blocks.size());
+    f_.blocks.emplace_back();
+    f_.blocks[nowhere].term = Term::unreachable;
+    f_.blocks[rest].merge = Merge::selection;
+    f_.blocks[rest].merge_block = nowhere;
+    f_.order.insert(std::find(f_.order.begin(), f_.order.end(), rest) + 1, nowhere);
+  }
+
+  Function& f_;
+  Dominators doms_;
+  const bool all_;  ///< values that were computed are lost as those that were loaded are
+  std::vector<Loop> loops_;
+  std::vector<std::uint32_t> place_, inner_;  ///< by block
+  std::vector<std::uint32_t> lost_;           ///< by value: a loop, or kNoLoop
+  std::vector<BlockId> home_;                 ///< by value: its block
+  std::unordered_map<Value, Value> keepers_;  ///< the phi that keeps a value
+  Value undefined_[8] = {};
+};
+
+}  // namespace
+
+bool lcssa(Function& function, bool computed) { return Leaving(function, computed).run(); }
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,67 @@
+// Words that are always 0, which no driver can know: no grid has 2^31 workgroups in a row.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "translator/ir/ir.hpp"
+
+namespace ptx2spv::passes {
+
+class OpaqueZero {
+ public:
+  enum class Source : std::uint8_t {
+    launch,     ///< a push constant, which a driver knows to be the same in all threads
+    workgroup,  ///< the workgroup's number
+  };
+  explicit OpaqueZero(ir::Function& function, Source source = Source::launch)
+      : f_(function), source_(source) {}
+  /// i32, i64 or i1 (false), made at the function's beginning when it is asked for first.
+  ir::Value of(ir::Type type);
+
+ private:
+  ir::Function& f_;
+  Source source_;
+  ir::Value word_ = 0, wide_ = 0, bit_ = 0;
+};
+
+/// Merges the operands, from number `first` on, for which `hides` holds with the word, in every
+/// instruction for which `takes` holds. Whether there was one.
+template <typename Takes, typename Hides>
+bool hide_operands(ir::Function& f, unsigned first, Takes&& takes, Hides&& hides,
+                   OpaqueZero::Source source = OpaqueZero::Source::launch) {
+  OpaqueZero zero(f, source);
+  ir::Builder builder(f);
+  const auto wanted = [&](ir::Value v) {
+    if (!takes(v)) return false;
+    for (unsigned i = first; i < f.insts[v].count; ++i)
+      if (hides(f.arg(v, i))) return true;
+    return false;
+  };
+  bool any = false;
+  for (const ir::BlockId b : f.order) {
+    const std::vector<ir::Value>& insts = f.blocks[b].insts;
+    if (std::none_of(insts.begin(), insts.end(), wanted)) continue;
+    any = true;
+    zero.of(ir::Type::i32);  // may stand in this block
+    const std::vector<ir::Value> old = std::exchange(f.blocks[b].insts, {});
+    builder.at(b);
+    for (const ir::Value v : old) {
+      if (takes(v)) {
+        builder.set_loc(f.insts[v].loc);
+        for (unsigned i = first; i < f.insts[v].count; ++i) {
+          const ir::Value a = f.arg(v, i);
+          if (!hides(a)) continue;
+          const ir::Value hidden = builder.op2(ir::Op::xor_, zero.of(f.insts[a].type), a);
+          f.operands[f.insts[v].first + i] = hidden;
+        }
+      }
+      f.blocks[b].insts.push_back(v);
+    }
+  }
+  return any;
+}
+
+}  // namespace ptx2spv::passes
