@@ -258,7 +258,8 @@ class Replay {
 /// One test per kind of instruction, so that ctest can share them out.
 class TextureRecord : public testing::TestWithParam<const char*> {};
 
-/// Of the longest kinds, one texture in four; on SwiftShader, which takes longer, one in twelve.
+/// Of the longest kinds on SwiftShader, which takes ten times lavapipe's time, one texture in
+/// twelve.
 bool in_share(const std::string& setup, unsigned share) {
   std::uint32_t hash = 2166136261u;
   for (const char c : setup) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
@@ -278,9 +279,10 @@ TEST_P(TextureRecord, IsMet) {
                          : backing == "linear" ? ArrayBacking::linear
                                                : ArrayBacking::automatic);
   const std::string prefix = GetParam();
-  const bool all = std::getenv("PTX2SPV_EXHAUSTIVE") || std::getenv("PTX2SPV_TEXTURE_RECORD");
+  const bool all = options.select != "swiftshader" || std::getenv("PTX2SPV_EXHAUSTIVE") ||
+                   std::getenv("PTX2SPV_TEXTURE_RECORD");
   const bool long_one = prefix == "tex.level." || prefix == "tex.grad.";
-  const unsigned share = all || !long_one ? 1 : options.select == "swiftshader" ? 12 : 4;
+  const unsigned share = all || !long_one ? 1 : 12;
   if (share > 1)
     std::printf("%s: one texture in %u; PTX2SPV_EXHAUSTIVE=1 takes all\n", GetParam(), share);
   for (const std::string& file : record_files()) {
@@ -309,13 +311,15 @@ TEST_P(TextureRecord, IsMet) {
   EXPECT_EQ(replay.differ, 0u);
   EXPECT_LE(replay.wide_sums, 25u);
   const bool gradients = prefix == "tex.grad.";
+  // A share of the textures is not the same share of the lines.
+  const unsigned least = share == 1 ? 1 : 4 * share;
   EXPECT_LE(replay.levels_off[1], gradients ? kLevelsOne : 0u);
   EXPECT_LE(replay.levels_off[2], gradients ? kLevelsCube : 0u);
   EXPECT_LE(replay.levels_off[3], gradients ? kLevelsUnknown : 0u);
-  EXPECT_GE(replay.anisotropic.lines, gradients && all ? kAnisotropic : 0u);
+  EXPECT_GE(replay.anisotropic.lines, gradients ? kAnisotropic / least : 0u);
   EXPECT_LE(replay.anisotropic.off, kAnisotropicOff) << replay.anisotropic.worst_line;
   EXPECT_LE(replay.anisotropic.far, kAnisotropicFar) << replay.anisotropic.worst_line;
-  EXPECT_GE(replay.cubes.lines, gradients && all ? kCubes : 0u);
+  EXPECT_GE(replay.cubes.lines, gradients ? kCubes / least : 0u);
   EXPECT_LE(replay.cubes.off, kCubesOff) << replay.cubes.worst_line;
   EXPECT_LE(replay.cubes.far, kCubesFar) << replay.cubes.worst_line;
 }
