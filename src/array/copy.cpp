@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "src/memory/buffer.hpp"
-#include "src/stream/stream.hpp"
+#include "src/array/buffer.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -147,14 +146,6 @@ void record_box(VkCommandBuffer commands, const ArrayState& array, const ArrayBo
     vk.CmdCopyBuffer(commands, array.linear.buffer(), buffer, count, copies.data());
 }
 
-}  // namespace ptx2spv::runtime
-
-namespace ptx2spv {
-
-using namespace runtime;
-
-namespace {
-
 Status host_span(const ArrayBox& box, std::size_t bytes) {
   if (box.span <= bytes) return {};
   return make_error(
@@ -168,46 +159,11 @@ Status same_device(const ArrayState& array, const DeviceState* other) {
                     "the array and what it is copied with belong to different devices");
 }
 
-// The rows of a box: where each lies when they are dense, and where on the other side.
-template <class F>
-void each_row(const ArrayBox& box, F&& each) {
-  std::uint64_t dense = 0;
-  for (std::uint64_t z = 0; z < box.rows.slices; ++z)
-    for (std::uint64_t y = 0; y < box.rows.rows; ++y, dense += box.rows.row_bytes)
-      each(dense, z * box.image.slice_pitch + y * box.image.row_pitch);
-}
+}  // namespace ptx2spv::runtime
 
-struct Staged {
-  std::shared_ptr<Memory> memory;
-  ArrayBox box;  // with dense pitches
-};
+namespace ptx2spv {
 
-Result<Staged> stage(const ArrayState& array, ArrayBox box, MemoryKind kind) {
-  const std::uint64_t row = box.rows.row_bytes, slice = row * box.rows.rows;
-  auto memory = array.device->heap.allocate(kind, slice * box.rows.slices);
-  if (!memory) return memory.error();
-  box.image.row_pitch = box.rows.host_row_pitch = row;
-  box.image.slice_pitch = box.rows.host_slice_pitch = slice;
-  return Staged{std::make_shared<Memory>(std::move(*memory)), box};
-}
-
-Status copy_box(StreamState& stream, const Buffer& buffer, std::uint64_t offset, const Array& array,
-                const ArrayRegion& region, bool to_array) {
-  const ArrayState& state = *array.state();
-  const BufferState& memory = *buffer.state();
-  if (Status status = same_device(state, &stream.device); !status) return status;
-  if (Status status = same_device(state, memory.device.get()); !status) return status;
-  auto box = resolve_for_buffer(state, region, offset, memory.bytes);
-  if (!box) return box.error();
-  std::lock_guard lock(stream.mutex);
-  return stream.transfer(
-      [&](VkCommandBuffer commands) {
-        record_box(commands, state, *box, memory.buffer, memory.offset + offset, to_array);
-      },
-      {array.state(), buffer.state()}, {});
-}
-
-}  // namespace
+using namespace runtime;
 
 Status Array::upload(const ArrayRegion& region, std::span<const std::byte> bytes) {
   auto box = resolve(*state_, region);
@@ -232,7 +188,7 @@ Status Array::copy_from(const Buffer& from, std::uint64_t offset, const ArrayReg
   if (Status status = same_device(*state_, buffer.device.get()); !status) return status;
   auto box = resolve_for_buffer(*state_, region, offset, buffer.bytes);
   if (!box) return box.error();
-  return run_commands(*state_->device, [&](VkCommandBuffer commands) {
+  return state_->device->commands.run([&](VkCommandBuffer commands) {
     record_box(commands, *state_, *box, buffer.buffer, buffer.offset + offset, true);
   });
 }
@@ -242,62 +198,9 @@ Status Array::copy_to(const Buffer& to, std::uint64_t offset, const ArrayRegion&
   if (Status status = same_device(*state_, buffer.device.get()); !status) return status;
   auto box = resolve_for_buffer(*state_, region, offset, buffer.bytes);
   if (!box) return box.error();
-  return run_commands(*state_->device, [&](VkCommandBuffer commands) {
+  return state_->device->commands.run([&](VkCommandBuffer commands) {
     record_box(commands, *state_, *box, buffer.buffer, buffer.offset + offset, false);
   });
-}
-
-Status Stream::upload(const Array& array, const ArrayRegion& region,
-                      std::span<const std::byte> bytes) {
-  const ArrayState& to = *array.state();
-  if (Status status = same_device(to, &state_->device); !status) return status;
-  auto box = resolve(to, region);
-  if (!box) return box.error();
-  if (Status status = host_span(*box, bytes.size()); !status) return status;
-  auto dense = stage(to, *box, MemoryKind::visible);
-  if (!dense) return dense.error();
-  each_row(*box, [&](std::uint64_t staged, std::uint64_t host) {
-    std::memcpy(dense->memory->mapped() + staged, bytes.data() + host, box->rows.row_bytes);
-  });
-  std::lock_guard lock(state_->mutex);
-  return state_->transfer(
-      [&](VkCommandBuffer commands) {
-        record_box(commands, to, dense->box, dense->memory->buffer(), dense->memory->offset(),
-                   true);
-      },
-      {dense->memory, array.state()}, {});
-}
-
-Status Stream::download(const Array& array, const ArrayRegion& region, std::span<std::byte> bytes) {
-  const ArrayState& from = *array.state();
-  if (Status status = same_device(from, &state_->device); !status) return status;
-  auto box = resolve(from, region);
-  if (!box) return box.error();
-  if (Status status = host_span(*box, bytes.size()); !status) return status;
-  auto dense = stage(from, *box, MemoryKind::readback);
-  if (!dense) return dense.error();
-  std::lock_guard lock(state_->mutex);
-  return state_->transfer(
-      [&](VkCommandBuffer commands) {
-        record_box(commands, from, dense->box, dense->memory->buffer(), dense->memory->offset(),
-                   false);
-      },
-      {dense->memory, array.state()},
-      [bytes, box = *box, raw = dense->memory.get()] {
-        each_row(box, [&](std::uint64_t staged, std::uint64_t host) {
-          std::memcpy(bytes.data() + host, raw->mapped() + staged, box.rows.row_bytes);
-        });
-      });
-}
-
-Status Stream::copy(const Buffer& from, std::uint64_t offset, const Array& to,
-                    const ArrayRegion& region) {
-  return copy_box(*state_, from, offset, to, region, true);
-}
-
-Status Stream::copy(const Array& from, const Buffer& to, std::uint64_t offset,
-                    const ArrayRegion& region) {
-  return copy_box(*state_, to, offset, from, region, false);
 }
 
 }  // namespace ptx2spv

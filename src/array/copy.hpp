@@ -1,6 +1,7 @@
 // Boxes of arrays: checked against the array, and recorded as copies from and to buffers.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "src/array/array.hpp"
@@ -23,5 +24,9 @@ Result<ArrayBox> resolve_for_buffer(const ArrayState& array, const ArrayRegion& 
 /// The copies between the box and a buffer, whose first byte of the box is at `offset`.
 void record_box(VkCommandBuffer commands, const ArrayState& array, const ArrayBox& box,
                 VkBuffer buffer, std::uint64_t offset, bool to_array);
+/// invalid_argument where the box spans more than `bytes` on the host.
+Status host_span(const ArrayBox& box, std::size_t bytes);
+/// invalid_argument where `array` is not of this device.
+Status same_device(const ArrayState& array, const DeviceState* other);
 
 }  // namespace ptx2spv::runtime

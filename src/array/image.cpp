@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "src/array/array.hpp"
-#include "src/stream/stream.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -84,8 +83,8 @@ Status create_image(ArrayState& array) {
   result = device.vk.BindImageMemory(device.handle, array.image, array.image_memory.memory(),
                                      array.image_memory.offset());
   if (result != VK_SUCCESS) return vulkan_error(result, "BindImageMemory");
-  Status status = run_commands(
-      device, [&](VkCommandBuffer commands) { transition(device, commands, array.image); });
+  Status status = device.commands.run(
+      [&](VkCommandBuffer commands) { transition(device, commands, array.image); });
   if (!status) return status;
   return create_storage_views(array);
 }

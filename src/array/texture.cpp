@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/memory/buffer.hpp"
+#include "src/array/buffer.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -29,7 +29,6 @@ TextureState::~TextureState() {
   if (device && handle) device->textures.remove(handle);
 }
 
-std::uint64_t texture_handle(const TextureState& texture) { return texture.handle; }
 
 }  // namespace ptx2spv::runtime
 
@@ -193,29 +192,5 @@ Result<Sampler> Sampler::create(const Device& device, const TextureDesc& desc) {
 }
 
 std::uint64_t Sampler::handle() const { return state_->handle; }
-
-Status Module::bind_texture(std::string_view texref, const Texture& texture) {
-  if (!state_->has_texref(texref, false))
-    return make_error(ErrorCode::not_found,
-                      state_->file + " has no .texref '" + std::string(texref) + "'");
-  if (texture.state()->device != state_->device)
-    return bad("the texture for '" + std::string(texref) + "' is of another device");
-  std::lock_guard lock(state_->mutex);
-  std::string name(texref);
-  state_->textures[name] = texture.state();
-  return rewrite_handles(*state_, name, Relocation::Kind::texref);
-}
-
-Status Module::bind_sampler(std::string_view samplerref, const Sampler& sampler) {
-  if (!state_->has_texref(samplerref, true))
-    return make_error(ErrorCode::not_found,
-                      state_->file + " has no .samplerref '" + std::string(samplerref) + "'");
-  if (sampler.state()->device != state_->device)
-    return bad("the sampler for '" + std::string(samplerref) + "' is of another device");
-  std::lock_guard lock(state_->mutex);
-  std::string name(samplerref);
-  state_->samplers[name] = sampler.state();
-  return rewrite_handles(*state_, name, Relocation::Kind::samplerref);
-}
 
 }  // namespace ptx2spv

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "src/array/array.hpp"
-#include "src/launch/arguments.hpp"
+#include "src/array/buffer.hpp"
 
 namespace ptx2spv::runtime {
 

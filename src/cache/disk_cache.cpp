@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -13,7 +14,6 @@
 #include <filesystem>
 
 #include "src/cache/digest.hpp"
-#include "src/device/device.hpp"
 #include "src/options.hpp"
 
 namespace ptx2spv::runtime {
@@ -52,18 +52,6 @@ bool write_all(int file, const void* data, std::size_t count) {
     count -= static_cast<std::size_t>(wrote);
   }
   return true;
-}
-
-std::string pipeline_key(const DeviceState& device) {
-  const VkPhysicalDeviceProperties& properties = device.traits.properties;
-  Digest digest;
-  digest.add(version());
-  digest.add(properties.deviceName);
-  digest.add(
-      std::string_view(reinterpret_cast<const char*>(properties.pipelineCacheUUID), VK_UUID_SIZE));
-  for (std::uint32_t number : {properties.vendorID, properties.deviceID, properties.driverVersion})
-    digest.add_number(number);
-  return "p-" + digest.text();
 }
 
 }  // namespace
@@ -176,25 +164,6 @@ void DiskCache::trim() {
     std::error_code ignored;
     if (fs::remove(file.path, ignored)) total -= file.bytes;
   }
-}
-
-std::vector<std::byte> DiskCache::load_pipelines(const DeviceState& device) {
-  auto bytes = load(pipeline_key(device));
-  return bytes ? std::move(*bytes) : std::vector<std::byte>();
-}
-
-void DiskCache::store_pipelines(const DeviceState& device) {
-  std::size_t count = 0;
-  VkPipelineCache cache = device.pipeline_cache;
-  if (device.vk.GetPipelineCacheData(device.handle, cache, &count, nullptr) != VK_SUCCESS) return;
-  // The CPU drivers' caches are a bare header of 32 bytes: nothing to keep.
-  if (count <= 32 || device.queue.lost()) return;
-  std::vector<std::byte> bytes(count);
-  if (device.vk.GetPipelineCacheData(device.handle, cache, &count, bytes.data()) != VK_SUCCESS)
-    return;
-  bytes.resize(count);
-  if (auto old = load(pipeline_key(device)); old && *old == bytes) return;
-  store(pipeline_key(device), bytes);
 }
 
 }  // namespace ptx2spv::runtime

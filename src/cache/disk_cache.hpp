@@ -15,8 +15,6 @@
 
 namespace ptx2spv::runtime {
 
-struct DeviceState;
-
 /// Thread-safe, and safe between processes. Failures to write are not errors: the cache stays cold.
 class DiskCache {
  public:
@@ -25,9 +23,6 @@ class DiskCache {
 
   std::optional<std::vector<std::byte>> load(std::string_view key);
   void store(std::string_view key, const std::vector<std::byte>& bytes);
-
-  std::vector<std::byte> load_pipelines(const DeviceState& device);
-  void store_pipelines(const DeviceState& device);
 
  private:
   explicit DiskCache(std::string directory) : directory_(std::move(directory)) {}

@@ -9,8 +9,8 @@
 
 #include "src/cache/disk_cache.hpp"
 #include "src/device/features.hpp"
+#include "src/device/pipeline_cache.hpp"
 #include "src/options.hpp"
-#include "src/stream/stream.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -99,24 +99,14 @@ Status create_common_layout(DeviceState& device) {
 DeviceState::DeviceState() = default;
 
 DeviceState::~DeviceState() {
-  internal_.reset();
+  synchronous.reset();
   queue.close();
   if (!handle) return;
   if (common_layout) vk.DestroyDescriptorSetLayout(handle, common_layout, nullptr);
   if (pipeline_cache) {
-    if (disk) disk->store_pipelines(*this);
+    store_pipelines(*this);
     vk.DestroyPipelineCache(handle, pipeline_cache, nullptr);
   }
-}
-
-Result<std::shared_ptr<StreamState>> DeviceState::internal_stream() {
-  std::lock_guard lock(internal_mutex_);
-  if (!internal_) {
-    auto stream = StreamState::create(*this, false);
-    if (!stream) return stream.error();
-    internal_ = std::move(*stream);
-  }
-  return internal_;
 }
 
 void DeviceState::print(std::string_view text) const {
@@ -136,9 +126,11 @@ Status open_device(DeviceState& device) {
     return make_error(ErrorCode::no_device, fmt::format("the device has no {}", missing));
   if (Status status = device.queue.open(device.traits.queue_family, device.external_queue); !status)
     return status;
-  device.heap.configure();
-  if (Status status = device.surfaces.open(device); !status) return status;
-  if (Status status = device.textures.open(device); !status) return status;
+  device.heap.configure(device.info.kind == DeviceKind::cpu ||
+                        device.info.kind == DeviceKind::integrated);
+  if (Status status = device.commands.open(device.traits.queue_family); !status) return status;
+  if (Status status = device.surfaces.open(device.heap); !status) return status;
+  if (Status status = device.textures.open(device.heap); !status) return status;
   auto locks = device.heap.allocate(MemoryKind::visible, abi::kLockWords * 4);
   if (!locks) return locks.error();
   device.locks = std::move(*locks);
@@ -150,8 +142,7 @@ Status open_device(DeviceState& device) {
 
   if (device.options.cache.value_or(option_flag(Option::cache, true)))
     device.disk = DiskCache::open(device.options.cache_directory);
-  std::vector<std::byte> data;
-  if (device.disk) data = device.disk->load_pipelines(device);
+  std::vector<std::byte> data = load_pipelines(device);
   VkPipelineCacheCreateInfo create{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
   create.initialDataSize = data.size();
   create.pInitialData = data.data();
@@ -231,12 +222,12 @@ using namespace runtime;
 Result<Device> Device::open(const DeviceOptions& options) {
   std::string notes;
   auto candidates = enumerate_candidates(options, notes, false);
-  std::string wish =
+  std::string requested =
       options.select.empty() ? std::string(option_text(Option::device)) : options.select;
-  int chosen = select_candidate(candidates, wish);
+  int chosen = select_candidate(candidates, requested);
   if (chosen < 0) {
-    std::string text = wish.empty() ? "no Vulkan device can be used"
-                                    : fmt::format("no usable device matches '{}'", wish);
+    std::string text = requested.empty() ? "no Vulkan device can be used"
+                                    : fmt::format("no usable device matches '{}'", requested);
     for (const Candidate& each : candidates)
       text += fmt::format("; {}: {}", each.info.name, each.info.rejection);
     if (!notes.empty()) text += "; " + notes;

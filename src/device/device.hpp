@@ -10,10 +10,8 @@
 #include <vector>
 
 #include "ptx2spv/runtime.hpp"
-#include "src/device/queue.hpp"
 #include "src/device/table.hpp"
-#include "src/memory/heap.hpp"
-#include "src/vulkan/api.hpp"
+#include "src/memory/device.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -31,24 +29,12 @@ struct PhysicalTraits {
   std::uint32_t timestamp_bits = 0;
 };
 
-struct DeviceState : std::enable_shared_from_this<DeviceState> {
+struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   DeviceState();
   DeviceState(const DeviceState&) = delete;
   DeviceState& operator=(const DeviceState&) = delete;
   ~DeviceState();
 
-  std::shared_ptr<Instance> instance;
-  VkPhysicalDevice physical = VK_NULL_HANDLE;
-  DeviceFunctions vk;
-  VkDevice handle = VK_NULL_HANDLE;
-  bool owned = true;
-  /// Destroys the VkDevice after everything declared below it.
-  struct Closer {
-    DeviceState& device;
-    ~Closer() {
-      if (device.handle && device.owned) device.vk.DestroyDevice(device.handle, nullptr);
-    }
-  } closer{*this};
   PhysicalTraits traits;
   DeviceInfo info;
   Profile profile;
@@ -56,8 +42,6 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   DeviceOptions options;
   VkQueue external_queue = VK_NULL_HANDLE;
 
-  Queue queue{*this};
-  Heap heap{*this};
   Table surfaces{abi::kSurfaceWords, abi::s_generation, 0};
   Table textures{abi::kTextureWords, abi::x_generation, abi::kTextureHandleBit, abi::kSrgbWords};
   std::atomic<std::uint32_t> texture_features{0};  ///< abi::TextureFeature: what textures have had
@@ -75,18 +59,11 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   std::mutex statistics_mutex;
   DeviceStatistics statistics;
 
-  /// The stream that synchronous calls use, made when first needed.
-  Result<std::shared_ptr<StreamState>> internal_stream();
+  std::mutex synchronous_mutex;
+  std::shared_ptr<StreamState> synchronous;  ///< see synchronous_stream()
+
   void print(std::string_view text) const;
-
- private:
-  std::mutex internal_mutex_;
-  std::shared_ptr<StreamState> internal_;
 };
-
-inline Error make_error(ErrorCode code, std::string text) {
-  return Error{code, std::move(text), {}, nullptr};
-}
 
 /// Fills a profile and the traits from what `physical` has; the text is why it cannot be used, or
 /// empty.

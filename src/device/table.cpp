@@ -3,13 +3,11 @@
 #include <atomic>
 #include <cstring>
 
-#include "src/device/device.hpp"
-
 namespace ptx2spv::runtime {
 
-Status Table::open(DeviceState& device) {
+Status Table::open(Heap& heap) {
   auto memory =
-      device.heap.allocate(MemoryKind::visible, (std::uint64_t{kCapacity} * words_ + extra_) * 4);
+      heap.allocate(MemoryKind::visible, (std::uint64_t{kCapacity} * words_ + extra_) * 4);
   if (!memory) return memory.error();
   memory_ = std::move(*memory);
   entries_.resize(1);

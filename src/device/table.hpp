@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ptx2spv/abi.hpp"
 #include "src/memory/heap.hpp"
 
 namespace ptx2spv::runtime {
@@ -27,7 +28,7 @@ class Table {
         generation_word_(generation_word),
         handle_bits_(handle_bits),
         extra_(extra) {}
-  Status open(DeviceState& device);
+  Status open(Heap& heap);
 
   /// Enters a record; its generation word is filled in, with `bits` set, too. The handle is never
   /// 0.

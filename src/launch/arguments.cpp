@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "src/array/texture.hpp"
-#include "src/memory/buffer.hpp"
+#include "src/array/buffer.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -132,7 +132,7 @@ Status place_references(KernelState& kernel, const Args& args, std::vector<std::
                               [&](const auto& each) { return each.first == ref.name; });
     if (given != args.texrefs.end()) {
       if (given->second->device != module.device) return foreign(kernel, ref.name);
-      put(ref.offset, texture_handle(*given->second));
+      put(ref.offset, given->second->handle);
       keep.push_back(given->second);
     } else {
       if (auto bound = module.textures.find(ref.name); bound != module.textures.end())
@@ -145,7 +145,7 @@ Status place_references(KernelState& kernel, const Args& args, std::vector<std::
                               [&](const auto& each) { return each.first == ref.name; });
     if (given != args.samplerrefs.end()) {
       if (given->second->device != module.device) return foreign(kernel, ref.name);
-      put(ref.offset, texture_handle(*given->second));
+      put(ref.offset, given->second->handle);
       keep.push_back(given->second);
     } else {
       if (auto bound = module.samplers.find(ref.name); bound != module.samplers.end())

@@ -14,6 +14,5 @@ Status place_arguments(const KernelState& kernel, const Args& args, std::vector<
 /// Writes the handles of the .surfref and .texref variables that the kernel uses.
 Status place_references(KernelState& kernel, const Args& args, std::vector<std::byte>& bytes,
                         std::vector<std::shared_ptr<const void>>& keep);
-std::uint64_t texture_handle(const TextureState& texture);
 
 }  // namespace ptx2spv::runtime

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "src/device/device.hpp"
 #include "src/memory/transfer.hpp"
 
 namespace ptx2spv::runtime {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "src/memory/heap.hpp"
+#include "src/device/device.hpp"
 
 namespace ptx2spv::runtime {
 

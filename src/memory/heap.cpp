@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "src/device/device.hpp"
-
 namespace ptx2spv::runtime {
 
 namespace {
@@ -39,9 +37,9 @@ Heap::~Heap() {
   for (auto& block : blocks_) destroy(*block);
 }
 
-void Heap::configure() {
+void Heap::configure(bool unified) {
   device_.instance->vk.GetPhysicalDeviceMemoryProperties(device_.physical, &properties_);
-  unified_ = device_.info.kind == DeviceKind::cpu || device_.info.kind == DeviceKind::integrated;
+  unified_ = unified;
 }
 
 int Heap::pick_type(MemoryKind kind, std::uint32_t type_bits) const {
@@ -50,20 +48,20 @@ int Heap::pick_type(MemoryKind kind, std::uint32_t type_bits) const {
   const Flags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   const Flags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
   // In order of preference; every host access relies on coherence, so that is never given up.
-  std::vector<Flags> wishes;
+  std::vector<Flags> choices;
   switch (kind) {
     case MemoryKind::device:
-      if (unified_) wishes = {local | host | cached, local | host, host};
-      wishes.push_back(local);
-      wishes.push_back(0);
+      if (unified_) choices = {local | host | cached, local | host, host};
+      choices.push_back(local);
+      choices.push_back(0);
       break;
-    case MemoryKind::visible: wishes = {local | host, host}; break;
-    case MemoryKind::readback: wishes = {host | cached, host}; break;
-    case MemoryKind::image: wishes = {local, 0}; break;
+    case MemoryKind::visible: choices = {local | host, host}; break;
+    case MemoryKind::readback: choices = {host | cached, host}; break;
+    case MemoryKind::image: choices = {local, 0}; break;
   }
-  for (Flags wish : wishes)
+  for (Flags choice : choices)
     for (std::uint32_t i = 0; i < properties_.memoryTypeCount; ++i)
-      if ((type_bits >> i & 1) && (properties_.memoryTypes[i].propertyFlags & wish) == wish)
+      if ((type_bits >> i & 1) && (properties_.memoryTypes[i].propertyFlags & choice) == choice)
         return static_cast<int>(i);
   return -1;
 }
@@ -183,8 +181,8 @@ Result<Memory> Heap::allocate_image(const VkMemoryRequirements& needs) {
 
 void Heap::release(Block* block, std::uint64_t offset, std::uint64_t size) {
   std::lock_guard lock(mutex_);
-  std::uint64_t value = device_.queue.submitted();
-  if (device_.queue.reached(value)) {
+  std::uint64_t value = queue_.submitted();
+  if (queue_.reached(value)) {
     give_back(block, offset, size);
   } else {
     retired_.push_back({value, block, offset, size});
@@ -217,8 +215,8 @@ void Heap::give_back(Block* block, std::uint64_t offset, std::uint64_t size) {
 }
 
 void Heap::collect(bool everything) {
-  if (everything && !retired_.empty()) (void)device_.queue.wait(retired_.back().value);
-  while (!retired_.empty() && device_.queue.reached(retired_.front().value)) {
+  if (everything && !retired_.empty()) (void)queue_.wait(retired_.back().value);
+  while (!retired_.empty() && queue_.reached(retired_.front().value)) {
     Retired first = retired_.front();
     retired_.pop_front();
     give_back(first.block, first.offset, first.size);

@@ -10,11 +10,9 @@
 #include <mutex>
 #include <vector>
 
-#include "src/vulkan/api.hpp"
+#include "src/vulkan/queue.hpp"
 
 namespace ptx2spv::runtime {
-
-struct DeviceState;
 
 enum class MemoryKind : std::uint8_t {
   device,    ///< kernels' own memory; mapped where the device's memory is the host's
@@ -68,11 +66,12 @@ class Heap {
  public:
   static constexpr std::uint64_t kAlignment = 256;
 
-  explicit Heap(DeviceState& device) : device_(device) {}
+  Heap(const VulkanDevice& device, Queue& queue) : device_(device), queue_(queue) {}
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
   ~Heap();
-  void configure();  ///< once the device exists
+  /// Once the device exists. `unified`: its memory is the host's.
+  void configure(bool unified);
 
   Result<Memory> allocate(MemoryKind kind, std::uint64_t bytes,
                           std::uint64_t alignment = kAlignment);
@@ -99,7 +98,8 @@ class Heap {
   void collect(bool everything);
   void destroy(Block& block);
 
-  DeviceState& device_;
+  const VulkanDevice& device_;
+  Queue& queue_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::deque<Retired> retired_;

@@ -4,9 +4,6 @@
 #include <cstring>
 #include <vector>
 
-#include "src/device/device.hpp"
-#include "src/stream/stream.hpp"
-
 namespace ptx2spv::runtime {
 
 namespace {
@@ -64,7 +61,7 @@ const std::byte* host_row(const Rows& rows, const std::byte* host, std::uint64_t
   return host + slice * rows.host_slice_pitch + row * rows.host_row_pitch;
 }
 
-Status wait_for_all(DeviceState& device) { return device.queue.wait(device.queue.submitted()); }
+Status wait_for_all(MemoryDevice& device) { return device.queue.wait(device.queue.submitted()); }
 
 bool dense(const Rows& rows) {
   return (rows.rows == 1 ||
@@ -75,7 +72,7 @@ bool dense(const Rows& rows) {
 
 }  // namespace
 
-Status upload_rows(DeviceState& device, VkBuffer buffer, std::byte* mapped, const Rows& rows,
+Status upload_rows(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, const Rows& rows,
                    const std::byte* host) {
   if (!rows.row_bytes || !rows.rows || !rows.slices) return {};
   if (mapped) {
@@ -98,14 +95,14 @@ Status upload_rows(DeviceState& device, VkBuffer buffer, std::byte* mapped, cons
       std::memcpy(staging->mapped() + row * piece.bytes,
                   host_row(rows, host, piece.slice, piece.row + row) + piece.column, piece.bytes);
     auto copies = copies_of(rows, piece, staging->offset(), true);
-    return run_commands(device, [&](VkCommandBuffer commands) {
+    return device.commands.run([&](VkCommandBuffer commands) {
       device.vk.CmdCopyBuffer(commands, staging->buffer(), buffer,
                               static_cast<std::uint32_t>(copies.size()), copies.data());
     });
   });
 }
 
-Status download_rows(DeviceState& device, VkBuffer buffer, const std::byte* mapped,
+Status download_rows(MemoryDevice& device, VkBuffer buffer, const std::byte* mapped,
                      const Rows& rows, std::byte* host) {
   if (!rows.row_bytes || !rows.rows || !rows.slices) return {};
   auto host_at = [&](std::uint64_t slice, std::uint64_t row) {
@@ -129,7 +126,7 @@ Status download_rows(DeviceState& device, VkBuffer buffer, const std::byte* mapp
   if (!staging) return staging.error();
   return for_each_piece(rows, [&](const Piece& piece) -> Status {
     auto copies = copies_of(rows, piece, staging->offset(), false);
-    Status status = run_commands(device, [&](VkCommandBuffer commands) {
+    Status status = device.commands.run([&](VkCommandBuffer commands) {
       device.vk.CmdCopyBuffer(commands, buffer, staging->buffer(),
                               static_cast<std::uint32_t>(copies.size()), copies.data());
     });
@@ -141,7 +138,7 @@ Status download_rows(DeviceState& device, VkBuffer buffer, const std::byte* mapp
   });
 }
 
-Status fill_bytes(DeviceState& device, VkBuffer buffer, std::byte* mapped, std::uint64_t offset,
+Status fill_bytes(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, std::uint64_t offset,
                   std::uint64_t bytes, std::uint32_t word) {
   if (!bytes) return {};
   auto pattern = [word](std::uint64_t at) {
@@ -177,21 +174,21 @@ Status fill_bytes(DeviceState& device, VkBuffer buffer, std::byte* mapped, std::
   std::uint32_t rotated = 0;
   for (std::uint64_t i = 0; i < 4; ++i)
     rotated |= static_cast<std::uint32_t>(pattern(head + i)) << (8 * i);
-  return run_commands(device, [&](VkCommandBuffer commands) {
+  return device.commands.run([&](VkCommandBuffer commands) {
     device.vk.CmdFillBuffer(commands, buffer, offset + head, middle, rotated);
   });
 }
 
-Status copy_bytes(DeviceState& device, VkBuffer from, std::uint64_t from_offset, VkBuffer to,
+Status copy_bytes(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset, VkBuffer to,
                   std::uint64_t to_offset, std::uint64_t bytes) {
   if (!bytes) return {};
   VkBufferCopy copy{from_offset, to_offset, bytes};
-  return run_commands(device, [&](VkCommandBuffer commands) {
+  return device.commands.run([&](VkCommandBuffer commands) {
     device.vk.CmdCopyBuffer(commands, from, to, 1, &copy);
   });
 }
 
-bool read_address(DeviceState& device, std::uint64_t address, std::byte* host,
+bool read_address(MemoryDevice& device, std::uint64_t address, std::byte* host,
                   std::uint64_t bytes) {
   std::uint64_t offset = 0;
   const Block* block = device.heap.find(address, offset);
@@ -266,7 +263,7 @@ std::uint64_t staging_bytes(const ImageBox& box) {
 
 }  // namespace
 
-Status upload_image(DeviceState& device, const ImageBox& box, const std::byte* host) {
+Status upload_image(MemoryDevice& device, const ImageBox& box, const std::byte* host) {
   auto staging = device.heap.allocate(MemoryKind::visible, staging_bytes(box));
   if (!staging) return staging.error();
   return for_each_part(
@@ -276,21 +273,21 @@ Status upload_image(DeviceState& device, const ImageBox& box, const std::byte* h
                        std::memcpy(staging->mapped() + dense, host + at, bytes);
                      });
         VkBufferImageCopy copy = dense_copy(box, staging->offset(), z, count, y, rows);
-        return run_commands(device, [&](VkCommandBuffer commands) {
+        return device.commands.run([&](VkCommandBuffer commands) {
           device.vk.CmdCopyBufferToImage(commands, staging->buffer(), box.image,
                                          VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
         });
       });
 }
 
-Status download_image(DeviceState& device, const ImageBox& box, std::byte* host) {
+Status download_image(MemoryDevice& device, const ImageBox& box, std::byte* host) {
   auto staging = device.heap.allocate(MemoryKind::readback, staging_bytes(box));
   if (!staging) return staging.error();
   return for_each_part(
       box,
       [&](std::uint32_t z, std::uint32_t count, std::uint32_t y, std::uint32_t rows) -> Status {
         VkBufferImageCopy copy = dense_copy(box, staging->offset(), z, count, y, rows);
-        Status status = run_commands(device, [&](VkCommandBuffer commands) {
+        Status status = device.commands.run([&](VkCommandBuffer commands) {
           device.vk.CmdCopyImageToBuffer(commands, box.image, VK_IMAGE_LAYOUT_GENERAL,
                                          staging->buffer(), 1, &copy);
         });

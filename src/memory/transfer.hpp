@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/memory/heap.hpp"
+#include "src/memory/device.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -17,17 +17,17 @@ struct Rows {
 };
 
 /// Both are complete when they return, and come after all work submitted before.
-Status upload_rows(DeviceState& device, VkBuffer buffer, std::byte* mapped, const Rows& rows,
+Status upload_rows(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, const Rows& rows,
                    const std::byte* host);
-Status download_rows(DeviceState& device, VkBuffer buffer, const std::byte* mapped,
+Status download_rows(MemoryDevice& device, VkBuffer buffer, const std::byte* mapped,
                      const Rows& rows, std::byte* host);
 /// Fills with `word`; offset and bytes any, the pattern's phase starts at `offset`.
-Status fill_bytes(DeviceState& device, VkBuffer buffer, std::byte* mapped, std::uint64_t offset,
+Status fill_bytes(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, std::uint64_t offset,
                   std::uint64_t bytes, std::uint32_t word);
-Status copy_bytes(DeviceState& device, VkBuffer from, std::uint64_t from_offset, VkBuffer to,
+Status copy_bytes(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset, VkBuffer to,
                   std::uint64_t to_offset, std::uint64_t bytes);
 /// Reads device memory by its address. False: it lies in no block, or not whole.
-bool read_address(DeviceState& device, std::uint64_t address, std::byte* host, std::uint64_t bytes);
+bool read_address(MemoryDevice& device, std::uint64_t address, std::byte* host, std::uint64_t bytes);
 
 /// A box of one level of an image, and its pitches on the other side.
 struct ImageBox {
@@ -40,7 +40,7 @@ struct ImageBox {
 /// `depth` slices or layers of the box from `z`, their rows from `y`, that lie densely in a buffer.
 VkBufferImageCopy dense_copy(const ImageBox& box, std::uint64_t buffer_offset, std::uint32_t z,
                              std::uint32_t depth, std::uint32_t y, std::uint32_t rows);
-Status upload_image(DeviceState& device, const ImageBox& box, const std::byte* host);
-Status download_image(DeviceState& device, const ImageBox& box, std::byte* host);
+Status upload_image(MemoryDevice& device, const ImageBox& box, const std::byte* host);
+Status download_image(MemoryDevice& device, const ImageBox& box, std::byte* host);
 
 }  // namespace ptx2spv::runtime

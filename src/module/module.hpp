@@ -81,7 +81,7 @@ struct ModuleState : std::enable_shared_from_this<ModuleState> {
 };
 
 /// The record that an initialised .texref or .samplerref has until something is bound
-/// (src/array/static_texture.cpp).
+/// (src/module/static_texture.cpp).
 Status place_static_texture(ModuleState& module, const StaticTexref& ref);
 /// Memory of a module: images put in place, relocations resolved.
 Status place_variables(ModuleState& module);

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "src/memory/buffer.hpp"
+#include "src/array/buffer.hpp"
 #include "src/stream/event.hpp"
 #include "src/stream/graph.hpp"
 #include "src/stream/stream.hpp"
@@ -146,7 +146,7 @@ Status Stream::record(const Event& event) {
                       "the event and the stream belong to different devices");
   std::lock_guard lock(state_->mutex);
   state_->retire();
-  auto commands = state_->begin();
+  auto commands = state_->commands.begin();
   if (!commands) return commands.error();
   std::lock_guard event_lock(state.mutex);
   if (state.query) {

@@ -56,7 +56,7 @@ Status GraphState::record() {
   trapped = false;
   descriptors.clear();
   descriptors.open(*device);
-  if (Status status = ring.open(*device, std::max<std::uint64_t>(bytes, 256)); !status)
+  if (Status status = ring.open(device->heap, std::max<std::uint64_t>(bytes, 256)); !status)
     return status;
   if (slab_bytes > slab.size() || (slab_bytes && !slab)) {
     auto memory = device->heap.allocate(MemoryKind::device, slab_bytes);

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "src/memory/buffer.hpp"
+#include "src/array/buffer.hpp"
 #include "src/stream/stream.hpp"
 
 namespace ptx2spv::runtime {

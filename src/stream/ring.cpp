@@ -1,13 +1,10 @@
 #include "src/stream/ring.hpp"
 
-#include "src/device/device.hpp"
-
 namespace ptx2spv::runtime {
 
-Status Ring::open(DeviceState& device, std::uint64_t bytes) {
-  auto memory = device.heap.allocate(MemoryKind::visible, bytes + kWindow);
+Status Ring::open(Heap& heap, std::uint64_t bytes) {
+  auto memory = heap.allocate(MemoryKind::visible, bytes + kWindow);
   if (!memory) return memory.error();
-  device_ = &device;
   memory_ = std::move(*memory);
   bytes_ = bytes;
   return {};

@@ -22,7 +22,7 @@ class Ring {
   static constexpr std::uint64_t kWindow = 40960;
   static constexpr std::uint64_t kBytes = 256 * 1024;
 
-  Status open(DeviceState& device, std::uint64_t bytes = kBytes);
+  Status open(Heap& heap, std::uint64_t bytes = kBytes);
   /// The submission that has to be released before `bytes` fit; 0: they fit now.
   std::uint64_t blocked_by(std::uint64_t bytes);
   Result<Slice> take(std::uint64_t bytes);
@@ -36,7 +36,6 @@ class Ring {
   struct Span {
     std::uint64_t begin, end, value;
   };
-  DeviceState* device_ = nullptr;
   Memory memory_;
   std::uint64_t bytes_ = 0, head_ = 0, released_ = 0;
   std::deque<Span> spans_;  ///< oldest first; value 0: not submitted yet

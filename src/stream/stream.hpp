@@ -14,6 +14,7 @@
 #include "src/launch/printf.hpp"
 #include "src/stream/descriptors.hpp"
 #include "src/stream/ring.hpp"
+#include "src/vulkan/commands.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -23,10 +24,6 @@ struct Outcome {
   std::optional<Error> error;
   double device_ms = -1;
 };
-
-/// What commands do. Drivers drain and flush what a barrier names, so it names no more than it
-/// must.
-enum class Work : std::uint8_t { kernel = 1, copy = 2, any = 3 };
 
 struct StreamState;
 
@@ -47,23 +44,19 @@ struct Pending {
 };
 
 struct StreamState {
-  explicit StreamState(DeviceState& owner) : device(owner) {}
+  explicit StreamState(DeviceState& owner) : device(owner), commands(owner, owner.queue) {}
   StreamState(const StreamState&) = delete;
   StreamState& operator=(const StreamState&) = delete;
   ~StreamState();
-  /// `keep_device`: hold the device alive (not for its own internal stream).
+  /// `keep_device`: hold the device alive (not for its own synchronous stream).
   static Result<std::shared_ptr<StreamState>> create(DeviceState& device, bool keep_device);
 
   DeviceState& device;
   std::shared_ptr<DeviceState> keep;
   std::mutex mutex;  ///< everything below and every function
 
-  /// A command buffer whose first commands, of the kind given, see all earlier work of the queue.
-  Result<VkCommandBuffer> begin(Work first = Work::any);
-  /// Submits it; the host sees what it wrote once the value is reached. `signal`: as of the queue.
-  Result<std::uint64_t> submit(VkCommandBuffer commands, bool signal = true);
-  /// Gives a command buffer back unsubmitted.
-  void abandon(VkCommandBuffer commands);
+  /// Submits commands of this stream; as CommandPool::submit.
+  Result<std::uint64_t> submit(VkCommandBuffer recorded, bool signal = true);
   Status launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& outcome, std::uint64_t* value);
   /// Copies, with `keep` held until they are over and `finish` called then.
   Status transfer(const std::function<void(VkCommandBuffer)>& record,
@@ -72,10 +65,8 @@ struct StreamState {
   void retire();
   Status wait_all();
 
-  VkCommandPool pool = VK_NULL_HANDLE;
+  CommandPool commands;
   VkQueryPool queries = VK_NULL_HANDLE;
-  std::deque<std::pair<VkCommandBuffer, std::uint64_t>> in_flight;
-  std::vector<VkCommandBuffer> free;
   Ring ring;
   Descriptors descriptors;
   PrintfBuffer printf;
@@ -87,11 +78,6 @@ struct StreamState {
   std::uint32_t next_query = 0;
 };
 
-/// What commands wrote is visible to the host once they are over.
-void host_barrier(const DeviceState& device, VkCommandBuffer commands);
-/// What is done before is over and visible before what follows. `before`: kinds of all commands
-/// that the last barrier did not wait for, other submissions among them.
-void barrier(const DeviceState& device, VkCommandBuffer commands, Work before, Work after);
 /// Where a launch's own words lie, and the sets that name them.
 struct LaunchPlace {
   Slice slice;
@@ -116,7 +102,7 @@ inline Work work_of(const LaunchPlan& plan) {
   return plan.mirrored.empty() ? Work::kernel : Work::any;
 }
 
-/// Runs commands on the internal stream and waits for them.
-Status run_commands(DeviceState& device, const std::function<void(VkCommandBuffer)>& record);
+/// The stream that synchronous launches use, made when first needed.
+Result<std::shared_ptr<StreamState>> synchronous_stream(DeviceState& device);
 
 }  // namespace ptx2spv::runtime

@@ -50,6 +50,9 @@ struct DeviceFunctions {
 
 /// "VK_ERROR_DEVICE_LOST", for messages.
 std::string to_text(VkResult result);
+inline Error make_error(ErrorCode code, std::string text) {
+  return Error{code, std::move(text), {}, nullptr};
+}
 /// An error for a failed call of vk`what`: device lost and out of memory have codes of their own.
 Error vulkan_error(VkResult result, const char* what);
 

@@ -6,16 +6,14 @@
 #include <functional>
 #include <mutex>
 
-#include "src/vulkan/api.hpp"
+#include "src/vulkan/device.hpp"
 
 namespace ptx2spv::runtime {
-
-struct DeviceState;
 
 /// Thread-safe.
 class Queue {
  public:
-  explicit Queue(DeviceState& device) : device_(device) {}
+  explicit Queue(const VulkanDevice& device) : device_(device) {}
   Status open(std::uint32_t family, VkQueue given);
   void close();
 
@@ -39,7 +37,7 @@ class Queue {
   /// Sees to it that the timeline will reach `value`.
   Status signal(std::uint64_t value);
 
-  DeviceState& device_;
+  const VulkanDevice& device_;
   std::mutex mutex_;
   VkQueue handle_ = VK_NULL_HANDLE;
   VkSemaphore timeline_ = VK_NULL_HANDLE;

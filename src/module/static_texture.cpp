@@ -105,3 +105,33 @@ Status place_static_texture(ModuleState& module, const StaticTexref& ref) {
 }
 
 }  // namespace ptx2spv::runtime
+
+namespace ptx2spv {
+
+using namespace runtime;
+
+Status Module::bind_texture(std::string_view texref, const Texture& texture) {
+  if (!state_->has_texref(texref, false))
+    return make_error(ErrorCode::not_found,
+                      state_->file + " has no .texref '" + std::string(texref) + "'");
+  if (texture.state()->device != state_->device)
+    return make_error(ErrorCode::invalid_argument, "the texture for '" + std::string(texref) + "' is of another device");
+  std::lock_guard lock(state_->mutex);
+  std::string name(texref);
+  state_->textures[name] = texture.state();
+  return rewrite_handles(*state_, name, Relocation::Kind::texref);
+}
+
+Status Module::bind_sampler(std::string_view samplerref, const Sampler& sampler) {
+  if (!state_->has_texref(samplerref, true))
+    return make_error(ErrorCode::not_found,
+                      state_->file + " has no .samplerref '" + std::string(samplerref) + "'");
+  if (sampler.state()->device != state_->device)
+    return make_error(ErrorCode::invalid_argument, "the sampler for '" + std::string(samplerref) + "' is of another device");
+  std::lock_guard lock(state_->mutex);
+  std::string name(samplerref);
+  state_->samplers[name] = sampler.state();
+  return rewrite_handles(*state_, name, Relocation::Kind::samplerref);
+}
+
+}  // namespace ptx2spv

@@ -1,6 +1,4 @@
-#include "src/device/queue.hpp"
-
-#include "src/device/device.hpp"
+#include "src/vulkan/queue.hpp"
 
 namespace ptx2spv::runtime {
 

@@ -34,7 +34,7 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   const DeviceFunctions& vk = device.vk;
   auto push = plan.push;
   // Into words that the launch has no use for, so after the launch's own.
-  auto promote_params_to_push_constants = [&push, &plan] {
+  auto place_pushed_params = [&push, &plan] {
     for (const PushParam& param : plan.variant->info.push_params) {
       std::uint32_t word = 0;  // of a dead handle's record
       if (param.offset + 4 <= plan.params.size())
@@ -61,16 +61,16 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.variant->layout, 0,
                            same ? 1 : 2, sets, 2, offsets);
   bound = {plan.pipeline, plan.variant->layout, place.slots};
-  for (std::uint32_t turn = 0; turn < plan.repeat; ++turn) {
-    if (turn) barrier(device, commands, Work::kernel, Work::kernel);
+  for (std::uint32_t run = 0; run < plan.repeat; ++run) {
+    if (run) barrier(device, commands, Work::kernel, Work::kernel);
     for (std::size_t i = 0; i < plan.dispatches.size(); ++i) {
       const Dispatch& each = plan.dispatches[i];
       // Dispatches of one launch are independent, unless they share the slab.
       if (i && plan.slab_bytes) barrier(device, commands, Work::kernel, Work::kernel);
       std::copy(each.base.begin(), each.base.end(), push.begin() + abi::base_x);
       push[abi::threads] = each.threads;
-      promote_params_to_push_constants();
-      if (turn == 0 || plan.dispatches.size() > 1)
+      place_pushed_params();
+      if (run == 0 || plan.dispatches.size() > 1)
         vk.CmdPushConstants(commands, plan.variant->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                             plan.variant->info.push_words * 4, push.data());
       vk.CmdDispatch(commands, each.groups[0], each.groups[1], each.groups[2]);

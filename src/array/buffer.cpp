@@ -1,4 +1,4 @@
-#include "src/memory/buffer.hpp"
+#include "src/array/buffer.hpp"
 
 #include <fmt/format.h>
 

@@ -11,7 +11,7 @@ Result<LaunchTiming> Kernel::launch(const LaunchConfig& config, const Args& args
   auto plan = plan_launch(*state_, config, args);
   if (!plan) return plan.error();
   DeviceState& device = *state_->module->device;
-  auto stream = device.internal_stream();
+  auto stream = synchronous_stream(device);
   if (!stream) return stream.error();
   LaunchTiming timing;
   timing.prepare_ms = plan->prepare_ms;

@@ -1,0 +1,108 @@
+// Stream's copies to and from arrays.
+#include <cstring>
+
+#include "src/array/buffer.hpp"
+#include "src/array/copy.hpp"
+#include "src/stream/stream.hpp"
+
+namespace ptx2spv {
+
+using namespace runtime;
+
+namespace {
+
+// The rows of a box: where each lies when they are dense, and where on the other side.
+template <class F>
+void each_row(const ArrayBox& box, F&& each) {
+  std::uint64_t dense = 0;
+  for (std::uint64_t z = 0; z < box.rows.slices; ++z)
+    for (std::uint64_t y = 0; y < box.rows.rows; ++y, dense += box.rows.row_bytes)
+      each(dense, z * box.image.slice_pitch + y * box.image.row_pitch);
+}
+
+struct Staged {
+  std::shared_ptr<Memory> memory;
+  ArrayBox box;  // with dense pitches
+};
+
+Result<Staged> stage(const ArrayState& array, ArrayBox box, MemoryKind kind) {
+  const std::uint64_t row = box.rows.row_bytes, slice = row * box.rows.rows;
+  auto memory = array.device->heap.allocate(kind, slice * box.rows.slices);
+  if (!memory) return memory.error();
+  box.image.row_pitch = box.rows.host_row_pitch = row;
+  box.image.slice_pitch = box.rows.host_slice_pitch = slice;
+  return Staged{std::make_shared<Memory>(std::move(*memory)), box};
+}
+
+Status copy_box(StreamState& stream, const Buffer& buffer, std::uint64_t offset, const Array& array,
+                const ArrayRegion& region, bool to_array) {
+  const ArrayState& state = *array.state();
+  const BufferState& memory = *buffer.state();
+  if (Status status = same_device(state, &stream.device); !status) return status;
+  if (Status status = same_device(state, memory.device.get()); !status) return status;
+  auto box = resolve_for_buffer(state, region, offset, memory.bytes);
+  if (!box) return box.error();
+  std::lock_guard lock(stream.mutex);
+  return stream.transfer(
+      [&](VkCommandBuffer commands) {
+        record_box(commands, state, *box, memory.buffer, memory.offset + offset, to_array);
+      },
+      {array.state(), buffer.state()}, {});
+}
+
+}  // namespace
+
+Status Stream::upload(const Array& array, const ArrayRegion& region,
+                      std::span<const std::byte> bytes) {
+  const ArrayState& to = *array.state();
+  if (Status status = same_device(to, &state_->device); !status) return status;
+  auto box = resolve(to, region);
+  if (!box) return box.error();
+  if (Status status = host_span(*box, bytes.size()); !status) return status;
+  auto dense = stage(to, *box, MemoryKind::visible);
+  if (!dense) return dense.error();
+  each_row(*box, [&](std::uint64_t staged, std::uint64_t host) {
+    std::memcpy(dense->memory->mapped() + staged, bytes.data() + host, box->rows.row_bytes);
+  });
+  std::lock_guard lock(state_->mutex);
+  return state_->transfer(
+      [&](VkCommandBuffer commands) {
+        record_box(commands, to, dense->box, dense->memory->buffer(), dense->memory->offset(),
+                   true);
+      },
+      {dense->memory, array.state()}, {});
+}
+
+Status Stream::download(const Array& array, const ArrayRegion& region, std::span<std::byte> bytes) {
+  const ArrayState& from = *array.state();
+  if (Status status = same_device(from, &state_->device); !status) return status;
+  auto box = resolve(from, region);
+  if (!box) return box.error();
+  if (Status status = host_span(*box, bytes.size()); !status) return status;
+  auto dense = stage(from, *box, MemoryKind::readback);
+  if (!dense) return dense.error();
+  std::lock_guard lock(state_->mutex);
+  return state_->transfer(
+      [&](VkCommandBuffer commands) {
+        record_box(commands, from, dense->box, dense->memory->buffer(), dense->memory->offset(),
+                   false);
+      },
+      {dense->memory, array.state()},
+      [bytes, box = *box, raw = dense->memory.get()] {
+        each_row(box, [&](std::uint64_t staged, std::uint64_t host) {
+          std::memcpy(bytes.data() + host, raw->mapped() + staged, box.rows.row_bytes);
+        });
+      });
+}
+
+Status Stream::copy(const Buffer& from, std::uint64_t offset, const Array& to,
+                    const ArrayRegion& region) {
+  return copy_box(*state_, from, offset, to, region, true);
+}
+
+Status Stream::copy(const Array& from, const Buffer& to, std::uint64_t offset,
+                    const ArrayRegion& region) {
+  return copy_box(*state_, to, offset, from, region, false);
+}
+
+}  // namespace ptx2spv
