@@ -257,15 +257,18 @@ uvec4 tex_footprint(const in uvec4 dx, const in uvec4 dy, const in uvec4 bounds,
 }
 
 // The samples of one level by the logarithm of the ratio: how many, what one weighs, the unit of
-// weights, and where the samples of a pair lie, in 128ths of their distance.
+// weights, and where the samples of a pair lie, in 128ths of their distance. All of them are of one
+// table, 256 times 2 to the minus fraction of the logarithm, rounded.
 uvec4 tex_samples(const in uint ratio)
 {
+    float part = exp2(-float(int(ratio & 255u)) * 0.00390625f);
+    uint inverse = uint(int(floor(part * 256.0f + 0.5f)));
     uint unit = PICK(ratio < 512u, 512u, 1024u);
-    float part = exp2(-float(int(ratio)) * 0.00390625f);
-    uint weight = uint(int(floor(part * float(int(unit)) + 0.5f)));
+    uint octave = ratio >> 8;
+    uint weight = PICK(octave == 0u, inverse << 1, inverse >> PICK(octave < 3u, 0u, octave - 2u));
     uint pairs = (unit + 2u * weight - 1u) / (2u * weight);
     uint count = PICK(ratio == 0u, 1u, 2u * pairs);
-    uint apart = PICK(ratio < 256u, 128u - uint(int(floor(part * 128.0f))), 64u);
+    uint apart = PICK(octave == 0u, 128u - (inverse >> 1), 64u);
     return uvec4(count, weight, unit, apart);
 }
 
