@@ -263,9 +263,10 @@ uvec4 tex_samples(const in uint ratio)
 {
     float part = exp2(-float(int(ratio & 255u)) * 0.00390625f);
     uint inverse = uint(int(floor(part * 256.0f + 0.5f)));
-    uint unit = PICK(ratio < 512u, 512u, 1024u);
+    uint unit = PICK(ratio == 0u, 256u, PICK(ratio < 512u, 512u, 1024u));
     uint octave = ratio >> 8;
-    uint weight = PICK(octave == 0u, inverse << 1, inverse >> PICK(octave < 3u, 0u, octave - 2u));
+    uint weight = PICK(octave == 0u, inverse * (unit >> 8),
+        inverse >> PICK(octave < 3u, 0u, octave - 2u));
     uint pairs = (unit + 2u * weight - 1u) / (2u * weight);
     uint count = PICK(ratio == 0u, 1u, 2u * pairs);
     uint apart = PICK(octave == 0u, 128u - (inverse >> 1), 64u);

@@ -59,7 +59,9 @@ TextureLowering::SampleSums TextureLowering::sample(const Footprint& at, const P
   const Value distance = b_.select(second, i32(64), library("tex_distance", Type::i32, {share}));
   const Value along = library("tex_sample_place", Type::i32, {samples, distance, number});
   // Weights count 1024ths in the end.
-  const Value finer = b_.select(b_.cmp(Op::eq, part(samples, 2), i32(512)), i32(1), i32(0));
+  const Value unit = part(samples, 2);
+  const Value finer = b_.select(b_.cmp(Op::eq, unit, i32(256)), i32(2),
+                                b_.select(b_.cmp(Op::eq, unit, i32(512)), i32(1), i32(0)));
   const Value last = b_.op2(Op::sub, word(abi::x_levels), i32(1));
   const Value chosen = b_.op2(
       Op::umin, b_.op2(Op::add, part(at.levels, 0), b_.select(second, i32(1), i32(0))), last);
