@@ -205,7 +205,7 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
 // The logarithm of the most samples, by their code: 1, 2, 4, 6, 8, 10, 12, 16.
 int tex_most(const in uint code)
 {
-    int odd = PICK(code == 3u, 657, PICK(code == 5u, 848, 913));
+    int odd = PICK(code == 3u, 656, PICK(code == 5u, 848, 912));
     int even = PICK(code < 3u, int(code), PICK(code == 4u, 3, 4)) * 256;
     return PICK(code == 3u || code == 5u || code == 6u, odd, even);
 }
