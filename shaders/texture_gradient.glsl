@@ -257,8 +257,8 @@ uvec4 tex_footprint(const in uvec4 dx, const in uvec4 dy, const in uvec4 bounds,
 }
 
 // The samples of one level by the logarithm of the ratio: how many, what one weighs, the unit of
-// weights, and where the samples of a pair lie, in 128ths of their distance. All of them are of one
-// table, 256 times 2 to the minus fraction of the logarithm, rounded.
+// weights, and how far the samples of a pair are apart, in 256ths of the distance. All of them are of
+// one table, 256 times 2 to the minus fraction of the logarithm, rounded.
 uvec4 tex_samples(const in uint ratio)
 {
     float part = exp2(-float(int(ratio & 255u)) * 0.00390625f);
@@ -269,7 +269,7 @@ uvec4 tex_samples(const in uint ratio)
         inverse >> PICK(octave < 3u, 0u, octave - 2u));
     uint pairs = (unit + 2u * weight - 1u) / (2u * weight);
     uint count = PICK(ratio == 0u, 1u, 2u * pairs);
-    uint apart = PICK(octave == 0u, 128u - (inverse >> 1), 64u);
+    uint apart = PICK(octave == 0u, 256u - inverse, 128u);
     return uvec4(count, weight, unit, apart);
 }
 
@@ -279,12 +279,15 @@ uint tex_distance(const in uint share)
     return uint(int(floor(exp2(float(int(share)) * 0.00390625f) * 64.0f + 0.5f)));
 }
 
-// How far sample j lies from the point, in 128ths of a texel; sample 0 is the foremost.
-uint tex_sample_place(const in uvec4 samples, const in uint distance, const in uint j)
+// How far sample j lies from the point along an axis, in 8192ths of a texel, where the direction has
+// `part` 64ths of that axis; sample 0 is the foremost.
+uint tex_sample_place(const in uvec4 samples, const in uint distance, const in uint part,
+    const in uint j)
 {
-    int pair = int((samples.w * distance) >> 6);
+    int along = int(part), apart = int(distance);
+    int pair = (((along * int(samples.w) + 64) >> 7) * apart) >> 6;
     int steps = int(samples.x) - 1 - 2 * int(j);
-    return uint(PICK(samples.x == 2u, PICK(j == 0u, pair, -pair), steps * int(distance)));
+    return uint(PICK(samples.x == 2u, PICK(j == 0u, pair, -pair) * 64, steps * apart * along));
 }
 
 // What the samples before j weigh together, of `total` 256ths: the outermost two share the rest.
