@@ -187,7 +187,9 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
     bool sum = plus > most && !edge, difference = minus > max(most, plus) && !edge;
     x = PICK(difference, tex_plus(ax, -bx), PICK(sum, tex_plus(ax, bx), x));
     y = PICK(difference, tex_plus(ay, -by), PICK(sum, tex_plus(ay, by), y));
-    float longer = max(abs(x), abs(y)), shorter = min(abs(x), abs(y));
+    float x_part = PICK(sum || difference, 0.5f * tex_eleven(abs(x)), abs(x));
+    float y_part = PICK(sum || difference, 0.5f * tex_eleven(abs(y)), abs(y));
+    float longer = max(x_part, y_part), shorter = min(x_part, y_part);
     // Both count eighths of the longer component's power of two, and stand for the middle of one;
     // what is below a quarter of an eighth is none.
     float unit = uintBitsToFloat(floatBitsToUint(longer) & F32_INF) * 0.125f;
@@ -196,7 +198,7 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
     b = PICK(shorter * scale < 0.25f, 0.0f, b);
     float by_length = 64.0f / sqrt(a * a + b * b);
     int most_part = int(floor(a * by_length + 0.5f)), least_part = int(floor(b * by_length + 0.5f));
-    bool steep = abs(y) > abs(x);
+    bool steep = y_part > x_part;
     int part_x = PICK(steep, least_part, most_part), part_y = PICK(steep, most_part, least_part);
     return uvec4(uint(PICK(x < 0.0f, -part_x, part_x)), uint(PICK(y < 0.0f, -part_y, part_y)), 0u,
         0u);
