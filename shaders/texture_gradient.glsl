@@ -258,15 +258,21 @@ uvec4 tex_footprint(const in uvec4 dx, const in uvec4 dy, const in uvec4 bounds,
     return PICK4(mixed, uvec4(level, part, uint(ratio), uint(beyond)), nearest);
 }
 
-// The samples of one level by the logarithm of the ratio: how many, what one weighs, the unit of
-// weights, and how far the samples of a pair are apart, in 256ths of the distance. All of them are of
-// one table, 256 times 2 to the minus fraction of the logarithm, rounded.
-uvec4 tex_samples(const in uint ratio)
+// 256 times 2 to the minus `fraction` 256ths, rounded. None of them is nearer to a tie than 1/256,
+// far more than exp2 errs.
+uint tex_inverse(const in uint fraction)
 {
-    float part = exp2(-float(int(ratio & 255u)) * 0.00390625f);
-    uint inverse = uint(int(floor(part * 256.0f + 0.5f)));
-    uint unit = PICK(ratio == 0u, 256u, PICK(ratio < 512u, 512u, 1024u));
-    uint octave = ratio >> 8;
+    return uint(int(floor(exp2(-float(int(fraction)) * 0.00390625f) * 256.0f + 0.5f)));
+}
+
+// The samples of one level by the logarithm of the ratio: how many, what one weighs, the unit of
+// weights, and how far the samples of a pair are apart, in 256ths of the distance.
+uvec4 tex_samples(const in uint logarithm)
+{
+    // The last inverse of an octave is one half, the first of the next.
+    uint ratio = PICK((logarithm & 255u) == 255u, logarithm + 1u, logarithm);
+    uint inverse = tex_inverse(ratio & 255u), octave = ratio >> 8;
+    uint unit = PICK(ratio == 0u, 256u, PICK(octave < 2u, 512u, 1024u));
     uint weight = PICK(octave == 0u, inverse * (unit >> 8),
         inverse >> PICK(octave < 3u, 0u, octave - 2u));
     uint pairs = (unit + 2u * weight - 1u) / (2u * weight);
@@ -278,7 +284,7 @@ uvec4 tex_samples(const in uint ratio)
 // Samples are `distance` 64ths of a texel apart where a level's part in the next is `share`.
 uint tex_distance(const in uint share)
 {
-    return uint(int(floor(exp2(float(int(share)) * 0.00390625f) * 64.0f + 0.5f)));
+    return tex_inverse(256u - share) >> 1;
 }
 
 // How far sample j lies from the point along an axis, in 8192ths of a texel, where the direction has
