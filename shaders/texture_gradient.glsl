@@ -287,15 +287,15 @@ uint tex_distance(const in uint share)
     return tex_inverse(256u - share) >> 1;
 }
 
-// How far sample j lies from the point along an axis, in 8192ths of a texel, where the direction has
-// `part` 64ths of that axis; sample 0 is the foremost.
+// How far sample j lies from the point along an axis, in 128ths of a texel, where the direction has
+// `part` 64ths of that axis; sample 0 is the foremost. Shifts round down, of negative parts too.
 uint tex_sample_place(const in uvec4 samples, const in uint distance, const in uint part,
     const in uint j)
 {
     int along = int(part), apart = int(distance);
     int pair = (((along * int(samples.w) + 64) >> 7) * apart) >> 6;
     int steps = int(samples.x) - 1 - 2 * int(j);
-    return uint(PICK(samples.x == 2u, PICK(j == 0u, pair, -pair) * 64, steps * apart * along));
+    return uint(PICK(samples.x == 2u, PICK(j == 0u, pair, -pair), steps * ((apart * along) >> 6)));
 }
 
 // What the samples before j weigh together, of `total` 256ths: the outermost two share the rest.
@@ -312,10 +312,10 @@ uint tex_sample_weight(const in uvec4 samples, const in uint total, const in uin
     return tex_weight_before(samples, total, j + 1u) - tex_weight_before(samples, total, j);
 }
 
-// A coordinate moved by so many 8192ths of a texel.
+// A coordinate moved by so many 128ths of a texel.
 uint tex_moved(const in uint x, const in uint by, const in uint extent)
 {
-    float texels = float(int(by)) * 0.0001220703125f;
+    float texels = float(int(by)) * 0.0078125f;
     uint parts = f32_div_rn(floatBitsToUint(texels), floatBitsToUint(float(max(extent, 1u))));
     return floatBitsToUint(uintBitsToFloat(tex_component(x)) + uintBitsToFloat(parts));
 }
