@@ -241,7 +241,7 @@ uvec4 tex_footprint(const in uvec4 dx, const in uvec4 dy, const in uvec4 bounds,
         tex_plus(tex_times(az, bx), -tex_times(ax, bz)));
     int longer = tex_log2(floatBitsToUint(tex_longest(dx, dy)));
     int most = tex_most(how & 7u);
-    int within = max(tex_log2(floatBitsToUint(area)) - longer, longer - most);
+    int within = clamp(tex_log2(floatBitsToUint(area)) - longer, longer - most, longer);
     // Over the edges of a cube map's faces there is one sample.
     int shorter = PICK((dx.w | dy.w) != 0u, longer, within);
     // Neither bias nor bounds matter to the ratio, in texels of level 0.
