@@ -57,20 +57,43 @@ float tex_plus(const in float a, const in float b)
     return tex_cut(tex_beside(a, top) + tex_beside(b, top));
 }
 
-// 11/8 of a length, which 1/4 of a unit of its eighth bit joins.
-float tex_eleven(const in float x)
+// A multiple of a length, which 1/4 of a unit of its eighth bit joins.
+float tex_multiple(const in float x, const in float times)
 {
     float unit = uintBitsToFloat(floatBitsToUint(x) & F32_INF) * 0.0009765625f;
-    return tex_cut(x * 1.375f + unit);
+    return tex_cut(x * times + unit);
+}
+
+// A vector's components by size.
+float tex_most(const in float x, const in float y, const in float z)
+{
+    return max(max(abs(x), abs(y)), abs(z));
+}
+
+float tex_middle(const in float x, const in float y, const in float z)
+{
+    float a = abs(x), b = abs(y);
+    return max(min(a, b), min(max(a, b), abs(z)));
+}
+
+float tex_least(const in float x, const in float y, const in float z)
+{
+    return min(min(abs(x), abs(y)), abs(z));
 }
 
 // A vector's length, about: the largest component, 11/32 of the middle one and 1/4 of the least.
 float tex_length(const in float x, const in float y, const in float z)
 {
-    float a = abs(x), b = abs(y), c = abs(z);
-    float most = max(max(a, b), c), least = min(min(a, b), c);
-    float middle = max(min(a, b), min(max(a, b), c));
-    return tex_plus(most, 0.25f * tex_plus(tex_eleven(middle), least));
+    float lesser = tex_plus(tex_multiple(tex_middle(x, y, z), 1.375f), tex_least(x, y, z));
+    return tex_plus(tex_most(x, y, z), 0.25f * lesser);
+}
+
+// 11/16 of the length of a sum of two vectors, by products of its own: 11/16, 121/512 and 11/64.
+float tex_length_sum(const in float x, const in float y, const in float z)
+{
+    float lesser = tex_plus(tex_multiple(tex_middle(x, y, z), 1.890625f),
+        tex_multiple(tex_least(x, y, z), 1.375f));
+    return tex_plus(0.5f * tex_multiple(tex_most(x, y, z), 1.375f), 0.125f * lesser);
 }
 
 // How far it is over an edge, in halves of a face: from the point to the edge and beyond.
@@ -143,22 +166,17 @@ int tex_log2(const in uint x)
     return (int(x >> 23) - 127) * 256 + int(fraction);
 }
 
-// The four vectors that matter of two gradients: both, and their sum and difference times 11/16.
-// Over the edges of a cube map's faces only the two do.
-float tex_scaled_sum(const in float a, const in float b)
-{
-    return 0.5f * tex_eleven(abs(tex_plus(a, b)));
-}
-
+// The longest of the four vectors that matter of two gradients: both, and their sum and difference
+// times 11/16. Over the edges of a cube map's faces only the two do.
 float tex_longest(const in uvec4 dx, const in uvec4 dy)
 {
     float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);
     float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y), bz = uintBitsToFloat(dy.z);
     float both = max(tex_length(ax, ay, az), tex_length(bx, by, bz));
-    float longest = max(both, tex_length(
-        tex_scaled_sum(ax, bx), tex_scaled_sum(ay, by), tex_scaled_sum(az, bz)));
-    longest = max(longest, tex_length(
-        tex_scaled_sum(ax, -bx), tex_scaled_sum(ay, -by), tex_scaled_sum(az, -bz)));
+    float longest = max(both,
+        tex_length_sum(tex_plus(ax, bx), tex_plus(ay, by), tex_plus(az, bz)));
+    longest = max(longest,
+        tex_length_sum(tex_plus(ax, -bx), tex_plus(ay, -by), tex_plus(az, -bz)));
     return PICK((dx.w | dy.w) != 0u, both, longest);
 }
 
@@ -176,10 +194,8 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
     float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);
     float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y), bz = uintBitsToFloat(dy.z);
     float most = tex_length(ax, ay, az), other = tex_length(bx, by, bz);
-    float plus = tex_length(
-        tex_scaled_sum(ax, bx), tex_scaled_sum(ay, by), tex_scaled_sum(az, bz));
-    float minus = tex_length(
-        tex_scaled_sum(ax, -bx), tex_scaled_sum(ay, -by), tex_scaled_sum(az, -bz));
+    float plus = tex_length_sum(tex_plus(ax, bx), tex_plus(ay, by), tex_plus(az, bz));
+    float minus = tex_length_sum(tex_plus(ax, -bx), tex_plus(ay, -by), tex_plus(az, -bz));
     bool second = other > most;
     float x = PICK(second, bx, ax), y = PICK(second, by, ay);
     most = max(most, other);
@@ -187,8 +203,8 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
     bool sum = plus > most && !edge, difference = minus > max(most, plus) && !edge;
     x = PICK(difference, tex_plus(ax, -bx), PICK(sum, tex_plus(ax, bx), x));
     y = PICK(difference, tex_plus(ay, -by), PICK(sum, tex_plus(ay, by), y));
-    float x_part = PICK(sum || difference, 0.5f * tex_eleven(abs(x)), abs(x));
-    float y_part = PICK(sum || difference, 0.5f * tex_eleven(abs(y)), abs(y));
+    float x_part = PICK(sum || difference, 0.5f * tex_multiple(abs(x), 1.375f), abs(x));
+    float y_part = PICK(sum || difference, 0.5f * tex_multiple(abs(y), 1.375f), abs(y));
     float longer = max(x_part, y_part), shorter = min(x_part, y_part);
     // Both count eighths of the longer component's power of two, and stand for the middle of one;
     // what is below a quarter of an eighth is none.
@@ -205,7 +221,7 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
 }
 
 // The logarithm of the most samples, by their code: 1, 2, 4, 6, 8, 10, 12, 16.
-int tex_most(const in uint code)
+int tex_most_samples(const in uint code)
 {
     int odd = PICK(code == 3u, 656, PICK(code == 5u, 848, 912));
     int even = PICK(code < 3u, int(code), PICK(code == 4u, 3, 4)) * 256;
@@ -225,7 +241,7 @@ int tex_stretch(const in int lod, const in int most)
 uint tex_stretched(const in uint lod, const in uint how)
 {
     bool stretches = (how & 24u) == 16u && (how & 7u) != 0u;
-    return PICK(stretches, uint(tex_stretch(int(lod), tex_most(how & 7u))), lod);
+    return PICK(stretches, uint(tex_stretch(int(lod), tex_most_samples(how & 7u))), lod);
 }
 
 // The level that the shorter extent of the footprint chooses: its area over the longest vector,
@@ -240,7 +256,7 @@ uvec4 tex_footprint(const in uvec4 dx, const in uvec4 dy, const in uvec4 bounds,
         tex_plus(tex_times(ay, bz), -tex_times(az, by)),
         tex_plus(tex_times(az, bx), -tex_times(ax, bz)));
     int longer = tex_log2(floatBitsToUint(tex_longest(dx, dy)));
-    int most = tex_most(how & 7u);
+    int most = tex_most_samples(how & 7u);
     int within = clamp(tex_log2(floatBitsToUint(area)) - longer, longer - most, longer);
     // Over the edges of a cube map's faces there is one sample.
     int shorter = PICK((dx.w | dy.w) != 0u, longer, within);
