@@ -196,13 +196,15 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
     float most = tex_length(ax, ay, az), other = tex_length(bx, by, bz);
     float plus = tex_length_sum(tex_plus(ax, bx), tex_plus(ay, by), tex_plus(az, bz));
     float minus = tex_length_sum(tex_plus(ax, -bx), tex_plus(ay, -by), tex_plus(az, -bz));
-    bool second = other > most;
+    // Of equals the first gradient counts, then the sum, then the second gradient.
+    bool edge = (dx.w | dy.w) != 0u, second = other > most;
+    bool sum = !edge && plus > most && plus >= max(other, minus);
+    bool difference = !edge && minus > max(max(most, other), plus);
     float x = PICK(second, bx, ax), y = PICK(second, by, ay);
-    most = max(most, other);
-    bool edge = (dx.w | dy.w) != 0u;
-    bool sum = plus > most && !edge, difference = minus > max(most, plus) && !edge;
-    x = PICK(difference, tex_plus(ax, -bx), PICK(sum, tex_plus(ax, bx), x));
-    y = PICK(difference, tex_plus(ay, -by), PICK(sum, tex_plus(ay, by), y));
+    // A difference is that of the longer one and the shorter one.
+    float turn = PICK(second, -1.0f, 1.0f);
+    x = PICK(difference, turn * tex_plus(ax, -bx), PICK(sum, tex_plus(ax, bx), x));
+    y = PICK(difference, turn * tex_plus(ay, -by), PICK(sum, tex_plus(ay, by), y));
     float x_part = PICK(sum || difference, 0.5f * tex_multiple(abs(x), 1.375f), abs(x));
     float y_part = PICK(sum || difference, 0.5f * tex_multiple(abs(y), 1.375f), abs(y));
     float longer = max(x_part, y_part), shorter = min(x_part, y_part);
