@@ -96,14 +96,15 @@ float tex_length_sum(const in float x, const in float y, const in float z)
     return tex_plus(0.5f * tex_multiple(tex_most(x, y, z), 1.375f), 0.125f * lesser);
 }
 
-// How far it is over an edge, in halves of a face: from the point to the edge and beyond.
-float tex_over_edge(const in float to, const in float from, const in float left,
-    const in float half_extent, const in bool across)
+// How far it is over an edge, in texels: from the point to the edge and beyond, both halved.
+float tex_over_edge(const in float to, const in float from, const in float left, const in uint extent,
+    const in bool across)
 {
-    float side = PICK(to < 0.0f, -1.0f, 1.0f);
-    float near = tex_cut((1.0f - from * side) * half_extent);
+    float side = PICK(to < 0.0f, -1.0f, 1.0f), half_face = 0.5f * float(int(extent));
+    float near = tex_times(tex_cut(1.0f - from * side), half_face);
     // On the face across everything is infinitely far.
-    return PICK(across, 1e30f, tex_plus(near, tex_cut((1.0f - left) * half_extent))) * side;
+    float beyond = PICK(across, 1e30f, tex_plus(near, tex_times(tex_cut(1.0f - left), half_face)));
+    return beyond * side;
 }
 
 // What a gradient of a direction counts for on a cube map's face, in texels: how far the direction
@@ -134,11 +135,11 @@ uvec4 tex_gradient_cube(const in uvec4 at, const in uvec4 moves, const in uint e
     bool over = moved < most, over_v = over && abs(to_t) >= abs(to_s), across = -moved >= most;
     bool infinite = (floatBitsToUint(max(most, abs(moved))) & F32_NAN) >= F32_INF;
     u = PICK(infinite, 1e30f, u);
-    float half_extent = 0.5f * float(extent);
-    float by_u = PICK(over && !over_v && !infinite,
-        tex_over_edge(u, from_u, left, half_extent, across), (u - from_u) * half_extent);
-    float by_v = PICK(over_v && !infinite,
-        tex_over_edge(v, from_v, left, half_extent, across), (v - from_v) * half_extent);
+    float half_face = 0.5f * float(int(extent));
+    float by_u = PICK(over && !over_v && !infinite, tex_over_edge(u, from_u, left, extent, across),
+        tex_times(u - from_u, half_face));
+    float by_v = PICK(over_v && !infinite, tex_over_edge(v, from_v, left, extent, across),
+        tex_times(v - from_v, half_face));
     return uvec4(tex_gradient(floatBitsToUint(by_u), 1u), tex_gradient(floatBitsToUint(by_v), 1u),
         0u, PICK(over, 1u, 0u));
 }
