@@ -202,8 +202,8 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
     bool sum = !edge && plus > most && plus >= max(other, minus);
     bool difference = !edge && minus > max(max(most, other), plus);
     float x = PICK(second, bx, ax), y = PICK(second, by, ay);
-    // A difference is that of the longer one and the shorter one.
-    float turn = PICK(second, -1.0f, 1.0f);
+    // A difference is that of the longer one and the shorter one, of equals the second and the first.
+    float turn = PICK(other >= most, -1.0f, 1.0f);
     x = PICK(difference, turn * tex_plus(ax, -bx), PICK(sum, tex_plus(ax, bx), x));
     y = PICK(difference, turn * tex_plus(ay, -by), PICK(sum, tex_plus(ay, by), y));
     float x_part = PICK(sum || difference, 0.5f * tex_multiple(abs(x), 1.375f), abs(x));
