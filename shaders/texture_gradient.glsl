@@ -231,22 +231,28 @@ int tex_most_samples(const in uint code)
     return PICK(code == 3u || code == 5u || code == 6u, odd, even);
 }
 
-// A biased level whose part in the next one is stretched about its middle. A bias of 1/4 or more
-// takes 1/256 of the level where samples are fewer than 8; one of 1/8 or less does not.
-int tex_stretch(const in int lod, const in int bias, const in int most)
+// A level with its bias; `how` as below. Where samples are fewer than 8 and two levels may be mixed
+// as they do not fall, a bias of 1/4 or more counts 1/256 less; one of 1/8 or less does not.
+int tex_biased(const in int lod, const in int bias, const in uint how)
 {
-    int biased = lod + bias - PICK(most < 768 && bias >= 64, 1, 0), part = biased & 255;
-    int stretched = PICK(most == 256, ((3 * part) >> 1) - 63,
-        PICK(most < 768, ((7 * part + 2) >> 2) - 95, 2 * part - 128));
-    return (biased & ~255) + clamp(stretched, 0, 256);
+    uint most = how & 15u;
+    return lod + bias - PICK(most >= 1u && most <= 3u && bias >= 64, 1, 0);
 }
 
-// The same for reads of one sample: `how` as below.
+// A level whose part in the next one is stretched about its middle.
+int tex_stretch(const in int lod, const in uint how)
+{
+    int part = lod & 255, most = tex_most_samples(how & 7u);
+    int stretched = PICK(most == 256, ((3 * part) >> 1) - 63,
+        PICK(most < 768, ((7 * part + 2) >> 2) - 95, 2 * part - 128));
+    bool stretches = (how & 24u) == 16u && (how & 7u) != 0u;
+    return PICK(stretches, (lod & ~255) + clamp(stretched, 0, 256), lod);
+}
+
+// The level of reads of one sample.
 uint tex_stretched(const in uint lod, const in uint bias, const in uint how)
 {
-    bool stretches = (how & 24u) == 16u && (how & 7u) != 0u;
-    int most = tex_most_samples(how & 7u);
-    return PICK(stretches, uint(tex_stretch(int(lod), int(bias), most)), lod + bias);
+    return uint(tex_stretch(tex_biased(int(lod), int(bias), how), how));
 }
 
 // The level that the shorter extent of the footprint chooses: its area over the longest vector,
@@ -270,9 +276,7 @@ uvec4 tex_footprint(const in uvec4 dx, const in uvec4 dy, const in uvec4 bounds,
     int low = int(bounds.y), high = int(bounds.z);
     // Without the full mix, the part of the next level is stretched about its middle.
     bool mixed = (how & 16u) != 0u;
-    int bias = int(bounds.x);
-    bool stretches = mixed && (how & 8u) == 0u;
-    int lod = PICK(stretches, tex_stretch(shorter, bias, most), shorter + bias);
+    int lod = tex_stretch(tex_biased(shorter, int(bounds.x), how), how);
     lod = max(min(lod, high), low);
     uint level = uint(lod) >> 8, part = uint(lod) & 255u;
     int beyond = max(ratio + int(part) - 256, 0);

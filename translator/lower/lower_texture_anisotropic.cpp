@@ -71,8 +71,8 @@ TextureLowering::SampleSums TextureLowering::sample(const Footprint& at, const P
   const Value extents[] = {level.width, level.height, level.depth};
   const Value normalized = cube() ? b_.i1(true) : set(sampler_, abi::sample_normalized);
   for (unsigned k = 0; k < place.axes; ++k) {
-    const Value by = library("tex_sample_place", Type::i32,
-                             {samples, distance, part(at.direction, k), number});
+    const Value by =
+        library("tex_sample_place", Type::i32, {samples, distance, part(at.direction, k), number});
     moved.coordinates[k] =
         library("tex_moved", Type::i32,
                 {place.coordinates[k], by, b_.select(normalized, extents[k], i32(1))});
