@@ -57,30 +57,54 @@ float tex_plus(const in float a, const in float b)
     return tex_cut(tex_beside(a, top) + tex_beside(b, top));
 }
 
-// 11/8 of a length, which 1/4 of a unit of its eighth bit joins.
-float tex_eleven(const in float x)
+// A multiple of a length, which 1/4 of a unit of its eighth bit joins.
+float tex_multiple(const in float x, const in float times)
 {
     float unit = uintBitsToFloat(floatBitsToUint(x) & F32_INF) * 0.0009765625f;
-    return tex_cut(x * 1.375f + unit);
+    return tex_cut(x * times + unit);
+}
+
+// A vector's components by size.
+float tex_most(const in float x, const in float y, const in float z)
+{
+    return max(max(abs(x), abs(y)), abs(z));
+}
+
+float tex_middle(const in float x, const in float y, const in float z)
+{
+    float a = abs(x), b = abs(y);
+    return max(min(a, b), min(max(a, b), abs(z)));
+}
+
+float tex_least(const in float x, const in float y, const in float z)
+{
+    return min(min(abs(x), abs(y)), abs(z));
 }
 
 // A vector's length, about: the largest component, 11/32 of the middle one and 1/4 of the least.
 float tex_length(const in float x, const in float y, const in float z)
 {
-    float a = abs(x), b = abs(y), c = abs(z);
-    float most = max(max(a, b), c), least = min(min(a, b), c);
-    float middle = max(min(a, b), min(max(a, b), c));
-    return tex_plus(most, 0.25f * tex_plus(tex_eleven(middle), least));
+    float lesser = tex_plus(tex_multiple(tex_middle(x, y, z), 1.375f), tex_least(x, y, z));
+    return tex_plus(tex_most(x, y, z), 0.25f * lesser);
 }
 
-// How far it is over an edge, in halves of a face: from the point to the edge and beyond.
-float tex_over_edge(const in float to, const in float from, const in float left,
-    const in float half_extent, const in bool across)
+// 11/16 of the length of a sum of two vectors, by products of its own: 11/16, 121/512 and 11/64.
+float tex_length_sum(const in float x, const in float y, const in float z)
 {
-    float side = PICK(to < 0.0f, -1.0f, 1.0f);
-    float near = tex_cut((1.0f - from * side) * half_extent);
+    float lesser = tex_plus(tex_multiple(tex_middle(x, y, z), 1.890625f),
+        tex_multiple(tex_least(x, y, z), 1.375f));
+    return tex_plus(0.5f * tex_multiple(tex_most(x, y, z), 1.375f), 0.125f * lesser);
+}
+
+// How far it is over an edge, in texels: from the point to the edge and beyond, both halved.
+float tex_over_edge(const in float to, const in float from, const in float left, const in uint extent,
+    const in bool across)
+{
+    float side = PICK(to < 0.0f, -1.0f, 1.0f), half_face = 0.5f * float(int(extent));
+    float near = tex_times(tex_cut(1.0f - from * side), half_face);
     // On the face across everything is infinitely far.
-    return PICK(across, 1e30f, tex_plus(near, tex_cut((1.0f - left) * half_extent))) * side;
+    float beyond = PICK(across, 1e30f, tex_plus(near, tex_times(tex_cut(1.0f - left), half_face)));
+    return beyond * side;
 }
 
 // What a gradient of a direction counts for on a cube map's face, in texels: how far the direction
@@ -111,11 +135,11 @@ uvec4 tex_gradient_cube(const in uvec4 at, const in uvec4 moves, const in uint e
     bool over = moved < most, over_v = over && abs(to_t) >= abs(to_s), across = -moved >= most;
     bool infinite = (floatBitsToUint(max(most, abs(moved))) & F32_NAN) >= F32_INF;
     u = PICK(infinite, 1e30f, u);
-    float half_extent = 0.5f * float(extent);
-    float by_u = PICK(over && !over_v && !infinite,
-        tex_over_edge(u, from_u, left, half_extent, across), (u - from_u) * half_extent);
-    float by_v = PICK(over_v && !infinite,
-        tex_over_edge(v, from_v, left, half_extent, across), (v - from_v) * half_extent);
+    float half_face = 0.5f * float(int(extent));
+    float by_u = PICK(over && !over_v && !infinite, tex_over_edge(u, from_u, left, extent, across),
+        tex_times(u - from_u, half_face));
+    float by_v = PICK(over_v && !infinite, tex_over_edge(v, from_v, left, extent, across),
+        tex_times(v - from_v, half_face));
     return uvec4(tex_gradient(floatBitsToUint(by_u), 1u), tex_gradient(floatBitsToUint(by_v), 1u),
         0u, PICK(over, 1u, 0u));
 }
@@ -143,22 +167,17 @@ int tex_log2(const in uint x)
     return (int(x >> 23) - 127) * 256 + int(fraction);
 }
 
-// The four vectors that matter of two gradients: both, and their sum and difference times 11/16.
-// Over the edges of a cube map's faces only the two do.
-float tex_scaled_sum(const in float a, const in float b)
-{
-    return 0.5f * tex_eleven(abs(tex_plus(a, b)));
-}
-
+// The longest of the four vectors that matter of two gradients: both, and their sum and difference
+// times 11/16. Over the edges of a cube map's faces only the two do.
 float tex_longest(const in uvec4 dx, const in uvec4 dy)
 {
     float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);
     float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y), bz = uintBitsToFloat(dy.z);
     float both = max(tex_length(ax, ay, az), tex_length(bx, by, bz));
-    float longest = max(both, tex_length(
-        tex_scaled_sum(ax, bx), tex_scaled_sum(ay, by), tex_scaled_sum(az, bz)));
-    longest = max(longest, tex_length(
-        tex_scaled_sum(ax, -bx), tex_scaled_sum(ay, -by), tex_scaled_sum(az, -bz)));
+    float longest = max(both,
+        tex_length_sum(tex_plus(ax, bx), tex_plus(ay, by), tex_plus(az, bz)));
+    longest = max(longest,
+        tex_length_sum(tex_plus(ax, -bx), tex_plus(ay, -by), tex_plus(az, -bz)));
     return PICK((dx.w | dy.w) != 0u, both, longest);
 }
 
@@ -176,18 +195,20 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
     float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);
     float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y), bz = uintBitsToFloat(dy.z);
     float most = tex_length(ax, ay, az), other = tex_length(bx, by, bz);
-    float plus = tex_length(
-        tex_scaled_sum(ax, bx), tex_scaled_sum(ay, by), tex_scaled_sum(az, bz));
-    float minus = tex_length(
-        tex_scaled_sum(ax, -bx), tex_scaled_sum(ay, -by), tex_scaled_sum(az, -bz));
-    bool second = other > most;
+    float plus = tex_length_sum(tex_plus(ax, bx), tex_plus(ay, by), tex_plus(az, bz));
+    float minus = tex_length_sum(tex_plus(ax, -bx), tex_plus(ay, -by), tex_plus(az, -bz));
+    // Of equals the first gradient counts, then the sum, then the second gradient.
+    bool edge = (dx.w | dy.w) != 0u, second = other > most;
+    bool sum = !edge && plus > most && plus >= max(other, minus);
+    bool difference = !edge && minus > max(max(most, other), plus);
     float x = PICK(second, bx, ax), y = PICK(second, by, ay);
-    most = max(most, other);
-    bool edge = (dx.w | dy.w) != 0u;
-    bool sum = plus > most && !edge, difference = minus > max(most, plus) && !edge;
-    x = PICK(difference, tex_plus(ax, -bx), PICK(sum, tex_plus(ax, bx), x));
-    y = PICK(difference, tex_plus(ay, -by), PICK(sum, tex_plus(ay, by), y));
-    float longer = max(abs(x), abs(y)), shorter = min(abs(x), abs(y));
+    // A difference is that of the longer one and the shorter one, of equals the second and the first.
+    float turn = PICK(other >= most, -1.0f, 1.0f);
+    x = PICK(difference, turn * tex_plus(ax, -bx), PICK(sum, tex_plus(ax, bx), x));
+    y = PICK(difference, turn * tex_plus(ay, -by), PICK(sum, tex_plus(ay, by), y));
+    float x_part = PICK(sum || difference, 0.5f * tex_multiple(abs(x), 1.375f), abs(x));
+    float y_part = PICK(sum || difference, 0.5f * tex_multiple(abs(y), 1.375f), abs(y));
+    float longer = max(x_part, y_part), shorter = min(x_part, y_part);
     // Both count eighths of the longer component's power of two, and stand for the middle of one;
     // what is below a quarter of an eighth is none.
     float unit = uintBitsToFloat(floatBitsToUint(longer) & F32_INF) * 0.125f;
@@ -196,34 +217,42 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
     b = PICK(shorter * scale < 0.25f, 0.0f, b);
     float by_length = 64.0f / sqrt(a * a + b * b);
     int most_part = int(floor(a * by_length + 0.5f)), least_part = int(floor(b * by_length + 0.5f));
-    bool steep = abs(y) > abs(x);
+    bool steep = y_part > x_part;
     int part_x = PICK(steep, least_part, most_part), part_y = PICK(steep, most_part, least_part);
     return uvec4(uint(PICK(x < 0.0f, -part_x, part_x)), uint(PICK(y < 0.0f, -part_y, part_y)), 0u,
         0u);
 }
 
 // The logarithm of the most samples, by their code: 1, 2, 4, 6, 8, 10, 12, 16.
-int tex_most(const in uint code)
+int tex_most_samples(const in uint code)
 {
-    int odd = PICK(code == 3u, 657, PICK(code == 5u, 848, 913));
+    int odd = PICK(code == 3u, 656, PICK(code == 5u, 848, 912));
     int even = PICK(code < 3u, int(code), PICK(code == 4u, 3, 4)) * 256;
     return PICK(code == 3u || code == 5u || code == 6u, odd, even);
 }
 
-// A level whose part in the next one is stretched about its middle.
-int tex_stretch(const in int lod, const in int most)
+// A level with its bias; `how` as below. Where samples are fewer than 8 and two levels may be mixed
+// as they do not fall, a bias of 1/4 or more counts 1/256 less; one of 1/8 or less does not.
+int tex_biased(const in int lod, const in int bias, const in uint how)
 {
-    int part = lod & 255;
-    int stretched = PICK(most == 256, ((3 * part) >> 1) - 63,
-        PICK(most < 768, ((7 * part + 2) >> 2) - 95, 2 * part - 128));
-    return (lod & ~255) + clamp(stretched, 0, 256);
+    uint most = how & 15u;
+    return lod + bias - PICK(most >= 1u && most <= 3u && bias >= 64, 1, 0);
 }
 
-// The same for reads of one sample: `how` as below.
-uint tex_stretched(const in uint lod, const in uint how)
+// A level whose part in the next one is stretched about its middle.
+int tex_stretch(const in int lod, const in uint how)
 {
+    int part = lod & 255, most = tex_most_samples(how & 7u);
+    int stretched = PICK(most == 256, ((3 * part) >> 1) - 63,
+        PICK(most < 768, ((7 * part + 2) >> 2) - 95, 2 * part - 128));
     bool stretches = (how & 24u) == 16u && (how & 7u) != 0u;
-    return PICK(stretches, uint(tex_stretch(int(lod), tex_most(how & 7u))), lod);
+    return PICK(stretches, (lod & ~255) + clamp(stretched, 0, 256), lod);
+}
+
+// The level of reads of one sample.
+uint tex_stretched(const in uint lod, const in uint bias, const in uint how)
+{
+    return uint(tex_stretch(tex_biased(int(lod), int(bias), how), how));
 }
 
 // The level that the shorter extent of the footprint chooses: its area over the longest vector,
@@ -238,8 +267,8 @@ uvec4 tex_footprint(const in uvec4 dx, const in uvec4 dy, const in uvec4 bounds,
         tex_plus(tex_times(ay, bz), -tex_times(az, by)),
         tex_plus(tex_times(az, bx), -tex_times(ax, bz)));
     int longer = tex_log2(floatBitsToUint(tex_longest(dx, dy)));
-    int most = tex_most(how & 7u);
-    int within = max(tex_log2(floatBitsToUint(area)) - longer, longer - most);
+    int most = tex_most_samples(how & 7u);
+    int within = clamp(tex_log2(floatBitsToUint(area)) - longer, longer - most, longer);
     // Over the edges of a cube map's faces there is one sample.
     int shorter = PICK((dx.w | dy.w) != 0u, longer, within);
     // Neither bias nor bounds matter to the ratio, in texels of level 0.
@@ -247,8 +276,7 @@ uvec4 tex_footprint(const in uvec4 dx, const in uvec4 dy, const in uvec4 bounds,
     int low = int(bounds.y), high = int(bounds.z);
     // Without the full mix, the part of the next level is stretched about its middle.
     bool mixed = (how & 16u) != 0u;
-    int lod = shorter + int(bounds.x);
-    lod = PICK(mixed && (how & 8u) == 0u, tex_stretch(lod, most), lod);
+    int lod = tex_stretch(tex_biased(shorter, int(bounds.x), how), how);
     lod = max(min(lod, high), low);
     uint level = uint(lod) >> 8, part = uint(lod) & 255u;
     int beyond = max(ratio + int(part) - 256, 0);
@@ -256,31 +284,44 @@ uvec4 tex_footprint(const in uvec4 dx, const in uvec4 dy, const in uvec4 bounds,
     return PICK4(mixed, uvec4(level, part, uint(ratio), uint(beyond)), nearest);
 }
 
-// The samples of one level by the logarithm of the ratio: how many, what one weighs, the unit of
-// weights, and where the samples of a pair lie, in 128ths of their distance.
-uvec4 tex_samples(const in uint ratio)
+// 256 times 2 to the minus `fraction` 256ths, rounded. None of them is nearer to a tie than 1/256,
+// far more than exp2 errs.
+uint tex_inverse(const in uint fraction)
 {
-    uint unit = PICK(ratio < 512u, 512u, 1024u);
-    float part = exp2(-float(int(ratio)) * 0.00390625f);
-    uint weight = uint(int(floor(part * float(int(unit)) + 0.5f)));
+    return uint(int(floor(exp2(-float(int(fraction)) * 0.00390625f) * 256.0f + 0.5f)));
+}
+
+// The samples of one level by the logarithm of the ratio: how many, what one weighs, the unit of
+// weights, and how far the samples of a pair are apart, in 256ths of the distance.
+uvec4 tex_samples(const in uint logarithm)
+{
+    // The last inverse of an octave is one half, the first of the next.
+    uint ratio = PICK((logarithm & 255u) == 255u, logarithm + 1u, logarithm);
+    uint inverse = tex_inverse(ratio & 255u), octave = ratio >> 8;
+    uint unit = PICK(ratio == 0u, 256u, PICK(octave < 2u, 512u, 1024u));
+    uint weight = PICK(octave == 0u, inverse * (unit >> 8),
+        inverse >> PICK(octave < 3u, 0u, octave - 2u));
     uint pairs = (unit + 2u * weight - 1u) / (2u * weight);
     uint count = PICK(ratio == 0u, 1u, 2u * pairs);
-    uint apart = PICK(ratio < 256u, 128u - uint(int(floor(part * 128.0f))), 64u);
+    uint apart = PICK(octave == 0u, 256u - inverse, 128u);
     return uvec4(count, weight, unit, apart);
 }
 
 // Samples are `distance` 64ths of a texel apart where a level's part in the next is `share`.
 uint tex_distance(const in uint share)
 {
-    return uint(int(floor(exp2(float(int(share)) * 0.00390625f) * 64.0f + 0.5f)));
+    return tex_inverse(256u - share) >> 1;
 }
 
-// How far sample j lies from the point, in 128ths of a texel; sample 0 is the foremost.
-uint tex_sample_place(const in uvec4 samples, const in uint distance, const in uint j)
+// How far sample j lies from the point along an axis, in 128ths of a texel, where the direction has
+// `part` 64ths of that axis; sample 0 is the foremost. Shifts round down, of negative parts too.
+uint tex_sample_place(const in uvec4 samples, const in uint distance, const in uint part,
+    const in uint j)
 {
-    int pair = int((samples.w * distance) >> 6);
+    int along = int(part), apart = int(distance);
+    int pair = (((along * int(samples.w) + 64) >> 7) * apart) >> 6;
     int steps = int(samples.x) - 1 - 2 * int(j);
-    return uint(PICK(samples.x == 2u, PICK(j == 0u, pair, -pair), steps * int(distance)));
+    return uint(PICK(samples.x == 2u, PICK(j == 0u, pair, -pair), steps * ((apart * along) >> 6)));
 }
 
 // What the samples before j weigh together, of `total` 256ths: the outermost two share the rest.
@@ -297,10 +338,10 @@ uint tex_sample_weight(const in uvec4 samples, const in uint total, const in uin
     return tex_weight_before(samples, total, j + 1u) - tex_weight_before(samples, total, j);
 }
 
-// A coordinate moved by so many 8192ths of a texel.
+// A coordinate moved by so many 128ths of a texel.
 uint tex_moved(const in uint x, const in uint by, const in uint extent)
 {
-    float texels = float(int(by)) * 0.0001220703125f;
+    float texels = float(int(by)) * 0.0078125f;
     uint parts = f32_div_rn(floatBitsToUint(texels), floatBitsToUint(float(max(extent, 1u))));
     return floatBitsToUint(uintBitsToFloat(tex_component(x)) + uintBitsToFloat(parts));
 }

@@ -57,9 +57,10 @@ TextureLowering::SampleSums TextureLowering::sample(const Footprint& at, const P
   const Value share = part(at.levels, 1);
   const Value total = b_.select(second, share, b_.op2(Op::sub, i32(256), share));
   const Value distance = b_.select(second, i32(64), library("tex_distance", Type::i32, {share}));
-  const Value along = library("tex_sample_place", Type::i32, {samples, distance, number});
   // Weights count 1024ths in the end.
-  const Value finer = b_.select(b_.cmp(Op::eq, part(samples, 2), i32(512)), i32(1), i32(0));
+  const Value unit = part(samples, 2);
+  const Value finer = b_.select(b_.cmp(Op::eq, unit, i32(256)), i32(2),
+                                b_.select(b_.cmp(Op::eq, unit, i32(512)), i32(1), i32(0)));
   const Value last = b_.op2(Op::sub, word(abi::x_levels), i32(1));
   const Value chosen = b_.op2(
       Op::umin, b_.op2(Op::add, part(at.levels, 0), b_.select(second, i32(1), i32(0))), last);
@@ -70,7 +71,8 @@ TextureLowering::SampleSums TextureLowering::sample(const Footprint& at, const P
   const Value extents[] = {level.width, level.height, level.depth};
   const Value normalized = cube() ? b_.i1(true) : set(sampler_, abi::sample_normalized);
   for (unsigned k = 0; k < place.axes; ++k) {
-    const Value by = b_.op2(Op::mul, along, part(at.direction, k));
+    const Value by =
+        library("tex_sample_place", Type::i32, {samples, distance, part(at.direction, k), number});
     moved.coordinates[k] =
         library("tex_moved", Type::i32,
                 {place.coordinates[k], by, b_.select(normalized, extents[k], i32(1))});

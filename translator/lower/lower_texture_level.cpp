@@ -57,8 +57,7 @@ void TextureLowering::choose_levels(const Place& place, unsigned operand) {
   // Where anisotropy is asked for, levels mix otherwise, whether or not there are several samples.
   const bool by_number = inst_.mods->mode == Mod::level && !integer_;
   if (by_number || (inst_.mods->mode == Mod::grad && one_sample())) {
-    const Value stretched =
-        library("tex_stretched", Type::i32, {b_.op2(Op::add, lod, bias), anisotropy()});
+    const Value stretched = library("tex_stretched", Type::i32, {lod, bias, anisotropy()});
     const Value active = wants_anisotropy();
     lod = b_.select(active, stretched, lod);
     bias = b_.select(active, i32(0), bias);

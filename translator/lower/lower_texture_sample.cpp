@@ -142,11 +142,11 @@ Value TextureLowering::quotient(Value sum, unsigned finer) {
   };
   const Value scale = b_.select(format_is(abi::SurfaceFormat::u8), i32(257), i32(1));
   const Value word = rounded(b_.op2(Op::mul, sum, scale), 8 + finer);
-  if (finer) sum = rounded(sum, finer);
-  const Value drift = b_.op2(Op::shl, b_.op2(Op::ashr, sum, i32(12)), i32(4));
-  const Value small =
-      b_.op2(Op::add, sum,
-             b_.op2(Op::ashr, b_.op2(Op::add, b_.op2(Op::add, sum, i32(64)), drift), i32(7)));
+  const Value drift = b_.op2(Op::shl, b_.op2(Op::ashr, sum, i32(12 + finer)), i32(4 + finer));
+  const Value rest =
+      b_.op2(Op::ashr, b_.op2(Op::add, b_.op2(Op::add, sum, i32(64u << finer)), drift), i32(7));
+  Value small = b_.op2(Op::add, sum, rest);
+  if (finer) small = b_.op2(Op::ashr, small, i32(finer));
   const Value is_s8 = format_is(abi::SurfaceFormat::s8);
   const Value is_signed = b_.op2(Op::or_, is_s8, format_is(abi::SurfaceFormat::s16));
   return b_.select(is_signed,
