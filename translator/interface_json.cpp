@@ -145,7 +145,7 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
   json.key("push_words").value(entry.push_words);
   list(json, "trip_count_params", entry.trip_count_params,
        [&](std::uint32_t at) { json.value(at); });
-  json.key("turn_limit").value(entry.turn_limit);
+  json.key("trip_count_limit").value(entry.trip_count_limit);
   list(json, "push_params", entry.push_params, [&](const PushParam& param) {
     json.begin('{');
     json.key("word").value(param.word);

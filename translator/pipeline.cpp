@@ -235,7 +235,7 @@ void emit(PassContext& c) {
   options.debug_info = c.options.debug_info;
   options.source_name = source_of(c).source.name();
   options.source_text = source_of(c).source.text();
-  options.float_controls = c.profile.declared_rounding && c.options.fp == FpPolicy::exact;
+  options.float_controls = c.profile.exactness.declared_rounding && c.options.fp == FpPolicy::exact;
   if (const auto failed = spirv::emit(c.module, c.function, options, c.builder))
     c.internal = failed->text;
 }
@@ -252,7 +252,7 @@ constexpr Pass kPasses[] = {
      "what a launch knows of its textures leaves the code for the others out"},
     {Phase::memory, "bound-spin-loops",
      [](const PassContext& c) {
-       return !c.profile.independent_threads && c.options.wait_iterations;
+       return !c.profile.exactness.independent_threads && c.options.wait_iterations;
      },
      [](PassContext& c) {
        const std::uint32_t most =
@@ -273,7 +273,7 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) {
        Profile atomics = c.profile;
        if (c.options.shared_in_memory)
-         atomics.shared_atomics64 = atomics.shared_atomics64 && atomics.buffer_atomics64;
+         atomics.features.shared_atomics64 = atomics.features.shared_atomics64 && atomics.features.buffer_atomics64;
        passes::legalise_atomics(c.function, atomics);
      },
      "what the device lacks becomes loops, which structurize then sees as any others"},
@@ -358,7 +358,7 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) { passes::if_convert(c.function, c.module); },
      "small branches become selects once it is known how large they are"},
     {Phase::legalise, "outline-library-calls",
-     [](const PassContext& c) { return c.optimize && !c.loops_cut_off; },
+     [](const PassContext& c) { return c.optimize && c.profile.costs.outlined_calls; },
      [](PassContext& c) {
        passes::outline_library_calls(c.function, c.module, routine_cost, c.options.routine_budget);
      },
@@ -371,7 +371,7 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) { passes::scale_addresses(c.function, c.module); },
      "offsets are counted in elements, as SPIR-V does"},
     {Phase::legalise, "simplify-last", optimizes,
-     [](PassContext& c) { passes::simplify(c.function, c.module, c.profile.int64); },
+     [](PassContext& c) { passes::simplify(c.function, c.module, c.profile.features.int64); },
      "what legalisation left over"},
 
     {Phase::workarounds, "loop-trip-count",
@@ -385,44 +385,44 @@ constexpr Pass kPasses[] = {
      },
      "guards go where all loops have bounds"},
     {Phase::workarounds, "simplify-bounded", [](const PassContext& c) { return c.few_iterations; },
-     [](PassContext& c) { passes::simplify(c.function, c.module, c.profile.int64); },
+     [](PassContext& c) { passes::simplify(c.function, c.module, c.profile.features.int64); },
      "what the guards leave"},
     {Phase::workarounds, "merge-loop-exits",
      // What guards have to notice is left alone.
      [](const PassContext& c) {
-       return !c.profile.skipped_branches && c.optimize && !c.function.loop_guard.on;
+       return !c.profile.costs.skipped_branches && c.optimize && !c.function.loop_guard.on;
      },
      [](PassContext& c) { passes::merge_loop_exits(c.function); },
      "CPU drivers carry out both sides of everything: fewer exits cost less"},
     {Phase::workarounds, "lcssa",
      [](const PassContext& c) {
-       return !c.profile.loads_need_no_lcssa || !c.profile.values_need_no_lcssa;
+       return c.profile.workarounds.lcssa_loads || c.profile.workarounds.lcssa_values;
      },
-     [](PassContext& c) { passes::lcssa(c.function, !c.profile.values_need_no_lcssa); },
+     [](PassContext& c) { passes::lcssa(c.function, c.profile.workarounds.lcssa_values); },
      "a value that a thread loaded in a loop which it left is 0 on CPU drivers unless a phi behind "
      "the loop has it; on lavapipe a computed one is wrong too"},
     {Phase::workarounds, "bitcast-atomic-operands",
-     [](const PassContext& c) { return !c.profile.float_operands; },
+     [](const PassContext& c) { return c.profile.workarounds.bitcast_atomic_operands; },
      [](PassContext& c) { passes::bitcast_atomic_operands(c.function); },
      "an atomic on integers takes what a float operation gave"},
     {Phase::workarounds, "opaque-zero-operands",
-     [](const PassContext& c) { return !c.profile.zero_operands; },
+     [](const PassContext& c) { return c.profile.workarounds.opaque_zero_operands; },
      [](PassContext& c) { passes::opaque_zero_operands(c.function, c.module); },
      "products, quotients and sums of a zero that the driver knows"},
     {Phase::workarounds, "break-bitfield-insert-select",
-     [](const PassContext& c) { return !c.profile.selected_merges; },
+     [](const PassContext& c) { return c.profile.workarounds.break_bitfield_insert_select; },
      [](PassContext& c) { passes::break_bitfield_insert_select(c.function); },
      "a choice between merged bits and what they were merged into"},
     {Phase::workarounds, "limit-uniformity-search",
-     [](const PassContext& c) { return !c.profile.quick_uniformity; },
+     [](const PassContext& c) { return c.profile.workarounds.limit_uniformity_search; },
      [](PassContext& c) { passes::limit_uniformity_search(c.function); },
      "the driver asks whether an offset is the same in all threads, in exponential time"},
     {Phase::workarounds, "lower-bool-loop-phis",
-     [](const PassContext& c) { return !c.profile.loop_bools; },
+     [](const PassContext& c) { return c.profile.workarounds.lower_bool_loop_phis; },
      [](PassContext& c) { passes::lower_bool_loop_phis(c.function); },
      "truth values that loops carry are words"},
     {Phase::workarounds, "split-long-blocks",
-     [](const PassContext& c) { return !c.profile.long_blocks && c.optimize; },
+     [](const PassContext& c) { return c.profile.workarounds.split_long_blocks && c.optimize; },
      [](PassContext& c) { passes::split_long_blocks(c.function, c.module, routine_cost); },
      "SwiftShader's compiler takes time by the square of a block's length: every 600 instructions "
      "an empty loop ends it"},
@@ -431,7 +431,7 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) {
        passes::promote_params_to_push_constants(
            c.function,
-           {.push_words = c.options.push_words, .dear_shifts = !c.profile.vector_shifts}, c.info);
+           {.push_words = c.options.push_words, .dear_shifts = !c.profile.costs.vector_shifts}, c.info);
      },
      "once it is known which parameters are still read"},
     {Phase::emission, "emit", always, emit, "SPIR-V, with the library's routines that are called"},
@@ -454,15 +454,6 @@ void run_phase(PassContext& c, Phase phase) {
   }
 }
 
-/// Who runs a block's threads, from what the kernel does and what was asked for.
-ThreadModel choose_threads(const EntryInfo& info, ThreadModel asked) {
-  const bool synchronises = info.barriers || info.warp_operations;
-  if (info.warp_operations || info.divergent_barriers) return ThreadModel::regions;
-  if (asked == ThreadModel::flat && (synchronises || info.shared_bytes || info.dynamic_shared))
-    return ThreadModel::regions;
-  return asked;
-}
-
 /// The threads' phase in the forms that may do, the better one first.
 void run_threads(PassContext& c) {
   if (c.model != ThreadModel::regions) return run_phase(c, Phase::threads);
@@ -480,6 +471,14 @@ void run_threads(PassContext& c) {
 }
 
 }  // namespace
+
+ThreadModel thread_model(const EntryInfo& info, ThreadModel asked) {
+  const bool synchronises = info.barriers || info.warp_operations;
+  if (info.warp_operations || info.divergent_barriers) return ThreadModel::regions;
+  if (asked == ThreadModel::flat && (synchronises || info.shared_bytes || info.dynamic_shared))
+    return ThreadModel::regions;
+  return asked;
+}
 
 std::vector<PassRow> pass_rows() {
   std::vector<PassRow> rows;
@@ -546,7 +545,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     messages.push_back(lower::message_at(source_of(c), Severity::error, {}, text));
     return false;
   };
-  c.model = choose_threads(info, options.threads);
+  c.model = thread_model(info, options.threads);
   info.threads = c.model;
   info.workgroup_threads =
       options.workgroup_threads ? options.workgroup_threads : c.profile.max_workgroup_invocations;

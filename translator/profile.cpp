@@ -10,9 +10,9 @@ constexpr std::array<std::string_view, 4> kNames = {"portable", "swiftshader", "
                                                     "nvidia"};
 
 // What is not a capability: { subgroup size, invocations per workgroup, bytes of shared memory,
-// turns after which loops end silently, bound surface slots }.
+// iterations after which loops end silently, bound surface slots }.
 struct Limits {
-  std::uint32_t subgroup_size, invocations, shared_bytes, loop_turns, slots;
+  std::uint32_t subgroup_size, invocations, shared_bytes, loop_iterations, slots;
 };
 constexpr std::array<Limits, 4> kLimits = {{
     {0, 128, 16384, 0, 4},
@@ -35,15 +35,61 @@ constexpr std::array<Reduced, 5> kReduced = {{
     {"no-8-16-bit", {"storage8", "storage16"}},
 }};
 
+constexpr Capability kCapabilities[] = {
+#define PTX2SPV_FEATURE(field, portable, swiftshader, lavapipe, nvidia, help)           \
+  {Capability::Group::feature,                                                          \
+   #field,                                                                              \
+   help,                                                                                \
+   {portable, swiftshader, lavapipe, nvidia},                                           \
+   [](Profile& profile) -> bool& { return profile.features.field; },                    \
+   {},                                                                                  \
+   {},                                                                                  \
+   {}},
+#include "ptx2spv/features.def"
+#undef PTX2SPV_FEATURE
+#define PTX2SPV_EXACTNESS(field, portable, swiftshader, lavapipe, nvidia, help)         \
+  {Capability::Group::exactness,                                                        \
+   #field,                                                                              \
+   help,                                                                                \
+   {portable, swiftshader, lavapipe, nvidia},                                           \
+   [](Profile& profile) -> bool& { return profile.exactness.field; },                   \
+   {},                                                                                  \
+   {},                                                                                  \
+   {}},
+#include "ptx2spv/exactness.def"
+#undef PTX2SPV_EXACTNESS
+#define PTX2SPV_COST(field, portable, swiftshader, lavapipe, nvidia, help)              \
+  {Capability::Group::cost,                                                             \
+   #field,                                                                              \
+   help,                                                                                \
+   {portable, swiftshader, lavapipe, nvidia},                                           \
+   [](Profile& profile) -> bool& { return profile.costs.field; },                       \
+   {},                                                                                  \
+   {},                                                                                  \
+   {}},
+#include "ptx2spv/costs.def"
+#undef PTX2SPV_COST
+#define PTX2SPV_WORKAROUND(field, portable, swiftshader, lavapipe, nvidia, seen, symptom, pass, \
+                           test)                                                        \
+  {Capability::Group::workaround,                                                       \
+   #field,                                                                              \
+   symptom,                                                                             \
+   {portable, swiftshader, lavapipe, nvidia},                                           \
+   [](Profile& profile) -> bool& { return profile.workarounds.field; },                 \
+   seen,                                                                                \
+   pass,                                                                                \
+   test},
+#include "ptx2spv/workarounds.def"
+#undef PTX2SPV_WORKAROUND
+};
+
 std::optional<Profile> reduced_profile(std::string_view name) {
   for (const Reduced& row : kReduced) {
     if (row.name != name) continue;
     Profile profile = *find_profile("nvidia");
     profile.name = row.name;
-#define PTX2SPV_CAPABILITY(field, portable, swiftshader, lavapipe, nvidia, help) \
-  profile.field = true;
-#include "ptx2spv/capabilities.def"
-#undef PTX2SPV_CAPABILITY
+    for (const Capability& each : kCapabilities) each.in(profile) = each.best();
+    profile.exactness.flushes_denormals32 = false;  // which excludes denormals32
     for (const std::string_view each : row.off)
       if (!each.empty()) set_capability(profile, each, false);
     return profile;
@@ -53,6 +99,14 @@ std::optional<Profile> reduced_profile(std::string_view name) {
 
 }  // namespace
 
+std::span<const Capability> capabilities() { return kCapabilities; }
+
+const Capability* find_capability(std::string_view name) {
+  for (const Capability& each : kCapabilities)
+    if (each.name == name) return &each;
+  return nullptr;
+}
+
 std::span<const std::string_view> profile_names() { return kNames; }
 
 std::optional<Profile> find_profile(std::string_view name) {
@@ -60,14 +114,11 @@ std::optional<Profile> find_profile(std::string_view name) {
     if (kNames[i] != name) continue;
     Profile profile;
     profile.name = kNames[i];
-#define PTX2SPV_CAPABILITY(field, portable, swiftshader, lavapipe, nvidia, help) \
-  profile.field = std::array{portable, swiftshader, lavapipe, nvidia}[i];
-#include "ptx2spv/capabilities.def"
-#undef PTX2SPV_CAPABILITY
+    for (const Capability& each : kCapabilities) each.in(profile) = each.named[i];
     profile.subgroup_size = kLimits[i].subgroup_size;
     profile.max_workgroup_invocations = kLimits[i].invocations;
     profile.max_shared_bytes = kLimits[i].shared_bytes;
-    profile.max_loop_iterations = kLimits[i].loop_turns;
+    profile.max_loop_iterations = kLimits[i].loop_iterations;
     profile.max_slots = kLimits[i].slots;
     return profile;
   }
@@ -75,14 +126,9 @@ std::optional<Profile> find_profile(std::string_view name) {
 }
 
 bool set_capability(Profile& profile, std::string_view name, bool value) {
-#define PTX2SPV_CAPABILITY(field, portable, swiftshader, lavapipe, nvidia, help) \
-  if (name == #field) {                                                          \
-    profile.field = value;                                                       \
-    return true;                                                                 \
-  }
-#include "ptx2spv/capabilities.def"
-#undef PTX2SPV_CAPABILITY
-  return false;
+  const Capability* capability = find_capability(name);
+  if (capability) capability->in(profile) = value;
+  return capability != nullptr;
 }
 
 }  // namespace ptx2spv

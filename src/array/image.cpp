@@ -93,7 +93,7 @@ Status create_storage_views(ArrayState& array) {
   DeviceState& device = *array.device;
   const std::uint32_t texel = array.desc.texel_bytes();
   // An imported image need not have been made for views of other formats.
-  const bool view64 = texel == 8 && !array.imported && device.profile.image_atomics64;
+  const bool view64 = texel == 8 && !array.imported && device.profile.features.image_atomics64;
   for (std::uint32_t i = 0; i < array.levels.size(); ++i) {
     VkImageViewUsageCreateInfo usage{VK_STRUCTURE_TYPE_IMAGE_VIEW_USAGE_CREATE_INFO};
     usage.usage = VK_IMAGE_USAGE_STORAGE_BIT;

@@ -15,7 +15,6 @@ thread_local Last t_last;
 static_assert(static_cast<int>(ErrorCode::trap) + 1 == PTX2SPV_TRAP);
 static_assert(static_cast<int>(ErrorCode::internal) + 1 == PTX2SPV_INTERNAL);
 static_assert(static_cast<int>(abi::TrapKind::out_of_bounds) == PTX2SPV_TRAP_OUT_OF_BOUNDS);
-static_assert(static_cast<int>(abi::TrapKind::unreachable) == PTX2SPV_TRAP_UNREACHABLE);
 }  // namespace
 
 ptx2spv_status fail(Error error) {

@@ -24,7 +24,6 @@ void keep_used_features(FeatureChain& chain) {
   core.shaderInt16 = all.shaderInt16;
   core.shaderFloat64 = all.shaderFloat64;
   core.shaderStorageImageExtendedFormats = all.shaderStorageImageExtendedFormats;
-  core.shaderStorageImageReadWithoutFormat = all.shaderStorageImageReadWithoutFormat;
   core.shaderStorageImageWriteWithoutFormat = all.shaderStorageImageWriteWithoutFormat;
   core.samplerAnisotropy = all.samplerAnisotropy;
   VkPhysicalDeviceVulkan11Features& v11 = chain.v11;
@@ -178,9 +177,10 @@ Status restrict_profile(Profile& profile, const DeviceOptions& options, const st
     auto named = find_profile(name);
     if (!named)
       return make_error(ErrorCode::invalid_argument, fmt::format("there is no profile '{}'", name));
-#define PTX2SPV_CAPABILITY(field, a, b, c, d, help) profile.field = profile.field && named->field;
-#include "ptx2spv/capabilities.def"
-#undef PTX2SPV_CAPABILITY
+    for (const Capability& each : capabilities()) {
+      // Only what both have, and what either needs.
+      if (each.value(*named) != each.best()) each.in(profile) = !each.best();
+    }
     profile.max_workgroup_invocations =
         std::min(profile.max_workgroup_invocations, named->max_workgroup_invocations);
     profile.max_shared_bytes = std::min(profile.max_shared_bytes, named->max_shared_bytes);
@@ -192,23 +192,23 @@ Status restrict_profile(Profile& profile, const DeviceOptions& options, const st
   };
   for (const std::string& each : with_option(options.disable, Option::disable))
     if (!set_capability(profile, each, false)) return unknown(each);
+  for (const std::string& each : with_option(options.enable, Option::enable)) {
+    const Capability* capability = find_capability(each);
+    if (!capability) return unknown(each);
+    if (capability->group != Capability::Group::workaround)
+      return make_error(ErrorCode::invalid_argument,
+                        fmt::format("'{}' is no workaround: a device has it or has it not", each));
+    capability->in(profile) = true;
+  }
   // What is asked for and not there is not replaced by something slower in silence.
   for (const std::string& each : with_option(options.require, Option::require)) {
-    const char* meaning = nullptr;
-    bool has = false;
-#define PTX2SPV_CAPABILITY(field, a, b, c, d, help) \
-  if (each == #field) {                             \
-    meaning = help;                                 \
-    has = profile.field;                            \
-  }
-#include "ptx2spv/capabilities.def"
-#undef PTX2SPV_CAPABILITY
-    if (!meaning) return unknown(each);
-    if (!has)
+    const Capability* capability = find_capability(each);
+    if (!capability) return unknown(each);
+    if (!capability->value(profile))
       return make_error(
           ErrorCode::unsupported,
           fmt::format("{} lacks the required capability '{}' ({}), or it was disabled", device,
-                      each, meaning));
+                      each, capability->help));
   }
   return {};
 }

@@ -13,28 +13,15 @@ namespace ptx2spv::runtime {
 
 namespace {
 
-enum Column { portable, swiftshader, lavapipe, nvidia };
-
-/// Rounding, denormals and scheduling cannot be asked for; they are known by driver, else assumed
-/// absent.
-Column column_of(VkDriverId driver) {
+/// Rounding, denormals and faults cannot be asked for; they are known by driver. Of a driver that
+/// is not known nothing is presumed.
+std::string_view profile_of(VkDriverId driver) {
   switch (driver) {
-    case VK_DRIVER_ID_GOOGLE_SWIFTSHADER: return swiftshader;
-    case VK_DRIVER_ID_MESA_LLVMPIPE: return lavapipe;
-    case VK_DRIVER_ID_NVIDIA_PROPRIETARY: return nvidia;
-    default: return portable;
+    case VK_DRIVER_ID_GOOGLE_SWIFTSHADER: return "swiftshader";
+    case VK_DRIVER_ID_MESA_LLVMPIPE: return "lavapipe";
+    case VK_DRIVER_ID_NVIDIA_PROPRIETARY: return "nvidia";
+    default: return "portable";
   }
-}
-
-Profile table_profile(Column column) {
-  Profile profile;
-#define PTX2SPV_CAPABILITY(field, a, b, c, d, help) \
-  profile.field = column == swiftshader ? b : column == lavapipe ? c : column == nvidia ? d : a;
-#include "ptx2spv/capabilities.def"
-#undef PTX2SPV_CAPABILITY
-  constexpr std::string_view kNames[] = {"portable", "swiftshader", "lavapipe", "nvidia"};
-  profile.name = kNames[column];
-  return profile;
 }
 
 DeviceKind kind_of(VkPhysicalDeviceType type) {
@@ -148,48 +135,45 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   traits.storage_image_formats = core.shaderStorageImageExtendedFormats;
   traits.anisotropy = core.samplerAnisotropy;
 
-  Profile profile = table_profile(column_of(traits.driver));
-  bool known = column_of(traits.driver) != portable;
-  // `or_known`: a driver of the table keeps the table's no, which may be a choice rather than a
-  // lack.
+  Profile profile = find_profile(profile_of(traits.driver)).value_or(Profile());
+  const bool known = profile.name != "portable";
+  // A known driver keeps its profile's no, which may be a choice rather than a lack.
   auto allow = [known](bool& field, bool has) { field = has && (!known || field); };
-  allow(profile.int64, core.shaderInt64);
-  allow(profile.float64, core.shaderFloat64);
-  allow(profile.storage8, chain.v12.storageBuffer8BitAccess && chain.v12.shaderInt8);
-  allow(profile.storage16, chain.v11.storageBuffer16BitAccess && core.shaderInt16);
-  allow(profile.buffer_atomics64, chain.v12.shaderBufferInt64Atomics);
-  allow(profile.shared_atomics64, chain.v12.shaderSharedInt64Atomics);
-  allow(profile.image_atomics64, chain.image_atomic64.shaderImageInt64Atomics);
-  allow(profile.buffer_atomic_f32_add, chain.atomic_float.shaderBufferFloat32AtomicAdd);
-  allow(profile.buffer_atomic_f64_add, chain.atomic_float.shaderBufferFloat64AtomicAdd);
-  allow(profile.image_read_without_format, core.shaderStorageImageReadWithoutFormat);
+  allow(profile.features.int64, core.shaderInt64);
+  allow(profile.features.float64, core.shaderFloat64);
+  allow(profile.features.storage8, chain.v12.storageBuffer8BitAccess && chain.v12.shaderInt8);
+  allow(profile.features.storage16, chain.v11.storageBuffer16BitAccess && core.shaderInt16);
+  allow(profile.features.buffer_atomics64, chain.v12.shaderBufferInt64Atomics);
+  allow(profile.features.shared_atomics64, chain.v12.shaderSharedInt64Atomics);
+  allow(profile.features.image_atomics64, chain.image_atomic64.shaderImageInt64Atomics);
+  allow(profile.features.buffer_atomic_f32_add, chain.atomic_float.shaderBufferFloat32AtomicAdd);
+  allow(profile.features.buffer_atomic_f64_add, chain.atomic_float.shaderBufferFloat64AtomicAdd);
   VkFormatProperties wide{};
   vk.GetPhysicalDeviceFormatProperties(physical, VK_FORMAT_R64_UINT, &wide);
   const VkFormatFeatureFlags atomics =
       VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT | VK_FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT;
-  allow(profile.image_atomics64, (wide.optimalTilingFeatures & atomics) == atomics);
+  allow(profile.features.image_atomics64, (wide.optimalTilingFeatures & atomics) == atomics);
   VkPhysicalDeviceImageFormatInfo2 image{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2};
   image.format = VK_FORMAT_R32_UINT;
   image.type = VK_IMAGE_TYPE_1D;
   image.tiling = VK_IMAGE_TILING_OPTIMAL;
   image.usage = VK_IMAGE_USAGE_STORAGE_BIT;
   VkImageFormatProperties2 image_properties{VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
-  allow(profile.image1d, vk.GetPhysicalDeviceImageFormatProperties2(
+  allow(profile.features.image1d, vk.GetPhysicalDeviceImageFormatProperties2(
                              physical, &image, &image_properties) == VK_SUCCESS);
-  allow(profile.shader_clock, chain.clock.shaderSubgroupClock);
+  allow(profile.features.shader_clock, chain.clock.shaderSubgroupClock);
   const VkSubgroupFeatureFlags warp = VK_SUBGROUP_FEATURE_SHUFFLE_BIT |
                                       VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT;
   // A driver that is not known may number a subgroup's lanes otherwise than by thread index.
-  profile.subgroup_ops = profile.subgroup_ops && v11.subgroupSize == 32 &&
+  profile.features.subgroup_ops = profile.features.subgroup_ops && v11.subgroupSize == 32 &&
                          (v11.subgroupSupportedOperations & warp) == warp;
-  if (!profile.float64)
-    profile.exact_float64 = profile.exact_div64 = profile.exact_widen64 = profile.exact_narrow64 =
-        profile.fused_fma64 = false;
+  if (!profile.features.float64)
+    profile.exactness.exact_float64 = profile.exactness.exact_div64 = profile.exactness.exact_widen64 = profile.exactness.exact_narrow64 =
+        profile.exactness.fused_fma64 = false;
   profile.subgroup_size = v11.subgroupSize;
   const VkPhysicalDeviceLimits& limits = basic.limits;
   profile.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
   profile.max_shared_bytes = limits.maxComputeSharedMemorySize;
-  profile.max_loop_iterations = traits.driver == VK_DRIVER_ID_MESA_LLVMPIPE ? 65535 : 0;
   std::uint32_t buffers =
       std::min(limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers);
   std::uint32_t slots = buffers > abi::kBindings ? buffers - abi::kBindings : 0;

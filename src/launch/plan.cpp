@@ -66,21 +66,9 @@ bool block_fits(const DeviceState& device, const Dim3& block) {
 ThreadModel choose_threads(const KernelState& kernel, const LaunchConfig& config) {
   const EntryInfo& info = *kernel.info;
   const DeviceState& device = *kernel.module->device;
-  bool shared = info.shared_bytes || info.dynamic_shared;
-  if (config.threads) {
-    // The translation goes by the kernel where the wish cannot be met, and so has the launch.
-    const bool block = info.barriers || shared || info.warp_operations;
-    if (*config.threads == ThreadModel::flat && block) return ThreadModel::regions;
-    if (*config.threads == ThreadModel::direct && info.divergent_barriers)
-      return ThreadModel::regions;
-    return *config.threads;
-  }
-  bool native_warps = device.profile.subgroup_ops;
-  if (info.warp_operations && !native_warps) return ThreadModel::regions;
-  // Vulkan's barriers hang or mix up threads where CUDA's need not be met by all of them.
-  if (info.divergent_barriers) return ThreadModel::regions;
-  if (block_fits(device, config.block)) return ThreadModel::direct;
-  return info.barriers || shared || info.warp_operations ? ThreadModel::regions : ThreadModel::flat;
+  const ThreadModel asked =
+      block_fits(device, config.block) ? ThreadModel::direct : ThreadModel::flat;
+  return thread_model(info, config.threads.value_or(asked));
 }
 
 std::uint64_t word64(const std::vector<std::byte>& bytes, std::uint32_t offset) {
@@ -163,7 +151,7 @@ void choose_backings(const KernelState& kernel, const LaunchConfig& config,
       spec.format = array.desc.format;
       spec.channels = static_cast<std::uint8_t>(array.desc.channels);
       spec.geometry = slot_geometry(array.desc.geometry);
-    } else if (i < device.profile.max_slots && device.profile.bound_buffers && config.bind_slots &&
+    } else if (i < device.profile.max_slots && device.profile.costs.bound_buffers && config.bind_slots &&
                level.bytes <= limits.maxStorageBufferRange && !(level.bytes >> 32)) {
       spec.backing = Backing::buffer;
     }
@@ -345,11 +333,12 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
     if (Status status = array->ensure_linear(); !status) return status.error();
   place_records(kernel, slots, plan.params);
 
-  VariantKey key;
+  Specialization key;
+  key.texture_features = 0;
   key.fp = config.fp.value_or(plan.module->options.fp);
   key.threads = choose_threads(kernel, config);
-  key.live_handles = slots.checked;
-  key.wide = slots.wide || info.dynamic_handles || info.slots.size() > slots.specs.size();
+  key.assume_live_handles = slots.checked;
+  key.wide_surfaces = slots.wide || info.dynamic_handles || info.slots.size() > slots.specs.size();
   if (info.uses_textures) {
     key.texture_features = device.texture_features.load(std::memory_order_relaxed);
     place_texture_records(kernel, plan.params, key.textures);
@@ -363,7 +352,7 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
                     "gives a block {} at most",
                     info.name, shared, config.dynamic_shared, kMostShared));
   key.shared_in_memory = shared > device.profile.max_shared_bytes;
-  key.small_grid =
+  key.assume_small_grid =
       key.threads != ThreadModel::flat && !key.shared_in_memory && small_grid(device, config);
   std::uint32_t block_threads = config.block.x * config.block.y * config.block.z;
   key.max_block_threads =
@@ -385,7 +374,7 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   };
   if (!key.shared_in_memory && own_shared() > device.profile.max_shared_bytes) {
     key.shared_in_memory = true;
-    key.small_grid = false;
+    key.assume_small_grid = false;
     variant = kernel.variant(key, plan.prepare_ms);
     if (!variant) return variant.error();
   }
@@ -404,9 +393,9 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
                     std::uint32_t word = 0;
                     if (offset + 4 <= plan.params.size())
                       std::memcpy(&word, plan.params.data() + offset, 4);
-                    return word <= made.turn_limit;
+                    return word <= made.trip_count_limit;
                   })) {
-    key.loop_trip_count = true;
+    key.assume_trip_counts = true;
     variant = kernel.variant(key, plan.prepare_ms);
     if (!variant) return variant.error();
   }

@@ -114,7 +114,6 @@ const char* to_string(abi::TrapKind kind) {
     case abi::TrapKind::loop_limit: return "loop exceeds the turns that this device carries out";
     case abi::TrapKind::bad_call: return "indirect call to no function of the module";
     case abi::TrapKind::no_progress: return "threads wait for one another without end";
-    case abi::TrapKind::unreachable: return "control reached a point that it cannot reach";
   }
   return "unknown trap";
 }

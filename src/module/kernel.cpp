@@ -23,39 +23,51 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-bool same(const SlotSpec& a, const SlotSpec& b) {
-  return a.backing == b.backing && a.format == b.format && a.channels == b.channels &&
-         a.geometry == b.geometry && a.format_known == b.format_known;
-}
-
-TranslateOptions options_for(const KernelState& kernel, const VariantKey& key) {
+TranslateOptions options_for(const KernelState& kernel, const Specialization& key) {
   const ModuleState& module = *kernel.module;
   TranslateOptions options;
+  static_cast<Specialization&>(options) = key;
   options.profile = module.device->profile;
-  options.fp = key.fp;
   options.optimize = module.options.optimize;
   options.debug_info = module.options.debug_info;
   options.relax_versions = module.options.relax_versions;
-  options.assume_live_handles = key.live_handles;
-  options.wide_surfaces = key.wide;
-  options.assume_small_grid = key.small_grid;
-  options.assume_trip_counts = key.loop_trip_count;
   options.push_words = module.device->push_words;
   options.entry = kernel.info->name;
-  options.threads = key.threads;
-  options.max_block_threads = key.max_block_threads;
-  options.workgroup_threads = key.workgroup_threads;
-  std::copy(std::begin(key.block), std::end(key.block), options.block);
-  options.shared_in_memory = key.shared_in_memory;
-  options.texture_features = key.texture_features;
-  if (const std::string_view turns = option_text(Option::wait_iterations); !turns.empty())
-    std::from_chars(turns.data(), turns.data() + turns.size(), options.wait_iterations);
+  if (const std::string_view most = option_text(Option::wait_iterations); !most.empty())
+    std::from_chars(most.data(), most.data() + most.size(), options.wait_iterations);
   if (const std::string_view most = option_text(Option::routine_budget); !most.empty())
     std::from_chars(most.data(), most.data() + most.size(), options.routine_budget);
-  options.slots = key.slots;
-  options.textures = key.textures;
   return options;
 }
+
+/// Adds fields of a Specialization to a digest.
+struct FieldDigest {
+  Digest& digest;
+
+  void operator()(const std::uint32_t (&block)[3]) const {
+    for (const std::uint32_t each : block) digest.add_number(each);
+  }
+  void operator()(const std::vector<SlotSpec>& slots) const {
+    digest.add_number(slots.size());
+    for (const SlotSpec& slot : slots)
+      digest.add_number(static_cast<std::uint64_t>(slot.backing) |
+                        static_cast<std::uint64_t>(slot.format) << 8 |
+                        std::uint64_t{slot.channels} << 16 | std::uint64_t{slot.geometry} << 24 |
+                        std::uint64_t{slot.format_known} << 32);
+  }
+  void operator()(const std::vector<TextureSpec>& textures) const {
+    digest.add_number(textures.size());
+    for (const TextureSpec& texture : textures)
+      digest.add_number(std::uint64_t{texture.known} | std::uint64_t{texture.one_level} << 1 |
+                        static_cast<std::uint64_t>(texture.format) << 8 |
+                        std::uint64_t{texture.channels} << 16 |
+                        std::uint64_t{texture.sampler} << 32);
+  }
+  template <typename Number>
+  void operator()(const Number& number) const {
+    digest.add_number(static_cast<std::uint64_t>(number));
+  }
+};
 
 /// Everything that the module's words depend on.
 std::string cache_key(const KernelState& kernel, const TranslateOptions& options) {
@@ -64,47 +76,17 @@ std::string cache_key(const KernelState& kernel, const TranslateOptions& options
   digest.add(kernel.module->digest);
   digest.add(options.entry);
   const Profile& profile = options.profile;
-#define PTX2SPV_CAPABILITY(field, a, b, c, d, help) digest.add_number(profile.field);
-#include "ptx2spv/capabilities.def"
-#undef PTX2SPV_CAPABILITY
+  for (const Capability& each : capabilities()) digest.add_number(each.value(profile));
   const std::size_t inline_budget = kernel.module->options.inline_budget.value_or(kInlineBudget);
-  for (std::uint64_t number : {std::uint64_t{profile.subgroup_size},
-                               std::uint64_t{profile.max_workgroup_invocations},
-                               std::uint64_t{profile.max_shared_bytes},
-                               std::uint64_t{profile.max_loop_iterations},
-                               std::uint64_t{profile.max_slots},
-                               static_cast<std::uint64_t>(options.fp),
-                               static_cast<std::uint64_t>(options.optimize),
-                               std::uint64_t{options.debug_info},
-                               std::uint64_t{options.relax_versions},
-                               std::uint64_t{options.assume_live_handles},
-                               std::uint64_t{options.wide_surfaces},
-                               std::uint64_t{options.assume_small_grid},
-                               std::uint64_t{options.assume_trip_counts},
-                               std::uint64_t{options.push_words},
-                               static_cast<std::uint64_t>(options.threads),
-                               std::uint64_t{options.max_block_threads},
-                               std::uint64_t{options.workgroup_threads},
-                               std::uint64_t{options.block[0]},
-                               std::uint64_t{options.block[1]},
-                               std::uint64_t{options.block[2]},
-                               std::uint64_t{options.shared_in_memory},
-                               std::uint64_t{options.texture_features},
-                               std::uint64_t{options.wait_iterations},
-                               std::uint64_t{inline_budget},
-                               std::uint64_t{options.routine_budget},
-                               std::uint64_t{options.slots.size()},
-                               std::uint64_t{options.textures.size()}})
+  for (std::uint64_t number :
+       {std::uint64_t{profile.subgroup_size}, std::uint64_t{profile.max_workgroup_invocations},
+        std::uint64_t{profile.max_shared_bytes}, std::uint64_t{profile.max_loop_iterations},
+        std::uint64_t{profile.max_slots}, static_cast<std::uint64_t>(options.optimize),
+        std::uint64_t{options.debug_info}, std::uint64_t{options.relax_versions},
+        std::uint64_t{options.push_words}, std::uint64_t{options.wait_iterations},
+        std::uint64_t{inline_budget}, std::uint64_t{options.routine_budget}})
     digest.add_number(number);
-  for (const TextureSpec& texture : options.textures)
-    digest.add_number(std::uint64_t{texture.known} | std::uint64_t{texture.one_level} << 1 |
-                      static_cast<std::uint64_t>(texture.format) << 8 |
-                      std::uint64_t{texture.channels} << 16 | std::uint64_t{texture.sampler} << 32);
-  for (const SlotSpec& slot : options.slots)
-    digest.add_number(static_cast<std::uint64_t>(slot.backing) |
-                      static_cast<std::uint64_t>(slot.format) << 8 |
-                      std::uint64_t{slot.channels} << 16 | std::uint64_t{slot.geometry} << 24 |
-                      std::uint64_t{slot.format_known} << 32);
+  for_each_field(options, FieldDigest{digest});
   return "t-" + digest.text();
 }
 
@@ -114,7 +96,7 @@ struct Words {
 };
 
 /// From the cache on disk, else from the translator.
-Result<Words> translate(const KernelState& kernel, const VariantKey& key) {
+Result<Words> translate(const KernelState& kernel, const Specialization& key) {
   DeviceState& device = *kernel.module->device;
   TranslateOptions options = options_for(kernel, key);
   std::string cached = device.disk ? cache_key(kernel, options) : std::string();
@@ -219,22 +201,11 @@ Status build(DeviceState& device, Variant& variant, const std::vector<std::uint3
 
 }  // namespace
 
-bool VariantKey::operator==(const VariantKey& other) const {
-  return fp == other.fp && threads == other.threads &&
-         max_block_threads == other.max_block_threads &&
-         workgroup_threads == other.workgroup_threads && std::ranges::equal(block, other.block) &&
-         shared_in_memory == other.shared_in_memory && live_handles == other.live_handles &&
-         wide == other.wide && small_grid == other.small_grid &&
-         loop_trip_count == other.loop_trip_count && texture_features == other.texture_features &&
-         textures == other.textures &&
-         std::equal(slots.begin(), slots.end(), other.slots.begin(), other.slots.end(), same);
-}
-
 KernelState::~KernelState() {
   for (auto& variant : variants) destroy(*module->device, *variant);
 }
 
-Result<Variant*> KernelState::variant(const VariantKey& key, double& prepare_ms) {
+Result<Variant*> KernelState::variant(const Specialization& key, double& prepare_ms) {
   std::lock_guard lock(mutex);
   for (auto& each : variants)
     if (each->key == key) return each.get();

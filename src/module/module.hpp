@@ -19,25 +19,10 @@ struct PipelineKey {
   bool operator==(const PipelineKey&) const = default;
 };
 
-/// What a translation depends on.
-struct VariantKey {
-  FpPolicy fp = FpPolicy::exact;
-  ThreadModel threads = ThreadModel::direct;
-  std::uint32_t max_block_threads = 1024, workgroup_threads = 0;
-  std::uint32_t block[3] = {0, 0, 0};  ///< direct, regions with barriers: the block's size
-  bool shared_in_memory = false, live_handles = false, wide = true;
-  bool loop_trip_count = false;  ///< TranslateOptions::assume_trip_counts
-  bool small_grid = false;       ///< TranslateOptions::assume_small_grid
-  std::uint32_t texture_features = 0;
-  std::vector<SlotSpec> slots;
-  std::vector<TextureSpec> textures;
-  bool operator==(const VariantKey& other) const;
-};
-
 /// One translation of a kernel with the pipelines made from it. Lives as long as its kernel.
 struct Variant {
   std::uint64_t serial = 0;  ///< for descriptor caches
-  VariantKey key;
+  Specialization key;
   EntryInfo info;
   VkShaderModule shader = VK_NULL_HANDLE;
   VkDescriptorSetLayout slot_layout = VK_NULL_HANDLE;
@@ -100,7 +85,7 @@ struct KernelState {
   std::vector<std::unique_ptr<Variant>> variants;
 
   /// Translates when there is no such variant yet. `prepare_ms` grows by what that took.
-  Result<Variant*> variant(const VariantKey& key, double& prepare_ms);
+  Result<Variant*> variant(const Specialization& key, double& prepare_ms);
   Result<VkPipeline> pipeline(Variant& variant, const PipelineKey& key, double& prepare_ms);
 };
 

@@ -18,7 +18,7 @@ GraphState::~GraphState() {
 
 bool LaunchNode::depends() const {
   const EntryInfo& info = *plan.kernel->info;
-  return info.dynamic_handles || info.uses_textures || !plan.variant->key.live_handles;
+  return info.dynamic_handles || info.uses_textures || !plan.variant->key.assume_live_handles;
 }
 
 Status GraphState::refresh() {

@@ -1,9 +1,11 @@
 // The documentation against the tables that it describes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,18 +23,42 @@ void expect_row(const std::string& page, std::string_view name, std::uint32_t nu
   EXPECT_NE(page.find(row), std::string::npos) << "docs/abi.md lacks " << row;
 }
 
+/// The rows of one group: the profiles that have them, and what they are.
+std::string capability_table(Capability::Group group) {
+  const bool workarounds = group == Capability::Group::workaround;
+  std::string text = "| name | portable | swiftshader | lavapipe | nvidia | ";
+  text += workarounds ? "seen on | symptom | pass | test |\n" : "what it is |\n";
+  text += workarounds ? "|---|---|---|---|---|---|---|---|---|\n" : "|---|---|---|---|---|---|\n";
+  for (const Capability& each : capabilities()) {
+    if (each.group != group) continue;
+    text += "| `" + std::string(each.name) + "`";
+    for (const bool has : each.named) text += has ? " | yes" : " | -";
+    if (workarounds) text += " | " + std::string(each.seen);
+    text += " | " + std::string(each.help) + " |";
+    if (workarounds)
+      text += " `" + std::string(each.pass) + "` | `" + std::string(each.test) + "` |";
+    text += "\n";
+  }
+  return text;
+}
+
 TEST(Pages, profiles_lists_every_capability) {
-  std::string text = "| capability | portable | swiftshader | lavapipe | nvidia | what it is |\n";
-  text += "|---|---|---|---|---|---|\n";
-#define PTX2SPV_CAPABILITY(field, portable, swiftshader, lavapipe, nvidia, help) \
-  text += "| `" #field "`";                                                      \
-  for (const bool has : {portable, swiftshader, lavapipe, nvidia}) {             \
-    text += has ? " | yes" : " | -";                                             \
-  }                                                                              \
-  text += " | " help " |\n";
-#include "ptx2spv/capabilities.def"
-#undef PTX2SPV_CAPABILITY
-  pages::expect_part("docs/profiles.md", "capabilities", text);
+  using Group = Capability::Group;
+  pages::expect_part("docs/profiles.md", "features", capability_table(Group::feature));
+  pages::expect_part("docs/profiles.md", "exactness", capability_table(Group::exactness));
+  pages::expect_part("docs/profiles.md", "costs", capability_table(Group::cost));
+  pages::expect_part("docs/profiles.md", "workarounds", capability_table(Group::workaround));
+}
+
+TEST(Pages, workarounds_name_a_pass_and_a_test) {
+  const auto rows = pass_rows();
+  for (const Capability& each : capabilities()) {
+    if (each.group != Capability::Group::workaround) continue;
+    EXPECT_TRUE(std::ranges::any_of(rows, [&](const PassRow& row) { return row.name == each.pass; }))
+        << each.name << " names no pass: " << each.pass;
+    std::ifstream test(std::string(PTX2SPV_SOURCE_DIR) + "/" + std::string(each.test));
+    EXPECT_TRUE(test.good()) << each.name << " names no test: " << each.test;
+  }
 }
 
 TEST(Pages, profiles_lists_every_limit) {
@@ -40,7 +66,7 @@ TEST(Pages, profiles_lists_every_limit) {
   std::string rule = "|---|";
   std::array<std::string, 5> rows = {"| subgroup size, 0: it varies |",
                                      "| invocations per workgroup |", "| bytes of shared memory |",
-                                     "| turns after which a loop is cut off, 0: none |",
+                                     "| iterations after which loops are cut off, 0: none |",
                                      "| surfaces bound as slots |"};
   for (const std::string_view name : profile_names()) {
     const auto profile = find_profile(name);
@@ -173,7 +199,6 @@ TEST(Pages, abi_numbers_are_those_of_the_header) {
   EXPECT_KIND(loop_limit);
   EXPECT_KIND(bad_call);
   EXPECT_KIND(no_progress);
-  EXPECT_KIND(unreachable);
 #undef EXPECT_KIND
   EXPECT_NE(page.find("version " + std::to_string(abi::kVersion)), std::string::npos);
   EXPECT_NE(page.find("\n" + std::to_string(abi::kPushWords) + " words."), std::string::npos);

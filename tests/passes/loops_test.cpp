@@ -92,8 +92,8 @@ TEST(LoopTripCount, a_parameter_frees_a_loop_where_it_is_small) {
     EXPECT_EQ(asked.words, 3u);
     ASSERT_EQ(asked.info.trip_count_params.size(), 1u) << stays;
     EXPECT_EQ(asked.info.trip_count_params[0], 8u);
-    EXPECT_GE(asked.info.turn_limit, 990u);
-    EXPECT_LT(asked.info.turn_limit, 1000u);
+    EXPECT_GE(asked.info.trip_count_limit, 990u);
+    EXPECT_LT(asked.info.trip_count_limit, 1000u);
     EXPECT_TRUE(look(text, 1000, true).free);
   }
 }

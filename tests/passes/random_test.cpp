@@ -84,7 +84,7 @@ void check(std::mt19937& rng, const ProgramShape& shape, int number) {
   for (const char* name : {"nvidia", "swiftshader"}) {
     f = simple;
     Profile profile;
-    profile.int64 = name[0] == 'n';
+    profile.features.int64 = name[0] == 'n';
     passes::legalise_int64(f, m, profile);
     compare(simple, "legalise_int64");
     if (::testing::Test::HasFatalFailure()) return;
@@ -93,10 +93,10 @@ void check(std::mt19937& rng, const ProgramShape& shape, int number) {
     compare(before, "if-convert");
     if (::testing::Test::HasFatalFailure()) return;
     before = f;
-    passes::simplify(f, m, profile.int64);
+    passes::simplify(f, m, profile.features.int64);
     compare(before, "the second simplify");
     if (::testing::Test::HasFatalFailure()) return;
-    if (!profile.int64) {
+    if (!profile.features.int64) {
       ASSERT_EQ(wide_operation(f), "") << print(f, m);
     }
   }

@@ -38,7 +38,7 @@ std::vector<std::string> profiles() {
 Variant variant(const std::string& profile, std::size_t kernel) {
   Variant v;
   v.profile = profile;
-  v.optimize = static_cast<int>(kernel % 3);
+  v.optimize = static_cast<int>(kernel % 2);
   if (kernel / 3 % 4 == 0) v.threads = ThreadModel::regions;
   if (kernel / 3 % 4 == 1) v.threads = ThreadModel::flat;
   return v;

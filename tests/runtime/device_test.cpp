@@ -61,9 +61,9 @@ TEST(Devices, CapabilitiesAreDisabledByName) {
   DeviceOptions options = plain();
   options.disable = {"int64", "bound_buffers"};
   Device device = must(Device::open(options));
-  EXPECT_FALSE(device.profile().int64);
-  EXPECT_FALSE(device.profile().bound_buffers);
-  EXPECT_TRUE(device.info().profile.bound_buffers);
+  EXPECT_FALSE(device.profile().features.int64);
+  EXPECT_FALSE(device.profile().costs.bound_buffers);
+  EXPECT_TRUE(device.info().profile.costs.bound_buffers);
   options.disable = {"int65"};
   auto wrong = Device::open(options);
   ASSERT_FALSE(wrong);
@@ -74,7 +74,7 @@ TEST(Devices, NamedProfileOnlyTakesAway) {
   DeviceOptions options = plain();
   options.profile = "portable";
   Device device = must(Device::open(options));
-  EXPECT_FALSE(device.profile().int64);
+  EXPECT_FALSE(device.profile().features.int64);
   EXPECT_LE(device.profile().max_workgroup_invocations, 128u);
 }
 

@@ -11,7 +11,7 @@ using ir::Space;
 using ir::Type;
 using ir::Value;
 
-bool has_int64(const Profile& p) { return p.int64; }
+bool has_int64(const Profile& p) { return p.features.int64; }
 
 TEST(Emit, integer_operations_of_32_bits) {
   for (const Op op : {Op::add, Op::sub, Op::mul, Op::mulhi_u, Op::mulhi_s, Op::and_, Op::or_,
@@ -54,7 +54,7 @@ TEST(Emit, comparisons_and_logic) {
   for (const Op op : {Op::eq, Op::ne, Op::ult, Op::ule, Op::slt, Op::sle}) {
     check_all([&](Kernel& k, const Profile& p) {
       k.output(k.b.cmp(op, k.input(Type::i32), k.input(Type::i32, 4)));
-      if (p.int64) k.output(k.b.cmp(op, k.input(Type::i64), k.input(Type::i64, 8)), 4);
+      if (p.features.int64) k.output(k.b.cmp(op, k.input(Type::i64), k.input(Type::i64, 8)), 4);
     });
   }
   check_all([&](Kernel& k, const Profile&) {
@@ -109,7 +109,7 @@ TEST(Emit, native_floats) {
   const std::string text = check_all([&](Kernel& k, const Profile& p) {
     const ir::FpAttr to32{.kind = ir::NumKind::f32, .to = ir::NumKind::f32};
     for (const Type t : {Type::i32, Type::i64}) {
-      if (t == Type::i64 && !p.float64) continue;
+      if (t == Type::i64 && !p.features.float64) continue;
       unsigned at = t == Type::i32 ? 0 : 1024;
       const Value a = k.input(t), b = k.input(t, 8);
       for (const Op op : {Op::native_fadd, Op::native_fsub, Op::native_fmul, Op::native_fdiv})
@@ -126,7 +126,7 @@ TEST(Emit, native_floats) {
     }
     const Value a = k.input(Type::i32);
     k.output(k.inst(Op::native_unary, Type::i32, {a}, GLSLstd450Exp2), 2048);
-    if (p.float64) k.output(k.inst(Op::native_fconvert, Type::i64, {a}), 2056);
+    if (p.features.float64) k.output(k.inst(Op::native_fconvert, Type::i64, {a}), 2056);
   });
   EXPECT_NE(text.find("NoContraction"), std::string::npos);
 }
@@ -217,7 +217,7 @@ TEST(Emit, atomics) {
         k.output(v, at += 8);
       };
       for (const Type type : {Type::i32, Type::i64}) {
-        if (type == Type::i64 && (!p.int64 || !p.buffer_atomics64 || space == Space::shared))
+        if (type == Type::i64 && (!p.features.int64 || !p.features.buffer_atomics64 || space == Space::shared))
           continue;
         for (const AtomicOp which :
              {AtomicOp::add, AtomicOp::and_, AtomicOp::or_, AtomicOp::xor_, AtomicOp::umin,
@@ -226,8 +226,8 @@ TEST(Emit, atomics) {
         one(Op::atomic_cas, type, AtomicOp::add);
       }
       if (space == Space::shared) return;
-      if (p.buffer_atomic_f32_add) one(Op::atomic, Type::i32, AtomicOp::fadd_f32);
-      if (p.buffer_atomic_f64_add) one(Op::atomic, Type::i64, AtomicOp::fadd_f64);
+      if (p.features.buffer_atomic_f32_add) one(Op::atomic, Type::i32, AtomicOp::fadd_f32);
+      if (p.features.buffer_atomic_f64_add) one(Op::atomic, Type::i64, AtomicOp::fadd_f64);
     });
   }
 }
@@ -240,7 +240,7 @@ TEST(Emit, builtins_barriers_and_subgroups) {
     k.inst(Op::control_barrier, Type::none, {});
     k.inst(Op::memory_barrier, Type::none, {}, 0);
     k.inst(Op::memory_barrier, Type::none, {}, 1);
-    if (!p.subgroup_ops) return;
+    if (!p.features.subgroup_ops) return;
     const Value a = k.input(Type::i32);
     k.output(k.inst(Op::subgroup_shuffle, Type::i32, {a, a}), at += 4);
     k.output(k.inst(Op::subgroup_ballot, Type::i32, {k.b.cmp(Op::eq, a, a)}), at += 4);
@@ -271,7 +271,7 @@ TEST(Emit, images_of_every_shape_and_texel) {
                 k.b.last(texels).mem.slot = 1;
                 const Value stored = k.inst(Op::image_store, Type::none, {at, texels});
                 k.b.last(stored).mem.slot = 1;
-                if (texel == 8 && p.int64 && p.image_atomics64) {
+                if (texel == 8 && p.features.int64 && p.features.image_atomics64) {
                   const Value wide = k.inst(Op::image_load, Type::i64, {at});
                   k.b.last(wide).mem.slot = 1;
                   const Value put = k.inst(Op::image_store, Type::none, {at, wide});

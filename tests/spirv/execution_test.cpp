@@ -108,7 +108,7 @@ class Generator {
       }
       case 5: {
         static const std::vector<Op> kOps = {Op::eq, Op::ne, Op::ult, Op::ule, Op::slt, Op::sle};
-        bools_.push_back(p_.int64 && below(2) ? b.cmp(pick(kOps), wide(), wide())
+        bools_.push_back(p_.features.int64 && below(2) ? b.cmp(pick(kOps), wide(), wide())
                                               : b.cmp(pick(kOps), word(), word()));
         return;
       }
@@ -141,7 +141,7 @@ class Generator {
                                              Op::udiv, Op::sdiv, Op::urem, Op::srem,    Op::umin,
                                              Op::umax, Op::smin, Op::smax};
         static const std::vector<Op> kShifts = {Op::shl, Op::lshr, Op::ashr};
-        if (!p_.int64 || below(4) == 0) {
+        if (!p_.features.int64 || below(4) == 0) {
           wides_.push_back(b.op2(pick(kBitwise), wide(), wide()));
         } else if (below(3) == 0) {
           wides_.push_back(
@@ -163,7 +163,7 @@ class Generator {
     if (space == Space::local) return offset;
     offset = b.op2(Op::add, base_, offset);
     if (space != Space::global) return offset;
-    if (p_.int64) return b.op2(Op::add, pointer_, k_.inst(Op::zext, Type::i64, {offset}));
+    if (p_.features.int64) return b.op2(Op::add, pointer_, k_.inst(Op::zext, Type::i64, {offset}));
     // The buffer does not cross 4 GiB.
     const Value low = b.op2(Op::add, k_.inst(Op::trunc, Type::i32, {pointer_}), offset);
     return k_.inst(Op::pack, Type::i64, {low, k_.inst(Op::high, Type::i32, {pointer_})});
@@ -347,7 +347,7 @@ TEST_P(Execution, random_programs_do_what_the_interpreter_does) {
 }
 
 TEST_P(Execution, widened_integers_compare_with_constants) {
-  if (!options_.profile.int64) GTEST_SKIP() << "no 64-bit integers in the profile";
+  if (!options_.profile.features.int64) GTEST_SKIP() << "no 64-bit integers in the profile";
   std::mt19937 rng(1);
   std::vector<std::uint32_t> input = random_input(rng);
   for (const Op widen : {Op::sext, Op::zext}) {

@@ -16,6 +16,7 @@ enum Id : int {
   opt_entry,
   opt_profile,
   opt_disable,
+  opt_enable,
   opt_fp,
   opt_threads,
   opt_block,
@@ -68,10 +69,12 @@ constexpr Option kOptions[] = {
      "portable,swiftshader,lavapipe,nvidia,all"},
     {opt_disable, 0, "disable", "CAPABILITY",
      "do without this capability of the profile (docs/profiles.md lists them); may be repeated"},
+    {opt_enable, 0, "enable", "CAPABILITY",
+     "use this capability, or this workaround, which the profile has not; may be repeated"},
     {opt_fp, 0, "fp", "POLICY",
      "exact (the default): results equal NVIDIA's; fast: the device's own float operations",
      "exact,fast"},
-    {opt_optimize, 'O', "", "LEVEL", "optimisation: 0, 1 (the default) or 2", "0,1,2"},
+    {opt_optimize, 'O', "", "LEVEL", "optimisation: 0, or 1 (the default)", "0,1"},
     {opt_inline, 0, "inline-budget", "COUNT",
      "instructions of a kernel up to which every call gets a copy of the function called, 40000 "
      "when not given; beyond, calls share one; 0: always"},
@@ -242,18 +245,17 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
       case opt_link: settings.linked.push_back(value); break;
       case opt_entry: translate.entry = value; break;
       case opt_profile: profiles = value; break;
-      case opt_disable: {
-        Profile probe;
-        if (!set_capability(probe, value, false)) return unknown("capability");
-        settings.disabled.push_back(value);
+      case opt_disable:
+      case opt_enable:
+        if (!find_capability(value)) return unknown("capability");
+        settings.capabilities.emplace_back(value, option.id == opt_enable);
         break;
-      }
       case opt_fp:
         if (value != "exact" && value != "fast") return unknown("policy");
         translate.fp = value == "fast" ? FpPolicy::fast : FpPolicy::exact;
         break;
       case opt_optimize:
-        if (value != "0" && value != "1" && value != "2") return unknown("optimisation level");
+        if (value != "0" && value != "1") return unknown("optimisation level");
         translate.optimize = value[0] - '0';
         break;
       case opt_threads:
@@ -292,7 +294,7 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
         if (!error.empty()) return error;
         break;
       }
-      case opt_no_slots: settings.disabled.push_back("bound_buffers"); break;
+      case opt_no_slots: settings.capabilities.emplace_back("bound_buffers", false); break;
       case opt_debug: translate.debug_info = true; break;
       case opt_relax: translate.relax_versions = true; break;
       case opt_validate: break;
@@ -341,8 +343,8 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
 
 Profile profile_for(const Settings& settings, const std::string& name) {
   Profile profile = find_profile(name).value_or(Profile());
-  for (const std::string& capability : settings.disabled)
-    set_capability(profile, capability, false);
+  for (const auto& [capability, value] : settings.capabilities)
+    set_capability(profile, capability, value);
   return profile;
 }
 
@@ -350,11 +352,7 @@ bool options_for(const Settings& settings, const EntryInfo& entry, TranslateOpti
                  std::string& error) {
   options = settings.translate;
   options.entry = entry.name;
-  if (!settings.threads_chosen) {
-    const bool regions =
-        entry.divergent_barriers || (entry.warp_operations && !options.profile.subgroup_ops);
-    options.threads = regions ? ThreadModel::regions : ThreadModel::direct;
-  }
+  if (!settings.threads_chosen) options.threads = thread_model(entry, ThreadModel::direct);
   for (const auto& [slot, spec] : settings.backings) {
     std::uint32_t index = 0;
     if (!parse_number(slot, index, 0, 0xffff)) {

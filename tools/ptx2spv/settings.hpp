@@ -17,7 +17,7 @@ struct Settings {
   std::size_t inline_budget = kInlineBudget;
   bool threads_chosen = false;        ///< else each kernel gets the model it needs
   std::vector<std::string> profiles;  ///< --check goes through all of them
-  std::vector<std::string> disabled;
+  std::vector<std::pair<std::string, bool>> capabilities;  ///< of --disable and --enable
   std::vector<std::pair<std::string, SlotSpec>> backings;  ///< slot number or name
   std::vector<std::string> linked;                         ///< files of --link
   std::string output, reflect, dump_pass;

@@ -64,8 +64,8 @@ constexpr Option kOptions[] = {
     {opt_no_slots, 0, "no-slots", "",
      "reach every linear surface by its address, none through a bound buffer"},
     {opt_optimize, 'O', "", "LEVEL",
-     "optimisation of the translation: 0, 1 or 2; with --backend cuda of the driver's compiler",
-     "0,1,2"},
+     "optimisation of the translation: 0 or 1; with --backend cuda of the driver's compiler",
+     "0,1"},
     {opt_debug, 'g', "debug", "", "put the PTX source into the module, for debuggers"},
     {opt_relax, 0, "relax", "",
      "take instructions that the module's PTX version or target does not have"},
@@ -323,7 +323,7 @@ std::string apply_options(const ParsedCommand& command, Settings& settings, bool
         break;
       case opt_no_slots: settings.run.bind_slots = false; break;
       case opt_optimize:
-        if (value != "0" && value != "1" && value != "2") return unknown("optimisation level");
+        if (value != "0" && value != "1") return unknown("optimisation level");
         settings.run.optimize = value[0] - '0';
         settings.run.jit_level = settings.run.optimize;
         break;

@@ -174,7 +174,7 @@ void Emitter::finish_entry() {
     // as IEEE has it, where RoundingModeRTE is declared, and does neither without (on an H200).
     b_.capability(spv::Capability::SignedZeroInfNanPreserve);
     b_.capability(spv::Capability::RoundingModeRTE);
-    const unsigned widths = p_.float64 ? 64 : 32;
+    const unsigned widths = p_.features.float64 ? 64 : 32;
     for (unsigned width = 32; width <= widths; width += 32) {
       b_.execution_mode(function_, spv::ExecutionMode::SignedZeroInfNanPreserve, width);
       b_.execution_mode(function_, spv::ExecutionMode::RoundingModeRTE, width);

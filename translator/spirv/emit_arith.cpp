@@ -164,7 +164,7 @@ void Emitter::shift(Value v, const Inst& inst) {
     }
     // SwiftShader takes vectors apart to shift them: 35 machine instructions against 5 for the
     // product.
-    if (inst.op == Op::shl && width == 32 && !p_.vector_shifts)
+    if (inst.op == Op::shl && width == 32 && !p_.costs.vector_shifts)
       return set(v, op(spv::Op::OpIMul, result, a, b_.constant(std::uint32_t{1} << known)));
     return set(v, op(code, result, a, b_.constant(static_cast<std::uint32_t>(known))));
   }
@@ -243,7 +243,7 @@ void Emitter::convert(Value v, const Inst& inst) {
       return set(v, op(spv::Op::OpCompositeConstruct, result, a, high));
     }
     case Op::trunc:
-      if (p_.int64 && !holds(words_[source]))
+      if (p_.features.int64 && !holds(words_[source]))
         return set(v, op(spv::Op::OpUConvert, result, value(source)));
       return set(v, op(spv::Op::OpCompositeExtract, result, words(source), 0u));
     case Op::high: return set(v, op(spv::Op::OpCompositeExtract, result, words(source), 1u));

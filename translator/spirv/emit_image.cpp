@@ -40,7 +40,7 @@ const SlotSpec& Emitter::slot(const Inst& inst) const {
 }
 
 Id Emitter::image_type(const SlotSpec& spec, bool texels64) {
-  const Shape shape = shape_of(spec.geometry, p_.image1d);
+  const Shape shape = shape_of(spec.geometry, p_.features.image1d);
   if (shape.dim == spv::Dim::Dim1D) b_.capability(spv::Capability::Image1D);
   Id component = b_.type_uint();
   auto format = spv::ImageFormat::R32ui;
@@ -83,7 +83,7 @@ Id Emitter::image_variable(const Inst& inst, Id type) {
 }
 
 Id Emitter::image_coordinates(Value coords, const SlotSpec& spec) {
-  const Shape shape = shape_of(spec.geometry, p_.image1d);
+  const Shape shape = shape_of(spec.geometry, p_.features.image1d);
   const Inst& made = f_.insts[coords];
   const auto part = [&](int component) {
     if (component < 0) return b_.constant(0);
@@ -105,7 +105,7 @@ void Emitter::image(Value v, const Inst& inst) {
   const unsigned texel_bytes = component_bytes(spec.format) * spec.channels;
   const Type moved = inst.op == Op::image_load ? inst.type : f_.insts[f_.arg(v, 1)].type;
   const bool texels64 = moved == Type::i64;
-  if (texels64 && !(p_.int64 && p_.image_atomics64 && texel_bytes == 8)) return unexpected(inst);
+  if (texels64 && !(p_.features.int64 && p_.features.image_atomics64 && texel_bytes == 8)) return unexpected(inst);
   const Id type_id = image_type(spec, texels64);
   const Id variable = image_variable(inst, type_id);
   const Id at = image_coordinates(f_.arg(v, 0), spec);

@@ -61,7 +61,7 @@ bool Emitter::word_space(Space space) const {
 
 bool Emitter::native_narrow(const Inst& inst) const {
   if (word_space(inst.mem.space)) return false;
-  return inst.mem.bytes == 1 ? p_.storage8 : p_.storage16;
+  return inst.mem.bytes == 1 ? p_.features.storage8 : p_.features.storage16;
 }
 
 Id Emitter::element_type(View view) {
@@ -182,9 +182,9 @@ Id Emitter::pointer(Value v, Value address, View view) {
     const Id from = value(address);
     // OpBitcast may only name narrow types that the module has arithmetic on; the profile's narrow
     // storage comes with it.
-    if (!p_.int64 && view == View::u8) b_.capability(spv::Capability::Int8);
-    if (!p_.int64 && view == View::u16) b_.capability(spv::Capability::Int16);
-    made = op(p_.int64 ? spv::Op::OpConvertUToPtr : spv::Op::OpBitcast, pointer_type, from);
+    if (!p_.features.int64 && view == View::u8) b_.capability(spv::Capability::Int8);
+    if (!p_.features.int64 && view == View::u16) b_.capability(spv::Capability::Int16);
+    made = op(p_.features.int64 ? spv::Op::OpConvertUToPtr : spv::Op::OpBitcast, pointer_type, from);
   } else {
     const Id variable = resource(inst, view);
     const Id pointer_type = b_.type_pointer(spv::StorageClass::StorageBuffer, element_type(view));
@@ -235,7 +235,7 @@ Id Emitter::containing_word(Value v, Value address) {
   const Id type = b_.type_pointer(spv::StorageClass::PhysicalStorageBuffer, b_.type_uint());
   const Id mask = integer(Type::i64, ~std::uint64_t{3});
   const Id base = op(spv::Op::OpBitwiseAnd, this->type(Type::i64), value(address), mask);
-  form = {serial_, key, op(p_.int64 ? spv::Op::OpConvertUToPtr : spv::Op::OpBitcast, type, base)};
+  form = {serial_, key, op(p_.features.int64 ? spv::Op::OpConvertUToPtr : spv::Op::OpBitcast, type, base)};
   return form.id;
 }
 
@@ -249,7 +249,7 @@ Id Emitter::bit_offset(Value address, unsigned bytes) {
   Id low = 0;
   if (f_.insts[address].type != Type::i64) {
     low = value(address);
-  } else if (p_.int64) {
+  } else if (p_.features.int64) {
     low = op(spv::Op::OpUConvert, uint, value(address));
   } else {
     low = op(spv::Op::OpCompositeExtract, uint, value(address), 0u);
@@ -308,7 +308,7 @@ void Emitter::load(Value v, const Inst& inst) {
     return inst.type == Type::i64 ? set_words(v, id) : set(v, id);
   }
   const View view = bytes == 16                          ? View::uvec4
-                    : inst.type == Type::i64 && p_.int64 ? View::u64
+                    : inst.type == Type::i64 && p_.features.int64 ? View::u64
                                                          : View::uvec2;
   set(v, load_from(inst, pointer(v, address, view), view));
 }
@@ -330,7 +330,7 @@ void Emitter::store(Value v, const Inst& inst) {
     }
     return;
   }
-  const View view = bytes == 16 ? View::uvec4 : wide && p_.int64 ? View::u64 : View::uvec2;
+  const View view = bytes == 16 ? View::uvec4 : wide && p_.features.int64 ? View::u64 : View::uvec2;
   const Id value_id = value(data);
   store_to(inst, pointer(v, address, view), view, value_id);
 }

@@ -76,7 +76,7 @@ class Emitter {
   }
   bool is_constant(Value v, std::uint64_t& value) const;
   unsigned bits(Value v) const { return f_.insts[v].type == ir::Type::i64 ? 64 : 32; }
-  bool pairs(ir::Type t) const { return t == ir::Type::i64 && !p_.int64; }
+  bool pairs(ir::Type t) const { return t == ir::Type::i64 && !p_.features.int64; }
 
   // emit_arith.cpp, emit_float.cpp, emit_control.cpp
   void arith(Value v, const Inst& inst);

@@ -14,7 +14,7 @@ Id Emitter::type(Type type) {
     case Type::none: return b_.type_void();
     case Type::i1: return b_.type_bool();
     case Type::i32: return b_.type_uint();
-    case Type::i64: return p_.int64 ? b_.type_int(64) : b_.type_uvec(2);
+    case Type::i64: return p_.features.int64 ? b_.type_int(64) : b_.type_uvec(2);
     case Type::v2: return b_.type_uvec(2);
     case Type::v4: return b_.type_uvec(4);
   }
@@ -26,7 +26,7 @@ Id Emitter::integer(Type t, std::uint64_t value) {
     case Type::i1: return b_.constant_bool(value != 0);
     case Type::i32: return b_.constant(static_cast<std::uint32_t>(value));
     case Type::i64:
-      if (p_.int64) return b_.constant64(value);
+      if (p_.features.int64) return b_.constant64(value);
       [[fallthrough]];
     case Type::v2: {
       const Id parts[2] = {b_.constant(static_cast<std::uint32_t>(value)),
@@ -82,7 +82,7 @@ Id Emitter::float_value(Value v) {
   }
   // A sign that is changed or cleared is a free modifier of a GPU's operand, unless it hides in
   // bits.
-  if (width == 64 ? p_.exact_float64 : p_.denormals32) {
+  if (width == 64 ? p_.exactness.exact_float64 : p_.exactness.denormals32) {
     std::uint64_t mask = 0;
     const std::uint64_t sign = std::uint64_t{1} << (width - 1);
     const bool constant =
@@ -122,7 +122,7 @@ Id Emitter::signed_value(Value v) {
 }
 
 Id Emitter::words(Value v) {
-  if (!p_.int64) return value(v);
+  if (!p_.features.int64) return value(v);
   Form& form = words_[v];
   if (holds(form)) return form.id;
   const Inst& inst = f_.insts[v];
@@ -163,7 +163,7 @@ void Emitter::set_signed(Value v, Id id) {
 }
 
 void Emitter::set_words(Value v, Id id) {
-  if (!p_.int64) return set(v, id);
+  if (!p_.features.int64) return set(v, id);
   words_[v] = {kAnyBlock, 0, id};
   set(v, op(spv::Op::OpBitcast, b_.type_int(64), id));
 }
@@ -224,7 +224,7 @@ Id Emitter::builtin(ir::Builtin which) {
     }
     case clock_lo:
     case clock_hi: {
-      if (!p_.shader_clock) return b_.constant(0);
+      if (!p_.features.shader_clock) return b_.constant(0);
       b_.capability(spv::Capability::ShaderClockKHR);
       b_.extension("SPV_KHR_shader_clock");
       const Id time =

@@ -445,8 +445,7 @@ typedef enum ptx2spv_trap_kind {
   PTX2SPV_TRAP_ASSERTION = 5,
   PTX2SPV_TRAP_LOOP_LIMIT = 6,
   PTX2SPV_TRAP_BAD_CALL = 7,
-  PTX2SPV_TRAP_NO_PROGRESS = 8,
-  PTX2SPV_TRAP_UNREACHABLE = 9
+  PTX2SPV_TRAP_NO_PROGRESS = 8
 } ptx2spv_trap_kind;
 
 /* The trap behind the calling thread's last PTX2SPV_TRAP. Texts are valid until its next failure.

@@ -62,6 +62,7 @@ struct DeviceOptions {
   /// part of the name.
   std::string select;
   std::vector<std::string> disable;  ///< capabilities by name
+  std::vector<std::string> enable;   ///< workarounds by name (docs/profiles.md)
   std::vector<std::string> require;  ///< capabilities without which the device is refused
   std::string profile;               ///< named profile; only what the device has too stays on
   std::optional<bool> validation;    ///< nothing: PTX2SPV_VALIDATION

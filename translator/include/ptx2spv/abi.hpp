@@ -23,9 +23,6 @@ inline constexpr std::uint32_t kBindings = 6;
 inline constexpr std::uint32_t kLockWords = 4096;
 /// Descriptor set 1: slot k of the kernel at binding k, a storage buffer or a storage image.
 inline constexpr std::uint32_t kSlotSet = 1;
-/// Descriptor set 2: texture slot k at binding k, a combined image sampler (policy "device"
-/// filtering only).
-inline constexpr std::uint32_t kTextureSet = 2;
 
 /// Push constants, as 32-bit word offsets. Addresses are two words, low first.
 enum Push : std::uint32_t {
@@ -52,7 +49,6 @@ enum Push : std::uint32_t {
   sink = 22,  ///< address of 64 bytes that suppressed stores go to
   surface_count = 24,  ///< records in the surface table, record 0 included
   texture_count = 25,
-  local_slab = 26,  ///< reserved
 };
 inline constexpr std::uint32_t kPushWords = 28;
 inline constexpr std::uint32_t kMostPushWords = 64;  ///< with parameters
@@ -195,7 +191,6 @@ enum TrapWord : std::uint32_t {
   t_handle_hi = 14,
   t_cut_off =
       15,  ///< 1 + trap site of a loop that the driver cut off; words 1 to 14 say nothing then
-  t_finished = 15,  ///< reserved
 };
 inline constexpr std::uint32_t kTrapWords = 64;
 enum class TrapKind : std::uint32_t {
@@ -207,8 +202,7 @@ enum class TrapKind : std::uint32_t {
   assertion = 5,
   loop_limit = 6,
   bad_call = 7,
-  no_progress = 8,
-  unreachable = 9
+  no_progress = 8
 };
 
 /// printf buffer: word 0 bytes used (atomic), word 1 capacity in bytes, word 2 dropped calls;

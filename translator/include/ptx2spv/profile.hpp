@@ -1,6 +1,7 @@
-// Device profiles: what a Vulkan device can do, as far as translation depends on it.
+// Device profiles: what translation depends on of a Vulkan device, and how it is known.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -8,14 +9,43 @@
 
 namespace ptx2spv {
 
-/// Capabilities that decide which emulations a module contains. Every field can be turned off by
-/// name.
+/// What Vulkan reports.
+struct Features {
+#define PTX2SPV_FEATURE(field, portable, swiftshader, lavapipe, nvidia, help) bool field = portable;
+#include "ptx2spv/features.def"
+#undef PTX2SPV_FEATURE
+};
+
+/// What operations give. Without a row the results are the same, computed by routines.
+struct Exactness {
+#define PTX2SPV_EXACTNESS(field, portable, swiftshader, lavapipe, nvidia, help) \
+  bool field = portable;
+#include "ptx2spv/exactness.def"
+#undef PTX2SPV_EXACTNESS
+};
+
+/// What to prefer where several ways are right.
+struct Costs {
+#define PTX2SPV_COST(field, portable, swiftshader, lavapipe, nvidia, help) bool field = portable;
+#include "ptx2spv/costs.def"
+#undef PTX2SPV_COST
+};
+
+/// What has to be gone around.
+struct Workarounds {
+#define PTX2SPV_WORKAROUND(field, portable, swiftshader, lavapipe, nvidia, seen, symptom, pass, \
+                           test)                                                                \
+  bool field = portable;
+#include "ptx2spv/workarounds.def"
+#undef PTX2SPV_WORKAROUND
+};
+
 struct Profile {
   std::string_view name = "custom";
-#define PTX2SPV_CAPABILITY(field, portable, swiftshader, lavapipe, nvidia, help) \
-  bool field = portable;
-#include "ptx2spv/capabilities.def"
-#undef PTX2SPV_CAPABILITY
+  Features features;
+  Exactness exactness;
+  Costs costs;
+  Workarounds workarounds;
   std::uint32_t subgroup_size = 1;  ///< 0 where it varies
   std::uint32_t max_workgroup_invocations = 128;
   std::uint32_t max_shared_bytes = 16384;
@@ -23,6 +53,24 @@ struct Profile {
       0;                        ///< where the driver cuts loops off silently; 0: it does not
   std::uint32_t max_slots = 4;  ///< bound surface slots per kernel; further surfaces use addresses
 };
+
+/// One truth value of a profile, with its row of the tables.
+struct Capability {
+  enum class Group : std::uint8_t { feature, exactness, cost, workaround };
+  Group group;
+  std::string_view name, help;  ///< of a workaround, the symptom
+  std::array<bool, 4> named;    ///< in the profiles portable, swiftshader, lavapipe, nvidia
+  bool& (*in)(Profile& profile);
+  std::string_view seen, pass, test;  ///< of a workaround alone
+
+  bool value(const Profile& profile) const { return in(const_cast<Profile&>(profile)); }
+  /// What a device that has everything and does everything right would have.
+  bool best() const { return group != Group::workaround; }
+};
+/// All rows: features, exactness, costs, workarounds.
+std::span<const Capability> capabilities();
+/// The row of that name, or null.
+const Capability* find_capability(std::string_view name);
 
 /// A named profile (swiftshader, lavapipe, nvidia, portable; full, no-int64, no-64-bit-atomics,
 /// no-8/16-bit, which stand for no device), or nothing.

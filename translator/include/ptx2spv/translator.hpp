@@ -43,6 +43,7 @@ struct SlotSpec {
   std::uint8_t channels = 1;                            ///< image only: 1, 2 or 4
   std::uint8_t geometry = 2;  ///< image only: 1, 2, 3 dimensions, 4: 1D array, 5: 2D array
   bool format_known = false;  ///< format and channels also hold for a linear surface
+  bool operator==(const SlotSpec&) const = default;
 };
 
 /// What the host knows of a texture slot: the record's copy lies in the parameter buffer
@@ -56,23 +57,18 @@ struct TextureSpec {
   bool operator==(const TextureSpec&) const = default;
 };
 
-struct TranslateOptions {
-  Profile profile;
+/// What one launch may want other than the next: a translation for each.
+struct Specialization {
   FpPolicy fp = FpPolicy::exact;
-  int optimize = 1;  ///< 0, 1, 2
-  bool debug_info = false;
-  bool relax_versions = false;
+  ThreadModel threads = ThreadModel::direct;
   bool assume_live_handles = false;  ///< the host has checked every static handle: live, and a row
                                      ///< holds each access of its slot
   bool wide_surfaces = true;         ///< surfaces may exceed 4 GiB
   bool assume_small_grid = false;    ///< direct, regions: a launch is one dispatch, so that the
                                      ///< base words are 0, with fewer than abi::kSmallGrid threads
                                      ///< along each axis
-  bool assume_trip_counts = false;   ///< no word at EntryInfo::trip_count_params is over turn_limit
-  std::uint32_t push_words = 0;      ///< words of push constants that the device takes: parameters
-                                     ///< go into those that the launch leaves (EntryInfo); 0: none
-  std::string entry;                 ///< empty: every entry
-  ThreadModel threads = ThreadModel::direct;
+  bool assume_trip_counts = false;   ///< no word at EntryInfo::trip_count_params is over
+                                     ///< EntryInfo::trip_count_limit
   std::uint32_t max_block_threads = 1024;  ///< regions: threads of the largest block to be launched
   std::uint32_t workgroup_threads =
       0;  ///< regions: invocations per workgroup; 0: the profile's limit
@@ -81,15 +77,38 @@ struct TranslateOptions {
   bool shared_in_memory = false;       ///< shared memory lives in abi::Push::shared_slab
   std::uint32_t texture_features =
       abi::kAllTextureFeatures;  ///< abi::TextureFeature: what textures may have
-  std::uint32_t wait_iterations =
-      1u << 24;  ///< without independent_threads: turns of a loop that waits for another thread's
-                 ///< store or atomic before it traps; 0: no bound
-  std::uint32_t routine_budget =
-      40000;  ///< instructions of long routines of emulated arithmetic that a kernel
-              ///< gets copies of; beyond, those alike share one
   std::vector<SlotSpec>
       slots;  ///< by slot number; missing ones are buffers (or addresses, by profile)
   std::vector<TextureSpec> textures;  ///< by texture slot; missing ones are not known
+  bool operator==(const Specialization&) const = default;
+};
+
+/// Calls `visit` with every field of a Specialization: what has to look at all of them, a digest
+/// for one, does not compile without a new one.
+template <typename Visit>
+void for_each_field(const Specialization& specialization, Visit&& visit) {
+  const auto& [fp, threads, live_handles, wide, small_grid, trip_counts, block_threads,
+               workgroup_threads, block, shared_in_memory, features, slots, textures] =
+      specialization;
+  visit(fp), visit(threads), visit(live_handles), visit(wide), visit(small_grid);
+  visit(trip_counts), visit(block_threads), visit(workgroup_threads), visit(block);
+  visit(shared_in_memory), visit(features), visit(slots), visit(textures);
+}
+
+struct TranslateOptions : Specialization {
+  Profile profile;
+  int optimize = 1;  ///< 0: only what validity needs; 1
+  bool debug_info = false;
+  bool relax_versions = false;
+  std::uint32_t push_words = 0;  ///< words of push constants that the device takes: parameters go
+                                 ///< into those that the launch leaves (EntryInfo); 0: none
+  std::string entry;             ///< empty: every entry
+  std::uint32_t wait_iterations =
+      1u << 24;  ///< without independent_threads: iterations of a loop that waits for another
+                 ///< thread's store or atomic before it traps; 0: no bound
+  std::uint32_t routine_budget =
+      40000;  ///< instructions of long routines of emulated arithmetic that a kernel
+              ///< gets copies of; beyond, those alike share one
   std::function<void(std::string_view pass, std::string_view text)>
       dump;  ///< called after every pass
   std::function<void(std::string_view pass, double milliseconds)> timing;
@@ -165,7 +184,7 @@ struct EntryInfo {
   std::vector<PushParam> push_params;            ///< words of them that the launch has no use for
   std::vector<std::uint32_t> trip_count_params;  ///< offsets of parameter words that bound loops,
                                                  ///< where a driver ends long ones
-  std::uint32_t turn_limit = 0;  ///< of such a word, for TranslateOptions::assume_trip_counts
+  std::uint32_t trip_count_limit = 0;  ///< of such a word, for assume_trip_counts
   std::uint32_t texture_records =
       0;  ///< offset in the parameter buffer of what a host may place: the texture slots' records
   std::vector<std::uint32_t>
@@ -177,7 +196,7 @@ struct EntryInfo {
   bool dynamic_shared = false, barriers = false, warp_operations = false,
        divergent_barriers = false;
   bool dynamic_handles = false;  ///< a handle that is not static reaches a surface instruction
-  bool uses_printf = false, waits = false, uses_textures = false;
+  bool uses_printf = false, uses_textures = false;
   std::uint32_t reqntid[3] = {0, 0, 0}, maxntid[3] = {0, 0, 0};
   ThreadModel threads = ThreadModel::direct;
   std::uint32_t workgroup_threads = 0, threads_per_invocation = 1;
@@ -247,6 +266,10 @@ class PtxModule {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// The model of a kernel's translation where `asked` is asked for: synchronisation and shared memory
+/// may need another.
+ThreadModel thread_model(const EntryInfo& info, ThreadModel asked);
 
 std::string_view version();
 /// A digest of the translator's sources: two builds with the same one translate alike. For cache

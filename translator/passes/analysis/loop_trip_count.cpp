@@ -53,7 +53,7 @@ class LoopTripCount {
         std::sort(params.begin(), params.end());
         params.erase(std::unique(params.begin(), params.end()), params.end());
         info.trip_count_params = std::move(params);
-        info.turn_limit = limit;
+        info.trip_count_limit = limit;
         return false;
       }
     }

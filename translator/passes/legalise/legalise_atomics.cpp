@@ -50,9 +50,9 @@ bool native64(const ir::Inst& inst, const Profile& profile) {
   if (inst.mem.atomic == AtomicOp::inc || inst.mem.atomic == AtomicOp::dec) return false;
   const bool shared = inst.mem.space == Space::shared;
   if (inst.mem.atomic == AtomicOp::fadd_f64)
-    return !shared && profile.buffer_atomic_f64_add && profile.float64;
+    return !shared && profile.features.buffer_atomic_f64_add && profile.features.float64;
   // Shared memory is an array of words in the module, which 64-bit atomics cannot address.
-  return !shared && profile.int64 && profile.buffer_atomics64;
+  return !shared && profile.features.int64 && profile.features.buffer_atomics64;
 }
 
 bool native32(const ir::Inst& inst, const Profile& profile) {
@@ -60,7 +60,7 @@ bool native32(const ir::Inst& inst, const Profile& profile) {
     case AtomicOp::inc:
     case AtomicOp::dec: return false;
     case AtomicOp::fadd_f32:
-      return inst.mem.space != Space::shared && profile.buffer_atomic_f32_add;
+      return inst.mem.space != Space::shared && profile.features.buffer_atomic_f32_add;
     default: return half_format(inst.mem.atomic).width == 0;
   }
 }
@@ -263,12 +263,12 @@ class Legaliser {
     b_.set(v_done, b_.i1(false));
     b_.set(v_old, b_.i64(0));
     const BlockId attempt = b_.new_block(), latch = b_.new_block(), after = b_.new_block();
-    const bool loop_trip_count = profile_.max_loop_iterations != 0;
-    const std::uint32_t v_turns = loop_trip_count ? variable(Type::i32, "lock.turns") : 0;
-    if (loop_trip_count) b_.set(v_turns, b_.i32(0));
+    const bool counted = profile_.max_loop_iterations != 0;
+    const std::uint32_t v_iterations = counted ? variable(Type::i32, "lock.iterations") : 0;
+    if (counted) b_.set(v_iterations, b_.i32(0));
     b_.br(attempt);
     b_.at(attempt);
-    if (loop_trip_count) {
+    if (counted) {
       // Those who are done stay, to wait with the others.
       const BlockId open = b_.new_block();
       b_.cond_br(b_.get(v_done), latch, open);
@@ -279,7 +279,7 @@ class Legaliser {
     MemAttr whole_memory = inst.mem;
     whole_memory.is_volatile = true;
     const bool whole =
-        profile_.accesses_in_order && profile_.int64 && inst.mem.space != Space::shared;
+        profile_.exactness.accesses_in_order && profile_.features.int64 && inst.mem.space != Space::shared;
     const auto read64 = [&] {
       const Value at = b_.get(v_address);
       if (whole) return b_.load(Type::i64, at, whole_memory);
@@ -309,7 +309,7 @@ class Legaliser {
     const BlockId critical = b_.new_block();
     b_.cond_br(won, critical, latch);
     b_.at(critical);
-    const bool fences = profile_.barriers_in_branches;
+    const bool fences = !profile_.workarounds.locks_without_barriers;
     if (fences) b_.inst(Op::memory_barrier, Type::none, {}, 1);
     Value old;
     if (fences || whole) {
@@ -341,8 +341,8 @@ class Legaliser {
     // The question stands at the end: before the attempt it would cost one more turn, whose body a
     // CPU driver goes through with all lanes masked.
     b_.at(latch);
-    if (loop_trip_count)
-      wait_together(v_done, v_turns, attempt, after);
+    if (counted)
+      wait_together(v_done, v_iterations, attempt, after);
     else
       b_.cond_br(b_.get(v_done), after, attempt);
     b_.at(after);
@@ -355,10 +355,10 @@ class Legaliser {
   /// out. It costs those who do not wait as well, because the driver goes through it with all lanes
   /// masked. Hence all of a subgroup go on until its last thread is done: what eight lanes do one
   /// after the other takes long, and few instructions are enough.
-  void wait_together(std::uint32_t v_done, std::uint32_t v_turns, BlockId attempt, BlockId after) {
+  void wait_together(std::uint32_t v_done, std::uint32_t v_iterations, BlockId attempt, BlockId after) {
     constexpr std::uint32_t kQuick = 64, kSlow = 8;
-    const Value turns = b_.op2(Op::add, b_.get(v_turns), b_.i32(1));
-    b_.set(v_turns, turns);
+    const Value turns = b_.op2(Op::add, b_.get(v_iterations), b_.i32(1));
+    b_.set(v_iterations, turns);
     const BlockId slow = b_.new_block(), ask = b_.new_block();
     b_.cond_br(b_.cmp(Op::ult, turns, b_.i32(kQuick)), ask, slow);
     b_.at(slow);
@@ -483,8 +483,7 @@ class Legaliser {
   Wide wide_;
 };
 
-// Between divergent threads a memory barrier loses lavapipe's other lanes what they compute. An
-// atomic orders memory there too, and changes nothing where it adds 0.
+// An atomic orders memory as a barrier does, and changes nothing where it adds 0.
 void barriers_as_atomics(ir::Function& function) {
   Rewriter rewriter(function);
   ir::Builder& b = rewriter.builder();
@@ -498,8 +497,7 @@ void barriers_as_atomics(ir::Function& function) {
 }  // namespace
 
 void legalise_atomics(ir::Function& function, const Profile& profile) {
-  // Such a driver's loops end by turns: it is lavapipe.
-  if (profile.max_loop_iterations) barriers_as_atomics(function);
+  if (profile.workarounds.barriers_as_atomics) barriers_as_atomics(function);
   bool any = false;
   for (const ir::Block& block : function.blocks)
     for (const Value v : block.insts)

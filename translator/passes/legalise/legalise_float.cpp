@@ -39,7 +39,7 @@ Value FloatLegaliser::saturate(NumKind kind, Value a) {
 }
 
 Value FloatLegaliser::canonical(NumKind kind, Value a) {
-  if (kind != NumKind::f32 || (p_.fused_fma32 && p_.denormals32)) return a;
+  if (kind != NumKind::f32 || (p_.exactness.fused_fma32 && p_.exactness.denormals32)) return a;
   return only_nan(kind, a);
 }
 
@@ -104,7 +104,7 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
   const NumKind kind = inst.fp.kind;
   const bool compares = inst.type == Type::i1;
   if (kind == NumKind::f16 || kind == NumKind::bf16) return half(inst, row, args);
-  if (!fast_ && kind == NumKind::f32 && p_.native_approx && is_approximate(inst.fp.round))
+  if (!fast_ && kind == NumKind::f32 && p_.exactness.native_approx && is_approximate(inst.fp.round))
     if (const auto own = approximate_natively(inst, args))
       return inst.fp.sat ? saturate(kind, *own) : *own;
   const bool quotient_or_root = inst.op == Op::fdiv || inst.op == Op::frcp || inst.op == Op::fsqrt;
@@ -161,7 +161,7 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
     result = native(row, kind, args, inst.type);
     if (!compares && !known.result.finite()) result = canonical(kind, result);
     // Of two NaN the hardware's f64 sum and product keep the second; processors keep the first.
-    if ((inst.op == Op::fadd || inst.op == Op::fmul) && kind == NumKind::f64 && !p_.fused_fma64)
+    if ((inst.op == Op::fadd || inst.op == Op::fmul) && kind == NumKind::f64 && !p_.exactness.fused_fma64)
       result = b_.select(is_nan(kind, args[1]), b_.op2(Op::or_, args[1], b_.i64(kQuiet64)), result);
   } else {
     if (inst.op == Op::fadd && kind == NumKind::f64) std::swap(args[0], args[1]);
@@ -184,8 +184,8 @@ std::string FloatLegaliser::routine(const Row& row, const FpAttr& fp) const {
   const bool nearest = fp.round == Round::rn || fp.round == Round::none;
   const bool quotient_or_root = row.op == Op::fdiv || row.op == Op::frcp || row.op == Op::fsqrt;
   if (!quotient_or_root || !nearest || fp.kind != NumKind::f32) return text;
-  if (row.op == Op::fsqrt ? p_.exact_sqrt32 : p_.exact_div32) return text + "_scaled";
-  return row.op == Op::fsqrt && p_.fused_fma32 ? text + "_fused" : text;
+  if (row.op == Op::fsqrt ? p_.exactness.exact_sqrt32 : p_.exactness.exact_div32) return text + "_scaled";
+  return row.op == Op::fsqrt && p_.exactness.fused_fma32 ? text + "_fused" : text;
 }
 
 Value FloatLegaliser::half(const Inst& inst, const Row& row, std::vector<Value> args) {

@@ -111,12 +111,12 @@ class FloatLegaliser {
   Value call(std::string_view name, Type type, const std::vector<Value>& args) {
     return b_.inst(Op::library, type, args, module_.library(name));
   }
-  bool device_flushes() const { return p_.name == "swiftshader"; }
+  bool device_flushes() const { return p_.exactness.flushes_denormals32; }
   bool native_fast(NumKind kind) const {
-    return fast_ && (kind == NumKind::f32 || (kind == NumKind::f64 && p_.float64));
+    return fast_ && (kind == NumKind::f32 || (kind == NumKind::f64 && p_.features.float64));
   }
   bool by_doubles() const {
-    return p_.float64 && p_.exact_float64 && p_.exact_widen64 && p_.exact_narrow64 && p_.int64;
+    return p_.features.float64 && p_.exactness.exact_float64 && p_.exactness.exact_widen64 && p_.exactness.exact_narrow64 && p_.features.int64;
   }
 
   // legalise_float.cpp

@@ -53,10 +53,10 @@ Value FloatLegaliser::from_integer(const FpAttr& fp, Value a) {
     result = call(fmt::format("{}_from_f64_{}", name(fp.to), round), type, {exact});
   } else {
     const bool exact32 =
-        fp.to == NumKind::f32 && !wide && round == "rn" && (p_.exact_convert32 || fast_);
-    const bool fast32 = fp.to == NumKind::f32 && wide && round == "rn" && fast_ && p_.int64;
+        fp.to == NumKind::f32 && !wide && round == "rn" && (p_.exactness.exact_convert32 || fast_);
+    const bool fast32 = fp.to == NumKind::f32 && wide && round == "rn" && fast_ && p_.features.int64;
     const bool exact64 =
-        fp.to == NumKind::f64 && p_.float64 && (p_.exact_float64 || fast_) && !wide;
+        fp.to == NumKind::f64 && p_.features.float64 && (p_.exactness.exact_float64 || fast_) && !wide;
     if (exact32 || fast32 || exact64) {
       result = b_.inst(is_signed(fp.kind) ? Op::native_from_s : Op::native_from_u, type, {a});
       f_.insts[result].fp = fp;
@@ -137,11 +137,11 @@ Value FloatLegaliser::recode(const FpAttr& fp, NumKind kind, Value a) {
   if (to == NumKind::f64 && kind == NumKind::f16) return call("f64_from_f16", Type::i64, {a});
   if (to == NumKind::f64 && kind == NumKind::bf16) return call("f64_from_bf16", Type::i64, {a});
   if (to == NumKind::f64 && kind == NumKind::f32) {
-    if (p_.float64 && (fast_ || p_.exact_widen64)) return fconvert(kind, to, a);
+    if (p_.features.float64 && (fast_ || p_.exactness.exact_widen64)) return fconvert(kind, to, a);
     return call("f64_from_f32", Type::i64, {a});
   }
-  if (to == NumKind::f32 && kind == NumKind::f64 && p_.float64 && round == "rn" &&
-      (fast_ || p_.exact_narrow64))
+  if (to == NumKind::f32 && kind == NumKind::f64 && p_.features.float64 && round == "rn" &&
+      (fast_ || p_.exactness.exact_narrow64))
     return fconvert(kind, to, a);
   if ((to == NumKind::f16 || to == NumKind::bf16) &&
       (kind == NumKind::f16 || kind == NumKind::bf16)) {

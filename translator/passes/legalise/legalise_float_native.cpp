@@ -10,22 +10,22 @@ bool FloatLegaliser::is_normal_constant(NumKind kind, Value v) const {
 
 bool FloatLegaliser::native_exact(Op op, NumKind kind, bool ftz, bool against_normal) const {
   if (kind == NumKind::f64) {
-    if (!p_.float64 || !p_.exact_float64) return false;
-    if (op == Op::fdiv || op == Op::frcp || op == Op::fsqrt) return p_.exact_div64;
+    if (!p_.features.float64 || !p_.exactness.exact_float64) return false;
+    if (op == Op::fdiv || op == Op::frcp || op == Op::fsqrt) return p_.exactness.exact_div64;
     return op == Op::fadd || op == Op::fmul || op == Op::feq || op == Op::flt || op == Op::fle ||
-           (op == Op::ffma && p_.fused_fma64);
+           (op == Op::ffma && p_.exactness.fused_fma64);
   }
   if (kind != NumKind::f32) return false;
   switch (op) {
     case Op::fadd:
-    case Op::fmul: return p_.denormals32 || ftz;
+    case Op::fmul: return p_.exactness.denormals32 || ftz;
     case Op::feq:
     case Op::flt:
-    case Op::fle: return p_.exact_compare32 || ftz || against_normal;
-    case Op::ffma: return p_.fused_fma32;
+    case Op::fle: return p_.exactness.exact_compare32 || ftz || against_normal;
+    case Op::ffma: return p_.exactness.fused_fma32;
     case Op::fdiv:
-    case Op::frcp: return p_.exact_div32 && p_.denormals32;
-    case Op::fsqrt: return p_.exact_sqrt32 && p_.denormals32;
+    case Op::frcp: return p_.exactness.exact_div32 && p_.exactness.denormals32;
+    case Op::fsqrt: return p_.exactness.exact_sqrt32 && p_.exactness.denormals32;
     default: return false;
   }
 }

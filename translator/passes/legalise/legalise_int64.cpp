@@ -313,7 +313,7 @@ class Int64 {
 }  // namespace
 
 bool legalise_int64(Function& function, Module& module, const Profile& profile) {
-  return Int64(function, module, profile.int64).run();
+  return Int64(function, module, profile.features.int64).run();
 }
 
 }  // namespace ptx2spv::passes

@@ -47,7 +47,7 @@ std::vector<std::string> coordinate_names(ir::Geometry geometry) {
 
 /// How the emitter declares the image of a slot.
 void describe_image(SlotInfo& slot, const Profile& profile) {
-  const bool image1d = profile.image1d;
+  const bool image1d = profile.features.image1d;
   switch (texel_bytes(slot.bound.format, slot.bound.channels)) {
     case 1: slot.image_format = "r8ui"; break;
     case 2: slot.image_format = "r16ui"; break;
@@ -163,8 +163,7 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
   if (!any) return;
   // A branch for each of many stores costs more to translate and compile than it saves.
   constexpr std::size_t kMostBranches = 64;
-  TranslateOptions options = given;
-  if (stores > kMostBranches) options.profile.spare_stores = true;
+  const bool spare_stores = given.profile.costs.spare_stores || stores > kMostBranches;
 
   const HandleTracer tracer(function);
   const ir::TrapState trap = trap_state(function);
@@ -174,7 +173,7 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
   ir::Builder prologue(function);
   const ir::BlockId scratch = prologue.new_block();
   prologue.at(scratch);
-  SurfaceRecord::Shared shared{function, prologue, rewriter.builder(), options};
+  SurfaceRecord::Shared shared{function, prologue, rewriter.builder(), given, spare_stores};
   std::unordered_map<std::uint32_t, std::unique_ptr<SurfaceRecord>> records;
   std::unordered_map<std::uint32_t, std::uint32_t> slot_at;
   for (std::uint32_t i = 0; i < entry.slots.size(); ++i) slot_at[entry.slots[i].offset] = i;
@@ -243,7 +242,7 @@ ImageService image_service(const SlotInfo& slot, std::uint32_t texel_bytes,
   for (const std::uint8_t bytes : slot.store_bytes)
     if (bytes < texel_bytes && texel_bytes != 4) return ImageService::none;
   for (const std::uint8_t bytes : slot.reduce_bytes)
-    if (bytes != texel_bytes || (bytes == 8 && !(profile.image_atomics64 && profile.int64)))
+    if (bytes != texel_bytes || (bytes == 8 && !(profile.features.image_atomics64 && profile.features.int64)))
       return ImageService::none;
   return texel_bytes == 8 && !slot.reduce_bytes.empty() ? ImageService::texels64
                                                         : ImageService::texels;

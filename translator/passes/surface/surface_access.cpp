@@ -234,7 +234,7 @@ void SurfaceAccess::lower_store(const Located& at, Value data) {
 }
 
 void SurfaceAccess::store_where(const Located& at, Value ok, Value data, unsigned bytes) {
-  if (!ok || r_.profile().spare_stores) {
+  if (!ok || r_.spare_stores()) {
     b_.store(store_address(at, ok), data, memory(bytes));
     return;
   }
@@ -319,7 +319,7 @@ void SurfaceAccess::lower_reduce(Value value, const Located& at, Value data) {
   const Profile& profile = r_.profile();
   const bool by_record = op_.signed_by_format && !(r_.spec().format_known && r_.is_static());
   const bool guarded =
-      by_record || !profile.spare_stores || (wide && !(profile.int64 && profile.buffer_atomics64));
+      by_record || !r_.spare_stores() || (wide && !(profile.features.int64 && profile.features.buffer_atomics64));
   const auto reduce = [&](Value when, ir::AtomicOp op, Value result) {
     if (image()) return image_reduce(at, when, op, data);
     if (guarded) {
