@@ -12,6 +12,7 @@
 #include "translator/passes/legalise/move_shared_memory.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/surface/lower_surfaces.hpp"
+#include "translator/passes/texture/expand_texture_reads.hpp"
 #include "translator/passes/texture/texture_records.hpp"
 #include "translator/passes/traps/lower_traps.hpp"
 #include "translator/spirv/emit.hpp"
@@ -240,16 +241,48 @@ void emit(PassContext& c) {
     c.internal = failed->text;
 }
 
+/// Instructions of a function as it stands, those of the library's routines counted.
+std::uint64_t instructions(const ir::Function& function, const ir::Module& module) {
+  std::uint64_t sum = 0;
+  for (const ir::Block& block : function.blocks)
+    for (const ir::Value v : block.insts) {
+      const ir::Inst& inst = function.insts[v];
+      if (inst.op == Op::library)
+        sum += routine_cost(module.library_names[inst.imm]);
+      else
+        sum += inst.op != Op::constant;
+    }
+  return sum;
+}
+
+void expand_texture_reads(PassContext& c) {
+  const auto fix_features = [&](ir::Function& f) {
+    // The lowering, which every translation shares, reads it like a word of the launch.
+    fix_push_word(f, abi::Push::texture_features, c.options.texture_features);
+  };
+  const passes::ReadOptions reads{
+      .budget = c.options.routine_budget,
+      .few_iterations = c.loops_cut_off,
+      .count = [&](const ir::Function& f) { return instructions(f, c.module); },
+      .measure =
+          [&](ir::Function& f) {
+            fix_features(f);
+            passes::structurize(f, c.module);
+            passes::ssa(f, c.module);
+            passes::simplify(f, c.module);
+            return instructions(f, c.module);
+          }};
+  passes::expand_texture_reads(c.function, c.module, c.info, c.options.textures, reads);
+  fix_features(c.function);
+}
+
 /// The passes in the order in which they run; docs/design.md has them as a table. The rows of
 /// Phase::threads run for each form that is tried.
 constexpr Pass kPasses[] = {
-    {Phase::memory, "texture-records", [](const PassContext& c) { return c.info.uses_textures; },
-     [](PassContext& c) {
-       // The lowering, which every translation shares, reads it like a word of the launch.
-       fix_push_word(c.function, abi::Push::texture_features, c.options.texture_features);
-       passes::fix_texture_records(c.function, c.info, c.options.textures);
-     },
-     "what a launch knows of its textures leaves the code for the others out"},
+    {Phase::memory, "expand-texture-reads",
+     [](const PassContext& c) { return c.info.uses_textures; }, expand_texture_reads,
+     "each read becomes code, where what a launch knows of its textures leaves the code for the "
+     "others out; past a budget reads share it, which takes registers as variables"},
     {Phase::memory, "bound-spin-loops",
      [](const PassContext& c) {
        return !c.profile.exactness.independent_threads && c.options.wait_iterations;

@@ -269,6 +269,8 @@ struct Function {
 
 struct Module {
   std::vector<Function> functions;
+  /// Of Op::texture_read, by imm: their parameters are i32 variables, their one result is v4.
+  std::vector<Function> routines;
   std::vector<std::string> library_names;        ///< of Op::library, by imm
   std::vector<std::string> source_files;         ///< by the numbers of .file
   std::uint32_t library(std::string_view name);  ///< index of the name, added when new

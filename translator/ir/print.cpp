@@ -21,6 +21,10 @@ void print_attributes(const Function& f, const Module& module, const Inst& inst,
       if (inst.imm < module.library_names.size())
         fmt::format_to(to, " @{}", module.library_names[inst.imm]);
       return;
+    case Op::texture_read:
+      if (inst.imm < module.routines.size())
+        fmt::format_to(to, " imm={} ; @{}", inst.imm, module.routines[inst.imm].name);
+      return;
     case Op::call:
       fmt::format_to(to, " imm={}", inst.imm);
       if (inst.imm < f.calls.size() && f.calls[inst.imm].callee < module.functions.size())

@@ -132,6 +132,10 @@ std::string validate_types(const Function& f, const Module& module, Value v) {
     case Op::atomic_cas: return check_memory(f, v);
     case Op::library:
       return inst.imm < module.library_names.size() ? "" : "library function does not exist";
+    case Op::texture_read:
+      if (inst.imm >= module.routines.size()) return "routine does not exist";
+      if (inst.count != module.routines[inst.imm].param_vars.size()) return "operands are missing";
+      return inst.type == Type::v4 ? all(Type::i32) : "result is not v4";
     case Op::call:
       if (inst.imm >= f.calls.size()) return "call record does not exist";
       return f.calls[inst.imm].callee < module.functions.size() ? "" : "callee does not exist";

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -40,6 +41,7 @@ struct EntryContext {
   std::unordered_map<std::uint64_t, std::uint32_t>
       function_of;  ///< module << 32 | function to that number
   std::unordered_map<std::uint64_t, std::uint32_t> shared_offset, local_offset, ref_offset;
+  std::unordered_map<std::string, std::uint32_t> routine_of;  ///< by name, in out.module.routines
   std::uint32_t shared_bytes = 0, local_bytes = 0;
   std::uint32_t dynamic_shared_offset = 0;
   std::uint32_t ptx_block = 0;  ///< number of the PTX basic block that is being lowered

@@ -3,6 +3,8 @@
 // docs/hardware.md has the rules.
 #include "translator/lower/lower_texture.hpp"
 
+#include <fmt/format.h>
+
 namespace ptx2spv::lower {
 
 using ir::Op;
@@ -28,6 +30,15 @@ Value TextureLowering::sampler_word(std::uint32_t which) {
   return sampler_words_[which];
 }
 
+// One is made at the first read, behind the registers.
+std::uint32_t TextureLowering::common_variable(const char* name) {
+  auto& vars = b_.function().vars;
+  for (std::size_t v = vars.size(); v-- > 0;)
+    if (vars[v].name == name) return static_cast<std::uint32_t>(v);
+  vars.push_back({Type::i32, name});
+  return static_cast<std::uint32_t>(vars.size() - 1);
+}
+
 Value TextureLowering::open_record(const Operand& handle, Kind kind) {
   Operand operand = handle;
   if (operand.kind == OperandKind::memory) {
@@ -39,6 +50,7 @@ Value TextureLowering::open_record(const Operand& handle, Kind kind) {
               high = b_.inst(Op::high, Type::i32, {value});
   const Value count = b_.load(Type::i32, i32(abi::Push::texture_count * 4),
                               {.space = Space::push, .bytes = 4, .readonly = true});
+  // As passes/texture finds it again. Record 0 is nobody's.
   const Value known = b_.select(b_.cmp(Op::ult, low, count), low, i32(0));
   const Value record = b_.op2(Op::mul, known, i32(abi::kTextureWords * 4));
   const Value generation = b_.load(Type::i32, b_.op2(Op::add, record, i32(abi::x_generation * 4)),
@@ -50,13 +62,19 @@ Value TextureLowering::open_record(const Operand& handle, Kind kind) {
                                    {.space = Space::textures, .bytes = 4, .readonly = true});
     live = both(live, b_.cmp(kind == Kind::texture ? Op::ne : Op::eq, channels, i32(0)));
   }
+  // By variables that all reads have in common: where reads share code, the ways to the traps lead
+  // out of a loop, and each value of its own would go through all of it.
+  const std::uint32_t dead_low = common_variable("texture.dead_low"),
+                      dead_high = common_variable("texture.dead_high");
+  b_.set(dead_low, low);
+  b_.set(dead_high, high);
   const ir::BlockId dead = b_.new_block(), rest = b_.new_block();
   b_.cond_br(live, rest, dead);
   b_.at(dead);
   l_.lower_trap(abi::TrapKind::dead_handle,
                 kind == Kind::sampler ? "the handle names no live sampler"
                                       : "the handle names no live texture",
-                {low, high, i32(0)});
+                {b_.get(dead_low), b_.get(dead_high), i32(0)});
   l_.ended_ = false;
   b_.at(rest);
   return record;
@@ -66,8 +84,11 @@ void TextureLowering::open(const Operand& texture, const Operand* sampler) {
   record_ = sampler_record_ =
       open_record(texture, inst_.op == Opcode::txq ? Kind::either : Kind::texture);
   if (sampler) sampler_record_ = open_record(*sampler, Kind::sampler);
+}
+
+void TextureLowering::decide() {
   sampler_ = word(abi::x_sampler);
-  if (sampler) {
+  if (sampler_record_ != record_) {
     // Address modes and filters are the sampler's; coordinates are normalised where neither says
     // otherwise.
     const Value own = sampler_word(abi::x_sampler);
@@ -86,44 +107,126 @@ void TextureLowering::open(const Operand& texture, const Operand* sampler) {
 
 /// Offsets in braces. A lone operand is a depth to compare with, which the hardware does not:
 /// CUDA's arrays hold no depths.
-void TextureLowering::offsets(unsigned next, Place& place) {
-  place.offset = {i32(0), i32(0), i32(0)};
+void TextureLowering::offsets(Inputs& inputs) {
+  const Mod mode = inst_.mods->mode;
   const auto a = l_.args(inst_);
-  for (; next < inst_.operand_count; ++next) {
+  for (unsigned next = mode == Mod::level  ? 3u
+                       : mode == Mod::grad ? 4u
+                                           : 2u;
+       next < inst_.operand_count; ++next) {
     const auto list = l_.elements(a[next]);
     if (a[next].kind != OperandKind::vector && list.size() < 2) continue;
-    // Four bits of an offset count, six of a gather's. A 1D texture takes the next four bits for
-    // its row.
-    const Value spare = i32(place.gather ? 26 : 28);
-    const auto cut = [&](Value v) { return b_.op2(Op::ashr, b_.op2(Op::shl, v, spare), spare); };
-    for (unsigned i = 0; i < list.size() && i < place.axes; ++i)
-      place.offset[i] = cut(l_.read(list[i], ptx::Type::b32));
-    if (inst_.mods->geom == Mod::d1) {
-      const Value given = l_.read(list[0], ptx::Type::b32);
-      place.offset[1] = cut(b_.op2(Op::lshr, given, i32(4)));
-    }
+    for (unsigned i = 0; i < list.size() && i < 3; ++i)
+      inputs.offsets[i] = l_.read(list[i], ptx::Type::b32);
   }
 }
 
-void TextureLowering::read() {
+TextureLowering::Inputs TextureLowering::gather_inputs() {
   const ptx::Modifiers& mods = *inst_.mods;
   const auto a = l_.args(inst_);
   const auto parts = l_.f_.list(a[1]);
+  Inputs inputs;
+  offsets(inputs);
+  const auto coordinates = l_.elements(parts.back());
+  for (unsigned k = 0; k < coordinates.size() && k < 4; ++k)
+    inputs.coordinates[k] = l_.read(coordinates[k], ptx::Type::b32);
+  if (mods.mode == Mod::level) inputs.level = l_.read(a[2], ptx::Type::b32);
+  for (unsigned g = 0; mods.mode == Mod::grad && g < 2; ++g) {
+    const auto elements = l_.elements(a[2 + g]);
+    for (unsigned k = 0; k < elements.size() && k < 3; ++k)
+      inputs.gradients[g][k] = l_.read(elements[k], ptx::Type::b32);
+  }
+  const bool sampled_apart = parts.size() == 3 && l_.m_.texmode_independent;
+  open(parts[0], sampled_apart ? &parts[1] : nullptr);
+  inputs.record = record_;
+  if (sampled_apart) inputs.sampler_record = sampler_record_;
+  return inputs;
+}
+
+/// Everything that the body reads of the instruction names its routine.
+std::uint32_t TextureLowering::routine(const Inputs& given) {
+  const ptx::Modifiers& mods = *inst_.mods;
+  Inputs inputs = given;
+  std::uint32_t present = 0, bit = 1;
+  inputs.each([&](const Value& value) {
+    if (value) present |= bit;
+    bit <<= 1;
+  });
+  const std::string name =
+      fmt::format("{}.{}.{}.{}.{}.{:x}", inst_.op == Opcode::tld4 ? "tld4" : "tex",
+                  static_cast<int>(mods.geom), static_cast<int>(mods.mode),
+                  static_cast<int>(mods.types[0]), static_cast<int>(mods.types[1]), present);
+  auto& routines = l_.ir_.routines;
+  const auto [known, fresh] =
+      l_.context_.routine_of.emplace(name, static_cast<std::uint32_t>(routines.size()));
+  if (!fresh) return known->second;
+
+  ir::Function made;
+  made.name = name;
+  ir::Builder builder(made);
+  builder.at(builder.new_block());
+  inputs.each([&](Value& value) {
+    if (!value) return;
+    const auto var = static_cast<std::uint32_t>(made.vars.size());
+    made.vars.push_back({Type::i32, "texture.operand"});
+    made.param_vars.push_back(var);
+    value = builder.get(var);
+  });
+  TextureLowering reading(l_, inst_, builder);
+  reading.in_ = inputs;
+  const std::vector<Value> values = reading.body();
+  made.vars.push_back({Type::v4, "texture.result"});
+  made.result_vars.push_back(static_cast<std::uint32_t>(made.vars.size() - 1));
+  builder.set(made.result_vars[0], builder.inst(Op::compose, Type::v4, values));
+  builder.ret();
+  routines.push_back(std::move(made));
+  return known->second;
+}
+
+void TextureLowering::read() {
+  Inputs inputs = gather_inputs();
+  const std::uint32_t which = routine(inputs);
+  std::vector<Value> operands;
+  inputs.each([&](const Value& value) {
+    if (value) operands.push_back(value);
+  });
+  const Value result = b_.inst(Op::texture_read, Type::v4, operands, which);
+  std::vector<Value> values;
+  for (unsigned i = 0; i < 4; ++i) values.push_back(part(result, i));
+  write_results(values);
+}
+
+std::vector<Value> TextureLowering::body() {
+  const ptx::Modifiers& mods = *inst_.mods;
   const Mod geom = mods.geom;
   const bool layered =
       geom == Mod::a1d || geom == Mod::a2d || geom == Mod::acube || geom == Mod::a2dms;
+  record_ = in_.record;
+  sampler_record_ = in_.sampler_record ? in_.sampler_record : record_;
   Place place;
   place.gather = inst_.op == Opcode::tld4;
   place.axes = geom == Mod::d3 || cube() ? 3 : geom == Mod::d1 || geom == Mod::a1d ? 1 : 2;
   volume_ = geom == Mod::d3;
   // Beside gradients the hardware takes the bits of integer coordinates for floats.
   integer_ = !place.gather && ptx::is_signed(mods.types[1]) && mods.mode != Mod::grad;
-  const unsigned behind = mods.mode == Mod::level ? 1u : mods.mode == Mod::grad ? 2u : 0u;
-  offsets(2 + behind, place);
+  // Four bits of an offset count, six of a gather's. A 1D texture takes the next four bits for
+  // its row.
+  place.offset = {i32(0), i32(0), i32(0)};
+  const Value spare = i32(place.gather ? 26 : 28);
+  const auto cut = [&](Value v) { return b_.op2(Op::ashr, b_.op2(Op::shl, v, spare), spare); };
+  for (unsigned i = 0; i < place.axes; ++i)
+    if (in_.offsets[i]) place.offset[i] = cut(in_.offsets[i]);
+  if (geom == Mod::d1 && in_.offsets[0])
+    place.offset[1] = cut(b_.op2(Op::lshr, in_.offsets[0], i32(4)));
+  const auto or_zero = [&](Value& value) {
+    if (!value) value = i32(0);
+  };
+  or_zero(in_.level);
+  for (auto& gradient : in_.gradients)
+    for (Value& value : gradient) or_zero(value);
+  for (Value& value : in_.coordinates) or_zero(value);
+  std::vector<Value> c(in_.coordinates.begin(), in_.coordinates.end());
 
-  std::vector<Value> c;
-  for (const Operand& each : l_.elements(parts.back())) c.push_back(l_.read(each, ptx::Type::b32));
-  c.resize(4, i32(0));
   // CUDA's arrays have one sample, number 0; the others read 0.
   Value sample_in = b_.i1(true);
   if (samples()) {
@@ -131,8 +234,7 @@ void TextureLowering::read() {
     c.erase(c.begin());
     c.push_back(i32(0));
   }
-  const bool sampled_apart = parts.size() == 3 && l_.m_.texmode_independent;
-  open(parts[0], sampled_apart ? &parts[1] : nullptr);
+  decide();
   // A cube is six layers.
   const Value layers =
       geom == Mod::acube ? b_.op2(Op::udiv, word(abi::x_layers), i32(6)) : word(abi::x_layers);
@@ -156,7 +258,7 @@ void TextureLowering::read() {
     place.axes = 2;
   }
   place.coordinates = c;
-  choose_levels(place, 2);
+  choose_levels(place);
 
   std::vector<Value> values(4, 0);
   if (place.gather) {
@@ -170,7 +272,19 @@ void TextureLowering::read() {
     for (unsigned i = 0; i < 4; ++i) values[i] = integer_ ? fetched(i) : sampled(i);
     if (mods.mode == Mod::grad && !one_sample()) anisotropic(place, values);
   }
-  write_results(values);
+  return converted(values);
+}
+
+/// Half results out of single ones.
+std::vector<Value> TextureLowering::converted(std::vector<Value> values) {
+  const ptx::Type type = inst_.mods->types[0];
+  if (type != ptx::Type::f16 && type != ptx::Type::f16x2) return values;
+  for (Value& value : values) value = library("tex_half", Type::i32, {value});
+  if (type == ptx::Type::f16) return values;
+  const auto pair = [&](unsigned i) {
+    return b_.op2(Op::or_, values[i], b_.op2(Op::shl, values[i + 1], i32(16)));
+  };
+  return {pair(0), pair(2), i32(0), i32(0)};
 }
 
 void TextureLowering::write_results(const std::vector<Value>& values) {
@@ -182,26 +296,16 @@ void TextureLowering::write_results(const std::vector<Value>& values) {
     data = pair[0];
   }
   const auto to = l_.elements(data);
-  const bool half = type == ptx::Type::f16 || type == ptx::Type::f16x2;
-  std::vector<Value> out = values;
-  if (half) {
-    for (Value& value : out) value = library("tex_half", Type::i32, {value});
-  }
-  if (type == ptx::Type::f16x2) {
-    const auto pair = [&](unsigned i) {
-      return b_.op2(Op::or_, out[i], b_.op2(Op::shl, out[i + 1], i32(16)));
-    };
-    out = {pair(0), pair(2)};
-  }
-  for (std::size_t i = 0; i < to.size() && i < out.size(); ++i) {
-    l_.write(to[i], out[i], type == ptx::Type::f16 ? ptx::Type::b16 : ptx::Type::b32);
-  }
+  const std::size_t given = type == ptx::Type::f16x2 ? 2 : values.size();
+  for (std::size_t i = 0; i < to.size() && i < given; ++i)
+    l_.write(to[i], values[i], type == ptx::Type::f16 ? ptx::Type::b16 : ptx::Type::b32);
 }
 
 void TextureLowering::query() {
   const auto a = l_.args(inst_);
   // Sampler queries of independent mode name a sampler, whose record answers like a texture's.
   open(a[1], nullptr);
+  decide();
   const Value sampler = word(abi::x_sampler);
   const auto flag = [&](std::uint32_t bit) { return b_.select(set(sampler, bit), i32(1), i32(0)); };
   // The manual's numbers: wrap 0, mirror 1, clamp_to_edge 3, clamp_to_border 4.

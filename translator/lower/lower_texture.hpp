@@ -10,7 +10,9 @@ namespace ptx2spv::lower {
 class TextureLowering {
  public:
   TextureLowering(FunctionLowering& function, const Instruction& inst)
-      : l_(function), b_(function.b_), inst_(inst) {}
+      : TextureLowering(function, inst, function.b_) {}
+  /// A read is an ir::Op::texture_read; how it is done is a routine of its kind, which
+  /// passes/texture/expand_texture_reads puts in its place.
   void read();
   void query();
 
@@ -43,7 +45,7 @@ class TextureLowering {
 
   Value i32(std::uint32_t value) { return b_.i32(value); }
   Value library(const char* name, ir::Type type, std::initializer_list<Value> args) {
-    return l_.arith_.library(name, type, args);
+    return b_.inst(ir::Op::library, type, args, l_.ir_.library(name));
   }
   Value part(Value vector, std::uint64_t index) {
     return b_.inst(ir::Op::extract, ir::Type::i32, {vector}, index);
@@ -55,23 +57,52 @@ class TextureLowering {
     return b_.cmp(ir::Op::ne, b_.op2(ir::Op::and_, word, i32(bit)), i32(0));
   }
 
+  TextureLowering(FunctionLowering& function, const Instruction& inst, ir::Builder& builder)
+      : l_(function), b_(builder), inst_(inst) {}
+
   // lower_texture.cpp
+  /// The values of a read, in the order of its routine's parameters. Where the instruction has no
+  /// such operand, it is 0 and no parameter.
+  struct Inputs {
+    Value record = 0, sampler_record = 0;
+    std::array<Value, 4> coordinates{};
+    Value level = 0;
+    std::array<std::array<Value, 3>, 2> gradients{};
+    std::array<Value, 3> offsets{};
+    template <class Each>
+    void each(Each&& f) {
+      f(record), f(sampler_record);
+      for (Value& value : coordinates) f(value);
+      f(level);
+      for (auto& gradient : gradients)
+        for (Value& value : gradient) f(value);
+      for (Value& value : offsets) f(value);
+    }
+  };
+  Inputs gather_inputs();
+  std::uint32_t routine(const Inputs& given);
+  /// The routine's code: four words.
+  std::vector<Value> body();
   /// Reads the handles of texture and sampler; a dead one traps the thread.
   void open(const Operand& texture, const Operand* sampler);
+  /// What of the open records holds for this instruction.
+  void decide();
   enum class Kind : std::uint8_t { texture, sampler, either };
+  std::uint32_t common_variable(const char* name);
   Value open_record(const Operand& handle, Kind kind);
   Value word(std::uint32_t which);          ///< of the texture's record
   Value sampler_word(std::uint32_t which);  ///< of the sampler's, which may be the texture's
   Value feature(abi::TextureFeature which);
-  void offsets(unsigned next, Place& place);
+  void offsets(Inputs& inputs);
   bool samples() const { return inst_.mods->geom == Mod::d2ms || inst_.mods->geom == Mod::a2dms; }
   bool cube() const { return inst_.mods->geom == Mod::cube || inst_.mods->geom == Mod::acube; }
+  std::vector<Value> converted(std::vector<Value> values);
   void write_results(const std::vector<Value>& values);
 
   // lower_texture_level.cpp
   /// Levels of detail: sets levels_[0] and, where two may be mixed, levels_[1].
-  void choose_levels(const Place& place, unsigned operand);
-  Value gradient_level(const Place& place, unsigned operand);
+  void choose_levels(const Place& place);
+  Value gradient_level(const Place& place);
   Level level(Value number);
   void locate(Level& level, const Place& place);
   Axis axis(Value coordinate, Value extent, unsigned number, Value offset, bool gather,
@@ -122,6 +153,7 @@ class TextureLowering {
   FunctionLowering& l_;
   ir::Builder& b_;
   const Instruction& inst_;
+  Inputs in_;
   Value record_ = 0, sampler_record_ = 0, base_ = 0, layer_in_ = 0, linear_ = 0, element_ = 0;
   Value sampler_ = 0;  ///< the bits of abi::TextureSampler that hold for this read
   Value has_levels_ = 0, has_srgb_ = 0, mixed_ = 0;

@@ -36,15 +36,14 @@ TextureLowering::Level TextureLowering::level(Value number) {
   return level;
 }
 
-void TextureLowering::choose_levels(const Place& place, unsigned operand) {
+void TextureLowering::choose_levels(const Place& place) {
   has_levels_ = both(feature(abi::feature_levels), b_.cmp(Op::ult, i32(1), word(abi::x_levels)));
-  const auto a = l_.args(inst_);
   Value lod = i32(0), bias = i32(0);
   if (inst_.mods->mode == Mod::level && !integer_) {
-    lod = library("tex_lod", Type::i32, {l_.read(a[operand], ptx::Type::b32)});
+    lod = library("tex_lod", Type::i32, {in_.level});
     bias = sampler_word(abi::x_lod_bias);
   } else if (inst_.mods->mode == Mod::grad) {
-    lod = gradient_level(place, operand);
+    lod = gradient_level(place);
     bias = sampler_word(abi::x_lod_bias);
   }
   // Two levels are mixed where texels are floats; else the nearest is read.
@@ -83,7 +82,7 @@ void TextureLowering::choose_levels(const Place& place, unsigned operand) {
     // is none. With a level, coordinates and layers stay inside.
     first = i32(0);
     if (inst_.mods->mode == Mod::level) {
-      const Value given = l_.read(a[operand], ptx::Type::b32);
+      const Value given = in_.level;
       // Linear memory has no levels, and takes any.
       const Value there = b_.cmp(Op::ult, given, word(abi::x_levels));
       layer_in_ = b_.op2(Op::or_, there, set(word(abi::x_sampler), abi::sample_memory));
@@ -102,17 +101,13 @@ void TextureLowering::choose_levels(const Place& place, unsigned operand) {
   locate(levels_[1], place);
 }
 
-Value TextureLowering::gradient_level(const Place& place, unsigned operand) {
-  const auto a = l_.args(inst_);
+Value TextureLowering::gradient_level(const Place& place) {
   if (cube()) {
     const Value at =
         b_.inst(Op::compose, Type::v4, {direction_[0], direction_[1], direction_[2], i32(0)});
     Value lengths[2];
     for (unsigned g = 0; g < 2; ++g) {
-      const auto parts = l_.elements(a[operand + g]);
-      Value given[3];
-      for (unsigned k = 0; k < 3; ++k)
-        given[k] = k < parts.size() ? l_.read(parts[k], ptx::Type::b32) : i32(0);
+      const std::array<Value, 3>& given = in_.gradients[g];
       const Value moves = b_.inst(Op::compose, Type::v4, {given[0], given[1], given[2], i32(0)});
       lengths[g] = library("tex_gradient_cube", Type::v4, {at, moves, word(abi::x_width)});
     }
@@ -122,10 +117,8 @@ Value TextureLowering::gradient_level(const Place& place, unsigned operand) {
   const Value extents[] = {word(abi::x_width), word(abi::x_height), word(abi::x_depth)};
   Value scaled[2][3];
   for (unsigned g = 0; g < 2; ++g) {
-    const auto parts = l_.elements(a[operand + g]);
     for (unsigned k = 0; k < 3; ++k) {
-      const Value given =
-          k < place.axes && k < parts.size() ? l_.read(parts[k], ptx::Type::b32) : i32(0);
+      const Value given = k < place.axes ? in_.gradients[g][k] : i32(0);
       // Texels are normalised coordinates times the extent.
       const Value extent = b_.select(set(sampler_, abi::sample_normalized), extents[k], i32(1));
       scaled[g][k] =

@@ -29,6 +29,8 @@ std::size_t weight(const Inst& inst) {
     case Op::surf_store:
     case Op::surf_reduce: return 40;
     case Op::surf_store_p: return 80;
+    // Those that are many share their code, whichever functions they stand in.
+    case Op::texture_read: return 100;
     case Op::constant: return 0;
     default: return 1;
   }

@@ -88,6 +88,16 @@ std::optional<std::uint32_t> fixed_word(std::uint32_t word, const TextureSpec& s
 
 }  // namespace
 
+Value record_place(ir::Builder& b, Value low, Value exists) {
+  return b.op2(Op::mul, b.select(exists, low, b.i32(0)), b.i32(kRecordBytes));
+}
+
+std::optional<std::uint32_t> record_parameter(const HandleTracer& tracer, const ir::Function& f,
+                                              Value record) {
+  const auto handle = handle_of(f, record);
+  return handle ? tracer.parameter_offset(*handle) : std::nullopt;
+}
+
 void find_texture_slots(const ir::Function& function, EntryInfo& entry) {
   auto& slots = entry.texture_slots;
   each_record_load(const_cast<ir::Function&>(function),

@@ -1,13 +1,21 @@
 // Textures whose handles are known before the launch: parameters and module variables.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
 #include "translator/ir/ir.hpp"
+#include "translator/passes/surface/surface_record.hpp"
 
 namespace ptx2spv::passes {
 
+/// Where in the table the record of a handle lies whose low word is `low`, in the form that
+/// TextureLowering::open_record gives it: record 0, which is nobody's, unless `exists`.
+ir::Value record_place(ir::Builder& builder, ir::Value low, ir::Value exists);
+/// The parameter that holds the handle whose record_place `record` is.
+std::optional<std::uint32_t> record_parameter(const HandleTracer& tracer,
+                                              const ir::Function& function, ir::Value record);
 /// Fills entry.texture_slots. Before SSA, after inlining.
 void find_texture_slots(const ir::Function& function, EntryInfo& entry);
 /// Lets the slots that the host knows read their records' copies in the parameters, and what it

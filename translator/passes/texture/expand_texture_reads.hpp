@@ -1,0 +1,30 @@
+// Texture reads become code. A read of a texture that the host does not know is several thousand
+// instructions, and what drivers do with them takes time for each copy. Up to a budget every read
+// gets a copy of its own, made for its texture where that is known; beyond it reads of one kind
+// share one: they jump to it with a number that says where it goes on.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ptx2spv/translator.hpp"
+#include "translator/ir/ir.hpp"
+
+namespace ptx2spv::passes {
+
+struct ReadOptions {
+  std::uint64_t budget = 0;  ///< instructions of all reads together
+  /// The driver limits iterations: a shared read is one of a loop, so those in loops get copies.
+  bool few_iterations = false;
+  /// Instructions of a function as it stands, library routines copied in.
+  std::function<std::uint64_t(const ir::Function&)> count;
+  /// The same of one that ends in an exit once it is simplified. The function may be taken apart.
+  std::function<std::uint64_t(ir::Function&)> measure;
+};
+
+/// Needs variables and no calls; find_texture_slots has been here. No Op::texture_read remains, and
+/// fix_texture_records is done.
+void expand_texture_reads(ir::Function& function, ir::Module& module, const EntryInfo& entry,
+                          const std::vector<TextureSpec>& specs, const ReadOptions& options);
+
+}  // namespace ptx2spv::passes
