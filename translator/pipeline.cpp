@@ -306,7 +306,8 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) {
        Profile atomics = c.profile;
        if (c.options.shared_in_memory)
-         atomics.features.shared_atomics64 = atomics.features.shared_atomics64 && atomics.features.buffer_atomics64;
+         atomics.features.shared_atomics64 =
+             atomics.features.shared_atomics64 && atomics.features.buffer_atomics64;
        passes::legalise_atomics(c.function, atomics);
      },
      "what the device lacks becomes loops, which structurize then sees as any others"},
@@ -432,8 +433,8 @@ constexpr Pass kPasses[] = {
        return c.profile.workarounds.lcssa_loads || c.profile.workarounds.lcssa_values;
      },
      [](PassContext& c) { passes::lcssa(c.function, c.profile.workarounds.lcssa_values); },
-     "a value that a thread loaded in a loop which it left is 0 on CPU drivers unless a phi behind "
-     "the loop has it; on lavapipe a computed one is wrong too"},
+     "a value that a thread loaded in a loop which it left is lost on CPU drivers unless a phi "
+     "behind the loop has it, and on some a computed one too"},
     {Phase::workarounds, "bitcast-atomic-operands",
      [](const PassContext& c) { return c.profile.workarounds.bitcast_atomic_operands; },
      [](PassContext& c) { passes::bitcast_atomic_operands(c.function); },
@@ -457,14 +458,15 @@ constexpr Pass kPasses[] = {
     {Phase::workarounds, "split-long-blocks",
      [](const PassContext& c) { return c.profile.workarounds.split_long_blocks && c.optimize; },
      [](PassContext& c) { passes::split_long_blocks(c.function, c.module, routine_cost); },
-     "SwiftShader's compiler takes time by the square of a block's length: every 600 instructions "
+     "compile time grows by the square of a block's length: every 600 instructions "
      "an empty loop ends it"},
 
     {Phase::emission, "promote-params-to-push-constants", always,
      [](PassContext& c) {
        passes::promote_params_to_push_constants(
            c.function,
-           {.push_words = c.options.push_words, .dear_shifts = !c.profile.costs.vector_shifts}, c.info);
+           {.push_words = c.options.push_words, .dear_shifts = !c.profile.costs.vector_shifts},
+           c.info);
      },
      "once it is known which parameters are still read"},
     {Phase::emission, "emit", always, emit, "SPIR-V, with the library's routines that are called"},

@@ -36,48 +36,48 @@ constexpr std::array<Reduced, 5> kReduced = {{
 }};
 
 constexpr Capability kCapabilities[] = {
-#define PTX2SPV_FEATURE(field, portable, swiftshader, lavapipe, nvidia, help)           \
-  {Capability::Group::feature,                                                          \
-   #field,                                                                              \
-   help,                                                                                \
-   {portable, swiftshader, lavapipe, nvidia},                                           \
-   [](Profile& profile) -> bool& { return profile.features.field; },                    \
-   {},                                                                                  \
-   {},                                                                                  \
+#define PTX2SPV_FEATURE(field, portable, swiftshader, lavapipe, nvidia, help) \
+  {Capability::Group::feature,                                                \
+   #field,                                                                    \
+   help,                                                                      \
+   {portable, swiftshader, lavapipe, nvidia},                                 \
+   [](Profile& profile) -> bool& { return profile.features.field; },          \
+   {},                                                                        \
+   {},                                                                        \
    {}},
 #include "ptx2spv/features.def"
 #undef PTX2SPV_FEATURE
-#define PTX2SPV_EXACTNESS(field, portable, swiftshader, lavapipe, nvidia, help)         \
-  {Capability::Group::exactness,                                                        \
-   #field,                                                                              \
-   help,                                                                                \
-   {portable, swiftshader, lavapipe, nvidia},                                           \
-   [](Profile& profile) -> bool& { return profile.exactness.field; },                   \
-   {},                                                                                  \
-   {},                                                                                  \
+#define PTX2SPV_EXACTNESS(field, portable, swiftshader, lavapipe, nvidia, help) \
+  {Capability::Group::exactness,                                                \
+   #field,                                                                      \
+   help,                                                                        \
+   {portable, swiftshader, lavapipe, nvidia},                                   \
+   [](Profile& profile) -> bool& { return profile.exactness.field; },           \
+   {},                                                                          \
+   {},                                                                          \
    {}},
 #include "ptx2spv/exactness.def"
 #undef PTX2SPV_EXACTNESS
-#define PTX2SPV_COST(field, portable, swiftshader, lavapipe, nvidia, help)              \
-  {Capability::Group::cost,                                                             \
-   #field,                                                                              \
-   help,                                                                                \
-   {portable, swiftshader, lavapipe, nvidia},                                           \
-   [](Profile& profile) -> bool& { return profile.costs.field; },                       \
-   {},                                                                                  \
-   {},                                                                                  \
+#define PTX2SPV_COST(field, portable, swiftshader, lavapipe, nvidia, help) \
+  {Capability::Group::cost,                                                \
+   #field,                                                                 \
+   help,                                                                   \
+   {portable, swiftshader, lavapipe, nvidia},                              \
+   [](Profile& profile) -> bool& { return profile.costs.field; },          \
+   {},                                                                     \
+   {},                                                                     \
    {}},
 #include "ptx2spv/costs.def"
 #undef PTX2SPV_COST
 #define PTX2SPV_WORKAROUND(field, portable, swiftshader, lavapipe, nvidia, seen, symptom, pass, \
-                           test)                                                        \
-  {Capability::Group::workaround,                                                       \
-   #field,                                                                              \
-   symptom,                                                                             \
-   {portable, swiftshader, lavapipe, nvidia},                                           \
-   [](Profile& profile) -> bool& { return profile.workarounds.field; },                 \
-   seen,                                                                                \
-   pass,                                                                                \
+                           test)                                                                \
+  {Capability::Group::workaround,                                                               \
+   #field,                                                                                      \
+   symptom,                                                                                     \
+   {portable, swiftshader, lavapipe, nvidia},                                                   \
+   [](Profile& profile) -> bool& { return profile.workarounds.field; },                         \
+   seen,                                                                                        \
+   pass,                                                                                        \
    test},
 #include "ptx2spv/workarounds.def"
 #undef PTX2SPV_WORKAROUND

@@ -69,7 +69,8 @@ VkFormat storage_format(std::uint32_t texel_bytes) {
 VkImageType image_type(const DeviceState& device, Geometry geometry) {
   switch (geometry) {
     case Geometry::d1:
-    case Geometry::a1d: return device.profile.features.image1d ? VK_IMAGE_TYPE_1D : VK_IMAGE_TYPE_2D;
+    case Geometry::a1d:
+      return device.profile.features.image1d ? VK_IMAGE_TYPE_1D : VK_IMAGE_TYPE_2D;
     case Geometry::d3: return VK_IMAGE_TYPE_3D;
     default: return VK_IMAGE_TYPE_2D;
   }

@@ -29,7 +29,6 @@ TextureState::~TextureState() {
   if (device && handle) device->textures.remove(handle);
 }
 
-
 }  // namespace ptx2spv::runtime
 
 namespace ptx2spv {

@@ -227,7 +227,7 @@ Result<Device> Device::open(const DeviceOptions& options) {
   int chosen = select_candidate(candidates, requested);
   if (chosen < 0) {
     std::string text = requested.empty() ? "no Vulkan device can be used"
-                                    : fmt::format("no usable device matches '{}'", requested);
+                                         : fmt::format("no usable device matches '{}'", requested);
     for (const Candidate& each : candidates)
       text += fmt::format("; {}: {}", each.info.name, each.info.rejection);
     if (!notes.empty()) text += "; " + notes;

@@ -160,16 +160,17 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   image.usage = VK_IMAGE_USAGE_STORAGE_BIT;
   VkImageFormatProperties2 image_properties{VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
   allow(profile.features.image1d, vk.GetPhysicalDeviceImageFormatProperties2(
-                             physical, &image, &image_properties) == VK_SUCCESS);
+                                      physical, &image, &image_properties) == VK_SUCCESS);
   allow(profile.features.shader_clock, chain.clock.shaderSubgroupClock);
   const VkSubgroupFeatureFlags warp = VK_SUBGROUP_FEATURE_SHUFFLE_BIT |
                                       VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT;
   // A driver that is not known may number a subgroup's lanes otherwise than by thread index.
   profile.features.subgroup_ops = profile.features.subgroup_ops && v11.subgroupSize == 32 &&
-                         (v11.subgroupSupportedOperations & warp) == warp;
+                                  (v11.subgroupSupportedOperations & warp) == warp;
   if (!profile.features.float64)
-    profile.exactness.exact_float64 = profile.exactness.exact_div64 = profile.exactness.exact_widen64 = profile.exactness.exact_narrow64 =
-        profile.exactness.fused_fma64 = false;
+    profile.exactness.exact_float64 = profile.exactness.exact_div64 =
+        profile.exactness.exact_widen64 = profile.exactness.exact_narrow64 =
+            profile.exactness.fused_fma64 = false;
   profile.subgroup_size = v11.subgroupSize;
   const VkPhysicalDeviceLimits& limits = basic.limits;
   profile.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;

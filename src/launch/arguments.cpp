@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "src/array/texture.hpp"
 #include "src/array/buffer.hpp"
+#include "src/array/texture.hpp"
 
 namespace ptx2spv::runtime {
 

@@ -151,8 +151,9 @@ void choose_backings(const KernelState& kernel, const LaunchConfig& config,
       spec.format = array.desc.format;
       spec.channels = static_cast<std::uint8_t>(array.desc.channels);
       spec.geometry = slot_geometry(array.desc.geometry);
-    } else if (i < device.profile.max_slots && device.profile.costs.bound_buffers && config.bind_slots &&
-               level.bytes <= limits.maxStorageBufferRange && !(level.bytes >> 32)) {
+    } else if (i < device.profile.max_slots && device.profile.costs.bound_buffers &&
+               config.bind_slots && level.bytes <= limits.maxStorageBufferRange &&
+               !(level.bytes >> 32)) {
       spec.backing = Backing::buffer;
     }
     if (!as_image && info.slots[i].formatted_stores) {

@@ -183,9 +183,8 @@ Status copy_bytes(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset
                   std::uint64_t to_offset, std::uint64_t bytes) {
   if (!bytes) return {};
   VkBufferCopy copy{from_offset, to_offset, bytes};
-  return device.commands.run([&](VkCommandBuffer commands) {
-    device.vk.CmdCopyBuffer(commands, from, to, 1, &copy);
-  });
+  return device.commands.run(
+      [&](VkCommandBuffer commands) { device.vk.CmdCopyBuffer(commands, from, to, 1, &copy); });
 }
 
 bool read_address(MemoryDevice& device, std::uint64_t address, std::byte* host,

@@ -27,7 +27,8 @@ Status fill_bytes(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, std:
 Status copy_bytes(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset, VkBuffer to,
                   std::uint64_t to_offset, std::uint64_t bytes);
 /// Reads device memory by its address. False: it lies in no block, or not whole.
-bool read_address(MemoryDevice& device, std::uint64_t address, std::byte* host, std::uint64_t bytes);
+bool read_address(MemoryDevice& device, std::uint64_t address, std::byte* host,
+                  std::uint64_t bytes);
 
 /// A box of one level of an image, and its pitches on the other side.
 struct ImageBox {

@@ -115,7 +115,8 @@ Status Module::bind_texture(std::string_view texref, const Texture& texture) {
     return make_error(ErrorCode::not_found,
                       state_->file + " has no .texref '" + std::string(texref) + "'");
   if (texture.state()->device != state_->device)
-    return make_error(ErrorCode::invalid_argument, "the texture for '" + std::string(texref) + "' is of another device");
+    return make_error(ErrorCode::invalid_argument,
+                      "the texture for '" + std::string(texref) + "' is of another device");
   std::lock_guard lock(state_->mutex);
   std::string name(texref);
   state_->textures[name] = texture.state();
@@ -127,7 +128,8 @@ Status Module::bind_sampler(std::string_view samplerref, const Sampler& sampler)
     return make_error(ErrorCode::not_found,
                       state_->file + " has no .samplerref '" + std::string(samplerref) + "'");
   if (sampler.state()->device != state_->device)
-    return make_error(ErrorCode::invalid_argument, "the sampler for '" + std::string(samplerref) + "' is of another device");
+    return make_error(ErrorCode::invalid_argument,
+                      "the sampler for '" + std::string(samplerref) + "' is of another device");
   std::lock_guard lock(state_->mutex);
   std::string name(samplerref);
   state_->samplers[name] = sampler.state();

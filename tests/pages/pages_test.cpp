@@ -54,7 +54,8 @@ TEST(Pages, workarounds_name_a_pass_and_a_test) {
   const auto rows = pass_rows();
   for (const Capability& each : capabilities()) {
     if (each.group != Capability::Group::workaround) continue;
-    EXPECT_TRUE(std::ranges::any_of(rows, [&](const PassRow& row) { return row.name == each.pass; }))
+    EXPECT_TRUE(
+        std::ranges::any_of(rows, [&](const PassRow& row) { return row.name == each.pass; }))
         << each.name << " names no pass: " << each.pass;
     std::ifstream test(std::string(PTX2SPV_SOURCE_DIR) + "/" + std::string(each.test));
     EXPECT_TRUE(test.good()) << each.name << " names no test: " << each.test;

@@ -166,9 +166,9 @@ b4:
 }
 
 TEST(LowerBoolLoopPhis, random_programs_keep_their_trace) {
-  EXPECT_GT(changed_and_the_same(
-                7, [](Function& f, Module&) { return passes::lower_bool_loop_phis(f); }),
-            3u);
+  EXPECT_GT(
+      changed_and_the_same(7, [](Function& f, Module&) { return passes::lower_bool_loop_phis(f); }),
+      3u);
 }
 
 TEST(BreakBitfieldInsertSelect, a_merge_of_bits_is_not_what_a_selection_sees) {

@@ -217,7 +217,8 @@ TEST(Emit, atomics) {
         k.output(v, at += 8);
       };
       for (const Type type : {Type::i32, Type::i64}) {
-        if (type == Type::i64 && (!p.features.int64 || !p.features.buffer_atomics64 || space == Space::shared))
+        if (type == Type::i64 &&
+            (!p.features.int64 || !p.features.buffer_atomics64 || space == Space::shared))
           continue;
         for (const AtomicOp which :
              {AtomicOp::add, AtomicOp::and_, AtomicOp::or_, AtomicOp::xor_, AtomicOp::umin,

@@ -109,7 +109,7 @@ class Generator {
       case 5: {
         static const std::vector<Op> kOps = {Op::eq, Op::ne, Op::ult, Op::ule, Op::slt, Op::sle};
         bools_.push_back(p_.features.int64 && below(2) ? b.cmp(pick(kOps), wide(), wide())
-                                              : b.cmp(pick(kOps), word(), word()));
+                                                       : b.cmp(pick(kOps), word(), word()));
         return;
       }
       case 6: {

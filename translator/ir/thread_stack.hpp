@@ -1,4 +1,5 @@
-// The stack that a thread has in its local memory, for alloca and for functions that call themselves.
+// The stack that a thread has in its local memory, for alloca and for functions that call
+// themselves.
 #pragma once
 
 #include <cstdint>

@@ -170,8 +170,8 @@ void Emitter::finish_entry() {
   }
   b_.entry_point(function_, name, interface_);
   if (o_.float_controls) {
-    // Not DenormPreserve: NVIDIA's driver does not have that mode. It keeps denormals, and divides
-    // as IEEE has it, where RoundingModeRTE is declared, and does neither without (on an H200).
+    // Not DenormPreserve, which the devices of Exactness::declared_rounding lack: they keep
+    // denormals, and divide as IEEE has it, where RoundingModeRTE is declared.
     b_.capability(spv::Capability::SignedZeroInfNanPreserve);
     b_.capability(spv::Capability::RoundingModeRTE);
     const unsigned widths = p_.features.float64 ? 64 : 32;

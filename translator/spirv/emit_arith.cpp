@@ -96,7 +96,7 @@ void Emitter::arith(Value v, const Inst& inst) {
                         inst.op == Op::ule || inst.op == Op::slt || inst.op == Op::sle;
   if (compares && f_.insts[f_.arg(v, 0)].type == Type::i64 && narrow_compare(v, inst)) return;
   if (inst.op == Op::smin || inst.op == Op::smax) {
-    // Of signed type, because SPIRV-Tools, which SwiftShader runs, folds these by the type's
+    // Of signed type, because SPIRV-Tools, which some drivers run, folds these by the type's
     // signedness.
     if (pairs(inst.type)) return unexpected(inst);
     const Id left = signed_value(f_.arg(v, 0)), right = signed_value(f_.arg(v, 1));
@@ -162,8 +162,6 @@ void Emitter::shift(Value v, const Inst& inst) {
       if (inst.op != Op::ashr) return alias(v, integer(inst.type, 0));
       known = width - 1;
     }
-    // SwiftShader takes vectors apart to shift them: 35 machine instructions against 5 for the
-    // product.
     if (inst.op == Op::shl && width == 32 && !p_.costs.vector_shifts)
       return set(v, op(spv::Op::OpIMul, result, a, b_.constant(std::uint32_t{1} << known)));
     return set(v, op(code, result, a, b_.constant(static_cast<std::uint32_t>(known))));

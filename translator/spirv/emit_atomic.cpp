@@ -33,7 +33,8 @@ bool Emitter::atomic_view(const Inst& inst, bool is_float, View& view) {
   if (is_float) {
     if (in_shared) return false;
     const bool wide = inst.mem.atomic == AtomicOp::fadd_f64;
-    if (wide ? !p_.features.buffer_atomic_f64_add : !p_.features.buffer_atomic_f32_add) return false;
+    if (wide ? !p_.features.buffer_atomic_f64_add : !p_.features.buffer_atomic_f32_add)
+      return false;
     b_.extension("SPV_EXT_shader_atomic_float_add");
     b_.capability(wide ? spv::Capability::AtomicFloat64AddEXT
                        : spv::Capability::AtomicFloat32AddEXT);
@@ -45,7 +46,8 @@ bool Emitter::atomic_view(const Inst& inst, bool is_float, View& view) {
     return true;
   }
   // Shared memory is an array of 32-bit words, which has no 64-bit view.
-  if (inst.mem.bytes != 8 || in_shared || !p_.features.int64 || !p_.features.buffer_atomics64) return false;
+  if (inst.mem.bytes != 8 || in_shared || !p_.features.int64 || !p_.features.buffer_atomics64)
+    return false;
   b_.capability(spv::Capability::Int64Atomics);
   view = View::u64;
   return true;

@@ -42,8 +42,8 @@ void Emitter::native_float(Value v, const Inst& inst) {
     case Op::native_fle: return compare(spv::Op::OpFOrdLessThanEqual);
     case Op::native_unary:
       return set_float(v, ext(static_cast<unsigned>(inst.imm), float_type(), in(0)));
-    // Conversions to and from signed integers name a signed type: SPIRV-Tools, which SwiftShader
-    // runs, folds them by the type's signedness, not by the instruction's.
+    // Conversions to and from signed integers name a signed type: SPIRV-Tools, which some
+    // drivers run, folds them by the type's signedness, not by the instruction's.
     case Op::native_from_s: {
       const Value source = f_.arg(v, 0);
       if (pairs(f_.insts[source].type)) return unexpected(inst);

@@ -105,7 +105,8 @@ void Emitter::image(Value v, const Inst& inst) {
   const unsigned texel_bytes = component_bytes(spec.format) * spec.channels;
   const Type moved = inst.op == Op::image_load ? inst.type : f_.insts[f_.arg(v, 1)].type;
   const bool texels64 = moved == Type::i64;
-  if (texels64 && !(p_.features.int64 && p_.features.image_atomics64 && texel_bytes == 8)) return unexpected(inst);
+  if (texels64 && !(p_.features.int64 && p_.features.image_atomics64 && texel_bytes == 8))
+    return unexpected(inst);
   const Id type_id = image_type(spec, texels64);
   const Id variable = image_variable(inst, type_id);
   const Id at = image_coordinates(f_.arg(v, 0), spec);

@@ -184,7 +184,8 @@ Id Emitter::pointer(Value v, Value address, View view) {
     // storage comes with it.
     if (!p_.features.int64 && view == View::u8) b_.capability(spv::Capability::Int8);
     if (!p_.features.int64 && view == View::u16) b_.capability(spv::Capability::Int16);
-    made = op(p_.features.int64 ? spv::Op::OpConvertUToPtr : spv::Op::OpBitcast, pointer_type, from);
+    made =
+        op(p_.features.int64 ? spv::Op::OpConvertUToPtr : spv::Op::OpBitcast, pointer_type, from);
   } else {
     const Id variable = resource(inst, view);
     const Id pointer_type = b_.type_pointer(spv::StorageClass::StorageBuffer, element_type(view));
@@ -235,7 +236,8 @@ Id Emitter::containing_word(Value v, Value address) {
   const Id type = b_.type_pointer(spv::StorageClass::PhysicalStorageBuffer, b_.type_uint());
   const Id mask = integer(Type::i64, ~std::uint64_t{3});
   const Id base = op(spv::Op::OpBitwiseAnd, this->type(Type::i64), value(address), mask);
-  form = {serial_, key, op(p_.features.int64 ? spv::Op::OpConvertUToPtr : spv::Op::OpBitcast, type, base)};
+  form = {serial_, key,
+          op(p_.features.int64 ? spv::Op::OpConvertUToPtr : spv::Op::OpBitcast, type, base)};
   return form.id;
 }
 
@@ -307,9 +309,9 @@ void Emitter::load(Value v, const Inst& inst) {
     put_list(code_, spv::Op::OpCompositeConstruct, parts, b_.type_uvec(bytes / 4), id);
     return inst.type == Type::i64 ? set_words(v, id) : set(v, id);
   }
-  const View view = bytes == 16                          ? View::uvec4
+  const View view = bytes == 16                                   ? View::uvec4
                     : inst.type == Type::i64 && p_.features.int64 ? View::u64
-                                                         : View::uvec2;
+                                                                  : View::uvec2;
   set(v, load_from(inst, pointer(v, address, view), view));
 }
 

@@ -184,7 +184,7 @@ struct EntryInfo {
   std::vector<PushParam> push_params;            ///< words of them that the launch has no use for
   std::vector<std::uint32_t> trip_count_params;  ///< offsets of parameter words that bound loops,
                                                  ///< where a driver ends long ones
-  std::uint32_t trip_count_limit = 0;  ///< of such a word, for assume_trip_counts
+  std::uint32_t trip_count_limit = 0;            ///< of such a word, for assume_trip_counts
   std::uint32_t texture_records =
       0;  ///< offset in the parameter buffer of what a host may place: the texture slots' records
   std::vector<std::uint32_t>
@@ -267,8 +267,8 @@ class PtxModule {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The model of a kernel's translation where `asked` is asked for: synchronisation and shared memory
-/// may need another.
+/// The model of a kernel's translation where `asked` is asked for: synchronisation and shared
+/// memory may need another.
 ThreadModel thread_model(const EntryInfo& info, ThreadModel asked);
 
 std::string_view version();

@@ -1,8 +1,7 @@
-// Loops whose turns have a bound need no guard (ir::LoopGuard): where the bounds of all of a
-// kernel's loops together stay below the turns that the driver takes, it cuts nothing off. A bound
-// comes from constants, from the block's size, or from a parameter, which the host looks at before
-// a launch (EntryInfo::trip_count_params). A guarded Mandelbrot loop took 1.45 of the GLSL's time
-// on lavapipe, an unguarded one 1.1.
+// Loops with a known trip count need no guard (ir::LoopGuard): a driver that cuts loops off after a
+// number of iterations cuts nothing off where the trip counts of all of a kernel's loops together
+// stay below it. A trip count comes from constants, from the block's size, or from a parameter,
+// which the host looks at before a launch (EntryInfo::trip_count_params).
 #include <algorithm>
 #include <optional>
 

@@ -278,8 +278,8 @@ class Legaliser {
     // The words in one access, which no other thread's can divide.
     MemAttr whole_memory = inst.mem;
     whole_memory.is_volatile = true;
-    const bool whole =
-        profile_.exactness.accesses_in_order && profile_.features.int64 && inst.mem.space != Space::shared;
+    const bool whole = profile_.exactness.accesses_in_order && profile_.features.int64 &&
+                       inst.mem.space != Space::shared;
     const auto read64 = [&] {
       const Value at = b_.get(v_address);
       if (whole) return b_.load(Type::i64, at, whole_memory);
@@ -355,7 +355,8 @@ class Legaliser {
   /// out. It costs those who do not wait as well, because the driver goes through it with all lanes
   /// masked. Hence all of a subgroup go on until its last thread is done: what eight lanes do one
   /// after the other takes long, and few instructions are enough.
-  void wait_together(std::uint32_t v_done, std::uint32_t v_iterations, BlockId attempt, BlockId after) {
+  void wait_together(std::uint32_t v_done, std::uint32_t v_iterations, BlockId attempt,
+                     BlockId after) {
     constexpr std::uint32_t kQuick = 64, kSlow = 8;
     const Value turns = b_.op2(Op::add, b_.get(v_iterations), b_.i32(1));
     b_.set(v_iterations, turns);

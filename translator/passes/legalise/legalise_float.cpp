@@ -161,7 +161,8 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
     result = native(row, kind, args, inst.type);
     if (!compares && !known.result.finite()) result = canonical(kind, result);
     // Of two NaN the hardware's f64 sum and product keep the second; processors keep the first.
-    if ((inst.op == Op::fadd || inst.op == Op::fmul) && kind == NumKind::f64 && !p_.exactness.fused_fma64)
+    if ((inst.op == Op::fadd || inst.op == Op::fmul) && kind == NumKind::f64 &&
+        !p_.exactness.fused_fma64)
       result = b_.select(is_nan(kind, args[1]), b_.op2(Op::or_, args[1], b_.i64(kQuiet64)), result);
   } else {
     if (inst.op == Op::fadd && kind == NumKind::f64) std::swap(args[0], args[1]);
@@ -184,7 +185,8 @@ std::string FloatLegaliser::routine(const Row& row, const FpAttr& fp) const {
   const bool nearest = fp.round == Round::rn || fp.round == Round::none;
   const bool quotient_or_root = row.op == Op::fdiv || row.op == Op::frcp || row.op == Op::fsqrt;
   if (!quotient_or_root || !nearest || fp.kind != NumKind::f32) return text;
-  if (row.op == Op::fsqrt ? p_.exactness.exact_sqrt32 : p_.exactness.exact_div32) return text + "_scaled";
+  if (row.op == Op::fsqrt ? p_.exactness.exact_sqrt32 : p_.exactness.exact_div32)
+    return text + "_scaled";
   return row.op == Op::fsqrt && p_.exactness.fused_fma32 ? text + "_fused" : text;
 }
 

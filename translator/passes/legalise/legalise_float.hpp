@@ -116,7 +116,8 @@ class FloatLegaliser {
     return fast_ && (kind == NumKind::f32 || (kind == NumKind::f64 && p_.features.float64));
   }
   bool by_doubles() const {
-    return p_.features.float64 && p_.exactness.exact_float64 && p_.exactness.exact_widen64 && p_.exactness.exact_narrow64 && p_.features.int64;
+    return p_.features.float64 && p_.exactness.exact_float64 && p_.exactness.exact_widen64 &&
+           p_.exactness.exact_narrow64 && p_.features.int64;
   }
 
   // legalise_float.cpp

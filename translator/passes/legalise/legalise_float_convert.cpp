@@ -54,9 +54,10 @@ Value FloatLegaliser::from_integer(const FpAttr& fp, Value a) {
   } else {
     const bool exact32 =
         fp.to == NumKind::f32 && !wide && round == "rn" && (p_.exactness.exact_convert32 || fast_);
-    const bool fast32 = fp.to == NumKind::f32 && wide && round == "rn" && fast_ && p_.features.int64;
-    const bool exact64 =
-        fp.to == NumKind::f64 && p_.features.float64 && (p_.exactness.exact_float64 || fast_) && !wide;
+    const bool fast32 =
+        fp.to == NumKind::f32 && wide && round == "rn" && fast_ && p_.features.int64;
+    const bool exact64 = fp.to == NumKind::f64 && p_.features.float64 &&
+                         (p_.exactness.exact_float64 || fast_) && !wide;
     if (exact32 || fast32 || exact64) {
       result = b_.inst(is_signed(fp.kind) ? Op::native_from_s : Op::native_from_u, type, {a});
       f_.insts[result].fp = fp;

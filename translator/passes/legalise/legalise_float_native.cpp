@@ -70,8 +70,8 @@ Value FloatLegaliser::native(const Row& row, NumKind kind, const std::vector<Val
                              Type type) {
   if (row.op == Op::frcp)
     return b_.inst(row.native, type, {constant(kind, format_of(kind).one), args[0]});
-  // GPUs negate an operand for nothing, but NVIDIA's compiler does not see the difference in a
-  // sum whose zeros have signs to keep.
+  // GPUs negate an operand for nothing, but compilers do not see the difference in a sum whose
+  // zeros have signs to keep.
   if (row.op == Op::fadd && kind == NumKind::f32)
     for (const unsigned i : {1u, 0u})
       if (const auto plain = negated(args[i]))

@@ -37,8 +37,8 @@ std::string_view general_of(std::string_view name) {
 /// Instructions of a routine from which on a loop's step, with its loads and stores, is small
 /// beside it.
 constexpr std::uint32_t kLeast64 = 150, kLeast32 = 60;
-/// Instructions of such calls that a kernel may have before they are shared: a third of a second on
-/// SwiftShader. For short routines the step costs more at run time than they do.
+/// Instructions of such calls that a kernel may have before they are shared. For short routines the
+/// step costs more at run time than they do.
 constexpr std::uint64_t kMost64 = 6000, kMost32 = 120000;
 /// Instructions that a loop has to save.
 constexpr std::uint64_t kLeastSaved = 200;

@@ -1,8 +1,8 @@
 // Where a kernel's parameters and the slots' records are read from. Drivers have push constants at
-// hand, and find a buffer anew for every load: 20 to 30 machine instructions on SwiftShader. The
-// words of the push constants that this kernel's launches do not use hold parameter words, in the
-// order in which the kernel asks for them; a word that is only asked for shifted is placed shifted.
-// What finds no room is read from the parameter buffer, records four words at a time.
+// hand, and find a buffer anew for every load. The words of the push constants that this kernel's
+// launches do not use hold parameter words, in the order in which the kernel asks for them; a word
+// that is only asked for shifted is placed shifted. What finds no room is read from the parameter
+// buffer, records four words at a time.
 #include <algorithm>
 #include <map>
 #include <optional>

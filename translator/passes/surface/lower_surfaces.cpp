@@ -242,7 +242,8 @@ ImageService image_service(const SlotInfo& slot, std::uint32_t texel_bytes,
   for (const std::uint8_t bytes : slot.store_bytes)
     if (bytes < texel_bytes && texel_bytes != 4) return ImageService::none;
   for (const std::uint8_t bytes : slot.reduce_bytes)
-    if (bytes != texel_bytes || (bytes == 8 && !(profile.features.image_atomics64 && profile.features.int64)))
+    if (bytes != texel_bytes ||
+        (bytes == 8 && !(profile.features.image_atomics64 && profile.features.int64)))
       return ImageService::none;
   return texel_bytes == 8 && !slot.reduce_bytes.empty() ? ImageService::texels64
                                                         : ImageService::texels;

@@ -318,8 +318,8 @@ void SurfaceAccess::lower_reduce(Value value, const Located& at, Value data) {
   // emulated one for their lock, and one of the two of an unknown format, which no thread wants.
   const Profile& profile = r_.profile();
   const bool by_record = op_.signed_by_format && !(r_.spec().format_known && r_.is_static());
-  const bool guarded =
-      by_record || !r_.spare_stores() || (wide && !(profile.features.int64 && profile.features.buffer_atomics64));
+  const bool guarded = by_record || !r_.spare_stores() ||
+                       (wide && !(profile.features.int64 && profile.features.buffer_atomics64));
   const auto reduce = [&](Value when, ir::AtomicOp op, Value result) {
     if (image()) return image_reduce(at, when, op, data);
     if (guarded) {

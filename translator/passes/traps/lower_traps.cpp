@@ -58,9 +58,9 @@ Value pick(ir::Builder& b, Value index, std::vector<Value> values) {
 }
 
 /// From `end` to the thread's exit: a thread with a fault counts itself, and the first one writes
-/// the record, which the host has zeroed. SwiftShader runs all of this for every thread, masked,
-/// and pays for each memory access that it sees: hence one atomic addition in a loop over the
-/// words, the count's being the first.
+/// the record, which the host has zeroed. CPU drivers run all of this for every thread, masked,
+/// and each memory access costs: hence one atomic addition in a loop over the words, the count's
+/// being the first.
 void write_record(ir::Function& function, ir::Builder& b, BlockId end, const ir::TrapState& trap) {
   constexpr std::uint32_t kWords = abi::t_handle_lo + 1;
   static_assert(abi::t_count == 0 && abi::t_claimed == 1 && abi::t_site == 2 && abi::t_kind == 3 &&
