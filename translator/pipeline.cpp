@@ -195,7 +195,7 @@ void structurize(PassContext& c) {
     site.line = c.function.locs[loc].line;
     site.source_line = c.function.locs[loc].source_line;
     site.message = "the driver ends the loops of a group of threads after " +
-                   std::to_string(c.profile.max_loop_iterations) + " turns in total";
+                   std::to_string(c.profile.max_loop_iterations) + " iterations in total";
     c.info.trap_sites.push_back(std::move(site));
     c.info.trap_site_locs.push_back(loc);
   }

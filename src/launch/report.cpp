@@ -111,7 +111,8 @@ const char* to_string(abi::TrapKind kind) {
     case abi::TrapKind::dead_handle: return "handle is not alive";
     case abi::TrapKind::trap_instruction: return "trap instruction";
     case abi::TrapKind::assertion: return "assertion failed";
-    case abi::TrapKind::loop_limit: return "loop exceeds the turns that this device carries out";
+    case abi::TrapKind::loop_limit:
+      return "a loop makes more iterations than this device carries out";
     case abi::TrapKind::bad_call: return "indirect call to no function of the module";
     case abi::TrapKind::no_progress: return "threads wait for one another without end";
   }

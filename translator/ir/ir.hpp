@@ -220,11 +220,11 @@ struct SurfaceOp {
 /// MemAttr::slot of local memory: the words of a LoopGuard.
 inline constexpr std::uint16_t kGuardSlot = 1;
 
-/// For drivers that end loops silently, after so many turns of all of a thread's loops together
-/// (lower/detect_loop_cutoff, obeyed by the structurizer). Each loop has a word of local memory: a
-/// thread writes the loop's number there before it enters, and 0 on its way out, inside the loop.
-/// The driver's cut passes no way out, so that at the end of a thread that was cut off not all
-/// words are 0.
+/// For drivers that end loops silently, after so many iterations of all of a thread's loops
+/// together (lower/detect_loop_cutoff, obeyed by the structurizer). Each loop has a word of local
+/// memory: a thread writes the loop's number there before it enters, and 0 on its way out, inside
+/// the loop. The driver's cut passes no way out, so that at the end of a thread that was cut off
+/// not all words are 0.
 struct LoopGuard {
   bool on = false;
   std::uint32_t first_word = 0;        ///< byte offset in local memory

@@ -125,8 +125,8 @@ void TextureLowering::anisotropic(const Place& place, std::vector<Value>& values
     std::array<std::uint32_t, 4> parts;
     std::uint32_t integers;
   };
-  const std::uint32_t turn = variable("texture.sample");
-  b_.set(turn, i32(0));
+  const std::uint32_t iteration = variable("texture.sample");
+  b_.set(iteration, i32(0));
   std::array<Held, 4> held;
   for (Held& each : held) {
     for (std::uint32_t& part : each.parts) b_.set(part = variable("texture.sum"), i32(0));
@@ -140,9 +140,9 @@ void TextureLowering::anisotropic(const Place& place, std::vector<Value>& values
   const ir::BlockId loop = b_.new_block(), body = b_.new_block(), after = b_.new_block();
   b_.br(loop);
   b_.at(loop);
-  b_.cond_br(b_.cmp(Op::ult, b_.get(turn), at.count), body, after);
+  b_.cond_br(b_.cmp(Op::ult, b_.get(iteration), at.count), body, after);
   b_.at(body);
-  const SampleSums sums = sample(at, place, b_.get(turn));
+  const SampleSums sums = sample(at, place, b_.get(iteration));
   for (unsigned channel = 0; channel < 4; ++channel) {
     const Value sum =
         library("tex_gathered", Type::v4, {sums_of(held[channel]), sums.floats[channel]});
@@ -150,7 +150,7 @@ void TextureLowering::anisotropic(const Place& place, std::vector<Value>& values
     b_.set(held[channel].integers,
            b_.op2(Op::add, b_.get(held[channel].integers), sums.integers[channel]));
   }
-  b_.set(turn, b_.op2(Op::add, b_.get(turn), i32(1)));
+  b_.set(iteration, b_.op2(Op::add, b_.get(iteration), i32(1)));
   b_.br(loop);
   b_.at(after);
   for (unsigned channel = 0; channel < 4; ++channel) {

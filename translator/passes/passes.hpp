@@ -70,10 +70,10 @@ bool if_convert(ir::Function& function, ir::Module& module);
 using RoutineCost = std::function<std::uint32_t(std::string_view name)>;
 /// The library's long routines called from loops where a kernel's calls of them come to more than
 /// `budget`. Needs structured SSA form, after legalise_float and before scale_addresses; loops may
-/// turn as often as they like.
+/// iterate as often as they like.
 bool outline_library_calls(ir::Function& function, ir::Module& module, const RoutineCost& cost,
                            std::uint64_t budget);
-/// For drivers without Profile::long_blocks: cuts straight lines after `most` instructions, library
+/// For Workarounds::split_long_blocks: cuts straight lines after `most` instructions, library
 /// routines copied in; below the default, what crosses a cut costs more than it saves. Needs
 /// structured SSA form; simplify keeps the cuts.
 bool split_long_blocks(ir::Function& function, const ir::Module& module, const RoutineCost& cost,
@@ -91,7 +91,7 @@ bool relax_barrier_scope(ir::Function& function, ir::Module& module);
 /// superfluous.
 bool lcssa(ir::Function& function, bool computed = false);
 
-/// Takes the guard away where all loops together turn at most `most` times (loop_trip_count.cpp).
+/// Takes the guard away where all loops together make at most `most` iterations.
 /// Bounds that parameters set count when `assume` says that they hold, and are noted in `info` when
 /// not. Needs structured SSA form; simplify then removes what the guard leaves.
 bool loop_trip_count(ir::Function& function, std::uint32_t most, bool assume, EntryInfo& info);

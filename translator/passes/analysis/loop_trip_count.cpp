@@ -16,9 +16,9 @@ using namespace ir;
 
 namespace {
 
-/// What the turns of a loop are less than or equal to.
+/// What the iterations of a loop are less than or equal to.
 struct Bound {
-  std::uint64_t turns = 0;             ///< without the parameter's
+  std::uint64_t iterations = 0;        ///< without the parameter's
   std::optional<std::uint32_t> param;  ///< offset of the parameter word that bounds them too
 };
 
@@ -33,7 +33,7 @@ class LoopTripCount {
     place_.assign(f_.blocks.size(), 0);
     for (std::uint32_t i = 0; i < order_.size(); ++i) place_[order_[i]] = i;
     std::uint32_t end = 0;
-    std::uint64_t turns = 0;
+    std::uint64_t iterations = 0;
     std::vector<std::uint32_t> params;
     for (const BlockId b : order_) {
       if (f_.blocks[b].merge != Merge::loop) continue;
@@ -41,13 +41,13 @@ class LoopTripCount {
       end = place_[f_.blocks[b].merge_block];
       const auto bound = bound_of(b);
       if (!bound) return false;
-      turns += bound->turns;
+      iterations += bound->iterations;
       if (bound->param) params.push_back(*bound->param);
     }
-    if (turns >= most_) return false;
+    if (iterations >= most_) return false;
     if (!params.empty()) {
       // Loops that share a parameter have its turns each.
-      const auto limit = static_cast<std::uint32_t>((most_ - turns) / params.size());
+      const auto limit = static_cast<std::uint32_t>((most_ - iterations) / params.size());
       if (!assume) {
         std::sort(params.begin(), params.end());
         params.erase(std::unique(params.begin(), params.end()), params.end());
@@ -87,8 +87,8 @@ class LoopTripCount {
   }
 
   struct Counter {
-    Range first;              ///< what is compared in the first turn
-    std::uint64_t least = 0;  ///< of what is added in a turn, or taken away
+    Range first;              ///< what is compared in the first iteration
+    std::uint64_t least = 0;  ///< of what is added in an iteration, or taken away
     bool down = false;
   };
 

@@ -21,7 +21,7 @@ struct Range {
 class Ranges {
  public:
   explicit Ranges(const ir::Function& function) : f_(function) {}
-  /// Takes `v` for `start`: what a loop's phi is in the first turn.
+  /// Takes `v` for `start`: what a loop's phi is in the first iteration.
   void assume(ir::Value v, ir::Value start) { ranges_[v] = range(start, 0); }
   /// The value where it can be one only.
   std::optional<std::uint64_t> constant(ir::Value v);

@@ -96,7 +96,7 @@ bool Uniformity::visit_values() {
       for (const Value a : f_.args(v)) {
         if (differs) break;
         differs = values_[a];
-        // A value of a loop that threads leave in different turns differs outside.
+        // A value of a loop that threads leave in different iterations differs outside.
         const BlockId home = home_[a];
         for (BlockId l = home == kNoBlock ? kNoBlock : loop_[home]; l != kNoBlock && !differs;
              l = outer_[l])
@@ -141,7 +141,7 @@ bool Uniformity::visit_branches() {
     const Block& loop = f_.blocks[l];
     for (const BlockId s : block.succs) {
       if (s == loop.continue_block) {
-        // Threads that go on at once miss what follows in this turn.
+        // Threads that go on at once miss what follows in this iteration.
         any = mark_join(s) || any;
         any = mark_blocks(place_[b] + 1, place_[loop.continue_block]) || any;
       } else if (s == loop.merge_block && !left_unevenly_[l]) {

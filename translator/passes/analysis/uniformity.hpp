@@ -40,7 +40,7 @@ class Uniformity {
 };
 
 /// Whether a barrier of the function may be reached by some threads of a block only, or in
-/// different turns. Takes the function before structurizing, calls inlined; works on a copy.
+/// different iterations. Takes the function before structurizing, calls inlined; works on a copy.
 bool barriers_diverge(const ir::Function& function, ir::Module& module);
 
 }  // namespace ptx2spv::passes

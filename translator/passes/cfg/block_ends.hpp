@@ -27,8 +27,8 @@ class BlockCutter {
   std::vector<ir::BlockId> nowhere_;              ///< by block: kNoBlock: none
 };
 
-/// A loop of one turn of an empty body, behind what stands in the block now: drivers that work on
-/// straight lines see two of them. Result: the block behind it; its end is that of `from`.
+/// A loop of one iteration of an empty body, behind what stands in the block now: drivers that work
+/// on straight lines see two of them. Result: the block behind it; its end is that of `from`.
 ir::BlockId cut_line(BlockCutter& cutter, ir::Builder& b, ir::BlockId from, std::uint32_t number);
 
 }  // namespace ptx2spv::passes

@@ -14,7 +14,7 @@ void renumber_blocks(ir::Function& function);
 /// without SSA form.
 void remove_unreachable(ir::Function& function);
 
-/// Finds loops that are left in their first turn, by what their phis are on entry, and makes
+/// Finds loops that are left in their first iteration, by what their phis are on entry, and makes
 /// straight lines of them. Needs SSA form; the caller drops what is unreachable then.
 bool leave_unentered_loops(ir::Function& function);
 

@@ -2,7 +2,7 @@
 // with one predecessor nests in that predecessor's branch; one with several (a join) is placed
 // behind its dominator's construct. Where control falls out of a construct towards one join only,
 // the join follows directly; otherwise every jump writes its target to a variable and each join in
-// turn is guarded by a comparison.
+// iteration is guarded by a comparison.
 #include <algorithm>
 #include <unordered_set>
 
@@ -251,13 +251,14 @@ void Structurizer::emit(std::uint32_t n, BlockId exit_to, bool guard) {
       }
     } else if (nodes_[n].succs == 2) {
       BlockId merge = join;
-      unsigned next = 2;  // the side that goes on with the loop's next turn behind the construct
+      unsigned next =
+          2;  // the side that goes on with the loop's next iteration behind the construct
       if (placed.empty()) {
         merge = new_block();
         builder_.at(merge);
         for (unsigned k = 0; k < 2 && !nodes_[n].falls_out; ++k)
           if (nodes_[n].succ[k] == kLeave && nodes_[n].leave[k] == region_->latch) next = k;
-        // Drivers' loops carry a mask of those who continue early, at a cost in every turn.
+        // Drivers' loops carry a mask of those who continue early, at a cost in every iteration.
         if (nodes_[n].falls_out)
           builder_.br(exit_to);
         else if (next < 2)

@@ -338,8 +338,8 @@ class Legaliser {
     b_.set(v_old, old);
     b_.set(v_done, b_.i1(true));
     b_.br(latch);
-    // The question stands at the end: before the attempt it would cost one more turn, whose body a
-    // CPU driver goes through with all lanes masked.
+    // The question stands at the end: before the attempt it would cost one more iteration, whose
+    // body a CPU driver goes through with all lanes masked.
     b_.at(latch);
     if (counted)
       wait_together(v_done, v_iterations, attempt, after);
@@ -350,18 +350,18 @@ class Legaliser {
   }
 
   /// Where loops have a limit: a thread that holds the lock may have lost its processor for
-  /// milliseconds, and those who wait must not use up their turns meanwhile. After more turns than
-  /// a subgroup's threads need among themselves, each one does something slow that nobody can leave
-  /// out. It costs those who do not wait as well, because the driver goes through it with all lanes
-  /// masked. Hence all of a subgroup go on until its last thread is done: what eight lanes do one
-  /// after the other takes long, and few instructions are enough.
+  /// milliseconds, and those who wait must not use up their iterations meanwhile. After more
+  /// iterations than a subgroup's threads need among themselves, each one does something slow that
+  /// nobody can leave out. It costs those who do not wait as well, because the driver goes through
+  /// it with all lanes masked. Hence all of a subgroup go on until its last thread is done: what
+  /// eight lanes do one after the other takes long, and few instructions are enough.
   void wait_together(std::uint32_t v_done, std::uint32_t v_iterations, BlockId attempt,
                      BlockId after) {
     constexpr std::uint32_t kQuick = 64, kSlow = 8;
-    const Value turns = b_.op2(Op::add, b_.get(v_iterations), b_.i32(1));
-    b_.set(v_iterations, turns);
+    const Value iterations = b_.op2(Op::add, b_.get(v_iterations), b_.i32(1));
+    b_.set(v_iterations, iterations);
     const BlockId slow = b_.new_block(), ask = b_.new_block();
-    b_.cond_br(b_.cmp(Op::ult, turns, b_.i32(kQuick)), ask, slow);
+    b_.cond_br(b_.cmp(Op::ult, iterations, b_.i32(kQuick)), ask, slow);
     b_.at(slow);
     // With 0, so that whoever uses that word as a lock does not notice.
     const MemAttr lock_memory{.space = Space::locks, .bytes = 4};

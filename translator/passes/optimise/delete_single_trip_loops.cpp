@@ -1,6 +1,6 @@
-// Loops that end in their first turn. A kernel whose accesses cannot fault still has the loop that
-// writes the trap record, and CPU drivers pay for a loop that no thread turns. Loops over a block's
-// words have one turn where the block's size is known and its threads are as many.
+// Loops that end in their first iteration. A kernel whose accesses cannot fault still has the loop
+// that writes the trap record, and CPU drivers pay for a loop that no thread enters. Loops over a
+// block's words have one iteration where the block's size is known and its threads are as many.
 #include "translator/passes/analysis/ranges.hpp"
 #include "translator/passes/cfg/blocks.hpp"
 

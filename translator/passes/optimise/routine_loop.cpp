@@ -1,6 +1,6 @@
-// Each turn is a call: the table says of what, and where its operands are. Where a loop calls
-// several routines, each call stands in a loop of its own of one turn or none, since only loops
-// make CPU drivers skip what no thread wants.
+// Each iteration is a call: the table says of what, and where its operands are. Where a loop calls
+// several routines, each call stands in a loop of its own of one iteration or none, since only
+// loops make CPU drivers skip what no thread wants.
 #include "translator/passes/optimise/routine_loop.hpp"
 
 #include <algorithm>
@@ -131,7 +131,7 @@ class Emission {
     return behind;
   }
 
-  /// Call `i` in a loop that turns once where the step wants it.
+  /// Call `i` in a loop of one iteration where the step wants it.
   BlockId skipped(BlockId before, std::uint32_t i, Value which, Value step,
                   std::vector<BlockId>& between) {
     const BlockId header = b_.new_block(), inside = b_.new_block(), latch = b_.new_block(),
@@ -141,8 +141,8 @@ class Emission {
     const Value zero = b_.i32(0), one = b_.i32(1);
     b_.br(header);
     b_.at(header);
-    const Value turn = b_.inst(Op::phi, Type::i32, {zero, one});
-    const Value first = b_.cmp(Op::eq, turn, b_.i32(0));
+    const Value iteration = b_.inst(Op::phi, Type::i32, {zero, one});
+    const Value first = b_.cmp(Op::eq, iteration, b_.i32(0));
     b_.cond_br(b_.op2(Op::and_, first, wanted), inside, behind);
     b_.at(inside);
     call(loop_.calls[i], step);

@@ -1,7 +1,8 @@
 // Loops in which a thread waits for another one. Where threads advance independently they are what
 // CUDA makes of them; a CPU driver runs the others after this one, so that the loop never ends, or
-// drops it as one without effect. There such a loop counts its turns and traps past a bound, and as
-// soon as another thread has trapped, so that a grid of waiting blocks ends with the first of them.
+// drops it as one without effect. There such a loop counts its iterations and traps past a bound,
+// and as soon as another thread has trapped, so that a grid of waiting blocks ends with the first
+// of them.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -81,7 +82,7 @@ std::vector<bool> depending(const ir::Function& f) {
 }
 
 /// The block that the header's instructions move to.
-BlockId bound(ir::Function& f, const Loop& loop, std::uint32_t turns, std::uint32_t site) {
+BlockId bound(ir::Function& f, const Loop& loop, std::uint32_t iterations, std::uint32_t site) {
   ir::Builder b(f);
   f.vars.push_back({Type::i32, "waited"});
   const auto waited = static_cast<std::uint32_t>(f.vars.size() - 1);
@@ -104,8 +105,9 @@ BlockId bound(ir::Function& f, const Loop& loop, std::uint32_t turns, std::uint3
   b.set(waited, now);
   const Value trapped = b.load(Type::i32, b.i32(abi::t_count * 4),
                                {.space = Space::trap, .bytes = 4, .is_volatile = true});
-  b.cond_br(b.op2(Op::or_, b.cmp(Op::ult, b.i32(turns), now), b.cmp(Op::ne, trapped, b.i32(0))),
-            trap, rest);
+  b.cond_br(
+      b.op2(Op::or_, b.cmp(Op::ult, b.i32(iterations), now), b.cmp(Op::ne, trapped, b.i32(0))),
+      trap, rest);
   b.at(trap);
   b.inst(Op::thread_trap, Type::none, {}, ir::trap_code(site, abi::TrapKind::no_progress));
   f.blocks[trap].term = Term::unreachable;
@@ -114,7 +116,7 @@ BlockId bound(ir::Function& f, const Loop& loop, std::uint32_t turns, std::uint3
 
 }  // namespace
 
-void bound_spin_loops(ir::Function& function, EntryInfo& info, std::uint32_t turns) {
+void bound_spin_loops(ir::Function& function, EntryInfo& info, std::uint32_t iterations) {
   const bool any =
       std::any_of(function.blocks.begin(), function.blocks.end(), [&](const ir::Block& block) {
         return std::any_of(block.insts.begin(), block.insts.end(),
@@ -143,13 +145,14 @@ void bound_spin_loops(ir::Function& function, EntryInfo& info, std::uint32_t tur
     site.line = function.locs[loc].line;
     site.source_line = function.locs[loc].source_line;
     site.function = info.name;
-    site.message = "a thread turned " + std::to_string(turns) +
-                   " times in this loop; one that waits for another thread's store needs a device "
-                   "whose threads advance independently";
+    site.message =
+        "a thread made " + std::to_string(iterations) +
+        " iterations of this loop; one that waits for another thread's store needs a device "
+        "whose threads advance independently";
     const auto number = static_cast<std::uint32_t>(info.trap_sites.size());
     info.trap_sites.push_back(std::move(site));
     info.trap_site_locs.push_back(loc);
-    const BlockId rest = bound(function, loop, turns, number);
+    const BlockId rest = bound(function, loop, iterations, number);
     const BlockId header = loop.header;
     for (Loop& each : loops)
       if (std::find(each.body.begin(), each.body.end(), header) != each.body.end())

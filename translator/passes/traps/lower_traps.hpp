@@ -18,11 +18,11 @@ void suppress_after_trap(ir::Function& function);
 void lower_traps(ir::Function& function, bool keep_barriers);
 
 /// Where threads do not advance independently: a loop whose threads may wait for another one traps
-/// after so many turns. Runs first, before surfaces and atomics become loops of their own.
-void bound_spin_loops(ir::Function& function, EntryInfo& info, std::uint32_t turns);
+/// after so many iterations. Runs first, before surfaces and atomics become loops of their own.
+void bound_spin_loops(ir::Function& function, EntryInfo& info, std::uint32_t iterations);
 
 /// Where a driver ends loops silently: prepares a function that has loops for threads that were cut
-/// off to be noticed (ir::LoopGuard). False when there is none that could turn often.
+/// off to be noticed (ir::LoopGuard). False when there is none that could iterate often.
 bool detect_loop_cutoff(ir::Function& function);
 /// At the end of a thread: one that was cut off counts itself and leaves the loop's number in
 /// abi::t_cut_off; gives whether it was. The builder then stands in a new block.

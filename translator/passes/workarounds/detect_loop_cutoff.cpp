@@ -1,7 +1,7 @@
 // Loops on drivers that end them silently (lavapipe: once the loops of a group of threads have
-// turned 65,535 times together). Counting turns would cost each of them something, and a thread
-// that counts does not see the turns of the others in its group, which are counted with its own.
-// ir::LoopGuard says what is done instead.
+// made 65,535 iterations together). Counting iterations would cost each of them something, and a
+// thread that counts does not see the iterations of the others in its group, which are counted with
+// its own. ir::LoopGuard says what is done instead.
 #include "ptx2spv/abi.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/traps/lower_traps.hpp"

@@ -1,9 +1,9 @@
-// Values that leave a loop. SwiftShader (lavapipe too, out of nested loops) runs a loop until its
-// last thread is done, with the others masked, and a load gives 0 to a masked thread: what a thread
-// has loaded in its own last turn is gone by the time the loop ends. A phi where the loop's ways
-// out meet keeps it, because phis are written under the mask. lavapipe computes again, in the turns
-// of the others, whatever is no phi, and out of phis that may hold the next turn's values by then:
-// there everything that is computed in a loop is lost.
+// Values that leave a loop. CPU drivers run a loop until its last thread is done, with the others
+// masked. On SwiftShader (and on lavapipe, out of nested loops) a load gives 0 to a masked thread:
+// what a thread loaded in its own last iteration is lost when the loop ends. A phi behind the
+// loop's exits keeps the value, because phis are written under the mask. lavapipe also recomputes
+// every value that is not a phi while other lanes iterate: there everything that is computed in a
+// loop is lost.
 #include <algorithm>
 #include <unordered_map>
 

@@ -23,14 +23,14 @@ class Foreseen {
     std::fill(selection_.begin(), selection_.end(), kNoBlock);
     for (const BlockId b : f.order)
       if (f.blocks[b].merge == Merge::selection) selection_[f.blocks[b].merge_block] = b;
-    // A loop is unrolled when its end is known in advance: by values that are known in every turn,
-    // not in the first alone. What is known of one turn counts in such loops only.
+    // A loop is unrolled when its end is known in advance: by values that are known in every
+    // iteration, not in the first alone. What is known of one iteration counts in such loops only.
     unrolled_.assign(f.blocks.size(), true);
-    every_turn_ = true;
+    every_iteration_ = true;
     std::fill(values_.begin(), values_.end(), true);
     settle();
     find_unrolled();
-    every_turn_ = false;
+    every_iteration_ = false;
     std::fill(values_.begin(), values_.end(), false);
     settle();
   }
@@ -42,8 +42,8 @@ class Foreseen {
       again = false;
       for (const BlockId b : f_.order)
         for (const Value v : f_.blocks[b].insts)
-          if (values_[v] == every_turn_ && foreseen(b, v) != every_turn_) {
-            values_[v] = !every_turn_;
+          if (values_[v] == every_iteration_ && foreseen(b, v) != every_iteration_) {
+            values_[v] = !every_iteration_;
             again = true;
           }
     }
@@ -69,7 +69,8 @@ class Foreseen {
                inst.builtin == Builtin::local_id_z || inst.builtin == Builtin::local_index;
       case Op::load: return inst.mem.space == Space::local;
       case Op::phi: {
-        if (f_.blocks[b].merge == Merge::loop) return every_turn_ ? all(v) : unrolled_[b] && any(v);
+        if (f_.blocks[b].merge == Merge::loop)
+          return every_iteration_ ? all(v) : unrolled_[b] && any(v);
         const BlockId head = selection_[b];
         if (head != kNoBlock && f_.blocks[b].preds.size() == 2 && f_.blocks[head].cond)
           return values_[f_.blocks[head].cond] ? any(v) : all(v);
@@ -100,7 +101,7 @@ class Foreseen {
 
   const Function& f_;
   std::vector<bool> values_, unrolled_;
-  bool every_turn_ = false;  ///< looking for values that are known in every turn
+  bool every_iteration_ = false;  ///< looking for values that are known in every iteration
   std::vector<std::uint32_t> place_;
   std::vector<BlockId> selection_;  ///< by merge block: the header
 };
