@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <span>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "ptx2spv/runtime.hpp"
+#include "tests/support/share.hpp"
 
 namespace ptx2spv::tests {
 namespace {
@@ -187,7 +187,7 @@ constexpr std::size_t kBudgets[] = {0, 400, 40000};
 
 /// Pipelines take the time here: past the first budget one thread model will do.
 std::vector<ThreadModel> models(std::size_t budget) {
-  if (budget != kBudgets[0] && !std::getenv("PTX2SPV_EXHAUSTIVE")) return {ThreadModel::direct};
+  if (budget != kBudgets[0] && !test::exhaustive()) return {ThreadModel::direct};
   return {ThreadModel::direct, ThreadModel::flat, ThreadModel::regions};
 }
 

@@ -14,6 +14,7 @@
 #include "tests/programs/departures.hpp"
 #include "tests/programs/record.hpp"
 #include "tests/programs/replay.hpp"
+#include "tests/support/share.hpp"
 
 namespace ptx2spv::tests {
 namespace {
@@ -67,7 +68,7 @@ TEST_P(RandomPrograms, GiveWhatTheHardwareGave) {
   if (!replay.device("", problem)) GTEST_SKIP() << "no device " << device_name() << ": " << problem;
   const auto deviations = program_deviations();
   ASSERT_FALSE(deviations.empty());
-  const bool all = std::getenv("PTX2SPV_EXHAUSTIVE") != nullptr;
+  const bool all = test::exhaustive();
   // Lavapipe takes four times as long to compile them.
   const bool half = !all && device_name() == "lavapipe";
   if (half && GetParam() == 0)

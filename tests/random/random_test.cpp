@@ -16,6 +16,7 @@
 
 #include "tests/random/reduce.hpp"
 #include "tests/random/runner.hpp"
+#include "tests/support/share.hpp"
 #include "tools/common/sha256.hpp"
 
 namespace {
@@ -78,8 +79,8 @@ TEST_P(Random, KernelsAgreeWithTheInterpreter) {
                                  : static_cast<std::uint32_t>(std::stoul(seed_text)) + GetParam();
   const std::string count_text = environment("PTX2SPV_PROGRAMS");
   const std::size_t count = !count_text.empty()                 ? std::stoul(count_text)
-                            : std::getenv("PTX2SPV_EXHAUSTIVE") ? 5000
-                                                                : 40;
+                            : exhaustive()                      ? 5000
+                                                                : 20;
   std::cout << "PTX2SPV_SEED=" << seed - GetParam() << " repeats this run of " << count
             << " kernels\n";
   const std::vector<std::uint32_t> input = random_input(7);

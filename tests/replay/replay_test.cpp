@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "tests/support/process.hpp"
+#include "tests/support/share.hpp"
 
 namespace ptx2spv::test {
 namespace {
@@ -33,10 +34,18 @@ TEST_P(Replay, NothingDiffers) {
   std::vector<std::string> arguments = {tool_path("replay")};
   const std::vector<std::string>& options = GetParam().options;
   for (std::size_t i = 0; i < options.size(); ++i) {
-    if (options[i] == "--shard" && std::getenv("PTX2SPV_EXHAUSTIVE"))
-      ++i;
-    else
+    if (options[i] != "--shard") {
       arguments.push_back(options[i]);
+      continue;
+    }
+    const std::string& share = options[++i];
+    if (exhaustive()) continue;
+    const auto slash = share.find('/');
+    const auto shares = static_cast<unsigned>(std::stoul(share.substr(slash + 1)));
+    const auto first = static_cast<unsigned>(std::stoul(share.substr(0, slash)));
+    arguments.push_back("--shard");
+    arguments.push_back(std::to_string((first + share_of_device(shares)) % shares) +
+                        share.substr(slash));
   }
   for (const char* file : GetParam().files)
     arguments.push_back(std::string(PTX2SPV_SOURCE_DIR) + "/tests/data/hardware/" + file +
@@ -49,28 +58,28 @@ TEST_P(Replay, NothingDiffers) {
   std::printf("%s: %s, %.1f s\n", GetParam().name, last.c_str(), result.milliseconds / 1000);
 }
 
-// The first two roads take half of the groups each; the others a smaller part, so that the suite
-// stays quick. PTX2SPV_EXHAUSTIVE makes it every line everywhere.
+// The first two roads take a quarter of the groups each; the others a smaller part, so that the
+// suite stays quick. PTX2SPV_EXHAUSTIVE makes it every line everywhere.
 INSTANTIATE_TEST_SUITE_P(
     Records, Replay,
     testing::Values(
-        Case{"linear", {"--backing", "linear", "--shard", "0/2"}},
-        Case{"image", {"--backing", "image", "--shard", "1/2"}},
-        Case{"handles_from_memory", {"--handle", "memory", "--shard", "0/5"}},
-        Case{"surfref_variable", {"--handle", "surfref", "--shard", "1/5"}},
+        Case{"linear", {"--backing", "linear", "--shard", "0/4"}},
+        Case{"image", {"--backing", "image", "--shard", "2/4"}},
+        Case{"handles_from_memory", {"--handle", "memory", "--shard", "0/10"}},
+        Case{"surfref_variable", {"--handle", "surfref", "--shard", "2/10"}},
         Case{"surfref_parameter_by_address",
-             {"--handle", "reference", "--no-slots", "--shard", "2/5"}},
-        Case{"portable", {"--profile", "portable", "--shard", "3/5"}},
-        Case{"image_portable", {"--profile", "portable", "--backing", "image", "--shard", "4/5"}},
-        Case{"no_int64", {"--disable", "int64", "--shard", "0/5"}},
+             {"--handle", "reference", "--no-slots", "--shard", "4/10"}},
+        Case{"portable", {"--profile", "portable", "--shard", "6/10"}},
+        Case{"image_portable", {"--profile", "portable", "--backing", "image", "--shard", "8/10"}},
+        Case{"no_int64", {"--disable", "int64", "--shard", "0/10"}},
         Case{"no_64_bit_atomics",
-             {"--disable", "buffer_atomics64", "--filter", "sured", "--shard", "1/2"}},
+             {"--disable", "buffer_atomics64", "--filter", "sured", "--shard", "1/4"}},
         Case{"no_narrow_storage",
              {"--disable", "storage8", "--disable", "storage16", "--filter", "sust.b", "--shard",
-              "0/2"}},
-        Case{"flat", {"--threads", "flat", "--shard", "1/10"}},
-        Case{"shapes_linear", {"--backing", "linear", "--shard", "0/4"}, kShapes},
-        Case{"shapes_image", {"--backing", "image", "--shard", "1/10"}, kShapes},
+              "0/4"}},
+        Case{"flat", {"--threads", "flat", "--shard", "1/20"}},
+        Case{"shapes_linear", {"--backing", "linear", "--shard", "0/8"}, kShapes},
+        Case{"shapes_image", {"--backing", "image", "--shard", "3/20"}, kShapes},
         Case{"shapes_image_portable",
              {"--profile", "portable", "--backing", "image", "--shard", "0/30"},
              kShapes},

@@ -1,15 +1,11 @@
-// What happens when the driver gives up, memory runs out or the disk is full. The failures are the
-// driver's own answers, put in its place in the runtime's table of functions.
-#include <sys/resource.h>
+// What happens when the driver gives up or memory runs out. The failures are the driver's own
+// answers, put in its place in the runtime's table of functions.
 #include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <thread>
-#include <utility>
 
 #include "src/device/device.hpp"
 #include "tests/runtime/fixture.hpp"
@@ -194,68 +190,6 @@ TEST_F(Failure, OutOfMemoryInALaunchLeavesTheStreamUsable) {
   must(stream.launch(shared, {}, Args().buffer(cell)));
   must(stream.synchronize());
   EXPECT_EQ(read_buffer<std::uint32_t>(cell, 1)[0], 7u);
-}
-
-/// Files of this process end at so many bytes, with an error as from a full disk.
-class FileLimit {
- public:
-  explicit FileLimit(rlim_t bytes) {
-    old_action_ = std::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &old_);
-    limit_ = {bytes, old_.rlim_max};
-    apply();
-  }
-  ~FileLimit() {
-    lift();
-    std::signal(SIGXFSZ, old_action_);
-  }
-  void apply() const { ::setrlimit(RLIMIT_FSIZE, &limit_); }
-  void lift() const { ::setrlimit(RLIMIT_FSIZE, &old_); }
-
- private:
-  rlimit old_{}, limit_{};
-  void (*old_action_)(int) = nullptr;
-};
-
-const FileLimit* g_limit = nullptr;
-PFN_vkAllocateMemory g_allocate = nullptr;
-
-// lavapipe of Mesa 24 and later keeps a device's memory in a file without a name, which is on no
-// disk: it does not ask whether that could grow, and the limit would end the process by SIGBUS.
-VKAPI_ATTR VkResult VKAPI_CALL allocate_without_limit(VkDevice device,
-                                                      const VkMemoryAllocateInfo* info,
-                                                      const VkAllocationCallbacks* callbacks,
-                                                      VkDeviceMemory* memory) {
-  if (g_limit) g_limit->lift();
-  const VkResult result = g_allocate(device, info, callbacks, memory);
-  if (g_limit) g_limit->apply();
-  return result;
-}
-
-TEST_F(Failure, FullDiskUnderTheCacheDoesNoHarm) {
-  const fs::path folder =
-      fs::temp_directory_path() / ("ptx2spv-full-" + std::to_string(::getpid()));
-  fs::remove_all(folder);
-  auto run = [&](std::optional<rlim_t> bytes = {}) {
-    std::optional<FileLimit> limit;  // until the device, which writes at its end too, is gone
-    Device cached = open(folder);
-    g_allocate = std::exchange(cached.state()->vk.AllocateMemory, allocate_without_limit);
-    if (bytes) limit.emplace(*bytes);
-    g_limit = limit ? &*limit : nullptr;
-    Module answer = must(Module::load(cached, kAnswer, "answer.ptx"));
-    Buffer out = must(Buffer::create(cached, 64));
-    must(must(answer.kernel("answer")).launch({}, Args().buffer(out)));
-    EXPECT_EQ(read_buffer<std::uint32_t>(out, 1)[0], 42u);
-    g_limit = nullptr;
-    return cached.statistics();
-  };
-  // Not a byte fits, then only a part of the file.
-  for (const rlim_t bytes : {rlim_t(0), rlim_t(100)}) EXPECT_EQ(run(bytes).translations, 1u);
-  for (const auto& each : fs::directory_iterator(folder))
-    ADD_FAILURE() << each.path() << " was left by a write that failed";
-  EXPECT_EQ(run().translations, 1u) << "nothing of the failed writes may be found";
-  EXPECT_EQ(run().translation_cache_hits, 1u) << "with room again the cache works";
-  fs::remove_all(folder);
 }
 
 TEST(Drivers, BrokenManifestsLeaveTheOtherDrivers) {

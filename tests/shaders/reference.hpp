@@ -6,7 +6,6 @@
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <random>
 
 #if defined(__SSE__)
@@ -16,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/shaders/glsl.hpp"
+#include "tests/support/share.hpp"
 
 namespace reference {
 
@@ -67,8 +67,8 @@ inline std::uint32_t bits(float f) {
   return std::isnan(f) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(f);
 }
 
+using ptx2spv::test::exhaustive;
 /// Runs per routine; PTX2SPV_EXHAUSTIVE=1 makes them what docs/arithmetic.md claims.
-inline bool exhaustive() { return std::getenv("PTX2SPV_EXHAUSTIVE") != nullptr; }
 inline int runs() { return exhaustive() ? 100'000'000 : 200'000; }
 
 class Inputs {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "ptx2spv/runtime.hpp"
+#include "tests/support/share.hpp"
 #include "tests/texture/instruction.hpp"
 
 namespace ptx2spv::tests {
@@ -260,6 +261,7 @@ class Replay {
 struct Part {
   const char* prefix;
   unsigned number = 0, parts = 1;
+  unsigned shares = 1;  ///< that its textures make, of which a quick run takes one
 };
 void PrintTo(const Part& part, std::ostream* to) {
   *to << part.prefix << " " << part.number + 1 << " of " << part.parts;
@@ -276,8 +278,11 @@ std::uint32_t number_of(const std::string& setup) {
 /// Cube maps are the first part's, whose lines have limits of their own.
 bool in_part(const TextureSection& section, const Part& part) {
   return part.parts == 1 ||
-         (section.setup.cube() ? 0 : number_of(section.setup_text) / 12 % part.parts) ==
-             part.number;
+         (section.setup.cube() ? 0 : number_of(section.setup_text) % part.parts) == part.number;
+}
+/// Whether a share of the textures of each part has this one.
+bool in_share(const TextureSection& section, const Part& part, unsigned shares) {
+  return number_of(section.setup_text) / part.parts % shares == test::share_of_device(shares);
 }
 
 TEST_P(TextureRecord, IsMet) {
@@ -294,17 +299,15 @@ TEST_P(TextureRecord, IsMet) {
                                                : ArrayBacking::automatic);
   const Part part = GetParam();
   const std::string prefix = part.prefix;
-  const bool all = options.select != "swiftshader" || std::getenv("PTX2SPV_EXHAUSTIVE") ||
-                   std::getenv("PTX2SPV_TEXTURE_RECORD");
-  const bool long_one = prefix == "tex.level." || prefix == "tex.grad.";
-  const unsigned share = all || !long_one ? 1 : 12;
+  const bool all = test::exhaustive() || std::getenv("PTX2SPV_TEXTURE_RECORD");
+  const unsigned share = all ? 1 : part.shares;
   if (share > 1)
     std::printf("%s: one texture in %u; PTX2SPV_EXHAUSTIVE=1 takes all\n", part.prefix, share);
   for (const std::string& file : record_files()) {
     const bool found = read_record(file, [&](const TextureSection& section) {
       if (testing::Test::HasFatalFailure() || !section.instruction.starts_with(prefix) ||
           !replayed(section.setup) || !in_part(section, part) ||
-          number_of(section.setup_text) % share != 0)
+          !in_share(section, part, share))
         return;
       replay.section(section);
     });
@@ -328,7 +331,7 @@ TEST_P(TextureRecord, IsMet) {
   EXPECT_LE(replay.wide_sums, 25u);
   const bool gradients = prefix == "tex.grad.", cubes = gradients && part.number == 0;
   // A share of the textures is not the same share of the lines.
-  const unsigned least = share == 1 ? 1 : 4 * share, split = part.parts == 1 ? 1 : 2 * part.parts;
+  const unsigned least = share == 1 ? 1 : 8 * share, split = part.parts == 1 ? 1 : 2 * part.parts;
   EXPECT_LE(replay.levels_off[1], gradients ? kLevelsOne : 0u);
   EXPECT_LE(replay.levels_off[2], cubes ? kLevelsCube : 0u);
   EXPECT_LE(replay.levels_off[3], cubes ? kLevelsUnknown : 0u);
@@ -341,15 +344,18 @@ TEST_P(TextureRecord, IsMet) {
 }
 
 // The two longest are in parts that follow each other, so that they fall to different entries.
-INSTANTIATE_TEST_SUITE_P(All, TextureRecord,
-                         testing::Values(Part{"tex.grad.", 0, 6}, Part{"tex.grad.", 1, 6},
-                                         Part{"tex.grad.", 2, 6}, Part{"tex.grad.", 3, 6},
-                                         Part{"tex.grad.", 4, 6}, Part{"tex.grad.", 5, 6},
-                                         Part{"tex.level.", 0, 2}, Part{"tex.level.", 1, 2},
-                                         Part{"tex.1d."}, Part{"tex.2d."}, Part{"tex.3d."},
-                                         Part{"tex.a1d."}, Part{"tex.a2d."}, Part{"tex.2dms."},
-                                         Part{"tex.a2dms."}, Part{"tex.cube."}, Part{"tex.acube."},
-                                         Part{"tld4."}, Part{"txq."}, Part{"tex.base."}));
+constexpr unsigned kLong = 24, kShort = 6;
+INSTANTIATE_TEST_SUITE_P(
+    All, TextureRecord,
+    testing::Values(Part{"tex.grad.", 0, 6, kLong}, Part{"tex.grad.", 1, 6, kLong},
+                    Part{"tex.grad.", 2, 6, kLong}, Part{"tex.grad.", 3, 6, kLong},
+                    Part{"tex.grad.", 4, 6, kLong}, Part{"tex.grad.", 5, 6, kLong},
+                    Part{"tex.level.", 0, 2, kLong}, Part{"tex.level.", 1, 2, kLong},
+                    Part{"tex.1d.", 0, 1, kShort}, Part{"tex.2d.", 0, 1, kShort},
+                    Part{"tex.3d.", 0, 1, kShort}, Part{"tex.a1d.", 0, 1, kShort},
+                    Part{"tex.a2d.", 0, 1, kShort}, Part{"tex.2dms."}, Part{"tex.a2dms."},
+                    Part{"tex.cube.", 0, 1, kShort}, Part{"tex.acube.", 0, 1, kShort},
+                    Part{"tld4.", 0, 1, kShort}, Part{"txq."}, Part{"tex.base.", 0, 1, kShort}));
 
 }  // namespace
 }  // namespace ptx2spv::tests

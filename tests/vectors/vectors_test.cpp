@@ -8,6 +8,7 @@
 #include <span>
 
 #include "ptx2spv/runtime.hpp"
+#include "tests/support/share.hpp"
 #include "tests/vectors/forms.hpp"
 #include "tests/vectors/write_manifest.hpp"
 
@@ -164,8 +165,7 @@ struct Vectors : testing::Test {
         }
       GTEST_SKIP() << "PTX2SPV_VECTORS_FOLDER asks for manifests alone";
     }
-    const char* exhaustive = std::getenv("PTX2SPV_EXHAUSTIVE");
-    all = all || (exhaustive && *exhaustive == '1');
+    all = all || test::exhaustive();
     for (std::size_t h = 0; h < std::size(kHows); ++h)
       for (std::size_t first = 0; first < forms.size(); first += kAtOnce) {
         if (!all && (h + first / kAtOnce) % 3 != 0) continue;

@@ -101,7 +101,7 @@ newer_c_library() {
 newer_wrapper() {
   local folder="$newer_dir/$1" libraries="$newer_dir/$1/root/usr/lib/$newer_machine" file
   {
-    printf '#!/bin/sh\nexport PTX2SPV_CACHE=0 MESA_SHADER_CACHE_DISABLE=true\n'
+    printf '#!/bin/sh\nexport PTX2SPV_CACHE=${PTX2SPV_CACHE-0} MESA_SHADER_CACHE_DISABLE=true\n'
     if [[ $1 == swiftshader ]]; then
       file="$folder/root/libvk_swiftshader.so"
       [[ -s $file ]] || return 1

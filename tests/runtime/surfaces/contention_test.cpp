@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tests/runtime/fixture.hpp"
+#include "tests/support/share.hpp"
 
 namespace ptx2spv {
 namespace {
@@ -116,7 +117,7 @@ class Contention : public testing::TestWithParam<Tier> {
 };
 
 void Contention::run(const std::vector<Reduction>& reductions, std::uint32_t cells, bool mixed) {
-  const std::uint32_t total = std::getenv("PTX2SPV_EXHAUSTIVE") ? 1'000'000 : 40'000;
+  const std::uint32_t total = test::exhaustive() ? 1'000'000 : 40'000;
   const std::uint32_t blocks = (total / kRounds + kBlock - 1) / kBlock;
   Module module = must(Module::load(
       *device_, ".version 8.3\n.target sm_80\n.address_size 64\n" + kernel_text(reductions, mixed),
