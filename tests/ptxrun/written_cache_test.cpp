@@ -18,8 +18,7 @@ class WrittenCache : public testing::Test {
  protected:
   void SetUp() override {
     std::string body;
-    for (int k = 0; k < 80; ++k)
-      body += "  mad.lo.u32 %r1, %r1, %r2, " + std::to_string(k) + ";\n";
+    for (int k = 0; k < 80; ++k) body += "  mad.lo.u32 %r1, %r1, %r2, " + std::to_string(k) + ";\n";
     folder_.write("k.ptx", R"(.version 8.1
 .target sm_90
 .address_size 64
@@ -44,11 +43,10 @@ class WrittenCache : public testing::Test {
   }
   /// A run with `fault` (tests/support/preload/write_faults.cpp).
   ProcessResult run_with(const std::string& fault) {
-    return run_process(
-        {tool_path("ptxrun"), "--checksums", manifest_}, {},
-        {"PTX2SPV_CACHE=1", "PTX2SPV_CACHE_DIR=" + cache_,
-         "LD_PRELOAD=" PTX2SPV_BINARY_DIR "/tests/libptx2spv_write_faults.so", fault,
-         "ASAN_OPTIONS=verify_asan_link_order=0"});
+    return run_process({tool_path("ptxrun"), "--checksums", manifest_}, {},
+                       {"PTX2SPV_CACHE=1", "PTX2SPV_CACHE_DIR=" + cache_,
+                        "LD_PRELOAD=" PTX2SPV_BINARY_DIR "/tests/libptx2spv_write_faults.so", fault,
+                        "ASAN_OPTIONS=verify_asan_link_order=0"});
   }
   std::vector<fs::path> files(const std::string& start) const {
     std::vector<fs::path> found;

@@ -78,9 +78,7 @@ TEST_P(Random, KernelsAgreeWithTheInterpreter) {
                                  ? std::random_device{}()
                                  : static_cast<std::uint32_t>(std::stoul(seed_text)) + GetParam();
   const std::string count_text = environment("PTX2SPV_PROGRAMS");
-  const std::size_t count = !count_text.empty()                 ? std::stoul(count_text)
-                            : exhaustive()                      ? 5000
-                                                                : 20;
+  const std::size_t count = !count_text.empty() ? std::stoul(count_text) : exhaustive() ? 5000 : 20;
   std::cout << "PTX2SPV_SEED=" << seed - GetParam() << " repeats this run of " << count
             << " kernels\n";
   const std::vector<std::uint32_t> input = random_input(7);

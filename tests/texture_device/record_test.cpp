@@ -306,8 +306,7 @@ TEST_P(TextureRecord, IsMet) {
   for (const std::string& file : record_files()) {
     const bool found = read_record(file, [&](const TextureSection& section) {
       if (testing::Test::HasFatalFailure() || !section.instruction.starts_with(prefix) ||
-          !replayed(section.setup) || !in_part(section, part) ||
-          !in_share(section, part, share))
+          !replayed(section.setup) || !in_part(section, part) || !in_share(section, part, share))
         return;
       replay.section(section);
     });

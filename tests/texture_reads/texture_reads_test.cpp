@@ -322,7 +322,8 @@ class TextureReads : public testing::TestWithParam<Setup> {};
 TEST_P(TextureReads, GiveTheirTexelsWhateverCodeTheyShare) {
   for (const bool exchanges : {false, true}) {
     // Devices take turns at the two; the other is only for those with time.
-    if (!test::exhaustive() && exchanges != ((GetParam().number + test::share_of_device(2)) % 2 != 0))
+    if (!test::exhaustive() &&
+        exchanges != ((GetParam().number + test::share_of_device(2)) % 2 != 0))
       continue;
     const unsigned seed = exchanges ? 1 : 2;
     const Kernel kernel(seed, exchanges);

@@ -1,7 +1,7 @@
-// Preloaded by tests (LD_PRELOAD): faults in what the process writes to files whose name begins with
-// tmp-. After PTX2SPV_KILLED_AT bytes it ends by SIGKILL, as if killed from outside (at its rename of
-// such a file where they are fewer); after PTX2SPV_FULL_AT bytes the disk is full. Nothing depends
-// on how long a write takes, and no other file counts.
+// Preloaded by tests (LD_PRELOAD): faults in what the process writes to files whose name begins
+// with tmp-. After PTX2SPV_KILLED_AT bytes it ends by SIGKILL, as if killed from outside (at its
+// rename of such a file where they are fewer); after PTX2SPV_FULL_AT bytes the disk is full.
+// Nothing depends on how long a write takes, and no other file counts.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
