@@ -1,4 +1,5 @@
-// What of a kernel with plain barriers is common to a block and what each thread does by itself.
+// Which code of a kernel with plain barriers is common to a block, and which belongs to each
+// thread.
 #include <algorithm>
 
 #include "translator/ir/cfg.hpp"
@@ -70,7 +71,7 @@ void Plan::check_operations() {
 
 void Plan::structure(Module& module) {
   structurize(f, module);
-  if (too_many_exits(f)) return refuse("too many ways out of a loop");
+  if (too_many_exits(f)) return refuse("too many exits of a loop");
   ssa(f, module);
   simplify(f, module);
 
@@ -217,12 +218,12 @@ void Plan::find_pieces(const Uniformity& uniformity) {
   }
 }
 
-// One way in, one way out.
+// One entry, one exit.
 void Plan::close(Piece& piece, const Uniformity& uniformity) {
   const std::uint32_t self = piece_of[piece.blocks[0]];
   const auto out = [&](BlockId to) {
     if (piece_of[to] == self) return;
-    if (piece.exit != kNoBlock && piece.exit != to) refuse("several ways out of a branch");
+    if (piece.exit != kNoBlock && piece.exit != to) refuse("several exits of a branch");
     if (piece_of[to] != kNone) refuse("one branch's way into another");
     piece.exit = to;
   };
