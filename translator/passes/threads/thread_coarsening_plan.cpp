@@ -224,7 +224,7 @@ void Plan::close(Piece& piece, const Uniformity& uniformity) {
   const auto out = [&](BlockId to) {
     if (piece_of[to] == self) return;
     if (piece.exit != kNoBlock && piece.exit != to) refuse("several exits of a branch");
-    if (piece_of[to] != kNone) refuse("one branch's way into another");
+    if (piece_of[to] != kNone) refuse("a branch into another one");
     piece.exit = to;
   };
   bool plain_entry = false;
@@ -235,7 +235,7 @@ void Plan::close(Piece& piece, const Uniformity& uniformity) {
     for (const BlockId s : block.succs) out(s);
     for (const BlockId p : block.preds) {
       if (!reached_[p] || piece_of[p] == self) continue;
-      if (piece_of[p] != kNone) return refuse("one branch's way into another");
+      if (piece_of[p] != kNone) return refuse("a branch into another one");
       const Block& from = f.blocks[p];
       const bool splits = from.term == Term::cond_br && uniformity.divergent(from.cond);
       if (splits) {
