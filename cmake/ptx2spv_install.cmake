@@ -85,8 +85,10 @@ foreach(tool IN ITEMS ptx2spv ptxrun)
 endforeach()
 install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/fetch_swiftshader"
         DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME ptx2spv-fetch-swiftshader)
+# HACKING.md too, since the others link to it.
 install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
-              "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+              "${PROJECT_SOURCE_DIR}/HACKING.md" "${PROJECT_SOURCE_DIR}/LICENSE"
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/examples"
         DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN make_ptx EXCLUDE)
 

@@ -111,15 +111,14 @@ constexpr FrontPass kFrontPasses[] = {
        lowered = lower::lower_entry(program, entry, recursive);
        return passes::expand_recursion(lowered.module, lowered.stack_at);
      },
-     "functions that call themselves become one with a stack in local memory and jumps, so that "
-     "inlining ends"},
+     "recursive functions become one function with a stack in local memory, so that inlining ends"},
     {"inline-calls",
      [](lower::Program&, lower::FunctionRef, std::size_t inline_budget,
         lower::LoweredEntry& lowered) {
        return passes::inline_calls(lowered.module, inline_budget);
      },
-     "after it, a handle passed through a function is a handle again; past the budget, calls share "
-     "bodies"},
+     "once inlined, a handle passed through a function is known again; past the budget, calls "
+     "share bodies"},
 };
 
 /// How a kernel whose blocks are no workgroups of their own is cut up.
@@ -281,8 +280,8 @@ void expand_texture_reads(PassContext& c) {
 constexpr Pass kPasses[] = {
     {Phase::memory, "expand-texture-reads",
      [](const PassContext& c) { return c.info.uses_textures; }, expand_texture_reads,
-     "each read becomes code, where what a launch knows of its textures leaves the code for the "
-     "others out; past a budget reads share it, which takes registers as variables"},
+     "each read becomes code; what the launch knows of its textures removes the code for others. "
+     "Past a budget reads share code, which needs registers to be variables"},
     {Phase::memory, "bound-spin-loops",
      [](const PassContext& c) {
        return !c.profile.exactness.independent_threads && c.options.wait_iterations;
@@ -292,16 +291,15 @@ constexpr Pass kPasses[] = {
            c.profile.max_loop_iterations ? c.profile.max_loop_iterations - 4096 : ~0u;
        passes::bound_spin_loops(c.function, c.info, std::min(c.options.wait_iterations, most));
      },
-     "a loop that waits for another thread traps after a number of iterations where threads do not "
-     "advance independently; before surfaces and atomics become loops of their own"},
+     "where threads do not advance independently, a loop that waits for another thread traps "
+     "after a number of iterations; before surfaces and atomics become loops of their own"},
     {Phase::memory, "suppress-after-trap", always,
      [](PassContext& c) { passes::suppress_after_trap(c.function); },
      "a thread that has trapped writes nothing more; lower-surfaces guards its own stores"},
     {Phase::memory, "lower-surfaces", always,
      [](PassContext& c) { passes::lower_surfaces(c.function, c.module, c.options, c.info); },
-     "after inlining, because a handle that leads back to a parameter has a binding of its own; "
-     "the "
-     "last to need registers as variables and calls gone"},
+     "after inlining, because a handle that is a parameter has a binding of its own; the last "
+     "pass to need registers as variables and calls gone"},
     {Phase::memory, "legalise-atomics", always,
      [](PassContext& c) {
        Profile atomics = c.profile;
@@ -310,21 +308,20 @@ constexpr Pass kPasses[] = {
              atomics.features.shared_atomics64 && atomics.features.buffer_atomics64;
        passes::legalise_atomics(c.function, atomics);
      },
-     "what the device lacks becomes loops, which structurize then sees as any others"},
+     "atomics that the device lacks become loops, which structurize handles as any others"},
     {Phase::memory, "move-shared-memory",
      [](const PassContext& c) { return c.options.shared_in_memory; },
      [](PassContext& c) { passes::move_shared_memory(c.function); },
-     "more shared memory than the device has lies in a buffer"},
+     "shared memory that exceeds the device's moves into a buffer"},
     {Phase::memory, "fix-block-size",
      [](const PassContext& c) { return c.model == ThreadModel::regions; }, fix_block_size,
-     "the threads of an invocation are counted from the block's size"},
+     "the number of threads per invocation follows from the block's size"},
 
     {Phase::threads, "detect-loop-cutoff",
      [](const PassContext& c) { return c.loops_cut_off && c.form == BlockForm::whole; },
      [](PassContext& c) { passes::detect_loop_cutoff(c.function); },
-     "where the driver ends loops silently: a thread says on its way out of a loop that it left "
-     "it, "
-     "and at its end looks whether it left them all"},
+     "where the driver ends loops silently: a thread records that it left a loop by an exit, and "
+     "checks at its end that it left all of them"},
     {Phase::threads, "lower-traps", always,
      [](PassContext& c) {
        // Threads that would miss a barrier others wait at stay in their loops.
@@ -342,25 +339,25 @@ constexpr Pass kPasses[] = {
      "values used outside their block become variables, so that control flow may be rearranged"},
     {Phase::threads, "thread-coarsening",
      [](const PassContext& c) { return c.form == BlockForm::coarsened; }, coarsen_threads,
-     "blocks larger than a workgroup, or of a size that is not known: tried first, for it keeps "
-     "loops whole; before structurize, because it takes the graph apart"},
+     "for blocks that are larger than a workgroup or of unknown size: tried first, because it "
+     "keeps loops whole; before structurize, because it rearranges the graph"},
     {Phase::threads, "split-at-barriers",
      [](const PassContext& c) { return c.form == BlockForm::split; },
      [](PassContext& c) { c.problem = passes::split_at_barriers(c.function, c.module, c.block); },
-     "barriers that threads miss, and warp operations: the kernel is cut there"},
+     "for barriers that some threads miss, and warp operations: cuts the kernel there"},
 
     {Phase::structure, "loop-cutoff-of-regions",
      [](const PassContext& c) { return c.loops_cut_off && c.model == ThreadModel::regions; },
      [](PassContext& c) {
        if (passes::detect_loop_cutoff(c.function)) passes::report_at_exits(c.function);
      },
-     "where invocations run several threads, it is the loops over them that are cut off"},
+     "where an invocation runs several threads, the driver cuts off the loops over them"},
     {Phase::structure, "native-barriers", always,
      [](PassContext& c) { native_barriers(c.function); },
-     "what is left of the block's barriers is the workgroup's own"},
+     "the barriers that are left are the workgroup's own"},
     {Phase::structure, "structurize", always, structurize,
-     "makes SPIR-V's nested constructs out of any graph; irreducible parts become a dispatcher, "
-     "nothing else does"},
+     "makes SPIR-V's nested constructs out of any graph; only irreducible parts become a "
+     "dispatcher"},
     {Phase::structure, "ssa", always,
      [](PassContext& c) {
        passes::ssa(c.function, c.module);
@@ -375,38 +372,39 @@ constexpr Pass kPasses[] = {
     {Phase::values, "global-ids",
      [](const PassContext& c) { return c.optimize && c.model == ThreadModel::direct; },
      [](PassContext& c) { passes::global_ids(c.function); },
-     "ctaid * ntid + tid is a number that the device has, in launches of one dispatch"},
+     "in launches of one dispatch, ctaid * ntid + tid is a number that the device has"},
     {Phase::values, "fma-contract", always,
      [](PassContext& c) { passes::fma_contract(c.function, c.module); },
-     "fuses products and sums where ptxas does, which only floats that are still PTX's can tell"},
+     "fuses products and sums where ptxas does; before legalise-float, while operations are "
+     "still PTX's"},
 
     {Phase::legalise, "legalise-float", always,
      [](PassContext& c) {
        passes::legalise_float(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
      },
-     "one instruction each where the device is exact, a routine of the shader library where not"},
+     "one instruction each where the device is exact, otherwise a routine of the shader library"},
     {Phase::legalise, "legalise-int64", always,
      [](PassContext& c) { passes::legalise_int64(c.function, c.module, c.profile); },
      "pairs of words where the device has no 64-bit integers"},
     {Phase::legalise, "if-convert", optimizes,
      [](PassContext& c) { passes::if_convert(c.function, c.module); },
-     "small branches become selects once it is known how large they are"},
+     "small branches become selects, once their size is known"},
     {Phase::legalise, "outline-library-calls",
      [](const PassContext& c) { return c.optimize && c.profile.costs.outlined_calls; },
      [](PassContext& c) {
        passes::outline_library_calls(c.function, c.module, routine_cost, c.options.routine_budget);
      },
      "a kernel with much emulated arithmetic calls each long routine from a few loops, because "
-     "drivers expand every call"},
+     "drivers inline every call"},
     {Phase::legalise, "relax-barrier-scope", always,
      [](PassContext& c) { passes::relax_barrier_scope(c.function, c.module); },
-     "barriers that have only shared memory to order say so"},
+     "barriers that order only shared memory say so"},
     {Phase::legalise, "scale-addresses", always,
      [](PassContext& c) { passes::scale_addresses(c.function, c.module); },
-     "offsets are counted in elements, as SPIR-V does"},
+     "offsets are counted in elements, as in SPIR-V"},
     {Phase::legalise, "simplify-last", optimizes,
      [](PassContext& c) { passes::simplify(c.function, c.module, c.profile.features.int64); },
-     "what legalisation left over"},
+     "removes what legalisation left over"},
 
     {Phase::workarounds, "loop-trip-count",
      [](const PassContext& c) { return c.loops_cut_off && c.optimize; },
@@ -417,49 +415,49 @@ constexpr Pass kPasses[] = {
        c.few_iterations =
            passes::loop_trip_count(c.function, most, c.options.assume_trip_counts, c.info);
      },
-     "guards go where all loops have bounds"},
+     "removes guards where all loops have bounds"},
     {Phase::workarounds, "simplify-bounded", [](const PassContext& c) { return c.few_iterations; },
      [](PassContext& c) { passes::simplify(c.function, c.module, c.profile.features.int64); },
-     "what the guards leave"},
+     "removes what the guards leave"},
     {Phase::workarounds, "merge-loop-exits",
      // What guards have to notice is left alone.
      [](const PassContext& c) {
        return !c.profile.costs.skipped_branches && c.optimize && !c.function.loop_guard.on;
      },
      [](PassContext& c) { passes::merge_loop_exits(c.function); },
-     "CPU drivers carry out both sides of everything: fewer exits cost less"},
+     "CPU drivers execute both sides of every branch: fewer exits cost less"},
     {Phase::workarounds, "lcssa",
      [](const PassContext& c) {
        return c.profile.workarounds.lcssa_loads || c.profile.workarounds.lcssa_values;
      },
      [](PassContext& c) { passes::lcssa(c.function, c.profile.workarounds.lcssa_values); },
-     "a value that a thread loaded in a loop which it left is lost on CPU drivers unless a phi "
-     "behind the loop has it, and on some a computed one too"},
+     "on CPU drivers, a value that a thread loaded in a loop is lost after the loop unless an "
+     "exit phi has it; on some, a computed value too"},
     {Phase::workarounds, "bitcast-atomic-operands",
      [](const PassContext& c) { return c.profile.workarounds.bitcast_atomic_operands; },
      [](PassContext& c) { passes::bitcast_atomic_operands(c.function); },
-     "an atomic on integers takes what a float operation gave"},
+     "an integer atomic takes the result of a float operation as an integer"},
     {Phase::workarounds, "opaque-zero-operands",
      [](const PassContext& c) { return c.profile.workarounds.opaque_zero_operands; },
      [](PassContext& c) { passes::opaque_zero_operands(c.function, c.module); },
-     "products, quotients and sums of a zero that the driver knows"},
+     "hides known zeros in float products, quotients and sums"},
     {Phase::workarounds, "break-bitfield-insert-select",
      [](const PassContext& c) { return c.profile.workarounds.break_bitfield_insert_select; },
      [](PassContext& c) { passes::break_bitfield_insert_select(c.function); },
-     "a choice between merged bits and what they were merged into"},
+     "separates a selection from the merge of bits that it selects"},
     {Phase::workarounds, "limit-uniformity-search",
      [](const PassContext& c) { return c.profile.workarounds.limit_uniformity_search; },
      [](PassContext& c) { passes::limit_uniformity_search(c.function); },
-     "the driver asks whether an offset is the same in all threads, in exponential time"},
+     "the driver tests whether an offset is uniform, in exponential time"},
     {Phase::workarounds, "lower-bool-loop-phis",
      [](const PassContext& c) { return c.profile.workarounds.lower_bool_loop_phis; },
      [](PassContext& c) { passes::lower_bool_loop_phis(c.function); },
-     "truth values that loops carry are words"},
+     "truth values that loops carry become words"},
     {Phase::workarounds, "split-long-blocks",
      [](const PassContext& c) { return c.profile.workarounds.split_long_blocks && c.optimize; },
      [](PassContext& c) { passes::split_long_blocks(c.function, c.module, routine_cost); },
-     "compile time grows by the square of a block's length: every 600 instructions "
-     "an empty loop ends it"},
+     "compile time grows by the square of a block's length: an empty loop ends a block every 600 "
+     "instructions"},
 
     {Phase::emission, "promote-params-to-push-constants", always,
      [](PassContext& c) {

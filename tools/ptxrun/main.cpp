@@ -77,7 +77,8 @@ constexpr Option kOptions[] = {
     {opt_validate, 0, "validate", "",
      "run under the Vulkan validation layer; its messages are a mismatch"},
     {opt_check, 0, "check", "",
-     "only check the manifests and that the files they name can be read"},
+     "only check the manifests, and that the PTX and the contents of buffers and of level 0 of "
+     "surfaces can be read"},
     {opt_list, 'l', "list-devices", "",
      "list the Vulkan devices and why each would be passed over"},
     {opt_json, 0, "json", "", "with --list-devices: as JSON"},

@@ -7,7 +7,7 @@
 
 namespace ptx2spv::tools {
 
-/// By which road the kernel gets its surface.
+/// How the kernel gets its surface.
 enum class HandleRoad : std::uint8_t {
   param,      ///< a u64 parameter
   surfref,    ///< a .surfref variable

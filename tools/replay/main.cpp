@@ -129,7 +129,7 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
         } else if (value == "memory") {
           settings.replay.road = HandleRoad::memory;
         } else {
-          return unknown("road");
+          return unknown("kind of handle");
         }
         break;
       case opt_no_slots: settings.replay.bind_slots = false; break;

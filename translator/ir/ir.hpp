@@ -220,11 +220,11 @@ struct SurfaceOp {
 /// MemAttr::slot of local memory: the words of a LoopGuard.
 inline constexpr std::uint16_t kGuardSlot = 1;
 
-/// For drivers that end loops silently, after so many iterations of all of a thread's loops
-/// together (lower/detect_loop_cutoff, obeyed by the structurizer). Each loop has a word of local
-/// memory: a thread writes the loop's number there before it enters, and 0 on its way out, inside
-/// the loop. The driver's cut passes no way out, so that at the end of a thread that was cut off
-/// not all words are 0.
+/// For drivers that silently end loops after a number of iterations of all of a thread's loops
+/// together (passes/workarounds/detect_loop_cutoff.cpp, which the structurizer obeys). Each loop
+/// has a word of local memory. A thread writes the loop's number there before it enters, and 0
+/// inside the loop, on the path to an exit. A driver that cuts a loop off takes none of these
+/// paths: at the end of a thread that was cut off, some word is not 0.
 struct LoopGuard {
   bool on = false;
   std::uint32_t first_word = 0;        ///< byte offset in local memory
@@ -250,7 +250,7 @@ struct Function {
       0xffffffffu;  ///< byte offset of 16 bytes for suppressed stores; all ones: none
   LoopGuard loop_guard;
   std::uint32_t block_size[3] = {0, 0, 0};  ///< ThreadModel::direct: threads of every block, 0: any
-  std::uint32_t region_threads = 1;  ///< threads that one invocation runs (set by passes/regions)
+  std::uint32_t region_threads = 1;  ///< threads that one invocation runs (ThreadModel::regions)
   struct Call {                      ///< of Op::call, by imm of the instruction
     std::uint32_t callee = 0;
     std::vector<std::uint32_t> result_vars;

@@ -1,6 +1,6 @@
-// The passes over the IR, in the order in which the pipeline runs them. Each says what it needs and
-// promises; a function pass returns whether it changed anything, a pass that can fail returns a
-// message, empty when well.
+// The passes over the IR; translator/pipeline.cpp has their order. Each comment says what a pass
+// needs and promises. A function pass returns whether it changed anything. A pass that can fail
+// returns a message, which is empty on success.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace ptx2spv::passes {
 
-/// Takes all that function 0 calls into it: copies, or past `budget` instructions bodies that calls
-/// share (call_plan.hpp). Message on recursion (passes/cfg/expand_recursion.hpp takes it away), or
-/// when it is too much. Needs variables; the functions called stay as they are.
+/// Inlines all that function 0 calls: as copies, or past `budget` instructions as bodies that calls
+/// share (call_plan.hpp). Message on recursion (which passes/cfg/expand_recursion.hpp removes), or
+/// when the result is too large. Needs variables; the called functions stay as they are.
 std::string inline_calls(ir::Module& module, std::size_t budget = kInlineBudget);
 
 struct RegionOptions {
@@ -25,10 +25,10 @@ struct RegionOptions {
   std::uint32_t block[3] = {0, 0, 0};  ///< every block's size where it is known
   bool fewer = false;                  ///< thread_coarsening may lower `workgroup_threads`
 };
-/// ThreadModel::regions where all threads of a block reach each barrier, but for those that have
-/// ended: an invocation runs its threads side by side, between the device's own barriers, and what
-/// they have in common once. Same needs and promises as `regions`; result: why it left the function
-/// as it was, empty when done.
+/// ThreadModel::regions where all threads of a block reach each barrier, except those that have
+/// ended: an invocation runs its threads side by side between the device's own barriers, and runs
+/// what they have in common once. Same needs and promises as split_at_barriers. Returns why it left
+/// the function as it was, empty when done.
 std::string thread_coarsening(ir::Function& function, ir::Module& module, RegionOptions& options);
 
 /// ThreadModel::regions: cuts the kernel at its barriers and warp operations, sets
@@ -43,8 +43,7 @@ std::string split_at_barriers(ir::Function& function, ir::Module& module,
 /// ending in Term::unreachable) and no barrier stands in a continue construct.
 bool structurize(ir::Function& function, ir::Module& module);
 
-/// Whether a block has more predecessors than a phi can have operands (65,535 ways out of one
-/// loop).
+/// Whether a block has more predecessors than a phi can have operands (65,535 exits of one loop).
 bool too_many_exits(const ir::Function& function);
 /// Variables become values with pruned phis. A register read before it is written is 0. Does
 /// nothing where there are too_many_exits.
@@ -56,7 +55,7 @@ bool ssa(ir::Function& function, ir::Module& module);
 bool simplify(ir::Function& function, ir::Module& module, bool int64 = true);
 
 /// ctaid * ntid + tid becomes the device's number of the thread. Needs SSA form,
-/// ThreadModel::direct TranslateOptions::assume_small_grid.
+/// ThreadModel::direct and TranslateOptions::assume_small_grid.
 bool global_ids(ir::Function& function);
 
 /// Fuses products with sums where ptxas would. Needs SSA form, before legalise_float.
@@ -66,16 +65,16 @@ bool fma_contract(ir::Function& function, ir::Module& module);
 /// legalisation.
 bool if_convert(ir::Function& function, ir::Module& module);
 
-/// Instructions of a library routine with all that it calls copied in.
+/// Instructions of a library routine, with all that it calls inlined.
 using RoutineCost = std::function<std::uint32_t(std::string_view name)>;
-/// The library's long routines called from loops where a kernel's calls of them come to more than
-/// `budget`. Needs structured SSA form, after legalise_float and before scale_addresses; loops may
-/// iterate as often as they like.
+/// Calls the library's long routines from loops where a kernel's calls of them exceed `budget`.
+/// Needs structured SSA form and a driver without a limit of iterations; after legalise_float and
+/// before scale_addresses.
 bool outline_library_calls(ir::Function& function, ir::Module& module, const RoutineCost& cost,
                            std::uint64_t budget);
-/// For Workarounds::split_long_blocks: cuts straight lines after `most` instructions, library
-/// routines copied in; below the default, what crosses a cut costs more than it saves. Needs
-/// structured SSA form; simplify keeps the cuts.
+/// For Workarounds::split_long_blocks: splits blocks after `most` instructions, with library
+/// routines inlined. Below the default, the values that cross a split cost more than it saves.
+/// Needs structured SSA form; simplify keeps the splits.
 bool split_long_blocks(ir::Function& function, const ir::Module& module, const RoutineCost& cost,
                        std::uint32_t most = 600);
 
@@ -83,47 +82,46 @@ bool split_long_blocks(ir::Function& function, const ir::Module& module, const R
 /// into an index. Needs SSA form, after legalise_int64; always runs, for the emitter relies on it.
 bool scale_addresses(ir::Function& function, ir::Module& module);
 
-/// Marks the barriers (imm 1) that only have shared memory to order.
+/// Marks the barriers (imm 1) that order only shared memory.
 bool relax_barrier_scope(ir::Function& function, ir::Module& module);
 
-/// Phis for values that are loaded in a loop and used after it, and, where wanted, for those that
-/// are computed there. Needs structured SSA form; last, because simplify takes these phis for
-/// superfluous.
+/// Exit phis for values that are loaded in a loop and used after it, and with `computed` for values
+/// that are computed there. Needs structured SSA form; last, because simplify would remove these
+/// phis.
 bool lcssa(ir::Function& function, bool computed = false);
 
-/// Takes the guard away where all loops together make at most `most` iterations.
-/// Bounds that parameters set count when `assume` says that they hold, and are noted in `info` when
-/// not. Needs structured SSA form; simplify then removes what the guard leaves.
+/// Removes the guard where all loops together make at most `most` iterations. With `assume`, bounds
+/// that parameters set are taken to hold; otherwise they are noted in `info`. Needs structured SSA
+/// form; simplify then removes what the guard leaves.
 bool loop_trip_count(ir::Function& function, std::uint32_t most, bool assume, EntryInfo& info);
 
-/// Ways out of a loop become one where only arithmetic stands between them. Needs structured SSA
-/// form.
+/// Merges exits of a loop where only arithmetic stands between them. Needs structured SSA form.
 bool merge_loop_exits(ir::Function& function);
 
 struct ParamPlaces {
   std::uint32_t push_words = 0;  ///< length of the push constants; 0: parameters stay in the buffer
-  bool dear_shifts = false;      ///< a word is worth having shifted as well
+  bool dear_shifts = false;      ///< words are also stored shifted
 };
 /// Puts parameter words into push constants (EntryInfo::push_params) and joins loads of the others.
 /// Needs SSA form; the last pass.
 bool promote_params_to_push_constants(ir::Function& function, const ParamPlaces& places,
                                       EntryInfo& info);
 
-/// Words of 0 and 1 for the truth values that loops carry. Needs structured SSA form; last, because
+/// Makes truth values that loops carry words of 0 and 1. Needs structured SSA form; last, because
 /// simplify would undo it.
 bool lower_bool_loop_phis(ir::Function& function);
 
-/// Merges of bits by a constant mask become what a driver cannot make one masked instruction of.
-/// Needs structured SSA form; after the last simplify.
+/// Keeps a driver from fusing merges of bits by a constant mask with a selection. Needs structured
+/// SSA form; after the last simplify.
 bool break_bitfield_insert_select(ir::Function& function);
 
-/// Operands of arithmetic that a driver may find out to be zero become what it cannot foresee.
-/// Needs structured SSA form; after the last simplify.
+/// Hides operands of arithmetic that a driver may know to be zero. Needs structured SSA form; after
+/// the last simplify.
 bool opaque_zero_operands(ir::Function& function, const ir::Module& module);
-/// Computations that are the same in all threads become what a driver does not search for long for
-/// being so (limit_uniformity_search.cpp). Needs structured SSA form; after the last simplify.
+/// Cuts computations that are the same in all threads, so that a driver does not search them for
+/// long (limit_uniformity_search.cpp). Needs structured SSA form; after the last simplify.
 bool limit_uniformity_search(ir::Function& function);
-/// For drivers that take what a float operation gives for a float where an atomic wants an integer
+/// For drivers that pass the result of a float operation to an integer atomic as a float
 /// (bitcast_atomic_operands.cpp).
 bool bitcast_atomic_operands(ir::Function& function);
 
@@ -131,7 +129,7 @@ struct FloatOptions {
   const Profile& profile;
   FpPolicy fp = FpPolicy::exact;
 };
-/// Semantic floating point becomes native operations and library calls. Needs SSA form.
+/// PTX's floating point becomes native operations and library calls. Needs SSA form.
 bool legalise_float(ir::Function& function, ir::Module& module, const FloatOptions& options);
 
 /// Shifts and divisions exact as the IR defines them, and without 64-bit integers everything on i64

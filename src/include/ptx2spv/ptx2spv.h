@@ -1,12 +1,25 @@
-/* The C interface of the ptx2spv runtime, version 1. It covers what runtime.hpp does but for
- * options of single launches (floating-point policy, thread model), with the same rules on threads.
- * Every function that can fail returns a ptx2spv_status; the text of a thread's last failure is
- * ptx2spv_last_error(). Structs start with their size, set by the caller (PTX2SPV_INIT does), so
- * that later versions can add fields. Handles are released with the matching _destroy; null is
- * allowed there. What points to a destroyed object must not be used again, as with free(); numbers
- * (handles of surfaces, addresses) may, and trap. Arrays of structs (ptx2spv_argument,
- * ptx2spv_reference) keep their layout within a version of the interface. In CMake, link
- * ptx2spv::runtime with C++ enabled, since the library is C++. */
+/* The C interface of the ptx2spv runtime, version 1. The rules on threads are those of runtime.hpp.
+ * These parts of runtime.hpp have no counterpart here:
+ *
+ * - DeviceOptions: enable and require (PTX2SPV_ENABLE and PTX2SPV_REQUIRE do the same)
+ * - ExternalDevice: lock_queue and unlock_queue
+ * - ModuleOptions: optimize and inline_budget (PTX2SPV_INLINE_BUDGET sets the latter)
+ * - LaunchConfig: fp, threads and bind_slots; LaunchTiming: everything but device_ms
+ * - Args::samplerref, a sampler for one launch (ptx2spv_module_bind_sampler binds it for all)
+ * - TrapReport: thread_known, inlined_at, texel_bytes and the names of coordinates, all of which
+ *   ptx2spv_last_error_details has as text
+ * - Device::profile, Array::desc, Array::image_backed and Buffer::mapped
+ *
+ * Every function that can fail returns a ptx2spv_status. ptx2spv_last_error() is the text of the
+ * calling thread's last failure. A struct starts with its size, which the caller sets (PTX2SPV_INIT
+ * does), so that later versions can add fields. Arrays of structs (ptx2spv_argument,
+ * ptx2spv_reference) keep their layout within a version of the interface.
+ *
+ * Release a handle with the matching _destroy, which allows null. A pointer to a destroyed object
+ * must not be used again, as with free(). The number of a destroyed surface or texture traps; the
+ * address of a destroyed buffer is not checked.
+ *
+ * In CMake, link ptx2spv::runtime with C++ enabled, since the library is C++. */
 #ifndef PTX2SPV_PTX2SPV_H
 #define PTX2SPV_PTX2SPV_H
 
@@ -54,11 +67,12 @@ typedef struct ptx2spv_stream ptx2spv_stream;
 typedef struct ptx2spv_event ptx2spv_event;
 typedef struct ptx2spv_graph ptx2spv_graph;
 
-/* The interface's version and the library's, "major.minor.patch". */
+/* The version of this interface, and that of the library as "major.minor.patch". */
 uint32_t ptx2spv_api_version(void);
 const char* ptx2spv_version_text(void);
-/* Of the calling thread's last failed call: never null, valid until its next failure. The long form
- * has the translator's messages with their lines, or the whole trap report. */
+/* The text of the calling thread's last failed call. It is never null and valid until the thread's
+ * next failure. The long form has the translator's messages with their lines, or the whole trap
+ * report. */
 const char* ptx2spv_last_error(void);
 const char* ptx2spv_last_error_details(void);
 
@@ -88,7 +102,7 @@ typedef struct ptx2spv_device_info {
   int32_t usable;
 } ptx2spv_device_info;
 
-/* Vulkan handles; ptx2spv_device_adopt takes them, ptx2spv_device_handles gives them. */
+/* Vulkan handles: ptx2spv_device_adopt takes them, ptx2spv_device_handles returns them. */
 typedef struct ptx2spv_vulkan_device {
   uint32_t size;
   void* get_instance_proc_addr;
@@ -96,7 +110,7 @@ typedef struct ptx2spv_vulkan_device {
   uint32_t queue_family;
 } ptx2spv_vulkan_device;
 
-/* Fills at most *count infos (null: none) and sets *count to how many devices there are. */
+/* Fills up to *count infos (none where infos is null) and sets *count to the number of devices. */
 ptx2spv_status ptx2spv_list_devices(const ptx2spv_device_options* options,
                                     ptx2spv_device_info* infos, uint32_t* count);
 ptx2spv_status ptx2spv_device_open(const ptx2spv_device_options* options, ptx2spv_device** device);
@@ -132,8 +146,8 @@ ptx2spv_status ptx2spv_buffer_fill(ptx2spv_buffer* buffer, uint64_t offset, uint
                                    uint32_t pattern, uint32_t pattern_bytes);
 ptx2spv_status ptx2spv_buffer_copy(const ptx2spv_buffer* from, uint64_t from_offset,
                                    ptx2spv_buffer* to, uint64_t to_offset, uint64_t bytes);
-/* Rows and slices of a rectangular copy, in bytes. A pitch of 0: dense. 0 rows or slices count as
- * 1. */
+/* Rows and slices of a rectangular copy, in bytes. A pitch of 0 means dense; 0 rows or slices count
+ * as 1. */
 typedef struct ptx2spv_region {
   uint32_t size;
   uint32_t rows, slices;
@@ -142,14 +156,15 @@ typedef struct ptx2spv_region {
   uint64_t row_pitch, slice_pitch;           /* in the buffer */
   uint64_t host_row_pitch, host_slice_pitch; /* on the host */
 } ptx2spv_region;
-/* `bytes`: how much is at `data`; the region has to fit. */
+/* `bytes` is the size of `data`, which the region has to fit into. */
 ptx2spv_status ptx2spv_buffer_upload_region(ptx2spv_buffer* buffer, const ptx2spv_region* region,
                                             const void* data, uint64_t bytes);
 ptx2spv_status ptx2spv_buffer_download_region(const ptx2spv_buffer* buffer,
                                               const ptx2spv_region* region, void* data,
                                               uint64_t bytes);
-/* The VkBuffer behind a buffer and where in it the buffer lies; and a buffer over a range of the
- * application's own VkBuffer, created with storage, transfer and device address usage. */
+/* Export gives the VkBuffer behind a buffer and the range of it that the buffer takes. Import makes
+ * a buffer over a range of the application's own VkBuffer, which was created with storage, transfer
+ * and device address usage. */
 ptx2spv_status ptx2spv_buffer_export(const ptx2spv_buffer* buffer, uint64_t* vulkan_buffer,
                                      uint64_t* offset, uint64_t* bytes);
 ptx2spv_status ptx2spv_buffer_import(ptx2spv_device* device, uint64_t vulkan_buffer,
@@ -196,13 +211,13 @@ typedef struct ptx2spv_array_desc {
 ptx2spv_status ptx2spv_array_create(ptx2spv_device* device, const ptx2spv_array_desc* desc,
                                     ptx2spv_array** array);
 uint64_t ptx2spv_array_bytes(const ptx2spv_array* array, uint32_t level);
-/* Host data is dense; `bytes` is the whole level's. */
+/* Host data is dense. `bytes` is the size of the whole level. */
 ptx2spv_status ptx2spv_array_upload(ptx2spv_array* array, uint32_t level, const void* data,
                                     uint64_t bytes);
 ptx2spv_status ptx2spv_array_download(const ptx2spv_array* array, uint32_t level, void* data,
                                       uint64_t bytes);
-/* A box of a level, in texels, and where its rows lie on the host or in a buffer, in bytes. An
- * extent of 0 reaches to the level's end, a pitch of 0 is dense. */
+/* A box of a level, in texels, and the pitches of its rows and slices on the host or in a buffer,
+ * in bytes. An extent of 0 reaches to the level's end; a pitch of 0 means dense. */
 typedef struct ptx2spv_array_region {
   uint32_t size;
   uint32_t level;
@@ -215,7 +230,7 @@ ptx2spv_status ptx2spv_array_upload_region(ptx2spv_array* array, const ptx2spv_a
 ptx2spv_status ptx2spv_array_download_region(const ptx2spv_array* array,
                                              const ptx2spv_array_region* region, void* data,
                                              uint64_t bytes);
-/* On the device; the rows start at `offset` of the buffer. */
+/* Copies on the device. The rows start at `offset` of the buffer. */
 ptx2spv_status ptx2spv_array_copy_from_buffer(ptx2spv_array* array,
                                               const ptx2spv_array_region* region,
                                               const ptx2spv_buffer* buffer, uint64_t offset);
@@ -224,9 +239,10 @@ ptx2spv_status ptx2spv_array_copy_to_buffer(const ptx2spv_array* array,
                                             ptx2spv_buffer* buffer, uint64_t offset);
 ptx2spv_status ptx2spv_array_fill(ptx2spv_array* array, uint32_t level, uint32_t pattern,
                                   uint32_t pattern_bytes);
-/* Every level, between arrays of the same extent and texel size. */
+/* Copies every level. Both arrays have the same extent and texel size. */
 ptx2spv_status ptx2spv_array_copy(const ptx2spv_array* from, ptx2spv_array* to);
-/* VkImage and VkFormat of an image-backed array; and an array over the application's own image. */
+/* Export gives the VkImage and VkFormat of an image-backed array. Import makes an array over the
+ * application's own image. */
 ptx2spv_status ptx2spv_array_export(const ptx2spv_array* array, uint64_t* image, uint32_t* format);
 ptx2spv_status ptx2spv_array_import(ptx2spv_device* device, uint64_t image,
                                     const ptx2spv_array_desc* desc, ptx2spv_array** array);
@@ -235,7 +251,7 @@ void ptx2spv_array_destroy(ptx2spv_array* array);
 ptx2spv_status ptx2spv_surface_create(ptx2spv_array* array, uint32_t level,
                                       ptx2spv_surface** surface);
 uint64_t ptx2spv_surface_handle(const ptx2spv_surface* surface);
-/* For trap reports; the array's name without it. */
+/* The name in trap reports. Without one it is the array's. */
 ptx2spv_status ptx2spv_surface_set_name(ptx2spv_surface* surface, const char* name);
 void ptx2spv_surface_destroy(ptx2spv_surface* surface);
 
@@ -254,8 +270,8 @@ typedef struct ptx2spv_texture_desc {
   int32_t read_as_float; /* 1: 8- and 16-bit integers as normalised floats */
   float border[4];
   int32_t linear_mipmap_filter;
-  int32_t srgb;                            /* 1: 8-bit colours are sRGB, with read_as_float */
-  float mipmap_bias, min_level, max_level; /* max_level 0: level 0 alone is read */
+  int32_t srgb;                            /* 1: 8-bit colours are sRGB; needs read_as_float */
+  float mipmap_bias, min_level, max_level; /* max_level 0: only level 0 is read */
   uint32_t max_anisotropy;                 /* 0 counts as 1 */
   int32_t cube;                            /* 1: the array's layers are faces of cubes */
   int32_t seamless_cube;                   /* 1: linear filters reach across the faces' edges */
@@ -263,8 +279,8 @@ typedef struct ptx2spv_texture_desc {
   int32_t mipmapped;                       /* 1: an array of one level counts as mipmapped */
 } ptx2spv_texture_desc;
 
-/* Memory that is read as a texture. Without rows (height 0) it is read at integer coordinates
- * alone. */
+/* Memory that is read as a texture. Where height is 0 it has no rows and can be read at integer
+ * coordinates only. */
 typedef struct ptx2spv_texture_memory {
   uint32_t size;
   ptx2spv_format format;
@@ -299,7 +315,7 @@ typedef struct ptx2spv_module_options {
   int32_t debug_info, relax_versions;
 } ptx2spv_module_options;
 
-/* `ptx` has `bytes` characters; `file` names it in messages. */
+/* `ptx` has `bytes` characters. Messages call it `file`. */
 ptx2spv_status ptx2spv_module_load(ptx2spv_device* device, const char* ptx, size_t bytes,
                                    const char* file, const ptx2spv_module_options* options,
                                    ptx2spv_module** module);
@@ -311,7 +327,7 @@ ptx2spv_status ptx2spv_module_load_linked(ptx2spv_device* device, const char* co
                                           const size_t* bytes, const char* const* files,
                                           uint32_t count, const ptx2spv_module_options* options,
                                           ptx2spv_module** module);
-/* The translator's warnings, a line or more each; empty without any. Valid as long as the module.
+/* The translator's warnings, whole lines; empty where there are none. Valid as long as the module.
  */
 const char* ptx2spv_module_warnings(const ptx2spv_module* module);
 /* The interface as JSON; valid as long as the module. */
@@ -384,7 +400,8 @@ ptx2spv_status ptx2spv_kernel_prepare(const ptx2spv_kernel* kernel, const ptx2sp
 ptx2spv_status ptx2spv_stream_create(ptx2spv_device* device, ptx2spv_stream** stream);
 ptx2spv_status ptx2spv_stream_launch(ptx2spv_stream* stream, const ptx2spv_kernel* kernel,
                                      const ptx2spv_launch* launch);
-/* `data` of an upload may go at once, that of a download is filled by the next synchronize. */
+/* An upload copies `data` before it returns. A download has filled `data` after the next
+ * synchronize. */
 ptx2spv_status ptx2spv_stream_upload(ptx2spv_stream* stream, ptx2spv_buffer* buffer,
                                      uint64_t offset, const void* data, uint64_t bytes);
 ptx2spv_status ptx2spv_stream_download(ptx2spv_stream* stream, const ptx2spv_buffer* buffer,
@@ -392,7 +409,6 @@ ptx2spv_status ptx2spv_stream_download(ptx2spv_stream* stream, const ptx2spv_buf
 ptx2spv_status ptx2spv_stream_copy(ptx2spv_stream* stream, const ptx2spv_buffer* from,
                                    uint64_t from_offset, ptx2spv_buffer* to, uint64_t to_offset,
                                    uint64_t bytes);
-/* Offset and bytes are multiples of 4. */
 ptx2spv_status ptx2spv_stream_upload_array(ptx2spv_stream* stream, ptx2spv_array* array,
                                            const ptx2spv_array_region* region, const void* data,
                                            uint64_t bytes);
@@ -406,9 +422,10 @@ ptx2spv_status ptx2spv_stream_copy_to_array(ptx2spv_stream* stream, const ptx2sp
 ptx2spv_status ptx2spv_stream_copy_from_array(ptx2spv_stream* stream, const ptx2spv_array* from,
                                               const ptx2spv_array_region* region,
                                               ptx2spv_buffer* to, uint64_t offset);
+/* `offset` and `bytes` are multiples of 4. */
 ptx2spv_status ptx2spv_stream_fill(ptx2spv_stream* stream, ptx2spv_buffer* buffer, uint64_t offset,
                                    uint64_t bytes, uint32_t word);
-/* 1: all work is over. */
+/* 1: all work is done. */
 int32_t ptx2spv_stream_idle(const ptx2spv_stream* stream);
 ptx2spv_status ptx2spv_stream_record(ptx2spv_stream* stream, ptx2spv_event* event);
 ptx2spv_status ptx2spv_stream_wait(ptx2spv_stream* stream, const ptx2spv_event* event);
@@ -431,7 +448,7 @@ ptx2spv_status ptx2spv_graph_add_launch(ptx2spv_graph* graph, const ptx2spv_kern
 ptx2spv_status ptx2spv_graph_add_copy(ptx2spv_graph* graph, const ptx2spv_buffer* from,
                                       uint64_t from_offset, ptx2spv_buffer* to, uint64_t to_offset,
                                       uint64_t bytes);
-/* How many launches and copies it holds. */
+/* The number of launches and copies in the graph. */
 uint32_t ptx2spv_graph_size(const ptx2spv_graph* graph);
 void ptx2spv_graph_destroy(ptx2spv_graph* graph);
 
@@ -448,8 +465,8 @@ typedef enum ptx2spv_trap_kind {
   PTX2SPV_TRAP_NO_PROGRESS = 8
 } ptx2spv_trap_kind;
 
-/* The trap behind the calling thread's last PTX2SPV_TRAP. Texts are valid until its next failure.
- */
+/* The trap behind the calling thread's last PTX2SPV_TRAP. Texts are valid until the thread's next
+ * failure. */
 typedef struct ptx2spv_trap_report {
   uint32_t size;
   uint32_t kind; /* ptx2spv_trap_kind */

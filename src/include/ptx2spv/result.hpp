@@ -1,4 +1,4 @@
-// What functions of the runtime return: a value or an error, never an exception.
+// Functions of the runtime return a value or an error, and never throw.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace ptx2spv {
 
-/// One trapped thread of a launch, the first to be recorded, everything named.
+/// One trapped thread of a launch, the first to be recorded, with everything named.
 struct TrapReport {
   abi::TrapKind kind = abi::TrapKind::none;
   std::uint32_t trapped_threads = 0;  ///< exact, over the whole launch
@@ -26,16 +26,15 @@ struct TrapReport {
   std::uint32_t source_line = 0;
   std::vector<SourcePlace> inlined_at;  ///< where that line was inlined, the nearest call first
   std::array<std::uint32_t, 3> cta{}, thread{};
-  bool thread_known = true;  ///< false, and both zero, where the driver cut a loop off
+  bool thread_known = true;  ///< false, with cta and thread 0, where the driver cut a loop off
   std::uint64_t handle = 0;  ///< as the instruction had it
   std::string surface;       ///< name of the surface, its parameter or its .surfref; may be empty
   std::vector<std::pair<std::string, std::int32_t>> coordinates;  ///< "x", "y", "z" or "layer"
   std::array<std::uint64_t, 3> extent{};  ///< width in bytes, rows, slices or layers; 0: not known
   std::uint32_t texel_bytes = 0;
   std::string message;  ///< of an assertion
-  /// The whole report, one fact a line, the first line in the form file:line:col: error:
-  /// text. Ends
-  /// with a line break, as Message::rendered does.
+  /// The whole report, one fact a line. The first line has the form file:line:col: error: text. It
+  /// ends with a line break, as Message::rendered does.
   std::string to_string() const;
 };
 const char* to_string(abi::TrapKind kind);
@@ -59,14 +58,13 @@ struct Error {
   std::string text;                        ///< one sentence
   std::vector<Message> messages;           ///< of the translator
   std::shared_ptr<const TrapReport> trap;  ///< code trap only
-  /// Everything there is to say: the trap's report, or the translator's messages, or `text`; whole
-  /// lines.
+  /// All that is known, in whole lines: the trap's report, the translator's messages or `text`.
   std::string to_string() const;
 };
 
 namespace runtime {
-/// Prints the error that nobody asked about and aborts: a program that takes the value of a failed
-/// call has no way to go on.
+/// Prints an error that the program did not check and aborts: without the value of a failed call
+/// the program cannot continue.
 [[noreturn]] void unchecked_error(const Error& error);
 [[noreturn]] void error_of_success();
 }  // namespace runtime
@@ -78,7 +76,7 @@ class [[nodiscard]] Result {
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  /// The value. A failed call has none: its error is printed and the program aborted.
+  /// The value. A failed call has none: prints its error and aborts the program.
   T& value() & { return checked(); }
   const T& value() const& { return const_cast<Result*>(this)->checked(); }
   T&& value() && { return std::move(checked()); }

@@ -1,10 +1,10 @@
 // The runtime library: devices, memory, surfaces, modules and launches. Every object keeps its
-// device alive, so destruction may come in any order. Functions return results and throw nothing.
+// device alive, so objects may be destroyed in any order. Functions return results and never throw.
 //
 // Threads: a Device, Module and Kernel may be used from several threads at once, and so may
-// different Buffers, Arrays and Surfaces; a Stream, Event or Graph locks itself, so calls on one
-// stream from several threads are carried out one after the other in some order. Destruction is the
-// caller's to order.
+// different Buffers, Arrays and Surfaces. A Stream, Event or Graph locks itself: calls on one
+// stream from several threads run one after the other, in some order. The caller makes sure that no
+// object is destroyed while another thread uses it.
 #pragma once
 
 #include <array>
@@ -51,8 +51,8 @@ struct DeviceInfo {
   std::uint32_t vendor = 0, device = 0, api_version = 0, driver_version = 0;
   std::uint64_t memory_bytes = 0;
   bool usable = false;
-  std::string rejection;  ///< why it is not usable, or was passed over by the selection
-  Profile profile;        ///< before --disable
+  std::string rejection;  ///< why it is not usable, or why the selection passed it over
+  Profile profile;        ///< before DeviceOptions::disable
   std::string uuid_text() const;
 };
 
@@ -64,14 +64,14 @@ struct DeviceOptions {
   std::vector<std::string> disable;  ///< capabilities by name
   std::vector<std::string> enable;   ///< workarounds by name (docs/profiles.md)
   std::vector<std::string> require;  ///< capabilities without which the device is refused
-  std::string profile;               ///< named profile; only what the device has too stays on
-  std::optional<bool> validation;    ///< nothing: PTX2SPV_VALIDATION
-  std::optional<bool> cache;         ///< translations and pipelines on disk; nothing: PTX2SPV_CACHE
-  std::string cache_directory;       ///< empty: PTX2SPV_CACHE_DIR, then the user's cache directory
+  std::string profile;               ///< named profile, of which the device keeps what it has
+  std::optional<bool> validation;    ///< not given: PTX2SPV_VALIDATION
+  std::optional<bool> cache;  ///< of translations and pipelines, on disk; not given: PTX2SPV_CACHE
+  std::string cache_directory;  ///< empty: PTX2SPV_CACHE_DIR, then the user's cache directory
   std::function<void(std::string_view)> print;  ///< where printf goes; empty: standard output
 };
 
-/// Every device there is, usable or not, each with the reason for being passed over.
+/// Every device, usable or not, each with the reason why it was passed over.
 Result<std::vector<DeviceInfo>> list_devices(const DeviceOptions& options = {});
 
 /// Vulkan objects of the application, for Device::adopt. Handles are the Vk* handles as they are;
@@ -83,7 +83,7 @@ struct ExternalDevice {
   void* device = nullptr;
   void* queue = nullptr;
   std::uint32_t queue_family = 0;
-  /// Held around every queue operation when given, where the application uses the queue too.
+  /// Called around every queue operation, for applications that use the queue too. May be empty.
   std::function<void()> lock_queue, unlock_queue;
 };
 
@@ -123,8 +123,7 @@ struct Region {
   std::uint64_t host_row_pitch = 0, host_slice_pitch = 0;  ///< on the host (or in the other buffer)
 };
 
-/// Device memory with an address, as cudaMalloc gives it. Transfers are complete when the call
-/// returns.
+/// Device memory with an address, as from cudaMalloc. Transfers are complete when the call returns.
 class Buffer {
  public:
   static Result<Buffer> create(const Device& device, std::uint64_t bytes);
@@ -139,7 +138,7 @@ class Buffer {
               int pattern_bytes = 1);
   Status copy_from(const Buffer& from, std::uint64_t from_offset, std::uint64_t offset,
                    std::uint64_t bytes);
-  /// The bytes themselves where the device's memory is the host's, else null.
+  /// The memory itself where the host can access it, otherwise null.
   std::byte* mapped() const;
   const std::shared_ptr<runtime::BufferState>& state() const { return state_; }
   explicit Buffer(std::shared_ptr<runtime::BufferState> state) : state_(std::move(state)) {}
@@ -183,7 +182,7 @@ struct ArrayRegion {
   std::uint64_t row_pitch = 0, slice_pitch = 0;  ///< bytes, on the other side; 0: dense
 };
 
-/// Surface storage, as cudaMalloc3DArray gives it. Whole levels are dense on the host: rows without
+/// Surface storage, as from cudaMalloc3DArray. Whole levels are dense on the host: rows without
 /// padding, slices and layers one after the other. Transfers are complete when the call returns.
 class Array {
  public:
@@ -196,8 +195,8 @@ class Array {
   /// A box of a level; `bytes` has to hold every row of it.
   Status upload(const ArrayRegion& region, std::span<const std::byte> bytes);
   Status download(const ArrayRegion& region, std::span<std::byte> bytes) const;
-  /// A box from or to a buffer, on the device; the rows start at `offset`. An array in an image
-  /// needs offset and pitches that are multiples of the texel's size.
+  /// Copies a box from or to a buffer, on the device. The rows start at `offset`. For an array in
+  /// an image, offset and pitches are multiples of the texel's size.
   Status copy_from(const Buffer& from, std::uint64_t offset, const ArrayRegion& region = {});
   Status copy_to(const Buffer& to, std::uint64_t offset, const ArrayRegion& region = {}) const;
   Status fill(std::uint32_t pattern, int pattern_bytes = 1, std::uint32_t level = 0);
@@ -209,7 +208,7 @@ class Array {
   std::shared_ptr<runtime::ArrayState> state_;
 };
 
-/// A live entry of the surface table. When the last copy goes, the handle is stale and traps.
+/// A live entry of the surface table. When the last copy of this object goes, the handle traps.
 class Surface {
  public:
   static Result<Surface> create(const Array& array, std::uint32_t level = 0);
@@ -228,20 +227,20 @@ struct TextureDesc {
   std::array<AddressMode, 3> address{AddressMode::clamp, AddressMode::clamp, AddressMode::clamp};
   bool linear_filter = false, linear_mipmap_filter = false;
   bool normalized_coordinates = false;
-  bool read_as_integer = true;  ///< else 8- and 16-bit integers are read as normalised floats
-  bool srgb = false;            ///< 8-bit colours are sRGB, as bytes that are read as floats
+  bool read_as_integer = true;  ///< false: 8- and 16-bit integers are read as normalised floats
+  bool srgb = false;            ///< 8-bit colours are sRGB; needs read_as_integer = false
   bool cube = false;            ///< the layers of an a2d array are the faces of cubes, for queries
   bool seamless_cube = false;   ///< linear filters of a cube reach across the edges of its faces
-  bool mipmapped = false;       ///< an array of one level counts as cudaMallocMipmappedArray's
+  bool mipmapped = false;       ///< an array of one level is read as a mipmapped array
   bool full_trilinear = false;  ///< cudaTextureDesc's disableTrilinearOptimization, of anisotropic
                                 ///< reads
   std::array<float, 4> border{};
   float mipmap_bias = 0, min_level = 0,
-        max_level = 0;               ///< CUDA's clamps: max_level 0 reads level 0 alone
-  std::uint32_t max_anisotropy = 1;  ///< 1 to 16, of reads by gradients (docs/hardware.md)
+        max_level = 0;               ///< as CUDA's: with max_level 0 only level 0 is read
+  std::uint32_t max_anisotropy = 1;  ///< 1 to 16, for reads by gradients (docs/hardware.md)
 };
 
-/// Memory that is read as a texture: cudaResourceTypeLinear and cudaResourceTypePitch2D.
+/// Memory as a texture: cudaResourceTypeLinear and cudaResourceTypePitch2D.
 struct TextureMemory {
   abi::SurfaceFormat format = abi::SurfaceFormat::u32;
   std::uint32_t channels = 1;  ///< 1, 2 or 4
@@ -255,10 +254,10 @@ class Texture {
  public:
   /// Over every level of the array.
   static Result<Texture> create(const Array& array, const TextureDesc& desc);
-  /// Over one level, as if it were an array of its own (cudaGetMipmappedArrayLevel).
+  /// Over one level, which is read as an array of its own (cudaGetMipmappedArrayLevel).
   static Result<Texture> create_level(const Array& array, std::uint32_t level,
                                       const TextureDesc& desc);
-  /// Over memory, which has to outlive the texture's last use.
+  /// Over memory, which must outlive the texture's last use.
   static Result<Texture> create(const Buffer& buffer, const TextureMemory& memory,
                                 const TextureDesc& desc);
   std::uint64_t handle() const;
@@ -269,9 +268,9 @@ class Texture {
   std::shared_ptr<runtime::TextureState> state_;
 };
 
-/// A sampler of its own, for `.samplerref` (modules with `.target texmode_independent`). Of the
-/// description it takes address modes, filters, levels of detail, and normalized_coordinates: false
-/// forces coordinates in texels. The rest stays the texture's.
+/// A sampler of its own, for `.samplerref` (modules with `.target texmode_independent`). It takes
+/// address modes, filters, levels of detail and normalized_coordinates (false forces coordinates in
+/// texels) from the description. The rest is the texture's.
 class Sampler {
  public:
   static Result<Sampler> create(const Device& device, const TextureDesc& desc);
@@ -289,18 +288,17 @@ struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
 };
 
-/// The arguments of a launch, in the kernel's order.
-/// A launch refuses objects of another device, buffers and textures where the kernel uses a
-/// surface, and any list that is not the kernel's in number and size. Bytes and addresses are taken
-/// as they are.
+/// The arguments of a launch, in the kernel's order. A launch refuses objects of another device,
+/// buffers and textures where the kernel uses a surface, and arguments that differ from the
+/// kernel's parameters in number or size. Bytes and addresses are not checked.
 class Args {
  public:
   enum class Kind : std::uint8_t { value, address, surface, texture, sampler };
   struct Item {
     Kind kind = Kind::value;
     std::vector<std::byte> bytes;
-    std::shared_ptr<const void> keep;              ///< what has to live until the launch is over
-    const runtime::DeviceState* device = nullptr;  ///< whose object it is; null: of none
+    std::shared_ptr<const void> keep;              ///< must live until the launch is over
+    const runtime::DeviceState* device = nullptr;  ///< that the object belongs to; null: none
     std::shared_ptr<runtime::SurfaceState> surface;
     std::shared_ptr<runtime::TextureState> texture;
   };
@@ -327,16 +325,16 @@ class Args {
 
 struct LaunchConfig {
   Dim3 grid, block;
-  std::uint32_t dynamic_shared = 0;    ///< bytes; with the static ones 232,448 at most
-  std::uint32_t repeat = 1;            ///< the same launch so many times, one after the other
-  std::optional<FpPolicy> fp;          ///< nothing: the module's
-  std::optional<ThreadModel> threads;  ///< nothing: chosen by the launch
+  std::uint32_t dynamic_shared = 0;    ///< bytes; with static shared memory at most 232,448
+  std::uint32_t repeat = 1;            ///< how often the launch runs, one after the other
+  std::optional<FpPolicy> fp;          ///< not given: the module's
+  std::optional<ThreadModel> threads;  ///< not given: chosen by the launch
   bool bind_slots = true;              ///< false: every linear surface is reached by address
   bool time = false;                   ///< fill LaunchTiming::device_ms
 };
 
 struct LaunchTiming {
-  double device_ms = -1;  ///< all repeats, by timestamps; -1: not asked for or not available
+  double device_ms = -1;  ///< all repeats, by timestamps; -1: not requested or not available
   double wall_ms = 0;     ///< submission to completion
   double prepare_ms = 0;  ///< translation and pipeline, when this launch needed one
   ThreadModel threads = ThreadModel::direct;
@@ -432,8 +430,7 @@ class Graph {
   std::shared_ptr<runtime::GraphState> state_;
 };
 
-/// Work carried out in order. An error or trap of a launch is kept and returned by the next
-/// synchronize.
+/// A queue of work that runs in order. The next synchronize returns an error or trap of a launch.
 class Stream {
  public:
   static Result<Stream> create(const Device& device);
@@ -443,8 +440,8 @@ class Stream {
   Status download(const Buffer& buffer, std::uint64_t offset, std::span<std::byte> bytes);
   Status copy(const Buffer& from, std::uint64_t from_offset, const Buffer& to,
               std::uint64_t to_offset, std::uint64_t bytes);
-  /// Arrays: as Array's functions of these names. What `bytes` of a download names has to live
-  /// until it is over, what is uploaded is taken at once.
+  /// For arrays, as the functions of Array. An upload copies `bytes` before it returns. The `bytes`
+  /// of a download must live until the copy is over.
   Status upload(const Array& array, const ArrayRegion& region, std::span<const std::byte> bytes);
   Status download(const Array& array, const ArrayRegion& region, std::span<std::byte> bytes);
   Status copy(const Buffer& from, std::uint64_t offset, const Array& to,
@@ -465,7 +462,7 @@ class Stream {
 
 // ------------------------------------------------------------------------ sharing with Vulkan code
 
-/// Views of the runtime's objects as Vulkan handles, for an application that shares the VkDevice.
+/// The runtime's objects as Vulkan handles, for an application that shares the VkDevice.
 struct VulkanHandles {
   void* get_instance_proc_addr = nullptr;
   void* instance = nullptr;

@@ -62,13 +62,13 @@ enum Spec : std::uint32_t { size_x = 0, size_y = 1, size_z = 2, dynamic_shared_w
 /// A surface record, in words. The table is an array of records; record 0 is never a surface.
 enum SurfaceWord : std::uint32_t {
   s_base_lo = 0,
-  s_base_hi,    ///< address of the first byte
-  s_row_bytes,  ///< width in bytes, no padding
+  s_base_hi,    ///< address of the first byte, a multiple of 16
+  s_row_bytes,  ///< width in bytes, no padding, below 2^31
   s_rows,       ///< height, at least 1
   s_slices,     ///< depth or layers, at least 1
-  s_row_pitch,  ///< bytes from row to row, a multiple of 4
+  s_row_pitch,  ///< bytes from row to row, a multiple of 16
   s_slice_pitch_lo,
-  s_slice_pitch_hi,
+  s_slice_pitch_hi,  ///< bytes from slice to slice, a multiple of 16
   s_texel_bytes,
   s_format,      ///< SurfaceFormat
   s_generation,  ///< high word of the live handle; 0: no surface
@@ -83,17 +83,17 @@ enum SurfaceWord : std::uint32_t {
   s_flags,  ///< bit 0: image-backed (the address is its linear copy)
 };
 inline constexpr std::uint32_t kSurfaceWords = 20;
-// The host puts a copy of slot k's record into the parameter buffer, at EntryInfo::slot_records + k
-// records; zeros for a handle that is dead. A constant offset is what drivers load once for all
-// threads: a record found through its index costs a gather for every word, more than the surface
-// access itself.
+// The host copies slot k's record into the parameter buffer, at EntryInfo::slot_records + k
+// records, or zeros where the handle is dead. Drivers load a constant offset once for all threads.
+// A record found through its index costs a gather for every word, more than the surface access
+// itself.
 
 /// A texture record, in words: its memory, then how it is read. Record 0 is never a texture.
 enum TextureWord : std::uint32_t {
   x_base_lo = 0,
-  x_base_hi,
-  x_row_pitch,    ///< bytes, a multiple of 4
-  x_slice_pitch,  ///< bytes from slice, layer or face to the next
+  x_base_hi,      ///< address of the first byte, a multiple of 4
+  x_row_pitch,    ///< bytes from row to row, a multiple of 4
+  x_slice_pitch,  ///< bytes from slice, layer or face to the next, a multiple of 4
   x_width,
   x_height,
   x_depth,       ///< texels, at least 1; depth of a 3D texture, else 1
@@ -104,7 +104,8 @@ enum TextureWord : std::uint32_t {
   x_channels,
   x_format,   ///< SurfaceFormat, u8 to f32: unorm and snorm are integers read as floats
   x_sampler,  ///< TextureSampler
-  x_border,   ///< four components as the texture's memory would hold them
+  x_border,   ///< four components as the texture's memory would hold them; of sRGB colours, entries
+              ///< of the sRGB table
   x_query_width = 18,
   x_query_height,
   x_query_depth,
@@ -120,12 +121,13 @@ enum TextureWord : std::uint32_t {
 };
 inline constexpr std::uint32_t kTextureLevels = 20;  ///< most levels of a texture
 inline constexpr std::uint32_t kTextureWords = x_level_offset + kTextureLevels;
-/// Samples of a texel, 0 or 1: one. No texture has so many levels that this were one's offset.
+/// Samples of a texel; 0 counts as 1. The word is the offset of level 19, which no texture has.
 inline constexpr std::uint32_t x_samples = x_level_offset + kTextureLevels - 1;
 inline constexpr std::uint32_t kTextureCapacity = 65536;  ///< records of the table
-/// Behind the last record: what the 256 sRGB bytes mean, two halves in a word, low one first: a
-/// float's exponent in the upper 8 bits, its mantissa in the lower ones, leading one included and
-/// not always on top.
+/// The sRGB table follows the last record: an entry of 16 bits for each byte, two in a word, low
+/// one first. Bits 8 to 15 are a float32's exponent, which eight consecutive bytes share: that of
+/// the last of them. Bits 0 to 7 are the mantissa for that exponent, leading one included, which is
+/// bit 7 only where the byte's own exponent is the shared one.
 inline constexpr std::uint32_t kSrgbTable = kTextureCapacity * kTextureWords;
 inline constexpr std::uint32_t kSrgbWords = 128;
 /// Bits of x_sampler. Bits 0 to 5: address modes of x, y, z.
@@ -135,15 +137,15 @@ enum TextureSampler : std::uint32_t {
   sample_normalized = 1u << 7,
   sample_element = 1u << 8,
   sample_memory = 1u << 9,       ///< linear memory: integer coordinates alone read it
-  sample_mip_linear = 1u << 10,  ///< two levels are mixed
+  sample_mip_linear = 1u << 10,  ///< the filter mixes two levels
   sample_srgb = 1u << 11,        ///< 8-bit colours are sRGB; alpha is not
   sample_rows = 1u << 12,        ///< the geometry has rows
   sample_seamless = 1u << 13,    ///< a cube map whose faces are filtered across their edges
   sample_anisotropy = 7u << 14,  ///< most samples by gradients: 1 2 4 6 8 10 12 16
-  sample_trilinear = 1u << 17,   ///< anisotropic reads mix levels as they fall
-  sample_mipmapped = 1u << 18,   ///< one level that is filtered as levels are
+  sample_trilinear = 1u << 17,   ///< anisotropic reads mix levels without NVIDIA's optimisation
+  sample_mipmapped = 1u << 18,   ///< a mipmapped array of one level
 };
-/// What textures may have that costs every read something: a module may be translated without.
+/// Features of textures that cost every read something. A module may be translated without them.
 enum TextureFeature : std::uint32_t {
   feature_levels = 1,  ///< mipmap levels; without, level 0 is read
   feature_srgb = 2,
@@ -186,11 +188,11 @@ enum TrapWord : std::uint32_t {
   t_tid_y,
   t_tid_z,
   t_coord = 10,  ///< three words: the operands x, y, z (layered: index, x, y) as the instruction
-                 ///< took them
-  t_handle_lo = 13,
-  t_handle_hi = 14,
+                 ///< took them; of a dead texture or sampler the handle's two words
+  t_handle_lo = 13,  ///< the record's number
+  t_handle_hi = 14,  ///< modules leave it 0
   t_cut_off =
-      15,  ///< 1 + trap site of a loop that the driver cut off; words 1 to 14 say nothing then
+      15,  ///< 1 + trap site of a loop that the driver cut off; words 1 to 13 say nothing then
 };
 inline constexpr std::uint32_t kTrapWords = 64;
 enum class TrapKind : std::uint32_t {

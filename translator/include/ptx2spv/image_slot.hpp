@@ -1,4 +1,4 @@
-// What a storage image can do for a slot. Translations and hosts go by the same rules.
+// What can a storage image do for a slot? Translations and hosts follow the same rules.
 #pragma once
 
 #include "ptx2spv/translator.hpp"
@@ -11,8 +11,8 @@ enum class ImageService : std::uint8_t {
   texels64,  ///< 8-byte texels that take 64-bit reductions, seen as r64ui
 };
 
-/// Loads are possible always, stores of whole texels or into 4-byte ones, reductions of the texel's
-/// size: 4 bytes, or 8 where the profile has 64-bit atomics on images.
+/// An image serves all loads, stores of whole texels or into 4-byte texels, and reductions of the
+/// texel's size: 4 bytes, or 8 where the profile has 64-bit atomics on images.
 ImageService image_service(const SlotInfo& slot, std::uint32_t texel_bytes, const Profile& profile);
 
 }  // namespace ptx2spv

@@ -16,7 +16,7 @@ struct Features {
 #undef PTX2SPV_FEATURE
 };
 
-/// What operations give. Without a row the results are the same, computed by routines.
+/// What operations give. Where a row is false, routines compute the same results.
 struct Exactness {
 #define PTX2SPV_EXACTNESS(field, portable, swiftshader, lavapipe, nvidia, help) \
   bool field = portable;
@@ -31,7 +31,7 @@ struct Costs {
 #undef PTX2SPV_COST
 };
 
-/// What has to be gone around.
+/// What the driver gets wrong and translations work around.
 struct Workarounds {
 #define PTX2SPV_WORKAROUND(field, portable, swiftshader, lavapipe, nvidia, seen, symptom, pass, \
                            test)                                                                \
@@ -50,7 +50,7 @@ struct Profile {
   std::uint32_t max_workgroup_invocations = 128;
   std::uint32_t max_shared_bytes = 16384;
   std::uint32_t max_loop_iterations =
-      0;                        ///< where the driver cuts loops off silently; 0: it does not
+      0;                        ///< after which the driver silently ends loops; 0: it does not
   std::uint32_t max_slots = 4;  ///< bound surface slots per kernel; further surfaces use addresses
 };
 
@@ -64,7 +64,7 @@ struct Capability {
   std::string_view seen, pass, test;  ///< of a workaround alone
 
   bool value(const Profile& profile) const { return in(const_cast<Profile&>(profile)); }
-  /// What a device that has everything and does everything right would have.
+  /// The value on a device that has everything and no faults.
   bool best() const { return group != Group::workaround; }
 };
 /// All rows: features, exactness, costs, workarounds.
@@ -72,11 +72,11 @@ std::span<const Capability> capabilities();
 /// The row of that name, or null.
 const Capability* find_capability(std::string_view name);
 
-/// A named profile (swiftshader, lavapipe, nvidia, portable; full, no-int64, no-64-bit-atomics,
-/// no-8/16-bit, which stand for no device), or nothing.
+/// A named profile, or nothing: swiftshader, lavapipe, nvidia, portable; and full, no-int64,
+/// no-64-bit-atomics, no-8/16-bit, which describe no real device.
 std::optional<Profile> find_profile(std::string_view name);
 std::span<const std::string_view> profile_names();
-/// Sets capability `name` of `profile`; false when there is none of that name.
+/// Sets capability `name` of `profile`. Returns false when there is none of that name.
 bool set_capability(Profile& profile, std::string_view name, bool value);
 
 }  // namespace ptx2spv

@@ -25,14 +25,14 @@ struct Message {
   std::uint32_t line = 0, column = 0;
 };
 
-/// exact: results equal NVIDIA's. fast: the device's own float operations.
+/// exact: results equal NVIDIA's. fast: the device's own float operations are used.
 enum class FpPolicy : std::uint8_t { exact, fast };
 
 /// How threads map to invocations; see docs/design.md.
 enum class ThreadModel : std::uint8_t {
-  direct,   ///< a workgroup is a block, an invocation a thread
-  flat,     ///< no barriers, shared memory or warp operations: threads are numbered through
-  regions,  ///< the kernel is cut at its synchronisation points; an invocation runs several threads
+  direct,  ///< a workgroup is a block, an invocation a thread
+  flat,    ///< without barriers, shared memory, warp operations: threads are numbered consecutively
+  regions,  ///< an invocation runs several threads, from one synchronisation point to the next
 };
 
 /// What a statically known surface is bound to.
@@ -57,23 +57,23 @@ struct TextureSpec {
   bool operator==(const TextureSpec&) const = default;
 };
 
-/// What one launch may want other than the next: a translation for each.
+/// What specialises a translation. Launches that differ in it need translations of their own.
 struct Specialization {
   FpPolicy fp = FpPolicy::exact;
   ThreadModel threads = ThreadModel::direct;
-  bool assume_live_handles = false;  ///< the host has checked every static handle: live, and a row
-                                     ///< holds each access of its slot
+  bool assume_live_handles = false;  ///< the host has checked that every static handle is live and
+                                     ///< that a row holds each access of its slot
   bool wide_surfaces = true;         ///< surfaces may exceed 4 GiB
-  bool assume_small_grid = false;    ///< direct, regions: a launch is one dispatch, so that the
-                                     ///< base words are 0, with fewer than abi::kSmallGrid threads
-                                     ///< along each axis
-  bool assume_trip_counts = false;   ///< no word at EntryInfo::trip_count_params is over
+  bool assume_small_grid = false;    ///< direct, regions: a launch is one dispatch (the base
+                                     ///< words are 0) with at most abi::kSmallGrid threads along
+                                     ///< each axis
+  bool assume_trip_counts = false;   ///< no word at EntryInfo::trip_count_params exceeds
                                      ///< EntryInfo::trip_count_limit
   std::uint32_t max_block_threads = 1024;  ///< regions: threads of the largest block to be launched
   std::uint32_t workgroup_threads =
       0;  ///< regions: invocations per workgroup; 0: the profile's limit
-  std::uint32_t block[3] = {0, 0, 0};  ///< direct, regions: the size of every block to be launched,
-                                       ///< as far as the host knows it; zeros: any
+  std::uint32_t block[3] = {0, 0, 0};  ///< direct, regions: the size of every block to be launched;
+                                       ///< zeros: not known
   bool shared_in_memory = false;       ///< shared memory lives in abi::Push::shared_slab
   std::uint32_t texture_features =
       abi::kAllTextureFeatures;  ///< abi::TextureFeature: what textures may have
@@ -83,8 +83,8 @@ struct Specialization {
   bool operator==(const Specialization&) const = default;
 };
 
-/// Calls `visit` with every field of a Specialization: what has to look at all of them, a digest
-/// for one, does not compile without a new one.
+/// Calls `visit` with every field of a Specialization. A new field does not compile until it is
+/// listed here, so that no user of all fields, a digest for one, misses it.
 template <typename Visit>
 void for_each_field(const Specialization& specialization, Visit&& visit) {
   const auto& [fp, threads, live_handles, wide, small_grid, trip_counts, block_threads,
@@ -101,14 +101,15 @@ struct TranslateOptions : Specialization {
   bool debug_info = false;
   bool relax_versions = false;
   std::uint32_t push_words = 0;  ///< words of push constants that the device takes: parameters go
-                                 ///< into those that the launch leaves (EntryInfo); 0: none
+                                 ///< into those that the launch does not use
+                                 ///< (EntryInfo::push_params); 0: none
   std::string entry;             ///< empty: every entry
   std::uint32_t wait_iterations =
       1u << 24;  ///< without independent_threads: iterations of a loop that waits for another
                  ///< thread's store or atomic before it traps; 0: no bound
   std::uint32_t routine_budget =
-      40000;  ///< instructions of long routines of emulated arithmetic that a kernel
-              ///< gets copies of; beyond, those alike share one
+      40000;  ///< instructions that copies of texture reads, and of long routines of emulated
+              ///< arithmetic, may take in a kernel; beyond, equal ones share a copy
   std::function<void(std::string_view pass, std::string_view text)>
       dump;  ///< called after every pass
   std::function<void(std::string_view pass, double milliseconds)> timing;
@@ -128,8 +129,7 @@ struct SlotInfo {
   bool loads = false, stores = false, reduces = false, sub_texel_possible = false;
   std::vector<std::uint8_t> load_bytes, store_bytes, reduce_bytes;  ///< access sizes that occur
   bool formatted_stores = false;  ///< sust.p, or sured.p whose order the format decides
-  SlotSpec
-      bound;  ///< what a translation binds it to; choices that the profile cannot serve resolved
+  SlotSpec bound;  ///< what the translation binds it to: as asked, where the profile allows that
   std::string image_format,
       image_view;  ///< of an image, as docs/interface.md names them; else empty
 };
@@ -181,16 +181,16 @@ struct EntryInfo {
       0;  ///< offset in the parameter buffer of the slots' records (abi.hpp)
   std::vector<SlotInfo> slots;
   std::uint32_t push_words = abi::kPushWords;    ///< length of the push constants
-  std::vector<PushParam> push_params;            ///< words of them that the launch has no use for
+  std::vector<PushParam> push_params;            ///< words of them that hold parameters
   std::vector<std::uint32_t> trip_count_params;  ///< offsets of parameter words that bound loops,
-                                                 ///< where a driver ends long ones
+                                                 ///< where the driver limits iterations
   std::uint32_t trip_count_limit = 0;            ///< of such a word, for assume_trip_counts
   std::uint32_t texture_records =
-      0;  ///< offset in the parameter buffer of what a host may place: the texture slots' records
+      0;  ///< offset in the parameter buffer where the host may copy the texture slots' records
   std::vector<std::uint32_t>
-      texture_slots;  ///< offsets of the handles of textures and samplers that are known before
+      texture_slots;  ///< offsets of the handles of textures and samplers known before the launch
   std::vector<RefInfo> surfrefs, texrefs, samplerrefs;  ///< module variables that the kernel uses
-  std::vector<TrapSite> trap_sites;           ///< by the record's site number; 0 is no site
+  std::vector<TrapSite> trap_sites;           ///< indexed by the record's site number; 0 is no site
   std::vector<std::uint32_t> trap_site_locs;  ///< internal: the IR location of each site
   std::uint32_t shared_bytes = 0, local_bytes = 0;
   bool dynamic_shared = false, barriers = false, warp_operations = false,
@@ -234,7 +234,7 @@ struct Translation {
 };
 
 /// Instructions of a kernel, with all that it calls, up to which each call gets a copy of its own.
-/// Beyond, functions stand once in the kernel and their calls share them.
+/// Beyond that, functions stand once in the kernel and their calls share them.
 inline constexpr std::size_t kInlineBudget = 40000;
 
 /// A parsed and checked PTX module (several, linked). Immutable and safe to share between threads.
@@ -249,8 +249,8 @@ class PtxModule {
     std::string_view text;
     std::string file;
   };
-  /// Parses, checks and links `inputs`. Nothing when there are errors; `messages` has them all.
-  /// `inline_budget`: instructions, in place of kInlineBudget; 0: every function called more than
+  /// Parses, checks and links `inputs`. Returns nothing when there are errors, all of which are in
+  /// `messages`. `inline_budget` replaces kInlineBudget; with 0 a function that is called more than
   /// once stands once.
   static std::optional<PtxModule> parse(const std::vector<Input>& inputs,
                                         std::vector<Message>& messages, bool relax_versions = false,
@@ -258,7 +258,7 @@ class PtxModule {
   std::vector<std::string> entry_names() const;
   /// Variables, images and the entries' parameters and uses, before any translation.
   const Interface& interface() const;
-  /// Translates one entry or all. Nothing when there are errors. Thread-safe.
+  /// Translates one entry or all. Returns nothing when there are errors. Thread-safe.
   std::optional<Translation> translate(const TranslateOptions& options,
                                        std::vector<Message>& messages) const;
 
@@ -267,13 +267,13 @@ class PtxModule {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The model of a kernel's translation where `asked` is asked for: synchronisation and shared
-/// memory may need another.
+/// The thread model that a translation takes where `asked` is requested: synchronisation and shared
+/// memory may need another one.
 ThreadModel thread_model(const EntryInfo& info, ThreadModel asked);
 
 std::string_view version();
-/// A digest of the translator's sources: two builds with the same one translate alike. For cache
-/// keys.
+/// A digest of the translator's sources, for cache keys: builds with the same digest make the same
+/// translations.
 std::string_view build_id();
 
 }  // namespace ptx2spv

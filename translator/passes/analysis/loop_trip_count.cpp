@@ -46,7 +46,7 @@ class LoopTripCount {
     }
     if (iterations >= most_) return false;
     if (!params.empty()) {
-      // Loops that share a parameter have its turns each.
+      // Each of the loops that share a parameter makes its iterations.
       const auto limit = static_cast<std::uint32_t>((most_ - iterations) / params.size());
       if (!assume) {
         std::sort(params.begin(), params.end());
@@ -61,7 +61,7 @@ class LoopTripCount {
   }
 
  private:
-  /// A way out of the loop, or a block that only says that the thread took it.
+  /// An exit of the loop, or a block that only records that the thread took it.
   bool leaves(BlockId b, BlockId header) const {
     const BlockId merge = f_.blocks[header].merge_block;
     return b == merge || (f_.blocks[b].term == Term::br && f_.blocks[b].succs[0] == merge);
@@ -92,7 +92,7 @@ class LoopTripCount {
     bool down = false;
   };
 
-  /// `v` as a number that grows or shrinks from turn to turn.
+  /// `v` as a number that grows or shrinks with each iteration.
   std::optional<Counter> counter(BlockId header, Value v) {
     const Inst& inst = f_.insts[v];
     if (inst.op == Op::phi && is_in(header, v)) return of_phi(v);

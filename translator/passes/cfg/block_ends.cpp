@@ -29,7 +29,7 @@ void BlockCutter::move_end(BlockId before, BlockId behind, const std::vector<Blo
   placed.insert(placed.end(), between.begin(), between.end());
   placed.push_back(behind);
   if (!of_loop || to.term == Term::br) return;
-  // A header's ways out need a merge block of their own, which no thread reaches.
+  // A header's exits need a merge block of their own, which no thread reaches.
   const BlockId nowhere = b_.new_block();
   f_.blocks[nowhere].term = Term::unreachable;
   f_.blocks[behind].merge = Merge::selection;

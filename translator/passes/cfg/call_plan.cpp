@@ -1,6 +1,6 @@
-// Copying multiplies a function by the ways that lead to it. One number decides, for which the
-// largest is sought that meets the budget: a function is shared when the copies at its calls,
-// less the one that remains, would have more instructions together.
+// Copying multiplies a function by the call paths that lead to it. A function is shared when the
+// copies at its calls, less the one that remains, would have more instructions than a limit. The
+// limit is the largest that meets the budget.
 #include "translator/passes/cfg/call_plan.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-// The entry takes in all that it calls, from its own calls on downwards, so that nothing is copied
-// that does not remain. A function that is copied gets registers of its own at each call. One that
-// stands once has one set: it is not active twice at a time, for nothing calls itself here. Its
-// callers leave a number in a variable by which its end branches back, and no driver, all of which
-// copy the functions of SPIR-V into their callers, can multiply it.
+// Inlines all that the entry calls, from its own calls downwards, so that every copy remains. A
+// function that is copied gets registers of its own at each call. One that stands once has one set
+// of registers: without recursion it is never active twice. Its callers store a number in a
+// variable, by which its end branches back. No driver can multiply it, although all drivers inline
+// SPIR-V's functions.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ class Inliner {
       : module_(module), f_(module.functions[0]), plan_(plan), b_(f_) {}
 
   void run() {
-    // Blocks that come in are searched in their turn.
+    // Blocks that are copied in are searched later.
     for (BlockId b = 0; b < f_.blocks.size(); ++b)
       // From the last call to the first, so that each tail moves once.
       for (std::size_t k = f_.blocks[b].insts.size(); k-- > 0;) {

@@ -1,8 +1,8 @@
 // The acyclic part: a loop's body (inner loops count as one node) along its dominator tree. A node
 // with one predecessor nests in that predecessor's branch; one with several (a join) is placed
-// behind its dominator's construct. Where control falls out of a construct towards one join only,
-// the join follows directly; otherwise every jump writes its target to a variable and each join in
-// iteration is guarded by a comparison.
+// behind its dominator's construct. Where control leaves a construct for one join only, the join
+// follows directly. Otherwise every jump writes its target to a variable, and a comparison guards
+// each of the joins that follow.
 #include <algorithm>
 #include <unordered_set>
 

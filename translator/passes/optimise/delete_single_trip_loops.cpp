@@ -18,11 +18,11 @@ bool leave(Function& f, BlockId header) {
   const unsigned entry = head.preds[0] == latch ? 1 : 0;
 
   // The test stands in the header, in a block that follows it directly, or at the end of a body
-  // that has no other way out.
+  // that has no other exit.
   const auto only = [&](BlockId b, BlockId pred) {
     return f.blocks[b].preds.size() == 1 && f.blocks[b].preds[0] == pred;
   };
-  // Where a driver ends loops silently, a block on the way out says that the thread left.
+  // Where a driver ends loops silently, a block before the exit records that the thread left.
   const auto leads_out = [&](BlockId b) {
     const Block& block = f.blocks[b];
     return b == head.merge_block || (b != latch && block.term == Term::br &&

@@ -1,5 +1,5 @@
-// A thread's number in the grid, ctaid * ntid + tid, which the device has ready made. CPU drivers
-// know more of it than of the sum.
+// A thread's number in the grid, ctaid * ntid + tid, is a builtin of the device. CPU drivers know
+// more of it than of the sum.
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv::passes {

@@ -1,6 +1,6 @@
-// The exits of a loop, for devices without Costs::skipped_branches. Where nothing but arithmetic
-// stands between one exit and the next, threads leave at the second: they compute on in vain, as
-// they do under a mask, but the mask is made once.
+// Merges the exits of a loop, for devices without Costs::skipped_branches. Where only arithmetic
+// stands between one exit and the next, threads leave at the second. They compute the arithmetic in
+// vain, as they do under a mask, but the mask is computed once.
 #include <algorithm>
 
 #include "translator/ir/cfg.hpp"

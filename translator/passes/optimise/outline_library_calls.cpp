@@ -1,8 +1,8 @@
-// Long routines of the shader library, shared. Drivers expand every call: the machine code of a
+// Long routines of the shader library, shared. Drivers inline every call: the machine code of a
 // double-precision sum is some two thousand instructions on a CPU, and a kernel with a few hundred
-// of them takes minutes to compile. Where a kernel calls more than it should, the calls of a basic
-// block that wait for nothing but each other become a loop over one call of each routine, its
-// operands and results in the thread's own memory and a table of who takes what beside them.
+// of them takes minutes to compile. Where a kernel has too many, the calls of a basic block that
+// depend only on each other become a loop over one call of each routine. Operands and results are
+// in the thread's own memory, with a table of which call takes which.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -451,7 +451,7 @@ class Sharing {
   Queue ready_, next_;          ///< no calls, by place in the block; calls for the next loop
   std::vector<Value> ordered_;  ///< what has an order of its own
   std::size_t next_ordered_ = 0, placed_ = 0;
-  std::unordered_set<Value> may_go_;  ///< of ordered_: waits for nothing but its turn
+  std::unordered_set<Value> may_go_;  ///< of ordered_: waits only for those before it
   std::vector<bool> leaves_;          ///< by value: needed beyond its block
   std::vector<bool> unloaded_;        ///< by value: a step's result that is in memory alone
   std::vector<Value> stored_;         ///< the block's steps

@@ -1,8 +1,8 @@
-// Where a kernel's parameters and the slots' records are read from. Drivers have push constants at
-// hand, and find a buffer anew for every load. The words of the push constants that this kernel's
-// launches do not use hold parameter words, in the order in which the kernel asks for them; a word
-// that is only asked for shifted is placed shifted. What finds no room is read from the parameter
-// buffer, records four words at a time.
+// Where are a kernel's parameters and the slots' records read from? Drivers keep push constants at
+// hand but look a buffer up for every load. The words of the push constants that this kernel's
+// launches do not use hold parameter words, in the order in which the kernel reads them. A word
+// that is only read shifted is stored shifted. Words for which there is no room are read from the
+// parameter buffer, records four words at a time.
 #include <algorithm>
 #include <map>
 #include <optional>

@@ -1,7 +1,7 @@
-// What a barrier has to order. CUDA's barriers order the block's accesses to all memory, which GPUs
-// pay for with a fence. Where no write to memory outside the workgroup can have happened yet, the
-// shared memory is all there is to order: reads before later writes need the execution barrier
-// alone.
+// What does a barrier have to order? CUDA's barriers order the block's accesses to all memory,
+// which costs GPUs a fence. Where no write to memory outside the workgroup can have happened yet,
+// there is only shared memory to order: reads before later writes need no more than the execution
+// barrier.
 #include <vector>
 
 #include "translator/passes/passes.hpp"

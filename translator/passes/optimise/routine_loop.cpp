@@ -1,6 +1,6 @@
-// Each iteration is a call: the table says of what, and where its operands are. Where a loop calls
-// several routines, each call stands in a loop of its own of one iteration or none, since only
-// loops make CPU drivers skip what no thread wants.
+// Each iteration is a call. The table says of which routine and where its operands are. Where a
+// loop calls several routines, each call stands in a loop of its own of one iteration or none,
+// since CPU drivers skip code that no thread needs only in loops.
 #include "translator/passes/optimise/routine_loop.hpp"
 
 #include <algorithm>

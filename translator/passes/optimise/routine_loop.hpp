@@ -1,4 +1,4 @@
-// A loop over calls of long routines: private to passes/outline_library_calls.
+// A loop over calls of long routines: private to outline_library_calls.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // Texture reads become code. A read of a texture that the host does not know is several thousand
-// instructions, and what drivers do with them takes time for each copy. Up to a budget every read
-// gets a copy of its own, made for its texture where that is known; beyond it reads of one kind
-// share one: they jump to it with a number that says where it goes on.
+// instructions, and drivers take time to compile each copy. Up to a budget every read gets a copy
+// of its own, made for its texture where that is known. Beyond it, reads of one kind share a copy:
+// they jump to it with a number that says where it continues.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace ptx2spv::passes {
 
 struct ReadOptions {
   std::uint64_t budget = 0;  ///< instructions of all reads together
-  /// The driver limits iterations: a shared read is one of a loop, so those in loops get copies.
+  /// The driver limits iterations, and a shared read takes one, so reads in loops get copies.
   bool few_iterations = false;
   /// Instructions of a function as it stands, library routines copied in.
   std::function<std::uint64_t(const ir::Function&)> count;

@@ -1,8 +1,8 @@
-// Loops in which a thread waits for another one. Where threads advance independently they are what
-// CUDA makes of them; a CPU driver runs the others after this one, so that the loop never ends, or
-// drops it as one without effect. There such a loop counts its iterations and traps past a bound,
-// and as soon as another thread has trapped, so that a grid of waiting blocks ends with the first
-// of them.
+// Loops in which a thread waits for another one. Where threads advance independently they work as
+// in CUDA. A CPU driver runs the other threads after this one, so that the loop never ends, or
+// drops the loop as one without effect. There such a loop counts its iterations and traps past a
+// bound. It also traps as soon as another thread has trapped, so that a grid of waiting blocks ends
+// with the first of them.
 #include <algorithm>
 #include <optional>
 #include <utility>

@@ -1,6 +1,6 @@
 // The kernel is cut at its synchronisation points into regions. In every round each thread that may
-// go on runs from where it stopped to its next point or its end; a workgroup barrier ends the
-// round, and the workgroup leaves when no thread is left. One invocation runs several threads in
+// continue runs from where it stopped to its next point or its end. A workgroup barrier ends the
+// round, and the workgroup exits when no thread is left. One invocation runs several threads in
 // turn where the block is larger than the workgroup. Waiting is thus exact for any flow of control:
 // early exits, barriers in divergent loops, and warps of 32 on any subgroup size.
 #include "translator/passes/threads/split_at_barriers.hpp"
@@ -255,7 +255,7 @@ void Regions::restore(std::uint32_t v) {
   }
 }
 
-// Which thread it is that has the invocation's turn.
+// Selects the thread that the invocation runs now.
 void Regions::set_thread() {
   if (per_invocation_ == 1) return;
   const Value turn = b_.get(turn_);
@@ -280,7 +280,7 @@ void Regions::emit_entry(BlockId rounds) {
   }
   b_.set(slot_, b_.i32(0));
   b_.set(force_, b_.i32(0));
-  // Words are few next to invocations, so this loop turns once or twice.
+  // There are few words compared with invocations, so this loop has one or two iterations.
   const BlockId header = b_.new_block(), body = b_.new_block(), out = b_.new_block();
   b_.set(turn_, b_.builtin(Builtin::local_index));
   b_.br(header);
@@ -382,7 +382,7 @@ BlockId Regions::emit_resume(const SyncPoint& point) {
   return block;
 }
 
-// One thread's turn in a round: it goes on where it stopped, if it may.
+// Runs one thread in a round: it continues where it stopped, if it may.
 void Regions::emit_turn(BlockId start, BlockId next) {
   set_thread();
   restore(resume_);

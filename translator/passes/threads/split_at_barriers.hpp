@@ -1,4 +1,5 @@
-// Threads that wait for one another on devices whose invocations cannot: private to passes/regions.
+// Threads that wait for one another on devices whose invocations cannot: private to
+// split_at_barriers.
 #pragma once
 
 #include <map>
@@ -81,8 +82,8 @@ class Regions {
   /// Address of a warp's word in an array of one word a warp for each key.
   ir::Value keyed(std::uint32_t base, ir::Value key);
   void branch(ir::Value cond, ir::BlockId yes, ir::BlockId no) { b_.cond_br(cond, yes, no); }
-  /// A loop whose turns are numbered in variable `counter`. `body` starts in the loop and leaves
-  /// the builder in the block that goes on; afterwards the builder stands behind the loop.
+  /// A loop that counts its iterations in variable `counter`. `body` starts in the loop and leaves
+  /// the builder in the block that continues it; afterwards the builder stands behind the loop.
   template <typename Body>
   void loop(std::uint32_t counter, std::uint32_t turns, Body&& body) {
     const ir::BlockId header = b_.new_block(), inside = b_.new_block(), out = b_.new_block();

@@ -1,6 +1,6 @@
-// Barriers and warp operations of passes/regions. Threads announce themselves in shared memory
-// while they run; between the two barriers at a round's end it is decided who may go on, and warp
-// operations take their results.
+// Barriers and warp operations of split_at_barriers. Threads announce themselves in shared memory
+// while they run. Between the two barriers at a round's end the workgroup decides which threads may
+// continue, and warp operations get their results.
 #include "translator/passes/threads/split_at_barriers.hpp"
 
 namespace ptx2spv::passes::region {

@@ -1,7 +1,7 @@
-// A block that is larger than the device's workgroups, its threads side by side: what they have in
-// common stands once in an invocation, what each does by itself once for each of its threads, and
-// the device's own barriers between. Threads that have ended, or that the block does not have, are
-// masked; they go along, for a workgroup's barrier waits for every invocation.
+// Runs several threads of a block side by side in an invocation, between the device's own barriers.
+// Code that the threads have in common stands once in an invocation, the rest once for each of its
+// threads. Threads that have ended, or that the block does not have, are masked. They still reach
+// every barrier, because a workgroup's barrier waits for every invocation.
 #include "translator/passes/threads/thread_coarsening.hpp"
 
 #include <algorithm>
@@ -20,9 +20,9 @@ namespace coarse {
 
 namespace {
 
-/// A thread's own instructions between two places where all threads meet are copied for each thread
-/// up to this many; more of them stand in a loop over the threads. Copies cost the processor's
-/// instruction cache what loops cost in turns.
+/// Up to this many of a thread's own instructions between two meeting points of all threads are
+/// copied for each thread; more of them stand in a loop over the threads. Copies fill the
+/// processor's instruction cache, loops take iterations.
 constexpr std::size_t kMostCopied = 48;
 
 }  // namespace
@@ -390,9 +390,10 @@ std::string thread_coarsening(Function& function, Module& module, RegionOptions&
   };
   const std::size_t kept = coarse::Emitter(plan, function, options).kept();
   if (options.fewer && turns() > 1) {
-    // A CPU driver switches between the subgroups of a workgroup at each barrier and pays for every
-    // one. What threads keep, which moves up at each turn of a loop over them, pays for more
-    // threads an invocation. Where the size is known, no thread is too many if that can be.
+    // A CPU driver switches between all subgroups of a workgroup at each barrier. Values that
+    // threads keep move up in each iteration of a loop over the threads, so more threads in an
+    // invocation cost more. Where the block's size is known, there are no surplus threads if
+    // possible.
     constexpr std::uint32_t kFew = 32, kSome = 128;
     const bool free = kept == 0 && plan.f.local_bytes == 0;
     options.workgroup_threads = std::min(options.workgroup_threads, free ? kFew : kSome);

@@ -126,8 +126,8 @@ class Emitter {
     return looped_ ? b_.op2(ir::Op::mul, b_.get(counter_), b_.i32(each)) : b_.i32(k_ * each);
   }
   ir::Value thread() { return b_.op2(ir::Op::add, index(), times_before(invocations_)); }
-  /// Of n_ variables from `base` on, the one of the thread at hand. In a loop over the threads that
-  /// is the first: at the end of a turn they move up.
+  /// Of n_ variables from `base` on, the one of the current thread. In a loop over the threads that
+  /// is the first: at the end of an iteration they move up.
   std::uint32_t slot(std::uint32_t base) {
     if (!looped_) return base + k_;
     if (std::find(touched_.begin(), touched_.end(), base) == touched_.end())
@@ -172,7 +172,8 @@ class Emitter {
   bool looped_ = false;
   std::vector<std::uint32_t> touched_;
   std::vector<ir::Value> values_;
-  std::vector<std::uint32_t> instance_of_;  ///< by value: for which turn of which part it was made
+  std::vector<std::uint32_t>
+      instance_of_;  ///< by value: the instance of a part that it was made for
   std::uint32_t instance_ = 0;
 
   std::uint32_t local_bytes_ = 0, word_ = 0;

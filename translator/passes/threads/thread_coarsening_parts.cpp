@@ -1,4 +1,4 @@
-// What each thread keeps from part to part of a kernel, and what it works out again.
+// What each thread keeps from part to part of a kernel, and what it recomputes.
 #include <algorithm>
 
 #include "translator/passes/threads/thread_coarsening.hpp"

@@ -1,4 +1,5 @@
-// What of a kernel with plain barriers is common to a block and what each thread does by itself.
+// Which code of a kernel with plain barriers is common to a block, and which belongs to each
+// thread.
 #include <algorithm>
 
 #include "translator/ir/cfg.hpp"
@@ -70,7 +71,7 @@ void Plan::check_operations() {
 
 void Plan::structure(Module& module) {
   structurize(f, module);
-  if (too_many_exits(f)) return refuse("too many ways out of a loop");
+  if (too_many_exits(f)) return refuse("too many exits of a loop");
   ssa(f, module);
   simplify(f, module);
 
@@ -217,13 +218,13 @@ void Plan::find_pieces(const Uniformity& uniformity) {
   }
 }
 
-// One way in, one way out.
+// One entry, one exit.
 void Plan::close(Piece& piece, const Uniformity& uniformity) {
   const std::uint32_t self = piece_of[piece.blocks[0]];
   const auto out = [&](BlockId to) {
     if (piece_of[to] == self) return;
-    if (piece.exit != kNoBlock && piece.exit != to) refuse("several ways out of a branch");
-    if (piece_of[to] != kNone) refuse("one branch's way into another");
+    if (piece.exit != kNoBlock && piece.exit != to) refuse("several exits of a branch");
+    if (piece_of[to] != kNone) refuse("a branch into another one");
     piece.exit = to;
   };
   bool plain_entry = false;
@@ -234,7 +235,7 @@ void Plan::close(Piece& piece, const Uniformity& uniformity) {
     for (const BlockId s : block.succs) out(s);
     for (const BlockId p : block.preds) {
       if (!reached_[p] || piece_of[p] == self) continue;
-      if (piece_of[p] != kNone) return refuse("one branch's way into another");
+      if (piece_of[p] != kNone) return refuse("a branch into another one");
       const Block& from = f.blocks[p];
       const bool splits = from.term == Term::cond_br && uniformity.divergent(from.cond);
       if (splits) {

@@ -154,8 +154,8 @@ void lower_traps(ir::Function& function, bool keep_barriers) {
         return last.term == Term::cond_br && (last.succs[0] == block) != (last.succs[1] == block);
       };
       if (next - i == 1 && ends_with_test(function.blocks[latch])) {
-        // The loop's own test at its end takes the other one in: a way out more would cost every
-        // turn.
+        // The loop's own test at its end includes this one: another exit would slow every iteration
+        // down.
         const BlockId leave = b.new_block();
         b.at(latch);
         const Value dead = b.cmp(Op::ne, b.get(trap.code), b.i32(0));

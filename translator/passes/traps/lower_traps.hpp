@@ -11,14 +11,13 @@ namespace ptx2spv::passes {
 /// instruction.
 void suppress_after_trap(ir::Function& function);
 
-/// Joins all ends of the thread in one exit block that writes the trap record, turns thread_trap
-/// into a jump to it, and lets loops end once their thread has trapped. `keep_barriers`: threads
-/// must not leave early, because they would miss a convergent barrier; such loops end by
-/// themselves.
+/// Joins all ends of the thread in one exit block that writes the trap record, makes thread_trap a
+/// jump to it, and ends loops once their thread has trapped. With `keep_barriers` threads do not
+/// leave loops early, because they would miss a convergent barrier.
 void lower_traps(ir::Function& function, bool keep_barriers);
 
-/// Where threads do not advance independently: a loop whose threads may wait for another one traps
-/// after so many iterations. Runs first, before surfaces and atomics become loops of their own.
+/// For devices whose threads do not advance independently: a loop that may wait for another thread
+/// traps after `iterations`. Runs first, before surfaces and atomics become loops of their own.
 void bound_spin_loops(ir::Function& function, EntryInfo& info, std::uint32_t iterations);
 
 /// Where a driver ends loops silently: prepares a function that has loops for threads that were cut

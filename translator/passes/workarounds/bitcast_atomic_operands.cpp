@@ -1,7 +1,8 @@
-// Floats as operands of atomics. lavapipe (Mesa 22.3) hands LLVM what a float operation gives as it
-// is, a float: LLVM's integer atomics on it are wrong (maxima of __float_as_uint) or end the
-// process ("Cannot select AtomicCmpSwap"). Such operands are merged with a word that is always 0,
-// which makes integers of them.
+// Floats as operands of atomics. lavapipe (Mesa 22.3) passes the result of a float operation to
+// LLVM as a float. LLVM's integer atomics on it are wrong (maxima of __float_as_uint) or end the
+// process
+// ("Cannot select AtomicCmpSwap"). Such operands are merged with a word that is always 0, which
+// makes them integers.
 #include "translator/passes/passes.hpp"
 #include "translator/passes/workarounds/opaque_zero.hpp"
 

@@ -1,7 +1,7 @@
 // Merges of bits, (a & S) | (b & ~S) or ((a ^ b) & S) ^ b with a constant S: copysign, bfi. Where a
 // predicate, a branch or a loop selects between a merge and b, LLVM up to 22 on AVX-512 (lavapipe)
-// makes one masked instruction of all, VPTERNLOG, and takes its operands for each other where S is
-// in memory. With a word added that is always 0, which LLVM cannot know, they are two instructions.
+// makes one masked instruction of both, VPTERNLOG, and swaps its operands where S is in memory. A
+// word that is always 0, which LLVM cannot know, is added so that they stay two instructions.
 // Routines of the shader library hold no merges (tests/shaders/merges_test.cpp).
 #include <optional>
 

@@ -1,7 +1,7 @@
 // Loops on drivers that end them silently (lavapipe: once the loops of a group of threads have
-// made 65,535 iterations together). Counting iterations would cost each of them something, and a
-// thread that counts does not see the iterations of the others in its group, which are counted with
-// its own. ir::LoopGuard says what is done instead.
+// made 65,535 iterations together). Counting would slow every iteration down, and a thread cannot
+// count the iterations of the others in its group, which the driver counts with its own.
+// ir::LoopGuard describes what is done instead.
 #include "ptx2spv/abi.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/traps/lower_traps.hpp"
@@ -28,8 +28,8 @@ std::uint32_t location(const ir::Function& function, BlockId block) {
   return b.loc;
 }
 
-/// Loops that nobody leaves get a way out that no thread takes: a driver's optimiser drops what
-/// stands behind them, where a thread that was cut off goes on.
+/// Loops without an exit get one that no thread takes. A driver's optimiser would otherwise drop
+/// the code behind them, where a thread that was cut off continues.
 void add_exits(ir::Function& function, const ir::BackEdges& back) {
   std::vector<std::vector<BlockId>> preds(function.blocks.size());
   std::vector<BlockId> work;

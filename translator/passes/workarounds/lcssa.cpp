@@ -52,8 +52,8 @@ class Leaving {
         }
       }
     if (!any) return false;
-    // Past the second way out, the body dominates nothing: whatever leaves such a loop does so by a
-    // phi.
+    // Behind the second exit the body dominates nothing, so every value leaves such a loop through
+    // a phi.
     std::vector<std::uint32_t> chosen;
     for (std::uint32_t i = 0; i < loops_.size(); ++i)
       if (loops_[i].second_way) chosen.push_back(i);
@@ -191,7 +191,7 @@ class Leaving {
     return never(b, loop);
   }
 
-  // A driver's optimiser would drop a phi of one value, so the loop gets a way out that no thread
+  // A driver's optimiser would drop a phi of one value, so the loop gets an exit that no thread
   // takes.
   void add_way(const Loop& loop, Value never) {
     const BlockId header = loop.header;
@@ -237,7 +237,7 @@ class Leaving {
         if (p == header) p = rest;
     f_.order.insert(std::find(f_.order.begin(), f_.order.end(), header) + 1, rest);
     if (f_.blocks[rest].term == Term::br) return;
-    // Its way out needs a merge block of its own, which no thread reaches.
+    // Its exit needs a merge block of its own, which no thread reaches.
     const auto nowhere = static_cast<BlockId>(f_.blocks.size());
     f_.blocks.emplace_back();
     f_.blocks[nowhere].term = Term::unreachable;

@@ -1,9 +1,9 @@
-// Whether an access goes to the same place in all threads, Mesa up to 22.3 asks an offset's
-// operands and theirs in turn, without noting what it has asked: where each value is used twice, in
-// a time that doubles with every step. lavapipe then hangs in the first launch of a kernel whose
-// offsets come from long computations on constants and parameters, as those of textures do. Such
-// computations are cut: a value that took too many questions is merged with a word that is always 0
-// and for which the answer is no.
+// Uniform offsets. To find whether an access goes to the same place in all threads, Mesa up to 22.3
+// examines an offset's operands, then theirs and so on, without remembering what it has examined.
+// Where each value is used twice, the time doubles with every step. lavapipe then hangs in the
+// first launch of a kernel whose offsets come from long computations on constants and parameters,
+// as those of textures do. This pass cuts such computations: a value that takes too many steps is
+// merged with a word that is always 0 and known not to be uniform.
 #include <algorithm>
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 // Truth values that a loop carries. NVIDIA's compiler (580) reads through a null pointer for a phi
-// of bool in a loop's header whose value of later iterations the loop does not change; of 2,000
-// random kernels 16 ended so, each of them ran with the phi made a word of 0 or 1.
+// of bool in a loop's header if the loop does not change its value in later iterations. That ended
+// 16 of 2,000 random kernels. Each of them ran once the phi was a word of 0 or 1.
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,4 +1,4 @@
-// Words that are always 0, which no driver can know: no grid has 2^31 workgroups in a row.
+// Words that are always 0 although no driver can know it: no grid has 2^31 workgroups in a row.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,8 @@
-// Operands that a driver may find out to be zero. lavapipe (Mesa 22.3) gives 0 for x * 0 and 0 / x
-// whatever x is, nothing defined for x / 0 and x for x + 0 where it knows the zero: as a constant,
-// as the number of a thread in a dimension of size 1, as the counter of a loop that it unrolls.
-// Such operands are merged with a word that is always 0, which the driver cannot know.
+// Operands that a driver may know to be zero. Where lavapipe (Mesa 22.3) knows the zero, it gives 0
+// for x * 0 and 0 / x whatever x is, an undefined value for x / 0, and x for x + 0. It knows zeros
+// as constants, as the number of a thread in a dimension of size 1, and as the counter of a loop
+// that it unrolls. Such operands are merged with a word that is always 0, which the driver cannot
+// know.
 #include <algorithm>
 #include <utility>
 

@@ -1,6 +1,6 @@
-// Straight lines, cut for drivers whose compilers take time that grows with the square of a line's
-// length (SwiftShader's search for equal values; it sees branches as part of the line, and only
-// loops as its end).
+// Long blocks, split for drivers whose compile time grows with the square of a block's length. In
+// SwiftShader the search for equal values does so. It treats branches as part of a block and only
+// loops as its end.
 #include <utility>
 
 #include "translator/passes/cfg/block_ends.hpp"
