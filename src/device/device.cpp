@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "src/cache/disk_cache.hpp"
+#include "src/device/bindings.hpp"
 #include "src/device/features.hpp"
 #include "src/device/pipeline_cache.hpp"
 #include "src/options.hpp"
@@ -74,14 +75,12 @@ Status create_vulkan_device(DeviceState& device) {
   return {};
 }
 
-/// Set 0. What changes from launch to launch stands at dynamic offsets, so that sets can be kept.
+/// Set 0.
 Status create_common_layout(DeviceState& device) {
   VkDescriptorSetLayoutBinding bindings[abi::kBindings]{};
   for (std::uint32_t i = 0; i < abi::kBindings; ++i) {
-    bool moves = i == abi::params || i == abi::trap;
     bindings[i].binding = i;
-    bindings[i].descriptorType =
-        moves ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    bindings[i].descriptorType = kBindingTypes[i];
     bindings[i].descriptorCount = 1;
     bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
   }

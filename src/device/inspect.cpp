@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/device/device.hpp"
+#include "src/device/driver_workarounds.hpp"
 #include "src/device/features.hpp"
 
 namespace ptx2spv::runtime {
@@ -32,6 +33,69 @@ DeviceKind kind_of(VkPhysicalDeviceType type) {
     case VK_PHYSICAL_DEVICE_TYPE_CPU: return DeviceKind::cpu;
     default: return DeviceKind::other;
   }
+}
+
+/// A family that computes, best one that draws too, for that takes every copy. False: there is
+/// none.
+bool choose_queue_family(const InstanceFunctions& vk, VkPhysicalDevice physical,
+                         PhysicalTraits& traits) {
+  std::uint32_t families = 0;
+  vk.GetPhysicalDeviceQueueFamilyProperties(physical, &families, nullptr);
+  std::vector<VkQueueFamilyProperties> family(families);
+  vk.GetPhysicalDeviceQueueFamilyProperties(physical, &families, family.data());
+  int chosen = -1;
+  for (std::uint32_t i = 0; i < families; ++i) {
+    if (!(family[i].queueFlags & VK_QUEUE_COMPUTE_BIT)) continue;
+    if (chosen < 0 || (family[i].queueFlags & VK_QUEUE_GRAPHICS_BIT &&
+                       !(family[chosen].queueFlags & VK_QUEUE_GRAPHICS_BIT)))
+      chosen = static_cast<int>(i);
+  }
+  if (chosen < 0) return false;
+  traits.queue_family = static_cast<std::uint32_t>(chosen);
+  traits.timestamp_bits = family[chosen].timestampValidBits;
+  return true;
+}
+
+/// What Vulkan reports; of a driver that is not known no more than that.
+void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
+                   const FeatureChain& chain, const VkPhysicalDeviceVulkan11Properties& v11,
+                   Profile& profile) {
+  const VkPhysicalDeviceFeatures& core = chain.features.features;
+  const bool known = profile.name != "portable";
+  // A known driver keeps its profile's no, which may be a choice rather than a lack.
+  auto allow = [known](bool& field, bool has) { field = has && (!known || field); };
+  allow(profile.features.int64, core.shaderInt64);
+  allow(profile.features.float64, core.shaderFloat64);
+  allow(profile.features.storage8, chain.v12.storageBuffer8BitAccess && chain.v12.shaderInt8);
+  allow(profile.features.storage16, chain.v11.storageBuffer16BitAccess && core.shaderInt16);
+  allow(profile.features.buffer_atomics64, chain.v12.shaderBufferInt64Atomics);
+  allow(profile.features.shared_atomics64, chain.v12.shaderSharedInt64Atomics);
+  allow(profile.features.image_atomics64, chain.image_atomic64.shaderImageInt64Atomics);
+  allow(profile.features.buffer_atomic_f32_add, chain.atomic_float.shaderBufferFloat32AtomicAdd);
+  allow(profile.features.buffer_atomic_f64_add, chain.atomic_float.shaderBufferFloat64AtomicAdd);
+  VkFormatProperties wide{};
+  vk.GetPhysicalDeviceFormatProperties(physical, VK_FORMAT_R64_UINT, &wide);
+  const VkFormatFeatureFlags atomics =
+      VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT | VK_FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT;
+  allow(profile.features.image_atomics64, (wide.optimalTilingFeatures & atomics) == atomics);
+  VkPhysicalDeviceImageFormatInfo2 image{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2};
+  image.format = VK_FORMAT_R32_UINT;
+  image.type = VK_IMAGE_TYPE_1D;
+  image.tiling = VK_IMAGE_TILING_OPTIMAL;
+  image.usage = VK_IMAGE_USAGE_STORAGE_BIT;
+  VkImageFormatProperties2 image_properties{VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
+  allow(profile.features.image1d, vk.GetPhysicalDeviceImageFormatProperties2(
+                                      physical, &image, &image_properties) == VK_SUCCESS);
+  allow(profile.features.shader_clock, chain.clock.shaderSubgroupClock);
+  const VkSubgroupFeatureFlags warp = VK_SUBGROUP_FEATURE_SHUFFLE_BIT |
+                                      VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT;
+  // A driver that is not known may number a subgroup's lanes otherwise than by thread index.
+  profile.features.subgroup_ops = profile.features.subgroup_ops && v11.subgroupSize == 32 &&
+                                  (v11.subgroupSupportedOperations & warp) == warp;
+  if (!profile.features.float64)
+    profile.exactness.exact_float64 = profile.exactness.exact_div64 =
+        profile.exactness.exact_widen64 = profile.exactness.exact_narrow64 =
+            profile.exactness.fused_fma64 = false;
 }
 
 }  // namespace
@@ -117,60 +181,14 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   vk.GetPhysicalDeviceFeatures2(physical, &chain.features);
   const VkPhysicalDeviceFeatures& core = chain.features.features;
 
-  std::uint32_t families = 0;
-  vk.GetPhysicalDeviceQueueFamilyProperties(physical, &families, nullptr);
-  std::vector<VkQueueFamilyProperties> family(families);
-  vk.GetPhysicalDeviceQueueFamilyProperties(physical, &families, family.data());
-  int chosen = -1;
-  for (std::uint32_t i = 0; i < families; ++i) {
-    if (!(family[i].queueFlags & VK_QUEUE_COMPUTE_BIT)) continue;
-    // A family that also draws takes every copy; one without graphics is the second choice.
-    if (chosen < 0 || (family[i].queueFlags & VK_QUEUE_GRAPHICS_BIT &&
-                       !(family[chosen].queueFlags & VK_QUEUE_GRAPHICS_BIT)))
-      chosen = static_cast<int>(i);
-  }
-  if (chosen < 0) return "it has no compute queue";
-  traits.queue_family = static_cast<std::uint32_t>(chosen);
-  traits.timestamp_bits = family[chosen].timestampValidBits;
+  if (!choose_queue_family(vk, physical, traits)) return "it has no compute queue";
   traits.storage_image_formats = core.shaderStorageImageExtendedFormats;
   traits.anisotropy = core.samplerAnisotropy;
 
   Profile profile = find_profile(profile_of(traits.driver)).value_or(Profile());
-  const bool known = profile.name != "portable";
-  // A known driver keeps its profile's no, which may be a choice rather than a lack.
-  auto allow = [known](bool& field, bool has) { field = has && (!known || field); };
-  allow(profile.features.int64, core.shaderInt64);
-  allow(profile.features.float64, core.shaderFloat64);
-  allow(profile.features.storage8, chain.v12.storageBuffer8BitAccess && chain.v12.shaderInt8);
-  allow(profile.features.storage16, chain.v11.storageBuffer16BitAccess && core.shaderInt16);
-  allow(profile.features.buffer_atomics64, chain.v12.shaderBufferInt64Atomics);
-  allow(profile.features.shared_atomics64, chain.v12.shaderSharedInt64Atomics);
-  allow(profile.features.image_atomics64, chain.image_atomic64.shaderImageInt64Atomics);
-  allow(profile.features.buffer_atomic_f32_add, chain.atomic_float.shaderBufferFloat32AtomicAdd);
-  allow(profile.features.buffer_atomic_f64_add, chain.atomic_float.shaderBufferFloat64AtomicAdd);
-  VkFormatProperties wide{};
-  vk.GetPhysicalDeviceFormatProperties(physical, VK_FORMAT_R64_UINT, &wide);
-  const VkFormatFeatureFlags atomics =
-      VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT | VK_FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT;
-  allow(profile.features.image_atomics64, (wide.optimalTilingFeatures & atomics) == atomics);
-  VkPhysicalDeviceImageFormatInfo2 image{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2};
-  image.format = VK_FORMAT_R32_UINT;
-  image.type = VK_IMAGE_TYPE_1D;
-  image.tiling = VK_IMAGE_TILING_OPTIMAL;
-  image.usage = VK_IMAGE_USAGE_STORAGE_BIT;
-  VkImageFormatProperties2 image_properties{VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
-  allow(profile.features.image1d, vk.GetPhysicalDeviceImageFormatProperties2(
-                                      physical, &image, &image_properties) == VK_SUCCESS);
-  allow(profile.features.shader_clock, chain.clock.shaderSubgroupClock);
-  const VkSubgroupFeatureFlags warp = VK_SUBGROUP_FEATURE_SHUFFLE_BIT |
-                                      VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT;
-  // A driver that is not known may number a subgroup's lanes otherwise than by thread index.
-  profile.features.subgroup_ops = profile.features.subgroup_ops && v11.subgroupSize == 32 &&
-                                  (v11.subgroupSupportedOperations & warp) == warp;
-  if (!profile.features.float64)
-    profile.exactness.exact_float64 = profile.exactness.exact_div64 =
-        profile.exactness.exact_widen64 = profile.exactness.exact_narrow64 =
-            profile.exactness.fused_fma64 = false;
+  fill_features(vk, physical, chain, v11, profile);
+  fill_workarounds(profile.workarounds, traits.driver,
+                   driver_release(traits.driver, basic.driverVersion, v12.driverInfo));
   profile.subgroup_size = v11.subgroupSize;
   const VkPhysicalDeviceLimits& limits = basic.limits;
   profile.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;

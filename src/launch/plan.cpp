@@ -20,6 +20,10 @@ constexpr std::uint64_t kMostDispatches = 1u << 20;
 
 std::uint64_t grid_blocks(const Dim3& grid) { return std::uint64_t{grid.x} * grid.y * grid.z; }
 
+std::uint32_t block_threads(const LaunchConfig& config) {
+  return config.block.x * config.block.y * config.block.z;
+}
+
 Status check_shape(const KernelState& kernel, const LaunchConfig& config) {
   const EntryInfo& info = *kernel.info;
   const Dim3 &grid = config.grid, &block = config.block;
@@ -270,12 +274,12 @@ bool small_grid(const DeviceState& device, const LaunchConfig& config) {
 
 /// The flat model: threads are numbered through, and a dispatch takes as many whole blocks as it
 /// can.
-void cut_blocks(const DeviceState& device, std::uint64_t blocks, std::uint32_t block_threads,
+void cut_blocks(const DeviceState& device, std::uint64_t blocks, std::uint32_t threads_each,
                 std::uint32_t workgroup, std::vector<Dispatch>& dispatches) {
   std::uint64_t groups = device.traits.properties.limits.maxComputeWorkGroupCount[0];
-  std::uint64_t most = std::min<std::uint64_t>(groups * workgroup, 0xffffffffu) / block_threads;
+  std::uint64_t most = std::min<std::uint64_t>(groups * workgroup, 0xffffffffu) / threads_each;
   for (std::uint64_t first = 0; first < blocks; first += most) {
-    std::uint64_t threads = std::min(most, blocks - first) * block_threads;
+    std::uint64_t threads = std::min(most, blocks - first) * threads_each;
     Dispatch dispatch;
     dispatch.threads = static_cast<std::uint32_t>(threads);
     dispatch.groups = {static_cast<std::uint32_t>((threads + workgroup - 1) / workgroup), 1, 1};
@@ -311,29 +315,11 @@ void fill_push(const LaunchConfig& config, LaunchPlan& plan) {
   push[abi::texture_count] = device.textures.count();
 }
 
-}  // namespace
-
-Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, const Args& args) {
-  if (Status status = check_shape(kernel, config); !status) return status.error();
+/// What the launch knows before its translation: the key of the variant that serves it.
+Result<Specialization> specialize(const KernelState& kernel, const LaunchConfig& config,
+                                  const Slots& slots, std::uint64_t shared, LaunchPlan& plan) {
   const EntryInfo& info = *kernel.info;
   DeviceState& device = *kernel.module->device;
-  LaunchPlan plan;
-  plan.module = kernel.module->shared_from_this();
-  plan.kernel = &kernel;
-  plan.repeat = config.repeat;
-  plan.timed = config.time;
-  if (Status status = place_arguments(kernel, args, plan.params); !status) return status.error();
-  if (Status status = place_references(kernel, args, plan.params, plan.keep); !status)
-    return status.error();
-  for (const Args::Item& item : args.items)
-    if (item.keep) plan.keep.push_back(item.keep);
-
-  Slots slots;
-  choose_backings(kernel, config, plan.params, slots, plan.mirrored);
-  for (const auto& array : plan.mirrored)
-    if (Status status = array->ensure_linear(); !status) return status.error();
-  place_records(kernel, slots, plan.params);
-
   Specialization key;
   key.texture_features = 0;
   key.fp = config.fp.value_or(plan.module->options.fp);
@@ -345,7 +331,6 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
     place_texture_records(kernel, plan.params, key.textures);
   }
   key.slots = slots.specs;
-  std::uint64_t shared = std::uint64_t{info.shared_bytes} + config.dynamic_shared;
   if (shared > kMostShared)
     return make_error(
         ErrorCode::invalid_argument,
@@ -355,9 +340,8 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   key.shared_in_memory = shared > device.profile.max_shared_bytes;
   key.assume_small_grid =
       key.threads != ThreadModel::flat && !key.shared_in_memory && small_grid(device, config);
-  std::uint32_t block_threads = config.block.x * config.block.y * config.block.z;
   key.max_block_threads =
-      key.threads == ThreadModel::regions ? round_to_power(block_threads) : 1024;
+      key.threads == ThreadModel::regions ? round_to_power(block_threads(config)) : 1024;
   if (key.threads == ThreadModel::direct ||
       (key.threads == ThreadModel::regions && info.barriers && !info.warp_operations)) {
     key.block[0] = config.block.x;
@@ -366,6 +350,26 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   }
   if (key.threads == ThreadModel::flat)
     key.workgroup_threads = std::min(device.profile.max_workgroup_invocations, 128u);
+  return key;
+}
+
+/// Whether the parameters that bound the kernel's loops are small enough for a translation without
+/// guards.
+bool few_iterations(const EntryInfo& info, const std::vector<std::byte>& params) {
+  return !info.trip_count_params.empty() &&
+         std::all_of(info.trip_count_params.begin(), info.trip_count_params.end(),
+                     [&](std::uint32_t offset) {
+                       std::uint32_t word = 0;
+                       if (offset + 4 <= params.size())
+                         std::memcpy(&word, params.data() + offset, 4);
+                       return word <= info.trip_count_limit;
+                     });
+}
+
+/// The translation for `key`, which takes in what only the translation tells.
+Result<Variant*> choose_variant(KernelState& kernel, const LaunchConfig& config,
+                                Specialization& key, LaunchPlan& plan) {
+  const DeviceState& device = *kernel.module->device;
   auto variant = kernel.variant(key, plan.prepare_ms);
   if (!variant) return variant.error();
   // Threads of one invocation may need shared memory to meet, beside the kernel's own.
@@ -385,23 +389,17 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
         ErrorCode::unsupported,
         fmt::format(
             "kernel '{}' needs {} bytes of shared memory for its threads to meet; {} has {}",
-            info.name, own_shared(), device.info.name, device.profile.max_shared_bytes));
-  // Parameters that bound the kernel's loops may be small enough for a translation without guards.
-  const EntryInfo& made = (*variant)->info;
-  if (!made.trip_count_params.empty() &&
-      std::all_of(made.trip_count_params.begin(), made.trip_count_params.end(),
-                  [&](std::uint32_t offset) {
-                    std::uint32_t word = 0;
-                    if (offset + 4 <= plan.params.size())
-                      std::memcpy(&word, plan.params.data() + offset, 4);
-                    return word <= made.trip_count_limit;
-                  })) {
+            kernel.info->name, own_shared(), device.info.name, device.profile.max_shared_bytes));
+  if (few_iterations((*variant)->info, plan.params)) {
     key.assume_trip_counts = true;
     variant = kernel.variant(key, plan.prepare_ms);
     if (!variant) return variant.error();
   }
-  plan.variant = *variant;
+  return *variant;
+}
 
+Result<PipelineKey> pipeline_shape(const DeviceState& device, const LaunchConfig& config,
+                                   const Specialization& key, const Variant& variant) {
   PipelineKey shape;
   switch (key.threads) {
     case ThreadModel::direct:
@@ -415,36 +413,76 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
                         config.block.y, config.block.z, device.info.name));
       break;
     case ThreadModel::flat: shape.size[0] = key.workgroup_threads; break;
-    case ThreadModel::regions:
-      shape.size[0] = std::max(plan.variant->info.workgroup_threads, 1u);
-      break;
+    case ThreadModel::regions: shape.size[0] = std::max(variant.info.workgroup_threads, 1u); break;
   }
   if (!key.shared_in_memory) shape.shared_words = (config.dynamic_shared + 3) / 4;
-  auto pipeline = kernel.pipeline(*plan.variant, shape, plan.prepare_ms);
-  if (!pipeline) return pipeline.error();
-  plan.pipeline = *pipeline;
+  return shape;
+}
 
+/// Cuts the launch into dispatches that the device takes.
+Status cut_launch(const DeviceState& device, const LaunchConfig& config, const Specialization& key,
+                  std::uint64_t shared, LaunchPlan& plan) {
+  const std::uint64_t blocks = grid_blocks(config.grid);
   if (key.threads == ThreadModel::flat) {
-    std::uint64_t blocks = grid_blocks(config.grid);
     if (blocks >> 32)
       return make_error(ErrorCode::unsupported,
                         fmt::format("{} blocks that are larger than {} takes are too many", blocks,
                                     device.info.name));
-    cut_blocks(device, blocks, block_threads, key.workgroup_threads, plan.dispatches);
-  } else {
-    std::uint64_t most = UINT64_MAX;
-    if (key.shared_in_memory) most = std::max<std::uint64_t>(kSlabBytes / shared, 1);
-    if (most < UINT64_MAX && grid_blocks(config.grid) / most > kMostDispatches)
-      return make_error(
-          ErrorCode::unsupported,
-          fmt::format("{} blocks with {} bytes of shared memory each are too many for {}",
-                      grid_blocks(config.grid), shared, device.info.name));
-    cut_grid(device, config.grid, most, plan.dispatches);
-    if (key.shared_in_memory)
-      for (const Dispatch& each : plan.dispatches)
-        plan.slab_bytes = std::max(plan.slab_bytes, std::uint64_t{each.groups[0]} * each.groups[1] *
-                                                        each.groups[2] * ((shared + 15) / 16 * 16));
+    cut_blocks(device, blocks, block_threads(config), key.workgroup_threads, plan.dispatches);
+    return {};
   }
+  std::uint64_t most = UINT64_MAX;
+  if (key.shared_in_memory) most = std::max<std::uint64_t>(kSlabBytes / shared, 1);
+  if (most < UINT64_MAX && blocks / most > kMostDispatches)
+    return make_error(
+        ErrorCode::unsupported,
+        fmt::format("{} blocks with {} bytes of shared memory each are too many for {}", blocks,
+                    shared, device.info.name));
+  cut_grid(device, config.grid, most, plan.dispatches);
+  if (key.shared_in_memory)
+    for (const Dispatch& each : plan.dispatches)
+      plan.slab_bytes = std::max(plan.slab_bytes, std::uint64_t{each.groups[0]} * each.groups[1] *
+                                                      each.groups[2] * ((shared + 15) / 16 * 16));
+  return {};
+}
+
+}  // namespace
+
+Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, const Args& args) {
+  if (Status status = check_shape(kernel, config); !status) return status.error();
+  const DeviceState& device = *kernel.module->device;
+  LaunchPlan plan;
+  plan.module = kernel.module->shared_from_this();
+  plan.kernel = &kernel;
+  plan.repeat = config.repeat;
+  plan.timed = config.time;
+  if (Status status = place_arguments(kernel, args, plan.params); !status) return status.error();
+  if (Status status = place_references(kernel, args, plan.params, plan.keep); !status)
+    return status.error();
+  for (const Args::Item& item : args.items)
+    if (item.keep) plan.keep.push_back(item.keep);
+
+  Slots slots;
+  choose_backings(kernel, config, plan.params, slots, plan.mirrored);
+  for (const auto& array : plan.mirrored)
+    if (Status status = array->ensure_linear(); !status) return status.error();
+  place_records(kernel, slots, plan.params);
+
+  const std::uint64_t shared = std::uint64_t{kernel.info->shared_bytes} + config.dynamic_shared;
+  auto key = specialize(kernel, config, slots, shared, plan);
+  if (!key) return key.error();
+  auto variant = choose_variant(kernel, config, *key, plan);
+  if (!variant) return variant.error();
+  plan.variant = *variant;
+
+  auto shape = pipeline_shape(device, config, *key, *plan.variant);
+  if (!shape) return shape.error();
+  auto pipeline = kernel.pipeline(*plan.variant, *shape, plan.prepare_ms);
+  if (!pipeline) return pipeline.error();
+  plan.pipeline = *pipeline;
+
+  if (Status status = cut_launch(device, config, *key, shared, plan); !status)
+    return status.error();
   bind_slots(slots, plan);
   fill_push(config, plan);
   return plan;

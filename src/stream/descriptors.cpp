@@ -1,5 +1,7 @@
 #include "src/stream/descriptors.hpp"
 
+#include "src/device/bindings.hpp"
+
 namespace ptx2spv::runtime {
 
 namespace {
@@ -71,9 +73,7 @@ Result<VkDescriptorSet> Descriptors::common(const LaunchPlan& plan, const Ring& 
     writes[i].dstSet = *set;
     writes[i].dstBinding = i;
     writes[i].descriptorCount = 1;
-    writes[i].descriptorType = i == abi::params || i == abi::trap
-                                   ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC
-                                   : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    writes[i].descriptorType = kBindingTypes[i];
     writes[i].pBufferInfo = &infos[i];
   }
   device_->vk.UpdateDescriptorSets(device_->handle, abi::kBindings, writes, 0, nullptr);

@@ -3,13 +3,24 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/binding/abi_page.hpp"
 #include "tests/support/process.hpp"
 
 namespace binding {
 namespace {
 
 using nlohmann::json;
-constexpr std::uint32_t kSurfaces = 64, kRecordWords = 20;
+constexpr std::uint32_t kSurfaces = 64;
+
+std::uint32_t record_words() {
+  static const std::uint32_t kWords =
+      abi_between("An array of records of ", " words. Record 0 is never a surface");
+  return kWords;
+}
+std::uint32_t push_words() {
+  static const std::uint32_t kWords = abi_between("## Push constants\n\n", " words");
+  return kWords;
+}
 
 std::vector<std::uint8_t> unhex(const std::string& text) {
   std::vector<std::uint8_t> out;
@@ -44,14 +55,14 @@ Module::Module(Host& host, const std::string& ptx, const std::vector<std::string
   spirv_.resize(words.size() / 4);
   std::memcpy(spirv_.data(), words.data(), spirv_.size() * 4);
   json_ = json::parse(ptx2spv::test::read_whole(folder.file("module.json")));
-  if (json_["version"] != 1 || json_["push_constant_words"] != 28 ||
-      json_["surface_record_words"] != kRecordWords) {
+  if (json_["version"] != 1 || json_["push_constant_words"] != push_words() ||
+      json_["surface_record_words"] != record_words()) {
     problem = "the description is of a version that this host does not know";
     return;
   }
-  table_ = host.buffer(kSurfaces * kRecordWords * 4);
-  locks_ = host.buffer(4096 * 4);
-  textures_ = host.buffer(24 * 4);
+  table_ = host.buffer(kSurfaces * record_words() * 4);
+  locks_ = host.buffer(abi_between("\\| write \\| ", " words of locks") * 4);
+  textures_ = host.buffer(abi_between("An array of 65,536 records of ", " words") * 4);
   sink_ = host.buffer(64);
   lay_out_variables();
 }
@@ -96,31 +107,34 @@ Surface& Module::surface(std::uint32_t width, std::uint32_t height, bool image) 
   out.memory = host_.buffer(std::uint64_t{pitch} * height + 64);
   if (image)
     out.image = host_.image(VK_IMAGE_VIEW_TYPE_2D, VK_FORMAT_R32_UINT, {width, height, 1}, 1);
-  std::uint32_t* record = out.record;
-  address(record + 0, out.memory.address);
-  record[2] = width * 4;       // s_row_bytes
-  record[3] = height;          // s_rows
-  record[4] = 1;               // s_slices
-  record[5] = pitch;           // s_row_pitch
-  record[6] = pitch * height;  // s_slice_pitch_lo
-  record[8] = 4;               // s_texel_bytes
-  record[9] = 2;               // s_format: u32
-  record[10] = generation_;    // s_generation
-  record[11] = width;
-  record[12] = height;
-  record[14] = 0x10dc;         // s_channel_data_type: unsigned 32-bit
-  record[15] = 0x10b0;         // s_channel_order: r
-  record[18] = 1;              // s_channels
-  record[19] = image ? 1 : 0;  // s_flags
+  std::vector<std::uint32_t>& record = out.record;
+  record.resize(record_words());
+  address(&record[abi("s_base_lo")], out.memory.address);
+  record[abi("s_row_bytes")] = width * 4;
+  record[abi("s_rows")] = height;
+  record[abi("s_slices")] = 1;
+  record[abi("s_row_pitch")] = pitch;
+  record[abi("s_slice_pitch_lo")] = pitch * height;
+  record[abi("s_texel_bytes")] = 4;
+  record[abi("s_format")] = 2;  // u32
+  record[abi("s_generation")] = generation_;
+  record[abi("s_width")] = width;
+  record[abi("s_height")] = height;
+  record[abi("s_channel_data_type")] = 0x10dc;  // unsigned 32-bit
+  record[abi("s_channel_order")] = 0x10b0;      // r
+  record[abi("s_channels")] = 1;
+  record[abi("s_flags")] = image ? 1 : 0;
   out.handle = std::uint64_t{generation_} << 32 | records_;
   generation_ += 1000;
-  std::memcpy(table_.words() + std::size_t{records_} * kRecordWords, record, kRecordWords * 4);
+  std::memcpy(table_.words() + std::size_t{records_} * record_words(), record.data(),
+              record_words() * 4);
   ++records_;
   return out;
 }
 
 void Module::destroy(Surface& surface) {
-  std::memset(table_.words() + (surface.handle & 0xffffffff) * kRecordWords, 0, kRecordWords * 4);
+  std::memset(table_.words() + (surface.handle & 0xffffffff) * record_words(), 0,
+              record_words() * 4);
   surface.handle = 0;
 }
 
@@ -131,7 +145,7 @@ void Module::put(Surface& surface, const std::vector<std::uint32_t>& texels) {
     return host_.copy(*surface.image, staging, true);
   }
   for (std::uint32_t y = 0; y < surface.height; ++y)
-    std::memcpy(surface.memory.bytes + std::size_t{y} * surface.record[5],
+    std::memcpy(surface.memory.bytes + std::size_t{y} * surface.record[abi("s_row_pitch")],
                 texels.data() + std::size_t{y} * surface.width, std::size_t{surface.width} * 4);
 }
 
@@ -145,7 +159,7 @@ std::vector<std::uint32_t> Module::texels(const Surface& surface) {
   }
   for (std::uint32_t y = 0; y < surface.height; ++y)
     std::memcpy(out.data() + std::size_t{y} * surface.width,
-                surface.memory.bytes + std::size_t{y} * surface.record[5],
+                surface.memory.bytes + std::size_t{y} * surface.record[abi("s_row_pitch")],
                 std::size_t{surface.width} * 4);
   return out;
 }
@@ -181,12 +195,21 @@ Trap Module::run(const std::string& name, const Launch& launch) {
     std::memcpy(params.bytes + ref["offset"].get<std::size_t>(), &handle, 8);
   }
 
-  const Buffer trap = host_.buffer(64 * 4);
+  const Buffer trap = host_.buffer(abi_between("## Trap record\n\n", " words") * 4);
   Dispatch dispatch;
   dispatch.spirv = spirv_;
   dispatch.entry = name;
-  dispatch.sets = {
-      {{0, params}, {1, table_}, {2, trap}, {3, constants_}, {4, locks_}, {5, textures_}}, {}};
+  dispatch.sets = {{{abi("params"), params},
+                    {abi("surfaces"), table_},
+                    {abi("trap"), trap},
+                    {abi("constants"), constants_},
+                    {abi("locks"), locks_},
+                    {abi("textures"), textures_}},
+                   {}};
+  if (dispatch.sets[0].size() != abi_bindings()) {
+    std::fputs("docs/abi.md has another set 0 than this host\n", stderr);
+    std::abort();
+  }
   std::uint32_t slot = 0;
   for (const json& each : entry["slots"]) {
     std::uint64_t handle = 0;
@@ -194,8 +217,9 @@ Trap Module::run(const std::string& name, const Launch& launch) {
     const Surface* surface = find(handle);
     // The record goes behind the parameters, also of a surface that is reached by address.
     if (surface)
-      std::memcpy(params.bytes + entry["slot_records"].get<std::size_t>() + 80 * slot,
-                  surface->record, 80);
+      std::memcpy(params.bytes + entry["slot_records"].get<std::size_t>() +
+                      std::size_t{4} * record_words() * slot,
+                  surface->record.data(), record_words() * 4);
     ++slot;
     const std::string backing = each["backing"];
     if (backing == "address") continue;
@@ -211,16 +235,17 @@ Trap Module::run(const std::string& name, const Launch& launch) {
     dispatch.sets[each["set"].get<std::size_t>()].push_back(binding);
   }
 
-  dispatch.push.assign(28, 0);
-  std::copy(launch.grid, launch.grid + 3, dispatch.push.begin());
-  std::copy(launch.block, launch.block + 3, dispatch.push.begin() + 3);
-  dispatch.push[11] = launch.dynamic_shared;
-  address(&dispatch.push[12], globals_.address);
-  address(&dispatch.push[14], constants_.address);
-  address(&dispatch.push[16], params.address);
-  address(&dispatch.push[22], sink_.address);
-  dispatch.push[24] = records_;
-  dispatch.push[25] = 1;
+  auto& push = dispatch.push;
+  push.assign(push_words(), 0);
+  std::copy(launch.grid, launch.grid + 3, &push[abi("grid_x")]);
+  std::copy(launch.block, launch.block + 3, &push[abi("block_x")]);
+  push[abi("dynamic_shared")] = launch.dynamic_shared;
+  address(&push[abi("globals")], globals_.address);
+  address(&push[abi("constants_address")], constants_.address);
+  address(&push[abi("params_address")], params.address);
+  address(&push[abi("sink")], sink_.address);
+  push[abi("surface_count")] = records_;
+  push[abi("texture_count")] = 1;
 
   // Words that the launch has no use for hold parameters.
   dispatch.push.resize(entry["push_words"].get<std::size_t>());
@@ -240,7 +265,7 @@ Trap Module::run(const std::string& name, const Launch& launch) {
   } else if (model == "flat") {
     const std::uint32_t threads = launch.grid[0] * launch.grid[1] * launch.grid[2] *
                                   launch.block[0] * launch.block[1] * launch.block[2];
-    dispatch.push[9] = threads;
+    push[abi("threads")] = threads;
     dispatch.specialisation[0] = 32;
     dispatch.specialisation[1] = dispatch.specialisation[2] = 1;
     dispatch.groups[0] = (threads + 31) / 32;
@@ -250,15 +275,20 @@ Trap Module::run(const std::string& name, const Launch& launch) {
 
   Trap out;
   const std::uint32_t* words = trap.words();
-  out.count = words[0];
-  out.claimed = words[1];
+  out.count = words[abi("t_count")];
+  out.claimed = words[abi("t_claimed")];
   if (!out.claimed) return out;
-  out.site = entry["trap_sites"][words[2]];
-  out.kind = words[3];
-  std::copy(words + 4, words + 7, out.cta);
-  std::copy(words + 7, words + 10, out.thread);
-  for (int i = 0; i < 3; ++i) out.coordinates[i] = static_cast<std::int32_t>(words[10 + i]);
-  out.handle = words[13] | std::uint64_t{words[14]} << 32;
+  out.site = entry["trap_sites"][words[abi("t_site")]];
+  out.kind = words[abi("t_kind")];
+  const auto three = [&](const char* first, auto* to) {
+    for (std::uint32_t i = 0; i < 3; ++i)
+      to[i] = static_cast<std::remove_reference_t<decltype(*to)>>(words[abi(first) + i]);
+  };
+  three("t_ctaid_x", out.cta);
+  three("t_tid_x", out.thread);
+  three("t_coord", out.coordinates);
+  const std::uint32_t* handle = words + abi("t_handle_lo");
+  out.handle = handle[0] | std::uint64_t{handle[1]} << 32;
   return out;
 }
 

@@ -1,5 +1,5 @@
 // Binds a translated module by its interface description and docs/abi.md, as a host would that has
-// nothing else. The numbers of the page stand here a second time on purpose.
+// nothing else. The numbers come out of the page (abi_page.hpp).
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace binding {
 
 /// A surface of 4-byte texels in the host's hands: its record, and memory or an image.
 struct Surface {
-  std::uint32_t record[20] = {};
+  std::vector<std::uint32_t> record;
   std::uint64_t handle = 0;
   Buffer memory;
   std::optional<Image> image;

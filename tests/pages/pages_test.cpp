@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
+#include "src/device/driver_workarounds.hpp"
 #include "tests/pages/page.hpp"
 #include "translator/pipeline.hpp"
 #include "translator/ptx/instruction_table.hpp"
@@ -127,6 +128,40 @@ TEST(Pages, support_lists_every_form) {
   }
   pages::expect_part("docs/support.md", "forms", taken);
   pages::expect_part("docs/support.md", "refused", refused);
+}
+
+TEST(Pages, abi_lists_every_binding) {
+  std::string text = "| name | binding | access | holds |\n|---|---|---|---|\n";
+  std::uint32_t count = 0;
+  const auto add = [&](const char* name, std::uint32_t number, bool readonly, const char* holds) {
+    text += "| `" + std::string(name) + "` | " + std::to_string(number) + " | " +
+            (readonly ? "read" : "write") + " | " + holds + " |\n";
+    EXPECT_EQ(number, count++) << name << " leaves a gap";
+  };
+#define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \
+  add(#name, number, readonly, holds);                               \
+  EXPECT_EQ(number, abi::name);
+#include "ptx2spv/bindings.def"
+#undef PTX2SPV_BINDING
+  EXPECT_EQ(count, abi::kBindings);
+  pages::expect_part("docs/abi.md", "bindings", text);
+}
+
+TEST(Pages, drivers_lists_the_releases_that_need_a_workaround) {
+  using runtime::DriverWorkaround;
+  std::string text = "| workaround | driver | releases |\n|---|---|---|\n";
+  for (const DriverWorkaround& row : runtime::driver_workarounds()) {
+    const char* driver = row.driver == VK_DRIVER_ID_GOOGLE_SWIFTSHADER ? "SwiftShader"
+                         : row.driver == VK_DRIVER_ID_MESA_LLVMPIPE    ? "lavapipe"
+                                                                       : "NVIDIA";
+    const bool llvm = row.counts == DriverWorkaround::Counts::llvm;
+    std::string releases = llvm ? "LLVM, " : "";
+    if (!row.first && !row.last) releases += "all";
+    if (row.first) releases += "from " + std::to_string(row.first);
+    if (row.last) releases += (row.first ? " to " : "to ") + std::to_string(row.last);
+    text += "| `" + std::string(row.name) + "` | " + driver + " | " + releases + " |\n";
+  }
+  pages::expect_part("docs/drivers.md", "releases", text);
 }
 
 TEST(Pages, abi_numbers_are_those_of_the_header) {

@@ -211,9 +211,67 @@ constexpr Tool kPtx2spvRow = {
     "NO_COLOR turns colour off."};
 const Tool kPtx2spv = kPtx2spvRow;
 
+namespace {
+
+/// The options that a translation has of its own.
+std::string apply_translation(const ParsedOption& option, Settings& settings) {
+  TranslateOptions& translate = settings.translate;
+  const std::string& value = option.value;
+  const auto unknown = [&](const char* what) {
+    return unknown_value(kPtx2spv, option.id, what, value);
+  };
+  switch (option.id) {
+    case opt_entry: translate.entry = value; break;
+    case opt_fp:
+      if (value != "exact" && value != "fast") return unknown("policy");
+      translate.fp = value == "fast" ? FpPolicy::fast : FpPolicy::exact;
+      break;
+    case opt_optimize:
+      if (value != "0" && value != "1") return unknown("optimisation level");
+      translate.optimize = value[0] - '0';
+      break;
+    case opt_threads:
+      settings.threads_chosen = true;
+      if (const auto model = find_thread_model(value))
+        translate.threads = *model;
+      else
+        return unknown("thread model");
+      break;
+    case opt_block:
+      if (!parse_block(value, translate))
+        return "--block takes 1 to 1024 threads, or sizes of so many with x between";
+      break;
+    case opt_workgroup:
+      if (!parse_number(value, translate.workgroup_threads, 1, 1024))
+        return "--workgroup takes 1 to 1024";
+      break;
+    case opt_push:
+      if (!parse_number(value, translate.push_words, abi::kPushWords, abi::kMostPushWords))
+        return "--push takes 28 to 64";
+      break;
+    case opt_inline: {
+      std::uint32_t budget = 0;
+      if (!parse_number(value, budget, 0, 2000000))
+        return "--inline-budget " + value + ": it is a number from 0 to 2000000";
+      settings.inline_budget = budget;
+      break;
+    }
+    case opt_routines:
+      if (!parse_number(value, translate.routine_budget, 0, 1000000000))
+        return "--routine-budget " + value + ": it is a number from 0 to 1000000000";
+      break;
+    case opt_small_grid: translate.assume_small_grid = true; break;
+    case opt_debug: translate.debug_info = true; break;
+    case opt_relax: translate.relax_versions = true; break;
+    default: break;
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string apply_options(const ParsedCommand& command, Settings& settings) {
   std::string color = "auto", profiles = "portable";
-  TranslateOptions& translate = settings.translate;
   for (const ParsedOption& option : command.options) {
     const std::string& value = option.value;
     const auto unknown = [&](const char* what) {
@@ -243,60 +301,18 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
         break;
       case opt_reflect: settings.reflect = value; break;
       case opt_link: settings.linked.push_back(value); break;
-      case opt_entry: translate.entry = value; break;
       case opt_profile: profiles = value; break;
       case opt_disable:
       case opt_enable:
         if (!find_capability(value)) return unknown("capability");
         settings.capabilities.emplace_back(value, option.id == opt_enable);
         break;
-      case opt_fp:
-        if (value != "exact" && value != "fast") return unknown("policy");
-        translate.fp = value == "fast" ? FpPolicy::fast : FpPolicy::exact;
-        break;
-      case opt_optimize:
-        if (value != "0" && value != "1") return unknown("optimisation level");
-        translate.optimize = value[0] - '0';
-        break;
-      case opt_threads:
-        settings.threads_chosen = true;
-        if (const auto model = find_thread_model(value))
-          translate.threads = *model;
-        else
-          return unknown("thread model");
-        break;
-      case opt_block:
-        if (!parse_block(value, translate))
-          return "--block takes 1 to 1024 threads, or sizes of so many with x between";
-        break;
-      case opt_workgroup:
-        if (!parse_number(value, translate.workgroup_threads, 1, 1024))
-          return "--workgroup takes 1 to 1024";
-        break;
-      case opt_push:
-        if (!parse_number(value, translate.push_words, abi::kPushWords, abi::kMostPushWords))
-          return "--push takes 28 to 64";
-        break;
-      case opt_inline: {
-        std::uint32_t budget = 0;
-        if (!parse_number(value, budget, 0, 2000000))
-          return "--inline-budget " + value + ": it is a number from 0 to 2000000";
-        settings.inline_budget = budget;
-        break;
-      }
-      case opt_routines:
-        if (!parse_number(value, translate.routine_budget, 0, 1000000000))
-          return "--routine-budget " + value + ": it is a number from 0 to 1000000000";
-        break;
-      case opt_small_grid: translate.assume_small_grid = true; break;
       case opt_backing: {
         const std::string error = parse_backing(value, settings.backings.emplace_back());
         if (!error.empty()) return error;
         break;
       }
       case opt_no_slots: settings.capabilities.emplace_back("bound_buffers", false); break;
-      case opt_debug: translate.debug_info = true; break;
-      case opt_relax: translate.relax_versions = true; break;
       case opt_validate: break;
       case opt_check:
         settings.check = true;
@@ -319,7 +335,10 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
         color = value;
         break;
       case opt_quiet: settings.quiet = true; break;
-      default: break;
+      default: {
+        const std::string error = apply_translation(option, settings);
+        if (!error.empty()) return error;
+      }
     }
   }
   if (profiles == "all") {
@@ -335,7 +354,7 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
   if (settings.profiles.empty()) return "--profile needs a name";
   if (settings.profiles.size() > 1 && !settings.check)
     return "several profiles at once are for --check";
-  translate.profile = profile_for(settings, settings.profiles[0]);
+  settings.translate.profile = profile_for(settings, settings.profiles[0]);
   settings.color = use_color(2, color);
   if (settings.check && settings.check_json && !command.operands.empty()) settings.color = false;
   return {};

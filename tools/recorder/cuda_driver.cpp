@@ -1,9 +1,9 @@
 #include "tools/recorder/cuda_driver.hpp"
 
-#include <dlfcn.h>
-
 #include <cstdio>
 #include <cstdlib>
+
+#include "tools/common/cuda_library.hpp"
 
 namespace ptx2spv::recorder {
 
@@ -21,8 +21,8 @@ namespace {
 }
 
 template <class Function>
-void resolve(void* library, Function& function, const char* symbol) {
-  function = reinterpret_cast<Function>(dlsym(library, symbol));
+void resolve(void* library, Function*& function, const char* symbol) {
+  tools::cuda::find(library, symbol, function);
   if (!function) fail(std::string("the CUDA driver has no ") + symbol);
 }
 
@@ -31,8 +31,9 @@ void resolve(void* library, Function& function, const char* symbol) {
 Driver& Driver::get() {
   static Driver driver = [] {
     Driver d;
-    void* library = dlopen("libcuda.so.1", RTLD_NOW);
-    if (!library) fail(dlerror());
+    std::string reason;
+    void* library = tools::cuda::open_library(reason);
+    if (!library) fail(reason);
 #define PTX2SPV_CUDA(member, symbol, ...) resolve(library, d.member, symbol);
 #include "tools/recorder/cuda_driver.def"
 #undef PTX2SPV_CUDA

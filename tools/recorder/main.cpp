@@ -82,8 +82,8 @@ int main(int argc, char** argv) {
     return ptx2spv::recorder::record_instructions(args[1], extra, only);
   if (args[0] == "forms") return ptx2spv::recorder::record_forms(args[1], extra, only);
   if (args[0] == "textures") return ptx2spv::recorder::record_textures(args[1], only);
-  if (args[0] == "levels") return ptx2spv::recorder::record_textures_further(args[1], only);
-  if (args[0] == "wider") return ptx2spv::recorder::record_textures_wider(args[1], only, seed);
+  if (args[0] == "levels") return ptx2spv::recorder::record_texture_levels(args[1], only);
+  if (args[0] == "wider") return ptx2spv::recorder::record_texture_sampling(args[1], only, seed);
   if (args[0] == "references") return ptx2spv::recorder::record_references(args[1]);
   if (args[0] == "sweeps") return ptx2spv::recorder::record_sweeps(args[1], only);
   if (args[0] == "surfaces") return ptx2spv::recorder::record_surfaces(args[1], only);

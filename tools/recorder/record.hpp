@@ -14,10 +14,10 @@ int record_forms(const std::string& path, const std::string& full, const std::st
 /// Writes the texture record to `path`.
 int record_textures(const std::string& path, const std::string& only);
 /// Writes the record of levels of detail, sRGB and cancelling sums to `path`.
-int record_textures_further(const std::string& path, const std::string& only);
+int record_texture_levels(const std::string& path, const std::string& only);
 /// Writes the third record: textures and reads drawn at random, and what the first two leave out.
 /// `only` names a section.
-int record_textures_wider(const std::string& path, const std::string& only, std::uint32_t seed);
+int record_texture_sampling(const std::string& path, const std::string& only, std::uint32_t seed);
 /// Writes what `.texref` variables and samplers of their own give: initialisers, bindings, queries.
 int record_references(const std::string& path);
 /// Writes the dense sweeps that the texture rules were derived from.

@@ -1,10 +1,9 @@
 // What the driver makes of .texref and .samplerref variables: a line per module, with what it read
 // or the driver's error. The functions are deprecated, so they are looked up where they are used.
-#include <dlfcn.h>
-
 #include <cstring>
 #include <fstream>
 
+#include "tools/common/cuda_library.hpp"
 #include "tools/recorder/record.hpp"
 #include "tools/recorder/texture_session.hpp"
 
@@ -24,8 +23,7 @@ struct References {
 
   explicit References(void* library) {
     const auto find = [&](auto& function, const char* name) {
-      function =
-          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      tools::cuda::find(library, name, function);
     };
     find(get, "cuModuleGetTexRef");
     find(set_array, "cuTexRefSetArray");
@@ -159,7 +157,8 @@ std::string run(const Case& each, const References& references, void* array) {
 int record_references(const std::string& path) {
   auto& d = Driver::get();
   std::ofstream file(path, std::ios::binary);
-  const References references(dlopen("libcuda.so.1", RTLD_NOW));
+  std::string reason;
+  const References references(tools::cuda::open_library(reason));
   if (!references.complete()) {
     file << "the driver has no texture references\n";
     return 0;

@@ -208,17 +208,17 @@ int record_textures(const std::string& path, const std::string& only) {
   return session.good() ? 0 : 2;
 }
 
-int record_textures_further(const std::string& path, const std::string& only) {
+int record_texture_levels(const std::string& path, const std::string& only) {
   TextureSession session(path, false, only);
-  texture_further(session);
+  texture_levels(session);
   std::fprintf(stderr, "%u texture lines recorded\n", session.lines());
   return session.good() ? 0 : 2;
 }
 
-int record_textures_wider(const std::string& path, const std::string& only, std::uint32_t seed) {
+int record_texture_sampling(const std::string& path, const std::string& only, std::uint32_t seed) {
   TextureSession session(path, false, "");
   session.seed = seed;
-  if (!texture_wider(session, only)) {
+  if (!texture_sampling(session, only)) {
     std::fprintf(stderr, "no section '%s'\n", only.c_str());
     return 2;
   }

@@ -58,10 +58,10 @@ class TextureSession {
 /// The sections of the record and the sweeps (texture_sections.cpp, texture_sweeps.cpp).
 void texture_sections(TextureSession& session);
 void texture_sweeps(TextureSession& session);
-/// The second record (texture_further.cpp).
-void texture_further(TextureSession& session);
-/// The sections of the third record (texture_wider.cpp); `only` names one. False: there is none.
-bool texture_wider(TextureSession& session, const std::string& only);
+/// The second record (texture_levels.cpp).
+void texture_levels(TextureSession& session);
+/// The sections of the third record (texture_sampling.cpp); `only` names one. False: there is none.
+bool texture_sampling(TextureSession& session, const std::string& only);
 /// Sections of it (texture_anisotropic.cpp), and the setup that reads of levels share.
 TextureSetup levelled(const std::string& geometry, unsigned extent, unsigned levels,
                       TexelData data);

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "translator/ir/cfg.hpp"
+
 namespace ptx2spv::ir {
 
 namespace {
@@ -108,6 +110,45 @@ Loops::Loops(const Function& function)
       around(function.blocks.size(), kNoBlock),
       depth(function.blocks.size(), 0) {
   Nesting(function, *this).run();
+}
+
+std::vector<NaturalLoop> natural_loops(const Function& f) {
+  const BackEdges back = back_edges(f);
+  std::vector<NaturalLoop> loops;
+  std::vector<std::uint32_t> seen(f.blocks.size(), StructuredLoops::kNone);
+  for (auto edge = back.edges.begin(); edge != back.edges.end();) {
+    NaturalLoop loop{edge->to, {edge->to}};
+    const auto number = static_cast<std::uint32_t>(loops.size());
+    seen[loop.header] = number;
+    std::vector<BlockId> work;
+    for (; edge != back.edges.end() && edge->to == loop.header; ++edge) work.push_back(edge->from);
+    while (!work.empty()) {
+      const BlockId b = work.back();
+      work.pop_back();
+      if (seen[b] == number || !back.reached[b]) continue;
+      seen[b] = number;
+      loop.body.push_back(b);
+      for (const BlockId p : f.blocks[b].preds) work.push_back(p);
+    }
+    loops.push_back(std::move(loop));
+  }
+  return loops;
+}
+
+StructuredLoops::StructuredLoops(const Function& function, const std::vector<BlockId>& order)
+    : place(function.blocks.size(), 0), innermost(function.blocks.size(), kNone) {
+  for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  std::vector<std::uint32_t> open;
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    const Block& block = function.blocks[order[i]];
+    while (!open.empty() && loops[open.back()].end <= i) open.pop_back();
+    if (block.merge == Merge::loop) {
+      const std::uint32_t parent = open.empty() ? kNone : open.back();
+      loops.push_back({i, place[block.merge_block], order[i], block.merge_block, parent});
+      open.push_back(static_cast<std::uint32_t>(loops.size()) - 1);
+    }
+    if (!open.empty()) innermost[order[i]] = open.back();
+  }
 }
 
 }  // namespace ptx2spv::ir

@@ -29,6 +29,78 @@ std::string check_memory(const Function& f, Value v) {
   return {};
 }
 
+/// The types around an instruction: its result's and its operands'.
+struct Operands {
+  Type type(unsigned i) const { return f.insts[f.arg(value, i)].type; }
+  std::string bad(unsigned i, Type wanted) const {
+    return fmt::format("operand {} is {}, not {}", i, name(type(i)), name(wanted));
+  }
+  std::string all(Type wanted) const {
+    for (unsigned i = 0; i < f.insts[value].count; ++i)
+      if (type(i) != wanted) return bad(i, wanted);
+    return {};
+  }
+
+  const Function& f;
+  const Value value;
+};
+
+std::string check_float(const Inst& inst, const Operands& operands) {
+  switch (inst.op) {
+    case Op::feq:
+    case Op::flt:
+    case Op::fle:
+    case Op::funord:
+    case Op::native_feq:
+    case Op::native_flt:
+    case Op::native_fle:
+      return inst.type == Type::i1 ? operands.all(operands.type(0)) : "comparison does not give i1";
+    case Op::fadd:
+    case Op::fmul:
+    case Op::ffma:
+    case Op::fdiv:
+    case Op::frcp:
+    case Op::fsqrt:
+    case Op::frsqrt:
+    case Op::fmin:
+    case Op::fmax:
+    case Op::native_fadd:
+    case Op::native_fsub:
+    case Op::native_fmul:
+    case Op::native_fdiv:
+    case Op::native_ffma:
+    case Op::native_fsqrt:
+      return is_int(inst.type) ? operands.all(inst.type) : "result is not i32 or i64";
+    default: return {};
+  }
+}
+
+/// Between types: widths, parts and vectors.
+std::string check_conversion(const Inst& inst, const Operands& operands) {
+  const auto type = [&](unsigned i) { return operands.type(i); };
+  switch (inst.op) {
+    case Op::zext:
+      if (!is_int(inst.type)) return "result is not an integer";
+      return type(0) == Type::i1 || (type(0) == Type::i32 && inst.type == Type::i64)
+                 ? ""
+                 : "no extension";
+    case Op::sext: return type(0) == Type::i32 && inst.type == Type::i64 ? "" : "not i32 to i64";
+    case Op::trunc:
+    case Op::high: return type(0) == Type::i64 && inst.type == Type::i32 ? "" : "not i64 to i32";
+    case Op::pack: return inst.type == Type::i64 ? operands.all(Type::i32) : "result is not i64";
+    case Op::compose:
+      if (!(inst.type == Type::v2 && inst.count == 2) &&
+          !(inst.type == Type::v4 && inst.count == 4))
+        return "components and type differ";
+      return operands.all(Type::i32);
+    case Op::extract:
+      if (inst.type != Type::i32 || (type(0) != Type::v2 && type(0) != Type::v4))
+        return "not a component of a vector";
+      return inst.imm < (type(0) == Type::v2 ? 2u : 4u) ? "" : "no such component";
+    default: return check_float(inst, operands);
+  }
+}
+
 }  // namespace
 
 std::string validate_types(const Function& f, const Module& module, Value v) {
@@ -39,14 +111,9 @@ std::string validate_types(const Function& f, const Module& module, Value v) {
   const auto type = [&](unsigned i) { return f.insts[f.arg(v, i)].type; };
   for (unsigned i = 0; i < inst.count; ++i)
     if (type(i) == Type::none) return fmt::format("operand {} gives no value", i);
-  const auto bad = [&](unsigned i, Type wanted) {
-    return fmt::format("operand {} is {}, not {}", i, name(type(i)), name(wanted));
-  };
-  const auto all = [&](Type wanted) {
-    for (unsigned i = 0; i < inst.count; ++i)
-      if (type(i) != wanted) return bad(i, wanted);
-    return std::string{};
-  };
+  const Operands operands{f, v};
+  const auto bad = [&](unsigned i, Type wanted) { return operands.bad(i, wanted); };
+  const auto all = [&](Type wanted) { return operands.all(wanted); };
   switch (inst.op) {
     case Op::constant:
       if (inst.type == Type::i1 && inst.imm > 1) return "i1 constant is neither 0 nor 1";
@@ -108,24 +175,6 @@ std::string validate_types(const Function& f, const Module& module, Value v) {
       if (type(0) != Type::i1) return bad(0, Type::i1);
       if (type(1) != inst.type) return bad(1, inst.type);
       return type(2) == inst.type ? "" : bad(2, inst.type);
-    case Op::zext:
-      if (!is_int(inst.type)) return "result is not an integer";
-      return type(0) == Type::i1 || (type(0) == Type::i32 && inst.type == Type::i64)
-                 ? ""
-                 : "no extension";
-    case Op::sext: return type(0) == Type::i32 && inst.type == Type::i64 ? "" : "not i32 to i64";
-    case Op::trunc:
-    case Op::high: return type(0) == Type::i64 && inst.type == Type::i32 ? "" : "not i64 to i32";
-    case Op::pack: return inst.type == Type::i64 ? all(Type::i32) : "result is not i64";
-    case Op::compose:
-      if (!(inst.type == Type::v2 && inst.count == 2) &&
-          !(inst.type == Type::v4 && inst.count == 4))
-        return "components and type differ";
-      return all(Type::i32);
-    case Op::extract:
-      if (inst.type != Type::i32 || (type(0) != Type::v2 && type(0) != Type::v4))
-        return "not a component of a vector";
-      return inst.imm < (type(0) == Type::v2 ? 2u : 4u) ? "" : "no such component";
     case Op::load:
     case Op::store:
     case Op::atomic:
@@ -139,30 +188,7 @@ std::string validate_types(const Function& f, const Module& module, Value v) {
     case Op::call:
       if (inst.imm >= f.calls.size()) return "call record does not exist";
       return f.calls[inst.imm].callee < module.functions.size() ? "" : "callee does not exist";
-    case Op::feq:
-    case Op::flt:
-    case Op::fle:
-    case Op::funord:
-    case Op::native_feq:
-    case Op::native_flt:
-    case Op::native_fle:
-      return inst.type == Type::i1 ? all(type(0)) : "comparison does not give i1";
-    case Op::fadd:
-    case Op::fmul:
-    case Op::ffma:
-    case Op::fdiv:
-    case Op::frcp:
-    case Op::fsqrt:
-    case Op::frsqrt:
-    case Op::fmin:
-    case Op::fmax:
-    case Op::native_fadd:
-    case Op::native_fsub:
-    case Op::native_fmul:
-    case Op::native_fdiv:
-    case Op::native_ffma:
-    case Op::native_fsqrt: return is_int(inst.type) ? all(inst.type) : "result is not i32 or i64";
-    default: return {};
+    default: return check_conversion(inst, operands);
   }
 }
 

@@ -1,6 +1,8 @@
 #include "translator/lower/function.hpp"
 
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 
 #include "translator/ptx/instruction_table.hpp"
 
@@ -286,6 +288,54 @@ void FunctionLowering::instruction(const Instruction& inst) {
   ended_ = false;
 }
 
+FunctionLowering::Lower FunctionLowering::lowering_of(Opcode op) {
+  using enum Opcode;
+  using Self = FunctionLowering;
+  struct Family {
+    Lower lower;
+    std::initializer_list<Opcode> opcodes;
+  };
+  static const auto kTable = [] {
+    const Family families[] = {
+        {&Self::lower_arithmetic, {add, sub, mul, mad, div, rem, abs, neg, min, max}},
+        {&Self::lower_integer, {mul24, mad24, sad, dp4a, dp2a}},
+        {&Self::lower_carry, {addc, subc, madc}},
+        {&Self::lower_float, {fma, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh, copysign}},
+        {&Self::lower_bits,
+         {popc, clz, bfind, fns, brev, bfe, bfi, bmsk, szext, and_, or_, xor_, not_, cnot, lop3,
+          shf, shl, shr, prmt}},
+        {&Self::lower_compare, {set, setp, selp, slct, testp}},
+        {&Self::lower_mov, {mov}},
+        {&Self::lower_cvt, {cvt}},
+        {&Self::lower_cvta, {cvta, isspacep}},
+        {&Self::lower_load, {ld, ldu}},
+        {&Self::lower_store, {st}},
+        {&Self::lower_atomic, {atom, red}},
+        {&Self::lower_branch, {bra, brx, ret, exit}},
+        {&Self::lower_trap_instruction, {trap}},
+        {&Self::lower_call, {call}},
+        {&Self::lower_barrier, {bar, barrier, membar, fence}},
+        {&Self::lower_warp, {shfl, vote, match, activemask, redux, elect}},
+        {&Self::lower_surface, {suld, sust, sured, suq}},
+        {&Self::lower_texture, {tex, tld4, txq, istypep}},
+        {&Self::lower_video, {vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr, vmad, vset}},
+        {&Self::lower_video, {vadd2, vsub2, vavrg2, vabsdiff2, vmin2, vmax2, vset2}},
+        {&Self::lower_video, {vadd4, vsub4, vavrg4, vabsdiff4, vmin4, vmax4, vset4}},
+        {&Self::lower_stack, {stacksave, stackrestore, alloca}},
+        // The result of createpolicy is for cache hints alone, and launches follow each other as
+        // they are.
+        {&Self::lower_hint,
+         {prefetch, prefetchu, discard, applypriority, pmevent, brkpt, createpolicy, setmaxnreg,
+          griddepcontrol, nanosleep}},
+    };
+    std::array<Lower, static_cast<std::size_t>(count_)> table{};
+    for (const Family& family : families)
+      for (const Opcode each : family.opcodes) table[static_cast<std::size_t>(each)] = family.lower;
+    return table;
+  }();
+  return kTable[static_cast<std::size_t>(op)];
+}
+
 void FunctionLowering::dispatch(const Instruction& inst) {
   using enum Opcode;
   if (const ptx::FormInfo& form = ptx::form_info(inst.form); form.refused) {
@@ -293,136 +343,23 @@ void FunctionLowering::dispatch(const Instruction& inst) {
     if (inst.op != fence && inst.op != membar && inst.op != prefetch && inst.op != createpolicy)
       return refuse(inst, form.reason);
   }
-  switch (inst.op) {
-    case add:
-    case sub:
-    case mul:
-    case mad:
-    case div:
-    case rem:
-    case abs:
-    case neg:
-    case min:
-    case max:
-      if (inst.mods->cc) return lower_carry(inst);
-      if (type_class(inst.mods->type()) == ptx::TypeClass::floating ||
-          inst.mods->type() == ptx::Type::f16x2 || inst.mods->type() == ptx::Type::bf16x2 ||
-          inst.mods->type() == ptx::Type::f32x2)
-        return lower_float(inst);
-      return lower_integer(inst);
-    case mul24:
-    case mad24:
-    case sad:
-    case dp4a:
-    case dp2a: return lower_integer(inst);
-    case addc:
-    case subc:
-    case madc: return lower_carry(inst);
-    case fma:
-    case rcp:
-    case sqrt:
-    case rsqrt:
-    case sin:
-    case cos:
-    case lg2:
-    case ex2:
-    case tanh:
-    case copysign: return lower_float(inst);
-    case popc:
-    case clz:
-    case bfind:
-    case fns:
-    case brev:
-    case bfe:
-    case bfi:
-    case bmsk:
-    case szext:
-    case and_:
-    case or_:
-    case xor_:
-    case not_:
-    case cnot:
-    case lop3:
-    case shf:
-    case shl:
-    case shr:
-    case prmt: return lower_bits(inst);
-    case set:
-    case setp:
-    case selp:
-    case slct:
-    case testp: return lower_compare(inst);
-    case mov: return lower_mov(inst);
-    case cvt: return lower_cvt(inst);
-    case cvta:
-    case isspacep: return lower_cvta(inst);
-    case ld:
-    case ldu: return lower_load(inst);
-    case st: return lower_store(inst);
-    case atom:
-    case red: return lower_atomic(inst);
-    case bra:
-    case brx:
-    case ret:
-    case exit: return lower_branch(inst);
-    case trap: return lower_trap(abi::TrapKind::trap_instruction, {}, {});
-    case call: return lower_call(inst);
-    case bar:
-    case barrier:
-    case membar:
-    case fence: return lower_barrier(inst);
-    case shfl:
-    case vote:
-    case match:
-    case activemask:
-    case redux:
-    case elect: return lower_warp(inst);
-    case suld:
-    case sust:
-    case sured:
-    case suq: return lower_surface(inst);
-    case tex:
-    case tld4:
-    case txq:
-    case istypep: return lower_texture(inst);
-    case vadd:
-    case vsub:
-    case vabsdiff:
-    case vmin:
-    case vmax:
-    case vshl:
-    case vshr:
-    case vmad:
-    case vset:
-    case vadd2:
-    case vsub2:
-    case vavrg2:
-    case vabsdiff2:
-    case vmin2:
-    case vmax2:
-    case vset2:
-    case vadd4:
-    case vsub4:
-    case vavrg4:
-    case vabsdiff4:
-    case vmin4:
-    case vmax4:
-    case vset4: return lower_video(inst);
-    case prefetch:
-    case prefetchu:
-    case discard:
-    case applypriority:
-    case pmevent:
-    case brkpt:
-    case createpolicy:  // its result is for cache hints alone
-    case setmaxnreg:
-    case griddepcontrol:     // launches follow each other as they are
-    case nanosleep: return;  // hints: no result depends on them
-    case stacksave:
-    case stackrestore:
-    case alloca: return lower_stack(inst);
-    default: return refuse(inst);
-  }
+  const Lower lower = lowering_of(inst.op);
+  if (!lower) return refuse(inst);
+  (this->*lower)(inst);
+}
+
+/// What integers and floats have both.
+void FunctionLowering::lower_arithmetic(const Instruction& inst) {
+  const ptx::Type type = inst.mods->type();
+  if (inst.mods->cc) return lower_carry(inst);
+  if (type_class(type) == ptx::TypeClass::floating || type == ptx::Type::f16x2 ||
+      type == ptx::Type::bf16x2 || type == ptx::Type::f32x2)
+    return lower_float(inst);
+  lower_integer(inst);
+}
+
+void FunctionLowering::lower_trap_instruction(const Instruction&) {
+  lower_trap(abi::TrapKind::trap_instruction, {}, {});
 }
 
 void FunctionLowering::lower_trap(abi::TrapKind kind, const std::string& message,

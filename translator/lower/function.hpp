@@ -37,6 +37,9 @@ class FunctionLowering {
   void locate(const Instruction& inst);
   void instruction(const Instruction& inst);
   bool is_pure(const Instruction& inst) const;
+  using Lower = void (FunctionLowering::*)(const Instruction&);
+  /// nullptr: there is no lowering of such an instruction.
+  static Lower lowering_of(Opcode op);
   void dispatch(const Instruction& inst);
 
   // Operands and destinations (operands.cpp)
@@ -66,10 +69,16 @@ class FunctionLowering {
   Value tid_linear();
 
   // Families
+  class Float;    ///< lower_float.cpp
+  class Convert;  ///< lower_move.cpp
+  class Video;    ///< lower_video.cpp
+  void lower_arithmetic(const Instruction& inst);
   void lower_integer(const Instruction& inst);
   void lower_float(const Instruction& inst);
   void lower_carry(const Instruction& inst);
   void lower_compare(const Instruction& inst);
+  void lower_set(const Instruction& inst);
+  void lower_setp(const Instruction& inst);
   void lower_bits(const Instruction& inst);
   void lower_mov(const Instruction& inst);
   void move_bits(const Operand& d, const Operand& a, unsigned total);
@@ -93,6 +102,8 @@ class FunctionLowering {
   void lower_surface(const Instruction& inst);
   void lower_texture(const Instruction& inst);
   void lower_video(const Instruction& inst);
+  void lower_hint(const Instruction&) {}  ///< no result depends on it
+  void lower_trap_instruction(const Instruction& inst);
   void lower_trap(abi::TrapKind kind, const std::string& message,
                   std::initializer_list<Value> coordinates);
 

@@ -33,17 +33,18 @@ Cmp cmp_of(Mod mod) {
 
 Op bool_op(Mod mod) { return mod == Mod::and_ ? Op::and_ : mod == Mod::or_ ? Op::or_ : Op::xor_; }
 
+/// Of a packed type the kind of a half.
+NumKind half_kind(ptx::Type type) {
+  return type == ptx::Type::f16x2    ? NumKind::f16
+         : type == ptx::Type::bf16x2 ? NumKind::bf16
+                                     : NumKind::none;
+}
+
 }  // namespace
 
 void FunctionLowering::lower_compare(const Instruction& inst) {
   const auto a = args(inst);
   const ptx::Modifiers& mods = *inst.mods;
-  const auto no = [&](Value v) { return b_.inst(Op::xor_, Type::i1, {v, b_.i1(true)}); };
-  const auto half_kind = [](ptx::Type type) {
-    return type == ptx::Type::f16x2    ? NumKind::f16
-           : type == ptx::Type::bf16x2 ? NumKind::bf16
-                                       : NumKind::none;
-  };
   switch (inst.op) {
     case Opcode::selp: {
       const ptx::Type type = mods.type();
@@ -69,46 +70,53 @@ void FunctionLowering::lower_compare(const Instruction& inst) {
       const ptx::Type type = mods.type();
       return write_pred(a[0], arith_.testp(num_kind(type), what, read(a[1], type)));
     }
-    case Opcode::setp: {
-      const ptx::Type type = mods.type();
-      const Cmp cmp = cmp_of(mods.cmp);
-      Operand p = a[0], q = a[0];
-      q.kind = OperandKind::none;
-      if (p.kind == OperandKind::pair) {
-        const auto pair = f_.list(a[0]);
-        p = pair[0];
-        q = pair[1];
-      }
-      if (const NumKind half = half_kind(type); half != NumKind::none) {
-        const Value x = read(a[1], ptx::Type::b32), y = read(a[2], ptx::Type::b32);
-        Value low = arith_.compare(half, cmp, arith_.lo16(x), arith_.lo16(y), mods.ftz);
-        Value high = arith_.compare(half, cmp, arith_.hi16(x), arith_.hi16(y), mods.ftz);
-        if (mods.bool_op != Mod::none) {
-          const Value c = read_pred(a[3]);
-          low = b_.op2(bool_op(mods.bool_op), low, c);
-          high = b_.op2(bool_op(mods.bool_op), high, c);
-        }
-        write_pred(p, low);
-        return write_pred(q, high);
-      }
-      const Value x = read(a[1], type), y = read(a[2], type);
-      const Value is = arith_.compare(num_kind(type), cmp, x, y, mods.ftz);
-      if (mods.bool_op == Mod::none) {
-        write_pred(p, is);
-        if (q.kind != OperandKind::none) write_pred(q, no(is));
-        return;
-      }
-      const Value c = read_pred(a[3]);
-      const Value first = b_.op2(bool_op(mods.bool_op), is, c);
-      const Value second =
-          q.kind != OperandKind::none ? b_.op2(bool_op(mods.bool_op), no(is), c) : 0;
-      write_pred(p, first);
-      if (second) write_pred(q, second);
-      return;
-    }
-    default: break;
+    case Opcode::setp: return lower_setp(inst);
+    default: return lower_set(inst);
   }
-  // set
+}
+
+void FunctionLowering::lower_setp(const Instruction& inst) {
+  const auto a = args(inst);
+  const ptx::Modifiers& mods = *inst.mods;
+  const auto no = [&](Value v) { return b_.inst(Op::xor_, Type::i1, {v, b_.i1(true)}); };
+  const ptx::Type type = mods.type();
+  const Cmp cmp = cmp_of(mods.cmp);
+  Operand p = a[0], q = a[0];
+  q.kind = OperandKind::none;
+  if (p.kind == OperandKind::pair) {
+    const auto pair = f_.list(a[0]);
+    p = pair[0];
+    q = pair[1];
+  }
+  if (const NumKind half = half_kind(type); half != NumKind::none) {
+    const Value x = read(a[1], ptx::Type::b32), y = read(a[2], ptx::Type::b32);
+    Value low = arith_.compare(half, cmp, arith_.lo16(x), arith_.lo16(y), mods.ftz);
+    Value high = arith_.compare(half, cmp, arith_.hi16(x), arith_.hi16(y), mods.ftz);
+    if (mods.bool_op != Mod::none) {
+      const Value c = read_pred(a[3]);
+      low = b_.op2(bool_op(mods.bool_op), low, c);
+      high = b_.op2(bool_op(mods.bool_op), high, c);
+    }
+    write_pred(p, low);
+    return write_pred(q, high);
+  }
+  const Value x = read(a[1], type), y = read(a[2], type);
+  const Value is = arith_.compare(num_kind(type), cmp, x, y, mods.ftz);
+  if (mods.bool_op == Mod::none) {
+    write_pred(p, is);
+    if (q.kind != OperandKind::none) write_pred(q, no(is));
+    return;
+  }
+  const Value c = read_pred(a[3]);
+  const Value first = b_.op2(bool_op(mods.bool_op), is, c);
+  const Value second = q.kind != OperandKind::none ? b_.op2(bool_op(mods.bool_op), no(is), c) : 0;
+  write_pred(p, first);
+  if (second) write_pred(q, second);
+}
+
+void FunctionLowering::lower_set(const Instruction& inst) {
+  const auto a = args(inst);
+  const ptx::Modifiers& mods = *inst.mods;
   const ptx::Type to = mods.types[0],
                   from = mods.types[1] == ptx::Type::none ? mods.types[0] : mods.types[1];
   const Cmp cmp = cmp_of(mods.cmp);

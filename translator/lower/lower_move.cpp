@@ -8,129 +8,172 @@ using ir::Round;
 using ir::Space;
 using ir::Type;
 
-void FunctionLowering::lower_cvt(const Instruction& inst) {
-  const auto a = args(inst);
-  const ptx::Modifiers& mods = *inst.mods;
-  const ptx::Type to = mods.types[0], from = mods.types[1];
-  Round round = Round::none;
-  switch (mods.rounding) {
-    case Mod::rn: round = Round::rn; break;
-    case Mod::rz: round = Round::rz; break;
-    case Mod::rm: round = Round::rm; break;
-    case Mod::rp: round = Round::rp; break;
-    case Mod::rna: round = Round::rna; break;
-    case Mod::rni: round = Round::rni; break;
-    case Mod::rzi: round = Round::rzi; break;
-    case Mod::rmi: round = Round::rmi; break;
-    case Mod::rpi: round = Round::rpi; break;
-    default: break;
+namespace {
+
+Round round_of(Mod mod) {
+  switch (mod) {
+    case Mod::rn: return Round::rn;
+    case Mod::rz: return Round::rz;
+    case Mod::rm: return Round::rm;
+    case Mod::rp: return Round::rp;
+    case Mod::rna: return Round::rna;
+    case Mod::rni: return Round::rni;
+    case Mod::rzi: return Round::rzi;
+    case Mod::rmi: return Round::rmi;
+    case Mod::rpi: return Round::rpi;
+    default: return Round::none;
   }
-  const bool finite = mods.has(Mod::satfinite), sat = mods.sat && !finite;
-  // .satfinite: infinities, and what overflowed to them, become the largest finite number.
-  const auto satfinite = [&](NumKind half, Value v) {
-    if (!finite) return v;
-    const Value magnitude = b_.op2(Op::and_, v, b_.i32(0x7fff));
-    const Value infinite =
-        b_.cmp(Op::eq, magnitude, b_.i32(half == NumKind::f16 ? 0x7c00 : 0x7f80));
-    return b_.op2(Op::sub, v, b_.inst(Op::zext, Type::i32, {infinite}));
-  };
-  if (mods.has(Mod::pack)) {
-    // Two integers saturated, above them the low bits of a third operand.
-    const bool is_signed =
-        to == ptx::Type::s16 || to == ptx::Type::s8 || mods.mode == Mod::s4 || mods.mode == Mod::s2;
-    const unsigned bits = mods.mode == Mod::u4 || mods.mode == Mod::s4   ? 4
-                          : mods.mode == Mod::u2 || mods.mode == Mod::s2 ? 2
-                                                                         : ptx::bits(to);
-    const std::uint32_t mask = (1u << bits) - 1;
-    const auto saturated = [&](const Operand& operand) {
-      Value v = read(operand, ptx::Type::s32);
-      v = b_.op2(Op::smax, v, b_.i32(is_signed ? ~(mask >> 1) : 0));
-      v = b_.op2(Op::smin, v, b_.i32(is_signed ? mask >> 1 : mask));
-      return is_signed ? b_.op2(Op::and_, v, b_.i32(mask)) : v;
-    };
-    const Value high = b_.op2(Op::shl, saturated(a[1]), b_.i32(bits));
-    Value result = b_.op2(Op::or_, saturated(a[2]), high);
-    if (a.size() > 3)
-      result =
-          b_.op2(Op::or_, result, b_.op2(Op::shl, read(a[3], ptx::Type::b32), b_.i32(2 * bits)));
-    return write(a[0], result, ptx::Type::b32);
-  }
-  const auto relu = [&](NumKind kind, Value v) {
-    if (!mods.has(Mod::relu)) return v;
-    return b_.fp(Op::fmax, type_of(kind), {v, arith_.constant(kind, 0)},
-                 {.kind = kind, .nan = true});
-  };
-  if (mods.has(Mod::rs) || mods.has(Mod::scaled))
-    return refuse(inst, "stochastic and scaled rounding");
-  switch (to) {
-    case ptx::Type::f16x2:
-    case ptx::Type::bf16x2: {
-      const NumKind half = to == ptx::Type::f16x2 ? NumKind::f16 : NumKind::bf16;
-      if (from == ptx::Type::f32) {
-        const auto one = [&](const Operand& operand) {
-          const Value v = arith_.convert(half, NumKind::f32, read(operand, ptx::Type::f32), round,
-                                         mods.ftz, false);
-          return relu(half, satfinite(half, v));
-        };
-        const Value high = one(a[1]), low = one(a[2]);
-        return write(a[0], arith_.pair16(low, high), ptx::Type::b32);
-      }
-      if (from == ptx::Type::e4m3x2 || from == ptx::Type::e5m2x2) {
-        const NumKind small = from == ptx::Type::e4m3x2 ? NumKind::e4m3 : NumKind::e5m2;
-        const Value v = read(a[1], ptx::Type::b16);
-        const auto one = [&](Value byte) {
-          return relu(half, arith_.convert(half, small, byte, Round::rn, false, false));
-        };
-        const Value low = one(b_.op2(Op::and_, v, b_.i32(0xff)));
-        return write(a[0], arith_.pair16(low, one(b_.op2(Op::lshr, v, b_.i32(8)))), ptx::Type::b32);
-      }
-      return refuse(inst);
-    }
-    case ptx::Type::e4m3x2:
-    case ptx::Type::e5m2x2: {
-      const NumKind small = to == ptx::Type::e4m3x2 ? NumKind::e4m3 : NumKind::e5m2;
-      const auto one = [&](NumKind kind, Value v) {
-        if (mods.has(Mod::relu))
-          v = b_.fp(Op::fmax, Type::i32, {v, b_.i32(0)}, {.kind = kind, .nan = true});
-        return arith_.convert(small, kind, v, Round::rn, false, true);
-      };
-      Value low, high;
-      if (from == ptx::Type::f32) {
-        high = one(NumKind::f32, read(a[1], ptx::Type::f32));
-        low = one(NumKind::f32, read(a[2], ptx::Type::f32));
-      } else if (from == ptx::Type::f16x2 || from == ptx::Type::bf16x2) {
-        const NumKind half = from == ptx::Type::f16x2 ? NumKind::f16 : NumKind::bf16;
-        const Value v = read(a[1], ptx::Type::b32);
-        low = one(half, arith_.lo16(v));
-        high = one(half, arith_.hi16(v));
-      } else {
-        return refuse(inst);
-      }
-      return write(a[0], b_.op2(Op::or_, low, b_.op2(Op::shl, high, b_.i32(8))), ptx::Type::b16);
-    }
-    case ptx::Type::tf32: {
-      Value v = arith_.convert(NumKind::tf32, NumKind::f32, read(a[1], ptx::Type::f32), round,
-                               false, false);
-      if (finite) {
-        // One step down from infinity and from what is above it: the hardware takes NaN along.
-        const Value exponent = b_.i32(0x7f800000);
-        const Value special = b_.cmp(Op::eq, b_.op2(Op::and_, v, exponent), exponent);
-        v = b_.select(special, b_.op2(Op::sub, v, b_.i32(0x2000)), v);
-      }
-      // The one NaN of .relu keeps to the format's nineteen bits.
-      if (mods.has(Mod::relu)) v = b_.op2(Op::and_, relu(NumKind::f32, v), b_.i32(0xffffe000));
-      return write(a[0], v, ptx::Type::b32);
-    }
-    default: break;
-  }
-  if (type_class(to) == ptx::TypeClass::packed || type_class(from) == ptx::TypeClass::packed)
-    return refuse(inst, "a conversion of this packed format");
-  const Value value = read(a[1], from);
-  Value result = arith_.convert(num_kind(to), num_kind(from), value, round, mods.ftz, sat);
-  if (ptx::is_float(to))
-    result = relu(num_kind(to), finite ? satfinite(num_kind(to), result) : result);
-  write(a[0], result, to);
 }
+
+}  // namespace
+
+/// The lowering of one cvt.
+class FunctionLowering::Convert {
+ public:
+  Convert(FunctionLowering& lowering, const Instruction& inst)
+      : l_(lowering),
+        b_(lowering.b_),
+        arith_(lowering.arith_),
+        inst_(inst),
+        a_(lowering.args(inst)),
+        mods_(*inst.mods),
+        to_(mods_.types[0]),
+        from_(mods_.types[1]),
+        round_(round_of(mods_.rounding)),
+        finite_(mods_.has(Mod::satfinite)) {}
+
+  void lower() {
+    if (mods_.has(Mod::pack)) return integer_pack();
+    if (mods_.has(Mod::rs) || mods_.has(Mod::scaled))
+      return l_.refuse(inst_, "stochastic and scaled rounding");
+    switch (to_) {
+      case ptx::Type::f16x2: return to_halves(NumKind::f16);
+      case ptx::Type::bf16x2: return to_halves(NumKind::bf16);
+      case ptx::Type::e4m3x2: return to_bytes(NumKind::e4m3);
+      case ptx::Type::e5m2x2: return to_bytes(NumKind::e5m2);
+      case ptx::Type::tf32: return to_tf32();
+      default: break;
+    }
+    if (type_class(to_) == ptx::TypeClass::packed || type_class(from_) == ptx::TypeClass::packed)
+      return l_.refuse(inst_, "a conversion of this packed format");
+    const Value value = l_.read(a_[1], from_);
+    const bool sat = mods_.sat && !finite_;
+    Value result = arith_.convert(num_kind(to_), num_kind(from_), value, round_, mods_.ftz, sat);
+    if (ptx::is_float(to_))
+      result = relu(num_kind(to_), finite_ ? satfinite(num_kind(to_), result) : result);
+    l_.write(a_[0], result, to_);
+  }
+
+ private:
+  Value satfinite(NumKind half, Value v);
+  Value relu(NumKind kind, Value v);
+  void integer_pack();
+  void to_halves(NumKind half);
+  void to_bytes(NumKind small);
+  void to_tf32();
+
+  FunctionLowering& l_;
+  ir::Builder& b_;
+  Arith& arith_;
+  const Instruction& inst_;
+  const std::span<const Operand> a_;
+  const ptx::Modifiers& mods_;
+  const ptx::Type to_, from_;
+  const Round round_;
+  const bool finite_;
+};
+
+/// .satfinite: infinities, and what overflowed to them, become the largest finite number.
+Value FunctionLowering::Convert::satfinite(NumKind half, Value v) {
+  if (!finite_) return v;
+  const Value magnitude = b_.op2(Op::and_, v, b_.i32(0x7fff));
+  const Value infinite = b_.cmp(Op::eq, magnitude, b_.i32(half == NumKind::f16 ? 0x7c00 : 0x7f80));
+  return b_.op2(Op::sub, v, b_.inst(Op::zext, Type::i32, {infinite}));
+}
+
+Value FunctionLowering::Convert::relu(NumKind kind, Value v) {
+  if (!mods_.has(Mod::relu)) return v;
+  return b_.fp(Op::fmax, type_of(kind), {v, arith_.constant(kind, 0)}, {.kind = kind, .nan = true});
+}
+
+/// Two integers saturated, above them the low bits of a third operand.
+void FunctionLowering::Convert::integer_pack() {
+  const bool is_signed = to_ == ptx::Type::s16 || to_ == ptx::Type::s8 || mods_.mode == Mod::s4 ||
+                         mods_.mode == Mod::s2;
+  const unsigned bits = mods_.mode == Mod::u4 || mods_.mode == Mod::s4   ? 4
+                        : mods_.mode == Mod::u2 || mods_.mode == Mod::s2 ? 2
+                                                                         : ptx::bits(to_);
+  const std::uint32_t mask = (1u << bits) - 1;
+  const auto saturated = [&](const Operand& operand) {
+    Value v = l_.read(operand, ptx::Type::s32);
+    v = b_.op2(Op::smax, v, b_.i32(is_signed ? ~(mask >> 1) : 0));
+    v = b_.op2(Op::smin, v, b_.i32(is_signed ? mask >> 1 : mask));
+    return is_signed ? b_.op2(Op::and_, v, b_.i32(mask)) : v;
+  };
+  const Value high = b_.op2(Op::shl, saturated(a_[1]), b_.i32(bits));
+  Value result = b_.op2(Op::or_, saturated(a_[2]), high);
+  if (a_.size() > 3)
+    result =
+        b_.op2(Op::or_, result, b_.op2(Op::shl, l_.read(a_[3], ptx::Type::b32), b_.i32(2 * bits)));
+  l_.write(a_[0], result, ptx::Type::b32);
+}
+
+void FunctionLowering::Convert::to_halves(NumKind half) {
+  if (from_ == ptx::Type::f32) {
+    const auto one = [&](const Operand& operand) {
+      const Value v = arith_.convert(half, NumKind::f32, l_.read(operand, ptx::Type::f32), round_,
+                                     mods_.ftz, false);
+      return relu(half, satfinite(half, v));
+    };
+    const Value high = one(a_[1]), low = one(a_[2]);
+    return l_.write(a_[0], arith_.pair16(low, high), ptx::Type::b32);
+  }
+  if (from_ != ptx::Type::e4m3x2 && from_ != ptx::Type::e5m2x2) return l_.refuse(inst_);
+  const NumKind small = from_ == ptx::Type::e4m3x2 ? NumKind::e4m3 : NumKind::e5m2;
+  const Value v = l_.read(a_[1], ptx::Type::b16);
+  const auto one = [&](Value byte) {
+    return relu(half, arith_.convert(half, small, byte, Round::rn, false, false));
+  };
+  const Value low = one(b_.op2(Op::and_, v, b_.i32(0xff)));
+  l_.write(a_[0], arith_.pair16(low, one(b_.op2(Op::lshr, v, b_.i32(8)))), ptx::Type::b32);
+}
+
+void FunctionLowering::Convert::to_bytes(NumKind small) {
+  const auto one = [&](NumKind kind, Value v) {
+    if (mods_.has(Mod::relu))
+      v = b_.fp(Op::fmax, Type::i32, {v, b_.i32(0)}, {.kind = kind, .nan = true});
+    return arith_.convert(small, kind, v, Round::rn, false, true);
+  };
+  Value low, high;
+  if (from_ == ptx::Type::f32) {
+    high = one(NumKind::f32, l_.read(a_[1], ptx::Type::f32));
+    low = one(NumKind::f32, l_.read(a_[2], ptx::Type::f32));
+  } else if (from_ == ptx::Type::f16x2 || from_ == ptx::Type::bf16x2) {
+    const NumKind half = from_ == ptx::Type::f16x2 ? NumKind::f16 : NumKind::bf16;
+    const Value v = l_.read(a_[1], ptx::Type::b32);
+    low = one(half, arith_.lo16(v));
+    high = one(half, arith_.hi16(v));
+  } else {
+    return l_.refuse(inst_);
+  }
+  l_.write(a_[0], b_.op2(Op::or_, low, b_.op2(Op::shl, high, b_.i32(8))), ptx::Type::b16);
+}
+
+void FunctionLowering::Convert::to_tf32() {
+  Value v = arith_.convert(NumKind::tf32, NumKind::f32, l_.read(a_[1], ptx::Type::f32), round_,
+                           false, false);
+  if (finite_) {
+    // One step down from infinity and from what is above it: the hardware takes NaN along.
+    const Value exponent = b_.i32(0x7f800000);
+    const Value special = b_.cmp(Op::eq, b_.op2(Op::and_, v, exponent), exponent);
+    v = b_.select(special, b_.op2(Op::sub, v, b_.i32(0x2000)), v);
+  }
+  // The one NaN of .relu keeps to the format's nineteen bits.
+  if (mods_.has(Mod::relu)) v = b_.op2(Op::and_, relu(NumKind::f32, v), b_.i32(0xffffe000));
+  l_.write(a_[0], v, ptx::Type::b32);
+}
+
+void FunctionLowering::lower_cvt(const Instruction& inst) { Convert(*this, inst).lower(); }
 
 void FunctionLowering::lower_cvta(const Instruction& inst) {
   const auto a = args(inst);

@@ -1,4 +1,6 @@
-// Replaces instructions of a function in SSA form, one walk with dominators first.
+// Rewriting a function instruction by instruction, with a builder that stands where the instruction
+// stood: CfgRewriter while registers are variables, which may split blocks, and SsaRewriter after,
+// which may give a value another one's uses.
 #pragma once
 
 #include <numeric>
@@ -9,14 +11,104 @@
 
 namespace ptx2spv::passes {
 
-class Rewrite {
+/// What both have.
+class Rewriter {
  public:
-  explicit Rewrite(ir::Function& function) : f_(function), b_(function) {}
   ir::Builder& builder() { return b_; }
+  /// Appends the instruction itself.
+  void keep(ir::Value value) { f_.blocks[b_.block()].insts.push_back(value); }
 
-  /// Calls `replace` for every instruction, its operands already replaced and the builder standing
-  /// where it stood. Result: the value to use instead, the instruction's own to keep it, 0 to drop
-  /// it.
+ protected:
+  explicit Rewriter(ir::Function& function) : f_(function), b_(function) {}
+
+  /// Empties the block and calls visit(value) for what was in it.
+  template <typename Visit>
+  void each(ir::BlockId block, Visit&& visit) {
+    const std::vector<ir::Value> old = std::exchange(f_.blocks[block].insts, {});
+    b_.at(block);
+    for (const ir::Value value : old) {
+      b_.set_loc(f_.insts[value].loc);
+      visit(value);
+    }
+  }
+
+  ir::Function& f_;
+  ir::Builder b_;
+};
+
+class CfgRewriter : public Rewriter {
+ public:
+  explicit CfgRewriter(ir::Function& function) : Rewriter(function) {}
+
+  /// Calls visit(value) for every instruction of every block that exists now. The visitor keeps
+  /// the instruction or appends what it wants through builder(). New blocks are not visited.
+  template <typename Visit>
+  void run(Visit&& visit) {
+    const auto count = static_cast<ir::BlockId>(f_.blocks.size());
+    for (ir::BlockId block = 0; block < count; ++block) {
+      tail_.term = f_.blocks[block].term;
+      tail_.cond = f_.blocks[block].cond;
+      tail_.succs = f_.blocks[block].succs;
+      tail_.loc = f_.blocks[block].loc;
+      ended_ = false;
+      each(block, [&](ir::Value value) {
+        if (!ended_) visit(value);
+      });
+      if (ended_) continue;
+      ir::Block& last = f_.blocks[b_.block()];
+      last.term = tail_.term;
+      last.cond = tail_.cond;
+      last.succs = tail_.succs;
+      last.loc = tail_.loc;
+    }
+  }
+
+  /// Makes `value` the result of a last operation, so that its uses stay valid.
+  void replace(ir::Value value, ir::Op op, ir::Type type, std::initializer_list<ir::Value> args,
+               std::uint64_t imm = 0) {
+    const std::uint32_t loc = f_.insts[value].loc;
+    const ir::Value made = b_.inst(op, type, args, imm);
+    f_.blocks[b_.block()].insts.back() = value;
+    f_.insts[value] = f_.insts[made];
+    f_.insts[value].loc = loc;
+  }
+  /// Makes `value` equal to `result`: a copy that simplification removes.
+  void replace_by(ir::Value value, ir::Value result) {
+    const ir::Inst& inst = f_.insts[result];
+    if (inst.op == ir::Op::constant) {
+      const ir::Inst copy = inst;
+      f_.insts[value] = copy;
+      keep(value);
+      return;
+    }
+    replace(value, ir::Op::select, inst.type, {b_.i1(true), result, result});
+  }
+
+  /// if (cond) { body() }, as a branch.
+  template <typename Body>
+  void when(ir::Value cond, Body&& body) {
+    const ir::BlockId then = b_.new_block();
+    const ir::BlockId join = b_.new_block();
+    b_.cond_br(cond, then, join);
+    b_.at(then);
+    body();
+    b_.br(join);
+    b_.at(join);
+  }
+  /// The rest of the block is unreachable: the visitor has set the terminator itself.
+  void end_block() { ended_ = true; }
+
+ private:
+  ir::Block tail_;
+  bool ended_ = false;
+};
+
+class SsaRewriter : public Rewriter {
+ public:
+  explicit SsaRewriter(ir::Function& function) : Rewriter(function) {}
+
+  /// Calls `replace` for every instruction, dominators first, its operands already replaced.
+  /// Result: the value to use instead, the instruction's own to keep it, 0 to drop it.
   template <typename Replace>
   bool run(Replace&& replace) {
     alias_.assign(f_.insts.size(), 0);
@@ -26,22 +118,15 @@ class Rewrite {
       order.resize(f_.blocks.size());
       std::iota(order.begin(), order.end(), 0);
     }
-    for (const ir::BlockId block : order) {
-      const std::vector<ir::Value> old = std::exchange(f_.blocks[block].insts, {});
-      b_.at(block);
-      for (const ir::Value v : old) {
+    for (const ir::BlockId block : order)
+      each(block, [&](ir::Value v) {
         for (ir::Value& a : f_.args(v)) a = resolve(a);
-        b_.set_loc(f_.insts[v].loc);
         const ir::Value next = replace(v);
-        if (next == v) {
-          f_.blocks[block].insts.push_back(v);
-        } else {
-          changed = true;
-          if (alias_.size() < f_.insts.size()) alias_.resize(f_.insts.size(), 0);
-          alias_[v] = next;
-        }
-      }
-    }
+        if (next == v) return keep(v);
+        changed = true;
+        if (alias_.size() < f_.insts.size()) alias_.resize(f_.insts.size(), 0);
+        alias_[v] = next;
+      });
     if (!changed) return false;
     alias_.resize(f_.insts.size(), 0);
     for (ir::Block& block : f_.blocks) {
@@ -58,8 +143,6 @@ class Rewrite {
     return v;
   }
 
-  ir::Function& f_;
-  ir::Builder b_;
   std::vector<ir::Value> alias_;
 };
 

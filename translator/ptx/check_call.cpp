@@ -3,15 +3,58 @@
 
 namespace ptx2spv::ptx {
 
+namespace {
+
+/// What the function or the prototype declares of a parameter or result.
+struct Formal {
+  Type type;
+  unsigned vec;
+  bool is_reg, has_size;
+  std::uint64_t size;
+  std::string_view name;
+  Span span;
+};
+
+/// What is called: a function, or any that a prototype describes.
+struct Callee {
+  const Function* function = nullptr;
+  const Prototype* prototype = nullptr;
+  Span declared;
+
+  std::size_t returns() const {
+    return function ? function->returns.size() : prototype->returns.size();
+  }
+  std::size_t params() const {
+    return function ? function->params.size() : prototype->params.size();
+  }
+  Formal formal(const Module& m, std::size_t i, bool result) const;
+};
+
+Formal Callee::formal(const Module& m, std::size_t i, bool result) const {
+  if (function == nullptr) {
+    const PrototypeParam& param = result ? prototype->returns[i] : prototype->params[i];
+    const bool is_reg = param.space == Space::reg;
+    const unsigned size = bytes(param.type);
+    const unsigned vec = is_reg && size != 0 ? static_cast<unsigned>(param.size / size) : 1;
+    return {param.is_array ? Type::none : param.type, vec, is_reg, true, param.size, "", declared};
+  }
+  const SymbolId id = result ? function->returns[i] : function->params[i];
+  const Symbol& s = m.symbol(id);
+  if (s.kind == SymbolKind::reg) return {s.type, s.vec, true, true, 0, s.name, s.span};
+  const Variable& v = m.variable(id);
+  const bool scalar = !is_opaque(s.type) && s.vec == 1 && !v.is_array;
+  return {scalar ? s.type : Type::none, 1, false, !v.unsized, v.size, s.name, s.span};
+}
+
+}  // namespace
+
 void Checker::check_call() {
   const Operand& callee = op(kCallCallee);
   const Operand& returns = op(kCallReturns);
   const Operand& arguments = op(kCallArguments);
   const Operand& prototype = op(kCallPrototype);
-  std::size_t wanted_returns = 0, wanted_arguments = 0;
-  bool known = false;
-  Span declared;
-  const Function* function = nullptr;
+  Callee called;
+  const Function*& function = called.function;
   if (callee.kind == OperandKind::function) {
     function = &m_.functions[m_.symbol(callee.symbol).index];
     if (function->is_entry) {
@@ -26,11 +69,8 @@ void Checker::check_call() {
     if (!address_register(callee)) return;
     const Symbol& s = m_.symbol(prototype.symbol);
     if (s.kind == SymbolKind::prototype) {
-      const Prototype& p = f_.prototypes[s.index];
-      wanted_returns = p.returns.size();
-      wanted_arguments = p.params.size();
-      declared = s.span;
-      known = true;
+      called.prototype = &f_.prototypes[s.index];
+      called.declared = s.span;
     } else if (s.kind == SymbolKind::branch_targets) {
       const TargetList& list = f_.target_lists[s.index];
       if (!list.calls) {
@@ -44,13 +84,9 @@ void Checker::check_call() {
       function = &m_.functions[s.index];
     }
   }
-  if (function != nullptr) {
-    wanted_returns = function->returns.size();
-    wanted_arguments = function->params.size();
-    declared = function->span;
-    known = true;
-  }
-  if (!known) return;
+  if (function == nullptr && called.prototype == nullptr) return;
+  if (function != nullptr) called.declared = function->span;
+  const std::size_t wanted_returns = called.returns(), wanted_arguments = called.params();
   const auto returned =
       returns.kind == OperandKind::list ? f_.list(returns) : std::span<const Operand>{};
   const auto passed =
@@ -62,35 +98,9 @@ void Checker::check_call() {
                                      " and takes back " + std::to_string(returned.size()) +
                                      ", the function has " + std::to_string(wanted_arguments) +
                                      " and " + std::to_string(wanted_returns));
-    d.notes.push_back({declared, "declared here"});
+    d.notes.push_back({called.declared, "declared here"});
     return;
   }
-  // What the function or the prototype declares, parameter by parameter.
-  struct Formal {
-    Type type;
-    unsigned vec;
-    bool is_reg, has_size;
-    std::uint64_t size;
-    std::string_view name;
-    Span span;
-  };
-  const auto declares = [&](std::size_t i, bool result) -> Formal {
-    if (function == nullptr) {
-      const Prototype& p = f_.prototypes[m_.symbol(prototype.symbol).index];
-      const PrototypeParam& param = result ? p.returns[i] : p.params[i];
-      const bool is_reg = param.space == Space::reg;
-      const unsigned size = bytes(param.type);
-      const unsigned vec = is_reg && size != 0 ? static_cast<unsigned>(param.size / size) : 1;
-      return {
-          param.is_array ? Type::none : param.type, vec, is_reg, true, param.size, "", declared};
-    }
-    const SymbolId id = result ? function->returns[i] : function->params[i];
-    const Symbol& s = m_.symbol(id);
-    if (s.kind == SymbolKind::reg) return {s.type, s.vec, true, true, 0, s.name, s.span};
-    const Variable& v = m_.variable(id);
-    const bool scalar = !is_opaque(s.type) && s.vec == 1 && !v.is_array;
-    return {scalar ? s.type : Type::none, 1, false, !v.unsized, v.size, s.name, s.span};
-  };
   const auto agree = [&](const Operand& operand, const Formal& formal, bool is_dest) {
     const unsigned width = bits(formal.type) * formal.vec;
     if (operand.kind == OperandKind::address) {
@@ -132,10 +142,10 @@ void Checker::check_call() {
     return is_dest ? dest(operand, formal.type, wide) : source(operand, formal.type, wide);
   };
   for (std::size_t i = 0; i < returned.size(); ++i) {
-    if (!agree(returned[i], declares(i, true), true)) return;
+    if (!agree(returned[i], called.formal(m_, i, true), true)) return;
   }
   for (std::size_t i = 0; i < wanted_arguments; ++i) {
-    if (!agree(passed[i], declares(i, false), false)) return;
+    if (!agree(passed[i], called.formal(m_, i, false), false)) return;
   }
 }
 

@@ -38,6 +38,35 @@ constexpr ModifierAge kModifierAges[] = {
     {Mod::L2_256B, 74, 80},
 };
 
+/// What surface instructions need beyond their form: needs(version, target, what) reports it.
+template <typename Needs>
+bool surface_versions(Opcode op, const Modifiers& mods, Needs&& needs) {
+  if (op == Opcode::suq) {
+    if ((mods.query == Mod::channel_data_type || mods.query == Mod::channel_order) &&
+        !needs(21, 10, "this query"))
+      return false;
+    if (mods.query == Mod::array_size && !needs(41, 10, "'.array_size'")) return false;
+    return mods.query != Mod::memory_layout || needs(42, 10, "'.memory_layout'");
+  }
+  // The manual has only .trap on sm_1x, which ptxas no longer looks at.
+  if ((mods.clamp == Mod::clamp || mods.clamp == Mod::zero) &&
+      !needs(20, 20, "'." + std::string(text(mods.clamp)) + "'"))
+    return false;
+  if (mods.geom == Mod::d3 && op != Opcode::sured &&
+      !needs(30, 20, "a surface instruction with .3d"))
+    return false;
+  if (mods.geom == Mod::a1d || mods.geom == Mod::a2d) {
+    if (mods.has(Mod::p) ? !needs(41, 30, "'sust.p' on an array")
+                         : !needs(30, 20, "a surface instruction on an array"))
+      return false;
+  }
+  if (mods.cache != Mod::none && !needs(20, 20, "a cache operator on a surface instruction"))
+    return false;
+  const bool wide_extreme = op == Opcode::sured && (mods.op == Mod::min || mods.op == Mod::max) &&
+                            bits(mods.type()) == 64;
+  return !wide_extreme || needs(81, 50, "a 64-bit minimum or maximum on a surface");
+}
+
 }  // namespace
 
 bool Checker::check_versions() {
@@ -100,31 +129,11 @@ bool Checker::check_versions() {
     case Opcode::suld:
     case Opcode::sust:
     case Opcode::sured:
-      // The manual has only .trap on sm_1x, which ptxas no longer looks at.
-      if ((mods.clamp == Mod::clamp || mods.clamp == Mod::zero) &&
-          !needs(20, 20, "'." + std::string(text(mods.clamp)) + "'"))
-        return false;
-      if (mods.geom == Mod::d3 && inst_->op != Opcode::sured &&
-          !needs(30, 20, "a surface instruction with .3d"))
-        return false;
-      if (mods.geom == Mod::a1d || mods.geom == Mod::a2d) {
-        if (mods.has(Mod::p) ? !needs(41, 30, "'sust.p' on an array")
-                             : !needs(30, 20, "a surface instruction on an array"))
-          return false;
-      }
-      if (mods.cache != Mod::none && !needs(20, 20, "a cache operator on a surface instruction"))
-        return false;
-      if (inst_->op == Opcode::sured && (mods.op == Mod::min || mods.op == Mod::max) &&
-          bits(mods.type()) == 64 && !needs(81, 50, "a 64-bit minimum or maximum on a surface"))
-        return false;
-      break;
     case Opcode::suq:
-      if ((mods.query == Mod::channel_data_type || mods.query == Mod::channel_order) &&
-          !needs(21, 10, "this query"))
-        return false;
-      if (mods.query == Mod::array_size && !needs(41, 10, "'.array_size'")) return false;
-      if (mods.query == Mod::memory_layout && !needs(42, 10, "'.memory_layout'")) return false;
-      break;
+      return surface_versions(inst_->op, mods,
+                              [this](unsigned version, unsigned target, std::string_view what) {
+                                return needs(version, target, what);
+                              });
     case Opcode::ld:
     case Opcode::st:
       if (unsigned{mods.vec} * bits(mods.type()) > 128 && !needs(88, 100, "an access of 256 bits"))

@@ -35,14 +35,19 @@ struct Bound {
   bool readonly = false;
 };
 
+// The table numbers the bindings as hosts know them.
+#define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \
+  static_assert(abi::Binding::name == number);
+#include "ptx2spv/bindings.def"
+#undef PTX2SPV_BINDING
+
 Bound bound(const ir::MemAttr& mem) {
   switch (mem.space) {
-    case Space::param: return {abi::kSet, abi::Binding::params, "params", true};
-    case Space::constant: return {abi::kSet, abi::Binding::constants, "constants", true};
-    case Space::table: return {abi::kSet, abi::Binding::surfaces, "surfaces", true};
-    case Space::textures: return {abi::kSet, abi::Binding::textures, "textures", true};
-    case Space::trap: return {abi::kSet, abi::Binding::trap, "trap", false};
-    case Space::locks: return {abi::kSet, abi::Binding::locks, "locks", false};
+#define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \
+  case Space::space:                                                 \
+    return {abi::kSet, number, #name, readonly};
+#include "ptx2spv/bindings.def"
+#undef PTX2SPV_BINDING
     default: return {abi::kSlotSet, mem.slot, "slot", false};
   }
 }

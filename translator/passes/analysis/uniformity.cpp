@@ -44,6 +44,8 @@ bool source(const Inst& inst) {
   }
 }
 
+constexpr std::uint32_t kNoLoop = StructuredLoops::kNone;
+
 bool is_barrier(Op op) { return op == Op::control_barrier || op == Op::bar_sync; }
 
 }  // namespace
@@ -53,13 +55,10 @@ Uniformity::Uniformity(const Function& f, const EarlyExits& early)
       values_(f.insts.size()),
       blocks_(f.blocks.size()),
       joins_(f.blocks.size()),
-      left_unevenly_(f.blocks.size()),
       early_(f.blocks.size()),
-      place_(f.blocks.size(), 0),
-      loop_(f.blocks.size(), kNoBlock),
-      outer_(f.blocks.size(), kNoBlock),
+      nest_(f, f.order),
+      left_unevenly_(nest_.loops.size()),
       home_(f.insts.size(), kNoBlock) {
-  for (std::uint32_t i = 0; i < f.order.size(); ++i) place_[f.order[i]] = i;
   for (BlockId b = 0; b < f.blocks.size(); ++b)
     for (const Value v : f.blocks[b].insts) home_[v] = b;
   for (const BlockId b : early.arms) blocks_[b] = true;
@@ -67,22 +66,7 @@ Uniformity::Uniformity(const Function& f, const EarlyExits& early)
     early_[b] = true;
     joins_[f.blocks[b].merge_block] = true;
   }
-  find_loops();
   while (visit_values() || visit_branches()) {
-  }
-}
-
-// The order keeps constructs together: a loop is all from its header up to its merge block.
-void Uniformity::find_loops() {
-  std::vector<BlockId> open;
-  for (const BlockId b : f_.order) {
-    while (!open.empty() && place_[f_.blocks[open.back()].merge_block] <= place_[b])
-      open.pop_back();
-    if (f_.blocks[b].merge == Merge::loop) {
-      outer_[b] = open.empty() ? kNoBlock : open.back();
-      open.push_back(b);
-    }
-    loop_[b] = open.empty() ? kNoBlock : open.back();
   }
 }
 
@@ -98,9 +82,9 @@ bool Uniformity::visit_values() {
         differs = values_[a];
         // A value of a loop that threads leave in different iterations differs outside.
         const BlockId home = home_[a];
-        for (BlockId l = home == kNoBlock ? kNoBlock : loop_[home]; l != kNoBlock && !differs;
-             l = outer_[l])
-          differs = left_unevenly_[l] && place_[b] >= place_[f_.blocks[l].merge_block];
+        for (std::uint32_t l = home == kNoBlock ? kNoLoop : nest_.innermost[home];
+             l != kNoLoop && !differs; l = nest_.loops[l].parent)
+          differs = left_unevenly_[l] && nest_.place[b] >= nest_.loops[l].end;
       }
       if (!differs) continue;
       values_[v] = true;
@@ -134,20 +118,20 @@ bool Uniformity::visit_branches() {
                         values_[block.cond] && !early_[b];
     if (splits && block.merge == Merge::selection) {
       any = mark_join(block.merge_block) || any;
-      if (!blocks_[b]) any = mark_blocks(place_[b] + 1, place_[block.merge_block]) || any;
+      if (!blocks_[b]) any = mark_blocks(nest_.place[b] + 1, nest_.place[block.merge_block]) || any;
     }
-    const BlockId l = loop_[b];
-    if (l == kNoBlock || !(splits || blocks_[b])) continue;
-    const Block& loop = f_.blocks[l];
+    const std::uint32_t l = nest_.innermost[b];
+    if (l == kNoLoop || !(splits || blocks_[b])) continue;
+    const Block& loop = f_.blocks[nest_.loops[l].header];
     for (const BlockId s : block.succs) {
       if (s == loop.continue_block) {
         // Threads that go on at once miss what follows in this iteration.
         any = mark_join(s) || any;
-        any = mark_blocks(place_[b] + 1, place_[loop.continue_block]) || any;
+        any = mark_blocks(nest_.place[b] + 1, nest_.place[loop.continue_block]) || any;
       } else if (s == loop.merge_block && !left_unevenly_[l]) {
         left_unevenly_[l] = true;
         mark_join(s);
-        mark_blocks(place_[l], place_[loop.merge_block]);
+        mark_blocks(nest_.loops[l].first, nest_.loops[l].end);
         any = true;
       }
     }

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "translator/ir/ir.hpp"
+#include "translator/ir/loops.hpp"
 
 namespace ptx2spv::passes {
 
@@ -25,18 +25,16 @@ class Uniformity {
   bool divergent_block(ir::BlockId block) const { return blocks_[block]; }
 
  private:
-  void find_loops();
   bool visit_values();
   bool visit_branches();
   bool mark_blocks(std::uint32_t first, std::uint32_t end);
   bool mark_join(ir::BlockId block);
 
   const ir::Function& f_;
-  std::vector<bool> values_, blocks_, joins_, left_unevenly_, early_;
-  std::vector<std::uint32_t> place_;  ///< by block: position in the function's order
-  std::vector<ir::BlockId> loop_;     ///< by block: header of the innermost loop around
-  std::vector<ir::BlockId> outer_;    ///< by loop header: header of the loop around it
-  std::vector<ir::BlockId> home_;     ///< by value: its block
+  std::vector<bool> values_, blocks_, joins_, early_;
+  const ir::StructuredLoops nest_;
+  std::vector<bool> left_unevenly_;  ///< by loop
+  std::vector<ir::BlockId> home_;    ///< by value: its block
 };
 
 /// Whether a barrier of the function may be reached by some threads of a block only, or in

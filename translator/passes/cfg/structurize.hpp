@@ -40,6 +40,8 @@ class Structurizer {
 
   // structurize_loops.cpp
   void find_loops(Region& region);
+  std::vector<std::vector<ir::BlockId>> components(const Region& region);
+  void form_loop(Region& outer, Region& loop, std::uint32_t n);
   void make_reducible(Region& region, std::vector<std::vector<ir::BlockId>>& loops,
                       std::vector<ir::BlockId>& headers);
   void add_inner_headers(std::uint32_t n, std::vector<ir::BlockId>& entries);

@@ -113,9 +113,9 @@ void Structurizer::dispatch(BlockId at, std::uint32_t var, const std::vector<Blo
   }
 }
 
-void Structurizer::find_loops(Region& region) {
-  // Tarjan's components, without recursion. stamp_ holds the component's number while the region is
-  // in work.
+/// The blocks of each loop: Tarjan's components, without recursion. stamp_ holds the component's
+/// number while the region is in work.
+std::vector<std::vector<BlockId>> Structurizer::components(const Region& region) {
   std::vector<std::uint32_t>&index = index_, &low = low_;
   std::vector<std::vector<BlockId>> loops;
   for (const BlockId b : region.nodes) stamp_[b] = index[b] = kNone;
@@ -167,8 +167,54 @@ void Structurizer::find_loops(Region& region) {
         low[stack.back().first] = std::min(low[stack.back().first], low[b]);
     }
   }
-  if (loops.empty()) return;
+  return loops;
+}
 
+/// Gives loop `n` its SPIR-V blocks: one way out, behind which the targets of its exits are told
+/// apart.
+void Structurizer::form_loop(Region& outer, Region& loop, std::uint32_t n) {
+  loop.shell = new_block();
+  loop.latch = new_block();
+  loop.merge = new_block();
+  std::vector<BlockId> targets;
+  const auto leaves = [&](BlockId s) { return !inside(s) || stamp_[s] != n; };
+  // Exits that many blocks share are found by a mark of their own, not by a search of the
+  // targets.
+  std::vector<std::pair<BlockId, std::uint32_t>> exits;
+  for (const BlockId b : loop.nodes)
+    for (std::uint32_t i = 0; i < f_.blocks[b].succs.size(); ++i)
+      if (leaves(f_.blocks[b].succs[i])) exits.push_back({b, i});
+  for (const auto& [b, i] : exits) targets.push_back(f_.blocks[b].succs[i]);
+  std::sort(targets.begin(), targets.end());
+  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+  const bool guarded = loop.number != 0;
+  std::vector<BlockId> through(targets.size(), loop.merge);
+  for (std::uint32_t i = 0; i < targets.size() && (guarded || targets.size() > 1); ++i) {
+    through[i] = new_block();
+    builder_.at(through[i]);
+    if (targets.size() > 1) builder_.set(path_var_, builder_.i32(i));
+    if (guarded) mark(through[i], loop.number, 0);
+    builder_.br(loop.merge);
+    loop.nodes.push_back(through[i]);
+    stamp_[through[i]] = n;
+  }
+  for (const auto& [b, i] : exits) {
+    BlockId& s = f_.blocks[b].succs[i];
+    s = through[std::lower_bound(targets.begin(), targets.end(), s) - targets.begin()];
+  }
+  if (targets.empty()) {
+    f_.blocks[loop.merge].term = Term::unreachable;
+  } else if (targets.size() == 1) {
+    builder_.at(loop.merge);
+    builder_.br(targets[0]);
+  } else {
+    dispatch(loop.merge, path_var_, targets, outer.nodes);
+  }
+}
+
+void Structurizer::find_loops(Region& region) {
+  std::vector<std::vector<BlockId>> loops = components(region);
+  if (loops.empty()) return;
   std::vector<BlockId> headers(loops.size(), kNoBlock);
   make_reducible(region, loops, headers);
   std::vector<std::uint32_t> numbers(loops.size(), 0);
@@ -180,43 +226,7 @@ void Structurizer::find_loops(Region& region) {
     loop.entry = loop.header = headers[n];
     loop.number = numbers[n];
     if (loop.number) locate(loop);
-    loop.shell = new_block();
-    loop.latch = new_block();
-    loop.merge = new_block();
-    std::vector<BlockId> targets;
-    const auto leaves = [&](BlockId s) { return !inside(s) || stamp_[s] != n; };
-    // Exits that many blocks share are found by a mark of their own, not by a search of the
-    // targets.
-    std::vector<std::pair<BlockId, std::uint32_t>> exits;
-    for (const BlockId b : loop.nodes)
-      for (std::uint32_t i = 0; i < f_.blocks[b].succs.size(); ++i)
-        if (leaves(f_.blocks[b].succs[i])) exits.push_back({b, i});
-    for (const auto& [b, i] : exits) targets.push_back(f_.blocks[b].succs[i]);
-    std::sort(targets.begin(), targets.end());
-    targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
-    const bool guarded = loop.number != 0;
-    std::vector<BlockId> through(targets.size(), loop.merge);
-    for (std::uint32_t i = 0; i < targets.size() && (guarded || targets.size() > 1); ++i) {
-      through[i] = new_block();
-      builder_.at(through[i]);
-      if (targets.size() > 1) builder_.set(path_var_, builder_.i32(i));
-      if (guarded) mark(through[i], loop.number, 0);
-      builder_.br(loop.merge);
-      loop.nodes.push_back(through[i]);
-      stamp_[through[i]] = n;
-    }
-    for (const auto& [b, i] : exits) {
-      BlockId& s = f_.blocks[b].succs[i];
-      s = through[std::lower_bound(targets.begin(), targets.end(), s) - targets.begin()];
-    }
-    if (targets.empty()) {
-      f_.blocks[loop.merge].term = Term::unreachable;
-    } else if (targets.size() == 1) {
-      builder_.at(loop.merge);
-      builder_.br(targets[0]);
-    } else {
-      dispatch(loop.merge, path_var_, targets, region.nodes);
-    }
+    form_loop(region, loop, n);
     loop_of_[loop.header] = static_cast<std::uint32_t>(regions_.size());
     regions_.push_back(std::move(loop));
   }

@@ -1,7 +1,7 @@
 #include "translator/passes/legalise/legalise_atomics.hpp"
 
 #include "ptx2spv/abi.hpp"
-#include "translator/passes/rewriter.hpp"
+#include "translator/passes/rewrite.hpp"
 
 namespace ptx2spv::passes {
 
@@ -478,7 +478,7 @@ class Legaliser {
 
   ir::Function& f_;
   const Profile& profile_;
-  Rewriter rw_;
+  CfgRewriter rw_;
   ir::Builder& b_;
   std::vector<bool> used_;
   Wide wide_;
@@ -486,7 +486,7 @@ class Legaliser {
 
 // An atomic orders memory as a barrier does, and changes nothing where it adds 0.
 void barriers_as_atomics(ir::Function& function) {
-  Rewriter rewriter(function);
+  CfgRewriter rewriter(function);
   ir::Builder& b = rewriter.builder();
   rewriter.run([&](Value value) {
     if (function.insts[value].op != Op::memory_barrier) return rewriter.keep(value);

@@ -195,7 +195,7 @@ class FloatLegaliser {
   Module& module_;
   const Profile& p_;
   const bool fast_;
-  Rewrite rewrite_;
+  SsaRewriter rewrite_;
   Builder& b_;
   FloatRanges ranges_;
 };

@@ -306,7 +306,7 @@ class Int64 {
   Module& module_;
   const bool native_;
   std::vector<std::uint64_t> zeros_;
-  Rewrite rewrite_;
+  SsaRewriter rewrite_;
   Builder& b_;
 };
 

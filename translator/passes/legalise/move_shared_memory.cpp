@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ptx2spv/abi.hpp"
-#include "translator/passes/rewriter.hpp"
+#include "translator/passes/rewrite.hpp"
 
 namespace ptx2spv::passes {
 
@@ -51,7 +51,7 @@ void move_shared_memory(Function& function) {
   if (any) {
     const auto base = static_cast<std::uint32_t>(function.vars.size());
     function.vars.push_back({Type::i64, "shared"});
-    Rewriter rewriter(function);
+    CfgRewriter rewriter(function);
     rewriter.run([&](Value value) {
       if (is_shared_access(function.insts[value])) {
         Builder& b = rewriter.builder();

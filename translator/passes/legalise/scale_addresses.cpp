@@ -242,7 +242,7 @@ class WordAddresses {
   }
 
   Function& f_;
-  Rewrite rewrite_;
+  SsaRewriter rewrite_;
   Builder& b_;
   const KnownBits known_;
   std::unordered_map<std::uint64_t, Value> made_;  ///< of the block being walked, by value and k

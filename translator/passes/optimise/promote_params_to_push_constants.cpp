@@ -183,7 +183,7 @@ class PlaceParams {
     for (const BlockId b : f_.order)
       for (const Value v : f_.blocks[b].insts)
         if (is_param(v) && in_record(v) && needed(v) && !pushed(v)) ++wanted[{b, *offset(v) / 16}];
-    Rewrite rewrite(f_);
+    SsaRewriter rewrite(f_);
     builder_ = &rewrite.builder();
     std::map<std::pair<BlockId, std::uint32_t>, Value> quads;
     const auto values = static_cast<Value>(uses_.size());

@@ -167,7 +167,7 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
 
   const HandleTracer tracer(function);
   const ir::TrapState trap = trap_state(function);
-  Rewriter rewriter(function);
+  CfgRewriter rewriter(function);
   // The prologue is written to a block of its own, then put in front of the entry block's
   // instructions.
   ir::Builder prologue(function);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "translator/ir/trap_state.hpp"
-#include "translator/passes/rewriter.hpp"
+#include "translator/passes/rewrite.hpp"
 #include "translator/passes/surface/surface_record.hpp"
 #include "translator/support/surface_format.hpp"
 
@@ -21,7 +21,7 @@ struct Located {
 
 class SurfaceAccess {
  public:
-  SurfaceAccess(Rewriter& rewriter, ir::Module& module, SurfaceRecord& record,
+  SurfaceAccess(CfgRewriter& rewriter, ir::Module& module, SurfaceRecord& record,
                 const ir::SurfaceOp& op, ir::TrapState trap, std::uint32_t site)
       : rw_(rewriter),
         b_(rewriter.builder()),
@@ -71,7 +71,7 @@ class SurfaceAccess {
     return b_.inst(ir::Op::library, type, args, m_.library(name));
   }
 
-  Rewriter& rw_;
+  CfgRewriter& rw_;
   ir::Builder& b_;
   ir::Module& m_;
   SurfaceRecord& r_;

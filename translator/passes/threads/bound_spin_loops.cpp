@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "translator/ir/cfg.hpp"
+#include "translator/ir/loops.hpp"
 #include "translator/ir/trap_state.hpp"
 #include "translator/passes/traps/lower_traps.hpp"
 
@@ -25,35 +25,10 @@ namespace {
 
 constexpr std::uint32_t kNoLoop = 0xffffffffu;
 
-struct Loop {
-  BlockId header = ir::kNoBlock;
-  std::vector<BlockId> body;  ///< with the header
-  Value seed = 0;             ///< what it waits on, the first that stands in no inner loop
+struct Loop : ir::NaturalLoop {
+  Value seed = 0;  ///< what it waits on, the first that stands in no inner loop
   bool waits = false;
 };
-
-std::vector<Loop> find_loops(const ir::Function& f) {
-  const ir::BackEdges back = ir::back_edges(f);
-  std::vector<Loop> loops;
-  std::vector<std::uint32_t> seen(f.blocks.size(), kNoLoop);
-  for (auto edge = back.edges.begin(); edge != back.edges.end();) {
-    Loop loop{edge->to, {edge->to}};
-    const auto number = static_cast<std::uint32_t>(loops.size());
-    seen[loop.header] = number;
-    std::vector<BlockId> work;
-    for (; edge != back.edges.end() && edge->to == loop.header; ++edge) work.push_back(edge->from);
-    while (!work.empty()) {
-      const BlockId b = work.back();
-      work.pop_back();
-      if (seen[b] == number || !back.reached[b]) continue;
-      seen[b] = number;
-      loop.body.push_back(b);
-      for (const BlockId p : f.blocks[b].preds) work.push_back(p);
-    }
-    loops.push_back(std::move(loop));
-  }
-  return loops;
-}
 
 // Reads what another thread may write at any time.
 bool is_seed(const ir::Inst& inst) {
@@ -124,7 +99,8 @@ void bound_spin_loops(ir::Function& function, EntryInfo& info, std::uint32_t ite
       });
   if (!any) return;
   function.compute_preds();
-  std::vector<Loop> loops = find_loops(function);
+  std::vector<Loop> loops;
+  for (ir::NaturalLoop& each : ir::natural_loops(function)) loops.push_back({std::move(each)});
   std::vector<std::uint32_t> inner(function.blocks.size(), kNoLoop);
   for (std::uint32_t i = 0; i < loops.size(); ++i)
     for (const BlockId b : loops[i].body)

@@ -27,7 +27,7 @@ constexpr std::size_t kMostCopied = 48;
 
 }  // namespace
 
-Function Emitter::run() {
+Function Coarsener::run() {
   b_.new_block();
   for (const BlockId b : p_.order) {
     const std::uint32_t piece = p_.piece_of[b];
@@ -45,7 +45,7 @@ Function Emitter::run() {
 // Thread k of an invocation is k workgroups on, so that neighbours stay neighbours. There are at
 // most 1,024, for which (t * ceil(2^20 / d)) >> 20 is t / d: the factor's error is below d, and
 // t * d < 2^20.
-void Emitter::prologue() {
+void Coarsener::prologue() {
   b_.at(0);
   constexpr std::uint32_t kScale = 1u << 20;
   const std::uint32_t words[2] = {abi::Push::block_x, abi::Push::block_y};
@@ -75,7 +75,7 @@ void Emitter::prologue() {
   b_.br(blocks_[p_.order[0]]);
 }
 
-Value Emitter::local_id(std::uint32_t axis) {
+Value Coarsener::local_id(std::uint32_t axis) {
   if (flat_) return axis == 0 ? thread() : b_.i32(0);
   if (rows_) {
     if (axis == 2) return b_.i32(0);
@@ -96,14 +96,14 @@ Value Emitter::local_id(std::uint32_t axis) {
 }
 
 // What the thread at hand brings into the phis of `to`.
-void Emitter::phis(BlockId from, BlockId to) {
+void Coarsener::phis(BlockId from, BlockId to) {
   for (const Value v : p_.f.blocks[to].insts) {
     if (!is_phi(v)) break;
     if (p_.own[v]) b_.set(slot(phi_vars_[v]), fetch(operand(from, to, v)));
   }
 }
 
-void Emitter::common_phis(BlockId from, BlockId to) {
+void Coarsener::common_phis(BlockId from, BlockId to) {
   for (const Value v : p_.f.blocks[to].insts) {
     if (!is_phi(v)) break;
     if (!p_.own[v]) b_.set(phi_vars_[v], values_[operand(from, to, v)]);
@@ -111,12 +111,12 @@ void Emitter::common_phis(BlockId from, BlockId to) {
 }
 
 /// The operand for the thread at hand.
-Value Emitter::fetch(Value v) {
+Value Coarsener::fetch(Value v) {
   if (!p_.own[v] || instance_of_[v] == instance_) return values_[v];
   return repeated_[v] ? copy(v) : b_.get(slot(kept_[v]));
 }
 
-Value Emitter::copy(Value v) {
+Value Coarsener::copy(Value v) {
   const Inst inst = p_.f.insts[v];
   if (inst.op == Op::phi) return b_.get(p_.own[v] ? slot(phi_vars_[v]) : phi_vars_[v]);
   if (inst.op == Op::builtin) {
@@ -142,7 +142,7 @@ Value Emitter::copy(Value v) {
   return made;
 }
 
-void Emitter::clone(Value v) {
+void Coarsener::clone(Value v) {
   b_.set_loc(p_.f.insts[v].loc);
   values_[v] = copy(v);
   instance_of_[v] = instance_;
@@ -150,7 +150,7 @@ void Emitter::clone(Value v) {
 }
 
 /// Whether the thread at hand is one that the block has and that has not ended; 0 where it must be.
-Value Emitter::mask(std::uint32_t guard) {
+Value Coarsener::mask(std::uint32_t guard) {
   if (guard != kNone) return b_.get(slot(masks_[guard]));
   if (!partial() || (known_ && !looped_ && (k_ + 1) * invocations_ <= threads_)) return 0;
   return b_.cmp(Op::ult, thread(), count_);
@@ -158,7 +158,7 @@ Value Emitter::mask(std::uint32_t guard) {
 
 /// `body(next)` for the thread at hand, which it leaves by a branch to `next`.
 template <typename Body>
-void Emitter::one_thread(std::uint32_t guard, bool masked, Body&& body) {
+void Coarsener::one_thread(std::uint32_t guard, bool masked, Body&& body) {
   ++instance_;
   const BlockId next = b_.new_block();
   if (const Value there = masked ? mask(guard) : 0) {
@@ -172,8 +172,8 @@ void Emitter::one_thread(std::uint32_t guard, bool masked, Body&& body) {
 
 /// A part of `size` instructions for each of the invocation's threads.
 template <typename Body>
-void Emitter::for_each_thread(std::size_t size, std::uint32_t guard, bool masked,
-                              const std::optional<Bound>& bound, Body&& body) {
+void Coarsener::for_each_thread(std::size_t size, std::uint32_t guard, bool masked,
+                                const std::optional<Bound>& bound, Body&& body) {
   if (size == 0) return;
   if (n_ == 1 || (size * n_ <= kMostCopied && !bound)) {
     for (k_ = 0; k_ < n_; ++k_) one_thread(guard, masked, body);
@@ -204,7 +204,7 @@ void Emitter::for_each_thread(std::size_t size, std::uint32_t guard, bool masked
   b_.at(out);
 }
 
-void Emitter::common_part(const std::vector<Value>& insts) {
+void Coarsener::common_part(const std::vector<Value>& insts) {
   for (const Value v : insts) {
     if (p_.own[v]) continue;
     b_.set_loc(p_.f.insts[v].loc);
@@ -213,7 +213,7 @@ void Emitter::common_part(const std::vector<Value>& insts) {
 }
 
 // A block that all threads of the block are in together.
-void Emitter::block(BlockId b) {
+void Coarsener::block(BlockId b) {
   b_.at(blocks_[b]);
   if (p_.piece_of[b] != kNone) {
     const Piece& each = p_.pieces[p_.piece_of[b]];
@@ -301,7 +301,7 @@ void Emitter::block(BlockId b) {
 }
 
 // Those who leave go their way at once, for the others' barriers count on them to be done.
-void Emitter::stay(const Guard& guard, std::uint32_t number, BlockId next) {
+void Coarsener::stay(const Guard& guard, std::uint32_t number, BlockId next) {
   Value stays = fetch(p_.f.blocks[guard.head].cond);
   if (!guard.inside_if) stays = b_.inst(Op::not_, Type::i1, {stays});
   b_.set(slot(masks_[number]), stays);
@@ -319,7 +319,7 @@ void Emitter::stay(const Guard& guard, std::uint32_t number, BlockId next) {
 }
 
 /// Whether any thread of the whole block stays.
-Value Emitter::anyone(std::uint32_t guard) {
+Value Coarsener::anyone(std::uint32_t guard) {
   std::uint32_t word = word_;
   for (std::uint32_t g = 0; g < guard; ++g)
     if (p_.guards[g].risky) word += 4;
@@ -347,7 +347,7 @@ Value Emitter::anyone(std::uint32_t guard) {
 }
 
 // The branch at the end of `b`, and all up to where threads meet again.
-void Emitter::split(BlockId b, BlockId next) {
+void Coarsener::split(BlockId b, BlockId next) {
   const Block& block = p_.f.blocks[b];
   const Piece& each = p_.pieces[piece_at_[b]];
   for (const BlockId s : block.succs) phis(b, s);
@@ -359,7 +359,7 @@ void Emitter::split(BlockId b, BlockId next) {
   b_.cond_br(condition, target(block.succs[0]), target(block.succs[1]));
 }
 
-void Emitter::piece(const Piece& each, BlockId next) {
+void Coarsener::piece(const Piece& each, BlockId next) {
   for (const BlockId b : each.blocks) clones_[b] = b_.new_block();
   for (const BlockId b : each.blocks) {
     const Block& block = p_.f.blocks[b];
@@ -388,7 +388,7 @@ std::string thread_coarsening(Function& function, Module& module, RegionOptions&
     const std::uint32_t most = std::max(1u, options.workgroup_threads);
     return (std::max(1u, options.max_block_threads) + most - 1) / most;
   };
-  const std::size_t kept = coarse::Emitter(plan, function, options).kept();
+  const std::size_t kept = coarse::Coarsener(plan, function, options).kept();
   if (options.fewer && turns() > 1) {
     // A CPU driver switches between all subgroups of a workgroup at each barrier. Values that
     // threads keep move up in each iteration of a loop over the threads, so more threads in an
@@ -402,7 +402,7 @@ std::string thread_coarsening(Function& function, Module& module, RegionOptions&
   }
   constexpr std::size_t kMostKept = 4096;
   if (kept * turns() > kMostKept) return "too much for its threads to keep";
-  function = coarse::Emitter(plan, function, options).run();
+  function = coarse::Coarsener(plan, function, options).run();
   return {};
 }
 

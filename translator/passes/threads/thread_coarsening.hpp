@@ -80,9 +80,9 @@ struct Bound {
 };
 
 /// Writes the planned kernel for so many threads an invocation.
-class Emitter {
+class Coarsener {
  public:
-  Emitter(const Plan& plan, const ir::Function& original, const RegionOptions& options);
+  Coarsener(const Plan& plan, const ir::Function& original, const RegionOptions& options);
   /// Variables that each thread has of its own.
   std::size_t kept() const;
   ir::Function run();

@@ -14,7 +14,7 @@ constexpr unsigned kMostRepeated = 8;
 
 }  // namespace
 
-Emitter::Emitter(const Plan& plan, const Function& original, const RegionOptions& options)
+Coarsener::Coarsener(const Plan& plan, const Function& original, const RegionOptions& options)
     : p_(plan),
       out_(original),
       b_(out_),
@@ -70,7 +70,7 @@ Emitter::Emitter(const Plan& plan, const Function& original, const RegionOptions
   find_kept();
 }
 
-std::size_t Emitter::kept() const {
+std::size_t Coarsener::kept() const {
   std::size_t count = masks_.size();
   for (const BlockId b : p_.order)
     for (const Value v : p_.f.blocks[b].insts)
@@ -79,7 +79,7 @@ std::size_t Emitter::kept() const {
 }
 
 // A part is what one thread does between two places where all meet.
-void Emitter::number_parts() {
+void Coarsener::number_parts() {
   std::uint32_t parts = 0;
   part_of_.assign(p_.f.insts.size(), kNone);
   last_part_.assign(p_.f.blocks.size(), kNone);
@@ -101,7 +101,7 @@ void Emitter::number_parts() {
   }
 }
 
-unsigned Emitter::cost(Value v) const {
+unsigned Coarsener::cost(Value v) const {
   const Inst& inst = p_.f.insts[v];
   switch (inst.op) {
     case Op::constant: return 0;
@@ -127,7 +127,7 @@ unsigned Emitter::cost(Value v) const {
   }
 }
 
-void Emitter::find_repeated() {
+void Coarsener::find_repeated() {
   repeated_.assign(p_.f.insts.size(), false);
   std::vector<unsigned> sum(p_.f.insts.size(), 0);
   for (const BlockId b : p_.order)
@@ -140,7 +140,7 @@ void Emitter::find_repeated() {
     }
 }
 
-void Emitter::find_kept() {
+void Coarsener::find_kept() {
   kept_.assign(p_.f.insts.size(), kNone);
   // A repeated value is worked out of others, which have to be there too.
   std::vector<Value> work;
@@ -171,7 +171,7 @@ void Emitter::find_kept() {
 }
 
 // A branch by the thread's number around what needs and leaves nothing that threads keep.
-std::optional<Bound> Emitter::bound(BlockId b, const std::vector<Value>& part) const {
+std::optional<Bound> Coarsener::bound(BlockId b, const std::vector<Value>& part) const {
   const Block& block = p_.f.blocks[b];
   const std::uint32_t into = piece_at_[b];
   if (n_ == 1 || into == kNone || guard_at_[b] != kNone || p_.guard_of[b] != kNone) return {};

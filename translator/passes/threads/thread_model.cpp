@@ -1,5 +1,5 @@
 // %tid and %ctaid: which invocation is which thread.
-#include "translator/passes/rewriter.hpp"
+#include "translator/passes/rewrite.hpp"
 #include "translator/passes/traps/lower_traps.hpp"
 
 namespace ptx2spv::passes {
@@ -99,7 +99,7 @@ void apply_thread_model(ir::Function& function, ThreadModel model, bool whole_gr
     }
     return;
   }
-  Rewriter rewriter(function);
+  CfgRewriter rewriter(function);
   ir::Builder& b = rewriter.builder();
   rewriter.run([&](Value value) {
     const ir::Inst inst = function.insts[value];

@@ -5,7 +5,7 @@
 
 #include "translator/ir/cfg.hpp"
 #include "translator/ir/trap_state.hpp"
-#include "translator/passes/rewriter.hpp"
+#include "translator/passes/rewrite.hpp"
 
 namespace ptx2spv::passes {
 
@@ -24,7 +24,7 @@ void suppress_after_trap(ir::Function& function) {
                (function.insts[v].op >= Op::surf_load && function.insts[v].op <= Op::surf_reduce);
   if (!faults) return;
   const ir::TrapState trap = trap_state(function);
-  Rewriter rewriter(function);
+  CfgRewriter rewriter(function);
   ir::Builder& b = rewriter.builder();
   rewriter.run([&](Value value) {
     const Op op = function.insts[value].op;
@@ -96,6 +96,84 @@ void write_record(ir::Function& function, ir::Builder& b, BlockId end, const ir:
   b.exit();
 }
 
+/// Instructions that trap set the state, where no fault is in it yet, and go to `end`.
+void lower_trap_instructions(ir::Function& function, const ir::TrapState& trap, BlockId end) {
+  CfgRewriter rewriter(function);
+  ir::Builder& rb = rewriter.builder();
+  rewriter.run([&](Value value) {
+    if (function.insts[value].op != Op::thread_trap) return rewriter.keep(value);
+    const Value code = rb.get(trap.code);
+    const Value first = rb.cmp(Op::eq, code, rb.i32(0));
+    const std::uint32_t vars[3] = {trap.x, trap.y, trap.z};
+    const std::vector<Value> args(function.args(value).begin(), function.args(value).end());
+    for (std::size_t i = 0; i < args.size() && i < 3; ++i)
+      rb.set(vars[i], rb.select(first, args[i], rb.get(vars[i])));
+    rb.set(trap.code,
+           rb.select(first, rb.i32(static_cast<std::uint32_t>(function.insts[value].imm)), code));
+    rb.br(end);
+    rewriter.end_block();
+  });
+}
+
+/// A thread that has trapped may read zeros for ever: its loops end at their headers.
+void end_loops_of_trapped(ir::Function& function, ir::Builder& b, const ir::TrapState& trap,
+                          BlockId end) {
+  const std::vector<ir::BackEdges::Edge> edges = ir::back_edges(function).edges;
+  for (std::size_t i = 0, next = 0; i < edges.size(); i = next) {
+    const BlockId block = edges[i].to, latch = edges[i].from;
+    while (next < edges.size() && edges[next].to == block) ++next;
+    // A latch that is a header too may have been rewritten already.
+    const auto ends_with_test = [&](const ir::Block& last) {
+      return last.term == Term::cond_br && (last.succs[0] == block) != (last.succs[1] == block);
+    };
+    if (next - i == 1 && ends_with_test(function.blocks[latch])) {
+      // The loop's own test at its end takes the other one in: one more exit would cost every
+      // iteration.
+      const BlockId leave = b.new_block();
+      b.at(latch);
+      const Value dead = b.cmp(Op::ne, b.get(trap.code), b.i32(0));
+      ir::Block& end_block = function.blocks[latch];
+      const unsigned back = end_block.succs[0] == block ? 0 : 1;
+      const BlockId after = end_block.succs[1 - back];
+      end_block.succs[1 - back] = leave;
+      const Value cond = end_block.cond;
+      if (back == 0) {
+        const Value go_on = b.inst(Op::xor_, Type::i1, {dead, b.i1(true)});
+        function.blocks[latch].cond = b.op2(Op::and_, cond, go_on);
+      } else {
+        function.blocks[latch].cond = b.op2(Op::or_, cond, dead);
+      }
+      b.at(leave);
+      b.cond_br(dead, end, after);
+      continue;
+    }
+    const BlockId rest = b.new_block();
+    ir::Block& head = function.blocks[block];
+    ir::Block& tail = function.blocks[rest];
+    tail.insts = std::move(head.insts);
+    tail.term = head.term;
+    tail.cond = head.cond;
+    tail.succs = std::move(head.succs);
+    head.insts.clear();
+    b.at(block);
+    b.cond_br(b.cmp(Op::ne, b.get(trap.code), b.i32(0)), end, rest);
+  }
+}
+
+/// Threads start without a fault.
+void clear_state(ir::Function& function, ir::Builder& b, const ir::TrapState& trap) {
+  b.at(0);
+  const std::uint32_t vars[5] = {trap.code, trap.x, trap.y, trap.z, trap.handle};
+  const BlockId scratch = b.new_block();
+  b.at(scratch);
+  for (const std::uint32_t var : vars) b.set(var, b.i32(0));
+  std::vector<Value> start = std::move(function.blocks[scratch].insts);
+  function.blocks[scratch].insts.clear();
+  function.blocks[scratch].term = Term::unreachable;
+  std::vector<Value>& entry = function.blocks[0].insts;
+  entry.insert(entry.begin(), start.begin(), start.end());
+}
+
 }  // namespace
 
 void lower_traps(ir::Function& function, bool keep_barriers) {
@@ -115,24 +193,7 @@ void lower_traps(ir::Function& function, bool keep_barriers) {
       function.blocks[block].succs.assign(1, end);
     }
 
-  if (instruction_traps) {
-    Rewriter rewriter(function);
-    ir::Builder& rb = rewriter.builder();
-    rewriter.run([&](Value value) {
-      if (function.insts[value].op != Op::thread_trap) return rewriter.keep(value);
-      const Value code = rb.get(trap.code);
-      const Value first = rb.cmp(Op::eq, code, rb.i32(0));
-      const std::uint32_t vars[3] = {trap.x, trap.y, trap.z};
-      const std::vector<Value> args(function.args(value).begin(), function.args(value).end());
-      for (std::size_t i = 0; i < args.size() && i < 3; ++i)
-        rb.set(vars[i], rb.select(first, args[i], rb.get(vars[i])));
-      rb.set(trap.code,
-             rb.select(first, rb.i32(static_cast<std::uint32_t>(function.insts[value].imm)), code));
-      rb.br(end);
-      rewriter.end_block();
-    });
-  }
-
+  if (instruction_traps) lower_trap_instructions(function, trap, end);
   b.at(end);
   const Value cut = function.loop_guard.on ? report_cut_off(b) : 0;
   if (!traps) {
@@ -143,62 +204,9 @@ void lower_traps(ir::Function& function, bool keep_barriers) {
   if (cut) b.set(trap.code, b.select(cut, b.i32(0), b.get(trap.code)));
   const BlockId ending = b.block();
 
-  // A thread that has trapped may read zeros for ever: its loops end at their headers.
-  if (!keep_barriers) {
-    const std::vector<ir::BackEdges::Edge> edges = ir::back_edges(function).edges;
-    for (std::size_t i = 0, next = 0; i < edges.size(); i = next) {
-      const BlockId block = edges[i].to, latch = edges[i].from;
-      while (next < edges.size() && edges[next].to == block) ++next;
-      // A latch that is a header too may have been rewritten already.
-      const auto ends_with_test = [&](const ir::Block& last) {
-        return last.term == Term::cond_br && (last.succs[0] == block) != (last.succs[1] == block);
-      };
-      if (next - i == 1 && ends_with_test(function.blocks[latch])) {
-        // The loop's own test at its end includes this one: another exit would slow every iteration
-        // down.
-        const BlockId leave = b.new_block();
-        b.at(latch);
-        const Value dead = b.cmp(Op::ne, b.get(trap.code), b.i32(0));
-        ir::Block& end_of_turn = function.blocks[latch];
-        const unsigned back = end_of_turn.succs[0] == block ? 0 : 1;
-        const BlockId after = end_of_turn.succs[1 - back];
-        end_of_turn.succs[1 - back] = leave;
-        const Value cond = end_of_turn.cond;
-        if (back == 0) {
-          const Value go_on = b.inst(Op::xor_, Type::i1, {dead, b.i1(true)});
-          function.blocks[latch].cond = b.op2(Op::and_, cond, go_on);
-        } else {
-          function.blocks[latch].cond = b.op2(Op::or_, cond, dead);
-        }
-        b.at(leave);
-        b.cond_br(dead, end, after);
-        continue;
-      }
-      const BlockId rest = b.new_block();
-      ir::Block& head = function.blocks[block];
-      ir::Block& tail = function.blocks[rest];
-      tail.insts = std::move(head.insts);
-      tail.term = head.term;
-      tail.cond = head.cond;
-      tail.succs = std::move(head.succs);
-      head.insts.clear();
-      b.at(block);
-      b.cond_br(b.cmp(Op::ne, b.get(trap.code), b.i32(0)), end, rest);
-    }
-  }
-
+  if (!keep_barriers) end_loops_of_trapped(function, b, trap, end);
   write_record(function, b, ending, trap);
-  // Threads start without a fault.
-  b.at(0);
-  const std::uint32_t vars[5] = {trap.code, trap.x, trap.y, trap.z, trap.handle};
-  const BlockId scratch = b.new_block();
-  b.at(scratch);
-  for (const std::uint32_t var : vars) b.set(var, b.i32(0));
-  std::vector<Value> start = std::move(function.blocks[scratch].insts);
-  function.blocks[scratch].insts.clear();
-  function.blocks[scratch].term = Term::unreachable;
-  std::vector<Value>& entry = function.blocks[0].insts;
-  entry.insert(entry.begin(), start.begin(), start.end());
+  clear_state(function, b, trap);
 }
 
 }  // namespace ptx2spv::passes

@@ -87,7 +87,7 @@ bool break_bitfield_insert_select(Function& f) {
   for (const Value v : found) zero.of(f.insts[v].type);
   std::vector<bool> merge(f.insts.size());
   for (const Value v : found) merge[v] = true;
-  Rewrite rewrite(f);
+  SsaRewriter rewrite(f);
   Builder& builder = rewrite.builder();
   return rewrite.run([&](Value v) {
     if (v >= merge.size() || !merge[v]) return v;

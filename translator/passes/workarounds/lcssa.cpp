@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "translator/ir/cfg.hpp"
+#include "translator/ir/loops.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv::passes {
@@ -16,15 +17,19 @@ using namespace ir;
 
 namespace {
 
-constexpr std::uint32_t kNoLoop = 0xffffffffu;
+constexpr std::uint32_t kNoLoop = StructuredLoops::kNone;
 
-class Leaving {
+class Lcssa {
  public:
-  Leaving(Function& function, bool all) : f_(function), doms_(function, false), all_(all) {}
+  Lcssa(Function& function, bool all)
+      : f_(function),
+        doms_(function, false),
+        all_(all),
+        nest_(function, reverse_postorder(function, true)),
+        second_exit_(nest_.loops.size(), false) {}
 
   bool run() {
-    find_loops();
-    if (loops_.empty()) return false;
+    if (nest_.loops.empty()) return false;
     lost_.assign(f_.insts.size(), kNoLoop);
     home_.assign(f_.insts.size(), kNoBlock);
     // Definitions before uses; phis, whose operands may come later, lose nothing.
@@ -36,11 +41,11 @@ class Leaving {
     bool any = false;
     each_use([&](Value v, BlockId at) {
       if (lost_[v] == kNoLoop || within(at, lost_[v])) return v;
-      loops_[lost_[v]].second_way = any = true;
+      second_exit_[lost_[v]] = any = true;
       return v;
     });
-    // A phi behind the loop keeps its value only as long as it has two ways in: where the driver's
-    // optimiser proves one of them dead, the phi is gone.
+    // A phi behind the loop keeps its value only as long as it has two predecessors: where the
+    // driver's optimiser proves one of them dead, the phi is gone.
     for (const BlockId b : doms_.order())
       for (const Value v : f_.blocks[b].insts) {
         if (f_.insts[v].op != Op::phi) break;
@@ -48,55 +53,27 @@ class Leaving {
           const std::uint32_t loop = lost_[f_.arg(v, i)];
           const bool leaves =
               loop != kNoLoop && within(f_.blocks[b].preds[i], loop) && !within(b, loop);
-          if (leaves) loops_[loop].second_way = any = true;
+          if (leaves) second_exit_[loop] = any = true;
         }
       }
     if (!any) return false;
     // Behind the second exit the body dominates nothing, so every value leaves such a loop through
     // a phi.
-    std::vector<std::uint32_t> chosen;
-    for (std::uint32_t i = 0; i < loops_.size(); ++i)
-      if (loops_[i].second_way) chosen.push_back(i);
     each_use([&](Value v, BlockId at) { return kept(v, at); });
-    for (const std::uint32_t loop : chosen) add_way(loops_[loop], make_never(loop));
+    for (std::uint32_t i = 0; i < nest_.loops.size(); ++i)
+      if (second_exit_[i]) add_exit(nest_.loops[i], make_never(i));
     return true;
   }
 
  private:
-  struct Loop {
-    std::uint32_t first = 0, end = 0;  ///< places in the structured order: header, merge block
-    BlockId header = kNoBlock, merge = kNoBlock;
-    std::uint32_t parent = kNoLoop;
-    bool second_way = false;
-  };
+  using Loop = StructuredLoops::Loop;
 
-  // Constructs stand together in the structured order, so that a loop is a range of it.
-  void find_loops() {
-    const std::vector<BlockId> order = reverse_postorder(f_, true);
-    place_.assign(f_.blocks.size(), 0);
-    inner_.assign(f_.blocks.size(), kNoLoop);
-    for (std::uint32_t i = 0; i < order.size(); ++i) place_[order[i]] = i;
-    std::vector<std::uint32_t> open;
-    for (std::uint32_t i = 0; i < order.size(); ++i) {
-      const BlockId b = order[i];
-      while (!open.empty() && loops_[open.back()].end <= i) open.pop_back();
-      if (f_.blocks[b].merge == Merge::loop) {
-        const BlockId merge = f_.blocks[b].merge_block;
-        loops_.push_back({i, place_[merge], b, merge, open.empty() ? kNoLoop : open.back()});
-        open.push_back(static_cast<std::uint32_t>(loops_.size()) - 1);
-      }
-      if (!open.empty()) inner_[b] = open.back();
-    }
-  }
-
-  bool within(BlockId b, std::uint32_t loop) const {
-    return place_[b] >= loops_[loop].first && place_[b] < loops_[loop].end;
-  }
+  bool within(BlockId b, std::uint32_t loop) const { return nest_.within(b, loop); }
 
   bool of_selection(BlockId b) const {
     if (f_.blocks[b].merge == Merge::loop) return false;
     return std::none_of(f_.blocks[b].preds.begin(), f_.blocks[b].preds.end(),
-                        [&](BlockId p) { return inner_[p] != inner_[b]; });
+                        [&](BlockId p) { return nest_.innermost[p] != nest_.innermost[b]; });
   }
 
   // The innermost loop in which a masked thread loses the value: where it is loaded, or made of
@@ -105,14 +82,15 @@ class Leaving {
     const Inst& inst = f_.insts[v];
     if (inst.type == Type::none) return kNoLoop;
     // A driver that computes again may make a selection's phi an instruction first.
-    if (inst.op == Op::phi) return all_ && of_selection(b) ? inner_[b] : kNoLoop;
-    if ((info(inst.op).flags & flag::R) || inst.op == Op::library) return inner_[b];
+    if (inst.op == Op::phi) return all_ && of_selection(b) ? nest_.innermost[b] : kNoLoop;
+    if ((info(inst.op).flags & flag::R) || inst.op == Op::library) return nest_.innermost[b];
     std::uint32_t innermost = kNoLoop;
     for (const Value a : f_.args(v)) {
       const bool changes = all_ && f_.insts[a].op == Op::phi && home_[a] != kNoBlock;
-      const std::uint32_t loop = changes ? inner_[home_[a]] : lost_[a];
+      const std::uint32_t loop = changes ? nest_.innermost[home_[a]] : lost_[a];
       if (loop == kNoLoop || !within(b, loop)) continue;
-      if (innermost == kNoLoop || loops_[loop].first > loops_[innermost].first) innermost = loop;
+      if (innermost == kNoLoop || nest_.loops[loop].first > nest_.loops[innermost].first)
+        innermost = loop;
     }
     return innermost;
   }
@@ -140,10 +118,11 @@ class Leaving {
 
   Value kept(Value v, BlockId at) {
     if (home_[v] == kNoBlock) return v;
-    for (std::uint32_t l = inner_[home_[v]]; l != kNoLoop && !within(at, l); l = loops_[l].parent) {
-      const Loop& loop = loops_[l];
+    for (std::uint32_t l = nest_.innermost[home_[v]]; l != kNoLoop && !within(at, l);
+         l = nest_.loops[l].parent) {
+      const Loop& loop = nest_.loops[l];
       const bool of_header = f_.insts[v].op == Op::phi && home_[v] == loop.header;
-      if (loop.second_way && !of_header) v = keeper(v, loop);
+      if (second_exit_[l] && !of_header) v = keeper(v, loop);
     }
     return v;
   }
@@ -193,7 +172,7 @@ class Leaving {
 
   // A driver's optimiser would drop a phi of one value, so the loop gets an exit that no thread
   // takes.
-  void add_way(const Loop& loop, Value never) {
+  void add_exit(const Loop& loop, Value never) {
     const BlockId header = loop.header;
     if (f_.blocks[header].term != Term::br) split(header);
     Block& from = f_.blocks[header];
@@ -249,8 +228,8 @@ class Leaving {
   Function& f_;
   Dominators doms_;
   const bool all_;  ///< values that were computed are lost as those that were loaded are
-  std::vector<Loop> loops_;
-  std::vector<std::uint32_t> place_, inner_;  ///< by block
+  const StructuredLoops nest_;
+  std::vector<bool> second_exit_;             ///< by loop: whether it gets one
   std::vector<std::uint32_t> lost_;           ///< by value: a loop, or kNoLoop
   std::vector<BlockId> home_;                 ///< by value: its block
   std::unordered_map<Value, Value> keepers_;  ///< the phi that keeps a value
@@ -259,6 +238,6 @@ class Leaving {
 
 }  // namespace
 
-bool lcssa(Function& function, bool computed) { return Leaving(function, computed).run(); }
+bool lcssa(Function& function, bool computed) { return Lcssa(function, computed).run(); }
 
 }  // namespace ptx2spv::passes

@@ -15,10 +15,11 @@ using namespace ir;
 
 namespace {
 
-/// Values that depend on nothing but constants, thread numbers and loop counters of such ends.
-class Foreseen {
+/// Values that a compiler can fold: they depend on nothing but constants, thread numbers and loop
+/// counters of such ends.
+class FoldableValues {
  public:
-  explicit Foreseen(const Function& f)
+  explicit FoldableValues(const Function& f)
       : f_(f), values_(f.insts.size()), place_(f.blocks.size()), selection_(f.blocks.size()) {
     for (std::uint32_t i = 0; i < f.order.size(); ++i) place_[f.order[i]] = i;
     std::fill(selection_.begin(), selection_.end(), kNoBlock);
@@ -43,7 +44,7 @@ class Foreseen {
       again = false;
       for (const BlockId b : f_.order)
         for (const Value v : f_.blocks[b].insts)
-          if (values_[v] == every_iteration_ && foreseen(b, v) != every_iteration_) {
+          if (values_[v] == every_iteration_ && foldable(b, v) != every_iteration_) {
             values_[v] = !every_iteration_;
             again = true;
           }
@@ -60,7 +61,7 @@ class Foreseen {
   }
   bool counted(Value v) const { return values_[v] && f_.insts[v].op != Op::constant; }
 
-  bool foreseen(BlockId b, Value v) const {
+  bool foldable(BlockId b, Value v) const {
     const Inst& inst = f_.insts[v];
     switch (inst.op) {
       case Op::constant:
@@ -130,11 +131,11 @@ bool opaque_zero_operands(Function& f, const Module& module) {
     return std::any_of(f.blocks[b].insts.begin(), f.blocks[b].insts.end(), arithmetic);
   });
   if (none) return false;
-  const Foreseen foreseen(f);
+  const FoldableValues foldable(f);
   const auto may_be_zero = [&](Value a) {
     const Inst& inst = f.insts[a];
     if (inst.type != Type::i32 && inst.type != Type::i64) return false;
-    if (inst.op != Op::constant) return foreseen(a);
+    if (inst.op != Op::constant) return foldable(a);
     return (inst.type == Type::i32 ? inst.imm << 33 : inst.imm << 1) == 0;
   };
   return hide_operands(f, 0, arithmetic, may_be_zero);

@@ -477,7 +477,7 @@ void samples(TextureSession& session) {
 
 }  // namespace
 
-bool texture_wider(TextureSession& session, const std::string& only) {
+bool texture_sampling(TextureSession& session, const std::string& only) {
   constexpr struct {
     const char* name;
     void (*record)(TextureSession&);

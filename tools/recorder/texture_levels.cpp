@@ -353,7 +353,7 @@ void plane_sums(TextureSession& session) {
 
 }  // namespace
 
-void texture_further(TextureSession& session) {
+void texture_levels(TextureSession& session) {
   explicit_levels(session);
   gradient_levels(session);
   level_sums(session);
