@@ -34,6 +34,25 @@ void address(std::uint32_t* words, std::uint64_t value) {
   words[1] = static_cast<std::uint32_t>(value >> 32);
 }
 
+Trap read_trap(const std::uint32_t* words, const json& sites) {
+  Trap out;
+  out.count = words[abi("t_count")];
+  out.claimed = words[abi("t_claimed")];
+  if (!out.claimed) return out;
+  out.site = sites[words[abi("t_site")]];
+  out.kind = words[abi("t_kind")];
+  const auto three = [&](const char* first, auto* to) {
+    for (std::uint32_t i = 0; i < 3; ++i)
+      to[i] = static_cast<std::remove_reference_t<decltype(*to)>>(words[abi(first) + i]);
+  };
+  three("t_ctaid_x", out.cta);
+  three("t_tid_x", out.thread);
+  three("t_coord", out.coordinates);
+  const std::uint32_t* handle = words + abi("t_handle_lo");
+  out.handle = handle[0] | std::uint64_t{handle[1]} << 32;
+  return out;
+}
+
 }  // namespace
 
 Module::Module(Host& host, const std::string& ptx, const std::vector<std::string>& options,
@@ -273,23 +292,7 @@ Trap Module::run(const std::string& name, const Launch& launch) {
   }
   host_.run(dispatch);
 
-  Trap out;
-  const std::uint32_t* words = trap.words();
-  out.count = words[abi("t_count")];
-  out.claimed = words[abi("t_claimed")];
-  if (!out.claimed) return out;
-  out.site = entry["trap_sites"][words[abi("t_site")]];
-  out.kind = words[abi("t_kind")];
-  const auto three = [&](const char* first, auto* to) {
-    for (std::uint32_t i = 0; i < 3; ++i)
-      to[i] = static_cast<std::remove_reference_t<decltype(*to)>>(words[abi(first) + i]);
-  };
-  three("t_ctaid_x", out.cta);
-  three("t_tid_x", out.thread);
-  three("t_coord", out.coordinates);
-  const std::uint32_t* handle = words + abi("t_handle_lo");
-  out.handle = handle[0] | std::uint64_t{handle[1]} << 32;
-  return out;
+  return read_trap(trap.words(), entry["trap_sites"]);
 }
 
 }  // namespace binding
