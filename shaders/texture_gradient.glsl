@@ -231,12 +231,12 @@ int tex_most_samples(const in uint code)
     return PICK(code == 3u || code == 5u || code == 6u, odd, even);
 }
 
-// A level with its bias; `how` as below. Where samples are fewer than 8 and two levels may be mixed
-// as they do not fall, a bias of 1/4 or more counts 1/256 less; one of 1/8 or less does not.
+// A level with its bias; `how` as below. Where samples are fewer than 8 and parts of levels are
+// stretched, a bias that would itself be stretched to more than 0 counts 1/256 less.
 int tex_biased(const in int lod, const in int bias, const in uint how)
 {
     uint most = how & 15u;
-    return lod + bias - PICK(most >= 1u && most <= 3u && bias >= 64, 1, 0);
+    return lod + bias - PICK(most >= 1u && most <= 3u && bias >= PICK(most == 1u, 43, 55), 1, 0);
 }
 
 // A level whose part in the next one is stretched about its middle.
