@@ -101,6 +101,7 @@ newer_c_library() {
 newer_wrapper() {
   local folder="$newer_dir/$1" libraries="$newer_dir/$1/root/usr/lib/$newer_machine" file
   {
+    # shellcheck disable=SC2016  # the wrapper's own variable
     printf '#!/bin/sh\nexport PTX2SPV_CACHE=${PTX2SPV_CACHE-0} MESA_SHADER_CACHE_DISABLE=true\n'
     if [[ $1 == swiftshader ]]; then
       file="$folder/root/libvk_swiftshader.so"
