@@ -45,7 +45,7 @@ template <typename Pass>
 unsigned changed_and_the_same(unsigned seed, Pass&& pass) {
   std::mt19937 rng(seed);
   unsigned changed = 0;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 500; ++i) {
     ProgramShape shape;
     shape.blocks = 4 + static_cast<unsigned>(rng() % 9);
     shape.ops = 1 + static_cast<unsigned>(rng() % 8);

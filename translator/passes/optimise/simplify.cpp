@@ -3,6 +3,7 @@
 // its selection.
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include "translator/ir/cfg.hpp"
@@ -95,6 +96,49 @@ class ConstantTable {
   std::vector<Value> slots_, found_;
 };
 
+/// The conditions that a branch on the way to a block has decided.
+class DecidedConditions {
+ public:
+  DecidedConditions(const Function& function, const Dominators& doms)
+      : f_(function), doms_(doms), known_(function.insts.size()) {}
+
+  /// Learns what the branch to `block` says; blocks are entered in the dominator tree's preorder.
+  void enter(BlockId block) {
+    if (f_.blocks[block].preds.size() != 1) return;
+    const Block& from = f_.blocks[f_.blocks[block].preds[0]];
+    if (from.term != Term::cond_br || from.succs[0] == from.succs[1]) return;
+    learn(from.cond, from.succs[0] == block, block, 0);
+  }
+  /// The value of `cond` in `block`, where it is decided.
+  std::optional<bool> find(Value cond, BlockId block) const {
+    if (cond >= known_.size() || known_[cond].block == kNoBlock) return std::nullopt;
+    if (!doms_.dominates(known_[cond].block, block)) return std::nullopt;
+    return known_[cond].truth;
+  }
+
+ private:
+  static constexpr unsigned kDepth = 6;  ///< of an expression that is taken apart
+  struct Known {
+    BlockId block = kNoBlock;
+    bool truth = false;
+  };
+
+  void learn(Value cond, bool truth, BlockId block, unsigned depth) {
+    if (cond >= known_.size()) return;
+    if (!find(cond, block)) known_[cond] = {block, truth};
+    const Inst& inst = f_.insts[cond];
+    if (depth == kDepth || inst.type != Type::i1) return;
+    if (inst.op == Op::not_)
+      learn(f_.arg(cond, 0), !truth, block, depth + 1);
+    else if (inst.op == (truth ? Op::and_ : Op::or_))
+      for (const Value a : f_.args(cond)) learn(a, truth, block, depth + 1);
+  }
+
+  const Function& f_;
+  const Dominators& doms_;
+  std::vector<Known> known_;  ///< by value: the newest
+};
+
 class Simplifier {
  public:
   Simplifier(Function& function, bool int64) : f_(function), int64_(int64) {}
@@ -171,11 +215,13 @@ class Simplifier {
     alias_.assign(f_.insts.size(), 0);
     ValueTable table(f_.insts.size());
     ConstantTable constants(f_);
+    DecidedConditions decided(f_, doms);
     const auto number = [&](Value v, BlockId b) {
       if (!shareable(f_.insts[v])) return v;
       return table.find_or_add(v, b, hash(v), doms, [&](Value other) { return same(other, v); });
     };
     for (const BlockId b : doms.preorder()) {
+      decided.enter(b);
       std::vector<Value> insts = std::move(f_.blocks[b].insts);
       std::vector<Value> kept;
       kept.reserve(insts.size());
@@ -224,7 +270,10 @@ class Simplifier {
       }
       Block& block = f_.blocks[b];
       block.insts = std::move(kept);
-      if (block.cond) block.cond = resolve(block.cond);
+      if (!block.cond) continue;
+      block.cond = resolve(block.cond);
+      if (block.term != Term::cond_br) continue;
+      if (const auto truth = decided.find(block.cond, b)) block.cond = constant(*truth, constants);
     }
     std::vector<Value>& entry = f_.blocks[0].insts;
     entry.insert(entry.begin(), constants.all().begin(), constants.all().end());
@@ -233,6 +282,12 @@ class Simplifier {
         for (Value& a : f_.args(v)) a = resolve(a);
       if (f_.blocks[b].cond) f_.blocks[b].cond = resolve(f_.blocks[b].cond);
     }
+  }
+
+  Value constant(bool truth, ConstantTable& constants) {
+    f_.insts.push_back({.op = Op::constant, .type = Type::i1, .imm = truth});
+    alias_.resize(f_.insts.size(), 0);
+    return constants.find_or_add(static_cast<Value>(f_.insts.size() - 1));
   }
 
   Value single_operand(Value phi) {
