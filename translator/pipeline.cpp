@@ -254,13 +254,17 @@ std::uint64_t instructions(const ir::Function& function, const ir::Module& modul
   return sum;
 }
 
+std::uint32_t routine_budget(const PassContext& c) {
+  return c.options.routine_budget.value_or(c.profile.routine_budget);
+}
+
 void expand_texture_reads(PassContext& c) {
   const auto fix_features = [&](ir::Function& f) {
     // The lowering, which every translation shares, reads it like a word of the launch.
     fix_push_word(f, abi::Push::texture_features, c.options.texture_features);
   };
   const passes::ReadOptions reads{
-      .budget = c.options.routine_budget,
+      .budget = routine_budget(c),
       .few_iterations = c.loops_cut_off,
       .count = [&](const ir::Function& f) { return instructions(f, c.module); },
       .measure =
@@ -392,7 +396,7 @@ constexpr Pass kPasses[] = {
     {Phase::legalise, "outline-library-calls",
      [](const PassContext& c) { return c.optimize && c.profile.costs.outlined_calls; },
      [](PassContext& c) {
-       passes::outline_library_calls(c.function, c.module, routine_cost, c.options.routine_budget);
+       passes::outline_library_calls(c.function, c.module, routine_cost, routine_budget(c));
      },
      "a kernel with much emulated arithmetic calls each long routine from a few loops, because "
      "drivers inline every call"},

@@ -10,15 +10,15 @@ constexpr std::array<std::string_view, 4> kNames = {"portable", "swiftshader", "
                                                     "nvidia"};
 
 // What is not a capability: { subgroup size, invocations per workgroup, bytes of shared memory,
-// iterations after which loops end silently, bound surface slots }.
+// iterations after which loops end silently, bound surface slots, instructions of copied routines }.
 struct Limits {
-  std::uint32_t subgroup_size, invocations, shared_bytes, loop_iterations, slots;
+  std::uint32_t subgroup_size, invocations, shared_bytes, loop_iterations, slots, routine_budget;
 };
 constexpr std::array<Limits, 4> kLimits = {{
-    {0, 128, 16384, 0, 4},
-    {4, 256, 32768, 0, 8},
-    {8, 1024, 32768, 65535, 16},
-    {32, 1024, 49152, 0, 16},
+    {0, 128, 16384, 0, 4, 40000},
+    {4, 256, 32768, 0, 8, 20000},  // compiles 40,000 instructions in some four seconds
+    {8, 1024, 32768, 65535, 16, 40000},
+    {32, 1024, 49152, 0, 16, 40000},
 }};
 
 // Everything there is, and that without one kind of thing: for tests of an emulation on a device
@@ -120,6 +120,7 @@ std::optional<Profile> find_profile(std::string_view name) {
     profile.max_shared_bytes = kLimits[i].shared_bytes;
     profile.max_loop_iterations = kLimits[i].loop_iterations;
     profile.max_slots = kLimits[i].slots;
+    profile.routine_budget = kLimits[i].routine_budget;
     return profile;
   }
   return reduced_profile(name);

@@ -35,8 +35,10 @@ TranslateOptions options_for(const KernelState& kernel, const Specialization& ke
   options.entry = kernel.info->name;
   if (const std::string_view most = option_text(Option::wait_iterations); !most.empty())
     std::from_chars(most.data(), most.data() + most.size(), options.wait_iterations);
-  if (const std::string_view most = option_text(Option::routine_budget); !most.empty())
-    std::from_chars(most.data(), most.data() + most.size(), options.routine_budget);
+  std::uint32_t budget = 0;
+  if (const std::string_view most = option_text(Option::routine_budget);
+      std::from_chars(most.data(), most.data() + most.size(), budget).ec == std::errc{})
+    options.routine_budget = budget;
   return options;
 }
 
@@ -84,7 +86,8 @@ std::string cache_key(const KernelState& kernel, const TranslateOptions& options
         std::uint64_t{profile.max_slots}, static_cast<std::uint64_t>(options.optimize),
         std::uint64_t{options.debug_info}, std::uint64_t{options.relax_versions},
         std::uint64_t{options.push_words}, std::uint64_t{options.wait_iterations},
-        std::uint64_t{inline_budget}, std::uint64_t{options.routine_budget}})
+        std::uint64_t{inline_budget},
+        std::uint64_t{options.routine_budget.value_or(profile.routine_budget)}})
     digest.add_number(number);
   for_each_field(options, FieldDigest{digest});
   return "t-" + digest.text();

@@ -49,6 +49,10 @@ bool routines(std::string_view name, std::span<const Bits> args, Bits& result) {
     result = Bits::of(mixed(at(0), 4, 4));
   else if (name == "f32_long" || name == "f32_two")
     result = Bits::of(mixed(at(0), name == "f32_two" ? at(1) : 5, 5) & 0xffffffffu);
+  else if (name == "f64_of_word")
+    result = Bits::of(mixed(at(0), 6, 6));
+  else if (name == "f32_of_pair")
+    result = Bits::of(mixed(at(0), 7, 7) & 0xffffffffu);
   else
     return false;
   return true;
@@ -58,11 +62,14 @@ struct Called {
   const char* name;
   Type type;
   unsigned operands;
+  Type from = type;
 };
 constexpr Called kCalled[] = {
     {"f64_fma_rn", Type::i64, 3}, {"f64_add_rn", Type::i64, 2}, {"f64_mul_rn", Type::i64, 2},
     {"f64_div_rn", Type::i64, 2}, {"f64_rcp_rn", Type::i64, 1}, {"f64_sqrt_rn", Type::i64, 1},
     {"f32_long", Type::i32, 1},   {"f32_two", Type::i32, 2},
+    {"f64_of_word", Type::i64, 1, Type::i32},
+    {"f32_of_pair", Type::i32, 1, Type::i64},
 };
 
 std::uint32_t cost(std::string_view name) { return name.starts_with("f64") ? 300 : 120; }
@@ -147,8 +154,8 @@ class Calls {
       const Called& called = kCalled[pick(std::size(kCalled))];
       std::vector<Value> operands;
       for (unsigned k = 0; k < called.operands; ++k) {
-        Value v = value(called.type, made);
-        if (called.type == Type::i64 && pick(4) == 0) v = negated(v);
+        Value v = value(called.from, made);
+        if (called.from == Type::i64 && pick(4) == 0) v = negated(v);
         operands.push_back(v);
       }
       made.push_back(b_.inst(Op::library, called.type, operands, module_->library(called.name)));

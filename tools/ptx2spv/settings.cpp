@@ -80,7 +80,7 @@ constexpr Option kOptions[] = {
      "when not given; beyond, calls share one; 0: always"},
     {opt_routines, 0, "routine-budget", "COUNT",
      "instructions of long routines of emulated arithmetic that a kernel gets copies "
-     "of, 40000 when not given; beyond, those alike share one; 0: always"},
+     "of, the profile's (docs/profiles.md) when not given; beyond, those alike share one; 0: always"},
     {opt_threads, 0, "threads", "MODEL",
      "how threads map to invocations: direct, flat, regions; chosen by what the kernel does when "
      "not given",
@@ -256,10 +256,13 @@ std::string apply_translation(const ParsedOption& option, Settings& settings) {
       settings.inline_budget = budget;
       break;
     }
-    case opt_routines:
-      if (!parse_number(value, translate.routine_budget, 0, 1000000000))
+    case opt_routines: {
+      std::uint32_t budget = 0;
+      if (!parse_number(value, budget, 0, 1000000000))
         return "--routine-budget " + value + ": it is a number from 0 to 1000000000";
+      translate.routine_budget = budget;
       break;
+    }
     case opt_small_grid: translate.assume_small_grid = true; break;
     case opt_debug: translate.debug_info = true; break;
     case opt_relax: translate.relax_versions = true; break;

@@ -52,6 +52,9 @@ struct Profile {
   std::uint32_t max_loop_iterations =
       0;                        ///< after which the driver silently ends loops; 0: it does not
   std::uint32_t max_slots = 4;  ///< bound surface slots per kernel; further surfaces use addresses
+  std::uint32_t routine_budget =
+      40000;  ///< instructions that copies of texture reads, and of long routines of emulated
+              ///< arithmetic, may take in a kernel; beyond, equal ones share a copy
 };
 
 /// One truth value of a profile, with its row of the tables.

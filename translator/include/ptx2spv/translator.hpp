@@ -107,9 +107,7 @@ struct TranslateOptions : Specialization {
   std::uint32_t wait_iterations =
       1u << 24;  ///< without independent_threads: iterations of a loop that waits for another
                  ///< thread's store or atomic before it traps; 0: no bound
-  std::uint32_t routine_budget =
-      40000;  ///< instructions that copies of texture reads, and of long routines of emulated
-              ///< arithmetic, may take in a kernel; beyond, equal ones share a copy
+  std::optional<std::uint32_t> routine_budget;  ///< instead of the profile's
   std::function<void(std::string_view pass, std::string_view text)>
       dump;  ///< called after every pass
   std::function<void(std::string_view pass, double milliseconds)> timing;

@@ -25,7 +25,10 @@ namespace {
 struct Routine {
   std::string name;
   std::uint32_t cost = 0;
-  Type type = Type::none;  ///< of operands and result; none: not worth sharing
+  Type type = Type::none;  ///< of the result; none: not worth sharing
+  Type from = Type::none;  ///< of the operands
+
+  bool wide() const { return type == Type::i64 && from == Type::i64; }
   std::string general;
 };
 /// What `name` may be called as too, with operands as Sharing::generalise makes them.
@@ -35,15 +38,18 @@ std::string_view general_of(std::string_view name) {
   return name;
 }
 /// Instructions of a routine from which on a loop's step, with its loads and stores, is small
-/// beside it.
-constexpr std::uint32_t kLeast64 = 150, kLeast32 = 60;
-/// Instructions of such calls that a kernel may have before they are shared. For short routines the
-/// step costs more at run time than they do.
-constexpr std::uint64_t kMost64 = 6000, kMost32 = 120000;
+/// beside it. The second number is of routines that take or give words of 32 bits.
+constexpr std::uint32_t kLeast64 = 150, kLeast32 = 32;
+/// Instructions of such calls that a kernel may have before they are shared, in 64 bits, and how
+/// many budgets in 32 bits: for short routines the step costs more at run time than they do.
+constexpr std::uint64_t kMost64 = 6000, kBudgets32 = 3;
 /// Instructions that a loop has to save.
 constexpr std::uint64_t kLeastSaved = 200;
 /// Steps of a loop: below, it costs more than it saves; above, its table only grows.
 constexpr std::size_t kLeastSteps = 2, kMostSteps = 256;
+/// Calls in a block from which on their operands go to memory where they are computed: many that
+/// wait for one loop would crowd the driver's registers.
+constexpr std::size_t kManyCalls = 32;
 /// Words of a thread's memory after which calls are left as they are.
 constexpr std::uint32_t kMostWords = 12000;
 
@@ -56,9 +62,10 @@ class Sharing {
   Sharing(Function& f, Module& module, const RoutineCost& cost, std::uint64_t budget)
       : f_(f), module_(module), b_(f), cutter_(f, b_) {
     for (const std::string& name : module.library_names)
-      routines_.push_back({name, cost(name), Type::none, std::string(general_of(name))});
+      routines_.push_back(
+          {name, cost(name), Type::none, Type::none, std::string(general_of(name))});
     most64_ = std::min(kMost64, budget);
-    most32_ = budget < kMost64 ? budget : std::max(kMost32, 3 * budget);
+    most32_ = kBudgets32 * budget;
   }
 
   bool run() {
@@ -106,19 +113,22 @@ class Sharing {
         const Inst& inst = f_.insts[v];
         if (inst.op != Op::library || inst.count == 0 || inst.count > 3) continue;
         Routine& routine = routines_[inst.imm];
-        const bool wide = inst.type == Type::i64;
+        const Type from = f_.insts[f_.arg(v, 0)].type;
         const bool alike =
-            std::ranges::all_of(f_.args(v), [&](Value a) { return f_.insts[a].type == inst.type; });
-        if (!alike || (!wide && inst.type != Type::i32)) continue;
+            std::ranges::all_of(f_.args(v), [&](Value a) { return f_.insts[a].type == from; });
+        const auto word = [](Type type) { return type == Type::i64 || type == Type::i32; };
+        if (!alike || !word(from) || !word(inst.type)) continue;
+        const bool wide = from == Type::i64 && inst.type == Type::i64;
         if (routine.cost < (wide ? kLeast64 : kLeast32)) continue;
         routine.type = inst.type;
+        routine.from = from;
         (wide ? sum64 : sum32) += routine.cost;
       }
     chosen_.assign(routines_.size(), false);
     bool any = false;
     for (std::size_t i = 0; i < routines_.size(); ++i) {
-      const Type type = routines_[i].type;
-      chosen_[i] = (type == Type::i64 && sum64 > most64_) || (type == Type::i32 && sum32 > most32_);
+      if (routines_[i].type == Type::none) continue;
+      chosen_[i] = routines_[i].wide() ? sum64 > most64_ : sum32 > most32_;
       any = any || chosen_[i];
     }
     return any;
@@ -167,7 +177,9 @@ class Sharing {
     const Value nan = f_.arg(v, 1), number = f_.arg(v, 2);
     if (!is(number, Op::pack) || !is(f_.arg(number, 0), Op::trunc)) return {v};
     const Value x = f_.arg(f_.arg(number, 0), 0);
-    if (!routine_of(x) || !is_masked(f_.arg(number, 1), Op::xor_, x, kSign)) return {v};
+    const Routine* const routine = routine_of(x);
+    if (!routine || !routine->wide() || !is_masked(f_.arg(number, 1), Op::xor_, x, kSign))
+      return {v};
     const bool quieted = is(nan, Op::pack) && is_part(f_.arg(nan, 0), Op::trunc, x) &&
                          is_masked(f_.arg(nan, 1), Op::or_, x, kQuiet);
     if ((nan != x && !quieted) || !is_nan_of(f_.arg(v, 0), x)) return {v};
@@ -189,10 +201,10 @@ class Sharing {
   // The block again: what waits for no step, then steps that wait for nothing else, in turn.
   bool rebuild(BlockId b) {
     const std::vector<Value> rest = f_.blocks[b].insts;
-    if (static_cast<std::size_t>(std::count_if(rest.begin(), rest.end(), [&](Value v) {
-          return routine_of(v) != nullptr;
-        })) < kLeastSteps)
-      return false;
+    const auto calls = static_cast<std::size_t>(
+        std::ranges::count_if(rest, [&](Value v) { return routine_of(v) != nullptr; }));
+    if (calls < kLeastSteps) return false;
+    stores_early_ = calls >= kManyCalls;
     end_ = b;
     cutter_.start(b);
     copy_at_.clear();
@@ -274,7 +286,17 @@ class Sharing {
     if (f_.insts[v].op != Op::phi)
       for (const Value a : f_.args(v)) fetch(a);
     f_.blocks[end_].insts.push_back(v);
+    if (stores_early_ && !routine_of(v) && is_operand_of_call(v)) {
+      b_.at(end_);
+      put(v);
+    }
     done(v);
+  }
+
+  /// Whether a call that has not been placed takes `v`.
+  bool is_operand_of_call(Value v) const {
+    return f_.insts[v].op != Op::constant &&
+           std::ranges::any_of(waiting_.at(v).users, [&](Value user) { return routine_of(user); });
   }
 
   // The call of a step becomes a load of its result where that is first needed; loaded at once, the
@@ -404,7 +426,8 @@ class Sharing {
           call_of.emplace(name, static_cast<std::uint32_t>(loop.calls.size()));
       if (fresh)
         loop.calls.push_back(
-            {module_.library(name), s.routine->type, static_cast<unsigned>(operands.size())});
+            {module_.library(name), s.routine->type, s.routine->from,
+             static_cast<unsigned>(operands.size())});
       LoopStep step{.call = call->second};
       for (std::size_t i = 0; i < operands.size(); ++i) {
         step.places[i] = put(operands[i].value);
@@ -455,6 +478,7 @@ class Sharing {
   std::vector<bool> leaves_;          ///< by value: needed beyond its block
   std::vector<bool> unloaded_;        ///< by value: a step's result that is in memory alone
   std::vector<Value> stored_;         ///< the block's steps
+  bool stores_early_ = false;         ///< the block's operands of steps are stored at once
   std::vector<Value> prologue_;
   // Where values are in memory: results of steps and constants for good, others while their block
   // is rebuilt, for they are stored in it.

@@ -69,7 +69,7 @@ class Emission {
 
   void call(const LoopCall& what, Value step) {
     std::vector<Value> arguments;
-    for (unsigned i = 0; i < what.operands; ++i) arguments.push_back(operand(i, what.type));
+    for (unsigned i = 0; i < what.operands; ++i) arguments.push_back(operand(i, what.from));
     const Value result = b_.inst(Op::library, what.type, arguments, what.library);
     const Value target = b_.op2(Op::shl, step, b_.i32(1));
     if (what.type == Type::i32) {

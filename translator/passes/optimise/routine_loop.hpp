@@ -10,10 +10,11 @@
 
 namespace ptx2spv::passes {
 
-/// What a step calls: operands and result are words of this type.
+/// What a step calls.
 struct LoopCall {
-  std::uint32_t library = 0;  ///< Module::library_names
-  ir::Type type = ir::Type::i64;
+  std::uint32_t library = 0;      ///< Module::library_names
+  ir::Type type = ir::Type::i64;  ///< of the result
+  ir::Type from = ir::Type::i64;  ///< of the operands
   unsigned operands = 1;
 };
 
