@@ -42,7 +42,7 @@ struct Ours {
     to_surface = *surface;
     args.surface(*to_surface);
     if (std::string(job.form.name) == "mandelbrot")
-      args.value(job.push.turns).value(job.push.scale);
+      args.value(job.push.iterations).value(job.push.scale);
     return true;
   }
 };

@@ -353,7 +353,7 @@ void RawVulkan::record(VkCommandBuffer commands, const Work& work, int repeat, b
   vk_->CmdPushConstants(commands, work.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof work.push,
                         work.push);
   bool first = true;
-  for (int turn = 0; turn < repeat; ++turn)
+  for (int round = 0; round < repeat; ++round)
     for (VkPipeline pipeline : work.passes) {
       if (!first)
         vk_->CmdPipelineBarrier(commands, kCompute, kCompute, 0, 1, &barrier, 0, nullptr, 0,

@@ -1,4 +1,4 @@
-// Loops that need no guard against a driver's limit, and ways out of loops.
+// Loops that need no guard against a driver's limit, and exits of loops.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -159,11 +159,12 @@ b4:
 )";
 }
 
-std::uint32_t result(const Function& f, const Module& m, std::uint32_t turns, std::uint32_t cell) {
+std::uint32_t result(const Function& f, const Module& m, std::uint32_t iterations,
+                     std::uint32_t cell) {
   ir::Memory memory;
   memory.of(Space::global).resize(16);
   auto& params = memory.of(Space::param);
-  for (const std::uint32_t word : {turns, cell})
+  for (const std::uint32_t word : {iterations, cell})
     for (unsigned i = 0; i < 4; ++i) params.push_back(static_cast<std::uint8_t>(word >> (8 * i)));
   ir::RunOptions options;
   options.trace = false;
@@ -174,7 +175,7 @@ std::uint32_t result(const Function& f, const Module& m, std::uint32_t turns, st
   return out;
 }
 
-TEST(JoinExits, two_ways_over_arithmetic_become_one) {
+TEST(MergeLoopExits, two_ways_over_arithmetic_become_one) {
   Function before, f;
   Module m;
   ASSERT_EQ(parse(two_exits(""), before, m), "");
@@ -185,12 +186,13 @@ TEST(JoinExits, two_ways_over_arithmetic_become_one) {
   const auto branches = std::count_if(f.blocks.begin(), f.blocks.end(),
                                       [](const Block& b) { return b.term == Term::cond_br; });
   EXPECT_EQ(branches, 1);
-  for (const std::uint32_t turns : {1u, 2u, 9u})
+  for (const std::uint32_t iterations : {1u, 2u, 9u})
     for (const std::uint32_t cell : {0u, 1u, 4u, 8u, 20u})
-      EXPECT_EQ(result(f, m, turns, cell), result(before, m, turns, cell)) << turns << " " << cell;
+      EXPECT_EQ(result(f, m, iterations, cell), result(before, m, iterations, cell))
+          << iterations << " " << cell;
 }
 
-TEST(JoinExits, a_store_between_them_keeps_both) {
+TEST(MergeLoopExits, a_store_between_them_keeps_both) {
   Function f;
   Module m;
   ASSERT_EQ(parse(two_exits("  store mem=global,4 %4 %21"), f, m), "");
