@@ -131,6 +131,39 @@ TEST(Documentation, support_lists_every_form) {
   documentation::expect_part("docs/support.md", "refused", refused);
 }
 
+/// "`.a`, `.b` with `.c`" of a row's "a b + c".
+std::string modifiers_text(const ptx::YoungerInfo& row) {
+  std::string text;
+  for (const auto& group : row.groups) {
+    if (!text.empty()) text += " with ";
+    for (const ptx::Mod mod : group)
+      text += (mod == group.front() ? "`." : ", `.") + std::string(ptx::text(mod)) + "`";
+  }
+  return text;
+}
+
+TEST(Documentation, support_lists_the_modifiers_that_came_later) {
+  std::string text = "| modifier | of | PTX | target |\n|---|---|---|---|\n";
+  const auto rows = ptx::all_younger();
+  const auto same = [](const ptx::YoungerInfo& a, const ptx::YoungerInfo& b) {
+    return a.text == b.text && a.version == b.version && a.target == b.target;
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::string of;
+    bool first = true;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      if (!same(rows[i], rows[k])) continue;
+      first = first && k >= i;
+      of += (of.empty() ? "`" : ", `") + std::string(ptx::text(rows[k].op)) + "`";
+    }
+    if (!first) continue;
+    text += "| " + modifiers_text(rows[i]) + " | " +
+            (rows[i].op == ptx::Opcode::none ? "all" : of) + " | " + version_text(rows[i].version) +
+            " | sm_" + std::to_string(rows[i].target) + " |\n";
+  }
+  documentation::expect_part("docs/support.md", "younger", text);
+}
+
 TEST(Documentation, abi_lists_every_binding) {
   std::string text = "| name | binding | access | holds |\n|---|---|---|---|\n";
   std::uint32_t count = 0;
