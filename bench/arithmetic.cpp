@@ -23,13 +23,10 @@ using namespace tools;
 enum Id : int { opt_device = 1, opt_rounds };
 
 constexpr Option kOptions[] = {
-    {opt_device, 'd', "device", "NAME",
-     "the device, as PTX2SPV_DEVICE names it; swiftshader when not given",
-     "gpu,cpu,swiftshader,lavapipe"},
+    device_option(opt_device),
     {opt_rounds, 'r', "rounds", "N",
      "medians of N rounds, in which the policies take turns; 9 when not given"},
 };
-constexpr ExitCode kExitCodes[] = {{0, "measured"}, {2, "usage, or something needed is not there"}};
 constexpr Tool kTool = {
     "bench_arithmetic",
     "[OPTION...]",
@@ -37,7 +34,7 @@ constexpr Tool kTool = {
     "A chain of 16 operations in a loop, on operands near 1 that come out of memory, less the same "
     "loop with one. Instructions are those of a module with one operation more, without bit casts.",
     kOptions,
-    kExitCodes};
+    kMeasuredExits};
 
 /// An operation on %T0, which it changes, and %T1 and %T2, which stay; T is f, d or h.
 struct Row {
@@ -200,7 +197,7 @@ int run(const ParsedCommand& command) {
   unsigned rounds = 9;
   for (const ParsedOption& option : command.options) switch (option.id) {
       case opt_device: name = option.value; break;
-      case opt_rounds: rounds = unsigned(std::max(1, std::atoi(option.value.c_str()))); break;
+      case opt_rounds: rounds = positive(option.value); break;
       default: break;
     }
   DeviceOptions options;
