@@ -1,37 +1,13 @@
 // What kernels read and where they reach: parameters in push constants, numbers of threads, offsets
 // in elements.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-
-#include "translator/ir/interpret.hpp"
-#include "translator/ir/parse.hpp"
+#include "tests/passes/parsed.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace {
 
 using namespace ptx2spv;
 using namespace ptx2spv::ir;
-
-struct Parsed {
-  Function f;
-  Module m;
-  explicit Parsed(std::string_view text) {
-    EXPECT_EQ(parse(text, f, m), "");
-    EXPECT_EQ(validate(f, m, true, false), "");
-    f.order.clear();
-    for (BlockId b = 0; b < f.blocks.size(); ++b) f.order.push_back(b);
-  }
-  std::size_t count(Op op, Space space = Space::global) const {
-    std::size_t n = 0;
-    for (const Block& block : f.blocks)
-      n += static_cast<std::size_t>(
-          std::count_if(block.insts.begin(), block.insts.end(), [&](Value v) {
-            return f.insts[v].op == op && (op != Op::load || f.insts[v].mem.space == space);
-          }));
-    return n;
-  }
-};
+using namespace ptx2spv::test;
 
 constexpr const char* kParams = R"(
 b0:

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#include "translator/ir/cfg.hpp"
-#include "translator/ir/interpret.hpp"
-#include "translator/ir/parse.hpp"
+#include "tests/passes/parsed.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace {
@@ -57,19 +55,15 @@ struct Found {
 };
 
 Found look(const std::string& text, std::uint32_t most, bool assume = false) {
-  Function f;
-  Module m;
-  EXPECT_EQ(parse(text, f, m), "");
-  f.order = reverse_postorder(f, true);
-  EXPECT_EQ(validate(f, m, true, true), "");
-  f.loop_guard.on = true;
-  f.local_bytes = 4;
+  test::Structured p(text);
+  p.f.loop_guard.on = true;
+  p.f.local_bytes = 4;
   Found found;
-  found.free = passes::loop_trip_count(f, most, assume, found.info);
-  EXPECT_EQ(validate(f, m, true, true), "");
-  for (const Block& block : f.blocks)
-    for (const Value v : block.insts)
-      found.words += f.insts[v].mem.slot == kGuardSlot && f.insts[v].mem.space == Space::local;
+  found.free = passes::loop_trip_count(p.f, most, assume, found.info);
+  p.expect_valid();
+  found.words = p.count([&](Value v, BlockId) {
+    return p.f.insts[v].mem.slot == kGuardSlot && p.f.insts[v].mem.space == Space::local;
+  });
   return found;
 }
 
