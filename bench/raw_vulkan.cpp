@@ -82,7 +82,6 @@ bool RawVulkan::open(PFN_vkGetInstanceProcAddr get_proc, const std::string& name
   }
   if (!physical_) return false;
   host_memory_ = properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  largest_buffer_ = properties.limits.maxStorageBufferRange;
 
   VkPhysicalDeviceVulkan12Features has12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES},
       want12 = has12;
