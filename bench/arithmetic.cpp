@@ -23,13 +23,10 @@ using namespace tools;
 enum Id : int { opt_device = 1, opt_rounds };
 
 constexpr Option kOptions[] = {
-    {opt_device, 'd', "device", "NAME",
-     "the device, as PTX2SPV_DEVICE names it; swiftshader when not given",
-     "gpu,cpu,swiftshader,lavapipe"},
+    device_option(opt_device),
     {opt_rounds, 'r', "rounds", "N",
      "medians of N rounds, in which the policies take turns; 9 when not given"},
 };
-constexpr ExitCode kExitCodes[] = {{0, "measured"}, {2, "usage, or something needed is not there"}};
 constexpr Tool kTool = {
     "bench_arithmetic",
     "[OPTION...]",
@@ -37,7 +34,7 @@ constexpr Tool kTool = {
     "A chain of 16 operations in a loop, on operands near 1 that come out of memory, less the same "
     "loop with one. Instructions are those of a module with one operation more, without bit casts.",
     kOptions,
-    kExitCodes};
+    kMeasuredExits};
 
 /// An operation on %T0, which it changes, and %T1 and %T2, which stay; T is f, d or h.
 struct Row {
@@ -76,28 +73,28 @@ constexpr Row kRows[] = {
     {"cvt.rn.f16.f32 and back", "cvt.rn.f16.f32 %h0, %f0;\ncvt.f32.f16 %f0, %h0;"},
 };
 
-constexpr unsigned kChain = 16, kTurns = 16;
+constexpr unsigned kChain = 16, kIterations = 16;
 constexpr std::uint32_t kBlock = 128, kGrid = 64;
 
 std::string kernel_text(const Row& row, unsigned count) {
   const char* type = row.format == 'f' ? "f32" : row.format == 'd' ? "f64" : "b16";
   std::string text =
       ".version 8.0\n.target sm_80\n.address_size 64\n"
-      ".visible .entry k(.param .u64 in, .param .u64 out, .param .u32 turns)\n{\n"
+      ".visible .entry k(.param .u64 in, .param .u64 out, .param .u32 iterations)\n{\n"
       ".reg .b32 %t<4>;\n.reg .b64 %a<4>;\n.reg .f32 %f<4>;\n.reg .f64 %d<4>;\n.reg .b16 %h<4>;\n"
       ".reg .pred %p;\n"
-      "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nld.param.u32 %t0, [turns];\n"
+      "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nld.param.u32 %t0, [iterations];\n"
       "mov.u32 %t1, %ctaid.x;\nmov.u32 %t2, %tid.x;\n";
   text += fmt::format("mad.lo.u32 %t1, %t1, {}, %t2;\nmad.wide.u32 %a1, %t1, 8, %a1;\n", kBlock);
   for (unsigned i = 0; i < 3; ++i)
     text += fmt::format("ld.global.{} %{}{}, [%a0+{}];\n", type, row.format, i, i * 8);
-  text += "turn:\n";
+  text += "again:\n";
   for (unsigned i = 0; i < count; ++i) text += fmt::format("{}\n", row.text);
-  text += "sub.u32 %t0, %t0, 1;\nsetp.ne.u32 %p, %t0, 0;\n@%p bra turn;\n";
+  text += "sub.u32 %t0, %t0, 1;\nsetp.ne.u32 %p, %t0, 0;\n@%p bra again;\n";
   return text + fmt::format("st.global.{} [%a1], %{}0;\nret;\n}}\n", type, row.format);
 }
 
-/// Instructions that a thread's turn through the kernel carries out, without bit casts.
+/// Instructions that an iteration of the kernel's loop has, without bit casts.
 std::size_t instructions(const std::string& text, const Profile& profile, FpPolicy policy) {
   constexpr std::uint32_t kUndef = 1, kLine = 8, kEntryPoint = 15, kFunction = 54, kParameter = 55,
                           kFunctionEnd = 56, kCall = 57, kBitcast = 124, kLabel = 248,
@@ -173,7 +170,7 @@ int measure(const Device& device, const Row& row, unsigned rounds) {
       config.block = {kBlock, 1, 1};
       config.fp = side.fp;
       config.time = true;
-      auto timing = side.kernel.launch(config, Args().buffer(*from).buffer(*to).value(kTurns));
+      auto timing = side.kernel.launch(config, Args().buffer(*from).buffer(*to).value(kIterations));
       if (!timing) return fail(timing.error());
       // Processors' timestamps are the host's clock.
       const bool gpu = device.info().kind != DeviceKind::cpu && timing->device_ms >= 0;
@@ -181,7 +178,7 @@ int measure(const Device& device, const Row& row, unsigned rounds) {
     }
   double ns[2];
   std::size_t counts[2];
-  const double each = 1e6 / (double{kTurns} * (kChain - 1) * kBlock * kGrid);
+  const double each = 1e6 / (double{kIterations} * (kChain - 1) * kBlock * kGrid);
   for (unsigned policy = 0; policy < 2; ++policy) {
     ns[policy] = (median(sides[2 + policy].times) - median(sides[policy].times)) * each;
     const auto count = [&](unsigned length) {
@@ -200,7 +197,7 @@ int run(const ParsedCommand& command) {
   unsigned rounds = 9;
   for (const ParsedOption& option : command.options) switch (option.id) {
       case opt_device: name = option.value; break;
-      case opt_rounds: rounds = unsigned(std::max(1, std::atoi(option.value.c_str()))); break;
+      case opt_rounds: rounds = positive(option.value); break;
       default: break;
     }
   DeviceOptions options;

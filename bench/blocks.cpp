@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -20,17 +19,11 @@ using namespace tools;
 enum Id : int { opt_device = 1, opt_rounds, opt_folder };
 
 constexpr Option kOptions[] = {
-    {opt_device, 'd', "device", "NAME",
-     "the device, as PTX2SPV_DEVICE names it; swiftshader when not given",
-     "gpu,cpu,swiftshader,lavapipe"},
+    device_option(opt_device),
     {opt_rounds, 'r', "rounds", "N",
      "medians of N rounds, in which the sizes take turns; 15 when not given"},
-    {opt_folder, 0, "kernels", "FOLDER", "where blocks.ptx is: kernels/ beside the program",
-     "file"},
+    folder_option(opt_folder, "where blocks.ptx is: kernels/ beside the program"),
 };
-constexpr ExitCode kExitCodes[] = {{0, "measured, all results equal"},
-                                   {1, "results differ"},
-                                   {2, "usage, or something needed is not there"}};
 constexpr Tool kTool = {
     "bench_blocks",
     "[OPTION...]",
@@ -38,7 +31,7 @@ constexpr Tool kTool = {
     "A sum by a tree, a transposition and a blur in shared memory, 1,024 words to a block. "
     "Times are the host's, from submission to completion.",
     kOptions,
-    kExitCodes};
+    kComparedExits};
 
 constexpr std::uint32_t kBlocks = 1024, kWords = kBlocks * 1024, kSide = 1024;
 constexpr std::uint32_t kSizes[] = {256, 1024};
@@ -82,14 +75,11 @@ int run(const ParsedCommand& command) {
   unsigned rounds = 15;
   for (const ParsedOption& option : command.options) switch (option.id) {
       case opt_device: name = option.value; break;
-      case opt_rounds: rounds = unsigned(std::max(1, std::atoi(option.value.c_str()))); break;
+      case opt_rounds: rounds = positive(option.value); break;
       case opt_folder: folder = option.value; break;
       default: break;
     }
-  if (folder.empty()) {
-    std::error_code ignored;
-    folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "kernels";
-  }
+  if (folder.empty()) folder = own_kernels();
   DeviceOptions options;
   options.select = name;
   auto device = Device::open(options);

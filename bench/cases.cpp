@@ -101,7 +101,7 @@ Job make_job(const Case& form, Size size, bool with_input) {
                      extent.height / form.threads_divisor / 16,
                      form.layers ? form.layers : extent.depth};
   job.push = {std::int32_t(extent.width), std::int32_t(extent.height), std::int32_t(extent.depth),
-              kTurns, 3.0f / float(extent.width)};
+              kIterations, 3.0f / float(extent.width)};
   if (form.input == Input::none || !with_input) return job;
   job.input.resize(bytes(from) / 4);
   std::uint32_t state = 12345;

@@ -39,9 +39,9 @@ struct Case {
 
 std::span<const Case> all_cases();
 
-constexpr int kTurns = 256;  ///< of mandelbrot
+constexpr int kIterations = 256;  ///< of mandelbrot
 struct Push {
-  std::int32_t width, height, depth, turns;
+  std::int32_t width, height, depth, iterations;
   float scale;
 };
 

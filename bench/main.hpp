@@ -1,11 +1,47 @@
-// What the benchmarks without operands do before they run.
+// What the benchmarks without operands do before they run, and the options that several have.
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "tools/common/options.hpp"
 
 namespace ptx2spv::bench {
+
+/// --device, of the benchmarks that measure one.
+constexpr tools::Option device_option(int id) {
+  return {id,
+          'd',
+          "device",
+          "NAME",
+          "the device, as PTX2SPV_DEVICE names it; swiftshader when not given",
+          "gpu,cpu,swiftshader,lavapipe"};
+}
+/// --kernels: `help` says which files are looked for there.
+constexpr tools::Option folder_option(int id, std::string_view help) {
+  return {id, 0, "kernels", "FOLDER", help, "file"};
+}
+constexpr tools::Option json_option(int id) {
+  return {id, 0, "json", "", "print JSON instead of tables"};
+}
+inline constexpr tools::ExitCode kUsageExit = {2, "usage, or something needed is not there"};
+inline constexpr tools::ExitCode kMeasuredExits[] = {{0, "measured"}, kUsageExit};
+inline constexpr tools::ExitCode kComparedExits[] = {
+    {0, "measured, all results equal"}, {1, "results differ"}, kUsageExit};
+
+/// A number of at least 1.
+inline unsigned positive(const std::string& value) {
+  return static_cast<unsigned>(std::max(1, std::atoi(value.c_str())));
+}
+
+/// kernels/ beside the program.
+inline std::string own_kernels() {
+  std::error_code ignored;
+  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "kernels")
+      .string();
+}
 
 /// Parses the command and hands it to `run`, whose exit code it returns; 2 for a usage error.
 template <class Run>

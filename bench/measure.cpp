@@ -42,7 +42,7 @@ struct Ours {
     to_surface = *surface;
     args.surface(*to_surface);
     if (std::string(job.form.name) == "mandelbrot")
-      args.value(job.push.turns).value(job.push.scale);
+      args.value(job.push.iterations).value(job.push.scale);
     return true;
   }
 };
@@ -61,109 +61,160 @@ std::vector<std::uint32_t> read_shader(const std::string& folder, const std::str
   return words;
 }
 
-std::optional<KernelResult> measure_kernel(Bench& bench, const Case& form, std::string& error) {
-  Job job = make_job(form, bench.size, true);
-  job.config.time = bench.device_times;
-  job.from.backing = job.to.backing = bench.backing;
-  KernelResult result;
-  result.kernel = form.name;
-  result.extent = job.extent;
+namespace {
 
-  Ours ours;
-  if (!ours.open(bench, job, error)) return std::nullopt;
-  std::vector<Kernel> kernels;
-  for (const Module* module : {&bench.fast, &bench.exact}) {
-    auto kernel = module->kernel(form.name);
-    if (!kernel) return error = kernel.error().text, std::nullopt;
-    kernels.push_back(*kernel);
+/// One kernel on every side: ours fast and exact, hand-written GLSL, and CUDA where there is one.
+class Sides {
+ public:
+  Sides(Bench& bench, const Case& form, std::string& error)
+      : bench_(bench), form_(form), error_(error), job_(make_job(form, bench.size, true)) {
+    job_.config.time = bench.device_times;
+    job_.from.backing = job_.to.backing = bench.backing;
+    result_.kernel = form.name;
+    result_.extent = job_.extent;
   }
+  ~Sides() {
+    if (!prepared_) return;
+    bench_.raw.destroy(work_);
+    bench_.raw.destroy(raw_from_);
+    bench_.raw.destroy(raw_to_);
+  }
+  Sides(const Sides&) = delete;
+  Sides& operator=(const Sides&) = delete;
 
-  RawVulkan& raw = bench.raw;
+  bool open() { return open_ours() && open_raw(); }
+  bool compare();
+  bool time();
+  const KernelResult& result() const { return result_; }
+
+ private:
+  bool open_ours();
+  bool open_raw();
+  bool run_ours(std::size_t side, double& milliseconds);
+  double run_raw();
+  void compare_to(const std::vector<std::uint32_t>& expected,
+                  const std::vector<std::uint32_t>& actual, const char* side);
+
+  Bench& bench_;
+  const Case& form_;
+  std::string& error_;
+  Job job_;
+  Ours ours_;
+  std::vector<Kernel> kernels_;
+  RawVulkan::Buffer raw_from_, raw_to_;
+  RawVulkan::Work work_;
+  bool prepared_ = false;  ///< the three before are
+  KernelResult result_;
+};
+
+bool Sides::open_ours() {
+  if (!ours_.open(bench_, job_, error_)) return false;
+  for (const Module* module : {&bench_.fast, &bench_.exact}) {
+    auto kernel = module->kernel(form_.name);
+    if (!kernel) return error_ = kernel.error().text, false;
+    kernels_.push_back(*kernel);
+  }
+  return true;
+}
+
+bool Sides::open_raw() {
+  RawVulkan& raw = bench_.raw;
   std::vector<RawVulkan::Words> passes;
   std::vector<std::string> names;
-  const bool native64 = form.channels == 2 && raw.has_int64_atomics();
-  if (form.channels == 2)
-    result.note = native64 ? "64-bit atomics" : "two passes of 32-bit atomics";
-  for (const char* name : form.shaders)
+  const bool native64 = form_.channels == 2 && raw.has_int64_atomics();
+  if (form_.channels == 2)
+    result_.note = native64 ? "64-bit atomics" : "two passes of 32-bit atomics";
+  for (const char* name : form_.shaders)
     if (name) names.emplace_back(name);
   if (native64) names = {"zbuffer64"};
   for (const std::string& name : names) {
-    passes.push_back(read_shader(bench.folder, name, error));
-    if (passes.back().empty()) return std::nullopt;
+    passes.push_back(read_shader(bench_.folder, name, error_));
+    if (passes.back().empty()) return false;
   }
-  RawVulkan::Buffer raw_from = raw.buffer(std::max<std::uint64_t>(4, job.input.size() * 4));
-  RawVulkan::Buffer raw_to = raw.buffer(job.to_bytes);
-  if (!job.input.empty()) raw.upload(raw_from, std::as_bytes(std::span(job.input)));
-  const Dim3 grid = job.config.grid;
-  RawVulkan::Work work = raw.prepare(passes, raw_from, raw_to, &job.push, {grid.x, grid.y, grid.z});
+  raw_from_ = raw.buffer(std::max<std::uint64_t>(4, job_.input.size() * 4));
+  raw_to_ = raw.buffer(job_.to_bytes);
+  if (!job_.input.empty()) raw.upload(raw_from_, std::as_bytes(std::span(job_.input)));
+  const Dim3 grid = job_.config.grid;
+  work_ = raw.prepare(passes, raw_from_, raw_to_, &job_.push, {grid.x, grid.y, grid.z});
+  prepared_ = true;
+  return true;
+}
 
-  const auto run_ours = [&](std::size_t side, double& milliseconds) {
-    if (form.accumulates)
-      if (Status status = ours.to->fill(form.initial, 4); !status)
-        return error = status.error().text, false;
-    auto timing = kernels[side].launch(job.config, ours.args);
-    if (!timing) return error = timing.error().text, false;
-    milliseconds = bench.device_times ? timing->device_ms : timing->wall_ms;
-    return true;
-  };
-  const auto run_raw = [&] {
-    if (form.accumulates) raw.fill(raw_to, form.initial);
-    const double wall = raw.run(work);
-    return bench.device_times ? raw.device_ms() : wall;
-  };
+bool Sides::run_ours(std::size_t side, double& milliseconds) {
+  if (form_.accumulates)
+    if (Status status = ours_.to->fill(form_.initial, 4); !status)
+      return error_ = status.error().text, false;
+  auto timing = kernels_[side].launch(job_.config, ours_.args);
+  if (!timing) return error_ = timing.error().text, false;
+  milliseconds = bench_.device_times ? timing->device_ms : timing->wall_ms;
+  return true;
+}
 
-  // Equal results first: every side starts from the same words, other than what the kernel writes.
-  std::vector<std::uint32_t> expected(job.to_bytes / 4), actual(expected.size());
-  raw.fill(raw_to, form.initial);
-  raw.run(work);
-  raw.download(raw_to, bytes_of(expected));
-  const auto compare = [&](const char* side) {
-    if (actual == expected) return;
-    const auto at =
-        std::mismatch(actual.begin(), actual.end(), expected.begin()).first - actual.begin();
-    result.equal = false;
-    result.difference += (result.difference.empty() ? "" : ", ") + std::string(side) +
-                         " differs at word " + std::to_string(at);
-  };
-  const auto finish = [&] {
-    raw.destroy(work);
-    raw.destroy(raw_from);
-    raw.destroy(raw_to);
-  };
+double Sides::run_raw() {
+  if (form_.accumulates) bench_.raw.fill(raw_to_, form_.initial);
+  const double wall = bench_.raw.run(work_);
+  return bench_.device_times ? bench_.raw.device_ms() : wall;
+}
+
+void Sides::compare_to(const std::vector<std::uint32_t>& expected,
+                       const std::vector<std::uint32_t>& actual, const char* side) {
+  if (actual == expected) return;
+  const auto at =
+      std::mismatch(actual.begin(), actual.end(), expected.begin()).first - actual.begin();
+  result_.equal = false;
+  result_.difference += (result_.difference.empty() ? "" : ", ") + std::string(side) +
+                        " differs at word " + std::to_string(at);
+}
+
+/// Runs each side once. Every side starts from the same words, other than what the kernel writes.
+bool Sides::compare() {
+  std::vector<std::uint32_t> expected(job_.to_bytes / 4), actual(expected.size());
+  bench_.raw.fill(raw_to_, form_.initial);
+  bench_.raw.run(work_);
+  bench_.raw.download(raw_to_, bytes_of(expected));
   double ignored = 0;
   for (std::size_t side = 0; side < 2; ++side) {
-    if (!ours.to->fill(form.initial, 4).ok() || !run_ours(side, ignored) ||
-        !ours.to->download(bytes_of(actual)).ok()) {
-      if (error.empty()) error = "a copy failed";
-      return finish(), std::nullopt;
+    if (!ours_.to->fill(form_.initial, 4).ok() || !run_ours(side, ignored) ||
+        !ours_.to->download(bytes_of(actual)).ok()) {
+      if (error_.empty()) error_ = "a copy failed";
+      return false;
     }
-    compare(side ? "exact" : "fast");
+    compare_to(expected, actual, side ? "exact" : "fast");
   }
-  if (bench.cuda) {
-    NativeCuda& cuda = *bench.cuda;
-    if (!cuda.prepare(job) || cuda.run() < 0 || !cuda.download(bytes_of(actual)))
-      return error = "CUDA: " + cuda.error(), finish(), std::nullopt;
-    compare("cuda");
-  }
+  if (!bench_.cuda) return true;
+  NativeCuda& cuda = *bench_.cuda;
+  if (!cuda.prepare(job_) || cuda.run() < 0 || !cuda.download(bytes_of(actual)))
+    return error_ = "CUDA: " + cuda.error(), false;
+  compare_to(expected, actual, "cuda");
+  return true;
+}
 
+bool Sides::time() {
   std::vector<double> times[4];
   constexpr int kWarm = 2;
-  for (int round = -kWarm; round < bench.rounds; ++round) {
+  for (int round = -kWarm; round < bench_.rounds; ++round) {
     double values[4] = {run_raw(), -1, -1, -1};
-    if (!run_ours(0, values[1]) || !run_ours(1, values[2])) return finish(), std::nullopt;
-    if (bench.cuda) {
-      if (form.accumulates) bench.cuda->reset();
-      values[3] = bench.cuda->run();
+    if (!run_ours(0, values[1]) || !run_ours(1, values[2])) return false;
+    if (bench_.cuda) {
+      if (form_.accumulates) bench_.cuda->reset();
+      values[3] = bench_.cuda->run();
     }
     for (std::size_t k = 0; k < 4; ++k)
       if (round >= 0 && values[k] >= 0) times[k].push_back(values[k]);
   }
-  result.glsl_ms = median(times[0]);
-  result.fast_ms = median(times[1]);
-  result.exact_ms = median(times[2]);
-  result.cuda_ms = median(times[3]);
-  finish();
-  return result;
+  result_.glsl_ms = median(times[0]);
+  result_.fast_ms = median(times[1]);
+  result_.exact_ms = median(times[2]);
+  result_.cuda_ms = median(times[3]);
+  return true;
+}
+
+}  // namespace
+
+std::optional<KernelResult> measure_kernel(Bench& bench, const Case& form, std::string& error) {
+  Sides sides(bench, form, error);
+  if (!sides.open() || !sides.compare() || !sides.time()) return std::nullopt;
+  return sides.result();
 }
 
 }  // namespace ptx2spv::bench

@@ -21,7 +21,7 @@ struct NativeCuda::State {
   Object surfaces[2] = {};
   DevicePointer initial = 0;  ///< the result's first contents
   const Job* job = nullptr;
-  int turns = kTurns;
+  int iterations = kIterations;
   float scale = 0;
   std::vector<void*> arguments;
 
@@ -131,7 +131,7 @@ bool NativeCuda::prepare(const Job& job) {
   if (!s.make_array(job.to, s.to, s.surfaces[1])) return false;
   s.arguments.push_back(&s.surfaces[1]);
   if (std::string(job.form.name) == "mandelbrot") {
-    s.arguments.push_back(&s.turns);
+    s.arguments.push_back(&s.iterations);
     s.arguments.push_back(&s.scale);
   }
   const std::vector<std::uint32_t> words(job.to_bytes / 4, job.form.initial);

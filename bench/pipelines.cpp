@@ -20,13 +20,10 @@ using namespace tools;
 enum Id : int { opt_device = 1, opt_reads, opt_calls };
 
 constexpr Option kOptions[] = {
-    {opt_device, 'd', "device", "NAME",
-     "the device, as PTX2SPV_DEVICE names it; swiftshader when not given",
-     "gpu,cpu,swiftshader,lavapipe"},
+    device_option(opt_device),
     {opt_reads, 0, "reads", "N", "texture reads of a kernel; 217 when not given"},
     {opt_calls, 0, "calls", "N", "float operations of a kernel; 880 when not given"},
 };
-constexpr ExitCode kExitCodes[] = {{0, "measured"}, {2, "usage, or something needed is not there"}};
 constexpr Tool kTool = {
     "bench_pipelines",
     "[OPTION...]",
@@ -34,7 +31,7 @@ constexpr Tool kTool = {
     "A kernel's time to prepare is the translation and the driver's compilation; no cache is used. "
     "PTX2SPV_ROUTINE_BUDGET=1000000000 gives every read a copy of its code.",
     kOptions,
-    kExitCodes};
+    kMeasuredExits};
 
 constexpr const char* kHead =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -110,13 +107,10 @@ int run(const ParsedCommand& command) {
   options.select = "swiftshader";
   options.cache = false;
   unsigned count = 217, calls = 880;
-  const auto number = [](const std::string& text) {
-    return unsigned(std::max(1, std::atoi(text.c_str())));
-  };
   for (const ParsedOption& option : command.options) switch (option.id) {
       case opt_device: options.select = option.value; break;
-      case opt_reads: count = number(option.value); break;
-      case opt_calls: calls = number(option.value); break;
+      case opt_reads: count = positive(option.value); break;
+      case opt_calls: calls = positive(option.value); break;
       default: break;
     }
   const auto device = Device::open(options);

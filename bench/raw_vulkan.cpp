@@ -82,7 +82,6 @@ bool RawVulkan::open(PFN_vkGetInstanceProcAddr get_proc, const std::string& name
   }
   if (!physical_) return false;
   host_memory_ = properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  largest_buffer_ = properties.limits.maxStorageBufferRange;
 
   VkPhysicalDeviceVulkan12Features has12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES},
       want12 = has12;
@@ -353,7 +352,7 @@ void RawVulkan::record(VkCommandBuffer commands, const Work& work, int repeat, b
   vk_->CmdPushConstants(commands, work.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof work.push,
                         work.push);
   bool first = true;
-  for (int turn = 0; turn < repeat; ++turn)
+  for (int round = 0; round < repeat; ++round)
     for (VkPipeline pipeline : work.passes) {
       if (!first)
         vk_->CmdPipelineBarrier(commands, kCompute, kCompute, 0, 1, &barrier, 0, nullptr, 0,

@@ -40,7 +40,6 @@ class RawVulkan {
   /// A device of its own on the hardware that is called `name`. False when there is none.
   bool open(PFN_vkGetInstanceProcAddr get_proc, const std::string& name);
   bool has_int64_atomics() const { return int64_atomics_; }
-  std::uint64_t largest_buffer() const { return largest_buffer_; }
 
   Buffer buffer(std::uint64_t bytes);
   void destroy(Buffer& buffer);
@@ -89,7 +88,6 @@ class RawVulkan {
   std::vector<VkCommandBuffer> many_;
   double tick_ns_ = 0;
   bool int64_atomics_ = false, host_memory_ = false;
-  std::uint64_t largest_buffer_ = 0;
 };
 
 }  // namespace ptx2spv::bench

@@ -2,8 +2,8 @@
 // native CUDA, with equal results as the condition; and launch latency against Vulkan by hand.
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
+#include "bench/main.hpp"
 #include "bench/report.hpp"
 #include "tools/common/files.hpp"
 #include "tools/common/options.hpp"
@@ -39,21 +39,14 @@ constexpr Option kOptions[] = {
      "of the benchmark); "
      "auto, the default, is large on a GPU with 16 GiB or more",
      "auto,tiny,small,large"},
-    {opt_folder, 0, "kernels", "FOLDER",
-     "where kernels.ptx and the shaders are: kernels/ beside the program", "file"},
+    folder_option(opt_folder, "where kernels.ptx and the shaders are: kernels/ beside the program"),
     {opt_backing, 0, "backing", "KIND",
      "hold the surfaces of the translated kernels in linear memory or in images; the runtime "
      "chooses when not given",
      "linear,image"},
     {opt_no_cuda, 0, "no-cuda", "", "leave native CUDA out where there is one"},
     {opt_no_latency, 0, "no-latency", "", "leave launch latency out"},
-    {opt_json, 0, "json", "", "print JSON instead of tables"},
-};
-
-constexpr ExitCode kExitCodes[] = {
-    {0, "measured, all results equal"},
-    {1, "results differ"},
-    {2, "usage, or something needed is not there"},
+    json_option(opt_json),
 };
 
 constexpr Tool kTool = {"bench_surfaces",
@@ -64,7 +57,7 @@ constexpr Tool kTool = {"bench_surfaces",
                         "device's, by timestamps, and that of CUDA by events. Ratios below 1 are "
                         "in the translated kernel's favour.",
                         kOptions,
-                        kExitCodes,
+                        kComparedExits,
                         "PTX2SPV_SWIFTSHADER names SwiftShader's library or its folder."};
 
 struct Settings {
@@ -111,12 +104,7 @@ bool read_settings(const ParsedCommand& command, Settings& settings, std::string
       case opt_no_latency: settings.latency = false; break;
       case opt_json: settings.json = true; break;
     }
-  if (!command.operands.empty()) return error = "unexpected operand " + command.operands[0], false;
-  if (settings.folder.empty()) {
-    std::error_code code;
-    settings.folder =
-        (std::filesystem::read_symlink("/proc/self/exe", code).parent_path() / "kernels").string();
-  }
+  if (settings.folder.empty()) settings.folder = own_kernels();
   return true;
 }
 
@@ -222,12 +210,10 @@ int run(Settings& settings) {
 
 int main(int argc, char** argv) {
   using namespace ptx2spv::bench;
-  const ParsedCommand command = parse_command(kTool, argc, argv);
-  int exit = 0;
-  if (!command.error.empty()) return usage_error(kTool, command.error), 2;
-  if (handle_common(kTool, command, exit)) return exit;
-  Settings settings;
-  std::string error;
-  if (!read_settings(command, settings, error)) return usage_error(kTool, error), 2;
-  return run(settings);
+  return bench_main(kTool, argc, argv, [](const ParsedCommand& command) {
+    Settings settings;
+    std::string error;
+    if (!read_settings(command, settings, error)) return usage_error(kTool, error), 2;
+    return run(settings);
+  });
 }

@@ -35,7 +35,7 @@ constexpr Option kOptions[] = {
     {opt_no_ptxas, 0, "no-ptxas", "", "leave ptxas out"},
     {opt_limit, 0, "limit", "SECONDS",
      "stop ptxas after so many seconds of its time; 120 when not given"},
-    {opt_json, 0, "json", "", "print JSON instead of a table"},
+    json_option(opt_json),
 };
 constexpr ExitCode kExitCodes[] = {{0, "measured"}, {1, "a translation failed"}, {2, "usage"}};
 constexpr Tool kTool = {"bench_translate",
@@ -166,10 +166,10 @@ int run(const ParsedCommand& command) {
   bool with_ptxas = true, json = false;
   for (const ParsedOption& option : command.options) switch (option.id) {
       case opt_profile: profile_name = option.value; break;
-      case opt_size: sizes.push_back(std::max(1, std::atoi(option.value.c_str()))); break;
+      case opt_size: sizes.push_back(static_cast<int>(positive(option.value))); break;
       case opt_ptxas: ptxas = option.value; break;
       case opt_no_ptxas: with_ptxas = false; break;
-      case opt_limit: limit = unsigned(std::max(1, std::atoi(option.value.c_str()))); break;
+      case opt_limit: limit = positive(option.value); break;
       case opt_json: json = true; break;
     }
   // Four branches end in 32 instructions: a multiple of that is always a whole kernel.

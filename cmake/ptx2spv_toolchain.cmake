@@ -10,7 +10,8 @@ if(PROJECT_IS_TOP_LEVEL)
   if(PTX2SPV_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_C_COMPILER_LAUNCHER "${PTX2SPV_CCACHE}")
     # What ccache asks for where headers are precompiled; with fewer it compiles every time.
-    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros "${PTX2SPV_CCACHE}")
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        env CCACHE_SLOPPINESS=pch_defines,time_macros "${PTX2SPV_CCACHE}")
   endif()
   set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 endif()

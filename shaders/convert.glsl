@@ -224,7 +224,8 @@ uvec2 f32_to_s64_mode(const in uint a, const in uint mode)
 }
 
 // To an integral value of the same format. The sign stays, of zeros too, which is all that it could
-// lose: a bit set is enough, and no merge of bits, which drivers get wrong (tests/shaders/merges_test.cpp).
+// lose: a bit set is enough, and no merge of bits, which drivers get wrong
+// (tests/shaders/merges_test.cpp).
 uint f32_round_mode(const in uint a, const in uint mode)
 {
     float x = uintBitsToFloat(a);

@@ -123,9 +123,9 @@ Tail f32_sum_tail(const in float p, const in float e, const in float z)
     return v;
 }
 
-// Fused multiply-add of operands that are known (passes/analysis/float_ranges.hpp) to be finite and to need
-// no scaling: the product and the addend are multiples of 2^-126 below 2^126. A sum that is zero
-// has the sign of the plain one.
+// Fused multiply-add of operands that are known (passes/analysis/float_ranges.hpp) to be finite and
+// to need no scaling: the product and the addend are multiples of 2^-126 below 2^126. A sum that is
+// zero has the sign of the plain one.
 uint f32_fma_rn_bounded(const in uint a, const in uint b, const in uint c)
 {
     precise float x = uintBitsToFloat(a);

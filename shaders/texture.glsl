@@ -26,8 +26,8 @@ uint tex_fixed_modulo(const in uint x, const in uint bits)
     return uint(whole - period * floor(whole * uintBitsToFloat((126u - bits) << 23)));
 }
 
-// Fraction bits that a normalised coordinate keeps, by the level's largest extent. `one`: a line that
-// has no levels.
+// Fraction bits that a normalised coordinate keeps, by the level's largest extent. `one`: a line
+// that has no levels.
 uint tex_precision(const in uint n, const in bool one)
 {
     return 21u + PICK(n > 8192u, 1u, 0u) + PICK(n > PICK(one, 65536u, 16384u), 1u, 0u);

@@ -97,8 +97,8 @@ float tex_length_sum(const in float x, const in float y, const in float z)
 }
 
 // How far it is over an edge, in texels: from the point to the edge and beyond, both halved.
-float tex_over_edge(const in float to, const in float from, const in float left, const in uint extent,
-    const in bool across)
+float tex_over_edge(const in float to, const in float from, const in float left,
+    const in uint extent, const in bool across)
 {
     float side = PICK(to < 0.0f, -1.0f, 1.0f), half_face = 0.5f * float(int(extent));
     float near = tex_times(tex_cut(1.0f - from * side), half_face);
@@ -202,7 +202,8 @@ uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
     bool sum = !edge && plus > most && plus >= max(other, minus);
     bool difference = !edge && minus > max(max(most, other), plus);
     float x = PICK(second, bx, ax), y = PICK(second, by, ay);
-    // A difference is that of the longer one and the shorter one, of equals the second and the first.
+    // A difference is that of the longer one and the shorter one, of equals the second and the
+    // first.
     float turn = PICK(other >= most, -1.0f, 1.0f);
     x = PICK(difference, turn * tex_plus(ax, -bx), PICK(sum, tex_plus(ax, bx), x));
     y = PICK(difference, turn * tex_plus(ay, -by), PICK(sum, tex_plus(ay, by), y));

@@ -12,8 +12,6 @@ constexpr OptionRow kRows[] = {
 };
 }  // namespace
 
-std::span<const OptionRow> option_rows() { return kRows; }
-
 std::string_view option_text(Option option) {
   const char* text = std::getenv(kRows[static_cast<int>(option)].variable);
   return text ? std::string_view(text) : std::string_view();

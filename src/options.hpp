@@ -16,7 +16,6 @@ enum class Option {
 struct OptionRow {
   const char *name, *variable, *fallback, *help;
 };
-std::span<const OptionRow> option_rows();
 
 /// The variable's value, empty where it is not set.
 std::string_view option_text(Option option);

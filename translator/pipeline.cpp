@@ -142,7 +142,7 @@ struct PassContext {
 
   ThreadModel model = ThreadModel::direct;
   BlockForm form = BlockForm::whole;
-  passes::RegionOptions block{};
+  passes::BlockOptions block{};
   bool optimize = false;
   bool loops_cut_off = false;   ///< the driver ends loops silently
   bool coarsened = false;       ///< thread-coarsening did what it was asked for
@@ -177,7 +177,7 @@ void fix_block_size(PassContext& c) {
 }
 
 void coarsen_threads(PassContext& c) {
-  passes::RegionOptions fewer = c.block;
+  passes::BlockOptions fewer = c.block;
   fewer.fewer = c.options.workgroup_threads == 0;
   c.coarsened = passes::thread_coarsening(c.function, c.module, fewer).empty();
   if (!c.coarsened) return;

@@ -41,12 +41,12 @@ extern "C" __global__ void histogram(cudaSurfaceObject_t from, cudaSurfaceObject
   asm volatile("sured.b.add.1d.u32.clamp [%0, {%1}], %2;" ::"l"(to), "r"(cell), "r"(1));
 }
 
-extern "C" __global__ void mandelbrot(cudaSurfaceObject_t to, int turns, float scale) {
+extern "C" __global__ void mandelbrot(cudaSurfaceObject_t to, int iterations, float scale) {
   const int px = blockIdx.x * blockDim.x + threadIdx.x, py = blockIdx.y * blockDim.y + threadIdx.y;
   const float cx = px * scale - 2.0f, cy = py * scale - 1.5f;
   float x = 0, y = 0;
   int n = 0;
-  for (; n < turns; ++n) {
+  for (; n < iterations; ++n) {
     const float xx = x * x, yy = y * y;
     if (xx + yy > 4.0f) break;
     y = 2.0f * x * y + cy;

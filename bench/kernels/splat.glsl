@@ -1,6 +1,6 @@
 // The splat of an invocation: where it lies, how deep, and its number.
 layout(local_size_x = 16, local_size_y = 16) in;
-layout(push_constant) uniform Push { int width, height, depth, turns; float scale; } p;
+layout(push_constant) uniform Push { int width, height, depth, iterations; float scale; } p;
 
 struct Splat { ivec2 at; uint depth, id; };
 

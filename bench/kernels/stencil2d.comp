@@ -1,6 +1,6 @@
 #version 450
 layout(local_size_x = 16, local_size_y = 16) in;
-layout(push_constant) uniform Push { int width, height, depth, turns; float scale; } p;
+layout(push_constant) uniform Push { int width, height, depth, iterations; float scale; } p;
 layout(set = 0, binding = 0) readonly buffer From { float from[]; };
 layout(set = 0, binding = 1) writeonly buffer To { float to[]; };
 float load(ivec2 at) {

@@ -128,7 +128,7 @@ std::array<std::uint32_t, abi::kSurfaceWords> ArrayState::surface_record(
   std::array<std::uint32_t, abi::kSurfaceWords> record{};
   // An image without a linear copy has no bytes to address: every access by address misses it, and
   // the launch makes the copy before a kernel may address it.
-  std::uint64_t base = linear ? linear.address() + level.offset : device->sink.address();
+  std::uint64_t base = linear ? linear.address() + level.offset : device->discard.address();
   record[abi::s_base_lo] = static_cast<std::uint32_t>(base);
   record[abi::s_base_hi] = static_cast<std::uint32_t>(base >> 32);
   record[abi::s_row_bytes] = static_cast<std::uint32_t>(level.row_bytes);

@@ -133,9 +133,9 @@ Status open_device(DeviceState& device) {
   if (!locks) return locks.error();
   device.locks = std::move(*locks);
   std::memset(device.locks.mapped(), 0, abi::kLockWords * 4);
-  auto sink = device.heap.allocate(MemoryKind::device, 256);
-  if (!sink) return sink.error();
-  device.sink = std::move(*sink);
+  auto discard = device.heap.allocate(MemoryKind::device, 256);
+  if (!discard) return discard.error();
+  device.discard = std::move(*discard);
   if (Status status = create_common_layout(device); !status) return status;
 
   if (device.options.cache.value_or(option_flag(Option::cache, true)))

@@ -47,7 +47,7 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   std::atomic<std::uint32_t> texture_features{0};  ///< abi::TextureFeature: what textures have had
   std::atomic<bool> has_samplers{false}, has_level_textures{false};
   Memory locks;                                          ///< abi::Binding::locks
-  Memory sink;                                           ///< where suppressed stores go
+  Memory discard;                                        ///< where suppressed stores go
   VkDescriptorSetLayout common_layout = VK_NULL_HANDLE;  ///< set 0
   VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
   std::unique_ptr<DiskCache> disk;

@@ -64,27 +64,27 @@ void note(std::string& notes, const Error& error) {
   notes += (notes.empty() ? "" : "; ") + error.text;
 }
 
-bool matches(const Candidate& each, const std::string& wish) {
+bool matches(const Candidate& each, const std::string& request) {
   bool cpu = each.info.kind == DeviceKind::cpu;
-  if (wish == "gpu") return !cpu;
-  if (wish == "cpu") return cpu;
-  if (wish == "swiftshader") return is_swiftshader(each);
-  if (wish == "lavapipe" || wish == "llvmpipe")
+  if (request == "gpu") return !cpu;
+  if (request == "cpu") return cpu;
+  if (request == "swiftshader") return is_swiftshader(each);
+  if (request == "lavapipe" || request == "llvmpipe")
     return each.traits.driver == VK_DRIVER_ID_MESA_LLVMPIPE;
-  if (wish.starts_with("uuid:")) {
-    std::string uuid = wish.substr(5);
+  if (request.starts_with("uuid:")) {
+    std::string uuid = request.substr(5);
     std::string own = lower(each.info.uuid_text());
     std::erase(uuid, '-');
     std::erase(own, '-');
     return !uuid.empty() && own.starts_with(uuid);
   }
-  std::string_view number = wish;
+  std::string_view number = request;
   if (number.starts_with("index:")) number.remove_prefix(6);
   std::uint32_t index = 0;
   auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
   if (error == std::errc() && end == number.data() + number.size() && !number.empty())
     return index == each.info.index;
-  return lower(each.info.name).find(wish) != std::string::npos;
+  return lower(each.info.name).find(request) != std::string::npos;
 }
 
 }  // namespace
@@ -92,12 +92,12 @@ bool matches(const Candidate& each, const std::string& wish) {
 std::vector<Candidate> enumerate_candidates(const DeviceOptions& options, std::string& notes,
                                             bool everything) {
   bool validation = options.validation.value_or(option_flag(Option::validation, false));
-  std::string wish = lower(options.select.empty() ? option_text(Option::device)
-                                                  : std::string_view(options.select));
+  std::string request = lower(options.select.empty() ? option_text(Option::device)
+                                                     : std::string_view(options.select));
   std::vector<Candidate> all;
   // The loader opens every driver of the system, which takes longer than SwiftShader alone: it is
   // left out where only SwiftShader is wanted. The validation layer exists for the loader only.
-  bool only_swiftshader = wish == "swiftshader" && !everything;
+  bool only_swiftshader = request == "swiftshader" && !everything;
   if (!only_swiftshader || validation) {
     auto loader = open_loader(validation);
     if (loader)
@@ -119,11 +119,11 @@ std::vector<Candidate> enumerate_candidates(const DeviceOptions& options, std::s
 }
 
 int select_candidate(std::vector<Candidate>& candidates, std::string_view selection) {
-  std::string wish = lower(selection);
+  std::string request = lower(selection);
   int chosen = -1;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     DeviceInfo& info = candidates[i].info;
-    bool match = wish.empty() || matches(candidates[i], wish);
+    bool match = request.empty() || matches(candidates[i], request);
     if (!info.usable) continue;
     if (!match) {
       info.rejection = fmt::format("it does not match '{}'", selection);
@@ -163,9 +163,9 @@ const char* to_string(DeviceKind kind) {
 Result<std::vector<DeviceInfo>> list_devices(const DeviceOptions& options) {
   std::string notes;
   auto candidates = enumerate_candidates(options, notes, true);
-  std::string wish =
+  std::string request =
       options.select.empty() ? std::string(option_text(Option::device)) : options.select;
-  select_candidate(candidates, wish);
+  select_candidate(candidates, request);
   std::vector<DeviceInfo> list;
   for (Candidate& each : candidates) list.push_back(std::move(each.info));
   if (list.empty()) return make_error(ErrorCode::no_device, "there is no Vulkan device: " + notes);

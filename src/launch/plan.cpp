@@ -310,7 +310,7 @@ void fill_push(const LaunchConfig& config, LaunchPlan& plan) {
   };
   if (plan.module->globals) address(abi::globals, plan.module->globals.address());
   if (plan.module->constants) address(abi::constants_address, plan.module->constants.address());
-  address(abi::sink, device.sink.address());
+  address(abi::discard, device.discard.address());
   push[abi::surface_count] = device.surfaces.count();
   push[abi::texture_count] = device.textures.count();
 }

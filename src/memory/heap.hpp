@@ -20,7 +20,6 @@ enum class MemoryKind : std::uint8_t {
   readback,  ///< mapped and cached: what the host reads
   image,     ///< bound to images, no buffer over it
 };
-inline constexpr int kMemoryKinds = 4;
 
 struct Block {
   MemoryKind kind = MemoryKind::device;

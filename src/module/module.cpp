@@ -103,7 +103,7 @@ Status place_variables(ModuleState& module) {
     if (!initialised) continue;
     // A surface of no bytes: queries answer from the initialisers, every access is out of bounds.
     std::array<std::uint32_t, abi::kSurfaceWords> record{};
-    std::uint64_t base = device.sink.address();
+    std::uint64_t base = device.discard.address();
     record[abi::s_base_lo] = static_cast<std::uint32_t>(base);
     record[abi::s_base_hi] = static_cast<std::uint32_t>(base >> 32);
     record[abi::s_rows] = record[abi::s_slices] = 1;

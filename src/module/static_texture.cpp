@@ -70,7 +70,7 @@ Status place_static_texture(ModuleState& module, const StaticTexref& ref) {
   // A texture of no texels: queries answer from the initialisers, every read gives zeros, as linear
   // memory of no elements does.
   std::array<std::uint32_t, abi::kTextureWords> record{};
-  const std::uint64_t base = device.sink.address();
+  const std::uint64_t base = device.discard.address();
   record[abi::x_base_lo] = static_cast<std::uint32_t>(base);
   record[abi::x_base_hi] = static_cast<std::uint32_t>(base >> 32);
   record[abi::x_height] = record[abi::x_depth] = record[abi::x_layers] = 1;

@@ -64,7 +64,7 @@ Result<VkDescriptorSet> Descriptors::common(const LaunchPlan& plan, const Ring& 
   infos[abi::params] = {ring.memory().buffer(), ring.memory().offset(), Ring::kWindow};
   infos[abi::trap] = {ring.memory().buffer(), ring.memory().offset(), abi::kTrapWords * 4};
   infos[abi::surfaces] = whole(device_->surfaces.memory());
-  infos[abi::constants] = whole(plan.module->constants ? plan.module->constants : device_->sink);
+  infos[abi::constants] = whole(plan.module->constants ? plan.module->constants : device_->discard);
   infos[abi::locks] = whole(device_->locks);
   infos[abi::textures] = whole(device_->textures.memory());
   VkWriteDescriptorSet writes[abi::kBindings];

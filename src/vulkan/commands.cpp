@@ -79,11 +79,6 @@ Result<VkCommandBuffer> CommandPool::begin(Work first) {
   return commands;
 }
 
-void CommandPool::abandon(VkCommandBuffer commands) {
-  device_.vk.EndCommandBuffer(commands);
-  free_.push_back(commands);
-}
-
 Result<std::uint64_t> CommandPool::submit(VkCommandBuffer commands, bool signal) {
   host_barrier(device_, commands);
   VkResult result = device_.vk.EndCommandBuffer(commands);

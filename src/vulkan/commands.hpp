@@ -41,8 +41,6 @@ class CommandPool {
   Result<VkCommandBuffer> begin(Work first = Work::any);
   /// Submits it; the host sees what it wrote once the value is reached. `signal`: as of the queue.
   Result<std::uint64_t> submit(VkCommandBuffer commands, bool signal = true);
-  /// Gives a command buffer back unsubmitted.
-  void abandon(VkCommandBuffer commands);
 
  private:
   const VulkanDevice& device_;

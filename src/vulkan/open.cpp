@@ -24,7 +24,7 @@ constexpr const char* kLibrary = "libvk_swiftshader.so";
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 
 /// Whether PTX2SPV_VALIDATION has `word` among those that are separated by commas.
-bool validation_wish(std::string_view word) {
+bool validation_requested(std::string_view word) {
   std::string_view rest = option_text(Option::validation);
   while (!rest.empty()) {
     std::size_t comma = std::min(rest.find(','), rest.size());
@@ -46,7 +46,7 @@ VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT
   instance->validation_messages.fetch_add(1);
   bool error = severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
   std::fprintf(stderr, "vulkan validation %s: %s\n", error ? "error" : "warning", data->pMessage);
-  if (validation_wish("fatal")) {
+  if (validation_requested("fatal")) {
     std::fflush(nullptr);
     std::abort();
   }
@@ -99,7 +99,7 @@ Result<std::shared_ptr<Instance>> make_instance(PFN_vkGetInstanceProcAddr get, s
       VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT,
       VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT,
       VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_RESERVE_BINDING_SLOT_EXT};
-  features.enabledValidationFeatureCount = validation_wish("gpu") ? 3 : 1;
+  features.enabledValidationFeatureCount = validation_requested("gpu") ? 3 : 1;
   features.pEnabledValidationFeatures = enables;
   const char* layers[] = {kValidationLayer};
   if (validation) {

@@ -31,8 +31,8 @@ std::unique_ptr<Host> g_host;
 class Device : public testing::Environment {
  public:
   void SetUp() override {
-    const char* wish = std::getenv("PTX2SPV_DEVICE");
-    const std::string name = wish ? wish : "swiftshader";
+    const char* request = std::getenv("PTX2SPV_DEVICE");
+    const std::string name = request ? request : "swiftshader";
     if (name == "swiftshader") announce_swiftshader();
     std::string problem;
     g_host = Host::open(name == "lavapipe" ? "llvmpipe" : name, problem);

@@ -82,7 +82,7 @@ Module::Module(Host& host, const std::string& ptx, const std::vector<std::string
   table_ = host.buffer(kSurfaces * record_words() * 4);
   locks_ = host.buffer(abi_between("\\| write \\| ", " words of locks") * 4);
   textures_ = host.buffer(abi_between("An array of 65,536 records of ", " words") * 4);
-  sink_ = host.buffer(64);
+  discard_ = host.buffer(64);
   lay_out_variables();
 }
 
@@ -242,7 +242,7 @@ Trap Module::run(const std::string& name, const Launch& launch) {
     ++slot;
     const std::string backing = each["backing"];
     if (backing == "address") continue;
-    Binding binding{each["binding"], surface ? surface->memory : sink_, {}};
+    Binding binding{each["binding"], surface ? surface->memory : discard_, {}};
     if (backing == "image") {
       if (each["image_format"] != "r32ui" || each["image_view"] != "2d" || !surface ||
           !surface->image) {
@@ -262,7 +262,7 @@ Trap Module::run(const std::string& name, const Launch& launch) {
   address(&push[abi("globals")], globals_.address);
   address(&push[abi("constants_address")], constants_.address);
   address(&push[abi("params_address")], params.address);
-  address(&push[abi("sink")], sink_.address);
+  address(&push[abi("discard")], discard_.address);
   push[abi("surface_count")] = records_;
   push[abi("texture_count")] = 1;
 

@@ -62,7 +62,7 @@ class Module {
   Host& host_;
   nlohmann::json json_;
   std::vector<std::uint32_t> spirv_;
-  Buffer table_, globals_, constants_, locks_, textures_, sink_;
+  Buffer table_, globals_, constants_, locks_, textures_, discard_;
   std::vector<std::unique_ptr<Surface>> surfaces_;
   std::uint32_t records_ = 1, generation_ = 77;
 };

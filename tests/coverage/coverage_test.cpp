@@ -131,7 +131,7 @@ void add_surface_records(Rows& rows) {
     ASSERT_EQ(tools::read_record(kTests + "data/hardware/" + name + ".txt.gz", records), "");
   for (const tools::RecordInstruction& each : records.instructions)
     if (each.op != tools::RecordOp::other)
-      rows.add("tests/replay", tools::replay_ptx(each, tools::HandleRoad::param));
+      rows.add("tests/replay", tools::replay_ptx(each, tools::HandleSource::param));
 }
 
 void add_texture_records(Rows& rows) {

@@ -1,3 +1,5 @@
+#include <functional>
+
 #include "tests/hostile/hostile.hpp"
 
 namespace ptx2spv::test {
@@ -47,13 +49,10 @@ std::uint32_t next(std::uint32_t& state) {
   return state ^= state << 5;
 }
 
-}  // namespace
+using Add = std::function<void(const std::string& name, const std::string& text)>;
 
-std::vector<Hostile> hostile_modules() {
-  std::vector<Hostile> out;
-  const auto add = [&](const std::string& name, const std::string& text) {
-    out.push_back({name, text});
-  };
+/// Cut off, noise, and a good module with a few bytes changed.
+void add_damaged(const Add& add) {
   std::uint32_t state = 12345;
   for (std::size_t i = 0; i < 25; ++i)
     add("cut_" + std::to_string(i), kGood.substr(0, 30 + i * (kGood.size() - 34) / 25));
@@ -70,6 +69,10 @@ std::vector<Hostile> hostile_modules() {
     flipped[next(state) % 8] = '\x7f';
     add("flipped_" + std::to_string(i), flipped);
   }
+}
+
+/// Modules that end before a kernel, versions and targets that there are not.
+void add_headers(const Add& add) {
   add("empty", "");
   add("newline", "\n");
   add("nul", std::string(1, '\0'));
@@ -79,6 +82,10 @@ std::vector<Hostile> hostile_modules() {
   add("version_negative", ".version -1.0\n.target sm_80\n");
   add("target_huge", ".version 8.3\n.target sm_99999999999\n");
   add("address_size", ".version 8.3\n.target sm_80\n.address_size 16\n");
+}
+
+/// Numbers of registers, elements and bytes that no machine has.
+void add_sizes(const Add& add) {
   add("registers_max", kernel(".reg .b32 %q<4294967295>;"));
   add("registers_overflow", kernel(".reg .b32 %q<99999999999999999999>;"));
   add("registers_negative", kernel(".reg .b32 %q<-1>;"));
@@ -96,6 +103,10 @@ std::vector<Hostile> hostile_modules() {
   add("params_wide", kernel("", ".param .b8 p[32765]"));
   add("align_3", kHead + ".global .align 3 .b8 x;\n");
   add("align_2_64", kHead + ".global .align 18446744073709551615 .b8 x;\n");
+}
+
+/// Nesting and words of any length.
+void add_depths(const Add& add) {
   add("deep_blocks", kernel(times(100'000, "{")));
   add("deep_blocks_closed", kernel(times(100'000, "{") + times(100'000, "}")));
   add("deep_parentheses",
@@ -112,6 +123,10 @@ std::vector<Hostile> hostile_modules() {
   add("open_string", kHead + ".file 1 \"" + times(50'000, "x"));
   add("long_number", kHead + ".global .u32 x = " + times(100'000, "9") + ";\n");
   add("long_hex", kHead + ".global .u32 x = 0x" + times(100'000, "f") + ";\n");
+}
+
+/// Small mistakes in what a module says.
+void add_mistakes(const Add& add) {
   add("short_float", kHead + ".global .f32 x = 0f3f80;\n");
   add("divide_by_zero", kHead + ".global .u32 x = 1/0;\n");
   add("remainder_of_zero", kHead + ".global .s64 x = -9223372036854775808 % 0;\n");
@@ -168,6 +183,20 @@ std::vector<Hostile> hostile_modules() {
   add("section", kHead + ".section .debug_info {");
   add("alias", kHead + ".alias a, b;\n");
   add("mask", kHead + ".global .u8 x = 0xFFFFFF(x);\n");
+}
+
+}  // namespace
+
+std::vector<Hostile> hostile_modules() {
+  std::vector<Hostile> out;
+  const Add add = [&](const std::string& name, const std::string& text) {
+    out.push_back({name, text});
+  };
+  add_damaged(add);
+  add_headers(add);
+  add_sizes(add);
+  add_depths(add);
+  add_mistakes(add);
   return out;
 }
 

@@ -9,16 +9,12 @@
 
 #include "ptx2spv/runtime.hpp"
 #include "tests/instructions/handles.hpp"
+#include "tests/support/runtime.hpp"
 
 namespace ptx2spv::tests {
 namespace {
 
 using Words = std::vector<std::uint32_t>;
-
-template <class T>
-std::span<const std::byte> bytes_of(const std::vector<T>& values) {
-  return std::as_bytes(std::span(values));
-}
 
 class Handles : public testing::TestWithParam<ArrayBacking> {
  protected:

@@ -37,7 +37,7 @@ std::string kernel_text(const Operation& op, const std::string& source) {
       "mov.u32 %t0, %tid.x;\nmul.wide.u32 %a3, %t0, 8;\nadd.s64 %a0, %a0, %a3;\n"
       "mul.wide.u32 %a3, %t0, 32;\nadd.s64 %a2, %a2, %a3;\n";
   text += fmt::format("ld.global.{} {}0, [%a0];\nmov.u32 %t1, 0;\n", op.type, r);
-  if (source == "loop") text += "turn:\n";
+  if (source == "loop") text += "again:\n";
   if (source == "thread") text += "mov.u32 %t1, %tid.y;\n";
   text += "cvt.u64.u32 %a4, %t1;\n";
   if (source == "memory")
@@ -51,7 +51,7 @@ std::string kernel_text(const Operation& op, const std::string& source) {
                         wide ? "%a4" : "%t2", wide ? "0x8000000000000000" : "0x80000000");
   if (source != "memory" && source != "constant" && !wide)
     text.insert(text.rfind("mov.b32 %f1"), "mov.u32 %t2, %t1;\n");
-  // The loop counts on; what counts is its first turn.
+  // The loop counts on; what counts is its first iteration.
   const std::string guard = source == "loop" ? "@!%p " : "";
   if (source == "loop") text += "setp.ne.u32 %p, %t1, 0;\n";
   for (unsigned zero = 1; zero <= 2; ++zero) {
@@ -60,7 +60,7 @@ std::string kernel_text(const Operation& op, const std::string& source) {
     text += fmt::format("{0} {1}3, {1}0, {1}{2};\n{3}st.global.{4} [%a2+{5}], {1}3;\n", op.text, r,
                         zero, guard, op.type, 16 * zero - 8);
   }
-  if (source == "loop") text += "add.u32 %t1, %t1, 1;\nsetp.lt.u32 %p, %t1, 3;\n@%p bra turn;\n";
+  if (source == "loop") text += "add.u32 %t1, %t1, 1;\nsetp.lt.u32 %p, %t1, 3;\n@%p bra again;\n";
   return text + "ret;\n}\n";
 }
 

@@ -62,7 +62,7 @@ constexpr const char* kModule = R"(.version 7.3
   cvta.local.u64 %own, %own;
   st.local.u32 [mine+16], %d;
   mov.u32 %i, 0;
-turn:
+again:
   sub.u32 %x, %d, 1;
   setp.eq.u32 %go, %i, %d;
   @%go bra next;
@@ -75,7 +75,7 @@ turn:
 next:
   add.u32 %i, %i, 1;
   setp.lt.u32 %go, %i, 3;
-  @%go bra turn;
+  @%go bra again;
   ld.local.u32 %x, [mine+16];
 leave:
   ld.u32 %y, [%up+16];

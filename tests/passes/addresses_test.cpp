@@ -1,37 +1,13 @@
 // What kernels read and where they reach: parameters in push constants, numbers of threads, offsets
 // in elements.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-
-#include "translator/ir/interpret.hpp"
-#include "translator/ir/parse.hpp"
+#include "tests/passes/parsed.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace {
 
 using namespace ptx2spv;
 using namespace ptx2spv::ir;
-
-struct Parsed {
-  Function f;
-  Module m;
-  explicit Parsed(std::string_view text) {
-    EXPECT_EQ(parse(text, f, m), "");
-    EXPECT_EQ(validate(f, m, true, false), "");
-    f.order.clear();
-    for (BlockId b = 0; b < f.blocks.size(); ++b) f.order.push_back(b);
-  }
-  std::size_t count(Op op, Space space = Space::global) const {
-    std::size_t n = 0;
-    for (const Block& block : f.blocks)
-      n += static_cast<std::size_t>(
-          std::count_if(block.insts.begin(), block.insts.end(), [&](Value v) {
-            return f.insts[v].op == op && (op != Op::load || f.insts[v].mem.space == space);
-          }));
-    return n;
-  }
-};
+using namespace ptx2spv::test;
 
 constexpr const char* kParams = R"(
 b0:
@@ -53,7 +29,7 @@ b0:
   exit
 )";
 
-TEST(PlaceParams, words_that_the_launch_leaves_take_parameters) {
+TEST(PromoteParams, words_that_the_launch_leaves_take_parameters) {
   Parsed p(kParams);
   EntryInfo info;
   EXPECT_TRUE(passes::promote_params_to_push_constants(p.f, {.push_words = 32}, info));
@@ -71,7 +47,7 @@ TEST(PlaceParams, words_that_the_launch_leaves_take_parameters) {
   }
 }
 
-TEST(PlaceParams, what_finds_no_room_stays_in_the_buffer) {
+TEST(PromoteParams, what_finds_no_room_stays_in_the_buffer) {
   Parsed p(kParams);
   EntryInfo info;
   EXPECT_TRUE(passes::promote_params_to_push_constants(p.f, {.push_words = 4}, info));
@@ -85,7 +61,7 @@ TEST(PlaceParams, what_finds_no_room_stays_in_the_buffer) {
   EXPECT_TRUE(untouched.push_params.empty());
 }
 
-TEST(PlaceParams, a_word_is_placed_twice_only_where_shifts_are_dear) {
+TEST(PromoteParams, a_word_is_placed_twice_only_where_shifts_are_dear) {
   for (const bool dear : {false, true}) {
     Parsed p(R"(
 b0:
@@ -106,7 +82,7 @@ b0:
   }
 }
 
-TEST(PlaceParams, words_of_a_record_are_read_together) {
+TEST(PromoteParams, words_of_a_record_are_read_together) {
   Parsed p(R"(
 b0:
   %1 = constant i32 0x10
@@ -192,7 +168,7 @@ std::uint32_t result(const Parsed& p, std::uint32_t group, std::uint32_t param) 
   return bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8;
 }
 
-TEST(WordAddresses, clamped_numbers_of_threads_need_no_shift) {
+TEST(ScaleAddresses, clamped_numbers_of_threads_need_no_shift) {
   for (const std::int32_t offset : {0, -4, 8}) {
     Parsed before(clamped("builtin i32 global_id_x", offset));
     Parsed after(clamped("builtin i32 global_id_x", offset));
@@ -205,7 +181,7 @@ TEST(WordAddresses, clamped_numbers_of_threads_need_no_shift) {
   }
 }
 
-TEST(WordAddresses, numbers_that_wrap_around_are_clamped_as_bytes) {
+TEST(ScaleAddresses, numbers_that_wrap_around_are_clamped_as_bytes) {
   for (const std::int32_t offset : {0, -4, 8}) {
     Parsed before(clamped("load i32 mem=param,4,readonly %20", offset));
     Parsed after(clamped("load i32 mem=param,4,readonly %20", offset));

@@ -30,7 +30,7 @@ struct Fixture {
   Op result(Value v) const { return function.insts[v].op; }
 };
 
-TEST(Contract, APlainProductAndSumBecomeOne) {
+TEST(FmaContract, APlainProductAndSumBecomeOne) {
   Fixture f;
   const Value sum = f.op(Op::fadd, f.op(Op::fmul, f.input(0), f.input(4)), f.input(8));
   f.keep(sum);
@@ -38,14 +38,14 @@ TEST(Contract, APlainProductAndSumBecomeOne) {
   EXPECT_EQ(f.result(sum), Op::ffma);
 }
 
-TEST(Contract, AStatedRoundingKeepsThemApart) {
+TEST(FmaContract, AStatedRoundingKeepsThemApart) {
   Fixture f;
   const Value sum = f.op(Op::fadd, f.op(Op::fmul, f.input(0), f.input(4), false), f.input(8));
   f.keep(sum);
   EXPECT_FALSE(f.run());
 }
 
-TEST(Contract, AProductThatIsUsedOtherwiseStays) {
+TEST(FmaContract, AProductThatIsUsedOtherwiseStays) {
   Fixture f;
   const Value product = f.op(Op::fmul, f.input(0), f.input(4));
   const Value sum = f.op(Op::fadd, product, f.input(8));
@@ -55,7 +55,7 @@ TEST(Contract, AProductThatIsUsedOtherwiseStays) {
   EXPECT_EQ(f.result(sum), Op::fadd);
 }
 
-TEST(Contract, OfTwoProductsTheFirstIsFused) {
+TEST(FmaContract, OfTwoProductsTheFirstIsFused) {
   Fixture f;
   const Value second = f.op(Op::fmul, f.input(0), f.input(4));
   const Value first = f.op(Op::fmul, f.input(8), f.input(12));
@@ -65,7 +65,7 @@ TEST(Contract, OfTwoProductsTheFirstIsFused) {
   EXPECT_EQ(f.function.arg(sum, 2), second);
 }
 
-TEST(Contract, TwoSumsOfOneProductAreBothFused) {
+TEST(FmaContract, TwoSumsOfOneProductAreBothFused) {
   Fixture f;
   const Value product = f.op(Op::fmul, f.input(0), f.input(4));
   const Value u = f.op(Op::fadd, product, f.input(8)), v = f.op(Op::fadd, f.input(12), product);
@@ -76,7 +76,7 @@ TEST(Contract, TwoSumsOfOneProductAreBothFused) {
   EXPECT_EQ(f.result(v), Op::ffma);
 }
 
-TEST(Contract, AProductAddedToItselfStays) {
+TEST(FmaContract, AProductAddedToItselfStays) {
   Fixture f;
   const Value product = f.op(Op::fmul, f.input(0), f.input(4));
   const Value sum = f.op(Op::fadd, product, product);

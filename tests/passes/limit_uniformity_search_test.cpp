@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "translator/ir/interpret.hpp"
-#include "translator/ir/parse.hpp"
+#include "tests/passes/parsed.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace {
@@ -43,13 +42,8 @@ std::string chain(const char* origin, unsigned steps, const char* op = "add i32"
   return text + "\n  store mem=shared,4 %" + v + " %" + v + "\n  exit\n";
 }
 
-struct Made {
-  Function f;
-  Module m;
-  explicit Made(const std::string& text) {
-    EXPECT_EQ(parse(text, f, m), "");
-    for (BlockId b = 0; b < f.blocks.size(); ++b) f.order.push_back(b);
-  }
+struct Made : test::Parsed {
+  using Parsed::Parsed;
   /// The most that asking for any operand takes.
   std::uint64_t asked() const {
     std::uint64_t most = 0;
@@ -64,7 +58,7 @@ struct Made {
   }
   Outcome run() {
     Memory memory;
-    return interpret(f, m, memory, {.workgroup = {7, 0, 0}, .workgroups = {9, 1, 1}});
+    return Parsed::run(memory, {.workgroup = {7, 0, 0}, .workgroups = {9, 1, 1}});
   }
 };
 

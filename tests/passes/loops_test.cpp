@@ -1,11 +1,9 @@
-// Loops that need no guard against a driver's limit, and ways out of loops.
+// Loops that need no guard against a driver's limit, and exits of loops.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "translator/ir/cfg.hpp"
-#include "translator/ir/interpret.hpp"
-#include "translator/ir/parse.hpp"
+#include "tests/passes/parsed.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace {
@@ -57,19 +55,15 @@ struct Found {
 };
 
 Found look(const std::string& text, std::uint32_t most, bool assume = false) {
-  Function f;
-  Module m;
-  EXPECT_EQ(parse(text, f, m), "");
-  f.order = reverse_postorder(f, true);
-  EXPECT_EQ(validate(f, m, true, true), "");
-  f.loop_guard.on = true;
-  f.local_bytes = 4;
+  test::Structured p(text);
+  p.f.loop_guard.on = true;
+  p.f.local_bytes = 4;
   Found found;
-  found.free = passes::loop_trip_count(f, most, assume, found.info);
-  EXPECT_EQ(validate(f, m, true, true), "");
-  for (const Block& block : f.blocks)
-    for (const Value v : block.insts)
-      found.words += f.insts[v].mem.slot == kGuardSlot && f.insts[v].mem.space == Space::local;
+  found.free = passes::loop_trip_count(p.f, most, assume, found.info);
+  p.expect_valid();
+  found.words = p.count([&](Value v, BlockId) {
+    return p.f.insts[v].mem.slot == kGuardSlot && p.f.insts[v].mem.space == Space::local;
+  });
   return found;
 }
 
@@ -159,11 +153,12 @@ b4:
 )";
 }
 
-std::uint32_t result(const Function& f, const Module& m, std::uint32_t turns, std::uint32_t cell) {
+std::uint32_t result(const Function& f, const Module& m, std::uint32_t iterations,
+                     std::uint32_t cell) {
   ir::Memory memory;
   memory.of(Space::global).resize(16);
   auto& params = memory.of(Space::param);
-  for (const std::uint32_t word : {turns, cell})
+  for (const std::uint32_t word : {iterations, cell})
     for (unsigned i = 0; i < 4; ++i) params.push_back(static_cast<std::uint8_t>(word >> (8 * i)));
   ir::RunOptions options;
   options.trace = false;
@@ -174,7 +169,7 @@ std::uint32_t result(const Function& f, const Module& m, std::uint32_t turns, st
   return out;
 }
 
-TEST(JoinExits, two_ways_over_arithmetic_become_one) {
+TEST(MergeLoopExits, two_ways_over_arithmetic_become_one) {
   Function before, f;
   Module m;
   ASSERT_EQ(parse(two_exits(""), before, m), "");
@@ -185,12 +180,13 @@ TEST(JoinExits, two_ways_over_arithmetic_become_one) {
   const auto branches = std::count_if(f.blocks.begin(), f.blocks.end(),
                                       [](const Block& b) { return b.term == Term::cond_br; });
   EXPECT_EQ(branches, 1);
-  for (const std::uint32_t turns : {1u, 2u, 9u})
+  for (const std::uint32_t iterations : {1u, 2u, 9u})
     for (const std::uint32_t cell : {0u, 1u, 4u, 8u, 20u})
-      EXPECT_EQ(result(f, m, turns, cell), result(before, m, turns, cell)) << turns << " " << cell;
+      EXPECT_EQ(result(f, m, iterations, cell), result(before, m, iterations, cell))
+          << iterations << " " << cell;
 }
 
-TEST(JoinExits, a_store_between_them_keeps_both) {
+TEST(MergeLoopExits, a_store_between_them_keeps_both) {
   Function f;
   Module m;
   ASSERT_EQ(parse(two_exits("  store mem=global,4 %4 %21"), f, m), "");

@@ -1,4 +1,4 @@
-// Calls of long routines that become turns of loops give what they gave.
+// Calls of long routines that become iterations of loops give what they gave.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -85,7 +85,7 @@ class Calls {
     f_.name = "calls";
     f_.vars.push_back({Type::i64, "wide", false});
     f_.vars.push_back({Type::i32, "word", false});
-    f_.vars.push_back({Type::i32, "turn", false});
+    f_.vars.push_back({Type::i32, "iteration", false});
     const BlockId start = b_.new_block(), loop = b_.new_block(), left = b_.new_block(),
                   right = b_.new_block(), join = b_.new_block(), end = b_.new_block();
     b_.at(start);
@@ -188,7 +188,7 @@ std::vector<Event> stores(const Outcome& outcome) {
   return kept;
 }
 
-TEST(ShareRoutines, RandomCallsGiveWhatTheyGave) {
+TEST(OutlineLibraryCalls, RandomCallsGiveWhatTheyGave) {
   std::mt19937 rng(5);
   RunOptions options;
   options.library = routines;
@@ -216,7 +216,7 @@ TEST(ShareRoutines, RandomCallsGiveWhatTheyGave) {
   EXPECT_GT(shared, 90u);
 }
 
-TEST(ShareRoutines, WithinItsBudgetAKernelStaysAsItIs) {
+TEST(OutlineLibraryCalls, WithinItsBudgetAKernelStaysAsItIs) {
   std::mt19937 rng(6);
   Module m;
   Function f = Calls(rng).make(m);
@@ -226,7 +226,7 @@ TEST(ShareRoutines, WithinItsBudgetAKernelStaysAsItIs) {
       f, m, [](std::string_view) { return 10u; }, 40000));
 }
 
-TEST(ShareRoutines, CallsInARowBecomeOne) {
+TEST(OutlineLibraryCalls, CallsInARowBecomeOne) {
   Module m;
   Function f;
   Builder b(f);

@@ -90,8 +90,8 @@ void many(unsigned seed, int programs, unsigned barriers, unsigned general) {
   EXPECT_GT(seen[0], programs / 3) << "too few programs that end";
 }
 
-TEST(Regions, kernels_without_barriers) { many(5, 40, 0, 1); }
-TEST(Regions, plain_barriers) { many(6, 150, 20, 0); }
-TEST(Regions, barriers_of_all_kinds_and_warp_operations) { many(7, 200, 4, 20); }
+TEST(SplitAtBarriers, kernels_without_barriers) { many(5, 40, 0, 1); }
+TEST(SplitAtBarriers, plain_barriers) { many(6, 150, 20, 0); }
+TEST(SplitAtBarriers, barriers_of_all_kinds_and_warp_operations) { many(7, 200, 4, 20); }
 
 }  // namespace

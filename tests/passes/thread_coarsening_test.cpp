@@ -168,12 +168,12 @@ class Generator {
   void loop(bool common, unsigned depth) {
     const BlockId head = b_.new_block(), in = b_.new_block(), next = b_.new_block(),
                   end = b_.new_block();
-    const std::uint32_t counter = var("turn"), turns = var("turns");
+    const std::uint32_t counter = var("iteration"), count = var("iterations");
     b_.set(counter, b_.i32(0));
-    b_.set(turns, b_.op2(Op::and_, operand(common), b_.i32(3)));
+    b_.set(count, b_.op2(Op::and_, operand(common), b_.i32(3)));
     b_.br(head);
     b_.at(head);
-    b_.cond_br(b_.cmp(Op::ult, b_.get(counter), b_.get(turns)), in, end);
+    b_.cond_br(b_.cmp(Op::ult, b_.get(counter), b_.get(count)), in, end);
     b_.at(in);
     const auto around = std::tuple(out_, next_, loop_common_);
     out_ = end, next_ = next, loop_common_ = common;
@@ -221,7 +221,7 @@ bool check(std::mt19937& rng, Shape shape, const std::string& what) {
   const Function source = Generator(rng, shape).make();
   EXPECT_EQ(validate(source, m, false, false), "") << what;
   const std::uint32_t threads = shape.x * shape.y;
-  passes::RegionOptions options;
+  passes::BlockOptions options;
   options.workgroup_threads = 1 + static_cast<std::uint32_t>(rng() % (threads + 4));
   options.max_block_threads = threads;
   options.fewer = rng() % 2;
@@ -281,7 +281,7 @@ int many(unsigned seed, int kernels, const Shape& shape) {
 
 // for (half = 64; half; half /= 2) { if (t < half) sums[t] += sums[t + half]; barrier; }, with the
 // test written in every way that a loop over an invocation's threads may end by.
-TEST(Coarsen, trees_of_sums) {
+TEST(ThreadCoarsening, trees_of_sums) {
   constexpr std::uint32_t kThreads = 128;
   const MemAttr shared{.space = Space::shared, .bytes = 4};
   for (unsigned way = 0; way < 4; ++way)
@@ -325,9 +325,9 @@ TEST(Coarsen, trees_of_sums) {
       b.store(cell(me()), b.load(Type::i32, b.i32(0), shared), {.space = Space::slot, .bytes = 4});
       b.exit();
       f.compute_preds();
-      passes::RegionOptions options{.workgroup_threads = invocations,
-                                    .max_block_threads = kThreads,
-                                    .block = {kThreads, 1, 1}};
+      passes::BlockOptions options{.workgroup_threads = invocations,
+                                   .max_block_threads = kThreads,
+                                   .block = {kThreads, 1, 1}};
       ASSERT_EQ(passes::thread_coarsening(f, m, options), "");
       passes::structurize(f, m);
       passes::ssa(f, m);
@@ -346,10 +346,12 @@ TEST(Coarsen, trees_of_sums) {
     }
 }
 
-TEST(Coarsen, kernels_whose_threads_all_reach_the_barriers) { EXPECT_GE(many(1, 300, {}), 298); }
-TEST(Coarsen, threads_that_end_before_the_barriers_that_others_meet) {
+TEST(ThreadCoarsening, kernels_whose_threads_all_reach_the_barriers) {
+  EXPECT_GE(many(1, 300, {}), 298);
+}
+TEST(ThreadCoarsening, threads_that_end_before_the_barriers_that_others_meet) {
   EXPECT_GT(many(2, 300, {.exits = true, .first_exits_only = true}), 200);
 }
-TEST(Coarsen, threads_that_end_anywhere) { EXPECT_GT(many(3, 200, {.exits = true}), 30); }
+TEST(ThreadCoarsening, threads_that_end_anywhere) { EXPECT_GT(many(3, 200, {.exits = true}), 30); }
 
 }  // namespace

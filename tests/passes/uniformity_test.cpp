@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "translator/ir/parse.hpp"
+#include "tests/passes/parsed.hpp"
 
 namespace {
 
@@ -10,12 +10,8 @@ using namespace ptx2spv;
 using namespace ptx2spv::ir;
 
 bool diverges(std::string_view text) {
-  Function f;
-  Module m;
-  const std::string bad = parse(text, f, m);
-  EXPECT_EQ(bad, "");
-  EXPECT_EQ(validate(f, m, false, false), "");
-  return passes::barriers_diverge(f, m);
+  test::Parsed p(text, test::Form::variables);
+  return passes::barriers_diverge(p.f, p.m);
 }
 
 TEST(Uniformity, straight_line_barrier_converges) {

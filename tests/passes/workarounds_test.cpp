@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "tests/passes/parsed.hpp"
 #include "tests/passes/random_program.hpp"
-#include "translator/ir/cfg.hpp"
-#include "translator/ir/parse.hpp"
 #include "translator/passes/legalise/legalise_atomics.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -16,29 +15,6 @@ namespace {
 using namespace ptx2spv;
 using namespace ptx2spv::ir;
 using namespace ptx2spv::test;
-
-struct Program {
-  Module m;
-  Function f;
-
-  explicit Program(const std::string& text) {
-    EXPECT_EQ(parse(text, f, m), "");
-    f.order = reverse_postorder(f, true);
-    EXPECT_EQ(validate(f, m, true, true), "") << text;
-  }
-  /// Whether an instruction fits; `fits` gets it and the block that it stands in.
-  template <typename Fits>
-  bool any(Fits&& fits) const {
-    for (const BlockId b : f.order)
-      for (const Value v : f.blocks[b].insts)
-        if (fits(v, b)) return true;
-    return false;
-  }
-  bool has(Op op) const {
-    return any([&](Value v, BlockId) { return f.insts[v].op == op; });
-  }
-  Op operand(Value v, unsigned i) const { return f.insts[f.arg(v, i)].op; }
-};
 
 /// Random programs that `pass` changes keep their trace. How many it changed.
 template <typename Pass>
@@ -98,7 +74,7 @@ b5:
 )";
 
 /// Whether a value of `op` from a loop's blocks is used behind the loop by anything but a phi.
-bool escapes(const Program& p, Op op) {
+bool escapes(const Structured& p, Op op) {
   return p.any([&](Value v, BlockId b) {
     if (b != 5 || p.f.insts[v].op == Op::phi) return false;
     const auto args = p.f.args(v);
@@ -107,7 +83,7 @@ bool escapes(const Program& p, Op op) {
 }
 
 TEST(Lcssa, a_value_loaded_in_a_loop_leaves_it_through_a_phi) {
-  Program p(kLeftEarly);
+  Structured p(kLeftEarly);
   EXPECT_TRUE(escapes(p, Op::load));
   EXPECT_TRUE(passes::lcssa(p.f, false));
   EXPECT_EQ(validate(p.f, p.m, true, true), "");
@@ -115,7 +91,7 @@ TEST(Lcssa, a_value_loaded_in_a_loop_leaves_it_through_a_phi) {
 }
 
 TEST(Lcssa, so_does_a_computed_one_where_that_is_asked_for) {
-  Program p(kLeftEarly);
+  Structured p(kLeftEarly);
   EXPECT_TRUE(escapes(p, Op::mul));
   EXPECT_TRUE(passes::lcssa(p.f, true));
   EXPECT_EQ(validate(p.f, p.m, true, true), "");
@@ -128,7 +104,7 @@ TEST(Lcssa, random_programs_keep_their_trace) {
 }
 
 TEST(LowerBoolLoopPhis, loops_carry_words) {
-  Program p(R"(
+  Structured p(R"(
 b0:
   %1 = constant i32 0x0
   %2 = constant i32 0x1
@@ -176,7 +152,7 @@ TEST(LowerBoolLoopPhis, random_programs_keep_their_trace) {
 
 TEST(BreakBitfieldInsertSelect, a_merge_of_bits_is_not_what_a_selection_sees) {
   // copysign of the first parameter, and the sign's source where they are equal.
-  Program p(R"(
+  Structured p(R"(
 b0:
   %1 = constant i32 0x0
   %2 = constant i32 0x4
@@ -199,7 +175,7 @@ b0:
     });
   };
   EXPECT_TRUE(selects_merge());
-  Program before = p;
+  Structured before = p;
   EXPECT_TRUE(passes::break_bitfield_insert_select(p.f));
   EXPECT_EQ(validate(p.f, p.m, true, true), "");
   EXPECT_FALSE(selects_merge()) << print(p.f, p.m);
@@ -210,7 +186,7 @@ b0:
 }
 
 TEST(OpaqueZeroOperands, a_driver_sees_no_zero) {
-  Program p(R"(
+  Structured p(R"(
 b0:
   %1 = constant i32 0x0
   %2 = constant i64 0x100000000
@@ -234,7 +210,7 @@ b0:
 }
 
 TEST(BitcastAtomicOperands, an_atomic_takes_what_an_integer_operation_gives) {
-  Program p(R"(
+  Structured p(R"(
 b0:
   %1 = constant i32 0x0
   %2 = constant i64 0x100000000
@@ -267,7 +243,7 @@ b0:
 )";
 
 TEST(BarriersAsAtomics, a_fence_becomes_an_atomic_that_changes_nothing) {
-  Program p(kFence);
+  Structured p(kFence);
   Profile profile = *find_profile("nvidia");
   profile.workarounds.barriers_as_atomics = true;
   passes::legalise_atomics(p.f, profile);
@@ -280,14 +256,14 @@ TEST(BarriersAsAtomics, a_fence_becomes_an_atomic_that_changes_nothing) {
 }
 
 TEST(BarriersAsAtomics, without_the_workaround_it_stays_a_fence) {
-  Program p(kFence);
+  Structured p(kFence);
   passes::legalise_atomics(p.f, *find_profile("nvidia"));
   EXPECT_TRUE(p.has(Op::memory_barrier));
 }
 
 TEST(LocksWithoutBarriers, the_lock_of_an_emulated_atomic_holds_no_barrier) {
   for (const bool without : {false, true}) {
-    Program p(R"(
+    Structured p(R"(
 b0:
   %1 = constant i32 0x0
   %2 = constant i64 0x100000000

@@ -5,19 +5,10 @@
 #include <cstring>
 #include <sstream>
 
+#include "tests/support/runtime.hpp"
+
 namespace ptx2spv::tests {
 namespace {
-
-std::string text_of(const Error& error) {
-  std::string text = error.text;
-  for (const Message& each : error.messages) text += "\n" + each.rendered;
-  return text;
-}
-
-template <class T>
-std::span<const std::byte> bytes_of(const std::vector<T>& values) {
-  return std::as_bytes(std::span(values));
-}
 
 Result<Surface> surface_of(const Device& device, const programs::SurfaceChoice& s,
                            ArrayBacking backing, const std::vector<std::uint8_t>& bytes) {

@@ -23,6 +23,53 @@ TEST(InstructionTable, EverySlotNamesKnownModifiers) {
   }
 }
 
+TEST(InstructionTable, YoungerModifiersAreKnownToAFormOfTheirOpcode) {
+  for (const YoungerInfo& row : all_younger()) {
+    for (const auto& group : row.groups) {
+      ASSERT_FALSE(group.empty()) << row.text;
+      for (const Mod mod : group) {
+        EXPECT_NE(mod, Mod::none) << row.text;
+        if (row.op == Opcode::none) continue;
+        const FormRange range = forms_of(row.op);
+        bool taken = false;
+        for (std::uint16_t i = range.first; i < range.last; ++i)
+          for (const Slot& slot : form_info(i).slots)
+            taken = taken || slot.mods.test(static_cast<std::size_t>(mod));
+        EXPECT_TRUE(taken) << text(row.op) << " " << text(mod);
+      }
+    }
+  }
+}
+
+/// The version that an instruction of the row's text needs, by its message; empty where it passes.
+std::string version_needed(const std::string& version, const std::string& target,
+                           const std::string& instruction) {
+  DiagnosticSink sink;
+  parse_module(".version " + version + "\n.target " + target +
+                   "\n.address_size 64\n.global .surfref s;\n.visible .entry k() {\n"
+                   ".reg .b32 %r<9>; .reg .b64 %d<3>;\n" +
+                   instruction + "\nret;\n}\n",
+               "younger.ptx", {}, sink);
+  return sink.errors() ? sink.diagnostics()[0].text : "";
+}
+
+TEST(InstructionTable, YoungerModifiersOfSurfacesNeedTheirVersions) {
+  const std::string array = "suld.b.a1d.b32.trap %r0, [s, {%r1, %r2}];";
+  EXPECT_EQ(version_needed("2.3", "sm_20", array),
+            "'.a1d' needs PTX version 3.0 or later, the module has 2.3");
+  EXPECT_EQ(version_needed("3.0", "sm_20", array), "");
+  const std::string formatted = "sust.p.a1d.b32.trap [s, {%r1, %r2}], %r0;";
+  EXPECT_EQ(version_needed("4.0", "sm_30", formatted),
+            "'.a1d' with '.p' needs PTX version 4.1 or later, the module has 4.0");
+  EXPECT_EQ(version_needed("4.1", "sm_20", formatted),
+            "'.a1d' with '.p' needs .target sm_30 or later, the module has sm_20");
+  EXPECT_EQ(version_needed("4.1", "sm_30", formatted), "");
+  const std::string extreme = "sured.b.min.1d.u64.trap [s, {%r1}], %d0;";
+  EXPECT_EQ(version_needed("8.0", "sm_50", extreme),
+            "'.min' with '.u64' needs PTX version 8.1 or later, the module has 8.0");
+  EXPECT_EQ(version_needed("8.1", "sm_50", extreme), "");
+}
+
 TEST(InstructionTable, EveryOpcodeHasARow) {
   for (unsigned i = 1; i < static_cast<unsigned>(Opcode::count_); ++i) {
     const FormRange range = forms_of(static_cast<Opcode>(i));

@@ -1,5 +1,5 @@
 // Control flow of random kernels, functions and the frame around it all. Everything ends: a loop or
-// region counts its turns in a register of its own, which no other statement writes.
+// region counts its iterations in a register of its own, which no other statement writes.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -72,7 +72,7 @@ Statement Generator::scope(const Place& at) {
 Statement Generator::loop(const Place& at) {
   const unsigned k = 2 * counters_++;
   const std::string head = label("loop"), next = label("next"), end = label("done");
-  const std::string turns = operand('r', at.together);
+  const std::string iterations = operand('r', at.together);
   Place inner = at;
   inner.targets.push_back({end, !at.together});
   inner.targets.push_back({next, !at.together});
@@ -81,7 +81,8 @@ Statement Generator::loop(const Place& at) {
       fmt::format("setp.ge.u32 %q0, %l{}, %l{};\n@%q0 bra {};\n", k, k + 1, end);
   Statement s;
   s.pieces.push_back(fmt::format("mov.u32 %l{0}, 0;\nand.b32 %l{1}, {2}, {3};\n{4}:\n{5}", k, k + 1,
-                                 turns, choose("1", "3", "7"), head, tested_first ? test : ""));
+                                 iterations, choose("1", "3", "7"), head,
+                                 tested_first ? test : ""));
   s.bodies.push_back(body(inner, 1 + pick(4)));
   s.pieces.push_back(fmt::format("{}:\nadd.u32 %l{}, %l{}, 1;\n{}bra {};\n{}:\n", next, k, k,
                                  tested_first ? "" : test, head, end));

@@ -2,22 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "tests/support/runtime.hpp"
+
 namespace ptx2spv::test {
 
 namespace {
 
 constexpr std::uint64_t kMostThreads = 2048;
-
-template <class T>
-std::span<const std::byte> bytes_of(const std::vector<T>& values) {
-  return std::as_bytes(std::span(values));
-}
-
-std::string text_of(const Error& error) {
-  std::string text = error.text;
-  for (const Message& each : error.messages) text += "\n" + each.rendered;
-  return text;
-}
 
 }  // namespace
 

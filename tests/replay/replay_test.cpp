@@ -1,4 +1,4 @@
-// Every recorded surface instruction, on this device, by every road to a surface.
+// Every recorded surface instruction, on this device, with the handle from every source.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -58,7 +58,7 @@ TEST_P(Replay, NothingDiffers) {
   std::printf("%s: %s, %.1f s\n", GetParam().name, last.c_str(), result.milliseconds / 1000);
 }
 
-// The first two roads take a quarter of the groups each; the others a smaller part, so that the
+// The first two rows take a quarter of the groups each; the others a smaller part, so that the
 // suite stays quick. PTX2SPV_EXHAUSTIVE makes it every line everywhere.
 INSTANTIATE_TEST_SUITE_P(
     Records, Replay,

@@ -5,14 +5,15 @@ namespace ptx2spv {
 namespace {
 
 // Threads from `live` on end at once. The others meet at barriers in a loop, in a branch of every
-// second turn, and after loops that each one leaves for itself; the last turn is cut short.
+// second iteration, and after loops that each one leaves for itself; the last iteration is cut
+// short.
 constexpr const char* kKernel = R"(
-.visible .entry mixed(.param .u64 out, .param .u32 turns, .param .u32 live) {
+.visible .entry mixed(.param .u64 out, .param .u32 iterations, .param .u32 live) {
   .shared .align 4 .b32 cells[1024];
   .local .align 16 .b32 own[4];
   .reg .pred %p; .reg .b64 %out, %d, %base; .reg .b32 %r<20>;
   ld.param.u64 %out, [out];
-  ld.param.u32 %r1, [turns];
+  ld.param.u32 %r1, [iterations];
   ld.param.u32 %r2, [live];
   mov.u32 %r3, %tid.z;
   mov.u32 %r4, %ntid.y;
@@ -37,8 +38,8 @@ stays:
   mov.u32 %r6, cells;
   mad.lo.u32 %r7, %r3, 4, %r6;              // my cell
   mov.u32 %r8, %r3;                         // sum
-  mov.u32 %r9, 0;                           // turn
-turn:
+  mov.u32 %r9, 0;                           // iteration
+again:
   setp.ge.u32 %p, %r9, %r1;
   @%p bra done;
   st.shared.u32 [%r7], %r8;
@@ -79,7 +80,7 @@ next:
   setp.eq.u32 %p, %r9, 5;
   @%p bra done;
   add.u32 %r9, %r9, 1;
-  bra turn;
+  bra again;
 done:
   ld.local.u32 %r4, [%base];
   add.u32 %r8, %r8, %r4;
@@ -88,15 +89,15 @@ done:
 }
 )";
 
-std::vector<std::uint32_t> expected(std::uint32_t threads, std::uint32_t turns,
+std::vector<std::uint32_t> expected(std::uint32_t threads, std::uint32_t iterations,
                                     std::uint32_t live) {
   std::vector<std::uint32_t> sum(live), cells(live);
   for (std::uint32_t t = 0; t < live; ++t) sum[t] = t;
-  for (std::uint32_t turn = 0; turn < turns; ++turn) {
+  for (std::uint32_t iteration = 0; iteration < iterations; ++iteration) {
     cells = sum;
     for (std::uint32_t t = 0; t < live; ++t) {
       std::uint32_t& s = sum[t];
-      s = s * 3 + cells[(t + turn + 1) % live];
+      s = s * 3 + cells[(t + iteration + 1) % live];
       const std::uint32_t most = s & 7;
       for (std::uint32_t i = 0; i < most;) {
         ++i;
@@ -104,11 +105,11 @@ std::vector<std::uint32_t> expected(std::uint32_t threads, std::uint32_t turns,
         s += i * 5;
       }
     }
-    if (turn & 1) {
-      for (std::uint32_t t = 0; t < live; ++t) cells[t] = sum[t] ^ turn;
+    if (iteration & 1) {
+      for (std::uint32_t t = 0; t < live; ++t) cells[t] = sum[t] ^ iteration;
       for (std::uint32_t t = 0; t < live; ++t) sum[t] += cells[live - t - 1];
     }
-    if (turn == 5) break;
+    if (iteration == 5) break;
   }
   for (std::uint32_t t = 0; t < live; ++t) sum[t] += t * 7;
   sum.resize(threads, 77);
@@ -124,13 +125,13 @@ TEST(Blocks, BarriersInLoopsAndBranchesForAnyShape) {
   for (const Dim3& shape : kShapes) {
     const std::uint32_t threads = shape.x * shape.y * shape.z;
     for (const std::uint32_t live : {threads, threads - threads / 3, 1u})
-      for (const std::uint32_t turns : {0u, 2u, 9u}) {
+      for (const std::uint32_t iterations : {0u, 2u, 9u}) {
         LaunchConfig config;
         config.block = shape;
-        must(kernel.launch(config, Args().buffer(out).value(turns).value(live)));
-        EXPECT_EQ(read_buffer<std::uint32_t>(out, threads), expected(threads, turns, live))
-            << shape.x << " x " << shape.y << " x " << shape.z << ", " << live << " stay, " << turns
-            << " turns";
+        must(kernel.launch(config, Args().buffer(out).value(iterations).value(live)));
+        EXPECT_EQ(read_buffer<std::uint32_t>(out, threads), expected(threads, iterations, live))
+            << shape.x << " x " << shape.y << " x " << shape.z << ", " << live << " stay, "
+            << iterations << " iterations";
       }
   }
 }
@@ -146,7 +147,7 @@ TEST(Blocks, TrapsAreCountedAndTheOtherThreadsResultsStand) {
   mov.u32 %r1, %tid.x;
   shl.b32 %r2, %r1, 2;
   mov.u32 %r5, 0;
-turn:
+again:
   sust.b.1d.b32.trap [%s, {%r2}], %r1;
   mov.u32 %r3, cells;
   add.u32 %r4, %r3, %r2;
@@ -158,7 +159,7 @@ turn:
   bar.sync 0;
   add.u32 %r5, %r5, 1;
   setp.lt.u32 %p, %r5, 3;
-  @%p bra turn;
+  @%p bra again;
   mul.wide.u32 %d, %r1, 4;
   add.u64 %out, %out, %d;
   st.global.u32 [%out], %r4;

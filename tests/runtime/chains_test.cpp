@@ -135,9 +135,9 @@ TEST(Chains, ShortOnesGiveTheHostsBits) {
   for (unsigned seed = 100; seed < 103; ++seed) compare(seed, 10);
 }
 
-// A loop that its threads leave in different turns, and values that were computed in the last one:
-// z^2 + c in double precision.
-TEST(Chains, ValuesComputedInTheLastTurnOutliveTheLoop) {
+// A loop that its threads leave in different iterations, and values that were computed in the last
+// one: z^2 + c in double precision.
+TEST(Chains, ValuesComputedInTheLastIterationOutliveTheLoop) {
   Module module = load(R"(
 .visible .entry k(.param .u64 to) {
   .reg .pred %p<4>;
@@ -154,7 +154,7 @@ TEST(Chains, ValuesComputedInTheLastTurnOutliveTheLoop) {
   mov.f64 %f5, %f3;
   mov.f64 %f6, %f3;
   mov.u32 %r1, 0;
-turn:
+again:
   sub.rn.f64 %f7, %f4, %f3;
   add.rn.f64 %f8, %f1, %f7;
   add.rn.f64 %f9, %f6, %f6;
@@ -167,7 +167,7 @@ turn:
   setp.lt.f64 %p2, %f10, 0d4010000000000000;
   and.pred %p3, %p1, %p2;
   mov.f64 %f6, %f8;
-  @%p3 bra turn;
+  @%p3 bra again;
   cvt.rn.f64.s32 %f11, %r1;
   add.rn.f64 %f11, %f8, %f11;
   mul.wide.u32 %d1, %r0, 8;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ptx2spv/runtime.hpp"
+#include "tests/support/runtime.hpp"
 
 namespace ptx2spv {
 
@@ -19,9 +19,7 @@ Device& test_device();
 template <class T>
 T must(Result<T> result) {
   if (!result) {
-    std::string text = result.error().text;
-    for (const Message& each : result.error().messages) text += "\n" + each.rendered;
-    ADD_FAILURE() << text;
+    ADD_FAILURE() << text_of(result.error());
     std::abort();  // nothing later would make sense
   }
   return std::move(*result);
@@ -29,15 +27,6 @@ T must(Result<T> result) {
 
 inline void must(Status status) {
   if (!status) ADD_FAILURE() << status.error().text;
-}
-
-template <class T>
-std::span<const std::byte> bytes_of(const std::vector<T>& values) {
-  return std::as_bytes(std::span(values));
-}
-template <class T>
-std::span<std::byte> writable(std::vector<T>& values) {
-  return std::as_writable_bytes(std::span(values));
 }
 
 template <class T>

@@ -1,5 +1,5 @@
-// Loops that turn more often than a driver carries out (lavapipe: 65,535 turns of all loops of a
-// group of lanes): results are right, or the launch ends with an error that names a loop.
+// Loops that iterate more often than a driver carries out (lavapipe: 65,535 iterations of all loops
+// of a group of lanes): results are right, or the launch ends with an error that names a loop.
 #include "tests/runtime/fixture.hpp"
 
 namespace ptx2spv {
@@ -7,15 +7,15 @@ namespace {
 
 constexpr std::uint32_t kThreads = 64;
 
-// Counts %r4 turns of an addition in %r5, in a loop of its own.
+// Counts %r4 iterations of an addition in %r5, in a loop of its own.
 std::string count(const std::string& label) {
   return "  mov.u32 %r6, 0;\n" + label + ":\n  setp.ge.u32 %p1, %r6, %r4;\n  @%p1 bra " + label +
          "_out;\n  mad.lo.u32 %r5, %r5, 3, %r6;\n  add.u32 %r6, %r6, 1;\n  bra " + label + ";\n" +
          label + "_out:\n";
 }
 
-std::uint32_t counted(std::uint32_t start, std::uint32_t turns) {
-  for (std::uint32_t i = 0; i < turns; ++i) start = start * 3 + i;
+std::uint32_t counted(std::uint32_t start, std::uint32_t iterations) {
+  for (std::uint32_t i = 0; i < iterations; ++i) start = start * 3 + i;
   return start;
 }
 
@@ -24,11 +24,11 @@ struct Outcome {
   std::vector<std::uint32_t> words;
 };
 
-Outcome run(const std::string& body, std::uint32_t turns) {
+Outcome run(const std::string& body, std::uint32_t iterations) {
   Module module = load(
-      ".visible .entry k(.param .u64 to, .param .u32 turns) {\n"
+      ".visible .entry k(.param .u64 to, .param .u32 iterations) {\n"
       "  .reg .pred %p<6>;\n  .reg .b32 %r<12>;\n  .reg .b64 %d<4>;\n"
-      "  ld.param.u64 %d0, [to];\n  ld.param.u32 %r4, [turns];\n  mov.u32 %r0, %tid.x;\n"
+      "  ld.param.u64 %d0, [to];\n  ld.param.u32 %r4, [iterations];\n  mov.u32 %r0, %tid.x;\n"
       "  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d1, %d0, %d1;\n  mov.u32 %r5, %r0;\n" +
       body + "  st.global.u32 [%d1], %r5;\n  ret;\n}\n");
   Buffer to = must(Buffer::create(test_device(), kThreads * 4));
@@ -36,7 +36,7 @@ Outcome run(const std::string& body, std::uint32_t turns) {
   LaunchConfig config;
   config.grid = {1, 1, 1};
   config.block = {kThreads, 1, 1};
-  auto launched = must(module.kernel("k")).launch(config, Args().buffer(to).value(turns));
+  auto launched = must(module.kernel("k")).launch(config, Args().buffer(to).value(iterations));
   Outcome outcome;
   if (!launched) outcome.status = launched.error();
   outcome.words = read_buffer<std::uint32_t>(to, kThreads);
@@ -63,8 +63,8 @@ void expect_right_or_reported(const Outcome& outcome, bool within, Expected&& ex
 }
 
 TEST(LoopLimit, OfOneLoop) {
-  const auto expected = [](std::uint32_t turns) {
-    return [turns](std::uint32_t t) { return counted(t, turns); };
+  const auto expected = [](std::uint32_t iterations) {
+    return [iterations](std::uint32_t t) { return counted(t, iterations); };
   };
   expect_right_or_reported(run(count("a"), 65000), true, expected(65000));
   expect_right_or_reported(run(count("a"), 66000), false, expected(66000));
@@ -74,9 +74,9 @@ TEST(LoopLimit, OfOneLoop) {
 // signed number, a bound below zero.
 TEST(LoopLimit, OfABoundThatChanges) {
   Module module = load(
-      ".visible .entry k(.param .u64 to, .param .u32 turns) {\n"
+      ".visible .entry k(.param .u64 to, .param .u32 iterations) {\n"
       "  .reg .pred %p<6>;\n  .reg .b32 %r<12>;\n  .reg .b64 %d<4>;\n"
-      "  ld.param.u64 %d0, [to];\n  ld.param.u32 %r4, [turns];\n  mov.u32 %r0, %tid.x;\n"
+      "  ld.param.u64 %d0, [to];\n  ld.param.u32 %r4, [iterations];\n  mov.u32 %r0, %tid.x;\n"
       "  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d1, %d0, %d1;\n  mov.u32 %r5, %r0;\n"
       "  mov.u32 %r6, 0;\n  setp.lt.s32 %p1, %r4, 1;\n  @%p1 bra out;\n"
       "a:\n  mad.lo.u32 %r5, %r5, 3, %r6;\n  add.s32 %r6, %r6, 1;\n  setp.lt.s32 %p1, %r6, %r4;\n"
@@ -85,38 +85,39 @@ TEST(LoopLimit, OfABoundThatChanges) {
   Kernel kernel = must(module.kernel("k"));
   LaunchConfig config;
   config.block = {kThreads, 1, 1};
-  for (const std::uint32_t turns : {10u, 61000u, 61500u, 66000u, 64000u, 0u, 0xfffffff0u, 7u}) {
+  for (const std::uint32_t iterations :
+       {10u, 61000u, 61500u, 66000u, 64000u, 0u, 0xfffffff0u, 7u}) {
     must(to.upload(0, bytes_of(std::vector<std::uint32_t>(kThreads))));
-    auto launched = kernel.launch(config, Args().buffer(to).value(turns));
+    auto launched = kernel.launch(config, Args().buffer(to).value(iterations));
     Outcome outcome;
     if (!launched) outcome.status = launched.error();
     outcome.words = read_buffer<std::uint32_t>(to, kThreads);
-    const std::uint32_t done = turns >> 31 ? 0 : turns;
+    const std::uint32_t done = iterations >> 31 ? 0 : iterations;
     expect_right_or_reported(outcome, done <= 65000,
                              [&](std::uint32_t t) { return counted(t, done); });
   }
 }
 
-// Lanes of one group take turns in different loops: each turns less often than the limit.
+// Lanes of one group iterate in different loops, each less often than the limit.
 TEST(LoopLimit, OfUnlikeLoops) {
   const std::string body =
-      "  and.b32 %r1, %r0, 1;\n  setp.eq.u32 %p0, %r1, 0;\n  @%p0 bra even;\n" + count("odd_turn") +
-      "  bra join;\neven:\n" + count("even_turn") + "join:\n";
-  const auto expected = [](std::uint32_t turns) {
-    return [turns](std::uint32_t t) { return counted(t, turns); };
+      "  and.b32 %r1, %r0, 1;\n  setp.eq.u32 %p0, %r1, 0;\n  @%p0 bra even;\n" + count("odd_loop") +
+      "  bra join;\neven:\n" + count("even_loop") + "join:\n";
+  const auto expected = [](std::uint32_t iterations) {
+    return [iterations](std::uint32_t t) { return counted(t, iterations); };
   };
   expect_right_or_reported(run(body, 30000), true, expected(30000));
   expect_right_or_reported(run(body, 40000), false, expected(40000));
 }
 
-// One loop, in which the lanes of a group turn at different times.
+// One loop, in which the lanes of a group iterate at different times.
 TEST(LoopLimit, OfOneLoopEnteredInTurn) {
   const std::string body =
       "  mov.u32 %r7, 0;\n  and.b32 %r8, %r0, 3;\nround:\n"
       "  setp.ne.u32 %p2, %r7, %r8;\n  @%p2 bra skip;\n" +
       count("a") + "skip:\n  add.u32 %r7, %r7, 1;\n  setp.lt.u32 %p3, %r7, 4;\n  @%p3 bra round;\n";
-  const auto expected = [](std::uint32_t turns) {
-    return [turns](std::uint32_t t) { return counted(t, turns); };
+  const auto expected = [](std::uint32_t iterations) {
+    return [iterations](std::uint32_t t) { return counted(t, iterations); };
   };
   expect_right_or_reported(run(body, 16000), true, expected(16000));
   expect_right_or_reported(run(body, 20000), false, expected(20000));
@@ -126,9 +127,9 @@ TEST(LoopLimit, OfNestedLoops) {
   const std::string body = "  mov.u32 %r7, 0;\nouter:\n" + count("inner") +
                            "  add.u32 %r7, %r7, 1;\n  setp.lt.u32 %p3, %r7, 100;\n"
                            "  @%p3 bra outer;\n";
-  const auto expected = [](std::uint32_t turns) {
-    return [turns](std::uint32_t t) {
-      for (int i = 0; i < 100; ++i) t = counted(t, turns);
+  const auto expected = [](std::uint32_t iterations) {
+    return [iterations](std::uint32_t t) {
+      for (int i = 0; i < 100; ++i) t = counted(t, iterations);
       return t;
     };
   };
@@ -140,8 +141,8 @@ TEST(LoopLimit, OfNestedLoops) {
 TEST(LoopLimit, BeforeABarrier) {
   const std::string body = "  setp.lt.u32 %p0, %r0, 16;\n  @%p0 bra few;\n" + count("a") +
                            "few:\n  bar.sync 0;\n  add.u32 %r5, %r5, 1;\n";
-  const auto expected = [](std::uint32_t turns) {
-    return [turns](std::uint32_t t) { return (t < 16 ? t : counted(t, turns)) + 1; };
+  const auto expected = [](std::uint32_t iterations) {
+    return [iterations](std::uint32_t t) { return (t < 16 ? t : counted(t, iterations)) + 1; };
   };
   expect_right_or_reported(run(body, 65000), true, expected(65000));
   expect_right_or_reported(run(body, 66000), false, expected(66000));
@@ -150,8 +151,8 @@ TEST(LoopLimit, BeforeABarrier) {
 // Warp operations: an invocation's own loops run its threads from one to the next.
 TEST(LoopLimit, WithWarpOperations) {
   const std::string body = count("a") + "  shfl.sync.idx.b32 %r5, %r5, 5, 31, -1;\n";
-  const auto expected = [](std::uint32_t turns) {
-    return [turns](std::uint32_t t) { return counted(t / 32 * 32 + 5, turns); };
+  const auto expected = [](std::uint32_t iterations) {
+    return [iterations](std::uint32_t t) { return counted(t / 32 * 32 + 5, iterations); };
   };
   expect_right_or_reported(run(body, 60000), true, expected(60000));
   expect_right_or_reported(run(body, 66000), false, expected(66000));

@@ -1,4 +1,4 @@
-// What threads carry out of a loop that they leave in different turns.
+// What threads carry out of a loop that they leave in different iterations.
 #include "tests/runtime/fixture.hpp"
 
 namespace ptx2spv {
@@ -34,8 +34,8 @@ std::vector<std::uint32_t> run(const std::string& body, std::uint32_t words_each
   return read_buffer<std::uint32_t>(to, kThreads * words_each);
 }
 
-// A search: the value that ended it, something made of it, and the turn.
-TEST(Loops, ValuesLoadedInTheLastTurnOutliveTheLoop) {
+// A search: the value that ended it, something made of it, and the iteration.
+TEST(Loops, ValuesLoadedInTheLastIterationOutliveTheLoop) {
   const auto got = run(R"(
   mov.u32 %r1, %r0;
 search:
@@ -85,7 +85,7 @@ fill:
   ld.local.u32 %r4, [own+28];
   mov.u32 %r5, 0;
   mov.u32 %r6, 15;
-turn:
+again:
 up:
   mul.wide.s32 %d3, %r5, 4;
   add.u64 %d6, %d5, %d3;
@@ -113,7 +113,7 @@ meet:
   mov.u32 %r6, %r10;
 next:
   setp.le.s32 %p4, %r5, %r6;
-  @%p4 bra turn;
+  @%p4 bra again;
   mov.u32 %r1, 0;
 copy:
   mul.wide.u32 %d3, %r1, 4;

@@ -120,7 +120,7 @@ TEST_P(Arrays, KeepTheirTexelsInEveryFormat) {
     }
 }
 
-// A box with pitches on the other side, by every road there is: host, buffer, and both in a stream.
+// A box with pitches on the other side, by every path there is: host, buffer, and both in a stream.
 TEST_P(Arrays, BoxesTouchNothingElse) {
   auto [geometry, backing] = GetParam();
   ArrayDesc desc;
@@ -160,29 +160,29 @@ TEST_P(Arrays, BoxesTouchNothingElse) {
       }
   Buffer buffer = must(Buffer::create(test_device(), 8 + span));
   Stream stream = must(Stream::create(test_device()));
-  for (int road = 0; road < 4; ++road) {
+  for (int path = 0; path < 4; ++path) {
     Array array = must(Array::create(test_device(), desc));
     must(array.upload(bytes_of(before)));
     std::vector<std::uint8_t> back(span, 0xcc);
-    if (road & 1) must(buffer.upload(8, bytes_of(patch)));
-    switch (road) {
+    if (path & 1) must(buffer.upload(8, bytes_of(patch)));
+    switch (path) {
       case 0: must(array.upload(box, bytes_of(patch))); break;
       case 1: must(array.copy_from(buffer, 8, box)); break;
       case 2: must(stream.upload(array, box, bytes_of(patch))); break;
       case 3: must(stream.copy(buffer, 8, array, box)); break;
     }
     must(stream.synchronize());
-    EXPECT_EQ(read_array<std::uint8_t>(array), expected) << "road " << road;
-    if (road & 1) must(buffer.fill(0, buffer.size(), 0xcc));
-    switch (road) {
+    EXPECT_EQ(read_array<std::uint8_t>(array), expected) << "path " << path;
+    if (path & 1) must(buffer.fill(0, buffer.size(), 0xcc));
+    switch (path) {
       case 0: must(array.download(box, writable(back))); break;
       case 1: must(array.copy_to(buffer, 8, box)); break;
       case 2: must(stream.download(array, box, writable(back))); break;
       case 3: must(stream.copy(array, buffer, 8, box)); break;
     }
     must(stream.synchronize());
-    if (road & 1) must(buffer.download(8, writable(back)));
-    EXPECT_EQ(back, lifted) << "road " << road;
+    if (path & 1) must(buffer.download(8, writable(back)));
+    EXPECT_EQ(back, lifted) << "path " << path;
   }
 }
 

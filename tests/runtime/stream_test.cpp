@@ -95,17 +95,17 @@ TEST_F(Streams, GraphReplaysWhatWasRecorded) {
   must(graph.add_copy(cell, 0, cell, 16, 4));
   EXPECT_EQ(graph.size(), 6u);
   std::uint32_t expected = 0;
-  for (int turn = 0; turn < 50; ++turn) {
+  for (int round = 0; round < 50; ++round) {
     must(stream.replay(graph));
     for (std::uint32_t i = 0; i < 5; ++i) expected = expected * 3 + i;
   }
   must(stream.synchronize());
   EXPECT_EQ(read_buffer<std::uint32_t>(cell, 1, 16)[0], expected);
   must(graph.add(fail, {}, {}));
-  for (int turn = 0; turn < 2; ++turn) {
+  for (int round = 0; round < 2; ++round) {
     must(stream.replay(graph));
     Status status = stream.synchronize();
-    ASSERT_FALSE(status) << turn;
+    ASSERT_FALSE(status) << round;
     EXPECT_EQ(status.error().trap->trapped_threads, 1u);
   }
 }
@@ -224,7 +224,7 @@ TEST_F(Streams, GraphSeesSurfacesThatWereMadeAfterIt) {
     Surface surface = must(Surface::create(array));
     std::vector<std::uint64_t> handle{surface.handle()};
     must(place.upload(0, bytes_of(handle)));
-    for (int turn = 0; turn < 2; ++turn) {
+    for (int round = 0; round < 2; ++round) {
       must(stream.replay(graph));
       must(stream.synchronize());
     }

@@ -1,5 +1,5 @@
 // Textures, samplers and handles that no program should make: each is refused with a reason, or
-// read as the pages say.
+// read as the documentation says.
 #include <cmath>
 #include <limits>
 

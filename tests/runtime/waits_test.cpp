@@ -119,8 +119,8 @@ join:
                  "ld.volatile");
 }
 
-// A loop that is no wait may turn as often as it likes where the driver lets it, the bound being
-// that of waits; and short waits of many turns together are none either.
+// A loop that is no wait may iterate as often as it likes where the driver lets it, the bound being
+// that of waits; and short waits of many iterations together are none either.
 TEST(Waits, AreNotWhatAtomicsDoInPassing) {
   const Outcome outcome = run(R"(
   mov.u32 %r2, 0;

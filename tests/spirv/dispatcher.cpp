@@ -179,42 +179,43 @@ Dispatcher* Dispatcher::get(const std::string& device, std::string& why) {
   return entry.first.get();
 }
 
-std::string Dispatcher::run(std::span<const std::uint32_t> words, Dispatch& dispatch) {
-  State& s = *state_;
-  State::Buffer global;
-  if (!dispatch.global.empty()) {
-    global = s.make(dispatch.global);
-    std::memcpy(dispatch.buffers[dispatch.global_pointer_in].data() + dispatch.global_pointer_at,
-                &global.address, 8);
-  }
-  std::map<std::pair<std::uint32_t, std::uint32_t>, State::Buffer> buffers;
-  std::vector<VkDescriptorSetLayoutBinding> bindings[kSets];
-  for (const auto& [key, contents] : dispatch.buffers) {
-    buffers[key] = s.make(contents);
-    bindings[key.first].push_back(
-        {key.second, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
-  }
+namespace {
 
+using Functions = Dispatcher::State;
+using Buffers = std::map<std::pair<std::uint32_t, std::uint32_t>, Functions::Buffer>;
+
+/// A pipeline of one module, and what it is made of.
+struct Pipeline {
+  VkShaderModule module{};
+  VkDescriptorSetLayout sets[kSets]{};
+  VkPipelineLayout layout{};
+  VkPipeline handle{};  ///< null where the driver refused it
+};
+
+Pipeline make_pipeline(Functions& s, std::span<const std::uint32_t> words,
+                       const Dispatch& dispatch) {
+  Pipeline made;
   VkShaderModuleCreateInfo module_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   module_info.codeSize = words.size() * 4;
   module_info.pCode = words.data();
-  VkShaderModule module{};
-  s.CreateShaderModule(s.device, &module_info, nullptr, &module);
-  VkDescriptorSetLayout layouts[kSets];
+  s.CreateShaderModule(s.device, &module_info, nullptr, &made.module);
+  std::vector<VkDescriptorSetLayoutBinding> bindings[kSets];
+  for (const auto& [key, contents] : dispatch.buffers)
+    bindings[key.first].push_back(
+        {key.second, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
   for (std::uint32_t set = 0; set < kSets; ++set) {
     VkDescriptorSetLayoutCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
     info.bindingCount = static_cast<std::uint32_t>(bindings[set].size());
     info.pBindings = bindings[set].data();
-    s.CreateDescriptorSetLayout(s.device, &info, nullptr, &layouts[set]);
+    s.CreateDescriptorSetLayout(s.device, &info, nullptr, &made.sets[set]);
   }
   const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, abi::kPushWords * 4};
   VkPipelineLayoutCreateInfo layout_info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
   layout_info.setLayoutCount = kSets;
-  layout_info.pSetLayouts = layouts;
+  layout_info.pSetLayouts = made.sets;
   layout_info.pushConstantRangeCount = 1;
   layout_info.pPushConstantRanges = &range;
-  VkPipelineLayout layout{};
-  s.CreatePipelineLayout(s.device, &layout_info, nullptr, &layout);
+  s.CreatePipelineLayout(s.device, &layout_info, nullptr, &made.layout);
   const std::uint32_t spec[] = {dispatch.local[0], dispatch.local[1], dispatch.local[2],
                                 dispatch.dynamic_shared_words};
   const VkSpecializationMapEntry entries[] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}};
@@ -222,16 +223,27 @@ std::string Dispatcher::run(std::span<const std::uint32_t> words, Dispatch& disp
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-  info.stage.module = module;
+  info.stage.module = made.module;
   info.stage.pName = dispatch.entry.c_str();
   info.stage.pSpecializationInfo = &specialization;
-  info.layout = layout;
-  VkPipeline pipeline{};
-  std::string error;
-  if (s.CreateComputePipelines(s.device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline) !=
+  info.layout = made.layout;
+  if (s.CreateComputePipelines(s.device, VK_NULL_HANDLE, 1, &info, nullptr, &made.handle) !=
       VK_SUCCESS)
-    error = "no pipeline";
+    made.handle = VK_NULL_HANDLE;
+  return made;
+}
 
+void drop_pipeline(Functions& s, const Pipeline& pipeline) {
+  s.DestroyPipeline(s.device, pipeline.handle, nullptr);
+  s.DestroyPipelineLayout(s.device, pipeline.layout, nullptr);
+  for (const VkDescriptorSetLayout set : pipeline.sets)
+    s.DestroyDescriptorSetLayout(s.device, set, nullptr);
+  s.DestroyShaderModule(s.device, pipeline.module, nullptr);
+}
+
+/// Descriptor sets that hold the buffers, out of a new pool.
+VkDescriptorPool make_sets(Functions& s, const Pipeline& pipeline, const Buffers& buffers,
+                           VkDescriptorSet* sets) {
   const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                   static_cast<std::uint32_t>(buffers.size() + 1)};
   VkDescriptorPoolCreateInfo pool_info{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
@@ -243,8 +255,7 @@ std::string Dispatcher::run(std::span<const std::uint32_t> words, Dispatch& disp
   VkDescriptorSetAllocateInfo allocate{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
   allocate.descriptorPool = pool;
   allocate.descriptorSetCount = kSets;
-  allocate.pSetLayouts = layouts;
-  VkDescriptorSet sets[kSets];
+  allocate.pSetLayouts = pipeline.sets;
   s.AllocateDescriptorSets(s.device, &allocate, sets);
   for (const auto& [key, buffer] : buffers) {
     const VkDescriptorBufferInfo whole{buffer.handle, 0, VK_WHOLE_SIZE};
@@ -256,27 +267,48 @@ std::string Dispatcher::run(std::span<const std::uint32_t> words, Dispatch& disp
     write.pBufferInfo = &whole;
     s.UpdateDescriptorSets(s.device, 1, &write, 0, nullptr);
   }
+  return pool;
+}
 
-  if (error.empty()) {
-    VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    s.BeginCommandBuffer(s.commands, &begin);
-    s.CmdBindPipeline(s.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    s.CmdBindDescriptorSets(s.commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, kSets, sets, 0,
-                            nullptr);
-    std::vector<std::uint32_t> push = dispatch.push;
-    push.resize(abi::kPushWords);
-    s.CmdPushConstants(s.commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, abi::kPushWords * 4,
-                       push.data());
-    s.CmdDispatch(s.commands, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
-    s.EndCommandBuffer(s.commands);
-    VkSubmitInfo submit{VK_STRUCTURE_TYPE_SUBMIT_INFO};
-    submit.commandBufferCount = 1;
-    submit.pCommandBuffers = &s.commands;
-    if (s.QueueSubmit(s.queue, 1, &submit, VK_NULL_HANDLE) != VK_SUCCESS ||
-        s.QueueWaitIdle(s.queue) != VK_SUCCESS)
-      error = "the dispatch failed";
-    s.ResetCommandPool(s.device, s.pool, 0);
+/// Records the dispatch, submits it and waits. A message where that failed.
+std::string submit(Functions& s, const Pipeline& pipeline, const VkDescriptorSet* sets,
+                   const Dispatch& dispatch) {
+  VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  s.BeginCommandBuffer(s.commands, &begin);
+  s.CmdBindPipeline(s.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
+  s.CmdBindDescriptorSets(s.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, kSets,
+                          sets, 0, nullptr);
+  std::vector<std::uint32_t> push = dispatch.push;
+  push.resize(abi::kPushWords);
+  s.CmdPushConstants(s.commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                     abi::kPushWords * 4, push.data());
+  s.CmdDispatch(s.commands, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+  s.EndCommandBuffer(s.commands);
+  VkSubmitInfo submit{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+  submit.commandBufferCount = 1;
+  submit.pCommandBuffers = &s.commands;
+  const bool good = s.QueueSubmit(s.queue, 1, &submit, VK_NULL_HANDLE) == VK_SUCCESS &&
+                    s.QueueWaitIdle(s.queue) == VK_SUCCESS;
+  s.ResetCommandPool(s.device, s.pool, 0);
+  return good ? "" : "the dispatch failed";
+}
+
+}  // namespace
+
+std::string Dispatcher::run(std::span<const std::uint32_t> words, Dispatch& dispatch) {
+  State& s = *state_;
+  State::Buffer global;
+  if (!dispatch.global.empty()) {
+    global = s.make(dispatch.global);
+    std::memcpy(dispatch.buffers[dispatch.global_pointer_in].data() + dispatch.global_pointer_at,
+                &global.address, 8);
   }
+  Buffers buffers;
+  for (const auto& [key, contents] : dispatch.buffers) buffers[key] = s.make(contents);
+  const Pipeline pipeline = make_pipeline(s, words, dispatch);
+  VkDescriptorSet sets[kSets];
+  const VkDescriptorPool pool = make_sets(s, pipeline, buffers, sets);
+  const std::string error = pipeline.handle ? submit(s, pipeline, sets, dispatch) : "no pipeline";
   for (auto& [key, contents] : dispatch.buffers) {
     std::memcpy(contents.data(), buffers[key].mapped, contents.size());
     s.drop(buffers[key]);
@@ -285,12 +317,8 @@ std::string Dispatcher::run(std::span<const std::uint32_t> words, Dispatch& disp
     std::memcpy(dispatch.global.data(), global.mapped, dispatch.global.size());
     s.drop(global);
   }
-  s.DestroyPipeline(s.device, pipeline, nullptr);
-  s.DestroyPipelineLayout(s.device, layout, nullptr);
-  for (const VkDescriptorSetLayout set : layouts)
-    s.DestroyDescriptorSetLayout(s.device, set, nullptr);
   s.DestroyDescriptorPool(s.device, pool, nullptr);
-  s.DestroyShaderModule(s.device, module, nullptr);
+  drop_pipeline(s, pipeline);
   return error;
 }
 

@@ -28,6 +28,7 @@ struct Dispatch {
 
 class Dispatcher {
  public:
+  struct State;  ///< Vulkan's functions and the device, for dispatcher.cpp
   /// Of "swiftshader", "lavapipe" or "nvidia", opened once; nothing when it is not there: `why`
   /// says so.
   static Dispatcher* get(const std::string& device, std::string& why);
@@ -36,7 +37,6 @@ class Dispatcher {
   std::string run(std::span<const std::uint32_t> words, Dispatch& dispatch);
 
  private:
-  struct State;
   Dispatcher();
   std::unique_ptr<State> state_;
 };

@@ -81,7 +81,7 @@ inline recorder::TextureSetup parse_setup(const std::string& line) {
 inline std::vector<std::string> record_files() {
   if (const char* other = std::getenv("PTX2SPV_TEXTURE_RECORD")) return {other};
   std::vector<std::string> files;
-  for (const char* name : {"textures", "texture_levels", "texture_wider", "texture_anisotropic",
+  for (const char* name : {"textures", "texture_levels", "texture_random", "texture_anisotropic",
                            "texture_kinds", "texture_probes"})
     files.push_back(std::string(PTX2SPV_SOURCE_DIR "/tests/data/hardware/") + name + ".txt.gz");
   return files;

@@ -202,7 +202,7 @@ TEST_F(Ptx2spv, LoopsCarryNoTruthValuesWhereTheCompilerCannot) {
   const std::string kernel = R"(.version 8.0
 .target sm_75
 .address_size 64
-.visible .entry turns(.param .u64 out, .param .u32 n)
+.visible .entry iterations(.param .u64 out, .param .u32 n)
 {
   .reg .b64 %o;
   .reg .b32 %r<9>;

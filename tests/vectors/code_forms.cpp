@@ -7,7 +7,7 @@ namespace ptx2spv::tests {
 
 const char* const kFunctions = R"(
 .func (.reg .v2 .b32 r) swap2(.reg .v2 .b32 a) { mov.v2.b32 r, {a.y, a.x}; ret; }
-.func (.reg .v4 .f32 r) turn4(.reg .v4 .f32 a, .reg .b32 n)
+.func (.reg .v4 .f32 r) rotate4(.reg .v4 .f32 a, .reg .b32 n)
 {
   .reg .pred p;
   mov.v4.f32 r, a;
@@ -149,7 +149,7 @@ std::vector<Form> operand_forms() {
        [](const Thread& t, Stored& out) {
          words(out, {t.words[2], t.words[2]});
        }});
-  // Loops, whose every turn takes the vector apart.
+  // Loops, whose every iteration takes the vector apart.
   forms.push_back(
       {kV4 +
            ".reg .u32 n; mov.u32 n, 0;\nagain: mov.v4.u32 V, {V.y, V.z, V.w, V.x};\n"
@@ -160,7 +160,7 @@ std::vector<Form> operand_forms() {
          for (std::uint32_t n = 0; n < 6; ++n) v = {v[1] + n, v[2], v[3], v[0]};
          words(out, {v[0], v[1], v[2], v[3]});
        }});
-  // One that threads leave at different turns, with a guarded move in it.
+  // One that threads leave in different iterations, with a guarded move in it.
   forms.push_back(
       {kV4 + ".reg .u32 n; and.b32 n, %s_b32_5, 7; .reg .v2 .u32 W; mov.v2.u32 W, {0, 1};\n"
              "again: mov.v2.u32 {V.x, V.y}, {V.y, V.x}; and.b32 V.w, n, 1;\n"
@@ -199,7 +199,7 @@ std::vector<Form> call_forms() {
       });
   add(".reg .v4 .f32 F, G; .reg .v4 .b32 V;\n"
       "mov.v4.b32 V, {%s_b32_0, %s_b32_1, %s_b32_2, %s_b32_3}; mov.v4.f32 F, V;\n"
-      ".reg .b32 n; and.b32 n, %s_b32_4, 3; call (G), turn4, (F, n); st.global.v4.f32 [%o], G;",
+      ".reg .b32 n; and.b32 n, %s_b32_4, 3; call (G), rotate4, (F, n); st.global.v4.f32 [%o], G;",
       [](const Thread& t, Stored& out) {
         for (unsigned i = 0; i < 4; ++i) out.put(4 * ((i + t.words[4]) & 3), t.words[i], 4);
       });

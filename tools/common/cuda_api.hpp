@@ -92,7 +92,6 @@ inline constexpr unsigned kReadAsInteger = 1, kNormalizedCoordinates = 2, kSrgb 
 inline constexpr int kMaxDynamicShared = 8;  // a function's attribute
 inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6, kJitLevel = 7;
 inline constexpr int kInputPtx = 1;
-inline constexpr int kComputeMajor = 75, kComputeMinor = 76;  // a device's attributes
 
 // Name in this interface, symbol in the library, parameters.
 #define PTX2SPV_CUDA_FUNCTIONS(F)                                                               \

@@ -1,11 +1,12 @@
-# Sourced by tools/test --drivers newer, after setup.sh: CPU drivers newer than the system's, unpacked
-# below build/newer, and the tests that run on them. Nothing is installed. Needs $root and $logs.
+# Sourced by tools/test --drivers newer, after setup.sh: CPU drivers newer than the system's,
+# unpacked below build/newer, and the tests that run on them. Nothing is installed. Needs $root and
+# $logs.
 # shellcheck shell=bash
 
 newer_dir="$root/build/newer"
 newer_machine=$(gcc -print-multiarch)
 
-# Every driver: its folder, the suites that it comes out of (the last one first in rank) and packages.
+# Every driver: its folder, the suites that it comes out of (the last one first in rank), packages.
 newer_drivers=(
   "mesa25-llvm15 bookworm,bookworm-backports mesa-vulkan-drivers libstdc++6"
   "mesa25-llvm19 trixie mesa-vulkan-drivers libstdc++6"
@@ -29,7 +30,8 @@ newer_apt() {
     mirror=$(newer_mirror)
   fi
   if [[ -z $mirror || ! -f $key ]]; then
-    printf 'newer drivers come out of Debian, and apt here has no Debian mirror or no keys of it\n' >&2
+    printf '%s\n' >&2 \
+      'newer drivers come out of Debian, and apt here has no Debian mirror or no keys of it'
     return 1
   fi
   mkdir -p "$folder"/{parts,preferences,state/lists/partial,cache/archives/partial}
@@ -75,8 +77,8 @@ newer_unpack() {
   touch "$folder/complete"
 }
 
-# newer_packages FOLDER: unpacks what was fetched. A program of this system cannot run with an older C
-# library than its own.
+# newer_packages FOLDER: unpacks what was fetched. A program of this system cannot run with an older
+# C library than its own.
 newer_packages() {
   local folder=$1 deb
   for deb in "$folder"/debs/*.deb; do
@@ -109,8 +111,8 @@ newer_wrapper() {
       printf 'export PTX2SPV_DEVICE=swiftshader PTX2SPV_SWIFTSHADER=%q\n' "$file"
     else
       [[ -s $libraries/libvulkan_lvp.so ]] || return 1
-      printf '{"file_format_version": "1.0.0", "ICD": {"api_version": "1.3.0", "library_path": "%s"}}\n' \
-        "$libraries/libvulkan_lvp.so" >"$folder/icd.json"
+      printf '{"file_format_version": "1.0.0", "ICD": {"api_version": "1.3.0", %s: "%s"}}\n' \
+        '"library_path"' "$libraries/libvulkan_lvp.so" >"$folder/icd.json"
       printf 'export PTX2SPV_DEVICE=lavapipe VK_DRIVER_FILES=%q\n' "$folder/icd.json"
     fi
     if newer_c_library "$folder"; then
@@ -131,8 +133,8 @@ setup_newer_drivers() {
   done
 }
 
-# newer_tests PRESET RESULTS: writes $newer_dir/tests/CTestTestfile.cmake, the tests that have a file
-# DEVICES once for every driver. What they start themselves runs with the driver too.
+# newer_tests PRESET RESULTS: writes $newer_dir/tests/CTestTestfile.cmake, the tests that have a
+# file DEVICES once for every driver. What they start themselves runs with the driver too.
 newer_tests() {
   local build="$root/build/$1" results=$2 row name list folder shards shard tool
   mkdir -p "$newer_dir/tests"
@@ -155,15 +157,15 @@ newer_tests() {
   done >"$newer_dir/tests/CTestTestfile.cmake"
 }
 
-# newer_entry PRESET RESULTS DRIVER FOLDER SHARD SHARDS. The validation layer is left out: it looks at
-# what the runtime does, and the tests on the system's drivers have it. A test that starts itself
+# newer_entry PRESET RESULTS DRIVER FOLDER SHARD SHARDS. The validation layer is left out: it looks
+# at what the runtime does, and the tests on the system's drivers have it. A test that starts itself
 # again cannot where the C library's loader is the program.
 newer_entry() {
   local label="$4.$3"
   (($6 > 1)) && label+=".$5"
   printf 'add_test(%s "%s" "%s" "--gtest_brief=1" "--gtest_output=xml:%s")\n' "$label" \
     "$newer_dir/$3/run" "$root/build/$1/tests/test_$4" "$2/$label.xml"
-  printf 'set_tests_properties(%s PROPERTIES WORKING_DIRECTORY "%s" TIMEOUT 900 ENVIRONMENT "%s")\n' \
-    "$label" "$root" "PTX2SPV_SOURCE_DIR=$root;PTX2SPV_BINARY_DIR=$newer_dir/$3/$1;\
+  printf 'set_tests_properties(%s PROPERTIES WORKING_DIRECTORY "%s" TIMEOUT 900 %s "%s")\n' \
+    "$label" "$root" ENVIRONMENT "PTX2SPV_SOURCE_DIR=$root;PTX2SPV_BINARY_DIR=$newer_dir/$3/$1;\
 PTX2SPV_VALIDATION=0;GTEST_FILTER=-Drivers.*;GTEST_TOTAL_SHARDS=$6;GTEST_SHARD_INDEX=$5"
 }

@@ -10,13 +10,14 @@ progress_interval=30
 show_progress() {
   local -A started=()
   local line name part="" total="" ended=0 result seconds quiet=0 wait=$progress_interval
+  local ends='^ *[0-9]+/([0-9]+) Test +#[0-9]+: ([^ ]+) [.]*(.*[^ ]) +([0-9.]+) sec$'
   [[ -t 1 ]] && wait=1
   while :; do
     if IFS= read -r -t "$wait" line; then
       line=$part$line part=""
       if [[ $line =~ ^\ +Start\ +[0-9]+:\ (.+)$ ]]; then
         started[${BASH_REMATCH[1]}]=$SECONDS
-      elif [[ $line =~ ^\ *[0-9]+/([0-9]+)\ Test\ +\#[0-9]+:\ ([^\ ]+)\ [.]*(.*[^\ ])\ +([0-9.]+)\ sec$ ]]; then
+      elif [[ $line =~ $ends ]]; then
         total=${BASH_REMATCH[1]} name=${BASH_REMATCH[2]} seconds=${BASH_REMATCH[4]}
         result=${BASH_REMATCH[3]//\*/}
         result=${result,,}

@@ -82,8 +82,9 @@ setup_packages() {
   stage "installing ${#missing[@]} packages" install_packages "${missing[@]}"
 }
 
-# SwiftShader is one library inside the package chromium-common, which is unpacked, not installed. Ubuntu
-# has no such package: tools/fetch_swiftshader looks for a program with the library, or says what to do.
+# SwiftShader is one library inside the package chromium-common, which is unpacked, not installed.
+# Ubuntu has no such package: tools/fetch_swiftshader looks for a program with the library, or says
+# what to do.
 swiftshader_dir="$root/build/swiftshader"
 
 fetch_swiftshader() {

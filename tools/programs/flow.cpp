@@ -219,7 +219,7 @@ void define(Writer& w, Context& context, const Function& function) {
     else
       branch(f, context);
   }
-  if (w.random.chance(20)) {  // an early way out
+  if (w.random.chance(20)) {  // an early exit
     const std::string p = f.predicate(), on = f.label();
     f.line("@" + p + " bra " + on + ";");
     for (const Passed& r : function.results) give_back(f, r);

@@ -51,7 +51,6 @@ struct Region {
   std::string base;  ///< register or variable
   unsigned bytes = 64;
   bool variable = false;
-  bool generic_of = false;
 };
 
 const char* window(const std::string& space) {

@@ -4,8 +4,8 @@ namespace ptx2spv::programs {
 namespace {
 
 constexpr unsigned kInputWords = 32, kOwnBytes = 64, kCommonBytes = 512, kBlockBytes = 256;
-/// Statements that every program has by its number, so that every row has its turn.
-constexpr unsigned kInTurn = 9;
+/// Statements that every program has by its number, so that each row comes up.
+constexpr unsigned kInOrder = 9;
 
 Shape chosen_shape(Random& random) {
   static constexpr unsigned kBlocks[][3] = {{32, 1, 1}, {64, 1, 1}, {16, 4, 1}, {8, 4, 2},
@@ -106,11 +106,11 @@ void first_values(Writer& w) {
   }
 }
 
-/// The rows that have their turn and what has no row, in one circle.
-unsigned turns(const Vocabulary& vocabulary) {
+/// The rows that come up in order and what has no row, in one circle.
+unsigned in_order(const Vocabulary& vocabulary) {
   return static_cast<unsigned>(vocabulary.groups.size()) + 24;
 }
-void turn(Writer& w, Context& context, unsigned which) {
+void take(Writer& w, Context& context, unsigned which) {
   const unsigned rows = static_cast<unsigned>(context.vocabulary.groups.size());
   if (which < rows) {
     for (int tries = 0; tries < 6; ++tries)
@@ -236,9 +236,9 @@ Program make_program(const Vocabulary& vocabulary, std::uint64_t number) {
   for (unsigned k = 0; k < 16; ++k) module.declarations << (k ? ", " : "") << random.word();
   module.declarations << "};\n";
   first_values(w);
-  const std::uint64_t first = number * kInTurn;
-  for (unsigned k = 0; k < kInTurn; ++k) {
-    turn(w, context, static_cast<unsigned>((first + k) % turns(vocabulary)));
+  const std::uint64_t first = number * kInOrder;
+  for (unsigned k = 0; k < kInOrder; ++k) {
+    take(w, context, static_cast<unsigned>((first + k) % in_order(vocabulary)));
     if (random.chance(60)) structure(w, context);
   }
   w.converged = false;

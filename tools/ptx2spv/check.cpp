@@ -50,14 +50,14 @@ class FileCheck {
     }
     definitions_ = find_definitions(text_);
     std::string text = text_;
-    for (int turn = 0; turn < 4; ++turn) {
+    for (int attempt = 0; attempt < 4; ++attempt) {
       std::vector<Message> messages;
       std::vector<PtxModule::Input> inputs{{text, report_.file}};
       inputs.insert(inputs.end(), linked_.begin(), linked_.end());
       const auto module = PtxModule::parse(inputs, messages, settings_.translate.relax_versions,
                                            settings_.inline_budget);
       if (module) {
-        keep(report_.messages, messages, turn > 0);
+        keep(report_.messages, messages, attempt > 0);
         translate(*module);
         break;
       }

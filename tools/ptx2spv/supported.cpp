@@ -1,21 +1,25 @@
 #include "tools/ptx2spv/supported.hpp"
 
+#include <cstdint>
 #include <cstdio>
 
 namespace ptx2spv::tools {
 namespace {
 
 struct Row {
+  enum class Kind : std::uint8_t { form, refused, younger } kind;
   const char *syntax, *slots;
   int version, target;
-  bool refused;
 };
 
 constexpr Row kRows[] = {
 #define OP(name, text, section)
-#define FORM(syntax, slots, operands, version, target) {syntax, slots, version, target, false},
-#define REFUSED(syntax, why, version, target) {syntax, why, version, target, true},
+#define FORM(syntax, slots, operands, version, target) \
+  {Row::Kind::form, syntax, slots, version, target},
+#define REFUSED(syntax, why, version, target) {Row::Kind::refused, syntax, why, version, target},
+#define YOUNGER(mods, version, target, ...) {Row::Kind::younger, mods, "", version, target},
 #include "translator/ptx/instructions.def"
+#undef YOUNGER
 #undef OP
 #undef FORM
 #undef REFUSED
@@ -24,15 +28,19 @@ constexpr Row kRows[] = {
 }  // namespace
 
 std::string supported_forms() {
-  std::string accepted, refused;
+  std::string accepted = "any instruction\n", refused;
   for (const Row& row : kRows) {
-    if (row.refused) {
+    if (row.kind == Row::Kind::refused) {
       refused += "  " + std::string(row.syntax) + ": " + row.slots + "\n";
       continue;
     }
     char since[48];
     std::snprintf(since, sizeof since, "PTX %d.%d, sm_%d", row.version / 10, row.version % 10,
                   row.target);
+    if (row.kind == Row::Kind::younger) {  // below the forms of its opcode
+      accepted += "    with " + std::string(row.syntax) + ": " + since + "\n";
+      continue;
+    }
     accepted += std::string(row.syntax) + "\n    " + since;
     if (*row.slots) accepted += "; " + std::string(row.slots);
     accepted += '\n';

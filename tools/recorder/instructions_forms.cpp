@@ -65,7 +65,7 @@ void comparisons(Table& t) {
   const Words booleans{"and", "or", "xor"};
   const Words types{"b16", "b32", "b64", "u16", "u32",  "u64",   "s16",   "s32",
                     "s64", "f32", "f64", "f16", "bf16", "f16x2", "bf16x2"};
-  unsigned turn = 0;
+  unsigned next = 0;
   for (const auto& type : types) {
     const bool is_float = kind(type) == type && type[0] != 'b' ? true : type.starts_with("bf");
     Words list = is_float ? floating : type[0] == 'b' ? Words{"eq", "ne"} : ordered;
@@ -75,7 +75,7 @@ void comparisons(Table& t) {
     for (const auto& cmp : list) {
       for (const std::string z : {"", ".ftz"}) {
         if (!z.empty() && (!is_float || type == "f64" || type.starts_with("bf"))) continue;
-        const std::string op = booleans[turn++ % 3], tail = z + "." + type;
+        const std::string op = booleans[next++ % 3], tail = z + "." + type;
         if (pair)
           shorter(t.add("setp." + cmp + tail, "pred pred", two,
                         "setp." + cmp + tail + " %d0|%d1, %a0, %a1;"));
@@ -92,14 +92,14 @@ void comparisons(Table& t) {
     const Words results =
         pair ? Words{type, "u32", "s32"} : Words{"u16", "s16", "u32", "s32", "f16", "bf16", "f32"};
     for (const auto& to : results) {
-      const std::string cmp = list[turn % list.size()], op = booleans[turn % 3];
+      const std::string cmp = list[next % list.size()], op = booleans[next % 3];
       for (const std::string z : {"", ".ftz"}) {
         if (!z.empty() && (!is_float || type == "f64" || type.starts_with("bf"))) continue;
         shorter(t.add("set." + cmp + z + "." + to + "." + type, kind(to), two));
         const std::string text = "set." + cmp + "." + op + z + "." + to + "." + type;
         shorter(t.add(text, kind(to), two + " pred", text + " %d0, %a0, %a1, !%a2;"));
       }
-      ++turn;
+      ++next;
     }
     if (pair || half) continue;
     shorter(t.add("selp." + type, k, two + " pred"));

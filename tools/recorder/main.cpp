@@ -14,7 +14,7 @@ constexpr const char* kHelp =
     "       recorder forms FILE [--full FILE] [--only TEXT]\n"
     "       recorder textures FILE [--only TEXT]\n"
     "       recorder levels FILE [--only TEXT]\n"
-    "       recorder wider FILE [--only SECTION] [--seed N]\n"
+    "       recorder sampling FILE [--only SECTION] [--seed N]\n"
     "       recorder references FILE\n"
     "       recorder sweeps FILE [--only TEXT]\n"
     "       recorder surfaces FILE [--only TEXT]\n"
@@ -28,7 +28,7 @@ constexpr const char* kHelp =
     "forms         records the forms that the first record of kernels does not hold\n"
     "textures      records the texture instructions\n"
     "levels        records levels of detail, sRGB and sums over planes\n"
-    "wider         records textures drawn at random, seamless cube maps, anisotropy, gradients,\n"
+    "sampling      records textures drawn at random, seamless cube maps, anisotropy, gradients,\n"
     "              depths and samples (sections random, seamless, anisotropy, gradients, cubes,\n"
     "              depths, samples; places, ratios, sums and kinds of anisotropic reads,\n"
     "              integers, odd); --seed draws others than the committed record has\n"
@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
   if (args[0] == "forms") return ptx2spv::recorder::record_forms(args[1], extra, only);
   if (args[0] == "textures") return ptx2spv::recorder::record_textures(args[1], only);
   if (args[0] == "levels") return ptx2spv::recorder::record_texture_levels(args[1], only);
-  if (args[0] == "wider") return ptx2spv::recorder::record_texture_sampling(args[1], only, seed);
+  if (args[0] == "sampling") return ptx2spv::recorder::record_texture_sampling(args[1], only, seed);
   if (args[0] == "references") return ptx2spv::recorder::record_references(args[1]);
   if (args[0] == "sweeps") return ptx2spv::recorder::record_sweeps(args[1], only);
   if (args[0] == "surfaces") return ptx2spv::recorder::record_surfaces(args[1], only);

@@ -23,17 +23,17 @@ std::string coordinate_list(const RecordInstruction& instruction) {
 
 }  // namespace
 
-std::string replay_ptx(const RecordInstruction& instruction, HandleRoad road) {
+std::string replay_ptx(const RecordInstruction& instruction, HandleSource source) {
   const std::string type = register_type(instruction);
   std::string surface = "%handle";
   std::string text = ".version 8.1\n.target sm_90\n.address_size 64\n";
-  if (road == HandleRoad::surfref) {
+  if (source == HandleSource::surfref) {
     surface = kReplaySurfref;
     text += std::string(".global .surfref ") + kReplaySurfref + ";\n";
   }
   text += std::string(".visible .entry ") + kReplayKernel + "(\n";
-  if (road == HandleRoad::param) text += "  .param .u64 surface,\n";
-  if (road == HandleRoad::reference) {
+  if (source == HandleSource::param) text += "  .param .u64 surface,\n";
+  if (source == HandleSource::reference) {
     surface = "surface";
     text += "  .param .surfref surface,\n";
   }
@@ -49,8 +49,8 @@ std::string replay_ptx(const RecordInstruction& instruction, HandleRoad road) {
       std::to_string(sizeof(LineInput)) + ";\n  add.u64 %in, %in, %o;\n";
   for (std::uint32_t k = 0; k < instruction.coordinates; ++k)
     text += "  ld.global.u32 %c" + std::to_string(k) + ", [%in+" + std::to_string(4 * k) + "];\n";
-  if (road == HandleRoad::param) text += "  ld.param.u64 %handle, [surface];\n";
-  if (road == HandleRoad::memory) text += "  ld.global.u64 %handle, [%in+16];\n";
+  if (source == HandleSource::param) text += "  ld.param.u64 %handle, [surface];\n";
+  if (source == HandleSource::memory) text += "  ld.global.u64 %handle, [%in+16];\n";
 
   std::string values;
   for (std::uint32_t k = 0; k < instruction.elements; ++k)

@@ -8,7 +8,7 @@
 namespace ptx2spv::tools {
 
 /// How the kernel gets its surface.
-enum class HandleRoad : std::uint8_t {
+enum class HandleSource : std::uint8_t {
   param,      ///< a u64 parameter
   surfref,    ///< a .surfref variable
   reference,  ///< a .surfref parameter
@@ -30,6 +30,6 @@ struct LineOutput {
 inline constexpr const char* kReplayKernel = "replay";
 inline constexpr const char* kReplaySurfref = "bound_surface";
 /// Parameters: the surface (param and reference), input, output, lines.
-std::string replay_ptx(const RecordInstruction& instruction, HandleRoad road);
+std::string replay_ptx(const RecordInstruction& instruction, HandleSource source);
 
 }  // namespace ptx2spv::tools

@@ -46,7 +46,7 @@ constexpr Option kOptions[] = {
      "do without this capability of the device; may be repeated"},
     {opt_require, 0, "require", "CAPABILITY",
      "refuse a device without this capability; may be repeated"},
-    {opt_handle, 0, "handle", "ROAD",
+    {opt_handle, 0, "handle", "SOURCE",
      "how the kernel gets its surface: param, a u64 parameter (the default); surfref, a variable; "
      "reference, a .surfref "
      "parameter; memory, a handle that every thread loads",
@@ -121,13 +121,13 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
       case opt_require: settings.device.require.push_back(value); break;
       case opt_handle:
         if (value == "param") {
-          settings.replay.road = HandleRoad::param;
+          settings.replay.source = HandleSource::param;
         } else if (value == "surfref") {
-          settings.replay.road = HandleRoad::surfref;
+          settings.replay.source = HandleSource::surfref;
         } else if (value == "reference") {
-          settings.replay.road = HandleRoad::reference;
+          settings.replay.source = HandleSource::reference;
         } else if (value == "memory") {
-          settings.replay.road = HandleRoad::memory;
+          settings.replay.source = HandleSource::memory;
         } else {
           return unknown("kind of handle");
         }
@@ -185,7 +185,7 @@ int run_replay(const Settings& settings, const Records& records) {
     return records.groups[a].instruction < records.groups[b].instruction;
   });
 
-  KernelCache kernels(*device, records, settings.replay.road);
+  KernelCache kernels(*device, records, settings.replay.source);
   std::vector<GroupResult> results(records.groups.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
@@ -270,7 +270,7 @@ int run_tool(int argc, char** argv) {
       if (instruction.op != RecordOp::other &&
           instruction.text.find(settings.filter) != std::string::npos)
         std::printf("// %s\n%s\n", instruction.text.c_str(),
-                    replay_ptx(instruction, settings.replay.road).c_str());
+                    replay_ptx(instruction, settings.replay.source).c_str());
     return 0;
   }
   return run_replay(settings, records);

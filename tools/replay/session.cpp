@@ -41,8 +41,8 @@ std::string describe_changes(const std::vector<std::byte>& before,
 
 }  // namespace
 
-KernelCache::KernelCache(const Device& device, const Records& records, HandleRoad road)
-    : device_(device), records_(records), road_(road) {
+KernelCache::KernelCache(const Device& device, const Records& records, HandleSource source)
+    : device_(device), records_(records), source_(source) {
   for (std::size_t k = 0; k < records.instructions.size(); ++k)
     entries_.push_back(std::make_unique<Entry>());
 }
@@ -54,7 +54,7 @@ Result<Kernel> KernelCache::get(std::uint32_t instruction) {
     const RecordInstruction& form = records_.instructions[instruction];
     ModuleOptions options;
     options.relax_versions = true;
-    entry.module = Module::load(device_, replay_ptx(form, road_), form.text + ".ptx", options);
+    entry.module = Module::load(device_, replay_ptx(form, source_), form.text + ".ptx", options);
   }
   if (!*entry.module) return entry.module->error();
   return (*entry.module)->kernel(kReplayKernel);
@@ -107,10 +107,10 @@ bool ReplaySession::launch(const Lines& lines, const Lines& where, bool& trapped
   if (!uploaded.ok()) return fail(uploaded.error());
   Args args;
   const Surface& surface = (*pool_)[where[0]].surface;
-  if (options_.road == HandleRoad::param || options_.road == HandleRoad::reference)
+  if (options_.source == HandleSource::param || options_.source == HandleSource::reference)
     args.surface(surface);
   args.buffer(*input_).buffer(*output_).value(std::uint32_t(lines.size()));
-  if (options_.road == HandleRoad::surfref) args.surfref(kReplaySurfref, surface);
+  if (options_.source == HandleSource::surfref) args.surfref(kReplaySurfref, surface);
   LaunchConfig config;
   config.block.x = kBlock;
   config.grid.x = std::uint32_t((lines.size() + kBlock - 1) / kBlock);
@@ -145,7 +145,7 @@ void ReplaySession::loads(const Lines& all) {
     const Lines lines(all.begin() + std::ptrdiff_t(begin),
                       all.begin() + std::ptrdiff_t(std::min(all.size(), begin + kMostLines)));
     const std::size_t arrays =
-        options_.road == HandleRoad::memory ? std::min<std::size_t>(4, lines.size()) : 1;
+        options_.source == HandleSource::memory ? std::min<std::size_t>(4, lines.size()) : 1;
     // Handles from memory go to several equal surfaces, so that neighbours differ.
     Lines where(lines.size());
     for (std::size_t k = 0; k < where.size(); ++k) where[k] = std::uint32_t(k % arrays);
@@ -209,7 +209,7 @@ void ReplaySession::alone(std::uint32_t line) {
 // Lines whose bytes do not overlap share a surface and a launch; the others wait for the next.
 void ReplaySession::stores(const Lines& lines) {
   std::vector<Lines> rounds;
-  if (options_.road == HandleRoad::memory) {
+  if (options_.source == HandleSource::memory) {
     // Every thread has a surface of its own.
     for (std::size_t k = 0; k < lines.size(); ++k) {
       if (k % kMostArrays == 0) rounds.emplace_back();
@@ -237,7 +237,7 @@ void ReplaySession::stores(const Lines& lines) {
   }
   std::vector<std::byte> got(pattern_.size());
   for (const Lines& round : rounds) {
-    const bool own = options_.road == HandleRoad::memory;
+    const bool own = options_.source == HandleSource::memory;
     const std::size_t arrays = own ? round.size() : 1;
     Lines where(round.size());
     for (std::size_t k = 0; own && k < where.size(); ++k) where[k] = std::uint32_t(k);

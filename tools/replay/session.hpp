@@ -14,7 +14,7 @@ namespace ptx2spv::tools {
 
 struct ReplayOptions {
   ArrayBacking backing = ArrayBacking::linear;
-  HandleRoad road = HandleRoad::param;
+  HandleSource source = HandleSource::param;
   bool bind_slots = true;
   std::optional<ThreadModel> threads;
 };
@@ -33,7 +33,7 @@ struct GroupResult {
 /// The kernels of a run, made when first asked for; shared between workers.
 class KernelCache {
  public:
-  KernelCache(const Device& device, const Records& records, HandleRoad road);
+  KernelCache(const Device& device, const Records& records, HandleSource source);
   Result<Kernel> get(std::uint32_t instruction);
 
  private:
@@ -43,7 +43,7 @@ class KernelCache {
   };
   const Device& device_;
   const Records& records_;
-  HandleRoad road_;
+  HandleSource source_;
   std::vector<std::unique_ptr<Entry>> entries_;
 };
 

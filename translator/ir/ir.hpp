@@ -246,7 +246,7 @@ struct Function {
   std::uint32_t local_bytes = 0;   ///< .local memory of one thread
   std::uint32_t shared_bytes = 0;  ///< static .shared memory; dynamic shared memory follows it
   bool uses_dynamic_shared = false;
-  std::uint32_t shared_sink =
+  std::uint32_t shared_discard =
       0xffffffffu;  ///< byte offset of 16 bytes for suppressed stores; all ones: none
   LoopGuard loop_guard;
   std::uint32_t block_size[3] = {0, 0, 0};  ///< ThreadModel::direct: threads of every block, 0: any

@@ -50,7 +50,6 @@ class FunctionLowering {
   /// The values of elements(operand). In a list a float constant is its bits, cut to the type's
   /// size, unless the type is .f32.
   std::vector<Value> read_elements(const Operand& operand, ptx::Type type);
-  Value read_kind(const Operand& operand, NumKind kind);
   Value read_pred(const Operand& operand);
   Value read_reg(const Operand& operand);
   Value symbol_address(const Operand& operand);

@@ -303,8 +303,8 @@ LoweredEntry lower_entry(Program& program, FunctionRef entry, const std::vector<
   // 16 bytes for the stores of trapped threads, where they fit.
   ir::Function& root = out.module.functions[0];
   if (root.shared_bytes > 0 && !out.info.dynamic_shared && root.shared_bytes + 16 <= 48 * 1024) {
-    root.shared_sink = align_up(root.shared_bytes, 16);
-    root.shared_bytes = root.shared_sink + 16;
+    root.shared_discard = align_up(root.shared_bytes, 16);
+    root.shared_bytes = root.shared_discard + 16;
   }
   out.info.shared_bytes = root.shared_bytes;
   out.info.local_bytes = root.local_bytes;

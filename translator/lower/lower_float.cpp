@@ -175,7 +175,7 @@ Value FunctionLowering::Float::sign(Value x) {
 }
 
 Value FunctionLowering::Float::difference(Value x, Value y, FpAttr rounded) {
-  // Of f64 a NaN comes through as it is, so the subtraction must not turn its sign.
+  // Of f64 a NaN comes through as it is, so the subtraction must not flip its sign.
   Value minus = arith_.fneg(kind_, y);
   if (kind_ == NumKind::f64) minus = b_.select(is_nan(y), y, minus);
   return fp(Op::fadd, {x, minus}, rounded);

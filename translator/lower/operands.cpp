@@ -95,23 +95,6 @@ std::vector<Value> FunctionLowering::read_elements(const Operand& operand, ptx::
   return values;
 }
 
-Value FunctionLowering::read_kind(const Operand& operand, NumKind kind) {
-  using enum ptx::Type;
-  switch (kind) {
-    case NumKind::u8: return read(operand, b8);
-    case NumKind::s8: return read(operand, s8);
-    case NumKind::u16: return read(operand, u16);
-    case NumKind::s16: return read(operand, s16);
-    case NumKind::f16: return read(operand, f16);
-    case NumKind::bf16: return read(operand, bf16);
-    case NumKind::u64:
-    case NumKind::s64: return read(operand, b64);
-    case NumKind::f64: return read(operand, f64);
-    case NumKind::f32: return read(operand, f32);
-    default: return read(operand, b32);
-  }
-}
-
 Value FunctionLowering::read_pred(const Operand& operand) {
   Value value;
   if (operand.kind == OperandKind::reg)

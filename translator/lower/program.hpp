@@ -35,7 +35,6 @@ class Program {
   Program(std::vector<std::unique_ptr<ptx::Module>> modules, std::vector<Message>& messages);
 
   const ptx::Module& module(std::uint32_t index) const { return *modules_[index]; }
-  std::size_t module_count() const { return modules_.size(); }
   /// The definition that a variable symbol means (itself when it is defined here).
   SymbolRef resolve(SymbolRef symbol) const;
   FunctionRef resolve_function(std::uint32_t module, ptx::SymbolId symbol) const;

@@ -19,7 +19,7 @@ namespace ptx2spv::passes {
 /// when the result is too large. Needs variables; the called functions stay as they are.
 std::string inline_calls(ir::Module& module, std::size_t budget = kInlineBudget);
 
-struct RegionOptions {
+struct BlockOptions {
   std::uint32_t workgroup_threads = 128;  ///< invocations of a workgroup: its size is (this, 1, 1)
   std::uint32_t max_block_threads = 1024;
   std::uint32_t block[3] = {0, 0, 0};  ///< every block's size where it is known
@@ -29,13 +29,13 @@ struct RegionOptions {
 /// ended: an invocation runs its threads side by side between the device's own barriers, and runs
 /// what they have in common once. Same needs and promises as split_at_barriers. Returns why it left
 /// the function as it was, empty when done.
-std::string thread_coarsening(ir::Function& function, ir::Module& module, RegionOptions& options);
+std::string thread_coarsening(ir::Function& function, ir::Module& module, BlockOptions& options);
 
 /// ThreadModel::regions: cuts the kernel at its barriers and warp operations, sets
 /// Function::region_threads and enlarges shared and local memory. Needs variables, before
 /// structurizing; message when it cannot.
 std::string split_at_barriers(ir::Function& function, ir::Module& module,
-                              const RegionOptions& options);
+                              const BlockOptions& options);
 
 /// Structured control flow as SPIR-V wants it, from any graph. Needs variables (no phis).
 /// Afterwards every branch has its merge information, there is at most one exit block,

@@ -157,7 +157,6 @@ struct Modifiers {
   Space space = Space::none;    ///< none: generic
   bool shared_cluster = false;  ///< .shared::cluster
   Mod rounding = Mod::none;     ///< rn rz rm rp rna rs rni rzi rmi rpi approx full
-  Mod rounding2 = Mod::none;    ///< unused by most
   Mod cmp = Mod::none;          ///< set, setp, vset
   Mod bool_op = Mod::none;      ///< and or xor of set, setp
   Mod op =

@@ -1,70 +1,21 @@
-// Modifiers that exclude or require each other, and the versions at which forms appeared.
+// Modifiers that exclude or require each other, and the versions that the table asks for.
 #include <algorithm>
 
 #include "translator/ptx/checker.hpp"
+#include "translator/ptx/instruction_table.hpp"
 
 namespace ptx2spv::ptx {
-
 namespace {
 
-/// Modifiers that came later than the forms they modify.
-struct ModifierAge {
-  Mod mod;
-  std::uint8_t version, target;
-};
-constexpr ModifierAge kModifierAges[] = {
-    {Mod::weak, 60, 10},
-    {Mod::relaxed, 60, 60},
-    {Mod::acquire, 60, 60},
-    {Mod::release, 60, 60},
-    {Mod::acq_rel, 60, 60},
-    {Mod::sc, 60, 70},
-    {Mod::cluster, 78, 90},
-    {Mod::mmio, 82, 70},
-    {Mod::shared_cta, 78, 30},
-    {Mod::shared_cluster, 78, 90},
-    {Mod::param_entry, 77, 10},
-    {Mod::param_func, 77, 10},
-    {Mod::nc, 31, 32},
-    {Mod::NaN, 70, 80},
-    {Mod::L2_cache_hint, 74, 80},
-    {Mod::L1_evict_normal, 74, 70},
-    {Mod::L1_evict_unchanged, 74, 70},
-    {Mod::L1_evict_first, 74, 70},
-    {Mod::L1_evict_last, 74, 70},
-    {Mod::L1_no_allocate, 74, 70},
-    {Mod::L2_64B, 74, 75},
-    {Mod::L2_128B, 74, 75},
-    {Mod::L2_256B, 74, 80},
-};
-
-/// What surface instructions need beyond their form: needs(version, target, what) reports it.
-template <typename Needs>
-bool surface_versions(Opcode op, const Modifiers& mods, Needs&& needs) {
-  if (op == Opcode::suq) {
-    if ((mods.query == Mod::channel_data_type || mods.query == Mod::channel_order) &&
-        !needs(21, 10, "this query"))
-      return false;
-    if (mods.query == Mod::array_size && !needs(41, 10, "'.array_size'")) return false;
-    return mods.query != Mod::memory_layout || needs(42, 10, "'.memory_layout'");
+/// The modifiers for which the row holds, as a message names them; empty where it does not.
+std::string younger_mods(const YoungerInfo& row, const Modifiers& mods) {
+  std::string names;
+  for (const std::vector<Mod>& group : row.groups) {
+    const auto it = std::find_if(group.begin(), group.end(), [&](Mod m) { return mods.has(m); });
+    if (it == group.end()) return {};
+    names += (names.empty() ? "'." : " with '.") + std::string(text(*it)) + "'";
   }
-  // The manual has only .trap on sm_1x, which ptxas no longer looks at.
-  if ((mods.clamp == Mod::clamp || mods.clamp == Mod::zero) &&
-      !needs(20, 20, "'." + std::string(text(mods.clamp)) + "'"))
-    return false;
-  if (mods.geom == Mod::d3 && op != Opcode::sured &&
-      !needs(30, 20, "a surface instruction with .3d"))
-    return false;
-  if (mods.geom == Mod::a1d || mods.geom == Mod::a2d) {
-    if (mods.has(Mod::p) ? !needs(41, 30, "'sust.p' on an array")
-                         : !needs(30, 20, "a surface instruction on an array"))
-      return false;
-  }
-  if (mods.cache != Mod::none && !needs(20, 20, "a cache operator on a surface instruction"))
-    return false;
-  const bool wide_extreme = op == Opcode::sured && (mods.op == Mod::min || mods.op == Mod::max) &&
-                            bits(mods.type()) == 64;
-  return !wide_extreme || needs(81, 50, "a 64-bit minimum or maximum on a surface");
+  return names;
 }
 
 }  // namespace
@@ -77,10 +28,12 @@ bool Checker::check_versions() {
                  "'" + std::string(m_.text(inst_->opcode_span)) + "'");
   }
   const Modifiers& mods = *mods_;
-  if (m_.version() < 82 || m_.sm < 90) {
-    for (const ModifierAge& age : kModifierAges) {
-      if (!mods.has(age.mod) || (m_.version() >= age.version && m_.sm >= age.target)) continue;
-      return needs(age.version, age.target, "'." + std::string(text(age.mod)) + "'");
+  for (const Opcode op : {Opcode::none, inst_->op}) {
+    for (const YoungerInfo& row : younger_of(op)) {
+      if (m_.version() >= row.version && m_.sm >= row.target) continue;
+      const std::string names = younger_mods(row, mods);
+      if (!names.empty())
+        return needs(row.version, row.target, row.what.empty() ? names : std::string(row.what));
     }
   }
   switch (inst_->op) {
@@ -94,53 +47,6 @@ bool Checker::check_versions() {
         if (info != nullptr && !needs(info->version, 10, "'" + std::string(written) + "'"))
           return false;
       }
-      break;
-    case Opcode::atom:
-    case Opcode::red:
-      if (mods.scope != Mod::none && !needs(50, 60, "a scope on an atomic operation")) return false;
-      if (bits(mods.type()) == 64 &&
-          (mods.op == Mod::min || mods.op == Mod::max || mods.op == Mod::and_ ||
-           mods.op == Mod::or_ || mods.op == Mod::xor_) &&
-          !needs(31, 32, "this 64-bit atomic operation"))
-        return false;
-      break;
-    case Opcode::add:
-    case Opcode::sub:
-    case Opcode::mad:
-    case Opcode::addc:
-    case Opcode::subc:
-    case Opcode::madc:
-      if (bits(mods.type()) == 64 && mods.cc && !needs(43, 10, "a 64-bit carry")) return false;
-      break;
-    case Opcode::bar:
-    case Opcode::barrier:
-      if (mods.has(Mod::cta) && !needs(78, 30, "'.cta' of a barrier")) return false;
-      break;
-    case Opcode::txq:
-      if ((mods.query == Mod::array_size || mods.query == Mod::num_mipmap_levels ||
-           mods.query == Mod::num_samples) &&
-          !needs(41, 10, "this query"))
-        return false;
-      break;
-    case Opcode::rsqrt:
-      if (mods.ftz && mods.type() == Type::f64 && !needs(40, 20, "'rsqrt.approx.ftz.f64'"))
-        return false;
-      break;
-    case Opcode::suld:
-    case Opcode::sust:
-    case Opcode::sured:
-    case Opcode::suq:
-      return surface_versions(inst_->op, mods,
-                              [this](unsigned version, unsigned target, std::string_view what) {
-                                return needs(version, target, what);
-                              });
-    case Opcode::ld:
-    case Opcode::st:
-      if (unsigned{mods.vec} * bits(mods.type()) > 128 && !needs(88, 100, "an access of 256 bits"))
-        return false;
-      if ((mods.sem == Mod::relaxed || mods.sem == Mod::acquire || mods.sem == Mod::release) &&
-          !needs(60, 70, "'." + std::string(text(mods.sem)) + "'"))
-        return false;
       break;
     case Opcode::vote:
     case Opcode::shfl:

@@ -59,7 +59,6 @@ class Checker {
   bool memory(const Operand& operand);
   bool address_register(const Operand& operand);
   bool vector(const Operand& operand, unsigned count, Type type, bool is_dest, bool wide);
-  bool elements_agree(const Operand& operand);
   bool writes_something(const Operand& operand);
   Type element_type(const Operand& operand, Type type) const;
   bool constants_apart(std::span<const Operand> items);
@@ -86,7 +85,6 @@ class Checker {
   void check_warp();
   void check_video();
   void check_call();
-  void check_atomic_vector();
 
   std::span<const Operand> ops() const { return f_.args(*inst_); }
   const Operand& op(unsigned i) const { return f_.operands[inst_->first_operand + i]; }

@@ -7,7 +7,7 @@ namespace ptx2spv::ptx {
 namespace {
 
 struct Row {
-  enum class Kind : std::uint8_t { op, form, refused } kind;
+  enum class Kind : std::uint8_t { op, form, refused, younger } kind;
   std::string_view a, b, c;
   Opcode op = Opcode::none;
   unsigned version = 0, target = 0;
@@ -19,7 +19,10 @@ constexpr Row kRows[] = {
   {Row::Kind::form, syntax, slots, operands, Opcode::none, version, target},
 #define REFUSED(prefix, reason, version, target) \
   {Row::Kind::refused, prefix, reason, {}, Opcode::none, version, target},
+#define YOUNGER(mods, version, target, ...) \
+  {Row::Kind::younger, mods, "" __VA_ARGS__, {}, Opcode::none, version, target},
 #include "translator/ptx/instructions.def"
+#undef YOUNGER
 #undef REFUSED
 #undef FORM
 #undef OP
@@ -201,8 +204,22 @@ void parse_operands(FormInfo& form) {
   }
 }
 
+/// The groups of "a b + c d".
+std::vector<std::vector<Mod>> parse_groups(std::string_view text) {
+  std::vector<std::vector<Mod>> groups(1);
+  for (std::string_view word = next_word(text); !word.empty(); word = next_word(text)) {
+    if (word == "+")
+      groups.emplace_back();
+    else
+      groups.back().push_back(find_mod(word));
+  }
+  return groups;
+}
+
 struct Table {
   std::vector<FormInfo> forms;
+  std::vector<YoungerInfo> younger;
+  std::array<FormRange, static_cast<std::size_t>(Opcode::count_)> younger_ranges{};
   std::array<FormRange, static_cast<std::size_t>(Opcode::count_)> ranges{};
   std::array<std::string_view, static_cast<std::size_t>(Opcode::count_)> names{}, sections{};
   std::unordered_map<std::string_view, Opcode> opcodes;
@@ -219,6 +236,16 @@ struct Table {
         names[i] = row.a;
         sections[i] = row.b;
         opcodes.emplace(row.a, op);
+        continue;
+      }
+      if (row.kind == Row::Kind::younger) {
+        const auto first = static_cast<std::uint16_t>(younger.size());
+        FormRange& range = younger_ranges[static_cast<std::size_t>(op)];
+        if (range.first == range.last) range.first = first;
+        range.last = static_cast<std::uint16_t>(first + 1);
+        younger.push_back({op, row.a, row.b, parse_groups(row.a),
+                           static_cast<std::uint8_t>(row.version),
+                           static_cast<std::uint8_t>(row.target)});
         continue;
       }
       FormInfo form;
@@ -317,6 +344,11 @@ bool match_form(const FormInfo& form, std::span<const Mod> given, Modifiers& mod
 std::span<const FormInfo> all_forms() { return table().forms; }
 const FormInfo& form_info(std::uint16_t form) { return table().forms[form]; }
 FormRange forms_of(Opcode op) { return table().ranges[static_cast<std::size_t>(op)]; }
+std::span<const YoungerInfo> all_younger() { return table().younger; }
+std::span<const YoungerInfo> younger_of(Opcode op) {
+  const FormRange range = table().younger_ranges[static_cast<std::size_t>(op)];
+  return all_younger().subspan(range.first, std::size_t{range.last} - range.first);
+}
 std::string_view section(Opcode op) { return table().sections[static_cast<std::size_t>(op)]; }
 std::string_view text(Opcode op) { return table().names[static_cast<std::size_t>(op)]; }
 

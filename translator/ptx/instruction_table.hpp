@@ -94,6 +94,19 @@ struct FormRange {
   std::uint16_t first = 0, last = 0;
 };
 FormRange forms_of(Opcode op);
+
+/// Modifiers that need more than the form that has them: one of each group together.
+struct YoungerInfo {
+  Opcode op{};  ///< none: every opcode
+  std::string_view text;
+  std::string_view what;  ///< what a message calls them; empty: by their names
+  std::vector<std::vector<Mod>> groups;
+  std::uint8_t version = 10, target = 10;
+};
+std::span<const YoungerInfo> all_younger();
+/// The rows of one opcode, or with Opcode::none those that hold for every one.
+std::span<const YoungerInfo> younger_of(Opcode op);
+
 std::string_view section(Opcode op);
 Opcode find_opcode(std::string_view text);  ///< none when there is no such instruction
 

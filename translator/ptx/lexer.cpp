@@ -37,7 +37,6 @@ unsigned digit(char c) {
 }  // namespace
 
 bool is_word_start(char c) { return is(c, kStart); }
-bool is_word_char(char c) { return is(c, kWord); }
 
 void Lexer::skip_blank() {
   const auto size = static_cast<std::uint32_t>(text_.size());

@@ -83,6 +83,5 @@ class Lexer {
 };
 
 bool is_word_start(char c);
-bool is_word_char(char c);
 
 }  // namespace ptx2spv::ptx

@@ -11,9 +11,11 @@ enum class Opcode : std::uint16_t {
 #define OP(name, text, section) name,
 #define FORM(...)
 #define REFUSED(...)
+#define YOUNGER(...)
 #include "translator/ptx/instructions.def"
 #undef FORM
 #undef REFUSED
+#undef YOUNGER
 #undef OP
   count_
 };

@@ -180,10 +180,6 @@ void Builder::name(Id id, std::string_view name) {
   put_list(names_, spv::Op::OpName, literal(name), id);
 }
 
-void Builder::member_name(Id type, unsigned member, std::string_view name) {
-  put_list(names_, spv::Op::OpMemberName, literal(name), type, member);
-}
-
 void Builder::annotate(spv::Op op, std::span<const std::uint32_t> operands) {
   put_list(annotations_, op, operands);
 }

@@ -96,7 +96,6 @@ class Builder {
   Id variable(spv::StorageClass storage, Id pointee);
 
   void name(Id id, std::string_view name);
-  void member_name(Id type, unsigned member, std::string_view name);
   template <typename... T>
   void decorate(Id id, spv::Decoration decoration, T... operands) {
     put(annotations_, spv::Op::OpDecorate, id, decoration, operands...);

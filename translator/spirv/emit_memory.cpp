@@ -35,12 +35,6 @@ struct Bound {
   bool readonly = false;
 };
 
-// The table numbers the bindings as hosts know them.
-#define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \
-  static_assert(abi::Binding::name == number);
-#include "ptx2spv/bindings.def"
-#undef PTX2SPV_BINDING
-
 Bound bound(const ir::MemAttr& mem) {
   switch (mem.space) {
 #define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \

@@ -25,7 +25,6 @@ class SourceFile {
   std::string_view text(Span span) const;
   LineColumn position(std::uint32_t offset) const;
   std::string_view line(std::uint32_t number) const;  ///< without its end
-  std::uint32_t line_count() const { return static_cast<std::uint32_t>(line_starts_.size()); }
 
  private:
   std::string name_, text_;

@@ -160,9 +160,9 @@ void Contention::run(const std::vector<Reduction>& reductions, std::uint32_t cel
   config.time = true;
   Kernel kernel = must(module.kernel("contend"));
   auto launched = kernel.launch(config, Args().surface(surface).value(cells));
-  // Whoever waits for a thread that has lost its processor may use up the turns that lavapipe gives
-  // a loop. That is a trap, never a wrong sum, and docs/limits.md says so; on a busy machine it
-  // takes a second run to see the sums.
+  // Whoever waits for a thread that has lost its processor may use up the iterations that lavapipe
+  // gives a loop. That is a trap, never a wrong sum, and docs/limits.md says so; on a busy machine
+  // it takes a second run to see the sums.
   for (int again = 0; !launched && again < 3; ++again) {
     ASSERT_TRUE(launched.error().trap) << launched.error().text;
     ASSERT_EQ(launched.error().trap->kind, abi::TrapKind::loop_limit) << launched.error().text;
@@ -185,7 +185,7 @@ TEST_P(Contention, NoReductionIsLost) {
   for (const std::uint32_t cells : {1u, 16u, 4096u}) {
     for (const Reduction* each : {&kAdd, &kUmin, &kUmax, &kSmin, &kSmax, &kPmax})
       run({*each}, cells, GetParam().mixed);
-    // Several orders in one kernel take another road through the emulation.
+    // Several orders in one kernel take another path through the emulation.
     run({kAdd, kUmax, kSmin}, cells, GetParam().mixed);
   }
 }

@@ -12,14 +12,14 @@ using ptx::Mod;
 using test::ModelSurface;
 using test::SurfaceForm;
 
-constexpr std::uint32_t kTurns = 12;
+constexpr std::uint32_t kSets = 12;
 
-enum class Road { param, surfref, memory };
+enum class HandleSource { param, surfref, memory };
 
 struct Case {
   const char* name;
   ArrayBacking backing;
-  Road road;
+  HandleSource source;
   std::uint32_t every,
       first;  ///< forms: one of `every`, since how a handle came is no form's matter
   bool all_texels;
@@ -35,11 +35,11 @@ std::string move_type(const SurfaceForm& form) {
 }
 
 /// A loop over sets of coordinates and values; in each, every form once.
-std::string kernel_text(const std::vector<SurfaceForm>& forms, Road road) {
+std::string kernel_text(const std::vector<SurfaceForm>& forms, HandleSource source) {
   const std::string n = std::to_string(forms.size());
   std::string text = ".global .surfref bound;\n";
   text += R"(.visible .entry forms(.param .u64 surface, .param .u64 places, .param .u64 values,
-  .param .u64 results, .param .u32 turns) {
+  .param .u64 results, .param .u32 sets) {
   .reg .pred %more;
   .reg .b16 %h<4>;
   .reg .b32 %r<4>, %x<4>, %left;
@@ -48,9 +48,9 @@ std::string kernel_text(const std::vector<SurfaceForm>& forms, Road road) {
   ld.param.u64 %c, [places];
   ld.param.u64 %v, [values];
   ld.param.u64 %o, [results];
-  ld.param.u32 %left, [turns];
+  ld.param.u32 %left, [sets];
 )";
-  if (road == Road::memory) text += "  ld.global.u64 %s, [%s];\n";
+  if (source == HandleSource::memory) text += "  ld.global.u64 %s, [%s];\n";
   text += "again:\n";
   for (std::size_t i = 0; i < forms.size(); ++i) {
     const SurfaceForm& form = forms[i];
@@ -64,8 +64,10 @@ std::string kernel_text(const std::vector<SurfaceForm>& forms, Road road) {
     if (!result)
       for (unsigned j = 0; j < form.vector; ++j)
         text += "  ld.global." + move_type(form) + " " + data[j] + ", " + at("%v", 32, j) + ";\n";
-    text += "  " + form.text(road == Road::surfref ? "bound" : "%s", {"%x0", "%x1", "%x2"}, data) +
-            "\n";
+    text +=
+        "  " +
+        form.text(source == HandleSource::surfref ? "bound" : "%s", {"%x0", "%x1", "%x2"}, data) +
+        "\n";
     if (result)
       for (unsigned j = 0; j < form.vector; ++j)
         text += "  st.global." + move_type(form) + " " + at("%o", 32, j) + ", " + data[j] + ";\n";
@@ -194,11 +196,11 @@ class Forms : public testing::TestWithParam<Case> {
 void Forms::run(const std::string& name, const Group& group) {
   const std::vector<SurfaceForm>& forms = group.forms;
   const std::size_t n = forms.size();
-  Module module = load(kernel_text(forms, GetParam().road));
+  Module module = load(kernel_text(forms, GetParam().source));
   Kernel kernel = must(module.kernel("forms"));
-  Buffer places = must(Buffer::create(test_device(), 16 * n * kTurns));
-  Buffer values = must(Buffer::create(test_device(), 32 * n * kTurns));
-  Buffer results = must(Buffer::create(test_device(), 32 * n * kTurns));
+  Buffer places = must(Buffer::create(test_device(), 16 * n * kSets));
+  Buffer values = must(Buffer::create(test_device(), 32 * n * kSets));
+  Buffer results = must(Buffer::create(test_device(), 32 * n * kSets));
   Buffer handle = must(Buffer::create(test_device(), 8));
   Numbers numbers;
   for (const auto& [format, channels] : group.texels) {
@@ -215,11 +217,11 @@ void Forms::run(const std::string& name, const Group& group) {
     Surface surface = must(Surface::create(array));
     const std::uint64_t number = surface.handle();
     must(handle.upload(0, std::as_bytes(std::span(&number, 1))));
-    must(results.fill(0, 32 * n * kTurns, 0));
+    must(results.fill(0, 32 * n * kSets, 0));
 
-    std::vector<std::uint64_t> value_words(4 * n * kTurns), expected(4 * n * kTurns);
-    std::vector<std::int32_t> place_words(4 * n * kTurns);
-    for (std::size_t k = 0; k < n * kTurns; ++k) {
+    std::vector<std::uint64_t> value_words(4 * n * kSets), expected(4 * n * kSets);
+    std::vector<std::int32_t> place_words(4 * n * kSets);
+    for (std::size_t k = 0; k < n * kSets; ++k) {
       const SurfaceForm& form = forms[k % n];
       const bool traps = form.clamp == Mod::trap;
       const auto place = make_place(numbers, model, form, !traps && numbers.below(2));
@@ -239,19 +241,19 @@ void Forms::run(const std::string& name, const Group& group) {
     }
     must(places.upload(0, bytes_of(place_words)));
     must(values.upload(0, bytes_of(value_words)));
-    const auto launch = [&](std::uint32_t turns) {
+    const auto launch = [&](std::uint32_t sets) {
       Args args;
-      if (GetParam().road == Road::memory)
+      if (GetParam().source == HandleSource::memory)
         args.buffer(handle);
       else
         args.surface(surface);
-      args.buffer(places).buffer(values).buffer(results).value(turns);
+      args.buffer(places).buffer(values).buffer(results).value(sets);
       return kernel.launch({}, args.surfref("bound", surface));
     };
-    const auto ran = launch(kTurns);
+    const auto ran = launch(kSets);
     ASSERT_TRUE(ran) << name << " on " << format << channels << ": " << ran.error().text;
     EXPECT_EQ(read_array<std::uint8_t>(array), model.bytes) << name << " on " << format << channels;
-    const auto got = read_buffer<std::uint64_t>(results, 4 * n * kTurns);
+    const auto got = read_buffer<std::uint64_t>(results, 4 * n * kSets);
     for (std::size_t k = 0; k < got.size(); ++k)
       ASSERT_EQ(got[k], expected[k]) << forms[k / 4 % n].name << " on " << format << channels;
 
@@ -297,23 +299,23 @@ TEST_P(Forms, DoWhatTheRulesSay) {
   EXPECT_GT(count, 500u / GetParam().every);
 }
 
-// All queries on every geometry, by each road.
+// All queries on every geometry, from each source.
 TEST_P(Forms, QueriesGiveTheManualsNumbers) {
   std::vector<SurfaceForm> queries;
   for (const SurfaceForm& form : test::surface_forms())
     if (form.op == ptx::Opcode::suq) queries.push_back(form);
   ASSERT_GE(queries.size(), 7u);
-  Module module = load(kernel_text(queries, GetParam().road));
+  Module module = load(kernel_text(queries, GetParam().source));
   Kernel kernel = must(module.kernel("forms"));
   Buffer nothing = must(Buffer::create(test_device(), 32 * queries.size()));
   Buffer results = must(Buffer::create(test_device(), 32 * queries.size()));
   Buffer handle = must(Buffer::create(test_device(), 8));
   const char* formats[] = {"u8",  "u16", "u32",    "s8",      "s16",    "s32",
                            "f16", "f32", "unorm8", "unorm16", "snorm8", "snorm16"};
-  unsigned turn = 0;
+  unsigned made = 0;
   for (const char* geometry : {"1d", "2d", "3d", "a1d", "a2d"})
     for (const char* format : formats) {
-      const std::uint32_t channels = 1u << turn++ % 3;
+      const std::uint32_t channels = 1u << made++ % 3;
       const bool flat = geometry == std::string("1d") || geometry == std::string("a1d");
       const bool deep = geometry[0] == '3' || geometry[0] == 'a';
       const ModelSurface model(geometry, format, channels, 5, flat ? 1 : 6, deep ? 7 : 1, 1);
@@ -322,7 +324,7 @@ TEST_P(Forms, QueriesGiveTheManualsNumbers) {
       const std::uint64_t number = surface.handle();
       must(handle.upload(0, std::as_bytes(std::span(&number, 1))));
       Args args;
-      if (GetParam().road == Road::memory)
+      if (GetParam().source == HandleSource::memory)
         args.buffer(handle);
       else
         args.surface(surface);
@@ -338,11 +340,12 @@ TEST_P(Forms, QueriesGiveTheManualsNumbers) {
 
 INSTANTIATE_TEST_SUITE_P(
     Surfaces, Forms,
-    testing::Values(Case{"linear_by_parameter", ArrayBacking::linear, Road::param, 1, 0, true},
-                    Case{"image_by_parameter", ArrayBacking::image, Road::param, 1, 0, false},
-                    Case{"image_by_surfref", ArrayBacking::image, Road::surfref, 3, 0, false},
-                    Case{"linear_from_memory", ArrayBacking::linear, Road::memory, 3, 1, false},
-                    Case{"image_from_memory", ArrayBacking::image, Road::memory, 3, 2, false}),
+    testing::Values(
+        Case{"linear_by_parameter", ArrayBacking::linear, HandleSource::param, 1, 0, true},
+        Case{"image_by_parameter", ArrayBacking::image, HandleSource::param, 1, 0, false},
+        Case{"image_by_surfref", ArrayBacking::image, HandleSource::surfref, 3, 0, false},
+        Case{"linear_from_memory", ArrayBacking::linear, HandleSource::memory, 3, 1, false},
+        Case{"image_from_memory", ArrayBacking::image, HandleSource::memory, 3, 2, false}),
     [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace

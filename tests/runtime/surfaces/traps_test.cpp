@@ -57,12 +57,12 @@ TEST_P(Traps, MisalignedAccessesTrapInEveryMode) {
   EXPECT_EQ(read_array<std::uint32_t>(array), std::vector<std::uint32_t>(32));
 }
 
-// Every thread turns ten times with two barriers a turn; thread 5 of each block traps in turn 3.
-// Its neighbours go on meeting their barriers, its own later stores are gone.
+// Every thread iterates ten times with two barriers an iteration; thread 5 of each block traps in
+// iteration 3. Its neighbours go on meeting their barriers, its own later stores are gone.
 TEST_P(Traps, BarriersAndLoopsEnd) {
   Module module = load(R"(
 .shared .align 4 .b8 sums[512];
-.visible .entry turns(.param .u64 target) {
+.visible .entry iterations(.param .u64 target) {
   .reg .pred %p, %more;
   .reg .b32 %r<12>;
   .reg .b64 %h;
@@ -93,12 +93,12 @@ again:
 }
 )");
   for (const std::uint32_t threads : {64u, 128u}) {
-    Array array = make(threads, 6, "turns array");
+    Array array = make(threads, 6, "iterations array");
     Surface surface = must(Surface::create(array));
     LaunchConfig config;
     config.grid.x = 6;
     config.block.x = threads;
-    const auto ran = must(module.kernel("turns")).launch(config, Args().surface(surface));
+    const auto ran = must(module.kernel("iterations")).launch(config, Args().surface(surface));
     ASSERT_FALSE(ran);
     ASSERT_TRUE(ran.error().trap) << ran.error().text;
     const TrapReport& report = *ran.error().trap;
@@ -110,8 +110,8 @@ again:
     const auto texels = read_array<std::uint32_t>(array);
     for (std::uint32_t i = 0; i < texels.size(); ++i) {
       const std::uint32_t thread = i % threads;
-      // The sum of turns 0 to 9, or what thread 5 stored before its trap. Its neighbour, thread 4,
-      // reads what it no longer stores.
+      // The sum of iterations 0 to 9, or what thread 5 stored before its trap. Its neighbour,
+      // thread 4, reads what it no longer stores.
       if (thread == 4) continue;
       EXPECT_EQ(texels[i], thread == 5 ? 0 + 1 + 2 : 45) << i;
     }

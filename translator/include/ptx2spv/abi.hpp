@@ -8,18 +8,18 @@ namespace ptx2spv::abi {
 
 inline constexpr std::uint32_t kVersion = 1;
 
-// Descriptor set 0: storage buffers of 32-bit words.
+// Descriptor set 0: storage buffers of 32-bit words. bindings.def says what each holds.
 inline constexpr std::uint32_t kSet = 0;
 enum Binding : std::uint32_t {
-  params = 0,     ///< read only: kernel parameters at their PTX byte offsets, then the .surfref and
-                  ///< .texref handles
-  surfaces = 1,   ///< read only: the surface table
-  trap = 2,       ///< the trap record
-  constants = 3,  ///< read only: the module's .const variables
-  locks = 4,      ///< kLockWords words, zero before the first launch
-  textures = 5,   ///< read only: the texture table
+#define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) name = number,
+#include "ptx2spv/bindings.def"
+#undef PTX2SPV_BINDING
 };
-inline constexpr std::uint32_t kBindings = 6;
+inline constexpr std::uint32_t kBindings = 0
+#define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) +1
+#include "ptx2spv/bindings.def"
+#undef PTX2SPV_BINDING
+    ;
 inline constexpr std::uint32_t kLockWords = 4096;
 /// Descriptor set 1: slot k of the kernel at binding k, a storage buffer or a storage image.
 inline constexpr std::uint32_t kSlotSet = 1;
@@ -45,8 +45,8 @@ enum Push : std::uint32_t {
   params_address = 16,     ///< address of the parameters, for generic addresses
   printf_buffer = 18,      ///< address of the printf buffer, 0: none
   shared_slab =
-      20,     ///< address of shared memory kept in a buffer (workgroup i at i * shared bytes)
-  sink = 22,  ///< address of 64 bytes that suppressed stores go to
+      20,        ///< address of shared memory kept in a buffer (workgroup i at i * shared bytes)
+  discard = 22,  ///< address of 64 bytes that suppressed stores go to
   surface_count = 24,  ///< records in the surface table, record 0 included
   texture_count = 25,
 };

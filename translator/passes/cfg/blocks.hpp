@@ -16,7 +16,7 @@ void remove_unreachable(ir::Function& function);
 
 /// Finds loops that are left in their first iteration, by what their phis are on entry, and makes
 /// straight lines of them. Needs SSA form; the caller drops what is unreachable then.
-bool leave_unentered_loops(ir::Function& function);
+bool delete_single_trip_loops(ir::Function& function);
 
 /// Numbers the instructions in the order in which they stand and drops those that no block holds,
 /// so that a walk over the function is a walk through memory.

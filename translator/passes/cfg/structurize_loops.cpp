@@ -170,7 +170,7 @@ std::vector<std::vector<BlockId>> Structurizer::components(const Region& region)
   return loops;
 }
 
-/// Gives loop `n` its SPIR-V blocks: one way out, behind which the targets of its exits are told
+/// Gives loop `n` its SPIR-V blocks: one exit, behind which the targets of its exits are told
 /// apart.
 void Structurizer::form_loop(Region& outer, Region& loop, std::uint32_t n) {
   loop.shell = new_block();

@@ -77,7 +77,7 @@ void move_shared_memory(Function& function) {
   }
   function.shared_bytes = 0;
   function.uses_dynamic_shared = false;
-  function.shared_sink = 0xffffffffu;
+  function.shared_discard = 0xffffffffu;
 }
 
 }  // namespace ptx2spv::passes

@@ -39,9 +39,9 @@ unsigned element_log2(const MemAttr& mem) {
   }
 }
 
-class WordAddresses {
+class ScaleAddresses {
  public:
-  explicit WordAddresses(Function& f) : f_(f), rewrite_(f), b_(rewrite_.builder()), known_(f) {}
+  explicit ScaleAddresses(Function& f) : f_(f), rewrite_(f), b_(rewrite_.builder()), known_(f) {}
 
   bool run() {
     BlockId block = kNoBlock;
@@ -250,6 +250,6 @@ class WordAddresses {
 
 }  // namespace
 
-bool scale_addresses(Function& function, Module&) { return WordAddresses(function).run(); }
+bool scale_addresses(Function& function, Module&) { return ScaleAddresses(function).run(); }
 
 }  // namespace ptx2spv::passes

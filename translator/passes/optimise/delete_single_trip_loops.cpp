@@ -49,12 +49,12 @@ bool leave(Function& f, BlockId header) {
   }
   Block& test = f.blocks[at];
   if (test.succs[0] == test.succs[1]) return false;
-  Ranges first_turn(f);
+  Ranges first_iteration(f);
   for (const Value v : head.insts) {
     if (f.insts[v].op != Op::phi) break;
-    first_turn.assume(v, f.arg(v, entry));
+    first_iteration.assume(v, f.arg(v, entry));
   }
-  const auto taken = first_turn.constant(test.cond);
+  const auto taken = first_iteration.constant(test.cond);
   if (!taken) return false;
   const BlockId out = test.succs[*taken ? 0 : 1];
   if (!leads_out(out)) return false;
@@ -73,7 +73,7 @@ bool leave(Function& f, BlockId header) {
 
 }  // namespace
 
-bool leave_unentered_loops(Function& f) {
+bool delete_single_trip_loops(Function& f) {
   bool any = false;
   for (BlockId b = 0; b < f.blocks.size(); ++b)
     if (f.blocks[b].merge == Merge::loop) any = leave(f, b) || any;

@@ -33,9 +33,9 @@ bool cheap(const Inst& inst) {
   }
 }
 
-class Flattener {
+class IfConverter {
  public:
-  explicit Flattener(Function& function) : f_(function), targets_(function.blocks.size()) {
+  explicit IfConverter(Function& function) : f_(function), targets_(function.blocks.size()) {
     for (const Block& block : f_.blocks) {
       if (block.merge == Merge::none) continue;
       ++targets_[block.merge_block];
@@ -53,7 +53,7 @@ class Flattener {
 
  private:
   /// One side of a selection: the blocks in a straight line that end at the join. What was
-  /// flattened before is such a line; it is put together only at the end, for to move it at each
+  /// converted before is such a line; it is put together only at the end, for to move it at each
   /// level would cost the square of its length.
   struct Side {
     std::array<BlockId, 16> blocks;
@@ -129,6 +129,6 @@ class Flattener {
 
 }  // namespace
 
-bool if_convert(Function& function, Module&) { return Flattener(function).run(); }
+bool if_convert(Function& function, Module&) { return IfConverter(function).run(); }
 
 }  // namespace ptx2spv::passes

@@ -13,9 +13,9 @@ using namespace ir;
 
 namespace {
 
-class JoinExits {
+class MergeLoopExits {
  public:
-  explicit JoinExits(Function& f) : f_(f) {}
+  explicit MergeLoopExits(Function& f) : f_(f) {}
 
   bool run() {
     bool any = false;
@@ -125,6 +125,6 @@ class JoinExits {
 
 }  // namespace
 
-bool merge_loop_exits(Function& f) { return JoinExits(f).run(); }
+bool merge_loop_exits(Function& f) { return MergeLoopExits(f).run(); }
 
 }  // namespace ptx2spv::passes

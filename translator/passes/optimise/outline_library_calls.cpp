@@ -71,7 +71,7 @@ class Sharing {
   bool run() {
     if (!choose()) return false;
     base_ = (f_.local_bytes + 15) & ~15u;
-    find_leaving();
+    find_live_out();
     bool any = false;
     std::vector<bool> in_continue(f_.blocks.size(), false);
     for (const Block& block : f_.blocks)
@@ -144,16 +144,16 @@ class Sharing {
            (is_part(b, Op::high, x) && is_constant(a, bits));
   }
   // Values that another block, a phi or a branch needs.
-  void find_leaving() {
-    leaves_.assign(f_.insts.size(), false);
+  void find_live_out() {
+    live_out_.assign(f_.insts.size(), false);
     std::vector<BlockId> home(f_.insts.size(), kNoBlock);
     for (const BlockId b : f_.order)
       for (const Value v : f_.blocks[b].insts) home[v] = b;
     for (const BlockId b : f_.order) {
       for (const Value v : f_.blocks[b].insts)
         for (const Value a : f_.args(v))
-          if (home[a] != b || f_.insts[v].op == Op::phi) leaves_[a] = true;
-      if (f_.blocks[b].cond) leaves_[f_.blocks[b].cond] = true;
+          if (home[a] != b || f_.insts[v].op == Op::phi) live_out_[a] = true;
+      if (f_.blocks[b].cond) live_out_[f_.blocks[b].cond] = true;
     }
   }
 
@@ -216,7 +216,7 @@ class Sharing {
       if (placed_ < rest.size()) any = emit_steps() || any;
     }
     for (const Value v : std::exchange(stored_, {}))
-      if (leaves_[v]) fetch(v);
+      if (live_out_[v]) fetch(v);
     return any;
   }
 
@@ -475,7 +475,7 @@ class Sharing {
   std::vector<Value> ordered_;  ///< what has an order of its own
   std::size_t next_ordered_ = 0, placed_ = 0;
   std::unordered_set<Value> may_go_;  ///< of ordered_: waits only for those before it
-  std::vector<bool> leaves_;          ///< by value: needed beyond its block
+  std::vector<bool> live_out_;        ///< by value: needed beyond its block
   std::vector<bool> unloaded_;        ///< by value: a step's result that is in memory alone
   std::vector<Value> stored_;         ///< the block's steps
   bool stores_early_ = false;         ///< the block's operands of steps are stored at once

@@ -18,9 +18,9 @@ using namespace ir;
 
 namespace {
 
-class PlaceParams {
+class PromoteParams {
  public:
-  PlaceParams(Function& f, const ParamPlaces& places, EntryInfo& info)
+  PromoteParams(Function& f, const ParamPlaces& places, EntryInfo& info)
       : f_(f), places_(places), info_(info), uses_(f.insts.size()), shift_of_(f.insts.size()) {}
 
   bool run() {
@@ -233,7 +233,7 @@ class PlaceParams {
 }  // namespace
 
 bool promote_params_to_push_constants(Function& f, const ParamPlaces& places, EntryInfo& info) {
-  return PlaceParams(f, places, info).run();
+  return PromoteParams(f, places, info).run();
 }
 
 }  // namespace ptx2spv::passes

@@ -41,7 +41,4 @@ struct RoutineLoop {
   ir::BlockId emit(ir::Builder& b, BlockCutter& cutter, ir::BlockId before) const;
 };
 
-/// Steps that a row can say.
-inline constexpr std::uint32_t kMostLoopPlaces = 1u << 16, kMostLoopCalls = 1u << 12;
-
 }  // namespace ptx2spv::passes

@@ -159,7 +159,7 @@ class Simplifier {
     changed_ = false;
     number_values(known_bits);
     const bool folded = fold_branches();
-    if (leave_unentered_loops(f_) || folded) {
+    if (delete_single_trip_loops(f_) || folded) {
       remove_unreachable(f_);
       changed_ = true;
     }

@@ -163,7 +163,7 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
   if (!any) return;
   // A branch for each of many stores costs more to translate and compile than it saves.
   constexpr std::size_t kMostBranches = 64;
-  const bool spare_stores = given.profile.costs.spare_stores || stores > kMostBranches;
+  const bool redirect_stores = given.profile.costs.redirect_stores || stores > kMostBranches;
 
   const HandleTracer tracer(function);
   const ir::TrapState trap = trap_state(function);
@@ -173,7 +173,7 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
   ir::Builder prologue(function);
   const ir::BlockId scratch = prologue.new_block();
   prologue.at(scratch);
-  SurfaceRecord::Shared shared{function, prologue, rewriter.builder(), given, spare_stores};
+  SurfaceRecord::Shared shared{function, prologue, rewriter.builder(), given, redirect_stores};
   std::unordered_map<std::uint32_t, std::unique_ptr<SurfaceRecord>> records;
   std::unordered_map<std::uint32_t, std::uint32_t> slot_at;
   for (std::uint32_t i = 0; i < entry.slots.size(); ++i) slot_at[entry.slots[i].offset] = i;

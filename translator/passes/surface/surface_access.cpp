@@ -16,7 +16,7 @@ enum Key : std::uint32_t {
   k_limit = 1000,
   k_last = 2000,
   k_fits = 3000,
-  k_sink = 4000,
+  k_discard = 4000,
   k_rows_last,
   k_slices_last,
   k_base
@@ -152,9 +152,9 @@ Value SurfaceAccess::load_address(const Located& at) {
   return store_address(at, at.ok);
 }
 
-Value SurfaceAccess::sink_offset() {
+Value SurfaceAccess::discard_offset() {
   // The 64 bytes of padding behind the last row.
-  return r_.cached(k_sink, [&](ir::Builder& b) {
+  return r_.cached(k_discard, [&](ir::Builder& b) {
     const Value end = b.op2(Op::mul, r_.word(abi::s_slices), r_.word(abi::s_slice_pitch_lo));
     return r_.dead() ? b.select(r_.dead(), b.i32(0), end) : end;
   });
@@ -163,7 +163,7 @@ Value SurfaceAccess::sink_offset() {
 Value SurfaceAccess::store_address(const Located& at, Value ok) {
   if (r_.spec().backing == Backing::buffer) {
     const Value offset = offset32(at);
-    return ok ? b_.select(ok, offset, sink_offset()) : offset;
+    return ok ? b_.select(ok, offset, discard_offset()) : offset;
   }
   const Value base = r_.cached(k_base, [&](ir::Builder& b) {
     return b.inst(Op::pack, Type::i64, {r_.word(abi::s_base_lo), r_.word(abi::s_base_hi)});
@@ -184,10 +184,10 @@ Value SurfaceAccess::store_address(const Located& at, Value ok) {
   }
   if (!ok) return address;
   const ir::MemAttr push{.space = Space::push, .bytes = 8, .readonly = true};
-  const Value sink = r_.cached(k_sink + 100, [&](ir::Builder& b) {
-    return b.load(Type::i64, b.i32(abi::Push::sink * 4), push);
+  const Value discard = r_.cached(k_discard + 100, [&](ir::Builder& b) {
+    return b.load(Type::i64, b.i32(abi::Push::discard * 4), push);
   });
-  return b_.select(ok, address, sink);
+  return b_.select(ok, address, discard);
 }
 
 ir::MemAttr SurfaceAccess::memory(unsigned bytes) const {
@@ -234,7 +234,7 @@ void SurfaceAccess::lower_store(const Located& at, Value data) {
 }
 
 void SurfaceAccess::store_where(const Located& at, Value ok, Value data, unsigned bytes) {
-  if (!ok || r_.spare_stores()) {
+  if (!ok || r_.redirect_stores()) {
     b_.store(store_address(at, ok), data, memory(bytes));
     return;
   }
@@ -314,11 +314,11 @@ void SurfaceAccess::lower_formatted(const Located& at, const std::vector<Value>&
 void SurfaceAccess::lower_reduce(Value value, const Located& at, Value data) {
   const Value ok = may_store(at);
   const bool wide = op_.bytes == 8;
-  // One that must not happen goes to the spare bytes, except where it would fight for them: an
+  // One that must not happen goes to the discarded bytes, except where it would fight for them: an
   // emulated one for their lock, and one of the two of an unknown format, which no thread wants.
   const Profile& profile = r_.profile();
   const bool by_record = op_.signed_by_format && !(r_.spec().format_known && r_.is_static());
-  const bool guarded = by_record || !r_.spare_stores() ||
+  const bool guarded = by_record || !r_.redirect_stores() ||
                        (wide && !(profile.features.int64 && profile.features.buffer_atomics64));
   const auto reduce = [&](Value when, ir::AtomicOp op, Value result) {
     if (image()) return image_reduce(at, when, op, data);

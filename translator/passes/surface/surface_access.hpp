@@ -41,7 +41,7 @@ class SurfaceAccess {
   ir::Value load_address(const Located& at);
   ir::Value store_address(const Located& at, ir::Value ok);
   ir::MemAttr memory(unsigned bytes) const;
-  ir::Value sink_offset();
+  ir::Value discard_offset();
   ir::Value may_store(const Located& at);
   void lower_load(ir::Value value, const Located& at);
   void lower_store(const Located& at, ir::Value data);

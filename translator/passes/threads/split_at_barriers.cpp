@@ -17,7 +17,7 @@ namespace ptx2spv::passes {
 
 using namespace ir;
 
-namespace region {
+namespace split {
 
 namespace {
 
@@ -28,23 +28,24 @@ std::uint32_t words_of(Type type) {
 
 }  // namespace
 
-Regions::Regions(Function& function, std::uint32_t invocations, std::uint32_t threads)
+BarrierSplitter::BarrierSplitter(Function& function, std::uint32_t invocations,
+                                 std::uint32_t threads)
     : f_(function),
       b_(function),
       invocations_(invocations),
       per_invocation_((threads + invocations - 1) / invocations) {}
 
-std::uint32_t Regions::var(Type type, std::string name) {
+std::uint32_t BarrierSplitter::var(Type type, std::string name) {
   f_.vars.push_back({type, std::move(name), false});
   return static_cast<std::uint32_t>(f_.vars.size() - 1);
 }
 
-Value Regions::push(std::uint32_t word) {
+Value BarrierSplitter::push(std::uint32_t word) {
   return b_.load(Type::i32, b_.i32(word * 4), {.space = Space::push, .bytes = 4, .readonly = true});
 }
 
 // Blocks end at synchronisation points; the results come out of variables behind them.
-void Regions::cut() {
+void BarrierSplitter::cut() {
   for (BlockId b = 0, end = static_cast<BlockId>(f_.blocks.size()); b < end; ++b) {
     for (std::size_t k = f_.blocks[b].insts.size(); k-- > 0;) {
       const Value v = f_.blocks[b].insts[k];
@@ -95,7 +96,7 @@ void Regions::cut() {
       b_.at(b);
       b_.br(point.after);
       // The operands are values of the block; the instruction stands there again for liveness and
-      // localising.
+      // demotion to the stack.
       f_.blocks[b].insts.push_back(point.inst);
       points_.push_back(point);
       if (point.warp) {
@@ -111,7 +112,7 @@ void Regions::cut() {
   }
 }
 
-void Regions::replace_builtins() {
+void BarrierSplitter::replace_builtins() {
   for (Block& block : f_.blocks) {
     for (std::size_t k = 0; k < block.insts.size(); ++k) {
       Inst& inst = f_.insts[block.insts[k]];
@@ -132,7 +133,7 @@ void Regions::replace_builtins() {
 }
 
 // Each thread of an invocation has its own .local memory.
-void Regions::shift_local_memory() {
+void BarrierSplitter::shift_local_memory() {
   thread_local_bytes_ = (f_.local_bytes + 15) & ~15u;
   if (per_invocation_ == 1 || f_.local_bytes == 0) return;
   for (BlockId b = 0; b < f_.blocks.size(); ++b) {
@@ -154,7 +155,7 @@ void Regions::shift_local_memory() {
 
 // Variables that are read behind each point before they are written: by walking back from every
 // such read.
-void Regions::find_live() {
+void BarrierSplitter::find_live() {
   f_.compute_preds();
   std::vector<std::vector<BlockId>> reads(f_.vars.size());
   std::vector<std::vector<BlockId>> writes(f_.vars.size());
@@ -198,7 +199,7 @@ void Regions::find_live() {
   }
 }
 
-void Regions::lay_out_state() {
+void BarrierSplitter::lay_out_state() {
   if (per_invocation_ == 1) return;
   const auto add = [&](std::uint32_t v) {
     if (state_word_.emplace(v, state_words_).second) state_words_ += words_of(f_.vars[v].type);
@@ -213,7 +214,7 @@ void Regions::lay_out_state() {
 }
 
 // A variable's words to and from the state of the thread in turn.
-void Regions::save(std::uint32_t v) {
+void BarrierSplitter::save(std::uint32_t v) {
   if (per_invocation_ == 1) return;
   const std::uint32_t word = state_word_.at(v);
   const Type type = f_.vars[v].type;
@@ -237,7 +238,7 @@ void Regions::save(std::uint32_t v) {
   }
 }
 
-void Regions::restore(std::uint32_t v) {
+void BarrierSplitter::restore(std::uint32_t v) {
   if (per_invocation_ == 1) return;
   const std::uint32_t word = state_word_.at(v);
   const Type type = f_.vars[v].type;
@@ -256,18 +257,18 @@ void Regions::restore(std::uint32_t v) {
 }
 
 // Selects the thread that the invocation runs now.
-void Regions::set_thread() {
+void BarrierSplitter::set_thread() {
   if (per_invocation_ == 1) return;
-  const Value turn = b_.get(turn_);
+  const Value iteration = b_.get(iteration_);
   b_.set(thread_, b_.op2(Op::add, b_.builtin(Builtin::local_index),
-                         b_.op2(Op::mul, turn, b_.builtin(Builtin::workgroup_size_x))));
-  b_.set(state_base_,
-         b_.op2(Op::add, b_.op2(Op::mul, turn, b_.i32(state_words_ * 4)), b_.i32(state_offset_)));
-  b_.set(local_base_, b_.op2(Op::mul, turn, b_.i32(thread_local_bytes_)));
+                         b_.op2(Op::mul, iteration, b_.builtin(Builtin::workgroup_size_x))));
+  b_.set(state_base_, b_.op2(Op::add, b_.op2(Op::mul, iteration, b_.i32(state_words_ * 4)),
+                             b_.i32(state_offset_)));
+  b_.set(local_base_, b_.op2(Op::mul, iteration, b_.i32(thread_local_bytes_)));
 }
 
 // Control words to zero, threads beyond the block ended, the others at the start.
-void Regions::emit_entry(BlockId rounds) {
+void BarrierSplitter::emit_entry(BlockId rounds) {
   b_.at(0);
   b_.set_loc(0);
   b_.set(count_,
@@ -282,16 +283,16 @@ void Regions::emit_entry(BlockId rounds) {
   b_.set(force_, b_.i32(0));
   // There are few words compared with invocations, so this loop has one or two iterations.
   const BlockId header = b_.new_block(), body = b_.new_block(), out = b_.new_block();
-  b_.set(turn_, b_.builtin(Builtin::local_index));
+  b_.set(iteration_, b_.builtin(Builtin::local_index));
   b_.br(header);
   b_.at(header);
-  branch(b_.cmp(Op::ult, b_.get(turn_), b_.i32(control_words_)), body, out);
+  branch(b_.cmp(Op::ult, b_.get(iteration_), b_.i32(control_words_)), body, out);
   b_.at(body);
-  write(shared_at(0, b_.get(turn_)), b_.i32(0));
-  b_.set(turn_, b_.op2(Op::add, b_.get(turn_), b_.builtin(Builtin::workgroup_size_x)));
+  write(shared_at(0, b_.get(iteration_)), b_.i32(0));
+  b_.set(iteration_, b_.op2(Op::add, b_.get(iteration_), b_.builtin(Builtin::workgroup_size_x)));
   b_.br(header);
   b_.at(out);
-  b_.set(turn_, b_.i32(0));
+  b_.set(iteration_, b_.i32(0));
   const auto begin = [&] {
     const Value inside = b_.cmp(Op::ult, thread(), b_.get(count_));
     b_.set(resume_, b_.select(inside, b_.i32(kStart), b_.i32(kDone)));
@@ -306,7 +307,7 @@ void Regions::emit_entry(BlockId rounds) {
     b_.set(thread_, b_.builtin(Builtin::local_index));
     begin();
   } else {
-    loop(turn_, per_invocation_, [&] {
+    loop(iteration_, per_invocation_, [&] {
       set_thread();
       begin();
     });
@@ -316,7 +317,7 @@ void Regions::emit_entry(BlockId rounds) {
 }
 
 // The thread's coordinates, before its first instruction.
-BlockId Regions::emit_start(BlockId start) {
+BlockId BarrierSplitter::emit_start(BlockId start) {
   const BlockId block = b_.new_block();
   b_.at(block);
   // What a thread reads before it writes is 0, not what the thread before left.
@@ -337,7 +338,7 @@ BlockId Regions::emit_start(BlockId start) {
   return block;
 }
 
-void Regions::emit_stop(const SyncPoint& point, std::uint32_t number, BlockId next) {
+void BarrierSplitter::emit_stop(const SyncPoint& point, std::uint32_t number, BlockId next) {
   b_.at(point.before);
   f_.blocks[point.before].insts.pop_back();  // the synchronising instruction itself
   b_.set_loc(f_.insts[point.inst].loc);
@@ -359,7 +360,7 @@ void Regions::emit_stop(const SyncPoint& point, std::uint32_t number, BlockId ne
   b_.br(next);
 }
 
-BlockId Regions::emit_resume(const SyncPoint& point) {
+BlockId BarrierSplitter::emit_resume(const SyncPoint& point) {
   const BlockId block = b_.new_block();
   b_.at(block);
   b_.set_loc(f_.insts[point.inst].loc);
@@ -383,7 +384,7 @@ BlockId Regions::emit_resume(const SyncPoint& point) {
 }
 
 // Runs one thread in a round: it continues where it stopped, if it may.
-void Regions::emit_turn(BlockId start, BlockId next) {
+void BarrierSplitter::emit_iteration(BlockId start, BlockId next) {
   set_thread();
   restore(resume_);
   const BlockId dispatch = b_.new_block();
@@ -408,7 +409,7 @@ void Regions::emit_turn(BlockId start, BlockId next) {
   f_.blocks[dispatch].succs = std::move(targets);
 }
 
-void Regions::emit_exits(BlockId next, BlockId end) {
+void BarrierSplitter::emit_exits(BlockId next, BlockId end) {
   for (BlockId b = 0; b < end; ++b) {
     if (f_.blocks[b].term != Term::exit && f_.blocks[b].term != Term::ret) continue;
     b_.at(b);
@@ -423,7 +424,7 @@ void Regions::emit_exits(BlockId next, BlockId end) {
 
 // Everyone meets; the workgroup leaves together when no thread is left. Three slots in turn: one is
 // read while the next round writes the second and the third is cleared.
-void Regions::emit_end_of_round(BlockId rounds) {
+void BarrierSplitter::emit_end_of_round(BlockId rounds) {
   b_.set_loc(0);
   b_.inst(Op::control_barrier, Type::none, {});
   if (!simple()) {
@@ -461,7 +462,7 @@ void Regions::emit_end_of_round(BlockId rounds) {
   emit_stall_record(out);
 }
 
-void Regions::emit_stall_record(BlockId out) {
+void BarrierSplitter::emit_stall_record(BlockId out) {
   const auto put = [&](std::uint32_t word, Value value) {
     b_.store(b_.i32(word * 4), value, {.space = Space::trap, .bytes = 4});
   };
@@ -483,13 +484,13 @@ void Regions::emit_stall_record(BlockId out) {
   b_.br(out);
 }
 
-std::string Regions::run() {
+std::string BarrierSplitter::run() {
   const auto i32 = [&](const char* name) { return var(Type::i32, name); };
   resume_ = i32("resume"), thread_ = i32("thread"), mask_ = i32("members"),
   operand_ = i32("operand");
   operand2_ = i32("operand2"), key_ = i32("key"), ready_ = i32("ready"), result0_ = i32("result");
-  result1_ = i32("result2"), turn_ = i32("turn"), slot_ = i32("slot"), force_ = i32("force"),
-  base_ = i32("base");
+  result1_ = i32("result2"), iteration_ = i32("iteration"), slot_ = i32("slot"),
+  force_ = i32("force"), base_ = i32("base");
   state_base_ = i32("state_base"), local_base_ = i32("local_base"), count_ = i32("threads");
   lane_counter_ = i32("lane"), accumulator_ = i32("sum");
   for (int i = 0; i < 3; ++i) tid_[i] = i32(i == 0 ? "tid_x" : i == 1 ? "tid_y" : "tid_z");
@@ -511,27 +512,28 @@ std::string Regions::run() {
   emit_exits(next, end);
   emit_entry(rounds);
   b_.at(rounds);
-  const auto turn = [&] {
-    emit_turn(start, next);
+  const auto iteration = [&] {
+    emit_iteration(start, next);
     for (std::uint32_t i = 0; i < points_.size(); ++i) emit_stop(points_[i], i, next);
     b_.at(next);
     b_.set_loc(0);
   };
   if (per_invocation_ == 1)
-    turn();
+    iteration();
   else
-    loop(turn_, per_invocation_, turn);
+    loop(iteration_, per_invocation_, iteration);
   emit_end_of_round(rounds);
   f_.region_threads = per_invocation_;
   f_.compute_preds();
   return {};
 }
 
-}  // namespace region
+}  // namespace split
 
-std::string split_at_barriers(Function& function, Module&, const RegionOptions& options) {
+std::string split_at_barriers(Function& function, Module&, const BlockOptions& options) {
   const std::uint32_t invocations = std::max(1u, options.workgroup_threads);
-  return region::Regions(function, invocations, std::max(1u, options.max_block_threads)).run();
+  return split::BarrierSplitter(function, invocations, std::max(1u, options.max_block_threads))
+      .run();
 }
 
 }  // namespace ptx2spv::passes

@@ -8,7 +8,7 @@
 
 #include "translator/ir/ir.hpp"
 
-namespace ptx2spv::passes::region {
+namespace ptx2spv::passes::split {
 
 /// One synchronisation point of the kernel.
 struct SyncPoint {
@@ -17,7 +17,7 @@ struct SyncPoint {
   bool warp = false;                  ///< a warp operation, else a barrier
   bool stops = true;                  ///< barrier.arrive does not
   std::uint32_t key = 0;              ///< warp operations: which arrival masks
-  std::uint32_t kind = 0;             ///< warp operations: index into Regions::kinds_
+  std::uint32_t kind = 0;             ///< warp operations: index into BarrierSplitter::kinds_
   std::vector<std::uint32_t> live;    ///< variables that the code behind it reads
 };
 
@@ -29,13 +29,13 @@ struct WarpKind {
   bool operator==(const WarpKind&) const = default;
 };
 
-class Regions {
+class BarrierSplitter {
  public:
-  Regions(ir::Function& function, std::uint32_t invocations, std::uint32_t threads);
+  BarrierSplitter(ir::Function& function, std::uint32_t invocations, std::uint32_t threads);
   std::string run();
 
  private:
-  // regions.cpp: cutting the kernel, its threads' state, the rounds
+  // split_at_barriers.cpp: cutting the kernel, its threads' state, the rounds
   void cut();
   void replace_builtins();
   void shift_local_memory();
@@ -43,7 +43,7 @@ class Regions {
   void lay_out_state();
   void emit_entry(ir::BlockId rounds);
   ir::BlockId emit_start(ir::BlockId start);
-  void emit_turn(ir::BlockId start, ir::BlockId next);
+  void emit_iteration(ir::BlockId start, ir::BlockId next);
   void emit_stop(const SyncPoint& point, std::uint32_t number, ir::BlockId next);
   ir::BlockId emit_resume(const SyncPoint& point);
   void emit_exits(ir::BlockId next, ir::BlockId end);
@@ -53,7 +53,7 @@ class Regions {
   void save(std::uint32_t var);
   void restore(std::uint32_t var);
 
-  // regions_sync.cpp: barriers and warp operations through shared memory
+  // split_at_barriers_sync.cpp: barriers and warp operations through shared memory
   void lay_out_shared();
   void arrive_at_barrier(const SyncPoint& point);
   void arrive_at_warp(const SyncPoint& point);
@@ -85,12 +85,12 @@ class Regions {
   /// A loop that counts its iterations in variable `counter`. `body` starts in the loop and leaves
   /// the builder in the block that continues it; afterwards the builder stands behind the loop.
   template <typename Body>
-  void loop(std::uint32_t counter, std::uint32_t turns, Body&& body) {
+  void loop(std::uint32_t counter, std::uint32_t iterations, Body&& body) {
     const ir::BlockId header = b_.new_block(), inside = b_.new_block(), out = b_.new_block();
     b_.set(counter, b_.i32(0));
     b_.br(header);
     b_.at(header);
-    b_.cond_br(b_.cmp(ir::Op::ult, b_.get(counter), b_.i32(turns)), inside, out);
+    b_.cond_br(b_.cmp(ir::Op::ult, b_.get(counter), b_.i32(iterations)), inside, out);
     b_.at(inside);
     body();
     b_.set(counter, b_.op2(ir::Op::add, b_.get(counter), b_.i32(1)));
@@ -116,7 +116,7 @@ class Regions {
                 ready_ = 0;
   std::uint32_t result0_ = 0, result1_ = 0, tid_[3] = {0, 0, 0};
   // Of the invocation
-  std::uint32_t turn_ = 0, slot_ = 0, force_ = 0, base_ = 0, state_base_ = 0, local_base_ = 0,
+  std::uint32_t iteration_ = 0, slot_ = 0, force_ = 0, base_ = 0, state_base_ = 0, local_base_ = 0,
                 count_ = 0;
   std::uint32_t lane_counter_ = 0, accumulator_ = 0;
   std::map<std::uint32_t, std::uint32_t> state_word_;  ///< variable: its word in a thread's state
@@ -135,4 +135,4 @@ inline constexpr std::uint32_t kStart = 1;
 inline constexpr std::uint32_t kAtBarrier = 0xffffffffu;  ///< in place of a warp operation's key
 inline constexpr std::uint32_t kBarrierWords = 6;
 
-}  // namespace ptx2spv::passes::region
+}  // namespace ptx2spv::passes::split

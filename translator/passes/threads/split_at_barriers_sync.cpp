@@ -3,7 +3,7 @@
 // continue, and warp operations get their results.
 #include "translator/passes/threads/split_at_barriers.hpp"
 
-namespace ptx2spv::passes::region {
+namespace ptx2spv::passes::split {
 
 using namespace ir;
 
@@ -22,34 +22,34 @@ enum BarrierWord : std::uint32_t {
 
 }  // namespace
 
-Value Regions::shared_at(std::uint32_t word, Value index) {
+Value BarrierSplitter::shared_at(std::uint32_t word, Value index) {
   Value at = b_.op2(Op::shl, index, b_.i32(2));
   at = b_.op2(Op::add, at, b_.i32(word * 4 + (f_.uses_dynamic_shared ? 0 : shared_offset_)));
   return f_.uses_dynamic_shared ? b_.op2(Op::add, at, b_.get(base_)) : at;
 }
 
-Value Regions::read(Value address) {
+Value BarrierSplitter::read(Value address) {
   return b_.load(Type::i32, address, {.space = Space::shared, .bytes = 4});
 }
-void Regions::write(Value address, Value value) {
+void BarrierSplitter::write(Value address, Value value) {
   b_.store(address, value, {.space = Space::shared, .bytes = 4});
 }
 
-Value Regions::atomic(AtomicOp op, Value address, Value value) {
+Value BarrierSplitter::atomic(AtomicOp op, Value address, Value value) {
   const Value old = b_.inst(Op::atomic, Type::i32, {address, value});
   f_.insts[old].mem = {.space = Space::shared, .bytes = 4, .atomic = op};
   return old;
 }
 
-Value Regions::keyed(std::uint32_t base, Value key) {
+Value BarrierSplitter::keyed(std::uint32_t base, Value key) {
   return shared_at(base, b_.op2(Op::add, b_.op2(Op::mul, key, b_.i32(warp_count_)), warp()));
 }
 
-Value Regions::barrier_word(Value index, std::uint32_t word) {
+Value BarrierSplitter::barrier_word(Value index, std::uint32_t word) {
   return shared_at(barriers_ + word, b_.op2(Op::mul, index, b_.i32(kBarrierWords)));
 }
 
-void Regions::lay_out_shared() {
+void BarrierSplitter::lay_out_shared() {
   const std::uint32_t threads = invocations_ * per_invocation_;
   warp_count_ = (threads + 31) / 32;
   bool dynamic_ids = false, votes = false, exchanges = false;
@@ -100,7 +100,7 @@ void Regions::lay_out_shared() {
   f_.shared_bytes = shared_offset_ + at * 4;
 }
 
-void Regions::arrive_at_barrier(const SyncPoint& point) {
+void BarrierSplitter::arrive_at_barrier(const SyncPoint& point) {
   const Inst inst = f_.insts[point.inst];
   const BarKind kind = static_cast<BarKind>(inst.imm);
   const Value id = f_.arg(point.inst, 0);
@@ -120,7 +120,7 @@ void Regions::arrive_at_barrier(const SyncPoint& point) {
   b_.set(ready_, b_.i32(0));
 }
 
-void Regions::arrive_at_warp(const SyncPoint& point) {
+void BarrierSplitter::arrive_at_warp(const SyncPoint& point) {
   const Inst inst = f_.insts[point.inst];
   const auto arg = [&](unsigned i) { return f_.arg(point.inst, i); };
   const Value bit = lane_bit(), key = b_.i32(point.key);
@@ -158,7 +158,7 @@ void Regions::arrive_at_warp(const SyncPoint& point) {
   atomic(AtomicOp::or_, keyed(arrived_, key), bit);
 }
 
-void Regions::leave_warp(const SyncPoint& point) {
+void BarrierSplitter::leave_warp(const SyncPoint& point) {
   const Value others = b_.inst(Op::not_, Type::i32, {lane_bit()});
   atomic(AtomicOp::and_, keyed(arrived_, b_.i32(point.key)), others);
   if (f_.insts[point.inst].op == Op::warp_vote)
@@ -166,7 +166,7 @@ void Regions::leave_warp(const SyncPoint& point) {
 }
 
 /// For a living thread: whether its barrier has opened or its warp operation is resolved.
-Value Regions::may_go_on() {
+Value BarrierSplitter::may_go_on() {
   const Value ready = b_.cmp(Op::ne, b_.get(ready_), b_.i32(0));
   if (barrier_ids_ == 0) return ready;
   const Value at_barrier = b_.cmp(Op::eq, b_.get(key_), b_.i32(kAtBarrier));
@@ -176,7 +176,7 @@ Value Regions::may_go_on() {
 }
 
 // The first invocation opens the barriers at which enough threads have arrived.
-void Regions::emit_agent() {
+void BarrierSplitter::emit_agent() {
   if (barrier_ids_ == 0) return;
   const BlockId agent = b_.new_block(), out = b_.new_block();
   branch(b_.cmp(Op::eq, b_.builtin(Builtin::local_index), b_.i32(0)), agent, out);
@@ -207,7 +207,7 @@ void Regions::emit_agent() {
   b_.at(out);
 }
 
-void Regions::emit_resolve() {
+void BarrierSplitter::emit_resolve() {
   const auto one = [&] {
     set_thread();
     for (const std::uint32_t v : {resume_, ready_, mask_, operand_, operand2_, key_}) restore(v);
@@ -218,10 +218,10 @@ void Regions::emit_resolve() {
   if (per_invocation_ == 1)
     one();
   else
-    loop(turn_, per_invocation_, one);
+    loop(iteration_, per_invocation_, one);
 }
 
-void Regions::resolve_thread(BlockId done) {
+void BarrierSplitter::resolve_thread(BlockId done) {
   const BlockId waiting = b_.new_block(), complete = b_.new_block();
   const Value waits = b_.op2(Op::and_, b_.cmp(Op::ne, b_.get(resume_), b_.i32(kDone)),
                              b_.op2(Op::and_, b_.cmp(Op::eq, b_.get(ready_), b_.i32(0)),
@@ -272,7 +272,7 @@ void Regions::resolve_thread(BlockId done) {
   b_.br(done);
 }
 
-void Regions::resolve_kind(const WarpKind& kind, Value present) {
+void BarrierSplitter::resolve_kind(const WarpKind& kind, Value present) {
   const auto flag = [&](Value v) { return b_.inst(Op::zext, Type::i32, {v}); };
   switch (kind.op) {
     case Op::warp_shfl: shuffle(kind, present); break;
@@ -305,7 +305,7 @@ void Regions::resolve_kind(const WarpKind& kind, Value present) {
 }
 
 // 9.7.9.6, as the manual computes the source lane.
-void Regions::shuffle(const WarpKind& kind, Value present) {
+void BarrierSplitter::shuffle(const WarpKind& kind, Value present) {
   const Value self = lane();
   const Value b = b_.op2(Op::and_, b_.get(operand_), b_.i32(31));
   const Value c = b_.op2(Op::and_, b_.get(operand2_), b_.i32(31));
@@ -336,7 +336,7 @@ void Regions::shuffle(const WarpKind& kind, Value present) {
 }
 
 // Matches and reductions look at the members one after the other.
-void Regions::over_lanes(const WarpKind& kind, Value present) {
+void BarrierSplitter::over_lanes(const WarpKind& kind, Value present) {
   const bool match = kind.op == Op::warp_match;
   std::uint32_t identity = 0;
   Op op = Op::add;
@@ -394,4 +394,4 @@ void Regions::over_lanes(const WarpKind& kind, Value present) {
   }
 }
 
-}  // namespace ptx2spv::passes::region
+}  // namespace ptx2spv::passes::split

@@ -181,11 +181,11 @@ void Coarsener::for_each_thread(std::size_t size, std::uint32_t guard, bool mask
     return;
   }
   counter_ = static_cast<std::uint32_t>(out_.vars.size());
-  out_.vars.push_back({Type::i32, "turn", false});
-  const BlockId turn = b_.new_block(), out = b_.new_block();
+  out_.vars.push_back({Type::i32, "iteration", false});
+  const BlockId head = b_.new_block(), out = b_.new_block();
   b_.set(counter_, b_.i32(0));
-  b_.br(turn);
-  b_.at(turn);
+  b_.br(head);
+  b_.at(head);
   looped_ = true;
   touched_.clear();
   one_thread(guard, masked, body);
@@ -200,7 +200,7 @@ void Coarsener::for_each_thread(std::size_t size, std::uint32_t guard, bool mask
   Value more = b_.cmp(Op::ult, following, b_.i32(n_));
   if (bound) more = b_.op2(Op::and_, more, b_.cmp(bound->op, thread(), values_[bound->other]));
   looped_ = false;
-  b_.cond_br(more, turn, out);
+  b_.cond_br(more, head, out);
   b_.at(out);
 }
 
@@ -381,15 +381,15 @@ void Coarsener::piece(const Piece& each, BlockId next) {
 
 }  // namespace coarse
 
-std::string thread_coarsening(Function& function, Module& module, RegionOptions& options) {
+std::string thread_coarsening(Function& function, Module& module, BlockOptions& options) {
   const coarse::Plan plan(function, module);
   if (!plan.refusal().empty()) return plan.refusal();
-  const auto turns = [&] {
+  const auto per_invocation = [&] {
     const std::uint32_t most = std::max(1u, options.workgroup_threads);
     return (std::max(1u, options.max_block_threads) + most - 1) / most;
   };
   const std::size_t kept = coarse::Coarsener(plan, function, options).kept();
-  if (options.fewer && turns() > 1) {
+  if (options.fewer && per_invocation() > 1) {
     // A CPU driver switches between all subgroups of a workgroup at each barrier. Values that
     // threads keep move up in each iteration of a loop over the threads, so more threads in an
     // invocation cost more. Where the block's size is known, there are no surplus threads if
@@ -398,10 +398,11 @@ std::string thread_coarsening(Function& function, Module& module, RegionOptions&
     const bool free = kept == 0 && plan.f.local_bytes == 0;
     options.workgroup_threads = std::min(options.workgroup_threads, free ? kFew : kSome);
     if (options.block[0])
-      options.workgroup_threads = (options.max_block_threads + turns() - 1) / turns();
+      options.workgroup_threads =
+          (options.max_block_threads + per_invocation() - 1) / per_invocation();
   }
   constexpr std::size_t kMostKept = 4096;
-  if (kept * turns() > kMostKept) return "too much for its threads to keep";
+  if (kept * per_invocation() > kMostKept) return "too much for its threads to keep";
   function = coarse::Coarsener(plan, function, options).run();
   return {};
 }

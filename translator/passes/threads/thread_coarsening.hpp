@@ -64,7 +64,7 @@ class Plan {
   EarlyExits early_;
   std::vector<bool> reached_;
   std::vector<std::uint32_t> place_;
-  std::vector<std::vector<ir::BlockId>> inside_, leaving_;  ///< by guard: the blocks of its arms
+  std::vector<std::vector<ir::BlockId>> inside_, exit_arms_;  ///< by guard: the blocks of its arms
   std::string refusal_;
 };
 
@@ -82,7 +82,7 @@ struct Bound {
 /// Writes the planned kernel for so many threads an invocation.
 class Coarsener {
  public:
-  Coarsener(const Plan& plan, const ir::Function& original, const RegionOptions& options);
+  Coarsener(const Plan& plan, const ir::Function& original, const BlockOptions& options);
   /// Variables that each thread has of its own.
   std::size_t kept() const;
   ir::Function run();
@@ -150,7 +150,7 @@ class Coarsener {
   const Plan& p_;
   ir::Function out_;
   ir::Builder b_;
-  const RegionOptions& options_;
+  const BlockOptions& options_;
   const std::uint32_t invocations_, n_;
   const bool known_;
   const std::uint32_t threads_;

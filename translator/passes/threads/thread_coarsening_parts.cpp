@@ -14,7 +14,7 @@ constexpr unsigned kMostRepeated = 8;
 
 }  // namespace
 
-Coarsener::Coarsener(const Plan& plan, const Function& original, const RegionOptions& options)
+Coarsener::Coarsener(const Plan& plan, const Function& original, const BlockOptions& options)
     : p_(plan),
       out_(original),
       b_(out_),

@@ -173,14 +173,14 @@ bool Plan::add_guard(BlockId head) {
   for (const BlockId b : arms[in]) guard_of[b] = static_cast<std::uint32_t>(guards.size());
   guards.push_back(guard);
   inside_.push_back(std::move(arms[in]));
-  leaving_.push_back(std::move(arms[1 - in]));
+  exit_arms_.push_back(std::move(arms[1 - in]));
   return true;
 }
 
 void Plan::find_pieces(const Uniformity& uniformity) {
   std::vector<std::uint32_t> arm_of(f.blocks.size(), kNone);
   for (std::uint32_t g = 0; g < guards.size(); ++g)
-    for (const BlockId b : leaving_[g])
+    for (const BlockId b : exit_arms_[g])
       if (arm_of[b] == kNone) arm_of[b] = g;
   std::vector<Piece> runs;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -198,11 +198,11 @@ void Plan::find_pieces(const Uniformity& uniformity) {
   std::vector<bool> guarded(f.blocks.size());
   for (std::uint32_t g = 0; g < guards.size(); ++g) {
     guarded[guards[g].head] = true;
-    if (leaving_[g].empty()) continue;
-    guards[g].arm = piece_of[leaving_[g][0]];
+    if (exit_arms_[g].empty()) continue;
+    guards[g].arm = piece_of[exit_arms_[g][0]];
     const Piece& piece = pieces[guards[g].arm];
     if (piece.head != guards[g].head || piece.exit != guards[g].merge ||
-        piece.blocks.size() != leaving_[g].size())
+        piece.blocks.size() != exit_arms_[g].size())
       return refuse("threads that leave by several ways");
   }
   // A branch that tells threads apart leads into a piece, or is a guard's.

@@ -30,13 +30,13 @@ void suppress_after_trap(ir::Function& function) {
     const Op op = function.insts[value].op;
     const Space space = function.insts[value].mem.space;
     const bool writes = op == Op::store || op == Op::atomic || op == Op::atomic_cas;
-    const bool shared = space == Space::shared && function.shared_sink != 0xffffffffu;
+    const bool shared = space == Space::shared && function.shared_discard != 0xffffffffu;
     if (writes && (space == Space::global || shared)) {
       const Value alive = b.cmp(Op::eq, b.get(trap.code), b.i32(0));
-      const Value sink = shared ? b.i32(function.shared_sink)
-                                : b.load(Type::i64, b.i32(abi::Push::sink * 4),
-                                         {.space = Space::push, .bytes = 8, .readonly = true});
-      const Value address = b.select(alive, function.arg(value, 0), sink);
+      const Value discard = shared ? b.i32(function.shared_discard)
+                                   : b.load(Type::i64, b.i32(abi::Push::discard * 4),
+                                            {.space = Space::push, .bytes = 8, .readonly = true});
+      const Value address = b.select(alive, function.arg(value, 0), discard);
       function.args(value)[0] = address;
     }
     rewriter.keep(value);

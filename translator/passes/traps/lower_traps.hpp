@@ -6,9 +6,9 @@
 
 namespace ptx2spv::passes {
 
-/// Sends the stores and atomics of a thread that has trapped to the sink. Runs before
-/// lower_surfaces, which guards its own stores, and only in functions that can fault at a surface
-/// instruction.
+/// Sends the stores and atomics of a thread that has trapped to bytes that nothing reads. Runs
+/// before lower_surfaces, which guards its own stores, and only in functions that can fault at a
+/// surface instruction.
 void suppress_after_trap(ir::Function& function);
 
 /// Joins all ends of the thread in one exit block that writes the trap record, makes thread_trap a

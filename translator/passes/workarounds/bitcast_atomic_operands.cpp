@@ -24,7 +24,7 @@ bool may_be_float(Op op) {
 }  // namespace
 
 bool bitcast_atomic_operands(Function& f) {
-  return hide_operands(
+  return make_operands_opaque(
       f, 1, [&](Value v) { return is_atomic(f.insts[v].op); },
       [&](Value a) {
         const Type type = f.insts[a].type;

@@ -64,7 +64,7 @@ bool limit_uniformity_search(Function& f) {
   const std::vector<Search> values = search(f);
   const auto asks = [&](Value v) { return f.insts[v].op != Op::phi; };
   const auto hides = [&](Value v) { return v < values.size() && values[v].cut; };
-  return hide_operands(f, 0, asks, hides, OpaqueZero::Source::workgroup);
+  return make_operands_opaque(f, 0, asks, hides, OpaqueZero::Source::workgroup);
 }
 
 }  // namespace ptx2spv::passes

@@ -30,8 +30,8 @@ class OpaqueZero {
 /// Merges the operands, from number `first` on, for which `hides` holds with the word, in every
 /// instruction for which `takes` holds. Whether there was one.
 template <typename Takes, typename Hides>
-bool hide_operands(ir::Function& f, unsigned first, Takes&& takes, Hides&& hides,
-                   OpaqueZero::Source source = OpaqueZero::Source::launch) {
+bool make_operands_opaque(ir::Function& f, unsigned first, Takes&& takes, Hides&& hides,
+                          OpaqueZero::Source source = OpaqueZero::Source::launch) {
   OpaqueZero zero(f, source);
   ir::Builder builder(f);
   const auto wanted = [&](ir::Value v) {

@@ -138,7 +138,7 @@ bool opaque_zero_operands(Function& f, const Module& module) {
     if (inst.op != Op::constant) return foldable(a);
     return (inst.type == Type::i32 ? inst.imm << 33 : inst.imm << 1) == 0;
   };
-  return hide_operands(f, 0, arithmetic, may_be_zero);
+  return make_operands_opaque(f, 0, arithmetic, may_be_zero);
 }
 
 }  // namespace ptx2spv::passes

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace pages {
+namespace documentation {
 
 /// The page's text, empty where there is none. `name` is relative to the source tree.
 std::string read_page(std::string_view name);
@@ -14,4 +14,4 @@ std::string read_page(std::string_view name);
 /// With PTX2SPV_RECORD=1 in the environment it is written there instead.
 void expect_part(std::string_view page, std::string_view part, const std::string& text);
 
-}  // namespace pages
+}  // namespace documentation

@@ -12,7 +12,7 @@
 
 #include "ptx2spv/translator.hpp"
 #include "src/device/driver_workarounds.hpp"
-#include "tests/pages/page.hpp"
+#include "tests/documentation/page.hpp"
 #include "translator/pipeline.hpp"
 #include "translator/ptx/instruction_table.hpp"
 
@@ -43,15 +43,16 @@ std::string capability_table(Capability::Group group) {
   return text;
 }
 
-TEST(Pages, profiles_lists_every_capability) {
+TEST(Documentation, profiles_lists_every_capability) {
   using Group = Capability::Group;
-  pages::expect_part("docs/profiles.md", "features", capability_table(Group::feature));
-  pages::expect_part("docs/profiles.md", "exactness", capability_table(Group::exactness));
-  pages::expect_part("docs/profiles.md", "costs", capability_table(Group::cost));
-  pages::expect_part("docs/profiles.md", "workarounds", capability_table(Group::workaround));
+  documentation::expect_part("docs/profiles.md", "features", capability_table(Group::feature));
+  documentation::expect_part("docs/profiles.md", "exactness", capability_table(Group::exactness));
+  documentation::expect_part("docs/profiles.md", "costs", capability_table(Group::cost));
+  documentation::expect_part("docs/profiles.md", "workarounds",
+                             capability_table(Group::workaround));
 }
 
-TEST(Pages, workarounds_name_a_pass_and_a_test) {
+TEST(Documentation, workarounds_name_a_pass_and_a_test) {
   const auto rows = pass_rows();
   for (const Capability& each : capabilities()) {
     if (each.group != Capability::Group::workaround) continue;
@@ -63,7 +64,7 @@ TEST(Pages, workarounds_name_a_pass_and_a_test) {
   }
 }
 
-TEST(Pages, profiles_lists_every_limit) {
+TEST(Documentation, profiles_lists_every_limit) {
   std::string text = "| limit |";
   std::string rule = "|---|";
   std::array<std::string, 6> rows = {"| subgroup size, 0: it varies |",
@@ -83,19 +84,19 @@ TEST(Pages, profiles_lists_every_limit) {
   }
   text += "\n" + rule + "\n";
   for (const std::string& row : rows) text += row + "\n";
-  pages::expect_part("docs/profiles.md", "limits", text);
+  documentation::expect_part("docs/profiles.md", "limits", text);
 }
 
-TEST(Pages, troubleshooting_lists_every_environment_variable) {
+TEST(Documentation, troubleshooting_lists_every_environment_variable) {
   std::string text = "| variable | without it | meaning |\n|---|---|---|\n";
 #define PTX2SPV_OPTION(name, variable, fallback, help) \
   text += "| `" variable "` | " fallback " | " help " |\n";
 #include "src/options.def"
 #undef PTX2SPV_OPTION
-  pages::expect_part("docs/troubleshooting.md", "environment", text);
+  documentation::expect_part("docs/troubleshooting.md", "environment", text);
 }
 
-TEST(Pages, design_lists_every_pass) {
+TEST(Documentation, design_lists_every_pass) {
   constexpr std::string_view kPhases[] = {"front",  "memory",   "threads",     "structure",
                                           "values", "legalise", "workarounds", "emission"};
   std::string text = "| phase | pass | why there |\n|---|---|---|\n";
@@ -106,14 +107,14 @@ TEST(Pages, design_lists_every_pass) {
             " | " + std::string(row.why) + " |\n";
     before = phase;
   }
-  pages::expect_part("docs/design.md", "passes", text);
+  documentation::expect_part("docs/design.md", "passes", text);
 }
 
 std::string version_text(unsigned version) {
   return std::to_string(version / 10) + "." + std::to_string(version % 10);
 }
 
-TEST(Pages, support_lists_every_form) {
+TEST(Documentation, support_lists_every_form) {
   std::string taken = "| form | where | manual | PTX | target |\n|---|---|---|---|---|\n";
   std::string refused = "| instruction | what it is | manual |\n|---|---|---|\n";
   for (const ptx::FormInfo& form : ptx::all_forms()) {
@@ -127,11 +128,44 @@ TEST(Pages, support_lists_every_form) {
              manual + " | " + version_text(form.version) + " | sm_" + std::to_string(form.target) +
              " |\n";
   }
-  pages::expect_part("docs/support.md", "forms", taken);
-  pages::expect_part("docs/support.md", "refused", refused);
+  documentation::expect_part("docs/support.md", "forms", taken);
+  documentation::expect_part("docs/support.md", "refused", refused);
 }
 
-TEST(Pages, abi_lists_every_binding) {
+/// "`.a`, `.b` with `.c`" of a row's "a b + c".
+std::string modifiers_text(const ptx::YoungerInfo& row) {
+  std::string text;
+  for (const auto& group : row.groups) {
+    if (!text.empty()) text += " with ";
+    for (const ptx::Mod mod : group)
+      text += (mod == group.front() ? "`." : ", `.") + std::string(ptx::text(mod)) + "`";
+  }
+  return text;
+}
+
+TEST(Documentation, support_lists_the_modifiers_that_came_later) {
+  std::string text = "| modifier | of | PTX | target |\n|---|---|---|---|\n";
+  const auto rows = ptx::all_younger();
+  const auto same = [](const ptx::YoungerInfo& a, const ptx::YoungerInfo& b) {
+    return a.text == b.text && a.version == b.version && a.target == b.target;
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::string of;
+    bool first = true;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      if (!same(rows[i], rows[k])) continue;
+      first = first && k >= i;
+      of += (of.empty() ? "`" : ", `") + std::string(ptx::text(rows[k].op)) + "`";
+    }
+    if (!first) continue;
+    text += "| " + modifiers_text(rows[i]) + " | " +
+            (rows[i].op == ptx::Opcode::none ? "all" : of) + " | " + version_text(rows[i].version) +
+            " | sm_" + std::to_string(rows[i].target) + " |\n";
+  }
+  documentation::expect_part("docs/support.md", "younger", text);
+}
+
+TEST(Documentation, abi_lists_every_binding) {
   std::string text = "| name | binding | access | holds |\n|---|---|---|---|\n";
   std::uint32_t count = 0;
   const auto add = [&](const char* name, std::uint32_t number, bool readonly, const char* holds) {
@@ -140,15 +174,14 @@ TEST(Pages, abi_lists_every_binding) {
     EXPECT_EQ(number, count++) << name << " leaves a gap";
   };
 #define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \
-  add(#name, number, readonly, holds);                               \
-  EXPECT_EQ(number, abi::name);
+  add(#name, abi::name, readonly, holds);
 #include "ptx2spv/bindings.def"
 #undef PTX2SPV_BINDING
   EXPECT_EQ(count, abi::kBindings);
-  pages::expect_part("docs/abi.md", "bindings", text);
+  documentation::expect_part("docs/abi.md", "bindings", text);
 }
 
-TEST(Pages, drivers_lists_the_releases_that_need_a_workaround) {
+TEST(Documentation, drivers_lists_the_releases_that_need_a_workaround) {
   using runtime::DriverWorkaround;
   std::string text = "| workaround | driver | releases |\n|---|---|---|\n";
   for (const DriverWorkaround& row : runtime::driver_workarounds()) {
@@ -162,11 +195,11 @@ TEST(Pages, drivers_lists_the_releases_that_need_a_workaround) {
     if (row.last) releases += (row.first ? " to " : "to ") + std::to_string(row.last);
     text += "| `" + std::string(row.name) + "` | " + driver + " | " + releases + " |\n";
   }
-  pages::expect_part("docs/drivers.md", "releases", text);
+  documentation::expect_part("docs/drivers.md", "releases", text);
 }
 
-TEST(Pages, abi_numbers_are_those_of_the_header) {
-  const std::string page = pages::read_page("docs/abi.md");
+TEST(Documentation, abi_numbers_are_those_of_the_header) {
+  const std::string page = documentation::read_page("docs/abi.md");
 #define EXPECT_NAME(name) expect_row(page, #name, abi::name)
   EXPECT_NAME(params);
   EXPECT_NAME(surfaces);
@@ -184,7 +217,7 @@ TEST(Pages, abi_numbers_are_those_of_the_header) {
   EXPECT_NAME(params_address);
   EXPECT_NAME(printf_buffer);
   EXPECT_NAME(shared_slab);
-  EXPECT_NAME(sink);
+  EXPECT_NAME(discard);
   EXPECT_NAME(surface_count);
   EXPECT_NAME(texture_count);
   EXPECT_NAME(s_base_lo);
@@ -246,7 +279,7 @@ TEST(Pages, abi_numbers_are_those_of_the_header) {
 }
 
 /// [text](target) of every page: the file is there, beside the page.
-TEST(Pages, links_lead_somewhere) {
+TEST(Documentation, links_lead_somewhere) {
   namespace fs = std::filesystem;
   const fs::path root = PTX2SPV_SOURCE_DIR;
   std::vector<fs::path> files;
@@ -260,7 +293,7 @@ TEST(Pages, links_lead_somewhere) {
   }
   int links = 0;
   for (const fs::path& file : files) {
-    const std::string page = pages::read_page(fs::relative(file, root).string());
+    const std::string page = documentation::read_page(fs::relative(file, root).string());
     for (std::size_t at = page.find("]("); at != std::string::npos; at = page.find("](", at + 1)) {
       const std::string target = page.substr(at + 2, page.find_first_of(")#", at) - at - 2);
       if (target.empty() || target.find("://") != std::string::npos) continue;
@@ -272,7 +305,7 @@ TEST(Pages, links_lead_somewhere) {
 }
 
 /// Every key that the description can have stands in docs/interface.md as `key`.
-TEST(Pages, interface_names_every_field) {
+TEST(Documentation, interface_names_every_field) {
   Interface interface;
   EntryInfo entry;
   entry.params.emplace_back();
@@ -290,7 +323,7 @@ TEST(Pages, interface_names_every_field) {
   surfref.channel_order = surfref.array_size = surfref.memory_layout = 1;
   interface.surfrefs.push_back(surfref);
 
-  const std::string page = pages::read_page("docs/interface.md");
+  const std::string page = documentation::read_page("docs/interface.md");
   const std::string json = to_json(interface);
   int keys = 0;
   for (std::size_t at = json.find("\": "); at != std::string::npos;

@@ -1,4 +1,4 @@
-#include "tests/pages/page.hpp"
+#include "tests/documentation/page.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <iterator>
 #include <sstream>
 
-namespace pages {
+namespace documentation {
 
 namespace {
 
@@ -49,4 +49,4 @@ void expect_part(std::string_view page, std::string_view part, const std::string
   }
 }
 
-}  // namespace pages
+}  // namespace documentation

@@ -1,4 +1,4 @@
-// Every road by which a kernel gets its surface, in both backings: stores land where they should,
+// Every source of a surface's handle, in both backings: stores land where they should,
 // and a handle that is null, stale or made up traps with its record and touches nothing.
 #include <cstring>
 
@@ -12,7 +12,7 @@ constexpr std::uint32_t kThreads = 40;
 /// Where the host puts the handle.
 enum class Place { variable, reference, scalar, box, pointer, list, pair };
 
-struct Road {
+struct HandleSource {
   const char* name;
   Place place;
   const char* globals;  ///< before the kernel
@@ -21,7 +21,7 @@ struct Road {
   const char* access = "sust.b.1d.b32.trap [%h, {%at}], %value;";
 };
 
-const Road kRoads[] = {
+const HandleSource kSources[] = {
     {"surfref_variable", Place::variable, ".global .surfref canvas;", "", "",
      "sust.b.1d.b32.trap [canvas, {%at}], %value;"},
     {"surfref_parameter", Place::reference, "", ".param .surfref target", "",
@@ -95,19 +95,19 @@ const Road kRoads[] = {
      " st.local.u64 [%b], %a;\n ld.local.u64 %h, [%b];"},
 };
 
-std::string kernel_text(const Road& road) {
-  return std::string(road.globals) + "\n.visible .entry go(" + road.params + R"() {
+std::string kernel_text(const HandleSource& source) {
+  return std::string(source.globals) + "\n.visible .entry go(" + source.params + R"() {
   .reg .pred %odd;
   .reg .b32 %r<4>, %thread, %at, %value;
   .reg .b64 %a, %b, %h;
   mov.u32 %thread, %tid.x;
   shl.b32 %at, %thread, 2;
   add.u32 %value, %thread, 500;
-  )" + road.body +
-         "\n  " + road.access + "\n  ret;\n}\n";
+  )" + source.body +
+         "\n  " + source.access + "\n  ret;\n}\n";
 }
 
-class Roads : public testing::TestWithParam<std::tuple<Road, ArrayBacking>> {
+class HandleSources : public testing::TestWithParam<std::tuple<HandleSource, ArrayBacking>> {
  protected:
   Array make() {
     ArrayDesc desc;
@@ -121,7 +121,7 @@ class Roads : public testing::TestWithParam<std::tuple<Road, ArrayBacking>> {
     must(array.fill(0));
     return array;
   }
-  /// Launches with `handle`; where the road takes only what is bound, 0 leaves it unbound.
+  /// Launches with `handle`; where the source takes only what is bound, 0 leaves it unbound.
   Result<LaunchTiming> go(Kernel& kernel, const Surface* surface, std::uint64_t handle) {
     const Place place = std::get<0>(GetParam()).place;
     Args args;
@@ -150,14 +150,14 @@ class Roads : public testing::TestWithParam<std::tuple<Road, ArrayBacking>> {
   }
 };
 
-TEST_P(Roads, LeadToTheSurface) {
-  const Road& road = std::get<0>(GetParam());
-  Module module = load(kernel_text(road));
+TEST_P(HandleSources, ReachTheSurface) {
+  const HandleSource& source = std::get<0>(GetParam());
+  Module module = load(kernel_text(source));
   Kernel kernel = must(module.kernel("go"));
   Array array = make(), other = make();
   Surface surface = must(Surface::create(array)), bystander = must(Surface::create(other));
   // Per-launch bindings do not rewrite variables that hold a handle; a bound one does.
-  if (road.place == Place::variable) must(module.bind_surface("canvas", surface));
+  if (source.place == Place::variable) must(module.bind_surface("canvas", surface));
   const auto ran = go(kernel, &surface, surface.handle());
   ASSERT_TRUE(ran) << ran.error().text;
   const auto texels = read_array<std::uint32_t>(array);
@@ -165,9 +165,9 @@ TEST_P(Roads, LeadToTheSurface) {
   EXPECT_EQ(read_array<std::uint32_t>(other), std::vector<std::uint32_t>(kThreads));
 }
 
-TEST_P(Roads, DeadHandlesTrapWithTheirRecord) {
-  const Road& road = std::get<0>(GetParam());
-  Module module = load(kernel_text(road));
+TEST_P(HandleSources, DeadHandlesTrapWithTheirRecord) {
+  const HandleSource& source = std::get<0>(GetParam());
+  Module module = load(kernel_text(source));
   Kernel kernel = must(module.kernel("go"));
   Array array = make();
   Surface live = must(Surface::create(array));
@@ -178,7 +178,7 @@ TEST_P(Roads, DeadHandlesTrapWithTheirRecord) {
   }
   std::vector<std::uint64_t> dead = {0};
   // A variable holds what was bound to it, which the runtime keeps alive: only none is dead.
-  if (road.place != Place::variable)
+  if (source.place != Place::variable)
     dead.insert(dead.end(), {stale, live.handle() ^ std::uint64_t{1} << 33, 0x1234567,
                              live.handle() + 1000, ~std::uint64_t{0}});
   for (const std::uint64_t handle : dead) {
@@ -196,13 +196,13 @@ TEST_P(Roads, DeadHandlesTrapWithTheirRecord) {
     EXPECT_EQ(read_array<std::uint32_t>(array), std::vector<std::uint32_t>(kThreads));
   }
   // The device is usable at once.
-  if (road.place == Place::variable) must(module.bind_surface("canvas", live));
+  if (source.place == Place::variable) must(module.bind_surface("canvas", live));
   must(go(kernel, &live, live.handle()));
   EXPECT_EQ(read_array<std::uint32_t>(array)[7], 507u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Surfaces, Roads,
-                         testing::Combine(testing::ValuesIn(kRoads),
+INSTANTIATE_TEST_SUITE_P(Surfaces, HandleSources,
+                         testing::Combine(testing::ValuesIn(kSources),
                                           testing::Values(ArrayBacking::linear,
                                                           ArrayBacking::image)),
                          [](const auto& each) {
@@ -212,8 +212,8 @@ INSTANTIATE_TEST_SUITE_P(Surfaces, Roads,
                          });
 
 // Some handles of a list are dead: their threads trap, the others' stores stand.
-TEST(Roads, OneDeadHandleOfManyIsItsThreadsAlone) {
-  Module module = load(kernel_text(kRoads[5]));
+TEST(HandleSources, OneDeadHandleOfManyIsItsThreadsAlone) {
+  Module module = load(kernel_text(kSources[5]));
   Kernel kernel = must(module.kernel("go"));
   ArrayDesc desc;
   desc.geometry = Geometry::d1;

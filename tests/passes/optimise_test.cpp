@@ -1,0 +1,168 @@
+// Passes that make a function smaller, each on the least that it changes.
+#include "tests/passes/parsed.hpp"
+#include "translator/passes/cfg/blocks.hpp"
+#include "translator/passes/passes.hpp"
+
+namespace ptx2spv {
+namespace {
+
+using namespace ir;
+using namespace test;
+
+TEST(Ssa, variables_become_values_that_meet_in_phis) {
+  Parsed p(R"(func @k local=0 shared=0 {
+  var $0 i32 x
+b0:
+  %1 = constant i32 0x0
+  %2 = load i32 mem=param,4,readonly %1
+  set_var $0 %2
+  %3 = eq i1 %2 %1
+  cond_br %3 b1 b2
+b1:
+  %4 = constant i32 0x5
+  set_var $0 %4
+  br b2
+b2:
+  %5 = get_var i32 $0
+  %6 = constant i64 0x100000000
+  store mem=global,4 %6 %5
+  exit
+}
+)",
+           Form::variables);
+  passes::structurize(p.f, p.m);
+  passes::ssa(p.f, p.m);
+  EXPECT_EQ(validate(p.f, p.m, true, true), "") << print(p.f, p.m);
+  EXPECT_FALSE(p.has(Op::get_var) || p.has(Op::set_var)) << print(p.f, p.m);
+  EXPECT_TRUE(p.has(Op::phi));
+  for (const std::uint32_t param : {0u, 7u}) {
+    Memory memory;
+    put(memory, Space::param, 0, param);
+    memory.of(Space::global).resize(4);
+    EXPECT_EQ(p.run(memory).error, "");
+    EXPECT_EQ(word(memory, Space::global, 0), param ? param : 5);
+  }
+}
+
+TEST(Simplify, what_is_constant_equal_or_unused_goes) {
+  Structured p(R"(
+b0:
+  %1 = constant i32 0x2
+  %2 = constant i32 0x3
+  %3 = add i32 %1 %2
+  %4 = constant i64 0x100000000
+  %5 = load i32 mem=param,4,readonly %1
+  %6 = load i32 mem=param,4,readonly %1
+  %7 = xor_ i32 %5 %6
+  %8 = mul i32 %5 %5
+  %9 = add i32 %3 %7
+  %10 = eq i1 %1 %2
+  merge b2
+  cond_br %10 b1 b2
+b1:
+  store mem=global,4 %4 %8
+  br b2
+b2:
+  store mem=global,4 %4 %9
+  exit
+)");
+  EXPECT_TRUE(passes::simplify(p.f, p.m));
+  p.expect_valid();
+  EXPECT_EQ(p.count(Op::store, Space::global), 1u) << print(p.f, p.m);
+  EXPECT_FALSE(p.has(Op::load) || p.has(Op::mul) || p.has(Op::add)) << print(p.f, p.m);
+  Memory memory;
+  memory.of(Space::global).resize(4);
+  EXPECT_EQ(p.run(memory).error, "");
+  EXPECT_EQ(word(memory, Space::global, 0), 5u);
+}
+
+// The first parameter, doubled where it is `limit`; `inside` is carried out on the way.
+std::string diamond(const std::string& inside) {
+  return R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = load i32 mem=param,4,readonly %1
+  %3 = constant i64 0x100000000
+  %7 = constant i32 0x7
+  %4 = eq i1 %2 %7
+  merge b2
+  cond_br %4 b1 b2
+b1:
+  %5 = add i32 %2 %2
+)" + inside +
+         R"(  br b2
+b2:
+  %6 = phi i32 %2 %5
+  store mem=global,4 %3 %6
+  exit
+)";
+}
+
+TEST(IfConvert, a_branch_around_arithmetic_becomes_a_select) {
+  Structured p(diamond(""));
+  EXPECT_TRUE(passes::if_convert(p.f, p.m));
+  p.expect_valid();
+  EXPECT_EQ(p.ends(Term::cond_br), 0u);
+  EXPECT_TRUE(p.has(Op::select));
+  for (const std::uint32_t param : {3u, 7u}) {
+    Memory memory;
+    put(memory, Space::param, 0, param);
+    memory.of(Space::global).resize(4);
+    EXPECT_EQ(p.run(memory).error, "");
+    EXPECT_EQ(word(memory, Space::global, 0), param == 7 ? 14 : param);
+  }
+}
+
+TEST(IfConvert, a_store_keeps_its_branch) {
+  Structured p(diamond("  store mem=global,4 %3 %5\n"));
+  passes::if_convert(p.f, p.m);
+  p.expect_valid();
+  EXPECT_EQ(p.ends(Term::cond_br), 1u);
+}
+
+std::string counted(const std::string& limit) {
+  return R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i32 0x1
+  %3 = constant i32 )" +
+         limit + R"(
+  %4 = constant i64 0x100000000
+  br b1
+b1:
+  %10 = phi i32 %1 %11
+  loop b5 b4
+  br b2
+b2:
+  %11 = add i32 %10 %2
+  store mem=global,4 %4 %11
+  %14 = ult i1 %11 %3
+  merge b3
+  cond_br %14 b3 b5
+b3:
+  br b4
+b4:
+  br b1
+b5:
+  exit
+)";
+}
+
+TEST(DeleteSingleTripLoops, a_loop_of_one_iteration_becomes_a_line) {
+  Structured p(counted("0x1"));
+  Memory memory;
+  const auto before = p.run(memory).trace;
+  EXPECT_TRUE(passes::delete_single_trip_loops(p.f));
+  passes::remove_unreachable(p.f);
+  p.expect_valid();
+  for (const Block& block : p.f.blocks) EXPECT_NE(block.merge, Merge::loop);
+  EXPECT_EQ(p.run(memory).trace, before);
+}
+
+TEST(DeleteSingleTripLoops, a_loop_of_two_iterations_stays) {
+  Structured p(counted("0x2"));
+  EXPECT_FALSE(passes::delete_single_trip_loops(p.f));
+}
+
+}  // namespace
+}  // namespace ptx2spv

@@ -1,0 +1,86 @@
+// Functions out of text, for tests of one pass: the text is what the pass gets; what it made is
+// looked at, or run by the interpreter.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "translator/ir/cfg.hpp"
+#include "translator/ir/interpret.hpp"
+#include "translator/ir/parse.hpp"
+
+namespace ptx2spv::test {
+
+/// What the text has to be: with variables and any graph, in SSA form, or structured as well.
+enum class Form : std::uint8_t { variables, ssa, structured };
+
+struct Parsed {
+  ir::Module m;
+  ir::Function f;
+
+  explicit Parsed(std::string_view text, Form form = Form::ssa) : form_(form) {
+    EXPECT_EQ(ir::parse(text, f, m), "");
+    if (form == Form::structured) f.order = ir::reverse_postorder(f, true);
+    expect_valid();
+  }
+  /// The form is still that of the text.
+  void expect_valid() const {
+    EXPECT_EQ(validate(f, m, form_ != Form::variables, form_ == Form::structured), "")
+        << print(f, m);
+  }
+  /// Whether an instruction fits; `fits` gets it and the block that it stands in.
+  template <typename Fits>
+  bool any(Fits&& fits) const {
+    return count(fits) != 0;
+  }
+  template <typename Fits>
+  std::size_t count(Fits&& fits) const {
+    std::size_t n = 0;
+    for (ir::BlockId b = 0; b < f.blocks.size(); ++b)
+      for (const ir::Value v : f.blocks[b].insts) n += fits(v, b);
+    return n;
+  }
+  std::size_t count(ir::Op op) const {
+    return count([&](ir::Value v, ir::BlockId) { return f.insts[v].op == op; });
+  }
+  bool has(ir::Op op) const { return count(op) != 0; }
+  /// Memory accesses of `op` in a space.
+  std::size_t count(ir::Op op, ir::Space space) const {
+    return count([&](ir::Value v, ir::BlockId) {
+      return f.insts[v].op == op && f.insts[v].mem.space == space;
+    });
+  }
+  std::size_t ends(ir::Term term) const {
+    std::size_t n = 0;
+    for (const ir::Block& block : f.blocks) n += block.term == term;
+    return n;
+  }
+  ir::Op operand(ir::Value v, unsigned i) const { return f.insts[f.arg(v, i)].op; }
+  ir::Outcome run(ir::Memory& memory, const ir::RunOptions& options = {}) const {
+    return interpret(f, m, memory, options);
+  }
+
+ private:
+  Form form_;
+};
+struct Structured : Parsed {
+  explicit Structured(std::string_view text) : Parsed(text, Form::structured) {}
+};
+
+/// Words of memory by byte offset; memory grows as they are written.
+inline void put(ir::Memory& memory, ir::Space space, std::size_t at, std::uint32_t word) {
+  auto& bytes = memory.of(space);
+  if (bytes.size() < at + 4) bytes.resize(at + 4);
+  std::memcpy(&bytes[at], &word, 4);
+}
+inline std::uint32_t word(ir::Memory& memory, ir::Space space, std::size_t at) {
+  const auto& bytes = memory.of(space);
+  std::uint32_t word = 0;
+  if (at + 4 <= bytes.size()) std::memcpy(&word, &bytes[at], 4);
+  return word;
+}
+
+}  // namespace ptx2spv::test

@@ -1,0 +1,116 @@
+// Surfaces and textures: operations become memory accesses by what their records say.
+#include "ptx2spv/abi.hpp"
+#include "tests/passes/parsed.hpp"
+#include "translator/passes/surface/lower_surfaces.hpp"
+#include "translator/passes/texture/texture_records.hpp"
+#include "translator/passes/traps/lower_traps.hpp"
+
+namespace ptx2spv {
+namespace {
+
+using namespace ir;
+using namespace test;
+
+constexpr std::uint32_t kGeneration = 7, kDiscard = 128;
+
+/// Parameters as a host leaves them: the handle, then a record of one row of 64 bytes.
+Memory launch(const EntryInfo& info, std::uint32_t handle_generation) {
+  Memory memory;
+  memory.of(Space::global).resize(192);
+  memory.of(Space::trap).resize(4u * abi::kTrapWords);
+  put(memory, Space::param, 0, 1);
+  put(memory, Space::param, 4, handle_generation);
+  const std::pair<abi::SurfaceWord, std::uint32_t> words[] = {
+      {abi::s_base_hi, 1},     {abi::s_row_bytes, 64},           {abi::s_rows, 1},
+      {abi::s_slices, 1},      {abi::s_row_pitch, 64},           {abi::s_slice_pitch_lo, 64},
+      {abi::s_texel_bytes, 4}, {abi::s_generation, kGeneration}, {abi::s_channels, 1},
+      {abi::s_width, 16}};
+  put(memory, Space::param, info.slot_records + 4u * abi::kSurfaceWords - 4, 0);
+  for (const auto& [which, value] : words)
+    put(memory, Space::param, info.slot_records + 4u * which, value);
+  put(memory, Space::push, 4u * abi::discard, kDiscard);
+  put(memory, Space::push, 4u * abi::discard + 4, 1);
+  return memory;
+}
+
+struct Store {
+  Parsed p;
+  EntryInfo info;
+  explicit Store(const std::string& x)
+      : p("b0:\n  %1 = constant i32 0x0\n  %2 = load i64 mem=param,8,readonly %1\n"
+          "  %3 = constant i32 " +
+              x + "\n  %4 = constant i32 0x2a\n  surf_store %2 %3 %4\n  exit\n",
+          Form::variables) {
+    p.f.surface_ops = {{}};
+    info.param_bytes = info.param_buffer_bytes = 8;
+    passes::find_slots(p.f, info);
+    EXPECT_EQ(info.slots.size(), 1u);
+    TranslateOptions options;
+    options.slots = {{.backing = Backing::address}};
+    passes::lower_surfaces(p.f, p.m, options, info);
+    p.expect_valid();
+    EXPECT_FALSE(p.has(Op::surf_store));
+    EXPECT_EQ(info.trap_sites.size(), 1u);
+    passes::lower_traps(p.f, false);
+    p.expect_valid();
+  }
+};
+
+TEST(LowerSurfaces, a_store_lands_in_its_row) {
+  Store store("0x4");
+  Memory memory = launch(store.info, kGeneration);
+  EXPECT_EQ(store.p.run(memory).error, "");
+  EXPECT_EQ(word(memory, Space::global, 4), 42u);
+  EXPECT_EQ(word(memory, Space::trap, 0), 0u);
+}
+
+TEST(LowerSurfaces, a_store_beyond_its_row_is_a_fault_and_touches_nothing) {
+  Store store("0x40");
+  Memory memory = launch(store.info, kGeneration);
+  EXPECT_EQ(store.p.run(memory).error, "");
+  for (std::size_t at = 0; at < kDiscard; at += 4) EXPECT_EQ(word(memory, Space::global, at), 0u);
+  EXPECT_EQ(word(memory, Space::trap, 4u * abi::t_count), 1u);
+  EXPECT_EQ(word(memory, Space::trap, 4u * abi::t_kind),
+            static_cast<unsigned>(abi::TrapKind::out_of_bounds));
+  EXPECT_EQ(word(memory, Space::trap, 4u * abi::t_coord), 0x40u);
+}
+
+TEST(LowerSurfaces, a_dead_handle_is_a_fault_and_touches_nothing) {
+  Store store("0x4");
+  Memory memory = launch(store.info, kGeneration + 1);
+  EXPECT_EQ(store.p.run(memory).error, "");
+  for (std::size_t at = 0; at < kDiscard; at += 4) EXPECT_EQ(word(memory, Space::global, at), 0u);
+  EXPECT_EQ(word(memory, Space::trap, 4u * abi::t_kind),
+            static_cast<unsigned>(abi::TrapKind::dead_handle));
+}
+
+TEST(TextureRecords, what_the_host_knows_is_constant_and_the_rest_is_read_from_the_copy) {
+  for (const bool known : {false, true}) {
+    Function f;
+    Builder b(f);
+    b.at(b.new_block());
+    const Value handle =
+        b.load(Type::i64, b.i32(0), {.space = Space::param, .bytes = 8, .readonly = true});
+    const Value low = b.inst(Op::trunc, Type::i32, {handle});
+    const Value place = passes::record_place(b, low, b.cmp(Op::ult, low, b.i32(100)));
+    const auto load = [&](abi::TextureWord which) {
+      return b.load(Type::i32, b.op2(Op::add, place, b.i32(4u * which)),
+                    {.space = Space::textures, .bytes = 4, .readonly = true});
+    };
+    const Value channels = load(abi::x_channels), width = load(abi::x_width);
+    b.exit();
+    EntryInfo info;
+    info.param_bytes = info.param_buffer_bytes = 8;
+    passes::find_texture_slots(f, info);
+    ASSERT_EQ(info.texture_slots, std::vector<std::uint32_t>{0});
+    passes::fix_texture_records(f, info, {{.known = known, .channels = 4}});
+    EXPECT_EQ(f.insts[channels].op == Op::constant, known);
+    EXPECT_EQ(f.insts[width].mem.space == Space::param, known);
+    if (!known) continue;
+    EXPECT_EQ(f.insts[channels].imm, 4u);
+    EXPECT_EQ(f.insts[f.arg(width, 0)].imm, info.texture_records + 4u * abi::x_width);
+  }
+}
+
+}  // namespace
+}  // namespace ptx2spv

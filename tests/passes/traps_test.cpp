@@ -1,0 +1,211 @@
+// What a fault leaves behind: the record, the stores that do not happen, the loops that end.
+#include "ptx2spv/abi.hpp"
+#include "tests/passes/parsed.hpp"
+#include "translator/ir/trap_state.hpp"
+#include "translator/passes/traps/lower_traps.hpp"
+
+namespace ptx2spv {
+namespace {
+
+using namespace ir;
+using namespace test;
+
+std::uint32_t trap_word(Memory& memory, abi::TrapWord which) {
+  return word(memory, Space::trap, 4u * which);
+}
+Memory with_record() {
+  Memory memory;
+  memory.of(Space::trap).resize(4u * abi::kTrapWords);
+  return memory;
+}
+
+// A thread that waits for another one's store.
+constexpr const char* kWait = R"(
+b0:
+  %1 = constant i64 0x100000000
+  br b1
+b1:
+  %2 = load i32 mem=global,4,volatile %1
+  %3 = constant i32 0x1
+  %4 = eq i1 %2 %3
+  cond_br %4 b2 b1
+b2:
+  exit
+)";
+
+TEST(BoundSpinLoops, a_loop_that_waits_traps_after_its_iterations) {
+  Parsed p(kWait, Form::variables);
+  Memory memory = with_record();
+  EXPECT_TRUE(p.run(memory).out_of_steps);
+  EntryInfo info;
+  passes::bound_spin_loops(p.f, info, 100);
+  p.expect_valid();
+  EXPECT_EQ(info.trap_sites.size(), 1u);
+  EXPECT_TRUE(p.has(Op::thread_trap));
+  passes::lower_traps(p.f, false);
+  p.expect_valid();
+  EXPECT_EQ(p.run(memory).error, "");
+  EXPECT_EQ(trap_word(memory, abi::t_count), 1u);
+  EXPECT_EQ(trap_word(memory, abi::t_kind), static_cast<unsigned>(abi::TrapKind::no_progress));
+}
+
+TEST(BoundSpinLoops, a_loop_that_counts_stays_as_it_is) {
+  Parsed p(R"(func @k local=0 shared=0 {
+  var $0 i32 i
+b0:
+  %1 = constant i32 0x0
+  set_var $0 %1
+  br b1
+b1:
+  %2 = get_var i32 $0
+  %3 = constant i32 0x1
+  %4 = add i32 %2 %3
+  set_var $0 %4
+  %5 = load i32 mem=param,4,readonly %1
+  %6 = ult i1 %4 %5
+  cond_br %6 b1 b2
+b2:
+  exit
+}
+)",
+           Form::variables);
+  const std::string before = print(p.f, p.m);
+  EntryInfo info;
+  passes::bound_spin_loops(p.f, info, 100);
+  EXPECT_EQ(print(p.f, p.m), before);
+  EXPECT_TRUE(info.trap_sites.empty());
+}
+
+constexpr const char* kStores = R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = load i64 mem=param,8,readonly %1
+  %3 = constant i64 0x100000000
+  surf_store %2 %1 %1
+  store mem=global,4 %3 %1
+  store mem=shared,4 %1 %1
+  exit
+)";
+
+TEST(SuppressAfterTrap, stores_after_a_fault_go_where_nothing_reads) {
+  for (const bool shared : {false, true}) {
+    Parsed p(kStores, Form::variables);
+    p.f.surface_ops = {{}};
+    if (shared) p.f.shared_discard = 64;
+    passes::suppress_after_trap(p.f);
+    p.expect_valid();
+    const auto redirected = [&](Space space) {
+      return p.any([&](Value v, BlockId) {
+        const Inst& inst = p.f.insts[v];
+        return inst.op == Op::store && inst.mem.space == space && p.operand(v, 0) == Op::select;
+      });
+    };
+    EXPECT_TRUE(redirected(Space::global)) << print(p.f, p.m);
+    EXPECT_EQ(redirected(Space::shared), shared) << print(p.f, p.m);
+  }
+}
+
+TEST(SuppressAfterTrap, a_function_without_faults_stays_as_it_is) {
+  std::string text = kStores;
+  text.erase(text.find("  surf_store"), std::string_view("  surf_store %2 %1 %1\n").size());
+  Parsed p(text, Form::variables);
+  const std::string before = print(p.f, p.m);
+  passes::suppress_after_trap(p.f);
+  EXPECT_EQ(print(p.f, p.m), before);
+}
+
+TEST(LowerTraps, a_fault_writes_its_record) {
+  Parsed p(R"(
+b0:
+  %1 = constant i32 0x7
+  %2 = constant i32 0x8
+  %3 = constant i32 0x9
+  thread_trap imm=84 %1 %2 %3
+  unreachable
+)",
+           Form::variables);
+  ASSERT_EQ(trap_code(5, abi::TrapKind::trap_instruction), 84u);
+  passes::lower_traps(p.f, false);
+  p.expect_valid();
+  EXPECT_FALSE(p.has(Op::thread_trap));
+  Memory memory = with_record();
+  RunOptions options;
+  options.workgroup[1] = 3;
+  options.workgroups[1] = 4;
+  EXPECT_EQ(p.run(memory, options).error, "");
+  EXPECT_EQ(trap_word(memory, abi::t_count), 1u);
+  EXPECT_EQ(trap_word(memory, abi::t_claimed), 1u);
+  EXPECT_EQ(trap_word(memory, abi::t_site), 5u);
+  EXPECT_EQ(trap_word(memory, abi::t_kind), 4u);
+  EXPECT_EQ(trap_word(memory, abi::t_ctaid_y), 3u);
+  for (unsigned i = 0; i < 3; ++i)
+    EXPECT_EQ(word(memory, Space::trap, 4 * (abi::t_coord + i)), 7 + i);
+}
+
+TEST(LowerTraps, all_ends_of_a_thread_are_one) {
+  Parsed p(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = load i32 mem=param,4,readonly %1
+  %3 = eq i1 %2 %1
+  cond_br %3 b1 b2
+b1:
+  exit
+b2:
+  exit
+)",
+           Form::variables);
+  EXPECT_EQ(p.ends(Term::exit), 2u);
+  passes::lower_traps(p.f, false);
+  p.expect_valid();
+  EXPECT_EQ(p.ends(Term::exit), 1u);
+}
+
+TEST(LowerTraps, a_thread_with_a_fault_leaves_its_loops_unless_others_wait_at_barriers) {
+  for (const bool keep_barriers : {false, true}) {
+    Parsed p(kWait, Form::variables);
+    const TrapState trap = trap_state(p.f);
+    Builder b(p.f);
+    b.at(1);
+    b.set(trap.code, b.i32(trap_code(1, abi::TrapKind::misaligned)));
+    passes::lower_traps(p.f, keep_barriers);
+    p.expect_valid();
+    Memory memory = with_record();
+    EXPECT_EQ(p.run(memory).out_of_steps, keep_barriers);
+    if (keep_barriers) continue;
+    EXPECT_EQ(trap_word(memory, abi::t_site), 1u);
+    EXPECT_EQ(trap_word(memory, abi::t_kind), 2u);
+  }
+}
+
+TEST(DetectLoopCutoff, a_loop_gets_a_guard_behind_local_memory) {
+  Parsed p(kWait, Form::variables);
+  p.f.local_bytes = 6;
+  EXPECT_TRUE(passes::detect_loop_cutoff(p.f));
+  p.expect_valid();
+  EXPECT_TRUE(p.f.loop_guard.on);
+  EXPECT_EQ(p.f.loop_guard.first_word, 8u);
+  Parsed straight("b0:\n  exit\n", Form::variables);
+  EXPECT_FALSE(passes::detect_loop_cutoff(straight.f));
+  EXPECT_FALSE(straight.f.loop_guard.on);
+}
+
+TEST(DetectLoopCutoff, a_loop_without_an_exit_gets_one) {
+  Parsed p("b0:\n  br b1\nb1:\n  br b1\n", Form::variables);
+  EXPECT_EQ(p.ends(Term::exit), 0u);
+  EXPECT_TRUE(passes::detect_loop_cutoff(p.f));
+  p.expect_valid();
+  EXPECT_EQ(p.ends(Term::exit), 1u);
+}
+
+TEST(DetectLoopCutoff, a_thread_that_was_cut_off_counts_itself_where_it_ends) {
+  Parsed p(kWait, Form::variables);
+  EXPECT_TRUE(passes::detect_loop_cutoff(p.f));
+  passes::report_at_exits(p.f);
+  p.expect_valid();
+  EXPECT_EQ(p.ends(Term::exit), 1u);
+  EXPECT_EQ(p.count(Op::atomic, Space::trap), 2u);
+}
+
+}  // namespace
+}  // namespace ptx2spv
