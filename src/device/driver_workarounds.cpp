@@ -45,6 +45,14 @@ bool DriverWorkaround::holds(VkDriverId of, DriverRelease release) const {
 
 std::span<const DriverWorkaround> driver_workarounds() { return kRows; }
 
+std::uint32_t loop_iterations(VkDriverId driver, DriverRelease release, std::uint32_t of_profile) {
+  // lavapipe 22.3 ends loops after 65,535 iterations, 25.0.7 went through 1,000,000. Releases
+  // between were not tried.
+  constexpr std::uint32_t kFirstWithoutLimit = 25;
+  return driver == VK_DRIVER_ID_MESA_LLVMPIPE && release.driver >= kFirstWithoutLimit ? 0
+                                                                                      : of_profile;
+}
+
 void fill_workarounds(Workarounds& workarounds, VkDriverId driver, DriverRelease release) {
   const auto of_driver = [&](const DriverWorkaround& row) { return row.driver == driver; };
   if (std::ranges::none_of(kRows, of_driver)) return;

@@ -31,6 +31,10 @@ struct DriverWorkaround {
 };
 std::span<const DriverWorkaround> driver_workarounds();
 
+/// Iterations after which loops end silently: 0 for a release that is known not to end them, else
+/// `of_profile`.
+std::uint32_t loop_iterations(VkDriverId driver, DriverRelease release, std::uint32_t of_profile);
+
 /// Sets what the release needs and clears the rest. Of a driver without rows nothing is known, and
 /// everything stays as it is.
 void fill_workarounds(Workarounds& workarounds, VkDriverId driver, DriverRelease release);

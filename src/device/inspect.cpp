@@ -187,8 +187,10 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
 
   Profile profile = find_profile(profile_of(traits.driver)).value_or(Profile());
   fill_features(vk, physical, chain, v11, profile);
-  fill_workarounds(profile.workarounds, traits.driver,
-                   driver_release(traits.driver, basic.driverVersion, v12.driverInfo));
+  const DriverRelease release = driver_release(traits.driver, basic.driverVersion, v12.driverInfo);
+  fill_workarounds(profile.workarounds, traits.driver, release);
+  profile.max_loop_iterations =
+      loop_iterations(traits.driver, release, profile.max_loop_iterations);
   profile.subgroup_size = v11.subgroupSize;
   const VkPhysicalDeviceLimits& limits = basic.limits;
   profile.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;

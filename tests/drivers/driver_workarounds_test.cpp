@@ -71,6 +71,17 @@ TEST(DriverWorkarounds, ADriverWithoutRowsKeepsWhatItHas) {
     EXPECT_EQ(row.value(profile), row.value(portable)) << row.name;
 }
 
+TEST(DriverWorkarounds, LoopsHaveNoLimitFromTheReleaseOnThatWasSeenWithoutOne) {
+  const auto limit = [](VkDriverId driver, std::uint32_t release) {
+    return loop_iterations(driver, {release, 15}, 65535);
+  };
+  EXPECT_EQ(limit(VK_DRIVER_ID_MESA_LLVMPIPE, 22), 65535u);
+  EXPECT_EQ(limit(VK_DRIVER_ID_MESA_LLVMPIPE, 24), 65535u);
+  EXPECT_EQ(limit(VK_DRIVER_ID_MESA_LLVMPIPE, 25), 0u);
+  EXPECT_EQ(limit(VK_DRIVER_ID_MESA_LLVMPIPE, 0), 65535u) << "not known: the limit is feared";
+  EXPECT_EQ(limit(VK_DRIVER_ID_NVIDIA_PROPRIETARY, 580), 65535u) << "as its profile has it";
+}
+
 TEST(DriverWorkarounds, FirstIsNotBehindLast) {
   for (const DriverWorkaround& row : driver_workarounds())
     EXPECT_TRUE(row.last == 0 || row.first <= row.last) << row.name;

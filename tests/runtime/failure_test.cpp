@@ -1,5 +1,6 @@
 // What happens when the driver gives up or memory runs out. The failures are the driver's own
 // answers, put in its place in the runtime's table of functions.
+#include <errno.h>  // program_invocation_name
 #include <unistd.h>
 
 #include <atomic>
@@ -196,12 +197,13 @@ TEST(Drivers, BrokenManifestsLeaveTheOtherDrivers) {
   const fs::path file =
       fs::temp_directory_path() / ("ptx2spv-icd-" + std::to_string(::getpid()) + ".json");
   // The loader reads its variable when the instance is made, so a process of its own asks.
-  const char* self = "/proc/self/exe";
+  // Not /proc/self/exe, which is the loader where that was named to start the test.
+  const std::string self = fs::absolute(program_invocation_name).string();
   for (const char* text : {"", "{ not json", R"({"ICD": {"library_path": "/nowhere/lib.so"}})"}) {
     std::ofstream(file, std::ios::trunc) << text;
     const std::string command =
         "VK_DRIVER_FILES=" + file.string() + " VK_ICD_FILENAMES=" + file.string() +
-        " PTX2SPV_DEVICE=swiftshader PTX2SPV_VALIDATION=0 " + fs::read_symlink(self).string() +
+        " PTX2SPV_DEVICE=swiftshader PTX2SPV_VALIDATION=0 " + self +
         " --gtest_filter=Failure.OutOfMemoryInALaunchLeavesTheStreamUsable >/dev/null 2>&1";
     EXPECT_EQ(std::system(command.c_str()), 0) << "SwiftShader has to work beside: " << text;
   }
