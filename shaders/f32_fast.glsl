@@ -205,6 +205,33 @@ uint f32_fma_rn(const in uint a, const in uint b, const in uint c)
     return PICK(int(r & F32_NAN) > 0x7f800000, F32_NAN, r);
 }
 
+// Where the device's fma is fused but takes denormal operands for zero and gives zero for denormal
+// results: its own, unless one of the three operands is denormal, or the result is not normal and
+// the product not zero. The first comparison, which alone most calls need, finds zeros too.
+uint f32_fma_rn_fused(const in uint a, const in uint b, const in uint c)
+{
+    float x = uintBitsToFloat(a);
+    float y = uintBitsToFloat(b);
+    float z = uintBitsToFloat(c);
+    float own = fma(x, y, z);
+    uint r = floatBitsToUint(own);
+    float least = min(min(abs(x), abs(y)), min(abs(z), abs(own)));
+    if ((floatBitsToUint(least) & F32_NAN) < 0x00800000u)
+    {
+        uint ua = a & F32_NAN;
+        uint ub = b & F32_NAN;
+        uint uc = c & F32_NAN;
+        // a zero wraps to the largest number
+        uint first = min(ua - 1u, min(ub - 1u, uc - 1u));
+        bool lost = (r & F32_NAN) <= 0x00800000u && min(ua, ub) != 0u;
+        if (first < 0x007fffffu || lost)
+        {
+            r = f32_fma_rn(a, b, c);
+        }
+    }
+    return PICK(int(r & F32_NAN) > 0x7f800000, F32_NAN, r);
+}
+
 // One rounding's correction by an ulp: `rest` is what the result's inverse operation leaves,
 // `step` what one ulp is worth there. Exact, for rest and step are multiples of the same unit
 // within 24 bits of each other.

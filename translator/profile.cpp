@@ -10,7 +10,8 @@ constexpr std::array<std::string_view, 4> kNames = {"portable", "swiftshader", "
                                                     "nvidia"};
 
 // What is not a capability: { subgroup size, invocations per workgroup, bytes of shared memory,
-// iterations after which loops end silently, bound surface slots, instructions of copied routines }.
+// iterations after which loops end silently, bound surface slots, instructions of copied routines
+// }.
 struct Limits {
   std::uint32_t subgroup_size, invocations, shared_bytes, loop_iterations, slots, routine_budget;
 };

@@ -65,9 +65,14 @@ struct Called {
   Type from = type;
 };
 constexpr Called kCalled[] = {
-    {"f64_fma_rn", Type::i64, 3}, {"f64_add_rn", Type::i64, 2}, {"f64_mul_rn", Type::i64, 2},
-    {"f64_div_rn", Type::i64, 2}, {"f64_rcp_rn", Type::i64, 1}, {"f64_sqrt_rn", Type::i64, 1},
-    {"f32_long", Type::i32, 1},   {"f32_two", Type::i32, 2},
+    {"f64_fma_rn", Type::i64, 3},
+    {"f64_add_rn", Type::i64, 2},
+    {"f64_mul_rn", Type::i64, 2},
+    {"f64_div_rn", Type::i64, 2},
+    {"f64_rcp_rn", Type::i64, 1},
+    {"f64_sqrt_rn", Type::i64, 1},
+    {"f32_long", Type::i32, 1},
+    {"f32_two", Type::i32, 2},
     {"f64_of_word", Type::i64, 1, Type::i32},
     {"f32_of_pair", Type::i32, 1, Type::i64},
 };

@@ -81,6 +81,27 @@ TEST(F32, fma) {
   }
 }
 
+TEST(F32, fma_by_the_devices_own) {
+  Inputs inputs;
+  int failures = 0;
+  for (int i = 0; i < runs() && failures < 5; ++i) {
+    const U a = inputs.f32();
+    const U b = i & 1 ? inputs.f32() : inputs.f32_near(0x7f000000u - (a & 0x7f800000u), 60);
+    // About the least normal number: products of such exponents, and addends as small.
+    const U small = i & 2 ? b : inputs.f32_near(0x40000000u - (a & 0x7f800000u) + 0x00800000u, 60);
+    const U product = bits(f32(a) * f32(small));
+    const U c = i & 4    ? inputs.f32_near(product, 50)
+                : i & 16 ? inputs.f32()
+                         : inputs.word() & 0x80ffffffu;
+    const U got = on_device(i & 8, [&] { return glsl::f32_fma_rn_fused(a, small, c); });
+    const U want = bits(opaque(std::fma(opaque(f32(a)), opaque(f32(small)), opaque(f32(c)))));
+    if (got == want) continue;
+    ++failures;
+    ADD_FAILURE() << std::hex << a << ", " << small << ", " << c << " gives " << got << ", not "
+                  << want;
+  }
+}
+
 TEST(F32, fma_of_bounded_operands) {
   // Multiples of 2^-20, 2^-100 and 2^-120, below 2^30, 2^36 and 2^66.
   Inputs inputs;

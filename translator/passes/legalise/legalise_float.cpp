@@ -71,6 +71,7 @@ FloatLegaliser::Known FloatLegaliser::know(const Inst& inst, const std::vector<V
       const FloatRange product = FloatRange::product(of(0), of(1));
       k.result = FloatRange::sum(product, of(2));
       k.bounded = product.normal() && of(2).normal() && small(product) && small(of(2));
+      k.native = k.bounded && p_.exactness.fused_fma32;
       break;
     }
     case Op::fmin:
@@ -132,7 +133,7 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
   const bool against_normal =
       compares && (is_normal_constant(kind, args[0]) || is_normal_constant(kind, args[1]));
   const bool fuses = inst.op == Op::ffma && kind == NumKind::f32 && nearest &&
-                     !native_exact(inst.op, kind, inst.fp.ftz, false);
+                     !p_.exactness.fused_fma32 && !native_exact(inst.op, kind, inst.fp.ftz, false);
   if (fuses && (known.bounded || (by_doubles() && !inst.fp.ftz))) {
     result = by_doubles() ? fma_by_doubles(args, known.bounded)
                           : call("f32_fma_rn_bounded", Type::i32, args);
@@ -184,7 +185,9 @@ std::string FloatLegaliser::routine(const Row& row, const FpAttr& fp) const {
   std::string text = library_name(row, fp);
   const bool nearest = fp.round == Round::rn || fp.round == Round::none;
   const bool quotient_or_root = row.op == Op::fdiv || row.op == Op::frcp || row.op == Op::fsqrt;
-  if (!quotient_or_root || !nearest || fp.kind != NumKind::f32) return text;
+  if (!nearest || fp.kind != NumKind::f32) return text;
+  if (row.op == Op::ffma && p_.exactness.fused_fma32) return text + "_fused";
+  if (!quotient_or_root) return text;
   if (row.op == Op::fsqrt ? p_.exactness.exact_sqrt32 : p_.exactness.exact_div32)
     return text + "_scaled";
   return row.op == Op::fsqrt && p_.exactness.fused_fma32 ? text + "_fused" : text;

@@ -22,7 +22,7 @@ bool FloatLegaliser::native_exact(Op op, NumKind kind, bool ftz, bool against_no
     case Op::feq:
     case Op::flt:
     case Op::fle: return p_.exactness.exact_compare32 || ftz || against_normal;
-    case Op::ffma: return p_.exactness.fused_fma32;
+    case Op::ffma: return p_.exactness.fused_fma32 && (p_.exactness.fma_denormals32 || ftz);
     case Op::fdiv:
     case Op::frcp: return p_.exactness.exact_div32 && p_.exactness.denormals32;
     case Op::fsqrt: return p_.exactness.exact_sqrt32 && p_.exactness.denormals32;

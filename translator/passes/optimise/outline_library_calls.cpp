@@ -425,9 +425,8 @@ class Sharing {
       const auto [call, fresh] =
           call_of.emplace(name, static_cast<std::uint32_t>(loop.calls.size()));
       if (fresh)
-        loop.calls.push_back(
-            {module_.library(name), s.routine->type, s.routine->from,
-             static_cast<unsigned>(operands.size())});
+        loop.calls.push_back({module_.library(name), s.routine->type, s.routine->from,
+                              static_cast<unsigned>(operands.size())});
       LoopStep step{.call = call->second};
       for (std::size_t i = 0; i < operands.size(); ++i) {
         step.places[i] = put(operands[i].value);
