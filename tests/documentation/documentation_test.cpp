@@ -67,19 +67,18 @@ TEST(Documentation, workarounds_name_a_pass_and_a_test) {
 TEST(Documentation, profiles_lists_every_limit) {
   std::string text = "| limit |";
   std::string rule = "|---|";
-  std::array<std::string, 6> rows = {"| subgroup size, 0: it varies |",
-                                     "| invocations per workgroup |", "| bytes of shared memory |",
-                                     "| iterations after which loops are cut off, 0: none |",
-                                     "| surfaces bound as slots |",
-                                     "| instructions of routines that are copied |"};
+  std::array<std::string, 6> rows = {
+      "| subgroup size, 0: it varies |", "| invocations per workgroup |",
+      "| bytes of shared memory |",      "| iterations after which loops are cut off, 0: none |",
+      "| surfaces bound as slots |",     "| instructions of routines that are copied |"};
   for (const std::string_view name : profile_names()) {
     const auto profile = find_profile(name);
     ASSERT_TRUE(profile);
     text += " " + std::string(name) + " |";
     rule += "---|";
-    const std::uint32_t limits[] = {profile->subgroup_size, profile->max_workgroup_invocations,
+    const std::uint32_t limits[] = {profile->subgroup_size,    profile->max_workgroup_invocations,
                                     profile->max_shared_bytes, profile->max_loop_iterations,
-                                    profile->max_slots, profile->routine_budget};
+                                    profile->max_slots,        profile->routine_budget};
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] += " " + std::to_string(limits[i]) + " |";
   }
   text += "\n" + rule + "\n";

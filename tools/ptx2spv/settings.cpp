@@ -80,7 +80,8 @@ constexpr Option kOptions[] = {
      "when not given; beyond, calls share one; 0: always"},
     {opt_routines, 0, "routine-budget", "COUNT",
      "instructions of long routines of emulated arithmetic that a kernel gets copies "
-     "of, the profile's (docs/profiles.md) when not given; beyond, those alike share one; 0: always"},
+     "of, the profile's (docs/profiles.md) when not given; beyond, those alike share one; 0: "
+     "always"},
     {opt_threads, 0, "threads", "MODEL",
      "how threads map to invocations: direct, flat, regions; chosen by what the kernel does when "
      "not given",
