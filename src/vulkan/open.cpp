@@ -186,6 +186,15 @@ std::string find_swiftshader(std::string* searched) {
   return {};
 }
 
+/// Holds the first instance of the loader until the process ends, because the loader unloads a
+/// driver with its last instance, and NVIDIA's (580.159) gives VK_ERROR_INCOMPATIBLE_DRIVER after
+/// it was loaded again several times. Validated instances are not held: their end reports what
+/// leaked.
+void keep_drivers_loaded(const std::shared_ptr<Instance>& instance) {
+  static const auto* kept = new std::shared_ptr<Instance>(instance);
+  static_cast<void>(kept);
+}
+
 Result<std::shared_ptr<Instance>> open_loader(bool validation) {
   if (validation) add_swiftshader_to_loader();
   void* library = ::dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -196,7 +205,9 @@ Result<std::shared_ptr<Instance>> open_loader(bool validation) {
   }
   auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(::dlsym(library, "vkGetInstanceProcAddr"));
   if (!get) return failure(ErrorCode::no_device, "libvulkan.so.1 has no vkGetInstanceProcAddr");
-  return make_instance(get, "the Vulkan loader", validation);
+  auto instance = make_instance(get, "the Vulkan loader", validation);
+  if (instance && !validation) keep_drivers_loaded(*instance);
+  return instance;
 }
 
 Result<std::shared_ptr<Instance>> open_swiftshader() {

@@ -53,7 +53,7 @@ CONF
   APT_CONFIG="$folder/apt.conf" apt-get -q -o Acquire::Retries=3 update
 }
 
-# newer_unpack NAME SUITES PACKAGE...: below $newer_dir/NAME/root. SwiftShader needs none of the
+# newer_unpack NAME SUITES PACKAGE...: below $newer_dir/NAME/sysroot. SwiftShader needs none of the
 # browser's libraries, but the C library that it was built with.
 newer_unpack() {
   local name=$1 suites=$2 folder="$newer_dir/$1"
@@ -61,11 +61,11 @@ newer_unpack() {
   [[ -f $folder/complete ]] && return 0
   rm -rf "$folder"
   newer_apt "$folder/apt" "$suites" || return 1
-  mkdir -p "$folder/debs" "$folder/root"
+  mkdir -p "$folder/debs" "$folder/sysroot"
   export APT_CONFIG="$folder/apt/apt.conf"
   if [[ $name == swiftshader ]]; then
     apt-cache policy "$@" | sed -n 's/^ *Candidate: //p' >"$folder/packages"
-    "$root/tools/fetch_swiftshader" "$folder/root" || { unset APT_CONFIG && return 1; }
+    "$root/tools/fetch_swiftshader" "$folder/sysroot" || { unset APT_CONFIG && return 1; }
     set -- libc6 libstdc++6
   fi
   apt-get -q -y -o Acquire::Retries=3 -o Dir::Cache::archives="$folder/debs" \
@@ -73,7 +73,7 @@ newer_unpack() {
     newer_packages "$folder" || { unset APT_CONFIG && return 1; }
   unset APT_CONFIG
   newer_wrapper "$name" || return 1
-  rm -rf "$folder/debs" "$folder/apt" "$folder/root/usr/share" "$folder/root/usr/bin"
+  rm -rf "$folder/debs" "$folder/apt" "$folder/sysroot/usr/share" "$folder/sysroot/usr/bin"
   touch "$folder/complete"
 }
 
@@ -85,7 +85,7 @@ newer_packages() {
     case ${deb##*/} in
       libc6_* | libstdc++6_* | libgcc-s1_*) newer_c_library "$folder" || continue ;;
     esac
-    dpkg-deb -x "$deb" "$folder/root" || return 1
+    dpkg-deb -x "$deb" "$folder/sysroot" || return 1
   done
   (cd "$folder/debs" && printf '%s\n' *.deb) >>"$folder/packages"
 }
@@ -101,12 +101,12 @@ newer_c_library() {
 # newer_wrapper NAME: writes $newer_dir/NAME/run, which runs a program with that driver alone. A
 # driver for a newer C library than the system's runs the program under its own.
 newer_wrapper() {
-  local folder="$newer_dir/$1" libraries="$newer_dir/$1/root/usr/lib/$newer_machine" file
+  local folder="$newer_dir/$1" libraries="$newer_dir/$1/sysroot/usr/lib/$newer_machine" file
   {
     # shellcheck disable=SC2016  # the wrapper's own variable
     printf '#!/bin/sh\nexport PTX2SPV_CACHE=${PTX2SPV_CACHE-0} MESA_SHADER_CACHE_DISABLE=true\n'
     if [[ $1 == swiftshader ]]; then
-      file="$folder/root/libvk_swiftshader.so"
+      file="$folder/sysroot/libvk_swiftshader.so"
       [[ -s $file ]] || return 1
       printf 'export PTX2SPV_DEVICE=swiftshader PTX2SPV_SWIFTSHADER=%q\n' "$file"
     else
@@ -116,7 +116,7 @@ newer_wrapper() {
       printf 'export PTX2SPV_DEVICE=lavapipe VK_DRIVER_FILES=%q\n' "$folder/icd.json"
     fi
     if newer_c_library "$folder"; then
-      file=$(find "$folder/root" -name 'ld-linux*.so.*' | head -n 1)
+      file=$(find "$folder/sysroot" -name 'ld-linux*.so.*' | head -n 1)
       printf 'exec %q --library-path %q:/usr/lib/%s "$@"\n' "$file" "$libraries" "$newer_machine"
     else
       printf 'export LD_LIBRARY_PATH=%q\nexec "$@"\n' "$libraries"
