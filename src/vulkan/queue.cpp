@@ -2,6 +2,13 @@
 
 namespace ptx2spv::runtime {
 
+namespace {
+
+/// After so many nanoseconds a wait looks whether the device still takes work.
+constexpr std::uint64_t kLookAtDevice = 1'000'000'000;
+
+}  // namespace
+
 Status Queue::open(std::uint32_t family, VkQueue given) {
   if (given)
     handle_ = given;
@@ -78,7 +85,14 @@ Status Queue::wait(std::uint64_t value) {
   wait.semaphoreCount = 1;
   wait.pSemaphores = &timeline_;
   wait.pValues = &value;
-  VkResult result = device_.vk.WaitSemaphores(device_.handle, &wait, UINT64_MAX);
+  VkResult result = VK_TIMEOUT;
+  while (result == VK_TIMEOUT) {
+    result = device_.vk.WaitSemaphores(device_.handle, &wait, kLookAtDevice);
+    // A device that was lost in the meantime may leave the wait as it is, but takes no more work.
+    if (result != VK_TIMEOUT) break;
+    std::lock_guard lock(mutex_);
+    if (Status status = submit_locked(VK_NULL_HANDLE, 0); !status) return status;
+  }
   if (Status status = check(result, "WaitSemaphores"); !status) return status;
   std::uint64_t old = completed_.load(std::memory_order_relaxed);
   while (old < value && !completed_.compare_exchange_weak(old, value, std::memory_order_release)) {
