@@ -32,11 +32,11 @@ std::string joined(const std::vector<std::string>& names) {
 
 std::optional<PtxModule> PtxModule::parse(const std::vector<Input>& inputs,
                                           std::vector<Message>& messages, bool relax_versions,
-                                          std::size_t inline_budget) {
+                                          std::size_t inline_budget, unsigned error_limit) {
   std::vector<std::unique_ptr<ptx::Module>> modules;
   bool failed = false;
   for (const Input& input : inputs) {
-    DiagnosticSink sink;
+    DiagnosticSink sink(error_limit);
     ptx::ParseOptions options;
     options.relax_versions = relax_versions;
     std::unique_ptr<ptx::Module> module = ptx::parse_module(input.text, input.file, options, sink);

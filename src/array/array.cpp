@@ -23,6 +23,7 @@ Status check(const ArrayDesc& desc) {
   };
   if (desc.channels != 1 && desc.channels != 2 && desc.channels != 4)
     return bad(fmt::format("an array has 1, 2 or 4 channels, not {}", desc.channels));
+  if (desc.geometry > Geometry::a2d) return bad("an array has no such geometry");
   if (desc.format > abi::SurfaceFormat::snorm16) return bad("an array has no such format");
   const bool rows = desc.geometry == Geometry::d2 || desc.geometry == Geometry::d3 ||
                     desc.geometry == Geometry::a2d;

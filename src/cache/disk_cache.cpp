@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -54,6 +57,35 @@ bool write_all(int file, const void* data, std::size_t count) {
   return true;
 }
 
+/// A scope in which a write past the limit of a file's size (RLIMIT_FSIZE) fails and does not end
+/// the process, whatever that does with the signal.
+class NoFileSizeSignal {
+ public:
+  NoFileSizeSignal() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    sigset_t pending;
+    pending_ = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+    blocked_ = pthread_sigmask(SIG_BLOCK, &signal_, &before_) == 0;
+  }
+  ~NoFileSizeSignal() {
+    if (!blocked_) return;
+    const timespec none{};
+    if (!pending_) {
+      while (sigtimedwait(&signal_, nullptr, &none) < 0 && errno == EINTR) {
+      }
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoFileSizeSignal(const NoFileSizeSignal&) = delete;
+  NoFileSizeSignal& operator=(const NoFileSizeSignal&) = delete;
+
+ private:
+  sigset_t signal_, before_;
+  bool blocked_ = false;
+  bool pending_ = false;  ///< before: then it is not ours to take
+};
+
 }  // namespace
 
 std::unique_ptr<DiskCache> DiskCache::open(const std::string& directory) {
@@ -75,12 +107,14 @@ std::unique_ptr<DiskCache> DiskCache::open(const std::string& directory) {
 
 std::optional<std::vector<std::byte>> DiskCache::load(std::string_view key) {
   std::string path = fmt::format("{}/{}", directory_, key);
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Not blocking: a pipe of that name would wait for a writer.
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return std::nullopt;
   std::optional<std::vector<std::byte>> result;
   Header header;
   struct stat info {};
-  bool fits = ::fstat(file, &info) == 0 && ::read(file, &header, sizeof header) == sizeof header &&
+  bool fits = ::fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
+              ::read(file, &header, sizeof header) == sizeof header &&
               !std::memcmp(header.magic, kMagic, sizeof kMagic) &&
               static_cast<std::uint64_t>(info.st_size) == header.bytes + sizeof header;
   if (fits) {
@@ -113,6 +147,7 @@ void DiskCache::store(std::string_view key, const std::vector<std::byte>& bytes)
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.bytes = bytes.size();
   header.checksum = checksum_of(key, bytes.data(), bytes.size());
+  const NoFileSizeSignal no_signal;
   bool ok = write_all(file, &header, sizeof header) && write_all(file, bytes.data(), bytes.size());
   ok = ::close(file) == 0 && ok;
   if (!ok || ::rename(temporary.c_str(), path.c_str()) != 0) {

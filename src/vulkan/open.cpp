@@ -164,19 +164,22 @@ std::string find_swiftshader(std::string* searched) {
   std::vector<fs::path> places;
   if (std::string_view text = option_text(Option::swiftshader); !text.empty())
     places.emplace_back(text);
-  if (fs::path self = executable_folder(); !self.empty()) {
-    places.push_back(self / "swiftshader");
-    places.push_back(self / "../swiftshader");
-    places.push_back(self / "../../swiftshader");
-    places.push_back(self / "../lib/ptx2spv");
+  // What was named is not replaced by another copy.
+  if (places.empty()) {
+    if (fs::path self = executable_folder(); !self.empty()) {
+      places.push_back(self / "swiftshader");
+      places.push_back(self / "../swiftshader");
+      places.push_back(self / "../../swiftshader");
+      places.push_back(self / "../lib/ptx2spv");
+    }
+    places.emplace_back(PTX2SPV_INSTALL_LIBDIR);
+    places.emplace_back(PTX2SPV_SOURCE_DIR "/build/swiftshader");
+    places.emplace_back("/usr/lib/chromium");
+    if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
+      places.push_back(fs::path(cache) / "ptx2spv/swiftshader");
+    else if (const char* home = std::getenv("HOME"); home && *home)
+      places.push_back(fs::path(home) / ".cache/ptx2spv/swiftshader");
   }
-  places.emplace_back(PTX2SPV_INSTALL_LIBDIR);
-  places.emplace_back(PTX2SPV_SOURCE_DIR "/build/swiftshader");
-  places.emplace_back("/usr/lib/chromium");
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
-    places.push_back(fs::path(cache) / "ptx2spv/swiftshader");
-  else if (const char* home = std::getenv("HOME"); home && *home)
-    places.push_back(fs::path(home) / ".cache/ptx2spv/swiftshader");
   for (const fs::path& place : places) {
     std::error_code error;
     fs::path file = fs::is_directory(place, error) ? place / kLibrary : place;
@@ -213,6 +216,9 @@ Result<std::shared_ptr<Instance>> open_loader(bool validation) {
 Result<std::shared_ptr<Instance>> open_swiftshader() {
   std::string searched;
   std::string file = find_swiftshader(&searched);
+  if (file.empty() && !option_text(Option::swiftshader).empty())
+    return failure(ErrorCode::no_device, fmt::format("PTX2SPV_SWIFTSHADER is '{}': there is no {}",
+                                                     option_text(Option::swiftshader), searched));
   if (file.empty())
     return failure(ErrorCode::no_device, "SwiftShader was not found; looked for " + searched);
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

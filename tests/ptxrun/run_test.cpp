@@ -111,6 +111,26 @@ TEST_F(Ptxrun, WildPointersAreNamed) {
       << result.error;
 }
 
+TEST_F(Ptxrun, EndlessFilesAreReadNoFurtherThanNeeded) {
+  const std::string text = manifest(kLaunch, R"({"surface": "s"})");
+  const std::string field = R"("width": 8)";
+  std::string endless = text;
+  endless.insert(endless.find(field) + field.size(), R"(, "init": {"raw": "/dev/zero"})");
+  const ProcessResult result = run(endless);
+  EXPECT_EQ(result.exit_code, 2) << result.error;
+  EXPECT_NE(result.error.find("/dev/zero is larger than"), std::string::npos) << result.error;
+}
+
+TEST_F(Ptxrun, SwiftShaderThatIsNamedAndNotThereIsAnError) {
+  folder_.write("m.json", manifest(kLaunch, R"({"surface": "s"})"));
+  const std::string absent = folder_.file("absent.so");
+  const ProcessResult result = run_process({tool_path("ptxrun"), folder_.file("m.json")}, {},
+                                           {"PTX2SPV_SWIFTSHADER=" + absent, "PTX2SPV_DEVICE="});
+  EXPECT_EQ(result.exit_code, 5) << result.error;
+  EXPECT_NE(result.error.find("PTX2SPV_SWIFTSHADER is '" + absent), std::string::npos)
+      << result.error;
+}
+
 TEST_F(Ptxrun, NumbersOfTheOtherKindAreWarnedOf) {
   const ProcessResult result = run(manifest(
       R"({"kernel": "fill", "grid": 2, "block": 4, "args": [{"surface": "s"}, {"buffer": "b"},

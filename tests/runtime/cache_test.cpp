@@ -1,8 +1,11 @@
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "src/cache/disk_cache.hpp"
 #include "tests/runtime/fixture.hpp"
 
 namespace ptx2spv {
@@ -76,6 +79,35 @@ TEST_F(Cache, DamagedFilesAreIgnoredAndReplaced) {
     EXPECT_EQ(run().translation_cache_hits, 1u) << damage;
     EXPECT_EQ(fs::file_size(file), size);
   }
+}
+
+TEST_F(Cache, PipeInPlaceOfAnEntryIsReplaced) {
+  run();
+  ASSERT_EQ(translations().size(), 1u);
+  const fs::path file = translations()[0];
+  fs::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_EQ(run().translations, 1u);
+  EXPECT_TRUE(fs::is_regular_file(file));
+  EXPECT_EQ(run().translation_cache_hits, 1u);
+}
+
+// The signal of such a write would end the process.
+TEST_F(Cache, EntryPastTheLimitOfFileSizesIsLeftOut) {
+  const auto cache = runtime::DiskCache::open(folder.string());
+  ASSERT_TRUE(cache);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 4096;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  cache->store("t-long", std::vector<std::byte>(10'000));
+  cache->store("t-short", std::vector<std::byte>(1'000));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_FALSE(cache->load("t-long"));
+  EXPECT_TRUE(cache->load("t-short"));
+  EXPECT_EQ(translations().size(), 1u);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
 }
 
 TEST_F(Cache, NoFileIsLeftHalfWritten) {

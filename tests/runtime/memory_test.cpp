@@ -244,9 +244,11 @@ TEST(Memory, MipmapsKeepTheirLevelsApart) {
 
 TEST(Memory, WrongArrayDescriptionsAreRefused) {
   for (auto change : std::vector<void (*)(ArrayDesc&)>{
-           [](ArrayDesc& d) { d.channels = 3; }, [](ArrayDesc& d) { d.width = 0; },
-           [](ArrayDesc& d) { d.levels = 9; }, [](ArrayDesc& d) { d.width = ~0u; },
-           [](ArrayDesc& d) { d.depth = 2; }, [](ArrayDesc& d) { d.layers = 2; }}) {
+           [](ArrayDesc& d) { d.channels = 3; },
+           [](ArrayDesc& d) { d.geometry = static_cast<Geometry>(99); },
+           [](ArrayDesc& d) { d.width = 0; }, [](ArrayDesc& d) { d.levels = 9; },
+           [](ArrayDesc& d) { d.width = ~0u; }, [](ArrayDesc& d) { d.depth = 2; },
+           [](ArrayDesc& d) { d.layers = 2; }}) {
     ArrayDesc desc;
     desc.width = desc.height = 16;
     change(desc);

@@ -126,6 +126,17 @@ TEST_F(Ptx2spv, CheckJudgesEveryKernel) {
   EXPECT_EQ(folder_.list(), (std::vector<std::string>{"bad.ptx", "good.ptx", "mixed.ptx"}));
 }
 
+TEST_F(Ptx2spv, CheckFindsTheGoodKernelAmongManyBadOnes) {
+  std::string text = kHead;
+  for (int k = 0; k < 100; ++k) text += kernel("bad" + std::to_string(k), kUnknown);
+  const std::string many = folder_.write("many.ptx", text + kernel("good", kStore));
+  const ProcessResult result = run({"--check", many});
+  EXPECT_EQ(result.exit_code, 3) << result.error;
+  EXPECT_NE(result.out.find("  bad99: not translated"), std::string::npos);
+  EXPECT_NE(result.out.find("  good: translated"), std::string::npos);
+  EXPECT_NE(result.out.find("check: 0 of 1 files and 1 of 101 kernels"), std::string::npos);
+}
+
 TEST_F(Ptx2spv, CheckForPrograms) {
   const ProcessResult result = run({"--check=json", "--profile", "all", good_, mixed_, bad_});
   EXPECT_EQ(result.exit_code, 3);

@@ -20,7 +20,7 @@ using IoError = std::string;
 IoError read_file(const std::string& path, Bytes& bytes,
                   std::uint64_t limit = std::uint64_t(1) << 32);
 IoError read_text(const std::string& path, std::string& text,
-                  std::uint64_t limit = std::uint64_t(1) << 30);
+                  std::uint64_t limit = std::uint64_t(1) << 28);
 /// Writes to a temporary file beside `path` and renames it. "-" is standard output; what exists and
 /// is no regular file (a pipe, /dev/null) is written in place.
 IoError write_file(const std::string& path, std::span<const std::byte> bytes);

@@ -36,6 +36,11 @@ bool has_error(const std::vector<Message>& messages) {
                      [](const Message& message) { return message.severity == Severity::error; });
 }
 
+/// Errors of a file that are looked at in one attempt, so that few attempts find what is wrong.
+constexpr unsigned kMostErrors = 10'000;
+/// A file with more errors than all attempts can take is wrong as a whole.
+constexpr int kMostAttempts = 16;
+
 class FileCheck {
  public:
   FileCheck(const Settings& settings, const std::vector<PtxModule::Input>& linked,
@@ -50,12 +55,12 @@ class FileCheck {
     }
     definitions_ = find_definitions(text_);
     std::string text = text_;
-    for (int attempt = 0; attempt < 4; ++attempt) {
+    for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
       std::vector<Message> messages;
       std::vector<PtxModule::Input> inputs{{text, report_.file}};
       inputs.insert(inputs.end(), linked_.begin(), linked_.end());
       const auto module = PtxModule::parse(inputs, messages, settings_.translate.relax_versions,
-                                           settings_.inline_budget);
+                                           settings_.inline_budget, kMostErrors);
       if (module) {
         keep(report_.messages, messages, attempt > 0);
         translate(*module);

@@ -1,6 +1,7 @@
 // ptxrun: runs a launch manifest.
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <new>
 
@@ -377,6 +378,8 @@ int run_tool(int argc, char** argv) {
 }  // namespace ptx2spv::tools
 
 int main(int argc, char** argv) {
+  // A write past the limit of a file's size then fails as any other that fails.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return ptx2spv::tools::run_tool(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -27,7 +27,7 @@ struct Diagnostic {
 /// more.
 class DiagnosticSink {
  public:
-  explicit DiagnosticSink(unsigned error_limit = 20) : error_limit_(error_limit) {}
+  explicit DiagnosticSink(unsigned error_limit = kErrorLimit) : error_limit_(error_limit) {}
   /// The reference stays valid until the next report.
   Diagnostic& report(Severity severity, Span span, std::string text);
   Diagnostic& error(Span span, std::string text) {

@@ -235,6 +235,9 @@ struct Translation {
 /// Beyond that, functions stand once in the kernel and their calls share them.
 inline constexpr std::size_t kInlineBudget = 40000;
 
+/// Errors of a file that PtxModule::parse() reports.
+inline constexpr unsigned kErrorLimit = 20;
+
 /// A parsed and checked PTX module (several, linked). Immutable and safe to share between threads.
 class PtxModule {
  public:
@@ -252,7 +255,8 @@ class PtxModule {
   /// once stands once.
   static std::optional<PtxModule> parse(const std::vector<Input>& inputs,
                                         std::vector<Message>& messages, bool relax_versions = false,
-                                        std::size_t inline_budget = kInlineBudget);
+                                        std::size_t inline_budget = kInlineBudget,
+                                        unsigned error_limit = kErrorLimit);
   std::vector<std::string> entry_names() const;
   /// Variables, images and the entries' parameters and uses, before any translation.
   const Interface& interface() const;
