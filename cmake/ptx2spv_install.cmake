@@ -113,6 +113,7 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS "libfmt-dev, liblz4-dev, libzstd-dev")
 if(PTX2SPV_SHLIBDEPS)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 else()
-  string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", libc6, libstdc++6, libfmt9, zlib1g, liblz4-1, libzstd1")
+  string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS
+         ", libc6, libstdc++6, libfmt9, zlib1g, liblz4-1, libzstd1")
 endif()
 include(CPack)

@@ -123,6 +123,10 @@ TEST(CorruptFatbin, AnElfFileThatCannotBeReadSaysWhy) {
   file[4] = 1;
   EXPECT_FALSE(fatbin::read_file(bytes_of(file), error));
   EXPECT_NE(error.find("64 bits"), std::string::npos) << error;
+  file = make_elf({{".nv_fatbin", make_fatbin({})}});
+  file[18] = char(190);
+  EXPECT_FALSE(fatbin::read_file(bytes_of(file), error));
+  EXPECT_NE(error.find("cubin"), std::string::npos) << error;
   file = make_elf({{".nv_fatbin", make_fatbin({}) + "garbage"}});
   EXPECT_FALSE(fatbin::read_file(bytes_of(file), error));
   EXPECT_NE(error.find("section .nv_fatbin, byte 16"), std::string::npos) << error;

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::string_view kArchive = "!<arch>\n";
 
+constexpr unsigned kCuda = 190;  // e_machine
+
 // A wrapper in a file: magic, version, address of the data, address of the list.
 constexpr std::size_t kWrapperBytes = 24, kWrapperData = 8;
 
@@ -60,6 +62,8 @@ class ElfFile {
     if (!read_struct(0, header)) return refuse("the ELF file ends within its header");
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
       return refuse("the ELF file is not one of 64 bits, little-endian");
+    if (header.e_machine == kCuda)
+      return refuse("the ELF file is machine code of an NVIDIA GPU (a cubin), and PTX is needed");
     program_offset_ = header.e_phoff;
     programs_ = header.e_phentsize == sizeof(Elf64_Phdr) ? header.e_phnum : 0;
     if (header.e_shoff == 0) return true;
