@@ -28,7 +28,7 @@ constexpr std::size_t kElfHeader = 64, kProgramHeader = 56;
 }  // namespace
 
 void put(std::string& out, std::uint64_t value, unsigned bytes) {
-  for (unsigned k = 0; k < bytes; ++k) out += char(value >> (8 * k));
+  for (unsigned k = 0; k < bytes; ++k) out += k < 8 ? char(value >> (8 * k)) : char(0);
 }
 
 std::string make_entry(const EntrySpec& spec) {
