@@ -33,6 +33,7 @@ struct Loop : ir::NaturalLoop {
 // Reads what another thread may write at any time.
 bool is_seed(const ir::Inst& inst) {
   const bool visible = inst.mem.space == Space::global || inst.mem.space == Space::shared;
+  if (inst.mem.space == Space::global && inst.mem.slot == ir::kHeapSlot) return false;
   if (inst.op == Op::load) return visible && inst.mem.is_volatile;
   return visible && (inst.op == Op::atomic || inst.op == Op::atomic_cas);
 }
