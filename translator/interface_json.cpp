@@ -206,6 +206,7 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
   json.key("warp_operations").value(entry.warp_operations);
   json.key("dynamic_handles").value(entry.dynamic_handles);
   json.key("uses_printf").value(entry.uses_printf);
+  json.key("uses_heap").value(entry.uses_heap);
   json.key("uses_textures").value(entry.uses_textures);
   const auto triple = [&](std::string_view name, const std::uint32_t(&size)[3]) {
     list(json, name, size, [&](std::uint32_t n) { json.value(n); });

@@ -92,6 +92,12 @@ void fix_push_word(ir::Function& function, std::uint32_t word, std::uint32_t kno
 
 std::uint32_t routine_cost(std::string_view name) { return spirv::Library::embedded().cost(name); }
 
+/// Where no thread yields, nobody asks for progress.
+void remove_progress(ir::Function& function) {
+  for (ir::Block& block : function.blocks)
+    std::erase_if(block.insts, [&](ir::Value v) { return function.insts[v].op == Op::progress; });
+}
+
 /// What every translation of an entry shares: registers are variables, functions stand by
 /// themselves.
 struct FrontPass {
@@ -252,6 +258,11 @@ std::uint64_t instructions(const ir::Function& function, const ir::Module& modul
         sum += inst.op != Op::constant;
     }
   return sum;
+}
+
+/// A round of a block costs what thousands of iterations of one thread do.
+std::uint32_t idle_rounds(std::uint32_t wait_iterations) {
+  return wait_iterations ? std::max(wait_iterations / 4096, 1u) : 0;
 }
 
 std::uint32_t routine_budget(const PassContext& c) {
@@ -556,8 +567,9 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   ir::Function& function = lowered.module.functions[0];
   passes::find_slots(function, lowered.info);
   passes::find_texture_slots(function, lowered.info);
+  if (!has_op(function, Op::yield, Op::yield)) remove_progress(function);
   lowered.info.barriers = has_op(function, Op::bar_sync, Op::bar_sync);
-  lowered.info.warp_operations = has_op(function, Op::warp_shfl, Op::warp_elect);
+  lowered.info.warp_operations = has_op(function, Op::warp_shfl, Op::yield);
   lowered.info.divergent_barriers =
       lowered.info.barriers &&
       (!barriers_are_plain(function) || passes::barriers_diverge(function, lowered.module));
@@ -595,7 +607,8 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   const std::uint32_t* size = options.block;
   c.block = {.max_block_threads = size[0] ? size[0] * size[1] * size[2]
                                           : std::max<std::uint32_t>(options.max_block_threads, 1),
-             .block = {size[0], size[1], size[2]}};
+             .block = {size[0], size[1], size[2]},
+             .idle_rounds = idle_rounds(options.wait_iterations)};
   if (c.model == ThreadModel::direct) std::ranges::copy(options.block, c.function.block_size);
   if (options.timing)
     for (const auto& [name, milliseconds] : front.spent) options.timing(name, milliseconds);

@@ -126,7 +126,7 @@ void entry(A& archive, EntryInfo& it) {
          it.texture_records, it.texture_slots, it.surfrefs, it.texrefs, it.samplerrefs,
          it.trap_sites, it.shared_bytes, it.local_bytes, it.dynamic_shared, it.barriers,
          it.warp_operations, it.divergent_barriers, it.dynamic_handles, it.uses_printf,
-         it.uses_textures, it.reqntid[0], it.reqntid[1], it.reqntid[2], it.maxntid[0],
+         it.uses_heap, it.uses_textures, it.reqntid[0], it.reqntid[1], it.reqntid[2], it.maxntid[0],
          it.maxntid[1], it.maxntid[2], it.threads, it.workgroup_threads, it.threads_per_invocation);
 }
 

@@ -302,6 +302,11 @@ std::uint64_t Device::validation_messages() const {
   return state_->instance->validation_messages.load();
 }
 
+std::uint64_t Device::malloc_heap_bytes() const { return state_->kernel_heap.bytes(); }
+Status Device::set_malloc_heap_bytes(std::uint64_t bytes) {
+  return state_->kernel_heap.set_bytes(bytes);
+}
+
 Status Device::synchronize() { return state_->queue.wait(state_->queue.submitted()); }
 
 VulkanHandles vulkan_handles(const Device& device) {

@@ -12,6 +12,7 @@
 #include "ptx2spv/runtime.hpp"
 #include "src/device/table.hpp"
 #include "src/memory/device.hpp"
+#include "src/memory/kernel_heap.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -46,8 +47,9 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   Table textures{abi::kTextureWords, abi::x_generation, abi::kTextureHandleBit, abi::kSrgbWords};
   std::atomic<std::uint32_t> texture_features{0};  ///< abi::TextureFeature: what textures have had
   std::atomic<bool> has_samplers{false}, has_level_textures{false};
-  Memory locks;                                          ///< abi::Binding::locks
-  Memory discard;                                        ///< where suppressed stores go
+  Memory locks;    ///< abi::Binding::locks
+  Memory discard;  ///< where suppressed stores go
+  KernelHeap kernel_heap;
   VkDescriptorSetLayout common_layout = VK_NULL_HANDLE;  ///< set 0
   VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
   std::unique_ptr<DiskCache> disk;

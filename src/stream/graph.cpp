@@ -97,6 +97,11 @@ Status GraphState::record() {
     auto place = place_launch(plan, ring, descriptors);
     if (!place) return place.error();
     if (plan.slab_bytes) place->slab_address = slab.address();
+    if (plan.variant->info.uses_heap) {
+      auto address = device->kernel_heap.address(*device);
+      if (!address) return address.error();
+      place->heap_address = *address;
+    }
     if (plan.variant->info.uses_printf) {
       auto address = printf.address(*device);
       if (!address) return address.error();

@@ -49,6 +49,7 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   address(abi::params_address, place.slice.address);
   address(abi::printf_buffer, place.printf_address);
   address(abi::shared_slab, place.slab_address);
+  if (plan.variant->info.uses_heap) address(abi::heap, place.heap_address);
 
   for (const auto& array : plan.mirrored) array->record_copy(commands, true);
   if (!plan.mirrored.empty()) barrier(device, commands, Work::copy, Work::kernel);

@@ -79,11 +79,18 @@ Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& ou
     if (Status status = device.queue.wait(std::min(busy, last_value)); !status) return status;
     retire();
   }
+  std::uint64_t heap_address = 0;
+  if (plan.variant->info.uses_heap) {
+    auto address = device.kernel_heap.address(device);
+    if (!address) return address.error();
+    heap_address = *address;
+  }
   auto place = place_launch(plan, ring, descriptors);
   if (!place) {
     ring.cancel();
     return place.error();
   }
+  place->heap_address = heap_address;
   if (plan.slab_bytes) place->slab_address = slab.address();
   if (plan.variant->info.uses_printf) {
     auto address = printf.address(device);

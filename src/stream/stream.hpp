@@ -83,7 +83,7 @@ struct LaunchPlace {
   Slice slice;
   std::uint64_t trap_offset = 0;  ///< from the ring's start
   VkDescriptorSet common = VK_NULL_HANDLE, slots = VK_NULL_HANDLE;
-  std::uint64_t printf_address = 0, slab_address = 0;
+  std::uint64_t printf_address = 0, slab_address = 0, heap_address = 0;
 };
 /// Bytes of a launch's slice.
 std::uint64_t slice_bytes(const LaunchPlan& plan);

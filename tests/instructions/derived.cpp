@@ -64,8 +64,8 @@ Words some_floats(std::size_t count, bool nan) {
 
 std::vector<Derived> derived_rows() {
   std::vector<Derived> all;
-  for (auto rows :
-       {packed_rows, conversion_rows, warp_rows, control_rows, approximate_rows, language_rows}) {
+  for (auto rows : {packed_rows, conversion_rows, warp_rows, control_rows, approximate_rows,
+                    language_rows, async_rows}) {
     auto some = rows();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

@@ -35,6 +35,7 @@ std::vector<Derived> warp_rows();        ///< votes, shuffles, reductions
 std::vector<Derived> control_rows();     ///< hints and what ends or delays a thread; the stack
 std::vector<Derived> approximate_rows();  ///< within the manual's bounds
 std::vector<Derived> language_rows();     ///< constant expressions, masks, sums as operands
+std::vector<Derived> async_rows();        ///< asynchronous copies, mbarrier objects
 std::vector<Derived> derived_rows();      ///< all of them
 
 }  // namespace ptx2spv::tests

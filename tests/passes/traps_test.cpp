@@ -76,6 +76,31 @@ b2:
   EXPECT_TRUE(info.trap_sites.empty());
 }
 
+// Waits one after another, each of whose bounds begins in the block that the one before ends in.
+std::string waits(unsigned count) {
+  std::string text = "b0:\n  %1 = constant i64 0x100000000\n  %2 = constant i32 0x1\n  br b1\n";
+  for (unsigned k = 1; k <= count; ++k)
+    text += fmt::format(
+        "b{0}:\n  %{1} = load i32 mem=global,4,volatile %1\n  %{2} = eq i1 %{1} %2\n"
+        "  cond_br %{2} b{3} b{0}\n",
+        k, 2 * k + 1, 2 * k + 2, k + 1);
+  return text + fmt::format("b{}:\n  exit\n", count + 1);
+}
+
+TEST(BoundSpinLoops, its_work_grows_with_the_loops_and_not_with_their_square) {
+  const auto work = [](unsigned count) {
+    Parsed p(waits(count), Form::variables);
+    EntryInfo info;
+    const std::size_t steps = passes::bound_spin_loops(p.f, info, 100);
+    EXPECT_EQ(info.trap_sites.size(), count);
+    p.expect_valid();
+    return steps;
+  };
+  const std::size_t one = work(500), four = work(2000);
+  EXPECT_GT(one, 500u);
+  EXPECT_LT(four, 5 * one);
+}
+
 constexpr const char* kStores = R"(
 b0:
   %1 = constant i32 0x0

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <map>
 
-#include "tools/common/files.hpp"
 #include "tools/common/json.hpp"
 #include "tools/ptx2spv/messages.hpp"
+#include "tools/ptx2spv/program.hpp"
 #include "tools/ptx2spv/spirv.hpp"
 
 namespace ptx2spv::tools {
@@ -43,16 +43,11 @@ constexpr int kMostAttempts = 16;
 
 class FileCheck {
  public:
-  FileCheck(const Settings& settings, const std::vector<PtxModule::Input>& linked,
+  FileCheck(const Settings& settings, std::string text, const std::vector<PtxModule::Input>& linked,
             FileReport& report)
-      : settings_(settings), linked_(linked), report_(report) {}
+      : settings_(settings), linked_(linked), report_(report), text_(std::move(text)) {}
 
   void run() {
-    report_.io_error = read_text(report_.file, text_);
-    if (!report_.io_error.empty()) {
-      report_.good = false;
-      return;
-    }
     definitions_ = find_definitions(text_);
     std::string text = text_;
     for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
@@ -259,33 +254,57 @@ void count(const FileReport& report, Totals& totals) {
   }
 }
 
+// A source with those it is linked with: of its own program, and of --link.
+FileReport check_source(const Settings& settings, const PtxUnit& unit, const PtxSource& source,
+                        const std::vector<PtxSource>& linked) {
+  std::vector<PtxModule::Input> others;
+  for (const PtxSource& other : unit.sources)
+    if (&other != &source) others.push_back({other.text, other.name});
+  for (const PtxSource& other : linked) others.push_back({other.text, other.name});
+  FileReport report;
+  report.file = source.name;
+  FileCheck(settings, source.text, others, report).run();
+  return report;
+}
+
 }  // namespace
 
 int check_files(const Settings& settings, const std::vector<std::string>& files) {
   Totals totals;
   bool unread = false;
-  std::vector<std::string> texts(settings.linked.size());
-  std::vector<PtxModule::Input> linked;
-  for (std::size_t k = 0; k < texts.size(); ++k) {
-    const std::string& name = settings.linked[k];
-    if (const auto error = read_text(name, texts[k]); !error.empty()) {
-      std::fprintf(stderr, "%s: error: %s\n", name.c_str(), error.c_str());
-      return 2;
-    }
-    linked.push_back({texts[k], name});
+  std::vector<PtxSource> linked;
+  for (const std::string& name : settings.linked) {
+    std::vector<PtxUnit> units;
+    if (const int exit = read_or_tell(settings, name, units)) return exit;
+    for (PtxUnit& unit : units)
+      for (PtxSource& source : unit.sources) linked.push_back(std::move(source));
   }
   if (settings.check_json) std::printf("{\"files\": [");
-  for (const std::string& file : files) {
-    FileReport report;
-    report.file = file;
-    FileCheck(settings, linked, report).run();
-    unread |= !report.io_error.empty();
+  const auto tell = [&](const FileReport& report) {
     if (settings.check_json) {
       std::printf("%s%s", totals.files ? ",\n" : "\n", report_json(report).c_str());
     } else {
       print_text(settings, report);
     }
     count(report, totals);
+  };
+  for (const std::string& file : files) {
+    std::vector<PtxUnit> units;
+    std::vector<std::string> notes;
+    FileReport unread_report;
+    int exit = 0;
+    const bool read = read_units(settings, file, units, notes, unread_report.io_error, exit);
+    for (const std::string& note : notes) print_note(settings, file, note);
+    if (!read) {
+      unread_report.file = file;
+      unread_report.good = false;
+      unread |= exit == 2;
+      tell(unread_report);
+      continue;
+    }
+    for (const PtxUnit& unit : units)
+      for (const PtxSource& source : unit.sources)
+        tell(check_source(settings, unit, source, linked));
   }
   const bool all = totals.good_files == totals.files;
   if (settings.check_json) {

@@ -1,6 +1,7 @@
 // ptx2spv: PTX text to SPIR-V and its interface description.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <map>
@@ -10,6 +11,7 @@
 #include "tools/ptx2spv/check.hpp"
 #include "tools/ptx2spv/messages.hpp"
 #include "tools/ptx2spv/output.hpp"
+#include "tools/ptx2spv/program.hpp"
 #include "tools/ptx2spv/settings.hpp"
 #include "tools/ptx2spv/spirv.hpp"
 #include "tools/ptx2spv/supported.hpp"
@@ -75,19 +77,12 @@ int write_output(const Settings& settings, const std::string& path, const std::s
   return kUsage;
 }
 
-int translate_files(Settings& settings, std::vector<std::string> files) {
-  files.insert(files.end(), settings.linked.begin(), settings.linked.end());
-  std::vector<std::string> texts(files.size());
+// One module out of linked sources. Without -o it is written under `stem`, or where that is empty
+// to standard output.
+int translate_module(Settings& settings, const std::vector<PtxSource>& sources,
+                     const std::string& stem) {
   std::vector<PtxModule::Input> inputs;
-  for (std::size_t k = 0; k < files.size(); ++k) {
-    const std::string name = files[k] == "-" ? "<stdin>" : files[k];
-    const IoError error = read_text(files[k], texts[k]);
-    if (!error.empty()) {
-      print_error(settings, name, error);
-      return kUsage;
-    }
-    inputs.push_back({texts[k], name});
-  }
+  for (const PtxSource& source : sources) inputs.push_back({source.text, source.name});
   std::vector<Message> messages;
   const auto module =
       PtxModule::parse(inputs, messages, settings.translate.relax_versions, settings.inline_budget);
@@ -125,12 +120,12 @@ int translate_files(Settings& settings, std::vector<std::string> files) {
     return kTranslation;
   }
 
-  const std::string stem = files[0] == "-" ? "module" : stem_of(files[0]);
   int exit = kGood;
   if (settings.reflect.empty() || !settings.output.empty() || settings.emit_given) {
     std::string path = settings.output;
-    if (path.empty()) path = files[0] == "-" ? "-" : stem + output_ending(settings.emit);
-    const std::string bytes = render_output(settings.emit, *translation, stem, error);
+    if (path.empty()) path = stem.empty() ? "-" : stem + output_ending(settings.emit);
+    const std::string bytes =
+        render_output(settings.emit, *translation, stem.empty() ? "module" : stem, error);
     if (!error.empty()) {
       print_error(settings, inputs[0].file, "the module cannot be shown: " + error);
       return kTranslation;
@@ -140,6 +135,56 @@ int translate_files(Settings& settings, std::vector<std::string> files) {
   if (exit == kGood && !settings.reflect.empty())
     exit = write_output(settings, settings.reflect, to_json(translation->interface), false);
   return exit;
+}
+
+// A unit's newest PTX, or where that does not translate, the next older.
+int translate_unit(Settings& settings, const PtxUnit& unit, const std::string& stem) {
+  int exit = translate_module(settings, unit.sources, stem);
+  for (const PtxSource& source : unit.older) {
+    if (exit != kTranslation) break;
+    print_note(settings, source.name, "this older PTX is tried instead");
+    exit = translate_module(settings, {source}, stem);
+  }
+  return exit;
+}
+
+// The modules of one program, each to a file of its own.
+int translate_units(Settings& settings, const std::string& file,
+                    const std::vector<PtxUnit>& units) {
+  std::string rows;
+  for (const PtxUnit& unit : units) rows += (rows.empty() ? "" : ", ") + std::to_string(unit.row);
+  if (!settings.output.empty() || !settings.reflect.empty() || file == "-") {
+    print_error(settings, file,
+                "it holds " + std::to_string(units.size()) +
+                    " modules, and there is one output; "
+                    "--image takes one of them: " +
+                    rows);
+    return kUsage;
+  }
+  int exit = kGood;
+  for (const PtxUnit& unit : units)
+    exit = std::max(exit,
+                    translate_unit(settings, unit, stem_of(file) + "." + std::to_string(unit.row)));
+  return exit;
+}
+
+int translate_files(Settings& settings, std::vector<std::string> files) {
+  files.insert(files.end(), settings.linked.begin(), settings.linked.end());
+  PtxUnit all;
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    std::vector<PtxUnit> units;
+    if (const int exit = read_or_tell(settings, files[k], units)) return exit;
+    if (files.size() == 1 && units.size() > 1) return translate_units(settings, files[0], units);
+    if (units.size() > 1) {
+      print_error(settings, files[k],
+                  "it holds " + std::to_string(units.size()) +
+                      " modules, which are not linked with other files; translate it alone");
+      return kUsage;
+    }
+    if (files.size() == 1) all.older = std::move(units[0].older);
+    for (PtxSource& source : units[0].sources) all.sources.push_back(std::move(source));
+  }
+  return translate_unit(settings, all, files[0] == "-" ? "" : stem_of(files[0]));
 }
 
 int run_tool(int argc, char** argv) {
@@ -157,7 +202,9 @@ int run_tool(int argc, char** argv) {
     usage_error(kPtx2spv, error);
     return kUsage;
   }
-  if (settings.print_supported) {
+  if (settings.list) {
+    exit = list_files(settings, command.operands);
+  } else if (settings.print_supported) {
     std::fputs(supported_forms().c_str(), stdout);
   } else if (settings.check) {
     exit = check_files(settings, command.operands);

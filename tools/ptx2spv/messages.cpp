@@ -49,12 +49,26 @@ void print_messages(const Settings& settings, const std::vector<Message>& messag
   }
 }
 
-void print_error(const Settings& settings, const std::string& file, const std::string& text) {
+namespace {
+
+void print_one(const Settings& settings, Severity severity, const std::string& file,
+               const std::string& text) {
   Message message;
+  message.severity = severity;
   message.file = file;
   message.text = text;
-  message.rendered = (file.empty() ? "ptx2spv" : file) + ": error: " + text;
+  message.rendered = (file.empty() ? "ptx2spv" : file) + ": " + word(severity) + ": " + text;
   print_messages(settings, {message});
+}
+
+}  // namespace
+
+void print_error(const Settings& settings, const std::string& file, const std::string& text) {
+  print_one(settings, Severity::error, file, text);
+}
+
+void print_note(const Settings& settings, const std::string& file, const std::string& text) {
+  print_one(settings, Severity::note, file, text);
 }
 
 }  // namespace ptx2spv::tools

@@ -39,6 +39,9 @@ enum Id : int {
   opt_link,
   opt_inline,
   opt_routines,
+  opt_list,
+  opt_image,
+  opt_capability,
 };
 
 constexpr Option kOptions[] = {
@@ -61,6 +64,15 @@ constexpr Option kOptions[] = {
      "link this PTX file too, for what the others declare as extern; with --check, to every file "
      "in turn; may be repeated",
      "file"},
+    {opt_list, 0, "list", "[FORMAT]",
+     "list what programs, objects, archives and fat binaries hold; FORMAT is text (the default) or "
+     "json",
+     "text,json"},
+    {opt_capability, 0, "capability", "M.N",
+     "of a program, take the newest PTX that is not over this compute capability, 7.5 when not "
+     "given"},
+    {opt_image, 0, "image", "NUMBER",
+     "of a program, take this PTX, whatever it is for; --list gives the numbers"},
     {opt_entry, 'e', "entry", "NAME", "translate this kernel only"},
     {opt_profile, 'p', "profile", "NAME",
      "the device to translate for: portable (the default), swiftshader, lavapipe, nvidia; --check "
@@ -157,6 +169,15 @@ bool parse_block(std::string_view text, TranslateOptions& options) {
   return true;
 }
 
+// 7.5
+bool parse_capability(std::string_view text, std::uint32_t& capability) {
+  std::uint32_t major = 0, minor = 0;
+  if (!parse_number(cut(text, '.'), major, 1, 999) || !parse_number(text, minor, 0, 9))
+    return false;
+  capability = major * 10 + minor;
+  return true;
+}
+
 // u8x4
 bool parse_texel(std::string_view text, SlotSpec& spec) {
   constexpr std::string_view kFormats[] = {"u8",  "u16", "u32",    "s8",      "s16",    "s32",
@@ -204,8 +225,10 @@ constexpr Tool kPtx2spvRow = {
     "ptx2spv",
     "[OPTION...] FILE...",
     "translates NVIDIA PTX kernels that use surfaces to Vulkan compute SPIR-V",
+    "A FILE is PTX text, or a CUDA program, object, archive or fat binary with PTX inside. "
     "Several files are linked into one module; with --check every file stands on its own, but for "
-    "what --link adds. A file named - is standard input. "
+    "what --link adds. A program of several modules gives a file for each. A file named - is "
+    "standard input. "
     "Output is written whole or not at all.",
     kOptions,
     kExitCodes,
@@ -329,6 +352,20 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
         settings.dump_pass = value;
         break;
       case opt_time: settings.time_passes = true; break;
+      case opt_list:
+        settings.list = true;
+        if (option.has_value && value != "text" && value != "json")
+          return unknown("form of a list called");
+        settings.list_json = value == "json";
+        break;
+      case opt_capability:
+        if (!parse_capability(value, settings.capability))
+          return "--capability " + value + ": it is written as 7.5";
+        break;
+      case opt_image:
+        if (!parse_number(value, settings.image, 1, 1000000000))
+          return "--image " + value + ": it is a number of --list";
+        break;
       case opt_supported: settings.print_supported = true; break;
       case opt_diagnostics:
         if (value != "text" && value != "json") return unknown("form of messages called");

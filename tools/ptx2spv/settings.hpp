@@ -21,9 +21,12 @@ struct Settings {
   std::vector<std::pair<std::string, SlotSpec>> backings;  ///< slot number or name
   std::vector<std::string> linked;                         ///< files of --link
   std::string output, reflect, dump_pass;
+  std::uint32_t capability = 75;  ///< of programs: the newest PTX not over it, 75 for 7.5
+  std::uint32_t image = 0;        ///< of programs: this row of --list; 0: by capability
   Emit emit = Emit::spirv;
   bool emit_given = false, dump = false, time_passes = false, check = false, check_json = false,
-       print_supported = false, json_diagnostics = false, color = false, quiet = false;
+       list = false, list_json = false, print_supported = false, json_diagnostics = false,
+       color = false, quiet = false;
 };
 
 extern const Tool kPtx2spv;

@@ -98,7 +98,9 @@ class Machine {
       const Thread& t = threads_[i];
       if (t.state != Thread::State::waiting) continue;
       const Inst& inst = f_.insts[t.waits_at];
-      if (inst.op == Op::bar_sync) {
+      if (inst.op == Op::yield) {
+        ready.push_back({i, Bits{}});
+      } else if (inst.op == Op::bar_sync) {
         const unsigned id = t.values[f_.arg(t.waits_at, 0)].w[0] & 15;
         if (!open[id]) continue;
         const Barrier& b = barriers_[id];
@@ -402,7 +404,8 @@ class Machine {
         return;
       case Op::atomic:
       case Op::atomic_cas: result = atomic(t, inst, args); return;
-      case Op::memory_barrier: return;
+      case Op::memory_barrier:
+      case Op::progress: return;
       case Op::bar_sync:
         arrive(inst, args);
         if (static_cast<BarKind>(inst.imm) == BarKind::arrive) return;
@@ -414,6 +417,7 @@ class Machine {
       case Op::warp_active:
       case Op::warp_sync:
       case Op::warp_elect:
+      case Op::yield:
       case Op::control_barrier:
         t.state = Thread::State::waiting;
         t.waits_at = v;

@@ -219,6 +219,9 @@ struct SurfaceOp {
 
 /// MemAttr::slot of local memory: the words of a LoopGuard.
 inline constexpr std::uint16_t kGuardSlot = 1;
+/// MemAttr::slot of global memory: words of the device heap that belong to the thread which has its
+/// lock. No loop waits for them.
+inline constexpr std::uint16_t kHeapSlot = 1;
 
 /// For drivers that silently end loops after a number of iterations of all of a thread's loops
 /// together (passes/workarounds/detect_loop_cutoff.cpp, which the structurizer obeys). Each loop

@@ -233,7 +233,9 @@ bool FunctionLowering::is_pure(const Instruction& inst) const {
     case nanosleep:
     case alloca:
     case stacksave:
-    case stackrestore: return false;
+    case stackrestore:
+    case cp:
+    case mbarrier: return false;
     default: return !inst.mods->cc;
   }
 }
@@ -316,6 +318,8 @@ FunctionLowering::Lower FunctionLowering::lowering_of(Opcode op) {
         {&Self::lower_call, {call}},
         {&Self::lower_barrier, {bar, barrier, membar, fence}},
         {&Self::lower_warp, {shfl, vote, match, activemask, redux, elect}},
+        {&Self::lower_async_copy, {cp}},
+        {&Self::lower_mbarrier, {mbarrier}},
         {&Self::lower_surface, {suld, sust, sured, suq}},
         {&Self::lower_texture, {tex, tld4, txq, istypep}},
         {&Self::lower_video, {vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr, vmad, vset}},

@@ -94,6 +94,11 @@ class FunctionLowering {
   void lower_warp(const Instruction& inst);
   void lower_redux_float(const Instruction& inst);
   void lower_stack(const Instruction& inst);
+
+  // Asynchronous copies and mbarrier objects (lower_async.cpp)
+  class Mbarrier;
+  void lower_async_copy(const Instruction& inst);
+  void lower_mbarrier(const Instruction& inst);
   Value stack_pointer();
   void set_stack_pointer(Value at);
   void leave();  ///< of the function, which gives back what its alloca took
@@ -115,6 +120,8 @@ class FunctionLowering {
     Value address = 0;
   };
   Place place(const Instruction& inst, const Operand& operand, ptx::Space space);
+  /// Of an object in shared memory, by an address of it or a generic one.
+  Place shared_place(const Instruction& inst, const Operand& operand);
   Value load_words(const Place& place, unsigned offset, unsigned bytes);
   void store_words(const Place& place, unsigned offset, unsigned bytes, Value raw);
 
@@ -123,6 +130,8 @@ class FunctionLowering {
   void call_indirect(const Instruction& inst);
   void call_vprintf(const Instruction& inst);
   void call_assert(const Instruction& inst);
+  class DeviceHeap;  ///< lower_heap.cpp
+  void call_heap(const Instruction& inst, bool allocates);
   std::vector<std::uint32_t> vars_of(const Operand& operand) const;
   std::vector<Value> argument_words(const Operand& argument, ptx::Type constant);
   std::vector<Value> argument_words(const Operand& list);

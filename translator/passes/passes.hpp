@@ -24,6 +24,9 @@ struct BlockOptions {
   std::uint32_t max_block_threads = 1024;
   std::uint32_t block[3] = {0, 0, 0};  ///< every block's size where it is known
   bool fewer = false;                  ///< thread_coarsening may lower `workgroup_threads`
+  std::uint32_t idle_rounds =
+      0;  ///< split_at_barriers: rounds in which threads did nothing but wait
+          ///< for one another's stores, after which they trap; 0: no bound
 };
 /// ThreadModel::regions where all threads of a block reach each barrier, except those that have
 /// ended: an invocation runs its threads side by side between the device's own barriers, and runs

@@ -37,6 +37,8 @@ void Checker::run() {
       case Opcode::elect:
       case Opcode::vote:
       case Opcode::lop3: check_warp(); break;
+      case Opcode::cp: check_async_copy(); break;
+      case Opcode::mbarrier: check_mbarrier(); break;
       case Opcode::call: check_call(); break;
       default:
         if (inst.op >= Opcode::vadd && inst.op <= Opcode::vset4) {
@@ -86,7 +88,8 @@ bool Checker::check_rule(const OperandRule& rule, unsigned index) {
   const Type type = rule_type(rule);
   switch (rule.role) {
     case OperandRole::any: return true;
-    case OperandRole::dest: return dest(operand, type, false, inst_->op == Opcode::atom);
+    case OperandRole::dest:
+      return dest(operand, type, false, inst_->op == Opcode::atom || inst_->op == Opcode::mbarrier);
     case OperandRole::source: return source(operand, type, false);
     case OperandRole::source_reg:
       return rule.address ? (operand.kind == OperandKind::reg ? address_register(operand)

@@ -221,7 +221,7 @@ bool Checker::address_register(const Operand& operand) {
                                    describe(operand));
 }
 
-bool Checker::memory(const Operand& operand) {
+bool Checker::memory(const Operand& operand, Space space) {
   if (operand.kind != OperandKind::memory) {
     return fail(operand, name() + " wants an address in brackets here, not " + describe(operand));
   }
@@ -237,7 +237,6 @@ bool Checker::memory(const Operand& operand) {
     return fail(operand, "." + std::string(text(s.type)) + " '" + std::string(s.name) +
                              "' is not read or written as memory");
   }
-  const Space space = mods_->space;
   const bool generic = space == Space::none && s.space != Space::param;
   // A .param of a .func stands in local memory when its address is taken; its own space is .param.
   if (!generic && space != s.space) {

@@ -1,4 +1,4 @@
-// Barriers and instructions over the threads of a warp.
+// Barriers, asynchronous copies, mbarrier objects, and instructions over the threads of a warp.
 #include "translator/ptx/checker.hpp"
 
 namespace ptx2spv::ptx {
@@ -52,6 +52,55 @@ void Checker::check_warp() {
     default: break;
   }
   check_generic();
+}
+
+/// cp.async.cop.shared.global [dst], [src], cp-size{, src-size | ignore-src}{, cache-policy}
+void Checker::check_async_copy() {
+  if (!mods_->has(Mod::global)) return check_generic();
+  unsigned count = inst_->operand_count;
+  const bool policy = mods_->has(Mod::L2_cache_hint);
+  if (!count_is(policy ? 4 : 3, policy ? 5 : 4)) return;
+  if (!memory(op(0), Space::shared) || !memory(op(1), Space::global)) return;
+  const Operand& size = op(2);
+  const bool whole = mods_->cache == Mod::cg;
+  if (size.kind != OperandKind::imm_int ||
+      (size.value != 16 && (whole || (size.value != 4 && size.value != 8)))) {
+    fail(size, name() + (whole ? " with .cg copies 16 bytes" : " copies 4, 8 or 16 bytes"));
+    return;
+  }
+  if (policy && !source_register(op(--count), Type::b64)) return;
+  if (count == 3) return;
+  const Operand& source_size = op(3);
+  if (source_size.kind == OperandKind::reg && type_of(source_size).type == Type::pred) {
+    needs(75, 80, "a predicate of 'cp.async'");
+    return;
+  }
+  if (!source(source_size, Type::b32, false)) return;
+  if (source_size.kind == OperandKind::imm_int && source_size.value > size.value)
+    fail(source_size,
+         "the source has no more bytes than are copied, " + std::to_string(size.value));
+}
+
+void Checker::check_mbarrier() {
+  const bool arrives = mods_->has(Mod::arrive) || mods_->has(Mod::arrive_drop);
+  if (arrives && op(0).kind == OperandKind::sink && !needs(71, 80, "'_' as a state")) return;
+  if ((mods_->sem == Mod::none) != (mods_->scope == Mod::none)) {
+    sink_.error(inst_->opcode_span, name() + " takes an order and a scope together or neither");
+    return;
+  }
+  if (arrives && mods_->shared_cluster && op(0).kind != OperandKind::sink) {
+    fail(op(0), name() + " with '.shared::cluster' gives no state: '_' stands here");
+    return;
+  }
+  const bool counts =
+      inst_->operand_count > 2 && !mods_->has(Mod::noComplete) && !mods_->has(Mod::expect_tx);
+  if (arrives && counts && !needs(78, 90, "a count without '.noComplete'")) return;
+  check_generic();
+  if (!mods_->has(Mod::init) && !(arrives && !mods_->has(Mod::expect_tx))) return;
+  const Operand& count = op(inst_->operand_count - 1);
+  constexpr std::uint64_t kMost = (1 << 20) - 1;
+  if (count.kind == OperandKind::imm_int && (count.value < 1 || count.value > kMost))
+    fail(count, "an mbarrier counts 1 to " + std::to_string(kMost) + " arrivals");
 }
 
 }  // namespace ptx2spv::ptx

@@ -56,7 +56,8 @@ class Checker {
   bool dest_pred(const Operand& operand, bool pair_allowed);
   bool dest_with_pred(const Operand& operand, Type type, bool sink_allowed);
   bool source_pred(const Operand& operand);
-  bool memory(const Operand& operand);
+  bool memory(const Operand& operand) { return memory(operand, mods_->space); }
+  bool memory(const Operand& operand, Space space);
   bool address_register(const Operand& operand);
   bool vector(const Operand& operand, unsigned count, Type type, bool is_dest, bool wide);
   bool writes_something(const Operand& operand);
@@ -83,6 +84,8 @@ class Checker {
   void check_istypep();
   void check_barrier();
   void check_warp();
+  void check_async_copy();
+  void check_mbarrier();
   void check_video();
   void check_call();
 

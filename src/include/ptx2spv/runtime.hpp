@@ -105,6 +105,11 @@ class Device {
   /// Errors and warnings of the validation layer so far (0 without it).
   std::uint64_t validation_messages() const;
   Status synchronize();  ///< waits for every stream
+  /// Bytes that malloc in kernels gives out of, 8 MiB unless set (cudaLimitMallocHeapSize). Blocks
+  /// are powers of two of 32 bytes and more, and outlive the launch.
+  std::uint64_t malloc_heap_bytes() const;
+  /// At most 4 GiB, rounded up to 32 bytes; an error once a kernel with malloc was launched.
+  Status set_malloc_heap_bytes(std::uint64_t bytes);
   const std::shared_ptr<runtime::DeviceState>& state() const { return state_; }
   explicit Device(std::shared_ptr<runtime::DeviceState> state) : state_(std::move(state)) {}
 

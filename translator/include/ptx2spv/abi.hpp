@@ -49,6 +49,7 @@ enum Push : std::uint32_t {
   discard = 22,  ///< address of 64 bytes that suppressed stores go to
   surface_count = 24,  ///< records in the surface table, record 0 included
   texture_count = 25,
+  heap = 26,  ///< address of the device heap, 0: none
 };
 inline constexpr std::uint32_t kPushWords = 28;
 inline constexpr std::uint32_t kMostPushWords = 64;  ///< with parameters
@@ -206,6 +207,23 @@ enum class TrapKind : std::uint32_t {
   bad_call = 7,
   no_progress = 8
 };
+
+/// The device heap, which malloc and free share, in words. The host makes it and hands it to one
+/// launch after another; while none runs, the lock is 0. Blocks are 2^order units, each at a
+/// multiple of its size. A unit's state is 0 where no block begins, order + 1 of a free block, with
+/// kHeapUsed of one in use. A free block's first two words are the unit of the next free one of its
+/// order plus 1 and of the previous one plus 1; 0 is the end.
+enum HeapWord : std::uint32_t {
+  h_lock = 0,
+  h_units,  ///< of kHeapUnit bytes
+  h_data,   ///< bytes from the heap's start to unit 0, a multiple of 256
+  h_live,   ///< blocks in use
+  h_lists,  ///< kHeapOrders of them: the first free block's unit plus 1, 0: none
+};
+inline constexpr std::uint32_t kHeapOrders = 28;
+inline constexpr std::uint32_t kHeapStates = 64;  ///< word of unit 0's state
+inline constexpr std::uint32_t kHeapUnit = 32;
+inline constexpr std::uint32_t kHeapUsed = 0x80000000u;
 
 /// printf buffer: word 0 bytes used (atomic), word 1 capacity in bytes, word 2 dropped calls;
 /// entries from byte 16: words { bytes of the entry, linear thread number lo, hi, format address

@@ -195,6 +195,7 @@ struct EntryInfo {
        divergent_barriers = false;
   bool dynamic_handles = false;  ///< a handle that is not static reaches a surface instruction
   bool uses_printf = false, uses_textures = false;
+  bool uses_heap = false;  ///< malloc or free: abi::Push::heap has to be there
   std::uint32_t reqntid[3] = {0, 0, 0}, maxntid[3] = {0, 0, 0};
   ThreadModel threads = ThreadModel::direct;
   std::uint32_t workgroup_threads = 0, threads_per_invocation = 1;

@@ -50,7 +50,7 @@ struct Group {
 
 bool synchronises(Op op) {
   return op == Op::bar_sync || op == Op::control_barrier ||
-         (op >= Op::warp_shfl && op <= Op::warp_elect);
+         (op >= Op::warp_shfl && op <= Op::yield);
 }
 
 class Expansion {

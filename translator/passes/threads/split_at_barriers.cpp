@@ -29,11 +29,12 @@ std::uint32_t words_of(Type type) {
 }  // namespace
 
 BarrierSplitter::BarrierSplitter(Function& function, std::uint32_t invocations,
-                                 std::uint32_t threads)
+                                 std::uint32_t threads, std::uint32_t idle_rounds)
     : f_(function),
       b_(function),
       invocations_(invocations),
-      per_invocation_((threads + invocations - 1) / invocations) {}
+      per_invocation_((threads + invocations - 1) / invocations),
+      idle_rounds_(idle_rounds) {}
 
 std::uint32_t BarrierSplitter::var(Type type, std::string name) {
   f_.vars.push_back({type, std::move(name), false});
@@ -50,11 +51,13 @@ void BarrierSplitter::cut() {
     for (std::size_t k = f_.blocks[b].insts.size(); k-- > 0;) {
       const Value v = f_.blocks[b].insts[k];
       const Inst inst = f_.insts[v];
-      if (inst.op != Op::bar_sync && !is_warp(inst.op)) continue;
+      if (inst.op != Op::bar_sync && inst.op != Op::yield && !is_warp(inst.op)) continue;
       SyncPoint point;
       point.inst = v;
       point.warp = is_warp(inst.op);
-      point.stops = point.warp || inst.imm != static_cast<std::uint64_t>(BarKind::arrive);
+      point.yields = inst.op == Op::yield;
+      point.stops =
+          point.warp || point.yields || inst.imm != static_cast<std::uint64_t>(BarKind::arrive);
       point.before = b;
       point.after = b_.new_block();
       // A later point of the same block, cut before, now stands in the new block.
@@ -101,6 +104,9 @@ void BarrierSplitter::cut() {
       points_.push_back(point);
       if (point.warp) {
         warps_ = true;
+      } else if (point.yields) {
+        // Threads at a barrier stay there while this one goes on.
+        general_barriers_ = yields_ = true;
       } else {
         const Inst& id = f_.insts[f_.arg(point.inst, 0)];
         const bool plain = inst.count == 1 &&
@@ -281,6 +287,7 @@ void BarrierSplitter::emit_entry(BlockId rounds) {
   }
   b_.set(slot_, b_.i32(0));
   b_.set(force_, b_.i32(0));
+  if (yields_) b_.set(idle_, b_.i32(0));
   // There are few words compared with invocations, so this loop has one or two iterations.
   const BlockId header = b_.new_block(), body = b_.new_block(), out = b_.new_block();
   b_.set(iteration_, b_.builtin(Builtin::local_index));
@@ -349,6 +356,8 @@ void BarrierSplitter::emit_stop(const SyncPoint& point, std::uint32_t number, Bl
   }
   if (point.warp)
     arrive_at_warp(point);
+  else if (point.yields)
+    give_way();
   else if (!simple())
     arrive_at_barrier(point);
   b_.set(resume_, b_.i32(2 + number));
@@ -418,6 +427,7 @@ void BarrierSplitter::emit_exits(BlockId next, BlockId end) {
     save(resume_);
     if (!simple()) atomic(AtomicOp::add, shared_at(done_, b_.i32(0)), b_.i32(1));
     if (warps_) atomic(AtomicOp::or_, shared_at(gone_, warp()), lane_bit());
+    mark_progress();
     b_.br(next);
   }
 }
@@ -451,7 +461,8 @@ void BarrierSplitter::emit_end_of_round(BlockId rounds) {
   // Without progress, warp operations are next resolved with the lanes that are there: those of a
   // kernel that runs them in divergent code without naming its members. Stuck once more, the
   // threads wait for ever.
-  const Value hopeless = b_.op2(Op::and_, stuck, b_.cmp(Op::ne, b_.get(force_), b_.i32(0)));
+  Value hopeless = b_.op2(Op::and_, stuck, b_.cmp(Op::ne, b_.get(force_), b_.i32(0)));
+  if (yields_) hopeless = b_.op2(Op::or_, hopeless, idle_too_long(slot, cleared));
   b_.set(force_, b_.inst(Op::zext, Type::i32, {stuck}));
   b_.set(slot_, following);
   const BlockId more = b_.new_block(), stalled = b_.new_block();
@@ -492,7 +503,7 @@ std::string BarrierSplitter::run() {
   result1_ = i32("result2"), iteration_ = i32("iteration"), slot_ = i32("slot"),
   force_ = i32("force"), base_ = i32("base");
   state_base_ = i32("state_base"), local_base_ = i32("local_base"), count_ = i32("threads");
-  lane_counter_ = i32("lane"), accumulator_ = i32("sum");
+  lane_counter_ = i32("lane"), accumulator_ = i32("sum"), idle_ = i32("idle");
   for (int i = 0; i < 3; ++i) tid_[i] = i32(i == 0 ? "tid_x" : i == 1 ? "tid_y" : "tid_z");
 
   const BlockId start = start_ = b_.new_block();
@@ -509,6 +520,7 @@ std::string BarrierSplitter::run() {
 
   const auto end = static_cast<BlockId>(f_.blocks.size());
   const BlockId rounds = b_.new_block(), next = b_.new_block();
+  replace_progress();
   emit_exits(next, end);
   emit_entry(rounds);
   b_.at(rounds);
@@ -532,7 +544,8 @@ std::string BarrierSplitter::run() {
 
 std::string split_at_barriers(Function& function, Module&, const BlockOptions& options) {
   const std::uint32_t invocations = std::max(1u, options.workgroup_threads);
-  return split::BarrierSplitter(function, invocations, std::max(1u, options.max_block_threads))
+  return split::BarrierSplitter(function, invocations, std::max(1u, options.max_block_threads),
+                                options.idle_rounds)
       .run();
 }
 

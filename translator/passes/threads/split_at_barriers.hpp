@@ -14,7 +14,8 @@ namespace ptx2spv::passes::split {
 struct SyncPoint {
   ir::Value inst = 0;
   ir::BlockId before = 0, after = 0;  ///< the block that ends in it, and where the thread goes on
-  bool warp = false;                  ///< a warp operation, else a barrier
+  bool warp = false;                  ///< a warp operation
+  bool yields = false;                ///< a yield; what is neither is a barrier
   bool stops = true;                  ///< barrier.arrive does not
   std::uint32_t key = 0;              ///< warp operations: which arrival masks
   std::uint32_t kind = 0;             ///< warp operations: index into BarrierSplitter::kinds_
@@ -31,7 +32,8 @@ struct WarpKind {
 
 class BarrierSplitter {
  public:
-  BarrierSplitter(ir::Function& function, std::uint32_t invocations, std::uint32_t threads);
+  BarrierSplitter(ir::Function& function, std::uint32_t invocations, std::uint32_t threads,
+                  std::uint32_t idle_rounds);
   std::string run();
 
  private:
@@ -49,6 +51,9 @@ class BarrierSplitter {
   void emit_exits(ir::BlockId next, ir::BlockId end);
   void emit_end_of_round(ir::BlockId rounds);
   void emit_stall_record(ir::BlockId out);
+  ir::Value idle_too_long(ir::Value slot, ir::Value cleared);
+  void mark_progress();
+  void replace_progress();
   void set_thread();
   void save(std::uint32_t var);
   void restore(std::uint32_t var);
@@ -58,6 +63,7 @@ class BarrierSplitter {
   void arrive_at_barrier(const SyncPoint& point);
   void arrive_at_warp(const SyncPoint& point);
   void leave_warp(const SyncPoint& point);
+  void give_way();
   ir::Value may_go_on();
   void emit_agent();
   void emit_resolve();
@@ -100,8 +106,8 @@ class BarrierSplitter {
 
   ir::Function& f_;
   ir::Builder b_;
-  const std::uint32_t invocations_, per_invocation_;
-  bool warps_ = false, general_barriers_ = false, warp_wide_ = false;
+  const std::uint32_t invocations_, per_invocation_, idle_rounds_;
+  bool yields_ = false, warps_ = false, general_barriers_ = false, warp_wide_ = false;
   std::vector<SyncPoint> points_;
   ir::BlockId start_ = 0;
   std::vector<std::uint32_t> undefined_;  ///< variables that the start reads before it writes them
@@ -117,14 +123,14 @@ class BarrierSplitter {
   std::uint32_t result0_ = 0, result1_ = 0, tid_[3] = {0, 0, 0};
   // Of the invocation
   std::uint32_t iteration_ = 0, slot_ = 0, force_ = 0, base_ = 0, state_base_ = 0, local_base_ = 0,
-                count_ = 0;
+                count_ = 0, idle_ = 0;
   std::uint32_t lane_counter_ = 0, accumulator_ = 0;
   std::map<std::uint32_t, std::uint32_t> state_word_;  ///< variable: its word in a thread's state
   std::uint32_t state_words_ = 0, state_offset_ = 0, thread_local_bytes_ = 0;
 
   // Shared memory behind the kernel's own: word numbers
   std::uint32_t alive_ = 0, progress_ = 3, done_ = 6, barriers_ = 8;
-  std::uint32_t gone_ = 0, arrived_ = 0, voted_ = 0, exchange_ = 0, exchange_high_ = 0,
+  std::uint32_t moved_ = 0, gone_ = 0, arrived_ = 0, voted_ = 0, exchange_ = 0, exchange_high_ = 0,
                 control_words_ = 0;
   std::uint32_t shared_offset_ = 0;
 };

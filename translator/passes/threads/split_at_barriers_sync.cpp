@@ -55,6 +55,7 @@ void BarrierSplitter::lay_out_shared() {
   bool dynamic_ids = false, votes = false, exchanges = false;
   for (SyncPoint& point : points_) {
     const Inst& inst = f_.insts[point.inst];
+    if (point.yields) continue;
     if (!point.warp) {
       const Inst& id = f_.insts[f_.arg(point.inst, 0)];
       if (id.op == Op::constant)
@@ -90,6 +91,7 @@ void BarrierSplitter::lay_out_shared() {
     at += words;
     return at - words;
   };
+  moved_ = take(yields_ ? 3 : 0);
   gone_ = take(warps_ ? warp_count_ : 0);
   arrived_ = take(keys_ * warp_count_);
   voted_ = take(votes ? keys_ * warp_count_ : 0);
@@ -158,6 +160,44 @@ void BarrierSplitter::arrive_at_warp(const SyncPoint& point) {
   atomic(AtomicOp::or_, keyed(arrived_, key), bit);
 }
 
+/// The thread waits for nothing but the end of the round. Warp operations are not resolved without
+/// it: what the others store meanwhile may end its loop.
+void BarrierSplitter::give_way() {
+  b_.set(key_, b_.i32(0));
+  b_.set(ready_, b_.i32(1));
+  write(shared_at(progress_, b_.get(slot_)), b_.i32(1));
+}
+
+/// In kernels that yield: this round is none of waiting alone.
+void BarrierSplitter::mark_progress() {
+  if (yields_) write(shared_at(moved_, b_.get(slot_)), b_.i32(1));
+}
+
+void BarrierSplitter::replace_progress() {
+  for (BlockId b = 0, end = static_cast<BlockId>(f_.blocks.size()); b < end; ++b) {
+    const std::vector<Value> old = std::move(f_.blocks[b].insts);
+    f_.blocks[b].insts.clear();
+    b_.at(b);
+    for (const Value v : old) {
+      if (f_.insts[v].op == Op::progress)
+        mark_progress();
+      else
+        f_.blocks[b].insts.push_back(v);
+    }
+  }
+}
+
+/// Whether threads have done nothing but yield and wait for idle_rounds_ rounds: what they wait for
+/// never comes, or takes a thread as many polls.
+Value BarrierSplitter::idle_too_long(Value slot, Value cleared) {
+  const Value moved = b_.cmp(Op::ne, read(shared_at(moved_, slot)), b_.i32(0));
+  write(shared_at(moved_, cleared), b_.i32(0));
+  const Value idle = b_.select(moved, b_.i32(0), b_.op2(Op::add, b_.get(idle_), b_.i32(1)));
+  b_.set(idle_, idle);
+  if (idle_rounds_ == 0) return b_.i1(false);
+  return b_.cmp(Op::ult, b_.i32(idle_rounds_), idle);
+}
+
 void BarrierSplitter::leave_warp(const SyncPoint& point) {
   const Value others = b_.inst(Op::not_, Type::i32, {lane_bit()});
   atomic(AtomicOp::and_, keyed(arrived_, b_.i32(point.key)), others);
@@ -200,6 +240,7 @@ void BarrierSplitter::emit_agent() {
     write(barrier_word(again, w_phase),
           b_.op2(Op::add, read(barrier_word(again, w_phase)), b_.i32(1)));
     write(shared_at(progress_, b_.get(slot_)), b_.i32(1));
+    mark_progress();
     b_.br(next);
     b_.at(next);
   });
@@ -252,6 +293,7 @@ void BarrierSplitter::resolve_thread(BlockId done) {
   b_.set(ready_, b_.i32(1));
   save(ready_);
   write(shared_at(progress_, b_.get(slot_)), b_.i32(1));
+  mark_progress();
   const BlockId store = b_.new_block();
   for (std::uint32_t k = 0; k < kinds_.size(); ++k) {
     const BlockId mine = b_.new_block();

@@ -18,7 +18,9 @@ void lower_traps(ir::Function& function, bool keep_barriers);
 
 /// For devices whose threads do not advance independently: a loop that may wait for another thread
 /// traps after `iterations`. Runs first, before surfaces and atomics become loops of their own.
-void bound_spin_loops(ir::Function& function, EntryInfo& info, std::uint32_t iterations);
+/// Returns what it looked at: instructions, their uses, and blocks of loops, once for each loop
+/// around.
+std::size_t bound_spin_loops(ir::Function& function, EntryInfo& info, std::uint32_t iterations);
 
 /// Where a driver ends loops silently: prepares a function that has loops for threads that were cut
 /// off to be noticed (ir::LoopGuard). False when there is none that could iterate often.
