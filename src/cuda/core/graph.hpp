@@ -1,0 +1,53 @@
+// Graphs: operations with an order between them. They are run one after the other, in an order that
+// respects every edge: a device's queue does nothing else with streams either.
+#pragma once
+
+#include <list>
+
+#include "src/cuda/core/core.hpp"
+
+namespace ptx2spv::cuda {
+
+struct GraphNodeObject {
+  GraphObject* graph = nullptr;
+  Operation operation;
+  std::vector<GraphNodeObject*> before, after;
+  const GraphNodeObject* original = nullptr;  ///< of a clone
+  bool enabled = true;
+  std::map<int, CUlaunchAttribute> attributes;
+};
+
+struct GraphObject {
+  std::mutex mutex;  ///< what follows
+  std::vector<std::shared_ptr<GraphNodeObject>> nodes;
+};
+
+struct GraphExecObject {
+  std::shared_ptr<GraphObject> graph;  ///< a clone: what was instantiated
+  std::vector<GraphNodeObject*> order;
+  unsigned long long flags = 0;
+};
+
+CUresult add_node(GraphObject& graph, Operation operation, std::span<GraphNodeObject* const> before,
+                  GraphNodeObject*& made);
+CUresult add_edge(GraphNodeObject& from, GraphNodeObject& to);
+CUresult remove_edge(GraphNodeObject& from, GraphNodeObject& to);
+CUresult remove_node(GraphNodeObject& node);
+/// Null where the handle is of no node that is alive.
+std::shared_ptr<GraphNodeObject> find_node(CUgraphNode handle);
+std::shared_ptr<GraphObject> clone(const GraphObject& graph);
+/// An order that every edge holds in; eInvalidValue where there is a cycle.
+CUresult sort(const GraphObject& graph, std::vector<GraphNodeObject*>& order);
+CUresult instantiate(const GraphObject& graph, std::shared_ptr<GraphExecObject>& made);
+/// The node of an instantiated graph that `node` became.
+GraphNodeObject* instance_of(const GraphExecObject& exec, const GraphNodeObject& node);
+CUresult launch_graph(StreamObject& stream, GraphExecObject& exec);
+
+CUresult begin_capture(const std::shared_ptr<StreamObject>& stream, int mode,
+                       std::shared_ptr<GraphObject> into, std::span<GraphNodeObject* const> before);
+CUresult end_capture(StreamObject& stream, CUgraph& made);
+bool capturing(StreamObject& stream);
+/// Whether any stream of the calling process is capturing: what waits for the device is refused.
+bool anyone_captures();
+
+}  // namespace ptx2spv::cuda
