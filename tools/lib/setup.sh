@@ -11,7 +11,7 @@ logs="$root/build/logs"
 packages=(
   g++ cmake ninja-build ccache
   glslang-tools spirv-tools spirv-headers libvulkan-dev
-  libfmt-dev nlohmann-json3-dev libpng-dev zlib1g-dev libgtest-dev
+  libfmt-dev nlohmann-json3-dev libpng-dev zlib1g-dev liblz4-dev libzstd-dev libgtest-dev
   mesa-vulkan-drivers vulkan-validationlayers
 )
 
