@@ -143,7 +143,7 @@ CUresult collect(ContextObject& context);
 CUresult stick(ContextObject& context, const Error& error);
 
 CUresult create_event(ContextObject& context, unsigned flags, CUevent& made);
-CUresult record_event(const std::shared_ptr<StreamObject>& stream, EventObject& event);
+CUresult record_event(StreamObject& stream, EventObject& event);
 CUresult wait_event(StreamObject& stream, EventObject& event);
 CUresult query_event(EventObject& event);
 CUresult synchronize_event(EventObject& event);
@@ -173,8 +173,7 @@ std::shared_ptr<SurfaceObject> find_surface(CUsurfObject handle);
 CUresult bind_textures(ModuleObject& module);
 CUresult bind_surface(SurfaceRefObject& reference);
 /// What a texture reference stands for now, as a runtime texture.
-CUresult make_texture(ContextObject& context, const CUDA_RESOURCE_DESC& resource,
-                      const CUDA_TEXTURE_DESC& desc, const CUDA_RESOURCE_VIEW_DESC* view,
+CUresult make_texture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& desc, const CUDA_RESOURCE_VIEW_DESC* view,
                       std::optional<Texture>& made);
 
 // ------------------------------------------------------------------------- modules and launches

@@ -47,6 +47,9 @@ CUresult begin_capture(const std::shared_ptr<StreamObject>& stream, int mode,
                        std::shared_ptr<GraphObject> into, std::span<GraphNodeObject* const> before);
 CUresult end_capture(StreamObject& stream, CUgraph& made);
 bool capturing(StreamObject& stream);
+/// cuEventRecord and cuStreamWaitEvent, in a capture or not.
+CUresult record(StreamObject& stream, EventObject& event);
+CUresult wait(StreamObject& stream, EventObject& event);
 /// Whether any stream of the calling process is capturing: what waits for the device is refused.
 bool anyone_captures();
 

@@ -64,8 +64,7 @@ CUresult run(StreamObject& stream, const Operation& operation) {
               },
               [&](const RecordOperation& each) {
                 if (!tables().events.has(each.event)) return eInvalidResourceHandle;
-                std::shared_ptr<StreamObject> self(std::shared_ptr<void>(), &stream);
-                return record_event(self, *each.event);
+                return record_event(stream, *each.event);
               },
               // Graphs allocate once, when the node is made; see docs/cuda-programs.md.
               [](const AllocateOperation&) { return eSuccess; },
@@ -241,6 +240,37 @@ CUresult capture(StreamObject& stream, Operation operation) {
       code != eSuccess)
     return code;
   stream.tail = {node};
+  return eSuccess;
+}
+
+CUresult record(StreamObject& stream, EventObject& event) {
+  if (!capturing(stream)) return record_event(stream, event);
+  std::scoped_lock lock(stream.mutex, event.mutex);
+  event.capture = stream.capture;
+  event.nodes = stream.tail;
+  return eSuccess;
+}
+
+CUresult wait(StreamObject& stream, EventObject& event) {
+  std::shared_ptr<Capture> other;
+  std::vector<GraphNodeObject*> nodes;
+  {
+    std::lock_guard lock(event.mutex);
+    other = event.capture;
+    nodes = event.nodes;
+  }
+  if (!other) {
+    if (!capturing(stream)) return wait_event(stream, event);
+    return fail(eStreamCaptureIsolation, "a capture would wait for work outside of it");
+  }
+  std::lock_guard lock(stream.mutex);
+  if (stream.capture && stream.capture != other)
+    return fail(eStreamCaptureMerge, "two captures would become one");
+  // The stream joins the capture that the event belongs to.
+  stream.capture = other;
+  for (GraphNodeObject* each : nodes)
+    if (std::find(stream.tail.begin(), stream.tail.end(), each) == stream.tail.end())
+      stream.tail.push_back(each);
   return eSuccess;
 }
 

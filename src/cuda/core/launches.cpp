@@ -97,7 +97,7 @@ CUresult submit(StreamObject& stream, FunctionObject& function, const LaunchConf
   ContextObject& context = *stream.context;
   if (function.module->context != &context)
     return fail(eInvalidResourceHandle, "the function and the stream are of different contexts");
-  if (!function.module->texture_refs.empty())
+  if (function.module->has_texture_refs)
     if (CUresult code = bind_textures(*function.module); code != eSuccess) return code;
   Stream* opened = nullptr;
   if (CUresult code = open_stream(stream, opened); code != eSuccess) return code;

@@ -232,6 +232,7 @@ CUresult texture_ref(ModuleObject& module, std::string_view name, CUtexref& foun
     reference->desc.maxAnisotropy = 1;
     known = module.texture_refs.emplace(reference->name, reference).first;
     tables().texture_refs.add(reference);
+    module.has_texture_refs = true;
   }
   found = known->second.get();
   return eSuccess;
@@ -268,6 +269,13 @@ CUresult module_of(LibraryObject& library, ContextObject& context, ModuleObject*
   // What failed once fails again: no message is printed twice.
   if (auto failed = library.failures.find(&context); failed != library.failures.end())
     return failed->second;
+  if (library.reader) {
+    if (CUresult code = library.reader(library.image); code != eSuccess) {
+      library.failures[&context] = code;
+      return code;
+    }
+    library.reader = nullptr;
+  }
   std::shared_ptr<ModuleObject> module;
   if (CUresult code = load_module(context, library.image, module, nullptr); code != eSuccess) {
     library.failures[&context] = code;

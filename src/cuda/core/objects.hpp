@@ -78,7 +78,6 @@ struct EventObject {
   unsigned flags = 0;
   std::mutex mutex;  ///< what follows
   std::optional<Event> event;
-  std::shared_ptr<StreamObject> stream;  ///< that it was recorded in last
   std::shared_ptr<Capture> capture;      ///< recorded in a capture
   std::vector<GraphNodeObject*> nodes;   ///< of that capture
 };
@@ -154,6 +153,7 @@ struct ModuleObject {
   std::mutex mutex;  ///< what follows
   std::map<std::string, std::shared_ptr<FunctionObject>, std::less<>> functions;
   std::map<std::string, std::shared_ptr<TextureRefObject>, std::less<>> texture_refs;
+  std::atomic<bool> has_texture_refs{false};
   std::map<std::string, std::shared_ptr<SurfaceRefObject>, std::less<>> surface_refs;
   std::vector<CUdeviceptr> variables;  ///< entries of the table of allocations
   explicit ModuleObject(Module value) : module(std::move(value)) {}
@@ -172,6 +172,7 @@ struct Image {
 
 /// Code that is loaded into each context when that first uses it.
 struct LibraryObject {
+  std::function<CUresult(Image&)> reader;  ///< fills `image` at the first use; empty: it is full
   Image image;
   std::string file;
   std::mutex mutex;  ///< what follows

@@ -147,20 +147,19 @@ CUresult create_event(ContextObject& context, unsigned flags, CUevent& made) {
   return eSuccess;
 }
 
-CUresult record_event(const std::shared_ptr<StreamObject>& stream, EventObject& event) {
-  if (event.context->device != stream->context->device)
+CUresult record_event(StreamObject& stream, EventObject& event) {
+  if (event.context->device != stream.context->device)
     return fail(eInvalidResourceHandle, "the event and the stream are of different devices");
   Stream* opened = nullptr;
-  if (CUresult code = open_stream(*stream, opened); code != eSuccess) return code;
+  if (CUresult code = open_stream(stream, opened); code != eSuccess) return code;
   std::lock_guard lock(event.mutex);
   if (!event.event) {
-    auto made = Event::create(stream->context->gpu());
+    auto made = Event::create(stream.context->gpu());
     if (!made) return report(made.error());
     event.event = std::move(*made);
   }
   event.capture = nullptr;
   event.nodes.clear();
-  event.stream = stream;
   Status status = opened->record(*event.event);
   return status ? eSuccess : report(status.error());
 }

@@ -88,8 +88,7 @@ CUresult check_view(const CUDA_RESOURCE_VIEW_DESC& view, const CUDA_ARRAY3D_DESC
   return eSuccess;
 }
 
-CUresult over_memory(ContextObject& context, const CUDA_RESOURCE_DESC& resource,
-                     const TextureDesc& desc, std::optional<Texture>& made) {
+CUresult over_memory(const CUDA_RESOURCE_DESC& resource, const TextureDesc& desc, std::optional<Texture>& made) {
   const bool pitched = resource.resType == kResourcePitch2D;
   const CUdeviceptr address = pitched ? resource.res.pitch2D.devPtr : resource.res.linear.devPtr;
   const CUarray_format format = pitched ? resource.res.pitch2D.format : resource.res.linear.format;
@@ -120,8 +119,7 @@ CUresult over_memory(ContextObject& context, const CUDA_RESOURCE_DESC& resource,
 
 }  // namespace
 
-CUresult make_texture(ContextObject& context, const CUDA_RESOURCE_DESC& resource,
-                      const CUDA_TEXTURE_DESC& given, const CUDA_RESOURCE_VIEW_DESC* view,
+CUresult make_texture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& given, const CUDA_RESOURCE_VIEW_DESC* view,
                       std::optional<Texture>& made) {
   TextureDesc desc;
   if (CUresult code = convert(given, desc); code != eSuccess) return code;
@@ -151,7 +149,7 @@ CUresult make_texture(ContextObject& context, const CUDA_RESOURCE_DESC& resource
       return take(Texture::create(mipmap->array, desc), made);
     }
     case kResourceLinear:
-    case kResourcePitch2D: return over_memory(context, resource, desc, made);
+    case kResourcePitch2D: return over_memory(resource, desc, made);
     default: return fail(eInvalidValue, "a texture over no kind of resource");
   }
 }
@@ -164,7 +162,7 @@ CUresult create_texture(ContextObject& context, const CUDA_RESOURCE_DESC& resour
   object->resource = resource;
   object->desc = desc;
   if (view) object->view = *view;
-  if (CUresult code = make_texture(context, resource, desc, view, object->texture);
+  if (CUresult code = make_texture(resource, desc, view, object->texture);
       code != eSuccess)
     return code;
   made = object->texture->handle();
@@ -232,7 +230,7 @@ CUresult bind_textures(ModuleObject& module) {
   for (const auto& each : changed) {
     std::optional<Texture> texture;
     if (CUresult code =
-            make_texture(*module.context, each->resource, each->desc, nullptr, texture);
+            make_texture(each->resource, each->desc, nullptr, texture);
         code != eSuccess)
       return code;
     Status status = module.module.bind_texture(each->name, *texture);
