@@ -6,6 +6,7 @@
 
 #include "ptx2spv/fatbin.hpp"
 #include "src/cuda/core/core.hpp"
+#include "src/options.hpp"
 
 namespace ptx2spv::cuda {
 
@@ -129,7 +130,9 @@ Result<Module> load_texts(ContextObject& context, const std::vector<Image::Text>
   std::vector<PtxModule::Input> inputs;
   inputs.reserve(texts.size());
   for (const Image::Text& each : texts) inputs.push_back({each.text, each.file});
-  return Module::load(context.gpu(), inputs);
+  ModuleOptions options;
+  if (runtime::option_text(runtime::Option::cuda_fp) == "fast") options.fp = FpPolicy::fast;
+  return Module::load(context.gpu(), inputs, options);
 }
 
 }  // namespace
