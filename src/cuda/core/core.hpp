@@ -67,7 +67,10 @@ struct KernelOperation {
   Args args;
   /// As given, for who asks a graph's node: packed at the parameters' offsets.
   std::vector<std::byte> packed;
+  std::vector<void*> pointers;  ///< into `packed`, as param_pointers() gave them last
 };
+/// The arguments as cuLaunchKernel takes them; valid while the operation stays where it is.
+void** param_pointers(KernelOperation& operation);
 struct CopyOperation {
   CUDA_MEMCPY3D_PEER copy{};
 };

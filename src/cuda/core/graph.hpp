@@ -43,6 +43,24 @@ CUresult instantiate(const GraphObject& graph, std::shared_ptr<GraphExecObject>&
 GraphNodeObject* instance_of(const GraphExecObject& exec, const GraphNodeObject& node);
 CUresult launch_graph(StreamObject& stream, GraphExecObject& exec);
 
+// What both interfaces have under different names.
+CUresult list_nodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count, bool roots);
+CUresult list_edges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, std::size_t* count);
+CUresult list_neighbours(CUgraphNode node, CUgraphNode* nodes, std::size_t* count, bool before);
+CUresult change_edges(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                      std::size_t count, bool add);
+/// Adds a node with `count` dependencies.
+CUresult append(CUgraph graph, Operation operation, const CUgraphNode* before, std::size_t count,
+                CUgraphNode* made);
+/// Another operation of the same type in a graph's node, or in what it became in `exec`.
+CUresult replace(CUgraphNode node, Operation operation);
+CUresult replace(CUgraphExec exec, CUgraphNode node, Operation operation);
+/// Takes over the parameters of `graph`, whose nodes have to match those of `exec` in type and
+/// order; `failed` is the first that does not.
+CUresult update(CUgraphExec exec, CUgraph graph, CUgraphNode& failed);
+CUresult make_exec(CUgraph graph, unsigned long long flags, CUgraphExec* made);
+CUresult launch_exec(CUgraphExec exec, const std::shared_ptr<StreamObject>& stream);
+
 CUresult begin_capture(const std::shared_ptr<StreamObject>& stream, int mode,
                        std::shared_ptr<GraphObject> into, std::span<GraphNodeObject* const> before);
 CUresult end_capture(StreamObject& stream, CUgraph& made);

@@ -116,6 +116,13 @@ CUresult make_launch(FunctionObject& function, const LaunchConfig& config, void*
   return make_args(function, params, extra, made.args, &made.packed);
 }
 
+void** param_pointers(KernelOperation& operation) {
+  operation.pointers.clear();
+  for (const ParamInfo& each : operation.function->kernel.info().params)
+    operation.pointers.push_back(operation.packed.data() + each.offset);
+  return operation.pointers.data();
+}
+
 CUresult launch(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
                 const LaunchConfig& config, void** params, void** extra, bool cooperative) {
   if (cooperative) {
