@@ -54,8 +54,12 @@ struct CUuuid {
 /// CUresult and cudaError_t: one set of numbers, of which some belong to the runtime alone.
 enum CUresult : int {
 #define PTX2SPV_CUDA_ERROR(value, name, driver, runtime, text) name = value,
+#define PTX2SPV_CUDA_RUNTIME_ERROR(value, name, runtime, text) name = value,
+#define PTX2SPV_CUDA_DRIVER_ERROR(value, name, driver, text) name = value,
 #include "src/cuda/errors.def"
 #undef PTX2SPV_CUDA_ERROR
+#undef PTX2SPV_CUDA_RUNTIME_ERROR
+#undef PTX2SPV_CUDA_DRIVER_ERROR
 };
 
 enum CUarray_format : int {

@@ -30,7 +30,7 @@ struct cudaChannelFormatDesc {
   int f;  ///< cudaChannelFormatKind
 };
 inline constexpr int kChannelSigned = 0, kChannelUnsigned = 1, kChannelFloat = 2, kChannelNone = 3,
-                     kChannelUnorm8x1 = 9;
+                     kChannelUnorm8x1 = 5;
 
 // cudaMemcpyKind.
 inline constexpr int kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3,

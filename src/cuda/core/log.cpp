@@ -12,9 +12,13 @@ namespace ptx2spv::cuda {
 namespace {
 
 constexpr ErrorRow kErrors[] = {
-#define PTX2SPV_CUDA_ERROR(value, name, driver, runtime, text) {value, driver, runtime, text},
+#define PTX2SPV_CUDA_ERROR(value, name, driver, runtime, text) {value, #driver, #runtime, text},
+#define PTX2SPV_CUDA_RUNTIME_ERROR(value, name, runtime, text) {value, "", #runtime, text},
+#define PTX2SPV_CUDA_DRIVER_ERROR(value, name, driver, text) {value, #driver, "", text},
 #include "src/cuda/errors.def"
 #undef PTX2SPV_CUDA_ERROR
+#undef PTX2SPV_CUDA_RUNTIME_ERROR
+#undef PTX2SPV_CUDA_DRIVER_ERROR
 };
 
 bool logging() {

@@ -7,7 +7,7 @@
 namespace ptx2spv::cuda {
 
 bool array_format(const cudaChannelFormatDesc& desc, CUarray_format& format, unsigned& channels) {
-  // Normalised formats have kinds of their own: 9 to 20.
+  // Normalised formats have kinds of their own: 5 to 16.
   if (desc.f >= kChannelUnorm8x1 && desc.f < kChannelUnorm8x1 + 12) {
     const int number = desc.f - kChannelUnorm8x1;
     format = static_cast<CUarray_format>(kUnorm8x1 + number);

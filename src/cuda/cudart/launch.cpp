@@ -32,7 +32,10 @@ CUresult launch_symbol(const void* symbol, const dim3& grid, const dim3& block, 
                        std::size_t shared, CUstream handle, bool cooperative) {
   return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
     FunctionObject* function = nullptr;
-    if (CUresult code = find_kernel(context, symbol, function); code != eSuccess) return code;
+    CUresult code = find_kernel(context, symbol, function);
+    // From CUDA 13 on an address that is no kernel's is taken for a kernel's handle.
+    if (code == eInvalidDeviceFunction && PTX2SPV_CUDART >= 13) code = eInvalidResourceHandle;
+    if (code != eSuccess) return code;
     // A kernel without parameters may come with a null pointer.
     void* none[1] = {};
     return launch(stream, *function, config_of(grid, block, shared), args ? args : none, nullptr,

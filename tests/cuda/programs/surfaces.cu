@@ -1,6 +1,8 @@
 // Surfaces of every geometry: written and read back by kernels, and by copies.
 #include "common.cuh"
 
+size_t g_wrong = 0;
+
 struct Shape {
   const char* name;
   cudaExtent extent;
@@ -9,21 +11,21 @@ struct Shape {
 };
 
 template <class T>
-__device__ T value_at(int x, int y, int z);
+__host__ __device__ T value_at(int x, int y, int z);
 template <>
-__device__ unsigned value_at<unsigned>(int x, int y, int z) {
+__host__ __device__ unsigned value_at<unsigned>(int x, int y, int z) {
   return x * 1000003u + y * 7919u + z * 104729u;
 }
 template <>
-__device__ uchar4 value_at<uchar4>(int x, int y, int z) {
+__host__ __device__ uchar4 value_at<uchar4>(int x, int y, int z) {
   return make_uchar4(x, y, z, x ^ y ^ z);
 }
 template <>
-__device__ float2 value_at<float2>(int x, int y, int z) {
+__host__ __device__ float2 value_at<float2>(int x, int y, int z) {
   return make_float2(x + 0.25f * y, z - 0.5f * x);
 }
 template <>
-__device__ ushort2 value_at<ushort2>(int x, int y, int z) {
+__host__ __device__ ushort2 value_at<ushort2>(int x, int y, int z) {
   return make_ushort2(x * 3 + z, y * 5 + 1);
 }
 
@@ -65,6 +67,24 @@ __global__ void read(cudaSurfaceObject_t s, T* out, int kind, int w, int h, int 
   out[(z * h + y) * w + x] = v;
 }
 
+/// What `read` finds at (x, y, z), by the rules of the boundary modes.
+template <class T>
+T expected(int kind, int x, int y, int z, int w, int h) {
+  x += 1;
+  if (kind != 1 && kind != 4) y += 1;
+  const bool clamp = kind == 2 || kind == 4 || kind == 6;
+  if (clamp) return value_at<T>(x < w ? x : w - 1, y < h ? y : h - 1, z);
+  return x < w && y < h ? value_at<T>(x, y, z) : T{};
+}
+
+template <class T>
+void compare(const char* name, const std::vector<T>& got, const std::vector<T>& wanted) {
+  size_t wrong = 0;
+  for (size_t i = 0; i < got.size(); ++i) wrong += std::memcmp(&got[i], &wanted[i], sizeof(T)) != 0;
+  if (wrong) std::printf("%s: %zu of %zu texels are wrong\n", name, wrong, got.size());
+  g_wrong += wrong;
+}
+
 template <class T>
 void run(const Shape& shape, const char* type) {
   const int w = shape.extent.width, h = shape.extent.height ? shape.extent.height : 1;
@@ -86,8 +106,15 @@ void run(const Shape& shape, const char* type) {
   CHECK(cudaDeviceSynchronize());
   char name[64];
   std::snprintf(name, sizeof name, "%s %s kernel", shape.name, type);
-  show_device(name, out, sizeof(T) * w * h * d);
-  std::vector<T> host(w * h * d);
+  std::vector<T> host(w * h * d), shifted, plain;
+  for (int z = 0; z < d; ++z)
+    for (int y = 0; y < h; ++y)
+      for (int x = 0; x < w; ++x) {
+        shifted.push_back(expected<T>(shape.kind, x, y, z, w, h));
+        plain.push_back(value_at<T>(x, y, z));
+      }
+  CHECK(cudaMemcpy(host.data(), out, sizeof(T) * w * h * d, cudaMemcpyDeviceToHost));
+  compare(name, host, shifted);
   cudaMemcpy3DParms copy{};
   copy.srcArray = array;
   copy.dstPtr = make_cudaPitchedPtr(host.data(), w * sizeof(T), w, h);
@@ -95,10 +122,10 @@ void run(const Shape& shape, const char* type) {
   copy.kind = cudaMemcpyDeviceToHost;
   CHECK(cudaMemcpy3D(&copy));
   std::snprintf(name, sizeof name, "%s %s copy", shape.name, type);
-  show(name, host.data(), host.size() * sizeof(T));
+  compare(name, host, plain);
   cudaResourceDesc again{};
   CHECK(cudaGetSurfaceObjectResourceDesc(&again, surface));
-  if (again.res.array.array != array) std::printf("another array\n");
+  if (again.res.array.array != array) std::printf("another array\n"), ++g_wrong;
   CHECK(cudaDestroySurfaceObject(surface));
   CHECK(cudaFreeArray(array));
   CHECK(cudaFree(out));
@@ -120,4 +147,5 @@ int main() {
     run<float2>(shape, "float2");
     run<ushort2>(shape, "ushort2");
   }
+  std::printf(g_wrong ? "wrong\n" : "good\n");
 }
