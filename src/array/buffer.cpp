@@ -71,10 +71,11 @@ Region whole(std::uint64_t offset, std::uint64_t bytes) {
 
 }  // namespace
 
-Result<Buffer> Buffer::create(const Device& device, std::uint64_t bytes) {
+Result<Buffer> Buffer::create(const Device& device, std::uint64_t bytes, BufferMemory where) {
   const auto& state = device.state();
   // Kernels read and write whole words: the last one may not reach into a neighbour.
-  auto memory = state->heap.allocate(MemoryKind::device, bytes);
+  const bool own = where == BufferMemory::device || state->heap.unified();
+  auto memory = state->heap.allocate(own ? MemoryKind::device : MemoryKind::readback, bytes);
   if (!memory) return memory.error();
   auto buffer = std::make_shared<BufferState>();
   buffer->device = state;
@@ -85,6 +86,24 @@ Result<Buffer> Buffer::create(const Device& device, std::uint64_t bytes) {
   buffer->address = buffer->memory.address();
   if (std::byte* mapped = buffer->memory.mapped()) buffer->mapped = mapped - buffer->offset;
   return Buffer(std::move(buffer));
+}
+
+Result<Buffer> Buffer::view(const Device& device, std::uint64_t address, std::uint64_t bytes) {
+  const auto& state = device.state();
+  std::uint64_t offset = 0;
+  const Block* block = state->heap.find(address, offset);
+  if (!block || bytes > block->size - offset)
+    return make_error(
+        ErrorCode::invalid_argument,
+        fmt::format("{} bytes at address {:#x} do not lie in memory of the device", bytes, address));
+  auto view = std::make_shared<BufferState>();
+  view->device = state;
+  view->buffer = block->buffer;
+  view->offset = offset;
+  view->bytes = bytes;
+  view->address = address;
+  view->mapped = block->mapped;
+  return Buffer(std::move(view));
 }
 
 std::uint64_t Buffer::size() const { return state_->bytes; }
@@ -137,6 +156,29 @@ Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, std::uin
     return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
   return copy_bytes(*state_->device, source.buffer, source.offset + from_offset, state_->buffer,
                     state_->offset + offset, bytes);
+}
+
+Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, const Region& region) {
+  const BufferState& source = *from.state();
+  if (source.device != state_->device)
+    return make_error(ErrorCode::invalid_argument, "the buffers belong to different devices");
+  if (from_offset > source.bytes)
+    return make_error(ErrorCode::invalid_argument,
+                      fmt::format("a copy reads from {} of a buffer of {} bytes", from_offset,
+                                  source.bytes));
+  Rows rows;
+  if (Status status = resolve(*state_, region, source.bytes - from_offset, rows); !status)
+    return status;
+  if (!rows.row_bytes) return {};
+  const std::uint64_t first = source.offset + from_offset;
+  const auto span = *span_of(rows.row_bytes, rows.rows, rows.row_pitch, rows.slices,
+                             rows.slice_pitch);
+  const auto read = *span_of(rows.row_bytes, rows.rows, rows.host_row_pitch, rows.slices,
+                             rows.host_slice_pitch);
+  if (source.buffer == state_->buffer && first < rows.offset + span && rows.offset < first + read)
+    return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
+  return copy_rows(*state_->device, source.buffer, first, source.mapped, state_->buffer,
+                   state_->mapped, rows);
 }
 
 VulkanBuffer vulkan_buffer(const Buffer& buffer) {

@@ -203,4 +203,30 @@ Status Array::copy_to(const Buffer& to, std::uint64_t offset, const ArrayRegion&
   });
 }
 
+Status Array::copy_from(const Array& from, const ArrayRegion& source, const ArrayRegion& region) {
+  const ArrayState& other = *from.state();
+  if (Status status = same_device(*state_, other.device.get()); !status) return status;
+  if (other.desc.texel_bytes() != state_->desc.texel_bytes())
+    return bad(fmt::format("texels of {} bytes are no texels of {}", other.desc.texel_bytes(),
+                           state_->desc.texel_bytes()));
+  ArrayRegion read = source, written = region;
+  read.row_pitch = read.slice_pitch = written.row_pitch = written.slice_pitch = 0;
+  auto first = resolve(other, read);
+  if (!first) return first.error();
+  auto second = resolve(*state_, written);
+  if (!second) return second.error();
+  const ImageBox &a = first->image, &b = second->image;
+  if (a.width != b.width || a.height != b.height || a.depth != b.depth)
+    return bad(fmt::format("a box of {} x {} x {} is not copied to one of {} x {} x {}", a.width,
+                           a.height, a.depth, b.width, b.height, b.depth));
+  // Through memory of the device, so that either may be an image and the boxes may overlap.
+  auto between = state_->device->heap.allocate(MemoryKind::device, first->span);
+  if (!between) return between.error();
+  return state_->device->commands.run([&](VkCommandBuffer commands) {
+    record_box(commands, other, *first, between->buffer(), between->offset(), false);
+    barrier(*state_->device, commands, Work::copy, Work::copy);
+    record_box(commands, *state_, *second, between->buffer(), between->offset(), true);
+  });
+}
+
 }  // namespace ptx2spv

@@ -187,6 +187,37 @@ Status copy_bytes(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset
       [&](VkCommandBuffer commands) { device.vk.CmdCopyBuffer(commands, from, to, 1, &copy); });
 }
 
+Status copy_rows(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset,
+                 const std::byte* from_mapped, VkBuffer to, std::byte* to_mapped,
+                 const Rows& rows) {
+  if (!rows.row_bytes || !rows.rows || !rows.slices) return {};
+  if (from_mapped && to_mapped)
+    return upload_rows(device, to, to_mapped, rows, from_mapped + from_offset);
+  constexpr std::size_t kMostCopies = 1u << 14;
+  std::vector<VkBufferCopy> copies;
+  const auto flush = [&]() -> Status {
+    Status status = device.commands.run([&](VkCommandBuffer commands) {
+      device.vk.CmdCopyBuffer(commands, from, to, static_cast<std::uint32_t>(copies.size()),
+                              copies.data());
+    });
+    copies.clear();
+    return status;
+  };
+  const bool whole = rows.row_pitch == rows.row_bytes && rows.host_row_pitch == rows.row_bytes;
+  for (std::uint64_t slice = 0; slice < rows.slices; ++slice) {
+    const std::uint64_t source = from_offset + slice * rows.host_slice_pitch;
+    const std::uint64_t target = rows.offset + slice * rows.slice_pitch;
+    const std::uint64_t count = whole ? 1 : rows.rows;
+    for (std::uint64_t row = 0; row < count; ++row) {
+      copies.push_back({source + row * rows.host_row_pitch, target + row * rows.row_pitch,
+                        whole ? rows.row_bytes * rows.rows : rows.row_bytes});
+      if (copies.size() < kMostCopies) continue;
+      if (Status status = flush(); !status) return status;
+    }
+  }
+  return copies.empty() ? Status() : flush();
+}
+
 bool read_address(MemoryDevice& device, std::uint64_t address, std::byte* host,
                   std::uint64_t bytes) {
   std::uint64_t offset = 0;

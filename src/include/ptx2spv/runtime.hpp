@@ -128,10 +128,20 @@ struct Region {
   std::uint64_t host_row_pitch = 0, host_slice_pitch = 0;  ///< on the host (or in the other buffer)
 };
 
+enum class BufferMemory : std::uint8_t {
+  device,  ///< the device's own
+  host,    ///< the host's, mapped and read by kernels by its address, as from cudaHostAlloc
+};
+
 /// Device memory with an address, as from cudaMalloc. Transfers are complete when the call returns.
 class Buffer {
  public:
-  static Result<Buffer> create(const Device& device, std::uint64_t bytes);
+  static Result<Buffer> create(const Device& device, std::uint64_t bytes,
+                               BufferMemory memory = BufferMemory::device);
+  /// The memory at a device address: of another buffer, or of a variable of a module. It owns
+  /// nothing, so what it shows must outlive its last use. invalid_argument where the `bytes` from
+  /// `address` do not lie in memory of this device.
+  static Result<Buffer> view(const Device& device, std::uint64_t address, std::uint64_t bytes);
   std::uint64_t size() const;
   std::uint64_t address() const;
   Status upload(std::uint64_t offset, std::span<const std::byte> bytes);
@@ -143,6 +153,10 @@ class Buffer {
               int pattern_bytes = 1);
   Status copy_from(const Buffer& from, std::uint64_t from_offset, std::uint64_t offset,
                    std::uint64_t bytes);
+  /// Rows and slices: `region` says where they lie in this buffer, and its host pitches how they
+  /// lie in `from`, whose first byte is at `from_offset`. invalid_argument where the buffers are of
+  /// different devices or the ranges overlap.
+  Status copy_from(const Buffer& from, std::uint64_t from_offset, const Region& region);
   /// The memory itself where the host can access it, otherwise null.
   std::byte* mapped() const;
   const std::shared_ptr<runtime::BufferState>& state() const { return state_; }
@@ -206,6 +220,9 @@ class Array {
   Status copy_to(const Buffer& to, std::uint64_t offset, const ArrayRegion& region = {}) const;
   Status fill(std::uint32_t pattern, int pattern_bytes = 1, std::uint32_t level = 0);
   Status copy_from(const Array& from);  ///< of the same extent and texel size
+  /// A box of `from` to a box of this array of as many texels, rows and slices. Both have texels of
+  /// one size and belong to one device; pitches are not looked at. The boxes may overlap.
+  Status copy_from(const Array& from, const ArrayRegion& source, const ArrayRegion& region);
   const std::shared_ptr<runtime::ArrayState>& state() const { return state_; }
   explicit Array(std::shared_ptr<runtime::ArrayState> state) : state_(std::move(state)) {}
 

@@ -1,0 +1,30 @@
+// Parameter lists out of lists of types, for the functions that the tables of both interfaces make.
+#pragma once
+
+#define PTX2SPV_PARAMS_0()
+#define PTX2SPV_PARAMS_1(A) A a
+#define PTX2SPV_PARAMS_2(A, B) A a, B b
+#define PTX2SPV_PARAMS_3(A, B, C) A a, B b, C c
+#define PTX2SPV_PARAMS_4(A, B, C, D) A a, B b, C c, D d
+#define PTX2SPV_PARAMS_5(A, B, C, D, E) A a, B b, C c, D d, E e
+#define PTX2SPV_PARAMS_6(A, B, C, D, E, F) A a, B b, C c, D d, E e, F f
+#define PTX2SPV_PARAMS_7(A, B, C, D, E, F, G) A a, B b, C c, D d, E e, F f, G g
+#define PTX2SPV_PARAMS_8(A, B, C, D, E, F, G, H) A a, B b, C c, D d, E e, F f, G g, H h
+#define PTX2SPV_PARAMS_9(A, B, C, D, E, F, G, H, I) A a, B b, C c, D d, E e, F f, G g, H h, I i
+#define PTX2SPV_PARAMS_11(A, B, C, D, E, F, G, H, I, J, K) \
+  A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k
+#define PTX2SPV_PARAMS_10(A, B, C, D, E, F, G, H, I, J) \
+  A a, B b, C c, D d, E e, F f, G g, H h, I i, J j
+
+#define PTX2SPV_ARGS_0
+#define PTX2SPV_ARGS_1 a
+#define PTX2SPV_ARGS_2 a, b
+#define PTX2SPV_ARGS_3 a, b, c
+#define PTX2SPV_ARGS_4 a, b, c, d
+#define PTX2SPV_ARGS_5 a, b, c, d, e
+#define PTX2SPV_ARGS_6 a, b, c, d, e, f
+#define PTX2SPV_ARGS_7 a, b, c, d, e, f, g
+#define PTX2SPV_ARGS_8 a, b, c, d, e, f, g, h
+#define PTX2SPV_ARGS_9 a, b, c, d, e, f, g, h, i
+#define PTX2SPV_ARGS_10 a, b, c, d, e, f, g, h, i, j
+#define PTX2SPV_ARGS_11 a, b, c, d, e, f, g, h, i, j, k

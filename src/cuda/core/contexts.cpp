@@ -1,0 +1,127 @@
+// Contexts: what belongs together on a device, and which is current on a thread.
+#include <algorithm>
+
+#include "src/cuda/core/core.hpp"
+
+namespace ptx2spv::cuda {
+
+std::vector<std::shared_ptr<ContextObject>>& context_stack() {
+  static thread_local std::vector<std::shared_ptr<ContextObject>> stack;
+  return stack;
+}
+
+int& runtime_device() {
+  static thread_local int device = 0;
+  return device;
+}
+
+CUresult create_context(DeviceObject& device, unsigned flags,
+                        std::shared_ptr<ContextObject>& made) {
+  if (CUresult code = open_device(device); code != eSuccess) return code;
+  auto context = std::make_shared<ContextObject>();
+  context->device = &device;
+  context->flags = flags;
+  context->id = next_id();
+  auto legacy = std::make_shared<StreamObject>();
+  legacy->context = context.get();
+  legacy->builtin = true;
+  legacy->id = next_id();
+  context->legacy = std::move(legacy);
+  tables().contexts.add(context);
+  made = std::move(context);
+  return eSuccess;
+}
+
+CUresult retain_primary(DeviceObject& device, ContextObject*& context) {
+  static std::mutex mutex;  // of creation, which opens the device
+  std::lock_guard creation(mutex);
+  if (!device.primary) {
+    std::shared_ptr<ContextObject> made;
+    if (CUresult code = create_context(device, device.primary_flags, made); code != eSuccess)
+      return code;
+    made->primary = true;
+    std::lock_guard lock(device.mutex);
+    device.primary = std::move(made);
+  }
+  std::lock_guard lock(device.mutex);
+  ++device.primary_users;
+  context = device.primary.get();
+  return eSuccess;
+}
+
+CUresult release_primary(DeviceObject& device, bool reset) {
+  std::shared_ptr<ContextObject> context;
+  {
+    std::lock_guard lock(device.mutex);
+    if (!device.primary)
+      return reset ? eSuccess : fail(eDeviceUninitialized, "the device has no primary context");
+    if (device.primary_users) --device.primary_users;
+    if (device.primary_users && !reset) return eSuccess;
+    context = std::move(device.primary);
+    device.primary = nullptr;
+    device.primary_users = 0;
+  }
+  return destroy_context(*context);
+}
+
+CUresult destroy_context(ContextObject& object) {
+  auto context = tables().contexts.find(&object);
+  if (!context || !context->alive.exchange(false))
+    return fail(eDeviceUninitialized, "the context is destroyed already");
+  const CUresult last = synchronize(*context);
+  const auto mine = [&](const auto& each) { return each.context == context.get(); };
+  Tables& all = tables();
+  {
+    std::lock_guard lock(all.objects_mutex);
+    std::erase_if(all.textures, [&](const auto& each) { return mine(*each.second); });
+    std::erase_if(all.surfaces, [&](const auto& each) { return mine(*each.second); });
+  }
+  all.events.take_if(mine);
+  all.streams.take_if(mine);
+  forget_context(*context);
+  all.mipmaps.take_if(mine);
+  all.arrays.take_if(mine);
+  release_memory_of(*context);
+  {
+    std::lock_guard lock(context->mutex);
+    context->dirty.clear();
+    std::lock_guard stream_lock(context->legacy->mutex);
+    context->legacy->stream.reset();
+  }
+  auto& stack = context_stack();
+  if (!stack.empty() && stack.back() == context) stack.pop_back();
+  all.contexts.take(context.get());
+  return last;
+}
+
+CUresult enter(ContextObject*& context) {
+  if (!initialized()) return fail(eInitializationError, "cuInit was not called");
+  auto& stack = context_stack();
+  if (stack.empty() || !stack.back())
+    return fail(eDeviceUninitialized, "no context is current on this thread");
+  context = stack.back().get();
+  if (!context->alive.load(std::memory_order_relaxed))
+    return fail(eContextIsDestroyed, "the thread's context is destroyed");
+  return static_cast<CUresult>(context->sticky.load(std::memory_order_relaxed));
+}
+
+CUresult enter_runtime(ContextObject*& context) {
+  if (!initialized())
+    if (CUresult code = initialize(); code != eSuccess) return code;
+  auto& stack = context_stack();
+  if (!stack.empty() && stack.back() && stack.back()->alive.load(std::memory_order_relaxed)) {
+    context = stack.back().get();
+    return static_cast<CUresult>(context->sticky.load(std::memory_order_relaxed));
+  }
+  if (device_count() == 0) return eNoDevice;
+  DeviceObject* device = device_at(runtime_device());
+  if (!device) return eInvalidDevice;
+  ContextObject* primary = nullptr;
+  if (CUresult code = retain_primary(*device, primary); code != eSuccess) return code;
+  while (!stack.empty() && !(stack.back() && stack.back()->alive)) stack.pop_back();
+  stack.push_back(tables().contexts.find(primary));
+  context = primary;
+  return static_cast<CUresult>(context->sticky.load(std::memory_order_relaxed));
+}
+
+}  // namespace ptx2spv::cuda

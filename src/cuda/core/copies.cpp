@@ -1,0 +1,389 @@
+// Copies between host, device memory and arrays, in every shape, and fills. All are complete when
+// they return.
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "src/cuda/core/core.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+/// One side of a copy, resolved: where its first byte is and how its rows lie.
+struct Side {
+  unsigned kind = kMemoryHost;
+  std::byte* host = nullptr;
+  std::shared_ptr<Allocation> memory;
+  std::uint64_t offset = 0;  ///< in `memory`
+  std::shared_ptr<ArrayObject> array;
+  std::size_t x = 0, y = 0, z = 0;  ///< in the array; x in bytes
+  std::size_t pitch = 0, slice = 0;
+  std::uint32_t texel() const { return array->array.desc().texel_bytes(); }
+};
+
+struct Extent {
+  std::size_t width = 0, height = 1, depth = 1;  ///< bytes, rows, slices
+};
+
+std::size_t span_of(const Extent& extent, std::size_t pitch, std::size_t slice) {
+  return (extent.depth - 1) * slice + (extent.height - 1) * pitch + extent.width;
+}
+
+bool multiply(std::size_t a, std::size_t b, std::size_t& product) {
+  return !__builtin_mul_overflow(a, b, &product);
+}
+
+/// Addresses whose sum would wrap, and ranges that reach over their allocation, are refused.
+CUresult resolve_memory(Side& side, CUdeviceptr address, std::size_t x, std::size_t y,
+                        std::size_t z, const Extent& extent) {
+  std::size_t a = 0, b = 0, at = 0;
+  if (!multiply(z, side.slice, a) || !multiply(y, side.pitch, b) ||
+      __builtin_add_overflow(a, b, &at) || __builtin_add_overflow(at, x, &at) ||
+      __builtin_add_overflow(address, at, &address))
+    return fail(eInvalidValue, "a copy starts beyond any memory");
+  if (!multiply(extent.depth - 1, side.slice, a) || !multiply(extent.height - 1, side.pitch, b) ||
+      __builtin_add_overflow(a, b, &a) || __builtin_add_overflow(a, extent.width, &a))
+    return fail(eInvalidValue, "a copy reaches beyond any memory");
+  side.memory = find_address(address);
+  if (!side.memory)
+    return fail(eInvalidValue, fmt::format("{:#x} is no address of device memory", address));
+  side.offset = address - side.memory->address;
+  if (a > side.memory->bytes - side.offset)
+    return fail(eInvalidValue, fmt::format("a copy of {} bytes at {:#x} reaches beyond its {} bytes",
+                                           a, address, side.memory->bytes));
+  if (!side.memory->buffer || side.memory->host) {
+    // Memory that the host has, too, is copied as the host's: registered memory has no buffer.
+    side.kind = kMemoryHost;
+    side.host = side.memory->host + side.offset;
+  } else {
+    side.kind = kMemoryDevice;
+  }
+  return eSuccess;
+}
+
+struct Given {
+  unsigned type;
+  std::byte* host;
+  CUdeviceptr device;
+  CUarray array;
+  std::size_t x, y, z, pitch, height;
+};
+
+CUresult resolve_array(Side& side, const Given& given, const Extent& extent) {
+  side.array = tables().arrays.find(given.array);
+  if (!side.array) return fail(eInvalidResourceHandle, "no such array");
+  side.kind = kMemoryArray;
+  side.x = given.x;
+  side.y = given.y;
+  side.z = given.z;
+  const std::uint32_t texel = side.texel();
+  if (given.x % texel || extent.width % texel)
+    return fail(eInvalidValue, "a copy splits texels of the array");
+  const ArrayDesc& desc = side.array->array.desc();
+  const std::uint32_t level = side.array->level;
+  const std::size_t width = std::max(desc.width >> level, 1u) * std::size_t{texel};
+  const std::size_t rows = std::max(desc.height >> level, 1u);
+  const std::size_t slices = std::size_t{std::max(desc.depth >> level, 1u)} * desc.layers;
+  const auto outside = [](std::size_t at, std::size_t count, std::size_t extent_of) {
+    return at > extent_of || count > extent_of - at;
+  };
+  if (outside(given.x, extent.width, width) || outside(given.y, extent.height, rows) ||
+      outside(given.z, extent.depth, slices))
+    return fail(eInvalidValue, "a copy reaches beyond the array");
+  return eSuccess;
+}
+
+CUresult resolve(Side& side, const Given& given, const Extent& extent) {
+  side.pitch = given.pitch ? given.pitch : extent.width;
+  if (side.pitch < extent.width && extent.height * extent.depth > 1)
+    return fail(eInvalidValue, "a pitch is less than the width");
+  const std::size_t height = given.height ? given.height : extent.height;
+  if (extent.depth > 1 && height < extent.height)
+    return fail(eInvalidValue, "the height of a slice is less than the height copied");
+  if (!multiply(side.pitch, height, side.slice))
+    return fail(eInvalidValue, "a slice is larger than any memory");
+  switch (given.type) {
+    case kMemoryArray: return resolve_array(side, given, extent);
+    case kMemoryDevice:
+      return resolve_memory(side, given.device, given.x, given.y, given.z, extent);
+    case kMemoryUnified:
+    case kMemoryHost: {
+      std::byte* host = given.type == kMemoryHost
+                            ? given.host
+                            : reinterpret_cast<std::byte*>(given.device);  // NOLINT
+      // Under unified addresses a device's pointer may stand where the host's is expected.
+      if (find_address(reinterpret_cast<CUdeviceptr>(host)))
+        return resolve_memory(side, reinterpret_cast<CUdeviceptr>(host), given.x, given.y, given.z,
+                              extent);
+      if (!host) return fail(eInvalidValue, "a null pointer to copy from or to");
+      side.kind = kMemoryHost;
+      side.host = host + given.z * side.slice + given.y * side.pitch + given.x;
+      return eSuccess;
+    }
+    default: return fail(eInvalidValue, "a copy names no kind of memory");
+  }
+}
+
+Given source_of(const CUDA_MEMCPY3D_PEER& c) {
+  return {c.srcMemoryType,
+          const_cast<std::byte*>(static_cast<const std::byte*>(c.srcHost)),
+          c.srcDevice,
+          c.srcArray,
+          c.srcXInBytes,
+          c.srcY,
+          c.srcZ,
+          c.srcPitch,
+          c.srcHeight};
+}
+
+Given target_of(const CUDA_MEMCPY3D_PEER& c) {
+  return {c.dstMemoryType, static_cast<std::byte*>(c.dstHost),
+          c.dstDevice,     c.dstArray,
+          c.dstXInBytes,   c.dstY,
+          c.dstZ,          c.dstPitch,
+          c.dstHeight};
+}
+
+/// A Region of `side` in its buffer, the other side's rows as given.
+Region region_of(const Side& side, const Extent& extent, std::size_t other_pitch,
+                 std::size_t other_slice) {
+  Region region;
+  region.offset = side.offset;
+  region.row_bytes = extent.width;
+  region.rows = static_cast<std::uint32_t>(extent.height);
+  region.slices = static_cast<std::uint32_t>(extent.depth);
+  region.row_pitch = std::max(side.pitch, extent.width);
+  region.slice_pitch = side.slice;
+  region.host_row_pitch = std::max(other_pitch, extent.width);
+  region.host_slice_pitch = other_slice;
+  return region;
+}
+
+ArrayRegion box_of(const Side& side, const Extent& extent, std::size_t pitch, std::size_t slice) {
+  ArrayRegion box;
+  box.level = side.array->level;
+  box.x = static_cast<std::uint32_t>(side.x / side.texel());
+  box.y = static_cast<std::uint32_t>(side.y);
+  box.z = static_cast<std::uint32_t>(side.z);
+  box.width = static_cast<std::uint32_t>(extent.width / side.texel());
+  box.height = static_cast<std::uint32_t>(extent.height);
+  box.depth = static_cast<std::uint32_t>(extent.depth);
+  box.row_pitch = extent.height * extent.depth > 1 ? pitch : 0;
+  box.slice_pitch = extent.depth > 1 ? slice : 0;
+  return box;
+}
+
+CUresult done(const Status& status) { return status ? eSuccess : report(status.error()); }
+
+/// Everything from and to plain memory of the host: `rows` lie as `side` says.
+CUresult read_side(const Side& side, const Extent& extent, std::byte* to, std::size_t pitch,
+                   std::size_t slice) {
+  const std::span<std::byte> bytes(to, span_of(extent, pitch, slice));
+  if (side.kind == kMemoryArray)
+    return done(side.array->array.download(box_of(side, extent, pitch, slice), bytes));
+  return done(side.memory->buffer->download(region_of(side, extent, pitch, slice), bytes));
+}
+
+CUresult write_side(const Side& side, const Extent& extent, const std::byte* from,
+                    std::size_t pitch, std::size_t slice) {
+  const std::span<const std::byte> bytes(from, span_of(extent, pitch, slice));
+  if (side.kind == kMemoryArray)
+    return done(side.array->array.upload(box_of(side, extent, pitch, slice), bytes));
+  return done(side.memory->buffer->upload(region_of(side, extent, pitch, slice), bytes));
+}
+
+CUresult copy_on_host(const Side& from, const Side& to, const Extent& extent) {
+  for (std::size_t z = 0; z < extent.depth; ++z)
+    for (std::size_t y = 0; y < extent.height; ++y)
+      std::memmove(to.host + z * to.slice + y * to.pitch, from.host + z * from.slice + y * from.pitch,
+                   extent.width);
+  return eSuccess;
+}
+
+bool same_device(const Side& a, const Side& b) {
+  const auto device = [](const Side& s) {
+    return s.kind == kMemoryArray ? s.array->context->device : s.memory->context->device;
+  };
+  return device(a) == device(b);
+}
+
+bool ranges_overlap(const Side& from, const Side& to, const Extent& extent) {
+  if (from.memory != to.memory) return false;
+  return from.offset < to.offset + span_of(extent, to.pitch, to.slice) &&
+         to.offset < from.offset + span_of(extent, from.pitch, from.slice);
+}
+
+/// From device to device, through the host where the devices or the layouts differ too much.
+CUresult copy_on_device(const Side& from, const Side& to, const Extent& extent) {
+  if (same_device(from, to)) {
+    if (from.kind == kMemoryDevice && to.kind == kMemoryDevice && !ranges_overlap(from, to, extent))
+      return done(to.memory->buffer->copy_from(*from.memory->buffer, from.offset,
+                                               region_of(to, extent, from.pitch, from.slice)));
+    if (from.kind == kMemoryArray && to.kind == kMemoryArray && from.texel() == to.texel())
+      return done(to.array->array.copy_from(from.array->array, box_of(from, extent, 0, 0),
+                                            box_of(to, extent, 0, 0)));
+    // An array and memory that the host can reach: as with the host's.
+    if (from.kind == kMemoryDevice && to.kind == kMemoryArray)
+      if (std::byte* mapped = from.memory->buffer->mapped())
+        return write_side(to, extent, mapped + from.offset, from.pitch, from.slice);
+    if (from.kind == kMemoryArray && to.kind == kMemoryDevice)
+      if (std::byte* mapped = to.memory->buffer->mapped())
+        return read_side(from, extent, mapped + to.offset, to.pitch, to.slice);
+  }
+  const std::size_t pitch = extent.width, slice = extent.width * extent.height;
+  std::vector<std::byte> between(slice * extent.depth);
+  if (CUresult code = read_side(from, extent, between.data(), pitch, slice); code != eSuccess)
+    return code;
+  return write_side(to, extent, between.data(), pitch, slice);
+}
+
+CUresult resolve_both(const CUDA_MEMCPY3D_PEER& c, Extent& extent, Side& from, Side& to) {
+  extent = {c.WidthInBytes, c.Height, c.Depth};
+  if (extent.height >> 32 || extent.depth >> 32)
+    return fail(eInvalidValue, "a copy has too many rows or slices");
+  if (CUresult code = resolve(from, source_of(c), extent); code != eSuccess) return code;
+  return resolve(to, target_of(c), extent);
+}
+
+}  // namespace
+
+CUresult check_copy(const CUDA_MEMCPY3D_PEER& c) {
+  if (!c.WidthInBytes || !c.Height || !c.Depth) return eSuccess;
+  Extent extent;
+  Side from, to;
+  return resolve_both(c, extent, from, to);
+}
+
+CUresult copy(ContextObject& context, const CUDA_MEMCPY3D_PEER& c) {
+  if (!c.WidthInBytes || !c.Height || !c.Depth) return eSuccess;
+  Extent extent;
+  Side from, to;
+  if (CUresult code = resolve_both(c, extent, from, to); code != eSuccess) return code;
+  CUresult code = eSuccess;
+  if (from.kind == kMemoryHost && to.kind == kMemoryHost) {
+    // Kernels may be writing the one or reading the other.
+    code = synchronize(context);
+    if (code == eSuccess) code = copy_on_host(from, to, extent);
+    return code;
+  }
+  if (from.kind == kMemoryHost)
+    code = write_side(to, extent, from.host, from.pitch, from.slice);
+  else if (to.kind == kMemoryHost)
+    code = read_side(from, extent, to.host, to.pitch, to.slice);
+  else
+    code = copy_on_device(from, to, extent);
+  if (code != eSuccess) return code;
+  return collect(context);
+}
+
+CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY3D& c) {
+  CUDA_MEMCPY3D_PEER p{};
+  p.srcXInBytes = c.srcXInBytes;
+  p.srcY = c.srcY;
+  p.srcZ = c.srcZ;
+  p.srcLOD = c.srcLOD;
+  p.srcMemoryType = c.srcMemoryType;
+  p.srcHost = c.srcHost;
+  p.srcDevice = c.srcDevice;
+  p.srcArray = c.srcArray;
+  p.srcPitch = c.srcPitch;
+  p.srcHeight = c.srcHeight;
+  p.dstXInBytes = c.dstXInBytes;
+  p.dstY = c.dstY;
+  p.dstZ = c.dstZ;
+  p.dstLOD = c.dstLOD;
+  p.dstMemoryType = c.dstMemoryType;
+  p.dstHost = c.dstHost;
+  p.dstDevice = c.dstDevice;
+  p.dstArray = c.dstArray;
+  p.dstPitch = c.dstPitch;
+  p.dstHeight = c.dstHeight;
+  p.WidthInBytes = c.WidthInBytes;
+  p.Height = c.Height;
+  p.Depth = c.Depth;
+  return p;
+}
+
+CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY2D& c) {
+  CUDA_MEMCPY3D_PEER p{};
+  p.srcXInBytes = c.srcXInBytes;
+  p.srcY = c.srcY;
+  p.srcMemoryType = c.srcMemoryType;
+  p.srcHost = c.srcHost;
+  p.srcDevice = c.srcDevice;
+  p.srcArray = c.srcArray;
+  p.srcPitch = c.srcPitch;
+  p.dstXInBytes = c.dstXInBytes;
+  p.dstY = c.dstY;
+  p.dstMemoryType = c.dstMemoryType;
+  p.dstHost = c.dstHost;
+  p.dstDevice = c.dstDevice;
+  p.dstArray = c.dstArray;
+  p.dstPitch = c.dstPitch;
+  p.WidthInBytes = c.WidthInBytes;
+  p.Height = c.Height;
+  p.Depth = 1;
+  return p;
+}
+
+CUDA_MEMCPY3D_PEER linear_copy(void* to, unsigned to_kind, const void* from, unsigned from_kind,
+                               std::size_t bytes) {
+  CUDA_MEMCPY3D_PEER p{};
+  p.srcMemoryType = from_kind;
+  p.srcHost = from;
+  p.srcDevice = reinterpret_cast<CUdeviceptr>(from);
+  p.dstMemoryType = to_kind;
+  p.dstHost = to;
+  p.dstDevice = reinterpret_cast<CUdeviceptr>(to);
+  p.WidthInBytes = bytes;
+  p.Height = p.Depth = 1;
+  return p;
+}
+
+CUresult set_memory(ContextObject& context, const CUDA_MEMSET_NODE_PARAMS& set) {
+  if (set.elementSize != 1 && set.elementSize != 2 && set.elementSize != 4)
+    return fail(eInvalidValue, "an element of a fill has 1, 2 or 4 bytes");
+  if (!set.width || !set.height) return eSuccess;
+  std::size_t row = 0;
+  if (!multiply(set.width, set.elementSize, row)) return fail(eInvalidValue, "the fill is too wide");
+  if (set.dst % set.elementSize || (set.height > 1 && set.pitch % set.elementSize))
+    return fail(eInvalidValue, "a fill starts, and its rows follow, at multiples of its element");
+  Side side;
+  side.pitch = set.pitch ? set.pitch : row;
+  if (set.height > 1 && side.pitch < row) return fail(eInvalidValue, "a pitch is less than the width");
+  const Extent extent{row, set.height, 1};
+  if (CUresult code = resolve_memory(side, set.dst, 0, 0, 0, extent); code != eSuccess) return code;
+  const bool dense = set.height == 1 || side.pitch == row;
+  const std::size_t bytes = dense ? row * set.height : row;
+  std::vector<std::byte> pattern;
+  const auto fill_row = [&](std::byte* to, std::size_t count) {
+    if (set.elementSize == 1) {
+      std::memset(to, static_cast<int>(set.value & 0xff), count);
+      return;
+    }
+    for (std::size_t at = 0; at < count; at += set.elementSize)
+      std::memcpy(to + at, &set.value, set.elementSize);
+  };
+  CUresult code = eSuccess;
+  if (side.kind == kMemoryHost) {
+    if (code = synchronize(context); code != eSuccess) return code;
+    for (std::size_t y = 0; y < (dense ? 1 : set.height); ++y)
+      fill_row(side.host + y * side.pitch, bytes);
+    return eSuccess;
+  }
+  Buffer& buffer = *side.memory->buffer;
+  if (dense || buffer.mapped()) {
+    for (std::size_t y = 0; y < (dense ? 1 : set.height) && code == eSuccess; ++y)
+      code = done(buffer.fill(side.offset + y * side.pitch, bytes, set.value,
+                              static_cast<int>(set.elementSize)));
+  } else {
+    pattern.resize(row * set.height);
+    fill_row(pattern.data(), pattern.size());
+    code = write_side(side, extent, pattern.data(), row, row * set.height);
+  }
+  return code == eSuccess ? collect(context) : code;
+}
+
+}  // namespace ptx2spv::cuda

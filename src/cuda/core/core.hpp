@@ -1,0 +1,218 @@
+// What both libraries do, in the driver interface's terms. Every function returns CUDA's code.
+#pragma once
+
+#include <span>
+#include <variant>
+
+#include "src/cuda/core/objects.hpp"
+
+namespace ptx2spv::cuda {
+
+// ------------------------------------------------------------------------- devices and contexts
+
+/// The version that both libraries report: CUDA 13.0.
+inline constexpr int kVersion = 13000;
+
+CUresult initialize();
+bool initialized();
+int device_count();
+/// Null for a number that no device has.
+DeviceObject* device_at(int ordinal);
+/// Opens the device: eNoDevice with a message where that fails.
+CUresult open_device(DeviceObject& device);
+/// A CUdevice_attribute. Nothing: there is no such attribute.
+std::optional<int> device_attribute(DeviceObject& device, int attribute);
+int compute_capability();  ///< 75
+std::uint64_t total_memory(const DeviceObject& device);
+/// "0000:00:00.0" with the ordinal as the bus: unique, as programs want it.
+std::string pci_bus_id(const DeviceObject& device);
+
+CUresult create_context(DeviceObject& device, unsigned flags, std::shared_ptr<ContextObject>& made);
+CUresult retain_primary(DeviceObject& device, ContextObject*& context);
+CUresult release_primary(DeviceObject& device, bool reset);
+CUresult destroy_context(ContextObject& context);
+/// Of the calling thread; the last is current.
+std::vector<std::shared_ptr<ContextObject>>& context_stack();
+/// The current context, which must be alive and without a sticky error.
+CUresult enter(ContextObject*& context);
+/// As enter(), after it made the thread's device's primary context current where there is none.
+CUresult enter_runtime(ContextObject*& context);
+int& runtime_device();  ///< of the calling thread: what cudaSetDevice set
+
+// --------------------------------------------------------------------------------------- memory
+
+CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsigned flags,
+                  std::shared_ptr<Allocation>& made);
+CUresult release(CUdeviceptr address, MemoryUse use);
+CUresult release_host(const void* pointer);
+CUresult register_host(ContextObject& context, void* pointer, std::size_t bytes, unsigned flags);
+CUresult unregister_host(const void* pointer);
+/// What holds a device address (or one inside of it); null: nothing.
+std::shared_ptr<Allocation> find_address(CUdeviceptr address);
+/// What holds an address of the host: pinned, registered or managed memory.
+std::shared_ptr<Allocation> find_host(const void* pointer);
+void add_variable(ContextObject& context, CUdeviceptr address, std::size_t bytes, bool managed);
+void remove_variable(CUdeviceptr address);
+void release_memory_of(const ContextObject& context);
+CUresult memory_info(ContextObject& context, std::size_t& free, std::size_t& total);
+/// What may stand in CUDA's pitch: rows of textures start at multiples of it.
+inline constexpr std::size_t kPitch = 512;
+
+// ------------------------------------------------------------------------------- operations
+
+struct KernelOperation {
+  FunctionObject* function = nullptr;
+  std::shared_ptr<ModuleObject> module;
+  LaunchConfig config;
+  Args args;
+  /// As given, for who asks a graph's node: packed at the parameters' offsets.
+  std::vector<std::byte> packed;
+  std::vector<void*> pointers;  ///< into `packed`, as param_pointers() gave them last
+};
+/// The arguments as cuLaunchKernel takes them; valid while the operation stays where it is.
+void** param_pointers(KernelOperation& operation);
+struct CopyOperation {
+  CUDA_MEMCPY3D_PEER copy{};
+};
+struct MemsetOperation {
+  CUDA_MEMSET_NODE_PARAMS set{};
+};
+struct HostOperation {
+  CUDA_HOST_NODE_PARAMS host{};
+};
+struct RecordOperation {
+  EventObject* event = nullptr;
+};
+struct WaitOperation {
+  EventObject* event = nullptr;
+};
+struct EmptyOperation {};
+struct ChildOperation {
+  std::shared_ptr<GraphObject> graph;
+};
+struct AllocateOperation {
+  CUdeviceptr address = 0;
+  std::size_t bytes = 0;
+};
+struct FreeOperation {
+  CUdeviceptr address = 0;
+};
+/// In the order of no interface; node_type() gives CUgraphNodeType.
+struct Operation {
+  std::variant<KernelOperation, CopyOperation, MemsetOperation, HostOperation, RecordOperation,
+               WaitOperation, EmptyOperation, ChildOperation, AllocateOperation, FreeOperation>
+      what;
+};
+int node_type(const Operation& operation);
+
+/// Runs it now, in the stream's order. What the host takes part in is over when it returns.
+CUresult run(StreamObject& stream, const Operation& operation);
+/// Runs it, or adds it to the graph that the stream is capturing.
+CUresult enqueue(StreamObject& stream, Operation operation);
+
+/// Copies between any two of host, device and array; see CUDA_MEMCPY3D.
+CUresult copy(ContextObject& context, const CUDA_MEMCPY3D_PEER& copy);
+CUresult check_copy(const CUDA_MEMCPY3D_PEER& copy);
+CUresult set_memory(ContextObject& context, const CUDA_MEMSET_NODE_PARAMS& set);
+CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY3D& copy);
+CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY2D& copy);
+/// Bytes in a row, each side by its kind (kMemoryHost ...).
+CUDA_MEMCPY3D_PEER linear_copy(void* to, unsigned to_kind, const void* from, unsigned from_kind,
+                               std::size_t bytes);
+
+// ------------------------------------------------------------------------------------ streams
+
+CUresult create_stream(ContextObject& context, unsigned flags, int priority, CUstream& made);
+/// 0 (legacy, or per thread within PerThread), 1 (legacy), 2 (per thread) or a handle.
+CUresult find_stream(ContextObject& context, CUstream handle, std::shared_ptr<StreamObject>& found);
+/// A scope in which stream 0 is the calling thread's: _ptsz and _ptds functions.
+class PerThread {
+ public:
+  PerThread();
+  ~PerThread();
+  PerThread(const PerThread&) = delete;
+  PerThread& operator=(const PerThread&) = delete;
+};
+/// The runtime's stream; made when first asked for.
+CUresult open_stream(StreamObject& stream, Stream*& opened);
+/// Notes that the stream has a launch whose end is to be looked at.
+void mark_dirty(const std::shared_ptr<StreamObject>& stream);
+CUresult synchronize(StreamObject& stream);
+CUresult synchronize(ContextObject& context);
+CUresult query(StreamObject& stream);
+/// Looks at launches that are over without waiting for others: after a copy that waited.
+CUresult collect(ContextObject& context);
+/// Remembers a launch's end as the context's sticky error.
+CUresult stick(ContextObject& context, const Error& error);
+
+CUresult create_event(ContextObject& context, unsigned flags, CUevent& made);
+CUresult record_event(StreamObject& stream, EventObject& event);
+CUresult wait_event(StreamObject& stream, EventObject& event);
+CUresult query_event(EventObject& event);
+CUresult synchronize_event(EventObject& event);
+CUresult elapsed(EventObject& start, EventObject& end, float& milliseconds);
+
+// ------------------------------------------------------------------------- arrays and textures
+
+CUresult create_array(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, CUarray& made);
+CUresult create_mipmap(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels,
+                       CUmipmappedArray& made);
+CUresult destroy_array(CUarray array);
+CUresult destroy_mipmap(CUmipmappedArray array);
+CUresult mipmap_level(CUmipmappedArray mipmap, unsigned level, CUarray& array);
+/// The runtime's format of `format` and its channels; false: there is none.
+bool format_of(CUarray_format format, unsigned channels, abi::SurfaceFormat& made,
+               std::uint32_t& made_channels);
+CUresult create_texture(ContextObject& context, const CUDA_RESOURCE_DESC& resource,
+                        const CUDA_TEXTURE_DESC& desc, const CUDA_RESOURCE_VIEW_DESC* view,
+                        CUtexObject& made);
+CUresult destroy_texture(ContextObject& context, CUtexObject handle);
+std::shared_ptr<TextureObject> find_texture(CUtexObject handle);
+CUresult create_surface(ContextObject& context, const CUDA_RESOURCE_DESC& resource,
+                        CUsurfObject& made);
+CUresult destroy_surface(ContextObject& context, CUsurfObject handle);
+std::shared_ptr<SurfaceObject> find_surface(CUsurfObject handle);
+/// Binds the changed .texref variables of a module.
+CUresult bind_textures(ModuleObject& module);
+CUresult bind_surface(SurfaceRefObject& reference);
+/// What a texture reference stands for now, as a runtime texture.
+CUresult make_texture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& desc, const CUDA_RESOURCE_VIEW_DESC* view,
+                      std::optional<Texture>& made);
+
+// ------------------------------------------------------------------------- modules and launches
+
+/// Reads PTX text, a fat binary, its wrapper or an ELF file that holds one. `bytes` 0: as far as
+/// the data says itself.
+CUresult read_image(const void* data, std::size_t bytes, const std::string& file, Image& image);
+CUresult load_module(ContextObject& context, const Image& image, std::shared_ptr<ModuleObject>& made,
+                     std::string* log);
+CUresult unload_module(CUmodule module);
+CUresult find_function(ModuleObject& module, std::string_view name, CUfunction& found);
+CUresult find_global(ModuleObject& module, std::string_view name, CUdeviceptr& address,
+                     std::size_t& bytes);
+CUresult texture_ref(ModuleObject& module, std::string_view name, CUtexref& found);
+CUresult surface_ref(ModuleObject& module, std::string_view name, CUsurfref& found);
+/// The library's module in a context, loaded when it is not yet.
+CUresult module_of(LibraryObject& library, ContextObject& context, ModuleObject*& found);
+CUresult kernel_of(LibraryObject& library, std::string_view name, CUkernel& found);
+CUresult function_of(KernelObject& kernel, ContextObject& context, FunctionObject*& found);
+CUresult unload_library(CUlibrary library);
+/// A CUfunction, or a CUkernel in its place.
+CUresult resolve_function(ContextObject& context, CUfunction handle, FunctionObject*& found);
+void forget_context(const ContextObject& context);
+
+std::optional<int> function_attribute(FunctionObject& function, int attribute);
+CUresult set_function_attribute(FunctionObject& function, int attribute, int value);
+/// Blocks of `threads` threads that one multiprocessor holds.
+int occupancy(FunctionObject& function, int threads, std::size_t dynamic_shared);
+
+/// The arguments by pointer or as one buffer (`extra`), checked against the kernel's parameters.
+CUresult make_launch(FunctionObject& function, const LaunchConfig& config, void** params,
+                     void** extra, KernelOperation& made);
+CUresult launch(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
+                const LaunchConfig& config, void** params, void** extra, bool cooperative);
+CUresult run_kernel(StreamObject& stream, const KernelOperation& operation);
+CUresult run_graph(StreamObject& stream, const GraphObject& graph);
+CUresult capture(StreamObject& stream, Operation operation);
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,232 @@
+// Which devices a CUDA program sees, and what is said of them.
+#include <charconv>
+#include <cstdlib>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "src/cuda/core/core.hpp"
+#include "src/options.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+struct Devices {
+  CUresult status = eInitializationError;
+  std::vector<std::unique_ptr<DeviceObject>> all;
+};
+
+std::atomic<bool> g_initialized{false};
+
+Devices& devices() {
+  static auto* list = new Devices;
+  return *list;
+}
+
+void add(Devices& list, const DeviceInfo& info, std::string select) {
+  auto device = std::make_unique<DeviceObject>();
+  device->ordinal = static_cast<int>(list.all.size());
+  device->select = std::move(select);
+  device->info = info;
+  list.all.push_back(std::move(device));
+}
+
+/// The devices of PTX2SPV_DEVICES: each entry is a selection, and one named twice is two devices.
+CUresult add_named(Devices& list, std::string_view names) {
+  while (!names.empty()) {
+    const std::size_t comma = names.find(',');
+    const std::string name(names.substr(0, comma));
+    names = comma == std::string_view::npos ? std::string_view() : names.substr(comma + 1);
+    if (name.empty()) continue;
+    DeviceOptions options;
+    options.select = name;
+    auto device = Device::open(options);
+    if (!device) {
+      say("PTX2SPV_DEVICES: " + device.error().to_string());
+      return eNoDevice;
+    }
+    add(list, device->info(), name);
+    list.all.back()->device = std::move(*device);
+  }
+  return list.all.empty() ? eNoDevice : eSuccess;
+}
+
+CUresult find_devices(Devices& list) {
+  if (auto names = runtime::option_text(runtime::Option::devices); !names.empty())
+    return add_named(list, names);
+  // One selection is one device: opening it spares the drivers of the others.
+  if (const auto name = runtime::option_text(runtime::Option::device); !name.empty())
+    return add_named(list, name);
+  auto found = list_devices();
+  if (!found) {
+    say(found.error().to_string());
+    return eNoDevice;
+  }
+  // list_devices gives a reason to every device but the one that it would choose; `usable` says
+  // what the device itself can do.
+  for (const DeviceInfo& info : *found)
+    if (info.usable) add(list, info, "index:" + std::to_string(info.index));
+  if (list.all.empty()) {
+    for (const DeviceInfo& info : *found) say(info.name + " cannot be used: " + info.rejection);
+    return eNoDevice;
+  }
+  return eSuccess;
+}
+
+void print_statistics() {
+  if (!runtime::option_flag(runtime::Option::cuda_statistics, false)) return;
+  for (const auto& each : devices().all) {
+    std::lock_guard lock(each->mutex);
+    if (!each->device) continue;
+    const DeviceStatistics s = each->device->statistics();
+    say(fmt::format("device {} ({}): {} launches, {} translations in {:.1f} ms, {} from the cache, "
+                    "{} pipelines in {:.1f} ms, {} bytes in use",
+                    each->ordinal, each->info.name, s.launches, s.translations, s.translation_ms,
+                    s.translation_cache_hits, s.pipelines, s.pipeline_ms, s.memory_used));
+  }
+}
+
+int read_capability() {
+  const auto text = runtime::option_text(runtime::Option::cuda_arch);
+  std::string digits;
+  for (char c : text)
+    if (c >= '0' && c <= '9') digits += c;
+  int value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (value >= 20 && value <= 130) return value;
+  if (!text.empty())
+    say_once(fmt::format("PTX2SPV_CUDA_ARCH: '{}' is no compute capability; 7.5 is reported", text));
+  return 75;
+}
+
+}  // namespace
+
+Tables& tables() {
+  static auto* all = new Tables;
+  return *all;
+}
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> id{1};
+  return id.fetch_add(1);
+}
+
+CUresult initialize() {
+  if (g_initialized.load(std::memory_order_acquire)) return devices().status;
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  if (g_initialized.load(std::memory_order_relaxed)) return devices().status;
+  devices().status = find_devices(devices());
+  std::atexit(print_statistics);
+  g_initialized.store(true, std::memory_order_release);
+  return devices().status;
+}
+
+bool initialized() { return g_initialized.load(std::memory_order_acquire); }
+int device_count() { return static_cast<int>(devices().all.size()); }
+
+DeviceObject* device_at(int ordinal) {
+  const auto& all = devices().all;
+  if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= all.size()) return nullptr;
+  return all[static_cast<std::size_t>(ordinal)].get();
+}
+
+CUresult open_device(DeviceObject& object) {
+  std::lock_guard lock(object.mutex);
+  if (!object.device) {
+    DeviceOptions options;
+    options.select = object.select;
+    auto device = Device::open(options);
+    if (!device) return report(device.error());
+    object.device = std::move(*device);
+  }
+  auto probe = Buffer::create(*object.device, 256);
+  if (!probe) return report(probe.error());
+  object.shared_addresses =
+      reinterpret_cast<std::uint64_t>(probe->mapped()) == probe->address() && probe->address();
+  return eSuccess;
+}
+
+int compute_capability() {
+  static const int value = read_capability();
+  return value;
+}
+
+std::uint64_t total_memory(const DeviceObject& device) { return device.info.memory_bytes; }
+
+std::string pci_bus_id(const DeviceObject& device) {
+  return fmt::format("0000:{:02x}:00.0", device.ordinal + 1);
+}
+
+namespace {
+
+/// What no Vulkan device tells: a program that asks wants a number that grids may be made of.
+int multiprocessors(const DeviceObject& device) {
+  if (device.info.kind != DeviceKind::cpu) return 32;
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+struct Attribute {
+  int number, value;
+};
+
+// CUdevice_attribute by number, where the answer is the same for every device. Extents of textures
+// and surfaces are those of compute capability 7.5 as CUDA's programming guide has them, where the
+// runtime has no lower limit.
+constexpr Attribute kFixed[] = {
+    {1, 1024},       {2, 1024},     {3, 1024},      {4, 64},       {5, 0x7fffffff}, {6, 65535},
+    {7, 65535},      {8, 49152},    {9, 65536},     {10, 32},      {11, 0x7fffffff}, {12, 65536},
+    {13, 1000000},   {14, 512},     {15, 0},        {17, 0},       {20, 0},         {21, 131072},
+    {22, 131072},    {23, 65536},   {24, 16384},    {25, 16384},   {26, 16384},     {27, 32768},
+    {28, 32768},     {29, 2048},    {30, 512},      {31, 1},       {32, 0},         {34, 0},
+    {35, 0},         {36, 0},       {37, 0},        {38, 0},       {39, 1024},      {40, 0},
+    {42, 32768},     {43, 2048},    {44, 1},        {45, 32768},   {46, 32768},     {47, 8192},
+    {48, 8192},      {49, 32768},   {50, 0},        {51, 32},      {52, 32768},     {53, 32768},
+    {54, 2046},      {55, 32768},   {56, 131072},   {57, 65536},   {58, 16384},     {59, 16384},
+    {60, 16384},     {61, 32768},   {62, 2048},     {63, 32768},   {64, 32768},     {65, 2048},
+    {66, 32768},     {67, 32768},   {68, 2046},     {69, 1 << 28}, {70, 131072},    {71, 65000},
+    {72, 2097120},   {73, 32768},   {74, 32768},    {77, 32768},   {78, 0},         {79, 1},
+    {80, 1},         {81, 233472},  {82, 65536},    {84, 0},       {87, 2},         {90, 0},
+    {92, 0},         {93, 0},       {94, 0},        {96, 0},       {97, 232448},    {98, 0},
+    {102, 0},        {103, 0},      {104, 0},       {105, 0},      {106, 16},       {107, 0},
+    {108, 0},        {109, 0},      {110, 0},       {111, 0},      {112, 0},        {114, 0},
+    {115, 1},        {116, 0},      {117, 0},       {118, 0},      {119, 0},        {120, 0},
+    {121, 0},        {122, 0},      {123, 0},       {124, 0},      {125, 0},        {126, 1},
+    {127, 0},        {128, 0},      {129, 0},       {130, 0},      {131, -1},       {132, 0},
+    {133, 0},        {134, -1},     {135, 0},       {136, 0},      {137, 0},        {138, 0},
+    {139, 0},        {140, 0},      {141, 0},       {142, 0},      {143, 0},        {144, 0},
+    {145, 0},        {146, 0},      {147, 0}};
+
+}  // namespace
+
+std::optional<int> device_attribute(DeviceObject& device, int attribute) {
+  const bool shared = device.shared_addresses;
+  switch (attribute) {
+    case 16: return multiprocessors(device);
+    case 18: return device.info.kind == DeviceKind::cpu || device.info.kind == DeviceKind::integrated;
+    case 19: return 1;                      // mapped host memory
+    case 33: return device.ordinal + 1;     // bus
+    case 34: return 0;
+    case 41: return shared;                 // unified addressing
+    case 75: return compute_capability() / 10;
+    case 76: return compute_capability() % 10;
+    case 83: return shared;                 // managed memory
+    case 85: return device.ordinal;         // board group
+    case 86: return shared;                 // host-native atomics
+    case 88: return shared;                 // pageable memory
+    case 89: return 0;                      // the host may not touch managed memory under a kernel
+    case 91: return shared;                 // host pointers of registered memory
+    case 95: return device.info.profile.exactness.independent_threads;
+    case 99: return shared;                 // registering memory
+    case 100: return shared;                // pageable memory by the host's own page tables
+    case 101: return shared;                // direct access to managed memory
+    case 113: return shared;                // read-only registration
+    default: break;
+  }
+  for (const Attribute& each : kFixed)
+    if (each.number == attribute) return each.value;
+  return std::nullopt;
+}
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,222 @@
+// Launches: CUDA's arguments to the runtime's, and what functions say of themselves.
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "src/cuda/core/core.hpp"
+#include "src/cuda/core/graph.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+constexpr int kSharedWithoutAsking = 49152, kMostShared = 232448, kSharedOfProcessor = 233472;
+
+CUresult check_shape(const FunctionObject& function, const LaunchConfig& config) {
+  const Dim3 &grid = config.grid, &block = config.block;
+  const auto bad = [&](std::string text) {
+    return fail(eInvalidValue, fmt::format("launch of {}: {}", function.name, text));
+  };
+  if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z)
+    return bad("a dimension of grid or block is 0");
+  if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
+    return bad(fmt::format("a grid of {} x {} x {} is too large", grid.x, grid.y, grid.z));
+  if (block.x > 1024 || block.y > 1024 || block.z > 64 ||
+      std::uint64_t{block.x} * block.y * block.z > 1024)
+    return bad(fmt::format("a block of {} x {} x {} has over 1024 threads", block.x, block.y,
+                           block.z));
+  const EntryInfo& info = function.kernel.info();
+  const int most = std::max(function.max_dynamic_shared + static_cast<int>(info.shared_bytes),
+                            kSharedWithoutAsking);
+  if (std::uint64_t{info.shared_bytes} + config.dynamic_shared > static_cast<std::uint64_t>(most))
+    return bad(fmt::format("{} bytes of shared memory, {} of them dynamic, are over {}",
+                           std::uint64_t{info.shared_bytes} + config.dynamic_shared,
+                           config.dynamic_shared, most));
+  return eSuccess;
+}
+
+std::size_t room_of(const ParamInfo& param) {
+  return param.kind == ParamKind::scalar || param.kind == ParamKind::bytes ? param.bytes : 8;
+}
+
+/// The buffer of CU_LAUNCH_PARAM_BUFFER_POINTER and _SIZE.
+CUresult read_extra(void** extra, std::span<const std::byte>& buffer) {
+  const void* pointer = nullptr;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < 16; i += 2) {
+    const auto tag = reinterpret_cast<std::uintptr_t>(extra[i]);
+    if (tag == 0) {
+      if (!pointer && bytes) return fail(eInvalidValue, "a launch without its parameter buffer");
+      buffer = {static_cast<const std::byte*>(pointer), pointer ? bytes : 0};
+      return eSuccess;
+    }
+    if (tag == 1)
+      pointer = extra[i + 1];
+    else if (tag == 2)
+      std::memcpy(&bytes, extra[i + 1], sizeof bytes);
+    else
+      return fail(eInvalidValue, "unknown options of a launch");
+  }
+  return fail(eInvalidValue, "the options of a launch do not end");
+}
+
+CUresult make_args(FunctionObject& function, void** params, void** extra, Args& args,
+                   std::vector<std::byte>* packed) {
+  const EntryInfo& info = function.kernel.info();
+  if (params && extra) return fail(eInvalidValue, "a launch has parameters in both forms");
+  std::span<const std::byte> buffer;
+  if (extra)
+    if (CUresult code = read_extra(extra, buffer); code != eSuccess) return code;
+  if (packed) packed->assign(info.param_bytes, std::byte{0});
+  args.items.reserve(info.params.size());
+  for (std::size_t i = 0; i < info.params.size(); ++i) {
+    const ParamInfo& param = info.params[i];
+    const std::size_t room = room_of(param);
+    const std::byte* from = nullptr;
+    if (params) {
+      from = static_cast<const std::byte*>(params[i]);
+      if (!from) return fail(eInvalidValue, fmt::format("argument {} is a null pointer", i + 1));
+    } else {
+      if (param.offset > buffer.size() || room > buffer.size() - param.offset)
+        return fail(eInvalidValue,
+                    fmt::format("launch of {}: the arguments have {} bytes, and parameter {} ends "
+                                "at {}",
+                                function.name, buffer.size(), i + 1, param.offset + room));
+      from = buffer.data() + param.offset;
+    }
+    args.bytes({from, room});
+    if (packed && param.offset + room <= packed->size())
+      std::memcpy(packed->data() + param.offset, from, room);
+  }
+  return eSuccess;
+}
+
+CUresult submit(StreamObject& stream, FunctionObject& function, const LaunchConfig& config,
+                const Args& args) {
+  ContextObject& context = *stream.context;
+  if (function.module->context != &context)
+    return fail(eInvalidResourceHandle, "the function and the stream are of different contexts");
+  if (function.module->has_texture_refs)
+    if (CUresult code = bind_textures(*function.module); code != eSuccess) return code;
+  Stream* opened = nullptr;
+  if (CUresult code = open_stream(stream, opened); code != eSuccess) return code;
+  Status status = opened->launch(function.kernel, config, args);
+  return status ? eSuccess : report(status.error());
+}
+
+}  // namespace
+
+CUresult make_launch(FunctionObject& function, const LaunchConfig& config, void** params,
+                     void** extra, KernelOperation& made) {
+  if (CUresult code = check_shape(function, config); code != eSuccess) return code;
+  made.function = &function;
+  made.module = tables().modules.find(function.module);
+  made.config = config;
+  return make_args(function, params, extra, made.args, &made.packed);
+}
+
+void** param_pointers(KernelOperation& operation) {
+  operation.pointers.clear();
+  for (const ParamInfo& each : operation.function->kernel.info().params)
+    operation.pointers.push_back(operation.packed.data() + each.offset);
+  return operation.pointers.data();
+}
+
+CUresult launch(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
+                const LaunchConfig& config, void** params, void** extra, bool cooperative) {
+  if (cooperative) {
+    const int threads = static_cast<int>(config.block.x * config.block.y * config.block.z);
+    const auto blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
+    const auto processors = device_attribute(*stream->context->device, 16).value_or(1);
+    const int resident = occupancy(function, std::max(threads, 1), config.dynamic_shared);
+    if (blocks > static_cast<std::uint64_t>(processors) * static_cast<std::uint64_t>(resident))
+      return fail(eCooperativeLaunchTooLarge, "not all blocks fit the device at once");
+  }
+  if (capturing(*stream)) {
+    KernelOperation operation;
+    if (CUresult code = make_launch(function, config, params, extra, operation); code != eSuccess)
+      return code;
+    return capture(*stream, Operation{std::move(operation)});
+  }
+  if (CUresult code = check_shape(function, config); code != eSuccess) return code;
+  Args args;
+  if (CUresult code = make_args(function, params, extra, args, nullptr); code != eSuccess)
+    return code;
+  if (CUresult code = submit(*stream, function, config, args); code != eSuccess) return code;
+  mark_dirty(stream);
+  return eSuccess;
+}
+
+CUresult run_kernel(StreamObject& stream, const KernelOperation& operation) {
+  return submit(stream, *operation.function, operation.config, operation.args);
+}
+
+std::optional<int> function_attribute(FunctionObject& function, int attribute) {
+  const EntryInfo& info = function.kernel.info();
+  switch (attribute) {
+    case 0: {
+      if (info.reqntid[0])
+        return static_cast<int>(info.reqntid[0] * std::max(info.reqntid[1], 1u) *
+                                std::max(info.reqntid[2], 1u));
+      if (!info.maxntid[0]) return 1024;
+      return static_cast<int>(info.maxntid[0] * std::max(info.maxntid[1], 1u) *
+                              std::max(info.maxntid[2], 1u));
+    }
+    case 1: return static_cast<int>(info.shared_bytes);
+    case 2: {
+      std::uint64_t bytes = 0;
+      for (const VariableInfo& each : function.module->module.interface().variables)
+        if (each.constant) bytes = std::max(bytes, each.offset + each.bytes);
+      return static_cast<int>(std::min<std::uint64_t>(bytes, 65536));
+    }
+    case 3: return static_cast<int>(info.local_bytes);
+    case 4: return 0;  // the Vulkan driver's compiler does not tell
+    case 5:
+    case 6: return compute_capability();
+    case 7: return 0;
+    case 8:
+      return function.max_dynamic_shared
+                 ? function.max_dynamic_shared
+                 : std::max(0, kSharedWithoutAsking - static_cast<int>(info.shared_bytes));
+    case 9: return function.carveout;
+    case 10: return 0;
+    case 11:
+    case 12:
+    case 13: return static_cast<int>(function.cluster[attribute - 11]);
+    case 14:
+    case 15: return 0;
+    default: return std::nullopt;
+  }
+}
+
+CUresult set_function_attribute(FunctionObject& function, int attribute, int value) {
+  if (attribute == 8) {
+    const int own = static_cast<int>(function.kernel.info().shared_bytes);
+    if (value < 0 || value > kMostShared - own)
+      return fail(eInvalidValue, fmt::format("a block has at most {} bytes of shared memory",
+                                             kMostShared));
+    function.max_dynamic_shared = value;
+    return eSuccess;
+  }
+  if (attribute == 9) {
+    if (value < -1 || value > 100) return fail(eInvalidValue, "a carveout is -1 to 100");
+    function.carveout = value;
+    return eSuccess;
+  }
+  if (attribute >= 11 && attribute <= 15 && value)
+    return not_supported("a cluster of blocks", "blocks have no shared memory in common");
+  return fail(eInvalidValue, "the attribute of a function cannot be set");
+}
+
+int occupancy(FunctionObject& function, int threads, std::size_t dynamic_shared) {
+  if (threads <= 0 || threads > function_attribute(function, 0).value_or(1024)) return 0;
+  const std::size_t shared = function.kernel.info().shared_bytes + dynamic_shared;
+  int blocks = std::min(16, 1024 / ((threads + 31) / 32 * 32));
+  if (shared)
+    blocks = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(blocks),
+                                                    kSharedOfProcessor / shared));
+  return shared > kMostShared ? 0 : blocks;
+}
+
+}  // namespace ptx2spv::cuda

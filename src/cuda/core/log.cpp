@@ -1,0 +1,98 @@
+#include "src/cuda/core/log.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+#include <set>
+
+#include "src/options.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+constexpr ErrorRow kErrors[] = {
+#define PTX2SPV_CUDA_ERROR(value, name, driver, runtime, text) {value, #driver, #runtime, text},
+#define PTX2SPV_CUDA_RUNTIME_ERROR(value, name, runtime, text) {value, "", #runtime, text},
+#define PTX2SPV_CUDA_DRIVER_ERROR(value, name, driver, text) {value, #driver, "", text},
+#include "src/cuda/errors.def"
+#undef PTX2SPV_CUDA_ERROR
+#undef PTX2SPV_CUDA_RUNTIME_ERROR
+#undef PTX2SPV_CUDA_DRIVER_ERROR
+};
+
+bool logging() {
+  static const bool on = runtime::option_flag(runtime::Option::cuda_log, false);
+  return on;
+}
+
+CUresult code_of_trap(abi::TrapKind kind) {
+  switch (kind) {
+    case abi::TrapKind::misaligned: return eMisalignedAddress;
+    case abi::TrapKind::assertion: return eAssert;
+    case abi::TrapKind::loop_limit:
+    case abi::TrapKind::no_progress: return eLaunchTimeout;
+    default: return eLaunchFailure;
+  }
+}
+
+}  // namespace
+
+void say(std::string_view text) {
+  std::string line = "ptx2spv: ";
+  line += text;
+  if (line.back() != '\n') line += '\n';
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void say_once(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  {
+    std::lock_guard lock(mutex);
+    if (!said.insert(text).second) return;
+  }
+  say(text);
+}
+
+CUresult fail(CUresult code, std::string_view text) {
+  if (logging()) {
+    const ErrorRow* row = find_error(code);
+    std::string line(row && *row->runtime ? row->runtime : "error");
+    line += ": ";
+    line += text;
+    say(line);
+  }
+  return code;
+}
+
+CUresult not_supported(const char* function, const char* reason) {
+  say_once(std::string(function) + " is not supported: " + reason);
+  return eNotSupported;
+}
+
+CUresult report(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::trap:
+      std::fputs(error.to_string().c_str(), stderr);
+      return error.trap ? code_of_trap(error.trap->kind) : eLaunchFailure;
+    case ErrorCode::translation: say(error.to_string()); return eInvalidPtx;
+    case ErrorCode::unsupported: say(error.to_string()); return eNotSupported;
+    case ErrorCode::device_lost: say(error.to_string()); return eLaunchFailure;
+    case ErrorCode::internal: say(error.to_string()); return eUnknown;
+    case ErrorCode::no_device: say(error.to_string()); return eNoDevice;
+    case ErrorCode::invalid_argument: return fail(eInvalidValue, error.text);
+    case ErrorCode::not_found: return fail(eSymbolNotFound, error.text);
+    case ErrorCode::out_of_memory: return fail(eMemoryAllocation, error.text);
+    case ErrorCode::io: return fail(eFileNotFound, error.text);
+  }
+  return eUnknown;
+}
+
+const ErrorRow* find_error(int value) {
+  const auto* row = std::lower_bound(std::begin(kErrors), std::end(kErrors), value,
+                                     [](const ErrorRow& each, int v) { return each.value < v; });
+  return row != std::end(kErrors) && row->value == value ? row : nullptr;
+}
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,31 @@
+// What the CUDA libraries say on standard error, and the names of errors.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ptx2spv/result.hpp"
+#include "src/cuda/driver_types.hpp"
+
+namespace ptx2spv::cuda {
+
+/// Prints "ptx2spv: text" and a line break.
+void say(std::string_view text);
+/// The same, the first time that this text comes.
+void say_once(const std::string& text);
+/// Returns `code`. With PTX2SPV_CUDA_LOG=1 it prints `text` first.
+CUresult fail(CUresult code, std::string_view text);
+/// eNotSupported. Says once which function is not supported and why.
+CUresult not_supported(const char* function, const char* reason);
+/// The code that stands for an error of the runtime library. What a user has to read to go on (traps,
+/// the translator's messages) is printed; the rest with PTX2SPV_CUDA_LOG=1.
+CUresult report(const Error& error);
+
+struct ErrorRow {
+  int value;
+  const char *driver, *runtime, *text;  ///< names may be empty
+};
+/// Null: there is no such code.
+const ErrorRow* find_error(int value);
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,187 @@
+// Memory by address: what cudaMalloc and its kind gave out, and what programs registered.
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "src/cuda/core/core.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+/// Ranges by their first address; none touches another's bytes.
+class Ranges {
+ public:
+  bool add(std::uint64_t address, const std::shared_ptr<Allocation>& allocation) {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t end = address + std::max<std::size_t>(allocation->bytes, 1);
+    auto next = ranges_.lower_bound(address);
+    if (next != ranges_.end() && next->first < end) return false;
+    if (next != ranges_.begin()) {
+      auto before = std::prev(next);
+      if (before->first + before->second->bytes > address) return false;
+    }
+    ranges_.emplace(address, allocation);
+    return true;
+  }
+  std::shared_ptr<Allocation> find(std::uint64_t address) const {
+    std::shared_lock lock(mutex_);
+    auto next = ranges_.upper_bound(address);
+    if (next == ranges_.begin()) return nullptr;
+    --next;
+    return address - next->first < std::max<std::size_t>(next->second->bytes, 1) ? next->second
+                                                                                 : nullptr;
+  }
+  void remove(std::uint64_t address) {
+    std::unique_lock lock(mutex_);
+    ranges_.erase(address);
+  }
+  std::vector<std::shared_ptr<Allocation>> of(const ContextObject& context) const {
+    std::vector<std::shared_ptr<Allocation>> list;
+    std::shared_lock lock(mutex_);
+    for (const auto& [address, each] : ranges_)
+      if (each->context == &context) list.push_back(each);
+    return list;
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<Allocation>> ranges_;
+};
+
+Ranges& by_address() {
+  static auto* ranges = new Ranges;
+  return *ranges;
+}
+Ranges& by_host() {
+  static auto* ranges = new Ranges;
+  return *ranges;
+}
+
+std::uint64_t number(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
+void forget(const Allocation& allocation) {
+  by_address().remove(allocation.address);
+  if (allocation.host) by_host().remove(number(allocation.host));
+}
+
+}  // namespace
+
+CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsigned flags,
+                  std::shared_ptr<Allocation>& made) {
+  if (!bytes) return fail(eInvalidValue, "an allocation of no bytes");
+  if (use == MemoryUse::managed && !context.device->shared_addresses)
+    return not_supported("managed memory",
+                         "this device and the host reach memory by different addresses");
+  const bool host = use == MemoryUse::host;
+  auto buffer =
+      Buffer::create(context.gpu(), bytes, host ? BufferMemory::host : BufferMemory::device);
+  if (!buffer) return report(buffer.error());
+  auto allocation = std::make_shared<Allocation>();
+  allocation->address = buffer->address();
+  allocation->bytes = bytes;
+  allocation->use = use;
+  allocation->flags = flags;
+  allocation->context = &context;
+  allocation->id = next_id();
+  if (use != MemoryUse::device) allocation->host = buffer->mapped();
+  if (use != MemoryUse::device && !allocation->host)
+    return fail(eMemoryAllocation, "the device's memory is not mapped");
+  allocation->buffer = std::move(*buffer);
+  if (!by_address().add(allocation->address, allocation))
+    return fail(eUnknown, "the device gave out an address that is in use");
+  if (allocation->host) by_host().add(number(allocation->host), allocation);
+  made = std::move(allocation);
+  return eSuccess;
+}
+
+std::shared_ptr<Allocation> find_address(CUdeviceptr address) { return by_address().find(address); }
+std::shared_ptr<Allocation> find_host(const void* pointer) {
+  return by_host().find(number(pointer));
+}
+
+CUresult release(CUdeviceptr address, MemoryUse use) {
+  auto allocation = find_address(address);
+  const bool fits = allocation && allocation->address == address &&
+                    (allocation->use == use || (use == MemoryUse::device &&
+                                                allocation->use == MemoryUse::managed));
+  if (!fits) return fail(eInvalidValue, fmt::format("{:#x} was not allocated, or is freed", address));
+  // What runs may still use it, and a launch that trapped is to be told of.
+  const CUresult code = synchronize(*allocation->context);
+  forget(*allocation);
+  if (allocation->pool) allocation->pool->used -= std::min<std::uint64_t>(allocation->pool->used,
+                                                                           allocation->bytes);
+  return code;
+}
+
+CUresult release_host(const void* pointer) {
+  auto allocation = find_host(pointer);
+  if (!allocation || allocation->host != pointer || allocation->use != MemoryUse::host)
+    return fail(eInvalidValue, "the pointer is of no page-locked allocation");
+  return release(allocation->address, MemoryUse::host);
+}
+
+CUresult register_host(ContextObject& context, void* pointer, std::size_t bytes, unsigned flags) {
+  if (!pointer || !bytes || (flags & ~0xfu)) return fail(eInvalidValue, "nothing to register");
+  if (!context.device->shared_addresses)
+    return not_supported("registering host memory",
+                         "this device and the host reach memory by different addresses");
+  auto allocation = std::make_shared<Allocation>();
+  allocation->address = number(pointer);
+  allocation->bytes = bytes;
+  allocation->use = MemoryUse::registered;
+  allocation->host = static_cast<std::byte*>(pointer);
+  allocation->flags = flags;
+  allocation->context = &context;
+  allocation->id = next_id();
+  if (!by_address().add(allocation->address, allocation))
+    return fail(eHostMemoryAlreadyRegistered, "the memory, or a part of it, is registered already");
+  by_host().add(allocation->address, allocation);
+  return eSuccess;
+}
+
+CUresult unregister_host(const void* pointer) {
+  auto allocation = find_host(pointer);
+  if (!allocation || allocation->use != MemoryUse::registered)
+    return fail(eHostMemoryNotRegistered, "the memory is not registered");
+  if (allocation->host != pointer)
+    return fail(eInvalidValue, "the pointer is not the start of what was registered");
+  const CUresult code = synchronize(*allocation->context);
+  forget(*allocation);
+  return code;
+}
+
+void add_variable(ContextObject& context, CUdeviceptr address, std::size_t bytes, bool managed) {
+  auto view = Buffer::view(context.gpu(), address, bytes);
+  if (!view) return;
+  auto allocation = std::make_shared<Allocation>();
+  allocation->address = address;
+  allocation->bytes = bytes;
+  allocation->use = MemoryUse::variable;
+  allocation->context = &context;
+  allocation->id = next_id();
+  if (managed) allocation->host = view->mapped();
+  allocation->buffer = std::move(*view);
+  by_address().add(address, allocation);
+  if (managed && allocation->host) by_host().add(number(allocation->host), allocation);
+}
+
+void remove_variable(CUdeviceptr address) {
+  auto allocation = find_address(address);
+  if (allocation && allocation->address == address && allocation->use == MemoryUse::variable)
+    forget(*allocation);
+}
+
+void release_memory_of(const ContextObject& context) {
+  for (const auto& each : by_address().of(context)) forget(*each);
+}
+
+CUresult memory_info(ContextObject& context, std::size_t& free, std::size_t& total) {
+  total = total_memory(*context.device);
+  const std::uint64_t used = context.gpu().statistics().memory_used;
+  free = total - std::min<std::uint64_t>(used, total);
+  return eSuccess;
+}
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,374 @@
+// Images, modules and libraries: PTX out of whatever a program hands over, loaded into contexts.
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "ptx2spv/fatbin.hpp"
+#include "src/cuda/core/core.hpp"
+#include "src/options.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+/// The PTX of one fat binary that devices may run: the newest first.
+CUresult texts_of(Bytes fatbin, const std::string& file, std::vector<Image::Text>& texts,
+                  bool& machine_code) {
+  std::string error;
+  auto entries = fatbin::read(fatbin, error);
+  if (!entries) {
+    say(file + ": " + error);
+    return eInvalidKernelImage;
+  }
+  for (const fatbin::Entry& each : *entries)
+    if (each.kind != fatbin::Kind::ptx) machine_code = true;
+  for (const fatbin::Entry* each :
+       fatbin::ptx_for(*entries, static_cast<std::uint32_t>(compute_capability()))) {
+    auto text = fatbin::unpack_ptx(*each, error);
+    if (!text) {
+      say(file + ": " + error);
+      return eInvalidKernelImage;
+    }
+    const std::string name = each->name.empty() ? file : std::string(each->name);
+    texts.push_back({name + "." + fatbin::arch_name(*each) + ".ptx", std::move(*text),
+                     static_cast<int>(each->arch)});
+  }
+  return eSuccess;
+}
+
+/// Fat binaries that belong together: the k-th best text of each, until one has no more.
+CUresult add_linked(const std::vector<Bytes>& fatbins, const std::string& file, Image& image) {
+  std::vector<std::vector<Image::Text>> parts;
+  for (const Bytes& each : fatbins) {
+    std::vector<Image::Text> texts;
+    if (CUresult code = texts_of(each, file, texts, image.machine_code); code != eSuccess)
+      return code;
+    if (!texts.empty()) parts.push_back(std::move(texts));
+  }
+  std::size_t most = 0;
+  for (const auto& each : parts) most = std::max(most, each.size());
+  for (std::size_t k = 0; k < most; ++k) {
+    std::vector<Image::Text> linked;
+    for (const auto& each : parts) linked.push_back(each[std::min(k, each.size() - 1)]);
+    image.alternatives.push_back(std::move(linked));
+  }
+  return eSuccess;
+}
+
+CUresult read_container(Bytes bytes, const std::string& file, Image& image) {
+  std::string error;
+  auto images = fatbin::read_file(bytes, error);
+  if (!images) {
+    say(file + ": " + error);
+    return eInvalidKernelImage;
+  }
+  std::vector<Bytes> fatbins;
+  for (const fatbin::Image& each : *images) fatbins.push_back(bytes.subspan(each.offset));
+  if (fatbins.empty()) image.machine_code = true;
+  return add_linked(fatbins, file, image);
+}
+
+}  // namespace
+
+CUresult read_image(const void* data, std::size_t bytes, const std::string& file, Image& image) {
+  if (!data) return fail(eInvalidValue, "no image");
+  std::uint32_t magic = 0;
+  const auto* text = static_cast<const char*>(data);
+  const auto begins_with = [&](std::string_view word) {
+    return (!bytes || bytes >= word.size()) && std::strncmp(text, word.data(), word.size()) == 0;
+  };
+  if ((!bytes || bytes >= 4) && text[0] && text[1] && text[2]) std::memcpy(&magic, data, 4);
+  if (magic == fatbin::kWrapperMagic) {
+    std::string error;
+    auto fatbins = fatbin::unwrap(data, error);
+    if (!fatbins) {
+      say(file + ": " + error);
+      return eInvalidKernelImage;
+    }
+    return add_linked({fatbins->begin(), fatbins->end()}, file, image);
+  }
+  if (magic == fatbin::kMagic) {
+    std::string error;
+    if (!bytes) {
+      // The first 16 bytes are there in any fat binary; they say how long it is.
+      auto size = fatbin::size_of({static_cast<const std::byte*>(data), SIZE_MAX / 2}, error);
+      if (!size) {
+        say(file + ": " + error);
+        return eInvalidKernelImage;
+      }
+      bytes = *size;
+    }
+    return add_linked({{static_cast<const std::byte*>(data), bytes}}, file, image);
+  }
+  if (begins_with("\x7f" "ELF") || begins_with("!<arch>\n")) {
+    if (bytes) return read_container({static_cast<const std::byte*>(data), bytes}, file, image);
+    image.machine_code = true;  // a cubin, whose length nobody says
+    return eSuccess;
+  }
+  const std::size_t length = bytes ? strnlen(text, bytes) : std::strlen(text);
+  image.alternatives.push_back({{file, std::string(text, length), 0}});
+  return eSuccess;
+}
+
+namespace {
+
+void add_variables(ModuleObject& object) {
+  const Interface& all = object.module.interface();
+  for (const VariableInfo& each : all.variables) {
+    if (!each.bytes) continue;
+    auto address = object.module.global_address(each.name);
+    if (!address) continue;
+    add_variable(*object.context, *address, each.bytes, false);
+    object.variables.push_back(*address);
+  }
+}
+
+Result<Module> load_texts(ContextObject& context, const std::vector<Image::Text>& texts) {
+  std::vector<PtxModule::Input> inputs;
+  inputs.reserve(texts.size());
+  for (const Image::Text& each : texts) inputs.push_back({each.text, each.file});
+  ModuleOptions options;
+  if (runtime::option_text(runtime::Option::cuda_fp) == "fast") options.fp = FpPolicy::fast;
+  return Module::load(context.gpu(), inputs, options);
+}
+
+}  // namespace
+
+CUresult load_module(ContextObject& context, const Image& image,
+                     std::shared_ptr<ModuleObject>& made, std::string* log) {
+  if (image.alternatives.empty()) {
+    if (image.machine_code)
+      say_once(fmt::format(
+          "the program holds machine code for NVIDIA's devices and no PTX for compute capability "
+          "{}.{} or older: compile it with -gencode arch=compute_{},code=compute_{}",
+          compute_capability() / 10, compute_capability() % 10, compute_capability(),
+          compute_capability()));
+    return fail(eNoKernelImageForDevice, "no PTX that the device may run");
+  }
+  std::optional<Error> first;
+  for (const auto& texts : image.alternatives) {
+    auto module = load_texts(context, texts);
+    if (!module) {
+      if (!first) first = module.error();
+      continue;
+    }
+    auto object = std::make_shared<ModuleObject>(std::move(*module));
+    object->context = &context;
+    add_variables(*object);
+    tables().modules.add(object);
+    made = std::move(object);
+    return eSuccess;
+  }
+  if (log) {
+    *log = first->to_string();
+    return first->code == ErrorCode::translation ? eInvalidPtx : report(*first);
+  }
+  return report(*first);
+}
+
+namespace {
+
+void forget_module(ModuleObject& module) {
+  for (CUdeviceptr each : module.variables) remove_variable(each);
+  for (const auto& [name, function] : module.functions) tables().functions.take(function.get());
+  for (const auto& [name, each] : module.texture_refs) tables().texture_refs.take(each.get());
+  for (const auto& [name, each] : module.surface_refs) tables().surface_refs.take(each.get());
+  tables().modules.take(&module);
+}
+
+}  // namespace
+
+CUresult unload_module(CUmodule handle) {
+  auto module = tables().modules.find(handle);
+  if (!module || module->library) return fail(eInvalidResourceHandle, "no such module");
+  const CUresult code = synchronize(*module->context);
+  forget_module(*module);
+  return code;
+}
+
+CUresult find_function(ModuleObject& module, std::string_view name, CUfunction& found) {
+  std::lock_guard lock(module.mutex);
+  if (auto known = module.functions.find(name); known != module.functions.end()) {
+    found = known->second.get();
+    return eSuccess;
+  }
+  auto kernel = module.module.kernel(name);
+  if (!kernel) return fail(eSymbolNotFound, kernel.error().text);
+  auto function = std::make_shared<FunctionObject>(std::move(*kernel));
+  function->module = &module;
+  function->name = std::string(name);
+  const EntryInfo& info = function->kernel.info();
+  function->params.resize(info.param_bytes);
+  module.functions.emplace(function->name, function);
+  found = tables().functions.add(std::move(function));
+  return eSuccess;
+}
+
+CUresult find_global(ModuleObject& module, std::string_view name, CUdeviceptr& address,
+                     std::size_t& bytes) {
+  auto place = module.module.global_address(name);
+  if (!place) return fail(eSymbolNotFound, place.error().text);
+  auto size = module.module.global_size(name);
+  if (!size) return report(size.error());
+  address = *place;
+  bytes = *size;
+  return eSuccess;
+}
+
+CUresult texture_ref(ModuleObject& module, std::string_view name, CUtexref& found) {
+  std::lock_guard lock(module.mutex);
+  auto known = module.texture_refs.find(name);
+  if (known == module.texture_refs.end()) {
+    const Interface& all = module.module.interface();
+    bool there = std::any_of(all.texrefs.begin(), all.texrefs.end(), [&](const StaticTexref& each) {
+      return each.name == name && !each.sampler;
+    });
+    for (const EntryInfo& entry : all.entries)
+      for (const RefInfo& each : entry.texrefs) there = there || each.name == name;
+    if (!there) return fail(eSymbolNotFound, "the module has no such texture reference");
+    auto reference = std::make_shared<TextureRefObject>();
+    reference->module = &module;
+    reference->name = std::string(name);
+    reference->desc.maxAnisotropy = 1;
+    known = module.texture_refs.emplace(reference->name, reference).first;
+    tables().texture_refs.add(reference);
+    module.has_texture_refs = true;
+  }
+  found = known->second.get();
+  return eSuccess;
+}
+
+CUresult surface_ref(ModuleObject& module, std::string_view name, CUsurfref& found) {
+  std::lock_guard lock(module.mutex);
+  auto known = module.surface_refs.find(name);
+  if (known == module.surface_refs.end()) {
+    const Interface& all = module.module.interface();
+    bool there = std::any_of(all.surfrefs.begin(), all.surfrefs.end(),
+                             [&](const StaticSurfref& each) { return each.name == name; });
+    for (const EntryInfo& entry : all.entries)
+      for (const RefInfo& each : entry.surfrefs) there = there || each.name == name;
+    if (!there) return fail(eSymbolNotFound, "the module has no such surface reference");
+    auto reference = std::make_shared<SurfaceRefObject>();
+    reference->module = &module;
+    reference->name = std::string(name);
+    known = module.surface_refs.emplace(reference->name, reference).first;
+    tables().surface_refs.add(reference);
+  }
+  found = known->second.get();
+  return eSuccess;
+}
+
+// ------------------------------------------------------------------------------------ libraries
+
+CUresult module_of(LibraryObject& library, ContextObject& context, ModuleObject*& found) {
+  std::lock_guard lock(library.mutex);
+  if (auto known = library.modules.find(&context); known != library.modules.end()) {
+    found = known->second.get();
+    return eSuccess;
+  }
+  // What failed once fails again: no message is printed twice.
+  if (auto failed = library.failures.find(&context); failed != library.failures.end())
+    return failed->second;
+  if (library.reader) {
+    if (CUresult code = library.reader(library.image); code != eSuccess) {
+      library.failures[&context] = code;
+      return code;
+    }
+    library.reader = nullptr;
+  }
+  std::shared_ptr<ModuleObject> module;
+  if (CUresult code = load_module(context, library.image, module, nullptr); code != eSuccess) {
+    library.failures[&context] = code;
+    return code;
+  }
+  module->library = &library;
+  found = module.get();
+  library.modules.emplace(&context, std::move(module));
+  return eSuccess;
+}
+
+CUresult kernel_of(LibraryObject& library, std::string_view name, CUkernel& found) {
+  std::lock_guard lock(library.mutex);
+  auto known = library.kernels.find(name);
+  if (known == library.kernels.end()) {
+    auto kernel = std::make_shared<KernelObject>();
+    kernel->library = &library;
+    kernel->name = std::string(name);
+    known = library.kernels.emplace(kernel->name, kernel).first;
+    tables().kernels.add(kernel);
+  }
+  found = known->second.get();
+  return eSuccess;
+}
+
+CUresult function_of(KernelObject& kernel, ContextObject& context, FunctionObject*& found) {
+  std::lock_guard lock(kernel.mutex);
+  if (kernel.last_context == &context) {
+    found = kernel.last_function;
+    return eSuccess;
+  }
+  ModuleObject* module = nullptr;
+  if (CUresult code = module_of(*kernel.library, context, module); code != eSuccess) return code;
+  CUfunction function = nullptr;
+  if (CUresult code = find_function(*module, kernel.name, function); code != eSuccess) return code;
+  for (const auto& [attribute, value] : kernel.attributes)
+    (void)set_function_attribute(*function, attribute, value);
+  kernel.last_context = &context;
+  kernel.last_function = function;
+  found = function;
+  return eSuccess;
+}
+
+namespace {
+
+void forget_kernels(LibraryObject& library, const ContextObject* context) {
+  for (const auto& [name, kernel] : library.kernels) {
+    std::lock_guard lock(kernel->mutex);
+    if (!context || kernel->last_context == context) {
+      kernel->last_context = nullptr;
+      kernel->last_function = nullptr;
+    }
+  }
+}
+
+}  // namespace
+
+CUresult unload_library(CUlibrary handle) {
+  auto library = tables().libraries.take(handle);
+  if (!library) return fail(eInvalidResourceHandle, "no such library");
+  CUresult code = eSuccess;
+  std::lock_guard lock(library->mutex);
+  forget_kernels(*library, nullptr);
+  for (const auto& [context, module] : library->modules) {
+    if (CUresult last = synchronize(*context); last != eSuccess) code = last;
+    forget_module(*module);
+  }
+  for (const auto& [name, kernel] : library->kernels) tables().kernels.take(kernel.get());
+  return code;
+}
+
+void forget_context(const ContextObject& context) {
+  for (const auto& library : tables().libraries.all()) {
+    std::lock_guard lock(library->mutex);
+    forget_kernels(*library, &context);
+    library->failures.erase(const_cast<ContextObject*>(&context));
+    library->modules.erase(const_cast<ContextObject*>(&context));
+  }
+  for (const auto& module : tables().modules.all())
+    if (module->context == &context) forget_module(*module);
+}
+
+CUresult resolve_function(ContextObject& context, CUfunction handle, FunctionObject*& found) {
+  if (tables().functions.has(handle)) {
+    found = handle;
+    return eSuccess;
+  }
+  auto kernel = tables().kernels.find(reinterpret_cast<CUkernel>(handle));
+  if (!kernel) return fail(eInvalidResourceHandle, "no such function");
+  return function_of(*kernel, context, found);
+}
+
+}  // namespace ptx2spv::cuda

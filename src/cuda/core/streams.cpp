@@ -1,0 +1,231 @@
+// Streams and events. Every stream of a device submits to one queue, which runs in order, so a
+// stream waits for every other by itself; what is kept per stream is who has to be told of a trap.
+#include <algorithm>
+
+#include "src/cuda/core/core.hpp"
+#include "src/cuda/core/graph.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+thread_local int g_per_thread = 0;
+
+/// The streams of a thread, one for each context it used. They end with the thread.
+struct ThreadStreams {
+  std::map<std::uint64_t, std::shared_ptr<StreamObject>> by_context;
+};
+
+std::shared_ptr<StreamObject> thread_stream(ContextObject& context) {
+  static thread_local ThreadStreams streams;
+  auto& stream = streams.by_context[context.id];
+  if (!stream) {
+    stream = std::make_shared<StreamObject>();
+    stream->context = &context;
+    stream->builtin = true;
+    stream->id = next_id();
+  }
+  return stream;
+}
+
+}  // namespace
+
+PerThread::PerThread() { ++g_per_thread; }
+PerThread::~PerThread() { --g_per_thread; }
+
+CUresult create_stream(ContextObject& context, unsigned flags, int priority, CUstream& made) {
+  if (flags & ~kStreamNonBlocking) return fail(eInvalidValue, "unknown flags of a stream");
+  auto stream = std::make_shared<StreamObject>();
+  stream->context = &context;
+  stream->flags = flags;
+  stream->priority = std::clamp(priority, 0, 0);
+  stream->id = next_id();
+  made = tables().streams.add(std::move(stream));
+  return eSuccess;
+}
+
+CUresult find_stream(ContextObject& context, CUstream handle,
+                     std::shared_ptr<StreamObject>& found) {
+  const auto number = reinterpret_cast<std::uintptr_t>(handle);
+  if (number == 2 || (number == 0 && g_per_thread)) {
+    found = thread_stream(context);
+    return eSuccess;
+  }
+  if (number <= 1) {
+    found = context.legacy;
+    return eSuccess;
+  }
+  found = tables().streams.find(handle);
+  if (!found) return fail(eInvalidResourceHandle, "no such stream");
+  if (!found->context->alive) return fail(eContextIsDestroyed, "the stream's context is destroyed");
+  return eSuccess;
+}
+
+CUresult open_stream(StreamObject& stream, Stream*& opened) {
+  std::lock_guard lock(stream.mutex);
+  if (!stream.stream) {
+    auto made = Stream::create(stream.context->gpu());
+    if (!made) return report(made.error());
+    stream.stream = std::move(*made);
+  }
+  opened = &*stream.stream;
+  return eSuccess;
+}
+
+void mark_dirty(const std::shared_ptr<StreamObject>& stream) {
+  ContextObject& context = *stream->context;
+  std::lock_guard lock(context.mutex);
+  if (std::find(context.dirty.begin(), context.dirty.end(), stream) == context.dirty.end())
+    context.dirty.push_back(stream);
+}
+
+CUresult stick(ContextObject& context, const Error& error) {
+  const CUresult code = report(error);
+  int none = 0;
+  context.sticky.compare_exchange_strong(none, code);
+  return static_cast<CUresult>(context.sticky.load());
+}
+
+namespace {
+
+CUresult finish(StreamObject& stream) {
+  Stream* opened = nullptr;
+  {
+    std::lock_guard lock(stream.mutex);
+    if (!stream.stream) return eSuccess;
+    opened = &*stream.stream;
+  }
+  Status status = opened->synchronize();
+  return status ? eSuccess : stick(*stream.context, status.error());
+}
+
+}  // namespace
+
+CUresult synchronize(StreamObject& stream) {
+  ContextObject& context = *stream.context;
+  {
+    std::lock_guard lock(context.mutex);
+    std::erase_if(context.dirty, [&](const auto& each) { return each.get() == &stream; });
+  }
+  if (CUresult code = finish(stream); code != eSuccess) return code;
+  return static_cast<CUresult>(context.sticky.load());
+}
+
+CUresult collect(ContextObject& context) {
+  std::vector<std::shared_ptr<StreamObject>> dirty;
+  {
+    std::lock_guard lock(context.mutex);
+    dirty.swap(context.dirty);
+  }
+  for (const auto& each : dirty) (void)finish(*each);
+  return static_cast<CUresult>(context.sticky.load());
+}
+
+CUresult synchronize(ContextObject& context) {
+  if (Status status = context.gpu().synchronize(); !status) return stick(context, status.error());
+  return collect(context);
+}
+
+CUresult query(StreamObject& stream) {
+  Stream* opened = nullptr;
+  {
+    std::lock_guard lock(stream.mutex);
+    if (stream.stream) opened = &*stream.stream;
+  }
+  if (opened && !opened->idle()) return eNotReady;
+  return synchronize(stream);
+}
+
+CUresult create_event(ContextObject& context, unsigned flags, CUevent& made) {
+  if (flags & ~7u) return fail(eInvalidValue, "unknown flags of an event");
+  if (flags & kEventInterprocess)
+    return not_supported("an event for other processes", "memory is not shared between processes");
+  auto event = std::make_shared<EventObject>();
+  event->context = &context;
+  event->flags = flags;
+  made = tables().events.add(std::move(event));
+  return eSuccess;
+}
+
+CUresult record_event(StreamObject& stream, EventObject& event) {
+  if (event.context->device != stream.context->device)
+    return fail(eInvalidResourceHandle, "the event and the stream are of different devices");
+  Stream* opened = nullptr;
+  if (CUresult code = open_stream(stream, opened); code != eSuccess) return code;
+  std::lock_guard lock(event.mutex);
+  if (!event.event) {
+    auto made = Event::create(stream.context->gpu());
+    if (!made) return report(made.error());
+    event.event = std::move(*made);
+  }
+  event.capture = nullptr;
+  event.nodes.clear();
+  Status status = opened->record(*event.event);
+  return status ? eSuccess : report(status.error());
+}
+
+CUresult wait_event(StreamObject& stream, EventObject& event) {
+  std::optional<Event> recorded;
+  ContextObject* other = event.context;
+  {
+    std::lock_guard lock(event.mutex);
+    recorded = event.event;
+  }
+  if (!recorded || other->device == stream.context->device) return eSuccess;
+  // The queue of another device knows nothing of this event: the host waits for it.
+  Status status = recorded->wait();
+  return status ? eSuccess : report(status.error());
+}
+
+CUresult query_event(EventObject& event) {
+  std::lock_guard lock(event.mutex);
+  if (event.capture) return fail(eCapturedEvent, "the event was recorded in a capture");
+  if (!event.event || !event.event->recorded()) return eSuccess;
+  return event.event->done() ? eSuccess : eNotReady;
+}
+
+CUresult synchronize_event(EventObject& event) {
+  std::optional<Event> recorded;
+  {
+    std::lock_guard lock(event.mutex);
+    if (event.capture) return fail(eCapturedEvent, "the event was recorded in a capture");
+    recorded = event.event;
+  }
+  if (!recorded || !recorded->recorded()) return eSuccess;
+  if (Status status = recorded->wait(); !status) return stick(*event.context, status.error());
+  // Work that came before the event may have trapped, or printed.
+  ContextObject& context = *event.context;
+  std::vector<std::shared_ptr<StreamObject>> idle;
+  {
+    std::lock_guard lock(context.mutex);
+    std::erase_if(context.dirty, [&](const auto& each) {
+      if (!each->stream->idle()) return false;
+      idle.push_back(each);
+      return true;
+    });
+  }
+  for (const auto& each : idle) (void)finish(*each);
+  return static_cast<CUresult>(context.sticky.load());
+}
+
+CUresult elapsed(EventObject& start, EventObject& end, float& milliseconds) {
+  if (start.context->device != end.context->device)
+    return fail(eInvalidResourceHandle, "the events are of different devices");
+  if ((start.flags | end.flags) & kEventDisableTiming)
+    return fail(eInvalidResourceHandle, "an event was made without timing");
+  if (&start == &end) {
+    if (CUresult code = query_event(start); code != eSuccess) return code;
+    milliseconds = 0;
+    return start.event ? eSuccess : fail(eInvalidResourceHandle, "the event was never recorded");
+  }
+  std::scoped_lock lock(start.mutex, end.mutex);
+  if (!start.event || !end.event || !start.event->recorded() || !end.event->recorded())
+    return fail(eInvalidResourceHandle, "an event was never recorded");
+  if (!start.event->done() || !end.event->done()) return eNotReady;
+  auto took = end.event->since(*start.event);
+  if (!took) return report(took.error());
+  milliseconds = static_cast<float>(*took);
+  return eSuccess;
+}
+
+}  // namespace ptx2spv::cuda

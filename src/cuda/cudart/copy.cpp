@@ -1,0 +1,378 @@
+// cudaMemcpy and cudaMemset in all their forms.
+#include <algorithm>
+
+#include "src/cuda/cudart/face.hpp"
+
+namespace ptx2spv::cuda {
+
+bool sides_of(int kind, unsigned& from, unsigned& to) {
+  switch (kind) {
+    case kHostToHost: from = to = kMemoryHost; return true;
+    case kHostToDevice: from = kMemoryHost, to = kMemoryDevice; return true;
+    case kDeviceToHost: from = kMemoryDevice, to = kMemoryHost; return true;
+    case kDeviceToDevice: from = to = kMemoryDevice; return true;
+    case kDefault: from = to = kMemoryUnified; return true;
+    default: return false;
+  }
+}
+
+namespace {
+
+/// Whether a pointer that should be the device's is not: CUDA calls that an invalid value.
+CUresult submit(CUstream handle, const CUDA_MEMCPY3D_PEER& copy_of) {
+  return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
+    if (!capturing(*stream)) return copy(context, copy_of);
+    if (CUresult code = check_copy(copy_of); code != eSuccess) return code;
+    return capture(*stream, Operation{CopyOperation{copy_of}});
+  });
+}
+
+CUDA_MEMCPY3D_PEER rows_copy(std::size_t width, std::size_t height) {
+  CUDA_MEMCPY3D_PEER p{};
+  p.WidthInBytes = width;
+  p.Height = height;
+  p.Depth = 1;
+  return p;
+}
+
+void from_memory(CUDA_MEMCPY3D_PEER& p, unsigned type, const void* pointer, std::size_t pitch) {
+  p.srcMemoryType = type;
+  p.srcHost = pointer;
+  p.srcDevice = reinterpret_cast<CUdeviceptr>(pointer);
+  p.srcPitch = pitch;
+}
+
+void to_memory(CUDA_MEMCPY3D_PEER& p, unsigned type, void* pointer, std::size_t pitch) {
+  p.dstMemoryType = type;
+  p.dstHost = pointer;
+  p.dstDevice = reinterpret_cast<CUdeviceptr>(pointer);
+  p.dstPitch = pitch;
+}
+
+void from_array(CUDA_MEMCPY3D_PEER& p, const ArrayObject* array, std::size_t x, std::size_t y) {
+  p.srcMemoryType = kMemoryArray;
+  p.srcArray = const_cast<CUarray>(array);
+  p.srcXInBytes = x;
+  p.srcY = y;
+}
+
+void to_array(CUDA_MEMCPY3D_PEER& p, CUarray array, std::size_t x, std::size_t y) {
+  p.dstMemoryType = kMemoryArray;
+  p.dstArray = array;
+  p.dstXInBytes = x;
+  p.dstY = y;
+}
+
+/// A run of bytes that wraps from row to row of an array is up to three boxes.
+template <class F>
+CUresult each_box(CUarray handle, std::size_t x, std::size_t y, std::size_t bytes, F&& each) {
+  auto array = tables().arrays.find(handle);
+  if (!array) return keep(fail(eInvalidResourceHandle, "no such array"));
+  const ArrayDesc& desc = array->array.desc();
+  const std::size_t row =
+      std::size_t{std::max(desc.width >> array->level, 1u)} * desc.texel_bytes();
+  if (x >= row && bytes) return keep(fail(eInvalidValue, "the copy starts behind its row"));
+  std::size_t done = 0;
+  while (done < bytes) {
+    std::size_t width = std::min(bytes - done, row - x), height = 1;
+    if (x == 0 && bytes - done >= row) {
+      width = row;
+      height = (bytes - done) / row;
+    }
+    if (CUresult code = each(x, y, width, height, done); code != eSuccess) return code;
+    done += width * height;
+    y += height;
+    x = 0;
+  }
+  return eSuccess;
+}
+
+CUresult fill(CUstream handle, const CUDA_MEMSET_NODE_PARAMS& set) {
+  return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
+    if (capturing(*stream)) return capture(*stream, Operation{MemsetOperation{set}});
+    return set_memory(context, set);
+  });
+}
+
+CUresult bad_direction() { return keep(eInvalidMemcpyDirection); }
+
+}  // namespace
+
+extern "C" {
+
+CUresult cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, CUstream stream) {
+  unsigned source = 0, target = 0;
+  if (!sides_of(kind, source, target)) return bad_direction();
+  return submit(stream, linear_copy(to, target, from, source, bytes));
+}
+
+CUresult cudaMemcpy(void* to, const void* from, std::size_t bytes, int kind) {
+  return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+}
+
+CUresult cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                           std::size_t width, std::size_t height, int kind, CUstream stream) {
+  unsigned source = 0, target = 0;
+  if (!sides_of(kind, source, target)) return bad_direction();
+  if (width > to_pitch || width > from_pitch) return keep(eInvalidPitchValue);
+  auto p = rows_copy(width, height);
+  from_memory(p, source, from, from_pitch);
+  to_memory(p, target, to, to_pitch);
+  return submit(stream, p);
+}
+
+CUresult cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                      std::size_t width, std::size_t height, int kind) {
+  return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+}
+
+CUresult cudaMemcpy2DToArrayAsync(CUarray to, std::size_t x, std::size_t y, const void* from,
+                                  std::size_t pitch, std::size_t width, std::size_t height,
+                                  int kind, CUstream stream) {
+  unsigned source = 0, target = 0;
+  if (!sides_of(kind, source, target) || target == kMemoryHost) return bad_direction();
+  if (width > pitch) return keep(fail(eInvalidValue, "the pitch is less than the width"));
+  auto p = rows_copy(width, height);
+  from_memory(p, source, from, pitch);
+  to_array(p, to, x, y);
+  return submit(stream, p);
+}
+
+CUresult cudaMemcpy2DToArray(CUarray to, std::size_t x, std::size_t y, const void* from,
+                             std::size_t pitch, std::size_t width, std::size_t height, int kind) {
+  return cudaMemcpy2DToArrayAsync(to, x, y, from, pitch, width, height, kind, nullptr);
+}
+
+CUresult cudaMemcpy2DFromArrayAsync(void* to, std::size_t pitch, const ArrayObject* from,
+                                    std::size_t x, std::size_t y, std::size_t width,
+                                    std::size_t height, int kind, CUstream stream) {
+  unsigned source = 0, target = 0;
+  if (!sides_of(kind, source, target) || source == kMemoryHost) return bad_direction();
+  if (width > pitch) return keep(fail(eInvalidValue, "the pitch is less than the width"));
+  auto p = rows_copy(width, height);
+  from_array(p, from, x, y);
+  to_memory(p, target, to, pitch);
+  return submit(stream, p);
+}
+
+CUresult cudaMemcpy2DFromArray(void* to, std::size_t pitch, const ArrayObject* from, std::size_t x,
+                               std::size_t y, std::size_t width, std::size_t height, int kind) {
+  return cudaMemcpy2DFromArrayAsync(to, pitch, from, x, y, width, height, kind, nullptr);
+}
+
+CUresult cudaMemcpy2DArrayToArray(CUarray to, std::size_t to_x, std::size_t to_y,
+                                  const ArrayObject* from, std::size_t x, std::size_t y,
+                                  std::size_t width, std::size_t height, int kind) {
+  if (kind != kDeviceToDevice && kind != kDefault) return bad_direction();
+  auto p = rows_copy(width, height);
+  from_array(p, from, x, y);
+  to_array(p, to, to_x, to_y);
+  return submit(nullptr, p);
+}
+
+CUresult cudaMemcpyToArrayAsync(CUarray to, std::size_t x, std::size_t y, const void* from,
+                                std::size_t bytes, int kind, CUstream stream) {
+  unsigned source = 0, target = 0;
+  if (!sides_of(kind, source, target) || target == kMemoryHost) return bad_direction();
+  return each_box(to, x, y, bytes, [&](auto bx, auto by, auto width, auto height, auto done) {
+    auto p = rows_copy(width, height);
+    from_memory(p, source, static_cast<const std::byte*>(from) + done, width);
+    to_array(p, to, bx, by);
+    return submit(stream, p);
+  });
+}
+
+CUresult cudaMemcpyToArray(CUarray to, std::size_t x, std::size_t y, const void* from,
+                           std::size_t bytes, int kind) {
+  return cudaMemcpyToArrayAsync(to, x, y, from, bytes, kind, nullptr);
+}
+
+CUresult cudaMemcpyFromArrayAsync(void* to, const ArrayObject* from, std::size_t x, std::size_t y,
+                                  std::size_t bytes, int kind, CUstream stream) {
+  unsigned source = 0, target = 0;
+  if (!sides_of(kind, source, target) || source == kMemoryHost) return bad_direction();
+  return each_box(const_cast<CUarray>(from), x, y, bytes,
+                  [&](auto bx, auto by, auto width, auto height, auto done) {
+                    auto p = rows_copy(width, height);
+                    from_array(p, from, bx, by);
+                    to_memory(p, target, static_cast<std::byte*>(to) + done, width);
+                    return submit(stream, p);
+                  });
+}
+
+CUresult cudaMemcpyFromArray(void* to, const ArrayObject* from, std::size_t x, std::size_t y,
+                             std::size_t bytes, int kind) {
+  return cudaMemcpyFromArrayAsync(to, from, x, y, bytes, kind, nullptr);
+}
+
+CUresult cudaMemcpyArrayToArray(CUarray to, std::size_t to_x, std::size_t to_y,
+                                const ArrayObject* from, std::size_t x, std::size_t y,
+                                std::size_t bytes, int kind) {
+  if (kind != kDeviceToDevice && kind != kDefault) return bad_direction();
+  std::vector<std::byte> between(bytes);
+  CUresult code = cudaMemcpyFromArray(between.data(), from, x, y, bytes, kDeviceToHost);
+  if (code != eSuccess) return code;
+  return cudaMemcpyToArray(to, to_x, to_y, between.data(), bytes, kHostToDevice);
+}
+
+CUresult cudaMemcpy3DAsync(const cudaMemcpy3DParms* given, CUstream stream) {
+  if (!given) return keep(eInvalidValue);
+  CUDA_MEMCPY3D_PEER p;
+  if (CUresult code = convert_copy(*given, p); code != eSuccess) return keep(code);
+  return submit(stream, p);
+}
+
+CUresult cudaMemcpy3D(const cudaMemcpy3DParms* given) { return cudaMemcpy3DAsync(given, nullptr); }
+
+CUresult cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* given, CUstream stream) {
+  if (!given) return keep(eInvalidValue);
+  cudaMemcpy3DParms same{given->srcArray, given->srcPos, given->srcPtr, given->dstArray,
+                         given->dstPos,   given->dstPtr, given->extent, kDeviceToDevice};
+  return cudaMemcpy3DAsync(&same, stream);
+}
+
+CUresult cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* given) {
+  return cudaMemcpy3DPeerAsync(given, nullptr);
+}
+
+CUresult cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
+                             std::size_t bytes, CUstream stream) {
+  if (CUresult code = initialize(); code != eSuccess) return keep(code);
+  if (!device_at(to_device) || !device_at(from_device)) return keep(eInvalidDevice);
+  return submit(stream, linear_copy(to, kMemoryDevice, from, kMemoryDevice, bytes));
+}
+
+CUresult cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
+                        std::size_t bytes) {
+  return cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, nullptr);
+}
+
+namespace {
+
+/// The part of a symbol that a copy names.
+CUresult part_of(const void* symbol, std::size_t offset, std::size_t bytes, CUdeviceptr& address) {
+  return call([&](ContextObject& context) -> CUresult {
+    std::size_t size = 0;
+    if (CUresult code = find_symbol(context, symbol, address, size); code != eSuccess) return code;
+    if (offset > size || bytes > size - offset)
+      return fail(eInvalidValue, "the copy reaches beyond the variable");
+    address += offset;
+    return eSuccess;
+  });
+}
+
+}  // namespace
+
+CUresult cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes,
+                                 std::size_t offset, int kind, CUstream stream) {
+  unsigned source = 0, target = 0;
+  if (!sides_of(kind, source, target) || target == kMemoryHost) return bad_direction();
+  CUdeviceptr address = 0;
+  if (CUresult code = part_of(symbol, offset, bytes, address); code != eSuccess) return code;
+  return submit(stream, linear_copy(reinterpret_cast<void*>(address), kMemoryDevice, from, source,
+                                    bytes));
+}
+
+CUresult cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
+                            std::size_t offset, int kind) {
+  return cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, nullptr);
+}
+
+CUresult cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t bytes,
+                                   std::size_t offset, int kind, CUstream stream) {
+  unsigned source = 0, target = 0;
+  if (!sides_of(kind, source, target) || source == kMemoryHost) return bad_direction();
+  CUdeviceptr address = 0;
+  if (CUresult code = part_of(symbol, offset, bytes, address); code != eSuccess) return code;
+  return submit(stream, linear_copy(to, target, reinterpret_cast<const void*>(address),
+                                    kMemoryDevice, bytes));
+}
+
+CUresult cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
+                              int kind) {
+  return cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, nullptr);
+}
+
+CUresult cudaMemsetAsync(void* to, int value, std::size_t bytes, CUstream stream) {
+  return fill(stream, {reinterpret_cast<CUdeviceptr>(to), 0, static_cast<unsigned>(value) & 0xff, 1,
+                       bytes, 1});
+}
+
+CUresult cudaMemset(void* to, int value, std::size_t bytes) {
+  return cudaMemsetAsync(to, value, bytes, nullptr);
+}
+
+CUresult cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
+                           std::size_t height, CUstream stream) {
+  return fill(stream, {reinterpret_cast<CUdeviceptr>(to), pitch, static_cast<unsigned>(value) & 0xff,
+                       1, width, height});
+}
+
+CUresult cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
+                      std::size_t height) {
+  return cudaMemset2DAsync(to, pitch, value, width, height, nullptr);
+}
+
+CUresult cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, CUstream stream) {
+  for (std::size_t z = 0; z < extent.depth; ++z) {
+    auto* slice = static_cast<std::byte*>(to.ptr) + z * to.pitch * to.ysize;
+    CUresult code =
+        cudaMemset2DAsync(slice, to.pitch, value, extent.width, extent.height, stream);
+    if (code != eSuccess) return code;
+  }
+  return eSuccess;
+}
+
+CUresult cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
+  return cudaMemset3DAsync(to, value, extent, nullptr);
+}
+
+}  // extern "C"
+
+CUresult convert_copy(const cudaMemcpy3DParms& given, CUDA_MEMCPY3D_PEER& p) {
+  p = {};
+  unsigned source = 0, target = 0;
+  if (!sides_of(given.kind, source, target)) return eInvalidMemcpyDirection;
+  if ((given.srcArray != nullptr) == (given.srcPtr.ptr != nullptr) ||
+      (given.dstArray != nullptr) == (given.dstPtr.ptr != nullptr))
+    return fail(eInvalidValue, "each side of a copy is an array or a pointer");
+  // Extents and positions count texels where an array takes part, else bytes.
+  std::size_t texel = 1;
+  for (CUarray handle : {given.srcArray, given.dstArray}) {
+    if (!handle) continue;
+    auto array = tables().arrays.find(handle);
+    if (!array) return fail(eInvalidResourceHandle, "no such array");
+    const std::size_t bytes = array->array.desc().texel_bytes();
+    if (texel != 1 && bytes != texel)
+      return fail(eInvalidValue, "the arrays have texels of different sizes");
+    texel = bytes;
+  }
+  p.WidthInBytes = given.extent.width * texel;
+  p.Height = given.extent.height;
+  p.Depth = given.extent.depth;
+  const auto place = [&](bool array, const cudaPos& pos, std::size_t& x, std::size_t& y,
+                         std::size_t& z) {
+    x = array ? pos.x * texel : pos.x;
+    y = pos.y;
+    z = pos.z;
+  };
+  place(given.srcArray, given.srcPos, p.srcXInBytes, p.srcY, p.srcZ);
+  place(given.dstArray, given.dstPos, p.dstXInBytes, p.dstY, p.dstZ);
+  if (given.srcArray) {
+    p.srcMemoryType = kMemoryArray;
+    p.srcArray = given.srcArray;
+  } else {
+    from_memory(p, source, given.srcPtr.ptr, given.srcPtr.pitch);
+    p.srcHeight = given.srcPtr.ysize;
+  }
+  if (given.dstArray) {
+    p.dstMemoryType = kMemoryArray;
+    p.dstArray = given.dstArray;
+  } else {
+    to_memory(p, target, given.dstPtr.ptr, given.dstPtr.pitch);
+    p.dstHeight = given.dstPtr.ysize;
+  }
+  return eSuccess;
+}
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,423 @@
+// Errors, devices and their properties.
+#include <algorithm>
+#include <cstring>
+
+#include "src/cuda/cudart/face.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+thread_local CUresult g_last = eSuccess;
+
+CUresult sticky() {
+  auto& stack = context_stack();
+  if (stack.empty() || !stack.back()) return eSuccess;
+  return static_cast<CUresult>(stack.back()->sticky.load());
+}
+
+/// Every field whose value is a device attribute, by the attribute's number.
+template <class Prop>
+void fill_attributes(DeviceObject& device, Prop& p) {
+  const auto get = [&](int number) { return device_attribute(device, number).value_or(0); };
+  p.sharedMemPerBlock = static_cast<std::size_t>(get(8));
+  p.regsPerBlock = get(12);
+  p.warpSize = get(10);
+  p.memPitch = static_cast<std::size_t>(get(11));
+  p.maxThreadsPerBlock = get(1);
+  for (int i = 0; i < 3; ++i) {
+    p.maxThreadsDim[i] = get(2 + i);
+    p.maxGridSize[i] = get(5 + i);
+    p.maxTexture3D[i] = get(24 + i);
+    p.maxTexture3DAlt[i] = get(47 + i);
+    p.maxTexture2DLinear[i] = get(70 + i);
+    p.maxTexture2DLayered[i] = get(27 + i);
+    p.maxSurface3D[i] = get(58 + i);
+    p.maxSurface2DLayered[i] = get(63 + i);
+  }
+  for (int i = 0; i < 2; ++i) {
+    p.maxTexture2D[i] = get(22 + i);
+    p.maxTexture2DMipmap[i] = get(73 + i);
+    p.maxTexture2DGather[i] = get(45 + i);
+    p.maxTexture1DLayered[i] = get(42 + i);
+    p.maxTextureCubemapLayered[i] = get(53 + i);
+    p.maxSurface2D[i] = get(56 + i);
+    p.maxSurface1DLayered[i] = get(61 + i);
+    p.maxSurfaceCubemapLayered[i] = get(67 + i);
+  }
+  p.totalConstMem = static_cast<std::size_t>(get(9));
+  p.major = get(75);
+  p.minor = get(76);
+  p.textureAlignment = static_cast<std::size_t>(get(14));
+  p.texturePitchAlignment = static_cast<std::size_t>(get(51));
+  p.multiProcessorCount = get(16);
+  p.integrated = get(18);
+  p.canMapHostMemory = get(19);
+  p.maxTexture1D = get(21);
+  p.maxTexture1DMipmap = get(77);
+  p.maxTextureCubemap = get(52);
+  p.maxSurface1D = get(55);
+  p.maxSurfaceCubemap = get(66);
+  p.surfaceAlignment = static_cast<std::size_t>(get(30));
+  p.concurrentKernels = get(31);
+  p.pciBusID = get(33);
+  p.asyncEngineCount = get(40);
+  p.unifiedAddressing = get(41);
+  p.maxThreadsPerMultiProcessor = get(39);
+  p.globalL1CacheSupported = get(79);
+  p.localL1CacheSupported = get(80);
+  p.sharedMemPerMultiprocessor = static_cast<std::size_t>(get(81));
+  p.regsPerMultiprocessor = get(82);
+  p.managedMemory = get(83);
+  p.multiGpuBoardGroupID = get(85);
+  p.hostNativeAtomicSupported = get(86);
+  p.pageableMemoryAccess = get(88);
+  p.concurrentManagedAccess = get(89);
+  p.canUseHostPointerForRegisteredMem = get(91);
+  p.cooperativeLaunch = get(95);
+  p.sharedMemPerBlockOptin = static_cast<std::size_t>(get(97));
+  p.pageableMemoryAccessUsesHostPageTables = get(100);
+  p.directManagedMemAccessFromHost = get(101);
+  p.maxBlocksPerMultiProcessor = get(106);
+  p.hostRegisterSupported = get(99);
+  p.hostRegisterReadOnlySupported = get(113);
+  p.memoryPoolsSupported = get(115);
+}
+
+CUresult properties(cudaDeviceProp& p, int ordinal) {
+  if (CUresult code = initialize(); code != eSuccess) return code;
+  DeviceObject* device = device_at(ordinal);
+  if (!device) return fail(eInvalidDevice, "no such device");
+  if (CUresult code = open_device(*device); code != eSuccess) return code;
+  std::memset(static_cast<void*>(&p), 0, sizeof p);
+  std::strncpy(p.name, device->info.name.c_str(), sizeof p.name - 1);
+  std::memcpy(p.uuid.bytes, device->info.uuid.data(), 16);
+  // Virtual devices are one Vulkan device, and programs tell devices by this number.
+  p.uuid.bytes[15] = static_cast<char>(p.uuid.bytes[15] ^ device->ordinal);
+  p.totalGlobalMem = total_memory(*device);
+  fill_attributes(*device, p);
+#if PTX2SPV_CUDART < 13
+  const auto get = [&](int number) { return device_attribute(*device, number).value_or(0); };
+  p.clockRate = get(13);
+  p.maxTexture1DLinear = get(69);
+  p.singleToDoublePrecisionPerfRatio = get(87);
+#else
+  p.deviceNumaId = -1;
+  p.hostNumaId = -1;
+#endif
+  return eSuccess;
+}
+
+CUresult with_device(int ordinal, DeviceObject*& device) {
+  if (CUresult code = initialize(); code != eSuccess) return code;
+  device = device_at(ordinal);
+  return device ? open_device(*device) : fail(eInvalidDevice, "no such device");
+}
+
+}  // namespace
+
+CUresult keep(CUresult code) {
+  if (code != eSuccess) g_last = code;
+  return code;
+}
+
+extern "C" {
+
+CUresult cudaGetLastError() {
+  const CUresult code = std::exchange(g_last, eSuccess);
+  const CUresult stuck = sticky();
+  return stuck != eSuccess ? stuck : code;
+}
+
+CUresult cudaPeekAtLastError() {
+  const CUresult stuck = sticky();
+  return stuck != eSuccess ? stuck : g_last;
+}
+
+PTX2SPV_EXPORT const char* cudaGetErrorName(CUresult code) {
+  const ErrorRow* row = find_error(code);
+  return row && *row->runtime ? row->runtime : "unrecognized error code";
+}
+
+PTX2SPV_EXPORT const char* cudaGetErrorString(CUresult code) {
+  const ErrorRow* row = find_error(code);
+  return row && *row->runtime ? row->text : "unrecognized error code";
+}
+
+CUresult cudaGetDeviceCount(int* count) {
+  if (!count) return keep(eInvalidValue);
+  const CUresult code = initialize();
+  *count = code == eSuccess ? device_count() : 0;
+  return keep(code);
+}
+
+CUresult cudaSetDevice(int ordinal) {
+  if (CUresult code = initialize(); code != eSuccess) return keep(code);
+  DeviceObject* device = device_at(ordinal);
+  if (!device) return keep(fail(eInvalidDevice, "no such device"));
+  runtime_device() = ordinal;
+  ContextObject* primary = nullptr;
+  if (CUresult code = retain_primary(*device, primary); code != eSuccess) return keep(code);
+  auto& stack = context_stack();
+  auto context = tables().contexts.find(primary);
+  if (stack.empty())
+    stack.push_back(std::move(context));
+  else
+    stack.back() = std::move(context);
+  return keep(static_cast<CUresult>(primary->sticky.load()));
+}
+
+CUresult cudaInitDevice(int ordinal, unsigned, unsigned) {
+  DeviceObject* device = nullptr;
+  CUresult code = with_device(ordinal, device);
+  ContextObject* primary = nullptr;
+  if (code == eSuccess) code = retain_primary(*device, primary);
+  return keep(code);
+}
+
+CUresult cudaGetDevice(int* ordinal) {
+  if (!ordinal) return keep(eInvalidValue);
+  if (CUresult code = initialize(); code != eSuccess) return keep(code);
+  auto& stack = context_stack();
+  *ordinal = !stack.empty() && stack.back() ? stack.back()->device->ordinal : runtime_device();
+  return eSuccess;
+}
+
+CUresult cudaSetValidDevices(int* devices, int count) {
+  if (CUresult code = initialize(); code != eSuccess) return keep(code);
+  if (count < 0 || (count && !devices)) return keep(eInvalidValue);
+  for (int i = 0; i < count; ++i)
+    if (!device_at(devices[i])) return keep(eInvalidDevice);
+  if (count) runtime_device() = devices[0];
+  return eSuccess;
+}
+
+CUresult cudaGetDeviceProperties(cudaDeviceProp* prop, int ordinal) {
+  if (!prop) return keep(eInvalidValue);
+  cudaDeviceProp full;
+  if (CUresult code = properties(full, ordinal); code != eSuccess) return keep(code);
+#if PTX2SPV_CUDART < 13
+  // Under this name programs of CUDA 11 ask, whose struct ends where CUDA 12's goes on.
+  std::memcpy(static_cast<void*>(prop), &full, offsetof(cudaDeviceProp, hostRegisterSupported));
+#else
+  *prop = full;
+#endif
+  return eSuccess;
+}
+
+PTX2SPV_IF_12(CUresult cudaGetDeviceProperties_v2(cudaDeviceProp* prop, int ordinal) {
+  if (!prop) return keep(eInvalidValue);
+  return keep(properties(*prop, ordinal));
+})
+
+CUresult cudaDeviceGetAttribute(int* value, int attribute, int ordinal) {
+  if (!value) return keep(eInvalidValue);
+  DeviceObject* device = nullptr;
+  if (CUresult code = with_device(ordinal, device); code != eSuccess) return keep(code);
+  auto found = device_attribute(*device, attribute);
+  if (!found) return keep(fail(eInvalidValue, "no such attribute"));
+  *value = *found;
+  return eSuccess;
+}
+
+CUresult cudaChooseDevice(int* ordinal, const cudaDeviceProp* wanted) {
+  if (!ordinal || !wanted) return keep(eInvalidValue);
+  if (CUresult code = initialize(); code != eSuccess) return keep(code);
+  // As CUDA: the device that has what is named, else the first.
+  *ordinal = 0;
+  for (int i = 0; i < device_count(); ++i)
+    if (std::strncmp(device_at(i)->info.name.c_str(), wanted->name, sizeof wanted->name) == 0 &&
+        wanted->name[0]) {
+      *ordinal = i;
+      break;
+    }
+  return eSuccess;
+}
+
+CUresult cudaDeviceSynchronize() {
+  return call([](ContextObject& context) -> CUresult {
+    if (anyone_captures())
+      for (const auto& each : tables().streams.all())
+        if (each->context == &context && capturing(*each)) return eStreamCaptureUnsupported;
+    return synchronize(context);
+  });
+}
+
+CUresult cudaDeviceReset() {
+  if (CUresult code = initialize(); code != eSuccess) return keep(code);
+  auto& stack = context_stack();
+  DeviceObject* device = !stack.empty() && stack.back() ? stack.back()->device
+                                                        : device_at(runtime_device());
+  if (!device) return keep(eInvalidDevice);
+  // What a trap left stays: CUDA's contexts cannot be made anew in such a process either.
+  if (CUresult stuck = sticky(); stuck != eSuccess) return keep(stuck);
+  g_last = eSuccess;
+  return keep(release_primary(*device, true));
+}
+
+CUresult cudaDeviceSetLimit(int limit, std::size_t value) {
+  return call([&](ContextObject& context) -> CUresult {
+    if (limit < 0 || limit > 6) return fail(eUnsupportedLimit, "no such limit");
+    context.limits[static_cast<std::size_t>(limit)] = value;
+    return eSuccess;
+  });
+}
+
+CUresult cudaDeviceGetLimit(std::size_t* value, int limit) {
+  if (!value) return keep(eInvalidValue);
+  return call([&](ContextObject& context) -> CUresult {
+    if (limit < 0 || limit > 6) return fail(eUnsupportedLimit, "no such limit");
+    *value = context.limits[static_cast<std::size_t>(limit)];
+    return eSuccess;
+  });
+}
+
+CUresult cudaDeviceSetCacheConfig(int config) {
+  return call([&](ContextObject& context) -> CUresult {
+    if (config < 0 || config > 3) return eInvalidValue;
+    context.cache_config = config;
+    return eSuccess;
+  });
+}
+
+CUresult cudaDeviceGetCacheConfig(int* config) {
+  if (!config) return keep(eInvalidValue);
+  return call([&](ContextObject& context) {
+    *config = context.cache_config;
+    return eSuccess;
+  });
+}
+
+CUresult cudaDeviceSetSharedMemConfig(int config) {
+  return call([&](ContextObject& context) -> CUresult {
+    if (config < 0 || config > 2) return eInvalidValue;
+    context.shared_config = config;
+    return eSuccess;
+  });
+}
+
+CUresult cudaDeviceGetSharedMemConfig(int* config) {
+  if (!config) return keep(eInvalidValue);
+  return call([&](ContextObject& context) {
+    *config = context.shared_config;
+    return eSuccess;
+  });
+}
+
+CUresult cudaSetDeviceFlags(unsigned flags) {
+  if (flags & ~0x7fu) return keep(eInvalidValue);
+  if (CUresult code = initialize(); code != eSuccess) return keep(code);
+  if (DeviceObject* device = device_at(runtime_device())) device->primary_flags = flags;
+  return eSuccess;
+}
+
+CUresult cudaGetDeviceFlags(unsigned* flags) {
+  if (!flags) return keep(eInvalidValue);
+  return call([&](ContextObject& context) {
+    *flags = context.device->primary_flags | 8;  // memory can always be mapped
+    return eSuccess;
+  });
+}
+
+CUresult cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (least) *least = 0;
+  if (greatest) *greatest = 0;
+  return eSuccess;
+}
+
+CUresult cudaDeviceGetPCIBusId(char* text, int bytes, int ordinal) {
+  if (!text || bytes < 13) return keep(eInvalidValue);
+  DeviceObject* device = nullptr;
+  if (CUresult code = with_device(ordinal, device); code != eSuccess) return keep(code);
+  std::strncpy(text, pci_bus_id(*device).c_str(), static_cast<std::size_t>(bytes) - 1);
+  text[bytes - 1] = 0;
+  return eSuccess;
+}
+
+CUresult cudaDeviceGetByPCIBusId(int* ordinal, const char* text) {
+  if (!ordinal || !text) return keep(eInvalidValue);
+  if (CUresult code = initialize(); code != eSuccess) return keep(code);
+  for (int i = 0; i < device_count(); ++i) {
+    const std::string id = pci_bus_id(*device_at(i));
+    if (id == text || id.substr(5) == text) {
+      *ordinal = i;
+      return eSuccess;
+    }
+  }
+  return keep(eInvalidDevice);
+}
+
+CUresult cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (!can) return keep(eInvalidValue);
+  if (CUresult code = initialize(); code != eSuccess) return keep(code);
+  if (!device_at(device) || !device_at(peer)) return keep(eInvalidDevice);
+  // Vulkan devices do not read each other's memory by address; copies between them work.
+  *can = 0;
+  return eSuccess;
+}
+
+CUresult cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  return call([&](ContextObject& context) -> CUresult {
+    if (flags) return eInvalidValue;
+    if (!device_at(peer) || peer == context.device->ordinal) return eInvalidDevice;
+    return fail(ePeerAccessUnsupported, "Vulkan devices do not read each other's memory");
+  });
+}
+
+CUresult cudaDeviceDisablePeerAccess(int peer) {
+  return call([&](ContextObject&) -> CUresult {
+    return device_at(peer) ? ePeerAccessNotEnabled : eInvalidDevice;
+  });
+}
+
+CUresult cudaDeviceGetP2PAttribute(int* value, int attribute, int device, int peer) {
+  if (!value || attribute < 1 || attribute > 4) return keep(eInvalidValue);
+  if (CUresult code = initialize(); code != eSuccess) return keep(code);
+  if (!device_at(device) || !device_at(peer) || device == peer) return keep(eInvalidDevice);
+  *value = 0;
+  return eSuccess;
+}
+
+CUresult cudaDeviceGetTexture1DLinearMaxWidth(std::size_t* width, const cudaChannelFormatDesc* desc,
+                                              int ordinal) {
+  if (!width || !desc) return keep(eInvalidValue);
+  DeviceObject* device = nullptr;
+  if (CUresult code = with_device(ordinal, device); code != eSuccess) return keep(code);
+  *width = std::size_t{1} << 28;
+  return eSuccess;
+}
+
+CUresult cudaDriverGetVersion(int* version) {
+  if (!version) return keep(eInvalidValue);
+  *version = kVersion;
+  return eSuccess;
+}
+
+CUresult cudaRuntimeGetVersion(int* version) {
+  if (!version) return keep(eInvalidValue);
+  *version = PTX2SPV_CUDART >= 13 ? 13000 : 12090;
+  return eSuccess;
+}
+
+CUresult cudaCtxResetPersistingL2Cache() { return eSuccess; }
+CUresult cudaProfilerStart() { return eSuccess; }
+CUresult cudaProfilerStop() { return eSuccess; }
+
+PTX2SPV_IF_12(CUresult cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+              CUresult cudaThreadExit() { return cudaDeviceReset(); }
+              CUresult cudaThreadSetLimit(int limit, std::size_t value) {
+                return cudaDeviceSetLimit(limit, value);
+              }
+              CUresult cudaThreadGetLimit(std::size_t* value, int limit) {
+                return cudaDeviceGetLimit(value, limit);
+              }
+              CUresult cudaThreadSetCacheConfig(int config) {
+                return cudaDeviceSetCacheConfig(config);
+              }
+              CUresult cudaThreadGetCacheConfig(int* config) {
+                return cudaDeviceGetCacheConfig(config);
+              })
+
+}  // extern "C"
+
+}  // namespace ptx2spv::cuda

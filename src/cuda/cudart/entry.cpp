@@ -1,0 +1,72 @@
+// The functions that the table makes: variants for per-thread streams, and answers of those that are
+// not supported.
+#include <dlfcn.h>
+
+#include "src/cuda/cudart/face.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+using GetProcAddress = CUresult (*)(const char*, void**, int, std::uint64_t, int*);
+
+/// The driver interface of the library beside this one.
+GetProcAddress driver() {
+  static const auto found = [] {
+    void* library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!library) say(std::string("libcuda.so.1 cannot be opened: ") + dlerror());
+    return library ? reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"))
+                   : nullptr;
+  }();
+  return found;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,
+                                          unsigned long long flags, int* result) {
+  if (!name || !function) return keep(eInvalidValue);
+  auto get = driver();
+  if (!get) return keep(eNotSupported);
+  int found = 0;
+  const CUresult code = get(name, function, static_cast<int>(version), flags, &found);
+  if (result) *result = found;
+  // A name that is not there is an answer, not an error.
+  return keep(code == eSymbolNotFound ? eSuccess : code);
+}
+
+CUresult cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
+                                 int* result) {
+  return cudaGetDriverEntryPointByVersion(name, function, PTX2SPV_CUDART * 1000, flags, result);
+}
+
+#define PTX2SPV_VARIANT_none(name, count, ...)
+#define PTX2SPV_VARIANT_ptsz(name, count, ...)                                     \
+  PTX2SPV_EXPORT CUresult name##_ptsz(PTX2SPV_PARAMS_##count(__VA_ARGS__)) { \
+    PerThread scope;                                                               \
+    return name(PTX2SPV_ARGS_##count);                                             \
+  }
+#define PTX2SPV_VARIANT_ptds(name, count, ...)                                     \
+  PTX2SPV_EXPORT CUresult name##_ptds(PTX2SPV_PARAMS_##count(__VA_ARGS__)) { \
+    PerThread scope;                                                               \
+    return name(PTX2SPV_ARGS_##count);                                             \
+  }
+#define PTX2SPV_REFUSE(name, reason) \
+  PTX2SPV_EXPORT CUresult name() { return keep(not_supported(#name, reason)); }
+#define PTX2SPV_REFUSE_none(name, reason) PTX2SPV_REFUSE(name, reason)
+#define PTX2SPV_REFUSE_ptsz(name, reason) \
+  PTX2SPV_REFUSE(name, reason) PTX2SPV_REFUSE(name##_ptsz, reason)
+#define PTX2SPV_REFUSE_ptds(name, reason) \
+  PTX2SPV_REFUSE(name, reason) PTX2SPV_REFUSE(name##_ptds, reason)
+
+#define PTX2SPV_CUDART_FUNCTION(versions, name, variant, ...) \
+  PTX2SPV_IF_##versions(PTX2SPV_VARIANT_##variant(name, __VA_ARGS__))
+#define PTX2SPV_CUDART_MISSING(versions, name, variant, reason) \
+  PTX2SPV_IF_##versions(PTX2SPV_REFUSE_##variant(name, reason))
+#include "src/cuda/cudart/functions.def"
+
+}  // extern "C"
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,70 @@
+// What the files of the runtime interface share. Each is compiled for CUDA 12 and for CUDA 13, whose
+// layouts and signatures differ here and there (PTX2SPV_CUDART).
+#pragma once
+
+#include "src/cuda/arity.hpp"
+#include "src/cuda/core/core.hpp"
+#include "src/cuda/core/graph.hpp"
+#include "src/cuda/runtime_types.hpp"
+
+#define PTX2SPV_EXPORT __attribute__((visibility("default")))
+
+namespace ptx2spv::cuda {
+
+#if PTX2SPV_CUDART >= 13
+using cudaDeviceProp = cudaDeviceProp13;
+#define PTX2SPV_IF_12(...)
+#define PTX2SPV_IF_13(...) __VA_ARGS__
+#else
+using cudaDeviceProp = cudaDeviceProp12;
+#define PTX2SPV_IF_12(...) __VA_ARGS__
+#define PTX2SPV_IF_13(...)
+#endif
+#define PTX2SPV_IF_both(...) __VA_ARGS__
+
+// Every function is declared by its row of the table.
+extern "C" {
+#define PTX2SPV_CUDART_FUNCTION(versions, name, variant, count, ...) \
+  PTX2SPV_IF_##versions(PTX2SPV_EXPORT CUresult name(PTX2SPV_PARAMS_##count(__VA_ARGS__));)
+#define PTX2SPV_CUDART_MISSING(versions, name, variant, reason)
+#include "src/cuda/cudart/functions.def"
+#undef PTX2SPV_CUDART_FUNCTION
+#undef PTX2SPV_CUDART_MISSING
+PTX2SPV_EXPORT CUresult __cudaGetKernel(CUkernel* found, const void* host);
+}
+
+/// Notes a failure for cudaGetLastError and returns it.
+CUresult keep(CUresult code);
+
+/// Runs `function(context)` in the current context, with the error kept.
+template <class F>
+CUresult call(F&& function) {
+  ContextObject* context = nullptr;
+  CUresult code = enter_runtime(context);
+  if (code == eSuccess) code = function(*context);
+  return code == eSuccess ? code : keep(code);
+}
+
+/// The same in a stream of that context.
+template <class F>
+CUresult call_in(CUstream handle, F&& function) {
+  return call([&](ContextObject& context) -> CUresult {
+    std::shared_ptr<StreamObject> stream;
+    if (CUresult code = find_stream(context, handle, stream); code != eSuccess) return code;
+    return function(context, stream);
+  });
+}
+
+/// The kernel of a host function, a cudaKernel_t or a cudaFunction_t: whatever a program launches.
+CUresult find_kernel(ContextObject& context, const void* symbol, FunctionObject*& found);
+/// The variable that a host variable stands for.
+CUresult find_symbol(ContextObject& context, const void* symbol, CUdeviceptr& address,
+                     std::size_t& bytes);
+
+bool array_format(const cudaChannelFormatDesc& desc, CUarray_format& format, unsigned& channels);
+cudaChannelFormatDesc channel_desc(CUarray_format format, unsigned channels);
+CUresult convert_copy(const cudaMemcpy3DParms& given, CUDA_MEMCPY3D_PEER& copy);
+/// kMemoryHost ... of one side of a copy; false: no such kind.
+bool sides_of(int kind, unsigned& from, unsigned& to);
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,222 @@
+// Launches and what functions say of themselves.
+#include <algorithm>
+#include <cstring>
+
+#include "src/cuda/cudart/face.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+struct Configuration {
+  dim3 grid, block;
+  std::size_t shared;
+  CUstream stream;
+};
+
+/// What <<<>>> pushed and the kernel's stub has not yet taken.
+std::vector<Configuration>& configurations() {
+  static thread_local std::vector<Configuration> stack;
+  return stack;
+}
+
+LaunchConfig config_of(const dim3& grid, const dim3& block, std::size_t shared) {
+  LaunchConfig config;
+  config.grid = {grid.x, grid.y, grid.z};
+  config.block = {block.x, block.y, block.z};
+  config.dynamic_shared = static_cast<std::uint32_t>(std::min<std::size_t>(shared, 0x7fffffff));
+  return config;
+}
+
+CUresult launch_symbol(const void* symbol, const dim3& grid, const dim3& block, void** args,
+                       std::size_t shared, CUstream handle, bool cooperative) {
+  return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
+    FunctionObject* function = nullptr;
+    CUresult code = find_kernel(context, symbol, function);
+    // From CUDA 13 on an address that is no kernel's is taken for a kernel's handle.
+    if (code == eInvalidDeviceFunction && PTX2SPV_CUDART >= 13) code = eInvalidResourceHandle;
+    if (code != eSuccess) return code;
+    // A kernel without parameters may come with a null pointer.
+    void* none[1] = {};
+    return launch(stream, *function, config_of(grid, block, shared), args ? args : none, nullptr,
+                  cooperative);
+  });
+}
+
+template <class F>
+CUresult with_kernel(const void* symbol, F&& function) {
+  return call([&](ContextObject& context) -> CUresult {
+    FunctionObject* found = nullptr;
+    if (CUresult code = find_kernel(context, symbol, found); code != eSuccess) return code;
+    return function(*found);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+PTX2SPV_EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared,
+                                                    CUstream stream) {
+  configurations().push_back({grid, block, shared, stream});
+  return 0;
+}
+
+PTX2SPV_EXPORT CUresult __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* shared,
+                                                   void* stream) {
+  auto& stack = configurations();
+  if (stack.empty()) return keep(eMissingConfiguration);
+  const Configuration& last = stack.back();
+  *grid = last.grid;
+  *block = last.block;
+  *shared = last.shared;
+  *static_cast<CUstream*>(stream) = last.stream;
+  stack.pop_back();
+  return eSuccess;
+}
+
+CUresult cudaLaunchKernel(const void* symbol, dim3 grid, dim3 block, void** args,
+                          std::size_t shared, CUstream stream) {
+  return launch_symbol(symbol, grid, block, args, shared, stream, false);
+}
+
+CUresult __cudaLaunchKernel(CUkernel kernel, dim3 grid, dim3 block, void** args, std::size_t shared,
+                            CUstream stream) {
+  return launch_symbol(kernel, grid, block, args, shared, stream, false);
+}
+
+CUresult cudaLaunchCooperativeKernel(const void* symbol, dim3 grid, dim3 block, void** args,
+                                     std::size_t shared, CUstream stream) {
+  return launch_symbol(symbol, grid, block, args, shared, stream, true);
+}
+
+CUresult cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* symbol, void** args) {
+  if (!config) return keep(eInvalidValue);
+  bool cooperative = false;
+  CUevent after = nullptr;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttribute& each = config->attrs[i];
+    if (each.id == kLaunchCooperative) cooperative = each.value.cooperative != 0;
+    if (each.id == kLaunchClusterDimension &&
+        each.value.clusterDim.x * each.value.clusterDim.y * each.value.clusterDim.z > 1)
+      return keep(not_supported("cudaLaunchKernelExC with clusters",
+                                "blocks have no shared memory in common"));
+    if (each.id == kLaunchProgrammaticEvent) after = each.value.programmaticEvent.event;
+    if (each.id == kLaunchCompletionEvent) after = each.value.launchCompletionEvent.event;
+  }
+  CUresult code = launch_symbol(symbol, config->gridDim, config->blockDim, args,
+                                config->dynamicSmemBytes, config->stream, cooperative);
+  return code == eSuccess && after ? cudaEventRecord(after, config->stream) : code;
+}
+
+CUresult cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* symbol) {
+  if (!attributes) return keep(eInvalidValue);
+  return with_kernel(symbol, [&](FunctionObject& function) {
+    const auto get = [&](int number) { return function_attribute(function, number).value_or(0); };
+    cudaFuncAttributes a{};
+    a.maxThreadsPerBlock = get(0);
+    a.sharedSizeBytes = static_cast<std::size_t>(get(1));
+    a.constSizeBytes = static_cast<std::size_t>(get(2));
+    a.localSizeBytes = static_cast<std::size_t>(get(3));
+    a.numRegs = get(4);
+    a.ptxVersion = get(5);
+    a.binaryVersion = get(6);
+    a.cacheModeCA = get(7);
+    a.maxDynamicSharedSizeBytes = get(8);
+    a.preferredShmemCarveout = get(9);
+    *attributes = a;
+    return eSuccess;
+  });
+}
+
+CUresult cudaFuncSetAttribute(const void* symbol, int attribute, int value) {
+  return with_kernel(symbol, [&](FunctionObject& function) {
+    return set_function_attribute(function, attribute, value);
+  });
+}
+
+CUresult cudaKernelSetAttributeForDevice(CUkernel kernel, int attribute, int value, int) {
+  return cudaFuncSetAttribute(kernel, attribute, value);
+}
+
+CUresult cudaFuncSetCacheConfig(const void* symbol, int config) {
+  if (config < 0 || config > 3) return keep(eInvalidValue);
+  return with_kernel(symbol, [](FunctionObject&) { return eSuccess; });
+}
+
+CUresult cudaFuncSetSharedMemConfig(const void* symbol, int config) {
+  if (config < 0 || config > 2) return keep(eInvalidValue);
+  return with_kernel(symbol, [](FunctionObject&) { return eSuccess; });
+}
+
+CUresult cudaFuncGetName(const char** name, const void* symbol) {
+  if (!name) return keep(eInvalidValue);
+  return with_kernel(symbol, [&](FunctionObject& function) {
+    *name = function.name.c_str();
+    return eSuccess;
+  });
+}
+
+CUresult cudaFuncGetParamInfo(const void* symbol, std::size_t index, std::size_t* offset,
+                              std::size_t* bytes) {
+  if (!offset) return keep(eInvalidValue);
+  return with_kernel(symbol, [&](FunctionObject& function) -> CUresult {
+    const auto& params = function.kernel.info().params;
+    if (index >= params.size()) return fail(eInvalidValue, "the kernel has no such parameter");
+    *offset = params[index].offset;
+    if (bytes) *bytes = params[index].bytes;
+    return eSuccess;
+  });
+}
+
+CUresult cudaGetFuncBySymbol(CUfunction* found, const void* symbol) {
+  if (!found) return keep(eInvalidValue);
+  return with_kernel(symbol, [&](FunctionObject& function) {
+    *found = &function;
+    return eSuccess;
+  });
+}
+
+CUresult cudaGetKernel(CUkernel* found, const void* symbol) {
+  if (!found) return keep(eInvalidValue);
+  return __cudaGetKernel(found, symbol);
+}
+
+CUresult cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* symbol,
+                                                                int threads, std::size_t shared,
+                                                                unsigned flags) {
+  if (!blocks || threads <= 0 || flags > 1) return keep(eInvalidValue);
+  return with_kernel(symbol, [&](FunctionObject& function) {
+    *blocks = occupancy(function, threads, shared);
+    return eSuccess;
+  });
+}
+
+CUresult cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* symbol, int threads,
+                                                       std::size_t shared) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, symbol, threads, shared, 0);
+}
+
+CUresult cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* symbol,
+                                                   int blocks, int threads) {
+  if (!bytes || blocks <= 0 || threads <= 0) return keep(eInvalidValue);
+  return with_kernel(symbol, [&](FunctionObject& function) -> CUresult {
+    if (blocks > occupancy(function, threads, 0))
+      return fail(eInvalidValue, "a multiprocessor does not hold so many blocks");
+    const std::size_t own = function.kernel.info().shared_bytes;
+    const std::size_t each = std::min<std::size_t>(233472 / static_cast<unsigned>(blocks), 232448);
+    *bytes = each > own ? each - own : 0;
+    return eSuccess;
+  });
+}
+
+CUresult cudaLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
+  if (!function) return keep(eInvalidValue);
+  return call_in(handle, [&](ContextObject&, const auto& stream) {
+    return enqueue(*stream, Operation{HostOperation{{function, data}}});
+  });
+}
+
+}  // extern "C"
+
+}  // namespace ptx2spv::cuda

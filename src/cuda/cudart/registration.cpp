@@ -1,0 +1,219 @@
+// What compilers call before main: a program's device code, kernels and variables by the addresses
+// that stand for them on the host.
+#include <cstring>
+#include <shared_mutex>
+
+#include <fmt/format.h>
+
+#include "src/cuda/cudart/face.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+struct Variable {
+  LibraryObject* library = nullptr;
+  std::string name;
+  std::size_t bytes = 0;
+  void** managed = nullptr;  ///< the program's pointer to a __managed__ variable
+};
+
+/// One call of __cudaRegisterFatBinary.
+struct Binary {
+  const void* wrapper = nullptr;
+  std::shared_ptr<LibraryObject> library;
+  std::vector<const void*> functions, variables;
+  std::vector<Variable> managed;
+};
+
+struct Registered {
+  mutable std::shared_mutex mutex;
+  std::unordered_map<const void*, KernelObject*> kernels;
+  std::unordered_map<const void*, Variable> variables;
+  std::map<void**, std::unique_ptr<Binary>> binaries;
+};
+
+Registered& registered() {
+  static auto* all = new Registered;
+  return *all;
+}
+
+Binary* binary_of(void** handle) {
+  auto& all = registered().binaries;
+  auto found = all.find(handle);
+  return found == all.end() ? nullptr : found->second.get();
+}
+
+/// Points the program's managed variables at the device's memory, which is the host's, too.
+CUresult place_managed(Binary& binary, ContextObject& context) {
+  if (binary.managed.empty()) return eSuccess;
+  if (!context.device->shared_addresses)
+    return not_supported("a __managed__ variable",
+                         "this device and the host reach memory by different addresses");
+  ModuleObject* module = nullptr;
+  if (CUresult code = module_of(*binary.library, context, module); code != eSuccess) return code;
+  for (const Variable& each : binary.managed) {
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+    if (CUresult code = find_global(*module, each.name, address, bytes); code != eSuccess)
+      return code;
+    remove_variable(address);
+    add_variable(context, address, bytes, true);
+    *each.managed = reinterpret_cast<void*>(address);
+  }
+  return eSuccess;
+}
+
+}  // namespace
+
+CUresult find_kernel(ContextObject& context, const void* symbol, FunctionObject*& found) {
+  KernelObject* kernel = nullptr;
+  {
+    std::shared_lock lock(registered().mutex);
+    auto known = registered().kernels.find(symbol);
+    if (known != registered().kernels.end()) kernel = known->second;
+  }
+  if (!kernel) {
+    auto handle = static_cast<CUfunction>(const_cast<void*>(symbol));
+    if (tables().functions.has(handle) ||
+        tables().kernels.has(reinterpret_cast<CUkernel>(handle)))
+      return resolve_function(context, handle, found);
+    return fail(eInvalidDeviceFunction, "the function is no kernel");
+  }
+  CUresult code = function_of(*kernel, context, found);
+  return code == eSymbolNotFound ? eInvalidDeviceFunction : code;
+}
+
+CUresult find_symbol(ContextObject& context, const void* symbol, CUdeviceptr& address,
+                     std::size_t& bytes) {
+  Variable variable;
+  {
+    std::shared_lock lock(registered().mutex);
+    auto known = registered().variables.find(symbol);
+    if (known == registered().variables.end())
+      return fail(eInvalidSymbol, "the address is of no device variable");
+    variable = known->second;
+  }
+  ModuleObject* module = nullptr;
+  if (CUresult code = module_of(*variable.library, context, module); code != eSuccess) return code;
+  CUresult code = find_global(*module, variable.name, address, bytes);
+  return code == eSymbolNotFound ? eInvalidSymbol : code;
+}
+
+extern "C" {
+
+PTX2SPV_EXPORT void** __cudaRegisterFatBinary(void* wrapper) {
+  auto binary = std::make_unique<Binary>();
+  binary->wrapper = wrapper;
+  binary->library = std::make_shared<LibraryObject>();
+  binary->library->file = "program";
+  // Read when a context first needs it: most programs use a part of what is linked.
+  binary->library->reader = [wrapper, library = binary->library.get()](Image& image) {
+    return read_image(wrapper, 0, library->file, image);
+  };
+  tables().libraries.add(binary->library);
+  auto* handle = new void*(wrapper);
+  std::unique_lock lock(registered().mutex);
+  registered().binaries.emplace(handle, std::move(binary));
+  return handle;
+}
+
+PTX2SPV_EXPORT void __cudaRegisterFatBinaryEnd(void**) {}
+
+PTX2SPV_EXPORT void __cudaUnregisterFatBinary(void** handle) {
+  std::unique_ptr<Binary> binary;
+  {
+    std::unique_lock lock(registered().mutex);
+    auto found = registered().binaries.find(handle);
+    if (found == registered().binaries.end()) return;
+    binary = std::move(found->second);
+    registered().binaries.erase(found);
+    for (const void* each : binary->functions) registered().kernels.erase(each);
+    for (const void* each : binary->variables) registered().variables.erase(each);
+  }
+  (void)unload_library(binary->library.get());
+  delete handle;
+}
+
+PTX2SPV_EXPORT void __cudaRegisterFunction(void** handle, const char* host, char*,
+                                           const char* name, int, void*, void*, dim3*, dim3*,
+                                           int*) {
+  std::unique_lock lock(registered().mutex);
+  Binary* binary = binary_of(handle);
+  CUkernel kernel = nullptr;
+  if (!binary || kernel_of(*binary->library, name, kernel) != eSuccess) return;
+  registered().kernels[host] = kernel;
+  binary->functions.push_back(host);
+}
+
+PTX2SPV_EXPORT void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int,
+                                      std::size_t bytes, int, int) {
+  std::unique_lock lock(registered().mutex);
+  Binary* binary = binary_of(handle);
+  if (!binary) return;
+  registered().variables[host] = {binary->library.get(), name, bytes, nullptr};
+  binary->variables.push_back(host);
+}
+
+PTX2SPV_EXPORT void __cudaRegisterManagedVar(void** handle, void** host, char* address,
+                                             const char* name, int, std::size_t bytes, int, int) {
+  std::unique_lock lock(registered().mutex);
+  Binary* binary = binary_of(handle);
+  if (!binary) return;
+  const Variable variable{binary->library.get(), name, bytes, host};
+  for (const void* symbol : {static_cast<const void*>(host), static_cast<const void*>(address)}) {
+    registered().variables[symbol] = variable;
+    binary->variables.push_back(symbol);
+  }
+  binary->managed.push_back(variable);
+}
+
+PTX2SPV_EXPORT void __cudaRegisterHostVar(void**, const char* name, char*, std::size_t) {
+  say_once(fmt::format("the host variable '{}' is not visible to kernels: host variables are not "
+                       "supported",
+                       name));
+}
+
+PTX2SPV_EXPORT void __cudaRegisterUnifiedTable(void**, void*) {
+  say_once("unified function pointers are not supported: kernels have no pointers to functions of "
+           "the host");
+}
+
+PTX2SPV_EXPORT void __cudaRegisterTexture(void**, const void*, const void**, const char* name, int,
+                                          int, int) {
+  say_once(fmt::format("the texture reference '{}' has no counterpart in this runtime library, as in "
+                       "CUDA's own from version 12 on; cuModuleGetTexRef has",
+                       name));
+}
+
+PTX2SPV_EXPORT void __cudaRegisterSurface(void**, const void*, const void**, const char* name, int,
+                                          int) {
+  say_once(fmt::format("the surface reference '{}' has no counterpart in this runtime library, as in "
+                       "CUDA's own from version 12 on; cuModuleGetSurfRef has",
+                       name));
+}
+
+/// Before the program reads a __managed__ variable.
+PTX2SPV_EXPORT char __cudaInitModule(void** handle) {
+  ContextObject* context = nullptr;
+  CUresult code = enter_runtime(context);
+  if (code == eSuccess) {
+    std::unique_lock lock(registered().mutex);
+    Binary* binary = binary_of(handle);
+    if (binary) code = place_managed(*binary, *context);
+  }
+  if (code != eSuccess) keep(code);
+  return code == eSuccess;
+}
+
+PTX2SPV_EXPORT CUresult __cudaGetKernel(CUkernel* found, const void* host) {
+  std::shared_lock lock(registered().mutex);
+  auto known = registered().kernels.find(host);
+  if (known == registered().kernels.end()) return keep(eInvalidDeviceFunction);
+  *found = known->second;
+  return eSuccess;
+}
+
+}  // extern "C"
+
+}  // namespace ptx2spv::cuda

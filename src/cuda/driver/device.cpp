@@ -1,0 +1,451 @@
+// Errors, devices, primary contexts and contexts.
+#include <algorithm>
+#include <cstring>
+
+#include "src/cuda/driver/face.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+CUresult push(const std::shared_ptr<ContextObject>& context) {
+  context_stack().push_back(context);
+  return eSuccess;
+}
+
+CUresult make_context(CUcontext* made, unsigned flags, CUdevice ordinal) {
+  if (!made || (flags & ~0x7fu)) return fail(eInvalidValue, "no place for a context, or bad flags");
+  return with_device(ordinal, [&](DeviceObject& device) -> CUresult {
+    std::shared_ptr<ContextObject> context;
+    if (CUresult code = create_context(device, flags, context); code != eSuccess) return code;
+    *made = context.get();
+    return push(context);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuGetErrorName(CUresult code, const char** name) {
+  const ErrorRow* row = find_error(code);
+  if (!name) return eInvalidValue;
+  *name = row && *row->driver ? row->driver : nullptr;
+  return *name ? eSuccess : eInvalidValue;
+}
+
+CUresult cuGetErrorString(CUresult code, const char** text) {
+  const ErrorRow* row = find_error(code);
+  if (!text) return eInvalidValue;
+  *text = row && *row->driver ? row->text : nullptr;
+  return *text ? eSuccess : eInvalidValue;
+}
+
+CUresult cuInit(unsigned flags) {
+  if (flags) return fail(eInvalidValue, "cuInit takes no flags");
+  return initialize();
+}
+
+CUresult cuDriverGetVersion(int* version) {
+  if (!version) return eInvalidValue;
+  *version = kVersion;
+  return eSuccess;
+}
+
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  if (!device) return eInvalidValue;
+  return with_device(ordinal, [&](DeviceObject&) {
+    *device = ordinal;
+    return eSuccess;
+  });
+}
+
+CUresult cuDeviceGetCount(int* count) {
+  if (!count) return eInvalidValue;
+  if (!initialized()) return eInitializationError;
+  *count = device_count();
+  return eSuccess;
+}
+
+CUresult cuDeviceGetName(char* name, int bytes, CUdevice ordinal) {
+  if (!name || bytes <= 0) return eInvalidValue;
+  return with_device(ordinal, [&](DeviceObject& device) {
+    std::strncpy(name, device.info.name.c_str(), static_cast<std::size_t>(bytes) - 1);
+    name[bytes - 1] = 0;
+    return eSuccess;
+  });
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice ordinal) {
+  if (!uuid) return eInvalidValue;
+  return with_device(ordinal, [&](DeviceObject& device) {
+    std::memcpy(uuid->bytes, device.info.uuid.data(), 16);
+    uuid->bytes[15] = static_cast<char>(uuid->bytes[15] ^ device.ordinal);
+    return eSuccess;
+  });
+}
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice ordinal) {
+  return cuDeviceGetUuid_v2(uuid, ordinal);
+}
+
+CUresult cuDeviceGetLuid(char* luid, unsigned* mask, CUdevice ordinal) {
+  if (!luid || !mask) return eInvalidValue;
+  return with_device(ordinal, [](DeviceObject&) {
+    return not_supported("cuDeviceGetLuid", "devices have such a number on Windows alone");
+  });
+}
+
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice ordinal) {
+  if (!bytes) return eInvalidValue;
+  return with_device(ordinal, [&](DeviceObject& device) {
+    *bytes = total_memory(device);
+    return eSuccess;
+  });
+}
+
+CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice ordinal) {
+  if (!value) return eInvalidValue;
+  return with_device(ordinal, [&](DeviceObject& device) -> CUresult {
+    if (CUresult code = open_device(device); code != eSuccess) return code;
+    auto found = device_attribute(device, attribute);
+    if (!found) return fail(eInvalidValue, "no such attribute of a device");
+    *value = *found;
+    return eSuccess;
+  });
+}
+
+CUresult cuDeviceGetProperties(CUdevprop* prop, CUdevice ordinal) {
+  if (!prop) return eInvalidValue;
+  return with_device(ordinal, [&](DeviceObject& device) {
+    const auto get = [&](int number) { return device_attribute(device, number).value_or(0); };
+    *prop = {get(1),  {get(2), get(3), get(4)}, {get(5), get(6), get(7)}, get(8), get(9),
+             get(10), get(11),                  get(12),                  get(13), get(14)};
+    return eSuccess;
+  });
+}
+
+CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice ordinal) {
+  if (!major || !minor) return eInvalidValue;
+  return with_device(ordinal, [&](DeviceObject&) {
+    *major = compute_capability() / 10;
+    *minor = compute_capability() % 10;
+    return eSuccess;
+  });
+}
+
+CUresult cuDeviceGetPCIBusId(char* text, int bytes, CUdevice ordinal) {
+  if (!text || bytes < 13) return eInvalidValue;
+  return with_device(ordinal, [&](DeviceObject& device) {
+    std::strncpy(text, pci_bus_id(device).c_str(), static_cast<std::size_t>(bytes) - 1);
+    text[bytes - 1] = 0;
+    return eSuccess;
+  });
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice* ordinal, const char* text) {
+  if (!ordinal || !text) return eInvalidValue;
+  if (!initialized()) return eInitializationError;
+  for (int i = 0; i < device_count(); ++i) {
+    const std::string id = pci_bus_id(*device_at(i));
+    if (id != text && id.substr(5) != text) continue;
+    *ordinal = i;
+    return eSuccess;
+  }
+  return fail(eInvalidDevice, "no device has that bus");
+}
+
+CUresult cuDeviceGetTexture1DLinearMaxWidth(std::size_t* width, CUarray_format, unsigned,
+                                            CUdevice ordinal) {
+  if (!width) return eInvalidValue;
+  return with_device(ordinal, [&](DeviceObject&) {
+    *width = std::size_t{1} << 28;
+    return eSuccess;
+  });
+}
+
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  if (!can) return eInvalidValue;
+  return with_device(device, [&](DeviceObject&) -> CUresult {
+    if (!device_at(peer)) return eInvalidDevice;
+    *can = 0;  // Vulkan devices do not read each other's memory by address
+    return eSuccess;
+  });
+}
+
+CUresult cuDeviceGetP2PAttribute(int* value, int attribute, CUdevice device, CUdevice peer) {
+  if (!value || attribute < 1 || attribute > 4) return eInvalidValue;
+  return with_device(device, [&](DeviceObject&) -> CUresult {
+    if (!device_at(peer) || device == peer) return eInvalidDevice;
+    *value = 0;
+    return eSuccess;
+  });
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
+  return call([&](ContextObject&) -> CUresult {
+    if (flags) return eInvalidValue;
+    if (!tables().contexts.has(peer)) return eDeviceUninitialized;
+    return fail(ePeerAccessUnsupported, "Vulkan devices do not read each other's memory");
+  });
+}
+
+CUresult cuCtxDisablePeerAccess(CUcontext peer) {
+  return call([&](ContextObject&) -> CUresult {
+    return tables().contexts.has(peer) ? ePeerAccessNotEnabled : eDeviceUninitialized;
+  });
+}
+
+// ------------------------------------------------------------------------------ primary contexts
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice ordinal) {
+  if (!context) return eInvalidValue;
+  return with_device(ordinal, [&](DeviceObject& device) {
+    return retain_primary(device, *context);
+  });
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal) {
+  return with_device(ordinal, [](DeviceObject& device) { return release_primary(device, false); });
+}
+CUresult cuDevicePrimaryCtxRelease(CUdevice ordinal) {
+  return cuDevicePrimaryCtxRelease_v2(ordinal);
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal) {
+  return with_device(ordinal, [](DeviceObject& device) { return release_primary(device, true); });
+}
+CUresult cuDevicePrimaryCtxReset(CUdevice ordinal) { return cuDevicePrimaryCtxReset_v2(ordinal); }
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned flags) {
+  if (flags & ~0x7fu) return eInvalidValue;
+  return with_device(ordinal, [&](DeviceObject& device) {
+    std::lock_guard lock(device.mutex);
+    device.primary_flags = flags;
+    if (device.primary) device.primary->flags = flags;
+    return eSuccess;
+  });
+}
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice ordinal, unsigned flags) {
+  return cuDevicePrimaryCtxSetFlags_v2(ordinal, flags);
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned* flags, int* active) {
+  if (!flags || !active) return eInvalidValue;
+  return with_device(ordinal, [&](DeviceObject& device) {
+    std::lock_guard lock(device.mutex);
+    *flags = device.primary_flags;
+    *active = device.primary != nullptr;
+    return eSuccess;
+  });
+}
+
+// -------------------------------------------------------------------------------------- contexts
+
+CUresult cuCtxCreate_v2(CUcontext* made, unsigned flags, CUdevice device) {
+  return make_context(made, flags, device);
+}
+CUresult cuCtxCreate(CUcontext* made, unsigned flags, CUdevice device) {
+  return make_context(made, flags, device);
+}
+CUresult cuCtxCreate_v3(CUcontext* made, void*, int affinities, unsigned flags, CUdevice device) {
+  if (affinities) return not_supported("cuCtxCreate with affinities", "devices are not partitioned");
+  return make_context(made, flags, device);
+}
+CUresult cuCtxCreate_v4(CUcontext* made, void* params, unsigned flags, CUdevice device) {
+  // CUctxCreateParams: affinities, their number, and a pointer to CIG parameters.
+  struct Params {
+    void* affinities;
+    int count;
+    void* shared;
+  };
+  const auto* given = static_cast<const Params*>(params);
+  if (given && (given->count || given->shared))
+    return not_supported("cuCtxCreate with parameters", "devices are not partitioned");
+  return make_context(made, flags, device);
+}
+
+CUresult cuCtxDestroy_v2(CUcontext context) {
+  if (!initialized()) return eInitializationError;
+  return with(tables().contexts, context, [](ContextObject& object) -> CUresult {
+    if (object.primary) return fail(eDeviceUninitialized, "a primary context is released");
+    return destroy_context(object);
+  });
+}
+CUresult cuCtxDestroy(CUcontext context) { return cuCtxDestroy_v2(context); }
+CUresult cuCtxDetach(CUcontext context) { return cuCtxDestroy_v2(context); }
+CUresult cuCtxAttach(CUcontext* context, unsigned flags) {
+  if (!context || flags) return eInvalidValue;
+  return call([&](ContextObject& current) {
+    *context = &current;
+    return eSuccess;
+  });
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  if (!initialized()) return eInitializationError;
+  auto object = tables().contexts.find(context);
+  return object ? push(object) : fail(eDeviceUninitialized, "no such context");
+}
+CUresult cuCtxPushCurrent(CUcontext context) { return cuCtxPushCurrent_v2(context); }
+
+CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+  if (!initialized()) return eInitializationError;
+  auto& stack = context_stack();
+  if (stack.empty()) return fail(eDeviceUninitialized, "no context is current");
+  if (context) *context = stack.back().get();
+  stack.pop_back();
+  return eSuccess;
+}
+CUresult cuCtxPopCurrent(CUcontext* context) { return cuCtxPopCurrent_v2(context); }
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+  if (!initialized()) return eInitializationError;
+  auto& stack = context_stack();
+  if (!context) {
+    if (!stack.empty()) stack.pop_back();
+    return eSuccess;
+  }
+  auto object = tables().contexts.find(context);
+  if (!object) return fail(eDeviceUninitialized, "no such context");
+  if (stack.empty())
+    stack.push_back(std::move(object));
+  else
+    stack.back() = std::move(object);
+  return eSuccess;
+}
+
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  if (!context) return eInvalidValue;
+  if (!initialized()) return eInitializationError;
+  auto& stack = context_stack();
+  *context = stack.empty() ? nullptr : stack.back().get();
+  return eSuccess;
+}
+
+CUresult cuCtxGetDevice(CUdevice* ordinal) {
+  if (!ordinal) return eInvalidValue;
+  return call([&](ContextObject& context) {
+    *ordinal = context.device->ordinal;
+    return eSuccess;
+  });
+}
+
+CUresult cuCtxGetDevice_v2(CUdevice* ordinal, CUcontext context) {
+  if (!context) return cuCtxGetDevice(ordinal);
+  if (!ordinal) return eInvalidValue;
+  return with(tables().contexts, context, [&](ContextObject& object) {
+    *ordinal = object.device->ordinal;
+    return eSuccess;
+  });
+}
+
+CUresult cuCtxGetFlags(unsigned* flags) {
+  if (!flags) return eInvalidValue;
+  return call([&](ContextObject& context) {
+    *flags = context.flags;
+    return eSuccess;
+  });
+}
+
+CUresult cuCtxSetFlags(unsigned flags) {
+  if (flags & ~0x7fu) return eInvalidValue;
+  return call([&](ContextObject& context) {
+    context.flags = flags;
+    return eSuccess;
+  });
+}
+
+CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
+  if (!id) return eInvalidValue;
+  if (!context)
+    return call([&](ContextObject& current) {
+      *id = current.id;
+      return eSuccess;
+    });
+  return with(tables().contexts, context, [&](ContextObject& object) {
+    *id = object.id;
+    return eSuccess;
+  });
+}
+
+CUresult cuCtxSynchronize() {
+  return call([](ContextObject& context) { return synchronize(context); });
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext context) {
+  if (!context) return cuCtxSynchronize();
+  return with(tables().contexts, context,
+              [](ContextObject& object) { return synchronize(object); });
+}
+
+CUresult cuCtxSetLimit(int limit, std::size_t value) {
+  return call([&](ContextObject& context) -> CUresult {
+    if (limit < 0 || limit > 6) return fail(eUnsupportedLimit, "no such limit");
+    context.limits[static_cast<std::size_t>(limit)] = value;
+    return eSuccess;
+  });
+}
+
+CUresult cuCtxGetLimit(std::size_t* value, int limit) {
+  if (!value) return eInvalidValue;
+  return call([&](ContextObject& context) -> CUresult {
+    if (limit < 0 || limit > 6) return fail(eUnsupportedLimit, "no such limit");
+    *value = context.limits[static_cast<std::size_t>(limit)];
+    return eSuccess;
+  });
+}
+
+CUresult cuCtxGetCacheConfig(int* config) {
+  if (!config) return eInvalidValue;
+  return call([&](ContextObject& context) {
+    *config = context.cache_config;
+    return eSuccess;
+  });
+}
+CUresult cuCtxSetCacheConfig(int config) {
+  if (config < 0 || config > 3) return eInvalidValue;
+  return call([&](ContextObject& context) {
+    context.cache_config = config;
+    return eSuccess;
+  });
+}
+CUresult cuCtxGetSharedMemConfig(int* config) {
+  if (!config) return eInvalidValue;
+  return call([&](ContextObject& context) {
+    *config = context.shared_config;
+    return eSuccess;
+  });
+}
+CUresult cuCtxSetSharedMemConfig(int config) {
+  if (config < 0 || config > 2) return eInvalidValue;
+  return call([&](ContextObject& context) {
+    context.shared_config = config;
+    return eSuccess;
+  });
+}
+
+CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
+  if (!version || (context && !tables().contexts.has(context))) return eInvalidValue;
+  *version = 3020;
+  return eSuccess;
+}
+
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return call([&](ContextObject&) {
+    if (least) *least = 0;
+    if (greatest) *greatest = 0;
+    return eSuccess;
+  });
+}
+
+CUresult cuCtxResetPersistingL2Cache() {
+  return call([](ContextObject&) { return eSuccess; });
+}
+
+CUresult cuProfilerInitialize(const char*, const char*, int) { return eSuccess; }
+CUresult cuProfilerStart() { return eSuccess; }
+CUresult cuProfilerStop() { return eSuccess; }
+
+}  // extern "C"
+
+}  // namespace ptx2spv::cuda

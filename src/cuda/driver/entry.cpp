@@ -1,0 +1,114 @@
+// The functions that the table makes: variants for per-thread streams, answers of those that are not
+// supported, and cuGetProcAddress over all of them.
+#include <algorithm>
+#include <cstring>
+
+#include "src/cuda/driver/face.hpp"
+
+namespace ptx2spv::cuda {
+
+extern "C" {
+
+#define PTX2SPV_VARIANT_none(name, count, ...)
+#define PTX2SPV_VARIANT_ptsz(name, count, ...)                               \
+  PTX2SPV_EXPORT CUresult name##_ptsz(PTX2SPV_PARAMS_##count(__VA_ARGS__)) { \
+    PerThread scope;                                                         \
+    return name(PTX2SPV_ARGS_##count);                                       \
+  }
+#define PTX2SPV_VARIANT_ptds(name, count, ...)                               \
+  PTX2SPV_EXPORT CUresult name##_ptds(PTX2SPV_PARAMS_##count(__VA_ARGS__)) { \
+    PerThread scope;                                                         \
+    return name(PTX2SPV_ARGS_##count);                                       \
+  }
+#define PTX2SPV_REFUSE(name, reason) \
+  PTX2SPV_EXPORT CUresult name() { return not_supported(#name, reason); }
+#define PTX2SPV_REFUSE_none(name, reason) PTX2SPV_REFUSE(name, reason)
+#define PTX2SPV_REFUSE_ptsz(name, reason) \
+  PTX2SPV_REFUSE(name, reason) PTX2SPV_REFUSE(name##_ptsz, reason)
+#define PTX2SPV_REFUSE_ptds(name, reason) \
+  PTX2SPV_REFUSE(name, reason) PTX2SPV_REFUSE(name##_ptds, reason)
+
+#define PTX2SPV_DRIVER_FUNCTION(base, name, since, variant, ...) \
+  PTX2SPV_VARIANT_##variant(name, __VA_ARGS__)
+#define PTX2SPV_DRIVER_MISSING(base, name, since, variant, reason) \
+  PTX2SPV_REFUSE_##variant(name, reason)
+#include "src/cuda/driver/functions.def"
+#undef PTX2SPV_DRIVER_FUNCTION
+#undef PTX2SPV_DRIVER_MISSING
+
+}  // extern "C"
+
+namespace {
+
+using Function = void (*)();
+
+struct Row {
+  const char* base;
+  int since;
+  bool there;
+  Function function, per_thread;  ///< the variant, or the function itself
+};
+
+#define PTX2SPV_ADDRESS(name) reinterpret_cast<Function>(&name)
+#define PTX2SPV_PER_THREAD_none(name) PTX2SPV_ADDRESS(name)
+#define PTX2SPV_PER_THREAD_ptsz(name) PTX2SPV_ADDRESS(name##_ptsz)
+#define PTX2SPV_PER_THREAD_ptds(name) PTX2SPV_ADDRESS(name##_ptds)
+
+/// By base name, and of one name by version.
+const std::vector<Row>& rows() {
+  static const auto* all = new std::vector<Row>{
+#define PTX2SPV_DRIVER_FUNCTION(base, name, since, variant, ...) \
+  {#base, since, true, PTX2SPV_ADDRESS(name), PTX2SPV_PER_THREAD_##variant(name)},
+#define PTX2SPV_DRIVER_MISSING(base, name, since, variant, reason) \
+  {#base, since, false, PTX2SPV_ADDRESS(name), PTX2SPV_PER_THREAD_##variant(name)},
+#include "src/cuda/driver/functions.def"
+#undef PTX2SPV_DRIVER_FUNCTION
+#undef PTX2SPV_DRIVER_MISSING
+  };
+  return *all;
+}
+
+// CUdriverProcAddressQueryResult.
+constexpr int kFound = 0, kNotFound = 1, kTooOld = 2;
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, std::uint64_t flags,
+                             int* result) {
+  if (!symbol || !function || (flags & ~3ull)) return eInvalidValue;
+  *function = nullptr;
+  const Row* best = nullptr;
+  bool known = false;
+  const auto& all = rows();
+  auto row = std::lower_bound(all.begin(), all.end(), symbol, [](const Row& each, const char* name) {
+    return std::strcmp(each.base, name) < 0;
+  });
+  for (; row != all.end() && std::strcmp(row->base, symbol) == 0; ++row) {
+    known = true;
+    // The newest that is not over the version asked for; one that is supported before another.
+    if (row->since <= version && (!best || row->there || !best->there)) best = &*row;
+  }
+  if (result) *result = best ? kFound : known ? kTooOld : kNotFound;
+  if (!best) return fail(eSymbolNotFound, std::string("there is no ") + symbol);
+  *function = reinterpret_cast<void*>(flags & 2 ? best->per_thread : best->function);
+  return eSuccess;
+}
+
+CUresult cuGetProcAddress(const char* symbol, void** function, int version, std::uint64_t flags) {
+  // CUDA 11 asked for cuGetProcAddress itself and got this signature.
+  return cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
+}
+
+CUresult cuGetExportTable(const void** table, const CUuuid*) {
+  if (table) *table = nullptr;
+  say_once(
+      "the program asks for tables that are private to NVIDIA's own runtime library, which is linked "
+      "into it: link it with nvcc -cudart shared (CMake: CUDA_RUNTIME_LIBRARY Shared)");
+  return eSymbolNotFound;
+}
+
+}  // extern "C"
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,62 @@
+// What the files of the driver interface share.
+#pragma once
+
+#include "src/cuda/arity.hpp"
+#include "src/cuda/core/core.hpp"
+#include "src/cuda/core/graph.hpp"
+
+#define PTX2SPV_EXPORT __attribute__((visibility("default")))
+
+namespace ptx2spv::cuda {
+
+using CUstreamCallback = void (*)(CUstream stream, CUresult status, void* data);
+using CUoccupancyB2DSize = std::size_t (*)(int threads);
+
+// Every function is declared by its row of the table.
+extern "C" {
+#define PTX2SPV_DRIVER_FUNCTION(base, name, since, variant, count, ...) \
+  PTX2SPV_EXPORT CUresult name(PTX2SPV_PARAMS_##count(__VA_ARGS__));
+#define PTX2SPV_DRIVER_MISSING(base, name, since, variant, reason)
+#include "src/cuda/driver/functions.def"
+#undef PTX2SPV_DRIVER_FUNCTION
+#undef PTX2SPV_DRIVER_MISSING
+}
+
+/// Runs `function(context)` in the current context.
+template <class F>
+CUresult call(F&& function) {
+  ContextObject* context = nullptr;
+  if (CUresult code = enter(context); code != eSuccess) return code;
+  return function(*context);
+}
+
+/// The same in a stream of that context.
+template <class F>
+CUresult call_in(CUstream handle, F&& function) {
+  return call([&](ContextObject& context) -> CUresult {
+    std::shared_ptr<StreamObject> stream;
+    if (CUresult code = find_stream(context, handle, stream); code != eSuccess) return code;
+    return function(context, stream);
+  });
+}
+
+/// Runs `function(device)` for an ordinal, after cuInit.
+template <class F>
+CUresult with_device(CUdevice ordinal, F&& function) {
+  if (!initialized()) return eInitializationError;
+  DeviceObject* device = device_at(ordinal);
+  if (!device) return fail(eInvalidDevice, "no such device");
+  return function(*device);
+}
+
+/// The object of a handle, or eInvalidResourceHandle.
+template <class T, class F>
+CUresult with(const Table<T>& table, T* handle, F&& function) {
+  auto object = table.find(handle);
+  if (!object) return fail(eInvalidResourceHandle, "no such handle");
+  return function(*object);
+}
+
+inline void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,264 @@
+// Functions, launches in every form, and occupancy.
+#include <algorithm>
+#include <cstring>
+
+#include "src/cuda/driver/face.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+CUresult with_function(CUfunction handle, const std::function<CUresult(FunctionObject&)>& function) {
+  return call([&](ContextObject& context) -> CUresult {
+    FunctionObject* found = nullptr;
+    if (CUresult code = resolve_function(context, handle, found); code != eSuccess) return code;
+    return function(*found);
+  });
+}
+
+CUresult launch_function(CUfunction handle, const LaunchConfig& config, CUstream stream_handle,
+                         void** params, void** extra, bool cooperative) {
+  return call_in(stream_handle, [&](ContextObject& context, const auto& stream) -> CUresult {
+    FunctionObject* function = nullptr;
+    if (CUresult code = resolve_function(context, handle, function); code != eSuccess) return code;
+    return launch(stream, *function, config, params, extra, cooperative);
+  });
+}
+
+LaunchConfig config_of(Dim3 grid, Dim3 block, unsigned shared) {
+  LaunchConfig config;
+  config.grid = grid;
+  config.block = block;
+  config.dynamic_shared = shared;
+  return config;
+}
+
+/// cuLaunchGrid and its kind: block, shared memory and arguments were set before.
+CUresult launch_set(CUfunction handle, unsigned width, unsigned height, CUstream stream) {
+  return with_function(handle, [&](FunctionObject& function) {
+    std::size_t bytes = function.params.size();
+    void* extra[] = {reinterpret_cast<void*>(std::uintptr_t{1}), function.params.data(),
+                     reinterpret_cast<void*>(std::uintptr_t{2}), &bytes, nullptr, nullptr};
+    return launch_function(&function, config_of({width, height, 1}, function.block, function.shared),
+                           stream, nullptr, extra, false);
+  });
+}
+
+CUresult set_param(CUfunction handle, int offset, const void* value, std::size_t bytes) {
+  return with_function(handle, [&](FunctionObject& function) -> CUresult {
+    if (offset < 0 || bytes > (1u << 16)) return fail(eInvalidValue, "no such parameter");
+    const std::size_t end = static_cast<std::size_t>(offset) + bytes;
+    if (end > (1u << 16)) return fail(eInvalidValue, "no such parameter");
+    if (function.params.size() < end) function.params.resize(end);
+    std::memcpy(function.params.data() + offset, value, bytes);
+    return eSuccess;
+  });
+}
+
+CUresult best_block(int* grid, int* block, CUfunction handle, CUoccupancyB2DSize shared_of,
+                    std::size_t shared, int limit) {
+  if (!grid || !block) return eInvalidValue;
+  return call([&](ContextObject& context) -> CUresult {
+    FunctionObject* function = nullptr;
+    if (CUresult code = resolve_function(context, handle, function); code != eSuccess) return code;
+    int most = function_attribute(*function, 0).value_or(1024);
+    if (limit > 0) most = std::min(most, limit);
+    int best = 0, threads = 0;
+    for (int each = (most + 31) / 32 * 32; each > 0; each -= 32) {
+      const int tried = std::min(each, most);
+      const int blocks = occupancy(*function, tried, shared_of ? shared_of(tried) : shared);
+      if (blocks * tried <= best) continue;
+      best = blocks * tried;
+      threads = tried;
+      *grid = blocks;
+    }
+    if (!best) return fail(eInvalidValue, "no block of the function fits");
+    *block = threads;
+    *grid *= device_attribute(*context.device, 16).value_or(1);
+    return eSuccess;
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction handle) {
+  if (!value) return eInvalidValue;
+  return with_function(handle, [&](FunctionObject& function) -> CUresult {
+    auto found = function_attribute(function, attribute);
+    if (!found) return fail(eInvalidValue, "no such attribute of a function");
+    *value = *found;
+    return eSuccess;
+  });
+}
+
+CUresult cuFuncSetAttribute(CUfunction handle, int attribute, int value) {
+  return with_function(handle, [&](FunctionObject& function) {
+    return set_function_attribute(function, attribute, value);
+  });
+}
+
+CUresult cuFuncSetCacheConfig(CUfunction handle, int config) {
+  if (config < 0 || config > 3) return eInvalidValue;
+  return with_function(handle, [](FunctionObject&) { return eSuccess; });
+}
+
+CUresult cuFuncSetSharedMemConfig(CUfunction handle, int config) {
+  if (config < 0 || config > 2) return eInvalidValue;
+  return with_function(handle, [](FunctionObject&) { return eSuccess; });
+}
+
+CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
+  if (!module) return eInvalidValue;
+  return with_function(handle, [&](FunctionObject& function) {
+    *module = function.module;
+    return eSuccess;
+  });
+}
+
+CUresult cuFuncGetName(const char** name, CUfunction handle) {
+  if (!name) return eInvalidValue;
+  return with_function(handle, [&](FunctionObject& function) {
+    *name = function.name.c_str();
+    return eSuccess;
+  });
+}
+
+CUresult cuFuncIsLoaded(int* loaded, CUfunction handle) {
+  if (!loaded) return eInvalidValue;
+  return with_function(handle, [&](FunctionObject&) {
+    *loaded = 1;
+    return eSuccess;
+  });
+}
+
+CUresult cuFuncLoad(CUfunction handle) {
+  return with_function(handle, [](FunctionObject&) { return eSuccess; });
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                        unsigned by, unsigned bz, unsigned shared, CUstream stream, void** params,
+                        void** extra) {
+  return launch_function(function, config_of({gx, gy, gz}, {bx, by, bz}, shared), stream, params,
+                         extra, false);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
+                                   unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                   CUstream stream, void** params) {
+  return launch_function(function, config_of({gx, gy, gz}, {bx, by, bz}, shared), stream, params,
+                         nullptr, true);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** params,
+                          void** extra) {
+  if (!config || (config->numAttrs && !config->attrs)) return eInvalidValue;
+  bool cooperative = false;
+  CUevent after = nullptr;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttribute& each = config->attrs[i];
+    if (each.id == kLaunchCooperative) cooperative = each.value.cooperative != 0;
+    if (each.id == kLaunchClusterDimension &&
+        each.value.clusterDim.x * each.value.clusterDim.y * each.value.clusterDim.z > 1)
+      return not_supported("cuLaunchKernelEx with clusters",
+                           "blocks have no shared memory in common");
+    if (each.id == kLaunchProgrammaticEvent) after = each.value.programmaticEvent.event;
+    if (each.id == kLaunchCompletionEvent) after = each.value.launchCompletionEvent.event;
+  }
+  CUresult code = launch_function(
+      function,
+      config_of({config->gridDimX, config->gridDimY, config->gridDimZ},
+                {config->blockDimX, config->blockDimY, config->blockDimZ}, config->sharedMemBytes),
+      config->hStream, params, extra, cooperative);
+  return code == eSuccess && after ? cuEventRecord(after, config->hStream) : code;
+}
+
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
+  if (!function) return eInvalidValue;
+  return call_in(handle, [&](ContextObject&, const auto& stream) {
+    return enqueue(*stream, Operation{HostOperation{{function, data}}});
+  });
+}
+
+CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z) {
+  if (x <= 0 || y <= 0 || z <= 0) return eInvalidValue;
+  return with_function(handle, [&](FunctionObject& function) {
+    function.block = {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
+    return eSuccess;
+  });
+}
+CUresult cuFuncSetSharedSize(CUfunction handle, unsigned bytes) {
+  return with_function(handle, [&](FunctionObject& function) {
+    function.shared = bytes;
+    return eSuccess;
+  });
+}
+CUresult cuParamSetSize(CUfunction handle, unsigned bytes) {
+  return with_function(handle, [&](FunctionObject& function) -> CUresult {
+    if (bytes > (1u << 16)) return fail(eInvalidValue, "too many bytes of parameters");
+    function.params.resize(bytes);
+    return eSuccess;
+  });
+}
+CUresult cuParamSeti(CUfunction handle, int offset, unsigned value) {
+  return set_param(handle, offset, &value, sizeof value);
+}
+CUresult cuParamSetf(CUfunction handle, int offset, float value) {
+  return set_param(handle, offset, &value, sizeof value);
+}
+CUresult cuParamSetv(CUfunction handle, int offset, void* value, unsigned bytes) {
+  return value ? set_param(handle, offset, value, bytes) : eInvalidValue;
+}
+CUresult cuParamSetTexRef(CUfunction handle, int, CUtexref reference) {
+  if (!tables().texture_refs.has(reference)) return eInvalidResourceHandle;
+  return with_function(handle, [](FunctionObject&) { return eSuccess; });
+}
+CUresult cuLaunch(CUfunction handle) { return launch_set(handle, 1, 1, nullptr); }
+CUresult cuLaunchGrid(CUfunction handle, int width, int height) {
+  return cuLaunchGridAsync(handle, width, height, nullptr);
+}
+CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream stream) {
+  if (width <= 0 || height <= 0) return eInvalidValue;
+  return launch_set(handle, static_cast<unsigned>(width), static_cast<unsigned>(height), stream);
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction handle,
+                                                              int threads, std::size_t shared,
+                                                              unsigned flags) {
+  if (!blocks || threads <= 0 || flags > 1) return eInvalidValue;
+  return with_function(handle, [&](FunctionObject& function) {
+    *blocks = occupancy(function, threads, shared);
+    return eSuccess;
+  });
+}
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int threads,
+                                                     std::size_t shared) {
+  return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, handle, threads, shared, 0);
+}
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunction handle,
+                                                   CUoccupancyB2DSize shared_of,
+                                                   std::size_t shared, int limit, unsigned flags) {
+  return flags > 1 ? eInvalidValue : best_block(grid, block, handle, shared_of, shared, limit);
+}
+CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction handle,
+                                          CUoccupancyB2DSize shared_of, std::size_t shared,
+                                          int limit) {
+  return best_block(grid, block, handle, shared_of, shared, limit);
+}
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, CUfunction handle, int blocks,
+                                                 int threads) {
+  if (!bytes || blocks <= 0 || threads <= 0) return eInvalidValue;
+  return with_function(handle, [&](FunctionObject& function) -> CUresult {
+    if (blocks > occupancy(function, threads, 0))
+      return fail(eInvalidValue, "a multiprocessor does not hold so many blocks");
+    const std::size_t own = function.kernel.info().shared_bytes;
+    const std::size_t each = std::min<std::size_t>(233472 / static_cast<unsigned>(blocks), 232448);
+    *bytes = each > own ? each - own : 0;
+    return eSuccess;
+  });
+}
+
+}  // extern "C"
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,358 @@
+// Memory, pools, pointers, arrays and mipmapped arrays.
+#include <algorithm>
+#include <cstring>
+
+#include "src/cuda/driver/face.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+CUresult give(std::size_t bytes, MemoryUse use, unsigned flags, PoolObject* pool,
+              std::shared_ptr<Allocation>& made) {
+  return call([&](ContextObject& context) -> CUresult {
+    if (CUresult code = allocate(context, bytes, use, flags, made); code != eSuccess) return code;
+    made->pool = pool;
+    if (pool) pool->used_high = std::max(pool->used_high, pool->used += bytes);
+    return eSuccess;
+  });
+}
+
+CUresult is_managed(CUdeviceptr address, std::size_t bytes) {
+  return call([&](ContextObject&) -> CUresult {
+    auto allocation = find_address(address);
+    if (!bytes || !allocation || allocation->use != MemoryUse::managed)
+      return fail(eInvalidValue, "the memory is not managed");
+    return eSuccess;
+  });
+}
+
+CUresult pointer_attribute(void* data, int attribute, CUdeviceptr address) {
+  auto allocation = find_address(address);
+  if (!allocation) allocation = find_host(pointer(address));
+  if (!allocation) return fail(eInvalidValue, "CUDA does not know the address");
+  const bool by_host = allocation->host && address - reinterpret_cast<CUdeviceptr>(allocation->host) <
+                                               std::max<std::size_t>(allocation->bytes, 1);
+  const std::uint64_t offset =
+      by_host ? address - reinterpret_cast<CUdeviceptr>(allocation->host)
+              : address - allocation->address;
+  const bool host = allocation->use == MemoryUse::host || allocation->use == MemoryUse::registered;
+  const auto put = [&](auto value) {
+    std::memcpy(data, &value, sizeof value);
+    return eSuccess;
+  };
+  switch (attribute) {
+    case 1: return put(allocation->context);
+    case 2: return put(host ? kMemoryHost : kMemoryDevice);
+    case 3: return put(CUdeviceptr{allocation->address + offset});
+    case 4:
+      if (!allocation->host) return fail(eInvalidValue, "the host does not reach the memory");
+      return put(static_cast<void*>(allocation->host + offset));
+    case 6: return put(1);
+    case 7: return put(allocation->id);
+    case 8: return put(static_cast<unsigned char>(allocation->use == MemoryUse::managed));
+    case 9: return put(allocation->context->device->ordinal);
+    case 10: return put(static_cast<unsigned char>(0));
+    case 11: return put(CUdeviceptr{allocation->address});
+    case 12: return put(allocation->bytes);
+    case 13: return put(static_cast<unsigned char>(1));
+    case 14: return put(std::uint64_t{0});
+    case 15: return put(static_cast<unsigned char>(0));
+    case 16: return put(3);
+    case 17: return put(allocation->pool);
+    case 18: return put(allocation->bytes);
+    case 19: return put(CUdeviceptr{allocation->address});
+    case 20: return put(allocation->id);
+    case 21: return put(static_cast<unsigned char>(0));
+    default: return fail(eInvalidValue, "no such attribute of a pointer");
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  if (!free || !total) return eInvalidValue;
+  return call([&](ContextObject& context) { return memory_info(context, *free, *total); });
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
+  if (!address) return eInvalidValue;
+  std::shared_ptr<Allocation> made;
+  CUresult code = give(bytes, MemoryUse::device, 0, nullptr, made);
+  if (code == eSuccess) *address = made->address;
+  return code;
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_t width,
+                            std::size_t height, unsigned element) {
+  if (!address || !pitch || !width || !height) return eInvalidValue;
+  if (element != 4 && element != 8 && element != 16) return fail(eInvalidValue, "element of 4, 8, 16");
+  std::size_t rounded = 0, bytes = 0;
+  if (__builtin_add_overflow(width, kPitch - 1, &rounded)) return eInvalidValue;
+  rounded = rounded / kPitch * kPitch;
+  if (__builtin_mul_overflow(rounded, height, &bytes)) return eMemoryAllocation;
+  *pitch = rounded;
+  return cuMemAlloc_v2(address, bytes);
+}
+
+CUresult cuMemFree_v2(CUdeviceptr address) {
+  return call([&](ContextObject&) {
+    return address ? release(address, MemoryUse::device) : eSuccess;
+  });
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
+  return call([&](ContextObject&) -> CUresult {
+    auto allocation = find_address(address);
+    if (!allocation) return fail(eSymbolNotFound, "no memory has that address");
+    if (base) *base = allocation->address;
+    if (bytes) *bytes = allocation->bytes;
+    return eSuccess;
+  });
+}
+
+CUresult cuMemHostAlloc(void** made, std::size_t bytes, unsigned flags) {
+  if (!made || (flags & ~7u)) return eInvalidValue;
+  std::shared_ptr<Allocation> allocation;
+  CUresult code = give(bytes, MemoryUse::host, flags, nullptr, allocation);
+  if (code == eSuccess) *made = allocation->host;
+  return code;
+}
+CUresult cuMemAllocHost_v2(void** made, std::size_t bytes) { return cuMemHostAlloc(made, bytes, 0); }
+
+CUresult cuMemFreeHost(void* host) {
+  return call([&](ContextObject&) { return release_host(host); });
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* host, unsigned flags) {
+  if (!address || flags) return eInvalidValue;
+  return call([&](ContextObject&) -> CUresult {
+    auto allocation = find_host(host);
+    if (!allocation) return fail(eInvalidValue, "the pointer is of no page-locked memory");
+    *address = allocation->address +
+               static_cast<std::uint64_t>(static_cast<std::byte*>(host) - allocation->host);
+    return eSuccess;
+  });
+}
+
+CUresult cuMemHostGetFlags(unsigned* flags, void* host) {
+  if (!flags) return eInvalidValue;
+  return call([&](ContextObject&) -> CUresult {
+    auto allocation = find_host(host);
+    if (!allocation) return fail(eInvalidValue, "the pointer is of no page-locked memory");
+    *flags = allocation->flags | 2;
+    return eSuccess;
+  });
+}
+
+CUresult cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned flags) {
+  return call([&](ContextObject& context) { return register_host(context, host, bytes, flags); });
+}
+CUresult cuMemHostRegister(void* host, std::size_t bytes, unsigned flags) {
+  return cuMemHostRegister_v2(host, bytes, flags);
+}
+CUresult cuMemHostUnregister(void* host) {
+  return call([&](ContextObject&) { return unregister_host(host); });
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
+  if (!address || (flags != 1 && flags != 2 && flags != 4)) return eInvalidValue;
+  std::shared_ptr<Allocation> made;
+  CUresult code = give(bytes, MemoryUse::managed, flags, nullptr, made);
+  if (code == eSuccess) *address = made->address;
+  return code;
+}
+
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t bytes, CUmemLocation, unsigned,
+                               CUstream) {
+  return is_managed(address, bytes);
+}
+CUresult cuMemPrefetchAsync(CUdeviceptr address, std::size_t bytes, CUdevice, CUstream) {
+  return is_managed(address, bytes);
+}
+CUresult cuMemAdvise_v2(CUdeviceptr address, std::size_t bytes, int advice, CUmemLocation) {
+  return advice < 1 || advice > 6 ? eInvalidValue : is_managed(address, bytes);
+}
+CUresult cuMemAdvise(CUdeviceptr address, std::size_t bytes, int advice, CUdevice) {
+  return advice < 1 || advice > 6 ? eInvalidValue : is_managed(address, bytes);
+}
+
+CUresult cuPointerGetAttribute(void* data, int attribute, CUdeviceptr address) {
+  if (!data) return eInvalidValue;
+  return call([&](ContextObject&) { return pointer_attribute(data, attribute, address); });
+}
+
+CUresult cuPointerGetAttributes(unsigned count, int* attributes, void** data, CUdeviceptr address) {
+  if (!attributes || !data) return eInvalidValue;
+  return call([&](ContextObject&) {
+    for (unsigned i = 0; i < count; ++i)
+      if (data[i] && pointer_attribute(data[i], attributes[i], address) != eSuccess &&
+          attributes[i] <= 4)
+        std::memset(data[i], 0, attributes[i] == 2 ? 4 : 8);
+    return eSuccess;
+  });
+}
+
+CUresult cuPointerSetAttribute(const void* value, int attribute, CUdeviceptr address) {
+  if (!value || attribute != 6) return eInvalidValue;  // SYNC_MEMOPS, which all copies are
+  return call([&](ContextObject&) { return find_address(address) ? eSuccess : eInvalidValue; });
+}
+
+// ----------------------------------------------------------------------------------------- pools
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool,
+                                 CUstream handle) {
+  if (!address || (pool && !tables().pools.has(pool))) return eInvalidValue;
+  return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
+    std::shared_ptr<Allocation> made;
+    if (CUresult code = give(bytes, MemoryUse::device, 0, pool, made); code != eSuccess) return code;
+    *address = made->address;
+    if (!capturing(*stream)) return eSuccess;
+    return capture(*stream, Operation{AllocateOperation{*address, bytes}});
+  });
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
+  return cuMemAllocFromPoolAsync(address, bytes, nullptr, stream);
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
+  return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
+    if (capturing(*stream)) return capture(*stream, Operation{FreeOperation{address}});
+    return release(address, MemoryUse::device);
+  });
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice ordinal) {
+  if (!pool) return eInvalidValue;
+  return with_device(ordinal, [&](DeviceObject&) {
+    static std::mutex mutex;
+    static auto* builtin = new std::map<int, PoolObject*>;
+    std::lock_guard lock(mutex);
+    PoolObject*& found = (*builtin)[ordinal];
+    if (!found) {
+      auto made = std::make_shared<PoolObject>();
+      made->device = ordinal;
+      made->builtin = true;
+      found = tables().pools.add(std::move(made));
+    }
+    *pool = found;
+    return eSuccess;
+  });
+}
+CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice ordinal) {
+  return cuDeviceGetDefaultMemPool(pool, ordinal);
+}
+CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool) {
+  return with_device(ordinal, [&](DeviceObject&) {
+    return tables().pools.has(pool) ? eSuccess : eInvalidValue;
+  });
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
+  if (!pool || !props) return eInvalidValue;
+  if (props->handleTypes)
+    return not_supported("a memory pool for other processes",
+                         "memory is not shared between processes");
+  auto made = std::make_shared<PoolObject>();
+  made->device = props->location.id;
+  *pool = tables().pools.add(std::move(made));
+  return eSuccess;
+}
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+  auto found = tables().pools.find(pool);
+  if (!found || found->builtin) return eInvalidValue;
+  tables().pools.take(pool);
+  return eSuccess;
+}
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t) {
+  return tables().pools.has(pool) ? eSuccess : eInvalidValue;
+}
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute, void* value) {
+  auto found = tables().pools.find(pool);
+  if (!found || !value) return eInvalidValue;
+  if (attribute >= 1 && attribute <= 3)
+    std::memcpy(&found->reuse[attribute - 1], value, sizeof(int));
+  else if (attribute == 4)
+    std::memcpy(&found->release_threshold, value, 8);
+  else if (attribute == 8)
+    found->used_high = found->used;
+  else if (attribute != 6)
+    return eInvalidValue;
+  return eSuccess;
+}
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, int attribute, void* value) {
+  auto found = tables().pools.find(pool);
+  if (!found || !value || attribute < 1 || attribute > 8) return eInvalidValue;
+  if (attribute <= 3) {
+    std::memcpy(value, &found->reuse[attribute - 1], sizeof(int));
+    return eSuccess;
+  }
+  const std::uint64_t numbers[] = {found->release_threshold, found->used, found->used_high,
+                                   found->used, found->used_high};
+  std::memcpy(value, &numbers[attribute - 4], 8);
+  return eSuccess;
+}
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const void*, std::size_t) {
+  return tables().pools.has(pool) ? eSuccess : eInvalidValue;
+}
+CUresult cuMemPoolGetAccess(int* flags, CUmemoryPool pool, CUmemLocation* location) {
+  auto found = tables().pools.find(pool);
+  if (!found || !flags || !location) return eInvalidValue;
+  *flags = location->id == found->device ? 3 : 0;
+  return eSuccess;
+}
+
+// ---------------------------------------------------------------------------------------- arrays
+
+CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* desc) {
+  if (!array || !desc) return eInvalidValue;
+  return call([&](ContextObject& context) { return create_array(context, *desc, *array); });
+}
+
+CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* desc) {
+  if (!array || !desc) return eInvalidValue;
+  const CUDA_ARRAY3D_DESCRIPTOR full{desc->Width, desc->Height, 0, desc->Format, desc->NumChannels, 0};
+  return cuArray3DCreate_v2(array, &full);
+}
+
+CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* desc, CUarray array) {
+  if (!desc) return eInvalidValue;
+  return with(tables().arrays, array, [&](ArrayObject& object) {
+    *desc = object.desc;
+    return eSuccess;
+  });
+}
+
+CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* desc, CUarray array) {
+  if (!desc) return eInvalidValue;
+  return with(tables().arrays, array, [&](ArrayObject& object) {
+    *desc = {object.desc.Width, object.desc.Height, object.desc.Format, object.desc.NumChannels};
+    return eSuccess;
+  });
+}
+
+CUresult cuArrayDestroy(CUarray array) {
+  return call([&](ContextObject&) { return destroy_array(array); });
+}
+
+CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap, const CUDA_ARRAY3D_DESCRIPTOR* desc,
+                                unsigned levels) {
+  if (!mipmap || !desc) return eInvalidValue;
+  return call([&](ContextObject& context) {
+    return create_mipmap(context, *desc, levels, *mipmap);
+  });
+}
+CUresult cuMipmappedArrayGetLevel(CUarray* array, CUmipmappedArray mipmap, unsigned level) {
+  if (!array) return eInvalidValue;
+  return call([&](ContextObject&) { return mipmap_level(mipmap, level, *array); });
+}
+CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
+  return call([&](ContextObject&) { return destroy_mipmap(mipmap); });
+}
+
+}  // extern "C"
+
+}  // namespace ptx2spv::cuda

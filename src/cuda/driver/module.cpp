@@ -1,0 +1,461 @@
+// Modules, linking, libraries and kernels.
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "src/cuda/driver/face.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+// CUjit_option.
+constexpr int kInfoLog = 3, kInfoBytes = 4, kErrorLog = 5, kErrorBytes = 6;
+
+/// The log buffer among the options of a load or a link.
+struct Log {
+  char* text = nullptr;
+  std::size_t bytes = 0;
+  void** size = nullptr;  ///< where the bytes written go
+};
+
+Log log_of(unsigned count, const int* options, void** values) {
+  Log log;
+  for (unsigned i = 0; i < count && options && values; ++i) {
+    if (options[i] == kErrorLog) log.text = static_cast<char*>(values[i]);
+    if (options[i] == kErrorBytes) {
+      log.bytes = reinterpret_cast<std::uintptr_t>(values[i]) & 0xffffffffu;
+      log.size = &values[i];
+    }
+    // Nothing is reported where nothing is wrong.
+    if (options[i] == kInfoBytes) values[i] = nullptr;
+    if (options[i] == kInfoLog && values[i]) *static_cast<char*>(values[i]) = 0;
+  }
+  return log;
+}
+
+void write(const Log& log, const std::string& text) {
+  if (!log.text || !log.bytes) {
+    if (!text.empty()) say(text);
+    return;
+  }
+  const std::size_t count = std::min(text.size(), log.bytes - 1);
+  std::memcpy(log.text, text.data(), count);
+  log.text[count] = 0;
+  if (log.size) *log.size = reinterpret_cast<void*>(count);
+}
+
+CUresult load(CUmodule* made, const Image& image, const Log& log) {
+  return call([&](ContextObject& context) -> CUresult {
+    std::shared_ptr<ModuleObject> module;
+    std::string text;
+    CUresult code = load_module(context, image, module, &text);
+    write(log, text);
+    if (code == eSuccess) *made = module.get();
+    return code;
+  });
+}
+
+CUresult read_file(const char* path, std::string& bytes) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(eFileNotFound, fmt::format("{} cannot be read", path));
+  bytes.assign(std::istreambuf_iterator<char>(file), {});
+  return file.bad() ? fail(eOperatingSystem, fmt::format("{} cannot be read", path)) : eSuccess;
+}
+
+CUresult add_input(LinkObject& link, int kind, const void* data, std::size_t bytes,
+                   const std::string& name) {
+  // CUjitInputType: cubin, PTX, fat binary, object, library, NVVM.
+  if (kind == 5) return not_supported("linking NVVM code", "only PTX is translated");
+  Image image;
+  if (CUresult code = read_image(data, bytes, name, image); code != eSuccess) return code;
+  if (image.alternatives.empty()) {
+    if (image.machine_code)
+      say_once(name + " holds machine code for NVIDIA's devices and no PTX that could be linked");
+    return fail(eNoKernelImageForDevice, "no PTX to link");
+  }
+  for (Image::Text& each : image.alternatives.front()) link.inputs.push_back(std::move(each));
+  return eSuccess;
+}
+
+// What cuLinkComplete gives is read back by cuModuleLoadData: this, then each text's name and bytes.
+constexpr std::string_view kLinked = "//ptx2spv linked texts\n";
+
+std::string join(const std::vector<Image::Text>& inputs) {
+  std::string joined(kLinked);
+  for (const Image::Text& each : inputs)
+    joined += fmt::format("//{} {}\n{}\n", each.text.size(), each.file, each.text);
+  return joined;
+}
+
+/// The texts that join() put together; false: `image` is something else, or damaged.
+bool split(std::string_view image, std::vector<Image::Text>& texts) {
+  if (!image.starts_with(kLinked)) return false;
+  image.remove_prefix(kLinked.size());
+  while (!image.empty()) {
+    const std::size_t line = image.find('\n');
+    std::size_t bytes = 0;
+    if (!image.starts_with("//") || line == std::string_view::npos) return false;
+    const std::string head(image.substr(2, line - 2));
+    int name = 0;
+    if (std::sscanf(head.c_str(), "%zu %n", &bytes, &name) != 1) return false;
+    image.remove_prefix(line + 1);
+    if (bytes >= image.size()) return false;
+    texts.push_back({head.substr(static_cast<std::size_t>(name)), std::string(image.substr(0, bytes)),
+                     0});
+    image.remove_prefix(bytes + 1);
+  }
+  return true;
+}
+
+CUresult read_any(const void* data, std::size_t bytes, const std::string& file, Image& image) {
+  if (!data) return fail(eInvalidValue, "no image");
+  const auto* text = static_cast<const char*>(data);
+  if (std::strncmp(text, kLinked.data(), kLinked.size()) == 0) {
+    std::vector<Image::Text> texts;
+    if (!split({text, bytes ? strnlen(text, bytes) : std::strlen(text)}, texts))
+      return fail(eInvalidKernelImage, "the linked texts are damaged");
+    image.alternatives.push_back(std::move(texts));
+    return eSuccess;
+  }
+  return read_image(data, bytes, file, image);
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* data, unsigned count, int* options,
+                            void** values) {
+  if (!module) return eInvalidValue;
+  const Log log = log_of(count, options, values);
+  Image image;
+  if (CUresult code = read_any(data, 0, "module", image); code != eSuccess) return code;
+  return load(module, image, log);
+}
+CUresult cuModuleLoadData(CUmodule* module, const void* data) {
+  return cuModuleLoadDataEx(module, data, 0, nullptr, nullptr);
+}
+CUresult cuModuleLoadFatBinary(CUmodule* module, const void* data) {
+  return cuModuleLoadDataEx(module, data, 0, nullptr, nullptr);
+}
+
+CUresult cuModuleLoad(CUmodule* module, const char* path) {
+  if (!module || !path) return eInvalidValue;
+  std::string bytes;
+  if (CUresult code = read_file(path, bytes); code != eSuccess) return code;
+  Image image;
+  if (CUresult code = read_any(bytes.data(), bytes.size(), path, image); code != eSuccess)
+    return code;
+  return load(module, image, {});
+}
+
+CUresult cuModuleUnload(CUmodule module) {
+  return call([&](ContextObject&) { return unload_module(module); });
+}
+
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  if (!function || !name || !*name) return eInvalidValue;
+  return with(tables().modules, module, [&](ModuleObject& object) {
+    return find_function(object, name, *function);
+  });
+}
+
+CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
+  if (!count) return eInvalidValue;
+  return with(tables().modules, module, [&](ModuleObject& object) {
+    *count = static_cast<unsigned>(object.module.interface().entries.size());
+    return eSuccess;
+  });
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule module) {
+  if (!functions) return eInvalidValue;
+  return with(tables().modules, module, [&](ModuleObject& object) -> CUresult {
+    const auto& entries = object.module.interface().entries;
+    for (unsigned i = 0; i < count && i < entries.size(); ++i)
+      if (CUresult code = find_function(object, entries[i].name, functions[i]); code != eSuccess)
+        return code;
+    return eSuccess;
+  });
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* bytes, CUmodule module,
+                              const char* name) {
+  if (!name) return eInvalidValue;
+  return with(tables().modules, module, [&](ModuleObject& object) {
+    CUdeviceptr found = 0;
+    std::size_t size = 0;
+    CUresult code = find_global(object, name, found, size);
+    if (code == eSuccess && address) *address = found;
+    if (code == eSuccess && bytes) *bytes = size;
+    return code;
+  });
+}
+
+CUresult cuModuleGetTexRef(CUtexref* reference, CUmodule module, const char* name) {
+  if (!reference || !name) return eInvalidValue;
+  return with(tables().modules, module, [&](ModuleObject& object) {
+    return texture_ref(object, name, *reference);
+  });
+}
+
+CUresult cuModuleGetSurfRef(CUsurfref* reference, CUmodule module, const char* name) {
+  if (!reference || !name) return eInvalidValue;
+  return with(tables().modules, module, [&](ModuleObject& object) {
+    return surface_ref(object, name, *reference);
+  });
+}
+
+CUresult cuModuleGetLoadingMode(int* mode) {
+  if (!mode) return eInvalidValue;
+  *mode = 2;  // lazy: a kernel is translated at its first launch
+  return eSuccess;
+}
+
+// --------------------------------------------------------------------------------------- linking
+
+CUresult cuLinkCreate_v2(unsigned count, int* options, void** values, CUlinkState* made) {
+  if (!made) return eInvalidValue;
+  auto link = std::make_shared<LinkObject>();
+  const Log log = log_of(count, options, values);
+  link->error_log = log.text;
+  link->error_bytes = log.bytes;
+  *made = tables().links.add(std::move(link));
+  return eSuccess;
+}
+CUresult cuLinkCreate(unsigned count, int* options, void** values, CUlinkState* made) {
+  return cuLinkCreate_v2(count, options, values, made);
+}
+
+CUresult cuLinkAddData_v2(CUlinkState link, int kind, void* data, std::size_t bytes,
+                          const char* name, unsigned, int*, void**) {
+  return with(tables().links, link, [&](LinkObject& object) {
+    return add_input(object, kind, data, bytes, name ? name : "input");
+  });
+}
+CUresult cuLinkAddData(CUlinkState link, int kind, void* data, std::size_t bytes, const char* name,
+                       unsigned count, int* options, void** values) {
+  return cuLinkAddData_v2(link, kind, data, bytes, name, count, options, values);
+}
+
+CUresult cuLinkAddFile_v2(CUlinkState link, int kind, const char* path, unsigned, int*, void**) {
+  if (!path) return eInvalidValue;
+  return with(tables().links, link, [&](LinkObject& object) -> CUresult {
+    std::string bytes;
+    if (CUresult code = read_file(path, bytes); code != eSuccess) return code;
+    return add_input(object, kind, bytes.data(), bytes.size(), path);
+  });
+}
+CUresult cuLinkAddFile(CUlinkState link, int kind, const char* path, unsigned count, int* options,
+                       void** values) {
+  return cuLinkAddFile_v2(link, kind, path, count, options, values);
+}
+
+CUresult cuLinkComplete(CUlinkState link, void** image, std::size_t* bytes) {
+  if (!image) return eInvalidValue;
+  return with(tables().links, link, [&](LinkObject& object) -> CUresult {
+    // Errors belong to this call, so the texts are linked here for the messages alone.
+    std::vector<PtxModule::Input> inputs;
+    for (const Image::Text& each : object.inputs) inputs.push_back({each.text, each.file});
+    std::vector<Message> messages;
+    auto module = PtxModule::parse(inputs, messages);
+    std::string text;
+    for (const Message& each : messages)
+      if (each.severity == Severity::error) text += each.rendered;
+    if (module && !module->interface().unresolved.empty())
+      text = fmt::format("no input defines '{}'\n", module->interface().unresolved.front());
+    if (!module || !text.empty()) {
+      write({object.error_log, object.error_bytes, nullptr}, text);
+      return fail(eInvalidPtx, "the inputs do not link");
+    }
+    object.image = join(object.inputs);
+    *image = object.image.data();
+    if (bytes) *bytes = object.image.size() + 1;
+    return eSuccess;
+  });
+}
+
+CUresult cuLinkDestroy(CUlinkState link) {
+  return tables().links.take(link) ? eSuccess : eInvalidResourceHandle;
+}
+
+// ------------------------------------------------------------------------------------- libraries
+
+CUresult cuLibraryLoadData(CUlibrary* made, const void* data, int*, void**, unsigned, int*, void**,
+                           unsigned) {
+  if (!made) return eInvalidValue;
+  if (!initialized()) return eInitializationError;
+  auto library = std::make_shared<LibraryObject>();
+  library->file = "library";
+  if (CUresult code = read_any(data, 0, library->file, library->image); code != eSuccess)
+    return code;
+  *made = tables().libraries.add(std::move(library));
+  return eSuccess;
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary* made, const char* path, int*, void**, unsigned, int*,
+                               void**, unsigned) {
+  if (!made || !path) return eInvalidValue;
+  if (!initialized()) return eInitializationError;
+  std::string bytes;
+  if (CUresult code = read_file(path, bytes); code != eSuccess) return code;
+  auto library = std::make_shared<LibraryObject>();
+  library->file = path;
+  if (CUresult code = read_any(bytes.data(), bytes.size(), path, library->image); code != eSuccess)
+    return code;
+  *made = tables().libraries.add(std::move(library));
+  return eSuccess;
+}
+
+CUresult cuLibraryUnload(CUlibrary library) { return unload_library(library); }
+
+namespace {
+
+/// Runs `function(module)` with the library's module of the current context.
+CUresult in_module(CUlibrary handle, const std::function<CUresult(ModuleObject&)>& function) {
+  return call([&](ContextObject& context) -> CUresult {
+    auto library = tables().libraries.find(handle);
+    if (!library) return fail(eInvalidResourceHandle, "no such library");
+    ModuleObject* module = nullptr;
+    if (CUresult code = module_of(*library, context, module); code != eSuccess) return code;
+    return function(*module);
+  });
+}
+
+CUresult in_function(CUkernel handle, const std::function<CUresult(FunctionObject&)>& function) {
+  return call([&](ContextObject& context) -> CUresult {
+    auto kernel = tables().kernels.find(handle);
+    if (!kernel) return fail(eInvalidResourceHandle, "no such kernel");
+    FunctionObject* found = nullptr;
+    if (CUresult code = function_of(*kernel, context, found); code != eSuccess) return code;
+    return function(*found);
+  });
+}
+
+CUresult param_info(FunctionObject& function, std::size_t index, std::size_t* offset,
+                    std::size_t* bytes) {
+  const auto& params = function.kernel.info().params;
+  if (!offset || index >= params.size()) return fail(eInvalidValue, "no such parameter");
+  *offset = params[index].offset;
+  if (bytes) *bytes = params[index].bytes;
+  return eSuccess;
+}
+
+}  // namespace
+
+CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
+  if (!module) return eInvalidValue;
+  return in_module(library, [&](ModuleObject& object) {
+    *module = &object;
+    return eSuccess;
+  });
+}
+
+CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
+  if (!kernel || !name) return eInvalidValue;
+  return in_module(library, [&](ModuleObject& object) -> CUresult {
+    CUfunction function = nullptr;
+    if (CUresult code = find_function(object, name, function); code != eSuccess) return code;
+    return kernel_of(*library, name, *kernel);
+  });
+}
+
+CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
+  return in_module(library, [&](ModuleObject& object) {
+    return cuModuleGetFunctionCount(count, &object);
+  });
+}
+
+CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
+  if (!kernels) return eInvalidValue;
+  return in_module(library, [&](ModuleObject& object) -> CUresult {
+    const auto& entries = object.module.interface().entries;
+    for (unsigned i = 0; i < count && i < entries.size(); ++i)
+      if (CUresult code = kernel_of(*library, entries[i].name, kernels[i]); code != eSuccess)
+        return code;
+    return eSuccess;
+  });
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUlibrary library,
+                            const char* name) {
+  return in_module(library, [&](ModuleObject& object) {
+    return cuModuleGetGlobal_v2(address, bytes, &object, name);
+  });
+}
+
+CUresult cuLibraryGetManaged(CUdeviceptr* address, std::size_t* bytes, CUlibrary library,
+                             const char* name) {
+  return call([&](ContextObject& context) -> CUresult {
+    if (!context.device->shared_addresses)
+      return not_supported("a __managed__ variable",
+                           "this device and the host reach memory by different addresses");
+    return cuLibraryGetGlobal(address, bytes, library, name);
+  });
+}
+
+CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+  if (!function) return eInvalidValue;
+  return in_function(kernel, [&](FunctionObject& object) {
+    *function = &object;
+    return eSuccess;
+  });
+}
+
+CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
+  if (!library) return eInvalidValue;
+  return with(tables().kernels, kernel, [&](KernelObject& object) {
+    *library = object.library;
+    return eSuccess;
+  });
+}
+
+CUresult cuKernelGetName(const char** name, CUkernel kernel) {
+  if (!name) return eInvalidValue;
+  return with(tables().kernels, kernel, [&](KernelObject& object) {
+    *name = object.name.c_str();
+    return eSuccess;
+  });
+}
+
+CUresult cuKernelGetParamInfo(CUkernel kernel, std::size_t index, std::size_t* offset,
+                              std::size_t* bytes) {
+  return in_function(kernel, [&](FunctionObject& object) {
+    return param_info(object, index, offset, bytes);
+  });
+}
+
+CUresult cuKernelGetAttribute(int* value, int attribute, CUkernel kernel, CUdevice) {
+  if (!value) return eInvalidValue;
+  return in_function(kernel, [&](FunctionObject& object) {
+    return cuFuncGetAttribute(value, attribute, &object);
+  });
+}
+
+CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kernel, CUdevice) {
+  return in_function(kernel, [&](FunctionObject& object) {
+    return set_function_attribute(object, attribute, value);
+  });
+}
+
+CUresult cuKernelSetCacheConfig(CUkernel kernel, int config, CUdevice) {
+  if (config < 0 || config > 3) return eInvalidValue;
+  return in_function(kernel, [](FunctionObject&) { return eSuccess; });
+}
+
+CUresult cuFuncGetParamInfo(CUfunction function, std::size_t index, std::size_t* offset,
+                            std::size_t* bytes) {
+  return call([&](ContextObject& context) -> CUresult {
+    FunctionObject* found = nullptr;
+    if (CUresult code = resolve_function(context, function, found); code != eSuccess) return code;
+    return param_info(*found, index, offset, bytes);
+  });
+}
+
+}  // extern "C"
+
+}  // namespace ptx2spv::cuda

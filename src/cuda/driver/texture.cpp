@@ -1,0 +1,333 @@
+// Texture and surface objects and references.
+#include <algorithm>
+#include <cstring>
+
+#include "src/cuda/driver/face.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+template <class F>
+CUresult with_texref(CUtexref reference, F&& function) {
+  return call([&](ContextObject&) {
+    return with(tables().texture_refs, reference, [&](TextureRefObject& object) -> CUresult {
+      return function(object);
+    });
+  });
+}
+
+/// The same for what a launch has to see.
+template <class F>
+CUresult change(CUtexref reference, F&& function) {
+  return with_texref(reference, [&](TextureRefObject& object) -> CUresult {
+    CUresult code = function(object);
+    if (code == eSuccess) object.changed = true;
+    return code;
+  });
+}
+
+template <class Out, class F>
+CUresult ask(Out* out, CUtexref reference, F&& value) {
+  if (!out) return eInvalidValue;
+  return with_texref(reference, [&](TextureRefObject& object) {
+    *out = static_cast<Out>(value(object));
+    return eSuccess;
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuTexObjectCreate(CUtexObject* made, const CUDA_RESOURCE_DESC* resource,
+                           const CUDA_TEXTURE_DESC* desc, const CUDA_RESOURCE_VIEW_DESC* view) {
+  if (!made || !resource || !desc) return eInvalidValue;
+  return call([&](ContextObject& context) {
+    return create_texture(context, *resource, *desc, view, *made);
+  });
+}
+CUresult cuTexObjectDestroy(CUtexObject handle) {
+  return call([&](ContextObject& context) { return destroy_texture(context, handle); });
+}
+CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC* desc, CUtexObject handle) {
+  auto texture = find_texture(handle);
+  if (!texture || !desc) return eInvalidValue;
+  *desc = texture->resource;
+  return eSuccess;
+}
+CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC* desc, CUtexObject handle) {
+  auto texture = find_texture(handle);
+  if (!texture || !desc) return eInvalidValue;
+  *desc = texture->desc;
+  return eSuccess;
+}
+CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* desc, CUtexObject handle) {
+  auto texture = find_texture(handle);
+  if (!texture || !desc || !texture->view) return eInvalidValue;
+  *desc = *texture->view;
+  return eSuccess;
+}
+
+CUresult cuSurfObjectCreate(CUsurfObject* made, const CUDA_RESOURCE_DESC* resource) {
+  if (!made || !resource) return eInvalidValue;
+  return call([&](ContextObject& context) { return create_surface(context, *resource, *made); });
+}
+CUresult cuSurfObjectDestroy(CUsurfObject handle) {
+  return call([&](ContextObject& context) { return destroy_surface(context, handle); });
+}
+CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC* desc, CUsurfObject handle) {
+  auto surface = find_surface(handle);
+  if (!surface || !desc) return eInvalidValue;
+  *desc = surface->resource;
+  return eSuccess;
+}
+
+CUresult cuSurfRefSetArray(CUsurfref reference, CUarray array, unsigned flags) {
+  if (flags) return eInvalidValue;
+  return call([&](ContextObject&) {
+    return with(tables().surface_refs, reference, [&](SurfaceRefObject& object) {
+      const CUarray before = std::exchange(object.array, array);
+      CUresult code = bind_surface(object);
+      if (code != eSuccess) object.array = before;
+      return code;
+    });
+  });
+}
+CUresult cuSurfRefGetArray(CUarray* array, CUsurfref reference) {
+  if (!array) return eInvalidValue;
+  return with(tables().surface_refs, reference, [&](SurfaceRefObject& object) -> CUresult {
+    *array = object.array;
+    return object.array ? eSuccess : eInvalidValue;
+  });
+}
+
+// ------------------------------------------------------------------------------------ references
+
+CUresult cuTexRefCreate(CUtexref* reference) {
+  if (!reference) return eInvalidValue;
+  return call([&](ContextObject&) {
+    auto made = std::make_shared<TextureRefObject>();
+    made->desc.maxAnisotropy = 1;
+    *reference = tables().texture_refs.add(std::move(made));
+    return eSuccess;
+  });
+}
+CUresult cuTexRefDestroy(CUtexref reference) {
+  auto found = tables().texture_refs.find(reference);
+  if (!found || found->module) return eInvalidValue;
+  tables().texture_refs.take(reference);
+  return eSuccess;
+}
+
+CUresult cuTexRefSetArray(CUtexref reference, CUarray array, unsigned flags) {
+  if (flags != 1) return eInvalidValue;  // CU_TRSA_OVERRIDE_FORMAT
+  return change(reference, [&](TextureRefObject& object) -> CUresult {
+    auto found = tables().arrays.find(array);
+    if (!found) return fail(eInvalidResourceHandle, "no such array");
+    object.resource = {};
+    object.resource.resType = kResourceArray;
+    object.resource.res.array.hArray = array;
+    object.format = found->desc.Format;
+    object.channels = static_cast<int>(found->desc.NumChannels);
+    object.bound = true;
+    return eSuccess;
+  });
+}
+CUresult cuTexRefSetMipmappedArray(CUtexref reference, CUmipmappedArray mipmap, unsigned flags) {
+  if (flags != 1) return eInvalidValue;
+  return change(reference, [&](TextureRefObject& object) -> CUresult {
+    auto found = tables().mipmaps.find(mipmap);
+    if (!found) return fail(eInvalidResourceHandle, "no such mipmapped array");
+    object.resource = {};
+    object.resource.resType = kResourceMipmap;
+    object.resource.res.mipmap.hMipmappedArray = mipmap;
+    object.format = found->desc.Format;
+    object.channels = static_cast<int>(found->desc.NumChannels);
+    object.bound = true;
+    return eSuccess;
+  });
+}
+CUresult cuTexRefSetAddress_v2(std::size_t* offset, CUtexref reference, CUdeviceptr address,
+                               std::size_t bytes) {
+  return change(reference, [&](TextureRefObject& object) -> CUresult {
+    // The texture starts at a multiple of 512; what is before `address` is given back in bytes.
+    auto allocation = find_address(address);
+    if (!allocation) return fail(eInvalidValue, "no memory has that address");
+    const std::size_t before = (address - allocation->address) % 512;
+    if (before && !offset) return fail(eInvalidValue, "the address is not aligned");
+    if (offset) *offset = before;
+    object.resource = {};
+    object.resource.resType = kResourceLinear;
+    auto& linear = object.resource.res.linear;
+    linear.devPtr = address - before;
+    linear.format = object.format;
+    linear.numChannels = static_cast<unsigned>(object.channels);
+    linear.sizeInBytes = bytes + before;
+    object.bound = true;
+    return eSuccess;
+  });
+}
+CUresult cuTexRefSetAddress2D_v3(CUtexref reference, const CUDA_ARRAY_DESCRIPTOR* desc,
+                                 CUdeviceptr address, std::size_t pitch) {
+  if (!desc) return eInvalidValue;
+  return change(reference, [&](TextureRefObject& object) -> CUresult {
+    if (!find_address(address)) return fail(eInvalidValue, "no memory has that address");
+    object.resource = {};
+    object.resource.resType = kResourcePitch2D;
+    auto& rows = object.resource.res.pitch2D;
+    rows.devPtr = address;
+    rows.format = object.format = desc->Format;
+    rows.numChannels = desc->NumChannels;
+    object.channels = static_cast<int>(desc->NumChannels);
+    rows.width = desc->Width;
+    rows.height = desc->Height;
+    rows.pitchInBytes = pitch;
+    object.bound = true;
+    return eSuccess;
+  });
+}
+CUresult cuTexRefSetFormat(CUtexref reference, CUarray_format format, int channels) {
+  return change(reference, [&](TextureRefObject& object) -> CUresult {
+    abi::SurfaceFormat ignored;
+    std::uint32_t count = 0;
+    if (!format_of(format, static_cast<unsigned>(channels), ignored, count)) return eInvalidValue;
+    object.format = format;
+    object.channels = channels;
+    if (object.bound && object.resource.resType == kResourceLinear) {
+      object.resource.res.linear.format = format;
+      object.resource.res.linear.numChannels = static_cast<unsigned>(channels);
+    }
+    return eSuccess;
+  });
+}
+CUresult cuTexRefSetAddressMode(CUtexref reference, int dimension, int mode) {
+  if (dimension < 0 || dimension > 2 || mode < 0 || mode > 3) return eInvalidValue;
+  return change(reference, [&](TextureRefObject& object) {
+    object.desc.addressMode[dimension] = static_cast<unsigned>(mode);
+    return eSuccess;
+  });
+}
+CUresult cuTexRefSetFilterMode(CUtexref reference, int mode) {
+  if (mode < 0 || mode > 1) return eInvalidValue;
+  return change(reference, [&](TextureRefObject& object) {
+    object.desc.filterMode = static_cast<unsigned>(mode);
+    return eSuccess;
+  });
+}
+CUresult cuTexRefSetMipmapFilterMode(CUtexref reference, int mode) {
+  if (mode < 0 || mode > 1) return eInvalidValue;
+  return change(reference, [&](TextureRefObject& object) {
+    object.desc.mipmapFilterMode = static_cast<unsigned>(mode);
+    return eSuccess;
+  });
+}
+CUresult cuTexRefSetMipmapLevelBias(CUtexref reference, float bias) {
+  return change(reference, [&](TextureRefObject& object) {
+    object.desc.mipmapLevelBias = bias;
+    return eSuccess;
+  });
+}
+CUresult cuTexRefSetMipmapLevelClamp(CUtexref reference, float least, float most) {
+  return change(reference, [&](TextureRefObject& object) {
+    object.desc.minMipmapLevelClamp = least;
+    object.desc.maxMipmapLevelClamp = most;
+    return eSuccess;
+  });
+}
+CUresult cuTexRefSetMaxAnisotropy(CUtexref reference, unsigned most) {
+  return change(reference, [&](TextureRefObject& object) {
+    object.desc.maxAnisotropy = most;
+    return eSuccess;
+  });
+}
+CUresult cuTexRefSetBorderColor(CUtexref reference, float* color) {
+  if (!color) return eInvalidValue;
+  return change(reference, [&](TextureRefObject& object) {
+    std::copy(color, color + 4, object.desc.borderColor);
+    return eSuccess;
+  });
+}
+CUresult cuTexRefSetFlags(CUtexref reference, unsigned flags) {
+  if (flags & ~(kReadAsInteger | kNormalizedCoordinates | kSrgb | kNoTrilinearOptimization))
+    return eInvalidValue;
+  return change(reference, [&](TextureRefObject& object) {
+    object.desc.flags = flags;
+    return eSuccess;
+  });
+}
+
+CUresult cuTexRefGetAddress_v2(CUdeviceptr* address, CUtexref reference) {
+  if (!address) return eInvalidValue;
+  return with_texref(reference, [&](TextureRefObject& object) -> CUresult {
+    if (!object.bound) return eInvalidValue;
+    if (object.resource.resType == kResourceLinear)
+      *address = object.resource.res.linear.devPtr;
+    else if (object.resource.resType == kResourcePitch2D)
+      *address = object.resource.res.pitch2D.devPtr;
+    else
+      return eInvalidValue;
+    return eSuccess;
+  });
+}
+CUresult cuTexRefGetArray(CUarray* array, CUtexref reference) {
+  if (!array) return eInvalidValue;
+  return with_texref(reference, [&](TextureRefObject& object) -> CUresult {
+    if (!object.bound || object.resource.resType != kResourceArray) return eInvalidValue;
+    *array = object.resource.res.array.hArray;
+    return eSuccess;
+  });
+}
+CUresult cuTexRefGetMipmappedArray(CUmipmappedArray* mipmap, CUtexref reference) {
+  if (!mipmap) return eInvalidValue;
+  return with_texref(reference, [&](TextureRefObject& object) -> CUresult {
+    if (!object.bound || object.resource.resType != kResourceMipmap) return eInvalidValue;
+    *mipmap = object.resource.res.mipmap.hMipmappedArray;
+    return eSuccess;
+  });
+}
+CUresult cuTexRefGetAddressMode(int* mode, CUtexref reference, int dimension) {
+  if (dimension < 0 || dimension > 2) return eInvalidValue;
+  return ask(mode, reference, [&](auto& object) { return object.desc.addressMode[dimension]; });
+}
+CUresult cuTexRefGetFilterMode(int* mode, CUtexref reference) {
+  return ask(mode, reference, [](auto& object) { return object.desc.filterMode; });
+}
+CUresult cuTexRefGetFormat(CUarray_format* format, int* channels, CUtexref reference) {
+  return with_texref(reference, [&](TextureRefObject& object) {
+    if (format) *format = object.format;
+    if (channels) *channels = object.channels;
+    return eSuccess;
+  });
+}
+CUresult cuTexRefGetMipmapFilterMode(int* mode, CUtexref reference) {
+  return ask(mode, reference, [](auto& object) { return object.desc.mipmapFilterMode; });
+}
+CUresult cuTexRefGetMipmapLevelBias(float* bias, CUtexref reference) {
+  return ask(bias, reference, [](auto& object) { return object.desc.mipmapLevelBias; });
+}
+CUresult cuTexRefGetMipmapLevelClamp(float* least, float* most, CUtexref reference) {
+  if (!least || !most) return eInvalidValue;
+  return with_texref(reference, [&](TextureRefObject& object) {
+    *least = object.desc.minMipmapLevelClamp;
+    *most = object.desc.maxMipmapLevelClamp;
+    return eSuccess;
+  });
+}
+CUresult cuTexRefGetMaxAnisotropy(int* most, CUtexref reference) {
+  return ask(most, reference, [](auto& object) { return object.desc.maxAnisotropy; });
+}
+CUresult cuTexRefGetBorderColor(float* color, CUtexref reference) {
+  if (!color) return eInvalidValue;
+  return with_texref(reference, [&](TextureRefObject& object) {
+    std::copy(std::begin(object.desc.borderColor), std::end(object.desc.borderColor), color);
+    return eSuccess;
+  });
+}
+CUresult cuTexRefGetFlags(unsigned* flags, CUtexref reference) {
+  return ask(flags, reference, [](auto& object) { return object.desc.flags; });
+}
+
+}  // extern "C"
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,284 @@
+// The types of CUDA's driver interface, declared here so that nothing needs a toolkit to build.
+// Names, order and values are the interface's; tests/cuda/abi.cu compares them with the toolkit's
+// headers where one is installed. Handles are the core's own objects.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ptx2spv::cuda {
+
+struct ContextObject;
+struct ModuleObject;
+struct FunctionObject;
+struct LibraryObject;
+struct KernelObject;
+struct ArrayObject;
+struct MipmapObject;
+struct TextureRefObject;
+struct SurfaceRefObject;
+struct StreamObject;
+struct EventObject;
+struct GraphObject;
+struct GraphNodeObject;
+struct GraphExecObject;
+struct LinkObject;
+struct PoolObject;
+
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+using CUcontext = ContextObject*;
+using CUmodule = ModuleObject*;
+using CUfunction = FunctionObject*;
+using CUlibrary = LibraryObject*;
+using CUkernel = KernelObject*;
+using CUarray = ArrayObject*;
+using CUmipmappedArray = MipmapObject*;
+using CUtexref = TextureRefObject*;
+using CUsurfref = SurfaceRefObject*;
+using CUstream = StreamObject*;
+using CUevent = EventObject*;
+using CUgraph = GraphObject*;
+using CUgraphNode = GraphNodeObject*;
+using CUgraphExec = GraphExecObject*;
+using CUlinkState = LinkObject*;
+using CUmemoryPool = PoolObject*;
+using CUtexObject = unsigned long long;
+using CUsurfObject = unsigned long long;
+using CUhostFn = void (*)(void* data);
+
+struct CUuuid {
+  char bytes[16];
+};
+
+/// CUresult and cudaError_t: one set of numbers, of which some belong to the runtime alone.
+enum CUresult : int {
+#define PTX2SPV_CUDA_ERROR(value, name, driver, runtime, text) name = value,
+#define PTX2SPV_CUDA_RUNTIME_ERROR(value, name, runtime, text) name = value,
+#define PTX2SPV_CUDA_DRIVER_ERROR(value, name, driver, text) name = value,
+#include "src/cuda/errors.def"
+#undef PTX2SPV_CUDA_ERROR
+#undef PTX2SPV_CUDA_RUNTIME_ERROR
+#undef PTX2SPV_CUDA_DRIVER_ERROR
+};
+
+enum CUarray_format : int {
+  kUnsignedInt8 = 0x01,
+  kUnsignedInt16 = 0x02,
+  kUnsignedInt32 = 0x03,
+  kSignedInt8 = 0x08,
+  kSignedInt16 = 0x09,
+  kSignedInt32 = 0x0a,
+  kHalf = 0x10,
+  kFloat = 0x20,
+  kUnorm8x1 = 0xc0,
+  kUnorm8x2 = 0xc1,
+  kUnorm8x4 = 0xc2,
+  kUnorm16x1 = 0xc3,
+  kUnorm16x2 = 0xc4,
+  kUnorm16x4 = 0xc5,
+  kSnorm8x1 = 0xc6,
+  kSnorm8x2 = 0xc7,
+  kSnorm8x4 = 0xc8,
+  kSnorm16x1 = 0xc9,
+  kSnorm16x2 = 0xca,
+  kSnorm16x4 = 0xcb,
+};
+
+// CUmemorytype.
+inline constexpr unsigned kMemoryHost = 1, kMemoryDevice = 2, kMemoryArray = 3, kMemoryUnified = 4;
+// CUDA_ARRAY3D_ flags.
+inline constexpr unsigned kArrayLayered = 1, kArraySurface = 2, kArrayCubemap = 4, kArrayGather = 8,
+                          kArrayDepth = 16, kArraySparse = 0x40, kArrayDeferred = 0x80;
+// CU_TRSF_ flags.
+inline constexpr unsigned kReadAsInteger = 1, kNormalizedCoordinates = 2, kSrgb = 0x10,
+                          kNoTrilinearOptimization = 0x20, kSeamlessCubemap = 0x40;
+// CUresourcetype.
+inline constexpr unsigned kResourceArray = 0, kResourceMipmap = 1, kResourceLinear = 2,
+                          kResourcePitch2D = 3;
+// CU_STREAM_ and CU_EVENT_ flags.
+inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventBlockingSync = 1, kEventDisableTiming = 2, kEventInterprocess = 4;
+
+struct CUDA_ARRAY_DESCRIPTOR {
+  std::size_t Width, Height;
+  CUarray_format Format;
+  unsigned NumChannels;
+};
+
+struct CUDA_ARRAY3D_DESCRIPTOR {
+  std::size_t Width, Height, Depth;
+  CUarray_format Format;
+  unsigned NumChannels, Flags;
+};
+
+struct CUDA_MEMCPY2D {
+  std::size_t srcXInBytes, srcY;
+  unsigned srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  std::size_t srcPitch;
+  std::size_t dstXInBytes, dstY;
+  unsigned dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  std::size_t dstPitch;
+  std::size_t WidthInBytes, Height;
+};
+
+struct CUDA_MEMCPY3D {
+  std::size_t srcXInBytes, srcY, srcZ, srcLOD;
+  unsigned srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  void* reserved0;
+  std::size_t srcPitch, srcHeight;
+  std::size_t dstXInBytes, dstY, dstZ, dstLOD;
+  unsigned dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  void* reserved1;
+  std::size_t dstPitch, dstHeight;
+  std::size_t WidthInBytes, Height, Depth;
+};
+
+struct CUDA_MEMCPY3D_PEER {
+  std::size_t srcXInBytes, srcY, srcZ, srcLOD;
+  unsigned srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  CUcontext srcContext;
+  std::size_t srcPitch, srcHeight;
+  std::size_t dstXInBytes, dstY, dstZ, dstLOD;
+  unsigned dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  CUcontext dstContext;
+  std::size_t dstPitch, dstHeight;
+  std::size_t WidthInBytes, Height, Depth;
+};
+
+struct CUDA_RESOURCE_DESC {
+  unsigned resType;
+  union {
+    struct {
+      CUarray hArray;
+    } array;
+    struct {
+      CUmipmappedArray hMipmappedArray;
+    } mipmap;
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned numChannels;
+      std::size_t sizeInBytes;
+    } linear;
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned numChannels;
+      std::size_t width, height, pitchInBytes;
+    } pitch2D;
+    struct {
+      int reserved[32];
+    } reserved;
+  } res;
+  unsigned flags;
+};
+
+struct CUDA_TEXTURE_DESC {
+  unsigned addressMode[3];  ///< wrap, clamp, mirror, border
+  unsigned filterMode;      ///< point, linear
+  unsigned flags;
+  unsigned maxAnisotropy;
+  unsigned mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+  float borderColor[4];
+  int reserved[12];
+};
+
+struct CUDA_RESOURCE_VIEW_DESC {
+  unsigned format;
+  std::size_t width, height, depth;
+  unsigned firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
+  unsigned reserved[16];
+};
+
+struct CUlaunchAttribute {
+  int id;
+  char pad[4];
+  union {
+    char pad[64];
+    int cooperative;
+    int priority;
+    struct {
+      unsigned x, y, z;
+    } clusterDim;
+    struct {
+      CUevent event;
+      int flags, triggerAtBlockStart;
+    } programmaticEvent;
+    struct {
+      CUevent event;
+      int flags;
+    } launchCompletionEvent;
+  } value;
+};
+inline constexpr int kLaunchCooperative = 2, kLaunchClusterDimension = 4,
+                     kLaunchProgrammaticEvent = 7, kLaunchCompletionEvent = 12;
+
+struct CUlaunchConfig {
+  unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+  CUstream hStream;
+  CUlaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+
+struct CUDA_KERNEL_NODE_PARAMS {
+  CUfunction func;
+  unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+  CUkernel kern;
+  CUcontext ctx;
+};
+
+struct CUDA_MEMSET_NODE_PARAMS {
+  CUdeviceptr dst;
+  std::size_t pitch;
+  unsigned value, elementSize;
+  std::size_t width, height;
+};
+
+struct CUDA_HOST_NODE_PARAMS {
+  CUhostFn fn;
+  void* userData;
+};
+
+struct CUmemLocation {
+  int type, id;
+};
+
+struct CUmemPoolProps {
+  int allocType, handleTypes;
+  CUmemLocation location;
+  void* win32SecurityAttributes;
+  std::size_t maxSize;
+  unsigned short usage;
+  unsigned char reserved[54];
+};
+
+struct CUdevprop {
+  int maxThreadsPerBlock;
+  int maxThreadsDim[3], maxGridSize[3];
+  int sharedMemPerBlock, totalConstantMemory, SIMDWidth, memPitch, regsPerBlock, clockRate,
+      textureAlign;
+};
+
+}  // namespace ptx2spv::cuda

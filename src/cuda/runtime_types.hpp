@@ -1,0 +1,186 @@
+// The types of CUDA's runtime interface beside those that it shares with the driver's. Names, order
+// and values are the interface's; tests/cuda/abi.cu compares them with a toolkit's headers.
+#pragma once
+
+#include "src/cuda/driver_types.hpp"
+
+#ifndef PTX2SPV_CUDART
+#define PTX2SPV_CUDART 13  // the major version whose layouts are declared
+#endif
+
+namespace ptx2spv::cuda {
+
+struct dim3 {
+  unsigned x, y, z;
+};
+
+struct cudaExtent {
+  std::size_t width, height, depth;
+};
+struct cudaPos {
+  std::size_t x, y, z;
+};
+struct cudaPitchedPtr {
+  void* ptr;
+  std::size_t pitch, xsize, ysize;
+};
+
+struct cudaChannelFormatDesc {
+  int x, y, z, w;
+  int f;  ///< cudaChannelFormatKind
+};
+inline constexpr int kChannelSigned = 0, kChannelUnsigned = 1, kChannelFloat = 2, kChannelNone = 3,
+                     kChannelUnorm8x1 = 5;
+
+// cudaMemcpyKind.
+inline constexpr int kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3,
+                     kDefault = 4;
+
+struct cudaMemcpy3DParms {
+  CUarray srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  CUarray dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  cudaExtent extent;
+  int kind;
+};
+
+struct cudaMemcpy3DPeerParms {
+  CUarray srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  int srcDevice;
+  CUarray dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  int dstDevice;
+  cudaExtent extent;
+};
+
+struct cudaResourceDesc {
+  int resType;
+  union {
+    struct {
+      CUarray array;
+    } array;
+    struct {
+      CUmipmappedArray mipmap;
+    } mipmap;
+    struct {
+      void* devPtr;
+      cudaChannelFormatDesc desc;
+      std::size_t sizeInBytes;
+    } linear;
+    struct {
+      void* devPtr;
+      cudaChannelFormatDesc desc;
+      std::size_t width, height, pitchInBytes;
+    } pitch2D;
+#if PTX2SPV_CUDART >= 13
+    struct {
+      int reserved[32];
+    } reserved;
+#endif
+  } res;
+#if PTX2SPV_CUDART >= 13
+  unsigned flags;
+#endif
+};
+
+struct cudaResourceViewDesc {
+  int format;
+  std::size_t width, height, depth;
+  unsigned firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
+#if PTX2SPV_CUDART >= 13
+  unsigned reserved[16];
+#endif
+};
+
+struct cudaTextureDesc {
+  int addressMode[3];
+  int filterMode;
+  int readMode;  ///< 0: element type, 1: normalised float
+  int sRGB;
+  float borderColor[4];
+  int normalizedCoords;
+  unsigned maxAnisotropy;
+  int mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+  int disableTrilinearOptimization;
+  int seamlessCubemap;
+};
+
+struct cudaPointerAttributes {
+  int type;  ///< cudaMemoryType: unregistered, host, device, managed
+  int device;
+  void *devicePointer, *hostPointer;
+#if PTX2SPV_CUDART >= 13
+  long reserved[8];
+#endif
+};
+
+struct cudaFuncAttributes {
+  std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA,
+      maxDynamicSharedSizeBytes, preferredShmemCarveout, clusterDimMustBeSet, requiredClusterWidth,
+      requiredClusterHeight, requiredClusterDepth, clusterSchedulingPolicyPreference,
+      nonPortableClusterSizeAllowed;
+  int reserved[16];
+};
+
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  std::size_t dynamicSmemBytes;
+  CUstream stream;
+  CUlaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+
+struct cudaKernelNodeParams {
+  const void* func;
+  dim3 gridDim, blockDim;
+  unsigned sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+};
+
+struct cudaMemsetParams {
+  void* dst;
+  std::size_t pitch;
+  unsigned value, elementSize;
+  std::size_t width, height;
+};
+
+struct cudaGraphExecUpdateResultInfo {
+  int result;
+  CUgraphNode errorNode, errorFromNode;
+};
+
+struct cudaGraphInstantiateParams {
+  unsigned long long flags;
+  CUstream uploadStream;
+  CUgraphNode errNode_out;
+  int result_out;
+};
+
+using cudaStreamCallback = void (*)(CUstream stream, CUresult status, void* data);
+
+/// The fields that cudaDeviceProp has in CUDA 12 and 13 alike are named alike.
+struct cudaDeviceProp12 {
+#define PTX2SPV_PROP(since12, since13, type, name, count) PTX2SPV_PROP_##since12(type, name, count)
+#define PTX2SPV_PROP_1(type, name, count) type name count;
+#define PTX2SPV_PROP_0(type, name, count)
+#include "src/cuda/device_properties.def"
+#undef PTX2SPV_PROP
+};
+struct cudaDeviceProp13 {
+#define PTX2SPV_PROP(since12, since13, type, name, count) PTX2SPV_PROP_##since13(type, name, count)
+#include "src/cuda/device_properties.def"
+#undef PTX2SPV_PROP
+#undef PTX2SPV_PROP_1
+#undef PTX2SPV_PROP_0
+};
+
+}  // namespace ptx2spv::cuda

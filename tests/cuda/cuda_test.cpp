@@ -1,0 +1,265 @@
+// CUDA programs under ptxexec: in C against the driver interface, in Python, and in CUDA C++ where
+// nvcc is installed, with the outputs that an H200 gave under NVIDIA's libraries.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/process.hpp"
+
+namespace ptx2spv::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kHere = std::string(PTX2SPV_SOURCE_DIR) + "/tests/cuda/";
+const std::string kLibraries = std::string(PTX2SPV_BINARY_DIR) + "/cuda";
+
+/// Where the programs' executables are kept between runs.
+std::string executables() {
+  const std::string folder = std::string(PTX2SPV_BINARY_DIR) + "/tests/cuda-programs/";
+  fs::create_directories(folder);
+  return folder;
+}
+
+/// The newest of what an executable is made from.
+fs::file_time_type newest(const std::vector<std::string>& sources) {
+  auto time = fs::file_time_type::min();
+  for (const std::string& each : sources) time = std::max(time, fs::last_write_time(each));
+  return time;
+}
+
+/// Compiles with `command` and the output's name behind it, unless that is done. Two devices' tests
+/// may compile at once: each writes a file of its own and puts it in place.
+::testing::AssertionResult compile(const std::string& name, std::vector<std::string> command,
+                                   const std::vector<std::string>& sources, std::string& made) {
+  made = executables() + name;
+  std::error_code missing;
+  if (fs::last_write_time(made, missing) > newest(sources) && !missing)
+    return ::testing::AssertionSuccess();
+  const std::string own = made + "." + std::to_string(getpid());
+  command.insert(command.end(), {"-o", own});
+  const ProcessResult result = run_process(command);
+  if (result.exit_code)
+    return ::testing::AssertionFailure() << name << " does not compile:\n" << result.error;
+  fs::rename(own, made);
+  return ::testing::AssertionSuccess();
+}
+
+std::string nvcc() {
+  for (const char* each : {"/usr/local/cuda/bin/nvcc", "/usr/bin/nvcc"})
+    if (access(each, X_OK) == 0) return each;
+  return {};
+}
+
+ProcessResult execute(const std::vector<std::string>& program,
+                      const std::vector<std::string>& environment = {}) {
+  std::vector<std::string> arguments = {tool_path("ptxexec")};
+  arguments.insert(arguments.end(), program.begin(), program.end());
+  // The layer's messages end the process, which belongs to tests of the runtime itself.
+  std::vector<std::string> all = environment;
+  all.push_back("PTX2SPV_VALIDATE_IR=0");
+  return run_process(arguments, {}, all, 120000);
+}
+
+::testing::AssertionResult compile_c(const std::string& name, std::string& made) {
+  const std::string source = kHere + "driver/" + name + ".c";
+  return compile(name,
+                 {"cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", source, "-L" + kLibraries,
+                  "-l:libcuda.so.1", "-Wl,-rpath-link," + kLibraries},
+                 {source, kHere + "driver/driver.h", kLibraries + "/libcuda.so.1"}, made);
+}
+
+/// The newest libraries, and nvcc's PTX for the oldest architecture that it has.
+::testing::AssertionResult compile_cuda(const std::string& name,
+                                        const std::vector<std::string>& files,
+                                        const std::vector<std::string>& options,
+                                        std::string& made) {
+  std::vector<std::string> command = {nvcc(), "-std=c++17", "-cudart", "shared", "-gencode",
+                                      "arch=compute_75,code=compute_75"};
+  command.insert(command.end(), options.begin(), options.end());
+  std::vector<std::string> sources = {kHere + "programs/common.cuh"};
+  for (const std::string& each : files) {
+    sources.push_back(kHere + "programs/" + each);
+    command.push_back(sources.back());
+  }
+  return compile(name, command, sources, made);
+}
+
+TEST(DriverInterface, ProgramInC) {
+  std::string program;
+  ASSERT_TRUE(compile_c("driver", program));
+  const ProcessResult result = execute({program});
+  EXPECT_EQ(result.out, "good\n") << result.error;
+  EXPECT_EQ(result.exit_code, 0);
+  // The two messages that it provokes, each once.
+  EXPECT_NE(result.error.find("-cudart shared"), std::string::npos) << result.error;
+  EXPECT_NE(result.error.find("cuIpcGetMemHandle is not supported"), std::string::npos);
+}
+
+TEST(DriverInterface, CyclesDoNotGrow) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers keep freed memory";
+#endif
+  std::string program;
+  ASSERT_TRUE(compile_c("cycles", program));
+  const ProcessResult result = execute({program, "10000"});
+  EXPECT_EQ(result.out, "good\n") << result.error;
+}
+
+TEST(DriverInterface, SeveralDevices) {
+  std::string program;
+  ASSERT_TRUE(compile_c("devices", program));
+  const ProcessResult result =
+      execute({program, "3"}, {"PTX2SPV_DEVICES=swiftshader,lavapipe,swiftshader"});
+  EXPECT_EQ(result.out, "good\n") << result.error;
+  const ProcessResult wrong = execute({program, "1"}, {"PTX2SPV_DEVICES=swiftshader,nonesuch"});
+  EXPECT_NE(wrong.exit_code, 0);
+  EXPECT_NE(wrong.error.find("nonesuch"), std::string::npos) << wrong.error;
+}
+
+TEST(DriverInterface, SurfaceFromPython) {
+  if (run_process({"python3", "-c", "import ctypes"}).exit_code)
+    GTEST_SKIP() << "python3 is not installed";
+  const ProcessResult result = execute({"python3", kHere + "driver/surface.py"});
+  EXPECT_EQ(result.out, "good\n") << result.error;
+}
+
+TEST(DriverInterface, SurfaceFromPyCuda) {
+  const ProcessResult found = execute({"python3", "-c", "import pycuda.driver"});
+  if (found.exit_code) GTEST_SKIP() << "python3-pycuda is not installed";
+  const ProcessResult result = execute({"python3", kHere + "driver/pycuda_surface.py"});
+  EXPECT_EQ(result.out, "good\n") << result.error;
+}
+
+struct Program {
+  const char* name;
+  std::vector<std::string> files, options;
+  bool recorded = true;  ///< its output is in expected/; else it checks itself and says good
+};
+
+void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
+
+class CudaProgram : public ::testing::TestWithParam<Program> {};
+
+TEST_P(CudaProgram, GivesWhatTheHardwareGives) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  const Program& program = GetParam();
+  std::string made;
+  ASSERT_TRUE(compile_cuda(program.name, program.files, program.options, made));
+  const ProcessResult result = execute({made});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  const std::string name = std::string(program.name).substr(0, std::string(program.name).find('-'));
+  if (program.recorded)
+    EXPECT_EQ(result.out, read_whole(kHere + "expected/" + name + ".txt")) << result.error;
+  else
+    EXPECT_EQ(result.out, "good\n") << result.error;
+}
+
+// `copies` is compiled in each of nvcc's compressions.
+INSTANTIATE_TEST_SUITE_P(
+    All, CudaProgram,
+    ::testing::Values(Program{"copies", {"copies.cu"}, {}},
+                      Program{"copies-speed", {"copies.cu"}, {"--compress-mode=speed"}},
+                      Program{"copies-none", {"copies.cu"}, {"--compress-mode=none"}},
+                      Program{"errors", {"errors.cu"}, {}}, Program{"graphs", {"graphs.cu"}, {}},
+                      Program{"linked", {"linked_a.cu", "linked_b.cu"}, {"-rdc=true"}},
+                      Program{"surfaces", {"surfaces.cu"}, {}, false},
+                      Program{"textures", {"textures.cu"}, {}, false},
+                      Program{"symbols", {"symbols.cu"}, {}},
+                      Program{"streams", {"streams.cu"}, {}}),
+    [](const auto& each) {
+      std::string name = each.param.name;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+TEST(CudaTraps, StayUntilTheProcessEnds) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  std::string made;
+  ASSERT_TRUE(compile_cuda("traps", {"traps.cu"}, {}, made));
+  const std::map<std::string, std::pair<const char*, const char*>> kinds = {
+      {"surface", {"cudaErrorLaunchFailure", "out of bounds"}},
+      {"assert", {"cudaErrorAssert", "threadIdx.x < n"}},
+      {"trap", {"cudaErrorLaunchFailure", "trap instruction"}}};
+  for (const auto& [kind, what] : kinds) {
+    const ProcessResult result = execute({made, kind});
+    std::string expected = "launch cudaSuccess\n";
+    for (const char* each : {"synchronize", "next launch", "malloc", "memcpy", "free"})
+      expected += std::string(each) + " " + what.first + "\n";
+    expected += "count cudaSuccess\n";
+    for (const char* each : {"last", "reset", "malloc after it"})
+      expected += std::string(each) + " " + what.first + "\n";
+    EXPECT_EQ(result.out, expected) << kind;
+    EXPECT_NE(result.error.find(what.second), std::string::npos) << result.error;
+  }
+}
+
+TEST(CudaLayouts, AreTheToolkits) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  // nvcc tells the version; the declarations for that major version are compared.
+  const ProcessResult version = run_process({nvcc(), "--version"});
+  const bool twelve = version.out.find("release 12.") != std::string::npos;
+  const ProcessResult result =
+      run_process({nvcc(), "-std=c++20", "-c", "-o", "/dev/null", "-I", PTX2SPV_SOURCE_DIR,
+                   twelve ? "-DPTX2SPV_CUDART=12" : "-DPTX2SPV_CUDART=13", kHere + "abi.cu"});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+}
+
+TEST(CudaImages, MachineCodeAloneIsNamed) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  std::string made;
+  ASSERT_TRUE(compile("sass", {nvcc(), "-cudart", "shared", "-gencode", "arch=compute_75,code=sm_75",
+                               kHere + "programs/image.cu"},
+                      {kHere + "programs/image.cu"}, made));
+  const ProcessResult result = execute({made});
+  EXPECT_EQ(result.out, "cudaErrorNoKernelImageForDevice\n");
+  EXPECT_NE(result.error.find("-gencode"), std::string::npos) << result.error;
+}
+
+TEST(CudaImages, StaticRuntimeIsNamed) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  std::string made;
+  ASSERT_TRUE(compile("static",
+                      {nvcc(), "-gencode", "arch=compute_75,code=compute_75",
+                       kHere + "programs/image.cu"},
+                      {kHere + "programs/image.cu"}, made));
+  const ProcessResult result = execute({made});
+  EXPECT_NE(result.error.find("-cudart shared"), std::string::npos) << result.error << result.out;
+}
+
+TEST(CudaImages, ArchiveForNoRuntime) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  std::string made;
+  ASSERT_TRUE(compile("archive",
+                      {nvcc(), "-cudart", "none", "-gencode", "arch=compute_75,code=compute_75",
+                       kHere + "programs/image.cu", "-L" + kLibraries, "-lptx2spv-cudart",
+                       "-lptx2spv-cuda", "-lfmt", "-Xlinker", "-rpath=" + kLibraries},
+                      {kHere + "programs/image.cu", kLibraries + "/libptx2spv-cudart.a"}, made));
+  const ProcessResult result = run_process({made});
+  EXPECT_EQ(result.out, "cudaSuccess\n") << result.error;
+}
+
+TEST(Ptxexec, Usage) {
+  const ProcessResult none = run_process({tool_path("ptxexec")});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.error.find("no program"), std::string::npos) << none.error;
+  EXPECT_EQ(run_process({tool_path("ptxexec"), "--nonsense", "true"}).exit_code, 2);
+  EXPECT_EQ(run_process({tool_path("ptxexec"), "--compute-capability", "x", "true"}).exit_code, 2);
+  EXPECT_EQ(run_process({tool_path("ptxexec"), "/nowhere/program"}).exit_code, 127);
+  EXPECT_EQ(run_process({tool_path("ptxexec"), "-d", "cpu", "sh", "-c", "exit 7"}).exit_code, 7);
+  EXPECT_EQ(run_process({tool_path("ptxexec"), "--", "sh", "-c", "echo \"$PTX2SPV_DEVICE\""}, {},
+                        {"PTX2SPV_DEVICE=x"})
+                .out,
+            "x\n");
+  EXPECT_EQ(run_process({tool_path("ptxexec"), "--libraries"}).out, kLibraries + "\n");
+}
+
+}  // namespace
+}  // namespace ptx2spv::test

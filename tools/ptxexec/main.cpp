@@ -1,0 +1,200 @@
+// ptxexec: starts a CUDA program on the libraries of src/cuda.
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "tools/common/options.hpp"
+
+namespace ptx2spv::tools {
+namespace {
+
+enum Id : int {
+  opt_device = 1,
+  opt_devices,
+  opt_capability,
+  opt_fp,
+  opt_profile,
+  opt_disable,
+  opt_validate,
+  opt_statistics,
+  opt_log,
+  opt_libraries,
+};
+
+constexpr Option kOptions[] = {
+    {opt_device, 'd', "device", "NAME",
+     "the device that the program sees: gpu, cpu, swiftshader, lavapipe, an index, uuid:... or part "
+     "of the name; every usable one when not given",
+     "gpu,cpu,swiftshader,lavapipe"},
+    {opt_devices, 0, "devices", "NAMES",
+     "the devices that it sees, separated by commas; one named twice is two devices"},
+    {opt_capability, 0, "compute-capability", "X.Y",
+     "what devices report, which decides which PTX of a program is chosen; 7.5 when not given"},
+    {opt_fp, 0, "fp", "POLICY",
+     "exact (the default): results equal NVIDIA's; fast: the device's own float operations",
+     "exact,fast"},
+    {opt_profile, 0, "profile", "NAME", "translate for no more than this profile has",
+     "portable,swiftshader,lavapipe,nvidia"},
+    {opt_disable, 0, "disable", "CAPABILITIES",
+     "do without these capabilities of the device, separated by commas"},
+    {opt_validate, 0, "validate", "",
+     "run under the Vulkan validation layer, whose messages are printed"},
+    {opt_statistics, 0, "statistics", "",
+     "when the program ends, print what each device did"},
+    {opt_log, 0, "log", "", "print why a call of the CUDA libraries failed"},
+    {opt_libraries, 0, "libraries", "",
+     "print the folder of the libraries instead: what LD_LIBRARY_PATH and the linker's -L take"},
+};
+
+constexpr ExitCode kExitCodes[] = {
+    {0, "the folder was printed"},
+    {2, "the command line is wrong, or the libraries are not there"},
+    {126, "the program cannot be started"},
+    {127, "there is no such program"},
+};
+
+constexpr Tool kTool = {
+    "ptxexec",
+    "[OPTION...] PROGRAM [ARG...]",
+    "run a CUDA program on any Vulkan device",
+    "Starts PROGRAM with the libraries libcudart and libcuda of ptx2spv in front of all others, for it "
+    "and for what it starts. Programs that nvcc links need -cudart shared; those that use the driver "
+    "interface, such as PyCUDA, run as they are. ptxexec becomes the program, whose exit code is its "
+    "own.",
+    kOptions,
+    kExitCodes,
+    "Every option stands for an environment variable, which the program's own children inherit: "
+    "PTX2SPV_DEVICE, PTX2SPV_DEVICES, PTX2SPV_CUDA_ARCH, PTX2SPV_CUDA_FP, PTX2SPV_PROFILE, "
+    "PTX2SPV_DISABLE, PTX2SPV_VALIDATION, PTX2SPV_CUDA_STATISTICS and PTX2SPV_CUDA_LOG.",
+};
+
+/// The index of the program in `argv`: the first word that is no option and no option's value.
+int program_index(int argc, char** argv) {
+  const auto takes_value = [](std::string_view word) {
+    for (const Option& each : kOptions) {
+      const bool named = word == "--" + std::string(each.name) ||
+                         (each.letter && word == std::string{'-', each.letter});
+      if (named) return !each.value.empty();
+    }
+    return false;
+  };
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--") return i + 1;
+    if (word.empty() || word[0] != '-' || word == "-") return i;
+    if (takes_value(word)) ++i;
+  }
+  return argc;
+}
+
+std::filesystem::path own_folder() {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length <= 0) return {};
+  path[length] = 0;
+  return std::filesystem::path(path).parent_path();
+}
+
+/// Where the libraries lie: beside the tools of a build tree, or below an installation's libraries.
+std::filesystem::path library_folder() {
+  const std::filesystem::path own = own_folder();
+  std::error_code ignored;
+  for (const char* relative : {"../cuda", PTX2SPV_CUDA_FROM_BIN}) {
+    const auto folder = (own / relative).lexically_normal();
+    if (std::filesystem::exists(folder / "libcuda.so.1", ignored)) return folder;
+  }
+  return {};
+}
+
+void set(const char* variable, const std::string& value) { setenv(variable, value.c_str(), 1); }
+
+void apply(const ParsedOption& option) {
+  switch (option.id) {
+    case opt_device:
+      set("PTX2SPV_DEVICE", option.value);
+      unsetenv("PTX2SPV_DEVICES");
+      break;
+    case opt_devices: set("PTX2SPV_DEVICES", option.value); break;
+    case opt_capability: set("PTX2SPV_CUDA_ARCH", option.value); break;
+    case opt_fp: set("PTX2SPV_CUDA_FP", option.value); break;
+    case opt_profile: set("PTX2SPV_PROFILE", option.value); break;
+    case opt_disable: set("PTX2SPV_DISABLE", option.value); break;
+    case opt_validate: set("PTX2SPV_VALIDATION", "1"); break;
+    case opt_statistics: set("PTX2SPV_CUDA_STATISTICS", "1"); break;
+    case opt_log: set("PTX2SPV_CUDA_LOG", "1"); break;
+    default: break;
+  }
+}
+
+bool check(const ParsedCommand& command) {
+  for (const ParsedOption& each : command.options) {
+    if (each.id == opt_fp && each.value != "exact" && each.value != "fast") {
+      usage_error(kTool, unknown_value(kTool, opt_fp, "policy", each.value));
+      return false;
+    }
+    if (each.id == opt_capability) {
+      int major = 0, minor = 0, end = 0;
+      if (std::sscanf(each.value.c_str(), "%d.%d%n", &major, &minor, &end) != 2 ||
+          each.value[static_cast<std::size_t>(end)] || major < 2 || minor < 0 || minor > 9) {
+        usage_error(kTool, "a compute capability has the form 7.5, not '" + each.value + "'");
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+int start(char** program, const std::filesystem::path& folder) {
+  std::string path = folder.string();
+  if (const char* before = std::getenv("LD_LIBRARY_PATH"); before && *before) {
+    path += ':';
+    path += before;
+  }
+  set("LD_LIBRARY_PATH", path);
+  execvp(program[0], program);
+  const int error = errno;
+  std::fprintf(stderr, "ptxexec: %s cannot be started: %s\n", program[0], std::strerror(error));
+  return error == ENOENT ? 127 : 126;
+}
+
+int run(int argc, char** argv) {
+  const int program = program_index(argc, argv);
+  const bool separated = program > 1 && std::strcmp(argv[program - 1], "--") == 0;
+  const ParsedCommand command = parse_command(kTool, separated ? program - 1 : program, argv);
+  int exit_code = 0;
+  if (!command.error.empty()) {
+    usage_error(kTool, command.error);
+    return 2;
+  }
+  if (handle_common(kTool, command, exit_code)) return exit_code;
+  if (!check(command)) return 2;
+  const auto folder = library_folder();
+  if (folder.empty()) {
+    std::fputs("ptxexec: the libraries for CUDA programs are not there: libcuda.so.1 is neither in "
+               "the build tree nor installed\n",
+               stderr);
+    return 2;
+  }
+  for (const ParsedOption& each : command.options)
+    if (each.id == opt_libraries) {
+      std::printf("%s\n", folder.c_str());
+      return 0;
+    }
+  if (program >= argc) {
+    usage_error(kTool, "no program is given");
+    return 2;
+  }
+  for (const ParsedOption& each : command.options) apply(each);
+  return start(argv + program, folder);
+}
+
+}  // namespace
+}  // namespace ptx2spv::tools
+
+int main(int argc, char** argv) { return ptx2spv::tools::run(argc, argv); }
