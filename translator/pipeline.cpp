@@ -235,7 +235,7 @@ void emit(PassContext& c) {
   options.debug_info = c.options.debug_info;
   options.source_name = source_of(c).source.name();
   options.source_text = source_of(c).source.text();
-  options.float_controls = c.profile.exactness.declared_rounding && c.options.fp == FpPolicy::exact;
+  options.float_controls = c.options.fp == FpPolicy::exact;
   if (const auto failed = spirv::emit(c.module, c.function, options, c.builder))
     c.internal = failed->text;
 }

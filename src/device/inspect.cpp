@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "src/device/calibrate.hpp"
 #include "src/device/device.hpp"
-#include "src/device/driver_workarounds.hpp"
 #include "src/device/features.hpp"
 
 namespace ptx2spv::runtime {
@@ -92,10 +92,24 @@ void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
   // A driver that is not known may number a subgroup's lanes otherwise than by thread index.
   profile.features.subgroup_ops = profile.features.subgroup_ops && v11.subgroupSize == 32 &&
                                   (v11.subgroupSupportedOperations & warp) == warp;
-  if (!profile.features.float64)
-    profile.exactness.exact_float64 = profile.exactness.exact_div64 =
-        profile.exactness.exact_widen64 = profile.exactness.exact_narrow64 =
-            profile.exactness.fused_fma64 = false;
+}
+
+/// Denormals, rounding and special values that modules may ask to be kept.
+void fill_float_controls(const VkPhysicalDeviceVulkan12Properties& v12, Features& features) {
+  // Where the widths depend on each other, both are declared or neither.
+  const auto set = [](bool& has32, bool& has64, VkBool32 in32, VkBool32 in64,
+                      VkShaderFloatControlsIndependence independence) {
+    const bool apart = independence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+    has32 = in32 && (apart || in64);
+    has64 = in64 && (apart || in32);
+  };
+  set(features.preserves_denormals32, features.preserves_denormals64,
+      v12.shaderDenormPreserveFloat32, v12.shaderDenormPreserveFloat64,
+      v12.denormBehaviorIndependence);
+  set(features.rounds_even32, features.rounds_even64, v12.shaderRoundingModeRTEFloat32,
+      v12.shaderRoundingModeRTEFloat64, v12.roundingModeIndependence);
+  features.keeps_specials32 = v12.shaderSignedZeroInfNanPreserveFloat32;
+  features.keeps_specials64 = v12.shaderSignedZeroInfNanPreserveFloat64;
 }
 
 }  // namespace
@@ -165,6 +179,7 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   vk.GetPhysicalDeviceProperties2(physical, &properties);
   traits.driver = v12.driverID;
   traits.driver_name = v12.driverName;
+  traits.driver_info = v12.driverInfo;
   info.driver = v12.driverName;
   if (*v12.driverInfo) info.driver += fmt::format(" {}", v12.driverInfo);
   std::memcpy(info.uuid.data(), v11.deviceUUID, info.uuid.size());
@@ -187,10 +202,7 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
 
   Profile profile = find_profile(profile_of(traits.driver)).value_or(Profile());
   fill_features(vk, physical, chain, v11, profile);
-  const DriverRelease release = driver_release(traits.driver, basic.driverVersion, v12.driverInfo);
-  fill_workarounds(profile.workarounds, traits.driver, release);
-  profile.max_loop_iterations =
-      loop_iterations(traits.driver, release, profile.max_loop_iterations);
+  fill_float_controls(v12, profile.features);
   profile.subgroup_size = v11.subgroupSize;
   const VkPhysicalDeviceLimits& limits = basic.limits;
   profile.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
@@ -200,6 +212,7 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   std::uint32_t slots = buffers > abi::kBindings ? buffers - abi::kBindings : 0;
   profile.max_slots =
       std::min({slots, limits.maxPerStageDescriptorStorageImages, std::uint32_t{8}});
+  presume(traits, info, profile);
   info.profile = profile;
 
   if (!chain.v12.bufferDeviceAddress) return "it has no bufferDeviceAddress";
