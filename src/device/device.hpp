@@ -24,6 +24,7 @@ struct PhysicalTraits {
   std::string driver_name, driver_info;
   bool storage_image_formats = false;  ///< shaderStorageImageExtendedFormats
   bool anisotropy = false;
+  bool choose_subgroups = false;  ///< pipelines with warps ask for subgroups of 32
   std::uint32_t queue_family = 0;
   std::uint32_t timestamp_bits = 0;
 };

@@ -12,7 +12,7 @@ namespace {
 using Words = std::vector<std::uint32_t>;
 
 // Two threads that hand a number to each other in turn: neither gets on while the other stands. The
-// partner of thread 0 is in its own subgroup, in another one, and in another block.
+// partner of thread 0 is in another warp of its block.
 constexpr std::string_view kTurns = R"(
 ld.param.u64 %d3, [from];
 add.u64 %d3, %d3, 64;
@@ -57,16 +57,13 @@ st.global.u32 [%d1], %r8;
 Answer independent_threads(Asker& asker) {
   Profile profile = asker.profile();
   profile.exactness.independent_threads = true;
-  for (const std::uint32_t partner : {1u, 33u, 64u}) {
-    const Words in(128, partner);
-    Words cells = in;
-    // What the threads write to lies in front of what they read, as zeros.
-    const auto outcome = asker.run(profile, {kTurns, 1, 1, "", 128}, 2, 64, cells);
-    if (!outcome.error.empty()) return {0, outcome.error};
-    if (outcome.words[0] != 4 || outcome.words[partner] != 4)
-      return {0, fmt::format("thread 0 and thread {} do not wait for each other", partner)};
-  }
-  return {1, "threads of a subgroup, a block and a grid wait for each other"};
+  constexpr std::uint32_t kPartner = 33;
+  const Words in(64, kPartner);
+  const auto outcome = asker.run(profile, {kTurns, 1, 1, "", 128}, 1, 64, in);
+  if (!outcome.error.empty()) return {0, outcome.error};
+  const bool met = outcome.words[0] == 4 && outcome.words[kPartner] == 4;
+  return {met, met ? "threads of two warps wait for each other"
+                   : "threads of two warps do not wait for each other"};
 }
 
 constexpr std::string_view kSums = R"(
@@ -127,11 +124,70 @@ Answer accesses_in_order(Asker& asker) {
   return {wrong.empty(), wrong.empty() ? "locks around volatile accesses give right sums" : wrong};
 }
 
+// What the threads of a warp exchange, behind a loop that they leave one after the other.
+constexpr std::string_view kExchanges = R"(
+mov.u32 %r8, %tid.x;
+and.b32 %r9, %r8, 31;
+mul.lo.u32 %r10, %r0, 77;
+mov.u32 %r11, 0;
+again:
+add.u32 %r11, %r11, 1;
+setp.lt.u32 %p1, %r11, %r1;
+@%p1 bra again;
+add.u32 %r10, %r10, %r11;
+shfl.sync.up.b32 %r12|%p2, %r10, 3, 0, 0xffffffff;
+st.global.u32 [%d1], %r12;
+shfl.sync.down.b32 %r12, %r10, 5, 31, 0xffffffff;
+st.global.u32 [%d1+4], %r12;
+shfl.sync.bfly.b32 %r12, %r10, 9, 31, 0xffffffff;
+st.global.u32 [%d1+8], %r12;
+shfl.sync.idx.b32 %r12, %r10, %r11, 31, 0xffffffff;
+st.global.u32 [%d1+12], %r12;
+and.b32 %r13, %r11, 1;
+setp.ne.u32 %p3, %r13, 0;
+vote.sync.ballot.b32 %r12, %p3, 0xffffffff;
+st.global.u32 [%d1+16], %r12;
+match.any.sync.b32 %r12, %r11, 0xffffffff;
+st.global.u32 [%d1+20], %r12;
+redux.sync.add.u32 %r12, %r10, 0xffffffff;
+st.global.u32 [%d1+24], %r12;
+activemask.b32 %r12;
+st.global.u32 [%d1+28], %r12;
+)";
+
+Answer native_warps(Asker& asker) {
+  if (!asker.profile().features.subgroup_ops) return {0, "it has no subgroups of 32 threads"};
+  Profile profile = asker.profile();
+  profile.exactness.native_warps = true;
+  constexpr std::uint32_t kBlocks = 4, kThreads = 96;
+  Words in, want;
+  for (std::uint32_t t = 0; t < kBlocks * kThreads; ++t) in.push_back(1 + t * 7 % 13);
+  for (std::uint32_t t = 0; t < kBlocks * kThreads; ++t) {
+    const std::uint32_t base = t & ~31u, lane = t & 31;
+    const auto value = [&](std::uint32_t l) { return (base + l) * 77 + in[base + l]; };
+    std::uint32_t ballot = 0, match = 0, sum = 0;
+    for (std::uint32_t l = 0; l < 32; ++l) {
+      ballot |= (in[base + l] & 1) << l;
+      match |= std::uint32_t{in[base + l] == in[t]} << l;
+      sum += value(l);
+    }
+    want.insert(want.end(),
+                {value(lane >= 3 ? lane - 3 : lane), value(lane + 5 <= 31 ? lane + 5 : lane),
+                 value(lane ^ 9), value(in[t] & 31), ballot, match, sum, 0xffffffffu});
+  }
+  const auto outcome = asker.run(profile, {kExchanges, 1, 8}, kBlocks, kThreads, in);
+  if (!outcome.error.empty()) return {0, outcome.error};
+  const std::string text = differences(want, outcome.words);
+  return {text.empty(), text.empty() ? fmt::format("{} words are right", want.size()) : text};
+}
+
 }  // namespace
 
 std::span<const Question> thread_questions() {
   static constexpr Question kQuestions[] = {
-      {"independent_threads", "may a thread wait for another's store?", independent_threads},
+      {"independent_threads", "may a thread wait for the store of another warp of its block?",
+       independent_threads},
+      {"native_warps", "are subgroups of 32 threads warps?", native_warps},
       {"locks_without_barriers", "do barriers in the locks of emulated 64-bit atomics lose values?",
        locks_without_barriers},
       {"accesses_in_order", "do volatile accesses keep their order among atomics?",

@@ -387,6 +387,7 @@ void Emitter::instruction(Value v) {
     case Op::image_atomic: return image(v, inst);
     case Op::control_barrier:
     case Op::memory_barrier: return synchronise(v, inst);
+    case Op::subgroup_barrier:
     case Op::subgroup_shuffle:
     case Op::subgroup_ballot: return subgroup(v, inst);
     default: return unexpected(inst);
