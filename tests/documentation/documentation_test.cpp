@@ -180,6 +180,34 @@ TEST(Documentation, abi_lists_every_binding) {
   documentation::expect_part("docs/abi.md", "bindings", text);
 }
 
+TEST(Documentation, devices_lists_what_known_devices_answer) {
+  std::string head = "| row |", rule = "|---|";
+  std::vector<runtime::Answers> all;
+  unsigned number = 0;
+  std::string names;
+  for (const runtime::KnownDevice& each : runtime::known_devices()) {
+    const auto answers = runtime::Answers::parse(each.answers);
+    ASSERT_TRUE(answers) << each.identity.name;
+    all.push_back(*answers);
+    const std::string label = std::to_string(++number);
+    head += " " + label + " |";
+    rule += "---|";
+    names += label + ". " + each.identity.name +
+             (each.identity.info.empty() ? "" : ", " + each.identity.info) +
+             (each.identity.host.empty() ? "" : ", processor with " + each.identity.host) + "\n";
+  }
+  std::string text = names + "\n" + head + "\n" + rule + "\n";
+  for (const std::string_view row : runtime::Answers::rows()) {
+    text += "| `" + std::string(row) + "` |";
+    for (const runtime::Answers& each : all) {
+      const std::uint32_t value = each.find(row).value_or(0);
+      text += value == 0 ? " - |" : value == 1 ? " yes |" : " " + std::to_string(value) + " |";
+    }
+    text += "\n";
+  }
+  documentation::expect_part("docs/devices.md", "answers", text);
+}
+
 TEST(Documentation, drivers_lists_what_known_devices_need) {
   std::string text =
       "| device | driver | processor | workarounds | loops end after |\n|---|---|---|---|---|\n";

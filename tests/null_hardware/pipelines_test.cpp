@@ -3,6 +3,7 @@
 // translation does against hand-written GLSL. PTX2SPV_DEVICE is the family.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -43,7 +44,8 @@ struct Kernel {
 };
 
 std::vector<std::uint32_t> translate(const std::string& file, const std::string& entry,
-                                     const Profile& profile, FpPolicy fp, EntryInfo* info) {
+                                     const Profile& profile, FpPolicy fp, EntryInfo* info,
+                                     std::span<const std::uint32_t> block = {}) {
   std::string text;
   if (!tools::read_text(file, text).empty()) return {};
   std::vector<Message> messages;
@@ -54,6 +56,7 @@ std::vector<std::uint32_t> translate(const std::string& file, const std::string&
   options.entry = entry;
   options.fp = fp;
   options.push_words = 64;
+  if (!block.empty()) std::ranges::copy(block, options.block);
   const Interface& interface = module->interface();
   for (const EntryInfo& each : interface.entries)
     if (each.name == entry) {
@@ -109,7 +112,8 @@ TEST_F(Pipelines, EveryKernelCompiles) {
   for (const Kernel& kernel : kernels({"bench", "tests/kernels", "tests/calls", "examples"})) {
     const auto made = compile(kernel, FpPolicy::exact);
     ASSERT_TRUE(made) << kernel.file << " " << kernel.name << " is refused";
-    EXPECT_LT(made->milliseconds, 30000) << kernel.name << " takes ten times its bound";
+    // Ten times what the slowest takes on two idle cores.
+    EXPECT_LT(made->milliseconds, 3000) << kernel.name;
     EXPECT_GT(made->instructions, 0u) << kernel.name;
     ++count;
   }
@@ -135,8 +139,55 @@ TEST_F(Pipelines, ExactnessCostsAFifthAtMost) {
   }
   const double ratio = std::exp(sum / count);
   std::printf("%s: exact / fast %.3f over %u kernels\n", family().c_str(), ratio, count);
-  // A device whose Fma is not fused computes it in more steps.
-  EXPECT_LT(ratio, family() == "polaris10" ? 4 : 1.2);
+  EXPECT_LT(ratio, 1.2);
+}
+
+// The same kernels by hand in GLSL, in blocks of 16 x 16.
+TEST_F(Pipelines, TranslationsAreAboutAsLongAsGlsl) {
+  const std::string kernels = std::string(kSource) + "/bench/kernels/";
+  const TemporaryFolder folder;
+  double sums[2] = {};
+  unsigned count = 0;
+  for (const char* name : {"blur", "copy4", "copy16", "histogram", "mandelbrot", "stencil2d",
+                           "stencil3d", "zbuffer64"}) {
+    const ProcessResult glslang =
+        run_process({"/usr/bin/glslangValidator", "-V", "--target-env", "vulkan1.2", "-o",
+                     folder.file("a.spv"), kernels + name + ".comp"});
+    if (glslang.exit_code == -1) GTEST_SKIP() << "there is no glslangValidator";
+    ASSERT_EQ(glslang.exit_code, 0) << glslang.out;
+    tools::Bytes bytes;
+    ASSERT_EQ(tools::read_file(folder.file("a.spv"), bytes), "");
+    std::vector<std::uint32_t> words(bytes.size() / 4);
+    std::memcpy(words.data(), bytes.data(), words.size() * 4);
+    constexpr std::uint32_t kBlock[3] = {16, 16, 1};
+    const auto by_hand = device_->compile(words, "main", kBlock);
+    ASSERT_TRUE(by_hand) << name;
+    const std::string entry = std::string(name) == "zbuffer64" ? "zbuffer" : name;
+    std::uint64_t made[2] = {};
+    for (const FpPolicy fp : {FpPolicy::exact, FpPolicy::fast}) {
+      const auto spirv =
+          translate(kernels + "kernels.ptx", entry, profile_of(*device_), fp, nullptr, kBlock);
+      ASSERT_FALSE(spirv.empty()) << entry;
+      const auto pipeline = device_->compile(spirv, entry, kBlock);
+      ASSERT_TRUE(pipeline) << entry;
+      made[fp == FpPolicy::fast] = pipeline->instructions;
+    }
+    for (int i = 0; i < 2; ++i)
+      sums[i] +=
+          std::log(static_cast<double>(made[i]) / static_cast<double>(by_hand->instructions));
+    ++count;
+    if (std::getenv("PTX2SPV_COVERAGE"))
+      std::printf("%-12s GLSL %5llu, exact %5llu, fast %5llu instructions\n", name,
+                  static_cast<unsigned long long>(by_hand->instructions),
+                  static_cast<unsigned long long>(made[0]),
+                  static_cast<unsigned long long>(made[1]));
+  }
+  const double exact = std::exp(sums[0] / count), fast = std::exp(sums[1] / count);
+  std::printf("%s: exact / GLSL %.3f, fast / GLSL %.3f over %u kernels\n", family().c_str(), exact,
+              fast, count);
+  EXPECT_LT(fast, 1.15);
+  // Polaris's Fma is a product and a sum, so an exact one takes several steps.
+  EXPECT_LT(exact, family() == "polaris10" ? 1.4 : 1.2);
 }
 
 }  // namespace
