@@ -241,7 +241,7 @@ void emit(PassContext& c) {
   options.debug_info = c.options.debug_info;
   options.source_name = source_of(c).source.name();
   options.source_text = source_of(c).source.text();
-  options.float_controls = c.profile.exactness.declared_rounding && c.options.fp == FpPolicy::exact;
+  options.float_controls = c.options.fp == FpPolicy::exact;
   if (const auto failed = spirv::emit(c.module, c.function, options, c.builder))
     c.internal = failed->text;
 }
@@ -349,6 +349,10 @@ constexpr Pass kPasses[] = {
        passes::apply_thread_model(c.function, c.model, c.options.assume_small_grid);
      },
      "%tid and %ctaid become numbers of invocations"},
+    {Phase::threads, "native-warps",
+     [](const PassContext& c) { return c.info.warp_operations && c.model == ThreadModel::direct; },
+     [](PassContext& c) { passes::native_warps(c.function); },
+     "warp operations that all threads reach together are the subgroups', where those are warps"},
     {Phase::threads, "demote-to-stack", always,
      [](PassContext& c) { passes::demote_to_stack(c.function); },
      "values used outside their block become variables, so that control flow may be rearranged"},
@@ -520,9 +524,16 @@ void run_threads(PassContext& c) {
 
 }  // namespace
 
-ThreadModel thread_model(const EntryInfo& info, ThreadModel asked) {
+bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint32_t (&block)[3]) {
+  return info.warp_operations && !info.divergent_warp_operations && profile.features.subgroup_ops &&
+         profile.exactness.native_warps && block[0] != 0 && block[0] % 32 == 0;
+}
+
+ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_warps) {
   const bool synchronises = info.barriers || info.warp_operations;
-  if (info.warp_operations || info.divergent_barriers) return ThreadModel::regions;
+  const bool emulated_warps =
+      info.warp_operations && !(native_warps && asked == ThreadModel::direct);
+  if (emulated_warps || info.divergent_barriers) return ThreadModel::regions;
   if (asked == ThreadModel::flat && (synchronises || info.shared_bytes || info.dynamic_shared))
     return ThreadModel::regions;
   return asked;
@@ -573,6 +584,8 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   lowered.info.divergent_barriers =
       lowered.info.barriers &&
       (!barriers_are_plain(function) || passes::barriers_diverge(function, lowered.module));
+  lowered.info.divergent_warp_operations =
+      lowered.info.warp_operations && passes::warp_operations_diverge(function, lowered.module);
   return front;
 }
 
@@ -594,7 +607,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     messages.push_back(lower::message_at(source_of(c), Severity::error, {}, text));
     return false;
   };
-  c.model = thread_model(info, options.threads);
+  c.model = thread_model(info, options.threads, native_warps(info, c.profile, options.block));
   info.threads = c.model;
   info.workgroup_threads =
       options.workgroup_threads ? options.workgroup_threads : c.profile.max_workgroup_invocations;

@@ -93,9 +93,9 @@ Result<Buffer> Buffer::view(const Device& device, std::uint64_t address, std::ui
   std::uint64_t offset = 0;
   const Block* block = state->heap.find(address, offset);
   if (!block || bytes > block->size - offset)
-    return make_error(
-        ErrorCode::invalid_argument,
-        fmt::format("{} bytes at address {:#x} do not lie in memory of the device", bytes, address));
+    return make_error(ErrorCode::invalid_argument,
+                      fmt::format("{} bytes at address {:#x} do not lie in memory of the device",
+                                  bytes, address));
   auto view = std::make_shared<BufferState>();
   view->device = state;
   view->buffer = block->buffer;
@@ -163,18 +163,18 @@ Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, const Re
   if (source.device != state_->device)
     return make_error(ErrorCode::invalid_argument, "the buffers belong to different devices");
   if (from_offset > source.bytes)
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("a copy reads from {} of a buffer of {} bytes", from_offset,
-                                  source.bytes));
+    return make_error(
+        ErrorCode::invalid_argument,
+        fmt::format("a copy reads from {} of a buffer of {} bytes", from_offset, source.bytes));
   Rows rows;
   if (Status status = resolve(*state_, region, source.bytes - from_offset, rows); !status)
     return status;
   if (!rows.row_bytes) return {};
   const std::uint64_t first = source.offset + from_offset;
-  const auto span = *span_of(rows.row_bytes, rows.rows, rows.row_pitch, rows.slices,
-                             rows.slice_pitch);
-  const auto read = *span_of(rows.row_bytes, rows.rows, rows.host_row_pitch, rows.slices,
-                             rows.host_slice_pitch);
+  const auto span =
+      *span_of(rows.row_bytes, rows.rows, rows.row_pitch, rows.slices, rows.slice_pitch);
+  const auto read =
+      *span_of(rows.row_bytes, rows.rows, rows.host_row_pitch, rows.slices, rows.host_slice_pitch);
   if (source.buffer == state_->buffer && first < rows.offset + span && rows.offset < first + read)
     return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
   return copy_rows(*state_->device, source.buffer, first, source.mapped, state_->buffer,

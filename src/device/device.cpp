@@ -9,6 +9,7 @@
 
 #include "src/cache/disk_cache.hpp"
 #include "src/device/bindings.hpp"
+#include "src/device/calibrate.hpp"
 #include "src/device/features.hpp"
 #include "src/device/pipeline_cache.hpp"
 #include "src/options.hpp"
@@ -172,8 +173,8 @@ std::vector<std::string> with_option(std::vector<std::string> names, Option opti
 Status restrict_profile(Profile& profile, const DeviceOptions& options, const std::string& device) {
   std::string name =
       options.profile.empty() ? std::string(option_text(Option::profile)) : options.profile;
-  if (!name.empty()) {
-    auto named = find_profile(name);
+  if (!name.empty() || options.within) {
+    auto named = options.within ? options.within : find_profile(name);
     if (!named)
       return make_error(ErrorCode::invalid_argument, fmt::format("there is no profile '{}'", name));
     for (const Capability& each : capabilities()) {
@@ -238,7 +239,9 @@ Result<Device> Device::open(const DeviceOptions& options) {
   state->physical = candidate.physical;
   state->traits = candidate.traits;
   state->info = candidate.info;
-  state->profile = candidate.info.profile;
+  if (Status status = calibrate(state->traits, state->info, options, state->info.profile); !status)
+    return status.error();
+  state->profile = state->info.profile;
   state->options = options;
   state->push_words =
       std::min(state->traits.properties.limits.maxPushConstantsSize / 4, abi::kMostPushWords);
@@ -272,6 +275,8 @@ Result<Device> Device::adopt(const ExternalDevice& external, const DeviceOptions
   state->owned = false;
   state->external_queue = static_cast<VkQueue>(external.queue);
   state->traits.queue_family = external.queue_family;
+  if (Status status = calibrate(state->traits, state->info, options, state->info.profile); !status)
+    return status.error();
   state->queue.lock_outside = external.lock_queue;
   state->queue.unlock_outside = external.unlock_queue;
   state->profile = state->info.profile;

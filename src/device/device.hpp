@@ -22,10 +22,10 @@ class DiskCache;
 struct PhysicalTraits {
   VkPhysicalDeviceProperties properties{};
   VkDriverId driver{};
-  std::string driver_name;
+  std::string driver_name, driver_info;
   bool storage_image_formats = false;  ///< shaderStorageImageExtendedFormats
-  bool anisotropy = false, atomic64_extension = false, atomic_float_extension = false,
-       image_atomic64_extension = false, clock_extension = false;
+  bool anisotropy = false;
+  bool choose_subgroups = false;  ///< pipelines with warps ask for subgroups of 32
   std::uint32_t queue_family = 0;
   std::uint32_t timestamp_bits = 0;
 };

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "src/device/calibrate.hpp"
 #include "src/device/device.hpp"
-#include "src/device/driver_workarounds.hpp"
 #include "src/device/features.hpp"
 
 namespace ptx2spv::runtime {
@@ -58,8 +58,7 @@ bool choose_queue_family(const InstanceFunctions& vk, VkPhysicalDevice physical,
 
 /// What Vulkan reports; of a driver that is not known no more than that.
 void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
-                   const FeatureChain& chain, const VkPhysicalDeviceVulkan11Properties& v11,
-                   Profile& profile) {
+                   const FeatureChain& chain, Profile& profile) {
   const VkPhysicalDeviceFeatures& core = chain.features.features;
   const bool known = profile.name != "portable";
   // A known driver keeps its profile's no, which may be a choice rather than a lack.
@@ -87,15 +86,24 @@ void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
   allow(profile.features.image1d, vk.GetPhysicalDeviceImageFormatProperties2(
                                       physical, &image, &image_properties) == VK_SUCCESS);
   allow(profile.features.shader_clock, chain.clock.shaderSubgroupClock);
-  const VkSubgroupFeatureFlags warp = VK_SUBGROUP_FEATURE_SHUFFLE_BIT |
-                                      VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT;
-  // A driver that is not known may number a subgroup's lanes otherwise than by thread index.
-  profile.features.subgroup_ops = profile.features.subgroup_ops && v11.subgroupSize == 32 &&
-                                  (v11.subgroupSupportedOperations & warp) == warp;
-  if (!profile.features.float64)
-    profile.exactness.exact_float64 = profile.exactness.exact_div64 =
-        profile.exactness.exact_widen64 = profile.exactness.exact_narrow64 =
-            profile.exactness.fused_fma64 = false;
+}
+
+/// Denormals, rounding and special values that modules may ask to be kept.
+void fill_float_controls(const VkPhysicalDeviceVulkan12Properties& v12, Features& features) {
+  // Where the widths depend on each other, both are declared or neither.
+  const auto set = [](bool& has32, bool& has64, VkBool32 in32, VkBool32 in64,
+                      VkShaderFloatControlsIndependence independence) {
+    const bool apart = independence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+    has32 = in32 && (apart || in64);
+    has64 = in64 && (apart || in32);
+  };
+  set(features.preserves_denormals32, features.preserves_denormals64,
+      v12.shaderDenormPreserveFloat32, v12.shaderDenormPreserveFloat64,
+      v12.denormBehaviorIndependence);
+  set(features.rounds_even32, features.rounds_even64, v12.shaderRoundingModeRTEFloat32,
+      v12.shaderRoundingModeRTEFloat64, v12.roundingModeIndependence);
+  features.keeps_specials32 = v12.shaderSignedZeroInfNanPreserveFloat32;
+  features.keeps_specials64 = v12.shaderSignedZeroInfNanPreserveFloat64;
 }
 
 }  // namespace
@@ -141,6 +149,27 @@ void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions, bo
     names.push_back(VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME);
 }
 
+namespace {
+
+/// Whether full subgroups of 32 threads can be had, and whether a pipeline has to ask for them.
+bool has_warps(const VkPhysicalDeviceVulkan11Properties& v11,
+               const VkPhysicalDeviceVulkan13Properties& v13,
+               const VkPhysicalDeviceVulkan13Features& has, bool& ask) {
+  constexpr VkSubgroupFeatureFlags kWarp = VK_SUBGROUP_FEATURE_BASIC_BIT |
+                                           VK_SUBGROUP_FEATURE_SHUFFLE_BIT |
+                                           VK_SUBGROUP_FEATURE_BALLOT_BIT;
+  if ((v11.subgroupSupportedOperations & kWarp) != kWarp ||
+      !(v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT))
+    return false;
+  ask = has.subgroupSizeControl && has.computeFullSubgroups && v13.minSubgroupSize <= 32 &&
+        v13.maxSubgroupSize >= 32 && (v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
+  // Without that choice a size that never varies does.
+  return ask || (v11.subgroupSize == 32 &&
+                 (v13.maxSubgroupSize == 0 || v13.minSubgroupSize == v13.maxSubgroupSize));
+}
+
+}  // namespace
+
 std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
                            PhysicalTraits& traits, DeviceInfo& info) {
   const InstanceFunctions& vk = instance.vk;
@@ -162,9 +191,12 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
   properties.pNext = &v11;
   v11.pNext = &v12;
+  VkPhysicalDeviceVulkan13Properties v13{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES};
+  if (basic.apiVersion >= VK_API_VERSION_1_3) v12.pNext = &v13;
   vk.GetPhysicalDeviceProperties2(physical, &properties);
   traits.driver = v12.driverID;
   traits.driver_name = v12.driverName;
+  traits.driver_info = v12.driverInfo;
   info.driver = v12.driverName;
   if (*v12.driverInfo) info.driver += fmt::format(" {}", v12.driverInfo);
   std::memcpy(info.uuid.data(), v11.deviceUUID, info.uuid.size());
@@ -186,11 +218,9 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   traits.anisotropy = core.samplerAnisotropy;
 
   Profile profile = find_profile(profile_of(traits.driver)).value_or(Profile());
-  fill_features(vk, physical, chain, v11, profile);
-  const DriverRelease release = driver_release(traits.driver, basic.driverVersion, v12.driverInfo);
-  fill_workarounds(profile.workarounds, traits.driver, release);
-  profile.max_loop_iterations =
-      loop_iterations(traits.driver, release, profile.max_loop_iterations);
+  fill_features(vk, physical, chain, profile);
+  fill_float_controls(v12, profile.features);
+  profile.features.subgroup_ops = has_warps(v11, v13, chain.v13, traits.choose_subgroups);
   profile.subgroup_size = v11.subgroupSize;
   const VkPhysicalDeviceLimits& limits = basic.limits;
   profile.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
@@ -200,6 +230,7 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   std::uint32_t slots = buffers > abi::kBindings ? buffers - abi::kBindings : 0;
   profile.max_slots =
       std::min({slots, limits.maxPerStageDescriptorStorageImages, std::uint32_t{8}});
+  presume(traits, info, profile);
   info.profile = profile;
 
   if (!chain.v12.bufferDeviceAddress) return "it has no bufferDeviceAddress";

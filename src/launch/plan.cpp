@@ -72,7 +72,9 @@ ThreadModel choose_threads(const KernelState& kernel, const LaunchConfig& config
   const DeviceState& device = *kernel.module->device;
   const ThreadModel asked =
       block_fits(device, config.block) ? ThreadModel::direct : ThreadModel::flat;
-  return thread_model(info, config.threads.value_or(asked));
+  const std::uint32_t block[3] = {config.block.x, config.block.y, config.block.z};
+  return thread_model(info, config.threads.value_or(asked),
+                      native_warps(info, device.profile, block));
 }
 
 std::uint64_t word64(const std::vector<std::byte>& bytes, std::uint32_t offset) {

@@ -28,8 +28,7 @@ Status copy_bytes(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset
                   std::uint64_t to_offset, std::uint64_t bytes);
 /// Rows and slices of `from`, as the host's side of `rows`, to those of `to`. Mapped: as above.
 Status copy_rows(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset,
-                 const std::byte* from_mapped, VkBuffer to, std::byte* to_mapped,
-                 const Rows& rows);
+                 const std::byte* from_mapped, VkBuffer to, std::byte* to_mapped, const Rows& rows);
 /// Reads device memory by its address. False: it lies in no block, or not whole.
 bool read_address(MemoryDevice& device, std::uint64_t address, std::byte* host,
                   std::uint64_t bytes);

@@ -251,6 +251,14 @@ Result<VkPipeline> KernelState::pipeline(Variant& variant, const PipelineKey& ke
   create.stage.pName = info->name.c_str();
   create.stage.pSpecializationInfo = &specialization;
   create.layout = variant.layout;
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo warps{
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
+  warps.requiredSubgroupSize = 32;
+  if (info->warp_operations && variant.key.threads == ThreadModel::direct &&
+      device.traits.choose_subgroups) {
+    create.stage.pNext = &warps;
+    create.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
   VkPipeline pipeline = VK_NULL_HANDLE;
   VkResult result = device.vk.CreateComputePipelines(device.handle, device.pipeline_cache, 1,
                                                      &create, nullptr, &pipeline);

@@ -81,8 +81,8 @@ ProcessResult execute(const std::vector<std::string>& program,
                                         const std::vector<std::string>& files,
                                         const std::vector<std::string>& options,
                                         std::string& made) {
-  std::vector<std::string> command = {nvcc(), "-std=c++17", "-cudart", "shared", "-gencode",
-                                      "arch=compute_75,code=compute_75"};
+  std::vector<std::string> command = {nvcc(),   "-std=c++17", "-cudart",
+                                      "shared", "-gencode",   "arch=compute_75,code=compute_75"};
   command.insert(command.end(), options.begin(), options.end());
   std::vector<std::string> sources = {kHere + "programs/common.cuh"};
   for (const std::string& each : files) {
@@ -215,8 +215,9 @@ TEST(CudaLayouts, AreTheToolkits) {
 TEST(CudaImages, MachineCodeAloneIsNamed) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
   std::string made;
-  ASSERT_TRUE(compile("sass", {nvcc(), "-cudart", "shared", "-gencode", "arch=compute_75,code=sm_75",
-                               kHere + "programs/image.cu"},
+  ASSERT_TRUE(compile("sass",
+                      {nvcc(), "-cudart", "shared", "-gencode", "arch=compute_75,code=sm_75",
+                       kHere + "programs/image.cu"},
                       {kHere + "programs/image.cu"}, made));
   const ProcessResult result = execute({made});
   EXPECT_EQ(result.out, "cudaErrorNoKernelImageForDevice\n");
@@ -226,10 +227,10 @@ TEST(CudaImages, MachineCodeAloneIsNamed) {
 TEST(CudaImages, StaticRuntimeIsNamed) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
   std::string made;
-  ASSERT_TRUE(compile("static",
-                      {nvcc(), "-gencode", "arch=compute_75,code=compute_75",
-                       kHere + "programs/image.cu"},
-                      {kHere + "programs/image.cu"}, made));
+  ASSERT_TRUE(
+      compile("static",
+              {nvcc(), "-gencode", "arch=compute_75,code=compute_75", kHere + "programs/image.cu"},
+              {kHere + "programs/image.cu"}, made));
   const ProcessResult result = execute({made});
   EXPECT_NE(result.error.find("-cudart shared"), std::string::npos) << result.error << result.out;
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
-#include "src/device/driver_workarounds.hpp"
+#include "src/device/answers.hpp"
 #include "tests/documentation/page.hpp"
 #include "translator/pipeline.hpp"
 #include "translator/ptx/instruction_table.hpp"
@@ -180,21 +180,51 @@ TEST(Documentation, abi_lists_every_binding) {
   documentation::expect_part("docs/abi.md", "bindings", text);
 }
 
-TEST(Documentation, drivers_lists_the_releases_that_need_a_workaround) {
-  using runtime::DriverWorkaround;
-  std::string text = "| workaround | driver | releases |\n|---|---|---|\n";
-  for (const DriverWorkaround& row : runtime::driver_workarounds()) {
-    const char* driver = row.driver == VK_DRIVER_ID_GOOGLE_SWIFTSHADER ? "SwiftShader"
-                         : row.driver == VK_DRIVER_ID_MESA_LLVMPIPE    ? "lavapipe"
-                                                                       : "NVIDIA";
-    const bool llvm = row.counts == DriverWorkaround::Counts::llvm;
-    std::string releases = llvm ? "LLVM, " : "";
-    if (!row.first && !row.last) releases += "all";
-    if (row.first) releases += "from " + std::to_string(row.first);
-    if (row.last) releases += (row.first ? " to " : "to ") + std::to_string(row.last);
-    text += "| `" + std::string(row.name) + "` | " + driver + " | " + releases + " |\n";
+TEST(Documentation, devices_lists_what_known_devices_answer) {
+  std::string head = "| row |", rule = "|---|";
+  std::vector<runtime::Answers> all;
+  unsigned number = 0;
+  std::string names;
+  for (const runtime::KnownDevice& each : runtime::known_devices()) {
+    const auto answers = runtime::Answers::parse(each.answers);
+    ASSERT_TRUE(answers) << each.identity.name;
+    all.push_back(*answers);
+    const std::string label = std::to_string(++number);
+    head += " " + label + " |";
+    rule += "---|";
+    names += label + ". " + each.identity.name +
+             (each.identity.info.empty() ? "" : ", " + each.identity.info) +
+             (each.identity.host.empty() ? "" : ", processor with " + each.identity.host) + "\n";
   }
-  documentation::expect_part("docs/drivers.md", "releases", text);
+  std::string text = names + "\n" + head + "\n" + rule + "\n";
+  for (const std::string_view row : runtime::Answers::rows()) {
+    text += "| `" + std::string(row) + "` |";
+    for (const runtime::Answers& each : all) {
+      const std::uint32_t value = each.find(row).value_or(0);
+      text += value == 0 ? " - |" : value == 1 ? " yes |" : " " + std::to_string(value) + " |";
+    }
+    text += "\n";
+  }
+  documentation::expect_part("docs/devices.md", "answers", text);
+}
+
+TEST(Documentation, drivers_lists_what_known_devices_need) {
+  std::string text =
+      "| device | driver | processor | workarounds | loops end after |\n|---|---|---|---|---|\n";
+  for (const runtime::KnownDevice& each : runtime::known_devices()) {
+    const auto answers = runtime::Answers::parse(each.answers);
+    ASSERT_TRUE(answers) << each.identity.name;
+    std::string needs;
+    for (const Capability& row : capabilities())
+      if (row.group == Capability::Group::workaround && answers->find(row.name) == 1)
+        needs += (needs.empty() ? "`" : ", `") + std::string(row.name) + "`";
+    const std::uint32_t loops = answers->find("max_loop_iterations").value_or(0);
+    text += "| " + each.identity.name + " | " +
+            (each.identity.info.empty() ? "-" : each.identity.info) + " | " +
+            (each.identity.host.empty() ? "-" : each.identity.host) + " | " +
+            (needs.empty() ? "-" : needs) + " | " + (loops ? std::to_string(loops) : "-") + " |\n";
+  }
+  documentation::expect_part("docs/drivers.md", "known", text);
 }
 
 TEST(Documentation, abi_numbers_are_those_of_the_header) {

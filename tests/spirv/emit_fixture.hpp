@@ -60,7 +60,7 @@ struct Kernel {
 inline spirv::EmitOptions options_for(std::string_view profile) {
   spirv::EmitOptions options;
   options.profile = find_profile(profile).value();
-  options.float_controls = profile == "nvidia";
+  options.float_controls = true;
   return options;
 }
 

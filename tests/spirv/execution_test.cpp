@@ -258,7 +258,7 @@ class Execution : public ::testing::TestWithParam<Case> {
     device_ = Dispatcher::get(GetParam().device, why);
     if (!device_) GTEST_SKIP() << why;
     options_ = options_for(GetParam().profile);
-    options_.float_controls = GetParam().device == std::string("nvidia");
+    options_.float_controls = true;
   }
 
   /// Emits and runs the kernel, interprets it, and compares slots and global memory.

@@ -143,11 +143,13 @@ newer_tests() {
     mkdir -p "$newer_dir/$name/$1/tools"
     for tool in "$build"/tools/*; do
       [[ -f $tool && -x $tool ]] || continue
-      printf '#!/bin/sh\nexec %q %q "$@"\n' "$newer_dir/$name/run" "$tool" \
+      printf '#!/bin/sh\nexport PTX2SPV_PROBE_PROGRAM=%q\nexec %q %q "$@"\n' \
+        "$newer_dir/$name/$1/tools/ptxrun" "$newer_dir/$name/run" "$tool" \
         >"$newer_dir/$name/$1/tools/${tool##*/}"
       chmod +x "$newer_dir/$name/$1/tools/${tool##*/}"
     done
     for list in "$root"/tests/*/DEVICES; do
+      [[ $list == */null_hardware/DEVICES ]] && continue # a driver of its own
       folder=${list%/DEVICES} folder=${folder##*/}
       shards=$(sed -n '1s/^shards \([0-9]*\)$/\1/p' "$list")
       for ((shard = 0; shard < ${shards:-1}; ++shard)); do
@@ -167,5 +169,6 @@ newer_entry() {
     "$newer_dir/$3/run" "$root/build/$1/tests/test_$4" "$2/$label.xml"
   printf 'set_tests_properties(%s PROPERTIES WORKING_DIRECTORY "%s" TIMEOUT 900 %s "%s")\n' \
     "$label" "$root" ENVIRONMENT "PTX2SPV_SOURCE_DIR=$root;PTX2SPV_BINARY_DIR=$newer_dir/$3/$1;\
+PTX2SPV_PROBE_PROGRAM=$newer_dir/$3/$1/tools/ptxrun;\
 PTX2SPV_VALIDATION=0;GTEST_FILTER=-Drivers.*;GTEST_TOTAL_SHARDS=$6;GTEST_SHARD_INDEX=$5"
 }

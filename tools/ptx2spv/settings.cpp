@@ -4,6 +4,7 @@
 
 #include "tools/common/files.hpp"
 #include "tools/common/names.hpp"
+#include "tools/common/profile_file.hpp"
 
 namespace ptx2spv::tools {
 namespace {
@@ -75,9 +76,10 @@ constexpr Option kOptions[] = {
      "of a program, take this PTX, whatever it is for; --list gives the numbers"},
     {opt_entry, 'e', "entry", "NAME", "translate this kernel only"},
     {opt_profile, 'p', "profile", "NAME",
-     "the device to translate for: portable (the default), swiftshader, lavapipe, nvidia; --check "
-     "takes several with "
-     "commas between, or all",
+     "the device to translate for: portable (the default), swiftshader, lavapipe, nvidia, or a "
+     "file "
+     "(NAME.json) that ptxrun --probe --json wrote; --check takes several with commas between, or "
+     "all",
      "portable,swiftshader,lavapipe,nvidia,all"},
     {opt_disable, 0, "disable", "CAPABILITY",
      "do without this capability of the profile (docs/profiles.md lists them); may be repeated"},
@@ -388,7 +390,12 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
     std::string_view rest = profiles;
     while (!rest.empty()) {
       const std::string name(cut(rest, ','));
-      if (!find_profile(name)) return unknown_value(kPtx2spv, opt_profile, "profile", name);
+      if (name.ends_with(".json")) {
+        const std::string error = tools::read_profile(name, settings.read_profiles[name]);
+        if (!error.empty()) return error;
+      } else if (!find_profile(name)) {
+        return unknown_value(kPtx2spv, opt_profile, "profile", name);
+      }
       settings.profiles.push_back(name);
     }
   }
@@ -402,7 +409,9 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
 }
 
 Profile profile_for(const Settings& settings, const std::string& name) {
-  Profile profile = find_profile(name).value_or(Profile());
+  const auto read = settings.read_profiles.find(name);
+  Profile profile =
+      read != settings.read_profiles.end() ? read->second : find_profile(name).value_or(Profile());
   for (const auto& [capability, value] : settings.capabilities)
     set_capability(profile, capability, value);
   return profile;

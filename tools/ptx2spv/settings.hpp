@@ -1,6 +1,7 @@
 // What ptx2spv's command line asks for.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,9 @@ enum class Emit : std::uint8_t { spirv, assembly, json, c_header, cpp_header };
 struct Settings {
   TranslateOptions translate;
   std::size_t inline_budget = kInlineBudget;
-  bool threads_chosen = false;        ///< else each kernel gets the model it needs
-  std::vector<std::string> profiles;  ///< --check goes through all of them
+  bool threads_chosen = false;                   ///< else each kernel gets the model it needs
+  std::vector<std::string> profiles;             ///< --check goes through all of them
+  std::map<std::string, Profile> read_profiles;  ///< those of files, by name
   std::vector<std::pair<std::string, bool>> capabilities;  ///< of --disable and --enable
   std::vector<std::pair<std::string, SlotSpec>> backings;  ///< slot number or name
   std::vector<std::string> linked;                         ///< files of --link

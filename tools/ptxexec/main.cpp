@@ -29,7 +29,8 @@ enum Id : int {
 
 constexpr Option kOptions[] = {
     {opt_device, 'd', "device", "NAME",
-     "the device that the program sees: gpu, cpu, swiftshader, lavapipe, an index, uuid:... or part "
+     "the device that the program sees: gpu, cpu, swiftshader, lavapipe, an index, uuid:... or "
+     "part "
      "of the name; every usable one when not given",
      "gpu,cpu,swiftshader,lavapipe"},
     {opt_devices, 0, "devices", "NAMES",
@@ -45,8 +46,7 @@ constexpr Option kOptions[] = {
      "do without these capabilities of the device, separated by commas"},
     {opt_validate, 0, "validate", "",
      "run under the Vulkan validation layer, whose messages are printed"},
-    {opt_statistics, 0, "statistics", "",
-     "when the program ends, print what each device did"},
+    {opt_statistics, 0, "statistics", "", "when the program ends, print what each device did"},
     {opt_log, 0, "log", "", "print why a call of the CUDA libraries failed"},
     {opt_libraries, 0, "libraries", "",
      "print the folder of the libraries instead: what LD_LIBRARY_PATH and the linker's -L take"},
@@ -63,9 +63,12 @@ constexpr Tool kTool = {
     "ptxexec",
     "[OPTION...] PROGRAM [ARG...]",
     "run a CUDA program on any Vulkan device",
-    "Starts PROGRAM with the libraries libcudart and libcuda of ptx2spv in front of all others, for it "
-    "and for what it starts. Programs that nvcc links need -cudart shared; those that use the driver "
-    "interface, such as PyCUDA, run as they are. ptxexec becomes the program, whose exit code is its "
+    "Starts PROGRAM with the libraries libcudart and libcuda of ptx2spv in front of all others, "
+    "for it "
+    "and for what it starts. Programs that nvcc links need -cudart shared; those that use the "
+    "driver "
+    "interface, such as PyCUDA, run as they are. ptxexec becomes the program, whose exit code is "
+    "its "
     "own.",
     kOptions,
     kExitCodes,
@@ -176,9 +179,10 @@ int run(int argc, char** argv) {
   if (!check(command)) return 2;
   const auto folder = library_folder();
   if (folder.empty()) {
-    std::fputs("ptxexec: the libraries for CUDA programs are not there: libcuda.so.1 is neither in "
-               "the build tree nor installed\n",
-               stderr);
+    std::fputs(
+        "ptxexec: the libraries for CUDA programs are not there: libcuda.so.1 is neither in "
+        "the build tree nor installed\n",
+        stderr);
     return 2;
   }
   for (const ParsedOption& each : command.options)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@ enum class Exit : std::uint8_t {
 };
 
 struct RunOptions {
-  std::string device, profile;
+  std::string device;
+  std::optional<Profile> profile;  ///< not given: the device's
   std::vector<std::string> disable;
   FpPolicy fp = FpPolicy::exact;
   int optimize = 1;

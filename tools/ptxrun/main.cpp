@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <new>
 
+#include "ptx2spv/probe.hpp"
 #include "tools/common/names.hpp"
 #include "tools/common/options.hpp"
+#include "tools/common/profile_file.hpp"
 #include "tools/common/sha256.hpp"
 #include "tools/ptxrun/backend.hpp"
 #include "tools/ptxrun/contents.hpp"
@@ -31,6 +33,8 @@ enum Id : int {
   opt_time,
   opt_output,
   opt_list,
+  opt_probe,
+  opt_answers,
   opt_validate,
   opt_check,
   opt_checksums,
@@ -50,7 +54,8 @@ constexpr Option kOptions[] = {
     {opt_compare, 0, "compare", "NAME",
      "run on this backend too and compare every output and the times; the only one is cuda",
      "cuda"},
-    {opt_profile, 0, "profile", "NAME", "translate for no more than this profile has",
+    {opt_profile, 0, "profile", "NAME",
+     "translate for no more than this profile has, or that of a file NAME.json",
      "portable,swiftshader,lavapipe,nvidia"},
     {opt_disable, 0, "disable", "CAPABILITY",
      "do without this capability of the device; may be repeated"},
@@ -82,7 +87,13 @@ constexpr Option kOptions[] = {
      "surfaces can be read"},
     {opt_list, 'l', "list-devices", "",
      "list the Vulkan devices and why each would be passed over"},
-    {opt_json, 0, "json", "", "with --list-devices: as JSON"},
+    {opt_probe, 0, "probe", "[WHAT]",
+     "ask the device what Vulkan does not report, and print the answers (table, the default), or "
+     "the "
+     "row that makes the device known (known); answer is what the process that asks is called with",
+     "table,known,answer"},
+    {opt_answers, 0, "answers", "TEXT", "with --probe=answer: what the device has answered before"},
+    {opt_json, 0, "json", "", "with --list-devices and --probe: as JSON"},
     {opt_verbose, 'v', "verbose", "",
      "print the device, the times of the stages and every output's result"},
     {opt_color, 0, "color", "WHEN",
@@ -115,6 +126,7 @@ struct Settings {
   bool cuda = false, compare = false, time = false, checksums = false, check = false,
        verbose = false, color = false;
   std::string output_folder;
+  std::string probe, answers;  ///< what of a device's answers is asked for; empty: nothing
 };
 
 void print_error(const Settings& settings, const std::string& text) {
@@ -302,8 +314,9 @@ std::string apply_options(const ParsedCommand& command, Settings& settings, bool
         settings.compare = true;
         break;
       case opt_profile:
-        if (!find_profile(value)) return unknown("profile");
-        settings.run.profile = value;
+        settings.run.profile.emplace();
+        if (std::string error = find_or_read_profile(value, *settings.run.profile); !error.empty())
+          return value.ends_with(".json") ? error : unknown("profile");
         break;
       case opt_disable: {
         Profile probe;
@@ -337,6 +350,12 @@ std::string apply_options(const ParsedCommand& command, Settings& settings, bool
       case opt_validate: settings.run.validate = true; break;
       case opt_check: settings.check = true; break;
       case opt_list: list = true; break;
+      case opt_probe:
+        settings.probe = option.has_value ? value : "table";
+        if (settings.probe != "table" && settings.probe != "known" && settings.probe != "answer")
+          return unknown("form of answers called");
+        break;
+      case opt_answers: settings.answers = value; break;
       case opt_json: json = true; break;
       case opt_verbose: settings.verbose = true; break;
       case opt_color:
@@ -359,12 +378,16 @@ int run_tool(int argc, char** argv) {
   Settings settings;
   bool list = false, json = false;
   std::string error = apply_options(command, settings, list, json);
-  if (error.empty() && command.operands.empty() && !list) error = "no manifest is given";
+  const bool asks = list || !settings.probe.empty();
+  if (error.empty() && command.operands.empty() && !asks) error = "no manifest is given";
   if (!error.empty()) {
     usage_error(kTool, error);
     return int(Exit::usage);
   }
+  if (settings.probe == "answer")
+    return answer_questions({.select = settings.run.device}, settings.answers);
   Exit exit = Exit::good;
+  if (!settings.probe.empty()) exit = probe_one_device(settings.run.device, settings.probe, json);
   if (list) exit = list_all_devices(json);
   for (const std::string& file : command.operands) exit = worse(exit, run_manifest(settings, file));
   if (std::fflush(stdout) != 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "ptx2spv/probe.hpp"
 #include "tools/common/json.hpp"
 
 namespace ptx2spv::tools {
@@ -81,6 +82,31 @@ Exit list_all_devices(bool json) {
   std::fwrite(out.data(), 1, out.size(), stdout);
   if (!usable) std::fprintf(stderr, "ptxrun: error: no usable device\n");
   return usable ? Exit::good : Exit::no_device;
+}
+
+Exit probe_one_device(const std::string& device, std::string_view what, bool json) {
+  const auto report = probe_device({.select = device});
+  if (!report) {
+    std::fprintf(stderr, "ptxrun: error: %s\n", report.error().text.c_str());
+    return Exit::no_device;
+  }
+  if (what == "known" || json) {
+    std::fputs((json ? report->json() : report->known_device()).c_str(), stdout);
+    return Exit::good;
+  }
+  std::printf("%s (%s)\n", report->device.name.c_str(), report->device.driver.c_str());
+  for (const ProbeRow& row : report->rows) {
+    const bool number = row.name == "max_loop_iterations" || row.name == "routine_budget";
+    const std::string value = number ? std::to_string(row.value) : row.value ? "yes" : "no";
+    const bool other = row.known && *row.known != row.value;
+    std::printf("%-29s %-6s %s\n%-36s %s, %.0f ms%s\n", row.name.c_str(), value.c_str(),
+                row.question.c_str(), "", row.seen.c_str(), row.milliseconds,
+                other ? "; NOT what is known of it" : "");
+  }
+  const bool known = !report->rows.empty() && report->rows[0].known.has_value();
+  std::printf("%zu answers in %.0f ms; the device is %s\n", report->rows.size(),
+              report->milliseconds, known ? "known" : "not known");
+  return Exit::good;
 }
 
 }  // namespace ptx2spv::tools

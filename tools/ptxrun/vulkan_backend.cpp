@@ -62,7 +62,7 @@ bool Runner::open() {
   DeviceOptions form;
   form.select = options_.device;
   form.disable = options_.disable;
-  form.profile = options_.profile;
+  form.within = options_.profile;
   if (options_.validate) form.validation = true;
   auto device = Device::open(form);
   if (!device) return fail(device.error(), "no usable device: ");

@@ -190,6 +190,18 @@ class Machine {
         while (!(present >> leader & 1)) ++leader;
         return Bits{{leader, leader == lane ? 1u : 0u, 0, 0}};
       }
+      case Op::subgroup_shuffle: {
+        std::uint32_t source = operand(i, 1).w[0] & 31;
+        if (!(present >> source & 1)) source = lane;
+        return operand(base + source, 0);
+      }
+      case Op::subgroup_ballot: {
+        std::uint32_t ballot = 0;
+        for (std::uint32_t l = 0; l < 32; ++l)
+          if ((present >> l & 1) && operand(base + l, 0).w[0]) ballot |= 1u << l;
+        return Bits::of(ballot);
+      }
+      case Op::subgroup_barrier:
       case Op::warp_sync: return Bits{};
       default: break;
     }
@@ -418,6 +430,9 @@ class Machine {
       case Op::warp_sync:
       case Op::warp_elect:
       case Op::yield:
+      case Op::subgroup_shuffle:
+      case Op::subgroup_ballot:
+      case Op::subgroup_barrier:
       case Op::control_barrier:
         t.state = Thread::State::waiting;
         t.waits_at = v;

@@ -34,6 +34,10 @@ struct BlockOptions {
 /// the function as it was, empty when done.
 std::string thread_coarsening(ir::Function& function, ir::Module& module, BlockOptions& options);
 
+/// Makes warp operations the device's subgroups'. Needs: the direct model, blocks of whole warps,
+/// and operations that all threads of a block reach together. Returns whether it changed anything.
+bool native_warps(ir::Function& function);
+
 /// ThreadModel::regions: cuts the kernel at its barriers and warp operations, sets
 /// Function::region_threads and enlarges shared and local memory. Needs variables, before
 /// structurizing; message when it cannot.

@@ -74,6 +74,7 @@ Id Builder::type_signed(unsigned bits) {
 }
 
 Id Builder::type_float(unsigned bits) {
+  if (bits >= 32) has_float_[bits / 64] = true;
   if (bits == 64) capability(spv::Capability::Float64);
   return global(spv::Op::OpTypeFloat, 0, {bits});
 }

@@ -59,6 +59,7 @@ class Builder {
   Id type_int(unsigned bits);  ///< unsigned; 8 and 16 need a storage capability
   Id type_signed(unsigned bits);
   Id type_float(unsigned bits);
+  bool has_float(unsigned bits) const { return has_float_[bits / 64]; }  ///< 32 or 64
   Id type_vector(Id component, unsigned count) {
     return global(spv::Op::OpTypeVector, 0, {component, count});
   }
@@ -158,6 +159,7 @@ class Builder {
   std::vector<std::pair<Words, Id>> import_list_, string_list_;
   std::vector<Words> extension_list_;
   std::vector<Id> small_constants_, library_ids_;
+  bool has_float_[2] = {};  ///< 32, 64 bits
   Id bool_ = 0, uint_ = 0, uvec_[5] = {};
 };
 

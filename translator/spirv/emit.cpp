@@ -155,6 +155,33 @@ void Emitter::begin_function() {
   }
 }
 
+// Without them a device may round, flush and fold as it likes. NVIDIA's keeps denormals, and
+// divides as IEEE has it, where RoundingModeRTE is declared.
+void Emitter::float_controls() {
+  const Features& has = p_.features;
+  const struct {
+    unsigned width;
+    bool used, denormals, even, specials;
+  } widths[] = {
+      {32, b_.has_float(32), has.preserves_denormals32, has.rounds_even32, has.keeps_specials32},
+      {64, b_.has_float(64), has.preserves_denormals64, has.rounds_even64, has.keeps_specials64}};
+  const auto declare = [&](bool with, spv::Capability capability, spv::ExecutionMode mode,
+                           unsigned width) {
+    if (!with) return;
+    b_.capability(capability);
+    b_.execution_mode(function_, mode, width);
+  };
+  for (const auto& each : widths) {
+    if (!each.used) continue;
+    declare(each.denormals, spv::Capability::DenormPreserve, spv::ExecutionMode::DenormPreserve,
+            each.width);
+    declare(each.specials, spv::Capability::SignedZeroInfNanPreserve,
+            spv::ExecutionMode::SignedZeroInfNanPreserve, each.width);
+    declare(each.even, spv::Capability::RoundingModeRTE, spv::ExecutionMode::RoundingModeRTE,
+            each.width);
+  }
+}
+
 void Emitter::finish_entry() {
   const std::string_view name = o_.entry_name.empty() ? std::string_view(f_.name) : o_.entry_name;
   b_.name(function_, name);
@@ -169,17 +196,7 @@ void Emitter::finish_entry() {
     b_.shared(0x512e0000u) = composite;
   }
   b_.entry_point(function_, name, interface_);
-  if (o_.float_controls) {
-    // Not DenormPreserve, which the devices of Exactness::declared_rounding lack: they keep
-    // denormals, and divide as IEEE has it, where RoundingModeRTE is declared.
-    b_.capability(spv::Capability::SignedZeroInfNanPreserve);
-    b_.capability(spv::Capability::RoundingModeRTE);
-    const unsigned widths = p_.features.float64 ? 64 : 32;
-    for (unsigned width = 32; width <= widths; width += 32) {
-      b_.execution_mode(function_, spv::ExecutionMode::SignedZeroInfNanPreserve, width);
-      b_.execution_mode(function_, spv::ExecutionMode::RoundingModeRTE, width);
-    }
-  }
+  if (o_.float_controls) float_controls();
   if (o_.debug_info && file_ != 0) {
     Id& source = b_.shared(0x50c0000000000000u | file_);
     if (source == 0) {
@@ -370,6 +387,7 @@ void Emitter::instruction(Value v) {
     case Op::image_atomic: return image(v, inst);
     case Op::control_barrier:
     case Op::memory_barrier: return synchronise(v, inst);
+    case Op::subgroup_barrier:
     case Op::subgroup_shuffle:
     case Op::subgroup_ballot: return subgroup(v, inst);
     default: return unexpected(inst);

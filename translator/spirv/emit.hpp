@@ -24,7 +24,7 @@ struct EmitOptions {
   std::string_view source_text;
   bool differences = false;     ///< a sum with a negated term may be a difference (of NaN, the sign
                                 ///< is another)
-  bool float_controls = false;  ///< declare that NaN and rounding are kept (devices that can)
+  bool float_controls = false;  ///< declare what float results depend on, where the device can
 };
 
 /// An emission that cannot be done is an error of the translator, not of its input.

@@ -23,6 +23,12 @@ void Emitter::synchronise(Value, const Inst& inst) {
 void Emitter::subgroup(Value v, const Inst& inst) {
   const Id scope_id = b_.constant(word(spv::Scope::Subgroup));
   b_.capability(spv::Capability::GroupNonUniform);
+  if (inst.op == Op::subgroup_barrier) {
+    using enum spv::MemorySemanticsMask;
+    const std::uint32_t order =
+        inst.imm ? word(AcquireRelease) | word(UniformMemory) | word(WorkgroupMemory) : 0;
+    return op0(spv::Op::OpControlBarrier, scope_id, scope_id, b_.constant(order));
+  }
   if (inst.op == Op::subgroup_shuffle) {
     b_.capability(spv::Capability::GroupNonUniformShuffle);
     return set(v, op(spv::Op::OpGroupNonUniformShuffle, type(inst.type), scope_id, operand(v, 0),

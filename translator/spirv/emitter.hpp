@@ -45,6 +45,7 @@ class Emitter {
   void scan();
   void begin_function();
   void finish_entry();
+  void float_controls();
   void block(ir::BlockId id);
   void phi(ir::BlockId id, Value v);
   void terminator(const ir::Block& block);

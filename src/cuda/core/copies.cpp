@@ -51,8 +51,9 @@ CUresult resolve_memory(Side& side, CUdeviceptr address, std::size_t x, std::siz
     return fail(eInvalidValue, fmt::format("{:#x} is no address of device memory", address));
   side.offset = address - side.memory->address;
   if (a > side.memory->bytes - side.offset)
-    return fail(eInvalidValue, fmt::format("a copy of {} bytes at {:#x} reaches beyond its {} bytes",
-                                           a, address, side.memory->bytes));
+    return fail(eInvalidValue,
+                fmt::format("a copy of {} bytes at {:#x} reaches beyond its {} bytes", a, address,
+                            side.memory->bytes));
   if (!side.memory->buffer || side.memory->host) {
     // Memory that the host has, too, is copied as the host's: registered memory has no buffer.
     side.kind = kMemoryHost;
@@ -127,14 +128,10 @@ CUresult resolve(Side& side, const Given& given, const Extent& extent) {
 }
 
 Given source_of(const CUDA_MEMCPY3D_PEER& c) {
-  return {c.srcMemoryType,
-          const_cast<std::byte*>(static_cast<const std::byte*>(c.srcHost)),
-          c.srcDevice,
-          c.srcArray,
-          c.srcXInBytes,
-          c.srcY,
-          c.srcZ,
-          c.srcPitch,
+  return {c.srcMemoryType, const_cast<std::byte*>(static_cast<const std::byte*>(c.srcHost)),
+          c.srcDevice,     c.srcArray,
+          c.srcXInBytes,   c.srcY,
+          c.srcZ,          c.srcPitch,
           c.srcHeight};
 }
 
@@ -197,8 +194,8 @@ CUresult write_side(const Side& side, const Extent& extent, const std::byte* fro
 CUresult copy_on_host(const Side& from, const Side& to, const Extent& extent) {
   for (std::size_t z = 0; z < extent.depth; ++z)
     for (std::size_t y = 0; y < extent.height; ++y)
-      std::memmove(to.host + z * to.slice + y * to.pitch, from.host + z * from.slice + y * from.pitch,
-                   extent.width);
+      std::memmove(to.host + z * to.slice + y * to.pitch,
+                   from.host + z * from.slice + y * from.pitch, extent.width);
   return eSuccess;
 }
 
@@ -347,12 +344,14 @@ CUresult set_memory(ContextObject& context, const CUDA_MEMSET_NODE_PARAMS& set) 
     return fail(eInvalidValue, "an element of a fill has 1, 2 or 4 bytes");
   if (!set.width || !set.height) return eSuccess;
   std::size_t row = 0;
-  if (!multiply(set.width, set.elementSize, row)) return fail(eInvalidValue, "the fill is too wide");
+  if (!multiply(set.width, set.elementSize, row))
+    return fail(eInvalidValue, "the fill is too wide");
   if (set.dst % set.elementSize || (set.height > 1 && set.pitch % set.elementSize))
     return fail(eInvalidValue, "a fill starts, and its rows follow, at multiples of its element");
   Side side;
   side.pitch = set.pitch ? set.pitch : row;
-  if (set.height > 1 && side.pitch < row) return fail(eInvalidValue, "a pitch is less than the width");
+  if (set.height > 1 && side.pitch < row)
+    return fail(eInvalidValue, "a pitch is less than the width");
   const Extent extent{row, set.height, 1};
   if (CUresult code = resolve_memory(side, set.dst, 0, 0, 0, extent); code != eSuccess) return code;
   const bool dense = set.height == 1 || side.pitch == row;

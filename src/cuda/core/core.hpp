@@ -176,16 +176,16 @@ std::shared_ptr<SurfaceObject> find_surface(CUsurfObject handle);
 CUresult bind_textures(ModuleObject& module);
 CUresult bind_surface(SurfaceRefObject& reference);
 /// What a texture reference stands for now, as a runtime texture.
-CUresult make_texture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& desc, const CUDA_RESOURCE_VIEW_DESC* view,
-                      std::optional<Texture>& made);
+CUresult make_texture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& desc,
+                      const CUDA_RESOURCE_VIEW_DESC* view, std::optional<Texture>& made);
 
 // ------------------------------------------------------------------------- modules and launches
 
 /// Reads PTX text, a fat binary, its wrapper or an ELF file that holds one. `bytes` 0: as far as
 /// the data says itself.
 CUresult read_image(const void* data, std::size_t bytes, const std::string& file, Image& image);
-CUresult load_module(ContextObject& context, const Image& image, std::shared_ptr<ModuleObject>& made,
-                     std::string* log);
+CUresult load_module(ContextObject& context, const Image& image,
+                     std::shared_ptr<ModuleObject>& made, std::string* log);
 CUresult unload_module(CUmodule module);
 CUresult find_function(ModuleObject& module, std::string_view name, CUfunction& found);
 CUresult find_global(ModuleObject& module, std::string_view name, CUdeviceptr& address,

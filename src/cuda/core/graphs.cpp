@@ -37,17 +37,13 @@ CUresult run_host(StreamObject& stream, const HostOperation& operation) {
 }  // namespace
 
 int node_type(const Operation& operation) {
-  return std::visit(Visitor{[](const KernelOperation&) { return 0; },
-                            [](const CopyOperation&) { return 1; },
-                            [](const MemsetOperation&) { return 2; },
-                            [](const HostOperation&) { return 3; },
-                            [](const ChildOperation&) { return 4; },
-                            [](const EmptyOperation&) { return 5; },
-                            [](const WaitOperation&) { return 6; },
-                            [](const RecordOperation&) { return 7; },
-                            [](const AllocateOperation&) { return 10; },
-                            [](const FreeOperation&) { return 11; }},
-                    operation.what);
+  return std::visit(
+      Visitor{[](const KernelOperation&) { return 0; }, [](const CopyOperation&) { return 1; },
+              [](const MemsetOperation&) { return 2; }, [](const HostOperation&) { return 3; },
+              [](const ChildOperation&) { return 4; }, [](const EmptyOperation&) { return 5; },
+              [](const WaitOperation&) { return 6; }, [](const RecordOperation&) { return 7; },
+              [](const AllocateOperation&) { return 10; }, [](const FreeOperation&) { return 11; }},
+      operation.what);
 }
 
 CUresult run(StreamObject& stream, const Operation& operation) {
@@ -233,8 +229,7 @@ bool capturing(StreamObject& stream) {
 CUresult capture(StreamObject& stream, Operation operation) {
   std::lock_guard lock(stream.mutex);
   if (!stream.capture) return fail(eIllegalState, "the stream is not capturing");
-  if (stream.capture->invalid)
-    return fail(eStreamCaptureInvalidated, "the capture failed before");
+  if (stream.capture->invalid) return fail(eStreamCaptureInvalidated, "the capture failed before");
   GraphNodeObject* node = nullptr;
   if (CUresult code = add_node(*stream.capture->graph, std::move(operation), stream.tail, node);
       code != eSuccess)

@@ -24,8 +24,8 @@ CUresult check_shape(const FunctionObject& function, const LaunchConfig& config)
     return bad(fmt::format("a grid of {} x {} x {} is too large", grid.x, grid.y, grid.z));
   if (block.x > 1024 || block.y > 1024 || block.z > 64 ||
       std::uint64_t{block.x} * block.y * block.z > 1024)
-    return bad(fmt::format("a block of {} x {} x {} has over 1024 threads", block.x, block.y,
-                           block.z));
+    return bad(
+        fmt::format("a block of {} x {} x {} has over 1024 threads", block.x, block.y, block.z));
   const EntryInfo& info = function.kernel.info();
   const int most = std::max(function.max_dynamic_shared + static_cast<int>(info.shared_bytes),
                             kSharedWithoutAsking);
@@ -194,8 +194,8 @@ CUresult set_function_attribute(FunctionObject& function, int attribute, int val
   if (attribute == 8) {
     const int own = static_cast<int>(function.kernel.info().shared_bytes);
     if (value < 0 || value > kMostShared - own)
-      return fail(eInvalidValue, fmt::format("a block has at most {} bytes of shared memory",
-                                             kMostShared));
+      return fail(eInvalidValue,
+                  fmt::format("a block has at most {} bytes of shared memory", kMostShared));
     function.max_dynamic_shared = value;
     return eSuccess;
   }
@@ -214,8 +214,8 @@ int occupancy(FunctionObject& function, int threads, std::size_t dynamic_shared)
   const std::size_t shared = function.kernel.info().shared_bytes + dynamic_shared;
   int blocks = std::min(16, 1024 / ((threads + 31) / 32 * 32));
   if (shared)
-    blocks = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(blocks),
-                                                    kSharedOfProcessor / shared));
+    blocks = static_cast<int>(
+        std::min<std::size_t>(static_cast<std::size_t>(blocks), kSharedOfProcessor / shared));
   return shared > kMostShared ? 0 : blocks;
 }
 

@@ -17,8 +17,8 @@ void say_once(const std::string& text);
 CUresult fail(CUresult code, std::string_view text);
 /// eNotSupported. Says once which function is not supported and why.
 CUresult not_supported(const char* function, const char* reason);
-/// The code that stands for an error of the runtime library. What a user has to read to go on (traps,
-/// the translator's messages) is printed; the rest with PTX2SPV_CUDA_LOG=1.
+/// The code that stands for an error of the runtime library. What a user has to read to go on
+/// (traps, the translator's messages) is printed; the rest with PTX2SPV_CUDA_LOG=1.
 CUresult report(const Error& error);
 
 struct ErrorRow {

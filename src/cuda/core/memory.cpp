@@ -104,14 +104,15 @@ std::shared_ptr<Allocation> find_host(const void* pointer) {
 CUresult release(CUdeviceptr address, MemoryUse use) {
   auto allocation = find_address(address);
   const bool fits = allocation && allocation->address == address &&
-                    (allocation->use == use || (use == MemoryUse::device &&
-                                                allocation->use == MemoryUse::managed));
-  if (!fits) return fail(eInvalidValue, fmt::format("{:#x} was not allocated, or is freed", address));
+                    (allocation->use == use ||
+                     (use == MemoryUse::device && allocation->use == MemoryUse::managed));
+  if (!fits)
+    return fail(eInvalidValue, fmt::format("{:#x} was not allocated, or is freed", address));
   // What runs may still use it, and a launch that trapped is to be told of.
   const CUresult code = synchronize(*allocation->context);
   forget(*allocation);
-  if (allocation->pool) allocation->pool->used -= std::min<std::uint64_t>(allocation->pool->used,
-                                                                           allocation->bytes);
+  if (allocation->pool)
+    allocation->pool->used -= std::min<std::uint64_t>(allocation->pool->used, allocation->bytes);
   return code;
 }
 

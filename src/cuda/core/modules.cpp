@@ -103,7 +103,9 @@ CUresult read_image(const void* data, std::size_t bytes, const std::string& file
     }
     return add_linked({{static_cast<const std::byte*>(data), bytes}}, file, image);
   }
-  if (begins_with("\x7f" "ELF") || begins_with("!<arch>\n")) {
+  if (begins_with("\x7f"
+                  "ELF") ||
+      begins_with("!<arch>\n")) {
     if (bytes) return read_container({static_cast<const std::byte*>(data), bytes}, file, image);
     image.machine_code = true;  // a cubin, whose length nobody says
     return eSuccess;

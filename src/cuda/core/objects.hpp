@@ -24,7 +24,8 @@ struct DeviceObject {
   int ordinal = 0;
   std::string select;  ///< for DeviceOptions::select
   DeviceInfo info;     ///< of the Vulkan device
-  bool shared_addresses = false;  ///< kernels and the host reach the same memory by the same address
+  bool shared_addresses =
+      false;  ///< kernels and the host reach the same memory by the same address
 
   std::mutex mutex;  ///< what follows
   std::optional<Device> device;
@@ -78,8 +79,8 @@ struct EventObject {
   unsigned flags = 0;
   std::mutex mutex;  ///< what follows
   std::optional<Event> event;
-  std::shared_ptr<Capture> capture;      ///< recorded in a capture
-  std::vector<GraphNodeObject*> nodes;   ///< of that capture
+  std::shared_ptr<Capture> capture;     ///< recorded in a capture
+  std::vector<GraphNodeObject*> nodes;  ///< of that capture
 };
 
 /// A CUDA array, or a level of a mipmapped one.

@@ -52,9 +52,8 @@ struct ViewFormat {
 /// CUresourceViewFormat 1 to 24: eight formats of one, two and four channels. Block-compressed
 /// formats follow.
 std::optional<ViewFormat> view_format(unsigned number) {
-  constexpr CUarray_format kFormats[] = {kUnsignedInt8, kSignedInt8,    kUnsignedInt16,
-                                         kSignedInt16,  kUnsignedInt32, kSignedInt32,
-                                         kHalf,         kFloat};
+  constexpr CUarray_format kFormats[] = {kUnsignedInt8,  kSignedInt8,  kUnsignedInt16, kSignedInt16,
+                                         kUnsignedInt32, kSignedInt32, kHalf,          kFloat};
   if (number < 1 || number > 24) return std::nullopt;
   return ViewFormat{kFormats[(number - 1) / 3], 1u << ((number - 1) % 3)};
 }
@@ -75,8 +74,9 @@ CUresult check_view(const CUDA_RESOURCE_VIEW_DESC& view, const CUDA_ARRAY3D_DESC
   }
   const bool layered = desc.Flags & (kArrayLayered | kArrayCubemap);
   const unsigned layers = layered ? static_cast<unsigned>(desc.Depth) : 1;
-  if (view.lastMipmapLevel < view.firstMipmapLevel || view.lastMipmapLevel >= std::max(levels, 1u) ||
-      view.lastLayer < view.firstLayer || (view.lastLayer >= layers && view.lastLayer))
+  if (view.lastMipmapLevel < view.firstMipmapLevel ||
+      view.lastMipmapLevel >= std::max(levels, 1u) || view.lastLayer < view.firstLayer ||
+      (view.lastLayer >= layers && view.lastLayer))
     return fail(eInvalidValue, "a view shows levels or layers that there are not");
   const bool all_levels = view.firstMipmapLevel == 0 && view.lastMipmapLevel + 1 >= levels;
   const bool one_level = view.firstMipmapLevel == view.lastMipmapLevel;
@@ -88,7 +88,8 @@ CUresult check_view(const CUDA_RESOURCE_VIEW_DESC& view, const CUDA_ARRAY3D_DESC
   return eSuccess;
 }
 
-CUresult over_memory(const CUDA_RESOURCE_DESC& resource, const TextureDesc& desc, std::optional<Texture>& made) {
+CUresult over_memory(const CUDA_RESOURCE_DESC& resource, const TextureDesc& desc,
+                     std::optional<Texture>& made) {
   const bool pitched = resource.resType == kResourcePitch2D;
   const CUdeviceptr address = pitched ? resource.res.pitch2D.devPtr : resource.res.linear.devPtr;
   const CUarray_format format = pitched ? resource.res.pitch2D.format : resource.res.linear.format;
@@ -119,8 +120,8 @@ CUresult over_memory(const CUDA_RESOURCE_DESC& resource, const TextureDesc& desc
 
 }  // namespace
 
-CUresult make_texture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& given, const CUDA_RESOURCE_VIEW_DESC* view,
-                      std::optional<Texture>& made) {
+CUresult make_texture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& given,
+                      const CUDA_RESOURCE_VIEW_DESC* view, std::optional<Texture>& made) {
   TextureDesc desc;
   if (CUresult code = convert(given, desc); code != eSuccess) return code;
   switch (resource.resType) {
@@ -162,8 +163,7 @@ CUresult create_texture(ContextObject& context, const CUDA_RESOURCE_DESC& resour
   object->resource = resource;
   object->desc = desc;
   if (view) object->view = *view;
-  if (CUresult code = make_texture(resource, desc, view, object->texture);
-      code != eSuccess)
+  if (CUresult code = make_texture(resource, desc, view, object->texture); code != eSuccess)
     return code;
   made = object->texture->handle();
   std::lock_guard lock(tables().objects_mutex);
@@ -229,8 +229,7 @@ CUresult bind_textures(ModuleObject& module) {
   }
   for (const auto& each : changed) {
     std::optional<Texture> texture;
-    if (CUresult code =
-            make_texture(each->resource, each->desc, nullptr, texture);
+    if (CUresult code = make_texture(each->resource, each->desc, nullptr, texture);
         code != eSuccess)
       return code;
     Status status = module.module.bind_texture(each->name, *texture);

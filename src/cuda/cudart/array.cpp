@@ -27,9 +27,7 @@ bool array_format(const cudaChannelFormatDesc& desc, CUarray_format& format, uns
     case kChannelUnsigned:
       format = desc.x == 8 ? kUnsignedInt8 : desc.x == 16 ? kUnsignedInt16 : kUnsignedInt32;
       return desc.x == 8 || desc.x == 16 || desc.x == 32;
-    case kChannelFloat:
-      format = desc.x == 16 ? kHalf : kFloat;
-      return desc.x == 16 || desc.x == 32;
+    case kChannelFloat: format = desc.x == 16 ? kHalf : kFloat; return desc.x == 16 || desc.x == 32;
     default: return false;
   }
 }
@@ -72,9 +70,7 @@ CUresult convert(const cudaResourceDesc& from, CUDA_RESOURCE_DESC& to) {
   to.resType = static_cast<unsigned>(from.resType);
   switch (to.resType) {
     case kResourceArray: to.res.array.hArray = from.res.array.array; return eSuccess;
-    case kResourceMipmap:
-      to.res.mipmap.hMipmappedArray = from.res.mipmap.mipmap;
-      return eSuccess;
+    case kResourceMipmap: to.res.mipmap.hMipmappedArray = from.res.mipmap.mipmap; return eSuccess;
     case kResourceLinear: {
       auto& linear = to.res.linear;
       linear.devPtr = reinterpret_cast<CUdeviceptr>(from.res.linear.devPtr);
@@ -145,7 +141,8 @@ CUresult convert(const cudaTextureDesc& from, const CUDA_RESOURCE_DESC& resource
   const CUarray_format format = format_of_resource(resource);
   const bool real = format == kHalf || format == kFloat || format >= kUnorm8x1;
   const bool wide = format == kUnsignedInt32 || format == kSignedInt32;
-  if (from.readMode == 1 && wide) return fail(eInvalidNormSetting, "32-bit integers are read as such");
+  if (from.readMode == 1 && wide)
+    return fail(eInvalidNormSetting, "32-bit integers are read as such");
   if (from.filterMode == 1 && !real && from.readMode == 0 && resource.resType != kResourceLinear)
     return fail(eInvalidFilterSetting, "integers have no linear filter");
   to.filterMode = static_cast<unsigned>(from.filterMode);

@@ -269,8 +269,8 @@ CUresult cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size
   if (!sides_of(kind, source, target) || target == kMemoryHost) return bad_direction();
   CUdeviceptr address = 0;
   if (CUresult code = part_of(symbol, offset, bytes, address); code != eSuccess) return code;
-  return submit(stream, linear_copy(reinterpret_cast<void*>(address), kMemoryDevice, from, source,
-                                    bytes));
+  return submit(stream,
+                linear_copy(reinterpret_cast<void*>(address), kMemoryDevice, from, source, bytes));
 }
 
 CUresult cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
@@ -304,8 +304,8 @@ CUresult cudaMemset(void* to, int value, std::size_t bytes) {
 
 CUresult cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
                            std::size_t height, CUstream stream) {
-  return fill(stream, {reinterpret_cast<CUdeviceptr>(to), pitch, static_cast<unsigned>(value) & 0xff,
-                       1, width, height});
+  return fill(stream, {reinterpret_cast<CUdeviceptr>(to), pitch,
+                       static_cast<unsigned>(value) & 0xff, 1, width, height});
 }
 
 CUresult cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
@@ -316,8 +316,7 @@ CUresult cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
 CUresult cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, CUstream stream) {
   for (std::size_t z = 0; z < extent.depth; ++z) {
     auto* slice = static_cast<std::byte*>(to.ptr) + z * to.pitch * to.ysize;
-    CUresult code =
-        cudaMemset2DAsync(slice, to.pitch, value, extent.width, extent.height, stream);
+    CUresult code = cudaMemset2DAsync(slice, to.pitch, value, extent.width, extent.height, stream);
     if (code != eSuccess) return code;
   }
   return eSuccess;

@@ -246,8 +246,8 @@ CUresult cudaDeviceSynchronize() {
 CUresult cudaDeviceReset() {
   if (CUresult code = initialize(); code != eSuccess) return keep(code);
   auto& stack = context_stack();
-  DeviceObject* device = !stack.empty() && stack.back() ? stack.back()->device
-                                                        : device_at(runtime_device());
+  DeviceObject* device =
+      !stack.empty() && stack.back() ? stack.back()->device : device_at(runtime_device());
   if (!device) return keep(eInvalidDevice);
   // What a trap left stays: CUDA's contexts cannot be made anew in such a process either.
   if (CUresult stuck = sticky(); stuck != eSuccess) return keep(stuck);
@@ -403,20 +403,16 @@ CUresult cudaCtxResetPersistingL2Cache() { return eSuccess; }
 CUresult cudaProfilerStart() { return eSuccess; }
 CUresult cudaProfilerStop() { return eSuccess; }
 
-PTX2SPV_IF_12(CUresult cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
-              CUresult cudaThreadExit() { return cudaDeviceReset(); }
-              CUresult cudaThreadSetLimit(int limit, std::size_t value) {
-                return cudaDeviceSetLimit(limit, value);
-              }
-              CUresult cudaThreadGetLimit(std::size_t* value, int limit) {
-                return cudaDeviceGetLimit(value, limit);
-              }
-              CUresult cudaThreadSetCacheConfig(int config) {
-                return cudaDeviceSetCacheConfig(config);
-              }
-              CUresult cudaThreadGetCacheConfig(int* config) {
-                return cudaDeviceGetCacheConfig(config);
-              })
+PTX2SPV_IF_12(
+    CUresult cudaThreadSynchronize() { return cudaDeviceSynchronize(); } CUresult cudaThreadExit() {
+      return cudaDeviceReset();
+    } CUresult cudaThreadSetLimit(int limit, std::size_t value) {
+      return cudaDeviceSetLimit(limit, value);
+    } CUresult cudaThreadGetLimit(std::size_t* value, int limit) {
+      return cudaDeviceGetLimit(value, limit);
+    } CUresult cudaThreadSetCacheConfig(int config) {
+      return cudaDeviceSetCacheConfig(config);
+    } CUresult cudaThreadGetCacheConfig(int* config) { return cudaDeviceGetCacheConfig(config); })
 
 }  // extern "C"
 

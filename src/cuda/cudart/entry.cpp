@@ -1,5 +1,5 @@
-// The functions that the table makes: variants for per-thread streams, and answers of those that are
-// not supported.
+// The functions that the table makes: variants for per-thread streams, and answers of those that
+// are not supported.
 #include <dlfcn.h>
 
 #include "src/cuda/cudart/face.hpp"
@@ -43,15 +43,15 @@ CUresult cudaGetDriverEntryPoint(const char* name, void** function, unsigned lon
 }
 
 #define PTX2SPV_VARIANT_none(name, count, ...)
-#define PTX2SPV_VARIANT_ptsz(name, count, ...)                                     \
+#define PTX2SPV_VARIANT_ptsz(name, count, ...)                               \
   PTX2SPV_EXPORT CUresult name##_ptsz(PTX2SPV_PARAMS_##count(__VA_ARGS__)) { \
-    PerThread scope;                                                               \
-    return name(PTX2SPV_ARGS_##count);                                             \
+    PerThread scope;                                                         \
+    return name(PTX2SPV_ARGS_##count);                                       \
   }
-#define PTX2SPV_VARIANT_ptds(name, count, ...)                                     \
+#define PTX2SPV_VARIANT_ptds(name, count, ...)                               \
   PTX2SPV_EXPORT CUresult name##_ptds(PTX2SPV_PARAMS_##count(__VA_ARGS__)) { \
-    PerThread scope;                                                               \
-    return name(PTX2SPV_ARGS_##count);                                             \
+    PerThread scope;                                                         \
+    return name(PTX2SPV_ARGS_##count);                                       \
   }
 #define PTX2SPV_REFUSE(name, reason) \
   PTX2SPV_EXPORT CUresult name() { return keep(not_supported(#name, reason)); }

@@ -1,5 +1,5 @@
-// What the files of the runtime interface share. Each is compiled for CUDA 12 and for CUDA 13, whose
-// layouts and signatures differ here and there (PTX2SPV_CUDART).
+// What the files of the runtime interface share. Each is compiled for CUDA 12 and for CUDA 13,
+// whose layouts and signatures differ here and there (PTX2SPV_CUDART).
 #pragma once
 
 #include "src/cuda/arity.hpp"

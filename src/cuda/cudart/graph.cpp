@@ -48,9 +48,8 @@ CUresult symbol_operation(const void* symbol, std::size_t offset, void* other, s
                           int kind, bool to_symbol, Operation& made) {
   CUdeviceptr address = 0;
   std::size_t size = 0;
-  CUresult code = call([&](ContextObject& context) {
-    return find_symbol(context, symbol, address, size);
-  });
+  CUresult code =
+      call([&](ContextObject& context) { return find_symbol(context, symbol, address, size); });
   if (code != eSuccess) return code;
   if (offset > size || bytes > size - offset)
     return fail(eInvalidValue, "the copy reaches beyond the variable");
@@ -60,9 +59,9 @@ CUresult symbol_operation(const void* symbol, std::size_t offset, void* other, s
 }
 
 Operation fill_operation(const cudaMemsetParams& params) {
-  return Operation{MemsetOperation{{reinterpret_cast<CUdeviceptr>(params.dst), params.pitch,
-                                    params.value, params.elementSize, params.width,
-                                    params.height}}};
+  return Operation{
+      MemsetOperation{{reinterpret_cast<CUdeviceptr>(params.dst), params.pitch, params.value,
+                       params.elementSize, params.width, params.height}}};
 }
 
 CUresult event_operation(CUevent event, bool record, Operation& made) {
@@ -157,9 +156,8 @@ CUresult cudaStreamBeginCaptureToGraph(CUstream handle, CUgraph graph, const CUg
 }
 CUresult cudaStreamEndCapture(CUstream handle, CUgraph* graph) {
   if (!graph) return keep(eInvalidValue);
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return end_capture(*stream, *graph);
-  });
+  return call_in(handle,
+                 [&](ContextObject&, const auto& stream) { return end_capture(*stream, *graph); });
 }
 CUresult cudaStreamIsCapturing(CUstream handle, int* status) {
   if (!status) return keep(eInvalidValue);
@@ -286,14 +284,14 @@ CUresult cudaGraphAddMemcpyNodeToSymbol(CUgraphNode* node, CUgraph graph, const 
                                         std::size_t count, const void* symbol, const void* from,
                                         std::size_t bytes, std::size_t offset, int kind) {
   Operation operation;
-  CUresult code = symbol_operation(symbol, offset, const_cast<void*>(from), bytes, kind, true,
-                                   operation);
+  CUresult code =
+      symbol_operation(symbol, offset, const_cast<void*>(from), bytes, kind, true, operation);
   return put(code, std::move(operation), adding(node, graph, before, count));
 }
 CUresult cudaGraphAddMemcpyNodeFromSymbol(CUgraphNode* node, CUgraph graph,
                                           const CUgraphNode* before, std::size_t count, void* to,
-                                          const void* symbol, std::size_t bytes,
-                                          std::size_t offset, int kind) {
+                                          const void* symbol, std::size_t bytes, std::size_t offset,
+                                          int kind) {
   Operation operation;
   CUresult code = symbol_operation(symbol, offset, to, bytes, kind, false, operation);
   return put(code, std::move(operation), adding(node, graph, before, count));
@@ -302,8 +300,8 @@ CUresult cudaGraphMemcpyNodeSetParamsToSymbol(CUgraphNode node, const void* symb
                                               const void* from, std::size_t bytes,
                                               std::size_t offset, int kind) {
   Operation operation;
-  CUresult code = symbol_operation(symbol, offset, const_cast<void*>(from), bytes, kind, true,
-                                   operation);
+  CUresult code =
+      symbol_operation(symbol, offset, const_cast<void*>(from), bytes, kind, true, operation);
   return put(code, std::move(operation), changing(node));
 }
 CUresult cudaGraphMemcpyNodeSetParamsFromSymbol(CUgraphNode node, void* to, const void* symbol,
@@ -316,8 +314,8 @@ CUresult cudaGraphExecMemcpyNodeSetParamsToSymbol(CUgraphExec exec, CUgraphNode 
                                                   const void* symbol, const void* from,
                                                   std::size_t bytes, std::size_t offset, int kind) {
   Operation operation;
-  CUresult code = symbol_operation(symbol, offset, const_cast<void*>(from), bytes, kind, true,
-                                   operation);
+  CUresult code =
+      symbol_operation(symbol, offset, const_cast<void*>(from), bytes, kind, true, operation);
   return put(code, std::move(operation), changing(exec, node));
 }
 CUresult cudaGraphExecMemcpyNodeSetParamsFromSymbol(CUgraphExec exec, CUgraphNode node, void* to,
@@ -346,7 +344,11 @@ CUresult cudaGraphMemsetNodeGetParams(CUgraphNode node, cudaMemsetParams* params
   if (!params) return keep(eInvalidValue);
   return look<MemsetOperation>(node, [&](MemsetOperation& operation) {
     const CUDA_MEMSET_NODE_PARAMS& set = operation.set;
-    *params = {reinterpret_cast<void*>(set.dst), set.pitch, set.value, set.elementSize, set.width,
+    *params = {reinterpret_cast<void*>(set.dst),
+               set.pitch,
+               set.value,
+               set.elementSize,
+               set.width,
                set.height};
     return eSuccess;
   });

@@ -47,9 +47,8 @@ extern "C" {
 
 CUresult cudaMalloc(void** pointer, std::size_t bytes) {
   if (!pointer) return keep(eInvalidValue);
-  return call([&](ContextObject& context) {
-    return give(context, pointer, bytes, MemoryUse::device, 0);
-  });
+  return call(
+      [&](ContextObject& context) { return give(context, pointer, bytes, MemoryUse::device, 0); });
 }
 
 CUresult cudaFree(void* pointer) {
@@ -101,9 +100,8 @@ CUresult cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
 }
 
 CUresult cudaHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
-  return call([&](ContextObject& context) {
-    return register_host(context, pointer, bytes, flags);
-  });
+  return call(
+      [&](ContextObject& context) { return register_host(context, pointer, bytes, flags); });
 }
 
 CUresult cudaHostUnregister(void* pointer) {
@@ -154,10 +152,10 @@ CUresult cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void*
           by_host ? static_cast<std::uint64_t>(static_cast<const std::byte*>(pointer) -
                                                allocation->host)
                   : reinterpret_cast<CUdeviceptr>(pointer) - allocation->address;
-      a.type = allocation->use == MemoryUse::managed                                        ? 3
+      a.type = allocation->use == MemoryUse::managed                                            ? 3
                : allocation->use == MemoryUse::host || allocation->use == MemoryUse::registered ? 1
-               : allocation->host                                                            ? 3
-                                                                                             : 2;
+               : allocation->host                                                               ? 3
+                                                                                                : 2;
       a.device = allocation->context->device->ordinal;
       a.devicePointer = reinterpret_cast<void*>(allocation->address + offset);
       a.hostPointer = allocation->host ? allocation->host + offset : nullptr;
@@ -199,8 +197,8 @@ CUresult cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, CUmemoryPool
     if (pool && !tables().pools.has(pool)) return fail(eInvalidValue, "no such pool");
     CUresult code = give(context, pointer, bytes, MemoryUse::device, 0, pool);
     if (code == eSuccess && capturing(*stream))
-      return capture(*stream, Operation{AllocateOperation{
-                                  reinterpret_cast<CUdeviceptr>(*pointer), bytes}});
+      return capture(*stream,
+                     Operation{AllocateOperation{reinterpret_cast<CUdeviceptr>(*pointer), bytes}});
     return code;
   });
 }
@@ -316,8 +314,7 @@ CUresult cudaMemAdvise(const void* pointer, std::size_t bytes, int advice, int) 
 #endif
   return call([&](ContextObject&) -> CUresult {
     auto allocation = find_address(reinterpret_cast<CUdeviceptr>(pointer));
-    if (!bytes || advice < 1 || advice > 6 || !allocation ||
-        allocation->use != MemoryUse::managed)
+    if (!bytes || advice < 1 || advice > 6 || !allocation || allocation->use != MemoryUse::managed)
       return fail(eInvalidValue, "the memory is not managed");
     return eSuccess;  // a hint: the memory is where device and host reach it
   });

@@ -75,8 +75,7 @@ CUresult find_kernel(ContextObject& context, const void* symbol, FunctionObject*
   }
   if (!kernel) {
     auto handle = static_cast<CUfunction>(const_cast<void*>(symbol));
-    if (tables().functions.has(handle) ||
-        tables().kernels.has(reinterpret_cast<CUkernel>(handle)))
+    if (tables().functions.has(handle) || tables().kernels.has(reinterpret_cast<CUkernel>(handle)))
       return resolve_function(context, handle, found);
     return fail(eInvalidDeviceFunction, "the function is no kernel");
   }
@@ -135,9 +134,8 @@ PTX2SPV_EXPORT void __cudaUnregisterFatBinary(void** handle) {
   delete handle;
 }
 
-PTX2SPV_EXPORT void __cudaRegisterFunction(void** handle, const char* host, char*,
-                                           const char* name, int, void*, void*, dim3*, dim3*,
-                                           int*) {
+PTX2SPV_EXPORT void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name,
+                                           int, void*, void*, dim3*, dim3*, int*) {
   std::unique_lock lock(registered().mutex);
   Binary* binary = binary_of(handle);
   CUkernel kernel = nullptr;
@@ -169,28 +167,32 @@ PTX2SPV_EXPORT void __cudaRegisterManagedVar(void** handle, void** host, char* a
 }
 
 PTX2SPV_EXPORT void __cudaRegisterHostVar(void**, const char* name, char*, std::size_t) {
-  say_once(fmt::format("the host variable '{}' is not visible to kernels: host variables are not "
-                       "supported",
-                       name));
+  say_once(
+      fmt::format("the host variable '{}' is not visible to kernels: host variables are not "
+                  "supported",
+                  name));
 }
 
 PTX2SPV_EXPORT void __cudaRegisterUnifiedTable(void**, void*) {
-  say_once("unified function pointers are not supported: kernels have no pointers to functions of "
-           "the host");
+  say_once(
+      "unified function pointers are not supported: kernels have no pointers to functions of "
+      "the host");
 }
 
 PTX2SPV_EXPORT void __cudaRegisterTexture(void**, const void*, const void**, const char* name, int,
                                           int, int) {
-  say_once(fmt::format("the texture reference '{}' has no counterpart in this runtime library, as in "
-                       "CUDA's own from version 12 on; cuModuleGetTexRef has",
-                       name));
+  say_once(
+      fmt::format("the texture reference '{}' has no counterpart in this runtime library, as in "
+                  "CUDA's own from version 12 on; cuModuleGetTexRef has",
+                  name));
 }
 
 PTX2SPV_EXPORT void __cudaRegisterSurface(void**, const void*, const void**, const char* name, int,
                                           int) {
-  say_once(fmt::format("the surface reference '{}' has no counterpart in this runtime library, as in "
-                       "CUDA's own from version 12 on; cuModuleGetSurfRef has",
-                       name));
+  say_once(
+      fmt::format("the surface reference '{}' has no counterpart in this runtime library, as in "
+                  "CUDA's own from version 12 on; cuModuleGetSurfRef has",
+                  name));
 }
 
 /// Before the program reads a __managed__ variable.

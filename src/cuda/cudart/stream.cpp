@@ -33,9 +33,8 @@ extern "C" {
 
 CUresult cudaStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
   if (!stream) return keep(eInvalidValue);
-  return call([&](ContextObject& context) {
-    return create_stream(context, flags, priority, *stream);
-  });
+  return call(
+      [&](ContextObject& context) { return create_stream(context, flags, priority, *stream); });
 }
 
 CUresult cudaStreamCreateWithFlags(CUstream* stream, unsigned flags) {

@@ -118,8 +118,16 @@ CUresult cuDeviceGetProperties(CUdevprop* prop, CUdevice ordinal) {
   if (!prop) return eInvalidValue;
   return with_device(ordinal, [&](DeviceObject& device) {
     const auto get = [&](int number) { return device_attribute(device, number).value_or(0); };
-    *prop = {get(1),  {get(2), get(3), get(4)}, {get(5), get(6), get(7)}, get(8), get(9),
-             get(10), get(11),                  get(12),                  get(13), get(14)};
+    *prop = {get(1),
+             {get(2), get(3), get(4)},
+             {get(5), get(6), get(7)},
+             get(8),
+             get(9),
+             get(10),
+             get(11),
+             get(12),
+             get(13),
+             get(14)};
     return eSuccess;
   });
 }
@@ -199,9 +207,8 @@ CUresult cuCtxDisablePeerAccess(CUcontext peer) {
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice ordinal) {
   if (!context) return eInvalidValue;
-  return with_device(ordinal, [&](DeviceObject& device) {
-    return retain_primary(device, *context);
-  });
+  return with_device(ordinal,
+                     [&](DeviceObject& device) { return retain_primary(device, *context); });
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal) {
@@ -248,7 +255,8 @@ CUresult cuCtxCreate(CUcontext* made, unsigned flags, CUdevice device) {
   return make_context(made, flags, device);
 }
 CUresult cuCtxCreate_v3(CUcontext* made, void*, int affinities, unsigned flags, CUdevice device) {
-  if (affinities) return not_supported("cuCtxCreate with affinities", "devices are not partitioned");
+  if (affinities)
+    return not_supported("cuCtxCreate with affinities", "devices are not partitioned");
   return make_context(made, flags, device);
 }
 CUresult cuCtxCreate_v4(CUcontext* made, void* params, unsigned flags, CUdevice device) {

@@ -1,5 +1,5 @@
-// The functions that the table makes: variants for per-thread streams, answers of those that are not
-// supported, and cuGetProcAddress over all of them.
+// The functions that the table makes: variants for per-thread streams, answers of those that are
+// not supported, and cuGetProcAddress over all of them.
 #include <algorithm>
 #include <cstring>
 
@@ -82,9 +82,9 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, s
   const Row* best = nullptr;
   bool known = false;
   const auto& all = rows();
-  auto row = std::lower_bound(all.begin(), all.end(), symbol, [](const Row& each, const char* name) {
-    return std::strcmp(each.base, name) < 0;
-  });
+  auto row = std::lower_bound(
+      all.begin(), all.end(), symbol,
+      [](const Row& each, const char* name) { return std::strcmp(each.base, name) < 0; });
   for (; row != all.end() && std::strcmp(row->base, symbol) == 0; ++row) {
     known = true;
     // The newest that is not over the version asked for; one that is supported before another.
@@ -104,7 +104,8 @@ CUresult cuGetProcAddress(const char* symbol, void** function, int version, std:
 CUresult cuGetExportTable(const void** table, const CUuuid*) {
   if (table) *table = nullptr;
   say_once(
-      "the program asks for tables that are private to NVIDIA's own runtime library, which is linked "
+      "the program asks for tables that are private to NVIDIA's own runtime library, which is "
+      "linked "
       "into it: link it with nvcc -cudart shared (CMake: CUDA_RUNTIME_LIBRARY Shared)");
   return eSymbolNotFound;
 }

@@ -10,9 +10,8 @@ namespace {
 CUresult kernel_operation(const CUDA_KERNEL_NODE_PARAMS* params, bool second, Operation& made) {
   if (!params) return eInvalidValue;
   return call([&](ContextObject& current) -> CUresult {
-    ContextObject& context = second && params->ctx && tables().contexts.has(params->ctx)
-                                 ? *params->ctx
-                                 : current;
+    ContextObject& context =
+        second && params->ctx && tables().contexts.has(params->ctx) ? *params->ctx : current;
     CUfunction handle = params->func;
     if (!handle && second) handle = reinterpret_cast<CUfunction>(params->kern);
     FunctionObject* function = nullptr;
@@ -22,8 +21,7 @@ CUresult kernel_operation(const CUDA_KERNEL_NODE_PARAMS* params, bool second, Op
     config.block = {params->blockDimX, params->blockDimY, params->blockDimZ};
     config.dynamic_shared = params->sharedMemBytes;
     KernelOperation operation;
-    CUresult code =
-        make_launch(*function, config, params->kernelParams, params->extra, operation);
+    CUresult code = make_launch(*function, config, params->kernelParams, params->extra, operation);
     made.what = std::move(operation);
     return code;
   });

@@ -8,7 +8,8 @@ namespace ptx2spv::cuda {
 
 namespace {
 
-CUresult with_function(CUfunction handle, const std::function<CUresult(FunctionObject&)>& function) {
+CUresult with_function(CUfunction handle,
+                       const std::function<CUresult(FunctionObject&)>& function) {
   return call([&](ContextObject& context) -> CUresult {
     FunctionObject* found = nullptr;
     if (CUresult code = resolve_function(context, handle, found); code != eSuccess) return code;
@@ -37,10 +38,15 @@ LaunchConfig config_of(Dim3 grid, Dim3 block, unsigned shared) {
 CUresult launch_set(CUfunction handle, unsigned width, unsigned height, CUstream stream) {
   return with_function(handle, [&](FunctionObject& function) {
     std::size_t bytes = function.params.size();
-    void* extra[] = {reinterpret_cast<void*>(std::uintptr_t{1}), function.params.data(),
-                     reinterpret_cast<void*>(std::uintptr_t{2}), &bytes, nullptr, nullptr};
-    return launch_function(&function, config_of({width, height, 1}, function.block, function.shared),
-                           stream, nullptr, extra, false);
+    void* extra[] = {reinterpret_cast<void*>(std::uintptr_t{1}),
+                     function.params.data(),
+                     reinterpret_cast<void*>(std::uintptr_t{2}),
+                     &bytes,
+                     nullptr,
+                     nullptr};
+    return launch_function(&function,
+                           config_of({width, height, 1}, function.block, function.shared), stream,
+                           nullptr, extra, false);
   });
 }
 
@@ -237,8 +243,8 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction han
   return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, handle, threads, shared, 0);
 }
 CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunction handle,
-                                                   CUoccupancyB2DSize shared_of,
-                                                   std::size_t shared, int limit, unsigned flags) {
+                                                   CUoccupancyB2DSize shared_of, std::size_t shared,
+                                                   int limit, unsigned flags) {
   return flags > 1 ? eInvalidValue : best_block(grid, block, handle, shared_of, shared, limit);
 }
 CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction handle,

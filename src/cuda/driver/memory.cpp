@@ -31,11 +31,11 @@ CUresult pointer_attribute(void* data, int attribute, CUdeviceptr address) {
   auto allocation = find_address(address);
   if (!allocation) allocation = find_host(pointer(address));
   if (!allocation) return fail(eInvalidValue, "CUDA does not know the address");
-  const bool by_host = allocation->host && address - reinterpret_cast<CUdeviceptr>(allocation->host) <
-                                               std::max<std::size_t>(allocation->bytes, 1);
-  const std::uint64_t offset =
-      by_host ? address - reinterpret_cast<CUdeviceptr>(allocation->host)
-              : address - allocation->address;
+  const bool by_host =
+      allocation->host && address - reinterpret_cast<CUdeviceptr>(allocation->host) <
+                              std::max<std::size_t>(allocation->bytes, 1);
+  const std::uint64_t offset = by_host ? address - reinterpret_cast<CUdeviceptr>(allocation->host)
+                                       : address - allocation->address;
   const bool host = allocation->use == MemoryUse::host || allocation->use == MemoryUse::registered;
   const auto put = [&](auto value) {
     std::memcpy(data, &value, sizeof value);
@@ -88,7 +88,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
 CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_t width,
                             std::size_t height, unsigned element) {
   if (!address || !pitch || !width || !height) return eInvalidValue;
-  if (element != 4 && element != 8 && element != 16) return fail(eInvalidValue, "element of 4, 8, 16");
+  if (element != 4 && element != 8 && element != 16)
+    return fail(eInvalidValue, "element of 4, 8, 16");
   std::size_t rounded = 0, bytes = 0;
   if (__builtin_add_overflow(width, kPitch - 1, &rounded)) return eInvalidValue;
   rounded = rounded / kPitch * kPitch;
@@ -98,9 +99,8 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
-  return call([&](ContextObject&) {
-    return address ? release(address, MemoryUse::device) : eSuccess;
-  });
+  return call(
+      [&](ContextObject&) { return address ? release(address, MemoryUse::device) : eSuccess; });
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
@@ -120,7 +120,9 @@ CUresult cuMemHostAlloc(void** made, std::size_t bytes, unsigned flags) {
   if (code == eSuccess) *made = allocation->host;
   return code;
 }
-CUresult cuMemAllocHost_v2(void** made, std::size_t bytes) { return cuMemHostAlloc(made, bytes, 0); }
+CUresult cuMemAllocHost_v2(void** made, std::size_t bytes) {
+  return cuMemHostAlloc(made, bytes, 0);
+}
 
 CUresult cuMemFreeHost(void* host) {
   return call([&](ContextObject&) { return release_host(host); });
@@ -207,7 +209,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemo
   if (!address || (pool && !tables().pools.has(pool))) return eInvalidValue;
   return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
     std::shared_ptr<Allocation> made;
-    if (CUresult code = give(bytes, MemoryUse::device, 0, pool, made); code != eSuccess) return code;
+    if (CUresult code = give(bytes, MemoryUse::device, 0, pool, made); code != eSuccess)
+      return code;
     *address = made->address;
     if (!capturing(*stream)) return eSuccess;
     return capture(*stream, Operation{AllocateOperation{*address, bytes}});
@@ -246,9 +249,8 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice ordinal) {
   return cuDeviceGetDefaultMemPool(pool, ordinal);
 }
 CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool) {
-  return with_device(ordinal, [&](DeviceObject&) {
-    return tables().pools.has(pool) ? eSuccess : eInvalidValue;
-  });
+  return with_device(
+      ordinal, [&](DeviceObject&) { return tables().pools.has(pool) ? eSuccess : eInvalidValue; });
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
@@ -314,7 +316,8 @@ CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* desc)
 
 CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* desc) {
   if (!array || !desc) return eInvalidValue;
-  const CUDA_ARRAY3D_DESCRIPTOR full{desc->Width, desc->Height, 0, desc->Format, desc->NumChannels, 0};
+  const CUDA_ARRAY3D_DESCRIPTOR full{desc->Width,  desc->Height,      0,
+                                     desc->Format, desc->NumChannels, 0};
   return cuArray3DCreate_v2(array, &full);
 }
 
@@ -341,9 +344,8 @@ CUresult cuArrayDestroy(CUarray array) {
 CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap, const CUDA_ARRAY3D_DESCRIPTOR* desc,
                                 unsigned levels) {
   if (!mipmap || !desc) return eInvalidValue;
-  return call([&](ContextObject& context) {
-    return create_mipmap(context, *desc, levels, *mipmap);
-  });
+  return call(
+      [&](ContextObject& context) { return create_mipmap(context, *desc, levels, *mipmap); });
 }
 CUresult cuMipmappedArrayGetLevel(CUarray* array, CUmipmappedArray mipmap, unsigned level) {
   if (!array) return eInvalidValue;

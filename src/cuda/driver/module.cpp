@@ -81,7 +81,8 @@ CUresult add_input(LinkObject& link, int kind, const void* data, std::size_t byt
   return eSuccess;
 }
 
-// What cuLinkComplete gives is read back by cuModuleLoadData: this, then each text's name and bytes.
+// What cuLinkComplete gives is read back by cuModuleLoadData: this, then each text's name and
+// bytes.
 constexpr std::string_view kLinked = "//ptx2spv linked texts\n";
 
 std::string join(const std::vector<Image::Text>& inputs) {
@@ -104,8 +105,8 @@ bool split(std::string_view image, std::vector<Image::Text>& texts) {
     if (std::sscanf(head.c_str(), "%zu %n", &bytes, &name) != 1) return false;
     image.remove_prefix(line + 1);
     if (bytes >= image.size()) return false;
-    texts.push_back({head.substr(static_cast<std::size_t>(name)), std::string(image.substr(0, bytes)),
-                     0});
+    texts.push_back(
+        {head.substr(static_cast<std::size_t>(name)), std::string(image.substr(0, bytes)), 0});
     image.remove_prefix(bytes + 1);
   }
   return true;
@@ -159,9 +160,8 @@ CUresult cuModuleUnload(CUmodule module) {
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   if (!function || !name || !*name) return eInvalidValue;
-  return with(tables().modules, module, [&](ModuleObject& object) {
-    return find_function(object, name, *function);
-  });
+  return with(tables().modules, module,
+              [&](ModuleObject& object) { return find_function(object, name, *function); });
 }
 
 CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
@@ -198,16 +198,14 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* bytes, CUmodule
 
 CUresult cuModuleGetTexRef(CUtexref* reference, CUmodule module, const char* name) {
   if (!reference || !name) return eInvalidValue;
-  return with(tables().modules, module, [&](ModuleObject& object) {
-    return texture_ref(object, name, *reference);
-  });
+  return with(tables().modules, module,
+              [&](ModuleObject& object) { return texture_ref(object, name, *reference); });
 }
 
 CUresult cuModuleGetSurfRef(CUsurfref* reference, CUmodule module, const char* name) {
   if (!reference || !name) return eInvalidValue;
-  return with(tables().modules, module, [&](ModuleObject& object) {
-    return surface_ref(object, name, *reference);
-  });
+  return with(tables().modules, module,
+              [&](ModuleObject& object) { return surface_ref(object, name, *reference); });
 }
 
 CUresult cuModuleGetLoadingMode(int* mode) {
@@ -365,9 +363,8 @@ CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* nam
 }
 
 CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
-  return in_module(library, [&](ModuleObject& object) {
-    return cuModuleGetFunctionCount(count, &object);
-  });
+  return in_module(library,
+                   [&](ModuleObject& object) { return cuModuleGetFunctionCount(count, &object); });
 }
 
 CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
@@ -424,9 +421,8 @@ CUresult cuKernelGetName(const char** name, CUkernel kernel) {
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, std::size_t index, std::size_t* offset,
                               std::size_t* bytes) {
-  return in_function(kernel, [&](FunctionObject& object) {
-    return param_info(object, index, offset, bytes);
-  });
+  return in_function(
+      kernel, [&](FunctionObject& object) { return param_info(object, index, offset, bytes); });
 }
 
 CUresult cuKernelGetAttribute(int* value, int attribute, CUkernel kernel, CUdevice) {

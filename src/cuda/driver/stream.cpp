@@ -45,9 +45,8 @@ extern "C" {
 
 CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
   if (!stream) return eInvalidValue;
-  return call([&](ContextObject& context) {
-    return create_stream(context, flags, priority, *stream);
-  });
+  return call(
+      [&](ContextObject& context) { return create_stream(context, flags, priority, *stream); });
 }
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   return cuStreamCreateWithPriority(stream, flags, 0);
@@ -177,9 +176,8 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph, const CUgra
 
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   if (!graph) return eInvalidValue;
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return end_capture(*stream, *graph);
-  });
+  return call_in(handle,
+                 [&](ContextObject&, const auto& stream) { return end_capture(*stream, *graph); });
 }
 
 CUresult cuStreamIsCapturing(CUstream handle, int* status) {

@@ -11,9 +11,8 @@ namespace {
 template <class F>
 CUresult with_texref(CUtexref reference, F&& function) {
   return call([&](ContextObject&) {
-    return with(tables().texture_refs, reference, [&](TextureRefObject& object) -> CUresult {
-      return function(object);
-    });
+    return with(tables().texture_refs, reference,
+                [&](TextureRefObject& object) -> CUresult { return function(object); });
   });
 }
 

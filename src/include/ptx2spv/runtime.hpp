@@ -65,6 +65,7 @@ struct DeviceOptions {
   std::vector<std::string> enable;   ///< workarounds by name (docs/profiles.md)
   std::vector<std::string> require;  ///< capabilities without which the device is refused
   std::string profile;               ///< named profile, of which the device keeps what it has
+  std::optional<Profile> within;     ///< as `profile`, of a profile that has no name
   std::optional<bool> validation;    ///< not given: PTX2SPV_VALIDATION
   std::optional<bool> cache;  ///< of translations and pipelines, on disk; not given: PTX2SPV_CACHE
   std::string cache_directory;  ///< empty: PTX2SPV_CACHE_DIR, then the user's cache directory

@@ -1,4 +1,5 @@
-/* Most of the driver interface: contexts, modules, memory, arrays, objects, references, launches. */
+/* Most of the driver interface: contexts, modules, memory, arrays, objects, references, launches.
+ */
 #include "driver.h"
 
 static const char kKernels[] =
@@ -9,7 +10,8 @@ static const char kKernels[] =
     ".visible .entry add(.param .u64 out, .param .u32 by) {\n"
     "  .reg .u64 %rd<4>; .reg .u32 %r<6>;\n"
     "  ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [by];\n"
-    "  mov.u32 %r2, %tid.x; mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ntid.x; mad.lo.u32 %r2, %r4, %r5, %r2;\n"
+    "  mov.u32 %r2, %tid.x; mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ntid.x; mad.lo.u32 %r2, %r4, %r5, "
+    "%r2;\n"
     "  mul.wide.u32 %rd2, %r2, 4; add.u64 %rd3, %rd1, %rd2;\n"
     "  ld.global.u32 %r3, [%rd3]; add.u32 %r3, %r3, %r1; st.global.u32 [%rd3], %r3;\n"
     "  atom.global.add.u32 %r3, [total], 1;\n"
@@ -36,7 +38,8 @@ static const char kKernels[] =
     "  .reg .u64 %rd<5>; .reg .u32 %r<8>;\n"
     "  ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x;\n"
     "  tex.1d.v4.u32.s32 {%r4, %r5, %r6, %r7}, [image, {%r1}];\n"
-    "  mul.wide.u32 %rd3, %r1, 4; add.u64 %rd4, %rd2, %rd3; st.global.u32 [%rd4], %r4;\n  ret;\n}\n";
+    "  mul.wide.u32 %rd3, %r1, 4; add.u64 %rd4, %rd2, %rd3; st.global.u32 [%rd4], %r4;\n  "
+    "ret;\n}\n";
 
 static CUmodule module;
 static CUfunction function(const char* name) {

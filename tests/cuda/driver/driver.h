@@ -120,7 +120,8 @@ extern CUresult cuArray3DGetDescriptor_v2(ArrayDesc*, CUarray);
 extern CUresult cuArrayDestroy(CUarray);
 extern CUresult cuSurfObjectCreate(CUsurfObject*, const ResourceDesc*);
 extern CUresult cuSurfObjectDestroy(CUsurfObject);
-extern CUresult cuTexObjectCreate(CUtexObject*, const ResourceDesc*, const TextureDesc*, const void*);
+extern CUresult cuTexObjectCreate(CUtexObject*, const ResourceDesc*, const TextureDesc*,
+                                  const void*);
 extern CUresult cuTexObjectDestroy(CUtexObject);
 extern CUresult cuTexRefSetArray(CUtexref, CUarray, unsigned);
 extern CUresult cuTexRefSetAddress_v2(size_t*, CUtexref, CUdeviceptr, size_t);
@@ -152,7 +153,8 @@ extern CUresult cuEventSynchronize(CUevent);
 extern CUresult cuEventElapsedTime_v2(float*, CUevent, CUevent);
 extern CUresult cuEventDestroy_v2(CUevent);
 extern CUresult cuLinkCreate_v2(unsigned, int*, void**, CUlinkState*);
-extern CUresult cuLinkAddData_v2(CUlinkState, int, void*, size_t, const char*, unsigned, int*, void**);
+extern CUresult cuLinkAddData_v2(CUlinkState, int, void*, size_t, const char*, unsigned, int*,
+                                 void**);
 extern CUresult cuLinkComplete(CUlinkState, void**, size_t*);
 extern CUresult cuLinkDestroy(CUlinkState);
 extern CUresult cuLibraryLoadData(CUlibrary*, const void*, int*, void**, unsigned, int*, void**,
@@ -162,7 +164,8 @@ extern CUresult cuLibraryUnload(CUlibrary);
 extern CUresult cuGetProcAddress_v2(const char*, void**, int, uint64_t, int*);
 extern CUresult cuGetExportTable(const void**, const void*);
 extern CUresult cuIpcGetMemHandle(void*, CUdeviceptr);
-extern CUresult cuOccupancyMaxPotentialBlockSize(int*, int*, CUfunction, size_t (*)(int), size_t, int);
+extern CUresult cuOccupancyMaxPotentialBlockSize(int*, int*, CUfunction, size_t (*)(int), size_t,
+                                                 int);
 
 /* A call that has to succeed, and one that has to fail so. */
 #define OK(call) expect(0, (call), #call, __LINE__)

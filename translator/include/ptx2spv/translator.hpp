@@ -192,7 +192,8 @@ struct EntryInfo {
   std::vector<std::uint32_t> trap_site_locs;  ///< internal: the IR location of each site
   std::uint32_t shared_bytes = 0, local_bytes = 0;
   bool dynamic_shared = false, barriers = false, warp_operations = false,
-       divergent_barriers = false;
+       divergent_barriers = false,
+       divergent_warp_operations = false;  ///< some threads of a block may miss one
   bool dynamic_handles = false;  ///< a handle that is not static reaches a surface instruction
   bool uses_printf = false, uses_textures = false;
   bool uses_heap = false;  ///< malloc or free: abi::Push::heap has to be there
@@ -271,8 +272,11 @@ class PtxModule {
 };
 
 /// The thread model that a translation takes where `asked` is requested: synchronisation and shared
-/// memory may need another one.
-ThreadModel thread_model(const EntryInfo& info, ThreadModel asked);
+/// memory may need another one. With native warps (native_warps()) warp operations do not.
+ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_warps = false);
+/// Whether a device's subgroups serve as the kernel's warps in blocks of this size: all threads
+/// reach its warp operations together, and rows of the block are whole warps.
+bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint32_t (&block)[3]);
 
 std::string_view version();
 /// A digest of the translator's sources, for cache keys: builds with the same digest make the same

@@ -139,10 +139,13 @@ bool Uniformity::visit_branches() {
   return any;
 }
 
-bool barriers_diverge(const Function& function, Module& module) {
+namespace {
+
+/// Whether some threads may miss an operation that `is_one` names while others reach it.
+bool operations_diverge(const Function& function, Module& module, bool (*is_one)(Op)) {
   bool has = false;
   for (const Block& block : function.blocks)
-    for (const Value v : block.insts) has = has || is_barrier(function.insts[v].op);
+    for (const Value v : block.insts) has = has || is_one(function.insts[v].op);
   if (!has) return false;
   Function copy = function;
   structurize(copy, module);
@@ -151,8 +154,20 @@ bool barriers_diverge(const Function& function, Module& module) {
   const Uniformity uniformity(copy);
   for (const BlockId b : copy.order)
     for (const Value v : copy.blocks[b].insts)
-      if (is_barrier(copy.insts[v].op) && uniformity.divergent_block(b)) return true;
+      if (is_one(copy.insts[v].op) && uniformity.divergent_block(b)) return true;
   return false;
+}
+
+bool is_warp_operation(Op op) { return op >= Op::warp_shfl && op <= Op::warp_elect; }
+
+}  // namespace
+
+bool barriers_diverge(const Function& function, Module& module) {
+  return operations_diverge(function, module, is_barrier);
+}
+
+bool warp_operations_diverge(const Function& function, Module& module) {
+  return operations_diverge(function, module, is_warp_operation);
 }
 
 }  // namespace ptx2spv::passes

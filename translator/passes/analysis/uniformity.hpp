@@ -40,5 +40,7 @@ class Uniformity {
 /// Whether a barrier of the function may be reached by some threads of a block only, or in
 /// different iterations. Takes the function before structurizing, calls inlined; works on a copy.
 bool barriers_diverge(const ir::Function& function, ir::Module& module);
+/// The same of warp operations.
+bool warp_operations_diverge(const ir::Function& function, ir::Module& module);
 
 }  // namespace ptx2spv::passes

@@ -1,0 +1,124 @@
+#include "src/probe/asker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "src/device/ask.hpp"
+#include "src/device/calibrate.hpp"
+#include "src/device/device.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+constexpr std::uint32_t kSurfaceSide = 64;
+
+std::string text_of(const ProbeKernel& kernel) {
+  std::string text = ".version 8.3\n.target sm_80\n.address_size 64\n" +
+                     std::string(kernel.module) +
+                     ".visible .entry k(.param .u64 from, .param .u64 to, .param .u64 surface) {\n"
+                     ".reg .b32 %r<32>;\n.reg .b64 %d<16>;\n.reg .f32 %f<16>;\n.reg .f64 %g<16>;\n"
+                     ".reg .pred %p<8>;\n.reg .b16 %h<4>;\n"
+                     "ld.param.u64 %d0, [from];\nld.param.u64 %d1, [to];\n"
+                     "mov.u32 %r0, %ctaid.x;\nmov.u32 %r6, %ntid.x;\nmov.u32 %r7, %tid.x;\n"
+                     "mad.lo.u32 %r0, %r0, %r6, %r7;\n"
+                     "ld.global.u32 %r5, [%d0];\n";
+  if (kernel.in) {
+    text += fmt::format("mul.wide.u32 %d2, %r0, {};\nadd.u64 %d2, %d2, %d0;\n", 4 * kernel.in);
+    for (unsigned i = 0; i < kernel.in; ++i)
+      text += fmt::format("ld.global.u32 %r{}, [%d2+{}];\n", i + 1, 4 * (kernel.zeros + i));
+  }
+  text += fmt::format("mul.wide.u32 %d2, %r0, {};\nadd.u64 %d1, %d1, %d2;\n", 4 * kernel.out);
+  text += kernel.body;
+  return text + "\nret;\n}\n";
+}
+
+}  // namespace
+
+Asker::Asker(Device device, DeviceIdentity identity)
+    : device_(std::move(device)), identity_(std::move(identity)), profile_(device_.info().profile) {
+  Answers safe;
+  for (const std::string_view row : Answers::rows()) safe.set(row, safe_answer(row));
+  for (const Capability& each : capabilities())
+    if (each.group == Capability::Group::cost) safe.set(each.name, each.named[0]);
+  safe.apply(profile_);
+}
+
+Result<Asker> Asker::open(const DeviceOptions& options) {
+  DeviceOptions own;
+  own.select = options.select;
+  own.cache = false;
+  // The library reads it once per look-up; a question about a question would never end.
+  ::setenv("PTX2SPV_PROBE", "off", 1);
+  auto device = Device::open(own);
+  if (!device) return device.error();
+  const DeviceState& state = *device->state();
+  DeviceIdentity identity = identity_of(state.traits, state.info);
+  return Asker(std::move(*device), std::move(identity));
+}
+
+void Asker::answer(std::string_view row, std::uint32_t value) {
+  Answers answers;
+  answers.set(row, value);
+  answers.apply(profile_);
+}
+
+Asker::Outcome Asker::run(const Profile& profile, const ProbeKernel& kernel, std::uint32_t blocks,
+                          std::uint32_t block, std::span<const std::uint32_t> input,
+                          unsigned repeats) {
+  Outcome outcome;
+  const auto failed = [&outcome](const Error& error) {
+    outcome.error = error.to_string();
+    return outcome;
+  };
+  DeviceState& state = *device_.state();
+  state.profile = profile;
+  // A question that went wrong may have left a lock taken.
+  std::memset(state.locks.mapped(), 0, abi::kLockWords * 4);
+  const auto module = Module::load(device_, text_of(kernel), "probe.ptx");
+  if (!module) return failed(module.error());
+  const auto entry = module->kernel("k");
+  if (!entry) return failed(entry.error());
+  std::vector<std::uint32_t> words(kernel.zeros);
+  words.insert(words.end(), input.begin(), input.end());
+  auto from = Buffer::create(device_, words.size() * 4);
+  if (!from) return failed(from.error());
+  outcome.words.resize(std::size_t{blocks} * block * kernel.out);
+  auto to = Buffer::create(device_, outcome.words.size() * 4);
+  if (!to) return failed(to.error());
+  if (Status status = from->upload(0, std::as_bytes(std::span(words))); !status)
+    return failed(status.error());
+  if (Status status = to->fill(0, outcome.words.size() * 4, 0); !status)
+    return failed(status.error());
+  ArrayDesc desc;
+  desc.width = desc.height = kSurfaceSide;
+  desc.backing = ArrayBacking::linear;
+  const auto array = Array::create(device_, desc);
+  if (!array) return failed(array.error());
+  const auto surface = Surface::create(*array);
+  if (!surface) return failed(surface.error());
+  LaunchConfig config;
+  config.grid.x = blocks;
+  config.block.x = block;
+  config.threads = kernel.threads;
+  Args args;
+  args.buffer(*from).buffer(*to).surface(*surface);
+  for (unsigned i = 0; i < repeats; ++i) {
+    const auto timing = entry->launch(config, args);
+    if (!timing) return failed(timing.error());
+    // What the first launch compiles, some drivers compile when it runs.
+    if (i == 0) {
+      outcome.prepare_ms = timing->prepare_ms + timing->wall_ms;
+      outcome.run_ms = timing->wall_ms;
+    }
+    outcome.run_ms = std::min(outcome.run_ms, timing->wall_ms);
+  }
+  if (Status status = to->download(0, std::as_writable_bytes(std::span(outcome.words))); !status)
+    return failed(status.error());
+  return outcome;
+}
+
+}  // namespace ptx2spv::runtime

@@ -1,0 +1,58 @@
+// Runs the small kernels that questions consist of on one device.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptx2spv/runtime.hpp"
+#include "src/device/answers.hpp"
+
+namespace ptx2spv::runtime {
+
+/// A kernel of a question: PTX statements, between a head that gives each thread its place and a
+/// tail that stores its results. Thread t finds its number in %r0, its `in` words from memory in
+/// %r1 to %r4, 0 from memory in %r5 and the address of its `out` words in %d1; %d0 is the address
+/// of the input. Registers %r0 to %r31, %d0 to %d15, %f0 to %f15, %g0 to %g15 (f64), %p0 to %p7 and
+/// %h0 to %h3 (b16) are declared; those from 6 on, and all floats, are free.
+struct ProbeKernel {
+  std::string_view body;
+  unsigned in = 0;               ///< words of input each thread reads into %r1...: 0 to 4
+  unsigned out = 1;              ///< words of output of each thread
+  std::string_view module = {};  ///< statements before the kernel: shared and global variables
+  unsigned zeros = 4;            ///< words of 0 before the input: no compiler knows that they are
+  std::optional<ThreadModel> threads = std::nullopt;  ///< not given: as a launch chooses
+};
+
+class Asker {
+ public:
+  static Result<Asker> open(const DeviceOptions& options);
+
+  const Device& device() const { return device_; }
+  const DeviceIdentity& identity() const { return identity_; }
+  /// The device as far as it has answered: what Vulkan reports, and for the rest what is safe.
+  const Profile& profile() const { return profile_; }
+  void answer(std::string_view row, std::uint32_t value);
+
+  struct Outcome {
+    std::vector<std::uint32_t> words;  ///< `out` of each thread
+    double prepare_ms = 0;             ///< translation and pipeline
+    double run_ms = 0;                 ///< the least of `repeats` launches
+    std::string error;                 ///< why there is no result; empty: there is
+  };
+  /// Runs `kernel` translated for `profile`: `blocks` of `block` threads, the input one word after
+  /// the other. With a surface, the kernel's parameter `surface` is one of 64 x 64 texels of u32.
+  Outcome run(const Profile& profile, const ProbeKernel& kernel, std::uint32_t blocks,
+              std::uint32_t block, std::span<const std::uint32_t> input, unsigned repeats = 1);
+
+ private:
+  Asker(Device device, DeviceIdentity identity);
+
+  Device device_;
+  DeviceIdentity identity_;
+  Profile profile_;
+};
+
+}  // namespace ptx2spv::runtime

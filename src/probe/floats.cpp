@@ -1,0 +1,355 @@
+// Questions about float operations. Each runs PTX instructions translated as the row's yes would
+// have them, and compares the words with those of the processor: whether the results that depend on
+// the row are right is what the row means.
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "src/probe/ieee.hpp"
+#include "src/probe/questions.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+using ieee::Kind;
+using Words = std::vector<std::uint32_t>;
+
+constexpr std::uint32_t kBlock = 64;
+
+Answer judged(std::uint32_t if_right, const Asker::Outcome& outcome, const Words& want) {
+  if (!outcome.error.empty()) return {!if_right, outcome.error};
+  const std::string text = differences(want, outcome.words);
+  return {text.empty() ? if_right : !if_right,
+          text.empty() ? fmt::format("{} words are right", want.size()) : text};
+}
+
+/// Tuples of `each` single-precision numbers, as many as `blocks` have threads.
+Words singles(std::uint32_t blocks, unsigned each, Kind kind, std::uint64_t seed) {
+  ieee::Sequence sequence(seed);
+  Words words;
+  for (std::uint32_t i = 0; i < blocks * kBlock * each; ++i)
+    words.push_back(ieee::single(sequence, kind));
+  return words;
+}
+
+/// Asks about three operands of single precision: `want` gives a thread's words.
+template <typename Want>
+Answer ask32(Asker& asker, const Profile& profile, const ProbeKernel& kernel, Kind kind,
+             Want&& want) {
+  constexpr std::uint32_t kBlocks = 32;
+  const Words in = singles(kBlocks, kernel.in, kind, 1);
+  Words expected;
+  for (std::size_t i = 0; i < in.size(); i += kernel.in) want(&in[i], expected);
+  return judged(1, asker.run(profile, kernel, kBlocks, kBlock, in), expected);
+}
+
+template <typename Want>
+Answer ask64(Asker& asker, const Profile& profile, const ProbeKernel& kernel, Kind kind,
+             Want&& want) {
+  constexpr std::uint32_t kBlocks = 16;
+  ieee::Sequence sequence(2);
+  Words in, expected;
+  for (std::uint32_t i = 0; i < kBlocks * kBlock * kernel.in / 2; ++i)
+    ieee::wide(sequence, kind, in);
+  const auto number = [&](std::size_t at) {
+    return ieee::f64(in[at] | std::uint64_t{in[at + 1]} << 32);
+  };
+  const auto put = [&](double value) {
+    const std::uint64_t bits =
+        std::isnan(value) ? ieee::kNan64 : std::bit_cast<std::uint64_t>(value);
+    expected.push_back(static_cast<std::uint32_t>(bits));
+    expected.push_back(static_cast<std::uint32_t>(bits >> 32));
+  };
+  for (std::size_t i = 0; i < in.size(); i += kernel.in)
+    want(number(i), number(i + 2 % kernel.in), put);
+  return judged(1, asker.run(profile, kernel, kBlocks, kBlock, in), expected);
+}
+
+constexpr std::string_view kLoad32 = "mov.b32 %f1, %r1;\nmov.b32 %f2, %r2;\nmov.b32 %f3, %r3;\n";
+
+Answer denormals32(Asker& asker) {
+  Profile profile = asker.profile();
+  profile.exactness.denormals32 = true;
+  profile.exactness.flushes_denormals32 = false;
+  static const std::string body = std::string(kLoad32) +
+                                  "add.rn.f32 %f4, %f1, %f2;\nsub.rn.f32 %f5, %f2, %f3;\n"
+                                  "mul.rn.f32 %f6, %f1, %f2;\nmul.rn.f32 %f7, %f2, %f3;\n"
+                                  "neg.f32 %f8, %f3;\nadd.rn.f32 %f8, %f8, %f1;\n"
+                                  "st.global.f32 [%d1], %f4;\nst.global.f32 [%d1+4], %f5;\n"
+                                  "st.global.f32 [%d1+8], %f6;\nst.global.f32 [%d1+12], %f7;\n"
+                                  "st.global.f32 [%d1+16], %f8;\n";
+  return ask32(asker, profile, {body, 3, 5}, Kind::any, [](const std::uint32_t* in, Words& out) {
+    const float a = ieee::f32(in[0]), b = ieee::f32(in[1]), c = ieee::f32(in[2]);
+    for (const float value : {a + b, b - c, a * b, b * c, a - c}) out.push_back(ieee::bits(value));
+  });
+}
+
+Answer flushes_denormals32(Asker& asker) {
+  if (asker.profile().exactness.denormals32) return {0, "it keeps them"};
+  Profile profile = asker.profile();
+  profile.exactness.flushes_denormals32 = true;
+  static const std::string body = std::string(kLoad32) +
+                                  "add.rn.ftz.f32 %f4, %f1, %f2;\nsub.rn.ftz.f32 %f5, %f2, %f3;\n"
+                                  "mul.rn.ftz.f32 %f6, %f1, %f2;\nsetp.lt.ftz.f32 %p1, %f1, %f3;\n"
+                                  "selp.u32 %r8, 1, 0, %p1;\nsetp.eq.ftz.f32 %p2, %f2, %f3;\n"
+                                  "selp.u32 %r9, 2, 0, %p2;\nor.b32 %r8, %r8, %r9;\n"
+                                  "st.global.f32 [%d1], %f4;\nst.global.f32 [%d1+4], %f5;\n"
+                                  "st.global.f32 [%d1+8], %f6;\nst.global.u32 [%d1+12], %r8;\n";
+  return ask32(asker, profile, {body, 3, 4}, Kind::any, [](const std::uint32_t* in, Words& out) {
+    const float a = ieee::f32(ieee::flush(in[0])), b = ieee::f32(ieee::flush(in[1])),
+                c = ieee::f32(ieee::flush(in[2]));
+    for (const float value : {a + b, b - c, a * b}) out.push_back(ieee::flush(ieee::bits(value)));
+    out.push_back(std::uint32_t{a < c} | std::uint32_t{b == c} << 1);
+  });
+}
+
+Answer exact_compare32(Asker& asker) {
+  Profile profile = asker.profile();
+  profile.exactness.exact_compare32 = true;
+  static const std::string body =
+      std::string(kLoad32) +
+      "setp.lt.f32 %p1, %f1, %f2;\nselp.u32 %r8, 1, 0, %p1;\n"
+      "setp.le.f32 %p2, %f1, %f2;\nselp.u32 %r9, 2, 0, %p2;\nor.b32 %r8, %r8, %r9;\n"
+      "setp.eq.f32 %p3, %f1, %f2;\nselp.u32 %r9, 4, 0, %p3;\nor.b32 %r8, %r8, %r9;\n"
+      "setp.gt.f32 %p4, %f1, 0f00000000;\nselp.u32 %r9, 8, 0, %p4;\nor.b32 %r8, %r8, %r9;\n"
+      "setp.ne.f32 %p5, %f3, 0f00000000;\nselp.u32 %r9, 16, 0, %p5;\nor.b32 %r8, %r8, %r9;\n"
+      "st.global.u32 [%d1], %r8;\n";
+  return ask32(asker, profile, {body, 3, 1}, Kind::any, [](const std::uint32_t* in, Words& out) {
+    const float a = ieee::f32(in[0]), b = ieee::f32(in[1]), c = ieee::f32(in[2]);
+    // setp.ne is false for NaN.
+    out.push_back(std::uint32_t{a < b} | std::uint32_t{a <= b} << 1 | std::uint32_t{a == b} << 2 |
+                  std::uint32_t{a > 0} << 3 | std::uint32_t{c < 0 || c > 0} << 4);
+  });
+}
+
+Answer both_kinds(Asker& asker, const Profile& profile, const ProbeKernel& kernel,
+                  void (*want)(const std::uint32_t*, Words&)) {
+  Answer answer = ask32(asker, profile, kernel, Kind::close, want);
+  if (answer.value) answer = ask32(asker, profile, kernel, Kind::any, want);
+  return answer;
+}
+
+Answer exact_div32(Asker& asker) {
+  Profile profile = asker.profile();
+  profile.exactness.exact_div32 = true;
+  static const std::string body = std::string(kLoad32) +
+                                  "div.rn.f32 %f4, %f1, %f2;\nrcp.rn.f32 %f5, %f3;\n"
+                                  "st.global.f32 [%d1], %f4;\nst.global.f32 [%d1+4], %f5;\n";
+  return both_kinds(asker, profile, {body, 3, 2}, [](const std::uint32_t* in, Words& out) {
+    out.push_back(ieee::bits(ieee::f32(in[0]) / ieee::f32(in[1])));
+    out.push_back(ieee::bits(1.0f / ieee::f32(in[2])));
+  });
+}
+
+Answer exact_sqrt32(Asker& asker) {
+  Profile profile = asker.profile();
+  profile.exactness.exact_sqrt32 = true;
+  return both_kinds(asker, profile,
+                    {"mov.b32 %f1, %r1;\nsqrt.rn.f32 %f4, %f1;\nst.global.f32 [%d1], %f4;\n", 1, 1},
+                    [](const std::uint32_t* in, Words& out) {
+                      out.push_back(ieee::bits(std::sqrt(ieee::f32(in[0]))));
+                    });
+}
+
+Answer fma_with(Asker& asker, bool ftz) {
+  Profile profile = asker.profile();
+  profile.exactness.fused_fma32 = true;
+  profile.exactness.fma_denormals32 = !ftz;
+  static const std::string plain =
+      std::string(kLoad32) + "fma.rn.f32 %f4, %f1, %f2, %f3;\nst.global.f32 [%d1], %f4;\n";
+  static const std::string flushed =
+      std::string(kLoad32) + "fma.rn.ftz.f32 %f4, %f1, %f2, %f3;\nst.global.f32 [%d1], %f4;\n";
+  if (!ftz)
+    return both_kinds(asker, profile, {plain, 3, 1}, [](const std::uint32_t* in, Words& out) {
+      out.push_back(ieee::bits(std::fma(ieee::f32(in[0]), ieee::f32(in[1]), ieee::f32(in[2]))));
+    });
+  return both_kinds(asker, profile, {flushed, 3, 1}, [](const std::uint32_t* in, Words& out) {
+    const float a = ieee::f32(ieee::flush(in[0])), b = ieee::f32(ieee::flush(in[1])),
+                c = ieee::f32(ieee::flush(in[2]));
+    out.push_back(ieee::flush(ieee::bits(std::fma(a, b, c))));
+  });
+}
+
+Answer fused_fma32(Asker& asker) { return fma_with(asker, true); }
+Answer fma_denormals32(Asker& asker) {
+  if (!asker.profile().exactness.fused_fma32) return {0, "it is not fused"};
+  return fma_with(asker, false);
+}
+
+Answer exact_convert32(Asker& asker) {
+  Profile profile = asker.profile();
+  profile.exactness.exact_convert32 = true;
+  return ask32(asker, profile,
+               {"cvt.rn.f32.u32 %f4, %r1;\ncvt.rn.f32.s32 %f5, %r1;\n"
+                "st.global.f32 [%d1], %f4;\nst.global.f32 [%d1+4], %f5;\n",
+                1, 2},
+               Kind::any, [](const std::uint32_t* in, Words& out) {
+                 out.push_back(ieee::bits(static_cast<float>(in[0])));
+                 out.push_back(ieee::bits(static_cast<float>(static_cast<std::int32_t>(in[0]))));
+               });
+}
+
+/// The rows of double precision ask nothing of a device without it.
+bool without_doubles(const Asker& asker, Answer& answer) {
+  answer = {0, "it has no float64"};
+  return !asker.profile().features.float64;
+}
+
+constexpr std::string_view kLoad64 = "mov.b64 %g1, {%r1, %r2};\nmov.b64 %g2, {%r3, %r4};\n";
+
+Answer exact_float64(Asker& asker) {
+  Answer answer;
+  if (without_doubles(asker, answer)) return answer;
+  Profile profile = asker.profile();
+  profile.exactness.exact_float64 = true;
+  static const std::string body = std::string(kLoad64) +
+                                  "add.rn.f64 %g4, %g1, %g2;\nmul.rn.f64 %g5, %g1, %g2;\n"
+                                  "st.global.f64 [%d1], %g4;\nst.global.f64 [%d1+8], %g5;\n"
+                                  "setp.lt.f64 %p1, %g1, %g2;\nselp.f64 %g6, %g1, %g2, %p1;\n"
+                                  "st.global.f64 [%d1+16], %g6;\n";
+  const auto want = [](double a, double b, auto&& put) {
+    put(a + b), put(a * b), put(a < b ? a : b);
+  };
+  answer = ask64(asker, profile, {body, 4, 6}, Kind::any, want);
+  return answer.value ? ask64(asker, profile, {body, 4, 6}, Kind::close, want) : answer;
+}
+
+Answer exact_div64(Asker& asker) {
+  Answer answer;
+  if (without_doubles(asker, answer)) return answer;
+  Profile profile = asker.profile();
+  profile.exactness.exact_float64 = profile.exactness.exact_div64 = true;
+  static const std::string body = std::string(kLoad64) +
+                                  "div.rn.f64 %g4, %g1, %g2;\nsqrt.rn.f64 %g5, %g1;\n"
+                                  "st.global.f64 [%d1], %g4;\nst.global.f64 [%d1+8], %g5;\n";
+  const auto want = [](double a, double b, auto&& put) { put(a / b), put(std::sqrt(a)); };
+  answer = ask64(asker, profile, {body, 4, 4}, Kind::any, want);
+  return answer.value ? ask64(asker, profile, {body, 4, 4}, Kind::close, want) : answer;
+}
+
+Answer fused_fma64(Asker& asker) {
+  Answer answer;
+  if (without_doubles(asker, answer)) return answer;
+  Profile profile = asker.profile();
+  profile.exactness.exact_float64 = profile.exactness.fused_fma64 = true;
+  static const std::string body = std::string(kLoad64) +
+                                  "neg.f64 %g3, %g2;\nfma.rn.f64 %g4, %g1, %g2, %g3;\n"
+                                  "st.global.f64 [%d1], %g4;\n";
+  return ask64(asker, profile, {body, 4, 2}, Kind::close,
+               [](double a, double b, auto&& put) { put(std::fma(a, b, -b)); });
+}
+
+Answer exact_widen64(Asker& asker) {
+  Answer answer;
+  if (without_doubles(asker, answer)) return answer;
+  Profile profile = asker.profile();
+  profile.exactness.exact_float64 = profile.exactness.exact_widen64 = true;
+  constexpr std::uint32_t kBlocks = 32;
+  const Words in = singles(kBlocks, 1, Kind::any, 3);
+  Words want;
+  for (const std::uint32_t each : in) {
+    const bool nan = std::isnan(ieee::f32(each));
+    std::uint64_t bits = std::bit_cast<std::uint64_t>(static_cast<double>(ieee::f32(each)));
+    // A NaN keeps its sign and what it carries, and becomes a quiet one.
+    if (nan)
+      bits = std::uint64_t{each & 0x80000000} << 32 | 0x7ff8000000000000 |
+             std::uint64_t{each & 0x007fffff} << 29;
+    want.push_back(static_cast<std::uint32_t>(bits));
+    want.push_back(static_cast<std::uint32_t>(bits >> 32));
+  }
+  return judged(
+      1,
+      asker.run(profile,
+                {"mov.b32 %f1, %r1;\ncvt.f64.f32 %g1, %f1;\nst.global.f64 [%d1], %g1;\n", 1, 2},
+                kBlocks, kBlock, in),
+      want);
+}
+
+Answer exact_narrow64(Asker& asker) {
+  Answer answer;
+  if (without_doubles(asker, answer)) return answer;
+  Profile profile = asker.profile();
+  profile.exactness.exact_float64 = profile.exactness.exact_narrow64 = true;
+  constexpr std::uint32_t kBlocks = 32;
+  ieee::Sequence sequence(4);
+  Words in, want;
+  for (std::uint32_t i = 0; i < kBlocks * kBlock; ++i) {
+    // Every third one becomes a denormal, every ninth one nothing or infinity.
+    const std::uint32_t low = sequence.next(), high = sequence.next();
+    const std::uint32_t exponent = i % 3 ? 900 + high % 250 : 870 + high % 30;
+    in.push_back(i % 5 ? low : low & 0xf0000000);  // ties
+    in.push_back((high & 0x800fffff) | exponent << 20);
+    const double value = ieee::f64(in[in.size() - 2] | std::uint64_t{in.back()} << 32);
+    want.push_back(ieee::bits(static_cast<float>(value)));
+  }
+  return judged(
+      1,
+      asker.run(
+          profile,
+          {"mov.b64 %g1, {%r1, %r2};\ncvt.rn.f32.f64 %f1, %g1;\nst.global.f32 [%d1], %f1;\n", 2, 1},
+          kBlocks, kBlock, in),
+      want);
+}
+
+Answer native_approx(Asker& asker) {
+  struct Function {
+    const char* name;
+    std::vector<std::uint32_t> pairs;
+  };
+  static const Function kFunctions[] = {
+#define PTX2SPV_APPROXIMATION(name, ...) {#name, {__VA_ARGS__}},
+#include "src/probe/approximations.def"
+#undef PTX2SPV_APPROXIMATION
+  };
+  Profile profile = asker.profile();
+  profile.exactness.native_approx = true;
+  std::string body;
+  Words in, want;
+  std::size_t tuples = kFunctions[0].pairs.size() / 2;
+  for (const Function& each : kFunctions) tuples = std::min(tuples, each.pairs.size() / 2);
+  // A thread takes an operand for each function from memory: they are more than four.
+  body = fmt::format("mul.wide.u32 %d3, %r0, {0};\nadd.u64 %d3, %d3, %d0;\n",
+                     4 * std::size(kFunctions));
+  for (std::size_t k = 0; k < std::size(kFunctions); ++k)
+    body += fmt::format(
+        "ld.global.f32 %f1, [%d3+{}];\n{}.approx.ftz.f32 %f2, %f1;\nst.global.f32 [%d1+{}], %f2;\n",
+        16 + 4 * k, kFunctions[k].name, 4 * k);
+  for (std::size_t i = 0; i < tuples; ++i)
+    for (const Function& each : kFunctions) {
+      in.push_back(each.pairs[2 * i]);
+      want.push_back(each.pairs[2 * i + 1]);
+    }
+  return judged(1,
+                asker.run(profile, {body, 0, std::size(kFunctions)}, 1,
+                          static_cast<std::uint32_t>(tuples), in),
+                want);
+}
+
+}  // namespace
+
+std::span<const Question> float_questions() {
+  static constexpr Question kQuestions[] = {
+      {"denormals32", "are sums and products of float32 IEEE, denormals included?", denormals32},
+      {"flushes_denormals32", "or are denormals zero, as operands and as results?",
+       flushes_denormals32},
+      {"exact_compare32", "do comparisons of float32 tell denormals from zero?", exact_compare32},
+      {"exact_div32", "is division of float32 IEEE?", exact_div32},
+      {"exact_sqrt32", "is the square root of float32 IEEE?", exact_sqrt32},
+      {"fused_fma32", "is Fma of float32 rounded once?", fused_fma32},
+      {"fma_denormals32", "with denormals too?", fma_denormals32},
+      {"exact_float64", "are sums, products and comparisons of float64 IEEE?", exact_float64},
+      {"exact_div64", "are division and square root of float64 IEEE?", exact_div64},
+      {"fused_fma64", "is Fma of float64 rounded once?", fused_fma64},
+      {"exact_widen64", "does float32 to float64 keep denormals and what NaN carry?",
+       exact_widen64},
+      {"exact_narrow64", "does float64 to float32 round to nearest even, with denormals?",
+       exact_narrow64},
+      {"exact_convert32", "do integers become float32 by round to nearest even?", exact_convert32},
+      {"native_approx", "are Exp2, Log2, Sin, Cos, InverseSqrt and Sqrt NVIDIA's to the bit?",
+       native_approx},
+  };
+  return kQuestions;
+}
+
+}  // namespace ptx2spv::runtime

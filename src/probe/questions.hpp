@@ -1,0 +1,39 @@
+// The questions that a device is asked: one for each row of its profile that Vulkan does not
+// report.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/probe/asker.hpp"
+
+namespace ptx2spv::runtime {
+
+/// A row's answer, and in words what was seen.
+struct Answer {
+  std::uint32_t value = 0;
+  std::string seen;
+};
+
+struct Question {
+  std::string_view row;   ///< of Answers::rows()
+  std::string_view asks;  ///< the question, for readers
+  Answer (*ask)(Asker& asker);
+};
+
+/// In the order in which they are asked: each may rely on the answers before it.
+std::span<const Question> questions();
+
+// The rooms of questions().
+std::span<const Question> float_questions();
+std::span<const Question> thread_questions();
+std::span<const Question> fault_questions();
+std::span<const Question> cost_questions();
+
+/// Compares words; the text says how many differ, and how the first one does.
+std::string differences(std::span<const std::uint32_t> want, std::span<const std::uint32_t> got);
+
+}  // namespace ptx2spv::runtime

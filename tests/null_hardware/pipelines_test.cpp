@@ -1,0 +1,194 @@
+// Every kernel of bench, tests and examples through AMD's compiler, without a GPU: that each
+// compiles for the family, in bounded time, what exactness costs in instructions, and what
+// translation does against hand-written GLSL. PTX2SPV_DEVICE is the family.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/null_hardware/null_hardware.hpp"
+#include "tests/support/process.hpp"
+#include "tools/common/files.hpp"
+
+namespace ptx2spv::test {
+namespace {
+
+constexpr const char* kSource = PTX2SPV_SOURCE_DIR;
+
+std::string family() {
+  const char* name = std::getenv("PTX2SPV_DEVICE");
+  return name ? name : "navi21";
+}
+
+NullHardware* hardware(std::string& problem) {
+  static std::string why;
+  static const std::unique_ptr<NullHardware> device = NullHardware::open(family(), why);
+  problem = why;
+  return device.get();
+}
+
+/// What a device of the family answers, which cannot be asked here: its instruction set has a fused
+/// v_fma_f32, which the driver uses for Fma from GCN 5 on. Everything else is what Vulkan reports.
+Profile profile_of(const NullHardware& device) {
+  Profile profile = device.profile();
+  profile.exactness.fused_fma32 = profile.exactness.fma_denormals32 = family() != "polaris10";
+  return profile;
+}
+
+struct Kernel {
+  std::string file, name;
+};
+
+std::vector<std::uint32_t> translate(const std::string& file, const std::string& entry,
+                                     const Profile& profile, FpPolicy fp, EntryInfo* info,
+                                     std::span<const std::uint32_t> block = {}) {
+  std::string text;
+  if (!tools::read_text(file, text).empty()) return {};
+  std::vector<Message> messages;
+  const auto module = PtxModule::parse({{text, file}}, messages);
+  if (!module) return {};
+  TranslateOptions options;
+  options.profile = profile;
+  options.entry = entry;
+  options.fp = fp;
+  options.push_words = 64;
+  if (!block.empty()) std::ranges::copy(block, options.block);
+  const Interface& interface = module->interface();
+  for (const EntryInfo& each : interface.entries)
+    if (each.name == entry) {
+      options.threads = thread_model(each, ThreadModel::direct);
+      options.assume_live_handles = options.assume_small_grid = true;
+      options.wide_surfaces = false;
+    }
+  const auto made = module->translate(options, messages);
+  if (!made) return {};
+  if (info)
+    for (const EntryInfo& each : made->interface.entries)
+      if (each.name == entry) *info = each;
+  return made->spirv;
+}
+
+std::vector<Kernel> kernels(const std::vector<std::string>& folders) {
+  std::vector<Kernel> all;
+  for (const std::string& folder : folders)
+    for (const auto& each :
+         std::filesystem::recursive_directory_iterator(std::string(kSource) + "/" + folder)) {
+      if (each.path().extension() != ".ptx") continue;
+      std::string text;
+      if (!tools::read_text(each.path(), text).empty()) continue;
+      std::vector<Message> messages;
+      const auto module = PtxModule::parse({{text, each.path()}}, messages);
+      if (!module) continue;  // a case that has to be refused
+      for (const std::string& name : module->entry_names()) all.push_back({each.path(), name});
+    }
+  return all;
+}
+
+class Pipelines : public testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = hardware(problem_);
+    if (!device_) GTEST_SKIP() << problem_;
+  }
+  std::optional<PipelineStatistics> compile(const Kernel& kernel, FpPolicy fp) {
+    EntryInfo info;
+    const auto spirv = translate(kernel.file, kernel.name, profile_of(*device_), fp, &info);
+    EXPECT_FALSE(spirv.empty()) << kernel.file << " " << kernel.name;
+    if (spirv.empty()) return std::nullopt;
+    const std::uint32_t block[3] = {
+        info.threads == ThreadModel::direct ? 64 : std::min(info.workgroup_threads, 64u), 1, 1};
+    return device_->compile(spirv, kernel.name, block);
+  }
+  NullHardware* device_ = nullptr;
+  std::string problem_;
+};
+
+TEST_F(Pipelines, EveryKernelCompiles) {
+  std::size_t count = 0;
+  for (const Kernel& kernel : kernels({"bench", "tests/kernels", "tests/calls", "examples"})) {
+    const auto made = compile(kernel, FpPolicy::exact);
+    ASSERT_TRUE(made) << kernel.file << " " << kernel.name << " is refused";
+    // Ten times what the slowest takes on two idle cores.
+    EXPECT_LT(made->milliseconds, 3000) << kernel.name;
+    EXPECT_GT(made->instructions, 0u) << kernel.name;
+    ++count;
+  }
+  EXPECT_GT(count, 30u);
+  RecordProperty("kernels", static_cast<int>(count));
+}
+
+TEST_F(Pipelines, ExactnessCostsAFifthAtMost) {
+  double sum = 0;
+  unsigned count = 0;
+  for (const Kernel& kernel : kernels({"bench"})) {
+    const auto exact = compile(kernel, FpPolicy::exact), fast = compile(kernel, FpPolicy::fast);
+    ASSERT_TRUE(exact && fast) << kernel.name;
+    EXPECT_EQ(exact->spills, 0u) << kernel.name;
+    EXPECT_EQ(exact->scratch, 0u) << kernel.name;
+    sum += std::log(static_cast<double>(exact->instructions) /
+                    static_cast<double>(fast->instructions));
+    ++count;
+    if (std::getenv("PTX2SPV_COVERAGE"))
+      std::printf("%-16s exact %6llu, fast %6llu instructions\n", kernel.name.c_str(),
+                  static_cast<unsigned long long>(exact->instructions),
+                  static_cast<unsigned long long>(fast->instructions));
+  }
+  const double ratio = std::exp(sum / count);
+  std::printf("%s: exact / fast %.3f over %u kernels\n", family().c_str(), ratio, count);
+  EXPECT_LT(ratio, 1.2);
+}
+
+// The same kernels by hand in GLSL, in blocks of 16 x 16.
+TEST_F(Pipelines, TranslationsAreAboutAsLongAsGlsl) {
+  const std::string kernels = std::string(kSource) + "/bench/kernels/";
+  const TemporaryFolder folder;
+  double sums[2] = {};
+  unsigned count = 0;
+  for (const char* name : {"blur", "copy4", "copy16", "histogram", "mandelbrot", "stencil2d",
+                           "stencil3d", "zbuffer64"}) {
+    const ProcessResult glslang =
+        run_process({"/usr/bin/glslangValidator", "-V", "--target-env", "vulkan1.2", "-o",
+                     folder.file("a.spv"), kernels + name + ".comp"});
+    if (glslang.exit_code == -1) GTEST_SKIP() << "there is no glslangValidator";
+    ASSERT_EQ(glslang.exit_code, 0) << glslang.out;
+    tools::Bytes bytes;
+    ASSERT_EQ(tools::read_file(folder.file("a.spv"), bytes), "");
+    std::vector<std::uint32_t> words(bytes.size() / 4);
+    std::memcpy(words.data(), bytes.data(), words.size() * 4);
+    constexpr std::uint32_t kBlock[3] = {16, 16, 1};
+    const auto by_hand = device_->compile(words, "main", kBlock);
+    ASSERT_TRUE(by_hand) << name;
+    const std::string entry = std::string(name) == "zbuffer64" ? "zbuffer" : name;
+    std::uint64_t made[2] = {};
+    for (const FpPolicy fp : {FpPolicy::exact, FpPolicy::fast}) {
+      const auto spirv =
+          translate(kernels + "kernels.ptx", entry, profile_of(*device_), fp, nullptr, kBlock);
+      ASSERT_FALSE(spirv.empty()) << entry;
+      const auto pipeline = device_->compile(spirv, entry, kBlock);
+      ASSERT_TRUE(pipeline) << entry;
+      made[fp == FpPolicy::fast] = pipeline->instructions;
+    }
+    for (int i = 0; i < 2; ++i)
+      sums[i] +=
+          std::log(static_cast<double>(made[i]) / static_cast<double>(by_hand->instructions));
+    ++count;
+    if (std::getenv("PTX2SPV_COVERAGE"))
+      std::printf("%-12s GLSL %5llu, exact %5llu, fast %5llu instructions\n", name,
+                  static_cast<unsigned long long>(by_hand->instructions),
+                  static_cast<unsigned long long>(made[0]),
+                  static_cast<unsigned long long>(made[1]));
+  }
+  const double exact = std::exp(sums[0] / count), fast = std::exp(sums[1] / count);
+  std::printf("%s: exact / GLSL %.3f, fast / GLSL %.3f over %u kernels\n", family().c_str(), exact,
+              fast, count);
+  EXPECT_LT(fast, 1.15);
+  // Polaris's Fma is a product and a sum, so an exact one takes several steps.
+  EXPECT_LT(exact, family() == "polaris10" ? 1.4 : 1.2);
+}
+
+}  // namespace
+}  // namespace ptx2spv::test

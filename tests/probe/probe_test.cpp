@@ -1,0 +1,222 @@
+// Asking a device: what it answers, that the answers which come with the project are those, and
+// what happens over a question that it does not survive.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include "src/device/ask.hpp"
+#include "src/device/calibrate.hpp"
+#include "src/probe/questions.hpp"
+#include "tests/support/process.hpp"
+
+namespace ptx2spv::runtime {
+namespace {
+
+/// Rows whose answer is a time, which a busy machine changes: results do not depend on them.
+bool timed(std::string_view row) {
+  const Capability* capability = find_capability(row);
+  const bool cost = capability && capability->group == Capability::Group::cost;
+  return cost || row == "split_long_blocks" || row == "routine_budget";
+}
+
+/// The rows that differ, but for timed ones.
+std::string difference(const Profile& want, const Profile& got) {
+  const Answers expected = Answers::of(want), answers = Answers::of(got);
+  std::string text;
+  for (const std::string_view row : Answers::rows())
+    if (!timed(row) && expected.find(row) != answers.find(row)) text += std::string(row) + " ";
+  return text;
+}
+
+/// Sets a variable for the length of a test.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Variable() {
+    if (old_.empty())
+      ::unsetenv(name_);
+    else
+      ::setenv(name_, old_.c_str(), 1);
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::string old_;
+};
+
+/// The test's device as Vulkan describes it.
+Candidate the_device() {
+  std::string notes;
+  auto candidates = enumerate_candidates({}, notes, false);
+  const int chosen = select_candidate(candidates, std::getenv("PTX2SPV_DEVICE"));
+  if (chosen < 0) {
+    ADD_FAILURE() << notes;
+    std::abort();
+  }
+  return candidates[static_cast<std::size_t>(chosen)];
+}
+
+TEST(Probe, EveryRowHasOneQuestion) {
+  std::multiset<std::string_view> asked;
+  for (const Question& each : questions()) asked.insert(each.row);
+  for (const std::string_view row : Answers::rows()) EXPECT_EQ(asked.count(row), 1u) << row;
+  EXPECT_EQ(asked.size(), Answers::rows().size());
+}
+
+TEST(Probe, EveryKnownDeviceHasEveryAnswer) {
+  EXPECT_FALSE(known_devices().empty());
+  for (const KnownDevice& each : known_devices()) {
+    const auto answers = Answers::parse(each.answers);
+    ASSERT_TRUE(answers) << each.identity.name;
+    EXPECT_TRUE(answers->complete()) << each.identity.name;
+    EXPECT_EQ(answers->text(), each.answers) << each.identity.name;
+    EXPECT_FALSE(answers->find("denormals32") == 1 && answers->find("flushes_denormals32") == 1)
+        << each.identity.name;
+  }
+}
+
+// The driver as one of another name and version, which nobody knows: it answers what the known one
+// does, and what it answered is kept.
+TEST(Probe, AnUnknownDriverGetsTheProfileOfTheKnownOne) {
+  Candidate device = the_device();
+  const auto known = known_answers(identity_of(device.traits, device.info));
+  if (!known) GTEST_SKIP() << device.info.name << " is not known";
+  const Profile expected = device.info.profile;
+
+  device.traits.driver = static_cast<VkDriverId>(9999);
+  device.traits.driver_info = "another";
+  device.info.name = "Another device";
+  device.info.driver_version += 1;
+  Profile profile = expected;
+  for (const Capability& each : capabilities())
+    if (each.group != Capability::Group::feature) each.in(profile) = !each.value(expected);
+  const test::TemporaryFolder folder;
+  const DeviceOptions options{.cache = true, .cache_directory = folder.path()};
+  const std::string tool = test::tool_path("ptxrun");
+  {
+    const Variable program("PTX2SPV_PROBE_PROGRAM", std::getenv("PTX2SPV_PROBE_PROGRAM")
+                                                        ? std::getenv("PTX2SPV_PROBE_PROGRAM")
+                                                        : tool);
+    ASSERT_TRUE(calibrate(device.traits, device.info, options, profile));
+  }
+  EXPECT_EQ(difference(expected, profile), "");
+  EXPECT_FALSE(folder.list().empty());
+
+  // From the cache, and not from the process either.
+  forget_answers();
+  const Variable program("PTX2SPV_PROBE_PROGRAM", "/nowhere");
+  Profile again = *find_profile("portable");
+  again.features = expected.features;
+  ASSERT_TRUE(calibrate(device.traits, device.info, options, again));
+  EXPECT_EQ(difference(profile, again), "");
+
+  // Without a cache and without a program nothing of it is known.
+  forget_answers();
+  Profile presumed = *find_profile("portable");
+  const DeviceOptions no_cache{.cache = false};
+  ASSERT_TRUE(calibrate(device.traits, device.info, no_cache, presumed));
+  EXPECT_EQ(difference(*find_profile("portable"), presumed), "");
+}
+
+TEST(Probe, AQuestionThatTheDriverDoesNotSurviveIsAnsweredByWhatIsSafe) {
+  const test::TemporaryFolder folder;
+  // It crashes over one row and hangs over another; every other answer is 0.
+  std::string script = "#!/bin/sh\nprintf 'ptx2spv-probe 1 " + std::string(build_id()) + "\\n'\n";
+  for (const std::string_view row : Answers::rows()) {
+    const std::string name(row);
+    script += "case \"$*\" in *" + name + "=*) ;; *) echo 'ask " + name + "'\n";
+    if (row == "lcssa_loads") script += "kill -9 $$\n";
+    if (row == "independent_threads") script += "sleep 30\n";
+    script += "echo 'answer " + name + "=0 1.5 seen'\n;; esac\n";
+  }
+  const std::string program = folder.write("ptxrun", script);
+  ASSERT_EQ(test::run_process({"/bin/chmod", "+x", program}).exit_code, 0);
+  const auto asked = ask_in_process(program, {}, 1500);
+  ASSERT_TRUE(asked) << asked.error().text;
+  EXPECT_TRUE(asked->answers.complete());
+  EXPECT_EQ(asked->answers.find("lcssa_loads"), 1u) << "a workaround is on";
+  EXPECT_EQ(asked->answers.find("independent_threads"), 0u) << "what a device has is off";
+  EXPECT_EQ(asked->answers.find("lcssa_values"), 0u) << "the others are asked";
+  EXPECT_NE(asked->notes.find("lcssa_loads: the process that asked was ended by signal 9"),
+            std::string::npos)
+      << asked->notes;
+  EXPECT_NE(asked->notes.find("independent_threads: no answer in 1500 ms"), std::string::npos)
+      << asked->notes;
+}
+
+TEST(Probe, AProgramOfAnotherBuildIsNotBelieved) {
+  const test::TemporaryFolder folder;
+  const std::string program = folder.write("ptxrun", "#!/bin/sh\necho 'ptx2spv-probe 1 old'\n");
+  ASSERT_EQ(test::run_process({"/bin/chmod", "+x", program}).exit_code, 0);
+  EXPECT_FALSE(ask_in_process(program, {}, 1000));
+  EXPECT_FALSE(ask_in_process("/nowhere", {}, 1000));
+}
+
+// A fault of the compiler for wide vectors is worked around on processors without them too, but one
+// of narrow vectors says nothing of wide ones.
+TEST(Probe, AnswersHoldForNarrowerVectorsOfTheSameDriver) {
+  DeviceIdentity known, device;
+  known.host = "avx2";
+  for (const auto& [host, same] :
+       {std::pair{"avx2", true}, {"sse", true}, {"avx512", false}, {"neon", false}, {"", false}}) {
+    device.host = host;
+    EXPECT_EQ(known.covers(device), same) << host;
+  }
+  device = known;
+  device.info = "another version";
+  EXPECT_FALSE(known.covers(device));
+}
+
+TEST(Probe, AnswersAreReadAsTheyAreWritten) {
+  EXPECT_FALSE(Answers::parse("denormals32"));
+  EXPECT_FALSE(Answers::parse("no_such_row=1"));
+  EXPECT_FALSE(Answers::parse("denormals32=1x"));
+  const auto answers = Answers::parse("max_loop_iterations=77 denormals32=1");
+  ASSERT_TRUE(answers);
+  EXPECT_FALSE(answers->complete());
+  EXPECT_EQ(answers->text(), "denormals32=1 max_loop_iterations=77");
+}
+
+// What is not asked of a driver's new version is presumed from the versions that are known.
+TEST(Probe, ADriverOfAnotherVersionIsPresumedToHaveEveryFaultOfTheKnownOnes) {
+  for (const KnownDevice& each : known_devices()) {
+    const auto presumed = answers_of_driver(each.identity.driver);
+    ASSERT_TRUE(presumed);
+    const auto answers = Answers::parse(each.answers);
+    for (const Capability& row : capabilities()) {
+      if (row.group == Capability::Group::feature) continue;
+      if (answers->find(row.name) != row.best()) {
+        EXPECT_EQ(presumed->find(row.name), !row.best()) << each.identity.name << " " << row.name;
+      }
+    }
+  }
+}
+
+TEST(Probe, AProfileFileTranslatesAsTheDeviceDoes) {
+  const test::TemporaryFolder folder;
+  const std::string device = std::getenv("PTX2SPV_DEVICE");
+  const auto probe =
+      test::run_process({test::tool_path("ptxrun"), "--probe", "--json", "-d", device});
+  ASSERT_EQ(probe.exit_code, 0) << probe.error;
+  const std::string file = folder.write("device.json", probe.out);
+  const std::string kernel = std::string(PTX2SPV_SOURCE_DIR) + "/examples/filter/filter.ptx";
+  const auto made = test::run_process(
+      {test::tool_path("ptx2spv"), "--profile", file, kernel, "-o", folder.file("a.spv")});
+  EXPECT_EQ(made.exit_code, 0) << made.error;
+  folder.write("bad.json", R"({"features": {"int65": true}})");
+  const auto bad = test::run_process(
+      {test::tool_path("ptx2spv"), "--profile", folder.file("bad.json"), kernel, "-o", "-"});
+  EXPECT_EQ(bad.exit_code, 2);
+  EXPECT_NE(bad.error.find("there is no row 'int65'"), std::string::npos) << bad.error;
+}
+
+}  // namespace
+}  // namespace ptx2spv::runtime
