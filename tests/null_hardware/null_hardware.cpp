@@ -1,8 +1,8 @@
 #include "tests/null_hardware/null_hardware.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <map>
 
@@ -35,6 +35,13 @@ Layout layout_of(const std::vector<std::uint32_t>& spirv) {
                                     : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
   }
   return layout;
+}
+
+/// Of this thread alone, which the driver compiles in: a busy machine does not count.
+double processor_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
 std::uint64_t number(const VkPipelineExecutableStatisticKHR& statistic) {
@@ -158,13 +165,13 @@ std::optional<PipelineStatistics> NullHardware::compile(const std::vector<std::u
     create.stage.pName = entry.c_str();
     create.stage.pSpecializationInfo = &specialization;
     create.layout = layout;
-    const auto start = std::chrono::steady_clock::now();
+    const double start = processor_ms();
     const VkResult made =
         vk.CreateComputePipelines(device, VK_NULL_HANDLE, 1, &create, nullptr, &pipeline);
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    const double took = processor_ms() - start;
     if (made == VK_SUCCESS) {
       result.emplace();
-      result->milliseconds = took.count();
+      result->milliseconds = took;
       VkPipelineExecutableInfoKHR info{VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR};
       info.pipeline = pipeline;
       std::uint32_t count = 0;

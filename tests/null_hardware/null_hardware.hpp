@@ -15,7 +15,7 @@ namespace ptx2spv::test {
 /// What a driver's compiler says of a pipeline.
 struct PipelineStatistics {
   std::uint64_t instructions = 0, spills = 0, scratch = 0;  ///< scratch: bytes a lane
-  double milliseconds = 0;                                  ///< that compiling took
+  double milliseconds = 0;  ///< of the processor, that compiling took
 };
 
 class NullHardware {

@@ -109,16 +109,18 @@ class Pipelines : public testing::Test {
 
 TEST_F(Pipelines, EveryKernelCompiles) {
   std::size_t count = 0;
+  double slowest = 0;
   for (const Kernel& kernel : kernels({"bench", "tests/kernels", "tests/calls", "examples"})) {
     const auto made = compile(kernel, FpPolicy::exact);
     ASSERT_TRUE(made) << kernel.file << " " << kernel.name << " is refused";
-    // Ten times what the slowest takes on two idle cores.
-    EXPECT_LT(made->milliseconds, 3000) << kernel.name;
+    // Several times what the slowest takes: this is about what explodes.
+    EXPECT_LT(made->milliseconds, 10000) << kernel.name;
+    slowest = std::max(slowest, made->milliseconds);
     EXPECT_GT(made->instructions, 0u) << kernel.name;
     ++count;
   }
   EXPECT_GT(count, 30u);
-  RecordProperty("kernels", static_cast<int>(count));
+  std::printf("%s: %zu kernels, the slowest in %.0f ms\n", family().c_str(), count, slowest);
 }
 
 TEST_F(Pipelines, ExactnessCostsAFifthAtMost) {
