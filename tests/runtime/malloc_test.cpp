@@ -170,16 +170,27 @@ constexpr std::uint64_t kHeap = 1 << 20;
 
 class Malloc : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    must(test_device().set_malloc_heap_bytes(kHeap));
-    EXPECT_EQ(test_device().malloc_heap_bytes(), kHeap);
+  // Of its own: other tests have used the heap of the common one.
+  static Device& device() {
+    static Device opened = [] {
+      Device fresh = must(Device::open());
+      EXPECT_EQ(fresh.malloc_heap_bytes(), 8u << 20);
+      must(fresh.set_malloc_heap_bytes(kHeap));
+      EXPECT_EQ(fresh.malloc_heap_bytes(), kHeap);
+      return fresh;
+    }();
+    return opened;
   }
   // A launch of one block after another; `out` is what the kernel finds and leaves there.
   static Result<LaunchTiming> launch(const char* kernel, std::uint32_t blocks,
                                      std::uint32_t threads, Longs& out, const Longs& sizes) {
-    static Module module = load(std::string(kDeclarations) + kTake + kGive + kChurn + kTwice);
-    Buffer to = must(Buffer::create(test_device(), out.size() * 8)),
-           from = must(Buffer::create(test_device(), out.size() * 8));
+    static Module module =
+        must(Module::load(device(),
+                          std::string(".version 8.0\n.target sm_80\n.address_size 64\n") +
+                              kDeclarations + kTake + kGive + kChurn + kTwice,
+                          "malloc.ptx"));
+    Buffer to = must(Buffer::create(device(), out.size() * 8)),
+           from = must(Buffer::create(device(), out.size() * 8));
     must(to.upload(0, bytes_of(out)));
     must(from.upload(0, bytes_of(sizes)));
     LaunchConfig config;
@@ -266,8 +277,8 @@ TEST_F(Malloc, TheSizeStaysOnceThereIsAHeap) {
   Longs one(1);
   expect_good(launch("take", 1, 1, one, {1}));
   expect_good(launch("give", 1, 1, one, {1}));
-  EXPECT_FALSE(test_device().set_malloc_heap_bytes(2 * kHeap));
-  EXPECT_EQ(test_device().malloc_heap_bytes(), kHeap);
+  EXPECT_FALSE(device().set_malloc_heap_bytes(2 * kHeap));
+  EXPECT_EQ(device().malloc_heap_bytes(), kHeap);
 }
 
 }  // namespace
