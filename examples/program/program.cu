@@ -6,7 +6,8 @@
 constexpr unsigned kWidth = 64, kHeight = 16;
 
 __global__ void paint(cudaSurfaceObject_t surface) {
-  surf2Dwrite(threadIdx.y * 100u + threadIdx.x, surface, threadIdx.x * sizeof(unsigned), threadIdx.y);
+  const int x = threadIdx.x, y = threadIdx.y;
+  surf2Dwrite(y * 100u + x, surface, x * sizeof(unsigned), y);
 }
 
 int main() {
