@@ -95,6 +95,33 @@ TEST(Documentation, troubleshooting_lists_every_environment_variable) {
   documentation::expect_part("docs/troubleshooting.md", "environment", text);
 }
 
+TEST(Documentation, cuda_functions_lists_every_function) {
+  const std::string head = "| function | CUDA | |\n|---|---|---|\n";
+  std::string text = head;
+  const std::map<std::string, std::string> versions = {
+      {"both", "12, 13"}, {"12", "12"}, {"13", "13"}};
+#define PTX2SPV_CUDART_FUNCTION(which, name, ...) \
+  text += "| `" #name "` | " + versions.at(#which) + " | implemented |\n";
+#define PTX2SPV_CUDART_MISSING(which, name, variant, reason) \
+  text += "| `" #name "` | " + versions.at(#which) + " | not supported: " reason " |\n";
+#include "src/cuda/cudart/functions.def"
+#undef PTX2SPV_CUDART_FUNCTION
+#undef PTX2SPV_CUDART_MISSING
+  documentation::expect_part("docs/cuda-functions.md", "runtime", text);
+  text = "| function | since CUDA | |\n|---|---|---|\n";
+  const auto since = [](int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  };
+#define PTX2SPV_DRIVER_FUNCTION(base, name, version, ...) \
+  text += "| `" #name "` | " + since(version) + " | implemented |\n";
+#define PTX2SPV_DRIVER_MISSING(base, name, version, variant, reason) \
+  text += "| `" #name "` | " + since(version) + " | not supported: " reason " |\n";
+#include "src/cuda/driver/functions.def"
+#undef PTX2SPV_DRIVER_FUNCTION
+#undef PTX2SPV_DRIVER_MISSING
+  documentation::expect_part("docs/cuda-functions.md", "driver", text);
+}
+
 TEST(Documentation, design_lists_every_pass) {
   constexpr std::string_view kPhases[] = {"front",  "memory",   "threads",     "structure",
                                           "values", "legalise", "workarounds", "emission"};

@@ -94,6 +94,16 @@ CUresult destroy_context(ContextObject& object) {
   return last;
 }
 
+CUresult set_limit(ContextObject& context, int limit, std::size_t value) {
+  constexpr int kMallocHeap = 2;
+  if (limit < 0 || limit > 6) return fail(eUnsupportedLimit, "no such limit");
+  if (limit == kMallocHeap)
+    if (Status status = context.gpu().set_malloc_heap_bytes(value); !status)
+      return report(status.error());
+  context.limits[static_cast<std::size_t>(limit)] = value;
+  return eSuccess;
+}
+
 CUresult enter(ContextObject*& context) {
   if (!initialized()) return fail(eInitializationError, "cuInit was not called");
   auto& stack = context_stack();

@@ -31,6 +31,8 @@ CUresult create_context(DeviceObject& device, unsigned flags, std::shared_ptr<Co
 CUresult retain_primary(DeviceObject& device, ContextObject*& context);
 CUresult release_primary(DeviceObject& device, bool reset);
 CUresult destroy_context(ContextObject& context);
+/// A CUlimit. The heap of kernels' malloc takes effect; the others are kept for who asks.
+CUresult set_limit(ContextObject& context, int limit, std::size_t value);
 /// Of the calling thread; the last is current.
 std::vector<std::shared_ptr<ContextObject>>& context_stack();
 /// The current context, which must be alive and without a sticky error.

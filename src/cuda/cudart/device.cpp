@@ -256,11 +256,7 @@ CUresult cudaDeviceReset() {
 }
 
 CUresult cudaDeviceSetLimit(int limit, std::size_t value) {
-  return call([&](ContextObject& context) -> CUresult {
-    if (limit < 0 || limit > 6) return fail(eUnsupportedLimit, "no such limit");
-    context.limits[static_cast<std::size_t>(limit)] = value;
-    return eSuccess;
-  });
+  return call([&](ContextObject& context) { return set_limit(context, limit, value); });
 }
 
 CUresult cudaDeviceGetLimit(std::size_t* value, int limit) {

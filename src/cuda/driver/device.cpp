@@ -387,11 +387,7 @@ CUresult cuCtxSynchronize_v2(CUcontext context) {
 }
 
 CUresult cuCtxSetLimit(int limit, std::size_t value) {
-  return call([&](ContextObject& context) -> CUresult {
-    if (limit < 0 || limit > 6) return fail(eUnsupportedLimit, "no such limit");
-    context.limits[static_cast<std::size_t>(limit)] = value;
-    return eSuccess;
-  });
+  return call([&](ContextObject& context) { return set_limit(context, limit, value); });
 }
 
 CUresult cuCtxGetLimit(std::size_t* value, int limit) {

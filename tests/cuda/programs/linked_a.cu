@@ -6,7 +6,10 @@ extern __constant__ int weights[4];
 __device__ int scale(int value);
 void set_weights(const int* values);
 
-__global__ void use(int* out) { out[threadIdx.x] = scale(threadIdx.x) + offset + weights[threadIdx.x % 4]; }
+__global__ void use(int* out) {
+  const int i = threadIdx.x;
+  out[i] = scale(i) + offset + weights[i % 4];
+}
 
 int main() {
   const int weights_of_host[4] = {100, 200, 300, 400};

@@ -59,7 +59,7 @@ cudaTextureDesc describe(int address, int filter, int read, int normalized) {
 float4* g_out;
 int g_wrong = 0;
 
-// ------------------------------------------------------------------------------- the same on the host
+// ---------------------------------------------------------------------------- the same on the host
 
 /// An array's texels as floats, four channels each.
 struct Texels {
@@ -69,7 +69,8 @@ struct Texels {
 };
 Texels g_texels;
 /// Of an array of bytes the border's colour is rounded to bytes, too.
-const float g_border[4] = {0.25f, 0, 0, 0.75f}, g_border_of_bytes[4] = {64 / 255.0f, 0, 0, 191 / 255.0f};
+const float g_border[4] = {0.25f, 0, 0, 0.75f};
+const float g_border_of_bytes[4] = {64 / 255.0f, 0, 0, 191 / 255.0f};
 bool g_bytes = false;
 
 unsigned host_hash(unsigned x) { return mix(x); }
@@ -89,7 +90,8 @@ float texel(int x, int y, int z, int channel, int mode) {
   x = address_of(x, g_texels.w, mode);
   y = address_of(y, g_texels.h, mode);
   z = address_of(z, g_texels.d, mode);
-  return x < 0 || y < 0 || z < 0 ? (g_bytes ? g_border_of_bytes : g_border)[channel] : g_texels.at(x, y, z)[channel];
+  if (x < 0 || y < 0 || z < 0) return (g_bytes ? g_border_of_bytes : g_border)[channel];
+  return g_texels.at(x, y, z)[channel];
 }
 
 /// A read at a position in texels. `axes` are filtered; others are indices.
