@@ -260,16 +260,15 @@ std::vector<Value> TextureLowering::body() {
   place.coordinates = c;
   choose_levels(place);
 
-  std::vector<Value> values(4, 0);
+  std::vector<Value> values;
   if (place.gather) {
     const unsigned channel = mods.mode == Mod::g   ? 1
                              : mods.mode == Mod::b ? 2
                              : mods.mode == Mod::a ? 3
                                                    : 0;
-    const auto four = gathered(channel);
-    values.assign(four.begin(), four.end());
+    values = gathered(channel);
   } else {
-    for (unsigned i = 0; i < 4; ++i) values[i] = integer_ ? fetched(i) : sampled(i);
+    values = integer_ ? fetched() : sampled();
     if (mods.mode == Mod::grad && !one_sample()) anisotropic(place, values);
   }
   return converted(values);

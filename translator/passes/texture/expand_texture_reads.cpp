@@ -74,6 +74,7 @@ class Expansion {
       f_.compute_preds();
     }
     fix_texture_records(f_, entry_, specs_);
+    lower_texel_loads(f_, module_);
     // What stands before a read is not on every way to what follows the code that reads share.
     if (!groups_.empty()) demote_to_stack(f_);
   }
@@ -122,6 +123,7 @@ class Expansion {
       if (known == alike) return cost;
     ir::Function alone = sample(kind);
     fix_texture_records(alone, entry_, specs_);
+    lower_texel_loads(alone, module_);
     costs_.emplace_back(std::move(alike), options_.measure(alone));
     return costs_.back().second;
   }

@@ -23,4 +23,7 @@ void find_texture_slots(const ir::Function& function, EntryInfo& entry);
 void fix_texture_records(ir::Function& function, const EntryInfo& entry,
                          const std::vector<TextureSpec>& specs);
 
+/// Makes loads of every Op::texel_load, after fix_texture_records, which fixes sizes. Before SSA.
+void lower_texel_loads(ir::Function& function, ir::Module& module);
+
 }  // namespace ptx2spv::passes
