@@ -669,3 +669,59 @@ uvec4 tex_corner(const in uvec4 weights, const in uint which)
         PICK(which == 2u, 0u, weights.z + PICK(which == 1u, rest, third)),
         PICK(which == 3u, 0u, weights.w + PICK(which == 0u, rest, third)));
 }
+
+// For the device's sampler. A coordinate in texels over the extent: cut to 256ths under a linear
+// filter, and to the middle of its texel without one. The sampler cuts the quotient again
+// (tex_precision): half of what that takes off is added.
+uint tex_divided(const in uint x, const in uint extent, const in uint largest, const in bool linear)
+{
+    float n = float(int(max(extent, 1u)));
+    float half_step = PICK(largest > 16384u, 5.9604644775390625e-8f,
+        PICK(largest > 8192u, 1.1920928955078125e-7f, 2.384185791015625e-7f));
+    float v = uintBitsToFloat(PICK((x & F32_INF) == 0u, 0u, x));
+    float parts = v * 256.0f, whole = floor(parts);
+    float near = (whole + PICK(parts - whole >= 0.5f, 1.0f, 0.0f)) * 0.00390625f;
+    return floatBitsToUint(PICK(linear, near / n + half_step, (floor(v) + 0.5f) / n));
+}
+
+uint tex_layer(const in uint layer) { return floatBitsToUint(float(int(layer))); }
+
+// A bias in signed 256ths, taken away.
+uint tex_unbiased(const in uint bias) { return floatBitsToUint(float(-int(bias)) * 0.00390625f); }
+
+// A component beside a longer one of magnitude `length`, which is no small number: a denormal is 0
+// where the quotient is one, else the least number with its sign.
+uint tex_beside_longer(const in uint x, const in uint length)
+{
+    uint magnitude = x & F32_NAN;
+    bool counts = float(int(magnitude)) >= uintBitsToFloat(length) * 8388608.0f;
+    uint least = PICK(counts && magnitude != 0u, (x & SIGN_BIT) | 0x800000u, 0u);
+    return PICK(magnitude > F32_INF, 0u, PICK(magnitude < 0x800000u, least, x));
+}
+
+// A direction that meets the cube where (x, y, z) does by tex_cube, and has no denormals or NaN, nor
+// components so far from 1, which samplers take otherwise. Ordinary directions stay.
+uvec4 tex_cube_direction(const in uint given_x, const in uint given_y, const in uint given_z)
+{
+    uint largest = max(max(tex_magnitude(given_x), tex_magnitude(given_y)),
+        tex_magnitude(given_z));
+    bool tiny = largest <= 0x800000u, huge = largest > 0x7e800001u;
+    uint x = tex_toward(given_x, tiny, huge);
+    uint y = tex_toward(given_y, tiny, huge);
+    uint z = tex_toward(given_z, tiny, huge);
+    uint ax = tex_magnitude(x), ay = tex_magnitude(y), az = tex_magnitude(z);
+    bool by_z = az >= ax && az >= ay, by_y = !by_z && ay >= ax, by_x = !by_z && !by_y;
+    uint length = PICK(by_z, z, PICK(by_y, y, x)) & F32_NAN;
+    bool lost = length == 0u || length > F32_INF;
+    // Small numbers, denormals among them, in units of 2^-149.
+    bool small = length < 0x0d000000u;
+    uint big_x = floatBitsToUint(f32_small_units(x, x & F32_NAN));
+    uint big_y = floatBitsToUint(f32_small_units(y, y & F32_NAN));
+    uint big_z = floatBitsToUint(f32_small_units(z, z & F32_NAN));
+    x = PICK(small, PICK((x & F32_NAN) > F32_INF, 0u, big_x), tex_beside_longer(x, length));
+    y = PICK(small, PICK((y & F32_NAN) > F32_INF, 0u, big_y), tex_beside_longer(y, length));
+    z = PICK(small, PICK((z & F32_NAN) > F32_INF, 0u, big_z), tex_beside_longer(z, length));
+    const uint one = 0x3f800000u;
+    return PICK4(lost, uvec4(PICK(by_x, one, 0u), PICK(by_y, one, 0u), PICK(by_z, one, 0u), 0u),
+        uvec4(x, y, z, 0u));
+}

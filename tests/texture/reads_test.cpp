@@ -115,8 +115,8 @@ TEST_P(TextureReads, ABilinearReadIsShort) {
                                                .one_level = true},
                                               options());
         EXPECT_GT(known, 0u);
-        EXPECT_LE(known, int64 ? 400u : 480u) << static_cast<int>(format) << " " << int{channels} << " "
-                               << sampler;
+        EXPECT_LE(known, int64 ? 400u : 480u)
+            << static_cast<int>(format) << " " << int{channels} << " " << sampler;
       }
 }
 

@@ -81,6 +81,8 @@ class TextureLowering {
   };
   Inputs gather_inputs();
   std::uint32_t routine(const Inputs& given);
+  ir::TextureOp texture_op(const Inputs& inputs) const;
+  std::uint8_t gathered_component() const;
   /// The routine's code: four words.
   std::vector<Value> body();
   /// Reads the handles of texture and sampler; a dead one traps the thread.
