@@ -193,8 +193,8 @@ uint tex_point_f16(const in uint raw)
     return PICK((raw & 0x7fffu) > 0x7c00u, nan, f32_from_f16(raw));
 }
 
-// What stands among four texels, whose bits are signed and compare like integers: 1 NaN, 2 and 4 the
-// infinities, 8 a positive sign. `infinity` is that of their format.
+// What stands among four texels, whose bits are signed and compare like integers: 1 NaN, 2 and 4
+// the infinities, 8 a positive sign. `infinity` is that of their format.
 uint tex_specials(const in uvec4 v, const in uint infinity)
 {
     int high = max(max(int(v.x), int(v.y)), max(int(v.z), int(v.w)));
@@ -275,7 +275,8 @@ uint tex_largest_half(const in uvec4 v, const in uvec4 weight)
 uint tex_finish(const in uint r, const in bool nothing, const in uint special, const in uint nan)
 {
     uint some = PICK(nothing, PICK((special & 8u) == 0u, SIGN_BIT, 0u), r);
-    some = PICK((special & 2u) != 0u, F32_INF, PICK((special & 4u) != 0u, SIGN_BIT | F32_INF, some));
+    some = PICK((special & 4u) != 0u, SIGN_BIT | F32_INF, some);
+    some = PICK((special & 2u) != 0u, F32_INF, some);
     return PICK((special & 1u) != 0u || (special & 6u) == 6u, nan, some);
 }
 
@@ -299,7 +300,8 @@ uint tex_round_f32(const in float upper, const in float lower, const in uint top
 }
 
 // The same of a sum of 24 bits, rounded to f16.
-uint tex_round_f16(const in float sum, const in uint top, const in uint below, const in uint special)
+uint tex_round_f16(const in float sum, const in uint top, const in uint below,
+    const in uint special)
 {
     uint bits = floatBitsToUint(sum), sign = bits & SIGN_BIT;
     uint r = (bits & F32_NAN) + top - below;
@@ -699,8 +701,8 @@ uint tex_beside_longer(const in uint x, const in uint length)
     return PICK(magnitude > F32_INF, 0u, PICK(magnitude < 0x800000u, least, x));
 }
 
-// A direction that meets the cube where (x, y, z) does by tex_cube, and has no denormals or NaN, nor
-// components so far from 1, which samplers take otherwise. Ordinary directions stay.
+// A direction that meets the cube where (x, y, z) does by tex_cube, and has no denormals or NaN,
+// nor components so far from 1, which samplers take otherwise. Ordinary directions stay.
 uvec4 tex_cube_direction(const in uint given_x, const in uint given_y, const in uint given_z)
 {
     uint largest = max(max(tex_magnitude(given_x), tex_magnitude(given_y)),

@@ -203,10 +203,10 @@ SamplerUse sampler_use(const TextureState& texture, std::span<const TextureUse> 
   const bool integers =
       texture.record[abi::x_sampler] & abi::sample_element &&
       texture.record[abi::x_format] < static_cast<std::uint32_t>(SurfaceFormat::f16);
-  if ((integers || lines) && !device.profile.exactness.exact_samplers) return use;
+  if ((integers || lines) && !device.traits.exact_samplers) return use;
   if (array.imported || !format_serves(texture)) return use;
   if (filter == FilterPolicy::exact &&
-      (!device.profile.exactness.exact_samplers || !sampler_is_exact(texture, uses, use)))
+      (!device.traits.exact_samplers || !sampler_is_exact(texture, uses, use)))
     return use;
   use.possible = true;
   return use;

@@ -26,6 +26,10 @@ struct PhysicalTraits {
   std::string driver_name, driver_info;
   bool storage_image_formats = false;  ///< shaderStorageImageExtendedFormats
   bool anisotropy = false, cube_arrays = false, cubes_with_seams = false;
+  /// Samplers give the words of NVIDIA's texture unit, in the forms of sampler_is_exact.
+  bool exact_samplers = false;
+  /// Two-dimensional surfaces of words take less time in images, which are tiled, than in memory.
+  bool tiled_planes = false;
   bool choose_subgroups = false;  ///< pipelines with warps ask for subgroups of 32
   std::uint32_t queue_family = 0;
   std::uint32_t timestamp_bits = 0;

@@ -221,6 +221,7 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   traits.storage_image_formats = core.shaderStorageImageExtendedFormats;
   traits.anisotropy = core.samplerAnisotropy;
   traits.cube_arrays = core.imageCubeArray;
+  traits.exact_samplers = traits.tiled_planes = traits.driver == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
   traits.cubes_with_seams = chain.cubes_with_seams.nonSeamlessCubeMap;
 
   Profile profile = find_profile(profile_of(traits.driver)).value_or(Profile());
