@@ -37,8 +37,12 @@ uint tex_precision(const in uint n, const in bool one)
 // of the texel, a multiple of 256. Here coordinates in texels.
 uint tex_at_texel(const in uint x, const in bool linear)
 {
-    int near = clamp((tex_fixed(x, 9u) + 1) >> 1, -0x10000000, 0x10000000) - 128;
-    return uint(PICK(linear, near, clamp(tex_fixed(x, 0u), -0x100000, 0x100000) * 256));
+    uint magnitude = x & F32_NAN;
+    float v = uintBitsToFloat(PICK(magnitude < 0x800000u || magnitude > F32_INF, 0u, x));
+    float parts = clamp(v, -1048576.0f, 1048576.0f) * 256.0f;
+    float whole = floor(parts);
+    int near = int(whole) + PICK(parts - whole >= 0.5f, 1, 0) - 128;
+    return uint(PICK(linear, near, int(floor(clamp(v, -1048576.0f, 1048576.0f))) * 256));
 }
 
 // `moved` has `bits` of fraction, and 13 bits above them at most.
@@ -115,40 +119,48 @@ uvec4 tex_weights(const in uint a, const in uint b, const in uint total)
     return uvec4(left - left_below, right - right_below, left_below, right_below);
 }
 
-// Digits of n / (2^8 - 1) or n / (2^16 - 1), which repeat n's, rounded to nearest as a float.
-// `zeros` stand above the first of them.
-uint tex_repeating(const in uint digits, const in uint zeros)
+// Whole numbers over 2^k - 1, rounded to nearest: n / 2^k and the rest of the series, which is one
+// rounding away from it.
+uint tex_over_255(const in float n)
 {
-    uint top = (digits << zeros) | (digits >> 1 >> (31u - zeros));
-    return ((126u - zeros) << 23) + ((top >> 8) - 0x800000u) + ((top >> 7) & 1u);
+    float x = n * 0.00390625f;
+    precise float rest = x * 3.92156885936856269836e-3f;
+    precise float r = x + rest;
+    return floatBitsToUint(r);
 }
 
-uint tex_unorm8(const in uint n)
+uint tex_over_127(const in float n)
 {
-    uint zeros = 134u - (floatBitsToUint(float(int(n))) >> 23);
-    return PICK(n == 0u, 0u, tex_repeating(n * 0x1010101u, zeros & 31u));
+    float x = max(n, -127.0f) * 0.0078125f;
+    precise float rest = x * 7.87401571869850158691e-3f;
+    precise float r = x + rest;
+    return floatBitsToUint(r);
 }
 
-uint tex_unorm16(const in uint n)
+uint tex_over_65535(const in float n)
 {
-    uint zeros = 142u - (floatBitsToUint(float(int(n))) >> 23);
-    return PICK(n == 0u, 0u, tex_repeating(n * 0x10001u, zeros & 31u));
+    float x = n * 1.52587890625e-5f;
+    precise float rest = x * 1.52590218931436538696e-5f;
+    precise float r = x + rest;
+    return floatBitsToUint(r);
 }
 
-// n / (2^bits - 1) of signed n: 7 or 15 bits. Where they leave room in a word, the digits go on.
-uint tex_snorm(const in uint word, const in uint bits)
+uint tex_over_32767(const in float n)
 {
-    int limit = int((1u << bits) - 1u), signed_n = int(word);
-    uint n = uint(min(abs(signed_n), limit));
-    uint zeros = PICK(n == 0u, 0u, bits - 1u - uint(findMSB(n)));
-    uint digits = ((n << zeros) | (n >> (bits - zeros))) & uint(limit);
-    uint twice = PICK(bits == 7u, (digits << 7) | digits, digits);
-    uint width = PICK(bits == 7u, 14u, 15u);
-    uint top = (twice << (32u - width)) | (twice << (32u - width) >> width);
-    top |= PICK(bits == 7u, digits >> 3, digits >> 13);
-    uint r = ((126u - zeros) << 23) + ((top >> 8) - 0x800000u) + ((top >> 7) & 1u);
-    return PICK(n == 0u, 0u, r) | PICK(signed_n < 0, SIGN_BIT, 0u);
+    float x = max(n, -32767.0f) * 3.0517578125e-5f;
+    precise float rest = x * 3.0518509447574615478515625e-5f;
+    precise float r = x + rest;
+    return floatBitsToUint(r);
 }
+
+uint tex_unorm8(const in uint n) { return tex_over_255(float(int(n))); }
+
+uint tex_unorm16(const in uint n) { return tex_over_65535(float(int(n))); }
+
+// Signed numbers in 32 bits.
+uint tex_snorm8(const in uint n) { return tex_over_127(float(int(n))); }
+
+uint tex_snorm16(const in uint n) { return tex_over_32767(float(int(n))); }
 
 // A level of detail in 256ths, cut toward zero.
 uint tex_lod(const in uint x)
@@ -181,63 +193,164 @@ uint tex_point_f16(const in uint raw)
     return PICK((raw & 0x7fffu) > 0x7c00u, nan, f32_from_f16(raw));
 }
 
-// A float component for the sum: f16 becomes f32, denormals of f32 are zeros.
-uint tex_float(const in uint raw, const in uint format)
+// What stands among four texels, whose bits are signed and compare like integers: 1 NaN, 2 and 4
+// the infinities, 8 a positive sign. `infinity` is that of their format.
+uint tex_specials(const in uvec4 v, const in uint infinity)
 {
-    uint single = PICK((raw & F32_INF) == 0u, raw & SIGN_BIT, raw);
-    return PICK(format == TEX_F16, f32_from_f16(raw), single);
+    int high = max(max(int(v.x), int(v.y)), max(int(v.z), int(v.w)));
+    uint low = max(max(v.x, v.y), max(v.z, v.w));
+    uint minus = infinity | SIGN_BIT;
+    return PICK(high > int(infinity) || low > minus, 1u, 0u) |
+        PICK(high == int(infinity), 2u, 0u) | PICK(low == minus, 4u, 0u) | PICK(high >= 0, 8u, 0u);
 }
 
-// The exponent that a texel takes part in the alignment with; texels without weight have none.
-uint tex_exponent(const in uint value, const in uint weight)
+// Texels with weight; the others are zeros.
+uvec4 tex_weighty(const in uvec4 v, const in uvec4 weight)
 {
-    return PICK(weight == 0u, 0u, (value >> 23) & 255u);
+    return uvec4(PICK(weight.x == 0u, 0u, v.x), PICK(weight.y == 0u, 0u, v.y),
+        PICK(weight.z == 0u, 0u, v.z), PICK(weight.w == 0u, 0u, v.w));
 }
 
-// The mantissa aligned to exponent `top`, four bits finer than the format, truncated.
-int tex_aligned(const in uint value, const in uint top, const in uint mask)
+// The exponent that texels are aligned to, in its place in a float's bits: that of the largest one.
+uint tex_largest(const in uvec4 v)
 {
-    uint e = (value >> 23) & 255u;
-    uint m = PICK(e == 0u, 0u, ((value & 0x7fffffu) | 0x800000u) << 4);
-    int v = int((m >> min(top - min(e, top), 31u)) & mask);
-    return PICK((value & SIGN_BIT) != 0u, -v, v);
+    return max(max(v.x & F32_INF, v.y & F32_INF), max(v.z & F32_INF, v.w & F32_INF));
 }
 
-uint tex_special(const in uint value, const in bool present)
+// A texel in units of 2^-27 of exponent `top`, cut toward zero: below 2^28. Denormals are zeros.
+// `raise` keeps the product with a power of two, `unit`, within the range of floats.
+float tex_units(const in uint v, const in float raise, const in float unit)
 {
-    uint magnitude = value & F32_NAN;
-    uint r = PICK(magnitude > F32_INF, 1u,
-        PICK(value == F32_INF, 2u, PICK(magnitude == F32_INF, 4u, 0u)));
-    return PICK(present, r | PICK((value & SIGN_BIT) != 0u, 0u, 8u), 0u);
+    float x = uintBitsToFloat(PICK((v & F32_INF) == 0u, 0u, v));
+    return trunc(x * raise * unit);
 }
 
-// The weighted sum of four texels: low and high word, exponent, and what stood among the texels
-// (1 NaN, 2 and 4 the infinities, 8 a positive sign). `present` has a bit for each texel that
-// was read, whatever its weight.
-uvec4 tex_sum(const in uvec4 raw, const in uvec4 weight, const in uint present,
-    const in uint format)
+// The weighted sum of four texels of f32: the bits of its upper part, which counts 2^14, and of its
+// lower one. Both are whole numbers up to 2^22, so that no operation rounds and none is a shift,
+// which CPU drivers do lane by lane.
+uvec2 tex_parts_f32(const in uvec4 v, const in uvec4 weight, const in uint top)
 {
-    uint a = tex_float(raw.x, format), b = tex_float(raw.y, format);
-    uint c = tex_float(raw.z, format), d = tex_float(raw.w, format);
-    uint top = max(max(tex_exponent(a, weight.x), tex_exponent(b, weight.y)),
-                   max(tex_exponent(c, weight.z), tex_exponent(d, weight.w)));
-    top = PICK(format == TEX_F16 && top != 0u, max(top, 113u), top);
-    uint mask = PICK(format == TEX_F16, 0xffffe000u, 0xffffffffu);
-    int va = tex_aligned(a, top, mask);
-    int vb = tex_aligned(b, top, mask);
-    int vc = tex_aligned(c, top, mask);
-    int vd = tex_aligned(d, top, mask);
-    // 29 signed bits times 9: the upper and the lower 14 bits are summed apart.
-    int upper = (va >> 14) * int(weight.x) + (vb >> 14) * int(weight.y) +
-        (vc >> 14) * int(weight.z) +
-                (vd >> 14) * int(weight.w);
-    uint lower = (uint(va) & 16383u) * weight.x + (uint(vb) & 16383u) * weight.y +
-                 (uint(vc) & 16383u) * weight.z + (uint(vd) & 16383u) * weight.w;
+    bool small = top < 0x20000000u;
+    float raise = PICK(small, 18446744073709551616.0f, 1.0f);
+    float unit = uintBitsToFloat(PICK(small, 0x6c800000u, 0x8c800000u) - top);
+    float a = tex_units(v.x, raise, unit), b = tex_units(v.y, raise, unit);
+    float c = tex_units(v.z, raise, unit), d = tex_units(v.w, raise, unit);
+    float wa = float(int(weight.x)), wb = float(int(weight.y));
+    float wc = float(int(weight.z)), wd = float(int(weight.w));
+    float part = 6.103515625e-5f;
+    float ah = trunc(a * part), bh = trunc(b * part), ch = trunc(c * part), dh = trunc(d * part);
+    float al = a - ah * 16384.0f, bl = b - bh * 16384.0f;
+    float cl = c - ch * 16384.0f, dl = d - dh * 16384.0f;
+    float upper = ah * wa + bh * wb + ch * wc + dh * wd;
+    float lower = al * wa + bl * wb + cl * wc + dl * wd;
+    return uvec2(floatBitsToUint(upper), floatBitsToUint(lower));
+}
+
+// An f16 as f32, exactly.
+uint tex_from_half(const in uint h)
+{
+    uint magnitude = h & 0x7fffu;
+    uint denormal = floatBitsToUint(float(int(magnitude)) * 5.9604644775390625e-8f);
+    uint normal = magnitude * 8192u + PICK(magnitude >= 0x7c00u, 0x70000000u, 0x38000000u);
+    return PICK(magnitude < 0x400u, denormal, normal) | ((h & 0x8000u) * 65536u);
+}
+
+// The same sum of texels of f16 (as f32), in one part: aligned to f16's mantissa and four bits.
+int tex_part_f16(const in uvec4 v, const in uvec4 weight, const in uint top)
+{
+    float unit = uintBitsToFloat(0x86000000u - top);
+    return int(uintBitsToFloat(v.x) * unit) * int(weight.x) +
+        int(uintBitsToFloat(v.y) * unit) * int(weight.y) +
+        int(uintBitsToFloat(v.z) * unit) * int(weight.z) +
+        int(uintBitsToFloat(v.w) * unit) * int(weight.w);
+}
+
+// The exponent of f16 texels is at least that of their denormals.
+uint tex_largest_half(const in uvec4 v, const in uvec4 weight)
+{
+    return max(tex_largest(tex_weighty(v, weight)), 0x38800000u);
+}
+
+// Zeros, infinities and NaN in place of the result `r`.
+uint tex_finish(const in uint r, const in bool nothing, const in uint special, const in uint nan)
+{
+    uint some = PICK(nothing, PICK((special & 8u) == 0u, SIGN_BIT, 0u), r);
+    some = PICK((special & 4u) != 0u, SIGN_BIT | F32_INF, some);
+    some = PICK((special & 2u) != 0u, F32_INF, some);
+    return PICK((special & 1u) != 0u || (special & 6u) == 6u, nan, some);
+}
+
+// The float of a sum in two parts, the lesser one below the other's unit or the sum exact, rounded
+// to nearest with ties away from zero; its unit is that of exponent `top` less `below`, both in
+// their places in a float's bits. A denormal is 0.
+uint tex_round_f32(const in float upper, const in float lower, const in uint top,
+    const in uint below, const in uint special)
+{
+    precise float sum = upper + lower;
+    precise float back = sum - upper;
+    precise float rest = lower - back;
+    uint bits = floatBitsToUint(sum), sign = bits & SIGN_BIT, magnitude = bits & F32_NAN;
+    // What was rounded off, positive where the sum was cut. Half a unit is a tie.
+    float ahead = uintBitsToFloat(floatBitsToUint(rest) ^ sign);
+    bool up = ahead * 16777216.0f >= uintBitsToFloat(magnitude & F32_INF);
+    uint cut = magnitude - PICK(ahead < 0.0f, 1u, 0u);
+    bool denormal = (cut & F32_INF) + top < below + 0x800000u;
+    uint r = min(magnitude + PICK(up, 1u, 0u) + top - below, F32_INF);
+    return tex_finish(sign | PICK(denormal, 0u, r), sum == 0.0f, special, F32_NAN);
+}
+
+// The same of a sum of 24 bits, rounded to f16.
+uint tex_round_f16(const in float sum, const in uint top, const in uint below,
+    const in uint special)
+{
+    uint bits = floatBitsToUint(sum), sign = bits & SIGN_BIT;
+    uint r = (bits & F32_NAN) + top - below;
+    uint normal = (r + 0x1000u) & 0xffffe000u;
+    float halves = floor(uintBitsToFloat(r) * 16777216.0f + 0.5f) * 5.9604644775390625e-8f;
+    r = PICK((r & F32_INF) < 0x38800000u, floatBitsToUint(halves),
+        PICK(normal >= 0x47800000u, F32_INF, normal));
+    return tex_finish(sign | r, sum == 0.0f, special, 0x7fffe000u);
+}
+
+// The filtered component of one plane of one level.
+uint tex_plane_f32(const in uvec4 v, const in uvec4 weight)
+{
+    uvec4 some = tex_weighty(v, weight);
+    uint top = tex_largest(some);
+    uvec2 sum = tex_parts_f32(some, weight, top);
+    return tex_round_f32(uintBitsToFloat(sum.x) * 16384.0f, uintBitsToFloat(sum.y), top,
+        0x51000000u, tex_specials(v, F32_INF));
+}
+
+uint tex_plane_f16(const in uvec4 raw, const in uvec4 weight)
+{
+    uvec4 v = uvec4(tex_from_half(raw.x), tex_from_half(raw.y), tex_from_half(raw.z),
+        tex_from_half(raw.w));
+    uint top = tex_largest_half(v, weight);
+    return tex_round_f16(float(tex_part_f16(v, weight, top)), top, 0x4a800000u,
+        tex_specials(v, F32_INF));
+}
+
+// A sum of texels that others are added to: low and high word, exponent, and what stood among them.
+uvec4 tex_sum_f32(const in uvec4 v, const in uvec4 weight)
+{
+    uvec4 some = tex_weighty(v, weight);
+    uint top = tex_largest(some);
+    uvec2 sum = tex_parts_f32(some, weight, top);
+    int upper = int(uintBitsToFloat(sum.x)), lower = int(uintBitsToFloat(sum.y));
     uint carry = 0u;
-    uint low = uaddCarry(uint(upper) << 14, lower, carry);
-    uint special = tex_special(a, (present & 1u) != 0u) | tex_special(b, (present & 2u) != 0u) |
-                   tex_special(c, (present & 4u) != 0u) | tex_special(d, (present & 8u) != 0u);
-    return uvec4(low, uint(upper >> 18) + carry, top, special);
+    uint low = uaddCarry(uint(upper) << 14, uint(lower), carry);
+    uint high = uint(upper >> 18) + uint(lower >> 31) + carry;
+    return uvec4(low, high, top >> 23, tex_specials(v, F32_INF));
+}
+
+uvec4 tex_sum_f16(const in uvec4 raw, const in uvec4 weight)
+{
+    uvec4 v = uvec4(tex_from_half(raw.x), tex_from_half(raw.y), tex_from_half(raw.z),
+        tex_from_half(raw.w));
+    uint top = tex_largest_half(v, weight);
+    int sum = tex_part_f16(v, weight, top);
+    return uvec4(uint(sum) << 13, uint(sum >> 19), top >> 23, tex_specials(v, F32_INF));
 }
 
 // sRGB: an entry of the table is a float's exponent, shared by eight entries, and 8 bits that need
@@ -319,12 +432,22 @@ uint tex_round(const in uvec2 sum, const in uint top, const in uint special, con
     return PICK(nan, PICK(format == TEX_F16, 0x7fffe000u, F32_NAN), r);
 }
 
-// The filtered component out of two sums: planes, or levels, or one sum and zeros.
+// The same of sums below 2^39.
+uint tex_round_sum(const in uvec2 sum, const in uint top, const in uint special,
+    const in uint format)
+{
+    float upper = float(int((sum.y << 14) | (sum.x >> 18))) * 262144.0f;
+    float lower = float(int(sum.x & 0x3ffffu));
+    uint single = tex_round_f32(upper, lower, top << 23, 0x51800000u, special);
+    return PICK(format == TEX_F16, tex_round(sum, top, special, format), single);
+}
+
+// The filtered component out of two sums: planes, or levels.
 uint tex_filtered(const in uvec4 near, const in uvec4 far, const in uint format)
 {
     uint top = max(near.z, far.z);
     uvec2 total = tex_add(tex_place(near, top), tex_place(far, top));
-    return tex_round(total, top, near.w | far.w, format);
+    return tex_round_sum(total, top, near.w | far.w, format);
 }
 
 // The same out of the planes of two levels.
@@ -334,7 +457,120 @@ uint tex_filtered_all(const in uvec4 a, const in uvec4 b, const in uvec4 c, cons
     uint top = max(max(a.z, b.z), max(c.z, d.z));
     uvec2 total = tex_add(tex_add(tex_place(a, top), tex_place(b, top)),
         tex_add(tex_place(c, top), tex_place(d, top)));
-    return tex_round(total, top, (a.w | b.w) | (c.w | d.w), format);
+    return tex_round_sum(total, top, (a.w | b.w) | (c.w | d.w), format);
+}
+
+// A filtered component of integers out of the sum of the texels, whose weights count 256ths.
+uint tex_quotient_u8(const in uint sum)
+{
+    return tex_over_65535(floor(float(int(sum * 257u + 128u)) * 0.00390625f));
+}
+
+uint tex_quotient_u16(const in uint sum)
+{
+    return tex_over_65535(floor(float(int(sum + 128u)) * 0.00390625f));
+}
+
+uint tex_quotient_s8(const in uint sum)
+{
+    float s = float(int(sum));
+    float drift = floor(s * 2.44140625e-4f) * 16.0f;
+    return tex_over_32767(s + floor((s + 64.0f + drift) * 0.0078125f));
+}
+
+uint tex_quotient_s16(const in uint sum)
+{
+    return tex_over_32767(floor(float(int(sum + 128u)) * 0.00390625f));
+}
+
+// Four texels of up to four bytes each. Two bytes of a texel are weighed in one product: no sum of
+// a byte exceeds 16 bits.
+uvec4 tex_plane_u8(const in uvec4 texel, const in uvec4 weight)
+{
+    const uint even = 0x00ff00ffu;
+    uint a = (texel.x & even) * weight.x + (texel.y & even) * weight.y +
+        (texel.z & even) * weight.z + (texel.w & even) * weight.w;
+    uint b = ((texel.x >> 8) & even) * weight.x + ((texel.y >> 8) & even) * weight.y +
+        ((texel.z >> 8) & even) * weight.z + ((texel.w >> 8) & even) * weight.w;
+    return uvec4(tex_quotient_u8(a & 0xffffu), tex_quotient_u8(b & 0xffffu),
+        tex_quotient_u8(a >> 16), tex_quotient_u8(b >> 16));
+}
+
+// Signed bytes as unsigned ones, 128 more: the weights are 256 together.
+uvec4 tex_plane_s8(const in uvec4 texel, const in uvec4 weight)
+{
+    const uint even = 0x00ff00ffu, flip = 0x80808080u;
+    uvec4 t = uvec4(texel.x ^ flip, texel.y ^ flip, texel.z ^ flip, texel.w ^ flip);
+    uint a = (t.x & even) * weight.x + (t.y & even) * weight.y + (t.z & even) * weight.z +
+        (t.w & even) * weight.w;
+    uint b = ((t.x >> 8) & even) * weight.x + ((t.y >> 8) & even) * weight.y +
+        ((t.z >> 8) & even) * weight.z + ((t.w >> 8) & even) * weight.w;
+    return uvec4(tex_quotient_s8((a & 0xffffu) - 32768u), tex_quotient_s8((b & 0xffffu) - 32768u),
+        tex_quotient_s8((a >> 16) - 32768u), tex_quotient_s8((b >> 16) - 32768u));
+}
+
+// One component of 16 bits; signed ones are unsigned ones with 2^15 more.
+uint tex_plane_16_part(const in uint a, const in uint b, const in uint c, const in uint d,
+    const in uvec4 weight, const in bool with_sign)
+{
+    uint sum = (a & 0xffffu) * weight.x + (b & 0xffffu) * weight.y + (c & 0xffffu) * weight.z +
+        (d & 0xffffu) * weight.w;
+    return PICK(with_sign, tex_quotient_s16(sum - 0x800000u), tex_quotient_u16(sum));
+}
+
+// Four texels of up to four components of 16 bits: their first and their second words.
+uvec4 tex_plane_16(const in uvec4 first, const in uvec4 second, const in uvec4 weight,
+    const in bool with_sign)
+{
+    uint flip = PICK(with_sign, 0x80008000u, 0u);
+    uvec4 f = uvec4(first.x ^ flip, first.y ^ flip, first.z ^ flip, first.w ^ flip);
+    uvec4 s = uvec4(second.x ^ flip, second.y ^ flip, second.z ^ flip, second.w ^ flip);
+    return uvec4(tex_plane_16_part(f.x, f.y, f.z, f.w, weight, with_sign),
+        tex_plane_16_part(f.x >> 16, f.y >> 16, f.z >> 16, f.w >> 16, weight, with_sign),
+        tex_plane_16_part(s.x, s.y, s.z, s.w, weight, with_sign),
+        tex_plane_16_part(s.x >> 16, s.y >> 16, s.z >> 16, s.w >> 16, weight, with_sign));
+}
+
+// The same of halves.
+uvec4 tex_plane_halves(const in uvec4 first, const in uvec4 second, const in uvec4 weight)
+{
+    return uvec4(
+        tex_plane_f16(uvec4(first.x & 0xffffu, first.y & 0xffffu, first.z & 0xffffu,
+            first.w & 0xffffu), weight),
+        tex_plane_f16(uvec4(first.x >> 16, first.y >> 16, first.z >> 16, first.w >> 16), weight),
+        tex_plane_f16(uvec4(second.x & 0xffffu, second.y & 0xffffu, second.z & 0xffffu,
+            second.w & 0xffffu), weight),
+        tex_plane_f16(uvec4(second.x >> 16, second.y >> 16, second.z >> 16, second.w >> 16),
+            weight));
+}
+
+// Four texels of four words each.
+uvec4 tex_plane_words(const in uvec4 a, const in uvec4 b, const in uvec4 c, const in uvec4 d,
+    const in uvec4 weight)
+{
+    return uvec4(tex_plane_f32(uvec4(a.x, b.x, c.x, d.x), weight),
+        tex_plane_f32(uvec4(a.y, b.y, c.y, d.y), weight),
+        tex_plane_f32(uvec4(a.z, b.z, c.z, d.z), weight),
+        tex_plane_f32(uvec4(a.w, b.w, c.w, d.w), weight));
+}
+
+// The words of the texel that stands at byte `at` of 16, which a texel of `bytes` never leaves.
+uvec4 tex_texel(const in uvec4 block, const in uint at, const in uint bytes)
+{
+    bool upper = (at & 8u) != 0u, odd = (at & 4u) != 0u;
+    uint first = PICK(upper, block.z, block.x), second = PICK(upper, block.w, block.y);
+    uint word = PICK(odd, second, first) >> (8u * (at & 3u));
+    return PICK4(bytes == 16u, block, PICK4(bytes == 8u, uvec4(first, second, 0u, 0u),
+        uvec4(word, 0u, 0u, 0u)));
+}
+
+// Components in the low bits of words as the words of a texel.
+uvec4 tex_packed(const in uvec4 c, const in uint bytes)
+{
+    uvec4 bytes4 = uvec4((c.x & 255u) | ((c.y & 255u) << 8) | ((c.z & 255u) << 16) | (c.w << 24),
+        0u, 0u, 0u);
+    uvec4 halves = uvec4((c.x & 0xffffu) | (c.y << 16), (c.z & 0xffffu) | (c.w << 16), 0u, 0u);
+    return PICK4(bytes == 1u, bytes4, PICK4(bytes == 2u, halves, c));
 }
 
 // f32 to the f16 of a .f16 result.
@@ -434,4 +670,60 @@ uvec4 tex_corner(const in uvec4 weights, const in uint which)
         PICK(which == 1u, 0u, weights.y + PICK(which == 2u, rest, third)),
         PICK(which == 2u, 0u, weights.z + PICK(which == 1u, rest, third)),
         PICK(which == 3u, 0u, weights.w + PICK(which == 0u, rest, third)));
+}
+
+// For the device's sampler. A coordinate in texels over the extent: cut to 256ths under a linear
+// filter, and to the middle of its texel without one. The sampler cuts the quotient again
+// (tex_precision): half of what that takes off is added.
+uint tex_divided(const in uint x, const in uint extent, const in uint largest, const in bool linear)
+{
+    float n = float(int(max(extent, 1u)));
+    float half_step = PICK(largest > 16384u, 5.9604644775390625e-8f,
+        PICK(largest > 8192u, 1.1920928955078125e-7f, 2.384185791015625e-7f));
+    float v = uintBitsToFloat(PICK((x & F32_INF) == 0u, 0u, x));
+    float parts = v * 256.0f, whole = floor(parts);
+    float near = (whole + PICK(parts - whole >= 0.5f, 1.0f, 0.0f)) * 0.00390625f;
+    return floatBitsToUint(PICK(linear, near / n + half_step, (floor(v) + 0.5f) / n));
+}
+
+uint tex_layer(const in uint layer) { return floatBitsToUint(float(int(layer))); }
+
+// A bias in signed 256ths, taken away.
+uint tex_unbiased(const in uint bias) { return floatBitsToUint(float(-int(bias)) * 0.00390625f); }
+
+// A component beside a longer one of magnitude `length`, which is no small number: a denormal is 0
+// where the quotient is one, else the least number with its sign.
+uint tex_beside_longer(const in uint x, const in uint length)
+{
+    uint magnitude = x & F32_NAN;
+    bool counts = float(int(magnitude)) >= uintBitsToFloat(length) * 8388608.0f;
+    uint least = PICK(counts && magnitude != 0u, (x & SIGN_BIT) | 0x800000u, 0u);
+    return PICK(magnitude > F32_INF, 0u, PICK(magnitude < 0x800000u, least, x));
+}
+
+// A direction that meets the cube where (x, y, z) does by tex_cube, and has no denormals or NaN,
+// nor components so far from 1, which samplers take otherwise. Ordinary directions stay.
+uvec4 tex_cube_direction(const in uint given_x, const in uint given_y, const in uint given_z)
+{
+    uint largest = max(max(tex_magnitude(given_x), tex_magnitude(given_y)),
+        tex_magnitude(given_z));
+    bool tiny = largest <= 0x800000u, huge = largest > 0x7e800001u;
+    uint x = tex_toward(given_x, tiny, huge);
+    uint y = tex_toward(given_y, tiny, huge);
+    uint z = tex_toward(given_z, tiny, huge);
+    uint ax = tex_magnitude(x), ay = tex_magnitude(y), az = tex_magnitude(z);
+    bool by_z = az >= ax && az >= ay, by_y = !by_z && ay >= ax, by_x = !by_z && !by_y;
+    uint length = PICK(by_z, z, PICK(by_y, y, x)) & F32_NAN;
+    bool lost = length == 0u || length > F32_INF;
+    // Small numbers, denormals among them, in units of 2^-149.
+    bool small = length < 0x0d000000u;
+    uint big_x = floatBitsToUint(f32_small_units(x, x & F32_NAN));
+    uint big_y = floatBitsToUint(f32_small_units(y, y & F32_NAN));
+    uint big_z = floatBitsToUint(f32_small_units(z, z & F32_NAN));
+    x = PICK(small, PICK((x & F32_NAN) > F32_INF, 0u, big_x), tex_beside_longer(x, length));
+    y = PICK(small, PICK((y & F32_NAN) > F32_INF, 0u, big_y), tex_beside_longer(y, length));
+    z = PICK(small, PICK((z & F32_NAN) > F32_INF, 0u, big_z), tex_beside_longer(z, length));
+    const uint one = 0x3f800000u;
+    return PICK4(lost, uvec4(PICK(by_x, one, 0u), PICK(by_y, one, 0u), PICK(by_z, one, 0u), 0u),
+        uvec4(x, y, z, 0u));
 }

@@ -577,7 +577,7 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   lowered.module.functions.resize(1);
   ir::Function& function = lowered.module.functions[0];
   passes::find_slots(function, lowered.info);
-  passes::find_texture_slots(function, lowered.info);
+  passes::find_texture_slots(function, lowered.module, lowered.info);
   if (!has_op(function, Op::yield, Op::yield)) remove_progress(function);
   lowered.info.barriers = has_op(function, Op::bar_sync, Op::bar_sync);
   lowered.info.warp_operations = has_op(function, Op::warp_shfl, Op::yield);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/array/texture.hpp"
 #include "src/options.hpp"
 
 namespace ptx2spv::runtime {
@@ -82,6 +83,11 @@ Status lay_out(ArrayState& array, std::uint64_t& total) {
   return {};
 }
 
+/// Whether the array lives where its kernels want it.
+bool is_movable(const ArrayDesc& desc) {
+  return desc.backing == ArrayBacking::automatic && option_text(Option::backing).empty();
+}
+
 /// Linear where nobody says otherwise: it takes every access. One kind does better in an image on
 /// NVIDIA hardware: reductions into 4,096 cells took 3.5 ms there against 9.6 ms in linear memory
 /// (docs/performance.md), and rows of single words cost the same either way.
@@ -101,10 +107,7 @@ ArrayState::~ArrayState() {
     std::lock_guard lock(device->arrays_mutex);
     std::erase(device->image_arrays, this);
   }
-  for (Level& level : levels)
-    for (VkImageView view : {level.storage_view, level.storage_view64})
-      if (view) device->vk.DestroyImageView(device->handle, view, nullptr);
-  if (image && !imported) device->vk.DestroyImage(device->handle, image, nullptr);
+  destroy_image(*this);
 }
 
 std::byte* ArrayState::mapped_block() const {
@@ -119,8 +122,13 @@ Status ArrayState::ensure_linear() {
   auto memory = device->heap.allocate(MemoryKind::device, last.offset + last.bytes);
   if (!memory) return memory.error();
   linear = std::move(*memory);
-  for (auto& [handle, level] : handles) device->surfaces.update(handle, surface_record(level));
+  update_records();
   return {};
+}
+
+void ArrayState::update_records() {
+  for (auto& [handle, level] : handles) device->surfaces.update(handle, surface_record(level));
+  for (TextureState* texture : textures) place_texture(*texture);
 }
 
 std::array<std::uint32_t, abi::kSurfaceWords> ArrayState::surface_record(
@@ -192,6 +200,7 @@ Result<Array> Array::create(const Device& device, const ArrayDesc& desc) {
   if (array->levels[0].row_bytes >> 31)
     return make_error(ErrorCode::invalid_argument, "a row of the array has more than 2 GiB");
   array->image_backed = wants_image(*array->device, desc);
+  array->movable = is_movable(desc);
   if (array->image_backed) {
     Status status = create_image(*array);
     if (!status) {
@@ -212,7 +221,10 @@ Result<Array> Array::create(const Device& device, const ArrayDesc& desc) {
 }
 
 const ArrayDesc& Array::desc() const { return state_->desc; }
-bool Array::image_backed() const { return state_->image_backed; }
+bool Array::image_backed() const {
+  std::shared_lock lock(state_->device->residency);
+  return state_->image_backed;
+}
 
 std::uint64_t Array::bytes(std::uint32_t level) const {
   return level < state_->levels.size() ? state_->levels[level].dense_bytes : 0;
@@ -260,14 +272,16 @@ Status Array::fill(std::uint32_t pattern, int pattern_bytes, std::uint32_t level
   const Level& each = state_->levels[level];
   // Dense rows that do not hold whole patterns have it start anew in each row of the linear form
   // only.
-  if (state_->image_backed || each.row_bytes % static_cast<std::uint64_t>(pattern_bytes)) {
-    std::vector<std::byte> dense(each.dense_bytes);
-    for (std::size_t at = 0; at < dense.size(); at += 4)
-      std::memcpy(dense.data() + at, &pattern, std::min<std::size_t>(4, dense.size() - at));
-    return upload(dense, level);
+  {
+    std::shared_lock lock(state_->device->residency);
+    if (!state_->image_backed && each.row_bytes % static_cast<std::uint64_t>(pattern_bytes) == 0)
+      return fill_bytes(*state_->device, state_->linear.buffer(), state_->mapped_block(),
+                        state_->linear.offset() + each.offset, each.bytes - kPadding, pattern);
   }
-  return fill_bytes(*state_->device, state_->linear.buffer(), state_->mapped_block(),
-                    state_->linear.offset() + each.offset, each.bytes - kPadding, pattern);
+  std::vector<std::byte> dense(each.dense_bytes);
+  for (std::size_t at = 0; at < dense.size(); at += 4)
+    std::memcpy(dense.data() + at, &pattern, std::min<std::size_t>(4, dense.size() - at));
+  return upload(dense, level);
 }
 
 Status Array::copy_from(const Array& from) {
@@ -276,11 +290,13 @@ Status Array::copy_from(const Array& from) {
   if (a.width != b.width || a.height != b.height || a.depth != b.depth || a.layers != b.layers ||
       a.levels != b.levels || a.texel_bytes() != b.texel_bytes())
     return make_error(ErrorCode::invalid_argument, "the arrays differ in extent or texel size");
-  if (!state_->image_backed && !from.state()->image_backed &&
-      from.state()->device == state_->device) {
+  if (from.state()->device == state_->device) {
+    std::shared_lock lock(state_->device->residency);
     const Level& last = state_->levels.back();
-    return copy_bytes(*state_->device, from.state()->linear.buffer(), from.state()->linear.offset(),
-                      state_->linear.buffer(), state_->linear.offset(), last.offset + last.bytes);
+    if (!state_->image_backed && !from.state()->image_backed)
+      return copy_bytes(*state_->device, from.state()->linear.buffer(),
+                        from.state()->linear.offset(), state_->linear.buffer(),
+                        state_->linear.offset(), last.offset + last.bytes);
   }
   for (std::uint32_t level = 0; level < a.levels; ++level) {
     std::vector<std::byte> dense(bytes(level));
@@ -312,7 +328,10 @@ void Surface::set_name(std::string name) {
 Array Surface::array() const { return Array(state_->array); }
 
 Result<VulkanImage> vulkan_image(const Array& array) {
-  const ArrayState& state = *array.state();
+  ArrayState& state = *array.state();
+  // From now on somebody else knows the image.
+  std::unique_lock lock(state.device->residency);
+  if (state.image_backed) state.movable = false;
   if (!state.image_backed)
     return make_error(ErrorCode::invalid_argument,
                       "the array is linear: there is no image behind it");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -31,7 +32,12 @@ struct ArrayState : std::enable_shared_from_this<ArrayState> {
   std::shared_ptr<DeviceState> device;
   ArrayDesc desc;
   std::vector<Level> levels;
-  bool image_backed = false, imported = false;
+  /// Where it lives, which only a movable array changes (src/array/residency.hpp), under
+  /// DeviceState::residency.
+  bool image_backed = false;
+  bool imported = false, movable = false;
+  std::uint32_t returns = 0;             ///< times that it came back to memory
+  std::atomic<std::uint32_t> wanted{0};  ///< launches since then that wanted it in an image
 
   Memory linear;  ///< the texels, or an image's linear copy once one is needed
   VkImage image = VK_NULL_HANDLE;
@@ -39,12 +45,16 @@ struct ArrayState : std::enable_shared_from_this<ArrayState> {
 
   std::mutex mutex;  ///< for `linear` of image-backed arrays, and `handles`
   std::vector<std::pair<std::uint64_t, std::uint32_t>> handles;  ///< live surfaces and their levels
+  std::vector<TextureState*> textures;                           ///< live
 
   std::uint32_t layers() const { return desc.layers; }
   std::uint32_t slices(const Level& level) const { return level.depth * desc.layers; }
   std::byte* mapped_block() const;  ///< the host's view of the VkBuffer that holds `linear`
   /// Gives an image-backed array its linear copy and tells its surface records.
   Status ensure_linear();
+  /// Writes the records of surfaces and textures again, which say where the array is. Under
+  /// `mutex`.
+  void update_records();
   /// Records copies of every level between image and linear copy.
   void record_copy(VkCommandBuffer commands, bool to_linear);
   std::array<std::uint32_t, abi::kSurfaceWords> surface_record(std::uint32_t level) const;
@@ -65,6 +75,8 @@ VkFormat storage_format(std::uint32_t texel_bytes);
 VkImageType image_type(const DeviceState& device, Geometry geometry);
 VkImageViewType view_type(const DeviceState& device, Geometry geometry);
 Status create_image(ArrayState& array);
+/// With its views and those of textures.
+void destroy_image(ArrayState& array);
 Status create_storage_views(ArrayState& array);
 /// Geometry as SlotSpec::geometry counts it.
 std::uint8_t slot_geometry(Geometry geometry);

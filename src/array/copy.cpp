@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <shared_mutex>
 
 #include "src/array/buffer.hpp"
 
@@ -166,6 +167,7 @@ namespace ptx2spv {
 using namespace runtime;
 
 Status Array::upload(const ArrayRegion& region, std::span<const std::byte> bytes) {
+  std::shared_lock lock(state_->device->residency);
   auto box = resolve(*state_, region);
   if (!box) return box.error();
   if (Status status = host_span(*box, bytes.size()); !status) return status;
@@ -175,6 +177,7 @@ Status Array::upload(const ArrayRegion& region, std::span<const std::byte> bytes
 }
 
 Status Array::download(const ArrayRegion& region, std::span<std::byte> bytes) const {
+  std::shared_lock lock(state_->device->residency);
   auto box = resolve(*state_, region);
   if (!box) return box.error();
   if (Status status = host_span(*box, bytes.size()); !status) return status;
@@ -184,6 +187,7 @@ Status Array::download(const ArrayRegion& region, std::span<std::byte> bytes) co
 }
 
 Status Array::copy_from(const Buffer& from, std::uint64_t offset, const ArrayRegion& region) {
+  std::shared_lock lock(state_->device->residency);
   const BufferState& buffer = *from.state();
   if (Status status = same_device(*state_, buffer.device.get()); !status) return status;
   auto box = resolve_for_buffer(*state_, region, offset, buffer.bytes);
@@ -194,6 +198,7 @@ Status Array::copy_from(const Buffer& from, std::uint64_t offset, const ArrayReg
 }
 
 Status Array::copy_to(const Buffer& to, std::uint64_t offset, const ArrayRegion& region) const {
+  std::shared_lock lock(state_->device->residency);
   const BufferState& buffer = *to.state();
   if (Status status = same_device(*state_, buffer.device.get()); !status) return status;
   auto box = resolve_for_buffer(*state_, region, offset, buffer.bytes);

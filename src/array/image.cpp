@@ -1,7 +1,9 @@
 // Storage images behind arrays.
 #include <fmt/format.h>
 
-#include "src/array/array.hpp"
+#include <utility>
+
+#include "src/array/texture.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -61,6 +63,9 @@ Status create_image(ArrayState& array) {
   VkImageCreateInfo create{VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO};
   // Storage views are unsigned whatever the texels mean; sampled views need the format itself.
   create.flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT;
+  // The faces of a cube map are layers like others.
+  if (desc.geometry == Geometry::a2d && desc.layers % 6 == 0 && desc.width == desc.height)
+    create.flags |= VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT;
   create.imageType = image_type(device, desc.geometry);
   create.format = format;
   create.extent = {desc.width, desc.height, desc.depth};
@@ -87,6 +92,17 @@ Status create_image(ArrayState& array) {
       [&](VkCommandBuffer commands) { transition(device, commands, array.image); });
   if (!status) return status;
   return create_storage_views(array);
+}
+
+void destroy_image(ArrayState& array) {
+  DeviceState& device = *array.device;
+  for (TextureState* texture : array.textures) forget_sampled(*texture);
+  for (Level& level : array.levels)
+    for (VkImageView* view : {&level.storage_view, &level.storage_view64})
+      if (*view) device.vk.DestroyImageView(device.handle, std::exchange(*view, {}), nullptr);
+  if (array.image && !array.imported)
+    device.vk.DestroyImage(device.handle, std::exchange(array.image, {}), nullptr);
+  array.image_memory = Memory();
 }
 
 Status create_storage_views(ArrayState& array) {

@@ -26,7 +26,24 @@ void use_texture_feature(DeviceState& device, abi::TextureFeature feature) {
 }
 
 TextureState::~TextureState() {
-  if (device && handle) device->textures.remove(handle);
+  if (!device) return;
+  if (handle) device->textures.remove(handle);
+  if (array) {
+    std::lock_guard lock(array->mutex);
+    std::erase(array->textures, this);
+  }
+  forget_sampled(*this);
+}
+
+void place_texture(TextureState& texture) {
+  const ArrayState& array = *texture.array;
+  // As of surfaces: what is in an image alone is not read by address.
+  const std::uint64_t base = array.linear
+                                 ? array.linear.address() + array.levels[texture.first_level].offset
+                                 : array.device->discard.address();
+  texture.record[abi::x_base_lo] = static_cast<std::uint32_t>(base);
+  texture.record[abi::x_base_hi] = static_cast<std::uint32_t>(base >> 32);
+  if (texture.handle) array.device->textures.update(texture.handle, texture.record);
 }
 
 }  // namespace ptx2spv::runtime
@@ -74,7 +91,13 @@ Result<Texture> make(const std::shared_ptr<DeviceState>& device, const TextureSo
                      const std::string& name) {
   texture->device = device;
   texture->desc = desc;
-  const auto record = texture_record(source, desc);
+  texture->record = texture_record(source, desc);
+  std::unique_lock<std::mutex> lock;
+  if (texture->array) {
+    lock = std::unique_lock(texture->array->mutex);
+    place_texture(*texture);
+  }
+  const auto& record = texture->record;
   if (record[abi::x_levels] > 1 && (desc.max_level > 0 || device->has_samplers))
     use_texture_feature(*device, abi::feature_levels);
   if (record[abi::x_levels] > 1) device->has_level_textures = true;
@@ -86,6 +109,7 @@ Result<Texture> make(const std::shared_ptr<DeviceState>& device, const TextureSo
   auto handle = device->textures.add(record, name, texture);
   if (!handle) return handle.error();
   texture->handle = *handle;
+  if (texture->array) texture->array->textures.push_back(texture.get());
   return Texture(std::move(texture));
 }
 
@@ -107,13 +131,12 @@ Result<Texture> over_levels(const Array& array, std::uint32_t first, std::uint32
   for (std::uint32_t i = first; i < first + count; ++i)
     source.offsets.push_back(state.levels[i].offset - level.offset);
   if (Status status = check(source, desc); !status) return status.error();
-  if (Status status = state.ensure_linear(); !status) return status.error();
-  source.address = state.linear.address() + level.offset;
   const Level& last = state.levels[first + count - 1];
   if ((last.offset + last.bytes - level.offset) >> 32)
     return bad("a texture of 4 GiB or more is not supported");
   auto texture = std::make_shared<TextureState>();
   texture->array = array.state();
+  texture->first_level = first;
   return make(state.device, source, desc, std::move(texture), memory.name);
 }
 

@@ -6,6 +6,15 @@
 
 namespace ptx2spv::runtime {
 
+/// What a sampler reads a texture by, while the array's level has this serial number.
+struct SampledView {
+  std::uint64_t level_serial = 0, serial = 0;
+  TextureGeometry view = TextureGeometry::d2;
+  bool divides = false;
+  VkImageView image_view = VK_NULL_HANDLE;
+  VkSampler sampler = VK_NULL_HANDLE;
+};
+
 struct TextureState {
   TextureState() = default;
   TextureState(const TextureState&) = delete;
@@ -16,7 +25,17 @@ struct TextureState {
   std::shared_ptr<const BufferState> buffer;  ///< or memory; neither: a sampler
   TextureDesc desc;
   std::uint64_t handle = 0;
+  std::array<std::uint32_t, abi::kTextureWords> record{};
+  std::uint32_t first_level = 0;  ///< of the array
+
+  std::mutex sampled_mutex;
+  std::vector<SampledView> sampled;
 };
+
+/// Writes into the texture's record where its array is.
+void place_texture(TextureState& texture);
+/// Destroys what samplers read the texture by.
+void forget_sampled(TextureState& texture);
 
 /// The texels of a texture.
 struct TextureSource {

@@ -28,6 +28,7 @@ void keep_used_features(FeatureChain& chain) {
   core.shaderStorageImageExtendedFormats = all.shaderStorageImageExtendedFormats;
   core.shaderStorageImageWriteWithoutFormat = all.shaderStorageImageWriteWithoutFormat;
   core.samplerAnisotropy = all.samplerAnisotropy;
+  core.imageCubeArray = all.imageCubeArray;
   VkPhysicalDeviceVulkan11Features& v11 = chain.v11;
   v11.multiview = v11.multiviewGeometryShader = v11.multiviewTessellationShader = VK_FALSE;
   v11.protectedMemory = v11.samplerYcbcrConversion = VK_FALSE;
@@ -275,6 +276,8 @@ Result<Device> Device::adopt(const ExternalDevice& external, const DeviceOptions
   state->owned = false;
   state->external_queue = static_cast<VkQueue>(external.queue);
   state->traits.queue_family = external.queue_family;
+  // The application need not have enabled them.
+  state->traits.cube_arrays = state->traits.cubes_with_seams = state->traits.anisotropy = false;
   if (Status status = calibrate(state->traits, state->info, options, state->info.profile); !status)
     return status.error();
   state->queue.lock_outside = external.lock_queue;

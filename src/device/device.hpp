@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,11 @@ struct PhysicalTraits {
   VkDriverId driver{};
   std::string driver_name, driver_info;
   bool storage_image_formats = false;  ///< shaderStorageImageExtendedFormats
-  bool anisotropy = false;
+  bool anisotropy = false, cube_arrays = false, cubes_with_seams = false;
+  /// Samplers give the words of NVIDIA's texture unit, in the forms of sampler_is_exact.
+  bool exact_samplers = false;
+  /// Two-dimensional surfaces of words take less time in images, which are tiled, than in memory.
+  bool tiled_planes = false;
   bool choose_subgroups = false;  ///< pipelines with warps ask for subgroups of 32
   std::uint32_t queue_family = 0;
   std::uint32_t timestamp_bits = 0;
@@ -54,6 +59,11 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
   std::unique_ptr<DiskCache> disk;
   std::atomic<std::uint64_t> next_serial{1};  ///< names for descriptor caches: never used twice
+
+  /// Shared: arrays stay where they are. Alone: they move. `moves` counts that, so that a launch
+  /// knows whether what it was planned for still holds.
+  std::shared_mutex residency;
+  std::atomic<std::uint64_t> moves{0};
 
   std::mutex arrays_mutex;
   std::vector<ArrayState*> image_arrays;  ///< alive and image-backed

@@ -141,6 +141,10 @@ void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions, bo
     add(atomic_float);
     names.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
   }
+  if (has_extension(extensions, VK_EXT_NON_SEAMLESS_CUBE_MAP_EXTENSION_NAME)) {
+    add(cubes_with_seams);
+    names.push_back(VK_EXT_NON_SEAMLESS_CUBE_MAP_EXTENSION_NAME);
+  }
   if (has_extension(extensions, VK_KHR_SHADER_CLOCK_EXTENSION_NAME)) {
     add(clock);
     names.push_back(VK_KHR_SHADER_CLOCK_EXTENSION_NAME);
@@ -216,6 +220,9 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   if (!choose_queue_family(vk, physical, traits)) return "it has no compute queue";
   traits.storage_image_formats = core.shaderStorageImageExtendedFormats;
   traits.anisotropy = core.samplerAnisotropy;
+  traits.cube_arrays = core.imageCubeArray;
+  traits.exact_samplers = traits.tiled_planes = traits.driver == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+  traits.cubes_with_seams = chain.cubes_with_seams.nonSeamlessCubeMap;
 
   Profile profile = find_profile(profile_of(traits.driver)).value_or(Profile());
   fill_features(vk, physical, chain, profile);

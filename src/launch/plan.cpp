@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <shared_mutex>
 
-#include "ptx2spv/image_slot.hpp"
 #include "src/launch/arguments.hpp"
+#include "src/launch/backing.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -77,99 +78,6 @@ ThreadModel choose_threads(const KernelState& kernel, const LaunchConfig& config
                       native_warps(info, device.profile, block));
 }
 
-std::uint64_t word64(const std::vector<std::byte>& bytes, std::uint32_t offset) {
-  std::uint64_t value = 0;
-  if (offset + 8u <= bytes.size()) std::memcpy(&value, bytes.data() + offset, 8);
-  return value;
-}
-
-struct Slots {
-  std::vector<std::shared_ptr<SurfaceState>> surfaces;  ///< null: dead
-  std::vector<SlotSpec> specs;
-  bool checked = true, wide = false;  ///< every slot is live, and its rows hold each access
-};
-
-/// The view of the surface's image that serves every access of the slot, or null.
-VkImageView serving_view(const SlotInfo& slot, const SurfaceState& surface) {
-  const ArrayState& array = *surface.array;
-  const Level& level = array.levels[surface.level];
-  switch (image_service(slot, array.desc.texel_bytes(), array.device->profile)) {
-    case ImageService::texels: return level.storage_view;
-    case ImageService::texels64: return level.storage_view64;
-    case ImageService::none: break;
-  }
-  return VK_NULL_HANDLE;
-}
-
-/// Whether a row of so many bytes holds one access of each size that the kernel makes.
-bool rows_hold(const SlotInfo& slot, std::uint64_t row_bytes) {
-  for (const auto* sizes : {&slot.load_bytes, &slot.store_bytes, &slot.reduce_bytes})
-    for (std::uint8_t bytes : *sizes)
-      if (bytes > row_bytes) return false;
-  return true;
-}
-
-/// Decides how each slot is reached, and which image arrays the kernel has to see as memory.
-void choose_backings(const KernelState& kernel, const LaunchConfig& config,
-                     const std::vector<std::byte>& params, Slots& slots,
-                     std::vector<std::shared_ptr<ArrayState>>& mirrored) {
-  const EntryInfo& info = *kernel.info;
-  DeviceState& device = *kernel.module->device;
-  std::size_t count = info.slots.size();
-  slots.surfaces.resize(count);
-  slots.specs.resize(count);
-  auto mirror = [&](const std::shared_ptr<ArrayState>& array) {
-    if (std::find(mirrored.begin(), mirrored.end(), array) == mirrored.end())
-      mirrored.push_back(array);
-  };
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint64_t handle = word64(params, info.slots[i].offset);
-    slots.surfaces[i] = std::static_pointer_cast<SurfaceState>(device.surfaces.owner(handle));
-    if (!slots.surfaces[i]) {
-      slots.checked = false;
-      continue;
-    }
-    const auto& array = slots.surfaces[i]->array;
-    bool past = i >= device.profile.max_slots;
-    if (array->image_backed && (past || !serving_view(info.slots[i], *slots.surfaces[i])))
-      mirror(array);
-  }
-  // A handle that is only known on the device may name any image, and textures are read by address.
-  if (info.dynamic_handles || info.uses_textures) {
-    std::lock_guard lock(device.arrays_mutex);
-    for (ArrayState* each : device.image_arrays)
-      if (auto array = each->weak_from_this().lock()) mirror(array);
-  }
-  const VkPhysicalDeviceLimits& limits = device.traits.properties.limits;
-  for (std::size_t i = 0; i < count; ++i) {
-    SlotSpec& spec = slots.specs[i];
-    spec.backing = Backing::address;
-    const auto& surface = slots.surfaces[i];
-    if (!surface) continue;
-    const ArrayState& array = *surface->array;
-    const Level& level = array.levels[surface->level];
-    if (level.bytes >> 32) slots.wide = true;
-    if (!rows_hold(info.slots[i], level.row_bytes)) slots.checked = false;
-    bool as_image = array.image_backed &&
-                    std::find(mirrored.begin(), mirrored.end(), surface->array) == mirrored.end();
-    if (as_image) {
-      spec.backing = Backing::image;
-      spec.format = array.desc.format;
-      spec.channels = static_cast<std::uint8_t>(array.desc.channels);
-      spec.geometry = slot_geometry(array.desc.geometry);
-    } else if (i < device.profile.max_slots && device.profile.costs.bound_buffers &&
-               config.bind_slots && level.bytes <= limits.maxStorageBufferRange &&
-               !(level.bytes >> 32)) {
-      spec.backing = Backing::buffer;
-    }
-    if (!as_image && info.slots[i].formatted_stores) {
-      spec.format_known = true;
-      spec.format = array.desc.format;
-      spec.channels = static_cast<std::uint8_t>(array.desc.channels);
-    }
-  }
-}
-
 /// Puts a copy of each slot's record where the kernel reads it; a dead handle's stays zero.
 void place_records(const KernelState& kernel, const Slots& slots, std::vector<std::byte>& params) {
   const EntryInfo& info = *kernel.info;
@@ -190,8 +98,8 @@ void place_records(const KernelState& kernel, const Slots& slots, std::vector<st
 
 /// The same for textures; a handle that is dead stays unknown, and the kernel looks it up and
 /// traps.
-void place_texture_records(const KernelState& kernel, std::vector<std::byte>& params,
-                           std::vector<TextureSpec>& specs) {
+void place_texture_records(const KernelState& kernel, const Slots& slots,
+                           std::vector<std::byte>& params, std::vector<TextureSpec>& specs) {
   const EntryInfo& info = *kernel.info;
   const Table& table = kernel.module->device->textures;
   constexpr std::size_t kBytes = abi::kTextureWords * 4;
@@ -212,7 +120,24 @@ void place_texture_records(const KernelState& kernel, std::vector<std::byte>& pa
     spec.format = static_cast<abi::SurfaceFormat>(record[abi::x_format]);
     spec.channels = static_cast<std::uint8_t>(record[abi::x_channels]);
     spec.one_level = record[abi::x_levels] == 1;
+    if (i >= slots.textures.size() || !slots.textures[i].use.possible) continue;
+    spec.unit = TextureUnit::sampler;
+    spec.faces = slots.textures[i].use.faces;
+    spec.divides = slots.textures[i].use.divides;
+    spec.biased = slots.textures[i].use.biased;
   }
+}
+
+Status bind_textures(const Slots& slots, LaunchPlan& plan) {
+  for (std::uint32_t i = 0; i < slots.textures.size(); ++i) {
+    const TextureSlot& slot = slots.textures[i];
+    if (!slot.use.possible) continue;
+    auto sampled = sampled_texture(*slot.texture, slot.use);
+    if (!sampled) return sampled.error();
+    plan.textures.push_back({i, sampled->view, sampled->sampler, sampled->serial});
+    plan.keep.push_back(slot.texture);
+  }
+  return {};
 }
 
 void bind_slots(const Slots& slots, LaunchPlan& plan) {
@@ -330,7 +255,7 @@ Result<Specialization> specialize(const KernelState& kernel, const LaunchConfig&
   key.wide_surfaces = slots.wide || info.dynamic_handles || info.slots.size() > slots.specs.size();
   if (info.uses_textures) {
     key.texture_features = device.texture_features.load(std::memory_order_relaxed);
-    place_texture_records(kernel, plan.params, key.textures);
+    place_texture_records(kernel, slots, plan.params, key.textures);
   }
   key.slots = slots.specs;
   if (shared > kMostShared)
@@ -452,7 +377,7 @@ Status cut_launch(const DeviceState& device, const LaunchConfig& config, const S
 
 Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, const Args& args) {
   if (Status status = check_shape(kernel, config); !status) return status.error();
-  const DeviceState& device = *kernel.module->device;
+  DeviceState& device = *kernel.module->device;
   LaunchPlan plan;
   plan.module = kernel.module->shared_from_this();
   plan.kernel = &kernel;
@@ -465,9 +390,14 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
     if (item.keep) plan.keep.push_back(item.keep);
 
   Slots slots;
-  choose_backings(kernel, config, plan.params, slots, plan.mirrored);
-  for (const auto& array : plan.mirrored)
-    if (Status status = array->ensure_linear(); !status) return status.error();
+  if (Status status = choose_backings(kernel, config, plan, slots); !status) return status.error();
+  // Nothing moves until the plan is made; whether anything has by the time that it is submitted,
+  // `moves` tells.
+  std::shared_lock residency(device.residency);
+  if (plan.moves != device.moves) {
+    residency.unlock();
+    return plan_launch(kernel, config, args);
+  }
   place_records(kernel, slots, plan.params);
 
   const std::uint64_t shared = std::uint64_t{kernel.info->shared_bytes} + config.dynamic_shared;
@@ -486,6 +416,7 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   if (Status status = cut_launch(device, config, *key, shared, plan); !status)
     return status.error();
   bind_slots(slots, plan);
+  if (Status status = bind_textures(slots, plan); !status) return status.error();
   fill_push(config, plan);
   return plan;
 }

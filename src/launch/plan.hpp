@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <shared_mutex>
 #include <vector>
 
 #include "src/module/module.hpp"
@@ -24,6 +25,14 @@ struct Dispatch {
   std::uint32_t threads = 0;  ///< flat model only
 };
 
+/// A texture that the device's sampler reads, at binding `slot` of set 2.
+struct TextureBinding {
+  std::uint32_t slot = 0;
+  VkImageView view = VK_NULL_HANDLE;
+  VkSampler sampler = VK_NULL_HANDLE;
+  std::uint64_t serial = 0;
+};
+
 struct LaunchPlan {
   std::shared_ptr<ModuleState> module;
   KernelState* kernel = nullptr;
@@ -33,6 +42,8 @@ struct LaunchPlan {
   std::array<std::uint32_t, abi::kMostPushWords> push{};  ///< without parameters
   std::vector<Dispatch> dispatches;
   std::vector<SlotBinding> slots;
+  std::vector<TextureBinding> textures;
+  std::uint64_t moves = 0;  ///< of arrays, that it knows of (DeviceState::moves)
   std::vector<std::shared_ptr<ArrayState>>
       mirrored;  ///< image arrays that the kernel sees as memory
   std::vector<std::shared_ptr<const void>> keep;
@@ -44,5 +55,23 @@ struct LaunchPlan {
 
 /// Checks a launch against the kernel and the device, and translates if need be.
 Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, const Args& args);
+
+/// Hands a plan to `submit`, with arrays where the plan has them: if one has moved since, the
+/// launch is planned again. `submit` takes the plan and gives a Status.
+template <typename Submit>
+Status submit_plan(LaunchPlan&& plan, KernelState& kernel, const LaunchConfig& config,
+                   const Args& args, Submit&& submit) {
+  DeviceState& device = *kernel.module->device;
+  for (;;) {
+    {
+      std::shared_lock lock(device.residency);
+      if (plan.moves == device.moves) return submit(std::move(plan));
+    }
+    auto again = plan_launch(kernel, config, args);
+    if (!again) return again.error();
+    again->prepare_ms += plan.prepare_ms;
+    plan = std::move(*again);
+  }
+}
 
 }  // namespace ptx2spv::runtime

@@ -60,10 +60,12 @@ struct FieldDigest {
   void operator()(const std::vector<TextureSpec>& textures) const {
     digest.add_number(textures.size());
     for (const TextureSpec& texture : textures)
-      digest.add_number(std::uint64_t{texture.known} | std::uint64_t{texture.one_level} << 1 |
-                        static_cast<std::uint64_t>(texture.format) << 8 |
-                        std::uint64_t{texture.channels} << 16 |
-                        std::uint64_t{texture.sampler} << 32);
+      digest.add_number(
+          std::uint64_t{texture.known} | std::uint64_t{texture.one_level} << 1 |
+          static_cast<std::uint64_t>(texture.unit) << 2 | std::uint64_t{texture.divides} << 3 |
+          std::uint64_t{texture.biased} << 4 | std::uint64_t{texture.faces} << 5 |
+          static_cast<std::uint64_t>(texture.format) << 8 | std::uint64_t{texture.channels} << 16 |
+          std::uint64_t{texture.sampler} << 32);
   }
   template <typename Number>
   void operator()(const Number& number) const {
@@ -163,7 +165,25 @@ void destroy(DeviceState& device, Variant& variant) {
   if (variant.layout) device.vk.DestroyPipelineLayout(device.handle, variant.layout, nullptr);
   if (variant.slot_layout)
     device.vk.DestroyDescriptorSetLayout(device.handle, variant.slot_layout, nullptr);
+  if (variant.texture_layout)
+    device.vk.DestroyDescriptorSetLayout(device.handle, variant.texture_layout, nullptr);
   if (variant.shader) device.vk.DestroyShaderModule(device.handle, variant.shader, nullptr);
+}
+
+/// Set 2: the textures that samplers read.
+Status build_texture_layout(DeviceState& device, Variant& variant) {
+  std::vector<VkDescriptorSetLayoutBinding> bindings;
+  for (std::uint32_t i = 0; i < variant.key.textures.size(); ++i)
+    if (variant.key.textures[i].unit == TextureUnit::sampler)
+      bindings.push_back(
+          {i, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+  if (bindings.empty()) return {};
+  VkDescriptorSetLayoutCreateInfo create{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+  create.bindingCount = static_cast<std::uint32_t>(bindings.size());
+  create.pBindings = bindings.data();
+  const VkResult result =
+      device.vk.CreateDescriptorSetLayout(device.handle, &create, nullptr, &variant.texture_layout);
+  return result == VK_SUCCESS ? Status() : vulkan_error(result, "CreateDescriptorSetLayout");
 }
 
 Status build(DeviceState& device, Variant& variant, const std::vector<std::uint32_t>& spirv) {
@@ -190,10 +210,12 @@ Status build(DeviceState& device, Variant& variant, const std::vector<std::uint3
   result =
       device.vk.CreateDescriptorSetLayout(device.handle, &slots, nullptr, &variant.slot_layout);
   if (result != VK_SUCCESS) return vulkan_error(result, "CreateDescriptorSetLayout");
-  VkDescriptorSetLayout sets[] = {device.common_layout, variant.slot_layout};
+  if (Status status = build_texture_layout(device, variant); !status) return status;
+  const VkDescriptorSetLayout sets[] = {device.common_layout, variant.slot_layout,
+                                        variant.texture_layout};
   VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, variant.info.push_words * 4};
   VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
-  layout.setLayoutCount = 2;
+  layout.setLayoutCount = variant.texture_layout ? 3 : 2;
   layout.pSetLayouts = sets;
   layout.pushConstantRangeCount = 1;
   layout.pPushConstantRanges = &push;

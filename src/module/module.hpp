@@ -26,6 +26,7 @@ struct Variant {
   EntryInfo info;
   VkShaderModule shader = VK_NULL_HANDLE;
   VkDescriptorSetLayout slot_layout = VK_NULL_HANDLE;
+  VkDescriptorSetLayout texture_layout = VK_NULL_HANDLE;  ///< set 2; null: no sampler reads
   VkPipelineLayout layout = VK_NULL_HANDLE;
   std::vector<std::pair<PipelineKey, VkPipeline>> pipelines;
 };

@@ -41,7 +41,9 @@ Status Stream::launch(const Kernel& kernel, const LaunchConfig& config, const Ar
   auto plan = plan_launch(*kernel.state(), config, args);
   if (!plan) return plan.error();
   std::lock_guard lock(state_->mutex);
-  return state_->launch(std::move(*plan), nullptr, nullptr);
+  return submit_plan(std::move(*plan), *kernel.state(), config, args, [&](LaunchPlan&& settled) {
+    return state_->launch(std::move(settled), nullptr, nullptr);
+  });
 }
 
 Status Stream::replay(const Graph& graph) {

@@ -40,6 +40,7 @@ Status copy_box(StreamState& stream, const Buffer& buffer, std::uint64_t offset,
   const BufferState& memory = *buffer.state();
   if (Status status = same_device(state, &stream.device); !status) return status;
   if (Status status = same_device(state, memory.device.get()); !status) return status;
+  std::shared_lock residency(stream.device.residency);
   auto box = resolve_for_buffer(state, region, offset, memory.bytes);
   if (!box) return box.error();
   std::lock_guard lock(stream.mutex);
@@ -56,6 +57,7 @@ Status Stream::upload(const Array& array, const ArrayRegion& region,
                       std::span<const std::byte> bytes) {
   const ArrayState& to = *array.state();
   if (Status status = same_device(to, &state_->device); !status) return status;
+  std::shared_lock residency(state_->device.residency);
   auto box = resolve(to, region);
   if (!box) return box.error();
   if (Status status = host_span(*box, bytes.size()); !status) return status;
@@ -76,6 +78,7 @@ Status Stream::upload(const Array& array, const ArrayRegion& region,
 Status Stream::download(const Array& array, const ArrayRegion& region, std::span<std::byte> bytes) {
   const ArrayState& from = *array.state();
   if (Status status = same_device(from, &state_->device); !status) return status;
+  std::shared_lock residency(state_->device.residency);
   auto box = resolve(from, region);
   if (!box) return box.error();
   if (Status status = host_span(*box, bytes.size()); !status) return status;

@@ -81,6 +81,32 @@ Result<VkDescriptorSet> Descriptors::common(const LaunchPlan& plan, const Ring& 
   return *set;
 }
 
+Result<VkDescriptorSet> Descriptors::textures(const LaunchPlan& plan) {
+  if (plan.textures.empty()) return VkDescriptorSet{VK_NULL_HANDLE};
+  key_.assign({2, plan.variant->serial});
+  for (const TextureBinding& texture : plan.textures) key_.push_back(texture.serial);
+  if (auto known = sets_.find(key_); known != sets_.end()) return known->second;
+  auto set = allocate(plan.variant->texture_layout);
+  if (!set) return set.error();
+  std::vector<VkDescriptorImageInfo> images;
+  for (const TextureBinding& texture : plan.textures)
+    images.push_back({texture.sampler, texture.view, VK_IMAGE_LAYOUT_GENERAL});
+  std::vector<VkWriteDescriptorSet> writes;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+    write.dstSet = *set;
+    write.dstBinding = plan.textures[i].slot;
+    write.descriptorCount = 1;
+    write.descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
+    write.pImageInfo = &images[i];
+    writes.push_back(write);
+  }
+  device_->vk.UpdateDescriptorSets(device_->handle, static_cast<std::uint32_t>(writes.size()),
+                                   writes.data(), 0, nullptr);
+  sets_.emplace(key_, *set);
+  return *set;
+}
+
 Result<VkDescriptorSet> Descriptors::slots(const LaunchPlan& plan) {
   // Serial numbers, not handles: a handle may come back for something else.
   key_.assign({1, plan.variant->serial});

@@ -21,6 +21,8 @@ class Descriptors {
 
   Result<VkDescriptorSet> common(const LaunchPlan& plan, const Ring& ring);
   Result<VkDescriptorSet> slots(const LaunchPlan& plan);
+  /// Null where samplers read no texture.
+  Result<VkDescriptorSet> textures(const LaunchPlan& plan);
   /// Too many are kept: to be cleared when none is in use.
   bool full() const { return sets_.size() >= 512; }
   void clear();

@@ -23,10 +23,11 @@ bool LaunchNode::depends() const {
 
 Status GraphState::refresh() {
   const std::uint64_t now = device->surfaces.changes() + device->textures.changes();
-  if (now == planned_for) return {};
+  const std::uint64_t moves_now = device->moves;
+  if (now == planned_for && moves_now == moves) return {};
   for (auto& node : nodes) {
     auto* launch = std::get_if<LaunchNode>(&node);
-    if (!launch || !launch->depends()) continue;
+    if (!launch || (!launch->depends() && launch->plan.moves == moves_now)) continue;
     auto plan = plan_launch(*launch->plan.kernel, launch->config, launch->args);
     if (!plan) return plan.error();
     // The old plan keeps what a replay may still be using.
@@ -37,6 +38,7 @@ Status GraphState::refresh() {
     launch->plan = std::move(*plan);
   }
   planned_for = now;
+  moves = moves_now;
   return {};
 }
 
@@ -118,7 +120,15 @@ Status GraphState::record() {
 }
 
 Result<std::uint64_t> GraphState::submit() {
-  if (Status status = refresh(); !status) return status.error();
+  std::shared_lock<std::shared_mutex> residency;
+  // Planning a node may move an array that another was planned for. What has to come back into
+  // memory stays there for a while, so that this ends.
+  for (;;) {
+    if (Status status = refresh(); !status) return status.error();
+    residency = std::shared_lock(device->residency);
+    if (moves == device->moves) break;
+    residency.unlock();
+  }
   if (Status status = record(); !status) return status.error();
   if (trapped) {
     // The records still hold the last trap; they may only be cleared when no replay is running.

@@ -35,6 +35,7 @@ struct GraphState : std::enable_shared_from_this<GraphState> {
   std::mutex mutex;  ///< everything below
   std::vector<std::variant<LaunchNode, CopyNode>> nodes;
   std::uint64_t planned_for = 0;  ///< changes of the tables that the plans know of
+  std::uint64_t moves = 0;        ///< of arrays, likewise
 
   bool recorded = false, trapped = false;
   VkCommandPool pool = VK_NULL_HANDLE;

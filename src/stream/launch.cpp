@@ -14,15 +14,19 @@ Result<LaunchTiming> Kernel::launch(const LaunchConfig& config, const Args& args
   auto stream = synchronous_stream(device);
   if (!stream) return stream.error();
   LaunchTiming timing;
-  timing.prepare_ms = plan->prepare_ms;
-  timing.threads = plan->variant->key.threads;
   auto outcome = std::make_shared<Outcome>();
   std::uint64_t value = 0;
   auto start = std::chrono::steady_clock::now();
   {
     std::lock_guard lock((*stream)->mutex);
-    if (Status status = (*stream)->launch(std::move(*plan), outcome, &value); !status)
-      return status.error();
+    const Status status =
+        submit_plan(std::move(*plan), *state_, config, args, [&](LaunchPlan&& settled) {
+          timing.prepare_ms = settled.prepare_ms;
+          timing.threads = settled.variant->key.threads;
+          timing.sampled_textures = static_cast<std::uint32_t>(settled.textures.size());
+          return (*stream)->launch(std::move(settled), outcome, &value);
+        });
+    if (!status) return status.error();
   }
   if (Status status = device.queue.wait(value); !status) return status.error();
   timing.wall_ms =

@@ -25,6 +25,9 @@ Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, Descriptors
   auto slots = descriptors.slots(plan);
   if (!slots) return slots.error();
   place.slots = *slots;
+  auto textures = descriptors.textures(plan);
+  if (!textures) return textures.error();
+  place.textures = *textures;
   return place;
 }
 
@@ -51,17 +54,23 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   address(abi::shared_slab, place.slab_address);
   if (plan.variant->info.uses_heap) address(abi::heap, place.heap_address);
 
+  if (!plan.mirrored.empty()) {
+    std::lock_guard lock(device.statistics_mutex);
+    device.statistics.array_copies += 2 * plan.mirrored.size();
+  }
   for (const auto& array : plan.mirrored) array->record_copy(commands, true);
   if (!plan.mirrored.empty()) barrier(device, commands, Work::copy, Work::kernel);
   if (bound.pipeline != plan.pipeline)
     vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.pipeline);
-  const VkDescriptorSet sets[] = {place.common, place.slots};
+  const VkDescriptorSet sets[] = {place.common, place.slots, place.textures};
   const std::uint32_t offsets[] = {static_cast<std::uint32_t>(place.slice.offset),
                                    static_cast<std::uint32_t>(place.trap_offset)};
-  const bool same = bound.layout == plan.variant->layout && bound.slots == place.slots;
+  const bool same = bound.layout == plan.variant->layout && bound.slots == place.slots &&
+                    bound.textures == place.textures;
+  const std::uint32_t more = place.textures ? 3 : 2;
   vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.variant->layout, 0,
-                           same ? 1 : 2, sets, 2, offsets);
-  bound = {plan.pipeline, plan.variant->layout, place.slots};
+                           same ? 1 : more, sets, 2, offsets);
+  bound = {plan.pipeline, plan.variant->layout, place.slots, place.textures};
   for (std::uint32_t run = 0; run < plan.repeat; ++run) {
     if (run) barrier(device, commands, Work::kernel, Work::kernel);
     for (std::size_t i = 0; i < plan.dispatches.size(); ++i) {

@@ -82,7 +82,7 @@ struct StreamState {
 struct LaunchPlace {
   Slice slice;
   std::uint64_t trap_offset = 0;  ///< from the ring's start
-  VkDescriptorSet common = VK_NULL_HANDLE, slots = VK_NULL_HANDLE;
+  VkDescriptorSet common = VK_NULL_HANDLE, slots = VK_NULL_HANDLE, textures = VK_NULL_HANDLE;
   std::uint64_t printf_address = 0, slab_address = 0, heap_address = 0;
 };
 /// Bytes of a launch's slice.
@@ -93,7 +93,7 @@ Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, Descriptors
 struct LaunchBound {
   VkPipeline pipeline = VK_NULL_HANDLE;
   VkPipelineLayout layout = VK_NULL_HANDLE;
-  VkDescriptorSet slots = VK_NULL_HANDLE;
+  VkDescriptorSet slots = VK_NULL_HANDLE, textures = VK_NULL_HANDLE;
 };
 void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const LaunchPlace& place,
                    LaunchBound& bound);

@@ -101,7 +101,7 @@ TEST(TextureRecords, what_the_host_knows_is_constant_and_the_rest_is_read_from_t
     b.exit();
     EntryInfo info;
     info.param_bytes = info.param_buffer_bytes = 8;
-    passes::find_texture_slots(f, info);
+    passes::find_texture_slots(f, Module(), info);
     ASSERT_EQ(info.texture_slots, std::vector<std::uint32_t>{0});
     passes::fix_texture_records(f, info, {{.known = known, .channels = 4}});
     EXPECT_EQ(f.insts[channels].op == Op::constant, known);

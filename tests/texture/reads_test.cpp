@@ -62,6 +62,64 @@ TEST_P(TextureReads, AFewAreCopies) {
   EXPECT_LT(words(2, shared), words(2, copied));
 }
 
+/// Words that another bilinear read of a plane adds, with all components used.
+std::size_t plane_words(const TextureSpec& spec, TranslateOptions options) {
+  const auto text = [](unsigned reads) {
+    std::string body =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry k(.param .u64 plane, .param .u64 out)\n{\n"
+        ".reg .f32 %x, %y;\n.reg .b32 %t, %sum, %v<4>;\n.reg .b64 %from, %to;\n"
+        "ld.param.u64 %from, [plane];\nld.param.u64 %to, [out];\nmov.u32 %t, %tid.x;\n"
+        "cvt.rn.f32.u32 %x, %t;\nmov.b32 %sum, 0;\n";
+    for (unsigned i = 0; i < reads; ++i) {
+      body += fmt::format(
+          "add.f32 %y, %x, 0f{:08X};\n"
+          "tex.2d.v4.f32.f32 {{%v0, %v1, %v2, %v3}}, [%from, {{%x, %y}}];\n",
+          0x3f800000u + (i << 12));
+      for (unsigned c = 0; c < 4; ++c) body += fmt::format("xor.b32 %sum, %sum, %v{};\n", c);
+    }
+    return body + "st.global.b32 [%to], %sum;\nret;\n}\n";
+  };
+  options.textures = {spec};
+  options.texture_features = 0;
+  std::size_t sizes[2] = {0, 0};
+  for (unsigned k = 0; k < 2; ++k) {
+    std::vector<Message> messages;
+    const auto module = PtxModule::parse({{text(k + 1), "plane.ptx"}}, messages);
+    if (!module) return 0;
+    const auto result = module->translate(options, messages);
+    if (!result) return 0;
+    EXPECT_EQ(test::validate_spirv(result->spirv), "");
+    sizes[k] = result->spirv.size();
+  }
+  return sizes[1] - sizes[0];
+}
+
+TEST_P(TextureReads, ABilinearReadIsShort) {
+  // An address in two words takes more than one of 64 bits.
+  const bool int64 = options().profile.features.int64;
+  const std::size_t unknown = plane_words({}, options());
+  EXPECT_GT(unknown, 0u);
+  EXPECT_LE(unknown, int64 ? 1500u : 1600u);
+  const abi::SurfaceFormat formats[] = {abi::SurfaceFormat::u8, abi::SurfaceFormat::s16,
+                                        abi::SurfaceFormat::f16, abi::SurfaceFormat::f32};
+  for (const abi::SurfaceFormat format : formats)
+    for (const std::uint8_t channels : {1, 2, 4})
+      for (const std::uint32_t sampler :
+           {std::uint32_t{abi::address_clamp | abi::address_clamp << 2},
+            std::uint32_t{abi::sample_normalized}}) {
+        const std::size_t known = plane_words({.known = true,
+                                               .sampler = sampler | abi::sample_linear,
+                                               .format = format,
+                                               .channels = channels,
+                                               .one_level = true},
+                                              options());
+        EXPECT_GT(known, 0u);
+        EXPECT_LE(known, int64 ? 400u : 480u)
+            << static_cast<int>(format) << " " << int{channels} << " " << sampler;
+      }
+}
+
 INSTANTIATE_TEST_SUITE_P(Profiles, TextureReads,
                          testing::Values("portable", "swiftshader", "lavapipe", "nvidia"),
                          [](const auto& each) { return std::string(each.param); });

@@ -66,6 +66,7 @@ class Texture {
     const uint format = format_of(channel);
     uvec4 sums[4];
     uint total_integers = 0;
+    std::optional<uint> single;
     for (uint k = 0; k < (share ? 2u : 1u); ++k) {
       const Level& level = levels_[number + k];
       const uint total = k ? share : 256 - share;
@@ -74,18 +75,28 @@ class Texture {
       const uvec4 near = plane_of(level, axis, axis[2].x, (axis[2].w & 1) != 0, p.layer, channel);
       if (!s_.linear && !mixed) return point(near.x, channel);
       const uvec4 far = plane_of(level, axis, axis[2].y, (axis[2].w & 2) != 0, p.layer, channel);
-      const uint c = axis[2].z, present = present_of(axis), deep = glsl::tex_share(c, total);
-      const auto sum = [&](const uvec4& texels, uint weight, uint mask) {
+      const uint c = axis[2].z, deep = glsl::tex_share(c, total);
+      const auto sum = [&](const uvec4& texels, uint weight) {
+        if (!weight) return uvec4();
         const uvec4 weights = glsl::tex_weights(axis[0].z, axis[1].z, weight);
+        if (weight == 256 && !srgb(channel) && format >= TEX_F16)
+          single = format == TEX_F16 ? glsl::tex_plane_f16(texels, weights)
+                                     : glsl::tex_plane_f32(texels, weights);
         total_integers += extended(texels.x) * weights.x + extended(texels.y) * weights.y +
                           extended(texels.z) * weights.z + extended(texels.w) * weights.w;
-        return srgb(channel) ? glsl::tex_srgb_sum(texels, weights)
-                             : glsl::tex_sum(texels, weights, mask, format);
+        return srgb(channel)       ? glsl::tex_srgb_sum(texels, weights)
+               : format == TEX_F16 ? glsl::tex_sum_f16(texels, weights)
+                                   : glsl::tex_sum_f32(texels, weights);
       };
-      sums[2 * k] = sum(near, total - deep, total != deep ? present : 0);
-      sums[2 * k + 1] = sum(far, deep, deep != 0 ? present : 0);
+      sums[2 * k] = sum(near, total - deep);
+      sums[2 * k + 1] = sum(far, deep);
     }
     if (format < TEX_F16) return quotient(total_integers);
+    // One plane of one level has a routine of its own, which gives what the sums do.
+    if (single) {
+      EXPECT_EQ(*single, glsl::tex_filtered_all(sums[0], sums[1], sums[2], sums[3], format));
+      return *single;
+    }
     if (s_.geometry == "3d")
       return glsl::tex_filtered_all(sums[0], sums[1], sums[2], sums[3], format);
     return glsl::tex_filtered(sums[0], sums[2], format);
@@ -129,16 +140,15 @@ class Texture {
       return quotient(extended(texel) << 8);
     return format_ == kU8    ? glsl::tex_unorm8(texel)
            : format_ == kU16 ? glsl::tex_unorm16(texel)
-                             : glsl::tex_snorm(extended(texel), format_ == kS8 ? 7 : 15);
+           : format_ == kS8  ? glsl::tex_snorm8(extended(texel))
+                             : glsl::tex_snorm16(extended(texel));
   }
   /// A filtered component of integers out of the sum of its texels.
   uint quotient(uint sum) const {
-    const auto total = static_cast<std::int32_t>(sum);
-    const std::int32_t word = (total * (format_ == kU8 ? 257 : 1) + 128) >> 8;
-    const std::int32_t small = total + ((total + 64 + (total >> 12) * 16) >> 7);
-    if (format_ == kS8 || format_ == kS16)
-      return glsl::tex_snorm(static_cast<uint>(format_ == kS8 ? small : word), 15);
-    return glsl::tex_unorm16(static_cast<uint>(word) & 0xffff);
+    return format_ == kU8    ? glsl::tex_quotient_u8(sum)
+           : format_ == kS8  ? glsl::tex_quotient_s8(sum)
+           : format_ == kS16 ? glsl::tex_quotient_s16(sum)
+                             : glsl::tex_quotient_u16(sum);
   }
   uint fetch(const Point& p, const Level& level, unsigned channel) const {
     if (s_.geometry == "1d" && s_.resource != "linear") return 0;
@@ -177,7 +187,8 @@ class Texture {
     auto at = static_cast<std::int32_t>(found + (p.offset[k] << 8));
     const auto last = static_cast<std::int32_t>(n) - 1;
     if (!gathers && !repeats && !border) at = glsl::clamp(at, 0, last * 256);
-    const std::int32_t first = at >> 8, second = linear ? first + 1 : first;
+    // A texel without weight is the first one again.
+    const std::int32_t first = at >> 8, second = gathers ? first + 1 : (at + 255) >> 8;
     const auto texel = [&](std::int32_t i) {
       const auto index = static_cast<uint>(i);
       if (!repeats) return static_cast<uint>(glsl::clamp(i, 0, last));
@@ -195,10 +206,6 @@ class Texture {
       const unsigned count = s_.geometry == "3d" ? 3u : s_.cube() ? 2u : s_.dimensions();
       if (k < count || (k == 1 && flat)) found[k] = axis(p, k, level.extent, gathers);
     }
-  }
-  static uint present_of(const uvec4* axis) {
-    const uint right = axis[0].z != 0 ? 10u : 0u, below = axis[1].z != 0 ? 12u : 0u;
-    return 1u | (right & 2u) | (below & 4u) | (right & below & 8u);
   }
   uint plane(uint z, uint layer) const { return s_.geometry == "3d" ? z : layer; }
   uint raw(const Level& level, uint x, uint y, uint z, unsigned channel) const {

@@ -62,6 +62,12 @@ class Replay {
   Replay(Device device, ArrayBacking backing) : device_(std::move(device)), backing_(backing) {}
 
   void section(const TextureSection& section) {
+    const bool classifies = std::getenv("PTX2SPV_TEXTURE_CLASSES") != nullptr;
+    // What no sampler reads need not be translated to see that.
+    if (classifies &&
+        (section.setup.resource != "array" || section.instruction.ends_with(" offset") ||
+         section.instruction.find(".s32") != std::string::npos))
+      return;
     if (section.setup_text != setup_text_) open(section);
     if (!texture_) return;
     auto& kernel = kernels_[section.instruction];
@@ -91,7 +97,30 @@ class Replay {
     const auto done = kernel->launch(config, Args().texture(*texture_).buffer(*from).buffer(*to));
     ASSERT_TRUE(done) << section.instruction << ": " << done.error().text;
     ASSERT_TRUE(to->download(0, std::as_writable_bytes(std::span(out))));
-    for (std::size_t i = 0; i < count; ++i) compare(section, i, out.data() + 4 * i);
+    if (classifies && done->sampled_textures == 0) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (classifies)
+        classify(section, i, out.data() + 4 * i);
+      else
+        compare(section, i, out.data() + 4 * i);
+    }
+  }
+
+  /// Of a class of reads: how far the results are from the record's.
+  struct Deviation {
+    unsigned lines = 0, differ = 0;
+    double worst = 0, sum = 0;
+    std::string example;
+  };
+  /// By what a sampler is made from, of the reads that the device's sampler did.
+  std::map<std::string, Deviation> classes;
+
+  void print_classes() const {
+    for (const auto& [name, each] : classes)
+      std::printf("class %s: %u lines, %u differ, by %g at most, %g in the mean%s%s\n",
+                  name.c_str(), each.lines, each.differ, each.worst,
+                  each.sum / std::max(each.lines, 1u), each.differ ? ": " : "",
+                  each.example.c_str());
   }
 
   unsigned lines = 0, wide_sums = 0, differ = 0;
@@ -178,6 +207,44 @@ class Replay {
       text += word;
     }
     return text;
+  }
+
+  void classify(const TextureSection& section, std::size_t i, const std::uint32_t* actual) {
+    const TextureSetup& s = section.setup;
+    const auto parts = split(section.instruction, '.');
+    const bool mode = parts[0] == "tld4" || parts[1].size() > 3;
+    std::string name = parts[0] == "tld4" ? "tld4" : mode ? "tex." + parts[1] : "tex";
+    name += "." + s.geometry + " " + recorder::kTexelFormatNames[static_cast<unsigned>(s.format)] +
+            (s.element ? " element" : "") + (s.linear ? " linear" : " point") +
+            (s.normalized || s.levels > 1 || s.cube() ? "" : " texels") + (s.srgb ? " srgb" : "") +
+            (s.cube() && s.seamless ? " seamless" : "");
+    if (s.levels) name += s.mip_linear ? " mip-linear" : " mip-point";
+    if (s.levels && s.bias != 0) name += " bias";
+    if (s.anisotropy > 1) name += " anisotropic";
+    for (unsigned k = 0; k < (s.geometry == "3d" ? 3u : 2u); ++k)
+      if (s.address[k] == 3) {
+        name += " border";
+        break;
+      }
+    Deviation& of = classes[name];
+    ++of.lines;
+    double most = 0;
+    bool same = true;
+    for (std::size_t k = 0; k < section.results[i].size(); ++k) {
+      const std::uint32_t expected = section.results[i][k];
+      same = same && expected == actual[k];
+      const double off = std::fabs(double{std::bit_cast<float>(actual[k])} -
+                                   double{std::bit_cast<float>(expected)});
+      if (std::isfinite(off)) most = std::max(most, off);
+    }
+    if (same) return;
+    ++of.differ;
+    of.worst = std::max(of.worst, most);
+    of.sum += most;
+    if (of.example.empty())
+      of.example = section.setup_text + " | " + section.instruction + " " +
+                   words(section.operands[i]) + "gave " + words({actual, actual + 4}) + "not " +
+                   words(section.results[i]);
   }
 
   void compare(const TextureSection& section, std::size_t i, const std::uint32_t* actual) {
@@ -312,6 +379,7 @@ TEST_P(TextureRecord, IsMet) {
     });
     ASSERT_TRUE(found) << file;
   }
+  if (std::getenv("PTX2SPV_TEXTURE_CLASSES")) return replay.print_classes();
   if (std::getenv("PTX2SPV_TEXTURE_RECORD")) {
     std::printf("checked %u, differ %u, nearly cancelling sums %u, levels off %u %u %u\n",
                 replay.lines, replay.differ, replay.wide_sums, replay.levels_off[1],

@@ -30,6 +30,7 @@ struct RunOptions {
   bool debug_info = false, relax = false, validate = false, bind_slots = true;
   std::optional<ThreadModel> threads;
   std::optional<ArrayBacking> backing;
+  std::optional<FilterPolicy> filter;
   bool time = false;                             ///< every repeat of a launch on its own, timed
   std::function<void(const std::string&)> warn;  ///< a rendered message
   std::function<void(std::size_t done, std::size_t all)> progress;

@@ -24,6 +24,7 @@ enum Id : int {
   opt_profile,
   opt_disable,
   opt_fp,
+  opt_filter,
   opt_backing,
   opt_threads,
   opt_optimize,
@@ -62,6 +63,10 @@ constexpr Option kOptions[] = {
     {opt_fp, 0, "fp", "POLICY",
      "exact (the default): results equal NVIDIA's; fast: the device's own float operations",
      "exact,fast"},
+    {opt_filter, 0, "filter", "POLICY",
+     "exact (the default): texture reads give NVIDIA's results; device: the device's own samplers "
+     "read wherever they can",
+     "exact,device"},
     {opt_backing, 0, "backing", "KIND", "hold every surface in linear memory or in an image",
      "linear,image"},
     {opt_threads, 0, "threads", "MODEL",
@@ -327,6 +332,10 @@ std::string apply_options(const ParsedCommand& command, Settings& settings, bool
       case opt_fp:
         if (value != "exact" && value != "fast") return unknown("policy");
         settings.run.fp = value == "fast" ? FpPolicy::fast : FpPolicy::exact;
+        break;
+      case opt_filter:
+        if (value != "exact" && value != "device") return unknown("filter policy");
+        settings.run.filter = value == "device" ? FilterPolicy::device : FilterPolicy::exact;
         break;
       case opt_backing:
         if (value != "linear" && value != "image") return unknown("backing");

@@ -222,6 +222,7 @@ bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
   config.block = spec.block;
   config.dynamic_shared = spec.shared;
   config.threads = options_.threads;
+  config.filter = options_.filter;
   config.bind_slots = options_.bind_slots;
   config.time = options_.time;
   config.repeat = options_.time ? 1 : spec.repeat;

@@ -5,11 +5,14 @@
 // operations.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "ptx2spv/texture_use.hpp"
 
 namespace ptx2spv::ir {
 
@@ -270,10 +273,48 @@ struct Function {
   void compute_preds();
 };
 
+/// What the parameters of a routine are: indices, -1 where it has none of the kind. Parameter 0 is
+/// the texture's record.
+struct TextureOp {
+  TextureUse use;
+  enum class Result : std::uint8_t { words, half, half_pairs } result = Result::words;
+  std::uint8_t component = 0;  ///< of a gather
+  std::array<std::int8_t, 4> coordinates{-1, -1, -1, -1};
+  std::int8_t level = -1;
+  std::array<std::array<std::int8_t, 3>, 2> gradients{{{-1, -1, -1}, {-1, -1, -1}}};
+};
+
+/// A read by the device's sampler: the imm of Op::texture_sample.
+struct TextureSample {
+  TextureGeometry view = TextureGeometry::d2;  ///< multi-sample views excepted
+  TextureMode mode = TextureMode::level;       ///< level, gradient or gather
+  std::uint8_t component = 0;                  ///< of a gather
+  enum class Texel : std::uint8_t { real, uint, sint } texel = Texel::real;
+
+  std::uint64_t bits() const {
+    return static_cast<std::uint64_t>(view) | static_cast<std::uint64_t>(mode) << 8 |
+           std::uint64_t{component} << 16 | static_cast<std::uint64_t>(texel) << 24;
+  }
+  static TextureSample of(std::uint64_t bits) {
+    return {static_cast<TextureGeometry>(bits & 255), static_cast<TextureMode>(bits >> 8 & 255),
+            static_cast<std::uint8_t>(bits >> 16 & 255), static_cast<Texel>(bits >> 24 & 255)};
+  }
+  /// Numbers that a place in the view has, the layer among them, and that a gradient has.
+  unsigned coordinates() const {
+    constexpr std::uint8_t kCoordinates[] = {1, 2, 3, 2, 3, 3, 4};
+    return kCoordinates[static_cast<unsigned>(view)];
+  }
+  unsigned directions() const {
+    constexpr std::uint8_t kDirections[] = {1, 2, 3, 1, 2, 3, 3};
+    return kDirections[static_cast<unsigned>(view)];
+  }
+};
+
 struct Module {
   std::vector<Function> functions;
   /// Of Op::texture_read, by imm: their parameters are i32 variables, their one result is v4.
   std::vector<Function> routines;
+  std::vector<TextureOp> texture_ops;            ///< by routine
   std::vector<std::string> library_names;        ///< of Op::library, by imm
   std::vector<std::string> source_files;         ///< by the numbers of .file
   std::uint32_t library(std::string_view name);  ///< index of the name, added when new

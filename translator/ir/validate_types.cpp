@@ -181,6 +181,19 @@ std::string validate_types(const Function& f, const Module& module, Value v) {
     case Op::atomic_cas: return check_memory(f, v);
     case Op::library:
       return inst.imm < module.library_names.size() ? "" : "library function does not exist";
+    case Op::texel_load:
+      if (type(0) != Type::i64) return bad(0, Type::i64);
+      if (type(1) != Type::i32) return bad(1, Type::i32);
+      if (type(2) != Type::i32) return bad(2, Type::i32);
+      return inst.type == Type::v4 ? "" : "result is not v4";
+    case Op::texture_sample: {
+      const TextureSample sample = TextureSample::of(inst.imm);
+      const unsigned more = sample.mode == TextureMode::level      ? 1
+                            : sample.mode == TextureMode::gradient ? 2 * sample.directions()
+                                                                   : 0;
+      if (inst.count != sample.coordinates() + more) return "operands are missing";
+      return inst.type == Type::v4 ? all(Type::i32) : "result is not v4";
+    }
     case Op::texture_read:
       if (inst.imm >= module.routines.size()) return "routine does not exist";
       if (inst.count != module.routines[inst.imm].param_vars.size()) return "operands are missing";

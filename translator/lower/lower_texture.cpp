@@ -143,6 +143,49 @@ TextureLowering::Inputs TextureLowering::gather_inputs() {
   return inputs;
 }
 
+ir::TextureOp TextureLowering::texture_op(const Inputs& inputs) const {
+  const ptx::Modifiers& mods = *inst_.mods;
+  ir::TextureOp op;
+  switch (mods.geom) {
+    case Mod::d1: op.use.geometry = TextureGeometry::d1; break;
+    case Mod::d3: op.use.geometry = TextureGeometry::d3; break;
+    case Mod::a1d: op.use.geometry = TextureGeometry::a1d; break;
+    case Mod::a2d: op.use.geometry = TextureGeometry::a2d; break;
+    case Mod::cube: op.use.geometry = TextureGeometry::cube; break;
+    case Mod::acube: op.use.geometry = TextureGeometry::acube; break;
+    case Mod::d2ms: op.use.geometry = TextureGeometry::d2ms; break;
+    case Mod::a2dms: op.use.geometry = TextureGeometry::a2dms; break;
+    default: break;
+  }
+  const bool gather = inst_.op == Opcode::tld4;
+  if (gather)
+    op.use.mode = TextureMode::gather;
+  else if (mods.mode == Mod::level)
+    op.use.mode = TextureMode::level;
+  else if (mods.mode == Mod::grad)
+    op.use.mode = TextureMode::gradient;
+  op.use.integer = !gather && ptx::is_signed(mods.types[1]);
+  op.use.sampler_apart = inputs.sampler_record != 0;
+  for (const Value offset : inputs.offsets) op.use.offset = op.use.offset || offset;
+  if (gather) op.component = gathered_component();
+  if (mods.types[0] == ptx::Type::f16) op.result = ir::TextureOp::Result::half;
+  if (mods.types[0] == ptx::Type::f16x2) op.result = ir::TextureOp::Result::half_pairs;
+  std::int8_t next = 0;
+  const auto place = [&](Value value) { return value ? next++ : static_cast<std::int8_t>(-1); };
+  place(inputs.record), place(inputs.sampler_record);
+  for (unsigned k = 0; k < 4; ++k) op.coordinates[k] = place(inputs.coordinates[k]);
+  op.level = place(inputs.level);
+  for (unsigned g = 0; g < 2; ++g)
+    for (unsigned k = 0; k < 3; ++k) op.gradients[g][k] = place(inputs.gradients[g][k]);
+  return op;
+}
+
+/// The component that a gather takes.
+std::uint8_t TextureLowering::gathered_component() const {
+  const Mod mode = inst_.mods->mode;
+  return mode == Mod::g ? 1 : mode == Mod::b ? 2 : mode == Mod::a ? 3 : 0;
+}
+
 /// Everything that the body reads of the instruction names its routine.
 std::uint32_t TextureLowering::routine(const Inputs& given) {
   const ptx::Modifiers& mods = *inst_.mods;
@@ -172,6 +215,7 @@ std::uint32_t TextureLowering::routine(const Inputs& given) {
     made.param_vars.push_back(var);
     value = builder.get(var);
   });
+  l_.ir_.texture_ops.push_back(texture_op(given));
   TextureLowering reading(l_, inst_, builder);
   reading.in_ = inputs;
   const std::vector<Value> values = reading.body();
@@ -260,16 +304,11 @@ std::vector<Value> TextureLowering::body() {
   place.coordinates = c;
   choose_levels(place);
 
-  std::vector<Value> values(4, 0);
+  std::vector<Value> values;
   if (place.gather) {
-    const unsigned channel = mods.mode == Mod::g   ? 1
-                             : mods.mode == Mod::b ? 2
-                             : mods.mode == Mod::a ? 3
-                                                   : 0;
-    const auto four = gathered(channel);
-    values.assign(four.begin(), four.end());
+    values = gathered(gathered_component());
   } else {
-    for (unsigned i = 0; i < 4; ++i) values[i] = integer_ ? fetched(i) : sampled(i);
+    values = integer_ ? fetched() : sampled();
     if (mods.mode == Mod::grad && !one_sample()) anisotropic(place, values);
   }
   return converted(values);

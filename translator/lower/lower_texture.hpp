@@ -81,6 +81,8 @@ class TextureLowering {
   };
   Inputs gather_inputs();
   std::uint32_t routine(const Inputs& given);
+  ir::TextureOp texture_op(const Inputs& inputs) const;
+  std::uint8_t gathered_component() const;
   /// The routine's code: four words.
   std::vector<Value> body();
   /// Reads the handles of texture and sampler; a dead one traps the thread.
@@ -133,18 +135,30 @@ class TextureLowering {
 
   // lower_texture_sample.cpp
   Component component(unsigned channel);
-  Value raw(Value offset, unsigned channel, const Component& component);
-  std::array<Value, 4> plane(const Level& level, Value z, Value z_in, unsigned channel,
-                             const Component& component);
-  Value present(const Level& level);
+  /// A texel's words, the border's where it is not inside.
+  struct Texel {
+    Value words = 0, in = 0;
+  };
+  using Plane = std::array<Texel, 4>;
+  Value texel(Value offset);
+  Value raw(const Texel& texel, unsigned channel, const Component& component);
+  Value border();
+  Plane plane(const Level& level, Value z, Value z_in);
+  std::array<Value, 4> components(const Plane& plane, unsigned channel, const Component& how);
+  Value compose(const std::array<Value, 4>& values);
+  Value float_sum(const std::array<Value, 4>& texels, Value weights, const Component& how);
   Value weights(const Level& level, Value total);
   Value format_is(abi::SurfaceFormat format);
   Value extended(Value raw);
   Value point(Value raw, const Component& component);
-  Value quotient(Value sum, unsigned finer = 0);
-  Value sampled(unsigned channel);
-  Value fetched(unsigned channel);
-  std::array<Value, 4> gathered(unsigned channel);
+  Value quotient(Value sum);
+  Value fine_quotient(Value sum);
+  Value filtered_plane(const Plane& plane, Value weights);
+  Value filtered_planes(const std::array<std::array<Plane, 2>, 2>& planes, unsigned channel,
+                        const Component& how);
+  std::vector<Value> sampled();
+  std::vector<Value> fetched();
+  std::vector<Value> gathered(unsigned channel);
   Value corner(const Level& level, const std::array<Value, 4>& texels, const Component& how);
   Value value_of(unsigned channel, Value value) {
     return b_.select(b_.cmp(ir::Op::ult, i32(channel), word(abi::x_channels)), value, i32(0));
@@ -154,7 +168,8 @@ class TextureLowering {
   ir::Builder& b_;
   const Instruction& inst_;
   Inputs in_;
-  Value record_ = 0, sampler_record_ = 0, base_ = 0, layer_in_ = 0, linear_ = 0, element_ = 0;
+  Value record_ = 0, sampler_record_ = 0, base_ = 0, border_ = 0, layer_in_ = 0, linear_ = 0,
+        element_ = 0;
   Value sampler_ = 0;  ///< the bits of abi::TextureSampler that hold for this read
   Value has_levels_ = 0, has_srgb_ = 0, mixed_ = 0;
   Value seamless_ = 0;                ///< i1: a cube map, read across the edges of its faces

@@ -79,11 +79,12 @@ TextureLowering::SampleSums TextureLowering::sample(const Footprint& at, const P
   }
   locate(level, moved);
   SampleSums sums;
+  const Plane near = plane(level, level.z.first, level.z.first_in),
+              far = volume_ ? plane(level, level.z.second, level.z.second_in) : near;
   for (unsigned channel = 0; channel < 4; ++channel) {
     const Component how = component(channel);
-    const Value mask = present(level);
-    const auto add = [&](Value z, Value z_in, Value weight) {
-      const auto texels = plane(level, z, z_in, channel, how);
+    const auto add = [&](const Plane& plane, Value weight) {
+      const auto texels = components(plane, channel, how);
       const Value given = weights(level, weight);
       Value products = i32(0);
       std::array<Value, 4> each;
@@ -91,12 +92,10 @@ TextureLowering::SampleSums TextureLowering::sample(const Footprint& at, const P
         each[i] = b_.op2(Op::shl, part(given, i), finer);
         products = b_.op2(Op::add, products, b_.op2(Op::mul, extended(texels[i]), each[i]));
       }
-      const Value vector =
-          b_.inst(Op::compose, Type::v4, {texels[0], texels[1], texels[2], texels[3]});
-      const Value scaled = b_.inst(Op::compose, Type::v4, {each[0], each[1], each[2], each[3]});
-      const Value seen = b_.select(b_.cmp(Op::ne, weight, i32(0)), mask, i32(0));
-      const Value sum = b_.select(how.srgb, library("tex_srgb_sum", Type::v4, {vector, scaled}),
-                                  library("tex_sum", Type::v4, {vector, scaled, seen, how.format}));
+      const Value some = b_.cmp(Op::ne, weight, i32(0));
+      products = b_.select(some, products, i32(0));
+      const Value sum = b_.select(some, float_sum(texels, compose(each), how),
+                                  compose({i32(0), i32(0), i32(0), i32(0)}));
       const bool first = !sums.floats[channel];
       sums.integers[channel] = first ? products : b_.op2(Op::add, sums.integers[channel], products);
       const Value raised = library("tex_raised", Type::v4, {sum});
@@ -105,10 +104,10 @@ TextureLowering::SampleSums TextureLowering::sample(const Footprint& at, const P
     };
     if (volume_) {
       const Value deep = library("tex_share", Type::i32, {level.z.weight, level.total});
-      add(level.z.first, level.z.first_in, b_.op2(Op::sub, level.total, deep));
-      add(level.z.second, level.z.second_in, deep);
+      add(near, b_.op2(Op::sub, level.total, deep));
+      add(far, deep);
     } else {
-      add(level.z.first, level.z.first_in, level.total);
+      add(near, level.total);
     }
   }
   return sums;
@@ -160,7 +159,7 @@ void TextureLowering::anisotropic(const Place& place, std::vector<Value>& values
     const Value is_real =
         b_.cmp(Op::ule, i32(static_cast<std::uint32_t>(abi::SurfaceFormat::f16)), how.format);
     const Value value = value_of(
-        channel, b_.select(is_real, filtered, quotient(b_.get(held[channel].integers), 2)));
+        channel, b_.select(is_real, filtered, fine_quotient(b_.get(held[channel].integers))));
     values[channel] = b_.select(at.several, value, values[channel]);
   }
 }

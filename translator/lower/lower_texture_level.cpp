@@ -174,22 +174,27 @@ TextureLowering::Axis TextureLowering::axis(Value coordinate, Value extent, unsi
   const auto clamped = [&](Value value, Value most) {
     return b_.op2(Op::smax, b_.op2(Op::smin, value, most), i32(0));
   };
+  const Value loose = cube() ? both(seamless_, linear) : b_.i1(false);
   if (!gather) {
-    Value moves = b_.op2(Op::or_, repeats, border);
-    if (cube()) moves = b_.op2(Op::or_, moves, both(seamless_, linear));
+    const Value moves = b_.op2(Op::or_, b_.op2(Op::or_, repeats, border), loose);
     at = b_.select(moves, at, clamped(at, b_.op2(Op::shl, last, i32(8))));
   }
   const auto texel = [&](Value index) {
     const Value repeated = library(zero(offset) ? "tex_repeat_near" : "tex_repeat", Type::i32,
                                    {index, extent, mirror});
-    return b_.select(repeats, repeated, clamped(index, last));
+    Value bounded = clamped(index, last);
+    // Where the place is bounded, so are both texels.
+    if (!gather) bounded = b_.select(b_.op2(Op::or_, border, loose), bounded, index);
+    return b_.select(repeats, repeated, bounded);
   };
   const auto inside = [&](Value index) {
     return b_.op2(Op::or_, b_.op2(Op::xor_, border, b_.i1(true)), b_.cmp(Op::ult, index, extent));
   };
   const Value first = b_.op2(Op::ashr, at, i32(8));
-  const Value second = b_.select(linear, b_.op2(Op::add, first, i32(1)), first);
-  const Value weight = b_.select(linear, b_.op2(Op::and_, at, i32(255)), i32(0));
+  // A texel without weight is the first one again, so that what it holds does not matter.
+  const Value second = gather ? b_.op2(Op::add, first, i32(1))
+                              : b_.op2(Op::ashr, b_.op2(Op::add, at, i32(255)), i32(8));
+  const Value weight = b_.op2(Op::and_, at, i32(255));
   return {texel(first), texel(second), weight, inside(first), inside(second), first, second};
 }
 

@@ -16,45 +16,55 @@ TextureLowering::Component TextureLowering::component(unsigned channel) {
   return {b_.select(srgb, i32(half), word(abi::x_format)), srgb};
 }
 
-/// The component `channel` of the texel at byte `offset`, as the low bits of a word.
-Value TextureLowering::raw(Value offset, unsigned channel, const Component& component) {
-  const Value size = word(abi::x_component_bytes);
-  // What is left of the texel's offset in its word is 0 where texels are words.
-  const Value skip = value_of(channel, b_.op2(Op::mul, size, i32(channel)));
-  const Value byte = b_.op2(Op::add, b_.op2(Op::and_, offset, i32(3)), skip);
-  const Value at =
-      b_.op2(Op::add, b_.op2(Op::and_, offset, i32(~3u)), b_.op2(Op::and_, byte, i32(~3u)));
+/// The words of the texel at byte `offset`, from bit 0 of the first.
+Value TextureLowering::texel(Value offset) {
   if (!base_)
     base_ = b_.inst(Op::pack, Type::i64, {aligned(word(abi::x_base_lo)), word(abi::x_base_hi)});
-  const Value address = b_.op2(Op::add, base_, b_.inst(Op::zext, Type::i64, {at}));
-  const Value loaded =
-      b_.load(Type::i32, address, {.space = Space::global, .bytes = 4, .readonly = true});
-  const auto field = [&](Value from, Value first, Value bytes) {
-    const Value shift = b_.op2(Op::shl, b_.op2(Op::and_, first, i32(3)), i32(3));
-    const Value spare = b_.op2(Op::sub, i32(32), b_.op2(Op::shl, bytes, i32(3)));
-    const Value mask = b_.op2(Op::lshr, i32(0xffffffffu), spare);
-    return b_.op2(Op::and_, b_.op2(Op::lshr, from, shift), mask);
+  return b_.inst(Op::texel_load, Type::v4, {base_, offset, word(abi::x_texel_bytes)});
+}
+
+/// The component `channel` of a texel, as the low bits of a word; of sRGB an entry of its table.
+Value TextureLowering::raw(const Texel& texel, unsigned channel, const Component& component) {
+  const Value size = word(abi::x_component_bytes);
+  const auto bits = [&](Value from, unsigned first, unsigned count) {
+    const Value moved = first ? b_.op2(Op::lshr, from, i32(first)) : from;
+    return first + count == 32 ? moved : b_.op2(Op::and_, moved, i32((1u << count) - 1));
   };
-  const Value value = field(loaded, byte, size);
-  const Value entry = b_.op2(Op::and_, b_.op2(Op::shl, value, i32(1)), i32(0x1fe));
+  const Value byte = bits(part(texel.words, 0), 8 * channel, 8),
+              half = bits(part(texel.words, channel / 2), 16 * (channel % 2), 16);
+  const Value wide = b_.select(b_.cmp(Op::eq, size, i32(2)), half, part(texel.words, channel));
+  const Value value = b_.select(b_.cmp(Op::eq, size, i32(1)), byte, wide);
+  const Value entry = b_.op2(Op::shl, byte, i32(1));
   const Value pair = b_.load(
       Type::i32, b_.op2(Op::add, b_.op2(Op::and_, entry, i32(~3u)), i32(abi::kSrgbTable * 4)),
       {.space = Space::textures, .bytes = 4, .readonly = true});
-  return b_.select(component.srgb, field(pair, entry, i32(2)), value);
+  const Value upper = b_.cmp(Op::ne, b_.op2(Op::and_, entry, i32(2)), i32(0));
+  const Value meaning = b_.select(upper, bits(pair, 16, 16), bits(pair, 0, 16));
+  return b_.select(component.srgb, b_.select(texel.in, meaning, word(abi::x_border + channel)),
+                   value);
 }
 
-/// The four texels around the point in slice z, x first.
-std::array<Value, 4> TextureLowering::plane(const Level& level, Value z, Value z_in,
-                                            unsigned channel, const Component& component) {
+/// The border's words, as those of a texel.
+Value TextureLowering::border() {
+  if (!border_)
+    border_ = library("tex_packed", Type::v4,
+                      {b_.inst(Op::compose, Type::v4,
+                               {word(abi::x_border), word(abi::x_border + 1),
+                                word(abi::x_border + 2), word(abi::x_border + 3)}),
+                       word(abi::x_component_bytes)});
+  return border_;
+}
+
+/// The four texels around the point in slice z, x first. Where one has no weight, it is another.
+TextureLowering::Plane TextureLowering::plane(const Level& level, Value z, Value z_in) {
   const Value slice = b_.op2(Op::add, level.offset, b_.op2(Op::mul, z, level.slice_pitch));
-  const Value texel = word(abi::x_texel_bytes);
+  const Value size = word(abi::x_texel_bytes);
   const Value rows[] = {b_.op2(Op::add, slice, b_.op2(Op::mul, level.y.first, level.row_pitch)),
                         b_.op2(Op::add, slice, b_.op2(Op::mul, level.y.second, level.row_pitch))};
-  const Value columns[] = {b_.op2(Op::mul, level.x.first, texel),
-                           b_.op2(Op::mul, level.x.second, texel)};
+  const Value columns[] = {b_.op2(Op::mul, level.x.first, size),
+                           b_.op2(Op::mul, level.x.second, size)};
   const Value column_in[] = {level.x.first_in, level.x.second_in},
               row_in[] = {level.y.first_in, level.y.second_in};
-  std::array<Value, 4> texels;
   const auto across = [&](unsigned i) {
     const Value met = library(
         "tex_seam", Type::v4,
@@ -63,32 +73,37 @@ std::array<Value, 4> TextureLowering::plane(const Level& level, Value z, Value z
     const Value face = b_.op2(Op::mul, b_.op2(Op::add, first, part(met, 0)), level.slice_pitch);
     const Value row = b_.op2(Op::mul, part(met, 2), level.row_pitch);
     return b_.op2(Op::add, b_.op2(Op::add, level.offset, face),
-                  b_.op2(Op::add, row, b_.op2(Op::mul, part(met, 1), texel)));
+                  b_.op2(Op::add, row, b_.op2(Op::mul, part(met, 1), size)));
   };
+  Plane plane;
   for (unsigned i = 0; i < 4; ++i) {
     const Value in = both(z_in, both(column_in[i % 2], row_in[i / 2]));
     Value place = b_.op2(Op::add, rows[i / 2], columns[i % 2]);
     if (cube()) place = b_.select(both(seamless_, filters_), across(i), place);
-    const Value value = raw(place, channel, component);
-    texels[i] = b_.select(in, value, word(abi::x_border + channel));
+    plane[i] = {b_.select(in, texel(place), border()), in};
   }
-  return texels;
+  return plane;
 }
 
-/// Which texels have a share, whatever its rounded weight: infinities and NaN in them show.
-Value TextureLowering::present(const Level& level) {
-  const auto any = [&](Value weight, std::uint32_t bits) {
-    return b_.select(b_.cmp(Op::ne, weight, i32(0)), i32(bits), i32(0));
-  };
-  const Value right = any(level.x.weight, 2 | 8), below = any(level.y.weight, 4 | 8);
-  const Value corner = b_.op2(Op::and_, b_.op2(Op::and_, right, below), i32(8));
-  const Value edges = b_.op2(Op::and_, b_.op2(Op::or_, right, below), i32(6));
-  Value mask = b_.op2(Op::or_, b_.op2(Op::or_, corner, edges), i32(1));
-  if (cube()) {
-    const Value missing = b_.op2(Op::shl, i32(1), level.corner);
-    mask = b_.op2(Op::and_, mask, b_.op2(Op::xor_, missing, i32(~0u)));
-  }
-  return b_.select(level.shares, mask, i32(0));
+std::array<Value, 4> TextureLowering::components(const Plane& plane, unsigned channel,
+                                                 const Component& how) {
+  std::array<Value, 4> values;
+  for (unsigned i = 0; i < 4; ++i) values[i] = raw(plane[i], channel, how);
+  return values;
+}
+
+Value TextureLowering::compose(const std::array<Value, 4>& values) {
+  return b_.inst(Op::compose, Type::v4, {values[0], values[1], values[2], values[3]});
+}
+
+/// A sum of four components that others are added to.
+Value TextureLowering::float_sum(const std::array<Value, 4>& texels, Value weights,
+                                 const Component& how) {
+  const Value vector = compose(texels);
+  const Value sum = b_.select(format_is(abi::SurfaceFormat::f16),
+                              library("tex_sum_f16", Type::v4, {vector, weights}),
+                              library("tex_sum_f32", Type::v4, {vector, weights}));
+  return b_.select(how.srgb, library("tex_srgb_sum", Type::v4, {vector, weights}), sum);
 }
 
 /// The weights of four texels that share `total` 256ths.
@@ -114,103 +129,144 @@ Value TextureLowering::extended(Value raw) {
 /// A component that is not filtered.
 Value TextureLowering::point(Value raw, const Component& component) {
   const Value whole = extended(raw);
-  const auto unless_element = [&](const char* name, std::initializer_list<Value> args) {
-    return b_.select(element_, whole, library(name, Type::i32, args));
+  const auto unless_element = [&](const char* name, Value of) {
+    return b_.select(element_, whole, library(name, Type::i32, {of}));
   };
   Value value = b_.select(format_is(abi::SurfaceFormat::f16),
                           library("tex_point_f16", Type::i32, {raw}), raw);
-  value = b_.select(format_is(abi::SurfaceFormat::u8), unless_element("tex_unorm8", {raw}), value);
-  value =
-      b_.select(format_is(abi::SurfaceFormat::u16), unless_element("tex_unorm16", {raw}), value);
+  value = b_.select(format_is(abi::SurfaceFormat::u8), unless_element("tex_unorm8", raw), value);
+  value = b_.select(format_is(abi::SurfaceFormat::u16), unless_element("tex_unorm16", raw), value);
   // The linear mipmap filter sends every texel of a float coordinate through the filter, which
   // rounds signed bytes its way.
-  Value byte = library("tex_snorm", Type::i32, {whole, i32(7)});
+  Value byte = library("tex_snorm8", Type::i32, {whole});
   if (!integer_ && inst_.op != Opcode::tld4)
     byte = b_.select(both(has_levels_, set(sampler_, abi::sample_mip_linear)),
                      quotient(b_.op2(Op::shl, whole, i32(8))), byte);
   value = b_.select(format_is(abi::SurfaceFormat::s8), b_.select(element_, whole, byte), value);
-  value = b_.select(format_is(abi::SurfaceFormat::s16),
-                    unless_element("tex_snorm", {whole, i32(15)}), value);
+  value =
+      b_.select(format_is(abi::SurfaceFormat::s16), unless_element("tex_snorm16", whole), value);
   return b_.select(component.srgb, library("tex_srgb_point", Type::i32, {raw}), value);
 }
 
-/// A filtered component of integers out of the sum of texels, 8 unsigned bits taken as 16. Weights
-/// count 256ths, or so many powers of two finer.
-Value TextureLowering::quotient(Value sum, unsigned finer) {
+/// A filtered component of integers out of the sum of texels, whose weights count 256ths.
+Value TextureLowering::quotient(Value sum) {
+  const auto of = [&](const char* name) { return library(name, Type::i32, {sum}); };
+  return b_.select(format_is(abi::SurfaceFormat::u8), of("tex_quotient_u8"),
+                   b_.select(format_is(abi::SurfaceFormat::s8), of("tex_quotient_s8"),
+                             b_.select(format_is(abi::SurfaceFormat::s16), of("tex_quotient_s16"),
+                                       of("tex_quotient_u16"))));
+}
+
+/// The same of 1024ths.
+Value TextureLowering::fine_quotient(Value sum) {
   const auto rounded = [&](Value total, unsigned bits) {
     return b_.op2(Op::ashr, b_.op2(Op::add, total, i32((1u << bits) / 2)), i32(bits));
   };
   const Value scale = b_.select(format_is(abi::SurfaceFormat::u8), i32(257), i32(1));
-  const Value word = rounded(b_.op2(Op::mul, sum, scale), 8 + finer);
-  const Value drift = b_.op2(Op::shl, b_.op2(Op::ashr, sum, i32(12 + finer)), i32(4 + finer));
+  const Value word = rounded(b_.op2(Op::mul, sum, scale), 10);
+  const Value drift = b_.op2(Op::shl, b_.op2(Op::ashr, sum, i32(14)), i32(6));
   const Value rest =
-      b_.op2(Op::ashr, b_.op2(Op::add, b_.op2(Op::add, sum, i32(64u << finer)), drift), i32(7));
-  Value small = b_.op2(Op::add, sum, rest);
-  if (finer) small = b_.op2(Op::ashr, small, i32(finer));
+      b_.op2(Op::ashr, b_.op2(Op::add, b_.op2(Op::add, sum, i32(64u << 2)), drift), i32(7));
+  const Value small = b_.op2(Op::ashr, b_.op2(Op::add, sum, rest), i32(2));
   const Value is_s8 = format_is(abi::SurfaceFormat::s8);
   const Value is_signed = b_.op2(Op::or_, is_s8, format_is(abi::SurfaceFormat::s16));
-  return b_.select(is_signed,
-                   library("tex_snorm", Type::i32, {b_.select(is_s8, small, word), i32(15)}),
+  return b_.select(is_signed, library("tex_snorm16", Type::i32, {b_.select(is_s8, small, word)}),
                    library("tex_unorm16", Type::i32, {b_.op2(Op::and_, word, i32(0xffff))}));
 }
 
-Value TextureLowering::sampled(unsigned channel) {
-  const Component how = component(channel);
-  const Value nothing = b_.inst(Op::compose, Type::v4, {i32(0), i32(0), i32(0), i32(0)});
-  // Floats and integers are summed apart; where the format is known, one of the two sums goes.
-  Value total = i32(0);
-  const auto sum = [&](const Level& level, const std::array<Value, 4>& texels, Value share,
-                       Value mask) {
-    const Value weights = this->weights(level, share);
-    Value products = i32(0);
-    for (unsigned i = 0; i < 4; ++i) {
-      const Value product = b_.op2(Op::mul, extended(texels[i]), part(weights, i));
-      products = b_.op2(Op::add, products, product);
-    }
-    total = b_.op2(Op::add, total, b_.select(level.shares, products, i32(0)));
-    const Value vector =
-        b_.inst(Op::compose, Type::v4, {texels[0], texels[1], texels[2], texels[3]});
-    return b_.select(how.srgb, library("tex_srgb_sum", Type::v4, {vector, weights}),
-                     library("tex_sum", Type::v4, {vector, weights, mask, how.format}));
-  };
-  std::array<Value, 4> sums{nothing, nothing, nothing, nothing};
-  Value single = 0;
-  for (unsigned i = 0; i < 2; ++i) {
-    const Level& level = levels_[i];
-    const auto near = plane(level, level.z.first, level.z.first_in, channel, how);
-    const Value mask = present(level);
-    if (i == 0) single = point(near[0], how);
-    Value first = 0, second = nothing;
-    if (volume_) {
-      const auto far = plane(level, level.z.second, level.z.second_in, channel, how);
-      const Value deep = library("tex_share", Type::i32, {level.z.weight, level.total});
-      const Value rest = b_.op2(Op::sub, level.total, deep);
-      const auto with = [&](Value weight) {
-        return b_.select(b_.cmp(Op::ne, weight, i32(0)), mask, i32(0));
-      };
-      first = sum(level, near, rest, with(rest));
-      second = sum(level, far, deep, with(deep));
-    } else {
-      first = sum(level, near, level.total, mask);
-    }
-    sums[2 * i] = i == 0 ? first : b_.select(level.shares, first, nothing);
-    sums[2 * i + 1] = i == 0 ? second : b_.select(level.shares, second, nothing);
+/// All components of one plane of one level, filtered; sRGB is not among them.
+Value TextureLowering::filtered_plane(const Plane& plane, Value weights) {
+  std::array<Value, 4> first, second;
+  for (unsigned i = 0; i < 4; ++i) {
+    first[i] = part(plane[i].words, 0);
+    second[i] = part(plane[i].words, 1);
   }
-  const Value real =
-      b_.cmp(Op::ule, i32(static_cast<std::uint32_t>(abi::SurfaceFormat::f16)), how.format);
-  const Value mixed = volume_ ? library("tex_filtered_all", Type::i32,
-                                        {sums[0], sums[1], sums[2], sums[3], how.format})
-                              : library("tex_filtered", Type::i32, {sums[0], sums[2], how.format});
-  const Value filtered = b_.select(real, mixed, quotient(total));
-  const Value value = b_.select(b_.op2(Op::or_, linear_, filters_points()), filtered, single);
-  // Linear memory is read at integer coordinates alone.
-  const Value memory = set(word(abi::x_sampler), abi::sample_memory);
-  return value_of(channel, b_.select(memory, i32(0), value));
+  const Value low = compose(first), high = compose(second);
+  const Value is_s8 = format_is(abi::SurfaceFormat::s8),
+              is_s16 = format_is(abi::SurfaceFormat::s16);
+  const Value bytes = b_.select(is_s8, library("tex_plane_s8", Type::v4, {low, weights}),
+                                library("tex_plane_u8", Type::v4, {low, weights}));
+  const Value shorts = library("tex_plane_16", Type::v4, {low, high, weights, is_s16});
+  const Value integers =
+      b_.select(b_.cmp(Op::eq, word(abi::x_component_bytes), i32(1)), bytes, shorts);
+  const Value one = library("tex_plane_f32", Type::i32, {low, weights});
+  const Value all =
+      library("tex_plane_words", Type::v4,
+              {plane[0].words, plane[1].words, plane[2].words, plane[3].words, weights});
+  const Value words = b_.select(b_.cmp(Op::eq, word(abi::x_channels), i32(1)),
+                                compose({one, i32(0), i32(0), i32(0)}), all);
+  const Value halves = library("tex_plane_halves", Type::v4, {low, high, weights});
+  const Value floats = b_.select(format_is(abi::SurfaceFormat::f16), halves, words);
+  const Value real = b_.cmp(Op::ule, i32(static_cast<std::uint32_t>(abi::SurfaceFormat::f16)),
+                            word(abi::x_format));
+  return b_.select(real, floats, integers);
 }
 
-Value TextureLowering::fetched(unsigned channel) {
+/// A component out of several planes: those of a volume, of two levels, or both.
+Value TextureLowering::filtered_planes(const std::array<std::array<Plane, 2>, 2>& planes,
+                                       unsigned channel, const Component& how) {
+  const Value nothing = compose({i32(0), i32(0), i32(0), i32(0)});
+  // Floats and integers are summed apart; where the format is known, one of the two sums goes.
+  Value total = i32(0);
+  const auto sum = [&](const Level& level, const Plane& plane, Value share) {
+    const Value weights = this->weights(level, share);
+    const auto texels = components(plane, channel, how);
+    Value products = i32(0);
+    for (unsigned i = 0; i < 4; ++i)
+      products = b_.op2(Op::add, products, b_.op2(Op::mul, extended(texels[i]), part(weights, i)));
+    const Value some = b_.cmp(Op::ne, share, i32(0));
+    total = b_.op2(Op::add, total, b_.select(some, products, i32(0)));
+    return b_.select(some, float_sum(texels, weights, how), nothing);
+  };
+  std::array<Value, 4> sums{nothing, nothing, nothing, nothing};
+  for (unsigned i = 0; i < 2; ++i) {
+    const Level& level = levels_[i];
+    Value near = level.total;
+    if (volume_) {
+      const Value far = library("tex_share", Type::i32, {level.z.weight, level.total});
+      near = b_.op2(Op::sub, level.total, far);
+      sums[2 * i + 1] = sum(level, planes[i][1], far);
+    }
+    sums[2 * i] = sum(level, planes[i][0], near);
+  }
+  Value mixed = library("tex_filtered", Type::i32, {sums[0], sums[volume_ ? 1 : 2], how.format});
+  if (volume_)
+    mixed = b_.select(
+        levels_[1].shares,
+        library("tex_filtered_all", Type::i32, {sums[0], sums[1], sums[2], sums[3], how.format}),
+        mixed);
+  const Value real =
+      b_.cmp(Op::ule, i32(static_cast<std::uint32_t>(abi::SurfaceFormat::f16)), how.format);
+  return b_.select(real, mixed, quotient(total));
+}
+
+std::vector<Value> TextureLowering::sampled() {
+  std::array<std::array<Plane, 2>, 2> planes;
+  for (unsigned i = 0; i < 2; ++i) {
+    const Level& level = levels_[i];
+    planes[i][0] = plane(level, level.z.first, level.z.first_in);
+    if (volume_) planes[i][1] = plane(level, level.z.second, level.z.second_in);
+  }
+  const Value weights = this->weights(levels_[0], i32(256));
+  const Value plain = volume_ ? 0 : filtered_plane(planes[0][0], weights);
+  const Value memory = set(word(abi::x_sampler), abi::sample_memory);
+  std::vector<Value> values;
+  for (unsigned channel = 0; channel < 4; ++channel) {
+    const Component how = component(channel);
+    Value filtered = filtered_planes(planes, channel, how);
+    if (!volume_)
+      filtered =
+          b_.select(b_.op2(Op::or_, levels_[1].shares, how.srgb), filtered, part(plain, channel));
+    const Value single = point(raw(planes[0][0][0], channel, how), how);
+    const Value value = b_.select(b_.op2(Op::or_, linear_, filters_points()), filtered, single);
+    // Linear memory is read at integer coordinates alone.
+    values.push_back(value_of(channel, b_.select(memory, i32(0), value)));
+  }
+  return values;
+}
+
+std::vector<Value> TextureLowering::fetched() {
   const Level& level = levels_[0];
-  const Component how = component(channel);
   Value in = both(layer_in_, both(level.x.first_in, both(level.y.first_in, level.z.first_in)));
   // The hardware reads nothing from a 1D array at integer coordinates: those are for linear memory.
   if (inst_.mods->geom == Mod::d1) in = both(in, set(word(abi::x_sampler), abi::sample_memory));
@@ -219,40 +275,46 @@ Value TextureLowering::fetched(unsigned channel) {
       b_.op2(Op::add, level.offset, b_.op2(Op::mul, level.x.first, word(abi::x_texel_bytes))),
       b_.op2(Op::add, b_.op2(Op::mul, level.y.first, level.row_pitch),
              b_.op2(Op::mul, level.z.first, level.slice_pitch)));
-  const Value at = b_.select(in, offset, i32(0));
-  const Value value = point(raw(at, channel, how), how);
-  return value_of(channel, b_.select(in, value, i32(0)));
+  const Texel read{texel(b_.select(in, offset, i32(0))), b_.i1(true)};
+  std::vector<Value> values;
+  for (unsigned channel = 0; channel < 4; ++channel) {
+    const Component how = component(channel);
+    const Value value = point(raw(read, channel, how), how);
+    values.push_back(value_of(channel, b_.select(in, value, i32(0))));
+  }
+  return values;
 }
 
-std::array<Value, 4> TextureLowering::gathered(unsigned channel) {
+std::vector<Value> TextureLowering::gathered(unsigned channel) {
   const Level& level = levels_[0];
   const Component how = component(channel);
-  const auto texels = plane(level, level.z.first, level.z.first_in, channel, how);
+  const auto texels = components(plane(level, level.z.first, level.z.first_in), channel, how);
   constexpr unsigned kOrder[] = {2, 3, 1, 0};
-  std::array<Value, 4> values;
   const auto read = [&](Value raw) {
     // 8 signed bits and floats come out of the filter.
     const Value filters =
         both(format_is(abi::SurfaceFormat::s8), b_.op2(Op::xor_, element_, b_.i1(true)));
     const Value sum = b_.op2(Op::shl, extended(raw), i32(8));
     const Value value = b_.select(filters, quotient(sum), point(raw, how));
-    const Value one = b_.inst(Op::compose, Type::v4, {raw, i32(0), i32(0), i32(0)});
-    const Value weight = b_.inst(Op::compose, Type::v4, {i32(256), i32(0), i32(0), i32(0)});
-    const Value nothing = b_.inst(Op::compose, Type::v4, {i32(0), i32(0), i32(0), i32(0)});
-    const Value alone = library("tex_sum", Type::v4, {one, weight, i32(1), how.format});
+    const Value four = compose({raw, raw, raw, raw}),
+                weight = compose({i32(256), i32(0), i32(0), i32(0)});
+    const Value alone = b_.select(format_is(abi::SurfaceFormat::f16),
+                                  library("tex_plane_f16", Type::i32, {four, weight}),
+                                  library("tex_plane_f32", Type::i32, {four, weight}));
     const Value real =
         both(b_.cmp(Op::ule, i32(static_cast<std::uint32_t>(abi::SurfaceFormat::f16)), how.format),
              b_.op2(Op::xor_, how.srgb, b_.i1(true)));
-    return b_.select(real, library("tex_filtered", Type::i32, {alone, nothing, how.format}), value);
+    return b_.select(real, alone, value);
   };
-  for (unsigned i = 0; i < 4; ++i) {
-    Value value = read(texels[kOrder[i]]);
+  std::vector<Value> values;
+  for (const unsigned which : kOrder) {
+    Value value = read(texels[which]);
     if (cube()) {
-      const Value missing = both(seamless_, b_.cmp(Op::eq, level.corner, i32(kOrder[i])));
+      const Value missing = both(seamless_, b_.cmp(Op::eq, level.corner, i32(which)));
       value = b_.select(missing, corner(level, texels, how), value);
     }
     value = b_.select(set(word(abi::x_sampler), abi::sample_memory), i32(0), value);
-    values[i] = value_of(channel, value);
+    values.push_back(value_of(channel, value));
   }
   return values;
 }
@@ -260,22 +322,16 @@ std::array<Value, 4> TextureLowering::gathered(unsigned channel) {
 /// What a gather gives for the texel that no face has: the other three, filtered.
 Value TextureLowering::corner(const Level& level, const std::array<Value, 4>& texels,
                               const Component& how) {
-  const Value nothing = b_.inst(Op::compose, Type::v4, {i32(0), i32(0), i32(0), i32(0)});
-  const Value one = [&] {
-    const auto alone = [&](std::uint32_t which) {
-      return b_.select(b_.cmp(Op::eq, level.corner, i32(which)), i32(256), i32(0));
-    };
-    return b_.inst(Op::compose, Type::v4, {alone(0), alone(1), alone(2), alone(3)});
-  }();
+  const Value nothing = compose({i32(0), i32(0), i32(0), i32(0)});
+  const auto alone = [&](std::uint32_t which) {
+    return b_.select(b_.cmp(Op::eq, level.corner, i32(which)), i32(256), i32(0));
+  };
+  const Value one = compose({alone(0), alone(1), alone(2), alone(3)});
   const Value weights = library("tex_corner", Type::v4, {one, level.corner});
-  const Value vector = b_.inst(Op::compose, Type::v4, {texels[0], texels[1], texels[2], texels[3]});
-  const Value missing = b_.op2(Op::shl, i32(1), level.corner);
-  const Value mask = b_.op2(Op::xor_, missing, i32(15));
   Value total = i32(0);
   for (unsigned i = 0; i < 4; ++i)
     total = b_.op2(Op::add, total, b_.op2(Op::mul, extended(texels[i]), part(weights, i)));
-  const Value sum = b_.select(how.srgb, library("tex_srgb_sum", Type::v4, {vector, weights}),
-                              library("tex_sum", Type::v4, {vector, weights, mask, how.format}));
+  const Value sum = float_sum(texels, weights, how);
   const Value real =
       b_.cmp(Op::ule, i32(static_cast<std::uint32_t>(abi::SurfaceFormat::f16)), how.format);
   const Value whole = b_.op2(Op::ashr, b_.op2(Op::add, total, i32(128)), i32(8));

@@ -385,6 +385,7 @@ void Emitter::instruction(Value v) {
     case Op::image_load:
     case Op::image_store:
     case Op::image_atomic: return image(v, inst);
+    case Op::texture_sample: return texture_sample(v, inst);
     case Op::control_barrier:
     case Op::memory_barrier: return synchronise(v, inst);
     case Op::subgroup_barrier:

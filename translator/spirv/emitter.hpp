@@ -121,6 +121,11 @@ class Emitter {
   Id image_coordinates(Value coords, const SlotSpec& slot);
   const SlotSpec& slot(const Inst& inst) const;
 
+  // emit_texture.cpp
+  void texture_sample(Value v, const Inst& inst);
+  Id texel_type(ir::TextureSample::Texel texel);
+  Id sampled_image(std::uint32_t slot, const ir::TextureSample& sample);
+
   template <typename... T>
   Id op(spv::Op op, Id type, T... operands) {
     last_ = b_.id();

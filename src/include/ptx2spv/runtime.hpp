@@ -94,6 +94,7 @@ struct DeviceStatistics {
   double translation_ms = 0, pipeline_ms = 0;
   std::uint64_t memory_blocks = 0, memory_bytes = 0, memory_used = 0;
   std::uint64_t validation_messages = 0;
+  std::uint64_t array_copies = 0;  ///< of whole arrays between memory and images, by launches
 };
 
 class Device {
@@ -177,7 +178,8 @@ std::uint32_t format_bytes(abi::SurfaceFormat format);  ///< of one component
 enum class ArrayBacking : std::uint8_t {
   linear,     ///< memory
   image,      ///< a Vulkan storage image
-  automatic,  ///< the device decides, unless PTX2SPV_BACKING does; linear for most
+  automatic,  ///< where its kernels want it, unless PTX2SPV_BACKING says; it moves when that
+              ///< changes
 };
 
 struct ArrayDesc {
@@ -352,6 +354,7 @@ struct LaunchConfig {
   std::uint32_t repeat = 1;            ///< how often the launch runs, one after the other
   std::optional<FpPolicy> fp;          ///< not given: the module's
   std::optional<ThreadModel> threads;  ///< not given: chosen by the launch
+  std::optional<FilterPolicy> filter;  ///< not given: PTX2SPV_FILTER, else exact
   bool bind_slots = true;              ///< false: every linear surface is reached by address
   bool time = false;                   ///< fill LaunchTiming::device_ms
 };
@@ -361,6 +364,7 @@ struct LaunchTiming {
   double wall_ms = 0;     ///< submission to completion
   double prepare_ms = 0;  ///< translation and pipeline, when this launch needed one
   ThreadModel threads = ThreadModel::direct;
+  std::uint32_t sampled_textures = 0;  ///< parameters that the device's samplers read
 };
 
 struct ModuleOptions {

@@ -23,6 +23,9 @@ inline constexpr std::uint32_t kBindings = 0
 inline constexpr std::uint32_t kLockWords = 4096;
 /// Descriptor set 1: slot k of the kernel at binding k, a storage buffer or a storage image.
 inline constexpr std::uint32_t kSlotSet = 1;
+/// Descriptor set 2: texture slot k at binding k, a combined image sampler, where the device's
+/// sampler reads it (TextureSpec::unit).
+inline constexpr std::uint32_t kTextureSet = 2;
 
 /// Push constants, as 32-bit word offsets. Addresses are two words, low first.
 enum Push : std::uint32_t {

@@ -13,6 +13,7 @@
 
 #include "ptx2spv/abi.hpp"
 #include "ptx2spv/profile.hpp"
+#include "ptx2spv/texture_use.hpp"
 
 namespace ptx2spv {
 
@@ -46,6 +47,10 @@ struct SlotSpec {
   bool operator==(const SlotSpec&) const = default;
 };
 
+/// How exact texture reads are. exact: their results are NVIDIA's; a device's sampler reads where
+/// it gives them. device: the device's sampler reads wherever it can.
+enum class FilterPolicy : std::uint8_t { exact, device };
+
 /// What the host knows of a texture slot: the record's copy lies in the parameter buffer
 /// (EntryInfo::texture_records), and these of its words are as here.
 struct TextureSpec {
@@ -54,6 +59,13 @@ struct TextureSpec {
   abi::SurfaceFormat format = abi::SurfaceFormat::u32;
   std::uint8_t channels = 1;
   bool one_level = false;
+  /// sampler: a combined image sampler is bound at abi::kTextureSet, whose view is that of the
+  /// slot's reads (EntryInfo::texture_uses). It takes normalised coordinates for all but 1D and 2D
+  /// textures.
+  TextureUnit unit = TextureUnit::shader;
+  bool faces = false;    ///< a cube map's view is an array of its faces
+  bool divides = false;  ///< the sampler takes normalised coordinates, and the texture others
+  bool biased = false;   ///< the sampler adds a bias, which reads of the base level go without
   bool operator==(const TextureSpec&) const = default;
 };
 
@@ -187,6 +199,8 @@ struct EntryInfo {
       0;  ///< offset in the parameter buffer where the host may copy the texture slots' records
   std::vector<std::uint32_t>
       texture_slots;  ///< offsets of the handles of textures and samplers known before the launch
+  std::vector<std::vector<TextureUse>> texture_uses;  ///< by texture slot: how it is read
+  bool dynamic_textures = false;  ///< a handle that is not static reaches a texture read
   std::vector<RefInfo> surfrefs, texrefs, samplerrefs;  ///< module variables that the kernel uses
   std::vector<TrapSite> trap_sites;           ///< indexed by the record's site number; 0 is no site
   std::vector<std::uint32_t> trap_site_locs;  ///< internal: the IR location of each site

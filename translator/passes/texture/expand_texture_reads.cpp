@@ -11,6 +11,7 @@
 #include "translator/ir/loops.hpp"
 #include "translator/passes/cfg/demote_to_stack.hpp"
 #include "translator/passes/surface/surface_record.hpp"
+#include "translator/passes/texture/sampled_reads.hpp"
 #include "translator/passes/texture/texture_records.hpp"
 
 namespace ptx2spv::passes {
@@ -38,6 +39,7 @@ struct Site {
   Value read = 0;
   BlockId block = 0;
   Kind kind;
+  std::uint32_t slot = kUnknown;   ///< of a read by the device's sampler
   std::uint32_t group = kUnknown;  ///< index in groups_, of those that share
   std::uint32_t number = 0;        ///< in its group
 };
@@ -74,6 +76,7 @@ class Expansion {
       f_.compute_preds();
     }
     fix_texture_records(f_, entry_, specs_);
+    lower_texel_loads(f_, module_);
     // What stands before a read is not on every way to what follows the code that reads share.
     if (!groups_.empty()) demote_to_stack(f_);
   }
@@ -87,10 +90,13 @@ class Expansion {
     std::vector<BlockId> behind;  ///< by site: where it goes on
   };
 
+  std::uint32_t slot_of(std::uint32_t offset) const {
+    const auto slot = std::ranges::find(entry_.texture_slots, offset);
+    return static_cast<std::uint32_t>(slot - entry_.texture_slots.begin());
+  }
   /// Of the texture whose handle is the parameter at `offset`.
   TextureSpec spec(std::uint32_t offset) const {
-    const auto slot = std::ranges::find(entry_.texture_slots, offset);
-    const auto at = static_cast<std::size_t>(slot - entry_.texture_slots.begin());
+    const std::uint32_t at = slot_of(offset);
     return at < specs_.size() ? specs_[at] : TextureSpec{};
   }
 
@@ -106,6 +112,8 @@ class Expansion {
         for (std::uint32_t i = 0; i < 2 && i < f_.insts[v].count; ++i) {
           const auto offset = record_parameter(*tracer, f_, f_.arg(v, i));
           site.kind.records.push_back(offset && spec(*offset).known ? *offset : kUnknown);
+          if (i == 0 && offset && spec(*offset).unit == TextureUnit::sampler)
+            site.slot = slot_of(*offset);
         }
         sites_.push_back(std::move(site));
       }
@@ -122,6 +130,7 @@ class Expansion {
       if (known == alike) return cost;
     ir::Function alone = sample(kind);
     fix_texture_records(alone, entry_, specs_);
+    lower_texel_loads(alone, module_);
     costs_.emplace_back(std::move(alike), options_.measure(alone));
     return costs_.back().second;
   }
@@ -229,6 +238,7 @@ class Expansion {
     std::map<std::uint32_t, std::uint64_t> of_routine;
     std::uint64_t sum = 0;
     for (const Site& site : sites_) {
+      if (site.slot != kUnknown) continue;
       const auto [at, fresh] = of_routine.emplace(site.kind.routine, 0);
       if (fresh) at->second = options_.count(module_.routines[site.kind.routine]);
       sum += at->second;
@@ -240,6 +250,7 @@ class Expansion {
     std::map<Kind, std::uint64_t> of_kind;
     std::uint64_t sum = 0;
     for (const Site& site : sites_) {
+      if (site.slot != kUnknown) continue;
       const auto [at, fresh] = of_kind.emplace(site.kind, 0);
       if (fresh) at->second = cost(site.kind);
       sum += at->second;
@@ -258,6 +269,7 @@ class Expansion {
                    bool across) {
     std::map<std::tuple<Kind, BlockId, std::uint32_t>, Group> found;
     for (std::uint32_t s = 0; s < sites_.size(); ++s) {
+      if (sites_[s].slot != kUnknown) continue;
       const std::uint32_t depth = loops.depth[sites_[s].block];
       if (depth && options_.few_iterations && !far_past) continue;
       Group& group =
@@ -404,6 +416,11 @@ class Expansion {
       const Site& site = sites_[*next++];
       b_.set_loc(f_.insts[v].loc);
       const std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
+      if (site.slot != kUnknown) {
+        replaced_[v] = sampled_read(b_, module_, module_.texture_ops[site.kind.routine], args,
+                                    {specs_[site.slot], site.slot, entry_.texture_records});
+        continue;
+      }
       if (site.group == kUnknown) {
         replaced_[v] = copy_in(f_, b_, module_.routines[site.kind.routine], args,
                                routine_vars_[site.kind.routine]);
@@ -451,6 +468,7 @@ void expand_texture_reads(ir::Function& function, ir::Module& module, const Entr
                           const std::vector<TextureSpec>& specs, const ReadOptions& options) {
   Expansion(function, module, entry, specs, options).run();
   module.routines.clear();
+  module.texture_ops.clear();
 }
 
 }  // namespace ptx2spv::passes

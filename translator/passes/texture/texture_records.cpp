@@ -98,7 +98,7 @@ std::optional<std::uint32_t> record_parameter(const HandleTracer& tracer, const 
   return handle ? tracer.parameter_offset(*handle) : std::nullopt;
 }
 
-void find_texture_slots(const ir::Function& function, EntryInfo& entry) {
+void find_texture_slots(const ir::Function& function, const ir::Module& module, EntryInfo& entry) {
   auto& slots = entry.texture_slots;
   each_record_load(const_cast<ir::Function&>(function),
                    [&](Value, const RecordAddress&, std::uint32_t at) {
@@ -106,6 +106,23 @@ void find_texture_slots(const ir::Function& function, EntryInfo& entry) {
                        slots.push_back(at);
                    });
   entry.texture_records = (entry.param_buffer_bytes + 15) / 16 * 16;
+  const HandleTracer tracer(function);
+  for (const ir::Block& block : function.blocks)
+    for (const Value value : block.insts) {
+      if (function.insts[value].op != Op::texture_read) continue;
+      const TextureUse& use = module.texture_ops[function.insts[value].imm].use;
+      const auto at = record_parameter(tracer, function, function.arg(value, 0));
+      if (!at) {
+        entry.dynamic_textures = true;
+        continue;
+      }
+      auto slot = std::find(slots.begin(), slots.end(), *at);
+      if (slot == slots.end()) slot = slots.insert(slots.end(), *at);
+      entry.texture_uses.resize(slots.size());
+      auto& uses = entry.texture_uses[static_cast<std::size_t>(slot - slots.begin())];
+      if (std::find(uses.begin(), uses.end(), use) == uses.end()) uses.push_back(use);
+    }
+  entry.texture_uses.resize(slots.size());
 }
 
 void fix_texture_records(ir::Function& function, const EntryInfo& entry,

@@ -16,11 +16,14 @@ ir::Value record_place(ir::Builder& builder, ir::Value low, ir::Value exists);
 /// The parameter that holds the handle whose record_place `record` is.
 std::optional<std::uint32_t> record_parameter(const HandleTracer& tracer,
                                               const ir::Function& function, ir::Value record);
-/// Fills entry.texture_slots. Before SSA, after inlining.
-void find_texture_slots(const ir::Function& function, EntryInfo& entry);
+/// Fills entry.texture_slots, texture_uses and dynamic_textures. Before SSA, after inlining.
+void find_texture_slots(const ir::Function& function, const ir::Module& module, EntryInfo& entry);
 /// Lets the slots that the host knows read their records' copies in the parameters, and what it
 /// says of them be constants, so that a read keeps only what its texture needs. Before SSA.
 void fix_texture_records(ir::Function& function, const EntryInfo& entry,
                          const std::vector<TextureSpec>& specs);
+
+/// Makes loads of every Op::texel_load, after fix_texture_records, which fixes sizes. Before SSA.
+void lower_texel_loads(ir::Function& function, ir::Module& module);
 
 }  // namespace ptx2spv::passes

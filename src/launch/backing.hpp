@@ -1,0 +1,35 @@
+// Where a launch finds its surfaces and textures.
+#pragma once
+
+#include <cstring>
+
+#include "src/array/sampler.hpp"
+#include "src/launch/plan.hpp"
+
+namespace ptx2spv::runtime {
+
+struct TextureSlot {
+  std::shared_ptr<TextureState> texture;  ///< null: dead, or of no array
+  SamplerUse use;                         ///< possible: the device's sampler reads it
+};
+
+struct Slots {
+  std::vector<std::shared_ptr<SurfaceState>> surfaces;  ///< null: dead
+  std::vector<SlotSpec> specs;
+  bool checked = true, wide = false;  ///< every slot is live, and its rows hold each access
+  std::vector<TextureSlot> textures;
+};
+
+/// The handle at an offset of the parameters.
+inline std::uint64_t word64(const std::vector<std::byte>& bytes, std::uint32_t offset) {
+  std::uint64_t value = 0;
+  if (offset + 8u <= bytes.size()) std::memcpy(&value, bytes.data() + offset, 8);
+  return value;
+}
+
+/// Decides how each slot is reached. Arrays move to where the kernel wants them, or are mirrored
+/// (LaunchPlan::mirrored) where they may not. Sets LaunchPlan::moves.
+Status choose_backings(const KernelState& kernel, const LaunchConfig& config, LaunchPlan& plan,
+                       Slots& slots);
+
+}  // namespace ptx2spv::runtime

@@ -1,0 +1,155 @@
+// Reads by the device's sampler. Coordinates go to it as they are where its addressing is the
+// texture's. Where a texture takes coordinates in texels and the sampler cannot, they are cut as
+// the hardware cuts them and divided by the extent: they then stand in the middle of what they were
+// cut to, and the quotient's rounding does not move them.
+#include "translator/passes/texture/sampled_reads.hpp"
+
+namespace ptx2spv::passes {
+
+using ir::Op;
+using ir::Type;
+using ir::Value;
+
+namespace {
+
+class SampledRead {
+ public:
+  SampledRead(ir::Builder& builder, ir::Module& module, const ir::TextureOp& op,
+              std::span<const Value> args, const SampledSlot& slot)
+      : b_(builder), module_(module), op_(op), args_(args), at_(slot) {}
+
+  Value read() {
+    ir::TextureSample sample;
+    sample.view = op_.use.geometry;
+    sample.component = op_.component;
+    sample.texel = texel();
+    std::vector<Value> operands = place(sample);
+    sample.mode = mode();
+    if (sample.mode == TextureMode::level) operands.push_back(level());
+    for (unsigned g = 0; sample.mode == TextureMode::gradient && g < 2; ++g)
+      for (unsigned k = 0; k < sample.directions(); ++k)
+        operands.push_back(argument(op_.gradients[g][k]));
+    const Value read = b_.inst(Op::texture_sample, Type::v4, operands, sample.bits());
+    b_.last(read).mem.slot = static_cast<std::uint16_t>(at_.slot);
+    return results(read);
+  }
+
+ private:
+  using Texel = ir::TextureSample::Texel;
+
+  Value i32(std::uint32_t value) { return b_.i32(value); }
+  Value argument(std::int8_t index) {
+    return index < 0 ? i32(0) : args_[static_cast<std::size_t>(index)];
+  }
+  Value library(const char* name, Type type, std::initializer_list<Value> args) {
+    return b_.inst(Op::library, type, args, module_.library(name));
+  }
+  Value word(std::uint32_t which) {
+    const std::uint32_t offset = at_.records + at_.slot * abi::kTextureWords * 4 + which * 4;
+    return b_.load(Type::i32, i32(offset),
+                   {.space = ir::Space::param, .bytes = 4, .readonly = true});
+  }
+  Value part(Value vector, unsigned index) {
+    return b_.inst(Op::extract, Type::i32, {vector}, index);
+  }
+  bool has(std::uint32_t bit) const { return (at_.spec.sampler & bit) != 0; }
+  bool gathers() const { return op_.use.mode == TextureMode::gather; }
+
+  /// What the view's texels are to the sampler.
+  Texel texel() const {
+    if (!has(abi::sample_element) || at_.spec.format >= abi::SurfaceFormat::f16) return Texel::real;
+    const bool is_signed = at_.spec.format >= abi::SurfaceFormat::s8;
+    return is_signed ? Texel::sint : Texel::uint;
+  }
+
+  /// Gradients choose a level, or samples; where there is one level and one sample they do nothing.
+  TextureMode mode() const {
+    if (gathers()) return TextureMode::gather;
+    const bool chooses = !at_.spec.one_level || has(abi::sample_anisotropy);
+    return op_.use.mode == TextureMode::gradient && chooses ? TextureMode::gradient
+                                                            : TextureMode::level;
+  }
+
+  /// The bits of a float. The sampler adds its bias, of which reads of the base level know nothing.
+  Value level() {
+    if (op_.use.mode == TextureMode::level) return argument(op_.level);
+    return at_.spec.biased ? library("tex_unbiased", Type::i32, {word(abi::x_lod_bias)}) : i32(0);
+  }
+
+  std::vector<Value> place(ir::TextureSample& sample) {
+    const TextureGeometry geometry = op_.use.geometry;
+    const bool cube = geometry == TextureGeometry::cube || geometry == TextureGeometry::acube;
+    const bool layered = geometry == TextureGeometry::a1d || geometry == TextureGeometry::a2d ||
+                         geometry == TextureGeometry::acube;
+    std::vector<Value> c;
+    for (const std::int8_t index : op_.coordinates)
+      if (index >= 0) c.push_back(args_[static_cast<std::size_t>(index)]);
+    Value layer = 0;
+    if (layered) {
+      const Value layers = word(abi::x_layers);
+      const Value count = cube ? b_.op2(Op::udiv, layers, i32(6)) : layers;
+      layer = b_.op2(Op::umin, c[0], b_.op2(Op::sub, count, i32(1)));
+      c.erase(c.begin());
+    }
+    const unsigned axes = sample.directions();
+    while (c.size() < axes) c.push_back(i32(0));
+    c.resize(axes);
+    if (cube && at_.spec.faces) {
+      // Filters stay on the face.
+      sample.view = TextureGeometry::a2d;
+      const Value face = library("tex_cube", Type::v4, {c[0], c[1], c[2]});
+      const Value first = layer ? b_.op2(Op::mul, layer, i32(6)) : i32(0);
+      layer = b_.op2(Op::add, first, part(face, 0));
+      c = {part(face, 1), part(face, 2)};
+    } else if (cube) {
+      const Value way = library("tex_cube_direction", Type::v4, {c[0], c[1], c[2]});
+      c = {part(way, 0), part(way, 1), part(way, 2)};
+    } else if (at_.spec.divides) {
+      const bool linear = has(abi::sample_linear) || gathers();
+      constexpr abi::TextureWord kExtents[] = {abi::x_width, abi::x_height, abi::x_depth};
+      const Value across = axes == 1 ? word(abi::x_width)
+                                     : b_.op2(Op::umax, word(abi::x_width), word(abi::x_height));
+      for (unsigned k = 0; k < axes; ++k) {
+        const Value extent = word(kExtents[k]);
+        c[k] = library("tex_divided", Type::i32,
+                       {c[k], extent, k == 2 ? extent : across, b_.i1(linear)});
+      }
+    }
+    if (layer) c.push_back(library("tex_layer", Type::i32, {layer}));
+    return c;
+  }
+
+  /// Channels that the texture has not are 0.
+  Value results(Value read) {
+    std::array<Value, 4> values;
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned channel = gathers() ? op_.component : i;
+      values[i] = channel < at_.spec.channels ? part(read, i) : i32(0);
+    }
+    using Result = ir::TextureOp::Result;
+    if (op_.result != Result::words)
+      for (Value& value : values) value = library("tex_half", Type::i32, {value});
+    if (op_.result == Result::half_pairs) {
+      const auto pair = [&](unsigned i) {
+        return b_.op2(Op::or_, values[i], b_.op2(Op::shl, values[i + 1], i32(16)));
+      };
+      values = {pair(0), pair(2), i32(0), i32(0)};
+    }
+    return b_.inst(Op::compose, Type::v4, {values[0], values[1], values[2], values[3]});
+  }
+
+  ir::Builder& b_;
+  ir::Module& module_;
+  const ir::TextureOp& op_;
+  std::span<const Value> args_;
+  const SampledSlot& at_;
+};
+
+}  // namespace
+
+Value sampled_read(ir::Builder& builder, ir::Module& module, const ir::TextureOp& op,
+                   std::span<const Value> args, const SampledSlot& slot) {
+  return SampledRead(builder, module, op, args, slot).read();
+}
+
+}  // namespace ptx2spv::passes
