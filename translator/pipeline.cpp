@@ -584,8 +584,10 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   lowered.info.divergent_barriers =
       lowered.info.barriers &&
       (!barriers_are_plain(function) || passes::barriers_diverge(function, lowered.module));
+  // Threads that wait look again one by one.
   lowered.info.divergent_warp_operations =
-      lowered.info.warp_operations && passes::warp_operations_diverge(function, lowered.module);
+      lowered.info.warp_operations && (has_op(function, Op::yield, Op::yield) ||
+                                       passes::warp_operations_diverge(function, lowered.module));
   return front;
 }
 

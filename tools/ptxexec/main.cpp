@@ -85,7 +85,7 @@ int program_index(int argc, char** argv) {
                          (each.letter && word == std::string{'-', each.letter});
       if (named) return !each.value.empty();
     }
-    return false;
+    return word == "--generate";  // which every tool has
   };
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
