@@ -28,6 +28,7 @@ bool logging() {
 
 CUresult code_of_trap(abi::TrapKind kind) {
   switch (kind) {
+    case abi::TrapKind::out_of_bounds: return eIllegalAddress;
     case abi::TrapKind::misaligned: return eMisalignedAddress;
     case abi::TrapKind::assertion: return eAssert;
     case abi::TrapKind::loop_limit:

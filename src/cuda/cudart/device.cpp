@@ -249,9 +249,12 @@ CUresult cudaDeviceReset() {
   DeviceObject* device =
       !stack.empty() && stack.back() ? stack.back()->device : device_at(runtime_device());
   if (!device) return keep(eInvalidDevice);
-  // What a trap left stays: CUDA's contexts cannot be made anew in such a process either.
-  if (CUresult stuck = sticky(); stuck != eSuccess) return keep(stuck);
   g_last = eSuccess;
+  // After a trap the reset takes the error away, but the process has no device any more.
+  if (sticky() != eSuccess) {
+    stack.back()->sticky = eDevicesUnavailable;
+    return eSuccess;
+  }
   return keep(release_primary(*device, true));
 }
 
