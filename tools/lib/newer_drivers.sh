@@ -136,7 +136,7 @@ setup_newer_drivers() {
 # newer_tests PRESET RESULTS: writes $newer_dir/tests/CTestTestfile.cmake, the tests that have a
 # file DEVICES once for every driver. What they start themselves runs with the driver too.
 newer_tests() {
-  local build="$root/build/$1" results=$2 row name list folder shards shard tool
+  local build="$root/build/$1" results=$2 row name tool
   mkdir -p "$newer_dir/tests"
   for row in "${newer_drivers[@]}"; do
     name=${row%% *}
@@ -148,27 +148,17 @@ newer_tests() {
         >"$newer_dir/$name/$1/tools/${tool##*/}"
       chmod +x "$newer_dir/$name/$1/tools/${tool##*/}"
     done
-    for list in "$root"/tests/*/DEVICES; do
-      [[ $list == */null_hardware/DEVICES ]] && continue # a driver of its own
-      folder=${list%/DEVICES} folder=${folder##*/}
-      shards=$(sed -n '1s/^shards \([0-9]*\)$/\1/p' "$list")
-      for ((shard = 0; shard < ${shards:-1}; ++shard)); do
-        newer_entry "$1" "$results" "$name" "$folder" "$shard" "${shards:-1}"
-      done
-    done
+    each_device_test newer_entry "$1" "$results" "$name"
   done >"$newer_dir/tests/CTestTestfile.cmake"
 }
 
-# newer_entry PRESET RESULTS DRIVER FOLDER SHARD SHARDS. The validation layer is left out: it looks
+# newer_entry FOLDER SHARD SHARDS PRESET RESULTS DRIVER. The validation layer is left out: it looks
 # at what the runtime does, and the tests on the system's drivers have it. A test that starts itself
 # again cannot where the C library's loader is the program.
 newer_entry() {
-  local label="$4.$3"
-  (($6 > 1)) && label+=".$5"
-  printf 'add_test(%s "%s" "%s" "--gtest_brief=1" "--gtest_output=xml:%s")\n' "$label" \
-    "$newer_dir/$3/run" "$root/build/$1/tests/test_$4" "$2/$label.xml"
-  printf 'set_tests_properties(%s PROPERTIES WORKING_DIRECTORY "%s" TIMEOUT 900 %s "%s")\n' \
-    "$label" "$root" ENVIRONMENT "PTX2SPV_SOURCE_DIR=$root;PTX2SPV_BINARY_DIR=$newer_dir/$3/$1;\
-PTX2SPV_PROBE_PROGRAM=$newer_dir/$3/$1/tools/ptxrun;\
-PTX2SPV_VALIDATION=0;GTEST_FILTER=-Drivers.*;GTEST_TOTAL_SHARDS=$6;GTEST_SHARD_INDEX=$5"
+  local preset=$4 results=$5 driver=$6
+  print_entry "$1" "$2" "$3" "$driver" "$preset" "$results" \
+    "PTX2SPV_BINARY_DIR=$newer_dir/$driver/$preset;\
+PTX2SPV_PROBE_PROGRAM=$newer_dir/$driver/$preset/tools/ptxrun;\
+PTX2SPV_VALIDATION=0;GTEST_FILTER=-Drivers.*" "$newer_dir/$driver/run"
 }
