@@ -77,7 +77,7 @@ std::unique_ptr<NullHardware> NullHardware::open(const std::string& family, std:
   (void)inspect_device(*made->instance_, physical, made->traits_, made->info_);
   FeatureChain chain;
   auto extensions = device_extensions(*made->instance_, physical);
-  chain.link(extensions, made->info_.api_version >= VK_API_VERSION_1_3);
+  chain.link(extensions, made->info_.api_version);
   vk.GetPhysicalDeviceFeatures2(physical, &chain.features);
   chain.names.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{

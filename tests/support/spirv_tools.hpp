@@ -8,7 +8,7 @@
 
 namespace ptx2spv::test {
 
-/// Empty when `words` is a valid module for Vulkan 1.2, else the validator's message.
+/// Empty when `words` is a valid module for Vulkan 1.1, else the validator's message.
 std::string validate_spirv(std::span<const std::uint32_t> words);
 
 /// The module as text, without its header.

@@ -12,7 +12,7 @@ packages=(
   g++ cmake ninja-build ccache
   glslang-tools spirv-tools spirv-headers libvulkan-dev
   libfmt-dev nlohmann-json3-dev libpng-dev zlib1g-dev liblz4-dev libzstd-dev libgtest-dev
-  mesa-vulkan-drivers vulkan-validationlayers
+  mesa-vulkan-drivers vulkan-validationlayers spirv-cross
 )
 
 die() {
