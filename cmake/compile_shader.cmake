@@ -13,6 +13,6 @@ function(step what)
   endif()
 endfunction()
 
-step("glslang" "${GLSLANG}" --quiet --target-env vulkan1.2 --keep-uncalled -V
+step("glslang" "${GLSLANG}" --quiet --target-env vulkan1.1 --keep-uncalled -V
      -o "${module}" "${INPUT}")
 step("embed" "${EMBED}" "${module}" "${OUTPUT}" "${NAME}")

@@ -142,6 +142,10 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
   json.key("param_bytes").value(entry.param_bytes);
   json.key("param_buffer_bytes").value(entry.param_buffer_bytes);
   json.key("slot_records").value(entry.slot_records);
+  json.key("bindings").begin('[');
+  for (std::uint32_t number = 0; number < abi::kBindings; ++number)
+    if (entry.bindings >> number & 1) json.value(number);
+  json.end(']');
   json.key("push_words").value(entry.push_words);
   list(json, "trip_count_params", entry.trip_count_params,
        [&](std::uint32_t at) { json.value(at); });

@@ -220,6 +220,29 @@ void check(PassContext& c, std::string_view name) {
   if (!wrong.empty()) c.internal = "after pass " + std::string(name) + ": " + wrong;
 }
 
+/// The bindings of set 0 that the function reaches, by bits.
+std::uint32_t bindings(const PassContext& c) {
+  std::uint32_t found = 0;
+  for (const ir::Block& block : c.function.blocks)
+    for (const ir::Value v : block.insts) {
+      const ir::Inst& inst = c.function.insts[v];
+      if (inst.op != Op::load && inst.op != Op::store && inst.op != Op::atomic &&
+          inst.op != Op::atomic_cas)
+        continue;
+      if (inst.mem.space == ir::Space::global && c.profile.features.device_addresses) continue;
+      switch (inst.mem.space) {
+#define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \
+  case ir::Space::space:                                             \
+    found |= 1u << number;                                           \
+    break;
+#include "ptx2spv/bindings.def"
+#undef PTX2SPV_BINDING
+        default: break;
+      }
+    }
+  return found;
+}
+
 void emit(PassContext& c) {
   check(c, "promote-params-to-push-constants");
   if (!c.internal.empty()) return;
@@ -232,6 +255,7 @@ void emit(PassContext& c) {
     site.text = c.program.module(loc.module).text({loc.begin, loc.length});
     lower::set_source(site, c.program.module(loc.module), loc.source_loc);
   }
+  c.info.bindings = bindings(c);
   spirv::EmitOptions options;
   options.profile = c.profile;
   options.slots = c.options.slots;

@@ -28,8 +28,9 @@ struct Reduced {
   std::string_view name;
   std::array<std::string_view, 3> off;
 };
-constexpr std::array<Reduced, 5> kReduced = {{
+constexpr std::array<Reduced, 6> kReduced = {{
     {"full", {}},
+    {"no-device-addresses", {"device_addresses"}},
     {"no-int64", {"int64"}},
     {"no-64-bit-atomics", {"buffer_atomics64", "shared_atomics64", "image_atomics64"}},
     {"no-8/16-bit", {"storage8", "storage16"}},

@@ -81,7 +81,7 @@ bool add_roots(const Words& in, Words& out) {
 // variables to values, constants and dead code; the second round cleans up after the branches that
 // the first one removed.
 bool optimise(const Words& in, Words& out) {
-  spvtools::Optimizer optimizer(SPV_ENV_VULKAN_1_2);
+  spvtools::Optimizer optimizer(SPV_ENV_VULKAN_1_1);
   optimizer.SetMessageConsumer([](spv_message_level_t, const char*, const spv_position_t&,
                                   const char* text) { std::fprintf(stderr, "embed: %s\n", text); });
   optimizer.RegisterPass(spvtools::CreateInlineExhaustivePass())

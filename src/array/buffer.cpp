@@ -197,9 +197,18 @@ Result<Buffer> import_buffer(const Device& device, const VulkanBuffer& buffer) {
   imported->buffer = reinterpret_cast<VkBuffer>(buffer.buffer);
   imported->offset = buffer.offset;
   imported->bytes = buffer.bytes;
-  VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
-  info.buffer = imported->buffer;
-  imported->address = state->vk.GetBufferDeviceAddress(state->handle, &info) + buffer.offset;
+  if (state->profile.features.device_addresses) {
+    VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
+    info.buffer = imported->buffer;
+    imported->address = state->vk.GetBufferDeviceAddress(state->handle, &info) + buffer.offset;
+  } else if (imported->buffer == state->heap.bound_buffer()) {
+    imported->address = state->heap.bound_address() + buffer.offset;
+  } else {
+    return make_error(ErrorCode::unsupported,
+                      fmt::format("{} has no buffer addresses: kernels cannot reach a buffer that "
+                                  "the runtime has not made",
+                                  state->info.name));
+  }
   return Buffer(std::move(imported));
 }
 

@@ -53,11 +53,12 @@ class Child {
 
 /// What the asking process must not inherit: it is asked about the device as it is.
 bool concerns_the_run(std::string_view variable) {
-  constexpr std::array<std::string_view, 11> kNames = {
+  constexpr std::array<std::string_view, 13> kNames = {
       "PTX2SPV_DEVICE=",         "MESA_SHADER_CACHE_DISABLE=", "PTX2SPV_DISABLE=",
       "PTX2SPV_ENABLE=",         "PTX2SPV_REQUIRE=",           "PTX2SPV_PROFILE=",
       "PTX2SPV_PROBE=",          "PTX2SPV_VALIDATION=",        "PTX2SPV_CACHE=",
-      "PTX2SPV_ROUTINE_BUDGET=", "PTX2SPV_WAIT_ITERATIONS="};
+      "PTX2SPV_ROUTINE_BUDGET=", "PTX2SPV_WAIT_ITERATIONS=",   "PTX2SPV_LIMITS=",
+      "PTX2SPV_MEMORY_MIB="};
   return std::ranges::any_of(kNames,
                              [&](std::string_view name) { return variable.starts_with(name); });
 }

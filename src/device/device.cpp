@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 
@@ -29,23 +30,14 @@ void keep_used_features(FeatureChain& chain) {
   core.shaderStorageImageWriteWithoutFormat = all.shaderStorageImageWriteWithoutFormat;
   core.samplerAnisotropy = all.samplerAnisotropy;
   core.imageCubeArray = all.imageCubeArray;
-  VkPhysicalDeviceVulkan11Features& v11 = chain.v11;
-  v11.multiview = v11.multiviewGeometryShader = v11.multiviewTessellationShader = VK_FALSE;
-  v11.protectedMemory = v11.samplerYcbcrConversion = VK_FALSE;
-  v11.storageInputOutput16 = v11.storagePushConstant16 = v11.shaderDrawParameters = VK_FALSE;
-  VkPhysicalDeviceVulkan12Features& v12 = chain.v12;
+  chain.storage16 = {chain.storage16.sType, chain.storage16.pNext,
+                     chain.storage16.storageBuffer16BitAccess};
+  chain.storage8 = {chain.storage8.sType, chain.storage8.pNext,
+                    chain.storage8.storageBuffer8BitAccess};
+  chain.int8.shaderFloat16 = VK_FALSE;
   // Capture and replay of addresses costs address space and serves debuggers only.
-  v12.bufferDeviceAddressCaptureReplay = v12.bufferDeviceAddressMultiDevice = VK_FALSE;
-  v12.drawIndirectCount = v12.imagelessFramebuffer = v12.separateDepthStencilLayouts = VK_FALSE;
-  VkPhysicalDeviceVulkan13Features& v13 = chain.v13;
-  VkBool32 maintenance4 = v13.maintenance4, size_control = v13.subgroupSizeControl,
-           full = v13.computeFullSubgroups;
-  void* next = v13.pNext;
-  v13 = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
-  v13.pNext = next;
-  v13.maintenance4 = maintenance4;
-  v13.subgroupSizeControl = size_control;
-  v13.computeFullSubgroups = full;
+  chain.addresses.bufferDeviceAddressCaptureReplay =
+      chain.addresses.bufferDeviceAddressMultiDevice = VK_FALSE;
   chain.image_atomic64.sparseImageInt64Atomics = VK_FALSE;
   chain.atomic_float.sparseImageFloat32Atomics = VK_FALSE;
   chain.atomic_float.sparseImageFloat32AtomicAdd = VK_FALSE;
@@ -54,7 +46,7 @@ void keep_used_features(FeatureChain& chain) {
 Status create_vulkan_device(DeviceState& device) {
   auto extensions = device_extensions(*device.instance, device.physical);
   FeatureChain chain;
-  chain.link(extensions, device.info.api_version >= VK_API_VERSION_1_3);
+  chain.link(extensions, device.info.api_version);
   device.instance->vk.GetPhysicalDeviceFeatures2(device.physical, &chain.features);
   keep_used_features(chain);
   float priority = 1.0f;
@@ -77,24 +69,26 @@ Status create_vulkan_device(DeviceState& device) {
   return {};
 }
 
-/// Set 0.
-Status create_common_layout(DeviceState& device) {
-  VkDescriptorSetLayoutBinding bindings[abi::kBindings]{};
-  for (std::uint32_t i = 0; i < abi::kBindings; ++i) {
-    bindings[i].binding = i;
-    bindings[i].descriptorType = kBindingTypes[i];
-    bindings[i].descriptorCount = 1;
-    bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
-  }
-  VkDescriptorSetLayoutCreateInfo create{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-  create.bindingCount = abi::kBindings;
-  create.pBindings = bindings;
-  VkResult result =
-      device.vk.CreateDescriptorSetLayout(device.handle, &create, nullptr, &device.common_layout);
-  return result == VK_SUCCESS ? Status() : vulkan_error(result, "CreateDescriptorSetLayout");
-}
-
 }  // namespace
+
+Result<VkDescriptorSetLayout> common_layout(DeviceState& device, std::uint32_t bindings) {
+  std::lock_guard lock(device.layouts_mutex);
+  if (const auto known = device.common_layouts.find(bindings); known != device.common_layouts.end())
+    return known->second;
+  std::vector<VkDescriptorSetLayoutBinding> all;
+  for (std::uint32_t i = 0; i < abi::kBindings; ++i)
+    if (bindings >> i & 1)
+      all.push_back({i, kBindingTypes[i], 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+  VkDescriptorSetLayoutCreateInfo create{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+  create.bindingCount = static_cast<std::uint32_t>(all.size());
+  create.pBindings = all.data();
+  VkDescriptorSetLayout layout = VK_NULL_HANDLE;
+  const VkResult result =
+      device.vk.CreateDescriptorSetLayout(device.handle, &create, nullptr, &layout);
+  if (result != VK_SUCCESS) return vulkan_error(result, "CreateDescriptorSetLayout");
+  device.common_layouts.emplace(bindings, layout);
+  return layout;
+}
 
 DeviceState::DeviceState() = default;
 
@@ -102,12 +96,28 @@ DeviceState::~DeviceState() {
   synchronous.reset();
   queue.close();
   if (!handle) return;
-  if (common_layout) vk.DestroyDescriptorSetLayout(handle, common_layout, nullptr);
+  for (const auto& [bindings, layout] : common_layouts)
+    vk.DestroyDescriptorSetLayout(handle, layout, nullptr);
   if (pipeline_cache) {
     store_pipelines(*this);
     vk.DestroyPipelineCache(handle, pipeline_cache, nullptr);
   }
 }
+
+namespace {
+
+/// Without device addresses: bytes of the one buffer that all memory of kernels lies in.
+std::uint64_t most_bytes_bound(const DeviceState& device) {
+  std::uint64_t mib = 256;
+  const std::string_view text = option_text(Option::memory_mib);
+  if (!text.empty()) std::from_chars(text.data(), text.data() + text.size(), mib);
+  std::uint64_t bytes =
+      std::min<std::uint64_t>(mib << 20, device.traits.properties.limits.maxStorageBufferRange);
+  if (device.traits.max_allocation) bytes = std::min(bytes, device.traits.max_allocation);
+  return bytes / Heap::kAlignment * Heap::kAlignment;
+}
+
+}  // namespace
 
 void DeviceState::print(std::string_view text) const {
   if (options.print) {
@@ -128,6 +138,9 @@ Status open_device(DeviceState& device) {
     return status;
   device.heap.configure(device.info.kind == DeviceKind::cpu ||
                         device.info.kind == DeviceKind::integrated);
+  if (!device.profile.features.device_addresses)
+    if (Status status = device.heap.without_addresses(most_bytes_bound(device)); !status)
+      return status;
   if (Status status = device.commands.open(device.traits.queue_family); !status) return status;
   if (Status status = device.surfaces.open(device.heap); !status) return status;
   if (Status status = device.textures.open(device.heap); !status) return status;
@@ -138,7 +151,6 @@ Status open_device(DeviceState& device) {
   auto discard = device.heap.allocate(MemoryKind::device, 256);
   if (!discard) return discard.error();
   device.discard = std::move(*discard);
-  if (Status status = create_common_layout(device); !status) return status;
 
   if (device.options.cache.value_or(option_flag(Option::cache, true)))
     device.disk = DiskCache::open(device.options.cache_directory);

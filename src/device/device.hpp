@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -30,7 +31,9 @@ struct PhysicalTraits {
   bool exact_samplers = false;
   /// Two-dimensional surfaces of words take less time in images, which are tiled, than in memory.
   bool tiled_planes = false;
-  bool choose_subgroups = false;  ///< pipelines with warps ask for subgroups of 32
+  bool choose_subgroups = false;      ///< pipelines with warps ask for subgroups of 32
+  std::uint32_t storage_buffers = 0;  ///< of a stage, and of a pipeline's sets
+  std::uint64_t max_allocation = 0;   ///< bytes; 0: not reported
   std::uint32_t queue_family = 0;
   std::uint32_t timestamp_bits = 0;
 };
@@ -55,7 +58,8 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   Memory locks;    ///< abi::Binding::locks
   Memory discard;  ///< where suppressed stores go
   KernelHeap kernel_heap;
-  VkDescriptorSetLayout common_layout = VK_NULL_HANDLE;  ///< set 0
+  std::mutex layouts_mutex;
+  std::map<std::uint32_t, VkDescriptorSetLayout> common_layouts;  ///< set 0, by its bindings
   VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
   std::unique_ptr<DiskCache> disk;
   std::atomic<std::uint64_t> next_serial{1};  ///< names for descriptor caches: never used twice
@@ -83,6 +87,8 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
                            PhysicalTraits& traits, DeviceInfo& info);
 /// Makes the VkDevice with every feature that the profile names, and what else all launches share.
 Status open_device(DeviceState& device);
+/// Set 0 with the bindings that `bindings` has bits of; the device keeps it.
+Result<VkDescriptorSetLayout> common_layout(DeviceState& device, std::uint32_t bindings);
 /// Turns off what `options` (and the environment) disables.
 Status restrict_profile(Profile& profile, const DeviceOptions& options, const std::string& device);
 

@@ -14,6 +14,10 @@ namespace ptx2spv::runtime {
 
 namespace {
 
+/// Storage buffers of a kernel that reads parameters, may trap, and reaches memory by address where
+/// the device has none: what Vulkan guarantees holds them, and one surface.
+constexpr std::uint32_t kFewestBuffers = 4;
+
 /// Rounding, denormals and faults cannot be asked for; they are known by driver. Of a driver that
 /// is not known nothing is presumed.
 std::string_view profile_of(VkDriverId driver) {
@@ -63,12 +67,13 @@ void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
   const bool known = profile.name != "portable";
   // A known driver keeps its profile's no, which may be a choice rather than a lack.
   auto allow = [known](bool& field, bool has) { field = has && (!known || field); };
+  allow(profile.features.device_addresses, chain.addresses.bufferDeviceAddress);
   allow(profile.features.int64, core.shaderInt64);
   allow(profile.features.float64, core.shaderFloat64);
-  allow(profile.features.storage8, chain.v12.storageBuffer8BitAccess && chain.v12.shaderInt8);
-  allow(profile.features.storage16, chain.v11.storageBuffer16BitAccess && core.shaderInt16);
-  allow(profile.features.buffer_atomics64, chain.v12.shaderBufferInt64Atomics);
-  allow(profile.features.shared_atomics64, chain.v12.shaderSharedInt64Atomics);
+  allow(profile.features.storage8, chain.storage8.storageBuffer8BitAccess && chain.int8.shaderInt8);
+  allow(profile.features.storage16, chain.storage16.storageBuffer16BitAccess && core.shaderInt16);
+  allow(profile.features.buffer_atomics64, chain.atomic_int64.shaderBufferInt64Atomics);
+  allow(profile.features.shared_atomics64, chain.atomic_int64.shaderSharedInt64Atomics);
   allow(profile.features.image_atomics64, chain.image_atomic64.shaderImageInt64Atomics);
   allow(profile.features.buffer_atomic_f32_add, chain.atomic_float.shaderBufferFloat32AtomicAdd);
   allow(profile.features.buffer_atomic_f64_add, chain.atomic_float.shaderBufferFloat64AtomicAdd);
@@ -89,7 +94,7 @@ void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
 }
 
 /// Denormals, rounding and special values that modules may ask to be kept.
-void fill_float_controls(const VkPhysicalDeviceVulkan12Properties& v12, Features& features) {
+void fill_float_controls(const VkPhysicalDeviceFloatControlsProperties& has, Features& features) {
   // Where the widths depend on each other, both are declared or neither.
   const auto set = [](bool& has32, bool& has64, VkBool32 in32, VkBool32 in64,
                       VkShaderFloatControlsIndependence independence) {
@@ -98,12 +103,12 @@ void fill_float_controls(const VkPhysicalDeviceVulkan12Properties& v12, Features
     has64 = in64 && (apart || in32);
   };
   set(features.preserves_denormals32, features.preserves_denormals64,
-      v12.shaderDenormPreserveFloat32, v12.shaderDenormPreserveFloat64,
-      v12.denormBehaviorIndependence);
-  set(features.rounds_even32, features.rounds_even64, v12.shaderRoundingModeRTEFloat32,
-      v12.shaderRoundingModeRTEFloat64, v12.roundingModeIndependence);
-  features.keeps_specials32 = v12.shaderSignedZeroInfNanPreserveFloat32;
-  features.keeps_specials64 = v12.shaderSignedZeroInfNanPreserveFloat64;
+      has.shaderDenormPreserveFloat32, has.shaderDenormPreserveFloat64,
+      has.denormBehaviorIndependence);
+  set(features.rounds_even32, features.rounds_even64, has.shaderRoundingModeRTEFloat32,
+      has.shaderRoundingModeRTEFloat64, has.roundingModeIndependence);
+  features.keeps_specials32 = has.shaderSignedZeroInfNanPreserveFloat32;
+  features.keeps_specials64 = has.shaderSignedZeroInfNanPreserveFloat64;
 }
 
 }  // namespace
@@ -124,52 +129,100 @@ std::vector<VkExtensionProperties> device_extensions(const Instance& instance,
   return all;
 }
 
-void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions, bool version13) {
+void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions,
+                        std::uint32_t version) {
   void** next = &features.pNext;
   auto add = [&next](auto& part) {
     *next = &part;
     next = &part.pNext;
   };
-  add(v11);
-  add(v12);
-  if (version13) add(v13);
-  if (has_extension(extensions, VK_EXT_SHADER_IMAGE_ATOMIC_INT64_EXTENSION_NAME)) {
-    add(image_atomic64);
-    names.push_back(VK_EXT_SHADER_IMAGE_ATOMIC_INT64_EXTENSION_NAME);
-  }
-  if (has_extension(extensions, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) {
-    add(atomic_float);
-    names.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
-  }
-  if (has_extension(extensions, VK_EXT_NON_SEAMLESS_CUBE_MAP_EXTENSION_NAME)) {
-    add(cubes_with_seams);
-    names.push_back(VK_EXT_NON_SEAMLESS_CUBE_MAP_EXTENSION_NAME);
-  }
-  if (has_extension(extensions, VK_KHR_SHADER_CLOCK_EXTENSION_NAME)) {
-    add(clock);
-    names.push_back(VK_KHR_SHADER_CLOCK_EXTENSION_NAME);
-  }
-  if (has_extension(extensions, VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME))
-    names.push_back(VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME);
+  // Part of Vulkan since `since`, an extension before; 0: an extension still.
+  auto extension = [&](std::uint32_t since, const char* name) {
+    if (since && version >= since) return true;
+    if (!has_extension(extensions, name)) return false;
+    names.push_back(name);
+    return true;
+  };
+  constexpr std::uint32_t v12 = VK_API_VERSION_1_2, v13 = VK_API_VERSION_1_3;
+  add(storage16);
+  if (extension(v12, VK_KHR_8BIT_STORAGE_EXTENSION_NAME)) add(storage8);
+  if (extension(v12, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME)) add(int8);
+  if (extension(v12, VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME)) add(atomic_int64);
+  if (extension(v12, VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME)) add(addresses);
+  if (extension(v12, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME)) add(timeline);
+  extension(v12, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
+  if (extension(v13, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) add(subgroup_size);
+  if (extension(v13, VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) add(maintenance4);
+  if (extension(0, VK_EXT_SHADER_IMAGE_ATOMIC_INT64_EXTENSION_NAME)) add(image_atomic64);
+  if (extension(0, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) add(atomic_float);
+  if (extension(0, VK_EXT_NON_SEAMLESS_CUBE_MAP_EXTENSION_NAME)) add(cubes_with_seams);
+  if (extension(0, VK_KHR_SHADER_CLOCK_EXTENSION_NAME)) add(clock);
+  extension(v13, VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME);
 }
 
 namespace {
 
 /// Whether full subgroups of 32 threads can be had, and whether a pipeline has to ask for them.
-bool has_warps(const VkPhysicalDeviceVulkan11Properties& v11,
-               const VkPhysicalDeviceVulkan13Properties& v13,
-               const VkPhysicalDeviceVulkan13Features& has, bool& ask) {
+bool has_warps(const VkPhysicalDeviceSubgroupProperties& subgroups,
+               const VkPhysicalDeviceSubgroupSizeControlProperties& sizes,
+               const VkPhysicalDeviceSubgroupSizeControlFeatures& has, bool& ask) {
   constexpr VkSubgroupFeatureFlags kWarp = VK_SUBGROUP_FEATURE_BASIC_BIT |
                                            VK_SUBGROUP_FEATURE_SHUFFLE_BIT |
                                            VK_SUBGROUP_FEATURE_BALLOT_BIT;
-  if ((v11.subgroupSupportedOperations & kWarp) != kWarp ||
-      !(v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT))
+  if ((subgroups.supportedOperations & kWarp) != kWarp ||
+      !(subgroups.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT))
     return false;
-  ask = has.subgroupSizeControl && has.computeFullSubgroups && v13.minSubgroupSize <= 32 &&
-        v13.maxSubgroupSize >= 32 && (v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
+  ask = has.subgroupSizeControl && has.computeFullSubgroups && sizes.minSubgroupSize <= 32 &&
+        sizes.maxSubgroupSize >= 32 &&
+        (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
   // Without that choice a size that never varies does.
-  return ask || (v11.subgroupSize == 32 &&
-                 (v13.maxSubgroupSize == 0 || v13.minSubgroupSize == v13.maxSubgroupSize));
+  return ask || (subgroups.subgroupSize == 32 &&
+                 (sizes.maxSubgroupSize == 0 || sizes.minSubgroupSize == sizes.maxSubgroupSize));
+}
+
+/// What the runtime asks of a device's properties, by way of the extensions that brought them.
+struct PropertyChain {
+  VkPhysicalDeviceIDProperties id{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+  VkPhysicalDeviceSubgroupProperties subgroups{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+  VkPhysicalDeviceMaintenance3Properties allocations{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+  VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+  VkPhysicalDeviceFloatControlsProperties floats{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
+  VkPhysicalDeviceSubgroupSizeControlProperties sizes{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
+
+  void query(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uint32_t version,
+             const std::vector<VkExtensionProperties>& extensions) {
+    VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+    void** next = &all.pNext;
+    auto add = [&](auto& part, std::uint32_t since, const char* name) {
+      if (version < since && !has_extension(extensions, name)) return;
+      *next = &part;
+      next = &part.pNext;
+    };
+    add(id, 0, "");
+    add(subgroups, 0, "");
+    add(allocations, 0, "");
+    add(driver, VK_API_VERSION_1_2, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
+    add(floats, VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
+    add(sizes, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+    vk.GetPhysicalDeviceProperties2(physical, &all);
+  }
+};
+
+/// Why the runtime cannot use a device, or empty.
+std::string rejection(const FeatureChain& chain, const VkPhysicalDeviceLimits& limits,
+                      std::uint32_t buffers) {
+  if (!chain.timeline.timelineSemaphore) return "it has no timelineSemaphore";
+  if (limits.maxPushConstantsSize < abi::kPushWords * 4)
+    return fmt::format("it has {} bytes of push constants, and {} are needed",
+                       limits.maxPushConstantsSize, abi::kPushWords * 4);
+  if (buffers < kFewestBuffers)
+    return fmt::format("it has {} storage buffers per stage, and {} are needed", buffers,
+                       kFewestBuffers);
+  return {};
 }
 
 }  // namespace
@@ -185,25 +238,21 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   info.device = basic.deviceID;
   info.api_version = basic.apiVersion;
   info.driver_version = basic.driverVersion;
-  if (basic.apiVersion < VK_API_VERSION_1_2)
-    return fmt::format("it has Vulkan {}.{}, and 1.2 is needed",
+  if (basic.apiVersion < VK_API_VERSION_1_1)
+    return fmt::format("it has Vulkan {}.{}, and 1.1 is needed",
                        VK_API_VERSION_MAJOR(basic.apiVersion),
                        VK_API_VERSION_MINOR(basic.apiVersion));
 
-  VkPhysicalDeviceVulkan12Properties v12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
-  VkPhysicalDeviceVulkan11Properties v11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
-  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
-  properties.pNext = &v11;
-  v11.pNext = &v12;
-  VkPhysicalDeviceVulkan13Properties v13{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES};
-  if (basic.apiVersion >= VK_API_VERSION_1_3) v12.pNext = &v13;
-  vk.GetPhysicalDeviceProperties2(physical, &properties);
-  traits.driver = v12.driverID;
-  traits.driver_name = v12.driverName;
-  traits.driver_info = v12.driverInfo;
-  info.driver = v12.driverName;
-  if (*v12.driverInfo) info.driver += fmt::format(" {}", v12.driverInfo);
-  std::memcpy(info.uuid.data(), v11.deviceUUID, info.uuid.size());
+  auto extensions = device_extensions(instance, physical);
+  PropertyChain has;
+  has.query(vk, physical, basic.apiVersion, extensions);
+  traits.driver = has.driver.driverID;
+  traits.driver_name = has.driver.driverName;
+  traits.driver_info = has.driver.driverInfo;
+  traits.max_allocation = has.allocations.maxMemoryAllocationSize;
+  info.driver = has.driver.driverName;
+  if (*has.driver.driverInfo) info.driver += fmt::format(" {}", has.driver.driverInfo);
+  std::memcpy(info.uuid.data(), has.id.deviceUUID, info.uuid.size());
 
   VkPhysicalDeviceMemoryProperties memory{};
   vk.GetPhysicalDeviceMemoryProperties(physical, &memory);
@@ -211,9 +260,8 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
     if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
       info.memory_bytes += memory.memoryHeaps[i].size;
 
-  auto extensions = device_extensions(instance, physical);
   FeatureChain chain;
-  chain.link(extensions, basic.apiVersion >= VK_API_VERSION_1_3);
+  chain.link(extensions, basic.apiVersion);
   vk.GetPhysicalDeviceFeatures2(physical, &chain.features);
   const VkPhysicalDeviceFeatures& core = chain.features.features;
 
@@ -226,28 +274,25 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
 
   Profile profile = find_profile(profile_of(traits.driver)).value_or(Profile());
   fill_features(vk, physical, chain, profile);
-  fill_float_controls(v12, profile.features);
-  profile.features.subgroup_ops = has_warps(v11, v13, chain.v13, traits.choose_subgroups);
-  profile.subgroup_size = v11.subgroupSize;
+  fill_float_controls(has.floats, profile.features);
+  profile.features.subgroup_ops =
+      has_warps(has.subgroups, has.sizes, chain.subgroup_size, traits.choose_subgroups);
+  profile.subgroup_size = has.subgroups.subgroupSize;
   const VkPhysicalDeviceLimits& limits = basic.limits;
   profile.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
   profile.max_shared_bytes = limits.maxComputeSharedMemorySize;
-  std::uint32_t buffers =
+  // A kernel that reaches every binding of set 0 leaves the others to slots; one that has more
+  // surfaces reaches those by address.
+  traits.storage_buffers =
       std::min(limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers);
-  std::uint32_t slots = buffers > abi::kBindings ? buffers - abi::kBindings : 0;
+  const std::uint32_t common = abi::kBindings - (profile.features.device_addresses ? 1 : 0);
+  const std::uint32_t slots = traits.storage_buffers > common ? traits.storage_buffers - common : 0;
   profile.max_slots =
       std::min({slots, limits.maxPerStageDescriptorStorageImages, std::uint32_t{8}});
   presume(traits, info, profile);
   info.profile = profile;
 
-  if (!chain.v12.bufferDeviceAddress) return "it has no bufferDeviceAddress";
-  if (!chain.v12.timelineSemaphore) return "it has no timelineSemaphore";
-  if (limits.maxPushConstantsSize < abi::kPushWords * 4)
-    return fmt::format("it has {} bytes of push constants, and {} are needed",
-                       limits.maxPushConstantsSize, abi::kPushWords * 4);
-  if (slots == 0)
-    return fmt::format("it has {} storage buffers per stage, and 7 are needed", buffers);
-  return {};
+  return rejection(chain, limits, traits.storage_buffers);
 }
 
 }  // namespace ptx2spv::runtime

@@ -91,21 +91,22 @@ bool matches(const Candidate& each, const std::string& request) {
 
 std::vector<Candidate> enumerate_candidates(const DeviceOptions& options, std::string& notes,
                                             bool everything) {
+  const bool limited = limits_requested();
   bool validation = options.validation.value_or(option_flag(Option::validation, false));
   std::string request = lower(options.select.empty() ? option_text(Option::device)
                                                      : std::string_view(options.select));
   std::vector<Candidate> all;
   // The loader opens every driver of the system, which takes longer than SwiftShader alone: it is
-  // left out where only SwiftShader is wanted. The validation layer exists for the loader only.
+  // left out where only SwiftShader is wanted. Layers exist for the loader only.
   bool only_swiftshader = request == "swiftshader" && !everything;
-  if (!only_swiftshader || validation) {
+  if (!only_swiftshader || validation || limited) {
     auto loader = open_loader(validation);
     if (loader)
       append(all, *loader, notes);
     else
       note(notes, loader.error());
   }
-  if (!std::any_of(all.begin(), all.end(), is_swiftshader)) {
+  if (!limited && !std::any_of(all.begin(), all.end(), is_swiftshader)) {
     auto direct = open_swiftshader();
     if (direct)
       append(all, *direct, notes);

@@ -1,6 +1,7 @@
 #include "src/memory/heap.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include <fmt/format.h>
 
@@ -16,9 +17,15 @@ constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-constexpr VkBufferUsageFlags kUsage =
-    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-    VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+constexpr VkBufferUsageFlags kUsage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                      VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                      VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+/// No address of the host's has these upper bits, nor one of another device's: the high word counts
+/// the devices of the process. Kernels look at the low word alone.
+std::uint64_t next_base() {
+  static std::atomic<std::uint64_t> number{0x000a5000};
+  return number.fetch_add(1) << 32;
+}
 
 }  // namespace
 
@@ -74,7 +81,7 @@ Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32
   if (kind != MemoryKind::image) {
     VkBufferCreateInfo create{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
     create.size = bytes;
-    create.usage = kUsage;
+    create.usage = kUsage | (has_addresses_ ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
     VkResult result = vk.CreateBuffer(device_.handle, &create, nullptr, &block->buffer);
     if (result != VK_SUCCESS) return vulkan_error(result, "CreateBuffer");
     VkMemoryRequirements needs{};
@@ -100,7 +107,7 @@ Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32
   VkMemoryAllocateFlagsInfo flags{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO};
   flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
   VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
-  if (block->buffer) allocate.pNext = &flags;
+  if (block->buffer && has_addresses_) allocate.pNext = &flags;
   allocate.allocationSize = bytes;
   allocate.memoryTypeIndex = block->type;
   VkResult result = vk.AllocateMemory(device_.handle, &allocate, nullptr, &block->memory);
@@ -108,9 +115,11 @@ Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32
   if (block->buffer) {
     result = vk.BindBufferMemory(device_.handle, block->buffer, block->memory, 0);
     if (result != VK_SUCCESS) return fail(vulkan_error(result, "BindBufferMemory"));
-    VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
-    info.buffer = block->buffer;
-    block->address = vk.GetBufferDeviceAddress(device_.handle, &info);
+    if (has_addresses_) {
+      VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
+      info.buffer = block->buffer;
+      block->address = vk.GetBufferDeviceAddress(device_.handle, &info);
+    }
     VkMemoryPropertyFlags has = properties_.memoryTypes[type].propertyFlags;
     bool wants_map = kind != MemoryKind::device || unified_;
     if (wants_map && (has & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)) {
@@ -125,22 +134,39 @@ Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32
   return blocks_.back().get();
 }
 
+Status Heap::without_addresses(std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  has_addresses_ = false;
+  // Kernels and the host both reach it.
+  const MemoryKind kind = unified_ ? MemoryKind::device : MemoryKind::visible;
+  auto block = add_block(kind, bytes, ~0u);
+  while (!block && block.error().code == ErrorCode::out_of_memory && bytes > kBlockBytes) {
+    bytes = bytes / 2 / kAlignment * kAlignment;
+    block = add_block(kind, bytes, ~0u);
+  }
+  if (!block) return block.error();
+  bound_ = *block;
+  bound_->address = next_base();
+  bound_->free = {{abi::kNullBytes, bytes - abi::kNullBytes}};
+  bound_->used = abi::kNullBytes;
+  return {};
+}
+
 void Heap::destroy(Block& block) {
   if (block.buffer) device_.vk.DestroyBuffer(device_.handle, block.buffer, nullptr);
   if (block.memory) device_.vk.FreeMemory(device_.handle, block.memory, nullptr);
 }
 
-Result<Memory> Heap::take(MemoryKind kind, std::uint64_t bytes, std::uint64_t alignment,
-                          std::uint32_t type_bits) {
-  if (bytes > kLargest)
-    return Error{ErrorCode::out_of_memory, fmt::format("{} bytes are too many", bytes), {}, {}};
-  bytes = align_up(std::max<std::uint64_t>(bytes, 1), kAlignment);
-  alignment = std::max(alignment, kAlignment);
-  std::lock_guard lock(mutex_);
-  collect(false);
+bool Heap::serves(const Block& block, MemoryKind kind, std::uint32_t type_bits) const {
+  if (!(type_bits >> block.type & 1)) return false;
+  if (bound_ && kind != MemoryKind::image) return &block == bound_;
+  return block.kind == kind && &block != bound_;
+}
+
+Memory Heap::carve(MemoryKind kind, std::uint64_t bytes, std::uint64_t alignment,
+                   std::uint32_t type_bits) {
   for (auto& block : blocks_) {
-    if (block->kind != kind || block->size - block->used < bytes) continue;
-    if (!(type_bits >> block->type & 1)) continue;
+    if (!serves(*block, kind, type_bits) || block->size - block->used < bytes) continue;
     // First fit: ranges live long and blocks hold few of them.
     for (auto& [start, size] : block->free) {
       std::uint64_t offset = align_up(start, alignment);
@@ -152,6 +178,30 @@ Result<Memory> Heap::take(MemoryKind kind, std::uint64_t bytes, std::uint64_t al
       block->used += bytes;
       return Memory(this, block.get(), offset, bytes);
     }
+  }
+  return {};
+}
+
+Result<Memory> Heap::take(MemoryKind kind, std::uint64_t bytes, std::uint64_t alignment,
+                          std::uint32_t type_bits) {
+  if (bytes > kLargest)
+    return Error{ErrorCode::out_of_memory, fmt::format("{} bytes are too many", bytes), {}, {}};
+  bytes = align_up(std::max<std::uint64_t>(bytes, 1), kAlignment);
+  alignment = std::max(alignment, kAlignment);
+  std::lock_guard lock(mutex_);
+  collect(false);
+  if (Memory found = carve(kind, bytes, alignment, type_bits)) return found;
+  if (bound_ && kind != MemoryKind::image) {
+    collect(true);
+    if (Memory found = carve(kind, bytes, alignment, type_bits)) return found;
+    return Error{
+        ErrorCode::out_of_memory,
+        fmt::format("no {} bytes in a row are free: the device has no buffer addresses, so "
+                    "all memory of kernels lies in one buffer of {} MiB "
+                    "(PTX2SPV_MEMORY_MIB)",
+                    bytes, bound_->size >> 20),
+        {},
+        {}};
   }
   std::uint64_t usual = kind == MemoryKind::visible || kind == MemoryKind::readback
                             ? kVisibleBlockBytes

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "ptx2spv/abi.hpp"
 #include "src/vulkan/queue.hpp"
 
 namespace ptx2spv::runtime {
@@ -72,6 +73,13 @@ class Heap {
   /// Once the device exists. `unified`: its memory is the host's.
   void configure(bool unified);
 
+  /// For devices without buffer addresses: what kernels reach lies in one buffer of up to `bytes`,
+  /// which is bound, and an address is its base plus the offset in it. Called after configure.
+  Status without_addresses(std::uint64_t bytes);
+  /// That buffer, or null.
+  VkBuffer bound_buffer() const { return bound_ ? bound_->buffer : VK_NULL_HANDLE; }
+  std::uint64_t bound_address() const { return bound_ ? bound_->address : 0; }
+
   Result<Memory> allocate(MemoryKind kind, std::uint64_t bytes,
                           std::uint64_t alignment = kAlignment);
   Result<Memory> allocate_image(const VkMemoryRequirements& needs);
@@ -91,6 +99,11 @@ class Heap {
   Result<Memory> take(MemoryKind kind, std::uint64_t bytes, std::uint64_t alignment,
                       std::uint32_t type_bits);
   Result<Block*> add_block(MemoryKind kind, std::uint64_t bytes, std::uint32_t type_bits);
+  /// Whether ranges of that kind come out of the block.
+  bool serves(const Block& block, MemoryKind kind, std::uint32_t type_bits) const;
+  /// A free range of a block that is there, or nothing.
+  Memory carve(MemoryKind kind, std::uint64_t bytes, std::uint64_t alignment,
+               std::uint32_t type_bits);
   int pick_type(MemoryKind kind, std::uint32_t type_bits) const;
   void release(Block* block, std::uint64_t offset, std::uint64_t size);
   void give_back(Block* block, std::uint64_t offset, std::uint64_t size);
@@ -104,6 +117,8 @@ class Heap {
   std::deque<Retired> retired_;
   VkPhysicalDeviceMemoryProperties properties_{};
   bool unified_ = false;
+  bool has_addresses_ = true;
+  Block* bound_ = nullptr;  ///< see without_addresses
 };
 
 }  // namespace ptx2spv::runtime

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -186,7 +187,20 @@ Status build_texture_layout(DeviceState& device, Variant& variant) {
   return result == VK_SUCCESS ? Status() : vulkan_error(result, "CreateDescriptorSetLayout");
 }
 
+/// Whether one stage of the device takes the buffers that the module declares.
+Status check_buffers(const DeviceState& device, const Variant& variant) {
+  const auto slots = std::ranges::count(variant.key.slots, Backing::buffer, &SlotSpec::backing);
+  const auto buffers = static_cast<std::uint32_t>(slots) +
+                       static_cast<std::uint32_t>(std::popcount(variant.info.bindings));
+  if (buffers <= device.traits.storage_buffers) return {};
+  return make_error(
+      ErrorCode::unsupported,
+      fmt::format("kernel '{}' needs {} storage buffers; {} has {}", variant.info.name, buffers,
+                  device.info.name, device.traits.storage_buffers));
+}
+
 Status build(DeviceState& device, Variant& variant, const std::vector<std::uint32_t>& spirv) {
+  if (Status status = check_buffers(device, variant); !status) return status;
   VkShaderModuleCreateInfo shader{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   shader.codeSize = spirv.size() * 4;
   shader.pCode = spirv.data();
@@ -211,7 +225,10 @@ Status build(DeviceState& device, Variant& variant, const std::vector<std::uint3
       device.vk.CreateDescriptorSetLayout(device.handle, &slots, nullptr, &variant.slot_layout);
   if (result != VK_SUCCESS) return vulkan_error(result, "CreateDescriptorSetLayout");
   if (Status status = build_texture_layout(device, variant); !status) return status;
-  const VkDescriptorSetLayout sets[] = {device.common_layout, variant.slot_layout,
+  auto common = common_layout(device, variant.info.bindings);
+  if (!common) return common.error();
+  variant.common_layout = *common;
+  const VkDescriptorSetLayout sets[] = {variant.common_layout, variant.slot_layout,
                                         variant.texture_layout};
   VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, variant.info.push_words * 4};
   VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};

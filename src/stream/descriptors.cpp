@@ -53,9 +53,10 @@ Result<VkDescriptorSet> Descriptors::allocate(VkDescriptorSetLayout layout) {
 }
 
 Result<VkDescriptorSet> Descriptors::common(const LaunchPlan& plan, const Ring& ring) {
-  key_.assign({0, plan.module->serial});
+  const std::uint32_t bindings = plan.variant->info.bindings;
+  key_.assign({0, plan.module->serial, bindings});
   if (auto known = sets_.find(key_); known != sets_.end()) return known->second;
-  auto set = allocate(device_->common_layout);
+  auto set = allocate(plan.variant->common_layout);
   if (!set) return set.error();
   VkDescriptorBufferInfo infos[abi::kBindings];
   auto whole = [](const Memory& memory) {
@@ -67,16 +68,20 @@ Result<VkDescriptorSet> Descriptors::common(const LaunchPlan& plan, const Ring& 
   infos[abi::constants] = whole(plan.module->constants ? plan.module->constants : device_->discard);
   infos[abi::locks] = whole(device_->locks);
   infos[abi::textures] = whole(device_->textures.memory());
-  VkWriteDescriptorSet writes[abi::kBindings];
+  infos[abi::memory] = {device_->heap.bound_buffer(), 0, VK_WHOLE_SIZE};
+  std::vector<VkWriteDescriptorSet> writes;
   for (std::uint32_t i = 0; i < abi::kBindings; ++i) {
-    writes[i] = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
-    writes[i].dstSet = *set;
-    writes[i].dstBinding = i;
-    writes[i].descriptorCount = 1;
-    writes[i].descriptorType = kBindingTypes[i];
-    writes[i].pBufferInfo = &infos[i];
+    if (!(bindings >> i & 1)) continue;
+    VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+    write.dstSet = *set;
+    write.dstBinding = i;
+    write.descriptorCount = 1;
+    write.descriptorType = kBindingTypes[i];
+    write.pBufferInfo = &infos[i];
+    writes.push_back(write);
   }
-  device_->vk.UpdateDescriptorSets(device_->handle, abi::kBindings, writes, 0, nullptr);
+  device_->vk.UpdateDescriptorSets(device_->handle, static_cast<std::uint32_t>(writes.size()),
+                                   writes.data(), 0, nullptr);
   sets_.emplace(key_, *set);
   return *set;
 }

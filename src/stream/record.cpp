@@ -63,13 +63,17 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   if (bound.pipeline != plan.pipeline)
     vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.pipeline);
   const VkDescriptorSet sets[] = {place.common, place.slots, place.textures};
-  const std::uint32_t offsets[] = {static_cast<std::uint32_t>(place.slice.offset),
-                                   static_cast<std::uint32_t>(place.trap_offset)};
+  // Of the bindings that move from launch to launch, in their order.
+  std::uint32_t offsets[2], moving = 0;
+  const std::uint32_t bindings = plan.variant->info.bindings;
+  if (bindings >> abi::params & 1)
+    offsets[moving++] = static_cast<std::uint32_t>(place.slice.offset);
+  if (bindings >> abi::trap & 1) offsets[moving++] = static_cast<std::uint32_t>(place.trap_offset);
   const bool same = bound.layout == plan.variant->layout && bound.slots == place.slots &&
                     bound.textures == place.textures;
   const std::uint32_t more = place.textures ? 3 : 2;
   vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.variant->layout, 0,
-                           same ? 1 : more, sets, 2, offsets);
+                           same ? 1 : more, sets, moving, offsets);
   bound = {plan.pipeline, plan.variant->layout, place.slots, place.textures};
   for (std::uint32_t run = 0; run < plan.repeat; ++run) {
     if (run) barrier(device, commands, Work::kernel, Work::kernel);

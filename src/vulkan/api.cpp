@@ -11,10 +11,12 @@ const char* InstanceFunctions::load(PFN_vkGetInstanceProcAddr get, VkInstance in
   if (!name) return "vk" #name;
 #define PTX2SPV_VK_OPTIONAL(name) name = reinterpret_cast<PFN_vk##name>(get(instance, "vk" #name));
 #define PTX2SPV_VK_DEVICE(name)
+#define PTX2SPV_VK_DEVICE_KHR(name)
 #include "src/vulkan/functions.def"
 #undef PTX2SPV_VK_INSTANCE
 #undef PTX2SPV_VK_OPTIONAL
 #undef PTX2SPV_VK_DEVICE
+#undef PTX2SPV_VK_DEVICE_KHR
   return nullptr;
 }
 
@@ -24,6 +26,9 @@ const char* DeviceFunctions::load(PFN_vkGetDeviceProcAddr get, VkDevice device) 
 #define PTX2SPV_VK_DEVICE(name)                                   \
   name = reinterpret_cast<PFN_vk##name>(get(device, "vk" #name)); \
   if (!name) return "vk" #name;
+#define PTX2SPV_VK_DEVICE_KHR(name)                               \
+  name = reinterpret_cast<PFN_vk##name>(get(device, "vk" #name)); \
+  if (!name) name = reinterpret_cast<PFN_vk##name>(get(device, "vk" #name "KHR"));
 #include "src/vulkan/functions.def"
   return nullptr;
 }

@@ -18,6 +18,7 @@ struct GlobalFunctions {
 #define PTX2SPV_VK_INSTANCE(name)
 #define PTX2SPV_VK_OPTIONAL(name)
 #define PTX2SPV_VK_DEVICE(name)
+#define PTX2SPV_VK_DEVICE_KHR(name)
 #include "src/vulkan/functions.def"
 #undef PTX2SPV_VK_GLOBAL
 #undef PTX2SPV_VK_INSTANCE
@@ -32,6 +33,7 @@ struct InstanceFunctions {
 #undef PTX2SPV_VK_INSTANCE
 #undef PTX2SPV_VK_OPTIONAL
 #undef PTX2SPV_VK_DEVICE
+#undef PTX2SPV_VK_DEVICE_KHR
   /// Null, or the name of a required function that the instance does not have.
   const char* load(PFN_vkGetInstanceProcAddr get, VkInstance instance);
 };
@@ -40,11 +42,13 @@ struct DeviceFunctions {
 #define PTX2SPV_VK_INSTANCE(name)
 #define PTX2SPV_VK_OPTIONAL(name)
 #define PTX2SPV_VK_DEVICE(name) PFN_vk##name name = nullptr;
+#define PTX2SPV_VK_DEVICE_KHR(name) PFN_vk##name name = nullptr;
 #include "src/vulkan/functions.def"
 #undef PTX2SPV_VK_GLOBAL
 #undef PTX2SPV_VK_INSTANCE
 #undef PTX2SPV_VK_OPTIONAL
 #undef PTX2SPV_VK_DEVICE
+#undef PTX2SPV_VK_DEVICE_KHR
   const char* load(PFN_vkGetDeviceProcAddr get, VkDevice device);
 };
 
@@ -73,9 +77,12 @@ struct Instance {
   std::atomic<std::uint64_t> validation_messages{0};
 };
 
-/// Opens Vulkan through the loader (libvulkan.so.1). With `validation`, the Khronos layer is put in
-/// and SwiftShader's manifest, if one is found, is added to the loader's drivers.
+/// Opens Vulkan through the loader (libvulkan.so.1). With `validation` the Khronos layer is put in,
+/// with PTX2SPV_LIMITS the one that limits devices. SwiftShader's manifest, if one is found, is
+/// then added to the loader's drivers.
 Result<std::shared_ptr<Instance>> open_loader(bool validation);
+/// Whether devices are to look like a smaller one (PTX2SPV_LIMITS), which takes the loader.
+bool limits_requested();
 /// Opens SwiftShader's library directly, without loader or environment.
 Result<std::shared_ptr<Instance>> open_swiftshader();
 /// SwiftShader's library, or empty; `searched` gets every place that was tried.

@@ -22,6 +22,7 @@ namespace {
 
 constexpr const char* kLibrary = "libvk_swiftshader.so";
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
+constexpr const char* kLimitsLayer = "VK_LAYER_PTX2SPV_limits";
 
 /// Whether PTX2SPV_VALIDATION has `word` among those that are separated by commas.
 bool validation_requested(std::string_view word) {
@@ -65,11 +66,13 @@ Result<std::shared_ptr<Instance>> make_instance(PFN_vkGetInstanceProcAddr get, s
 #define PTX2SPV_VK_INSTANCE(name)
 #define PTX2SPV_VK_OPTIONAL(name)
 #define PTX2SPV_VK_DEVICE(name)
+#define PTX2SPV_VK_DEVICE_KHR(name)
 #include "src/vulkan/functions.def"
 #undef PTX2SPV_VK_GLOBAL
 #undef PTX2SPV_VK_INSTANCE
 #undef PTX2SPV_VK_OPTIONAL
 #undef PTX2SPV_VK_DEVICE
+#undef PTX2SPV_VK_DEVICE_KHR
   if (!global.CreateInstance)
     return failure(ErrorCode::no_device, origin + " has no vkCreateInstance");
 
@@ -101,10 +104,13 @@ Result<std::shared_ptr<Instance>> make_instance(PFN_vkGetInstanceProcAddr get, s
       VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_RESERVE_BINDING_SLOT_EXT};
   features.enabledValidationFeatureCount = validation_requested("gpu") ? 3 : 1;
   features.pEnabledValidationFeatures = enables;
-  const char* layers[] = {kValidationLayer};
+  // The layer that limits stands below the one that validates, which then knows the smaller device.
+  std::vector<const char*> layers;
+  if (validation) layers.push_back(kValidationLayer);
+  if (limits_requested()) layers.push_back(kLimitsLayer);
+  create.enabledLayerCount = static_cast<std::uint32_t>(layers.size());
+  create.ppEnabledLayerNames = layers.data();
   if (validation) {
-    create.enabledLayerCount = 1;
-    create.ppEnabledLayerNames = layers;
     create.enabledExtensionCount = 1;
     create.ppEnabledExtensionNames = extensions;
     create.pNext = &features;
@@ -158,7 +164,28 @@ fs::path executable_folder() {
   return error ? fs::path() : self.parent_path();
 }
 
+/// Lets the loader find the layer that limits devices. False: it is not there.
+bool add_limits_layer() {
+  static const bool found = [] {
+    const fs::path self = executable_folder();
+    for (const fs::path& place :
+         {self / "layers", self / "../tools/layers", self / "../lib/ptx2spv/layers",
+          fs::path(PTX2SPV_INSTALL_LIBDIR) / "layers"}) {
+      std::error_code error;
+      if (!fs::exists(place / "VkLayer_ptx2spv_limits.json", error)) continue;
+      const char* old = std::getenv("VK_ADD_LAYER_PATH");
+      const std::string all = (old && *old ? std::string(old) + ":" : "") + place.string();
+      ::setenv("VK_ADD_LAYER_PATH", all.c_str(), 1);
+      return true;
+    }
+    return false;
+  }();
+  return found;
+}
+
 }  // namespace
+
+bool limits_requested() { return !option_text(Option::limits).empty(); }
 
 std::string find_swiftshader(std::string* searched) {
   std::vector<fs::path> places;
@@ -199,7 +226,11 @@ void keep_drivers_loaded(const std::shared_ptr<Instance>& instance) {
 }
 
 Result<std::shared_ptr<Instance>> open_loader(bool validation) {
-  if (validation) add_swiftshader_to_loader();
+  if (validation || limits_requested()) add_swiftshader_to_loader();
+  if (limits_requested() && !add_limits_layer())
+    return failure(ErrorCode::no_device,
+                   "PTX2SPV_LIMITS is set, and VkLayer_ptx2spv_limits.json is in none of the "
+                   "folders that are searched for it");
   void* library = ::dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) library = ::dlopen("libvulkan.so", RTLD_NOW | RTLD_LOCAL);
   if (!library) {

@@ -101,9 +101,9 @@ TEST_P(Backings, ASurfrefAndAHandleReachTheirSurfaces) {
   std::vector<std::string> options = GetParam().options;
   Module module = load(kCopy, options);
   for (const auto& slot : module.entry("copy")["slots"])
-    EXPECT_EQ(slot["backing"], GetParam().image                              ? "image"
-                               : std::string(GetParam().name) == "addresses" ? "address"
-                                                                             : "buffer");
+    EXPECT_EQ(slot["backing"], GetParam().image                                      ? "image"
+                               : std::string(GetParam().name).ends_with("addresses") ? "address"
+                                                                                     : "buffer");
   Surface& from = module.surface(13, 5, GetParam().image);
   Surface& to = module.surface(13, 5, GetParam().image);
   module.put(from, numbers(65, 100));
@@ -152,16 +152,18 @@ TEST_P(Backings, AnAccessOutOfBoundsTellsWhere) {
   EXPECT_EQ(module.variable("total", 1), 8u + 44);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Backings,
-                         testing::Values(Case{"buffers", false, {}},
-                                         Case{"addresses", false, {"--no-slots"}},
-                                         Case{"pushed", false, {"--push", "32"}},
-                                         Case{"small", false, {"--push", "28", "--small-grid"}},
-                                         Case{"images",
-                                              true,
-                                              {"--backing", "canvas=image:u32x1:2d", "--backing",
-                                               "target=image:u32x1:2d"}}),
-                         [](const auto& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, Backings,
+    testing::Values(Case{"buffers", false, {}}, Case{"addresses", false, {"--no-slots"}},
+                    Case{"bound", false, {"--disable", "device_addresses"}},
+                    Case{"bound_addresses", false, {"--no-slots", "--disable", "device_addresses"}},
+                    Case{"pushed", false, {"--push", "32"}},
+                    Case{"small", false, {"--push", "28", "--small-grid"}},
+                    Case{"images",
+                         true,
+                         {"--backing", "canvas=image:u32x1:2d", "--backing",
+                          "target=image:u32x1:2d"}}),
+    [](const auto& each) { return each.param.name; });
 
 TEST(Binding, ADeadHandleTraps) {
   Module module = load(kCopy);

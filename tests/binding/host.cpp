@@ -33,6 +33,16 @@ VKAPI_ATTR VkBool32 VKAPI_CALL complain(VkDebugUtilsMessageSeverityFlagBitsEXT,
   return VK_FALSE;
 }
 
+bool has_device_extension(VkPhysicalDevice device, const char* name) {
+  std::uint32_t count = 0;
+  vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
+  std::vector<VkExtensionProperties> all(count);
+  vkEnumerateDeviceExtensionProperties(device, nullptr, &count, all.data());
+  return std::any_of(all.begin(), all.end(), [&](const VkExtensionProperties& each) {
+    return !std::strcmp(each.extensionName, name);
+  });
+}
+
 }  // namespace
 
 std::unique_ptr<Host> Host::open(const std::string& name, std::string& problem) {
@@ -94,8 +104,10 @@ std::string Host::start(const std::string& name) {
   if (family_ == count) return "it has no compute queue";
 
   // The features that docs/abi.md asks for under the profile portable, and no other.
-  VkPhysicalDeviceVulkan12Features v12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
-  v12.bufferDeviceAddress = VK_TRUE;
+  VkPhysicalDeviceBufferDeviceAddressFeatures addresses{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
+  addresses.bufferDeviceAddress = VK_TRUE;
+  const char* extensions[] = {VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME};
   VkPhysicalDeviceFeatures core{};
   core.shaderStorageImageExtendedFormats = VK_TRUE;
   const float priority = 1;
@@ -104,7 +116,11 @@ std::string Host::start(const std::string& name) {
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
   VkDeviceCreateInfo device{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
-  device.pNext = &v12;
+  device.pNext = &addresses;
+  // Not every driver names the extensions that its version took over.
+  by_extension_ = has_device_extension(physical_, extensions[0]);
+  device.enabledExtensionCount = by_extension_ ? 1 : 0;
+  device.ppEnabledExtensionNames = extensions;
   device.queueCreateInfoCount = 1;
   device.pQueueCreateInfos = &queue;
   device.pEnabledFeatures = &core;
@@ -116,6 +132,7 @@ std::string Host::start(const std::string& name) {
   VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   pool.queueFamilyIndex = family_;
   check(vkCreateCommandPool(device_, &pool, nullptr, &pool_), "vkCreateCommandPool");
+  everything_ = make_buffer(std::uint64_t{64} << 20);
   return {};
 }
 
@@ -125,7 +142,7 @@ Host::~Host() {
     vkDestroyCommandPool(device_, pool_, nullptr);
     for (VkImageView view : views_) vkDestroyImageView(device_, view, nullptr);
     for (VkImage image : images_) vkDestroyImage(device_, image, nullptr);
-    for (VkBuffer buffer : buffers_) vkDestroyBuffer(device_, buffer, nullptr);
+    vkDestroyBuffer(device_, everything_.buffer, nullptr);
     for (VkDeviceMemory memory : memory_) vkFreeMemory(device_, memory, nullptr);
     vkDestroyDevice(device_, nullptr);
   }
@@ -147,6 +164,25 @@ std::uint32_t Host::memory_type(std::uint32_t allowed, VkMemoryPropertyFlags wan
 }
 
 Buffer Host::buffer(std::uint64_t bytes) {
+  Buffer out = everything_;
+  out.offset = taken_;
+  out.size = bytes;
+  taken_ += (bytes + 255) / 256 * 256;
+  if (taken_ > everything_.size) {
+    std::fputs("the host's buffer is full\n", stderr);
+    std::abort();
+  }
+  out.address += out.offset;
+  out.bytes += out.offset;
+  std::memset(out.bytes, 0, bytes);
+  return out;
+}
+
+void Host::leave() {
+  if (--users_ == 0) taken_ = 256;
+}
+
+Buffer Host::make_buffer(std::uint64_t bytes) {
   Buffer out;
   out.size = bytes;
   VkBufferCreateInfo create{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
@@ -154,7 +190,6 @@ Buffer Host::buffer(std::uint64_t bytes) {
   create.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
                  VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   check(vkCreateBuffer(device_, &create, nullptr, &out.buffer), "vkCreateBuffer");
-  buffers_.push_back(out.buffer);
   VkMemoryRequirements needs{};
   vkGetBufferMemoryRequirements(device_, out.buffer, &needs);
   VkMemoryAllocateFlagsInfo flags{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO};
@@ -172,10 +207,11 @@ Buffer Host::buffer(std::uint64_t bytes) {
   void* mapped = nullptr;
   check(vkMapMemory(device_, memory, 0, VK_WHOLE_SIZE, 0, &mapped), "vkMapMemory");
   out.bytes = static_cast<std::uint8_t*>(mapped);
-  std::memset(out.bytes, 0, bytes);
   VkBufferDeviceAddressInfo address{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
   address.buffer = out.buffer;
-  out.address = vkGetBufferDeviceAddress(device_, &address);
+  const auto get = reinterpret_cast<PFN_vkGetBufferDeviceAddressKHR>(vkGetDeviceProcAddr(
+      device_, by_extension_ ? "vkGetBufferDeviceAddressKHR" : "vkGetBufferDeviceAddress"));
+  out.address = get(device_, &address);
   return out;
 }
 
@@ -231,6 +267,7 @@ Image Host::image(VkImageViewType view, VkFormat format, VkExtent3D extent, std:
 /// Whole texels, rows and layers without gaps in the buffer.
 void Host::copy(const Image& image, const Buffer& buffer, bool to_image) {
   VkBufferImageCopy region{};
+  region.bufferOffset = buffer.offset;
   region.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, image.layers};
   region.imageExtent = image.extent;
   submit([&](VkCommandBuffer commands) {
@@ -308,7 +345,7 @@ void Host::run(const Dispatch& dispatch) {
   check(vkAllocateDescriptorSets(device_, &allocate, sets.data()), "vkAllocateDescriptorSets");
   for (std::size_t s = 0; s < sets.size(); ++s)
     for (const Binding& each : dispatch.sets[s]) {
-      const VkDescriptorBufferInfo buffer{each.buffer.buffer, 0, VK_WHOLE_SIZE};
+      const VkDescriptorBufferInfo buffer{each.buffer.buffer, each.buffer.offset, each.buffer.size};
       const VkDescriptorImageInfo image{VK_NULL_HANDLE, each.view, VK_IMAGE_LAYOUT_GENERAL};
       VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
       write.dstSet = sets[s];

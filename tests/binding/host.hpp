@@ -11,7 +11,8 @@
 namespace binding {
 
 struct Buffer {
-  VkBuffer buffer = VK_NULL_HANDLE;
+  VkBuffer buffer = VK_NULL_HANDLE;  ///< the host's only one
+  std::uint64_t offset = 0;          ///< in it
   std::uint64_t size = 0, address = 0;
   std::uint8_t* bytes = nullptr;  ///< mapped, coherent
 
@@ -47,7 +48,13 @@ class Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
+  /// A range of zeros.
   Buffer buffer(std::uint64_t bytes);
+  /// Who takes ranges; when the last one leaves they are all free again.
+  void enter() { ++users_; }
+  void leave();
+  /// All ranges in one.
+  const Buffer& everything() const { return everything_; }
   Image image(VkImageViewType view, VkFormat format, VkExtent3D extent, std::uint32_t layers);
   void copy(const Image& image, const Buffer& buffer, bool to_image);
   void run(const Dispatch& dispatch);
@@ -56,6 +63,7 @@ class Host {
  private:
   Host() = default;
   std::string start(const std::string& name);
+  Buffer make_buffer(std::uint64_t bytes);
   std::uint32_t memory_type(std::uint32_t allowed, VkMemoryPropertyFlags wanted) const;
   template <class Record>
   void submit(Record&& record);
@@ -65,13 +73,15 @@ class Host {
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   VkDevice device_ = VK_NULL_HANDLE;
+  bool by_extension_ = false;  ///< addresses are
   VkQueue queue_ = VK_NULL_HANDLE;
   VkCommandPool pool_ = VK_NULL_HANDLE;
-  std::vector<VkBuffer> buffers_;
+  Buffer everything_;
+  std::uint64_t taken_ = 256;  ///< of everything_; what is at 0 belongs to nobody
   std::vector<VkImage> images_;
   std::vector<VkImageView> views_;
   std::vector<VkDeviceMemory> memory_;
-  std::uint32_t family_ = 0, complaints_ = 0;
+  std::uint32_t family_ = 0, complaints_ = 0, users_ = 0;
 };
 
 }  // namespace binding

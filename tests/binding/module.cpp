@@ -57,7 +57,9 @@ Trap read_trap(const std::uint32_t* words, const json& sites) {
 
 Module::Module(Host& host, const std::string& ptx, const std::vector<std::string>& options,
                std::string& problem)
-    : host_(host) {
+    : host_(host), bound_(std::ranges::find(options, "device_addresses") != options.end()) {
+  host_.enter();
+  stay_ = std::shared_ptr<void>(nullptr, [&host](void*) { host.leave(); });
   const ptx2spv::test::TemporaryFolder folder;
   std::vector<std::string> command = {ptx2spv::test::tool_path("ptx2spv"),
                                       folder.write("module.ptx", ptx),
@@ -86,6 +88,12 @@ Module::Module(Host& host, const std::string& ptx, const std::vector<std::string
   lay_out_variables();
 }
 
+// Where the profile lacks device addresses the low word is an offset, and the high one the host's
+// own.
+std::uint64_t Module::address_of(const Buffer& buffer) const {
+  return bound_ ? std::uint64_t{7} << 32 | buffer.offset : buffer.address;
+}
+
 const json& Module::entry(const std::string& name) const {
   for (const json& each : json_["entries"])
     if (each["name"] == name) return each;
@@ -107,8 +115,8 @@ void Module::lay_out_variables() {
   for (const json& each : json_["relocations"]) {
     const std::string kind = each["kind"];
     std::uint64_t value = each["addend"];
-    if (kind == "global") value += globals_.address;
-    if (kind == "const") value += constants_.address;
+    if (kind == "global") value += address_of(globals_);
+    if (kind == "const") value += address_of(constants_);
     value >>= each["shift"].get<unsigned>();
     auto& image = images[each["image"] == "const"];
     std::memcpy(image.data() + each["at"].get<std::size_t>(), &value,
@@ -128,7 +136,7 @@ Surface& Module::surface(std::uint32_t width, std::uint32_t height, bool image) 
     out.image = host_.image(VK_IMAGE_VIEW_TYPE_2D, VK_FORMAT_R32_UINT, {width, height, 1}, 1);
   std::vector<std::uint32_t>& record = out.record;
   record.resize(record_words());
-  address(&record[abi("s_base_lo")], out.memory.address);
+  address(&record[abi("s_base_lo")], address_of(out.memory));
   record[abi("s_row_bytes")] = width * 4;
   record[abi("s_rows")] = height;
   record[abi("s_slices")] = 1;
@@ -223,7 +231,8 @@ Trap Module::run(const std::string& name, const Launch& launch) {
                     {abi("trap"), trap},
                     {abi("constants"), constants_},
                     {abi("locks"), locks_},
-                    {abi("textures"), textures_}},
+                    {abi("textures"), textures_},
+                    {abi("memory"), host_.everything()}},
                    {}};
   if (dispatch.sets[0].size() != abi_bindings()) {
     std::fputs("docs/abi.md has another set 0 than this host\n", stderr);
@@ -259,10 +268,10 @@ Trap Module::run(const std::string& name, const Launch& launch) {
   std::copy(launch.grid, launch.grid + 3, &push[abi("grid_x")]);
   std::copy(launch.block, launch.block + 3, &push[abi("block_x")]);
   push[abi("dynamic_shared")] = launch.dynamic_shared;
-  address(&push[abi("globals")], globals_.address);
-  address(&push[abi("constants_address")], constants_.address);
-  address(&push[abi("params_address")], params.address);
-  address(&push[abi("discard")], discard_.address);
+  address(&push[abi("globals")], address_of(globals_));
+  address(&push[abi("constants_address")], address_of(constants_));
+  address(&push[abi("params_address")], address_of(params));
+  address(&push[abi("discard")], address_of(discard_));
   push[abi("surface_count")] = records_;
   push[abi("texture_count")] = 1;
 

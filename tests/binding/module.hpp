@@ -57,9 +57,12 @@ class Module {
 
  private:
   void lay_out_variables();
+  std::uint64_t address_of(const Buffer& buffer) const;
   const Surface* find(std::uint64_t handle) const;
 
   Host& host_;
+  bool bound_;                  ///< the profile lacks device addresses
+  std::shared_ptr<void> stay_;  ///< at the host
   nlohmann::json json_;
   std::vector<std::uint32_t> spirv_;
   Buffer table_, globals_, constants_, locks_, textures_, discard_;

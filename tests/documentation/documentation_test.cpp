@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -233,6 +234,64 @@ TEST(Documentation, devices_lists_what_known_devices_answer) {
     text += "\n";
   }
   documentation::expect_part("docs/devices.md", "answers", text);
+}
+
+/// A row for each of tests/limits/devices: what the runtime makes of it.
+std::string class_table() {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> files;
+  for (const auto& each :
+       fs::directory_iterator(std::string(PTX2SPV_SOURCE_DIR) + "/tests/limits/devices"))
+    files.push_back(each.path());
+  std::sort(files.begin(), files.end());
+  std::string text =
+      "| class | Vulkan | runs | memory by | emulated | float32 keeps | slots |\n"
+      "|---|---|---|---|---|---|---|\n";
+  for (const fs::path& file : files) {
+    const nlohmann::json json = nlohmann::json::parse(std::ifstream(file));
+    const nlohmann::json& profile = *json["profiles"].begin();
+    const nlohmann::json& device = json["capabilities"]["device"];
+    const auto has = [&](const char* member) {
+      for (const auto& [name, members] : device["features"].items())
+        if (members.value(member, false)) return true;
+      return false;
+    };
+    const std::string version = profile["api-version"];
+    const bool runs = version >= "1.1" && has("timelineSemaphore");
+    std::string emulated;
+    const auto lacks = [&](bool lack, const char* what) {
+      if (lack) emulated += (emulated.empty() ? "" : ", ") + std::string(what);
+    };
+    lacks(!has("shaderInt64"), "64-bit integers");
+    lacks(!has("shaderFloat64"), "float64");
+    lacks(!has("storageBuffer8BitAccess") || !has("shaderInt8"), "bytes");
+    lacks(!has("storageBuffer16BitAccess") || !has("shaderInt16"), "halves");
+    lacks(!has("shaderBufferInt64Atomics"), "64-bit atomics");
+    std::string keeps;
+    const auto controls = device["properties"].value("VkPhysicalDeviceFloatControlsProperties",
+                                                     nlohmann::json::object());
+    const auto keep = [&](const char* member, const char* what) {
+      if (controls.value(member, false)) keeps += (keeps.empty() ? "" : ", ") + std::string(what);
+    };
+    keep("shaderDenormPreserveFloat32", "denormals");
+    keep("shaderRoundingModeRTEFloat32", "rounding");
+    keep("shaderSignedZeroInfNanPreserveFloat32", "special values");
+    const auto& limits = device["properties"]["VkPhysicalDeviceProperties"]["limits"];
+    const auto buffers = limits.value("maxPerStageDescriptorStorageBuffers", 1u << 30);
+    const unsigned common = has("bufferDeviceAddress") ? abi::kBindings - 1 : abi::kBindings;
+    const unsigned slots = std::min(buffers > common ? buffers - common : 0, 8u);
+    text += "| " + profile["label"].get<std::string>() + " | " +
+            version.substr(0, version.find('.', 2)) + " | " +
+            (runs ? "yes" : "no: Vulkan 1.1 is needed") + " | " +
+            (has("bufferDeviceAddress") ? "address" : "one buffer") + " | " +
+            (emulated.empty() ? "-" : emulated) + " | " + (keeps.empty() ? "-" : keeps) + " | " +
+            std::to_string(slots) + " |\n";
+  }
+  return text;
+}
+
+TEST(Documentation, devices_lists_every_class) {
+  documentation::expect_part("docs/devices.md", "classes", class_table());
 }
 
 TEST(Documentation, drivers_lists_what_known_devices_need) {

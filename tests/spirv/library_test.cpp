@@ -31,6 +31,7 @@ constexpr const char* kLibrary = R"(
         %int = OpTypeInt 32 1
       %float = OpTypeFloat 32
      %v2uint = OpTypeVector %uint 2
+     %v2bool = OpTypeVector %bool 2
       %fn_u = OpTypeFunction %uint %uint
       %fn_uv = OpTypeFunction %v2uint %uint %v2uint
       %fn_v = OpTypeFunction %v2uint %v2uint
@@ -69,7 +70,8 @@ constexpr const char* kLibrary = R"(
          %o3 = OpLabel
          %of = OpPhi %uint %oe %o1 %one %o2
          %og = OpCompositeInsert %v2uint %of %ob 1
-         %oh = OpSelect %v2uint %od %og %ob
+         %oi = OpCompositeConstruct %v2bool %od %od
+         %oh = OpSelect %v2uint %oi %og %ob
                OpReturnValue %oh
                OpFunctionEnd
      %unused = OpFunction %uint None %fn_u

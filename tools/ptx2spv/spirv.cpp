@@ -21,7 +21,7 @@ std::string describe(spv_diagnostic diagnostic) {
 }  // namespace
 
 std::string validate_spirv(std::span<const std::uint32_t> words) {
-  const std::unique_ptr<spv_context_t, Release> context(spvContextCreate(SPV_ENV_VULKAN_1_2));
+  const std::unique_ptr<spv_context_t, Release> context(spvContextCreate(SPV_ENV_VULKAN_1_1));
   spv_const_binary_t binary{words.data(), words.size()};
   spv_diagnostic diagnostic = nullptr;
   const spv_result_t result = spvValidate(context.get(), &binary, &diagnostic);
@@ -30,7 +30,7 @@ std::string validate_spirv(std::span<const std::uint32_t> words) {
 }
 
 std::string disassemble_spirv(std::span<const std::uint32_t> words, std::string& error) {
-  const std::unique_ptr<spv_context_t, Release> context(spvContextCreate(SPV_ENV_VULKAN_1_2));
+  const std::unique_ptr<spv_context_t, Release> context(spvContextCreate(SPV_ENV_VULKAN_1_1));
   spv_text text = nullptr;
   spv_diagnostic diagnostic = nullptr;
   constexpr unsigned kOptions =

@@ -65,7 +65,7 @@ struct FpAttr {
 
 /// Where memory is. Everything but `global` is addressed by a 32-bit byte offset.
 enum class Space : std::uint8_t {
-  global,    ///< buffer device address (i64)
+  global,    ///< an address (i64): a device address, or its low word an offset in binding 6
   shared,    ///< the workgroup's memory
   local,     ///< the invocation's memory
   param,     ///< binding 0: kernel parameters

@@ -6,7 +6,8 @@ namespace ptx2spv::spirv {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 0x00010500;  // SPIR-V 1.5, what Vulkan 1.2 takes
+// SPIR-V 1.3, what every Vulkan 1.1 takes. What later versions made core is an extension here.
+constexpr std::uint32_t kVersion = 0x00010300;
 constexpr std::uint32_t kSmallConstants = 256;
 
 std::uint32_t hash_of(std::uint32_t head, Id type, std::span<const std::uint32_t> operands) {
@@ -42,6 +43,15 @@ void Builder::capability(spv::Capability capability) {
   if (std::ranges::find(capability_list_, capability) != capability_list_.end()) return;
   capability_list_.push_back(capability);
   put(capabilities_, spv::Op::OpCapability, capability);
+  switch (capability) {
+    case spv::Capability::PhysicalStorageBufferAddresses:
+      return extension("SPV_KHR_physical_storage_buffer");
+    case spv::Capability::StorageBuffer8BitAccess: return extension("SPV_KHR_8bit_storage");
+    case spv::Capability::DenormPreserve:
+    case spv::Capability::SignedZeroInfNanPreserve:
+    case spv::Capability::RoundingModeRTE: return extension("SPV_KHR_float_controls");
+    default: return;
+  }
 }
 
 void Builder::extension(std::string_view name) {

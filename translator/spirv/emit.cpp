@@ -206,7 +206,7 @@ void Emitter::finish_entry() {
   }
 }
 
-Id Emitter::uses(Id variable) {
+Id Emitter::input(Id variable) {
   if (std::ranges::find(interface_, variable) == interface_.end()) interface_.push_back(variable);
   return variable;
 }

@@ -91,6 +91,18 @@ bool Emitter::narrow_compare(Value v, const Inst& inst) {
   return true;
 }
 
+// SPIR-V 1.3 selects between vectors by a vector.
+Id Emitter::select(Type type, Id condition, Id yes, Id no) {
+  const unsigned parts = pairs(type) || type == Type::v2 ? 2 : type == Type::v4 ? 4 : 1;
+  if (parts > 1) {
+    const Words all(parts, condition);
+    condition = b_.id();
+    put_list(code_, spv::Op::OpCompositeConstruct, all, b_.type_vector(b_.type_bool(), parts),
+             condition);
+  }
+  return op(spv::Op::OpSelect, this->type(type), condition, yes, no);
+}
+
 void Emitter::arith(Value v, const Inst& inst) {
   const bool compares = inst.op == Op::eq || inst.op == Op::ne || inst.op == Op::ult ||
                         inst.op == Op::ule || inst.op == Op::slt || inst.op == Op::sle;
@@ -116,7 +128,7 @@ void Emitter::arith(Value v, const Inst& inst) {
     case Op::not_:
       return set(v, op(of == Type::i1 ? spv::Op::OpLogicalNot : spv::Op::OpNot, result, a));
     case Op::neg: return set(v, op(spv::Op::OpSNegate, result, a));
-    case Op::select: return set(v, op(spv::Op::OpSelect, result, a, b, operand(v, 2)));
+    case Op::select: return set(v, select(inst.type, a, b, operand(v, 2)));
     case Op::umin: return set(v, ext(GLSLstd450UMin, result, a, b));
     case Op::umax: return set(v, ext(GLSLstd450UMax, result, a, b));
     case Op::mulhi_u:
@@ -226,8 +238,7 @@ void Emitter::convert(Value v, const Inst& inst) {
     case Op::zext: {
       const Id a = value(source);
       if (from == Type::i1) {
-        return set(v,
-                   op(spv::Op::OpSelect, result, a, integer(inst.type, 1), integer(inst.type, 0)));
+        return set(v, select(inst.type, a, integer(inst.type, 1), integer(inst.type, 0)));
       }
       if (from == inst.type) return alias(v, a);
       if (pairs(inst.type))

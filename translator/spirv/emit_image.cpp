@@ -72,14 +72,14 @@ Id Emitter::image_type(const SlotSpec& spec, bool texels64) {
 Id Emitter::image_variable(const Inst& inst, Id type) {
   const std::uint64_t key = std::uint64_t{2} << 60 | std::uint64_t{type} << 16 | inst.mem.slot |
                             (volatile_ ? std::uint64_t{1} << 59 : 0);
-  if (const Id known = b_.shared(key)) return uses(known);
+  if (const Id known = b_.shared(key)) return known;
   const Id variable = b_.variable(spv::StorageClass::UniformConstant, type);
   b_.decorate(variable, spv::Decoration::DescriptorSet, abi::kSlotSet);
   b_.decorate(variable, spv::Decoration::Binding, std::uint32_t{inst.mem.slot});
   if (volatile_) b_.decorate(variable, spv::Decoration::Coherent);
   b_.name(variable, "slot" + std::to_string(inst.mem.slot));
   b_.shared(key) = variable;
-  return uses(variable);
+  return variable;
 }
 
 Id Emitter::image_coordinates(Value coords, const SlotSpec& spec) {

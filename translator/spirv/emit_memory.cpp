@@ -1,4 +1,5 @@
-// Loads and stores: device addresses, bound buffers, shared and local memory, push constants.
+// Loads and stores: device addresses (or offsets in the buffer that stands for them), bound
+// buffers, shared and local memory, push constants.
 #include "translator/spirv/emitter.hpp"
 
 namespace ptx2spv::spirv {
@@ -87,7 +88,7 @@ Id Emitter::resource(const Inst& inst, View view) {
   const std::uint64_t key = std::uint64_t{1} << 40 | std::uint64_t{at.set} << 32 |
                             std::uint64_t{at.binding} << 8 | static_cast<unsigned>(view) << 1 |
                             (coherent ? 1u : 0u);
-  if (const Id known = b_.shared(key)) return uses(known);
+  if (const Id known = b_.shared(key)) return known;
   if (b_.shared(type_key) == 0) {
     const Id element = element_type(view);
     const Id block = b_.type_block(element, 1u << log2_bytes(view), 0, at.readonly);
@@ -104,7 +105,7 @@ Id Emitter::resource(const Inst& inst, View view) {
   if (at.set == abi::kSlotSet) name += std::to_string(at.binding);
   b_.name(variable, name + std::string(suffix(view)));
   b_.shared(key) = variable;
-  return uses(variable);
+  return variable;
 }
 
 Id Emitter::shared_array() {
@@ -125,19 +126,19 @@ Id Emitter::shared_array() {
   const Id array = b_.global(spv::Op::OpTypeArray, 0, {b_.type_uint(), length});
   shared_ = b_.variable(spv::StorageClass::Workgroup, array);
   b_.name(shared_, "shared_memory");
-  return uses(shared_);
+  return shared_;
 }
 
 Id Emitter::push_block() {
   // Entries of one module have blocks of their own, each as long as its push constants are.
   const std::uint64_t key = 0x9054'0000u + push_words_;
-  if (const Id known = b_.shared(key)) return uses(known);
+  if (const Id known = b_.shared(key)) return known;
   const Id block = b_.type_block(b_.type_uint(), 4, push_words_, false);
   b_.name(block, "Launch");
   const Id variable = b_.variable(spv::StorageClass::PushConstant, block);
   b_.name(variable, "launch");
   b_.shared(key) = variable;
-  return uses(variable);
+  return variable;
 }
 
 Id Emitter::local_array() {
@@ -148,19 +149,20 @@ Id Emitter::local_array() {
 Id Emitter::index(Value address, unsigned shift) {
   std::uint64_t known = 0;
   if (is_constant(address, known)) return b_.constant(static_cast<std::uint32_t>(known) >> shift);
-  if (shift == 0) return value(address);
+  if (shift == 0) return low_word(address);
   Form& form = indices_[address];
   if (holds(form) && form.key == shift) return form.id;
   // passes/scale_addresses has seen to it that no upper bits of the element count.
   const Inst& by = f_.insts[address];
-  if (by.op == Op::shl && is_constant(f_.arg(address, 1), known) && known >= shift && known < 32) {
+  if (by.op == Op::shl && by.type == Type::i32 && is_constant(f_.arg(address, 1), known) &&
+      known >= shift && known < 32) {
     const Id element = value(f_.arg(address, 0));
     const Id scale = b_.constant(std::uint32_t{1} << (known - shift));
     form = {serial_, shift,
             known == shift ? element : op(spv::Op::OpIMul, b_.type_uint(), element, scale)};
     return form.id;
   }
-  const Id offset = value(address);
+  const Id offset = low_word(address);
   form = {serial_, shift,
           op(spv::Op::OpShiftRightLogical, b_.type_uint(), offset, b_.constant(shift))};
   return form.id;
@@ -174,7 +176,7 @@ Id Emitter::pointer(Value v, Value address, View view) {
   Form& form = pointers_[address];
   if (holds(form) && form.key == key) return form.id;
   Id made = 0;
-  if (space == Space::global) {
+  if (by_address(space)) {
     b_.capability(spv::Capability::PhysicalStorageBufferAddresses);
     const Id pointer_type =
         b_.type_pointer(spv::StorageClass::PhysicalStorageBuffer, element_type(view));
@@ -227,7 +229,7 @@ Id Emitter::word_pointer(Value v, Value address, unsigned word) {
 
 Id Emitter::containing_word(Value v, Value address) {
   const Inst& inst = f_.insts[v];
-  if (inst.mem.space != Space::global) return pointer(v, address, View::u32);
+  if (!by_address(inst.mem.space)) return pointer(v, address, View::u32);
   const std::uint32_t key = pointer_key(inst.mem.space, 0, kContaining);
   Form& form = pointers_[address];
   if (holds(form) && form.key == key) return form.id;
@@ -240,6 +242,13 @@ Id Emitter::containing_word(Value v, Value address) {
   return form.id;
 }
 
+Id Emitter::low_word(Value v) {
+  const Id all = value(v);
+  if (f_.insts[v].type != Type::i64) return all;
+  if (p_.features.int64) return op(spv::Op::OpUConvert, b_.type_uint(), all);
+  return op(spv::Op::OpCompositeExtract, b_.type_uint(), all, 0u);
+}
+
 /// The bit within its word at which a byte or half stands.
 Id Emitter::bit_offset(Value address, unsigned bytes) {
   const std::uint32_t mask = bytes == 1 ? 3 : 2;
@@ -247,22 +256,14 @@ Id Emitter::bit_offset(Value address, unsigned bytes) {
   if (is_constant(address, known))
     return b_.constant((static_cast<std::uint32_t>(known) & mask) * 8);
   const Id uint = b_.type_uint();
-  Id low = 0;
-  if (f_.insts[address].type != Type::i64) {
-    low = value(address);
-  } else if (p_.features.int64) {
-    low = op(spv::Op::OpUConvert, uint, value(address));
-  } else {
-    low = op(spv::Op::OpCompositeExtract, uint, value(address), 0u);
-  }
-  const Id byte = op(spv::Op::OpBitwiseAnd, uint, low, b_.constant(mask));
+  const Id byte = op(spv::Op::OpBitwiseAnd, uint, low_word(address), b_.constant(mask));
   return op(spv::Op::OpShiftLeftLogical, uint, byte, b_.constant(3));
 }
 
 Id Emitter::load_from(const Inst& inst, Id pointer, View view) {
   using enum spv::MemoryAccessMask;
   const Id type = element_type(view);
-  const bool aligned = inst.mem.space == Space::global;
+  const bool aligned = by_address(inst.mem.space);
   std::uint32_t access = 0;
   if (inst.mem.is_volatile) access |= word(Volatile);
   if (aligned) access |= word(Aligned);
@@ -273,7 +274,7 @@ Id Emitter::load_from(const Inst& inst, Id pointer, View view) {
 
 void Emitter::store_to(const Inst& inst, Id pointer, View view, Id value) {
   using enum spv::MemoryAccessMask;
-  const bool aligned = inst.mem.space == Space::global;
+  const bool aligned = by_address(inst.mem.space);
   std::uint32_t access = 0;
   if (inst.mem.is_volatile) access |= word(Volatile);
   if (aligned) access |= word(Aligned);

@@ -55,7 +55,7 @@ Id Emitter::sampled_image(std::uint32_t slot, const TextureSample& sample) {
     b_.name(variable, "texture" + std::to_string(slot));
     b_.shared(key) = variable;
   }
-  return op(spv::Op::OpLoad, type, uses(variable));
+  return op(spv::Op::OpLoad, type, variable);
 }
 
 void Emitter::texture_sample(Value v, const Inst& inst) {

@@ -81,6 +81,7 @@ class Emitter {
 
   // emit_arith.cpp, emit_float.cpp, emit_control.cpp
   void arith(Value v, const Inst& inst);
+  Id select(ir::Type type, Id condition, Id yes, Id no);
   bool narrow_compare(Value v, const Inst& inst);
   void shift(Value v, const Inst& inst);
   void divide(Value v, const Inst& inst);
@@ -108,6 +109,11 @@ class Emitter {
   void narrow_store(Value v, const Inst& inst);
   bool native_narrow(const Inst& inst) const;
   bool word_space(ir::Space space) const;
+  /// Whether the space is reached by device addresses, not through a buffer that is bound.
+  bool by_address(ir::Space space) const {
+    return space == ir::Space::global && p_.features.device_addresses;
+  }
+  Id low_word(Value v);  ///< of an i32 or an i64
   Id scope(const Inst& inst);
   Id resource(const Inst& inst, View view);
   Id shared_array();
@@ -141,8 +147,8 @@ class Emitter {
   Id ext(unsigned instruction, Id type, T... operands) {
     return op(spv::Op::OpExtInst, type, b_.glsl(), instruction, operands...);
   }
-  /// Notes a module-scope variable in the entry's interface.
-  Id uses(Id variable);
+  /// Notes a built-in variable in the entry's interface.
+  Id input(Id variable);
 
   const ir::Module& m_;
   const ir::Function& f_;

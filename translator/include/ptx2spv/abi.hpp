@@ -21,6 +21,8 @@ inline constexpr std::uint32_t kBindings = 0
 #undef PTX2SPV_BINDING
     ;
 inline constexpr std::uint32_t kLockWords = 4096;
+/// Bytes at the start of binding `memory` that no object has: null points there.
+inline constexpr std::uint32_t kNullBytes = 256;
 /// Descriptor set 1: slot k of the kernel at binding k, a storage buffer or a storage image.
 inline constexpr std::uint32_t kSlotSet = 1;
 /// Descriptor set 2: texture slot k at binding k, a combined image sampler, where the device's

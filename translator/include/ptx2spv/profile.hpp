@@ -75,8 +75,8 @@ std::span<const Capability> capabilities();
 /// The row of that name, or null.
 const Capability* find_capability(std::string_view name);
 
-/// A named profile, or nothing: swiftshader, lavapipe, nvidia, portable; and full, no-int64,
-/// no-64-bit-atomics, no-8/16-bit, which describe no real device.
+/// A named profile, or nothing: swiftshader, lavapipe, nvidia, portable; and full,
+/// no-device-addresses, no-int64, no-64-bit-atomics, no-8/16-bit, which describe no real device.
 std::optional<Profile> find_profile(std::string_view name);
 std::span<const std::string_view> profile_names();
 /// Sets capability `name` of `profile`. Returns false when there is none of that name.

@@ -190,6 +190,7 @@ struct EntryInfo {
   std::uint32_t slot_records =
       0;  ///< offset in the parameter buffer of the slots' records (abi.hpp)
   std::vector<SlotInfo> slots;
+  std::uint32_t bindings = 0;  ///< of set 0 that the module declares: bit b is binding b
   std::uint32_t push_words = abi::kPushWords;    ///< length of the push constants
   std::vector<PushParam> push_params;            ///< words of them that hold parameters
   std::vector<std::uint32_t> trip_count_params;  ///< offsets of parameter words that bound loops,
