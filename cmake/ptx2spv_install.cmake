@@ -94,6 +94,8 @@ foreach(tool IN ITEMS ptx2spv ptxrun ptxexec)
 endforeach()
 install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/fetch_swiftshader"
         DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME ptx2spv-fetch-swiftshader)
+install(FILES "${PROJECT_SOURCE_DIR}/tools/ptxrun/manifest.schema.json"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/ptx2spv")
 # HACKING.md too, since the others link to it.
 install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
               "${PROJECT_SOURCE_DIR}/HACKING.md" "${PROJECT_SOURCE_DIR}/LICENSE"

@@ -265,6 +265,11 @@ void emit(PassContext& c) {
   options.debug_info = c.options.debug_info;
   options.source_name = source_of(c).source.name();
   options.source_text = source_of(c).source.text();
+  options.cuda_source = [&c](const ir::Loc& loc) {
+    TrapSite site;
+    lower::set_source(site, c.program.module(loc.module), loc.source_loc);
+    return site.source_file;
+  };
   options.float_controls = c.options.fp == FpPolicy::exact;
   if (const auto failed = spirv::emit(c.module, c.function, options, c.builder))
     c.internal = failed->text;

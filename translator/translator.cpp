@@ -102,4 +102,10 @@ std::optional<Translation> PtxModule::translate(const TranslateOptions& options,
   return result;
 }
 
+std::vector<std::string_view> pass_names() {
+  std::vector<std::string_view> names;
+  for (const PassRow& row : pass_rows()) names.push_back(row.name);
+  return names;
+}
+
 }  // namespace ptx2spv

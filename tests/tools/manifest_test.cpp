@@ -30,6 +30,27 @@ const std::string kGood = R"({
   ]
 })";
 
+// What the good manifest launches.
+const char* const kKernel = R"(.version 8.0
+.target sm_75
+.address_size 64
+.global .surfref S;
+.global .texref T;
+.global .u32 g;
+.visible .entry k(.param .u64 surface, .param .u64 buffer, .param .u64 texture, .param .u32 count,
+                  .param .f32 gain, .param .b32 bits, .param .s64 offset, .param .b16 half)
+{
+  .reg .b32 %r<6>;
+  .reg .b64 %d;
+  ld.param.u64 %d, [surface];
+  mov.u32 %r0, 0;
+  sust.b.2d.b32.zero [%d, {%r0, %r0}], %r0;
+  tex.2d.v4.u32.s32 {%r1, %r2, %r3, %r4}, [T, {%r0, %r0}];
+  sust.b.3d.b32.zero [S, {%r0, %r0, %r0, %r0}], %r1;
+  ret;
+}
+)";
+
 std::string with(const std::string& old_text, const std::string& new_text) {
   std::string text = kGood;
   const std::size_t at = text.find(old_text);
@@ -49,9 +70,7 @@ class Manifest : public testing::Test {
     EXPECT_NE(result.error.find("error: " + expected), std::string::npos) << expected << "\n"
                                                                           << result.error;
   }
-  void SetUp() override {
-    folder_.write("k.ptx", ".version 8.0\n.target sm_75\n.address_size 64\n");
-  }
+  void SetUp() override { folder_.write("k.ptx", kKernel); }
   TemporaryFolder folder_;
 };
 
@@ -193,6 +212,22 @@ TEST_F(Manifest, Launches) {
   refused(with("\"T\": \"tex\"", "\"T\": \"img\""), "/launches/0/texrefs/T: there is no texture");
 }
 
+TEST_F(Manifest, ArgumentsFitTheParameters) {
+  refused(
+      with("{\"u32\": 5}", "{\"f32\": 5}"),
+      "/launches/0: argument 4 of kernel 'k', 'count': f32 was given, and the parameter is u32");
+  refused(with("{\"u32\": 5}", "{\"u64\": 5}"),
+          "/launches/0: argument 4 of kernel 'k', 'count': u64 has 8 bytes, and the parameter u32");
+  refused(with("{\"f32\": 0.5}", "{\"buffer\": \"buf\"}"),
+          "/launches/0: argument 5 of kernel 'k', 'gain': a buffer is passed as 8 bytes");
+  refused(with("{\"f32\": 0.5}, ", ""), "/launches/0: kernel 'k' has 8 parameters: u64 surface");
+  refused(with("\"S\": \"vol\"", "\"R\": \"vol\""),
+          "/launches/0: kernel 'k' uses no .surfref 'R'; it uses S");
+  refused(with("{\"g\": ", "{\"h\": "), "/globals/h: there is no variable 'h'; there are g");
+  refused(with("\"kernel\": \"k\"", "\"kernel\": \"l\""),
+          "/launches/0: there is no kernel 'l'; there is 'k'");
+}
+
 TEST_F(Manifest, Textures) {
   refused(with("\"resource\": \"img\"", "\"resource\": \"no\""),
           "/textures/tex/resource: there is no surface");
@@ -222,6 +257,21 @@ TEST_F(Manifest, Outputs) {
   refused(with("\"raw\": \"o.bin\"", "\"level\": 1"), "/outputs/0/level: has to be from 0 to 0");
   refused(with("\"raw\": \"o.bin\"", "\"range\": [1, 1]"), "/outputs/0/range: is empty");
   refused(with("\"raw\": \"o.bin\"", "\"range\": [1]"), "/outputs/0/range: takes two");
+  const auto expecting = [](const std::string& more) {
+    return with("\"raw\": \"o.bin\"", "\"expect\": \"k.ptx\", " + more);
+  };
+  refused(expecting("\"tolerance\": 1"), "/outputs/0/tolerance: has to be an object");
+  refused(expecting("\"tolerance\": {\"absolute\": -1}"),
+          "/outputs/0/tolerance/absolute: has to be 0 or more");
+  refused(expecting("\"tolerance\": {\"ulp\": 1.5}"),
+          "/outputs/0/tolerance/ulp: has to be an integer");
+  refused(expecting("\"tolerance\": {\"exact\": 1}"),
+          "/outputs/0/tolerance/exact: there is no such field");
+  refused(expecting("\"max_different\": -1"), "/outputs/0/max_different: has to be from 0");
+  refused(with("\"raw\": \"o.bin\"", "\"tolerance\": {\"ulp\": 1}"),
+          "/outputs/0/tolerance: needs the field \"expect\"");
+  refused(with("\"dtype\": \"u32\"", "\"expect\": \"k.ptx\", \"difference\": \"d.png\""),
+          "/outputs/1/difference: only a surface");
 }
 
 TEST_F(Manifest, EveryProblemIsReportedWithItsLine) {

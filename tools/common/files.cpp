@@ -89,10 +89,17 @@ IoError read_file(const std::string& path, Bytes& bytes, std::uint64_t limit) {
   return {};
 }
 
+std::string text_of(std::span<const std::byte> bytes) {
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  // Editors of some systems put this mark before text in UTF-8.
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+  return text;
+}
+
 IoError read_text(const std::string& path, std::string& text, std::uint64_t limit) {
   Bytes bytes;
   IoError error = read_file(path, bytes, limit);
-  if (error.empty()) text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (error.empty()) text = text_of(bytes);
   return error;
 }
 

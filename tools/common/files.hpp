@@ -19,6 +19,9 @@ using IoError = std::string;
 /// is an error.
 IoError read_file(const std::string& path, Bytes& bytes,
                   std::uint64_t limit = std::uint64_t(1) << 32);
+/// The bytes as text, without the mark (U+FEFF) that may stand before text in UTF-8.
+std::string text_of(std::span<const std::byte> bytes);
+/// As read_file, as text_of() gives it.
 IoError read_text(const std::string& path, std::string& text,
                   std::uint64_t limit = std::uint64_t(1) << 28);
 /// Writes to a temporary file beside `path` and renames it. "-" is standard output; what exists and

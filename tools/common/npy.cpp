@@ -71,14 +71,7 @@ IoError read_npy(const Bytes& file, Npy& npy) {
     shape.remove_prefix(std::size_t(next - shape.data()));
   }
 
-  std::uint64_t bytes = 0;
-  for (const Row& row : kTypes) {
-    // One-byte types come with any of the byte order marks.
-    std::string name = npy.descr;
-    if (!name.empty() && (name[0] == '=' || (name.ends_with('1') && name[0] != '|')))
-      name[0] = row.descr[0];
-    if (name == row.descr) bytes = row.bytes;
-  }
+  const std::uint64_t bytes = type_bytes(npy_type(npy.descr));
   if (!bytes) return "has elements of type " + npy.descr + ", which is not supported";
   if (file.size() - start - length != count * bytes)
     return "holds " + std::to_string(file.size() - start - length) +
@@ -110,6 +103,17 @@ Bytes write_npy(const std::string& descr, const std::vector<std::uint64_t>& shap
 std::string npy_descr(const std::string& type) {
   for (const Row& row : kTypes)
     if (type == row.type) return row.descr;
+  return {};
+}
+
+std::string npy_type(const std::string& descr) {
+  for (const Row& row : kTypes) {
+    // One-byte types come with any of the byte order marks.
+    std::string name = descr;
+    if (!name.empty() && (name[0] == '=' || (name.ends_with('1') && name[0] != '|')))
+      name[0] = row.descr[0];
+    if (name == row.descr) return row.type;
+  }
   return {};
 }
 

@@ -19,6 +19,8 @@ Bytes write_npy(const std::string& descr, const std::vector<std::uint64_t>& shap
                 std::span<const std::byte> data);
 /// NumPy's name of u8 ... f64, empty for anything else.
 std::string npy_descr(const std::string& type);
+/// The name u8 ... f64 of what NumPy calls so, empty for types that are not supported.
+std::string npy_type(const std::string& descr);
 /// Bytes of a name that npy_descr takes, 0 for anything else.
 std::uint32_t type_bytes(const std::string& type);
 

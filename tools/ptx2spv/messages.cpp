@@ -35,6 +35,9 @@ std::string message_json(const Message& message) {
          "\", \"file\": " + json_quote(message.file) +
          ", \"line\": " + std::to_string(message.line) +
          ", \"column\": " + std::to_string(message.column) +
+         (message.source_line ? ", \"source_file\": " + json_quote(message.source_file) +
+                                    ", \"source_line\": " + std::to_string(message.source_line)
+                              : "") +
          ", \"text\": " + json_quote(message.text) + "}";
 }
 

@@ -8,6 +8,7 @@
 
 #include "ptx2spv/fatbin.hpp"
 #include "tools/common/files.hpp"
+#include "tools/common/input_kind.hpp"
 #include "tools/common/json.hpp"
 #include "tools/ptx2spv/messages.hpp"
 
@@ -214,9 +215,11 @@ bool read_units(const Settings& settings, const std::string& file, std::vector<P
       error = "--image is for programs, and this is none";
       return false;
     }
-    PtxUnit& unit = units.emplace_back();
-    unit.sources.push_back(
-        {name, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())});
+    std::string text = text_of(bytes);
+    error = other_kind(text, Wanted::ptx);
+    exit = kTranslation;
+    if (!error.empty()) return false;
+    units.emplace_back().sources.push_back({name, std::move(text)});
     return true;
   }
   const auto images = fatbin::read_file(bytes, error);

@@ -1,5 +1,6 @@
 #include "tools/ptx2spv/settings.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "tools/common/files.hpp"
@@ -297,6 +298,15 @@ std::string apply_translation(const ParsedOption& option, Settings& settings) {
   return {};
 }
 
+/// An error where a pass is named and there is none of that name.
+std::string unknown_pass(const std::string& name) {
+  const std::vector<std::string_view> names = pass_names();
+  if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) return {};
+  std::string list;
+  for (const std::string_view each : names) list += (list.empty() ? "" : ", ") + std::string(each);
+  return "there is no pass " + name + "; there are " + list;
+}
+
 }  // namespace
 
 std::string apply_options(const ParsedCommand& command, Settings& settings) {
@@ -333,7 +343,7 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
       case opt_profile: profiles = value; break;
       case opt_disable:
       case opt_enable:
-        if (!find_capability(value)) return unknown("capability");
+        if (!find_capability(value)) return unknown_capability(value);
         settings.capabilities.emplace_back(value, option.id == opt_enable);
         break;
       case opt_backing: {
@@ -352,6 +362,7 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
       case opt_dump:
         settings.dump = true;
         settings.dump_pass = value;
+        if (const std::string error = unknown_pass(value); !error.empty()) return error;
         break;
       case opt_time: settings.time_passes = true; break;
       case opt_list:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/ptxrun/manifest.hpp"
+#include "tools/ptxrun/trace.hpp"
 
 namespace ptx2spv::tools {
 
@@ -18,6 +19,7 @@ enum class Exit : std::uint8_t {
   translation = 3,
   trap = 4,
   no_device = 5,
+  too_small = 6,  ///< the device has not the memory, the limits or the features
 };
 
 struct RunOptions {
@@ -31,6 +33,7 @@ struct RunOptions {
   std::optional<ThreadModel> threads;
   std::optional<ArrayBacking> backing;
   std::optional<FilterPolicy> filter;
+  bool trace = false;                            ///< fill RunResult::spans
   bool time = false;                             ///< every repeat of a launch on its own, timed
   std::function<void(const std::string&)> warn;  ///< a rendered message
   std::function<void(std::size_t done, std::size_t all)> progress;
@@ -48,6 +51,7 @@ struct RunResult {
   std::string device;                ///< name and driver
   std::vector<Bytes> outputs;        ///< as Manifest::outputs
   std::vector<LaunchTime> launches;  ///< as Manifest::launches
+  std::vector<TraceSpan> spans;      ///< with RunOptions::trace
   double setup_ms = 0;               ///< device and module
   double upload_ms = 0, launch_ms = 0, download_ms = 0;
 };

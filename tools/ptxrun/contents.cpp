@@ -1,51 +1,28 @@
 #include "tools/ptxrun/contents.hpp"
 
 #include <bit>
-#include <cmath>
 #include <cstring>
 
+#include "tools/common/elements.hpp"
 #include "tools/common/npy.hpp"
 #include "tools/common/png.hpp"
-#include "tools/common/sha256.hpp"
 
 namespace ptx2spv::tools {
 namespace {
 
 using Format = abi::SurfaceFormat;
 
-double half_value(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  double value = exponent == 0    ? std::ldexp(mantissa, -24)
-                 : exponent == 31 ? (mantissa ? std::nan("") : HUGE_VAL)
-                                  : std::ldexp(1024 + mantissa, exponent - 25);
-  return bits & 0x8000 ? -value : value;
-}
-
 // One component as a number; normalised formats from -1 or 0 to 1.
 double component(Format format, const std::byte* at) {
-  std::uint8_t u8 = 0;
-  std::uint16_t u16 = 0;
-  std::uint32_t u32 = 0;
-  switch (format_bytes(format)) {
-    case 1: std::memcpy(&u8, at, 1); break;
-    case 2: std::memcpy(&u16, at, 2); break;
-    default: std::memcpy(&u32, at, 4); break;
-  }
+  const ElementType type = element_type(component_type(format));
+  const double value = element_value(type, element_bits(type, at));
   switch (format) {
-    case Format::u8: return u8;
-    case Format::s8: return std::int8_t(u8);
-    case Format::unorm8: return u8 / 255.0;
-    case Format::snorm8: return std::int8_t(u8) / 127.0;
-    case Format::u16: return u16;
-    case Format::s16: return std::int16_t(u16);
-    case Format::unorm16: return u16 / 65535.0;
-    case Format::snorm16: return std::int16_t(u16) / 32767.0;
-    case Format::f16: return half_value(u16);
-    case Format::u32: return u32;
-    case Format::s32: return std::int32_t(u32);
-    case Format::f32: return std::bit_cast<float>(u32);
+    case Format::unorm8: return value / 255;
+    case Format::snorm8: return value / 127;
+    case Format::unorm16: return value / 65535;
+    case Format::snorm16: return value / 32767;
+    default: return value;
   }
-  return 0;
 }
 
 std::pair<double, double> natural_range(Format format) {
@@ -61,9 +38,6 @@ std::pair<double, double> natural_range(Format format) {
     default: return {0, 1};
   }
 }
-
-/// What a file of data may be longer than its data: NumPy's header, gzip's.
-constexpr std::uint64_t kMostHeader = 1 << 16;
 
 std::byte shade(double value, std::pair<double, double> range) {
   const double scaled = (value - range.first) / (range.second - range.first) * 255.0 + 0.5;
@@ -102,24 +76,14 @@ std::string from_picture(const Init& init, const ArrayDesc& desc, std::span<std:
   return {};
 }
 
-std::string report_difference(std::span<const std::byte> got, std::span<const std::byte> wanted) {
-  if (got.size() != wanted.size())
-    return std::to_string(got.size()) + " bytes instead of " + std::to_string(wanted.size());
-  std::size_t first = 0, count = 0;
-  for (std::size_t k = 0; k < got.size(); ++k) {
-    if (got[k] == wanted[k]) continue;
-    if (!count) first = k;
-    ++count;
-  }
-  if (!count) return {};
-  char buffer[96];
-  std::snprintf(buffer, sizeof buffer,
-                "%zu bytes differ, the first at %zu: 0x%02x instead of 0x%02x", count, first,
-                unsigned(got[first]), unsigned(wanted[first]));
-  return buffer;
-}
-
 }  // namespace
+
+std::string component_type(abi::SurfaceFormat format) {
+  const std::string name = to_string(format);
+  if (name.starts_with("unorm")) return "u" + name.substr(5);
+  if (name.starts_with("snorm")) return "s" + name.substr(5);
+  return name;
+}
 
 void fill_pattern(std::span<std::byte> bytes, std::uint32_t seed) {
   std::uint32_t state = seed * 2654435761u + 1u;
@@ -197,83 +161,6 @@ std::string make_picture(const ArrayDesc& desc, std::uint32_t level,
     }
   }
   return write_png(picture, png);
-}
-
-OutputResult finish_output(const OutputSpec& output, const ArrayDesc* desc, const Bytes& bytes) {
-  OutputResult result;
-  result.line = std::string(output.kind_name()) + " " + output.name;
-  const auto wrote = [&](const std::string& path, std::span<const std::byte> data) {
-    const IoError error = write_file(path, data);
-    if (!error.empty()) {
-      result.error = output.where + path + ": " + error;
-      return;
-    }
-    result.line += ", wrote " + path;
-  };
-  if (!output.raw.empty()) wrote(output.raw, bytes);
-  if (!output.npy.empty()) {
-    std::string type = desc ? to_string(desc->format) : output.dtype;
-    if (type.starts_with("unorm")) type = "u" + type.substr(5);
-    if (type.starts_with("snorm")) type = "s" + type.substr(5);
-    const std::uint32_t size = type_bytes(type);
-    if (bytes.size() % size) {
-      result.error =
-          output.where + std::to_string(bytes.size()) + " bytes are no whole number of " + type;
-    } else {
-      wrote(output.npy, write_npy(npy_descr(type),
-                                  desc ? npy_shape(*desc, output.level)
-                                       : std::vector<std::uint64_t>{bytes.size() / size},
-                                  bytes));
-    }
-  }
-  if (!output.png.empty()) {
-    Bytes png;
-    const std::string error = make_picture(*desc, output.level, bytes, output.range, png);
-    if (error.empty()) {
-      wrote(output.png, png);
-    } else {
-      result.error = output.where + error;
-    }
-  }
-  if (!output.sha256.empty()) {
-    const std::string digest = sha256_hex(bytes);
-    result.mismatch = digest != output.sha256;
-    result.line += result.mismatch ? ", sha256 " + digest + " instead of " + output.sha256
-                                   : ", sha256 matches";
-  }
-  if (!output.expect.empty()) {
-    Bytes wanted;
-    const bool picture_file = output.expect.ends_with(".png");
-    IoError error = picture_file ? read_file(output.expect, wanted)
-                                 : read_file(output.expect, wanted, bytes.size() + kMostHeader);
-    Picture picture;
-    Bytes got = bytes;
-    if (error.empty() && output.expect.ends_with(".npy")) {
-      Npy npy;
-      error = read_npy(wanted, npy);
-      wanted = std::move(npy.data);
-    } else if (error.empty() && output.expect.ends_with(".png")) {
-      if (!desc) {
-        error = "is a picture, the output is not a surface";
-      } else {
-        error = read_png(wanted, desc->channels, picture);
-        wanted = std::move(picture.pixels);
-        Bytes png;
-        if (error.empty()) error = make_picture(*desc, output.level, bytes, output.range, png);
-        if (error.empty()) error = read_png(png, desc->channels, picture);
-        got = std::move(picture.pixels);
-      }
-    }
-    if (!error.empty()) {
-      result.error = output.where + output.expect + " " + error;
-    } else if (const std::string difference = report_difference(got, wanted); !difference.empty()) {
-      result.mismatch = true;
-      result.line += ", " + output.expect + ": " + difference;
-    } else {
-      result.line += ", equals " + output.expect;
-    }
-  }
-  return result;
 }
 
 }  // namespace ptx2spv::tools

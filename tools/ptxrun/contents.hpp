@@ -1,4 +1,4 @@
-// Initial contents made real, and final contents written and compared.
+// Initial contents made real, and contents shown as pictures.
 #pragma once
 
 #include <functional>
@@ -7,6 +7,13 @@
 #include "tools/ptxrun/manifest.hpp"
 
 namespace ptx2spv::tools {
+
+/// What a file of data may be longer than its data: NumPy's header, gzip's.
+inline constexpr std::uint64_t kMostHeader = 1 << 16;
+
+/// The type of a texel's components in files, u8 ... f32; normalised ones are the integers that
+/// they are made of.
+std::string component_type(abi::SurfaceFormat format);
 
 /// The generator of the `pattern` contents: xorshift32 started at seed * 2654435761 + 1, bits 11 to
 /// 18 of each step.
@@ -26,13 +33,5 @@ std::string make_contents(const Init& init, const ArrayDesc* desc, const HandleV
 std::string make_picture(const ArrayDesc& desc, std::uint32_t level,
                          std::span<const std::byte> bytes,
                          const std::optional<std::pair<double, double>>& range, Bytes& png);
-
-struct OutputResult {
-  bool mismatch = false;
-  std::string line;   ///< a report of what was done
-  std::string error;  ///< I/O
-};
-/// Writes and compares one output. `bytes`: its final contents.
-OutputResult finish_output(const OutputSpec& output, const ArrayDesc* desc, const Bytes& bytes);
 
 }  // namespace ptx2spv::tools

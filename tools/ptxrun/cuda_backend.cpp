@@ -5,6 +5,7 @@
 
 #include "tools/common/cuda_api.hpp"
 #include "tools/ptxrun/backend.hpp"
+#include "tools/ptxrun/check.hpp"
 #include "tools/ptxrun/contents.hpp"
 
 namespace ptx2spv::tools {
@@ -51,7 +52,7 @@ class Runner {
   bool make_arrays();
   bool make_textures();
   bool fill_memory();
-  bool launch(const LaunchSpec& spec, LaunchTime& time);
+  bool launch(const LaunchSpec& spec, const std::string& name, LaunchTime& time);
   bool bind_references(const LaunchSpec& spec);
   bool bind_texref(const std::string& name, const TextureSpec& texture, const std::string& what);
   bool read_outputs();
@@ -67,6 +68,7 @@ class Runner {
   bool context_ = false;
   bool broken_ = false;  // a trap ended the context: nothing can be freed
   ModuleHandle module_ = nullptr;
+  std::vector<std::string> kernels_;  // by launch
   std::vector<ArrayState> arrays_;
   std::vector<DevicePointer> buffers_;
   std::vector<Object> textures_;
@@ -161,14 +163,13 @@ bool Runner::load_modules() {
     if (!log.empty()) result_.error += "\n" + log;
     return true;
   };
-  std::vector<std::string> texts(manifest_.modules.size());
-  for (std::size_t k = 0; k < texts.size(); ++k) {
-    const IoError error = read_text(manifest_.modules[k], texts[k]);
-    if (error.empty()) continue;
+  std::vector<std::string> texts;
+  if (const std::string error = read_modules(manifest_, texts); !error.empty()) {
     result_.exit = Exit::usage;
-    result_.error = manifest_.module_where[k] + manifest_.modules[k] + ": " + error;
+    result_.error = error;
     return false;
   }
+  kernels_ = kernel_names(manifest_, texts);
   if (texts.size() == 1)
     return !failed(api_.module_load(&module_, texts[0].c_str(), options, keys, values),
                    manifest_.modules[0]);
@@ -439,10 +440,10 @@ bool Runner::bind_texref(const std::string& name, const TextureSpec& texture,
   return check(result, what);
 }
 
-bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
+bool Runner::launch(const LaunchSpec& spec, const std::string& name, LaunchTime& time) {
   const std::string what = spec.where + "kernel " + spec.kernel;
   Function function = nullptr;
-  if (!check(api_.module_function(&function, module_, spec.kernel.c_str()), what)) return false;
+  if (!check(api_.module_function(&function, module_, name.c_str()), what)) return false;
   if (spec.shared > 49152 &&
       !check(api_.function_attribute(function, kMaxDynamicShared, int(spec.shared)), what))
     return false;
@@ -525,9 +526,10 @@ RunResult Runner::run() {
   if (!make_arrays() || !make_textures() || !fill_memory()) return std::move(result_);
   const double filled = now_ms();
   result_.upload_ms = filled - opened;
-  for (const LaunchSpec& spec : manifest_.launches) {
-    if (!launch(spec, result_.launches.emplace_back())) return std::move(result_);
-    if (options_.progress) options_.progress(result_.launches.size(), manifest_.launches.size());
+  for (std::size_t k = 0; k < manifest_.launches.size(); ++k) {
+    if (!launch(manifest_.launches[k], kernels_[k], result_.launches.emplace_back()))
+      return std::move(result_);
+    if (options_.progress) options_.progress(k + 1, manifest_.launches.size());
   }
   const double launched = now_ms();
   result_.launch_ms = launched - filled;

@@ -1,17 +1,29 @@
 // ptxrun: runs a launch manifest.
+#include <fnmatch.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <new>
 
 #include "ptx2spv/probe.hpp"
+#include "tools/common/elements.hpp"
+#include "tools/common/input_kind.hpp"
 #include "tools/common/names.hpp"
 #include "tools/common/options.hpp"
 #include "tools/common/profile_file.hpp"
 #include "tools/common/sha256.hpp"
 #include "tools/ptxrun/backend.hpp"
-#include "tools/ptxrun/contents.hpp"
+#include "tools/ptxrun/batch.hpp"
+#include "tools/ptxrun/check.hpp"
+#include "tools/ptxrun/comparison.hpp"
+#include "tools/ptxrun/draft.hpp"
+#include "tools/ptxrun/outputs.hpp"
 #include "tools/ptxrun/report.hpp"
 
 namespace ptx2spv::tools {
@@ -42,6 +54,12 @@ enum Id : int {
   opt_verbose,
   opt_json,
   opt_color,
+  opt_jobs,
+  opt_only,
+  opt_junit,
+  opt_quiet,
+  opt_init,
+  opt_trace,
 };
 
 constexpr Option kOptions[] = {
@@ -82,14 +100,28 @@ constexpr Option kOptions[] = {
      "take instructions that the module's PTX version or target does not have"},
     {opt_time, 't', "time", "",
      "print the times as JSON: stages, and the medians of each launch's repeats"},
-    {opt_output, 'o', "output-folder", "FOLDER", "write outputs there, not beside the manifest",
+    {opt_trace, 0, "trace", "FILE",
+     "write what the run spent its time on (translation, pipelines, copies, launches) as a trace "
+     "for chrome://tracing or Perfetto",
+     "file"},
+    {opt_output, 'o', "output-folder", "FOLDER",
+     "write outputs there, not beside the manifest; it is made if need be", "file"},
+    {opt_jobs, 'j', "jobs", "COUNT",
+     "how many manifests run at a time, each in a process of its own; 1 when not given"},
+    {opt_only, 0, "only", "PATTERN",
+     "of the manifests given, run those whose name or path fits the shell pattern; may be "
+     "repeated"},
+    {opt_junit, 0, "junit", "FILE", "write the manifests' verdicts as JUnit's XML", "file"},
+    {opt_init, 0, "init", "FILE",
+     "write a manifest for this PTX to fill in: NAME.json for NAME.ptx, in the working folder or "
+     "--output-folder; a file that is there already stays",
      "file"},
     {opt_checksums, 0, "checksums", "", "print the SHA-256 of every output"},
     {opt_validate, 0, "validate", "",
      "run under the Vulkan validation layer; its messages are a mismatch"},
     {opt_check, 0, "check", "",
-     "only check the manifests, and that the PTX and the contents of buffers and of level 0 of "
-     "surfaces can be read"},
+     "only check the manifests: that the PTX parses and has the kernels, that their parameters "
+     "take the arguments, and that contents and expected files can be read"},
     {opt_list, 'l', "list-devices", "",
      "list the Vulkan devices and why each would be passed over"},
     {opt_probe, 0, "probe", "[WHAT]",
@@ -98,7 +130,8 @@ constexpr Option kOptions[] = {
      "row that makes the device known (known); answer is what the process that asks is called with",
      "table,known,answer"},
     {opt_answers, 0, "answers", "TEXT", "with --probe=answer: what the device has answered before"},
-    {opt_json, 0, "json", "", "with --list-devices and --probe: as JSON"},
+    {opt_json, 0, "json", "", "the manifests' verdicts as JSON, and so --list-devices and --probe"},
+    {opt_quiet, 'q', "quiet", "", "print only what failed"},
     {opt_verbose, 'v', "verbose", "",
      "print the device, the times of the stages and every output's result"},
     {opt_color, 0, "color", "WHEN",
@@ -107,9 +140,16 @@ constexpr Option kOptions[] = {
 };
 
 constexpr ExitCode kExitCodes[] = {
-    {0, "all outputs match or were written"},    {1, "an output does not match"},
-    {2, "usage, manifest, or input and output"}, {3, "translation failed"},
-    {4, "a trap; its record was printed"},       {5, "no usable device"},
+    {0, "all outputs match or were written"},
+    {1, "an output does not match"},
+    {2, "usage, manifest, or input and output"},
+    {3, "translation failed"},
+    {4, "a trap; its record was printed"},
+    {5, "no usable device, or it was lost"},
+    {6, "the device lacks memory, sizes or features that the manifest needs"},
+    {139,
+     "a signal ended the process (128 and its number): the driver crashed, as CPU drivers do "
+     "when a kernel accesses memory that is not there"},
 };
 
 constexpr Tool kTool = {
@@ -118,9 +158,8 @@ constexpr Tool kTool = {
     "runs the kernels that launch manifests describe: PTX on any Vulkan device, or natively by "
     "CUDA",
     "A manifest is a JSON file that names a PTX module, surfaces, buffers, launches and outputs. "
-    "Each manifest given "
-    "runs on its own; the exit code is the first that is not 0. A manifest named - is read from "
-    "standard input.",
+    "Of several manifests each runs in a process of its own and gets a verdict; the exit code is "
+    "the first that is not 0. A manifest named - is read from standard input.",
     kOptions,
     kExitCodes,
     "NO_COLOR turns colour off. PTX2SPV_DEVICE selects a device where --device does not; "
@@ -129,8 +168,10 @@ constexpr Tool kTool = {
 struct Settings {
   RunOptions run;
   bool cuda = false, compare = false, time = false, checksums = false, check = false,
-       verbose = false, color = false;
-  std::string output_folder;
+       verbose = false, color = false, quiet = false, json = false, list = false;
+  std::string output_folder, junit, init, trace;
+  std::vector<std::string> only;
+  unsigned jobs = 1;
   std::string probe, answers;  ///< what of a device's answers is asked for; empty: nothing
 };
 
@@ -170,7 +211,7 @@ Exit finish_outputs(const Settings& settings, const Manifest& manifest, const Ru
       exit = worse(exit, Exit::usage);
     }
     if (done.mismatch) {
-      print_error(settings, manifest.file + ": error: " + done.line);
+      print_error(settings, output.where + done.line);
       exit = worse(exit, Exit::mismatch);
     } else if (settings.verbose) {
       std::printf("output     %s\n", done.line.c_str());
@@ -182,26 +223,28 @@ Exit finish_outputs(const Settings& settings, const Manifest& manifest, const Ru
   return exit;
 }
 
-// Outputs of both backends side by side: the first difference of each, and the ratio of the times.
+// Outputs of both backends side by side: what differs, and the ratio of the times.
 Exit compare_results(const Manifest& manifest, const RunResult& vulkan, const RunResult& cuda) {
   Exit exit = Exit::good;
   for (std::size_t k = 0; k < manifest.outputs.size(); ++k) {
+    const OutputSpec& output = manifest.outputs[k];
     const Bytes &ours = vulkan.outputs[k], &theirs = cuda.outputs[k];
-    const std::string name =
-        std::string(manifest.outputs[k].kind_name()) + " " + manifest.outputs[k].name;
-    std::size_t first = 0;
-    while (first < ours.size() && first < theirs.size() && ours[first] == theirs[first]) ++first;
-    if (first == ours.size() && first == theirs.size()) {
-      std::printf("compare    %s: equal, %zu bytes\n", name.c_str(), ours.size());
-      continue;
+    std::string text = "equal, " + std::to_string(ours.size()) + " bytes";
+    if (ours.size() != theirs.size()) {
+      exit = Exit::mismatch;
+      text = std::to_string(ours.size()) + " bytes, cuda " + std::to_string(theirs.size());
+    } else if (ours != theirs) {
+      const bool whole = ours.size() % element_type(output.dtype).bytes == 0;
+      const ElementShape shape =
+          output.kind == OutputSpec::Kind::surface
+              ? texel_shape(manifest.surfaces[output.index].desc, output.level)
+              : row_shape(whole ? output.dtype : "u8", ours.size());
+      const Comparison compared = compare_elements(shape, ours, theirs, output.tolerance);
+      const bool near_enough = compared.different <= output.max_different;
+      if (!near_enough) exit = Exit::mismatch;
+      text = near_enough ? "within the tolerance" : compared.text + " of cuda";
     }
-    exit = Exit::mismatch;
-    if (first < ours.size() && first < theirs.size()) {
-      std::printf("compare    %s: differs first at byte %zu: 0x%02x, cuda 0x%02x\n", name.c_str(),
-                  first, unsigned(ours[first]), unsigned(theirs[first]));
-    } else {
-      std::printf("compare    %s: %zu bytes, cuda %zu\n", name.c_str(), ours.size(), theirs.size());
-    }
+    std::printf("compare    %s %s: %s\n", output.kind_name(), output.name.c_str(), text.c_str());
   }
   for (std::size_t k = 0; k < manifest.launches.size(); ++k) {
     const double ours = median(vulkan.launches[k].device_ms),
@@ -213,48 +256,40 @@ Exit compare_results(const Manifest& manifest, const RunResult& vulkan, const Ru
   return exit;
 }
 
-// Reads what the manifest's files hold, without a device.
-Exit check_files(const Settings& settings, const Manifest& manifest) {
-  Exit exit = Exit::good;
-  const auto report = [&](const std::string& error) {
-    if (error.empty()) return;
-    print_error(settings, error);
-    exit = Exit::usage;
-  };
+bool read_manifest(const Settings& settings, const std::string& file, Manifest& manifest) {
   std::string text;
-  for (std::size_t k = 0; k < manifest.modules.size(); ++k) {
-    const IoError error = read_text(manifest.modules[k], text);
-    if (!error.empty()) report(manifest.module_where[k] + manifest.modules[k] + ": " + error);
+  IoError error = read_text(file, text, 64u << 20);
+  if (error.empty()) error = other_kind(text, Wanted::manifest);
+  if (!error.empty()) {
+    print_error(settings, file + ": error: " + error);
+    return false;
   }
-  const auto no_handle = [](std::uint32_t) { return std::uint64_t(0); };
-  for (const SurfaceSpec& spec : manifest.surfaces) {
-    Bytes bytes(spec.bytes);
-    report(make_contents(spec.init, &spec.desc, no_handle, bytes));
-  }
-  for (const BufferSpec& spec : manifest.buffers) {
-    Bytes bytes(spec.bytes);
-    report(make_contents(spec.init, nullptr, no_handle, bytes));
-  }
-  return exit;
+  std::vector<std::string> errors;
+  if (parse_manifest(file == "-" ? "./<stdin>" : file, text, settings.output_folder, manifest,
+                     errors))
+    return true;
+  for (const std::string& line : errors) print_error(settings, line);
+  return false;
+}
+
+Exit write_trace(const Settings& settings, const RunResult& result) {
+  if (settings.trace.empty()) return Exit::good;
+  const IoError error = write_text(settings.trace, trace_json(result.spans));
+  if (error.empty()) return Exit::good;
+  print_error(settings, settings.trace + ": error: " + error);
+  return Exit::usage;
 }
 
 Exit run_manifest(Settings& settings, const std::string& file) {
-  std::string text;
-  const IoError error = read_text(file, text, 64u << 20);
-  if (!error.empty()) {
-    print_error(settings, file + ": error: " + error);
-    return Exit::usage;
-  }
   Manifest manifest;
-  std::vector<std::string> errors;
-  if (!parse_manifest(file == "-" ? "./<stdin>" : file, text, settings.output_folder, manifest,
-                      errors)) {
-    for (const std::string& line : errors) print_error(settings, line);
-    return Exit::usage;
+  if (!read_manifest(settings, file, manifest)) return Exit::usage;
+  if (settings.check) {
+    const std::vector<std::string> errors = check_manifest(manifest, settings.run.relax);
+    for (const std::string& error : errors) print_error(settings, error);
+    return errors.empty() ? Exit::good : Exit::usage;
   }
-  if (settings.check) return check_files(settings, manifest);
 
-  const bool progress = ::isatty(2) && !settings.time;
+  const bool progress = ::isatty(2) && !settings.time && !settings.quiet;
   const double start = now_ms();
   double last = start;
   bool shown = false;
@@ -270,7 +305,9 @@ Exit run_manifest(Settings& settings, const std::string& file) {
     if (shown) std::fputs("\r\x1b[K", stderr);
     shown = false;
   };
-  settings.run.warn = [&](const std::string& message) { print_error(settings, message); };
+  settings.run.warn = [&](const std::string& message) {
+    if (!settings.quiet) print_error(settings, message);
+  };
 
   const RunResult result =
       settings.cuda ? run_cuda(manifest, settings.run) : run_vulkan(manifest, settings.run);
@@ -283,6 +320,7 @@ Exit run_manifest(Settings& settings, const std::string& file) {
   if (settings.verbose) print_stages(backend, result);
   if (settings.time) std::fputs(timing_json(manifest, backend, result).c_str(), stdout);
   Exit exit = finish_outputs(settings, manifest, result);
+  exit = worse(exit, write_trace(settings, result));
   if (settings.compare) {
     RunOptions other = settings.run;
     other.device.clear();
@@ -299,17 +337,113 @@ Exit run_manifest(Settings& settings, const std::string& file) {
   return exit;
 }
 
+/// The file that describes manifests to editors, where an installation or a build has it.
+std::string schema_path() {
+  std::error_code failed;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) return {};
+  const auto path = self.parent_path().parent_path() / "share/ptx2spv/manifest.schema.json";
+  return std::filesystem::exists(path, failed) ? path.string() : std::string();
+}
+
+// Writes a manifest to fill in.
+Exit draft(const Settings& settings) {
+  const std::string& file = settings.init;
+  std::string text;
+  IoError error = read_text(file, text);
+  if (error.empty()) error = other_kind(text, Wanted::ptx);
+  if (!error.empty()) {
+    print_error(settings, file + ": error: " + error);
+    return Exit::usage;
+  }
+  std::vector<Message> messages;
+  const auto module = PtxModule::parse({{text, file}}, messages, settings.run.relax);
+  const auto translation = module ? module->translate({}, messages) : std::nullopt;
+  if (!translation) {
+    for (const Message& message : messages) print_error(settings, message.rendered);
+    return Exit::translation;
+  }
+  const std::filesystem::path folder =
+      settings.output_folder.empty() ? "." : settings.output_folder;
+  std::filesystem::path name = std::filesystem::path(file).filename();
+  if (name.extension() == ".gz") name = name.stem();
+  const std::string path = path_from(folder.string(), name.replace_extension(".json").string());
+  std::error_code ignored;
+  const std::string module_path =
+      std::filesystem::proximate(std::filesystem::absolute(file), folder, ignored).string();
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) == 0) {
+    print_error(settings, path + ": error: is there already");
+    return Exit::usage;
+  }
+  error = write_text(path, draft_manifest(translation->interface, module_path, schema_path()));
+  if (!error.empty()) {
+    print_error(settings, path + ": error: " + error);
+    return Exit::usage;
+  }
+  if (!settings.quiet) std::printf("wrote %s\n", path.c_str());
+  return Exit::good;
+}
+
+// Sets what a run takes; false where the option is another.
+bool apply_run_option(const ParsedOption& option, RunOptions& run, std::string& error) {
+  const std::string& value = option.value;
+  const auto known = [&](const char* what, std::initializer_list<std::string_view> values) {
+    if (std::find(values.begin(), values.end(), value) != values.end()) return true;
+    error = unknown_value(kTool, option.id, what, value);
+    return false;
+  };
+  switch (option.id) {
+    case opt_device: run.device = value; break;
+    case opt_profile:
+      run.profile.emplace();
+      error = find_or_read_profile(value, *run.profile);
+      if (!error.empty() && !value.ends_with(".json"))
+        error = unknown_value(kTool, option.id, "profile", value);
+      break;
+    case opt_disable:
+      if (!find_capability(value)) error = unknown_capability(value);
+      run.disable.push_back(value);
+      break;
+    case opt_fp:
+      if (known("policy", {"exact", "fast"}))
+        run.fp = value == "fast" ? FpPolicy::fast : FpPolicy::exact;
+      break;
+    case opt_filter:
+      if (known("filter policy", {"exact", "device"}))
+        run.filter = value == "device" ? FilterPolicy::device : FilterPolicy::exact;
+      break;
+    case opt_backing:
+      if (known("backing", {"linear", "image"}))
+        run.backing = value == "image" ? ArrayBacking::image : ArrayBacking::linear;
+      break;
+    case opt_threads:
+      run.threads = find_thread_model(value);
+      if (!run.threads) error = unknown_value(kTool, option.id, "thread model", value);
+      break;
+    case opt_no_slots: run.bind_slots = false; break;
+    case opt_optimize:
+      if (known("optimisation level", {"0", "1"})) run.jit_level = run.optimize = value[0] - '0';
+      break;
+    case opt_debug: run.debug_info = true; break;
+    case opt_relax: run.relax = true; break;
+    case opt_validate: run.validate = true; break;
+    default: return false;
+  }
+  return true;
+}
+
 // Sets `settings` from the command; an error text where a value is none of the known ones.
-std::string apply_options(const ParsedCommand& command, Settings& settings, bool& list,
-                          bool& json) {
-  std::string color = "auto";
+std::string apply_options(const ParsedCommand& command, Settings& settings) {
+  std::string color = "auto", error;
   for (const ParsedOption& option : command.options) {
+    if (!error.empty()) return error;
+    if (apply_run_option(option, settings.run, error)) continue;
     const std::string& value = option.value;
     const auto unknown = [&](const char* what) {
       return unknown_value(kTool, option.id, what, value);
     };
     switch (option.id) {
-      case opt_device: settings.run.device = value; break;
       case opt_backend:
         if (value != "vulkan" && value != "cuda") return unknown("backend");
         settings.cuda = value == "cuda";
@@ -318,55 +452,35 @@ std::string apply_options(const ParsedCommand& command, Settings& settings, bool
         if (value != "cuda") return unknown("backend to compare with called");
         settings.compare = true;
         break;
-      case opt_profile:
-        settings.run.profile.emplace();
-        if (std::string error = find_or_read_profile(value, *settings.run.profile); !error.empty())
-          return value.ends_with(".json") ? error : unknown("profile");
-        break;
-      case opt_disable: {
-        Profile probe;
-        if (!set_capability(probe, value, false)) return unknown("capability");
-        settings.run.disable.push_back(value);
-        break;
-      }
-      case opt_fp:
-        if (value != "exact" && value != "fast") return unknown("policy");
-        settings.run.fp = value == "fast" ? FpPolicy::fast : FpPolicy::exact;
-        break;
-      case opt_filter:
-        if (value != "exact" && value != "device") return unknown("filter policy");
-        settings.run.filter = value == "device" ? FilterPolicy::device : FilterPolicy::exact;
-        break;
-      case opt_backing:
-        if (value != "linear" && value != "image") return unknown("backing");
-        settings.run.backing = value == "image" ? ArrayBacking::image : ArrayBacking::linear;
-        break;
-      case opt_threads:
-        settings.run.threads = find_thread_model(value);
-        if (!settings.run.threads) return unknown("thread model");
-        break;
-      case opt_no_slots: settings.run.bind_slots = false; break;
-      case opt_optimize:
-        if (value != "0" && value != "1") return unknown("optimisation level");
-        settings.run.optimize = value[0] - '0';
-        settings.run.jit_level = settings.run.optimize;
-        break;
-      case opt_debug: settings.run.debug_info = true; break;
-      case opt_relax: settings.run.relax = true; break;
       case opt_time: settings.time = settings.run.time = true; break;
       case opt_output: settings.output_folder = value; break;
       case opt_checksums: settings.checksums = true; break;
-      case opt_validate: settings.run.validate = true; break;
       case opt_check: settings.check = true; break;
-      case opt_list: list = true; break;
+      case opt_list: settings.list = true; break;
       case opt_probe:
         settings.probe = option.has_value ? value : "table";
         if (settings.probe != "table" && settings.probe != "known" && settings.probe != "answer")
           return unknown("form of answers called");
         break;
       case opt_answers: settings.answers = value; break;
-      case opt_json: json = true; break;
+      case opt_json: settings.json = true; break;
       case opt_verbose: settings.verbose = true; break;
+      case opt_quiet: settings.quiet = true; break;
+      case opt_only: settings.only.push_back(value); break;
+      case opt_junit: settings.junit = value; break;
+      case opt_init: settings.init = value; break;
+      case opt_trace:
+        settings.trace = value;
+        settings.run.trace = true;
+        break;
+      case opt_jobs: {
+        const auto [end, failed] =
+            std::from_chars(value.data(), value.data() + value.size(), settings.jobs);
+        if (failed != std::errc() || end != value.data() + value.size() || settings.jobs < 1 ||
+            settings.jobs > 1024)
+          return "--jobs " + value + ": it is a number from 1 to 1024";
+        break;
+      }
       case opt_color:
         if (value != "auto" && value != "always" && value != "never") return unknown("choice");
         color = value;
@@ -374,9 +488,61 @@ std::string apply_options(const ParsedCommand& command, Settings& settings, bool
       default: break;
     }
   }
+  if (!error.empty()) return error;
   settings.color = use_color(2, color);
   if (settings.compare && settings.cuda) return "--compare cuda needs --backend vulkan";
   if (settings.compare) settings.run.time = true;
+  return {};
+}
+
+// The manifests that --only leaves.
+std::vector<std::string> chosen(const Settings& settings, const std::vector<std::string>& files) {
+  std::vector<std::string> out;
+  for (const std::string& file : files)
+    if (settings.only.empty() ||
+        std::any_of(settings.only.begin(), settings.only.end(), [&](const std::string& pattern) {
+          return ::fnmatch(pattern.c_str(), file.c_str(), 0) == 0 ||
+                 ::fnmatch(pattern.c_str(), file_name_of(file).c_str(), 0) == 0;
+        }))
+      out.push_back(file);
+  return out;
+}
+
+// Several manifests, or one whose verdict is wanted as JSON or XML.
+Exit run_batch(Settings& settings, const std::vector<std::string>& files) {
+  const auto tell = [&](const ManifestRun& run) {
+    if (settings.json || (settings.quiet && run.passed())) return;
+    std::fputs(run.err.c_str(), stderr);
+    std::fputs(run.out.c_str(), stdout);
+    std::printf("%s %s (%.2f s)%s\n", run.passed() ? "passed" : "FAILED", run.file.c_str(),
+                run.seconds, run.exit > 128 ? (": " + run.reason()).c_str() : "");
+    std::fflush(stdout);
+  };
+  const std::vector<ManifestRun> runs = run_each(
+      files, settings.jobs,
+      [&](const std::string& file) { return int(run_manifest(settings, file)); }, tell);
+  if (settings.json) {
+    std::fputs(batch_json(runs).c_str(), stdout);
+  } else if (!settings.quiet) {
+    std::printf("%s\n", summary_line(runs).c_str());
+  }
+  Exit exit = Exit::good;
+  for (const ManifestRun& run : runs) exit = worse(exit, Exit(run.exit));
+  if (settings.junit.empty()) return exit;
+  const IoError error = write_text(settings.junit, batch_junit(runs));
+  if (error.empty()) return exit;
+  print_error(settings, settings.junit + ": error: " + error);
+  return worse(exit, Exit::usage);
+}
+
+// What is wrong with the command as a whole.
+std::string usage_problem(const Settings& settings, const std::vector<std::string>& operands,
+                          const std::vector<std::string>& files) {
+  const bool asks = settings.list || !settings.probe.empty() || !settings.init.empty();
+  if (operands.empty() && !asks) return "no manifest is given";
+  if (!operands.empty() && files.empty()) return "no manifest fits --only";
+  if (files.size() > 1 && !settings.trace.empty()) return "--trace takes one manifest";
+  if (std::count(files.begin(), files.end(), "-") > 1) return "standard input can be read once";
   return {};
 }
 
@@ -385,20 +551,34 @@ int run_tool(int argc, char** argv) {
   int exit_code = 0;
   if (handle_common(kTool, command, exit_code)) return exit_code;
   Settings settings;
-  bool list = false, json = false;
-  std::string error = apply_options(command, settings, list, json);
-  const bool asks = list || !settings.probe.empty();
-  if (error.empty() && command.operands.empty() && !asks) error = "no manifest is given";
+  std::string error = apply_options(command, settings);
+  const std::vector<std::string> files = chosen(settings, command.operands);
+  if (error.empty()) error = usage_problem(settings, command.operands, files);
   if (!error.empty()) {
     usage_error(kTool, error);
     return int(Exit::usage);
   }
   if (settings.probe == "answer")
     return answer_questions({.select = settings.run.device}, settings.answers);
+  if (!settings.output_folder.empty()) {
+    std::error_code failed;
+    std::filesystem::create_directories(settings.output_folder, failed);
+    if (failed) {
+      print_error(settings, settings.output_folder + ": error: " + failed.message());
+      return int(Exit::usage);
+    }
+  }
   Exit exit = Exit::good;
-  if (!settings.probe.empty()) exit = probe_one_device(settings.run.device, settings.probe, json);
-  if (list) exit = list_all_devices(json);
-  for (const std::string& file : command.operands) exit = worse(exit, run_manifest(settings, file));
+  // Manifests first: their processes are forks of this one, which has loaded no driver yet.
+  if (files.size() > 1 || (!files.empty() && (settings.json || !settings.junit.empty()))) {
+    exit = run_batch(settings, files);
+  } else if (!files.empty()) {
+    exit = run_manifest(settings, files[0]);
+  }
+  if (!settings.init.empty()) exit = worse(exit, draft(settings));
+  if (!settings.probe.empty())
+    exit = worse(exit, probe_one_device(settings.run.device, settings.probe, settings.json));
+  if (settings.list) exit = worse(exit, list_all_devices(settings.json));
   if (std::fflush(stdout) != 0) {
     std::perror("ptxrun: error: standard output");
     exit = worse(exit, Exit::usage);

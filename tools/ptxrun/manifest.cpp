@@ -367,10 +367,32 @@ void Parser::launch(const Reader& reader) {
   out_.launches.push_back(std::move(spec));
 }
 
+void Parser::expectation(const Reader& reader, OutputSpec& spec) {
+  for (const char* name : {"tolerance", "max_different", "difference"})
+    if (const auto field = reader.find(name); field && !reader.find("expect"))
+      field->error(
+          "needs the field \"expect\": a checksum says nothing of how far values are apart");
+  if (const auto field = reader.find("max_different"))
+    spec.max_different = field->integer(0, ~std::uint64_t(0)).value_or(0);
+  const auto field = reader.find("tolerance");
+  if (!field || !field->is_object()) return;
+  field->only({"absolute", "relative", "ulp"});
+  const auto part = [&](const char* name, double& place) {
+    const auto value = field->find(name);
+    if (!value) return;
+    place = value->number().value_or(0);
+    if (!(place >= 0)) value->error("has to be 0 or more");
+  };
+  part("absolute", spec.tolerance.absolute);
+  part("relative", spec.tolerance.relative);
+  if (const auto value = field->find("ulp"))
+    spec.tolerance.ulps = value->integer(0, ~std::uint64_t(0)).value_or(0);
+}
+
 void Parser::output(const Reader& reader) {
   if (!reader.is_object()) return;
   reader.only({"surface", "buffer", "global", "level", "png", "npy", "raw", "dtype", "sha256",
-               "expect", "range"});
+               "expect", "range", "tolerance", "max_different", "difference"});
   OutputSpec spec;
   spec.where = reader.where();
   int kinds = 0;
@@ -411,8 +433,11 @@ void Parser::output(const Reader& reader) {
   path("npy", spec.npy, false);
   path("raw", spec.raw, false);
   path("expect", spec.expect, true);
-  if (!spec.png.empty() && !surface)
-    reader.find("png")->error("only a surface can be written as a picture");
+  path("difference", spec.difference, false);
+  for (const char* picture : {"png", "difference"})
+    if (reader.find(picture) && !surface)
+      reader.find(picture)->error("only a surface can be written as a picture");
+  expectation(reader, spec);
   if (const auto field = reader.find("level")) {
     if (!surface) {
       field->error("only a surface has levels");
@@ -452,10 +477,11 @@ void Parser::output(const Reader& reader) {
 
 void Parser::run(const Reader& root) {
   if (!root.is_object()) return;
-  root.only({"module", "description", "surfaces", "buffers", "textures", "samplers", "globals",
-             "launches", "outputs"});
+  root.only({"$schema", "module", "description", "surfaces", "buffers", "textures", "samplers",
+             "globals", "launches", "outputs"});
   if (const auto field = root.need("module")) modules(*field);
-  if (const auto field = root.find("description")) static_cast<void>(field->string());
+  for (const char* text : {"$schema", "description"})
+    if (const auto field = root.find(text)) static_cast<void>(field->string());
   each(root, "surfaces",
        [&](const std::string& name, const Reader& reader) { surface(name, reader); });
   each(root, "samplers",

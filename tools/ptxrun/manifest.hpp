@@ -76,6 +76,14 @@ struct LaunchSpec {
   std::string where;
 };
 
+/// How far a value may be from what is expected: an element passes where any part allows it.
+struct Tolerance {
+  double absolute = 0;     ///< |got - expected|
+  double relative = 0;     ///< of |expected|
+  std::uint64_t ulps = 0;  ///< representable numbers from one to the other
+  bool none() const { return absolute == 0 && relative == 0 && ulps == 0; }
+};
+
 struct OutputSpec {
   enum class Kind : std::uint8_t { surface, buffer, global };
   Kind kind = Kind::surface;
@@ -83,7 +91,10 @@ struct OutputSpec {
   std::uint32_t level = 0;  ///< of a surface
   std::string name;
   std::string png, npy, raw, expect;  ///< paths, empty: none
-  std::string dtype;                  ///< of a buffer's or global's npy: u8 ... f64
+  std::string dtype;                  ///< of a buffer's or global's elements: u8 ... f64
+  Tolerance tolerance;                ///< of `expect`
+  std::uint64_t max_different = 0;    ///< elements that may be beyond the tolerance
+  std::string difference;             ///< a picture of the differences is written there
   std::string sha256;
   std::optional<std::pair<double, double>> range;  ///< values shown black and white in a picture
   std::string where;

@@ -32,6 +32,7 @@ class Parser {
   void texture_memory(const Reader& reader, const Reader& field, TextureSpec& spec);
   void launch(const Reader& reader);
   void output(const Reader& reader);
+  void expectation(const Reader& reader, OutputSpec& spec);
   void init(const Reader& reader, Init& init, bool surface);
   bool arg(const Reader& reader, ArgSpec& arg);
   void dimensions(const Reader& reader, Dim3& dim, std::array<std::uint32_t, 3> limits);

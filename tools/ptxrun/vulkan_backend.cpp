@@ -1,5 +1,6 @@
 // Runs a manifest on the project's own runtime.
 #include "tools/ptxrun/backend.hpp"
+#include "tools/ptxrun/check.hpp"
 #include "tools/ptxrun/contents.hpp"
 #include "tools/ptxrun/crash.hpp"
 
@@ -11,9 +12,9 @@ Exit exit_of(ErrorCode code) {
     case ErrorCode::translation: return Exit::translation;
     case ErrorCode::trap: return Exit::trap;
     case ErrorCode::no_device:
-    case ErrorCode::unsupported:
-    case ErrorCode::out_of_memory:
     case ErrorCode::device_lost: return Exit::no_device;
+    case ErrorCode::unsupported:
+    case ErrorCode::out_of_memory: return Exit::too_small;
     default: return Exit::usage;
   }
 }
@@ -32,8 +33,12 @@ class Runner {
   bool open();
   bool make_resources();
   bool fill(const Init& init, const ArrayDesc* desc, Bytes& bytes);
-  void warn_of_types(const LaunchSpec& spec, const EntryInfo& info) const;
-  bool launch(const LaunchSpec& spec, LaunchTime& time);
+  bool load();
+  bool launch(const LaunchSpec& spec, const std::string& entry, LaunchTime& time);
+  /// Adds a span from `start` to now to the trace, when one is asked for.
+  void span(std::string name, const char* category, double start, std::string detail = {});
+  /// Adds the spans of a launch that started at `start`, with what it prepared.
+  void launch_spans(const std::string& name, double start, const DeviceStatistics& before);
   bool read_outputs();
   /// Null after a failure.
   const Surface* surface(std::uint32_t index, std::uint32_t level, const std::string& where);
@@ -44,6 +49,7 @@ class Runner {
   RunResult result_;
   std::optional<Device> device_;
   std::optional<Module> module_;
+  std::vector<std::string> kernels_;  // by launch
   std::vector<Array> arrays_;
   std::vector<std::vector<std::optional<Surface>>> surfaces_;  // by array and level
   std::vector<Texture> textures_;
@@ -58,7 +64,25 @@ bool Runner::fail(const Error& error, const std::string& where) {
   return false;
 }
 
+void Runner::span(std::string name, const char* category, double start, std::string detail) {
+  if (options_.trace)
+    result_.spans.push_back({std::move(name), category, start, now_ms(), std::move(detail)});
+}
+
+void Runner::launch_spans(const std::string& name, double start, const DeviceStatistics& before) {
+  if (!options_.trace) return;
+  const DeviceStatistics after = device_->statistics();
+  const double translated = start + after.translation_ms - before.translation_ms;
+  const double built = translated + after.pipeline_ms - before.pipeline_ms;
+  if (after.translations != before.translations)
+    result_.spans.push_back({"translate " + name, "translation", start, translated, {}});
+  if (after.pipelines != before.pipelines)
+    result_.spans.push_back({"pipeline of " + name, "pipeline", translated, built, {}});
+  span("launch " + name, "launch", start);
+}
+
 bool Runner::open() {
+  const double start = now_ms();
   DeviceOptions form;
   form.select = options_.device;
   form.disable = options_.disable;
@@ -68,29 +92,35 @@ bool Runner::open() {
   if (!device) return fail(device.error(), "no usable device: ");
   device_ = *std::move(device);
   result_.device = device_->info().name + ", " + device_->info().driver;
+  span("open the device", "device", start, result_.device);
+  return load();
+}
 
-  std::vector<std::string> texts(manifest_.modules.size());
-  std::vector<PtxModule::Input> inputs;
-  for (std::size_t k = 0; k < texts.size(); ++k) {
-    const IoError error = read_text(manifest_.modules[k], texts[k]);
-    if (!error.empty()) {
-      result_.exit = Exit::usage;
-      result_.error = manifest_.module_where[k] + manifest_.modules[k] + ": " + error;
-      return false;
-    }
-    inputs.push_back({texts[k], manifest_.modules[k]});
+bool Runner::load() {
+  const double start = now_ms();
+  std::vector<std::string> texts;
+  if (const std::string error = read_modules(manifest_, texts); !error.empty()) {
+    result_.exit = Exit::usage;
+    result_.error = error;
+    return false;
   }
   ModuleOptions how;
   how.fp = options_.fp;
   how.optimize = options_.optimize;
   how.debug_info = options_.debug_info;
   how.relax_versions = options_.relax;
-  auto module = Module::load(*device_, inputs, how);
+  auto module = Module::load(*device_, inputs_of(manifest_, texts), how);
   if (!module) return fail(module.error(), manifest_.modules[0] + ": error: ");
   module_ = *std::move(module);
   if (options_.warn)
     for (const Message& message : module_->warnings()) options_.warn(message.rendered);
-  return true;
+  span("load " + manifest_.modules[0], "translation", start);
+  CheckedLaunches checked = check_launches(manifest_, module_->interface());
+  kernels_ = std::move(checked.kernels);
+  if (checked.errors.empty()) return true;
+  result_.exit = Exit::usage;
+  for (const std::string& error : checked.errors) result_.error += error + "\n";
+  return false;
 }
 
 const Surface* Runner::surface(std::uint32_t index, std::uint32_t level, const std::string& where) {
@@ -138,7 +168,9 @@ bool Runner::make_resources() {
         const ArrayDesc form = level_desc(desc, level);
         if (!fill(spec.level_inits[level - 1], &form, bytes)) return false;
       }
+      const double start = now_ms();
       if (!check(arrays_.back().upload(bytes, level), spec.init.where)) return false;
+      span("upload " + spec.name, "copy", start, std::to_string(bytes.size()) + " bytes");
     }
   }
   for (const BufferSpec& spec : manifest_.buffers) {
@@ -163,7 +195,9 @@ bool Runner::make_resources() {
     const BufferSpec& spec = manifest_.buffers[k];
     Bytes bytes(spec.bytes);
     if (!fill(spec.init, nullptr, bytes)) return false;
+    const double start = now_ms();
     if (!check(buffers_[k].upload(0, bytes), spec.init.where)) return false;
+    span("upload " + spec.name, "copy", start, std::to_string(bytes.size()) + " bytes");
   }
   for (const GlobalSpec& spec : manifest_.globals) {
     const auto size = module_->global_size(spec.name);
@@ -175,25 +209,9 @@ bool Runner::make_resources() {
   return true;
 }
 
-// A number of the other kind than the parameter's is taken as its bits, which is seldom meant.
-void Runner::warn_of_types(const LaunchSpec& spec, const EntryInfo& info) const {
-  if (!options_.warn) return;
-  for (std::size_t k = 0; k < spec.args.size() && k < info.params.size(); ++k) {
-    const std::string& given = spec.args[k].type;
-    const std::string_view wanted = info.params[k].type;
-    const std::size_t at = wanted.find_first_not_of('.');
-    if (given.empty() || at == wanted.npos || wanted[at] == 'b') continue;
-    if ((given[0] == 'f') != (wanted[at] == 'f'))
-      options_.warn(spec.where + "warning: argument " + std::to_string(k + 1) + " of '" +
-                    info.name + "' is " + given + ", and the parameter " +
-                    std::string(wanted.substr(at)) + "; the bits are passed as they are");
-  }
-}
-
-bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
-  const auto kernel = module_->kernel(spec.kernel);
+bool Runner::launch(const LaunchSpec& spec, const std::string& entry, LaunchTime& time) {
+  const auto kernel = module_->kernel(entry);
   if (!kernel) return fail(kernel.error(), spec.where);
-  warn_of_types(spec, kernel->info());
   Args args;
   for (const ArgSpec& arg : spec.args) {
     switch (arg.kind) {
@@ -228,8 +246,11 @@ bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
   config.repeat = options_.time ? 1 : spec.repeat;
   for (std::uint32_t k = 0; k < (options_.time ? spec.repeat : 1); ++k) {
     const CrashContext context(spec.kernel);
+    const double start = now_ms();
+    const DeviceStatistics before = options_.trace ? device_->statistics() : DeviceStatistics();
     const auto timing = kernel->launch(config, args);
     if (!timing) return fail(timing.error(), spec.where);
+    launch_spans(spec.kernel, start, before);
     if (timing->device_ms >= 0) time.device_ms.push_back(timing->device_ms);
     time.wall_ms.push_back(timing->wall_ms);
     time.prepare_ms += timing->prepare_ms;
@@ -240,6 +261,7 @@ bool Runner::launch(const LaunchSpec& spec, LaunchTime& time) {
 bool Runner::read_outputs() {
   for (const OutputSpec& output : manifest_.outputs) {
     Bytes& bytes = result_.outputs.emplace_back();
+    const double start = now_ms();
     if (output.kind == OutputSpec::Kind::surface) {
       bytes.resize(level_bytes(manifest_.surfaces[output.index].desc, output.level));
       if (!check(arrays_[output.index].download(bytes, output.level), output.where)) return false;
@@ -252,6 +274,7 @@ bool Runner::read_outputs() {
       bytes.resize(*size);
       if (!check(module_->get_global(output.name, bytes), output.where)) return false;
     }
+    span("download " + output.name, "copy", start, std::to_string(bytes.size()) + " bytes");
   }
   return true;
 }
@@ -264,9 +287,10 @@ RunResult Runner::run() {
   if (!make_resources()) return std::move(result_);
   const double filled = now_ms();
   result_.upload_ms = filled - opened;
-  for (const LaunchSpec& spec : manifest_.launches) {
-    if (!launch(spec, result_.launches.emplace_back())) return std::move(result_);
-    if (options_.progress) options_.progress(result_.launches.size(), manifest_.launches.size());
+  for (std::size_t k = 0; k < manifest_.launches.size(); ++k) {
+    if (!launch(manifest_.launches[k], kernels_[k], result_.launches.emplace_back()))
+      return std::move(result_);
+    if (options_.progress) options_.progress(k + 1, manifest_.launches.size());
   }
   const double launched = now_ms();
   result_.launch_ms = launched - filled;

@@ -105,7 +105,8 @@ void Emitter::scan() {
 
 void Emitter::begin_debug() {
   const std::string_view name = o_.entry_name.empty() ? std::string_view(f_.name) : o_.entry_name;
-  file_ = b_.string(o_.source_name.empty() ? std::string_view("kernel.ptx") : o_.source_name);
+  ptx_file_.name =
+      b_.string(o_.source_name.empty() ? std::string_view("kernel.ptx") : o_.source_name);
   debug_set_ = b_.non_semantic_set("NonSemantic.Shader.DebugInfo.100");
   const auto number = [&](std::uint32_t n) { return b_.constant(n); };
   std::uint32_t first = 1;
@@ -116,20 +117,20 @@ void Emitter::begin_debug() {
   }
   // A string holds 65,535 words at most; what of the text is longer continues.
   constexpr std::size_t kPiece = 0xff00 * 4;
-  debug_source_ = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugSource, file_,
-                                b_.string(o_.source_text.substr(0, kPiece)));
+  ptx_file_.source = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugSource,
+                                   ptx_file_.name, b_.string(o_.source_text.substr(0, kPiece)));
   for (std::size_t at = kPiece; at < o_.source_text.size(); at += kPiece) {
     b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugSourceContinued,
                   b_.string(o_.source_text.substr(at, kPiece)));
   }
   const Id unit = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugCompilationUnit,
-                                number(100), number(4), debug_source_, number(0));
+                                number(100), number(4), ptx_file_.source, number(0));
   const Id type = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugTypeFunction,
                                 number(0), b_.type_void());
   const Id text = b_.string(name);
-  debug_function_ =
-      b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugFunction, text, type,
-                    debug_source_, number(first), number(1), unit, text, number(0), number(first));
+  debug_function_ = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugFunction, text,
+                                  type, ptx_file_.source, number(first), number(1), unit, text,
+                                  number(0), number(first));
 }
 
 void Emitter::begin_function() {
@@ -197,11 +198,11 @@ void Emitter::finish_entry() {
   }
   b_.entry_point(function_, name, interface_);
   if (o_.float_controls) float_controls();
-  if (o_.debug_info && file_ != 0) {
-    Id& source = b_.shared(0x50c0000000000000u | file_);
+  if (o_.debug_info && ptx_file_.name != 0) {
+    Id& source = b_.shared(0x50c0000000000000u | ptx_file_.name);
     if (source == 0) {
-      source = file_;
-      b_.source(file_, o_.source_text);
+      source = ptx_file_.name;
+      b_.source(ptx_file_.name, o_.source_text);
     }
   }
 }
@@ -215,12 +216,27 @@ void Emitter::line(std::uint32_t loc) {
   loc_ = loc;
   if (!o_.debug_info) return;
   const ir::Loc& at = f_.locs[loc];
-  if (at.line == 0 || (at.line == line_ && at.column == column_)) return;
-  line_ = at.line;
-  column_ = at.column;
-  op0(spv::Op::OpLine, file_, line_, column_);
+  if (at.line == 0) return;
+  const bool cuda = at.source_line != 0 && o_.cuda_source;
+  const DebugFile file = cuda ? cuda_file(at) : ptx_file_;
+  const std::uint32_t new_line = cuda ? at.source_line : at.line, new_column = cuda ? 0 : at.column;
+  if (new_line == line_ && new_column == column_ && file.name == line_file_.name) return;
+  line_ = new_line;
+  column_ = new_column;
+  line_file_ = file;
+  op0(spv::Op::OpLine, file.name, line_, column_);
   const Id row = b_.constant(line_), column = b_.constant(column_);
-  debug(NonSemanticShaderDebugInfo100DebugLine, debug_source_, row, row, column, column);
+  debug(NonSemanticShaderDebugInfo100DebugLine, file.source, row, row, column, column);
+}
+
+// The file is named only: its text is not the translator's to read.
+const Emitter::DebugFile& Emitter::cuda_file(const ir::Loc& at) {
+  DebugFile& file = cuda_files_[{at.module, at.source_file}];
+  if (file.name == 0) {
+    file.name = b_.string(o_.cuda_source(at));
+    file.source = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugSource, file.name);
+  }
+  return file;
 }
 
 void Emitter::block(ir::BlockId id) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,9 @@ struct EmitOptions {
   bool debug_info = false;       ///< names, source text and a line for every instruction
   std::string_view source_name;  ///< of the PTX file, for debug_info
   std::string_view source_text;
+  /// The name of the CUDA source that a place with a source_line is in; debug_info then gives its
+  /// lines and not the PTX file's. May be empty.
+  std::function<std::string(const ir::Loc&)> cuda_source;
   bool differences = false;     ///< a sum with a negated term may be a difference (of NaN, the sign
                                 ///< is another)
   bool float_controls = false;  ///< declare what float results depend on, where the device can

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -173,8 +174,14 @@ class Emitter {
   Id function_ = 0, last_ = 0, shared_ = 0, local_ = 0;
   std::size_t last_at_ = 0;
   std::uint32_t loc_ = 0, line_ = 0, column_ = 0;
-  Id file_ = 0;
-  Id debug_set_ = 0, debug_source_ = 0, debug_function_ = 0;
+  Id debug_set_ = 0, debug_function_ = 0;
+  /// A source file for debuggers: its name and the description that lines refer to.
+  struct DebugFile {
+    Id name = 0, source = 0;
+  };
+  DebugFile ptx_file_, line_file_;  ///< line_file_: of the line that holds now
+  std::map<std::pair<std::uint32_t, std::uint32_t>, DebugFile> cuda_files_;  ///< by module, number
+  const DebugFile& cuda_file(const ir::Loc& at);
   template <typename... T>
   void debug(unsigned instruction, T... operands) {
     put(code_, spv::Op::OpExtInst, b_.type_void(), b_.id(), debug_set_, instruction, operands...);

@@ -15,6 +15,16 @@ std::string shortened(std::string text) {
   return text.substr(0, kLongest - kEnd) + " ... " + text.substr(text.size() - kEnd);
 }
 
+/// Names come out of the input: nothing in them may steer a terminal.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  return shortened(std::move(out));
+}
+
 const char* word(Severity severity) {
   switch (severity) {
     case Severity::note: return "note";
@@ -140,6 +150,12 @@ Message to_message(const Diagnostic& diagnostic, const SourceFile& source) {
   const LineColumn at = source.position(diagnostic.span.begin);
   message.line = at.line;
   message.column = at.column;
+  const SourceFile::Origin origin = source.origin(at.line);
+  if (origin.line == 0) return message;
+  message.source_file = printable(origin.file);
+  message.source_line = origin.line;
+  message.rendered += message.source_file + ":" + std::to_string(origin.line) +
+                      ": note: the instruction comes from this line\n";
   return message;
 }
 

@@ -1,6 +1,7 @@
 #include "translator/support/source.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 namespace ptx2spv {
@@ -13,8 +14,58 @@ SourceFile::SourceFile(std::string name, std::string text)
   for (const char* p = begin; p < end; ++p) {
     p = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
     if (p == nullptr) break;
-    line_starts_.push_back(static_cast<std::uint32_t>(p + 1 - begin));
+    const auto next = static_cast<std::uint32_t>(p + 1 - begin);
+    note_directive(line_starts_.back(), next - 1);
+    line_starts_.push_back(next);
   }
+}
+
+// Messages are located before, and whether or not, the text parses: so the directives are found
+// in the text.
+void SourceFile::note_directive(std::uint32_t begin, std::uint32_t end) {
+  const char* p = text_.data() + begin;
+  const char* const stop = text_.data() + end;
+  while (p < stop && (*p == ' ' || *p == '\t')) ++p;
+  if (p == stop || *p != '.') return;
+  const std::string_view rest(p, static_cast<std::size_t>(stop - p));
+  const auto number = static_cast<std::uint32_t>(line_starts_.size());
+  const auto read = [](std::string_view& text, std::uint32_t& value) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    text.remove_prefix(static_cast<std::size_t>(last - text.data()));
+    return error == std::errc();
+  };
+  if (rest.starts_with(".loc")) {
+    Loc loc{number, 0, 0};
+    std::string_view values = rest.substr(4);
+    if (read(values, loc.file) && read(values, loc.line)) locs_.push_back(loc);
+  } else if (rest.starts_with(".file")) {
+    std::string_view values = rest.substr(5);
+    std::uint32_t file = 0;
+    if (!read(values, file)) return;
+    const std::size_t open = values.find('"');
+    const std::size_t close = values.find('"', open == values.npos ? open : open + 1);
+    if (close == values.npos) return;
+    const auto at = static_cast<std::uint32_t>(values.data() + open + 1 - text_.data());
+    files_.emplace_back(file, Span{at, static_cast<std::uint32_t>(close - open - 1)});
+  } else {
+    // What a function's last line says holds to its end and no further.
+    for (const std::string_view word : {".visible", ".entry", ".func", ".global", ".extern",
+                                        ".weak", ".const", ".version", ".target", ".section"}) {
+      if (!rest.starts_with(word) || locs_.empty()) continue;
+      if (locs_.back().line != 0) locs_.push_back({number, 0, 0});
+      return;
+    }
+  }
+}
+
+SourceFile::Origin SourceFile::origin(std::uint32_t line) const {
+  const auto next = std::upper_bound(locs_.begin(), locs_.end(), line,
+                                     [](std::uint32_t at, const Loc& loc) { return at < loc.at; });
+  if (next == locs_.begin() || next[-1].line == 0) return {};
+  for (const auto& [number, name] : files_)
+    if (number == next[-1].file) return {text(name), next[-1].line};
+  return {};
 }
 
 std::string_view SourceFile::text(Span span) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "translator/support/span.hpp"
@@ -25,10 +26,23 @@ class SourceFile {
   std::string_view text(Span span) const;
   LineColumn position(std::uint32_t offset) const;
   std::string_view line(std::uint32_t number) const;  ///< without its end
+  /// The line of the source that a .loc directive names for a line of this file.
+  struct Origin {
+    std::string_view file;   ///< as .file names it; empty where nothing is known
+    std::uint32_t line = 0;  ///< from 1
+  };
+  Origin origin(std::uint32_t line) const;
 
  private:
   std::string name_, text_;
+  void note_directive(std::uint32_t begin, std::uint32_t end);
+
   std::vector<std::uint32_t> line_starts_;
+  struct Loc {
+    std::uint32_t at = 0, file = 0, line = 0;  ///< line 0: nothing is known from here on
+  };
+  std::vector<Loc> locs_;                              ///< by `at`
+  std::vector<std::pair<std::uint32_t, Span>> files_;  ///< numbers and names
 };
 
 }  // namespace ptx2spv

@@ -24,6 +24,8 @@ struct Message {
   Severity severity = Severity::error;
   std::string file, text, rendered;
   std::uint32_t line = 0, column = 0;
+  std::string source_file;        ///< of the CUDA source that .loc names for the line; may be empty
+  std::uint32_t source_line = 0;  ///< there; 0 where nothing is known
 };
 
 /// exact: results equal NVIDIA's. fast: the device's own float operations are used.
@@ -292,6 +294,9 @@ ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_w
 /// Whether a device's subgroups serve as the kernel's warps in blocks of this size: all threads
 /// reach its warp operations together, and rows of the block are whole warps.
 bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint32_t (&block)[3]);
+
+/// The passes' names, which TranslateOptions::dump gets, in their order.
+std::vector<std::string_view> pass_names();
 
 std::string_view version();
 /// A digest of the translator's sources, for cache keys: builds with the same digest make the same
