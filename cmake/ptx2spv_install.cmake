@@ -96,6 +96,14 @@ install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/fetch_swiftshader"
         DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME ptx2spv-fetch-swiftshader)
 install(FILES "${PROJECT_SOURCE_DIR}/tools/ptxrun/manifest.schema.json"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/ptx2spv")
+# Where Debian's python3 finds packages of other Debian packages; PTX2SPV_PYTHON_DIR says otherwise.
+if(TARGET ptx2spv_python)
+  set(PTX2SPV_PYTHON_DIR "lib/python3/dist-packages" CACHE STRING
+      "where the Python package is installed, below the prefix")
+  install(TARGETS ptx2spv_python LIBRARY DESTINATION "${PTX2SPV_PYTHON_DIR}/ptx2spv")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/python/ptx2spv" DESTINATION "${PTX2SPV_PYTHON_DIR}"
+          FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
+endif()
 # HACKING.md too, since the others link to it.
 install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
               "${PROJECT_SOURCE_DIR}/HACKING.md" "${PROJECT_SOURCE_DIR}/LICENSE"

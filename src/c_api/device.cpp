@@ -246,6 +246,10 @@ uint64_t ptx2spv_buffer_size(const ptx2spv_buffer* buffer) {
   return buffer ? buffer->it.size() : 0;
 }
 
+void* ptx2spv_buffer_mapped(const ptx2spv_buffer* buffer) {
+  return buffer ? buffer->it.mapped() : nullptr;
+}
+
 ptx2spv_status ptx2spv_buffer_upload(ptx2spv_buffer* buffer, uint64_t offset, const void* data,
                                      uint64_t bytes) {
   if (!buffer || (!data && bytes)) return fail_null("the buffer or the data");

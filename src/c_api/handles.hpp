@@ -41,6 +41,10 @@ struct ptx2spv_event {
 struct ptx2spv_graph {
   ptx2spv::Graph it;
 };
+struct ptx2spv_translation {
+  std::vector<std::uint32_t> words;
+  std::string interface, warnings;
+};
 
 namespace ptx2spv::runtime {
 

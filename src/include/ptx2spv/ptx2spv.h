@@ -8,7 +8,7 @@
  * - Args::samplerref, a sampler for one launch (ptx2spv_module_bind_sampler binds it for all)
  * - TrapReport: thread_known, inlined_at, texel_bytes and the names of coordinates, all of which
  *   ptx2spv_last_error_details has as text
- * - Device::profile, Array::desc, Array::image_backed and Buffer::mapped
+ * - Device::profile, Array::desc and Array::image_backed
  *
  * Every function that can fail returns a ptx2spv_status. ptx2spv_last_error() is the text of the
  * calling thread's last failure. A struct starts with its size, which the caller sets (PTX2SPV_INIT
@@ -66,6 +66,7 @@ typedef struct ptx2spv_kernel ptx2spv_kernel;
 typedef struct ptx2spv_stream ptx2spv_stream;
 typedef struct ptx2spv_event ptx2spv_event;
 typedef struct ptx2spv_graph ptx2spv_graph;
+typedef struct ptx2spv_translation ptx2spv_translation;
 
 /* The version of this interface, and that of the library as "major.minor.patch". */
 uint32_t ptx2spv_api_version(void);
@@ -75,6 +76,27 @@ const char* ptx2spv_version_text(void);
  * report. */
 const char* ptx2spv_last_error(void);
 const char* ptx2spv_last_error_details(void);
+
+/* ---- the translator alone, without a device ---- */
+
+typedef struct ptx2spv_translate_options {
+  uint32_t size;
+  const char* entry;   /* one kernel; null: all */
+  const char* profile; /* the device to translate for, "portable" where null (docs/profiles.md) */
+  int32_t fast;        /* 1: the device's own float operations; 0: exact */
+  int32_t debug_info, relax_versions;
+} ptx2spv_translate_options;
+
+/* Translates `bytes` characters of PTX, which messages call `file`, to SPIR-V. */
+ptx2spv_status ptx2spv_translate(const char* ptx, size_t bytes, const char* file,
+                                 const ptx2spv_translate_options* options,
+                                 ptx2spv_translation** translation);
+/* The module's words; *count is their number. Valid as long as the translation. */
+const uint32_t* ptx2spv_translation_words(const ptx2spv_translation* translation, size_t* count);
+/* The interface as JSON (docs/interface.md), and the warnings, whole lines. */
+const char* ptx2spv_translation_interface(const ptx2spv_translation* translation);
+const char* ptx2spv_translation_warnings(const ptx2spv_translation* translation);
+void ptx2spv_translation_destroy(ptx2spv_translation* translation);
 
 /* ---- devices ---- */
 
@@ -138,6 +160,9 @@ ptx2spv_status ptx2spv_buffer_create(ptx2spv_device* device, uint64_t bytes,
                                      ptx2spv_buffer** buffer);
 uint64_t ptx2spv_buffer_address(const ptx2spv_buffer* buffer);
 uint64_t ptx2spv_buffer_size(const ptx2spv_buffer* buffer);
+/* Where the host reads and writes the buffer's bytes, as long as the buffer exists; null where the
+ * device's memory is not the host's. Synchronise before and after the device uses them. */
+void* ptx2spv_buffer_mapped(const ptx2spv_buffer* buffer);
 ptx2spv_status ptx2spv_buffer_upload(ptx2spv_buffer* buffer, uint64_t offset, const void* data,
                                      uint64_t bytes);
 ptx2spv_status ptx2spv_buffer_download(const ptx2spv_buffer* buffer, uint64_t offset, void* data,

@@ -1,0 +1,195 @@
+"""Devices, and what is made on them."""
+
+import ctypes
+import dataclasses
+import pathlib
+
+from . import _declarations as c
+from ._library import Handle, call, library, make, struct, text
+from .errors import InvalidArgument
+from .memory import (BACKINGS, FORMATS, GEOMETRIES, Array, Buffer, Bytes, Sampler, Texture, choice,
+                     format_of, split_shape, texture_desc)
+from .module import Event, Module, Stream
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceInfo:
+    """A Vulkan device. `rejection` says why it was passed over, empty for the chosen one."""
+
+    index: int
+    name: str
+    driver: str
+    uuid: str
+    kind: str
+    memory_bytes: int
+    usable: bool
+    rejection: str
+
+
+_KINDS = ("discrete GPU", "integrated GPU", "virtual GPU", "CPU", "other")
+
+
+def _info(raw):
+    return DeviceInfo(raw.index, text(raw.name), text(raw.driver), text(raw.uuid),
+                      _KINDS[min(raw.kind, 4)], raw.memory_bytes, bool(raw.usable),
+                      text(raw.rejection))
+
+
+def _options(select=None, disable=(), profile=None, validation=None, cache=None, print=None):
+    switch = lambda value: 0 if value is None else 1 if value else -1
+    names = (ctypes.c_char_p * max(len(disable), 1))(*(name.encode() for name in disable))
+    options = struct(c.ptx2spv_device_options, select=select.encode() if select else None,
+                     disable=names, disable_count=len(disable),
+                     profile=profile.encode() if profile else None, validation=switch(validation),
+                     cache=switch(cache))
+    callback = None
+    if print:
+        kind = dict(c.ptx2spv_device_options._fields_)["print"]
+        callback = kind(lambda user, data, size: print(ctypes.string_at(data, size).decode("utf-8", "replace")))
+        options.print = callback
+    return options, (names, callback)
+
+
+def devices():
+    """All Vulkan devices, usable or not, in the order in which they would be chosen."""
+    count = ctypes.c_uint32()
+    call("ptx2spv_list_devices", None, None, ctypes.byref(count))
+    rows = (c.ptx2spv_device_info * count.value)()
+    for row in rows:
+        row.size = ctypes.sizeof(c.ptx2spv_device_info)
+    call("ptx2spv_list_devices", None, rows, ctypes.byref(count))
+    return [_info(row) for row in rows[: count.value]]
+
+
+class Device(Handle):
+    """An open device.
+
+    `select`: gpu, cpu, swiftshader, lavapipe, an index, "uuid:..." or part of a name; without it the
+    best one, or what PTX2SPV_DEVICE says. `disable`: capabilities to do without. `profile`: translate
+    for no more than this. `validation`, `cache`: on or off. `print`: called with what kernels print.
+    """
+
+    _destroy = "ptx2spv_device_destroy"
+
+    def __init__(self, select=None, *, disable=(), profile=None, validation=None, cache=None, print=None):
+        options, kept = _options(select, disable, profile, validation, cache, print)
+        super().__init__(make("ptx2spv_device_open", ctypes.byref(options)), kept)
+
+    @property
+    def info(self):
+        raw = struct(c.ptx2spv_device_info)
+        call("ptx2spv_device_get_info", self._handle, ctypes.byref(raw))
+        return _info(raw)
+
+    def statistics(self):
+        """Counters since the device was opened, by name."""
+        raw = struct(c.ptx2spv_device_statistics)
+        call("ptx2spv_device_get_statistics", self._handle, ctypes.byref(raw))
+        return {name: getattr(raw, name) for name, _ in raw._fields_ if name != "size"}
+
+    def synchronize(self):
+        """Waits for all work."""
+        call("ptx2spv_device_synchronize", self._handle)
+
+    def buffer(self, data):
+        """Memory of the device: of so many bytes, all zero, or with the contents of a bytes-like
+        object or NumPy array."""
+        if isinstance(data, int):
+            out = Buffer(self, make("ptx2spv_buffer_create", self._handle, data))
+            out.upload(bytes(data))
+            return out
+        size = Bytes(data).size
+        out = Buffer(self, make("ptx2spv_buffer_create", self._handle, size),
+                     getattr(data, "dtype", None), getattr(data, "shape", None))
+        out.upload(data)
+        return out
+
+    def array(self, data=None, *, shape=None, format=None, geometry=None, channels=None, levels=1,
+              backing="automatic", name=None):
+        """An array of texels: with the contents of a NumPy array, or of a shape and format, zero.
+
+        The shape is slices or layers, rows, texels and channels (1, 2 or 4). Three dimensions are
+        rows, texels and channels where the last is 1, 2 or 4, else a volume; `geometry` ("1d", "2d",
+        "3d", "a1d", "a2d") says otherwise. `format` is one of u8 ... f32, or unorm8 ... snorm16 for
+        normalised texels. `name` appears in reports of traps.
+        """
+        if data is not None:
+            shape = data.shape if shape is None else shape
+            own = format_of(data.dtype)
+            format = format or own
+            if choice(FORMATS, format, "format")[2] != FORMATS[own][2]:
+                raise InvalidArgument(f"texels of {format} are made of {FORMATS[format][2]}, and "
+                                      f"the data is {data.dtype}")
+        if shape is None or format is None:
+            raise InvalidArgument("an array needs data, or a shape and a format")
+        geometry, extent, channels = split_shape(shape, geometry, channels)
+        sizes = dict(zip(("width", "height", "depth"), reversed(extent)))
+        if geometry in ("a1d", "a2d"):
+            sizes = dict(zip(("width", "height"), reversed(extent[1:])), layers=extent[0])
+        desc = struct(c.ptx2spv_array_desc, geometry=GEOMETRIES[geometry],
+                      format=choice(FORMATS, format, "format")[0], channels=channels, levels=levels,
+                      backing=choice(BACKINGS, backing, "backing"),
+                      name=name.encode() if name else None, **sizes)
+        out = Array(self, make("ptx2spv_array_create", self._handle, ctypes.byref(desc)), geometry,
+                    format, extent, channels, levels)
+        for level in range(levels):
+            if level or data is None:
+                call("ptx2spv_array_fill", out._handle, level, 0, 1)
+        if data is not None:
+            out.upload(data)
+        return out
+
+    def texture(self, buffer, format, width, height=0, channels=1, offset=0, pitch=0, **description):
+        """A texture over a buffer's memory; `Array.texture` has the description's fields."""
+        memory = struct(c.ptx2spv_texture_memory, format=choice(FORMATS, format, "format")[0],
+                        channels=channels, width=width, height=height, offset=offset, pitch=pitch)
+        desc = texture_desc(**description)
+        return Texture(make("ptx2spv_texture_create_memory", buffer._handle, ctypes.byref(memory),
+                            ctypes.byref(desc)), buffer)
+
+    def sampler(self, **description):
+        """A sampler of its own, for .samplerref; `Array.texture` has the fields."""
+        desc = texture_desc(**description)
+        return Sampler(make("ptx2spv_sampler_create", self._handle, ctypes.byref(desc)), self)
+
+    def module(self, *sources, fast=False, debug_info=False, relax_versions=False):
+        """A module out of PTX texts, or of files (`pathlib.Path`), which are linked."""
+        if not sources:
+            raise InvalidArgument("a module needs a source")
+        texts, names = [], []
+        for source in sources:
+            if isinstance(source, pathlib.Path):
+                texts.append(source.read_bytes())
+                names.append(str(source).encode())
+            else:
+                texts.append(source.encode() if isinstance(source, str) else bytes(source))
+                names.append(b"module.ptx")
+        count = len(texts)
+        options = struct(c.ptx2spv_module_options, fast=fast, debug_info=debug_info,
+                         relax_versions=relax_versions)
+        handle = make("ptx2spv_module_load_linked", self._handle, (ctypes.c_char_p * count)(*texts),
+                      (ctypes.c_size_t * count)(*map(len, texts)), (ctypes.c_char_p * count)(*names),
+                      count, ctypes.byref(options))
+        return Module(handle, self)
+
+    def stream(self):
+        """A stream: work that runs in its order, beside other streams'."""
+        return Stream(make("ptx2spv_stream_create", self._handle), self)
+
+    def event(self):
+        """A point in a stream."""
+        return Event(make("ptx2spv_event_create", self._handle), self)
+
+    def __repr__(self):
+        return f"<ptx2spv.Device {self.info.name}>"
+
+
+_default = None
+
+
+def default_device():
+    """The device that `ptx2spv.kernel` takes where none is given, opened at first use."""
+    global _default
+    if _default is None:
+        _default = Device()
+    return _default

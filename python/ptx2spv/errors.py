@@ -1,0 +1,100 @@
+"""What goes wrong, as exceptions."""
+
+from . import _declarations as c
+
+_KINDS = {
+    c.PTX2SPV_TRAP_OUT_OF_BOUNDS: "out_of_bounds",
+    c.PTX2SPV_TRAP_MISALIGNED: "misaligned",
+    c.PTX2SPV_TRAP_DEAD_HANDLE: "dead_handle",
+    c.PTX2SPV_TRAP_INSTRUCTION: "instruction",
+    c.PTX2SPV_TRAP_ASSERTION: "assertion",
+    c.PTX2SPV_TRAP_LOOP_LIMIT: "loop_limit",
+    c.PTX2SPV_TRAP_BAD_CALL: "bad_call",
+    c.PTX2SPV_TRAP_NO_PROGRESS: "no_progress",
+}
+
+
+class Error(Exception):
+    """An error of the library. `details` has all messages, or the whole report of a trap."""
+
+    def __init__(self, message, details=""):
+        super().__init__(details.rstrip("\n") or message)
+        self.message = message
+        self.details = details
+
+
+class InvalidArgument(Error, ValueError):
+    """The call itself is wrong."""
+
+
+class NotFound(Error, LookupError):
+    """There is no kernel, variable or surface of that name."""
+
+
+class NoDevice(Error):
+    """No device is usable, or none matches the selection."""
+
+
+class Unsupported(Error):
+    """The device cannot do it."""
+
+
+class TranslationError(Error):
+    """The PTX does not translate; `details` has every message with its line."""
+
+
+class OutOfMemory(Error, MemoryError):
+    """Host or device memory is used up."""
+
+
+class DeviceLost(Error):
+    """The driver gave up; every later call on the device fails the same way."""
+
+
+class InputOutputError(Error, OSError):
+    """A file cannot be read or written."""
+
+    def __init__(self, message, details=""):
+        Error.__init__(self, message, details)
+
+
+class InternalError(Error):
+    """A fault of ptx2spv; please report it with the module."""
+
+
+class Trap(Error):
+    """A thread faulted: what CUDA reports as an illegal or misaligned address, a failed assertion
+    or a `trap` instruction.
+
+    Attributes: `kind` ("out_of_bounds", "misaligned", "dead_handle", "instruction", "assertion",
+    "loop_limit", "bad_call", "no_progress"); `kernel`, `function`, `instruction`; `file`, `line`,
+    `column` of the PTX; `source_file`, `source_line` of the CUDA source, where the PTX names them;
+    `block` and `thread` (x, y, z); `surface`, `handle`, `coordinates` and `extent` (bytes of a row,
+    rows, slices or layers) of a surface access; `threads`: how many trapped.
+    """
+
+    def __init__(self, message, details, report):
+        super().__init__(message, details)
+        text = lambda value: value.decode("utf-8", "replace") if value else ""
+        self.kind = _KINDS.get(report.kind, "unknown")
+        for name in ("kernel", "function", "file", "instruction", "source_file", "surface"):
+            setattr(self, name, text(getattr(report, name)))
+        self.reason = text(report.message)
+        self.line, self.column, self.source_line = report.line, report.column, report.source_line
+        self.block, self.thread = tuple(report.block), tuple(report.thread)
+        self.handle, self.extent = report.handle, tuple(report.extent)
+        self.coordinates = tuple(report.coordinates[: report.coordinate_count])
+        self.threads = report.trapped_threads
+
+
+ERRORS = {
+    c.PTX2SPV_INVALID_ARGUMENT: InvalidArgument,
+    c.PTX2SPV_NOT_FOUND: NotFound,
+    c.PTX2SPV_NO_DEVICE: NoDevice,
+    c.PTX2SPV_UNSUPPORTED: Unsupported,
+    c.PTX2SPV_TRANSLATION: TranslationError,
+    c.PTX2SPV_OUT_OF_MEMORY: OutOfMemory,
+    c.PTX2SPV_DEVICE_LOST: DeviceLost,
+    c.PTX2SPV_IO: InputOutputError,
+    c.PTX2SPV_INTERNAL: InternalError,
+}
