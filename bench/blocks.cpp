@@ -16,12 +16,9 @@ namespace {
 
 using namespace tools;
 
-enum Id : int { opt_device = 1, opt_rounds, opt_folder };
-
 constexpr Option kOptions[] = {
     device_option(opt_device),
-    {opt_rounds, 'r', "rounds", "N",
-     "medians of N rounds, in which the sizes take turns; 15 when not given"},
+    rounds_option("medians of N rounds, in which the sizes take turns; 15 when not given"),
     folder_option(opt_folder, "where blocks.ptx is: kernels/ beside the program"),
 };
 constexpr Tool kTool = {
@@ -71,20 +68,12 @@ int measure(const Module& module, const Buffer& from, Device& device, const char
 }
 
 int run(const ParsedCommand& command) {
-  std::string name = "swiftshader", folder;
-  unsigned rounds = 15;
-  for (const ParsedOption& option : command.options) switch (option.id) {
-      case opt_device: name = option.value; break;
-      case opt_rounds: rounds = positive(option.value); break;
-      case opt_folder: folder = option.value; break;
-      default: break;
-    }
-  if (folder.empty()) folder = own_kernels();
+  const DeviceRun asked(command);
   DeviceOptions options;
-  options.select = name;
+  options.select = asked.device;
   auto device = Device::open(options);
   if (!device) return fail(device.error());
-  auto module = Module::load_file(*device, folder + "/blocks.ptx");
+  auto module = Module::load_file(*device, asked.folder + "/blocks.ptx");
   if (!module) return fail(module.error());
   auto from = Buffer::create(*device, 4ull * kWords);
   if (!from) return fail(from.error());
@@ -95,7 +84,7 @@ int run(const ParsedCommand& command) {
               device->info().name.c_str());
   int exit = 0;
   for (const char* kernel : {"reduce", "transpose", "blur"}) {
-    const int one = measure(*module, *from, *device, kernel, rounds);
+    const int one = measure(*module, *from, *device, kernel, asked.rounds);
     if (one == 2) return one;
     exit = std::max(exit, one);
   }

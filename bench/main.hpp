@@ -43,6 +43,26 @@ inline std::string own_kernels() {
       .string();
 }
 
+/// What the benchmarks of one device and a folder of kernels are told.
+enum DeviceOptionId : int { opt_device = 1, opt_rounds, opt_folder };
+struct DeviceRun {
+  std::string device = "swiftshader", folder = own_kernels();
+  unsigned rounds = 15;
+
+  explicit DeviceRun(const tools::ParsedCommand& command) {
+    for (const tools::ParsedOption& option : command.options) switch (option.id) {
+        case opt_device: device = option.value; break;
+        case opt_rounds: rounds = positive(option.value); break;
+        case opt_folder: folder = option.value; break;
+        default: break;
+      }
+  }
+};
+/// --rounds: `what` takes turns.
+constexpr tools::Option rounds_option(std::string_view help) {
+  return {opt_rounds, 'r', "rounds", "N", help};
+}
+
 /// Parses the command and hands it to `run`, whose exit code it returns; 2 for a usage error.
 template <class Run>
 int bench_main(const tools::Tool& tool, int argc, char** argv, Run&& run) {

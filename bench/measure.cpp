@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 namespace ptx2spv::bench {
 namespace {
@@ -48,18 +46,6 @@ struct Ours {
 };
 
 }  // namespace
-
-std::vector<std::uint32_t> read_shader(const std::string& folder, const std::string& name,
-                                       std::string& error) {
-  const std::string path = folder + "/" + name + ".spv";
-  std::ifstream file(path, std::ios::binary);
-  const std::vector<char> bytes((std::istreambuf_iterator<char>(file)),
-                                std::istreambuf_iterator<char>());
-  if (bytes.empty()) error = path + " cannot be read";
-  std::vector<std::uint32_t> words(bytes.size() / 4);
-  if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * 4);
-  return words;
-}
 
 namespace {
 

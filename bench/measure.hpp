@@ -43,7 +43,4 @@ struct LatencyResult {
 };
 std::optional<std::vector<LatencyResult>> measure_latency(Bench& bench, std::string& error);
 
-std::vector<std::uint32_t> read_shader(const std::string& folder, const std::string& name,
-                                       std::string& error);
-
 }  // namespace ptx2spv::bench

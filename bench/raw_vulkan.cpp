@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 namespace ptx2spv::bench {
 
@@ -402,6 +404,18 @@ double RawVulkan::record_and_run_many(Work& work, int count) {
   }
   wait();
   return milliseconds_since(start);
+}
+
+RawVulkan::Words read_shader(const std::string& folder, const std::string& name,
+                             std::string& error) {
+  const std::string path = folder + "/" + name + ".spv";
+  std::ifstream file(path, std::ios::binary);
+  const std::vector<char> bytes((std::istreambuf_iterator<char>(file)),
+                                std::istreambuf_iterator<char>());
+  if (bytes.empty()) error = path + " cannot be read";
+  std::vector<std::uint32_t> words(bytes.size() / 4);
+  if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * 4);
+  return words;
 }
 
 }  // namespace ptx2spv::bench

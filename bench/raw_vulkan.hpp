@@ -90,4 +90,8 @@ class RawVulkan {
   bool int64_atomics_ = false, host_memory_ = false;
 };
 
+/// The words of a compiled shader of that folder; empty, and why in `error`, where there are none.
+RawVulkan::Words read_shader(const std::string& folder, const std::string& name,
+                             std::string& error);
+
 }  // namespace ptx2spv::bench

@@ -185,6 +185,7 @@ void fix_block_size(PassContext& c) {
 void coarsen_threads(PassContext& c) {
   passes::BlockOptions fewer = c.block;
   fewer.fewer = c.options.workgroup_threads == 0;
+  fewer.warps = c.info.warp_operations;
   c.coarsened = passes::thread_coarsening(c.function, c.module, fewer).empty();
   if (!c.coarsened) return;
   c.info.workgroup_threads = fewer.workgroup_threads;
@@ -368,9 +369,12 @@ constexpr Pass kPasses[] = {
      "checks at its end that it left all of them"},
     {Phase::threads, "lower-traps", always,
      [](PassContext& c) {
-       // Threads that would miss a barrier others wait at stay in their loops.
-       const bool together = c.form == BlockForm::coarsened || c.model == ThreadModel::direct;
-       passes::lower_traps(c.function, together && c.info.barriers);
+       // Threads that would miss a barrier others wait at stay in their loops, and those of a warp
+       // that one invocation runs.
+       const bool coarsened = c.form == BlockForm::coarsened;
+       const bool together = coarsened || c.model == ThreadModel::direct;
+       passes::lower_traps(c.function,
+                           (together && c.info.barriers) || (coarsened && c.info.warp_operations));
      },
      "one exit block per kernel, once every instruction that may fault is known"},
     {Phase::threads, "thread-model", always,
@@ -387,8 +391,10 @@ constexpr Pass kPasses[] = {
      "values used outside their block become variables, so that control flow may be rearranged"},
     {Phase::threads, "thread-coarsening",
      [](const PassContext& c) { return c.form == BlockForm::coarsened; }, coarsen_threads,
-     "for blocks that are larger than a workgroup or of unknown size: tried first, because it "
-     "keeps loops whole; before structurize, because it rearranges the graph"},
+     "for blocks that are larger than a workgroup or of unknown size, and for warps where "
+     "subgroups "
+     "are smaller: tried first, because it keeps loops whole; before structurize, because it "
+     "rearranges the graph"},
     {Phase::threads, "split-at-barriers",
      [](const PassContext& c) { return c.form == BlockForm::split; },
      [](PassContext& c) { c.problem = passes::split_at_barriers(c.function, c.module, c.block); },
@@ -535,10 +541,16 @@ void run_phase(PassContext& c, Phase phase) {
   }
 }
 
+/// Whether an invocation that runs a whole warp leaves the device enough to do: a CPU's vector
+/// units, where subgroups are smaller than warps.
+bool small_subgroups(const Profile& profile) {
+  return profile.subgroup_size != 0 && profile.subgroup_size < 32;
+}
+
 /// The threads' phase in the forms that may do, the better one first.
 void run_threads(PassContext& c) {
   if (c.model != ThreadModel::regions) return run_phase(c, Phase::threads);
-  if (c.info.barriers && !c.info.warp_operations) {
+  if (c.info.warp_operations ? small_subgroups(c.profile) : c.info.barriers) {
     const ir::Function function = c.function;
     const EntryInfo info = c.info;
     c.form = BlockForm::coarsened;

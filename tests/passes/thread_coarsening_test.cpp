@@ -1,6 +1,7 @@
 // Kernels whose threads run side by side in one invocation do what they do each by itself: random
 // kernels with barriers in loops and branches that all threads take together, threads that end
-// early, local memory, blocks of one and two dimensions, any number of threads an invocation.
+// early, local memory, blocks of one and two dimensions, any number of threads an invocation. Where
+// an invocation runs a warp, with warp operations too.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -18,11 +19,15 @@ using namespace ptx2spv::ir;
 
 constexpr std::uint32_t kCells = 16;  // words that each thread writes
 
+/// Who goes the same way, or has the same value.
+enum class Level { thread, warp, block };
+
 struct Shape {
   std::uint32_t x = 1, y = 1;
   bool exits = false;  ///< threads may end anywhere
   bool first_exits_only = false;
   unsigned depth = 3;
+  bool warps = false;  ///< warp operations
 };
 
 class Generator {
@@ -41,7 +46,7 @@ class Generator {
     for (std::uint32_t i = 0; i < 4; ++i)
       b_.set(own_[i], b_.op2(Op::mul, thread(), b_.i32(2654435761u + i * 77)));
     for (std::uint32_t i = 0; i < 2; ++i) b_.set(common_[i], param(i));
-    body(true, shape_.depth, 6);
+    body(Level::block, shape_.depth, 6);
     exchange();
     for (std::uint32_t i = 0; i < 4; ++i) store(i, b_.get(own_[i]));
     b_.br(end_);
@@ -66,7 +71,10 @@ class Generator {
   Value param(std::uint32_t i) {
     return b_.load(Type::i32, b_.i32(i * 4), {.space = Space::param, .readonly = true});
   }
-  Value operand(bool common) {
+  Value warp() { return b_.op2(Op::lshr, b_.builtin(Builtin::local_index), b_.i32(5)); }
+  Value operand(Level level) {
+    if (level == Level::warp && pick(2)) return warp();
+    const bool common = level != Level::thread;
     switch (pick(common ? 3 : 6)) {
       case 0: return b_.i32(pick(40));
       case 1: return b_.get(common_[pick(2)]);
@@ -74,17 +82,77 @@ class Generator {
       default: return b_.get(own_[pick(4)]);
     }
   }
-  Value condition(bool common) {
+  Value condition(Level level) {
+    if (level == Level::warp && pick(2)) {
+      switch (pick(3)) {
+        case 0: return b_.cmp(Op::eq, warp(), b_.i32(pick(3)));
+        case 1: return b_.cmp(Op::ult, b_.builtin(Builtin::local_index), b_.i32(32 * pick(3)));
+        default: {
+          const Value truth = condition(Level::thread);
+          const Value vote = b_.inst(Op::warp_vote, Type::i32, {truth, everyone()}, pick(3));
+          return b_.cmp(Op::ne, vote, b_.i32(0));
+        }
+      }
+    }
+    const bool common = level != Level::thread;
     // Threads up to a number, as in a tree of sums.
     if (!common && pick(3) == 0) {
       static constexpr Op kOrders[] = {Op::ult, Op::ule, Op::slt, Op::sle, Op::eq, Op::ne};
       Value a = b_.builtin(pick(2) ? Builtin::local_id_x : Builtin::local_index);
-      Value c = operand(true);
+      Value c = operand(Level::block);
       if (pick(2)) std::swap(a, c);
       return b_.cmp(kOrders[pick(6)], a, c);
     }
-    const Value a = b_.op2(Op::and_, operand(common), b_.i32(15));
+    const Value a = b_.op2(Op::and_, operand(level), b_.i32(15));
     return b_.cmp(pick(2) ? Op::ult : Op::eq, a, b_.i32(pick(14)));
+  }
+  /// All threads of the warp that come here.
+  Value everyone() { return here_ == kEverywhere ? b_.i32(0xffffffff) : b_.get(here_); }
+  /// A mask on which its members agree.
+  Value members() {
+    const Value lane = b_.op2(Op::and_, b_.builtin(Builtin::local_index), b_.i32(31));
+    const Value all = everyone();
+    const auto of = [&](Value some) { return b_.op2(Op::and_, all, some); };
+    switch (pick(5)) {
+      case 0: return of(b_.op2(Op::shl, b_.i32(0x55555555), b_.op2(Op::and_, lane, b_.i32(1))));
+      case 1: return of(b_.op2(Op::shl, b_.i32(0xff), b_.op2(Op::and_, lane, b_.i32(24))));
+      default: return all;
+    }
+  }
+  void warp_operation() {
+    static constexpr AtomicOp kReductions[] = {AtomicOp::add,  AtomicOp::and_, AtomicOp::or_,
+                                               AtomicOp::xor_, AtomicOp::umin, AtomicOp::umax,
+                                               AtomicOp::smin, AtomicOp::smax};
+    const Value mask = members(), small = b_.op2(Op::and_, operand(Level::thread), b_.i32(3));
+    const auto keep = [&](Value v) { b_.set(own_[pick(4)], v); };
+    const auto keep_both = [&](Value v) {
+      keep(b_.inst(Op::extract, Type::i32, {v}, 0));
+      keep(b_.inst(Op::extract, Type::i32, {v}, 1));
+    };
+    switch (pick(8)) {
+      case 0:
+        // Among some threads the interpreter may give it before the last of them has come.
+        return keep(here_ == kEverywhere ? b_.inst(Op::warp_active, Type::i32, {}) : everyone());
+      case 1: b_.inst(Op::warp_sync, Type::none, {mask}); return;
+      case 2: return keep_both(b_.inst(Op::warp_elect, Type::v2, {mask}));
+      case 3: {
+        const Value wide = b_.inst(Op::pack, Type::i64, {b_.i32(5), small});
+        return keep_both(
+            b_.inst(Op::warp_match, Type::v2, {pick(2) ? small : wide, mask}, pick(2)));
+      }
+      case 4: {
+        const auto by = static_cast<std::uint64_t>(kReductions[pick(8)]);
+        return keep(b_.inst(Op::warp_redux, Type::i32, {operand(Level::thread), mask}, by));
+      }
+      case 5:
+        return keep(b_.inst(Op::warp_vote, Type::i32, {condition(Level::thread), mask}, pick(4)));
+      default: {
+        const Value lane = operand(pick(2) ? Level::block : Level::thread);
+        const Value clamp = pick(4) ? b_.i32(pick(2) ? 31 : 0x1c1f) : operand(Level::thread);
+        const Value value = operand(Level::thread);
+        return keep_both(b_.inst(Op::warp_shfl, Type::v2, {value, lane, clamp, mask}, pick(4)));
+      }
+    }
   }
   void store(std::uint32_t cell, Value value) {
     const Value at =
@@ -104,9 +172,12 @@ class Generator {
     b_.set(own_[pick(4)], b_.load(Type::i32, cell(other), shared));
     barrier();
   }
-  void operation(bool together) {
+  void operation(Level here) {
     static constexpr Op kOps[] = {Op::add, Op::sub, Op::mul, Op::xor_, Op::or_, Op::umin};
-    const Value local = b_.op2(Op::shl, b_.op2(Op::and_, operand(false), b_.i32(3)), b_.i32(2));
+    const bool together = here == Level::block;
+    if (shape_.warps && here != Level::thread && pick(3) == 0) return warp_operation();
+    const Value local =
+        b_.op2(Op::shl, b_.op2(Op::and_, operand(Level::thread), b_.i32(3)), b_.i32(2));
     switch (pick(8)) {
       case 0:
         if (together) return exchange();
@@ -114,71 +185,91 @@ class Generator {
       case 1:
         if (together) return barrier();
         break;
-      case 2: return store(4 + pick(kCells - 4), operand(false));
-      case 3: return b_.store(local, operand(false), {.space = Space::local, .bytes = 4});
+      case 2: return store(4 + pick(kCells - 4), operand(Level::thread));
+      case 3: return b_.store(local, operand(Level::thread), {.space = Space::local, .bytes = 4});
       case 4:
         return b_.set(own_[pick(4)],
                       b_.load(Type::i32, local, {.space = Space::local, .bytes = 4}));
       case 5:
         if (!together) break;
-        return b_.set(common_[pick(2)], b_.op2(kOps[pick(6)], operand(true), operand(true)));
+        return b_.set(common_[pick(2)],
+                      b_.op2(kOps[pick(6)], operand(Level::block), operand(Level::block)));
       default: break;
     }
-    b_.set(own_[pick(4)], b_.op2(kOps[pick(6)], operand(false), operand(false)));
+    b_.set(own_[pick(4)], b_.op2(kOps[pick(6)], operand(Level::thread), operand(Level::thread)));
   }
-  void body(bool together, unsigned depth, unsigned size) {
+  /// What a branch in code of that level tells apart.
+  Level level_in(Level here) {
+    if (!shape_.warps) return here == Level::block && pick(2) ? Level::block : Level::thread;
+    return static_cast<Level>(pick(static_cast<unsigned>(here) + 1));
+  }
+  void body(Level here, unsigned depth, unsigned size) {
     for (unsigned i = 0; i < size; ++i) {
       const unsigned kind = depth ? pick(10) : 9;
-      const bool common = together && pick(2);
+      const Level level = level_in(here);
       if (kind < 2)
-        selection(common, depth - 1);
+        selection(here, level, depth - 1);
       else if (kind < 4)
-        loop(common, depth - 1);
+        loop(level, depth - 1);
       else if (kind == 4 && shape_.exits && (depth == shape_.depth || !shape_.first_exits_only))
-        leave(condition(false), end_);
+        leave(condition(Level::thread), end_);
       else if (kind == 5 && out_ != kNoBlock)
-        leave(condition(loop_common_), pick(2) ? out_ : next_);
+        leave(condition(loop_level_), pick(2) ? out_ : next_);
       else
-        operation(together);
+        operation(here);
     }
   }
   void leave(Value condition, BlockId to) {
     const BlockId go = b_.new_block(), stay = b_.new_block();
     b_.cond_br(condition, go, stay);
     b_.at(go);
-    if (to == end_ && pick(2)) store(4 + pick(kCells - 4), operand(false));
+    if (to == end_ && pick(2)) store(4 + pick(kCells - 4), operand(Level::thread));
     b_.br(to);
     b_.at(stay);
   }
-  void selection(bool common, unsigned depth) {
+  void selection(Level here, Level level, unsigned depth) {
     const BlockId yes = b_.new_block(), no = b_.new_block(), end = b_.new_block();
-    // A loop is left by all together where it has barriers.
+    // A loop is left by all together where they meet in it.
     const BlockId out = out_;
-    if (!common && loop_common_) out_ = kNoBlock;
-    b_.cond_br(condition(common), yes, no);
+    if (level < loop_level_) out_ = kNoBlock;
+    // Outside of loops some threads of a warp may meet at its operations.
+    const bool some =
+        shape_.warps && level == Level::thread && here != Level::thread && !loops_ && pick(2);
+    const Value truth = condition(level);
+    const std::uint32_t around = here_;
+    if (some) {
+      const Value ballot = b_.inst(Op::warp_vote, Type::i32, {truth, everyone()},
+                                   static_cast<std::uint64_t>(VoteMode::ballot));
+      here_ = var("members");
+      b_.set(here_, ballot);
+    }
+    b_.cond_br(truth, yes, no);
     b_.at(yes);
-    body(common, depth, 1 + pick(3));
+    body(some ? Level::warp : level, depth, 1 + pick(3));
+    here_ = around;
     b_.br(end);
     b_.at(no);
-    body(common, depth, pick(3));
+    body(level, depth, pick(3));
     b_.br(end);
     b_.at(end);
     out_ = out;
   }
-  void loop(bool common, unsigned depth) {
+  void loop(Level level, unsigned depth) {
     const BlockId head = b_.new_block(), in = b_.new_block(), next = b_.new_block(),
                   end = b_.new_block();
     const std::uint32_t counter = var("iteration"), count = var("iterations");
     b_.set(counter, b_.i32(0));
-    b_.set(count, b_.op2(Op::and_, operand(common), b_.i32(3)));
+    b_.set(count, b_.op2(Op::and_, operand(level), b_.i32(3)));
     b_.br(head);
     b_.at(head);
     b_.cond_br(b_.cmp(Op::ult, b_.get(counter), b_.get(count)), in, end);
     b_.at(in);
-    const auto around = std::tuple(out_, next_, loop_common_);
-    out_ = end, next_ = next, loop_common_ = common;
-    body(common, depth, 1 + pick(4));
-    std::tie(out_, next_, loop_common_) = around;
+    const auto around = std::tuple(out_, next_, loop_level_);
+    out_ = end, next_ = next, loop_level_ = level;
+    ++loops_;
+    body(level, depth, 1 + pick(4));
+    --loops_;
+    std::tie(out_, next_, loop_level_) = around;
     b_.br(next);
     b_.at(next);
     b_.set(counter, b_.op2(Op::add, b_.get(counter), b_.i32(1)));
@@ -192,7 +283,11 @@ class Generator {
   Builder b_;
   std::vector<std::uint32_t> own_, common_;
   BlockId end_ = 0, out_ = kNoBlock, next_ = kNoBlock;
-  bool loop_common_ = false;
+  Level loop_level_ = Level::thread;
+  unsigned loops_ = 0;  ///< around the place at hand
+  static constexpr std::uint32_t kEverywhere = 0xffffffff;
+  std::uint32_t here_ =
+      kEverywhere;  ///< the variable that says which threads of the warp come here
 };
 
 Memory memory_for(const Shape& shape, std::mt19937 rng, std::uint32_t shared_bytes) {
@@ -215,8 +310,9 @@ Memory memory_for(const Shape& shape, std::mt19937 rng, std::uint32_t shared_byt
 
 /// Whether the kernel could run so.
 bool check(std::mt19937& rng, Shape shape, const std::string& what) {
-  shape.x = 1 + static_cast<std::uint32_t>(rng() % 24);
-  shape.y = rng() % 2 ? 1 : 1 + static_cast<std::uint32_t>(rng() % 5);
+  shape.x = 1 + static_cast<std::uint32_t>(rng() % (shape.warps ? 80 : 24));
+  if (shape.warps && rng() % 2) shape.x = (shape.x + 31) & ~31u;
+  shape.y = rng() % 2 ? 1 : 1 + static_cast<std::uint32_t>(rng() % (shape.warps ? 3 : 5));
   Module m;
   const Function source = Generator(rng, shape).make();
   EXPECT_EQ(validate(source, m, false, false), "") << what;
@@ -225,6 +321,7 @@ bool check(std::mt19937& rng, Shape shape, const std::string& what) {
   options.workgroup_threads = 1 + static_cast<std::uint32_t>(rng() % (threads + 4));
   options.max_block_threads = threads;
   options.fewer = rng() % 2;
+  options.warps = shape.warps;
   if (rng() % 2) {
     options.block[0] = shape.x;
     options.block[1] = shape.y;
@@ -353,5 +450,12 @@ TEST(ThreadCoarsening, threads_that_end_before_the_barriers_that_others_meet) {
   EXPECT_GT(many(2, 300, {.exits = true, .first_exits_only = true}), 200);
 }
 TEST(ThreadCoarsening, threads_that_end_anywhere) { EXPECT_GT(many(3, 200, {.exits = true}), 30); }
+
+TEST(ThreadCoarsening, warps_that_one_invocation_runs) {
+  EXPECT_GT(many(4, 100, {.warps = true}), 90);
+}
+TEST(ThreadCoarsening, warps_whose_threads_end_early) {
+  EXPECT_GT(many(5, 60, {.exits = true, .first_exits_only = true, .warps = true}), 45);
+}
 
 }  // namespace

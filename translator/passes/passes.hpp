@@ -24,14 +24,16 @@ struct BlockOptions {
   std::uint32_t max_block_threads = 1024;
   std::uint32_t block[3] = {0, 0, 0};  ///< every block's size where it is known
   bool fewer = false;                  ///< thread_coarsening may lower `workgroup_threads`
+  bool warps = false;                  ///< thread_coarsening: an invocation runs a warp
   std::uint32_t idle_rounds =
       0;  ///< split_at_barriers: rounds in which threads did nothing but wait
           ///< for one another's stores, after which they trap; 0: no bound
 };
 /// ThreadModel::regions where all threads of a block reach each barrier, except those that have
 /// ended: an invocation runs its threads side by side between the device's own barriers, and runs
-/// what they have in common once. Same needs and promises as split_at_barriers. Returns why it left
-/// the function as it was, empty when done.
+/// what they have in common once. With `warps` these are a warp, whose operations need no memory
+/// that invocations share: `workgroup_threads` becomes the number of warps. Same needs and promises
+/// as split_at_barriers. Returns why it left the function as it was, empty when done.
 std::string thread_coarsening(ir::Function& function, ir::Module& module, BlockOptions& options);
 
 /// Makes warp operations the device's subgroups'. Needs: the direct model, blocks of whole warps,

@@ -19,14 +19,20 @@ bool readonly(const Inst& inst) {
   }
 }
 
+constexpr std::uint32_t kNoLoop = StructuredLoops::kNone;
+
+bool is_barrier(Op op) { return op == Op::control_barrier || op == Op::bar_sync; }
+
+}  // namespace
+
 /// Whether the operation itself makes threads differ, whatever its operands are.
-bool source(const Inst& inst) {
+bool Uniformity::source(const Inst& inst) const {
   switch (inst.op) {
     case Op::builtin:
       switch (inst.builtin) {
-        case Builtin::local_id_x:
         case Builtin::local_id_y:
-        case Builtin::local_id_z:
+        case Builtin::local_id_z: return !scope_.x_is_row;
+        case Builtin::local_id_x:
         case Builtin::local_index:
         case Builtin::global_id_x:
         case Builtin::global_id_y:
@@ -37,6 +43,9 @@ bool source(const Inst& inst) {
         default: return false;
       }
     case Op::load: return !readonly(inst);
+    case Op::warp_vote:
+    case Op::warp_redux:
+    case Op::warp_active: return !scope_.warp;
     default: {
       const unsigned flags = info(inst.op).flags;
       return inst.type != Type::none && (flags & (flag::W | flag::R)) && inst.op != Op::surf_query;
@@ -44,14 +53,36 @@ bool source(const Inst& inst) {
   }
 }
 
-constexpr std::uint32_t kNoLoop = StructuredLoops::kNone;
+bool Uniformity::whole_warps(Value v) const {
+  const Inst& inst = f_.insts[v];
+  if (!scope_.warp || inst.count != 2) return false;
+  const Value a = f_.arg(v, 0), b = f_.arg(v, 1);
+  const auto number = [&](Value of) {
+    const Inst& each = f_.insts[of];
+    return each.op == Op::builtin && (each.builtin == Builtin::local_index ||
+                                      (scope_.x_is_row && each.builtin == Builtin::local_id_x));
+  };
+  const bool left = number(a);
+  const Inst& other = f_.insts[left ? b : a];
+  if ((!left && !number(b)) || other.op != Op::constant) return false;
+  const auto known = static_cast<std::uint32_t>(other.imm);
+  switch (inst.op) {
+    case Op::lshr:
+    case Op::ashr: return left && known >= 5;
+    case Op::udiv: return left && known != 0 && known % 32 == 0;
+    case Op::and_: return known % 32 == 0;
+    // t < n and n <= t, t <= n and n < t
+    case Op::ult:
+    case Op::slt: return (known + (left ? 0 : 1)) % 32 == 0;
+    case Op::ule:
+    case Op::sle: return (known + (left ? 1 : 0)) % 32 == 0;
+    default: return false;
+  }
+}
 
-bool is_barrier(Op op) { return op == Op::control_barrier || op == Op::bar_sync; }
-
-}  // namespace
-
-Uniformity::Uniformity(const Function& f, const EarlyExits& early)
+Uniformity::Uniformity(const Function& f, const EarlyExits& early, const Scope& scope)
     : f_(f),
+      scope_(scope),
       values_(f.insts.size()),
       blocks_(f.blocks.size()),
       joins_(f.blocks.size()),
@@ -77,8 +108,12 @@ bool Uniformity::visit_values() {
       if (values_[v]) continue;
       const Inst& inst = f_.insts[v];
       bool differs = source(inst) || (inst.op == Op::phi && joins_[b]);
+      if (whole_warps(v)) continue;
+      // Of a warp operation whose result all members get, only the mask tells threads apart.
+      const bool shared = inst.op == Op::warp_vote || inst.op == Op::warp_redux;
       for (const Value a : f_.args(v)) {
         if (differs) break;
+        if (shared && a != f_.args(v).back()) continue;
         differs = values_[a];
         // A value of a loop that threads leave in different iterations differs outside.
         const BlockId home = home_[a];

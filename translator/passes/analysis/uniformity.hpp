@@ -1,4 +1,4 @@
-// Which values and branches are the same for a whole workgroup.
+// Which values and branches are the same for a whole block, or for a warp.
 #pragma once
 
 #include <vector>
@@ -14,23 +14,41 @@ struct EarlyExits {
   std::vector<ir::BlockId> arms;   ///< blocks that only the threads who leave are in
 };
 
+/// Whose threads are compared.
+struct Scope {
+  bool warp = false;      ///< 32 threads, from a multiple of 32 on; else the block
+  bool x_is_row = false;  ///< of a warp: tid.x is a multiple of 32 and then the lane, and tid.y and
+                          ///< tid.z are the same in all its threads
+  /// A warp's, in blocks of that size (0: not known).
+  static Scope of_warp(const std::uint32_t (&block)[3]) {
+    return {true, block[0] != 0 && (block[0] % 32 == 0 || block[1] * block[2] == 1)};
+  }
+};
+
 /// Divergence of a structured function in SSA form. Parameters, push constants, workgroup numbers
 /// and read-only memory at uniform addresses are uniform; thread numbers, other memory, atomics and
-/// warp operations are not.
+/// warp operations are not. In a warp, so are its number and votes, reductions and the active mask
+/// under a uniform mask.
 class Uniformity {
  public:
-  explicit Uniformity(const ir::Function& function, const EarlyExits& early = {});
+  explicit Uniformity(const ir::Function& function, const EarlyExits& early = {},
+                      const Scope& scope = {});
   bool divergent(ir::Value value) const { return values_[value]; }
-  /// Whether some threads of a workgroup may be in the block while others are not.
+  /// Whether some threads of the scope may be in the block while others are not.
   bool divergent_block(ir::BlockId block) const { return blocks_[block]; }
+  /// Whether the value tells warps apart, but not a warp's threads, though its operands do: a
+  /// thread's number without its low five bits, or beside a multiple of 32.
+  bool whole_warps(ir::Value v) const;
 
  private:
+  bool source(const ir::Inst& inst) const;
   bool visit_values();
   bool visit_branches();
   bool mark_blocks(std::uint32_t first, std::uint32_t end);
   bool mark_join(ir::BlockId block);
 
   const ir::Function& f_;
+  const Scope scope_;
   std::vector<bool> values_, blocks_, joins_, early_;
   const ir::StructuredLoops nest_;
   std::vector<bool> left_unevenly_;  ///< by loop

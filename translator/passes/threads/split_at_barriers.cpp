@@ -12,6 +12,7 @@
 #include "ptx2spv/abi.hpp"
 #include "translator/passes/cfg/demote_to_stack.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/passes/threads/warp_lanes.hpp"
 
 namespace ptx2spv::passes {
 
@@ -21,7 +22,6 @@ namespace split {
 
 namespace {
 
-bool is_warp(Op op) { return op >= Op::warp_shfl && op <= Op::warp_elect; }
 std::uint32_t words_of(Type type) {
   return type == Type::i64 || type == Type::v2 ? 2 : type == Type::v4 ? 4 : 1;
 }
@@ -51,10 +51,10 @@ void BarrierSplitter::cut() {
     for (std::size_t k = f_.blocks[b].insts.size(); k-- > 0;) {
       const Value v = f_.blocks[b].insts[k];
       const Inst inst = f_.insts[v];
-      if (inst.op != Op::bar_sync && inst.op != Op::yield && !is_warp(inst.op)) continue;
+      if (inst.op != Op::bar_sync && inst.op != Op::yield && !warp::is_operation(inst.op)) continue;
       SyncPoint point;
       point.inst = v;
-      point.warp = is_warp(inst.op);
+      point.warp = warp::is_operation(inst.op);
       point.yields = inst.op == Op::yield;
       point.stops =
           point.warp || point.yields || inst.imm != static_cast<std::uint64_t>(BarKind::arrive);

@@ -69,7 +69,6 @@ class BarrierSplitter {
   void emit_resolve();
   void resolve_thread(ir::BlockId done);
   void resolve_kind(const WarpKind& kind, ir::Value present);
-  void shuffle(const WarpKind& kind, ir::Value present);
   void over_lanes(const WarpKind& kind, ir::Value present);
   ir::Value barrier_word(ir::Value index, std::uint32_t word);
 

@@ -2,6 +2,7 @@
 // while they run. Between the two barriers at a round's end the workgroup decides which threads may
 // continue, and warp operations get their results.
 #include "translator/passes/threads/split_at_barriers.hpp"
+#include "translator/passes/threads/warp_lanes.hpp"
 
 namespace ptx2spv::passes::split {
 
@@ -315,98 +316,43 @@ void BarrierSplitter::resolve_thread(BlockId done) {
 }
 
 void BarrierSplitter::resolve_kind(const WarpKind& kind, Value present) {
-  const auto flag = [&](Value v) { return b_.inst(Op::zext, Type::i32, {v}); };
+  warp::Lanes lanes(b_);
   switch (kind.op) {
-    case Op::warp_shfl: shuffle(kind, present); break;
+    case Op::warp_shfl: {
+      const auto source = lanes.source(static_cast<ShflMode>(kind.mode), lane(), b_.get(operand_),
+                                       b_.get(operand2_));
+      // A lane that is not there has no value: the thread's own stands for it.
+      const Value from = lanes.present_or(present, source.lane, lane());
+      const Value warp_base = b_.op2(Op::and_, thread(), b_.i32(~31u));
+      b_.set(result0_, read(shared_at(exchange_, b_.op2(Op::add, warp_base, from))));
+      b_.set(result1_, lanes.flag(source.inside));
+      break;
+    }
     case Op::warp_match:
     case Op::warp_redux: over_lanes(kind, present); break;
     case Op::warp_vote: {
       const Value key = b_.op2(Op::and_, b_.get(key_), b_.i32(0xffff));
       const Value votes = b_.op2(Op::and_, read(keyed(voted_, key)), present);
-      const Value all = b_.cmp(Op::eq, votes, present), none = b_.cmp(Op::eq, votes, b_.i32(0));
-      Value result = votes;
-      switch (static_cast<VoteMode>(kind.mode)) {
-        case VoteMode::all: result = flag(all); break;
-        case VoteMode::any: result = flag(b_.inst(Op::not_, Type::i1, {none})); break;
-        case VoteMode::uni: result = flag(b_.op2(Op::or_, all, none)); break;
-        case VoteMode::ballot: break;
-      }
-      b_.set(result0_, result);
+      b_.set(result0_, lanes.vote(static_cast<VoteMode>(kind.mode), votes, present));
       break;
     }
     case Op::warp_active: b_.set(result0_, present); break;
     case Op::warp_elect: {
-      const Value lowest = b_.op2(Op::and_, present, b_.inst(Op::neg, Type::i32, {present}));
-      const Value leader = b_.inst(Op::find_msb, Type::i32, {lowest});
+      const Value leader = lanes.leader(present);
       b_.set(result0_, leader);
-      b_.set(result1_, flag(b_.cmp(Op::eq, leader, lane())));
+      b_.set(result1_, lanes.flag(b_.cmp(Op::eq, leader, lane())));
       break;
     }
     default: break;
   }
 }
 
-// 9.7.9.6, as the manual computes the source lane.
-void BarrierSplitter::shuffle(const WarpKind& kind, Value present) {
-  const Value self = lane();
-  const Value b = b_.op2(Op::and_, b_.get(operand_), b_.i32(31));
-  const Value c = b_.op2(Op::and_, b_.get(operand2_), b_.i32(31));
-  const Value segment =
-      b_.op2(Op::and_, b_.op2(Op::lshr, b_.get(operand2_), b_.i32(8)), b_.i32(31));
-  const Value rest = b_.inst(Op::not_, Type::i32, {segment});
-  const Value low = b_.op2(Op::and_, self, segment);
-  const Value high = b_.op2(Op::or_, low, b_.op2(Op::and_, c, rest));
-  Value from = 0, inside = 0;
-  switch (static_cast<ShflMode>(kind.mode)) {
-    case ShflMode::up:
-      from = b_.op2(Op::sub, self, b);
-      inside = b_.cmp(Op::sle, high, from);
-      break;
-    case ShflMode::down: from = b_.op2(Op::add, self, b); break;
-    case ShflMode::bfly: from = b_.op2(Op::xor_, self, b); break;
-    case ShflMode::idx: from = b_.op2(Op::or_, low, b_.op2(Op::and_, b, rest)); break;
-  }
-  if (!inside) inside = b_.cmp(Op::sle, from, high);
-  // A lane that is not there has no value: the thread's own stands for it.
-  from = b_.select(inside, from, self);
-  const Value there =
-      b_.cmp(Op::ne, b_.op2(Op::and_, b_.op2(Op::lshr, present, from), b_.i32(1)), b_.i32(0));
-  from = b_.select(there, from, self);
-  const Value warp_base = b_.op2(Op::and_, thread(), b_.i32(~31u));
-  b_.set(result0_, read(shared_at(exchange_, b_.op2(Op::add, warp_base, from))));
-  b_.set(result1_, b_.inst(Op::zext, Type::i32, {inside}));
-}
-
 // Matches and reductions look at the members one after the other.
 void BarrierSplitter::over_lanes(const WarpKind& kind, Value present) {
   const bool match = kind.op == Op::warp_match;
-  std::uint32_t identity = 0;
-  Op op = Op::add;
-  if (!match) {
-    switch (static_cast<AtomicOp>(kind.mode)) {
-      case AtomicOp::and_:
-        op = Op::and_;
-        identity = 0xffffffffu;
-        break;
-      case AtomicOp::or_: op = Op::or_; break;
-      case AtomicOp::xor_: op = Op::xor_; break;
-      case AtomicOp::umin:
-        op = Op::umin;
-        identity = 0xffffffffu;
-        break;
-      case AtomicOp::umax: op = Op::umax; break;
-      case AtomicOp::smin:
-        op = Op::smin;
-        identity = 0x7fffffffu;
-        break;
-      case AtomicOp::smax:
-        op = Op::smax;
-        identity = 0x80000000u;
-        break;
-      default: break;
-    }
-  }
-  b_.set(accumulator_, b_.i32(identity));
+  const warp::Reduction each =
+      match ? warp::Reduction{Op::or_, 0} : warp::reduction(static_cast<AtomicOp>(kind.mode));
+  b_.set(accumulator_, b_.i32(each.identity));
   b_.set(result0_, present);
   loop(lane_counter_, 32, [&] {
     const Value l = b_.get(lane_counter_), sum = b_.get(accumulator_);
@@ -423,17 +369,14 @@ void BarrierSplitter::over_lanes(const WarpKind& kind, Value present) {
       b_.set(accumulator_, b_.op2(Op::or_, sum, bit));
     } else {
       b_.set(accumulator_,
-             b_.select(b_.cmp(Op::ne, member, b_.i32(0)), b_.op2(op, sum, value), sum));
+             b_.select(b_.cmp(Op::ne, member, b_.i32(0)), b_.op2(each.op, sum, value), sum));
     }
   });
-  const Value sum = b_.get(accumulator_);
-  if (match && static_cast<MatchMode>(kind.mode) == MatchMode::all) {
-    const Value every = b_.cmp(Op::eq, sum, b_.get(result0_));
-    b_.set(result0_, b_.select(every, sum, b_.i32(0)));
-    b_.set(result1_, b_.inst(Op::zext, Type::i32, {every}));
-  } else {
-    b_.set(result0_, sum);
-  }
+  if (!match) return b_.set(result0_, b_.get(accumulator_));
+  const Value both = warp::Lanes(b_).match(static_cast<MatchMode>(kind.mode), b_.get(accumulator_),
+                                           b_.get(result0_));
+  b_.set(result0_, b_.inst(Op::extract, Type::i32, {both}, 0));
+  b_.set(result1_, b_.inst(Op::extract, Type::i32, {both}, 1));
 }
 
 }  // namespace ptx2spv::passes::split

@@ -11,21 +11,13 @@
 #include "ptx2spv/abi.hpp"
 #include "translator/passes/cfg/demote_to_stack.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/passes/threads/warp_lanes.hpp"
 
 namespace ptx2spv::passes {
 
 using namespace ir;
 
 namespace coarse {
-
-namespace {
-
-/// Up to this many of a thread's own instructions between two meeting points of all threads are
-/// copied for each thread; more of them stand in a loop over the threads. Copies fill the
-/// processor's instruction cache, loops take iterations.
-constexpr std::size_t kMostCopied = 48;
-
-}  // namespace
 
 Function Coarsener::run() {
   b_.new_block();
@@ -63,20 +55,27 @@ void Coarsener::prologue() {
   if (rows_ && numbers && !flat_) {
     k_ = 0;
     const bool repeats = std::exchange(rows_, false);
-    first_[0] = local_id(0);
-    first_[1] = local_id(1);
+    for (std::uint32_t axis = 0; axis < 3; ++axis) first_[axis] = local_id(axis);
     rows_ = repeats;
   }
-  if (partial())
-    count_ = known_ ? b_.i32(threads_)
-                    : b_.op2(Op::mul,
-                             b_.op2(Op::mul, push(abi::Push::block_x), push(abi::Push::block_y)),
-                             push(abi::Push::block_z));
+  count_threads();
   b_.br(blocks_[p_.order[0]]);
+}
+
+void Coarsener::count_threads() {
+  if (!partial()) return;
+  count_ =
+      known_ ? b_.i32(threads_)
+             : b_.op2(Op::mul, b_.op2(Op::mul, push(abi::Push::block_x), push(abi::Push::block_y)),
+                      push(abi::Push::block_z));
 }
 
 Value Coarsener::local_id(std::uint32_t axis) {
   if (flat_) return axis == 0 ? thread() : b_.i32(0);
+  if (rows_ && p_.warps) {
+    // A warp is a part of a row.
+    return axis == 0 ? b_.op2(Op::add, first_[0], lane()) : first_[axis];
+  }
   if (rows_) {
     if (axis == 2) return b_.i32(0);
     if (axis == 0) return first_[0];
@@ -99,7 +98,7 @@ Value Coarsener::local_id(std::uint32_t axis) {
 void Coarsener::phis(BlockId from, BlockId to) {
   for (const Value v : p_.f.blocks[to].insts) {
     if (!is_phi(v)) break;
-    if (p_.own[v]) b_.set(slot(phi_vars_[v]), fetch(operand(from, to, v)));
+    if (p_.own[v]) write(phi_vars_[v], fetch(operand(from, to, v)));
   }
 }
 
@@ -113,12 +112,12 @@ void Coarsener::common_phis(BlockId from, BlockId to) {
 /// The operand for the thread at hand.
 Value Coarsener::fetch(Value v) {
   if (!p_.own[v] || instance_of_[v] == instance_) return values_[v];
-  return repeated_[v] ? copy(v) : b_.get(slot(kept_[v]));
+  return repeated_[v] ? copy(v) : read(kept_[v]);
 }
 
 Value Coarsener::copy(Value v) {
   const Inst inst = p_.f.insts[v];
-  if (inst.op == Op::phi) return b_.get(p_.own[v] ? slot(phi_vars_[v]) : phi_vars_[v]);
+  if (inst.op == Op::phi) return p_.own[v] ? read(phi_vars_[v]) : b_.get(phi_vars_[v]);
   if (inst.op == Op::builtin) {
     switch (inst.builtin) {
       case Builtin::local_id_x: return local_id(0);
@@ -146,65 +145,30 @@ void Coarsener::clone(Value v) {
   b_.set_loc(p_.f.insts[v].loc);
   values_[v] = copy(v);
   instance_of_[v] = instance_;
-  if (kept_[v] != kNone) b_.set(slot(kept_[v]), values_[v]);
+  if (kept_[v] != kNone) write(kept_[v], values_[v]);
 }
 
 /// Whether the thread at hand is one that the block has and that has not ended; 0 where it must be.
 Value Coarsener::mask(std::uint32_t guard) {
-  if (guard != kNone) return b_.get(slot(masks_[guard]));
-  if (!partial() || (known_ && !looped_ && (k_ + 1) * invocations_ <= threads_)) return 0;
+  if (guard != kNone)
+    return p_.warps ? warp::Lanes(b_).has(b_.get(masks_[guard]), lane()) : read(masks_[guard]);
+  const std::uint32_t last =
+      p_.warps ? (invocations_ - 1) * kWarp + k_ + 1 : (k_ + 1) * invocations_;
+  if (!partial() || (known_ && !looped_ && last <= threads_)) return 0;
   return b_.cmp(Op::ult, thread(), count_);
 }
 
-/// `body(next)` for the thread at hand, which it leaves by a branch to `next`.
-template <typename Body>
-void Coarsener::one_thread(std::uint32_t guard, bool masked, Body&& body) {
-  ++instance_;
-  const BlockId next = b_.new_block();
-  if (const Value there = masked ? mask(guard) : 0) {
-    const BlockId inside = b_.new_block();
-    b_.cond_br(there, inside, next);
-    b_.at(inside);
-  }
-  body(next);
-  b_.at(next);
-}
-
-/// A part of `size` instructions for each of the invocation's threads.
-template <typename Body>
-void Coarsener::for_each_thread(std::size_t size, std::uint32_t guard, bool masked,
-                                const std::optional<Bound>& bound, Body&& body) {
-  if (size == 0) return;
-  if (n_ == 1 || (size * n_ <= kMostCopied && !bound)) {
-    for (k_ = 0; k_ < n_; ++k_) one_thread(guard, masked, body);
-    k_ = 0;
-    return;
-  }
-  counter_ = static_cast<std::uint32_t>(out_.vars.size());
-  out_.vars.push_back({Type::i32, "iteration", false});
-  const BlockId head = b_.new_block(), out = b_.new_block();
-  b_.set(counter_, b_.i32(0));
-  b_.br(head);
-  b_.at(head);
-  looped_ = true;
-  touched_.clear();
-  one_thread(guard, masked, body);
-  b_.set_loc(0);
-  for (const std::uint32_t base : touched_) {
-    const Value mine = b_.get(base);
-    for (std::uint32_t k = 1; k < n_; ++k) b_.set(base + k - 1, b_.get(base + k));
-    b_.set(base + n_ - 1, mine);
-  }
-  const Value following = b_.op2(Op::add, b_.get(counter_), b_.i32(1));
-  b_.set(counter_, following);
-  Value more = b_.cmp(Op::ult, following, b_.i32(n_));
-  if (bound) more = b_.op2(Op::and_, more, b_.cmp(bound->op, thread(), values_[bound->other]));
-  looped_ = false;
-  b_.cond_br(more, head, out);
-  b_.at(out);
+/// Whether so many instructions are to stand once for each thread, which this counts.
+bool Coarsener::copies(std::size_t size) {
+  const std::size_t all = size * n_;
+  if (!p_.warps) return all <= kMostCopied;
+  if (all > kMostCopiedOfWarp || copied_ + all > kMostCopiesOfWarp) return false;
+  copied_ += all;
+  return true;
 }
 
 void Coarsener::common_part(const std::vector<Value>& insts) {
+  ++instance_;  // a warp's number follows from that of any of its threads
   for (const Value v : insts) {
     if (p_.own[v]) continue;
     b_.set_loc(p_.f.insts[v].loc);
@@ -245,10 +209,14 @@ void Coarsener::block(BlockId b) {
   };
   for (const Value v : p_.f.blocks[b].insts) {
     const Inst& inst = p_.f.insts[v];
-    if (is_barrier(inst)) {
+    const bool warp = warp::is_operation(inst.op);
+    if (is_barrier(inst) || warp) {
       end_part(false, {}, [&](BlockId next) { b_.br(next); });
       b_.set_loc(inst.loc);
-      b_.inst(Op::control_barrier, Type::none, {});
+      if (warp)
+        warp_operation(v, p_.guard_of[b]);
+      else
+        b_.inst(Op::control_barrier, Type::none, {});
       continue;
     }
     part.push_back(v);
@@ -273,6 +241,7 @@ void Coarsener::block(BlockId b) {
     }
   own += more;
   const auto most = bound(b, part);
+  if (number != kNone) begin_guard(number);
   end_part(meets || number != kNone || into != kNone, most, [&](BlockId next) {
     b_.set_loc(block.loc);
     if (number != kNone) return stay(p_.guards[number], number, next);
@@ -304,7 +273,12 @@ void Coarsener::block(BlockId b) {
 void Coarsener::stay(const Guard& guard, std::uint32_t number, BlockId next) {
   Value stays = fetch(p_.f.blocks[guard.head].cond);
   if (!guard.inside_if) stays = b_.inst(Op::not_, Type::i1, {stays});
-  b_.set(slot(masks_[number]), stays);
+  if (p_.warps) {
+    const Value bit = b_.op2(Op::shl, b_.inst(Op::zext, Type::i32, {stays}), lane());
+    b_.set(masks_[number], b_.op2(Op::or_, b_.get(masks_[number]), bit));
+  } else {
+    write(masks_[number], stays);
+  }
   phis(guard.head, guard.inside);
   if (guard.arm == kNone) {
     phis(guard.head, guard.merge);
@@ -318,8 +292,14 @@ void Coarsener::stay(const Guard& guard, std::uint32_t number, BlockId next) {
   b_.cond_br(stays, next, clones_[each.blocks[0]]);
 }
 
-/// Whether any thread of the whole block stays.
+void Coarsener::begin_guard(std::uint32_t guard) {
+  if (p_.warps) b_.set(masks_[guard], b_.i32(0));
+}
+
+/// Whether any thread stays, of the whole block where they meet at barriers, else of the warp.
 Value Coarsener::anyone(std::uint32_t guard) {
+  const auto any_of_warp = [&] { return b_.cmp(Op::ne, b_.get(masks_[guard]), b_.i32(0)); };
+  if (p_.warps && !p_.guards[guard].barriers) return any_of_warp();
   std::uint32_t word = word_;
   for (std::uint32_t g = 0; g < guard; ++g)
     if (p_.guards[g].risky) word += 4;
@@ -339,8 +319,9 @@ Value Coarsener::anyone(std::uint32_t guard) {
     b_.inst(Op::control_barrier, Type::none, {});
   };
   store_if(b_.cmp(Op::eq, b_.builtin(Builtin::local_index), b_.i32(0)), 0);
-  Value mine = b_.get(masks_[guard]);
-  for (std::uint32_t k = 1; k < n_; ++k) mine = b_.op2(Op::or_, mine, b_.get(masks_[guard] + k));
+  Value mine = p_.warps ? any_of_warp() : b_.get(masks_[guard]);
+  for (std::uint32_t k = 1; k < n_ && !p_.warps; ++k)
+    mine = b_.op2(Op::or_, mine, b_.get(masks_[guard] + k));
   store_if(mine, 1);
   const Value seen = b_.load(Type::i32, address(), {.space = Space::shared, .bytes = 4});
   return b_.cmp(Op::ne, seen, b_.i32(0));
@@ -381,9 +362,32 @@ void Coarsener::piece(const Piece& each, BlockId next) {
 
 }  // namespace coarse
 
+namespace {
+
+constexpr std::size_t kMostKept = 4096;
+/// Bytes of local memory for all threads of a warp.
+constexpr std::uint32_t kMostLocalOfWarp = 16 * 1024;
+
+/// An invocation for each warp of the block.
+std::string coarsen_warps(Function& function, const coarse::Plan& plan, BlockOptions& options) {
+  coarse::Coarsener copies(plan, function, options);
+  if (copies.kept() * coarse::kWarp > kMostKept) return "too much for its threads to keep";
+  Function made = copies.run();
+  // What loops over the threads use is reached by the thread's number: arrays.
+  if (!copies.looped().empty())
+    made = coarse::Coarsener(plan, function, options, copies.looped()).run();
+  if (made.local_bytes > kMostLocalOfWarp) return "too much local memory for its threads";
+  function = std::move(made);
+  options.workgroup_threads = copies.invocations();
+  return {};
+}
+
+}  // namespace
+
 std::string thread_coarsening(Function& function, Module& module, BlockOptions& options) {
-  const coarse::Plan plan(function, module);
+  const coarse::Plan plan(function, module, options);
   if (!plan.refusal().empty()) return plan.refusal();
+  if (options.warps) return coarsen_warps(function, plan, options);
   const auto per_invocation = [&] {
     const std::uint32_t most = std::max(1u, options.workgroup_threads);
     return (std::max(1u, options.max_block_threads) + most - 1) / most;
@@ -401,7 +405,6 @@ std::string thread_coarsening(Function& function, Module& module, BlockOptions& 
       options.workgroup_threads =
           (options.max_block_threads + per_invocation() - 1) / per_invocation();
   }
-  constexpr std::size_t kMostKept = 4096;
   if (kept * per_invocation() > kMostKept) return "too much for its threads to keep";
   function = coarse::Coarsener(plan, function, options).run();
   return {};

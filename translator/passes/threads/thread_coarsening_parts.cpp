@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "translator/passes/threads/thread_coarsening.hpp"
+#include "translator/passes/threads/warp_lanes.hpp"
 
 namespace ptx2spv::passes::coarse {
 
@@ -12,15 +13,22 @@ namespace {
 /// Instructions that are cheaper to repeat in each part than to keep their value for each thread.
 constexpr unsigned kMostRepeated = 8;
 
+std::uint32_t words_of(Type type) {
+  return type == Type::i64 || type == Type::v2 ? 2 : type == Type::v4 ? 4 : 1;
+}
+
 }  // namespace
 
-Coarsener::Coarsener(const Plan& plan, const Function& original, const BlockOptions& options)
+Coarsener::Coarsener(const Plan& plan, const Function& original, const BlockOptions& options,
+                     const std::vector<std::uint32_t>& arrays)
     : p_(plan),
       out_(original),
       b_(out_),
       options_(options),
-      invocations_(std::max(1u, options.workgroup_threads)),
-      n_((std::max(1u, options.max_block_threads) + invocations_ - 1) / invocations_),
+      invocations_(plan.warps ? (std::max(1u, options.max_block_threads) + kWarp - 1) / kWarp
+                              : std::max(1u, options.workgroup_threads)),
+      n_(plan.warps ? kWarp
+                    : (std::max(1u, options.max_block_threads) + invocations_ - 1) / invocations_),
       known_(options.block[0] != 0),
       threads_(known_ ? options.block[0] * options.block[1] * options.block[2] : 0) {
   out_.insts.assign(1, Inst{});
@@ -40,7 +48,10 @@ Coarsener::Coarsener(const Plan& plan, const Function& original, const BlockOpti
   for (std::uint32_t g = 0; g < p_.guards.size(); ++g) {
     guard_at_[p_.guards[g].head] = g;
     merge_of_[p_.guards[g].merge] = g;
-    masks_.push_back(slots(Type::i1, "stays"));
+    if (p_.warps)
+      masks_.push_back(word("stays"));
+    else
+      masks_.push_back(slots(Type::i1, "stays"));
     if (p_.guards[g].risky) ++words;
   }
   for (std::uint32_t i = 0; i < p_.pieces.size(); ++i)
@@ -64,10 +75,48 @@ Coarsener::Coarsener(const Plan& plan, const Function& original, const BlockOpti
   if (words) out_.shared_bytes = word_ + 4 * words;
   out_.region_threads = n_;
   flat_ = known_ && options.block[1] * options.block[2] == 1;
-  rows_ = known_ && invocations_ % options.block[0] == 0 && options.block[2] == 1;
+  rows_ = known_ && (p_.warps ? options.block[0] % kWarp == 0
+                              : invocations_ % options.block[0] == 0 && options.block[2] == 1);
   number_parts();
   find_repeated();
   find_kept();
+  lay_out_arrays(arrays);
+}
+
+// Behind the threads' own local memory.
+void Coarsener::lay_out_arrays(const std::vector<std::uint32_t>& bases) {
+  array_of_.assign(out_.vars.size(), kNone);
+  if (!p_.warps) return;
+  std::uint32_t at = local_bytes_ * n_;
+  scratch_ = at;
+  at += kScratchWords * 4;
+  for (const std::uint32_t base : bases) {
+    array_of_[base] = at;
+    at += 4 * words_of(out_.vars[base].type) * n_;
+  }
+  out_.local_bytes = at;
+}
+
+Value Coarsener::array_at(std::uint32_t base) {
+  const std::uint32_t bytes = 4 * words_of(out_.vars[base].type);
+  return b_.op2(Op::add, b_.i32(array_of_[base]), times_before(bytes));
+}
+
+Value Coarsener::read(std::uint32_t base) {
+  if (array_of_[base] == kNone) return b_.get(slot(base));
+  const Type type = out_.vars[base].type;
+  const bool truth = type == Type::i1;
+  const MemAttr mem{.space = Space::local, .bytes = static_cast<std::uint8_t>(4 * words_of(type))};
+  const Value value = b_.load(truth ? Type::i32 : type, array_at(base), mem);
+  return truth ? b_.cmp(Op::ne, value, b_.i32(0)) : value;
+}
+
+void Coarsener::write(std::uint32_t base, Value value) {
+  if (array_of_[base] == kNone) return b_.set(slot(base), value);
+  const Type type = out_.vars[base].type;
+  const MemAttr mem{.space = Space::local, .bytes = static_cast<std::uint8_t>(4 * words_of(type))};
+  if (type == Type::i1) value = b_.inst(Op::zext, Type::i32, {value});
+  b_.store(array_at(base), value, mem);
 }
 
 std::size_t Coarsener::kept() const {
@@ -95,8 +144,10 @@ void Coarsener::number_parts() {
       last_part_[b] = parts++;
     }
     for (const Value v : p_.f.blocks[b].insts) {
-      if (is_barrier(p_.f.insts[v])) last_part_[b] = parts++;
+      const bool warp = warp::is_operation(p_.f.insts[v].op);
+      if (warp || is_barrier(p_.f.insts[v])) last_part_[b] = parts++;
       part_of_[v] = last_part_[b];
+      if (warp) last_part_[b] = parts++;
     }
   }
 }
@@ -159,7 +210,7 @@ void Coarsener::find_kept() {
   for (const BlockId b : p_.order) {
     const Block& block = p_.f.blocks[b];
     for (const Value v : block.insts)
-      if (p_.own[v] && !is_phi(v))
+      if ((p_.own[v] && !is_phi(v)) || warp::is_operation(p_.f.insts[v].op))
         for (const Value a : p_.f.args(v)) use(a, part_of_[v]);
     if (block.cond) use(block.cond, last_part_[b]);
     for (const BlockId s : block.succs)

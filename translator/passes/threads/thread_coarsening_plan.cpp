@@ -1,10 +1,12 @@
 // Which code of a kernel with plain barriers is common to a block, and which belongs to each
 // thread.
 #include <algorithm>
+#include <numeric>
 
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/threads/thread_coarsening.hpp"
+#include "translator/passes/threads/warp_lanes.hpp"
 
 namespace ptx2spv::passes::coarse {
 
@@ -42,12 +44,15 @@ bool acts(const Inst& inst) {
 
 }  // namespace
 
-Plan::Plan(const Function& function, Module& module) : f(function) {
+Plan::Plan(const Function& function, Module& module, const BlockOptions& options)
+    : f(function),
+      warps(options.warps),
+      scope_(options.warps ? Scope::of_warp(options.block) : Scope{}) {
   check_operations();
   if (refusal_.empty()) structure(module);
   if (refusal_.empty()) find_guards();
   if (!refusal_.empty()) return;
-  const Uniformity uniformity(f, early_);
+  const Uniformity uniformity(f, early_, scope_);
   find_pieces(uniformity);
   if (!refusal_.empty()) return;
   find_own(uniformity);
@@ -55,18 +60,20 @@ Plan::Plan(const Function& function, Module& module) : f(function) {
 }
 
 void Plan::check_operations() {
-  bool barriers = false;
+  bool meets = false;
   for (const Block& block : f.blocks)
     for (const Value v : block.insts) {
       const Inst& inst = f.insts[v];
-      barriers = barriers || is_barrier(inst);
+      const bool together = warps && warp::is_operation(inst.op);
+      meets = meets || is_barrier(inst) || together;
       if (inst.op == Op::bar_sync &&
           (inst.imm != static_cast<std::uint64_t>(BarKind::sync) || inst.count > 1))
         return refuse("a barrier that not all threads wait at");
-      if (inst.op >= Op::warp_shfl && inst.op <= Op::subgroup_ballot)
+      if (inst.op == Op::yield) return refuse("a wait for other threads' stores");
+      if (inst.op >= Op::warp_shfl && inst.op <= Op::subgroup_ballot && !together)
         return refuse("a warp operation");
     }
-  if (!barriers) refuse("no barrier");
+  if (!meets) refuse("no barrier");
 }
 
 void Plan::structure(Module& module) {
@@ -92,15 +99,29 @@ bool Plan::has_barrier(BlockId block) const {
                      [&](Value v) { return is_barrier(f.insts[v]); });
 }
 
-// Each round finds the outermost branch that keeps some threads from a barrier.
+bool Plan::has_warp_operation(BlockId block) const {
+  return warps && std::ranges::any_of(f.blocks[block].insts,
+                                      [&](Value v) { return warp::is_operation(f.insts[v].op); });
+}
+
+bool Plan::in_loop(BlockId block) const {
+  return StructuredLoops(f, f.order).innermost[block] != StructuredLoops::kNone;
+}
+
+// Each round finds the outermost branch that keeps some threads of a block from a barrier, or some
+// threads of a warp from a warp operation.
 void Plan::find_guards() {
   constexpr std::size_t kMost = 64;
   for (;;) {
-    const Uniformity uniformity(f, early_);
-    const auto late = std::find_if(order.begin(), order.end(), [&](BlockId b) {
-      return uniformity.divergent_block(b) && has_barrier(b);
-    });
-    if (late == order.end()) return;
+    const Uniformity of_block(f, early_), of_warp(f, early_, scope_);
+    const auto missed = [&](BlockId b) {
+      return (of_block.divergent_block(b) && has_barrier(b)) ||
+             (of_warp.divergent_block(b) && has_warp_operation(b));
+    };
+    const auto late = std::find_if(order.begin(), order.end(), missed);
+    if (late == order.end()) break;
+    const Uniformity& uniformity =
+        of_block.divergent_block(*late) && has_barrier(*late) ? of_block : of_warp;
     bool added = false;
     for (auto b = order.begin(); b != late && !added; ++b) {
       const Block& block = f.blocks[*b];
@@ -114,6 +135,12 @@ void Plan::find_guards() {
     }
     if (!added || guards.size() > kMost) return refuse("barriers that not all threads reach");
   }
+  // Branches of warps may have been found before those of the block around them.
+  std::vector<std::uint32_t> by_place(guards.size());
+  std::iota(by_place.begin(), by_place.end(), 0u);
+  std::ranges::sort(by_place, {}, [&](std::uint32_t g) { return place_[guards[g].head]; });
+  for (const std::uint32_t g : by_place)
+    for (const BlockId b : inside_[g]) guard_of[b] = g;
 }
 
 /// The blocks from `from` on that come before `merge`.
@@ -135,18 +162,21 @@ std::vector<BlockId> Plan::arm(BlockId from, BlockId merge) const {
 bool Plan::quiet_from(BlockId block) const {
   const std::vector<BlockId> rest = arm(block, kNoBlock);
   return std::none_of(rest.begin(), rest.end(), [&](BlockId b) {
-    return std::any_of(f.blocks[b].insts.begin(), f.blocks[b].insts.end(),
-                       [&](Value v) { return is_barrier(f.insts[v]) || is_visible(f.insts[v]); });
+    return has_warp_operation(b) || std::ranges::any_of(f.blocks[b].insts, [&](Value v) {
+             return is_barrier(f.insts[v]) || is_visible(f.insts[v]);
+           });
   });
 }
 
 // Threads that leave count as arrived at every later barrier, so they have to be done with all that
-// others can see: with their arm, behind which nothing of that kind may follow.
+// others can see: with their arm, behind which nothing of that kind may follow. Warp operations
+// wait for nobody who cannot come any more. Outside of loops those are all who are not there, so
+// threads that leave may come back behind the operations.
 bool Plan::add_guard(BlockId head) {
   const Block& block = f.blocks[head];
   Guard guard{.head = head, .merge = block.merge_block};
   std::vector<BlockId> arms[2];
-  bool barriers[2] = {};
+  bool barriers[2] = {}, meets[2] = {};
   std::vector<char> side(f.blocks.size(), 0);
   for (unsigned i = 0; i < 2; ++i) {
     arms[i] = arm(block.succs[i], guard.merge);
@@ -154,23 +184,25 @@ bool Plan::add_guard(BlockId head) {
       if (b == head || side[b]) return false;
       side[b] = static_cast<char>(1 + i);
       barriers[i] = barriers[i] || has_barrier(b);
+      meets[i] = meets[i] || has_barrier(b) || has_warp_operation(b);
       if (f.blocks[b].term == Term::exit) return false;
     }
   }
-  if (barriers[0] == barriers[1]) return false;
+  if (meets[0] == meets[1]) return false;
+  guard.barriers = barriers[0] || barriers[1];
   for (unsigned i = 0; i < 2; ++i)
     for (const BlockId b : arms[i])
       for (const BlockId p : f.blocks[b].preds)
         if (reached_[p] && p != head && side[p] != side[b]) return false;
-  if (!reached_[guard.merge] || !quiet_from(guard.merge)) return false;
+  if (!reached_[guard.merge]) return false;
+  if ((guard.barriers || in_loop(head)) && !quiet_from(guard.merge)) return false;
   for (const BlockId p : f.blocks[guard.merge].preds)
     if (reached_[p] && p != head && !side[p]) return false;
-  const unsigned in = barriers[0] ? 0 : 1;
+  const unsigned in = meets[0] ? 0 : 1;
   guard.inside = block.succs[in];
   guard.inside_if = in == 0;
   early_.heads.push_back(head);
   early_.arms.insert(early_.arms.end(), arms[1 - in].begin(), arms[1 - in].end());
-  for (const BlockId b : arms[in]) guard_of[b] = static_cast<std::uint32_t>(guards.size());
   guards.push_back(guard);
   inside_.push_back(std::move(arms[in]));
   exit_arms_.push_back(std::move(arms[1 - in]));
@@ -231,7 +263,7 @@ void Plan::close(Piece& piece, const Uniformity& uniformity) {
   for (const BlockId b : piece.blocks) {
     const Block& block = f.blocks[b];
     if (block.term == Term::exit || block.term == Term::ret) refuse("an end in a branch");
-    if (has_barrier(b)) refuse("a barrier in a branch");
+    if (has_barrier(b) || has_warp_operation(b)) refuse("a barrier in a branch");
     for (const BlockId s : block.succs) out(s);
     for (const BlockId p : block.preds) {
       if (!reached_[p] || piece_of[p] == self) continue;
@@ -265,17 +297,21 @@ void Plan::find_own(const Uniformity& uniformity) {
                                    [&](BlockId p) { return reached_[p] && piece_of[p] != kNone; });
     for (const Value v : f.blocks[b].insts) {
       const Inst& inst = f.insts[v];
-      own[v] = piece_of[b] != kNone || uniformity.divergent(v) || acts(inst) ||
-               (joins && inst.op == Op::phi);
+      const bool does = acts(inst) && !warp::is_operation(inst.op);
+      own[v] =
+          piece_of[b] != kNone || uniformity.divergent(v) || does || (joins && inst.op == Op::phi);
     }
   }
   for (bool changed = true; changed;) {
     changed = false;
     for (const BlockId b : order)
       for (const Value v : f.blocks[b].insts) {
-        if (own[v] || is_barrier(f.insts[v])) continue;
+        if (own[v] || is_barrier(f.insts[v]) || uniformity.whole_warps(v)) continue;
+        // What a vote gives follows from its mask.
         const bool now =
-            std::any_of(f.args(v).begin(), f.args(v).end(), [&](Value a) { return own[a]; });
+            warp::is_operation(f.insts[v].op)
+                ? own[warp::members(f, v)]
+                : std::any_of(f.args(v).begin(), f.args(v).end(), [&](Value a) { return own[a]; });
         own[v] = now;
         changed = changed || now;
       }

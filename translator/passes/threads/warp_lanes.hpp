@@ -1,0 +1,61 @@
+// What warp operations compute for one thread, as the manual has it (9.7.9), whoever runs the warp:
+// the device's subgroup, invocations that meet in shared memory, or one invocation.
+#pragma once
+
+#include "translator/ir/ir.hpp"
+
+namespace ptx2spv::passes::warp {
+
+inline bool is_operation(ir::Op op) { return op >= ir::Op::warp_shfl && op <= ir::Op::warp_elect; }
+
+/// The operand of a warp operation that holds its members' mask; 0 for activemask.
+ir::Value members(const ir::Function& function, ir::Value operation);
+
+/// Writes the operations of a thread at the builder's place. Operations on constants are folded, so
+/// that a lane which is known is a constant.
+class Lanes {
+ public:
+  explicit Lanes(ir::Builder& builder) : b_(builder) {}
+
+  struct Source {
+    ir::Value lane;    ///< i32, below 32: whose value a thread gets, its own where out of range
+    ir::Value inside;  ///< i1: shfl's predicate
+  };
+  /// Of lane `self` with shfl's operands b and c (9.7.9.6).
+  Source source(ir::ShflMode mode, ir::Value self, ir::Value b, ir::Value c);
+  /// The lane itself, or `otherwise` where mask `present` lacks it.
+  ir::Value present_or(ir::Value present, ir::Value lane, ir::Value otherwise);
+  /// i32. `votes`: lanes of `present` whose predicate holds.
+  ir::Value vote(ir::VoteMode mode, ir::Value votes, ir::Value present);
+  /// v2 of the members' mask and the predicate. `same`: lanes of `present` with the thread's value.
+  ir::Value match(ir::MatchMode mode, ir::Value same, ir::Value present);
+  /// The lowest lane of `present`.
+  ir::Value leader(ir::Value present);
+
+  /// i1: whether the mask has the lane.
+  ir::Value has(ir::Value mask, ir::Value lane);
+  ir::Value flag(ir::Value condition) { return op(ir::Op::zext, ir::Type::i32, {condition}); }
+  ir::Value pair(ir::Value first, ir::Value second) {
+    return b_.inst(ir::Op::compose, ir::Type::v2, {first, second});
+  }
+  ir::Value op(ir::Op code, ir::Type type, std::initializer_list<ir::Value> args);
+  ir::Value op2(ir::Op code, ir::Value a, ir::Value c) { return op(code, ir::Type::i32, {a, c}); }
+  ir::Value cmp(ir::Op code, ir::Value a, ir::Value c) { return op(code, ir::Type::i1, {a, c}); }
+  ir::Value word(std::uint32_t value) { return b_.i32(value); }
+  bool known(ir::Value v) const { return b_.function().insts[v].op == ir::Op::constant; }
+  std::uint32_t constant(ir::Value v) const {
+    return static_cast<std::uint32_t>(b_.function().insts[v].imm);
+  }
+
+ private:
+  ir::Builder& b_;
+};
+
+/// The operation of a warp_redux and the value that changes nothing.
+struct Reduction {
+  ir::Op op;
+  std::uint32_t identity;
+};
+Reduction reduction(ir::AtomicOp op);
+
+}  // namespace ptx2spv::passes::warp
