@@ -16,6 +16,7 @@ const char* to_string(ErrorCode code) {
     case ErrorCode::trap: return "trap";
     case ErrorCode::out_of_memory: return "out of memory";
     case ErrorCode::device_lost: return "device lost";
+    case ErrorCode::timed_out: return "timed out";
     case ErrorCode::io: return "input or output failed";
     case ErrorCode::internal: return "internal error";
   }

@@ -11,6 +11,8 @@
 #include "translator/passes/legalise/legalise_atomics.hpp"
 #include "translator/passes/legalise/move_shared_memory.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/passes/sanitize/provenance.hpp"
+#include "translator/passes/sanitize/sanitize.hpp"
 #include "translator/passes/surface/lower_surfaces.hpp"
 #include "translator/passes/texture/expand_texture_reads.hpp"
 #include "translator/passes/texture/texture_records.hpp"
@@ -247,15 +249,16 @@ std::uint32_t bindings(const PassContext& c) {
 void emit(PassContext& c) {
   check(c, "promote-params-to-push-constants");
   if (!c.internal.empty()) return;
-  for (std::size_t i = 1; i < c.info.trap_sites.size(); ++i) {
-    TrapSite& site = c.info.trap_sites[i];
-    const std::uint32_t at = c.info.trap_site_locs[i];
-    if (!at) continue;
+  const auto complete = [&](TrapSite& site, std::uint32_t at) {
+    if (!at) return;
     const ir::Loc& loc = c.function.locs[at];
     site.column = loc.column;
     site.text = c.program.module(loc.module).text({loc.begin, loc.length});
     lower::set_source(site, c.program.module(loc.module), loc.source_loc);
-  }
+  };
+  for (std::size_t i = 1; i < c.info.trap_sites.size(); ++i)
+    complete(c.info.trap_sites[i], c.info.trap_site_locs[i]);
+  for (AccessSite& site : c.info.access_sites) complete(site.place, site.loc);
   c.info.bindings = bindings(c);
   spirv::EmitOptions options;
   options.profile = c.profile;
@@ -338,6 +341,11 @@ constexpr Pass kPasses[] = {
      },
      "where threads do not advance independently, a loop that waits for another thread traps "
      "after a number of iterations; before surfaces and atomics become loops of their own"},
+    {Phase::memory, "check-memory",
+     [](const PassContext& c) { return (c.options.checks & check_memory) != 0; },
+     [](PassContext& c) { passes::check_memory(c.function, c.options, c.info); },
+     "the sanitizer's: while every access is still one that PTX makes, and before stores of "
+     "trapped threads go elsewhere"},
     {Phase::memory, "suppress-after-trap", always,
      [](PassContext& c) { passes::suppress_after_trap(c.function); },
      "a thread that has trapped writes nothing more; lower-surfaces guards its own stores"},
@@ -619,6 +627,7 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   ir::Function& function = lowered.module.functions[0];
   passes::find_slots(function, lowered.info);
   passes::find_texture_slots(function, lowered.module, lowered.info);
+  passes::find_pointer_params(function, lowered.info);
   if (!has_op(function, Op::yield, Op::yield)) remove_progress(function);
   lowered.info.barriers = has_op(function, Op::bar_sync, Op::bar_sync);
   lowered.info.warp_operations = has_op(function, Op::warp_shfl, Op::yield);
@@ -670,6 +679,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     for (const auto& [name, milliseconds] : front.spent) options.timing(name, milliseconds);
   if (options.dump) options.dump(front.spent.back().first, ir::print(c.function, module));
 
+  if (options.checks == no_checks) passes::forget_origins(c.function);
   run_phase(c, Phase::memory);
   run_threads(c);
   if (c.model == ThreadModel::regions) {

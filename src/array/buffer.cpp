@@ -69,7 +69,21 @@ Region whole(std::uint64_t offset, std::uint64_t bytes) {
   return region;
 }
 
+void list_allocation(BufferState& buffer) {
+  buffer.device->allocations.add(buffer.address, buffer.bytes, true, {});
+  buffer.listed = true;
+}
+
 }  // namespace
+
+namespace runtime {
+
+BufferState::~BufferState() {
+  if (listed) device->allocations.remove(address);
+  if (device) device->quarantine.keep(std::move(memory));
+}
+
+}  // namespace runtime
 
 Result<Buffer> Buffer::create(const Device& device, std::uint64_t bytes, BufferMemory where) {
   const auto& state = device.state();
@@ -85,6 +99,7 @@ Result<Buffer> Buffer::create(const Device& device, std::uint64_t bytes, BufferM
   buffer->bytes = bytes;
   buffer->address = buffer->memory.address();
   if (std::byte* mapped = buffer->memory.mapped()) buffer->mapped = mapped - buffer->offset;
+  list_allocation(*buffer);
   return Buffer(std::move(buffer));
 }
 
@@ -106,6 +121,9 @@ Result<Buffer> Buffer::view(const Device& device, std::uint64_t address, std::ui
   return Buffer(std::move(view));
 }
 
+void Buffer::set_name(std::string name) {
+  if (state_->listed) state_->device->allocations.rename(state_->address, std::move(name));
+}
 std::uint64_t Buffer::size() const { return state_->bytes; }
 std::uint64_t Buffer::address() const { return state_->address; }
 std::byte* Buffer::mapped() const {
@@ -209,6 +227,7 @@ Result<Buffer> import_buffer(const Device& device, const VulkanBuffer& buffer) {
                                   "the runtime has not made",
                                   state->info.name));
   }
+  list_allocation(*imported);
   return Buffer(std::move(imported));
 }
 

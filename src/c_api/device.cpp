@@ -20,6 +20,9 @@ DeviceOptions read_options(const ptx2spv_device_options* from) {
   if (from->validation) options.validation = from->validation > 0;
   if (from->cache) options.cache = from->cache > 0;
   if (from->cache_directory) options.cache_directory = from->cache_directory;
+  std::string unknown;
+  if (from->sanitize) options.checks = parse_checks(from->sanitize, unknown);
+  if (from->timeout != 0) options.timeout = std::max(from->timeout, 0.0);
   if (from->print)
     options.print = [print = from->print, user = from->print_user](std::string_view text) {
       print(user, text.data(), text.size());
@@ -50,7 +53,12 @@ void write_info(const DeviceInfo& from, ptx2spv_device_info& to) {
 }
 
 Status check_options(const ptx2spv_device_options* options) {
-  return options ? check_struct(options, "the device options") : Status();
+  if (!options) return {};
+  if (Status status = check_struct(options, "the device options"); !status) return status;
+  std::string unknown;
+  if (options->sanitize && !parse_checks(options->sanitize, unknown))
+    return make_error(ErrorCode::invalid_argument, unknown_check(unknown));
+  return {};
 }
 
 Status unknown(const char* what, std::uint32_t value) {
@@ -231,6 +239,11 @@ ptx2spv_status ptx2spv_device_get_statistics(const ptx2spv_device* device,
   statistics->memory_used = from.memory_used;
   statistics->validation_messages = from.validation_messages;
   return PTX2SPV_OK;
+}
+const char* ptx2spv_device_sanitizer_report(ptx2spv_device* device) {
+  if (!device) return "";
+  device->sanitizer_report = device->it.sanitizer_report().to_json();
+  return device->sanitizer_report.c_str();
 }
 void ptx2spv_device_destroy(ptx2spv_device* device) { delete device; }
 

@@ -14,6 +14,7 @@ thread_local Last t_last;
 // The C codes are ErrorCode plus one.
 static_assert(static_cast<int>(ErrorCode::trap) + 1 == PTX2SPV_TRAP);
 static_assert(static_cast<int>(ErrorCode::internal) + 1 == PTX2SPV_INTERNAL);
+static_assert(static_cast<int>(ErrorCode::timed_out) + 1 == PTX2SPV_TIMED_OUT);
 static_assert(static_cast<int>(abi::TrapKind::out_of_bounds) == PTX2SPV_TRAP_OUT_OF_BOUNDS);
 }  // namespace
 

@@ -9,6 +9,7 @@
 
 struct ptx2spv_device {
   ptx2spv::Device it;
+  std::string sanitizer_report = {};  ///< as last asked for
 };
 struct ptx2spv_buffer {
   ptx2spv::Buffer it;

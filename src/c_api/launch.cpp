@@ -14,6 +14,11 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
   config.block = {one(launch->block[0]), one(launch->block[1]), one(launch->block[2])};
   config.dynamic_shared = launch->dynamic_shared;
   config.repeat = one(launch->repeat);
+  if (launch->sanitize) {
+    std::string unknown;
+    config.checks = parse_checks(launch->sanitize, unknown);
+    if (!config.checks) return bad(unknown_check(unknown));
+  }
   if (launch->argument_count && !launch->arguments)
     return bad("the launch's arguments are null, and there are " +
                std::to_string(launch->argument_count));

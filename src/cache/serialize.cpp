@@ -78,6 +78,10 @@ template <class A>
 void field(A& archive, TrapSite& it);
 template <class A>
 void field(A& archive, TextureUse& it);
+template <class A>
+void field(A& archive, MemoryObject& it);
+template <class A>
+void field(A& archive, AccessSite& it);
 
 template <class A, class T>
 void field(A& archive, std::vector<T>& all) {
@@ -121,6 +125,14 @@ void field(A& archive, TextureUse& it) {
   fields(archive, it.geometry, it.mode, it.integer, it.offset, it.sampler_apart);
 }
 template <class A>
+void field(A& archive, MemoryObject& it) {
+  fields(archive, it.name, it.space, it.offset, it.bytes);
+}
+template <class A>
+void field(A& archive, AccessSite& it) {
+  fields(archive, it.place, it.kind, it.space, it.memory, it.bytes, it.object, it.pointer);
+}
+template <class A>
 void field(A& archive, PushParam& it) {
   fields(archive, it.word, it.offset, it.shift);
 }
@@ -130,10 +142,11 @@ void entry(A& archive, EntryInfo& it) {
   fields(archive, it.name, it.params, it.param_bytes, it.param_buffer_bytes, it.slot_records,
          it.slots, it.bindings, it.push_words, it.push_params, it.trip_count_params,
          it.trip_count_limit, it.texture_records, it.texture_slots, it.texture_uses,
-         it.dynamic_textures, it.surfrefs, it.texrefs, it.samplerrefs, it.trap_sites,
-         it.shared_bytes, it.local_bytes, it.dynamic_shared, it.barriers, it.warp_operations,
-         it.divergent_barriers, it.divergent_warp_operations, it.dynamic_handles, it.uses_printf,
-         it.uses_heap, it.uses_textures, it.reqntid[0], it.reqntid[1], it.reqntid[2], it.maxntid[0],
+         it.dynamic_textures, it.surfrefs, it.texrefs, it.samplerrefs, it.trap_sites, it.objects,
+         it.pointer_params, it.sanitizer_words, it.access_sites, it.shared_bytes, it.local_bytes,
+         it.dynamic_shared, it.barriers, it.warp_operations, it.divergent_barriers,
+         it.divergent_warp_operations, it.dynamic_handles, it.uses_printf, it.uses_heap,
+         it.uses_textures, it.reqntid[0], it.reqntid[1], it.reqntid[2], it.maxntid[0],
          it.maxntid[1], it.maxntid[2], it.threads, it.workgroup_threads, it.threads_per_invocation);
 }
 

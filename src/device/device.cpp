@@ -128,7 +128,51 @@ void DeviceState::print(std::string_view text) const {
   std::fflush(stdout);
 }
 
+void DeviceState::print_finding(std::string_view text) const {
+  if (options.report) {
+    options.report(text);
+    return;
+  }
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+namespace {
+
+/// The checks of launches that do not say, and what memory needs for them.
+Status set_checks(DeviceState& device) {
+  std::string unknown;
+  const auto asked = parse_checks(option_text(Option::sanitize), unknown);
+  if (!asked && !device.options.checks)
+    return make_error(ErrorCode::invalid_argument, "PTX2SPV_SANITIZE: " + unknown_check(unknown));
+  device.kernel_heap.when_made([&device](std::uint64_t address, std::uint64_t bytes) {
+    device.allocations.add(address, bytes, true, "heap of malloc in kernels");
+  });
+  device.checks = device.options.checks.value_or(asked.value_or(no_checks));
+  if (device.checks == no_checks) return {};
+  device.heap.set_red_zone(Heap::kAlignment);
+  device.allocations.trace(true);
+  device.quarantine.open();
+  return {};
+}
+
+Status set_timeout(DeviceState& device) {
+  const std::string_view text = option_text(Option::timeout);
+  double seconds = 0;
+  if (!text.empty()) {
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (code != std::errc{} || end != text.data() + text.size() || !(seconds >= 0))
+      return make_error(ErrorCode::invalid_argument,
+                        fmt::format("PTX2SPV_TIMEOUT: '{}' is no number of seconds", text));
+  }
+  device.queue.set_timeout(device.options.timeout.value_or(seconds));
+  return {};
+}
+
+}  // namespace
+
 Status open_device(DeviceState& device) {
+  if (Status status = set_checks(device); !status) return status;
+  if (Status status = set_timeout(device); !status) return status;
   if (!device.handle)
     if (Status status = create_vulkan_device(device); !status) return status;
   auto get_device_proc = device.instance->vk.GetDeviceProcAddr;
@@ -326,6 +370,8 @@ std::uint64_t Device::malloc_heap_bytes() const { return state_->kernel_heap.byt
 Status Device::set_malloc_heap_bytes(std::uint64_t bytes) {
   return state_->kernel_heap.set_bytes(bytes);
 }
+
+SanitizerReport Device::sanitizer_report() const { return state_->findings.report(); }
 
 Status Device::synchronize() { return state_->queue.wait(state_->queue.submitted()); }
 

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "ptx2spv/runtime.hpp"
+#include "src/device/findings.hpp"
 #include "src/device/table.hpp"
+#include "src/memory/allocations.hpp"
 #include "src/memory/device.hpp"
 #include "src/memory/kernel_heap.hpp"
 
@@ -75,10 +77,18 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   std::mutex statistics_mutex;
   DeviceStatistics statistics;
 
+  std::uint32_t checks = no_checks;  ///< of launches that do not say
+  Allocations allocations;
+  Findings findings;
+  std::mutex table_mutex;
+  std::shared_ptr<const void> table;  ///< AllocationTable: the last one
+  Quarantine quarantine;
+
   std::mutex synchronous_mutex;
   std::shared_ptr<StreamState> synchronous;  ///< see synchronous_stream()
 
   void print(std::string_view text) const;
+  void print_finding(std::string_view text) const;
 };
 
 /// Fills a profile and the traits from what `physical` has; the text is why it cannot be used, or

@@ -343,6 +343,9 @@ Result<PipelineKey> pipeline_shape(const DeviceState& device, const LaunchConfig
     case ThreadModel::regions: shape.size[0] = std::max(variant.info.workgroup_threads, 1u); break;
   }
   if (!key.shared_in_memory) shape.shared_words = (config.dynamic_shared + 3) / 4;
+  // A checked access of 16 bytes that fails reads the first ones.
+  if (key.checks != no_checks && shape.shared_words)
+    shape.shared_words = std::max(shape.shared_words, 4u);
   return shape;
 }
 
@@ -403,9 +406,15 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   const std::uint64_t shared = std::uint64_t{kernel.info->shared_bytes} + config.dynamic_shared;
   auto key = specialize(kernel, config, slots, shared, plan);
   if (!key) return key.error();
+  auto sanitized = prepare_checks(kernel, config, plan.params, *key);
+  if (!sanitized) return sanitized.error();
+  plan.sanitized = std::move(*sanitized);
   auto variant = choose_variant(kernel, config, *key, plan);
   if (!variant) return variant.error();
   plan.variant = *variant;
+  if (plan.sanitized)
+    if (Status status = place_checks(kernel, **variant, *plan.sanitized, plan.params); !status)
+      return status.error();
 
   auto shape = pipeline_shape(device, config, *key, *plan.variant);
   if (!shape) return shape.error();

@@ -7,6 +7,7 @@
 #include <shared_mutex>
 #include <vector>
 
+#include "src/launch/sanitized.hpp"
 #include "src/module/module.hpp"
 
 namespace ptx2spv::runtime {
@@ -47,7 +48,8 @@ struct LaunchPlan {
   std::vector<std::shared_ptr<ArrayState>>
       mirrored;  ///< image arrays that the kernel sees as memory
   std::vector<std::shared_ptr<const void>> keep;
-  std::uint64_t slab_bytes = 0;  ///< shared memory kept in a buffer, for one dispatch
+  std::shared_ptr<SanitizedLaunch> sanitized;  ///< null: without checks
+  std::uint64_t slab_bytes = 0;                ///< shared memory kept in a buffer, for one dispatch
   std::uint32_t repeat = 1;
   bool timed = false;
   double prepare_ms = 0;

@@ -19,7 +19,8 @@ std::string module_string(const ModuleState& module, std::uint32_t address_lo) {
   return text;
 }
 
-/// PTX spreads a call over lines; a report has room for one.
+}  // namespace
+
 std::string one_line(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -31,8 +32,6 @@ std::string one_line(std::string_view text) {
   }
   return out;
 }
-
-}  // namespace
 
 TrapReport make_report(const ModuleState& module, const KernelState& kernel, const Variant& variant,
                        std::span<const std::uint32_t> record, std::span<const std::byte> params) {

@@ -187,6 +187,7 @@ Result<Memory> Heap::take(MemoryKind kind, std::uint64_t bytes, std::uint64_t al
   if (bytes > kLargest)
     return Error{ErrorCode::out_of_memory, fmt::format("{} bytes are too many", bytes), {}, {}};
   bytes = align_up(std::max<std::uint64_t>(bytes, 1), kAlignment);
+  if (kind == MemoryKind::device || kind == MemoryKind::readback) bytes += red_zone_;
   alignment = std::max(alignment, kAlignment);
   std::lock_guard lock(mutex_);
   collect(false);
@@ -282,6 +283,17 @@ const Block* Heap::find(std::uint64_t address, std::uint64_t& offset) {
     return block.get();
   }
   return nullptr;
+}
+
+void Quarantine::keep(Memory&& memory) {
+  if (!open_ || !memory) return;
+  std::lock_guard lock(mutex_);
+  bytes_ += memory.size();
+  kept_.push_back(std::move(memory));
+  while (bytes_ > kMostBytes) {
+    bytes_ -= kept_.front().size();
+    kept_.pop_front();
+  }
 }
 
 void Heap::statistics(std::uint64_t& blocks, std::uint64_t& bytes, std::uint64_t& used) {

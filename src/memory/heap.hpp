@@ -85,6 +85,8 @@ class Heap {
   Result<Memory> allocate_image(const VkMemoryRequirements& needs);
   /// The device's memory is the host's: MemoryKind::device is mapped.
   bool unified() const { return unified_; }
+  /// So many bytes behind each range from now on belong to nobody.
+  void set_red_zone(std::uint64_t bytes) { red_zone_ = bytes; }
   /// Where `address` lies: the block and the offset in it, or null.
   const Block* find(std::uint64_t address, std::uint64_t& offset);
   void statistics(std::uint64_t& blocks, std::uint64_t& bytes, std::uint64_t& used);
@@ -119,6 +121,22 @@ class Heap {
   bool unified_ = false;
   bool has_addresses_ = true;
   Block* bound_ = nullptr;  ///< see without_addresses
+  std::uint64_t red_zone_ = 0;
+};
+
+/// Memory that was freed and is kept back, so that it is not given out at once and accesses to it
+/// can be told from others. Thread-safe. It keeps nothing unless it is opened.
+class Quarantine {
+ public:
+  static constexpr std::uint64_t kMostBytes = 256ull << 20;
+  void open() { open_ = true; }
+  void keep(Memory&& memory);
+
+ private:
+  std::mutex mutex_;
+  std::deque<Memory> kept_;
+  std::uint64_t bytes_ = 0;
+  bool open_ = false;
 };
 
 }  // namespace ptx2spv::runtime

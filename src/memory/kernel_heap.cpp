@@ -70,6 +70,7 @@ Status KernelHeap::make(MemoryDevice& device) {
   }
   if (Status status = upload(device, *memory, 0, words); !status) return status;
   memory_ = std::move(*memory);
+  if (when_made_) when_made_(memory_.address() + data, bytes_);
   return {};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 
 #include "src/memory/device.hpp"
@@ -20,12 +21,17 @@ class KernelHeap {
   Status set_bytes(std::uint64_t bytes);
   /// Its address, for the push constants.
   Result<std::uint64_t> address(MemoryDevice& device);
+  /// Called with the blocks' range when the heap is made.
+  void when_made(std::function<void(std::uint64_t address, std::uint64_t bytes)> call) {
+    when_made_ = std::move(call);
+  }
 
  private:
   Status make(MemoryDevice& device);
 
   mutable std::mutex mutex_;
   std::uint64_t bytes_ = kDefaultBytes;
+  std::function<void(std::uint64_t, std::uint64_t)> when_made_;
   Memory memory_;
 };
 

@@ -60,7 +60,24 @@ Status upload(ModuleState& module, const Memory& memory, std::uint64_t offset,
 
 }  // namespace
 
+namespace {
+
+/// Calls each(address, variable) for every variable that has memory.
+template <typename Each>
+void each_variable(const ModuleState& module, Each&& each) {
+  for (const VariableInfo& variable : module.ptx.interface().variables) {
+    const Memory& memory = variable.constant ? module.constants : module.globals;
+    if (memory && variable.bytes) each(memory.address() + variable.offset, variable);
+  }
+}
+
+}  // namespace
+
 ModuleState::~ModuleState() {
+  if (serial)
+    each_variable(*this, [&](std::uint64_t address, const VariableInfo&) {
+      device->allocations.remove(address);
+    });
   for (auto& [name, handle] : static_handles) device->surfaces.remove(handle);
   for (auto& [name, handle] : static_textures) device->textures.remove(handle);
 }
@@ -134,6 +151,11 @@ Status place_variables(ModuleState& module) {
     if (!memory) return memory.error();
     (constant ? module.constants : module.globals) = std::move(*memory);
   }
+  each_variable(module, [&](std::uint64_t address, const VariableInfo& variable) {
+    device.allocations.add(
+        address, variable.bytes, !variable.constant,
+        fmt::format("{} '{}'", variable.constant ? "constant" : "variable", variable.name));
+  });
   for (int constant = 0; constant < 2; ++constant) {
     if (!sizes[constant]) continue;
     const auto& image = constant ? all.constants_image : all.globals_image;

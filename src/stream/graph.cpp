@@ -35,6 +35,7 @@ Status GraphState::refresh() {
       if (Status status = device->queue.wait(last_value); !status) return status;
     if (!missed && !trapped) missed = find_trap();
     recorded = false;
+    if (device->queue.reached(last_value)) read_fault_logs();
     launch->plan = std::move(*plan);
   }
   planned_for = now;
@@ -138,14 +139,30 @@ Result<std::uint64_t> GraphState::submit() {
   }
   auto value = device->queue.submit(commands);
   if (value) last_value = *value;
+  if (value && device->queue.has_timeout())
+    for (const auto& node : nodes)
+      if (const auto* launch = std::get_if<LaunchNode>(&node)) {
+        device->queue.name(
+            *value, fmt::format("a graph with kernel '{}'", launch->plan.kernel->info->name));
+        break;
+      }
   return value;
 }
 
 std::optional<Error> GraphState::check(StreamState& stream) {
   std::lock_guard lock(mutex);
+  read_fault_logs();
   if (device->queue.reached(last_value)) printf.collect(stream.printed);
   std::optional<Error> first = std::exchange(missed, std::nullopt);
   return first ? first : find_trap();
+}
+
+void GraphState::read_fault_logs() {
+  for (auto& node : nodes)
+    if (auto* launch = std::get_if<LaunchNode>(&node); launch && launch->plan.sanitized) {
+      const LaunchPlan& plan = launch->plan;
+      read_fault_log(*plan.module, *plan.kernel, *plan.variant, *plan.sanitized);
+    }
 }
 
 std::optional<Error> GraphState::find_trap() {

@@ -51,6 +51,7 @@ struct GraphState : std::enable_shared_from_this<GraphState> {
   Status record();
   /// Plans again what depends on surfaces or textures, where those have changed.
   Status refresh();
+  void read_fault_logs();  ///< of replays that are over
   std::optional<Error> find_trap();
   /// Submits the recorded commands; the first trap is found by `check` once they are over.
   Result<std::uint64_t> submit();

@@ -121,12 +121,15 @@ Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& ou
     return value.error();
   }
   ring.close(*value);
+  if (device.queue.has_timeout())
+    device.queue.name(*value, "kernel '" + plan.kernel->info->name + "'");
   Pending launch;
   launch.value = *value;
   launch.module = std::move(plan.module);
   launch.kernel = plan.kernel;
   launch.variant = plan.variant;
   launch.keep = std::move(plan.keep);
+  launch.sanitized = std::move(plan.sanitized);
   for (auto& array : plan.mirrored) launch.keep.push_back(array);
   launch.trap = ring.memory().mapped() + place->trap_offset;
   launch.params = {place->slice.mapped, plan.params.size()};
@@ -172,6 +175,8 @@ void StreamState::retire() {
         failure =
             trap_error(make_report(*done.module, *done.kernel, *done.variant, record, done.params));
       }
+      if (done.sanitized)
+        read_fault_log(*done.module, *done.kernel, *done.variant, *done.sanitized);
       // Other launches of this stream may still be printing.
       if (done.variant->info.uses_printf && done.outcome && pending.empty())
         printf.collect(printed);

@@ -38,7 +38,8 @@ struct Pending {
   std::span<const std::byte> params;  ///< in the ring, until this is retired
   int query = -1;                     ///< first of two timestamps
   std::shared_ptr<Outcome> outcome;   ///< null: errors are the stream's
-  std::function<void()> finish;       ///< host work once it is over: downloads
+  std::shared_ptr<SanitizedLaunch> sanitized;
+  std::function<void()> finish;  ///< host work once it is over: downloads
   std::function<std::optional<Error>(StreamState&)>
       check;  ///< more to look at: a graph's trap records
 };

@@ -59,6 +59,19 @@ std::string to_text(VkResult result) {
   }
 }
 
+void DeviceFunctions::keep_everything() {
+  FreeCommandBuffers = [](VkDevice, VkCommandPool, std::uint32_t, const VkCommandBuffer*) {};
+  DestroyDevice = [](VkDevice, const VkAllocationCallbacks*) {};
+  const auto keep = [](auto& function) {
+    function = [](VkDevice, auto, const VkAllocationCallbacks*) {};
+  };
+  keep(FreeMemory), keep(DestroyBuffer), keep(DestroyImage), keep(DestroyImageView);
+  keep(DestroySampler), keep(DestroyShaderModule), keep(DestroyPipelineCache);
+  keep(DestroyPipeline), keep(DestroyPipelineLayout), keep(DestroyDescriptorSetLayout);
+  keep(DestroyDescriptorPool), keep(DestroyCommandPool), keep(DestroySemaphore);
+  keep(DestroyQueryPool);
+}
+
 Error vulkan_error(VkResult result, const char* what) {
   ErrorCode code = ErrorCode::internal;
   if (result == VK_ERROR_DEVICE_LOST) code = ErrorCode::device_lost;

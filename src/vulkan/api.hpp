@@ -50,6 +50,8 @@ struct DeviceFunctions {
 #undef PTX2SPV_VK_DEVICE
 #undef PTX2SPV_VK_DEVICE_KHR
   const char* load(PFN_vkGetDeviceProcAddr get, VkDevice device);
+  /// From now on nothing is destroyed or freed: a launch that never ends may use all of it.
+  void keep_everything();
 };
 
 /// "VK_ERROR_DEVICE_LOST", for messages.

@@ -1,5 +1,13 @@
 #include "src/vulkan/queue.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
 namespace ptx2spv::runtime {
 
 namespace {
@@ -75,6 +83,43 @@ Status Queue::signal(std::uint64_t value) {
   return {};
 }
 
+void Queue::name(std::uint64_t value, std::string what) {
+  if (!has_timeout()) return;
+  std::lock_guard lock(mutex_);
+  const std::uint64_t done = completed_.load(std::memory_order_acquire);
+  while (!names_.empty() && names_.front().first <= done) names_.pop_front();
+  names_.emplace_back(value, std::move(what));
+}
+
+Error Queue::time_out() {
+  std::uint64_t done = 0;
+  (void)device_.vk.GetSemaphoreCounterValue(device_.handle, timeline_, &done);
+  std::string what = "what the device was given";
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [value, named] : names_)
+      if (value > done) {
+        what = named;
+        break;
+      }
+    if (!lost_.exchange(true)) {
+      device_.vk.keep_everything();
+      if (device_.instance) device_.instance->owned = false;
+      // A driver whose threads never end may wait for them when the process ends. Handlers that
+      // were registered later run before this one.
+      ::on_exit(
+          [](int status, void*) {
+            std::fflush(nullptr);
+            ::_exit(status);
+          },
+          nullptr);
+    }
+  }
+  return make_error(
+      ErrorCode::timed_out,
+      fmt::format("{} did not end within {:g} seconds; the device is given up", what, timeout_));
+}
+
 Status Queue::wait(std::uint64_t value) {
   // What a lost device wrote before is lost too: memory that it shares with the host may not be
   // read.
@@ -86,10 +131,28 @@ Status Queue::wait(std::uint64_t value) {
   wait.pSemaphores = &timeline_;
   wait.pValues = &value;
   VkResult result = VK_TIMEOUT;
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point since = Clock::now();
+  std::uint64_t last = 0;
   while (result == VK_TIMEOUT) {
-    result = device_.vk.WaitSemaphores(device_.handle, &wait, kLookAtDevice);
+    std::uint64_t most = kLookAtDevice;
+    if (has_timeout()) {
+      const std::chrono::duration<double> spent = Clock::now() - since;
+      const double left = std::max(timeout_ - spent.count(), 0.001) * 1e9;
+      most = std::min(most, static_cast<std::uint64_t>(left));
+    }
+    result = device_.vk.WaitSemaphores(device_.handle, &wait, most);
     // A device that was lost in the meantime may leave the wait as it is, but takes no more work.
     if (result != VK_TIMEOUT) break;
+    if (lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "WaitSemaphores");
+    if (has_timeout()) {
+      std::uint64_t now = 0;
+      (void)device_.vk.GetSemaphoreCounterValue(device_.handle, timeline_, &now);
+      if (now != std::exchange(last, now)) since = Clock::now();
+      if (std::chrono::duration<double>(Clock::now() - since).count() >= timeout_)
+        return time_out();
+      if (most < kLookAtDevice) continue;
+    }
     std::lock_guard lock(mutex_);
     if (Status status = submit_locked(VK_NULL_HANDLE, 0); !status) return status;
   }

@@ -3,8 +3,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <mutex>
+#include <string>
+#include <utility>
 
 #include "src/vulkan/device.hpp"
 
@@ -13,7 +16,7 @@ namespace ptx2spv::runtime {
 /// Thread-safe.
 class Queue {
  public:
-  explicit Queue(const VulkanDevice& device) : device_(device) {}
+  explicit Queue(VulkanDevice& device) : device_(device) {}
   Status open(std::uint32_t family, VkQueue given);
   void close();
 
@@ -25,6 +28,12 @@ class Queue {
   bool reached(std::uint64_t value);
   std::uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
   VkQueue handle() const { return handle_; }
+  /// After so many seconds of a wait in which nothing was completed, the wait is an error
+  /// (timed_out) and the device lost, although its work goes on. 0: waits have no end.
+  void set_timeout(double seconds) { timeout_ = seconds; }
+  bool has_timeout() const { return timeout_ > 0; }
+  /// What the submission does, for that error.
+  void name(std::uint64_t value, std::string what);
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
   std::function<void()> lock_outside, unlock_outside;  ///< an application that shares the queue
@@ -34,11 +43,15 @@ class Queue {
   static constexpr std::uint64_t kUnsignalled = 16;
   Status check(VkResult result, const char* what);
   Status submit_locked(VkCommandBuffer commands, std::uint64_t signal_value);
+  /// Gives the device up: what runs goes on, and nothing that it may use is freed.
+  Error time_out();
   /// Sees to it that the timeline will reach `value`.
   Status signal(std::uint64_t value);
 
-  const VulkanDevice& device_;
+  VulkanDevice& device_;
+  double timeout_ = 0;
   std::mutex mutex_;
+  std::deque<std::pair<std::uint64_t, std::string>> names_;  ///< oldest first
   VkQueue handle_ = VK_NULL_HANDLE;
   VkSemaphore timeline_ = VK_NULL_HANDLE;
   std::atomic<std::uint64_t> submitted_{0}, signalled_{0}, completed_{0};

@@ -96,6 +96,14 @@ TEST(Documentation, troubleshooting_lists_every_environment_variable) {
   documentation::expect_part("docs/troubleshooting.md", "environment", text);
 }
 
+TEST(Documentation, sanitizer_lists_every_check) {
+  std::string text = "| check | in `all` | finds |\n|---|---|---|\n";
+  for (const CheckRow& row : check_rows())
+    text += "| `" + std::string(row.name) + "` | " + (row.in_all ? "yes" : "no") + " | " +
+            std::string(row.help) + " |\n";
+  documentation::expect_part("docs/sanitizer.md", "checks", text);
+}
+
 TEST(Documentation, cuda_functions_lists_every_function) {
   const std::string head = "| function | CUDA | |\n|---|---|---|\n";
   std::string text = head;

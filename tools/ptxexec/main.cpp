@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tools/common/options.hpp"
+#include "tools/common/sanitize_options.hpp"
 
 namespace ptx2spv::tools {
 namespace {
@@ -24,6 +25,10 @@ enum Id : int {
   opt_validate,
   opt_statistics,
   opt_log,
+  opt_sanitize,
+  opt_error_exit,
+  opt_json,
+  opt_timeout,
   opt_libraries,
 };
 
@@ -48,6 +53,18 @@ constexpr Option kOptions[] = {
      "run under the Vulkan validation layer, whose messages are printed"},
     {opt_statistics, 0, "statistics", "", "when the program ends, print what each device did"},
     {opt_log, 0, "log", "", "print why a call of the CUDA libraries failed"},
+    {opt_sanitize, 0, "sanitize", "CHECKS",
+     "check kernels while they run: memory (accesses out of bounds, misaligned ones, freed "
+     "memory), "
+     "leaks (memory that is never freed), or all, which is every check but leaks",
+     "all,memory,leaks"},
+    {opt_error_exit, 0, "error-exitcode", "CODE",
+     "what the program ends with where --sanitize found something and it ended with 0; 4 when not "
+     "given"},
+    {opt_json, 0, "json", "FILE", "write what --sanitize found to this file", "file"},
+    {opt_timeout, 0, "timeout", "SECONDS",
+     "a launch that takes longer is an error (cudaErrorLaunchTimeout); 0: none does. 600 when not "
+     "given and the environment variable CI is set, else 0"},
     {opt_libraries, 0, "libraries", "",
      "print the folder of the libraries instead: what LD_LIBRARY_PATH and the linker's -L take"},
 };
@@ -74,7 +91,8 @@ constexpr Tool kTool = {
     kExitCodes,
     "Every option stands for an environment variable, which the program's own children inherit: "
     "PTX2SPV_DEVICE, PTX2SPV_DEVICES, PTX2SPV_CUDA_ARCH, PTX2SPV_CUDA_FP, PTX2SPV_PROFILE, "
-    "PTX2SPV_DISABLE, PTX2SPV_VALIDATION, PTX2SPV_CUDA_STATISTICS and PTX2SPV_CUDA_LOG.",
+    "PTX2SPV_DISABLE, PTX2SPV_VALIDATION, PTX2SPV_CUDA_STATISTICS, PTX2SPV_CUDA_LOG, "
+    "PTX2SPV_SANITIZE, PTX2SPV_SANITIZE_EXITCODE, PTX2SPV_SANITIZE_JSON and PTX2SPV_TIMEOUT.",
 };
 
 /// The index of the program in `argv`: the first word that is no option and no option's value.
@@ -131,6 +149,10 @@ void apply(const ParsedOption& option) {
     case opt_validate: set("PTX2SPV_VALIDATION", "1"); break;
     case opt_statistics: set("PTX2SPV_CUDA_STATISTICS", "1"); break;
     case opt_log: set("PTX2SPV_CUDA_LOG", "1"); break;
+    case opt_sanitize: set("PTX2SPV_SANITIZE", option.value); break;
+    case opt_error_exit: set("PTX2SPV_SANITIZE_EXITCODE", option.value); break;
+    case opt_json: set("PTX2SPV_SANITIZE_JSON", option.value); break;
+    case opt_timeout: set("PTX2SPV_TIMEOUT", option.value); break;
     default: break;
   }
 }
@@ -139,6 +161,14 @@ bool check(const ParsedCommand& command) {
   for (const ParsedOption& each : command.options) {
     if (each.id == opt_fp && each.value != "exact" && each.value != "fast") {
       usage_error(kTool, unknown_value(kTool, opt_fp, "policy", each.value));
+      return false;
+    }
+    std::string problem;
+    if (each.id == opt_sanitize) problem = checks_problem(each.value);
+    if (each.id == opt_error_exit) problem = exit_code_problem(each.value);
+    if (each.id == opt_timeout) problem = seconds_problem(each.value);
+    if (!problem.empty()) {
+      usage_error(kTool, problem);
       return false;
     }
     if (each.id == opt_capability) {
@@ -194,6 +224,9 @@ int run(int argc, char** argv) {
     usage_error(kTool, "no program is given");
     return 2;
   }
+  // A job of CI that never ends blocks others.
+  const char* ci = std::getenv("CI");
+  if (ci && *ci && !std::getenv("PTX2SPV_TIMEOUT")) set("PTX2SPV_TIMEOUT", "600");
   for (const ParsedOption& each : command.options) apply(each);
   return start(argv + program, folder);
 }

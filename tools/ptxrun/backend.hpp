@@ -20,6 +20,7 @@ enum class Exit : std::uint8_t {
   trap = 4,
   no_device = 5,
   too_small = 6,  ///< the device has not the memory, the limits or the features
+  timed_out = 7,
 };
 
 struct RunOptions {
@@ -33,9 +34,12 @@ struct RunOptions {
   std::optional<ThreadModel> threads;
   std::optional<ArrayBacking> backing;
   std::optional<FilterPolicy> filter;
-  bool trace = false;                            ///< fill RunResult::spans
-  bool time = false;                             ///< every repeat of a launch on its own, timed
-  std::function<void(const std::string&)> warn;  ///< a rendered message
+  std::optional<std::uint32_t> checks;  ///< of the sanitizer; not given: PTX2SPV_SANITIZE
+  std::optional<double> timeout;        ///< seconds of a launch; not given: PTX2SPV_TIMEOUT
+  std::function<void(std::string_view)> finding;  ///< a finding's text, when it is found
+  bool trace = false;                             ///< fill RunResult::spans
+  bool time = false;                              ///< every repeat of a launch on its own, timed
+  std::function<void(const std::string&)> warn;   ///< a rendered message
   std::function<void(std::size_t done, std::size_t all)> progress;
 };
 
@@ -52,6 +56,7 @@ struct RunResult {
   std::vector<Bytes> outputs;        ///< as Manifest::outputs
   std::vector<LaunchTime> launches;  ///< as Manifest::launches
   std::vector<TraceSpan> spans;      ///< with RunOptions::trace
+  SanitizerReport sanitized;         ///< also after an error
   double setup_ms = 0;               ///< device and module
   double upload_ms = 0, launch_ms = 0, download_ms = 0;
 };

@@ -17,6 +17,7 @@
 #include "tools/common/names.hpp"
 #include "tools/common/options.hpp"
 #include "tools/common/profile_file.hpp"
+#include "tools/common/sanitize_options.hpp"
 #include "tools/common/sha256.hpp"
 #include "tools/ptxrun/backend.hpp"
 #include "tools/ptxrun/batch.hpp"
@@ -52,6 +53,10 @@ enum Id : int {
   opt_check,
   opt_checksums,
   opt_verbose,
+  opt_sanitize,
+  opt_error_exit,
+  opt_timeout,
+  opt_findings,
   opt_json,
   opt_color,
   opt_jobs,
@@ -130,6 +135,16 @@ constexpr Option kOptions[] = {
      "row that makes the device known (known); answer is what the process that asks is called with",
      "table,known,answer"},
     {opt_answers, 0, "answers", "TEXT", "with --probe=answer: what the device has answered before"},
+    {opt_sanitize, 0, "sanitize", "CHECKS",
+     "check kernels while they run: memory (accesses out of bounds, misaligned ones, freed "
+     "memory), "
+     "or all; several are separated by commas",
+     "all,memory"},
+    {opt_error_exit, 0, "error-exitcode", "CODE",
+     "the exit code where --sanitize found something; 4 when not given"},
+    {opt_timeout, 0, "timeout", "SECONDS", "a launch that takes longer ends the run with an error"},
+    {opt_findings, 0, "findings", "FILE", "write what --sanitize found to this file, as JSON",
+     "file"},
     {opt_json, 0, "json", "", "the manifests' verdicts as JSON, and so --list-devices and --probe"},
     {opt_quiet, 'q', "quiet", "", "print only what failed"},
     {opt_verbose, 'v', "verbose", "",
@@ -144,9 +159,10 @@ constexpr ExitCode kExitCodes[] = {
     {1, "an output does not match"},
     {2, "usage, manifest, or input and output"},
     {3, "translation failed"},
-    {4, "a trap; its record was printed"},
+    {4, "a trap or a finding of the sanitizer, which was printed"},
     {5, "no usable device, or it was lost"},
     {6, "the device lacks memory, sizes or features that the manifest needs"},
+    {7, "a launch took longer than --timeout"},
     {139,
      "a signal ended the process (128 and its number): the driver crashed, as CPU drivers do "
      "when a kernel accesses memory that is not there"},
@@ -169,7 +185,8 @@ struct Settings {
   RunOptions run;
   bool cuda = false, compare = false, time = false, checksums = false, check = false,
        verbose = false, color = false, quiet = false, json = false, list = false;
-  std::string output_folder, junit, init, trace;
+  int error_exit = int(Exit::trap);
+  std::string output_folder, junit, init, trace, findings;
   std::vector<std::string> only;
   unsigned jobs = 1;
   std::string probe, answers;  ///< what of a device's answers is asked for; empty: nothing
@@ -280,6 +297,21 @@ Exit write_trace(const Settings& settings, const RunResult& result) {
   return Exit::usage;
 }
 
+/// Says what the sanitizer found; the findings themselves were printed when they were made.
+Exit finish_sanitizer(const Settings& settings, const RunResult& result) {
+  const SanitizerReport& report = result.sanitized;
+  if (!settings.findings.empty())
+    if (const IoError error = write_text(settings.findings, report.to_json()); !error.empty()) {
+      print_error(settings, settings.findings + ": error: " + error);
+      return Exit::usage;
+    }
+  if (report.findings.empty()) return Exit::good;
+  std::fprintf(stderr, "ptxrun: the sanitizer found %zu faulty %s%s\n", report.findings.size(),
+               report.findings.size() == 1 ? "place" : "places",
+               report.places_left_out ? ", and more than it keeps" : "");
+  return Exit(settings.error_exit);
+}
+
 Exit run_manifest(Settings& settings, const std::string& file) {
   Manifest manifest;
   if (!read_manifest(settings, file, manifest)) return Exit::usage;
@@ -288,6 +320,7 @@ Exit run_manifest(Settings& settings, const std::string& file) {
     for (const std::string& error : errors) print_error(settings, error);
     return errors.empty() ? Exit::good : Exit::usage;
   }
+  settings.run.finding = [&](std::string_view found) { print_error(settings, std::string(found)); };
 
   const bool progress = ::isatty(2) && !settings.time && !settings.quiet;
   const double start = now_ms();
@@ -312,14 +345,16 @@ Exit run_manifest(Settings& settings, const std::string& file) {
   const RunResult result =
       settings.cuda ? run_cuda(manifest, settings.run) : run_vulkan(manifest, settings.run);
   clear();
+  const Exit sanitized = finish_sanitizer(settings, result);
   if (result.exit != Exit::good) {
     print_error(settings, result.error);
-    return result.exit;
+    return worse(result.exit, sanitized);
   }
   const char* backend = settings.cuda ? "cuda" : "vulkan";
   if (settings.verbose) print_stages(backend, result);
   if (settings.time) std::fputs(timing_json(manifest, backend, result).c_str(), stdout);
-  Exit exit = finish_outputs(settings, manifest, result);
+  const Exit exit_of_outputs = finish_outputs(settings, manifest, result);
+  Exit exit = worse(sanitized, exit_of_outputs);
   exit = worse(exit, write_trace(settings, result));
   if (settings.compare) {
     RunOptions other = settings.run;
@@ -463,6 +498,21 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
           return unknown("form of answers called");
         break;
       case opt_answers: settings.answers = value; break;
+      case opt_sanitize: {
+        if (std::string problem = checks_problem(value); !problem.empty()) return problem;
+        std::string none;
+        settings.run.checks = parse_checks(value, none);
+        break;
+      }
+      case opt_error_exit:
+        if (std::string problem = exit_code_problem(value); !problem.empty()) return problem;
+        settings.error_exit = std::stoi(value);
+        break;
+      case opt_timeout:
+        if (std::string problem = seconds_problem(value); !problem.empty()) return problem;
+        settings.run.timeout = std::stod(value);
+        break;
+      case opt_findings: settings.findings = value; break;
       case opt_json: settings.json = true; break;
       case opt_verbose: settings.verbose = true; break;
       case opt_quiet: settings.quiet = true; break;
@@ -490,6 +540,8 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
   }
   if (!error.empty()) return error;
   settings.color = use_color(2, color);
+  if (!settings.findings.empty() && command.operands.size() > 1)
+    return "--findings takes those of one manifest";
   if (settings.compare && settings.cuda) return "--compare cuda needs --backend vulkan";
   if (settings.compare) settings.run.time = true;
   return {};

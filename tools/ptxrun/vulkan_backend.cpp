@@ -11,6 +11,7 @@ Exit exit_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::translation: return Exit::translation;
     case ErrorCode::trap: return Exit::trap;
+    case ErrorCode::timed_out: return Exit::timed_out;
     case ErrorCode::no_device:
     case ErrorCode::device_lost: return Exit::no_device;
     case ErrorCode::unsupported:
@@ -23,9 +24,14 @@ class Runner {
  public:
   Runner(const Manifest& manifest, const RunOptions& options)
       : manifest_(manifest), options_(options) {}
-  RunResult run();
+  RunResult run() {
+    run_all();
+    if (device_) result_.sanitized = device_->sanitizer_report();
+    return std::move(result_);
+  }
 
  private:
+  void run_all();
   bool fail(const Error& error, const std::string& where);
   bool check(const Status& status, const std::string& where) {
     return status.ok() || fail(status.error(), where);
@@ -88,6 +94,9 @@ bool Runner::open() {
   form.disable = options_.disable;
   form.within = options_.profile;
   if (options_.validate) form.validation = true;
+  form.checks = options_.checks;
+  form.timeout = options_.timeout;
+  form.report = options_.finding;
   auto device = Device::open(form);
   if (!device) return fail(device.error(), "no usable device: ");
   device_ = *std::move(device);
@@ -177,6 +186,7 @@ bool Runner::make_resources() {
     auto buffer = Buffer::create(*device_, spec.bytes);
     if (!buffer) return fail(buffer.error(), spec.init.where);
     buffers_.push_back(*std::move(buffer));
+    buffers_.back().set_name("buffer '" + spec.name + "'");
   }
   for (const SamplerSpec& spec : manifest_.samplers) {
     auto sampler = Sampler::create(*device_, spec.desc);
@@ -279,17 +289,16 @@ bool Runner::read_outputs() {
   return true;
 }
 
-RunResult Runner::run() {
+void Runner::run_all() {
   const double start = now_ms();
-  if (!open()) return std::move(result_);
+  if (!open()) return;
   const double opened = now_ms();
   result_.setup_ms = opened - start;
-  if (!make_resources()) return std::move(result_);
+  if (!make_resources()) return;
   const double filled = now_ms();
   result_.upload_ms = filled - opened;
   for (std::size_t k = 0; k < manifest_.launches.size(); ++k) {
-    if (!launch(manifest_.launches[k], kernels_[k], result_.launches.emplace_back()))
-      return std::move(result_);
+    if (!launch(manifest_.launches[k], kernels_[k], result_.launches.emplace_back())) return;
     if (options_.progress) options_.progress(k + 1, manifest_.launches.size());
   }
   const double launched = now_ms();
@@ -300,7 +309,6 @@ RunResult Runner::run() {
     result_.error =
         std::to_string(device_->validation_messages()) + " messages of the validation layer";
   }
-  return std::move(result_);
 }
 
 }  // namespace

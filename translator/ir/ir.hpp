@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ptx2spv/sanitize.hpp"
 #include "ptx2spv/texture_use.hpp"
 
 namespace ptx2spv::ir {
@@ -105,6 +106,9 @@ enum class AtomicOp : std::uint8_t {
   fmax_bf16x2
 };
 
+/// The access that PTX makes, for the sanitizer: none for those that the translator makes.
+enum class Origin : std::uint8_t { none, generic, global, shared, local, constant, param };
+
 struct MemAttr {
   Space space = Space::global;
   std::uint8_t bytes = 4;
@@ -114,6 +118,7 @@ struct MemAttr {
   AtomicOp atomic = AtomicOp::add;
   std::uint16_t slot = 0;
   std::uint8_t low_zeros = 0, high_zeros = 0;  ///< so many bits of what a load gives are 0
+  Origin origin = Origin::none;  ///< passes/sanitize alone reads it; gone where that is off
   bool operator==(const MemAttr&) const = default;
 };
 
@@ -148,7 +153,9 @@ struct Inst {
   Builtin builtin{};
   std::uint16_t count = 0;
   std::uint32_t first = 0;
-  std::uint32_t loc = 0;  ///< index into Function::locs (0: unknown)
+  std::uint32_t loc = 0;     ///< index into Function::locs (0: unknown)
+  std::uint16_t object = 0;  ///< of a constant that is the address of a variable: its number plus 1
+                             ///< in EntryInfo::objects. passes/sanitize alone reads it
   FpAttr fp{};
   MemAttr mem{};
   std::uint64_t imm = 0;
@@ -241,6 +248,19 @@ struct LoopGuard {
   std::uint32_t found = 0;
 };
 
+/// The registers in which a thread notes the faults that passes/sanitize looks for: a bit for each
+/// site, and for the sites of a group the last faulting one and its address. They are written to
+/// memory where the thread ends.
+struct FaultLog {
+  struct Group {
+    std::uint32_t site = 0, address = 0;  ///< variables: i32, i64
+  };
+  std::uint32_t sites = 0;           ///< 0: nothing is checked
+  std::uint32_t words = 0;           ///< offset of the sanitizer's words in the parameter buffer
+  std::vector<std::uint32_t> masks;  ///< variables: bit k of mask i is site 32 i + k
+  std::vector<Group> groups;         ///< a power of two; site k belongs to group k modulo that
+};
+
 struct Function {
   std::string name;
   std::vector<Inst> insts{Inst{}};  ///< insts[0] is no instruction
@@ -255,6 +275,7 @@ struct Function {
   std::uint32_t shared_discard =
       0xffffffffu;  ///< byte offset of 16 bytes for suppressed stores; all ones: none
   LoopGuard loop_guard;
+  FaultLog fault_log;
   std::uint32_t block_size[3] = {0, 0, 0};  ///< ThreadModel::direct: threads of every block, 0: any
   std::uint32_t region_threads = 1;  ///< threads that one invocation runs (ThreadModel::regions)
   struct Call {                      ///< of Op::call, by imm of the instruction

@@ -64,6 +64,10 @@ class FunctionLowering {
   std::vector<Operand> elements(const Operand& operand) const;
   std::uint32_t var_of(const Operand& operand) const;
   Value fit(Value value, ir::Type type);
+  /// The constant `address` as that of the variable: passes/sanitize may then ask for its bounds.
+  Value named(Value address, SymbolRef variable, MemorySpace space, std::uint64_t offset,
+              std::uint64_t bytes);
+  std::uint64_t size_of(SymbolRef variable) const;
   Value cluster(const Operand& operand);
   Value tid_linear();
 

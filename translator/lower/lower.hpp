@@ -44,6 +44,7 @@ struct EntryContext {
   std::unordered_map<std::string, std::uint32_t> routine_of;  ///< by name, in out.module.routines
   std::uint32_t shared_bytes = 0, local_bytes = 0;
   std::uint32_t dynamic_shared_offset = 0;
+  std::unordered_map<std::uint64_t, std::uint16_t> object_of;  ///< by symbol: number plus 1
   std::uint32_t ptx_block = 0;  ///< number of the PTX basic block that is being lowered
   bool windows = false;         ///< shared or local addresses become generic ones
   /// A word with the address of the first free byte, then stack_bytes of them; only where alloca

@@ -11,6 +11,19 @@ using ir::Op;
 using ir::Space;
 using ir::Type;
 
+namespace {
+ir::Origin origin_of(ptx::Space space) {
+  switch (space) {
+    case ptx::Space::global: return ir::Origin::global;
+    case ptx::Space::shared: return ir::Origin::shared;
+    case ptx::Space::local: return ir::Origin::local;
+    case ptx::Space::const_: return ir::Origin::constant;
+    case ptx::Space::param: return ir::Origin::param;
+    default: return ir::Origin::generic;
+  }
+}
+}  // namespace
+
 FunctionLowering::Place FunctionLowering::place(const Instruction& inst, const Operand& operand,
                                                 ptx::Space space) {
   Place at;
@@ -20,6 +33,7 @@ FunctionLowering::Place FunctionLowering::place(const Instruction& inst, const O
                           mods.has(Mod::acq_rel) || mods.has(Mod::mmio) || mods.cache == Mod::cv ||
                           mods.cache == Mod::wt;
   at.access.readonly = mods.has(Mod::nc) || inst.op == Opcode::ldu;
+  at.access.origin = origin_of(space);
   switch (space) {
     case ptx::Space::global: at.access.window = Window::global; break;
     case ptx::Space::shared: at.access.window = Window::shared; break;

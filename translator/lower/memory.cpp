@@ -41,6 +41,7 @@ MemAttr Memory::attributes(const Access& access, unsigned bytes) const {
   MemAttr mem;
   mem.bytes = static_cast<std::uint8_t>(bytes);
   mem.is_volatile = access.is_volatile;
+  mem.origin = access.origin;
   mem.readonly = access.readonly && !access.is_volatile;
   switch (access.window) {
     case Window::generic:

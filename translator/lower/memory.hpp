@@ -14,6 +14,7 @@ enum class Window : std::uint8_t { generic, global, shared, local, constant, par
 struct Access {
   Window window = Window::generic;
   bool is_volatile = false, readonly = false;
+  ir::Origin origin = ir::Origin::none;
 };
 
 /// Spaces besides global whose addresses may have become generic ones in this kernel.

@@ -189,22 +189,26 @@ Value FunctionLowering::symbol_address(const Operand& operand) {
     case ptx::Space::shared: {
       const SymbolRef definition = context_.program.resolve(ref);
       const auto it = context_.shared_offset.find(definition.key());
-      const std::uint32_t at =
-          it == context_.shared_offset.end() ? context_.dynamic_shared_offset : it->second;
-      return b_.i64(at + offset);
+      const bool dynamic = it == context_.shared_offset.end();
+      const std::uint32_t at = dynamic ? context_.dynamic_shared_offset : it->second;
+      return named(b_.i64(at + offset), definition, MemorySpace::shared, at,
+                   dynamic ? 0 : size_of(definition));
     }
     case ptx::Space::local:
       if (context_.in_frame.contains(ref.key()))
         return b_.inst(Op::zext, Type::i64,
                        {local_address(operand.symbol, static_cast<std::uint32_t>(offset))});
-      return b_.i64(context_.local_offset[ref.key()] + offset);
+      return named(b_.i64(context_.local_offset[ref.key()] + offset), ref, MemorySpace::local,
+                   context_.local_offset[ref.key()], size_of(ref));
     case ptx::Space::param:
       if (f_.is_entry && context_.ref_offset.contains(ref.key()))
-        return b_.i64(context_.ref_offset[ref.key()] + offset);
+        return named(b_.i64(context_.ref_offset[ref.key()] + offset), ref, MemorySpace::param,
+                     context_.ref_offset[ref.key()], size_of(ref));
       if (context_.in_frame.contains(ref.key()))
         return b_.inst(Op::zext, Type::i64,
                        {local_address(operand.symbol, static_cast<std::uint32_t>(offset))});
-      return b_.i64(context_.local_offset[ref.key()] + offset);
+      return named(b_.i64(context_.local_offset[ref.key()] + offset), ref, MemorySpace::local,
+                   context_.local_offset[ref.key()], size_of(ref));
     default: break;
   }
   std::uint64_t at = 0;
@@ -212,8 +216,32 @@ Value FunctionLowering::symbol_address(const Operand& operand) {
     error(operand.span, "'" + std::string(symbol.name) + "' is external and no module defines it");
     return b_.i64(0);
   }
-  if (symbol.space == ptx::Space::const_) return b_.i64(at + offset);
-  return b_.op2(Op::add, memory_.push_address(abi::Push::globals), b_.i64(at + offset));
+  const SymbolRef definition = context_.program.resolve(ref);
+  const bool constant = symbol.space == ptx::Space::const_;
+  const Value address =
+      named(b_.i64(at + offset), definition, constant ? MemorySpace::constant : MemorySpace::global,
+            at, size_of(definition));
+  return constant ? address : b_.op2(Op::add, memory_.push_address(abi::Push::globals), address);
+}
+
+Value FunctionLowering::named(Value address, SymbolRef variable, MemorySpace space,
+                              std::uint64_t offset, std::uint64_t bytes) {
+  std::vector<MemoryObject>& objects = context_.out.info.objects;
+  const bool dynamic = space == MemorySpace::shared && bytes == 0;
+  // One without a size has no bounds to hold an access against.
+  if (objects.size() + 1 >= UINT16_MAX || (bytes == 0 && !dynamic)) return address;
+  const auto [it, is_new] = context_.object_of.try_emplace(
+      variable.key(), static_cast<std::uint16_t>(objects.size() + 1));
+  if (is_new) {
+    const ptx::Symbol& symbol = context_.program.module(variable.module).symbol(variable.symbol);
+    objects.push_back({std::string(symbol.name), space, offset, bytes});
+  }
+  b_.last(address).object = it->second;
+  return address;
+}
+
+std::uint64_t FunctionLowering::size_of(SymbolRef variable) const {
+  return context_.program.module(variable.module).variable(variable.symbol).size;
 }
 
 Value FunctionLowering::local_address(ptx::SymbolId id, std::uint32_t offset) {

@@ -56,6 +56,8 @@ std::shared_ptr<Allocation> find_host(const void* pointer);
 void add_variable(ContextObject& context, CUdeviceptr address, std::size_t bytes, bool managed);
 void remove_variable(CUdeviceptr address);
 void release_memory_of(const ContextObject& context);
+/// Prints every allocation of the device that the program did not free, and counts them.
+std::size_t report_leaks(const DeviceObject& device);
 CUresult memory_info(ContextObject& context, std::size_t& free, std::size_t& total);
 /// What may stand in CUDA's pitch: rows of textures start at multiples of it.
 inline constexpr std::size_t kPitch = 512;

@@ -1,11 +1,15 @@
 // Which devices a CUDA program sees, and what is said of them.
+#include <unistd.h>
+
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "src/cuda/core/core.hpp"
+#include "src/device/device.hpp"
 #include "src/options.hpp"
 
 namespace ptx2spv::cuda {
@@ -88,6 +92,36 @@ void print_statistics() {
   }
 }
 
+/// Says what the sanitizer found, once the program is over. A program that thinks it did well ends
+/// with the exit code that says otherwise.
+void finish_sanitizer(int status, void*) {
+  std::string json;
+  std::size_t places = 0, leaks = 0;
+  for (const auto& each : devices().all) {
+    if (!each->device) continue;
+    const SanitizerReport report = each->device->sanitizer_report();
+    places += report.findings.size();
+    json += (json.empty() ? "[" : ",\n") + report.to_json();
+    if ((each->device->state()->checks & check_leaks) != 0) leaks += report_leaks(*each);
+  }
+  if (const auto file = runtime::option_text(runtime::Option::sanitize_json); !file.empty()) {
+    std::FILE* out = std::fopen(std::string(file).c_str(), "w");
+    const std::string text = (json.empty() ? "[" : json) + "]\n";
+    bool written = out && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+    if (out) written = std::fclose(out) == 0 && written;
+    if (!written) say(fmt::format("the sanitizer's report cannot be written to {}", file));
+  }
+  if (places)
+    say(fmt::format("the sanitizer found {} faulty place{}", places, places == 1 ? "" : "s"));
+  if ((places == 0 && leaks == 0) || status != 0) return;
+  int code = 4;
+  const auto text = runtime::option_text(runtime::Option::sanitize_exit_code);
+  std::from_chars(text.data(), text.data() + text.size(), code);
+  if (code == 0) return;
+  std::fflush(nullptr);
+  ::_exit(code);
+}
+
 int read_capability() {
   const auto text = runtime::option_text(runtime::Option::cuda_arch);
   std::string digits;
@@ -121,6 +155,8 @@ CUresult initialize() {
   if (g_initialized.load(std::memory_order_relaxed)) return devices().status;
   devices().status = find_devices(devices());
   std::atexit(print_statistics);
+  if (!runtime::option_text(runtime::Option::sanitize).empty())
+    ::on_exit(finish_sanitizer, nullptr);
   g_initialized.store(true, std::memory_order_release);
   return devices().status;
 }
@@ -200,6 +236,11 @@ constexpr Attribute kFixed[] = {
     {139, 0},      {140, 0},     {141, 0},     {142, 0},      {143, 0},         {144, 0},
     {145, 0},      {146, 0},     {147, 0}};
 
+/// Whether kernels may take any memory of the host. The sanitizer knows allocations alone.
+int pageable(const DeviceObject& device) {
+  return device.shared_addresses && runtime::option_text(runtime::Option::sanitize).empty();
+}
+
 }  // namespace
 
 std::optional<int> device_attribute(DeviceObject& device, int attribute) {
@@ -217,14 +258,14 @@ std::optional<int> device_attribute(DeviceObject& device, int attribute) {
     case 83: return shared;          // managed memory
     case 85: return device.ordinal;  // board group
     case 86: return shared;          // host-native atomics
-    case 88: return shared;          // pageable memory
-    case 89: return 0;               // the host may not touch managed memory under a kernel
-    case 91: return shared;          // host pointers of registered memory
+    case 88: return pageable(device);
+    case 89: return 0;       // the host may not touch managed memory under a kernel
+    case 91: return shared;  // host pointers of registered memory
     case 95: return device.info.profile.exactness.independent_threads;
-    case 99: return shared;   // registering memory
-    case 100: return shared;  // pageable memory by the host's own page tables
-    case 101: return shared;  // direct access to managed memory
-    case 113: return shared;  // read-only registration
+    case 99: return shared;             // registering memory
+    case 100: return pageable(device);  // by the host's own page tables
+    case 101: return shared;            // direct access to managed memory
+    case 113: return shared;            // read-only registration
     default: break;
   }
   for (const Attribute& each : kFixed)

@@ -80,6 +80,7 @@ CUresult report(const Error& error) {
     case ErrorCode::translation: say(error.to_string()); return eInvalidPtx;
     case ErrorCode::unsupported: say(error.to_string()); return eNotSupported;
     case ErrorCode::device_lost: say(error.to_string()); return eLaunchFailure;
+    case ErrorCode::timed_out: say(error.to_string()); return eLaunchTimeout;
     case ErrorCode::internal: say(error.to_string()); return eUnknown;
     case ErrorCode::no_device: say(error.to_string()); return eNoDevice;
     case ErrorCode::invalid_argument: return fail(eInvalidValue, error.text);

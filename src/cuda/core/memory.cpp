@@ -1,10 +1,13 @@
 // Memory by address: what cudaMalloc and its kind gave out, and what programs registered.
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 
 #include <fmt/format.h>
 
 #include "src/cuda/core/core.hpp"
+#include "src/device/device.hpp"
 
 namespace ptx2spv::cuda {
 
@@ -38,10 +41,14 @@ class Ranges {
     ranges_.erase(address);
   }
   std::vector<std::shared_ptr<Allocation>> of(const ContextObject& context) const {
+    auto list = all();
+    std::erase_if(list, [&](const auto& each) { return each->context != &context; });
+    return list;
+  }
+  std::vector<std::shared_ptr<Allocation>> all() const {
     std::vector<std::shared_ptr<Allocation>> list;
     std::shared_lock lock(mutex_);
-    for (const auto& [address, each] : ranges_)
-      if (each->context == &context) list.push_back(each);
+    for (const auto& [address, each] : ranges_) list.push_back(each);
     return list;
   }
 
@@ -61,7 +68,18 @@ Ranges& by_host() {
 
 std::uint64_t number(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
+/// CUDA's functions, for the sanitizer's reports.
+const char* name_of(MemoryUse use) {
+  switch (use) {
+    case MemoryUse::host: return "cudaMallocHost";
+    case MemoryUse::managed: return "cudaMallocManaged";
+    default: return "cudaMalloc";
+  }
+}
+
 void forget(const Allocation& allocation) {
+  if (allocation.use == MemoryUse::registered)
+    allocation.context->gpu().state()->allocations.remove(allocation.address);
   by_address().remove(allocation.address);
   if (allocation.host) by_host().remove(number(allocation.host));
 }
@@ -88,6 +106,8 @@ CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsi
   if (use != MemoryUse::device) allocation->host = buffer->mapped();
   if (use != MemoryUse::device && !allocation->host)
     return fail(eMemoryAllocation, "the device's memory is not mapped");
+  static std::array<std::atomic<std::uint64_t>, 5> calls{};
+  buffer->set_name(fmt::format("{} {}", name_of(use), ++calls[static_cast<std::size_t>(use)]));
   allocation->buffer = std::move(*buffer);
   if (!by_address().add(allocation->address, allocation))
     return fail(eUnknown, "the device gave out an address that is in use");
@@ -138,6 +158,8 @@ CUresult register_host(ContextObject& context, void* pointer, std::size_t bytes,
   allocation->id = next_id();
   if (!by_address().add(allocation->address, allocation))
     return fail(eHostMemoryAlreadyRegistered, "the memory, or a part of it, is registered already");
+  context.gpu().state()->allocations.add(allocation->address, bytes, true,
+                                         "registered host memory");
   by_host().add(allocation->address, allocation);
   return eSuccess;
 }
@@ -176,6 +198,28 @@ void remove_variable(CUdeviceptr address) {
 
 void release_memory_of(const ContextObject& context) {
   for (const auto& each : by_address().of(context)) forget(*each);
+}
+
+std::size_t report_leaks(const DeviceObject& device) {
+  std::size_t count = 0;
+  for (const auto& each : by_address().all()) {
+    const bool owned = each->use == MemoryUse::device || each->use == MemoryUse::host ||
+                       each->use == MemoryUse::managed;
+    if (!owned || !each->context || each->context->device != &device) continue;
+    ++count;
+    const auto list = device.device->state()->allocations.list();
+    const runtime::AllocationInfo* known = list->find(each->address);
+    std::string text = fmt::format("leak: {} bytes of {} were never freed", each->bytes,
+                                   known ? known->name : name_of(each->use));
+    std::string_view calls = known ? std::string_view(known->made) : std::string_view();
+    for (const char* what = "allocated by"; !calls.empty(); what = "  called from") {
+      const std::size_t end = calls.find('\n');
+      text += fmt::format("\n  {}: {}", what, calls.substr(0, end));
+      calls = end == std::string_view::npos ? std::string_view() : calls.substr(end + 1);
+    }
+    say(text);
+  }
+  return count;
 }
 
 CUresult memory_info(ContextObject& context, std::size_t& free, std::size_t& total) {

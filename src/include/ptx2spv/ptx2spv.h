@@ -52,7 +52,8 @@ typedef enum ptx2spv_status {
   PTX2SPV_OUT_OF_MEMORY = 7,
   PTX2SPV_DEVICE_LOST = 8,
   PTX2SPV_IO = 9,
-  PTX2SPV_INTERNAL = 10
+  PTX2SPV_INTERNAL = 10,
+  PTX2SPV_TIMED_OUT = 11
 } ptx2spv_status;
 
 typedef struct ptx2spv_device ptx2spv_device;
@@ -111,6 +112,8 @@ typedef struct ptx2spv_device_options {
   const char* cache_directory;
   void (*print)(void* user, const char* text, size_t bytes); /* printf; null: standard output */
   void* print_user;
+  const char* sanitize; /* the sanitizer's checks, as "all"; null: PTX2SPV_SANITIZE */
+  double timeout;       /* seconds that a launch may take; 0: PTX2SPV_TIMEOUT, negative: no limit */
 } ptx2spv_device_options;
 
 typedef struct ptx2spv_device_info {
@@ -152,6 +155,9 @@ typedef struct ptx2spv_device_statistics {
 } ptx2spv_device_statistics;
 ptx2spv_status ptx2spv_device_get_statistics(const ptx2spv_device* device,
                                              ptx2spv_device_statistics* statistics);
+/* What the sanitizer has found, as the JSON of docs/sanitizer.md; valid until the next such call
+ * for the device. */
+const char* ptx2spv_device_sanitizer_report(ptx2spv_device* device);
 void ptx2spv_device_destroy(ptx2spv_device* device);
 
 /* ---- memory ---- */
@@ -411,6 +417,7 @@ typedef struct ptx2spv_launch {
   uint32_t argument_count;
   const ptx2spv_reference* references;
   uint32_t reference_count;
+  const char* sanitize; /* the sanitizer's checks, as "all" or "none"; null: the device's */
 } ptx2spv_launch;
 
 /* Runs and waits. `device_ms` may be null; -1 where the device has no timestamps. */

@@ -50,6 +50,7 @@ enum class ErrorCode : std::uint8_t {
   device_lost,
   io,
   internal,
+  timed_out,  ///< a launch took longer than DeviceOptions::timeout; the device is of no use now
 };
 const char* to_string(ErrorCode code);
 

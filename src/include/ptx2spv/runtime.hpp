@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "ptx2spv/result.hpp"
+#include "ptx2spv/sanitizer.hpp"
 #include "ptx2spv/translator.hpp"
 
 namespace ptx2spv {
@@ -70,6 +71,15 @@ struct DeviceOptions {
   std::optional<bool> cache;  ///< of translations and pipelines, on disk; not given: PTX2SPV_CACHE
   std::string cache_directory;  ///< empty: PTX2SPV_CACHE_DIR, then the user's cache directory
   std::function<void(std::string_view)> print;  ///< where printf goes; empty: standard output
+  /// Check: what launches that do not say are checked for; not given: PTX2SPV_SANITIZE. Memory that
+  /// is allocated on such a device has bytes behind it that belong to nobody, and freed memory is
+  /// kept back, so that more is found than by LaunchConfig::checks alone.
+  std::optional<std::uint32_t> checks;
+  /// Seconds that a launch may take before waits for it end with an error; not given:
+  /// PTX2SPV_TIMEOUT; 0: as long as it takes.
+  std::optional<double> timeout;
+  std::function<void(std::string_view)>
+      report;  ///< where the sanitizer's findings go; empty: standard error
 };
 
 /// Every device, usable or not, each with the reason why it was passed over.
@@ -107,6 +117,8 @@ class Device {
   /// Errors and warnings of the validation layer so far (0 without it).
   std::uint64_t validation_messages() const;
   Status synchronize();  ///< waits for every stream
+  /// What the sanitizer has found in launches that are over.
+  SanitizerReport sanitizer_report() const;
   /// Bytes that malloc in kernels gives out of, 8 MiB unless set (cudaLimitMallocHeapSize). Blocks
   /// are powers of two of 32 bytes and more, and outlive the launch.
   std::uint64_t malloc_heap_bytes() const;
@@ -146,6 +158,7 @@ class Buffer {
   static Result<Buffer> view(const Device& device, std::uint64_t address, std::uint64_t bytes);
   std::uint64_t size() const;
   std::uint64_t address() const;
+  void set_name(std::string name);  ///< for the sanitizer's reports
   Status upload(std::uint64_t offset, std::span<const std::byte> bytes);
   Status download(std::uint64_t offset, std::span<std::byte> bytes) const;
   Status upload(const Region& region, std::span<const std::byte> bytes);
@@ -350,13 +363,14 @@ class Args {
 
 struct LaunchConfig {
   Dim3 grid, block;
-  std::uint32_t dynamic_shared = 0;    ///< bytes; with static shared memory at most 232,448
-  std::uint32_t repeat = 1;            ///< how often the launch runs, one after the other
-  std::optional<FpPolicy> fp;          ///< not given: the module's
-  std::optional<ThreadModel> threads;  ///< not given: chosen by the launch
-  std::optional<FilterPolicy> filter;  ///< not given: PTX2SPV_FILTER, else exact
-  bool bind_slots = true;              ///< false: every linear surface is reached by address
-  bool time = false;                   ///< fill LaunchTiming::device_ms
+  std::uint32_t dynamic_shared = 0;     ///< bytes; with static shared memory at most 232,448
+  std::uint32_t repeat = 1;             ///< how often the launch runs, one after the other
+  std::optional<FpPolicy> fp;           ///< not given: the module's
+  std::optional<ThreadModel> threads;   ///< not given: chosen by the launch
+  std::optional<FilterPolicy> filter;   ///< not given: PTX2SPV_FILTER, else exact
+  std::optional<std::uint32_t> checks;  ///< Check: of the sanitizer; not given: the device's
+  bool bind_slots = true;               ///< false: every linear surface is reached by address
+  bool time = false;                    ///< fill LaunchTiming::device_ms
 };
 
 struct LaunchTiming {

@@ -213,6 +213,33 @@ enum class TrapKind : std::uint32_t {
   no_progress = 8
 };
 
+/// What a translation with Specialization::checks reads at EntryInfo::sanitizer_words of the
+/// parameter buffer, in words. Addresses and sizes are two words.
+enum SanitizerWord : std::uint32_t {
+  z_log = 0,       ///< address of the fault log, kFaultWords for each site
+  z_table = 2,     ///< address of the table of allocations
+  z_pointers = 4,  ///< kPointerWords for each of EntryInfo::pointer_params
+};
+inline constexpr std::uint32_t kPointerWords = 4;  ///< first byte and size of its allocation
+inline constexpr std::uint32_t kMostPointers = 64;
+/// An entry of the table of allocations, which is sorted by address. Entry 0 begins at address 0
+/// and has no bytes; entries past the last begin at the largest address.
+enum AllocationWord : std::uint32_t {
+  a_first = 0,     ///< address of the first byte
+  a_bytes = 2,     ///< that may be read
+  a_writable = 4,  ///< that may be written: as many, or 0
+};
+inline constexpr std::uint32_t kAllocationWords = 8;
+/// A site of the fault log, which the host zeroes. The first faulting thread writes all of it.
+enum FaultWord : std::uint32_t {
+  f_threads = 0,  ///< threads that faulted here
+  f_known,        ///< 1: the address is this thread's last fault here
+  f_address,      ///< two words
+  f_ctaid = 4,
+  f_tid = 7,
+};
+inline constexpr std::uint32_t kFaultWords = 16;
+
 /// The device heap, which malloc and free share, in words. The host makes it and hands it to one
 /// launch after another; while none runs, the lock is 0. Blocks are 2^order units, each at a
 /// multiple of its size. A unit's state is 0 where no block begins, order + 1 of a free block, with

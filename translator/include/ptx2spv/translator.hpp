@@ -13,6 +13,7 @@
 
 #include "ptx2spv/abi.hpp"
 #include "ptx2spv/profile.hpp"
+#include "ptx2spv/sanitize.hpp"
 #include "ptx2spv/texture_use.hpp"
 
 namespace ptx2spv {
@@ -94,6 +95,10 @@ struct Specialization {
   std::vector<SlotSpec>
       slots;  ///< by slot number; missing ones are buffers (or addresses, by profile)
   std::vector<TextureSpec> textures;  ///< by texture slot; missing ones are not known
+  std::uint32_t checks = no_checks;   ///< Check: what the sanitizer looks for
+  std::uint64_t known_pointers = 0;   ///< bit k: EntryInfo::pointer_params[k] points into an
+                                      ///< allocation, whose bounds the host gives
+  std::uint32_t table_steps = 0;      ///< the table of allocations has 2^this entries
   bool operator==(const Specialization&) const = default;
 };
 
@@ -102,11 +107,12 @@ struct Specialization {
 template <typename Visit>
 void for_each_field(const Specialization& specialization, Visit&& visit) {
   const auto& [fp, threads, live_handles, wide, small_grid, trip_counts, block_threads,
-               workgroup_threads, block, shared_in_memory, features, slots, textures] =
-      specialization;
+               workgroup_threads, block, shared_in_memory, features, slots, textures, checks,
+               known_pointers, table_steps] = specialization;
   visit(fp), visit(threads), visit(live_handles), visit(wide), visit(small_grid);
   visit(trip_counts), visit(block_threads), visit(workgroup_threads), visit(block);
   visit(shared_in_memory), visit(features), visit(slots), visit(textures);
+  visit(checks), visit(known_pointers), visit(table_steps);
 }
 
 struct TranslateOptions : Specialization {
@@ -159,6 +165,17 @@ struct TrapSite {
   std::vector<SourcePlace> inlined_at;   ///< where the source line was inlined, the nearest first
   std::vector<std::string> coordinates;  ///< names of the recorded coordinates: x, y, z, layer
 };
+/// An access that the sanitizer checks; its number is its place in EntryInfo::access_sites.
+struct AccessSite {
+  TrapSite place;  ///< where it stands
+  AccessKind kind = AccessKind::load;
+  MemorySpace space = MemorySpace::global;   ///< as PTX writes it
+  MemorySpace memory = MemorySpace::global;  ///< that it reaches: not generic
+  std::uint8_t bytes = 4;                    ///< and its alignment
+  std::uint32_t object = 0;                  ///< number plus 1 in EntryInfo::objects; 0: any
+  std::string pointer;    ///< the parameter that its address comes from, or empty
+  std::uint32_t loc = 0;  ///< internal: the IR's location
+};
 struct VariableInfo {
   std::string name;
   bool constant = false;
@@ -207,6 +224,12 @@ struct EntryInfo {
   std::vector<RefInfo> surfrefs, texrefs, samplerrefs;  ///< module variables that the kernel uses
   std::vector<TrapSite> trap_sites;           ///< indexed by the record's site number; 0 is no site
   std::vector<std::uint32_t> trap_site_locs;  ///< internal: the IR location of each site
+  std::vector<MemoryObject> objects;          ///< variables that the kernel addresses
+  std::vector<std::uint32_t> pointer_params;  ///< offsets of parameters that addresses come from,
+                                              ///< the first 64 of them
+  std::uint32_t sanitizer_words = 0;  ///< offset in the parameter buffer of the sanitizer's words
+                                      ///< (abi::SanitizerWord)
+  std::vector<AccessSite> access_sites;  ///< of a translation with Specialization::checks
   std::uint32_t shared_bytes = 0, local_bytes = 0;
   bool dynamic_shared = false, barriers = false, warp_operations = false,
        divergent_barriers = false,

@@ -6,6 +6,7 @@
 #include "translator/ir/cfg.hpp"
 #include "translator/ir/trap_state.hpp"
 #include "translator/passes/rewrite.hpp"
+#include "translator/passes/sanitize/sanitize.hpp"
 
 namespace ptx2spv::passes {
 
@@ -44,18 +45,6 @@ void suppress_after_trap(ir::Function& function) {
 }
 
 namespace {
-
-/// One of `values` by the bits of `index`; the last one where there is none.
-Value pick(ir::Builder& b, Value index, std::vector<Value> values) {
-  for (std::uint32_t bit = 1; values.size() > 1; bit *= 2) {
-    const Value odd = b.cmp(Op::ne, b.op2(Op::and_, index, b.i32(bit)), b.i32(0));
-    std::vector<Value> half;
-    for (std::size_t i = 0; i < values.size(); i += 2)
-      half.push_back(i + 1 < values.size() ? b.select(odd, values[i + 1], values[i]) : values[i]);
-    values = std::move(half);
-  }
-  return values[0];
-}
 
 /// From `end` to the thread's exit: a thread with a fault counts itself, and the first one writes
 /// the record, which the host has zeroed. CPU drivers run all of this for every thread, masked,
@@ -197,6 +186,7 @@ void lower_traps(ir::Function& function, bool keep_barriers) {
   b.at(end);
   const Value cut = function.loop_guard.on ? report_cut_off(b) : 0;
   if (!traps) {
+    write_fault_log(b);
     b.exit();
     return;
   }
@@ -205,7 +195,9 @@ void lower_traps(ir::Function& function, bool keep_barriers) {
   const BlockId ending = b.block();
 
   if (!keep_barriers) end_loops_of_trapped(function, b, trap, end);
-  write_record(function, b, ending, trap);
+  b.at(ending);
+  write_fault_log(b);
+  write_record(function, b, b.block(), trap);
   clear_state(function, b, trap);
 }
 

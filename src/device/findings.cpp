@@ -1,0 +1,143 @@
+#include "src/device/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ptx2spv::runtime {
+
+bool Findings::add(const Finding& finding) {
+  std::lock_guard lock(mutex_);
+  const auto same = [&](const Finding& each) {
+    return each.kind == finding.kind && each.line == finding.line &&
+           each.column == finding.column && each.kernel == finding.kernel &&
+           each.file == finding.file && each.memory == finding.memory;
+  };
+  auto& all = report_.findings;
+  if (const auto known = std::find_if(all.begin(), all.end(), same); known != all.end()) {
+    known->threads += finding.threads;
+    return false;
+  }
+  if (all.size() == kMost) {
+    ++report_.places_left_out;
+    return false;
+  }
+  all.push_back(finding);
+  return true;
+}
+
+SanitizerReport Findings::report() const {
+  std::lock_guard lock(mutex_);
+  return report_;
+}
+
+}  // namespace ptx2spv::runtime
+
+namespace ptx2spv {
+
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n')
+      out += "\\n";
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out += c;
+  }
+  return out + "\"";
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
+}
+
+/// "4 bytes behind the end of buffer 'x' (64 bytes)".
+std::string where_text(const Finding& f) {
+  std::string at;
+  if (f.inside)
+    at = fmt::format("{} from the start of ", bytes_text(static_cast<std::uint64_t>(f.distance)));
+  else if (f.distance < 0)
+    at =
+        fmt::format("{} before the start of ", bytes_text(static_cast<std::uint64_t>(-f.distance)));
+  else
+    at = fmt::format("{} behind the end of ", bytes_text(static_cast<std::uint64_t>(f.distance)));
+  return at + fmt::format("{} ({})", f.object, bytes_text(f.object_bytes));
+}
+
+void add_calls(std::string& text, std::string_view what, std::string_view calls) {
+  while (!calls.empty()) {
+    const std::size_t end = calls.find('\n');
+    text += fmt::format("\n  {}: {}", what, calls.substr(0, end));
+    calls = end == std::string_view::npos ? std::string_view() : calls.substr(end + 1);
+    what = "  called from";
+  }
+}
+
+}  // namespace
+
+const char* to_string(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::out_of_bounds: return "out-of-bounds";
+    case FindingKind::null_pointer: return "null-pointer";
+    case FindingKind::freed_memory: return "freed-memory";
+    case FindingKind::misaligned: return "misaligned";
+    case FindingKind::constant_store: return "constant-memory";
+  }
+  return "unknown";
+}
+
+std::string Finding::to_string() const {
+  std::string text = fmt::format("{}:{}:{}: error: {} {} of {} in {} memory", file, line, column,
+                                 ptx2spv::to_string(kind), ptx2spv::to_string(access),
+                                 bytes_text(bytes), ptx2spv::to_string(memory));
+  if (!instruction.empty()) text += "\n  instruction: " + instruction;
+  if (!source_file.empty()) text += fmt::format("\n  source: {}:{}", source_file, source_line);
+  for (const SourcePlace& place : inlined_at)
+    text += fmt::format("\n  inlined at: {}:{}", place.file, place.line);
+  text += "\n  kernel: " + kernel;
+  text += fmt::format("\n  thread: block ({}, {}, {}), thread ({}, {}, {})", cta[0], cta[1], cta[2],
+                      thread[0], thread[1], thread[2]);
+  if (address_known) {
+    text += fmt::format("\n  address: {:#x}", address);
+    if (!object.empty()) text += ", " + where_text(*this);
+  } else {
+    text += "\n  address: not kept, because the thread had other faults after this one";
+  }
+  if (!pointer.empty()) text += fmt::format("\n  pointer: parameter '{}'", pointer);
+  add_calls(text, "allocated by", made);
+  add_calls(text, "freed by", freed);
+  text += fmt::format("\n  threads: {}\n", threads);
+  return text;
+}
+
+std::string SanitizerReport::to_json() const {
+  std::string out = "{\"findings\": [";
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const Finding& f = findings[i];
+    out += fmt::format(
+        "{}\n  {{\"kind\": {}, \"access\": {}, \"bytes\": {}, \"space\": {}, \"memory\": {},\n"
+        "   \"kernel\": {}, \"file\": {}, \"line\": {}, \"column\": {}, \"instruction\": {},\n"
+        "   \"source_file\": {}, \"source_line\": {}, \"inlined_at\": [",
+        i ? "," : "", quoted(ptx2spv::to_string(f.kind)), quoted(ptx2spv::to_string(f.access)),
+        f.bytes, quoted(ptx2spv::to_string(f.space)), quoted(ptx2spv::to_string(f.memory)),
+        quoted(f.kernel), quoted(f.file), f.line, f.column, quoted(f.instruction),
+        quoted(f.source_file), f.source_line);
+    for (std::size_t k = 0; k < f.inlined_at.size(); ++k)
+      out += fmt::format("{}{{\"file\": {}, \"line\": {}}}", k ? ", " : "",
+                         quoted(f.inlined_at[k].file), f.inlined_at[k].line);
+    out += fmt::format(
+        "],\n   \"block\": [{}, {}, {}], \"thread\": [{}, {}, {}], \"threads\": {},\n"
+        "   \"address\": {}, \"object\": {}, \"object_bytes\": {}, \"distance\": {}, "
+        "\"inside\": {}, \"pointer\": {},\n   \"allocated\": {}, \"freed\": {}}}",
+        f.cta[0], f.cta[1], f.cta[2], f.thread[0], f.thread[1], f.thread[2], f.threads,
+        f.address_known ? std::to_string(f.address) : "null", quoted(f.object), f.object_bytes,
+        f.distance, f.inside, quoted(f.pointer), quoted(f.made), quoted(f.freed));
+  }
+  return out + fmt::format("],\n \"places_left_out\": {}}}\n", places_left_out);
+}
+
+}  // namespace ptx2spv

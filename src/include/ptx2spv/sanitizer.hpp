@@ -1,0 +1,59 @@
+// What the sanitizer found (docs/sanitizer.md).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ptx2spv/translator.hpp"
+
+namespace ptx2spv {
+
+enum class FindingKind : std::uint8_t {
+  out_of_bounds,   ///< outside of every allocation, or of the one that the pointer is of
+  null_pointer,    ///< an address below 4096
+  freed_memory,    ///< in an allocation that was freed
+  misaligned,      ///< the address is no multiple of the access's size
+  constant_store,  ///< in memory that kernels may only read
+};
+const char* to_string(FindingKind kind);
+
+/// A place in a kernel and what it did wrong, with one of the threads that did it.
+struct Finding {
+  FindingKind kind = FindingKind::out_of_bounds;
+  std::string kernel, file;  ///< file: the PTX as it was named to the module
+  std::uint32_t line = 0, column = 0;
+  std::string instruction;
+  std::string source_file;  ///< CUDA source by .loc, may be empty
+  std::uint32_t source_line = 0;
+  std::vector<SourcePlace> inlined_at;  ///< the nearest call first
+  AccessKind access = AccessKind::load;
+  MemorySpace space = MemorySpace::global;   ///< as the instruction names it
+  MemorySpace memory = MemorySpace::global;  ///< that it reached
+  std::uint32_t bytes = 0;
+  std::array<std::uint32_t, 3> cta{}, thread{};
+  bool address_known = true;  ///< false: the thread had another fault since
+  std::uint64_t address = 0;  ///< outside of global memory an offset in that memory
+  std::uint64_t threads = 0;  ///< that did this, over all launches
+  /// The allocation or variable that the address is nearest to; empty where there is none.
+  std::string object;
+  std::uint64_t object_bytes = 0;
+  std::int64_t distance = 0;  ///< bytes from its end, or before its start (negative); inside: from
+                              ///< its start
+  bool inside = false;
+  std::string pointer;      ///< the parameter that the address comes from, may be empty
+  std::string made, freed;  ///< where the host allocated and freed it, a line for each call
+  /// All of it, a fact a line. The first line has the form file:line:col: error: text.
+  std::string to_string() const;
+};
+
+/// What has been found on a device.
+struct SanitizerReport {
+  std::vector<Finding> findings;      ///< distinct places, in the order in which they were found
+  std::uint64_t places_left_out = 0;  ///< that were beyond the number which is kept
+  /// One JSON object (docs/sanitizer.md).
+  std::string to_json() const;
+};
+
+}  // namespace ptx2spv

@@ -1,0 +1,253 @@
+#include "src/launch/sanitized.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "src/launch/backing.hpp"
+#include "src/launch/report.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+/// Tables grow by this many steps of the search at once, so that few translations serve all.
+constexpr std::uint32_t kStepsAtOnce = 4;
+constexpr std::uint64_t kNullPage = 4096;
+
+void put(std::byte* at, std::uint32_t word, std::uint64_t value) {
+  std::memcpy(at + std::size_t{word} * 4, &value, 8);
+}
+
+Result<std::shared_ptr<const AllocationTable>> table_of(DeviceState& device) {
+  auto list = device.allocations.list();
+  std::lock_guard lock(device.table_mutex);
+  if (auto known = std::static_pointer_cast<const AllocationTable>(device.table);
+      known && known->list == list)
+    return known;
+  auto table = std::make_shared<AllocationTable>();
+  const auto bits = static_cast<std::uint32_t>(std::bit_width(list->live.size()));
+  table->steps = std::max((bits + kStepsAtOnce - 1) / kStepsAtOnce, 1u) * kStepsAtOnce;
+  const std::size_t entries = std::size_t{1} << table->steps;
+  constexpr std::size_t kBytes = abi::kAllocationWords * 4;
+  auto memory = device.heap.allocate(MemoryKind::visible, entries * kBytes);
+  if (!memory) return memory.error();
+  std::byte* at = memory->mapped();
+  std::memset(at, 0, kBytes);
+  for (std::size_t i = 1; i < entries; ++i) {
+    std::byte* entry = at + i * kBytes;
+    std::memset(entry, 0, kBytes);
+    if (i > list->live.size()) {
+      put(entry, abi::a_first, UINT64_MAX);
+      continue;
+    }
+    const AllocationInfo& each = list->live[i - 1];
+    put(entry, abi::a_first, each.address);
+    put(entry, abi::a_bytes, each.bytes);
+    put(entry, abi::a_writable, each.writable ? each.bytes : 0);
+  }
+  table->memory = std::move(*memory);
+  table->list = std::move(list);
+  device.table = table;
+  return std::shared_ptr<const AllocationTable>(std::move(table));
+}
+
+/// Whether the launch gives the bounds of what a pointer points into. One past the end of another
+/// allocation it could belong to either.
+const AllocationInfo* bounds_of(const AllocationList& list, std::uint64_t pointer) {
+  const AllocationInfo* found = list.find(pointer);
+  if (!found || !found->writable) return nullptr;
+  const bool first = pointer == found->address;
+  const AllocationInfo* before = first && pointer ? list.find(pointer - 1) : nullptr;
+  return before && before != found ? nullptr : found;
+}
+
+/// The object of an offset in shared, local, parameter or constant memory.
+void describe_own(const AccessSite& site, const EntryInfo& info, const SanitizedLaunch& launch,
+                  Finding& finding) {
+  const MemoryObject* nearest = nullptr;
+  const auto size = [&](const MemoryObject& each) {
+    return each.bytes ? each.bytes : launch.dynamic_shared;
+  };
+  const auto distance = [&](const MemoryObject& each) -> std::uint64_t {
+    if (finding.address < each.offset) return each.offset - finding.address;
+    const std::uint64_t offset = finding.address - each.offset;
+    return offset < size(each) ? 0 : offset - size(each);
+  };
+  if (site.object && site.object <= info.objects.size()) {
+    nearest = &info.objects[site.object - 1];
+  } else {
+    for (const MemoryObject& each : info.objects)
+      if (each.space == site.memory && (!nearest || distance(each) < distance(*nearest)))
+        nearest = &each;
+  }
+  if (!nearest) return;
+  finding.object = fmt::format("{} variable '{}'", to_string(nearest->space), nearest->name);
+  if (nearest->space == MemorySpace::param) finding.object = "parameter '" + nearest->name + "'";
+  finding.object_bytes = size(*nearest);
+  // Offsets of 32 bits below the start of memory are large numbers.
+  const auto offset =
+      static_cast<std::int64_t>(static_cast<std::int32_t>(finding.address - nearest->offset));
+  finding.inside = offset >= 0 && static_cast<std::uint64_t>(offset) < finding.object_bytes;
+  finding.distance = offset < 0 || finding.inside
+                         ? offset
+                         : offset - static_cast<std::int64_t>(finding.object_bytes);
+}
+
+void describe_allocation(const AllocationInfo& each, Finding& finding) {
+  finding.object = each.name.empty() ? fmt::format("allocation {}", each.number) : each.name;
+  finding.object_bytes = each.bytes;
+  finding.made = each.made;
+  finding.freed = each.freed;
+  const auto offset = static_cast<std::int64_t>(finding.address - each.address);
+  finding.inside = offset >= 0 && static_cast<std::uint64_t>(offset) < each.bytes;
+  finding.distance =
+      offset < 0 || finding.inside ? offset : offset - static_cast<std::int64_t>(each.bytes);
+}
+
+void describe_global(const AccessSite& site, const KernelState& kernel,
+                     const SanitizedLaunch& launch, Finding& finding) {
+  const AllocationList& list = *launch.table->list;
+  const AllocationInfo* found = list.find(finding.address);
+  const AllocationInfo* freed = found ? nullptr : list.find_freed(finding.address);
+  const bool writes = site.kind != AccessKind::load;
+  if (finding.kind == FindingKind::misaligned && found &&
+      finding.bytes <= found->bytes - (finding.address - found->address)) {
+    if (writes && !found->writable) finding.kind = FindingKind::constant_store;
+    return describe_allocation(*found, finding);
+  }
+  finding.kind = FindingKind::out_of_bounds;
+  if (found && writes && !found->writable) finding.kind = FindingKind::constant_store;
+  if (finding.address < kNullPage) {
+    finding.kind = FindingKind::null_pointer;
+    return;
+  }
+  if (freed) {
+    finding.kind = FindingKind::freed_memory;
+    return describe_allocation(*freed, finding);
+  }
+  // Of a variable the address lies behind, or it is a parameter's generic address.
+  const auto& objects = kernel.info->objects;
+  if (site.object && site.object <= objects.size()) {
+    const MemoryObject& object = objects[site.object - 1];
+    for (const AllocationInfo& each : list.live)
+      if (each.bytes == object.bytes && each.name.ends_with("'" + object.name + "'"))
+        return describe_allocation(each, finding);
+  }
+  if (const AllocationInfo* nearest = list.nearest(finding.address))
+    describe_allocation(*nearest, finding);
+}
+
+Finding make_finding(const ModuleState& module, const KernelState& kernel, const Variant& variant,
+                     const SanitizedLaunch& launch, const AccessSite& site,
+                     const std::uint32_t (&record)[abi::kFaultWords]) {
+  Finding finding;
+  finding.kernel = kernel.info->name;
+  finding.file = module.file;
+  finding.line = site.place.line;
+  finding.column = site.place.column;
+  finding.instruction = one_line(site.place.text);
+  finding.source_file = site.place.source_file;
+  finding.source_line = site.place.source_line;
+  finding.inlined_at = site.place.inlined_at;
+  finding.access = site.kind;
+  finding.space = site.space;
+  finding.memory = site.memory;
+  finding.bytes = site.bytes;
+  finding.pointer = site.pointer;
+  finding.threads = record[abi::f_threads];
+  finding.address_known = record[abi::f_known] != 0;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    finding.cta[i] = record[abi::f_ctaid + i];
+    finding.thread[i] = record[abi::f_tid + i];
+  }
+  if (!finding.address_known) return finding;
+  finding.address = std::uint64_t{record[abi::f_address + 1]} << 32 | record[abi::f_address];
+  if (finding.address % site.bytes) finding.kind = FindingKind::misaligned;
+  // An address before the start of shared or local memory has left its window.
+  const MemoryObject* object = site.object && site.object <= variant.info.objects.size()
+                                   ? &variant.info.objects[site.object - 1]
+                                   : nullptr;
+  const bool window =
+      object && (object->space == MemorySpace::shared || object->space == MemorySpace::local);
+  if (window && site.memory == MemorySpace::global) {
+    finding.memory = object->space;
+    finding.address &= 0xffffffffu;
+  } else if (site.memory == MemorySpace::global) {
+    describe_global(site, kernel, launch, finding);
+    return finding;
+  }
+  describe_own(site, variant.info, launch, finding);
+  const bool whole = finding.inside && finding.distance + std::int64_t{site.bytes} <=
+                                           static_cast<std::int64_t>(finding.object_bytes);
+  if (!whole) finding.kind = FindingKind::out_of_bounds;
+  return finding;
+}
+
+}  // namespace
+
+std::uint32_t checks_of(const KernelState& kernel, const LaunchConfig& config) {
+  return config.checks.value_or(kernel.module->device->checks) & kKernelChecks;
+}
+
+Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kernel,
+                                                        const LaunchConfig& config,
+                                                        const std::vector<std::byte>& params,
+                                                        Specialization& key) {
+  key.checks = checks_of(kernel, config);
+  if (key.checks == no_checks) return std::shared_ptr<SanitizedLaunch>();
+  auto table = table_of(*kernel.module->device);
+  if (!table) return table.error();
+  const std::vector<std::uint32_t>& pointers = kernel.info->pointer_params;
+  for (std::size_t i = 0; i < pointers.size(); ++i)
+    if (bounds_of(*(*table)->list, word64(params, pointers[i])))
+      key.known_pointers |= std::uint64_t{1} << i;
+  key.table_steps = (*table)->steps;
+  auto launch = std::make_shared<SanitizedLaunch>();
+  launch->table = std::move(*table);
+  launch->dynamic_shared = config.dynamic_shared;
+  return launch;
+}
+
+Status place_checks(const KernelState& kernel, const Variant& variant, SanitizedLaunch& launch,
+                    std::vector<std::byte>& params) {
+  DeviceState& device = *kernel.module->device;
+  const std::size_t bytes =
+      std::max<std::size_t>(variant.info.access_sites.size(), 1) * abi::kFaultWords * 4;
+  auto log = device.heap.allocate(MemoryKind::visible, bytes);
+  if (!log) return log.error();
+  std::memset(log->mapped(), 0, bytes);
+  launch.log = std::move(*log);
+  const std::vector<std::uint32_t>& pointers = kernel.info->pointer_params;
+  const std::size_t words = abi::z_pointers + pointers.size() * abi::kPointerWords;
+  const std::size_t end = variant.info.sanitizer_words + words * 4;
+  if (params.size() < end) params.resize(end);
+  std::byte* at = params.data() + variant.info.sanitizer_words;
+  put(at, abi::z_log, launch.log.address());
+  put(at, abi::z_table, launch.table->memory.address());
+  for (std::uint32_t i = 0; i < pointers.size(); ++i) {
+    const AllocationInfo* found = bounds_of(*launch.table->list, word64(params, pointers[i]));
+    put(at, abi::z_pointers + i * abi::kPointerWords, found ? found->address : 0);
+    put(at, abi::z_pointers + i * abi::kPointerWords + 2, found ? found->bytes : 0);
+  }
+  return {};
+}
+
+void read_fault_log(const ModuleState& module, const KernelState& kernel, const Variant& variant,
+                    SanitizedLaunch& launch) {
+  DeviceState& device = *module.device;
+  for (std::size_t i = 0; i < variant.info.access_sites.size(); ++i) {
+    std::byte* at = launch.log.mapped() + i * abi::kFaultWords * 4;
+    std::uint32_t record[abi::kFaultWords];
+    std::memcpy(record, at, sizeof record);
+    if (!record[abi::f_threads]) continue;
+    std::memset(at, 0, sizeof record);
+    Finding finding =
+        make_finding(module, kernel, variant, launch, variant.info.access_sites[i], record);
+    if (device.findings.add(finding)) device.print_finding(finding.to_string());
+  }
+}
+
+}  // namespace ptx2spv::runtime

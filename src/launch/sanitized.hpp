@@ -1,0 +1,39 @@
+// What a launch with checks brings along: the table of allocations and the log of its faults.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "src/memory/allocations.hpp"
+#include "src/module/module.hpp"
+
+namespace ptx2spv::runtime {
+
+/// The allocations of a device at one time, in its memory.
+struct AllocationTable {
+  std::shared_ptr<const AllocationList> list;
+  Memory memory;
+  std::uint32_t steps = 0;
+};
+
+struct SanitizedLaunch {
+  std::shared_ptr<const AllocationTable> table;
+  Memory log;  ///< kFaultWords for each site of the variant
+  std::uint32_t dynamic_shared = 0;
+};
+
+/// The checks of a launch: its own, else the device's.
+std::uint32_t checks_of(const KernelState& kernel, const LaunchConfig& config);
+/// Sets what of the key the checks decide.
+Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kernel,
+                                                        const LaunchConfig& config,
+                                                        const std::vector<std::byte>& params,
+                                                        Specialization& key);
+/// Once the variant is known: the log, and the sanitizer's words of the parameters.
+Status place_checks(const KernelState& kernel, const Variant& variant, SanitizedLaunch& launch,
+                    std::vector<std::byte>& params);
+/// After the launch: prints and counts what is in the log, and clears it.
+void read_fault_log(const ModuleState& module, const KernelState& kernel, const Variant& variant,
+                    SanitizedLaunch& launch);
+
+}  // namespace ptx2spv::runtime

@@ -1,0 +1,87 @@
+#include "src/memory/allocations.hpp"
+
+#include <algorithm>
+
+#include "src/memory/call_site.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+constexpr std::size_t kMostFreed = 4096;  ///< allocations that are remembered after their end
+
+std::uint64_t distance(const AllocationInfo& each, std::uint64_t address) {
+  if (address < each.address) return each.address - address;
+  const std::uint64_t offset = address - each.address;
+  return offset < each.bytes ? 0 : offset - each.bytes;
+}
+}  // namespace
+
+const AllocationInfo* AllocationList::find(std::uint64_t address) const {
+  auto next = std::upper_bound(
+      live.begin(), live.end(), address,
+      [](std::uint64_t value, const AllocationInfo& each) { return value < each.address; });
+  if (next == live.begin()) return nullptr;
+  --next;
+  return address - next->address < next->bytes ? &*next : nullptr;
+}
+
+const AllocationInfo* AllocationList::nearest(std::uint64_t address) const {
+  const auto found = std::min_element(live.begin(), live.end(), [&](const auto& a, const auto& b) {
+    return distance(a, address) < distance(b, address);
+  });
+  return found == live.end() ? nullptr : &*found;
+}
+
+const AllocationInfo* AllocationList::find_freed(std::uint64_t address) const {
+  for (const AllocationInfo& each : freed)
+    if (address - each.address < each.bytes) return &each;
+  return nullptr;
+}
+
+std::uint64_t Allocations::add(std::uint64_t address, std::uint64_t bytes, bool writable,
+                               std::string name) {
+  std::lock_guard lock(mutex_);
+  AllocationInfo info;
+  info.address = address;
+  info.bytes = bytes;
+  info.writable = writable;
+  info.number = next_++;
+  info.name = std::move(name);
+  if (traced_) info.made = call_site();
+  const std::uint64_t number = info.number;
+  if (bytes) live_.insert_or_assign(address, std::move(info));
+  list_.reset();
+  return number;
+}
+
+void Allocations::remove(std::uint64_t address) {
+  std::lock_guard lock(mutex_);
+  const auto found = live_.find(address);
+  if (found == live_.end()) return;
+  if (traced_) {
+    found->second.freed = call_site();
+    freed_.push_front(std::move(found->second));
+    if (freed_.size() > kMostFreed) freed_.pop_back();
+  }
+  live_.erase(found);
+  list_.reset();
+}
+
+void Allocations::rename(std::uint64_t address, std::string name) {
+  std::lock_guard lock(mutex_);
+  if (const auto found = live_.find(address); found != live_.end())
+    found->second.name = std::move(name);
+  list_.reset();
+}
+
+std::shared_ptr<const AllocationList> Allocations::list() {
+  std::lock_guard lock(mutex_);
+  if (list_) return list_;
+  auto made = std::make_shared<AllocationList>();
+  for (const auto& [address, each] : live_) made->live.push_back(each);
+  made->freed.assign(freed_.begin(), freed_.end());
+  list_ = std::move(made);
+  return list_;
+}
+
+}  // namespace ptx2spv::runtime

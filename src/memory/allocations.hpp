@@ -1,0 +1,55 @@
+// What programs have allocated on a device, by address: the sanitizer's table of allocations, and
+// what its reports say of them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace ptx2spv::runtime {
+
+struct AllocationInfo {
+  std::uint64_t address = 0, bytes = 0;
+  bool writable = true;
+  std::uint64_t number = 0;  ///< counts the allocations of a device, from 1
+  std::string name;          ///< empty: it has none
+  std::string made, freed;   ///< the host's calls, a line each; empty where they are not traced
+};
+
+/// The allocations at one time.
+struct AllocationList {
+  std::vector<AllocationInfo> live;   ///< by address
+  std::vector<AllocationInfo> freed;  ///< the latest first
+  /// The live allocation that an address lies in; null: none.
+  const AllocationInfo* find(std::uint64_t address) const;
+  /// The live one that has the fewest bytes between itself and the address; null: there is none.
+  const AllocationInfo* nearest(std::uint64_t address) const;
+  const AllocationInfo* find_freed(std::uint64_t address) const;
+};
+
+/// Thread-safe.
+class Allocations {
+ public:
+  /// `traced`: later calls note where the host made them.
+  void trace(bool traced) { traced_ = traced; }
+  /// Returns the allocation's number. One of no bytes is not entered.
+  std::uint64_t add(std::uint64_t address, std::uint64_t bytes, bool writable, std::string name);
+  void remove(std::uint64_t address);
+  void rename(std::uint64_t address, std::string name);
+  /// The same object as before where nothing has changed.
+  std::shared_ptr<const AllocationList> list();
+
+ private:
+  std::mutex mutex_;
+  std::map<std::uint64_t, AllocationInfo> live_;
+  std::deque<AllocationInfo> freed_;
+  std::uint64_t next_ = 1;
+  bool traced_ = false;
+  std::shared_ptr<const AllocationList> list_;
+};
+
+}  // namespace ptx2spv::runtime

@@ -1,0 +1,119 @@
+// ptxrun's sanitizer and time limits: what is printed, and the exit codes.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/process.hpp"
+
+namespace ptx2spv::test {
+namespace {
+
+const std::string kModule = R"(.version 8.1
+.target sm_90
+.address_size 64
+.visible .entry store(.param .u64 to)
+{
+  .reg .b64 %d;
+  .reg .b32 %r;
+  ld.param.u64 %d, [to];
+  mov.u32 %r, %tid.x;
+  st.global.u32 [%d+16], %r;
+  ret;
+}
+.visible .entry forever(.param .u64 to)
+{
+  .reg .b64 %d;
+  .reg .b32 %r<3>;
+  ld.param.u64 %d, [to];
+  mov.u32 %r0, 0;
+again:
+  add.u32 %r0, %r0, 1;
+  st.volatile.global.u32 [%d], %r0;
+  mul.lo.u32 %r1, %r0, %r0;
+  st.volatile.global.u32 [%d+4], %r1;
+  bra again;
+}
+)";
+
+std::string manifest(const std::string& kernel, int bytes) {
+  return R"({"module": "m.ptx", "buffers": {"b": {"bytes": )" + std::to_string(bytes) +
+         R"(}}, "launches": [{"kernel": ")" + kernel +
+         R"(", "grid": 1, "block": 32, "args": [{"buffer": "b"}]}],
+ "outputs": [{"buffer": "b", "raw": "b.bin"}]})";
+}
+
+class Sanitizer : public testing::Test {
+ protected:
+  ProcessResult run(const std::string& text, std::vector<std::string> options,
+                    const std::vector<std::string>& environment = {}) {
+    options.insert(options.begin(), tool_path("ptxrun"));
+    options.push_back(folder_.write("m.json", text));
+    return run_process(options, {}, environment);
+  }
+  void SetUp() override { folder_.write("m.ptx", kModule); }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Sanitizer, FindingsArePrintedAndEndWithTheirCode) {
+  const std::string faulty = manifest("store", 16);
+  const ProcessResult found = run(faulty, {"--sanitize=memory"});
+  EXPECT_EQ(found.exit_code, 4) << found.error;
+  for (const char* part :
+       {"m.ptx:10:3: error: out-of-bounds store of 4 bytes in global memory",
+        "instruction: st.global.u32 [%d+16], %r", "kernel: store", "block (0, 0, 0), thread (",
+        "0 bytes behind the end of buffer 'b' (16 bytes)", "pointer: parameter 'to'", "threads: 32",
+        "found 1 faulty place"})
+    EXPECT_NE(found.error.find(part), std::string::npos) << part << "\n" << found.error;
+  EXPECT_EQ(read_whole(folder_.file("b.bin")), std::string(16, '\0')) << "the run went on";
+  EXPECT_EQ(run(faulty, {"--sanitize=all", "--error-exitcode=77"}).exit_code, 77);
+  EXPECT_EQ(run(faulty, {}, {"PTX2SPV_SANITIZE=memory"}).exit_code, 4);
+  const ProcessResult well = run(manifest("store", 20), {"--sanitize=memory"});
+  EXPECT_EQ(well.exit_code, 0) << well.error;
+  EXPECT_EQ(well.error, "");
+}
+
+TEST_F(Sanitizer, FindingsAreJson) {
+  const std::string file = folder_.file("findings.json");
+  const ProcessResult found =
+      run(manifest("store", 16), {"--sanitize=memory", "--findings=" + file});
+  EXPECT_EQ(found.exit_code, 4);
+  const auto report = nlohmann::json::parse(read_whole(file), nullptr, false);
+  ASSERT_TRUE(report.is_object()) << read_whole(file);
+  ASSERT_EQ(report["findings"].size(), 1u);
+  const auto& finding = report["findings"][0];
+  EXPECT_EQ(finding["kind"], "out-of-bounds");
+  EXPECT_EQ(finding["object"], "buffer 'b'");
+  EXPECT_EQ(finding["line"], 10);
+  EXPECT_EQ(finding["threads"], 32);
+  EXPECT_EQ(finding["distance"], 0);
+  EXPECT_EQ(finding["inside"], false);
+  EXPECT_EQ(report["places_left_out"], 0);
+}
+
+TEST_F(Sanitizer, UnknownChecksAndLimitsAreRefused) {
+  const ProcessResult unknown = run(manifest("store", 16), {"--sanitize=memry"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.error.find("there is no check 'memry'; there are all, none, memory"),
+            std::string::npos)
+      << unknown.error;
+  EXPECT_EQ(run(manifest("store", 16), {}, {"PTX2SPV_SANITIZE=memry"}).exit_code, 2);
+  EXPECT_EQ(run(manifest("store", 16), {"--error-exitcode=256"}).exit_code, 2);
+  EXPECT_EQ(run(manifest("store", 16), {"--timeout=soon"}).exit_code, 2);
+  EXPECT_EQ(run(manifest("store", 16), {}, {"PTX2SPV_TIMEOUT=soon"}).exit_code, 2);
+}
+
+// Where the driver ends long loops by itself, a trap says so before the time is over.
+TEST_F(Sanitizer, LaunchesThatNeverEndAreGivenUp) {
+  const ProcessResult result = run(manifest("forever", 16), {"--timeout=2"});
+  EXPECT_LT(result.milliseconds, 60000);
+  EXPECT_TRUE(result.exit_code == 7 || result.exit_code == 4) << result.exit_code << result.error;
+  if (result.exit_code == 7) {
+    EXPECT_NE(result.error.find("kernel 'forever' did not end within 2 seconds"), std::string::npos)
+        << result.error;
+  } else {
+    EXPECT_NE(result.error.find("a loop makes more iterations"), std::string::npos) << result.error;
+  }
+}
+
+}  // namespace
+}  // namespace ptx2spv::test

@@ -1,0 +1,58 @@
+// The checks that a kernel may be translated with (docs/sanitizer.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptx2spv {
+
+/// A set of checks, one bit each.
+enum Check : std::uint32_t {
+  no_checks = 0,
+#define PTX2SPV_CHECK(name, bit, in_all, help) check_##name = 1u << (bit),
+#include "ptx2spv/sanitize.def"
+#undef PTX2SPV_CHECK
+};
+
+/// What `all` stands for.
+inline constexpr std::uint32_t kAllChecks = 0
+#define PTX2SPV_CHECK(name, bit, in_all, help) | ((in_all) ? 1u << (bit) : 0u)
+#include "ptx2spv/sanitize.def"
+#undef PTX2SPV_CHECK
+    ;
+
+/// Those that change a kernel's translation.
+inline constexpr std::uint32_t kKernelChecks = check_memory;
+
+struct CheckRow {
+  std::string_view name;
+  std::uint32_t bit = 0;
+  bool in_all = false;
+  std::string_view help;
+};
+const std::vector<CheckRow>& check_rows();
+
+/// The checks that `text` names, separated by commas; "all" is kAllChecks, "none" and an empty text
+/// are no check. Nothing where a name is none of them; `unknown` is then that name.
+std::optional<std::uint32_t> parse_checks(std::string_view text, std::string& unknown);
+/// "there is no check 'NAME'; there are all, ...", for messages.
+std::string unknown_check(std::string_view name);
+
+/// A variable of PTX that a kernel can address, in one of its memories.
+enum class MemorySpace : std::uint8_t { generic, global, shared, local, constant, param };
+const char* to_string(MemorySpace space);
+struct MemoryObject {
+  std::string name;
+  MemorySpace space = MemorySpace::global;
+  std::uint64_t offset = 0;  ///< from the start of that memory
+  std::uint64_t bytes = 0;   ///< 0: its size is the launch's (dynamic shared memory)
+};
+
+/// What an instrumented access does.
+enum class AccessKind : std::uint8_t { load, store, atomic };
+const char* to_string(AccessKind kind);
+
+}  // namespace ptx2spv

@@ -1,0 +1,465 @@
+// Accesses that check themselves.
+//
+// Where an address comes from one variable or parameter, its bounds are known: of a variable to the
+// translation, of a parameter to the launch. Any other address is looked up in the table of
+// allocations, unless it lies where the last such address of its kind lay.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "translator/passes/rewrite.hpp"
+#include "translator/passes/sanitize/provenance.hpp"
+#include "translator/passes/sanitize/sanitize.hpp"
+
+namespace ptx2spv::passes {
+
+using ir::Op;
+using ir::Origin;
+using ir::Space;
+using ir::Type;
+using ir::Value;
+
+void forget_origins(ir::Function& function) {
+  for (ir::Inst& inst : function.insts) {
+    inst.object = 0;
+    inst.mem.origin = Origin::none;
+  }
+}
+
+namespace {
+
+using Root = Provenance::Root;
+
+bool is_access(const ir::Inst& inst) {
+  return inst.mem.origin != Origin::none && (inst.op == Op::load || inst.op == Op::store ||
+                                             inst.op == Op::atomic || inst.op == Op::atomic_cas);
+}
+
+MemorySpace space_of(Origin origin) {
+  switch (origin) {
+    case Origin::global: return MemorySpace::global;
+    case Origin::shared: return MemorySpace::shared;
+    case Origin::local: return MemorySpace::local;
+    case Origin::constant: return MemorySpace::constant;
+    case Origin::param: return MemorySpace::param;
+    default: return MemorySpace::generic;
+  }
+}
+
+MemorySpace space_of(Space space) {
+  switch (space) {
+    case Space::shared: return MemorySpace::shared;
+    case Space::local: return MemorySpace::local;
+    case Space::constant: return MemorySpace::constant;
+    case Space::param: return MemorySpace::param;
+    default: return MemorySpace::global;
+  }
+}
+
+/// An address as register plus constant, for accesses that share a check.
+struct Term {
+  std::uint32_t var = 0;
+  Value read = 0;  ///< the get_var
+  std::uint64_t offset = 0;
+};
+
+std::optional<Term> term_of(const ir::Function& f, Value address) {
+  const ir::Inst& inst = f.insts[address];
+  if (inst.op == Op::get_var) return Term{static_cast<std::uint32_t>(inst.imm), address, 0};
+  if (inst.op == Op::trunc || inst.op == Op::zext) return term_of(f, f.arg(address, 0));
+  if (inst.op != Op::add) return std::nullopt;
+  auto base = term_of(f, f.arg(address, 0));
+  const auto more = constant_address(f, f.arg(address, 1));
+  if (!base || !more) return std::nullopt;
+  base->offset += *more;
+  return base;
+}
+
+class MemoryChecks {
+ public:
+  MemoryChecks(ir::Function& function, const Specialization& options, EntryInfo& entry)
+      : f_(function),
+        options_(options),
+        entry_(entry),
+        provenance_(function),
+        prologue_(function),
+        rw_(function),
+        b_(rw_.builder()) {}
+
+  void run() {
+    const std::uint32_t sites = count_sites();
+    if (sites == 0) return;
+    measure();
+    start_fault_log(f_, sites, entry_.sanitizer_words);
+    scratch_ = prologue_.new_block();
+    prologue_.at(scratch_);
+    const auto blocks = static_cast<ir::BlockId>(f_.blocks.size());
+    std::vector<ir::BlockId> first_of(f_.insts.size(), ir::kNoBlock);
+    for (ir::BlockId block = 0; block < blocks; ++block)
+      for (const Value v : f_.blocks[block].insts) first_of[v] = block;
+    ir::BlockId current = ir::kNoBlock;
+    rw_.run([&](Value value) {
+      if (value < first_of.size() && first_of[value] != current) {
+        current = first_of[value];
+        known_.clear();
+      }
+      const ir::Inst& inst = f_.insts[value];
+      const auto var = static_cast<std::uint32_t>(inst.imm);
+      if (inst.op == Op::set_var) ++versions_[var];
+      if (inst.op == Op::get_var) read_version_[value] = versions_[var];
+      if (!is_access(inst) || safe(value)) return rw_.keep(value);
+      check(value);
+    });
+    std::vector<Value>& entry = f_.blocks[0].insts;
+    const std::vector<Value> before = std::move(f_.blocks[scratch_].insts);
+    entry.insert(entry.begin(), before.begin(), before.end());
+    f_.blocks[scratch_].insts.clear();
+    f_.blocks[scratch_].term = ir::Term::unreachable;
+  }
+
+ private:
+  struct Range {
+    Value first = 0, bytes = 0;  ///< i64 in global memory, else i32
+  };
+
+  std::uint32_t count_sites() const {
+    std::uint32_t sites = 0;
+    for (const ir::Block& block : f_.blocks)
+      for (const Value v : block.insts) sites += is_access(f_.insts[v]) && !safe(v);
+    return sites;
+  }
+
+  const MemoryObject* object_of(const Root& root) const {
+    return root.kind == Root::Kind::object ? &entry_.objects[root.index] : nullptr;
+  }
+
+  /// Whether the translation sees that an access is within its variable and aligned.
+  bool safe(Value value) const {
+    const ir::Inst& inst = f_.insts[value];
+    if (inst.mem.space == Space::global) return false;
+    const Value address = f_.arg(value, 0);
+    const auto at = constant_address(f_, address);
+    const MemoryObject* object = object_of(provenance_.root(address));
+    if (!at || !object || object->space != space_of(inst.mem.space) || object->bytes == 0)
+      return false;
+    return *at % inst.mem.bytes == 0 && *at >= object->offset &&
+           *at - object->offset + inst.mem.bytes <= object->bytes;
+  }
+
+  /// The ends of the memories that only one launch or block has, and a place in local memory that
+  /// stores may go to.
+  void measure() {
+    for (const MemoryObject& object : entry_.objects) {
+      const std::uint64_t end = object.offset + object.bytes;
+      if (object.space == MemorySpace::shared && object.bytes)
+        shared_bytes_ = std::max(shared_bytes_, static_cast<std::uint32_t>(end));
+      if (object.space == MemorySpace::constant)
+        constant_bytes_ = std::max(constant_bytes_, static_cast<std::uint32_t>(end));
+      if (object.space == MemorySpace::shared && !object.bytes)
+        shared_bytes_ = static_cast<std::uint32_t>(object.offset);
+    }
+    local_bytes_ = f_.local_bytes;
+    bool stores = false;
+    for (const ir::Block& block : f_.blocks)
+      for (const Value v : block.insts) {
+        const ir::Inst& inst = f_.insts[v];
+        stores = stores || (is_access(inst) && inst.mem.space == Space::local);
+        generic_params_ = generic_params_ ||
+                          (inst.op == Op::load && inst.mem.space == Space::push &&
+                           constant_address(f_, f_.arg(v, 0)) == abi::Push::params_address * 4);
+      }
+    if (!stores) return;
+    local_discard_ = (f_.local_bytes + 15) & ~15u;
+    f_.local_bytes = local_discard_ + 16;
+  }
+
+  Value push(ir::Builder& b, std::uint32_t word, Type type) {
+    return b.load(type, b.i32(word * 4),
+                  {.space = Space::push,
+                   .bytes = static_cast<std::uint8_t>(type == Type::i64 ? 8 : 4),
+                   .readonly = true});
+  }
+
+  Value word(ir::Builder& b, std::uint32_t which) {
+    return b.load(Type::i64, b.i32(entry_.sanitizer_words + which * 4),
+                  {.space = Space::param, .bytes = 8, .readonly = true});
+  }
+
+  /// Bytes of dynamic shared memory as a launch has them.
+  Value dynamic_end(ir::Builder& b, std::uint32_t from) {
+    return b.op2(Op::add, b.i32(from), push(b, abi::Push::dynamic_shared, Type::i32));
+  }
+
+  /// Where an access of shared, local, parameter or constant memory has to lie.
+  Range own_range(ir::Builder& b, Space space, const MemoryObject* object) {
+    const auto fixed = [&](std::uint64_t first, std::uint64_t bytes) {
+      return Range{b.i32(static_cast<std::uint32_t>(first)),
+                   b.i32(static_cast<std::uint32_t>(bytes))};
+    };
+    if (object && object->bytes) return fixed(object->offset, object->bytes);
+    if (object)
+      return {b.i32(static_cast<std::uint32_t>(object->offset)),
+              push(b, abi::Push::dynamic_shared, Type::i32)};
+    switch (space) {
+      case Space::shared:
+        return f_.uses_dynamic_shared ? Range{b.i32(0), dynamic_end(b, shared_bytes_)}
+                                      : fixed(0, shared_bytes_);
+      case Space::local: return fixed(0, local_bytes_);
+      case Space::param: return fixed(0, entry_.param_bytes);
+      default: return fixed(0, constant_bytes_);
+    }
+  }
+
+  /// `value` lies in the range with `bytes` more bytes behind it.
+  Value inside(ir::Builder& b, Value value, const Range& range, unsigned bytes) {
+    return b.cmp(Op::ult, b.op2(Op::sub, value, range.first), starts(b, range.bytes, bytes));
+  }
+
+  /// How many bytes of a range an access of `bytes` may start at.
+  Value starts(ir::Builder& b, Value size, unsigned bytes) {
+    if (bytes == 1) return size;
+    const bool wide = f_.insts[size].type == Type::i64;
+    const Value less = wide ? b.i64(bytes - 1) : b.i32(bytes - 1);
+    const Value zero = wide ? b.i64(0) : b.i32(0);
+    return b.select(b.cmp(Op::ult, less, size), b.op2(Op::sub, size, less), zero);
+  }
+
+  Value aligned(Value address, unsigned bytes) {
+    const bool wide = f_.insts[address].type == Type::i64;
+    const Value low = wide ? b_.inst(Op::trunc, Type::i32, {address}) : address;
+    return b_.cmp(Op::eq, b_.op2(Op::and_, low, b_.i32(bytes - 1)), b_.i32(0));
+  }
+
+  /// A range that the prologue reads once for the thread.
+  Range pointer_range(std::uint32_t pointer, unsigned bytes) {
+    const auto [it, is_new] = pointers_.try_emplace({pointer, bytes});
+    if (is_new) {
+      const std::uint32_t at = abi::z_pointers + pointer * abi::kPointerWords;
+      it->second = {word(prologue_, at), starts(prologue_, word(prologue_, at + 2), bytes)};
+    }
+    return it->second;
+  }
+
+  Value in_global(Value address, const ir::Inst& inst, const Root& root) {
+    const unsigned bytes = inst.mem.bytes;
+    const bool writes = inst.op != Op::load;
+    if (const MemoryObject* object = object_of(root))
+      return in_object(address, *object, bytes, writes);
+    if (root.kind == Root::Kind::param) {
+      const auto& params = entry_.pointer_params;
+      const auto pointer = static_cast<std::uint32_t>(
+          std::find(params.begin(), params.end(), root.index) - params.begin());
+      if (pointer < params.size() && (options_.known_pointers >> pointer & 1)) {
+        const Range range = pointer_range(pointer, bytes);
+        return b_.cmp(Op::ult, b_.op2(Op::sub, address, range.first), range.bytes);
+      }
+    }
+    return in_table(address, bytes, writes);
+  }
+
+  /// A variable of the module, or a parameter or constant by its generic address.
+  Value in_object(Value address, const MemoryObject& object, unsigned bytes, bool writes) {
+    std::uint32_t base = abi::Push::globals;
+    if (object.space == MemorySpace::constant) base = abi::Push::constants_address;
+    if (object.space == MemorySpace::param) base = abi::Push::params_address;
+    const bool reachable =
+        object.space == MemorySpace::global || (!writes && base != abi::Push::globals);
+    // Shared and local memory have windows of their own.
+    if (!reachable) return b_.i1(false);
+    const Value first = b_.op2(Op::add, push(b_, base, Type::i64), b_.i64(object.offset));
+    return inside(b_, address, {first, b_.i64(object.bytes)}, bytes);
+  }
+
+  /// The allocation that an address was found in last: a pair of registers for each kind of access
+  /// and for a few of the registers that addresses come from.
+  struct Found {
+    std::uint32_t first = 0, bytes = 0;
+  };
+
+  const Found& last_found(Value address, bool writes) {
+    constexpr std::size_t kMost = 4;
+    const auto term = term_of(f_, address);
+    std::uint32_t key = term ? term->var + 1 : 0;
+    auto& known = found_key_[writes];
+    auto it = std::find(known.begin(), known.end(), key);
+    if (it == known.end() && known.size() < kMost) it = known.insert(known.end(), key);
+    const std::size_t at =
+        it == known.end() ? key % kMost : static_cast<std::size_t>(it - known.begin());
+    auto& list = found_[writes];
+    while (list.size() <= at) {
+      const auto var = [&](const char* name) {
+        f_.vars.push_back({Type::i64, name, true});
+        prologue_.set(static_cast<std::uint32_t>(f_.vars.size() - 1), prologue_.i64(0));
+        return static_cast<std::uint32_t>(f_.vars.size() - 1);
+      };
+      list.push_back({var("allocation.first"), var("allocation.bytes")});
+    }
+    return list[at];
+  }
+
+  Value in_table(Value address, unsigned bytes, bool writes) {
+    const Found last = last_found(address, writes);
+    const auto held = [&] {
+      return inside(b_, address, {b_.get(last.first), b_.get(last.bytes)}, bytes);
+    };
+    const Value missing = b_.inst(Op::xor_, Type::i1, {held(), b_.i1(true)});
+    rw_.when(missing, [&] {
+      const Value table = word(b_, abi::z_table);
+      const auto entry_at = [&](Value number, std::uint32_t which) {
+        const Value offset = b_.op2(
+            Op::add, b_.op2(Op::mul, number, b_.i32(abi::kAllocationWords * 4)), b_.i32(which * 4));
+        return b_.load(Type::i64, b_.op2(Op::add, table, b_.inst(Op::zext, Type::i64, {offset})),
+                       {.space = Space::global, .bytes = 8, .readonly = true});
+      };
+      // The last entry that begins at the address or before.
+      Value number = b_.i32(0);
+      for (std::uint32_t step = options_.table_steps; step-- > 0;) {
+        const Value further = b_.op2(Op::add, number, b_.i32(1u << step));
+        const Value past = b_.cmp(Op::ult, address, entry_at(further, abi::a_first));
+        number = b_.select(past, number, further);
+      }
+      Value first = entry_at(number, abi::a_first);
+      Value size = entry_at(number, writes ? abi::a_writable : abi::a_bytes);
+      if (generic_params_) {
+        // Parameters have an address too, which is the launch's own and not in the table.
+        const Value params = push(b_, abi::Push::params_address, Type::i64);
+        const Value length = b_.i64(writes ? 0 : entry_.param_bytes);
+        const Value among = b_.cmp(Op::ult, b_.op2(Op::sub, address, params), length);
+        first = b_.select(among, params, first);
+        size = b_.select(among, length, size);
+      }
+      b_.set(last.first, first);
+      b_.set(last.bytes, size);
+    });
+    return held();
+  }
+
+  std::uint32_t add_site(const ir::Inst& inst, const Root& root) {
+    AccessSite site;
+    site.place.line = f_.locs[inst.loc].line;
+    site.loc = inst.loc;
+    site.kind = inst.op == Op::load    ? AccessKind::load
+                : inst.op == Op::store ? AccessKind::store
+                                       : AccessKind::atomic;
+    site.space = space_of(inst.mem.origin);
+    site.memory = space_of(inst.mem.space);
+    site.bytes = inst.mem.bytes;
+    if (root.kind == Root::Kind::object) site.object = root.index + 1;
+    if (root.kind == Root::Kind::param)
+      for (const ParamInfo& param : entry_.params)
+        if (root.index >= param.offset && root.index < param.offset + param.bytes)
+          site.pointer = param.name;
+    entry_.access_sites.push_back(std::move(site));
+    return static_cast<std::uint32_t>(entry_.access_sites.size() - 1);
+  }
+
+  /// Whether an access may be made; the fault is noted.
+  Value verdict(Value value) {
+    const ir::Inst inst = f_.insts[value];
+    const Value address = f_.arg(value, 0);
+    const unsigned bytes = inst.mem.bytes;
+    const Root root = provenance_.root(address);
+    const std::uint32_t site = add_site(inst, root);
+    // What the block has checked already holds as long as the register keeps its value.
+    const auto term = term_of(f_, address);
+    const auto key = std::tuple(inst.mem.space, term ? term->var : 0u, term ? term->offset : 0u,
+                                term ? read_version_[term->read] : 0u, bytes, inst.op != Op::load);
+    if (term)
+      if (const auto known = known_.find(key); known != known_.end()) {
+        note_fault(b_, site, known->second, address);
+        return known->second;
+      }
+    Value ok = 0;
+    if (inst.mem.space == Space::global) {
+      ok = in_global(address, inst, root);
+    } else {
+      const MemoryObject* object = object_of(root);
+      if (object && object->space != space_of(inst.mem.space)) object = nullptr;
+      ok = inside(b_, address, own_range(b_, inst.mem.space, object), bytes);
+    }
+    if (bytes > 1) ok = b_.op2(Op::and_, ok, aligned(address, bytes));
+    if (term) known_.emplace(key, ok);
+    note_fault(b_, site, ok, address);
+    return ok;
+  }
+
+  Value zero(Type type) {
+    if (type != Type::v4) return type == Type::i64 ? b_.i64(0) : b_.i32(0);
+    const Value none = b_.i32(0);
+    return b_.inst(Op::compose, Type::v4, {none, none, none, none});
+  }
+
+  /// A copy of the access at `address`, as a value of its own.
+  Value copy(Value value, Value address) {
+    std::vector<Value> args(f_.args(value).begin(), f_.args(value).end());
+    args[0] = address;
+    const ir::Inst inst = f_.insts[value];
+    const Value made = b_.inst(inst.op, inst.type, args, inst.imm);
+    b_.last(made).mem = inst.mem;
+    b_.last(made).mem.origin = Origin::none;
+    return made;
+  }
+
+  void check(Value value) {
+    const ir::Inst inst = f_.insts[value];
+    const Value ok = verdict(value);
+    const Value address = f_.arg(value, 0);
+    const bool writes = inst.op != Op::load;
+    if (writes && inst.mem.space == Space::shared) return check_shared_store(value, ok);
+    Value elsewhere = b_.i32(0);
+    if (inst.mem.space == Space::global)
+      elsewhere = push(b_, abi::Push::discard, Type::i64);
+    else if (writes)
+      elsewhere = b_.i32(local_discard_);
+    const Value made = copy(value, b_.select(ok, address, elsewhere));
+    if (inst.type != Type::none)
+      rw_.replace(value, Op::select, inst.type, {ok, made, zero(inst.type)});
+  }
+
+  /// Shared memory has no place that nobody reads: its size is the launch's.
+  void check_shared_store(Value value, Value ok) {
+    const ir::Inst inst = f_.insts[value];
+    const Value address = f_.arg(value, 0);
+    std::uint32_t result = 0;
+    if (inst.type != Type::none) {
+      f_.vars.push_back({inst.type, "checked"});
+      result = static_cast<std::uint32_t>(f_.vars.size() - 1);
+      b_.set(result, zero(inst.type));
+    }
+    rw_.when(ok, [&] {
+      const Value made = copy(value, address);
+      if (inst.type != Type::none) b_.set(result, made);
+    });
+    if (inst.type != Type::none) rw_.replace(value, Op::get_var, inst.type, {}, result);
+  }
+
+  ir::Function& f_;
+  const Specialization& options_;
+  EntryInfo& entry_;
+  const Provenance provenance_;
+  ir::Builder prologue_;
+  CfgRewriter rw_;
+  ir::Builder& b_;
+  ir::BlockId scratch_ = ir::kNoBlock;
+  std::uint32_t shared_bytes_ = 0, constant_bytes_ = 0, local_bytes_ = 0, local_discard_ = 0;
+  bool generic_params_ = false;  ///< the kernel takes the address of its parameters
+  std::map<std::pair<std::uint32_t, unsigned>, Range> pointers_;
+  std::unordered_map<std::uint32_t, std::uint32_t> versions_;  ///< of registers: how often set
+  std::unordered_map<Value, std::uint32_t> read_version_;      ///< that a get_var reads
+  std::map<std::tuple<Space, std::uint32_t, std::uint64_t, std::uint32_t, unsigned, bool>, Value>
+      known_;  ///< of the block
+  std::array<std::vector<std::uint32_t>, 2> found_key_;
+  std::array<std::vector<Found>, 2> found_;
+};
+
+}  // namespace
+
+void check_memory(ir::Function& function, const Specialization& options, EntryInfo& entry) {
+  entry.access_sites.clear();
+  MemoryChecks(function, options, entry).run();
+  forget_origins(function);
+}
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,150 @@
+// The registers that hold a thread's faults, and how they get to memory.
+//
+// An access only sets a bit and keeps its address, by selects: CPU drivers run cold code for every
+// thread, masked. Where the thread ends, one loop goes through the bits.
+#include <algorithm>
+#include <string>
+
+#include "translator/passes/sanitize/sanitize.hpp"
+
+namespace ptx2spv::passes {
+
+using ir::BlockId;
+using ir::Op;
+using ir::Space;
+using ir::Type;
+using ir::Value;
+
+namespace {
+
+constexpr std::uint32_t kMostGroups = 8;
+constexpr std::uint32_t kWords = abi::f_tid + 3;  ///< that a faulting thread writes
+
+std::uint32_t new_var(ir::Function& function, Type type, std::string name) {
+  function.vars.push_back({type, std::move(name), true});
+  return static_cast<std::uint32_t>(function.vars.size() - 1);
+}
+
+}  // namespace
+
+Value pick(ir::Builder& b, Value index, std::vector<Value> values) {
+  for (std::uint32_t bit = 1; values.size() > 1; bit *= 2) {
+    const Value odd = b.cmp(Op::ne, b.op2(Op::and_, index, b.i32(bit)), b.i32(0));
+    std::vector<Value> half;
+    for (std::size_t i = 0; i < values.size(); i += 2)
+      half.push_back(i + 1 < values.size() ? b.select(odd, values[i + 1], values[i]) : values[i]);
+    values = std::move(half);
+  }
+  return values[0];
+}
+
+void start_fault_log(ir::Function& function, std::uint32_t sites, std::uint32_t words) {
+  ir::FaultLog& log = function.fault_log;
+  log.sites = sites;
+  log.words = words;
+  for (std::uint32_t i = 0; i < (sites + 31) / 32; ++i)
+    log.masks.push_back(new_var(function, Type::i32, "faults"));
+  std::uint32_t groups = 1;
+  while (groups < sites && groups < kMostGroups) groups *= 2;
+  for (std::uint32_t i = 0; i < groups; ++i)
+    log.groups.push_back({new_var(function, Type::i32, "fault.site"),
+                          new_var(function, Type::i64, "fault.address")});
+  ir::Builder b(function);
+  const BlockId scratch = b.new_block();
+  b.at(scratch);
+  for (const std::uint32_t mask : log.masks) b.set(mask, b.i32(0));
+  for (const ir::FaultLog::Group& group : log.groups) {
+    b.set(group.site, b.i32(0));
+    b.set(group.address, b.i64(0));
+  }
+  const std::vector<Value> start = std::move(function.blocks[scratch].insts);
+  function.blocks[scratch].insts.clear();
+  function.blocks[scratch].term = ir::Term::unreachable;
+  std::vector<Value>& entry = function.blocks[0].insts;
+  entry.insert(entry.begin(), start.begin(), start.end());
+}
+
+void note_fault(ir::Builder& b, std::uint32_t site, Value ok, Value address) {
+  const ir::FaultLog& log = b.function().fault_log;
+  const std::uint32_t mask = log.masks[site / 32];
+  const ir::FaultLog::Group group = log.groups[site % log.groups.size()];
+  const bool wide = b.function().insts[address].type == Type::i64;
+  const Value before = b.get(mask);
+  b.set(mask, b.select(ok, before, b.op2(Op::or_, before, b.i32(1u << site % 32))));
+  b.set(group.site, b.select(ok, b.get(group.site), b.i32(site)));
+  const Value whole = wide ? address : b.inst(Op::zext, Type::i64, {address});
+  b.set(group.address, b.select(ok, b.get(group.address), whole));
+}
+
+void write_fault_log(ir::Builder& b) {
+  ir::Function& function = b.function();
+  const ir::FaultLog log = function.fault_log;
+  if (log.sites == 0) return;
+  const auto words = static_cast<std::uint32_t>(log.masks.size());
+  const std::uint32_t mask = new_var(function, Type::i32, "log.mask"),
+                      bits = new_var(function, Type::i32, "log.bits"),
+                      word = new_var(function, Type::i32, "log.word");
+  const BlockId loop = b.new_block(), look = b.new_block(), next = b.new_block(),
+                one = b.new_block(), last = b.new_block();
+  std::vector<Value> masks;
+  for (const std::uint32_t var : log.masks) masks.push_back(b.get(var));
+  Value any = masks[0];
+  for (std::size_t i = 1; i < masks.size(); ++i) any = b.op2(Op::or_, any, masks[i]);
+  // Most threads have nothing to say.
+  b.set(mask, b.select(b.cmp(Op::ne, any, b.i32(0)), b.i32(0), b.i32(words)));
+  b.set(bits, masks[0]);
+  b.set(word, b.i32(0));
+  b.br(loop);
+
+  b.at(loop);
+  function.blocks[loop].loop_trip_count = true;
+  b.cond_br(b.cmp(Op::ult, b.get(mask), b.i32(words)), look, last);
+  b.at(look);
+  b.cond_br(b.cmp(Op::eq, b.get(bits), b.i32(0)), next, one);
+
+  b.at(next);
+  const Value following = b.op2(Op::add, b.get(mask), b.i32(1));
+  b.set(mask, following);
+  masks.clear();
+  for (const std::uint32_t var : log.masks) masks.push_back(b.get(var));
+  b.set(bits, pick(b, following, masks));
+  b.br(loop);
+
+  b.at(one);
+  const Value rest = b.get(bits), at = b.get(word);
+  const Value lowest = b.op2(Op::and_, rest, b.inst(Op::neg, Type::i32, {rest}));
+  const Value bit = b.inst(Op::find_msb, Type::i32, {lowest});
+  const Value site = b.op2(Op::add, b.op2(Op::shl, b.get(mask), b.i32(5)), bit);
+  std::vector<Value> sites, addresses;
+  for (const ir::FaultLog::Group& group : log.groups) {
+    sites.push_back(b.get(group.site));
+    addresses.push_back(b.get(group.address));
+  }
+  const Value known = b.cmp(Op::eq, pick(b, site, sites), site);
+  const Value address = pick(b, site, addresses);
+  using enum ir::Builtin;
+  static_assert(abi::f_threads == 0 && abi::f_known == 1 && abi::f_address == 2 &&
+                abi::f_ctaid == 4 && abi::f_tid == 7);
+  std::vector<Value> all = {b.i32(1), b.inst(Op::zext, Type::i32, {known}),
+                            b.inst(Op::trunc, Type::i32, {address}),
+                            b.inst(Op::high, Type::i32, {address})};
+  for (const ir::Builtin id :
+       {workgroup_id_x, workgroup_id_y, workgroup_id_z, local_id_x, local_id_y, local_id_z})
+    all.push_back(b.builtin(id));
+  const Value base = b.load(Type::i64, b.i32(log.words + abi::z_log * 4),
+                            {.space = Space::param, .bytes = 8, .readonly = true});
+  const Value offset = b.op2(Op::add, b.op2(Op::mul, site, b.i32(abi::kFaultWords * 4)),
+                             b.op2(Op::shl, at, b.i32(2)));
+  const Value place = b.op2(Op::add, base, b.inst(Op::zext, Type::i64, {offset}));
+  const Value before = b.inst(Op::atomic, Type::i32, {place, pick(b, at, all)});
+  b.last(before).mem = {.space = Space::global, .bytes = 4, .atomic = ir::AtomicOp::add};
+  // Another thread was here before, or all is written.
+  const Value late = b.op2(Op::and_, b.cmp(Op::eq, at, b.i32(0)), b.cmp(Op::ne, before, b.i32(0)));
+  const Value done = b.op2(Op::or_, late, b.cmp(Op::eq, at, b.i32(kWords - 1)));
+  b.set(word, b.select(done, b.i32(0), b.op2(Op::add, at, b.i32(1))));
+  b.set(bits, b.select(done, b.op2(Op::xor_, rest, lowest), rest));
+  b.br(loop);
+  b.at(last);
+}
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,155 @@
+#include "translator/passes/sanitize/provenance.hpp"
+
+#include <algorithm>
+
+namespace ptx2spv::passes {
+
+using ir::Op;
+using ir::Space;
+using ir::Type;
+using ir::Value;
+
+std::optional<std::uint64_t> constant_address(const ir::Function& function, Value address) {
+  const ir::Inst& inst = function.insts[address];
+  if (inst.op == Op::constant) return inst.imm;
+  if (inst.op == Op::trunc) {
+    const auto whole = constant_address(function, function.arg(address, 0));
+    return whole ? std::optional(*whole & 0xffffffffu) : std::nullopt;
+  }
+  if (inst.op != Op::add) return std::nullopt;
+  const auto a = constant_address(function, function.arg(address, 0)),
+             b = constant_address(function, function.arg(address, 1));
+  if (!a || !b) return std::nullopt;
+  return inst.type == Type::i32 ? (*a + *b) & 0xffffffffu : *a + *b;
+}
+
+Provenance::State Provenance::root_state(Root root) {
+  const auto found = std::find(roots_.begin(), roots_.end(), root);
+  if (found == roots_.end()) {
+    roots_.push_back(root);
+    return kFirstRoot + static_cast<State>(roots_.size() - 1);
+  }
+  return kFirstRoot + static_cast<State>(found - roots_.begin());
+}
+
+Provenance::State Provenance::join(State a, State b) {
+  if (a == kNone || a == b) return b;
+  return b == kNone ? a : kUnknown;
+}
+
+Provenance::State Provenance::sum(State a, State b) {
+  if (a == kNone || b == kNone) return kNone;
+  if (a == kInteger) return b;
+  return b == kInteger ? a : kUnknown;
+}
+
+/// Pointers lie in parameters, as words of 64 bits. Other memory holds any.
+Provenance::State Provenance::of_load(Value value) {
+  const ir::Inst& inst = f_.insts[value];
+  if (inst.type != Type::i64 || inst.mem.space == Space::push) return kInteger;
+  if (inst.mem.space != Space::param) return kUnknown;
+  const auto offset = constant_address(f_, f_.arg(value, 0));
+  if (!offset) return kUnknown;
+  return root_state({Root::Kind::param, static_cast<std::uint32_t>(*offset)});
+}
+
+Provenance::State Provenance::transfer(Value value) {
+  const ir::Inst& inst = f_.insts[value];
+  const auto arg = [&](unsigned i) { return values_[f_.arg(value, i)]; };
+  switch (inst.op) {
+    case Op::constant:
+      return inst.object ? root_state({Root::Kind::object, inst.object - 1u}) : kInteger;
+    case Op::get_var: return vars_[inst.imm];
+    case Op::load: return of_load(value);
+    case Op::add:
+    case Op::or_:   // an addition, where no bit is in both
+    case Op::and_:  // a mask aligns a pointer
+      return sum(arg(0), arg(1));
+    case Op::sub: {
+      if (arg(0) == kNone || arg(1) == kNone) return kNone;
+      if (arg(1) == kInteger) return arg(0);
+      return arg(0) >= kFirstRoot && arg(0) == arg(1) ? kInteger : kUnknown;
+    }
+    case Op::zext:
+    case Op::sext:
+    case Op::trunc: return arg(0);
+    case Op::pack:
+      // The high word of a generic address of shared or local memory is a constant.
+      if (arg(0) == kNone) return kNone;
+      if (arg(0) >= kFirstRoot) return arg(0);
+      return f_.insts[f_.arg(value, 1)].op == Op::constant ? arg(0) : kUnknown;
+    case Op::select: return join(arg(1), arg(2));
+    case Op::umin:
+    case Op::umax:
+    case Op::smin:
+    case Op::smax: return join(arg(0), arg(1));
+    case Op::atomic:
+    case Op::atomic_cas: return inst.type == Type::i64 ? kUnknown : kInteger;
+    case Op::library:
+    case Op::image_load:
+    case Op::image_atomic:
+    case Op::surf_load:
+    case Op::surf_reduce: return kUnknown;
+    default: return kInteger;
+  }
+}
+
+Provenance::Provenance(const ir::Function& function)
+    : f_(function), values_(function.insts.size()), vars_(function.vars.size()) {
+  // Who reads a value or a variable looks again when that changes.
+  std::vector<std::vector<Value>> users(f_.insts.size()), readers(f_.vars.size());
+  std::vector<Value> work;
+  for (const ir::Block& block : f_.blocks)
+    for (const Value v : block.insts) {
+      const ir::Inst& inst = f_.insts[v];
+      if (inst.op == Op::get_var) readers[inst.imm].push_back(v);
+      for (const Value a : f_.args(v)) users[a].push_back(v);
+      work.push_back(v);
+    }
+  std::reverse(work.begin(), work.end());
+  while (!work.empty()) {
+    const Value v = work.back();
+    work.pop_back();
+    const ir::Inst& inst = f_.insts[v];
+    if (inst.op == Op::set_var) {
+      State& var = vars_[inst.imm];
+      const State now = join(var, values_[f_.arg(v, 0)]);
+      if (now == var) continue;
+      var = now;
+      work.insert(work.end(), readers[inst.imm].begin(), readers[inst.imm].end());
+      continue;
+    }
+    if (inst.type == Type::none) continue;
+    const State now = join(values_[v], transfer(v));
+    if (now == values_[v]) continue;
+    values_[v] = now;
+    work.insert(work.end(), users[v].begin(), users[v].end());
+  }
+}
+
+Provenance::Root Provenance::root(Value address) const {
+  const State state = values_[address];
+  return state >= kFirstRoot ? roots_[state - kFirstRoot] : Root{};
+}
+
+void find_pointer_params(const ir::Function& function, EntryInfo& entry) {
+  const Provenance provenance(function);
+  std::vector<std::uint32_t>& params = entry.pointer_params;
+  for (const ir::Block& block : function.blocks)
+    for (const Value v : block.insts) {
+      const ir::Inst& inst = function.insts[v];
+      if (inst.mem.origin == ir::Origin::none || inst.mem.space != Space::global) continue;
+      const Provenance::Root root = provenance.root(function.arg(v, 0));
+      if (root.kind != Provenance::Root::Kind::param || params.size() == abi::kMostPointers ||
+          std::find(params.begin(), params.end(), root.index) != params.end())
+        continue;
+      params.push_back(root.index);
+    }
+  const auto textures = static_cast<std::uint32_t>(entry.texture_slots.size());
+  const std::uint32_t end =
+      std::max(entry.param_buffer_bytes,
+               textures ? entry.texture_records + textures * abi::kTextureWords * 4 : 0);
+  entry.sanitizer_words = (end + 15) / 16 * 16;
+}
+
+}  // namespace ptx2spv::passes

@@ -1,0 +1,31 @@
+// The sanitizer (docs/sanitizer.md): accesses that check themselves, and the log of their faults.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ptx2spv/translator.hpp"
+#include "translator/ir/ir.hpp"
+
+namespace ptx2spv::passes {
+
+/// Takes the marks away that lowering made for the sanitizer, so that a module without checks is
+/// what it would be if there were none.
+void forget_origins(ir::Function& function);
+
+/// Makes every access that PTX makes check its bounds and alignment. One that fails reads 0, or
+/// changes nothing, and is noted. Registers are still variables; surfaces and atomics have not been
+/// lowered, whose own accesses are right. Fills EntryInfo::access_sites.
+void check_memory(ir::Function& function, const Specialization& options, EntryInfo& entry);
+
+/// The registers of the fault log, once the sites are known, and what sets them to 0.
+void start_fault_log(ir::Function& function, std::uint32_t sites, std::uint32_t words);
+/// Notes a fault of `site` where `ok` is false. `address`: i32 or i64.
+void note_fault(ir::Builder& builder, std::uint32_t site, ir::Value ok, ir::Value address);
+/// At the thread's end: the builder stands in the last block, and then in a new one.
+void write_fault_log(ir::Builder& builder);
+
+/// One of `values` by the bits of `index`; the last one where there is none.
+ir::Value pick(ir::Builder& builder, ir::Value index, std::vector<ir::Value> values);
+
+}  // namespace ptx2spv::passes
