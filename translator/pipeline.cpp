@@ -341,9 +341,9 @@ constexpr Pass kPasses[] = {
      },
      "where threads do not advance independently, a loop that waits for another thread traps "
      "after a number of iterations; before surfaces and atomics become loops of their own"},
-    {Phase::memory, "check-memory",
-     [](const PassContext& c) { return (c.options.checks & check_memory) != 0; },
-     [](PassContext& c) { passes::check_memory(c.function, c.options, c.info); },
+    {Phase::memory, "check-accesses",
+     [](const PassContext& c) { return (c.options.checks & kKernelChecks) != 0; },
+     [](PassContext& c) { passes::check_accesses(c.function, c.options, c.info); },
      "the sanitizer's: while every access is still one that PTX makes, and before stores of "
      "trapped threads go elsewhere"},
     {Phase::memory, "suppress-after-trap", always,

@@ -48,6 +48,7 @@ const char* to_string(MemorySpace space) {
     case MemorySpace::local: return "local";
     case MemorySpace::constant: return "constant";
     case MemorySpace::param: return "parameter";
+    case MemorySpace::surface: return "surface";
   }
   return "unknown";
 }

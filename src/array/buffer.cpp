@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "src/memory/transfer.hpp"
 
 namespace ptx2spv {
@@ -62,6 +64,15 @@ Status resolve(const BufferState& buffer, const Region& region, std::uint64_t ho
   return {};
 }
 
+/// Notes that rows are written.
+void mark_rows(const BufferState& buffer, const Rows& rows) {
+  if (!(buffer.device->checks & check_init) || !rows.row_bytes) return;
+  for (std::uint64_t z = 0; z < rows.slices; ++z)
+    for (std::uint64_t y = 0; y < rows.rows; ++y)
+      buffer.written(rows.offset - buffer.offset + z * rows.slice_pitch + y * rows.row_pitch,
+                     rows.row_bytes);
+}
+
 Region whole(std::uint64_t offset, std::uint64_t bytes) {
   Region region;
   region.offset = offset;
@@ -69,9 +80,19 @@ Region whole(std::uint64_t offset, std::uint64_t bytes) {
   return region;
 }
 
-void list_allocation(BufferState& buffer) {
-  buffer.device->allocations.add(buffer.address, buffer.bytes, true, {});
+/// With `watched`, what is written there is noted.
+Status list_allocation(BufferState& buffer, bool watched) {
+  DeviceState& device = *buffer.device;
+  device.allocations.add(buffer.address, buffer.bytes, true, {});
   buffer.listed = true;
+  if (!watched || !(device.checks & check_init) || !buffer.bytes) return {};
+  const std::uint64_t bytes = abi::shadow_init_bytes(buffer.bytes);
+  auto shadow = device.heap.allocate(MemoryKind::visible, bytes);
+  if (!shadow) return shadow.error();
+  buffer.shadow = std::move(*shadow);
+  std::memset(buffer.shadow.mapped(), 0, bytes);
+  device.allocations.set_shadow(buffer.address, buffer.shadow.address(), buffer.shadow.mapped());
+  return {};
 }
 
 }  // namespace
@@ -99,7 +120,8 @@ Result<Buffer> Buffer::create(const Device& device, std::uint64_t bytes, BufferM
   buffer->bytes = bytes;
   buffer->address = buffer->memory.address();
   if (std::byte* mapped = buffer->memory.mapped()) buffer->mapped = mapped - buffer->offset;
-  list_allocation(*buffer);
+  if (Status status = list_allocation(*buffer, where == BufferMemory::device); !status)
+    return status.error();
   return Buffer(std::move(buffer));
 }
 
@@ -127,6 +149,8 @@ void Buffer::set_name(std::string name) {
 std::uint64_t Buffer::size() const { return state_->bytes; }
 std::uint64_t Buffer::address() const { return state_->address; }
 std::byte* Buffer::mapped() const {
+  // Nobody sees what the host writes there.
+  state_->written(0, state_->bytes);
   return state_->mapped ? state_->mapped + state_->offset : nullptr;
 }
 
@@ -141,6 +165,7 @@ Status Buffer::download(std::uint64_t offset, std::span<std::byte> bytes) const 
 Status Buffer::upload(const Region& region, std::span<const std::byte> bytes) {
   Rows rows;
   if (Status status = resolve(*state_, region, bytes.size(), rows); !status) return status;
+  mark_rows(*state_, rows);
   return upload_rows(*state_->device, state_->buffer, state_->mapped, rows, bytes.data());
 }
 
@@ -159,6 +184,7 @@ Status Buffer::fill(std::uint64_t offset, std::uint64_t bytes, std::uint32_t pat
     pattern = (pattern & 0xffff) * 0x00010001u;
   else if (pattern_bytes != 4)
     return make_error(ErrorCode::invalid_argument, "a fill pattern has 1, 2 or 4 bytes");
+  state_->written(offset, bytes);
   return fill_bytes(*state_->device, state_->buffer, state_->mapped, state_->offset + offset, bytes,
                     pattern);
 }
@@ -172,6 +198,7 @@ Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, std::uin
   if (Status status = check_range(*state_, offset, bytes); !status) return status;
   if (state_ == from.state() && offset < from_offset + bytes && from_offset < offset + bytes)
     return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
+  state_->written(offset, bytes);
   return copy_bytes(*state_->device, source.buffer, source.offset + from_offset, state_->buffer,
                     state_->offset + offset, bytes);
 }
@@ -195,6 +222,7 @@ Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, const Re
       *span_of(rows.row_bytes, rows.rows, rows.host_row_pitch, rows.slices, rows.host_slice_pitch);
   if (source.buffer == state_->buffer && first < rows.offset + span && rows.offset < first + read)
     return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
+  mark_rows(*state_, rows);
   return copy_rows(*state_->device, source.buffer, first, source.mapped, state_->buffer,
                    state_->mapped, rows);
 }
@@ -227,7 +255,7 @@ Result<Buffer> import_buffer(const Device& device, const VulkanBuffer& buffer) {
                                   "the runtime has not made",
                                   state->info.name));
   }
-  list_allocation(*imported);
+  if (Status status = list_allocation(*imported, false); !status) return status.error();
   return Buffer(std::move(imported));
 }
 

@@ -10,11 +10,16 @@ struct BufferState {
   BufferState(const BufferState&) = delete;
   BufferState& operator=(const BufferState&) = delete;
   ~BufferState();
+  /// For the sanitizer: so many bytes are written by the host, or by copies.
+  void written(std::uint64_t at, std::uint64_t count) const {
+    if (device->checks & check_init) device->allocations.written(address + at, count);
+  }
   std::shared_ptr<DeviceState> device;
   Memory memory;  ///< empty for an imported buffer
   VkBuffer buffer = VK_NULL_HANDLE;
   std::uint64_t offset = 0, bytes = 0, address = 0;
   std::byte* mapped = nullptr;  ///< of the VkBuffer's start
+  Memory shadow;                ///< of what was written, where the device is asked for that
   bool listed = false;          ///< in DeviceState::allocations
 };
 

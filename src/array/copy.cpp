@@ -203,6 +203,7 @@ Status Array::copy_to(const Buffer& to, std::uint64_t offset, const ArrayRegion&
   if (Status status = same_device(*state_, buffer.device.get()); !status) return status;
   auto box = resolve_for_buffer(*state_, region, offset, buffer.bytes);
   if (!box) return box.error();
+  buffer.written(offset, buffer.bytes - offset);
   return state_->device->commands.run([&](VkCommandBuffer commands) {
     record_box(commands, *state_, *box, buffer.buffer, buffer.offset + offset, false);
   });

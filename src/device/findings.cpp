@@ -86,6 +86,8 @@ const char* to_string(FindingKind kind) {
     case FindingKind::freed_memory: return "freed-memory";
     case FindingKind::misaligned: return "misaligned";
     case FindingKind::constant_store: return "constant-memory";
+    case FindingKind::uninitialised: return "uninitialised";
+    case FindingKind::race: return "racing";
   }
   return "unknown";
 }
@@ -101,11 +103,22 @@ std::string Finding::to_string() const {
   text += "\n  kernel: " + kernel;
   text += fmt::format("\n  thread: block ({}, {}, {}), thread ({}, {}, {})", cta[0], cta[1], cta[2],
                       thread[0], thread[1], thread[2]);
-  if (address_known) {
+  if (!coordinates.empty()) {
+    text += "\n  surface: " + object + ", at ";
+    for (std::size_t i = 0; i < coordinates.size(); ++i)
+      text += fmt::format("{}{} = {}", i ? ", " : "", coordinates[i].first, coordinates[i].second);
+  } else if (address_known) {
     text += fmt::format("\n  address: {:#x}", address);
     if (!object.empty()) text += ", " + where_text(*this);
   } else {
     text += "\n  address: not kept, because the thread had other faults after this one";
+  }
+  if (other.known) {
+    text += fmt::format("\n  races with: {} by thread {} of the block, line {}:{}",
+                        ptx2spv::to_string(other.access), other.thread, other.line, other.column);
+    if (!other.instruction.empty()) text += ", " + other.instruction;
+    if (!other.source_file.empty())
+      text += fmt::format(" ({}:{})", other.source_file, other.source_line);
   }
   if (!pointer.empty()) text += fmt::format("\n  pointer: parameter '{}'", pointer);
   add_calls(text, "allocated by", made);
@@ -132,10 +145,24 @@ std::string SanitizerReport::to_json() const {
     out += fmt::format(
         "],\n   \"block\": [{}, {}, {}], \"thread\": [{}, {}, {}], \"threads\": {},\n"
         "   \"address\": {}, \"object\": {}, \"object_bytes\": {}, \"distance\": {}, "
-        "\"inside\": {}, \"pointer\": {},\n   \"allocated\": {}, \"freed\": {}}}",
+        "\"inside\": {}, \"pointer\": {},\n   \"allocated\": {}, \"freed\": {}",
         f.cta[0], f.cta[1], f.cta[2], f.thread[0], f.thread[1], f.thread[2], f.threads,
-        f.address_known ? std::to_string(f.address) : "null", quoted(f.object), f.object_bytes,
-        f.distance, f.inside, quoted(f.pointer), quoted(f.made), quoted(f.freed));
+        f.address_known && f.coordinates.empty() ? std::to_string(f.address) : "null",
+        quoted(f.object), f.object_bytes, f.distance, f.inside, quoted(f.pointer), quoted(f.made),
+        quoted(f.freed));
+    if (!f.coordinates.empty()) out += ",\n   \"coordinates\": {";
+    for (std::size_t k = 0; k < f.coordinates.size(); ++k)
+      out += fmt::format("{}{}: {}", k ? ", " : "", quoted(f.coordinates[k].first),
+                         f.coordinates[k].second);
+    if (!f.coordinates.empty()) out += "}";
+    if (f.other.known)
+      out += fmt::format(
+          ",\n   \"other\": {{\"access\": {}, \"line\": {}, \"column\": {}, \"instruction\": {}, "
+          "\"source_file\": {}, \"source_line\": {}, \"thread\": {}}}",
+          quoted(ptx2spv::to_string(f.other.access)), f.other.line, f.other.column,
+          quoted(f.other.instruction), quoted(f.other.source_file), f.other.source_line,
+          f.other.thread);
+    out += "}";
   }
   return out + fmt::format("],\n \"places_left_out\": {}}}\n", places_left_out);
 }

@@ -363,6 +363,8 @@ Status cut_launch(const DeviceState& device, const LaunchConfig& config, const S
   }
   std::uint64_t most = UINT64_MAX;
   if (key.shared_in_memory) most = std::max<std::uint64_t>(kSlabBytes / shared, 1);
+  if (const std::uint64_t shadows = most_groups(plan.sanitized.get()))
+    most = std::min(most, shadows);
   if (most < UINT64_MAX && blocks / most > kMostDispatches)
     return make_error(
         ErrorCode::unsupported,
@@ -412,9 +414,6 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   auto variant = choose_variant(kernel, config, *key, plan);
   if (!variant) return variant.error();
   plan.variant = *variant;
-  if (plan.sanitized)
-    if (Status status = place_checks(kernel, **variant, *plan.sanitized, plan.params); !status)
-      return status.error();
 
   auto shape = pipeline_shape(device, config, *key, *plan.variant);
   if (!shape) return shape.error();
@@ -424,6 +423,17 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
 
   if (Status status = cut_launch(device, config, *key, shared, plan); !status)
     return status.error();
+  if (plan.sanitized) {
+    std::uint64_t groups = 0;
+    for (const Dispatch& each : plan.dispatches)
+      groups = std::max(groups, std::uint64_t{each.groups[0]} * each.groups[1] * each.groups[2]);
+    if (Status status = place_checks(kernel, *plan.variant, groups, *plan.sanitized, plan.params);
+        !status)
+      return status.error();
+  } else if ((device.checks & check_init) != 0) {
+    // Nobody sees what this launch writes.
+    device.allocations.all_written();
+  }
   bind_slots(slots, plan);
   if (Status status = bind_textures(slots, plan); !status) return status.error();
   fill_push(config, plan);

@@ -16,6 +16,7 @@ namespace {
 /// Tables grow by this many steps of the search at once, so that few translations serve all.
 constexpr std::uint32_t kStepsAtOnce = 4;
 constexpr std::uint64_t kNullPage = 4096;
+constexpr std::uint64_t kMostShadow = 128ull << 20;
 
 void put(std::byte* at, std::uint32_t word, std::uint64_t value) {
   std::memcpy(at + std::size_t{word} * 4, &value, 8);
@@ -47,6 +48,7 @@ Result<std::shared_ptr<const AllocationTable>> table_of(DeviceState& device) {
     put(entry, abi::a_first, each.address);
     put(entry, abi::a_bytes, each.bytes);
     put(entry, abi::a_writable, each.writable ? each.bytes : 0);
+    put(entry, abi::a_shadow, each.shadow);
   }
   table->memory = std::move(*memory);
   table->list = std::move(list);
@@ -140,6 +142,25 @@ void describe_global(const AccessSite& site, const KernelState& kernel,
     describe_allocation(*nearest, finding);
 }
 
+/// The other side of a race: abi::f_address.
+void describe_race(const Variant& variant, Finding& finding) {
+  finding.kind = FindingKind::race;
+  const auto other = static_cast<std::uint32_t>(finding.address >> 32);
+  finding.address &= 0xffffffffu;
+  const std::uint32_t site = other & 0xffff;
+  const std::uint32_t thread = other >> 16 & 0x7ff;
+  if (site >= variant.info.access_sites.size() || !thread) return;
+  const AccessSite& where = variant.info.access_sites[site];
+  finding.other.known = true;
+  finding.other.line = where.place.line;
+  finding.other.column = where.place.column;
+  finding.other.instruction = one_line(where.place.text);
+  finding.other.source_file = where.place.source_file;
+  finding.other.source_line = where.place.source_line;
+  finding.other.access = where.kind;
+  finding.other.thread = thread - 1;
+}
+
 Finding make_finding(const ModuleState& module, const KernelState& kernel, const Variant& variant,
                      const SanitizedLaunch& launch, const AccessSite& site,
                      const std::uint32_t (&record)[abi::kFaultWords]) {
@@ -165,6 +186,26 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
   }
   if (!finding.address_known) return finding;
   finding.address = std::uint64_t{record[abi::f_address + 1]} << 32 | record[abi::f_address];
+  if (site.memory == MemorySpace::surface) {
+    finding.object = site.place.surface.empty() ? "a surface by a handle from memory"
+                                                : "surface '" + site.place.surface + "'";
+    finding.coordinates.emplace_back("x", static_cast<std::int32_t>(finding.address));
+    const std::vector<std::string>& names = site.place.coordinates;
+    if (std::find(names.begin(), names.end(), "y") != names.end())
+      finding.coordinates.emplace_back("y", static_cast<std::int32_t>(finding.address >> 32));
+    return finding;
+  }
+  if (site.check == check_race) describe_race(variant, finding);
+  if (site.check == check_init) finding.kind = FindingKind::uninitialised;
+  if (site.check != check_memory) {
+    if (site.memory == MemorySpace::global) {
+      if (const AllocationInfo* found = launch.table->list->find(finding.address))
+        describe_allocation(*found, finding);
+    } else {
+      describe_own(site, variant.info, launch, finding);
+    }
+    return finding;
+  }
   if (finding.address % site.bytes) finding.kind = FindingKind::misaligned;
   // An address before the start of shared or local memory has left its window.
   const MemoryObject* object = site.object && site.object <= variant.info.objects.size()
@@ -208,11 +249,25 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kerne
   auto launch = std::make_shared<SanitizedLaunch>();
   launch->table = std::move(*table);
   launch->dynamic_shared = config.dynamic_shared;
+  const EntryInfo& info = *kernel.info;
+  const bool races = (key.checks & check_race) != 0 && info.may_race;
+  if (info.shadow_granule && (key.checks & (check_init | check_race)) != 0)
+    launch->shadow_bytes = abi::shadow_bytes(
+        std::uint64_t{info.shadow_shared} + (info.dynamic_shared ? config.dynamic_shared : 0),
+        races ? info.shadow_granule : 0);
+  const std::uint64_t most = most_groups(launch.get());
+  if (most && std::uint64_t{config.grid.x} * config.grid.y * config.grid.z > most)
+    key.assume_small_grid = false;
   return launch;
 }
 
-Status place_checks(const KernelState& kernel, const Variant& variant, SanitizedLaunch& launch,
-                    std::vector<std::byte>& params) {
+std::uint64_t most_groups(const SanitizedLaunch* launch) {
+  if (!launch || !launch->shadow_bytes) return 0;
+  return std::max<std::uint64_t>(kMostShadow / launch->shadow_bytes, 1);
+}
+
+Status place_checks(const KernelState& kernel, const Variant& variant, std::uint64_t groups,
+                    SanitizedLaunch& launch, std::vector<std::byte>& params) {
   DeviceState& device = *kernel.module->device;
   const std::size_t bytes =
       std::max<std::size_t>(variant.info.access_sites.size(), 1) * abi::kFaultWords * 4;
@@ -220,6 +275,11 @@ Status place_checks(const KernelState& kernel, const Variant& variant, Sanitized
   if (!log) return log.error();
   std::memset(log->mapped(), 0, bytes);
   launch.log = std::move(*log);
+  if (launch.shadow_bytes) {
+    auto shadow = device.heap.allocate(MemoryKind::device, launch.shadow_bytes * groups);
+    if (!shadow) return shadow.error();
+    launch.shadow = std::move(*shadow);
+  }
   const std::vector<std::uint32_t>& pointers = kernel.info->pointer_params;
   const std::size_t words = abi::z_pointers + pointers.size() * abi::kPointerWords;
   const std::size_t end = variant.info.sanitizer_words + words * 4;
@@ -227,10 +287,12 @@ Status place_checks(const KernelState& kernel, const Variant& variant, Sanitized
   std::byte* at = params.data() + variant.info.sanitizer_words;
   put(at, abi::z_log, launch.log.address());
   put(at, abi::z_table, launch.table->memory.address());
+  put(at, abi::z_shadow, launch.shadow ? launch.shadow.address() : 0);
   for (std::uint32_t i = 0; i < pointers.size(); ++i) {
     const AllocationInfo* found = bounds_of(*launch.table->list, word64(params, pointers[i]));
     put(at, abi::z_pointers + i * abi::kPointerWords, found ? found->address : 0);
     put(at, abi::z_pointers + i * abi::kPointerWords + 2, found ? found->bytes : 0);
+    put(at, abi::z_pointers + i * abi::kPointerWords + 4, found ? found->shadow : 0);
   }
   return {};
 }

@@ -18,7 +18,9 @@ struct AllocationTable {
 
 struct SanitizedLaunch {
   std::shared_ptr<const AllocationTable> table;
-  Memory log;  ///< kFaultWords for each site of the variant
+  Memory log;     ///< kFaultWords for each site of the variant
+  Memory shadow;  ///< of shared memory, for each workgroup of one dispatch; empty: none
+  std::uint64_t shadow_bytes = 0;  ///< of one workgroup
   std::uint32_t dynamic_shared = 0;
 };
 
@@ -29,9 +31,13 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kerne
                                                         const LaunchConfig& config,
                                                         const std::vector<std::byte>& params,
                                                         Specialization& key);
-/// Once the variant is known: the log, and the sanitizer's words of the parameters.
-Status place_checks(const KernelState& kernel, const Variant& variant, SanitizedLaunch& launch,
-                    std::vector<std::byte>& params);
+/// Workgroups that a dispatch has at most, so that the shadow of their shared memory does not grow
+/// too large; 0: any number.
+std::uint64_t most_groups(const SanitizedLaunch* launch);
+/// Once the variant and its dispatches are known: the log, and the sanitizer's words of the
+/// parameters.
+Status place_checks(const KernelState& kernel, const Variant& variant, std::uint64_t groups,
+                    SanitizedLaunch& launch, std::vector<std::byte>& params);
 /// After the launch: prints and counts what is in the log, and clears it.
 void read_fault_log(const ModuleState& module, const KernelState& kernel, const Variant& variant,
                     SanitizedLaunch& launch);

@@ -1,6 +1,7 @@
 #include "src/memory/allocations.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "src/memory/call_site.hpp"
 
@@ -65,6 +66,51 @@ void Allocations::remove(std::uint64_t address) {
   }
   live_.erase(found);
   list_.reset();
+}
+
+void Allocations::set_shadow(std::uint64_t address, std::uint64_t shadow, std::byte* bits) {
+  std::lock_guard lock(mutex_);
+  const auto found = live_.find(address);
+  if (found == live_.end()) return;
+  found->second.shadow = shadow;
+  found->second.bits = bits;
+  list_.reset();
+}
+
+namespace {
+
+/// Sets bits of bytes which kernels may be setting others of.
+void set_bits(std::byte* bits, std::uint64_t first, std::uint64_t count) {
+  const auto set = [&](std::uint64_t byte, unsigned mask) {
+    auto* at = reinterpret_cast<unsigned char*>(bits + byte);
+    __atomic_fetch_or(at, static_cast<unsigned char>(mask), __ATOMIC_RELAXED);
+  };
+  const std::uint64_t end = first + count;
+  std::uint64_t at = first;
+  for (; at < end && at % 8; ++at) set(at / 8, 1u << at % 8);
+  if (end - at >= 8) {
+    std::memset(bits + at / 8, 0xff, (end - at) / 8);
+    at += (end - at) / 8 * 8;
+  }
+  for (; at < end; ++at) set(at / 8, 1u << at % 8);
+}
+
+}  // namespace
+
+void Allocations::written(std::uint64_t address, std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  auto next = live_.upper_bound(address);
+  if (next == live_.begin()) return;
+  const AllocationInfo& info = std::prev(next)->second;
+  const std::uint64_t offset = address - info.address;
+  if (!info.bits || offset >= info.bytes) return;
+  set_bits(info.bits, offset, std::min(bytes, info.bytes - offset));
+}
+
+void Allocations::all_written() {
+  std::lock_guard lock(mutex_);
+  for (auto& [address, each] : live_)
+    if (each.bits) set_bits(each.bits, 0, each.bytes);
 }
 
 void Allocations::rename(std::uint64_t address, std::string name) {

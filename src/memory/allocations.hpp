@@ -2,6 +2,7 @@
 // what its reports say of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -15,9 +16,11 @@ namespace ptx2spv::runtime {
 struct AllocationInfo {
   std::uint64_t address = 0, bytes = 0;
   bool writable = true;
-  std::uint64_t number = 0;  ///< counts the allocations of a device, from 1
-  std::string name;          ///< empty: it has none
-  std::string made, freed;   ///< the host's calls, a line each; empty where they are not traced
+  std::uint64_t number = 0;   ///< counts the allocations of a device, from 1
+  std::string name;           ///< empty: it has none
+  std::uint64_t shadow = 0;   ///< address of a bit for each byte, set where it was written; 0: none
+  std::byte* bits = nullptr;  ///< the same, as the host sees it
+  std::string made, freed;    ///< the host's calls, a line each; empty where they are not traced
 };
 
 /// The allocations at one time.
@@ -39,6 +42,11 @@ class Allocations {
   /// Returns the allocation's number. One of no bytes is not entered.
   std::uint64_t add(std::uint64_t address, std::uint64_t bytes, bool writable, std::string name);
   void remove(std::uint64_t address);
+  /// Gives an allocation a shadow, which outlives it. All of its bytes count as not written.
+  void set_shadow(std::uint64_t address, std::uint64_t shadow, std::byte* bits);
+  /// These bytes were written, or are from now on by somebody who is not watched.
+  void written(std::uint64_t address, std::uint64_t bytes);
+  void all_written();
   void rename(std::uint64_t address, std::string name);
   /// The same object as before where nothing has changed.
   std::shared_ptr<const AllocationList> list();

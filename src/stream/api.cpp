@@ -80,6 +80,7 @@ Status Stream::upload(const Buffer& buffer, std::uint64_t offset,
   auto memory = std::make_shared<Memory>(std::move(*staging));
   std::memcpy(memory->mapped(), bytes.data(), bytes.size());
   const BufferState& to = *buffer.state();
+  to.written(offset, bytes.size());
   VkBufferCopy copy{memory->offset(), to.offset + offset, bytes.size()};
   std::lock_guard lock(state_->mutex);
   return state_->transfer(
@@ -115,6 +116,7 @@ Status Stream::copy(const Buffer& from, std::uint64_t from_offset, const Buffer&
   if (from.state() == to.state() && from_offset < to_offset + bytes &&
       to_offset < from_offset + bytes)
     return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
+  to.state()->written(to_offset, bytes);
   VkBufferCopy copy{from.state()->offset + from_offset, to.state()->offset + to_offset, bytes};
   std::lock_guard lock(state_->mutex);
   return state_->transfer(
@@ -133,6 +135,7 @@ Status Stream::fill(const Buffer& buffer, std::uint64_t offset, std::uint64_t by
                       "a stream fills whole words: offset and bytes are multiples of 4");
   if (!bytes) return {};
   const BufferState& to = *buffer.state();
+  to.written(offset, bytes);
   std::lock_guard lock(state_->mutex);
   return state_->transfer(
       [&](VkCommandBuffer commands) {

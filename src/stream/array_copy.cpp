@@ -43,6 +43,7 @@ Status copy_box(StreamState& stream, const Buffer& buffer, std::uint64_t offset,
   std::shared_lock residency(stream.device.residency);
   auto box = resolve_for_buffer(state, region, offset, memory.bytes);
   if (!box) return box.error();
+  if (!to_array) memory.written(offset, memory.bytes - offset);
   std::lock_guard lock(stream.mutex);
   return stream.transfer(
       [&](VkCommandBuffer commands) {

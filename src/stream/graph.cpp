@@ -230,6 +230,7 @@ Status Graph::add_copy(const Buffer& from, std::uint64_t from_offset, const Buff
   if (from.state() == to.state() && from_offset < to_offset + bytes &&
       to_offset < from_offset + bytes)
     return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
+  to.state()->written(to_offset, bytes);
   std::lock_guard lock(state_->mutex);
   state_->nodes.emplace_back(CopyNode{from.state(), to.state(), from_offset, to_offset, bytes});
   state_->recorded = false;

@@ -79,6 +79,12 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
     if (run) barrier(device, commands, Work::kernel, Work::kernel);
     for (std::size_t i = 0; i < plan.dispatches.size(); ++i) {
       const Dispatch& each = plan.dispatches[i];
+      if (plan.sanitized && plan.sanitized->shadow) {
+        const Memory& shadow = plan.sanitized->shadow;
+        barrier(device, commands, Work::kernel, Work::copy);
+        vk.CmdFillBuffer(commands, shadow.buffer(), shadow.offset(), shadow.size(), 0);
+        barrier(device, commands, Work::copy, Work::kernel);
+      }
       // Dispatches of one launch are independent, unless they share the slab.
       if (i && plan.slab_bytes) barrier(device, commands, Work::kernel, Work::kernel);
       std::copy(each.base.begin(), each.base.end(), push.begin() + abi::base_x);

@@ -55,9 +55,11 @@ constexpr Option kOptions[] = {
     {opt_log, 0, "log", "", "print why a call of the CUDA libraries failed"},
     {opt_sanitize, 0, "sanitize", "CHECKS",
      "check kernels while they run: memory (accesses out of bounds, misaligned ones, freed "
-     "memory), "
-     "leaks (memory that is never freed), or all, which is every check but leaks",
-     "all,memory,leaks"},
+     "memory), init (reads of what nobody wrote), race (shared memory), clamp (surface accesses "
+     "out "
+     "of range that do not trap), leaks (memory that is never freed), or all, which is every check "
+     "but clamp and leaks",
+     "all,memory,init,race,clamp,leaks"},
     {opt_error_exit, 0, "error-exitcode", "CODE",
      "what the program ends with where --sanitize found something and it ended with 0; 4 when not "
      "given"},

@@ -137,9 +137,10 @@ constexpr Option kOptions[] = {
     {opt_answers, 0, "answers", "TEXT", "with --probe=answer: what the device has answered before"},
     {opt_sanitize, 0, "sanitize", "CHECKS",
      "check kernels while they run: memory (accesses out of bounds, misaligned ones, freed "
-     "memory), "
-     "or all; several are separated by commas",
-     "all,memory"},
+     "memory), init (reads of what nobody wrote), race (shared memory), clamp (surface accesses "
+     "out "
+     "of range that do not trap), or all, which is every check but clamp",
+     "all,memory,init,race,clamp"},
     {opt_error_exit, 0, "error-exitcode", "CODE",
      "the exit code where --sanitize found something; 4 when not given"},
     {opt_timeout, 0, "timeout", "SECONDS", "a launch that takes longer ends the run with an error"},

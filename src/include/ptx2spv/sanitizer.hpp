@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
@@ -16,6 +17,8 @@ enum class FindingKind : std::uint8_t {
   freed_memory,    ///< in an allocation that was freed
   misaligned,      ///< the address is no multiple of the access's size
   constant_store,  ///< in memory that kernels may only read
+  uninitialised,   ///< a byte was read that neither the host nor a kernel had written
+  race,            ///< another thread of the block did the same between the same two barriers
 };
 const char* to_string(FindingKind kind);
 
@@ -35,6 +38,8 @@ struct Finding {
   std::array<std::uint32_t, 3> cta{}, thread{};
   bool address_known = true;  ///< false: the thread had another fault since
   std::uint64_t address = 0;  ///< outside of global memory an offset in that memory
+  /// Of surface memory instead: "x", in bytes or as the format counts, and "y".
+  std::vector<std::pair<std::string, std::int32_t>> coordinates;
   std::uint64_t threads = 0;  ///< that did this, over all launches
   /// The allocation or variable that the address is nearest to; empty where there is none.
   std::string object;
@@ -42,6 +47,15 @@ struct Finding {
   std::int64_t distance = 0;  ///< bytes from its end, or before its start (negative); inside: from
                               ///< its start
   bool inside = false;
+  /// Of a race: what the other thread did, and where.
+  struct Other {
+    std::uint32_t line = 0, column = 0;
+    std::string instruction, source_file;
+    std::uint32_t source_line = 0;
+    AccessKind access = AccessKind::load;
+    std::uint32_t thread = 0;  ///< numbered through the block, x first
+    bool known = false;
+  } other;
   std::string pointer;      ///< the parameter that the address comes from, may be empty
   std::string made, freed;  ///< where the host allocated and freed it, a line for each call
   /// All of it, a fact a line. The first line has the form file:line:col: error: text.

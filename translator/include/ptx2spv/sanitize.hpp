@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kAllChecks = 0
     ;
 
 /// Those that change a kernel's translation.
-inline constexpr std::uint32_t kKernelChecks = check_memory;
+inline constexpr std::uint32_t kKernelChecks = check_memory | check_init | check_race | check_clamp;
 
 struct CheckRow {
   std::string_view name;
@@ -42,7 +42,7 @@ std::optional<std::uint32_t> parse_checks(std::string_view text, std::string& un
 std::string unknown_check(std::string_view name);
 
 /// A variable of PTX that a kernel can address, in one of its memories.
-enum class MemorySpace : std::uint8_t { generic, global, shared, local, constant, param };
+enum class MemorySpace : std::uint8_t { generic, global, shared, local, constant, param, surface };
 const char* to_string(MemorySpace space);
 struct MemoryObject {
   std::string name;

@@ -167,7 +167,8 @@ struct TrapSite {
 };
 /// An access that the sanitizer checks; its number is its place in EntryInfo::access_sites.
 struct AccessSite {
-  TrapSite place;  ///< where it stands
+  TrapSite place;                      ///< where it stands
+  std::uint32_t check = check_memory;  ///< Check: what is looked for here
   AccessKind kind = AccessKind::load;
   MemorySpace space = MemorySpace::global;   ///< as PTX writes it
   MemorySpace memory = MemorySpace::global;  ///< that it reaches: not generic
@@ -229,6 +230,11 @@ struct EntryInfo {
                                               ///< the first 64 of them
   std::uint32_t sanitizer_words = 0;  ///< offset in the parameter buffer of the sanitizer's words
                                       ///< (abi::SanitizerWord)
+  std::uint32_t shadow_shared = 0;    ///< bytes of static shared memory, alignment in front of the
+                                      ///< dynamic part included
+  std::uint32_t shadow_granule = 0;   ///< bytes of shared memory that races are told apart by, the
+                                      ///< least that an access takes; 0: none is accessed
+  bool may_race = false;              ///< the order of shared accesses follows from barriers alone
   std::vector<AccessSite> access_sites;  ///< of a translation with Specialization::checks
   std::uint32_t shared_bytes = 0, local_bytes = 0;
   bool dynamic_shared = false, barriers = false, warp_operations = false,

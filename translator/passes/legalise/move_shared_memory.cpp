@@ -24,9 +24,9 @@ Value push(Builder& b, std::uint32_t word, Type type = Type::i32) {
   return b.load(type, b.i32(word * 4), {.space = Space::push, .bytes = bytes, .readonly = true});
 }
 
-/// The workgroup's number within its dispatch. Builtins of workgroups are %ctaid until the thread
-/// model is applied.
-Value group(Builder& b) {
+}  // namespace
+
+Value workgroup_number(Builder& b) {
   Value number = 0;
   for (unsigned axis = 3; axis-- > 0;) {
     const auto of = [&](Builtin x) {
@@ -40,8 +40,6 @@ Value group(Builder& b) {
   }
   return number;
 }
-
-}  // namespace
 
 void move_shared_memory(Function& function) {
   const bool any = std::any_of(function.blocks.begin(), function.blocks.end(), [&](const Block& x) {
@@ -70,7 +68,7 @@ void move_shared_memory(Function& function) {
       bytes = b.op2(Op::add, bytes, push(b, abi::Push::dynamic_shared));
     bytes = b.op2(Op::and_, b.op2(Op::add, bytes, b.i32(15)), b.i32(~15u));
     // A slab is smaller than 4 GiB.
-    const Value offset = b.inst(Op::zext, Type::i64, {b.op2(Op::mul, group(b), bytes)});
+    const Value offset = b.inst(Op::zext, Type::i64, {b.op2(Op::mul, workgroup_number(b), bytes)});
     b.set(base, b.op2(Op::add, push(b, abi::Push::shared_slab, Type::i64), offset));
     std::vector<Value>& insts = function.blocks[0].insts;
     insts.insert(insts.end(), rest.begin(), rest.end());

@@ -11,4 +11,8 @@ namespace ptx2spv::passes {
 /// the passes to which it matters what memory an access is to.
 void move_shared_memory(ir::Function& function);
 
+/// The workgroup's number within its dispatch. Builtins of workgroups are %ctaid until the thread
+/// model is applied.
+ir::Value workgroup_number(ir::Builder& builder);
+
 }  // namespace ptx2spv::passes

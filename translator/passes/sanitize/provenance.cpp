@@ -132,6 +132,30 @@ Provenance::Root Provenance::root(Value address) const {
   return state >= kFirstRoot ? roots_[state - kFirstRoot] : Root{};
 }
 
+namespace {
+
+/// What the shadow of shared memory has to have.
+void find_shadow(const ir::Function& function, EntryInfo& entry) {
+  for (const MemoryObject& object : entry.objects) {
+    if (object.space != MemorySpace::shared) continue;
+    const auto end = static_cast<std::uint32_t>(object.offset + object.bytes);
+    entry.shadow_shared = std::max(entry.shadow_shared, end);
+  }
+  constexpr std::uint32_t kMostGranule = 4;
+  entry.may_race = true;
+  for (const ir::Block& block : function.blocks)
+    for (const Value v : block.insts) {
+      const ir::Inst& inst = function.insts[v];
+      // Threads that wait at mbarrier objects are ordered by those.
+      entry.may_race = entry.may_race && inst.op != Op::yield;
+      if (inst.mem.origin == ir::Origin::none || inst.mem.space != Space::shared) continue;
+      const std::uint32_t bytes = std::min<std::uint32_t>(inst.mem.bytes, kMostGranule);
+      entry.shadow_granule = entry.shadow_granule ? std::min(entry.shadow_granule, bytes) : bytes;
+    }
+}
+
+}  // namespace
+
 void find_pointer_params(const ir::Function& function, EntryInfo& entry) {
   const Provenance provenance(function);
   std::vector<std::uint32_t>& params = entry.pointer_params;
@@ -145,6 +169,7 @@ void find_pointer_params(const ir::Function& function, EntryInfo& entry) {
         continue;
       params.push_back(root.index);
     }
+  find_shadow(function, entry);
   const auto textures = static_cast<std::uint32_t>(entry.texture_slots.size());
   const std::uint32_t end =
       std::max(entry.param_buffer_bytes,

@@ -13,10 +13,11 @@ namespace ptx2spv::passes {
 /// what it would be if there were none.
 void forget_origins(ir::Function& function);
 
-/// Makes every access that PTX makes check its bounds and alignment. One that fails reads 0, or
-/// changes nothing, and is noted. Registers are still variables; surfaces and atomics have not been
-/// lowered, whose own accesses are right. Fills EntryInfo::access_sites.
-void check_memory(ir::Function& function, const Specialization& options, EntryInfo& entry);
+/// Makes every access that PTX makes check its bounds and alignment, and with check_init and
+/// check_race what its shadow says. One out of bounds reads 0, or changes nothing; each is noted.
+/// Registers are still variables; surfaces and atomics have not been lowered, whose own accesses
+/// are right. Fills EntryInfo::access_sites.
+void check_accesses(ir::Function& function, const Specialization& options, EntryInfo& entry);
 
 /// The registers of the fault log, once the sites are known, and what sets them to 0.
 void start_fault_log(ir::Function& function, std::uint32_t sites, std::uint32_t words);

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "translator/passes/sanitize/sanitize.hpp"
+
 namespace ptx2spv::passes {
 
 using ir::Geometry;
@@ -96,6 +98,14 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
     at.x = x;
     at.y = y;
     at.z = z;
+  }
+
+  if (watched_) {
+    Value in = b_.cmp(Op::ult, x, limit);
+    if (y) in = and1(in, b_.cmp(Op::ult, y, r_.word(abi::s_rows)));
+    if (z) in = and1(in, b_.cmp(Op::ult, z, r_.word(abi::s_slices)));
+    const Value row = y ? y : i32(0);
+    passes::note_fault(b_, *watched_, in, b_.inst(Op::pack, Type::i64, {x, row}));
   }
 
   Value misaligned = 0;

@@ -2,6 +2,8 @@
 // behind it.
 #pragma once
 
+#include <optional>
+
 #include "translator/ir/trap_state.hpp"
 #include "translator/passes/rewrite.hpp"
 #include "translator/passes/surface/surface_record.hpp"
@@ -31,6 +33,8 @@ class SurfaceAccess {
         trap_(trap),
         site_(site) {}
 
+  /// Notes accesses out of range as `site` of the sanitizer, where the mode allows them.
+  void watch(std::uint32_t site) { watched_ = site; }
   /// Gives `value` (a surf_* operation with these operands after the handle) its meaning.
   void lower(ir::Value value, ir::Op kind, const std::vector<ir::Value>& operands);
 
@@ -78,6 +82,7 @@ class SurfaceAccess {
   const ir::SurfaceOp& op_;
   ir::TrapState trap_;
   std::uint32_t site_;
+  std::optional<std::uint32_t> watched_;
 };
 
 unsigned log2_of(unsigned power_of_two);

@@ -12,6 +12,7 @@
 #include "translator/passes/rewrite.hpp"
 #include "translator/passes/sanitize/provenance.hpp"
 #include "translator/passes/sanitize/sanitize.hpp"
+#include "translator/passes/sanitize/shadow.hpp"
 
 namespace ptx2spv::passes {
 
@@ -35,6 +36,11 @@ using Root = Provenance::Root;
 bool is_access(const ir::Inst& inst) {
   return inst.mem.origin != Origin::none && (inst.op == Op::load || inst.op == Op::store ||
                                              inst.op == Op::atomic || inst.op == Op::atomic_cas);
+}
+
+AccessKind kind_of(Op op) {
+  if (op == Op::load) return AccessKind::load;
+  return op == Op::store ? AccessKind::store : AccessKind::atomic;
 }
 
 MemorySpace space_of(Origin origin) {
@@ -77,9 +83,9 @@ std::optional<Term> term_of(const ir::Function& f, Value address) {
   return base;
 }
 
-class MemoryChecks {
+class AccessChecks {
  public:
-  MemoryChecks(ir::Function& function, const Specialization& options, EntryInfo& entry)
+  AccessChecks(ir::Function& function, const Specialization& options, EntryInfo& entry)
       : f_(function),
         options_(options),
         entry_(entry),
@@ -95,6 +101,8 @@ class MemoryChecks {
     start_fault_log(f_, sites, entry_.sanitizer_words);
     scratch_ = prologue_.new_block();
     prologue_.at(scratch_);
+    if (any_shared_ && (options_.checks & (check_init | check_race)))
+      shadow_.emplace(f_, entry_, races(), prologue_);
     const auto blocks = static_cast<ir::BlockId>(f_.blocks.size());
     std::vector<ir::BlockId> first_of(f_.insts.size(), ir::kNoBlock);
     for (ir::BlockId block = 0; block < blocks; ++block)
@@ -109,7 +117,11 @@ class MemoryChecks {
       const auto var = static_cast<std::uint32_t>(inst.imm);
       if (inst.op == Op::set_var) ++versions_[var];
       if (inst.op == Op::get_var) read_version_[value] = versions_[var];
-      if (!is_access(inst) || safe(value)) return rw_.keep(value);
+      if (inst.op == Op::bar_sync && shadow_) {
+        rw_.keep(value);
+        return shadow_->next_epoch(b_);
+      }
+      if (!is_access(inst) || (safe(value) && !shadowed(inst))) return rw_.keep(value);
       check(value);
     });
     std::vector<Value>& entry = f_.blocks[0].insts;
@@ -123,11 +135,50 @@ class MemoryChecks {
   struct Range {
     Value first = 0, bytes = 0;  ///< i64 in global memory, else i32
   };
+  struct Verdict {
+    Value ok = 0;      ///< i1: the access may be made
+    Value offset = 0;  ///< from the start of its allocation, or of shared memory; 0: not asked for
+    Value shadow = 0;  ///< of global memory, i64: address of the bitmap or 0; 0: there is none
+  };
 
-  std::uint32_t count_sites() const {
+  bool asks(std::uint32_t check) const { return (options_.checks & check) != 0; }
+  bool races() const { return asks(check_race) && entry_.may_race && entry_.shadow_granule; }
+  bool asks_init(const ir::Inst& inst) const {
+    return asks(check_init) && inst.op != Op::store &&
+           (inst.mem.space == Space::shared || inst.mem.space == Space::global);
+  }
+  bool asks_race(const ir::Inst& inst) const {
+    return races() && inst.mem.space == Space::shared && !inst.mem.is_volatile;
+  }
+  /// Whether an access changes or reads what the shadow has of its memory.
+  bool shadowed(const ir::Inst& inst) const {
+    return (asks(check_init) &&
+            (inst.mem.space == Space::shared || inst.mem.space == Space::global)) ||
+           asks_race(inst);
+  }
+
+  /// Of one access: bounds, bytes that were not written, races.
+  std::uint32_t sites_of(Value value) const {
+    const ir::Inst& inst = f_.insts[value];
+    return (safe(value) ? 0u : 1u) + (asks_init(inst) ? 1u : 0u) + (asks_race(inst) ? 1u : 0u);
+  }
+
+  /// One whose mode allows what check_clamp looks for; lower-surfaces gives it its site.
+  bool watched_surface(Value value) const {
+    const ir::Inst& inst = f_.insts[value];
+    return asks(check_clamp) && inst.op >= Op::surf_load && inst.op <= Op::surf_reduce &&
+           f_.surface_ops[inst.imm].clamp != ir::ClampMode::trap;
+  }
+
+  std::uint32_t count_sites() {
     std::uint32_t sites = 0;
     for (const ir::Block& block : f_.blocks)
-      for (const Value v : block.insts) sites += is_access(f_.insts[v]) && !safe(v);
+      for (const Value v : block.insts) {
+        sites += watched_surface(v) ? 1u : 0u;
+        if (!is_access(f_.insts[v])) continue;
+        sites += sites_of(v);
+        any_shared_ = any_shared_ || f_.insts[v].mem.space == Space::shared;
+      }
     return sites;
   }
 
@@ -153,13 +204,10 @@ class MemoryChecks {
   void measure() {
     for (const MemoryObject& object : entry_.objects) {
       const std::uint64_t end = object.offset + object.bytes;
-      if (object.space == MemorySpace::shared && object.bytes)
-        shared_bytes_ = std::max(shared_bytes_, static_cast<std::uint32_t>(end));
       if (object.space == MemorySpace::constant)
         constant_bytes_ = std::max(constant_bytes_, static_cast<std::uint32_t>(end));
-      if (object.space == MemorySpace::shared && !object.bytes)
-        shared_bytes_ = static_cast<std::uint32_t>(object.offset);
     }
+    shared_bytes_ = entry_.shadow_shared;
     local_bytes_ = f_.local_bytes;
     bool stores = false;
     for (const ir::Block& block : f_.blocks)
@@ -242,21 +290,23 @@ class MemoryChecks {
     return it->second;
   }
 
-  Value in_global(Value address, const ir::Inst& inst, const Root& root) {
+  Verdict in_global(Value address, const ir::Inst& inst, const Root& root) {
     const unsigned bytes = inst.mem.bytes;
     const bool writes = inst.op != Op::load;
     if (const MemoryObject* object = object_of(root))
-      return in_object(address, *object, bytes, writes);
+      return {in_object(address, *object, bytes, writes)};
     if (root.kind == Root::Kind::param) {
       const auto& params = entry_.pointer_params;
       const auto pointer = static_cast<std::uint32_t>(
           std::find(params.begin(), params.end(), root.index) - params.begin());
       if (pointer < params.size() && (options_.known_pointers >> pointer & 1)) {
         const Range range = pointer_range(pointer, bytes);
-        return b_.cmp(Op::ult, b_.op2(Op::sub, address, range.first), range.bytes);
+        const Value offset = b_.op2(Op::sub, address, range.first);
+        return {b_.cmp(Op::ult, offset, range.bytes), offset,
+                shadowed(inst) ? word(b_, abi::z_pointers + pointer * abi::kPointerWords + 4) : 0};
       }
     }
-    return in_table(address, bytes, writes);
+    return in_table(address, inst);
   }
 
   /// A variable of the module, or a parameter or constant by its generic address.
@@ -275,7 +325,7 @@ class MemoryChecks {
   /// The allocation that an address was found in last: a pair of registers for each kind of access
   /// and for a few of the registers that addresses come from.
   struct Found {
-    std::uint32_t first = 0, bytes = 0;
+    std::uint32_t first = 0, bytes = 0, shadow = 0;
   };
 
   const Found& last_found(Value address, bool writes) {
@@ -294,12 +344,14 @@ class MemoryChecks {
         prologue_.set(static_cast<std::uint32_t>(f_.vars.size() - 1), prologue_.i64(0));
         return static_cast<std::uint32_t>(f_.vars.size() - 1);
       };
-      list.push_back({var("allocation.first"), var("allocation.bytes")});
+      list.push_back({var("allocation.first"), var("allocation.bytes"), var("allocation.shadow")});
     }
     return list[at];
   }
 
-  Value in_table(Value address, unsigned bytes, bool writes) {
+  Verdict in_table(Value address, const ir::Inst& inst) {
+    const unsigned bytes = inst.mem.bytes;
+    const bool writes = inst.op != Op::load;
     const Found last = last_found(address, writes);
     const auto held = [&] {
       return inside(b_, address, {b_.get(last.first), b_.get(last.bytes)}, bytes);
@@ -332,17 +384,19 @@ class MemoryChecks {
       }
       b_.set(last.first, first);
       b_.set(last.bytes, size);
+      if (asks(check_init)) b_.set(last.shadow, entry_at(number, abi::a_shadow));
     });
-    return held();
+    const Value ok = held();
+    if (!shadowed(inst)) return {ok};
+    return {ok, b_.op2(Op::sub, address, b_.get(last.first)), b_.get(last.shadow)};
   }
 
-  std::uint32_t add_site(const ir::Inst& inst, const Root& root) {
+  std::uint32_t add_site(std::uint32_t check, const ir::Inst& inst, const Root& root) {
     AccessSite site;
+    site.check = check;
     site.place.line = f_.locs[inst.loc].line;
     site.loc = inst.loc;
-    site.kind = inst.op == Op::load    ? AccessKind::load
-                : inst.op == Op::store ? AccessKind::store
-                                       : AccessKind::atomic;
+    site.kind = kind_of(inst.op);
     site.space = space_of(inst.mem.origin);
     site.memory = space_of(inst.mem.space);
     site.bytes = inst.mem.bytes;
@@ -356,33 +410,56 @@ class MemoryChecks {
   }
 
   /// Whether an access may be made; the fault is noted.
-  Value verdict(Value value) {
+  Verdict verdict(Value value, const Root& root) {
     const ir::Inst inst = f_.insts[value];
     const Value address = f_.arg(value, 0);
     const unsigned bytes = inst.mem.bytes;
-    const Root root = provenance_.root(address);
-    const std::uint32_t site = add_site(inst, root);
+    const bool shared = inst.mem.space == Space::shared;
+    if (safe(value)) return {b_.i1(true), shared ? address : 0, 0};
+    const std::uint32_t site = add_site(check_memory, inst, root);
     // What the block has checked already holds as long as the register keeps its value.
     const auto term = term_of(f_, address);
     const auto key = std::tuple(inst.mem.space, term ? term->var : 0u, term ? term->offset : 0u,
                                 term ? read_version_[term->read] : 0u, bytes, inst.op != Op::load);
     if (term)
       if (const auto known = known_.find(key); known != known_.end()) {
-        note_fault(b_, site, known->second, address);
+        note_fault(b_, site, known->second.ok, address);
         return known->second;
       }
-    Value ok = 0;
+    Verdict verdict;
     if (inst.mem.space == Space::global) {
-      ok = in_global(address, inst, root);
+      verdict = in_global(address, inst, root);
     } else {
       const MemoryObject* object = object_of(root);
       if (object && object->space != space_of(inst.mem.space)) object = nullptr;
-      ok = inside(b_, address, own_range(b_, inst.mem.space, object), bytes);
+      verdict.ok = inside(b_, address, own_range(b_, inst.mem.space, object), bytes);
+      if (shared) verdict.offset = address;
     }
-    if (bytes > 1) ok = b_.op2(Op::and_, ok, aligned(address, bytes));
-    if (term) known_.emplace(key, ok);
-    note_fault(b_, site, ok, address);
-    return ok;
+    if (bytes > 1) verdict.ok = b_.op2(Op::and_, verdict.ok, aligned(address, bytes));
+    if (term) known_.emplace(key, verdict);
+    note_fault(b_, site, verdict.ok, address);
+    return verdict;
+  }
+
+  /// Bytes that nobody wrote, and races; the access takes its place in the shadow.
+  void look_at_shadow(Value value, const Verdict& verdict, const Root& root) {
+    const ir::Inst inst = f_.insts[value];
+    const Value address = f_.arg(value, 0);
+    const bool shared = inst.mem.space == Space::shared;
+    ShadowAccess access{verdict.ok, verdict.offset, inst.mem.bytes, kind_of(inst.op)};
+    Value bitmap = shared && shadow_ ? shadow_->base() : verdict.shadow;
+    if (!shared && bitmap)
+      access.ok = b_.op2(Op::and_, access.ok, b_.cmp(Op::ne, bitmap, b_.i64(0)));
+    if (!asks(check_init)) bitmap = 0;
+    if (asks_init(inst)) {
+      const std::uint32_t site = add_site(check_init, inst, root);
+      if (bitmap) note_fault(b_, site, bits_set(b_, bitmap, access), address);
+    }
+    if (bitmap && inst.op != Op::load) set_bits(b_, bitmap, access);
+    if (!asks_race(inst)) return;
+    const std::uint32_t site = add_site(check_race, inst, root);
+    const SharedShadow::Race race = shadow_->race(b_, access, site);
+    note_fault(b_, site, race.ok, b_.inst(Op::pack, Type::i64, {address, race.other}));
   }
 
   Value zero(Type type) {
@@ -404,7 +481,10 @@ class MemoryChecks {
 
   void check(Value value) {
     const ir::Inst inst = f_.insts[value];
-    const Value ok = verdict(value);
+    const Root root = provenance_.root(f_.arg(value, 0));
+    const Verdict checked = verdict(value, root);
+    if (shadowed(inst)) look_at_shadow(value, checked, root);
+    const Value ok = checked.ok;
     const Value address = f_.arg(value, 0);
     const bool writes = inst.op != Op::load;
     if (writes && inst.mem.space == Space::shared) return check_shared_store(value, ok);
@@ -443,12 +523,14 @@ class MemoryChecks {
   CfgRewriter rw_;
   ir::Builder& b_;
   ir::BlockId scratch_ = ir::kNoBlock;
+  std::optional<SharedShadow> shadow_;
+  bool any_shared_ = false;
   std::uint32_t shared_bytes_ = 0, constant_bytes_ = 0, local_bytes_ = 0, local_discard_ = 0;
   bool generic_params_ = false;  ///< the kernel takes the address of its parameters
   std::map<std::pair<std::uint32_t, unsigned>, Range> pointers_;
   std::unordered_map<std::uint32_t, std::uint32_t> versions_;  ///< of registers: how often set
   std::unordered_map<Value, std::uint32_t> read_version_;      ///< that a get_var reads
-  std::map<std::tuple<Space, std::uint32_t, std::uint64_t, std::uint32_t, unsigned, bool>, Value>
+  std::map<std::tuple<Space, std::uint32_t, std::uint64_t, std::uint32_t, unsigned, bool>, Verdict>
       known_;  ///< of the block
   std::array<std::vector<std::uint32_t>, 2> found_key_;
   std::array<std::vector<Found>, 2> found_;
@@ -456,9 +538,9 @@ class MemoryChecks {
 
 }  // namespace
 
-void check_memory(ir::Function& function, const Specialization& options, EntryInfo& entry) {
+void check_accesses(ir::Function& function, const Specialization& options, EntryInfo& entry) {
   entry.access_sites.clear();
-  MemoryChecks(function, options, entry).run();
+  AccessChecks(function, options, entry).run();
   forget_origins(function);
 }
 

@@ -1,0 +1,263 @@
+// Bytes that nobody wrote, and races in shared memory.
+#include <optional>
+
+#include "tests/runtime/fixture.hpp"
+
+namespace ptx2spv {
+namespace {
+
+Device open(std::uint32_t checks) {
+  DeviceOptions options;
+  options.cache = false;
+  options.checks = checks;
+  options.report = [](std::string_view) {};
+  return must(Device::open(options));
+}
+
+std::string module_of(const std::string& body) {
+  return ".version 8.3\n.target sm_80\n.address_size 64\n"
+         ".extern .shared .align 16 .b8 dynamic[];\n"
+         ".visible .entry k(.param .u64 from, .param .u64 to) {\n"
+         "  .reg .pred %p<4>; .reg .b16 %h<2>; .reg .b32 %r<12>; .reg .b64 %d<8>;\n"
+         "  .shared .align 16 .b8 tile[1024];\n"
+         "  ld.param.u64 %d0, [from]; ld.param.u64 %d1, [to];"
+         "  mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 4; add.u64 %d3, %d0, %d2;\n"
+         "  add.u64 %d4, %d1, %d2; mov.u32 %r1, tile; shl.b32 %r2, %r0, 2;"
+         "  add.u32 %r3, %r1, %r2;\n" +
+         body + "  ret;\n}\n";
+}
+
+constexpr std::uint32_t kThreads = 64;
+
+struct Case {
+  const char* name;
+  const char* body;  ///< %d3, %d4: a word of this thread in `from` and `to`; %r3: in `tile`
+  std::optional<FindingKind> kind;
+  std::uint32_t line = 0, other = 0;  ///< of the finding and of what it races with; the first line
+                                      ///< of the body is 10
+};
+
+// A race is found from one of its two sides: which of the two comes second is the device's.
+constexpr Case kRaces[] = {
+    {"a neighbour's word with a barrier",
+     "st.shared.u32 [%r3], %r0;\nbar.sync 0;\nxor.b32 %r4, %r2, 128; add.u32 %r4, %r4, %r1;\n"
+     "ld.shared.u32 %r5, [%r4];\nst.global.u32 [%d4], %r5;\n",
+     std::nullopt},
+    {"a neighbour's word without one",
+     "st.shared.u32 [%r3], %r0;\nxor.b32 %r4, %r2, 128; add.u32 %r4, %r4, %r1;\n"
+     "ld.shared.u32 %r5, [%r4];\nst.global.u32 [%d4], %r5;\n",
+     FindingKind::race, 12, 10},
+    {"read, then written by others",
+     "st.shared.u32 [%r3], %r0;\nbar.sync 0;\nxor.b32 %r4, %r2, 128; add.u32 %r4, %r4, %r1;\n"
+     "ld.shared.u32 %r5, [%r4];\nst.shared.u32 [%r3], %r5;\n",
+     FindingKind::race, 14, 13},
+    {"read, a barrier, then written by others",
+     "st.shared.u32 [%r3], %r0;\nbar.sync 0;\nxor.b32 %r4, %r2, 128; add.u32 %r4, %r4, %r1;\n"
+     "ld.shared.u32 %r5, [%r4];\nbar.sync 0;\nst.shared.u32 [%r3], %r5;\n",
+     std::nullopt},
+    {"all write one word", "st.shared.u32 [%r1], %r0;\n", FindingKind::race, 10, 10},
+    {"all add to one word", "red.shared.add.u32 [%r1], %r0;\n", std::nullopt},
+    {"a word for each thread", "st.shared.u32 [%r3], %r0;\nld.shared.u32 %r5, [%r3];\n",
+     std::nullopt},
+    {"a byte for each thread",
+     "add.u32 %r4, %r1, %r0; cvt.u16.u32 %h0, %r0;\nst.shared.u8 [%r4], %h0;\n"
+     "ld.shared.u8 %h1, [%r4];\n",
+     std::nullopt},
+    {"16 bytes over the neighbours' words",
+     "and.b32 %r4, %r2, 1008; add.u32 %r4, %r4, %r1;\nst.shared.u32 [%r3], %r0;\nbar.sync 0;\n"
+     "ld.shared.v4.u32 {%r5, %r6, %r7, %r8}, [%r4];\nst.shared.u32 [%r3], %r0;\n",
+     FindingKind::race, 14, 13},
+    {"dynamic shared memory",
+     "mov.u32 %r1, dynamic; add.u32 %r3, %r1, %r2;\nst.shared.u32 [%r3], %r0;\n"
+     "xor.b32 %r4, %r2, 128; add.u32 %r4, %r4, %r1;\nld.shared.u32 %r5, [%r4];\n"
+     "st.global.u32 [%d4], %r5;\n",
+     FindingKind::race, 13, 11},
+    {"two barriers' worth of buffers in turns",
+     "mov.u32 %r6, 0;\nagain:\nst.shared.u32 [%r3], %r6;\nbar.sync 0;\n"
+     "xor.b32 %r4, %r2, 128; add.u32 %r4, %r4, %r1;\nld.shared.u32 %r5, [%r4];\nbar.sync 0;\n"
+     "add.u32 %r6, %r6, 1; setp.lt.u32 %p0, %r6, 20;\n@%p0 bra again;\n",
+     std::nullopt},
+};
+
+constexpr Case kReads[] = {
+    {"a word that the host wrote", "ld.global.u32 %r5, [%d3];\nst.global.u32 [%d4], %r5;\n",
+     std::nullopt},
+    {"a word that nobody wrote", "ld.global.u32 %r5, [%d4];\nst.global.u32 [%d3], %r5;\n",
+     FindingKind::uninitialised, 10},
+    {"a word that this kernel wrote",
+     "st.global.u32 [%d4], %r0;\nld.global.u32 %r5, [%d4];\nst.global.u32 [%d3], %r5;\n",
+     std::nullopt},
+    {"half of a word that this kernel wrote",
+     "cvt.u16.u32 %h0, %r0;\nst.global.u16 [%d4], %h0;\nld.global.u32 %r5, [%d4];\n",
+     FindingKind::uninitialised, 12},
+    {"an atomic on what nobody wrote", "atom.global.add.u32 %r5, [%d4], 1;\n",
+     FindingKind::uninitialised, 10},
+    {"a pointer out of a choice",
+     "setp.lt.u32 %p0, %r0, 32; selp.b64 %d5, %d3, %d4, %p0;\nld.global.u32 %r5, [%d5];\n",
+     FindingKind::uninitialised, 11},
+    {"shared memory that nobody wrote", "ld.shared.u32 %r5, [%r3];\nst.global.u32 [%d4], %r5;\n",
+     FindingKind::uninitialised, 10},
+    {"shared memory that a neighbour wrote",
+     "st.shared.u32 [%r3], %r0;\nbar.sync 0;\nxor.b32 %r4, %r2, 128; add.u32 %r4, %r4, %r1;\n"
+     "ld.shared.u32 %r5, [%r4];\n",
+     std::nullopt},
+    {"the other half of shared memory",
+     "st.shared.u32 [%r3], %r0;\nbar.sync 0;\nld.shared.u32 %r5, [%r3+256];\n",
+     FindingKind::uninitialised, 12},
+};
+
+void run_case(const Case& each, std::uint32_t checks, ThreadModel threads) {
+  SCOPED_TRACE(each.name);
+  Device device = open(checks);
+  Module module = must(Module::load(device, module_of(each.body), "shadow.ptx"));
+  Buffer from = must(Buffer::create(device, 4 * kThreads));
+  Buffer to = must(Buffer::create(device, 4 * kThreads));
+  from.set_name("from");
+  to.set_name("to");
+  must(from.upload(0, bytes_of(std::vector<std::uint32_t>(kThreads, 1))));
+  LaunchConfig config;
+  config.grid = {3, 1, 1};
+  config.block = {kThreads, 1, 1};
+  config.dynamic_shared = 512;
+  config.threads = threads;
+  must(must(module.kernel("k")).launch(config, Args().buffer(from).buffer(to)));
+  const SanitizerReport report = device.sanitizer_report();
+  if (!each.kind) {
+    EXPECT_TRUE(report.findings.empty()) << report.findings[0].to_string();
+    return;
+  }
+  ASSERT_FALSE(report.findings.empty());
+  const Finding& found = report.findings[0];
+  EXPECT_STREQ(to_string(found.kind), to_string(*each.kind)) << found.to_string();
+  if (each.other) {
+    EXPECT_TRUE(found.other.known);
+    EXPECT_TRUE((found.line == each.line && found.other.line == each.other) ||
+                (found.line == each.other && found.other.line == each.line))
+        << found.to_string();
+    EXPECT_NE(found.other.thread, found.thread[0]);
+  } else {
+    EXPECT_EQ(found.line, each.line) << found.to_string();
+    EXPECT_EQ(report.findings.size(), 1u);
+  }
+}
+
+TEST(Shadow, RacesAreFoundBetweenBarriers) {
+  for (const ThreadModel threads : {ThreadModel::direct, ThreadModel::regions})
+    for (const Case& each : kRaces) run_case(each, check_race, threads);
+}
+
+TEST(Shadow, ReadsOfWhatNobodyWroteAreFound) {
+  for (const ThreadModel threads : {ThreadModel::direct, ThreadModel::regions})
+    for (const Case& each : kReads) run_case(each, check_init, threads);
+}
+
+// What copies, fills and downloads through the host's pointer leave is written.
+TEST(Shadow, EveryWayOfTheHostCounts) {
+  Device device = open(check_init);
+  Module module = must(Module::load(device, module_of(kReads[0].body), "shadow.ptx"));
+  Kernel kernel = must(module.kernel("k"));
+  LaunchConfig config;
+  config.block = {kThreads, 1, 1};
+  const std::vector<std::uint32_t> words(kThreads, 3);
+  Buffer source = must(Buffer::create(device, 4 * kThreads));
+  must(source.upload(0, bytes_of(words)));
+  Stream stream = must(Stream::create(device));
+  Graph graph = must(Graph::create(device));
+  const auto fresh = [&] { return must(Buffer::create(device, 4 * kThreads)); };
+  Buffer filled = fresh(), copied = fresh(), uploaded = fresh(), cleared = fresh(), moved = fresh(),
+         replayed = fresh(), to = fresh();
+  must(filled.fill(0, 4 * kThreads, 0));
+  must(copied.copy_from(source, 0, 0, 4 * kThreads));
+  must(stream.upload(uploaded, 0, bytes_of(words)));
+  must(stream.fill(cleared, 0, 4 * kThreads, 0));
+  must(stream.copy(source, 0, moved, 0, 4 * kThreads));
+  must(graph.add_copy(source, 0, replayed, 0, 4 * kThreads));
+  must(stream.replay(graph));
+  must(stream.synchronize());
+  for (const Buffer* each : {&filled, &copied, &uploaded, &cleared, &moved, &replayed})
+    must(kernel.launch(config, Args().buffer(*each).buffer(to)));
+  EXPECT_TRUE(device.sanitizer_report().findings.empty());
+  Buffer partly = fresh();
+  must(partly.upload(0, bytes_of(std::vector<std::uint32_t>(kThreads - 1, 3))));
+  must(kernel.launch(config, Args().buffer(partly).buffer(to)));
+  const SanitizerReport report = device.sanitizer_report();
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].threads, 1u);
+  EXPECT_EQ(report.findings[0].thread[0], kThreads - 1);
+}
+
+// A launch without checks may have written anything.
+TEST(Shadow, LaunchesWithoutChecksLeaveNothingToFind) {
+  Device device = open(check_init);
+  Module module = must(Module::load(device, module_of(kReads[0].body), "shadow.ptx"));
+  Kernel kernel = must(module.kernel("k"));
+  Buffer a = must(Buffer::create(device, 4 * kThreads)),
+         b = must(Buffer::create(device, 4 * kThreads));
+  LaunchConfig config;
+  config.block = {kThreads, 1, 1};
+  config.checks = no_checks;
+  must(kernel.launch(config, Args().buffer(a).buffer(b)));
+  config.checks = check_init;
+  must(kernel.launch(config, Args().buffer(a).buffer(b)));
+  EXPECT_TRUE(device.sanitizer_report().findings.empty());
+}
+
+// CUDA defines what they do, so that only who asks is told.
+TEST(Shadow, SurfaceAccessesOutOfRangeAreNotedOnRequest) {
+  for (const char* mode : {"clamp", "zero"}) {
+    for (const std::uint32_t checks : {kAllChecks, kAllChecks | check_clamp}) {
+      SCOPED_TRACE(std::string(mode) + " " + std::to_string(checks));
+      Device device = open(checks);
+      Module module = must(Module::load(device,
+                                        ".version 8.3\n.target sm_80\n.address_size 64\n"
+                                        ".visible .entry k(.param .u64 s) {\n"
+                                        "  .reg .b64 %d0; .reg .b32 %r<4>;\n"
+                                        "  ld.param.u64 %d0, [s]; mov.u32 %r0, %tid.x;\n"
+                                        "  shl.b32 %r1, %r0, 2; mov.u32 %r2, 1;\n"
+                                        "  sust.b.2d.b32." +
+                                            std::string(mode) +
+                                            " [%d0, {%r1, %r2}], %r0;\n"
+                                            "  ret;\n}\n",
+                                        "surface.ptx"));
+      ArrayDesc desc;
+      desc.width = 8;
+      desc.height = 2;
+      Array array = must(Array::create(device, desc));
+      Surface surface = must(Surface::create(array));
+      surface.set_name("small");
+      LaunchConfig config;
+      config.block = {32, 1, 1};
+      must(must(module.kernel("k")).launch(config, Args().surface(surface)));
+      const SanitizerReport report = device.sanitizer_report();
+      ASSERT_EQ(report.findings.size(), checks == kAllChecks ? 0u : 1u);
+      if (report.findings.empty()) continue;
+      const Finding& found = report.findings[0];
+      EXPECT_EQ(found.memory, MemorySpace::surface);
+      EXPECT_EQ(found.threads, 24u);
+      EXPECT_EQ(found.line, 8u);
+      ASSERT_EQ(found.coordinates.size(), 2u);
+      EXPECT_EQ(found.coordinates[0].second, static_cast<std::int32_t>(found.thread[0] * 4));
+      EXPECT_EQ(found.coordinates[1].second, 1);
+      EXPECT_EQ(array.desc().width, 8u);
+    }
+  }
+}
+
+// Threads of a warp wait for one another where the kernel says so.
+TEST(Shadow, WarpsThatSynchroniseDoNotRaceWithThemselves) {
+  for (const std::uint32_t distance : {4u, 128u}) {
+    Device device = open(check_race);
+    const std::string body =
+        "st.shared.u32 [%r3], %r0;\nbar.warp.sync 0xffffffff;\nxor.b32 %r4, %r2, " +
+        std::to_string(distance) + "; add.u32 %r4, %r4, %r1;\nld.shared.u32 %r5, [%r4];\n";
+    Module module = must(Module::load(device, module_of(body), "shadow.ptx"));
+    Buffer buffer = must(Buffer::create(device, 4 * kThreads));
+    LaunchConfig config;
+    config.block = {kThreads, 1, 1};
+    must(must(module.kernel("k")).launch(config, Args().buffer(buffer).buffer(buffer)));
+    EXPECT_EQ(device.sanitizer_report().findings.empty(), distance == 4);
+  }
+}
+
+}  // namespace
+}  // namespace ptx2spv
