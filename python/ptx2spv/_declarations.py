@@ -15,6 +15,7 @@ PTX2SPV_OUT_OF_MEMORY = 7
 PTX2SPV_DEVICE_LOST = 8
 PTX2SPV_IO = 9
 PTX2SPV_INTERNAL = 10
+PTX2SPV_TIMED_OUT = 11
 
 # ptx2spv_geometry
 PTX2SPV_1D = 0
@@ -82,6 +83,8 @@ class ptx2spv_device_options(ctypes.Structure):
         ("cache_directory", ctypes.c_char_p),
         ("print", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)),
         ("print_user", ctypes.c_void_p),
+        ("sanitize", ctypes.c_char_p),
+        ("timeout", ctypes.c_double),
     ]
 
 
@@ -249,6 +252,7 @@ class ptx2spv_launch(ctypes.Structure):
         ("argument_count", ctypes.c_uint32),
         ("references", ctypes.POINTER(ptx2spv_reference)),
         ("reference_count", ctypes.c_uint32),
+        ("sanitize", ctypes.c_char_p),
     ]
 
 
@@ -294,6 +298,7 @@ FUNCTIONS = {
     "ptx2spv_device_handles": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_vulkan_device)]),
     "ptx2spv_device_synchronize": (ctypes.c_uint32, [ctypes.c_void_p]),
     "ptx2spv_device_get_statistics": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_device_statistics)]),
+    "ptx2spv_device_sanitizer_report": (ctypes.c_char_p, [ctypes.c_void_p]),
     "ptx2spv_device_destroy": (None, [ctypes.c_void_p]),
     "ptx2spv_buffer_create": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint64, ctypes.POINTER(ctypes.c_void_p)]),
     "ptx2spv_buffer_address": (ctypes.c_uint64, [ctypes.c_void_p]),

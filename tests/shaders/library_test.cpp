@@ -13,11 +13,11 @@ constexpr std::uint32_t kMagic = 0x07230203;
 constexpr std::uint32_t kOpName = 5;
 constexpr std::uint32_t kOpFunction = 54;
 
-TEST(ShaderLibrary, is_spirv_1_5) {
+TEST(ShaderLibrary, is_spirv_1_3) {
   const auto words = ptx2spv::shaders::library_words();
   ASSERT_GT(words.size(), 5u);
   EXPECT_EQ(words[0], kMagic);
-  EXPECT_EQ(words[1], 0x00010500u);
+  EXPECT_EQ(words[1], 0x00010300u);
 }
 
 TEST(ShaderLibrary, every_function_has_a_name) {

@@ -53,12 +53,14 @@ bool is_ptx(std::string_view words) {
          words.starts_with(".visible") || words.starts_with(".entry");
 }
 
+// Many control characters: a single one in a text is its reader's to report, with its place.
 bool is_binary(std::string_view bytes) {
   const std::string_view head = bytes.substr(0, 4096);
-  return std::any_of(head.begin(), head.end(), [](char c) {
+  const auto controls = std::count_if(head.begin(), head.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte < 0x20 && !is_space(c) && c != '\f' && c != '\v';
   });
+  return std::size_t(controls) > head.size() / 20;
 }
 
 std::string kind_of(std::string_view bytes, Wanted wanted) {

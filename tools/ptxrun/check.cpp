@@ -88,10 +88,12 @@ void Checker::launch(const LaunchSpec& spec, const EntryInfo& entry) {
 
 void Checker::references(const LaunchSpec& spec, const EntryInfo& entry) {
   const auto check = [&](const auto& bound, const std::vector<RefInfo>& known, const char* what,
-                         bool module_has_more) {
+                         const auto& variables, bool module_has_more) {
     for (const auto& [name, index] : bound) {
-      const bool found = std::any_of(known.begin(), known.end(),
-                                     [&](const RefInfo& ref) { return ref.name == name; });
+      const auto named = [&](const auto& ref) { return ref.name == name; };
+      // A variable that this kernel does not read may be bound, as in CUDA.
+      const bool found = std::any_of(known.begin(), known.end(), named) ||
+                         std::any_of(variables.begin(), variables.end(), named);
       if (found || module_has_more) continue;
       std::string list;
       for (const RefInfo& ref : known) list += (list.empty() ? "" : ", ") + ref.name;
@@ -101,9 +103,11 @@ void Checker::references(const LaunchSpec& spec, const EntryInfo& entry) {
     }
   };
   // Handles that are not known before the launch may be any variable's.
-  check(spec.surfrefs, entry.surfrefs, ".surfref", entry.dynamic_handles);
-  check(spec.texrefs, entry.texrefs, ".texref", entry.dynamic_textures);
-  check(spec.samplerrefs, entry.samplerrefs, ".samplerref", entry.dynamic_textures);
+  check(spec.surfrefs, entry.surfrefs, ".surfref", interface_.surfrefs,
+        entry.dynamic_handles);
+  check(spec.texrefs, entry.texrefs, ".texref", interface_.texrefs, entry.dynamic_textures);
+  check(spec.samplerrefs, entry.samplerrefs, ".samplerref", interface_.texrefs,
+        entry.dynamic_textures);
 }
 
 void Checker::variable(const std::string& name, const std::string& where) {
