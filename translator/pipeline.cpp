@@ -445,6 +445,10 @@ constexpr Pass kPasses[] = {
        passes::legalise_float(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
      },
      "one instruction each where the device is exact, otherwise a routine of the shader library"},
+    {Phase::legalise, "elide-nan-selects",
+     [](const PassContext& c) { return !c.profile.exactness.canonical_nan32 && c.optimize; },
+     [](PassContext& c) { passes::elide_nan_selects(c.function); },
+     "which NaN it is matters only where something looks at the bits"},
     {Phase::legalise, "legalise-int64", always,
      [](PassContext& c) { passes::legalise_int64(c.function, c.module, c.profile); },
      "pairs of words where the device has no 64-bit integers"},

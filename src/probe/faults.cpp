@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "src/probe/ieee.hpp"
+#include "src/probe/loops.hpp"
 #include "src/probe/questions.hpp"
 
 namespace ptx2spv::runtime {
@@ -63,96 +64,18 @@ st.global.u32 [%d1+4], %r8;
   return {0, fmt::format("a loop of {} iterations ends after as many", kIterations)};
 }
 
-// A search: the value that ended it, something made of it, and the iteration.
-constexpr std::string_view kSearch = R"(
-add.u64 %d0, %d0, 16;
-mov.u32 %r8, %r0;
-search:
-mul.wide.u32 %d3, %r8, 4;
-add.u64 %d4, %d0, %d3;
-ld.global.u32 %r2, [%d4];
-xor.b32 %r3, %r2, 0x5555;
-and.b32 %r4, %r2, 7;
-setp.eq.u32 %p0, %r4, 3;
-@%p0 bra found;
-add.u32 %r8, %r8, 1;
-bra search;
-found:
-st.global.u32 [%d1], %r2;
-st.global.u32 [%d1+4], %r3;
-st.global.u32 [%d1+8], %r8;
-)";
-
-// Two levels are left at once, with what the inner loop has loaded.
-constexpr std::string_view kLevels = R"(
-add.u64 %d0, %d0, 16;
-mov.u32 %r8, 0;
-mov.u32 %r9, 0;
-outer:
-mad.lo.u32 %r10, %r8, 16, %r0;
-mul.wide.u32 %d3, %r10, 4;
-add.u64 %d4, %d0, %d3;
-ld.global.u32 %r11, [%d4];
-mov.u32 %r12, 0;
-inner:
-add.u32 %r13, %r10, %r12;
-mul.wide.u32 %d3, %r13, 4;
-add.u64 %d4, %d0, %d3;
-ld.global.u32 %r14, [%d4];
-and.b32 %r15, %r14, 31;
-setp.eq.u32 %p0, %r15, %r8;
-@%p0 bra done;
-add.u32 %r12, %r12, 1;
-setp.lt.u32 %p1, %r12, 6;
-@%p1 bra inner;
-add.u32 %r9, %r9, %r11;
-add.u32 %r9, %r9, %r14;
-add.u32 %r8, %r8, 1;
-setp.lt.u32 %p2, %r8, 10;
-@%p2 bra outer;
-done:
-add.u32 %r9, %r9, %r11;
-st.global.u32 [%d1], %r14;
-st.global.u32 [%d1+4], %r9;
-)";
-
-Words searched(const Words& words) {
-  Words want;
-  for (std::uint32_t t = 0; t < kThreads; ++t) {
-    std::uint32_t i = t;
-    while ((words[i] & 7) != 3) ++i;
-    want.insert(want.end(), {words[i], words[i] ^ 0x5555, i});
-  }
-  return want;
-}
-
-Words left_at_once(const Words& words) {
-  Words want;
-  for (std::uint32_t t = 0; t < kThreads; ++t) {
-    std::uint32_t sum = 0, last = 0, first = 0;
-    bool found = false;
-    for (std::uint32_t k = 0; k < 10 && !found; ++k) {
-      first = words[16 * k + t];
-      for (std::uint32_t i = 0; i < 6 && !found; ++i) {
-        last = words[16 * k + t + i];
-        found = (last & 31) == k;
-      }
-      if (!found) sum += first + last;
-    }
-    want.insert(want.end(), {last, sum + first});
-  }
-  return want;
-}
-
 Answer lcssa_loads(Asker& asker) {
   Profile profile = asker.profile();
   profile.workarounds.lcssa_loads = profile.workarounds.lcssa_values = false;
   Words words = random_words(256, 5);
   words[250] = 3;
   const Answer answer =
-      faulty(asker.run(profile, {kSearch, 0, 3}, 1, kThreads, words), searched(words));
+      faulty(asker.run(profile, {loops::kSearch, 0, 3}, 1, kThreads, words),
+             loops::searched(words, kThreads));
   if (answer.value) return answer;
-  return faulty(asker.run(profile, {kLevels, 0, 2}, 1, kThreads, words), left_at_once(words));
+  const std::string levels = loops::two_levels("");
+  return faulty(asker.run(profile, {levels, 0, 2}, 1, kThreads, words),
+                loops::left_at_once(words, kThreads));
 }
 
 // Both loops end where their threads say; what the inner one computed is used behind both.

@@ -190,6 +190,31 @@ Answer exact_convert32(Asker& asker) {
                });
 }
 
+/// Every pair and triple of numbers that are NaN, or make one.
+Answer canonical_nan32(Asker& asker) {
+  Profile profile = asker.profile();
+  profile.exactness.canonical_nan32 = true;
+  static const std::string body = std::string(kLoad32) +
+                                  "add.rn.f32 %f4, %f1, %f2;\nmul.rn.f32 %f5, %f1, %f2;\n"
+                                  "fma.rn.f32 %f6, %f1, %f2, %f3;\ndiv.rn.f32 %f7, %f1, %f2;\n"
+                                  "st.global.f32 [%d1], %f4;\nst.global.f32 [%d1+4], %f5;\n"
+                                  "st.global.f32 [%d1+8], %f6;\nst.global.f32 [%d1+12], %f7;\n"
+                                  "add.rn.ftz.f32 %f4, %f1, %f2;\nmul.rn.ftz.f32 %f5, %f1, %f2;\n"
+                                  "st.global.f32 [%d1+16], %f4;\nst.global.f32 [%d1+20], %f5;\n";
+  constexpr std::uint32_t kNumbers[] = {0x00000000, 0x80000000, 0x3fc00000, 0x7f800000,
+                                        0xff800000, 0x7fc00000, 0xffc12345, 0x7f923456};
+  Words in, want;
+  for (const std::uint32_t a : kNumbers)
+    for (const std::uint32_t b : kNumbers)
+      for (const std::uint32_t c : kNumbers) {
+        in.insert(in.end(), {a, b, c});
+        const float x = ieee::f32(a), y = ieee::f32(b), z = ieee::f32(c);
+        for (const float value : {x + y, x * y, std::fma(x, y, z), x / y, x + y, x * y})
+          want.push_back(ieee::bits(value));
+      }
+  return judged(1, asker.run(profile, {body, 3, 6}, 8, kBlock, in), want);
+}
+
 /// The rows of double precision ask nothing of a device without it.
 bool without_doubles(const Asker& asker, Answer& answer) {
   answer = {0, "it has no float64"};
@@ -213,6 +238,31 @@ Answer exact_float64(Asker& asker) {
   };
   answer = ask64(asker, profile, {body, 4, 6}, Kind::any, want);
   return answer.value ? ask64(asker, profile, {body, 4, 6}, Kind::close, want) : answer;
+}
+
+Answer second_nan64(Asker& asker) {
+  Answer answer;
+  if (without_doubles(asker, answer)) return answer;
+  if (!asker.profile().exactness.exact_float64) return {0, "its float64 is not IEEE"};
+  Profile profile = asker.profile();
+  profile.exactness.second_nan64 = true;
+  static const std::string body = std::string(kLoad64) +
+                                  "add.rn.f64 %g4, %g1, %g2;\nmul.rn.f64 %g5, %g1, %g2;\n"
+                                  "st.global.f64 [%d1], %g4;\nst.global.f64 [%d1+8], %g5;\n";
+  constexpr std::uint64_t kNans[] = {0x7ff8000000000001, 0xfff8000012345678, 0x7ff0000000000003,
+                                     0xfffc000000000000, 0x7ff4000087654321, 0xfff8000000000000,
+                                     0x7fffffffffffffff, 0xfff0000000000010};
+  Words in, want;
+  const auto put = [](Words& words, std::uint64_t bits) {
+    words.push_back(static_cast<std::uint32_t>(bits));
+    words.push_back(static_cast<std::uint32_t>(bits >> 32));
+  };
+  for (const std::uint64_t a : kNans)
+    for (const std::uint64_t b : kNans) {
+      put(in, a), put(in, b);
+      for (int i = 0; i < 2; ++i) put(want, b | ieee::kQuiet64);
+    }
+  return judged(1, asker.run(profile, {body, 4, 4}, 1, kBlock, in), want);
 }
 
 Answer exact_div64(Asker& asker) {
@@ -346,6 +396,8 @@ std::span<const Question> float_questions() {
       {"exact_narrow64", "does float64 to float32 round to nearest even, with denormals?",
        exact_narrow64},
       {"exact_convert32", "do integers become float32 by round to nearest even?", exact_convert32},
+      {"canonical_nan32", "does float32 arithmetic give 0x7fffffff for every NaN?", canonical_nan32},
+      {"second_nan64", "of two NaN, do float64 sums and products keep the second?", second_nan64},
       {"native_approx", "are Exp2, Log2, Sin, Cos, InverseSqrt and Sqrt NVIDIA's to the bit?",
        native_approx},
   };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -300,6 +301,31 @@ std::string class_table() {
 
 TEST(Documentation, devices_lists_every_class) {
   documentation::expect_part("docs/devices.md", "classes", class_table());
+}
+
+TEST(Documentation, devices_lists_the_figures_of_null_hardware) {
+  std::ifstream stream(std::string(PTX2SPV_SOURCE_DIR) + "/tests/null_hardware/figures.txt");
+  std::vector<std::string> families;
+  std::map<std::string, std::map<std::string, std::string>> values;
+  std::string driver;
+  for (std::string line; std::getline(stream, line);) {
+    std::vector<std::string> parts;
+    for (std::size_t at = 0; at <= line.size();) {
+      const std::size_t end = std::min(line.find('|', at), line.size());
+      parts.push_back(line.substr(at, end - at));
+      at = end + 1;
+    }
+    ASSERT_EQ(parts.size(), 4u) << line;
+    driver = parts[0];
+    if (!values.contains(parts[1])) families.push_back(parts[1]);
+    values[parts[1]][parts[2]] = parts[3];
+  }
+  std::string text = "| " + driver +
+                     " | `exact` / `fast` | `exact` / GLSL | `fast` / GLSL |\n|---|---|---|---|\n";
+  for (const std::string& family : families)
+    text += "| " + family + " | " + values[family]["exact / fast"] + " | " +
+            values[family]["exact / GLSL"] + " | " + values[family]["fast / GLSL"] + " |\n";
+  documentation::expect_part("docs/devices.md", "amd", text);
 }
 
 TEST(Documentation, drivers_lists_what_known_devices_need) {

@@ -29,6 +29,8 @@ class NullHardware {
   /// From what the device reports.
   const Profile& profile() const { return info_.profile; }
   const std::string& name() const { return info_.name; }
+  /// The driver and its version, as it says.
+  const std::string& driver() const { return traits_.driver_info; }
   /// Makes a pipeline of the module's entry with workgroups of `block`; its layout is read from the
   /// module. Nothing where the driver refuses it.
   std::optional<PipelineStatistics> compile(const std::vector<std::uint32_t>& spirv,

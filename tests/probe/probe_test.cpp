@@ -1,6 +1,7 @@
 // Asking a device: what it answers, that the answers which come with the project are those, and
 // what happens over a question that it does not survive.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -51,6 +52,21 @@ class Variable {
   const char* name_;
   std::string old_;
 };
+
+/// Seconds of the processor that this process, or those that it waited for, took so far.
+double processor_seconds(int who) {
+  rusage usage{};
+  ::getrusage(who, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kFast = false;
+#else
+constexpr bool kFast = true;
+#endif
 
 /// The test's device as Vulkan describes it.
 Candidate the_device() {
@@ -105,7 +121,12 @@ TEST(Probe, AnUnknownDriverGetsTheProfileOfTheKnownOne) {
     const Variable program("PTX2SPV_PROBE_PROGRAM", std::getenv("PTX2SPV_PROBE_PROGRAM")
                                                         ? std::getenv("PTX2SPV_PROBE_PROGRAM")
                                                         : tool);
+    const double before = processor_seconds(RUSAGE_CHILDREN);
     ASSERT_TRUE(calibrate(device.traits, device.info, options, profile));
+    // Under two seconds on two cores, whatever else runs on them.
+    if (kFast) {
+      EXPECT_LT(processor_seconds(RUSAGE_CHILDREN) - before, 4.0);
+    }
   }
   EXPECT_EQ(difference(expected, profile), "");
   EXPECT_FALSE(folder.list().empty());
@@ -115,7 +136,11 @@ TEST(Probe, AnUnknownDriverGetsTheProfileOfTheKnownOne) {
   const Variable program("PTX2SPV_PROBE_PROGRAM", "/nowhere");
   Profile again = *find_profile("portable");
   again.features = expected.features;
+  const double before = processor_seconds(RUSAGE_SELF);
   ASSERT_TRUE(calibrate(device.traits, device.info, options, again));
+  if (kFast) {
+    EXPECT_LT(processor_seconds(RUSAGE_SELF) - before, 0.1) << "later uses cost nothing";
+  }
   EXPECT_EQ(difference(profile, again), "");
 
   // Without a cache and without a program nothing of it is known.

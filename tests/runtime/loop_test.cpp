@@ -1,10 +1,15 @@
 // What threads carry out of a loop that they leave in different iterations.
+#include "src/probe/loops.hpp"
 #include "tests/runtime/fixture.hpp"
 
 namespace ptx2spv {
 namespace {
 
+namespace loops = runtime::loops;
+
 constexpr std::uint32_t kThreads = 64;
+// The table of these kernels has no zeros before it.
+const std::string kNoZeros = "sub.u64 %d0, %d0, 16;\n";
 
 std::vector<std::uint32_t> table() {
   std::vector<std::uint32_t> words(256);
@@ -36,32 +41,8 @@ std::vector<std::uint32_t> run(const std::string& body, std::uint32_t words_each
 
 // A search: the value that ended it, something made of it, and the iteration.
 TEST(Loops, ValuesLoadedInTheLastIterationOutliveTheLoop) {
-  const auto got = run(R"(
-  mov.u32 %r1, %r0;
-search:
-  mul.wide.u32 %d3, %r1, 4;
-  add.u64 %d4, %d0, %d3;
-  ld.global.u32 %r2, [%d4];
-  xor.b32 %r3, %r2, 0x5555;
-  and.b32 %r4, %r2, 7;
-  setp.eq.u32 %p0, %r4, 3;
-  @%p0 bra found;
-  add.u32 %r1, %r1, 1;
-  bra search;
-found:
-  st.global.u32 [%d1], %r2;
-  st.global.u32 [%d1+4], %r3;
-  st.global.u32 [%d1+8], %r1;
-)",
-                       3);
-  const auto words = table();
-  for (std::uint32_t t = 0; t < kThreads; ++t) {
-    std::uint32_t i = t;
-    while ((words[i] & 7) != 3) ++i;
-    EXPECT_EQ(got[3 * t], words[i]) << t;
-    EXPECT_EQ(got[3 * t + 1], words[i] ^ 0x5555) << t;
-    EXPECT_EQ(got[3 * t + 2], i) << t;
-  }
+  const auto got = run(kNoZeros + std::string(loops::kSearch), 3);
+  EXPECT_EQ(got, loops::searched(table(), kThreads));
 }
 
 // The partition of a quicksort: two scans in a loop, whose loads are stored crosswise behind them;
@@ -143,57 +124,16 @@ copy:
 
 // Two levels are left at once, with what the inner loop has loaded; an atomic's result leaves too.
 TEST(Loops, ValuesLeaveSeveralLoopsAtOnce) {
-  const auto got = run(R"(
-  mov.u32 %r1, 0;
-  mov.u32 %r9, 0;
-outer:
-  mad.lo.u32 %r2, %r1, 16, %r0;
-  mul.wide.u32 %d3, %r2, 4;
-  add.u64 %d4, %d0, %d3;
-  ld.global.u32 %r3, [%d4];
-  mov.u32 %r4, 0;
-inner:
-  add.u32 %r5, %r2, %r4;
-  mul.wide.u32 %d3, %r5, 4;
-  add.u64 %d4, %d0, %d3;
-  ld.global.u32 %r6, [%d4];
-  atom.global.add.u32 %r7, [%d1+12], 5;
-  and.b32 %r8, %r6, 31;
-  setp.eq.u32 %p0, %r8, %r1;
-  @%p0 bra done;
-  add.u32 %r4, %r4, 1;
-  setp.lt.u32 %p1, %r4, 6;
-  @%p1 bra inner;
-  add.u32 %r9, %r9, %r3;
-  add.u32 %r9, %r9, %r6;
-  add.u32 %r1, %r1, 1;
-  setp.lt.u32 %p2, %r1, 10;
-  @%p2 bra outer;
-done:
-  add.u32 %r9, %r9, %r3;
-  st.global.u32 [%d1], %r6;
-  st.global.u32 [%d1+4], %r9;
-  st.global.u32 [%d1+8], %r7;
-)",
+  const auto got = run(kNoZeros + loops::two_levels("atom.global.add.u32 %r7, [%d1+12], 5;") +
+                           "st.global.u32 [%d1+8], %r7;\n",
                        4);
-  const auto words = table();
+  std::vector<std::uint32_t> inner;
+  const auto want = loops::left_at_once(table(), kThreads, &inner);
   for (std::uint32_t t = 0; t < kThreads; ++t) {
-    std::uint32_t sum = 0, last = 0, first = 0, count = 0;
-    bool found = false;
-    for (std::uint32_t k = 0; k < 10 && !found; ++k) {
-      first = words[16 * k + t];
-      for (std::uint32_t i = 0; i < 6 && !found; ++i) {
-        last = words[16 * k + t + i];
-        count += 5;
-        found = (last & 31) == k;
-      }
-      if (!found) sum += first + last;
-    }
-    sum += first;
-    EXPECT_EQ(got[4 * t], last) << t;
-    EXPECT_EQ(got[4 * t + 1], sum) << t;
-    EXPECT_EQ(got[4 * t + 2], count - 5) << t;
-    EXPECT_EQ(got[4 * t + 3], count) << t;
+    EXPECT_EQ(got[4 * t], want[2 * t]) << t;
+    EXPECT_EQ(got[4 * t + 1], want[2 * t + 1]) << t;
+    EXPECT_EQ(got[4 * t + 2], 5 * inner[t] - 5) << t;
+    EXPECT_EQ(got[4 * t + 3], 5 * inner[t]) << t;
   }
 }
 

@@ -83,6 +83,39 @@ done:
   EXPECT_EQ(outcome.words[0], 1u);
 }
 
+// The first block reads before the second one stores, so that its reads have to leave its cache.
+TEST(Waits, ForAnotherBlocksStoreEnds) {
+  if (!threads_are_independent()) GTEST_SKIP() << "blocks of this device may run in turn";
+  for (const std::string load : {"ld.volatile.global.u32", "ld.relaxed.gpu.global.u32",
+                                 "ld.acquire.gpu.global.u32", "ld.relaxed.sys.global.u32"}) {
+    const Outcome outcome = run(R"(
+  mov.u32 %r4, 0;
+  setp.ne.u32 %p0, %r1, 0;
+  @%p0 bra store;
+again:
+  add.u32 %r4, %r4, 1;
+  setp.gt.u32 %p1, %r4, 4000000;
+  @%p1 bra done;
+  )" + load + R"( %r2, [%d0];
+  setp.eq.u32 %p2, %r2, 0;
+  @%p2 bra again;
+  st.global.u32 [%d0+4], %r4;
+  bra done;
+store:
+  ld.volatile.global.u32 %r5, [%d0+8];
+  add.u32 %r4, %r4, 1;
+  add.u32 %r4, %r4, %r5;
+  setp.lt.u32 %p1, %r4, 3000;
+  @%p1 bra store;
+  st.volatile.global.u32 [%d0], 1;
+done:
+)",
+                                2, 1);
+    ASSERT_TRUE(outcome.status) << load << outcome.status.error().text;
+    EXPECT_NE(outcome.words[1], 0u) << load << " saw no store in 4,000,000 iterations";
+  }
+}
+
 TEST(Waits, ForALaterBlockEnds) {
   if (threads_are_independent()) GTEST_SKIP() << kNeverEnds;
   expect_stopped(run(R"(

@@ -124,8 +124,30 @@ newer_wrapper() {
   } >"$folder/run" && chmod +x "$folder/run"
 }
 
+# newer_spirv_cross: SPIRV-Cross of Debian 13 below $newer_dir/spirv-cross, for tests/metal.
+newer_spirv_cross() {
+  local folder="$newer_dir/spirv-cross" deb loader
+  rm -rf "$folder"
+  newer_apt "$folder/apt" trixie || return 1
+  mkdir -p "$folder"/{debs,sysroot}
+  APT_CONFIG="$folder/apt/apt.conf" apt-get -q -y -o Acquire::Retries=3 \
+    -o Dir::Cache::archives="$folder/debs" --no-install-recommends --download-only \
+    install spirv-cross || return 1
+  for deb in "$folder"/debs/*.deb; do
+    dpkg-deb -x "$deb" "$folder/sysroot" || return 1
+  done
+  loader=$(find "$folder/sysroot" -name 'ld-linux*.so.*' | head -n 1)
+  # shellcheck disable=SC2016  # the wrapper's own variable
+  printf '#!/bin/sh\nexec %q --library-path %q %q "$@"\n' "$loader" \
+    "$folder/sysroot/usr/lib/$newer_machine" "$folder/sysroot/usr/bin/spirv-cross" >"$folder/run"
+  chmod +x "$folder/run"
+  rm -rf "$folder/debs" "$folder/apt" "$folder/sysroot/usr/share"
+  touch "$folder/complete"
+}
+
 setup_newer_drivers() {
   local row
+  [[ -f $newer_dir/spirv-cross/complete ]] || stage "fetching spirv-cross" newer_spirv_cross
   for row in "${newer_drivers[@]}"; do
     # shellcheck disable=SC2086  # a row is words
     set -- $row

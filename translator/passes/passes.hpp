@@ -141,6 +141,10 @@ struct FloatOptions {
 /// PTX's floating point becomes native operations and library calls. Needs SSA form.
 bool legalise_float(ir::Function& function, ir::Module& module, const FloatOptions& options);
 
+/// Selections of the one NaN go where no bits of the value are looked at. Needs SSA form, after
+/// legalise_float.
+bool elide_nan_selects(ir::Function& function);
+
 /// Shifts and divisions exact as the IR defines them, and without 64-bit integers everything on i64
 /// as pairs of words: constant, undef, phi, select, pack, trunc, high, load, store, atomics and
 /// library calls remain. Runs once, on SSA form; needs no second round.

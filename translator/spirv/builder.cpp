@@ -112,6 +112,15 @@ Id Builder::type_block(Id element, unsigned stride, unsigned length, bool readon
   return block;
 }
 
+Id Builder::type_coherent(Id element) {
+  const Id block = id();
+  put(globals_, spv::Op::OpTypeStruct, block, element);
+  decorate(block, spv::Decoration::Block);
+  decorate_member(block, 0, spv::Decoration::Offset, 0u);
+  decorate_member(block, 0, spv::Decoration::Coherent);
+  return block;
+}
+
 Id Builder::constant(std::uint32_t value) {
   if (value >= kSmallConstants) return constant_bits(uint_, value);
   Id& known = small_constants_[value];

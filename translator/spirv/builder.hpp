@@ -70,6 +70,8 @@ class Builder {
   Id type_function(Id result, std::initializer_list<Id> parameters = {});
   /// struct { element words[length] } with layout decorations; length 0: a runtime array.
   Id type_block(Id element, unsigned stride, unsigned length, bool readonly);
+  /// struct { element value }, whose accesses other workgroups see; one more at every call.
+  Id type_coherent(Id element);
 
   // Constants. Each exists once.
   Id constant(std::uint32_t value);

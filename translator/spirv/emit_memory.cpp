@@ -51,7 +51,7 @@ Bound bound(const ir::MemAttr& mem) {
 constexpr std::uint32_t pointer_key(Space space, unsigned slot, unsigned what) {
   return 1 + (static_cast<std::uint32_t>(space) << 24 | slot << 8 | what);
 }
-constexpr unsigned kContaining = 64, kWord = 32;
+constexpr unsigned kContaining = 64, kWord = 32, kCoherent = 128;
 
 }  // namespace
 
@@ -168,25 +168,45 @@ Id Emitter::index(Value address, unsigned shift) {
   return form.id;
 }
 
+Id Emitter::address_pointer(Id address, Id pointee) {
+  b_.capability(spv::Capability::PhysicalStorageBufferAddresses);
+  const Id type = b_.type_pointer(spv::StorageClass::PhysicalStorageBuffer, pointee);
+  return op(p_.features.int64 ? spv::Op::OpConvertUToPtr : spv::Op::OpBitcast, type, address);
+}
+
+// Volatile alone does not reach other workgroups: NVIDIA's driver reads its first-level cache, in
+// which a store of another one never shows. Coherent is a decoration of members, so that the access
+// goes through a structure of one.
+Id Emitter::coherent_pointer(Id address, View view) {
+  const std::uint64_t key = 0x1c00u | static_cast<unsigned>(view);
+  if (b_.shared(key) == 0) {
+    const Id block = b_.type_coherent(element_type(view));
+    b_.name(block, "Coherent" + std::string(suffix(view)));
+    b_.shared(key) = block;
+  }
+  const Id whole = address_pointer(address, b_.shared(key));
+  const Id type =
+      b_.type_pointer(spv::StorageClass::PhysicalStorageBuffer, element_type(view));
+  return op(spv::Op::OpAccessChain, type, whole, b_.constant(0));
+}
+
 Id Emitter::pointer(Value v, Value address, View view) {
   const Inst& inst = f_.insts[v];
   const Space space = inst.mem.space;
   if (word_space(space)) return word_pointer(v, address, 0);
-  const std::uint32_t key = pointer_key(space, inst.mem.slot, static_cast<unsigned>(view));
+  const bool coherent = by_address(space) && inst.mem.is_volatile;
+  const std::uint32_t key = pointer_key(space, inst.mem.slot,
+                                        static_cast<unsigned>(view) | (coherent ? kCoherent : 0));
   Form& form = pointers_[address];
   if (holds(form) && form.key == key) return form.id;
   Id made = 0;
   if (by_address(space)) {
-    b_.capability(spv::Capability::PhysicalStorageBufferAddresses);
-    const Id pointer_type =
-        b_.type_pointer(spv::StorageClass::PhysicalStorageBuffer, element_type(view));
     const Id from = value(address);
     // OpBitcast may only name narrow types that the module has arithmetic on; the profile's narrow
     // storage comes with it.
     if (!p_.features.int64 && view == View::u8) b_.capability(spv::Capability::Int8);
     if (!p_.features.int64 && view == View::u16) b_.capability(spv::Capability::Int16);
-    made =
-        op(p_.features.int64 ? spv::Op::OpConvertUToPtr : spv::Op::OpBitcast, pointer_type, from);
+    made = coherent ? coherent_pointer(from, view) : address_pointer(from, element_type(view));
   } else {
     const Id variable = resource(inst, view);
     const Id pointer_type = b_.type_pointer(spv::StorageClass::StorageBuffer, element_type(view));
@@ -230,15 +250,15 @@ Id Emitter::word_pointer(Value v, Value address, unsigned word) {
 Id Emitter::containing_word(Value v, Value address) {
   const Inst& inst = f_.insts[v];
   if (!by_address(inst.mem.space)) return pointer(v, address, View::u32);
-  const std::uint32_t key = pointer_key(inst.mem.space, 0, kContaining);
+  const bool coherent = inst.mem.is_volatile;
+  const std::uint32_t key =
+      pointer_key(inst.mem.space, 0, kContaining | (coherent ? kCoherent : 0));
   Form& form = pointers_[address];
   if (holds(form) && form.key == key) return form.id;
-  b_.capability(spv::Capability::PhysicalStorageBufferAddresses);
-  const Id type = b_.type_pointer(spv::StorageClass::PhysicalStorageBuffer, b_.type_uint());
   const Id mask = integer(Type::i64, ~std::uint64_t{3});
   const Id base = op(spv::Op::OpBitwiseAnd, this->type(Type::i64), value(address), mask);
   form = {serial_, key,
-          op(p_.features.int64 ? spv::Op::OpConvertUToPtr : spv::Op::OpBitcast, type, base)};
+          coherent ? coherent_pointer(base, View::u32) : address_pointer(base, b_.type_uint())};
   return form.id;
 }
 

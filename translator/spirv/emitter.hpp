@@ -100,6 +100,8 @@ class Emitter {
   bool atomic_view(const Inst& inst, bool is_float, View& view);
   Id element_type(View view);
   Id pointer(Value v, Value address, View view);
+  Id address_pointer(Id address, Id pointee);   ///< to what a device address names
+  Id coherent_pointer(Id address, View view);  ///< for accesses that other workgroups have to see
   Id word_pointer(Value v, Value address,
                   unsigned word);              ///< of a space of words (shared, local, push)
   Id containing_word(Value v, Value address);  ///< pointer to the word that holds a byte

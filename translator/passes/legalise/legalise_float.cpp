@@ -39,7 +39,7 @@ Value FloatLegaliser::saturate(NumKind kind, Value a) {
 }
 
 Value FloatLegaliser::canonical(NumKind kind, Value a) {
-  if (kind != NumKind::f32 || (p_.exactness.fused_fma32 && p_.exactness.denormals32)) return a;
+  if (kind != NumKind::f32 || p_.exactness.canonical_nan32) return a;
   return only_nan(kind, a);
 }
 
@@ -163,7 +163,7 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
     if (!compares && !known.result.finite()) result = canonical(kind, result);
     // Of two NaN the hardware's f64 sum and product keep the second; processors keep the first.
     if ((inst.op == Op::fadd || inst.op == Op::fmul) && kind == NumKind::f64 &&
-        !p_.exactness.fused_fma64)
+        !p_.exactness.second_nan64)
       result = b_.select(is_nan(kind, args[1]), b_.op2(Op::or_, args[1], b_.i64(kQuiet64)), result);
   } else {
     if (inst.op == Op::fadd && kind == NumKind::f64) std::swap(args[0], args[1]);

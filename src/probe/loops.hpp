@@ -1,0 +1,106 @@
+// Loops that threads leave in different iterations with what they loaded there: for the questions about
+// drivers that lose it, and for the tests of launches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptx2spv::runtime::loops {
+
+/// A search from the thread's own number on: the word that ended it, something made of it, and the
+/// place. Registers and memory are those of a ProbeKernel with three words of output.
+inline constexpr std::string_view kSearch = R"(
+add.u64 %d0, %d0, 16;
+mov.u32 %r8, %r0;
+search:
+mul.wide.u32 %d3, %r8, 4;
+add.u64 %d4, %d0, %d3;
+ld.global.u32 %r2, [%d4];
+xor.b32 %r3, %r2, 0x5555;
+and.b32 %r4, %r2, 7;
+setp.eq.u32 %p0, %r4, 3;
+@%p0 bra found;
+add.u32 %r8, %r8, 1;
+bra search;
+found:
+st.global.u32 [%d1], %r2;
+st.global.u32 [%d1+4], %r3;
+st.global.u32 [%d1+8], %r8;
+)";
+
+/// Two levels are left at once, with what the inner loop has loaded; two words of output. `inner`
+/// stands in the inner loop.
+inline std::string two_levels(std::string_view inner) {
+  return R"(
+add.u64 %d0, %d0, 16;
+mov.u32 %r8, 0;
+mov.u32 %r9, 0;
+outer:
+mad.lo.u32 %r10, %r8, 16, %r0;
+mul.wide.u32 %d3, %r10, 4;
+add.u64 %d4, %d0, %d3;
+ld.global.u32 %r11, [%d4];
+mov.u32 %r12, 0;
+inner:
+add.u32 %r13, %r10, %r12;
+mul.wide.u32 %d3, %r13, 4;
+add.u64 %d4, %d0, %d3;
+ld.global.u32 %r14, [%d4];
+)" + std::string(inner) +
+         R"(
+and.b32 %r15, %r14, 31;
+setp.eq.u32 %p0, %r15, %r8;
+@%p0 bra done;
+add.u32 %r12, %r12, 1;
+setp.lt.u32 %p1, %r12, 6;
+@%p1 bra inner;
+add.u32 %r9, %r9, %r11;
+add.u32 %r9, %r9, %r14;
+add.u32 %r8, %r8, 1;
+setp.lt.u32 %p2, %r8, 10;
+@%p2 bra outer;
+done:
+add.u32 %r9, %r9, %r11;
+st.global.u32 [%d1], %r14;
+st.global.u32 [%d1+4], %r9;
+)";
+}
+
+/// What kSearch gives for each thread.
+inline std::vector<std::uint32_t> searched(const std::vector<std::uint32_t>& words,
+                                           std::uint32_t threads) {
+  std::vector<std::uint32_t> want;
+  for (std::uint32_t t = 0; t < threads; ++t) {
+    std::uint32_t i = t;
+    while ((words[i] & 7) != 3) ++i;
+    want.insert(want.end(), {words[i], words[i] ^ 0x5555, i});
+  }
+  return want;
+}
+
+/// What two_levels gives for each thread. `inner`, where it is not null, gets how often each thread
+/// was in the inner loop.
+inline std::vector<std::uint32_t> left_at_once(const std::vector<std::uint32_t>& words,
+                                               std::uint32_t threads,
+                                               std::vector<std::uint32_t>* inner = nullptr) {
+  std::vector<std::uint32_t> want;
+  for (std::uint32_t t = 0; t < threads; ++t) {
+    std::uint32_t sum = 0, last = 0, first = 0, count = 0;
+    bool found = false;
+    for (std::uint32_t k = 0; k < 10 && !found; ++k) {
+      first = words[16 * k + t];
+      for (std::uint32_t i = 0; i < 6 && !found; ++i, ++count) {
+        last = words[16 * k + t + i];
+        found = (last & 31) == k;
+      }
+      if (!found) sum += first + last;
+    }
+    want.insert(want.end(), {last, sum + first});
+    if (inner) inner->push_back(count);
+  }
+  return want;
+}
+
+}  // namespace ptx2spv::runtime::loops

@@ -1,0 +1,124 @@
+// NVIDIA's single precision has one NaN, so where a device's arithmetic may give another one,
+// legalise_float selects 0x7fffffff after each operation. Which NaN it is matters only where
+// something looks at the bits: sums, products and comparisons of NaN have the same results for all
+// of them.
+#include <algorithm>
+#include <vector>
+
+#include "translator/passes/passes.hpp"
+#include "translator/passes/rewrite.hpp"
+
+namespace ptx2spv::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr std::uint32_t kNan = 0x7fffffff, kInfinity = 0x7f800000, kSign = 0x80000000;
+
+class NanSelects {
+ public:
+  explicit NanSelects(Function& function) : f_(function) {}
+
+  bool run() {
+    note_uses();
+    spread();
+    return SsaRewriter(f_).run([&](Value v) {
+      const Value number = selected(v);
+      return number && !observed_[v] ? number : v;
+    });
+  }
+
+ private:
+  /// What a use does with its operand's NaN.
+  enum class Use : std::uint8_t {
+    none,     ///< its result is the same for all of them
+    passes,   ///< its result may be that NaN
+    observes  ///< it looks at the bits
+  };
+
+  bool constant(Value v, std::uint32_t bits) const {
+    return f_.insts[v].op == Op::constant && f_.insts[v].imm == bits;
+  }
+  bool is(Value v, Op op, unsigned count) const {
+    return f_.insts[v].op == op && f_.insts[v].count == count;
+  }
+  /// The x of x & 0x7fffffff, or 0.
+  Value magnitude_of(Value v) const {
+    if (!is(v, Op::and_, 2)) return 0;
+    if (constant(f_.arg(v, 1), kNan)) return f_.arg(v, 0);
+    return constant(f_.arg(v, 0), kNan) ? f_.arg(v, 1) : 0;
+  }
+  /// The x that the truth value tests for NaN, or 0.
+  Value tested(Value v) const {
+    if (!is(v, Op::ult, 2) || !constant(f_.arg(v, 0), kInfinity)) return 0;
+    return magnitude_of(f_.arg(v, 1));
+  }
+  /// The x of isnan(x) ? 0x7fffffff : x, or 0.
+  Value selected(Value v) const {
+    if (!is(v, Op::select, 3) || f_.insts[v].type != Type::i32) return 0;
+    const Value number = f_.arg(v, 2);
+    return constant(f_.arg(v, 1), kNan) && tested(f_.arg(v, 0)) == number ? number : 0;
+  }
+
+  Use use(Value user, unsigned operand) const {
+    switch (f_.insts[user].op) {
+      case Op::native_feq:
+      case Op::native_flt:
+      case Op::native_fle: return Use::none;
+      case Op::native_fadd:
+      case Op::native_fsub:
+      case Op::native_fmul:
+      case Op::native_fdiv:
+      case Op::native_ffma:
+      case Op::native_fsqrt:
+      case Op::phi: return Use::passes;
+      case Op::select: return selected(user) ? Use::none : operand ? Use::passes : Use::none;
+      case Op::and_: return magnitude_of(user) ? Use::passes : Use::observes;
+      case Op::xor_:
+        return constant(f_.arg(user, operand ^ 1), kSign) ? Use::passes : Use::observes;
+      case Op::ult: return tested(user) ? Use::none : Use::observes;
+      default: return Use::observes;
+    }
+  }
+
+  void note_uses() {
+    observed_.assign(f_.insts.size(), false);
+    from_.resize(f_.insts.size());
+    for (const Block& block : f_.blocks)
+      for (const Value v : block.insts) {
+        const auto args = f_.args(v);
+        for (unsigned i = 0; i < args.size(); ++i) {
+          if (f_.insts[args[i]].type != Type::i32) continue;
+          const Use how = use(v, i);
+          if (how == Use::passes) from_[v].push_back(args[i]);
+          if (how == Use::observes) observe(args[i]);
+        }
+      }
+  }
+
+  void observe(Value v) {
+    if (observed_[v]) return;
+    observed_[v] = true;
+    work_.push_back(v);
+  }
+
+  void spread() {
+    while (!work_.empty()) {
+      const Value v = work_.back();
+      work_.pop_back();
+      for (const Value a : from_[v]) observe(a);
+    }
+  }
+
+  Function& f_;
+  std::vector<bool> observed_;            ///< something looks at the value's bits
+  std::vector<std::vector<Value>> from_;  ///< whose NaN a value may have
+  std::vector<Value> work_;
+};
+
+}  // namespace
+
+bool elide_nan_selects(Function& function) { return NanSelects(function).run(); }
+
+}  // namespace ptx2spv::passes
