@@ -212,6 +212,18 @@ uint f32_to_u32_mode(const in uint a, const in uint mode)
     return PICK((a & F32_NAN) > F32_INF, NAN_TO_32_FROM_F32, r);
 }
 
+// Numbers below 2^31 in magnitude, to nearest or toward zero.
+uint f32_to_s32_bounded(const in uint a, const in uint mode)
+{
+    float x = uintBitsToFloat(a);
+    return uint(int(PICK(mode == ROUND_RN, roundEven(x), x)));
+}
+
+uint f32_to_u32_bounded(const in uint a, const in uint mode)
+{
+    return uint(max(int(f32_to_s32_bounded(a, mode)), 0));
+}
+
 // f32 to 64-bit integers goes through f64, which holds every f32.
 uvec2 f32_to_u64_mode(const in uint a, const in uint mode)
 {

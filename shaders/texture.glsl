@@ -691,6 +691,12 @@ uint tex_layer(const in uint layer) { return floatBitsToUint(float(int(layer)));
 // A bias in signed 256ths, taken away.
 uint tex_unbiased(const in uint bias) { return floatBitsToUint(float(-int(bias)) * 0.00390625f); }
 
+// The quotient alone.
+uint tex_over_extent(const in uint x, const in uint extent)
+{
+    return floatBitsToUint(uintBitsToFloat(x) / float(int(max(extent, 1u))));
+}
+
 // A component beside a longer one of magnitude `length`, which is no small number: a denormal is 0
 // where the quotient is one, else the least number with its sign.
 uint tex_beside_longer(const in uint x, const in uint length)
@@ -726,4 +732,15 @@ uvec4 tex_cube_direction(const in uint given_x, const in uint given_y, const in 
     const uint one = 0x3f800000u;
     return PICK4(lost, uvec4(PICK(by_x, one, 0u), PICK(by_y, one, 0u), PICK(by_z, one, 0u), 0u),
         uvec4(x, y, z, 0u));
+}
+
+// 1 where that changes nothing: all components are normal numbers, neither small nor huge together.
+// The bounds are normal, so that it does not matter whether a device flushes denormals.
+uint tex_cube_ordinary(const in uint x, const in uint y, const in uint z)
+{
+    float a = uintBitsToFloat(x & F32_NAN), b = uintBitsToFloat(y & F32_NAN);
+    float c = uintBitsToFloat(z & F32_NAN), sum = a + b + c, least = min(a, min(b, c));
+    // 2^-126, 2^-99 and 2^126
+    bool some = least >= 1.17549435e-38f && sum >= 1.57772181e-30f;
+    return PICK(some && sum <= 8.50705917e+37f, 1u, 0u);
 }

@@ -319,7 +319,8 @@ void expand_texture_reads(PassContext& c) {
             passes::simplify(f, c.module);
             return instructions(f, c.module);
           }};
-  passes::expand_texture_reads(c.function, c.module, c.info, c.options.textures, reads);
+  passes::expand_texture_reads(c.function, c.module, c.info, c.options.textures, c.options.table,
+                               reads);
   fix_features(c.function);
 }
 

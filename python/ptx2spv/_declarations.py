@@ -49,6 +49,11 @@ PTX2SPV_CLAMP = 1
 PTX2SPV_MIRROR = 2
 PTX2SPV_BORDER = 3
 
+# ptx2spv_filter
+PTX2SPV_FILTER_DEFAULT = 0
+PTX2SPV_FILTER_EXACT = 1
+PTX2SPV_FILTER_DEVICE = 2
+
 # ptx2spv_trap_kind
 PTX2SPV_TRAP_OUT_OF_BOUNDS = 1
 PTX2SPV_TRAP_MISALIGNED = 2
@@ -131,6 +136,7 @@ class ptx2spv_device_statistics(ctypes.Structure):
         ("memory_bytes", ctypes.c_uint64),
         ("memory_used", ctypes.c_uint64),
         ("validation_messages", ctypes.c_uint64),
+        ("array_copies", ctypes.c_uint64),
     ]
 
 
@@ -253,6 +259,7 @@ class ptx2spv_launch(ctypes.Structure):
         ("references", ctypes.POINTER(ptx2spv_reference)),
         ("reference_count", ctypes.c_uint32),
         ("sanitize", ctypes.c_char_p),
+        ("filter", ctypes.c_uint32),
     ]
 
 

@@ -104,11 +104,16 @@ class Kernel(Handle):
         raw.data, raw.bytes = ctypes.addressof(kept[-1]), len(data)
         return raw
 
-    def _launch(self, grid, block, arguments, shared=0, repeat=1, surfrefs=None, texrefs=None):
+    def _launch(self, grid, block, arguments, shared=0, repeat=1, surfrefs=None, texrefs=None,
+                filter=None):
         """The launch for the library, and what has to live until it is over."""
         if len(arguments) != len(self.parameters):
             raise TypeError(f"kernel {self.name!r} takes {len(self.parameters)} arguments "
                             f"({', '.join(map(repr, self.parameters))}), {len(arguments)} were given")
+        filters = {None: c.PTX2SPV_FILTER_DEFAULT, "exact": c.PTX2SPV_FILTER_EXACT,
+                   "device": c.PTX2SPV_FILTER_DEVICE}
+        if filter not in filters:
+            raise ValueError(f"filter is 'exact', 'device' or None, not {filter!r}")
         kept = []
         rows = (c.ptx2spv_argument * max(len(arguments), 1))(
             *(self._argument(parameter, value, kept)
@@ -125,14 +130,17 @@ class Kernel(Handle):
         launch = struct(c.ptx2spv_launch, grid=_three(grid), block=_three(block),
                         dynamic_shared=shared, repeat=repeat, arguments=rows,
                         argument_count=len(arguments), references=bound,
-                        reference_count=len(references))
+                        reference_count=len(references), filter=filters[filter])
         return launch, (rows, bound, kept)
 
-    def launch(self, grid, block, *arguments, shared=0, repeat=1, surfrefs=None, texrefs=None):
+    def launch(self, grid, block, *arguments, shared=0, repeat=1, surfrefs=None, texrefs=None,
+               filter=None):
         """Runs the kernel and waits. Returns the device's milliseconds, or None where it cannot
         tell. `shared`: bytes of dynamic shared memory. `surfrefs`, `texrefs`: what module variables
-        are bound to. A fault raises `Trap`."""
-        launch, kept = self._launch(grid, block, arguments, shared, repeat, surfrefs, texrefs)
+        are bound to. `filter`: 'exact' gives NVIDIA's texture reads, 'device' those of the device's
+        samplers; None as PTX2SPV_FILTER says. A fault raises `Trap`."""
+        launch, kept = self._launch(grid, block, arguments, shared, repeat, surfrefs, texrefs,
+                                    filter)
         took = ctypes.c_double(-1)
         call("ptx2spv_kernel_launch", self._handle, ctypes.byref(launch), ctypes.byref(took))
         del kept

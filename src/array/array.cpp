@@ -95,8 +95,8 @@ bool wants_image(const DeviceState& device, const ArrayDesc& desc) {
   if (desc.backing != ArrayBacking::automatic) return desc.backing == ArrayBacking::image;
   if (const std::string_view text = option_text(Option::backing); !text.empty())
     return text == "image";
-  return device.traits.driver == VK_DRIVER_ID_NVIDIA_PROPRIETARY && desc.geometry == Geometry::d1 &&
-         desc.channels == 1 && desc.texel_bytes() == 4;
+  return device.profile.costs.tiled_planes && desc.geometry == Geometry::d1 && desc.channels == 1 &&
+         desc.texel_bytes() == 4;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "src/array/sampler.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "src/array/sampler_exactness.hpp"
@@ -15,68 +16,44 @@ bool is_cube(TextureGeometry geometry) {
   return geometry == TextureGeometry::cube || geometry == TextureGeometry::acube;
 }
 
-/// Whether an instruction's geometry is that of the texture.
-bool fits(TextureGeometry geometry, const TextureState& texture) {
-  const ArrayDesc& array = texture.array->desc;
-  if (is_cube(geometry) != texture.desc.cube) return false;
-  switch (geometry) {
-    case TextureGeometry::d1: return array.geometry == Geometry::d1;
-    case TextureGeometry::d2: return array.geometry == Geometry::d2;
-    case TextureGeometry::d3: return array.geometry == Geometry::d3;
-    case TextureGeometry::a1d: return array.geometry == Geometry::a1d;
-    case TextureGeometry::a2d:
-    case TextureGeometry::acube: return array.geometry == Geometry::a2d;
-    case TextureGeometry::cube: return array.geometry == Geometry::a2d && array.layers == 6;
-    default: return false;
+/// The instructions' geometry that a texture is made for.
+TextureGeometry geometry_of(const TextureState& texture) {
+  if (!texture.array) {
+    const bool rows = texture.record[abi::x_sampler] & abi::sample_rows;
+    return rows ? TextureGeometry::d2 : TextureGeometry::d1;
   }
+  const ArrayDesc& array = texture.array->desc;
+  switch (array.geometry) {
+    case Geometry::d1: return TextureGeometry::d1;
+    case Geometry::d2: return TextureGeometry::d2;
+    case Geometry::d3: return TextureGeometry::d3;
+    case Geometry::a1d: return TextureGeometry::a1d;
+    case Geometry::a2d: break;
+  }
+  if (!texture.desc.cube) return TextureGeometry::a2d;
+  return array.layers == 6 ? TextureGeometry::cube : TextureGeometry::acube;
 }
 
-/// The format of the texels as the texture reads them; undefined: there is none.
-VkFormat sampled_format(const TextureState& texture) {
-  const ArrayDesc& array = texture.array->desc;
-  const unsigned of = array.channels == 4 ? 2 : array.channels - 1;
-  constexpr VkFormat kIntegers[6][3] = {
-      {VK_FORMAT_R8_UINT, VK_FORMAT_R8G8_UINT, VK_FORMAT_R8G8B8A8_UINT},
-      {VK_FORMAT_R16_UINT, VK_FORMAT_R16G16_UINT, VK_FORMAT_R16G16B16A16_UINT},
-      {VK_FORMAT_R32_UINT, VK_FORMAT_R32G32_UINT, VK_FORMAT_R32G32B32A32_UINT},
-      {VK_FORMAT_R8_SINT, VK_FORMAT_R8G8_SINT, VK_FORMAT_R8G8B8A8_SINT},
-      {VK_FORMAT_R16_SINT, VK_FORMAT_R16G16_SINT, VK_FORMAT_R16G16B16A16_SINT},
-      {VK_FORMAT_R32_SINT, VK_FORMAT_R32G32_SINT, VK_FORMAT_R32G32B32A32_SINT}};
-  constexpr VkFormat kReal[2][3] = {
-      {VK_FORMAT_R16_SFLOAT, VK_FORMAT_R16G16_SFLOAT, VK_FORMAT_R16G16B16A16_SFLOAT},
-      {VK_FORMAT_R32_SFLOAT, VK_FORMAT_R32G32_SFLOAT, VK_FORMAT_R32G32B32A32_SFLOAT}};
-  constexpr VkFormat kNormalised[4][3] = {
-      {VK_FORMAT_R8_UNORM, VK_FORMAT_R8G8_UNORM, VK_FORMAT_R8G8B8A8_UNORM},
-      {VK_FORMAT_R16_UNORM, VK_FORMAT_R16G16_UNORM, VK_FORMAT_R16G16B16A16_UNORM},
-      {VK_FORMAT_R8_SNORM, VK_FORMAT_R8G8_SNORM, VK_FORMAT_R8G8B8A8_SNORM},
-      {VK_FORMAT_R16_SNORM, VK_FORMAT_R16G16_SNORM, VK_FORMAT_R16G16B16A16_SNORM}};
-  constexpr VkFormat kSrgb[3] = {VK_FORMAT_R8_SRGB, VK_FORMAT_R8G8_SRGB, VK_FORMAT_R8G8B8A8_SRGB};
-  const std::uint32_t sampler = texture.record[abi::x_sampler];
-  if (sampler & abi::sample_srgb) return kSrgb[of];
-  const auto format = static_cast<std::size_t>(texture.record[abi::x_format]);
-  if (format >= static_cast<std::size_t>(SurfaceFormat::f16)) return kReal[format - 6][of];
-  if (sampler & abi::sample_element) return kIntegers[format][of];
-  // u8, u16, s8, s16
-  return kNormalised[format < 3 ? format : format - 1][of];
+/// Whether texels are integers to the kernel.
+bool integers(const TextureState& texture) {
+  return texture.record[abi::x_sampler] & abi::sample_element &&
+         texture.record[abi::x_format] < static_cast<std::uint32_t>(SurfaceFormat::f16);
 }
 
 /// The border as Vulkan has it; all ones where it has none like it. Channels that the texture has
 /// not do not count.
 VkBorderColor border_colour(const TextureState& texture) {
-  const std::uint32_t channels = texture.array->desc.channels;
+  const std::uint32_t channels = texture.record[abi::x_channels];
   const auto& border = texture.desc.border;
   const auto all = [&](float colour, float alpha) {
     for (std::uint32_t i = 0; i < channels; ++i)
       if (!(border[i] == (i == 3 ? alpha : colour))) return false;
     return true;
   };
-  const bool integers =
-      texture.record[abi::x_sampler] & abi::sample_element &&
-      texture.record[abi::x_format] < static_cast<std::uint32_t>(SurfaceFormat::f16);
   if (all(0, 0))
-    return integers ? VK_BORDER_COLOR_INT_TRANSPARENT_BLACK
-                    : VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK;
-  if (integers) return VK_BORDER_COLOR_MAX_ENUM;
+    return integers(texture) ? VK_BORDER_COLOR_INT_TRANSPARENT_BLACK
+                             : VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK;
+  if (integers(texture)) return VK_BORDER_COLOR_MAX_ENUM;
   if (all(0, 1)) return VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK;
   if (all(1, 1)) return VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE;
   return VK_BORDER_COLOR_MAX_ENUM;
@@ -103,7 +80,9 @@ bool format_serves(const TextureState& texture) {
   const bool mixes = texture.desc.linear_mipmap_filter && texture.record[abi::x_levels] > 1;
   if (texture.desc.linear_filter || mixes)
     needs |= VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT;
-  return (properties.optimalTilingFeatures & needs) == needs;
+  const VkFormatFeatureFlags has =
+      texture.array ? properties.optimalTilingFeatures : properties.linearTilingFeatures;
+  return (has & needs) == needs;
 }
 
 VkImageViewType sampled_view_type(const SamplerUse& use) {
@@ -170,14 +149,69 @@ VkSamplerCreateInfo sampler_info(const TextureState& texture, const SamplerUse& 
   return create;
 }
 
+/// A device has few samplers (4,000 on NVIDIA's), and textures are often read alike: those made
+/// alike are one, which lives as long as the device.
+VkResult find_sampler(DeviceState& device, const VkSamplerCreateInfo& create, VkSampler& sampler) {
+  const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
+  const auto word = [](auto value) { return static_cast<std::uint32_t>(value); };
+  const std::vector<std::uint32_t> key = {create.flags,
+                                          word(create.magFilter) | word(create.mipmapMode) << 8 |
+                                              create.anisotropyEnable << 16 |
+                                              create.unnormalizedCoordinates << 17,
+                                          word(create.addressModeU),
+                                          word(create.addressModeV),
+                                          word(create.addressModeW),
+                                          word(create.borderColor),
+                                          bits(create.mipLodBias),
+                                          bits(create.maxAnisotropy),
+                                          bits(create.minLod),
+                                          bits(create.maxLod)};
+  std::lock_guard lock(device.samplers_mutex);
+  const auto known = device.samplers.find(key);
+  if (known != device.samplers.end()) {
+    sampler = known->second;
+    return VK_SUCCESS;
+  }
+  const VkResult result = device.vk.CreateSampler(device.handle, &create, nullptr, &sampler);
+  if (result == VK_SUCCESS) device.samplers.emplace(key, sampler);
+  return result;
+}
+
 }  // namespace
+
+VkFormat sampled_format(const TextureState& texture) {
+  const std::uint32_t channels = texture.record[abi::x_channels];
+  const unsigned of = channels == 4 ? 2 : channels - 1;
+  constexpr VkFormat kIntegers[6][3] = {
+      {VK_FORMAT_R8_UINT, VK_FORMAT_R8G8_UINT, VK_FORMAT_R8G8B8A8_UINT},
+      {VK_FORMAT_R16_UINT, VK_FORMAT_R16G16_UINT, VK_FORMAT_R16G16B16A16_UINT},
+      {VK_FORMAT_R32_UINT, VK_FORMAT_R32G32_UINT, VK_FORMAT_R32G32B32A32_UINT},
+      {VK_FORMAT_R8_SINT, VK_FORMAT_R8G8_SINT, VK_FORMAT_R8G8B8A8_SINT},
+      {VK_FORMAT_R16_SINT, VK_FORMAT_R16G16_SINT, VK_FORMAT_R16G16B16A16_SINT},
+      {VK_FORMAT_R32_SINT, VK_FORMAT_R32G32_SINT, VK_FORMAT_R32G32B32A32_SINT}};
+  constexpr VkFormat kReal[2][3] = {
+      {VK_FORMAT_R16_SFLOAT, VK_FORMAT_R16G16_SFLOAT, VK_FORMAT_R16G16B16A16_SFLOAT},
+      {VK_FORMAT_R32_SFLOAT, VK_FORMAT_R32G32_SFLOAT, VK_FORMAT_R32G32B32A32_SFLOAT}};
+  constexpr VkFormat kNormalised[4][3] = {
+      {VK_FORMAT_R8_UNORM, VK_FORMAT_R8G8_UNORM, VK_FORMAT_R8G8B8A8_UNORM},
+      {VK_FORMAT_R16_UNORM, VK_FORMAT_R16G16_UNORM, VK_FORMAT_R16G16B16A16_UNORM},
+      {VK_FORMAT_R8_SNORM, VK_FORMAT_R8G8_SNORM, VK_FORMAT_R8G8B8A8_SNORM},
+      {VK_FORMAT_R16_SNORM, VK_FORMAT_R16G16_SNORM, VK_FORMAT_R16G16B16A16_SNORM}};
+  constexpr VkFormat kSrgb[3] = {VK_FORMAT_R8_SRGB, VK_FORMAT_R8G8_SRGB, VK_FORMAT_R8G8B8A8_SRGB};
+  const std::uint32_t sampler = texture.record[abi::x_sampler];
+  if (sampler & abi::sample_srgb) return kSrgb[of];
+  const auto format = static_cast<std::size_t>(texture.record[abi::x_format]);
+  if (format >= static_cast<std::size_t>(SurfaceFormat::f16)) return kReal[format - 6][of];
+  if (sampler & abi::sample_element) return kIntegers[format][of];
+  // u8, u16, s8, s16
+  return kNormalised[format < 3 ? format : format - 1][of];
+}
 
 SamplerUse sampler_use(const TextureState& texture, std::span<const TextureUse> uses,
                        FilterPolicy filter) {
   SamplerUse use;
-  if (!texture.array || uses.empty()) return use;
+  if ((!texture.array && !texture.memory_image) || uses.empty()) return use;
   const DeviceState& device = *texture.device;
-  const ArrayState& array = *texture.array;
   use.view = uses[0].geometry;
   use.biased = texture.record[abi::x_lod_bias] != 0;
   const bool planes = use.view == TextureGeometry::d1 || use.view == TextureGeometry::d2;
@@ -188,7 +222,10 @@ SamplerUse sampler_use(const TextureState& texture, std::span<const TextureUse> 
   }
   use.divides = !normalized(texture) && (gathers || !planes);
   const bool lines = use.view == TextureGeometry::d1 || use.view == TextureGeometry::a1d;
-  if (!fits(use.view, texture) || (lines && !device.profile.features.image1d)) return use;
+  const bool reaches = texture.desc.linear_filter || gathers;
+  if (is_cube(use.view) && texture.desc.seamless_cube && reaches && !device.traits.seamless_cubes)
+    return use;
+  if (!reads(use.view, texture) || (lines && !device.profile.features.image1d)) return use;
   if (is_cube(use.view) && !texture.desc.seamless_cube) use.faces = !device.traits.cubes_with_seams;
   if (use.view == TextureGeometry::acube && !use.faces && !device.traits.cube_arrays) {
     if (texture.desc.seamless_cube) return use;
@@ -200,44 +237,89 @@ SamplerUse sampler_use(const TextureState& texture, std::span<const TextureUse> 
   if (!(bias <= device.traits.properties.limits.maxSamplerLodBias)) return use;
   // Integers are not filtered and lines are read fast, so that little is lost in the shader.
   // A compiler of CPU code ends the process over samplers of either (docs/drivers.md).
-  const bool integers =
-      texture.record[abi::x_sampler] & abi::sample_element &&
-      texture.record[abi::x_format] < static_cast<std::uint32_t>(SurfaceFormat::f16);
-  if ((integers || lines) && !device.traits.exact_samplers) return use;
-  if (array.imported || !format_serves(texture)) return use;
-  if (filter == FilterPolicy::exact &&
-      (!device.traits.exact_samplers || !sampler_is_exact(texture, uses, use)))
-    return use;
+  if ((integers(texture) || lines) && device.info.kind == DeviceKind::cpu) return use;
+  if ((texture.array && texture.array->imported) || !format_serves(texture)) return use;
+  if (filter == FilterPolicy::exact && !sampler_is_exact(texture, uses, use)) return use;
   use.possible = true;
   return use;
 }
 
+bool reads(TextureGeometry geometry, const TextureState& texture) {
+  const TextureGeometry own = geometry_of(texture);
+  return geometry == own || (geometry == TextureGeometry::acube && own == TextureGeometry::cube);
+}
+
+TextureTexel texel_of(const TextureState& texture) {
+  if (!integers(texture)) return TextureTexel::real;
+  const bool with_sign =
+      texture.record[abi::x_format] >= static_cast<std::uint32_t>(SurfaceFormat::s8);
+  return with_sign ? TextureTexel::sint : TextureTexel::uint;
+}
+
+SamplerUse table_use(const TextureState& texture, std::span<const TextureUse> uses,
+                     FilterPolicy filter) {
+  SamplerUse use = sampler_use(texture, uses, filter);
+  use.indexed = true;
+  // The arrays' views are of whole cubes.
+  if (use.faces) use.possible = false;
+  return use;
+}
+
+std::uint8_t table_bit(std::span<const TextureUse> uses, FilterPolicy filter) {
+  unsigned modes = 0;
+  for (const TextureUse& use : uses)
+    modes |= use.mode == TextureMode::gather ? 4u : use.mode == TextureMode::gradient ? 2u : 1u;
+  return static_cast<std::uint8_t>((filter == FilterPolicy::device ? 8u : 0u) + modes);
+}
+
+std::uint32_t table_bits(const TextureState& texture) {
+  constexpr TextureMode kModes[] = {TextureMode::level, TextureMode::gradient, TextureMode::gather};
+  std::uint32_t bits = 0;
+  for (const FilterPolicy filter : {FilterPolicy::exact, FilterPolicy::device})
+    for (unsigned modes = 1; modes < 8; ++modes) {
+      std::vector<TextureUse> uses;
+      for (unsigned k = 0; k < 3; ++k)
+        if (modes >> k & 1) uses.push_back({.geometry = geometry_of(texture), .mode = kModes[k]});
+      if (table_use(texture, uses, filter).possible) bits |= 1u << table_bit(uses, filter);
+    }
+  const TextureTexel texel = texel_of(texture);
+  if (texel == TextureTexel::uint) bits |= abi::sampled_uint;
+  if (texel == TextureTexel::sint) bits |= abi::sampled_sint;
+  return bits;
+}
+
 Result<SampledTexture> sampled_texture(TextureState& texture, const SamplerUse& use) {
   DeviceState& device = *texture.device;
-  ArrayState& array = *texture.array;
+  const ArrayState* array = texture.array.get();
   std::lock_guard lock(texture.sampled_mutex);
-  const std::uint64_t level_serial = array.levels[texture.first_level].serial;
+  const std::uint64_t level_serial = array ? array->levels[texture.first_level].serial : 0;
   for (const SampledView& each : texture.sampled)
-    if (each.level_serial == level_serial && each.view == use.view && each.divides == use.divides)
+    if (each.level_serial == level_serial && each.view == use.view && each.divides == use.divides &&
+        each.indexed == use.indexed)
       return SampledTexture{each.image_view, each.sampler, each.serial};
   SampledView made;
   made.level_serial = level_serial;
   made.view = use.view;
   made.divides = use.divides;
+  made.indexed = use.indexed;
   made.serial = device.next_serial.fetch_add(1);
   VkImageViewUsageCreateInfo usage{VK_STRUCTURE_TYPE_IMAGE_VIEW_USAGE_CREATE_INFO};
   usage.usage = VK_IMAGE_USAGE_SAMPLED_BIT;
   VkImageViewCreateInfo create{VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO};
   create.pNext = &usage;
-  create.image = array.image;
+  create.image = array ? array->image : texture.memory_image;
   create.viewType = sampled_view_type(use);
   create.format = sampled_format(texture);
+  if (use.indexed && texture.record[abi::x_channels] < 4) {
+    create.components.a = VK_COMPONENT_SWIZZLE_ZERO;
+    create.components.b = VK_COMPONENT_SWIZZLE_ZERO;
+    if (texture.record[abi::x_channels] < 2) create.components.g = VK_COMPONENT_SWIZZLE_ZERO;
+  }
   create.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, texture.first_level,
-                             texture.record[abi::x_levels], 0, array.desc.layers};
+                             texture.record[abi::x_levels], 0, array ? array->desc.layers : 1};
   VkResult result = device.vk.CreateImageView(device.handle, &create, nullptr, &made.image_view);
   if (result != VK_SUCCESS) return vulkan_error(result, "CreateImageView");
-  const VkSamplerCreateInfo sampler = sampler_info(texture, use);
-  result = device.vk.CreateSampler(device.handle, &sampler, nullptr, &made.sampler);
+  result = find_sampler(device, sampler_info(texture, use), made.sampler);
   if (result != VK_SUCCESS) {
     device.vk.DestroyImageView(device.handle, made.image_view, nullptr);
     return vulkan_error(result, "CreateSampler");
@@ -248,10 +330,8 @@ Result<SampledTexture> sampled_texture(TextureState& texture, const SamplerUse& 
 
 void forget_sampled(TextureState& texture) {
   std::lock_guard lock(texture.sampled_mutex);
-  for (const SampledView& each : texture.sampled) {
+  for (const SampledView& each : texture.sampled)
     texture.device->vk.DestroyImageView(texture.device->handle, each.image_view, nullptr);
-    texture.device->vk.DestroySampler(texture.device->handle, each.sampler, nullptr);
-  }
   texture.sampled.clear();
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "src/array/buffer.hpp"
+#include "src/array/sampler.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -33,6 +34,7 @@ TextureState::~TextureState() {
     std::erase(array->textures, this);
   }
   forget_sampled(*this);
+  if (memory_image) device->vk.DestroyImage(device->handle, memory_image, nullptr);
 }
 
 void place_texture(TextureState& texture) {
@@ -43,6 +45,7 @@ void place_texture(TextureState& texture) {
                                  : array.device->discard.address();
   texture.record[abi::x_base_lo] = static_cast<std::uint32_t>(base);
   texture.record[abi::x_base_hi] = static_cast<std::uint32_t>(base >> 32);
+  texture.record[abi::x_sampled] = array.image_backed ? table_bits(texture) : 0;
   if (texture.handle) array.device->textures.update(texture.handle, texture.record);
 }
 

@@ -10,7 +10,7 @@ namespace ptx2spv::runtime {
 struct SampledView {
   std::uint64_t level_serial = 0, serial = 0;
   TextureGeometry view = TextureGeometry::d2;
-  bool divides = false;
+  bool divides = false, indexed = false;
   VkImageView image_view = VK_NULL_HANDLE;
   VkSampler sampler = VK_NULL_HANDLE;
 };
@@ -29,6 +29,8 @@ struct TextureState {
   std::uint32_t first_level = 0;  ///< of the array
 
   std::mutex sampled_mutex;
+  bool memory_image_tried = false;
+  VkImage memory_image = VK_NULL_HANDLE;  ///< over pitched memory (src/array/memory_image.hpp)
   std::vector<SampledView> sampled;
 };
 

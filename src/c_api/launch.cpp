@@ -19,6 +19,12 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
     config.checks = parse_checks(launch->sanitize, unknown);
     if (!config.checks) return bad(unknown_check(unknown));
   }
+  switch (const std::uint32_t filter = number_in(launch->filter)) {
+    case PTX2SPV_FILTER_DEFAULT: break;
+    case PTX2SPV_FILTER_EXACT: config.filter = FilterPolicy::exact; break;
+    case PTX2SPV_FILTER_DEVICE: config.filter = FilterPolicy::device; break;
+    default: return bad("the launch's filter is " + std::to_string(filter) + ", and none is that");
+  }
   if (launch->argument_count && !launch->arguments)
     return bad("the launch's arguments are null, and there are " +
                std::to_string(launch->argument_count));

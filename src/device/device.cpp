@@ -30,11 +30,17 @@ void keep_used_features(FeatureChain& chain) {
   core.shaderStorageImageWriteWithoutFormat = all.shaderStorageImageWriteWithoutFormat;
   core.samplerAnisotropy = all.samplerAnisotropy;
   core.imageCubeArray = all.imageCubeArray;
+  core.shaderSampledImageArrayDynamicIndexing = all.shaderSampledImageArrayDynamicIndexing;
   chain.storage16 = {chain.storage16.sType, chain.storage16.pNext,
                      chain.storage16.storageBuffer16BitAccess};
   chain.storage8 = {chain.storage8.sType, chain.storage8.pNext,
                     chain.storage8.storageBuffer8BitAccess};
   chain.int8.shaderFloat16 = VK_FALSE;
+  const VkBool32 nonuniform = chain.indexing.shaderSampledImageArrayNonUniformIndexing,
+                 arrays = chain.indexing.runtimeDescriptorArray;
+  chain.indexing = {chain.indexing.sType, chain.indexing.pNext};
+  chain.indexing.shaderSampledImageArrayNonUniformIndexing = nonuniform;
+  chain.indexing.runtimeDescriptorArray = arrays;
   // Capture and replay of addresses costs address space and serves debuggers only.
   chain.addresses.bufferDeviceAddressCaptureReplay =
       chain.addresses.bufferDeviceAddressMultiDevice = VK_FALSE;
@@ -96,6 +102,7 @@ DeviceState::~DeviceState() {
   synchronous.reset();
   queue.close();
   if (!handle) return;
+  for (const auto& [key, sampler] : samplers) vk.DestroySampler(handle, sampler, nullptr);
   for (const auto& [bindings, layout] : common_layouts)
     vk.DestroyDescriptorSetLayout(handle, layout, nullptr);
   if (pipeline_cache) {

@@ -29,10 +29,7 @@ struct PhysicalTraits {
   std::string driver_name, driver_info;
   bool storage_image_formats = false;  ///< shaderStorageImageExtendedFormats
   bool anisotropy = false, cube_arrays = false, cubes_with_seams = false;
-  /// Samplers give the words of NVIDIA's texture unit, in the forms of sampler_is_exact.
-  bool exact_samplers = false;
-  /// Two-dimensional surfaces of words take less time in images, which are tiled, than in memory.
-  bool tiled_planes = false;
+  bool seamless_cubes = true;  ///< filters reach across the edges of cubes as they should
   bool choose_subgroups = false;      ///< pipelines with warps ask for subgroups of 32
   std::uint32_t storage_buffers = 0;  ///< of a stage, and of a pipeline's sets
   std::uint64_t max_allocation = 0;   ///< bytes; 0: not reported
@@ -73,6 +70,9 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
 
   std::mutex arrays_mutex;
   std::vector<ArrayState*> image_arrays;  ///< alive and image-backed
+
+  std::mutex samplers_mutex;
+  std::map<std::vector<std::uint32_t>, VkSampler> samplers;  ///< by what they are made of
 
   std::mutex statistics_mutex;
   DeviceStatistics statistics;

@@ -90,6 +90,10 @@ void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
   VkImageFormatProperties2 image_properties{VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
   allow(profile.features.image1d, vk.GetPhysicalDeviceImageFormatProperties2(
                                       physical, &image, &image_properties) == VK_SUCCESS);
+  allow(profile.features.indexed_samplers,
+        core.shaderSampledImageArrayDynamicIndexing &&
+            chain.indexing.shaderSampledImageArrayNonUniformIndexing &&
+            chain.indexing.runtimeDescriptorArray);
   allow(profile.features.shader_clock, chain.clock.shaderSubgroupClock);
 }
 
@@ -148,6 +152,7 @@ void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions,
   if (extension(v12, VK_KHR_8BIT_STORAGE_EXTENSION_NAME)) add(storage8);
   if (extension(v12, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME)) add(int8);
   if (extension(v12, VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME)) add(atomic_int64);
+  if (extension(v12, VK_EXT_DESCRIPTOR_INDEXING_EXTENSION_NAME)) add(indexing);
   if (extension(v12, VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME)) add(addresses);
   if (extension(v12, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME)) add(timeline);
   extension(v12, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
@@ -269,7 +274,8 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   traits.storage_image_formats = core.shaderStorageImageExtendedFormats;
   traits.anisotropy = core.samplerAnisotropy;
   traits.cube_arrays = core.imageCubeArray;
-  traits.exact_samplers = traits.tiled_planes = traits.driver == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
+  // SwiftShader takes texels of the wrong face there (docs/drivers.md).
+  traits.seamless_cubes = traits.driver != VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
   traits.cubes_with_seams = chain.cubes_with_seams.nonSeamlessCubeMap;
 
   Profile profile = find_profile(profile_of(traits.driver)).value_or(Profile());

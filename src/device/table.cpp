@@ -96,6 +96,14 @@ std::shared_ptr<void> Table::owner(std::uint64_t handle) const {
   return entries_[static_cast<std::uint32_t>(handle)].owner.lock();
 }
 
+std::vector<std::pair<std::uint32_t, std::shared_ptr<void>>> Table::owners() const {
+  std::vector<std::pair<std::uint32_t, std::shared_ptr<void>>> all;
+  std::lock_guard lock(mutex_);
+  for (std::uint32_t i = 1; i < entries_.size(); ++i)
+    if (entries_[i].live) all.emplace_back(i, entries_[i].owner.lock());
+  return all;
+}
+
 void Table::rename(std::uint64_t handle, std::string name) {
   std::lock_guard lock(mutex_);
   if (live_locked(handle)) entries_[static_cast<std::uint32_t>(handle)].name = std::move(name);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ptx2spv/abi.hpp"
@@ -40,6 +41,8 @@ class Table {
   bool live(std::uint64_t handle) const;
   std::shared_ptr<void> owner(
       std::uint64_t handle) const;  ///< as given to add; null for a dead handle
+  /// All live handles' owners, by index; null: it has none.
+  std::vector<std::pair<std::uint32_t, std::shared_ptr<void>>> owners() const;
   void rename(std::uint64_t handle, std::string name);
   /// The record and name that `handle` had, also shortly after it died. False: never seen.
   bool describe(std::uint64_t handle, std::vector<std::uint32_t>& record, std::string& name) const;

@@ -2,11 +2,14 @@
 #include "src/launch/backing.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <shared_mutex>
 
 #include "ptx2spv/image_slot.hpp"
+#include "src/array/memory_image.hpp"
 #include "src/array/residency.hpp"
+#include "src/array/sampler_exactness.hpp"
 #include "src/options.hpp"
 
 namespace ptx2spv::runtime {
@@ -33,7 +36,7 @@ bool rows_hold(const SlotInfo& slot, std::uint64_t row_bytes) {
 /// Planes of 4-byte texels, and of pairs of words that are reduced, do better in images where those
 /// are tiled (docs/performance.md); volumes and wide texels do not.
 bool better_in_image(const DeviceState& device, const SlotInfo& slot, const ArrayDesc& desc) {
-  if (!device.traits.tiled_planes || desc.geometry != Geometry::d2) return false;
+  if (!device.profile.costs.tiled_planes || desc.geometry != Geometry::d2) return false;
   const bool reduced_pairs = desc.texel_bytes() == 8 && !slot.reduce_bytes.empty();
   return reduced_pairs || desc.texel_bytes() == 4;
 }
@@ -71,22 +74,75 @@ class Backings {
       slots_.surfaces[i] = std::static_pointer_cast<SurfaceState>(
           device_.surfaces.owner(word64(plan_.params, info_.slots[i].offset)));
     slots_.textures.resize(info_.texture_slots.size());
-    const FilterPolicy filter = config_.filter.value_or(filter_option());
+    const FilterPolicy filter = filter_of(config_);
     const VkPhysicalDeviceLimits& limits = device_.traits.properties.limits;
     const std::size_t most =
         std::min(limits.maxPerStageDescriptorSamplers, limits.maxPerStageDescriptorSampledImages);
     for (std::size_t i = 0; i < info_.texture_slots.size(); ++i) {
       auto texture = std::static_pointer_cast<TextureState>(
           device_.textures.owner(word64(plan_.params, info_.texture_slots[i])));
-      if (!texture || !texture->array) continue;
+      if (!texture) continue;
+      if (texture->buffer && samplers_may_read(filter)) make_memory_image(*texture);
+      if (!texture->array && !texture->memory_image) continue;
       slots_.textures[i].texture = texture;
       if (i < most && i < info_.texture_uses.size())
         slots_.textures[i].use = sampler_use(*texture, info_.texture_uses[i], filter);
     }
+    find_table(filter);
   }
 
-  static FilterPolicy filter_option() {
-    return option_text(Option::filter) == "device" ? FilterPolicy::device : FilterPolicy::exact;
+  bool samplers_may_read(FilterPolicy filter) const {
+    return filter == FilterPolicy::device || samplers_are_exact(device_.profile);
+  }
+
+  /// What handles out of memory may name. Nothing where the device indexes no samplers, or where a
+  /// geometry has none that a sampler reads: all are then found by address.
+  void find_table(FilterPolicy filter) {
+    slots_.table.clear();
+    plan_.table_changes = device_.textures.changes();
+    if (!info_.dynamic_textures || !device_.profile.features.indexed_samplers) return;
+    std::array<std::vector<TextureUse>, std::tuple_size_v<TableSpecs>> uses;
+    for (const TextureUse& use : info_.table_uses) {
+      if (static_cast<std::size_t>(use.geometry) >= uses.size()) return;
+      uses[static_cast<std::size_t>(use.geometry)].push_back(use);
+    }
+    const auto geometries = static_cast<std::uint32_t>(
+        std::ranges::count_if(uses, [](const auto& each) { return !each.empty(); }));
+    const auto slots = static_cast<std::uint32_t>(slots_.textures.size());
+    const std::uint32_t most = most_samplers(), count = device_.textures.count();
+    const std::uint32_t room = most > slots ? (most - slots) / (geometries * kTexelKinds) : 0;
+    if (room < count) return;
+    slots_.table_size = std::min(std::bit_ceil(std::max(count, 256u)), room);
+    const auto owners = device_.textures.owners();
+    for (std::size_t g = 0; g < uses.size(); ++g) {
+      if (uses[g].empty()) continue;
+      TableSpec& spec = slots_.table_specs[g];
+      spec.bound = table_bit(uses[g], filter);
+      spec.approximate = filter == FilterPolicy::device;
+      bool some = false;
+      for (const auto& [index, owner] : owners) {
+        auto texture = std::static_pointer_cast<TextureState>(owner);
+        const auto geometry = static_cast<TextureGeometry>(g);
+        if (!texture) {  // of a module's variable, which reads as zeros
+          spec.mixed = true;
+          continue;
+        }
+        const bool sampler_alone = !texture->array && !texture->buffer;
+        if (sampler_alone || !reads(geometry, *texture)) continue;
+        if (texture->buffer && samplers_may_read(filter)) make_memory_image(*texture);
+        const SamplerUse use = table_use(*texture, uses[g], filter);
+        some = some || use.possible;
+        slots_.table.push_back({index, std::move(texture), geometry, use});
+      }
+      if (!some) return slots_.table.clear();
+    }
+  }
+
+  std::uint32_t most_samplers() const {
+    const VkPhysicalDeviceLimits& limits = device_.traits.properties.limits;
+    return std::min({limits.maxPerStageDescriptorSamplers,
+                     limits.maxPerStageDescriptorSampledImages, limits.maxDescriptorSetSamplers,
+                     limits.maxDescriptorSetSampledImages, limits.maxPerStageResources / 2});
   }
 
   /// Whether every access of the slot is one that an image takes.
@@ -110,12 +166,17 @@ class Backings {
       wish.image = wish.image || better_in_image(device_, info_.slots[i], surface->array->desc);
     }
     for (const TextureSlot& slot : slots_.textures) {
-      if (!slot.texture) continue;
+      if (!slot.texture || !slot.texture->array) continue;
       Wish& wish = all[slot.texture->array];
       (slot.use.possible ? wish.image : wish.memory) = true;
     }
+    for (const TableTexture& each : slots_.table) {
+      if (!each.texture->array) continue;
+      Wish& wish = all[each.texture->array];
+      (each.use.possible ? wish.image : wish.memory) = true;
+    }
     // A handle that is only known on the device may name any of them, which it reaches by address.
-    if (info_.dynamic_handles || info_.dynamic_textures) {
+    if (info_.dynamic_handles || (info_.dynamic_textures && slots_.table.empty())) {
       std::lock_guard lock(device_.arrays_mutex);
       for (ArrayState* each : device_.image_arrays)
         if (auto array = each->weak_from_this().lock()) all[array].memory = true;
@@ -152,9 +213,32 @@ class Backings {
       if (Status status = array->ensure_linear(); !status) return status;
     }
     for (TextureSlot& slot : slots_.textures)
-      if (slot.texture && !slot.texture->array->image_backed) slot.use.possible = false;
+      if (slot.texture && slot.texture->array && !slot.texture->array->image_backed)
+        slot.use.possible = false;
+    settle_table();
     for (std::size_t i = 0; i < slots_.surfaces.size(); ++i) settle_surface(i);
     return {};
+  }
+
+  void settle_table() {
+    for (TableTexture& each : slots_.table) {
+      TableSpec& spec = slots_.table_specs[static_cast<std::size_t>(each.geometry)];
+      const auto& array = each.texture->array;
+      // Of a mirrored array too, which holds what was there before the launch.
+      each.use.possible = each.use.possible && (!array || array->image_backed);
+      if (!each.use.possible) {
+        spec.mixed = true;
+        continue;
+      }
+      spec.texels |=
+          static_cast<std::uint8_t>(1u << static_cast<unsigned>(texel_of(*each.texture)));
+      spec.divides = spec.divides || each.use.divides;
+      spec.biased = spec.biased || each.use.biased;
+    }
+    for (TableSpec& spec : slots_.table_specs)
+      if (spec.texels == 0) spec = {};
+    std::erase_if(slots_.table, [](const TableTexture& each) { return !each.use.possible; });
+    if (slots_.table.empty()) slots_.table_size = 0;
   }
 
   void settle_surface(std::size_t i) {
@@ -170,8 +254,7 @@ class Backings {
     if (level.bytes >> 32) slots_.wide = true;
     if (!rows_hold(info_.slots[i], level.row_bytes)) slots_.checked = false;
     const bool as_image = array.image_backed &&
-                          std::find(plan_.mirrored.begin(), plan_.mirrored.end(), surface->array) ==
-                              plan_.mirrored.end();
+                          std::ranges::find(plan_.mirrored, surface->array) == plan_.mirrored.end();
     const VkPhysicalDeviceLimits& limits = device_.traits.properties.limits;
     if (as_image) {
       spec.backing = Backing::image;
@@ -198,6 +281,11 @@ class Backings {
 };
 
 }  // namespace
+
+FilterPolicy filter_of(const LaunchConfig& config) {
+  const bool device = option_text(Option::filter) == "device";
+  return config.filter.value_or(device ? FilterPolicy::device : FilterPolicy::exact);
+}
 
 Status choose_backings(const KernelState& kernel, const LaunchConfig& config, LaunchPlan& plan,
                        Slots& slots) {

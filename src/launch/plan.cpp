@@ -99,7 +99,8 @@ void place_records(const KernelState& kernel, const Slots& slots, std::vector<st
 /// The same for textures; a handle that is dead stays unknown, and the kernel looks it up and
 /// traps.
 void place_texture_records(const KernelState& kernel, const Slots& slots,
-                           std::vector<std::byte>& params, std::vector<TextureSpec>& specs) {
+                           std::vector<std::byte>& params, std::vector<TextureSpec>& specs,
+                           bool approximate) {
   const EntryInfo& info = *kernel.info;
   const Table& table = kernel.module->device->textures;
   constexpr std::size_t kBytes = abi::kTextureWords * 4;
@@ -125,6 +126,7 @@ void place_texture_records(const KernelState& kernel, const Slots& slots,
     spec.faces = slots.textures[i].use.faces;
     spec.divides = slots.textures[i].use.divides;
     spec.biased = slots.textures[i].use.biased;
+    spec.approximate = approximate;
   }
 }
 
@@ -136,6 +138,25 @@ Status bind_textures(const Slots& slots, LaunchPlan& plan) {
     if (!sampled) return sampled.error();
     plan.textures.push_back({i, sampled->view, sampled->sampler, sampled->serial});
     plan.keep.push_back(slot.texture);
+  }
+  return {};
+}
+
+/// Elements that no texture has are another's, which no kernel reads.
+Status bind_table(const Slots& slots, LaunchPlan& plan) {
+  const auto first = static_cast<std::uint32_t>(plan.variant->info.texture_slots.size());
+  for (const TableTexture& each : slots.table) {
+    auto sampled = sampled_texture(*each.texture, each.use);
+    if (!sampled) return sampled.error();
+    const VkDescriptorImageInfo element{sampled->sampler, sampled->view, VK_IMAGE_LAYOUT_GENERAL};
+    const std::uint32_t binding = first + static_cast<std::uint32_t>(each.geometry) * kTexelKinds +
+                                  static_cast<std::uint32_t>(texel_of(*each.texture));
+    auto array = std::ranges::find(plan.table, binding, &TableBinding::binding);
+    if (array == plan.table.end())
+      array = plan.table.insert(array, {binding, std::vector(slots.table_size, element)});
+    array->elements[each.index] = element;
+    ++plan.table_textures;
+    plan.keep.push_back(each.texture);
   }
   return {};
 }
@@ -255,7 +276,10 @@ Result<Specialization> specialize(const KernelState& kernel, const LaunchConfig&
   key.wide_surfaces = slots.wide || info.dynamic_handles || info.slots.size() > slots.specs.size();
   if (info.uses_textures) {
     key.texture_features = device.texture_features.load(std::memory_order_relaxed);
-    place_texture_records(kernel, slots, plan.params, key.textures);
+    place_texture_records(kernel, slots, plan.params, key.textures,
+                          filter_of(config) == FilterPolicy::device);
+    key.table = slots.table_specs;
+    key.table_size = slots.table_size;
   }
   key.slots = slots.specs;
   if (shared > kMostShared)
@@ -436,6 +460,7 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   }
   bind_slots(slots, plan);
   if (Status status = bind_textures(slots, plan); !status) return status.error();
+  if (Status status = bind_table(slots, plan); !status) return status.error();
   fill_push(config, plan);
   return plan;
 }

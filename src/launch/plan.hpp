@@ -34,6 +34,12 @@ struct TextureBinding {
   std::uint64_t serial = 0;
 };
 
+/// The samplers that handles out of memory index, for one geometry.
+struct TableBinding {
+  std::uint32_t binding = 0;  ///< of set 2
+  std::vector<VkDescriptorImageInfo> elements;
+};
+
 struct LaunchPlan {
   std::shared_ptr<ModuleState> module;
   KernelState* kernel = nullptr;
@@ -44,7 +50,10 @@ struct LaunchPlan {
   std::vector<Dispatch> dispatches;
   std::vector<SlotBinding> slots;
   std::vector<TextureBinding> textures;
-  std::uint64_t moves = 0;  ///< of arrays, that it knows of (DeviceState::moves)
+  std::vector<TableBinding> table;
+  std::uint32_t table_textures = 0;  ///< that these hold
+  std::uint64_t moves = 0;           ///< of arrays, that it knows of (DeviceState::moves)
+  std::uint64_t table_changes = 0;   ///< of the texture table, that it knows of
   std::vector<std::shared_ptr<ArrayState>>
       mirrored;  ///< image arrays that the kernel sees as memory
   std::vector<std::shared_ptr<const void>> keep;

@@ -65,8 +65,15 @@ struct FieldDigest {
           std::uint64_t{texture.known} | std::uint64_t{texture.one_level} << 1 |
           static_cast<std::uint64_t>(texture.unit) << 2 | std::uint64_t{texture.divides} << 3 |
           std::uint64_t{texture.biased} << 4 | std::uint64_t{texture.faces} << 5 |
+          std::uint64_t{texture.approximate} << 6 |
           static_cast<std::uint64_t>(texture.format) << 8 | std::uint64_t{texture.channels} << 16 |
           std::uint64_t{texture.sampler} << 32);
+  }
+  void operator()(const TableSpecs& table) const {
+    for (const TableSpec& each : table)
+      digest.add_number(std::uint64_t{each.texels} | std::uint64_t{each.mixed} << 3 |
+                        std::uint64_t{each.divides} << 4 | std::uint64_t{each.biased} << 5 |
+                        std::uint64_t{each.approximate} << 6 | std::uint64_t{each.bound} << 8);
   }
   template <typename Number>
   void operator()(const Number& number) const {
@@ -178,6 +185,12 @@ Status build_texture_layout(DeviceState& device, Variant& variant) {
     if (variant.key.textures[i].unit == TextureUnit::sampler)
       bindings.push_back(
           {i, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+  const auto first = static_cast<std::uint32_t>(variant.info.texture_slots.size());
+  for (std::uint32_t g = 0; g < variant.key.table.size(); ++g)
+    for (std::uint32_t k = 0; k < kTexelKinds; ++k)
+      if (variant.key.table[g].texels >> k & 1)
+        bindings.push_back({first + g * kTexelKinds + k, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+                            variant.key.table_size, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
   if (bindings.empty()) return {};
   VkDescriptorSetLayoutCreateInfo create{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
   create.bindingCount = static_cast<std::uint32_t>(bindings.size());

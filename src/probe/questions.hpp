@@ -32,6 +32,7 @@ std::span<const Question> float_questions();
 std::span<const Question> thread_questions();
 std::span<const Question> fault_questions();
 std::span<const Question> cost_questions();
+std::span<const Question> image_questions();
 
 /// Compares words; the text says how many differ, and how the first one does.
 std::string differences(std::span<const std::uint32_t> want, std::span<const std::uint32_t> got);

@@ -15,6 +15,7 @@ Descriptors::~Descriptors() {
 
 void Descriptors::clear() {
   sets_.clear();
+  elements_ = 0;
   while (pools_.size() > 1) {
     device_->vk.DestroyDescriptorPool(device_->handle, pools_.back(), nullptr);
     pools_.pop_back();
@@ -22,7 +23,8 @@ void Descriptors::clear() {
   if (!pools_.empty()) device_->vk.ResetDescriptorPool(device_->handle, pools_[0], 0);
 }
 
-Result<VkDescriptorSet> Descriptors::allocate(VkDescriptorSetLayout layout) {
+Result<VkDescriptorSet> Descriptors::allocate(VkDescriptorSetLayout layout,
+                                              std::uint32_t elements) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (!pools_.empty()) {
       VkDescriptorSetAllocateInfo allocate{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
@@ -39,7 +41,7 @@ Result<VkDescriptorSet> Descriptors::allocate(VkDescriptorSetLayout layout) {
         {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, 2 * kSetsPerPool},
         {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 8 * kSetsPerPool},
         {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 8 * kSetsPerPool},
-        {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 2 * kSetsPerPool}};
+        {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 2 * kSetsPerPool + 4 * elements}};
     VkDescriptorPoolCreateInfo create{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
     create.maxSets = kSetsPerPool;
     create.poolSizeCount = 4;
@@ -87,25 +89,35 @@ Result<VkDescriptorSet> Descriptors::common(const LaunchPlan& plan, const Ring& 
 }
 
 Result<VkDescriptorSet> Descriptors::textures(const LaunchPlan& plan) {
-  if (plan.textures.empty()) return VkDescriptorSet{VK_NULL_HANDLE};
+  if (plan.textures.empty() && plan.table.empty()) return VkDescriptorSet{VK_NULL_HANDLE};
   key_.assign({2, plan.variant->serial});
   for (const TextureBinding& texture : plan.textures) key_.push_back(texture.serial);
+  // What the table holds, and where.
+  if (!plan.table.empty()) key_.insert(key_.end(), {plan.table_changes, plan.moves});
   if (auto known = sets_.find(key_); known != sets_.end()) return known->second;
-  auto set = allocate(plan.variant->texture_layout);
+  std::uint32_t elements = 0;
+  for (const TableBinding& array : plan.table)
+    elements += static_cast<std::uint32_t>(array.elements.size());
+  auto set = allocate(plan.variant->texture_layout, elements);
   if (!set) return set.error();
+  elements_ += elements;
   std::vector<VkDescriptorImageInfo> images;
   for (const TextureBinding& texture : plan.textures)
     images.push_back({texture.sampler, texture.view, VK_IMAGE_LAYOUT_GENERAL});
   std::vector<VkWriteDescriptorSet> writes;
-  for (std::size_t i = 0; i < images.size(); ++i) {
-    VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
-    write.dstSet = *set;
-    write.dstBinding = plan.textures[i].slot;
-    write.descriptorCount = 1;
-    write.descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
-    write.pImageInfo = &images[i];
-    writes.push_back(write);
-  }
+  const auto write = [&](std::uint32_t binding, const VkDescriptorImageInfo* first,
+                         std::size_t count) {
+    VkWriteDescriptorSet each{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+    each.dstSet = *set;
+    each.dstBinding = binding;
+    each.descriptorCount = static_cast<std::uint32_t>(count);
+    each.descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
+    each.pImageInfo = first;
+    writes.push_back(each);
+  };
+  for (std::size_t i = 0; i < images.size(); ++i) write(plan.textures[i].slot, &images[i], 1);
+  for (const TableBinding& array : plan.table)
+    write(array.binding, array.elements.data(), array.elements.size());
   device_->vk.UpdateDescriptorSets(device_->handle, static_cast<std::uint32_t>(writes.size()),
                                    writes.data(), 0, nullptr);
   sets_.emplace(key_, *set);

@@ -24,15 +24,17 @@ class Descriptors {
   /// Null where samplers read no texture.
   Result<VkDescriptorSet> textures(const LaunchPlan& plan);
   /// Too many are kept: to be cleared when none is in use.
-  bool full() const { return sets_.size() >= 512; }
+  bool full() const { return sets_.size() >= 512 || elements_ >= 1u << 20; }
   void clear();
 
  private:
-  Result<VkDescriptorSet> allocate(VkDescriptorSetLayout layout);
+  /// `elements`: of arrays in it.
+  Result<VkDescriptorSet> allocate(VkDescriptorSetLayout layout, std::uint32_t elements = 0);
 
   DeviceState* device_ = nullptr;
   std::vector<VkDescriptorPool> pools_;
   std::map<std::vector<std::uint64_t>, VkDescriptorSet> sets_;
+  std::uint64_t elements_ = 0;      ///< of arrays in all of them
   std::vector<std::uint64_t> key_;  ///< kept to spare an allocation per lookup
 };
 

@@ -23,7 +23,8 @@ Result<LaunchTiming> Kernel::launch(const LaunchConfig& config, const Args& args
         submit_plan(std::move(*plan), *state_, config, args, [&](LaunchPlan&& settled) {
           timing.prepare_ms = settled.prepare_ms;
           timing.threads = settled.variant->key.threads;
-          timing.sampled_textures = static_cast<std::uint32_t>(settled.textures.size());
+          timing.sampled_textures =
+              static_cast<std::uint32_t>(settled.textures.size()) + settled.table_textures;
           return (*stream)->launch(std::move(settled), outcome, &value);
         });
     if (!status) return status.error();

@@ -1,5 +1,10 @@
 // What a device lacks, spelled out in what it has.
+#include <bit>
+#include <cmath>
+#include <random>
+
 #include "tests/passes/parsed.hpp"
+#include "translator/passes/analysis/float_ranges.hpp"
 #include "translator/passes/legalise/legalise_atomics.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -26,6 +31,67 @@ b0:
     EXPECT_FALSE(p.has(Op::fadd)) << print(p.f, p.m);
     EXPECT_EQ(p.has(Op::library), !exact) << print(p.f, p.m);
   }
+}
+
+// A colour as a byte: the value is limited to 0 to 1, and what it is multiplied with and added to
+// is known, so that neither denormals nor numbers out of range matter.
+TEST(LegaliseFloat, a_limited_value_becomes_an_integer_by_the_devices_own_operations) {
+  Parsed p(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i64 0x100000000
+  %3 = constant i32 0x437f0000
+  %4 = constant i32 0x3f000000
+  %5 = load i32 mem=param,4,readonly %1
+  %6 = fcvt i32 fp=f32,to:f32,rn,sat %5
+  %7 = ffma i32 fp=f32,rn %6 %3 %4
+  %8 = fcvt i32 fp=f32,to:u32,rzi %7
+  store mem=global,4 %2 %8
+  exit
+)");
+  Profile profile = *find_profile("nvidia");
+  profile.exactness.fma_denormals32 = false;
+  EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
+  p.expect_valid();
+  EXPECT_TRUE(p.has(Op::native_ffma)) << print(p.f, p.m);
+  EXPECT_EQ(p.m.library_names, std::vector<std::string>{"f32_to_u32_bounded"});
+}
+
+TEST(FloatRanges, an_fma_with_known_constants_does_not_care_about_flushed_denormals) {
+  const auto flushed = [](float x) { return std::fpclassify(x) == FP_SUBNORMAL ? x * 0 : x; };
+  std::mt19937 rng(5);
+  unsigned denormal = 0, taken = 0, differing = 0;
+  for (int i = 0; i < 400000; ++i) {
+    const auto draw = [&](int low, int high) {
+      const int exponent = low + static_cast<int>(rng() % static_cast<unsigned>(high - low));
+      return std::bit_cast<float>(static_cast<std::uint32_t>(rng() & 0x807fffffu) |
+                                  static_cast<std::uint32_t>(exponent + 127) << 23);
+    };
+    const float a = i % 3 ? draw(-126, 127)
+                          : std::bit_cast<float>(static_cast<std::uint32_t>(rng() & 0x807fffffu));
+    const float b = draw(-126, 60);
+    float c = draw(-126, 20);
+    if (i % 4 == 0) c = -a * b;
+    Function f;
+    Builder builder(f);
+    builder.at(builder.new_block());
+    const Value unknown = builder.load(Type::i32, builder.i32(0), {.space = Space::param});
+    const Value factor = builder.i32(std::bit_cast<std::uint32_t>(b)),
+                addend = builder.i32(std::bit_cast<std::uint32_t>(c));
+    const bool known = passes::FloatRanges(f).fma_with_constants(unknown, factor, addend);
+    const float exact = std::fma(a, b, c),
+                device = flushed(std::fma(flushed(a), flushed(b), flushed(c)));
+    const bool same = std::bit_cast<std::uint32_t>(exact) == std::bit_cast<std::uint32_t>(device);
+    if (known) {
+      ASSERT_TRUE(same) << a << " * " << b << " + " << c << ": " << exact << ", " << device;
+    }
+    denormal += std::fpclassify(a) == FP_SUBNORMAL && known;
+    taken += known;
+    differing += !same;
+  }
+  EXPECT_GT(taken, 1000u);
+  EXPECT_GT(denormal, 1000u);
+  EXPECT_GT(differing, 1000u);
 }
 
 TEST(LegaliseInt64, a_sum_of_64_bits_is_made_of_words) {

@@ -114,7 +114,7 @@ TEST(TextureReads, GiveTheSameAsCopiesAndShared) {
       for (const bool few_iterations : {false, true}) {
         Module n = m;
         Function f = source;
-        passes::expand_texture_reads(f, n, {}, {}, options(budget, few_iterations));
+        passes::expand_texture_reads(f, n, {}, {}, {}, options(budget, few_iterations));
         unsigned copies = 0;
         for (const Block& block : f.blocks)
           for (const Value v : block.insts) {

@@ -87,6 +87,13 @@ TEST_F(CInterface, RunsAKernelFromStartToEnd) {
   OK(ptx2spv_array_download(array, 0, texels.data(), 64));
   for (std::uint32_t i = 0; i < 16; ++i) EXPECT_EQ(texels[i], 1000 + 3 * i);
 
+  launch.filter = PTX2SPV_FILTER_DEVICE;
+  OK(ptx2spv_kernel_launch(kernel, &launch, nullptr));
+  std::memset(&launch.filter, 3, 1);
+  EXPECT_EQ(ptx2spv_kernel_launch(kernel, &launch, nullptr), PTX2SPV_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(ptx2spv_last_error()).find("filter"), std::string::npos);
+  launch.filter = PTX2SPV_FILTER_DEFAULT;
+
   ptx2spv_stream* stream = nullptr;
   ptx2spv_event *start = nullptr, *end = nullptr;
   ptx2spv_graph* graph = nullptr;
@@ -238,6 +245,7 @@ TEST_F(CInterface, CopiesRegionsAndSharesBuffers) {
   PTX2SPV_INIT(statistics);
   OK(ptx2spv_device_get_statistics(device, &statistics));
   EXPECT_GE(statistics.memory_used, 512u);
+  EXPECT_EQ(statistics.array_copies, 0u);
   statistics.size = 8;
   EXPECT_EQ(ptx2spv_device_get_statistics(device, &statistics), PTX2SPV_INVALID_ARGUMENT);
   ptx2spv_buffer_destroy(shared);

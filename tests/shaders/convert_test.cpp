@@ -88,6 +88,18 @@ TEST(Convert, floats_to_integers) {
 #undef AS
 }
 
+TEST(Convert, floats_that_are_known_to_be_small_to_integers) {
+  Inputs inputs;
+  for (int i = 0; i < runs(); ++i) {
+    const U a = inputs.f32();
+    if ((a & 0x7fffffffu) >= 0x4f000000u) continue;
+    for (const U mode : {0u, 1u}) {
+      ASSERT_EQ(glsl::f32_to_s32_bounded(a, mode), glsl::f32_to_s32_mode(a, mode)) << std::hex << a;
+      ASSERT_EQ(glsl::f32_to_u32_bounded(a, mode), glsl::f32_to_u32_mode(a, mode)) << std::hex << a;
+    }
+  }
+}
+
 TEST(Convert, integers_to_floats) {
   const auto single = [](auto v) { return word(bits(opaque(static_cast<float>(v)))); };
   const auto twice = [](auto v) { return std::bit_cast<L>(opaque(static_cast<double>(v))); };

@@ -39,7 +39,7 @@ std::vector<KernelFile> kernels_below(const std::string& root,
 std::vector<std::uint32_t> translate_launch(const std::string& file, const std::string& entry,
                                             const Profile& profile, FpPolicy fp, EntryInfo* info,
                                             std::span<const std::uint32_t> block,
-                                            std::string* refusal) {
+                                            std::string* refusal, const TextureSpec* texture) {
   std::vector<Message> messages;
   const auto module = parse(file, messages);
   if (!module) return {};
@@ -55,6 +55,9 @@ std::vector<std::uint32_t> translate_launch(const std::string& file, const std::
       options.threads = thread_model(each, ThreadModel::direct);
       options.assume_live_handles = options.assume_small_grid = true;
       options.wide_surfaces = false;
+      if (!texture) continue;
+      options.textures.assign(each.texture_slots.size(), *texture);
+      options.texture_features = texture->one_level ? 0u : std::uint32_t{abi::feature_levels};
     }
   const auto made = module->translate(options, messages);
   if (!made) {

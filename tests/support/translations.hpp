@@ -21,10 +21,12 @@ std::vector<KernelFile> kernels_below(const std::string& root,
                                       std::initializer_list<const char*> folders);
 
 /// The words of a translation for live handles and a small grid; none where it is refused, and
-/// `refusal` says why. `block`: three numbers, or none.
+/// `refusal` says why. `block`: three numbers, or none. `texture`: what every texture whose handle
+/// is a parameter is known to be; without, none is known.
 std::vector<std::uint32_t> translate_launch(const std::string& file, const std::string& entry,
                                             const Profile& profile, FpPolicy fp, EntryInfo* info,
                                             std::span<const std::uint32_t> block = {},
-                                            std::string* refusal = nullptr);
+                                            std::string* refusal = nullptr,
+                                            const TextureSpec* texture = nullptr);
 
 }  // namespace ptx2spv::test

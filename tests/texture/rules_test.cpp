@@ -3,7 +3,9 @@
 // translated kernels.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <optional>
+#include <random>
 
 #include "src/array/texture.hpp"
 #include "tests/shaders/glsl.hpp"
@@ -381,6 +383,30 @@ TEST(TextureRules, EqualTheRecord) {
   const Count count = replay(PTX2SPV_SOURCE_DIR "/tests/data/hardware/textures.txt.gz");
   EXPECT_GT(count.lines, 120000u);
   EXPECT_LE(count.wide_sums, 1u);
+}
+
+// What the sampler is given as it is needs no replacement.
+TEST(TextureRules, OrdinaryDirectionsOfCubeMapsStay) {
+  std::mt19937 rng(17);
+  unsigned ordinary = 0;
+  for (int i = 0; i < 200000; ++i) {
+    std::array<uint, 3> way{};
+    const auto exponent = static_cast<uint>(rng() % 256);
+    for (uint& each : way) {
+      const auto near =
+          static_cast<uint>(static_cast<int>(exponent) + static_cast<int>(rng() % 9) - 4);
+      const uint of = i % 5 == 0 ? static_cast<uint>(rng() % 256) : std::min(near, 255u);
+      each = static_cast<uint>(rng() & 0x807fffffu) | of << 23;
+      if (i % 11 == 0 && rng() % 3 == 0) each &= 0x80000000u;
+    }
+    if (!glsl::tex_cube_ordinary(way[0], way[1], way[2])) continue;
+    ++ordinary;
+    const uvec4 kept = glsl::tex_cube_direction(way[0], way[1], way[2]);
+    ASSERT_TRUE(kept.x == way[0] && kept.y == way[1] && kept.z == way[2])
+        << std::hex << way[0] << " " << way[1] << " " << way[2];
+  }
+  EXPECT_GT(ordinary, 50000u);
+  EXPECT_LT(ordinary, 195000u);
 }
 
 TEST(TextureRules, EqualTheRecordOfLevels) {

@@ -65,7 +65,7 @@ class Replay {
     const bool classifies = std::getenv("PTX2SPV_TEXTURE_CLASSES") != nullptr;
     // What no sampler reads need not be translated to see that.
     if (classifies &&
-        (section.setup.resource != "array" || section.instruction.ends_with(" offset") ||
+        (section.setup.resource == "linear" || section.instruction.ends_with(" offset") ||
          section.instruction.find(".s32") != std::string::npos))
       return;
     if (section.setup_text != setup_text_) open(section);
@@ -114,8 +114,12 @@ class Replay {
   };
   /// By what a sampler is made from, of the reads that the device's sampler did.
   std::map<std::string, Deviation> classes;
+  Deviation deviation;  ///< of all whose texels are of one order of magnitude
 
   void print_classes() const {
+    std::printf("sampled: %u lines of plain texels, %u differ, by %g at most, %g in the mean\n",
+                deviation.lines, deviation.differ, deviation.worst,
+                deviation.sum / std::max(deviation.lines, 1u));
     for (const auto& [name, each] : classes)
       std::printf("class %s: %u lines, %u differ, by %g at most, %g in the mean%s%s\n",
                   name.c_str(), each.lines, each.differ, each.worst,
@@ -186,7 +190,9 @@ class Replay {
     const std::size_t row = bytes.size() / s.height;
     if (s.resource == "pitched") {
       memory.height = s.height;
-      memory.pitch = (row + 47) / 16 * 16;
+      // Rows as images have them too, and rows that are none's.
+      memory.pitch =
+          backing_ == ArrayBacking::linear ? (row + 47) / 16 * 16 : (row + 31) / 32 * 32;
     }
     auto buffer = Buffer::create(
         device_, memory.offset + std::max<std::size_t>(memory.pitch, row) * s.height);
@@ -221,13 +227,17 @@ class Replay {
     if (s.levels) name += s.mip_linear ? " mip-linear" : " mip-point";
     if (s.levels && s.bias != 0) name += " bias";
     if (s.anisotropy > 1) name += " anisotropic";
+    if (s.resource == "pitched") name += " pitched";
     for (unsigned k = 0; k < (s.geometry == "3d" ? 3u : 2u); ++k)
       if (s.address[k] == 3) {
         name += " border";
         break;
       }
     Deviation& of = classes[name];
+    // Of texels that span several orders of magnitude a difference says little.
+    const bool counts = s.data == TexelData::unit && !s.element;
     ++of.lines;
+    deviation.lines += counts;
     double most = 0;
     bool same = true;
     for (std::size_t k = 0; k < section.results[i].size(); ++k) {
@@ -241,6 +251,11 @@ class Replay {
     ++of.differ;
     of.worst = std::max(of.worst, most);
     of.sum += most;
+    if (counts) {
+      ++deviation.differ;
+      deviation.worst = std::max(deviation.worst, most);
+      deviation.sum += most;
+    }
     if (of.example.empty())
       of.example = section.setup_text + " | " + section.instruction + " " +
                    words(section.operands[i]) + "gave " + words({actual, actual + 4}) + "not " +

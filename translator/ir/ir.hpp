@@ -310,15 +310,19 @@ struct TextureSample {
   TextureGeometry view = TextureGeometry::d2;  ///< multi-sample views excepted
   TextureMode mode = TextureMode::level;       ///< level, gradient or gather
   std::uint8_t component = 0;                  ///< of a gather
-  enum class Texel : std::uint8_t { real, uint, sint } texel = Texel::real;
+  using Texel = TextureTexel;
+  Texel texel = Texel::real;
+  bool indexed = false;  ///< the binding is an array, whose index is the last operand
 
   std::uint64_t bits() const {
     return static_cast<std::uint64_t>(view) | static_cast<std::uint64_t>(mode) << 8 |
-           std::uint64_t{component} << 16 | static_cast<std::uint64_t>(texel) << 24;
+           std::uint64_t{component} << 16 | static_cast<std::uint64_t>(texel) << 24 |
+           std::uint64_t{indexed} << 32;
   }
   static TextureSample of(std::uint64_t bits) {
     return {static_cast<TextureGeometry>(bits & 255), static_cast<TextureMode>(bits >> 8 & 255),
-            static_cast<std::uint8_t>(bits >> 16 & 255), static_cast<Texel>(bits >> 24 & 255)};
+            static_cast<std::uint8_t>(bits >> 16 & 255), static_cast<Texel>(bits >> 24 & 255),
+            (bits >> 32 & 1) != 0};
   }
   /// Numbers that a place in the view has, the layer among them, and that a gradient has.
   unsigned coordinates() const {

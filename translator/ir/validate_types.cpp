@@ -191,7 +191,7 @@ std::string validate_types(const Function& f, const Module& module, Value v) {
       const unsigned more = sample.mode == TextureMode::level      ? 1
                             : sample.mode == TextureMode::gradient ? 2 * sample.directions()
                                                                    : 0;
-      if (inst.count != sample.coordinates() + more) return "operands are missing";
+      if (inst.count != sample.coordinates() + more + sample.indexed) return "operands are missing";
       return inst.type == Type::v4 ? all(Type::i32) : "result is not v4";
     }
     case Op::texture_read:

@@ -55,13 +55,13 @@ Value TextureLowering::open_record(const Operand& handle, Kind kind) {
   const Value record = b_.op2(Op::mul, known, i32(abi::kTextureWords * 4));
   const Value generation = b_.load(Type::i32, b_.op2(Op::add, record, i32(abi::x_generation * 4)),
                                    {.space = Space::textures, .bytes = 4, .readonly = true});
-  Value live = both(b_.cmp(Op::eq, generation, high), b_.cmp(Op::ne, high, i32(0)));
   // A sampler has no texels; only queries take either.
-  if (kind != Kind::either) {
-    const Value channels = b_.load(Type::i32, b_.op2(Op::add, record, i32(abi::x_channels * 4)),
-                                   {.space = Space::textures, .bytes = 4, .readonly = true});
-    live = both(live, b_.cmp(kind == Kind::texture ? Op::ne : Op::eq, channels, i32(0)));
-  }
+  const std::uint32_t kinds = abi::kTextureHandleBit | abi::kSamplerHandleBit;
+  const Value is_kind = kind == Kind::either
+                            ? b_.cmp(Op::ne, high, i32(0))
+                            : b_.cmp(Op::eq, b_.op2(Op::and_, high, i32(kinds)),
+                                     i32(kind == Kind::texture ? abi::kTextureHandleBit : kinds));
+  const Value live = both(b_.cmp(Op::eq, generation, high), is_kind);
   // By variables that all reads have in common: where reads share code, the ways to the traps lead
   // out of a loop, and each value of its own would go through all of it.
   const std::uint32_t dead_low = common_variable("texture.dead_low"),

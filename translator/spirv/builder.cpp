@@ -46,6 +46,10 @@ void Builder::capability(spv::Capability capability) {
   switch (capability) {
     case spv::Capability::PhysicalStorageBufferAddresses:
       return extension("SPV_KHR_physical_storage_buffer");
+    case spv::Capability::RuntimeDescriptorArray:
+    case spv::Capability::ShaderNonUniform:
+    case spv::Capability::SampledImageArrayNonUniformIndexing:
+      return extension("SPV_EXT_descriptor_indexing");
     case spv::Capability::StorageBuffer8BitAccess: return extension("SPV_KHR_8bit_storage");
     case spv::Capability::DenormPreserve:
     case spv::Capability::SignedZeroInfNanPreserve:

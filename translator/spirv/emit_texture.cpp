@@ -37,8 +37,8 @@ Id Emitter::texel_type(TextureSample::Texel texel) {
   return b_.type_float(32);
 }
 
-/// The texture slot's combined image sampler, loaded where it is used.
-Id Emitter::sampled_image(std::uint32_t slot, const TextureSample& sample) {
+/// The combined image sampler at a binding, loaded where it is used. `index`: in an array, else 0.
+Id Emitter::sampled_image(std::uint32_t binding, const TextureSample& sample, Id index) {
   const Shape view = shape_of(sample.view);
   if (view.dim == spv::Dim::Dim1D) b_.capability(spv::Capability::Sampled1D);
   if (view.dim == spv::Dim::Cube && view.arrayed) b_.capability(spv::Capability::SampledCubeArray);
@@ -46,16 +46,27 @@ Id Emitter::sampled_image(std::uint32_t slot, const TextureSample& sample) {
                              {texel_type(sample.texel), word(view.dim), 0, view.arrayed ? 1u : 0u,
                               0, 1, word(spv::ImageFormat::Unknown)});
   const Id type = b_.global(spv::Op::OpTypeSampledImage, 0, {image});
-  const std::uint64_t key = std::uint64_t{3} << 60 | std::uint64_t{type} << 16 | slot;
+  const Id held = sample.indexed ? b_.global(spv::Op::OpTypeRuntimeArray, 0, {type}) : type;
+  const std::uint64_t key = std::uint64_t{3} << 60 | std::uint64_t{held} << 16 | binding;
   Id variable = b_.shared(key);
   if (variable == 0) {
-    variable = b_.variable(spv::StorageClass::UniformConstant, type);
+    variable = b_.variable(spv::StorageClass::UniformConstant, held);
     b_.decorate(variable, spv::Decoration::DescriptorSet, abi::kTextureSet);
-    b_.decorate(variable, spv::Decoration::Binding, slot);
-    b_.name(variable, "texture" + std::to_string(slot));
+    b_.decorate(variable, spv::Decoration::Binding, binding);
+    b_.name(variable, (sample.indexed ? "textures" : "texture") + std::to_string(binding));
     b_.shared(key) = variable;
   }
-  return op(spv::Op::OpLoad, type, variable);
+  if (!sample.indexed) return op(spv::Op::OpLoad, type, variable);
+  // Threads of a group may take several elements.
+  b_.capability(spv::Capability::RuntimeDescriptorArray);
+  b_.capability(spv::Capability::ShaderNonUniform);
+  b_.capability(spv::Capability::SampledImageArrayNonUniformIndexing);
+  const Id pointer =
+      op(spv::Op::OpAccessChain, b_.type_pointer(spv::StorageClass::UniformConstant, type),
+         variable, index);
+  const Id loaded = op(spv::Op::OpLoad, type, pointer);
+  for (const Id id : {index, pointer, loaded}) b_.decorate(id, spv::Decoration::NonUniform);
+  return loaded;
 }
 
 void Emitter::texture_sample(Value v, const Inst& inst) {
@@ -71,7 +82,11 @@ void Emitter::texture_sample(Value v, const Inst& inst) {
     return id;
   };
   const Id place = floats(sample.coordinates());
-  const Id image = sampled_image(inst.mem.slot, sample);
+  // A copy, for the decoration is of the id.
+  Id index = 0;
+  if (sample.indexed)
+    index = op(spv::Op::OpCopyObject, b_.type_uint(), value(f_.arg(v, inst.count - 1u)));
+  const Id image = sampled_image(inst.mem.slot, sample, index);
   const Id component = texel_type(sample.texel), four = b_.type_vector(component, 4);
   Id read = 0;
   if (sample.mode == TextureMode::gather) {

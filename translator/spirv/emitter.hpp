@@ -133,7 +133,7 @@ class Emitter {
   // emit_texture.cpp
   void texture_sample(Value v, const Inst& inst);
   Id texel_type(ir::TextureSample::Texel texel);
-  Id sampled_image(std::uint32_t slot, const ir::TextureSample& sample);
+  Id sampled_image(std::uint32_t binding, const ir::TextureSample& sample, Id index);
 
   template <typename... T>
   Id op(spv::Op op, Id type, T... operands) {

@@ -152,6 +152,7 @@ typedef struct ptx2spv_device_statistics {
   double translation_ms, pipeline_ms;
   uint64_t memory_blocks, memory_bytes, memory_used;
   uint64_t validation_messages; /* of the Vulkan validation layer, where it is on */
+  uint64_t array_copies;        /* of arrays, between memory and images, by launches */
 } ptx2spv_device_statistics;
 ptx2spv_status ptx2spv_device_get_statistics(const ptx2spv_device* device,
                                              ptx2spv_device_statistics* statistics);
@@ -408,6 +409,14 @@ typedef struct ptx2spv_reference {
   const ptx2spv_texture* texture;
 } ptx2spv_reference;
 
+/* Who filters textures: `exact` gives NVIDIA's results, `device` reads by the device's samplers
+ * wherever they can. */
+typedef enum ptx2spv_filter {
+  PTX2SPV_FILTER_DEFAULT = 0, /* as PTX2SPV_FILTER says, else exact */
+  PTX2SPV_FILTER_EXACT = 1,
+  PTX2SPV_FILTER_DEVICE = 2
+} ptx2spv_filter;
+
 typedef struct ptx2spv_launch {
   uint32_t size;
   uint32_t grid[3], block[3]; /* 0 counts as 1 */
@@ -418,6 +427,7 @@ typedef struct ptx2spv_launch {
   const ptx2spv_reference* references;
   uint32_t reference_count;
   const char* sanitize; /* the sanitizer's checks, as "all" or "none"; null: the device's */
+  ptx2spv_filter filter;
 } ptx2spv_launch;
 
 /* Runs and waits. `device_ms` may be null; -1 where the device has no timestamps. */

@@ -378,7 +378,9 @@ struct LaunchTiming {
   double wall_ms = 0;     ///< submission to completion
   double prepare_ms = 0;  ///< translation and pipeline, when this launch needed one
   ThreadModel threads = ThreadModel::direct;
-  std::uint32_t sampled_textures = 0;  ///< parameters that the device's samplers read
+  /// Parameters that the device's samplers read, and textures that they read for handles that the
+  /// kernel takes from memory.
+  std::uint32_t sampled_textures = 0;
 };
 
 struct ModuleOptions {

@@ -26,7 +26,8 @@ inline constexpr std::uint32_t kNullBytes = 256;
 /// Descriptor set 1: slot k of the kernel at binding k, a storage buffer or a storage image.
 inline constexpr std::uint32_t kSlotSet = 1;
 /// Descriptor set 2: texture slot k at binding k, a combined image sampler, where the device's
-/// sampler reads it (TextureSpec::unit).
+/// sampler reads it (TextureSpec::unit). Behind the slots, an array of them for each geometry that
+/// handles out of memory are read in (TableSpec::unit), indexed by a handle's low word.
 inline constexpr std::uint32_t kTextureSet = 2;
 
 /// Push constants, as 32-bit word offsets. Addresses are two words, low first.
@@ -126,7 +127,11 @@ enum TextureWord : std::uint32_t {
                    ///< aligned
 };
 inline constexpr std::uint32_t kTextureLevels = 20;  ///< most levels of a texture
-inline constexpr std::uint32_t kTextureWords = x_level_offset + kTextureLevels;
+/// Bits 0 to 15, as the host likes (TableSpec::bound): a sampler's array holds the texture. Bits 16
+/// and 17: its texels are unsigned or signed integers there.
+inline constexpr std::uint32_t x_sampled = x_level_offset + kTextureLevels;
+inline constexpr std::uint32_t sampled_uint = 1u << 16, sampled_sint = 2u << 16;
+inline constexpr std::uint32_t kTextureWords = x_sampled + 1;
 /// Samples of a texel; 0 counts as 1. The word is the offset of level 19, which no texture has.
 inline constexpr std::uint32_t x_samples = x_level_offset + kTextureLevels - 1;
 inline constexpr std::uint32_t kTextureCapacity = 65536;  ///< records of the table

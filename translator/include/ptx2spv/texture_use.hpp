@@ -10,6 +10,9 @@ enum class TextureGeometry : std::uint8_t { d1, d2, d3, a1d, a2d, cube, acube, d
 /// Which level it reads: the base, one by number, one by gradients, or four texels of the base.
 enum class TextureMode : std::uint8_t { base, level, gradient, gather };
 
+/// What a sampler's view holds.
+enum class TextureTexel : std::uint8_t { real, uint, sint };
+
 /// A form of reads.
 struct TextureUse {
   TextureGeometry geometry = TextureGeometry::d2;

@@ -2,6 +2,7 @@
 // Vulkan handles.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -66,11 +67,30 @@ struct TextureSpec {
   /// slot's reads (EntryInfo::texture_uses). It takes normalised coordinates for all but 1D and 2D
   /// textures.
   TextureUnit unit = TextureUnit::shader;
-  bool faces = false;    ///< a cube map's view is an array of its faces
-  bool divides = false;  ///< the sampler takes normalised coordinates, and the texture others
-  bool biased = false;   ///< the sampler adds a bias, which reads of the base level go without
+  bool faces = false;        ///< a cube map's view is an array of its faces
+  bool divides = false;      ///< the sampler takes normalised coordinates, and the texture others
+  bool biased = false;       ///< the sampler adds a bias, which reads of the base level go without
+  bool approximate = false;  ///< coordinates go to the sampler as they are: what it makes of
+                             ///< directions and quotients need not be NVIDIA's
   bool operator==(const TextureSpec&) const = default;
 };
+
+/// How textures are read whose handles come out of memory, by instructions of one geometry.
+struct TableSpec {
+  /// Bits by TextureTexel. Each stands for an array of combined image samplers at abi::kTextureSet,
+  /// whose binding is EntryInfo::texture_slots.size() + 3 geometry + texel. An array is indexed by
+  /// the handle's low word, and all elements below abi::Push::texture_count are valid. The views
+  /// show 0 for channels that there are not. 0: the shader reads.
+  std::uint8_t texels = 0;
+  std::uint8_t bound = 0;    ///< the bit of abi::x_sampled that such textures have
+  bool mixed = false;        ///< some textures have not, which the shader reads
+  bool divides = false;      ///< the samplers take normalised coordinates, and some textures others
+  bool biased = false;       ///< some samplers add a bias
+  bool approximate = false;  ///< as in TextureSpec
+  bool operator==(const TableSpec&) const = default;
+};
+using TableSpecs = std::array<TableSpec, 7>;  ///< by TextureGeometry, multi-sample ones excepted
+inline constexpr std::uint32_t kTexelKinds = 3;
 
 /// What specialises a translation. Launches that differ in it need translations of their own.
 struct Specialization {
@@ -99,6 +119,8 @@ struct Specialization {
   std::uint64_t known_pointers = 0;   ///< bit k: EntryInfo::pointer_params[k] points into an
                                       ///< allocation, whose bounds the host gives
   std::uint32_t table_steps = 0;      ///< the table of allocations has 2^this entries
+  TableSpecs table;                   ///< handles out of memory
+  std::uint32_t table_size = 0;       ///< elements of each array that `table` names; the host's
   bool operator==(const Specialization&) const = default;
 };
 
@@ -108,11 +130,11 @@ template <typename Visit>
 void for_each_field(const Specialization& specialization, Visit&& visit) {
   const auto& [fp, threads, live_handles, wide, small_grid, trip_counts, block_threads,
                workgroup_threads, block, shared_in_memory, features, slots, textures, checks,
-               known_pointers, table_steps] = specialization;
+               known_pointers, table_steps, table, table_size] = specialization;
   visit(fp), visit(threads), visit(live_handles), visit(wide), visit(small_grid);
   visit(trip_counts), visit(block_threads), visit(workgroup_threads), visit(block);
   visit(shared_in_memory), visit(features), visit(slots), visit(textures);
-  visit(checks), visit(known_pointers), visit(table_steps);
+  visit(checks), visit(known_pointers), visit(table_steps), visit(table), visit(table_size);
 }
 
 struct TranslateOptions : Specialization {
@@ -221,7 +243,8 @@ struct EntryInfo {
   std::vector<std::uint32_t>
       texture_slots;  ///< offsets of the handles of textures and samplers known before the launch
   std::vector<std::vector<TextureUse>> texture_uses;  ///< by texture slot: how it is read
-  bool dynamic_textures = false;  ///< a handle that is not static reaches a texture read
+  bool dynamic_textures = false;       ///< a handle that is not static reaches a texture read
+  std::vector<TextureUse> table_uses;  ///< how those are read
   std::vector<RefInfo> surfrefs, texrefs, samplerrefs;  ///< module variables that the kernel uses
   std::vector<TrapSite> trap_sites;           ///< indexed by the record's site number; 0 is no site
   std::vector<std::uint32_t> trap_site_locs;  ///< internal: the IR location of each site

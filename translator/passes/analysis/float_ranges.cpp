@@ -102,4 +102,18 @@ std::optional<FloatRange> FloatRanges::sum_with_constant(Value a, Value b) const
   return std::nullopt;
 }
 
+bool FloatRanges::fma_with_constants(Value a, Value b, Value c) const {
+  const auto exponent = [&](Value v) -> std::optional<int> {
+    const Inst& inst = f_.insts[v];
+    if (inst.op != Op::constant) return std::nullopt;
+    return exponent_of(static_cast<std::uint32_t>(inst.imm));
+  };
+  const auto small = [&](Value v) {
+    const auto e = exponent(v);
+    return e && *e >= -126 && *e <= 30;
+  };
+  const auto addend = exponent(c);
+  return addend && *addend >= -70 && *addend <= 127 && (small(a) || small(b));
+}
+
 }  // namespace ptx2spv::passes

@@ -21,6 +21,9 @@ struct FloatRange {
   bool normal() const { return grid && *grid <= 126; }
   bool finite() const { return top.has_value(); }
 
+  /// Of the value, limited to 0 to 1; a NaN becomes 0.
+  FloatRange saturated() const { return {.grid = grid, .top = 1}; }
+
   static FloatRange constant(std::uint32_t bits);
   static FloatRange integer(int width) { return {.grid = 0, .top = width + 1}; }
   static FloatRange either(const FloatRange& a, const FloatRange& b);
@@ -40,6 +43,10 @@ class FloatRanges {
   /// The sum of a value of any size and a constant: as a device does it that flushes denormals, if
   /// the constant is no smaller than 2^-101 (shaders/f32_fast.glsl), and what is then known of it.
   std::optional<FloatRange> sum_with_constant(ir::Value a, ir::Value b) const;
+  /// Whether a b + c in one rounding comes out the same where the device flushes denormals: a
+  /// factor is a constant below 2^31 and c one that is no smaller than 2^-70. A denormal's product
+  /// is then less than half of what c is rounded to, and a sum that is not 0 is no denormal.
+  bool fma_with_constants(ir::Value a, ir::Value b, ir::Value c) const;
 
  private:
   const ir::Function& f_;

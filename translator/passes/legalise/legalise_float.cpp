@@ -71,14 +71,15 @@ FloatLegaliser::Known FloatLegaliser::know(const Inst& inst, const std::vector<V
       const FloatRange product = FloatRange::product(of(0), of(1));
       k.result = FloatRange::sum(product, of(2));
       k.bounded = product.normal() && of(2).normal() && small(product) && small(of(2));
-      k.native = k.bounded && p_.exactness.fused_fma32;
+      k.native = p_.exactness.fused_fma32 &&
+                 (k.bounded || ranges_.fma_with_constants(args[0], args[1], args[2]));
       break;
     }
     case Op::fmin:
     case Op::fmax: k.result = FloatRange::either(of(0), of(1)); break;
     default: break;
   }
-  if (inst.fp.sat) k.result.top = 1;
+  if (inst.fp.sat) k.result = k.result.saturated();
   return k;
 }
 
@@ -91,6 +92,9 @@ void FloatLegaliser::note_conversion(const FpAttr& fp, Value from, Value result)
   else if (fp.kind == NumKind::f32 && to_integral(fp.round))
     ranges_.set(result,
                 FloatRange::sum({.grid = 0, .top = 1}, {.grid = 0, .top = ranges_.of(from).top}));
+  else if (fp.kind == NumKind::f32)
+    ranges_.set(result, ranges_.of(from));
+  if (fp.sat) ranges_.set(result, ranges_.of(result).saturated());
 }
 
 Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args) {

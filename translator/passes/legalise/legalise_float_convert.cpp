@@ -87,8 +87,14 @@ Value FloatLegaliser::to_integer(const FpAttr& fp, Value a) {
     a = widen(kind, a);
     kind = NumKind::f32;
   }
-  return call(fmt::format("{}_to_{}_{}", name(kind), name(fp.to), integral(fp.round)),
-              type_of(fp.to), {a});
+  // ROUND_RN and ROUND_RZ of shaders/common.glsl.
+  const std::string_view round = integral(fp.round);
+  const bool simple = round == "rni" || round == "rzi";
+  if (kind == NumKind::f32 && (fp.to == NumKind::u32 || fp.to == NumKind::s32) && simple)
+    if (const FloatRange range = ranges_.of(a); range.finite() && *range.top <= 31)
+      return call(fmt::format("f32_to_{}_bounded", name(fp.to)), Type::i32,
+                  {a, b_.i32(round == "rzi" ? 1 : 0)});
+  return call(fmt::format("{}_to_{}_{}", name(kind), name(fp.to), round), type_of(fp.to), {a});
 }
 
 Value FloatLegaliser::between_floats(const FpAttr& fp, Value a) {

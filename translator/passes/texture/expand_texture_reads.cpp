@@ -39,9 +39,10 @@ struct Site {
   Value read = 0;
   BlockId block = 0;
   Kind kind;
-  std::uint32_t slot = kUnknown;   ///< of a read by the device's sampler
-  std::uint32_t group = kUnknown;  ///< index in groups_, of those that share
-  std::uint32_t number = 0;        ///< in its group
+  std::uint32_t slot = kUnknown;     ///< of a read by the device's sampler
+  const TableSpec* table = nullptr;  ///< samplers read what its handle, out of memory, names
+  std::uint32_t group = kUnknown;    ///< index in groups_, of those that share
+  std::uint32_t number = 0;          ///< in its group
 };
 
 struct Group {
@@ -58,8 +59,15 @@ bool synchronises(Op op) {
 class Expansion {
  public:
   Expansion(ir::Function& f, ir::Module& module, const EntryInfo& entry,
-            const std::vector<TextureSpec>& specs, const ReadOptions& options)
-      : f_(f), module_(module), entry_(entry), specs_(specs), options_(options), b_(f) {}
+            const std::vector<TextureSpec>& specs, const TableSpecs& table,
+            const ReadOptions& options)
+      : f_(f),
+        module_(module),
+        entry_(entry),
+        specs_(specs),
+        table_(table),
+        options_(options),
+        b_(f) {}
 
   void run() {
     find_sites();
@@ -114,9 +122,24 @@ class Expansion {
           site.kind.records.push_back(offset && spec(*offset).known ? *offset : kUnknown);
           if (i == 0 && offset && spec(*offset).unit == TextureUnit::sampler)
             site.slot = slot_of(*offset);
+          if (i == 0 && !offset) find_in_table(site);
         }
         sites_.push_back(std::move(site));
       }
+  }
+
+  void find_in_table(Site& site) const {
+    if (std::ranges::all_of(table_, [](const TableSpec& each) { return each.texels == 0; })) return;
+    const TextureUse& use = module_.texture_ops[site.kind.routine].use;
+    if (use.integer || use.offset || use.sampler_apart) return;
+    const auto geometry = static_cast<std::size_t>(use.geometry);
+    if (geometry >= table_.size() || table_[geometry].texels == 0) return;
+    site.table = &table_[geometry];
+  }
+
+  /// Whether no shader's code reads there.
+  static bool sampled(const Site& site) {
+    return site.slot != kUnknown || (site.table && !site.table->mixed);
   }
 
   // --- which reads share ---
@@ -238,7 +261,7 @@ class Expansion {
     std::map<std::uint32_t, std::uint64_t> of_routine;
     std::uint64_t sum = 0;
     for (const Site& site : sites_) {
-      if (site.slot != kUnknown) continue;
+      if (sampled(site)) continue;
       const auto [at, fresh] = of_routine.emplace(site.kind.routine, 0);
       if (fresh) at->second = options_.count(module_.routines[site.kind.routine]);
       sum += at->second;
@@ -250,7 +273,7 @@ class Expansion {
     std::map<Kind, std::uint64_t> of_kind;
     std::uint64_t sum = 0;
     for (const Site& site : sites_) {
-      if (site.slot != kUnknown) continue;
+      if (sampled(site)) continue;
       const auto [at, fresh] = of_kind.emplace(site.kind, 0);
       if (fresh) at->second = cost(site.kind);
       sum += at->second;
@@ -269,7 +292,7 @@ class Expansion {
                    bool across) {
     std::map<std::tuple<Kind, BlockId, std::uint32_t>, Group> found;
     for (std::uint32_t s = 0; s < sites_.size(); ++s) {
-      if (sites_[s].slot != kUnknown) continue;
+      if (sampled(sites_[s])) continue;
       const std::uint32_t depth = loops.depth[sites_[s].block];
       if (depth && options_.few_iterations && !far_past) continue;
       Group& group =
@@ -416,29 +439,88 @@ class Expansion {
       const Site& site = sites_[*next++];
       b_.set_loc(f_.insts[v].loc);
       const std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
-      if (site.slot != kUnknown) {
-        replaced_[v] = sampled_read(b_, module_, module_.texture_ops[site.kind.routine], args,
-                                    {specs_[site.slot], site.slot, entry_.texture_records});
-        continue;
-      }
-      if (site.group == kUnknown) {
-        replaced_[v] = copy_in(f_, b_, module_.routines[site.kind.routine], args,
-                               routine_vars_[site.kind.routine]);
-        continue;
-      }
-      Body& body = bodies_[site.group];
-      for (std::size_t i = 0; i < args.size(); ++i)
-        if (body.vars[i] != kUnknown) b_.set(body.vars[i], args[i]);
-      b_.set(body.number, b_.i32(site.number));
-      b_.br(body.start);
-      b_.at(body.behind[site.number] = b_.new_block());
-      replaced_[v] = b_.get(body.result);
+      replaced_[v] = site.table              ? table_read(site, args)
+                     : site.slot != kUnknown ? sampled_slot(site, args)
+                                             : shader_read(site, args);
     }
     ir::Block& last = f_.blocks[b_.block()];
     last.term = term;
     last.cond = cond;
     last.succs = succs;
     last.loc = loc;
+  }
+
+  Value sampled_slot(const Site& site, const std::vector<Value>& args) {
+    SampledTexture texture;
+    texture.spec = specs_[site.slot];
+    texture.binding = site.slot;
+    texture.record = entry_.texture_records + site.slot * abi::kTextureWords * 4;
+    return sampled_read(b_, module_, module_.texture_ops[site.kind.routine], args, texture);
+  }
+
+  /// By the array of textures with such texels.
+  Value sampled_element(const Site& site, const std::vector<Value>& args, TextureTexel texel) {
+    const ir::TextureOp& op = module_.texture_ops[site.kind.routine];
+    SampledTexture texture;
+    texture.binding = static_cast<std::uint32_t>(entry_.texture_slots.size()) +
+                      static_cast<std::uint32_t>(op.use.geometry) * kTexelKinds +
+                      static_cast<std::uint32_t>(texel);
+    texture.indexed = true;
+    texture.texel = texel;
+    texture.spec.channels = 4;
+    texture.spec.divides = site.table->divides;
+    texture.spec.biased = site.table->biased;
+    texture.spec.approximate = site.table->approximate;
+    return sampled_read(b_, module_, op, args, texture);
+  }
+
+  /// A texture of any kind: the record tells which of those that there are.
+  Value table_read(const Site& site, const std::vector<Value>& args) {
+    std::vector<TextureTexel> kinds;
+    for (std::uint32_t k = 0; k < kTexelKinds; ++k)
+      if (site.table->texels >> k & 1) kinds.push_back(static_cast<TextureTexel>(k));
+    if (kinds.size() == 1 && !site.table->mixed) return sampled_element(site, args, kinds[0]);
+    constexpr std::uint32_t kOfTexel[] = {0, abi::sampled_uint, abi::sampled_sint};
+    const std::uint32_t bound = 1u << site.table->bound;
+    const std::uint32_t result = new_var(Type::v4, "texture.either");
+    const Value at = b_.op2(Op::add, args[0], b_.i32(abi::x_sampled * 4));
+    const Value word =
+        b_.load(Type::i32, at, {.space = ir::Space::textures, .bytes = 4, .readonly = true});
+    const Value bits =
+        b_.op2(Op::and_, word, b_.i32(bound | abi::sampled_uint | abi::sampled_sint));
+    const BlockId rest = b_.new_block();
+    const auto give = [&](Value value) {
+      b_.set(result, value);
+      b_.br(rest);
+    };
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      const bool last = !site.table->mixed && k + 1 == kinds.size();
+      const BlockId this_one = last ? b_.block() : b_.new_block();
+      const BlockId others = last ? 0 : b_.new_block();
+      if (!last) {
+        const std::uint32_t wanted = bound | kOfTexel[static_cast<std::size_t>(kinds[k])];
+        b_.cond_br(b_.cmp(Op::eq, bits, b_.i32(wanted)), this_one, others);
+        b_.at(this_one);
+      }
+      give(sampled_element(site, args, kinds[k]));
+      if (!last) b_.at(others);
+    }
+    if (site.table->mixed) give(shader_read(site, args));
+    b_.at(rest);
+    return b_.get(result);
+  }
+
+  Value shader_read(const Site& site, const std::vector<Value>& args) {
+    if (site.group == kUnknown)
+      return copy_in(f_, b_, module_.routines[site.kind.routine], args,
+                     routine_vars_[site.kind.routine]);
+    Body& body = bodies_[site.group];
+    for (std::size_t i = 0; i < args.size(); ++i)
+      if (body.vars[i] != kUnknown) b_.set(body.vars[i], args[i]);
+    b_.set(body.number, b_.i32(site.number));
+    b_.br(body.start);
+    b_.at(body.behind[site.number] = b_.new_block());
+    return b_.get(body.result);
   }
 
   // A read's operands are words, never another read's four.
@@ -451,6 +533,7 @@ class Expansion {
   ir::Module& module_;
   const EntryInfo& entry_;
   const std::vector<TextureSpec>& specs_;
+  const TableSpecs& table_;
   const ReadOptions& options_;
   ir::Builder b_;
   std::vector<Site> sites_;
@@ -465,8 +548,9 @@ class Expansion {
 }  // namespace
 
 void expand_texture_reads(ir::Function& function, ir::Module& module, const EntryInfo& entry,
-                          const std::vector<TextureSpec>& specs, const ReadOptions& options) {
-  Expansion(function, module, entry, specs, options).run();
+                          const std::vector<TextureSpec>& specs, const TableSpecs& table,
+                          const ReadOptions& options) {
+  Expansion(function, module, entry, specs, table, options).run();
   module.routines.clear();
   module.texture_ops.clear();
 }

@@ -25,6 +25,7 @@ struct ReadOptions {
 /// Needs variables and no calls; find_texture_slots has been here. No Op::texture_read remains, and
 /// fix_texture_records is done.
 void expand_texture_reads(ir::Function& function, ir::Module& module, const EntryInfo& entry,
-                          const std::vector<TextureSpec>& specs, const ReadOptions& options);
+                          const std::vector<TextureSpec>& specs, const TableSpecs& table,
+                          const ReadOptions& options);
 
 }  // namespace ptx2spv::passes

@@ -4,6 +4,8 @@
 // cut to, and the quotient's rounding does not move them.
 #include "translator/passes/texture/sampled_reads.hpp"
 
+#include "translator/passes/texture/texture_records.hpp"
+
 namespace ptx2spv::passes {
 
 using ir::Op;
@@ -15,22 +17,24 @@ namespace {
 class SampledRead {
  public:
   SampledRead(ir::Builder& builder, ir::Module& module, const ir::TextureOp& op,
-              std::span<const Value> args, const SampledSlot& slot)
-      : b_(builder), module_(module), op_(op), args_(args), at_(slot) {}
+              std::span<const Value> args, const SampledTexture& texture)
+      : b_(builder), module_(module), op_(op), args_(args), at_(texture) {}
 
   Value read() {
     ir::TextureSample sample;
     sample.view = op_.use.geometry;
     sample.component = op_.component;
     sample.texel = texel();
+    sample.indexed = at_.indexed;
     std::vector<Value> operands = place(sample);
     sample.mode = mode();
     if (sample.mode == TextureMode::level) operands.push_back(level());
     for (unsigned g = 0; sample.mode == TextureMode::gradient && g < 2; ++g)
       for (unsigned k = 0; k < sample.directions(); ++k)
         operands.push_back(argument(op_.gradients[g][k]));
+    if (at_.indexed) operands.push_back(record_index(b_, args_[0]));
     const Value read = b_.inst(Op::texture_sample, Type::v4, operands, sample.bits());
-    b_.last(read).mem.slot = static_cast<std::uint16_t>(at_.slot);
+    b_.last(read).mem.slot = static_cast<std::uint16_t>(at_.binding);
     return results(read);
   }
 
@@ -45,18 +49,26 @@ class SampledRead {
     return b_.inst(Op::library, type, args, module_.library(name));
   }
   Value word(std::uint32_t which) {
-    const std::uint32_t offset = at_.records + at_.slot * abi::kTextureWords * 4 + which * 4;
-    return b_.load(Type::i32, i32(offset),
-                   {.space = ir::Space::param, .bytes = 4, .readonly = true});
+    const Value at =
+        at_.indexed ? b_.op2(Op::add, args_[0], i32(which * 4)) : i32(at_.record + which * 4);
+    return b_.load(Type::i32, at,
+                   {.space = at_.indexed ? ir::Space::textures : ir::Space::param,
+                    .bytes = 4,
+                    .readonly = true});
   }
   Value part(Value vector, unsigned index) {
     return b_.inst(Op::extract, Type::i32, {vector}, index);
   }
   bool has(std::uint32_t bit) const { return (at_.spec.sampler & bit) != 0; }
+  /// i1: the same where only the record tells.
+  Value has_at_run_time(std::uint32_t bit) {
+    return b_.cmp(Op::ne, b_.op2(Op::and_, word(abi::x_sampler), i32(bit)), i32(0));
+  }
   bool gathers() const { return op_.use.mode == TextureMode::gather; }
 
   /// What the view's texels are to the sampler.
   Texel texel() const {
+    if (at_.indexed) return at_.texel;
     if (!has(abi::sample_element) || at_.spec.format >= abi::SurfaceFormat::f16) return Texel::real;
     const bool is_signed = at_.spec.format >= abi::SurfaceFormat::s8;
     return is_signed ? Texel::sint : Texel::uint;
@@ -65,7 +77,7 @@ class SampledRead {
   /// Gradients choose a level, or samples; where there is one level and one sample they do nothing.
   TextureMode mode() const {
     if (gathers()) return TextureMode::gather;
-    const bool chooses = !at_.spec.one_level || has(abi::sample_anisotropy);
+    const bool chooses = at_.indexed || !at_.spec.one_level || has(abi::sample_anisotropy);
     return op_.use.mode == TextureMode::gradient && chooses ? TextureMode::gradient
                                                             : TextureMode::level;
   }
@@ -101,22 +113,52 @@ class SampledRead {
       const Value first = layer ? b_.op2(Op::mul, layer, i32(6)) : i32(0);
       layer = b_.op2(Op::add, first, part(face, 0));
       c = {part(face, 1), part(face, 2)};
-    } else if (cube) {
-      const Value way = library("tex_cube_direction", Type::v4, {c[0], c[1], c[2]});
-      c = {part(way, 0), part(way, 1), part(way, 2)};
+    } else if (cube && !at_.spec.approximate) {
+      ordinary_direction(c);
     } else if (at_.spec.divides) {
-      const bool linear = has(abi::sample_linear) || gathers();
-      constexpr abi::TextureWord kExtents[] = {abi::x_width, abi::x_height, abi::x_depth};
-      const Value across = axes == 1 ? word(abi::x_width)
-                                     : b_.op2(Op::umax, word(abi::x_width), word(abi::x_height));
-      for (unsigned k = 0; k < axes; ++k) {
-        const Value extent = word(kExtents[k]);
-        c[k] = library("tex_divided", Type::i32,
-                       {c[k], extent, k == 2 ? extent : across, b_.i1(linear)});
-      }
+      divide(c);
     }
     if (layer) c.push_back(library("tex_layer", Type::i32, {layer}));
     return c;
+  }
+
+  /// A direction that the sampler takes otherwise than CUDA's programs do is replaced, behind a
+  /// branch that ordinary ones do not take.
+  void ordinary_direction(std::vector<Value>& c) {
+    std::array<std::uint32_t, 3> vars{};
+    auto& all = b_.function().vars;
+    for (unsigned k = 0; k < 3; ++k) {
+      vars[k] = static_cast<std::uint32_t>(all.size());
+      all.push_back({Type::i32, "texture.direction"});
+      b_.set(vars[k], c[k]);
+    }
+    const Value ordinary = library("tex_cube_ordinary", Type::i32, {c[0], c[1], c[2]});
+    const ir::BlockId replace = b_.new_block(), rest = b_.new_block();
+    b_.cond_br(b_.cmp(Op::ne, ordinary, i32(0)), rest, replace);
+    b_.at(replace);
+    const Value way = library("tex_cube_direction", Type::v4, {c[0], c[1], c[2]});
+    for (unsigned k = 0; k < 3; ++k) b_.set(vars[k], part(way, k));
+    b_.br(rest);
+    b_.at(rest);
+    for (unsigned k = 0; k < 3; ++k) c[k] = b_.get(vars[k]);
+  }
+
+  /// Coordinates in texels over the extents.
+  void divide(std::vector<Value>& c) {
+    constexpr abi::TextureWord kExtents[] = {abi::x_width, abi::x_height, abi::x_depth};
+    const Value linear = gathers()     ? b_.i1(true)
+                         : at_.indexed ? has_at_run_time(abi::sample_linear)
+                                       : b_.i1(has(abi::sample_linear));
+    const Value across = c.size() == 1 ? word(abi::x_width)
+                                       : b_.op2(Op::umax, word(abi::x_width), word(abi::x_height));
+    for (unsigned k = 0; k < c.size(); ++k) {
+      const Value extent = word(kExtents[k]);
+      const Value over =
+          at_.spec.approximate
+              ? library("tex_over_extent", Type::i32, {c[k], extent})
+              : library("tex_divided", Type::i32, {c[k], extent, k == 2 ? extent : across, linear});
+      c[k] = at_.indexed ? b_.select(has_at_run_time(abi::sample_normalized), c[k], over) : over;
+    }
   }
 
   /// Channels that the texture has not are 0.
@@ -142,14 +184,14 @@ class SampledRead {
   ir::Module& module_;
   const ir::TextureOp& op_;
   std::span<const Value> args_;
-  const SampledSlot& at_;
+  const SampledTexture& at_;
 };
 
 }  // namespace
 
 Value sampled_read(ir::Builder& builder, ir::Module& module, const ir::TextureOp& op,
-                   std::span<const Value> args, const SampledSlot& slot) {
-  return SampledRead(builder, module, op, args, slot).read();
+                   std::span<const Value> args, const SampledTexture& texture) {
+  return SampledRead(builder, module, op, args, texture).read();
 }
 
 }  // namespace ptx2spv::passes

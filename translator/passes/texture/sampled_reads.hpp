@@ -8,15 +8,19 @@
 
 namespace ptx2spv::passes {
 
-struct SampledSlot {
-  const TextureSpec& spec;
-  std::uint32_t slot = 0;
-  std::uint32_t records = 0;  ///< EntryInfo::texture_records
+/// A texture that the sampler reads: a slot, or one whose handle came out of memory.
+struct SampledTexture {
+  TextureSpec spec;
+  std::uint32_t binding = 0;  ///< in the texture set
+  std::uint32_t record = 0;   ///< of a slot: its record's copy in the parameters
+  /// The handle came out of memory: the routine's record is the table's, and the texels are
+  /// `texel`.
+  bool indexed = false;
+  TextureTexel texel = TextureTexel::real;
 };
 
-/// Appends the read of a texture slot whose TextureSpec::unit is the sampler; `args` are the
-/// routine's. Result: v4.
+/// Appends the read; `args` are the routine's. Result: v4.
 ir::Value sampled_read(ir::Builder& builder, ir::Module& module, const ir::TextureOp& op,
-                       std::span<const ir::Value> args, const SampledSlot& slot);
+                       std::span<const ir::Value> args, const SampledTexture& texture);
 
 }  // namespace ptx2spv::passes

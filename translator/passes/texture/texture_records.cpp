@@ -64,6 +64,13 @@ void each_record_load(ir::Function& f, Each&& each) {
     }
 }
 
+/// Whether a known handle passes the test of its kind that open_record makes.
+bool is_of_kind(const ir::Function& f, Value test, const TextureSpec& spec) {
+  if (f.insts[test].op != Op::eq) return true;  // either
+  const bool sampler = f.insts[f.arg(test, 1)].imm & abi::kSamplerHandleBit;
+  return sampler == (spec.channels == 0);
+}
+
 void become_constant(ir::Inst& inst, std::uint64_t value) {
   inst.op = Op::constant;
   inst.count = 0;
@@ -86,10 +93,21 @@ std::optional<std::uint32_t> fixed_word(std::uint32_t word, const TextureSpec& s
   }
 }
 
+void add_use(std::vector<TextureUse>& uses, const TextureUse& use) {
+  if (std::find(uses.begin(), uses.end(), use) == uses.end()) uses.push_back(use);
+}
+
 }  // namespace
 
 Value record_place(ir::Builder& b, Value low, Value exists) {
   return b.op2(Op::mul, b.select(exists, low, b.i32(0)), b.i32(kRecordBytes));
+}
+
+Value record_index(ir::Builder& b, Value record) {
+  const ir::Function& f = b.function();
+  // As open_record and record_place make it.
+  if (f.insts[record].op == Op::mul) return f.arg(record, 0);
+  return b.op2(Op::udiv, record, b.i32(kRecordBytes));
 }
 
 std::optional<std::uint32_t> record_parameter(const HandleTracer& tracer, const ir::Function& f,
@@ -114,20 +132,20 @@ void find_texture_slots(const ir::Function& function, const ir::Module& module, 
       const auto at = record_parameter(tracer, function, function.arg(value, 0));
       if (!at) {
         entry.dynamic_textures = true;
+        add_use(entry.table_uses, use);
         continue;
       }
       auto slot = std::find(slots.begin(), slots.end(), *at);
       if (slot == slots.end()) slot = slots.insert(slots.end(), *at);
       entry.texture_uses.resize(slots.size());
-      auto& uses = entry.texture_uses[static_cast<std::size_t>(slot - slots.begin())];
-      if (std::find(uses.begin(), uses.end(), use) == uses.end()) uses.push_back(use);
+      add_use(entry.texture_uses[static_cast<std::size_t>(slot - slots.begin())], use);
     }
   entry.texture_uses.resize(slots.size());
 }
 
 void fix_texture_records(ir::Function& function, const EntryInfo& entry,
                          const std::vector<TextureSpec>& specs) {
-  std::vector<bool> generation(function.insts.size());
+  std::vector<const TextureSpec*> generation(function.insts.size());
   std::vector<std::pair<Value, std::uint64_t>> constants;
   std::vector<std::pair<Value, std::uint32_t>>
       copies;  // the sum of the address and what it becomes
@@ -137,7 +155,7 @@ void fix_texture_records(ir::Function& function, const EntryInfo& entry,
         entry.texture_slots.begin());
     if (slot >= specs.size() || !specs[slot].known) return;
     const std::uint32_t word = address.offset / 4;
-    if (address.exact && word == abi::x_generation) generation[load] = true;
+    if (address.exact && word == abi::x_generation) generation[load] = &specs[slot];
     if (const auto value = fixed_word(word, specs[slot]); value && address.exact) {
       constants.emplace_back(load, *value);
       return;
@@ -149,14 +167,15 @@ void fix_texture_records(ir::Function& function, const EntryInfo& entry,
   });
   for (const auto& [value, number] : constants) become_constant(function.insts[value], number);
   for (const auto& [value, number] : copies) become_constant(function.insts[value], number);
-  // The host has seen that the handle is live.
+  // The host has seen that the handle is live, and knows of which kind it is.
   for (const ir::Block& block : function.blocks)
     for (const Value value : block.insts) {
       ir::Inst& inst = function.insts[value];
       if (inst.op != Op::and_ || inst.type != ir::Type::i1) continue;
       const Value equal = function.arg(value, 0);
-      if (function.insts[equal].op == Op::eq && generation[function.arg(equal, 0)])
-        become_constant(inst, 1);
+      if (function.insts[equal].op != Op::eq) continue;
+      const TextureSpec* spec = generation[function.arg(equal, 0)];
+      if (spec) become_constant(inst, is_of_kind(function, function.arg(value, 1), *spec));
     }
 }
 

@@ -13,10 +13,13 @@ namespace ptx2spv::passes {
 /// Where in the table the record of a handle lies whose low word is `low`, in the form that
 /// TextureLowering::open_record gives it: record 0, which is nobody's, unless `exists`.
 ir::Value record_place(ir::Builder& builder, ir::Value low, ir::Value exists);
+/// The index in the table of a record_place.
+ir::Value record_index(ir::Builder& builder, ir::Value record);
 /// The parameter that holds the handle whose record_place `record` is.
 std::optional<std::uint32_t> record_parameter(const HandleTracer& tracer,
                                               const ir::Function& function, ir::Value record);
-/// Fills entry.texture_slots, texture_uses and dynamic_textures. Before SSA, after inlining.
+/// Fills entry.texture_slots, texture_uses, dynamic_textures and table_uses. Before SSA, after
+/// inlining.
 void find_texture_slots(const ir::Function& function, const ir::Module& module, EntryInfo& entry);
 /// Lets the slots that the host knows read their records' copies in the parameters, and what it
 /// says of them be constants, so that a read keeps only what its texture needs. Before SSA.

@@ -1,0 +1,223 @@
+// Questions about images: whether the device's samplers filter as NVIDIA's texture unit does, and
+// whether images suit surfaces of two dimensions better than memory.
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "src/device/device.hpp"
+#include "src/probe/ieee.hpp"
+#include "src/probe/questions.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+using Words = std::vector<std::uint32_t>;
+
+constexpr std::uint32_t kSide = 16, kReads = 256;
+
+/// Thread t reads at two words of `from` and stores four.
+constexpr std::string_view kReadKernel =
+    ".version 8.3\n.target sm_80\n.address_size 64\n"
+    ".visible .entry k(.param .u64 texture, .param .u64 from, .param .u64 to) {\n"
+    ".reg .b32 %r<4>;\n.reg .b64 %d<6>;\n.reg .f32 %x, %y, %v<4>;\n"
+    "ld.param.u64 %d0, [texture];\nld.param.u64 %d1, [from];\nld.param.u64 %d2, [to];\n"
+    "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ntid.x;\nmov.u32 %r3, %tid.x;\n"
+    "mad.lo.u32 %r1, %r1, %r2, %r3;\n"
+    "mul.wide.u32 %d3, %r1, 8;\nadd.u64 %d1, %d1, %d3;\n"
+    "mul.wide.u32 %d3, %r1, 16;\nadd.u64 %d2, %d2, %d3;\n"
+    "ld.global.v2.f32 {%x, %y}, [%d1];\n"
+    "tex.2d.v4.f32.f32 {%v0, %v1, %v2, %v3}, [%d0, {%x, %y}];\n"
+    "st.global.v4.f32 [%d2], {%v0, %v1, %v2, %v3};\nret;\n}\n";
+
+/// A kind of texels, and the digest of what an H200 reads. CUDA's texture objects and the H200's
+/// samplers give it alike.
+struct Sampled {
+  abi::SurfaceFormat format;
+  std::uint32_t channels;
+  bool linear, srgb;
+  std::uint64_t normalized, texels;  ///< by kinds of coordinates
+};
+constexpr Sampled kPoints = {abi::SurfaceFormat::f32, 1, false, false, 0x24ca780b6802dafd,
+                             0x8a9b85f72b1b6261};
+constexpr Sampled kUnorm8 = {abi::SurfaceFormat::u8, 4, true, false, 0xeaa3d303eedcf2bb,
+                             0xbcac964864ba1c0f};
+constexpr Sampled kUnorm16 = {abi::SurfaceFormat::u16, 2, true, false, 0xf45f911ed2c86080,
+                              0x322f52156091fafd};
+constexpr Sampled kSnorm8 = {abi::SurfaceFormat::s8, 4, true, false, 0x8b9ebe68c12f7985,
+                             0x7f6d0cbccc3d8a20};
+constexpr Sampled kSnorm16 = {abi::SurfaceFormat::s16, 2, true, false, 0x0747cad7687872ff,
+                              0xee176488f9808bf0};
+constexpr Sampled kHalf = {abi::SurfaceFormat::f16, 2, true, false, 0x91cdc51039b27325,
+                           0x854e25dee6f61325};
+constexpr Sampled kFloat = {abi::SurfaceFormat::f32, 1, true, false, 0xeba94131d40a5836,
+                            0xdb1ba1fc170ed50b};
+constexpr Sampled kSrgb = {abi::SurfaceFormat::u8, 4, true, true, 0x19cb21085d0d2dc8,
+                           0xfa4ede733eee6738};
+
+/// Any integers; floats of some orders of magnitude, of both signs.
+Words texels(const Sampled& sampled) {
+  ieee::Sequence sequence(7);
+  const std::uint32_t bytes = format_bytes(sampled.format) * sampled.channels * kSide * kSide;
+  Words words(bytes / 4);
+  for (std::uint32_t& word : words) {
+    word = sequence.next();
+    if (sampled.format == abi::SurfaceFormat::f32)
+      word = (word & 0x807fffff) | (121 + (word >> 23) % 9) << 23;
+    else if (sampled.format == abi::SurfaceFormat::f16)
+      word = (word & 0x83ff83ff) | 0x30003000 | (word >> 3 & 0x0c000c00);
+  }
+  return words;
+}
+
+/// Places within and around the texture.
+Words places(bool normalized) {
+  ieee::Sequence sequence(11);
+  Words words;
+  for (std::uint32_t i = 0; i < 2 * kReads; ++i) {
+    const float place = static_cast<float>(sequence.next() >> 8) * 0x1p-24f * 3 - 1;
+    words.push_back(std::bit_cast<std::uint32_t>(normalized ? place : place * kSide));
+  }
+  return words;
+}
+
+/// FNV-1a of the words.
+std::uint64_t digest(const Words& words) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const std::uint32_t word : words) hash = (hash ^ word) * 1099511628211u;
+  return hash;
+}
+
+/// The digest of what the sampler reads. Nothing and why there is none.
+std::optional<std::uint64_t> read(const Device& device, const Sampled& sampled, bool normalized,
+                                  std::string& error) {
+  const auto failed = [&error](const Error& reason) {
+    error = reason.to_string();
+    return std::nullopt;
+  };
+  const auto module = Module::load(device, kReadKernel, "probe.ptx");
+  if (!module) return failed(module.error());
+  const auto kernel = module->kernel("k");
+  if (!kernel) return failed(kernel.error());
+  ArrayDesc desc;
+  desc.format = sampled.format;
+  desc.channels = sampled.channels;
+  desc.width = desc.height = kSide;
+  desc.backing = ArrayBacking::image;
+  auto array = Array::create(device, desc);
+  if (!array) return failed(array.error());
+  const Words contents = texels(sampled), at = places(normalized);
+  if (auto status = array->upload(std::as_bytes(std::span(contents))); !status)
+    return failed(status.error());
+  TextureDesc how;
+  how.linear_filter = sampled.linear;
+  how.read_as_integer = false;
+  how.srgb = sampled.srgb;
+  how.normalized_coordinates = normalized;
+  if (normalized) how.address = {AddressMode::wrap, AddressMode::mirror, AddressMode::clamp};
+  const auto texture = Texture::create(*array, how);
+  if (!texture) return failed(texture.error());
+  auto from = Buffer::create(device, at.size() * 4), to = Buffer::create(device, kReads * 16);
+  if (!from) return failed(from.error());
+  if (!to) return failed(to.error());
+  if (auto status = from->upload(0, std::as_bytes(std::span(at))); !status)
+    return failed(status.error());
+  LaunchConfig config;
+  config.block.x = 64;
+  config.grid.x = kReads / config.block.x;
+  config.filter = FilterPolicy::device;
+  const auto timing = kernel->launch(config, Args().texture(*texture).buffer(*from).buffer(*to));
+  if (!timing) return failed(timing.error());
+  if (timing->sampled_textures != 1) {
+    error = "no sampler reads it";
+    return std::nullopt;
+  }
+  Words words(4 * kReads);
+  if (auto status = to->download(0, std::as_writable_bytes(std::span(words))); !status)
+    return failed(status.error());
+  return digest(words);
+}
+
+template <const Sampled& sampled>
+Answer sampler(Asker& asker) {
+  asker.device().state()->profile = asker.profile();
+  std::string error;
+  for (const bool normalized : {true, false}) {
+    const auto got = read(asker.device(), sampled, normalized, error);
+    if (!got) return {0, error};
+    const std::uint64_t want = normalized ? sampled.normalized : sampled.texels;
+    if (*got != want)
+      return {0, fmt::format("{} reads give {:016x}, not {:016x}", kReads, *got, want)};
+  }
+  return {1, fmt::format("{} reads give what an H200 does", 2 * kReads)};
+}
+
+/// A sum over a column and a row of texels, in blocks of 16 x 16: what neighbours in two dimensions
+/// share.
+Answer tiled_planes(Asker& asker) {
+  constexpr std::uint32_t kPlane = 1024;
+  constexpr std::string_view kText =
+      ".version 8.3\n.target sm_80\n.address_size 64\n"
+      ".visible .entry k(.param .u64 from, .param .u64 to) {\n"
+      ".reg .b32 %r<16>;\n.reg .b64 %d<4>;\n.reg .pred %p;\n"
+      "ld.param.u64 %d0, [from];\nld.param.u64 %d1, [to];\n"
+      "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\nshl.b32 %r1, %r1, 4;\nadd.u32 %r1, %r1, %r2;\n"
+      "mov.u32 %r3, %ctaid.y;\nmov.u32 %r4, %tid.y;\nshl.b32 %r3, %r3, 4;\nadd.u32 %r3, %r3, %r4;\n"
+      "shl.b32 %r1, %r1, 2;\nmov.u32 %r9, 0;\nmov.u32 %r5, 0;\n"
+      "again:\nadd.u32 %r6, %r3, %r5;\nshl.b32 %r8, %r5, 2;\nadd.u32 %r8, %r8, %r1;\n"
+      "suld.b.2d.b32.zero %r7, [%d0, {%r1, %r6}];\nadd.u32 %r9, %r9, %r7;\n"
+      "suld.b.2d.b32.zero %r7, [%d0, {%r8, %r3}];\nadd.u32 %r9, %r9, %r7;\n"
+      "add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p, %r5, 8;\n@%p bra again;\n"
+      "sust.b.2d.b32.zero [%d1, {%r1, %r3}], %r9;\nret;\n}\n";
+  const Device& device = asker.device();
+  if (device.info().kind == DeviceKind::cpu) return {0, "a processor's cache knows no tiles"};
+  device.state()->profile = asker.profile();
+  const auto module = Module::load(device, kText, "probe.ptx");
+  if (!module) return {0, module.error().to_string()};
+  const auto kernel = module->kernel("k");
+  if (!kernel) return {0, kernel.error().to_string()};
+  double times[2] = {};
+  for (const bool image : {false, true}) {
+    ArrayDesc desc;
+    desc.width = desc.height = kPlane;
+    desc.backing = image ? ArrayBacking::image : ArrayBacking::linear;
+    const auto from = Array::create(device, desc), to = Array::create(device, desc);
+    if (!from || !to) return {0, (from ? to : from).error().to_string()};
+    const auto source = Surface::create(*from), target = Surface::create(*to);
+    if (!source || !target) return {0, (source ? target : source).error().to_string()};
+    LaunchConfig config;
+    config.block = {16, 16, 1};
+    config.grid = {kPlane / 16, kPlane / 16, 1};
+    config.time = true;
+    for (int i = 0; i < 6; ++i) {
+      const auto timing = kernel->launch(config, Args().surface(*source).surface(*target));
+      if (!timing) return {0, timing.error().to_string()};
+      const double each = timing->device_ms >= 0 ? timing->device_ms : timing->wall_ms;
+      // The first one translates.
+      if (i == 1 || (i > 1 && each < times[image])) times[image] = each;
+    }
+  }
+  return {times[1] < 0.95 * times[0],
+          fmt::format("in images {:.3f} ms, in memory {:.3f} ms", times[1], times[0])};
+}
+
+}  // namespace
+
+std::span<const Question> image_questions() {
+  static constexpr Question kQuestions[] = {
+      {"sampler_points", "do samplers read single texels as NVIDIA's do?", sampler<kPoints>},
+      {"sampler_unorm8", "do samplers filter unsigned bytes as NVIDIA's do?", sampler<kUnorm8>},
+      {"sampler_unorm16", "do samplers filter unsigned words of 16 bits as NVIDIA's do?",
+       sampler<kUnorm16>},
+      {"sampler_snorm8", "do samplers filter signed bytes as NVIDIA's do?", sampler<kSnorm8>},
+      {"sampler_snorm16", "do samplers filter signed words of 16 bits as NVIDIA's do?",
+       sampler<kSnorm16>},
+      {"sampler_f16", "do samplers filter halves as NVIDIA's do?", sampler<kHalf>},
+      {"sampler_f32", "do samplers filter floats as NVIDIA's do?", sampler<kFloat>},
+      {"sampler_srgb", "do samplers filter sRGB colours as NVIDIA's do?", sampler<kSrgb>},
+      {"tiled_planes", "are planes of words faster in images than in memory?", tiled_planes},
+  };
+  return kQuestions;
+}
+
+}  // namespace ptx2spv::runtime
