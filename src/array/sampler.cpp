@@ -210,7 +210,7 @@ VkFormat sampled_format(const TextureState& texture) {
 SamplerUse sampler_use(const TextureState& texture, std::span<const TextureUse> uses,
                        FilterPolicy filter) {
   SamplerUse use;
-  if ((!texture.array && !texture.memory_image) || uses.empty()) return use;
+  if ((!texture.array && !texture.memory_image) || texture.view || uses.empty()) return use;
   const DeviceState& device = *texture.device;
   use.view = uses[0].geometry;
   use.biased = texture.record[abi::x_lod_bias] != 0;

@@ -40,9 +40,10 @@ TextureState::~TextureState() {
 void place_texture(TextureState& texture) {
   const ArrayState& array = *texture.array;
   // As of surfaces: what is in an image alone is not read by address.
-  const std::uint64_t base = array.linear
-                                 ? array.linear.address() + array.levels[texture.first_level].offset
-                                 : array.device->discard.address();
+  const Level& level = array.levels[texture.first_level];
+  const std::uint64_t base =
+      array.linear ? array.linear.address() + level.offset + texture.first_layer * level.slice_pitch
+                   : array.device->discard.address();
   texture.record[abi::x_base_lo] = static_cast<std::uint32_t>(base);
   texture.record[abi::x_base_hi] = static_cast<std::uint32_t>(base >> 32);
   texture.record[abi::x_sampled] = array.image_backed ? table_bits(texture) : 0;
@@ -116,23 +117,32 @@ Result<Texture> make(const std::shared_ptr<DeviceState>& device, const TextureSo
   return Texture(std::move(texture));
 }
 
-Result<Texture> over_levels(const Array& array, std::uint32_t first, std::uint32_t count,
-                            const TextureDesc& desc) {
+/// The whole of an array as a view of it.
+TextureView whole(const Array& array) {
+  const ArrayDesc& desc = array.desc();
+  return {desc.format, desc.channels, 0, static_cast<std::uint32_t>(array.state()->levels.size()),
+          0,           desc.layers};
+}
+
+Result<Texture> over_view(const Array& array, const TextureView& view, const TextureDesc& desc) {
   ArrayState& state = *array.state();
   const ArrayDesc& memory = array.desc();
+  const std::uint32_t first = view.first_level, count = view.levels;
   const Level& level = state.levels[first];
   TextureSource source;
   source.geometry = memory.geometry;
-  source.format = memory.format;
-  source.channels = memory.channels;
+  source.format = view.format;
+  source.channels = view.channels;
   source.width = level.width;
   source.height = level.height;
   source.depth = level.depth;
-  source.layers = memory.layers;
+  source.layers = view.layers;
   source.row_pitch = level.row_pitch;
   source.slice_pitch = level.slice_pitch;
+  const std::uint64_t start = level.offset + view.first_layer * level.slice_pitch;
   for (std::uint32_t i = first; i < first + count; ++i)
-    source.offsets.push_back(state.levels[i].offset - level.offset);
+    source.offsets.push_back(state.levels[i].offset +
+                             view.first_layer * state.levels[i].slice_pitch - start);
   if (Status status = check(source, desc); !status) return status.error();
   const Level& last = state.levels[first + count - 1];
   if ((last.offset + last.bytes - level.offset) >> 32)
@@ -140,20 +150,49 @@ Result<Texture> over_levels(const Array& array, std::uint32_t first, std::uint32
   auto texture = std::make_shared<TextureState>();
   texture->array = array.state();
   texture->first_level = first;
+  texture->first_layer = view.first_layer;
+  texture->view = view.format != memory.format || view.channels != memory.channels ||
+                  view.layers != memory.layers;
   return make(state.device, source, desc, std::move(texture), memory.name);
 }
 
 }  // namespace
 
 Result<Texture> Texture::create(const Array& array, const TextureDesc& desc) {
-  return over_levels(array, 0, static_cast<std::uint32_t>(array.state()->levels.size()), desc);
+  return over_view(array, whole(array), desc);
+}
+
+Result<Texture> Texture::create_view(const Array& array, const TextureView& view,
+                                     const TextureDesc& desc) {
+  const ArrayDesc& memory = array.desc();
+  const TextureView most = whole(array);
+  if (view.format > abi::SurfaceFormat::snorm16 ||
+      (view.channels != 1 && view.channels != 2 && view.channels != 4))
+    return bad("a texture has no such format");
+  const std::uint32_t texel = format_bytes(view.format) * view.channels;
+  if (texel != memory.texel_bytes())
+    return bad(fmt::format("a view of {} bytes a texel does not fit an array of {}", texel,
+                           memory.texel_bytes()));
+  const auto inside = [](std::uint32_t first, std::uint32_t count, std::uint32_t all) {
+    return count && first < all && count <= all - first;
+  };
+  if (!inside(view.first_level, view.levels, most.levels))
+    return bad(fmt::format("the array has {} levels, and the view shows {} from level {}",
+                           most.levels, view.levels, view.first_level));
+  if (!inside(view.first_layer, view.layers, most.layers))
+    return bad(fmt::format("the array has {} layers, and the view shows {} from layer {}",
+                           most.layers, view.layers, view.first_layer));
+  return over_view(array, view, desc);
 }
 
 Result<Texture> Texture::create_level(const Array& array, std::uint32_t level,
                                       const TextureDesc& desc) {
   if (level >= array.state()->levels.size())
     return bad(fmt::format("the array has no level {}", level));
-  return over_levels(array, level, 1, desc);
+  TextureView view = whole(array);
+  view.first_level = level;
+  view.levels = 1;
+  return over_view(array, view, desc);
 }
 
 Result<Texture> Texture::create(const Buffer& buffer, const TextureMemory& memory,

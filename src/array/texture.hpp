@@ -26,7 +26,8 @@ struct TextureState {
   TextureDesc desc;
   std::uint64_t handle = 0;
   std::array<std::uint32_t, abi::kTextureWords> record{};
-  std::uint32_t first_level = 0;  ///< of the array
+  std::uint32_t first_level = 0, first_layer = 0;  ///< of the array
+  bool view = false;  ///< of another format, or of some layers: samplers do not know it
 
   std::mutex sampled_mutex;
   bool memory_image_tried = false;

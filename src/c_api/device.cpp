@@ -222,6 +222,9 @@ ptx2spv_status ptx2spv_device_handles(const ptx2spv_device* device,
 ptx2spv_status ptx2spv_device_synchronize(ptx2spv_device* device) {
   return device ? finish(device->it.synchronize()) : fail_null("the device");
 }
+ptx2spv_status ptx2spv_device_set_malloc_heap_bytes(ptx2spv_device* device, uint64_t bytes) {
+  return device ? finish(device->it.set_malloc_heap_bytes(bytes)) : fail_null("the device");
+}
 ptx2spv_status ptx2spv_device_get_statistics(const ptx2spv_device* device,
                                              ptx2spv_device_statistics* statistics) {
   if (!device) return fail_null("the device");

@@ -33,6 +33,23 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
+namespace {
+
+void describe_assertion(TrapReport& report, const ModuleState& module,
+                        std::span<const std::uint32_t> record) {
+  const std::string text = module_string(module, record[abi::t_coord + 1]);
+  const std::string file = module_string(module, record[abi::t_coord + 2]);
+  const std::string function = module_string(module, record[abi::t_handle_lo]);
+  const std::uint32_t line = record[abi::t_coord];
+  report.message = fmt::format("{} ({}:{})", text, file, line);
+  report.assertion =
+      fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.", file,
+                  line, function, report.cta[0], report.cta[1], report.cta[2], report.thread[0],
+                  report.thread[1], report.thread[2], text);
+}
+
+}  // namespace
+
 TrapReport make_report(const ModuleState& module, const KernelState& kernel, const Variant& variant,
                        std::span<const std::uint32_t> record, std::span<const std::byte> params) {
   TrapReport report;
@@ -47,11 +64,14 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
     report.cta[i] = record[abi::t_ctaid_x + i];
     report.thread[i] = record[abi::t_tid_x + i];
   }
-  report.handle = std::uint64_t{record[abi::t_handle_hi]} << 32 | record[abi::t_handle_lo];
+  if (report.kind == abi::TrapKind::assertion)
+    describe_assertion(report, module, record);
+  else
+    report.handle = std::uint64_t{record[abi::t_handle_hi]} << 32 | record[abi::t_handle_lo];
   const std::uint32_t site = cut_off ? cut_off - 1 : record[abi::t_site];
   // Kernels keep a handle's low word alone. The rest is known of a static surface from the launch,
   // and of another one from the record that has this index now.
-  if (!(report.handle >> 32)) {
+  if (report.kind != abi::TrapKind::assertion && !(report.handle >> 32)) {
     std::uint64_t full = module.device->surfaces.handle_at(record[abi::t_handle_lo]);
     if (site < variant.info.trap_sites.size())
       for (const SlotInfo& slot : variant.info.slots)
@@ -72,14 +92,10 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
     report.source_file = where.source_file;
     report.source_line = where.source_line;
     report.inlined_at = where.inlined_at;
-    report.message = where.message;
+    if (report.message.empty()) report.message = where.message;
     // A read of a texture has the whole handle in the coordinates' place.
     if (report.kind == abi::TrapKind::dead_handle && !where.message.empty())
       report.handle = std::uint64_t{record[abi::t_coord + 1]} << 32 | record[abi::t_coord];
-    if (report.kind == abi::TrapKind::assertion)
-      report.message = module_string(module, record[abi::t_coord + 1]) + " (" +
-                       module_string(module, record[abi::t_coord + 2]) + ":" +
-                       std::to_string(record[abi::t_coord]) + ")";
     if (where.function != report.kernel) report.function = where.function;
     if (report.surface.empty()) report.surface = where.surface;
     for (std::size_t i = 0; i < where.coordinates.size() && i < 3; ++i)

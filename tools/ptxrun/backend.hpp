@@ -29,7 +29,8 @@ struct RunOptions {
   std::vector<std::string> disable;
   FpPolicy fp = FpPolicy::exact;
   int optimize = 1;
-  std::optional<int> jit_level;  ///< what ptxas takes, with run_cuda
+  std::optional<int> jit_level;              ///< what ptxas takes, with run_cuda
+  std::optional<std::uint64_t> malloc_heap;  ///< bytes
   bool debug_info = false, relax = false, validate = false, bind_slots = true;
   std::optional<ThreadModel> threads;
   std::optional<ArrayBacking> backing;

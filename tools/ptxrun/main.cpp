@@ -49,6 +49,7 @@ enum Id : int {
   opt_list,
   opt_probe,
   opt_answers,
+  opt_heap,
   opt_validate,
   opt_check,
   opt_checksums,
@@ -122,6 +123,8 @@ constexpr Option kOptions[] = {
      "--output-folder; a file that is there already stays",
      "file"},
     {opt_checksums, 0, "checksums", "", "print the SHA-256 of every output"},
+    {opt_heap, 0, "malloc-heap", "BYTES",
+     "what malloc in kernels gives out of: 8 MiB when not given, at most 4 GiB"},
     {opt_validate, 0, "validate", "",
      "run under the Vulkan validation layer; its messages are a mismatch"},
     {opt_check, 0, "check", "",
@@ -491,6 +494,15 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
       case opt_time: settings.time = settings.run.time = true; break;
       case opt_output: settings.output_folder = value; break;
       case opt_checksums: settings.checksums = true; break;
+      case opt_heap: {
+        std::uint64_t bytes = 0;
+        const auto [end, failed] =
+            std::from_chars(value.data(), value.data() + value.size(), bytes);
+        if (failed != std::errc() || end != value.data() + value.size() || bytes > 1ull << 32)
+          return unknown("number of bytes");
+        settings.run.malloc_heap = bytes;
+        break;
+      }
       case opt_check: settings.check = true; break;
       case opt_list: settings.list = true; break;
       case opt_probe:

@@ -100,6 +100,9 @@ bool Runner::open() {
   auto device = Device::open(form);
   if (!device) return fail(device.error(), "no usable device: ");
   device_ = *std::move(device);
+  if (options_.malloc_heap)
+    if (Status status = device_->set_malloc_heap_bytes(*options_.malloc_heap); !status)
+      return fail(status.error(), "--malloc-heap: ");
   result_.device = device_->info().name + ", " + device_->info().driver;
   span("open the device", "device", start, result_.device);
   return load();

@@ -220,8 +220,8 @@ void FunctionLowering::call_assert(const Instruction& inst) {
       flat.push_back(word);
     }
   }
-  if (flat.size() < 5) return refuse(inst, "__assertfail with other parameters");
-  lower_trap(abi::TrapKind::assertion, {}, {flat[4], flat[0], flat[2]});
+  if (flat.size() < 7) return refuse(inst, "__assertfail with other parameters");
+  lower_trap(abi::TrapKind::assertion, {}, {flat[4], flat[0], flat[2], flat[5]});
   b_.at(b_.new_block());
   ended_ = false;
 }

@@ -6,9 +6,10 @@
  * - ModuleOptions: optimize and inline_budget (PTX2SPV_INLINE_BUDGET sets the latter)
  * - LaunchConfig: fp, threads and bind_slots; LaunchTiming: everything but device_ms
  * - Args::samplerref, a sampler for one launch (ptx2spv_module_bind_sampler binds it for all)
- * - TrapReport: thread_known, inlined_at, texel_bytes and the names of coordinates, all of which
+ * - TrapReport: thread_known, inlined_at, assertion, texel_bytes and the names of coordinates, which
  *   ptx2spv_last_error_details has as text
- * - Device::profile, Array::desc and Array::image_backed
+ * - Device::profile and malloc_heap_bytes, Array::desc and Array::image_backed
+ * - Texture::create_view
  *
  * Every function that can fail returns a ptx2spv_status. ptx2spv_last_error() is the text of the
  * calling thread's last failure. A struct starts with its size, which the caller sets (PTX2SPV_INIT
@@ -144,6 +145,8 @@ ptx2spv_status ptx2spv_device_adopt(const ptx2spv_vulkan_device* external,
 ptx2spv_status ptx2spv_device_get_info(const ptx2spv_device* device, ptx2spv_device_info* info);
 ptx2spv_status ptx2spv_device_handles(const ptx2spv_device* device, ptx2spv_vulkan_device* handles);
 ptx2spv_status ptx2spv_device_synchronize(ptx2spv_device* device);
+/* Bytes of the heap of kernels' malloc, before the first launch of a kernel that has one. */
+ptx2spv_status ptx2spv_device_set_malloc_heap_bytes(ptx2spv_device* device, uint64_t bytes);
 
 /* Counters since the device was opened. */
 typedef struct ptx2spv_device_statistics {

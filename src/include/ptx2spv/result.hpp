@@ -32,7 +32,8 @@ struct TrapReport {
   std::vector<std::pair<std::string, std::int32_t>> coordinates;  ///< "x", "y", "z" or "layer"
   std::array<std::uint64_t, 3> extent{};  ///< width in bytes, rows, slices or layers; 0: not known
   std::uint32_t texel_bytes = 0;
-  std::string message;  ///< of an assertion
+  std::string message;    ///< of an assertion: its text, file and line
+  std::string assertion;  ///< the line that CUDA prints for it
   /// The whole report, one fact a line. The first line has the form file:line:col: error: text. It
   /// ends with a line break, as Message::rendered does.
   std::string to_string() const;

@@ -288,6 +288,14 @@ struct TextureMemory {
   std::uint64_t pitch = 0;     ///< bytes from row to row, a multiple of 16
 };
 
+/// A part of an array, or its texels in another format: CUDA's cudaResourceViewDesc.
+struct TextureView {
+  abi::SurfaceFormat format = abi::SurfaceFormat::u32;
+  std::uint32_t channels = 1;  ///< 1, 2 or 4: as many bytes a texel as the array has
+  std::uint32_t first_level = 0, levels = 1;
+  std::uint32_t first_layer = 0, layers = 1;  ///< of arrays with layers; else 0 and 1
+};
+
 class Texture {
  public:
   /// Over every level of the array.
@@ -295,6 +303,9 @@ class Texture {
   /// Over one level, which is read as an array of its own (cudaGetMipmappedArrayLevel).
   static Result<Texture> create_level(const Array& array, std::uint32_t level,
                                       const TextureDesc& desc);
+  /// Over a part of an array, or by another format. No sampler of the device reads it.
+  static Result<Texture> create_view(const Array& array, const TextureView& view,
+                                     const TextureDesc& desc);
   /// Over memory, which must outlive the texture's last use.
   static Result<Texture> create(const Buffer& buffer, const TextureMemory& memory,
                                 const TextureDesc& desc);

@@ -93,9 +93,9 @@ void lower_trap_instructions(ir::Function& function, const ir::TrapState& trap, 
     if (function.insts[value].op != Op::thread_trap) return rewriter.keep(value);
     const Value code = rb.get(trap.code);
     const Value first = rb.cmp(Op::eq, code, rb.i32(0));
-    const std::uint32_t vars[3] = {trap.x, trap.y, trap.z};
+    const std::uint32_t vars[4] = {trap.x, trap.y, trap.z, trap.handle};
     const std::vector<Value> args(function.args(value).begin(), function.args(value).end());
-    for (std::size_t i = 0; i < args.size() && i < 3; ++i)
+    for (std::size_t i = 0; i < args.size() && i < 4; ++i)
       rb.set(vars[i], rb.select(first, args[i], rb.get(vars[i])));
     rb.set(trap.code,
            rb.select(first, rb.i32(static_cast<std::uint32_t>(function.insts[value].imm)), code));
