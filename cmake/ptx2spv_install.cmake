@@ -81,7 +81,7 @@ endfunction()
 # The libraries that CUDA programs ask for by name: in a folder that only ptxexec names, since they
 # would stand in for NVIDIA's own.
 if(TARGET ptx2spv_cuda)
-  install(TARGETS ptx2spv_cuda ptx2spv_cudart12 ptx2spv_cudart13 ptx2spv_libcuda
+  install(TARGETS ptx2spv_cuda ptx2spv_cudart11 ptx2spv_cudart12 ptx2spv_cudart13 ptx2spv_libcuda
                   ptx2spv_cudart_archive
           LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda"
           ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda")

@@ -231,7 +231,8 @@ struct CUlaunchAttribute {
   } value;
 };
 inline constexpr int kLaunchCooperative = 2, kLaunchClusterDimension = 4,
-                     kLaunchProgrammaticEvent = 7, kLaunchCompletionEvent = 12;
+                     kLaunchProgrammaticEvent = 7, kLaunchPreferredCluster = 11,
+                     kLaunchCompletionEvent = 12, kLaunchDeviceUpdatable = 13, kLaunchLastHint = 16;
 
 struct CUlaunchConfig {
   unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
@@ -265,6 +266,11 @@ struct CUmemLocation {
   int type, id;
 };
 
+struct CUmemAccessDesc {
+  CUmemLocation location;
+  int flags;
+};
+
 struct CUmemPoolProps {
   int allocType, handleTypes;
   CUmemLocation location;
@@ -272,6 +278,39 @@ struct CUmemPoolProps {
   std::size_t maxSize;
   unsigned short usage;
   unsigned char reserved[54];
+};
+
+struct CUDA_MEM_ALLOC_NODE_PARAMS {
+  CUmemPoolProps poolProps;
+  const CUmemAccessDesc* accessDescs;
+  std::size_t accessDescCount, bytesize;
+  CUdeviceptr dptr;  ///< out
+};
+
+/// The union in CUgraphNodeParams and cudaGraphNodeParams: what both have alike.
+union NodeParams {
+  long long reserved[29];
+  CUDA_KERNEL_NODE_PARAMS kernel;
+  struct {
+    int flags, reserved;
+    CUcontext context;
+    CUDA_MEMCPY3D copy;
+  } memcpy;
+  CUDA_MEMSET_NODE_PARAMS memset;
+  CUDA_HOST_NODE_PARAMS host;
+  struct {
+    CUgraph graph;
+    int ownership;
+  } graph;
+  CUevent event;
+  CUDA_MEM_ALLOC_NODE_PARAMS alloc;
+  CUdeviceptr free;
+};
+struct CUgraphNodeParams {
+  int type;
+  int reserved0[3];
+  NodeParams of;
+  long long reserved2;
 };
 
 struct CUdevprop {

@@ -109,7 +109,24 @@ struct cudaTextureDesc {
   int mipmapFilterMode;
   float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
   int disableTrilinearOptimization;
-  int seamlessCubemap;
+  int seamlessCubemap;  ///< not of CUDA 11's struct, which ends before it
+};
+
+/// The host's variable of a texture reference, up to CUDA 11.
+struct textureReference {
+  int normalized;
+  int filterMode;
+  int addressMode[3];
+  cudaChannelFormatDesc channelDesc;
+  int sRGB;
+  unsigned maxAnisotropy;
+  int mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+  int disableTrilinearOptimization;
+  int reserved[14];
+};
+struct surfaceReference {
+  cudaChannelFormatDesc channelDesc;
 };
 
 struct cudaPointerAttributes {
@@ -121,6 +138,7 @@ struct cudaPointerAttributes {
 #endif
 };
 
+/// CUDA 11's ends before clusterDimMustBeSet.
 struct cudaFuncAttributes {
   std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
   int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA,
@@ -146,11 +164,22 @@ struct cudaKernelNodeParams {
   void** extra;
 };
 
-struct cudaMemsetParams {
-  void* dst;
-  std::size_t pitch;
-  unsigned value, elementSize;
-  std::size_t width, height;
+// The driver interface has the same.
+using cudaMemsetParams = CUDA_MEMSET_NODE_PARAMS;
+using cudaMemAllocNodeParams = CUDA_MEM_ALLOC_NODE_PARAMS;
+
+struct cudaGraphNodeParams {
+  int type;
+  int reserved0[3];
+  union {
+    NodeParams common;
+    cudaKernelNodeParams kernel;
+    struct {
+      int flags, reserved[3];
+      cudaMemcpy3DParms copy;
+    } memcpy;
+  } of;
+  long long reserved2;
 };
 
 struct cudaGraphExecUpdateResultInfo {

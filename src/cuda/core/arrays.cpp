@@ -36,6 +36,21 @@ bool format_of(CUarray_format format, unsigned channels, abi::SurfaceFormat& mad
 
 namespace {
 
+/// The largest extents that CUDA's programming guide gives for compute capability 7.5.
+CUresult check_extents(const CUDA_ARRAY3D_DESCRIPTOR& desc, bool layered, bool cube) {
+  std::size_t width = 131072, height = 65536, depth = 1;
+  if (cube || layered) {
+    width = height = 32768;
+    depth = cube ? 2046 : 2048;
+  } else if (desc.Depth) {
+    width = height = depth = 16384;
+  }
+  return desc.Width > width || desc.Height > height || desc.Depth > depth
+             ? fail(eInvalidValue, fmt::format("an array of {} x {} x {} is too large", desc.Width,
+                                               desc.Height, desc.Depth))
+             : eSuccess;
+}
+
 CUresult describe(const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels, ArrayDesc& made) {
   constexpr unsigned kKnown = kArrayLayered | kArraySurface | kArrayCubemap | kArrayGather;
   if (desc.Flags & (kArrayDepth | kArraySparse | kArrayDeferred))
@@ -56,6 +71,7 @@ CUresult describe(const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels, ArrayDes
     return fail(eInvalidValue, "an array with a depth has a height");
   if ((desc.Flags & kArrayGather) && (!desc.Height || desc.Depth))
     return fail(eInvalidValue, "only two-dimensional arrays are gathered from");
+  if (CUresult code = check_extents(desc, layered, cube); code != eSuccess) return code;
   made.width = static_cast<std::uint32_t>(desc.Width);
   made.height = static_cast<std::uint32_t>(std::max<std::size_t>(desc.Height, 1));
   const auto depth = static_cast<std::uint32_t>(std::max<std::size_t>(desc.Depth, 1));
@@ -97,7 +113,6 @@ CUresult create_array(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& des
 
 CUresult create_mipmap(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels,
                        CUmipmappedArray& made) {
-  if (!levels) return fail(eInvalidValue, "a mipmapped array has a level at least");
   std::optional<Array> array;
   if (CUresult code = make(context, desc, levels, array); code != eSuccess) return code;
   auto object = std::make_shared<MipmapObject>(std::move(*array));
@@ -108,10 +123,15 @@ CUresult create_mipmap(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& de
   return eSuccess;
 }
 
+CUresult no_array(const void* handle) {
+  return handle ? fail(eContextIsDestroyed, "the array is destroyed")
+                : fail(eInvalidResourceHandle, "there is no array");
+}
+
 CUresult destroy_array(CUarray handle) {
   auto array = tables().arrays.find(handle);
-  if (!array) return fail(eInvalidResourceHandle, "no such array");
-  if (array->owner) return fail(eInvalidResourceHandle, "a level goes with its mipmapped array");
+  if (!array) return no_array(handle);
+  if (array->owner) return eSuccess;  // a level goes with its mipmapped array
   const CUresult code = synchronize(*array->context);
   tables().arrays.take(handle);
   return code;
@@ -119,7 +139,7 @@ CUresult destroy_array(CUarray handle) {
 
 CUresult destroy_mipmap(CUmipmappedArray handle) {
   auto mipmap = tables().mipmaps.find(handle);
-  if (!mipmap) return fail(eInvalidResourceHandle, "no such mipmapped array");
+  if (!mipmap) return no_array(handle);
   const CUresult code = synchronize(*mipmap->context);
   for (const auto& level : mipmap->levels)
     if (level) tables().arrays.take(level.get());

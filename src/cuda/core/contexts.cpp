@@ -71,11 +71,8 @@ CUresult destroy_context(ContextObject& object) {
   const CUresult last = synchronize(*context);
   const auto mine = [&](const auto& each) { return each.context == context.get(); };
   Tables& all = tables();
-  {
-    std::lock_guard lock(all.objects_mutex);
-    std::erase_if(all.textures, [&](const auto& each) { return mine(*each.second); });
-    std::erase_if(all.surfaces, [&](const auto& each) { return mine(*each.second); });
-  }
+  all.textures.remove_of(context.get());
+  all.surfaces.remove_of(context.get());
   all.events.take_if(mine);
   all.streams.take_if(mine);
   forget_context(*context);

@@ -58,9 +58,44 @@ void remove_variable(CUdeviceptr address);
 void release_memory_of(const ContextObject& context);
 /// Prints every allocation of the device that the program did not free, and counts them.
 std::size_t report_leaks(const DeviceObject& device);
+/// Takes an allocation out of the tables; its memory goes with its last user.
+void forget(const Allocation& allocation);
 CUresult memory_info(ContextObject& context, std::size_t& free, std::size_t& total);
-/// What may stand in CUDA's pitch: rows of textures start at multiples of it.
-inline constexpr std::size_t kPitch = 512;
+/// `width` bytes in CUDA's pitch, a multiple of 512, at which rows of textures start.
+CUresult pitch_of(std::size_t width, std::size_t& pitch);
+/// What holds an address of the device or of the host, and how far behind its start that is.
+struct Place {
+  std::shared_ptr<Allocation> allocation;  ///< null: CUDA does not know the address
+  std::uint64_t offset = 0;
+};
+Place find_place(CUdeviceptr address);
+/// The address that kernels have for page-locked memory of the host, and its flags.
+CUresult device_pointer(const void* host, CUdeviceptr& address);
+CUresult host_flags(const void* host, unsigned& flags);
+/// eInvalidValue where the range is no managed memory.
+CUresult check_managed(CUdeviceptr address, std::size_t bytes);
+
+// Pools. Functions of a device's ordinal need initialize() before.
+CUresult default_pool(int ordinal, CUmemoryPool* pool);
+CUresult current_pool(int ordinal, CUmemoryPool* pool);
+CUresult set_current_pool(int ordinal, CUmemoryPool pool);
+CUresult create_pool(CUmemoryPool* made, const CUmemPoolProps* props);
+CUresult destroy_pool(CUmemoryPool pool);
+CUresult trim_pool(CUmemoryPool pool);
+CUresult set_pool_attribute(CUmemoryPool pool, int attribute, const void* value);
+CUresult pool_attribute(CUmemoryPool pool, int attribute, void* value);
+CUresult set_pool_access(CUmemoryPool pool, const CUmemAccessDesc* list, std::size_t count);
+CUresult pool_access(int* flags, CUmemoryPool pool, const CUmemLocation* location);
+/// cudaMallocAsync and cudaFreeAsync, in a capture or not. `pool` null: the device's current one.
+CUresult allocate_in_stream(ContextObject& context, StreamObject& stream, CUmemoryPool pool,
+                            std::size_t bytes, CUdeviceptr& address);
+CUresult free_in_stream(StreamObject& stream, CUdeviceptr address);
+CUresult make_graph_memory(ContextObject& context, std::size_t bytes,
+                           std::shared_ptr<GraphMemory>& made);
+/// Marks a node's memory as the program's, or as freed.
+CUresult take_graph_memory(GraphMemory& memory, bool take);
+/// A CUgraphMem_attribute of a device, asked for or set back.
+CUresult graph_memory_attribute(int ordinal, int attribute, std::uint64_t* value, bool reset);
 
 // ------------------------------------------------------------------------------- operations
 
@@ -95,12 +130,13 @@ struct ChildOperation {
   std::shared_ptr<GraphObject> graph;
 };
 struct AllocateOperation {
-  CUdeviceptr address = 0;
-  std::size_t bytes = 0;
+  std::shared_ptr<GraphMemory> memory;
 };
 struct FreeOperation {
+  std::weak_ptr<GraphMemory> memory;
   CUdeviceptr address = 0;
 };
+CUresult make_graph_free(CUdeviceptr address, FreeOperation& made);
 /// In the order of no interface; node_type() gives CUgraphNodeType.
 struct Operation {
   std::variant<KernelOperation, CopyOperation, MemsetOperation, HostOperation, RecordOperation,
@@ -161,6 +197,8 @@ CUresult elapsed(EventObject& start, EventObject& end, float& milliseconds);
 CUresult create_array(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, CUarray& made);
 CUresult create_mipmap(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels,
                        CUmipmappedArray& made);
+/// What CUDA answers for an array that there is not: one that is destroyed counts as its context's.
+CUresult no_array(const void* handle);
 CUresult destroy_array(CUarray array);
 CUresult destroy_mipmap(CUmipmappedArray array);
 CUresult mipmap_level(CUmipmappedArray mipmap, unsigned level, CUarray& array);
@@ -171,6 +209,13 @@ CUresult create_texture(ContextObject& context, const CUDA_RESOURCE_DESC& resour
                         const CUDA_TEXTURE_DESC& desc, const CUDA_RESOURCE_VIEW_DESC* view,
                         CUtexObject& made);
 CUresult destroy_texture(ContextObject& context, CUtexObject handle);
+/// CUresourceViewFormat 1 to 24: eight formats of one, two and four channels. Block-compressed
+/// formats follow, which are nothing here.
+struct ViewFormat {
+  CUarray_format format;
+  unsigned channels;
+};
+std::optional<ViewFormat> view_format(unsigned number);
 std::shared_ptr<TextureObject> find_texture(CUtexObject handle);
 CUresult create_surface(ContextObject& context, const CUDA_RESOURCE_DESC& resource,
                         CUsurfObject& made);
@@ -178,7 +223,15 @@ CUresult destroy_surface(ContextObject& context, CUsurfObject handle);
 std::shared_ptr<SurfaceObject> find_surface(CUsurfObject handle);
 /// Binds the changed .texref variables of a module.
 CUresult bind_textures(ModuleObject& module);
-CUresult bind_surface(SurfaceRefObject& reference);
+CUresult bind_surface(SurfaceRefObject& reference, CUarray array);
+/// Where the next launch reads a texture reference from. Memory starts at a multiple of 512 bytes:
+/// `offset` gets the bytes between that and `address`, and may be null where there are none.
+CUresult point_at(TextureRefObject& reference, CUarray array);
+CUresult point_at(TextureRefObject& reference, CUmipmappedArray mipmap);
+CUresult point_at_memory(TextureRefObject& reference, CUdeviceptr address, std::size_t bytes,
+                         std::size_t* offset);
+CUresult point_at_rows(TextureRefObject& reference, const CUDA_ARRAY_DESCRIPTOR& desc,
+                       CUdeviceptr address, std::size_t pitch);
 /// What a texture reference stands for now, as a runtime texture.
 CUresult make_texture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& desc,
                       const CUDA_RESOURCE_VIEW_DESC* view, std::optional<Texture>& made);
@@ -190,6 +243,8 @@ CUresult make_texture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DES
 CUresult read_image(const void* data, std::size_t bytes, const std::string& file, Image& image);
 CUresult load_module(ContextObject& context, const Image& image,
                      std::shared_ptr<ModuleObject>& made, std::string* log);
+/// Whether texts link into a module; `errors` says why they do not.
+bool check_link(const std::vector<Image::Text>& texts, std::string& errors);
 CUresult unload_module(CUmodule module);
 CUresult find_function(ModuleObject& module, std::string_view name, CUfunction& found);
 CUresult find_global(ModuleObject& module, std::string_view name, CUdeviceptr& address,
@@ -215,6 +270,13 @@ CUresult make_launch(FunctionObject& function, const LaunchConfig& config, void*
                      void** extra, KernelOperation& made);
 CUresult launch(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
                 const LaunchConfig& config, void** params, void** extra, bool cooperative);
+/// What the attributes of a launch ask for. Hints are taken as such; what would be ignored is
+/// refused.
+struct LaunchAttributes {
+  bool cooperative = false;
+  CUevent after = nullptr;  ///< recorded behind the launch
+};
+CUresult read_attributes(const CUlaunchAttribute* list, unsigned count, LaunchAttributes& read);
 CUresult run_kernel(StreamObject& stream, const KernelOperation& operation);
 CUresult run_graph(StreamObject& stream, const GraphObject& graph);
 CUresult capture(StreamObject& stream, Operation operation);

@@ -22,6 +22,9 @@ struct GraphObject {
   std::vector<std::shared_ptr<GraphNodeObject>> nodes;
 };
 
+/// CUDA_GRAPH_INSTANTIATE_FLAG_: what of them has a meaning.
+inline constexpr unsigned kGraphFreeOnLaunch = 1, kGraphDeviceLaunch = 4;
+
 struct GraphExecObject {
   std::shared_ptr<GraphObject> graph;  ///< a clone: what was instantiated
   std::vector<GraphNodeObject*> order;
@@ -44,6 +47,61 @@ GraphNodeObject* instance_of(const GraphExecObject& exec, const GraphNodeObject&
 CUresult launch_graph(StreamObject& stream, GraphExecObject& exec);
 
 // What both interfaces have under different names.
+
+/// CUgraphNodeType.
+inline constexpr int kNodeKernel = 0, kNodeMemcpy = 1, kNodeMemset = 2, kNodeHost = 3,
+                     kNodeChild = 4, kNodeEmpty = 5, kNodeWait = 6, kNodeRecord = 7,
+                     kNodeSignalSemaphore = 8, kNodeWaitSemaphore = 9, kNodeAllocate = 10,
+                     kNodeFree = 11, kNodeBatch = 12, kNodeConditional = 13;
+
+/// Refuses edges with data: ports of programmatic dependencies. Null is none.
+CUresult check_edges(const void* data, std::size_t count);
+/// What edges carry, for who asks.
+void clear_edges(void* data, const std::size_t* count);
+CUresult event_operation(CUevent event, bool record, Operation& made);
+CUresult host_operation(const CUDA_HOST_NODE_PARAMS* params, Operation& made);
+CUresult fill_operation(const CUDA_MEMSET_NODE_PARAMS* params, Operation& made);
+CUresult child_operation(CUgraph graph, int ownership, Operation& made);
+/// Allocates: `params` gets the address.
+CUresult allocate_operation(ContextObject& context, CUDA_MEM_ALLOC_NODE_PARAMS* params,
+                            Operation& made);
+CUresult free_operation(CUdeviceptr address, Operation& made);
+/// A node's operation out of generic parameters, for types that both interfaces describe alike:
+/// all but kernels and copies.
+CUresult common_operation(ContextObject& context, int type, NodeParams& params, Operation& made);
+
+/// What a node holds; null or eInvalidValue where it is of another type.
+KernelOperation* kernel_of(CUgraphNode node);
+CopyOperation* copy_of(CUgraphNode node);
+CUresult memset_of(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* params);
+CUresult host_of(CUgraphNode node, CUDA_HOST_NODE_PARAMS* params);
+CUresult event_of(CUgraphNode node, CUevent* event, bool record);
+CUresult child_of(CUgraphNode node, CUgraph* graph);
+CUresult allocation_of(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* params);
+CUresult freed_by(CUgraphNode node, CUdeviceptr* address);
+CUresult type_of(CUgraphNode node, int* type);
+CUresult destroy_node(CUgraphNode node);
+
+CUresult create_graph(CUgraph* graph, unsigned flags);
+CUresult destroy_graph(CUgraph graph);
+CUresult clone_graph(CUgraph* made, CUgraph graph);
+CUresult find_in_clone(CUgraphNode* found, CUgraphNode original, CUgraph clone);
+CUresult exec_flags(CUgraphExec exec, unsigned long long& flags);
+CUresult destroy_exec(CUgraphExec exec);
+/// Whether a node of an instance runs: set, or asked for.
+CUresult node_enabled(CUgraphExec exec, CUgraphNode node, unsigned* enabled, bool set);
+
+struct CaptureInfo {
+  int status = 0;  ///< none, active, invalidated
+  unsigned long long id = 0;
+  CUgraph graph = nullptr;
+  const CUgraphNode* nodes = nullptr;  ///< that the next captured one comes after
+  std::size_t count = 0;
+};
+CUresult capture_info(StreamObject& stream, CaptureInfo& info);
+CUresult begin_capture_into(const std::shared_ptr<StreamObject>& stream, int mode, CUgraph graph,
+                            const CUgraphNode* nodes, const void* edges, std::size_t count);
+
 CUresult list_nodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count, bool roots);
 CUresult list_edges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, std::size_t* count);
 CUresult list_neighbours(CUgraphNode node, CUgraphNode* nodes, std::size_t* count, bool before);
@@ -68,6 +126,9 @@ bool capturing(StreamObject& stream);
 /// cuEventRecord and cuStreamWaitEvent, in a capture or not.
 CUresult record(StreamObject& stream, EventObject& event);
 CUresult wait(StreamObject& stream, EventObject& event);
+/// The same for events that others record or wait for: nodes of a capture, and only there.
+CUresult record_external(StreamObject& stream, EventObject& event);
+CUresult wait_external(StreamObject& stream, EventObject& event);
 /// Whether any stream of the calling process is capturing: what waits for the device is refused.
 bool anyone_captures();
 

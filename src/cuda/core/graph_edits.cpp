@@ -120,7 +120,8 @@ CUresult make_exec(CUgraph handle, unsigned long long flags, CUgraphExec* made) 
   if (!made) return eInvalidValue;
   auto graph = tables().graphs.find(handle);
   if (!graph) return no_graph();
-  if (flags & 4)  // launched by kernels
+  if (flags & ~0xfull) return fail(eInvalidValue, "unknown flags of a graph");
+  if (flags & kGraphDeviceLaunch)
     return not_supported("a graph for launches by kernels", "kernels launch nothing");
   std::shared_ptr<GraphExecObject> exec;
   if (CUresult code = instantiate(*graph, exec); code != eSuccess) return code;

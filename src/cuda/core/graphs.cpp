@@ -37,13 +37,17 @@ CUresult run_host(StreamObject& stream, const HostOperation& operation) {
 }  // namespace
 
 int node_type(const Operation& operation) {
-  return std::visit(
-      Visitor{[](const KernelOperation&) { return 0; }, [](const CopyOperation&) { return 1; },
-              [](const MemsetOperation&) { return 2; }, [](const HostOperation&) { return 3; },
-              [](const ChildOperation&) { return 4; }, [](const EmptyOperation&) { return 5; },
-              [](const WaitOperation&) { return 6; }, [](const RecordOperation&) { return 7; },
-              [](const AllocateOperation&) { return 10; }, [](const FreeOperation&) { return 11; }},
-      operation.what);
+  return std::visit(Visitor{[](const KernelOperation&) { return kNodeKernel; },
+                            [](const CopyOperation&) { return kNodeMemcpy; },
+                            [](const MemsetOperation&) { return kNodeMemset; },
+                            [](const HostOperation&) { return kNodeHost; },
+                            [](const ChildOperation&) { return kNodeChild; },
+                            [](const EmptyOperation&) { return kNodeEmpty; },
+                            [](const WaitOperation&) { return kNodeWait; },
+                            [](const RecordOperation&) { return kNodeRecord; },
+                            [](const AllocateOperation&) { return kNodeAllocate; },
+                            [](const FreeOperation&) { return kNodeFree; }},
+                    operation.what);
 }
 
 CUresult run(StreamObject& stream, const Operation& operation) {
@@ -62,9 +66,12 @@ CUresult run(StreamObject& stream, const Operation& operation) {
                 if (!tables().events.has(each.event)) return eInvalidResourceHandle;
                 return record_event(stream, *each.event);
               },
-              // Graphs allocate once, when the node is made; see docs/cuda-programs.md.
-              [](const AllocateOperation&) { return eSuccess; },
-              [](const FreeOperation&) { return eSuccess; }},
+              [](const AllocateOperation& each) { return take_graph_memory(*each.memory, true); },
+              [](const FreeOperation& each) {
+                auto memory = each.memory.lock();
+                if (!memory) return fail(eInvalidValue, "the graph's memory is gone");
+                return take_graph_memory(*memory, false);
+              }},
       operation.what);
 }
 
@@ -190,6 +197,9 @@ CUresult instantiate(const GraphObject& graph, std::shared_ptr<GraphExecObject>&
   auto exec = std::make_shared<GraphExecObject>();
   exec->graph = clone(graph);
   if (CUresult code = sort(*exec->graph, exec->order); code != eSuccess) return code;
+  for (const GraphNodeObject* node : exec->order)
+    if (const auto* each = std::get_if<AllocateOperation>(&node->operation.what))
+      each->memory->instantiated = true;
   made = std::move(exec);
   return eSuccess;
 }
@@ -209,7 +219,23 @@ CUresult run_graph(StreamObject& stream, const GraphObject& graph) {
   return eSuccess;
 }
 
+namespace {
+
+/// Frees what a launch before left, where the graph was instantiated so.
+void free_memory_of(const GraphObject& graph) {
+  for (const auto& node : graph.nodes) {
+    if (const auto* each = std::get_if<AllocateOperation>(&node->operation.what);
+        each && each->memory->live)
+      (void)take_graph_memory(*each->memory, false);
+    if (const auto* each = std::get_if<ChildOperation>(&node->operation.what))
+      free_memory_of(*each->graph);
+  }
+}
+
+}  // namespace
+
 CUresult launch_graph(StreamObject& stream, GraphExecObject& exec) {
+  if (exec.flags & kGraphFreeOnLaunch) free_memory_of(*exec.graph);
   for (const GraphNodeObject* each : exec.order)
     if (each->enabled)
       if (CUresult code = run(stream, each->operation); code != eSuccess) return code;
@@ -267,6 +293,16 @@ CUresult wait(StreamObject& stream, EventObject& event) {
     if (std::find(stream.tail.begin(), stream.tail.end(), each) == stream.tail.end())
       stream.tail.push_back(each);
   return eSuccess;
+}
+
+CUresult record_external(StreamObject& stream, EventObject& event) {
+  if (!capturing(stream)) return fail(eIllegalState, "an external event is a capture's");
+  return capture(stream, Operation{RecordOperation{&event}});
+}
+
+CUresult wait_external(StreamObject& stream, EventObject& event) {
+  if (!capturing(stream)) return fail(eIllegalState, "an external event is a capture's");
+  return capture(stream, Operation{WaitOperation{&event}});
 }
 
 CUresult begin_capture(const std::shared_ptr<StreamObject>& stream, int mode,

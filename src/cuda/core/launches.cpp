@@ -148,6 +148,33 @@ CUresult launch(const std::shared_ptr<StreamObject>& stream, FunctionObject& fun
   return eSuccess;
 }
 
+CUresult read_attributes(const CUlaunchAttribute* list, unsigned count, LaunchAttributes& read) {
+  if (count && !list) return fail(eInvalidValue, "a launch without its attributes");
+  for (unsigned i = 0; i < count; ++i) {
+    const auto& value = list[i].value;
+    switch (list[i].id) {
+      case kLaunchCooperative: read.cooperative = value.cooperative != 0; break;
+      case kLaunchClusterDimension:
+      case kLaunchPreferredCluster:
+        if (value.clusterDim.x * value.clusterDim.y * value.clusterDim.z > 1)
+          return not_supported("a launch with clusters", "blocks have no shared memory in common");
+        break;
+      case kLaunchProgrammaticEvent: read.after = value.programmaticEvent.event; break;
+      case kLaunchCompletionEvent: read.after = value.launchCompletionEvent.event; break;
+      case kLaunchDeviceUpdatable:
+        if (value.cooperative)  // the union's first word: whether it is
+          return not_supported("a kernel node that kernels change", "kernels launch nothing");
+        break;
+      default:
+        // Hints on caches, waiting, priorities, domains and carveouts; and kernels that may start
+        // before the one before them has ended do so when it has.
+        if (list[i].id < 0 || list[i].id > kLaunchLastHint)
+          return fail(eInvalidValue, fmt::format("a launch has no attribute {}", list[i].id));
+    }
+  }
+  return eSuccess;
+}
+
 CUresult run_kernel(StreamObject& stream, const KernelOperation& operation) {
   return submit(stream, *operation.function, operation.config, operation.args);
 }

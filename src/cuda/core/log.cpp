@@ -75,6 +75,8 @@ CUresult not_supported(const char* function, const char* reason) {
 CUresult report(const Error& error) {
   switch (error.code) {
     case ErrorCode::trap:
+      if (error.trap && !error.trap->assertion.empty())
+        std::fputs((error.trap->assertion + "\n").c_str(), stderr);
       std::fputs(error.to_string().c_str(), stderr);
       return error.trap ? code_of_trap(error.trap->kind) : eLaunchFailure;
     case ErrorCode::translation: say(error.to_string()); return eInvalidPtx;

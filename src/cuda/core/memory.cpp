@@ -76,6 +76,7 @@ const char* name_of(MemoryUse use) {
     default: return "cudaMalloc";
   }
 }
+}  // namespace
 
 void forget(const Allocation& allocation) {
   if (allocation.use == MemoryUse::registered)
@@ -83,8 +84,6 @@ void forget(const Allocation& allocation) {
   by_address().remove(allocation.address);
   if (allocation.host) by_host().remove(number(allocation.host));
 }
-
-}  // namespace
 
 CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsigned flags,
                   std::shared_ptr<Allocation>& made) {
@@ -130,9 +129,15 @@ CUresult release(CUdeviceptr address, MemoryUse use) {
     return fail(eInvalidValue, fmt::format("{:#x} was not allocated, or is freed", address));
   // What runs may still use it, and a launch that trapped is to be told of.
   const CUresult code = synchronize(*allocation->context);
+  if (allocation->graph) {
+    const CUresult freed = take_graph_memory(*allocation->graph, false);
+    return code == eSuccess ? freed : code;
+  }
   forget(*allocation);
-  if (allocation->pool)
-    allocation->pool->used -= std::min<std::uint64_t>(allocation->pool->used, allocation->bytes);
+  if (allocation->pool) {
+    std::lock_guard lock(allocation->pool->mutex);
+    allocation->pool->used -= allocation->bytes;
+  }
   return code;
 }
 
@@ -220,6 +225,48 @@ std::size_t report_leaks(const DeviceObject& device) {
     say(text);
   }
   return count;
+}
+
+CUresult pitch_of(std::size_t width, std::size_t& pitch) {
+  constexpr std::size_t kPitch = 512;
+  if (__builtin_add_overflow(width, kPitch - 1, &pitch)) return fail(eInvalidValue, "too wide");
+  pitch = pitch / kPitch * kPitch;
+  return eSuccess;
+}
+
+Place find_place(CUdeviceptr address) {
+  auto* host = reinterpret_cast<const std::byte*>(address);
+  Place place{find_address(address), 0};
+  if (!place.allocation) place.allocation = find_host(host);
+  if (!place.allocation) return place;
+  const Allocation& found = *place.allocation;
+  const bool by_host =
+      found.host && address - number(found.host) < std::max<std::size_t>(found.bytes, 1);
+  place.offset = address - (by_host ? number(found.host) : found.address);
+  return place;
+}
+
+CUresult device_pointer(const void* host, CUdeviceptr& address) {
+  auto allocation = find_host(host);
+  if (!allocation) return fail(eInvalidValue, "the pointer is of no page-locked memory");
+  address = allocation->address + (number(host) - number(allocation->host));
+  return eSuccess;
+}
+
+CUresult host_flags(const void* host, unsigned& flags) {
+  auto allocation = find_host(host);
+  if (!allocation) return fail(eInvalidValue, "the pointer is of no page-locked memory");
+  flags = allocation->flags | 2;  // all of it is mapped
+  return eSuccess;
+}
+
+CUresult check_managed(CUdeviceptr address, std::size_t bytes) {
+  auto allocation = find_address(address);
+  const bool managed = allocation && (allocation->use == MemoryUse::managed ||
+                                      (allocation->use == MemoryUse::variable && allocation->host));
+  if (!bytes || !managed || bytes > allocation->bytes - (address - allocation->address))
+    return fail(eInvalidValue, "the memory is not managed");
+  return eSuccess;
 }
 
 CUresult memory_info(ContextObject& context, std::size_t& free, std::size_t& total) {

@@ -128,16 +128,30 @@ void add_variables(ModuleObject& object) {
   }
 }
 
-Result<Module> load_texts(ContextObject& context, const std::vector<Image::Text>& texts) {
+std::vector<PtxModule::Input> inputs_of(const std::vector<Image::Text>& texts) {
   std::vector<PtxModule::Input> inputs;
   inputs.reserve(texts.size());
   for (const Image::Text& each : texts) inputs.push_back({each.text, each.file});
+  return inputs;
+}
+
+Result<Module> load_texts(ContextObject& context, const std::vector<Image::Text>& texts) {
   ModuleOptions options;
   if (runtime::option_text(runtime::Option::cuda_fp) == "fast") options.fp = FpPolicy::fast;
-  return Module::load(context.gpu(), inputs, options);
+  return Module::load(context.gpu(), inputs_of(texts), options);
 }
 
 }  // namespace
+
+bool check_link(const std::vector<Image::Text>& texts, std::string& errors) {
+  std::vector<Message> messages;
+  auto module = PtxModule::parse(inputs_of(texts), messages);
+  for (const Message& each : messages)
+    if (each.severity == Severity::error) errors += each.rendered;
+  if (module && !module->interface().unresolved.empty())
+    errors = fmt::format("no input defines '{}'\n", module->interface().unresolved.front());
+  return module && errors.empty();
+}
 
 CUresult load_module(ContextObject& context, const Image& image,
                      std::shared_ptr<ModuleObject>& made, std::string* log) {
@@ -217,49 +231,6 @@ CUresult find_global(ModuleObject& module, std::string_view name, CUdeviceptr& a
   if (!size) return report(size.error());
   address = *place;
   bytes = *size;
-  return eSuccess;
-}
-
-CUresult texture_ref(ModuleObject& module, std::string_view name, CUtexref& found) {
-  std::lock_guard lock(module.mutex);
-  auto known = module.texture_refs.find(name);
-  if (known == module.texture_refs.end()) {
-    const Interface& all = module.module.interface();
-    bool there = std::any_of(all.texrefs.begin(), all.texrefs.end(), [&](const StaticTexref& each) {
-      return each.name == name && !each.sampler;
-    });
-    for (const EntryInfo& entry : all.entries)
-      for (const RefInfo& each : entry.texrefs) there = there || each.name == name;
-    if (!there) return fail(eSymbolNotFound, "the module has no such texture reference");
-    auto reference = std::make_shared<TextureRefObject>();
-    reference->module = &module;
-    reference->name = std::string(name);
-    reference->desc.maxAnisotropy = 1;
-    known = module.texture_refs.emplace(reference->name, reference).first;
-    tables().texture_refs.add(reference);
-    module.has_texture_refs = true;
-  }
-  found = known->second.get();
-  return eSuccess;
-}
-
-CUresult surface_ref(ModuleObject& module, std::string_view name, CUsurfref& found) {
-  std::lock_guard lock(module.mutex);
-  auto known = module.surface_refs.find(name);
-  if (known == module.surface_refs.end()) {
-    const Interface& all = module.module.interface();
-    bool there = std::any_of(all.surfrefs.begin(), all.surfrefs.end(),
-                             [&](const StaticSurfref& each) { return each.name == name; });
-    for (const EntryInfo& entry : all.entries)
-      for (const RefInfo& each : entry.surfrefs) there = there || each.name == name;
-    if (!there) return fail(eSymbolNotFound, "the module has no such surface reference");
-    auto reference = std::make_shared<SurfaceRefObject>();
-    reference->module = &module;
-    reference->name = std::string(name);
-    known = module.surface_refs.emplace(reference->name, reference).first;
-    tables().surface_refs.add(reference);
-  }
-  found = known->second.get();
   return eSuccess;
 }
 

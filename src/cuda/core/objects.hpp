@@ -19,6 +19,11 @@
 
 namespace ptx2spv::cuda {
 
+/// Bytes, and the most that they were since somebody set that back.
+struct GraphMemoryCount {
+  std::atomic<std::uint64_t> now{0}, high{0};
+};
+
 /// One device of CUDA's numbering. Opened when first used.
 struct DeviceObject {
   int ordinal = 0;
@@ -31,9 +36,14 @@ struct DeviceObject {
   std::optional<Device> device;
   std::shared_ptr<ContextObject> primary;
   unsigned primary_flags = 0, primary_users = 0;
+  std::shared_ptr<PoolObject> builtin_pool, current_pool;  ///< null: not asked for, or the builtin
+
+  GraphMemoryCount graph_used, graph_reserved;  ///< memory of graphs' nodes
 };
 
 enum class MemoryUse : std::uint8_t { device, host, managed, registered, variable };
+
+struct GraphMemory;
 
 /// A range of memory that CUDA knows by address.
 struct Allocation {
@@ -43,9 +53,22 @@ struct Allocation {
   std::byte* host = nullptr;     ///< where the host reaches it; null: nowhere
   std::optional<Buffer> buffer;  ///< none: registered memory, which kernels reach at `address`
   ContextObject* context = nullptr;
-  PoolObject* pool = nullptr;
+  std::shared_ptr<PoolObject> pool;
+  GraphMemory* graph = nullptr;  ///< of a graph's node
   unsigned flags = 0;
   std::uint64_t id = 0;
+};
+
+/// Memory that a graph's node allocates: there as long as the node or a clone of it, and the
+/// program's between the launch of that node and whatever frees it.
+struct GraphMemory : std::enable_shared_from_this<GraphMemory> {
+  std::shared_ptr<Allocation> allocation;
+  DeviceObject* device = nullptr;
+  std::atomic<bool> live{false}, instantiated{false};
+  GraphMemory() = default;
+  GraphMemory(const GraphMemory&) = delete;
+  GraphMemory& operator=(const GraphMemory&) = delete;
+  ~GraphMemory();
 };
 
 /// An operation of a stream, as a graph keeps it and as streams run it.
@@ -124,7 +147,7 @@ struct TextureRefObject {
   CUarray_format format = kFloat;
   int channels = 1;
   bool bound = false, changed = false;
-  std::size_t offset = 0, bytes = 0;
+  std::size_t offset = 0;  ///< of linear memory's start behind a multiple of 512 bytes
 };
 
 struct SurfaceRefObject {
@@ -219,7 +242,9 @@ struct LinkObject {
 struct PoolObject {
   int device = 0;
   bool builtin = false;
-  std::uint64_t release_threshold = 0, used = 0, used_high = 0;
+  std::uint64_t most = 0;  ///< bytes; 0: as many as the device has
+  std::mutex mutex;        ///< what follows
+  std::uint64_t release_threshold = 0, used = 0, used_high = 0, reserved_high = 0;
   int reuse[3] = {1, 1, 1};
 };
 
@@ -277,6 +302,33 @@ class Table {
   std::unordered_map<const T*, std::shared_ptr<T>> objects_;
 };
 
+/// Objects by number: what texture and surface objects are.
+template <class T>
+class NumberTable {
+ public:
+  void add(std::uint64_t number, std::shared_ptr<T> object) {
+    std::lock_guard lock(mutex_);
+    objects_[number] = std::move(object);
+  }
+  std::shared_ptr<T> find(std::uint64_t number) const {
+    std::lock_guard lock(mutex_);
+    auto found = objects_.find(number);
+    return found == objects_.end() ? nullptr : found->second;
+  }
+  void remove(std::uint64_t number) {
+    std::lock_guard lock(mutex_);
+    objects_.erase(number);
+  }
+  void remove_of(const ContextObject* context) {
+    std::lock_guard lock(mutex_);
+    std::erase_if(objects_, [&](const auto& each) { return each.second->context == context; });
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<T>> objects_;
+};
+
 /// Everything that the process has made. Never destroyed: programs call CUDA from their last
 /// destructors.
 struct Tables {
@@ -295,9 +347,8 @@ struct Tables {
   Table<GraphExecObject> graph_execs;
   Table<LinkObject> links;
   Table<PoolObject> pools;
-  std::mutex objects_mutex;  ///< the two that follow
-  std::unordered_map<std::uint64_t, std::shared_ptr<TextureObject>> textures;
-  std::unordered_map<std::uint64_t, std::shared_ptr<SurfaceObject>> surfaces;
+  NumberTable<TextureObject> textures;
+  NumberTable<SurfaceObject> surfaces;
 };
 Tables& tables();
 std::uint64_t next_id();

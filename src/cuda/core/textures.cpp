@@ -1,4 +1,4 @@
-// Texture and surface objects, and the references of older programs.
+// Texture and surface objects.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -43,14 +43,8 @@ CUresult take(Result<Texture> made, std::optional<Texture>& texture) {
   return eSuccess;
 }
 
-/// A view of another format than the array's.
-struct ViewFormat {
-  CUarray_format format;
-  unsigned channels;
-};
+}  // namespace
 
-/// CUresourceViewFormat 1 to 24: eight formats of one, two and four channels. Block-compressed
-/// formats follow.
 std::optional<ViewFormat> view_format(unsigned number) {
   constexpr CUarray_format kFormats[] = {kUnsignedInt8,  kSignedInt8,  kUnsignedInt16, kSignedInt16,
                                          kUnsignedInt32, kSignedInt32, kHalf,          kFloat};
@@ -58,33 +52,40 @@ std::optional<ViewFormat> view_format(unsigned number) {
   return ViewFormat{kFormats[(number - 1) / 3], 1u << ((number - 1) % 3)};
 }
 
-/// Views are taken where they show the whole array in its own format; others are refused by name.
-CUresult check_view(const CUDA_RESOURCE_VIEW_DESC& view, const CUDA_ARRAY3D_DESCRIPTOR& desc,
-                    unsigned levels) {
+namespace {
+
+/// A resource view as the runtime has it.
+CUresult make_view(const CUDA_RESOURCE_VIEW_DESC& view, const CUDA_ARRAY3D_DESCRIPTOR& desc,
+                   std::uint32_t level, unsigned levels, TextureView& made) {
+  CUarray_format format = desc.Format;
+  unsigned channels = desc.NumChannels;
   if (view.format) {
-    auto format = view_format(view.format);
-    if (!format)
+    auto named = view_format(view.format);
+    if (!named)
       return not_supported("a resource view of a block-compressed format",
                            "the runtime has no such formats");
-    if (format->format != desc.Format || format->channels != desc.NumChannels)
-      return not_supported("a resource view of another format than the array's",
-                           "textures read arrays in the format that these were made in");
+    format = named->format;
+    channels = named->channels;
     if (view.width != desc.Width || view.height != desc.Height || view.depth != desc.Depth)
       return fail(eInvalidValue, "the extents of a view are those of its array");
   }
+  if (!format_of(format, channels, made.format, made.channels)) return eInvalidValue;
   const bool layered = desc.Flags & (kArrayLayered | kArrayCubemap);
   const unsigned layers = layered ? static_cast<unsigned>(desc.Depth) : 1;
-  if (view.lastMipmapLevel < view.firstMipmapLevel ||
-      view.lastMipmapLevel >= std::max(levels, 1u) || view.lastLayer < view.firstLayer ||
-      (view.lastLayer >= layers && view.lastLayer))
+  const bool some = view.firstMipmapLevel || view.lastMipmapLevel || view.firstLayer;
+  if (!view.format && (some || view.lastLayer))
+    return fail(eInvalidValue, "a view of levels or layers names its format");
+  // CUDA takes layers behind the last one in a view, and nothing is there to read.
+  const unsigned last_layer = layered ? std::min(view.lastLayer, layers - 1) : view.lastLayer;
+  if (view.lastMipmapLevel < view.firstMipmapLevel || view.lastMipmapLevel >= levels ||
+      last_layer < view.firstLayer || (last_layer >= layers && last_layer))
     return fail(eInvalidValue, "a view shows levels or layers that there are not");
-  const bool all_levels = view.firstMipmapLevel == 0 && view.lastMipmapLevel + 1 >= levels;
-  const bool one_level = view.firstMipmapLevel == view.lastMipmapLevel;
-  if (!all_levels && !one_level)
-    return not_supported("a resource view of some levels of several",
-                         "textures read every level or one");
-  if (view.firstLayer || (view.lastLayer && view.lastLayer + 1 != layers))
-    return not_supported("a resource view of some layers", "textures read every layer");
+  made.first_level = level + view.firstMipmapLevel;
+  made.levels = view.lastMipmapLevel - view.firstMipmapLevel + 1;
+  // Programs that show every layer leave both numbers 0.
+  const bool all = !view.firstLayer && !view.lastLayer;
+  made.first_layer = view.firstLayer;
+  made.layers = all ? layers : last_layer - view.firstLayer + 1;
   return eSuccess;
 }
 
@@ -102,11 +103,14 @@ CUresult over_memory(const CUDA_RESOURCE_DESC& resource, const TextureDesc& desc
   if (!allocation || !allocation->buffer)
     return fail(eInvalidValue, fmt::format("{:#x} is no address of device memory", address));
   memory.offset = address - allocation->address;
+  if (memory.offset % 512)
+    return fail(eInvalidValue, "a texture starts at a multiple of 512 bytes");
   const std::uint64_t texel = std::uint64_t{format_bytes(memory.format)} * memory.channels;
   if (pitched) {
     const auto& rows = resource.res.pitch2D;
     if (rows.width >> 31 || !rows.height || rows.height >> 31)
       return fail(eInvalidValue, "an extent of the texture is too large, or 0");
+    if (rows.pitchInBytes % 32) return fail(eInvalidValue, "a pitch is a multiple of 32 bytes");
     memory.width = static_cast<std::uint32_t>(rows.width);
     memory.height = static_cast<std::uint32_t>(rows.height);
     memory.pitch = rows.pitchInBytes;
@@ -127,25 +131,31 @@ CUresult make_texture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DES
   switch (resource.resType) {
     case kResourceArray: {
       auto array = tables().arrays.find(resource.res.array.hArray);
-      if (!array) return fail(eInvalidValue, "the texture's array does not exist");
+      if (!array) return no_array(resource.res.array.hArray);
       desc.cube = array->desc.Flags & kArrayCubemap;
-      desc.seamless_cube = desc.seamless_cube && desc.cube;
-      if (view)
-        if (CUresult code = check_view(*view, array->desc, 1); code != eSuccess) return code;
+      if (desc.seamless_cube && !desc.cube)
+        return fail(eInvalidValue, "only a cube map is seamless");
+      if (view) {
+        TextureView shown;
+        CUresult code = make_view(*view, array->desc, array->level, 1, shown);
+        return code == eSuccess ? take(Texture::create_view(array->array, shown, desc), made)
+                                : code;
+      }
       if (array->owner) return take(Texture::create_level(array->array, array->level, desc), made);
       return take(Texture::create(array->array, desc), made);
     }
     case kResourceMipmap: {
       auto mipmap = tables().mipmaps.find(resource.res.mipmap.hMipmappedArray);
-      if (!mipmap) return fail(eInvalidValue, "the texture's mipmapped array does not exist");
+      if (!mipmap) return no_array(resource.res.mipmap.hMipmappedArray);
       desc.cube = mipmap->desc.Flags & kArrayCubemap;
-      desc.seamless_cube = desc.seamless_cube && desc.cube;
+      if (desc.seamless_cube && !desc.cube)
+        return fail(eInvalidValue, "only a cube map is seamless");
       desc.mipmapped = true;
-      const unsigned levels = mipmap->array.desc().levels;
       if (view) {
-        if (CUresult code = check_view(*view, mipmap->desc, levels); code != eSuccess) return code;
-        if (view->firstMipmapLevel == view->lastMipmapLevel && levels > 1)
-          return take(Texture::create_level(mipmap->array, view->firstMipmapLevel, desc), made);
+        TextureView shown;
+        CUresult code = make_view(*view, mipmap->desc, 0, mipmap->array.desc().levels, shown);
+        return code == eSuccess ? take(Texture::create_view(mipmap->array, shown, desc), made)
+                                : code;
       }
       return take(Texture::create(mipmap->array, desc), made);
     }
@@ -154,6 +164,19 @@ CUresult make_texture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DES
     default: return fail(eInvalidValue, "a texture over no kind of resource");
   }
 }
+
+namespace {
+
+template <class T>
+CUresult destroy(ContextObject& context, NumberTable<T>& table, std::uint64_t handle) {
+  if (!table.find(handle)) return handle ? fail(eInvalidValue, "no such object") : eSuccess;
+  // A launch that still reads it would trap.
+  const CUresult code = synchronize(context);
+  table.remove(handle);
+  return code;
+}
+
+}  // namespace
 
 CUresult create_texture(ContextObject& context, const CUDA_RESOURCE_DESC& resource,
                         const CUDA_TEXTURE_DESC& desc, const CUDA_RESOURCE_VIEW_DESC* view,
@@ -166,33 +189,26 @@ CUresult create_texture(ContextObject& context, const CUDA_RESOURCE_DESC& resour
   if (CUresult code = make_texture(resource, desc, view, object->texture); code != eSuccess)
     return code;
   made = object->texture->handle();
-  std::lock_guard lock(tables().objects_mutex);
-  tables().textures[made] = std::move(object);
+  tables().textures.add(made, std::move(object));
   return eSuccess;
 }
 
 CUresult destroy_texture(ContextObject& context, CUtexObject handle) {
-  auto object = find_texture(handle);
-  if (!object) return handle ? fail(eInvalidValue, "no such texture object") : eSuccess;
-  // A launch that still reads it would trap.
-  const CUresult code = synchronize(context);
-  std::lock_guard lock(tables().objects_mutex);
-  tables().textures.erase(handle);
-  return code;
+  return destroy(context, tables().textures, handle);
 }
 
 std::shared_ptr<TextureObject> find_texture(CUtexObject handle) {
-  std::lock_guard lock(tables().objects_mutex);
-  auto found = tables().textures.find(handle);
-  return found == tables().textures.end() ? nullptr : found->second;
+  return tables().textures.find(handle);
 }
 
 CUresult create_surface(ContextObject& context, const CUDA_RESOURCE_DESC& resource,
                         CUsurfObject& made) {
+  if (resource.resType == kResourceMipmap && !resource.res.mipmap.hMipmappedArray)
+    return no_array(nullptr);
   if (resource.resType != kResourceArray)
     return fail(eInvalidValue, "a surface object is over an array");
   auto array = tables().arrays.find(resource.res.array.hArray);
-  if (!array) return fail(eInvalidValue, "the surface's array does not exist");
+  if (!array) return no_array(resource.res.array.hArray);
   auto surface = Surface::create(array->array, array->level);
   if (!surface) return report(surface.error());
   auto object = std::make_shared<SurfaceObject>();
@@ -200,52 +216,17 @@ CUresult create_surface(ContextObject& context, const CUDA_RESOURCE_DESC& resour
   object->resource = resource;
   made = surface->handle();
   object->surface = std::move(*surface);
-  std::lock_guard lock(tables().objects_mutex);
-  tables().surfaces[made] = std::move(object);
+  tables().surfaces.add(made, std::move(object));
   return eSuccess;
 }
 
 CUresult destroy_surface(ContextObject& context, CUsurfObject handle) {
-  auto object = find_surface(handle);
-  if (!object) return handle ? fail(eInvalidValue, "no such surface object") : eSuccess;
-  const CUresult code = synchronize(context);
-  std::lock_guard lock(tables().objects_mutex);
-  tables().surfaces.erase(handle);
-  return code;
+  // CUDA takes a handle that is destroyed already.
+  return find_surface(handle) ? destroy(context, tables().surfaces, handle) : eSuccess;
 }
 
 std::shared_ptr<SurfaceObject> find_surface(CUsurfObject handle) {
-  std::lock_guard lock(tables().objects_mutex);
-  auto found = tables().surfaces.find(handle);
-  return found == tables().surfaces.end() ? nullptr : found->second;
-}
-
-CUresult bind_textures(ModuleObject& module) {
-  std::vector<std::shared_ptr<TextureRefObject>> changed;
-  {
-    std::lock_guard lock(module.mutex);
-    for (const auto& [name, reference] : module.texture_refs)
-      if (reference->bound && reference->changed) changed.push_back(reference);
-  }
-  for (const auto& each : changed) {
-    std::optional<Texture> texture;
-    if (CUresult code = make_texture(each->resource, each->desc, nullptr, texture);
-        code != eSuccess)
-      return code;
-    Status status = module.module.bind_texture(each->name, *texture);
-    if (!status) return report(status.error());
-    each->changed = false;
-  }
-  return eSuccess;
-}
-
-CUresult bind_surface(SurfaceRefObject& reference) {
-  auto array = tables().arrays.find(reference.array);
-  if (!array) return fail(eInvalidValue, "no such array");
-  auto surface = Surface::create(array->array, array->level);
-  if (!surface) return report(surface.error());
-  Status status = reference.module->module.bind_surface(reference.name, *surface);
-  return status ? eSuccess : report(status.error());
+  return tables().surfaces.find(handle);
 }
 
 }  // namespace ptx2spv::cuda

@@ -115,7 +115,12 @@ cudaResourceDesc convert(const CUDA_RESOURCE_DESC& from) {
   return to;
 }
 
-/// The format of the texels that a resource holds.
+bool is_small_integer(CUarray_format format) {
+  return format == kUnsignedInt8 || format == kSignedInt8 || format == kUnsignedInt16 ||
+         format == kSignedInt16;
+}
+
+/// The format of the texels that a resource holds; views do not count.
 CUarray_format format_of_resource(const CUDA_RESOURCE_DESC& resource) {
   switch (resource.resType) {
     case kResourceArray: {
@@ -140,11 +145,12 @@ CUresult convert(const cudaTextureDesc& from, const CUDA_RESOURCE_DESC& resource
   }
   const CUarray_format format = format_of_resource(resource);
   const bool real = format == kHalf || format == kFloat || format >= kUnorm8x1;
-  const bool wide = format == kUnsignedInt32 || format == kSignedInt32;
-  if (from.readMode == 1 && wide)
-    return fail(eInvalidNormSetting, "32-bit integers are read as such");
-  if (from.filterMode == 1 && !real && from.readMode == 0 && resource.resType != kResourceLinear)
+  const bool small = is_small_integer(format);
+  if (from.filterMode == 1 && !real && (from.readMode == 0 || !small) &&
+      resource.resType != kResourceLinear)
     return fail(eInvalidFilterSetting, "integers have no linear filter");
+  if (from.readMode == 1 && !small)
+    return fail(eInvalidNormSetting, "only integers of 8 and 16 bits are read as floats up to 1");
   to.filterMode = static_cast<unsigned>(from.filterMode);
   to.mipmapFilterMode = static_cast<unsigned>(from.mipmapFilterMode);
   to.maxAnisotropy = from.maxAnisotropy;
@@ -152,19 +158,19 @@ CUresult convert(const cudaTextureDesc& from, const CUDA_RESOURCE_DESC& resource
   to.minMipmapLevelClamp = from.minMipmapLevelClamp;
   to.maxMipmapLevelClamp = from.maxMipmapLevelClamp;
   std::copy(std::begin(from.borderColor), std::end(from.borderColor), to.borderColor);
-  if (from.readMode == 0) to.flags |= kReadAsInteger;
+  // Of other formats CUDA's runtime leaves the flag out, which views of such formats show.
+  if (from.readMode == 0 && small) to.flags |= kReadAsInteger;
   if (from.normalizedCoords) to.flags |= kNormalizedCoordinates;
   if (from.sRGB) to.flags |= kSrgb;
   if (from.disableTrilinearOptimization) to.flags |= kNoTrilinearOptimization;
-  if (from.seamlessCubemap) to.flags |= kSeamlessCubemap;
   return eSuccess;
 }
 
-cudaTextureDesc convert(const CUDA_TEXTURE_DESC& from) {
+cudaTextureDesc convert(const CUDA_TEXTURE_DESC& from, CUarray_format format) {
   cudaTextureDesc to{};
   for (int i = 0; i < 3; ++i) to.addressMode[i] = static_cast<int>(from.addressMode[i]);
   to.filterMode = static_cast<int>(from.filterMode);
-  to.readMode = from.flags & kReadAsInteger ? 0 : 1;
+  to.readMode = is_small_integer(format) && !(from.flags & kReadAsInteger);
   to.sRGB = (from.flags & kSrgb) != 0;
   std::copy(std::begin(from.borderColor), std::end(from.borderColor), to.borderColor);
   to.normalizedCoords = (from.flags & kNormalizedCoordinates) != 0;
@@ -176,6 +182,24 @@ cudaTextureDesc convert(const CUDA_TEXTURE_DESC& from) {
   to.disableTrilinearOptimization = (from.flags & kNoTrilinearOptimization) != 0;
   to.seamlessCubemap = (from.flags & kSeamlessCubemap) != 0;
   return to;
+}
+
+/// `whole`: the descriptor has the field of newer versions.
+CUresult create_object(CUtexObject* made, const cudaResourceDesc* resource,
+                       const cudaTextureDesc* desc, const cudaResourceViewDesc* view, bool whole) {
+  if (!made || !resource) return keep(eInvalidValue);
+  if (!desc) return keep(fail(eInvalidResourceHandle, "a texture has a descriptor"));
+  return call([&](ContextObject& context) -> CUresult {
+    CUDA_RESOURCE_DESC over;
+    if (CUresult code = convert(*resource, over); code != eSuccess) return code;
+    CUDA_TEXTURE_DESC how;
+    if (CUresult code = convert(*desc, over, how); code != eSuccess) return code;
+    if (whole && desc->seamlessCubemap) how.flags |= kSeamlessCubemap;
+    CUDA_RESOURCE_VIEW_DESC shown{};
+    if (view)
+      std::memcpy(static_cast<void*>(&shown), view, offsetof(CUDA_RESOURCE_VIEW_DESC, reserved));
+    return create_texture(context, over, how, view ? &shown : nullptr, *made);
+  });
 }
 
 }  // namespace
@@ -245,18 +269,11 @@ CUresult cudaGetChannelDesc(cudaChannelFormatDesc* desc, const ArrayObject* hand
 
 CUresult cudaCreateTextureObject(CUtexObject* made, const cudaResourceDesc* resource,
                                  const cudaTextureDesc* desc, const cudaResourceViewDesc* view) {
-  if (!made || !resource || !desc) return keep(eInvalidValue);
-  return call([&](ContextObject& context) -> CUresult {
-    CUDA_RESOURCE_DESC over;
-    if (CUresult code = convert(*resource, over); code != eSuccess) return code;
-    CUDA_TEXTURE_DESC how;
-    if (CUresult code = convert(*desc, over, how); code != eSuccess) return code;
-    CUDA_RESOURCE_VIEW_DESC shown{};
-    if (view)
-      std::memcpy(static_cast<void*>(&shown), view, offsetof(CUDA_RESOURCE_VIEW_DESC, reserved));
-    return create_texture(context, over, how, view ? &shown : nullptr, *made);
-  });
+  return create_object(made, resource, desc, view, PTX2SPV_CUDART >= 12);
 }
+PTX2SPV_IF_11(CUresult cudaCreateTextureObject_v2(
+    CUtexObject* made, const cudaResourceDesc* resource, const cudaTextureDesc* desc,
+    const cudaResourceViewDesc* view) { return create_object(made, resource, desc, view, true); })
 
 CUresult cudaDestroyTextureObject(CUtexObject handle) {
   return call([&](ContextObject& context) { return destroy_texture(context, handle); });
@@ -271,15 +288,25 @@ CUresult cudaGetTextureObjectResourceDesc(cudaResourceDesc* desc, CUtexObject ha
 
 CUresult cudaGetTextureObjectTextureDesc(cudaTextureDesc* desc, CUtexObject handle) {
   auto texture = find_texture(handle);
-  if (!texture || !desc) return keep(eInvalidValue);
-  *desc = convert(texture->desc);
+  if (!texture || !desc) return keep(eInvalidResourceHandle);
+  const cudaTextureDesc whole = convert(texture->desc, format_of_resource(texture->resource));
+  std::memcpy(desc, &whole,
+              PTX2SPV_CUDART >= 12 ? sizeof whole : offsetof(cudaTextureDesc, seamlessCubemap));
   return eSuccess;
 }
+PTX2SPV_IF_11(CUresult cudaGetTextureObjectTextureDesc_v2(cudaTextureDesc* desc,
+                                                          CUtexObject handle) {
+  auto texture = find_texture(handle);
+  if (!texture || !desc) return keep(eInvalidValue);
+  *desc = convert(texture->desc, format_of_resource(texture->resource));
+  return eSuccess;
+})
 
 CUresult cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc* desc, CUtexObject handle) {
   auto texture = find_texture(handle);
-  if (!texture || !desc || !texture->view) return keep(eInvalidValue);
+  if (!texture || !desc) return keep(eInvalidValue);
   std::memset(static_cast<void*>(desc), 0, sizeof *desc);
+  if (!texture->view) return eSuccess;
   std::memcpy(static_cast<void*>(desc), &*texture->view,
               offsetof(CUDA_RESOURCE_VIEW_DESC, reserved));
   return eSuccess;
@@ -288,6 +315,8 @@ CUresult cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc* desc, CUtexO
 CUresult cudaCreateSurfaceObject(CUsurfObject* made, const cudaResourceDesc* resource) {
   if (!made || !resource) return keep(eInvalidValue);
   return call([&](ContextObject& context) -> CUresult {
+    if (resource->resType > static_cast<int>(kResourceMipmap))
+      return fail(eInvalidValue, "a surface object is over an array");
     CUDA_RESOURCE_DESC over;
     if (CUresult code = convert(*resource, over); code != eSuccess) return code;
     return create_surface(context, over, *made);

@@ -332,6 +332,7 @@ CUresult convert_copy(const cudaMemcpy3DParms& given, CUDA_MEMCPY3D_PEER& p) {
   p = {};
   unsigned source = 0, target = 0;
   if (!sides_of(given.kind, source, target)) return eInvalidMemcpyDirection;
+  if (!given.extent.width || !given.extent.height || !given.extent.depth) return eSuccess;
   if ((given.srcArray != nullptr) == (given.srcPtr.ptr != nullptr) ||
       (given.dstArray != nullptr) == (given.dstPtr.ptr != nullptr))
     return fail(eInvalidValue, "each side of a copy is an array or a pointer");

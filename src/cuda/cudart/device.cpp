@@ -167,9 +167,12 @@ CUresult cudaSetDevice(int ordinal) {
   return keep(static_cast<CUresult>(primary->sticky.load()));
 }
 
-CUresult cudaInitDevice(int ordinal, unsigned, unsigned) {
+CUresult cudaInitDevice(int ordinal, unsigned device_flags, unsigned flags) {
+  constexpr unsigned kFlagsAreValid = 1;
+  if ((flags & ~kFlagsAreValid) || (flags && device_flags & ~0x7fu)) return keep(eInvalidValue);
   DeviceObject* device = nullptr;
   CUresult code = with_device(ordinal, device);
+  if (code == eSuccess && flags) device->primary_flags = device_flags;
   ContextObject* primary = nullptr;
   if (code == eSuccess) code = retain_primary(*device, primary);
   return keep(code);
@@ -259,7 +262,10 @@ CUresult cudaDeviceReset() {
 }
 
 CUresult cudaDeviceSetLimit(int limit, std::size_t value) {
-  return call([&](ContextObject& context) { return set_limit(context, limit, value); });
+  return call([&](ContextObject& context) -> CUresult {
+    if (limit < 0 || limit > 6) return fail(eInvalidValue, "no such limit");
+    return set_limit(context, limit, value);
+  });
 }
 
 CUresult cudaDeviceGetLimit(std::size_t* value, int limit) {
@@ -356,9 +362,9 @@ CUresult cudaDeviceCanAccessPeer(int* can, int device, int peer) {
 }
 
 CUresult cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
-  return call([&](ContextObject& context) -> CUresult {
+  return call([&](ContextObject&) -> CUresult {
     if (flags) return eInvalidValue;
-    if (!device_at(peer) || peer == context.device->ordinal) return eInvalidDevice;
+    if (!device_at(peer)) return eInvalidDevice;
     return fail(ePeerAccessUnsupported, "Vulkan devices do not read each other's memory");
   });
 }
@@ -394,7 +400,7 @@ CUresult cudaDriverGetVersion(int* version) {
 
 CUresult cudaRuntimeGetVersion(int* version) {
   if (!version) return keep(eInvalidValue);
-  *version = PTX2SPV_CUDART >= 13 ? 13000 : 12090;
+  *version = PTX2SPV_CUDART >= 13 ? 13000 : PTX2SPV_CUDART == 12 ? 12090 : 11080;
   return eSuccess;
 }
 
@@ -402,7 +408,15 @@ CUresult cudaCtxResetPersistingL2Cache() { return eSuccess; }
 CUresult cudaProfilerStart() { return eSuccess; }
 CUresult cudaProfilerStop() { return eSuccess; }
 
-PTX2SPV_IF_12(
+PTX2SPV_IF_11(
+    // Doubles are doubles on every device.
+    CUresult cudaSetDoubleForDevice(double* value) {
+      return keep(value ? eSuccess : eInvalidValue);
+    } CUresult cudaSetDoubleForHost(double* value) {
+      return keep(value ? eSuccess : eInvalidValue);
+    })
+
+PTX2SPV_IF_11_12(
     CUresult cudaThreadSynchronize() { return cudaDeviceSynchronize(); } CUresult cudaThreadExit() {
       return cudaDeviceReset();
     } CUresult cudaThreadSetLimit(int limit, std::size_t value) {

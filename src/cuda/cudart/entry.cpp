@@ -37,8 +37,13 @@ CUresult cudaGetDriverEntryPointByVersion(const char* name, void** function, uns
   return keep(code == eSymbolNotFound ? eSuccess : code);
 }
 
+#if PTX2SPV_CUDART >= 12
 CUresult cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
                                  int* result) {
+#else
+CUresult cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags) {
+  int* result = nullptr;
+#endif
   return cudaGetDriverEntryPointByVersion(name, function, PTX2SPV_CUDART * 1000, flags, result);
 }
 

@@ -1,5 +1,5 @@
-// What the files of the runtime interface share. Each is compiled for CUDA 12 and for CUDA 13,
-// whose layouts and signatures differ here and there (PTX2SPV_CUDART).
+// What the files of the runtime interface share. Each is compiled for CUDA 11, for CUDA 12 and for
+// CUDA 13, whose layouts and signatures differ here and there (PTX2SPV_CUDART).
 #pragma once
 
 #include "src/cuda/arity.hpp"
@@ -13,14 +13,30 @@ namespace ptx2spv::cuda {
 
 #if PTX2SPV_CUDART >= 13
 using cudaDeviceProp = cudaDeviceProp13;
-#define PTX2SPV_IF_12(...)
-#define PTX2SPV_IF_13(...) __VA_ARGS__
 #else
 using cudaDeviceProp = cudaDeviceProp12;
-#define PTX2SPV_IF_12(...) __VA_ARGS__
-#define PTX2SPV_IF_13(...)
 #endif
-#define PTX2SPV_IF_both(...) __VA_ARGS__
+// What a row of the table, or a piece of code, is compiled for.
+#define PTX2SPV_IF_11(...)
+#define PTX2SPV_IF_12(...)
+#define PTX2SPV_IF_13(...)
+#define PTX2SPV_IF_11_12(...) __VA_ARGS__
+#define PTX2SPV_IF_12_13(...) __VA_ARGS__
+#define PTX2SPV_IF_all(...) __VA_ARGS__
+#if PTX2SPV_CUDART == 11
+#undef PTX2SPV_IF_11
+#define PTX2SPV_IF_11(...) __VA_ARGS__
+#undef PTX2SPV_IF_12_13
+#define PTX2SPV_IF_12_13(...)
+#elif PTX2SPV_CUDART == 12
+#undef PTX2SPV_IF_12
+#define PTX2SPV_IF_12(...) __VA_ARGS__
+#else
+#undef PTX2SPV_IF_13
+#define PTX2SPV_IF_13(...) __VA_ARGS__
+#undef PTX2SPV_IF_11_12
+#define PTX2SPV_IF_11_12(...)
+#endif
 
 // Every function is declared by its row of the table.
 extern "C" {
@@ -60,6 +76,12 @@ CUresult find_kernel(ContextObject& context, const void* symbol, FunctionObject*
 /// The variable that a host variable stands for.
 CUresult find_symbol(ContextObject& context, const void* symbol, CUdeviceptr& address,
                      std::size_t& bytes);
+
+/// The texture or surface reference that a host variable stands for, of the current context.
+/// `normalized`: its type has reads give integers as floats up to 1.
+CUresult find_texture_ref(ContextObject& context, const void* variable, TextureRefObject*& found,
+                          bool& normalized);
+CUresult find_surface_ref(ContextObject& context, const void* variable, SurfaceRefObject*& found);
 
 bool array_format(const cudaChannelFormatDesc& desc, CUarray_format& format, unsigned& channels);
 cudaChannelFormatDesc channel_desc(CUarray_format format, unsigned channels);

@@ -1,6 +1,4 @@
 // Captures and graphs in the runtime interface's terms.
-#include <cstring>
-
 #include "src/cuda/cudart/face.hpp"
 
 namespace ptx2spv::cuda {
@@ -58,38 +56,6 @@ CUresult symbol_operation(const void* symbol, std::size_t offset, void* other, s
                    : linear_operation(other, place, bytes, kind, made);
 }
 
-Operation fill_operation(const cudaMemsetParams& params) {
-  return Operation{
-      MemsetOperation{{reinterpret_cast<CUdeviceptr>(params.dst), params.pitch, params.value,
-                       params.elementSize, params.width, params.height}}};
-}
-
-CUresult event_operation(CUevent event, bool record, Operation& made) {
-  if (!tables().events.has(event)) return fail(eInvalidResourceHandle, "no such event");
-  if (record)
-    made.what = RecordOperation{event};
-  else
-    made.what = WaitOperation{event};
-  return eSuccess;
-}
-
-CUresult child_operation(CUgraph handle, Operation& made) {
-  auto graph = tables().graphs.find(handle);
-  if (!graph) return fail(eInvalidValue, "no such graph");
-  auto copy_of = clone(*graph);
-  tables().graphs.add(copy_of);
-  made.what = ChildOperation{std::move(copy_of)};
-  return eSuccess;
-}
-
-template <class T, class F>
-CUresult look(CUgraphNode handle, F&& function) {
-  auto node = find_node(handle);
-  T* operation = node ? std::get_if<T>(&node->operation.what) : nullptr;
-  return operation ? function(*operation)
-                   : keep(fail(eInvalidValue, "the node is of another type"));
-}
-
 /// What a function does with an operation once it is made.
 struct Target {
   CUgraph graph = nullptr;
@@ -120,22 +86,37 @@ Target changing(CUgraphExec exec, CUgraphNode node) {
   return {nullptr, exec, node, nullptr, nullptr, 0};
 }
 
-CUresult capture_info(CUstream handle, int* status, unsigned long long* id, CUgraph* graph,
-                      const CUgraphNode** nodes, std::size_t* count) {
-  return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
-    std::lock_guard lock(stream->mutex);
-    const auto& current = stream->capture;
-    if (status) *status = !current ? 0 : current->invalid ? 2 : 1;
-    if (id) *id = current ? current->id : 0;
-    if (graph) *graph = current ? current->graph.get() : nullptr;
-    if (graph && *graph && !tables().graphs.has(*graph)) tables().graphs.add(current->graph);
-    if (nodes) *nodes = stream->tail.data();
-    if (count) *count = stream->tail.size();
-    return eSuccess;
+#if PTX2SPV_CUDART >= 12
+/// A kernel node's or a copy's operation out of the runtime interface's parameters, others' as the
+/// driver interface has them.
+CUresult generic_operation(cudaGraphNodeParams* params, Operation& made) {
+  if (!params) return eInvalidValue;
+  if (params->reserved2 || params->reserved0[0] || params->reserved0[1] || params->reserved0[2])
+    return fail(eInvalidValue, "reserved words of a node's parameters are 0");
+  if (params->type == kNodeKernel) return kernel_operation(&params->of.kernel, made);
+  if (params->type == kNodeMemcpy) {
+    if (params->of.memcpy.flags) return fail(eInvalidValue, "a copy's flags are 0");
+    return copy_operation(&params->of.memcpy.copy, made);
+  }
+  return call([&](ContextObject& context) {
+    return common_operation(context, params->type, params->of.common, made);
   });
+}
+#endif
+
+CUresult info_of(CUstream handle, CaptureInfo& info) {
+  return call_in(handle,
+                 [&](ContextObject&, const auto& stream) { return capture_info(*stream, info); });
 }
 
 }  // namespace
+
+// Functions with edges' data have names of their own up to CUDA 12.
+#if PTX2SPV_CUDART >= 13
+#define PTX2SPV_WITH_DATA(name) name
+#else
+#define PTX2SPV_WITH_DATA(name) name##_v2
+#endif
 
 extern "C" {
 
@@ -145,13 +126,9 @@ CUresult cudaStreamBeginCapture(CUstream handle, int mode) {
   });
 }
 CUresult cudaStreamBeginCaptureToGraph(CUstream handle, CUgraph graph, const CUgraphNode* nodes,
-                                       const void*, std::size_t count, int mode) {
-  auto into = tables().graphs.find(graph);
-  if (!into || (count && !nodes)) return keep(eInvalidValue);
-  for (std::size_t i = 0; i < count; ++i)
-    if (!find_node(nodes[i])) return keep(eInvalidValue);
+                                       const void* edges, std::size_t count, int mode) {
   return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return begin_capture(stream, mode, into, {nodes, count});
+    return begin_capture_into(stream, mode, graph, nodes, edges, count);
   });
 }
 CUresult cudaStreamEndCapture(CUstream handle, CUgraph* graph) {
@@ -161,25 +138,37 @@ CUresult cudaStreamEndCapture(CUstream handle, CUgraph* graph) {
 }
 CUresult cudaStreamIsCapturing(CUstream handle, int* status) {
   if (!status) return keep(eInvalidValue);
-  return capture_info(handle, status, nullptr, nullptr, nullptr, nullptr);
+  CaptureInfo info;
+  CUresult code = info_of(handle, info);
+  if (code == eSuccess) *status = info.status;
+  return code;
 }
+
 #if PTX2SPV_CUDART >= 13
 CUresult cudaStreamGetCaptureInfo(CUstream handle, int* status, unsigned long long* id,
                                   CUgraph* graph, const CUgraphNode** nodes, const void** edges,
                                   std::size_t* count) {
   if (edges) *edges = nullptr;
-  return capture_info(handle, status, id, graph, nodes, count);
-}
 #else
 CUresult cudaStreamGetCaptureInfo(CUstream handle, int* status, unsigned long long* id) {
-  return capture_info(handle, status, id, nullptr, nullptr, nullptr);
+  return cudaStreamGetCaptureInfo_v2(handle, status, id, nullptr, nullptr, nullptr);
 }
 CUresult cudaStreamGetCaptureInfo_v2(CUstream handle, int* status, unsigned long long* id,
                                      CUgraph* graph, const CUgraphNode** nodes,
                                      std::size_t* count) {
-  return capture_info(handle, status, id, graph, nodes, count);
-}
 #endif
+  if (!status) return keep(eInvalidValue);
+  CaptureInfo info;
+  CUresult code = info_of(handle, info);
+  if (code != eSuccess) return code;
+  *status = info.status;
+  if (id) *id = info.id;
+  if (graph) *graph = info.graph;
+  if (nodes) *nodes = info.nodes;
+  if (count) *count = info.count;
+  return eSuccess;
+}
+
 CUresult cudaThreadExchangeStreamCaptureMode(int* mode) {
   static thread_local int current = 0;
   if (!mode || *mode < 0 || *mode > 2) return keep(eInvalidValue);
@@ -188,29 +177,39 @@ CUresult cudaThreadExchangeStreamCaptureMode(int* mode) {
 }
 
 CUresult cudaGraphCreate(CUgraph* graph, unsigned flags) {
-  if (!graph || flags) return keep(eInvalidValue);
-  *graph = tables().graphs.add(std::make_shared<GraphObject>());
-  return eSuccess;
+  return keep(create_graph(graph, flags));
 }
-CUresult cudaGraphDestroy(CUgraph graph) {
-  return keep(tables().graphs.take(graph) ? eSuccess : eInvalidValue);
+CUresult cudaGraphDestroy(CUgraph graph) { return keep(destroy_graph(graph)); }
+CUresult cudaGraphClone(CUgraph* made, CUgraph graph) { return keep(clone_graph(made, graph)); }
+CUresult cudaGraphNodeFindInClone(CUgraphNode* found, CUgraphNode original, CUgraph graph) {
+  return keep(find_in_clone(found, original, graph));
 }
-CUresult cudaGraphClone(CUgraph* made, CUgraph handle) {
-  auto graph = tables().graphs.find(handle);
-  if (!made || !graph) return keep(eInvalidValue);
-  *made = tables().graphs.add(clone(*graph));
-  return eSuccess;
+
+#if PTX2SPV_CUDART >= 12
+CUresult PTX2SPV_WITH_DATA(cudaGraphAddNode)(CUgraphNode* node, CUgraph graph,
+                                             const CUgraphNode* before, const void* data,
+                                             std::size_t count, cudaGraphNodeParams* params) {
+  if (CUresult code = check_edges(data, count); code != eSuccess) return keep(code);
+  Operation operation;
+  CUresult code = generic_operation(params, operation);
+  return put(code, std::move(operation), adding(node, graph, before, count));
 }
-CUresult cudaGraphNodeFindInClone(CUgraphNode* found, CUgraphNode original, CUgraph handle) {
-  auto graph = tables().graphs.find(handle);
-  if (!found || !graph) return keep(eInvalidValue);
-  for (const auto& each : graph->nodes)
-    if (each->original == original) {
-      *found = each.get();
-      return eSuccess;
-    }
-  return keep(eInvalidValue);
+CUresult cudaGraphNodeSetParams(CUgraphNode node, cudaGraphNodeParams* params) {
+  Operation operation;
+  CUresult code = generic_operation(params, operation);
+  return put(code, std::move(operation), changing(node));
 }
+CUresult cudaGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                    cudaGraphNodeParams* params) {
+  Operation operation;
+  CUresult code = generic_operation(params, operation);
+  return put(code, std::move(operation), changing(exec, node));
+}
+#endif
+PTX2SPV_IF_12(CUresult cudaGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
+                                        std::size_t count, cudaGraphNodeParams* params) {
+  return cudaGraphAddNode_v2(node, graph, before, nullptr, count, params);
+})
 
 // Nodes of each type: added, looked at, changed in a graph, changed in an instance.
 CUresult cudaGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
@@ -232,16 +231,16 @@ CUresult cudaGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
 }
 CUresult cudaGraphKernelNodeGetParams(CUgraphNode node, cudaKernelNodeParams* params) {
   if (!params) return keep(eInvalidValue);
-  return look<KernelOperation>(node, [&](KernelOperation& operation) {
-    const LaunchConfig& config = operation.config;
-    *params = {operation.function,
-               {config.grid.x, config.grid.y, config.grid.z},
-               {config.block.x, config.block.y, config.block.z},
-               config.dynamic_shared,
-               param_pointers(operation),
-               nullptr};
-    return eSuccess;
-  });
+  KernelOperation* operation = kernel_of(node);
+  if (!operation) return keep(fail(eInvalidValue, "the node is of another type"));
+  const LaunchConfig& config = operation->config;
+  *params = {operation->function,
+             {config.grid.x, config.grid.y, config.grid.z},
+             {config.block.x, config.block.y, config.block.z},
+             config.dynamic_shared,
+             param_pointers(*operation),
+             nullptr};
+  return eSuccess;
 }
 
 CUresult cudaGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
@@ -326,78 +325,86 @@ CUresult cudaGraphExecMemcpyNodeSetParamsFromSymbol(CUgraphExec exec, CUgraphNod
   return put(code, std::move(operation), changing(exec, node));
 }
 
+// The driver interface has the same structs for these.
 CUresult cudaGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                std::size_t count, const cudaMemsetParams* params) {
-  if (!params) return keep(eInvalidValue);
-  return put(eSuccess, fill_operation(*params), adding(node, graph, before, count));
+                                std::size_t count, const CUDA_MEMSET_NODE_PARAMS* params) {
+  Operation operation;
+  CUresult code = fill_operation(params, operation);
+  return put(code, std::move(operation), adding(node, graph, before, count));
 }
-CUresult cudaGraphMemsetNodeSetParams(CUgraphNode node, const cudaMemsetParams* params) {
-  if (!params) return keep(eInvalidValue);
-  return put(eSuccess, fill_operation(*params), changing(node));
+CUresult cudaGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params) {
+  Operation operation;
+  CUresult code = fill_operation(params, operation);
+  return put(code, std::move(operation), changing(node));
 }
 CUresult cudaGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                          const cudaMemsetParams* params) {
-  if (!params) return keep(eInvalidValue);
-  return put(eSuccess, fill_operation(*params), changing(exec, node));
+                                          const CUDA_MEMSET_NODE_PARAMS* params) {
+  Operation operation;
+  CUresult code = fill_operation(params, operation);
+  return put(code, std::move(operation), changing(exec, node));
 }
-CUresult cudaGraphMemsetNodeGetParams(CUgraphNode node, cudaMemsetParams* params) {
-  if (!params) return keep(eInvalidValue);
-  return look<MemsetOperation>(node, [&](MemsetOperation& operation) {
-    const CUDA_MEMSET_NODE_PARAMS& set = operation.set;
-    *params = {reinterpret_cast<void*>(set.dst),
-               set.pitch,
-               set.value,
-               set.elementSize,
-               set.width,
-               set.height};
-    return eSuccess;
-  });
+CUresult cudaGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* params) {
+  return keep(memset_of(node, params));
 }
 
 CUresult cudaGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                               std::size_t count, const CUDA_HOST_NODE_PARAMS* params) {
-  if (!params || !params->fn) return keep(eInvalidValue);
-  return put(eSuccess, Operation{HostOperation{*params}}, adding(node, graph, before, count));
+  Operation operation;
+  CUresult code = host_operation(params, operation);
+  return put(code, std::move(operation), adding(node, graph, before, count));
 }
 CUresult cudaGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS* params) {
-  if (!params || !params->fn) return keep(eInvalidValue);
-  return put(eSuccess, Operation{HostOperation{*params}}, changing(node));
+  Operation operation;
+  CUresult code = host_operation(params, operation);
+  return put(code, std::move(operation), changing(node));
 }
 CUresult cudaGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_HOST_NODE_PARAMS* params) {
-  if (!params || !params->fn) return keep(eInvalidValue);
-  return put(eSuccess, Operation{HostOperation{*params}}, changing(exec, node));
+  Operation operation;
+  CUresult code = host_operation(params, operation);
+  return put(code, std::move(operation), changing(exec, node));
 }
 CUresult cudaGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* params) {
-  if (!params) return keep(eInvalidValue);
-  return look<HostOperation>(node, [&](HostOperation& operation) {
-    *params = operation.host;
-    return eSuccess;
-  });
+  return keep(host_of(node, params));
 }
 
 CUresult cudaGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                     std::size_t count, CUgraph child) {
   Operation operation;
-  CUresult code = child_operation(child, operation);
+  CUresult code = child_operation(child, 0, operation);
   return put(code, std::move(operation), adding(node, graph, before, count));
 }
 CUresult cudaGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
   Operation operation;
-  CUresult code = child_operation(child, operation);
+  CUresult code = child_operation(child, 0, operation);
   return put(code, std::move(operation), changing(exec, node));
 }
 CUresult cudaGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
-  if (!graph) return keep(eInvalidValue);
-  return look<ChildOperation>(node, [&](ChildOperation& operation) {
-    *graph = operation.graph.get();
-    if (!tables().graphs.has(*graph)) tables().graphs.add(operation.graph);
-    return eSuccess;
-  });
+  return keep(child_of(node, graph));
 }
 CUresult cudaGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                std::size_t count) {
   return put(eSuccess, Operation{EmptyOperation{}}, adding(node, graph, before, count));
+}
+
+CUresult cudaGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
+                                  std::size_t count, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
+  Operation operation;
+  CUresult code =
+      call([&](ContextObject& context) { return allocate_operation(context, params, operation); });
+  return put(code, std::move(operation), adding(node, graph, before, count));
+}
+CUresult cudaGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
+  return keep(allocation_of(node, params));
+}
+CUresult cudaGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
+                                 std::size_t count, void* pointer) {
+  Operation operation;
+  CUresult code = free_operation(reinterpret_cast<CUdeviceptr>(pointer), operation);
+  return put(code, std::move(operation), adding(node, graph, before, count));
+}
+CUresult cudaGraphMemFreeNodeGetParams(CUgraphNode node, void* pointer) {
+  return keep(freed_by(node, static_cast<CUdeviceptr*>(pointer)));
 }
 
 CUresult cudaGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
@@ -406,49 +413,41 @@ CUresult cudaGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph, const CUg
   CUresult code = event_operation(event, true, operation);
   return put(code, std::move(operation), adding(node, graph, before, count));
 }
+CUresult cudaGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
+  Operation operation;
+  CUresult code = event_operation(event, true, operation);
+  return put(code, std::move(operation), changing(node));
+}
+CUresult cudaGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
+  Operation operation;
+  CUresult code = event_operation(event, true, operation);
+  return put(code, std::move(operation), changing(exec, node));
+}
+CUresult cudaGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
+  return keep(event_of(node, event, true));
+}
 CUresult cudaGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                    std::size_t count, CUevent event) {
   Operation operation;
   CUresult code = event_operation(event, false, operation);
   return put(code, std::move(operation), adding(node, graph, before, count));
 }
-CUresult cudaGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
-  if (!event) return keep(eInvalidValue);
-  return look<RecordOperation>(node, [&](RecordOperation& operation) {
-    *event = operation.event;
-    return eSuccess;
-  });
-}
-CUresult cudaGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
-  if (!event) return keep(eInvalidValue);
-  return look<WaitOperation>(node, [&](WaitOperation& operation) {
-    *event = operation.event;
-    return eSuccess;
-  });
-}
-CUresult cudaGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
-  return put(eSuccess, Operation{RecordOperation{event}}, changing(node));
-}
 CUresult cudaGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
-  return put(eSuccess, Operation{WaitOperation{event}}, changing(node));
-}
-CUresult cudaGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return put(eSuccess, Operation{RecordOperation{event}}, changing(exec, node));
+  Operation operation;
+  CUresult code = event_operation(event, false, operation);
+  return put(code, std::move(operation), changing(node));
 }
 CUresult cudaGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return put(eSuccess, Operation{WaitOperation{event}}, changing(exec, node));
+  Operation operation;
+  CUresult code = event_operation(event, false, operation);
+  return put(code, std::move(operation), changing(exec, node));
+}
+CUresult cudaGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
+  return keep(event_of(node, event, false));
 }
 
-CUresult cudaGraphNodeGetType(CUgraphNode handle, int* type) {
-  auto node = find_node(handle);
-  if (!node || !type) return keep(eInvalidValue);
-  *type = node_type(node->operation);
-  return eSuccess;
-}
-CUresult cudaGraphDestroyNode(CUgraphNode handle) {
-  auto node = find_node(handle);
-  return keep(node ? remove_node(*node) : eInvalidValue);
-}
+CUresult cudaGraphNodeGetType(CUgraphNode node, int* type) { return keep(type_of(node, type)); }
+CUresult cudaGraphDestroyNode(CUgraphNode node) { return keep(destroy_node(node)); }
 
 // Lists and edges. Edges carry no data: none but the default means anything here.
 CUresult cudaGraphGetNodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count) {
@@ -458,10 +457,7 @@ CUresult cudaGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes, std::size_t* c
   return keep(list_nodes(graph, nodes, count, true));
 }
 
-#if PTX2SPV_CUDART >= 13
-#define PTX2SPV_WITH_DATA(name) name
-#else
-#define PTX2SPV_WITH_DATA(name) name##_v2
+#if PTX2SPV_CUDART < 13
 CUresult cudaGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, std::size_t* count) {
   return keep(list_edges(graph, from, to, count));
 }
@@ -481,36 +477,52 @@ CUresult cudaGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, con
 }
 #endif
 
+#if PTX2SPV_CUDART >= 12
 CUresult PTX2SPV_WITH_DATA(cudaGraphGetEdges)(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
                                               void* data, std::size_t* count) {
-  if (data && count) std::memset(data, 0, *count * 8);
-  return keep(list_edges(graph, from, to, count));
+  CUresult code = list_edges(graph, from, to, count);
+  if (code == eSuccess) clear_edges(data, count);
+  return keep(code);
 }
 CUresult PTX2SPV_WITH_DATA(cudaGraphNodeGetDependencies)(CUgraphNode node, CUgraphNode* nodes,
                                                          void* data, std::size_t* count) {
-  if (data && count) std::memset(data, 0, *count * 8);
-  return keep(list_neighbours(node, nodes, count, true));
+  CUresult code = list_neighbours(node, nodes, count, true);
+  if (code == eSuccess) clear_edges(data, count);
+  return keep(code);
 }
 CUresult PTX2SPV_WITH_DATA(cudaGraphNodeGetDependentNodes)(CUgraphNode node, CUgraphNode* nodes,
                                                            void* data, std::size_t* count) {
-  if (data && count) std::memset(data, 0, *count * 8);
-  return keep(list_neighbours(node, nodes, count, false));
+  CUresult code = list_neighbours(node, nodes, count, false);
+  if (code == eSuccess) clear_edges(data, count);
+  return keep(code);
 }
 CUresult PTX2SPV_WITH_DATA(cudaGraphAddDependencies)(CUgraph graph, const CUgraphNode* from,
-                                                     const CUgraphNode* to, const void*,
+                                                     const CUgraphNode* to, const void* data,
                                                      std::size_t count) {
+  if (CUresult code = check_edges(data, count); code != eSuccess) return keep(code);
   return keep(change_edges(graph, from, to, count, true));
 }
 CUresult PTX2SPV_WITH_DATA(cudaGraphRemoveDependencies)(CUgraph graph, const CUgraphNode* from,
-                                                        const CUgraphNode* to, const void*,
+                                                        const CUgraphNode* to, const void* data,
                                                         std::size_t count) {
+  if (CUresult code = check_edges(data, count); code != eSuccess) return keep(code);
   return keep(change_edges(graph, from, to, count, false));
 }
+#endif
 
 // Instances.
+#if PTX2SPV_CUDART >= 12
 CUresult cudaGraphInstantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
   return keep(make_exec(graph, flags, exec));
 }
+#else
+CUresult cudaGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* failed, char* log,
+                              std::size_t bytes) {
+  if (failed) *failed = nullptr;
+  if (log && bytes) *log = 0;
+  return keep(make_exec(graph, 0, exec));
+}
+#endif
 CUresult cudaGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
   return keep(make_exec(graph, flags, exec));
 }
@@ -522,14 +534,9 @@ CUresult cudaGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
   params->result_out = code == eSuccess ? 0 : 1;
   return keep(code);
 }
-CUresult cudaGraphExecDestroy(CUgraphExec exec) {
-  return keep(tables().graph_execs.take(exec) ? eSuccess : eInvalidValue);
-}
-CUresult cudaGraphExecGetFlags(CUgraphExec handle, unsigned long long* flags) {
-  auto exec = tables().graph_execs.find(handle);
-  if (!exec || !flags) return keep(eInvalidValue);
-  *flags = exec->flags;
-  return eSuccess;
+CUresult cudaGraphExecDestroy(CUgraphExec exec) { return keep(destroy_exec(exec)); }
+CUresult cudaGraphExecGetFlags(CUgraphExec exec, unsigned long long* flags) {
+  return keep(flags ? exec_flags(exec, *flags) : eInvalidValue);
 }
 CUresult cudaGraphUpload(CUgraphExec exec, CUstream handle) {
   return call_in(handle, [&](ContextObject&, const auto&) {
@@ -540,6 +547,7 @@ CUresult cudaGraphLaunch(CUgraphExec exec, CUstream handle) {
   return call_in(handle,
                  [&](ContextObject&, const auto& stream) { return launch_exec(exec, stream); });
 }
+#if PTX2SPV_CUDART >= 12
 CUresult cudaGraphExecUpdate(CUgraphExec exec, CUgraph graph,
                              cudaGraphExecUpdateResultInfo* result) {
   CUgraphNode failed = nullptr;
@@ -547,21 +555,20 @@ CUresult cudaGraphExecUpdate(CUgraphExec exec, CUgraph graph,
   if (result) *result = {code == eSuccess ? 0 : failed ? 4 : 2, failed, nullptr};
   return keep(code);
 }
-CUresult cudaGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node, unsigned enabled) {
-  auto exec = tables().graph_execs.find(handle);
-  auto original = find_node(node);
-  GraphNodeObject* instance = exec && original ? instance_of(*exec, *original) : nullptr;
-  if (!instance || node_type(instance->operation) > 2) return keep(eInvalidValue);
-  instance->enabled = enabled != 0;
-  return eSuccess;
+#else
+CUresult cudaGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* node, int* result) {
+  CUgraphNode failed = nullptr;
+  CUresult code = update(exec, graph, failed);
+  if (node) *node = failed;
+  if (result) *result = code == eSuccess ? 0 : failed ? 4 : 2;
+  return keep(code);
 }
-CUresult cudaGraphNodeGetEnabled(CUgraphExec handle, CUgraphNode node, unsigned* enabled) {
-  auto exec = tables().graph_execs.find(handle);
-  auto original = find_node(node);
-  GraphNodeObject* instance = exec && original ? instance_of(*exec, *original) : nullptr;
-  if (!instance || !enabled) return keep(eInvalidValue);
-  *enabled = instance->enabled;
-  return eSuccess;
+#endif
+CUresult cudaGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
+  return keep(node_enabled(exec, node, &enabled, true));
+}
+CUresult cudaGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* enabled) {
+  return keep(node_enabled(exec, node, enabled, false));
 }
 
 }  // extern "C"

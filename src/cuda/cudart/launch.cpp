@@ -92,21 +92,14 @@ CUresult cudaLaunchCooperativeKernel(const void* symbol, dim3 grid, dim3 block, 
 
 CUresult cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* symbol, void** args) {
   if (!config) return keep(eInvalidValue);
-  bool cooperative = false;
-  CUevent after = nullptr;
-  for (unsigned i = 0; i < config->numAttrs; ++i) {
-    const CUlaunchAttribute& each = config->attrs[i];
-    if (each.id == kLaunchCooperative) cooperative = each.value.cooperative != 0;
-    if (each.id == kLaunchClusterDimension &&
-        each.value.clusterDim.x * each.value.clusterDim.y * each.value.clusterDim.z > 1)
-      return keep(not_supported("cudaLaunchKernelExC with clusters",
-                                "blocks have no shared memory in common"));
-    if (each.id == kLaunchProgrammaticEvent) after = each.value.programmaticEvent.event;
-    if (each.id == kLaunchCompletionEvent) after = each.value.launchCompletionEvent.event;
-  }
+  LaunchAttributes attributes;
+  if (CUresult code = read_attributes(config->attrs, config->numAttrs, attributes);
+      code != eSuccess)
+    return keep(code);
   CUresult code = launch_symbol(symbol, config->gridDim, config->blockDim, args,
-                                config->dynamicSmemBytes, config->stream, cooperative);
-  return code == eSuccess && after ? cudaEventRecord(after, config->stream) : code;
+                                config->dynamicSmemBytes, config->stream, attributes.cooperative);
+  return code == eSuccess && attributes.after ? cudaEventRecord(attributes.after, config->stream)
+                                              : code;
 }
 
 CUresult cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* symbol) {
@@ -124,7 +117,9 @@ CUresult cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* symbo
     a.cacheModeCA = get(7);
     a.maxDynamicSharedSizeBytes = get(8);
     a.preferredShmemCarveout = get(9);
-    *attributes = a;
+    constexpr std::size_t kBytes =
+        PTX2SPV_CUDART >= 12 ? sizeof a : offsetof(cudaFuncAttributes, clusterDimMustBeSet);
+    std::memcpy(static_cast<void*>(attributes), &a, kBytes);
     return eSuccess;
   });
 }
@@ -135,8 +130,15 @@ CUresult cudaFuncSetAttribute(const void* symbol, int attribute, int value) {
   });
 }
 
-CUresult cudaKernelSetAttributeForDevice(CUkernel kernel, int attribute, int value, int) {
-  return cudaFuncSetAttribute(kernel, attribute, value);
+CUresult cudaKernelSetAttributeForDevice(CUkernel kernel, int attribute, int value, int ordinal) {
+  if (CUresult code = initialize(); code != eSuccess) return keep(code);
+  DeviceObject* device = device_at(ordinal);
+  if (!device) return keep(eInvalidDevice);
+  ContextObject* context = nullptr;
+  FunctionObject* function = nullptr;
+  CUresult code = retain_primary(*device, context);
+  if (code == eSuccess) code = find_kernel(*context, kernel, function);
+  return keep(code == eSuccess ? set_function_attribute(*function, attribute, value) : code);
 }
 
 CUresult cudaFuncSetCacheConfig(const void* symbol, int config) {

@@ -12,8 +12,7 @@ CUresult allocate_rows(ContextObject& context, cudaPitchedPtr& made, std::size_t
                        std::size_t height, std::size_t depth) {
   made = {nullptr, 0, width, height};
   std::size_t pitch = 0, bytes = 0;
-  if (__builtin_add_overflow(width, kPitch - 1, &pitch)) return fail(eInvalidValue, "too wide");
-  pitch = pitch / kPitch * kPitch;
+  if (CUresult code = pitch_of(width, pitch); code != eSuccess) return code;
   if (__builtin_mul_overflow(pitch, height, &bytes) || __builtin_mul_overflow(bytes, depth, &bytes))
     return fail(eMemoryAllocation, "more than any memory holds");
   made.pitch = pitch;
@@ -25,20 +24,23 @@ CUresult allocate_rows(ContextObject& context, cudaPitchedPtr& made, std::size_t
 }
 
 CUresult give(ContextObject& context, void** pointer, std::size_t bytes, MemoryUse use,
-              unsigned flags, PoolObject* pool = nullptr) {
+              unsigned flags) {
   *pointer = nullptr;
   if (!bytes) return eSuccess;
   std::shared_ptr<Allocation> allocation;
   CUresult code = allocate(context, bytes, use, flags, allocation);
   if (code != eSuccess) return code;
-  allocation->pool = pool;
-  if (pool) {
-    pool->used += bytes;
-    pool->used_high = std::max(pool->used_high, pool->used);
-  }
   *pointer = use == MemoryUse::host ? static_cast<void*>(allocation->host)
                                     : reinterpret_cast<void*>(allocation->address);
   return eSuccess;
+}
+
+/// For functions of a device or a pool, which need no context.
+template <class F>
+CUresult initialized_call(F&& function) {
+  CUresult code = initialize();
+  if (code == eSuccess) code = function();
+  return keep(code);
 }
 
 }  // namespace
@@ -93,7 +95,7 @@ CUresult cudaFreeHost(void* pointer) {
 }
 
 CUresult cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
-  if (!pointer || (flags != 1 && flags != 2 && flags != 4) || !bytes) return keep(eInvalidValue);
+  if (!pointer || (flags != 1 && flags != 2)) return keep(eInvalidValue);
   return call([&](ContextObject& context) {
     return give(context, pointer, bytes, MemoryUse::managed, flags);
   });
@@ -110,23 +112,17 @@ CUresult cudaHostUnregister(void* pointer) {
 
 CUresult cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
   if (!device || flags) return keep(eInvalidValue);
-  return call([&](ContextObject&) -> CUresult {
-    auto allocation = find_host(host);
-    if (!allocation) return fail(eInvalidValue, "the pointer is of no page-locked memory");
-    const auto offset = static_cast<std::byte*>(host) - allocation->host;
-    *device = reinterpret_cast<void*>(allocation->address + static_cast<std::uint64_t>(offset));
-    return eSuccess;
+  return call([&](ContextObject&) {
+    CUdeviceptr address = 0;
+    const CUresult code = device_pointer(host, address);
+    if (code == eSuccess) *device = reinterpret_cast<void*>(address);
+    return code;
   });
 }
 
 CUresult cudaHostGetFlags(unsigned* flags, void* host) {
   if (!flags) return keep(eInvalidValue);
-  return call([&](ContextObject&) -> CUresult {
-    auto allocation = find_host(host);
-    if (!allocation) return fail(eInvalidValue, "the pointer is of no page-locked memory");
-    *flags = allocation->flags | 2;  // all of it is mapped
-    return eSuccess;
-  });
+  return call([&](ContextObject&) { return host_flags(host, *flags); });
 }
 
 CUresult cudaMemGetInfo(std::size_t* free, std::size_t* total) {
@@ -138,24 +134,16 @@ CUresult cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void*
   if (!attributes) return keep(eInvalidValue);
   return call([&](ContextObject& context) {
     cudaPointerAttributes a{};
-    auto allocation = find_address(reinterpret_cast<CUdeviceptr>(pointer));
-    if (!allocation) allocation = find_host(pointer);
+    const auto [allocation, offset] = find_place(reinterpret_cast<CUdeviceptr>(pointer));
     if (!allocation) {
       // Memory that CUDA does not know: a device that reads pageable memory says so much.
       a.device = -2;
       if (context.device->shared_addresses) a.devicePointer = const_cast<void*>(pointer);
       a.hostPointer = const_cast<void*>(pointer);
     } else {
-      const bool by_host = allocation->host && allocation->host <= pointer &&
-                           pointer < allocation->host + allocation->bytes;
-      const std::uint64_t offset =
-          by_host ? static_cast<std::uint64_t>(static_cast<const std::byte*>(pointer) -
-                                               allocation->host)
-                  : reinterpret_cast<CUdeviceptr>(pointer) - allocation->address;
-      a.type = allocation->use == MemoryUse::managed                                            ? 3
-               : allocation->use == MemoryUse::host || allocation->use == MemoryUse::registered ? 1
-               : allocation->host                                                               ? 3
-                                                                                                : 2;
+      const bool host =
+          allocation->use == MemoryUse::host || allocation->use == MemoryUse::registered;
+      a.type = host ? 1 : allocation->host ? 3 : 2;
       a.device = allocation->context->device->ordinal;
       a.devicePointer = reinterpret_cast<void*>(allocation->address + offset);
       a.hostPointer = allocation->host ? allocation->host + offset : nullptr;
@@ -193,130 +181,79 @@ CUresult cudaMallocAsync(void** pointer, std::size_t bytes, CUstream handle) {
 CUresult cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, CUmemoryPool pool,
                                  CUstream handle) {
   if (!pointer) return keep(eInvalidValue);
+  *pointer = nullptr;
   return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
-    if (pool && !tables().pools.has(pool)) return fail(eInvalidValue, "no such pool");
-    CUresult code = give(context, pointer, bytes, MemoryUse::device, 0, pool);
-    if (code == eSuccess && capturing(*stream))
-      return capture(*stream,
-                     Operation{AllocateOperation{reinterpret_cast<CUdeviceptr>(*pointer), bytes}});
+    if (!bytes) return eSuccess;
+    CUdeviceptr address = 0;
+    CUresult code = allocate_in_stream(context, *stream, pool, bytes, address);
+    *pointer = reinterpret_cast<void*>(address);
     return code;
   });
 }
 
 CUresult cudaFreeAsync(void* pointer, CUstream handle) {
   return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
-    if (!pointer) return fail(eInvalidValue, "a null pointer is not freed in a stream");
-    const auto address = reinterpret_cast<CUdeviceptr>(pointer);
-    // What a graph allocates stays for the graph's next launch.
-    if (capturing(*stream)) return capture(*stream, Operation{FreeOperation{address}});
-    return release(address, MemoryUse::device);
+    if (!pointer) return eSuccess;
+    return free_in_stream(*stream, reinterpret_cast<CUdeviceptr>(pointer));
   });
 }
 
 CUresult cudaDeviceGetDefaultMemPool(CUmemoryPool* pool, int ordinal) {
-  if (!pool) return keep(eInvalidValue);
-  if (CUresult code = initialize(); code != eSuccess) return keep(code);
-  if (!device_at(ordinal)) return keep(eInvalidDevice);
-  static std::mutex mutex;
-  static auto* builtin = new std::map<int, PoolObject*>;
-  std::lock_guard lock(mutex);
-  PoolObject*& found = (*builtin)[ordinal];
-  if (!found) {
-    auto made = std::make_shared<PoolObject>();
-    made->device = ordinal;
-    made->builtin = true;
-    found = tables().pools.add(std::move(made));
-  }
-  *pool = found;
-  return eSuccess;
+  return initialized_call([&] { return default_pool(ordinal, pool); });
 }
-
 CUresult cudaDeviceGetMemPool(CUmemoryPool* pool, int ordinal) {
-  return cudaDeviceGetDefaultMemPool(pool, ordinal);
+  return initialized_call([&] { return current_pool(ordinal, pool); });
 }
-
 CUresult cudaDeviceSetMemPool(int ordinal, CUmemoryPool pool) {
-  if (!device_at(ordinal)) return keep(eInvalidDevice);
-  return keep(tables().pools.has(pool) ? eSuccess : eInvalidValue);
+  return initialized_call([&] { return set_current_pool(ordinal, pool); });
+}
+CUresult cudaMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
+  return initialized_call([&] { return create_pool(pool, props); });
+}
+CUresult cudaMemPoolDestroy(CUmemoryPool pool) { return keep(destroy_pool(pool)); }
+CUresult cudaMemPoolTrimTo(CUmemoryPool pool, std::size_t) { return keep(trim_pool(pool)); }
+CUresult cudaMemPoolSetAttribute(CUmemoryPool pool, int attribute, void* value) {
+  return keep(set_pool_attribute(pool, attribute, value));
+}
+CUresult cudaMemPoolGetAttribute(CUmemoryPool pool, int attribute, void* value) {
+  return keep(pool_attribute(pool, attribute, value));
+}
+CUresult cudaMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* list, std::size_t count) {
+  return initialized_call([&] { return set_pool_access(pool, list, count); });
+}
+CUresult cudaMemPoolGetAccess(int* flags, CUmemoryPool pool, CUmemLocation* location) {
+  return initialized_call([&] { return pool_access(flags, pool, location); });
 }
 
-CUresult cudaMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
-  if (!pool || !props) return keep(eInvalidValue);
-  return call([&](ContextObject&) -> CUresult {
-    if (props->handleTypes)
-      return not_supported("a memory pool for other processes",
-                           "memory is not shared between processes");
-    auto made = std::make_shared<PoolObject>();
-    made->device = props->location.id;
-    *pool = tables().pools.add(std::move(made));
-    return eSuccess;
+CUresult cudaDeviceGetGraphMemAttribute(int ordinal, int attribute, void* value) {
+  return initialized_call([&] {
+    return graph_memory_attribute(ordinal, attribute, static_cast<std::uint64_t*>(value), false);
   });
 }
-
-CUresult cudaMemPoolDestroy(CUmemoryPool pool) {
-  auto found = tables().pools.find(pool);
-  if (!found || found->builtin) return keep(eInvalidValue);
-  tables().pools.take(pool);
-  return eSuccess;
+CUresult cudaDeviceSetGraphMemAttribute(int ordinal, int attribute, void* value) {
+  return initialized_call([&] {
+    return graph_memory_attribute(ordinal, attribute, static_cast<std::uint64_t*>(value), true);
+  });
 }
-
-CUresult cudaMemPoolTrimTo(CUmemoryPool pool, std::size_t) {
-  return keep(tables().pools.has(pool) ? eSuccess : eInvalidValue);
-}
-
-CUresult cudaMemPoolSetAttribute(CUmemoryPool pool, int attribute, void* value) {
-  auto found = tables().pools.find(pool);
-  if (!found || !value) return keep(eInvalidValue);
-  if (attribute >= 1 && attribute <= 3)
-    std::memcpy(&found->reuse[attribute - 1], value, sizeof(int));
-  else if (attribute == 4)
-    std::memcpy(&found->release_threshold, value, 8);
-  else if (attribute == 8)
-    found->used_high = found->used;
-  else if (attribute != 6)
-    return keep(eInvalidValue);
-  return eSuccess;
-}
-
-CUresult cudaMemPoolGetAttribute(CUmemoryPool pool, int attribute, void* value) {
-  auto found = tables().pools.find(pool);
-  if (!found || !value) return keep(eInvalidValue);
-  if (attribute >= 1 && attribute <= 3) {
-    std::memcpy(value, &found->reuse[attribute - 1], sizeof(int));
-    return eSuccess;
-  }
-  // Freed memory goes back at once: what is reserved is what is used.
-  const std::uint64_t numbers[] = {found->release_threshold, found->used, found->used_high,
-                                   found->used, found->used_high};
-  if (attribute < 4 || attribute > 8) return keep(eInvalidValue);
-  std::memcpy(value, &numbers[attribute - 4], 8);
-  return eSuccess;
-}
-
-CUresult cudaMemPoolSetAccess(CUmemoryPool pool, const void*, std::size_t) {
-  return keep(tables().pools.has(pool) ? eSuccess : eInvalidValue);
-}
-
-CUresult cudaMemPoolGetAccess(int* flags, CUmemoryPool pool, CUmemLocation* location) {
-  auto found = tables().pools.find(pool);
-  if (!found || !flags || !location) return keep(eInvalidValue);
-  *flags = location->id == found->device ? 3 : 0;
-  return eSuccess;
+CUresult cudaDeviceGraphMemTrim(int ordinal) {
+  // Memory that no graph has is given back already.
+  return initialized_call(
+      [&] { return device_at(ordinal) ? eSuccess : fail(eInvalidDevice, "no such device"); });
 }
 
 #if PTX2SPV_CUDART >= 13
 CUresult cudaMemAdvise(const void* pointer, std::size_t bytes, int advice, CUmemLocation) {
 #else
-CUresult cudaMemAdvise_v2(const void* pointer, std::size_t bytes, int advice, CUmemLocation) {
+PTX2SPV_IF_12(CUresult cudaMemAdvise_v2(const void* pointer, std::size_t bytes, int advice,
+                                        CUmemLocation) {
   return cudaMemAdvise(pointer, bytes, advice, 0);
-}
+})
 CUresult cudaMemAdvise(const void* pointer, std::size_t bytes, int advice, int) {
 #endif
   return call([&](ContextObject&) -> CUresult {
-    auto allocation = find_address(reinterpret_cast<CUdeviceptr>(pointer));
-    if (!bytes || advice < 1 || advice > 6 || !allocation || allocation->use != MemoryUse::managed)
-      return fail(eInvalidValue, "the memory is not managed");
-    return eSuccess;  // a hint: the memory is where device and host reach it
+    if (advice < 1 || advice > 6) return fail(eInvalidValue, "no such advice");
+    // A hint: the memory is where device and host reach it.
+    return check_managed(reinterpret_cast<CUdeviceptr>(pointer), bytes);
   });
 }
 
@@ -324,17 +261,14 @@ CUresult cudaMemAdvise(const void* pointer, std::size_t bytes, int advice, int) 
 CUresult cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, CUmemLocation, unsigned,
                               CUstream handle) {
 #else
-CUresult cudaMemPrefetchAsync_v2(const void* pointer, std::size_t bytes, CUmemLocation, unsigned,
-                                 CUstream handle) {
+PTX2SPV_IF_12(CUresult cudaMemPrefetchAsync_v2(const void* pointer, std::size_t bytes,
+                                               CUmemLocation, unsigned, CUstream handle) {
   return cudaMemPrefetchAsync(pointer, bytes, 0, handle);
-}
+})
 CUresult cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int, CUstream handle) {
 #endif
-  return call_in(handle, [&](ContextObject&, const auto&) -> CUresult {
-    auto allocation = find_address(reinterpret_cast<CUdeviceptr>(pointer));
-    if (!bytes || !allocation || allocation->use != MemoryUse::managed)
-      return fail(eInvalidValue, "the memory is not managed");
-    return eSuccess;
+  return call_in(handle, [&](ContextObject&, const auto&) {
+    return check_managed(reinterpret_cast<CUdeviceptr>(pointer), bytes);
   });
 }
 

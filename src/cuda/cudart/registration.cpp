@@ -16,6 +16,7 @@ struct Variable {
   std::string name;
   std::size_t bytes = 0;
   void** managed = nullptr;  ///< the program's pointer to a __managed__ variable
+  bool normalized = false;   ///< of a texture reference: integers are read as floats up to 1
 };
 
 /// One call of __cudaRegisterFatBinary.
@@ -83,9 +84,11 @@ CUresult find_kernel(ContextObject& context, const void* symbol, FunctionObject*
   return code == eSymbolNotFound ? eInvalidDeviceFunction : code;
 }
 
-CUresult find_symbol(ContextObject& context, const void* symbol, CUdeviceptr& address,
-                     std::size_t& bytes) {
-  Variable variable;
+namespace {
+
+/// A registered variable and the module that it is in.
+CUresult find_variable(ContextObject& context, const void* symbol, Variable& variable,
+                       ModuleObject*& module) {
   {
     std::shared_lock lock(registered().mutex);
     auto known = registered().variables.find(symbol);
@@ -93,11 +96,57 @@ CUresult find_symbol(ContextObject& context, const void* symbol, CUdeviceptr& ad
       return fail(eInvalidSymbol, "the address is of no device variable");
     variable = known->second;
   }
+  return module_of(*variable.library, context, module);
+}
+
+}  // namespace
+
+CUresult find_symbol(ContextObject& context, const void* symbol, CUdeviceptr& address,
+                     std::size_t& bytes) {
+  Variable variable;
   ModuleObject* module = nullptr;
-  if (CUresult code = module_of(*variable.library, context, module); code != eSuccess) return code;
+  if (CUresult code = find_variable(context, symbol, variable, module); code != eSuccess)
+    return code;
   CUresult code = find_global(*module, variable.name, address, bytes);
   return code == eSymbolNotFound ? eInvalidSymbol : code;
 }
+
+CUresult find_texture_ref(ContextObject& context, const void* symbol, TextureRefObject*& found,
+                          bool& normalized) {
+  Variable variable;
+  ModuleObject* module = nullptr;
+  CUresult code = find_variable(context, symbol, variable, module);
+  if (code == eSuccess) code = texture_ref(*module, variable.name, found);
+  if (code != eSuccess) return fail(eInvalidTexture, "the variable is no texture reference");
+  normalized = variable.normalized;
+  return eSuccess;
+}
+
+CUresult find_surface_ref(ContextObject& context, const void* symbol, SurfaceRefObject*& found) {
+  Variable variable;
+  ModuleObject* module = nullptr;
+  CUresult code = find_variable(context, symbol, variable, module);
+  if (code == eSuccess) code = surface_ref(*module, variable.name, found);
+  return code == eSuccess ? code : fail(eInvalidSurface, "the variable is no surface reference");
+}
+
+namespace {
+
+void register_reference(void** handle, const void* host, const char* name, bool normalized) {
+  if (PTX2SPV_CUDART >= 12)
+    say_once(
+        fmt::format("the reference '{}' cannot be bound: the runtime library of CUDA 12 and newer "
+                    "has texture and surface objects alone (CUDA 11's, libcudart.so.11.0, has "
+                    "references)",
+                    name));
+  std::unique_lock lock(registered().mutex);
+  Binary* binary = binary_of(handle);
+  if (!binary) return;
+  registered().variables[host] = {binary->library.get(), name, 0, nullptr, normalized};
+  binary->variables.push_back(host);
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -149,7 +198,7 @@ PTX2SPV_EXPORT void __cudaRegisterVar(void** handle, char* host, char*, const ch
   std::unique_lock lock(registered().mutex);
   Binary* binary = binary_of(handle);
   if (!binary) return;
-  registered().variables[host] = {binary->library.get(), name, bytes, nullptr};
+  registered().variables[host] = {binary->library.get(), name, bytes, nullptr, false};
   binary->variables.push_back(host);
 }
 
@@ -158,7 +207,7 @@ PTX2SPV_EXPORT void __cudaRegisterManagedVar(void** handle, void** host, char* a
   std::unique_lock lock(registered().mutex);
   Binary* binary = binary_of(handle);
   if (!binary) return;
-  const Variable variable{binary->library.get(), name, bytes, host};
+  const Variable variable{binary->library.get(), name, bytes, host, false};
   for (const void* symbol : {static_cast<const void*>(host), static_cast<const void*>(address)}) {
     registered().variables[symbol] = variable;
     binary->variables.push_back(symbol);
@@ -179,20 +228,14 @@ PTX2SPV_EXPORT void __cudaRegisterUnifiedTable(void**, void*) {
       "the host");
 }
 
-PTX2SPV_EXPORT void __cudaRegisterTexture(void**, const void*, const void**, const char* name, int,
-                                          int, int) {
-  say_once(
-      fmt::format("the texture reference '{}' has no counterpart in this runtime library, as in "
-                  "CUDA's own from version 12 on; cuModuleGetTexRef has",
-                  name));
+PTX2SPV_EXPORT void __cudaRegisterTexture(void** handle, const void* host, const void**,
+                                          const char* name, int, int normalized, int) {
+  register_reference(handle, host, name, normalized != 0);
 }
 
-PTX2SPV_EXPORT void __cudaRegisterSurface(void**, const void*, const void**, const char* name, int,
-                                          int) {
-  say_once(
-      fmt::format("the surface reference '{}' has no counterpart in this runtime library, as in "
-                  "CUDA's own from version 12 on; cuModuleGetSurfRef has",
-                  name));
+PTX2SPV_EXPORT void __cudaRegisterSurface(void** handle, const void* host, const void**,
+                                          const char* name, int, int) {
+  register_reference(handle, host, name, false);
 }
 
 /// Before the program reads a __managed__ variable.

@@ -16,6 +16,9 @@ CUresult with_event(CUevent handle, const std::function<CUresult(EventObject&)>&
   });
 }
 
+/// An attribute's value: a union that CUDA 12 made larger.
+constexpr std::size_t kAttributeBytes = PTX2SPV_CUDART >= 12 ? 64 : 32;
+
 struct Callback {
   cudaStreamCallback function;
   CUstream stream;
@@ -72,7 +75,7 @@ CUresult cudaStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
   return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
     auto found = tables().events.find(event);
     if (!found) return fail(eInvalidResourceHandle, "no such event");
-    return wait(*stream, *found);
+    return flags ? wait_external(*stream, *found) : wait(*stream, *found);
   });
 }
 
@@ -90,6 +93,7 @@ CUresult cudaStreamAttachMemAsync(CUstream handle, void* pointer, std::size_t, u
   if (flags != 1 && flags != 2 && flags != 4) return keep(eInvalidValue);
   return call_in(handle, [&](ContextObject& context, const auto&) -> CUresult {
     auto allocation = find_address(reinterpret_cast<CUdeviceptr>(pointer));
+    if (!pointer) return fail(eInvalidValue, "a null pointer is no managed memory");
     if (allocation ? allocation->use != MemoryUse::managed && allocation->use != MemoryUse::variable
                    : !context.device->shared_addresses)
       return fail(eInvalidValue, "the memory is not managed");
@@ -145,7 +149,7 @@ CUresult cudaStreamSetAttribute(CUstream handle, int id, const void* value) {
   if (!value || (id != 1 && id != 3 && id != 8 && id != 9 && id != 10)) return keep(eInvalidValue);
   return call_in(handle, [&](ContextObject&, const auto& stream) {
     std::lock_guard lock(stream->mutex);
-    std::memcpy(&stream->attributes[id].value, value, 64);
+    std::memcpy(&stream->attributes[id].value, value, kAttributeBytes);
     return eSuccess;
   });
 }
@@ -154,7 +158,7 @@ CUresult cudaStreamGetAttribute(CUstream handle, int id, void* value) {
   if (!value || (id != 1 && id != 3 && id != 8 && id != 9 && id != 10)) return keep(eInvalidValue);
   return call_in(handle, [&](ContextObject&, const auto& stream) {
     std::lock_guard lock(stream->mutex);
-    std::memcpy(value, &stream->attributes[id].value, 64);
+    std::memcpy(value, &stream->attributes[id].value, kAttributeBytes);
     return eSuccess;
   });
 }
@@ -181,9 +185,7 @@ CUresult cudaEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsign
   return call_in(stream_handle, [&](ContextObject&, const auto& stream) -> CUresult {
     auto event = tables().events.find(handle);
     if (!event) return fail(eInvalidResourceHandle, "no such event");
-    if (flags == 1 && capturing(*stream))
-      return capture(*stream, Operation{RecordOperation{handle}});
-    return record(*stream, *event);
+    return flags ? record_external(*stream, *event) : record(*stream, *event);
   });
 }
 

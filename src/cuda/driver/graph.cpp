@@ -35,243 +35,274 @@ CUresult copy_operation(const CUDA_MEMCPY3D* params, Operation& made) {
   return eSuccess;
 }
 
-template <class T, class F>
-CUresult look(CUgraphNode handle, F&& function) {
-  auto node = find_node(handle);
-  T* operation = node ? std::get_if<T>(&node->operation.what) : nullptr;
-  return operation ? function(*operation) : fail(eInvalidValue, "the node is of another type");
+CUresult generic_operation(CUgraphNodeParams* params, Operation& made) {
+  if (!params) return eInvalidValue;
+  if (params->reserved2 || params->reserved0[0] || params->reserved0[1] || params->reserved0[2])
+    return fail(eInvalidValue, "reserved words of a node's parameters are 0");
+  if (params->type == kNodeKernel) return kernel_operation(&params->of.kernel, true, made);
+  if (params->type == kNodeMemcpy) {
+    if (params->of.memcpy.flags) return fail(eInvalidValue, "a copy's flags are 0");
+    return copy_operation(&params->of.memcpy.copy, made);
+  }
+  return call([&](ContextObject& context) {
+    return common_operation(context, params->type, params->of, made);
+  });
 }
 
-CUresult event_operation(CUevent event, bool record, Operation& made) {
-  if (!tables().events.has(event)) return fail(eInvalidResourceHandle, "no such event");
-  if (record)
-    made.what = RecordOperation{event};
-  else
-    made.what = WaitOperation{event};
-  return eSuccess;
+/// What becomes of an operation once it is made.
+CUresult put(CUresult code, Operation operation, CUgraphNode* node, CUgraph graph,
+             const CUgraphNode* before, std::size_t count) {
+  return code == eSuccess ? append(graph, std::move(operation), before, count, node) : code;
 }
-
-CUresult child_operation(CUgraph handle, Operation& made) {
-  auto graph = tables().graphs.find(handle);
-  if (!graph) return fail(eInvalidValue, "no such graph");
-  auto copy_of = clone(*graph);
-  tables().graphs.add(copy_of);
-  made.what = ChildOperation{std::move(copy_of)};
-  return eSuccess;
+CUresult put(CUresult code, Operation operation, CUgraphNode node) {
+  return code == eSuccess ? replace(node, std::move(operation)) : code;
+}
+CUresult put(CUresult code, Operation operation, CUgraphExec exec, CUgraphNode node) {
+  return code == eSuccess ? replace(exec, node, std::move(operation)) : code;
 }
 
 }  // namespace
 
 extern "C" {
 
-CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
-  if (!graph || flags) return eInvalidValue;
-  *graph = tables().graphs.add(std::make_shared<GraphObject>());
-  return eSuccess;
-}
-CUresult cuGraphDestroy(CUgraph graph) {
-  return tables().graphs.take(graph) ? eSuccess : fail(eInvalidValue, "no such graph");
-}
-CUresult cuGraphClone(CUgraph* made, CUgraph handle) {
-  auto graph = tables().graphs.find(handle);
-  if (!made || !graph) return eInvalidValue;
-  *made = tables().graphs.add(clone(*graph));
-  return eSuccess;
-}
-CUresult cuGraphNodeFindInClone(CUgraphNode* found, CUgraphNode original, CUgraph handle) {
-  auto graph = tables().graphs.find(handle);
-  if (!found || !graph) return eInvalidValue;
-  for (const auto& each : graph->nodes)
-    if (each->original == original) {
-      *found = each.get();
-      return eSuccess;
-    }
-  return fail(eInvalidValue, "the node has no counterpart in the clone");
+CUresult cuGraphCreate(CUgraph* graph, unsigned flags) { return create_graph(graph, flags); }
+CUresult cuGraphDestroy(CUgraph graph) { return destroy_graph(graph); }
+CUresult cuGraphClone(CUgraph* made, CUgraph graph) { return clone_graph(made, graph); }
+CUresult cuGraphNodeFindInClone(CUgraphNode* found, CUgraphNode original, CUgraph graph) {
+  return find_in_clone(found, original, graph);
 }
 
-// Nodes.
+// Nodes of each type: added, changed in a graph, changed in an instance, looked at.
+CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
+                           const void* data, std::size_t count, CUgraphNodeParams* params) {
+  if (CUresult code = check_edges(data, count); code != eSuccess) return code;
+  return cuGraphAddNode(node, graph, before, count, params);
+}
+CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
+                        std::size_t count, CUgraphNodeParams* params) {
+  Operation operation;
+  CUresult code = generic_operation(params, operation);
+  return put(code, std::move(operation), node, graph, before, count);
+}
+CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
+  Operation operation;
+  CUresult code = generic_operation(params, operation);
+  return put(code, std::move(operation), node);
+}
+CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* params) {
+  Operation operation;
+  CUresult code = generic_operation(params, operation);
+  return put(code, std::move(operation), exec, node);
+}
+
 CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                  std::size_t count, const CUDA_KERNEL_NODE_PARAMS* params) {
   Operation operation;
-  if (CUresult code = kernel_operation(params, true, operation); code != eSuccess) return code;
-  return append(graph, std::move(operation), before, count, node);
-}
-CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                              std::size_t count, const CUDA_KERNEL_NODE_PARAMS* params) {
-  Operation operation;
-  if (CUresult code = kernel_operation(params, false, operation); code != eSuccess) return code;
-  return append(graph, std::move(operation), before, count, node);
+  CUresult code = kernel_operation(params, true, operation);
+  return put(code, std::move(operation), node, graph, before, count);
 }
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
   Operation operation;
-  if (CUresult code = kernel_operation(params, true, operation); code != eSuccess) return code;
-  return replace(node, std::move(operation));
+  CUresult code = kernel_operation(params, true, operation);
+  return put(code, std::move(operation), node);
 }
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
                                            const CUDA_KERNEL_NODE_PARAMS* params) {
   Operation operation;
-  if (CUresult code = kernel_operation(params, true, operation); code != eSuccess) return code;
-  return replace(exec, node, std::move(operation));
+  CUresult code = kernel_operation(params, true, operation);
+  return put(code, std::move(operation), exec, node);
+}
+// Of CUDA 11, whose struct ends before the kernel's handle.
+CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
+                              std::size_t count, const CUDA_KERNEL_NODE_PARAMS* params) {
+  Operation operation;
+  CUresult code = kernel_operation(params, false, operation);
+  return put(code, std::move(operation), node, graph, before, count);
+}
+CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
+  Operation operation;
+  CUresult code = kernel_operation(params, false, operation);
+  return put(code, std::move(operation), node);
+}
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_KERNEL_NODE_PARAMS* params) {
+  Operation operation;
+  CUresult code = kernel_operation(params, false, operation);
+  return put(code, std::move(operation), exec, node);
+}
+CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params) {
+  KernelOperation* operation = kernel_of(node);
+  if (!operation || !params) return fail(eInvalidValue, "the node is of another type");
+  params->func = operation->function;
+  params->gridDimX = operation->config.grid.x;
+  params->gridDimY = operation->config.grid.y;
+  params->gridDimZ = operation->config.grid.z;
+  params->blockDimX = operation->config.block.x;
+  params->blockDimY = operation->config.block.y;
+  params->blockDimZ = operation->config.block.z;
+  params->sharedMemBytes = operation->config.dynamic_shared;
+  params->kernelParams = param_pointers(*operation);
+  params->extra = nullptr;
+  return eSuccess;
 }
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params) {
-  if (!params) return eInvalidValue;
-  return look<KernelOperation>(node, [&](KernelOperation& operation) {
-    *params = {};
-    params->func = operation.function;
-    params->gridDimX = operation.config.grid.x;
-    params->gridDimY = operation.config.grid.y;
-    params->gridDimZ = operation.config.grid.z;
-    params->blockDimX = operation.config.block.x;
-    params->blockDimY = operation.config.block.y;
-    params->blockDimZ = operation.config.block.z;
-    params->sharedMemBytes = operation.config.dynamic_shared;
-    params->kernelParams = param_pointers(operation);
-    return eSuccess;
-  });
+  CUresult code = cuGraphKernelNodeGetParams(node, params);
+  if (code == eSuccess) {
+    params->kern = nullptr;
+    params->ctx = nullptr;
+  }
+  return code;
 }
 
 CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                               std::size_t count, const CUDA_MEMCPY3D* params, CUcontext) {
   Operation operation;
-  if (CUresult code = copy_operation(params, operation); code != eSuccess) return code;
-  return append(graph, std::move(operation), before, count, node);
+  CUresult code = copy_operation(params, operation);
+  return put(code, std::move(operation), node, graph, before, count);
 }
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* params) {
   Operation operation;
-  if (CUresult code = copy_operation(params, operation); code != eSuccess) return code;
-  return replace(node, std::move(operation));
+  CUresult code = copy_operation(params, operation);
+  return put(code, std::move(operation), node);
 }
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMCPY3D* params, CUcontext) {
   Operation operation;
-  if (CUresult code = copy_operation(params, operation); code != eSuccess) return code;
-  return replace(exec, node, std::move(operation));
+  CUresult code = copy_operation(params, operation);
+  return put(code, std::move(operation), exec, node);
 }
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
-  if (!params) return eInvalidValue;
-  return look<CopyOperation>(node, [&](CopyOperation& operation) {
-    // Both have the same layout but for the contexts, which stand where words are reserved.
-    static_assert(sizeof(CUDA_MEMCPY3D) == sizeof(CUDA_MEMCPY3D_PEER));
-    std::memcpy(static_cast<void*>(params), &operation.copy, sizeof *params);
-    params->reserved0 = params->reserved1 = nullptr;
-    return eSuccess;
-  });
+  CopyOperation* operation = copy_of(node);
+  if (!operation || !params) return fail(eInvalidValue, "the node is of another type");
+  // Both have the same layout but for the contexts, which stand where words are reserved.
+  static_assert(sizeof(CUDA_MEMCPY3D) == sizeof(CUDA_MEMCPY3D_PEER));
+  std::memcpy(static_cast<void*>(params), &operation->copy, sizeof *params);
+  params->reserved0 = params->reserved1 = nullptr;
+  return eSuccess;
 }
 
 CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                               std::size_t count, const CUDA_MEMSET_NODE_PARAMS* params, CUcontext) {
-  if (!params) return eInvalidValue;
-  return append(graph, Operation{MemsetOperation{*params}}, before, count, node);
+  Operation operation;
+  CUresult code = fill_operation(params, operation);
+  return put(code, std::move(operation), node, graph, before, count);
 }
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params) {
-  return params ? replace(node, Operation{MemsetOperation{*params}}) : eInvalidValue;
+  Operation operation;
+  CUresult code = fill_operation(params, operation);
+  return put(code, std::move(operation), node);
 }
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMSET_NODE_PARAMS* params, CUcontext) {
-  return params ? replace(exec, node, Operation{MemsetOperation{*params}}) : eInvalidValue;
+  Operation operation;
+  CUresult code = fill_operation(params, operation);
+  return put(code, std::move(operation), exec, node);
 }
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* params) {
-  if (!params) return eInvalidValue;
-  return look<MemsetOperation>(node, [&](MemsetOperation& operation) {
-    *params = operation.set;
-    return eSuccess;
-  });
+  return memset_of(node, params);
 }
 
 CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                             std::size_t count, const CUDA_HOST_NODE_PARAMS* params) {
-  if (!params || !params->fn) return eInvalidValue;
-  return append(graph, Operation{HostOperation{*params}}, before, count, node);
+  Operation operation;
+  CUresult code = host_operation(params, operation);
+  return put(code, std::move(operation), node, graph, before, count);
 }
 CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS* params) {
-  return params && params->fn ? replace(node, Operation{HostOperation{*params}}) : eInvalidValue;
+  Operation operation;
+  CUresult code = host_operation(params, operation);
+  return put(code, std::move(operation), node);
 }
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                       const CUDA_HOST_NODE_PARAMS* params) {
-  if (!params || !params->fn) return eInvalidValue;
-  return replace(exec, node, Operation{HostOperation{*params}});
+  Operation operation;
+  CUresult code = host_operation(params, operation);
+  return put(code, std::move(operation), exec, node);
 }
 CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* params) {
-  if (!params) return eInvalidValue;
-  return look<HostOperation>(node, [&](HostOperation& operation) {
-    *params = operation.host;
-    return eSuccess;
-  });
+  return host_of(node, params);
 }
 
 CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                   std::size_t count, CUgraph child) {
   Operation operation;
-  if (CUresult code = child_operation(child, operation); code != eSuccess) return code;
-  return append(graph, std::move(operation), before, count, node);
+  CUresult code = child_operation(child, 0, operation);
+  return put(code, std::move(operation), node, graph, before, count);
 }
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
   Operation operation;
-  if (CUresult code = child_operation(child, operation); code != eSuccess) return code;
-  return replace(exec, node, std::move(operation));
+  CUresult code = child_operation(child, 0, operation);
+  return put(code, std::move(operation), exec, node);
 }
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
-  if (!graph) return eInvalidValue;
-  return look<ChildOperation>(node, [&](ChildOperation& operation) {
-    *graph = operation.graph.get();
-    if (!tables().graphs.has(*graph)) tables().graphs.add(operation.graph);
-    return eSuccess;
-  });
+  return child_of(node, graph);
 }
 CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                              std::size_t count) {
   return append(graph, Operation{EmptyOperation{}}, before, count, node);
 }
 
+CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
+                                std::size_t count, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
+  Operation operation;
+  CUresult code =
+      call([&](ContextObject& context) { return allocate_operation(context, params, operation); });
+  return put(code, std::move(operation), node, graph, before, count);
+}
+CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
+  return allocation_of(node, params);
+}
+CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
+                               std::size_t count, CUdeviceptr address) {
+  Operation operation;
+  CUresult code = free_operation(address, operation);
+  return put(code, std::move(operation), node, graph, before, count);
+}
+CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {
+  return freed_by(node, address);
+}
+
 CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                    std::size_t count, CUevent event) {
   Operation operation;
-  if (CUresult code = event_operation(event, true, operation); code != eSuccess) return code;
-  return append(graph, std::move(operation), before, count, node);
+  CUresult code = event_operation(event, true, operation);
+  return put(code, std::move(operation), node, graph, before, count);
+}
+CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
+  Operation operation;
+  CUresult code = event_operation(event, true, operation);
+  return put(code, std::move(operation), node);
+}
+CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
+  Operation operation;
+  CUresult code = event_operation(event, true, operation);
+  return put(code, std::move(operation), exec, node);
+}
+CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
+  return event_of(node, event, true);
 }
 CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                  std::size_t count, CUevent event) {
   Operation operation;
-  if (CUresult code = event_operation(event, false, operation); code != eSuccess) return code;
-  return append(graph, std::move(operation), before, count, node);
-}
-CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
-  if (!event) return eInvalidValue;
-  return look<RecordOperation>(node, [&](RecordOperation& operation) {
-    *event = operation.event;
-    return eSuccess;
-  });
-}
-CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
-  if (!event) return eInvalidValue;
-  return look<WaitOperation>(node, [&](WaitOperation& operation) {
-    *event = operation.event;
-    return eSuccess;
-  });
-}
-CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
-  return replace(node, Operation{RecordOperation{event}});
+  CUresult code = event_operation(event, false, operation);
+  return put(code, std::move(operation), node, graph, before, count);
 }
 CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
-  return replace(node, Operation{WaitOperation{event}});
-}
-CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return replace(exec, node, Operation{RecordOperation{event}});
+  Operation operation;
+  CUresult code = event_operation(event, false, operation);
+  return put(code, std::move(operation), node);
 }
 CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return replace(exec, node, Operation{WaitOperation{event}});
+  Operation operation;
+  CUresult code = event_operation(event, false, operation);
+  return put(code, std::move(operation), exec, node);
+}
+CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
+  return event_of(node, event, false);
 }
 
-CUresult cuGraphNodeGetType(CUgraphNode handle, int* type) {
-  auto node = find_node(handle);
-  if (!node || !type) return eInvalidValue;
-  *type = node_type(node->operation);
-  return eSuccess;
-}
-CUresult cuGraphDestroyNode(CUgraphNode handle) {
-  auto node = find_node(handle);
-  return node ? remove_node(*node) : fail(eInvalidValue, "no such node");
-}
+CUresult cuGraphNodeGetType(CUgraphNode node, int* type) { return type_of(node, type); }
+CUresult cuGraphDestroyNode(CUgraphNode node) { return destroy_node(node); }
 
 // Lists and edges. Edges carry no data: none but the default means anything here.
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count) {
@@ -285,31 +316,35 @@ CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, std:
 }
 CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to, void* data,
                             std::size_t* count) {
-  if (data && count) std::memset(data, 0, *count * 8);
-  return list_edges(graph, from, to, count);
+  CUresult code = list_edges(graph, from, to, count);
+  if (code == eSuccess) clear_edges(data, count);
+  return code;
 }
 CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes, std::size_t* count) {
   return list_neighbours(node, nodes, count, true);
 }
 CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* nodes, void* data,
                                        std::size_t* count) {
-  if (data && count) std::memset(data, 0, *count * 8);
-  return list_neighbours(node, nodes, count, true);
+  CUresult code = list_neighbours(node, nodes, count, true);
+  if (code == eSuccess) clear_edges(data, count);
+  return code;
 }
 CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes, std::size_t* count) {
   return list_neighbours(node, nodes, count, false);
 }
 CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes, void* data,
                                          std::size_t* count) {
-  if (data && count) std::memset(data, 0, *count * 8);
-  return list_neighbours(node, nodes, count, false);
+  CUresult code = list_neighbours(node, nodes, count, false);
+  if (code == eSuccess) clear_edges(data, count);
+  return code;
 }
 CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
                                 std::size_t count) {
   return change_edges(graph, from, to, count, true);
 }
 CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                   const void*, std::size_t count) {
+                                   const void* data, std::size_t count) {
+  if (CUresult code = check_edges(data, count); code != eSuccess) return code;
   return change_edges(graph, from, to, count, true);
 }
 CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
@@ -317,7 +352,8 @@ CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, const
   return change_edges(graph, from, to, count, false);
 }
 CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                      const void*, std::size_t count) {
+                                      const void* data, std::size_t count) {
+  if (CUresult code = check_edges(data, count); code != eSuccess) return code;
   return change_edges(graph, from, to, count, false);
 }
 
@@ -345,14 +381,13 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph, void* gi
   params->result = code == eSuccess ? 0 : 1;
   return code;
 }
-CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  return tables().graph_execs.take(exec) ? eSuccess : fail(eInvalidValue, "no such graph");
-}
-CUresult cuGraphExecGetFlags(CUgraphExec handle, std::uint64_t* flags) {
-  auto exec = tables().graph_execs.find(handle);
-  if (!exec || !flags) return eInvalidValue;
-  *flags = exec->flags;
-  return eSuccess;
+CUresult cuGraphExecDestroy(CUgraphExec exec) { return destroy_exec(exec); }
+CUresult cuGraphExecGetFlags(CUgraphExec exec, std::uint64_t* flags) {
+  unsigned long long found = 0;
+  if (!flags) return eInvalidValue;
+  CUresult code = exec_flags(exec, found);
+  if (code == eSuccess) *flags = found;
+  return code;
 }
 CUresult cuGraphUpload(CUgraphExec exec, CUstream handle) {
   return call_in(handle, [&](ContextObject&, const auto&) {
@@ -374,21 +409,11 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, void* given) {
     *result = {code == eSuccess ? 0 : failed ? 4 : 2, failed, nullptr};
   return code;
 }
-CUresult cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node, unsigned enabled) {
-  auto exec = tables().graph_execs.find(handle);
-  auto original = find_node(node);
-  GraphNodeObject* instance = exec && original ? instance_of(*exec, *original) : nullptr;
-  if (!instance || node_type(instance->operation) > 2) return eInvalidValue;
-  instance->enabled = enabled != 0;
-  return eSuccess;
+CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
+  return node_enabled(exec, node, &enabled, true);
 }
-CUresult cuGraphNodeGetEnabled(CUgraphExec handle, CUgraphNode node, unsigned* enabled) {
-  auto exec = tables().graph_execs.find(handle);
-  auto original = find_node(node);
-  GraphNodeObject* instance = exec && original ? instance_of(*exec, *original) : nullptr;
-  if (!instance || !enabled) return eInvalidValue;
-  *enabled = instance->enabled;
-  return eSuccess;
+CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* enabled) {
+  return node_enabled(exec, node, enabled, false);
 }
 
 }  // extern "C"

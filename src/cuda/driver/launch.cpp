@@ -159,25 +159,18 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** params,
                           void** extra) {
-  if (!config || (config->numAttrs && !config->attrs)) return eInvalidValue;
-  bool cooperative = false;
-  CUevent after = nullptr;
-  for (unsigned i = 0; i < config->numAttrs; ++i) {
-    const CUlaunchAttribute& each = config->attrs[i];
-    if (each.id == kLaunchCooperative) cooperative = each.value.cooperative != 0;
-    if (each.id == kLaunchClusterDimension &&
-        each.value.clusterDim.x * each.value.clusterDim.y * each.value.clusterDim.z > 1)
-      return not_supported("cuLaunchKernelEx with clusters",
-                           "blocks have no shared memory in common");
-    if (each.id == kLaunchProgrammaticEvent) after = each.value.programmaticEvent.event;
-    if (each.id == kLaunchCompletionEvent) after = each.value.launchCompletionEvent.event;
-  }
+  if (!config) return eInvalidValue;
+  LaunchAttributes attributes;
+  if (CUresult code = read_attributes(config->attrs, config->numAttrs, attributes);
+      code != eSuccess)
+    return code;
   CUresult code = launch_function(
       function,
       config_of({config->gridDimX, config->gridDimY, config->gridDimZ},
                 {config->blockDimX, config->blockDimY, config->blockDimZ}, config->sharedMemBytes),
-      config->hStream, params, extra, cooperative);
-  return code == eSuccess && after ? cuEventRecord(after, config->hStream) : code;
+      config->hStream, params, extra, attributes.cooperative);
+  return code == eSuccess && attributes.after ? cuEventRecord(attributes.after, config->hStream)
+                                              : code;
 }
 
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {

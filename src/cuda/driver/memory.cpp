@@ -8,34 +8,17 @@ namespace ptx2spv::cuda {
 
 namespace {
 
-CUresult give(std::size_t bytes, MemoryUse use, unsigned flags, PoolObject* pool,
-              std::shared_ptr<Allocation>& made) {
-  return call([&](ContextObject& context) -> CUresult {
-    if (CUresult code = allocate(context, bytes, use, flags, made); code != eSuccess) return code;
-    made->pool = pool;
-    if (pool) pool->used_high = std::max(pool->used_high, pool->used += bytes);
-    return eSuccess;
-  });
+CUresult give(std::size_t bytes, MemoryUse use, unsigned flags, std::shared_ptr<Allocation>& made) {
+  return call([&](ContextObject& context) { return allocate(context, bytes, use, flags, made); });
 }
 
-CUresult is_managed(CUdeviceptr address, std::size_t bytes) {
-  return call([&](ContextObject&) -> CUresult {
-    auto allocation = find_address(address);
-    if (!bytes || !allocation || allocation->use != MemoryUse::managed)
-      return fail(eInvalidValue, "the memory is not managed");
-    return eSuccess;
-  });
+CUresult managed(CUdeviceptr address, std::size_t bytes) {
+  return call([&](ContextObject&) { return check_managed(address, bytes); });
 }
 
 CUresult pointer_attribute(void* data, int attribute, CUdeviceptr address) {
-  auto allocation = find_address(address);
-  if (!allocation) allocation = find_host(pointer(address));
+  const auto [allocation, offset] = find_place(address);
   if (!allocation) return fail(eInvalidValue, "CUDA does not know the address");
-  const bool by_host =
-      allocation->host && address - reinterpret_cast<CUdeviceptr>(allocation->host) <
-                              std::max<std::size_t>(allocation->bytes, 1);
-  const std::uint64_t offset = by_host ? address - reinterpret_cast<CUdeviceptr>(allocation->host)
-                                       : address - allocation->address;
   const bool host = allocation->use == MemoryUse::host || allocation->use == MemoryUse::registered;
   const auto put = [&](auto value) {
     std::memcpy(data, &value, sizeof value);
@@ -59,7 +42,7 @@ CUresult pointer_attribute(void* data, int attribute, CUdeviceptr address) {
     case 14: return put(std::uint64_t{0});
     case 15: return put(static_cast<unsigned char>(0));
     case 16: return put(3);
-    case 17: return put(allocation->pool);
+    case 17: return put(allocation->pool.get());
     case 18: return put(allocation->bytes);
     case 19: return put(CUdeviceptr{allocation->address});
     case 20: return put(allocation->id);
@@ -80,7 +63,7 @@ CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   if (!address) return eInvalidValue;
   std::shared_ptr<Allocation> made;
-  CUresult code = give(bytes, MemoryUse::device, 0, nullptr, made);
+  CUresult code = give(bytes, MemoryUse::device, 0, made);
   if (code == eSuccess) *address = made->address;
   return code;
 }
@@ -91,8 +74,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_
   if (element != 4 && element != 8 && element != 16)
     return fail(eInvalidValue, "element of 4, 8, 16");
   std::size_t rounded = 0, bytes = 0;
-  if (__builtin_add_overflow(width, kPitch - 1, &rounded)) return eInvalidValue;
-  rounded = rounded / kPitch * kPitch;
+  if (CUresult code = pitch_of(width, rounded); code != eSuccess) return code;
   if (__builtin_mul_overflow(rounded, height, &bytes)) return eMemoryAllocation;
   *pitch = rounded;
   return cuMemAlloc_v2(address, bytes);
@@ -116,7 +98,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUdevice
 CUresult cuMemHostAlloc(void** made, std::size_t bytes, unsigned flags) {
   if (!made || (flags & ~7u)) return eInvalidValue;
   std::shared_ptr<Allocation> allocation;
-  CUresult code = give(bytes, MemoryUse::host, flags, nullptr, allocation);
+  CUresult code = give(bytes, MemoryUse::host, flags, allocation);
   if (code == eSuccess) *made = allocation->host;
   return code;
 }
@@ -130,23 +112,12 @@ CUresult cuMemFreeHost(void* host) {
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* host, unsigned flags) {
   if (!address || flags) return eInvalidValue;
-  return call([&](ContextObject&) -> CUresult {
-    auto allocation = find_host(host);
-    if (!allocation) return fail(eInvalidValue, "the pointer is of no page-locked memory");
-    *address = allocation->address +
-               static_cast<std::uint64_t>(static_cast<std::byte*>(host) - allocation->host);
-    return eSuccess;
-  });
+  return call([&](ContextObject&) { return device_pointer(host, *address); });
 }
 
 CUresult cuMemHostGetFlags(unsigned* flags, void* host) {
   if (!flags) return eInvalidValue;
-  return call([&](ContextObject&) -> CUresult {
-    auto allocation = find_host(host);
-    if (!allocation) return fail(eInvalidValue, "the pointer is of no page-locked memory");
-    *flags = allocation->flags | 2;
-    return eSuccess;
-  });
+  return call([&](ContextObject&) { return host_flags(host, *flags); });
 }
 
 CUresult cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned flags) {
@@ -160,25 +131,25 @@ CUresult cuMemHostUnregister(void* host) {
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
-  if (!address || (flags != 1 && flags != 2 && flags != 4)) return eInvalidValue;
+  if (!address || (flags != 1 && flags != 2)) return eInvalidValue;
   std::shared_ptr<Allocation> made;
-  CUresult code = give(bytes, MemoryUse::managed, flags, nullptr, made);
+  CUresult code = give(bytes, MemoryUse::managed, flags, made);
   if (code == eSuccess) *address = made->address;
   return code;
 }
 
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t bytes, CUmemLocation, unsigned,
                                CUstream) {
-  return is_managed(address, bytes);
+  return managed(address, bytes);
 }
 CUresult cuMemPrefetchAsync(CUdeviceptr address, std::size_t bytes, CUdevice, CUstream) {
-  return is_managed(address, bytes);
+  return managed(address, bytes);
 }
 CUresult cuMemAdvise_v2(CUdeviceptr address, std::size_t bytes, int advice, CUmemLocation) {
-  return advice < 1 || advice > 6 ? eInvalidValue : is_managed(address, bytes);
+  return advice < 1 || advice > 6 ? eInvalidValue : managed(address, bytes);
 }
 CUresult cuMemAdvise(CUdeviceptr address, std::size_t bytes, int advice, CUdevice) {
-  return advice < 1 || advice > 6 ? eInvalidValue : is_managed(address, bytes);
+  return advice < 1 || advice > 6 ? eInvalidValue : managed(address, bytes);
 }
 
 CUresult cuPointerGetAttribute(void* data, int attribute, CUdeviceptr address) {
@@ -206,105 +177,61 @@ CUresult cuPointerSetAttribute(const void* value, int attribute, CUdeviceptr add
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool,
                                  CUstream handle) {
-  if (!address || (pool && !tables().pools.has(pool))) return eInvalidValue;
-  return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
-    std::shared_ptr<Allocation> made;
-    if (CUresult code = give(bytes, MemoryUse::device, 0, pool, made); code != eSuccess)
-      return code;
-    *address = made->address;
-    if (!capturing(*stream)) return eSuccess;
-    return capture(*stream, Operation{AllocateOperation{*address, bytes}});
+  if (!address || !pool) return eInvalidValue;
+  return call_in(handle, [&](ContextObject& context, const auto& stream) {
+    return allocate_in_stream(context, *stream, pool, bytes, *address);
   });
 }
-
-CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
-  return cuMemAllocFromPoolAsync(address, bytes, nullptr, stream);
+CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream handle) {
+  if (!address) return eInvalidValue;
+  return call_in(handle, [&](ContextObject& context, const auto& stream) {
+    return allocate_in_stream(context, *stream, nullptr, bytes, *address);
+  });
 }
-
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
-  return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
-    if (capturing(*stream)) return capture(*stream, Operation{FreeOperation{address}});
-    return release(address, MemoryUse::device);
-  });
+  return call_in(
+      handle, [&](ContextObject&, const auto& stream) { return free_in_stream(*stream, address); });
 }
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice ordinal) {
-  if (!pool) return eInvalidValue;
-  return with_device(ordinal, [&](DeviceObject&) {
-    static std::mutex mutex;
-    static auto* builtin = new std::map<int, PoolObject*>;
-    std::lock_guard lock(mutex);
-    PoolObject*& found = (*builtin)[ordinal];
-    if (!found) {
-      auto made = std::make_shared<PoolObject>();
-      made->device = ordinal;
-      made->builtin = true;
-      found = tables().pools.add(std::move(made));
-    }
-    *pool = found;
-    return eSuccess;
-  });
+  return with_device(ordinal, [&](DeviceObject&) { return default_pool(ordinal, pool); });
 }
 CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice ordinal) {
-  return cuDeviceGetDefaultMemPool(pool, ordinal);
+  return with_device(ordinal, [&](DeviceObject&) { return current_pool(ordinal, pool); });
 }
 CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool) {
-  return with_device(
-      ordinal, [&](DeviceObject&) { return tables().pools.has(pool) ? eSuccess : eInvalidValue; });
+  return with_device(ordinal, [&](DeviceObject&) { return set_current_pool(ordinal, pool); });
 }
-
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
-  if (!pool || !props) return eInvalidValue;
-  if (props->handleTypes)
-    return not_supported("a memory pool for other processes",
-                         "memory is not shared between processes");
-  auto made = std::make_shared<PoolObject>();
-  made->device = props->location.id;
-  *pool = tables().pools.add(std::move(made));
-  return eSuccess;
+  return initialized() ? create_pool(pool, props) : eInitializationError;
 }
-CUresult cuMemPoolDestroy(CUmemoryPool pool) {
-  auto found = tables().pools.find(pool);
-  if (!found || found->builtin) return eInvalidValue;
-  tables().pools.take(pool);
-  return eSuccess;
-}
-CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t) {
-  return tables().pools.has(pool) ? eSuccess : eInvalidValue;
-}
+CUresult cuMemPoolDestroy(CUmemoryPool pool) { return destroy_pool(pool); }
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t) { return trim_pool(pool); }
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute, void* value) {
-  auto found = tables().pools.find(pool);
-  if (!found || !value) return eInvalidValue;
-  if (attribute >= 1 && attribute <= 3)
-    std::memcpy(&found->reuse[attribute - 1], value, sizeof(int));
-  else if (attribute == 4)
-    std::memcpy(&found->release_threshold, value, 8);
-  else if (attribute == 8)
-    found->used_high = found->used;
-  else if (attribute != 6)
-    return eInvalidValue;
-  return eSuccess;
+  return set_pool_attribute(pool, attribute, value);
 }
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, int attribute, void* value) {
-  auto found = tables().pools.find(pool);
-  if (!found || !value || attribute < 1 || attribute > 8) return eInvalidValue;
-  if (attribute <= 3) {
-    std::memcpy(value, &found->reuse[attribute - 1], sizeof(int));
-    return eSuccess;
-  }
-  const std::uint64_t numbers[] = {found->release_threshold, found->used, found->used_high,
-                                   found->used, found->used_high};
-  std::memcpy(value, &numbers[attribute - 4], 8);
-  return eSuccess;
+  return pool_attribute(pool, attribute, value);
 }
-CUresult cuMemPoolSetAccess(CUmemoryPool pool, const void*, std::size_t) {
-  return tables().pools.has(pool) ? eSuccess : eInvalidValue;
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* list, std::size_t count) {
+  return set_pool_access(pool, list, count);
 }
 CUresult cuMemPoolGetAccess(int* flags, CUmemoryPool pool, CUmemLocation* location) {
-  auto found = tables().pools.find(pool);
-  if (!found || !flags || !location) return eInvalidValue;
-  *flags = location->id == found->device ? 3 : 0;
-  return eSuccess;
+  return pool_access(flags, pool, location);
+}
+CUresult cuDeviceGetGraphMemAttribute(CUdevice ordinal, int attribute, void* value) {
+  return with_device(ordinal, [&](DeviceObject&) {
+    return graph_memory_attribute(ordinal, attribute, static_cast<std::uint64_t*>(value), false);
+  });
+}
+CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal, int attribute, void* value) {
+  return with_device(ordinal, [&](DeviceObject&) {
+    return graph_memory_attribute(ordinal, attribute, static_cast<std::uint64_t*>(value), true);
+  });
+}
+CUresult cuDeviceGraphMemTrim(CUdevice ordinal) {
+  // Memory that no graph has is given back already.
+  return with_device(ordinal, [](DeviceObject&) { return eSuccess; });
 }
 
 // ---------------------------------------------------------------------------------------- arrays

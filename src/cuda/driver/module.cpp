@@ -257,16 +257,8 @@ CUresult cuLinkComplete(CUlinkState link, void** image, std::size_t* bytes) {
   if (!image) return eInvalidValue;
   return with(tables().links, link, [&](LinkObject& object) -> CUresult {
     // Errors belong to this call, so the texts are linked here for the messages alone.
-    std::vector<PtxModule::Input> inputs;
-    for (const Image::Text& each : object.inputs) inputs.push_back({each.text, each.file});
-    std::vector<Message> messages;
-    auto module = PtxModule::parse(inputs, messages);
     std::string text;
-    for (const Message& each : messages)
-      if (each.severity == Severity::error) text += each.rendered;
-    if (module && !module->interface().unresolved.empty())
-      text = fmt::format("no input defines '{}'\n", module->interface().unresolved.front());
-    if (!module || !text.empty()) {
+    if (!check_link(object.inputs, text)) {
       write({object.error_log, object.error_bytes, nullptr}, text);
       return fail(eInvalidPtx, "the inputs do not link");
     }

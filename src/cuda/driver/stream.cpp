@@ -24,17 +24,18 @@ CUresult with_event(CUevent handle, const std::function<CUresult(EventObject&)>&
 
 bool known_attribute(int id) { return id == 1 || id == 3 || (id >= 8 && id <= 10); }
 
-CUresult capture_info(CUstream handle, int* status, std::uint64_t* id, CUgraph* graph,
-                      const CUgraphNode** nodes, std::size_t* count) {
+/// What is asked for of a stream's capture; any place may be null but the status.
+CUresult give_capture_info(CUstream handle, int* status, std::uint64_t* id, CUgraph* graph,
+                           const CUgraphNode** nodes, std::size_t* count) {
+  if (!status) return eInvalidValue;
   return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
-    std::lock_guard lock(stream->mutex);
-    const auto& capture = stream->capture;
-    if (status) *status = !capture ? 0 : capture->invalid ? 2 : 1;
-    if (id) *id = capture ? capture->id : 0;
-    if (graph) *graph = capture ? capture->graph.get() : nullptr;
-    if (graph && *graph && !tables().graphs.has(*graph)) tables().graphs.add(capture->graph);
-    if (nodes) *nodes = stream->tail.data();
-    if (count) *count = stream->tail.size();
+    CaptureInfo info;
+    if (CUresult code = capture_info(*stream, info); code != eSuccess) return code;
+    *status = info.status;
+    if (id) *id = info.id;
+    if (graph) *graph = info.graph;
+    if (nodes) *nodes = info.nodes;
+    if (count) *count = info.count;
     return eSuccess;
   });
 }
@@ -72,7 +73,9 @@ CUresult cuStreamQuery(CUstream handle) {
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
   if (flags & ~1u) return eInvalidValue;
   return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return with(tables().events, event, [&](EventObject& object) { return wait(*stream, object); });
+    return with(tables().events, event, [&](EventObject& object) {
+      return flags ? wait_external(*stream, object) : wait(*stream, object);
+    });
   });
 }
 CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback function, void* data,
@@ -164,13 +167,9 @@ CUresult cuStreamBeginCapture_v2(CUstream handle, int mode) {
 }
 
 CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph, const CUgraphNode* nodes,
-                                     const void*, std::size_t count, int mode) {
-  auto into = tables().graphs.find(graph);
-  if (!into || (count && !nodes)) return eInvalidValue;
-  for (std::size_t i = 0; i < count; ++i)
-    if (!find_node(nodes[i])) return eInvalidValue;
+                                     const void* edges, std::size_t count, int mode) {
   return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return begin_capture(stream, mode, into, {nodes, count});
+    return begin_capture_into(stream, mode, graph, nodes, edges, count);
   });
 }
 
@@ -182,14 +181,14 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
 
 CUresult cuStreamIsCapturing(CUstream handle, int* status) {
   if (!status) return eInvalidValue;
-  return capture_info(handle, status, nullptr, nullptr, nullptr, nullptr);
+  return give_capture_info(handle, status, nullptr, nullptr, nullptr, nullptr);
 }
 CUresult cuStreamGetCaptureInfo(CUstream handle, int* status, std::uint64_t* id) {
-  return capture_info(handle, status, id, nullptr, nullptr, nullptr);
+  return give_capture_info(handle, status, id, nullptr, nullptr, nullptr);
 }
 CUresult cuStreamGetCaptureInfo_v2(CUstream handle, int* status, std::uint64_t* id, CUgraph* graph,
                                    const CUgraphNode** nodes, std::size_t* count) {
-  return capture_info(handle, status, id, graph, nodes, count);
+  return give_capture_info(handle, status, id, graph, nodes, count);
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(int* mode) {
@@ -215,10 +214,9 @@ CUresult cuEventDestroy(CUevent handle) { return cuEventDestroy_v2(handle); }
 CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned flags) {
   if (flags & ~1u) return eInvalidValue;
   return call_in(stream_handle, [&](ContextObject&, const auto& stream) -> CUresult {
-    if (flags == 1 && capturing(*stream))
-      return capture(*stream, Operation{RecordOperation{handle}});
-    return with(tables().events, handle,
-                [&](EventObject& object) { return record(*stream, object); });
+    return with(tables().events, handle, [&](EventObject& object) {
+      return flags ? record_external(*stream, object) : record(*stream, object);
+    });
   });
 }
 CUresult cuEventRecord(CUevent handle, CUstream stream) {

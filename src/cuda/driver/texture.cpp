@@ -85,12 +85,8 @@ CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC* desc, CUsurfObject hand
 CUresult cuSurfRefSetArray(CUsurfref reference, CUarray array, unsigned flags) {
   if (flags) return eInvalidValue;
   return call([&](ContextObject&) {
-    return with(tables().surface_refs, reference, [&](SurfaceRefObject& object) {
-      const CUarray before = std::exchange(object.array, array);
-      CUresult code = bind_surface(object);
-      if (code != eSuccess) object.array = before;
-      return code;
-    });
+    return with(tables().surface_refs, reference,
+                [&](SurfaceRefObject& object) { return bind_surface(object, array); });
   });
 }
 CUresult cuSurfRefGetArray(CUarray* array, CUsurfref reference) {
@@ -121,69 +117,23 @@ CUresult cuTexRefDestroy(CUtexref reference) {
 
 CUresult cuTexRefSetArray(CUtexref reference, CUarray array, unsigned flags) {
   if (flags != 1) return eInvalidValue;  // CU_TRSA_OVERRIDE_FORMAT
-  return change(reference, [&](TextureRefObject& object) -> CUresult {
-    auto found = tables().arrays.find(array);
-    if (!found) return fail(eInvalidResourceHandle, "no such array");
-    object.resource = {};
-    object.resource.resType = kResourceArray;
-    object.resource.res.array.hArray = array;
-    object.format = found->desc.Format;
-    object.channels = static_cast<int>(found->desc.NumChannels);
-    object.bound = true;
-    return eSuccess;
-  });
+  return change(reference, [&](TextureRefObject& object) { return point_at(object, array); });
 }
 CUresult cuTexRefSetMipmappedArray(CUtexref reference, CUmipmappedArray mipmap, unsigned flags) {
   if (flags != 1) return eInvalidValue;
-  return change(reference, [&](TextureRefObject& object) -> CUresult {
-    auto found = tables().mipmaps.find(mipmap);
-    if (!found) return fail(eInvalidResourceHandle, "no such mipmapped array");
-    object.resource = {};
-    object.resource.resType = kResourceMipmap;
-    object.resource.res.mipmap.hMipmappedArray = mipmap;
-    object.format = found->desc.Format;
-    object.channels = static_cast<int>(found->desc.NumChannels);
-    object.bound = true;
-    return eSuccess;
-  });
+  return change(reference, [&](TextureRefObject& object) { return point_at(object, mipmap); });
 }
 CUresult cuTexRefSetAddress_v2(std::size_t* offset, CUtexref reference, CUdeviceptr address,
                                std::size_t bytes) {
-  return change(reference, [&](TextureRefObject& object) -> CUresult {
-    // The texture starts at a multiple of 512; what is before `address` is given back in bytes.
-    auto allocation = find_address(address);
-    if (!allocation) return fail(eInvalidValue, "no memory has that address");
-    const std::size_t before = (address - allocation->address) % 512;
-    if (before && !offset) return fail(eInvalidValue, "the address is not aligned");
-    if (offset) *offset = before;
-    object.resource = {};
-    object.resource.resType = kResourceLinear;
-    auto& linear = object.resource.res.linear;
-    linear.devPtr = address - before;
-    linear.format = object.format;
-    linear.numChannels = static_cast<unsigned>(object.channels);
-    linear.sizeInBytes = bytes + before;
-    object.bound = true;
-    return eSuccess;
+  return change(reference, [&](TextureRefObject& object) {
+    return point_at_memory(object, address, bytes, offset);
   });
 }
 CUresult cuTexRefSetAddress2D_v3(CUtexref reference, const CUDA_ARRAY_DESCRIPTOR* desc,
                                  CUdeviceptr address, std::size_t pitch) {
   if (!desc) return eInvalidValue;
-  return change(reference, [&](TextureRefObject& object) -> CUresult {
-    if (!find_address(address)) return fail(eInvalidValue, "no memory has that address");
-    object.resource = {};
-    object.resource.resType = kResourcePitch2D;
-    auto& rows = object.resource.res.pitch2D;
-    rows.devPtr = address;
-    rows.format = object.format = desc->Format;
-    rows.numChannels = desc->NumChannels;
-    object.channels = static_cast<int>(desc->NumChannels);
-    rows.width = desc->Width;
-    rows.height = desc->Height;
-    rows.pitchInBytes = pitch;
-    object.bound = true;
-    return eSuccess;
+  return change(reference, [&](TextureRefObject& object) {
+    return point_at_rows(object, *desc, address, pitch);
   });
 }
 CUresult cuTexRefSetFormat(CUtexref reference, CUarray_format format, int channels) {
