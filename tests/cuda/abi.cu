@@ -322,6 +322,31 @@ static_assert(sizeof(DeviceProperties) == sizeof(::cudaDeviceProp));
 #include "src/cuda/errors.def"
 #endif
 
+SIZE(CUmemAccessDesc);
+FIELD(CUmemAccessDesc, flags);
+SIZE(CUgraphNodeParams);
+FIELD(CUgraphNodeParams, type);
+FIELD(CUgraphNodeParams, reserved2);
+static_assert(offsetof(own::CUgraphNodeParams, of) == offsetof(::CUgraphNodeParams, kernel));
+static_assert(sizeof(own::NodeParams) == sizeof(::CUgraphNodeParams::reserved1));
+static_assert(offsetof(own::CUgraphNodeParams, of.memcpy.copy) ==
+              offsetof(::CUgraphNodeParams, memcpy.copyParams));
+static_assert(offsetof(own::CUgraphNodeParams, of.graph.ownership) ==
+              offsetof(::CUgraphNodeParams, graph.graph) + sizeof(CUgraph));
+static_assert(offsetof(own::CUgraphNodeParams, of.alloc.dptr) ==
+              offsetof(::CUgraphNodeParams, alloc.dptr));
+SIZE(cudaGraphNodeParams);
+FIELD(cudaGraphNodeParams, reserved2);
+static_assert(offsetof(own::cudaGraphNodeParams, of) == offsetof(::cudaGraphNodeParams, kernel));
+static_assert(offsetof(own::cudaGraphNodeParams, of.memcpy.copy) ==
+              offsetof(::cudaGraphNodeParams, memcpy.copyParams));
+SIZE(cudaMemAllocNodeParams);
+FIELD(cudaMemAllocNodeParams, accessDescs);
+FIELD(cudaMemAllocNodeParams, bytesize);
+FIELD(cudaMemAllocNodeParams, dptr);
+VALUE(kLaunchPreferredCluster, CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION);
+VALUE(kLaunchDeviceUpdatable, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
+
 VALUE(kUnsignedInt8, CU_AD_FORMAT_UNSIGNED_INT8);
 VALUE(kUnsignedInt16, CU_AD_FORMAT_UNSIGNED_INT16);
 VALUE(kUnsignedInt32, CU_AD_FORMAT_UNSIGNED_INT32);

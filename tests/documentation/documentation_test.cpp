@@ -108,8 +108,9 @@ TEST(Documentation, sanitizer_lists_every_check) {
 TEST(Documentation, cuda_functions_lists_every_function) {
   const std::string head = "| function | CUDA | |\n|---|---|---|\n";
   std::string text = head;
-  const std::map<std::string, std::string> versions = {
-      {"both", "12, 13"}, {"12", "12"}, {"13", "13"}};
+  const std::map<std::string, std::string> versions = {{"all", "11, 12, 13"}, {"11_12", "11, 12"},
+                                                       {"12_13", "12, 13"},   {"11", "11"},
+                                                       {"12", "12"},          {"13", "13"}};
 #define PTX2SPV_CUDART_FUNCTION(which, name, ...) \
   text += "| `" #name "` | " + versions.at(#which) + " | implemented |\n";
 #define PTX2SPV_CUDART_MISSING(which, name, variant, reason) \

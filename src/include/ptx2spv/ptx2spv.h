@@ -6,8 +6,8 @@
  * - ModuleOptions: optimize and inline_budget (PTX2SPV_INLINE_BUDGET sets the latter)
  * - LaunchConfig: fp, threads and bind_slots; LaunchTiming: everything but device_ms
  * - Args::samplerref, a sampler for one launch (ptx2spv_module_bind_sampler binds it for all)
- * - TrapReport: thread_known, inlined_at, assertion, texel_bytes and the names of coordinates, which
- *   ptx2spv_last_error_details has as text
+ * - TrapReport: thread_known, inlined_at, assertion, texel_bytes and the names of coordinates,
+ * which ptx2spv_last_error_details has as text
  * - Device::profile and malloc_heap_bytes, Array::desc and Array::image_backed
  * - Texture::create_view
  *
