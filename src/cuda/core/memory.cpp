@@ -76,6 +76,7 @@ const char* name_of(MemoryUse use) {
     default: return "cudaMalloc";
   }
 }
+
 }  // namespace
 
 void forget(const Allocation& allocation) {
