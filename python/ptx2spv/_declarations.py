@@ -304,6 +304,7 @@ FUNCTIONS = {
     "ptx2spv_device_get_info": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_device_info)]),
     "ptx2spv_device_handles": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_vulkan_device)]),
     "ptx2spv_device_synchronize": (ctypes.c_uint32, [ctypes.c_void_p]),
+    "ptx2spv_device_set_malloc_heap_bytes": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint64]),
     "ptx2spv_device_get_statistics": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_device_statistics)]),
     "ptx2spv_device_sanitizer_report": (ctypes.c_char_p, [ctypes.c_void_p]),
     "ptx2spv_device_destroy": (None, [ctypes.c_void_p]),
