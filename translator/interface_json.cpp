@@ -260,6 +260,7 @@ std::string to_json(const Interface& interface) {
     json.key("bytes").value(variable.bytes);
     json.end('}');
   });
+  json.key("globals_bytes").value(interface.globals_bytes);
   json.key("globals_image").value(hex(interface.globals_image));
   json.key("constants_image").value(hex(interface.constants_image));
   list(json, "relocations", interface.relocations, [&](const Relocation& relocation) {

@@ -605,6 +605,7 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   FrontEntry front{lower::lower_entry(program, entry)};
   lower::LoweredEntry& lowered = front.lowered;
   if (!lowered.ok) return front;
+  for (const ir::Function& function : lowered.module.functions) front.size += function.insts.size();
   std::string problem;
   for (const FrontPass& pass : kFrontPasses) {
     if (!problem.empty()) break;
@@ -629,6 +630,7 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
     return front;
   }
   lowered.module.functions.resize(1);
+  front.size = std::max(front.size, lowered.module.functions[0].insts.size());
   ir::Function& function = lowered.module.functions[0];
   passes::find_slots(function, lowered.info);
   passes::find_texture_slots(function, lowered.module, lowered.info);

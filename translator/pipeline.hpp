@@ -17,6 +17,7 @@ namespace ptx2spv {
 struct FrontEntry {
   lower::LoweredEntry lowered;
   std::vector<std::pair<std::string_view, double>> spent;  ///< passes and their milliseconds
+  std::size_t size = 0;  ///< instructions, of the functions that it calls too
 };
 
 /// Lowers and inlines an entry, and finds its slots and what it needs of the device.

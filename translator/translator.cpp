@@ -1,6 +1,10 @@
 // The public interface over the front end, the passes and the emitter.
 #include "ptx2spv/translator.hpp"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "translator/lower/program.hpp"
 #include "translator/pipeline.hpp"
 #include "translator/ptx/parser.hpp"
@@ -20,6 +24,24 @@ PtxModule::PtxModule(PtxModule&&) noexcept = default;
 PtxModule& PtxModule::operator=(PtxModule&&) noexcept = default;
 
 namespace {
+
+/// Instructions that the kernels of a module may have with all that they call, whatever the size of
+/// the text; 16 for each of the text come to it.
+constexpr std::size_t kKernelInstructions = 1000000;
+
+FrontEntry refused_entry(const lower::Program& program, lower::FunctionRef entry,
+                         std::size_t most) {
+  const ptx::Function& function = program.function(entry);
+  FrontEntry front;
+  front.lowered.info.name = function.name;
+  front.lowered.ok = false;
+  front.lowered.messages.push_back(lower::message_at(
+      program.module(entry.module), Severity::error, function.span,
+      fmt::format("the kernels before '{}' have, with all that they call, more than {} "
+                  "instructions, which is the most for a module of this size: divide the module",
+                  function.name, most)));
+  return front;
+}
 
 std::string joined(const std::vector<std::string>& names) {
   if (names.empty()) return "none";
@@ -51,8 +73,14 @@ std::optional<PtxModule> PtxModule::parse(const std::vector<Input>& inputs,
   for (std::size_t i = before; i < messages.size(); ++i)
     if (messages[i].severity == Severity::error) return std::nullopt;
   Impl& impl = *result.impl_;
-  for (const lower::FunctionRef entry : impl.program.entries())
-    impl.entries.push_back(prepare_entry(impl.program, entry, inline_budget));
+  // Every kernel has copies of what it calls. What they come to together is bounded by the text.
+  const std::size_t most = kKernelInstructions + 16 * impl.program.instructions();
+  std::size_t left = most;
+  for (const lower::FunctionRef entry : impl.program.entries()) {
+    impl.entries.push_back(left ? prepare_entry(impl.program, entry, inline_budget)
+                                : refused_entry(impl.program, entry, most));
+    left -= std::min(left, impl.entries.back().size);
+  }
   for (const FrontEntry& entry : impl.entries)
     impl.program.interface().entries.push_back(entry.lowered.info);
   return result;

@@ -107,12 +107,6 @@ Status place_variables(ModuleState& module) {
     return make_error(ErrorCode::translation,
                       fmt::format("declared .extern, and no module defines it: '{}'",
                                   fmt::join(all.unresolved, "', '")));
-  auto bytes_of = [&](bool constant) {
-    std::uint64_t bytes = constant ? all.constants_image.size() : all.globals_image.size();
-    for (const VariableInfo& each : all.variables)
-      if (each.constant == constant) bytes = std::max(bytes, each.offset + each.bytes);
-    return bytes;
-  };
   for (const StaticSurfref& each : all.surfrefs) {
     bool initialised = each.width >= 0 || each.height >= 0 || each.depth >= 0 ||
                        each.channel_data_type >= 0 || each.channel_order >= 0 ||
@@ -143,7 +137,7 @@ Status place_variables(ModuleState& module) {
   }
   for (const StaticTexref& each : all.texrefs)
     if (Status status = place_static_texture(module, each); !status) return status;
-  std::uint64_t sizes[2] = {bytes_of(false), bytes_of(true)};
+  const std::uint64_t sizes[2] = {all.globals_bytes, all.constants_image.size()};
   module.constants_bytes = sizes[1];
   for (int constant = 0; constant < 2; ++constant) {
     if (!sizes[constant]) continue;

@@ -43,7 +43,4 @@ inline std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-/// What a fuzzer calls: reads `size` bytes in every way there is. Crashes where the library does.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
-
 }  // namespace ptx2spv::test

@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 
+#include "fuzz/target.hpp"
 #include "ptx2spv/fatbin.hpp"
 #include "tests/fatbin/builder.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 void try_bytes(const std::string& text) {
   const std::unique_ptr<std::uint8_t[]> copy(new std::uint8_t[text.size()]);
   std::memcpy(copy.get(), text.data(), text.size());
-  LLVMFuzzerTestOneInput(copy.get(), text.size());
+  fuzz::run_fatbin({copy.get(), text.size()});
 }
 
 std::vector<EntrySpec> some_entries() {

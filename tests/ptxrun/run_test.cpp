@@ -29,6 +29,21 @@ TEST_F(Ptxrun, WildPointersAreNamed) {
       << result.error;
 }
 
+TEST_F(Ptxrun, ACrashUnderALimitOfMemoryNamesTheLimit) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer takes more address space than any limit";
+#endif
+  const std::string wild = folder_.write(
+      "wild.json",
+      manifest(R"({"kernel": "add_once", "grid": 1, "block": 1, "args": [{"u64": 64}]})", ""));
+  const ProcessResult result = run_process(
+      {"/bin/sh", "-c", "ulimit -v 33554432 && exec " + tool_path("ptxrun") + " " + wild});
+  EXPECT_GE(result.exit_code, 128) << result.error;
+  EXPECT_NE(result.error.find("note: memory is limited to 32768 MiB (ulimit -v)"),
+            std::string::npos)
+      << result.error;
+}
+
 TEST_F(Ptxrun, EndlessFilesAreReadNoFurtherThanNeeded) {
   const std::string text = manifest(kLaunch, R"({"surface": "s"})");
   const std::string field = R"("width": 8)";
@@ -212,6 +227,22 @@ TEST_F(Ptxrun, ListsDevices) {
   std::string error;
   ASSERT_TRUE(tools::parse_json(result.out, json, error)) << error << result.out;
   EXPECT_FALSE(json.items.empty());
+}
+
+TEST_F(Ptxrun, ListNamesManifestsOfDriversThatAreDamaged) {
+  const std::string bad = folder_.write("bad.json", "{ not json"),
+                    empty = folder_.write("empty.json", "{}"),
+                    gone = folder_.write("gone.json",
+                                         R"({"ICD": {"library_path": "/nowhere/libvk.so"}})"),
+                    good = folder_.write("good.json",
+                                         R"({"ICD": {"library_path": "libvk_of_nobody.so"}})");
+  const std::string all = bad + ":" + empty + ":" + gone + ":" + good;
+  const ProcessResult result = run_process({tool_path("ptxrun"), "--list-devices"}, "",
+                                           {"VK_DRIVER_FILES=" + all, "VK_ICD_FILENAMES=" + all});
+  EXPECT_NE(result.error.find(bad + ": the manifest"), std::string::npos) << result.error;
+  EXPECT_NE(result.error.find(empty + ": the manifest"), std::string::npos) << result.error;
+  EXPECT_NE(result.error.find("names /nowhere/libvk.so"), std::string::npos) << result.error;
+  EXPECT_EQ(result.error.find(good), std::string::npos) << result.error;
 }
 
 // Reads element x of a texture: at integer coordinates, or a level.

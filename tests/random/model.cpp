@@ -117,8 +117,9 @@ ModelRun run_model(const RandomKernel& kernel, const std::vector<std::uint32_t>&
   const std::size_t in = place(input.data(), input.size() * 4);
   const std::size_t threads = place(out.threads.data(), out.threads.size());
   const std::size_t counters = place(out.counters.data(), out.counters.size());
-  const std::size_t variables =
-      place(interface.globals_image.data(), interface.globals_image.size());
+  std::vector<std::uint8_t> initial = interface.globals_image;
+  initial.resize(interface.globals_bytes);
+  const std::size_t variables = place(initial.data(), initial.size());
   memory.of(ir::Space::constant) = interface.constants_image;
   auto& params = memory.of(ir::Space::param);
   put(params, 0, base + in, 8);

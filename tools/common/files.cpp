@@ -32,7 +32,9 @@ IoError write_all(int fd, std::span<const std::byte> bytes) {
   return {};
 }
 
-IoError unpack(Bytes& bytes, std::uint64_t limit) {
+}  // namespace
+
+IoError unpack_gzip(Bytes& bytes, std::uint64_t limit) {
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 16) != Z_OK) return "zlib does not start";
   Bytes out;
@@ -61,8 +63,6 @@ IoError unpack(Bytes& bytes, std::uint64_t limit) {
   return error;
 }
 
-}  // namespace
-
 IoError read_file(const std::string& path, Bytes& bytes, std::uint64_t limit) {
   bytes.clear();
   Descriptor file{path == "-" ? 0 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC), path != "-"};
@@ -85,7 +85,7 @@ IoError read_file(const std::string& path, Bytes& bytes, std::uint64_t limit) {
   }
   bytes.resize(used);
   if (used >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b})
-    return unpack(bytes, limit);
+    return unpack_gzip(bytes, limit);
   return {};
 }
 

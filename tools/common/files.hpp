@@ -19,6 +19,8 @@ using IoError = std::string;
 /// is an error.
 IoError read_file(const std::string& path, Bytes& bytes,
                   std::uint64_t limit = std::uint64_t(1) << 32);
+/// Unpacks gzip in place; more than `limit` bytes is an error.
+IoError unpack_gzip(Bytes& bytes, std::uint64_t limit);
 /// The bytes as text, without the mark (U+FEFF) that may stand before text in UTF-8.
 std::string text_of(std::span<const std::byte> bytes);
 /// As read_file, as text_of() gives it.

@@ -167,6 +167,13 @@ bool is_utf8(std::string_view text) {
 
 }  // namespace
 
+Json::Json() = default;
+Json::Json(const Json& other) = default;
+Json::Json(Json&& other) noexcept = default;
+Json& Json::operator=(const Json& other) = default;
+Json& Json::operator=(Json&& other) noexcept = default;
+Json::~Json() = default;
+
 const Json* Json::find(std::string_view name) const {
   for (const auto& [key, value] : members)
     if (key == name) return &value;

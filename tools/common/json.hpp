@@ -22,6 +22,14 @@ struct Json {
   std::vector<std::pair<std::string, Json>> members;  ///< of an object, in the file's order
   std::uint32_t line = 0;
 
+  // In json.cpp, where the type is complete: clang 14 does not make them here.
+  Json();
+  Json(const Json& other);
+  Json(Json&& other) noexcept;
+  Json& operator=(const Json& other);
+  Json& operator=(Json&& other) noexcept;
+  ~Json();
+
   bool is_number() const { return kind == Kind::integer || kind == Kind::real; }
   const Json* find(std::string_view name) const;
 };

@@ -3,14 +3,16 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace ptx2spv::tools {
 namespace {
 
 // The text is made before, since a handler may hardly do more than write (signal-safety(7)).
-char g_before[512];
+char g_before[512], g_limit[160];
 volatile std::sig_atomic_t g_running = 0;
 
 void put(const char* text) {
@@ -27,6 +29,7 @@ extern "C" void report_crash(int, siginfo_t* info, void*) {
   put(address);
   put(" was accessed, where no memory is; Vulkan does not check global memory "
       "(docs/troubleshooting.md)\n");
+  put(g_limit);
 }
 
 }  // namespace
@@ -35,6 +38,13 @@ CrashContext::CrashContext(const std::string& kernel) {
   const std::string text =
       "ptxrun: error: while kernel '" + kernel.substr(0, 300) + "' was prepared or ran, address ";
   std::memcpy(g_before, text.c_str(), text.size() + 1);
+  rlimit limit{};
+  const bool limited = ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  const std::string of_memory =
+      limited ? "ptxrun: note: memory is limited to " + std::to_string(limit.rlim_cur >> 20) +
+                    " MiB (ulimit -v); a driver that gets none may end like this too\n"
+              : "";
+  std::memcpy(g_limit, of_memory.c_str(), of_memory.size() + 1);
   g_running = 1;
   struct sigaction action {};
   action.sa_sigaction = report_crash;

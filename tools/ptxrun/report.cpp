@@ -5,6 +5,7 @@
 
 #include "ptx2spv/probe.hpp"
 #include "tools/common/json.hpp"
+#include "tools/ptxrun/driver_manifests.hpp"
 
 namespace ptx2spv::tools {
 namespace {
@@ -53,6 +54,8 @@ std::string timing_json(const Manifest& manifest, const std::string& backend,
 }
 
 Exit list_all_devices(bool json) {
+  for (const std::string& each : damaged_driver_manifests())
+    std::fprintf(stderr, "ptxrun: warning: %s\n", each.c_str());
   const auto devices = list_devices();
   if (!devices) {
     std::fprintf(stderr, "ptxrun: error: %s\n", devices.error().text.c_str());

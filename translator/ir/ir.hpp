@@ -341,7 +341,6 @@ struct Module {
   std::vector<Function> routines;
   std::vector<TextureOp> texture_ops;            ///< by routine
   std::vector<std::string> library_names;        ///< of Op::library, by imm
-  std::vector<std::string> source_files;         ///< by the numbers of .file
   std::uint32_t library(std::string_view name);  ///< index of the name, added when new
 };
 

@@ -32,18 +32,28 @@ CallShape shape_of(const ptx::Prototype& prototype) {
   return {sizes(prototype.returns), sizes(prototype.params)};
 }
 
-const ptx::Prototype* prototype_of(const ptx::Function& function, const ptx::Instruction& call) {
-  const ptx::SymbolId named = function.args(call)[ptx::kCallPrototype].symbol;
-  for (const ptx::Prototype& prototype : function.prototypes)
-    if (prototype.symbol == named) return &prototype;
-  return nullptr;
+namespace {
+/// What stands at the call's place for a prototype or a list; nullptr: nothing.
+const ptx::Symbol* named_by(const ptx::Module& module, const ptx::Function& function,
+                            const ptx::Instruction& call) {
+  const ptx::SymbolId id = function.args(call)[ptx::kCallPrototype].symbol;
+  return id == ptx::kNoSymbol ? nullptr : &module.symbol(id);
+}
+}  // namespace
+
+const ptx::Prototype* prototype_of(const ptx::Module& module, const ptx::Function& function,
+                                   const ptx::Instruction& call) {
+  const ptx::Symbol* named = named_by(module, function, call);
+  if (!named || named->kind != ptx::SymbolKind::prototype) return nullptr;
+  return &function.prototypes[named->index];
 }
 
-const ptx::TargetList* targets_of(const ptx::Function& function, const ptx::Instruction& call) {
-  const ptx::SymbolId named = function.args(call)[ptx::kCallPrototype].symbol;
-  for (const ptx::TargetList& list : function.target_lists)
-    if (list.calls && list.symbol == named) return &list;
-  return nullptr;
+const ptx::TargetList* targets_of(const ptx::Module& module, const ptx::Function& function,
+                                  const ptx::Instruction& call) {
+  const ptx::Symbol* named = named_by(module, function, call);
+  if (!named || named->kind != ptx::SymbolKind::branch_targets) return nullptr;
+  const ptx::TargetList& list = function.target_lists[named->index];
+  return list.calls ? &list : nullptr;
 }
 
 }  // namespace ptx2spv::lower

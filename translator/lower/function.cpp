@@ -122,6 +122,22 @@ void FunctionLowering::find_addressed_params() {
   }
 }
 
+bool FunctionLowering::params_fit() {
+  std::uint64_t sum = 0;
+  const auto fit = [&](SymbolId id) {
+    const ptx::Symbol& symbol = m_.symbol(id);
+    if (symbol.kind != SymbolKind::reg && symbol.space == ptx::Space::param)
+      sum += m_.variable(id).size;
+    if (sum <= kParamBytes) return true;
+    error(symbol.span, "the .param variables of '" + std::string(f_.name) + "' have more than " +
+                           std::to_string(kParamBytes) + " bytes");
+    return false;
+  };
+  if (!f_.is_entry && !(std::ranges::all_of(f_.params, fit) && std::ranges::all_of(f_.returns, fit)))
+    return false;
+  return std::ranges::all_of(f_.variables, fit);
+}
+
 void FunctionLowering::declare_params() {
   const auto words = [&](SymbolId id, std::vector<std::uint32_t>* list) {
     const ptx::Symbol& symbol = m_.symbol(id);
@@ -155,6 +171,7 @@ void FunctionLowering::start_blocks() {
 
 void FunctionLowering::run() {
   out_.name = f_.name;
+  if (!params_fit()) return;
   declare_registers();
   find_addressed_params();
   declare_params();

@@ -2,6 +2,7 @@
 // files lower_*.cpp, by the manual's sections.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -30,6 +31,7 @@ class FunctionLowering {
 
   // Set-up (function.cpp)
   void declare_registers();
+  bool params_fit();
   void declare_params();
   void find_addressed_params();
   void start_blocks();
@@ -93,6 +95,7 @@ class FunctionLowering {
   void lower_store(const Instruction& inst);
   void lower_atomic(const Instruction& inst);
   void lower_branch(const Instruction& inst);
+  void branch_by_index(Value index, std::uint32_t list);
   void lower_call(const Instruction& inst);
   void lower_barrier(const Instruction& inst);
   void lower_warp(const Instruction& inst);
@@ -168,6 +171,12 @@ class FunctionLowering {
       param_words_;                                    ///< parameter to its first word variable
   std::unordered_map<ptx::SymbolId, bool> addressed_;  ///< parameters that need an address
   std::unordered_map<ptx::SymbolId, ir::BlockId> label_block_;
+  struct Switch {
+    std::uint32_t index = 0;  ///< the variable that says which label
+    ir::BlockId block = 0;
+  };
+  std::unordered_map<std::uint32_t, Switch> switches_;  ///< by list: what its branches share
+  std::optional<std::size_t> switch_edges_;             ///< labels of all brx.idx together
   std::uint32_t carry_ = 0, clock_ = 0, stack_saved_ = 0, frame_ = 0;
   Value guard_ = 0;  ///< predicate of a pure instruction, or 0
   const Instruction* current_ = nullptr;

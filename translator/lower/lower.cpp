@@ -1,6 +1,7 @@
 #include "translator/lower/lower.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "translator/lower/call_shape.hpp"
 #include "translator/lower/function.hpp"
@@ -28,18 +29,9 @@ class Layout {
       c_.stack_bytes = ir::kRecursionBytes;
       place_stack(ir::kMostKeptBytes);
     }
-    for (; scanned_ < c_.functions.size(); ++scanned_) scan(c_.functions[scanned_]);
     // What the indirect calls may reach: functions whose address is taken anywhere and that have a
     // shape which is called for. Their own calls may ask for further shapes.
-    for (std::size_t known = 0; known < shapes_.size() + targets_.size();) {
-      known = shapes_.size() + targets_.size();
-      for (const FunctionRef& ref : targets_) take(ref);
-      for (const FunctionRef& ref : c_.program.numbered_functions()) {
-        const CallShape shape = shape_of(c_.program.module(ref.module), c_.program.function(ref));
-        if (std::find(shapes_.begin(), shapes_.end(), shape) != shapes_.end()) take(ref);
-      }
-      for (; scanned_ < c_.functions.size(); ++scanned_) scan(c_.functions[scanned_]);
-    }
+    for (; scanned_ < c_.functions.size(); ++scanned_) scan(c_.functions[scanned_]);
     c_.dynamic_shared_offset = align_up(c_.shared_bytes, 16);
     if (dynamic_shared_) c_.shared_bytes = c_.dynamic_shared_offset;
   }
@@ -53,9 +45,9 @@ class Layout {
   void take(FunctionRef ref) {
     if (!ref.found() || !c_.program.function(ref).has_body || c_.program.function(ref).is_entry)
       return;
-    if (std::find(c_.address_taken.begin(), c_.address_taken.end(), ref) != c_.address_taken.end())
-      return;
-    c_.address_taken.push_back(ref);
+    if (!taken_.insert(ref.key()).second) return;
+    c_.address_taken[shape_of(c_.program.module(ref.module), c_.program.function(ref))].push_back(
+        ref);
     add(ref);
   }
 
@@ -193,7 +185,7 @@ class Layout {
       if (inst.op == ptx::Opcode::call) {
         const ptx::Operand& callee = args[ptx::kCallCallee];
         if (callee.kind == OperandKind::reg) {
-          indirect_call(ref, function, inst);
+          indirect_call(ref, module, function, inst);
         } else {
           const FunctionRef target = c_.program.resolve_function(ref.module, callee.symbol);
           if (target.found() && c_.program.function(target).has_body) add(target);
@@ -215,14 +207,15 @@ class Layout {
         symbol(ref.module, id, function, function.span);
   }
 
-  void indirect_call(FunctionRef ref, const ptx::Function& function, const ptx::Instruction& inst) {
-    if (const ptx::TargetList* list = targets_of(function, inst)) {
-      for (const SymbolId id : list->targets)
-        targets_.push_back(c_.program.resolve_function(ref.module, id));
-    } else if (const ptx::Prototype* prototype = prototype_of(function, inst)) {
-      CallShape shape = shape_of(*prototype);
-      if (std::find(shapes_.begin(), shapes_.end(), shape) == shapes_.end())
-        shapes_.push_back(std::move(shape));
+  void indirect_call(FunctionRef ref, const ptx::Module& module, const ptx::Function& function,
+                     const ptx::Instruction& inst) {
+    if (const ptx::TargetList* list = targets_of(module, function, inst)) {
+      if (!lists_.insert(list).second) return;
+      for (const SymbolId id : list->targets) take(c_.program.resolve_function(ref.module, id));
+    } else if (const ptx::Prototype* prototype = prototype_of(module, function, inst)) {
+      const CallShape shape = shape_of(*prototype);
+      if (!shapes_.insert(shape).second) return;
+      for (const FunctionRef& each : c_.program.numbered_functions(shape)) take(each);
     }
   }
 
@@ -248,24 +241,23 @@ class Layout {
 
   EntryContext& c_;
   std::size_t scanned_ = 0;
-  std::vector<CallShape> shapes_;     ///< that indirect calls ask for
-  std::vector<FunctionRef> targets_;  ///< that they list
+  std::set<CallShape> shapes_;                        ///< that indirect calls ask for
+  std::unordered_set<const ptx::TargetList*> lists_;  ///< that they name
+  std::unordered_set<std::uint64_t> taken_;           ///< keys of context's address_taken
   bool dynamic_shared_ = false, too_large_ = false;
 };
 
 }  // namespace
 
 void set_source(TrapSite& site, const ptx::Module& module, std::uint32_t loc) {
-  const auto name = [&module](std::uint32_t number) -> std::string {
-    for (const ptx::SourceFileName& file : module.files)
-      if (file.number == number) return std::string(file.name);
-    return {};
-  };
+  const auto name = [&module](std::uint32_t number) { return std::string(module.file(number)); };
   if (!loc || loc >= module.locs.size()) return;
   site.source_file = name(module.locs[loc].file);
   site.source_line = module.locs[loc].line;
-  // A chain only ever leads to earlier entries.
-  while (loc && module.locs[loc].inlined) {
+  // A chain only ever leads to earlier entries. Chains of hostile files overlap, so that all of
+  // them would be longer than the text.
+  constexpr std::size_t kMostInlined = 64;
+  while (loc && module.locs[loc].inlined && site.inlined_at.size() < kMostInlined) {
     const ptx::SourceLoc& at = module.locs[loc];
     site.inlined_at.push_back({name(at.inlined_file), at.inlined_line});
     loc = at.caller < loc ? at.caller : 0;
@@ -285,14 +277,17 @@ LoweredEntry lower_entry(Program& program, FunctionRef entry, const std::vector<
   EntryContext context{.program = program, .out = out};
   context.recursive = recursive;
   context.frame_bytes.resize(recursive.size());
+  // An instruction of SPIR-V has 65,535 words, and an entry point has its name in one.
+  constexpr std::size_t kLongestName = 65536;
+  if (function.name.size() > kLongestName) {
+    out.ok = false;
+    out.messages.push_back(
+        message_at(program.module(entry.module), Severity::error, function.span,
+                   "a kernel's name has " + std::to_string(kLongestName) + " characters at most"));
+    return out;
+  }
   Layout(context).run(entry);
   out.module.functions.resize(context.functions.size());
-  for (const ptx::SourceFileName& file : program.module(entry.module).files) {
-    if (out.module.source_files.size() <= file.number && file.number < 65536)
-      out.module.source_files.resize(file.number + 1);
-    if (file.number < out.module.source_files.size())
-      out.module.source_files[file.number] = file.name;
-  }
   for (std::uint32_t i = 0; i < context.functions.size(); ++i) {
     FunctionLowering(context, i).run();
     ir::Function& lowered = out.module.functions[i];

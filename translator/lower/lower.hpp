@@ -3,6 +3,7 @@
 // of their own.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -33,6 +34,16 @@ LoweredEntry lower_entry(Program& program, FunctionRef entry,
 /// Fills in the CUDA source line of a .loc of `module`, and the calls it was inlined through.
 void set_source(TrapSite& site, const ptx::Module& module, std::uint32_t loc);
 
+/// Functions that the indirect calls of an entry may lead to, a function counted for each call: a
+/// few lines of text could name millions.
+inline constexpr std::size_t kIndirectTargets = 50000;
+
+/// Bytes of the .param variables of a function, its parameters and results among them: each word is
+/// a variable of the IR.
+inline constexpr std::uint64_t kParamBytes = 65536;
+/// Words that the calls of an entry pass and return, counted where the calls stand.
+inline constexpr std::size_t kArgumentWords = 1000000;
+
 /// What the functions of one entry share.
 struct EntryContext {
   Program& program;
@@ -52,7 +63,9 @@ struct EntryContext {
   bool stack = false;
   std::uint32_t stack_bytes = ir::kStackBytes;
   std::uint32_t stack_at = 0;
-  std::vector<FunctionRef> address_taken;
+  std::map<CallShape, std::vector<FunctionRef>> address_taken;
+  std::size_t indirect_targets = 0;        ///< so far, of kIndirectTargets
+  std::size_t argument_words = 0;  ///< so far, of kArgumentWords
   std::vector<bool> recursive;             ///< by number
   std::vector<std::uint32_t> frame_bytes;  ///< by number: local variables of recursive functions
   std::unordered_set<std::uint64_t>

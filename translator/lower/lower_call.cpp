@@ -156,6 +156,10 @@ void FunctionLowering::call_function(const Instruction& inst, std::uint32_t call
     call.result_vars.insert(call.result_vars.end(), one.from.begin(), one.from.end());
     taken.push_back(std::move(one));
   }
+  context_.argument_words += words.size() + call.result_vars.size();
+  if (context_.argument_words > kArgumentWords)
+    return error(inst.opcode_span, "the calls of a kernel may pass " +
+                                       std::to_string(kArgumentWords) + " words in all");
   out_.calls.push_back(std::move(call));
   b_.inst(Op::call, Type::none, words, out_.calls.size() - 1);
   for (const Taken& one : taken) {
@@ -182,15 +186,18 @@ void FunctionLowering::call_indirect(const Instruction& inst) {
   const auto a = args(inst);
   const Value target = memory_.as64(read(a[ptx::kCallCallee], ptx::Type::b64));
   std::vector<FunctionRef> candidates;
-  if (const ptx::TargetList* list = targets_of(f_, inst)) {
+  if (const ptx::TargetList* list = targets_of(m_, f_, inst)) {
     for (const ptx::SymbolId id : list->targets)
       candidates.push_back(context_.program.resolve_function(ref_.module, id));
-  } else if (const ptx::Prototype* prototype = prototype_of(f_, inst)) {
-    const CallShape wanted = shape_of(*prototype);
-    for (const FunctionRef& ref : context_.address_taken)
-      if (shape_of(context_.program.module(ref.module), context_.program.function(ref)) == wanted)
-        candidates.push_back(ref);
+  } else if (const ptx::Prototype* prototype = prototype_of(m_, f_, inst)) {
+    const auto taken = context_.address_taken.find(shape_of(*prototype));
+    if (taken != context_.address_taken.end()) candidates = taken->second;
   }
+  context_.indirect_targets += candidates.size();
+  if (context_.indirect_targets > kIndirectTargets)
+    return error(inst.opcode_span,
+                 "the indirect calls of a kernel may have " + std::to_string(kIndirectTargets) +
+                     " functions as their targets in all, counted for every call");
   const BlockId join = b_.new_block();
   for (const FunctionRef& ref : candidates) {
     const std::uint32_t number = context_.number(ref);

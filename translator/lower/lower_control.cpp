@@ -11,27 +11,46 @@ void FunctionLowering::lower_branch(const Instruction& inst) {
   switch (inst.op) {
     case Opcode::bra: b_.br(label_block_[a[0].symbol]); break;
     case Opcode::brx: {
-      const ptx::TargetList* list = nullptr;
-      for (const ptx::TargetList& candidate : f_.target_lists)
-        if (candidate.symbol == a[1].symbol) list = &candidate;
-      if (!list || list->targets.empty())
+      const ptx::Symbol& named = m_.symbol(a[1].symbol);
+      if (named.kind != ptx::SymbolKind::branch_targets ||
+          f_.target_lists[named.index].targets.empty())
         return error(a[1].span, "the list of branch targets is missing");
-      const Value index = read(a[0], ptx::Type::u32);
-      ir::Block& block = out_.blocks[b_.block()];
-      block.term = ir::Term::switch_;
-      block.cond = index;
-      block.succs.clear();
-      for (const ptx::SymbolId target : list->targets) block.succs.push_back(label_block_[target]);
-      if (block.succs.size() == 1) {
-        block.term = ir::Term::br;
-        block.cond = 0;
-      }
+      branch_by_index(read(a[0], ptx::Type::u32), named.index);
       break;
     }
     case Opcode::ret: leave(); break;
     default: b_.exit(); break;
   }
   ended_ = true;
+}
+
+// Where a function's lists have many labels for all their branches together, the branches of a
+// list share one switch: the edges of the graph then grow with the text and not by its square.
+void FunctionLowering::branch_by_index(Value index, std::uint32_t list) {
+  constexpr std::size_t kOwnSwitches = 4096;
+  const auto end_by_switch = [&](Value by) {
+    ir::Block& block = out_.blocks[b_.block()];
+    const std::vector<ptx::SymbolId>& targets = f_.target_lists[list].targets;
+    block.term = targets.size() == 1 ? ir::Term::br : ir::Term::switch_;
+    block.cond = targets.size() == 1 ? 0 : by;
+    block.succs.clear();
+    for (const ptx::SymbolId target : targets) block.succs.push_back(label_block_[target]);
+  };
+  if (!switch_edges_) {
+    std::size_t edges = 0;
+    for (const Instruction& inst : f_.instructions)
+      if (inst.op == Opcode::brx)
+        edges += f_.target_lists[m_.symbol(args(inst)[1].symbol).index].targets.size();
+    switch_edges_ = edges;
+  }
+  if (*switch_edges_ <= kOwnSwitches) return end_by_switch(index);
+  const auto [at, fresh] = switches_.try_emplace(list);
+  if (fresh) at->second = {new_var(Type::i32, "target"), b_.new_block()};
+  b_.set(at->second.index, index);
+  b_.br(at->second.block);
+  if (!fresh) return;
+  b_.at(at->second.block);
+  end_by_switch(b_.get(at->second.index));
 }
 
 void FunctionLowering::lower_barrier(const Instruction& inst) {

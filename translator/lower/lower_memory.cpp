@@ -185,6 +185,8 @@ void FunctionLowering::lower_store(const Instruction& inst) {
   const std::vector<Operand> from = elements(a[1]);
   if (type == ptx::Type::b128) {
     for (unsigned i = 0; i < from.size(); ++i) {
+      if (from[i].kind != OperandKind::reg)
+        return error(from[i].span, "a .b128 is stored from a register");
       const std::uint32_t var = var_of(from[i]);
       store_words(at, 16 * i, 16, memory_.join({b_.get(var), b_.get(var + 1)}, 8));
     }

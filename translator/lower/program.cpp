@@ -1,6 +1,7 @@
 #include "translator/lower/program.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "translator/support/diagnostic.hpp"
 
@@ -68,9 +69,9 @@ std::uint32_t Program::function_number(FunctionRef ref) const {
 // Functions get a number for every address that is taken, by reachable code or not: a kernel may be
 // handed what another one has stored. What is used and defined nowhere is noted.
 void Program::find_references() {
+  std::unordered_set<std::string_view> missing;
   const auto unresolved = [&](std::string_view name) {
-    std::vector<std::string>& list = interface_.unresolved;
-    if (std::find(list.begin(), list.end(), name) == list.end()) list.emplace_back(name);
+    if (missing.insert(name).second) interface_.unresolved.emplace_back(name);
   };
   const auto add = [&](std::uint32_t m, SymbolId id, bool called = false) {
     if (id == ptx::kNoSymbol) return;
@@ -88,8 +89,8 @@ void Program::find_references() {
       unresolved(symbol.name);
     if (called) return;
     if (ref.found() &&
-        numbers_.try_emplace(ref.key(), static_cast<std::uint32_t>(numbered_.size()) + 1).second)
-      numbered_.push_back(ref);
+        numbers_.try_emplace(ref.key(), static_cast<std::uint32_t>(numbers_.size()) + 1).second)
+      of_shape_[shape_of(*modules_[ref.module], function(ref))].push_back(ref);
   };
   for (std::uint32_t m = 0; m < modules_.size(); ++m) {
     const ptx::Module& module = *modules_[m];
@@ -113,6 +114,13 @@ void Program::find_references() {
   }
 }
 
+std::size_t Program::instructions() const {
+  std::size_t count = 0;
+  for (const auto& module : modules_)
+    for (const ptx::Function& function : module->functions) count += function.instructions.size();
+  return count;
+}
+
 std::vector<FunctionRef> Program::entries() const {
   std::vector<FunctionRef> out;
   for (std::uint32_t m = 0; m < modules_.size(); ++m)
@@ -126,11 +134,27 @@ std::vector<FunctionRef> Program::entries() const {
   return out;
 }
 
-void Program::place(std::uint32_t m, SymbolId id, std::vector<Message>& messages) {
+namespace {
+
+/// Bytes from a variable's start that are not zero for sure.
+std::uint64_t initial_bytes(const ptx::Variable& variable) {
+  std::uint64_t bytes = variable.init.bytes.size();
+  while (bytes && !variable.init.bytes[bytes - 1]) --bytes;
+  for (const ptx::InitAddress& address : variable.init.addresses)
+    bytes = std::max<std::uint64_t>(bytes, address.at + address.bytes);
+  return bytes;
+}
+
+}  // namespace
+
+void Program::place(std::uint32_t m, SymbolId id, bool initialised,
+                    std::vector<Message>& messages) {
   const ptx::Module& module = *modules_[m];
   const ptx::Variable& variable = module.variable(id);
   const bool constant = variable.space == Space::const_;
   if (!constant && variable.space != Space::global) return;
+  const std::uint64_t initial = initial_bytes(variable);
+  if (initialised != (constant || ptx::is_opaque(variable.type) || initial > 0)) return;
   if (ptx::is_opaque(variable.type)) {
     if (variable.type == ptx::Type::surfref) {
       StaticSurfref ref;
@@ -180,17 +204,28 @@ void Program::place(std::uint32_t m, SymbolId id, std::vector<Message>& messages
   }
   std::vector<std::uint8_t>& image =
       constant ? interface_.constants_image : interface_.globals_image;
+  std::uint64_t end = constant ? image.size() : interface_.globals_bytes;
   const std::uint64_t align = std::max<std::uint64_t>(variable.align, 4);
-  const std::uint64_t offset = (image.size() + align - 1) / align * align;
+  const std::uint64_t offset = (end + align - 1) / align * align;
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;
+  constexpr std::uint64_t kLargestImage = std::uint64_t{1} << 28;
   if (variable.size > kLargest || offset + variable.size > kLargest) {
     messages.push_back(message_at(module, Severity::error, variable.span,
                                   "the module's variables take more than 1 GiB"));
     return;
   }
-  image.resize(offset + (variable.size + 3) / 4 * 4);
-  std::copy(variable.init.bytes.begin(), variable.init.bytes.end(),
-            image.begin() + static_cast<std::ptrdiff_t>(offset));
+  end = offset + (variable.size + 3) / 4 * 4;
+  if (!constant) interface_.globals_bytes = end;
+  if (constant || initial > 0) image.resize(constant ? end : offset + (initial + 3) / 4 * 4);
+  if (image.size() > kLargestImage) {
+    messages.push_back(message_at(module, Severity::error, variable.span,
+                                  "the module's initialised variables take more than 256 MiB"));
+    return;
+  }
+  const std::size_t copied = std::min<std::size_t>(variable.init.bytes.size(), initial);
+  if (copied)
+    std::copy_n(variable.init.bytes.begin(), copied,
+                image.begin() + static_cast<std::ptrdiff_t>(offset));
   offsets_[self.key()] = offset;
   interface_.variables.push_back(
       {std::string(module.symbol(id).name), constant, offset, variable.size});
@@ -266,7 +301,9 @@ void Program::lay_out(std::vector<Message>& messages) {
         for (const SymbolId id : function.variables) visit(m, id);
     }
   };
-  each([&](std::uint32_t m, SymbolId id) { place(m, id, messages); });
+  // Initialised variables first: the others need no image.
+  for (const bool initialised : {true, false})
+    each([&](std::uint32_t m, SymbolId id) { place(m, id, initialised, messages); });
   each([&](std::uint32_t m, SymbolId id) { initialise(m, id, messages); });
 }
 

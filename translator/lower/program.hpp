@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
+#include "translator/lower/call_shape.hpp"
 #include "translator/ptx/ast.hpp"
 
 namespace ptx2spv::lower {
@@ -46,9 +48,16 @@ class Program {
   bool offset_of(SymbolRef symbol, std::uint64_t& offset) const;
   /// Number of a function whose address is taken, from 1: its "address". 0 for others.
   std::uint32_t function_number(FunctionRef ref) const;
-  const std::vector<FunctionRef>& numbered_functions() const { return numbered_; }
+  /// Those of the shape, by number.
+  const std::vector<FunctionRef>& numbered_functions(const CallShape& shape) const {
+    static const std::vector<FunctionRef> none;
+    const auto at = of_shape_.find(shape);
+    return at == of_shape_.end() ? none : at->second;
+  }
 
   std::vector<FunctionRef> entries() const;
+  /// Of the PTX text.
+  std::size_t instructions() const;
   const Interface& interface() const { return interface_; }
   Interface& interface() { return interface_; }
 
@@ -56,7 +65,9 @@ class Program {
   void link(std::vector<Message>& messages);
   void find_references();
   void lay_out(std::vector<Message>& messages);
-  void place(std::uint32_t module, ptx::SymbolId symbol, std::vector<Message>& messages);
+  /// Those with initial contents or those without.
+  void place(std::uint32_t module, ptx::SymbolId symbol, bool initialised,
+             std::vector<Message>& messages);
   void place_in_bank(SymbolRef self, const ptx::Variable& variable);
   void initialise(std::uint32_t module, ptx::SymbolId symbol, std::vector<Message>& messages);
 
@@ -65,8 +76,8 @@ class Program {
       variables_;  ///< definitions visible across modules
   std::unordered_map<std::string_view, FunctionRef> functions_;
   std::unordered_map<std::uint64_t, std::uint64_t> offsets_;
-  std::unordered_map<unsigned, std::uint64_t> banks_;  ///< of constants, by number: the offset
-  std::vector<FunctionRef> numbered_;
+  std::unordered_map<unsigned, std::uint64_t> banks_;       ///< of constants, by number: the offset
+  std::map<CallShape, std::vector<FunctionRef>> of_shape_;  ///< the numbered functions
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
   Interface interface_;
 };

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "translator/ptx/opcodes.hpp"
@@ -287,6 +288,7 @@ struct Module {
   std::vector<SymbolId> globals;         ///< module-scope variables in order
   std::deque<Function> functions;  ///< one per name: a later definition replaces its declaration
   std::vector<SourceFileName> files;
+  std::unordered_map<std::uint32_t, std::size_t> file_of;  ///< by number: the first in files
   std::vector<SourceLoc> locs{SourceLoc{}};
   std::vector<Alias> aliases;
   std::vector<std::string_view> pragmas;
@@ -298,6 +300,11 @@ struct Module {
   const Symbol& symbol(SymbolId id) const { return symbols[id]; }
   const Variable& variable(SymbolId id) const { return variables[symbols[id].index]; }
   std::string_view text(Span span) const { return source.text(span); }
+  /// What .file calls the file of that number; empty when there is none.
+  std::string_view file(std::uint32_t number) const {
+    const auto at = file_of.find(number);
+    return at == file_of.end() ? std::string_view() : files[at->second].name;
+  }
 };
 
 /// The bits of an immediate as an operand of type `type`: integers truncated, floats converted

@@ -304,6 +304,7 @@ void Parser::file_directive() {
     error(index.span, "expected a number and a string after .file");
     return;
   }
+  m_.file_of.emplace(static_cast<std::uint32_t>(index.value), m_.files.size());
   m_.files.push_back(
       {static_cast<std::uint32_t>(index.value), text({name.span.begin + 1, name.span.length - 2})});
   // Optional timestamp and size.

@@ -22,6 +22,35 @@ std::uint32_t head_of(spv::Op op, std::size_t words) {
   return static_cast<std::uint32_t>(words) << 16 | word(op);
 }
 
+// Bytes of the UTF-8 character at the start of `text`, 0 when there is none.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const unsigned first = byte(0);
+  const std::size_t length = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 : 4;
+  if (first == 0 || (length == 4 && first >> 3 != 30) || first == 0xc0 || first == 0xc1) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if (byte(i) >> 6 != 2) return 0;
+  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool beyond =
+      (first == 0xed && byte(1) >= 0xa0) || first > 0xf4 || (first == 0xf4 && byte(1) >= 0x90);
+  return overlong || beyond ? 0 : length;
+}
+
+// SPIR-V's strings are UTF-8 that a 0 ends. A file's text may be anything: what is neither becomes
+// as many question marks, so that columns stand.
+std::string as_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    out += length ? text.substr(0, length) : std::string_view("?");
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
 }  // namespace
 
 Words literal(std::string_view text) {
@@ -218,7 +247,7 @@ void Builder::embed(std::string_view name, std::string_view text) {
 
 Id Builder::string(std::string_view text) {
   // An instruction has at most 65,535 words; longer texts go into several (see source).
-  Words words = literal(text.substr(0, 0xffff * 4 - 64));
+  Words words = literal(as_utf8(text.substr(0, 0xffff * 4 - 64)));
   for (const auto& [known, id] : string_list_) {
     if (known == words) return id;
   }
@@ -235,9 +264,10 @@ void Builder::source(Id file, std::string_view text) {
     put(sources_, spv::Op::OpSource, unknown, 0u, file);
     return;
   }
-  put_list(sources_, spv::Op::OpSource, literal(text.substr(0, kChunk)), unknown, 0u, file);
+  put_list(sources_, spv::Op::OpSource, literal(as_utf8(text.substr(0, kChunk))), unknown, 0u,
+           file);
   for (std::size_t at = kChunk; at < text.size(); at += kChunk) {
-    put_list(sources_, spv::Op::OpSourceContinued, literal(text.substr(at, kChunk)));
+    put_list(sources_, spv::Op::OpSourceContinued, literal(as_utf8(text.substr(at, kChunk))));
   }
 }
 

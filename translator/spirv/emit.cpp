@@ -244,8 +244,9 @@ void Emitter::block(ir::BlockId id) {
   ++serial_;
   line_ = 0;  // a line holds to the end of its block
   if (id != (f_.order.empty() ? 0 : f_.order[0])) op0(spv::Op::OpLabel, label(id));
+  const std::vector<std::uint32_t> edges = distinct_edges(block);
   for (const Value v : block.insts) {
-    if (f_.insts[v].op == Op::phi) phi(id, v);
+    if (f_.insts[v].op == Op::phi) phi(block, v, edges);
   }
   const bool is_entry = id == (f_.order.empty() ? 0 : f_.order[0]);
   if (debug_function_ != 0 && !is_entry)
@@ -259,22 +260,33 @@ void Emitter::block(ir::BlockId id) {
   terminator(block);
 }
 
-void Emitter::phi(ir::BlockId id, Value v) {
-  const std::vector<ir::BlockId>& preds = f_.blocks[id].preds;
+// Indices of its predecessors; one that branches here twice counts once.
+std::vector<std::uint32_t> Emitter::distinct_edges(const ir::Block& block) {
+  std::vector<std::uint32_t> edges;
+  if (std::ranges::none_of(block.insts, [&](Value v) { return f_.insts[v].op == Op::phi; }))
+    return edges;
+  came_from_.resize(f_.blocks.size());
+  for (std::uint32_t i = 0; i < block.preds.size(); ++i) {
+    if (came_from_[block.preds[i]] == serial_) continue;
+    came_from_[block.preds[i]] = serial_;
+    edges.push_back(i);
+  }
+  return edges;
+}
+
+void Emitter::phi(const ir::Block& block, Value v, const std::vector<std::uint32_t>& edges) {
   const auto args = f_.args(v);
-  if (args.size() != preds.size())
+  if (args.size() != block.preds.size())
     return fail("a phi has not as many operands as its block has predecessors");
-  // A predecessor that branches here twice counts once.
   Words operands;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    if (std::find(preds.begin(), preds.begin() + i, preds[i]) != preds.begin() + i) continue;
+  for (const std::uint32_t i : edges) {
     Id& id_of = ids_[args[i]];
     const Op made_by = f_.insts[args[i]].op;
     const bool elsewhere =
         made_by != Op::constant && made_by != Op::undef && made_by != Op::builtin;
     if (elsewhere && id_of == 0) id_of = b_.id();
     operands.push_back(elsewhere ? id_of : value(args[i]));
-    operands.push_back(label(preds[i]));
+    operands.push_back(label(block.preds[i]));
   }
   const Id result_type = type(f_.insts[v].type);
   if (ids_[v] == 0) ids_[v] = b_.id();

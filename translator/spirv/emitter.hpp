@@ -48,7 +48,8 @@ class Emitter {
   void finish_entry();
   void float_controls();
   void block(ir::BlockId id);
-  void phi(ir::BlockId id, Value v);
+  std::vector<std::uint32_t> distinct_edges(const ir::Block& block);
+  void phi(const ir::Block& block, Value v, const std::vector<std::uint32_t>& edges);
   void terminator(const ir::Block& block);
   void missing_blocks();
   void line(std::uint32_t loc);
@@ -173,6 +174,7 @@ class Emitter {
   std::array<std::pair<Id, Id>, 4> vectors_{};  ///< built-in vectors loaded so far: variable, value
   std::uint32_t builtins_used_ = 0;
   std::uint32_t serial_ = 1;  ///< of the block being emitted
+  std::vector<std::uint32_t> came_from_;  ///< by block: serial_ of the last block it led to
   Id function_ = 0, last_ = 0, shared_ = 0, local_ = 0;
   std::size_t last_at_ = 0;
   std::uint32_t loc_ = 0, line_ = 0, column_ = 0;

@@ -125,9 +125,16 @@ void Library::count(std::uint32_t function) {
   f.cost = sum;
 }
 
+// std::ranges::equal_range of libstdc++ 12 does not compile with clang 14.
+std::pair<Library::Names::const_iterator, Library::Names::const_iterator> Library::named(
+    std::string_view name) const {
+  return {std::ranges::lower_bound(names_, name, {}, &Name::text),
+          std::ranges::upper_bound(names_, name, {}, &Name::text)};
+}
+
 std::uint32_t Library::cost(std::string_view name) const {
   std::uint32_t most = 0;
-  const auto [first, last] = std::ranges::equal_range(names_, name, {}, &Name::text);
+  const auto [first, last] = named(name);
   for (auto it = first; it != last; ++it) most = std::max(most, functions_[it->function].cost);
   return most;
 }
@@ -237,7 +244,7 @@ class Library::Copy {
 
 Id Library::link(Builder& builder, std::string_view name, Id function_type,
                  std::string& error) const {
-  const auto [first, last] = std::ranges::equal_range(names_, name, {}, &Name::text);
+  const auto [first, last] = named(name);
   if (first == last) {
     error = "the shader library has no function " + std::string(name);
     return 0;

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "translator/spirv/builder.hpp"
@@ -40,7 +41,9 @@ class Library {
     std::string_view text;
     std::uint32_t function = 0;  ///< index in functions_
   };
+  using Names = std::vector<Name>;
   class Copy;
+  std::pair<Names::const_iterator, Names::const_iterator> named(std::string_view name) const;
   void count(std::uint32_t function);
 
   std::span<const std::uint32_t> words_;
@@ -48,7 +51,7 @@ class Library {
   std::vector<std::uint32_t> function_of_;  ///< by id: index in functions_ plus 1, or 0
   std::vector<std::vector<std::uint32_t>> decorations_;  ///< by id: offsets of OpDecorate
   std::vector<Function> functions_;
-  std::vector<Name> names_;  ///< sorted
+  Names names_;  ///< sorted
 };
 
 }  // namespace ptx2spv::spirv

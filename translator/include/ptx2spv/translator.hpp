@@ -289,6 +289,7 @@ struct Interface {
   std::vector<EntryInfo> entries;
   std::vector<VariableInfo> variables;
   std::vector<std::uint8_t> globals_image, constants_image;  ///< initial contents
+  std::uint64_t globals_bytes = 0;  ///< of all .global variables; those past globals_image are 0
   std::vector<Relocation> relocations;
   std::vector<StaticSurfref> surfrefs;
   std::vector<StaticTexref> texrefs;    ///< .texref and .samplerref variables

@@ -108,6 +108,8 @@ class Planner {
           node.own = add(node.own, weight(inst));
       }
     }
+    // Each copy has variables of its own, which are many where parameters are large.
+    node.own = std::max(node.own, f.vars.size() / 4);
     std::sort(callees.begin(), callees.end());
     for (const std::uint32_t callee : callees) {
       ++nodes_[callee].calls;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "translator/ir/thread_stack.hpp"
+#include "translator/passes/analysis/live_variables.hpp"
 #include "translator/passes/cfg/demote_to_stack.hpp"
 
 namespace ptx2spv::passes {
@@ -110,6 +112,7 @@ class Merged {
   }
 
  private:
+  static constexpr std::uint32_t kNoSite = 0xffffffffu;
   struct Member {
     std::vector<std::uint32_t> vars, results;  ///< results leave by variables that nobody saves
     std::vector<BlockId> blocks;
@@ -117,7 +120,7 @@ class Merged {
   };
   struct Site {
     BlockId block = 0, rest = 0, restore = 0;
-    std::uint32_t caller = 0, callee = 0, call = 0;
+    std::uint32_t callee = 0, call = 0;
   };
 
   Value stack() {
@@ -177,8 +180,7 @@ class Merged {
         f_.insts[copy] = inst;
         f_.blocks[id].insts.push_back(copy);
         if (inst.op != Op::call || !members_.contains(f_.calls[inst.imm].callee)) continue;
-        Site site{id, b_.new_block(), b_.new_block(), 0, 0, static_cast<std::uint32_t>(inst.imm)};
-        site.caller = number_of(member);
+        Site site{id, b_.new_block(), b_.new_block(), 0, static_cast<std::uint32_t>(inst.imm)};
         site.callee = f_.calls[inst.imm].callee;
         sites_.push_back(site);
         b_.at(id);
@@ -200,40 +202,17 @@ class Merged {
     }
   }
 
-  std::uint32_t number_of(const Member& member) const {
-    for (const auto& [number, each] : members_)
-      if (&each == &member) return number;
-    return 0;
-  }
-
-  // Variables that are read before they are written, by block. A call counts as going on behind it.
+  // The variables that are live behind each call, which counts as going on there.
   void find_live() {
-    const std::size_t blocks = f_.blocks.size(), vars = f_.vars.size();
-    std::vector<std::vector<bool>> kills(blocks, std::vector<bool>(vars));
-    live_.assign(blocks, std::vector<bool>(vars));
-    std::vector<std::vector<BlockId>> preds(blocks);
-    std::vector<BlockId> work;
-    for (BlockId b = 0; b < blocks; ++b) {
-      for (const Value v : f_.blocks[b].insts) {
-        const Inst& inst = f_.insts[v];
-        if (inst.op == Op::get_var && !kills[b][inst.imm]) live_[b][inst.imm] = true;
-        if (inst.op == Op::set_var) kills[b][inst.imm] = true;
-        if (inst.op == Op::call)
-          for (const std::uint32_t var : f_.calls[inst.imm].result_vars) kills[b][var] = true;
-      }
-      for (const BlockId s : f_.blocks[b].succs) preds[s].push_back(b);
-      work.push_back(b);
-    }
-    while (!work.empty()) {
-      const BlockId b = work.back();
-      work.pop_back();
-      for (const BlockId p : preds[b]) {
-        bool more = false;
-        for (std::size_t v = 0; v < vars; ++v)
-          if (live_[b][v] && !kills[p][v] && !live_[p][v]) more = live_[p][v] = true;
-        if (more) work.push_back(p);
-      }
-    }
+    std::vector<std::uint32_t> site_at(f_.blocks.size(), kNoSite);
+    for (std::uint32_t k = 0; k < sites_.size(); ++k) site_at[sites_[k].rest] = k;
+    live_.assign(sites_.size(), {});
+    LiveVariables live(f_);
+    for (std::uint32_t var = 0; var < f_.vars.size(); ++var)
+      live.visit(var, [&](BlockId b) {
+        if (site_at[b] != kNoSite) live_[site_at[b]].push_back(var);
+        return true;
+      });
   }
 
   static std::uint32_t bytes(Type type) {
@@ -253,11 +232,9 @@ class Merged {
     f_.blocks[site.block].insts.pop_back();
     // The largest first, so that each lies at a multiple of its size.
     std::vector<std::uint32_t> kept;
-    for (std::uint32_t v = 0; v < f_.vars.size(); ++v) {
-      const bool result = std::find(record.result_vars.begin(), record.result_vars.end(), v) !=
-                          record.result_vars.end();
-      if (v && live_[site.rest][v] && !f_.vars[v].per_thread && !result) kept.push_back(v);
-    }
+    const std::set<std::uint32_t> results(record.result_vars.begin(), record.result_vars.end());
+    for (const std::uint32_t v : live_[static_cast<std::size_t>(&site - sites_.data())])
+      if (v && !f_.vars[v].per_thread && !results.contains(v)) kept.push_back(v);
     std::stable_sort(kept.begin(), kept.end(), [&](std::uint32_t a, std::uint32_t b) {
       return bytes(f_.vars[a].type) > bytes(f_.vars[b].type);
     });
@@ -348,7 +325,7 @@ class Merged {
   const std::uint32_t stack_at_;
   std::map<std::uint32_t, Member> members_;
   std::vector<Site> sites_;
-  std::vector<std::vector<bool>> live_;
+  std::vector<std::vector<std::uint32_t>> live_;  ///< by site: variables, in order
   BlockId dispatch_ = 0;
   std::uint32_t numbers_ = 0;
 };
@@ -364,15 +341,27 @@ std::vector<bool> recursive_functions(const Module& module) {
 }
 
 std::string expand_recursion(Module& module, std::uint32_t stack_at) {
+  // Each function of a cycle that is called from outside gets a copy of the cycle.
+  constexpr std::size_t kMostCopied = 400000;
+  std::size_t copied = 0;
+  std::vector<std::vector<std::uint32_t>> callers(module.functions.size());
+  for (std::uint32_t f = 0; f < module.functions.size(); ++f)
+    for (const Function::Call& call : module.functions[f].calls) callers[call.callee].push_back(f);
   for (const std::vector<std::uint32_t>& members : Cycles(module).found) {
+    const std::set<std::uint32_t> inside(members.begin(), members.end());
     std::vector<std::uint32_t> roots;
-    for (std::uint32_t f = 0; f < module.functions.size(); ++f) {
-      if (std::find(members.begin(), members.end(), f) != members.end()) continue;
-      for (const Function::Call& call : module.functions[f].calls)
-        if (std::find(members.begin(), members.end(), call.callee) != members.end() &&
-            std::find(roots.begin(), roots.end(), call.callee) == roots.end())
-          roots.push_back(call.callee);
+    std::size_t size = 0;
+    for (const std::uint32_t f : inside) {
+      size += module.functions[f].insts.size();
+      if (std::ranges::any_of(callers[f], [&](std::uint32_t c) { return !inside.contains(c); }))
+        roots.push_back(f);
     }
+    copied += size * roots.size();
+    if (copied > kMostCopied)
+      return fmt::format(
+          "{} functions that call each other are called from outside at {} of them, and have "
+          "{} instructions: the copies would have more than {}",
+          members.size(), roots.size(), size, kMostCopied);
     std::vector<std::pair<std::uint32_t, Function>> made;
     for (const std::uint32_t root : roots) {
       made.emplace_back(root, Function{});

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "translator/ir/cfg.hpp"
+#include "translator/passes/cfg/phi_places.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv::passes {
@@ -20,7 +21,6 @@ class Ssa {
   void run();
 
  private:
-  void find_frontiers();
   void place_phis();
   void rename();
   void prune();
@@ -29,7 +29,6 @@ class Ssa {
 
   Function& f_;
   Dominators doms_;
-  std::vector<std::vector<BlockId>> frontier_;
   std::vector<std::vector<std::pair<Value, std::uint32_t>>>
       phis_;                            ///< by block: phi and its variable
   std::vector<std::uint32_t> phi_var_;  ///< by value
@@ -38,66 +37,24 @@ class Ssa {
   std::vector<Value> entry_constants_;
 };
 
-void Ssa::find_frontiers() {
-  frontier_.resize(f_.blocks.size());
-  for (const BlockId b : doms_.order()) {
-    const std::vector<BlockId>& preds = f_.blocks[b].preds;
-    if (preds.size() < 2) continue;
-    for (BlockId p : preds) {
-      if (!doms_.reachable(p)) continue;
-      // A frontier that has the block already was walked from here on by another predecessor.
-      for (; p != doms_.idom(b); p = doms_.idom(p)) {
-        if (!frontier_[p].empty() && frontier_[p].back() == b) break;
-        frontier_[p].push_back(b);
-      }
-    }
-  }
-}
-
 void Ssa::place_phis() {
-  // Blocks that write each variable, and whether a block reads it before it writes it.
-  std::vector<std::vector<BlockId>> writes(f_.vars.size());
-  std::vector<bool> crosses(f_.vars.size());
-  std::vector<BlockId> written(f_.vars.size(), kNoBlock);
-  for (const BlockId b : doms_.order()) {
-    for (const Value v : f_.blocks[b].insts) {
-      const Inst& inst = f_.insts[v];
-      if (inst.op == Op::get_var && written[inst.imm] != b) crosses[inst.imm] = true;
-      if (inst.op != Op::set_var || written[inst.imm] == b) continue;
-      written[inst.imm] = b;
-      writes[inst.imm].push_back(b);
-    }
-  }
+  PhiPlaces places(f_, doms_);
+  if (spill_many_phis(f_, places)) places = PhiPlaces(f_, doms_);
   phis_.resize(f_.blocks.size());
   phi_var_.assign(f_.insts.size(), kNone);
-  std::vector<std::uint32_t> has_phi(f_.blocks.size(), kNone), queued(f_.blocks.size(), kNone);
-  std::vector<BlockId> work;
-  for (std::uint32_t var = 0; var < f_.vars.size(); ++var) {
-    if (!crosses[var]) continue;
-    work = writes[var];
-    for (const BlockId b : work) queued[b] = var;
-    while (!work.empty()) {
-      const BlockId b = work.back();
-      work.pop_back();
-      for (const BlockId d : frontier_[b]) {
-        if (has_phi[d] == var) continue;
-        has_phi[d] = var;
-        Inst phi;
-        phi.op = Op::phi;
-        phi.type = f_.vars[var].type;
-        phi.count = static_cast<std::uint16_t>(f_.blocks[d].preds.size());
-        phi.first = static_cast<std::uint32_t>(f_.operands.size());
-        f_.operands.resize(f_.operands.size() + phi.count, 0);
-        f_.insts.push_back(phi);
-        phi_var_.push_back(var);
-        phis_[d].push_back({static_cast<Value>(f_.insts.size() - 1), var});
-        if (queued[d] != var) {
-          queued[d] = var;
-          work.push_back(d);
-        }
-      }
-    }
-  }
+  for (std::uint32_t var = 0; var < f_.vars.size(); ++var)
+    places.visit(var, [&](BlockId d) {
+      Inst phi;
+      phi.op = Op::phi;
+      phi.type = f_.vars[var].type;
+      phi.count = static_cast<std::uint16_t>(f_.blocks[d].preds.size());
+      phi.first = static_cast<std::uint32_t>(f_.operands.size());
+      f_.operands.resize(f_.operands.size() + phi.count, 0);
+      f_.insts.push_back(phi);
+      phi_var_.push_back(var);
+      phis_[d].push_back({static_cast<Value>(f_.insts.size() - 1), var});
+      return true;
+    });
 }
 
 Value Ssa::zero(Type type) {
@@ -145,6 +102,13 @@ void Ssa::rename() {
     undo.push_back({var, current[var]});
     current[var] = v;
   };
+  // By block: the blocks with phis that it branches to, and which operands of these it gives.
+  std::vector<std::vector<std::pair<BlockId, std::uint32_t>>> edges(f_.blocks.size());
+  for (const BlockId s : doms_.order()) {
+    if (phis_[s].empty()) continue;
+    const std::vector<BlockId>& preds = f_.blocks[s].preds;
+    for (std::uint32_t p = 0; p < preds.size(); ++p) edges[preds[p]].push_back({s, p});
+  }
   for (const BlockId b : doms_.preorder()) {
     // Leave the subtrees that do not hold this block.
     while (!stack.empty() && !doms_.dominates(stack.back().block, b)) {
@@ -173,18 +137,9 @@ void Ssa::rename() {
     }
     block.insts = std::move(kept);
     if (block.cond) block.cond = resolve(block.cond);
-    for (std::size_t i = 0; i < block.succs.size(); ++i) {
-      const BlockId s = block.succs[i];
-      if (phis_[s].empty()) continue;
-      const std::vector<BlockId>& preds = f_.blocks[s].preds;
-      for (std::size_t p = 0; p < preds.size(); ++p) {
-        if (preds[p] != b) continue;
-        for (const auto& [phi, var] : phis_[s]) {
-          const Value value = current[var] ? current[var] : zero(f_.vars[var].type);
-          f_.args(phi)[p] = value;
-        }
-      }
-    }
+    for (const auto& [s, operand] : edges[b])
+      for (const auto& [phi, var] : phis_[s])
+        f_.args(phi)[operand] = current[var] ? current[var] : zero(f_.vars[var].type);
   }
 }
 
@@ -250,7 +205,6 @@ void Ssa::prune() {
 }
 
 void Ssa::run() {
-  find_frontiers();
   place_phis();
   rename();
   prune();

@@ -10,7 +10,9 @@
 #include <fmt/format.h>
 
 #include "ptx2spv/abi.hpp"
+#include "translator/passes/analysis/live_variables.hpp"
 #include "translator/passes/cfg/demote_to_stack.hpp"
+#include "translator/passes/cfg/spill_variables.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/threads/warp_lanes.hpp"
 
@@ -159,50 +161,50 @@ void BarrierSplitter::shift_local_memory() {
   }
 }
 
-// Variables that are read behind each point before they are written: by walking back from every
-// such read.
+// The variables that each point saves: those that are live behind it. Where that is more than
+// kMostSaved for the kernel, variables that live behind many points move to the thread's memory,
+// where nobody saves them.
 void BarrierSplitter::find_live() {
-  f_.compute_preds();
-  std::vector<std::vector<BlockId>> reads(f_.vars.size());
-  std::vector<std::vector<BlockId>> writes(f_.vars.size());
-  std::vector<std::uint32_t> written(f_.vars.size(), kNoBlock), read_in(f_.vars.size(), kNoBlock);
-  for (BlockId b = 0; b < f_.blocks.size(); ++b) {
-    for (const Value v : f_.blocks[b].insts) {
-      const Inst& inst = f_.insts[v];
-      if (inst.op == Op::get_var && written[inst.imm] != b && read_in[inst.imm] != b) {
-        read_in[inst.imm] = b;
-        reads[inst.imm].push_back(b);
-      }
-      if (inst.op == Op::set_var && written[inst.imm] != b) {
-        written[inst.imm] = b;
-        writes[inst.imm].push_back(b);
-      }
-    }
-  }
+  constexpr std::size_t kMostSaved = std::size_t{1} << 18, kSaved = 16;
+  std::size_t most = kMostSaved;
+  for (const Block& block : f_.blocks) most += 4 * kSaved * block.insts.size();
+  std::vector<bool> many(f_.vars.size());
+  // What a trial walks is bounded, and with so few blocks for each variable all of them fit.
+  std::size_t each = most;
+  while (!live_within(each, 4 * most, kSaved, many)) each /= 2;
+  if (std::ranges::find(many, true) == many.end()) return;
+  spill_variables(f_, many, start_);
+  many.assign(many.size(), false);
+  live_within(~std::size_t{0}, ~std::size_t{0}, kSaved, many);
+}
+
+/// Notes what each point saves. A variable that costs more than `each`, a save as much as `saved`
+/// blocks, becomes one of `many`. False: all of them cost more than `most`.
+bool BarrierSplitter::live_within(std::size_t each, std::size_t most, std::size_t saved,
+                                  std::vector<bool>& many) {
   std::vector<std::uint32_t> point_at(f_.blocks.size(), kNoBlock);
-  for (std::uint32_t i = 0; i < points_.size(); ++i)
+  for (std::uint32_t i = 0; i < points_.size(); ++i) {
+    points_[i].live.clear();
     if (points_[i].stops) point_at[points_[i].after] = i;
-  std::vector<std::uint32_t> live_in(f_.blocks.size(), kNoBlock), stops(f_.blocks.size(), kNoBlock);
-  std::vector<BlockId> work;
+  }
+  undefined_.clear();
+  LiveVariables live(f_);
+  std::size_t sum = 0;
   for (std::uint32_t v = 0; v < f_.vars.size(); ++v) {
     if (v == result0_ || v == result1_ || v == thread_ || v == local_base_) continue;
-    for (const BlockId b : writes[v]) stops[b] = v;
-    for (const BlockId b : reads[v]) {
-      live_in[b] = v;
-      work.push_back(b);
-    }
-    while (!work.empty()) {
-      const BlockId b = work.back();
-      work.pop_back();
+    const bool own = v >= resume_ && v <= tid_[2];
+    std::size_t cost = 0;
+    const bool few = live.visit(v, [&](BlockId b) {
       if (b == start_) undefined_.push_back(v);
       if (point_at[b] != kNoBlock) points_[point_at[b]].live.push_back(v);
-      for (const BlockId p : f_.blocks[b].preds) {
-        if (stops[p] == v || live_in[p] == v) continue;
-        live_in[p] = v;
-        work.push_back(p);
-      }
-    }
+      cost += point_at[b] != kNoBlock ? saved : 1;
+      return own || cost <= each;
+    });
+    many[v] = !few;
+    sum += cost;
+    if (sum > most && each > 0) return false;
   }
+  return true;
 }
 
 void BarrierSplitter::lay_out_state() {
@@ -510,9 +512,9 @@ std::string BarrierSplitter::run() {
   std::swap(f_.blocks[start], f_.blocks[0]);
   cut();
   replace_builtins();
-  shift_local_memory();
   demote_to_stack(f_);
   if (per_invocation_ > 1) find_live();
+  shift_local_memory();
   lay_out_shared();
   lay_out_state();
   if (f_.shared_bytes > 0x100000)

@@ -42,6 +42,7 @@ class BarrierSplitter {
   void replace_builtins();
   void shift_local_memory();
   void find_live();
+  bool live_within(std::size_t each, std::size_t most, std::size_t saved, std::vector<bool>& many);
   void lay_out_state();
   void emit_entry(ir::BlockId rounds);
   ir::BlockId emit_start(ir::BlockId start);

@@ -19,7 +19,15 @@ using namespace ir;
 
 namespace coarse {
 
-Function Coarsener::run() {
+namespace {
+
+/// Copies of short parts multiply the code of a kernel with many barriers. The loops over the
+/// threads from cut to cut do not (split_at_barriers.cpp).
+constexpr std::size_t kMostInstructions = 400000;
+
+}  // namespace
+
+std::optional<Function> Coarsener::run() {
   b_.new_block();
   for (const BlockId b : p_.order) {
     const std::uint32_t piece = p_.piece_of[b];
@@ -28,10 +36,15 @@ Function Coarsener::run() {
   }
   prologue();
   for (const BlockId b : p_.order)
-    if (blocks_[b] != kNoBlock) block(b);
+    if (blocks_[b] != kNoBlock && !too_long()) block(b);
+  if (too_long()) return std::nullopt;
   demote_to_stack(out_);
   out_.compute_preds();
   return std::move(out_);
+}
+
+bool Coarsener::too_long() const {
+  return out_.insts.size() > kMostInstructions && out_.insts.size() > 2 * p_.f.insts.size();
 }
 
 // Thread k of an invocation is k workgroups on, so that neighbours stay neighbours. There are at
@@ -211,6 +224,7 @@ void Coarsener::block(BlockId b) {
     const Inst& inst = p_.f.insts[v];
     const bool warp = warp::is_operation(inst.op);
     if (is_barrier(inst) || warp) {
+      if (too_long()) return;
       end_part(false, {}, [&](BlockId next) { b_.br(next); });
       b_.set_loc(inst.loc);
       if (warp)
@@ -365,6 +379,7 @@ void Coarsener::piece(const Piece& each, BlockId next) {
 namespace {
 
 constexpr std::size_t kMostKept = 4096;
+constexpr const char* kTooLong = "too many copies of its instructions";
 /// Bytes of local memory for all threads of a warp.
 constexpr std::uint32_t kMostLocalOfWarp = 16 * 1024;
 
@@ -372,12 +387,13 @@ constexpr std::uint32_t kMostLocalOfWarp = 16 * 1024;
 std::string coarsen_warps(Function& function, const coarse::Plan& plan, BlockOptions& options) {
   coarse::Coarsener copies(plan, function, options);
   if (copies.kept() * coarse::kWarp > kMostKept) return "too much for its threads to keep";
-  Function made = copies.run();
+  auto made = copies.run();
   // What loops over the threads use is reached by the thread's number: arrays.
-  if (!copies.looped().empty())
+  if (made && !copies.looped().empty())
     made = coarse::Coarsener(plan, function, options, copies.looped()).run();
-  if (made.local_bytes > kMostLocalOfWarp) return "too much local memory for its threads";
-  function = std::move(made);
+  if (!made) return kTooLong;
+  if (made->local_bytes > kMostLocalOfWarp) return "too much local memory for its threads";
+  function = std::move(*made);
   options.workgroup_threads = copies.invocations();
   return {};
 }
@@ -406,7 +422,9 @@ std::string thread_coarsening(Function& function, Module& module, BlockOptions& 
           (options.max_block_threads + per_invocation() - 1) / per_invocation();
   }
   if (kept * per_invocation() > kMostKept) return "too much for its threads to keep";
-  function = coarse::Coarsener(plan, function, options).run();
+  auto coarsened = coarse::Coarsener(plan, function, options).run();
+  if (!coarsened) return kTooLong;
+  function = std::move(*coarsened);
   return {};
 }
 

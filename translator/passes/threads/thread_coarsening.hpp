@@ -105,11 +105,13 @@ class Coarsener {
   /// Variables that each thread has of its own.
   std::size_t kept() const;
   std::uint32_t invocations() const { return invocations_; }
-  ir::Function run();
+  /// Nothing: the function would become too long.
+  std::optional<ir::Function> run();
   /// After run: the first ones of the variables that loops over an invocation's threads use.
   const std::vector<std::uint32_t>& looped() const { return looped_bases_; }
 
  private:
+  bool too_long() const;
   void number_parts();
   void find_kept();
   void lay_out_arrays(const std::vector<std::uint32_t>& bases);

@@ -1,0 +1,141 @@
+// The fuzzers without libFuzzer, built by any compiler: replays files, and mutates what a pool of
+// taken inputs holds.
+#include <fmt/format.h>
+
+#include <unistd.h>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "fuzz/pool.hpp"
+
+namespace {
+
+using namespace ptx2spv::fuzz;
+
+/// The input that runs, for the handler of a crash.
+std::string current;
+std::string crash_file;
+
+void on_crash(int number) {
+  std::FILE* file = std::fopen(crash_file.c_str(), "wb");
+  if (file) {
+    std::fwrite(current.data(), 1, current.size(), file);
+    std::fclose(file);
+  }
+  const char text[] = "the input is in the file that --crash names\n";
+  (void)!::write(2, text, sizeof text - 1);
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+int usage(const char* wrong) {
+  if (*wrong) fmt::print(stderr, "error: {}\n", wrong);
+  fmt::print(stderr,
+             "usage: fuzz_plain TARGET [--seconds N] [--inputs N] [--seed N] [--root FOLDER]\n"
+             "         [--corpus FOLDER] [--write-seeds FOLDER] [--crash FILE] [FILE...]\n\n"
+             "Runs TARGET on the files and ends. Without files: on every seed, then on mutants.\n"
+             "--corpus keeps what the target takes, --crash names the file for an input that\n"
+             "crashes, --write-seeds only writes the seeds.\n\ntargets:\n");
+  for (const Target& each : targets()) fmt::print(stderr, "  {:<12} {}\n", each.name, each.what);
+  return 2;
+}
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return usage("");
+  const Target* target = find_target(argv[1]);
+  if (!target) return usage("there is no such target");
+  std::uint64_t seconds = 10, inputs = ~std::uint64_t{0}, seed = 1;
+  std::string root = ".", corpus, seeds_to;
+  std::vector<std::string> files;
+  crash_file = fmt::format("crash-{}-{}", target->name, ::getpid());
+  for (int i = 2; i < argc; ++i) {
+    const std::string_view option = argv[i];
+    if (!option.starts_with("--")) {
+      files.emplace_back(option);
+      continue;
+    }
+    if (i + 1 == argc) return usage("an option lacks its value");
+    const std::string_view value = argv[++i];
+    const auto number = [&](std::uint64_t& out) {
+      const auto end = value.data() + value.size();
+      const auto [at, bad] = std::from_chars(value.data(), end, out);
+      return bad == std::errc() && at == end;
+    };
+    bool good = true;
+    if (option == "--seconds")
+      good = number(seconds);
+    else if (option == "--inputs")
+      good = number(inputs);
+    else if (option == "--seed")
+      good = number(seed);
+    else if (option == "--root")
+      root = value;
+    else if (option == "--corpus")
+      corpus = value;
+    else if (option == "--write-seeds")
+      seeds_to = value;
+    else if (option == "--crash")
+      crash_file = value;
+    else
+      return usage("there is no such option");
+    if (!good) return usage("a value is no number");
+  }
+  if (!seeds_to.empty()) {
+    std::filesystem::create_directories(seeds_to);
+    std::size_t count = 0;
+    for (const std::string& text : target->seeds(root))
+      write(std::filesystem::path(seeds_to) / fmt::format("seed-{}", count++), text);
+    fmt::print("{}: {} seeds\n", target->name, count);
+    return count ? 0 : 1;
+  }
+  for (const int number : {SIGABRT, SIGSEGV, SIGFPE, SIGBUS, SIGILL, SIGALRM})
+    std::signal(number, on_crash);
+  const auto watched = [&](const std::string& text) {
+    current = text;
+    ::alarm(60);  // an input that takes longer hangs
+    const bool taken =
+        target->run({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+    ::alarm(0);
+    return taken;
+  };
+  if (!files.empty()) {
+    for (const std::string& file : files) watched(contents(file));
+    fmt::print("{}: {} files, no crash\n", target->name, files.size());
+    return 0;
+  }
+  std::vector<std::string> start = target->seeds(root);
+  if (!corpus.empty()) {
+    std::filesystem::create_directories(corpus);
+    for (const auto& each : std::filesystem::directory_iterator(corpus))
+      start.push_back(contents(each.path()));
+  }
+  if (start.empty()) return usage("no seeds: --root names the source tree");
+  Pool pool(*target, std::move(start), seed);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (pool.ran() < inputs && std::chrono::steady_clock::now() < end) {
+    const bool seeding = pool.seeding();
+    const std::string* kept = pool.step(watched);
+    if (kept && !seeding && !corpus.empty())
+      write(std::filesystem::path(corpus) / fmt::format("{:016x}", pool.hash_of(*kept)), *kept);
+  }
+  fmt::print("{}: {} inputs, {} taken, {} in the pool, no crash\n", target->name, pool.ran(),
+             pool.taken(), pool.size());
+  return 0;
+}

@@ -1,0 +1,32 @@
+// The front end alone: every error has a place in the text and words, and there are not too many.
+#include "fuzz/target.hpp"
+#include "translator/ptx/parser.hpp"
+
+namespace ptx2spv::fuzz {
+
+bool run_ptx(Input input) {
+  const std::string_view text(reinterpret_cast<const char*>(input.data()), input.size());
+  DiagnosticSink sink;
+  ptx::ParseOptions options;
+  options.relax_versions = hash(input) & 1;
+  const auto module = ptx::parse_module(text, "fuzz.ptx", options, sink);
+  if (!module) found("the parser gives no module");
+  if (sink.errors() > 20) found("more errors than the limit");
+  for (const Diagnostic& each : sink.diagnostics()) {
+    if (each.span.begin > text.size()) found("an error outside the text");
+    if (each.text.empty()) found("an error without words");
+    if (render(each, module->source).empty() || render_json(each, module->source).empty())
+      found("an error that does not print");
+  }
+  return sink.errors() == 0;
+}
+
+std::vector<std::string> ptx_seeds(const std::string& root) {
+  std::vector<std::string> all;
+  for (const char* folder : {"/tests/cases", "/examples", "/tests/kernels", "/tests/random/found"})
+    for (std::string& text : files_below(root + folder, ".ptx", 16384))
+      all.push_back(std::move(text));
+  return all;
+}
+
+}  // namespace ptx2spv::fuzz

@@ -1,0 +1,156 @@
+// Every operand of an instruction matters. The input is one instruction, with the registers %p0 to
+// %p9 (predicates), %h (16 bits), %r (32), %d (64) and %q (128). It stands in a kernel that loads
+// all of them from memory before and stores all of them behind. Another register or another number
+// in an operand's place must give another module: where it does not, the operand was not read, or
+// its result not written.
+#include <zlib.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+#include "fuzz/target.hpp"
+#include "ptx2spv/translator.hpp"
+
+namespace ptx2spv::fuzz {
+
+namespace {
+
+constexpr std::size_t kMostBytes = 200;
+
+/// Instructions whose operands are hints: no result depends on them.
+constexpr std::string_view kHints[] = {"prefetch",     "prefetchu", "applypriority", "discard",
+                                       "createpolicy", "nanosleep", "pmevent",       "membar",
+                                       "fence",        "isspacep",  "brkpt"};
+
+/// Operands that an H200 does not read, or whose bits never reach the result.
+bool has_dead_operands(std::string_view instruction) {
+  // ptxas makes of madc.hi on 16 bits what stands above 32 bits of the product: nothing.
+  if (instruction.starts_with("madc.hi.u16") || instruction.starts_with("madc.hi.s16")) return true;
+  // A barrier's number means nothing where there is one barrier.
+  if (instruction.starts_with("bar")) return true;
+  // These modes take bytes of the first operand alone.
+  for (const std::string_view mode : {"rc8", "rc16", "ecl", "ecr"})
+    if (instruction.starts_with("prmt.b32." + std::string(mode))) return true;
+  return false;
+}
+
+std::string kernel_around(std::string_view instruction) {
+  std::string text =
+      ".version 9.0\n.target sm_90\n.address_size 64\n"
+      ".visible .entry k(.param .u64 out)\n{\n"
+      ".reg .pred %p<10>; .reg .b16 %h<10>; .reg .b32 %r<10>; .reg .b64 %d<10>;\n"
+      ".reg .b128 %q<10>; .reg .b64 %a<4>; .reg .b32 %w;\n"
+      "ld.param.u64 %a0, [out];\n";
+  const auto each = [&](const char* before, const char* behind) {
+    for (int i = 0; i < 10; ++i) {
+      const std::string n = std::to_string(i);
+      for (std::string_view line = before[0] ? std::string_view(before) : std::string_view(behind);
+           !line.empty();) {
+        const std::size_t end = line.find('\n');
+        for (const char c : line.substr(0, end)) {
+          if (c == '#')
+            text += n;
+          else if (c == '$')
+            text += std::to_string(i * 16);
+          else
+            text += c;
+        }
+        text += '\n';
+        line.remove_prefix(end + 1);
+      }
+    }
+  };
+  each(
+      "ld.global.u32 %w, [%a0+$];\nsetp.ne.u32 %p#, %w, 0;\nld.global.b16 %h#, [%a0+160+$];\n"
+      "ld.global.b32 %r#, [%a0+320+$];\nld.global.b64 %d#, [%a0+480+$];\n"
+      "ld.global.v2.b64 {%a1, %a2}, [%a0+640+$];\nmov.b128 %q#, {%a1, %a2};\n",
+      "");
+  text += instruction;
+  text += "\n";
+  each("",
+       "selp.u32 %w, 1, 0, %p#;\nst.global.u32 [%a0+800+$], %w;\nst.global.b16 [%a0+960+$], %h#;\n"
+       "st.global.b32 [%a0+1120+$], %r#;\nst.global.b64 [%a0+1280+$], %d#;\n"
+       "mov.b128 {%a1, %a2}, %q#;\nst.global.v2.b64 [%a0+1440+$], {%a1, %a2};\n");
+  return text + "ret;\n}\n";
+}
+
+/// Nothing: the kernel is refused.
+std::optional<std::vector<std::uint32_t>> module_of(const std::string& instruction) {
+  const std::string text = kernel_around(instruction);
+  std::vector<Message> messages;
+  const auto module = PtxModule::parse({{text, "fuzz.ptx"}}, messages);
+  if (!module) return std::nullopt;
+  auto made = module->translate({}, messages);
+  if (!made) return std::nullopt;
+  return std::move(made->spirv);
+}
+
+/// The instruction with something else in the place of its operand at `at`; empty when what stands
+/// there is no operand.
+std::string with_another(const std::string& instruction, std::size_t at) {
+  std::size_t end = at;
+  while (end < instruction.size() && std::isalnum(static_cast<unsigned char>(instruction[end])))
+    ++end;
+  const std::string name = instruction.substr(at, end - at);
+  const bool number = std::isdigit(static_cast<unsigned char>(name[0]));
+  if (number) {
+    if (name.size() > 6 || name.find_first_not_of("0123456789") != name.npos) return {};
+    return instruction.substr(0, at) + std::to_string(std::stoul(name) ^ 1) +
+           instruction.substr(end);
+  }
+  if (name.size() != 2 || std::string_view("phrdq").find(name[0]) == std::string_view::npos)
+    return {};
+  // One that the instruction does not have.
+  for (const char digit : {'9', '8', '5', '4'}) {
+    const std::string other = std::string(1, name[0]) + digit;
+    if (instruction.find("%" + other) != instruction.npos) continue;
+    return instruction.substr(0, at) + other + instruction.substr(end);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool run_sensitivity(Input input) {
+  const std::string text(reinterpret_cast<const char*>(input.data()), input.size());
+  if (text.size() > kMostBytes || std::ranges::count(text, ';') != 1 || text.back() != ';' ||
+      text.find_first_of("@{}/:\n") != text.npos)
+    return false;
+  const std::size_t blank = text.find(' ');
+  if (blank == text.npos) return false;
+  const std::string_view opcode = std::string_view(text).substr(0, text.find_first_of(". "));
+  if (std::ranges::find(kHints, opcode) != std::end(kHints)) return false;
+  if (text.find("cache_hint") != text.npos || has_dead_operands(text)) return false;
+  const auto plain = module_of(text);
+  if (!plain) return false;
+  for (std::size_t at = blank; at < text.size(); ++at) {
+    const bool begins =
+        text[at - 1] == '%' || (std::isdigit(static_cast<unsigned char>(text[at])) &&
+                                (text[at - 1] == ' ' || text[at - 1] == '+'));
+    if (!begins) continue;
+    const std::string changed = with_another(text, at);
+    if (changed.empty()) continue;
+    const auto other = module_of(changed);
+    if (other && *other == *plain)
+      found("the same module for '" + text + "' and '" + changed + "'");
+  }
+  return true;
+}
+
+std::vector<std::string> sensitivity_seeds(const std::string& root) {
+  std::vector<std::string> out;
+  gzFile file = gzopen((root + "/tests/data/ptxas/forms.txt.gz").c_str(), "rb");
+  if (!file) return out;
+  char line[512];
+  while (gzgets(file, line, sizeof line)) {
+    std::string text = line;
+    while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+    const std::size_t blank = text.find(' ');
+    if (blank >= 2 && blank < text.size() && text[1] == '+') out.push_back(text.substr(blank + 1));
+  }
+  gzclose(file);
+  return out;
+}
+
+}  // namespace ptx2spv::fuzz

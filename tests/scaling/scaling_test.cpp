@@ -1,0 +1,161 @@
+// Time and memory grow with the text, n log n at most, whatever the text holds: twice the text is
+// less than three times the work, and a module of a megabyte costs a bounded amount of either or is
+// refused. PTX2SPV_EXHAUSTIVE=1 translates a megabyte of each family, and bounds seconds too.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "ptx2spv/translator.hpp"
+#include "tests/scaling/counts.hpp"
+#include "tests/scaling/families.hpp"
+
+namespace ptx2spv::test {
+namespace {
+
+struct Target {
+  const char* profile;
+  ThreadModel threads;
+};
+
+constexpr Target kTargets[] = {{"portable", ThreadModel::direct},
+                               {"portable", ThreadModel::regions},
+                               {"swiftshader", ThreadModel::direct},
+                               {"lavapipe", ThreadModel::regions},
+                               {"nvidia", ThreadModel::direct}};
+
+/// What a byte of text may cost where much is asked of it. A machine that runs 10^9 basic blocks in
+/// a second needs 10 seconds for a megabyte of such bytes.
+constexpr double kMostWork = 10000, kMostMemory = 1000;
+/// What a module may cost whatever its size: the library of shaders, and what the budgets for
+/// copies of functions and of texture reads let through.
+constexpr std::uint64_t kFreeWork = 600'000'000, kFreeMemory = 96'000'000;
+
+struct Outcome {
+  std::size_t bytes = 0, words = 0;
+  Counts counts;
+  std::string refusal;
+};
+
+Outcome translate(const std::string& text, const Target& target) {
+  Outcome out;
+  out.bytes = text.size();
+  std::vector<Message> messages;
+  TranslateOptions options;
+  options.profile = *find_profile(target.profile);
+  options.threads = target.threads;
+  start_counting();
+  {
+    const auto module = PtxModule::parse({{text, "scaling.ptx"}}, messages);
+    const auto made = module ? module->translate(options, messages) : std::nullopt;
+    if (made) out.words = made->spirv.size();
+  }
+  out.counts = stop_counting();
+  for (const Message& message : messages)
+    if (message.severity == Severity::error && out.refusal.empty()) out.refusal = message.text;
+  EXPECT_NE(out.words == 0, out.refusal.empty()) << "a module or a reason";
+  EXPECT_EQ(out.refusal.find("internal error"), out.refusal.npos) << out.refusal;
+  return out;
+}
+
+struct Case {
+  Family family;
+  Target target;
+};
+
+std::string name_of(const Case& each) {
+  const bool direct = each.target.threads == ThreadModel::direct;
+  return std::string(each.family.name) + "_" + each.target.profile + (direct ? "" : "_regions");
+}
+
+void print(const Case& each, const Outcome& it) {
+  std::printf("%-50s %8zu bytes %11llu blocks %11llu copied %10llu peak %9zu words %s\n",
+              name_of(each).c_str(), it.bytes, static_cast<unsigned long long>(it.counts.blocks),
+              static_cast<unsigned long long>(it.counts.copied),
+              static_cast<unsigned long long>(it.counts.peak), it.words,
+              it.refusal.substr(0, 60).c_str());
+}
+
+void PrintTo(const Case& each, std::ostream* out) { *out << name_of(each); }
+
+class ScalingOf : public testing::TestWithParam<Case> {};
+
+TEST_P(ScalingOf, twice_the_text_is_less_than_three_times_the_work) {
+  const Case& each = GetParam();
+  // The first translation of a process reads the library of shaders.
+  translate(each.family.text(1), each.target);
+  const Outcome once = translate(each.family.text(each.family.n), each.target);
+  const Outcome twice = translate(each.family.text(2 * each.family.n), each.target);
+  if (std::getenv("PTX2SPV_SCALING")) {
+    print(each, once);
+    print(each, twice);
+  }
+  EXPECT_LT(static_cast<double>(twice.counts.work()), 3.0 * static_cast<double>(once.counts.work()))
+      << once.bytes << " bytes: " << once.counts.work() << " blocks; " << twice.bytes
+      << " bytes: " << twice.counts.work();
+  const auto bytes = static_cast<double>(twice.bytes);
+  EXPECT_LT(twice.counts.work(), kFreeWork + static_cast<std::uint64_t>(kMostWork * bytes));
+  EXPECT_LT(twice.counts.peak, kFreeMemory + static_cast<std::uint64_t>(kMostMemory * bytes));
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> out;
+  for (const Family& family : families())
+    for (const Target& target : kTargets)
+      if (family.everywhere || &target == kTargets) out.push_back({family, target});
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(families, ScalingOf, testing::ValuesIn(cases()),
+                         [](const auto& given) { return name_of(given.param); });
+
+TEST(Scaling, a_megabyte_is_translated_or_refused_in_ten_seconds) {
+  if (!std::getenv("PTX2SPV_EXHAUSTIVE"))
+    GTEST_SKIP() << "a megabyte of each family takes minutes: PTX2SPV_EXHAUSTIVE=1 does it";
+  for (const Case& each : cases()) {
+    const std::size_t small = each.family.text(each.family.n).size();
+    const std::string text = each.family.text(each.family.n * 1'000'000 / small);
+    const std::clock_t start = std::clock();
+    const Outcome it = translate(text, each.target);
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    print(each, it);
+    EXPECT_LT(seconds, 10) << name_of(each);
+    EXPECT_LT(it.counts.peak, 1'000'000'000u) << name_of(each);
+  }
+}
+
+// What a few bytes of text ask for: a module, or a refusal, that does not take the memory.
+TEST(Scaling, large_numbers_take_no_memory) {
+  const std::string head = ".version 8.3\n.target sm_80\n.address_size 64\n";
+  const std::string kernel = ".visible .entry k() { ret; }\n";
+  const std::string inside = ".visible .entry k() {\n";
+  const std::string modules[] = {
+      ".const .b8 c[1073741824];\n" + kernel,
+      ".const .b8 c[1073741824] = {1};\n" + kernel,
+      ".global .b8 g[1073741824];\n" + kernel,
+      ".global .b8 g[1073741824] = {1};\n" + kernel,
+      ".global .b8 g[536870912];\n.global .u32 h = 1;\n" + kernel,
+      ".global .b8 g[268435456] = {1};\n.global .b8 h[268435456] = {1};\n" + kernel,
+      ".global .align 1073741824 .b8 g[4];\n" + kernel,
+      ".global .b8 g[1099511627776];\n" + kernel,
+      ".func f(.param .b8 p[16777216]) { ret; }\n" + kernel,
+      ".func f(.param .b8 p[16777216]) { ret; }\n" + inside +
+          "{ .param .b8 x[16777216];\ncall f, (x);\n}\nret;\n}\n",
+      inside + ".param .b8 x[1073741824];\n.param .b8 y[1073741824];\nret;\n}\n",
+      inside + ".local .b8 x[1073741824];\n.reg .b64 %a;\nmov.u64 %a, x;\nret;\n}\n",
+      inside + ".shared .b8 x[1073741824];\n.reg .b64 %a;\nmov.u64 %a, x;\nret;\n}\n",
+      inside + ".reg .b32 %r<16777216>;\nmov.u32 %r16777215, 1;\nret;\n}\n",
+      ".visible .entry k(.param .b8 x[1073741824]) { ret; }\n"};
+  for (const std::string& module : modules)
+    for (const Target& target : kTargets) {
+      const Outcome it = translate(head + module, target);
+      EXPECT_LT(it.counts.peak, 300'000'000u) << module << it.refusal;
+      EXPECT_LT(it.counts.work(), 50'000'000u) << module << it.refusal;
+    }
+}
+
+}  // namespace
+}  // namespace ptx2spv::test

@@ -1,0 +1,59 @@
+// Where SSA construction puts the phis of a variable, and the variables that would have too many.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "translator/ir/cfg.hpp"
+#include "translator/ir/ir.hpp"
+
+namespace ptx2spv::passes {
+
+/// The blocks that need a phi of a variable: the iterated dominance frontiers of its writes. The
+/// function, whose predecessors are known, keeps its blocks while this is in use.
+class PhiPlaces {
+ public:
+  PhiPlaces(const ir::Function& function, const ir::Dominators& dominators);
+
+  /// Calls `visit` with each block that needs a phi of `var`, until it returns false. Returns
+  /// whether it never did.
+  template <typename Visit>
+  bool visit(std::uint32_t var, Visit&& visit) {
+    if (!crosses_[var]) return true;
+    ++turn_;
+    work_ = writes_[var];
+    for (const ir::BlockId b : work_) queued_[b] = turn_;
+    while (!work_.empty()) {
+      const ir::BlockId b = work_.back();
+      work_.pop_back();
+      for (const ir::BlockId d : frontier_[b]) {
+        if (has_phi_[d] == turn_) continue;
+        has_phi_[d] = turn_;
+        if (!visit(d)) return false;
+        if (queued_[d] == turn_) continue;
+        queued_[d] = turn_;
+        work_.push_back(d);
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::vector<ir::BlockId>> frontier_;
+  std::vector<std::vector<ir::BlockId>> writes_;  ///< by variable
+  std::vector<bool> crosses_;  ///< by variable: a block reads it before it writes it
+  std::vector<std::uint32_t> has_phi_, queued_;  ///< by block: the last turn that put it there
+  std::vector<ir::BlockId> work_;
+  std::uint32_t turn_ = 0;
+};
+
+/// Operands of phis that a function may have whatever its size.
+inline constexpr std::size_t kPhiOperands = std::size_t{1} << 17;
+
+/// Moves variables to local memory where the phis of all have more operands than kPhiOperands and
+/// 16 for each instruction: a variable that is written and read all over a graph has an operand for
+/// each edge of it. Those with the most operands move. Returns whether any did, after which
+/// `places` no longer holds.
+bool spill_many_phis(ir::Function& function, PhiPlaces& places);
+
+}  // namespace ptx2spv::passes
