@@ -21,6 +21,9 @@ def _find():
 
 def _load():
     path = _find()
+    # A wheel may bring SwiftShader; the environment and installed drivers come first.
+    if (pathlib.Path(__file__).parent / "libvk_swiftshader.so").exists():
+        os.environ.setdefault("PTX2SPV_SWIFTSHADER", str(pathlib.Path(__file__).parent))
     try:
         library = ctypes.CDLL(path)
     except OSError as error:

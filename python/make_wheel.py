@@ -1,0 +1,75 @@
+"""Makes a wheel of the Python package out of a build.
+
+Usage: make_wheel.py LIBRARY FOLDER [SWIFTSHADER]
+
+LIBRARY is the build's libptx2spv.so; the wheel lands in FOLDER, and its name is printed. SWIFTSHADER
+is a folder with libvk_swiftshader.so, which is put beside the package with its licence, so that the
+wheel runs where no Vulkan driver is installed. No tool beside Python is needed.
+"""
+
+import base64
+import ctypes
+import hashlib
+import pathlib
+import sys
+import sysconfig
+import zipfile
+
+SOURCE = pathlib.Path(__file__).resolve().parent / "ptx2spv"
+LICENCES = ("LICENSE", "LICENSE.swiftshader", "copyright")
+
+
+def version_of(library):
+    handle = ctypes.CDLL(str(library))
+    handle.ptx2spv_version_text.restype = ctypes.c_char_p
+    return handle.ptx2spv_version_text().decode()
+
+
+def files(library, swiftshader):
+    """Pairs of a name in the wheel and its bytes."""
+    for file in sorted(SOURCE.glob("*.py")) + [SOURCE / "py.typed"]:
+        yield f"ptx2spv/{file.name}", file.read_bytes()
+    yield "ptx2spv/libptx2spv.so", library.read_bytes()
+    if swiftshader:
+        yield "ptx2spv/libvk_swiftshader.so", (swiftshader / "libvk_swiftshader.so").read_bytes()
+        for name in LICENCES:
+            if (swiftshader / name).exists():
+                yield f"ptx2spv/swiftshader-{name}", (swiftshader / name).read_bytes()
+
+
+def main():
+    library, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    swiftshader = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
+    version = version_of(library.resolve())
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    tag = f"py3-none-{platform}"
+    info = f"ptx2spv-{version}.dist-info"
+    readme = (SOURCE.parent.parent / "docs" / "python.md").read_text(encoding="utf-8")
+    metadata = (f"Metadata-Version: 2.1\nName: ptx2spv\nVersion: {version}\n"
+                "Summary: NVIDIA PTX kernels with surfaces on any Vulkan device\n"
+                "Requires-Python: >=3.9\nProvides-Extra: numpy\n"
+                "Requires-Dist: numpy; extra == 'numpy'\n"
+                f"Description-Content-Type: text/markdown\n\n{readme}")
+    wheel = f"Wheel-Version: 1.0\nGenerator: ptx2spv\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    contents = list(files(library, swiftshader))
+    contents += [(f"{info}/METADATA", metadata.encode()), (f"{info}/WHEEL", wheel.encode())]
+    record = ""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"ptx2spv-{version}-{tag}.whl"
+    part = path.with_suffix(".part")
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in contents:
+            # A fixed date: equal contents make equal wheels.
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.external_attr = 0o644 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+            record += f"{name},sha256={digest},{len(data)}\n"
+        archive.writestr(zipfile.ZipInfo(f"{info}/RECORD", (1980, 1, 1, 0, 0, 0)),
+                         record + f"{info}/RECORD,,\n")
+    part.rename(path)
+    print(path)
+
+
+main()
