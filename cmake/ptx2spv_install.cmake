@@ -49,6 +49,7 @@ configure_package_config_file(
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/ptx2spvConfigVersion.cmake"
                                  COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/ptx2spvConfig.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/ptx2spv_kernels.cmake"
               "${PROJECT_BINARY_DIR}/ptx2spvConfigVersion.cmake"
         DESTINATION "${PTX2SPV_CMAKE_DIR}")
 
@@ -57,7 +58,7 @@ function(ptx2spv_install_tool name)
   set(target tool_${name})
   file(RELATIVE_PATH up "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${up}")
-  install(TARGETS ${target} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(TARGETS ${target} EXPORT ptx2spv-tools RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   set(share "${CMAKE_INSTALL_DATADIR}")
   set(files "")
   foreach(row IN ITEMS "man|${name}.1|${CMAKE_INSTALL_MANDIR}/man1"
@@ -92,6 +93,9 @@ foreach(tool IN ITEMS ptx2spv ptxrun ptxexec)
     ptx2spv_install_tool(${tool})
   endif()
 endforeach()
+if(TARGET tool_ptx2spv)
+  install(EXPORT ptx2spv-tools NAMESPACE ptx2spv:: DESTINATION "${PTX2SPV_CMAKE_DIR}")
+endif()
 install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/fetch_swiftshader"
         DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME ptx2spv-fetch-swiftshader)
 install(FILES "${PROJECT_SOURCE_DIR}/tools/ptxrun/manifest.schema.json"

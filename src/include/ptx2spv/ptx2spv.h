@@ -24,6 +24,7 @@
 #ifndef PTX2SPV_PTX2SPV_H
 #define PTX2SPV_PTX2SPV_H
 
+#include <ptx2spv/version.h>
 #include <stddef.h>
 #include <stdint.h>
 
