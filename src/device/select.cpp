@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "src/device/calibrate.hpp"
 #include "src/device/device.hpp"
 #include "src/options.hpp"
 
@@ -122,13 +123,31 @@ std::vector<Candidate> enumerate_candidates(const DeviceOptions& options, std::s
   return all;
 }
 
+namespace {
+
+/// The device that comes before all others for the request, or -1. Of the CPU's drivers lavapipe is
+/// the faster one, and its results are exact where its answers come with the project. SwiftShader
+/// that is named stays first.
+int preferred(const std::vector<Candidate>& candidates, const std::string& request) {
+  if (request != "cpu" || !option_text(Option::swiftshader).empty()) return -1;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& each = candidates[i];
+    if (each.info.usable && each.traits.driver == VK_DRIVER_ID_MESA_LLVMPIPE &&
+        known_answers(identity_of(each.traits, each.info)))
+      return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+
 int select_candidate(std::vector<Candidate>& candidates, std::string_view selection) {
   std::string request = lower(selection);
-  int chosen = -1;
+  int chosen = preferred(candidates, request);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     DeviceInfo& info = candidates[i].info;
     bool match = request.empty() || matches(candidates[i], request);
-    if (!info.usable) continue;
+    if (!info.usable || chosen == static_cast<int>(i)) continue;
     if (!match) {
       info.rejection = fmt::format("it does not match '{}'", selection);
     } else if (chosen < 0) {

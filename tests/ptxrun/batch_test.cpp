@@ -93,6 +93,26 @@ TEST_F(Batch, ACrashEndsOneManifest) {
   EXPECT_NE(result.error.find("address 0x0000000000000040"), std::string::npos) << result.error;
 }
 
+// lavapipe where the project knows it, else SwiftShader, and a SwiftShader that is named first.
+TEST_F(Batch, TheFasterDriverOfTheCpu) {
+  const ProcessResult list = run_process({tool_path("ptxrun"), "--list-devices", "--json"}, {},
+                                         {"PTX2SPV_DEVICE=", "PTX2SPV_SWIFTSHADER="});
+  const bool lavapipe = list.out.find("llvmpipe") != std::string::npos;
+  folder_.write("m.json", manifest(kLaunch, R"({"surface": "s"})"));
+  const ProcessResult result =
+      run_process({tool_path("ptxrun"), "--device", "cpu", "-v", folder_.file("m.json")}, {},
+                  {"PTX2SPV_DEVICE=", "PTX2SPV_SWIFTSHADER="});
+  ASSERT_EQ(result.exit_code, 0) << result.error;
+  const bool taken = result.out.find("llvmpipe") != std::string::npos;
+  EXPECT_NE(result.error.find("note: --device cpu takes "), std::string::npos) << result.error;
+  EXPECT_TRUE(taken || result.out.find("SwiftShader") != std::string::npos) << result.out;
+  if (!lavapipe) GTEST_SKIP() << "lavapipe is not installed";
+  const ProcessResult probe = run_process({tool_path("ptxrun"), "--probe", "--device", "lavapipe"},
+                                          {}, {"PTX2SPV_DEVICE=", "PTX2SPV_SWIFTSHADER="});
+  const bool known = probe.out.find("the device is known") != std::string::npos;
+  EXPECT_EQ(taken, known) << result.out << probe.out;
+}
+
 TEST_F(Batch, FoldersForOutputsAreMade) {
   const std::string folder = folder_.file("new/folder");
   const ProcessResult result =

@@ -104,6 +104,10 @@ bool Runner::open() {
     if (Status status = device_->set_malloc_heap_bytes(*options_.malloc_heap); !status)
       return fail(status.error(), "--malloc-heap: ");
   result_.device = device_->info().name + ", " + device_->info().driver;
+  // Which of the CPU's drivers it is depends on what is installed.
+  if (options_.device == "cpu" && options_.warn)
+    options_.warn("ptxrun: note: --device cpu takes " + device_->info().name +
+                  "; swiftshader and lavapipe each name one");
   span("open the device", "device", start, result_.device);
   return load();
 }
