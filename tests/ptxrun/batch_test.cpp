@@ -213,6 +213,34 @@ TEST_F(Batch, TracesShowWhatTookTime) {
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
 }
 
+TEST_F(Batch, ReportsAreWholePages) {
+  folder_.write("want.bin", words({10, 11, 12, 13, 14, 15, 16, 99}));
+  const std::string file = folder_.file("report.html");
+  EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "expect": "want.bin"})"), {"--report", file})
+                .exit_code,
+            1);
+  const std::string page = read_whole(file);
+  for (const char* text :
+       {"<!DOCTYPE html>", "m.json: <span class=\"failed\">an output differs", "<td>fill</td>",
+        "where it differs", "1 of 8 components differ", "</html>"})
+    EXPECT_NE(page.find(text), std::string::npos) << text << "\n" << page;
+  // Nothing is loaded from elsewhere: both pictures are in the page.
+  std::size_t pictures = 0;
+  for (std::size_t at = page.find("src="); at != page.npos; at = page.find("src=", at + 1)) {
+    EXPECT_EQ(page.compare(at, 27, "src=\"data:image/png;base64,"), 0) << page.substr(at, 40);
+    ++pictures;
+  }
+  EXPECT_EQ(pictures, 2u);
+  // A trap's record, with what HTML would read as a tag.
+  const std::string launch =
+      R"({"kernel": "fill", "grid": 3, "block": 4, "args": [{"surface": "s"}, {"buffer": "b"},
+       {"u32": 10}]})";
+  EXPECT_EQ(run(manifest(launch, ""), {"--report", file}).exit_code, 4);
+  const std::string trapped = read_whole(file);
+  EXPECT_NE(trapped.find("a kernel trapped"), std::string::npos) << trapped;
+  EXPECT_NE(trapped.find("sust.b.1d.b32.trap"), std::string::npos) << trapped;
+}
+
 TEST_F(Batch, InputsOfAnotherKindAreNamed) {
   const auto says = [&](const std::string& contents, const std::string& text) {
     const ProcessResult result =

@@ -23,7 +23,9 @@
 #include "tools/ptxrun/batch.hpp"
 #include "tools/ptxrun/check.hpp"
 #include "tools/ptxrun/comparison.hpp"
+#include "tools/ptxrun/contents.hpp"
 #include "tools/ptxrun/draft.hpp"
+#include "tools/ptxrun/html_report.hpp"
 #include "tools/ptxrun/outputs.hpp"
 #include "tools/ptxrun/report.hpp"
 
@@ -66,6 +68,7 @@ enum Id : int {
   opt_quiet,
   opt_init,
   opt_trace,
+  opt_report,
 };
 
 constexpr Option kOptions[] = {
@@ -110,6 +113,8 @@ constexpr Option kOptions[] = {
      "write what the run spent its time on (translation, pipelines, copies, launches) as a trace "
      "for chrome://tracing or Perfetto",
      "file"},
+    {opt_report, 0, "report", "FILE",
+     "write the run as one HTML page: verdict, pictures, differences, times, traps", "file"},
     {opt_output, 'o', "output-folder", "FOLDER",
      "write outputs there, not beside the manifest; it is made if need be", "file"},
     {opt_jobs, 'j', "jobs", "COUNT",
@@ -190,7 +195,7 @@ struct Settings {
   bool cuda = false, compare = false, time = false, checksums = false, check = false,
        verbose = false, color = false, quiet = false, json = false, list = false;
   int error_exit = int(Exit::trap);
-  std::string output_folder, junit, init, trace, findings;
+  std::string output_folder, junit, init, trace, findings, report;
   std::vector<std::string> only;
   unsigned jobs = 1;
   std::string probe, answers;  ///< what of a device's answers is asked for; empty: nothing
@@ -220,13 +225,22 @@ void print_stages(const char* backend, const RunResult& result) {
   if (prepare > 0) std::printf("of which   translation and pipelines %.1f ms\n", prepare);
 }
 
-Exit finish_outputs(const Settings& settings, const Manifest& manifest, const RunResult& result) {
+Exit finish_outputs(const Settings& settings, const Manifest& manifest, const RunResult& result,
+                    std::vector<ReportedOutput>& reported) {
   Exit exit = Exit::good;
   for (std::size_t k = 0; k < manifest.outputs.size(); ++k) {
     const OutputSpec& output = manifest.outputs[k];
     const ArrayDesc* desc =
         output.kind == OutputSpec::Kind::surface ? &manifest.surfaces[output.index].desc : nullptr;
-    const OutputResult done = finish_output(output, desc, result.outputs[k]);
+    OutputResult done = finish_output(output, desc, result.outputs[k]);
+    if (!settings.report.empty()) {
+      ReportedOutput& each = reported.emplace_back();
+      each = {done.line, done.mismatch, {}, std::move(done.difference)};
+      // What cannot be a picture is told by its line alone.
+      if (desc &&
+          !make_picture(*desc, output.level, result.outputs[k], output.range, each.picture).empty())
+        each.picture.clear();
+    }
     if (!done.error.empty()) {
       print_error(settings, done.error);
       exit = worse(exit, Exit::usage);
@@ -293,6 +307,15 @@ bool read_manifest(const Settings& settings, const std::string& file, Manifest& 
   return false;
 }
 
+Exit write_report(const Settings& settings, const Manifest& manifest, const RunResult& result,
+                  const std::vector<ReportedOutput>& outputs) {
+  if (settings.report.empty()) return Exit::good;
+  const IoError error = write_text(settings.report, html_report(manifest, result, outputs));
+  if (error.empty()) return Exit::good;
+  print_error(settings, settings.report + ": error: " + error);
+  return Exit::usage;
+}
+
 Exit write_trace(const Settings& settings, const RunResult& result) {
   if (settings.trace.empty()) return Exit::good;
   const IoError error = write_text(settings.trace, trace_json(result.spans));
@@ -352,14 +375,17 @@ Exit run_manifest(Settings& settings, const std::string& file) {
   const Exit sanitized = finish_sanitizer(settings, result);
   if (result.exit != Exit::good) {
     print_error(settings, result.error);
+    write_report(settings, manifest, result, {});
     return worse(result.exit, sanitized);
   }
   const char* backend = settings.cuda ? "cuda" : "vulkan";
   if (settings.verbose) print_stages(backend, result);
   if (settings.time) std::fputs(timing_json(manifest, backend, result).c_str(), stdout);
-  const Exit exit_of_outputs = finish_outputs(settings, manifest, result);
+  std::vector<ReportedOutput> reported;
+  const Exit exit_of_outputs = finish_outputs(settings, manifest, result, reported);
   Exit exit = worse(sanitized, exit_of_outputs);
   exit = worse(exit, write_trace(settings, result));
+  exit = worse(exit, write_report(settings, manifest, result, reported));
   if (settings.compare) {
     RunOptions other = settings.run;
     other.device.clear();
@@ -532,6 +558,7 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
       case opt_only: settings.only.push_back(value); break;
       case opt_junit: settings.junit = value; break;
       case opt_init: settings.init = value; break;
+      case opt_report: settings.report = value; break;
       case opt_trace:
         settings.trace = value;
         settings.run.trace = true;
@@ -606,7 +633,8 @@ std::string usage_problem(const Settings& settings, const std::vector<std::strin
   const bool asks = settings.list || !settings.probe.empty() || !settings.init.empty();
   if (operands.empty() && !asks) return "no manifest is given";
   if (!operands.empty() && files.empty()) return "no manifest fits --only";
-  if (files.size() > 1 && !settings.trace.empty()) return "--trace takes one manifest";
+  if (files.size() > 1 && !(settings.trace.empty() && settings.report.empty()))
+    return "--trace and --report take one manifest";
   if (std::count(files.begin(), files.end(), "-") > 1) return "standard input can be read once";
   return {};
 }

@@ -133,11 +133,10 @@ void Finisher::check_expected() {
     if (compared.different)
       result_.line += fmt::format(", {} beyond the tolerance", compared.different);
   }
-  if (output_.difference.empty() || compared.equal_bits) return;
-  Bytes png;
-  const std::string failed = make_difference(elements, got, wanted, png);
+  if (!desc_ || compared.equal_bits) return;
+  const std::string failed = make_difference(elements, got, wanted, result_.difference);
   if (!failed.empty()) return fail(failed);
-  write(output_.difference, png);
+  if (!output_.difference.empty()) write(output_.difference, result_.difference);
 }
 
 OutputResult Finisher::run() {
