@@ -17,6 +17,9 @@ namespace {
 /// What a module binds: descriptor type by set and binding.
 using Layout = std::map<std::pair<std::uint32_t, std::uint32_t>, VkDescriptorType>;
 
+/// Set 2 has the textures that the device's samplers read (docs/abi.md).
+constexpr std::uint32_t kSets = 3, kSamplers = 2;
+
 Layout layout_of(const std::vector<std::uint32_t>& spirv) {
   enum : std::uint32_t { kPointer = 32, kVariable = 59, kDecorate = 71 };
   enum : std::uint32_t { kBinding = 33, kSet = 34 };
@@ -29,8 +32,10 @@ Layout layout_of(const std::vector<std::uint32_t>& spirv) {
     if (op == kDecorate && word[2] == kSet) sets[word[1]] = word[3];
     if (op != kVariable || !bindings.contains(word[2])) continue;
     constexpr std::uint32_t kUniformConstant = 0, kUniform = 2;
-    layout[{sets[word[2]], bindings[word[2]]}] =
-        word[3] == kUniformConstant ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE
+    const std::uint32_t set = sets[word[2]];
+    layout[{set, bindings[word[2]]}] =
+        word[3] == kUniformConstant && set == kSamplers ? VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER
+        : word[3] == kUniformConstant                   ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE
         : word[3] == kUniform       ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
                                     : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
   }
@@ -123,13 +128,13 @@ std::optional<PipelineStatistics> NullHardware::compile(const std::vector<std::u
                                                         const std::uint32_t (&block)[3]) {
   const DeviceFunctions& vk = device_.vk;
   VkDevice device = device_.handle;
-  std::vector<VkDescriptorSetLayoutBinding> bindings[2];
+  std::vector<VkDescriptorSetLayoutBinding> bindings[kSets];
   for (const auto& [place, type] : layout_of(spirv))
-    if (place.first < 2)
+    if (place.first < kSets)
       bindings[place.first].push_back(
           {place.second, type, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
-  VkDescriptorSetLayout sets[2] = {};
-  for (unsigned i = 0; i < 2; ++i) {
+  VkDescriptorSetLayout sets[kSets] = {};
+  for (unsigned i = 0; i < kSets; ++i) {
     VkDescriptorSetLayoutCreateInfo create{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
     create.bindingCount = static_cast<std::uint32_t>(bindings[i].size());
     create.pBindings = bindings[i].data();
@@ -138,7 +143,7 @@ std::optional<PipelineStatistics> NullHardware::compile(const std::vector<std::u
   }
   VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, 256};
   VkPipelineLayoutCreateInfo layout_create{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
-  layout_create.setLayoutCount = 2;
+  layout_create.setLayoutCount = kSets;
   layout_create.pSetLayouts = sets;
   layout_create.pushConstantRangeCount = 1;
   layout_create.pPushConstantRanges = &push;

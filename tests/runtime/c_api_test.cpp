@@ -344,7 +344,8 @@ TEST(CHeader, IsStrictC99) {
     GTEST_SKIP() << "the source tree is not here";
   std::string command =
       "echo '#include \"ptx2spv/ptx2spv.h\"' | cc -std=c99 -pedantic -Wall -Wextra -Werror "
-      "-fsyntax-only -I" PTX2SPV_SOURCE_DIR "/src/include -x c -";
+      "-fsyntax-only -I" PTX2SPV_SOURCE_DIR "/src/include -I" PTX2SPV_SOURCE_DIR
+      "/translator/include -x c -";
   EXPECT_EQ(std::system(command.c_str()), 0);
 }
 

@@ -7,7 +7,6 @@
 
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/analysis/ranges.hpp"
-#include "translator/passes/cfg/blocks.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv::passes {
