@@ -129,6 +129,11 @@ constexpr FrontPass kFrontPasses[] = {
      "share bodies"},
 };
 
+/// Whether subgroups of 32 can be had that are warps.
+bool native_subgroups(const Profile& profile) {
+  return profile.features.subgroup_ops && profile.exactness.native_warps;
+}
+
 /// How a kernel whose blocks are no workgroups of their own is cut up.
 enum class BlockForm : std::uint8_t {
   whole,      ///< no need to: the direct and flat models
@@ -192,6 +197,26 @@ void coarsen_threads(PassContext& c) {
   if (!c.coarsened) return;
   c.info.workgroup_threads = fewer.workgroup_threads;
   c.info.threads_per_invocation = c.function.region_threads;
+}
+
+/// The workgroup with whole warps where the threads of a block are cut up by warps that are the
+/// device's subgroups, otherwise 0.
+std::uint32_t workgroup_of_warps(const PassContext& c) {
+  if (!c.info.warp_operations || c.model != ThreadModel::regions || !native_subgroups(c.profile) ||
+      c.info.threads_per_invocation != 1 || has_op(c.function, Op::yield, Op::yield))
+    return 0;
+  const std::uint32_t most = c.options.workgroup_threads ? c.options.workgroup_threads
+                                                         : c.profile.max_workgroup_invocations;
+  const std::uint32_t whole = (c.block.workgroup_threads + 31) & ~31u;
+  return whole <= most ? whole : 0;
+}
+
+void split_threads(PassContext& c) {
+  if (const std::uint32_t whole = workgroup_of_warps(c)) {
+    c.block.warps = c.info.warp_subgroups = true;
+    c.block.workgroup_threads = c.info.workgroup_threads = whole;
+  }
+  c.problem = passes::split_at_barriers(c.function, c.module, c.block);
 }
 
 void structurize(PassContext& c) {
@@ -393,7 +418,7 @@ constexpr Pass kPasses[] = {
      "%tid and %ctaid become numbers of invocations"},
     {Phase::threads, "native-warps",
      [](const PassContext& c) { return c.info.warp_operations && c.model == ThreadModel::direct; },
-     [](PassContext& c) { passes::native_warps(c.function); },
+     [](PassContext& c) { c.info.warp_subgroups = passes::native_warps(c.function); },
      "warp operations that all threads reach together are the subgroups', where those are warps"},
     {Phase::threads, "demote-to-stack", always,
      [](PassContext& c) { passes::demote_to_stack(c.function); },
@@ -405,8 +430,7 @@ constexpr Pass kPasses[] = {
      "are smaller: tried first, because it keeps loops whole; before structurize, because it "
      "rearranges the graph"},
     {Phase::threads, "split-at-barriers",
-     [](const PassContext& c) { return c.form == BlockForm::split; },
-     [](PassContext& c) { c.problem = passes::split_at_barriers(c.function, c.module, c.block); },
+     [](const PassContext& c) { return c.form == BlockForm::split; }, split_threads,
      "for barriers that some threads miss, and warp operations: cuts the kernel there"},
 
     {Phase::structure, "loop-cutoff-of-regions",
@@ -579,8 +603,8 @@ void run_threads(PassContext& c) {
 }  // namespace
 
 bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint32_t (&block)[3]) {
-  return info.warp_operations && !info.divergent_warp_operations && profile.features.subgroup_ops &&
-         profile.exactness.native_warps && block[0] != 0 && block[0] % 32 == 0;
+  return info.warp_operations && !info.divergent_warp_operations && native_subgroups(profile) &&
+         block[0] != 0 && block[0] % 32 == 0;
 }
 
 ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_warps) {

@@ -306,8 +306,7 @@ Result<VkPipeline> KernelState::pipeline(Variant& variant, const PipelineKey& ke
   VkPipelineShaderStageRequiredSubgroupSizeCreateInfo warps{
       VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
   warps.requiredSubgroupSize = 32;
-  if (info->warp_operations && variant.key.threads == ThreadModel::direct &&
-      device.traits.choose_subgroups) {
+  if (variant.info.warp_subgroups && device.traits.choose_subgroups) {
     create.stage.pNext = &warps;
     create.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
   }

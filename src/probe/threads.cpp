@@ -155,10 +155,8 @@ activemask.b32 %r12;
 st.global.u32 [%d1+28], %r12;
 )";
 
-Answer native_warps(Asker& asker) {
-  if (!asker.profile().features.subgroup_ops) return {0, "it has no subgroups of 32 threads"};
-  Profile profile = asker.profile();
-  profile.exactness.native_warps = true;
+/// Empty where the threads of a warp, who come together, get each other's words.
+std::string exchanges_go_wrong(Asker& asker, const Profile& profile) {
   constexpr std::uint32_t kBlocks = 4, kThreads = 96;
   Words in, want;
   for (std::uint32_t t = 0; t < kBlocks * kThreads; ++t) in.push_back(1 + t * 7 % 13);
@@ -176,9 +174,86 @@ Answer native_warps(Asker& asker) {
                  value(lane ^ 9), value(in[t] & 31), ballot, match, sum, 0xffffffffu});
   }
   const auto outcome = asker.run(profile, {kExchanges, 1, 8}, kBlocks, kThreads, in);
-  if (!outcome.error.empty()) return {0, outcome.error};
-  const std::string text = differences(want, outcome.words);
-  return {text.empty(), text.empty() ? fmt::format("{} words are right", want.size()) : text};
+  return outcome.error.empty() ? differences(want, outcome.words) : outcome.error;
+}
+
+// Parts of a warp that exchange by themselves: threads of equal input in a loop that they leave at
+// different times, then odd and even lanes in the two sides of a branch. Some threads have ended
+// by then.
+constexpr std::string_view kApart = R"(
+mov.u32 %r8, %tid.x;
+and.b32 %r9, %r8, 1;
+setp.ne.u32 %p2, %r9, 0;
+mul.lo.u32 %r10, %r0, 77;
+match.any.sync.b32 %r13, %r1, 0xffffffff;
+setp.le.u32 %p4, %r1, 10;
+vote.sync.ballot.b32 %r14, %p4, 0xffffffff;
+mov.u32 %r11, 0;
+again:
+add.u32 %r11, %r11, 1;
+add.u32 %r10, %r10, %r11;
+redux.sync.add.u32 %r10, %r10, %r13;
+setp.lt.u32 %p1, %r11, %r1;
+@%p1 bra again;
+st.global.u32 [%d1], %r10;
+@!%p4 bra done;
+@%p2 bra odd;
+and.b32 %r15, %r14, 0x55555555;
+shfl.sync.bfly.b32 %r12, %r10, 2, 31, %r15;
+bra joined;
+odd:
+and.b32 %r15, %r14, 0xaaaaaaaa;
+shfl.sync.up.b32 %r12, %r10, 4, 0, %r15;
+joined:
+and.b32 %r15, %r12, 1;
+setp.ne.u32 %p3, %r15, 0;
+vote.sync.ballot.b32 %r15, %p3, %r14;
+st.global.u32 [%d1+4], %r12;
+st.global.u32 [%d1+8], %r15;
+done:
+)";
+
+/// Empty where the parts of a warp, which go different ways, get each other's words.
+std::string parts_go_wrong(Asker& asker, const Profile& profile) {
+  constexpr std::uint32_t kBlocks = 4, kThreads = 64, kWarp = 32, kWords = 3;
+  Words in, want(kBlocks * kThreads * kWords);
+  for (std::uint32_t t = 0; t < kBlocks * kThreads; ++t) in.push_back(1 + t * 7 % 13);
+  for (std::uint32_t base = 0; base < kBlocks * kThreads; base += kWarp) {
+    const std::uint32_t* turns = &in[base];
+    std::uint32_t sum[kWarp], got[kWarp], ballot = 0;
+    for (std::uint32_t lane = 0; lane < kWarp; ++lane) sum[lane] = (base + lane) * 77;
+    for (std::uint32_t turn = 1; turn <= 13; ++turn) {
+      std::uint32_t of_equals[14] = {};
+      for (std::uint32_t l = 0; l < kWarp; ++l) of_equals[turns[l]] += sum[l] + turn;
+      for (std::uint32_t l = 0; l < kWarp; ++l)
+        if (turn <= turns[l]) sum[l] = of_equals[turns[l]];
+    }
+    // A lane that has ended gives nothing: the other one keeps its own word.
+    for (std::uint32_t lane = 0; lane < kWarp; ++lane) {
+      std::uint32_t from = lane ^ 2;
+      if (lane % 2) from = lane >= 4 ? lane - 4 : lane;
+      got[lane] = sum[turns[from] <= 10 ? from : lane];
+      if (turns[lane] <= 10) ballot |= (got[lane] & 1) << lane;
+    }
+    for (std::uint32_t lane = 0; lane < kWarp; ++lane) {
+      std::uint32_t* words = &want[(base + lane) * kWords];
+      words[0] = sum[lane];
+      if (turns[lane] <= 10) words[1] = got[lane], words[2] = ballot;
+    }
+  }
+  const auto outcome = asker.run(profile, {kApart, 1, kWords}, kBlocks, kThreads, in);
+  return outcome.error.empty() ? differences(want, outcome.words) : outcome.error;
+}
+
+Answer native_warps(Asker& asker) {
+  if (!asker.profile().features.subgroup_ops) return {0, "it has no subgroups of 32 threads"};
+  Profile profile = asker.profile();
+  profile.exactness.native_warps = true;
+  std::string wrong = exchanges_go_wrong(asker, profile);
+  if (!wrong.empty()) return {0, "threads that come together: " + wrong};
+  wrong = parts_go_wrong(asker, profile);
+  if (!wrong.empty()) return {0, "threads that go different ways: " + wrong};
+  return {1, "threads exchange what warps do, together and apart"};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "ptx2spv/translator.hpp"
 #include "tests/passes/parsed.hpp"
+#include "tests/support/spirv_tools.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace {
@@ -119,6 +120,102 @@ TEST(NativeWarps, AreForBlocksOfWholeWarpsThatComeTogether) {
   info.divergent_warp_operations = false;
   profile.exactness.native_warps = false;
   EXPECT_FALSE(native_warps(info, profile, {64, 1, 1}));
+}
+
+/// The translation of a kernel of one word a thread, whose code ends in `operations`.
+Translation translate(const std::string& operations, const TranslateOptions& options) {
+  const std::string text = R"(.version 8.3
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 to) {
+  .reg .b32 %r<8>; .reg .b64 %d<4>; .reg .pred %p<4>;
+  ld.param.u64 %d0, [to];
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %d1, %r0, 4;
+  add.u64 %d0, %d0, %d1;
+  ld.global.u32 %r1, [%d0];
+)" + operations + R"(
+  st.global.u32 [%d0], %r1;
+  ret;
+})";
+  std::vector<Message> messages;
+  const auto module = PtxModule::parse({{text, "k.ptx"}}, messages);
+  if (!module) return {};
+  auto translation = module->translate(options, messages);
+  EXPECT_TRUE(translation) << (messages.empty() ? "" : messages[0].rendered);
+  return translation ? std::move(*translation) : Translation{};
+}
+
+/// Threads that leave a loop one by one exchange in it.
+constexpr const char* kInLoop = R"(
+again:
+  shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0xffffffff;
+  sub.u32 %r1, %r1, 1;
+  max.u32 %r1, %r1, %r2;
+  setp.ne.u32 %p0, %r1, 0;
+  @%p0 bra again;
+)";
+
+struct Got {
+  EntryInfo info;
+  std::string text;
+};
+
+Got got(const Translation& translation) {
+  EXPECT_EQ(translation.interface.entries.size(), 1u);
+  if (translation.interface.entries.empty()) return {};
+  EXPECT_EQ(test::validate_spirv(translation.spirv), "");
+  return {translation.interface.entries[0], test::disassemble_spirv(translation.spirv)};
+}
+
+TEST(NativeWarps, ThatThreadsLeaveOneByOneExchangeInSubgroups) {
+  TranslateOptions options;
+  options.profile = *find_profile("nvidia");
+  options.block[0] = 40, options.block[1] = options.block[2] = 1;
+  const auto [info, text] = got(translate(kInLoop, options));
+  EXPECT_TRUE(info.divergent_warp_operations);
+  EXPECT_EQ(info.threads, ThreadModel::regions);
+  EXPECT_TRUE(info.warp_subgroups);
+  EXPECT_EQ(info.workgroup_threads, 64u) << "whole warps";
+  EXPECT_EQ(info.shared_bytes, 0u);
+  EXPECT_NE(text.find("OpGroupNonUniformShuffle"), std::string::npos);
+}
+
+TEST(NativeWarps, AreEmulatedWhereSubgroupsAreNone) {
+  const auto emulated = [](const TranslateOptions& options) {
+    const auto [info, text] = got(translate(kInLoop, options));
+    EXPECT_FALSE(info.warp_subgroups);
+    EXPECT_EQ(text.find("OpGroupNonUniform"), std::string::npos);
+    return info.workgroup_threads;
+  };
+  TranslateOptions options;
+  options.profile = *find_profile("nvidia");
+  options.block[0] = 40, options.block[1] = options.block[2] = 1;
+  options.workgroup_threads = 40;
+  EXPECT_EQ(emulated(options), 40u) << "no room for whole warps";
+  options.workgroup_threads = 32;
+  EXPECT_EQ(emulated(options), 20u) << "two threads an invocation";
+  options.workgroup_threads = 0;
+  options.profile.exactness.native_warps = false;
+  EXPECT_EQ(emulated(options), 40u);
+}
+
+TEST(NativeWarps, MayMissWhatOtherWarpsDo) {
+  TranslateOptions options;
+  options.profile = *find_profile("nvidia");
+  options.block[0] = 96, options.block[1] = options.block[2] = 1;
+  const auto [info, text] = got(translate(R"(
+  shr.u32 %r2, %r0, 5;
+  setp.eq.u32 %p0, %r2, 1;
+  @%p0 bra out;
+  shfl.sync.up.b32 %r1, %r1, 1, 0, 0xffffffff;
+out:
+)",
+                                          options));
+  EXPECT_FALSE(info.divergent_warp_operations);
+  EXPECT_EQ(info.threads, ThreadModel::direct);
+  EXPECT_TRUE(info.warp_subgroups);
+  EXPECT_NE(text.find("OpGroupNonUniformShuffle"), std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Kernels cut into regions do what their threads do when each waits by itself: random programs with
-// barriers and warp operations, any number of threads an invocation.
+// barriers and warp operations, any number of threads an invocation, or one with subgroups that are
+// warps.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -28,13 +29,14 @@ Memory memory_for(std::uint32_t x, std::uint32_t y, std::uint32_t shared_bytes) 
 
 enum class Seen { finished, stalled, endless };
 
-Seen check(std::mt19937& rng, const ProgramShape& shape, const std::string& what) {
+Seen check(std::mt19937& rng, const ProgramShape& shape, bool warps, const std::string& what) {
   Module m;
   const Function source = random_program(rng, shape);
   EXPECT_EQ(validate(source, m, false, false), "");
   const std::uint32_t y = 1 + static_cast<std::uint32_t>(rng() % 4), x = 16;
   const std::uint32_t threads = x * y, extra = static_cast<std::uint32_t>(rng() % 3) * 8;
-  const std::uint32_t invocations = static_cast<std::uint32_t>(1 + rng() % (threads + 4));
+  const std::uint32_t any = static_cast<std::uint32_t>(1 + rng() % (threads + 4));
+  const std::uint32_t invocations = warps ? (threads + extra + 31) & ~31u : any;
   const auto seed = static_cast<std::uint32_t>(rng());
 
   RunOptions options;
@@ -47,9 +49,11 @@ Seen check(std::mt19937& rng, const ProgramShape& shape, const std::string& what
   if (a.out_of_steps) return Seen::endless;
 
   Function f = source;
-  EXPECT_EQ(passes::split_at_barriers(
-                f, m, {.workgroup_threads = invocations, .max_block_threads = threads + extra}),
-            "");
+  EXPECT_EQ(
+      passes::split_at_barriers(
+          f, m,
+          {.workgroup_threads = invocations, .max_block_threads = threads + extra, .warps = warps}),
+      "");
   EXPECT_EQ(validate(f, m, false, false), "") << what << print(f, m);
   passes::structurize(f, m);
   EXPECT_EQ(validate(f, m, false, true), "") << what;
@@ -74,7 +78,7 @@ Seen check(std::mt19937& rng, const ProgramShape& shape, const std::string& what
   return a.stalled ? Seen::stalled : Seen::finished;
 }
 
-void many(unsigned seed, int programs, unsigned barriers, unsigned general) {
+void many(unsigned seed, int programs, unsigned barriers, unsigned general, bool warps = false) {
   std::mt19937 rng(seed);
   int seen[3] = {};
   for (int i = 0; i < programs; ++i) {
@@ -84,7 +88,7 @@ void many(unsigned seed, int programs, unsigned barriers, unsigned general) {
     shape.backward = static_cast<unsigned>(rng() % 25);
     shape.barriers = barriers;
     shape.general = general;
-    ++seen[static_cast<int>(check(rng, shape, "program " + std::to_string(i)))];
+    ++seen[static_cast<int>(check(rng, shape, warps, "program " + std::to_string(i)))];
     if (::testing::Test::HasFailure()) return;
   }
   EXPECT_GT(seen[0], programs / 3) << "too few programs that end";
@@ -93,5 +97,9 @@ void many(unsigned seed, int programs, unsigned barriers, unsigned general) {
 TEST(SplitAtBarriers, kernels_without_barriers) { many(5, 40, 0, 1); }
 TEST(SplitAtBarriers, plain_barriers) { many(6, 150, 20, 0); }
 TEST(SplitAtBarriers, barriers_of_all_kinds_and_warp_operations) { many(7, 200, 4, 20); }
+TEST(SplitAtBarriers, subgroups_that_are_warps) {
+  many(8, 150, 0, 20, true);
+  many(9, 50, 8, 10, true);
+}
 
 }  // namespace

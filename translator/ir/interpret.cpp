@@ -57,14 +57,15 @@ class Machine {
     bool waiting = false;
     for (const Thread& t : threads_) waiting = waiting || t.state == Thread::State::waiting;
     if (!waiting) return false;
-    if (release_control()) return true;
-    if (release_some(false) || release_some(true)) return true;
+    if (release_some(false) || release_control()) return true;
+    if (!out_.error.empty()) return false;
+    if (release_some(true)) return true;
     out_.stalled = true;
     return false;
   }
 
   // The device's own barrier waits for the whole workgroup; every thread must stand at the same
-  // one.
+  // one. Warps whose own operations resolve meanwhile may still come to it.
   bool release_control() {
     std::size_t there = 0;
     Value at = 0;
@@ -98,6 +99,7 @@ class Machine {
       const Thread& t = threads_[i];
       if (t.state != Thread::State::waiting) continue;
       const Inst& inst = f_.insts[t.waits_at];
+      if (inst.op == Op::control_barrier) continue;
       if (inst.op == Op::yield) {
         ready.push_back({i, Bits{}});
       } else if (inst.op == Op::bar_sync) {

@@ -24,7 +24,8 @@ struct BlockOptions {
   std::uint32_t max_block_threads = 1024;
   std::uint32_t block[3] = {0, 0, 0};  ///< every block's size where it is known
   bool fewer = false;                  ///< thread_coarsening may lower `workgroup_threads`
-  bool warps = false;                  ///< thread_coarsening: an invocation runs a warp
+  bool warps = false;                  ///< thread_coarsening: an invocation runs a warp;
+                                       ///< split_at_barriers: a subgroup is one
   std::uint32_t idle_rounds =
       0;  ///< split_at_barriers: rounds in which threads did nothing but wait
           ///< for one another's stores, after which they trap; 0: no bound
@@ -41,8 +42,9 @@ std::string thread_coarsening(ir::Function& function, ir::Module& module, BlockO
 bool native_warps(ir::Function& function);
 
 /// ThreadModel::regions: cuts the kernel at its barriers and warp operations, sets
-/// Function::region_threads and enlarges shared and local memory. Needs variables, before
-/// structurizing; message when it cannot.
+/// Function::region_threads and enlarges shared and local memory. With `warps`, warp operations are
+/// resolved by the device's subgroups where an invocation runs one thread and no thread yields.
+/// Needs variables, before structurizing; message when it cannot.
 std::string split_at_barriers(ir::Function& function, ir::Module& module,
                               const BlockOptions& options);
 

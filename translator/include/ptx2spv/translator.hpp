@@ -262,7 +262,8 @@ struct EntryInfo {
   std::uint32_t shared_bytes = 0, local_bytes = 0;
   bool dynamic_shared = false, barriers = false, warp_operations = false,
        divergent_barriers = false,
-       divergent_warp_operations = false;  ///< some threads of a block may miss one
+       divergent_warp_operations = false;  ///< some threads of a warp may miss one
+  bool warp_subgroups = false;   ///< the module's subgroups have to be warps: 32 threads, full ones
   bool dynamic_handles = false;  ///< a handle that is not static reaches a surface instruction
   bool uses_printf = false, uses_textures = false;
   bool uses_heap = false;  ///< malloc or free: abi::Push::heap has to be there
@@ -344,8 +345,8 @@ class PtxModule {
 /// The thread model that a translation takes where `asked` is requested: synchronisation and shared
 /// memory may need another one. With native warps (native_warps()) warp operations do not.
 ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_warps = false);
-/// Whether a device's subgroups serve as the kernel's warps in blocks of this size: all threads
-/// reach its warp operations together, and rows of the block are whole warps.
+/// Whether a device's subgroups serve as the kernel's warps in blocks of this size: all threads of
+/// a warp reach its warp operations together, and rows of the block are whole warps.
 bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint32_t (&block)[3]);
 
 /// The passes' names, which TranslateOptions::dump gets, in their order.

@@ -177,7 +177,8 @@ bool Uniformity::visit_branches() {
 namespace {
 
 /// Whether some threads may miss an operation that `is_one` names while others reach it.
-bool operations_diverge(const Function& function, Module& module, bool (*is_one)(Op)) {
+bool operations_diverge(const Function& function, Module& module, bool (*is_one)(Op),
+                        const Scope& scope) {
   bool has = false;
   for (const Block& block : function.blocks)
     for (const Value v : block.insts) has = has || is_one(function.insts[v].op);
@@ -186,7 +187,7 @@ bool operations_diverge(const Function& function, Module& module, bool (*is_one)
   structurize(copy, module);
   ssa(copy, module);
   simplify(copy, module);
-  const Uniformity uniformity(copy);
+  const Uniformity uniformity(copy, {}, scope);
   for (const BlockId b : copy.order)
     for (const Value v : copy.blocks[b].insts)
       if (is_one(copy.insts[v].op) && uniformity.divergent_block(b)) return true;
@@ -198,11 +199,11 @@ bool is_warp_operation(Op op) { return op >= Op::warp_shfl && op <= Op::warp_ele
 }  // namespace
 
 bool barriers_diverge(const Function& function, Module& module) {
-  return operations_diverge(function, module, is_barrier);
+  return operations_diverge(function, module, is_barrier, {});
 }
 
 bool warp_operations_diverge(const Function& function, Module& module) {
-  return operations_diverge(function, module, is_warp_operation);
+  return operations_diverge(function, module, is_warp_operation, {.warp = true, .x_is_row = true});
 }
 
 }  // namespace ptx2spv::passes

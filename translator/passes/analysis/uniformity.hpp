@@ -58,7 +58,7 @@ class Uniformity {
 /// Whether a barrier of the function may be reached by some threads of a block only, or in
 /// different iterations. Takes the function before structurizing, calls inlined; works on a copy.
 bool barriers_diverge(const ir::Function& function, ir::Module& module);
-/// The same of warp operations.
+/// The same of warp operations and the threads of a warp, in blocks whose rows are whole warps.
 bool warp_operations_diverge(const ir::Function& function, ir::Module& module);
 
 }  // namespace ptx2spv::passes

@@ -1,5 +1,5 @@
 // Warp operations as the device's own, where its subgroups are warps: 32 threads in the order of
-// their numbers. Only for operations that all threads of a block reach together (uniformity of
+// their numbers. Only for operations that all threads of a warp reach together (uniformity of
 // control flow), so every lane that has not ended takes part, and member masks are applied to what
 // the lanes give. A barrier of the subgroup before each operation brings lanes back together that a
 // device lets run apart after a branch.

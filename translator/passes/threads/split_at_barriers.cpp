@@ -31,12 +31,13 @@ std::uint32_t words_of(Type type) {
 }  // namespace
 
 BarrierSplitter::BarrierSplitter(Function& function, std::uint32_t invocations,
-                                 std::uint32_t threads, std::uint32_t idle_rounds)
+                                 std::uint32_t threads, const BlockOptions& options)
     : f_(function),
       b_(function),
       invocations_(invocations),
       per_invocation_((threads + invocations - 1) / invocations),
-      idle_rounds_(idle_rounds) {}
+      idle_rounds_(options.idle_rounds),
+      subgroups_(options.warps) {}
 
 std::uint32_t BarrierSplitter::var(Type type, std::string name) {
   f_.vars.push_back({type, std::move(name), false});
@@ -275,6 +276,20 @@ void BarrierSplitter::set_thread() {
   b_.set(local_base_, b_.op2(Op::mul, iteration, b_.i32(thread_local_bytes_)));
 }
 
+void BarrierSplitter::clear_control_words() {
+  // There are few words compared with invocations, so this loop has one or two iterations.
+  const BlockId header = b_.new_block(), body = b_.new_block(), out = b_.new_block();
+  b_.set(iteration_, b_.builtin(Builtin::local_index));
+  b_.br(header);
+  b_.at(header);
+  branch(b_.cmp(Op::ult, b_.get(iteration_), b_.i32(control_words_)), body, out);
+  b_.at(body);
+  write(shared_at(0, b_.get(iteration_)), b_.i32(0));
+  b_.set(iteration_, b_.op2(Op::add, b_.get(iteration_), b_.builtin(Builtin::workgroup_size_x)));
+  b_.br(header);
+  b_.at(out);
+}
+
 // Control words to zero, threads beyond the block ended, the others at the start.
 void BarrierSplitter::emit_entry(BlockId rounds) {
   b_.at(0);
@@ -290,17 +305,7 @@ void BarrierSplitter::emit_entry(BlockId rounds) {
   b_.set(slot_, b_.i32(0));
   b_.set(force_, b_.i32(0));
   if (yields_) b_.set(idle_, b_.i32(0));
-  // There are few words compared with invocations, so this loop has one or two iterations.
-  const BlockId header = b_.new_block(), body = b_.new_block(), out = b_.new_block();
-  b_.set(iteration_, b_.builtin(Builtin::local_index));
-  b_.br(header);
-  b_.at(header);
-  branch(b_.cmp(Op::ult, b_.get(iteration_), b_.i32(control_words_)), body, out);
-  b_.at(body);
-  write(shared_at(0, b_.get(iteration_)), b_.i32(0));
-  b_.set(iteration_, b_.op2(Op::add, b_.get(iteration_), b_.builtin(Builtin::workgroup_size_x)));
-  b_.br(header);
-  b_.at(out);
+  if (block_meets()) clear_control_words();
   b_.set(iteration_, b_.i32(0));
   const auto begin = [&] {
     const Value inside = b_.cmp(Op::ult, thread(), b_.get(count_));
@@ -321,7 +326,8 @@ void BarrierSplitter::emit_entry(BlockId rounds) {
       begin();
     });
   }
-  b_.inst(Op::control_barrier, Type::none, {});
+  if (subgroups_) b_.set(moved_on_, b_.i32(0));
+  if (block_meets()) b_.inst(Op::control_barrier, Type::none, {});
   b_.br(rounds);
 }
 
@@ -367,7 +373,7 @@ void BarrierSplitter::emit_stop(const SyncPoint& point, std::uint32_t number, Bl
   if (!simple())
     for (const std::uint32_t v : {ready_, mask_, operand_, operand2_, key_}) save(v);
   for (const std::uint32_t v : point.live) save(v);
-  write(shared_at(alive_, b_.get(slot_)), b_.i32(1));
+  if (!subgroups_) write(shared_at(alive_, b_.get(slot_)), b_.i32(1));
   b_.br(next);
 }
 
@@ -408,7 +414,7 @@ void BarrierSplitter::emit_iteration(BlockId start, BlockId next) {
     b_.at(living);
     branch(may_go_on(), dispatch, waiting);
     b_.at(waiting);
-    write(shared_at(alive_, b_.get(slot_)), b_.i32(1));
+    if (!subgroups_) write(shared_at(alive_, b_.get(slot_)), b_.i32(1));
     b_.br(next);
   }
   std::vector<BlockId> targets{next, emit_start(start)};
@@ -427,8 +433,8 @@ void BarrierSplitter::emit_exits(BlockId next, BlockId end) {
     b_.set_loc(f_.blocks[b].loc);
     b_.set(resume_, b_.i32(kDone));
     save(resume_);
-    if (!simple()) atomic(AtomicOp::add, shared_at(done_, b_.i32(0)), b_.i32(1));
-    if (warps_) atomic(AtomicOp::or_, shared_at(gone_, warp()), lane_bit());
+    if (!simple() && block_meets()) atomic(AtomicOp::add, shared_at(done_, b_.i32(0)), b_.i32(1));
+    if (warps_ && !subgroups_) atomic(AtomicOp::or_, shared_at(gone_, warp()), lane_bit());
     mark_progress();
     b_.br(next);
   }
@@ -441,7 +447,7 @@ void BarrierSplitter::emit_end_of_round(BlockId rounds) {
   b_.inst(Op::control_barrier, Type::none, {});
   if (!simple()) {
     if (general_barriers_ || !points_.empty()) emit_agent();
-    if (warps_) emit_resolve();
+    if (warps_ && !subgroups_) emit_resolve();
     b_.inst(Op::control_barrier, Type::none, {});
   }
   const Value slot = b_.get(slot_);
@@ -506,11 +512,15 @@ std::string BarrierSplitter::run() {
   force_ = i32("force"), base_ = i32("base");
   state_base_ = i32("state_base"), local_base_ = i32("local_base"), count_ = i32("threads");
   lane_counter_ = i32("lane"), accumulator_ = i32("sum"), idle_ = i32("idle");
+  for (std::uint32_t* each : {&value_[0], &value_[1], &living_, &left_, &group_, &group_key_,
+                              &taken_, &present_, &waiting_[0], &waiting_[1], &moved_on_})
+    if (subgroups_) *each = i32("subgroup");
   for (int i = 0; i < 3; ++i) tid_[i] = i32(i == 0 ? "tid_x" : i == 1 ? "tid_y" : "tid_z");
 
   const BlockId start = start_ = b_.new_block();
   std::swap(f_.blocks[start], f_.blocks[0]);
   cut();
+  subgroups_ = subgroups_ && warps_ && !yields_ && per_invocation_ == 1;
   replace_builtins();
   demote_to_stack(f_);
   if (per_invocation_ > 1) find_live();
@@ -536,7 +546,10 @@ std::string BarrierSplitter::run() {
     iteration();
   else
     loop(iteration_, per_invocation_, iteration);
-  emit_end_of_round(rounds);
+  if (subgroups_)
+    emit_end_of_warp_round(rounds);
+  else
+    emit_end_of_round(rounds);
   f_.region_threads = per_invocation_;
   f_.compute_preds();
   return {};
@@ -547,7 +560,7 @@ std::string BarrierSplitter::run() {
 std::string split_at_barriers(Function& function, Module&, const BlockOptions& options) {
   const std::uint32_t invocations = std::max(1u, options.workgroup_threads);
   return split::BarrierSplitter(function, invocations, std::max(1u, options.max_block_threads),
-                                options.idle_rounds)
+                                options)
       .run();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "translator/ir/ir.hpp"
+#include "translator/passes/passes.hpp"
 
 namespace ptx2spv::passes::split {
 
@@ -33,7 +34,7 @@ struct WarpKind {
 class BarrierSplitter {
  public:
   BarrierSplitter(ir::Function& function, std::uint32_t invocations, std::uint32_t threads,
-                  std::uint32_t idle_rounds);
+                  const BlockOptions& options);
   std::string run();
 
  private:
@@ -44,6 +45,7 @@ class BarrierSplitter {
   void find_live();
   bool live_within(std::size_t each, std::size_t most, std::size_t saved, std::vector<bool>& many);
   void lay_out_state();
+  void clear_control_words();
   void emit_entry(ir::BlockId rounds);
   ir::BlockId emit_start(ir::BlockId start);
   void emit_iteration(ir::BlockId start, ir::BlockId next);
@@ -73,9 +75,20 @@ class BarrierSplitter {
   void over_lanes(const WarpKind& kind, ir::Value present);
   ir::Value barrier_word(ir::Value index, std::uint32_t word);
 
+  // split_at_barriers_subgroups.cpp: warp operations by the device's own
+  void resolve_in_subgroup();
+  void resolve_group(const WarpKind& kind);
+  void emit_end_of_warp_round(ir::BlockId rounds);
+  ir::Value ballot(ir::Value truth);
+  ir::Value from_lane(std::uint32_t var, ir::Value lane);
+  ir::Value goes_on();
+  ir::Value exchanged(bool high, ir::Value lane);
+
   // Small parts
   std::uint32_t var(ir::Type type, std::string name);
   bool simple() const { return !warps_ && !general_barriers_; }
+  /// Whether the block's threads wait for one another, beside those of each warp.
+  bool block_meets() const { return !subgroups_ || barrier_ids_ != 0; }
   ir::Value shared_at(std::uint32_t word, ir::Value index);
   ir::Value read(ir::Value address);
   void write(ir::Value address, ir::Value value);
@@ -107,6 +120,7 @@ class BarrierSplitter {
   ir::Function& f_;
   ir::Builder b_;
   const std::uint32_t invocations_, per_invocation_, idle_rounds_;
+  bool subgroups_;  ///< that are warps resolve warp operations
   bool yields_ = false, warps_ = false, general_barriers_ = false, warp_wide_ = false;
   std::vector<SyncPoint> points_;
   ir::BlockId start_ = 0;
@@ -125,6 +139,10 @@ class BarrierSplitter {
   std::uint32_t iteration_ = 0, slot_ = 0, force_ = 0, base_ = 0, state_base_ = 0, local_base_ = 0,
                 count_ = 0, idle_ = 0;
   std::uint32_t lane_counter_ = 0, accumulator_ = 0;
+  // Of a subgroup: what lanes offer, who lives, waits still, belongs to the group in work and takes
+  // its result, and the results of those who do not.
+  std::uint32_t value_[2] = {0, 0}, living_ = 0, left_ = 0, group_ = 0, group_key_ = 0, taken_ = 0,
+                present_ = 0, waiting_[2] = {0, 0}, moved_on_ = 0;
   std::map<std::uint32_t, std::uint32_t> state_word_;  ///< variable: its word in a thread's state
   std::uint32_t state_words_ = 0, state_offset_ = 0, thread_local_bytes_ = 0;
 

@@ -77,9 +77,10 @@ void BarrierSplitter::lay_out_shared() {
     point.kind = k;
     point.key = keys_++;
   }
-  // Points of a kind share their arrival masks when there would be too many.
-  constexpr std::uint32_t kMostKeyWords = 1024;
-  if (keys_ * warp_count_ > kMostKeyWords) {
+  // Points of a kind share their arrival masks when there would be too many. Without such masks the
+  // low half of a thread's key is the limit.
+  constexpr std::uint32_t kMostKeyWords = 1024, kMostKeys = 0xffff;
+  if (keys_ > (subgroups_ ? kMostKeys : kMostKeyWords / warp_count_)) {
     for (SyncPoint& point : points_)
       if (point.warp) point.key = point.kind;
     keys_ = static_cast<std::uint32_t>(kinds_.size());
@@ -93,12 +94,14 @@ void BarrierSplitter::lay_out_shared() {
     return at - words;
   };
   moved_ = take(yields_ ? 3 : 0);
-  gone_ = take(warps_ ? warp_count_ : 0);
-  arrived_ = take(keys_ * warp_count_);
-  voted_ = take(votes ? keys_ * warp_count_ : 0);
+  if (!block_meets()) at = 0;
+  const bool share = !subgroups_;
+  gone_ = take(warps_ && share ? warp_count_ : 0);
+  arrived_ = take(share ? keys_ * warp_count_ : 0);
+  voted_ = take(votes && share ? keys_ * warp_count_ : 0);
   control_words_ = at;
-  exchange_ = take(exchanges ? warp_count_ * 32 : 0);
-  exchange_high_ = take(warp_wide_ ? warp_count_ * 32 : 0);
+  exchange_ = take(exchanges && share ? warp_count_ * 32 : 0);
+  exchange_high_ = take(warp_wide_ && share ? warp_count_ * 32 : 0);
   shared_offset_ = (f_.shared_bytes + 3) & ~3u;
   f_.shared_bytes = shared_offset_ + at * 4;
 }
@@ -128,27 +131,37 @@ void BarrierSplitter::arrive_at_warp(const SyncPoint& point) {
   const auto arg = [&](unsigned i) { return f_.arg(point.inst, i); };
   const Value bit = lane_bit(), key = b_.i32(point.key);
   Value members = b_.i32(0xffffffffu);
+  const auto offer = [&](Value value) {
+    const bool wide = f_.insts[value].type == Type::i64;
+    const Value low = wide ? b_.inst(Op::trunc, Type::i32, {value}) : value;
+    if (subgroups_)
+      b_.set(value_[0], low);
+    else
+      write(shared_at(exchange_, thread()), low);
+    if (!wide) return;
+    const Value high = b_.inst(Op::high, Type::i32, {value});
+    if (subgroups_)
+      b_.set(value_[1], high);
+    else
+      write(shared_at(exchange_high_, thread()), high);
+  };
   switch (inst.op) {
     case Op::warp_shfl:
-      write(shared_at(exchange_, thread()), arg(0));
+      offer(arg(0));
       b_.set(operand_, arg(1));
       b_.set(operand2_, arg(2));
       members = arg(3);
       break;
     case Op::warp_vote:
-      atomic(AtomicOp::or_, keyed(voted_, key), b_.select(arg(0), bit, b_.i32(0)));
+      if (subgroups_)
+        offer(b_.inst(Op::zext, Type::i32, {arg(0)}));
+      else
+        atomic(AtomicOp::or_, keyed(voted_, key), b_.select(arg(0), bit, b_.i32(0)));
       members = arg(1);
       break;
-    case Op::warp_match: {
-      const bool wide = f_.insts[arg(0)].type == Type::i64;
-      write(shared_at(exchange_, thread()),
-            wide ? b_.inst(Op::trunc, Type::i32, {arg(0)}) : arg(0));
-      if (wide) write(shared_at(exchange_high_, thread()), b_.inst(Op::high, Type::i32, {arg(0)}));
-      members = arg(1);
-      break;
-    }
+    case Op::warp_match:
     case Op::warp_redux:
-      write(shared_at(exchange_, thread()), arg(0));
+      offer(arg(0));
       members = arg(1);
       break;
     case Op::warp_sync:
@@ -158,7 +171,7 @@ void BarrierSplitter::arrive_at_warp(const SyncPoint& point) {
   b_.set(mask_, members);
   b_.set(key_, b_.i32(point.key | point.kind << 16));
   b_.set(ready_, b_.i32(0));
-  atomic(AtomicOp::or_, keyed(arrived_, key), bit);
+  if (!subgroups_) atomic(AtomicOp::or_, keyed(arrived_, key), bit);
 }
 
 /// The thread waits for nothing but the end of the round. Warp operations are not resolved without
@@ -200,6 +213,7 @@ Value BarrierSplitter::idle_too_long(Value slot, Value cleared) {
 }
 
 void BarrierSplitter::leave_warp(const SyncPoint& point) {
+  if (subgroups_) return;
   const Value others = b_.inst(Op::not_, Type::i32, {lane_bit()});
   atomic(AtomicOp::and_, keyed(arrived_, b_.i32(point.key)), others);
   if (f_.insts[point.inst].op == Op::warp_vote)
@@ -315,6 +329,13 @@ void BarrierSplitter::resolve_thread(BlockId done) {
   b_.br(done);
 }
 
+/// What a lane of the thread's warp offers to the operation in work.
+Value BarrierSplitter::exchanged(bool high, Value lane) {
+  if (subgroups_) return from_lane(value_[high], lane);
+  const Value warp_base = b_.op2(Op::and_, thread(), b_.i32(~31u));
+  return read(shared_at(high ? exchange_high_ : exchange_, b_.op2(Op::add, warp_base, lane)));
+}
+
 void BarrierSplitter::resolve_kind(const WarpKind& kind, Value present) {
   warp::Lanes lanes(b_);
   switch (kind.op) {
@@ -323,8 +344,7 @@ void BarrierSplitter::resolve_kind(const WarpKind& kind, Value present) {
                                        b_.get(operand2_));
       // A lane that is not there has no value: the thread's own stands for it.
       const Value from = lanes.present_or(present, source.lane, lane());
-      const Value warp_base = b_.op2(Op::and_, thread(), b_.i32(~31u));
-      b_.set(result0_, read(shared_at(exchange_, b_.op2(Op::add, warp_base, from))));
+      b_.set(result0_, exchanged(false, from));
       b_.set(result1_, lanes.flag(source.inside));
       break;
     }
@@ -332,7 +352,9 @@ void BarrierSplitter::resolve_kind(const WarpKind& kind, Value present) {
     case Op::warp_redux: over_lanes(kind, present); break;
     case Op::warp_vote: {
       const Value key = b_.op2(Op::and_, b_.get(key_), b_.i32(0xffff));
-      const Value votes = b_.op2(Op::and_, read(keyed(voted_, key)), present);
+      const Value all = subgroups_ ? ballot(b_.cmp(Op::ne, b_.get(value_[0]), b_.i32(0)))
+                                   : read(keyed(voted_, key));
+      const Value votes = b_.op2(Op::and_, all, present);
       b_.set(result0_, lanes.vote(static_cast<VoteMode>(kind.mode), votes, present));
       break;
     }
@@ -356,15 +378,12 @@ void BarrierSplitter::over_lanes(const WarpKind& kind, Value present) {
   b_.set(result0_, present);
   loop(lane_counter_, 32, [&] {
     const Value l = b_.get(lane_counter_), sum = b_.get(accumulator_);
-    const Value index = b_.op2(Op::add, b_.op2(Op::and_, thread(), b_.i32(~31u)), l);
-    const Value value = read(shared_at(exchange_, index));
+    const Value value = exchanged(false, l);
     const Value member = b_.op2(Op::and_, b_.op2(Op::lshr, b_.get(result0_), l), b_.i32(1));
     if (match) {
-      Value same = b_.cmp(Op::eq, value, read(shared_at(exchange_, thread())));
+      Value same = b_.cmp(Op::eq, value, exchanged(false, lane()));
       if (kind.wide)
-        same = b_.op2(Op::and_, same,
-                      b_.cmp(Op::eq, read(shared_at(exchange_high_, index)),
-                             read(shared_at(exchange_high_, thread()))));
+        same = b_.op2(Op::and_, same, b_.cmp(Op::eq, exchanged(true, l), exchanged(true, lane())));
       const Value bit = b_.op2(Op::shl, b_.select(same, member, b_.i32(0)), l);
       b_.set(accumulator_, b_.op2(Op::or_, sum, bit));
     } else {
