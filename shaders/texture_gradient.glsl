@@ -140,6 +140,8 @@ uvec4 tex_gradient_cube(const in uvec4 at, const in uvec4 moves, const in uint e
         tex_times(u - from_u, half_face));
     float by_v = PICK(over_v && !infinite, tex_over_edge(v, from_v, left, extent, across),
         tex_times(v - from_v, half_face));
+    // From a direction without length everything is endlessly far.
+    by_u = PICK(from == 0u, 1e30f, by_u);
     return uvec4(tex_gradient(floatBitsToUint(by_u), 1u), tex_gradient(floatBitsToUint(by_v), 1u),
         0u, PICK(over, 1u, 0u));
 }

@@ -20,7 +20,15 @@ TEST_F(Ptxrun, OutputsAreWritten) {
 }
 
 // Nobody checks global memory: a CPU driver dies of a wild pointer, but not without a word.
+/// Whether kernels run in this process, which a wild pointer then ends.
+bool runs_here() {
+  const char* device = std::getenv("PTX2SPV_DEVICE");
+  const std::string name = device ? device : "swiftshader";
+  return name == "swiftshader" || name == "lavapipe" || name == "cpu";
+}
+
 TEST_F(Ptxrun, WildPointersAreNamed) {
+  if (!runs_here()) GTEST_SKIP() << "a GPU reports a wild pointer as a lost device";
   const ProcessResult result =
       run(manifest(R"({"kernel": "add_once", "grid": 1, "block": 1, "args": [{"u64": 64}]})", ""));
   EXPECT_GE(result.exit_code, 128) << result.error;
@@ -30,6 +38,7 @@ TEST_F(Ptxrun, WildPointersAreNamed) {
 }
 
 TEST_F(Ptxrun, ACrashUnderALimitOfMemoryNamesTheLimit) {
+  if (!runs_here()) GTEST_SKIP() << "a GPU reports a wild pointer as a lost device";
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer takes more address space than any limit";
 #endif
