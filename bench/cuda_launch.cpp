@@ -223,8 +223,8 @@ int main(int argc, char** argv) {
   const double plain = least(launches["runtime"]);
   std::printf(
       "launch: Stream::launch %.2f us, cuLaunchKernel %.2f us (%.2f), <<<>>> %.2f us (%.2f)\n",
-      plain, least(launches["driver"]), least(launches["driver"]) / plain,
-      least(launches["stubs"]), least(launches["stubs"]) / plain);
+      plain, least(launches["driver"]), least(launches["driver"]) / plain, least(launches["stubs"]),
+      least(launches["stubs"]) / plain);
   std::printf("64 MiB: memcpy %.0f us, cuMemcpyHtoD %.0f us (%.2f)\n", least(copies["runtime"]),
               least(copies["driver"]), least(copies["driver"]) / least(copies["runtime"]));
 }

@@ -18,8 +18,8 @@ function(ptx2spv_add_kernels target)
                         "ARCHITECTURE, NVCC_OPTIONS; not '${arg_UNPARSED_ARGUMENTS}'")
   endif()
   if(NOT TARGET ptx2spv::ptx2spv)
-    message(FATAL_ERROR "ptx2spv_add_kernels(${target}): there is no tool ptx2spv: this is built or "
-                        "installed without PTX2SPV_BUILD_TOOLS")
+    message(FATAL_ERROR "ptx2spv_add_kernels(${target}): there is no tool ptx2spv: this is built "
+                        "or installed without PTX2SPV_BUILD_TOOLS")
   endif()
   set(kinds c-header cpp-header spirv asm json)
   set(endings h hpp spv spvasm json)

@@ -29,7 +29,7 @@ struct PhysicalTraits {
   std::string driver_name, driver_info;
   bool storage_image_formats = false;  ///< shaderStorageImageExtendedFormats
   bool anisotropy = false, cube_arrays = false, cubes_with_seams = false;
-  bool seamless_cubes = true;  ///< filters reach across the edges of cubes as they should
+  bool seamless_cubes = true;         ///< filters reach across the edges of cubes as they should
   bool choose_subgroups = false;      ///< pipelines with warps ask for subgroups of 32
   std::uint32_t storage_buffers = 0;  ///< of a stage, and of a pipeline's sets
   std::uint64_t max_allocation = 0;   ///< bytes; 0: not reported

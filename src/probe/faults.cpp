@@ -69,9 +69,8 @@ Answer lcssa_loads(Asker& asker) {
   profile.workarounds.lcssa_loads = profile.workarounds.lcssa_values = false;
   Words words = random_words(256, 5);
   words[250] = 3;
-  const Answer answer =
-      faulty(asker.run(profile, {loops::kSearch, 0, 3}, 1, kThreads, words),
-             loops::searched(words, kThreads));
+  const Answer answer = faulty(asker.run(profile, {loops::kSearch, 0, 3}, 1, kThreads, words),
+                               loops::searched(words, kThreads));
   if (answer.value) return answer;
   const std::string levels = loops::two_levels("");
   return faulty(asker.run(profile, {levels, 0, 2}, 1, kThreads, words),

@@ -1,5 +1,5 @@
-// Loops that threads leave in different iterations with what they loaded there: for the questions about
-// drivers that lose it, and for the tests of launches.
+// Loops that threads leave in different iterations with what they loaded there: for the questions
+// about drivers that lose it, and for the tests of launches.
 #pragma once
 
 #include <cstdint>

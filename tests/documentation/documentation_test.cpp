@@ -321,8 +321,8 @@ TEST(Documentation, devices_lists_the_figures_of_null_hardware) {
     if (!values.contains(parts[1])) families.push_back(parts[1]);
     values[parts[1]][parts[2]] = parts[3];
   }
-  std::string text = "| " + driver +
-                     " | `exact` / `fast` | `exact` / GLSL | `fast` / GLSL |\n|---|---|---|---|\n";
+  std::string text =
+      "| " + driver + " | `exact` / `fast` | `exact` / GLSL | `fast` / GLSL |\n|---|---|---|---|\n";
   for (const std::string& family : families)
     text += "| " + family + " | " + values[family]["exact / fast"] + " | " +
             values[family]["exact / GLSL"] + " | " + values[family]["fast / GLSL"] + " |\n";

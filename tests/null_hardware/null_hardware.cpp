@@ -36,8 +36,8 @@ Layout layout_of(const std::vector<std::uint32_t>& spirv) {
     layout[{set, bindings[word[2]]}] =
         word[3] == kUniformConstant && set == kSamplers ? VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER
         : word[3] == kUniformConstant                   ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE
-        : word[3] == kUniform       ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
-                                    : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        : word[3] == kUniform                           ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+                                                        : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
   }
   return layout;
 }

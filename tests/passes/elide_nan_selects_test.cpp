@@ -14,7 +14,8 @@ using namespace ptx2spv::ir;
 /// Constants 1 to 3 and x * y in %6, with the one NaN in %9.
 const std::string kProduct =
     "b0:\n  %1 = constant i32 0x7fffffff\n  %2 = constant i32 0x7f800000\n"
-    "  %3 = constant i32 0x80000000\n  %4 = load i32 mem=param,4 %1\n  %5 = load i32 mem=param,4 %1\n"
+    "  %3 = constant i32 0x80000000\n  %4 = load i32 mem=param,4 %1\n  %5 = load i32 mem=param,4 "
+    "%1\n"
     "  %6 = native_fmul i32 %4 %5\n  %7 = and_ i32 %6 %1\n  %8 = ult i1 %2 %7\n"
     "  %9 = select i32 %8 %1 %6\n";
 
@@ -37,20 +38,23 @@ TEST(NanSelects, go_where_another_operation_selects) {
 }
 
 TEST(NanSelects, go_where_only_comparisons_follow) {
-  EXPECT_EQ(selects(kProduct + "  %10 = xor_ i32 %9 %3\n  %11 = native_flt i1 %10 %4\n"
-                               "  %12 = select i32 %11 %2 %3\n  store mem=shared,4 %1 %12\n  exit\n"),
-            1u)
+  EXPECT_EQ(
+      selects(kProduct + "  %10 = xor_ i32 %9 %3\n  %11 = native_flt i1 %10 %4\n"
+                         "  %12 = select i32 %11 %2 %3\n  store mem=shared,4 %1 %12\n  exit\n"),
+      1u)
       << "the selection between other numbers is no selection of NaN";
 }
 
 TEST(NanSelects, stay_where_an_operation_that_does_not_select_hands_the_nan_on) {
-  EXPECT_EQ(selects(kProduct + "  %10 = native_fadd i32 %9 %4\n  store mem=shared,4 %1 %10\n  exit\n"),
-            1u);
+  EXPECT_EQ(
+      selects(kProduct + "  %10 = native_fadd i32 %9 %4\n  store mem=shared,4 %1 %10\n  exit\n"),
+      1u);
 }
 
 TEST(NanSelects, stay_where_integers_look) {
   EXPECT_EQ(selects(kProduct + "  %10 = add i32 %9 %4\n  store mem=shared,4 %1 %10\n  exit\n"), 1u);
-  EXPECT_EQ(selects(kProduct + "  %10 = xor_ i32 %9 %4\n  store mem=shared,4 %1 %10\n  exit\n"), 1u);
+  EXPECT_EQ(selects(kProduct + "  %10 = xor_ i32 %9 %4\n  store mem=shared,4 %1 %10\n  exit\n"),
+            1u);
   EXPECT_EQ(selects(kProduct + "  %10 = and_ i32 %9 %1\n  %11 = ult i1 %4 %10\n"
                                "  %12 = native_fadd i32 %9 %4\n  %13 = select i32 %11 %4 %5\n"
                                "  store mem=shared,4 %1 %13\n  exit\n"),

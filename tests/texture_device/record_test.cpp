@@ -191,8 +191,7 @@ class Replay {
     if (s.resource == "pitched") {
       memory.height = s.height;
       // Rows as images have them too, and rows that are none's.
-      memory.pitch =
-          backing_ == ArrayBacking::linear ? (row + 47) / 16 * 16 : (row + 31) / 32 * 32;
+      memory.pitch = backing_ == ArrayBacking::linear ? (row + 47) / 16 * 16 : (row + 31) / 32 * 32;
     }
     auto buffer = Buffer::create(
         device_, memory.offset + std::max<std::size_t>(memory.pitch, row) * s.height);

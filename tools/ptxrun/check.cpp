@@ -103,8 +103,7 @@ void Checker::references(const LaunchSpec& spec, const EntryInfo& entry) {
     }
   };
   // Handles that are not known before the launch may be any variable's.
-  check(spec.surfrefs, entry.surfrefs, ".surfref", interface_.surfrefs,
-        entry.dynamic_handles);
+  check(spec.surfrefs, entry.surfrefs, ".surfref", interface_.surfrefs, entry.dynamic_handles);
   check(spec.texrefs, entry.texrefs, ".texref", interface_.texrefs, entry.dynamic_textures);
   check(spec.samplerrefs, entry.samplerrefs, ".samplerref", interface_.texrefs,
         entry.dynamic_textures);

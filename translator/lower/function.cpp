@@ -133,7 +133,8 @@ bool FunctionLowering::params_fit() {
                            std::to_string(kParamBytes) + " bytes");
     return false;
   };
-  if (!f_.is_entry && !(std::ranges::all_of(f_.params, fit) && std::ranges::all_of(f_.returns, fit)))
+  if (!f_.is_entry &&
+      !(std::ranges::all_of(f_.params, fit) && std::ranges::all_of(f_.returns, fit)))
     return false;
   return std::ranges::all_of(f_.variables, fit);
 }

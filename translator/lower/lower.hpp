@@ -65,7 +65,7 @@ struct EntryContext {
   std::uint32_t stack_at = 0;
   std::map<CallShape, std::vector<FunctionRef>> address_taken;
   std::size_t indirect_targets = 0;        ///< so far, of kIndirectTargets
-  std::size_t argument_words = 0;  ///< so far, of kArgumentWords
+  std::size_t argument_words = 0;          ///< so far, of kArgumentWords
   std::vector<bool> recursive;             ///< by number
   std::vector<std::uint32_t> frame_bytes;  ///< by number: local variables of recursive functions
   std::unordered_set<std::uint64_t>

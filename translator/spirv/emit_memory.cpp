@@ -185,8 +185,7 @@ Id Emitter::coherent_pointer(Id address, View view) {
     b_.shared(key) = block;
   }
   const Id whole = address_pointer(address, b_.shared(key));
-  const Id type =
-      b_.type_pointer(spv::StorageClass::PhysicalStorageBuffer, element_type(view));
+  const Id type = b_.type_pointer(spv::StorageClass::PhysicalStorageBuffer, element_type(view));
   return op(spv::Op::OpAccessChain, type, whole, b_.constant(0));
 }
 
@@ -195,8 +194,8 @@ Id Emitter::pointer(Value v, Value address, View view) {
   const Space space = inst.mem.space;
   if (word_space(space)) return word_pointer(v, address, 0);
   const bool coherent = by_address(space) && inst.mem.is_volatile;
-  const std::uint32_t key = pointer_key(space, inst.mem.slot,
-                                        static_cast<unsigned>(view) | (coherent ? kCoherent : 0));
+  const std::uint32_t key =
+      pointer_key(space, inst.mem.slot, static_cast<unsigned>(view) | (coherent ? kCoherent : 0));
   Form& form = pointers_[address];
   if (holds(form) && form.key == key) return form.id;
   Id made = 0;

@@ -61,9 +61,8 @@ Id Emitter::sampled_image(std::uint32_t binding, const TextureSample& sample, Id
   b_.capability(spv::Capability::RuntimeDescriptorArray);
   b_.capability(spv::Capability::ShaderNonUniform);
   b_.capability(spv::Capability::SampledImageArrayNonUniformIndexing);
-  const Id pointer =
-      op(spv::Op::OpAccessChain, b_.type_pointer(spv::StorageClass::UniformConstant, type),
-         variable, index);
+  const Id pointer = op(spv::Op::OpAccessChain,
+                        b_.type_pointer(spv::StorageClass::UniformConstant, type), variable, index);
   const Id loaded = op(spv::Op::OpLoad, type, pointer);
   for (const Id id : {index, pointer, loaded}) b_.decorate(id, spv::Decoration::NonUniform);
   return loaded;

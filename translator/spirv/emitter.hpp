@@ -101,7 +101,7 @@ class Emitter {
   bool atomic_view(const Inst& inst, bool is_float, View& view);
   Id element_type(View view);
   Id pointer(Value v, Value address, View view);
-  Id address_pointer(Id address, Id pointee);   ///< to what a device address names
+  Id address_pointer(Id address, Id pointee);  ///< to what a device address names
   Id coherent_pointer(Id address, View view);  ///< for accesses that other workgroups have to see
   Id word_pointer(Value v, Value address,
                   unsigned word);              ///< of a space of words (shared, local, push)
@@ -173,7 +173,7 @@ class Emitter {
   std::array<Id, 21> builtins_{};
   std::array<std::pair<Id, Id>, 4> vectors_{};  ///< built-in vectors loaded so far: variable, value
   std::uint32_t builtins_used_ = 0;
-  std::uint32_t serial_ = 1;  ///< of the block being emitted
+  std::uint32_t serial_ = 1;              ///< of the block being emitted
   std::vector<std::uint32_t> came_from_;  ///< by block: serial_ of the last block it led to
   Id function_ = 0, last_ = 0, shared_ = 0, local_ = 0;
   std::size_t last_at_ = 0;
