@@ -53,7 +53,7 @@ struct Anisotropic {
   std::string worst_line;
 };
 // The committed records have so many, as counted; docs/hardware.md says where others differ.
-constexpr unsigned kLevelsOne = 0, kLevelsCube = 1, kLevelsUnknown = 148, kAnisotropic = 32753,
+constexpr unsigned kLevelsOne = 0, kLevelsCube = 0, kLevelsUnknown = 148, kAnisotropic = 32753,
                    kAnisotropicOff = 0, kAnisotropicFar = 0, kCubes = 2155, kCubesOff = 0,
                    kCubesFar = 0;
 
