@@ -35,6 +35,68 @@ bool has_dead_operands(std::string_view instruction) {
   return false;
 }
 
+/// Which parts of a and b an operand's selector names, as digits: %r1.b7654 has 7, 6, 5 and 4.
+/// Without a selector `all`.
+std::string selected(std::string_view operand, std::string_view all) {
+  const std::size_t dot = operand.find('.');
+  return std::string(dot == operand.npos ? all : operand.substr(dot + 2));
+}
+
+/// Video instructions read parts of their operands, as their selectors say.
+bool video_reads(std::string_view opcode, const std::vector<std::string_view>& operands,
+                 std::size_t number) {
+  if (operands.size() < 4 || number == 0) return true;
+  const std::string_view name = opcode.substr(0, opcode.find('.'));
+  const bool sums = opcode.ends_with(".add");
+  const std::size_t lanes = name.ends_with('2') ? 2 : name.ends_with('4') ? 4 : 1;
+  if (lanes == 1) {
+    // The upper half of d takes the upper half of the result, as an H200 does, which is 0 where the
+    // result saturates to 16 bits or is the smaller or larger of two parts without a sign.
+    const bool no_sign =
+        (name == "vmin" || name == "vmax") && opcode.find(".u32.u32", 5) != opcode.npos;
+    if (operands[0].ends_with(".h1") && number < 3)
+      return opcode.find(".sat") == opcode.npos && !no_sign;
+    // Without a second operation, c has the parts that d's selector does not name.
+    const bool second = sums || opcode.ends_with(".min") || opcode.ends_with(".max");
+    return number != 3 || second || operands[0].find('.') != operands[0].npos;
+  }
+  const std::string mask = selected(operands[0], std::string_view("3210").substr(4 - lanes));
+  if (number == 3) return sums || mask.size() < lanes;
+  // Lane i of the result is made of the parts that the digits i from the right name. Those from 0
+  // on lie in a, the others in b.
+  const std::string from[] = {selected(operands[1], std::string_view("3210").substr(4 - lanes)),
+                              selected(operands[2], lanes == 2 ? "32" : "7654")};
+  // A part differs from itself by 0, whatever it is.
+  const bool compares =
+      name.starts_with("vsub") || name.starts_with("vabs") || name.starts_with("vset");
+  const std::string_view types = opcode.substr(name.size() + (name.starts_with("vset") ? 0 : 4));
+  const bool same_signs = types.starts_with(".u32.u32") || types.starts_with(".s32.s32");
+  for (const char lane : mask) {
+    const auto digit = [&](const std::string& digits) {
+      return digits[digits.size() - 1 - static_cast<std::size_t>(lane - '0')];
+    };
+    if (compares && same_signs && digit(from[0]) == digit(from[1])) continue;
+    for (const std::string& digits : from)
+      if ((static_cast<std::size_t>(digit(digits) - '0') >= lanes) == (number == 2)) return true;
+  }
+  return false;
+}
+
+/// Whether the operand at `at` can change a result.
+bool is_read(std::string_view instruction, std::size_t at) {
+  const std::size_t blank = instruction.find(' ');
+  if (instruction[0] != 'v') return true;
+  std::vector<std::string_view> operands;
+  std::size_t number = 0;
+  for (std::size_t begin = blank + 1; begin < instruction.size();) {
+    if (begin <= at) number = operands.size();
+    std::size_t end = instruction.find_first_of(",;", begin);
+    operands.push_back(instruction.substr(begin, end - begin));
+    begin = instruction.find_first_not_of(", ;", end);
+  }
+  return video_reads(instruction.substr(0, blank), operands, number);
+}
+
 std::string kernel_around(std::string_view instruction) {
   std::string text =
       ".version 9.0\n.target sm_90\n.address_size 64\n"
@@ -128,7 +190,7 @@ bool run_sensitivity(Input input) {
     const bool begins =
         text[at - 1] == '%' || (std::isdigit(static_cast<unsigned char>(text[at])) &&
                                 (text[at - 1] == ' ' || text[at - 1] == '+'));
-    if (!begins) continue;
+    if (!begins || !is_read(text, at)) continue;
     const std::string changed = with_another(text, at);
     if (changed.empty()) continue;
     const auto other = module_of(changed);

@@ -29,7 +29,12 @@ Result<LaunchTiming> Kernel::launch(const LaunchConfig& config, const Args& args
         });
     if (!status) return status.error();
   }
-  if (Status status = device.queue.wait(value); !status) return status.error();
+  if (Status status = device.queue.wait(value); !status) {
+    // What the launch keeps holds the device, which holds this stream.
+    std::lock_guard lock((*stream)->mutex);
+    (*stream)->retire();
+    return status.error();
+  }
   timing.wall_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   std::vector<std::byte> printed;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 namespace ptx2spv::runtime {
 
@@ -14,6 +15,21 @@ namespace {
 
 /// After so many nanoseconds a wait looks whether the device still takes work.
 constexpr std::uint64_t kLookAtDevice = 1'000'000'000;
+
+bool lacks_memory(VkResult result) {
+  return result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
+}
+
+/// Makes a call again that lacked memory, after 1, 2, 4 ... 128 milliseconds.
+template <class Call>
+VkResult persist(Call&& call) {
+  VkResult result = call();
+  for (int pause = 1; lacks_memory(result) && pause <= 128; pause *= 2) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+    result = call();
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -43,8 +59,8 @@ Status Queue::check(VkResult result, const char* what) {
 }
 
 /// With a `signal_value` of 0 no signal, without `commands` nothing but one.
-Status Queue::submit_locked(VkCommandBuffer commands, std::uint64_t signal_value) {
-  if (lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "QueueSubmit");
+VkResult Queue::submit_locked(VkCommandBuffer commands, std::uint64_t signal_value) {
+  if (lost()) return VK_ERROR_DEVICE_LOST;
   VkTimelineSemaphoreSubmitInfo timeline{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
   VkSubmitInfo submit{VK_STRUCTURE_TYPE_SUBMIT_INFO};
   if (signal_value) {
@@ -59,28 +75,39 @@ Status Queue::submit_locked(VkCommandBuffer commands, std::uint64_t signal_value
   if (lock_outside) lock_outside();
   VkResult result = device_.vk.QueueSubmit(handle_, 1, &submit, VK_NULL_HANDLE);
   if (unlock_outside) unlock_outside();
-  return check(result, "QueueSubmit");
+  return result;
 }
 
 Result<std::uint64_t> Queue::submit(VkCommandBuffer commands, bool signal) {
   std::lock_guard lock(mutex_);
   std::uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
   signal = signal || value - signalled_.load(std::memory_order_relaxed) >= kUnsignalled;
-  if (Status status = submit_locked(commands, signal ? value : 0); !status) return status.error();
+  if (Status status = check(submit_locked(commands, signal ? value : 0), "QueueSubmit"); !status)
+    return status.error();
   submitted_.store(value, std::memory_order_release);
   if (signal) signalled_.store(value, std::memory_order_release);
   return value;
 }
 
-Status Queue::signal(std::uint64_t value) {
-  if (signalled_.load(std::memory_order_acquire) >= value) return {};
+VkResult Queue::signal(std::uint64_t value) {
+  if (signalled_.load(std::memory_order_acquire) >= value) return VK_SUCCESS;
   std::lock_guard lock(mutex_);
-  if (signalled_.load(std::memory_order_relaxed) >= value) return {};
+  if (signalled_.load(std::memory_order_relaxed) >= value) return VK_SUCCESS;
   // A signal waits for everything submitted before it.
   std::uint64_t last = submitted_.load(std::memory_order_relaxed);
-  if (Status status = submit_locked(VK_NULL_HANDLE, last); !status) return status;
-  signalled_.store(last, std::memory_order_release);
-  return {};
+  const VkResult result = submit_locked(VK_NULL_HANDLE, last);
+  if (result == VK_SUCCESS) signalled_.store(last, std::memory_order_release);
+  return result;
+}
+
+Error Queue::give_up(VkResult result, const char* what) {
+  std::lock_guard lock(mutex_);
+  if (!lost_.exchange(true) && lacks_memory(result) &&
+      persist([&] { return device_.vk.DeviceWaitIdle(device_.handle); }) != VK_SUCCESS)
+    device_.vk.keep_everything();
+  Error error = vulkan_error(result, what);
+  if (lacks_memory(result)) error.text += "; nothing tells when the device ends, it is given up";
+  return error;
 }
 
 void Queue::name(std::uint64_t value, std::string what) {
@@ -125,7 +152,8 @@ Status Queue::wait(std::uint64_t value) {
   // read.
   if (lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "WaitSemaphores");
   if (completed_.load(std::memory_order_acquire) >= value) return {};
-  if (Status status = signal(value); !status) return status;
+  if (const VkResult result = persist([&] { return signal(value); }); result != VK_SUCCESS)
+    return give_up(result, "QueueSubmit");
   VkSemaphoreWaitInfo wait{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
   wait.semaphoreCount = 1;
   wait.pSemaphores = &timeline_;
@@ -141,7 +169,7 @@ Status Queue::wait(std::uint64_t value) {
       const double left = std::max(timeout_ - spent.count(), 0.001) * 1e9;
       most = std::min(most, static_cast<std::uint64_t>(left));
     }
-    result = device_.vk.WaitSemaphores(device_.handle, &wait, most);
+    result = persist([&] { return device_.vk.WaitSemaphores(device_.handle, &wait, most); });
     // A device that was lost in the meantime may leave the wait as it is, but takes no more work.
     if (result != VK_TIMEOUT) break;
     if (lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "WaitSemaphores");
@@ -154,9 +182,11 @@ Status Queue::wait(std::uint64_t value) {
       if (most < kLookAtDevice) continue;
     }
     std::lock_guard lock(mutex_);
-    if (Status status = submit_locked(VK_NULL_HANDLE, 0); !status) return status;
+    const VkResult taken = submit_locked(VK_NULL_HANDLE, 0);
+    if (!lacks_memory(taken))
+      if (Status status = check(taken, "QueueSubmit"); !status) return status;
   }
-  if (Status status = check(result, "WaitSemaphores"); !status) return status;
+  if (result != VK_SUCCESS) return give_up(result, "WaitSemaphores");
   std::uint64_t old = completed_.load(std::memory_order_relaxed);
   while (old < value && !completed_.compare_exchange_weak(old, value, std::memory_order_release)) {
   }
@@ -167,7 +197,7 @@ bool Queue::reached(std::uint64_t value) {
   if (completed_.load(std::memory_order_acquire) >= value) return true;
   // Nothing of a lost device runs any more.
   if (lost() || !timeline_) return true;
-  if (!signal(value)) return lost();
+  if (!check(signal(value), "QueueSubmit")) return lost();
   std::uint64_t now = 0;
   if (!check(device_.vk.GetSemaphoreCounterValue(device_.handle, timeline_, &now), "wait"))
     return lost();

@@ -42,11 +42,14 @@ class Queue {
   /// Signals are this many submissions apart at most, so that what is over is noticed.
   static constexpr std::uint64_t kUnsignalled = 16;
   Status check(VkResult result, const char* what);
-  Status submit_locked(VkCommandBuffer commands, std::uint64_t signal_value);
+  VkResult submit_locked(VkCommandBuffer commands, std::uint64_t signal_value);
   /// Gives the device up: what runs goes on, and nothing that it may use is freed.
   Error time_out();
   /// Sees to it that the timeline will reach `value`.
-  Status signal(std::uint64_t value);
+  VkResult signal(std::uint64_t value);
+  /// The device counts as lost after `result`, because no wait can succeed any more. What may still
+  /// run keeps its memory.
+  Error give_up(VkResult result, const char* what);
 
   VulkanDevice& device_;
   double timeout_ = 0;

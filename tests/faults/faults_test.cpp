@@ -22,7 +22,8 @@ Result<std::uint32_t> work() {
   if (!kernel) return kernel.error();
   auto objects = faults::Objects::make(*device, 32, true);
   if (!objects) return objects.error();
-  return objects->launch(*device, *kernel);
+  const auto sum = objects->launch(*device, *kernel);
+  return sum && *sum == faults::kSum ? objects->replay(*device, *kernel) : sum;
 }
 
 class Faults : public testing::TestWithParam<std::pair<int, bool>> {};

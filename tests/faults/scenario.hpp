@@ -40,6 +40,8 @@ struct Objects {
   /// Launches twice, at once and in a stream, and reads back: the word, or 0 where the surface is
   /// wrong.
   Result<std::uint32_t> launch(const Device& device, const Kernel& kernel) const;
+  /// The same twice by a graph, in one of two streams that wait for each other's events.
+  Result<std::uint32_t> replay(const Device& device, const Kernel& kernel) const;
 };
 
 /// The word that launch() gives.

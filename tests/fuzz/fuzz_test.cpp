@@ -50,14 +50,20 @@ INSTANTIATE_TEST_SUITE_P(targets, Fuzz, testing::ValuesIn(targets().begin(), tar
 
 TEST(FuzzMutants, keep_the_form_of_a_kernel_often) {
   const Target& target = *find_target("ptx");
-  const std::vector<std::string> seeds = target.seeds(kRoot);
+  const auto parses = [&](const std::string& text) {
+    return target.run({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  };
+  std::vector<std::string> seeds = target.seeds(kRoot);
+  // Most cases are texts with a mistake, which their mutants keep.
+  std::erase_if(seeds, [&](const std::string& text) { return !parses(text); });
+  ASSERT_GT(seeds.size(), 20u);
   Random random(7);
   int taken = 0;
   constexpr int kCount = 1000;
   for (int i = 0; i < kCount; ++i) {
     const std::string text =
         target.mutate(seeds[random.below(seeds.size())], seeds[random.below(seeds.size())], random);
-    taken += target.run({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+    taken += parses(text);
   }
   std::printf("%d of %d mutants parse\n", taken, kCount);
   EXPECT_GT(taken, kCount / 8);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <tuple>
 
 namespace {
 
@@ -18,6 +19,8 @@ std::atomic<std::int64_t> live{0};
 std::atomic<int> error{0};
 std::atomic<bool> sticky{false};
 std::atomic<const char*> failed{nullptr};
+std::atomic<VkDevice> device{nullptr};  ///< the last one made
+std::atomic<PFN_vkDeviceWaitIdle> wait_idle{nullptr};
 
 enum class Function {
 #define PTX2SPV_VK_GLOBAL(name) name,
@@ -86,11 +89,15 @@ struct Wrap<number, VkResult (*)(Args...)> {
       const std::uint64_t at = calls++;
       if (at == fails_at || (sticky && at > fails_at)) {
         failed = name;
+        // What a lost device ran has ended.
+        if (error == VK_ERROR_DEVICE_LOST && device && wait_idle) wait_idle.load()(device);
         return static_cast<VkResult>(error.load());
       }
     }
     const VkResult result = real(args...);
     if (makes(name) && result == VK_SUCCESS) ++live;
+    if constexpr (number == Function::CreateDevice)
+      if (result == VK_SUCCESS) device = *std::get<3>(std::tie(args...));
     return result;
   }
 };
@@ -111,6 +118,7 @@ struct Wrap<number, void (*)(Args...)> {
   static inline void (*real)(Args...) = nullptr;
   static void call(Args... args) {
     if (destroys(kNames[static_cast<int>(number)]) && !no_handle(args...)) --live;
+    if constexpr (number == Function::DestroyDevice) device = nullptr;
     real(args...);
   }
 };
@@ -125,19 +133,24 @@ template <Function number, class Type>
 PFN_vkVoidFunction wrapped(PFN_vkVoidFunction real) {
   using It = Wrap<number, Type>;
   It::real = reinterpret_cast<Type>(real);
+  if constexpr (number == Function::DeviceWaitIdle) wait_idle = It::real;
   return reinterpret_cast<PFN_vkVoidFunction>(&It::call);
 }
 
 PFN_vkVoidFunction wrap(std::string_view name, PFN_vkVoidFunction real);
 
-PFN_vkGetInstanceProcAddr driver() {
-  static const PFN_vkGetInstanceProcAddr get = [] {
+/// A function that SwiftShader's library exports, or null.
+void* exported(const char* name) {
+  static void* const library = [] {
     const char* path = std::getenv("PTX2SPV_FAULT_DRIVER");
-    void* library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
-    void* found = library ? dlsym(library, "vk_icdGetInstanceProcAddr") : nullptr;
-    if (library && !found) found = dlsym(library, "vkGetInstanceProcAddr");
-    return reinterpret_cast<PFN_vkGetInstanceProcAddr>(found);
+    return path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
   }();
+  return library ? dlsym(library, name) : nullptr;
+}
+
+PFN_vkGetInstanceProcAddr driver() {
+  static const auto get =
+      reinterpret_cast<PFN_vkGetInstanceProcAddr>(exported("vk_icdGetInstanceProcAddr"));
   return get;
 }
 
@@ -188,6 +201,13 @@ std::uint64_t fault_calls() { return calls; }
 std::int64_t fault_live() { return live; }
 /// The function that failed, or null.
 const char* fault_name() { return failed; }
+
+/// SwiftShader makes no instance of Vulkan 1.1 or later before it knows that its caller does.
+VkResult vk_icdNegotiateLoaderICDInterfaceVersion(std::uint32_t* version) {
+  static const auto negotiate = reinterpret_cast<VkResult (*)(std::uint32_t*)>(
+      exported("vk_icdNegotiateLoaderICDInterfaceVersion"));
+  return negotiate ? negotiate(version) : VK_ERROR_INCOMPATIBLE_DRIVER;
+}
 
 PFN_vkVoidFunction vk_icdGetInstanceProcAddr(VkInstance instance, const char* name) {
   return driver() ? wrap(name, driver()(instance, name)) : nullptr;
