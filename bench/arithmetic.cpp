@@ -88,7 +88,8 @@ std::string kernel_text(const Row& row, unsigned count) {
   text += fmt::format("mad.lo.u32 %t1, %t1, {}, %t2;\nmad.wide.u32 %a1, %t1, 8, %a1;\n", kBlock);
   for (unsigned i = 0; i < 3; ++i)
     text += fmt::format("ld.global.{} %{}{}, [%a0+{}];\n", type, row.format, i, i * 8);
-  text += "again:\n";
+  // With a volatile load the loop stands once, with the operations that straight code has.
+  text += "again:\nld.volatile.global.u32 %t3, [%a0];\n";
   for (unsigned i = 0; i < count; ++i) text += fmt::format("{}\n", row.text);
   text += "sub.u32 %t0, %t0, 1;\nsetp.ne.u32 %p, %t0, 0;\n@%p bra again;\n";
   return text + fmt::format("st.global.{} [%a1], %{}0;\nret;\n}}\n", type, row.format);

@@ -465,6 +465,15 @@ constexpr Pass kPasses[] = {
      "fuses products and sums where ptxas does; before legalise-float, while operations are "
      "still PTX's"},
 
+    {Phase::legalise, "checked-loops",
+     // Guards store in every loop.
+     [](const PassContext& c) { return c.optimize && !c.function.loop_guard.on; },
+     [](PassContext& c) {
+       passes::checked_loops(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
+     },
+     "on devices that flush denormals, a loop runs natively with checks, and exactly only where "
+     "one "
+     "fails"},
     {Phase::legalise, "legalise-float", always,
      [](PassContext& c) {
        passes::legalise_float(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});

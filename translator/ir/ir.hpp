@@ -61,6 +61,8 @@ struct FpAttr {
   Round round = Round::rn;
   bool ftz = false, sat = false, nan = false;
   bool contract = false;  ///< no rounding modifier: a product and its sum may become one fma
+  bool checked = false;   ///< nothing denormal is in it, or nobody takes its result: a device that
+                          ///< flushes denormals does it right (passes/legalise/checked_loops.cpp)
   bool operator==(const FpAttr&) const = default;
 };
 

@@ -238,6 +238,8 @@ class Reader {
           inst.fp.nan = true;
         else if (parts[i] == "contract")
           inst.fp.contract = true;
+        else if (parts[i] == "checked")
+          inst.fp.checked = true;
         else if (parts[i].starts_with("to:"))
           lookup(kKindNames, parts[i].substr(3), inst.fp.to);
         else if (!lookup(kRoundNames, parts[i], inst.fp.round))

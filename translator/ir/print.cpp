@@ -40,6 +40,7 @@ void print_attributes(const Function& f, const Module& module, const Inst& inst,
     if (inst.fp.sat) out += ",sat";
     if (inst.fp.nan) out += ",nan";
     if (inst.fp.contract) out += ",contract";
+    if (inst.fp.checked) out += ",checked";
   }
   const unsigned flags = info(inst.op).flags;
   if ((flags & (flag::R | flag::W)) && !(flags & flag::C) && inst.op != Op::memory_barrier) {

@@ -140,6 +140,10 @@ struct FloatOptions {
   const Profile& profile;
   FpPolicy fp = FpPolicy::exact;
 };
+/// Loops of single-precision arithmetic run with the device's own operations first, and once more
+/// with exact ones in threads that met a denormal or a NaN: where the device flushes denormals.
+/// Needs structured SSA form, before legalise_float.
+bool checked_loops(ir::Function& function, ir::Module& module, const FloatOptions& options);
 /// PTX's floating point becomes native operations and library calls. Needs SSA form.
 bool legalise_float(ir::Function& function, ir::Module& module, const FloatOptions& options);
 
