@@ -3,7 +3,9 @@
 #include <bit>
 #include <cmath>
 
+#include "ptx2spv/translator.hpp"
 #include "tests/passes/parsed.hpp"
+#include "tests/support/spirv_tools.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv {
@@ -125,6 +127,38 @@ TEST(CheckedLoops, reads_that_follow_from_numbers_keep_a_loop_exact) {
   const std::string branch = "  %16 = flt i1 fp=f32 %13 %5\n  merge b7\n  cond_br %16 b6 b7\nb6:\n";
   EXPECT_FALSE(stands_twice(branch + "  %17 = load i32 mem=slot,4 %14\n  br b7\nb7:\n"));
   EXPECT_TRUE(stands_twice(branch + "  br b7\nb7:\n"));
+}
+
+TEST(CheckedLoops, one_behind_the_other_each_takes_what_the_one_before_left) {
+  constexpr unsigned kLoops = 200;
+  std::string text =
+      ".version 8.3\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 to) {\n"
+      ".reg .f32 %f<2>; .reg .b32 %r<3>; .reg .b64 %d; .reg .pred %p;\n"
+      "ld.param.u64 %d, [to]; ld.global.f32 %f0, [%d]; ld.global.f32 %f1, [%d+4];\n"
+      "mov.u32 %r0, %tid.x;\n";
+  for (unsigned i = 0; i < kLoops; ++i) {
+    const std::string again = "again" + std::to_string(i);
+    text += "mov.u32 %r1, 0;\n" + again +
+            ":\nmul.rn.f32 %f0, %f0, %f0;\n"
+            "add.rn.f32 %f0, %f0, %f1;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p, %r1, %r0;\n@%p bra " +
+            again + ";\n";
+  }
+  text += "st.global.f32 [%d], %f0;\nret;\n}\n";
+  std::vector<Message> messages;
+  const auto module = PtxModule::parse({{text, "k.ptx"}}, messages);
+  ASSERT_TRUE(module);
+  TranslateOptions options;
+  options.profile = flushing();
+  std::string after;
+  options.dump = [&](std::string_view pass, std::string_view ir) {
+    if (pass == "checked-loops") after = ir;
+  };
+  const auto translation = module->translate(options, messages);
+  ASSERT_TRUE(translation);
+  EXPECT_EQ(test::validate_spirv(translation->spirv), "");
+  std::size_t sums = 0;
+  for (std::size_t at = 0; (at = after.find(",checked", at)) != std::string::npos; ++at) ++sums;
+  EXPECT_EQ(sums, 2 * kLoops) << "a product and a sum of each";
 }
 
 TEST(CheckedLoops, loops_that_others_can_see_or_that_have_no_need_stay) {

@@ -41,6 +41,12 @@ struct Step {
   std::vector<Step> inside;
 };
 
+/// One of the loops that stand one behind the other.
+struct Part {
+  std::vector<Step> steps;
+  bool tests_first = false;
+};
+
 struct Thread {
   std::array<std::uint32_t, kTable> table{};  ///< the first ones are the registers
   std::uint32_t iterations = 0;
@@ -54,8 +60,11 @@ struct Result {
 class Loop {
  public:
   explicit Loop(std::mt19937& random) : random_(random) {
-    tests_first_ = pick(2);
-    steps_ = steps(3 + pick(6), true);
+    parts_.resize(1 + pick(3));
+    for (Part& part : parts_) {
+      part.tests_first = pick(2);
+      part.steps = steps(3 + pick(6), true);
+    }
   }
 
   std::string text() {
@@ -69,15 +78,23 @@ class Loop {
   mul.wide.u32 %d, %t, 36; add.u64 %in, %in, %d; mul.wide.u32 %d, %t, 20; add.u64 %out, %out, %d;
   ld.global.f32 %f0, [%in]; ld.global.f32 %f1, [%in+4]; ld.global.f32 %f2, [%in+8];
   ld.global.f32 %f3, [%in+12]; ld.global.u32 %n, [%in+32];
-  mov.u32 %i, 0;
-again:
 )";
-    if (tests_first_) code_ += "  setp.ge.u32 %p, %i, %n; @%p bra left;\n";
-    write(steps_);
-    code_ += "  add.u32 %i, %i, 1;\n";
-    code_ += tests_first_ ? "  bra again;\n" : "  setp.lt.u32 %p, %i, %n; @%p bra again;\n";
-    return code_ + R"(left:
-  st.global.f32 [%out], %f0; st.global.f32 [%out+4], %f1; st.global.f32 [%out+8], %f2;
+    for (const Part& part : parts_) {
+      const std::string left = fmt::format("left{}", labels_),
+                        again = fmt::format("again{}", labels_);
+      ++labels_;
+      code_ += "  mov.u32 %i, 0;\n" + again + ":\n";
+      if (part.tests_first) line("setp.ge.u32 %p, %i, %n; @%p bra {}", left);
+      write(part.steps, left);
+      line("add.u32 %i, %i, 1");
+      if (part.tests_first)
+        line("bra {}", again);
+      else
+        line("setp.lt.u32 %p, %i, %n; @%p bra {}", again);
+      code_ += left + ":\n";
+    }
+    return code_ +
+           R"(  st.global.f32 [%out], %f0; st.global.f32 [%out+4], %f1; st.global.f32 [%out+8], %f2;
   st.global.f32 [%out+12], %f3; st.global.u32 [%out+16], %i;
   ret;
 }
@@ -87,10 +104,13 @@ again:
   Result run(const Thread& thread) const {
     Result r;
     std::copy_n(thread.table.begin(), kRegisters, r.registers.begin());
-    while (!tests_first_ || r.iterations < thread.iterations) {
-      if (!execute(steps_, thread, r)) return r;
-      ++r.iterations;
-      if (!tests_first_ && r.iterations >= thread.iterations) break;
+    for (const Part& part : parts_) {
+      r.iterations = 0;
+      while (!part.tests_first || r.iterations < thread.iterations) {
+        if (!execute(part.steps, thread, r)) break;
+        ++r.iterations;
+        if (!part.tests_first && r.iterations >= thread.iterations) break;
+      }
     }
     return r;
   }
@@ -125,7 +145,7 @@ again:
     line("{}", change);
     line("mov.b32 %f{}, %x", s.to);
   }
-  void write(const std::vector<Step>& all) {
+  void write(const std::vector<Step>& all, const std::string& left) {
     for (const Step& s : all) switch (s.what) {
         case Do::add: line("add.rn.f32 %f{}, %f{}, %f{}", s.to, s.a, s.b); break;
         case Do::sub: line("sub.rn.f32 %f{}, %f{}, %f{}", s.to, s.a, s.b); break;
@@ -143,13 +163,13 @@ again:
         case Do::bits: on_bits(fmt::format("xor.b32 %x, %x, {}", s.number), s); break;
         case Do::leave:
           line("setp.gt.f32 %q, %f{}, %f{}", s.a, s.b);
-          line("@%q bra left");
+          line("@%q bra {}", left);
           break;
         case Do::inner: {
           const unsigned label = labels_++;
           line("mov.u32 %k, 0");
           code_ += fmt::format("inner{}:\n", label);
-          write(s.inside);
+          write(s.inside, left);
           line("add.u32 %k, %k, 1");
           line("setp.lt.u32 %q, %k, {}", s.number);
           line("@%q bra inner{}", label);
@@ -191,8 +211,7 @@ again:
   }
 
   std::mt19937& random_;
-  std::vector<Step> steps_;
-  bool tests_first_ = false;
+  std::vector<Part> parts_;
   std::string code_;
   unsigned labels_ = 0;
 };

@@ -88,6 +88,10 @@ class CheckedLoops {
     return {f_.order.data() + nest_.loops[loop].first,
             nest_.loops[loop].end - nest_.loops[loop].first};
   }
+  /// New blocks, such as the end of a loop that stands twice already, are in none of the loops.
+  bool in_loop(BlockId b, std::uint32_t loop) const {
+    return b < nest_.place.size() && nest_.within(b, loop);
+  }
   bool can_repeat(std::uint32_t loop) const;
   int leaving_side(std::uint32_t loop, BlockId b) const;
   BlockId test_of(std::uint32_t loop) const;
@@ -452,7 +456,7 @@ void CheckedLoops::enter(Twin& twin) {
   Block& header = f_.blocks[twin.header];
   std::vector<unsigned> outer, inner;
   for (unsigned i = 0; i < header.preds.size(); ++i)
-    (nest_.within(header.preds[i], twin.loop) ? inner : outer).push_back(i);
+    (in_loop(header.preds[i], twin.loop) ? inner : outer).push_back(i);
   std::vector<BlockId> from;
   for (const unsigned i : outer) from.push_back(header.preds[i]);
   f_.blocks[entry].preds = from;
