@@ -17,6 +17,22 @@ PTX2SPV_IO = 9
 PTX2SPV_INTERNAL = 10
 PTX2SPV_TIMED_OUT = 11
 
+# ptx2spv_fp
+PTX2SPV_FP_DEFAULT = 0
+PTX2SPV_FP_EXACT = 1
+PTX2SPV_FP_FAST = 2
+
+# ptx2spv_threads
+PTX2SPV_THREADS_DEFAULT = 0
+PTX2SPV_THREADS_DIRECT = 1
+PTX2SPV_THREADS_FLAT = 2
+PTX2SPV_THREADS_REGIONS = 3
+
+# ptx2spv_slot_backing
+PTX2SPV_SLOT_ADDRESS = 0
+PTX2SPV_SLOT_BUFFER = 1
+PTX2SPV_SLOT_IMAGE = 2
+
 # ptx2spv_geometry
 PTX2SPV_1D = 0
 PTX2SPV_2D = 1
@@ -65,6 +81,16 @@ PTX2SPV_TRAP_BAD_CALL = 7
 PTX2SPV_TRAP_NO_PROGRESS = 8
 
 
+class ptx2spv_slot(ctypes.Structure):
+    _fields_ = [
+        ("backing", ctypes.c_uint32),
+        ("format", ctypes.c_uint32),
+        ("channels", ctypes.c_uint32),
+        ("geometry", ctypes.c_uint32),
+        ("format_known", ctypes.c_int32),
+    ]
+
+
 class ptx2spv_translate_options(ctypes.Structure):
     _fields_ = [
         ("size", ctypes.c_uint32),
@@ -73,6 +99,35 @@ class ptx2spv_translate_options(ctypes.Structure):
         ("fast", ctypes.c_int32),
         ("debug_info", ctypes.c_int32),
         ("relax_versions", ctypes.c_int32),
+        ("custom_profile", ctypes.c_void_p),
+        ("threads", ctypes.c_uint32),
+        ("no_optimize", ctypes.c_int32),
+        ("assume_live_handles", ctypes.c_int32),
+        ("assume_small_surfaces", ctypes.c_int32),
+        ("assume_small_grid", ctypes.c_int32),
+        ("assume_trip_counts", ctypes.c_int32),
+        ("shared_in_memory", ctypes.c_int32),
+        ("max_block_threads", ctypes.c_uint32),
+        ("workgroup_threads", ctypes.c_uint32),
+        ("block", ctypes.c_uint32 * 3),
+        ("slots", ctypes.POINTER(ptx2spv_slot)),
+        ("slot_count", ctypes.c_uint32),
+        ("push_words", ctypes.c_uint32),
+        ("wait_iterations", ctypes.c_uint32),
+        ("routine_budget", ctypes.POINTER(ctypes.c_uint32)),
+        ("sanitize", ctypes.c_char_p),
+        ("dump", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)),
+        ("timing", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double)),
+        ("user", ctypes.c_void_p),
+    ]
+
+
+class ptx2spv_parse_options(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("relax_versions", ctypes.c_int32),
+        ("inline_budget", ctypes.POINTER(ctypes.c_uint64)),
+        ("error_limit", ctypes.c_uint32),
     ]
 
 
@@ -90,6 +145,13 @@ class ptx2spv_device_options(ctypes.Structure):
         ("print_user", ctypes.c_void_p),
         ("sanitize", ctypes.c_char_p),
         ("timeout", ctypes.c_double),
+        ("enable", ctypes.POINTER(ctypes.c_char_p)),
+        ("enable_count", ctypes.c_uint32),
+        ("require", ctypes.POINTER(ctypes.c_char_p)),
+        ("require_count", ctypes.c_uint32),
+        ("within", ctypes.c_void_p),
+        ("report", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)),
+        ("report_user", ctypes.c_void_p),
     ]
 
 
@@ -120,6 +182,9 @@ class ptx2spv_vulkan_device(ctypes.Structure):
         ("device", ctypes.c_void_p),
         ("queue", ctypes.c_void_p),
         ("queue_family", ctypes.c_uint32),
+        ("lock_queue", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("unlock_queue", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("lock_user", ctypes.c_void_p),
     ]
 
 
@@ -218,12 +283,26 @@ class ptx2spv_texture_memory(ctypes.Structure):
     ]
 
 
+class ptx2spv_texture_view(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("format", ctypes.c_uint32),
+        ("channels", ctypes.c_uint32),
+        ("first_level", ctypes.c_uint32),
+        ("levels", ctypes.c_uint32),
+        ("first_layer", ctypes.c_uint32),
+        ("layers", ctypes.c_uint32),
+    ]
+
+
 class ptx2spv_module_options(ctypes.Structure):
     _fields_ = [
         ("size", ctypes.c_uint32),
         ("fast", ctypes.c_int32),
         ("debug_info", ctypes.c_int32),
         ("relax_versions", ctypes.c_int32),
+        ("no_optimize", ctypes.c_int32),
+        ("inline_budget", ctypes.POINTER(ctypes.c_uint64)),
     ]
 
 
@@ -244,6 +323,7 @@ class ptx2spv_reference(ctypes.Structure):
         ("name", ctypes.c_char_p),
         ("surface", ctypes.c_void_p),
         ("texture", ctypes.c_void_p),
+        ("sampler", ctypes.c_void_p),
     ]
 
 
@@ -260,6 +340,20 @@ class ptx2spv_launch(ctypes.Structure):
         ("reference_count", ctypes.c_uint32),
         ("sanitize", ctypes.c_char_p),
         ("filter", ctypes.c_uint32),
+        ("fp", ctypes.c_uint32),
+        ("threads", ctypes.c_uint32),
+        ("no_slots", ctypes.c_int32),
+    ]
+
+
+class ptx2spv_launch_timing(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("sampled_textures", ctypes.c_uint32),
+        ("device_ms", ctypes.c_double),
+        ("wall_ms", ctypes.c_double),
+        ("prepare_ms", ctypes.c_double),
+        ("threads", ctypes.c_uint32),
     ]
 
 
@@ -284,6 +378,11 @@ class ptx2spv_trap_report(ctypes.Structure):
         ("coordinate_count", ctypes.c_uint32),
         ("extent", ctypes.c_uint64 * 3),
         ("column", ctypes.c_uint32),
+        ("texel_bytes", ctypes.c_uint32),
+        ("thread_known", ctypes.c_int32),
+        ("assertion", ctypes.c_char_p),
+        ("coordinate_names", ctypes.c_char_p * 3),
+        ("inlined_count", ctypes.c_uint32),
     ]
 
 
@@ -291,8 +390,22 @@ class ptx2spv_trap_report(ctypes.Structure):
 FUNCTIONS = {
     "ptx2spv_api_version": (ctypes.c_uint32, []),
     "ptx2spv_version_text": (ctypes.c_char_p, []),
+    "ptx2spv_build_id": (ctypes.c_char_p, []),
+    "ptx2spv_status_name": (ctypes.c_char_p, [ctypes.c_uint32]),
     "ptx2spv_last_error": (ctypes.c_char_p, []),
     "ptx2spv_last_error_details": (ctypes.c_char_p, []),
+    "ptx2spv_profile_create": (ctypes.c_uint32, [ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)]),
+    "ptx2spv_profile_set": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint32]),
+    "ptx2spv_profile_get": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)]),
+    "ptx2spv_profile_destroy": (None, [ctypes.c_void_p]),
+    "ptx2spv_ptx_parse": (ctypes.c_uint32, [ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_char_p), ctypes.c_uint32, ctypes.POINTER(ptx2spv_parse_options), ctypes.POINTER(ctypes.c_void_p)]),
+    "ptx2spv_ptx_entry_count": (ctypes.c_uint32, [ctypes.c_void_p]),
+    "ptx2spv_ptx_entry_name": (ctypes.c_char_p, [ctypes.c_void_p, ctypes.c_uint32]),
+    "ptx2spv_ptx_interface": (ctypes.c_char_p, [ctypes.c_void_p]),
+    "ptx2spv_ptx_warnings": (ctypes.c_char_p, [ctypes.c_void_p]),
+    "ptx2spv_ptx_translate": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_translate_options), ctypes.POINTER(ctypes.c_void_p)]),
+    "ptx2spv_ptx_destroy": (None, [ctypes.c_void_p]),
+    "ptx2spv_pass_name": (ctypes.c_char_p, [ctypes.c_uint32]),
     "ptx2spv_translate": (ctypes.c_uint32, [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.POINTER(ptx2spv_translate_options), ctypes.POINTER(ctypes.c_void_p)]),
     "ptx2spv_translation_words": (ctypes.POINTER(ctypes.c_uint32), [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]),
     "ptx2spv_translation_interface": (ctypes.c_char_p, [ctypes.c_void_p]),
@@ -303,12 +416,17 @@ FUNCTIONS = {
     "ptx2spv_device_adopt": (ctypes.c_uint32, [ctypes.POINTER(ptx2spv_vulkan_device), ctypes.POINTER(ptx2spv_device_options), ctypes.POINTER(ctypes.c_void_p)]),
     "ptx2spv_device_get_info": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_device_info)]),
     "ptx2spv_device_handles": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_vulkan_device)]),
+    "ptx2spv_device_capability": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)]),
     "ptx2spv_device_synchronize": (ctypes.c_uint32, [ctypes.c_void_p]),
+    "ptx2spv_device_malloc_heap_bytes": (ctypes.c_uint64, [ctypes.c_void_p]),
     "ptx2spv_device_set_malloc_heap_bytes": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint64]),
     "ptx2spv_device_get_statistics": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_device_statistics)]),
     "ptx2spv_device_sanitizer_report": (ctypes.c_char_p, [ctypes.c_void_p]),
     "ptx2spv_device_destroy": (None, [ctypes.c_void_p]),
     "ptx2spv_buffer_create": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint64, ctypes.POINTER(ctypes.c_void_p)]),
+    "ptx2spv_buffer_create_host": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint64, ctypes.POINTER(ctypes.c_void_p)]),
+    "ptx2spv_buffer_view": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.POINTER(ctypes.c_void_p)]),
+    "ptx2spv_buffer_set_name": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_char_p]),
     "ptx2spv_buffer_address": (ctypes.c_uint64, [ctypes.c_void_p]),
     "ptx2spv_buffer_size": (ctypes.c_uint64, [ctypes.c_void_p]),
     "ptx2spv_buffer_mapped": (ctypes.c_void_p, [ctypes.c_void_p]),
@@ -318,10 +436,18 @@ FUNCTIONS = {
     "ptx2spv_buffer_copy": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64]),
     "ptx2spv_buffer_upload_region": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_region), ctypes.c_void_p, ctypes.c_uint64]),
     "ptx2spv_buffer_download_region": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_region), ctypes.c_void_p, ctypes.c_uint64]),
+    "ptx2spv_buffer_copy_region": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.POINTER(ptx2spv_region)]),
     "ptx2spv_buffer_export": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64)]),
     "ptx2spv_buffer_import": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.POINTER(ctypes.c_void_p)]),
     "ptx2spv_buffer_destroy": (None, [ctypes.c_void_p]),
+    "ptx2spv_geometry_name": (ctypes.c_char_p, [ctypes.c_uint32]),
+    "ptx2spv_format_name": (ctypes.c_char_p, [ctypes.c_uint32]),
+    "ptx2spv_parse_geometry": (ctypes.c_uint32, [ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)]),
+    "ptx2spv_parse_format": (ctypes.c_uint32, [ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)]),
+    "ptx2spv_format_bytes": (ctypes.c_uint32, [ctypes.c_uint32]),
     "ptx2spv_array_create": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_array_desc), ctypes.POINTER(ctypes.c_void_p)]),
+    "ptx2spv_array_get_desc": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_array_desc)]),
+    "ptx2spv_array_image_backed": (ctypes.c_int32, [ctypes.c_void_p]),
     "ptx2spv_array_bytes": (ctypes.c_uint64, [ctypes.c_void_p, ctypes.c_uint32]),
     "ptx2spv_array_upload": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint64]),
     "ptx2spv_array_download": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint64]),
@@ -331,15 +457,18 @@ FUNCTIONS = {
     "ptx2spv_array_copy_to_buffer": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_array_region), ctypes.c_void_p, ctypes.c_uint64]),
     "ptx2spv_array_fill": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32]),
     "ptx2spv_array_copy": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_void_p]),
+    "ptx2spv_array_copy_region": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_array_region), ctypes.c_void_p, ctypes.POINTER(ptx2spv_array_region)]),
     "ptx2spv_array_export": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint32)]),
     "ptx2spv_array_import": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint64, ctypes.POINTER(ptx2spv_array_desc), ctypes.POINTER(ctypes.c_void_p)]),
     "ptx2spv_array_destroy": (None, [ctypes.c_void_p]),
     "ptx2spv_surface_create": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint32, ctypes.POINTER(ctypes.c_void_p)]),
+    "ptx2spv_surface_array": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)]),
     "ptx2spv_surface_handle": (ctypes.c_uint64, [ctypes.c_void_p]),
     "ptx2spv_surface_set_name": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_char_p]),
     "ptx2spv_surface_destroy": (None, [ctypes.c_void_p]),
     "ptx2spv_texture_create": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_texture_desc), ctypes.POINTER(ctypes.c_void_p)]),
     "ptx2spv_texture_create_level": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint32, ctypes.POINTER(ptx2spv_texture_desc), ctypes.POINTER(ctypes.c_void_p)]),
+    "ptx2spv_texture_create_view": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_texture_view), ctypes.POINTER(ptx2spv_texture_desc), ctypes.POINTER(ctypes.c_void_p)]),
     "ptx2spv_texture_create_memory": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_texture_memory), ctypes.POINTER(ptx2spv_texture_desc), ctypes.POINTER(ctypes.c_void_p)]),
     "ptx2spv_texture_handle": (ctypes.c_uint64, [ctypes.c_void_p]),
     "ptx2spv_texture_destroy": (None, [ctypes.c_void_p]),
@@ -359,11 +488,13 @@ FUNCTIONS = {
     "ptx2spv_module_bind_sampler": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]),
     "ptx2spv_module_destroy": (None, [ctypes.c_void_p]),
     "ptx2spv_kernel_get": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)]),
+    "ptx2spv_kernel_name": (ctypes.c_char_p, [ctypes.c_void_p]),
     "ptx2spv_kernel_parameter_count": (ctypes.c_uint32, [ctypes.c_void_p]),
     "ptx2spv_kernel_parameter": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_uint32, ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_uint32), ctypes.POINTER(ctypes.c_uint32)]),
     "ptx2spv_kernel_parameter_type": (ctypes.c_char_p, [ctypes.c_void_p, ctypes.c_uint32]),
     "ptx2spv_kernel_destroy": (None, [ctypes.c_void_p]),
     "ptx2spv_kernel_launch": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_launch), ctypes.POINTER(ctypes.c_double)]),
+    "ptx2spv_kernel_launch_timed": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_launch), ctypes.POINTER(ptx2spv_launch_timing)]),
     "ptx2spv_kernel_prepare": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ptx2spv_launch)]),
     "ptx2spv_stream_create": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)]),
     "ptx2spv_stream_launch": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ptx2spv_launch)]),
@@ -392,5 +523,7 @@ FUNCTIONS = {
     "ptx2spv_graph_add_copy": (ctypes.c_uint32, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64]),
     "ptx2spv_graph_size": (ctypes.c_uint32, [ctypes.c_void_p]),
     "ptx2spv_graph_destroy": (None, [ctypes.c_void_p]),
+    "ptx2spv_last_inlined": (ctypes.c_uint32, [ctypes.c_uint32, ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_uint32)]),
+    "ptx2spv_trap_kind_name": (ctypes.c_char_p, [ctypes.c_uint32]),
     "ptx2spv_last_trap": (ctypes.c_uint32, [ctypes.POINTER(ptx2spv_trap_report)]),
 }

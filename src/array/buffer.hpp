@@ -5,6 +5,8 @@
 
 namespace ptx2spv::runtime {
 
+struct SharedMemory;
+
 struct BufferState {
   BufferState() = default;
   BufferState(const BufferState&) = delete;
@@ -15,7 +17,8 @@ struct BufferState {
     if (device->checks & check_init) device->allocations.written(address + at, count);
   }
   std::shared_ptr<DeviceState> device;
-  Memory memory;  ///< empty for an imported buffer
+  Memory memory;                               ///< empty for an imported buffer
+  std::shared_ptr<const SharedMemory> shared;  ///< an allocation of its own, of a descriptor
   VkBuffer buffer = VK_NULL_HANDLE;
   std::uint64_t offset = 0, bytes = 0, address = 0;
   std::byte* mapped = nullptr;  ///< of the VkBuffer's start

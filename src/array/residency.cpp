@@ -30,7 +30,7 @@ void leave(ArrayState& array) {
 
 Status move_to_image(ArrayState& array) {
   DeviceState& device = *array.device;
-  if (array.image_backed || !array.movable) return {};
+  if (array.image_backed || !may_move(array)) return {};
   if (Status status = create_image(array); !status) {
     destroy_image(array);
     array.movable = false;
@@ -58,7 +58,7 @@ Status move_to_image(ArrayState& array) {
 
 Status move_to_memory(ArrayState& array) {
   DeviceState& device = *array.device;
-  if (!array.image_backed || !array.movable) return {};
+  if (!array.image_backed || !may_move(array)) return {};
   const Level& last = array.levels.back();
   if (!array.linear) {
     auto memory = device.heap.allocate(MemoryKind::device, last.offset + last.bytes);
@@ -83,7 +83,7 @@ Status move_to_memory(ArrayState& array) {
 }
 
 bool wants_to_move(ArrayState& array) {
-  if (array.image_backed || !array.movable) return false;
+  if (array.image_backed || !may_move(array)) return false;
   const std::uint32_t returns = array.returns;
   return returns == 0 || ++array.wanted > 8u << returns;
 }

@@ -5,6 +5,9 @@
 
 namespace ptx2spv::runtime {
 
+/// Whether it may be moved at all now.
+inline bool may_move(const ArrayState& array) { return array.movable && !array.device->pins; }
+
 /// Both wait for all work submitted before, copy the array once and free what it leaves. The caller
 /// holds DeviceState::residency alone. An array that no image can hold stays and is not movable.
 Status move_to_image(ArrayState& array);

@@ -44,6 +44,17 @@ using namespace ptx2spv::runtime;
 
 extern "C" {
 
+const char* ptx2spv_build_id(void) {
+  static const std::string text(build_id());
+  return text.c_str();
+}
+const char* ptx2spv_status_name(uint32_t status) {
+  if (status == PTX2SPV_OK) return "ok";
+  return status <= PTX2SPV_TIMED_OUT ? to_string(static_cast<ErrorCode>(status - 1)) : "unknown";
+}
+const char* ptx2spv_trap_kind_name(uint32_t kind) {
+  return kind <= PTX2SPV_TRAP_NO_PROGRESS ? to_string(static_cast<abi::TrapKind>(kind)) : "unknown";
+}
 uint32_t ptx2spv_api_version(void) { return PTX2SPV_API_VERSION; }
 const char* ptx2spv_version_text(void) {
   static const std::string text(version());
@@ -78,6 +89,22 @@ ptx2spv_status ptx2spv_last_trap(ptx2spv_trap_report* report) {
   }
   report->coordinate_count = static_cast<uint32_t>(trap.coordinates.size());
   report->handle = trap.handle;
+  report->texel_bytes = trap.texel_bytes;
+  report->thread_known = trap.thread_known;
+  report->assertion = trap.assertion.c_str();
+  for (std::size_t i = 0; i < 3; ++i)
+    report->coordinate_names[i] =
+        i < trap.coordinates.size() ? trap.coordinates[i].first.c_str() : "";
+  report->inlined_count = static_cast<uint32_t>(trap.inlined_at.size());
+  return PTX2SPV_OK;
+}
+
+ptx2spv_status ptx2spv_last_inlined(uint32_t index, const char** file, uint32_t* line) {
+  if (!t_last.trap || index >= t_last.trap->inlined_at.size())
+    return fail(make_error(ErrorCode::not_found, "the last trap has no such place"));
+  const SourcePlace& place = t_last.trap->inlined_at[index];
+  if (file) *file = place.file.c_str();
+  if (line) *line = place.line;
   return PTX2SPV_OK;
 }
 

@@ -42,6 +42,14 @@ struct ptx2spv_event {
 struct ptx2spv_graph {
   ptx2spv::Graph it;
 };
+struct ptx2spv_ptx {
+  ptx2spv::PtxModule it;
+  std::vector<std::string> entries;
+  std::string interface, warnings;
+};
+struct ptx2spv_profile {
+  ptx2spv::Profile it;
+};
 struct ptx2spv_translation {
   std::vector<std::uint32_t> words;
   std::string interface, warnings;
@@ -58,9 +66,23 @@ template <class T>
 Status check_struct(const T* object, const char* name) {
   return check_struct(object, object ? object->size : 0, sizeof(T), name);
 }
+Status read_desc(const ptx2spv_array_desc* from, ArrayDesc& to);
+/// Nothing for the default.
+Result<std::optional<ThreadModel>> read_threads(const ptx2spv_threads& from);
+Status read_inputs(const char* const* ptx, const size_t* bytes, const char* const* files,
+                   uint32_t count, std::vector<PtxModule::Input>& inputs);
+std::function<void()> read_lock(void (*call)(void* user), void* user);
+DeviceOptions read_options(const ptx2spv_device_options* from);
+Status check_options(const ptx2spv_device_options* options);
 Status read_array_region(const ptx2spv_array_region* from, ArrayRegion& to);
 inline ptx2spv_status finish(Status status) {
   return status ? PTX2SPV_OK : fail(std::move(status).error());
+}
+inline std::span<const std::byte> input(const void* data, uint64_t bytes) {
+  return {static_cast<const std::byte*>(data), bytes};
+}
+inline std::span<std::byte> output(void* data, uint64_t bytes) {
+  return {static_cast<std::byte*>(data), bytes};
 }
 /// Moves a result into a new handle.
 template <class Handle, class T>

@@ -25,6 +25,16 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
     case PTX2SPV_FILTER_DEVICE: config.filter = FilterPolicy::device; break;
     default: return bad("the launch's filter is " + std::to_string(filter) + ", and none is that");
   }
+  switch (const std::uint32_t fp = number_in(launch->fp)) {
+    case PTX2SPV_FP_DEFAULT: break;
+    case PTX2SPV_FP_EXACT: config.fp = FpPolicy::exact; break;
+    case PTX2SPV_FP_FAST: config.fp = FpPolicy::fast; break;
+    default: return bad("the launch's fp is " + std::to_string(fp) + ", and none is that");
+  }
+  auto threads = read_threads(launch->threads);
+  if (!threads) return threads.error();
+  config.threads = *threads;
+  config.bind_slots = !launch->no_slots;
   if (launch->argument_count && !launch->arguments)
     return bad("the launch's arguments are null, and there are " +
                std::to_string(launch->argument_count));
@@ -53,13 +63,42 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
     return bad("the launch's references are null");
   for (uint32_t i = 0; i < launch->reference_count; ++i) {
     const ptx2spv_reference& each = launch->references[i];
-    if (!each.name || (each.surface != nullptr) == (each.texture != nullptr))
+    const int set =
+        (each.surface != nullptr) + (each.texture != nullptr) + (each.sampler != nullptr);
+    if (!each.name || set != 1)
       return bad("reference " + std::to_string(i + 1) +
-                 " has no name, or not exactly one of surface and texture");
+                 " has no name, or not exactly one of surface, texture and sampler");
     if (each.surface)
       args.surfref(each.name, each.surface->it);
-    else
+    else if (each.texture)
       args.texref(each.name, each.texture->it);
+    else
+      args.samplerref(each.name, each.sampler->it);
+  }
+  return {};
+}
+
+Result<std::optional<ThreadModel>> read_threads(const ptx2spv_threads& from) {
+  switch (const std::uint32_t threads = number_in(from)) {
+    case PTX2SPV_THREADS_DEFAULT: return std::optional<ThreadModel>();
+    case PTX2SPV_THREADS_DIRECT: return std::optional(ThreadModel::direct);
+    case PTX2SPV_THREADS_FLAT: return std::optional(ThreadModel::flat);
+    case PTX2SPV_THREADS_REGIONS: return std::optional(ThreadModel::regions);
+    default:
+      return make_error(ErrorCode::invalid_argument,
+                        "threads is " + std::to_string(threads) + ", and no thread model is that");
+  }
+}
+
+Status read_inputs(const char* const* ptx, const size_t* bytes, const char* const* files,
+                   uint32_t count, std::vector<PtxModule::Input>& inputs) {
+  const auto null = [](const char* what) {
+    return make_error(ErrorCode::invalid_argument, std::string(what) + " is null");
+  };
+  if (!ptx || !bytes || !files) return null("the texts, their sizes or their names");
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!ptx[i] || !files[i]) return null("a text or its name");
+    inputs.push_back({std::string_view(ptx[i], bytes[i]), files[i]});
   }
   return {};
 }
@@ -77,6 +116,8 @@ Status read_options(const ptx2spv_module_options* from, ModuleOptions& options) 
   options.fp = from->fast ? FpPolicy::fast : FpPolicy::exact;
   options.debug_info = from->debug_info;
   options.relax_versions = from->relax_versions;
+  options.optimize = from->no_optimize ? 0 : 1;
+  if (from->inline_budget) options.inline_budget = *from->inline_budget;
   return {};
 }
 
@@ -116,13 +157,10 @@ ptx2spv_status ptx2spv_module_load_linked(ptx2spv_device* device, const char* co
                                           const size_t* bytes, const char* const* files,
                                           uint32_t count, const ptx2spv_module_options* options,
                                           ptx2spv_module** module) {
-  if (!device || !ptx || !bytes || !files || !module)
-    return fail_null("the device, the texts or the module");
-  std::vector<PtxModule::Input> inputs(count);
-  for (uint32_t i = 0; i < count; ++i) {
-    if (!ptx[i] || !files[i]) return fail_null("a text or its name");
-    inputs[i] = {std::string_view(ptx[i], bytes[i]), files[i]};
-  }
+  if (!device || !module) return fail_null("the device or the module");
+  std::vector<PtxModule::Input> inputs;
+  if (Status status = read_inputs(ptx, bytes, files, count, inputs); !status)
+    return finish(std::move(status));
   ModuleOptions how;
   if (Status status = read_options(options, how); !status) return finish(std::move(status));
   return give_module(Module::load(device->it, inputs, how), module);
@@ -183,6 +221,9 @@ ptx2spv_status ptx2spv_kernel_get(const ptx2spv_module* module, const char* name
   if (!module || !name || !kernel) return fail_null("the module, the name or the kernel");
   return give(module->it.kernel(name), kernel);
 }
+const char* ptx2spv_kernel_name(const ptx2spv_kernel* kernel) {
+  return kernel ? kernel->it.name().c_str() : "";
+}
 uint32_t ptx2spv_kernel_parameter_count(const ptx2spv_kernel* kernel) {
   return kernel ? static_cast<uint32_t>(kernel->it.info().params.size()) : 0;
 }
@@ -215,6 +256,25 @@ ptx2spv_status ptx2spv_kernel_launch(const ptx2spv_kernel* kernel, const ptx2spv
   auto timing = kernel->it.launch(config, args);
   if (!timing) return fail(timing.error());
   if (device_ms) *device_ms = timing->device_ms;
+  return PTX2SPV_OK;
+}
+
+ptx2spv_status ptx2spv_kernel_launch_timed(const ptx2spv_kernel* kernel,
+                                           const ptx2spv_launch* launch,
+                                           ptx2spv_launch_timing* timing) {
+  if (!kernel) return fail_null("the kernel");
+  if (Status status = check_struct(timing, "the timing"); !status) return finish(std::move(status));
+  LaunchConfig config;
+  Args args;
+  if (Status status = read_launch(launch, config, args); !status) return fail(status.error());
+  config.time = true;
+  auto timed = kernel->it.launch(config, args);
+  if (!timed) return fail(timed.error());
+  timing->sampled_textures = timed->sampled_textures;
+  timing->device_ms = timed->device_ms;
+  timing->wall_ms = timed->wall_ms;
+  timing->prepare_ms = timed->prepare_ms;
+  timing->threads = static_cast<ptx2spv_threads>(static_cast<uint32_t>(timed->threads) + 1);
   return PTX2SPV_OK;
 }
 

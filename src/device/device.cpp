@@ -11,7 +11,7 @@
 #include "src/cache/disk_cache.hpp"
 #include "src/device/bindings.hpp"
 #include "src/device/calibrate.hpp"
-#include "src/device/features.hpp"
+#include "src/device/needs.hpp"
 #include "src/device/pipeline_cache.hpp"
 #include "src/options.hpp"
 
@@ -19,42 +19,9 @@ namespace ptx2spv::runtime {
 
 namespace {
 
-/// Keeps of what the device has what modules, copies and the runtime use.
-void keep_used_features(FeatureChain& chain) {
-  VkPhysicalDeviceFeatures all = chain.features.features;
-  VkPhysicalDeviceFeatures& core = chain.features.features = {};
-  core.shaderInt64 = all.shaderInt64;
-  core.shaderInt16 = all.shaderInt16;
-  core.shaderFloat64 = all.shaderFloat64;
-  core.shaderStorageImageExtendedFormats = all.shaderStorageImageExtendedFormats;
-  core.shaderStorageImageWriteWithoutFormat = all.shaderStorageImageWriteWithoutFormat;
-  core.samplerAnisotropy = all.samplerAnisotropy;
-  core.imageCubeArray = all.imageCubeArray;
-  core.shaderSampledImageArrayDynamicIndexing = all.shaderSampledImageArrayDynamicIndexing;
-  chain.storage16 = {chain.storage16.sType, chain.storage16.pNext,
-                     chain.storage16.storageBuffer16BitAccess};
-  chain.storage8 = {chain.storage8.sType, chain.storage8.pNext,
-                    chain.storage8.storageBuffer8BitAccess};
-  chain.int8.shaderFloat16 = VK_FALSE;
-  const VkBool32 nonuniform = chain.indexing.shaderSampledImageArrayNonUniformIndexing,
-                 arrays = chain.indexing.runtimeDescriptorArray;
-  chain.indexing = {chain.indexing.sType, chain.indexing.pNext};
-  chain.indexing.shaderSampledImageArrayNonUniformIndexing = nonuniform;
-  chain.indexing.runtimeDescriptorArray = arrays;
-  // Capture and replay of addresses costs address space and serves debuggers only.
-  chain.addresses.bufferDeviceAddressCaptureReplay =
-      chain.addresses.bufferDeviceAddressMultiDevice = VK_FALSE;
-  chain.image_atomic64.sparseImageInt64Atomics = VK_FALSE;
-  chain.atomic_float.sparseImageFloat32Atomics = VK_FALSE;
-  chain.atomic_float.sparseImageFloat32AtomicAdd = VK_FALSE;
-}
-
 Status create_vulkan_device(DeviceState& device) {
-  auto extensions = device_extensions(*device.instance, device.physical);
   FeatureChain chain;
-  chain.link(extensions, device.info.api_version);
-  device.instance->vk.GetPhysicalDeviceFeatures2(device.physical, &chain.features);
-  keep_used_features(chain);
+  query_needs(*device.instance, device.physical, chain);
   float priority = 1.0f;
   VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
   queue.queueFamilyIndex = device.traits.queue_family;
@@ -277,6 +244,61 @@ Status restrict_profile(Profile& profile, const DeviceOptions& options, const st
   return {};
 }
 
+Result<Device> adopt_device(const ExternalDevice& external, const VkDeviceCreateInfo* created,
+                            const DeviceOptions& options) {
+  auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(external.get_instance_proc_addr);
+  if (!get || !external.instance || !external.physical_device || !external.device ||
+      !external.queue)
+    return make_error(ErrorCode::invalid_argument, "a handle of the external device is null");
+  auto instance = std::make_shared<Instance>();
+  instance->get_proc = get;
+  instance->handle = static_cast<VkInstance>(external.instance);
+  instance->owned = false;
+  instance->origin = "the application";
+  if (const char* missing = instance->vk.load(get, instance->handle))
+    return make_error(ErrorCode::no_device, fmt::format("the instance has no {}", missing));
+  auto state = std::make_shared<DeviceState>();
+  state->instance = std::move(instance);
+  state->physical = static_cast<VkPhysicalDevice>(external.physical_device);
+  std::string reason =
+      inspect_device(*state->instance, state->physical, state->traits, state->info);
+  if (!reason.empty())
+    return make_error(ErrorCode::no_device, state->info.name + " cannot be used: " + reason);
+  state->info.usable = true;
+  state->handle = static_cast<VkDevice>(external.device);
+  state->owned = false;
+  state->external_queue = static_cast<VkQueue>(external.queue);
+  state->traits.queue_family = external.queue_family;
+  // The application need not have enabled what is merely better.
+  FeatureChain has;
+  if (created) {
+    read_created(*created, has);
+    state->traits.storage_image_formats = has.features.features.shaderStorageImageExtendedFormats;
+  }
+  state->traits.cube_arrays = has.features.features.imageCubeArray;
+  state->traits.anisotropy = has.features.features.samplerAnisotropy;
+  state->traits.cubes_with_seams = has.cubes_with_seams.nonSeamlessCubeMap;
+  if (Status status = calibrate(state->traits, state->info, options, state->info.profile); !status)
+    return status.error();
+  state->queue.lock_outside = external.lock_queue;
+  state->queue.unlock_outside = external.unlock_queue;
+  state->profile = state->info.profile;
+  state->options = options;
+  state->push_words =
+      std::min(state->traits.properties.limits.maxPushConstantsSize / 4, abi::kMostPushWords);
+  if (Status status = restrict_profile(state->profile, options, state->info.name); !status)
+    return status.error();
+  if (created) {
+    FeatureChain needs;
+    query_needs(*state->instance, state->physical, needs);
+    if (const std::string missing = missing_needs(*created, needs, state->profile);
+        !missing.empty())
+      return make_error(ErrorCode::no_device, "the VkDevice was created without " + missing);
+  }
+  if (Status status = open_device(*state); !status) return status.error();
+  return Device(std::move(state));
+}
+
 }  // namespace ptx2spv::runtime
 
 namespace ptx2spv {
@@ -316,43 +338,7 @@ Result<Device> Device::open(const DeviceOptions& options) {
 }
 
 Result<Device> Device::adopt(const ExternalDevice& external, const DeviceOptions& options) {
-  auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(external.get_instance_proc_addr);
-  if (!get || !external.instance || !external.physical_device || !external.device ||
-      !external.queue)
-    return make_error(ErrorCode::invalid_argument, "a handle of the external device is null");
-  auto instance = std::make_shared<Instance>();
-  instance->get_proc = get;
-  instance->handle = static_cast<VkInstance>(external.instance);
-  instance->owned = false;
-  instance->origin = "the application";
-  if (const char* missing = instance->vk.load(get, instance->handle))
-    return make_error(ErrorCode::no_device, fmt::format("the instance has no {}", missing));
-  auto state = std::make_shared<DeviceState>();
-  state->instance = std::move(instance);
-  state->physical = static_cast<VkPhysicalDevice>(external.physical_device);
-  std::string reason =
-      inspect_device(*state->instance, state->physical, state->traits, state->info);
-  if (!reason.empty())
-    return make_error(ErrorCode::no_device, state->info.name + " cannot be used: " + reason);
-  state->info.usable = true;
-  state->handle = static_cast<VkDevice>(external.device);
-  state->owned = false;
-  state->external_queue = static_cast<VkQueue>(external.queue);
-  state->traits.queue_family = external.queue_family;
-  // The application need not have enabled them.
-  state->traits.cube_arrays = state->traits.cubes_with_seams = state->traits.anisotropy = false;
-  if (Status status = calibrate(state->traits, state->info, options, state->info.profile); !status)
-    return status.error();
-  state->queue.lock_outside = external.lock_queue;
-  state->queue.unlock_outside = external.unlock_queue;
-  state->profile = state->info.profile;
-  state->options = options;
-  state->push_words =
-      std::min(state->traits.properties.limits.maxPushConstantsSize / 4, abi::kMostPushWords);
-  if (Status status = restrict_profile(state->profile, options, state->info.name); !status)
-    return status.error();
-  if (Status status = open_device(*state); !status) return status.error();
-  return Device(std::move(state));
+  return adopt_device(external, nullptr, options);
 }
 
 const DeviceInfo& Device::info() const { return state_->info; }

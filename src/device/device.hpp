@@ -67,6 +67,8 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   /// knows whether what it was planned for still holds.
   std::shared_mutex residency;
   std::atomic<std::uint64_t> moves{0};
+  /// Recordings with launches: while there are any, no array moves. It grows under a shared lock.
+  std::atomic<std::uint32_t> pins{0};
 
   std::mutex arrays_mutex;
   std::vector<ArrayState*> image_arrays;  ///< alive and image-backed

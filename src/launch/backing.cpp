@@ -187,14 +187,14 @@ class Backings {
   bool anything_moves(const Wishes& all) const {
     return std::any_of(all.begin(), all.end(), [](const auto& each) {
       const auto& [array, wish] = each;
-      if (!array->movable) return false;
+      if (!may_move(*array)) return false;
       return wish.memory ? array->image_backed : wish.image && wants_to_move(*array);
     });
   }
 
   static Status move(const Wishes& all) {
     for (const auto& [array, wish] : all) {
-      if (!array->movable) continue;
+      if (!may_move(*array)) continue;
       Status status;
       if (wish.memory)
         status = move_to_memory(*array);

@@ -83,6 +83,8 @@ class Heap {
   Result<Memory> allocate(MemoryKind kind, std::uint64_t bytes,
                           std::uint64_t alignment = kAlignment);
   Result<Memory> allocate_image(const VkMemoryRequirements& needs);
+  /// The best memory type of `type_bits` for a kind; -1: there is none.
+  int pick_type(MemoryKind kind, std::uint32_t type_bits) const;
   /// The device's memory is the host's: MemoryKind::device is mapped.
   bool unified() const { return unified_; }
   /// So many bytes behind each range from now on belong to nobody.
@@ -106,7 +108,6 @@ class Heap {
   /// A free range of a block that is there, or nothing.
   Memory carve(MemoryKind kind, std::uint64_t bytes, std::uint64_t alignment,
                std::uint32_t type_bits);
-  int pick_type(MemoryKind kind, std::uint32_t type_bits) const;
   void release(Block* block, std::uint64_t offset, std::uint64_t size);
   void give_back(Block* block, std::uint64_t offset, std::uint64_t size);
   void collect(bool everything);

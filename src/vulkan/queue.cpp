@@ -72,10 +72,41 @@ VkResult Queue::submit_locked(VkCommandBuffer commands, std::uint64_t signal_val
   }
   submit.commandBufferCount = commands ? 1 : 0;
   submit.pCommandBuffers = &commands;
+  return submit_locked(submit);
+}
+
+VkResult Queue::submit_locked(const VkSubmitInfo& submit) {
   if (lock_outside) lock_outside();
   VkResult result = device_.vk.QueueSubmit(handle_, 1, &submit, VK_NULL_HANDLE);
   if (unlock_outside) unlock_outside();
   return result;
+}
+
+Result<std::uint64_t> Queue::submit(Semaphores semaphores) {
+  std::lock_guard lock(mutex_);
+  if (lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "QueueSubmit");
+  const std::uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
+  semaphores.signals.push_back(timeline_);
+  semaphores.signal_values.push_back(value);
+  const std::vector<VkPipelineStageFlags> stages(semaphores.waits.size(),
+                                                 VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
+  VkTimelineSemaphoreSubmitInfo timeline{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
+  timeline.waitSemaphoreValueCount = static_cast<std::uint32_t>(semaphores.wait_values.size());
+  timeline.pWaitSemaphoreValues = semaphores.wait_values.data();
+  timeline.signalSemaphoreValueCount = static_cast<std::uint32_t>(semaphores.signal_values.size());
+  timeline.pSignalSemaphoreValues = semaphores.signal_values.data();
+  VkSubmitInfo submit{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+  submit.pNext = &timeline;
+  submit.waitSemaphoreCount = static_cast<std::uint32_t>(semaphores.waits.size());
+  submit.pWaitSemaphores = semaphores.waits.data();
+  submit.pWaitDstStageMask = stages.data();
+  submit.signalSemaphoreCount = static_cast<std::uint32_t>(semaphores.signals.size());
+  submit.pSignalSemaphores = semaphores.signals.data();
+  const Status status = check(submit_locked(submit), "QueueSubmit");
+  if (!status) return status.error();
+  submitted_.store(value, std::memory_order_release);
+  signalled_.store(value, std::memory_order_release);
+  return value;
 }
 
 Result<std::uint64_t> Queue::submit(VkCommandBuffer commands, bool signal) {

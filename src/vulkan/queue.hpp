@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "src/vulkan/device.hpp"
 
@@ -24,6 +25,13 @@ class Queue {
   /// `signal`: someone is about to wait. Otherwise the timeline may skip the value until someone
   /// asks: a signal costs some drivers as much as a small launch.
   Result<std::uint64_t> submit(VkCommandBuffer commands, bool signal = true);
+  /// Waits for semaphores of others before all that is submitted later, and signals some once all
+  /// that was submitted before is over. Values are those of timelines.
+  struct Semaphores {
+    std::vector<VkSemaphore> waits, signals;
+    std::vector<std::uint64_t> wait_values, signal_values;
+  };
+  Result<std::uint64_t> submit(Semaphores semaphores);
   Status wait(std::uint64_t value);
   bool reached(std::uint64_t value);
   std::uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
@@ -43,6 +51,7 @@ class Queue {
   static constexpr std::uint64_t kUnsignalled = 16;
   Status check(VkResult result, const char* what);
   VkResult submit_locked(VkCommandBuffer commands, std::uint64_t signal_value);
+  VkResult submit_locked(const VkSubmitInfo& submit);
   /// Gives the device up: what runs goes on, and nothing that it may use is freed.
   Error time_out();
   /// Sees to it that the timeline will reach `value`.

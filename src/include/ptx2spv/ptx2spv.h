@@ -1,15 +1,6 @@
 /* The C interface of the ptx2spv runtime, version 1. The rules on threads are those of runtime.hpp.
- * These parts of runtime.hpp have no counterpart here:
- *
- * - DeviceOptions: enable and require (PTX2SPV_ENABLE and PTX2SPV_REQUIRE do the same)
- * - ExternalDevice: lock_queue and unlock_queue
- * - ModuleOptions: optimize and inline_budget (PTX2SPV_INLINE_BUDGET sets the latter)
- * - LaunchConfig: fp, threads and bind_slots; LaunchTiming: everything but device_ms
- * - Args::samplerref, a sampler for one launch (ptx2spv_module_bind_sampler binds it for all)
- * - TrapReport: thread_known, inlined_at, assertion, texel_bytes and the names of coordinates,
- * which ptx2spv_last_error_details has as text
- * - Device::profile and malloc_heap_bytes, Array::desc and Array::image_backed
- * - Texture::create_view
+ * docs/c-interface.md has the counterpart of each part of runtime.hpp and translator.hpp, and
+ * ptx2spv/vulkan.h what is shared with an application's own Vulkan.
  *
  * Every function that can fail returns a ptx2spv_status. ptx2spv_last_error() is the text of the
  * calling thread's last failure. A struct starts with its size, which the caller sets (PTX2SPV_INIT
@@ -69,11 +60,32 @@ typedef struct ptx2spv_kernel ptx2spv_kernel;
 typedef struct ptx2spv_stream ptx2spv_stream;
 typedef struct ptx2spv_event ptx2spv_event;
 typedef struct ptx2spv_graph ptx2spv_graph;
+typedef struct ptx2spv_ptx ptx2spv_ptx;
 typedef struct ptx2spv_translation ptx2spv_translation;
+typedef struct ptx2spv_profile ptx2spv_profile;
+
+/* How exact float operations are: as NVIDIA's, or the device's own. */
+typedef enum ptx2spv_fp {
+  PTX2SPV_FP_DEFAULT = 0, /* of a launch: the module's; of a module or a translation: exact */
+  PTX2SPV_FP_EXACT = 1,
+  PTX2SPV_FP_FAST = 2
+} ptx2spv_fp;
+
+/* How threads map to invocations (docs/design.md). */
+typedef enum ptx2spv_threads {
+  PTX2SPV_THREADS_DEFAULT = 0, /* chosen by the launch; of a translation: direct */
+  PTX2SPV_THREADS_DIRECT = 1,
+  PTX2SPV_THREADS_FLAT = 2,
+  PTX2SPV_THREADS_REGIONS = 3
+} ptx2spv_threads;
 
 /* The version of this interface, and that of the library as "major.minor.patch". */
 uint32_t ptx2spv_api_version(void);
 const char* ptx2spv_version_text(void);
+/* A digest of the translator's sources, for cache keys. */
+const char* ptx2spv_build_id(void);
+/* The name of a status: "trap". Never null. */
+const char* ptx2spv_status_name(uint32_t status);
 /* The text of the calling thread's last failed call. It is never null and valid until the thread's
  * next failure. The long form has the translator's messages with their lines, or the whole trap
  * report. */
@@ -82,13 +94,80 @@ const char* ptx2spv_last_error_details(void);
 
 /* ---- the translator alone, without a device ---- */
 
+/* What a device can do, as the rows of docs/profiles.md, by their names. */
+ptx2spv_status ptx2spv_profile_create(const char* name, ptx2spv_profile** profile);
+ptx2spv_status ptx2spv_profile_set(ptx2spv_profile* profile, const char* row, uint32_t value);
+ptx2spv_status ptx2spv_profile_get(const ptx2spv_profile* profile, const char* row,
+                                   uint32_t* value);
+void ptx2spv_profile_destroy(ptx2spv_profile* profile);
+
+/* What a statically known surface is bound to. */
+typedef enum ptx2spv_slot_backing {
+  PTX2SPV_SLOT_ADDRESS = 0,
+  PTX2SPV_SLOT_BUFFER = 1,
+  PTX2SPV_SLOT_IMAGE = 2
+} ptx2spv_slot_backing;
+typedef struct ptx2spv_slot {
+  ptx2spv_slot_backing backing;
+  uint32_t format;      /* of an image: ptx2spv_format */
+  uint32_t channels;    /* of an image: 1, 2 or 4 */
+  uint32_t geometry;    /* of an image: 1, 2, 3 dimensions, 4: 1D array, 5: 2D array */
+  int32_t format_known; /* 1: format and channels also hold for memory */
+} ptx2spv_slot;
+
 typedef struct ptx2spv_translate_options {
   uint32_t size;
   const char* entry;   /* one kernel; null: all */
   const char* profile; /* the device to translate for, "portable" where null (docs/profiles.md) */
   int32_t fast;        /* 1: the device's own float operations; 0: exact */
   int32_t debug_info, relax_versions;
+  const ptx2spv_profile* custom_profile; /* instead of `profile`; may be null */
+  ptx2spv_threads threads;
+  int32_t no_optimize;           /* 1: only what validity needs */
+  int32_t assume_live_handles;   /* 1: the host checks that static handles are live */
+  int32_t assume_small_surfaces; /* 1: no surface exceeds 4 GiB */
+  int32_t assume_small_grid;     /* 1: a launch is one dispatch of a small grid */
+  int32_t assume_trip_counts;    /* 1: no word that bounds a loop exceeds the interface's limit */
+  int32_t shared_in_memory;      /* 1: shared memory lies in the slab of the push constants */
+  uint32_t max_block_threads;    /* regions: of the largest block; 0: 1024 */
+  uint32_t workgroup_threads;    /* regions: invocations of a workgroup; 0: the profile's limit */
+  uint32_t block[3];             /* of every launch; zeros: not known */
+  const ptx2spv_slot* slots;     /* by slot number; missing ones are buffers */
+  uint32_t slot_count;
+  uint32_t push_words;      /* of push constants that the device takes, for parameters; 0: none */
+  uint32_t wait_iterations; /* of waiting loops before they trap; 0: 2^24, UINT32_MAX: no bound */
+  const uint32_t* routine_budget; /* instead of the profile's; may be null */
+  const char* sanitize;           /* the sanitizer's checks, as "all"; null: none */
+  /* Called after each pass with the IR's text, and with its milliseconds; may be null. */
+  void (*dump)(void* user, const char* pass, const char* text);
+  void (*timing)(void* user, const char* pass, double milliseconds);
+  void* user;
 } ptx2spv_translate_options;
+
+typedef struct ptx2spv_parse_options {
+  uint32_t size;
+  int32_t relax_versions;
+  const uint64_t* inline_budget; /* instructions up to which calls are copied; null: 40000 */
+  uint32_t error_limit;          /* of one file; 0: 20 */
+} ptx2spv_parse_options;
+
+/* Parses and links PTX texts; `bytes` and `files` have as many entries as `ptx`. It can be
+ * translated any number of times, from several threads. */
+ptx2spv_status ptx2spv_ptx_parse(const char* const* ptx, const size_t* bytes,
+                                 const char* const* files, uint32_t count,
+                                 const ptx2spv_parse_options* options, ptx2spv_ptx** parsed);
+/* The number of kernels, and the name of one; null where there is none of that index. */
+uint32_t ptx2spv_ptx_entry_count(const ptx2spv_ptx* ptx);
+const char* ptx2spv_ptx_entry_name(const ptx2spv_ptx* ptx, uint32_t index);
+/* The interface before any translation, as JSON, and the warnings. Valid as long as the PTX. */
+const char* ptx2spv_ptx_interface(const ptx2spv_ptx* ptx);
+const char* ptx2spv_ptx_warnings(const ptx2spv_ptx* ptx);
+ptx2spv_status ptx2spv_ptx_translate(const ptx2spv_ptx* ptx,
+                                     const ptx2spv_translate_options* options,
+                                     ptx2spv_translation** translation);
+void ptx2spv_ptx_destroy(ptx2spv_ptx* ptx);
+/* The name of a pass, in their order; null where there is none of that index. */
+const char* ptx2spv_pass_name(uint32_t index);
 
 /* Translates `bytes` characters of PTX, which messages call `file`, to SPIR-V. */
 ptx2spv_status ptx2spv_translate(const char* ptx, size_t bytes, const char* file,
@@ -116,6 +195,13 @@ typedef struct ptx2spv_device_options {
   void* print_user;
   const char* sanitize; /* the sanitizer's checks, as "all"; null: PTX2SPV_SANITIZE */
   double timeout;       /* seconds that a launch may take; 0: PTX2SPV_TIMEOUT, negative: no limit */
+  const char* const* enable; /* workarounds by name */
+  uint32_t enable_count;
+  const char* const* require; /* capabilities without which the device is refused */
+  uint32_t require_count;
+  const ptx2spv_profile* within;                              /* as `profile`; may be null */
+  void (*report)(void* user, const char* text, size_t bytes); /* findings; null: standard error */
+  void* report_user;
 } ptx2spv_device_options;
 
 typedef struct ptx2spv_device_info {
@@ -135,6 +221,10 @@ typedef struct ptx2spv_vulkan_device {
   void* get_instance_proc_addr;
   void *instance, *physical_device, *device, *queue;
   uint32_t queue_family;
+  /* Called around every queue operation, where the application uses the queue too; may be null. */
+  void (*lock_queue)(void* user);
+  void (*unlock_queue)(void* user);
+  void* lock_user;
 } ptx2spv_vulkan_device;
 
 /* Fills up to *count infos (none where infos is null) and sets *count to the number of devices. */
@@ -145,7 +235,11 @@ ptx2spv_status ptx2spv_device_adopt(const ptx2spv_vulkan_device* external,
                                     const ptx2spv_device_options* options, ptx2spv_device** device);
 ptx2spv_status ptx2spv_device_get_info(const ptx2spv_device* device, ptx2spv_device_info* info);
 ptx2spv_status ptx2spv_device_handles(const ptx2spv_device* device, ptx2spv_vulkan_device* handles);
+/* A row of the profile in force (docs/profiles.md). */
+ptx2spv_status ptx2spv_device_capability(const ptx2spv_device* device, const char* row,
+                                         uint32_t* value);
 ptx2spv_status ptx2spv_device_synchronize(ptx2spv_device* device);
+uint64_t ptx2spv_device_malloc_heap_bytes(const ptx2spv_device* device);
 /* Bytes of the heap of kernels' malloc, before the first launch of a kernel that has one. */
 ptx2spv_status ptx2spv_device_set_malloc_heap_bytes(ptx2spv_device* device, uint64_t bytes);
 
@@ -169,6 +263,14 @@ void ptx2spv_device_destroy(ptx2spv_device* device);
 
 ptx2spv_status ptx2spv_buffer_create(ptx2spv_device* device, uint64_t bytes,
                                      ptx2spv_buffer** buffer);
+/* The host's memory, mapped, which kernels read by its address. */
+ptx2spv_status ptx2spv_buffer_create_host(ptx2spv_device* device, uint64_t bytes,
+                                          ptx2spv_buffer** buffer);
+/* The memory at an address of the device; it owns nothing. */
+ptx2spv_status ptx2spv_buffer_view(ptx2spv_device* device, uint64_t address, uint64_t bytes,
+                                   ptx2spv_buffer** buffer);
+/* The name in the sanitizer's reports. */
+ptx2spv_status ptx2spv_buffer_set_name(ptx2spv_buffer* buffer, const char* name);
 uint64_t ptx2spv_buffer_address(const ptx2spv_buffer* buffer);
 uint64_t ptx2spv_buffer_size(const ptx2spv_buffer* buffer);
 /* Where the host reads and writes the buffer's bytes, as long as the buffer exists; null where the
@@ -198,6 +300,10 @@ ptx2spv_status ptx2spv_buffer_upload_region(ptx2spv_buffer* buffer, const ptx2sp
 ptx2spv_status ptx2spv_buffer_download_region(const ptx2spv_buffer* buffer,
                                               const ptx2spv_region* region, void* data,
                                               uint64_t bytes);
+/* Rows and slices of another buffer from `from_offset` on, which the region's host pitches
+ * describe. */
+ptx2spv_status ptx2spv_buffer_copy_region(const ptx2spv_buffer* from, uint64_t from_offset,
+                                          ptx2spv_buffer* to, const ptx2spv_region* region);
 /* Export gives the VkBuffer behind a buffer and the range of it that the buffer takes. Import makes
  * a buffer over a range of the application's own VkBuffer, which was created with storage, transfer
  * and device address usage. */
@@ -228,6 +334,13 @@ typedef enum ptx2spv_format {
   PTX2SPV_SNORM8 = 10,
   PTX2SPV_SNORM16 = 11
 } ptx2spv_format;
+/* "2d" and "f32", and the enumerators of such names. A name that there is not is not found. */
+const char* ptx2spv_geometry_name(uint32_t geometry);
+const char* ptx2spv_format_name(uint32_t format);
+ptx2spv_status ptx2spv_parse_geometry(const char* name, ptx2spv_geometry* geometry);
+ptx2spv_status ptx2spv_parse_format(const char* name, ptx2spv_format* format);
+/* Bytes of one component; 0 where there is no such format. */
+uint32_t ptx2spv_format_bytes(uint32_t format);
 typedef enum ptx2spv_backing {
   PTX2SPV_AUTOMATIC = 0,
   PTX2SPV_LINEAR = 1,
@@ -246,6 +359,10 @@ typedef struct ptx2spv_array_desc {
 
 ptx2spv_status ptx2spv_array_create(ptx2spv_device* device, const ptx2spv_array_desc* desc,
                                     ptx2spv_array** array);
+/* As it was created; the name is valid as long as the array. */
+ptx2spv_status ptx2spv_array_get_desc(const ptx2spv_array* array, ptx2spv_array_desc* desc);
+/* 1: it is in an image now. */
+int32_t ptx2spv_array_image_backed(const ptx2spv_array* array);
 uint64_t ptx2spv_array_bytes(const ptx2spv_array* array, uint32_t level);
 /* Host data is dense. `bytes` is the size of the whole level. */
 ptx2spv_status ptx2spv_array_upload(ptx2spv_array* array, uint32_t level, const void* data,
@@ -277,6 +394,10 @@ ptx2spv_status ptx2spv_array_fill(ptx2spv_array* array, uint32_t level, uint32_t
                                   uint32_t pattern_bytes);
 /* Copies every level. Both arrays have the same extent and texel size. */
 ptx2spv_status ptx2spv_array_copy(const ptx2spv_array* from, ptx2spv_array* to);
+/* A box of one array to one of another, of as many texels; pitches are not looked at. */
+ptx2spv_status ptx2spv_array_copy_region(const ptx2spv_array* from,
+                                         const ptx2spv_array_region* source, ptx2spv_array* to,
+                                         const ptx2spv_array_region* region);
 /* Export gives the VkImage and VkFormat of an image-backed array. Import makes an array over the
  * application's own image. */
 ptx2spv_status ptx2spv_array_export(const ptx2spv_array* array, uint64_t* image, uint32_t* format);
@@ -286,6 +407,8 @@ void ptx2spv_array_destroy(ptx2spv_array* array);
 
 ptx2spv_status ptx2spv_surface_create(ptx2spv_array* array, uint32_t level,
                                       ptx2spv_surface** surface);
+/* A new handle of its array. */
+ptx2spv_status ptx2spv_surface_array(const ptx2spv_surface* surface, ptx2spv_array** array);
 uint64_t ptx2spv_surface_handle(const ptx2spv_surface* surface);
 /* The name in trap reports. Without one it is the array's. */
 ptx2spv_status ptx2spv_surface_set_name(ptx2spv_surface* surface, const char* name);
@@ -331,6 +454,17 @@ ptx2spv_status ptx2spv_texture_create(ptx2spv_array* array, const ptx2spv_textur
 ptx2spv_status ptx2spv_texture_create_level(ptx2spv_array* array, uint32_t level,
                                             const ptx2spv_texture_desc* desc,
                                             ptx2spv_texture** texture);
+/* A part of an array, or its texels in another format (cudaResourceViewDesc). */
+typedef struct ptx2spv_texture_view {
+  uint32_t size;
+  ptx2spv_format format;
+  uint32_t channels; /* as many bytes a texel as the array has */
+  uint32_t first_level, levels;
+  uint32_t first_layer, layers; /* levels and layers: 0 counts as 1 */
+} ptx2spv_texture_view;
+ptx2spv_status ptx2spv_texture_create_view(ptx2spv_array* array, const ptx2spv_texture_view* view,
+                                           const ptx2spv_texture_desc* desc,
+                                           ptx2spv_texture** texture);
 ptx2spv_status ptx2spv_texture_create_memory(ptx2spv_buffer* buffer,
                                              const ptx2spv_texture_memory* memory,
                                              const ptx2spv_texture_desc* desc,
@@ -349,6 +483,8 @@ typedef struct ptx2spv_module_options {
   uint32_t size;
   int32_t fast; /* 1: the device's own float operations; 0: exact */
   int32_t debug_info, relax_versions;
+  int32_t no_optimize;           /* 1: only what validity needs */
+  const uint64_t* inline_budget; /* instructions up to which calls are copied; may be null */
 } ptx2spv_module_options;
 
 /* `ptx` has `bytes` characters. Messages call it `file`. */
@@ -384,6 +520,8 @@ void ptx2spv_module_destroy(ptx2spv_module* module);
 
 ptx2spv_status ptx2spv_kernel_get(const ptx2spv_module* module, const char* name,
                                   ptx2spv_kernel** kernel);
+/* Valid as long as the kernel. */
+const char* ptx2spv_kernel_name(const ptx2spv_kernel* kernel);
 uint32_t ptx2spv_kernel_parameter_count(const ptx2spv_kernel* kernel);
 ptx2spv_status ptx2spv_kernel_parameter(const ptx2spv_kernel* kernel, uint32_t index,
                                         const char** name, uint32_t* offset, uint32_t* bytes);
@@ -404,13 +542,13 @@ typedef struct ptx2spv_argument {
   const ptx2spv_sampler* sampler;
 } ptx2spv_argument;
 
-/* What a module-scope .surfref or .texref is bound to for one launch. Exactly one of the two is
- * set.
- */
+/* What a module-scope .surfref, .texref or .samplerref is bound to for one launch. Exactly one of
+ * the three is set. */
 typedef struct ptx2spv_reference {
   const char* name;
   const ptx2spv_surface* surface;
   const ptx2spv_texture* texture;
+  const ptx2spv_sampler* sampler;
 } ptx2spv_reference;
 
 /* Who filters textures: `exact` gives NVIDIA's results, `device` reads by the device's samplers
@@ -432,11 +570,27 @@ typedef struct ptx2spv_launch {
   uint32_t reference_count;
   const char* sanitize; /* the sanitizer's checks, as "all" or "none"; null: the device's */
   ptx2spv_filter filter;
+  ptx2spv_fp fp;
+  ptx2spv_threads threads;
+  int32_t no_slots; /* 1: every surface in memory is reached by its address */
 } ptx2spv_launch;
 
 /* Runs and waits. `device_ms` may be null; -1 where the device has no timestamps. */
 ptx2spv_status ptx2spv_kernel_launch(const ptx2spv_kernel* kernel, const ptx2spv_launch* launch,
                                      double* device_ms);
+
+typedef struct ptx2spv_launch_timing {
+  uint32_t size;
+  uint32_t sampled_textures; /* textures that samplers of the device read */
+  double device_ms;          /* all repeats, by timestamps; -1: the device has none */
+  double wall_ms;            /* submission to completion */
+  double prepare_ms;         /* translation and pipeline, where this launch needed one */
+  ptx2spv_threads threads;
+} ptx2spv_launch_timing;
+/* As ptx2spv_kernel_launch, with all that is measured. */
+ptx2spv_status ptx2spv_kernel_launch_timed(const ptx2spv_kernel* kernel,
+                                           const ptx2spv_launch* launch,
+                                           ptx2spv_launch_timing* timing);
 
 /* Translates and builds the pipeline for such a launch without running it. */
 ptx2spv_status ptx2spv_kernel_prepare(const ptx2spv_kernel* kernel, const ptx2spv_launch* launch);
@@ -525,7 +679,16 @@ typedef struct ptx2spv_trap_report {
   uint32_t coordinate_count;
   uint64_t extent[3]; /* row bytes, rows, slices or layers */
   uint32_t column;    /* of the instruction in its line */
+  uint32_t texel_bytes;
+  int32_t thread_known;            /* 0, with block and thread 0, where the driver cut a loop off */
+  const char* assertion;           /* the line that CUDA prints for an assertion */
+  const char* coordinate_names[3]; /* "x", "y", "z" or "layer" */
+  uint32_t inlined_count; /* places where the source line was inlined, for ptx2spv_last_inlined */
 } ptx2spv_trap_report;
+/* A place where the trap's source line was inlined, the nearest call first. */
+ptx2spv_status ptx2spv_last_inlined(uint32_t index, const char** file, uint32_t* line);
+/* "out of bounds"; never null. */
+const char* ptx2spv_trap_kind_name(uint32_t kind);
 ptx2spv_status ptx2spv_last_trap(ptx2spv_trap_report* report);
 
 #ifdef __cplusplus

@@ -1,0 +1,263 @@
+#include "src/device/needs.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+/// A feature, the capability that rests on it, and where it stands. Without a capability the
+/// runtime cannot do without.
+struct FeatureRow {
+  const char *name, *capability;
+  VkBool32& (*in)(FeatureChain&);
+};
+
+#define PTX2SPV_ROW(name, capability, part)                                              \
+  {                                                                                      \
+#name, capability, [](FeatureChain & chain) -> VkBool32& { return chain.part.name; } \
+  }
+const FeatureRow kFeatures[] = {
+    PTX2SPV_ROW(timelineSemaphore, "", timeline),
+    PTX2SPV_ROW(bufferDeviceAddress, "device_addresses", addresses),
+    PTX2SPV_ROW(shaderInt64, "int64", features.features),
+    PTX2SPV_ROW(shaderFloat64, "float64", features.features),
+    PTX2SPV_ROW(shaderInt8, "storage8", int8),
+    PTX2SPV_ROW(storageBuffer8BitAccess, "storage8", storage8),
+    PTX2SPV_ROW(shaderInt16, "storage16", features.features),
+    PTX2SPV_ROW(storageBuffer16BitAccess, "storage16", storage16),
+    PTX2SPV_ROW(shaderBufferInt64Atomics, "buffer_atomics64", atomic_int64),
+    PTX2SPV_ROW(shaderSharedInt64Atomics, "shared_atomics64", atomic_int64),
+    PTX2SPV_ROW(shaderImageInt64Atomics, "image_atomics64", image_atomic64),
+    PTX2SPV_ROW(shaderBufferFloat32AtomicAdd, "buffer_atomic_f32_add", atomic_float),
+    PTX2SPV_ROW(shaderBufferFloat64AtomicAdd, "buffer_atomic_f64_add", atomic_float),
+    PTX2SPV_ROW(shaderSampledImageArrayDynamicIndexing, "indexed_samplers", features.features),
+    PTX2SPV_ROW(shaderSampledImageArrayNonUniformIndexing, "indexed_samplers", indexing),
+    PTX2SPV_ROW(runtimeDescriptorArray, "indexed_samplers", indexing),
+    PTX2SPV_ROW(shaderSubgroupClock, "shader_clock", clock),
+    PTX2SPV_ROW(subgroupSizeControl, "subgroup_ops", subgroup_size),
+    PTX2SPV_ROW(computeFullSubgroups, "subgroup_ops", subgroup_size),
+};
+#undef PTX2SPV_ROW
+
+/// Extensions without a feature that translations may declare.
+constexpr const char* kDeclared[] = {VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME,
+                                     VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME};
+
+/// Keeps of what the device has what modules, copies and the runtime use.
+void keep_used_features(FeatureChain& chain) {
+  VkPhysicalDeviceFeatures all = chain.features.features;
+  VkPhysicalDeviceFeatures& core = chain.features.features = {};
+  core.shaderInt64 = all.shaderInt64;
+  core.shaderInt16 = all.shaderInt16;
+  core.shaderFloat64 = all.shaderFloat64;
+  core.shaderStorageImageExtendedFormats = all.shaderStorageImageExtendedFormats;
+  core.shaderStorageImageWriteWithoutFormat = all.shaderStorageImageWriteWithoutFormat;
+  core.samplerAnisotropy = all.samplerAnisotropy;
+  core.imageCubeArray = all.imageCubeArray;
+  core.shaderSampledImageArrayDynamicIndexing = all.shaderSampledImageArrayDynamicIndexing;
+  chain.storage16 = {chain.storage16.sType, chain.storage16.pNext,
+                     chain.storage16.storageBuffer16BitAccess};
+  chain.storage8 = {chain.storage8.sType, chain.storage8.pNext,
+                    chain.storage8.storageBuffer8BitAccess};
+  chain.int8.shaderFloat16 = VK_FALSE;
+  const VkBool32 nonuniform = chain.indexing.shaderSampledImageArrayNonUniformIndexing,
+                 arrays = chain.indexing.runtimeDescriptorArray;
+  chain.indexing = {chain.indexing.sType, chain.indexing.pNext};
+  chain.indexing.shaderSampledImageArrayNonUniformIndexing = nonuniform;
+  chain.indexing.runtimeDescriptorArray = arrays;
+  // Capture and replay of addresses costs address space and serves debuggers only.
+  chain.addresses.bufferDeviceAddressCaptureReplay =
+      chain.addresses.bufferDeviceAddressMultiDevice = VK_FALSE;
+  chain.image_atomic64.sparseImageInt64Atomics = VK_FALSE;
+  chain.atomic_float.sparseImageFloat32Atomics = VK_FALSE;
+  chain.atomic_float.sparseImageFloat32AtomicAdd = VK_FALSE;
+}
+
+/// Copies a struct of the application's chain, if it is the one of `part`'s type.
+template <typename Part>
+void take(const VkBaseInStructure& from, Part& part) {
+  if (from.sType != part.sType) return;
+  void* next = part.pNext;
+  std::memcpy(&part, &from, sizeof part);
+  part.pNext = next;
+}
+
+template <typename Part>
+const Part* as(const VkBaseInStructure& from, VkStructureType type) {
+  return from.sType == type ? reinterpret_cast<const Part*>(&from) : nullptr;
+}
+
+/// The structs that gather the features of one Vulkan version.
+void take_gathered(const VkBaseInStructure& from, FeatureChain& to) {
+  if (const auto* v11 = as<VkPhysicalDeviceVulkan11Features>(
+          from, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES))
+    to.storage16.storageBuffer16BitAccess = v11->storageBuffer16BitAccess;
+  if (const auto* v12 = as<VkPhysicalDeviceVulkan12Features>(
+          from, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)) {
+    to.storage8.storageBuffer8BitAccess = v12->storageBuffer8BitAccess;
+    to.int8.shaderInt8 = v12->shaderInt8;
+    to.atomic_int64.shaderBufferInt64Atomics = v12->shaderBufferInt64Atomics;
+    to.atomic_int64.shaderSharedInt64Atomics = v12->shaderSharedInt64Atomics;
+    to.indexing.shaderSampledImageArrayNonUniformIndexing =
+        v12->shaderSampledImageArrayNonUniformIndexing;
+    to.indexing.runtimeDescriptorArray = v12->runtimeDescriptorArray;
+    to.addresses.bufferDeviceAddress = v12->bufferDeviceAddress;
+    to.timeline.timelineSemaphore = v12->timelineSemaphore;
+  }
+  if (const auto* v13 = as<VkPhysicalDeviceVulkan13Features>(
+          from, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES)) {
+    to.subgroup_size.subgroupSizeControl = v13->subgroupSizeControl;
+    to.subgroup_size.computeFullSubgroups = v13->computeFullSubgroups;
+    to.maintenance4.maintenance4 = v13->maintenance4;
+  }
+}
+
+bool enables(const VkDeviceCreateInfo& created, const char* extension) {
+  for (std::uint32_t i = 0; i < created.enabledExtensionCount; ++i)
+    if (!std::strcmp(created.ppEnabledExtensionNames[i], extension)) return true;
+  return false;
+}
+
+}  // namespace
+
+void query_needs(const Instance& instance, VkPhysicalDevice physical, FeatureChain& chain) {
+  VkPhysicalDeviceProperties properties{};
+  instance.vk.GetPhysicalDeviceProperties(physical, &properties);
+  chain.link(device_extensions(instance, physical), properties.apiVersion);
+  instance.vk.GetPhysicalDeviceFeatures2(physical, &chain.features);
+  keep_used_features(chain);
+}
+
+void read_created(const VkDeviceCreateInfo& created, FeatureChain& chain) {
+  if (created.pEnabledFeatures) chain.features.features = *created.pEnabledFeatures;
+  for (const auto* each = static_cast<const VkBaseInStructure*>(created.pNext); each;
+       each = each->pNext) {
+    take(*each, chain.features);
+    take(*each, chain.storage16);
+    take(*each, chain.storage8);
+    take(*each, chain.int8);
+    take(*each, chain.atomic_int64);
+    take(*each, chain.indexing);
+    take(*each, chain.addresses);
+    take(*each, chain.timeline);
+    take(*each, chain.subgroup_size);
+    take(*each, chain.maintenance4);
+    take(*each, chain.image_atomic64);
+    take(*each, chain.atomic_float);
+    take(*each, chain.clock);
+    take(*each, chain.cubes_with_seams);
+    take_gathered(*each, chain);
+  }
+}
+
+std::string missing_needs(const VkDeviceCreateInfo& created, FeatureChain& needs,
+                          const Profile& profile) {
+  FeatureChain has;
+  read_created(created, has);
+  std::string missing;
+  const auto lacks = [&missing](const char* name, const std::string& instead) {
+    missing += (missing.empty() ? "" : ", ") + std::string(name) + instead;
+  };
+  for (const FeatureRow& row : kFeatures) {
+    if (!row.in(needs) || row.in(has)) continue;
+    const Capability* capability = find_capability(row.capability);
+    if (capability && !capability->value(profile)) continue;
+    lacks(row.name,
+          capability ? " (or disable '" + std::string(row.capability) + "')" : std::string());
+  }
+  for (const char* name : kDeclared)
+    if (std::ranges::any_of(needs.names, [name](auto* each) { return !std::strcmp(each, name); }) &&
+        !enables(created, name))
+      lacks(name, "");
+  return missing;
+}
+
+/// What DeviceNeeds keeps.
+struct NeedsState {
+  FeatureChain chain;
+  std::uint32_t queue_family = 0;
+};
+
+}  // namespace ptx2spv::runtime
+
+namespace ptx2spv::vulkan {
+
+using namespace runtime;
+
+Result<DeviceNeeds> DeviceNeeds::query(PFN_vkGetInstanceProcAddr get, VkInstance instance,
+                                       VkPhysicalDevice physical) {
+  if (!get || !instance || !physical)
+    return make_error(ErrorCode::invalid_argument,
+                      "vkGetInstanceProcAddr, the instance or the physical device is null");
+  Instance borrowed;
+  borrowed.get_proc = get;
+  borrowed.handle = instance;
+  borrowed.owned = false;
+  if (const char* missing = borrowed.vk.load(get, instance))
+    return make_error(ErrorCode::no_device, "the instance has no " + std::string(missing));
+  PhysicalTraits traits;
+  DeviceInfo info;
+  const std::string reason = inspect_device(borrowed, physical, traits, info);
+  if (!reason.empty())
+    return make_error(ErrorCode::no_device, info.name + " cannot be used: " + reason);
+  auto state = std::make_shared<NeedsState>();
+  query_needs(borrowed, physical, state->chain);
+  state->queue_family = traits.queue_family;
+  return DeviceNeeds(std::move(state));
+}
+
+VkPhysicalDeviceFeatures2* DeviceNeeds::features() const { return &state_->chain.features; }
+std::span<const char* const> DeviceNeeds::extensions() const { return state_->chain.names; }
+std::uint32_t DeviceNeeds::queue_family() const { return state_->queue_family; }
+
+Result<Device> adopt(const AdoptedDevice& from, const DeviceOptions& options) {
+  ExternalDevice external;
+  external.get_instance_proc_addr = reinterpret_cast<void*>(from.get_instance_proc_addr);
+  external.instance = from.instance;
+  external.physical_device = from.physical_device;
+  external.device = from.device;
+  external.queue = from.queue;
+  external.queue_family = from.queue_family;
+  external.lock_queue = from.lock_queue;
+  external.unlock_queue = from.unlock_queue;
+  return adopt_device(external, from.created, options);
+}
+
+AdoptedDevice handles(const Device& device) {
+  const DeviceState& state = *device.state();
+  AdoptedDevice all;
+  all.get_instance_proc_addr = state.instance->get_proc;
+  all.instance = state.instance->handle;
+  all.physical_device = state.physical;
+  all.device = state.handle;
+  all.queue = state.queue.handle();
+  all.queue_family = state.traits.queue_family;
+  return all;
+}
+
+BufferRange buffer_of(const Buffer& buffer) {
+  const VulkanBuffer from = vulkan_buffer(buffer);
+  return {reinterpret_cast<VkBuffer>(from.buffer), from.offset, from.bytes};
+}
+
+Result<Buffer> import(const Device& device, const BufferRange& range) {
+  return import_buffer(device,
+                       {reinterpret_cast<std::uint64_t>(range.buffer), range.offset, range.bytes});
+}
+
+Result<ImageHandle> image_of(const Array& array) {
+  auto image = vulkan_image(array);
+  if (!image) return image.error();
+  return ImageHandle{reinterpret_cast<VkImage>(image->image), static_cast<VkFormat>(image->format)};
+}
+
+Result<Array> import(const Device& device, const ImageHandle& image, const ArrayDesc& desc) {
+  return import_image(
+      device,
+      {reinterpret_cast<std::uint64_t>(image.image), static_cast<std::uint32_t>(image.format)},
+      desc);
+}
+
+}  // namespace ptx2spv::vulkan

@@ -1,0 +1,191 @@
+"""Holds tests/parity/counterparts.txt against the headers and writes docs/c-interface.md's table.
+
+Usage: parity.py check|record|list ROOT
+
+Each public member of the C++ headers has one line, `Class::member = C name, C name` or
+`Class::member ! the reason why C has none`. A C name is a function, an enumerator, or
+`struct.field` of ptx2spv.h or vulkan.h. A member without a line, a line without a member, and a C
+name that there is not end the check with an error.
+"""
+
+import pathlib
+import re
+import sys
+
+CPP = {
+    "src/include/ptx2spv/runtime.hpp": "The runtime (`runtime.hpp`)",
+    "src/include/ptx2spv/result.hpp": "Errors and traps (`result.hpp`)",
+    "src/include/ptx2spv/vulkan.hpp": "An application's own Vulkan (`vulkan.hpp`)",
+    "translator/include/ptx2spv/translator.hpp": "The translator (`translator.hpp`)",
+}
+C = ["src/include/ptx2spv/ptx2spv.h", "src/include/ptx2spv/vulkan.h"]
+TABLE = "tests/parity/counterparts.txt"
+PAGE = "docs/c-interface.md"
+#: What the interface describes as JSON (docs/interface.md), in both languages.
+DESCRIBED = {"ParamInfo", "SlotInfo", "RefInfo", "SourcePlace", "TrapSite", "AccessSite",
+             "VariableInfo", "Relocation", "PushParam", "EntryInfo", "StaticSurfref",
+             "StaticTexref", "Interface"}
+#: Forms that C has otherwise: results are statuses, objects are handles.
+LANGUAGE = {"Result", "Status"}
+
+
+def without_comments(text):
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    text = re.sub(r"//[^\n]*", " ", text)
+    return re.sub(r"^\s*#[^\n]*(?:\\\n[^\n]*)*", " ", text, flags=re.M)
+
+
+def statements(text):
+    """Splits a scope into (head, body): `head;` has no body, `head { body }` has one."""
+    head, depth, start, position = "", 0, 0, 0
+    while position < len(text):
+        char = text[position]
+        if char == "{":
+            if depth == 0:
+                start = position + 1
+            depth += 1
+        elif char == "}":
+            depth -= 1
+            if depth == 0:
+                body = text[start:position]
+                following = text[position + 1:].lstrip()
+                initialiser = re.match(r"[;,]", following) and not re.match(
+                    r"\s*(?:template\s*<[^>]*>\s*)?(?:class|struct|enum|namespace)\b", head)
+                if initialiser:
+                    head += " "
+                else:
+                    yield head.strip(), body
+                    head = ""
+                    if following.startswith(";"):
+                        position = text.index(";", position + 1)
+        elif depth == 0:
+            if char == ";":
+                yield head.strip(), None
+                head = ""
+            elif char == ":" and re.fullmatch(r"\s*(public|private)", head):
+                yield head.strip() + ":", None
+                head = ""
+            else:
+                head += char
+        position += 1
+
+
+def declared(head):
+    """The names that a declaration makes: of a function one, of fields each."""
+    head = re.sub(r"\[\[\w+\]\]", " ", head)
+    head = re.sub(r"\b(?:inline|constexpr|static|explicit|friend|const)\b", " ", head)
+    call = re.search(r"([~\w]+)\s*\(", re.sub(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>", " ", head))
+    if call and "=" not in head.split("(")[0]:
+        return [call[1]]
+    plain = re.sub(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>", " ", head)
+    plain = re.sub(r"=[^,]*(?:\([^)]*\))?[^,]*", " ", plain)
+    names = []
+    for part in plain.split(","):
+        found = re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^\]]*\]", "", part))
+        if found:
+            names.append(found[-1])
+    return names
+
+
+def members(text, scope=""):
+    """Each public name as Class::member; namespaces are left out but for vulkan."""
+    public = True
+    for head, body in statements(text):
+        if head in ("public:", "private:"):
+            public = head == "public:"
+            continue
+        if not public or not head or re.match(r"(using|template|extern)\b", head):
+            continue
+        namespace = re.match(r"namespace\s+([\w:]*)$", head)
+        if namespace:
+            inner = namespace[1]
+            if not inner.endswith("runtime"):
+                yield from members(body, "vulkan::" if inner.endswith("vulkan") else scope)
+            continue
+        kind = re.match(r"(?:class|struct)\s+(?:\[\[\w+\]\]\s*)?(\w+)", head)
+        enum = re.match(r"enum\s+(?:class\s+)?(\w+)", head)
+        if enum and body is not None:
+            for value in re.findall(r"(\w+)\s*(?:=[^,]*)?(?:,|$)", body):
+                yield f"{scope}{enum[1]}::{value}"
+        elif kind and body is not None:
+            if kind[1] in DESCRIBED | LANGUAGE:
+                continue
+            yield from members(body, f"{scope}{kind[1]}::")
+        elif kind or enum or "operator" in head or "= default" in head:
+            continue
+        else:
+            own = scope.rstrip(":").split("::")[-1]
+            for name in declared(head):
+                if name not in (own, "~" + own, "state", "state_"):
+                    yield scope + name
+
+
+def c_names(root):
+    names = set()
+    for file in C:
+        text = without_comments((root / file).read_text(encoding="utf-8"))
+        for name, body in re.findall(r"typedef struct (\w+) \{([^}]*)\}", text):
+            for field in re.findall(r"\(\*(\w+)\)|(\w+)(?:\[\d+\])?\s*(?=[,;])", body):
+                names.add(f"{name}.{field[0] or field[1]}")
+        for body in re.findall(r"typedef enum \w+ \{([^}]*)\}", text):
+            names.update(re.findall(r"(\w+)\s*=", body))
+        names.update(re.findall(r"(ptx2spv_\w+)\s*\(", text))
+    return names
+
+
+def read_table(root):
+    rows = {}
+    for number, line in enumerate((root / TABLE).read_text(encoding="utf-8").splitlines(), 1):
+        if not line or line.startswith("#"):
+            continue
+        found = re.match(r"(\S+) (=|!) (.+)$", line)
+        if not found or found[1] in rows:
+            sys.exit(f"{TABLE}:{number}: error: not a row, or a second one: {line}")
+        rows[found[1]] = (found[2], found[3])
+    return rows
+
+
+def page(parts, rows):
+    lines = []
+    for file, names in parts.items():
+        lines += [f"## {CPP[file]}", "", "| C++ | C |", "|---|---|"]
+        for name in names:
+            sign, text = rows[name]
+            other = ", ".join(f"`{each.strip()}`" for each in text.split(",")) if sign == "=" else (
+                "none: " + text)
+            lines.append(f"| `{name}` | {other} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main():
+    what, root = sys.argv[1], pathlib.Path(sys.argv[2])
+    parts = {file: list(dict.fromkeys(
+        members(without_comments((root / file).read_text(encoding="utf-8"))))) for file in CPP}
+    names = [name for part in parts.values() for name in part]
+    if what == "list":
+        print("\n".join(names))
+        return
+    rows, known = read_table(root), c_names(root)
+    errors = [f"{name} has no row in {TABLE}" for name in names if name not in rows]
+    errors += [f"{TABLE} has a row for {name}, and no header has that" for name in rows
+               if name not in names]
+    for name, (sign, text) in rows.items():
+        if sign == "=":
+            errors += [f"{name}: the C headers have no {each.strip()}" for each in text.split(",")
+                       if each.strip() not in known]
+    if errors:
+        sys.exit("\n".join(errors))
+    before = (root / PAGE).read_text(encoding="utf-8")
+    opening, end = "<!-- table: parity -->\n", "<!-- end -->"
+    start = before.index(opening) + len(opening)
+    after = before[:start] + "\n" + page(parts, rows) + before[before.index(end, start):]
+    if what == "record":
+        (root / PAGE).write_text(after, encoding="utf-8")
+    elif after != before:
+        sys.exit(f"{PAGE} is not what {TABLE} and the headers say: "
+                 "PTX2SPV_RECORD=1 tests/parity/run writes it")
+
+
+if __name__ == "__main__":
+    main()
