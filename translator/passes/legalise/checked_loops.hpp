@@ -1,0 +1,112 @@
+// Loops that stand twice, natively with checks and exactly: private to checked_loops.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "translator/ir/loops.hpp"
+#include "translator/passes/passes.hpp"
+
+namespace ptx2spv::passes::checked {
+
+inline constexpr std::uint32_t kNone = 0xffffffffu;
+
+/// What a check makes certain of a value that is not zero.
+struct Bounds {
+  int low;            ///< magnitude of at least 2^low
+  std::uint32_t top;  ///< and at most this number, as bits
+};
+/// Of operands of sums and products: those of products are at least 2^-102, so that their sums are
+/// zero or normal. Infinities are numbers here.
+inline constexpr Bounds kPlain{-51, 0x7f800000};
+/// Of fma, quotients and roots: the product and its parts are multiples of 2^-126, nothing
+/// overflows (2^62).
+inline constexpr Bounds kNarrow{-40, 0x5e800000};
+
+class CheckedLoops {
+ public:
+  CheckedLoops(ir::Function& function, ir::Module& module, const Profile& profile)
+      : f_(function), module_(module), p_(profile), b_(function), nest_(function, function.order) {}
+  bool run();
+
+ private:
+  /// A loop that stands twice.
+  struct Twin {
+    std::uint32_t loop = 0;
+    ir::BlockId header = 0, merge = 0;
+    std::vector<ir::BlockId> blocks;
+    std::vector<ir::Value> live_out;  ///< used behind the loop, beside the phis of its merge block
+    std::vector<ir::Value> checked[2];  ///< by Bounds: values to check, in the loop or before it
+    std::vector<ir::BlockId> before;    ///< new blocks before the header
+    std::vector<ir::BlockId> behind;    ///< and behind the merge
+    ir::BlockId entry = ir::kNoBlock;   ///< before it
+  };
+
+  std::span<const ir::BlockId> blocks_of(std::uint32_t loop) const {
+    return {f_.order.data() + nest_.loops[loop].first,
+            nest_.loops[loop].end - nest_.loops[loop].first};
+  }
+  /// New blocks, such as the end of a loop that stands twice already, are in none of the loops.
+  bool in_loop(ir::BlockId b, std::uint32_t loop) const {
+    return b < nest_.place.size() && nest_.within(b, loop);
+  }
+  bool can_repeat(std::uint32_t loop) const;
+  int leaving_side(std::uint32_t loop, ir::BlockId b) const;
+  ir::BlockId test_of(std::uint32_t loop) const;
+  void consider(std::uint32_t loop);
+
+  // What to check
+  bool plan(Twin& twin);
+  bool takes_part(const ir::Inst& inst) const;
+  int low(ir::Value v) const;
+  int least(std::span<const ir::Value> values) const;
+  bool ground(ir::Value v, const Bounds& bounds);
+  bool follow(ir::Value v);
+  void assume_phis(const Twin& twin);
+  bool check_edges(const Twin& twin);
+  bool reads_are_safe(const Twin& twin);
+
+  // Both copies
+  void find_live_out();
+  void enter(Twin& twin);
+  void copy(Twin& twin);
+  ir::Value check(ir::Value v, const Bounds& bounds);
+  void leave_on_failure(const Twin& twin);
+  void join(Twin& twin);
+  void rename_behind();
+  void order_preds();
+
+  ir::Value mapped(ir::Value v) const {
+    return v < copy_of_.size() && copy_of_[v] ? copy_of_[v] : v;
+  }
+  /// A phi at the head of the block, whose predecessors are set.
+  ir::Value phi(ir::BlockId block, ir::Type type, const std::vector<ir::Value>& args) {
+    b_.at(block);
+    return b_.inst(ir::Op::phi, type, args);
+  }
+
+  ir::Function& f_;
+  ir::Module& module_;
+  const Profile& p_;
+  ir::Builder b_;
+  const ir::StructuredLoops nest_;
+  std::vector<Twin> twins_;
+  std::vector<std::uint32_t> twin_of_;             ///< by block
+  std::vector<ir::BlockId> home_;                  ///< by value: its block
+  std::vector<std::vector<std::uint32_t>> inner_;  ///< by loop: those right inside of it
+
+  // Of the loop in work
+  std::uint32_t at_ = kNone;            ///< its place in twins_ once it is there
+  std::vector<bool> inside_;            ///< by block
+  std::vector<int> low_;                ///< by value
+  std::vector<std::uint8_t> grounded_;  ///< by value: 1 plain, 2 narrow
+  std::vector<ir::Value> grounds_, native_;
+  std::vector<bool> follows_;  ///< by value of the loop: from numbers that may be wrong
+  std::uint32_t bad_ = 0;      ///< variable: below zero once a check has failed
+  std::vector<ir::Value> copy_of_;
+  std::vector<ir::BlockId> block_of_;
+  std::vector<ir::Value> behind_;  ///< by value of a loop: what stands for it behind the loop
+  std::vector<bool> joins_;        ///< by block: where the two copies' results meet
+};
+
+}  // namespace ptx2spv::passes::checked

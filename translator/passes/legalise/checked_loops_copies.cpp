@@ -1,0 +1,289 @@
+// The two copies of a loop that checked_loops has chosen, and the block where their results meet.
+#include "translator/passes/legalise/checked_loops.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace ptx2spv::passes::checked {
+
+using namespace ir;
+
+void CheckedLoops::find_live_out() {
+  twin_of_.assign(f_.blocks.size(), kNone);
+  for (std::uint32_t t = 0; t < twins_.size(); ++t)
+    for (const BlockId b : twins_[t].blocks) twin_of_[b] = t;
+  std::vector<bool> seen(f_.insts.size());
+  const auto use = [&](Value a, BlockId block) {
+    if (home_[a] == kNoBlock || seen[a]) return;
+    const std::uint32_t t = twin_of_[home_[a]];
+    if (t == kNone || twin_of_[block] == t) return;
+    seen[a] = true;
+    twins_[t].live_out.push_back(a);
+  };
+  for (BlockId b = 0; b < f_.blocks.size(); ++b) {
+    const Block& block = f_.blocks[b];
+    for (const Value v : block.insts) {
+      const bool is_phi = f_.insts[v].op == Op::phi;
+      for (unsigned i = 0; i < f_.insts[v].count; ++i)
+        use(f_.arg(v, i), is_phi ? block.preds[i] : b);
+    }
+    if (block.cond) use(block.cond, b);
+  }
+}
+
+/// A block of its own before the loop, where values that do not change in it are checked.
+void CheckedLoops::enter(Twin& twin) {
+  const BlockId entry = twin.entry = b_.new_block();
+  Block& header = f_.blocks[twin.header];
+  std::vector<unsigned> outer, inner;
+  for (unsigned i = 0; i < header.preds.size(); ++i)
+    (in_loop(header.preds[i], twin.loop) ? inner : outer).push_back(i);
+  std::vector<BlockId> from;
+  for (const unsigned i : outer) from.push_back(header.preds[i]);
+  f_.blocks[entry].preds = from;
+  for (const Value v : std::vector<Value>(header.insts)) {
+    if (f_.insts[v].op != Op::phi) break;
+    std::vector<Value> args, now;
+    for (const unsigned i : outer) args.push_back(f_.arg(v, i));
+    const bool one = std::ranges::all_of(args, [&](Value a) { return a == args[0]; });
+    now.push_back(one ? args[0] : phi(entry, f_.insts[v].type, args));
+    for (const unsigned i : inner) now.push_back(f_.arg(v, i));
+    f_.insts[v].first = static_cast<std::uint32_t>(f_.operands.size());
+    f_.insts[v].count = static_cast<std::uint16_t>(now.size());
+    f_.operands.insert(f_.operands.end(), now.begin(), now.end());
+  }
+  std::vector<BlockId> preds{entry};
+  for (const unsigned i : inner) preds.push_back(f_.blocks[twin.header].preds[i]);
+  f_.blocks[twin.header].preds = std::move(preds);
+  for (const BlockId p : from) std::ranges::replace(f_.blocks[p].succs, twin.header, entry);
+  b_.at(entry);
+  b_.set(bad_, b_.i32(0));
+  for (const bool narrow : {false, true})
+    for (const Value v : twin.checked[narrow])
+      if (home_[v] == kNoBlock || twin_of_[home_[v]] != at_)
+        b_.set(bad_, check(v, narrow ? kNarrow : kPlain));
+}
+
+/// What `bad_` becomes: below zero where the value is neither zero nor within the bounds.
+Value CheckedLoops::check(Value v, const Bounds& bounds) {
+  const Value magnitude = b_.op2(Op::and_, v, b_.i32(0x7fffffff));
+  const auto least = static_cast<std::uint32_t>(bounds.low + 127) << 23;
+  const Value below = b_.op2(Op::sub, magnitude, b_.i32(least));
+  const Value above = b_.op2(Op::sub, b_.i32(bounds.top), magnitude);
+  const Value nonzero = b_.op2(Op::sub, b_.i32(0), magnitude);
+  const Value fails = b_.op2(Op::and_, b_.op2(Op::or_, below, above), nonzero);
+  return b_.op2(Op::or_, b_.get(bad_), fails);
+}
+
+void CheckedLoops::copy(Twin& twin) {
+  // By value: 1 plain, 2 narrow.
+  std::vector<std::uint8_t>& level = grounded_;
+  for (const bool narrow : {false, true})
+    for (const Value v : twin.checked[narrow]) level[v] = narrow ? 2 : 1;
+  twin.before.push_back(twin.entry);
+  for (const BlockId b : twin.blocks) {
+    block_of_[b] = b_.new_block();
+    twin.before.push_back(block_of_[b]);
+  }
+  const auto block_at = [&](BlockId b) {
+    return b < block_of_.size() && block_of_[b] != kNoBlock ? block_of_[b] : b;
+  };
+  for (const BlockId b : twin.blocks) {
+    const BlockId to = block_of_[b];
+    b_.at(to);
+    std::vector<Value> late;  // checks of phis stand behind all of them
+    const std::vector<Value> insts = f_.blocks[b].insts;
+    for (const Value v : insts) {
+      if (f_.insts[v].op != Op::phi)
+        for (const Value phi_value : std::exchange(late, {}))
+          b_.set(bad_, check(copy_of_[phi_value], level[phi_value] == 2 ? kNarrow : kPlain));
+      const Inst inst = f_.insts[v];
+      b_.set_loc(inst.loc);
+      std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
+      for (Value& a : args) a = mapped(a);
+      const Value made = b_.inst(inst.op, inst.type, args, inst.imm);
+      Inst& same = b_.last(made);
+      same.fp = inst.fp;
+      same.mem = inst.mem;
+      same.builtin = inst.builtin;
+      copy_of_[v] = made;
+      f_.insts[v].fp.checked = false;  // of the second copy
+      if (!level[v]) continue;
+      if (inst.op == Op::phi)
+        late.push_back(v);
+      else
+        b_.set(bad_, check(made, level[v] == 2 ? kNarrow : kPlain));
+    }
+    for (const Value phi_value : late)
+      b_.set(bad_, check(copy_of_[phi_value], level[phi_value] == 2 ? kNarrow : kPlain));
+    Block& made = f_.blocks[to];
+    const Block& block = f_.blocks[b];
+    made.term = block.term;
+    made.cond = mapped(block.cond);
+    made.merge = block.merge;
+    made.loc = block.loc;
+    made.loop_trip_count = block.loop_trip_count;
+    for (const BlockId s : block.succs) made.succs.push_back(block_at(s));
+    for (const BlockId p : block.preds) made.preds.push_back(block_at(p));
+    made.merge_block = block.merge_block == kNoBlock ? kNoBlock : block_at(block.merge_block);
+    made.continue_block =
+        block.continue_block == kNoBlock ? kNoBlock : block_at(block.continue_block);
+  }
+  for (const bool narrow : {false, true})
+    for (const Value v : twin.checked[narrow]) level[v] = 0;
+  // Values around a loop, and conditions, are those of the copy.
+  for (const BlockId b : twin.blocks) {
+    for (const Value v : f_.blocks[block_of_[b]].insts) {
+      if (f_.insts[v].op != Op::phi) break;
+      for (Value& a : f_.args(v)) a = mapped(a);
+    }
+  }
+}
+
+// A thread whose check failed computes with what it should not: its loops have to end.
+void CheckedLoops::leave_on_failure(const Twin& twin) {
+  for (const BlockId b : twin.blocks) {
+    if (f_.blocks[b].merge != Merge::loop) continue;
+    const std::uint32_t loop = nest_.innermost[b];
+    const BlockId original = test_of(loop), test = block_of_[original];
+    b_.at(test);
+    const Value fails = b_.cmp(Op::slt, b_.get(bad_), b_.i32(0));
+    const bool leaves_if = leaving_side(loop, original) == 0;
+    const Value stays = leaves_if ? 0 : b_.inst(Op::not_, Type::i1, {fails});
+    const Value cond = f_.blocks[test].cond;
+    const Value now = leaves_if ? b_.inst(Op::or_, Type::i1, {cond, fails})
+                                : b_.inst(Op::and_, Type::i1, {cond, stays});
+    f_.blocks[test].cond = now;
+  }
+}
+
+void CheckedLoops::join(Twin& twin) {
+  const BlockId done = b_.new_block(), again = b_.new_block(), second = b_.new_block(),
+                next = b_.new_block(), after = b_.new_block();
+  const BlockId merge = twin.merge;
+  // The first copy ends in a block with the same phis as the second one's.
+  for (const BlockId b : twin.blocks)
+    std::ranges::replace(f_.blocks[block_of_[b]].succs, merge, done);
+  Block& head = f_.blocks[block_of_[twin.header]];
+  head.merge_block = done;
+  for (const BlockId p : f_.blocks[merge].preds) f_.blocks[done].preds.push_back(block_of_[p]);
+  std::vector<Value> phis, rest;
+  for (const Value v : f_.blocks[merge].insts)
+    (f_.insts[v].op == Op::phi ? phis : rest).push_back(v);
+  f_.blocks[merge].insts = phis;
+  for (const Value v : twin.live_out) {
+    const std::vector<Value> same(f_.blocks[merge].preds.size(), v);
+    phis.push_back(phi(merge, f_.insts[v].type, same));
+  }
+  std::vector<Value> firsts;
+  for (const Value v : phis) {
+    std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
+    for (Value& a : args) a = mapped(a);
+    firsts.push_back(phi(done, f_.insts[v].type, args));
+  }
+  b_.at(done);
+  const Value fails = b_.cmp(Op::slt, b_.get(bad_), b_.i32(0)), no = b_.i1(false);
+  b_.br(again);
+
+  f_.blocks[again].preds = {done, next};
+  const std::size_t own = phis.size() - twin.live_out.size();
+  behind_.resize(f_.insts.size() + phis.size() + 1, 0);
+  for (std::size_t i = 0; i < phis.size(); ++i) {
+    const Value result = phi(again, f_.insts[phis[i]].type, {firsts[i], phis[i]});
+    behind_[i < own ? phis[i] : twin.live_out[i - own]] = result;
+  }
+  const Value repeats = phi(again, Type::i1, {fails, no});
+  b_.at(again);
+  b_.cond_br(repeats, second, after);
+  f_.blocks[again].merge = Merge::loop;
+  f_.blocks[again].merge_block = after;
+  f_.blocks[again].continue_block = next;
+
+  f_.blocks[second].preds = {again};
+  b_.at(second);
+  b_.br(twin.header);
+  std::ranges::replace(f_.blocks[twin.header].preds, twin.entry, second);
+  b_.at(twin.entry);
+  b_.br(block_of_[twin.header]);
+
+  Block& end = f_.blocks[merge];
+  Block& behind = f_.blocks[after];
+  behind.insts = rest;
+  behind.term = end.term, behind.cond = end.cond, behind.succs = end.succs, behind.loc = end.loc;
+  behind.merge = end.merge, behind.merge_block = end.merge_block;
+  behind.continue_block = end.continue_block, behind.loop_trip_count = end.loop_trip_count;
+  behind.preds = {again};
+  for (const BlockId s : behind.succs) std::ranges::replace(f_.blocks[s].preds, merge, after);
+  end.succs.clear();
+  end.merge = Merge::none, end.merge_block = end.continue_block = kNoBlock;
+  end.loop_trip_count = false;
+  b_.at(merge);
+  b_.br(next);
+  f_.blocks[next].preds = {merge};
+  b_.at(next);
+  b_.br(again);
+  joins_.resize(f_.blocks.size());
+  joins_[again] = true;
+  for (const BlockId b : {done, again, second}) twin.before.push_back(b);
+  twin.behind = {next, after};
+  for (const BlockId b : twin.blocks) {
+    block_of_[b] = kNoBlock;
+    for (const Value v : f_.blocks[b].insts) copy_of_[v] = 0;
+  }
+}
+
+/// Behind a loop its values are those of the copy that counts; blocks that led to it, or were led
+/// to from its end, have other neighbours.
+void CheckedLoops::rename_behind() {
+  std::vector<BlockId> entry_of(f_.blocks.size(), kNoBlock), after_of = entry_of;
+  std::vector<std::uint32_t> owner(f_.blocks.size(), kNone);
+  std::vector<bool> made(f_.blocks.size());
+  for (std::uint32_t t = 0; t < twins_.size(); ++t) {
+    const Twin& twin = twins_[t];
+    entry_of[twin.header] = twin.entry;
+    after_of[twin.merge] = twin.behind[1];
+    for (const BlockId b : twin.blocks) owner[b] = t;
+    owner[twin.merge] = t;
+    for (const BlockId b : twin.before) made[b] = b != twin.entry;
+  }
+  for (BlockId b = 0; b < f_.blocks.size(); ++b) {
+    Block& block = f_.blocks[b];
+    // A loop's own values are those of its copy; it may take what another one left.
+    const auto renamed = [&](Value a) {
+      if (a >= behind_.size() || !behind_[a]) return a;
+      const bool own = owner[b] != kNone && home_[a] != kNoBlock && owner[home_[a]] == owner[b];
+      return own ? a : behind_[a];
+    };
+    if (!joins_[b]) {
+      for (const Value v : block.insts)
+        for (Value& a : f_.args(v)) a = renamed(a);
+      if (block.cond) block.cond = renamed(block.cond);
+    }
+    if (made[b] || owner[b] != kNone || block.merge == Merge::none) continue;
+    if (entry_of[block.merge_block] != kNoBlock) block.merge_block = entry_of[block.merge_block];
+    if (block.continue_block != kNoBlock && after_of[block.continue_block] != kNoBlock)
+      block.continue_block = after_of[block.continue_block];
+  }
+}
+
+/// Predecessors in the order of Function::compute_preds, and operands of phis with them.
+void CheckedLoops::order_preds() {
+  std::vector<std::vector<BlockId>> before(f_.blocks.size());
+  for (BlockId b = 0; b < f_.blocks.size(); ++b) before[b] = f_.blocks[b].preds;
+  f_.compute_preds();
+  for (BlockId b = 0; b < f_.blocks.size(); ++b) {
+    const std::vector<BlockId>& now = f_.blocks[b].preds;
+    if (now == before[b]) continue;
+    // Where a predecessor stands twice, its operands are the same.
+    std::map<BlockId, unsigned> place;
+    for (unsigned i = 0; i < before[b].size(); ++i) place[before[b][i]] = i;
+    for (const Value v : f_.blocks[b].insts) {
+      if (f_.insts[v].op != Op::phi) break;
+      const std::vector<Value> old(f_.args(v).begin(), f_.args(v).end());
+      for (unsigned i = 0; i < now.size(); ++i) f_.args(v)[i] = old[place.at(now[i])];
+    }
+  }
+}
+
+}  // namespace ptx2spv::passes::checked
