@@ -212,7 +212,8 @@ std::uint32_t workgroup_of_warps(const PassContext& c) {
 }
 
 void split_threads(PassContext& c) {
-  if (const std::uint32_t whole = workgroup_of_warps(c)) {
+  const std::uint32_t whole = c.block.checked ? 0 : workgroup_of_warps(c);
+  if (whole) {
     c.block.warps = c.info.warp_subgroups = true;
     c.block.workgroup_threads = c.info.workgroup_threads = whole;
   }
@@ -596,7 +597,8 @@ bool small_subgroups(const Profile& profile) {
 /// The threads' phase in the forms that may do, the better one first.
 void run_threads(PassContext& c) {
   if (c.model != ThreadModel::regions) return run_phase(c, Phase::threads);
-  if (c.info.warp_operations ? small_subgroups(c.profile) : c.info.barriers) {
+  const bool checked = c.block.checked && (c.info.warp_operations || c.info.divergent_barriers);
+  if (!checked && (c.info.warp_operations ? small_subgroups(c.profile) : c.info.barriers)) {
     const ir::Function function = c.function;
     const EntryInfo info = c.info;
     c.form = BlockForm::coarsened;
@@ -611,9 +613,11 @@ void run_threads(PassContext& c) {
 
 }  // namespace
 
-bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint32_t (&block)[3]) {
-  return info.warp_operations && !info.divergent_warp_operations && native_subgroups(profile) &&
-         block[0] != 0 && block[0] % 32 == 0;
+bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint32_t (&block)[3],
+                  std::uint32_t checks) {
+  // Who waits for whom is known where the threads are cut up.
+  return !(checks & check_sync) && info.warp_operations && !info.divergent_warp_operations &&
+         native_subgroups(profile) && block[0] != 0 && block[0] % 32 == 0;
 }
 
 ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_warps) {
@@ -699,7 +703,8 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     messages.push_back(lower::message_at(source_of(c), Severity::error, {}, text));
     return false;
   };
-  c.model = thread_model(info, options.threads, native_warps(info, c.profile, options.block));
+  c.model = thread_model(info, options.threads,
+                         native_warps(info, c.profile, options.block, options.checks));
   info.threads = c.model;
   info.workgroup_threads =
       options.workgroup_threads ? options.workgroup_threads : c.profile.max_workgroup_invocations;
@@ -713,7 +718,8 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   c.block = {.max_block_threads = size[0] ? size[0] * size[1] * size[2]
                                           : std::max<std::uint32_t>(options.max_block_threads, 1),
              .block = {size[0], size[1], size[2]},
-             .idle_rounds = idle_rounds(options.wait_iterations)};
+             .idle_rounds = idle_rounds(options.wait_iterations),
+             .checked = options.checks & check_sync ? &info : nullptr};
   if (c.model == ThreadModel::direct) std::ranges::copy(options.block, c.function.block_size);
   if (options.timing)
     for (const auto& [name, milliseconds] : front.spent) options.timing(name, milliseconds);

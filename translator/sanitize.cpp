@@ -58,6 +58,9 @@ const char* to_string(AccessKind kind) {
     case AccessKind::load: return "load";
     case AccessKind::store: return "store";
     case AccessKind::atomic: return "atomic";
+    case AccessKind::barrier: return "barrier";
+    case AccessKind::warp_operation: return "warp operation";
+    case AccessKind::wait: return "wait";
   }
   return "access";
 }

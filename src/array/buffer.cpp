@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "ptx2spv/abi_sanitizer.hpp"
 #include "src/memory/transfer.hpp"
 
 namespace ptx2spv {

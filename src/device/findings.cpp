@@ -88,14 +88,25 @@ const char* to_string(FindingKind kind) {
     case FindingKind::constant_store: return "constant-memory";
     case FindingKind::uninitialised: return "uninitialised";
     case FindingKind::race: return "racing";
+    case FindingKind::endless_wait: return "endless-wait";
+    case FindingKind::missed_barrier: return "missed-barrier";
+    case FindingKind::divergent_barrier: return "divergent-barrier";
+    case FindingKind::barrier_count: return "barrier-count";
+    case FindingKind::missing_lanes: return "missing-lanes";
+    case FindingKind::undefined_lane: return "undefined-lane";
   }
   return "unknown";
 }
 
 std::string Finding::to_string() const {
-  std::string text = fmt::format("{}:{}:{}: error: {} {} of {} in {} memory", file, line, column,
-                                 ptx2spv::to_string(kind), ptx2spv::to_string(access),
-                                 bytes_text(bytes), ptx2spv::to_string(memory));
+  const bool sync = kind >= FindingKind::endless_wait;
+  std::string text =
+      fmt::format("{}:{}:{}: error: {}", file, line, column, ptx2spv::to_string(kind));
+  if (sync)
+    text += fmt::format(" at a {}: {}", ptx2spv::to_string(access), detail);
+  else
+    text += fmt::format(" {} of {} in {} memory", ptx2spv::to_string(access), bytes_text(bytes),
+                        ptx2spv::to_string(memory));
   if (!instruction.empty()) text += "\n  instruction: " + instruction;
   if (!source_file.empty()) text += fmt::format("\n  source: {}:{}", source_file, source_line);
   for (const SourcePlace& place : inlined_at)
@@ -107,6 +118,8 @@ std::string Finding::to_string() const {
     text += "\n  surface: " + object + ", at ";
     for (std::size_t i = 0; i < coordinates.size(); ++i)
       text += fmt::format("{}{} = {}", i ? ", " : "", coordinates[i].first, coordinates[i].second);
+  } else if (sync) {
+    // The first line has said it.
   } else if (address_known) {
     text += fmt::format("\n  address: {:#x}", address);
     if (!object.empty()) text += ", " + where_text(*this);
@@ -114,8 +127,9 @@ std::string Finding::to_string() const {
     text += "\n  address: not kept, because the thread had other faults after this one";
   }
   if (other.known) {
-    text += fmt::format("\n  races with: {} by thread {} of the block, line {}:{}",
-                        ptx2spv::to_string(other.access), other.thread, other.line, other.column);
+    text += fmt::format("\n  {}: {} by thread {} of the block, line {}:{}",
+                        sync ? "meanwhile" : "races with", ptx2spv::to_string(other.access),
+                        other.thread, other.line, other.column);
     if (!other.instruction.empty()) text += ", " + other.instruction;
     if (!other.source_file.empty())
       text += fmt::format(" ({}:{})", other.source_file, other.source_line);
@@ -147,9 +161,11 @@ std::string SanitizerReport::to_json() const {
         "   \"address\": {}, \"object\": {}, \"object_bytes\": {}, \"distance\": {}, "
         "\"inside\": {}, \"pointer\": {},\n   \"allocated\": {}, \"freed\": {}",
         f.cta[0], f.cta[1], f.cta[2], f.thread[0], f.thread[1], f.thread[2], f.threads,
-        f.address_known && f.coordinates.empty() ? std::to_string(f.address) : "null",
+        f.address_known && f.coordinates.empty() && f.detail.empty() ? std::to_string(f.address)
+                                                                     : "null",
         quoted(f.object), f.object_bytes, f.distance, f.inside, quoted(f.pointer), quoted(f.made),
         quoted(f.freed));
+    if (!f.detail.empty()) out += ",\n   \"detail\": " + quoted(f.detail);
     if (!f.coordinates.empty()) out += ",\n   \"coordinates\": {";
     for (std::size_t k = 0; k < f.coordinates.size(); ++k)
       out += fmt::format("{}{}: {}", k ? ", " : "", quoted(f.coordinates[k].first),

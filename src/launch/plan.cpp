@@ -75,7 +75,7 @@ ThreadModel choose_threads(const KernelState& kernel, const LaunchConfig& config
       block_fits(device, config.block) ? ThreadModel::direct : ThreadModel::flat;
   const std::uint32_t block[3] = {config.block.x, config.block.y, config.block.z};
   return thread_model(info, config.threads.value_or(asked),
-                      native_warps(info, device.profile, block));
+                      native_warps(info, device.profile, block, checks_of(kernel, config)));
 }
 
 /// Puts a copy of each slot's record where the kernel reads it; a dead handle's stays zero.

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "ptx2spv/abi_sanitizer.hpp"
 #include "src/launch/backing.hpp"
 #include "src/launch/report.hpp"
 
@@ -142,14 +143,10 @@ void describe_global(const AccessSite& site, const KernelState& kernel,
     describe_allocation(*nearest, finding);
 }
 
-/// The other side of a race: abi::f_address.
-void describe_race(const Variant& variant, Finding& finding) {
-  finding.kind = FindingKind::race;
-  const auto other = static_cast<std::uint32_t>(finding.address >> 32);
-  finding.address &= 0xffffffffu;
-  const std::uint32_t site = other & 0xffff;
-  const std::uint32_t thread = other >> 16 & 0x7ff;
-  if (site >= variant.info.access_sites.size() || !thread) return;
+/// What another thread did, and where.
+void describe_other(const Variant& variant, std::uint64_t site, std::uint32_t thread,
+                    Finding& finding) {
+  if (site >= variant.info.access_sites.size()) return;
   const AccessSite& where = variant.info.access_sites[site];
   finding.other.known = true;
   finding.other.line = where.place.line;
@@ -158,7 +155,70 @@ void describe_race(const Variant& variant, Finding& finding) {
   finding.other.source_file = where.place.source_file;
   finding.other.source_line = where.place.source_line;
   finding.other.access = where.kind;
-  finding.other.thread = thread - 1;
+  finding.other.thread = thread;
+}
+
+/// The other side of a race: abi::f_address.
+void describe_race(const Variant& variant, Finding& finding) {
+  finding.kind = FindingKind::race;
+  const auto other = static_cast<std::uint32_t>(finding.address >> 32);
+  finding.address &= 0xffffffffu;
+  const std::uint32_t thread = other >> 16 & 0x7ff;
+  if (thread) describe_other(variant, other & 0xffff, thread - 1, finding);
+}
+
+std::string count_text(CountFault fault, std::uint32_t what) {
+  switch (fault) {
+    case CountFault::number: return fmt::format("there is no barrier {}, the last one is 15", what);
+    case CountFault::no_multiple: return fmt::format("its count {} is no multiple of 32", what);
+    case CountFault::above_block:
+      return fmt::format("its count {} is above the number of threads of the block", what);
+    case CountFault::arrive_zero: return "a thread arrives for no threads";
+    case CountFault::other_threads:
+      return fmt::format("its count is {}, and other threads at it named another one", what);
+  }
+  return {};
+}
+
+/// What SyncFault says of its two words.
+void describe_sync(const AccessSite& site, const Variant& variant, std::uint32_t low,
+                   std::uint32_t high, Finding& finding) {
+  const auto threads = [](std::uint32_t count) {
+    return fmt::format("{} thread{}", count, count == 1 ? "" : "s");
+  };
+  switch (site.sync) {
+    case SyncFault::endless_wait:
+      finding.kind = FindingKind::endless_wait;
+      finding.detail = high ? fmt::format("{} of {} arrived, and nothing can bring the others", low,
+                                          threads(high))
+                            : "nothing can end it";
+      break;
+    case SyncFault::missed_barrier:
+      finding.kind = FindingKind::missed_barrier;
+      finding.detail = fmt::format("{} reached it, and {} of the block ended without it",
+                                   threads(low), threads(high));
+      break;
+    case SyncFault::divergent_barrier:
+      finding.kind = FindingKind::divergent_barrier;
+      finding.detail = "other threads of the warp were not at this one";
+      describe_other(variant, site.first_point + std::uint64_t{low} * kSyncFaults, high, finding);
+      break;
+    case SyncFault::barrier_count:
+      finding.kind = FindingKind::barrier_count;
+      finding.detail = count_text(static_cast<CountFault>(low), high);
+      break;
+    case SyncFault::missing_lanes:
+      finding.kind = FindingKind::missing_lanes;
+      finding.detail =
+          high ? fmt::format("lanes {:#010x} of its members {:#010x} were elsewhere", high, low)
+               : fmt::format("its members {:#010x} lack the thread's own lane", low);
+      break;
+    case SyncFault::undefined_lane:
+      finding.kind = FindingKind::undefined_lane;
+      finding.detail =
+          fmt::format("it reads lane {}, and the members that are there are {:#010x}", high, low);
+      break;
+  }
 }
 
 Finding make_finding(const ModuleState& module, const KernelState& kernel, const Variant& variant,
@@ -183,6 +243,10 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
   for (std::uint32_t i = 0; i < 3; ++i) {
     finding.cta[i] = record[abi::f_ctaid + i];
     finding.thread[i] = record[abi::f_tid + i];
+  }
+  if (site.check == check_sync) {
+    describe_sync(site, variant, record[abi::f_address], record[abi::f_address + 1], finding);
+    return finding;
   }
   if (!finding.address_known) return finding;
   finding.address = std::uint64_t{record[abi::f_address + 1]} << 32 | record[abi::f_address];
@@ -249,6 +313,7 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kerne
   auto launch = std::make_shared<SanitizedLaunch>();
   launch->table = std::move(*table);
   launch->dynamic_shared = config.dynamic_shared;
+  launch->checks = key.checks;
   const EntryInfo& info = *kernel.info;
   const bool races = (key.checks & check_race) != 0 && info.may_race;
   if (info.shadow_granule && (key.checks & (check_init | check_race)) != 0)
@@ -310,6 +375,32 @@ void read_fault_log(const ModuleState& module, const KernelState& kernel, const 
         make_finding(module, kernel, variant, launch, variant.info.access_sites[i], record);
     if (device.findings.add(finding)) device.print_finding(finding.to_string());
   }
+}
+
+void note_endless_wait(const ModuleState& module, const SanitizedLaunch& launch,
+                       const TrapReport& trap) {
+  // One without a place is of threads that wait for one another, who are in the log.
+  if (!(launch.checks & check_sync) || trap.kind != abi::TrapKind::no_progress || !trap.line)
+    return;
+  Finding finding;
+  finding.kind = FindingKind::endless_wait;
+  finding.access = AccessKind::wait;
+  finding.kernel = trap.kernel;
+  finding.file = trap.file;
+  finding.line = trap.line;
+  finding.column = trap.column;
+  finding.instruction = trap.instruction;
+  finding.source_file = trap.source_file;
+  finding.source_line = trap.source_line;
+  finding.inlined_at = trap.inlined_at;
+  finding.detail = trap.message;
+  for (std::size_t i = 0; i < 3; ++i) {
+    finding.cta[i] = trap.cta[i];
+    finding.thread[i] = trap.thread[i];
+  }
+  finding.threads = trap.trapped_threads;
+  DeviceState& device = *module.device;
+  if (device.findings.add(finding)) device.print_finding(finding.to_string());
 }
 
 }  // namespace ptx2spv::runtime

@@ -22,6 +22,7 @@ struct SanitizedLaunch {
   Memory shadow;  ///< of shared memory, for each workgroup of one dispatch; empty: none
   std::uint64_t shadow_bytes = 0;  ///< of one workgroup
   std::uint32_t dynamic_shared = 0;
+  std::uint32_t checks = no_checks;
 };
 
 /// The checks of a launch: its own, else the device's.
@@ -41,5 +42,8 @@ Status place_checks(const KernelState& kernel, const Variant& variant, std::uint
 /// After the launch: prints and counts what is in the log, and clears it.
 void read_fault_log(const ModuleState& module, const KernelState& kernel, const Variant& variant,
                     SanitizedLaunch& launch);
+/// With check_sync, a trap of a loop that waits for other threads' stores is a finding too.
+void note_endless_wait(const ModuleState& module, const SanitizedLaunch& launch,
+                       const TrapReport& trap);
 
 }  // namespace ptx2spv::runtime

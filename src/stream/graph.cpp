@@ -174,7 +174,9 @@ std::optional<Error> GraphState::find_trap() {
     std::uint32_t record[abi::kTrapWords];
     std::memcpy(record, trap, sizeof record);
     const LaunchPlan& plan = std::get<LaunchNode>(nodes[node]).plan;
-    return trap_error(make_report(*plan.module, *plan.kernel, *plan.variant, record, plan.params));
+    TrapReport report = make_report(*plan.module, *plan.kernel, *plan.variant, record, plan.params);
+    if (plan.sanitized) note_endless_wait(*plan.module, *plan.sanitized, report);
+    return trap_error(std::move(report));
   }
   return std::nullopt;
 }

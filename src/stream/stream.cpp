@@ -172,8 +172,10 @@ void StreamState::retire() {
       if (count) {
         std::uint32_t record[abi::kTrapWords];
         std::memcpy(record, done.trap, sizeof record);
-        failure =
-            trap_error(make_report(*done.module, *done.kernel, *done.variant, record, done.params));
+        TrapReport report =
+            make_report(*done.module, *done.kernel, *done.variant, record, done.params);
+        if (done.sanitized) note_endless_wait(*done.module, *done.sanitized, report);
+        failure = trap_error(std::move(report));
       }
       if (done.sanitized)
         read_fault_log(*done.module, *done.kernel, *done.variant, *done.sanitized);

@@ -59,7 +59,7 @@ constexpr Option kOptions[] = {
      "out "
      "of range that do not trap), leaks (memory that is never freed), or all, which is every check "
      "but clamp and leaks",
-     "all,memory,init,race,clamp,leaks"},
+     "all,memory,init,race,sync,clamp,leaks"},
     {opt_error_exit, 0, "error-exitcode", "CODE",
      "what the program ends with where --sanitize found something and it ended with 0; 4 when not "
      "given"},

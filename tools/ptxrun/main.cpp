@@ -148,7 +148,7 @@ constexpr Option kOptions[] = {
      "memory), init (reads of what nobody wrote), race (shared memory), clamp (surface accesses "
      "out "
      "of range that do not trap), or all, which is every check but clamp",
-     "all,memory,init,race,clamp"},
+     "all,memory,init,race,sync,clamp"},
     {opt_error_exit, 0, "error-exitcode", "CODE",
      "the exit code where --sanitize found something; 4 when not given"},
     {opt_timeout, 0, "timeout", "SECONDS", "a launch that takes longer ends the run with an error"},

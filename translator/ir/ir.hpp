@@ -155,9 +155,11 @@ struct Inst {
   Builtin builtin{};
   std::uint16_t count = 0;
   std::uint32_t first = 0;
-  std::uint32_t loc = 0;     ///< index into Function::locs (0: unknown)
-  std::uint16_t object = 0;  ///< of a constant that is the address of a variable: its number plus 1
-                             ///< in EntryInfo::objects. passes/sanitize alone reads it
+  std::uint32_t loc = 0;  ///< index into Function::locs (0: unknown)
+  std::uint16_t object =
+      0;  ///< for the sanitizer alone. Of a constant that is the address of a variable:
+          ///< its number plus 1 in EntryInfo::objects. Of a barrier 1: all threads
+          ///< of a warp must meet there. Of a warp operation 1: it names members
   FpAttr fp{};
   MemAttr mem{};
   std::uint64_t imm = 0;
@@ -261,6 +263,8 @@ struct FaultLog {
   std::uint32_t words = 0;           ///< offset of the sanitizer's words in the parameter buffer
   std::vector<std::uint32_t> masks;  ///< variables: bit k of mask i is site 32 i + k
   std::vector<Group> groups;         ///< a power of two; site k belongs to group k modulo that
+  std::uint32_t worked = 0;          ///< with check_sync a variable: not 0 once the thread has done
+                                     ///< something that others may see; 0: nobody asks
 };
 
 struct Function {

@@ -62,13 +62,15 @@ void FunctionLowering::lower_barrier(const Instruction& inst) {
     return;
   }
   if (mods.has(Mod::warp)) {
-    b_.inst(Op::warp_sync, Type::none, {read(a[0], ptx::Type::b32)});
+    const Value sync = b_.inst(Op::warp_sync, Type::none, {read(a[0], ptx::Type::b32)});
+    b_.last(sync).object = 1;
     context_.out.info.warp_operations = true;
     return;
   }
   if (mods.has(Mod::cluster))
     return refuse(inst, "cluster instructions have no counterpart in Vulkan");
   context_.out.info.barriers = true;
+  const bool aligned = inst.op == Opcode::bar || mods.has(Mod::aligned);
   if (mods.has(Mod::red)) {
     // bar.red.op.type d, a{, b}, {!}c
     ir::BarKind kind = ir::BarKind::red_popc;
@@ -80,17 +82,18 @@ void FunctionLowering::lower_barrier(const Instruction& inst) {
     const Value value = b_.inst(Op::zext, Type::i32, {read_pred(a[counted ? 3 : 2])});
     const Value r =
         b_.inst(Op::bar_sync, Type::i32, {id, count, value}, static_cast<std::uint64_t>(kind));
+    b_.last(r).object = aligned;
     context_.out.info.warp_operations = true;
     if (kind == ir::BarKind::red_popc) return write(a[0], r, ptx::Type::u32);
     return write_pred(a[0], b_.cmp(Op::ne, r, b_.i32(0)));
   }
   const ir::BarKind kind = mods.has(Mod::arrive) ? ir::BarKind::arrive : ir::BarKind::sync;
   const Value id = a.empty() ? b_.i32(0) : read(a[0], ptx::Type::u32);
-  if (a.size() > 1)
-    b_.inst(Op::bar_sync, Type::none, {id, read(a[1], ptx::Type::u32)},
-            static_cast<std::uint64_t>(kind));
-  else
-    b_.inst(Op::bar_sync, Type::none, {id}, static_cast<std::uint64_t>(kind));
+  std::vector<Value> operands{id};
+  if (a.size() > 1) operands.push_back(read(a[1], ptx::Type::u32));
+  const Value barrier =
+      b_.inst(Op::bar_sync, Type::none, operands, static_cast<std::uint64_t>(kind));
+  b_.last(barrier).object = aligned;
 }
 
 void FunctionLowering::lower_warp(const Instruction& inst) {
@@ -111,6 +114,7 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
       const Value mask = a.size() > 4 ? word(4) : everyone;
       const Value r = b_.inst(Op::warp_shfl, Type::v2, {word(1), word(2), word(3), mask},
                               static_cast<std::uint64_t>(mode));
+      b_.last(r).object = a.size() > 4;
       if (a[0].kind == OperandKind::pair) {
         const auto pair = f_.list(a[0]);
         write(pair[0], part(r, 0), ptx::Type::b32);
@@ -126,6 +130,7 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
       const Value mask = a.size() > 2 ? word(2) : everyone;
       const Value r = b_.inst(Op::warp_vote, Type::i32, {read_pred(a[1]), mask},
                               static_cast<std::uint64_t>(mode));
+      b_.last(r).object = a.size() > 2;
       if (mode == ir::VoteMode::ballot) return write(a[0], r, ptx::Type::b32);
       return write_pred(a[0], b_.cmp(Op::ne, r, b_.i32(0)));
     }
@@ -135,6 +140,7 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
       const Value value = read(a[1], type);
       const Value r =
           b_.inst(Op::warp_match, Type::v2, {value, word(2)}, static_cast<std::uint64_t>(mode));
+      b_.last(r).object = 1;
       if (a[0].kind == OperandKind::pair) {
         const auto pair = f_.list(a[0]);
         write(pair[0], part(r, 0), ptx::Type::b32);
@@ -154,13 +160,14 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
       if (mods.op == Mod::and_) op = ir::AtomicOp::and_;
       if (mods.op == Mod::or_) op = ir::AtomicOp::or_;
       if (mods.op == Mod::xor_) op = ir::AtomicOp::xor_;
-      return write(
-          a[0],
-          b_.inst(Op::warp_redux, Type::i32, {word(1), word(2)}, static_cast<std::uint64_t>(op)),
-          ptx::Type::b32);
+      const Value r =
+          b_.inst(Op::warp_redux, Type::i32, {word(1), word(2)}, static_cast<std::uint64_t>(op));
+      b_.last(r).object = 1;
+      return write(a[0], r, ptx::Type::b32);
     }
     default: {
       const Value r = b_.inst(Op::warp_elect, Type::v2, {word(1)});
+      b_.last(r).object = 1;
       if (a[0].kind == OperandKind::pair) {
         const auto pair = f_.list(a[0]);
         write(pair[0], part(r, 0), ptx::Type::b32);
@@ -190,6 +197,7 @@ void FunctionLowering::lower_redux_float(const Instruction& inst) {
       b_.select(is_nan, b_.i32(last ? ~0u : 0), turned(x, b_.cmp(Op::slt, x, b_.i32(0))));
   const auto op = static_cast<std::uint64_t>(min ? ir::AtomicOp::umin : ir::AtomicOp::umax);
   const Value r = b_.inst(Op::warp_redux, Type::i32, {key, read(a[2], ptx::Type::b32)}, op);
+  b_.last(r).object = 1;
   const Value value = turned(r, b_.cmp(Op::ult, r, sign));
   const Value nan = arith_.testp(NumKind::f32, Testp::notanumber, value);
   write(a[0], b_.select(nan, b_.i32(0x7fffffff), value), ptx::Type::b32);

@@ -29,6 +29,7 @@ struct BlockOptions {
   std::uint32_t idle_rounds =
       0;  ///< split_at_barriers: rounds in which threads did nothing but wait
           ///< for one another's stores, after which they trap; 0: no bound
+  EntryInfo* checked = nullptr;  ///< split_at_barriers: gets the sites of check_sync; null: none
 };
 /// ThreadModel::regions where all threads of a block reach each barrier, except those that have
 /// ended: an invocation runs its threads side by side between the device's own barriers, and runs

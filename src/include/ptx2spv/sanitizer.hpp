@@ -19,6 +19,13 @@ enum class FindingKind : std::uint8_t {
   constant_store,  ///< in memory that kernels may only read
   uninitialised,   ///< a byte was read that neither the host nor a kernel had written
   race,            ///< another thread of the block did the same between the same two barriers
+  // Of synchronisation
+  endless_wait,       ///< for threads that wait elsewhere or never come
+  missed_barrier,     ///< other threads of the block did something and ended without reaching it
+  divergent_barrier,  ///< `.aligned`, and other threads of the warp were at another one
+  barrier_count,      ///< the barrier's number or count of threads is wrong
+  missing_lanes,      ///< the member mask lacks the thread, or names lanes that are elsewhere
+  undefined_lane,     ///< a shuffle reads a lane that is no member or is not there
 };
 const char* to_string(FindingKind kind);
 
@@ -34,8 +41,9 @@ struct Finding {
   AccessKind access = AccessKind::load;
   MemorySpace space = MemorySpace::global;   ///< as the instruction names it
   MemorySpace memory = MemorySpace::global;  ///< that it reached
-  std::uint32_t bytes = 0;
+  std::uint32_t bytes = 0;                   ///< 0: synchronisation, which has no memory
   std::array<std::uint32_t, 3> cta{}, thread{};
+  std::string detail;         ///< of synchronisation: what was found, as a sentence without a stop
   bool address_known = true;  ///< false: the thread had another fault since
   std::uint64_t address = 0;  ///< outside of global memory an offset in that memory
   /// Of surface memory instead: "x", in bytes or as the format counts, and "y".
@@ -47,7 +55,8 @@ struct Finding {
   std::int64_t distance = 0;  ///< bytes from its end, or before its start (negative); inside: from
                               ///< its start
   bool inside = false;
-  /// Of a race: what the other thread did, and where.
+  /// Of a race: what the other thread did, and where. Of a divergent barrier where the warp's first
+  /// thread was.
   struct Other {
     std::uint32_t line = 0, column = 0;
     std::string instruction, source_file;

@@ -25,7 +25,8 @@ inline constexpr std::uint32_t kAllChecks = 0
     ;
 
 /// Those that change a kernel's translation.
-inline constexpr std::uint32_t kKernelChecks = check_memory | check_init | check_race | check_clamp;
+inline constexpr std::uint32_t kKernelChecks =
+    check_memory | check_init | check_race | check_clamp | check_sync;
 
 struct CheckRow {
   std::string_view name;
@@ -51,8 +52,27 @@ struct MemoryObject {
   std::uint64_t bytes = 0;   ///< 0: its size is the launch's (dynamic shared memory)
 };
 
-/// What an instrumented access does.
-enum class AccessKind : std::uint8_t { load, store, atomic };
+/// What an instrumented access does. The last three are synchronisation: a wait is one for another
+/// thread's store or for an mbarrier object.
+enum class AccessKind : std::uint8_t { load, store, atomic, barrier, warp_operation, wait };
 const char* to_string(AccessKind kind);
+
+/// What may be wrong with synchronisation. A module gives two words with each.
+enum class SyncFault : std::uint8_t {
+  endless_wait,       ///< threads that have arrived, and threads that are waited for
+  missed_barrier,     ///< threads that have arrived, and threads that had ended before
+  divergent_barrier,  ///< synchronisation point and number in the block of the warp's first thread
+  barrier_count,      ///< CountFault, and the number or count
+  missing_lanes,      ///< the mask, and its lanes that are not there; 0: the thread's own lane
+  undefined_lane,     ///< the lanes that are there, and the lane that is read
+};
+inline constexpr std::uint32_t kSyncFaults = 6;
+enum class CountFault : std::uint32_t {
+  number,         ///< of the barrier: above 15
+  no_multiple,    ///< of 32
+  above_block,    ///< more threads than the block has
+  arrive_zero,    ///< `arrive` for no threads
+  other_threads,  ///< other threads named another count for the same barrier
+};
 
 }  // namespace ptx2spv

@@ -192,6 +192,8 @@ struct AccessSite {
   TrapSite place;                      ///< where it stands
   std::uint32_t check = check_memory;  ///< Check: what is looked for here
   AccessKind kind = AccessKind::load;
+  SyncFault sync = SyncFault::endless_wait;  ///< of check_sync
+  std::uint32_t first_point = 0;             ///< of check_sync: site of synchronisation point 0
   MemorySpace space = MemorySpace::global;   ///< as PTX writes it
   MemorySpace memory = MemorySpace::global;  ///< that it reaches: not generic
   std::uint8_t bytes = 4;                    ///< and its alignment
@@ -347,7 +349,8 @@ class PtxModule {
 ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_warps = false);
 /// Whether a device's subgroups serve as the kernel's warps in blocks of this size: all threads of
 /// a warp reach its warp operations together, and rows of the block are whole warps.
-bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint32_t (&block)[3]);
+bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint32_t (&block)[3],
+                  std::uint32_t checks = no_checks);
 
 /// The passes' names, which TranslateOptions::dump gets, in their order.
 std::vector<std::string_view> pass_names();

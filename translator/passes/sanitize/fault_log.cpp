@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "ptx2spv/abi_sanitizer.hpp"
 #include "translator/passes/sanitize/sanitize.hpp"
 
 namespace ptx2spv::passes {

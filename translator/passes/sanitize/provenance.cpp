@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptx2spv/abi_sanitizer.hpp"
 namespace ptx2spv::passes {
 
 using ir::Op;

@@ -10,8 +10,8 @@
 namespace ptx2spv::passes {
 
 /// Takes the marks away that lowering made for the sanitizer, so that a module without checks is
-/// what it would be if there were none.
-void forget_origins(ir::Function& function);
+/// what it would be if there were none. `keep_sync`: not those of barriers and warp operations.
+void forget_origins(ir::Function& function, bool keep_sync = false);
 
 /// Makes every access that PTX makes check its bounds and alignment, and with check_init and
 /// check_race what its shadow says. One out of bounds reads 0, or changes nothing; each is noted.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ptx2spv/abi_sanitizer.hpp"
 #include "translator/passes/legalise/move_shared_memory.hpp"
 
 namespace ptx2spv::passes {

@@ -37,7 +37,8 @@ BarrierSplitter::BarrierSplitter(Function& function, std::uint32_t invocations,
       invocations_(invocations),
       per_invocation_((threads + invocations - 1) / invocations),
       idle_rounds_(options.idle_rounds),
-      subgroups_(options.warps) {}
+      subgroups_(options.warps && !options.checked),
+      checked_(options.checked) {}
 
 std::uint32_t BarrierSplitter::var(Type type, std::string name) {
   f_.vars.push_back({type, std::move(name), false});
@@ -81,6 +82,7 @@ void BarrierSplitter::cut() {
         const std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
         b_.at(b);
         point.inst = b_.inst(inst.op, inst.type, args, inst.imm);
+        f_.insts[point.inst].object = inst.object;
         f_.blocks[b].insts.pop_back();
         b_.at(point.after);
         if (inst.type == Type::v2) {
@@ -115,7 +117,7 @@ void BarrierSplitter::cut() {
         const bool plain = inst.count == 1 &&
                            inst.imm == static_cast<std::uint64_t>(BarKind::sync) &&
                            id.op == Op::constant && id.imm == 0;
-        general_barriers_ = general_barriers_ || !plain;
+        general_barriers_ = general_barriers_ || !plain || checked_;
       }
     }
   }
@@ -331,6 +333,20 @@ void BarrierSplitter::emit_entry(BlockId rounds) {
   b_.br(rounds);
 }
 
+std::array<Value, 3> BarrierSplitter::coordinates() {
+  const Value t = thread(), x = push(abi::Push::block_x), y = push(abi::Push::block_y);
+  const Value row = b_.op2(Op::udiv, t, x);
+  const Value slice = b_.op2(Op::udiv, row, y);
+  return {b_.op2(Op::sub, t, b_.op2(Op::mul, row, x)),
+          b_.op2(Op::sub, row, b_.op2(Op::mul, slice, y)), slice};
+}
+
+/// %ctaid: the dispatch may be one of several.
+Value BarrierSplitter::block_number(unsigned axis) {
+  const auto id = static_cast<Builtin>(static_cast<unsigned>(Builtin::workgroup_id_x) + axis);
+  return b_.op2(Op::add, b_.builtin(id), push(abi::Push::base_x + axis));
+}
+
 // The thread's coordinates, before its first instruction.
 BlockId BarrierSplitter::emit_start(BlockId start) {
   const BlockId block = b_.new_block();
@@ -343,12 +359,8 @@ BlockId BarrierSplitter::emit_start(BlockId start) {
     else
       b_.set(v, b_.inst(Op::constant, type, {}));
   }
-  const Value t = thread(), x = push(abi::Push::block_x), y = push(abi::Push::block_y);
-  const Value row = b_.op2(Op::udiv, t, x);
-  b_.set(tid_[0], b_.op2(Op::sub, t, b_.op2(Op::mul, row, x)));
-  const Value slice = b_.op2(Op::udiv, row, y);
-  b_.set(tid_[1], b_.op2(Op::sub, row, b_.op2(Op::mul, slice, y)));
-  b_.set(tid_[2], slice);
+  const std::array<Value, 3> tid = coordinates();
+  for (unsigned axis = 0; axis < 3; ++axis) b_.set(tid_[axis], tid[axis]);
   b_.br(start);
   return block;
 }
@@ -357,8 +369,10 @@ void BarrierSplitter::emit_stop(const SyncPoint& point, std::uint32_t number, Bl
   b_.at(point.before);
   f_.blocks[point.before].insts.pop_back();  // the synchronising instruction itself
   b_.set_loc(f_.insts[point.inst].loc);
+  const Fault fault = checked_ ? arrival_fault(point, number) : Fault{};
   if (!point.stops) {
     arrive_at_barrier(point);
+    note(fault);
     b_.br(point.after);
     return;
   }
@@ -374,6 +388,8 @@ void BarrierSplitter::emit_stop(const SyncPoint& point, std::uint32_t number, Bl
     for (const std::uint32_t v : {ready_, mask_, operand_, operand2_, key_}) save(v);
   for (const std::uint32_t v : point.live) save(v);
   if (!subgroups_) write(shared_at(alive_, b_.get(slot_)), b_.i32(1));
+  if (checked_) write(shared_at(where_, thread()), b_.i32(2 + number));
+  note(fault);
   b_.br(next);
 }
 
@@ -434,7 +450,9 @@ void BarrierSplitter::emit_exits(BlockId next, BlockId end) {
     b_.set(resume_, b_.i32(kDone));
     save(resume_);
     if (!simple() && block_meets()) atomic(AtomicOp::add, shared_at(done_, b_.i32(0)), b_.i32(1));
-    if (warps_ && !subgroups_) atomic(AtomicOp::or_, shared_at(gone_, warp()), lane_bit());
+    if ((warps_ && !subgroups_) || checked_)
+      atomic(AtomicOp::or_, shared_at(gone_, warp()), lane_bit());
+    if (checked_) check_end();
     mark_progress();
     b_.br(next);
   }
@@ -447,6 +465,7 @@ void BarrierSplitter::emit_end_of_round(BlockId rounds) {
   b_.inst(Op::control_barrier, Type::none, {});
   if (!simple()) {
     if (general_barriers_ || !points_.empty()) emit_agent();
+    if (checked_) check_opened();
     if (warps_ && !subgroups_) emit_resolve();
     b_.inst(Op::control_barrier, Type::none, {});
   }
@@ -478,6 +497,7 @@ void BarrierSplitter::emit_end_of_round(BlockId rounds) {
   b_.at(more);
   branch(hopeless, stalled, rounds);
   b_.at(stalled);
+  if (checked_) check_stalled();
   emit_stall_record(out);
 }
 
@@ -497,9 +517,7 @@ void BarrierSplitter::emit_stall_record(BlockId out) {
   branch(b_.cmp(Op::eq, on_trap(abi::t_claimed, AtomicOp::or_), b_.i32(0)), record, out);
   b_.at(record);
   put(abi::t_kind, b_.i32(static_cast<std::uint32_t>(abi::TrapKind::no_progress)));
-  put(abi::t_ctaid_x, b_.builtin(Builtin::workgroup_id_x));
-  put(abi::t_ctaid_y, b_.builtin(Builtin::workgroup_id_y));
-  put(abi::t_ctaid_z, b_.builtin(Builtin::workgroup_id_z));
+  for (unsigned axis = 0; axis < 3; ++axis) put(abi::t_ctaid_x + axis, block_number(axis));
   b_.br(out);
 }
 
@@ -523,6 +541,7 @@ std::string BarrierSplitter::run() {
   subgroups_ = subgroups_ && warps_ && !yields_ && per_invocation_ == 1;
   replace_builtins();
   demote_to_stack(f_);
+  if (checked_) add_sites();
   if (per_invocation_ > 1) find_live();
   shift_local_memory();
   lay_out_shared();

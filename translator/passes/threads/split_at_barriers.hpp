@@ -2,10 +2,12 @@
 // split_at_barriers.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "ptx2spv/translator.hpp"
 #include "translator/ir/ir.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -74,6 +76,28 @@ class BarrierSplitter {
   void resolve_kind(const WarpKind& kind, ir::Value present);
   void over_lanes(const WarpKind& kind, ir::Value present);
   ir::Value barrier_word(ir::Value index, std::uint32_t word);
+  ir::Value existing_lanes();
+
+  // split_at_barriers_check.cpp: check_sync
+  /// A fault where `bad` (i1) holds. The words are what SyncFault says of its kind.
+  struct Fault {
+    ir::Value bad = 0, site = 0, low = 0, high = 0;
+  };
+  void add_sites();
+  void note(const Fault& fault);
+  ir::Value site_of(std::uint32_t point, SyncFault kind);
+  ir::Value site_here(SyncFault kind);
+  template <typename Has>
+  ir::Value stopped_at(Has&& has);
+  ir::Value at_named_members();
+  Fault arrival_fault(const SyncPoint& point, std::uint32_t number);
+  Fault count_fault(const SyncPoint& point, std::uint32_t number);
+  void check_end();
+  void check_opened();
+  void check_opened_thread();
+  void check_stalled();
+  void check_missing_lanes();
+  void check_source(ir::Value present, ir::Value lane);
 
   // split_at_barriers_subgroups.cpp: warp operations by the device's own
   void resolve_in_subgroup();
@@ -85,6 +109,8 @@ class BarrierSplitter {
   ir::Value exchanged(bool high, ir::Value lane);
 
   // Small parts
+  std::array<ir::Value, 3> coordinates();
+  ir::Value block_number(unsigned axis);
   std::uint32_t var(ir::Type type, std::string name);
   bool simple() const { return !warps_ && !general_barriers_; }
   /// Whether the block's threads wait for one another, beside those of each warp.
@@ -120,7 +146,8 @@ class BarrierSplitter {
   ir::Function& f_;
   ir::Builder b_;
   const std::uint32_t invocations_, per_invocation_, idle_rounds_;
-  bool subgroups_;  ///< that are warps resolve warp operations
+  bool subgroups_;            ///< that are warps resolve warp operations
+  EntryInfo* const checked_;  ///< gets the sites of check_sync; null: nobody asks for that
   bool yields_ = false, warps_ = false, general_barriers_ = false, warp_wide_ = false;
   std::vector<SyncPoint> points_;
   ir::BlockId start_ = 0;
@@ -143,6 +170,8 @@ class BarrierSplitter {
   // its result, and the results of those who do not.
   std::uint32_t value_[2] = {0, 0}, living_ = 0, left_ = 0, group_ = 0, group_key_ = 0, taken_ = 0,
                 present_ = 0, waiting_[2] = {0, 0}, moved_on_ = 0;
+  std::uint32_t first_site_ = 0;  ///< of check_sync, kSyncFaults for each point
+  std::uint32_t fault_place_ = 0, fault_low_ = 0, fault_high_ = 0, missing_ = 0, worked_ = 0;
   std::map<std::uint32_t, std::uint32_t> state_word_;  ///< variable: its word in a thread's state
   std::uint32_t state_words_ = 0, state_offset_ = 0, thread_local_bytes_ = 0;
 
@@ -150,6 +179,9 @@ class BarrierSplitter {
   std::uint32_t alive_ = 0, progress_ = 3, done_ = 6, barriers_ = 8;
   std::uint32_t moved_ = 0, gone_ = 0, arrived_ = 0, voted_ = 0, exchange_ = 0, exchange_high_ = 0,
                 control_words_ = 0;
+  std::uint32_t ended_ = 0, strayed_ = 0, where_ = 0;  ///< check_sync: threads that ended after
+                                                       ///< some work; by warp: their lanes; by
+                                                       ///< thread: where it stopped last
   std::uint32_t shared_offset_ = 0;
 };
 
@@ -157,6 +189,19 @@ inline constexpr std::uint32_t kDone =
     0;  ///< resume numbers: 0 ended, 1 at the start, 2 + k at sync point k
 inline constexpr std::uint32_t kStart = 1;
 inline constexpr std::uint32_t kAtBarrier = 0xffffffffu;  ///< in place of a warp operation's key
-inline constexpr std::uint32_t kBarrierWords = 6;
+
+/// Words of a barrier: threads that arrived, threads it waits for (0: all), phase, sum of the
+/// predicates; then the sum and the number of arrivals of the phase before; with check_sync how
+/// many threads those that arrived have named (0: nobody has arrived).
+enum BarrierWord : std::uint32_t {
+  w_arrived,
+  w_expected,
+  w_phase,
+  w_sum,
+  w_last_sum,
+  w_last_count,
+  w_named
+};
+inline constexpr std::uint32_t kBarrierWords = 6, kCheckedBarrierWords = 7;
 
 }  // namespace ptx2spv::passes::split

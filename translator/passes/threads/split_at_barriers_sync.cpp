@@ -8,21 +8,6 @@ namespace ptx2spv::passes::split {
 
 using namespace ir;
 
-namespace {
-
-// Words of a barrier: threads that arrived, threads it waits for (0: all), phase, sum of the
-// predicates; then the sum and the number of arrivals of the phase before.
-enum BarrierWord : std::uint32_t {
-  w_arrived,
-  w_expected,
-  w_phase,
-  w_sum,
-  w_last_sum,
-  w_last_count
-};
-
-}  // namespace
-
 Value BarrierSplitter::shared_at(std::uint32_t word, Value index) {
   Value at = b_.op2(Op::shl, index, b_.i32(2));
   at = b_.op2(Op::add, at, b_.i32(word * 4 + (f_.uses_dynamic_shared ? 0 : shared_offset_)));
@@ -47,7 +32,8 @@ Value BarrierSplitter::keyed(std::uint32_t base, Value key) {
 }
 
 Value BarrierSplitter::barrier_word(Value index, std::uint32_t word) {
-  return shared_at(barriers_ + word, b_.op2(Op::mul, index, b_.i32(kBarrierWords)));
+  return shared_at(barriers_ + word,
+                   b_.op2(Op::mul, index, b_.i32(checked_ ? kCheckedBarrierWords : kBarrierWords)));
 }
 
 void BarrierSplitter::lay_out_shared() {
@@ -88,7 +74,8 @@ void BarrierSplitter::lay_out_shared() {
   if (dynamic_ids) barrier_index_.clear();
   barrier_ids_ = dynamic_ids ? 16 : static_cast<std::uint32_t>(barrier_index_.size());
 
-  std::uint32_t at = barriers_ + (simple() ? 0 : barrier_ids_ * kBarrierWords);
+  std::uint32_t at =
+      barriers_ + (simple() ? 0 : barrier_ids_ * (checked_ ? kCheckedBarrierWords : kBarrierWords));
   const auto take = [&](std::uint32_t words) {
     at += words;
     return at - words;
@@ -96,12 +83,15 @@ void BarrierSplitter::lay_out_shared() {
   moved_ = take(yields_ ? 3 : 0);
   if (!block_meets()) at = 0;
   const bool share = !subgroups_;
-  gone_ = take(warps_ && share ? warp_count_ : 0);
+  gone_ = take((warps_ && share) || checked_ ? warp_count_ : 0);
+  ended_ = take(checked_ ? 1 : 0);
+  strayed_ = take(checked_ ? warp_count_ : 0);
   arrived_ = take(share ? keys_ * warp_count_ : 0);
   voted_ = take(votes && share ? keys_ * warp_count_ : 0);
   control_words_ = at;
   exchange_ = take(exchanges && share ? warp_count_ * 32 : 0);
   exchange_high_ = take(warp_wide_ && share ? warp_count_ * 32 : 0);
+  where_ = take(checked_ ? threads : 0);
   shared_offset_ = (f_.shared_bytes + 3) & ~3u;
   f_.shared_bytes = shared_offset_ + at * 4;
 }
@@ -252,6 +242,7 @@ void BarrierSplitter::emit_agent() {
     write(barrier_word(again, w_last_sum), read(barrier_word(again, w_sum)));
     write(barrier_word(again, w_sum), b_.i32(0));
     write(barrier_word(again, w_arrived), b_.i32(0));
+    if (checked_) write(barrier_word(again, w_named), b_.i32(0));
     write(barrier_word(again, w_phase),
           b_.op2(Op::add, read(barrier_word(again, w_phase)), b_.i32(1)));
     write(shared_at(progress_, b_.get(slot_)), b_.i32(1));
@@ -261,6 +252,13 @@ void BarrierSplitter::emit_agent() {
   });
   b_.br(out);
   b_.at(out);
+}
+
+/// The warp's lanes that the block has.
+Value BarrierSplitter::existing_lanes() {
+  const Value left = b_.op2(Op::sub, b_.get(count_), b_.op2(Op::and_, thread(), b_.i32(~31u)));
+  const Value lanes = b_.op2(Op::umin, left, b_.i32(32));
+  return b_.op2(Op::sub, b_.op2(Op::shl, b_.i32(1), lanes), b_.i32(1));
 }
 
 void BarrierSplitter::emit_resolve() {
@@ -290,12 +288,11 @@ void BarrierSplitter::resolve_thread(BlockId done) {
   };
   // Lanes of the block's last warp that do not exist, and lanes that have ended, are not waited
   // for.
-  const Value left = b_.op2(Op::sub, b_.get(count_), b_.op2(Op::and_, thread(), b_.i32(~31u)));
-  const Value lanes = b_.op2(Op::umin, left, b_.i32(32));
-  const Value existing = b_.op2(Op::sub, b_.op2(Op::shl, b_.i32(1), lanes), b_.i32(1));
+  const Value existing = existing_lanes();
   const Value accounted = b_.op2(Op::or_, present_lanes(), read(shared_at(gone_, warp())));
   const Value missing = b_.op2(Op::and_, b_.op2(Op::and_, b_.get(mask_), existing),
                                b_.inst(Op::not_, Type::i32, {accounted}));
+  if (checked_) b_.set(missing_, missing);
   Value all_here = b_.op2(Op::or_, b_.cmp(Op::eq, missing, b_.i32(0)),
                           b_.cmp(Op::ne, b_.get(force_), b_.i32(0)));
   // activemask waits for nobody: its answer is who came along in this round.
@@ -305,6 +302,7 @@ void BarrierSplitter::resolve_thread(BlockId done) {
                         b_.cmp(Op::eq, b_.op2(Op::lshr, b_.get(key_), b_.i32(16)), b_.i32(k)));
   branch(all_here, complete, done);
   b_.at(complete);
+  if (checked_) check_missing_lanes();
   b_.set(ready_, b_.i32(1));
   save(ready_);
   write(shared_at(progress_, b_.get(slot_)), b_.i32(1));
@@ -346,6 +344,7 @@ void BarrierSplitter::resolve_kind(const WarpKind& kind, Value present) {
       const Value from = lanes.present_or(present, source.lane, lane());
       b_.set(result0_, exchanged(false, from));
       b_.set(result1_, lanes.flag(source.inside));
+      if (checked_) check_source(present, source.lane);
       break;
     }
     case Op::warp_match:
