@@ -96,8 +96,16 @@ endforeach()
 if(TARGET tool_ptx2spv)
   install(EXPORT ptx2spv-tools NAMESPACE ptx2spv:: DESTINATION "${PTX2SPV_CMAKE_DIR}")
 endif()
-install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/fetch_swiftshader"
-        DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME ptx2spv-fetch-swiftshader)
+# A script, which an installation tells its version.
+set(fetch "${PROJECT_SOURCE_DIR}/tools/fetch_swiftshader")
+set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${fetch}")
+file(READ "${fetch}" text)
+string(REPLACE "version=source" "version=${PROJECT_VERSION}" text "${text}")
+set(fetch "${PROJECT_BINARY_DIR}/manual/ptx2spv-fetch-swiftshader")
+file(WRITE "${fetch}" "${text}")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/ptx2spv-fetch-swiftshader.1.in" "${fetch}.1" @ONLY)
+install(PROGRAMS "${fetch}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(FILES "${fetch}.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES "${PROJECT_SOURCE_DIR}/tools/ptxrun/manifest.schema.json"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/ptx2spv")
 # Where Debian's python3 finds packages of other Debian packages; PTX2SPV_PYTHON_DIR says otherwise.

@@ -43,14 +43,30 @@ class Application {
 
   /// What the tests call.
   struct {
-#define PTX2SPV_APPLICATION_FUNCTIONS(X)                                                         \
-  X(CmdFillBuffer)                                                                               \
-  X(CmdCopyImageToBuffer) X(CmdPipelineBarrier) X(QueueSubmit) X(DeviceWaitIdle)                 \
-      X(CreateSemaphore) X(DestroySemaphore) X(GetSemaphoreCounterValue) X(SignalSemaphore)      \
-          X(WaitSemaphores) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers) \
-              X(BeginCommandBuffer) X(EndCommandBuffer) X(GetDeviceQueue) X(DestroyDevice)       \
-                  X(CreateImage) X(DestroyImage) X(GetImageMemoryRequirements) X(AllocateMemory) \
-                      X(FreeMemory) X(BindImageMemory)
+#define PTX2SPV_APPLICATION_FUNCTIONS(X) \
+  X(CmdFillBuffer)                       \
+  X(CmdCopyImageToBuffer)                \
+  X(CmdPipelineBarrier)                  \
+  X(QueueSubmit)                         \
+  X(DeviceWaitIdle)                      \
+  X(CreateSemaphore)                     \
+  X(DestroySemaphore)                    \
+  X(GetSemaphoreCounterValue)            \
+  X(SignalSemaphore)                     \
+  X(WaitSemaphores)                      \
+  X(CreateCommandPool)                   \
+  X(DestroyCommandPool)                  \
+  X(AllocateCommandBuffers)              \
+  X(BeginCommandBuffer)                  \
+  X(EndCommandBuffer)                    \
+  X(GetDeviceQueue)                      \
+  X(DestroyDevice)                       \
+  X(CreateImage)                         \
+  X(DestroyImage)                        \
+  X(GetImageMemoryRequirements)          \
+  X(AllocateMemory)                      \
+  X(FreeMemory)                          \
+  X(BindImageMemory)
 #define PTX2SPV_MEMBER(name) PFN_vk##name name = nullptr;
     PTX2SPV_APPLICATION_FUNCTIONS(PTX2SPV_MEMBER)
 #undef PTX2SPV_MEMBER

@@ -6,9 +6,7 @@
 #include <string_view>
 
 namespace ptx2spv::tools {
-namespace {
 
-// A C identifier made of any text.
 std::string identifier(const std::string& text) {
   std::string out;
   for (char c : text) {
@@ -19,6 +17,8 @@ std::string identifier(const std::string& text) {
   }
   return out.empty() ? "_" : out;
 }
+
+namespace {
 
 const char* c_type(const std::string& type) {
   constexpr const char* kTypes[][2] = {
@@ -136,7 +136,8 @@ std::string c_header(const Translation& translation, const std::string& file_nam
   const std::string name = identifier(file_name);
   std::string out =
       "/* Made by ptx2spv " + std::string(version()) + " from " + file_name +
-      ": a Vulkan compute module and the parameters of its kernels, binding interface version " +
+      ": a Vulkan compute module and all that a host needs to know of it, binding interface "
+      "version " +
       std::to_string(translation.interface.version) + ". */\n#ifndef PTX2SPV_" + name +
       "\n#define PTX2SPV_" + name + "\n\n#include <stddef.h>\n#include <stdint.h>\n\n";
   out +=
@@ -146,6 +147,7 @@ std::string c_header(const Translation& translation, const std::string& file_nam
       "#define PTX2SPV_CHECK_OFFSET(type, member, offset) \\\n"
       "  _Static_assert(offsetof(type, member) == (offset), \"layout of \" "
       "#type)\n#endif\n#endif\n\n";
+  out += binding_types();
   for (const EntryInfo& entry : translation.interface.entries) {
     out += "/* Kernel " + entry.name + ", entry point \"" + entry.name + "\". */\n";
     out += param_struct(entry);
@@ -158,7 +160,7 @@ std::string c_header(const Translation& translation, const std::string& file_nam
     out += k % 8 ? " " : "\n    ";
     out += word;
   }
-  return out + "\n};\n\n#endif\n";
+  return out + "\n};\n\n" + binding_tables(translation.interface, name) + "#endif\n";
 }
 
 std::string cpp_header(const Interface& interface, const std::string& file_name) {

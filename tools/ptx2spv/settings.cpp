@@ -53,7 +53,8 @@ constexpr Option kOptions[] = {
      "file"},
     {opt_emit, 0, "emit", "KIND",
      "what to write: spirv (the default), asm, json (the interface description), c-header (the "
-     "module as an array, and a struct for each kernel's parameters), cpp-header (a struct of "
+     "module as an array, a struct for each kernel's parameters, and the description), cpp-header "
+     "(a struct of "
      "typed "
      "arguments for each kernel, for the runtime library)",
      "spirv,asm,json,c-header,cpp-header"},
