@@ -303,7 +303,11 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kerne
                                                         Specialization& key) {
   key.checks = checks_of(kernel, config);
   if (key.checks == no_checks) return std::shared_ptr<SanitizedLaunch>();
-  auto table = table_of(*kernel.module->device);
+  DeviceState& device = *kernel.module->device;
+  // The first launch with malloc makes the heap, which then has to be among the allocations.
+  if (kernel.info->uses_heap)
+    if (auto heap = device.kernel_heap.address(device); !heap) return heap.error();
+  auto table = table_of(device);
   if (!table) return table.error();
   const std::vector<std::uint32_t>& pointers = kernel.info->pointer_params;
   for (std::size_t i = 0; i < pointers.size(); ++i)

@@ -242,6 +242,27 @@ TEST(Sanitize, SelectedPointersAreNoFaults) {
   EXPECT_EQ(device.sanitizer_report().findings.size(), 1u);
 }
 
+// The heap is made for the first launch that needs it, which may use it too.
+TEST(Sanitize, TheFirstLaunchWithMallocMayUseItsBlocks) {
+  Device device = open(check_memory);
+  Module module = must(
+      Module::load(device,
+                   ".version 8.3\n.target sm_80\n.address_size 64\n"
+                   ".extern .func (.param .b64 block) malloc(.param .b64 bytes);\n"
+                   ".visible .entry k(.param .u64 to) {\n  .reg .b64 %d<4>; .reg .b32 %r<2>;\n"
+                   "  ld.param.u64 %d0, [to];\n"
+                   "  { .param .b64 bytes; st.param.b64 [bytes], 64; .param .b64 block;\n"
+                   "  call.uni (block), malloc, (bytes); ld.param.b64 %d1, [block]; }\n"
+                   "  st.u32 [%d1+60], 7;\n  ld.u32 %r0, [%d1+60];\n  st.global.u32 [%d0], %r0;\n"
+                   "  ret;\n}\n",
+                   "heap.ptx"));
+  Buffer to = must(Buffer::create(device, 4));
+  must(must(module.kernel("k")).launch({}, Args().buffer(to)));
+  const SanitizerReport report = device.sanitizer_report();
+  EXPECT_TRUE(report.findings.empty()) << report.findings[0].to_string();
+  EXPECT_EQ(read_buffer<std::uint32_t>(to, 1)[0], 7u);
+}
+
 TEST(Sanitize, TheReportIsJson) {
   Device device = open(check_memory);
   (void)store_to(device, 16);
