@@ -223,11 +223,11 @@ TEST_F(Interop, arrays_stay_where_a_recording_has_them) {
   config.filter = FilterPolicy::device;
   const Args look_args = Args().texture(texture).buffer(counters);
   VkCommandBuffer commands = application.begin();
-  const bool before = array.image_backed();
   {
     vulkan::Recording recording = must(vulkan::Recording::create(device));
     must(recording.launch(commands, paint, threads(16), Args().surface(surface).value(0u)));
     application.end(commands);
+    const bool before = array.image_backed();
     must(look.launch(config, look_args));
     EXPECT_EQ(array.image_backed(), before);
     application.run(commands);
