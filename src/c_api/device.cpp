@@ -134,16 +134,8 @@ ptx2spv_status ptx2spv_device_adopt(const ptx2spv_vulkan_device* external,
   if (Status status = check_struct(external, "the Vulkan device"); !status)
     return finish(std::move(status));
   if (Status status = check_options(options); !status) return finish(std::move(status));
-  ExternalDevice from;
-  from.get_instance_proc_addr = external->get_instance_proc_addr;
-  from.instance = external->instance;
-  from.physical_device = external->physical_device;
-  from.device = external->device;
-  from.queue = external->queue;
-  from.queue_family = external->queue_family;
-  from.lock_queue = read_lock(external->lock_queue, external->lock_user);
-  from.unlock_queue = read_lock(external->unlock_queue, external->lock_user);
-  return give(Device::adopt(from, read_options(options)), device);
+  return give(Device::adopt(read_external<ExternalDevice>(*external), read_options(options)),
+              device);
 }
 
 ptx2spv_status ptx2spv_device_get_info(const ptx2spv_device* device, ptx2spv_device_info* info) {

@@ -59,16 +59,8 @@ ptx2spv_status ptx2spv_vulkan_adopt(const ptx2spv_adopted_device* external,
   if (Status status = check_struct(external, "the adopted device"); !status)
     return finish(std::move(status));
   if (Status status = check_options(options); !status) return finish(std::move(status));
-  vulkan::AdoptedDevice from;
-  from.get_instance_proc_addr = external->get_instance_proc_addr;
-  from.instance = external->instance;
-  from.physical_device = external->physical_device;
-  from.device = external->device;
-  from.queue = external->queue;
-  from.queue_family = external->queue_family;
+  auto from = read_external<vulkan::AdoptedDevice>(*external);
   from.created = external->created;
-  from.lock_queue = read_lock(external->lock_queue, external->lock_user);
-  from.unlock_queue = read_lock(external->unlock_queue, external->lock_user);
   return give(vulkan::adopt(from, read_options(options)), device);
 }
 
