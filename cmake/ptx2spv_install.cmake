@@ -114,7 +114,7 @@ if(TARGET ptx2spv_python)
       "where the Python package is installed, below the prefix")
   install(TARGETS ptx2spv_python LIBRARY DESTINATION "${PTX2SPV_PYTHON_DIR}/ptx2spv")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/python/ptx2spv" DESTINATION "${PTX2SPV_PYTHON_DIR}"
-          FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
+          FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed")
 endif()
 # HACKING.md too, since the others link to it.
 install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"

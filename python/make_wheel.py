@@ -27,7 +27,7 @@ def version_of(library):
 
 def files(library, swiftshader):
     """Pairs of a name in the wheel and its bytes."""
-    for file in sorted(SOURCE.glob("*.py")) + [SOURCE / "py.typed"]:
+    for file in sorted([*SOURCE.glob("*.py"), *SOURCE.glob("*.pyi"), SOURCE / "py.typed"]):
         yield f"ptx2spv/{file.name}", file.read_bytes()
     yield "ptx2spv/libptx2spv.so", library.read_bytes()
     if swiftshader:

@@ -1,9 +1,12 @@
-"""Writes the manifests of this folder. A fluid takes hundreds of launches, which nobody types.
+"""Writes the manifests of this folder, or to the folder that is named. A fluid takes hundreds of
+launches, which nobody types.
 
 ptxrun --checksums prints the checksums, which are kept here. SwiftShader and lavapipe give the same.
 """
 
 import json
+import pathlib
+import sys
 
 CHECKSUMS = {
     "automaton": "684c109d68b560efaf8c0890c68c9bf523926bd5948408c138a714352d9db615",
@@ -38,8 +41,8 @@ def write(name, description, surfaces, launches):
     text = "\n".join(["{"] + lines + ['  "surfaces": {', shapes, "  },", '  "launches": [',
                                       launches, "  ],", '  "outputs": [' + json.dumps(output) + "]",
                                       "}"])
-    with open(name + ".json", "w", encoding="utf-8") as file:
-        file.write(text + "\n")
+    path = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__)
+    (path if path.is_dir() else path.parent).joinpath(name + ".json").write_text(text + "\n")
 
 
 def automaton(size=256, steps=130, block=(16, 16)):

@@ -36,18 +36,20 @@ from . import memory as _memory
 from ._library import library as _library, text as _text
 from .device import Device, DeviceInfo, default_device, devices
 from .errors import (DeviceLost, Error, InputOutputError, InternalError, InvalidArgument, NoDevice,
-                     NotFound, OutOfMemory, TranslationError, Trap, Unsupported)
+                     NotFound, OutOfMemory, TimedOut, TranslationError, Trap, Unsupported)
 from .memory import Array, Buffer, Sampler, Surface, Texture
 from .module import Event, HostKernel, Kernel, Module, Parameter, Stream
+from .sanitizer import Finding, SanitizerReport
 from .translate import Translation, translate
 
 __version__ = _text(_library.ptx2spv_version_text())
 
 __all__ = [
-    "Array", "Buffer", "Device", "DeviceInfo", "DeviceLost", "Error", "Event", "HostKernel",
+    "Array", "Buffer", "Device", "DeviceInfo", "DeviceLost", "Error", "Event", "Finding", "HostKernel",
     "InputOutputError", "InternalError", "InvalidArgument", "Kernel", "Module", "NoDevice", "NotFound",
-    "OutOfMemory", "Parameter", "Sampler", "Stream", "Surface", "Texture", "Translation",
-    "TranslationError", "Trap", "Unsupported", "default_device", "devices", "kernel", "translate",
+    "OutOfMemory", "Parameter", "Sampler", "SanitizerReport", "Stream", "Surface", "Texture", "TimedOut",
+    "Translation", "TranslationError", "Trap", "Unsupported", "default_device", "devices", "kernel",
+    "translate",
 ]
 
 

@@ -53,6 +53,13 @@ def struct(kind, **members):
     return kind(size=ctypes.sizeof(kind), **members)
 
 
+def _inlined(index):
+    """A place where the source line of this thread's last trap was inlined."""
+    file, line = ctypes.c_char_p(), ctypes.c_uint32()
+    library.ptx2spv_last_inlined(index, ctypes.byref(file), ctypes.byref(line))
+    return text(file.value), line.value
+
+
 def call(name, *arguments):
     """Calls a function that returns a status, and raises the error that it reports."""
     status = getattr(library, name)(*arguments)
@@ -62,7 +69,7 @@ def call(name, *arguments):
     if status == c.PTX2SPV_TRAP:
         report = struct(c.ptx2spv_trap_report)
         if library.ptx2spv_last_trap(ctypes.byref(report)) == c.PTX2SPV_OK:
-            raise Trap(message, details, report)
+            raise Trap(message, details, report, map(_inlined, range(report.inlined_count)))
     raise ERRORS.get(status, Error)(message, details)
 
 

@@ -3,6 +3,7 @@
 import ctypes
 import dataclasses
 import pathlib
+import sys
 
 from . import _declarations as c
 from ._library import Handle, call, library, make, struct, text
@@ -10,6 +11,7 @@ from .errors import InvalidArgument
 from .memory import (BACKINGS, FORMATS, GEOMETRIES, Array, Buffer, Bytes, Sampler, Texture, choice,
                      format_of, split_shape, texture_desc)
 from .module import Event, Module, Stream
+from .sanitizer import report_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,19 +37,26 @@ def _info(raw):
                       text(raw.rejection))
 
 
-def _options(select=None, disable=(), profile=None, validation=None, cache=None, print=None):
+def _options(select, disable, enable, profile, validation, cache, cache_directory, sanitize,
+             timeout, print, report):
     switch = lambda value: 0 if value is None else 1 if value else -1
-    names = (ctypes.c_char_p * max(len(disable), 1))(*(name.encode() for name in disable))
-    options = struct(c.ptx2spv_device_options, select=select.encode() if select else None,
-                     disable=names, disable_count=len(disable),
-                     profile=profile.encode() if profile else None, validation=switch(validation),
-                     cache=switch(cache))
-    callback = None
-    if print:
-        kind = dict(c.ptx2spv_device_options._fields_)["print"]
-        callback = kind(lambda user, data, size: print(ctypes.string_at(data, size).decode("utf-8", "replace")))
-        options.print = callback
-    return options, (names, callback)
+    encoded = lambda value: str(value).encode() if value else None
+    rows = lambda names: (ctypes.c_char_p * max(len(names), 1))(*(name.encode() for name in names))
+    off, on = rows(disable), rows(enable)
+    options = struct(c.ptx2spv_device_options, select=encoded(select), disable=off,
+                     disable_count=len(disable), enable=on, enable_count=len(enable),
+                     profile=encoded(profile), validation=switch(validation), cache=switch(cache),
+                     cache_directory=encoded(cache_directory), sanitize=encoded(sanitize),
+                     timeout=0 if timeout is None else timeout if timeout > 0 else -1)
+    # What C would write to the process's streams a notebook does not show: Python's streams do.
+    taken = []
+    for field, call_with, stream in (("print", print, "stdout"), ("report", report, "stderr")):
+        take = call_with or (lambda piece, stream=stream: getattr(sys, stream).write(piece))
+        kind = dict(c.ptx2spv_device_options._fields_)[field]
+        taken.append(kind(lambda user, data, size, take=take:
+                          take(ctypes.string_at(data, size).decode("utf-8", "replace")) and None))
+        setattr(options, field, taken[-1])
+    return options, (off, on, taken)
 
 
 def devices():
@@ -66,13 +75,18 @@ class Device(Handle):
 
     `select`: gpu, cpu, swiftshader, lavapipe, an index, "uuid:..." or part of a name; without it the
     best one, or what PTX2SPV_DEVICE says. `disable`: capabilities to do without. `profile`: translate
-    for no more than this. `validation`, `cache`: on or off. `print`: called with what kernels print.
+    for no more than this. `enable`: workarounds to take. `validation`, `cache`: on or off. `sanitize`: the sanitizer's checks, as "all"
+    or "memory,race" (docs/sanitizer.md). `timeout`: seconds that a launch may take, 0 for no limit.
+    `print` is called with what kernels print, `report` with the sanitizer's findings as they are
+    made; without them sys.stdout and sys.stderr have them.
     """
 
     _destroy = "ptx2spv_device_destroy"
 
-    def __init__(self, select=None, *, disable=(), profile=None, validation=None, cache=None, print=None):
-        options, kept = _options(select, disable, profile, validation, cache, print)
+    def __init__(self, select=None, *, disable=(), enable=(), profile=None, validation=None, cache=None,
+                 cache_directory=None, sanitize=None, timeout=None, print=None, report=None):
+        options, kept = _options(select, disable, enable, profile, validation, cache, cache_directory,
+                                 sanitize, timeout, print, report)
         super().__init__(make("ptx2spv_device_open", ctypes.byref(options)), kept)
 
     @property
@@ -86,6 +100,10 @@ class Device(Handle):
         raw = struct(c.ptx2spv_device_statistics)
         call("ptx2spv_device_get_statistics", self._handle, ctypes.byref(raw))
         return {name: getattr(raw, name) for name, _ in raw._fields_ if name != "size"}
+
+    def sanitizer_report(self):
+        """What the sanitizer has found since the device was opened, as a `SanitizerReport`."""
+        return report_of(text(library.ptx2spv_device_sanitizer_report(self._handle)))
 
     def synchronize(self):
         """Waits for all work."""

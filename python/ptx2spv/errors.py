@@ -51,6 +51,13 @@ class DeviceLost(Error):
     """The driver gave up; every later call on the device fails the same way."""
 
 
+class TimedOut(Error, TimeoutError):
+    """A launch took longer than the device's `timeout`; every later call on the device fails."""
+
+    def __init__(self, message, details=""):
+        Error.__init__(self, message, details)
+
+
 class InputOutputError(Error, OSError):
     """A file cannot be read or written."""
 
@@ -68,22 +75,31 @@ class Trap(Error):
 
     Attributes: `kind` ("out_of_bounds", "misaligned", "dead_handle", "instruction", "assertion",
     "loop_limit", "bad_call", "no_progress"); `kernel`, `function`, `instruction`; `file`, `line`,
-    `column` of the PTX; `source_file`, `source_line` of the CUDA source, where the PTX names them;
-    `block` and `thread` (x, y, z); `surface`, `handle`, `coordinates` and `extent` (bytes of a row,
-    rows, slices or layers) of a surface access; `threads`: how many trapped.
+    `column` of the PTX; `source_file`, `source_line` of the CUDA source, where the PTX names them, and
+    `inlined_at`, the calls that this was inlined through, as pairs of file and line; `block` and
+    `thread` (x, y, z), None where `thread_known` is false; `surface`, `handle`, `coordinates`, their
+    `coordinate_names`, `extent` (bytes of a row, rows, slices or layers) and `texel_bytes` of a
+    surface access; `assertion`, the line that CUDA prints for one; `reason`, of an
+    assertion its text and of a faulty handle what is wrong with it;
+    `threads`: how many trapped.
     """
 
-    def __init__(self, message, details, report):
+    def __init__(self, message, details, report, inlined_at=()):
         super().__init__(message, details)
         text = lambda value: value.decode("utf-8", "replace") if value else ""
         self.kind = _KINDS.get(report.kind, "unknown")
-        for name in ("kernel", "function", "file", "instruction", "source_file", "surface"):
+        for name in ("kernel", "function", "file", "instruction", "source_file", "surface", "assertion"):
             setattr(self, name, text(getattr(report, name)))
         self.reason = text(report.message)
         self.line, self.column, self.source_line = report.line, report.column, report.source_line
-        self.block, self.thread = tuple(report.block), tuple(report.thread)
+        self.inlined_at = tuple(inlined_at)
+        self.thread_known = bool(report.thread_known)
+        self.block = tuple(report.block) if self.thread_known else None
+        self.thread = tuple(report.thread) if self.thread_known else None
         self.handle, self.extent = report.handle, tuple(report.extent)
+        self.texel_bytes = report.texel_bytes
         self.coordinates = tuple(report.coordinates[: report.coordinate_count])
+        self.coordinate_names = tuple(map(text, report.coordinate_names[: report.coordinate_count]))
         self.threads = report.trapped_threads
 
 
@@ -97,4 +113,5 @@ ERRORS = {
     c.PTX2SPV_DEVICE_LOST: DeviceLost,
     c.PTX2SPV_IO: InputOutputError,
     c.PTX2SPV_INTERNAL: InternalError,
+    c.PTX2SPV_TIMED_OUT: TimedOut,
 }

@@ -36,7 +36,7 @@ class Parameter:
         if isinstance(value, numbers.Number) and found and self.nbytes * 8 == int(found[2]):
             kind = found[1]
             if kind == "f":
-                if isinstance(value, complex):
+                if not isinstance(value, numbers.Real):
                     raise TypeError(f"{where} takes a real number")
                 try:
                     return packing.pack("<" + _REALS[self.nbytes], float(value))
@@ -105,7 +105,7 @@ class Kernel(Handle):
         return raw
 
     def _launch(self, grid, block, arguments, shared=0, repeat=1, surfrefs=None, texrefs=None,
-                filter=None):
+                samplerrefs=None, filter=None, sanitize=None):
         """The launch for the library, and what has to live until it is over."""
         if len(arguments) != len(self.parameters):
             raise TypeError(f"kernel {self.name!r} takes {len(self.parameters)} arguments "
@@ -123,24 +123,27 @@ class Kernel(Handle):
             value = value.surface() if isinstance(value, Array) else value
             kept.append(value)
             references.append(c.ptx2spv_reference(name=name.encode(), surface=value._handle))
-        for name, value in (texrefs or {}).items():
-            kept.append(value)
-            references.append(c.ptx2spv_reference(name=name.encode(), texture=value._handle))
+        for kind, given in (("texture", texrefs), ("sampler", samplerrefs)):
+            for name, value in (given or {}).items():
+                kept.append(value)
+                references.append(c.ptx2spv_reference(name=name.encode(), **{kind: value._handle}))
         bound = (c.ptx2spv_reference * max(len(references), 1))(*references)
         launch = struct(c.ptx2spv_launch, grid=_three(grid), block=_three(block),
                         dynamic_shared=shared, repeat=repeat, arguments=rows,
                         argument_count=len(arguments), references=bound,
-                        reference_count=len(references), filter=filters[filter])
+                        reference_count=len(references), filter=filters[filter],
+                        sanitize=sanitize.encode() if sanitize else None)
         return launch, (rows, bound, kept)
 
     def launch(self, grid, block, *arguments, shared=0, repeat=1, surfrefs=None, texrefs=None,
-               filter=None):
+               samplerrefs=None, filter=None, sanitize=None):
         """Runs the kernel and waits. Returns the device's milliseconds, or None where it cannot
-        tell. `shared`: bytes of dynamic shared memory. `surfrefs`, `texrefs`: what module variables
-        are bound to. `filter`: 'exact' gives NVIDIA's texture reads, 'device' those of the device's
-        samplers; None as PTX2SPV_FILTER says. A fault raises `Trap`."""
+        tell. `shared`: bytes of dynamic shared memory. `surfrefs`, `texrefs`, `samplerrefs`: what
+        module variables are bound to. `filter`: 'exact' gives NVIDIA's texture reads, 'device' those
+        of the device's samplers; None as PTX2SPV_FILTER says. `sanitize`: the sanitizer's checks of
+        this launch, as "all" or "none"; None as the device has. A fault raises `Trap`."""
         launch, kept = self._launch(grid, block, arguments, shared, repeat, surfrefs, texrefs,
-                                    filter)
+                                    samplerrefs, filter, sanitize)
         took = ctypes.c_double(-1)
         call("ptx2spv_kernel_launch", self._handle, ctypes.byref(launch), ctypes.byref(took))
         del kept

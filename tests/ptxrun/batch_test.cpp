@@ -55,6 +55,10 @@ TEST_F(Batch, PatternsChoose) {
   const ProcessResult some = call({"--only", "[ac].json"});
   EXPECT_EQ(some.exit_code, 0) << some.error;
   EXPECT_NE(some.out.find("2 of 2 manifests passed"), std::string::npos) << some.out;
+  const ProcessResult other = call({"--filter", "[ac].json"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.error.find("--only [ac].json chooses manifests by name"), std::string::npos)
+      << other.error;
   const ProcessResult none = call({"--only", "absent*"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_NE(none.error.find("no manifest fits --only"), std::string::npos) << none.error;
@@ -211,6 +215,20 @@ TEST_F(Batch, TracesShowWhatTookTime) {
   }
   for (const char* name : {"open the device", "upload s", "launch fill", "download s"})
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+}
+
+// An older file does not stay where the run failed.
+TEST_F(Batch, FailedRunsAreShownToo) {
+  const std::string page = folder_.file("report.html"), trace = folder_.file("trace.json");
+  const std::string wrong = R"({"kernel": "no", "grid": 1, "block": 1})";
+  for (const std::string& text : {std::string("{"), manifest(wrong, "")}) {
+    folder_.write("report.html", "old");
+    folder_.write("trace.json", "old");
+    EXPECT_EQ(run(text, {"--report", page, "--trace", trace}).exit_code, 2);
+    EXPECT_NE(read_whole(page).find("m.json: <span class=\"failed\">failed"), std::string::npos);
+    EXPECT_TRUE(parsed(read_whole(trace)).find("traceEvents"));
+  }
+  EXPECT_EQ(run(manifest(kLaunch, ""), {"--check", "--report", page}).exit_code, 2);
 }
 
 TEST_F(Batch, ReportsAreWholePages) {

@@ -213,6 +213,110 @@ def test_traps_have_every_field(device, module):
     module["scale"][2, 4](array, array, 1.0)  # the device goes on
 
 
+def test_traps_follow_the_source_through_inlining(device):
+    text = HEAD + """
+.visible .entry k(.param .u64 picture)
+{
+  .reg .b64 %d;
+  .reg .b32 %r;
+  .loc 1 12 3
+  .loc 2 206 3, function_name $L__info_string0, inlined_at 1 12 3
+  ld.param.u64 %d, [picture];
+  mov.u32 %r, 1;
+  sust.b.1d.b32.trap [%d, {64}], %r;
+  ret;
+}
+.file 1 "kernel.cu"
+.file 2 "surface.h"
+"""
+    line = device.array(shape=(4,), format="u32", name="line")
+    with pytest.raises(ptx2spv.Trap) as caught:
+        device.module(text)["k"][1, 1](line)
+    trap = caught.value
+    assert (trap.source_file, trap.source_line) == ("surface.h", 206)
+    assert trap.inlined_at == (("kernel.cu", 12),)
+    assert (trap.coordinate_names, trap.coordinates, trap.texel_bytes) == (("x",), (64,), 4)
+    assert trap.thread_known and trap.block == (0, 0, 0) and trap.kernel == "k"
+    assert trap.handle == line.surface().handle and trap.assertion == ""
+    assert "surface access out of bounds" in trap.message and trap.reason == ""
+
+
+# Every field of the C struct has an attribute here.
+def test_traps_leave_no_field_out():
+    fields = {name for name, _ in c.ptx2spv_trap_report._fields_}
+    renamed = {"size": None, "trapped_threads": "threads", "message": "reason",
+               "coordinate_count": "coordinates", "inlined_count": "inlined_at"}
+    trap = ptx2spv.Trap("", "", c.ptx2spv_trap_report())
+    for name in fields:
+        wanted = renamed.get(name, name)
+        assert wanted is None or hasattr(trap, wanted), name
+
+
+OUTSIDE = HEAD + """
+.visible .entry outside(.param .u64 to)
+{
+  .reg .b64 %d;
+  ld.param.u64 %d, [to];
+  st.global.u32 [%d+16], 1;
+  ret;
+}
+"""
+
+
+def test_the_sanitizer_reports(capsys):
+    seen = []
+    device = ptx2spv.Device(sanitize="memory", report=seen.append)
+    kernel = device.module(OUTSIDE)["outside"]
+    assert device.sanitizer_report() == ptx2spv.SanitizerReport((), 0)
+    kernel[1, 2](device.buffer(32))
+    assert not device.sanitizer_report().findings and not seen
+    kernel[1, 2](device.buffer(16))
+    (finding,) = device.sanitizer_report().findings
+    assert (finding.kind, finding.access, finding.bytes, finding.memory) == (
+        "out-of-bounds", "store", 4, "global")
+    assert (finding.kernel, finding.line, finding.pointer, finding.threads) == ("outside", 9, "to", 2)
+    assert (finding.distance, finding.inside, finding.object_bytes) == (0, False, 16)
+    assert "module.ptx:9:" in str(finding) and "st.global.u32" in finding.instruction
+    assert "out-of-bounds store of 4 bytes" in "".join(seen)
+    # Without a callback Python's own stream has it, which notebooks show.
+    loud = ptx2spv.Device(sanitize="memory")
+    loud.module(OUTSIDE)["outside"][1, 1](loud.buffer(16))
+    assert "out-of-bounds store" in capsys.readouterr().err
+    with pytest.raises(ptx2spv.InvalidArgument, match="nonsense"):
+        ptx2spv.Device(sanitize="nonsense")
+
+
+def test_one_launch_asks_for_checks(device):
+    kernel = device.module(OUTSIDE)["outside"]
+    kernel.launch(1, 1, device.buffer(16), sanitize="memory")
+    assert device.sanitizer_report().findings[0].kernel == "outside"
+    with pytest.raises(ptx2spv.InvalidArgument, match="nonsense"):
+        kernel.launch(1, 1, device.buffer(32), sanitize="nonsense")
+
+
+def test_launches_have_a_time_limit():
+    device = ptx2spv.Device(timeout=0.01)
+    slow = device.module(HEAD + """
+.visible .entry slow(.param .u64 to)
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %d;
+  .reg .pred %p;
+  ld.param.u64 %d, [to];
+  mov.u32 %r0, 0;
+again:
+  mad.lo.u32 %r1, %r1, 1664525, 1013904223;
+  xor.b32 %r1, %r1, %r0;
+  add.u32 %r0, %r0, 1;
+  setp.lt.u32 %p, %r0, 50000;
+  @%p bra again;
+  st.global.u32 [%d], %r1;
+  ret;
+}""")["slow"]
+    with pytest.raises(ptx2spv.TimedOut, match="slow"):
+        slow[256, 32](device.buffer(4))
+
+
 def test_references_and_globals(device, module):
     line = device.array(shape=(4,), format="u32")
     module["by_reference"].launch(1, 4, surfrefs={"target": line})

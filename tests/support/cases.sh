@@ -2,6 +2,10 @@
 # tools/test counts both alike. Needs $PTX2SPV_RESULTS, the XML file to write.
 # shellcheck shell=bash
 
+# The last command of a pipeline runs in the script's shell, so that what it reads stays: some
+# chroots have no /dev/fd for <(...).
+shopt -s lastpipe
+
 cases_xml=""
 cases_failed=0
 

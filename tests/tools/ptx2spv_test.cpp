@@ -111,6 +111,53 @@ TEST_F(Ptx2spv, MessagesAreLocated) {
             std::string::npos);
 }
 
+// A header's line alone would not tell which line of one's own is meant.
+TEST_F(Ptx2spv, MessagesFollowTheSourceThroughInlining) {
+  const std::string places =
+      "  .loc 1 12 3\n"
+      "  .loc 2 40 5, function_name $L__info0, inlined_at 1 12 3\n"
+      "  .loc 3 206 3, function_name $L__info1, inlined_at 2 40 5\n";
+  const std::string files =
+      ".file 1 \"kernel.cu\"\n.file 2 \"helpers.cuh\"\n.file 3 \"surface.h\"\n";
+  const ProcessResult inlined = run(
+      {folder_.write("inlined.ptx", kHead + kernel("k", places + kUnknown) + files), "-o", "-"});
+  EXPECT_NE(inlined.error.find("surface.h:206: note: the instruction comes from this line\n"
+                               "helpers.cuh:40: note: which is inlined here\n"
+                               "kernel.cu:12: note: which is inlined here\n"),
+            std::string::npos)
+      << inlined.error;
+  const ProcessResult plain =
+      run({folder_.write("plain.ptx",
+                         kHead + kernel("k", places + "  .loc 1 13 3\n" + kUnknown) + files),
+           "-o", "-"});
+  EXPECT_NE(plain.error.find("kernel.cu:13: note: the instruction"), std::string::npos);
+  EXPECT_EQ(plain.error.find("inlined"), plain.error.npos) << plain.error;
+  // A place that is inlined at itself, and one that no .loc named.
+  for (const char* at : {"3 206 3", "1 99 1"}) {
+    const ProcessResult odd = run(
+        {folder_.write("odd.ptx", kHead +
+                                      kernel("k", "  .loc 3 206 3, function_name $L, inlined_at " +
+                                                      std::string(at) + "\n" + kUnknown) +
+                                      files),
+         "-o", "-"});
+    EXPECT_EQ(odd.exit_code, 3) << odd.error;
+    EXPECT_NE(odd.error.find("note: which is inlined here"), odd.error.npos) << odd.error;
+  }
+}
+
+// NAME.json is a manifest, as ptxrun --init calls it.
+TEST_F(Ptx2spv, NamesOfOutputsAreNotThoseOfManifests) {
+  folder_.write("good.json", "a manifest");
+  for (const char* kind : {"spirv", "asm", "json", "c-header", "cpp-header"})
+    EXPECT_EQ(run_process({"/usr/bin/env", "-C", folder_.path(), tool_path("ptx2spv"), "--emit",
+                           kind, "good.ptx"})
+                  .exit_code,
+              0);
+  EXPECT_EQ(read_whole(folder_.file("good.json")), "a manifest");
+  for (const char* name : {"good.spv", "good.spvasm", "good.interface.json", "good.h", "good.hpp"})
+    EXPECT_GT(read_whole(folder_.file(name)).size(), 100u) << name;
+}
+
 TEST_F(Ptx2spv, CheckJudgesEveryKernel) {
   const ProcessResult text = run({"--check", good_, bad_, mixed_});
   EXPECT_EQ(text.exit_code, 3) << text.error;

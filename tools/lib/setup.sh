@@ -2,6 +2,9 @@
 # shellcheck shell=bash
 
 unset LC_ALL LC_CTYPE LC_MESSAGES
+# The last command of a pipeline runs in the script's shell, so that what it reads stays: some
+# chroots have no /dev/fd for <(...).
+shopt -s lastpipe
 export LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 # One cache entry serves every clone, and in one the build folders of the same depth.
 export CCACHE_NOHASHDIR=1 CCACHE_BASEDIR="$root"
@@ -13,7 +16,7 @@ packages=(
   glslang-tools spirv-tools spirv-headers libvulkan-dev
   libfmt-dev nlohmann-json3-dev libpng-dev zlib1g-dev liblz4-dev libzstd-dev libgtest-dev
   mesa-vulkan-drivers vulkan-validationlayers spirv-cross
-  python3 python3-numpy python3-pytest python3-jsonschema
+  python3 python3-numpy python3-pytest python3-jsonschema mypy
 )
 
 die() {
@@ -73,7 +76,7 @@ setup_packages() {
       "${packages[*]}"
     return 0
   fi
-  mapfile -t missing < <(missing_packages)
+  missing_packages | mapfile -t missing
   ((${#missing[@]} == 0)) && return 0
   if ((EUID != 0)); then
     command -v sudo >/dev/null ||
@@ -102,6 +105,23 @@ setup_swiftshader() {
     [[ -f $file && -s $file ]] && return 0
   done
   stage "fetching SwiftShader" fetch_swiftshader
+}
+
+# What tests/browser opens pages in, where the system has it as a package (Ubuntu does not). Without
+# it those tests are skipped.
+setup_browser() {
+  local name
+  for name in chromium chromium-browser google-chrome; do
+    command -v "$name" >/dev/null && return 0
+  done
+  if ! apt-cache show chromium >/dev/null 2>&1; then
+    printf 'there is no package chromium: pages are not opened in a browser\n'
+  elif ((EUID != 0)) && ! sudo -n true 2>/dev/null; then
+    printf 'chromium is not installed: pages are not opened in a browser\n'
+  else
+    (stage "installing a browser" install_packages chromium) ||
+      printf 'pages are not opened in a browser\n'
+  fi
 }
 
 # setup_build PRESET TARGET...: configures where needed and builds.

@@ -22,7 +22,7 @@ const char* output_ending(Emit emit) {
   switch (emit) {
     case Emit::spirv: return ".spv";
     case Emit::assembly: return ".spvasm";
-    case Emit::json: return ".json";
+    case Emit::json: return ".interface.json";  // NAME.json is what ptxrun --init writes
     case Emit::c_header: return ".h";
     case Emit::cpp_header: return ".hpp";
   }

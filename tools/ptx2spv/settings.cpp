@@ -48,8 +48,8 @@ enum Id : int {
 
 constexpr Option kOptions[] = {
     {opt_output, 'o', "output", "FILE",
-     "write there, - for standard output; without it FILE.spv (.spvasm, .json, .h, .hpp) in the "
-     "working folder, or standard output where the input is standard input",
+     "write there, - for standard output; without it FILE.spv (.spvasm, .interface.json, .h, .hpp) "
+     "in the working folder, or standard output where the input is standard input",
      "file"},
     {opt_emit, 0, "emit", "KIND",
      "what to write: spirv (the default), asm, json (the interface description), c-header (the "

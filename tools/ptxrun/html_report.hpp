@@ -16,9 +16,16 @@ struct ReportedOutput {
   Bytes picture, difference;  ///< PNG files; empty where there is none
 };
 
-/// The page, complete in itself: no scripts, no other files. `result` is that of the run, whose
-/// error it shows where the run failed.
+/// How a run ended.
+struct ReportedRun {
+  Exit exit = Exit::good;             ///< of the whole run, findings and files included
+  std::vector<std::string> problems;  ///< what was printed as errors, traps and findings
+  std::vector<ReportedOutput> outputs;
+};
+
+/// The page, complete in itself: no scripts, no other files. Of a run that failed early it shows
+/// what there is.
 std::string html_report(const Manifest& manifest, const RunResult& result,
-                        const std::vector<ReportedOutput>& outputs);
+                        const ReportedRun& reported);
 
 }  // namespace ptx2spv::tools

@@ -226,7 +226,7 @@ void print_stages(const char* backend, const RunResult& result) {
 }
 
 Exit finish_outputs(const Settings& settings, const Manifest& manifest, const RunResult& result,
-                    std::vector<ReportedOutput>& reported) {
+                    ReportedRun& reported) {
   Exit exit = Exit::good;
   for (std::size_t k = 0; k < manifest.outputs.size(); ++k) {
     const OutputSpec& output = manifest.outputs[k];
@@ -234,7 +234,7 @@ Exit finish_outputs(const Settings& settings, const Manifest& manifest, const Ru
         output.kind == OutputSpec::Kind::surface ? &manifest.surfaces[output.index].desc : nullptr;
     OutputResult done = finish_output(output, desc, result.outputs[k]);
     if (!settings.report.empty()) {
-      ReportedOutput& each = reported.emplace_back();
+      ReportedOutput& each = reported.outputs.emplace_back();
       each = {done.line, done.mismatch, {}, std::move(done.difference)};
       // What cannot be a picture is told by its line alone.
       if (desc &&
@@ -243,6 +243,7 @@ Exit finish_outputs(const Settings& settings, const Manifest& manifest, const Ru
     }
     if (!done.error.empty()) {
       print_error(settings, done.error);
+      reported.problems.push_back(done.error);
       exit = worse(exit, Exit::usage);
     }
     if (done.mismatch) {
@@ -291,42 +292,30 @@ Exit compare_results(const Manifest& manifest, const RunResult& vulkan, const Ru
   return exit;
 }
 
-bool read_manifest(const Settings& settings, const std::string& file, Manifest& manifest) {
+/// What is wrong with the manifest; empty where it was read.
+std::vector<std::string> read_manifest(const Settings& settings, const std::string& file,
+                                       Manifest& manifest) {
   std::string text;
   IoError error = read_text(file, text, 64u << 20);
   if (error.empty()) error = other_kind(text, Wanted::manifest);
-  if (!error.empty()) {
-    print_error(settings, file + ": error: " + error);
-    return false;
-  }
+  if (!error.empty()) return {file + ": error: " + error};
   std::vector<std::string> errors;
-  if (parse_manifest(file == "-" ? "./<stdin>" : file, text, settings.output_folder, manifest,
-                     errors))
-    return true;
-  for (const std::string& line : errors) print_error(settings, line);
-  return false;
+  (void)parse_manifest(file == "-" ? "./<stdin>" : file, text, settings.output_folder, manifest,
+                       errors);
+  return errors;
 }
 
-Exit write_report(const Settings& settings, const Manifest& manifest, const RunResult& result,
-                  const std::vector<ReportedOutput>& outputs) {
-  if (settings.report.empty()) return Exit::good;
-  const IoError error = write_text(settings.report, html_report(manifest, result, outputs));
+Exit write_file(const Settings& settings, const std::string& path, const std::string& text) {
+  const IoError error = write_text(path, text);
   if (error.empty()) return Exit::good;
-  print_error(settings, settings.report + ": error: " + error);
-  return Exit::usage;
-}
-
-Exit write_trace(const Settings& settings, const RunResult& result) {
-  if (settings.trace.empty()) return Exit::good;
-  const IoError error = write_text(settings.trace, trace_json(result.spans));
-  if (error.empty()) return Exit::good;
-  print_error(settings, settings.trace + ": error: " + error);
+  print_error(settings, path + ": error: " + error);
   return Exit::usage;
 }
 
 /// Says what the sanitizer found; the findings themselves were printed when they were made.
-Exit finish_sanitizer(const Settings& settings, const RunResult& result) {
+Exit finish_sanitizer(const Settings& settings, const RunResult& result, ReportedRun& reported) {
   const SanitizerReport& report = result.sanitized;
+  for (const Finding& finding : report.findings) reported.problems.push_back(finding.to_string());
   if (!settings.findings.empty())
     if (const IoError error = write_text(settings.findings, report.to_json()); !error.empty()) {
       print_error(settings, settings.findings + ": error: " + error);
@@ -339,14 +328,9 @@ Exit finish_sanitizer(const Settings& settings, const RunResult& result) {
   return Exit(settings.error_exit);
 }
 
-Exit run_manifest(Settings& settings, const std::string& file) {
-  Manifest manifest;
-  if (!read_manifest(settings, file, manifest)) return Exit::usage;
-  if (settings.check) {
-    const std::vector<std::string> errors = check_manifest(manifest, settings.run.relax);
-    for (const std::string& error : errors) print_error(settings, error);
-    return errors.empty() ? Exit::good : Exit::usage;
-  }
+/// Runs what was read and tells how it went, as far as it went.
+Exit run_and_tell(Settings& settings, const Manifest& manifest, RunResult& result,
+                  ReportedRun& reported) {
   settings.run.finding = [&](std::string_view found) { print_error(settings, std::string(found)); };
 
   const bool progress = ::isatty(2) && !settings.time && !settings.quiet;
@@ -369,23 +353,18 @@ Exit run_manifest(Settings& settings, const std::string& file) {
     if (!settings.quiet) print_error(settings, message);
   };
 
-  const RunResult result =
-      settings.cuda ? run_cuda(manifest, settings.run) : run_vulkan(manifest, settings.run);
+  result = settings.cuda ? run_cuda(manifest, settings.run) : run_vulkan(manifest, settings.run);
   clear();
-  const Exit sanitized = finish_sanitizer(settings, result);
+  const Exit sanitized = finish_sanitizer(settings, result, reported);
   if (result.exit != Exit::good) {
     print_error(settings, result.error);
-    write_report(settings, manifest, result, {});
+    reported.problems.push_back(result.error);
     return worse(result.exit, sanitized);
   }
   const char* backend = settings.cuda ? "cuda" : "vulkan";
   if (settings.verbose) print_stages(backend, result);
   if (settings.time) std::fputs(timing_json(manifest, backend, result).c_str(), stdout);
-  std::vector<ReportedOutput> reported;
-  const Exit exit_of_outputs = finish_outputs(settings, manifest, result, reported);
-  Exit exit = worse(sanitized, exit_of_outputs);
-  exit = worse(exit, write_trace(settings, result));
-  exit = worse(exit, write_report(settings, manifest, result, reported));
+  Exit exit = worse(sanitized, finish_outputs(settings, manifest, result, reported));
   if (settings.compare) {
     RunOptions other = settings.run;
     other.device.clear();
@@ -393,12 +372,35 @@ Exit run_manifest(Settings& settings, const std::string& file) {
     clear();
     if (reference.exit != Exit::good) {
       print_error(settings, reference.error);
+      reported.problems.push_back(reference.error);
       return worse(exit, reference.exit);
     }
     if (settings.verbose) print_stages("cuda", reference);
     if (settings.time) std::fputs(timing_json(manifest, "cuda", reference).c_str(), stdout);
     exit = worse(exit, compare_results(manifest, result, reference));
   }
+  return exit;
+}
+
+/// The report and the trace are written however the run ends: CI keeps no older ones then.
+Exit run_manifest(Settings& settings, const std::string& file) {
+  Manifest manifest;
+  RunResult result;
+  ReportedRun reported;
+  reported.problems = read_manifest(settings, file, manifest);
+  if (reported.problems.empty() && settings.check)
+    reported.problems = check_manifest(manifest, settings.run.relax);
+  Exit exit = reported.problems.empty() ? Exit::good : Exit::usage;
+  for (const std::string& error : reported.problems) print_error(settings, error);
+  if (settings.check) return exit;
+  if (manifest.file.empty()) manifest.file = file;
+  if (exit == Exit::good) exit = run_and_tell(settings, manifest, result, reported);
+  reported.exit = exit;
+  if (!settings.trace.empty())
+    exit = worse(exit, write_file(settings, settings.trace, trace_json(result.spans)));
+  if (!settings.report.empty())
+    exit =
+        worse(exit, write_file(settings, settings.report, html_report(manifest, result, reported)));
   return exit;
 }
 
@@ -477,6 +479,8 @@ bool apply_run_option(const ParsedOption& option, RunOptions& run, std::string& 
     case opt_filter:
       if (known("filter policy", {"exact", "device"}))
         run.filter = value == "device" ? FilterPolicy::device : FilterPolicy::exact;
+      else
+        error += " (who filters textures); --only " + value + " chooses manifests by name";
       break;
     case opt_backing:
       if (known("backing", {"linear", "image"}))
@@ -633,8 +637,9 @@ std::string usage_problem(const Settings& settings, const std::vector<std::strin
   const bool asks = settings.list || !settings.probe.empty() || !settings.init.empty();
   if (operands.empty() && !asks) return "no manifest is given";
   if (!operands.empty() && files.empty()) return "no manifest fits --only";
-  if (files.size() > 1 && !(settings.trace.empty() && settings.report.empty()))
-    return "--trace and --report take one manifest";
+  const bool shows = !settings.trace.empty() || !settings.report.empty();
+  if (files.size() > 1 && shows) return "--trace and --report take one manifest";
+  if (settings.check && shows) return "--check runs nothing that --trace or --report could show";
   if (std::count(files.begin(), files.end(), "-") > 1) return "standard input can be read once";
   return {};
 }

@@ -150,12 +150,18 @@ Message to_message(const Diagnostic& diagnostic, const SourceFile& source) {
   const LineColumn at = source.position(diagnostic.span.begin);
   message.line = at.line;
   message.column = at.column;
-  const SourceFile::Origin origin = source.origin(at.line);
-  if (origin.line == 0) return message;
-  message.source_file = printable(origin.file);
-  message.source_line = origin.line;
-  message.rendered += message.source_file + ":" + std::to_string(origin.line) +
-                      ": note: the instruction comes from this line\n";
+  constexpr std::size_t kMostPlaces = 16;
+  const std::vector<SourceFile::Origin> origins = source.origins(at.line, kMostPlaces);
+  if (origins[0].line == 0) return message;
+  const auto note = [&message](const SourceFile::Origin& place, const char* text) {
+    message.rendered += printable(place.file) + ":" + std::to_string(place.line) + ": note: ";
+    message.rendered += text;
+    message.rendered += '\n';
+  };
+  message.source_file = printable(origins[0].file);
+  message.source_line = origins[0].line;
+  note(origins[0], "the instruction comes from this line");
+  for (std::size_t k = 1; k < origins.size(); ++k) note(origins[k], "which is inlined here");
   return message;
 }
 

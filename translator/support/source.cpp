@@ -36,9 +36,19 @@ void SourceFile::note_directive(std::uint32_t begin, std::uint32_t end) {
     return error == std::errc();
   };
   if (rest.starts_with(".loc")) {
-    Loc loc{number, 0, 0};
+    Loc loc;
+    loc.at = number;
     std::string_view values = rest.substr(4);
-    if (read(values, loc.file) && read(values, loc.line)) locs_.push_back(loc);
+    if (!read(values, loc.file) || !read(values, loc.line)) return;
+    read(values, loc.column);
+    constexpr std::string_view kInlined = "inlined_at";
+    if (const std::size_t at = values.find(kInlined); at != values.npos) {
+      values.remove_prefix(at + kInlined.size());
+      if (!read(values, loc.caller_file) || !read(values, loc.caller_line) ||
+          !read(values, loc.caller_column))
+        loc.caller_line = 0;
+    }
+    locs_.push_back(loc);
   } else if (rest.starts_with(".file")) {
     std::string_view values = rest.substr(5);
     std::uint32_t file = 0;
@@ -53,19 +63,39 @@ void SourceFile::note_directive(std::uint32_t begin, std::uint32_t end) {
     for (const std::string_view word : {".visible", ".entry", ".func", ".global", ".extern",
                                         ".weak", ".const", ".version", ".target", ".section"}) {
       if (!rest.starts_with(word) || locs_.empty()) continue;
-      if (locs_.back().line != 0) locs_.push_back({number, 0, 0});
+      if (locs_.back().line != 0) locs_.push_back({.at = number});
       return;
     }
   }
 }
 
-SourceFile::Origin SourceFile::origin(std::uint32_t line) const {
+std::vector<SourceFile::Origin> SourceFile::origins(std::uint32_t line, std::size_t most) const {
   const auto next = std::upper_bound(locs_.begin(), locs_.end(), line,
                                      [](std::uint32_t at, const Loc& loc) { return at < loc.at; });
-  if (next == locs_.begin() || next[-1].line == 0) return {};
-  for (const auto& [number, name] : files_)
-    if (number == next[-1].file) return {text(name), next[-1].line};
-  return {};
+  std::vector<Origin> out;
+  const auto add = [&](std::uint32_t file, std::uint32_t at) {
+    for (const auto& [number, name] : files_)
+      if (number == file) {
+        out.push_back({text(name), at});
+        return true;
+      }
+    return false;
+  };
+  if (next == locs_.begin() || next[-1].line == 0 || !add(next[-1].file, next[-1].line))
+    return {Origin{}};
+  // A place inlined at is one that a .loc named before (manual, .loc); one walk back over them
+  // finds the whole chain.
+  const Loc* at = &next[-1];
+  for (auto loc = next - 1; at->caller_line != 0 && out.size() < most;) {
+    if (!add(at->caller_file, at->caller_line)) break;
+    while (loc != locs_.begin() &&
+           !(loc[-1].file == at->caller_file && loc[-1].line == at->caller_line &&
+             loc[-1].column == at->caller_column))
+      --loc;
+    if (loc == locs_.begin()) break;
+    at = &*--loc;
+  }
+  return out;
 }
 
 std::string_view SourceFile::text(Span span) const {

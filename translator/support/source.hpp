@@ -31,7 +31,9 @@ class SourceFile {
     std::string_view file;   ///< as .file names it; empty where nothing is known
     std::uint32_t line = 0;  ///< from 1
   };
-  Origin origin(std::uint32_t line) const;
+  Origin origin(std::uint32_t line) const { return origins(line, 1).front(); }
+  /// The same, and behind it where it was inlined, the nearest call first: one to `most` places.
+  std::vector<Origin> origins(std::uint32_t line, std::size_t most) const;
 
  private:
   std::string name_, text_;
@@ -39,7 +41,9 @@ class SourceFile {
 
   std::vector<std::uint32_t> line_starts_;
   struct Loc {
-    std::uint32_t at = 0, file = 0, line = 0;  ///< line 0: nothing is known from here on
+    std::uint32_t at = 0, file = 0, line = 0, column = 0;  ///< line 0: nothing known from here on
+    /// What inlined_at says; line 0: nothing.
+    std::uint32_t caller_file = 0, caller_line = 0, caller_column = 0;
   };
   std::vector<Loc> locs_;                              ///< by `at`
   std::vector<std::pair<std::uint32_t, Span>> files_;  ///< numbers and names
