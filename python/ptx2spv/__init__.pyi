@@ -180,6 +180,7 @@ class Kernel(_Handle):
         samplerrefs: Mapping[str, Sampler] | None = ...,
         filter: str | None = ...,
         sanitize: str | None = ...,
+        suppressions: str | None = ...,
     ) -> float | None: ...
     def __getitem__(
         self, configuration: tuple[_Extent, _Extent] | tuple[_Extent, _Extent, int]
@@ -240,6 +241,7 @@ class Device(_Handle):
         cache: bool | None = ...,
         cache_directory: str | pathlib.Path | None = ...,
         sanitize: str | None = ...,
+        suppressions: str | None = ...,
         timeout: float | None = ...,
         print: Callable[[str], Any] | None = ...,
         report: Callable[[str], Any] | None = ...,

@@ -152,6 +152,7 @@ class ptx2spv_device_options(ctypes.Structure):
         ("within", ctypes.c_void_p),
         ("report", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)),
         ("report_user", ctypes.c_void_p),
+        ("suppressions", ctypes.c_char_p),
     ]
 
 
@@ -343,6 +344,7 @@ class ptx2spv_launch(ctypes.Structure):
         ("fp", ctypes.c_uint32),
         ("threads", ctypes.c_uint32),
         ("no_slots", ctypes.c_int32),
+        ("suppressions", ctypes.c_char_p),
     ]
 
 

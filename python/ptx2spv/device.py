@@ -38,7 +38,7 @@ def _info(raw):
 
 
 def _options(select, disable, enable, profile, validation, cache, cache_directory, sanitize,
-             timeout, print, report):
+             suppressions, timeout, print, report):
     switch = lambda value: 0 if value is None else 1 if value else -1
     encoded = lambda value: str(value).encode() if value else None
     rows = lambda names: (ctypes.c_char_p * max(len(names), 1))(*(name.encode() for name in names))
@@ -47,6 +47,7 @@ def _options(select, disable, enable, profile, validation, cache, cache_director
                      disable_count=len(disable), enable=on, enable_count=len(enable),
                      profile=encoded(profile), validation=switch(validation), cache=switch(cache),
                      cache_directory=encoded(cache_directory), sanitize=encoded(sanitize),
+                     suppressions=None if suppressions is None else str(suppressions).encode(),
                      timeout=0 if timeout is None else timeout if timeout > 0 else -1)
     # What C would write to the process's streams a notebook does not show: Python's streams do.
     taken = []
@@ -76,7 +77,8 @@ class Device(Handle):
     `select`: gpu, cpu, swiftshader, lavapipe, an index, "uuid:..." or part of a name; without it the
     best one, or what PTX2SPV_DEVICE says. `disable`: capabilities to do without. `profile`: translate
     for no more than this. `enable`: workarounds to take. `validation`, `cache`: on or off. `sanitize`: the sanitizer's checks, as "all"
-    or "memory,race" (docs/sanitizer.md). `timeout`: seconds that a launch may take, 0 for no limit.
+    or "memory,race" (docs/sanitizer.md). `suppressions`: the text of a list of findings that are not
+    reported. `timeout`: seconds that a launch may take, 0 for no limit.
     `print` is called with what kernels print, `report` with the sanitizer's findings as they are
     made; without them sys.stdout and sys.stderr have them.
     """
@@ -84,9 +86,10 @@ class Device(Handle):
     _destroy = "ptx2spv_device_destroy"
 
     def __init__(self, select=None, *, disable=(), enable=(), profile=None, validation=None, cache=None,
-                 cache_directory=None, sanitize=None, timeout=None, print=None, report=None):
+                 cache_directory=None, sanitize=None, suppressions=None, timeout=None, print=None,
+                 report=None):
         options, kept = _options(select, disable, enable, profile, validation, cache, cache_directory,
-                                 sanitize, timeout, print, report)
+                                 sanitize, suppressions, timeout, print, report)
         super().__init__(make("ptx2spv_device_open", ctypes.byref(options)), kept)
 
     @property

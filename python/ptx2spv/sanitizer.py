@@ -56,10 +56,12 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True)
 class SanitizerReport:
-    """What was found on a device: `findings`, in their order, and how many more places there were."""
+    """What was found on a device: `findings`, in their order, how many more places there were, and
+    how many findings a list covered."""
 
     findings: Tuple[Finding, ...]
     places_left_out: int
+    suppressed: int = 0
 
 
 def report_of(text):
@@ -70,4 +72,4 @@ def report_of(text):
         each["inlined_at"] = tuple((place["file"], place["line"]) for place in each["inlined_at"])
         each["block"], each["thread"] = tuple(each["block"]), tuple(each["thread"])
         findings.append(Finding(**each))
-    return SanitizerReport(tuple(findings), data["places_left_out"])
+    return SanitizerReport(tuple(findings), data["places_left_out"], data["suppressed"])

@@ -67,6 +67,7 @@ DeviceOptions read_options(const ptx2spv_device_options* from) {
   if (from->within) options.within = from->within->it;
   std::string unknown;
   if (from->sanitize) options.checks = parse_checks(from->sanitize, unknown);
+  if (from->suppressions) options.suppressions = from->suppressions;
   if (from->timeout != 0) options.timeout = std::max(from->timeout, 0.0);
   if (from->print)
     options.print = [print = from->print, user = from->print_user](std::string_view text) {

@@ -19,6 +19,7 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
     config.checks = parse_checks(launch->sanitize, unknown);
     if (!config.checks) return bad(unknown_check(unknown));
   }
+  if (launch->suppressions) config.suppressions = launch->suppressions;
   switch (const std::uint32_t filter = number_in(launch->filter)) {
     case PTX2SPV_FILTER_DEFAULT: break;
     case PTX2SPV_FILTER_EXACT: config.filter = FilterPolicy::exact; break;

@@ -13,6 +13,7 @@
 #include "src/device/calibrate.hpp"
 #include "src/device/needs.hpp"
 #include "src/device/pipeline_cache.hpp"
+#include "src/memory/kernel_heap_name.hpp"
 #include "src/options.hpp"
 
 namespace ptx2spv::runtime {
@@ -119,9 +120,14 @@ Status set_checks(DeviceState& device) {
   if (!asked && !device.options.checks)
     return make_error(ErrorCode::invalid_argument, "PTX2SPV_SANITIZE: " + unknown_check(unknown));
   device.kernel_heap.when_made([&device](std::uint64_t address, std::uint64_t bytes) {
-    device.allocations.add(address, bytes, true, "heap of malloc in kernels");
+    device.allocations.add(address, bytes, true, kKernelHeapName);
   });
   device.checks = device.options.checks.value_or(asked.value_or(no_checks));
+  auto suppressions = device.options.suppressions
+                          ? Suppressions::parse(*device.options.suppressions, "suppressions")
+                          : Suppressions::from_environment();
+  if (!suppressions) return suppressions.error();
+  device.findings.suppress(std::move(*suppressions));
   if (device.checks == no_checks) return {};
   device.heap.set_red_zone(Heap::kAlignment);
   device.allocations.trace(true);

@@ -6,8 +6,12 @@
 
 namespace ptx2spv::runtime {
 
-bool Findings::add(const Finding& finding) {
+bool Findings::add(const Finding& finding, const Suppressions& more) {
   std::lock_guard lock(mutex_);
+  if (more.cover(finding) || suppressions_.cover(finding)) {
+    ++report_.suppressed;
+    return false;
+  }
   const auto same = [&](const Finding& each) {
     return each.kind == finding.kind && each.line == finding.line &&
            each.column == finding.column && each.kernel == finding.kernel &&
@@ -127,9 +131,13 @@ std::string Finding::to_string() const {
     text += "\n  address: not kept, because the thread had other faults after this one";
   }
   if (other.known) {
-    text += fmt::format("\n  {}: {} by thread {} of the block, line {}:{}",
-                        sync ? "meanwhile" : "races with", ptx2spv::to_string(other.access),
-                        other.thread, other.line, other.column);
+    const std::string block = other.block_known ? fmt::format("block ({}, {}, {})", other.block[0],
+                                                              other.block[1], other.block[2])
+                                                : "the block";
+    const std::string who =
+        other.thread_known ? fmt::format("thread {}", other.thread) : "another thread";
+    text += fmt::format("\n  {}: {} by {} of {}, line {}:{}", sync ? "meanwhile" : "races with",
+                        ptx2spv::to_string(other.access), who, block, other.line, other.column);
     if (!other.instruction.empty()) text += ", " + other.instruction;
     if (!other.source_file.empty())
       text += fmt::format(" ({}:{})", other.source_file, other.source_line);
@@ -174,13 +182,17 @@ std::string SanitizerReport::to_json() const {
     if (f.other.known)
       out += fmt::format(
           ",\n   \"other\": {{\"access\": {}, \"line\": {}, \"column\": {}, \"instruction\": {}, "
-          "\"source_file\": {}, \"source_line\": {}, \"thread\": {}}}",
+          "\"source_file\": {}, \"source_line\": {}, \"thread\": {}, \"block\": {}}}",
           quoted(ptx2spv::to_string(f.other.access)), f.other.line, f.other.column,
           quoted(f.other.instruction), quoted(f.other.source_file), f.other.source_line,
-          f.other.thread);
+          f.other.thread_known ? std::to_string(f.other.thread) : "null",
+          f.other.block_known
+              ? fmt::format("[{}, {}, {}]", f.other.block[0], f.other.block[1], f.other.block[2])
+              : "null");
     out += "}";
   }
-  return out + fmt::format("],\n \"places_left_out\": {}}}\n", places_left_out);
+  return out + fmt::format("],\n \"places_left_out\": {}, \"suppressed\": {}}}\n", places_left_out,
+                           suppressed);
 }
 
 }  // namespace ptx2spv

@@ -4,8 +4,10 @@
 #include <functional>
 #include <mutex>
 #include <string_view>
+#include <utility>
 
 #include "ptx2spv/sanitizer.hpp"
+#include "src/device/suppressions.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -15,12 +17,16 @@ class Findings {
   static constexpr std::size_t kMost = 100;
 
   /// Counts a finding. True where its place is new and kept: it is then to be printed.
-  bool add(const Finding& finding);
+  /// One that the device's list or `more` covers is only counted.
+  bool add(const Finding& finding, const Suppressions& more);
+  /// Before the first finding.
+  void suppress(Suppressions list) { suppressions_ = std::move(list); }
   SanitizerReport report() const;
 
  private:
   mutable std::mutex mutex_;
   SanitizerReport report_;
+  Suppressions suppressions_;
 };
 
 }  // namespace ptx2spv::runtime

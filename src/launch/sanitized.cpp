@@ -9,6 +9,7 @@
 #include "ptx2spv/abi_sanitizer.hpp"
 #include "src/launch/backing.hpp"
 #include "src/launch/report.hpp"
+#include "src/memory/kernel_heap_name.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -18,16 +19,39 @@ namespace {
 constexpr std::uint32_t kStepsAtOnce = 4;
 constexpr std::uint64_t kNullPage = 4096;
 constexpr std::uint64_t kMostShadow = 128ull << 20;
+/// Of race records of global memory, which take four times what they are of.
+constexpr std::uint64_t kMostRecords = 256ull << 20;
 
 void put(std::byte* at, std::uint32_t word, std::uint64_t value) {
   std::memcpy(at + std::size_t{word} * 4, &value, 8);
 }
 
-Result<std::shared_ptr<const AllocationTable>> table_of(DeviceState& device) {
+/// Gives allocations their race records, while there is room for more. The heap of malloc has none:
+/// its memory passes from one thread to another.
+Status add_race_records(DeviceState& device, AllocationTable& table) {
+  std::uint64_t bytes = 0;
+  constexpr std::uint64_t kBytes = abi::kRaceWords * 4;
+  for (const AllocationInfo& each : table.list->live) {
+    const bool fits = each.writable && each.name != kKernelHeapName &&
+                      each.bytes <= (kMostRecords - bytes) / kBytes * 4;
+    table.race_records.push_back(fits ? bytes + 1 : 0);
+    if (fits) bytes += (each.bytes + 3) / 4 * kBytes;
+  }
+  auto memory = device.heap.allocate(MemoryKind::visible, std::max<std::uint64_t>(bytes, 16));
+  if (!memory) return memory.error();
+  std::memset(memory->mapped(), 0, bytes);
+  table.races = std::move(*memory);
+  for (std::uint64_t& each : table.race_records)
+    if (each) each += table.races.address() - 1;
+  return {};
+}
+
+Result<std::shared_ptr<const AllocationTable>> table_of(DeviceState& device, bool races) {
   auto list = device.allocations.list();
   std::lock_guard lock(device.table_mutex);
   if (auto known = std::static_pointer_cast<const AllocationTable>(device.table);
-      known && known->list == list)
+      known && known->list == list &&
+      (!races || (known->races && known->launches < abi::kGlobalLaunches)))
     return known;
   auto table = std::make_shared<AllocationTable>();
   const auto bits = static_cast<std::uint32_t>(std::bit_width(list->live.size()));
@@ -36,23 +60,26 @@ Result<std::shared_ptr<const AllocationTable>> table_of(DeviceState& device) {
   constexpr std::size_t kBytes = abi::kAllocationWords * 4;
   auto memory = device.heap.allocate(MemoryKind::visible, entries * kBytes);
   if (!memory) return memory.error();
+  table->list = std::move(list);
+  if (races)
+    if (Status status = add_race_records(device, *table); !status) return status.error();
   std::byte* at = memory->mapped();
   std::memset(at, 0, kBytes);
   for (std::size_t i = 1; i < entries; ++i) {
     std::byte* entry = at + i * kBytes;
     std::memset(entry, 0, kBytes);
-    if (i > list->live.size()) {
+    if (i > table->list->live.size()) {
       put(entry, abi::a_first, UINT64_MAX);
       continue;
     }
-    const AllocationInfo& each = list->live[i - 1];
+    const AllocationInfo& each = table->list->live[i - 1];
     put(entry, abi::a_first, each.address);
     put(entry, abi::a_bytes, each.bytes);
     put(entry, abi::a_writable, each.writable ? each.bytes : 0);
     put(entry, abi::a_shadow, each.shadow);
+    put(entry, abi::a_races, races ? table->race_records[i - 1] : 0);
   }
   table->memory = std::move(*memory);
-  table->list = std::move(list);
   device.table = table;
   return std::shared_ptr<const AllocationTable>(std::move(table));
 }
@@ -158,13 +185,41 @@ void describe_other(const Variant& variant, std::uint64_t site, std::uint32_t th
   finding.other.thread = thread;
 }
 
+/// A record keeps one reader, and that there are others. Where it is the writer itself, another one
+/// is meant.
+void doubt_own_thread(const SanitizedLaunch& launch, Finding& finding) {
+  const std::uint32_t own =
+      finding.thread[0] + launch.block.x * (finding.thread[1] + launch.block.y * finding.thread[2]);
+  const bool same_block = !finding.other.block_known || finding.other.block == finding.cta;
+  finding.other.thread_known = own != finding.other.thread || !same_block;
+}
+
 /// The other side of a race: abi::f_address.
-void describe_race(const Variant& variant, Finding& finding) {
+void describe_race(const Variant& variant, const SanitizedLaunch& launch, Finding& finding) {
   finding.kind = FindingKind::race;
   const auto other = static_cast<std::uint32_t>(finding.address >> 32);
   finding.address &= 0xffffffffu;
   const std::uint32_t thread = other >> 16 & 0x7ff;
-  if (thread) describe_other(variant, other & 0xffff, thread - 1, finding);
+  if (!thread) return;
+  describe_other(variant, other & 0xffff, thread - 1, finding);
+  doubt_own_thread(launch, finding);
+}
+
+/// The other side of a race in global memory: abi::f_other.
+void describe_global_race(const Variant& variant, const SanitizedLaunch& launch,
+                          const AccessSite& site, const std::uint32_t (&record)[abi::kFaultWords],
+                          Finding& finding) {
+  finding.kind = FindingKind::race;
+  const std::uint32_t who = record[abi::f_other], mark = record[abi::f_other_mark];
+  const auto number = static_cast<std::size_t>(&site - variant.info.access_sites.data());
+  if (!(who & abi::kGlobalThreads) || mark >> 16 != number) return;
+  describe_other(variant, mark & abi::g_site, (who & abi::kGlobalThreads) - 1, finding);
+  const Dim3 grid = launch.grid;
+  if (std::uint64_t{grid.x} * grid.y * grid.z >> (32 - abi::kGlobalBlockShift)) return;
+  const std::uint32_t block = who >> abi::kGlobalBlockShift;
+  finding.other.block = {block % grid.x, block / grid.x % grid.y, block / grid.x / grid.y};
+  finding.other.block_known = true;
+  doubt_own_thread(launch, finding);
 }
 
 std::string count_text(CountFault fault, std::uint32_t what) {
@@ -259,7 +314,10 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
       finding.coordinates.emplace_back("y", static_cast<std::int32_t>(finding.address >> 32));
     return finding;
   }
-  if (site.check == check_race) describe_race(variant, finding);
+  if (site.check == check_race && site.memory == MemorySpace::global)
+    describe_global_race(variant, launch, site, record, finding);
+  else if (site.check == check_race)
+    describe_race(variant, launch, finding);
   if (site.check == check_init) finding.kind = FindingKind::uninitialised;
   if (site.check != check_memory) {
     if (site.memory == MemorySpace::global) {
@@ -307,7 +365,8 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kerne
   // The first launch with malloc makes the heap, which then has to be among the allocations.
   if (kernel.info->uses_heap)
     if (auto heap = device.kernel_heap.address(device); !heap) return heap.error();
-  auto table = table_of(device);
+  const bool races_asked = (key.checks & check_race) != 0;
+  auto table = table_of(device, races_asked);
   if (!table) return table.error();
   const std::vector<std::uint32_t>& pointers = kernel.info->pointer_params;
   for (std::size_t i = 0; i < pointers.size(); ++i)
@@ -318,6 +377,17 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kerne
   launch->table = std::move(*table);
   launch->dynamic_shared = config.dynamic_shared;
   launch->checks = key.checks;
+  launch->grid = config.grid;
+  launch->block = config.block;
+  if (!config.suppressions.empty()) {
+    auto list = Suppressions::parse(config.suppressions, "suppressions");
+    if (!list) return list.error();
+    launch->suppressions = std::move(*list);
+  }
+  // Another launch may have taken the last number meanwhile. Repetitions would have the same one.
+  if (races_asked && config.repeat == 1)
+    if (const std::uint32_t number = ++launch->table->launches; number <= abi::kGlobalLaunches)
+      launch->number = number;
   const EntryInfo& info = *kernel.info;
   const bool races = (key.checks & check_race) != 0 && info.may_race;
   if (info.shadow_granule && (key.checks & (check_init | check_race)) != 0)
@@ -357,13 +427,24 @@ Status place_checks(const KernelState& kernel, const Variant& variant, std::uint
   put(at, abi::z_log, launch.log.address());
   put(at, abi::z_table, launch.table->memory.address());
   put(at, abi::z_shadow, launch.shadow ? launch.shadow.address() : 0);
+  put(at, abi::z_launch, std::uint64_t{launch.number} << abi::kGlobalLaunchShift);
   for (std::uint32_t i = 0; i < pointers.size(); ++i) {
     const AllocationInfo* found = bounds_of(*launch.table->list, word64(params, pointers[i]));
     put(at, abi::z_pointers + i * abi::kPointerWords, found ? found->address : 0);
     put(at, abi::z_pointers + i * abi::kPointerWords + 2, found ? found->bytes : 0);
     put(at, abi::z_pointers + i * abi::kPointerWords + 4, found ? found->shadow : 0);
+    const std::vector<std::uint64_t>& records = launch.table->race_records;
+    const std::ptrdiff_t index = found ? found - launch.table->list->live.data() : 0;
+    put(at, abi::z_pointers + i * abi::kPointerWords + 6,
+        found && !records.empty() ? records[static_cast<std::size_t>(index)] : 0);
   }
   return {};
+}
+
+void ignore_global_races(const Variant& variant, SanitizedLaunch& launch,
+                         std::vector<std::byte>& params) {
+  launch.number = 0;
+  put(params.data() + variant.info.sanitizer_words, abi::z_launch, 0);
 }
 
 void read_fault_log(const ModuleState& module, const KernelState& kernel, const Variant& variant,
@@ -377,7 +458,8 @@ void read_fault_log(const ModuleState& module, const KernelState& kernel, const 
     std::memset(at, 0, sizeof record);
     Finding finding =
         make_finding(module, kernel, variant, launch, variant.info.access_sites[i], record);
-    if (device.findings.add(finding)) device.print_finding(finding.to_string());
+    if (device.findings.add(finding, launch.suppressions))
+      device.print_finding(finding.to_string());
   }
 }
 
@@ -404,7 +486,7 @@ void note_endless_wait(const ModuleState& module, const SanitizedLaunch& launch,
   }
   finding.threads = trap.trapped_threads;
   DeviceState& device = *module.device;
-  if (device.findings.add(finding)) device.print_finding(finding.to_string());
+  if (device.findings.add(finding, launch.suppressions)) device.print_finding(finding.to_string());
 }
 
 }  // namespace ptx2spv::runtime

@@ -1,9 +1,11 @@
 // What a launch with checks brings along: the table of allocations and the log of its faults.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
+#include "src/device/suppressions.hpp"
 #include "src/memory/allocations.hpp"
 #include "src/module/module.hpp"
 
@@ -14,6 +16,9 @@ struct AllocationTable {
   std::shared_ptr<const AllocationList> list;
   Memory memory;
   std::uint32_t steps = 0;
+  Memory races;  ///< records of races in global memory; empty: they are not looked at
+  std::vector<std::uint64_t> race_records;         ///< by live allocation: their address, 0: none
+  mutable std::atomic<std::uint32_t> launches{0};  ///< that have had the records
 };
 
 struct SanitizedLaunch {
@@ -23,6 +28,9 @@ struct SanitizedLaunch {
   std::uint64_t shadow_bytes = 0;  ///< of one workgroup
   std::uint32_t dynamic_shared = 0;
   std::uint32_t checks = no_checks;
+  std::uint32_t number = 0;  ///< in its records of races; 0: none are looked at
+  Dim3 grid{}, block{};
+  Suppressions suppressions;  ///< of this launch alone
 };
 
 /// The checks of a launch: its own, else the device's.
@@ -35,6 +43,9 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kerne
 /// Workgroups that a dispatch has at most, so that the shadow of their shared memory does not grow
 /// too large; 0: any number.
 std::uint64_t most_groups(const SanitizedLaunch* launch);
+/// For a launch that is replayed: every replay would have the same number.
+void ignore_global_races(const Variant& variant, SanitizedLaunch& launch,
+                         std::vector<std::byte>& params);
 /// Once the variant and its dispatches are known: the log, and the sanitizer's words of the
 /// parameters.
 Status place_checks(const KernelState& kernel, const Variant& variant, std::uint64_t groups,

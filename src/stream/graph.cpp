@@ -36,6 +36,7 @@ Status GraphState::refresh() {
     if (!missed && !trapped) missed = find_trap();
     recorded = false;
     if (device->queue.reached(last_value)) read_fault_logs();
+    if (plan->sanitized) ignore_global_races(*plan->variant, *plan->sanitized, plan->params);
     launch->plan = std::move(*plan);
   }
   planned_for = now;
@@ -200,6 +201,7 @@ Status Graph::add(const Kernel& kernel, const LaunchConfig& config, const Args& 
                       "the kernel and the graph belong to different devices");
   auto plan = plan_launch(*kernel.state(), config, args);
   if (!plan) return plan.error();
+  if (plan->sanitized) ignore_global_races(*plan->variant, *plan->sanitized, plan->params);
   LaunchNode node{std::move(*plan), config, args};
   {
     ModuleState& module = *kernel.state()->module;

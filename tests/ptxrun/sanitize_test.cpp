@@ -90,6 +90,24 @@ TEST_F(Sanitizer, FindingsAreJson) {
   EXPECT_EQ(report["places_left_out"], 0);
 }
 
+TEST_F(Sanitizer, ListsSuppressFindings) {
+  const std::string faulty = manifest("store", 16);
+  const std::string known = folder_.write("known.txt", "# from the vendor\nmemory at=m.ptx:10\n");
+  const ProcessResult covered = run(faulty, {"--sanitize=memory", "--suppressions=" + known});
+  EXPECT_EQ(covered.exit_code, 0) << covered.error;
+  EXPECT_EQ(covered.error, "ptxrun: findings of the sanitizer that were suppressed: 1\n");
+  EXPECT_EQ(run(faulty, {"--sanitize=memory"}, {"PTX2SPV_SUPPRESSIONS=" + known}).exit_code, 0);
+  const std::string other = folder_.write("other.txt", "memory at=m.ptx:9\n");
+  EXPECT_EQ(run(faulty, {"--sanitize=memory", "--suppressions=" + other}).exit_code, 4);
+  const std::string wrong = folder_.write("wrong.txt", "memory\n");
+  const ProcessResult refused = run(faulty, {"--sanitize=memory", "--suppressions=" + wrong});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.error.find("wrong.txt:1:1: error: a suppression names"), std::string::npos)
+      << refused.error;
+  EXPECT_EQ(run(faulty, {"--sanitize=memory", "--suppressions=none.txt"}).exit_code, 2);
+  EXPECT_EQ(run(faulty, {"--sanitize=memory"}, {"PTX2SPV_SUPPRESSIONS=none.txt"}).exit_code, 2);
+}
+
 TEST_F(Sanitizer, UnknownChecksAndLimitsAreRefused) {
   const ProcessResult unknown = run(manifest("store", 16), {"--sanitize=memry"});
   EXPECT_EQ(unknown.exit_code, 2);

@@ -286,6 +286,17 @@ def test_the_sanitizer_reports(capsys):
         ptx2spv.Device(sanitize="nonsense")
 
 
+def test_lists_suppress_findings(device):
+    quiet = ptx2spv.Device(sanitize="memory", suppressions="memory kernel=outside")
+    quiet.module(OUTSIDE)["outside"][1, 1](quiet.buffer(16))
+    assert quiet.sanitizer_report() == ptx2spv.SanitizerReport((), 0, 1)
+    kernel = device.module(OUTSIDE)["outside"]
+    kernel.launch(1, 1, device.buffer(16), sanitize="memory", suppressions="* at=module.ptx:9")
+    assert device.sanitizer_report().suppressed == 1
+    with pytest.raises(ptx2spv.InvalidArgument, match="suppressions:1:1"):
+        ptx2spv.Device(suppressions="nonsense")
+
+
 def test_one_launch_asks_for_checks(device):
     kernel = device.module(OUTSIDE)["outside"]
     kernel.launch(1, 1, device.buffer(16), sanitize="memory")

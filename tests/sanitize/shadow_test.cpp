@@ -22,16 +22,18 @@ std::string module_of(const std::string& body) {
          "  .shared .align 16 .b8 tile[1024];\n"
          "  ld.param.u64 %d0, [from]; ld.param.u64 %d1, [to];"
          "  mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 4; add.u64 %d3, %d0, %d2;\n"
-         "  add.u64 %d4, %d1, %d2; mov.u32 %r1, tile; shl.b32 %r2, %r0, 2;"
+         "  mov.u32 %r9, %ctaid.x; mul.wide.u32 %d4, %r9, 256; add.u64 %d4, %d1, %d4;"
+         "  add.u64 %d4, %d4, %d2; mov.u32 %r1, tile; shl.b32 %r2, %r0, 2;"
          "  add.u32 %r3, %r1, %r2;\n" +
          body + "  ret;\n}\n";
 }
 
-constexpr std::uint32_t kThreads = 64;
+constexpr std::uint32_t kThreads = 64, kBlocks = 3;
 
 struct Case {
   const char* name;
-  const char* body;  ///< %d3, %d4: a word of this thread in `from` and `to`; %r3: in `tile`
+  const char* body;  ///< %d3: a word of this thread in `from`; %d4: in its block's part of
+                     ///< `to`; %r3: in `tile`
   std::optional<FindingKind> kind;
   std::uint32_t line = 0, other = 0;  ///< of the finding and of what it races with; the first line
                                       ///< of the body is 10
@@ -111,12 +113,12 @@ void run_case(const Case& each, std::uint32_t checks, ThreadModel threads) {
   Device device = open(checks);
   Module module = must(Module::load(device, module_of(each.body), "shadow.ptx"));
   Buffer from = must(Buffer::create(device, 4 * kThreads));
-  Buffer to = must(Buffer::create(device, 4 * kThreads));
+  Buffer to = must(Buffer::create(device, 4 * kThreads * kBlocks));
   from.set_name("from");
   to.set_name("to");
   must(from.upload(0, bytes_of(std::vector<std::uint32_t>(kThreads, 1))));
   LaunchConfig config;
-  config.grid = {3, 1, 1};
+  config.grid = {kBlocks, 1, 1};
   config.block = {kThreads, 1, 1};
   config.dynamic_shared = 512;
   config.threads = threads;

@@ -10,4 +10,8 @@ std::string checks_problem(const std::string& value);
 std::string exit_code_problem(const std::string& value);
 std::string seconds_problem(const std::string& value);
 
+/// The help of --suppressions.
+inline constexpr const char* kSuppressionsHelp =
+    "do not report what the list in this file covers (docs/sanitizer.md)";
+
 }  // namespace ptx2spv::tools

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <string>
 
+#include "ptx2spv/sanitizer.hpp"
+#include "tools/common/files.hpp"
 #include "tools/common/options.hpp"
 #include "tools/common/sanitize_options.hpp"
 
@@ -26,6 +28,7 @@ enum Id : int {
   opt_statistics,
   opt_log,
   opt_sanitize,
+  opt_suppressions,
   opt_error_exit,
   opt_json,
   opt_timeout,
@@ -55,7 +58,8 @@ constexpr Option kOptions[] = {
     {opt_log, 0, "log", "", "print why a call of the CUDA libraries failed"},
     {opt_sanitize, 0, "sanitize", "CHECKS",
      "check kernels while they run: memory (accesses out of bounds, misaligned ones, freed "
-     "memory), init (reads of what nobody wrote), race (shared memory), clamp (surface accesses "
+     "memory), init (reads of what nobody wrote), race (memory that two threads access at once), "
+     "clamp (surface accesses "
      "out "
      "of range that do not trap), leaks (memory that is never freed), or all, which is every check "
      "but clamp and leaks",
@@ -63,6 +67,7 @@ constexpr Option kOptions[] = {
     {opt_error_exit, 0, "error-exitcode", "CODE",
      "what the program ends with where --sanitize found something and it ended with 0; 4 when not "
      "given"},
+    {opt_suppressions, 0, "suppressions", "FILE", kSuppressionsHelp, "file"},
     {opt_json, 0, "json", "FILE", "write what --sanitize found to this file", "file"},
     {opt_timeout, 0, "timeout", "SECONDS",
      "a launch that takes longer is an error (cudaErrorLaunchTimeout); 0: none does. 600 when not "
@@ -152,6 +157,9 @@ void apply(const ParsedOption& option) {
     case opt_statistics: set("PTX2SPV_CUDA_STATISTICS", "1"); break;
     case opt_log: set("PTX2SPV_CUDA_LOG", "1"); break;
     case opt_sanitize: set("PTX2SPV_SANITIZE", option.value); break;
+    case opt_suppressions:
+      set("PTX2SPV_SUPPRESSIONS", std::filesystem::absolute(option.value).string());
+      break;
     case opt_error_exit: set("PTX2SPV_SANITIZE_EXITCODE", option.value); break;
     case opt_json: set("PTX2SPV_SANITIZE_JSON", option.value); break;
     case opt_timeout: set("PTX2SPV_TIMEOUT", option.value); break;
@@ -168,6 +176,10 @@ bool check(const ParsedCommand& command) {
     std::string problem;
     if (each.id == opt_sanitize) problem = checks_problem(each.value);
     if (each.id == opt_error_exit) problem = exit_code_problem(each.value);
+    if (std::string text; each.id == opt_suppressions) {
+      const IoError error = read_text(each.value, text);
+      problem = error.empty() ? suppressions_problem(text, each.value) : each.value + ": " + error;
+    }
     if (each.id == opt_timeout) problem = seconds_problem(each.value);
     if (!problem.empty()) {
       usage_error(kTool, problem);

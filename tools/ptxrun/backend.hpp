@@ -35,8 +35,9 @@ struct RunOptions {
   std::optional<ThreadModel> threads;
   std::optional<ArrayBacking> backing;
   std::optional<FilterPolicy> filter;
-  std::optional<std::uint32_t> checks;  ///< of the sanitizer; not given: PTX2SPV_SANITIZE
-  std::optional<double> timeout;        ///< seconds of a launch; not given: PTX2SPV_TIMEOUT
+  std::optional<std::uint32_t> checks;      ///< of the sanitizer; not given: PTX2SPV_SANITIZE
+  std::optional<std::string> suppressions;  ///< as DeviceOptions has them
+  std::optional<double> timeout;            ///< seconds of a launch; not given: PTX2SPV_TIMEOUT
   std::function<void(std::string_view)> finding;  ///< a finding's text, when it is found
   bool trace = false;                             ///< fill RunResult::spans
   bool time = false;                              ///< every repeat of a launch on its own, timed

@@ -57,6 +57,7 @@ enum Id : int {
   opt_checksums,
   opt_verbose,
   opt_sanitize,
+  opt_suppressions,
   opt_error_exit,
   opt_timeout,
   opt_findings,
@@ -145,12 +146,14 @@ constexpr Option kOptions[] = {
     {opt_answers, 0, "answers", "TEXT", "with --probe=answer: what the device has answered before"},
     {opt_sanitize, 0, "sanitize", "CHECKS",
      "check kernels while they run: memory (accesses out of bounds, misaligned ones, freed "
-     "memory), init (reads of what nobody wrote), race (shared memory), clamp (surface accesses "
+     "memory), init (reads of what nobody wrote), race (memory that two threads access at once), "
+     "clamp (surface accesses "
      "out "
      "of range that do not trap), or all, which is every check but clamp",
      "all,memory,init,race,sync,clamp"},
     {opt_error_exit, 0, "error-exitcode", "CODE",
      "the exit code where --sanitize found something; 4 when not given"},
+    {opt_suppressions, 0, "suppressions", "FILE", kSuppressionsHelp, "file"},
     {opt_timeout, 0, "timeout", "SECONDS", "a launch that takes longer ends the run with an error"},
     {opt_findings, 0, "findings", "FILE", "write what --sanitize found to this file, as JSON",
      "file"},
@@ -321,6 +324,9 @@ Exit finish_sanitizer(const Settings& settings, const RunResult& result, Reporte
       print_error(settings, settings.findings + ": error: " + error);
       return Exit::usage;
     }
+  if (report.suppressed && !settings.quiet)
+    std::fprintf(stderr, "ptxrun: findings of the sanitizer that were suppressed: %llu\n",
+                 static_cast<unsigned long long>(report.suppressed));
   if (report.findings.empty()) return Exit::good;
   std::fprintf(stderr, "ptxrun: the sanitizer found %zu faulty %s%s\n", report.findings.size(),
                report.findings.size() == 1 ? "place" : "places",
@@ -545,6 +551,15 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
         if (std::string problem = checks_problem(value); !problem.empty()) return problem;
         std::string none;
         settings.run.checks = parse_checks(value, none);
+        break;
+      }
+      case opt_suppressions: {
+        std::string text;
+        if (const IoError failed = read_text(value, text); !failed.empty())
+          return value + ": " + failed;
+        if (std::string problem = suppressions_problem(text, value); !problem.empty())
+          return problem;
+        settings.run.suppressions = text;
         break;
       }
       case opt_error_exit:

@@ -95,6 +95,7 @@ bool Runner::open() {
   form.within = options_.profile;
   if (options_.validate) form.validation = true;
   form.checks = options_.checks;
+  form.suppressions = options_.suppressions;
   form.timeout = options_.timeout;
   form.report = options_.finding;
   auto device = Device::open(form);

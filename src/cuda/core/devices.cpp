@@ -97,10 +97,12 @@ void print_statistics() {
 void finish_sanitizer(int status, void*) {
   std::string json;
   std::size_t places = 0, leaks = 0;
+  std::uint64_t suppressed = 0;
   for (const auto& each : devices().all) {
     if (!each->device) continue;
     const SanitizerReport report = each->device->sanitizer_report();
     places += report.findings.size();
+    suppressed += report.suppressed;
     json += (json.empty() ? "[" : ",\n") + report.to_json();
     if ((each->device->state()->checks & check_leaks) != 0) leaks += report_leaks(*each);
   }
@@ -111,6 +113,8 @@ void finish_sanitizer(int status, void*) {
     if (out) written = std::fclose(out) == 0 && written;
     if (!written) say(fmt::format("the sanitizer's report cannot be written to {}", file));
   }
+  if (suppressed)
+    say(fmt::format("findings of the sanitizer that were suppressed: {}", suppressed));
   if (places)
     say(fmt::format("the sanitizer found {} faulty place{}", places, places == 1 ? "" : "s"));
   if ((places == 0 && leaks == 0) || status != 0) return;

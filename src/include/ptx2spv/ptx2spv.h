@@ -202,6 +202,7 @@ typedef struct ptx2spv_device_options {
   const ptx2spv_profile* within;                              /* as `profile`; may be null */
   void (*report)(void* user, const char* text, size_t bytes); /* findings; null: standard error */
   void* report_user;
+  const char* suppressions; /* a list of findings; null: the file PTX2SPV_SUPPRESSIONS names */
 } ptx2spv_device_options;
 
 typedef struct ptx2spv_device_info {
@@ -572,7 +573,8 @@ typedef struct ptx2spv_launch {
   ptx2spv_filter filter;
   ptx2spv_fp fp;
   ptx2spv_threads threads;
-  int32_t no_slots; /* 1: every surface in memory is reached by its address */
+  int32_t no_slots;         /* 1: every surface in memory is reached by its address */
+  const char* suppressions; /* a list of findings, more than the device's; may be null */
 } ptx2spv_launch;
 
 /* Runs and waits. `device_ms` may be null; -1 where the device has no timestamps. */

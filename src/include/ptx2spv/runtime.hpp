@@ -75,6 +75,9 @@ struct DeviceOptions {
   /// is allocated on such a device has bytes behind it that belong to nobody, and freed memory is
   /// kept back, so that more is found than by LaunchConfig::checks alone.
   std::optional<std::uint32_t> checks;
+  /// Findings that are not reported, as docs/sanitizer.md says; not given: the list in the file
+  /// that PTX2SPV_SUPPRESSIONS names.
+  std::optional<std::string> suppressions;
   /// Seconds that a launch may take before waits for it end with an error; not given:
   /// PTX2SPV_TIMEOUT; 0: as long as it takes.
   std::optional<double> timeout;
@@ -380,6 +383,7 @@ struct LaunchConfig {
   std::optional<ThreadModel> threads;   ///< not given: chosen by the launch
   std::optional<FilterPolicy> filter;   ///< not given: PTX2SPV_FILTER, else exact
   std::optional<std::uint32_t> checks;  ///< Check: of the sanitizer; not given: the device's
+  std::string suppressions;             ///< more than the device's, of this launch
   bool bind_slots = true;               ///< false: every linear surface is reached by address
   bool time = false;                    ///< fill LaunchTiming::device_ms
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,7 @@ enum class FindingKind : std::uint8_t {
   misaligned,      ///< the address is no multiple of the access's size
   constant_store,  ///< in memory that kernels may only read
   uninitialised,   ///< a byte was read that neither the host nor a kernel had written
-  race,            ///< another thread of the block did the same between the same two barriers
+  race,            ///< another thread did the same, and no barrier, atomic or launch lies between
   // Of synchronisation
   endless_wait,       ///< for threads that wait elsewhere or never come
   missed_barrier,     ///< other threads of the block did something and ended without reaching it
@@ -62,7 +63,10 @@ struct Finding {
     std::string instruction, source_file;
     std::uint32_t source_line = 0;
     AccessKind access = AccessKind::load;
-    std::uint32_t thread = 0;  ///< numbered through the block, x first
+    std::uint32_t thread = 0;  ///< numbered through its block, x first
+    std::array<std::uint32_t, 3> block{};
+    bool block_known = false;  ///< else it is the same block, or one of a very large grid
+    bool thread_known = true;  ///< false: one of several that read there
     bool known = false;
   } other;
   std::string pointer;      ///< the parameter that the address comes from, may be empty
@@ -75,8 +79,12 @@ struct Finding {
 struct SanitizerReport {
   std::vector<Finding> findings;      ///< distinct places, in the order in which they were found
   std::uint64_t places_left_out = 0;  ///< that were beyond the number which is kept
+  std::uint64_t suppressed = 0;  ///< findings that a list covers, once for each launch and place
   /// One JSON object (docs/sanitizer.md).
   std::string to_json() const;
 };
+
+/// What is wrong with a list of suppressions, as file:line:column: error: text; empty: nothing.
+std::string suppressions_problem(std::string_view text, std::string_view file);
 
 }  // namespace ptx2spv

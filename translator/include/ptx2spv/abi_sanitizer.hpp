@@ -11,10 +11,13 @@ enum SanitizerWord : std::uint32_t {
   z_log = 0,       ///< address of the fault log, kFaultWords for each site
   z_table = 2,     ///< address of the table of allocations
   z_shadow = 4,    ///< address of the shadow of shared memory: of workgroup 0 of the dispatch
-  z_pointers = 6,  ///< kPointerWords for each of EntryInfo::pointer_params
+  z_launch = 6,    ///< number of the launch in g_launch's place; 0: races in global memory are not
+                   ///< looked at
+  z_pointers = 8,  ///< kPointerWords for each of EntryInfo::pointer_params
 };
-/// First byte and size of its allocation, and the address of its shadow or 0.
-inline constexpr std::uint32_t kPointerWords = 6;
+/// First byte and size of its allocation, and the addresses of its shadow and of its race records,
+/// or 0.
+inline constexpr std::uint32_t kPointerWords = 8;
 inline constexpr std::uint32_t kMostPointers = 64;
 /// An entry of the table of allocations, which is sorted by address. Entry 0 begins at address 0
 /// and has no bytes; entries past the last begin at the largest address.
@@ -23,17 +26,31 @@ enum AllocationWord : std::uint32_t {
   a_bytes = 2,     ///< that may be read
   a_writable = 4,  ///< that may be written: as many, or 0
   a_shadow = 6,    ///< address of a bit for each byte, set where it was written; 0: all were
+  a_races = 8,     ///< address of kRaceWords for each four bytes; 0: races are not looked at
 };
-inline constexpr std::uint32_t kAllocationWords = 8;
+inline constexpr std::uint32_t kAllocationWords = 10;
 /// The shadow of a workgroup's shared memory: a bit for each byte, set where it was written, in
 /// whole words; then, for races, kRaceWords for each granule. Its size is a multiple of 16.
 enum RaceWord : std::uint32_t {
   r_writer = 0,  ///< who wrote last: thread + 1 in bits 0 to 10, bit 11 an atomic, then the epoch
-  r_write_site,  ///< access site of that
-  r_reader,      ///< who read last: the same, bit 11: others before it in the same epoch
-  r_read_site,
+  r_write_mark,  ///< access site of that
+  r_reader,      ///< the epoch's first reader: the same, bit 11: others read it too
+  r_read_mark,
 };
 inline constexpr std::uint32_t kRaceWords = 4;
+/// Races in global memory have the same four words. Who: thread + 1 in bits 0 to 10, the block's
+/// number above. The mark:
+enum GlobalRaceMark : std::uint32_t {
+  g_site = 0x3ff,
+  g_bytes = 0xfu << 10,   ///< which of the four
+  g_epoch = 0xffu << 14,  ///< barriers that the thread has passed; all ones: so many or more
+  g_flag = 1u << 22,      ///< of a writer: an atomic; of a reader: others read the same bytes
+  g_tag = 0x1fu << 23,    ///< of the word before, to tell whether both are of one thread
+  g_launch = 0xfu << 28,
+};
+inline constexpr std::uint32_t kGlobalBytesShift = 10, kGlobalEpochShift = 14, kGlobalTagShift = 23;
+inline constexpr std::uint32_t kGlobalLaunchShift = 28, kGlobalLaunches = 15;
+inline constexpr std::uint32_t kGlobalThreads = 0x7ff, kGlobalBlockShift = 11;
 constexpr std::uint64_t shadow_init_bytes(std::uint64_t shared) { return (shared + 31) / 32 * 4; }
 /// Bytes of a workgroup's shadow; `granule` 0: without races.
 constexpr std::uint64_t shadow_bytes(std::uint64_t shared, std::uint64_t granule) {
@@ -49,6 +66,8 @@ enum FaultWord : std::uint32_t {
                   ///< 16 to 26 its thread + 1; of synchronisation what SyncFault says
   f_ctaid = 4,
   f_tid = 7,
+  f_other = 10,  ///< of a race in global memory: who made the other access
+  f_other_mark,  ///< its site in bits 0 to 9, above bit 16 this site; else it is another race's
 };
 inline constexpr std::uint32_t kFaultWords = 16;
 

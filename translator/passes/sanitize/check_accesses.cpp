@@ -12,6 +12,7 @@
 
 #include "ptx2spv/abi_sanitizer.hpp"
 #include "translator/passes/rewrite.hpp"
+#include "translator/passes/sanitize/global_races.hpp"
 #include "translator/passes/sanitize/provenance.hpp"
 #include "translator/passes/sanitize/sanitize.hpp"
 #include "translator/passes/sanitize/shadow.hpp"
@@ -105,8 +106,18 @@ class AccessChecks {
     start_fault_log(f_, sites, entry_.sanitizer_words);
     scratch_ = prologue_.new_block();
     prologue_.at(scratch_);
+    const std::vector<bool> acquires = find_acquires(f_);
+    const bool any_acquire = std::find(acquires.begin(), acquires.end(), true) != acquires.end();
     if (any_shared_ && (options_.checks & (check_init | check_race)))
-      shadow_.emplace(f_, entry_, races(), prologue_);
+      shadow_.emplace(f_, entry_, races(), any_acquire, prologue_);
+    if (any_global_ && asks(check_race)) {
+      global_.emplace(f_, entry_.sanitizer_words, any_acquire, prologue_);
+      for (std::size_t i = 0; i < f_.fault_log.groups.size(); ++i) {
+        f_.vars.push_back({Type::i64, kOtherOfRace, true});
+        others_.push_back(static_cast<std::uint32_t>(f_.vars.size() - 1));
+        prologue_.set(others_.back(), prologue_.i64(0));
+      }
+    }
     const auto blocks = static_cast<ir::BlockId>(f_.blocks.size());
     std::vector<ir::BlockId> first_of(f_.insts.size(), ir::kNoBlock);
     for (ir::BlockId block = 0; block < blocks; ++block)
@@ -121,12 +132,17 @@ class AccessChecks {
       const auto var = static_cast<std::uint32_t>(inst.imm);
       if (inst.op == Op::set_var) ++versions_[var];
       if (inst.op == Op::get_var) read_version_[value] = versions_[var];
-      if (inst.op == Op::bar_sync && shadow_) {
+      const bool barrier = inst.op == Op::bar_sync;
+      if (is_access(inst) && (!safe(value) || shadowed(inst)))
+        check(value);
+      else
         rw_.keep(value);
-        return shadow_->next_epoch(b_);
+      if (barrier && shadow_) shadow_->next_epoch(b_);
+      if (barrier && global_) global_->next_epoch(b_);
+      if (value < acquires.size() && acquires[value]) {
+        if (shadow_) shadow_->acquire(b_);
+        if (global_) global_->acquire(b_);
       }
-      if (!is_access(inst) || (safe(value) && !shadowed(inst))) return rw_.keep(value);
-      check(value);
     });
     std::vector<Value>& entry = f_.blocks[0].insts;
     const std::vector<Value> before = std::move(f_.blocks[scratch_].insts);
@@ -143,6 +159,7 @@ class AccessChecks {
     Value ok = 0;      ///< i1: the access may be made
     Value offset = 0;  ///< from the start of its allocation, or of shared memory; 0: not asked for
     Value shadow = 0;  ///< of global memory, i64: address of the bitmap or 0; 0: there is none
+    Value races = 0;   ///< the same of the race records
   };
 
   bool asks(std::uint32_t check) const { return (options_.checks & check) != 0; }
@@ -154,17 +171,21 @@ class AccessChecks {
   bool asks_race(const ir::Inst& inst) const {
     return races() && inst.mem.space == Space::shared && !inst.mem.is_volatile;
   }
+  bool asks_global_race(const ir::Inst& inst) const {
+    return asks(check_race) && inst.mem.space == Space::global && !inst.mem.is_volatile;
+  }
   /// Whether an access changes or reads what the shadow has of its memory.
   bool shadowed(const ir::Inst& inst) const {
     return (asks(check_init) &&
             (inst.mem.space == Space::shared || inst.mem.space == Space::global)) ||
-           asks_race(inst);
+           asks_race(inst) || asks_global_race(inst);
   }
 
   /// Of one access: bounds, bytes that were not written, races.
   std::uint32_t sites_of(Value value) const {
     const ir::Inst& inst = f_.insts[value];
-    return (safe(value) ? 0u : 1u) + (asks_init(inst) ? 1u : 0u) + (asks_race(inst) ? 1u : 0u);
+    return (safe(value) ? 0u : 1u) + (asks_init(inst) ? 1u : 0u) +
+           (asks_race(inst) || asks_global_race(inst) ? 1u : 0u);
   }
 
   /// One whose mode allows what check_clamp looks for; lower-surfaces gives it its site.
@@ -182,6 +203,7 @@ class AccessChecks {
         if (!is_access(f_.insts[v])) continue;
         sites += sites_of(v);
         any_shared_ = any_shared_ || f_.insts[v].mem.space == Space::shared;
+        any_global_ = any_global_ || f_.insts[v].mem.space == Space::global;
       }
     return sites;
   }
@@ -297,8 +319,12 @@ class AccessChecks {
   Verdict in_global(Value address, const ir::Inst& inst, const Root& root) {
     const unsigned bytes = inst.mem.bytes;
     const bool writes = inst.op != Op::load;
-    if (const MemoryObject* object = object_of(root))
-      return {in_object(address, *object, bytes, writes)};
+    if (const MemoryObject* object = object_of(root)) {
+      const Value ok = in_object(address, *object, bytes, writes);
+      if (!asks_global_race(inst) || object->space != MemorySpace::global) return {ok};
+      const Verdict listed = in_table(address, inst);
+      return {b_.op2(Op::and_, ok, listed.ok), listed.offset, 0, listed.races};
+    }
     if (root.kind == Root::Kind::param) {
       const auto& params = entry_.pointer_params;
       const auto pointer = static_cast<std::uint32_t>(
@@ -306,8 +332,10 @@ class AccessChecks {
       if (pointer < params.size() && (options_.known_pointers >> pointer & 1)) {
         const Range range = pointer_range(pointer, bytes);
         const Value offset = b_.op2(Op::sub, address, range.first);
+        const std::uint32_t at = abi::z_pointers + pointer * abi::kPointerWords;
         return {b_.cmp(Op::ult, offset, range.bytes), offset,
-                shadowed(inst) ? word(b_, abi::z_pointers + pointer * abi::kPointerWords + 4) : 0};
+                asks(check_init) ? word(b_, at + 4) : 0,
+                asks_global_race(inst) ? word(b_, at + 6) : 0};
       }
     }
     return in_table(address, inst);
@@ -329,7 +357,7 @@ class AccessChecks {
   /// The allocation that an address was found in last: a pair of registers for each kind of access
   /// and for a few of the registers that addresses come from.
   struct Found {
-    std::uint32_t first = 0, bytes = 0, shadow = 0;
+    std::uint32_t first = 0, bytes = 0, shadow = 0, races = 0;
   };
 
   const Found& last_found(Value address, bool writes) {
@@ -348,7 +376,8 @@ class AccessChecks {
         prologue_.set(static_cast<std::uint32_t>(f_.vars.size() - 1), prologue_.i64(0));
         return static_cast<std::uint32_t>(f_.vars.size() - 1);
       };
-      list.push_back({var("allocation.first"), var("allocation.bytes"), var("allocation.shadow")});
+      list.push_back({var("allocation.first"), var("allocation.bytes"), var("allocation.shadow"),
+                      var("allocation.races")});
     }
     return list[at];
   }
@@ -389,10 +418,12 @@ class AccessChecks {
       b_.set(last.first, first);
       b_.set(last.bytes, size);
       if (asks(check_init)) b_.set(last.shadow, entry_at(number, abi::a_shadow));
+      if (global_) b_.set(last.races, entry_at(number, abi::a_races));
     });
     const Value ok = held();
     if (!shadowed(inst)) return {ok};
-    return {ok, b_.op2(Op::sub, address, b_.get(last.first)), b_.get(last.shadow)};
+    return {ok, b_.op2(Op::sub, address, b_.get(last.first)), b_.get(last.shadow),
+            b_.get(last.races)};
   }
 
   std::uint32_t add_site(std::uint32_t check, const ir::Inst& inst, const Root& root) {
@@ -460,10 +491,28 @@ class AccessChecks {
       if (bitmap) note_fault(b_, site, bits_set(b_, bitmap, access), address);
     }
     if (bitmap && inst.op != Op::load) set_bits(b_, bitmap, access);
-    if (!asks_race(inst)) return;
+    if (asks_race(inst)) {
+      const std::uint32_t site = add_site(check_race, inst, root);
+      const RaceRecords::Race race = shadow_->race(b_, access, site);
+      const Value other = SharedShadow::other(b_, race);
+      note_fault(b_, site, race.ok, b_.inst(Op::pack, Type::i64, {address, other}));
+    }
+    access.ok = verdict.ok;
+    if (asks_global_race(inst)) look_at_global_records(access, verdict, inst, root, address);
+  }
+
+  void look_at_global_records(const ShadowAccess& access, const Verdict& verdict,
+                              const ir::Inst& inst, const Root& root, Value address) {
+    // Parameters and constants have no records, which have so many bits for a site.
+    if (!verdict.races || entry_.access_sites.size() > abi::g_site) return;
     const std::uint32_t site = add_site(check_race, inst, root);
-    const SharedShadow::Race race = shadow_->race(b_, access, site);
-    note_fault(b_, site, race.ok, b_.inst(Op::pack, Type::i64, {address, race.other}));
+    const RaceRecords::Race race = global_->race(b_, access, verdict.races, site);
+    note_fault(b_, site, race.ok, address);
+    const Value mark =
+        b_.op2(Op::or_, b_.op2(Op::and_, race.mark, b_.i32(abi::g_site)), b_.i32(site << 16));
+    const Value other = b_.inst(Op::pack, Type::i64, {race.who, mark});
+    const std::uint32_t kept = others_[site % others_.size()];
+    b_.set(kept, b_.select(race.ok, b_.get(kept), other));
   }
 
   Value zero(Type type) {
@@ -528,7 +577,9 @@ class AccessChecks {
   ir::Builder& b_;
   ir::BlockId scratch_ = ir::kNoBlock;
   std::optional<SharedShadow> shadow_;
-  bool any_shared_ = false;
+  std::optional<GlobalRaces> global_;
+  std::vector<std::uint32_t> others_;  ///< variables, by group of the fault log: kOtherOfRace
+  bool any_shared_ = false, any_global_ = false;
   std::uint32_t shared_bytes_ = 0, constant_bytes_ = 0, local_bytes_ = 0, local_discard_ = 0;
   bool generic_params_ = false;  ///< the kernel takes the address of its parameters
   std::map<std::pair<std::uint32_t, unsigned>, Range> pointers_;

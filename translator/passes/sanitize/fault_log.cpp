@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::uint32_t kMostGroups = 8;
 constexpr std::uint32_t kWords = abi::f_tid + 3;  ///< that a faulting thread writes
+static_assert(abi::f_other == kWords);
 
 std::uint32_t new_var(ir::Function& function, Type type, std::string name) {
   function.vars.push_back({type, std::move(name), true});
@@ -132,6 +133,15 @@ void write_fault_log(ir::Builder& b) {
   for (const ir::Builtin id :
        {workgroup_id_x, workgroup_id_y, workgroup_id_z, local_id_x, local_id_y, local_id_z})
     all.push_back(b.builtin(id));
+  std::vector<Value> others;
+  for (std::uint32_t i = 0; i < function.vars.size(); ++i)
+    if (function.vars[i].name == kOtherOfRace) others.push_back(b.get(i));
+  if (!others.empty()) {
+    const Value both = pick(b, site, others);
+    all.push_back(b.inst(Op::trunc, Type::i32, {both}));
+    all.push_back(b.inst(Op::high, Type::i32, {both}));
+  }
+  const auto last_word = static_cast<std::uint32_t>(all.size() - 1);
   const Value base = b.load(Type::i64, b.i32(log.words + abi::z_log * 4),
                             {.space = Space::param, .bytes = 8, .readonly = true});
   const Value offset = b.op2(Op::add, b.op2(Op::mul, site, b.i32(abi::kFaultWords * 4)),
@@ -141,7 +151,7 @@ void write_fault_log(ir::Builder& b) {
   b.last(before).mem = {.space = Space::global, .bytes = 4, .atomic = ir::AtomicOp::add};
   // Another thread was here before, or all is written.
   const Value late = b.op2(Op::and_, b.cmp(Op::eq, at, b.i32(0)), b.cmp(Op::ne, before, b.i32(0)));
-  const Value done = b.op2(Op::or_, late, b.cmp(Op::eq, at, b.i32(kWords - 1)));
+  const Value done = b.op2(Op::or_, late, b.cmp(Op::eq, at, b.i32(last_word)));
   b.set(word, b.select(done, b.i32(0), b.op2(Op::add, at, b.i32(1))));
   b.set(bits, b.select(done, b.op2(Op::xor_, rest, lowest), rest));
   b.br(loop);

@@ -23,6 +23,9 @@ void check_accesses(ir::Function& function, const Specialization& options, Entry
 void start_fault_log(ir::Function& function, std::uint32_t sites, std::uint32_t words);
 /// Notes a fault of `site` where `ok` is false. `address`: i32 or i64.
 void note_fault(ir::Builder& builder, std::uint32_t site, ir::Value ok, ir::Value address);
+/// Name of variables, one for each group of the fault log: the other access of the thread's last
+/// race in global memory at a site of the group (i64: abi::f_other and the word behind it).
+inline constexpr const char* kOtherOfRace = "race.other";
 /// At the thread's end: the builder stands in the last block, and then in a new one.
 void write_fault_log(ir::Builder& builder);
 

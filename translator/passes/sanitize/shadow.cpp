@@ -63,13 +63,8 @@ void set_bits(ir::Builder& b, Value base, const ShadowAccess& access) {
 }
 
 SharedShadow::SharedShadow(ir::Function& function, const EntryInfo& entry, bool races,
-                           ir::Builder& b)
-    : entry_(entry) {
-  for (const ir::Block& block : function.blocks)
-    for (const Value v : block.insts) {
-      const Op op = function.insts[v].op;
-      warps_ = warps_ || (op >= Op::warp_shfl && op <= Op::warp_elect);
-    }
+                           bool acquires, ir::Builder& b)
+    : entry_(entry), warps_(has_warp_operations(function)), acquires_(acquires) {
   Value bytes = b.i32(static_cast<std::uint32_t>(entry.shadow_shared));
   if (entry.dynamic_shared) bytes = b.op2(Op::add, bytes, push(b, abi::Push::dynamic_shared));
   // abi::shadow_bytes.
@@ -97,32 +92,46 @@ SharedShadow::SharedShadow(ir::Function& function, const EntryInfo& entry, bool 
   function.vars.push_back({Type::i32, "epoch", true});
   epoch_ = static_cast<std::uint32_t>(function.vars.size() - 1);
   b.set(epoch_, b.i32(1));
+  if (!acquires_) return;
+  function.vars.push_back({Type::i32, "ordered", true});
+  ordered_ = static_cast<std::uint32_t>(function.vars.size() - 1);
+  b.set(ordered_, b.i32(0));
 }
 
 void SharedShadow::next_epoch(ir::Builder& b) {
-  if (races_) b.set(epoch_, b.op2(Op::add, b.get(epoch_), b.i32(1)));
+  if (!races_) return;
+  b.set(epoch_, b.op2(Op::add, b.get(epoch_), b.i32(1)));
+  if (acquires_) b.set(ordered_, b.i32(0));
 }
 
-Value SharedShadow::load(ir::Builder& b, Value place, std::uint32_t word) {
-  const Value at = b.op2(Op::add, place, b.i64(word * 4));
-  return b.load(Type::i32, at, {.space = Space::global, .bytes = 4, .is_volatile = true});
+void SharedShadow::acquire(ir::Builder& b) {
+  if (races_) b.set(ordered_, b.i32(1));
 }
 
-Value SharedShadow::exchange(ir::Builder& b, Value place, std::uint32_t word, Value value) {
-  const Value at = b.op2(Op::add, place, b.i64(word * 4));
-  const Value old = b.inst(Op::atomic, Type::i32, {at, value});
-  b.last(old).mem = {.space = Space::global, .bytes = 4, .atomic = ir::AtomicOp::exch};
-  return old;
+Value SharedShadow::unordered(ir::Builder& b) {
+  return acquires_ ? b.cmp(Op::eq, b.get(ordered_), b.i32(0)) : b.i1(true);
 }
 
 Value SharedShadow::me(ir::Builder& b) {
   return b.op2(Op::or_, b.op2(Op::shl, b.get(epoch_), b.i32(kEpochShift)), number_);
 }
 
-Value SharedShadow::rival(ir::Builder& b, Value who) {
-  const Value epoch = b.op2(Op::lshr, who, b.i32(kEpochShift));
-  const Value now = b.op2(Op::and_, b.get(epoch_), b.i32((1u << (32 - kEpochShift)) - 1));
-  const Value thread = b.op2(Op::and_, who, b.i32(kThread));
+RaceRecords::Entry SharedShadow::own(ir::Builder& b, bool flagged) {
+  const Value who = me(b);
+  return {flagged ? b.op2(Op::or_, who, b.i32(kFlag)) : who, b.i32(site_)};
+}
+
+Value SharedShadow::recent(ir::Builder& b, const Entry& entry) {
+  const Value epoch = b.op2(Op::lshr, entry.who, b.i32(kEpochShift));
+  return b.cmp(Op::eq, epoch,
+               b.op2(Op::and_, b.get(epoch_), b.i32((1u << (32 - kEpochShift)) - 1)));
+}
+
+/// Accesses are of whole granules.
+Value SharedShadow::same_bytes(ir::Builder& b, const Entry&) { return b.i1(true); }
+
+Value SharedShadow::rival(ir::Builder& b, const Entry& entry) {
+  const Value thread = b.op2(Op::and_, entry.who, b.i32(kThread));
   Value other = b.cmp(Op::ne, thread, number_);
   if (warps_) {
     const auto warp = [&](Value number) {
@@ -130,65 +139,37 @@ Value SharedShadow::rival(ir::Builder& b, Value who) {
     };
     other = b.op2(Op::and_, other, b.cmp(Op::ne, warp(thread), warp(number_)));
   }
-  return b.op2(Op::and_, b.cmp(Op::eq, epoch, now), other);
+  return b.op2(Op::and_, b.op2(Op::and_, recent(b, entry), other), unordered(b));
 }
 
-void SharedShadow::conflict(ir::Builder& b, Piece& piece, Value bad, Value who, Value site) {
-  const Value thread = b.op2(Op::shl, b.op2(Op::and_, who, b.i32(kThread)), b.i32(16));
-  const Value other = b.op2(Op::or_, thread, b.op2(Op::and_, site, b.i32(0xffff)));
-  piece.other = piece.other ? b.select(bad, other, piece.other) : other;
-  piece.bad = piece.bad ? b.op2(Op::or_, piece.bad, bad) : bad;
+Value SharedShadow::flagged(ir::Builder& b, const Entry& entry) {
+  return b.cmp(Op::ne, b.op2(Op::and_, entry.who, b.i32(kFlag)), b.i32(0));
 }
 
-SharedShadow::Race SharedShadow::race(ir::Builder& b, const ShadowAccess& access,
-                                      std::uint32_t site) {
+RaceRecords::Entry SharedShadow::with_flag(ir::Builder& b, const Entry& entry, Value flag) {
+  return {b.op2(Op::or_, entry.who, b.select(flag, b.i32(kFlag), b.i32(0))), entry.mark};
+}
+
+RaceRecords::Race SharedShadow::race(ir::Builder& b, const ShadowAccess& access,
+                                     std::uint32_t site) {
+  site_ = site;
   const std::uint32_t granule = entry_.shadow_granule;
   const auto shift = static_cast<std::uint32_t>(std::countr_zero(granule));
   const Value first = b.op2(Op::lshr, access.offset, b.i32(shift));
-  const Value here = b.i32(site), own = me(b);
-  const auto flagged = [&](Value who) {
-    return b.cmp(Op::ne, b.op2(Op::and_, who, b.i32(kFlag)), b.i32(0));
-  };
-  Piece piece;
+  Race race;
   for (std::uint32_t i = 0; i < std::max(access.bytes / granule, 1u); ++i) {
     const Value number = b.op2(Op::add, first, b.i32(i));
     const Value at =
         b.op2(Op::add, races_, wide(b, b.op2(Op::mul, number, b.i32(abi::kRaceWords * 4))));
-    piece.place = b.select(access.ok, at, discard(b));
-    if (access.kind == AccessKind::load) {
-      const Value writer = load(b, piece.place, abi::r_writer);
-      const Value write_site = load(b, piece.place, abi::r_write_site);
-      conflict(b, piece, rival(b, writer), writer, write_site);
-      const Value before = exchange(b, piece.place, abi::r_reader, own);
-      (void)exchange(b, piece.place, abi::r_read_site, here);
-      // Of several readers the last one is kept, and that there were others.
-      const Value same = b.cmp(Op::eq, b.op2(Op::lshr, before, b.i32(kEpochShift)),
-                               b.op2(Op::lshr, own, b.i32(kEpochShift)));
-      const Value several =
-          b.op2(Op::and_, same, b.op2(Op::or_, rival(b, before), flagged(before)));
-      const Value flag = b.inst(Op::atomic, Type::i32,
-                                {b.op2(Op::add, piece.place, b.i64(abi::r_reader * 4)),
-                                 b.select(several, b.i32(kFlag), b.i32(0))});
-      b.last(flag).mem = {.space = Space::global, .bytes = 4, .atomic = ir::AtomicOp::or_};
-      continue;
-    }
-    const bool atomic = access.kind == AccessKind::atomic;
-    const Value mark = atomic ? b.op2(Op::or_, own, b.i32(kFlag)) : own;
-    const Value writer = exchange(b, piece.place, abi::r_writer, mark);
-    const Value write_site = exchange(b, piece.place, abi::r_write_site, here);
-    Value bad = rival(b, writer);
-    if (atomic)
-      bad = b.op2(Op::and_, bad, b.inst(Op::xor_, Type::i1, {flagged(writer), b.i1(true)}));
-    conflict(b, piece, bad, writer, write_site);
-    const Value reader = load(b, piece.place, abi::r_reader);
-    const Value read_site = load(b, piece.place, abi::r_read_site);
-    const Value same = b.cmp(Op::eq, b.op2(Op::lshr, reader, b.i32(kEpochShift)),
-                             b.op2(Op::lshr, own, b.i32(kEpochShift)));
-    conflict(b, piece, b.op2(Op::or_, rival(b, reader), b.op2(Op::and_, same, flagged(reader))),
-             reader, read_site);
+    visit(b, b.select(access.ok, at, discard(b)), access.kind, race);
   }
-  const Value bad = b.op2(Op::and_, piece.bad, access.ok);
-  return {b.inst(Op::xor_, Type::i1, {bad, b.i1(true)}), piece.other};
+  race.ok = b.inst(Op::xor_, Type::i1, {b.op2(Op::and_, race.ok, access.ok), b.i1(true)});
+  return race;
+}
+
+Value SharedShadow::other(ir::Builder& b, const Race& race) {
+  const Value thread = b.op2(Op::shl, b.op2(Op::and_, race.who, b.i32(kThread)), b.i32(16));
+  return b.op2(Op::or_, thread, b.op2(Op::and_, race.mark, b.i32(0xffff)));
 }
 
 }  // namespace ptx2spv::passes

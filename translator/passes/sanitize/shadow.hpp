@@ -6,54 +6,45 @@
 
 #include "ptx2spv/translator.hpp"
 #include "translator/ir/ir.hpp"
+#include "translator/passes/sanitize/races.hpp"
 
 namespace ptx2spv::passes {
-
-/// A checked access as its shadow sees it.
-struct ShadowAccess {
-  ir::Value ok = 0;      ///< it is made
-  ir::Value offset = 0;  ///< i32: from the start of shared memory; of global memory i64: of its
-                         ///< allocation
-  unsigned bytes = 4;
-  AccessKind kind = AccessKind::load;
-};
 
 /// Whether all bytes of an access have their bits in a bitmap at `base` (i64), and sets them where
 /// it writes. Both only where the access is made.
 ir::Value bits_set(ir::Builder& b, ir::Value base, const ShadowAccess& access);
 void set_bits(ir::Builder& b, ir::Value base, const ShadowAccess& access);
 
-class SharedShadow {
+class SharedShadow : public RaceRecords {
  public:
-  /// `prologue` writes what all accesses of a thread need.
-  SharedShadow(ir::Function& function, const EntryInfo& entry, bool races, ir::Builder& prologue);
+  /// `prologue` writes what all accesses of a thread need. `acquires`: something orders threads
+  /// beside barriers.
+  SharedShadow(ir::Function& function, const EntryInfo& entry, bool races, bool acquires,
+               ir::Builder& prologue);
 
   ir::Value base() const { return base_; }  ///< i64: of the block's bitmap
-  struct Race {
-    ir::Value ok = 0;     ///< i1: there was none
-    ir::Value other = 0;  ///< i32: the other access, as abi::f_address has it
-  };
   /// Looks for a race and takes the access's place in the shadow. `site`: of the access.
   Race race(ir::Builder& b, const ShadowAccess& access, std::uint32_t site);
+  /// i32: the other access of a race, as abi::f_address has it.
+  static ir::Value other(ir::Builder& b, const Race& race);
   /// Behind a barrier.
   void next_epoch(ir::Builder& b);
+  /// Behind what orders the thread.
+  void acquire(ir::Builder& b);
 
  private:
-  struct Piece {
-    ir::Value place = 0;  ///< i64: of its race words
-    ir::Value bad = 0;    ///< i1, or 0: no conflict yet
-    ir::Value other = 0;
-  };
-  ir::Value load(ir::Builder& b, ir::Value place, std::uint32_t word);
-  ir::Value exchange(ir::Builder& b, ir::Value place, std::uint32_t word, ir::Value value);
-  void conflict(ir::Builder& b, Piece& piece, ir::Value bad, ir::Value who, ir::Value site);
-  /// `who` accessed in this epoch, and is another thread that nothing else orders.
-  ir::Value rival(ir::Builder& b, ir::Value who);
+  Entry own(ir::Builder& b, bool flagged) override;
+  ir::Value rival(ir::Builder& b, const Entry& entry) override;
+  ir::Value recent(ir::Builder& b, const Entry& entry) override;
+  ir::Value same_bytes(ir::Builder& b, const Entry& entry) override;
+  ir::Value flagged(ir::Builder& b, const Entry& entry) override;
+  Entry with_flag(ir::Builder& b, const Entry& entry, ir::Value flag) override;
+  ir::Value unordered(ir::Builder& b) override;
   ir::Value me(ir::Builder& b);
 
   const EntryInfo& entry_;
-  bool warps_ = false;  ///< threads of a warp wait for one another
-  std::uint32_t epoch_ = 0;
+  bool warps_ = false, acquires_ = false;
+  std::uint32_t epoch_ = 0, ordered_ = 0, site_ = 0;
   ir::Value base_ = 0, races_ = 0, number_ = 0;
 };
 
