@@ -18,6 +18,8 @@ constexpr std::uint64_t kRowAlignment = 16;
 
 std::uint64_t align_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
+}  // namespace
+
 Status check(const ArrayDesc& desc) {
   auto bad = [](std::string text) {
     return make_error(ErrorCode::invalid_argument, std::move(text));
@@ -53,6 +55,8 @@ Status check(const ArrayDesc& desc) {
     return bad(fmt::format("an array of that extent has fewer than {} levels", desc.levels));
   return {};
 }
+
+namespace {
 
 Status lay_out(ArrayState& array, std::uint64_t& total) {
   ArrayDesc& desc = array.desc;
@@ -339,8 +343,8 @@ Result<VulkanImage> vulkan_image(const Array& array) {
                      static_cast<std::uint32_t>(storage_format(state.desc.texel_bytes()))};
 }
 
-Result<Array> import_image(const Device& device, const VulkanImage& image, const ArrayDesc& desc) {
-  if (!image.image) return make_error(ErrorCode::invalid_argument, "the imported image is null");
+Result<Array> runtime::array_over(const Device& device, VkImage image, const ArrayDesc& desc,
+                                  std::shared_ptr<const SharedMemory> shared) {
   auto array = std::make_shared<ArrayState>();
   array->device = device.state();
   array->desc = desc;
@@ -348,11 +352,17 @@ Result<Array> import_image(const Device& device, const VulkanImage& image, const
   std::uint64_t total = 0;
   if (Status status = lay_out(*array, total); !status) return status.error();
   array->image_backed = array->imported = true;
-  array->image = reinterpret_cast<VkImage>(image.image);
+  array->image = image;
+  array->shared = std::move(shared);
   if (Status status = create_storage_views(*array); !status) return status.error();
   std::lock_guard lock(array->device->arrays_mutex);
   array->device->image_arrays.push_back(array.get());
   return Array(std::move(array));
+}
+
+Result<Array> import_image(const Device& device, const VulkanImage& image, const ArrayDesc& desc) {
+  if (!image.image) return make_error(ErrorCode::invalid_argument, "the imported image is null");
+  return array_over(device, reinterpret_cast<VkImage>(image.image), desc, nullptr);
 }
 
 }  // namespace ptx2spv

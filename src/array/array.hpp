@@ -23,6 +23,8 @@ struct Level {
   std::uint64_t serial = 0;                     ///< of the level, for descriptor caches
 };
 
+struct SharedMemory;
+
 struct ArrayState : std::enable_shared_from_this<ArrayState> {
   ArrayState() = default;
   ArrayState(const ArrayState&) = delete;
@@ -41,7 +43,8 @@ struct ArrayState : std::enable_shared_from_this<ArrayState> {
 
   Memory linear;  ///< the texels, or an image's linear copy once one is needed
   VkImage image = VK_NULL_HANDLE;
-  Memory image_memory;
+  Memory image_memory;                         ///< empty for an imported image
+  std::shared_ptr<const SharedMemory> shared;  ///< with the image, by a descriptor
 
   std::mutex mutex;  ///< for `linear` of image-backed arrays, and `handles`
   std::vector<std::pair<std::uint64_t, std::uint32_t>> handles;  ///< live surfaces and their levels
@@ -74,6 +77,19 @@ struct SurfaceState {
 VkFormat storage_format(std::uint32_t texel_bytes);
 VkImageType image_type(const DeviceState& device, Geometry geometry);
 VkImageViewType view_type(const DeviceState& device, Geometry geometry);
+/// Whether there can be such an array at all.
+Status check(const ArrayDesc& desc);
+/// What the image of such an array is created with; unsupported, with the reason, where the device
+/// has none.
+Result<VkImageCreateInfo> image_info(const DeviceState& device, const ArrayDesc& desc);
+/// The question whether the device has such images.
+VkPhysicalDeviceImageFormatInfo2 format_info(const VkImageCreateInfo& create);
+/// Brings a new image into VK_IMAGE_LAYOUT_GENERAL, or takes one that another process or API has in
+/// that layout, with its contents.
+Status enter_general(DeviceState& device, VkImage image, bool external);
+/// An array over an image in VK_IMAGE_LAYOUT_GENERAL, which `shared` owns, or somebody else.
+Result<Array> array_over(const Device& device, VkImage image, const ArrayDesc& desc,
+                         std::shared_ptr<const SharedMemory> shared);
 Status create_image(ArrayState& array);
 /// With its views and those of textures.
 void destroy_image(ArrayState& array);

@@ -10,19 +10,14 @@ namespace ptx2spv::runtime {
 namespace {
 
 /// Why the device has no such image, or empty.
-std::string refusal(const ArrayState& array, const VkImageCreateInfo& create) {
-  const DeviceState& device = *array.device;
-  VkPhysicalDeviceImageFormatInfo2 info{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2};
-  info.format = create.format;
-  info.type = create.imageType;
-  info.tiling = create.tiling;
-  info.usage = create.usage;
-  info.flags = create.flags;
+std::string refusal(const DeviceState& device, const ArrayDesc& desc,
+                    const VkImageCreateInfo& create) {
+  const VkPhysicalDeviceImageFormatInfo2 info = format_info(create);
   VkImageFormatProperties2 properties{VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
   if (device.instance->vk.GetPhysicalDeviceImageFormatProperties2(device.physical, &info,
                                                                   &properties) != VK_SUCCESS)
     return fmt::format("{} has no storage images with {} bytes a texel", device.info.name,
-                       array.desc.texel_bytes());
+                       desc.texel_bytes());
   const VkImageFormatProperties& most = properties.imageFormatProperties;
   const VkExtent3D& extent = create.extent;
   if (extent.width > most.maxExtent.width || extent.height > most.maxExtent.height ||
@@ -35,25 +30,37 @@ std::string refusal(const ArrayState& array, const VkImageCreateInfo& create) {
   return {};
 }
 
-void transition(DeviceState& device, VkCommandBuffer commands, VkImage image) {
+}  // namespace
+
+VkPhysicalDeviceImageFormatInfo2 format_info(const VkImageCreateInfo& create) {
+  VkPhysicalDeviceImageFormatInfo2 info{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2};
+  info.format = create.format;
+  info.type = create.imageType;
+  info.tiling = create.tiling;
+  info.usage = create.usage;
+  info.flags = create.flags;
+  return info;
+}
+
+Status enter_general(DeviceState& device, VkImage image, bool external) {
   VkImageMemoryBarrier barrier{VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER};
   barrier.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-  barrier.oldLayout = VK_IMAGE_LAYOUT_UNDEFINED;
+  // From a layout that is undefined a driver need not keep contents.
+  barrier.oldLayout = external ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_UNDEFINED;
   barrier.newLayout = VK_IMAGE_LAYOUT_GENERAL;
-  barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+  barrier.srcQueueFamilyIndex = external ? VK_QUEUE_FAMILY_EXTERNAL : VK_QUEUE_FAMILY_IGNORED;
+  barrier.dstQueueFamilyIndex = external ? device.traits.queue_family : VK_QUEUE_FAMILY_IGNORED;
   barrier.image = image;
   barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0,
                               VK_REMAINING_ARRAY_LAYERS};
-  device.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-                               VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, nullptr, 0, nullptr, 1,
-                               &barrier);
+  return device.commands.run([&](VkCommandBuffer commands) {
+    device.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                                 VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, nullptr, 0, nullptr, 1,
+                                 &barrier);
+  });
 }
 
-}  // namespace
-
-Status create_image(ArrayState& array) {
-  DeviceState& device = *array.device;
-  const ArrayDesc& desc = array.desc;
+Result<VkImageCreateInfo> image_info(const DeviceState& device, const ArrayDesc& desc) {
   VkFormat format = storage_format(desc.texel_bytes());
   bool extended = format != VK_FORMAT_R32_UINT && format != VK_FORMAT_R32G32B32A32_UINT;
   if (extended && !device.traits.storage_image_formats)
@@ -76,9 +83,16 @@ Status create_image(ArrayState& array) {
   create.usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT |
                  VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
   create.initialLayout = VK_IMAGE_LAYOUT_UNDEFINED;
-  if (std::string reason = refusal(array, create); !reason.empty())
+  if (std::string reason = refusal(device, desc, create); !reason.empty())
     return make_error(ErrorCode::unsupported, std::move(reason));
-  VkResult result = device.vk.CreateImage(device.handle, &create, nullptr, &array.image);
+  return create;
+}
+
+Status create_image(ArrayState& array) {
+  DeviceState& device = *array.device;
+  const auto create = image_info(device, array.desc);
+  if (!create) return create.error();
+  VkResult result = device.vk.CreateImage(device.handle, &*create, nullptr, &array.image);
   if (result != VK_SUCCESS) return vulkan_error(result, "CreateImage");
   VkMemoryRequirements needs{};
   device.vk.GetImageMemoryRequirements(device.handle, array.image, &needs);
@@ -88,9 +102,7 @@ Status create_image(ArrayState& array) {
   result = device.vk.BindImageMemory(device.handle, array.image, array.image_memory.memory(),
                                      array.image_memory.offset());
   if (result != VK_SUCCESS) return vulkan_error(result, "BindImageMemory");
-  Status status = device.commands.run(
-      [&](VkCommandBuffer commands) { transition(device, commands, array.image); });
-  if (!status) return status;
+  if (Status status = enter_general(device, array.image, false); !status) return status;
   return create_storage_views(array);
 }
 
@@ -109,7 +121,8 @@ Status create_storage_views(ArrayState& array) {
   DeviceState& device = *array.device;
   const std::uint32_t texel = array.desc.texel_bytes();
   // An imported image need not have been made for views of other formats.
-  const bool view64 = texel == 8 && !array.imported && device.profile.features.image_atomics64;
+  const bool view64 =
+      texel == 8 && (!array.imported || array.shared) && device.profile.features.image_atomics64;
   for (std::uint32_t i = 0; i < array.levels.size(); ++i) {
     VkImageViewUsageCreateInfo usage{VK_STRUCTURE_TYPE_IMAGE_VIEW_USAGE_CREATE_INFO};
     usage.usage = VK_IMAGE_USAGE_STORAGE_BIT;

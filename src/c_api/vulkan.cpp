@@ -14,6 +14,9 @@ struct ptx2spv_vulkan_needs {
 struct ptx2spv_recording {
   vulkan::Recording it;
 };
+struct ptx2spv_external_semaphore {
+  vulkan::ExternalSemaphore it;
+};
 
 namespace {
 
@@ -23,6 +26,24 @@ std::vector<vulkan::SemaphoreValue> read_semaphores(const VkSemaphore* semaphore
   for (uint32_t i = 0; semaphores && i < count; ++i)
     all.push_back({semaphores[i], values ? values[i] : 0});
   return all;
+}
+
+vulkan::MemoryDescriptor read_memory(const ptx2spv_memory_descriptor& memory) {
+  return {memory.fd, memory.bytes, memory.memory_type, memory.dedicated != 0};
+}
+
+template <typename Object>
+ptx2spv_status export_memory(const Object* object, ptx2spv_memory_descriptor* memory) {
+  if (!object) return fail_null("the buffer or array");
+  if (Status status = check_struct(memory, "the descriptor"); !status)
+    return finish(std::move(status));
+  auto exported = vulkan::export_memory(object->it);
+  if (!exported) return fail(exported.error());
+  memory->fd = exported->fd;
+  memory->bytes = exported->bytes;
+  memory->memory_type = exported->memory_type;
+  memory->dedicated = exported->dedicated;
+  return PTX2SPV_OK;
 }
 
 }  // namespace
@@ -156,16 +177,7 @@ ptx2spv_status ptx2spv_vulkan_create_exportable(ptx2spv_device* device, uint64_t
 
 ptx2spv_status ptx2spv_vulkan_export_memory(const ptx2spv_buffer* buffer,
                                             ptx2spv_memory_descriptor* memory) {
-  if (!buffer) return fail_null("the buffer");
-  if (Status status = check_struct(memory, "the descriptor"); !status)
-    return finish(std::move(status));
-  auto exported = vulkan::export_memory(buffer->it);
-  if (!exported) return fail(exported.error());
-  memory->fd = exported->fd;
-  memory->bytes = exported->bytes;
-  memory->memory_type = exported->memory_type;
-  memory->dedicated = exported->dedicated;
-  return PTX2SPV_OK;
+  return export_memory(buffer, memory);
 }
 
 ptx2spv_status ptx2spv_vulkan_import_memory(ptx2spv_device* device,
@@ -175,9 +187,60 @@ ptx2spv_status ptx2spv_vulkan_import_memory(ptx2spv_device* device,
   if (!device || !buffer) return fail_null("the device or the buffer");
   if (Status status = check_struct(memory, "the descriptor"); !status)
     return finish(std::move(status));
-  const vulkan::MemoryDescriptor from{memory->fd, memory->bytes, memory->memory_type,
-                                      memory->dedicated != 0};
-  return give(vulkan::import_memory(device->it, from, offset, bytes), buffer);
+  return give(vulkan::import_memory(device->it, read_memory(*memory), offset, bytes), buffer);
 }
+
+ptx2spv_status ptx2spv_vulkan_create_exportable_array(ptx2spv_device* device,
+                                                      const ptx2spv_array_desc* desc,
+                                                      ptx2spv_array** array) {
+  if (!device || !array) return fail_null("the device or the array");
+  ArrayDesc to;
+  if (Status status = read_desc(desc, to); !status) return finish(std::move(status));
+  return give(vulkan::create_exportable(device->it, to), array);
+}
+
+ptx2spv_status ptx2spv_vulkan_export_array_memory(const ptx2spv_array* array,
+                                                  ptx2spv_memory_descriptor* memory) {
+  return export_memory(array, memory);
+}
+
+ptx2spv_status ptx2spv_vulkan_import_array_memory(ptx2spv_device* device,
+                                                  const ptx2spv_memory_descriptor* memory,
+                                                  const ptx2spv_array_desc* desc,
+                                                  ptx2spv_array** array) {
+  if (!device || !array) return fail_null("the device or the array");
+  if (Status status = check_struct(memory, "the descriptor"); !status)
+    return finish(std::move(status));
+  ArrayDesc to;
+  if (Status status = read_desc(desc, to); !status) return finish(std::move(status));
+  return give(vulkan::import_memory(device->it, read_memory(*memory), to), array);
+}
+
+ptx2spv_status ptx2spv_external_semaphore_create(ptx2spv_device* device, int32_t timeline,
+                                                 ptx2spv_external_semaphore** semaphore) {
+  if (!device || !semaphore) return fail_null("the device or the semaphore");
+  return give(vulkan::ExternalSemaphore::create(device->it, timeline != 0), semaphore);
+}
+
+ptx2spv_status ptx2spv_external_semaphore_import(ptx2spv_device* device, int32_t fd,
+                                                 int32_t timeline,
+                                                 ptx2spv_external_semaphore** semaphore) {
+  if (!device || !semaphore) return fail_null("the device or the semaphore");
+  return give(vulkan::ExternalSemaphore::import(device->it, fd, timeline != 0), semaphore);
+}
+
+ptx2spv_status ptx2spv_external_semaphore_export(const ptx2spv_external_semaphore* semaphore,
+                                                 int32_t* fd) {
+  if (!semaphore || !fd) return fail_null("the semaphore or the descriptor");
+  auto exported = semaphore->it.export_descriptor();
+  if (!exported) return fail(exported.error());
+  *fd = *exported;
+  return PTX2SPV_OK;
+}
+
+VkSemaphore ptx2spv_external_semaphore_handle(const ptx2spv_external_semaphore* semaphore) {
+  return semaphore ? semaphore->it.at().semaphore : VK_NULL_HANDLE;
+}
+void ptx2spv_external_semaphore_destroy(ptx2spv_external_semaphore* semaphore) { delete semaphore; }
 
 }  // extern "C"

@@ -164,6 +164,7 @@ void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions,
   if (extension(0, VK_KHR_SHADER_CLOCK_EXTENSION_NAME)) add(clock);
   extension(v13, VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME);
   extension(0, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+  extension(0, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME);
 }
 
 namespace {

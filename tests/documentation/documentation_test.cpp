@@ -454,6 +454,21 @@ TEST(Documentation, links_lead_somewhere) {
   EXPECT_GT(links, 40);
 }
 
+/// The version has a dated section, so that a tag needs no commit. HACKING.md says how one is made.
+TEST(Documentation, changelog_has_the_version) {
+  const std::string version(ptx2spv::version());
+  const std::string changes = documentation::read_page("CHANGELOG.md");
+  const std::size_t unreleased = changes.find("\n## [Unreleased]\n"),
+                    section = changes.find("\n## [" + version + "] - 20");
+  ASSERT_NE(unreleased, changes.npos);
+  ASSERT_NE(section, changes.npos) << "CHANGELOG.md has no section of version " << version;
+  EXPECT_EQ(changes.find("\n## [", unreleased + 1), section)
+      << "the newest section is of another version";
+  const std::string page = documentation::read_page("docs/cmake.md");
+  EXPECT_NE(page.find("find_package(ptx2spv " + version.substr(0, version.rfind('.')) + ")"),
+            page.npos);
+}
+
 /// Every key that the description can have stands in docs/interface.md as `key`.
 TEST(Documentation, interface_names_every_field) {
   Interface interface;

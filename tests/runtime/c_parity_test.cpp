@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,57 @@ constexpr const char* kText = R"(.version 8.3
   ret;
 }
 )";
+
+/// To the same device, which is as good as another.
+void share_an_array(ptx2spv_device* device) {
+  ptx2spv_array_desc desc;
+  PTX2SPV_INIT(desc);
+  desc.geometry = PTX2SPV_2D;
+  desc.format = PTX2SPV_U8;
+  desc.channels = 4;
+  desc.width = 5;
+  desc.height = 3;
+  ptx2spv_array *here = nullptr, *there = nullptr;
+  const ptx2spv_status made = ptx2spv_vulkan_create_exportable_array(device, &desc, &here);
+  if (made != PTX2SPV_OK) {
+    EXPECT_EQ(made, PTX2SPV_UNSUPPORTED) << ptx2spv_last_error();
+    return;
+  }
+  std::vector<std::uint8_t> texels(60), read(60);
+  std::iota(texels.begin(), texels.end(), std::uint8_t(7));
+  OK(ptx2spv_array_upload(here, 0, texels.data(), texels.size()));
+  ptx2spv_memory_descriptor memory;
+  PTX2SPV_INIT(memory);
+  OK(ptx2spv_vulkan_export_array_memory(here, &memory));
+  OK(ptx2spv_vulkan_import_array_memory(device, &memory, &desc, &there));
+  OK(ptx2spv_array_download(there, 0, read.data(), read.size()));
+  EXPECT_EQ(read, texels);
+  ptx2spv_array_destroy(here);
+  ptx2spv_array_destroy(there);
+}
+
+void share_a_semaphore(ptx2spv_device* device) {
+  ptx2spv_external_semaphore *here = nullptr, *there = nullptr;
+  const ptx2spv_status made = ptx2spv_external_semaphore_create(device, 0, &here);
+  if (made != PTX2SPV_OK) {
+    EXPECT_EQ(made, PTX2SPV_UNSUPPORTED) << ptx2spv_last_error();
+    return;
+  }
+  std::int32_t fd = -1;
+  OK(ptx2spv_external_semaphore_export(here, &fd));
+  OK(ptx2spv_external_semaphore_import(device, fd, 0, &there));
+  ptx2spv_stream* stream = nullptr;
+  OK(ptx2spv_stream_create(device, &stream));
+  const VkSemaphore signalled = ptx2spv_external_semaphore_handle(here);
+  const VkSemaphore waited = ptx2spv_external_semaphore_handle(there);
+  EXPECT_NE(signalled, waited);
+  OK(ptx2spv_vulkan_signal(stream, &signalled, nullptr, 1));
+  OK(ptx2spv_vulkan_wait(stream, &waited, nullptr, 1));
+  OK(ptx2spv_stream_synchronize(stream));
+  ptx2spv_stream_destroy(stream);
+  ptx2spv_external_semaphore_destroy(here);
+  ptx2spv_external_semaphore_destroy(there);
+}
 
 struct CParity : testing::Test {
   ptx2spv_device* device = nullptr;
@@ -363,6 +415,8 @@ TEST(CVulkan, an_application_shares_its_device) {
   } else {
     EXPECT_EQ(made, PTX2SPV_UNSUPPORTED) << ptx2spv_last_error();
   }
+  share_an_array(device);
+  share_a_semaphore(device);
   ptx2spv_buffer_destroy(again);
   ptx2spv_recording_destroy(recording);
   ptx2spv_stream_destroy(stream);

@@ -41,11 +41,31 @@ TEST_F(Ptx2spv, WritesModuleAndInterface) {
   const std::string words = read_whole(out);
   ASSERT_GT(words.size(), 20u);
   EXPECT_EQ(words.substr(0, 4), std::string("\x03\x02\x23\x07", 4));
+  EXPECT_EQ(words.substr(8, 4), std::string(4, '\0'));  // no generator is registered
   tools::Json json;
   std::string error;
   ASSERT_TRUE(tools::parse_json(read_whole(interface), json, error)) << error;
   ASSERT_TRUE(json.find("entries"));
   EXPECT_EQ(json.find("entries")->items.at(0).find("name")->text, "store");
+}
+
+// A terminal gets no raw bytes, and nothing but them is in the way of a pipe.
+TEST_F(Ptx2spv, TerminalsGetNoRawBytes) {
+  if (run_process({"/usr/bin/script", "-qec", "true", "/dev/null"}).exit_code != 0)
+    GTEST_SKIP() << "no pseudo-terminal can be had here";
+  const auto on_terminal = [&](const std::string& options) {
+    return run_process({"/usr/bin/script", "-qec",
+                        tool_path("ptx2spv") + " " + options + " -o - " + good_, "/dev/null"});
+  };
+  const ProcessResult raw = on_terminal("");
+  EXPECT_EQ(raw.exit_code, 2);
+  EXPECT_NE(raw.out.find("the module is binary and standard output a terminal"), raw.out.npos)
+      << raw.out;
+  for (const char c : raw.out)
+    EXPECT_TRUE(c == '\n' || c == '\r' || c == '\x1b' || c >= ' ') << int(c);
+  const ProcessResult text = on_terminal("-S");
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_NE(text.out.find("OpEntryPoint"), text.out.npos) << text.out;
 }
 
 TEST_F(Ptx2spv, StandardStreams) {

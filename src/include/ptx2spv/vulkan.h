@@ -91,6 +91,32 @@ ptx2spv_status ptx2spv_vulkan_import_memory(ptx2spv_device* device,
                                             uint64_t offset, uint64_t bytes,
                                             ptx2spv_buffer** buffer);
 
+/* The same of arrays; `desc` has the fields that the array was created with. */
+ptx2spv_status ptx2spv_vulkan_create_exportable_array(ptx2spv_device* device,
+                                                      const ptx2spv_array_desc* desc,
+                                                      ptx2spv_array** array);
+ptx2spv_status ptx2spv_vulkan_export_array_memory(const ptx2spv_array* array,
+                                                  ptx2spv_memory_descriptor* memory);
+ptx2spv_status ptx2spv_vulkan_import_array_memory(ptx2spv_device* device,
+                                                  const ptx2spv_memory_descriptor* memory,
+                                                  const ptx2spv_array_desc* desc,
+                                                  ptx2spv_array** array);
+
+/* A semaphore by an opaque file descriptor. `timeline`: 1, or 0 for a binary one. */
+typedef struct ptx2spv_external_semaphore ptx2spv_external_semaphore;
+ptx2spv_status ptx2spv_external_semaphore_create(ptx2spv_device* device, int32_t timeline,
+                                                 ptx2spv_external_semaphore** semaphore);
+/* On success the library owns the descriptor. */
+ptx2spv_status ptx2spv_external_semaphore_import(ptx2spv_device* device, int32_t fd,
+                                                 int32_t timeline,
+                                                 ptx2spv_external_semaphore** semaphore);
+/* The caller owns the descriptor. */
+ptx2spv_status ptx2spv_external_semaphore_export(const ptx2spv_external_semaphore* semaphore,
+                                                 int32_t* fd);
+/* For ptx2spv_vulkan_wait and ptx2spv_vulkan_signal. */
+VkSemaphore ptx2spv_external_semaphore_handle(const ptx2spv_external_semaphore* semaphore);
+void ptx2spv_external_semaphore_destroy(ptx2spv_external_semaphore* semaphore);
+
 #ifdef __cplusplus
 }
 #endif

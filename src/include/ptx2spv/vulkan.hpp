@@ -13,6 +13,7 @@
 #include "ptx2spv/runtime.hpp"
 
 namespace ptx2spv::runtime {
+struct ExternalSemaphoreState;
 struct NeedsState;
 struct RecordingState;
 }  // namespace ptx2spv::runtime
@@ -119,7 +120,7 @@ struct MemoryDescriptor {
   int fd = -1;
   std::uint64_t bytes = 0;        ///< of the whole allocation
   std::uint32_t memory_type = 0;  ///< index of VkPhysicalDeviceMemoryProperties
-  bool dedicated = false;         ///< to one VkBuffer of `bytes` bytes
+  bool dedicated = false;         ///< to one VkBuffer of `bytes` bytes, or to one VkImage
 };
 /// A buffer in an allocation of its own that can be exported. unsupported where the device has no
 /// VK_KHR_external_memory_fd or no buffer addresses.
@@ -130,5 +131,34 @@ Result<MemoryDescriptor> export_memory(const Buffer& buffer);
 /// the driver owns the descriptor.
 Result<Buffer> import_memory(const Device& device, const MemoryDescriptor& memory,
                              std::uint64_t offset, std::uint64_t bytes);
+/// The same of an array in an image of its own, which stays in VK_IMAGE_LAYOUT_GENERAL.
+/// unsupported where the device has no VK_KHR_external_memory_fd, or no such image in that memory.
+Result<Array> create_exportable(const Device& device, const ArrayDesc& desc);
+Result<MemoryDescriptor> export_memory(const Array& array);
+/// `desc` has the fields that the array was created with. The contents are what the other side has
+/// written before.
+Result<Array> import_memory(const Device& device, const MemoryDescriptor& memory,
+                            const ArrayDesc& desc);
+
+/// A semaphore that other processes and APIs on the same device and driver have too, by an opaque
+/// file descriptor (cudaImportExternalSemaphore): it orders their work and that of streams. It
+/// lives until all work that was given to the device is over.
+class ExternalSemaphore {
+ public:
+  /// unsupported, with what is missing, where the device exports no such semaphores.
+  static Result<ExternalSemaphore> create(const Device& device, bool timeline);
+  /// Somebody's, of the same kind. On success the driver owns the descriptor.
+  static Result<ExternalSemaphore> import(const Device& device, int fd, bool timeline);
+  /// The caller owns the descriptor.
+  Result<int> export_descriptor() const;
+  /// For wait and signal of streams. A binary semaphore has no value; its signal is given to a
+  /// device before its wait is.
+  SemaphoreValue at(std::uint64_t value = 0) const;
+
+ private:
+  explicit ExternalSemaphore(std::shared_ptr<runtime::ExternalSemaphoreState> state)
+      : state_(std::move(state)) {}
+  std::shared_ptr<runtime::ExternalSemaphoreState> state_;
+};
 
 }  // namespace ptx2spv::vulkan
