@@ -8,13 +8,15 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <random>
 
 #include "tests/runtime/fixture.hpp"
+#include "tests/support/environment.hpp"
 
 namespace ptx2spv {
 namespace {
+
+using test::environment_number;
 
 constexpr unsigned kRegisters = 4, kTable = 8, kThreads = 256, kMostIterations = 9;
 
@@ -233,11 +235,6 @@ Thread inputs(std::mt19937& random) {
     if (kind < 6 && random() % 16 == 0) word = 0;
   }
   return thread;
-}
-
-std::uint32_t environment_number(const char* name, std::uint32_t otherwise) {
-  const char* text = std::getenv(name);
-  return text && *text ? static_cast<std::uint32_t>(std::strtoul(text, nullptr, 0)) : otherwise;
 }
 
 TEST(CheckedLoops, GiveWhatExactArithmeticGives) {

@@ -6,19 +6,16 @@
 
 #include "tests/runtime/fixture.hpp"
 #include "tests/runtime/warp_programs.hpp"
+#include "tests/support/environment.hpp"
 
 namespace ptx2spv {
 namespace {
 
+using test::environment_number;
 using test::WarpProgram;
 using Thread = WarpProgram::Thread;
 
 constexpr std::uint32_t kBlocks = 2;
-
-std::uint32_t environment_number(const char* name, std::uint32_t otherwise) {
-  const char* text = std::getenv(name);
-  return text && *text ? static_cast<std::uint32_t>(std::strtoul(text, nullptr, 0)) : otherwise;
-}
 
 std::vector<Thread> inputs(const WarpProgram& program, std::mt19937& random) {
   std::vector<Thread> in(std::size_t{kBlocks} * program.threads());

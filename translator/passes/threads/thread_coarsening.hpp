@@ -46,6 +46,7 @@ class Plan {
   std::vector<ir::BlockId> order;  ///< its blocks that threads reach, dominators first
   std::vector<Guard> guards;
   std::vector<Piece> pieces;
+  std::vector<bool> in_loop;            ///< by block
   std::vector<std::uint32_t> piece_of;  ///< by block
   std::vector<std::uint32_t> guard_of;  ///< by block: the innermost guard that it stands in
   std::vector<bool> own;                ///< by value: each thread has its own
@@ -60,7 +61,6 @@ class Plan {
   bool quiet_from(ir::BlockId block) const;
   bool has_barrier(ir::BlockId block) const;
   bool has_warp_operation(ir::BlockId block) const;
-  bool in_loop(ir::BlockId block) const;
   void find_pieces(const Uniformity& uniformity);
   void close(Piece& piece, const Uniformity& uniformity);
   void find_own(const Uniformity& uniformity);
@@ -93,15 +93,18 @@ struct Bound {
 /// processor's instruction cache, loops take iterations.
 inline constexpr std::size_t kMostCopied = 48;
 /// Of a warp, whose threads exchange values between copies without memory; and in the whole kernel,
-/// because a driver keeps each copy's values on its stack.
-inline constexpr std::size_t kMostCopiedOfWarp = 768, kMostCopiesOfWarp = 2048;
+/// because a driver keeps each copy's values on its stack, so that the time to compile it grows
+/// faster than their number. A kernel that would have more has copies in its loops only.
+inline constexpr std::size_t kMostCopiedOfWarp = 768, kMostCopiesOfWarp = 2560,
+                             kMostCopiesInLoops = 512;
 
 /// Writes the planned kernel for so many threads an invocation.
 class Coarsener {
  public:
-  /// The variables in `arrays` (their first ones) become arrays of local memory.
+  /// The variables in `arrays` (their first ones) become arrays of local memory. `sparing`: a
+  /// warp's instructions are copied in the kernel's loops only.
   Coarsener(const Plan& plan, const ir::Function& original, const BlockOptions& options,
-            const std::vector<std::uint32_t>& arrays = {});
+            bool sparing = false, const std::vector<std::uint32_t>& arrays = {});
   /// Variables that each thread has of its own.
   std::size_t kept() const;
   std::uint32_t invocations() const { return invocations_; }
@@ -109,6 +112,8 @@ class Coarsener {
   std::optional<ir::Function> run();
   /// After run: the first ones of the variables that loops over an invocation's threads use.
   const std::vector<std::uint32_t>& looped() const { return looped_bases_; }
+  /// After run: there was more to copy than a warp's kernel may have.
+  bool wants_too_many_copies() const { return p_.warps && wanted_ > kMostCopiesOfWarp; }
 
  private:
   bool too_long() const;
@@ -141,6 +146,8 @@ class Coarsener {
   void shuffle(ir::Value v, ir::Value there);
   void gather(ir::Value v, ir::Value there);
   ir::Value ballot(ir::Value v);
+  template <typename Next>
+  ir::Value accumulate(std::size_t size, std::uint32_t first, Next&& next);
   ir::Value combine(ir::Value v, ir::Value present);
   void compare_lanes(ir::Value v, ir::Value there);
   void elect(ir::Value v, ir::Value there);
@@ -212,6 +219,7 @@ class Coarsener {
   const std::uint32_t invocations_, n_;
   const bool known_;
   const std::uint32_t threads_;
+  const bool sparing_;
 
   // Of the plan's values and blocks
   std::vector<std::uint32_t> part_of_;    ///< by value that threads have of their own
@@ -237,7 +245,8 @@ class Coarsener {
 
   std::vector<std::uint32_t> array_of_;      ///< by variable: its array's place, kNone: no array
   std::vector<std::uint32_t> looped_bases_;  ///< that were touched_ in any loop
-  std::size_t copied_ = 0;
+  std::size_t copied_ = 0, wanted_ = 0;
+  bool in_loop_ = false;
   std::uint32_t local_bytes_ = 0, word_ = 0, scratch_ = 0;
   bool used_[3] = {};
   bool flat_ = false, rows_ = false;

@@ -90,6 +90,9 @@ void Plan::structure(Module& module) {
     place_[b] = static_cast<std::uint32_t>(order.size());
     order.push_back(b);
   }
+  const StructuredLoops loops(f, f.order);
+  in_loop.assign(f.blocks.size(), false);
+  for (const BlockId b : order) in_loop[b] = loops.innermost[b] != StructuredLoops::kNone;
   piece_of.assign(f.blocks.size(), kNone);
   guard_of.assign(f.blocks.size(), kNone);
 }
@@ -102,10 +105,6 @@ bool Plan::has_barrier(BlockId block) const {
 bool Plan::has_warp_operation(BlockId block) const {
   return warps && std::ranges::any_of(f.blocks[block].insts,
                                       [&](Value v) { return warp::is_operation(f.insts[v].op); });
-}
-
-bool Plan::in_loop(BlockId block) const {
-  return StructuredLoops(f, f.order).innermost[block] != StructuredLoops::kNone;
 }
 
 // Each round finds the outermost branch that keeps some threads of a block from a barrier, or some
@@ -195,7 +194,7 @@ bool Plan::add_guard(BlockId head) {
       for (const BlockId p : f.blocks[b].preds)
         if (reached_[p] && p != head && side[p] != side[b]) return false;
   if (!reached_[guard.merge]) return false;
-  if ((guard.barriers || in_loop(head)) && !quiet_from(guard.merge)) return false;
+  if ((guard.barriers || in_loop[head]) && !quiet_from(guard.merge)) return false;
   for (const BlockId p : f.blocks[guard.merge].preds)
     if (reached_[p] && p != head && !side[p]) return false;
   const unsigned in = meets[0] ? 0 : 1;

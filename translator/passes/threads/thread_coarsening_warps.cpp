@@ -103,30 +103,41 @@ void Coarsener::gather(Value v, Value there) {
   });
 }
 
+/// What `next(sum)` gives for one thread after another, `first` before them; of `size`
+/// instructions.
+template <typename Next>
+Value Coarsener::accumulate(std::size_t size, std::uint32_t first, Next&& next) {
+  const std::uint32_t sum = word("sum");
+  b_.set(sum, b_.i32(first));
+  for_each_thread(size, kNone, false, {}, [&](BlockId behind) {
+    b_.set(sum, next(b_.get(sum)));
+    b_.br(behind);
+  });
+  return b_.get(sum);
+}
+
 /// What a vote or reduction among `present` gives, the same for all of them.
 Value Coarsener::combine(Value v, Value present) {
   const Inst& inst = p_.f.insts[v];
   warp::Lanes lanes(b_);
   if (inst.op == Op::warp_redux) {
     const warp::Reduction each = warp::reduction(static_cast<AtomicOp>(inst.imm));
-    Value sum = b_.i32(each.identity);
-    for (std::uint32_t k = 0; k < kWarp; ++k) {
-      const Value more = b_.op2(each.op, sum, of_thread(p_.f.arg(v, 0), k));
-      sum = b_.select(lanes.has(present, b_.i32(k)), more, sum);
-    }
-    return sum;
+    constexpr std::size_t kSize = 4;
+    return accumulate(kSize, each.identity, [&](Value sum) {
+      const Value more = b_.op2(each.op, sum, fetch(p_.f.arg(v, 0)));
+      return b_.select(lanes.has(present, lane()), more, sum);
+    });
   }
   return lanes.vote(static_cast<VoteMode>(inst.imm), b_.op2(Op::and_, ballot(v), present), present);
 }
 
 /// The threads whose predicate holds.
 Value Coarsener::ballot(Value v) {
-  Value votes = b_.i32(0);
-  for (std::uint32_t k = 0; k < kWarp; ++k) {
-    const Value vote = of_thread(p_.f.arg(v, 0), k);
-    votes = b_.op2(Op::or_, votes, b_.select(vote, b_.i32(1u << k), b_.i32(0)));
-  }
-  return votes;
+  constexpr std::size_t kSize = 3;
+  return accumulate(kSize, 0, [&](Value votes) {
+    const Value vote = b_.inst(Op::zext, Type::i32, {fetch(p_.f.arg(v, 0))});
+    return b_.op2(Op::or_, votes, b_.op2(Op::shl, vote, lane()));
+  });
 }
 
 /// Matches, and reductions whose members have masks of their own: each thread looks at all lanes.
