@@ -109,7 +109,7 @@ class Calls {
     fill(pick(12));
     b_.br(join);
     b_.at(join);
-    fill(pick(12));
+    fill(pick(90));  // behind phis, often so many that their operands are stored at once
     b_.set(2, b_.op2(Op::add, b_.get(2), b_.i32(1)));
     b_.cond_br(b_.cmp(Op::ult, b_.get(2), b_.i32(3)), loop, end);
     b_.at(end);

@@ -208,6 +208,7 @@ class Sharing {
     end_ = b;
     cutter_.start(b);
     copy_at_.clear();
+    early_phis_.clear();
     f_.blocks[b].insts.clear();
     find_waiting(rest);
     bool any = false;
@@ -283,12 +284,19 @@ class Sharing {
   }
 
   void place(Value v) {
-    if (f_.insts[v].op != Op::phi)
+    const bool phi = f_.insts[v].op == Op::phi;
+    b_.at(end_);
+    // Nothing may stand between the phis, which all come first.
+    if (!phi) {
+      for (const Value each : std::exchange(early_phis_, {})) put(each);
       for (const Value a : f_.args(v)) fetch(a);
+    }
     f_.blocks[end_].insts.push_back(v);
     if (stores_early_ && !routine_of(v) && is_operand_of_call(v)) {
-      b_.at(end_);
-      put(v);
+      if (phi)
+        early_phis_.push_back(v);
+      else
+        put(v);
     }
     done(v);
   }
@@ -478,6 +486,7 @@ class Sharing {
   std::vector<bool> unloaded_;        ///< by value: a step's result that is in memory alone
   std::vector<Value> stored_;         ///< the block's steps
   bool stores_early_ = false;         ///< the block's operands of steps are stored at once
+  std::vector<Value> early_phis_;     ///< those of them that are not stored yet
   std::vector<Value> prologue_;
   // Where values are in memory: results of steps and constants for good, others while their block
   // is rebuilt, for they are stored in it.
