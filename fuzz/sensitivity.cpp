@@ -14,6 +14,46 @@
 
 namespace ptx2spv::fuzz {
 
+std::string kernel_around(std::string_view instruction) {
+  std::string text =
+      ".version 9.0\n.target sm_90\n.address_size 64\n"
+      ".visible .entry k(.param .u64 out)\n{\n"
+      ".reg .pred %p<10>; .reg .b16 %h<10>; .reg .b32 %r<10>; .reg .b64 %d<10>;\n"
+      ".reg .b128 %q<10>; .reg .b64 %a<4>; .reg .b32 %w;\n"
+      "ld.param.u64 %a0, [out];\n";
+  const auto each = [&](const char* before, const char* behind) {
+    for (int i = 0; i < 10; ++i) {
+      const std::string n = std::to_string(i);
+      for (std::string_view line = before[0] ? std::string_view(before) : std::string_view(behind);
+           !line.empty();) {
+        const std::size_t end = line.find('\n');
+        for (const char c : line.substr(0, end)) {
+          if (c == '#')
+            text += n;
+          else if (c == '$')
+            text += std::to_string(i * 16);
+          else
+            text += c;
+        }
+        text += '\n';
+        line.remove_prefix(end + 1);
+      }
+    }
+  };
+  each(
+      "ld.global.u32 %w, [%a0+$];\nsetp.ne.u32 %p#, %w, 0;\nld.global.b16 %h#, [%a0+160+$];\n"
+      "ld.global.b32 %r#, [%a0+320+$];\nld.global.b64 %d#, [%a0+480+$];\n"
+      "ld.global.v2.b64 {%a1, %a2}, [%a0+640+$];\nmov.b128 %q#, {%a1, %a2};\n",
+      "");
+  text += instruction;
+  text += "\n";
+  each("",
+       "selp.u32 %w, 1, 0, %p#;\nst.global.u32 [%a0+800+$], %w;\nst.global.b16 [%a0+960+$], %h#;\n"
+       "st.global.b32 [%a0+1120+$], %r#;\nst.global.b64 [%a0+1280+$], %d#;\n"
+       "mov.b128 {%a1, %a2}, %q#;\nst.global.v2.b64 [%a0+1440+$], {%a1, %a2};\n");
+  return text + "ret;\n}\n";
+}
+
 namespace {
 
 constexpr std::size_t kMostBytes = 200;
@@ -95,46 +135,6 @@ bool is_read(std::string_view instruction, std::size_t at) {
     begin = instruction.find_first_not_of(", ;", end);
   }
   return video_reads(instruction.substr(0, blank), operands, number);
-}
-
-std::string kernel_around(std::string_view instruction) {
-  std::string text =
-      ".version 9.0\n.target sm_90\n.address_size 64\n"
-      ".visible .entry k(.param .u64 out)\n{\n"
-      ".reg .pred %p<10>; .reg .b16 %h<10>; .reg .b32 %r<10>; .reg .b64 %d<10>;\n"
-      ".reg .b128 %q<10>; .reg .b64 %a<4>; .reg .b32 %w;\n"
-      "ld.param.u64 %a0, [out];\n";
-  const auto each = [&](const char* before, const char* behind) {
-    for (int i = 0; i < 10; ++i) {
-      const std::string n = std::to_string(i);
-      for (std::string_view line = before[0] ? std::string_view(before) : std::string_view(behind);
-           !line.empty();) {
-        const std::size_t end = line.find('\n');
-        for (const char c : line.substr(0, end)) {
-          if (c == '#')
-            text += n;
-          else if (c == '$')
-            text += std::to_string(i * 16);
-          else
-            text += c;
-        }
-        text += '\n';
-        line.remove_prefix(end + 1);
-      }
-    }
-  };
-  each(
-      "ld.global.u32 %w, [%a0+$];\nsetp.ne.u32 %p#, %w, 0;\nld.global.b16 %h#, [%a0+160+$];\n"
-      "ld.global.b32 %r#, [%a0+320+$];\nld.global.b64 %d#, [%a0+480+$];\n"
-      "ld.global.v2.b64 {%a1, %a2}, [%a0+640+$];\nmov.b128 %q#, {%a1, %a2};\n",
-      "");
-  text += instruction;
-  text += "\n";
-  each("",
-       "selp.u32 %w, 1, 0, %p#;\nst.global.u32 [%a0+800+$], %w;\nst.global.b16 [%a0+960+$], %h#;\n"
-       "st.global.b32 [%a0+1120+$], %r#;\nst.global.b64 [%a0+1280+$], %d#;\n"
-       "mov.b128 {%a1, %a2}, %q#;\nst.global.v2.b64 [%a0+1440+$], {%a1, %a2};\n");
-  return text + "ret;\n}\n";
 }
 
 /// Nothing: the kernel is refused.

@@ -57,6 +57,10 @@ std::string mutate_bytes(const std::string& text, const std::string& other, Rand
 std::string mutate_ptx(const std::string& text, const std::string& other, Random& random);
 std::string mutate_json(const std::string& text, const std::string& other, Random& random);
 
+/// A kernel that loads registers of every kind from memory, carries `instruction` out and stores
+/// them all: the registers are %p0 to %p9 (predicates), %h (16 bits), %r (32), %d (64), %q (128).
+std::string kernel_around(std::string_view instruction);
+
 /// A digest of the input, from which a target takes its options.
 std::uint64_t hash(Input input);
 

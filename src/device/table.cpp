@@ -1,5 +1,7 @@
 #include "src/device/table.hpp"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cstring>
 
@@ -121,10 +123,18 @@ bool Table::describe(std::uint64_t handle, std::vector<std::uint32_t>& words,
   return true;
 }
 
-std::uint64_t Table::handle_at(std::uint32_t index) const {
+std::string Table::why_dead(std::uint64_t handle) const {
   std::lock_guard lock(mutex_);
-  if (!index || index >= entries_.size() || !entries_[index].live) return 0;
-  return std::uint64_t{entries_[index].generation} << 32 | index;
+  const auto index = static_cast<std::uint32_t>(handle);
+  if (!handle) return "it is 0";
+  if (!index || index >= entries_.size())
+    return fmt::format("no surface has had its number, {}", index);
+  const Entry& entry = entries_[index];
+  const std::string name = entry.name.empty() ? "" : " '" + entry.name + "'";
+  if (entry.generation == handle >> 32) return fmt::format("its surface{} was destroyed", name);
+  if (!entry.live) return fmt::format("the surface of its number, {}, was destroyed", index);
+  return fmt::format("its number, {}, is that of another surface{}, {:#018x}", index, name,
+                     std::uint64_t{entry.generation} << 32 | index);
 }
 
 std::uint32_t Table::count() const {

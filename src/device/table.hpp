@@ -46,9 +46,10 @@ class Table {
   void rename(std::uint64_t handle, std::string name);
   /// The record and name that `handle` had, also shortly after it died. False: never seen.
   bool describe(std::uint64_t handle, std::vector<std::uint32_t>& record, std::string& name) const;
-  std::uint64_t handle_at(std::uint32_t index) const;  ///< the live handle of a record, or 0
-  std::uint64_t changes() const;                       ///< counts what was entered and removed
-  std::uint32_t count() const;  ///< records in use or used before, record 0 included
+  /// Why a surface's handle that is not alive is none: "its surface was destroyed".
+  std::string why_dead(std::uint64_t handle) const;
+  std::uint64_t changes() const;  ///< counts what was entered and removed
+  std::uint32_t count() const;    ///< records in use or used before, record 0 included
   const Memory& memory() const { return memory_; }
 
  private:

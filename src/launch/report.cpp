@@ -69,16 +69,11 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
   else
     report.handle = std::uint64_t{record[abi::t_handle_hi]} << 32 | record[abi::t_handle_lo];
   const std::uint32_t site = cut_off ? cut_off - 1 : record[abi::t_site];
-  // Kernels keep a handle's low word alone. The rest is known of a static surface from the launch,
-  // and of another one from the record that has this index now.
-  if (report.kind != abi::TrapKind::assertion && !(report.handle >> 32)) {
-    std::uint64_t full = module.device->surfaces.handle_at(record[abi::t_handle_lo]);
-    if (site < variant.info.trap_sites.size())
-      for (const SlotInfo& slot : variant.info.slots)
-        if (slot.name == variant.info.trap_sites[site].surface && slot.offset + 8u <= params.size())
-          std::memcpy(&full, params.data() + slot.offset, 8);
-    if (full) report.handle = full;
-  }
+  // The kernel keeps the low word of a parameter's handle.
+  if (report.kind != abi::TrapKind::assertion && site < variant.info.trap_sites.size())
+    for (const SlotInfo& slot : variant.info.slots)
+      if (slot.name == variant.info.trap_sites[site].surface && slot.offset + 8u <= params.size())
+        std::memcpy(&report.handle, params.data() + slot.offset, 8);
   std::vector<std::uint32_t> words;
   if (report.handle && module.device->surfaces.describe(report.handle, words, report.surface)) {
     report.extent = {words[abi::s_row_bytes], words[abi::s_rows], words[abi::s_slices]};
@@ -96,6 +91,10 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
     // A read of a texture has the whole handle in the coordinates' place.
     if (report.kind == abi::TrapKind::dead_handle && !where.message.empty())
       report.handle = std::uint64_t{record[abi::t_coord + 1]} << 32 | record[abi::t_coord];
+    else if (report.kind == abi::TrapKind::dead_handle)
+      report.message = module.device->textures.live(report.handle)
+                           ? "it is a texture's"
+                           : module.device->surfaces.why_dead(report.handle);
     if (where.function != report.kernel) report.function = where.function;
     if (report.surface.empty()) report.surface = where.surface;
     for (std::size_t i = 0; i < where.coordinates.size() && i < 3; ++i)

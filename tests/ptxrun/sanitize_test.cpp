@@ -1,6 +1,7 @@
 // ptxrun's sanitizer and time limits: what is printed, and the exit codes.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/process.hpp"
@@ -131,6 +132,22 @@ TEST_F(Sanitizer, LaunchesThatNeverEndAreGivenUp) {
   } else {
     EXPECT_NE(result.error.find("a loop makes more iterations"), std::string::npos) << result.error;
   }
+}
+
+// 2^31 x 65,535 x 65,535 blocks: no driver ends such a launch.
+TEST_F(Sanitizer, ATerminalShowsHowLongALaunchRuns) {
+  if (!std::filesystem::exists("/usr/bin/script"))
+    GTEST_SKIP() << "script, which makes terminals, is not installed";
+  const std::string text = R"({"module": "m.ptx", "buffers": {"b": {"bytes": 64}},
+    "launches": [{"kernel": "store", "grid": [2147483647, 65535, 65535], "block": [1, 1, 1],
+                  "args": [{"buffer": "b"}]}]})";
+  const std::string command = tool_path("ptxrun") + " --timeout=3 " + folder_.write("m.json", text);
+  const ProcessResult result = run_process({"/usr/bin/script", "-qec", command, "/dev/null"});
+  EXPECT_EQ(result.exit_code, 7) << result.out;
+  EXPECT_NE(result.out.find("0 of 1 launches, 1 s"), std::string::npos) << result.out;
+  // The line is gone before the error.
+  EXPECT_NE(result.out.find("\r\x1b[K" + folder_.path()), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("did not end within 3 seconds"), std::string::npos) << result.out;
 }
 
 }  // namespace

@@ -27,6 +27,7 @@
 #include "tools/ptxrun/draft.hpp"
 #include "tools/ptxrun/html_report.hpp"
 #include "tools/ptxrun/outputs.hpp"
+#include "tools/ptxrun/progress.hpp"
 #include "tools/ptxrun/report.hpp"
 
 namespace ptx2spv::tools {
@@ -337,30 +338,21 @@ Exit finish_sanitizer(const Settings& settings, const RunResult& result, Reporte
 /// Runs what was read and tells how it went, as far as it went.
 Exit run_and_tell(Settings& settings, const Manifest& manifest, RunResult& result,
                   ReportedRun& reported) {
-  settings.run.finding = [&](std::string_view found) { print_error(settings, std::string(found)); };
-
-  const bool progress = ::isatty(2) && !settings.time && !settings.quiet;
-  const double start = now_ms();
-  double last = start;
-  bool shown = false;
-  if (progress)
-    settings.run.progress = [&](std::size_t done, std::size_t all) {
-      const double now = now_ms();
-      if (now - start < 1000 || now - last < 100) return;
-      last = now;
-      shown = true;
-      std::fprintf(stderr, "\r%zu of %zu launches", done, all);
+  const auto run = [&](bool cuda, const RunOptions& options) {
+    Progress progress(::isatty(2) && !settings.time && !settings.quiet, manifest.launches.size());
+    RunOptions shown = options;
+    shown.progress = [&](std::size_t done) { progress.finished(done); };
+    shown.finding = [&](std::string_view found) {
+      progress.clear();
+      print_error(settings, std::string(found));
     };
-  const auto clear = [&] {
-    if (shown) std::fputs("\r\x1b[K", stderr);
-    shown = false;
+    shown.warn = [&](const std::string& message) {
+      progress.clear();
+      if (!settings.quiet) print_error(settings, message);
+    };
+    return cuda ? run_cuda(manifest, shown) : run_vulkan(manifest, shown);
   };
-  settings.run.warn = [&](const std::string& message) {
-    if (!settings.quiet) print_error(settings, message);
-  };
-
-  result = settings.cuda ? run_cuda(manifest, settings.run) : run_vulkan(manifest, settings.run);
-  clear();
+  result = run(settings.cuda, settings.run);
   const Exit sanitized = finish_sanitizer(settings, result, reported);
   if (result.exit != Exit::good) {
     print_error(settings, result.error);
@@ -374,8 +366,7 @@ Exit run_and_tell(Settings& settings, const Manifest& manifest, RunResult& resul
   if (settings.compare) {
     RunOptions other = settings.run;
     other.device.clear();
-    const RunResult reference = run_cuda(manifest, other);
-    clear();
+    const RunResult reference = run(true, other);
     if (reference.exit != Exit::good) {
       print_error(settings, reference.error);
       reported.problems.push_back(reference.error);

@@ -307,7 +307,7 @@ void Runner::run_all() {
   result_.upload_ms = filled - opened;
   for (std::size_t k = 0; k < manifest_.launches.size(); ++k) {
     if (!launch(manifest_.launches[k], kernels_[k], result_.launches.emplace_back())) return;
-    if (options_.progress) options_.progress(k + 1, manifest_.launches.size());
+    if (options_.progress) options_.progress(k + 1);
   }
   const double launched = now_ms();
   result_.launch_ms = launched - filled;

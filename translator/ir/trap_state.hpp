@@ -12,6 +12,7 @@ namespace ptx2spv::ir {
 struct TrapState {
   std::uint32_t code = 0;  ///< 0, or site * 16 + TrapKind
   std::uint32_t x = 0, y = 0, z = 0, handle = 0;
+  std::uint32_t handle_hi = 0;  ///< set for handles that no parameter holds
 };
 
 /// The function's trap variables, made on first use. All are per_thread.

@@ -187,6 +187,14 @@ TEST_P(HandleSources, DeadHandlesTrapWithTheirRecord) {
     ASSERT_EQ(ran.error().code, ErrorCode::trap) << ran.error().text;
     const TrapReport& report = *ran.error().trap;
     EXPECT_EQ(report.kind, abi::TrapKind::dead_handle) << std::hex << handle;
+    EXPECT_EQ(report.handle, handle) << "not as the kernel held it";
+    const std::string why =
+        handle == 0       ? "it is 0"
+        : handle == stale ? "its surface"
+        : static_cast<std::uint32_t>(handle) == static_cast<std::uint32_t>(live.handle())
+            ? "is that of another surface"
+            : "no surface has had its number";
+    EXPECT_NE(report.message.find(why), std::string::npos) << report.message;
     EXPECT_EQ(report.trapped_threads, kThreads) << std::hex << handle;
     EXPECT_EQ(report.kernel, "go");
     EXPECT_NE(report.instruction.find("sust.b.1d.b32.trap"), std::string::npos);

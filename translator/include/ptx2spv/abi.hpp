@@ -201,7 +201,7 @@ enum TrapWord : std::uint32_t {
   t_coord = 10,  ///< three words: the operands x, y, z (layered: index, x, y) as the instruction
                  ///< took them; of a dead texture or sampler the handle's two words
   t_handle_lo = 13,  ///< the record's number
-  t_handle_hi = 14,  ///< modules leave it 0
+  t_handle_hi = 14,  ///< of handles that no parameter holds, else 0
   t_cut_off =
       15,  ///< 1 + trap site of a loop that the driver cut off; words 1 to 13 say nothing then
 };

@@ -235,7 +235,7 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
         const Value take = b.op2(Op::and_, record->dead(), b.cmp(Op::eq, code, b.i32(0)));
         b.set(trap.code,
               b.select(take, b.i32(ir::trap_code(add_site(), abi::TrapKind::dead_handle)), code));
-        b.set(trap.handle, b.select(take, record->handle_lo(), b.get(trap.handle)));
+        record->note_handle(b, trap, take);
         result = b.select(record->dead(), b.i32(0), result);
       }
       return rewriter.replace_by(value, result);

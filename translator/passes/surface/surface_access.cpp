@@ -144,7 +144,7 @@ void SurfaceAccess::note_fault(const Located& at, const std::vector<Value>& coor
   const std::uint32_t vars[3] = {trap_.x, trap_.y, trap_.z};
   for (std::size_t i = 0; i < coords.size() && i < 3; ++i)
     b_.set(vars[i], b_.select(take, coords[i], b_.get(vars[i])));
-  b_.set(trap_.handle, b_.select(take, r_.handle_lo(), b_.get(trap_.handle)));
+  r_.note_handle(b_, trap_, take);
 }
 
 Value SurfaceAccess::offset32(const Located& at) {

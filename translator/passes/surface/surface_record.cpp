@@ -133,12 +133,18 @@ SurfaceRecord::SurfaceRecord(Shared& shared, Value handle) : shared_(shared), st
 void SurfaceRecord::look_up(Value lo, Value hi) {
   ir::Builder& b = builder();
   handle_lo_ = lo;
+  handle_hi_ = hi;
   // Record 0 is never a surface, so an index of 0 or past the table falls to it and finds no
   // generation.
   const Value count = load_word(b, b.i32(abi::Push::surface_count * 4), Space::push);
   const Value in_table = b.cmp(Op::ult, lo, count);
   base_ = b.op2(Op::mul, b.select(in_table, lo, b.i32(0)), b.i32(abi::kSurfaceWords * 4));
   check_generation(hi);
+}
+
+void SurfaceRecord::note_handle(ir::Builder& b, const ir::TrapState& trap, Value take) const {
+  b.set(trap.handle, b.select(take, handle_lo_, b.get(trap.handle)));
+  if (handle_hi_) b.set(trap.handle_hi, b.select(take, handle_hi_, b.get(trap.handle_hi)));
 }
 
 void SurfaceRecord::check_generation(Value hi) {

@@ -10,6 +10,7 @@
 
 #include "ptx2spv/translator.hpp"
 #include "translator/ir/ir.hpp"
+#include "translator/ir/trap_state.hpp"
 
 namespace ptx2spv::passes {
 
@@ -71,7 +72,8 @@ class SurfaceRecord {
   std::uint32_t slot() const { return slot_; }
   const SlotSpec& spec() const { return spec_; }
   bool texels64() const { return texels64_; }
-  ir::Value handle_lo() const { return handle_lo_; }
+  /// Puts the handle into the trap's state where `take` holds.
+  void note_handle(ir::Builder& b, const ir::TrapState& trap, ir::Value take) const;
   ir::Builder& builder() { return static_ ? shared_.prologue : shared_.body; }
   /// A value made once for a static record: `make` appends to builder().
   template <typename Make>
@@ -89,6 +91,7 @@ class SurfaceRecord {
                 copy_ = 0;  ///< copy_: offset of the record's copy in the parameter buffer
   SlotSpec spec_;
   ir::Value dead_ = 0, base_ = 0, handle_lo_ = 0;
+  ir::Value handle_hi_ = 0;  ///< 0 of a static record: the launch knows it
   std::map<std::uint32_t, ir::Value> cache_;
 };
 

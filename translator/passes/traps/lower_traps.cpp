@@ -51,10 +51,14 @@ namespace {
 /// and each memory access costs: hence one atomic addition in a loop over the words, the count's
 /// being the first.
 void write_record(ir::Function& function, ir::Builder& b, BlockId end, const ir::TrapState& trap) {
-  constexpr std::uint32_t kWords = abi::t_handle_lo + 1;
+  // Where every handle is a parameter's, the launch knows its high word.
+  const bool whole_handles = std::ranges::any_of(function.insts, [&](const ir::Inst& inst) {
+    return inst.op == Op::set_var && inst.imm == trap.handle_hi;
+  });
+  const std::uint32_t count = whole_handles ? abi::t_handle_hi + 1 : abi::t_handle_lo + 1;
   static_assert(abi::t_count == 0 && abi::t_claimed == 1 && abi::t_site == 2 && abi::t_kind == 3 &&
                 abi::t_ctaid_x == 4 && abi::t_tid_x == 7 && abi::t_coord == 10 &&
-                abi::t_handle_lo == 13);
+                abi::t_handle_lo == 13 && abi::t_handle_hi == 14);
   function.vars.push_back({Type::i32, "trap.word"});
   const auto word = static_cast<std::uint32_t>(function.vars.size() - 1);
   const BlockId loop = b.new_block(), body = b.new_block(), last = b.new_block();
@@ -67,11 +71,12 @@ void write_record(ir::Function& function, ir::Builder& b, BlockId end, const ir:
        {workgroup_id_x, workgroup_id_y, workgroup_id_z, local_id_x, local_id_y, local_id_z})
     words.push_back(b.builtin(id));
   for (const std::uint32_t var : {trap.x, trap.y, trap.z, trap.handle}) words.push_back(b.get(var));
-  b.set(word, b.select(b.cmp(Op::ne, code, b.i32(0)), b.i32(0), b.i32(kWords)));
+  if (whole_handles) words.push_back(b.get(trap.handle_hi));
+  b.set(word, b.select(b.cmp(Op::ne, code, b.i32(0)), b.i32(0), b.i32(count)));
   b.br(loop);
   b.at(loop);
   function.blocks[loop].loop_trip_count = true;
-  b.cond_br(b.cmp(Op::ult, b.get(word), b.i32(kWords)), body, last);
+  b.cond_br(b.cmp(Op::ult, b.get(word), b.i32(count)), body, last);
   b.at(body);
   const Value index = b.get(word);
   const Value address = b.op2(Op::shl, index, b.i32(2));
@@ -79,7 +84,7 @@ void write_record(ir::Function& function, ir::Builder& b, BlockId end, const ir:
   b.last(before).mem = {.space = Space::trap, .bytes = 4, .atomic = ir::AtomicOp::add};
   const Value late =
       b.op2(Op::and_, b.cmp(Op::eq, index, b.i32(0)), b.cmp(Op::ne, before, b.i32(0)));
-  b.set(word, b.select(late, b.i32(kWords), b.op2(Op::add, index, b.i32(1))));
+  b.set(word, b.select(late, b.i32(count), b.op2(Op::add, index, b.i32(1))));
   b.br(loop);
   b.at(last);
   b.exit();
@@ -152,7 +157,7 @@ void end_loops_of_trapped(ir::Function& function, ir::Builder& b, const ir::Trap
 /// Threads start without a fault.
 void clear_state(ir::Function& function, ir::Builder& b, const ir::TrapState& trap) {
   b.at(0);
-  const std::uint32_t vars[5] = {trap.code, trap.x, trap.y, trap.z, trap.handle};
+  const std::uint32_t vars[] = {trap.code, trap.x, trap.y, trap.z, trap.handle, trap.handle_hi};
   const BlockId scratch = b.new_block();
   b.at(scratch);
   for (const std::uint32_t var : vars) b.set(var, b.i32(0));
