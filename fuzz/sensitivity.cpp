@@ -1,8 +1,8 @@
 // Every operand of an instruction matters. The input is one instruction, with the registers %p0 to
 // %p9 (predicates), %h (16 bits), %r (32), %d (64) and %q (128). It stands in a kernel that loads
 // all of them from memory before and stores all of them behind. Another register or another number
-// in an operand's place must give another module: where it does not, the operand was not read, or
-// its result not written.
+// in an operand's place, or another modifier that changes results, must give another module: where
+// it does not, it was not read, or its result not written.
 #include <zlib.h>
 
 #include <algorithm>
@@ -172,6 +172,97 @@ std::string with_another(const std::string& instruction, std::size_t at) {
   return {};
 }
 
+struct Modifiers {
+  std::string_view opcodes;
+  std::string_view members;  ///< each in the place of another gives another result
+};
+
+constexpr Modifiers kModifiers[] = {
+    {"add sub mul fma mad div rcp sqrt", "rn rz rm rp"},
+    {"cvt", "rni rzi rmi rpi"},
+    {"mul mad madc mul24 mad24 dp2a", "lo hi"},
+    {"set setp", "eq ne lt le gt ge"},
+    {"set setp", "equ neu ltu leu gtu geu"},
+    {"set setp", "lo ls hi hs"},
+    {"set setp", "num nan"},
+    {"set setp", "and or xor"},
+    {"atom red redux", "add min max inc dec exch and or xor"},
+    {"shf", "l r"},
+    {"shf", "wrap clamp"},
+    {"shl shr", "b16 b32 b64"},
+    {"shfl", "up down bfly idx"},
+    {"vote", "all any uni"},
+    {"match", "all any"},
+    {"prmt", "f4e b4e rc8 ecl ecr rc16"},
+    {"testp", "finite infinite number notanumber normal subnormal"},
+    {"ld", "relaxed acquire"},
+    {"st red", "relaxed release"},
+    {"atom", "relaxed acquire release acq_rel"},
+    {"div rem min max shr sad bfe bfind dp4a dp2a mul24 mad24", "u32 s32"},
+    {"div rem min max shr sad", "u16 s16"},
+    {"div rem min max shr sad bfe bfind", "u64 s64"},
+    {"min max", "u16x2 s16x2"},
+    {"ld ldu", "u8 s8"},
+    {"add sub mul fma mad div rcp sqrt min max abs neg", "ftz"},
+    {"add sub mul fma mad", "sat"},
+    {"fma min max", "relu"},
+    {"min max", "nan"},
+    {"bfind", "shiftamt"},
+};
+
+bool has_word(std::string_view list, std::string_view word) {
+  for (std::size_t at = 0; (at = list.find(word, at)) != list.npos; ++at)
+    if ((at == 0 || list[at - 1] == ' ') &&
+        (at + word.size() == list.size() || list[at + word.size()] == ' '))
+      return true;
+  return false;
+}
+
+/// The instruction with another modifier that `opcode` may have, or without it.
+std::vector<std::string> with_other_modifiers(const std::string& instruction,
+                                              std::string_view opcode) {
+  std::vector<std::string> out;
+  const std::size_t blank = instruction.find(' ');
+  for (std::size_t at = opcode.size(), end = 0; at < blank; at = end) {
+    end = std::min(instruction.find('.', at + 1), blank);
+    const std::string part = instruction.substr(at + 1, end - at - 1);
+    for (const auto& [opcodes, members] : kModifiers) {
+      if (!has_word(opcodes, opcode) || !has_word(members, part)) continue;
+      const std::string before = instruction.substr(0, at), behind = instruction.substr(end);
+      if (members == part) out.push_back(before + behind);
+      for (std::size_t from = 0; from < members.size();) {
+        const std::size_t to = std::min(members.find(' ', from), members.size());
+        const std::string_view other = members.substr(from, to - from);
+        if (other != part) out.push_back(before + "." + std::string(other) + behind);
+        from = to + 1;
+      }
+    }
+  }
+  return out;
+}
+
+/// Whether every operand is a register of its own: what is done to equal or to known values may
+/// well be the same.
+bool has_free_operands(const std::string& instruction) {
+  const std::string operands = instruction.substr(instruction.find(' '));
+  for (std::size_t at = 1; at < operands.size(); ++at) {
+    const char last = operands[at - 1];
+    if (last == ' ' && (operands[at] == '_' || operands[at] == '-' ||
+                        std::isdigit(static_cast<unsigned char>(operands[at]))))
+      return false;
+    if (last == '%' && operands.find(operands.substr(at - 1, 3), at) != operands.npos) return false;
+  }
+  return true;
+}
+
+/// Fails where `changed` is taken and gives the module of `instruction`, which is `plain`.
+void expect_another(const std::string& instruction, const std::vector<std::uint32_t>& plain,
+                    const std::string& changed) {
+  const auto other = module_of(changed);
+  if (other && *other == plain)
+    found("the same module for '" + instruction + "' and '" + changed + "'");
+}
+
 }  // namespace
 
 bool run_sensitivity(Input input) {
@@ -192,11 +283,11 @@ bool run_sensitivity(Input input) {
                                 (text[at - 1] == ' ' || text[at - 1] == '+'));
     if (!begins || !is_read(text, at)) continue;
     const std::string changed = with_another(text, at);
-    if (changed.empty()) continue;
-    const auto other = module_of(changed);
-    if (other && *other == *plain)
-      found("the same module for '" + text + "' and '" + changed + "'");
+    if (!changed.empty()) expect_another(text, *plain, changed);
   }
+  if (has_free_operands(text))
+    for (const std::string& changed : with_other_modifiers(text, opcode))
+      expect_another(text, *plain, changed);
   return true;
 }
 

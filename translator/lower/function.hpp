@@ -91,6 +91,7 @@ class FunctionLowering {
   void write_halves(const Operand& operand, const std::vector<Value>& halves);
   void lower_cvt(const Instruction& inst);
   void lower_cvta(const Instruction& inst);
+  void lower_access(const Instruction& inst);
   void lower_load(const Instruction& inst);
   void lower_store(const Instruction& inst);
   void lower_atomic(const Instruction& inst);

@@ -148,6 +148,24 @@ struct Pieces {
 };
 }  // namespace
 
+/// An access that releases stands behind a fence, one that acquires before one: so the manual's
+/// memory model has it (8.7, release and acquire patterns), and SPIR-V's volatile accesses order
+/// nothing but themselves.
+void FunctionLowering::lower_access(const Instruction& inst) {
+  const ptx::Modifiers& mods = *inst.mods;
+  const auto fence = [&] {
+    b_.inst(Op::memory_barrier, Type::none, {}, mods.has(Mod::cta) ? 0 : 1);
+  };
+  if (mods.has(Mod::release) || mods.has(Mod::acq_rel)) fence();
+  switch (inst.op) {
+    case Opcode::st: lower_store(inst); break;
+    case Opcode::atom:
+    case Opcode::red: lower_atomic(inst); break;
+    default: lower_load(inst);
+  }
+  if (mods.has(Mod::acquire) || mods.has(Mod::acq_rel)) fence();
+}
+
 void FunctionLowering::lower_load(const Instruction& inst) {
   const auto a = args(inst);
   const ptx::Modifiers& mods = *inst.mods;
