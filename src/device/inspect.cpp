@@ -2,6 +2,7 @@
 // table.
 #include <fmt/format.h>
 
+#include <sys/resource.h>
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -219,9 +220,19 @@ struct PropertyChain {
   }
 };
 
+/// SwiftShader keeps the code of kernels in a file without a name and ends in SIGBUS where that may
+/// not grow. Most kernels have less code than this.
+constexpr rlim_t kSwiftShaderCode = 512 * 1024;
+
 /// Why the runtime cannot use a device, or empty.
 std::string rejection(const FeatureChain& chain, const VkPhysicalDeviceLimits& limits,
-                      std::uint32_t buffers) {
+                      std::uint32_t buffers, VkDriverId driver) {
+  rlimit files{};
+  if (driver == VK_DRIVER_ID_GOOGLE_SWIFTSHADER && ::getrlimit(RLIMIT_FSIZE, &files) == 0 &&
+      files.rlim_cur < kSwiftShaderCode)
+    return fmt::format(
+        "it keeps code in a file, and files are limited to {} bytes (ulimit -f); {} are needed",
+        files.rlim_cur, kSwiftShaderCode);
   if (!chain.timeline.timelineSemaphore) return "it has no timelineSemaphore";
   if (limits.maxPushConstantsSize < abi::kPushWords * 4)
     return fmt::format("it has {} bytes of push constants, and {} are needed",
@@ -300,7 +311,7 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   presume(traits, info, profile);
   info.profile = profile;
 
-  return rejection(chain, limits, traits.storage_buffers);
+  return rejection(chain, limits, traits.storage_buffers, traits.driver);
 }
 
 }  // namespace ptx2spv::runtime

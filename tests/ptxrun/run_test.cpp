@@ -53,6 +53,34 @@ TEST_F(Ptxrun, ACrashUnderALimitOfMemoryNamesTheLimit) {
       << result.error;
 }
 
+TEST_F(Ptxrun, TooLittleMemoryIsNamed) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer takes more address space than any limit";
+#endif
+  const std::string file = folder_.write("m.json", manifest(kLaunch, ""));
+  for (const char* kibibytes : {"100000", "200000", "300000"}) {
+    const ProcessResult result = run_process(
+        {"/bin/sh", "-c",
+         std::string("ulimit -v ") + kibibytes + " && exec " + tool_path("ptxrun") + " " + file});
+    // How much a driver needs is its own affair, but none opens within the first limit.
+    if (result.exit_code == 0 && *kibibytes != '1') continue;
+    EXPECT_NE(result.exit_code, 0);
+    EXPECT_TRUE(result.error.find("memory") != std::string::npos ||
+                result.error.find("MEMORY") != std::string::npos)
+        << kibibytes << ": " << result.error;
+  }
+}
+
+TEST_F(Ptxrun, ALimitOfFilesThatSwiftShaderDoesNotSurviveIsNamed) {
+  const std::string file = folder_.write("m.json", manifest(kLaunch, ""));
+  const ProcessResult result = run_process(
+      {"/bin/sh", "-c",
+       "ulimit -f 16 && PTX2SPV_DEVICE=swiftshader exec " + tool_path("ptxrun") + " " + file});
+  EXPECT_EQ(result.exit_code, 5) << result.error;
+  EXPECT_NE(result.error.find("files are limited to 8192 bytes (ulimit -f)"), std::string::npos)
+      << result.error;
+}
+
 TEST_F(Ptxrun, EndlessFilesAreReadNoFurtherThanNeeded) {
   const std::string text = manifest(kLaunch, R"({"surface": "s"})");
   const std::string field = R"("width": 8)";

@@ -1,5 +1,6 @@
 // The tools' common parts: checksums, files, pictures, arrays, JSON, options.
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include "tests/support/process.hpp"
 #include "tools/common/files.hpp"
@@ -164,6 +165,31 @@ TEST(Files, DamagedGzipIsAnError) {
   std::string text;
   EXPECT_NE(read_text(folder.write("a.gz", "\x1f\x8b\x08 nonsense"), text), "");
   EXPECT_NE(read_text(folder.write("b.gz", "\x1f\x8b"), text), "");
+}
+
+// A file is read no further than what its beginning says it may have, packed or not.
+TEST(Files, TheBeginningSetsTheLimit) {
+  const test::TemporaryFolder folder;
+  const LimitOf limit = [](std::span<const std::byte> beginning) -> std::uint64_t {
+    return beginning[0] == std::byte{'L'} ? 100'000 : 1000;
+  };
+  Bytes bytes;
+  EXPECT_EQ(read_file(folder.write("long", "L" + std::string(90'000, 'x')), bytes, limit), "");
+  EXPECT_EQ(bytes.size(), 90'001u);
+  EXPECT_EQ(read_file(folder.write("longer", "L" + std::string(100'000, 'x')), bytes, limit),
+            "is larger than 100000 bytes");
+  EXPECT_EQ(read_file(folder.write("short", std::string(1000, 'x')), bytes, limit), "");
+  EXPECT_EQ(read_file(folder.write("large", std::string(1001, 'x')), bytes, limit),
+            "is larger than 1000 bytes");
+  EXPECT_EQ(read_file("/dev/zero", bytes, limit), "is larger than 1000 bytes");
+  const std::string bomb = folder.file("bomb.gz");
+  gzFile packed = gzopen(bomb.c_str(), "wb9");
+  const std::string zeros(50'000, '0');
+  ASSERT_EQ(gzwrite(packed, zeros.data(), 50'000), 50'000);
+  ASSERT_EQ(gzclose(packed), Z_OK);
+  EXPECT_EQ(read_file(bomb, bytes, limit), "unpacks to more than 1000 bytes");
+  EXPECT_EQ(read_file(bomb, bytes, std::uint64_t{50'000}), "");
+  EXPECT_EQ(bytes.size(), 50'000u);
 }
 
 constexpr Option kOptions[] = {{1, 'o', "output", "FILE", "write there", "file"},

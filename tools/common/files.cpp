@@ -5,9 +5,11 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 namespace ptx2spv::tools {
 namespace {
@@ -44,7 +46,7 @@ IoError unpack_gzip(Bytes& bytes, std::uint64_t limit) {
   IoError error;
   while (error.empty()) {
     const std::size_t old = out.size();
-    out.resize(old + std::max<std::size_t>(1 << 16, old));
+    out.resize(std::min<std::uint64_t>(old + std::max<std::size_t>(1 << 16, old), limit + 1));
     stream.next_out = reinterpret_cast<Bytef*>(out.data() + old);
     stream.avail_out = uInt(std::min<std::size_t>(out.size() - old, 1u << 30));
     const uInt room = stream.avail_out;
@@ -63,30 +65,36 @@ IoError unpack_gzip(Bytes& bytes, std::uint64_t limit) {
   return error;
 }
 
-IoError read_file(const std::string& path, Bytes& bytes, std::uint64_t limit) {
+IoError read_file(const std::string& path, Bytes& bytes, const LimitOf& limit_of) {
   bytes.clear();
   Descriptor file{path == "-" ? 0 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC), path != "-"};
   if (file.fd < 0) return system_text();
   struct stat info {};
   if (::fstat(file.fd, &info) != 0) return system_text();
   if (S_ISDIR(info.st_mode)) return "is a folder";
-  if (S_ISREG(info.st_mode) && std::uint64_t(info.st_size) > limit)
-    return "is larger than " + std::to_string(limit) + " bytes";
+  const std::uint64_t known = S_ISREG(info.st_mode) ? std::uint64_t(info.st_size) : 0;
+  std::optional<std::uint64_t> limit;
   std::size_t used = 0;
-  bytes.resize(S_ISREG(info.st_mode) ? std::size_t(info.st_size) + 1 : 1 << 16);
+  bytes.resize(1 << 16);
   while (true) {
-    if (used == bytes.size()) bytes.resize(used * 2);
+    if (used == bytes.size()) bytes.resize(std::max<std::uint64_t>(used * 2, known + 1));
     const ssize_t count = ::read(file.fd, bytes.data() + used, bytes.size() - used);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_text();
-    if (count == 0) break;
     used += std::size_t(count);
-    if (used > limit) return "is larger than " + std::to_string(limit) + " bytes";
+    if (!limit && (used >= kBeginning || count == 0)) limit = limit_of({bytes.data(), used});
+    if (limit && std::max<std::uint64_t>(used, known) > *limit)
+      return "is larger than " + std::to_string(*limit) + " bytes";
+    if (count == 0) break;
   }
   bytes.resize(used);
   if (used >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b})
-    return unpack_gzip(bytes, limit);
+    return unpack_gzip(bytes, *limit);
   return {};
+}
+
+IoError read_file(const std::string& path, Bytes& bytes, std::uint64_t limit) {
+  return read_file(path, bytes, [&](std::span<const std::byte>) { return limit; });
 }
 
 std::string text_of(std::span<const std::byte> bytes) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,17 +16,23 @@ using Bytes = std::vector<std::byte>;
 /// An error text, empty for success.
 using IoError = std::string;
 
-/// Reads `path` ("-": standard input), unpacking gzip by its magic number. More than `limit` bytes
-/// is an error.
+/// Bytes of a text: a PTX module, a manifest.
+inline constexpr std::uint64_t kMostText = std::uint64_t(1) << 28;
+
+/// Reads `path` ("-": standard input), unpacking gzip by its magic number. More than `limit` bytes,
+/// packed or not, are an error.
 IoError read_file(const std::string& path, Bytes& bytes,
                   std::uint64_t limit = std::uint64_t(1) << 32);
+/// Limits the file by what its beginning says it is: kBeginning bytes, or fewer if it has no more.
+using LimitOf = std::function<std::uint64_t(std::span<const std::byte> beginning)>;
+inline constexpr std::size_t kBeginning = 64;
+IoError read_file(const std::string& path, Bytes& bytes, const LimitOf& limit_of);
 /// Unpacks gzip in place; more than `limit` bytes is an error.
 IoError unpack_gzip(Bytes& bytes, std::uint64_t limit);
 /// The bytes as text, without the mark (U+FEFF) that may stand before text in UTF-8.
 std::string text_of(std::span<const std::byte> bytes);
 /// As read_file, as text_of() gives it.
-IoError read_text(const std::string& path, std::string& text,
-                  std::uint64_t limit = std::uint64_t(1) << 28);
+IoError read_text(const std::string& path, std::string& text, std::uint64_t limit = kMostText);
 /// Writes to a temporary file beside `path` and renames it. "-" is standard output; what exists and
 /// is no regular file (a pipe, /dev/null) is written in place.
 IoError write_file(const std::string& path, std::span<const std::byte> bytes);

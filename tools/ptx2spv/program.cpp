@@ -207,7 +207,9 @@ bool read_units(const Settings& settings, const std::string& file, std::vector<P
                 std::vector<std::string>& notes, std::string& error, int& exit) {
   Bytes bytes;
   exit = kUsage;
-  error = read_file(file, bytes);
+  error = read_file(file, bytes, [](std::span<const std::byte> beginning) {
+    return fatbin::is_container(beginning) ? std::uint64_t(1) << 32 : kMostText;
+  });
   if (!error.empty()) return false;
   const std::string name = display_name(file);
   if (!fatbin::is_container(bytes)) {

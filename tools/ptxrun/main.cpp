@@ -24,6 +24,7 @@
 #include "tools/ptxrun/check.hpp"
 #include "tools/ptxrun/comparison.hpp"
 #include "tools/ptxrun/contents.hpp"
+#include "tools/ptxrun/crash.hpp"
 #include "tools/ptxrun/draft.hpp"
 #include "tools/ptxrun/html_report.hpp"
 #include "tools/ptxrun/outputs.hpp"
@@ -356,6 +357,7 @@ Exit run_and_tell(Settings& settings, const Manifest& manifest, RunResult& resul
   const Exit sanitized = finish_sanitizer(settings, result, reported);
   if (result.exit != Exit::good) {
     print_error(settings, result.error);
+    if (result.exit == Exit::no_device) std::fputs(limits_in_force(), stderr);
     reported.problems.push_back(result.error);
     return worse(result.exit, sanitized);
   }
@@ -696,6 +698,7 @@ int run_tool(int argc, char** argv) {
 int main(int argc, char** argv) {
   // A write past the limit of a file's size then fails as any other that fails.
   std::signal(SIGXFSZ, SIG_IGN);
+  ptx2spv::tools::report_limits_in_crashes();
   try {
     return ptx2spv::tools::run_tool(argc, argv);
   } catch (const std::bad_alloc&) {
