@@ -3,8 +3,9 @@
 Usage: make_wheel.py LIBRARY FOLDER [SWIFTSHADER]
 
 LIBRARY is the build's libptx2spv.so; the wheel lands in FOLDER, and its name is printed. SWIFTSHADER
-is a folder with libvk_swiftshader.so, which is put beside the package with its licence, so that the
-wheel runs where no Vulkan driver is installed. No tool beside Python is needed.
+is a folder with libvk_swiftshader.so, which is put beside the package with its licences, so that the
+wheel runs where no Vulkan driver is installed. Without a file of licences it is left out, since
+nobody may pass it on then. No tool beside Python is needed.
 """
 
 import base64
@@ -30,11 +31,15 @@ def files(library, swiftshader):
     for file in sorted([*SOURCE.glob("*.py"), *SOURCE.glob("*.pyi"), SOURCE / "py.typed"]):
         yield f"ptx2spv/{file.name}", file.read_bytes()
     yield "ptx2spv/libptx2spv.so", library.read_bytes()
-    if swiftshader:
+    licences = [swiftshader / name for name in LICENCES if (swiftshader / name).exists()] \
+        if swiftshader else []
+    if licences:
         yield "ptx2spv/libvk_swiftshader.so", (swiftshader / "libvk_swiftshader.so").read_bytes()
-        for name in LICENCES:
-            if (swiftshader / name).exists():
-                yield f"ptx2spv/swiftshader-{name}", (swiftshader / name).read_bytes()
+    elif swiftshader:
+        print(f"make_wheel.py: SwiftShader is left out: {swiftshader} has no licence beside it "
+              f"(tools/fetch_swiftshader {swiftshader} fetches both)", file=sys.stderr)
+    for licence in licences:
+        yield f"ptx2spv/swiftshader-{licence.name}", licence.read_bytes()
 
 
 def main():
@@ -47,12 +52,14 @@ def main():
     readme = (SOURCE.parent.parent / "docs" / "python.md").read_text(encoding="utf-8")
     metadata = (f"Metadata-Version: 2.1\nName: ptx2spv\nVersion: {version}\n"
                 "Summary: NVIDIA PTX kernels with surfaces on any Vulkan device\n"
+                "License: Apache-2.0\nLicense-File: LICENSE\n"
                 "Requires-Python: >=3.9\nProvides-Extra: numpy\n"
                 "Requires-Dist: numpy; extra == 'numpy'\n"
                 f"Description-Content-Type: text/markdown\n\n{readme}")
     wheel = f"Wheel-Version: 1.0\nGenerator: ptx2spv\nRoot-Is-Purelib: false\nTag: {tag}\n"
     contents = list(files(library, swiftshader))
-    contents += [(f"{info}/METADATA", metadata.encode()), (f"{info}/WHEEL", wheel.encode())]
+    contents += [(f"{info}/METADATA", metadata.encode()), (f"{info}/WHEEL", wheel.encode()),
+                 (f"{info}/LICENSE", (SOURCE.parent.parent / "LICENSE").read_bytes())]
     record = ""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"ptx2spv-{version}-{tag}.whl"

@@ -29,7 +29,8 @@ def _load():
     except OSError as error:
         raise ImportError(
             f"ptx2spv's library cannot be loaded: {error}. It lies beside the package, or "
-            f"PTX2SPV_LIBRARY names it") from error
+            f"PTX2SPV_LIBRARY names it; Debian 12 has what it needs in libfmt9, liblz4-1 and "
+            f"libzstd1") from error
     for name, (result, parameters) in c.FUNCTIONS.items():
         function = getattr(library, name)
         function.restype = result

@@ -117,6 +117,17 @@ TEST_F(Batch, TheFasterDriverOfTheCpu) {
   EXPECT_EQ(taken, known) << result.out << probe.out;
 }
 
+// The device is there: what is too large has an exit code of its own.
+TEST_F(Batch, AnImageThatIsTooLargeIsNoMissingDevice) {
+  std::string text = manifest(kLaunch, "");
+  text.replace(text.find("\"width\": 8"), 10, "\"width\": 500000, \"backing\": \"image\"");
+  const ProcessResult result = run(text);
+  EXPECT_EQ(result.exit_code, 6) << result.error;
+  EXPECT_NE(result.error.find("m.json:2: error: /surfaces/s: an image of 500000 x 1"),
+            std::string::npos)
+      << result.error;
+}
+
 TEST_F(Batch, FoldersForOutputsAreMade) {
   const std::string folder = folder_.file("new/folder");
   const ProcessResult result =

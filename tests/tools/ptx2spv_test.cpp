@@ -1,6 +1,8 @@
 // ptx2spv's command line: what it writes, when it writes nothing, and its exit codes.
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "tests/support/process.hpp"
 #include "tools/common/json.hpp"
 
@@ -163,6 +165,24 @@ TEST_F(Ptx2spv, MessagesFollowTheSourceThroughInlining) {
     EXPECT_EQ(odd.exit_code, 3) << odd.error;
     EXPECT_NE(odd.error.find("note: which is inlined here"), odd.error.npos) << odd.error;
   }
+}
+
+// With -g a module names the CUDA source where .loc does, and the PTX where it does not.
+TEST_F(Ptx2spv, DebugInformationIsOfTheCudaSource) {
+  const std::string file = folder_.write(
+      "lines.ptx", kHead + kernel("k", "  .loc 1 12 3\n" + kStore) + ".file 1 \"kernel.cu\"\n");
+  const ProcessResult lines = run({"-g", "-S", "-o", "-", file});
+  EXPECT_EQ(lines.exit_code, 0) << lines.error;
+  std::smatch source;
+  ASSERT_TRUE(std::regex_search(lines.out, source, std::regex("(%\\w+) = OpString \"kernel.cu\"")))
+      << lines.out;
+  EXPECT_NE(lines.out.find("OpLine " + source[1].str() + " 12 "), lines.out.npos) << lines.out;
+  const ProcessResult plain = run({"-g", "-S", "-o", "-", good_});
+  ASSERT_TRUE(
+      std::regex_search(plain.out, source, std::regex("(%\\w+) = OpString \"[^\"]*good.ptx\"")))
+      << plain.out;
+  EXPECT_NE(plain.out.find("OpLine " + source[1].str() + " 10 "), plain.out.npos) << plain.out;
+  EXPECT_EQ(run({"-S", "-o", "-", file}).out.find("OpLine"), std::string::npos);
 }
 
 // NAME.json is a manifest, as ptxrun --init calls it.
