@@ -46,6 +46,16 @@ ptx2spv_status export_memory(const Object* object, ptx2spv_memory_descriptor* me
   return PTX2SPV_OK;
 }
 
+/// `make` gives an array of the description.
+template <typename Make>
+ptx2spv_status give_array(ptx2spv_device* device, const ptx2spv_array_desc* desc,
+                          ptx2spv_array** array, Make make) {
+  if (!device || !array) return fail_null("the device or the array");
+  ArrayDesc to;
+  if (Status status = read_desc(desc, to); !status) return finish(std::move(status));
+  return give(make(to), array);
+}
+
 }  // namespace
 
 extern "C" {
@@ -130,11 +140,9 @@ ptx2spv_status ptx2spv_vulkan_image_of(const ptx2spv_array* array, VkImage* imag
 
 ptx2spv_status ptx2spv_vulkan_import_image(ptx2spv_device* device, VkImage image,
                                            const ptx2spv_array_desc* desc, ptx2spv_array** array) {
-  if (!device || !array) return fail_null("the device or the array");
-  ArrayDesc to;
-  if (Status status = read_desc(desc, to); !status) return finish(std::move(status));
-  return give(vulkan::import(device->it, vulkan::ImageHandle{image, VK_FORMAT_UNDEFINED}, to),
-              array);
+  return give_array(device, desc, array, [&](const ArrayDesc& to) {
+    return vulkan::import(device->it, vulkan::ImageHandle{image, VK_FORMAT_UNDEFINED}, to);
+  });
 }
 
 ptx2spv_status ptx2spv_vulkan_wait(ptx2spv_stream* stream, const VkSemaphore* semaphores,
@@ -193,10 +201,8 @@ ptx2spv_status ptx2spv_vulkan_import_memory(ptx2spv_device* device,
 ptx2spv_status ptx2spv_vulkan_create_exportable_array(ptx2spv_device* device,
                                                       const ptx2spv_array_desc* desc,
                                                       ptx2spv_array** array) {
-  if (!device || !array) return fail_null("the device or the array");
-  ArrayDesc to;
-  if (Status status = read_desc(desc, to); !status) return finish(std::move(status));
-  return give(vulkan::create_exportable(device->it, to), array);
+  return give_array(device, desc, array,
+                    [&](const ArrayDesc& to) { return vulkan::create_exportable(device->it, to); });
 }
 
 ptx2spv_status ptx2spv_vulkan_export_array_memory(const ptx2spv_array* array,
@@ -208,12 +214,11 @@ ptx2spv_status ptx2spv_vulkan_import_array_memory(ptx2spv_device* device,
                                                   const ptx2spv_memory_descriptor* memory,
                                                   const ptx2spv_array_desc* desc,
                                                   ptx2spv_array** array) {
-  if (!device || !array) return fail_null("the device or the array");
   if (Status status = check_struct(memory, "the descriptor"); !status)
     return finish(std::move(status));
-  ArrayDesc to;
-  if (Status status = read_desc(desc, to); !status) return finish(std::move(status));
-  return give(vulkan::import_memory(device->it, read_memory(*memory), to), array);
+  return give_array(device, desc, array, [&](const ArrayDesc& to) {
+    return vulkan::import_memory(device->it, read_memory(*memory), to);
+  });
 }
 
 ptx2spv_status ptx2spv_external_semaphore_create(ptx2spv_device* device, int32_t timeline,

@@ -213,26 +213,6 @@ TEST_F(Batch, DraftsRunAsTheyAre) {
   EXPECT_NE(again.error.find("is there already"), std::string::npos) << again.error;
 }
 
-// After a second on a terminal; the reader ends the run as soon as it has seen a line.
-TEST_F(Batch, LongRunsShowTheirProgress) {
-  if (run_process({"/usr/bin/script", "-qec", "true", "/dev/null"}).exit_code != 0)
-    GTEST_SKIP() << "no pseudo-terminal can be had here";
-  std::string launches = kLaunch;
-  for (int k = 1; k < 2000; ++k) launches += ",\n" + kLaunch;
-  std::string text = manifest(launches, R"({"surface": "s"})");
-  for (std::size_t at = text.find("\"grid\""); at != text.npos; at = text.find("\"grid\"", at + 20))
-    text.insert(at, "\"repeat\": 500, ");
-  const std::string command = tool_path("ptxrun") + " " + folder_.write("long.json", text);
-  constexpr const char* kReader = R"(mkfifo "$1"; script -qec "$2" /dev/null >"$1" & found=1
-while IFS= read -r -d $'\r' line; do
-  if [[ $line =~ ^[0-9]+' of 2000 launches'$ ]]; then found=0; break; fi
-done <"$1"
-kill $!; exit $found)";
-  const ProcessResult shown =
-      run_process({"/bin/bash", "-c", kReader, "reader", folder_.file("terminal"), command});
-  EXPECT_EQ(shown.exit_code, 0) << shown.out << shown.error;
-}
-
 TEST_F(Batch, TracesShowWhatTookTime) {
   const std::string file = folder_.file("trace.json");
   const ProcessResult result = run(manifest(kLaunch, R"({"surface": "s"})"), {"--trace", file});

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "ptx2spv/vulkan.h"
 #include "ptx2spv/vulkan.hpp"
 #include "tests/runtime/application.hpp"
 #include "tests/runtime/fixture.hpp"
@@ -17,8 +18,9 @@ namespace {
 
 constexpr std::uint32_t kRepeat = 5000;
 
-Module kernels(const Device& device) {
-  return must(Module::load(device, R"(.version 8.3
+#define OK(call) ASSERT_EQ(call, PTX2SPV_OK) << ptx2spv_last_error_details()
+
+constexpr const char* kText = R"(.version 8.3
 .target sm_80
 .address_size 64
 .visible .entry add(.param .u64 surface, .param .u32 amount) {
@@ -34,8 +36,10 @@ Module kernels(const Device& device) {
   sust.b.2d.b32.trap [%rd1, {%r1, %r2}], %r4;
   ret;
 }
-)",
-                           "descriptors.ptx"));
+)";
+
+Module kernels(const Device& device) {
+  return must(Module::load(device, kText, "descriptors.ptx"));
 }
 
 LaunchConfig whole(std::uint32_t repeat = 1) {
@@ -173,15 +177,55 @@ Array imported_picture(const std::vector<std::uint64_t>& given) {
   return must(vulkan::import_memory(test_device(), memory, picture()));
 }
 
-/// What the other processes do, which find the descriptors in their environment.
+/// What the other processes do, which find the descriptors in their environment; this one by the C
+/// interface.
 TEST(DescriptorsChild, AddsToAnImage) {
   const char* text = std::getenv("PTX2SPV_TEST_DESCRIPTOR");
   if (!text) GTEST_SKIP() << "another_process_has_the_texels_of_an_image starts this";
-  Array shared = imported_picture(numbers(text));
-  EXPECT_EQ(read_array<std::uint32_t>(shared), std::vector<std::uint32_t>(48, 7));
-  Module module = kernels(test_device());
-  Surface surface = must(Surface::create(shared));
-  must(must(module.kernel("add")).launch(whole(), Args().surface(surface).value(30u)));
+  const auto given = numbers(text);
+  ptx2spv_device* device = nullptr;
+  OK(ptx2spv_device_open(nullptr, &device));
+  ptx2spv_memory_descriptor memory;
+  PTX2SPV_INIT(memory);
+  memory.fd = int(given[0]);
+  memory.bytes = given[1];
+  memory.memory_type = std::uint32_t(given[2]);
+  memory.dedicated = given[3] != 0;
+  ptx2spv_array_desc desc;
+  PTX2SPV_INIT(desc);
+  desc.geometry = PTX2SPV_2D;
+  desc.format = PTX2SPV_U32;
+  desc.channels = 1;
+  desc.width = 16;
+  desc.height = 3;
+  ptx2spv_array* shared = nullptr;
+  OK(ptx2spv_vulkan_import_array_memory(device, &memory, &desc, &shared));
+  std::vector<std::uint32_t> texels(48);
+  OK(ptx2spv_array_download(shared, 0, texels.data(), 192));
+  EXPECT_EQ(texels, std::vector<std::uint32_t>(48, 7));
+  ptx2spv_module* module = nullptr;
+  ptx2spv_kernel* add = nullptr;
+  ptx2spv_surface* surface = nullptr;
+  OK(ptx2spv_module_load(device, kText, std::strlen(kText), "c.ptx", nullptr, &module));
+  OK(ptx2spv_kernel_get(module, "add", &add));
+  OK(ptx2spv_surface_create(shared, 0, &surface));
+  const std::uint32_t amount = 30;
+  ptx2spv_argument arguments[2] = {};
+  arguments[0].surface = surface;
+  arguments[1].data = &amount;
+  arguments[1].bytes = 4;
+  ptx2spv_launch launch;
+  PTX2SPV_INIT(launch);
+  launch.grid[0] = 3;
+  launch.block[0] = 16;
+  launch.arguments = arguments;
+  launch.argument_count = 2;
+  OK(ptx2spv_kernel_launch(add, &launch, nullptr));
+  ptx2spv_surface_destroy(surface);
+  ptx2spv_kernel_destroy(add);
+  ptx2spv_module_destroy(module);
+  ptx2spv_array_destroy(shared);
+  ptx2spv_device_destroy(device);
 }
 
 TEST_F(Descriptors, another_process_has_the_texels_of_an_image) {
