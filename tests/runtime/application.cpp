@@ -1,6 +1,12 @@
 #include "tests/runtime/application.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
+
 #include "tests/runtime/fixture.hpp"
+#include "tests/support/process.hpp"
 
 namespace ptx2spv {
 
@@ -211,6 +217,32 @@ VkImage Application::image(std::uint32_t width, std::uint32_t height) {
   end(commands);
   run(commands);
   return made;
+}
+
+namespace {
+
+/// How this program was started, through whatever loader, without its options.
+std::vector<std::string> own_command() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> command;
+  for (std::string word; std::getline(file, word, '\0') && word.rfind("--gtest", 0) != 0;)
+    command.push_back(word);
+  return command;
+}
+
+}  // namespace
+
+void run_child(const std::string& test, const std::string& given,
+               std::initializer_list<int> descriptors) {
+  for (const int fd : descriptors) ASSERT_EQ(::fcntl(fd, F_SETFD, 0), 0);
+  std::vector<std::string> command = own_command();
+  command.insert(command.end(), {"--gtest_brief=1", "--gtest_filter=" + test});
+  const auto child = test::run_process(command, "",
+                                       {"PTX2SPV_TEST_DESCRIPTOR=" + given, "GTEST_TOTAL_SHARDS=1",
+                                        "GTEST_SHARD_INDEX=0", "GTEST_OUTPUT="});
+  EXPECT_EQ(child.exit_code, 0) << child.out << child.error;
+  EXPECT_EQ(child.out.find("SKIPPED"), child.out.npos) << child.out;
+  for (const int fd : descriptors) ::close(fd);
 }
 
 }  // namespace ptx2spv

@@ -3,7 +3,9 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <initializer_list>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "ptx2spv/vulkan.hpp"
@@ -97,5 +99,10 @@ class Application {
   VkPhysicalDeviceVulkan12Features v12_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
   VkPhysicalDeviceVulkan13Features v13_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
 };
+
+/// Runs this program's test of that name in another process, which inherits the descriptors and
+/// finds `given` in PTX2SPV_TEST_DESCRIPTOR. The descriptors are closed here.
+void run_child(const std::string& test, const std::string& given,
+               std::initializer_list<int> descriptors);
 
 }  // namespace ptx2spv

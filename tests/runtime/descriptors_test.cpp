@@ -1,17 +1,14 @@
 // Images and semaphores by file descriptors: another device of this process, and another process.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <numeric>
 
 #include "ptx2spv/vulkan.h"
 #include "ptx2spv/vulkan.hpp"
 #include "tests/runtime/application.hpp"
 #include "tests/runtime/fixture.hpp"
-#include "tests/support/process.hpp"
 
 namespace ptx2spv {
 namespace {
@@ -82,19 +79,6 @@ struct Descriptors : testing::Test {
   Module module = kernels(device);
   Kernel add = must(module.kernel("add"));
   Stream stream = must(Stream::create(device));
-
-  /// This program's test of that name, which inherits the descriptors.
-  static void run_child(const std::string& test, const std::string& given,
-                        std::initializer_list<int> descriptors) {
-    for (const int fd : descriptors) ASSERT_EQ(::fcntl(fd, F_SETFD, 0), 0);
-    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-    const auto child =
-        test::run_process({self, "--gtest_brief=1", "--gtest_filter=" + test}, "",
-                          {"PTX2SPV_TEST_DESCRIPTOR=" + given, "GTEST_TOTAL_SHARDS=1",
-                           "GTEST_SHARD_INDEX=0", "GTEST_OUTPUT="});
-    EXPECT_EQ(child.exit_code, 0) << child.out << child.error;
-    for (const int fd : descriptors) ::close(fd);
-  }
 };
 
 /// Skips a test where the device shares no such thing; its name is in the reason.

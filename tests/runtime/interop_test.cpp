@@ -1,18 +1,15 @@
 // An application's own Vulkan beside the runtime, under validation with synchronisation checks.
-#include <fcntl.h>
 #include <unistd.h>
 #include <vulkan/vulkan_core.h>
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <regex>
 #include <thread>
 
 #include "ptx2spv/vulkan.hpp"
 #include "tests/runtime/application.hpp"
 #include "tests/runtime/fixture.hpp"
-#include "tests/support/process.hpp"
 
 namespace ptx2spv {
 namespace {
@@ -322,16 +319,10 @@ TEST_F(Interop, another_process_sees_memory_by_its_descriptor) {
   PTX2SPV_EXPORTABLE(shared, device);
   must(shared.fill(0, 64, 30, 4));
   const vulkan::MemoryDescriptor descriptor = must(vulkan::export_memory(shared));
-  ASSERT_EQ(::fcntl(descriptor.fd, F_SETFD, 0), 0);  // the child inherits it
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  const auto child = test::run_process(
-      {self, "--gtest_brief=1", "--gtest_filter=InteropChild.BumpsSharedMemory"}, "",
-      {"PTX2SPV_TEST_DESCRIPTOR=" + std::to_string(descriptor.fd) + " " +
-           std::to_string(descriptor.bytes) + " " + std::to_string(descriptor.memory_type) + " " +
-           std::to_string(descriptor.dedicated),
-       "GTEST_TOTAL_SHARDS=1", "GTEST_SHARD_INDEX=0", "GTEST_OUTPUT="});
-  EXPECT_EQ(child.exit_code, 0) << child.out << child.error;
-  ::close(descriptor.fd);
+  run_child("InteropChild.BumpsSharedMemory",
+            std::to_string(descriptor.fd) + " " + std::to_string(descriptor.bytes) + " " +
+                std::to_string(descriptor.memory_type) + " " + std::to_string(descriptor.dedicated),
+            {descriptor.fd});
   EXPECT_EQ(read_buffer<std::uint32_t>(shared, 16), all(31));
 }
 
