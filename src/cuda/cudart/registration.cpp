@@ -132,7 +132,11 @@ CUresult find_surface_ref(ContextObject& context, const void* symbol, SurfaceRef
 
 namespace {
 
-void register_reference(void** handle, const void* host, const char* name, bool normalized) {
+/// clang gives the name in the PTX twice. nvcc gives it as the device's address, and the name in
+/// the source ("::image") as the name.
+void register_reference(void** handle, const void* host, const void** device, const char* name,
+                        bool normalized) {
+  if (device && name[0] == ':') name = reinterpret_cast<const char*>(device);
   if (PTX2SPV_CUDART >= 12)
     say_once(
         fmt::format("the reference '{}' cannot be bound: the runtime library of CUDA 12 and newer "
@@ -228,14 +232,14 @@ PTX2SPV_EXPORT void __cudaRegisterUnifiedTable(void**, void*) {
       "the host");
 }
 
-PTX2SPV_EXPORT void __cudaRegisterTexture(void** handle, const void* host, const void**,
+PTX2SPV_EXPORT void __cudaRegisterTexture(void** handle, const void* host, const void** device,
                                           const char* name, int, int normalized, int) {
-  register_reference(handle, host, name, normalized != 0);
+  register_reference(handle, host, device, name, normalized != 0);
 }
 
-PTX2SPV_EXPORT void __cudaRegisterSurface(void** handle, const void* host, const void**,
+PTX2SPV_EXPORT void __cudaRegisterSurface(void** handle, const void* host, const void** device,
                                           const char* name, int, int) {
-  register_reference(handle, host, name, false);
+  register_reference(handle, host, device, name, false);
 }
 
 /// Before the program reads a __managed__ variable.

@@ -1,27 +1,17 @@
 /* Texture and surface references of CUDA 11, as its compiler registers them: the module's PTX in a
  * fat binary made here, host variables for each reference, and launches by a host function's
  * address. What kernels read is compared with what was put there. */
-#include "runtime.h"
+#include "registration.h"
 
-typedef struct {
-  unsigned x, y, z;
-} dim3;
-void** __cudaRegisterFatBinary(void* wrapper);
-void __cudaRegisterFatBinaryEnd(void** handle);
-void __cudaUnregisterFatBinary(void** handle);
-void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name,
-                            int limit, void* tid, void* bid, dim3* block, dim3* grid, int* size);
 void __cudaRegisterTexture(void** handle, const struct textureReference* host, const void** device,
                            const char* name, int dimensions, int normalized, int external);
 void __cudaRegisterSurface(void** handle, const struct surfaceReference* host, const void** device,
                            const char* name, int dimensions, int external);
-cudaError_t cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** args, size_t shared,
-                             cudaStream_t stream);
 
 static const char kPtx[] =
     ".version 6.3\n.target sm_75\n.address_size 64\n"
     ".visible .global .texref image;\n.visible .global .texref bytes;\n"
-    ".visible .global .texref words;\n.visible .global .texref levels;\n"
+    ".visible .global .texref _ZN1a5wordsE;\n.visible .global .texref levels;\n"
     ".visible .global .surfref target;\n"
     /* out[y * 8 + x] = image(x + dx, y + 0.5) */
     ".visible .entry read_image(.param .u64 out, .param .f32 dx, .param .f32 scale) {\n"
@@ -47,7 +37,7 @@ static const char kPtx[] =
     "  .reg .u64 %rd<8>; .reg .u32 %r<12>;\n"
     "  ld.param.u64 %rd1, [out]; ld.param.u32 %r9, [first]; mov.u32 %r1, %tid.x;\n"
     "  add.u32 %r2, %r1, %r9;\n"
-    "  tex.1d.v4.u32.s32 {%r4, %r5, %r6, %r7}, [words, {%r2}];\n"
+    "  tex.1d.v4.u32.s32 {%r4, %r5, %r6, %r7}, [_ZN1a5wordsE, {%r2}];\n"
     "  mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r5; ret;\n}\n"
     /* out[x] = levels at level x */
     ".visible .entry read_levels(.param .u64 out) {\n"
@@ -70,60 +60,19 @@ static void read_words(void) {}
 static void read_levels(void) {}
 static void write_target(void) {}
 
-/* The fat binary and its wrapper: PTX for compute capability 7.5, not compressed. */
-static struct {
-  uint32_t magic;
-  uint16_t version, header_bytes;
-  uint64_t payload_bytes;
-  struct {
-    uint16_t kind, version;
-    uint32_t header_bytes;
-    uint64_t payload_bytes;
-    uint32_t compressed, options;
-    uint16_t minor, major;
-    uint32_t arch, name, name_bytes;
-    uint64_t flags, zero, bytes;
-  } entry;
-  char text[(sizeof kPtx + 7) / 8 * 8];
-} fatbin;
-static struct {
-  uint32_t magic, version;
-  const void* data;
-  void* prelinked;
-} wrapper = {0x466243b1, 1, &fatbin, NULL};
-
-static void** handle;
-
-static void reg(void (*host)(void), const char* name) {
-  __cudaRegisterFunction(handle, (const char*)(uintptr_t)host, (char*)(uintptr_t)name, name, -1,
-                         NULL, NULL, NULL, NULL, NULL);
-}
-
 static void start(void) {
-  fatbin.magic = 0xba55ed50;
-  fatbin.version = 1;
-  fatbin.header_bytes = 16;
-  fatbin.payload_bytes = sizeof fatbin.entry + sizeof fatbin.text;
-  fatbin.entry.kind = 1;
-  fatbin.entry.version = 0x101;
-  fatbin.entry.header_bytes = sizeof fatbin.entry;
-  fatbin.entry.payload_bytes = sizeof fatbin.text;
-  fatbin.entry.major = 6;
-  fatbin.entry.minor = 3;
-  fatbin.entry.arch = 75;
-  fatbin.entry.flags = 0x11;
-  memcpy(fatbin.text, kPtx, sizeof kPtx);
-  handle = __cudaRegisterFatBinary(&wrapper);
+  begin(kPtx);
   reg(read_image, "read_image");
   reg(read_bytes, "read_bytes");
   reg(read_words, "read_words");
   reg(read_levels, "read_levels");
   reg(write_target, "write_target");
-  __cudaRegisterTexture(handle, &image, NULL, "image", 2, 0, 0);
-  __cudaRegisterTexture(handle, &bytes, NULL, "bytes", 2, 1, 0);
-  __cudaRegisterTexture(handle, &words, NULL, "words", 1, 0, 0);
+  /* clang gives the name twice, nvcc what it is in the PTX and in the source. */
+  __cudaRegisterTexture(handle, &image, (const void**)"image", "image", 2, 0, 0);
+  __cudaRegisterTexture(handle, &bytes, (const void**)"bytes", "::bytes", 2, 1, 0);
+  __cudaRegisterTexture(handle, &words, (const void**)"_ZN1a5wordsE", "::a::words", 1, 0, 0);
   __cudaRegisterTexture(handle, &levels, NULL, "levels", 2, 0, 0);
-  __cudaRegisterSurface(handle, &target, NULL, "target", 2, 0);
+  __cudaRegisterSurface(handle, &target, (const void**)"target", "::target", 2, 0);
   __cudaRegisterFatBinaryEnd(handle);
 }
 
