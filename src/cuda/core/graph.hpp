@@ -18,6 +18,7 @@ struct GraphNodeObject {
 };
 
 struct GraphObject {
+  const std::uint64_t id = next_id();
   std::mutex mutex;  ///< what follows
   std::vector<std::shared_ptr<GraphNodeObject>> nodes;
 };

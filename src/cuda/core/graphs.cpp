@@ -87,6 +87,14 @@ CUresult add_node(GraphObject& graph, Operation operation, std::span<GraphNodeOb
   auto node = std::make_shared<GraphNodeObject>();
   node->graph = &graph;
   node->operation = std::move(operation);
+  if (const auto* each = std::get_if<AllocateOperation>(&node->operation.what))
+    each->memory->graph = graph.id;
+  // Memory may be freed by another graph, or by the program. In a graph of its own it cannot be
+  // once an instance is there, which leaves it to whoever launched that.
+  if (const auto* each = std::get_if<FreeOperation>(&node->operation.what))
+    if (auto memory = each->memory.lock();
+        memory && memory->graph == graph.id && memory->instantiated)
+      return fail(eInvalidValue, "the graph was instantiated without the node that frees");
   std::lock_guard lock(graph.mutex);
   for (GraphNodeObject* each : before) {
     auto known = find_node(each);

@@ -65,6 +65,7 @@ struct GraphMemory : std::enable_shared_from_this<GraphMemory> {
   std::shared_ptr<Allocation> allocation;
   DeviceObject* device = nullptr;
   std::atomic<bool> live{false}, instantiated{false};
+  std::atomic<std::uint64_t> graph{0};  ///< GraphObject::id of the graph whose node allocates
   GraphMemory() = default;
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;

@@ -264,8 +264,6 @@ CUresult make_graph_free(CUdeviceptr address, FreeOperation& made) {
   auto allocation = find_address(address);
   if (!allocation || allocation->address != address || !allocation->graph)
     return fail(eInvalidValue, fmt::format("{:#x} is no memory of a graph's node", address));
-  if (allocation->graph->instantiated)
-    return fail(eInvalidValue, "the graph was instantiated without the node that frees");
   made.memory = allocation->graph->weak_from_this();
   made.address = address;
   return eSuccess;
