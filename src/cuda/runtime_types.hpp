@@ -198,14 +198,16 @@ using cudaStreamCallback = void (*)(CUstream stream, CUresult status, void* data
 
 /// The fields that cudaDeviceProp has in CUDA 12 and 13 alike are named alike.
 struct cudaDeviceProp12 {
-#define PTX2SPV_PROP(since12, since13, type, name, count) PTX2SPV_PROP_##since12(type, name, count)
+#define PTX2SPV_PROP(since12, since13, attribute, type, name, count) \
+  PTX2SPV_PROP_##since12(type, name, count)
 #define PTX2SPV_PROP_1(type, name, count) type name count;
 #define PTX2SPV_PROP_0(type, name, count)
 #include "src/cuda/device_properties.def"
 #undef PTX2SPV_PROP
 };
 struct cudaDeviceProp13 {
-#define PTX2SPV_PROP(since12, since13, type, name, count) PTX2SPV_PROP_##since13(type, name, count)
+#define PTX2SPV_PROP(since12, since13, attribute, type, name, count) \
+  PTX2SPV_PROP_##since13(type, name, count)
 #include "src/cuda/device_properties.def"
 #undef PTX2SPV_PROP
 #undef PTX2SPV_PROP_1

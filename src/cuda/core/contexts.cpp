@@ -35,7 +35,15 @@ CUresult create_context(DeviceObject& device, unsigned flags,
 CUresult retain_primary(DeviceObject& device, ContextObject*& context) {
   static std::mutex mutex;  // of creation, which opens the device
   std::lock_guard creation(mutex);
-  if (!device.primary) {
+  for (;;) {
+    {
+      std::lock_guard lock(device.mutex);
+      if (device.primary) {
+        ++device.primary_users;
+        context = device.primary.get();
+        return eSuccess;
+      }
+    }
     std::shared_ptr<ContextObject> made;
     if (CUresult code = create_context(device, device.primary_flags, made); code != eSuccess)
       return code;
@@ -43,10 +51,6 @@ CUresult retain_primary(DeviceObject& device, ContextObject*& context) {
     std::lock_guard lock(device.mutex);
     device.primary = std::move(made);
   }
-  std::lock_guard lock(device.mutex);
-  ++device.primary_users;
-  context = device.primary.get();
-  return eSuccess;
 }
 
 CUresult release_primary(DeviceObject& device, bool reset) {

@@ -71,6 +71,34 @@ CUresult free_operation(CUdeviceptr address, Operation& made);
 /// all but kernels and copies.
 CUresult common_operation(ContextObject& context, int type, NodeParams& params, Operation& made);
 
+/// An operation, and what making it answered.
+struct MadeOperation {
+  CUresult code = eSuccess;
+  Operation operation;
+};
+/// Calls one of the functions that make an operation into their last argument.
+template <class Maker, class... Args>
+MadeOperation make(Maker&& maker, Args&&... args) {
+  MadeOperation made;
+  made.code = maker(std::forward<Args>(args)..., made.operation);
+  return made;
+}
+
+/// Where an operation goes: to a new node of a graph, or to one that is there, in the graph or in
+/// an instance of it.
+struct NodePlace {
+  bool adds = false;
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  CUgraphNode node = nullptr, *made = nullptr;
+  const CUgraphNode* before = nullptr;
+  std::size_t count = 0;
+};
+NodePlace adding(CUgraphNode* made, CUgraph graph, const CUgraphNode* before, std::size_t count);
+NodePlace changing(CUgraphNode node);
+NodePlace changing(CUgraphExec exec, CUgraphNode node);
+CUresult place_operation(MadeOperation made, const NodePlace& place);
+
 /// What a node holds; null or eInvalidValue where it is of another type.
 KernelOperation* kernel_of(CUgraphNode node);
 CopyOperation* copy_of(CUgraphNode node);

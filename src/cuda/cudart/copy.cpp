@@ -96,6 +96,13 @@ CUresult fill(CUstream handle, const CUDA_MEMSET_NODE_PARAMS& set) {
 
 CUresult bad_direction() { return keep(eInvalidMemcpyDirection); }
 
+/// What copies to and from arrays answer where a pitch is less than the width: of one row, CUDA
+/// calls that an invalid value.
+CUresult short_pitch(std::size_t rows) {
+  return keep(rows > 1 ? eInvalidPitchValue
+                       : fail(eInvalidValue, "the pitch is less than the width"));
+}
+
 }  // namespace
 
 extern "C" {
@@ -131,7 +138,7 @@ CUresult cudaMemcpy2DToArrayAsync(CUarray to, std::size_t x, std::size_t y, cons
                                   int kind, CUstream stream) {
   unsigned source = 0, target = 0;
   if (!sides_of(kind, source, target) || target == kMemoryHost) return bad_direction();
-  if (width > pitch) return keep(fail(eInvalidValue, "the pitch is less than the width"));
+  if (width > pitch) return short_pitch(height);
   auto p = rows_copy(width, height);
   from_memory(p, source, from, pitch);
   to_array(p, to, x, y);
@@ -148,7 +155,7 @@ CUresult cudaMemcpy2DFromArrayAsync(void* to, std::size_t pitch, const ArrayObje
                                     std::size_t height, int kind, CUstream stream) {
   unsigned source = 0, target = 0;
   if (!sides_of(kind, source, target) || source == kMemoryHost) return bad_direction();
-  if (width > pitch) return keep(fail(eInvalidValue, "the pitch is less than the width"));
+  if (width > pitch) return short_pitch(height);
   auto p = rows_copy(width, height);
   from_array(p, from, x, y);
   to_memory(p, target, to, pitch);

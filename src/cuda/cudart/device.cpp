@@ -1,6 +1,7 @@
 // Errors, devices and their properties.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "src/cuda/cudart/face.hpp"
 
@@ -16,72 +17,29 @@ CUresult sticky() {
   return static_cast<CUresult>(stack.back()->sticky.load());
 }
 
-/// Every field whose value is a device attribute, by the attribute's number.
-template <class Prop>
-void fill_attributes(DeviceObject& device, Prop& p) {
-  const auto get = [&](int number) { return device_attribute(device, number).value_or(0); };
-  p.sharedMemPerBlock = static_cast<std::size_t>(get(8));
-  p.regsPerBlock = get(12);
-  p.warpSize = get(10);
-  p.memPitch = static_cast<std::size_t>(get(11));
-  p.maxThreadsPerBlock = get(1);
-  for (int i = 0; i < 3; ++i) {
-    p.maxThreadsDim[i] = get(2 + i);
-    p.maxGridSize[i] = get(5 + i);
-    p.maxTexture3D[i] = get(24 + i);
-    p.maxTexture3DAlt[i] = get(47 + i);
-    p.maxTexture2DLinear[i] = get(70 + i);
-    p.maxTexture2DLayered[i] = get(27 + i);
-    p.maxSurface3D[i] = get(58 + i);
-    p.maxSurface2DLayered[i] = get(63 + i);
+/// A field's value out of device attributes, from `first` on; 0: the field has none.
+template <class T>
+void set_field(DeviceObject& device, int first, T& field) {
+  if constexpr (std::is_array_v<T>) {
+    for (std::size_t i = 0; first && i < std::extent_v<T>; ++i)
+      set_field(device, first + static_cast<int>(i), field[i]);
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    if (first) field = static_cast<T>(device_attribute(device, first).value_or(0));
   }
-  for (int i = 0; i < 2; ++i) {
-    p.maxTexture2D[i] = get(22 + i);
-    p.maxTexture2DMipmap[i] = get(73 + i);
-    p.maxTexture2DGather[i] = get(45 + i);
-    p.maxTexture1DLayered[i] = get(42 + i);
-    p.maxTextureCubemapLayered[i] = get(53 + i);
-    p.maxSurface2D[i] = get(56 + i);
-    p.maxSurface1DLayered[i] = get(61 + i);
-    p.maxSurfaceCubemapLayered[i] = get(67 + i);
-  }
-  p.totalConstMem = static_cast<std::size_t>(get(9));
-  p.major = get(75);
-  p.minor = get(76);
-  p.textureAlignment = static_cast<std::size_t>(get(14));
-  p.texturePitchAlignment = static_cast<std::size_t>(get(51));
-  p.multiProcessorCount = get(16);
-  p.integrated = get(18);
-  p.canMapHostMemory = get(19);
-  p.maxTexture1D = get(21);
-  p.maxTexture1DMipmap = get(77);
-  p.maxTextureCubemap = get(52);
-  p.maxSurface1D = get(55);
-  p.maxSurfaceCubemap = get(66);
-  p.surfaceAlignment = static_cast<std::size_t>(get(30));
-  p.concurrentKernels = get(31);
-  p.pciBusID = get(33);
-  p.asyncEngineCount = get(40);
-  p.unifiedAddressing = get(41);
-  p.maxThreadsPerMultiProcessor = get(39);
-  p.globalL1CacheSupported = get(79);
-  p.localL1CacheSupported = get(80);
-  p.sharedMemPerMultiprocessor = static_cast<std::size_t>(get(81));
-  p.regsPerMultiprocessor = get(82);
-  p.managedMemory = get(83);
-  p.multiGpuBoardGroupID = get(85);
-  p.hostNativeAtomicSupported = get(86);
-  p.pageableMemoryAccess = get(88);
-  p.concurrentManagedAccess = get(89);
-  p.canUseHostPointerForRegisteredMem = get(91);
-  p.cooperativeLaunch = get(95);
-  p.sharedMemPerBlockOptin = static_cast<std::size_t>(get(97));
-  p.pageableMemoryAccessUsesHostPageTables = get(100);
-  p.directManagedMemAccessFromHost = get(101);
-  p.maxBlocksPerMultiProcessor = get(106);
-  p.hostRegisterSupported = get(99);
-  p.hostRegisterReadOnlySupported = get(113);
-  p.memoryPoolsSupported = get(115);
+}
+
+void fill_attributes(DeviceObject& device, cudaDeviceProp& p) {
+#define PTX2SPV_FIELD_0(attribute, name)
+#define PTX2SPV_FIELD_1(attribute, name) set_field(device, attribute, p.name);
+#if PTX2SPV_CUDART >= 13
+#define PTX2SPV_PROP(since12, since13, attribute, type, name, count) \
+  PTX2SPV_FIELD_##since13(attribute, name)
+#else
+#define PTX2SPV_PROP(since12, since13, attribute, type, name, count) \
+  PTX2SPV_FIELD_##since12(attribute, name)
+#endif
+#include "src/cuda/device_properties.def"
+#undef PTX2SPV_PROP
 }
 
 CUresult properties(cudaDeviceProp& p, int ordinal) {
@@ -96,15 +54,6 @@ CUresult properties(cudaDeviceProp& p, int ordinal) {
   p.uuid.bytes[15] = static_cast<char>(p.uuid.bytes[15] ^ device->ordinal);
   p.totalGlobalMem = total_memory(*device);
   fill_attributes(*device, p);
-#if PTX2SPV_CUDART < 13
-  const auto get = [&](int number) { return device_attribute(*device, number).value_or(0); };
-  p.clockRate = get(13);
-  p.maxTexture1DLinear = get(69);
-  p.singleToDoublePrecisionPerfRatio = get(87);
-#else
-  p.deviceNumaId = -1;
-  p.hostNumaId = -1;
-#endif
   return eSuccess;
 }
 
@@ -408,24 +357,22 @@ CUresult cudaCtxResetPersistingL2Cache() { return eSuccess; }
 CUresult cudaProfilerStart() { return eSuccess; }
 CUresult cudaProfilerStop() { return eSuccess; }
 
-PTX2SPV_IF_11(
-    // Doubles are doubles on every device.
-    CUresult cudaSetDoubleForDevice(double* value) {
-      return keep(value ? eSuccess : eInvalidValue);
-    } CUresult cudaSetDoubleForHost(double* value) {
-      return keep(value ? eSuccess : eInvalidValue);
-    })
+#if PTX2SPV_CUDART < 13
+// Doubles are doubles on every device.
+CUresult cudaSetDoubleForDevice(double* value) { return keep(value ? eSuccess : eInvalidValue); }
+CUresult cudaSetDoubleForHost(double* value) { return keep(value ? eSuccess : eInvalidValue); }
 
-PTX2SPV_IF_11_12(
-    CUresult cudaThreadSynchronize() { return cudaDeviceSynchronize(); } CUresult cudaThreadExit() {
-      return cudaDeviceReset();
-    } CUresult cudaThreadSetLimit(int limit, std::size_t value) {
-      return cudaDeviceSetLimit(limit, value);
-    } CUresult cudaThreadGetLimit(std::size_t* value, int limit) {
-      return cudaDeviceGetLimit(value, limit);
-    } CUresult cudaThreadSetCacheConfig(int config) {
-      return cudaDeviceSetCacheConfig(config);
-    } CUresult cudaThreadGetCacheConfig(int* config) { return cudaDeviceGetCacheConfig(config); })
+CUresult cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+CUresult cudaThreadExit() { return cudaDeviceReset(); }
+CUresult cudaThreadSetLimit(int limit, std::size_t value) {
+  return cudaDeviceSetLimit(limit, value);
+}
+CUresult cudaThreadGetLimit(std::size_t* value, int limit) {
+  return cudaDeviceGetLimit(value, limit);
+}
+CUresult cudaThreadSetCacheConfig(int config) { return cudaDeviceSetCacheConfig(config); }
+CUresult cudaThreadGetCacheConfig(int* config) { return cudaDeviceGetCacheConfig(config); }
+#endif
 
 }  // extern "C"
 

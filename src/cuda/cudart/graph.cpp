@@ -56,34 +56,31 @@ CUresult symbol_operation(const void* symbol, std::size_t offset, void* other, s
                    : linear_operation(other, place, bytes, kind, made);
 }
 
-/// What a function does with an operation once it is made.
-struct Target {
-  CUgraph graph = nullptr;
-  CUgraphExec exec = nullptr;
-  CUgraphNode node = nullptr, *made = nullptr;
-  const CUgraphNode* before = nullptr;
-  std::size_t count = 0;
-};
-
-CUresult put(CUresult code, Operation operation, const Target& target) {
-  if (code == eSuccess) {
-    if (target.made)
-      code = append(target.graph, std::move(operation), target.before, target.count, target.made);
-    else if (target.exec)
-      code = replace(target.exec, target.node, std::move(operation));
-    else
-      code = replace(target.node, std::move(operation));
-  }
-  return keep(code);
+CUresult info_of(CUstream handle, CaptureInfo& info) {
+  return call_in(handle,
+                 [&](ContextObject&, const auto& stream) { return capture_info(*stream, info); });
 }
 
-Target adding(CUgraphNode* made, CUgraph graph, const CUgraphNode* before, std::size_t count) {
-  static CUgraphNode nowhere;
-  return {graph, nullptr, nullptr, made ? made : &nowhere, before, count};
+CUresult capture_info_of(CUstream handle, int* status, unsigned long long* id, CUgraph* graph,
+                         const CUgraphNode** nodes, const void** edges, std::size_t* count) {
+  if (!status) return keep(eInvalidValue);
+  CaptureInfo info;
+  CUresult code = info_of(handle, info);
+  if (code != eSuccess) return code;
+  *status = info.status;
+  if (id) *id = info.id;
+  if (graph) *graph = info.graph;
+  if (nodes) *nodes = info.nodes;
+  if (edges) *edges = nullptr;
+  if (count) *count = info.count;
+  return eSuccess;
 }
-Target changing(CUgraphNode node) { return {nullptr, nullptr, node, nullptr, nullptr, 0}; }
-Target changing(CUgraphExec exec, CUgraphNode node) {
-  return {nullptr, exec, node, nullptr, nullptr, 0};
+
+/// Programs may keep no handle of a node that they add.
+CUresult put(MadeOperation made, NodePlace place) {
+  CUgraphNode nowhere = nullptr;
+  if (place.adds && !place.made) place.made = &nowhere;
+  return keep(place_operation(std::move(made), place));
 }
 
 #if PTX2SPV_CUDART >= 12
@@ -103,11 +100,6 @@ CUresult generic_operation(cudaGraphNodeParams* params, Operation& made) {
   });
 }
 #endif
-
-CUresult info_of(CUstream handle, CaptureInfo& info) {
-  return call_in(handle,
-                 [&](ContextObject&, const auto& stream) { return capture_info(*stream, info); });
-}
 
 }  // namespace
 
@@ -148,26 +140,24 @@ CUresult cudaStreamIsCapturing(CUstream handle, int* status) {
 CUresult cudaStreamGetCaptureInfo(CUstream handle, int* status, unsigned long long* id,
                                   CUgraph* graph, const CUgraphNode** nodes, const void** edges,
                                   std::size_t* count) {
-  if (edges) *edges = nullptr;
+  return capture_info_of(handle, status, id, graph, nodes, edges, count);
+}
 #else
 CUresult cudaStreamGetCaptureInfo(CUstream handle, int* status, unsigned long long* id) {
-  return cudaStreamGetCaptureInfo_v2(handle, status, id, nullptr, nullptr, nullptr);
+  return capture_info_of(handle, status, id, nullptr, nullptr, nullptr, nullptr);
 }
 CUresult cudaStreamGetCaptureInfo_v2(CUstream handle, int* status, unsigned long long* id,
                                      CUgraph* graph, const CUgraphNode** nodes,
                                      std::size_t* count) {
-#endif
-  if (!status) return keep(eInvalidValue);
-  CaptureInfo info;
-  CUresult code = info_of(handle, info);
-  if (code != eSuccess) return code;
-  *status = info.status;
-  if (id) *id = info.id;
-  if (graph) *graph = info.graph;
-  if (nodes) *nodes = info.nodes;
-  if (count) *count = info.count;
-  return eSuccess;
+  return capture_info_of(handle, status, id, graph, nodes, nullptr, count);
 }
+#endif
+PTX2SPV_IF_12(CUresult cudaStreamGetCaptureInfo_v3(CUstream handle, int* status,
+                                                   unsigned long long* id, CUgraph* graph,
+                                                   const CUgraphNode** nodes, const void** edges,
+                                                   std::size_t* count) {
+  return capture_info_of(handle, status, id, graph, nodes, edges, count);
+})
 
 CUresult cudaThreadExchangeStreamCaptureMode(int* mode) {
   static thread_local int current = 0;
@@ -190,20 +180,14 @@ CUresult PTX2SPV_WITH_DATA(cudaGraphAddNode)(CUgraphNode* node, CUgraph graph,
                                              const CUgraphNode* before, const void* data,
                                              std::size_t count, cudaGraphNodeParams* params) {
   if (CUresult code = check_edges(data, count); code != eSuccess) return keep(code);
-  Operation operation;
-  CUresult code = generic_operation(params, operation);
-  return put(code, std::move(operation), adding(node, graph, before, count));
+  return put(make(generic_operation, params), adding(node, graph, before, count));
 }
 CUresult cudaGraphNodeSetParams(CUgraphNode node, cudaGraphNodeParams* params) {
-  Operation operation;
-  CUresult code = generic_operation(params, operation);
-  return put(code, std::move(operation), changing(node));
+  return put(make(generic_operation, params), changing(node));
 }
 CUresult cudaGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                     cudaGraphNodeParams* params) {
-  Operation operation;
-  CUresult code = generic_operation(params, operation);
-  return put(code, std::move(operation), changing(exec, node));
+  return put(make(generic_operation, params), changing(exec, node));
 }
 #endif
 PTX2SPV_IF_12(CUresult cudaGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
@@ -214,20 +198,14 @@ PTX2SPV_IF_12(CUresult cudaGraphAddNode(CUgraphNode* node, CUgraph graph, const 
 // Nodes of each type: added, looked at, changed in a graph, changed in an instance.
 CUresult cudaGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                 std::size_t count, const cudaKernelNodeParams* params) {
-  Operation operation;
-  CUresult code = kernel_operation(params, operation);
-  return put(code, std::move(operation), adding(node, graph, before, count));
+  return put(make(kernel_operation, params), adding(node, graph, before, count));
 }
 CUresult cudaGraphKernelNodeSetParams(CUgraphNode node, const cudaKernelNodeParams* params) {
-  Operation operation;
-  CUresult code = kernel_operation(params, operation);
-  return put(code, std::move(operation), changing(node));
+  return put(make(kernel_operation, params), changing(node));
 }
 CUresult cudaGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                           const cudaKernelNodeParams* params) {
-  Operation operation;
-  CUresult code = kernel_operation(params, operation);
-  return put(code, std::move(operation), changing(exec, node));
+  return put(make(kernel_operation, params), changing(exec, node));
 }
 CUresult cudaGraphKernelNodeGetParams(CUgraphNode node, cudaKernelNodeParams* params) {
   if (!params) return keep(eInvalidValue);
@@ -245,103 +223,74 @@ CUresult cudaGraphKernelNodeGetParams(CUgraphNode node, cudaKernelNodeParams* pa
 
 CUresult cudaGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                 std::size_t count, const cudaMemcpy3DParms* params) {
-  Operation operation;
-  CUresult code = copy_operation(params, operation);
-  return put(code, std::move(operation), adding(node, graph, before, count));
+  return put(make(copy_operation, params), adding(node, graph, before, count));
 }
 CUresult cudaGraphMemcpyNodeSetParams(CUgraphNode node, const cudaMemcpy3DParms* params) {
-  Operation operation;
-  CUresult code = copy_operation(params, operation);
-  return put(code, std::move(operation), changing(node));
+  return put(make(copy_operation, params), changing(node));
 }
 CUresult cudaGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                           const cudaMemcpy3DParms* params) {
-  Operation operation;
-  CUresult code = copy_operation(params, operation);
-  return put(code, std::move(operation), changing(exec, node));
+  return put(make(copy_operation, params), changing(exec, node));
 }
 CUresult cudaGraphAddMemcpyNode1D(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                   std::size_t count, void* to, const void* from, std::size_t bytes,
                                   int kind) {
-  Operation operation;
-  CUresult code = linear_operation(to, from, bytes, kind, operation);
-  return put(code, std::move(operation), adding(node, graph, before, count));
+  return put(make(linear_operation, to, from, bytes, kind), adding(node, graph, before, count));
 }
 CUresult cudaGraphMemcpyNodeSetParams1D(CUgraphNode node, void* to, const void* from,
                                         std::size_t bytes, int kind) {
-  Operation operation;
-  CUresult code = linear_operation(to, from, bytes, kind, operation);
-  return put(code, std::move(operation), changing(node));
+  return put(make(linear_operation, to, from, bytes, kind), changing(node));
 }
 CUresult cudaGraphExecMemcpyNodeSetParams1D(CUgraphExec exec, CUgraphNode node, void* to,
                                             const void* from, std::size_t bytes, int kind) {
-  Operation operation;
-  CUresult code = linear_operation(to, from, bytes, kind, operation);
-  return put(code, std::move(operation), changing(exec, node));
+  return put(make(linear_operation, to, from, bytes, kind), changing(exec, node));
 }
 CUresult cudaGraphAddMemcpyNodeToSymbol(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                         std::size_t count, const void* symbol, const void* from,
                                         std::size_t bytes, std::size_t offset, int kind) {
-  Operation operation;
-  CUresult code =
-      symbol_operation(symbol, offset, const_cast<void*>(from), bytes, kind, true, operation);
-  return put(code, std::move(operation), adding(node, graph, before, count));
+  return put(make(symbol_operation, symbol, offset, const_cast<void*>(from), bytes, kind, true),
+             adding(node, graph, before, count));
 }
 CUresult cudaGraphAddMemcpyNodeFromSymbol(CUgraphNode* node, CUgraph graph,
                                           const CUgraphNode* before, std::size_t count, void* to,
                                           const void* symbol, std::size_t bytes, std::size_t offset,
                                           int kind) {
-  Operation operation;
-  CUresult code = symbol_operation(symbol, offset, to, bytes, kind, false, operation);
-  return put(code, std::move(operation), adding(node, graph, before, count));
+  return put(make(symbol_operation, symbol, offset, to, bytes, kind, false),
+             adding(node, graph, before, count));
 }
 CUresult cudaGraphMemcpyNodeSetParamsToSymbol(CUgraphNode node, const void* symbol,
                                               const void* from, std::size_t bytes,
                                               std::size_t offset, int kind) {
-  Operation operation;
-  CUresult code =
-      symbol_operation(symbol, offset, const_cast<void*>(from), bytes, kind, true, operation);
-  return put(code, std::move(operation), changing(node));
+  return put(make(symbol_operation, symbol, offset, const_cast<void*>(from), bytes, kind, true),
+             changing(node));
 }
 CUresult cudaGraphMemcpyNodeSetParamsFromSymbol(CUgraphNode node, void* to, const void* symbol,
                                                 std::size_t bytes, std::size_t offset, int kind) {
-  Operation operation;
-  CUresult code = symbol_operation(symbol, offset, to, bytes, kind, false, operation);
-  return put(code, std::move(operation), changing(node));
+  return put(make(symbol_operation, symbol, offset, to, bytes, kind, false), changing(node));
 }
 CUresult cudaGraphExecMemcpyNodeSetParamsToSymbol(CUgraphExec exec, CUgraphNode node,
                                                   const void* symbol, const void* from,
                                                   std::size_t bytes, std::size_t offset, int kind) {
-  Operation operation;
-  CUresult code =
-      symbol_operation(symbol, offset, const_cast<void*>(from), bytes, kind, true, operation);
-  return put(code, std::move(operation), changing(exec, node));
+  return put(make(symbol_operation, symbol, offset, const_cast<void*>(from), bytes, kind, true),
+             changing(exec, node));
 }
 CUresult cudaGraphExecMemcpyNodeSetParamsFromSymbol(CUgraphExec exec, CUgraphNode node, void* to,
                                                     const void* symbol, std::size_t bytes,
                                                     std::size_t offset, int kind) {
-  Operation operation;
-  CUresult code = symbol_operation(symbol, offset, to, bytes, kind, false, operation);
-  return put(code, std::move(operation), changing(exec, node));
+  return put(make(symbol_operation, symbol, offset, to, bytes, kind, false), changing(exec, node));
 }
 
 // The driver interface has the same structs for these.
 CUresult cudaGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                 std::size_t count, const CUDA_MEMSET_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = fill_operation(params, operation);
-  return put(code, std::move(operation), adding(node, graph, before, count));
+  return put(make(fill_operation, params), adding(node, graph, before, count));
 }
 CUresult cudaGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = fill_operation(params, operation);
-  return put(code, std::move(operation), changing(node));
+  return put(make(fill_operation, params), changing(node));
 }
 CUresult cudaGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                           const CUDA_MEMSET_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = fill_operation(params, operation);
-  return put(code, std::move(operation), changing(exec, node));
+  return put(make(fill_operation, params), changing(exec, node));
 }
 CUresult cudaGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* params) {
   return keep(memset_of(node, params));
@@ -349,20 +298,14 @@ CUresult cudaGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS*
 
 CUresult cudaGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                               std::size_t count, const CUDA_HOST_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = host_operation(params, operation);
-  return put(code, std::move(operation), adding(node, graph, before, count));
+  return put(make(host_operation, params), adding(node, graph, before, count));
 }
 CUresult cudaGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = host_operation(params, operation);
-  return put(code, std::move(operation), changing(node));
+  return put(make(host_operation, params), changing(node));
 }
 CUresult cudaGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_HOST_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = host_operation(params, operation);
-  return put(code, std::move(operation), changing(exec, node));
+  return put(make(host_operation, params), changing(exec, node));
 }
 CUresult cudaGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* params) {
   return keep(host_of(node, params));
@@ -370,38 +313,33 @@ CUresult cudaGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* par
 
 CUresult cudaGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                     std::size_t count, CUgraph child) {
-  Operation operation;
-  CUresult code = child_operation(child, 0, operation);
-  return put(code, std::move(operation), adding(node, graph, before, count));
+  return put(make(child_operation, child, 0), adding(node, graph, before, count));
 }
 CUresult cudaGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
-  Operation operation;
-  CUresult code = child_operation(child, 0, operation);
-  return put(code, std::move(operation), changing(exec, node));
+  return put(make(child_operation, child, 0), changing(exec, node));
 }
 CUresult cudaGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
   return keep(child_of(node, graph));
 }
 CUresult cudaGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                std::size_t count) {
-  return put(eSuccess, Operation{EmptyOperation{}}, adding(node, graph, before, count));
+  return put({eSuccess, Operation{EmptyOperation{}}}, adding(node, graph, before, count));
 }
 
 CUresult cudaGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                   std::size_t count, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code =
-      call([&](ContextObject& context) { return allocate_operation(context, params, operation); });
-  return put(code, std::move(operation), adding(node, graph, before, count));
+  MadeOperation made;
+  made.code = call(
+      [&](ContextObject& context) { return allocate_operation(context, params, made.operation); });
+  return put(std::move(made), adding(node, graph, before, count));
 }
 CUresult cudaGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
   return keep(allocation_of(node, params));
 }
 CUresult cudaGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                  std::size_t count, void* pointer) {
-  Operation operation;
-  CUresult code = free_operation(reinterpret_cast<CUdeviceptr>(pointer), operation);
-  return put(code, std::move(operation), adding(node, graph, before, count));
+  return put(make(free_operation, reinterpret_cast<CUdeviceptr>(pointer)),
+             adding(node, graph, before, count));
 }
 CUresult cudaGraphMemFreeNodeGetParams(CUgraphNode node, void* pointer) {
   return keep(freed_by(node, static_cast<CUdeviceptr*>(pointer)));
@@ -409,38 +347,26 @@ CUresult cudaGraphMemFreeNodeGetParams(CUgraphNode node, void* pointer) {
 
 CUresult cudaGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                      std::size_t count, CUevent event) {
-  Operation operation;
-  CUresult code = event_operation(event, true, operation);
-  return put(code, std::move(operation), adding(node, graph, before, count));
+  return put(make(event_operation, event, true), adding(node, graph, before, count));
 }
 CUresult cudaGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
-  Operation operation;
-  CUresult code = event_operation(event, true, operation);
-  return put(code, std::move(operation), changing(node));
+  return put(make(event_operation, event, true), changing(node));
 }
 CUresult cudaGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  Operation operation;
-  CUresult code = event_operation(event, true, operation);
-  return put(code, std::move(operation), changing(exec, node));
+  return put(make(event_operation, event, true), changing(exec, node));
 }
 CUresult cudaGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
   return keep(event_of(node, event, true));
 }
 CUresult cudaGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                    std::size_t count, CUevent event) {
-  Operation operation;
-  CUresult code = event_operation(event, false, operation);
-  return put(code, std::move(operation), adding(node, graph, before, count));
+  return put(make(event_operation, event, false), adding(node, graph, before, count));
 }
 CUresult cudaGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
-  Operation operation;
-  CUresult code = event_operation(event, false, operation);
-  return put(code, std::move(operation), changing(node));
+  return put(make(event_operation, event, false), changing(node));
 }
 CUresult cudaGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  Operation operation;
-  CUresult code = event_operation(event, false, operation);
-  return put(code, std::move(operation), changing(exec, node));
+  return put(make(event_operation, event, false), changing(exec, node));
 }
 CUresult cudaGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
   return keep(event_of(node, event, false));

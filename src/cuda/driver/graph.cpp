@@ -49,16 +49,8 @@ CUresult generic_operation(CUgraphNodeParams* params, Operation& made) {
   });
 }
 
-/// What becomes of an operation once it is made.
-CUresult put(CUresult code, Operation operation, CUgraphNode* node, CUgraph graph,
-             const CUgraphNode* before, std::size_t count) {
-  return code == eSuccess ? append(graph, std::move(operation), before, count, node) : code;
-}
-CUresult put(CUresult code, Operation operation, CUgraphNode node) {
-  return code == eSuccess ? replace(node, std::move(operation)) : code;
-}
-CUresult put(CUresult code, Operation operation, CUgraphExec exec, CUgraphNode node) {
-  return code == eSuccess ? replace(exec, node, std::move(operation)) : code;
+CUresult put(MadeOperation made, const NodePlace& place) {
+  return place_operation(std::move(made), place);
 }
 
 }  // namespace
@@ -80,55 +72,37 @@ CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* 
 }
 CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                         std::size_t count, CUgraphNodeParams* params) {
-  Operation operation;
-  CUresult code = generic_operation(params, operation);
-  return put(code, std::move(operation), node, graph, before, count);
+  return put(make(generic_operation, params), adding(node, graph, before, count));
 }
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
-  Operation operation;
-  CUresult code = generic_operation(params, operation);
-  return put(code, std::move(operation), node);
+  return put(make(generic_operation, params), changing(node));
 }
 CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* params) {
-  Operation operation;
-  CUresult code = generic_operation(params, operation);
-  return put(code, std::move(operation), exec, node);
+  return put(make(generic_operation, params), changing(exec, node));
 }
 
 CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                  std::size_t count, const CUDA_KERNEL_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = kernel_operation(params, true, operation);
-  return put(code, std::move(operation), node, graph, before, count);
+  return put(make(kernel_operation, params, true), adding(node, graph, before, count));
 }
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = kernel_operation(params, true, operation);
-  return put(code, std::move(operation), node);
+  return put(make(kernel_operation, params, true), changing(node));
 }
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
                                            const CUDA_KERNEL_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = kernel_operation(params, true, operation);
-  return put(code, std::move(operation), exec, node);
+  return put(make(kernel_operation, params, true), changing(exec, node));
 }
 // Of CUDA 11, whose struct ends before the kernel's handle.
 CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                               std::size_t count, const CUDA_KERNEL_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = kernel_operation(params, false, operation);
-  return put(code, std::move(operation), node, graph, before, count);
+  return put(make(kernel_operation, params, false), adding(node, graph, before, count));
 }
 CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = kernel_operation(params, false, operation);
-  return put(code, std::move(operation), node);
+  return put(make(kernel_operation, params, false), changing(node));
 }
 CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_KERNEL_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = kernel_operation(params, false, operation);
-  return put(code, std::move(operation), exec, node);
+  return put(make(kernel_operation, params, false), changing(exec, node));
 }
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params) {
   KernelOperation* operation = kernel_of(node);
@@ -156,20 +130,14 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS
 
 CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                               std::size_t count, const CUDA_MEMCPY3D* params, CUcontext) {
-  Operation operation;
-  CUresult code = copy_operation(params, operation);
-  return put(code, std::move(operation), node, graph, before, count);
+  return put(make(copy_operation, params), adding(node, graph, before, count));
 }
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* params) {
-  Operation operation;
-  CUresult code = copy_operation(params, operation);
-  return put(code, std::move(operation), node);
+  return put(make(copy_operation, params), changing(node));
 }
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMCPY3D* params, CUcontext) {
-  Operation operation;
-  CUresult code = copy_operation(params, operation);
-  return put(code, std::move(operation), exec, node);
+  return put(make(copy_operation, params), changing(exec, node));
 }
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
   CopyOperation* operation = copy_of(node);
@@ -183,20 +151,14 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
 
 CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                               std::size_t count, const CUDA_MEMSET_NODE_PARAMS* params, CUcontext) {
-  Operation operation;
-  CUresult code = fill_operation(params, operation);
-  return put(code, std::move(operation), node, graph, before, count);
+  return put(make(fill_operation, params), adding(node, graph, before, count));
 }
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = fill_operation(params, operation);
-  return put(code, std::move(operation), node);
+  return put(make(fill_operation, params), changing(node));
 }
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMSET_NODE_PARAMS* params, CUcontext) {
-  Operation operation;
-  CUresult code = fill_operation(params, operation);
-  return put(code, std::move(operation), exec, node);
+  return put(make(fill_operation, params), changing(exec, node));
 }
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* params) {
   return memset_of(node, params);
@@ -204,20 +166,14 @@ CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* p
 
 CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                             std::size_t count, const CUDA_HOST_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = host_operation(params, operation);
-  return put(code, std::move(operation), node, graph, before, count);
+  return put(make(host_operation, params), adding(node, graph, before, count));
 }
 CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = host_operation(params, operation);
-  return put(code, std::move(operation), node);
+  return put(make(host_operation, params), changing(node));
 }
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                       const CUDA_HOST_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code = host_operation(params, operation);
-  return put(code, std::move(operation), exec, node);
+  return put(make(host_operation, params), changing(exec, node));
 }
 CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* params) {
   return host_of(node, params);
@@ -225,14 +181,10 @@ CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* param
 
 CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                   std::size_t count, CUgraph child) {
-  Operation operation;
-  CUresult code = child_operation(child, 0, operation);
-  return put(code, std::move(operation), node, graph, before, count);
+  return put(make(child_operation, child, 0), adding(node, graph, before, count));
 }
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
-  Operation operation;
-  CUresult code = child_operation(child, 0, operation);
-  return put(code, std::move(operation), exec, node);
+  return put(make(child_operation, child, 0), changing(exec, node));
 }
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
   return child_of(node, graph);
@@ -244,19 +196,17 @@ CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode
 
 CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                 std::size_t count, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
-  Operation operation;
-  CUresult code =
-      call([&](ContextObject& context) { return allocate_operation(context, params, operation); });
-  return put(code, std::move(operation), node, graph, before, count);
+  MadeOperation made;
+  made.code = call(
+      [&](ContextObject& context) { return allocate_operation(context, params, made.operation); });
+  return put(std::move(made), adding(node, graph, before, count));
 }
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
   return allocation_of(node, params);
 }
 CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                std::size_t count, CUdeviceptr address) {
-  Operation operation;
-  CUresult code = free_operation(address, operation);
-  return put(code, std::move(operation), node, graph, before, count);
+  return put(make(free_operation, address), adding(node, graph, before, count));
 }
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {
   return freed_by(node, address);
@@ -264,38 +214,26 @@ CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {
 
 CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                    std::size_t count, CUevent event) {
-  Operation operation;
-  CUresult code = event_operation(event, true, operation);
-  return put(code, std::move(operation), node, graph, before, count);
+  return put(make(event_operation, event, true), adding(node, graph, before, count));
 }
 CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
-  Operation operation;
-  CUresult code = event_operation(event, true, operation);
-  return put(code, std::move(operation), node);
+  return put(make(event_operation, event, true), changing(node));
 }
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  Operation operation;
-  CUresult code = event_operation(event, true, operation);
-  return put(code, std::move(operation), exec, node);
+  return put(make(event_operation, event, true), changing(exec, node));
 }
 CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
   return event_of(node, event, true);
 }
 CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                  std::size_t count, CUevent event) {
-  Operation operation;
-  CUresult code = event_operation(event, false, operation);
-  return put(code, std::move(operation), node, graph, before, count);
+  return put(make(event_operation, event, false), adding(node, graph, before, count));
 }
 CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
-  Operation operation;
-  CUresult code = event_operation(event, false, operation);
-  return put(code, std::move(operation), node);
+  return put(make(event_operation, event, false), changing(node));
 }
 CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  Operation operation;
-  CUresult code = event_operation(event, false, operation);
-  return put(code, std::move(operation), exec, node);
+  return put(make(event_operation, event, false), changing(exec, node));
 }
 CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
   return event_of(node, event, false);
