@@ -168,8 +168,10 @@ FIELD(CUmemPoolProps, handleTypes);
 FIELD(CUmemPoolProps, location);
 FIELD(CUmemPoolProps, win32SecurityAttributes);
 FIELD(CUmemPoolProps, maxSize);
+#if CUDA_VERSION >= 13000  // earlier, it is of the reserved bytes
 FIELD(CUmemPoolProps, usage);
 FIELD(CUmemPoolProps, reserved);
+#endif
 SIZE(CUdevprop);
 FIELD(CUdevprop, maxThreadsPerBlock);
 FIELD(CUdevprop, maxThreadsDim);
@@ -301,10 +303,10 @@ FIELD(cudaGraphInstantiateParams, result_out);
 
 #if PTX2SPV_CUDART >= 13
 using DeviceProperties = own::cudaDeviceProp13;
-#define PTX2SPV_PROP(since12, since13, type, name, count) PROPERTY_##since13(name)
+#define PTX2SPV_PROP(since12, since13, attribute, type, name, count) PROPERTY_##since13(name)
 #else
 using DeviceProperties = own::cudaDeviceProp12;
-#define PTX2SPV_PROP(since12, since13, type, name, count) PROPERTY_##since12(name)
+#define PTX2SPV_PROP(since12, since13, attribute, type, name, count) PROPERTY_##since12(name)
 #endif
 #define PROPERTY_1(name) \
   static_assert(offsetof(DeviceProperties, name) == offsetof(::cudaDeviceProp, name), #name);
@@ -344,7 +346,9 @@ SIZE(cudaMemAllocNodeParams);
 FIELD(cudaMemAllocNodeParams, accessDescs);
 FIELD(cudaMemAllocNodeParams, bytesize);
 FIELD(cudaMemAllocNodeParams, dptr);
+#if CUDA_VERSION >= 13000
 VALUE(kLaunchPreferredCluster, CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION);
+#endif
 VALUE(kLaunchDeviceUpdatable, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
 
 VALUE(kUnsignedInt8, CU_AD_FORMAT_UNSIGNED_INT8);

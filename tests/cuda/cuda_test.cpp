@@ -54,11 +54,24 @@ fs::file_time_type newest(const std::vector<std::string>& sources) {
   return ::testing::AssertionSuccess();
 }
 
+/// nvcc of the toolkit that PTX2SPV_NVCC names, or of an installed one.
 std::string nvcc() {
-  for (const char* each : {"/usr/local/cuda/bin/nvcc", "/usr/bin/nvcc"})
-    if (access(each, X_OK) == 0) return each;
+  const char* named = std::getenv("PTX2SPV_NVCC");
+  for (const char* each : {named, "/usr/local/cuda/bin/nvcc", "/usr/bin/nvcc"})
+    if (each && access(each, X_OK) == 0) return each;
   return {};
 }
+
+/// "13.0": the toolkit's version; programs of each have a name of their own.
+const std::string& toolkit() {
+  static const std::string version = [] {
+    const std::string text = nvcc().empty() ? "" : run_process({nvcc(), "--version"}).out;
+    const auto at = text.find("release ");
+    return at == std::string::npos ? "" : text.substr(at + 8, text.find(',', at) - at - 8);
+  }();
+  return version;
+}
+int toolkit_major() { return std::atoi(toolkit().c_str()); }
 
 ProcessResult execute(const std::vector<std::string>& program,
                       const std::vector<std::string>& environment = {}) {
@@ -91,7 +104,7 @@ ProcessResult execute(const std::vector<std::string>& program,
     sources.push_back(kHere + "programs/" + each);
     command.push_back(sources.back());
   }
-  return compile(name, command, sources, made);
+  return compile(name + "-" + toolkit(), command, sources, made);
 }
 
 TEST(DriverInterface, ProgramInC) {
@@ -170,17 +183,32 @@ std::string expected_output(const std::string& name) {
   return text;
 }
 
-TEST(RuntimeOfCuda11, References) {
+/// Compiles a program in C against one of the runtime libraries and runs it.
+void run_with_library(const std::string& file, const std::string& library, ProcessResult& result) {
   std::string program;
-  const std::string source = kHere + "runtime11/references.c", library = "libcudart.so.11.0";
-  ASSERT_TRUE(compile("references",
+  const std::string source = kHere + file;
+  ASSERT_TRUE(compile(fs::path(file).stem(),
                       {"/usr/bin/env", "cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", source,
                        "-L" + kLibraries, "-l:" + library, "-Wl,-rpath-link," + kLibraries},
-                      {source, kHere + "runtime11/runtime.h", kLibraries + "/" + library},
+                      {source, kHere + "runtime11/runtime.h", kHere + "runtime11/registration.h",
+                       kLibraries + "/" + library},
                       program));
-  const ProcessResult result = execute({program});
+  result = execute({program});
   EXPECT_EQ(result.out, "good\n") << result.error;
   EXPECT_EQ(result.exit_code, 0);
+}
+
+TEST(RuntimeOfCuda11, References) {
+  ProcessResult result;
+  run_with_library("runtime11/references.c", "libcudart.so.11.0", result);
+}
+
+TEST(RuntimeOfCuda12, Objects) {
+  ProcessResult result;
+  run_with_library("runtime12/objects.c", "libcudart.so.12", result);
+  // The two messages that it provokes: what 12 has no more, and what is not supported.
+  EXPECT_NE(result.error.find("cannot be bound"), std::string::npos) << result.error;
+  EXPECT_NE(result.error.find("cudaGLGetDevices is not supported"), std::string::npos);
 }
 
 /// A fat binary of one PTX text, not compressed.
@@ -329,12 +357,14 @@ TEST(CudaTraps, StayUntilTheProcessEnds) {
 
 TEST(CudaLayouts, AreTheToolkits) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
-  // nvcc tells the version; the declarations for that major version are compared.
-  const ProcessResult version = run_process({nvcc(), "--version"});
-  const bool twelve = version.out.find("release 12.") != std::string::npos;
+  if (toolkit_major() < 12) GTEST_SKIP() << "headers of CUDA 11 name older driver structures";
+  // The declarations for that major version are compared. The host's compiler is enough.
   const ProcessResult result =
-      run_process({nvcc(), "-std=c++20", "-c", "-o", "/dev/null", "-I", PTX2SPV_SOURCE_DIR,
-                   twelve ? "-DPTX2SPV_CUDART=12" : "-DPTX2SPV_CUDART=13", kHere + "abi.cu"});
+      run_process({"/usr/bin/env", "c++", "-x", "c++", "-std=c++20", "-fsyntax-only", "-I",
+                   PTX2SPV_SOURCE_DIR, "-I", std::string(PTX2SPV_SOURCE_DIR) + "/src/include", "-I",
+                   std::string(PTX2SPV_SOURCE_DIR) + "/translator/include", "-isystem",
+                   fs::path(nvcc()).parent_path().parent_path() / "include",
+                   "-DPTX2SPV_CUDART=" + std::to_string(toolkit_major()), kHere + "abi.cu"});
   EXPECT_EQ(result.exit_code, 0) << result.error;
 }
 

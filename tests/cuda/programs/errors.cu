@@ -4,7 +4,14 @@
 __global__ void nothing() {}
 __global__ void one(int* p) { p[threadIdx.x] = 1; }
 
-#define TELL(call) std::printf("%-70s %s\n", #call, cudaGetErrorName(call))
+// What an address is that no kernel has. CUDA 13 takes it for a kernel's handle, as recorded; CUDA
+// 12 and older call it an invalid device function.
+const char* name_of(cudaError_t code) {
+  const bool older = CUDART_VERSION < 13000 && code == cudaErrorInvalidDeviceFunction;
+  return cudaGetErrorName(older ? cudaErrorInvalidResourceHandle : code);
+}
+
+#define TELL(call) std::printf("%-70s %s\n", #call, name_of(call))
 
 int main() {
   void* p = nullptr;

@@ -1,6 +1,11 @@
 // Graphs by generic nodes, and memory that graphs allocate.
 #include "common.cuh"
 
+// CUDA 12 has the form with edges' data under another name.
+#if CUDART_VERSION < 13000
+#define cudaGraphAddNode cudaGraphAddNode_v2
+#endif
+
 #define TELL(call) std::printf("%-62s %s\n", #call, cudaGetErrorName(call))
 
 namespace {
