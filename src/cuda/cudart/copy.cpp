@@ -96,11 +96,12 @@ CUresult fill(CUstream handle, const CUDA_MEMSET_NODE_PARAMS& set) {
 
 CUresult bad_direction() { return keep(eInvalidMemcpyDirection); }
 
-/// What copies to and from arrays answer where a pitch is less than the width: of one row, CUDA
-/// calls that an invalid value.
-CUresult short_pitch(std::size_t rows) {
-  return keep(rows > 1 ? eInvalidPitchValue
-                       : fail(eInvalidValue, "the pitch is less than the width"));
+/// The pitch of copies to and from arrays: of one row it may be 0, and CUDA calls one under the
+/// width an invalid value there.
+CUresult check_pitch(std::size_t pitch, std::size_t width, std::size_t rows) {
+  if (width <= pitch) return eSuccess;
+  if (rows > 1) return keep(eInvalidPitchValue);
+  return pitch ? keep(fail(eInvalidValue, "the pitch is less than the width")) : eSuccess;
 }
 
 }  // namespace
@@ -138,7 +139,7 @@ CUresult cudaMemcpy2DToArrayAsync(CUarray to, std::size_t x, std::size_t y, cons
                                   int kind, CUstream stream) {
   unsigned source = 0, target = 0;
   if (!sides_of(kind, source, target) || target == kMemoryHost) return bad_direction();
-  if (width > pitch) return short_pitch(height);
+  if (CUresult code = check_pitch(pitch, width, height); code != eSuccess) return code;
   auto p = rows_copy(width, height);
   from_memory(p, source, from, pitch);
   to_array(p, to, x, y);
@@ -155,7 +156,7 @@ CUresult cudaMemcpy2DFromArrayAsync(void* to, std::size_t pitch, const ArrayObje
                                     std::size_t height, int kind, CUstream stream) {
   unsigned source = 0, target = 0;
   if (!sides_of(kind, source, target) || source == kMemoryHost) return bad_direction();
-  if (width > pitch) return short_pitch(height);
+  if (CUresult code = check_pitch(pitch, width, height); code != eSuccess) return code;
   auto p = rows_copy(width, height);
   from_array(p, from, x, y);
   to_memory(p, target, to, pitch);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "src/cuda/core/texts.hpp"
 #include "src/cuda/cudart/face.hpp"
 
 namespace ptx2spv::cuda {
@@ -283,8 +284,7 @@ CUresult cudaDeviceGetPCIBusId(char* text, int bytes, int ordinal) {
   if (!text || bytes < 13) return keep(eInvalidValue);
   DeviceObject* device = nullptr;
   if (CUresult code = with_device(ordinal, device); code != eSuccess) return keep(code);
-  std::strncpy(text, pci_bus_id(*device).c_str(), static_cast<std::size_t>(bytes) - 1);
-  text[bytes - 1] = 0;
+  copy_text(pci_bus_id(*device), text, bytes);
   return eSuccess;
 }
 

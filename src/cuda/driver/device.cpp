@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/cuda/core/texts.hpp"
 #include "src/cuda/driver/face.hpp"
 
 namespace ptx2spv::cuda {
@@ -70,8 +71,7 @@ CUresult cuDeviceGetCount(int* count) {
 CUresult cuDeviceGetName(char* name, int bytes, CUdevice ordinal) {
   if (!name || bytes <= 0) return eInvalidValue;
   return with_device(ordinal, [&](DeviceObject& device) {
-    std::strncpy(name, device.info.name.c_str(), static_cast<std::size_t>(bytes) - 1);
-    name[bytes - 1] = 0;
+    copy_text(device.info.name, name, bytes);
     return eSuccess;
   });
 }
@@ -144,8 +144,7 @@ CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice ordinal) {
 CUresult cuDeviceGetPCIBusId(char* text, int bytes, CUdevice ordinal) {
   if (!text || bytes < 13) return eInvalidValue;
   return with_device(ordinal, [&](DeviceObject& device) {
-    std::strncpy(text, pci_bus_id(device).c_str(), static_cast<std::size_t>(bytes) - 1);
-    text[bytes - 1] = 0;
+    copy_text(pci_bus_id(device), text, bytes);
     return eSuccess;
   });
 }

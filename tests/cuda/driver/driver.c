@@ -358,8 +358,9 @@ int main(void) {
   TRUE(count >= 1);
   OK(cuDeviceGet(&device, 0));
   FAILS(101, cuDeviceGet(&device, count));
+  memset(name, 'x', sizeof name);
   OK(cuDeviceGetName(name, sizeof name, device));
-  TRUE(name[0] != 0);
+  TRUE(name[0] != 0 && memchr(name, 0, sizeof name - 1) && name[sizeof name - 1] == 'x');
   OK(cuDeviceGetAttribute(&major, 75, device));
   OK(cuDeviceGetAttribute(&minor, 76, device));
   TRUE(major == 7 && minor == 5);

@@ -228,6 +228,10 @@ static void objects(void) {
   for (unsigned i = 0; i < 32; ++i) TRUE(read[i / 8][i % 8] == 2 * i * i + i / 8);
   IS(cudaMemcpy2DFromArray(read, 31, to, 0, 0, 32, 4, kToHost), kInvalidPitchValue);
   IS(cudaMemcpy2DToArray(to, 0, 0, read, 31, 32, 4, kToDevice), kInvalidPitchValue);
+  /* One row needs no pitch. */
+  OK(cudaMemcpy2DToArray(to, 0, 2, texels[3], 0, 32, 1, kToDevice));
+  OK(cudaMemcpy2DFromArray(read, 0, to, 0, 2, 32, 1, kToHost));
+  TRUE(!memcmp(read, texels[3], 32));
   memset(&attributes, 0xa5, sizeof attributes);
   OK(cudaFuncGetAttributes(&attributes, (const void*)(uintptr_t)&twice));
   TRUE(attributes.maxThreadsPerBlock == 1024 && attributes.requiredClusterWidth == 0);
