@@ -3,29 +3,13 @@
 // the functions below. Not thread-safe: a translation runs on one thread.
 #include "tests/scaling/counts.hpp"
 
-#include <malloc.h>
-
-#include <algorithm>
 #include <cstddef>
-#include <cstdlib>
-#include <new>
+
+#include "tests/support/counted_new.hpp"
 
 namespace {
-
-std::uint64_t blocks, copied, live, peak, at_start;
-
-void* taken(void* memory) {
-  if (!memory) throw std::bad_alloc();
-  live += malloc_usable_size(memory);
-  peak = std::max(peak, live);
-  return memory;
-}
-
-void given(void* memory) {
-  if (memory) live -= malloc_usable_size(memory);
-  std::free(memory);
-}
-
+std::uint64_t blocks, copied;
+std::int64_t at_start;
 }  // namespace
 
 extern "C" {
@@ -48,23 +32,16 @@ void* __wrap_memset(void* to, int value, std::size_t bytes) {
 }
 }
 
-void* operator new(std::size_t bytes) { return taken(std::malloc(bytes ? bytes : 1)); }
-void* operator new(std::size_t bytes, std::align_val_t align) {
-  const auto to = static_cast<std::size_t>(align);
-  return taken(std::aligned_alloc(to, (std::max(bytes, to) + to - 1) / to * to));
-}
-void operator delete(void* memory) noexcept { given(memory); }
-void operator delete(void* memory, std::size_t) noexcept { given(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { given(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { given(memory); }
-
 namespace ptx2spv::test {
 
 void start_counting() {
   blocks = copied = 0;
-  peak = at_start = live;
+  at_start = live_bytes;
+  peak_bytes = at_start;
 }
 
-Counts stop_counting() { return {blocks, copied, peak - at_start}; }
+Counts stop_counting() {
+  return {blocks, copied, static_cast<std::uint64_t>(peak_bytes - at_start)};
+}
 
 }  // namespace ptx2spv::test

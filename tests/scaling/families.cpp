@@ -17,6 +17,11 @@ std::string each(std::size_t count, Piece&& piece) {
   return out;
 }
 
+/// `text`, `count` times.
+std::string times(std::size_t count, const std::string& text) {
+  return each(count, [&](std::size_t) { return text; });
+}
+
 /// A kernel around `body`, which leaves a word in %r0. %r1 is the thread's number, %rd0 the
 /// parameter, %p0 differs between threads.
 std::string kernel(const std::string& body, std::size_t words = 8, const std::string& name = "k") {
@@ -49,10 +54,7 @@ std::string moves(std::size_t n) {
 
 std::string double_divisions(std::size_t n) {
   return module("cvt.rn.f64.u32 %fd0, %r1;\nmov.f64 %fd1, 0d3FF8000000000000;\n" +
-                each(n,
-                     [](std::size_t) {
-                       return "div.rn.f64 %fd1, %fd1, %fd0;\nadd.rn.f64 %fd0, %fd0, %fd1;\n";
-                     }) +
+                times(n, "div.rn.f64 %fd1, %fd1, %fd0;\nadd.rn.f64 %fd0, %fd0, %fd1;\n") +
                 "cvt.rzi.u32.f64 %r0, %fd1;\n");
 }
 
@@ -67,10 +69,7 @@ std::string float_sums(std::size_t n) {
 
 std::string wide_products(std::size_t n) {
   return module("cvt.u64.u32 %rd1, %r1;\n" +
-                each(n,
-                     [](std::size_t) {
-                       return "mad.lo.s64 %rd1, %rd1, %rd1, %rd0;\nshr.u64 %rd1, %rd1, %r1;\n";
-                     }) +
+                times(n, "mad.lo.s64 %rd1, %rd1, %rd1, %rd0;\nshr.u64 %rd1, %rd1, %r1;\n") +
                 "cvt.u32.u64 %r0, %rd1;\n");
 }
 
@@ -357,8 +356,7 @@ std::string functions_of_no_kernel(std::size_t n) {
 }
 
 std::string one_function_called_often(std::size_t n) {
-  return kHead + function(0, "mul.lo.u32 %r0, %r0, %r0;\n") +
-         kernel(each(n, [](std::size_t) { return call("f0"); }));
+  return kHead + function(0, "mul.lo.u32 %r0, %r0, %r0;\n") + kernel(times(n, call("f0")));
 }
 
 std::string ring_entered_everywhere(std::size_t n) {
@@ -467,10 +465,7 @@ std::string many_surfaces(std::size_t n) {
 
 std::string texture_reads(std::size_t n) {
   return kHead + std::string(".global .texref t;\n") +
-         kernel(each(n,
-                     [](std::size_t) {
-                       return "tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [t, {%f0, %f1}];\n";
-                     }) +
+         kernel(times(n, "tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [t, {%f0, %f1}];\n") +
                 "cvt.rzi.u32.f32 %r0, %f0;\n");
 }
 
@@ -498,8 +493,7 @@ std::string texture_handles(std::size_t n) {
 // Text and declarations.
 
 std::string comments(std::size_t n) {
-  return kHead + each(n, [](std::size_t) { return "// nothing\n/* and * nothing */\n"; }) +
-         kernel("");
+  return kHead + times(n, "// nothing\n/* and * nothing */\n") + kernel("");
 }
 
 std::string blanks(std::size_t n) { return kHead + std::string(n * 16, ' ') + kernel(""); }
@@ -514,8 +508,7 @@ std::string nested_scopes(std::size_t n) {
 }
 
 std::string scopes_in_a_row(std::size_t n) {
-  return module(
-      each(n, [](std::size_t) { return "{ .reg .b32 x; mov.u32 x, %r0; add.u32 %r0, x, 1; }\n"; }));
+  return module(times(n, "{ .reg .b32 x; mov.u32 x, %r0; add.u32 %r0, x, 1; }\n"));
 }
 
 std::string variables(std::size_t n) {
@@ -588,11 +581,9 @@ std::string string_calls(std::size_t n) {
          kernel(
              "{ .param .b64 x; .param .b64 y; .param .b32 z; mov.u64 %rd1, text;\ncvta.global.u64 "
              "%rd1, %rd1;\n" +
-             each(n,
-                  [](std::size_t) {
-                    return "st.param.b64 [x], %rd1; st.param.b64 [y], 0; call (z), vprintf, (x, "
-                           "y);\n";
-                  }) +
+             times(n,
+                   "st.param.b64 [x], %rd1; st.param.b64 [y], 0; call (z), vprintf, (x, "
+                   "y);\n") +
              "}\n");
 }
 
