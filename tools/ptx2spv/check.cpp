@@ -157,15 +157,18 @@ class FileCheck {
         }
         if (!result) continue;
         kernel.words = result->spirv.size();
-        const std::string invalid = validate_spirv(result->spirv);
-        kernel.good = invalid.empty();
-        if (kernel.good) continue;
+        const Validity validity = validate_spirv(result->spirv);
+        kernel.good = validity.wrong.empty();
+        if (kernel.good && validity.unchecked.empty()) continue;
         Message message;
         message.file = report_.file;
-        message.text = "internal error: kernel '" + entry.name +
-                       "' became an invalid module: " + invalid +
-                       "; please report it with this file";
-        message.rendered = report_.file + ": error: " + message.text;
+        message.severity = kernel.good ? Severity::warning : Severity::error;
+        message.text = kernel.good ? "kernel '" + entry.name + "': " + validity.unchecked
+                                   : "internal error: kernel '" + entry.name +
+                                         "' became an invalid module: " + validity.wrong +
+                                         "; please report it with this file";
+        message.rendered =
+            report_.file + (kernel.good ? ": warning: " : ": error: ") + message.text;
         kernel.messages.push_back(std::move(message));
       }
     }

@@ -113,12 +113,14 @@ int translate_module(Settings& settings, const std::vector<PtxSource>& sources,
   if (settings.time_passes) print_times(times);
   if (!translation) return kTranslation;
   // Always: a module that drivers may refuse, or run as they like, is not handed out.
-  if (const std::string invalid = validate_spirv(translation->spirv); !invalid.empty()) {
-    print_error(
-        settings, inputs[0].file,
-        "internal error: the module is invalid: " + invalid + "; please report it with this file");
+  const Validity validity = validate_spirv(translation->spirv);
+  if (!validity.wrong.empty()) {
+    print_error(settings, inputs[0].file,
+                "internal error: the module is invalid: " + validity.wrong +
+                    "; please report it with this file");
     return kTranslation;
   }
+  if (!validity.unchecked.empty()) print_note(settings, inputs[0].file, validity.unchecked);
 
   int exit = kGood;
   if (settings.reflect.empty() || !settings.output.empty() || settings.emit_given) {

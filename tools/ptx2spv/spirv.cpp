@@ -1,8 +1,16 @@
 #include "tools/ptx2spv/spirv.hpp"
 
+#include <fcntl.h>
 #include <spirv-tools/libspirv.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
+#include <functional>
 #include <memory>
+#include <optional>
 
 namespace ptx2spv::tools {
 namespace {
@@ -18,15 +26,70 @@ std::string describe(spv_diagnostic diagnostic) {
   return "word " + std::to_string(diagnostic->position.index) + ": " + diagnostic->error;
 }
 
-}  // namespace
-
-std::string validate_spirv(std::span<const std::uint32_t> words) {
+/// Empty when the module is valid.
+std::string ask_validator(std::span<const std::uint32_t> words) {
   const std::unique_ptr<spv_context_t, Release> context(spvContextCreate(SPV_ENV_VULKAN_1_1));
   spv_const_binary_t binary{words.data(), words.size()};
   spv_diagnostic diagnostic = nullptr;
   const spv_result_t result = spvValidate(context.get(), &binary, &diagnostic);
   const std::unique_ptr<spv_diagnostic_t, Release> owner(diagnostic);
   return result == SPV_SUCCESS ? std::string() : describe(diagnostic);
+}
+
+/// What `work` gives, from a child process that may take `seconds` of processor time; nothing where
+/// a signal ended it, with why.
+std::optional<std::string> in_child(unsigned seconds, const std::function<std::string()>& work,
+                                    std::string& why) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return work();
+  const pid_t child = ::fork();
+  if (child < 0) {
+    ::close(ends[0]);
+    ::close(ends[1]);
+    return work();
+  }
+  if (child == 0) {
+    // The signal of the hard limit cannot be caught.
+    const rlimit limit{seconds, seconds};
+    ::setrlimit(RLIMIT_CPU, &limit);
+    const std::string text = work();
+    for (std::size_t at = 0; at < text.size();) {
+      const ssize_t wrote = ::write(ends[1], text.data() + at, text.size() - at);
+      if (wrote <= 0) ::_exit(1);
+      at += static_cast<std::size_t>(wrote);
+    }
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char piece[4096];
+  for (ssize_t count = 0; (count = ::read(ends[0], piece, sizeof piece)) != 0;) {
+    if (count < 0 && errno != EINTR) break;
+    if (count > 0) text.append(piece, static_cast<std::size_t>(count));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
+  const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  why = number == SIGKILL || number == SIGXCPU
+            ? "did not end within " + std::to_string(seconds) + " seconds of processor time"
+            : "crashed";
+  return std::nullopt;
+}
+
+}  // namespace
+
+Validity validate_spirv(std::span<const std::uint32_t> words, unsigned seconds) {
+  // Small modules do not need a process each.
+  constexpr std::size_t kSmall = 50'000;
+  if (words.size() <= kSmall) return {ask_validator(words), ""};
+  std::string why;
+  auto wrong = in_child(
+      seconds, [&] { return ask_validator(words); }, why);
+  if (wrong) return {std::move(*wrong), ""};
+  return {"", "SPIRV-Tools' validator " + why + ", so that the module is not checked by it"};
 }
 
 std::string disassemble_spirv(std::span<const std::uint32_t> words, std::string& error) {

@@ -7,8 +7,14 @@
 
 namespace ptx2spv::tools {
 
-/// Empty when valid for Vulkan 1.1, else the validator's message.
-std::string validate_spirv(std::span<const std::uint32_t> words);
+struct Validity {
+  std::string wrong;      ///< the validator's message; empty when the module is valid
+  std::string unchecked;  ///< why the validator came to no end; empty when it did
+};
+
+/// Whether a module is valid for Vulkan 1.1. The validator's time grows with the square of a
+/// module's blocks: it is given up after so many seconds of processor time.
+Validity validate_spirv(std::span<const std::uint32_t> words, unsigned seconds = 10);
 /// Empty and an error on failure.
 std::string disassemble_spirv(std::span<const std::uint32_t> words, std::string& error);
 

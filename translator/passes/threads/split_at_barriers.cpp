@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "ptx2spv/abi.hpp"
-#include "translator/passes/analysis/live_variables.hpp"
 #include "translator/passes/cfg/demote_to_stack.hpp"
 #include "translator/passes/cfg/spill_variables.hpp"
 #include "translator/passes/passes.hpp"
@@ -172,26 +171,39 @@ void BarrierSplitter::find_live() {
   std::size_t most = kMostSaved;
   for (const Block& block : f_.blocks) most += 4 * kSaved * block.insts.size();
   std::vector<bool> many(f_.vars.size());
-  // What a trial walks is bounded, and with so few blocks for each variable all of them fit.
-  std::size_t each = most;
-  while (!live_within(each, 4 * most, kSaved, many)) each /= 2;
+  // A trial's walk is bounded by what it allows each variable. The first one allows all of them as
+  // much as fits for sure, so that the trials together walk little more than the last.
+  LiveVariables live(f_);
+  const auto fits = [&](unsigned halvings) {
+    return live_within(live, most >> halvings, 4 * most, kSaved, many);
+  };
+  unsigned halvings = 0;
+  while ((most >> halvings) > 4 * most / many.size()) ++halvings;
+  while (!fits(halvings)) ++halvings;
+  while (halvings > 0 && std::ranges::find(many, true) != many.end()) {
+    if (!fits(halvings - 1)) {
+      fits(halvings);
+      break;
+    }
+    --halvings;
+  }
   if (std::ranges::find(many, true) == many.end()) return;
   spill_variables(f_, many, start_);
   many.assign(many.size(), false);
-  live_within(~std::size_t{0}, ~std::size_t{0}, kSaved, many);
+  LiveVariables rest(f_);
+  live_within(rest, ~std::size_t{0}, ~std::size_t{0}, kSaved, many);
 }
 
 /// Notes what each point saves. A variable that costs more than `each`, a save as much as `saved`
 /// blocks, becomes one of `many`. False: all of them cost more than `most`.
-bool BarrierSplitter::live_within(std::size_t each, std::size_t most, std::size_t saved,
-                                  std::vector<bool>& many) {
+bool BarrierSplitter::live_within(LiveVariables& live, std::size_t each, std::size_t most,
+                                  std::size_t saved, std::vector<bool>& many) {
   std::vector<std::uint32_t> point_at(f_.blocks.size(), kNoBlock);
   for (std::uint32_t i = 0; i < points_.size(); ++i) {
     points_[i].live.clear();
     if (points_[i].stops) point_at[points_[i].after] = i;
   }
   undefined_.clear();
-  LiveVariables live(f_);
   std::size_t sum = 0;
   for (std::uint32_t v = 0; v < f_.vars.size(); ++v) {
     if (v == result0_ || v == result1_ || v == thread_ || v == local_base_) continue;

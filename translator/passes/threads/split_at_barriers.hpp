@@ -9,6 +9,7 @@
 
 #include "ptx2spv/translator.hpp"
 #include "translator/ir/ir.hpp"
+#include "translator/passes/analysis/live_variables.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv::passes::split {
@@ -45,7 +46,8 @@ class BarrierSplitter {
   void replace_builtins();
   void shift_local_memory();
   void find_live();
-  bool live_within(std::size_t each, std::size_t most, std::size_t saved, std::vector<bool>& many);
+  bool live_within(LiveVariables& live, std::size_t each, std::size_t most, std::size_t saved,
+                   std::vector<bool>& many);
   void lay_out_state();
   void clear_control_words();
   void emit_entry(ir::BlockId rounds);

@@ -1,0 +1,53 @@
+// ptx2spv's call of SPIRV-Tools' validator: what it says of large modules, and that it ends.
+#include <gtest/gtest.h>
+
+#include "ptx2spv/translator.hpp"
+#include "tools/ptx2spv/spirv.hpp"
+
+namespace ptx2spv {
+namespace {
+
+std::vector<std::uint32_t> module_of(const std::string& body) {
+  const std::string text =
+      ".version 8.3\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out) {\n"
+      ".reg .pred %p; .reg .b32 %r0; .reg .b64 %rd0;\nld.param.u64 %rd0, [out];\n"
+      "mov.u32 %r0, %tid.x;\n" +
+      body + "st.global.u32 [%rd0], %r0;\nret;\n}\n";
+  std::vector<Message> messages;
+  const auto module = PtxModule::parse({{text, "large.ptx"}}, messages);
+  auto made = module ? module->translate({}, messages) : std::nullopt;
+  EXPECT_TRUE(made) << messages.front().rendered;
+  return made ? std::move(made->spirv) : std::vector<std::uint32_t>{};
+}
+
+TEST(Validator, a_large_module_is_valid_or_wrong_as_a_small_one_is) {
+  std::string body;
+  for (int i = 0; i < 3000; ++i)
+    body += "st.global.u32 [%rd0+" + std::to_string(i * 4) + "], %r0;\n";
+  for (std::string lines : {std::string(), body}) {
+    std::vector<std::uint32_t> words = module_of(lines);
+    ASSERT_EQ(words.size() > 50'000, !lines.empty()) << words.size();
+    tools::Validity validity = tools::validate_spirv(words);
+    EXPECT_EQ(validity.wrong + validity.unchecked, "");
+    words[3] = 1;  // the bound of the ids
+    validity = tools::validate_spirv(words);
+    EXPECT_NE(validity.wrong.find("word "), std::string::npos) << validity.wrong;
+    EXPECT_EQ(validity.unchecked, "");
+  }
+}
+
+TEST(Validator, one_that_does_not_end_is_given_up) {
+  std::string body, ends;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string label = "L" + std::to_string(i);
+    body += label + ": add.u32 %r0, %r0, 1;\n";
+    ends = "setp.lt.u32 %p, %r0, " + std::to_string(i) + ";\n@%p bra " + label + ";\n" + ends;
+  }
+  const tools::Validity validity = tools::validate_spirv(module_of(body + ends), 1);
+  EXPECT_EQ(validity.wrong, "");
+  EXPECT_NE(validity.unchecked.find("did not end within 1 seconds"), std::string::npos)
+      << validity.unchecked;
+}
+
+}  // namespace
+}  // namespace ptx2spv
