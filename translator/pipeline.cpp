@@ -353,6 +353,12 @@ void expand_texture_reads(PassContext& c) {
 /// The passes in the order in which they run; docs/design.md has them as a table. The rows of
 /// Phase::threads run for each form that is tried.
 constexpr Pass kPasses[] = {
+    {Phase::memory, "mark-fetches",
+     [](const PassContext& c) {
+       return c.info.uses_textures && (c.options.checks & kKernelChecks) != 0;
+     },
+     [](PassContext& c) { passes::mark_fetches(c.function, c.module.texture_ops); },
+     "the sanitizer's: a read of a texture is one operation here alone"},
     {Phase::memory, "expand-texture-reads",
      [](const PassContext& c) { return c.info.uses_textures; }, expand_texture_reads,
      "each read becomes code; what the launch knows of its textures removes the code for others. "

@@ -49,6 +49,7 @@ const char* to_string(MemorySpace space) {
     case MemorySpace::constant: return "constant";
     case MemorySpace::param: return "parameter";
     case MemorySpace::surface: return "surface";
+    case MemorySpace::texture: return "texture";
   }
   return "unknown";
 }

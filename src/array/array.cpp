@@ -1,4 +1,5 @@
 #include "src/array/array.hpp"
+#include "src/array/texel_shadow.hpp"
 
 #include <fmt/format.h>
 
@@ -111,6 +112,7 @@ ArrayState::~ArrayState() {
     std::lock_guard lock(device->arrays_mutex);
     std::erase(device->image_arrays, this);
   }
+  if (shadow) device->allocations.remove_bits(shadow.mapped());
   destroy_image(*this);
 }
 
@@ -221,6 +223,7 @@ Result<Array> Array::create(const Device& device, const ArrayDesc& desc) {
     if (!memory) return memory.error();
     array->linear = std::move(*memory);
   }
+  if (Status status = add_shadow(*array); !status) return status.error();
   return Array(std::move(array));
 }
 
@@ -278,9 +281,11 @@ Status Array::fill(std::uint32_t pattern, int pattern_bytes, std::uint32_t level
   // only.
   {
     std::shared_lock lock(state_->device->residency);
-    if (!state_->image_backed && each.row_bytes % static_cast<std::uint64_t>(pattern_bytes) == 0)
+    if (!state_->image_backed && each.row_bytes % static_cast<std::uint64_t>(pattern_bytes) == 0) {
+      mark_level(*state_, level);
       return fill_bytes(*state_->device, state_->linear.buffer(), state_->mapped_block(),
                         state_->linear.offset() + each.offset, each.bytes - kPadding, pattern);
+    }
   }
   std::vector<std::byte> dense(each.dense_bytes);
   for (std::size_t at = 0; at < dense.size(); at += 4)
@@ -297,10 +302,12 @@ Status Array::copy_from(const Array& from) {
   if (from.state()->device == state_->device) {
     std::shared_lock lock(state_->device->residency);
     const Level& last = state_->levels.back();
-    if (!state_->image_backed && !from.state()->image_backed)
+    if (!state_->image_backed && !from.state()->image_backed) {
+      mark_array(*state_);
       return copy_bytes(*state_->device, from.state()->linear.buffer(),
                         from.state()->linear.offset(), state_->linear.buffer(),
                         state_->linear.offset(), last.offset + last.bytes);
+    }
   }
   for (std::uint32_t level = 0; level < a.levels; ++level) {
     std::vector<std::byte> dense(bytes(level));
@@ -336,6 +343,7 @@ Result<VulkanImage> vulkan_image(const Array& array) {
   // From now on somebody else knows the image.
   std::unique_lock lock(state.device->residency);
   if (state.image_backed) state.movable = false;
+  mark_array(state);
   if (!state.image_backed)
     return make_error(ErrorCode::invalid_argument,
                       "the array is linear: there is no image behind it");

@@ -41,6 +41,8 @@ struct ArrayState : std::enable_shared_from_this<ArrayState> {
   std::uint32_t returns = 0;             ///< times that it came back to memory
   std::atomic<std::uint32_t> wanted{0};  ///< launches since then that wanted it in an image
 
+  Memory
+      shadow;  ///< for check_init: a bit for each byte of the linear form, set where it was written
   Memory linear;  ///< the texels, or an image's linear copy once one is needed
   VkImage image = VK_NULL_HANDLE;
   Memory image_memory;                         ///< empty for an imported image

@@ -7,6 +7,7 @@
 #include <shared_mutex>
 
 #include "src/array/buffer.hpp"
+#include "src/array/texel_shadow.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -104,6 +105,7 @@ void record_box(VkCommandBuffer commands, const ArrayState& array, const ArrayBo
                 VkBuffer buffer, std::uint64_t offset, bool to_array) {
   const DeviceFunctions& vk = array.device->vk;
   const ImageBox& image = box.image;
+  if (to_array) mark_box(array, box);
   if (array.image_backed) {
     std::vector<VkBufferImageCopy> copies;
     const bool dense_rows = image.row_pitch == image.row_bytes();
@@ -171,6 +173,7 @@ Status Array::upload(const ArrayRegion& region, std::span<const std::byte> bytes
   auto box = resolve(*state_, region);
   if (!box) return box.error();
   if (Status status = host_span(*box, bytes.size()); !status) return status;
+  mark_box(*state_, *box);
   if (state_->image_backed) return upload_image(*state_->device, box->image, bytes.data());
   return upload_rows(*state_->device, state_->linear.buffer(), state_->mapped_block(), box->rows,
                      bytes.data());

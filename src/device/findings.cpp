@@ -23,7 +23,10 @@ bool Findings::add(const Finding& finding, const Suppressions& more) {
     return false;
   }
   if (all.size() == kMost) {
-    ++report_.places_left_out;
+    const std::string place =
+        fmt::format("{}:{}:{}:{}:{}:{}", static_cast<int>(finding.kind), finding.line,
+                    finding.column, static_cast<int>(finding.memory), finding.kernel, finding.file);
+    if (beyond_.insert(place).second) ++report_.places_left_out;
     return false;
   }
   all.push_back(finding);
@@ -98,6 +101,7 @@ const char* to_string(FindingKind kind) {
     case FindingKind::barrier_count: return "barrier-count";
     case FindingKind::missing_lanes: return "missing-lanes";
     case FindingKind::undefined_lane: return "undefined-lane";
+    case FindingKind::differing_members: return "differing-members";
   }
   return "unknown";
 }
@@ -119,7 +123,7 @@ std::string Finding::to_string() const {
   text += fmt::format("\n  thread: block ({}, {}, {}), thread ({}, {}, {})", cta[0], cta[1], cta[2],
                       thread[0], thread[1], thread[2]);
   if (!coordinates.empty()) {
-    text += "\n  surface: " + object + ", at ";
+    text += fmt::format("\n  {}: {}, at ", ptx2spv::to_string(memory), object);
     for (std::size_t i = 0; i < coordinates.size(); ++i)
       text += fmt::format("{}{} = {}", i ? ", " : "", coordinates[i].first, coordinates[i].second);
   } else if (sync) {
@@ -142,6 +146,7 @@ std::string Finding::to_string() const {
     if (!other.source_file.empty())
       text += fmt::format(" ({}:{})", other.source_file, other.source_line);
   }
+  if (kind == FindingKind::uninitialised && !detail.empty()) text += "\n  written: " + detail;
   if (!pointer.empty()) text += fmt::format("\n  pointer: parameter '{}'", pointer);
   add_calls(text, "allocated by", made);
   add_calls(text, "freed by", freed);
@@ -169,8 +174,9 @@ std::string SanitizerReport::to_json() const {
         "   \"address\": {}, \"object\": {}, \"object_bytes\": {}, \"distance\": {}, "
         "\"inside\": {}, \"pointer\": {},\n   \"allocated\": {}, \"freed\": {}",
         f.cta[0], f.cta[1], f.cta[2], f.thread[0], f.thread[1], f.thread[2], f.threads,
-        f.address_known && f.coordinates.empty() && f.detail.empty() ? std::to_string(f.address)
-                                                                     : "null",
+        f.address_known && f.coordinates.empty() && f.kind < FindingKind::endless_wait
+            ? std::to_string(f.address)
+            : "null",
         quoted(f.object), f.object_bytes, f.distance, f.inside, quoted(f.pointer), quoted(f.made),
         quoted(f.freed));
     if (!f.detail.empty()) out += ",\n   \"detail\": " + quoted(f.detail);

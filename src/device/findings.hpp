@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <mutex>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +29,7 @@ class Findings {
   mutable std::mutex mutex_;
   SanitizerReport report_;
   Suppressions suppressions_;
+  std::set<std::string> beyond_;  ///< places that are not kept
 };
 
 }  // namespace ptx2spv::runtime

@@ -16,7 +16,7 @@ namespace ptx2spv::runtime {
 
 namespace {
 
-constexpr FindingKind kLastKind = FindingKind::undefined_lane;
+constexpr FindingKind kLastKind = FindingKind::differing_members;
 
 std::optional<FindingKind> kind_named(std::string_view name) {
   for (int i = 0; i <= static_cast<int>(kLastKind); ++i)

@@ -3,86 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "ptx2spv/abi_sanitizer.hpp"
 #include "src/launch/backing.hpp"
 #include "src/launch/report.hpp"
-#include "src/memory/kernel_heap_name.hpp"
 
 namespace ptx2spv::runtime {
 
 namespace {
 
-/// Tables grow by this many steps of the search at once, so that few translations serve all.
-constexpr std::uint32_t kStepsAtOnce = 4;
 constexpr std::uint64_t kNullPage = 4096;
 constexpr std::uint64_t kMostShadow = 128ull << 20;
-/// Of race records of global memory, which take four times what they are of.
-constexpr std::uint64_t kMostRecords = 256ull << 20;
-
-void put(std::byte* at, std::uint32_t word, std::uint64_t value) {
-  std::memcpy(at + std::size_t{word} * 4, &value, 8);
-}
-
-/// Gives allocations their race records, while there is room for more. The heap of malloc has none:
-/// its memory passes from one thread to another.
-Status add_race_records(DeviceState& device, AllocationTable& table) {
-  std::uint64_t bytes = 0;
-  constexpr std::uint64_t kBytes = abi::kRaceWords * 4;
-  for (const AllocationInfo& each : table.list->live) {
-    const bool fits = each.writable && each.name != kKernelHeapName &&
-                      each.bytes <= (kMostRecords - bytes) / kBytes * 4;
-    table.race_records.push_back(fits ? bytes + 1 : 0);
-    if (fits) bytes += (each.bytes + 3) / 4 * kBytes;
-  }
-  auto memory = device.heap.allocate(MemoryKind::visible, std::max<std::uint64_t>(bytes, 16));
-  if (!memory) return memory.error();
-  std::memset(memory->mapped(), 0, bytes);
-  table.races = std::move(*memory);
-  for (std::uint64_t& each : table.race_records)
-    if (each) each += table.races.address() - 1;
-  return {};
-}
-
-Result<std::shared_ptr<const AllocationTable>> table_of(DeviceState& device, bool races) {
-  auto list = device.allocations.list();
-  std::lock_guard lock(device.table_mutex);
-  if (auto known = std::static_pointer_cast<const AllocationTable>(device.table);
-      known && known->list == list &&
-      (!races || (known->races && known->launches < abi::kGlobalLaunches)))
-    return known;
-  auto table = std::make_shared<AllocationTable>();
-  const auto bits = static_cast<std::uint32_t>(std::bit_width(list->live.size()));
-  table->steps = std::max((bits + kStepsAtOnce - 1) / kStepsAtOnce, 1u) * kStepsAtOnce;
-  const std::size_t entries = std::size_t{1} << table->steps;
-  constexpr std::size_t kBytes = abi::kAllocationWords * 4;
-  auto memory = device.heap.allocate(MemoryKind::visible, entries * kBytes);
-  if (!memory) return memory.error();
-  table->list = std::move(list);
-  if (races)
-    if (Status status = add_race_records(device, *table); !status) return status.error();
-  std::byte* at = memory->mapped();
-  std::memset(at, 0, kBytes);
-  for (std::size_t i = 1; i < entries; ++i) {
-    std::byte* entry = at + i * kBytes;
-    std::memset(entry, 0, kBytes);
-    if (i > table->list->live.size()) {
-      put(entry, abi::a_first, UINT64_MAX);
-      continue;
-    }
-    const AllocationInfo& each = table->list->live[i - 1];
-    put(entry, abi::a_first, each.address);
-    put(entry, abi::a_bytes, each.bytes);
-    put(entry, abi::a_writable, each.writable ? each.bytes : 0);
-    put(entry, abi::a_shadow, each.shadow);
-    put(entry, abi::a_races, races ? table->race_records[i - 1] : 0);
-  }
-  table->memory = std::move(*memory);
-  device.table = table;
-  return std::shared_ptr<const AllocationTable>(std::move(table));
-}
 
 /// Whether the launch gives the bounds of what a pointer points into. One past the end of another
 /// allocation it could belong to either.
@@ -273,6 +205,11 @@ void describe_sync(const AccessSite& site, const Variant& variant, std::uint32_t
       finding.detail =
           fmt::format("it reads lane {}, and the members that are there are {:#010x}", high, low);
       break;
+    case SyncFault::other_members:
+      finding.kind = FindingKind::differing_members;
+      finding.detail = fmt::format(
+          "its members are {:#010x}, and another lane among them named {:#010x}", low, high);
+      break;
   }
 }
 
@@ -305,6 +242,11 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
   }
   if (!finding.address_known) return finding;
   finding.address = std::uint64_t{record[abi::f_address + 1]} << 32 | record[abi::f_address];
+  if (site.memory == MemorySpace::texture) {
+    finding.object = "a texture of linear memory";
+    finding.coordinates.emplace_back("x", static_cast<std::int32_t>(finding.address));
+    return finding;
+  }
   if (site.memory == MemorySpace::surface) {
     finding.object = site.place.surface.empty() ? "a surface by a handle from memory"
                                                 : "surface '" + site.place.surface + "'";
@@ -312,6 +254,8 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
     const std::vector<std::string>& names = site.place.coordinates;
     if (std::find(names.begin(), names.end(), "y") != names.end())
       finding.coordinates.emplace_back("y", static_cast<std::int32_t>(finding.address >> 32));
+    if (site.check == check_init) finding.kind = FindingKind::uninitialised;
+    if (site.check == check_race) describe_global_race(variant, launch, site, record, finding);
     return finding;
   }
   if (site.check == check_race && site.memory == MemorySpace::global)
@@ -321,8 +265,12 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
   if (site.check == check_init) finding.kind = FindingKind::uninitialised;
   if (site.check != check_memory) {
     if (site.memory == MemorySpace::global) {
-      if (const AllocationInfo* found = launch.table->list->find(finding.address))
-        describe_allocation(*found, finding);
+      const AllocationInfo* found = launch.table->list->find(finding.address);
+      if (found) describe_allocation(*found, finding);
+      if (!found || finding.kind != FindingKind::uninitialised) return finding;
+      if (const auto written = module.device->allocations.written_bytes(found->address))
+        finding.detail = fmt::format("the host has written {} of its bytes, and kernels {} more",
+                                     written->host, written->kernels);
     } else {
       describe_own(site, variant.info, launch, finding);
     }
@@ -366,7 +314,9 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kerne
   if (kernel.info->uses_heap)
     if (auto heap = device.kernel_heap.address(device); !heap) return heap.error();
   const bool races_asked = (key.checks & check_race) != 0;
-  auto table = table_of(device, races_asked);
+  const bool texels = (key.checks & (check_init | check_race)) != 0 &&
+                      (!kernel.info->slots.empty() || kernel.info->dynamic_handles);
+  auto table = table_of(device, races_asked, texels);
   if (!table) return table.error();
   const std::vector<std::uint32_t>& pointers = kernel.info->pointer_params;
   for (std::size_t i = 0; i < pointers.size(); ++i)
@@ -424,19 +374,21 @@ Status place_checks(const KernelState& kernel, const Variant& variant, std::uint
   const std::size_t end = variant.info.sanitizer_words + words * 4;
   if (params.size() < end) params.resize(end);
   std::byte* at = params.data() + variant.info.sanitizer_words;
-  put(at, abi::z_log, launch.log.address());
-  put(at, abi::z_table, launch.table->memory.address());
-  put(at, abi::z_shadow, launch.shadow ? launch.shadow.address() : 0);
-  put(at, abi::z_launch, std::uint64_t{launch.number} << abi::kGlobalLaunchShift);
+  put_words(at, abi::z_log, launch.log.address());
+  put_words(at, abi::z_table, launch.table->memory.address());
+  put_words(at, abi::z_shadow, launch.shadow ? launch.shadow.address() : 0);
+  put_words(at, abi::z_surfaces, launch.table->texels ? launch.table->texels.address() : 0);
+  put_words(at, abi::z_surface_count, launch.table->texel_count);
+  put_words(at, abi::z_launch, std::uint64_t{launch.number} << abi::kGlobalLaunchShift);
   for (std::uint32_t i = 0; i < pointers.size(); ++i) {
     const AllocationInfo* found = bounds_of(*launch.table->list, word64(params, pointers[i]));
-    put(at, abi::z_pointers + i * abi::kPointerWords, found ? found->address : 0);
-    put(at, abi::z_pointers + i * abi::kPointerWords + 2, found ? found->bytes : 0);
-    put(at, abi::z_pointers + i * abi::kPointerWords + 4, found ? found->shadow : 0);
+    put_words(at, abi::z_pointers + i * abi::kPointerWords, found ? found->address : 0);
+    put_words(at, abi::z_pointers + i * abi::kPointerWords + 2, found ? found->bytes : 0);
+    put_words(at, abi::z_pointers + i * abi::kPointerWords + 4, found ? found->shadow : 0);
     const std::vector<std::uint64_t>& records = launch.table->race_records;
     const std::ptrdiff_t index = found ? found - launch.table->list->live.data() : 0;
-    put(at, abi::z_pointers + i * abi::kPointerWords + 6,
-        found && !records.empty() ? records[static_cast<std::size_t>(index)] : 0);
+    put_words(at, abi::z_pointers + i * abi::kPointerWords + 6,
+              found && !records.empty() ? records[static_cast<std::size_t>(index)] : 0);
   }
   return {};
 }
@@ -444,7 +396,7 @@ Status place_checks(const KernelState& kernel, const Variant& variant, std::uint
 void ignore_global_races(const Variant& variant, SanitizedLaunch& launch,
                          std::vector<std::byte>& params) {
   launch.number = 0;
-  put(params.data() + variant.info.sanitizer_words, abi::z_launch, 0);
+  put_words(params.data() + variant.info.sanitizer_words, abi::z_launch, 0);
 }
 
 void read_fault_log(const ModuleState& module, const KernelState& kernel, const Variant& variant,

@@ -1,25 +1,14 @@
 // What a launch with checks brings along: the table of allocations and the log of its faults.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <vector>
 
 #include "src/device/suppressions.hpp"
-#include "src/memory/allocations.hpp"
+#include "src/launch/allocation_table.hpp"
 #include "src/module/module.hpp"
 
 namespace ptx2spv::runtime {
-
-/// The allocations of a device at one time, in its memory.
-struct AllocationTable {
-  std::shared_ptr<const AllocationList> list;
-  Memory memory;
-  std::uint32_t steps = 0;
-  Memory races;  ///< records of races in global memory; empty: they are not looked at
-  std::vector<std::uint64_t> race_records;         ///< by live allocation: their address, 0: none
-  mutable std::atomic<std::uint32_t> launches{0};  ///< that have had the records
-};
 
 struct SanitizedLaunch {
   std::shared_ptr<const AllocationTable> table;

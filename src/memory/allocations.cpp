@@ -74,13 +74,11 @@ void Allocations::set_shadow(std::uint64_t address, std::uint64_t shadow, std::b
   if (found == live_.end()) return;
   found->second.shadow = shadow;
   found->second.bits = bits;
+  found->second.host_bits = std::make_shared<std::vector<std::byte>>(found->second.bytes / 8 + 1);
   list_.reset();
 }
 
-namespace {
-
-/// Sets bits of bytes which kernels may be setting others of.
-void set_bits(std::byte* bits, std::uint64_t first, std::uint64_t count) {
+void set_written_bits(std::byte* bits, std::uint64_t first, std::uint64_t count) {
   const auto set = [&](std::uint64_t byte, unsigned mask) {
     auto* at = reinterpret_cast<unsigned char*>(bits + byte);
     __atomic_fetch_or(at, static_cast<unsigned char>(mask), __ATOMIC_RELAXED);
@@ -95,7 +93,33 @@ void set_bits(std::byte* bits, std::uint64_t first, std::uint64_t count) {
   for (; at < end; ++at) set(at / 8, 1u << at % 8);
 }
 
-}  // namespace
+std::optional<WrittenBytes> Allocations::written_bytes(std::uint64_t address) {
+  std::lock_guard lock(mutex_);
+  const auto at = live_.find(address);
+  if (at == live_.end() || !at->second.bits) return std::nullopt;
+  const AllocationInfo& info = at->second;
+  WrittenBytes found;
+  for (std::uint64_t byte = 0; byte < info.bytes; ++byte) {
+    const auto has = [&](const std::byte* bits) {
+      return (std::to_integer<unsigned>(bits[byte / 8]) >> byte % 8 & 1) != 0;
+    };
+    if (has(info.host_bits->data()))
+      ++found.host;
+    else if (has(info.bits))
+      ++found.kernels;
+  }
+  return found;
+}
+
+void Allocations::add_bits(std::byte* bits, std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  bits_.emplace(bits, bytes);
+}
+
+void Allocations::remove_bits(std::byte* bits) {
+  std::lock_guard lock(mutex_);
+  bits_.erase(bits);
+}
 
 void Allocations::written(std::uint64_t address, std::uint64_t bytes) {
   std::lock_guard lock(mutex_);
@@ -104,13 +128,15 @@ void Allocations::written(std::uint64_t address, std::uint64_t bytes) {
   const AllocationInfo& info = std::prev(next)->second;
   const std::uint64_t offset = address - info.address;
   if (!info.bits || offset >= info.bytes) return;
-  set_bits(info.bits, offset, std::min(bytes, info.bytes - offset));
+  set_written_bits(info.bits, offset, std::min(bytes, info.bytes - offset));
+  set_written_bits(info.host_bits->data(), offset, std::min(bytes, info.bytes - offset));
 }
 
 void Allocations::all_written() {
   std::lock_guard lock(mutex_);
   for (auto& [address, each] : live_)
-    if (each.bits) set_bits(each.bits, 0, each.bytes);
+    if (each.bits) set_written_bits(each.bits, 0, each.bytes);
+  for (const auto& [bits, bytes] : bits_) set_written_bits(bits, 0, bytes);
 }
 
 void Allocations::rename(std::uint64_t address, std::string name) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,16 @@ struct AllocationInfo {
   std::string name;           ///< empty: it has none
   std::uint64_t shadow = 0;   ///< address of a bit for each byte, set where it was written; 0: none
   std::byte* bits = nullptr;  ///< the same, as the host sees it
-  std::string made, freed;    ///< the host's calls, a line each; empty where they are not traced
+  std::shared_ptr<std::vector<std::byte>> host_bits;  ///< those that the host or a copy has set
+  std::string made, freed;  ///< the host's calls, a line each; empty where they are not traced
+};
+
+/// Sets bits of bytes which kernels may be setting others of.
+void set_written_bits(std::byte* bits, std::uint64_t first, std::uint64_t count);
+
+/// How many bytes of an allocation the host has written, or a copy, and kernels alone.
+struct WrittenBytes {
+  std::uint64_t host = 0, kernels = 0;
 };
 
 /// The allocations at one time.
@@ -46,8 +56,14 @@ class Allocations {
   void set_shadow(std::uint64_t address, std::uint64_t shadow, std::byte* bits);
   /// These bytes were written, or are from now on by somebody who is not watched.
   void written(std::uint64_t address, std::uint64_t bytes);
+  /// The same of bits that no address leads to, `bytes` of them, until remove_bits().
+  void add_bits(std::byte* bits, std::uint64_t bytes);
+  void remove_bits(std::byte* bits);
+  /// Of all shadows.
   void all_written();
   void rename(std::uint64_t address, std::string name);
+  /// Of a live allocation that begins there and has a shadow.
+  std::optional<WrittenBytes> written_bytes(std::uint64_t address);
   /// The same object as before where nothing has changed.
   std::shared_ptr<const AllocationList> list();
 
@@ -55,6 +71,7 @@ class Allocations {
   std::mutex mutex_;
   std::map<std::uint64_t, AllocationInfo> live_;
   std::deque<AllocationInfo> freed_;
+  std::map<std::byte*, std::uint64_t> bits_;
   std::uint64_t next_ = 1;
   bool traced_ = false;
   std::shared_ptr<const AllocationList> list_;

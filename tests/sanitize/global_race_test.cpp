@@ -1,19 +1,10 @@
 // Races in global memory, and findings that a list suppresses.
 #include <optional>
 
-#include "tests/runtime/fixture.hpp"
+#include "tests/sanitize/checked_device.hpp"
 
 namespace ptx2spv {
 namespace {
-
-Device open(const char* suppressions = nullptr) {
-  DeviceOptions options;
-  options.cache = false;
-  options.checks = check_race;
-  if (suppressions) options.suppressions = suppressions;
-  options.report = [](std::string_view) {};
-  return must(Device::open(options));
-}
 
 constexpr std::uint32_t kThreads = 64, kBlocks = 3, kWords = kThreads * kBlocks;
 
@@ -162,7 +153,7 @@ void run_case(const Device& device, const Case& each, ThreadModel threads) {
 }
 
 TEST(GlobalRaces, AreFoundAndNothingElseIs) {
-  const Device device = open();
+  const Device device = open_checked(check_race);
   unsigned turn = 0;
   for (const Case& each : kRaces) {
     auto threads = static_cast<ThreadModel>(turn++ % 3);
@@ -177,7 +168,7 @@ TEST(GlobalRaces, AreFoundAndNothingElseIs) {
 
 // Records keep a number of the launch, which has few bits.
 TEST(GlobalRaces, LaunchesDoNotRaceWithOneAnother) {
-  Device device = open();
+  Device device = open_checked(check_race);
   Module module = must(Module::load(
       device,
       module_of("add.u32 %r3, %r1, 64; rem.u32 %r3, %r3, 192; mul.wide.u32 %d5, %r3, 4;"
@@ -208,7 +199,7 @@ TEST(GlobalRaces, LaunchesDoNotRaceWithOneAnother) {
 constexpr const char* kBenign = "st.global.u32 [%d1], %r9;\n";
 
 std::size_t findings_with(const char* device_list, const char* launch_list = "") {
-  Device device = open(device_list);
+  Device device = open_checked(check_race, device_list);
   Module module = must(Module::load(device, module_of(kBenign), "folder/global.ptx"));
   Stage stage(device);
   stage.config.suppressions = launch_list;
@@ -252,7 +243,7 @@ TEST(Suppressions, MistakesHaveTheirPlace) {
   auto device = Device::open(options);
   ASSERT_FALSE(device);
   EXPECT_NE(device.error().text.find("suppressions:1:1: error: 'rcae'"), std::string::npos);
-  Device good = open();
+  Device good = open_checked(check_race);
   Module module = must(Module::load(good, module_of(kBenign), "global.ptx"));
   Stage stage(good);
   stage.config.suppressions = "race";

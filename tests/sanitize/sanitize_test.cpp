@@ -1,19 +1,11 @@
 // What the sanitizer finds, and what it says of it.
 #include <optional>
 
-#include "tests/runtime/fixture.hpp"
+#include "tests/sanitize/checked_device.hpp"
 #include "tests/sanitize/planted.hpp"
 
 namespace ptx2spv {
 namespace {
-
-Device open(std::optional<std::uint32_t> checks) {
-  DeviceOptions options;
-  options.cache = false;
-  options.checks = checks;
-  options.report = [](std::string_view) {};
-  return must(Device::open(options));
-}
 
 /// What is new in a report since it had `known` findings and these counts.
 std::vector<Finding> news(const SanitizerReport& before, const SanitizerReport& after) {
@@ -86,7 +78,8 @@ TEST(Sanitize, FindsEveryPlantedFaultAndNothingWithoutIt) {
   for (const Planted& planted : all) {
     SCOPED_TRACE(planted.name());
     // A device keeps a hundred places.
-    if (!opened || opened->sanitizer_report().findings.size() > 90) opened = open(check_memory);
+    if (!opened || opened->sanitizer_report().findings.size() > 90)
+      opened = open_checked(check_memory);
     const Device& device = *opened;
     Stage stage(device);
     Module module = must(Module::load(device, planted.ptx(), planted.name() + ".ptx"));
@@ -130,7 +123,7 @@ std::vector<Finding> store_to(const Device& device, std::uint64_t address,
 }
 
 TEST(Sanitize, FreedMemoryAndNullPointersHaveKindsOfTheirOwn) {
-  Device device = open(check_memory);
+  Device device = open_checked(check_memory);
   std::uint64_t address = 0;
   {
     Buffer gone = must(Buffer::create(device, 64));
@@ -149,7 +142,7 @@ TEST(Sanitize, FreedMemoryAndNullPointersHaveKindsOfTheirOwn) {
 }
 
 TEST(Sanitize, AStoreThroughAPointerToConstantsIsFound) {
-  Device device = open(check_memory);
+  Device device = open_checked(check_memory);
   Module module =
       must(Module::load(device,
                         ".version 8.3\n.target sm_80\n.address_size 64\n.const .b32 c = 5;\n" +
@@ -167,7 +160,7 @@ TEST(Sanitize, AStoreThroughAPointerToConstantsIsFound) {
 }
 
 TEST(Sanitize, OneLaunchMayAskForChecksAlone) {
-  Device device = open(no_checks);
+  Device device = open_checked(no_checks);
   Buffer buffer = must(Buffer::create(device, 8));
   LaunchConfig config;
   config.checks = check_memory;
@@ -176,7 +169,7 @@ TEST(Sanitize, OneLaunchMayAskForChecksAlone) {
 }
 
 TEST(Sanitize, EveryThreadThatFaultsIsCountedOnceAPlace) {
-  Device device = open(check_memory);
+  Device device = open_checked(check_memory);
   LaunchConfig config;
   config.grid = {3, 1, 1};
   config.block = {64, 1, 1};
@@ -187,8 +180,29 @@ TEST(Sanitize, EveryThreadThatFaultsIsCountedOnceAPlace) {
   EXPECT_EQ(device.sanitizer_report().findings[0].threads, 384u);
 }
 
+TEST(Sanitize, AHundredPlacesAreKeptAndTheOthersCounted) {
+  Device device = open_checked(check_memory);
+  std::string text =
+      ".version 8.3\n.target sm_80\n.address_size 64\n"
+      ".visible .entry many(.param .u64 to) {\n  .reg .b64 %d; .reg .b32 %r;\n"
+      "  ld.param.u64 %d, [to]; mov.u32 %r, 1;\n";
+  for (int i = 0; i < 120; ++i)
+    text += "  st.global.u32 [%d+" + std::to_string(64 + 4 * i) + "], %r;\n";
+  Module module = must(Module::load(device, text + "  ret;\n}\n", "many.ptx"));
+  Buffer to = must(Buffer::create(device, 64));
+  LaunchConfig config;
+  config.block = {2, 1, 1};
+  for (std::uint64_t launch = 1; launch <= 2; ++launch) {
+    must(must(module.kernel("many")).launch(config, Args().buffer(to)));
+    const SanitizerReport report = device.sanitizer_report();
+    EXPECT_EQ(report.findings.size(), 100u);
+    EXPECT_EQ(report.places_left_out, 20u);
+    for (const Finding& each : report.findings) EXPECT_EQ(each.threads, 2 * launch);
+  }
+}
+
 TEST(Sanitize, StreamsAndGraphsReportToo) {
-  Device device = open(check_memory);
+  Device device = open_checked(check_memory);
   Module module = must(Module::load(device, kStore, "store.ptx"));
   Kernel kernel = must(module.kernel("store"));
   Stream stream = must(Stream::create(device));
@@ -206,7 +220,7 @@ TEST(Sanitize, StreamsAndGraphsReportToo) {
 
 // Two pointers, of which a thread takes one: the table is asked.
 TEST(Sanitize, SelectedPointersAreNoFaults) {
-  Device device = open(check_memory);
+  Device device = open_checked(check_memory);
   Module module = must(Module::load(device, R"(.version 8.3
 .target sm_80
 .address_size 64
@@ -244,7 +258,7 @@ TEST(Sanitize, SelectedPointersAreNoFaults) {
 
 // The heap is made for the first launch that needs it, which may use it too.
 TEST(Sanitize, TheFirstLaunchWithMallocMayUseItsBlocks) {
-  Device device = open(check_memory);
+  Device device = open_checked(check_memory);
   Module module = must(
       Module::load(device,
                    ".version 8.3\n.target sm_80\n.address_size 64\n"
@@ -264,7 +278,7 @@ TEST(Sanitize, TheFirstLaunchWithMallocMayUseItsBlocks) {
 }
 
 TEST(Sanitize, TheReportIsJson) {
-  Device device = open(check_memory);
+  Device device = open_checked(check_memory);
   (void)store_to(device, 16);
   const std::string json = device.sanitizer_report().to_json();
   for (const char* part : {"\"kind\": \"null-pointer\"", "\"line\": 9", "\"threads\": 1",
@@ -274,7 +288,7 @@ TEST(Sanitize, TheReportIsJson) {
 
 // Modules without checks are the same whether or not one with checks was made before.
 TEST(Sanitize, ModulesWithoutChecksHaveNothingOfIt) {
-  const Profile profile = open(no_checks).profile();
+  const Profile profile = open_checked(no_checks).profile();
   for (const Planted& planted : planted_faults()) {
     if (planted.border != Border::end || planted.bytes != 4) continue;
     std::vector<Message> messages;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "tests/runtime/fixture.hpp"
+#include "tests/sanitize/checked_device.hpp"
 
 namespace ptx2spv {
 namespace {
@@ -82,6 +82,13 @@ const std::vector<Case> kBarriers = {
      0,
      "32 of 64 threads arrived, and nothing can bring the others",
      false},
+    {"a fault before a wait that never ends",
+     "st.global.u32 [%d2+65536], %r0;\n@%p1 bra low;\nbar.sync 1, 64;\nbra.uni end;\nlow:\n"
+     "bar.sync 2, 64;\n",
+     {{out_of_bounds, 11}, {endless_wait, 13}, {endless_wait, 16}},
+     0,
+     "error: out-of-bounds store of 4 bytes in global memory",
+     false},
     {"one warp arrives, the other one waits",
      "@%p1 bra low;\nbar.sync 1, 64;\nbra.uni end;\nlow:\nbar.arrive 1, 64;\n",
      {}},
@@ -149,6 +156,19 @@ const std::vector<Case> kWarps = {
      {{missing_lanes, 11}},
      0,
      "its members 0x0000ffff lack the thread's own lane"},
+    {"two halves that name different members",
+     "selp.b32 %r2, -1, 0xffff0001, %p0;\nbar.warp.sync %r2;\nst.global.u32 [%d2], %r0;\n",
+     {{differing_members, 12}},
+     0,
+     "another lane among them named"},
+    {"a shuffle with two masks",
+     "selp.b32 %r2, -1, 0xffff0001, %p0;\nshfl.sync.idx.b32 %r3, %r0, 0, 31, %r2;\n"
+     "st.global.u32 [%d2], %r3;\n",
+     {{differing_members, 12}}},
+    {"two halves that name themselves",
+     "selp.b32 %r2, 0xffff, 0xffff0000, %p0;\nbar.warp.sync %r2;\n"
+     "shfl.sync.bfly.b32 %r3, %r0, 1, 31, %r2;\nst.global.u32 [%d2], %r3;\n",
+     {}},
     {"a lane that is no member",
      "@!%p0 bra skip;\nshfl.sync.idx.b32 %r2, %r0, 20, 31, 0xffff;\nskip:\n"
      "st.global.u32 [%d2], %r0;\n",
@@ -190,14 +210,6 @@ const std::vector<Case> kWaits = {
      "nothing can end it",
      false},
 };
-
-Device open() {
-  DeviceOptions options;
-  options.cache = false;
-  options.checks = check_sync;
-  options.report = [](std::string_view) {};
-  return must(Device::open(options));
-}
 
 void run_case(const Device& device, const Case& each, std::uint32_t threads) {
   SCOPED_TRACE(each.name);
@@ -241,7 +253,7 @@ void run_case(const Device& device, const Case& each, std::uint32_t threads) {
 void run_all(const std::vector<Case>& cases) {
   // A device keeps the places of all of them. The second number is more than small workgroups have
   // invocations for.
-  const Device device = open();
+  const Device device = open_checked(check_sync);
   for (const std::uint32_t threads : {kThreads, 320u})
     for (const Case& each : cases) run_case(device, each, threads);
   EXPECT_EQ(device.sanitizer_report().places_left_out, 0u);
@@ -251,18 +263,14 @@ TEST(Sync, BarriersThatSomeThreadsMissAreFound) { run_all(kBarriers); }
 TEST(Sync, WarpOperationsWithoutTheirMembersAreFound) { run_all(kWarps); }
 
 TEST(Sync, WaitsWithoutEndAreFound) {
-  if (open().info().profile.exactness.independent_threads)
+  if (open_checked(check_sync).info().profile.exactness.independent_threads)
     GTEST_SKIP() << "waits are not bounded where threads advance independently";
   run_all(kWaits);
 }
 
 // Without the check the same kernels are run as the device likes.
 TEST(Sync, OtherChecksDoNotLookAtBarriers) {
-  DeviceOptions options;
-  options.cache = false;
-  options.checks = check_memory;
-  options.report = [](std::string_view) {};
-  Device device = must(Device::open(options));
+  Device device = open_checked(check_memory);
   for (const Case& each : kBarriers) {
     if (!each.ends) continue;
     Module module = must(Module::load(device, module_of(each.body), "sync.ptx"));

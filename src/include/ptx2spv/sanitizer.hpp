@@ -27,6 +27,7 @@ enum class FindingKind : std::uint8_t {
   barrier_count,      ///< the barrier's number or count of threads is wrong
   missing_lanes,      ///< the member mask lacks the thread, or names lanes that are elsewhere
   undefined_lane,     ///< a shuffle reads a lane that is no member or is not there
+  differing_members,  ///< another lane that the member mask names is there with another mask
 };
 const char* to_string(FindingKind kind);
 
@@ -47,7 +48,7 @@ struct Finding {
   std::string detail;         ///< of synchronisation: what was found, as a sentence without a stop
   bool address_known = true;  ///< false: the thread had another fault since
   std::uint64_t address = 0;  ///< outside of global memory an offset in that memory
-  /// Of surface memory instead: "x", in bytes or as the format counts, and "y".
+  /// Of surfaces and textures instead: "x", in bytes or as the format counts, and "y".
   std::vector<std::pair<std::string, std::int32_t>> coordinates;
   std::uint64_t threads = 0;  ///< that did this, over all launches
   /// The allocation or variable that the address is nearest to; empty where there is none.

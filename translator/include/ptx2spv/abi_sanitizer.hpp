@@ -8,12 +8,15 @@ namespace ptx2spv::abi {
 /// What a translation with Specialization::checks reads at EntryInfo::sanitizer_words of the
 /// parameter buffer, in words. Addresses and sizes are two words.
 enum SanitizerWord : std::uint32_t {
-  z_log = 0,       ///< address of the fault log, kFaultWords for each site
-  z_table = 2,     ///< address of the table of allocations
-  z_shadow = 4,    ///< address of the shadow of shared memory: of workgroup 0 of the dispatch
-  z_launch = 6,    ///< number of the launch in g_launch's place; 0: races in global memory are not
-                   ///< looked at
-  z_pointers = 8,  ///< kPointerWords for each of EntryInfo::pointer_params
+  z_log = 0,     ///< address of the fault log, kFaultWords for each site
+  z_table = 2,   ///< address of the table of allocations
+  z_shadow = 4,  ///< address of the shadow of shared memory: of workgroup 0 of the dispatch
+  z_launch = 6,  ///< number of the launch in g_launch's place; 0: races in global memory are not
+                 ///< looked at
+  z_surfaces =
+      8,  ///< address of kLevelWords for each record of the surface table; 0: not looked at
+  z_surface_count = 10,  ///< how many these are; one word
+  z_pointers = 12,       ///< kPointerWords for each of EntryInfo::pointer_params
 };
 /// First byte and size of its allocation, and the addresses of its shadow and of its race records,
 /// or 0.
@@ -29,6 +32,20 @@ enum AllocationWord : std::uint32_t {
   a_races = 8,     ///< address of kRaceWords for each four bytes; 0: races are not looked at
 };
 inline constexpr std::uint32_t kAllocationWords = 10;
+/// What is known of a surface, at its record's index.
+enum LevelWord : std::uint32_t {
+  lv_generation = 0,  ///< high word of the live handle; 0: there is none
+  lv_row_bytes,
+  lv_width,
+  lv_rows,
+  lv_slices,
+  lv_row_pitch,
+  lv_texel_bytes,
+  lv_slice_pitch = 8,  ///< two words, as those below
+  lv_bitmap = 10,      ///< address of the level's bits, one for each byte of its linear form, or 0
+  lv_races = 12,       ///< address of kRaceWords for each four bytes of it, or 0
+};
+inline constexpr std::uint32_t kLevelWords = 16;
 /// The shadow of a workgroup's shared memory: a bit for each byte, set where it was written, in
 /// whole words; then, for races, kRaceWords for each granule. Its size is a multiple of 16.
 enum RaceWord : std::uint32_t {

@@ -43,7 +43,16 @@ std::optional<std::uint32_t> parse_checks(std::string_view text, std::string& un
 std::string unknown_check(std::string_view name);
 
 /// A variable of PTX that a kernel can address, in one of its memories.
-enum class MemorySpace : std::uint8_t { generic, global, shared, local, constant, param, surface };
+enum class MemorySpace : std::uint8_t {
+  generic,
+  global,
+  shared,
+  local,
+  constant,
+  param,
+  surface,
+  texture
+};
 const char* to_string(MemorySpace space);
 struct MemoryObject {
   std::string name;
@@ -65,8 +74,9 @@ enum class SyncFault : std::uint8_t {
   barrier_count,      ///< CountFault, and the number or count
   missing_lanes,      ///< the mask, and its lanes that are not there; 0: the thread's own lane
   undefined_lane,     ///< the lanes that are there, and the lane that is read
+  other_members,      ///< the mask, and that of another lane which it names
 };
-inline constexpr std::uint32_t kSyncFaults = 6;
+inline constexpr std::uint32_t kSyncFaults = 7;
 enum class CountFault : std::uint32_t {
   number,         ///< of the barrier: above 15
   no_multiple,    ///< of 32

@@ -16,6 +16,8 @@
 #include "translator/passes/sanitize/provenance.hpp"
 #include "translator/passes/sanitize/sanitize.hpp"
 #include "translator/passes/sanitize/shadow.hpp"
+#include "translator/passes/sanitize/surface_shadow.hpp"
+#include "translator/passes/surface/lower_surfaces.hpp"
 
 namespace ptx2spv::passes {
 
@@ -110,7 +112,8 @@ class AccessChecks {
     const bool any_acquire = std::find(acquires.begin(), acquires.end(), true) != acquires.end();
     if (any_shared_ && (options_.checks & (check_init | check_race)))
       shadow_.emplace(f_, entry_, races(), any_acquire, prologue_);
-    if (any_global_ && asks(check_race)) {
+    if (any_surface_) surfaces_.emplace(f_, entry_, prologue_);
+    if ((any_global_ || any_surface_) && asks(check_race)) {
       global_.emplace(f_, entry_.sanitizer_words, any_acquire, prologue_);
       for (std::size_t i = 0; i < f_.fault_log.groups.size(); ++i) {
         f_.vars.push_back({Type::i64, kOtherOfRace, true});
@@ -133,10 +136,13 @@ class AccessChecks {
       if (inst.op == Op::set_var) ++versions_[var];
       if (inst.op == Op::get_var) read_version_[value] = versions_[var];
       const bool barrier = inst.op == Op::bar_sync;
-      if (is_access(inst) && (!safe(value) || shadowed(inst)))
+      if (is_access(inst) && (!safe(value) || shadowed(inst))) {
         check(value);
-      else
+      } else {
+        if (shadowed_surface(inst)) check_surface(value);
+        if (fetches(inst)) return check_fetch(value);
         rw_.keep(value);
+      }
       if (barrier && shadow_) shadow_->next_epoch(b_);
       if (barrier && global_) global_->next_epoch(b_);
       if (value < acquires.size() && acquires[value]) {
@@ -149,6 +155,7 @@ class AccessChecks {
     entry.insert(entry.begin(), before.begin(), before.end());
     f_.blocks[scratch_].insts.clear();
     f_.blocks[scratch_].term = ir::Term::unreachable;
+    if (local_bit_bytes_) clear_local_bits();
   }
 
  private:
@@ -164,10 +171,14 @@ class AccessChecks {
 
   bool asks(std::uint32_t check) const { return (options_.checks & check) != 0; }
   bool races() const { return asks(check_race) && entry_.may_race && entry_.shadow_granule; }
-  bool asks_init(const ir::Inst& inst) const {
-    return asks(check_init) && inst.op != Op::store &&
-           (inst.mem.space == Space::shared || inst.mem.space == Space::global);
+  /// Whether the bytes have a bit each. Parameters of functions lie in local memory too; their
+  /// structures may have holes.
+  bool has_bits(const ir::Inst& inst) const {
+    if (!asks(check_init)) return false;
+    if (inst.mem.space == Space::local) return inst.mem.origin != Origin::param;
+    return inst.mem.space == Space::shared || inst.mem.space == Space::global;
   }
+  bool asks_init(const ir::Inst& inst) const { return has_bits(inst) && inst.op != Op::store; }
   bool asks_race(const ir::Inst& inst) const {
     return races() && inst.mem.space == Space::shared && !inst.mem.is_volatile;
   }
@@ -176,9 +187,7 @@ class AccessChecks {
   }
   /// Whether an access changes or reads what the shadow has of its memory.
   bool shadowed(const ir::Inst& inst) const {
-    return (asks(check_init) &&
-            (inst.mem.space == Space::shared || inst.mem.space == Space::global)) ||
-           asks_race(inst) || asks_global_race(inst);
+    return has_bits(inst) || asks_race(inst) || asks_global_race(inst);
   }
 
   /// Of one access: bounds, bytes that were not written, races.
@@ -195,11 +204,26 @@ class AccessChecks {
            f_.surface_ops[inst.imm].clamp != ir::ClampMode::trap;
   }
 
+  /// One whose texels have a shadow that is asked for.
+  bool shadowed_surface(const ir::Inst& inst) const {
+    return (options_.checks & (check_init | check_race)) && inst.op >= Op::surf_load &&
+           inst.op <= Op::surf_reduce;
+  }
+
+  bool fetches(const ir::Inst& inst) const {
+    return inst.op == Op::set_var && f_.vars[inst.imm].name == kFetch;
+  }
+
   std::uint32_t count_sites() {
     std::uint32_t sites = 0;
     for (const ir::Block& block : f_.blocks)
       for (const Value v : block.insts) {
         sites += watched_surface(v) ? 1u : 0u;
+        sites += fetches(f_.insts[v]) ? 1u : 0u;
+        if (shadowed_surface(f_.insts[v])) {
+          any_surface_ = true;
+          sites += (asks(check_init) ? 1u : 0u) + (asks(check_race) ? 1u : 0u);
+        }
         if (!is_access(f_.insts[v])) continue;
         sites += sites_of(v);
         any_shared_ = any_shared_ || f_.insts[v].mem.space == Space::shared;
@@ -240,6 +264,8 @@ class AccessChecks {
       for (const Value v : block.insts) {
         const ir::Inst& inst = f_.insts[v];
         stores = stores || (is_access(inst) && inst.mem.space == Space::local);
+        const bool bits = is_access(inst) && has_bits(inst) && inst.mem.space == Space::local;
+        local_bit_bytes_ = bits ? abi::shadow_init_bytes(f_.local_bytes) : local_bit_bytes_;
         generic_params_ = generic_params_ ||
                           (inst.op == Op::load && inst.mem.space == Space::push &&
                            constant_address(f_, f_.arg(v, 0)) == abi::Push::params_address * 4);
@@ -247,13 +273,28 @@ class AccessChecks {
     if (!stores) return;
     local_discard_ = (f_.local_bytes + 15) & ~15u;
     f_.local_bytes = local_discard_ + 16;
+    local_bits_ = f_.local_bytes;
+    f_.local_bytes += static_cast<std::uint32_t>(local_bit_bytes_ + 15) / 16 * 16;
   }
 
-  Value push(ir::Builder& b, std::uint32_t word, Type type) {
-    return b.load(type, b.i32(word * 4),
-                  {.space = Space::push,
-                   .bytes = static_cast<std::uint8_t>(type == Type::i64 ? 8 : 4),
-                   .readonly = true});
+  /// A loop before everything else.
+  void clear_local_bits() {
+    ir::Builder b(f_);
+    const ir::BlockId start = b.new_block();
+    std::swap(f_.blocks[start], f_.blocks[0]);
+    f_.vars.push_back({Type::i32, "local.clear", true});
+    const auto at = static_cast<std::uint32_t>(f_.vars.size() - 1);
+    const ir::BlockId header = b.new_block(), body = b.new_block();
+    b.at(0);
+    b.set(at, b.i32(local_bits_));
+    b.br(header);
+    b.at(header);
+    f_.blocks[header].loop_trip_count = true;
+    b.cond_br(b.cmp(Op::ult, b.get(at), b.i32(f_.local_bytes)), body, start);
+    b.at(body);
+    b.store(b.get(at), b.i32(0), {.space = Space::local, .bytes = 4});
+    b.set(at, b.op2(Op::add, b.get(at), b.i32(4)));
+    b.br(header);
   }
 
   Value word(ir::Builder& b, std::uint32_t which) {
@@ -263,7 +304,7 @@ class AccessChecks {
 
   /// Bytes of dynamic shared memory as a launch has them.
   Value dynamic_end(ir::Builder& b, std::uint32_t from) {
-    return b.op2(Op::add, b.i32(from), push(b, abi::Push::dynamic_shared, Type::i32));
+    return b.op2(Op::add, b.i32(from), push_word(b, abi::Push::dynamic_shared, Type::i32));
   }
 
   /// Where an access of shared, local, parameter or constant memory has to lie.
@@ -275,7 +316,7 @@ class AccessChecks {
     if (object && object->bytes) return fixed(object->offset, object->bytes);
     if (object)
       return {b.i32(static_cast<std::uint32_t>(object->offset)),
-              push(b, abi::Push::dynamic_shared, Type::i32)};
+              push_word(b, abi::Push::dynamic_shared, Type::i32)};
     switch (space) {
       case Space::shared:
         return f_.uses_dynamic_shared ? Range{b.i32(0), dynamic_end(b, shared_bytes_)}
@@ -350,7 +391,7 @@ class AccessChecks {
         object.space == MemorySpace::global || (!writes && base != abi::Push::globals);
     // Shared and local memory have windows of their own.
     if (!reachable) return b_.i1(false);
-    const Value first = b_.op2(Op::add, push(b_, base, Type::i64), b_.i64(object.offset));
+    const Value first = b_.op2(Op::add, push_word(b_, base, Type::i64), b_.i64(object.offset));
     return inside(b_, address, {first, b_.i64(object.bytes)}, bytes);
   }
 
@@ -409,7 +450,7 @@ class AccessChecks {
       Value size = entry_at(number, writes ? abi::a_writable : abi::a_bytes);
       if (generic_params_) {
         // Parameters have an address too, which is the launch's own and not in the table.
-        const Value params = push(b_, abi::Push::params_address, Type::i64);
+        const Value params = push_word(b_, abi::Push::params_address, Type::i64);
         const Value length = b_.i64(writes ? 0 : entry_.param_bytes);
         const Value among = b_.cmp(Op::ult, b_.op2(Op::sub, address, params), length);
         first = b_.select(among, params, first);
@@ -450,7 +491,8 @@ class AccessChecks {
     const Value address = f_.arg(value, 0);
     const unsigned bytes = inst.mem.bytes;
     const bool shared = inst.mem.space == Space::shared;
-    if (safe(value)) return {b_.i1(true), shared ? address : 0, 0};
+    const bool own = shared || inst.mem.space == Space::local;
+    if (safe(value)) return {b_.i1(true), own ? address : 0, 0};
     const std::uint32_t site = add_site(check_memory, inst, root);
     // What the block has checked already holds as long as the register keeps its value.
     const auto term = term_of(f_, address);
@@ -468,7 +510,7 @@ class AccessChecks {
       const MemoryObject* object = object_of(root);
       if (object && object->space != space_of(inst.mem.space)) object = nullptr;
       verdict.ok = inside(b_, address, own_range(b_, inst.mem.space, object), bytes);
-      if (shared) verdict.offset = address;
+      if (own) verdict.offset = address;
     }
     if (bytes > 1) verdict.ok = b_.op2(Op::and_, verdict.ok, aligned(address, bytes));
     if (term) known_.emplace(key, verdict);
@@ -480,12 +522,13 @@ class AccessChecks {
   void look_at_shadow(Value value, const Verdict& verdict, const Root& root) {
     const ir::Inst inst = f_.insts[value];
     const Value address = f_.arg(value, 0);
-    const bool shared = inst.mem.space == Space::shared;
+    const bool shared = inst.mem.space == Space::shared, local = inst.mem.space == Space::local;
     ShadowAccess access{verdict.ok, verdict.offset, inst.mem.bytes, kind_of(inst.op)};
     Value bitmap = shared && shadow_ ? shadow_->base() : verdict.shadow;
-    if (!shared && bitmap)
+    if (local) bitmap = b_.i32(local_bits_), access.spare = local_discard_;
+    if (!shared && !local && bitmap)
       access.ok = b_.op2(Op::and_, access.ok, b_.cmp(Op::ne, bitmap, b_.i64(0)));
-    if (!asks(check_init)) bitmap = 0;
+    if (!has_bits(inst)) bitmap = 0;
     if (asks_init(inst)) {
       const std::uint32_t site = add_site(check_init, inst, root);
       if (bitmap) note_fault(b_, site, bits_set(b_, bitmap, access), address);
@@ -505,14 +548,52 @@ class AccessChecks {
                               const ir::Inst& inst, const Root& root, Value address) {
     // Parameters and constants have no records, which have so many bits for a site.
     if (!verdict.races || entry_.access_sites.size() > abi::g_site) return;
-    const std::uint32_t site = add_site(check_race, inst, root);
-    const RaceRecords::Race race = global_->race(b_, access, verdict.races, site);
+    note_global_race(access, verdict.races, add_site(check_race, inst, root), address);
+  }
+
+  void note_global_race(const ShadowAccess& access, Value records, std::uint32_t site,
+                        Value address) {
+    const RaceRecords::Race race = global_->race(b_, access, records, site);
     note_fault(b_, site, race.ok, address);
     const Value mark =
         b_.op2(Op::or_, b_.op2(Op::and_, race.mark, b_.i32(abi::g_site)), b_.i32(site << 16));
     const Value other = b_.inst(Op::pack, Type::i64, {race.who, mark});
     const std::uint32_t kept = others_[site % others_.size()];
     b_.set(kept, b_.select(race.ok, b_.get(kept), other));
+  }
+
+  /// What mark_fetches has found: whether a texture of linear memory has the texel, and its number.
+  void check_fetch(Value value) {
+    AccessSite site;
+    site.place.line = f_.locs[f_.insts[value].loc].line;
+    site.place.coordinates = {"x"};
+    site.loc = f_.insts[value].loc;
+    site.space = site.memory = MemorySpace::texture;
+    entry_.access_sites.push_back(std::move(site));
+    const Value mark = f_.arg(value, 0);
+    const Value ok = b_.cmp(Op::ne, b_.inst(Op::high, Type::i32, {mark}), b_.i32(0));
+    note_fault(b_, static_cast<std::uint32_t>(entry_.access_sites.size() - 1), ok,
+               b_.inst(Op::trunc, Type::i32, {mark}));
+  }
+
+  /// Texels that nobody wrote, and races for them. The access itself is made as ever.
+  void check_surface(Value value) {
+    const SurfaceShadow::Access access = surfaces_->locate(b_, value);
+    const auto new_site = [&](std::uint32_t check) {
+      entry_.access_sites.push_back(surface_site(f_, value, check, access.surface));
+      return static_cast<std::uint32_t>(entry_.access_sites.size() - 1);
+    };
+    if (asks(check_init)) {
+      ShadowAccess bits = access.bytes;
+      bits.ok = b_.op2(Op::and_, bits.ok, b_.cmp(Op::ne, access.bitmap, b_.i64(0)));
+      if (bits.kind != AccessKind::store) {
+        const std::uint32_t site = new_site(check_init);
+        note_fault(b_, site, bits_set(b_, access.bitmap, bits), access.place);
+      }
+      if (bits.kind != AccessKind::load) set_bits(b_, access.bitmap, bits);
+    }
+    if (asks(check_race) && entry_.access_sites.size() <= abi::g_site)
+      note_global_race(access.bytes, access.records, new_site(check_race), access.place);
   }
 
   Value zero(Type type) {
@@ -543,7 +624,7 @@ class AccessChecks {
     if (writes && inst.mem.space == Space::shared) return check_shared_store(value, ok);
     Value elsewhere = b_.i32(0);
     if (inst.mem.space == Space::global)
-      elsewhere = push(b_, abi::Push::discard, Type::i64);
+      elsewhere = push_word(b_, abi::Push::discard, Type::i64);
     else if (writes)
       elsewhere = b_.i32(local_discard_);
     const Value made = copy(value, b_.select(ok, address, elsewhere));
@@ -578,10 +659,13 @@ class AccessChecks {
   ir::BlockId scratch_ = ir::kNoBlock;
   std::optional<SharedShadow> shadow_;
   std::optional<GlobalRaces> global_;
+  std::optional<SurfaceShadow> surfaces_;
   std::vector<std::uint32_t> others_;  ///< variables, by group of the fault log: kOtherOfRace
-  bool any_shared_ = false, any_global_ = false;
+  bool any_shared_ = false, any_global_ = false, any_surface_ = false;
   std::uint32_t shared_bytes_ = 0, constant_bytes_ = 0, local_bytes_ = 0, local_discard_ = 0;
-  bool generic_params_ = false;  ///< the kernel takes the address of its parameters
+  std::uint32_t local_bits_ = 0;       ///< where the bits of local memory lie, behind it
+  std::uint64_t local_bit_bytes_ = 0;  ///< 0: nobody looks at them
+  bool generic_params_ = false;        ///< the kernel takes the address of its parameters
   std::map<std::pair<std::uint32_t, unsigned>, Range> pointers_;
   std::unordered_map<std::uint32_t, std::uint32_t> versions_;  ///< of registers: how often set
   std::unordered_map<Value, std::uint32_t> read_version_;      ///< that a get_var reads

@@ -78,7 +78,7 @@ void note_fault(ir::Builder& b, std::uint32_t site, Value ok, Value address) {
   b.set(group.address, b.select(ok, b.get(group.address), whole));
 }
 
-void write_fault_log(ir::Builder& b) {
+void write_fault_log(ir::Builder& b, const std::function<std::vector<Value>()>& ids) {
   ir::Function& function = b.function();
   const ir::FaultLog log = function.fault_log;
   if (log.sites == 0) return;
@@ -130,9 +130,13 @@ void write_fault_log(ir::Builder& b) {
   std::vector<Value> all = {b.i32(1), b.inst(Op::zext, Type::i32, {known}),
                             b.inst(Op::trunc, Type::i32, {address}),
                             b.inst(Op::high, Type::i32, {address})};
-  for (const ir::Builtin id :
-       {workgroup_id_x, workgroup_id_y, workgroup_id_z, local_id_x, local_id_y, local_id_z})
-    all.push_back(b.builtin(id));
+  if (ids) {
+    for (const Value id : ids()) all.push_back(id);
+  } else {
+    for (const ir::Builtin id :
+         {workgroup_id_x, workgroup_id_y, workgroup_id_z, local_id_x, local_id_y, local_id_z})
+      all.push_back(b.builtin(id));
+  }
   std::vector<Value> others;
   for (std::uint32_t i = 0; i < function.vars.size(); ++i)
     if (function.vars[i].name == kOtherOfRace) others.push_back(b.get(i));

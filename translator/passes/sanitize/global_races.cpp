@@ -17,13 +17,6 @@ namespace {
 /// the last barrier, and accesses of other blocks.
 constexpr std::uint32_t kWithinBlock = 1, kAcrossBlocks = 2;
 
-Value push(ir::Builder& b, std::uint32_t word, Type type = Type::i32) {
-  return b.load(type, b.i32(word * 4),
-                {.space = Space::push,
-                 .bytes = static_cast<std::uint8_t>(type == Type::i64 ? 8 : 4),
-                 .readonly = true});
-}
-
 Value masked(ir::Builder& b, Value word, std::uint32_t mask) {
   return b.op2(Op::and_, word, b.i32(mask));
 }
@@ -44,8 +37,8 @@ GlobalRaces::GlobalRaces(ir::Function& function, std::uint32_t words, bool acqui
   using enum ir::Builtin;
   const auto number = [&](ir::Builtin x, ir::Builtin y, ir::Builtin z, std::uint32_t size) {
     const Value rows =
-        b.op2(Op::add, b.builtin(y), b.op2(Op::mul, b.builtin(z), push(b, size + 1)));
-    return b.op2(Op::add, b.builtin(x), b.op2(Op::mul, rows, push(b, size)));
+        b.op2(Op::add, b.builtin(y), b.op2(Op::mul, b.builtin(z), push_word(b, size + 1)));
+    return b.op2(Op::add, b.builtin(x), b.op2(Op::mul, rows, push_word(b, size)));
   };
   const Value thread = number(local_id_x, local_id_y, local_id_z, abi::Push::block_x);
   const Value block = number(workgroup_id_x, workgroup_id_y, workgroup_id_z, abi::Push::grid_x);
@@ -158,14 +151,26 @@ RaceRecords::Race GlobalRaces::race(ir::Builder& b, const ShadowAccess& access, 
   const Value start = b.op2(Op::add, records, b.op2(Op::shl, first, b.i32(2)));
   const Value within = masked(b, b.inst(Op::trunc, Type::i32, {access.offset}), 3);
   const std::uint32_t some = (1u << std::min(access.bytes, 4u)) - 1;
-  bytes_ = access.bytes >= 4
-               ? b.i32(abi::g_bytes)
-               : b.op2(Op::shl, b.i32(some), b.op2(Op::add, within, b.i32(abi::kGlobalBytesShift)));
-  const Value nowhere = push(b, abi::Push::discard, Type::i64);
+  const auto mask_of = [&](Value bits) {
+    return b.op2(Op::shl, bits, b.op2(Op::add, within, b.i32(abi::kGlobalBytesShift)));
+  };
+  if (access.size) {
+    const Value less = b.op2(Op::umin, access.size, b.i32(4));
+    bytes_ = mask_of(b.op2(Op::sub, b.op2(Op::shl, b.i32(1), less), b.i32(1)));
+  } else {
+    bytes_ = access.bytes >= 4 ? b.i32(abi::g_bytes) : mask_of(b.i32(some));
+  }
+  const Value nowhere = push_word(b, abi::Push::discard, Type::i64);
   Race race;
   for (std::uint32_t i = 0; i < std::max(access.bytes / 4, 1u); ++i) {
     const Value at = b.op2(Op::add, start, b.i64(std::uint64_t{i} * abi::kRaceWords * 4));
-    visit(b, b.select(ok, at, nowhere), access.kind, race);
+    Value here = ok;
+    if (access.size && i) here = b.op2(Op::and_, ok, b.cmp(Op::ult, b.i32(i * 4), access.size));
+    const bool first_piece = race.ok == 0;
+    const Value before = race.ok;
+    visit(b, b.select(here, at, nowhere), access.kind, race);
+    // What the bytes that nobody reads say of a piece is nothing.
+    if (here != ok && !first_piece) race.ok = b.select(here, race.ok, before);
   }
   race.ok = b.inst(Op::xor_, Type::i1, {b.op2(Op::and_, race.ok, ok), b.i1(true)});
   return race;

@@ -27,6 +27,13 @@ std::vector<bool> find_acquires(const ir::Function& function) {
   return acquires;
 }
 
+Value push_word(ir::Builder& b, std::uint32_t word, Type type) {
+  return b.load(type, b.i32(word * 4),
+                {.space = Space::push,
+                 .bytes = static_cast<std::uint8_t>(type == Type::i64 ? 8 : 4),
+                 .readonly = true});
+}
+
 bool has_warp_operations(const ir::Function& function) {
   for (const ir::Block& block : function.blocks)
     for (const Value v : block.insts)

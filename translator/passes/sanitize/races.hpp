@@ -18,11 +18,17 @@ struct ShadowAccess {
                          ///< allocation
   unsigned bytes = 4;
   AccessKind kind = AccessKind::load;
+  ir::Value size = 0;  ///< i32: the bytes where the translation does not know, up to `bytes`; 0: it
+                       ///< does
+  std::uint32_t spare = 0;  ///< of local memory: a word that nobody reads
 };
 
 /// What orders a thread's accesses behind what other threads did before: fences, waits, volatile
 /// loads, and atomics whose result is read. By instruction.
 std::vector<bool> find_acquires(const ir::Function& function);
+
+/// A word or two of the push constants.
+ir::Value push_word(ir::Builder& b, std::uint32_t word, ir::Type type = ir::Type::i32);
 
 /// Threads of a warp wait for one another.
 bool has_warp_operations(const ir::Function& function);

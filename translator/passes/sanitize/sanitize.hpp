@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "ptx2spv/translator.hpp"
 #include "translator/ir/ir.hpp"
+#include "translator/passes/note_fault.hpp"
 
 namespace ptx2spv::passes {
 
@@ -19,15 +22,20 @@ void forget_origins(ir::Function& function, bool keep_sync = false);
 /// are right. Fills EntryInfo::access_sites.
 void check_accesses(ir::Function& function, const Specialization& options, EntryInfo& entry);
 
+/// Beside each read that may be of linear memory, sets a variable of this name for check_accesses:
+/// i64, the texel's number, and in the high word whether there is such a texel. `textures`:
+/// Module::texture_ops.
+void mark_fetches(ir::Function& function, const std::vector<ir::TextureOp>& textures);
+inline constexpr const char* kFetch = "checked.fetch";
+
 /// The registers of the fault log, once the sites are known, and what sets them to 0.
 void start_fault_log(ir::Function& function, std::uint32_t sites, std::uint32_t words);
-/// Notes a fault of `site` where `ok` is false. `address`: i32 or i64.
-void note_fault(ir::Builder& builder, std::uint32_t site, ir::Value ok, ir::Value address);
 /// Name of variables, one for each group of the fault log: the other access of the thread's last
 /// race in global memory at a site of the group (i64: abi::f_other and the word behind it).
 inline constexpr const char* kOtherOfRace = "race.other";
-/// At the thread's end: the builder stands in the last block, and then in a new one.
-void write_fault_log(ir::Builder& builder);
+/// At the thread's end: the builder stands in the last block, and then in a new one. `ids`: the
+/// three words of %ctaid and of %tid, where they are not the invocation's.
+void write_fault_log(ir::Builder& builder, const std::function<std::vector<ir::Value>()>& ids = {});
 
 /// One of `values` by the bits of `index`; the last one where there is none.
 ir::Value pick(ir::Builder& builder, ir::Value index, std::vector<ir::Value> values);

@@ -17,14 +17,7 @@ namespace {
 
 constexpr std::uint32_t kThread = 0x7ff, kFlag = 0x800, kEpochShift = 12;
 
-Value push(ir::Builder& b, std::uint32_t word) {
-  return b.load(Type::i32, b.i32(word * 4), {.space = Space::push, .bytes = 4, .readonly = true});
-}
-
-Value discard(ir::Builder& b) {
-  return b.load(Type::i64, b.i32(abi::Push::discard * 4),
-                {.space = Space::push, .bytes = 8, .readonly = true});
-}
+Value discard(ir::Builder& b) { return push_word(b, abi::Push::discard, Type::i64); }
 
 Value wide(ir::Builder& b, Value value) {
   return b.function().insts[value].type == Type::i64 ? value : b.inst(Op::zext, Type::i64, {value});
@@ -34,30 +27,40 @@ Value wide(ir::Builder& b, Value value) {
 /// have theirs in one word.
 struct Bits {
   Value place = 0, mask = 0;
+  Space space = Space::global;
 };
 
 Bits bits_of(ir::Builder& b, Value base, const ShadowAccess& access) {
   const bool far = b.function().insts[access.offset].type == Type::i64;
   const Value byte = b.op2(Op::lshr, access.offset, b.i32(3));
   const Value word = b.op2(Op::and_, byte, far ? b.i64(~std::uint64_t{3}) : b.i32(~3u));
-  const Value at = b.op2(Op::add, base, wide(b, word));
+  const bool local = b.function().insts[base].type == Type::i32;
+  const Value at = b.op2(Op::add, base, local ? word : wide(b, word));
   const Value low = far ? b.inst(Op::trunc, Type::i32, {access.offset}) : access.offset;
   const Value bit = b.op2(Op::and_, low, b.i32(31));
-  return {b.select(access.ok, at, discard(b)),
-          b.op2(Op::shl, b.i32((1u << access.bytes) - 1), bit)};
+  const Value ones = access.size ? b.op2(Op::sub, b.op2(Op::shl, b.i32(1), access.size), b.i32(1))
+                                 : b.i32((1u << access.bytes) - 1);
+  const Value nowhere = local ? b.i32(access.spare) : discard(b);
+  return {b.select(access.ok, at, nowhere), b.op2(Op::shl, ones, bit),
+          local ? Space::local : Space::global};
 }
 
 }  // namespace
 
 Value bits_set(ir::Builder& b, Value base, const ShadowAccess& access) {
   const Bits bits = bits_of(b, base, access);
-  const Value word = b.load(Type::i32, bits.place, {.space = Space::global, .bytes = 4});
+  const Value word = b.load(Type::i32, bits.place, {.space = bits.space, .bytes = 4});
   const Value all = b.cmp(Op::eq, b.op2(Op::and_, word, bits.mask), bits.mask);
   return b.op2(Op::or_, all, b.inst(Op::xor_, Type::i1, {access.ok, b.i1(true)}));
 }
 
 void set_bits(ir::Builder& b, Value base, const ShadowAccess& access) {
   const Bits bits = bits_of(b, base, access);
+  if (bits.space == Space::local) {
+    const Value before = b.load(Type::i32, bits.place, {.space = Space::local, .bytes = 4});
+    return b.store(bits.place, b.op2(Op::or_, before, bits.mask),
+                   {.space = Space::local, .bytes = 4});
+  }
   const Value old = b.inst(Op::atomic, Type::i32, {bits.place, bits.mask});
   b.last(old).mem = {.space = Space::global, .bytes = 4, .atomic = ir::AtomicOp::or_};
 }
@@ -66,7 +69,7 @@ SharedShadow::SharedShadow(ir::Function& function, const EntryInfo& entry, bool 
                            bool acquires, ir::Builder& b)
     : entry_(entry), warps_(has_warp_operations(function)), acquires_(acquires) {
   Value bytes = b.i32(static_cast<std::uint32_t>(entry.shadow_shared));
-  if (entry.dynamic_shared) bytes = b.op2(Op::add, bytes, push(b, abi::Push::dynamic_shared));
+  if (entry.dynamic_shared) bytes = b.op2(Op::add, bytes, push_word(b, abi::Push::dynamic_shared));
   // abi::shadow_bytes.
   const Value words = b.op2(Op::lshr, b.op2(Op::add, bytes, b.i32(31)), b.i32(5));
   const Value bitmap = b.op2(Op::shl, words, b.i32(2));
@@ -85,9 +88,9 @@ SharedShadow::SharedShadow(ir::Function& function, const EntryInfo& entry, bool 
   races_ = b.op2(Op::add, base_, wide(b, bitmap));
   const Value rows =
       b.op2(Op::add, b.builtin(ir::Builtin::local_id_y),
-            b.op2(Op::mul, b.builtin(ir::Builtin::local_id_z), push(b, abi::Push::block_y)));
+            b.op2(Op::mul, b.builtin(ir::Builtin::local_id_z), push_word(b, abi::Push::block_y)));
   const Value thread = b.op2(Op::add, b.builtin(ir::Builtin::local_id_x),
-                             b.op2(Op::mul, rows, push(b, abi::Push::block_x)));
+                             b.op2(Op::mul, rows, push_word(b, abi::Push::block_x)));
   number_ = b.op2(Op::add, thread, b.i32(1));
   function.vars.push_back({Type::i32, "epoch", true});
   epoch_ = static_cast<std::uint32_t>(function.vars.size() - 1);

@@ -10,8 +10,8 @@
 
 namespace ptx2spv::passes {
 
-/// Whether all bytes of an access have their bits in a bitmap at `base` (i64), and sets them where
-/// it writes. Both only where the access is made.
+/// Whether all bytes of an access have their bits in a bitmap at `base` (i64; of local memory i32),
+/// and sets them where it writes. Both only where the access is made.
 ir::Value bits_set(ir::Builder& b, ir::Value base, const ShadowAccess& access);
 void set_bits(ir::Builder& b, ir::Value base, const ShadowAccess& access);
 

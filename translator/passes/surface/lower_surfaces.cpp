@@ -67,14 +67,16 @@ void describe_image(SlotInfo& slot, const Profile& profile) {
   }
 }
 
-/// For the sanitizer: an access that may be out of range without a trap. check_accesses has counted
-/// these.
-std::uint32_t add_access_site(const ir::Inst& inst, const ir::SurfaceOp& op,
-                              const std::string& surface, EntryInfo& entry, std::uint32_t line) {
+}  // namespace
+
+AccessSite surface_site(const ir::Function& function, Value value, std::uint32_t check,
+                        std::string surface) {
+  const ir::Inst& inst = function.insts[value];
+  const ir::SurfaceOp& op = function.surface_ops[inst.imm];
   AccessSite site;
-  site.check = check_clamp;
-  site.place.line = line;
-  site.place.surface = surface;
+  site.check = check;
+  site.place.line = function.locs[inst.loc].line;
+  site.place.surface = std::move(surface);
   site.place.coordinates = coordinate_names(op.geometry);
   site.loc = inst.loc;
   site.kind = inst.op == Op::surf_load     ? AccessKind::load
@@ -82,11 +84,8 @@ std::uint32_t add_access_site(const ir::Inst& inst, const ir::SurfaceOp& op,
                                            : AccessKind::store;
   site.space = site.memory = MemorySpace::surface;
   site.bytes = op.bytes;
-  entry.access_sites.push_back(std::move(site));
-  return static_cast<std::uint32_t>(entry.access_sites.size() - 1);
+  return site;
 }
-
-}  // namespace
 
 void find_slots(const ir::Function& function, EntryInfo& entry) {
   const HandleTracer tracer(function);
@@ -241,8 +240,12 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
       return rewriter.replace_by(value, result);
     }
     SurfaceAccess access(rewriter, module, *record, op, trap, add_site());
-    if (given.checks & check_clamp && op.clamp != ir::ClampMode::trap)
-      access.watch(add_access_site(inst, op, surface, entry, function.locs[inst.loc].line));
+    if (given.checks & check_clamp && op.clamp != ir::ClampMode::trap) {
+      // check_accesses has counted these.
+      AccessSite site = surface_site(function, value, check_clamp, surface);
+      entry.access_sites.push_back(std::move(site));
+      access.watch(static_cast<std::uint32_t>(entry.access_sites.size() - 1));
+    }
     access.lower(value, inst.op, {args.begin() + 1, args.end()});
   });
 

@@ -13,6 +13,11 @@ namespace ptx2spv::passes {
 /// entry.dynamic_handles.
 void find_slots(const ir::Function& function, EntryInfo& entry);
 
+/// For the sanitizer: the site of a surface access. `surface`: its name, empty where the handle
+/// comes from memory.
+AccessSite surface_site(const ir::Function& function, ir::Value value, std::uint32_t check,
+                        std::string surface);
+
 /// Why a slot's image cannot serve an access that the kernel makes, or empty. Loads always work;
 /// stores take whole texels or bytes of 4-byte ones, reductions 4 bytes on 4-byte texels.
 std::string image_refusal(const EntryInfo& entry, const TranslateOptions& options);

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "translator/passes/sanitize/sanitize.hpp"
+#include "translator/passes/note_fault.hpp"
 
 namespace ptx2spv::passes {
 

@@ -222,6 +222,15 @@ bool BarrierSplitter::live_within(LiveVariables& live, std::size_t each, std::si
   return true;
 }
 
+/// A thread that waits for ever writes its log where it stands.
+void BarrierSplitter::keep_fault_log() {
+  const std::vector<std::uint32_t> log = fault_variables();
+  for (SyncPoint& point : points_) {
+    for (const std::uint32_t v : log)
+      if (std::ranges::find(point.live, v) == point.live.end()) point.live.push_back(v);
+  }
+}
+
 void BarrierSplitter::lay_out_state() {
   if (per_invocation_ == 1) return;
   const auto add = [&](std::uint32_t v) {
@@ -555,6 +564,7 @@ std::string BarrierSplitter::run() {
   demote_to_stack(f_);
   if (checked_) add_sites();
   if (per_invocation_ > 1) find_live();
+  if (checked_) keep_fault_log();
   shift_local_memory();
   lay_out_shared();
   lay_out_state();

@@ -48,6 +48,7 @@ class BarrierSplitter {
   void find_live();
   bool live_within(LiveVariables& live, std::size_t each, std::size_t most, std::size_t saved,
                    std::vector<bool>& many);
+  void keep_fault_log();
   void lay_out_state();
   void clear_control_words();
   void emit_entry(ir::BlockId rounds);
@@ -99,6 +100,9 @@ class BarrierSplitter {
   void check_opened_thread();
   void check_stalled();
   void check_missing_lanes();
+  void check_members(ir::Value present);
+  void write_own_log();
+  std::vector<std::uint32_t> fault_variables() const;
   void check_source(ir::Value present, ir::Value lane);
 
   // split_at_barriers_subgroups.cpp: warp operations by the device's own
@@ -181,9 +185,11 @@ class BarrierSplitter {
   std::uint32_t alive_ = 0, progress_ = 3, done_ = 6, barriers_ = 8;
   std::uint32_t moved_ = 0, gone_ = 0, arrived_ = 0, voted_ = 0, exchange_ = 0, exchange_high_ = 0,
                 control_words_ = 0;
-  std::uint32_t ended_ = 0, strayed_ = 0, where_ = 0;  ///< check_sync: threads that ended after
-                                                       ///< some work; by warp: their lanes; by
-                                                       ///< thread: where it stopped last
+  std::uint32_t ended_ = 0, strayed_ = 0, where_ = 0,
+                members_ = 0;  ///< check_sync: threads that ended after
+                               ///< some work; by warp: their lanes; by
+                               ///< thread: where it stopped last, and
+                               ///< its warp operation's members
   std::uint32_t shared_offset_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // check_sync: what threads that wait for one another do wrong. The faults are noted where the
 // workgroup decides who may go on, because a thread that waits for ever never comes to its end.
 #include "ptx2spv/abi_sanitizer.hpp"
+#include "translator/passes/sanitize/sanitize.hpp"
 #include "translator/passes/threads/split_at_barriers.hpp"
 #include "translator/passes/threads/warp_lanes.hpp"
 
@@ -204,6 +205,36 @@ void BarrierSplitter::check_opened_thread() {
   b_.at(done);
 }
 
+/// The registers of the thread's fault log.
+std::vector<std::uint32_t> BarrierSplitter::fault_variables() const {
+  const FaultLog& log = f_.fault_log;
+  std::vector<std::uint32_t> all = log.masks;
+  for (const FaultLog::Group& group : log.groups) {
+    all.push_back(group.site);
+    all.push_back(group.address);
+  }
+  for (std::uint32_t v = 0; v < f_.vars.size(); ++v)
+    if (f_.vars[v].name == kOtherOfRace) all.push_back(v);
+  return all;
+}
+
+/// Of a thread that waits for ever, and so has no end at which it could write its log.
+void BarrierSplitter::write_own_log() {
+  if (f_.fault_log.sites == 0) return;
+  const BlockId waits = b_.new_block(), out = b_.new_block();
+  branch(b_.cmp(Op::ne, b_.get(resume_), b_.i32(kDone)), waits, out);
+  b_.at(waits);
+  for (const std::uint32_t v : fault_variables()) restore(v);
+  write_fault_log(b_, [&] {
+    std::vector<Value> ids;
+    for (unsigned axis = 0; axis < 3; ++axis) ids.push_back(block_number(axis));
+    for (const Value id : coordinates()) ids.push_back(id);
+    return ids;
+  });
+  b_.br(out);
+  b_.at(out);
+}
+
 /// Nobody can go on: each thread that has not ended waits for ever.
 void BarrierSplitter::check_stalled() {
   const auto one = [&] {
@@ -221,6 +252,7 @@ void BarrierSplitter::check_stalled() {
     }
     note({b_.cmp(Op::ne, b_.get(resume_), b_.i32(kDone)), site_here(SyncFault::endless_wait),
           arrived, wanted});
+    write_own_log();
   };
   if (per_invocation_ == 1)
     one();
@@ -235,6 +267,23 @@ void BarrierSplitter::check_missing_lanes() {
   const Value some = b_.cmp(Op::ne, missing, b_.i32(0));
   note({b_.op2(Op::and_, some, at_named_members()), site_here(SyncFault::missing_lanes),
         b_.get(mask_), missing});
+}
+
+/// Whether the members that are at the same operation name the same members.
+void BarrierSplitter::check_members(Value present) {
+  b_.set(result0_, present);
+  b_.set(accumulator_, b_.get(mask_));
+  loop(lane_counter_, 32, [&] {
+    const Value l = b_.get(lane_counter_);
+    const Value first = b_.op2(Op::and_, thread(), b_.i32(~31u));
+    const Value theirs = read(shared_at(members_, b_.op2(Op::add, first, l)));
+    const Value here = warp::Lanes(b_).has(b_.get(result0_), l);
+    const Value differs = b_.op2(Op::and_, here, b_.cmp(Op::ne, theirs, b_.get(mask_)));
+    b_.set(accumulator_, b_.select(differs, theirs, b_.get(accumulator_)));
+  });
+  const Value other = b_.get(accumulator_);
+  note({b_.op2(Op::and_, b_.cmp(Op::ne, other, b_.get(mask_)), at_named_members()),
+        site_here(SyncFault::other_members), b_.get(mask_), other});
 }
 
 /// Of a shuffle that reads `lane`.

@@ -92,6 +92,7 @@ void BarrierSplitter::lay_out_shared() {
   exchange_ = take(exchanges && share ? warp_count_ * 32 : 0);
   exchange_high_ = take(warp_wide_ && share ? warp_count_ * 32 : 0);
   where_ = take(checked_ ? threads : 0);
+  members_ = take(checked_ && warps_ ? threads : 0);
   shared_offset_ = (f_.shared_bytes + 3) & ~3u;
   f_.shared_bytes = shared_offset_ + at * 4;
 }
@@ -159,6 +160,7 @@ void BarrierSplitter::arrive_at_warp(const SyncPoint& point) {
     default: break;
   }
   b_.set(mask_, members);
+  if (checked_) write(shared_at(members_, thread()), members);
   b_.set(key_, b_.i32(point.key | point.kind << 16));
   b_.set(ready_, b_.i32(0));
   if (!subgroups_) atomic(AtomicOp::or_, keyed(arrived_, key), bit);
@@ -302,7 +304,10 @@ void BarrierSplitter::resolve_thread(BlockId done) {
                         b_.cmp(Op::eq, b_.op2(Op::lshr, b_.get(key_), b_.i32(16)), b_.i32(k)));
   branch(all_here, complete, done);
   b_.at(complete);
-  if (checked_) check_missing_lanes();
+  if (checked_) {
+    check_missing_lanes();
+    check_members(present_lanes());
+  }
   b_.set(ready_, b_.i32(1));
   save(ready_);
   write(shared_at(progress_, b_.get(slot_)), b_.i32(1));

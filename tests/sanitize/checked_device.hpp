@@ -1,0 +1,21 @@
+// A device whose findings are looked at by the test alone.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "tests/runtime/fixture.hpp"
+
+namespace ptx2spv {
+
+inline Device open_checked(std::optional<std::uint32_t> checks,
+                           const char* suppressions = nullptr) {
+  DeviceOptions options;
+  options.cache = false;
+  options.checks = checks;
+  if (suppressions) options.suppressions = suppressions;
+  options.report = [](std::string_view) {};
+  return must(Device::open(options));
+}
+
+}  // namespace ptx2spv

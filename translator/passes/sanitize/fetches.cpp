@@ -1,0 +1,48 @@
+// Reads of textures of linear memory, before expand-texture-reads makes plain code of them.
+#include "translator/passes/rewrite.hpp"
+#include "translator/passes/sanitize/sanitize.hpp"
+
+namespace ptx2spv::passes {
+
+using ir::Op;
+using ir::Space;
+using ir::Type;
+using ir::Value;
+
+namespace {
+
+/// A read at integer coordinates, which linear memory has.
+bool fetches(const ir::TextureOp& op) {
+  return op.use.integer && !op.use.offset && op.use.mode != TextureMode::gradient &&
+         op.use.geometry == TextureGeometry::d1;
+}
+
+}  // namespace
+
+void mark_fetches(ir::Function& function, const std::vector<ir::TextureOp>& textures) {
+  std::uint32_t mark = 0;
+  CfgRewriter rewriter(function);
+  ir::Builder& b = rewriter.builder();
+  rewriter.run([&](Value value) {
+    const ir::Inst inst = function.insts[value];
+    if (inst.op != Op::texture_read || !fetches(textures[inst.imm])) return rewriter.keep(value);
+    if (!mark) {
+      function.vars.push_back({Type::i64, kFetch});
+      mark = static_cast<std::uint32_t>(function.vars.size() - 1);
+    }
+    const Value record = function.arg(value, 0);
+    const auto coordinate = static_cast<unsigned>(textures[inst.imm].coordinates[0]);
+    const Value x = function.arg(value, coordinate);
+    const auto word = [&](std::uint32_t which) {
+      return b.load(Type::i32, b.op2(Op::add, record, b.i32(which * 4)),
+                    {.space = Space::textures, .bytes = 4, .readonly = true});
+    };
+    const Value memory = b.op2(Op::and_, word(abi::x_sampler), b.i32(abi::sample_memory));
+    const Value array = b.cmp(Op::eq, memory, b.i32(0));
+    const Value ok = b.op2(Op::or_, array, b.cmp(Op::ult, x, word(abi::x_width)));
+    b.set(mark, b.inst(Op::pack, Type::i64, {x, b.inst(Op::zext, Type::i32, {ok})}));
+    rewriter.keep(value);
+  });
+}
+
+}  // namespace ptx2spv::passes
