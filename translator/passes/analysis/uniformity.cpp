@@ -1,5 +1,7 @@
 #include "translator/passes/analysis/uniformity.hpp"
 
+#include <numeric>
+
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv::passes {
@@ -92,7 +94,13 @@ Uniformity::Uniformity(const Function& f, const EarlyExits& early, const Scope& 
       home_(f.insts.size(), kNoBlock) {
   for (BlockId b = 0; b < f.blocks.size(); ++b)
     for (const Value v : f.blocks[b].insts) home_[v] = b;
-  for (const BlockId b : early.arms) blocks_[b] = true;
+  next_.resize(f.order.size() + 1);
+  std::iota(next_.begin(), next_.end(), 0u);
+  for (const BlockId b : early.arms) {
+    blocks_[b] = true;
+    const std::uint32_t place = nest_.place[b];
+    if (place < f.order.size() && f.order[place] == b) next_[place] = place + 1;
+  }
   for (const BlockId b : early.heads) {
     early_[b] = true;
     joins_[f.blocks[b].merge_block] = true;
@@ -129,11 +137,20 @@ bool Uniformity::visit_values() {
   return any;
 }
 
+/// The first place from `place` on whose block is not marked, or the end.
+std::uint32_t Uniformity::unmarked(std::uint32_t place) {
+  while (next_[place] != place) {
+    next_[place] = next_[next_[place]];
+    place = next_[place];
+  }
+  return place;
+}
+
 bool Uniformity::mark_blocks(std::uint32_t first, std::uint32_t end) {
   bool any = false;
-  for (std::uint32_t i = first; i < end; ++i) {
-    if (blocks_[f_.order[i]]) continue;
+  for (std::uint32_t i = first; i < end && (i = unmarked(i)) < end;) {
     blocks_[f_.order[i]] = true;
+    next_[i] = i + 1;
     any = true;
   }
   return any;

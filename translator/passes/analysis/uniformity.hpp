@@ -44,6 +44,7 @@ class Uniformity {
   bool source(const ir::Inst& inst) const;
   bool visit_values();
   bool visit_branches();
+  std::uint32_t unmarked(std::uint32_t place);
   bool mark_blocks(std::uint32_t first, std::uint32_t end);
   bool mark_join(ir::BlockId block);
 
@@ -51,6 +52,7 @@ class Uniformity {
   const Scope scope_;
   std::vector<bool> values_, blocks_, joins_, early_;
   const ir::StructuredLoops nest_;
+  std::vector<std::uint32_t> next_;  ///< by place: that, or a later one before which all are marked
   std::vector<bool> left_unevenly_;  ///< by loop
   std::vector<ir::BlockId> home_;    ///< by value: its block
 };

@@ -169,16 +169,16 @@ void BarrierSplitter::shift_local_memory() {
 void BarrierSplitter::find_live() {
   constexpr std::size_t kMostSaved = std::size_t{1} << 18, kSaved = 16;
   std::size_t most = kMostSaved;
-  for (const Block& block : f_.blocks) most += 4 * kSaved * block.insts.size();
+  for (const Block& block : f_.blocks) most += kSaved * block.insts.size();
   std::vector<bool> many(f_.vars.size());
   // A trial's walk is bounded by what it allows each variable. The first one allows all of them as
   // much as fits for sure, so that the trials together walk little more than the last.
   LiveVariables live(f_);
   const auto fits = [&](unsigned halvings) {
-    return live_within(live, most >> halvings, 4 * most, kSaved, many);
+    return live_within(live, most >> halvings, 2 * most, kSaved, many);
   };
   unsigned halvings = 0;
-  while ((most >> halvings) > 4 * most / many.size()) ++halvings;
+  while ((most >> halvings) > 2 * most / many.size()) ++halvings;
   while (!fits(halvings)) ++halvings;
   while (halvings > 0 && std::ranges::find(many, true) != many.end()) {
     if (!fits(halvings - 1)) {
