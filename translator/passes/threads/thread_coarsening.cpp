@@ -177,10 +177,7 @@ bool Coarsener::copies(std::size_t size) {
   if (!p_.warps) return all <= kMostCopied;
   if (all > kMostCopiedOfWarp) return false;
   wanted_ += all;
-  const std::size_t most = !sparing_ ? kMostCopiesOfWarp : in_loop_ ? kMostCopiesInLoops : 0;
-  if (copied_ + all > most) return false;
-  copied_ += all;
-  return true;
+  return wanted_ <= kMostCopiesOfWarp;
 }
 
 void Coarsener::common_part(const std::vector<Value>& insts) {
@@ -195,7 +192,6 @@ void Coarsener::common_part(const std::vector<Value>& insts) {
 // A block that all threads of the block are in together.
 void Coarsener::block(BlockId b) {
   b_.at(blocks_[b]);
-  in_loop_ = p_.in_loop[b];
   if (p_.piece_of[b] != kNone) {
     const Piece& each = p_.pieces[p_.piece_of[b]];
     std::size_t size = 0;
@@ -392,16 +388,10 @@ std::string coarsen_warps(Function& function, const coarse::Plan& plan, BlockOpt
   coarse::Coarsener copies(plan, function, options);
   if (copies.kept() * coarse::kWarp > kMostKept) return "too much for its threads to keep";
   auto made = copies.run();
-  const bool sparing = copies.wants_too_many_copies();
-  std::vector<std::uint32_t> looped = copies.looped();
-  if (sparing) {
-    coarse::Coarsener loops(plan, function, options, sparing);
-    made = loops.run();
-    looped = loops.looped();
-  }
+  if (copies.wants_too_many_copies()) return kTooLong;
   // What loops over the threads use is reached by the thread's number: arrays.
-  if (made && !looped.empty())
-    made = coarse::Coarsener(plan, function, options, sparing, looped).run();
+  if (made && !copies.looped().empty())
+    made = coarse::Coarsener(plan, function, options, copies.looped()).run();
   if (!made) return kTooLong;
   if (made->local_bytes > kMostLocalOfWarp) return "too much local memory for its threads";
   function = std::move(*made);

@@ -94,17 +94,15 @@ struct Bound {
 inline constexpr std::size_t kMostCopied = 48;
 /// Of a warp, whose threads exchange values between copies without memory; and in the whole kernel,
 /// because a driver keeps each copy's values on its stack, so that the time to compile it grows
-/// faster than their number. A kernel that would have more has copies in its loops only.
-inline constexpr std::size_t kMostCopiedOfWarp = 768, kMostCopiesOfWarp = 2560,
-                             kMostCopiesInLoops = 512;
+/// faster than their number. A kernel that would have more is cut at its operations.
+inline constexpr std::size_t kMostCopiedOfWarp = 768, kMostCopiesOfWarp = 2560;
 
 /// Writes the planned kernel for so many threads an invocation.
 class Coarsener {
  public:
-  /// The variables in `arrays` (their first ones) become arrays of local memory. `sparing`: a
-  /// warp's instructions are copied in the kernel's loops only.
+  /// The variables in `arrays` (their first ones) become arrays of local memory.
   Coarsener(const Plan& plan, const ir::Function& original, const BlockOptions& options,
-            bool sparing = false, const std::vector<std::uint32_t>& arrays = {});
+            const std::vector<std::uint32_t>& arrays = {});
   /// Variables that each thread has of its own.
   std::size_t kept() const;
   std::uint32_t invocations() const { return invocations_; }
@@ -113,7 +111,7 @@ class Coarsener {
   /// After run: the first ones of the variables that loops over an invocation's threads use.
   const std::vector<std::uint32_t>& looped() const { return looped_bases_; }
   /// After run: there was more to copy than a warp's kernel may have.
-  bool wants_too_many_copies() const { return p_.warps && wanted_ > kMostCopiesOfWarp; }
+  bool wants_too_many_copies() const { return wanted_ > kMostCopiesOfWarp; }
 
  private:
   bool too_long() const;
@@ -219,7 +217,6 @@ class Coarsener {
   const std::uint32_t invocations_, n_;
   const bool known_;
   const std::uint32_t threads_;
-  const bool sparing_;
 
   // Of the plan's values and blocks
   std::vector<std::uint32_t> part_of_;    ///< by value that threads have of their own
@@ -245,8 +242,7 @@ class Coarsener {
 
   std::vector<std::uint32_t> array_of_;      ///< by variable: its array's place, kNone: no array
   std::vector<std::uint32_t> looped_bases_;  ///< that were touched_ in any loop
-  std::size_t copied_ = 0, wanted_ = 0;
-  bool in_loop_ = false;
+  std::size_t wanted_ = 0;
   std::uint32_t local_bytes_ = 0, word_ = 0, scratch_ = 0;
   bool used_[3] = {};
   bool flat_ = false, rows_ = false;

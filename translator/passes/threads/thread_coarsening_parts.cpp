@@ -20,7 +20,7 @@ std::uint32_t words_of(Type type) {
 }  // namespace
 
 Coarsener::Coarsener(const Plan& plan, const Function& original, const BlockOptions& options,
-                     bool sparing, const std::vector<std::uint32_t>& arrays)
+                     const std::vector<std::uint32_t>& arrays)
     : p_(plan),
       out_(original),
       b_(out_),
@@ -30,8 +30,7 @@ Coarsener::Coarsener(const Plan& plan, const Function& original, const BlockOpti
       n_(plan.warps ? kWarp
                     : (std::max(1u, options.max_block_threads) + invocations_ - 1) / invocations_),
       known_(options.block[0] != 0),
-      threads_(known_ ? options.block[0] * options.block[1] * options.block[2] : 0),
-      sparing_(sparing) {
+      threads_(known_ ? options.block[0] * options.block[1] * options.block[2] : 0) {
   out_.insts.assign(1, Inst{});
   out_.operands.clear();
   out_.blocks.clear();
