@@ -131,12 +131,10 @@ ptx2spv_status ptx2spv_device_open(const ptx2spv_device_options* options, ptx2sp
 ptx2spv_status ptx2spv_device_adopt(const ptx2spv_vulkan_device* external,
                                     const ptx2spv_device_options* options,
                                     ptx2spv_device** device) {
-  if (!device) return fail_null("the device");
-  if (Status status = check_struct(external, "the Vulkan device"); !status)
-    return finish(std::move(status));
-  if (Status status = check_options(options); !status) return finish(std::move(status));
-  return give(Device::adopt(read_external<ExternalDevice>(*external), read_options(options)),
-              device);
+  return give_adopted(external, "the Vulkan device", options, device,
+                      [](const ptx2spv_vulkan_device& given, const DeviceOptions& with) {
+                        return Device::adopt(read_external<ExternalDevice>(given), with);
+                      });
 }
 
 ptx2spv_status ptx2spv_device_get_info(const ptx2spv_device* device, ptx2spv_device_info* info) {

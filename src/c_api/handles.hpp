@@ -106,6 +106,17 @@ ptx2spv_status give(Result<T> result, Handle** out) {
   *out = new Handle{std::move(*result)};
   return PTX2SPV_OK;
 }
+/// Both forms of taking over an application's own device, `name` in errors. `adopt` makes a
+/// Result<Device> of `*external` and the options.
+template <class From, class Adopt>
+ptx2spv_status give_adopted(const From* external, const char* name,
+                            const ptx2spv_device_options* options, ptx2spv_device** device,
+                            Adopt&& adopt) {
+  if (!device) return fail_null("the device");
+  if (Status status = check_struct(external, name); !status) return finish(std::move(status));
+  if (Status status = check_options(options); !status) return finish(std::move(status));
+  return give(adopt(*external, read_options(options)), device);
+}
 /// The number in an enumeration of C, which may be any: loading another than the named ones as the
 /// enumeration is undefined in C++.
 template <class Enum>

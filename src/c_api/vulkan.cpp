@@ -86,13 +86,12 @@ void ptx2spv_vulkan_needs_destroy(ptx2spv_vulkan_needs* needs) { delete needs; }
 ptx2spv_status ptx2spv_vulkan_adopt(const ptx2spv_adopted_device* external,
                                     const ptx2spv_device_options* options,
                                     ptx2spv_device** device) {
-  if (!device) return fail_null("the device");
-  if (Status status = check_struct(external, "the adopted device"); !status)
-    return finish(std::move(status));
-  if (Status status = check_options(options); !status) return finish(std::move(status));
-  auto from = read_external<vulkan::AdoptedDevice>(*external);
-  from.created = external->created;
-  return give(vulkan::adopt(from, read_options(options)), device);
+  return give_adopted(external, "the adopted device", options, device,
+                      [](const ptx2spv_adopted_device& given, const DeviceOptions& with) {
+                        auto from = read_external<vulkan::AdoptedDevice>(given);
+                        from.created = given.created;
+                        return vulkan::adopt(from, with);
+                      });
 }
 
 ptx2spv_status ptx2spv_vulkan_handles(const ptx2spv_device* device,
