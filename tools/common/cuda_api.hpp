@@ -55,21 +55,23 @@ struct Memcpy3D {
 inline constexpr int kHostMemory = 1, kDeviceMemory = 2, kArrayMemory = 3;
 
 struct ResourceDescriptor {
+  struct Linear {
+    DevicePointer pointer;
+    int format;
+    unsigned channels;
+    std::size_t bytes;
+  };
+  struct Pitched {
+    DevicePointer pointer;
+    int format;
+    unsigned channels;
+    std::size_t width, height, pitch;
+  };
   int type = 0;  ///< 0 array, 1 mipmapped array, 2 linear memory, 3 pitched memory
   union {
     void* array;
-    struct {
-      DevicePointer pointer;
-      int format;
-      unsigned channels;
-      std::size_t bytes;
-    } linear;
-    struct {
-      DevicePointer pointer;
-      int format;
-      unsigned channels;
-      std::size_t width, height, pitch;
-    } pitched;
+    Linear linear;
+    Pitched pitched;
     int reserved[32];
   };
   unsigned flags = 0;

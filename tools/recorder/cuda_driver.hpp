@@ -40,21 +40,23 @@ inline constexpr std::uint32_t layered = 1, surface = 2, cubemap = 4, gather = 8
 
 enum class ResourceType : std::uint32_t { array = 0, mipmapped = 1, linear = 2, pitched = 3 };
 struct ResourceDescription {
+  struct Linear {
+    DevicePointer pointer;
+    ArrayFormat format;
+    std::uint32_t channels;
+    std::size_t bytes;
+  };
+  struct Pitched {
+    DevicePointer pointer;
+    ArrayFormat format;
+    std::uint32_t channels;
+    std::size_t width, height, pitch;
+  };
   ResourceType type = ResourceType::array;
   union {
     void* array;
-    struct {
-      DevicePointer pointer;
-      ArrayFormat format;
-      std::uint32_t channels;
-      std::size_t bytes;
-    } linear;
-    struct {
-      DevicePointer pointer;
-      ArrayFormat format;
-      std::uint32_t channels;
-      std::size_t width, height, pitch;
-    } pitched;
+    Linear linear;
+    Pitched pitched;
     std::int32_t reserved[32];
   };
   std::uint32_t flags = 0;
