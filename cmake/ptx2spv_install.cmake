@@ -86,6 +86,10 @@ if(TARGET ptx2spv_cuda)
                   ptx2spv_cudart_archive
           LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda"
           ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda")
+  if(TARGET ptx2spv_cuda_audit)
+    install(TARGETS ptx2spv_cuda_audit
+            LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda")
+  endif()
 endif()
 
 foreach(tool IN ITEMS ptx2spv ptxrun ptxexec)

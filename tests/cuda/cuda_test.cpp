@@ -153,6 +153,28 @@ TEST(DriverInterface, SurfaceFromPyCuda) {
   EXPECT_EQ(result.out, "good\n") << result.error;
 }
 
+TEST(DriverInterface, LibrariesByAnyName) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's build has no audit library: it would bring a second runtime";
+#endif
+  std::string program;
+  const std::string source = kHere + "driver/names.c";
+  ASSERT_TRUE(compile(
+      "names", {"/usr/bin/env", "cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", source, "-ldl"},
+      {source}, program));
+  const ProcessResult result = execute({program});
+  EXPECT_EQ(result.out, "good\n") << result.error;
+}
+
+TEST(DriverInterface, KernelsFromNumba) {
+  const ProcessResult found = execute(
+      {"python3", "-c",
+       "from numba.cuda.cudadrv import nvvm; from numba import cuda; assert nvvm.is_available()"});
+  if (found.exit_code) GTEST_SKIP() << "python3-numba, or the libNVVM that it needs, is missing";
+  const ProcessResult result = execute({"python3", kHere + "driver/numba_kernels.py"});
+  EXPECT_EQ(result.out, "good\n") << result.error;
+}
+
 /// The parts of a row between bars, without the blanks around them.
 std::vector<std::string> cells(const std::string& row) {
   std::vector<std::string> all;

@@ -197,13 +197,21 @@ bool check(const ParsedCommand& command) {
   return true;
 }
 
-int start(char** program, const std::filesystem::path& folder) {
-  std::string path = folder.string();
-  if (const char* before = std::getenv("LD_LIBRARY_PATH"); before && *before) {
+/// Puts `path` before what a variable of the dynamic linker has.
+void put_first(const char* variable, std::string path) {
+  if (const char* before = std::getenv(variable); before && *before) {
     path += ':';
     path += before;
   }
-  set("LD_LIBRARY_PATH", path);
+  set(variable, path);
+}
+
+int start(char** program, const std::filesystem::path& folder) {
+  put_first("LD_LIBRARY_PATH", folder.string());
+  // A program that opens NVIDIA's libraries by their paths, or has them in its DT_RPATH, gets ours.
+  const auto audit = folder / "libptx2spv-cuda-audit.so";
+  std::error_code ignored;
+  if (std::filesystem::exists(audit, ignored)) put_first("LD_AUDIT", audit.string());
   execvp(program[0], program);
   const int error = errno;
   std::fprintf(stderr, "ptxexec: %s cannot be started: %s\n", program[0], std::strerror(error));

@@ -24,6 +24,20 @@ CUresult make_context(CUcontext* made, unsigned flags, CUdevice ordinal) {
   });
 }
 
+/// The context of a function that came with CUDA 13, for which null is the current one. Programs of
+/// older versions look for the newest name of a function, and leave the argument out that it added:
+/// what stands in its place is no context.
+template <class F>
+CUresult with_given(const char* function, CUcontext given, F&& what) {
+  if (given)
+    if (auto context = tables().contexts.find(given)) return what(*context);
+  if (given)
+    say_once(std::string(function) +
+             " was given what is no context. A program for CUDA 12 or older (numba is one) gives "
+             "none, and gets the current one");
+  return call([&](ContextObject& context) { return what(context); });
+}
+
 }  // namespace
 
 extern "C" {
@@ -338,9 +352,8 @@ CUresult cuCtxGetDevice(CUdevice* ordinal) {
 }
 
 CUresult cuCtxGetDevice_v2(CUdevice* ordinal, CUcontext context) {
-  if (!context) return cuCtxGetDevice(ordinal);
   if (!ordinal) return eInvalidValue;
-  return with(tables().contexts, context, [&](ContextObject& object) {
+  return with_given("cuCtxGetDevice_v2", context, [&](ContextObject& object) {
     *ordinal = object.device->ordinal;
     return eSuccess;
   });
@@ -380,9 +393,8 @@ CUresult cuCtxSynchronize() {
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext context) {
-  if (!context) return cuCtxSynchronize();
-  return with(tables().contexts, context,
-              [](ContextObject& object) { return synchronize(object); });
+  return with_given("cuCtxSynchronize_v2", context,
+                    [](ContextObject& object) { return synchronize(object); });
 }
 
 CUresult cuCtxSetLimit(int limit, std::size_t value) {

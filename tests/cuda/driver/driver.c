@@ -283,8 +283,16 @@ static void contexts(CUcontext own) {
   TRUE(current == primary);
   OK(cuCtxGetCurrent(&current));
   TRUE(current == own);
+  CUdevice device = -1;
+  OK(cuCtxGetDevice_v2(&device, primary));
+  TRUE(device == 0);
+  OK(cuCtxSynchronize_v2(primary));
   OK(cuDevicePrimaryCtxRelease_v2(0));
   FAILS(1, cuMemFree_v2(p)); /* it went with its context */
+  /* What a program of CUDA 12 leaves in the argument that it does not know. */
+  device = -1;
+  OK(cuCtxGetDevice_v2(&device, (CUcontext)(size_t)0x1234));
+  TRUE(device == 0);
   OK(cuCtxCreate_v2(&second, 0, 0));
   OK(cuMemAlloc_v2(&p, 64));
   OK(cuCtxDestroy_v2(second));

@@ -91,6 +91,8 @@ extern CUresult cuCtxPopCurrent_v2(CUcontext*);
 extern CUresult cuCtxGetCurrent(CUcontext*);
 extern CUresult cuCtxSetCurrent(CUcontext);
 extern CUresult cuCtxSynchronize(void);
+extern CUresult cuCtxSynchronize_v2(CUcontext);
+extern CUresult cuCtxGetDevice_v2(CUdevice*, CUcontext);
 extern CUresult cuDevicePrimaryCtxRetain(CUcontext*, CUdevice);
 extern CUresult cuDevicePrimaryCtxRelease_v2(CUdevice);
 extern CUresult cuModuleLoadData(CUmodule*, const void*);
