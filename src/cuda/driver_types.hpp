@@ -24,6 +24,7 @@ struct GraphNodeObject;
 struct GraphExecObject;
 struct LinkObject;
 struct PoolObject;
+struct UserObject;
 
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
@@ -45,6 +46,7 @@ using CUlinkState = LinkObject*;
 using CUmemoryPool = PoolObject*;
 using CUtexObject = unsigned long long;
 using CUsurfObject = unsigned long long;
+using CUuserObject = UserObject*;
 using CUhostFn = void (*)(void* data);
 
 struct CUuuid {

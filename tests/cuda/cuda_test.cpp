@@ -233,6 +233,11 @@ TEST(RuntimeOfCuda12, Objects) {
   EXPECT_NE(result.error.find("cudaGLGetDevices is not supported"), std::string::npos);
 }
 
+TEST(RuntimeOfCuda12, LibrariesAndGraphs) {
+  ProcessResult result;
+  run_with_library("runtime12/library.c", "libcudart.so.12", result);
+}
+
 /// A fat binary of one PTX text, not compressed.
 std::string fat_binary(std::string text) {
   text.resize(text.size() / 8 * 8 + 8);

@@ -241,6 +241,12 @@ CUresult make_texture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DES
 /// Reads PTX text, a fat binary, its wrapper or an ELF file that holds one. `bytes` 0: as far as
 /// the data says itself.
 CUresult read_image(const void* data, std::size_t bytes, const std::string& file, Image& image);
+/// The same, and what join_texts() made.
+CUresult read_module(const void* data, std::size_t bytes, const std::string& file, Image& image);
+CUresult read_module_file(const char* path, Image& image);
+CUresult read_code(const char* path, std::string& bytes);
+/// What cuLinkComplete gives.
+std::string join_texts(const std::vector<Image::Text>& inputs);
 CUresult load_module(ContextObject& context, const Image& image,
                      std::shared_ptr<ModuleObject>& made, std::string* log);
 /// Whether texts link into a module; `errors` says why they do not.
@@ -253,6 +259,20 @@ CUresult texture_ref(ModuleObject& module, std::string_view name, CUtexref& foun
 CUresult surface_ref(ModuleObject& module, std::string_view name, CUsurfref& found);
 /// The library's module in a context, loaded when it is not yet.
 CUresult module_of(LibraryObject& library, ContextObject& context, ModuleObject*& found);
+CUresult load_library(const void* data, CUlibrary* made);
+CUresult load_library_file(const char* path, CUlibrary* made);
+CUresult library_module(ContextObject& context, CUlibrary library, CUmodule& found);
+CUresult library_kernel(ContextObject& context, CUlibrary library, const char* name,
+                        CUkernel* kernel);
+CUresult count_kernels(ContextObject& context, CUlibrary library, unsigned* count);
+/// The first `count` of them; of others there is no place.
+CUresult list_kernels(ContextObject& context, CUlibrary library, CUkernel* kernels, unsigned count);
+/// `address` and `bytes` may be null.
+CUresult library_global(ContextObject& context, CUlibrary library, const char* name,
+                        CUdeviceptr* address, std::size_t* bytes);
+/// The same of a __managed__ variable, which the host reaches by the same address.
+CUresult library_managed(ContextObject& context, CUlibrary library, const char* name,
+                         CUdeviceptr* address, std::size_t* bytes);
 CUresult kernel_of(LibraryObject& library, std::string_view name, CUkernel& found);
 CUresult function_of(KernelObject& kernel, ContextObject& context, FunctionObject*& found);
 CUresult unload_library(CUlibrary library);

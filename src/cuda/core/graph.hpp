@@ -17,10 +17,27 @@ struct GraphNodeObject {
   std::map<int, CUlaunchAttribute> attributes;
 };
 
+/// Something of the program's that is destroyed when neither it nor a graph has a reference.
+struct UserObject {
+  void* pointer = nullptr;
+  CUhostFn destroy = nullptr;
+  std::mutex mutex;
+  std::uint64_t count = 0;  ///< the program's references
+  UserObject() = default;
+  UserObject(const UserObject&) = delete;
+  UserObject& operator=(const UserObject&) = delete;
+  ~UserObject();  ///< calls `destroy`
+};
+struct KeptObject {
+  std::shared_ptr<UserObject> object;
+  std::uint64_t count = 0;
+};
+
 struct GraphObject {
   const std::uint64_t id = next_id();
   std::mutex mutex;  ///< what follows
   std::vector<std::shared_ptr<GraphNodeObject>> nodes;
+  std::unordered_map<const UserObject*, KeptObject> user_objects;  ///< of clones, too
 };
 
 /// CUDA_GRAPH_INSTANTIATE_FLAG_: what of them has a meaning.
@@ -147,6 +164,25 @@ CUresult replace(CUgraphExec exec, CUgraphNode node, Operation operation);
 CUresult update(CUgraphExec exec, CUgraph graph, CUgraphNode& failed);
 CUresult make_exec(CUgraph graph, unsigned long long flags, CUgraphExec* made);
 CUresult launch_exec(CUgraphExec exec, const std::shared_ptr<StreamObject>& stream);
+
+CUresult create_user_object(CUuserObject* made, void* pointer, CUhostFn destroy, unsigned count,
+                            unsigned flags);
+CUresult retain_user_object(CUuserObject handle, unsigned count);
+CUresult release_user_object(CUuserObject handle, unsigned count);
+/// Flag 1 gives the graph references of the program's.
+CUresult retain_in_graph(CUgraph graph, CUuserObject handle, unsigned count, unsigned flags);
+CUresult release_from_graph(CUgraph graph, CUuserObject handle, unsigned count);
+
+/// Attributes of a kernel node; a value has `bytes`. One that was not set is 0.
+CUresult set_node_attribute(CUgraphNode node, int id, const void* value, std::size_t bytes);
+CUresult ask_node_attribute(CUgraphNode node, int id, void* value, std::size_t bytes);
+CUresult copy_node_attributes(CUgraphNode to, CUgraphNode from);
+
+/// What the next captured node comes after, too; with flag 1: alone.
+CUresult change_capture(StreamObject& stream, const CUgraphNode* nodes, const void* edges,
+                        std::size_t count, unsigned flags);
+/// Writes the graph and those in its nodes for Graphviz.
+CUresult print_graph(CUgraph graph, const char* path, unsigned flags);
 
 CUresult begin_capture(const std::shared_ptr<StreamObject>& stream, int mode,
                        std::shared_ptr<GraphObject> into, std::span<GraphNodeObject* const> before);

@@ -159,6 +159,7 @@ std::shared_ptr<GraphObject> clone(const GraphObject& graph) {
   auto& source = const_cast<GraphObject&>(graph);
   std::lock_guard lock(source.mutex);
   auto copy = std::make_shared<GraphObject>();
+  copy->user_objects = source.user_objects;
   std::unordered_map<const GraphNodeObject*, GraphNodeObject*> made;
   for (const auto& each : source.nodes) {
     auto node = std::make_shared<GraphNodeObject>();

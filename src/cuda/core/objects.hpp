@@ -348,6 +348,7 @@ struct Tables {
   Table<GraphExecObject> graph_execs;
   Table<LinkObject> links;
   Table<PoolObject> pools;
+  Table<UserObject> user_objects;
   NumberTable<TextureObject> textures;
   NumberTable<SurfaceObject> surfaces;
 };

@@ -383,4 +383,33 @@ CUresult convert_copy(const cudaMemcpy3DParms& given, CUDA_MEMCPY3D_PEER& p) {
   return eSuccess;
 }
 
+CUresult given_copy(const CUDA_MEMCPY3D_PEER& p, cudaMemcpy3DParms& given) {
+  given = {};
+  const bool from_array = p.srcMemoryType == kMemoryArray, into = p.dstMemoryType == kMemoryArray;
+  std::size_t texel = 1;
+  if (from_array || into) {
+    auto array = tables().arrays.find(from_array ? p.srcArray : p.dstArray);
+    if (!array) return fail(eInvalidResourceHandle, "the node's array is gone");
+    texel = array->array.desc().texel_bytes();
+  }
+  given.extent = {p.WidthInBytes / texel, p.Height, p.Depth};
+  given.srcPos = {from_array ? p.srcXInBytes / texel : p.srcXInBytes, p.srcY, p.srcZ};
+  given.dstPos = {into ? p.dstXInBytes / texel : p.dstXInBytes, p.dstY, p.dstZ};
+  if (from_array)
+    given.srcArray = p.srcArray;
+  else
+    given.srcPtr = {const_cast<void*>(p.srcHost), p.srcPitch, p.WidthInBytes, p.srcHeight};
+  if (into)
+    given.dstArray = p.dstArray;
+  else
+    given.dstPtr = {p.dstHost, p.dstPitch, p.WidthInBytes, p.dstHeight};
+  // Memory by unified addresses says nothing of where it is: what both sides are then.
+  const bool unified = p.srcMemoryType == kMemoryUnified || p.dstMemoryType == kMemoryUnified;
+  const bool host_from = p.srcMemoryType == kMemoryHost, host_to = p.dstMemoryType == kMemoryHost;
+  given.kind = unified     ? kDefault
+               : host_from ? (host_to ? kHostToHost : kHostToDevice)
+                           : (host_to ? kDeviceToHost : kDeviceToDevice);
+  return eSuccess;
+}
+
 }  // namespace ptx2spv::cuda

@@ -49,6 +49,9 @@ extern "C" {
 PTX2SPV_EXPORT CUresult __cudaGetKernel(CUkernel* found, const void* host);
 }
 
+/// Bytes of the value of a launch's attribute: a union that CUDA 12 made larger.
+inline constexpr std::size_t kAttributeBytes = PTX2SPV_CUDART >= 12 ? 64 : 32;
+
 /// Notes a failure for cudaGetLastError and returns it.
 CUresult keep(CUresult code);
 
@@ -86,6 +89,8 @@ CUresult find_surface_ref(ContextObject& context, const void* variable, SurfaceR
 bool array_format(const cudaChannelFormatDesc& desc, CUarray_format& format, unsigned& channels);
 cudaChannelFormatDesc channel_desc(CUarray_format format, unsigned channels);
 CUresult convert_copy(const cudaMemcpy3DParms& given, CUDA_MEMCPY3D_PEER& copy);
+/// The other way, for who asks what a graph's node does.
+CUresult given_copy(const CUDA_MEMCPY3D_PEER& copy, cudaMemcpy3DParms& given);
 /// kMemoryHost ... of one side of a copy; false: no such kind.
 bool sides_of(int kind, unsigned& from, unsigned& to);
 

@@ -128,6 +128,23 @@ CUresult cudaStreamEndCapture(CUstream handle, CUgraph* graph) {
   return call_in(handle,
                  [&](ContextObject&, const auto& stream) { return end_capture(*stream, *graph); });
 }
+#if PTX2SPV_CUDART < 13
+CUresult cudaStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* nodes, std::size_t count,
+                                             unsigned flags) {
+  return call_in(handle, [&](ContextObject&, const auto& stream) {
+    return change_capture(*stream, nodes, nullptr, count, flags);
+  });
+}
+#endif
+#if PTX2SPV_CUDART >= 12
+CUresult PTX2SPV_WITH_DATA(cudaStreamUpdateCaptureDependencies)(CUstream handle, CUgraphNode* nodes,
+                                                                const void* edges,
+                                                                std::size_t count, unsigned flags) {
+  return call_in(handle, [&](ContextObject&, const auto& stream) {
+    return change_capture(*stream, nodes, edges, count, flags);
+  });
+}
+#endif
 CUresult cudaStreamIsCapturing(CUstream handle, int* status) {
   if (!status) return keep(eInvalidValue);
   CaptureInfo info;
@@ -490,6 +507,44 @@ CUresult cudaGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* node,
   return keep(code);
 }
 #endif
+CUresult cudaGraphDebugDotPrint(CUgraph graph, const char* path, unsigned flags) {
+  return keep(print_graph(graph, path, flags));
+}
+CUresult cudaUserObjectCreate(CUuserObject* made, void* pointer, CUhostFn destroy, unsigned count,
+                              unsigned flags) {
+  return keep(create_user_object(made, pointer, destroy, count, flags));
+}
+CUresult cudaUserObjectRetain(CUuserObject object, unsigned count) {
+  return keep(retain_user_object(object, count));
+}
+CUresult cudaUserObjectRelease(CUuserObject object, unsigned count) {
+  return keep(release_user_object(object, count));
+}
+CUresult cudaGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count,
+                                   unsigned flags) {
+  return keep(retain_in_graph(graph, object, count, flags));
+}
+CUresult cudaGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned count) {
+  return keep(release_from_graph(graph, object, count));
+}
+CUresult cudaGraphKernelNodeSetAttribute(CUgraphNode node, int id, const void* value) {
+  return keep(set_node_attribute(node, id, value, kAttributeBytes));
+}
+CUresult cudaGraphKernelNodeGetAttribute(CUgraphNode node, int id, void* value) {
+  return keep(ask_node_attribute(node, id, value, kAttributeBytes));
+}
+#if PTX2SPV_CUDART >= 13
+CUresult cudaGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
+#else
+CUresult cudaGraphKernelNodeCopyAttributes(CUgraphNode from, CUgraphNode to) {
+#endif
+  return keep(copy_node_attributes(to, from));
+}
+CUresult cudaGraphMemcpyNodeGetParams(CUgraphNode node, cudaMemcpy3DParms* params) {
+  CopyOperation* operation = copy_of(node);
+  if (!operation || !params) return keep(fail(eInvalidValue, "the node is of another type"));
+  return keep(given_copy(operation->copy, *params));
+}
 CUresult cudaGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
   return keep(node_enabled(exec, node, &enabled, true));
 }

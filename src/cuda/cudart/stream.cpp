@@ -16,9 +16,6 @@ CUresult with_event(CUevent handle, const std::function<CUresult(EventObject&)>&
   });
 }
 
-/// An attribute's value: a union that CUDA 12 made larger.
-constexpr std::size_t kAttributeBytes = PTX2SPV_CUDART >= 12 ? 64 : 32;
-
 struct Callback {
   cudaStreamCallback function;
   CUstream stream;

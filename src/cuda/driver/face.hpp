@@ -57,6 +57,9 @@ CUresult with(const Table<T>& table, T* handle, F&& function) {
   return function(*object);
 }
 
+/// Bytes of the value of a launch's attribute.
+inline constexpr std::size_t kAttributeBytes = 64;
+
 inline void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace ptx2spv::cuda

@@ -119,6 +119,16 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* p
   params->extra = nullptr;
   return eSuccess;
 }
+// A value is a union of 64 bytes; CUDA 11 had one of 32, which its programs have in mind.
+CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, int id, const void* value) {
+  return set_node_attribute(node, id, value, kAttributeBytes);
+}
+CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, int id, void* value) {
+  return ask_node_attribute(node, id, value, kAttributeBytes);
+}
+CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
+  return copy_node_attributes(to, from);
+}
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params) {
   CUresult code = cuGraphKernelNodeGetParams(node, params);
   if (code == eSuccess) {
@@ -305,6 +315,10 @@ CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* fa
   if (log && bytes) *log = 0;
   return make_exec(graph, 0, exec);
 }
+CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* failed, char* log,
+                            std::size_t bytes) {
+  return cuGraphInstantiate_v2(exec, graph, failed, log, bytes);
+}
 CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph, void* given) {
   struct Params {
     std::uint64_t flags;
@@ -336,6 +350,13 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
   return call_in(handle,
                  [&](ContextObject&, const auto& stream) { return launch_exec(exec, stream); });
 }
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* node, int* result) {
+  CUgraphNode failed = nullptr;
+  CUresult code = update(exec, graph, failed);
+  if (node) *node = failed;
+  if (result) *result = code == eSuccess ? 0 : failed ? 4 : 2;
+  return code;
+}
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, void* given) {
   struct Result {
     int result;
@@ -346,6 +367,26 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, void* given) {
   if (auto* result = static_cast<Result*>(given))
     *result = {code == eSuccess ? 0 : failed ? 4 : 2, failed, nullptr};
   return code;
+}
+CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsigned flags) {
+  return print_graph(graph, path, flags);
+}
+CUresult cuUserObjectCreate(CUuserObject* made, void* pointer, CUhostFn destroy, unsigned count,
+                            unsigned flags) {
+  return create_user_object(made, pointer, destroy, count, flags);
+}
+CUresult cuUserObjectRetain(CUuserObject object, unsigned count) {
+  return retain_user_object(object, count);
+}
+CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
+  return release_user_object(object, count);
+}
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count,
+                                 unsigned flags) {
+  return retain_in_graph(graph, object, count, flags);
+}
+CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned count) {
+  return release_from_graph(graph, object, count);
 }
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
   return node_enabled(exec, node, &enabled, true);

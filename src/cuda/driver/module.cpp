@@ -1,8 +1,6 @@
 // Modules, linking, libraries and kernels.
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -59,13 +57,6 @@ CUresult load(CUmodule* made, const Image& image, const Log& log) {
   });
 }
 
-CUresult read_file(const char* path, std::string& bytes) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(eFileNotFound, fmt::format("{} cannot be read", path));
-  bytes.assign(std::istreambuf_iterator<char>(file), {});
-  return file.bad() ? fail(eOperatingSystem, fmt::format("{} cannot be read", path)) : eSuccess;
-}
-
 CUresult add_input(LinkObject& link, int kind, const void* data, std::size_t bytes,
                    const std::string& name) {
   // CUjitInputType: cubin, PTX, fat binary, object, library, NVVM.
@@ -81,50 +72,6 @@ CUresult add_input(LinkObject& link, int kind, const void* data, std::size_t byt
   return eSuccess;
 }
 
-// What cuLinkComplete gives is read back by cuModuleLoadData: this, then each text's name and
-// bytes.
-constexpr std::string_view kLinked = "//ptx2spv linked texts\n";
-
-std::string join(const std::vector<Image::Text>& inputs) {
-  std::string joined(kLinked);
-  for (const Image::Text& each : inputs)
-    joined += fmt::format("//{} {}\n{}\n", each.text.size(), each.file, each.text);
-  return joined;
-}
-
-/// The texts that join() put together; false: `image` is something else, or damaged.
-bool split(std::string_view image, std::vector<Image::Text>& texts) {
-  if (!image.starts_with(kLinked)) return false;
-  image.remove_prefix(kLinked.size());
-  while (!image.empty()) {
-    const std::size_t line = image.find('\n');
-    std::size_t bytes = 0;
-    if (!image.starts_with("//") || line == std::string_view::npos) return false;
-    const std::string head(image.substr(2, line - 2));
-    int name = 0;
-    if (std::sscanf(head.c_str(), "%zu %n", &bytes, &name) != 1) return false;
-    image.remove_prefix(line + 1);
-    if (bytes >= image.size()) return false;
-    texts.push_back(
-        {head.substr(static_cast<std::size_t>(name)), std::string(image.substr(0, bytes)), 0});
-    image.remove_prefix(bytes + 1);
-  }
-  return true;
-}
-
-CUresult read_any(const void* data, std::size_t bytes, const std::string& file, Image& image) {
-  if (!data) return fail(eInvalidValue, "no image");
-  const auto* text = static_cast<const char*>(data);
-  if (std::strncmp(text, kLinked.data(), kLinked.size()) == 0) {
-    std::vector<Image::Text> texts;
-    if (!split({text, bytes ? strnlen(text, bytes) : std::strlen(text)}, texts))
-      return fail(eInvalidKernelImage, "the linked texts are damaged");
-    image.alternatives.push_back(std::move(texts));
-    return eSuccess;
-  }
-  return read_image(data, bytes, file, image);
-}
-
 }  // namespace
 
 extern "C" {
@@ -134,7 +81,7 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* data, unsigned count, 
   if (!module) return eInvalidValue;
   const Log log = log_of(count, options, values);
   Image image;
-  if (CUresult code = read_any(data, 0, "module", image); code != eSuccess) return code;
+  if (CUresult code = read_module(data, 0, "module", image); code != eSuccess) return code;
   return load(module, image, log);
 }
 CUresult cuModuleLoadData(CUmodule* module, const void* data) {
@@ -146,11 +93,8 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* data) {
 
 CUresult cuModuleLoad(CUmodule* module, const char* path) {
   if (!module || !path) return eInvalidValue;
-  std::string bytes;
-  if (CUresult code = read_file(path, bytes); code != eSuccess) return code;
   Image image;
-  if (CUresult code = read_any(bytes.data(), bytes.size(), path, image); code != eSuccess)
-    return code;
+  if (CUresult code = read_module_file(path, image); code != eSuccess) return code;
   return load(module, image, {});
 }
 
@@ -244,7 +188,7 @@ CUresult cuLinkAddFile_v2(CUlinkState link, int kind, const char* path, unsigned
   if (!path) return eInvalidValue;
   return with(tables().links, link, [&](LinkObject& object) -> CUresult {
     std::string bytes;
-    if (CUresult code = read_file(path, bytes); code != eSuccess) return code;
+    if (CUresult code = read_code(path, bytes); code != eSuccess) return code;
     return add_input(object, kind, bytes.data(), bytes.size(), path);
   });
 }
@@ -262,7 +206,7 @@ CUresult cuLinkComplete(CUlinkState link, void** image, std::size_t* bytes) {
       write({object.error_log, object.error_bytes, nullptr}, text);
       return fail(eInvalidPtx, "the inputs do not link");
     }
-    object.image = join(object.inputs);
+    object.image = join_texts(object.inputs);
     *image = object.image.data();
     if (bytes) *bytes = object.image.size() + 1;
     return eSuccess;
@@ -277,44 +221,17 @@ CUresult cuLinkDestroy(CUlinkState link) {
 
 CUresult cuLibraryLoadData(CUlibrary* made, const void* data, int*, void**, unsigned, int*, void**,
                            unsigned) {
-  if (!made) return eInvalidValue;
-  if (!initialized()) return eInitializationError;
-  auto library = std::make_shared<LibraryObject>();
-  library->file = "library";
-  if (CUresult code = read_any(data, 0, library->file, library->image); code != eSuccess)
-    return code;
-  *made = tables().libraries.add(std::move(library));
-  return eSuccess;
+  return initialized() ? load_library(data, made) : eInitializationError;
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary* made, const char* path, int*, void**, unsigned, int*,
                                void**, unsigned) {
-  if (!made || !path) return eInvalidValue;
-  if (!initialized()) return eInitializationError;
-  std::string bytes;
-  if (CUresult code = read_file(path, bytes); code != eSuccess) return code;
-  auto library = std::make_shared<LibraryObject>();
-  library->file = path;
-  if (CUresult code = read_any(bytes.data(), bytes.size(), path, library->image); code != eSuccess)
-    return code;
-  *made = tables().libraries.add(std::move(library));
-  return eSuccess;
+  return initialized() ? load_library_file(path, made) : eInitializationError;
 }
 
 CUresult cuLibraryUnload(CUlibrary library) { return unload_library(library); }
 
 namespace {
-
-/// Runs `function(module)` with the library's module of the current context.
-CUresult in_module(CUlibrary handle, const std::function<CUresult(ModuleObject&)>& function) {
-  return call([&](ContextObject& context) -> CUresult {
-    auto library = tables().libraries.find(handle);
-    if (!library) return fail(eInvalidResourceHandle, "no such library");
-    ModuleObject* module = nullptr;
-    if (CUresult code = module_of(*library, context, module); code != eSuccess) return code;
-    return function(*module);
-  });
-}
 
 CUresult in_function(CUkernel handle, const std::function<CUresult(FunctionObject&)>& function) {
   return call([&](ContextObject& context) -> CUresult {
@@ -339,51 +256,34 @@ CUresult param_info(FunctionObject& function, std::size_t index, std::size_t* of
 
 CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
   if (!module) return eInvalidValue;
-  return in_module(library, [&](ModuleObject& object) {
-    *module = &object;
-    return eSuccess;
-  });
+  return call([&](ContextObject& context) { return library_module(context, library, *module); });
 }
 
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  if (!kernel || !name) return eInvalidValue;
-  return in_module(library, [&](ModuleObject& object) -> CUresult {
-    CUfunction function = nullptr;
-    if (CUresult code = find_function(object, name, function); code != eSuccess) return code;
-    return kernel_of(*library, name, *kernel);
-  });
+  return call(
+      [&](ContextObject& context) { return library_kernel(context, library, name, kernel); });
 }
 
 CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
-  return in_module(library,
-                   [&](ModuleObject& object) { return cuModuleGetFunctionCount(count, &object); });
+  return call([&](ContextObject& context) { return count_kernels(context, library, count); });
 }
 
 CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
-  if (!kernels) return eInvalidValue;
-  return in_module(library, [&](ModuleObject& object) -> CUresult {
-    const auto& entries = object.module.interface().entries;
-    for (unsigned i = 0; i < count && i < entries.size(); ++i)
-      if (CUresult code = kernel_of(*library, entries[i].name, kernels[i]); code != eSuccess)
-        return code;
-    return eSuccess;
-  });
+  return call(
+      [&](ContextObject& context) { return list_kernels(context, library, kernels, count); });
 }
 
 CUresult cuLibraryGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUlibrary library,
                             const char* name) {
-  return in_module(library, [&](ModuleObject& object) {
-    return cuModuleGetGlobal_v2(address, bytes, &object, name);
+  return call([&](ContextObject& context) {
+    return library_global(context, library, name, address, bytes);
   });
 }
 
 CUresult cuLibraryGetManaged(CUdeviceptr* address, std::size_t* bytes, CUlibrary library,
                              const char* name) {
-  return call([&](ContextObject& context) -> CUresult {
-    if (!context.device->shared_addresses)
-      return not_supported("a __managed__ variable",
-                           "this device and the host reach memory by different addresses");
-    return cuLibraryGetGlobal(address, bytes, library, name);
+  return call([&](ContextObject& context) {
+    return library_managed(context, library, name, address, bytes);
   });
 }
 

@@ -123,6 +123,10 @@ CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
     return eSuccess;
   });
 }
+CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, void** green) {
+  if (green) *green = nullptr;  // a stream of a whole device's context
+  return cuStreamGetCtx(handle, context);
+}
 CUresult cuStreamGetDevice(CUstream handle, CUdevice* ordinal) {
   if (!ordinal) return eInvalidValue;
   return call_in(handle, [&](ContextObject&, const auto& stream) {
@@ -189,6 +193,24 @@ CUresult cuStreamGetCaptureInfo(CUstream handle, int* status, std::uint64_t* id)
 CUresult cuStreamGetCaptureInfo_v2(CUstream handle, int* status, std::uint64_t* id, CUgraph* graph,
                                    const CUgraphNode** nodes, std::size_t* count) {
   return give_capture_info(handle, status, id, graph, nodes, count);
+}
+
+CUresult cuStreamGetCaptureInfo_v3(CUstream handle, int* status, std::uint64_t* id, CUgraph* graph,
+                                   const CUgraphNode** nodes, const void** edges,
+                                   std::size_t* count) {
+  if (edges) *edges = nullptr;  // no edge of a capture has data
+  return give_capture_info(handle, status, id, graph, nodes, count);
+}
+CUresult cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* nodes, std::size_t count,
+                                           unsigned flags) {
+  return cuStreamUpdateCaptureDependencies_v2(handle, nodes, nullptr, count, flags);
+}
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode* nodes,
+                                              const void* edges, std::size_t count,
+                                              unsigned flags) {
+  return call_in(handle, [&](ContextObject&, const auto& stream) {
+    return change_capture(*stream, nodes, edges, count, flags);
+  });
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(int* mode) {

@@ -136,6 +136,10 @@ CUresult cuTexRefSetAddress2D_v3(CUtexref reference, const CUDA_ARRAY_DESCRIPTOR
     return point_at_rows(object, *desc, address, pitch);
   });
 }
+CUresult cuTexRefSetAddress2D_v2(CUtexref reference, const CUDA_ARRAY_DESCRIPTOR* desc,
+                                 CUdeviceptr address, std::size_t pitch) {
+  return cuTexRefSetAddress2D_v3(reference, desc, address, pitch);
+}
 CUresult cuTexRefSetFormat(CUtexref reference, CUarray_format format, int channels) {
   return change(reference, [&](TextureRefObject& object) -> CUresult {
     abi::SurfaceFormat ignored;
