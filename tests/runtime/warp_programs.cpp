@@ -364,8 +364,8 @@ class Model {
       default: from = low | (b & ~segment), inside = from <= high;
     }
     if (!inside) from = self;
-    // What a lane that is not there has is not defined; the translator gives the thread's own.
-    if (!(group >> from & 1)) from = self;
+    // An H200 gives 0 for a lane that is not there; the manual leaves it open.
+    if (!(group >> from & 1)) return {0, inside};
     return {in[static_cast<unsigned>(from)][s.a], inside};
   }
 

@@ -19,6 +19,7 @@ constexpr const char* kHelp =
     "       recorder sweeps FILE [--only TEXT]\n"
     "       recorder surfaces FILE [--only TEXT]\n"
     "       recorder traps FILE [--only TEXT]\n"
+    "       recorder warps FILE [--only TEXT] [--seed N]\n"
     "       recorder modules FOLDER\n"
     "       recorder vocabulary FILE --from FOLDER\n"
     "       recorder programs FILE --vocabulary FILE [--seed FIRST] [--count N] [--step N] [--jobs "
@@ -36,6 +37,7 @@ constexpr const char* kHelp =
     "sweeps        writes dense sweeps of texture coordinates, for deriving rules\n"
     "surfaces      records surface instructions on surfaces of many shapes\n"
     "traps         records surface instructions that fault, one process each\n"
+    "warps         records shuffles from lanes that are no members, have ended or never were\n"
     "modules       writes the PTX of the one-instruction kernels and those of surfaces\n"
     "vocabulary    writes the forms that random programs are made of (FOLDER: tests/data/ptxas)\n"
     "programs      records a checksum of each random program\n"
@@ -88,6 +90,7 @@ int main(int argc, char** argv) {
   if (args[0] == "sweeps") return ptx2spv::recorder::record_sweeps(args[1], only);
   if (args[0] == "surfaces") return ptx2spv::recorder::record_surfaces(args[1], only);
   if (args[0] == "traps") return ptx2spv::recorder::record_traps(args[1], only);
+  if (args[0] == "warps") return ptx2spv::recorder::record_warps(args[1], only, seed);
   if (args[0] == "modules") return ptx2spv::recorder::write_modules(args[1]);
   if (args[0] == "vocabulary")
     return ptx2spv::recorder::write_vocabulary(range.path, range.vocabulary);

@@ -26,6 +26,8 @@ int record_sweeps(const std::string& path, const std::string& only);
 int record_surfaces(const std::string& path, const std::string& only);
 /// The same of those that fault. Each one ends its process's context, so each has a process.
 int record_traps(const std::string& path, const std::string& only);
+/// Writes what shuffles give whose sources are no members, have ended or never were.
+int record_warps(const std::string& path, const std::string& only, std::uint32_t seed);
 /// Writes the PTX of every row to the folder `path`, for a look or for ptxas.
 int write_modules(const std::string& path);
 /// Random programs: numbers first, first + step, ... in so many processes side by side.

@@ -182,9 +182,9 @@ class Machine {
         }
         if (static_cast<ShflMode>(inst.imm) != ShflMode::up)
           inside = from <= static_cast<std::int32_t>(high);
-        std::uint32_t source = inside ? static_cast<std::uint32_t>(from) : lane;
-        if (!(present >> source & 1)) source = lane;
-        return Bits{{operand(base + source, 0).w[0], inside ? 1u : 0u, 0, 0}};
+        const std::uint32_t source = inside ? static_cast<std::uint32_t>(from) : lane;
+        const bool there = present >> source & 1;
+        return Bits{{there ? operand(base + source, 0).w[0] : 0, inside ? 1u : 0u, 0, 0}};
       }
       case Op::warp_active: return Bits::of(present);
       case Op::warp_elect: {

@@ -49,11 +49,9 @@ class NativeWarps {
 };
 
 Value NativeWarps::shuffle(const Inst& inst, const std::vector<Value>& args, Value present) {
-  const Value self = lane();
-  const auto source = lanes_.source(static_cast<ShflMode>(inst.imm), self, args[1], args[2]);
-  // A lane that is not there has no value: the thread's own stands for it.
-  const Value from = lanes_.present_or(present, source.lane, self);
-  return lanes_.pair(from_lane(args[0], from), lanes_.flag(source.inside));
+  const auto source = lanes_.source(static_cast<ShflMode>(inst.imm), lane(), args[1], args[2]);
+  const Value theirs = from_lane(args[0], source.lane);
+  return lanes_.pair(lanes_.shuffled(present, source.lane, theirs), lanes_.flag(source.inside));
 }
 
 // Members one after the other: each lane's value is compared by all at once.

@@ -345,9 +345,8 @@ void BarrierSplitter::resolve_kind(const WarpKind& kind, Value present) {
     case Op::warp_shfl: {
       const auto source = lanes.source(static_cast<ShflMode>(kind.mode), lane(), b_.get(operand_),
                                        b_.get(operand2_));
-      // A lane that is not there has no value: the thread's own stands for it.
-      const Value from = lanes.present_or(present, source.lane, lane());
-      b_.set(result0_, exchanged(false, from));
+      const Value theirs = exchanged(false, source.lane);
+      b_.set(result0_, lanes.shuffled(present, source.lane, theirs));
       b_.set(result1_, lanes.flag(source.inside));
       if (checked_) check_source(present, source.lane);
       break;

@@ -65,7 +65,6 @@ void Coarsener::fill_scratch(Value v) {
   });
 }
 
-// A lane that is not there has no value: the thread's own stands for it.
 void Coarsener::shuffle(Value v, Value there) {
   const Inst& inst = p_.f.insts[v];
   const auto mode = static_cast<ShflMode>(inst.imm);
@@ -80,9 +79,8 @@ void Coarsener::shuffle(Value v, Value there) {
     const Value self = b_.i32(k), members = of_thread(p_.f.arg(v, 3), k);
     const auto source = lanes.source(mode, self, word(lane), word(clamp));
     const Value other = of_thread(p_.f.arg(v, 0), lanes.constant(source.lane));
-    const Value mine = of_thread(p_.f.arg(v, 0), k);
-    const Value there_too = lanes.has(lanes.op2(Op::and_, there, members), source.lane);
-    const Value value = b_.select(there_too, other, mine);
+    const Value present = lanes.op2(Op::and_, there, members);
+    const Value value = lanes.shuffled(present, source.lane, other);
     k_ = k;
     write(kept_[v], lanes.pair(value, lanes.flag(source.inside)));
     k_ = 0;
@@ -94,11 +92,10 @@ void Coarsener::gather(Value v, Value there) {
   constexpr std::size_t kSize = 16;
   each_result(v, kSize, there, [&](Value present) {
     warp::Lanes lanes(b_);
-    const Value self = lane();
-    const auto source = lanes.source(static_cast<ShflMode>(p_.f.insts[v].imm), self,
+    const auto source = lanes.source(static_cast<ShflMode>(p_.f.insts[v].imm), lane(),
                                      fetch(p_.f.arg(v, 1)), fetch(p_.f.arg(v, 2)));
-    const Value from = lanes.present_or(present, source.lane, self);
-    const Value value = b_.load(Type::i32, scratch(from, 0), kWord);
+    const Value theirs = b_.load(Type::i32, scratch(source.lane, 0), kWord);
+    const Value value = lanes.shuffled(present, source.lane, theirs);
     return lanes.pair(value, lanes.flag(source.inside));
   });
 }

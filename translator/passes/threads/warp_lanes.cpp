@@ -52,8 +52,10 @@ Lanes::Source Lanes::source(ShflMode mode, Value self, Value b, Value c) {
   return {op(Op::select, Type::i32, {inside, from, self}), inside};
 }
 
-Value Lanes::present_or(Value present, Value lane, Value otherwise) {
-  return op(Op::select, Type::i32, {has(present, lane), lane, otherwise});
+Value Lanes::shuffled(Value present, Value lane, Value theirs) {
+  const Value there = has(present, lane);
+  if (known(there)) return constant(there) ? theirs : word(0);
+  return b_.select(there, theirs, word(0));
 }
 
 Value Lanes::vote(VoteMode mode, Value votes, Value present) {

@@ -23,8 +23,9 @@ class Lanes {
   };
   /// Of lane `self` with shfl's operands b and c (9.7.9.6).
   Source source(ir::ShflMode mode, ir::Value self, ir::Value b, ir::Value c);
-  /// The lane itself, or `otherwise` where mask `present` lacks it.
-  ir::Value present_or(ir::Value present, ir::Value lane, ir::Value otherwise);
+  /// What a shuffle gives where lane `lane` has value `theirs`: 0 where mask `present` lacks the
+  /// lane, as on an H200 (tests/data/hardware/warps.txt.gz); the manual leaves it open.
+  ir::Value shuffled(ir::Value present, ir::Value lane, ir::Value theirs);
   /// i32. `votes`: lanes of `present` whose predicate holds.
   ir::Value vote(ir::VoteMode mode, ir::Value votes, ir::Value present);
   /// v2 of the members' mask and the predicate. `same`: lanes of `present` with the thread's value.
