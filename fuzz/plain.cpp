@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <unistd.h>
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -21,6 +22,8 @@ using namespace ptx2spv::fuzz;
 /// The input that runs, for the handler of a crash.
 std::string current;
 std::string crash_file;
+/// Inputs before that one.
+std::atomic<std::uint64_t> ran_before = 0;
 
 void on_crash(int number) {
   std::FILE* file = std::fopen(crash_file.c_str(), "wb");
@@ -28,8 +31,13 @@ void on_crash(int number) {
     std::fwrite(current.data(), 1, current.size(), file);
     std::fclose(file);
   }
-  const char text[] = "the input is in the file that --crash names\n";
-  (void)!::write(2, text, sizeof text - 1);
+  // Without fmt: what crashed may hold the allocator's lock.
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof digits, ran_before.load()).ptr;
+  const auto say = [](std::string_view text) { (void)!::write(2, text.data(), text.size()); };
+  say(number == SIGALRM ? "a hang after " : "a crash after ");
+  say({digits, static_cast<std::size_t>(end - digits)});
+  say(" inputs; the input is in the file that --crash names\n");
   std::signal(number, SIG_DFL);
   std::raise(number);
 }
@@ -130,6 +138,7 @@ int main(int argc, char** argv) {
   Pool pool(*target, std::move(start), seed);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (pool.ran() < inputs && std::chrono::steady_clock::now() < end) {
+    ran_before = pool.ran();
     const bool seeding = pool.seeding();
     const std::string* kept = pool.step(watched);
     if (kept && !seeding && !corpus.empty())

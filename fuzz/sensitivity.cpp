@@ -228,6 +228,8 @@ std::vector<std::string> with_other_modifiers(const std::string& instruction,
     const std::string part = instruction.substr(at + 1, end - at - 1);
     for (const auto& [opcodes, members] : kModifiers) {
       if (!has_word(opcodes, opcode) || !has_word(members, part)) continue;
+      // ptxas makes the same machine code of rcp.rn.f64 with and without .ftz.
+      if (part == "ftz" && instruction.find(".f64 ") != instruction.npos) continue;
       const std::string before = instruction.substr(0, at), behind = instruction.substr(end);
       if (members == part) out.push_back(before + behind);
       for (std::size_t from = 0; from < members.size();) {

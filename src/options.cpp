@@ -1,26 +1,112 @@
 #include "src/options.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <optional>
+#include <vector>
 
 namespace ptx2spv::runtime {
 
 namespace {
-constexpr OptionRow kRows[] = {
-#define PTX2SPV_OPTION(name, variable, fallback, help) {#name, variable, fallback, help},
+
+/// What a variable may be.
+struct Form {
+  std::string_view words;  ///< with blanks between; empty: any text, or a number
+  bool several = false;    ///< words, with commas between
+  std::uint64_t least = 1, most = 0;
+  bool is_number() const { return least <= most; }
+};
+
+constexpr std::uint64_t kAny = ~std::uint64_t{0}, kWord = 0xffffffff;
+
+constexpr Form text() { return {}; }
+constexpr Form words(std::string_view all) { return {all}; }
+constexpr Form list(std::string_view all) { return {all, true}; }
+constexpr Form flag() { return words("0 1 no yes off on false true"); }
+constexpr Form number(std::uint64_t least, std::uint64_t most) { return {{}, false, least, most}; }
+
+struct Row {
+  const char* variable;
+  Form form;
+};
+
+constexpr Row kRows[] = {
+#define PTX2SPV_OPTION(name, variable, form, fallback, help) {variable, form},
 #include "src/options.def"
 #undef PTX2SPV_OPTION
 };
-}  // namespace
 
-std::string_view option_text(Option option) {
-  const char* text = std::getenv(kRows[static_cast<int>(option)].variable);
+const Row& row_of(Option option) { return kRows[static_cast<int>(option)]; }
+
+std::string_view text_of(const Row& row) {
+  const char* text = std::getenv(row.variable);
   return text ? std::string_view(text) : std::string_view();
 }
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> out;
+  for (std::size_t end = 0; end != text.npos; text.remove_prefix(end == text.npos ? 0 : end + 1)) {
+    end = text.find(at);
+    out.push_back(text.substr(0, end));
+  }
+  return out;
+}
+
+std::optional<std::uint64_t> number_in(std::string_view text, const Form& form) {
+  std::uint64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (value < form.least || value > form.most) return std::nullopt;
+  return value;
+}
+
+bool is_right(std::string_view text, const Form& form) {
+  if (form.is_number()) return number_in(text, form).has_value();
+  if (form.words.empty()) return true;
+  const auto known = split(form.words, ' ');
+  const auto is_known = [&](std::string_view word) {
+    return std::find(known.begin(), known.end(), word) != known.end();
+  };
+  if (!form.several) return is_known(text);
+  const auto given = split(text, ',');
+  return std::all_of(given.begin(), given.end(), is_known);
+}
+
+std::string may_be(const Form& form) {
+  if (form.is_number())
+    return form.most == kAny ? "a whole number"
+                             : fmt::format("a number from {} to {}", form.least, form.most);
+  const auto known = split(form.words, ' ');
+  std::string out(known[0]);
+  for (std::size_t i = 1; i < known.size(); ++i)
+    out += (i + 1 < known.size() ? ", " : " or ") + std::string(known[i]);
+  return form.several ? out + ", several with commas between" : out;
+}
+
+}  // namespace
+
+std::string_view option_text(Option option) { return text_of(row_of(option)); }
 
 bool option_flag(Option option, bool fallback) {
   std::string_view text = option_text(option);
   if (text.empty()) return fallback;
   return text != "0" && text != "no" && text != "off" && text != "false";
+}
+
+std::uint64_t option_number(Option option, std::uint64_t fallback) {
+  return number_in(option_text(option), row_of(option).form).value_or(fallback);
+}
+
+std::string wrong_option() {
+  for (const Row& row : kRows) {
+    const std::string_view text = text_of(row);
+    if (!text.empty() && !is_right(text, row.form))
+      return fmt::format("{} is '{:.100}': it may be {}", row.variable, text, may_be(row.form));
+  }
+  return {};
 }
 
 }  // namespace ptx2spv::runtime

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +25,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr char kMagic[8] = {'p', '2', 's', 'c', 'a', 'c', 'h', '2'};
+/// Of an entry: a file with a larger claim is none of ours, and takes no memory.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 
 struct Header {
   char magic[8];
@@ -40,10 +41,7 @@ std::uint64_t checksum_of(std::string_view key, const std::byte* bytes, std::siz
 }
 
 std::uint64_t limit_bytes() {
-  std::uint64_t mib = 256;
-  std::string_view text = option_text(Option::cache_mib);
-  std::from_chars(text.data(), text.data() + text.size(), mib);
-  return std::min<std::uint64_t>(mib, 1 << 20) << 20;
+  return std::min<std::uint64_t>(option_number(Option::cache_mib, 256), 1 << 20) << 20;
 }
 
 bool write_all(int file, const void* data, std::size_t count) {
@@ -116,7 +114,8 @@ std::optional<std::vector<std::byte>> DiskCache::load(std::string_view key) {
   bool fits = ::fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
               ::read(file, &header, sizeof header) == sizeof header &&
               !std::memcmp(header.magic, kMagic, sizeof kMagic) &&
-              static_cast<std::uint64_t>(info.st_size) == header.bytes + sizeof header;
+              static_cast<std::uint64_t>(info.st_size) == header.bytes + sizeof header &&
+              header.bytes <= kMostBytes;
   if (fits) {
     std::vector<std::byte> bytes(header.bytes);
     std::size_t at = 0;

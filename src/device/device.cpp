@@ -83,9 +83,7 @@ namespace {
 
 /// Without device addresses: bytes of the one buffer that all memory of kernels lies in.
 std::uint64_t most_bytes_bound(const DeviceState& device) {
-  std::uint64_t mib = 256;
-  const std::string_view text = option_text(Option::memory_mib);
-  if (!text.empty()) std::from_chars(text.data(), text.data() + text.size(), mib);
+  const std::uint64_t mib = option_number(Option::memory_mib, 256);
   std::uint64_t bytes =
       std::min<std::uint64_t>(mib << 20, device.traits.properties.limits.maxStorageBufferRange);
   if (device.traits.max_allocation) bytes = std::min(bytes, device.traits.max_allocation);
@@ -151,6 +149,8 @@ Status set_timeout(DeviceState& device) {
 }  // namespace
 
 Status open_device(DeviceState& device) {
+  if (const std::string wrong = wrong_option(); !wrong.empty())
+    return make_error(ErrorCode::invalid_argument, wrong);
   if (Status status = set_checks(device); !status) return status;
   if (Status status = set_timeout(device); !status) return status;
   if (!device.handle)

@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <sstream>
 
 #include "ptx2spv/sanitize.hpp"
+#include "src/files.hpp"
 #include "src/options.hpp"
 #include "src/vulkan/api.hpp"
 
@@ -110,13 +109,11 @@ Result<Suppressions> Suppressions::parse(std::string_view text, std::string_view
 Result<Suppressions> Suppressions::from_environment() {
   const std::string file(option_text(Option::suppressions));
   if (file.empty()) return Suppressions();
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || !text)
+  std::string text;
+  if (const std::string why = read_file(file, kMostText, text); !why.empty())
     return make_error(ErrorCode::invalid_argument,
-                      fmt::format("PTX2SPV_SUPPRESSIONS: {} cannot be read", file));
-  return parse(text.str(), file);
+                      fmt::format("PTX2SPV_SUPPRESSIONS: {} cannot be read: {}", file, why));
+  return parse(text, file);
 }
 
 bool Suppressions::covers(const Row& row, const Finding& finding) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -34,12 +33,10 @@ TranslateOptions options_for(const KernelState& kernel, const Specialization& ke
   options.relax_versions = module.options.relax_versions;
   options.push_words = module.device->push_words;
   options.entry = kernel.info->name;
-  if (const std::string_view most = option_text(Option::wait_iterations); !most.empty())
-    std::from_chars(most.data(), most.data() + most.size(), options.wait_iterations);
-  std::uint32_t budget = 0;
-  if (const std::string_view most = option_text(Option::routine_budget);
-      std::from_chars(most.data(), most.data() + most.size(), budget).ec == std::errc{})
-    options.routine_budget = budget;
+  options.wait_iterations =
+      static_cast<std::uint32_t>(option_number(Option::wait_iterations, options.wait_iterations));
+  if (!option_text(Option::routine_budget).empty())
+    options.routine_budget = static_cast<std::uint32_t>(option_number(Option::routine_budget, 0));
   return options;
 }
 

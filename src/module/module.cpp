@@ -3,15 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "src/cache/digest.hpp"
+#include "src/files.hpp"
 #include "src/memory/transfer.hpp"
 #include "src/options.hpp"
 
@@ -201,10 +197,8 @@ Result<Module> Module::load(const Device& device, const std::vector<PtxModule::I
   module->device = device.state();
   module->options = options;
   auto start = std::chrono::steady_clock::now();
-  std::size_t budget = kInlineBudget;
-  if (const std::string_view text = option_text(Option::inline_budget); !text.empty())
-    std::from_chars(text.data(), text.data() + text.size(), budget);
-  budget = options.inline_budget.value_or(budget);
+  const std::size_t budget =
+      options.inline_budget.value_or(option_number(Option::inline_budget, kInlineBudget));
   module->options.inline_budget = budget;
   auto parsed = PtxModule::parse(inputs, module->warnings, options.relax_versions, budget);
   double took =
@@ -239,18 +233,10 @@ Result<Module> Module::load(const Device& device, const std::vector<PtxModule::I
 
 Result<Module> Module::load_file(const Device& device, const std::string& path,
                                  const ModuleOptions& options) {
-  auto unreadable = [&path](const char* why) {
+  std::string text;
+  if (const std::string why = read_file(path, kMostText, text); !why.empty())
     return make_error(ErrorCode::io, fmt::format("{} cannot be read: {}", path, why));
-  };
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return unreadable(std::strerror(EISDIR));
-  errno = 0;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return unreadable(std::strerror(errno));
-  std::ostringstream text;
-  text << stream.rdbuf();  // an empty file sets failbit, a failed read badbit
-  if (text.bad()) return unreadable(std::strerror(errno ? errno : EIO));
-  return load(device, text.str(), path, options);
+  return load(device, text, path, options);
 }
 
 const std::vector<Message>& Module::warnings() const { return state_->warnings; }

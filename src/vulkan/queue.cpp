@@ -198,7 +198,8 @@ Status Queue::wait(std::uint64_t value) {
     if (has_timeout()) {
       const std::chrono::duration<double> spent = Clock::now() - since;
       const double left = std::max(timeout_ - spent.count(), 0.001) * 1e9;
-      most = std::min(most, static_cast<std::uint64_t>(left));
+      // Compared as they are: a time limit may be more than any integer.
+      if (left < static_cast<double>(kLookAtDevice)) most = static_cast<std::uint64_t>(left);
     }
     result = persist([&] { return device_.vk.WaitSemaphores(device_.handle, &wait, most); });
     // A device that was lost in the meantime may leave the wait as it is, but takes no more work.

@@ -90,7 +90,7 @@ TEST(Documentation, profiles_lists_every_limit) {
 
 TEST(Documentation, troubleshooting_lists_every_environment_variable) {
   std::string text = "| variable | without it | meaning |\n|---|---|---|\n";
-#define PTX2SPV_OPTION(name, variable, fallback, help) \
+#define PTX2SPV_OPTION(name, variable, form, fallback, help) \
   text += "| `" variable "` | " fallback " | " help " |\n";
 #include "src/options.def"
 #undef PTX2SPV_OPTION

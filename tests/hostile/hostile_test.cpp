@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdlib>
 #include <regex>
 #include <vector>
 
@@ -138,6 +139,46 @@ TEST_F(HostileLibrary, ModulesAreErrors) {
   EXPECT_NE(ptx2spv_module_load(device_, "", 0, nullptr, nullptr, nullptr), PTX2SPV_OK);
   EXPECT_NE(ptx2spv_module_load_file(device_, "/nowhere/m.ptx", nullptr, &module), PTX2SPV_OK);
   EXPECT_NE(ptx2spv_module_load_file(device_, "/", nullptr, &module), PTX2SPV_OK);
+  EXPECT_NE(ptx2spv_module_load_file(device_, "/dev/zero", nullptr, &module), PTX2SPV_OK);
+  EXPECT_NE(std::string(ptx2spv_last_error()).find("larger than"), std::string::npos)
+      << ptx2spv_last_error();
+}
+
+TEST(HostileEnvironment, ValuesThatAVariableMayNotHaveAreErrors) {
+  const std::array<const char*, 2> wrong[] = {{"PTX2SPV_CACHE", "maybe"},
+                                              {"PTX2SPV_CACHE_MIB", "1e9"},
+                                              {"PTX2SPV_CACHE_MIB", "99999999999999999999"},
+                                              {"PTX2SPV_WAIT_ITERATIONS", "-1"},
+                                              {"PTX2SPV_WAIT_ITERATIONS", "4294967296"},
+                                              {"PTX2SPV_INLINE_BUDGET", "0x10"},
+                                              {"PTX2SPV_ROUTINE_BUDGET", "5 "},
+                                              {"PTX2SPV_VALIDATE_IR", "2"},
+                                              {"PTX2SPV_VALIDATION", "fatal,,gpu"},
+                                              {"PTX2SPV_MEMORY_MIB", "0"},
+                                              {"PTX2SPV_FILTER", "Exact"},
+                                              {"PTX2SPV_BACKING", "buffer"},
+                                              {"PTX2SPV_PROBE", "later"},
+                                              {"PTX2SPV_PROFILE", "none"},
+                                              {"PTX2SPV_DISABLE", "everything"},
+                                              {"PTX2SPV_SANITIZE", "some"},
+                                              {"PTX2SPV_SUPPRESSIONS", "/"},
+                                              {"PTX2SPV_SUPPRESSIONS", "/dev/zero"},
+                                              {"PTX2SPV_TIMEOUT", "-1"},
+                                              {"PTX2SPV_SANITIZE_EXITCODE", "256"},
+                                              {"PTX2SPV_CUDA_FP", "precise"}};
+  ptx2spv_device_options options{};
+  options.size = sizeof options;
+  for (const auto& [variable, value] : wrong) {
+    const char* set = std::getenv(variable);
+    const std::string before = set ? set : "";
+    ::setenv(variable, value, 1);
+    ptx2spv_device* device = nullptr;
+    EXPECT_EQ(ptx2spv_device_open(&options, &device), PTX2SPV_INVALID_ARGUMENT) << variable;
+    EXPECT_EQ(device, nullptr) << variable;
+    EXPECT_NE(std::string(ptx2spv_last_error()).find(value), std::string::npos)
+        << variable << ": " << ptx2spv_last_error();
+    set ? ::setenv(variable, before.c_str(), 1) : ::unsetenv(variable);
+  }
 }
 
 TEST_F(HostileLibrary, ExtentsAndRangesAreErrors) {

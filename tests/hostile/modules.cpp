@@ -98,6 +98,10 @@ void add_sizes(const Add& add) {
   add("const_terabyte", kHead + ".const .b8 x[1099511627776];\n");
   add("shared_4_gib", kernel(".shared .b8 t[4294967296]; mov.u32 %r1, t;"));
   add("local_terabyte", kernel(".local .b8 t[1099511627776]; st.local.u32 [t], %r1;"));
+  std::string locals;
+  for (int i = 0; i < 5'000; ++i)
+    locals += ".local .b8 t" + std::to_string(i) + "[1099511627776];\n";
+  add("locals_too_large", kernel(locals));
   add("param_terabyte", kernel("", ".param .b8 p[1099511627776]"));
   add("params_many", kernel("", times(9999, ".param .u64 p, ") + ".param .u64 q"));
   add("params_wide", kernel("", ".param .b8 p[32765]"));
@@ -135,6 +139,8 @@ void add_mistakes(const Add& add) {
   add("shift_too_far", kHead + ".global .u32 x = 1 << 99999;\n");
   add("shift_back", kHead + ".global .u32 x = 1 << -1;\n");
   add("unknown_instruction", kernel("frobnicate.u32 %r1, %r2;"));
+  add("unsupported_often",
+      kernel(times(5'000, "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];\n")));
   add("unknown_modifier", kernel("add.wibble.u32 %r1, %r2, %r3;"));
   add("wrong_types", kernel("add.f32 %d1, %r1, %r2;"));
   add("too_few_operands", kernel("add.u32 %r1;"));

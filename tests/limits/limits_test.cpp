@@ -242,7 +242,10 @@ TEST(LimitsLayer, AFileThatIsNoProfileIsNamed) {
   const std::string none = folder.file("none.json");
   const auto missing = run_limited(none, {"--list-devices"});
   EXPECT_NE(missing.exit_code, 0) << missing.out;
-  EXPECT_NE(missing.error.find("there is no such file"), std::string::npos) << missing.error;
+  EXPECT_NE(missing.error.find("No such file"), std::string::npos) << missing.error;
+  const auto directory = run_limited(folder.path(), {"--list-devices"});
+  EXPECT_EQ(directory.exit_code, missing.exit_code) << directory.error;
+  EXPECT_NE(directory.error.find("Is a directory"), std::string::npos) << directory.error;
   for (const std::string& text :
        {std::string("[]"), std::string("{"), std::string(R"({"profiles":{},"capabilities":{}})"),
         std::string(R"({"profiles":{"a":{"api-version":"1"}},"capabilities":{}})"),

@@ -124,7 +124,7 @@ class TextureTable : public testing::TestWithParam<FilterPolicy> {
 };
 
 TEST_P(TextureTable, HandlesOutOfMemoryReadAsParametersDo) {
-  TextureDesc linear, nearest, border;
+  TextureDesc linear, border;
   linear.linear_filter = true;
   border.address[0] = border.address[1] = AddressMode::border;
   const std::vector<Texture> textures{plane(1, 1), plane(4, 100, linear), plane(2, 1000, border)};

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <algorithm>
+
 #include "tests/support/process.hpp"
 #include "tools/common/files.hpp"
 #include "tools/common/json.hpp"
@@ -67,6 +69,16 @@ TEST(Npy, DamagedFilesAreRefused) {
   EXPECT_NE(read_npy(write_npy(">u4", {2}, data), npy), "");
   EXPECT_NE(read_npy(write_npy("<u4", {3}, data), npy), "");
   EXPECT_NE(read_npy(write_npy("|O", {8}, data), npy), "");
+  EXPECT_EQ(read_npy(write_npy("<u4", {0, 7}, {}), npy), "");
+  EXPECT_EQ(read_npy(write_npy("<u4", {0, 1ull << 60}, {}), npy), "has a damaged shape");
+  // A comma gone: two numbers in a row.
+  Bytes two = write_npy("<u4", {1, 2}, data);
+  const std::string pair = "(1, 2)";
+  const auto text = [](std::byte b, char c) { return b == std::byte(c); };
+  const auto at = std::search(two.begin(), two.end(), pair.begin(), pair.end(), text);
+  ASSERT_NE(at, two.end());
+  at[2] = std::byte{' '};
+  EXPECT_EQ(read_npy(two, npy), "has a damaged shape");
 }
 
 TEST(Png, PicturesReadBack) {
@@ -91,6 +103,23 @@ TEST(Png, DamagedFilesAreRefused) {
   for (std::size_t size : {0ul, 4ul, 20ul, file.size() / 2})
     EXPECT_NE(read_png(Bytes(file.begin(), file.begin() + std::ptrdiff_t(size)), 4, picture), "")
         << size;
+}
+
+TEST(Png, MoreThanTheFileHoldsIsRefusedBeforeItIsAllocated) {
+  Picture picture{5, 3, 4, Bytes(60)};
+  Bytes file;
+  ASSERT_EQ(write_png(picture, file), "");
+  // IHDR: its length at 8, its name at 12, width and height behind it, its check at 29.
+  for (const std::size_t at : {16, 20}) file[at + 2] = std::byte{0x20};
+  const auto check = static_cast<std::uint32_t>(
+      crc32(0, reinterpret_cast<const unsigned char*>(file.data()) + 12, 17));
+  for (std::size_t k = 0; k < 4; ++k) file[29 + k] = std::byte(check >> (24 - 8 * k));
+  EXPECT_EQ(read_png(file, 4, picture), "is shorter than a picture of its size can be");
+  // What packs best is still read.
+  const Picture even{2048, 2048, 4, Bytes(std::size_t{4} * 2048 * 2048)};
+  ASSERT_EQ(write_png(even, file), "");
+  EXPECT_LT(file.size(), 20'000u);
+  EXPECT_EQ(read_png(file, 4, picture), "");
 }
 
 TEST(Json, PlacesOfErrors) {

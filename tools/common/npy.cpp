@@ -7,6 +7,7 @@ namespace ptx2spv::tools {
 namespace {
 
 constexpr char kMagic[] = "\x93NUMPY";
+constexpr std::uint64_t kMostElements = std::uint64_t{1} << 48;
 
 struct Row {
   const char *type, *descr;
@@ -58,17 +59,22 @@ IoError read_npy(const Bytes& file, Npy& npy) {
   shape.remove_prefix(1);
   npy.shape.clear();
   std::uint64_t count = 1;
-  while (true) {
-    shape.remove_prefix(std::min(shape.find_first_not_of(" ,"), shape.size()));
-    if (shape.empty()) return "has a damaged header";
-    if (shape[0] == ')') break;
+  const auto skip_blanks = [&] {
+    shape.remove_prefix(std::min(shape.find_first_not_of(' '), shape.size()));
+  };
+  for (skip_blanks(); !shape.starts_with(')'); skip_blanks()) {
     std::uint64_t value = 0;
     const auto [next, error] = std::from_chars(shape.data(), shape.data() + shape.size(), value);
-    if (error != std::errc() || (value && count > (std::uint64_t(1) << 48) / value))
+    if (error != std::errc() || value > kMostElements || (value && count > kMostElements / value))
       return "has a damaged shape";
     count *= value;
     npy.shape.push_back(value);
     shape.remove_prefix(std::size_t(next - shape.data()));
+    skip_blanks();
+    if (shape.starts_with(','))
+      shape.remove_prefix(1);
+    else if (!shape.starts_with(')'))
+      return "has a damaged shape";
   }
 
   const std::uint64_t bytes = type_bytes(npy_type(npy.descr));

@@ -2,6 +2,7 @@
 
 #include <png.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace ptx2spv::tools {
@@ -30,6 +31,15 @@ void put_pixel(const std::uint8_t* rgba, std::uint32_t channels, std::byte* out)
   if (channels == 2) out[1] = std::byte(rgba[3]);
 }
 
+/// Whether a file of `bytes` can hold the samples that its header, which libpng has checked,
+/// claims: deflate makes 1,032 bytes of one at most.
+bool can_hold(const Bytes& file, std::uint64_t pixels) {
+  constexpr std::size_t kDepth = 24, kColourType = 25;
+  constexpr std::uint64_t kSamples[] = {1, 0, 3, 1, 2, 0, 4};
+  const std::uint64_t samples = kSamples[std::min<std::size_t>(std::size_t(file[kColourType]), 6)];
+  return pixels * samples * std::uint64_t(file[kDepth]) / 8 <= 1032 * std::uint64_t{file.size()};
+}
+
 }  // namespace
 
 IoError read_png(const Bytes& file, std::uint32_t channels, Picture& picture) {
@@ -42,6 +52,10 @@ IoError read_png(const Bytes& file, std::uint32_t channels, Picture& picture) {
       std::uint64_t(image.width) * image.height > (std::uint64_t(1) << 28)) {
     png_image_free(&image);
     return "is a picture of absurd size";
+  }
+  if (!can_hold(file, std::uint64_t(image.width) * image.height)) {
+    png_image_free(&image);
+    return "is shorter than a picture of its size can be";
   }
   std::vector<std::uint8_t> rgba(PNG_IMAGE_SIZE(image));
   if (!png_image_finish_read(&image, nullptr, rgba.data(), 0, nullptr)) {

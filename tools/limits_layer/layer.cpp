@@ -8,13 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "src/files.hpp"
 #include "tools/limits_layer/limits.hpp"
 
 namespace {
@@ -49,12 +48,13 @@ Instance instance_of(const void* object) {
 const Limits* limits() {
   static const std::optional<Limits> read = []() -> std::optional<Limits> {
     const char* file = std::getenv("PTX2SPV_LIMITS");
-    std::ifstream stream(file ? file : "");
-    if (!file || !stream) {
-      std::fprintf(stderr, "PTX2SPV_LIMITS is '%s': there is no such file\n", file ? file : "");
+    std::string text;
+    const std::string why =
+        ptx2spv::runtime::read_file(file ? file : "", ptx2spv::runtime::kMostText, text);
+    if (!why.empty()) {
+      std::fprintf(stderr, "PTX2SPV_LIMITS is '%s': %s\n", file ? file : "", why.c_str());
       return std::nullopt;
     }
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
     std::string problem;
     auto made = Limits::parse(text, problem);
     if (!made) std::fprintf(stderr, "PTX2SPV_LIMITS: %s %s\n", file, problem.c_str());

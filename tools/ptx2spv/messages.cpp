@@ -42,14 +42,20 @@ std::string message_json(const Message& message) {
 }
 
 void print_messages(const Settings& settings, const std::vector<Message>& messages) {
+  std::size_t errors = 0;
   for (const Message& message : messages) {
     if (settings.quiet && message.severity != Severity::error) continue;
+    // The parser stops at as many. What is not supported stands on any number of lines.
+    if (message.severity == Severity::error && ++errors > kErrorLimit) continue;
     std::string text = settings.json_diagnostics ? message_json(message)
                        : settings.color          ? colored(message)
                                                  : message.rendered;
     if (!text.ends_with('\n')) text += '\n';
     std::fputs(text.c_str(), stderr);
   }
+  if (errors > kErrorLimit)
+    print_note(settings, messages[0].file,
+               std::to_string(errors - kErrorLimit) + " more errors; --check prints all of them");
 }
 
 namespace {

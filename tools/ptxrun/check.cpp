@@ -90,7 +90,8 @@ void Checker::references(const LaunchSpec& spec, const EntryInfo& entry) {
   const auto check = [&](const auto& bound, const std::vector<RefInfo>& known, const char* what,
                          const auto& variables, bool module_has_more) {
     for (const auto& [name, index] : bound) {
-      const auto named = [&](const auto& ref) { return ref.name == name; };
+      // Clang before 16 captures no structured binding by its name alone.
+      const auto named = [&name = name](const auto& ref) { return ref.name == name; };
       // A variable that this kernel does not read may be bound, as in CUDA.
       const bool found = std::any_of(known.begin(), known.end(), named) ||
                          std::any_of(variables.begin(), variables.end(), named);

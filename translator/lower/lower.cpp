@@ -149,12 +149,12 @@ class Layout {
         if (framed) c_.in_frame.insert(ref.key());
       }
     }
-    if (too_large_) {
+    if (too_large_ && !said_too_large_) {
       c_.out.ok = false;
       c_.out.messages.push_back(
           message_at(module, Severity::error, span,
                      "'" + std::string(function.name) + "' has more than 1 GiB of variables"));
-      too_large_ = false;
+      said_too_large_ = true;  // once, not for every variable that follows
     }
   }
 
@@ -244,7 +244,7 @@ class Layout {
   std::set<CallShape> shapes_;                        ///< that indirect calls ask for
   std::unordered_set<const ptx::TargetList*> lists_;  ///< that they name
   std::unordered_set<std::uint64_t> taken_;           ///< keys of context's address_taken
-  bool dynamic_shared_ = false, too_large_ = false;
+  bool dynamic_shared_ = false, too_large_ = false, said_too_large_ = false;
 };
 
 }  // namespace

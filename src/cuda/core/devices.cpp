@@ -118,9 +118,8 @@ void finish_sanitizer(int status, void*) {
   if (places)
     say(fmt::format("the sanitizer found {} faulty place{}", places, places == 1 ? "" : "s"));
   if ((places == 0 && leaks == 0) || status != 0) return;
-  int code = 4;
-  const auto text = runtime::option_text(runtime::Option::sanitize_exit_code);
-  std::from_chars(text.data(), text.data() + text.size(), code);
+  const auto code =
+      static_cast<int>(runtime::option_number(runtime::Option::sanitize_exit_code, 4));
   if (code == 0) return;
   std::fflush(nullptr);
   ::_exit(code);

@@ -1,12 +1,11 @@
 // Code as programs give it, and libraries: code that each context loads when it first asks for some
 // of it.
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
 #include "src/cuda/core/core.hpp"
+#include "src/files.hpp"
 
 namespace ptx2spv::cuda {
 
@@ -46,10 +45,9 @@ std::string join_texts(const std::vector<Image::Text>& inputs) {
 }
 
 CUresult read_code(const char* path, std::string& bytes) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(eFileNotFound, fmt::format("{} cannot be read", path));
-  bytes.assign(std::istreambuf_iterator<char>(file), {});
-  return file.bad() ? fail(eOperatingSystem, fmt::format("{} cannot be read", path)) : eSuccess;
+  const std::string why = runtime::read_file(path, runtime::kMostProgram, bytes);
+  return why.empty() ? eSuccess
+                     : fail(eFileNotFound, fmt::format("{} cannot be read: {}", path, why));
 }
 
 CUresult read_module(const void* data, std::size_t bytes, const std::string& file, Image& image) {

@@ -251,6 +251,8 @@ static void linking(void) {
   OK(cuMemFree_v2(out));
   OK(cuModuleUnload(linked));
   FAILS(400, cuModuleUnload(linked));
+  FAILS(301, cuModuleLoad(&linked, "/nowhere"));
+  TRUE(cuModuleLoad(&linked, "/") != 0);
 
   log[0] = 0;
   values[1] = (void*)(size_t)sizeof log;

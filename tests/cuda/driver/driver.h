@@ -95,6 +95,7 @@ extern CUresult cuCtxSynchronize_v2(CUcontext);
 extern CUresult cuCtxGetDevice_v2(CUdevice*, CUcontext);
 extern CUresult cuDevicePrimaryCtxRetain(CUcontext*, CUdevice);
 extern CUresult cuDevicePrimaryCtxRelease_v2(CUdevice);
+extern CUresult cuModuleLoad(CUmodule*, const char*);
 extern CUresult cuModuleLoadData(CUmodule*, const void*);
 extern CUresult cuModuleLoadDataEx(CUmodule*, const void*, unsigned, int*, void**);
 extern CUresult cuModuleUnload(CUmodule);
