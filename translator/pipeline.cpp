@@ -481,6 +481,13 @@ constexpr Pass kPasses[] = {
      "on devices that flush denormals, a loop runs natively with checks, and exactly only where "
      "one "
      "fails"},
+    {Phase::legalise, "checked-segments",
+     [](const PassContext& c) { return c.optimize && !c.function.loop_guard.on; },
+     [](PassContext& c) {
+       passes::checked_segments(c.function, {.profile = c.profile, .fp = c.options.fp});
+     },
+     "the same for straight lines: one check for all operations of a line, which a loop repeats "
+     "where it fails"},
     {Phase::legalise, "legalise-float", always,
      [](PassContext& c) {
        passes::legalise_float(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});

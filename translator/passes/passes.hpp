@@ -142,9 +142,12 @@ struct FloatOptions {
   FpPolicy fp = FpPolicy::exact;
 };
 /// Loops of single-precision arithmetic run with the device's own operations first, and once more
-/// with exact ones in threads that met a denormal or a NaN: where the device flushes denormals.
+/// with exact ones in threads that met a denormal: where the device flushes them.
 /// Needs structured SSA form, before legalise_float.
 bool checked_loops(ir::Function& function, ir::Module& module, const FloatOptions& options);
+/// The same for operations of a block that depend on each other: one check for all of them. Needs
+/// structured SSA form, before legalise_float.
+bool checked_segments(ir::Function& function, const FloatOptions& options);
 /// PTX's floating point becomes native operations and library calls. Needs SSA form.
 bool legalise_float(ir::Function& function, ir::Module& module, const FloatOptions& options);
 

@@ -1,8 +1,8 @@
 // Loops of float arithmetic on devices that flush denormals. A loop without side effects stands
 // twice. The first copy runs with the device's own operations and with integer checks of a few
-// values, from which follows that all the others come out as they should: they are zero, or neither
-// so small that a product or sum of theirs could be flushed nor a NaN. Threads whose checks fail
-// leave it. They alone run the second copy, with exact operations, from the start.
+// values, from which follows that all the others come out as they should: they are zero, or not so
+// small that a product or sum of theirs could be flushed. Threads whose checks fail leave it. They
+// alone run the second copy, with exact operations, from the start.
 //
 //     before --> first copy --> W: does a check say so? --> second copy --+
 //                                        |        ^                       |
@@ -26,29 +26,6 @@ namespace {
 
 /// The largest loops that stand twice, in instructions.
 constexpr std::size_t kMostInstructions = 600;
-
-/// What is known of a single-precision value that is no denormal: unless it is zero, its magnitude
-/// is at least 2^low. A zero alone meets every bound.
-constexpr int kUnknown = -1000, kNormal = -126, kZero = 1000;
-
-/// The least a sum's larger operand may be: below, the sum can be a denormal.
-constexpr int kLeastOfSum = -102;
-
-bool is_comparison(Op op) { return op == Op::feq || op == Op::flt || op == Op::fle; }
-
-/// Instructions that an exact operation takes beyond the device's own.
-unsigned saved_by(Op op) {
-  switch (op) {
-    case Op::fmul: return 46;
-    case Op::fadd: return 28;
-    case Op::ffma: return 73;
-    case Op::fdiv:
-    case Op::frcp: return 50;
-    case Op::fsqrt: return 12;
-    default: return 8;
-  }
-}
-constexpr unsigned kCheck = 8;
 
 }  // namespace
 
@@ -125,119 +102,12 @@ void CheckedLoops::consider(std::uint32_t loop) {
 
 // ---- What to check ----
 
-/// Operations that the device does itself once their operands are what checks say.
-bool CheckedLoops::takes_part(const Inst& inst) const {
-  if (inst.fp.kind != NumKind::f32 || inst.fp.ftz || inst.fp.sat) return false;
-  const bool nearest = inst.fp.round == Round::rn || inst.fp.round == Round::none;
-  switch (inst.op) {
-    case Op::fadd:
-    case Op::fmul:
-    case Op::ffma: return nearest;
-    case Op::fdiv:
-    case Op::frcp: return nearest && p_.exactness.exact_div32;
-    case Op::fsqrt: return nearest && p_.exactness.exact_sqrt32;
-    default: return is_comparison(inst.op);
-  }
-}
-
-int CheckedLoops::low(Value v) const {
-  const Inst& inst = f_.insts[v];
-  if (inst.op != Op::constant) return low_[v];
-  const auto magnitude = static_cast<std::uint32_t>(inst.imm) & 0x7fffffff;
-  if (magnitude == 0) return kZero;
-  return magnitude < 0x00800000 ? kUnknown : static_cast<int>(magnitude >> 23) - 127;
-}
-
-int CheckedLoops::least(std::span<const Value> values) const {
-  int least = kZero;
-  for (const Value v : values) least = std::min(least, low(v));
-  return least;
-}
-
-/// Has the value checked; false for a constant that would fail.
-bool CheckedLoops::ground(Value v, const Bounds& bounds) {
-  const Inst& inst = f_.insts[v];
-  const bool narrow = bounds.low == kNarrow.low;
-  if (inst.op == Op::constant) {
-    const auto magnitude = static_cast<std::uint32_t>(inst.imm) & 0x7fffffff;
-    return magnitude == 0 || (low(v) >= bounds.low && magnitude <= bounds.top);
-  }
-  if (inst.type != Type::i32) return false;
-  const std::uint8_t level = narrow ? 2 : 1;
-  if (grounded_[v] >= level) return true;
-  if (grounded_[v] == 0) grounds_.push_back(v);
-  grounded_[v] = level;
-  low_[v] = std::max(low_[v], bounds.low);
-  return true;
-}
-
-/// What follows for the value from its operands, which are checked where that is not enough. False
-/// where no check can help.
-bool CheckedLoops::follow(Value v) {
-  const Inst inst = f_.insts[v];
-  const auto arg = [&](unsigned i) { return f_.arg(v, i); };
-  if (!takes_part(inst)) {
-    if (inst.op == Op::fcvt && inst.fp.to == NumKind::f32 && inst.fp.kind < NumKind::f16)
-      low_[v] = 0;  // whole numbers
-    else if (inst.op == Op::select && inst.type == Type::i32)
-      low_[v] = least(f_.args(v).subspan(1));
-    else if (inst.op == Op::phi && inst.type == Type::i32 && low_[v] == kUnknown)
-      low_[v] = least(f_.args(v));
-    else if (inst.op == Op::xor_ || inst.op == Op::and_)
-      for (unsigned i = 0; i < 2; ++i)
-        if (const Inst& c = f_.insts[arg(i)];
-            c.op == Op::constant && c.imm == (inst.op == Op::xor_ ? 0x80000000u : 0x7fffffffu))
-          low_[v] = low(arg(1 - i));
-    return true;
-  }
-  const auto known = [&](unsigned i) { return low(arg(i)) != kUnknown || ground(arg(i), kPlain); };
-  const auto narrow = [&](unsigned operands) {
-    for (unsigned i = 0; i < operands; ++i)
-      if (!ground(arg(i), kNarrow)) return false;
-    return true;
-  };
-  switch (inst.op) {
-    case Op::fmul: {
-      if (!known(0) || !known(1)) return false;
-      for (unsigned i = 0; i < 2; ++i)
-        if (low(arg(0)) + low(arg(1)) < kNormal && low(arg(i)) < kPlain.low &&
-            !ground(arg(i), kPlain))
-          return false;
-      low_[v] = std::min(low(arg(0)) + low(arg(1)), 127);
-      if (low_[v] < kNormal) return false;
-      break;
-    }
-    case Op::fadd: {
-      if (!known(0) || !known(1)) return false;
-      // What does not change in the loop is checked once.
-      const bool first = home_[arg(0)] == kNoBlock || !inside_[home_[arg(0)]];
-      for (const unsigned i : {first ? 0u : 1u, first ? 1u : 0u})
-        if (std::max(low(arg(0)), low(arg(1))) < kLeastOfSum && !ground(arg(i), kPlain))
-          return false;
-      low_[v] = std::min(std::max(std::min(low(arg(0)), low(arg(1))) - 23, kNormal), 127);
-      break;
-    }
-    case Op::ffma:
-      if (!narrow(3)) return false;
-      low_[v] = -103;
-      break;
-    case Op::fdiv:
-      if (!narrow(2)) return false;
-      low_[v] = -102;
-      break;
-    case Op::frcp:
-    case Op::fsqrt:
-      if (!narrow(1)) return false;
-      low_[v] = -62;
-      break;
-    default: {
-      // A comparison is not worth a check.
-      if (low(arg(0)) == kUnknown || low(arg(1)) == kUnknown) return true;
-      break;
-    }
-  }
-  native_.push_back(v);
-  return true;
+/// Of a sum's operands, which one to check where either would do: what does not change in the loop
+/// is checked once.
+unsigned CheckedLoops::preferred(Value v) const {
+  if (f_.insts[v].op != Op::fadd) return 0;
+  const BlockId home = home_[f_.arg(v, 0)];
+  return home == kNoBlock || !inside_[home] ? 0 : 1;
 }
 
 /// Values that loops carry are what their checks say, where arithmetic takes them.
@@ -245,13 +115,13 @@ void CheckedLoops::assume_phis(const Twin& twin) {
   std::vector<bool> taken(f_.insts.size());
   for (const BlockId b : twin.blocks)
     for (const Value v : f_.blocks[b].insts)
-      if (takes_part(f_.insts[v]) && !is_comparison(f_.insts[v].op))
+      if (checks_.takes_part(f_.insts[v]) && !is_comparison(f_.insts[v].op))
         for (const Value a : f_.args(v)) taken[a] = true;
   for (const BlockId b : twin.blocks) {
     if (f_.blocks[b].merge != Merge::loop) continue;
     for (const Value v : f_.blocks[b].insts) {
       if (f_.insts[v].op != Op::phi) break;
-      if (taken[v]) low_[v] = kPlain.low;
+      if (taken[v]) checks_.assume(v, kPlain);
     }
   }
 }
@@ -262,9 +132,9 @@ bool CheckedLoops::check_edges(const Twin& twin) {
     if (f_.blocks[b].merge != Merge::loop) continue;
     for (const Value v : f_.blocks[b].insts) {
       if (f_.insts[v].op != Op::phi) break;
-      if (low_[v] == kUnknown || grounded_[v] == 2) continue;  // a check of its own is stronger
+      if (checks_.is_unknown(v) || checks_.is_narrow(v)) continue;  // a stronger check of its own
       for (const Value a : f_.args(v))
-        if (low(a) < kPlain.low && !ground(a, kPlain)) return false;
+        if (!checks_.knows(a, kPlain) && !checks_.ground(a, kPlain)) return false;
     }
   }
   return true;
@@ -278,7 +148,7 @@ bool CheckedLoops::reads_are_safe(const Twin& twin) {
     return f_.insts[v].op == Op::load && f_.insts[f_.arg(v, 0)].op != Op::constant;
   };
   bool any = false;
-  for (const Value v : native_) follows_[v] = true;
+  for (const Value v : checks_.native()) follows_[v] = true;
   // Once more for what comes around a loop.
   for (bool more = true; more;) {
     more = false;
@@ -302,29 +172,26 @@ bool CheckedLoops::reads_are_safe(const Twin& twin) {
 
 bool CheckedLoops::plan(Twin& twin) {
   for (const BlockId b : twin.blocks) inside_[b] = true;
-  grounds_.clear();
-  native_.clear();
   assume_phis(twin);
   bool can = true;
   for (const BlockId b : twin.blocks)
-    for (const Value v : f_.blocks[b].insts) can = can && follow(v);
+    for (const Value v : f_.blocks[b].insts) can = can && checks_.follow(v, preferred(v));
   can = can && check_edges(twin) && reads_are_safe(twin);
   unsigned saved = 0, spent = 0;
-  for (const Value v : native_) saved += saved_by(f_.insts[v].op);
-  for (const Value v : grounds_) {
-    twin.checked[grounded_[v] - 1].push_back(v);
+  for (const Value v : checks_.native()) saved += saved_by(f_.insts[v].op);
+  for (const Value v : checks_.checks()) {
+    twin.checked[checks_.is_narrow(v)].push_back(v);
     if (home_[v] != kNoBlock && inside_[home_[v]]) spent += kCheck;
   }
   const bool pays = can && saved > 2 * spent + 30;
   if (pays)
-    for (const Value v : native_) f_.insts[v].fp.checked = true;
+    for (const Value v : checks_.native()) f_.insts[v].fp.checked = true;
   // Loops that are looked at next start anew.
   for (const BlockId b : twin.blocks) {
     inside_[b] = false;
-    for (const Value v : f_.blocks[b].insts)
-      low_[v] = kUnknown, grounded_[v] = 0, follows_[v] = false;
+    for (const Value v : f_.blocks[b].insts) follows_[v] = false;
   }
-  for (const Value v : grounds_) low_[v] = kUnknown, grounded_[v] = 0;
+  checks_.forget();
   return pays;
 }
 
@@ -334,8 +201,7 @@ bool CheckedLoops::run() {
   for (BlockId b = 0; b < f_.blocks.size(); ++b)
     for (const Value v : f_.blocks[b].insts) home_[v] = b;
   inside_.assign(f_.blocks.size(), false);
-  low_.assign(f_.insts.size(), kUnknown);
-  grounded_.assign(f_.insts.size(), 0);
+  level_.assign(f_.insts.size(), 0);
   follows_.assign(f_.insts.size(), false);
   copy_of_.assign(f_.insts.size(), 0);
   block_of_.assign(f_.blocks.size(), kNoBlock);

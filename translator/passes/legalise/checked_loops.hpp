@@ -5,28 +5,19 @@
 #include <vector>
 
 #include "translator/ir/loops.hpp"
+#include "translator/passes/legalise/float_checks.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv::passes::checked {
 
-inline constexpr std::uint32_t kNone = 0xffffffffu;
-
-/// What a check makes certain of a value that is not zero.
-struct Bounds {
-  int low;            ///< magnitude of at least 2^low
-  std::uint32_t top;  ///< and at most this number, as bits
-};
-/// Of operands of sums and products: those of products are at least 2^-102, so that their sums are
-/// zero or normal. Infinities are numbers here.
-inline constexpr Bounds kPlain{-51, 0x7f800000};
-/// Of fma, quotients and roots: the product and its parts are multiples of 2^-126, nothing
-/// overflows (2^62).
-inline constexpr Bounds kNarrow{-40, 0x5e800000};
-
 class CheckedLoops {
  public:
   CheckedLoops(ir::Function& function, ir::Module& module, const Profile& profile)
-      : f_(function), module_(module), p_(profile), b_(function), nest_(function, function.order) {}
+      : f_(function),
+        module_(module),
+        b_(function),
+        nest_(function, function.order),
+        checks_(function, profile) {}
   bool run();
 
  private:
@@ -36,7 +27,7 @@ class CheckedLoops {
     ir::BlockId header = 0, merge = 0;
     std::vector<ir::BlockId> blocks;
     std::vector<ir::Value> live_out;  ///< used behind the loop, beside the phis of its merge block
-    std::vector<ir::Value> checked[2];  ///< by Bounds: values to check, in the loop or before it
+    std::vector<ir::Value> checked[2];  ///< plain, narrow: values to check, in it or before it
     std::vector<ir::BlockId> before;    ///< new blocks before the header
     std::vector<ir::BlockId> behind;    ///< and behind the merge
     ir::BlockId entry = ir::kNoBlock;   ///< before it
@@ -57,11 +48,7 @@ class CheckedLoops {
 
   // What to check
   bool plan(Twin& twin);
-  bool takes_part(const ir::Inst& inst) const;
-  int low(ir::Value v) const;
-  int least(std::span<const ir::Value> values) const;
-  bool ground(ir::Value v, const Bounds& bounds);
-  bool follow(ir::Value v);
+  unsigned preferred(ir::Value v) const;
   void assume_phis(const Twin& twin);
   bool check_edges(const Twin& twin);
   bool reads_are_safe(const Twin& twin);
@@ -87,7 +74,6 @@ class CheckedLoops {
 
   ir::Function& f_;
   ir::Module& module_;
-  const Profile& p_;
   ir::Builder b_;
   const ir::StructuredLoops nest_;
   std::vector<Twin> twins_;
@@ -96,11 +82,11 @@ class CheckedLoops {
   std::vector<std::vector<std::uint32_t>> inner_;  ///< by loop: those right inside of it
 
   // Of the loop in work
-  std::uint32_t at_ = kNone;            ///< its place in twins_ once it is there
-  std::vector<bool> inside_;            ///< by block
-  std::vector<int> low_;                ///< by value
-  std::vector<std::uint8_t> grounded_;  ///< by value: 1 plain, 2 narrow
-  std::vector<ir::Value> grounds_, native_;
+  std::uint32_t at_ = kNone;  ///< its place in twins_ once it is there
+  std::vector<bool> inside_;  ///< by block
+  FloatChecks checks_;
+  std::vector<std::uint8_t>
+      level_;                  ///< by value of the loop that is copied: as twin.checked has it
   std::vector<bool> follows_;  ///< by value of the loop: from numbers that may be wrong
   std::uint32_t bad_ = 0;      ///< variable: below zero once a check has failed
   std::vector<ir::Value> copy_of_;

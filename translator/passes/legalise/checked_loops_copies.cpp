@@ -67,18 +67,13 @@ void CheckedLoops::enter(Twin& twin) {
 
 /// What `bad_` becomes: below zero where the value is neither zero nor within the bounds.
 Value CheckedLoops::check(Value v, const Bounds& bounds) {
-  const Value magnitude = b_.op2(Op::and_, v, b_.i32(0x7fffffff));
-  const auto least = static_cast<std::uint32_t>(bounds.low + 127) << 23;
-  const Value below = b_.op2(Op::sub, magnitude, b_.i32(least));
-  const Value above = b_.op2(Op::sub, b_.i32(bounds.top), magnitude);
-  const Value nonzero = b_.op2(Op::sub, b_.i32(0), magnitude);
-  const Value fails = b_.op2(Op::and_, b_.op2(Op::or_, below, above), nonzero);
+  const Value fails = failure(b_, v, bounds);
   return b_.op2(Op::or_, b_.get(bad_), fails);
 }
 
 void CheckedLoops::copy(Twin& twin) {
   // By value: 1 plain, 2 narrow.
-  std::vector<std::uint8_t>& level = grounded_;
+  std::vector<std::uint8_t>& level = level_;
   for (const bool narrow : {false, true})
     for (const Value v : twin.checked[narrow]) level[v] = narrow ? 2 : 1;
   twin.before.push_back(twin.entry);
