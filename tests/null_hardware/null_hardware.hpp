@@ -14,7 +14,7 @@ namespace ptx2spv::test {
 
 /// What a driver's compiler says of a pipeline.
 struct PipelineStatistics {
-  std::uint64_t instructions = 0, spills = 0, scratch = 0;  ///< scratch: bytes a lane
+  std::uint64_t instructions = 0, spills = 0, scratch = 0;  ///< scratch: bytes of a wave of 64
   double milliseconds = 0;  ///< of the processor, that compiling took
 };
 
