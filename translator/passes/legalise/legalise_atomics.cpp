@@ -334,9 +334,12 @@ class Legaliser {
       free = b_.op2(Op::shl, b_.op2(Op::xor_, was_lo, was_hi), b_.i32(1));
     }
     if (fences) b_.inst(Op::memory_barrier, Type::none, {}, 1);
-    atomic32(lock, free, lock_memory, AtomicOp::exch);
+    // Done is who finds the lock taken when releasing it, which is always so. A compiler that knew
+    // this would put the critical section behind the loop. Lanes wait for each other there, and
+    // those still in the loop for the lock.
+    const Value taken = atomic32(lock, free, lock_memory, AtomicOp::exch);
     b_.set(v_old, old);
-    b_.set(v_done, b_.i1(true));
+    b_.set(v_done, b_.cmp(Op::ne, b_.op2(Op::and_, taken, b_.i32(1)), b_.i32(0)));
     b_.br(latch);
     // The question stands at the end: before the attempt it would cost one more iteration, whose
     // body a CPU driver goes through with all lanes masked.
