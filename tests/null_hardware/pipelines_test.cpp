@@ -214,6 +214,9 @@ TEST_F(Pipelines, TranslationsAreAboutAsLongAsGlsl) {
       ASSERT_TRUE(pipeline) << entry;
       made[fp == FpPolicy::fast] = pipeline->instructions;
     }
+    // A minimum that must not happen takes no branch.
+    if (entry == "zbuffer")
+      EXPECT_LE(static_cast<double>(made[0]), 1.1 * static_cast<double>(by_hand->instructions));
     for (int i = 0; i < 2; ++i)
       sums[i] +=
           std::log(static_cast<double>(made[i]) / static_cast<double>(by_hand->instructions));
