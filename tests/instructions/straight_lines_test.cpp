@@ -10,11 +10,12 @@
 #include <random>
 
 #include "ptx2spv/runtime.hpp"
+#include "tests/support/share.hpp"
 
 namespace ptx2spv::tests {
 namespace {
 
-constexpr unsigned kThreads = 128, kInputs = 8, kPrograms = 12, kResults = 4;
+constexpr unsigned kThreads = 128, kInputs = 8, kResults = 4;
 
 enum class Kind : std::uint8_t { add, sub, mul, fma, fma_negated, last };
 
@@ -130,10 +131,11 @@ TEST(StraightLines, AreExactWhateverTheirOperandsAre) {
   const auto device = Device::open(options);
   ASSERT_TRUE(device) << device.error().to_string();
   std::mt19937 random(18);
-  for (unsigned number = 0; number < kPrograms; ++number) {
+  const unsigned programs = test::exhaustive() ? 1000 : 12;
+  for (unsigned number = 0; number < programs; ++number) {
     // Sums and products alone in half of them: they have other checks than fma.
     const auto last = static_cast<unsigned>(Kind::last);
-    const auto steps = program(random, 8 + 2 * number, number % 2 ? last : last - 2);
+    const auto steps = program(random, 8 + 2 * (number % 40), number % 2 ? last : last - 2);
     const std::vector<std::uint32_t> in = operands(random);
     const std::string text = text_of(steps);
     const auto module = Module::load(*device, text, "line.ptx");
