@@ -35,7 +35,7 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t most, unsigned seed) {
   ptx2spv::fuzz::Random random(seed);
-  if (random.one_in(8)) return LLVMFuzzerMutate(data, size, most);
+  if (target().bytes && random.one_in(8)) return LLVMFuzzerMutate(data, size, most);
   const std::string text(reinterpret_cast<const char*>(data), size);
   const std::string made = target().mutate(text, text, random);
   size = made.size() < most ? made.size() : most;

@@ -205,6 +205,26 @@ std::string mutate_json(const std::string& text, const std::string& other, Rando
   return out;
 }
 
+std::string mutate_instruction(const std::string& text, const std::string& other, Random& random) {
+  const std::size_t blank = text.find(' '), its_blank = other.find(' ');
+  if (blank == text.npos || its_blank == other.npos) return other;
+  const std::string opcode = text.substr(0, blank), operands = text.substr(blank);
+  switch (random.below(4)) {
+    case 0: return opcode + other.substr(its_blank);
+    case 1: {
+      std::string out = operands;
+      std::vector<std::size_t> registers;
+      for (std::size_t at = out.find('%'); at != out.npos; at = out.find('%', at + 1))
+        if (at + 2 < out.size()) registers.push_back(at + 1);
+      if (registers.empty()) return text;
+      const std::size_t first = pick(registers, random), second = pick(registers, random);
+      if (out[first] == out[second]) std::swap(out[first + 1], out[second + 1]);
+      return opcode + out;
+    }
+    default: return any_opcode(opcode, random) + operands;
+  }
+}
+
 std::string mutate_ptx(const std::string& text, const std::string& other, Random& random) {
   std::string out = text;
   for (std::size_t changes = 1 + random.below(3); changes-- > 0;) {

@@ -12,7 +12,7 @@ constexpr Target kTargets[] = {
     {"whole", "PTX text to SPIR-V, under options that the text's digest chooses", run_whole,
      ptx_seeds, mutate_ptx},
     {"sensitivity", "a change of a kernel that its module must show", run_sensitivity,
-     sensitivity_seeds, mutate_ptx},
+     sensitivity_seeds, mutate_instruction, false},
     {"manifest", "launch manifests", run_manifest, manifest_seeds, mutate_json},
     {"cache", "entries of the cache on disk", run_cache, cache_seeds, mutate_bytes},
     {"npy", ".npy files", run_npy, npy_seeds, mutate_bytes},

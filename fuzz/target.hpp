@@ -39,6 +39,7 @@ struct Target {
   std::vector<std::string> (*seeds)(const std::string& root);
   /// A change that keeps the form, most of the time; `other` is another input of the pool.
   std::string (*mutate)(const std::string& text, const std::string& other, Random& random);
+  bool bytes = true;  ///< whether changes of any bytes, as libFuzzer makes them, are of use
 };
 
 std::span<const Target> targets();
@@ -55,6 +56,9 @@ std::vector<std::string> files_below(const std::string& folder, std::string_view
 /// Mutations of bytes, and of PTX text by its statements and the instruction table.
 std::string mutate_bytes(const std::string& text, const std::string& other, Random& random);
 std::string mutate_ptx(const std::string& text, const std::string& other, Random& random);
+/// Of one instruction: other modifiers or another opcode, the operands of the other one, registers
+/// that trade places. No operand comes in that is not in either, and none twice.
+std::string mutate_instruction(const std::string& text, const std::string& other, Random& random);
 std::string mutate_json(const std::string& text, const std::string& other, Random& random);
 
 /// A kernel that loads registers of every kind from memory, carries `instruction` out and stores

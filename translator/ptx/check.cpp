@@ -18,6 +18,7 @@ void Checker::run() {
     if (form_->refused) continue;
     if (!check_versions()) continue;
     if (!count_is(form_->min_operands, form_->max_operands)) continue;
+    if (!check_cache_policy()) continue;
     check_modifiers();
     switch (inst.op) {
       case Opcode::mov: check_mov(); break;

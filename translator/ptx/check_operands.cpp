@@ -378,6 +378,25 @@ bool Checker::vector(const Operand& operand, unsigned count, Type type, bool is_
   return is_dest ? dest(operand, type, wide) : source(operand, type, wide);
 }
 
+// cp.async, whose operands end in two that may be left out, looks itself.
+bool Checker::check_cache_policy() {
+  const bool hinted = mods_->has(Mod::L2_cache_hint);
+  if (inst_->op == Opcode::cp || (!hinted && !form_->syntax.ends_with("{, cache-policy}")))
+    return true;
+  const bool global = mods_->space == Space::none || mods_->space == Space::global;
+  const bool given = inst_->operand_count == form_->max_operands;
+  if (hinted && !global)
+    sink_.error(inst_->opcode_span, name() + " takes '.L2::cache_hint' for global memory alone");
+  else if (hinted && !given)
+    sink_.error(inst_->span, name() + " with '.L2::cache_hint' needs a cache policy: '" +
+                                 std::string(form_->syntax) + "'");
+  else if (!hinted && given)
+    fail(op(inst_->operand_count - 1), name() + " takes a cache policy with '.L2::cache_hint' alone");
+  else
+    return true;
+  return false;
+}
+
 bool Checker::count_is(unsigned low, unsigned high) {
   const unsigned count = inst_->operand_count;
   if (count >= low && count <= high) return true;

@@ -92,6 +92,8 @@ class Checker {
   std::span<const Operand> ops() const { return f_.args(*inst_); }
   const Operand& op(unsigned i) const { return f_.operands[inst_->first_operand + i]; }
   bool count_is(unsigned low, unsigned high);
+  /// A cache policy stands with .L2::cache_hint, and neither without the other.
+  bool check_cache_policy();
   std::string name() const { return "'" + std::string(text(inst_->op)) + "'"; }
 
   const Module& m_;
