@@ -2,8 +2,10 @@
 // taken inputs holds.
 #include <fmt/format.h>
 
+#include <sys/wait.h>
 #include <unistd.h>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -13,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "fuzz/minimise.hpp"
 #include "fuzz/pool.hpp"
 
 namespace {
@@ -44,12 +47,15 @@ void on_crash(int number) {
 
 int usage(const char* wrong) {
   if (*wrong) fmt::print(stderr, "error: {}\n", wrong);
-  fmt::print(stderr,
-             "usage: fuzz_plain TARGET [--seconds N] [--inputs N] [--seed N] [--root FOLDER]\n"
-             "         [--corpus FOLDER] [--write-seeds FOLDER] [--crash FILE] [FILE...]\n\n"
-             "Runs TARGET on the files and ends. Without files: on every seed, then on mutants.\n"
-             "--corpus keeps what the target takes, --crash names the file for an input that\n"
-             "crashes, --write-seeds only writes the seeds.\n\ntargets:\n");
+  fmt::print(
+      stderr,
+      "usage: fuzz_plain TARGET [--seconds N] [--inputs N] [--seed N] [--root FOLDER]\n"
+      "         [--corpus FOLDER] [--write-seeds FOLDER] [--crash FILE] [FILE...]\n"
+      "       fuzz_plain TARGET --minimise FILE\n\n"
+      "Runs TARGET on the files and ends. Without files: on every seed, then on mutants.\n"
+      "--corpus keeps what the target takes, --crash names the file for an input that\n"
+      "crashes, --write-seeds only writes the seeds. --minimise writes the smallest part of\n"
+      "FILE that crashes to FILE.min.\n\ntargets:\n");
   for (const Target& each : targets()) fmt::print(stderr, "  {:<12} {}\n", each.name, each.what);
   return 2;
 }
@@ -63,6 +69,35 @@ void write(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
+/// In a process of its own, which may take a minute.
+bool crashes(const Target& target, const std::string& text) {
+  const pid_t child = ::fork();
+  if (child < 0) return false;
+  if (child == 0) {
+    for (const int stream : {1, 2}) ::close(stream);
+    ::alarm(60);
+    target.run({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+    ::_exit(0);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status != 0;
+}
+
+int minimise_file(const Target& target, const std::string& file) {
+  const std::string text = contents(file);
+  if (!crashes(target, text)) {
+    fmt::print(stderr, "error: {} does not crash\n", file);
+    return 1;
+  }
+  const std::string least =
+      minimise(text, [&](const std::string& part) { return crashes(target, part); });
+  write(file + ".min", least);
+  fmt::print("{}: {} bytes of {}\n", file + ".min", least.size(), text.size());
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -70,7 +105,7 @@ int main(int argc, char** argv) {
   const Target* target = find_target(argv[1]);
   if (!target) return usage("there is no such target");
   std::uint64_t seconds = 10, inputs = ~std::uint64_t{0}, seed = 1;
-  std::string root = ".", corpus, seeds_to;
+  std::string root = ".", corpus, seeds_to, to_minimise;
   std::vector<std::string> files;
   crash_file = fmt::format("crash-{}-{}", target->name, ::getpid());
   for (int i = 2; i < argc; ++i) {
@@ -99,12 +134,15 @@ int main(int argc, char** argv) {
       corpus = value;
     else if (option == "--write-seeds")
       seeds_to = value;
+    else if (option == "--minimise")
+      to_minimise = value;
     else if (option == "--crash")
       crash_file = value;
     else
       return usage("there is no such option");
     if (!good) return usage("a value is no number");
   }
+  if (!to_minimise.empty()) return minimise_file(*target, to_minimise);
   if (!seeds_to.empty()) {
     std::filesystem::create_directories(seeds_to);
     std::size_t count = 0;

@@ -91,11 +91,12 @@ bool video_reads(std::string_view opcode, const std::vector<std::string_view>& o
   const std::size_t lanes = name.ends_with('2') ? 2 : name.ends_with('4') ? 4 : 1;
   if (lanes == 1) {
     // The upper half of d takes the upper half of the result, as an H200 does, which is 0 where the
-    // result saturates to 16 bits or is the smaller or larger of two parts without a sign.
+    // result saturates to 16 bits, is 0 or 1, or is the smaller or larger of two parts without a
+    // sign.
     const bool no_sign =
         (name == "vmin" || name == "vmax") && opcode.find(".u32.u32", 5) != opcode.npos;
     if (operands[0].ends_with(".h1") && number < 3)
-      return opcode.find(".sat") == opcode.npos && !no_sign;
+      return opcode.find(".sat") == opcode.npos && name != "vset" && !no_sign;
     // Without a second operation, c has the parts that d's selector does not name.
     const bool second = sums || opcode.ends_with(".min") || opcode.ends_with(".max");
     return number != 3 || second || operands[0].find('.') != operands[0].npos;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "fuzz/minimise.hpp"
 #include "fuzz/pool.hpp"
 
 namespace ptx2spv::fuzz {
@@ -47,6 +48,22 @@ TEST_P(Fuzz, found_inputs_stay_mended) {
 
 INSTANTIATE_TEST_SUITE_P(targets, Fuzz, testing::ValuesIn(targets().begin(), targets().end()),
                          [](const auto& given) { return std::string(given.param.name); });
+
+TEST(FuzzMinimise, leaves_what_the_crash_needs) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "line " + std::to_string(i) + " of many;\n";
+  std::size_t asked = 0;
+  const auto crashes = [&](const std::string& part) {
+    ++asked;
+    const std::size_t first = part.find("17 ");
+    return first != part.npos && part.find("153", first) != part.npos;
+  };
+  ASSERT_TRUE(crashes(text));
+  EXPECT_EQ(minimise(text, crashes), "17 153");
+  EXPECT_LT(asked, 2000u);
+  EXPECT_EQ(minimise("", [](const std::string&) { return true; }), "");
+  EXPECT_EQ(minimise("all", [](const std::string& part) { return part == "all"; }), "all");
+}
 
 TEST(FuzzMutants, keep_the_form_of_a_kernel_often) {
   const Target& target = *find_target("ptx");
