@@ -391,7 +391,8 @@ bool Checker::check_cache_policy() {
     sink_.error(inst_->span, name() + " with '.L2::cache_hint' needs a cache policy: '" +
                                  std::string(form_->syntax) + "'");
   else if (!hinted && given)
-    fail(op(inst_->operand_count - 1), name() + " takes a cache policy with '.L2::cache_hint' alone");
+    fail(op(inst_->operand_count - 1),
+         name() + " takes a cache policy with '.L2::cache_hint' alone");
   else
     return true;
   return false;
