@@ -106,8 +106,10 @@ TEST_F(Pipelines, EveryKernelCompiles) {
     EXPECT_LT(made->milliseconds, 3000) << kernel.name;
     slowest = std::max(slowest, made->milliseconds);
     EXPECT_GT(made->instructions, 0u) << kernel.name;
-    // The stack of a recursion is indexed. Operands of routines that calls share are not to be.
-    if (kernel.name != "trees") EXPECT_EQ(made->scratch, 0u) << kernel.name;
+    // The stack of a recursion is indexed, and what threads of an emulated warp have in loops.
+    // Operands of routines that calls share are not to be.
+    const bool indexes = kernel.name == "trees" || kernel.name == "warps";
+    EXPECT_TRUE(indexes || made->scratch == 0) << kernel.name << " has " << made->scratch;
     ++count;
   }
   EXPECT_GT(count, 30u);
@@ -215,8 +217,9 @@ TEST_F(Pipelines, TranslationsAreAboutAsLongAsGlsl) {
       made[fp == FpPolicy::fast] = pipeline->instructions;
     }
     // A minimum that must not happen takes no branch.
-    if (entry == "zbuffer")
+    if (entry == "zbuffer") {
       EXPECT_LE(static_cast<double>(made[0]), 1.1 * static_cast<double>(by_hand->instructions));
+    }
     for (int i = 0; i < 2; ++i)
       sums[i] +=
           std::log(static_cast<double>(made[i]) / static_cast<double>(by_hand->instructions));
