@@ -205,6 +205,24 @@ std::string expected_output(const std::string& name) {
   return text;
 }
 
+/// What the groups of a program print, each in a process of its own and under its name.
+std::string output_of_groups(const std::string& program) {
+  std::string all;
+  std::istringstream groups(execute({program}).out);
+  for (std::string group; std::getline(groups, group);) {
+    const ProcessResult result = execute({program, group});
+    EXPECT_EQ(result.exit_code, 0) << group << ": " << result.error;
+    all += "== " + group + '\n' + result.out;
+  }
+  return all;
+}
+
+TEST(DriverInterface, WrongCallsAnswerAsNvidias) {
+  std::string program;
+  ASSERT_TRUE(compile_c("mistakes", program));
+  EXPECT_EQ(output_of_groups(program), expected_output("mistakes_driver"));
+}
+
 /// Compiles a program in C against one of the runtime libraries and runs it.
 void run_with_library(const std::string& file, const std::string& library, ProcessResult& result) {
   std::string program;
@@ -365,6 +383,16 @@ TEST(CudaGroups, OfEachCapability) {
   for (const char* capability : {"7.5", "9.0", "10.0"}) {
     const ProcessResult result = execute({made}, {std::string("PTX2SPV_CUDA_ARCH=") + capability});
     EXPECT_EQ(result.out, "good\n") << capability << ": " << result.error;
+  }
+}
+
+TEST(CudaMistakes, AnswerAsNvidias) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  if (toolkit_major() < 13) GTEST_SKIP() << "the answers are those of CUDA 13's runtime library";
+  for (const char* name : {"mistakes", "misuse"}) {
+    std::string made;
+    ASSERT_TRUE(compile_cuda(name, {std::string(name) + ".cu"}, {}, made));
+    EXPECT_EQ(output_of_groups(made), expected_output(name));
   }
 }
 

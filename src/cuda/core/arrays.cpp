@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "src/cuda/core/core.hpp"
+#include "src/cuda/core/graph.hpp"
 
 namespace ptx2spv::cuda {
 
@@ -53,9 +53,9 @@ CUresult check_extents(const CUDA_ARRAY3D_DESCRIPTOR& desc, bool layered, bool c
 
 CUresult describe(const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels, ArrayDesc& made) {
   constexpr unsigned kKnown = kArrayLayered | kArraySurface | kArrayCubemap | kArrayGather;
-  if (desc.Flags & (kArrayDepth | kArraySparse | kArrayDeferred))
-    return not_supported("an array of that kind",
-                         "depth textures, sparse and deferred arrays have no counterpart");
+  if (desc.Flags & (kArraySparse | kArrayDeferred))
+    return not_supported("an array of that kind", "sparse and deferred arrays have no counterpart");
+  if (desc.Flags & kArrayDepth) return fail(eInvalidValue, "a depth texture is a graphics API's");
   if (desc.Flags & ~kKnown) return fail(eInvalidValue, "unknown flags of an array");
   if (!format_of(desc.Format, desc.NumChannels, made.format, made.channels))
     return fail(eInvalidValue, fmt::format("an array has no format {:#x} with {} channels",
@@ -89,8 +89,8 @@ CUresult describe(const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels, ArrayDes
   return eSuccess;
 }
 
-CUresult make(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels,
-              std::optional<Array>& made) {
+CUresult make_array(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels,
+                    std::optional<Array>& made) {
   ArrayDesc described;
   if (CUresult code = describe(desc, levels, described); code != eSuccess) return code;
   auto array = Array::create(context.gpu(), described);
@@ -102,8 +102,9 @@ CUresult make(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, unsig
 }  // namespace
 
 CUresult create_array(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, CUarray& made) {
+  if (CUresult refused = begin_unsafe_call(); refused != eSuccess) return refused;
   std::optional<Array> array;
-  if (CUresult code = make(context, desc, 1, array); code != eSuccess) return code;
+  if (CUresult code = make_array(context, desc, 1, array); code != eSuccess) return code;
   auto object = std::make_shared<ArrayObject>(std::move(*array));
   object->context = &context;
   object->desc = desc;
@@ -113,8 +114,9 @@ CUresult create_array(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& des
 
 CUresult create_mipmap(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels,
                        CUmipmappedArray& made) {
+  if (CUresult refused = begin_unsafe_call(); refused != eSuccess) return refused;
   std::optional<Array> array;
-  if (CUresult code = make(context, desc, levels, array); code != eSuccess) return code;
+  if (CUresult code = make_array(context, desc, levels, array); code != eSuccess) return code;
   auto object = std::make_shared<MipmapObject>(std::move(*array));
   object->context = &context;
   object->desc = desc;
@@ -129,6 +131,7 @@ CUresult no_array(const void* handle) {
 }
 
 CUresult destroy_array(CUarray handle) {
+  if (CUresult refused = begin_unsafe_call(); refused != eSuccess) return refused;
   auto array = tables().arrays.find(handle);
   if (!array) return no_array(handle);
   if (array->owner) return eSuccess;  // a level goes with its mipmapped array
@@ -138,6 +141,7 @@ CUresult destroy_array(CUarray handle) {
 }
 
 CUresult destroy_mipmap(CUmipmappedArray handle) {
+  if (CUresult refused = begin_unsafe_call(); refused != eSuccess) return refused;
   auto mipmap = tables().mipmaps.find(handle);
   if (!mipmap) return no_array(handle);
   const CUresult code = synchronize(*mipmap->context);

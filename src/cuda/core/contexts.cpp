@@ -1,7 +1,7 @@
 // Contexts: what belongs together on a device, and which is current on a thread.
 #include <algorithm>
 
-#include "src/cuda/core/core.hpp"
+#include "src/cuda/core/graph.hpp"
 
 namespace ptx2spv::cuda {
 
@@ -89,15 +89,14 @@ CUresult destroy_context(ContextObject& object) {
     std::lock_guard stream_lock(context->legacy->mutex);
     context->legacy->stream.reset();
   }
-  auto& stack = context_stack();
-  if (!stack.empty() && stack.back() == context) stack.pop_back();
   all.contexts.take(context.get());
   return last;
 }
 
 CUresult set_limit(ContextObject& context, int limit, std::size_t value) {
   constexpr int kMallocHeap = 2;
-  if (limit < 0 || limit > 6) return fail(eUnsupportedLimit, "no such limit");
+  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
+  if (limit < 0 || limit > 6) return fail(eInvalidValue, "no such limit");
   if (limit == kMallocHeap)
     if (Status status = context.gpu().set_malloc_heap_bytes(value); !status)
       return report(status.error());

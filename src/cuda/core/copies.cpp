@@ -80,8 +80,6 @@ CUresult resolve_array(Side& side, const Given& given, const Extent& extent) {
   side.y = given.y;
   side.z = given.z;
   const std::uint32_t texel = side.texel();
-  if (given.x % texel || extent.width % texel)
-    return fail(eInvalidValue, "a copy splits texels of the array");
   const ArrayDesc& desc = side.array->array.desc();
   const std::uint32_t level = side.array->level;
   const std::size_t width = std::max(desc.width >> level, 1u) * std::size_t{texel};
@@ -174,10 +172,51 @@ ArrayRegion box_of(const Side& side, const Extent& extent, std::size_t pitch, st
 
 CUresult done(const Status& status) { return status ? eSuccess : report(status.error()); }
 
+/// Whether a copy takes parts of texels, as CUDA lets it.
+bool splits_texels(const Side& side, const Extent& extent) {
+  return side.x % side.texel() || extent.width % side.texel();
+}
+
+/// The whole texels that a copy touches, in rows without gaps. `before`: bytes of the first one
+/// that it leaves out.
+struct Covered {
+  Side side;
+  Extent extent;
+  std::size_t before = 0;
+  std::vector<std::byte> texels;
+  std::size_t slice() const { return extent.width * extent.height; }
+};
+Covered cover(const Side& side, const Extent& extent) {
+  Covered all{side, extent, side.x % side.texel(), {}};
+  const std::size_t texel = side.texel();
+  all.side.x -= all.before;
+  all.extent.width = (all.before + extent.width + texel - 1) / texel * texel;
+  all.texels.resize(all.slice() * extent.depth);
+  return all;
+}
+
+/// Rows of `extent` between the covered texels and memory of the host.
+template <class F>
+void each_row(Covered& all, const Extent& extent, F&& row) {
+  for (std::size_t z = 0; z < extent.depth; ++z)
+    for (std::size_t y = 0; y < extent.height; ++y)
+      row(all.texels.data() + z * all.slice() + y * all.extent.width + all.before, y, z);
+}
+
 /// Everything from and to plain memory of the host: `rows` lie as `side` says.
 CUresult read_side(const Side& side, const Extent& extent, std::byte* to, std::size_t pitch,
                    std::size_t slice) {
   const std::span<std::byte> bytes(to, span_of(extent, pitch, slice));
+  if (side.kind == kMemoryArray && splits_texels(side, extent)) {
+    Covered all = cover(side, extent);
+    CUresult code =
+        read_side(all.side, all.extent, all.texels.data(), all.extent.width, all.slice());
+    if (code == eSuccess)
+      each_row(all, extent, [&](const std::byte* row, std::size_t y, std::size_t z) {
+        std::memcpy(to + z * slice + y * pitch, row, extent.width);
+      });
+    return code;
+  }
   if (side.kind == kMemoryArray)
     return done(side.array->array.download(box_of(side, extent, pitch, slice), bytes));
   return done(side.memory->buffer->download(region_of(side, extent, pitch, slice), bytes));
@@ -186,6 +225,16 @@ CUresult read_side(const Side& side, const Extent& extent, std::byte* to, std::s
 CUresult write_side(const Side& side, const Extent& extent, const std::byte* from,
                     std::size_t pitch, std::size_t slice) {
   const std::span<const std::byte> bytes(from, span_of(extent, pitch, slice));
+  if (side.kind == kMemoryArray && splits_texels(side, extent)) {
+    Covered all = cover(side, extent);
+    CUresult code =
+        read_side(all.side, all.extent, all.texels.data(), all.extent.width, all.slice());
+    if (code != eSuccess) return code;
+    each_row(all, extent, [&](std::byte* row, std::size_t y, std::size_t z) {
+      std::memcpy(row, from + z * slice + y * pitch, extent.width);
+    });
+    return write_side(all.side, all.extent, all.texels.data(), all.extent.width, all.slice());
+  }
   if (side.kind == kMemoryArray)
     return done(side.array->array.upload(box_of(side, extent, pitch, slice), bytes));
   return done(side.memory->buffer->upload(region_of(side, extent, pitch, slice), bytes));
@@ -218,7 +267,8 @@ CUresult copy_on_device(const Side& from, const Side& to, const Extent& extent) 
     if (from.kind == kMemoryDevice && to.kind == kMemoryDevice && !ranges_overlap(from, to, extent))
       return done(to.memory->buffer->copy_from(*from.memory->buffer, from.offset,
                                                region_of(to, extent, from.pitch, from.slice)));
-    if (from.kind == kMemoryArray && to.kind == kMemoryArray && from.texel() == to.texel())
+    if (from.kind == kMemoryArray && to.kind == kMemoryArray && from.texel() == to.texel() &&
+        !splits_texels(from, extent) && !splits_texels(to, extent))
       return done(to.array->array.copy_from(from.array->array, box_of(from, extent, 0, 0),
                                             box_of(to, extent, 0, 0)));
     // An array and memory that the host can reach: as with the host's.
@@ -339,21 +389,37 @@ CUDA_MEMCPY3D_PEER linear_copy(void* to, unsigned to_kind, const void* from, uns
   return p;
 }
 
-CUresult set_memory(ContextObject& context, const CUDA_MEMSET_NODE_PARAMS& set) {
+namespace {
+
+CUresult resolve_fill(const CUDA_MEMSET_NODE_PARAMS& set, Side& side, Extent& extent) {
   if (set.elementSize != 1 && set.elementSize != 2 && set.elementSize != 4)
     return fail(eInvalidValue, "an element of a fill has 1, 2 or 4 bytes");
-  if (!set.width || !set.height) return eSuccess;
   std::size_t row = 0;
   if (!multiply(set.width, set.elementSize, row))
     return fail(eInvalidValue, "the fill is too wide");
   if (set.dst % set.elementSize || (set.height > 1 && set.pitch % set.elementSize))
     return fail(eInvalidValue, "a fill starts, and its rows follow, at multiples of its element");
-  Side side;
   side.pitch = set.pitch ? set.pitch : row;
   if (set.height > 1 && side.pitch < row)
     return fail(eInvalidValue, "a pitch is less than the width");
-  const Extent extent{row, set.height, 1};
-  if (CUresult code = resolve_memory(side, set.dst, 0, 0, 0, extent); code != eSuccess) return code;
+  extent = {row, set.height, 1};
+  return resolve_memory(side, set.dst, 0, 0, 0, extent);
+}
+
+}  // namespace
+
+CUresult check_fill(const CUDA_MEMSET_NODE_PARAMS& set) {
+  Side side;
+  Extent extent;
+  return set.width && set.height ? resolve_fill(set, side, extent) : eSuccess;
+}
+
+CUresult set_memory(ContextObject& context, const CUDA_MEMSET_NODE_PARAMS& set) {
+  if (!set.width || !set.height) return eSuccess;
+  Side side;
+  Extent extent;
+  if (CUresult code = resolve_fill(set, side, extent); code != eSuccess) return code;
+  const std::size_t row = extent.width;
   const bool dense = set.height == 1 || side.pitch == row;
   const std::size_t bytes = dense ? row * set.height : row;
   std::vector<std::byte> pattern;

@@ -30,6 +30,7 @@ std::string pci_bus_id(const DeviceObject& device);
 CUresult create_context(DeviceObject& device, unsigned flags, std::shared_ptr<ContextObject>& made);
 CUresult retain_primary(DeviceObject& device, ContextObject*& context);
 CUresult release_primary(DeviceObject& device, bool reset);
+/// The calling thread keeps it as its current one.
 CUresult destroy_context(ContextObject& context);
 /// A CUlimit. The heap of kernels' malloc takes effect; the others are kept for who asks.
 CUresult set_limit(ContextObject& context, int limit, std::size_t value);
@@ -60,7 +61,8 @@ void release_memory_of(const ContextObject& context);
 std::size_t report_leaks(const DeviceObject& device);
 /// Takes an allocation out of the tables; its memory goes with its last user.
 void forget(const Allocation& allocation);
-CUresult memory_info(ContextObject& context, std::size_t& free, std::size_t& total);
+/// Either may be null.
+CUresult memory_info(ContextObject& context, std::size_t* free, std::size_t* total);
 /// `width` bytes in CUDA's pitch, a multiple of 512, at which rows of textures start.
 CUresult pitch_of(std::size_t width, std::size_t& pitch);
 /// What holds an address of the device or of the host, and how far behind its start that is.
@@ -154,6 +156,7 @@ CUresult enqueue(StreamObject& stream, Operation operation);
 CUresult copy(ContextObject& context, const CUDA_MEMCPY3D_PEER& copy);
 CUresult check_copy(const CUDA_MEMCPY3D_PEER& copy);
 CUresult set_memory(ContextObject& context, const CUDA_MEMSET_NODE_PARAMS& set);
+CUresult check_fill(const CUDA_MEMSET_NODE_PARAMS& set);
 CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY3D& copy);
 CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY2D& copy);
 /// Bytes in a row, each side by its kind (kMemoryHost ...).

@@ -196,5 +196,26 @@ CUresult record_external(StreamObject& stream, EventObject& event);
 CUresult wait_external(StreamObject& stream, EventObject& event);
 /// Whether any stream of the calling process is capturing: what waits for the device is refused.
 bool anyone_captures();
+/// Makes the stream's capture fail, and returns `code`.
+CUresult break_capture(StreamObject& stream, CUresult code);
+CUresult destroy_stream(CUstream handle);
+/// Ends a capture whose stream is destroyed.
+void abandon_capture(StreamObject& stream);
+/// Before work goes into a stream: whether it is `captured`. Work in the legacy stream would wait
+/// for every blocking one, so those captures fail.
+CUresult begin_work(StreamObject& stream, bool& captured);
+/// Before something waits for a stream, or for a context's device.
+CUresult begin_wait(StreamObject& stream);
+CUresult begin_wait(ContextObject& context);
+/// Before a call that CUDA calls potentially unsafe in captures: those that began in mode global,
+/// or in this thread, fail.
+CUresult begin_unsafe_call();
+/// cudaThreadExchangeStreamCaptureMode.
+CUresult exchange_capture_mode(int* mode);
+/// cudaStreamIsCapturing.
+CUresult capture_status(StreamObject& stream, int& status);
+/// A copy or a fill in a stream, captured or not.
+CUresult copy_in(ContextObject& context, StreamObject& stream, const CUDA_MEMCPY3D_PEER& what);
+CUresult fill_in(ContextObject& context, StreamObject& stream, const CUDA_MEMSET_NODE_PARAMS& set);
 
 }  // namespace ptx2spv::cuda

@@ -133,7 +133,9 @@ CUresult make_exec(CUgraph handle, unsigned long long flags, CUgraphExec* made) 
 CUresult launch_exec(CUgraphExec handle, const std::shared_ptr<StreamObject>& stream) {
   auto exec = tables().graph_execs.find(handle);
   if (!exec) return fail(eInvalidValue, "no such graph");
-  if (capturing(*stream)) return capture(*stream, Operation{ChildOperation{clone(*exec->graph)}});
+  bool captured = false;
+  if (CUresult code = begin_work(*stream, captured); code != eSuccess) return code;
+  if (captured) return capture(*stream, Operation{ChildOperation{clone(*exec->graph)}});
   mark_dirty(stream);
   return launch_graph(*stream, *exec);
 }

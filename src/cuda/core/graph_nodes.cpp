@@ -22,6 +22,7 @@ void clear_edges(void* data, const std::size_t* count) {
 }
 
 CUresult event_operation(CUevent event, bool record, Operation& made) {
+  if (!event) return fail(eInvalidValue, "no event");
   if (!tables().events.has(event)) return fail(eInvalidResourceHandle, "no such event");
   if (record)
     made.what = RecordOperation{event};
@@ -38,6 +39,7 @@ CUresult host_operation(const CUDA_HOST_NODE_PARAMS* params, Operation& made) {
 
 CUresult fill_operation(const CUDA_MEMSET_NODE_PARAMS* params, Operation& made) {
   if (!params) return eInvalidValue;
+  if (CUresult code = check_fill(*params); code != eSuccess) return code;
   made.what = MemsetOperation{*params};
   return eSuccess;
 }

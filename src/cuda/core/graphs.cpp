@@ -16,8 +16,6 @@ struct Visitor : F... {
 template <class... F>
 Visitor(F...) -> Visitor<F...>;
 
-std::atomic<int> g_captures{0};
-
 /// Every node alive, so that a handle is checked before it is followed.
 struct Nodes {
   std::mutex mutex;
@@ -76,8 +74,9 @@ CUresult run(StreamObject& stream, const Operation& operation) {
 }
 
 CUresult enqueue(StreamObject& stream, Operation operation) {
-  if (capturing(stream)) return capture(stream, std::move(operation));
-  return run(stream, operation);
+  bool captured = false;
+  if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
+  return captured ? capture(stream, std::move(operation)) : run(stream, operation);
 }
 
 // ---------------------------------------------------------------------------------------- graphs
@@ -248,126 +247,6 @@ CUresult launch_graph(StreamObject& stream, GraphExecObject& exec) {
   for (const GraphNodeObject* each : exec.order)
     if (each->enabled)
       if (CUresult code = run(stream, each->operation); code != eSuccess) return code;
-  return eSuccess;
-}
-
-// --------------------------------------------------------------------------------------- capture
-
-bool anyone_captures() { return g_captures.load(std::memory_order_relaxed) != 0; }
-
-bool capturing(StreamObject& stream) {
-  if (!anyone_captures()) return false;
-  std::lock_guard lock(stream.mutex);
-  return stream.capture != nullptr;
-}
-
-CUresult capture(StreamObject& stream, Operation operation) {
-  std::lock_guard lock(stream.mutex);
-  if (!stream.capture) return fail(eIllegalState, "the stream is not capturing");
-  if (stream.capture->invalid) return fail(eStreamCaptureInvalidated, "the capture failed before");
-  GraphNodeObject* node = nullptr;
-  if (CUresult code = add_node(*stream.capture->graph, std::move(operation), stream.tail, node);
-      code != eSuccess)
-    return code;
-  stream.tail = {node};
-  return eSuccess;
-}
-
-CUresult record(StreamObject& stream, EventObject& event) {
-  if (!capturing(stream)) return record_event(stream, event);
-  std::scoped_lock lock(stream.mutex, event.mutex);
-  event.capture = stream.capture;
-  event.nodes = stream.tail;
-  return eSuccess;
-}
-
-CUresult wait(StreamObject& stream, EventObject& event) {
-  std::shared_ptr<Capture> other;
-  std::vector<GraphNodeObject*> nodes;
-  {
-    std::lock_guard lock(event.mutex);
-    other = event.capture;
-    nodes = event.nodes;
-  }
-  if (!other) {
-    if (!capturing(stream)) return wait_event(stream, event);
-    return fail(eStreamCaptureIsolation, "a capture would wait for work outside of it");
-  }
-  std::lock_guard lock(stream.mutex);
-  if (stream.capture && stream.capture != other)
-    return fail(eStreamCaptureMerge, "two captures would become one");
-  // The stream joins the capture that the event belongs to.
-  stream.capture = other;
-  for (GraphNodeObject* each : nodes)
-    if (std::find(stream.tail.begin(), stream.tail.end(), each) == stream.tail.end())
-      stream.tail.push_back(each);
-  return eSuccess;
-}
-
-CUresult record_external(StreamObject& stream, EventObject& event) {
-  if (!capturing(stream)) return fail(eIllegalState, "an external event is a capture's");
-  return capture(stream, Operation{RecordOperation{&event}});
-}
-
-CUresult wait_external(StreamObject& stream, EventObject& event) {
-  if (!capturing(stream)) return fail(eIllegalState, "an external event is a capture's");
-  return capture(stream, Operation{WaitOperation{&event}});
-}
-
-CUresult begin_capture(const std::shared_ptr<StreamObject>& stream, int mode,
-                       std::shared_ptr<GraphObject> into,
-                       std::span<GraphNodeObject* const> before) {
-  if (mode < 0 || mode > 2) return fail(eInvalidValue, "no such mode of capture");
-  if (stream->builtin && stream == stream->context->legacy)
-    return fail(eStreamCaptureUnsupported, "the legacy stream cannot be captured");
-  std::lock_guard lock(stream->mutex);
-  if (stream->capture) return fail(eIllegalState, "the stream is capturing already");
-  auto made = std::make_shared<Capture>();
-  made->graph = into ? std::move(into) : std::make_shared<GraphObject>();
-  made->origin = stream.get();
-  made->id = next_id();
-  made->mode = mode;
-  stream->capture = std::move(made);
-  stream->tail.assign(before.begin(), before.end());
-  ++g_captures;
-  return eSuccess;
-}
-
-CUresult end_capture(StreamObject& stream, CUgraph& made) {
-  made = nullptr;
-  std::shared_ptr<Capture> ended;
-  std::vector<GraphNodeObject*> tail;
-  {
-    std::lock_guard lock(stream.mutex);
-    if (!stream.capture) return fail(eIllegalState, "the stream is not capturing");
-    if (stream.capture->origin != &stream)
-      return fail(eStreamCaptureUnmatched, "the capture began in another stream");
-    ended = std::move(stream.capture);
-    stream.capture = nullptr;
-    tail.swap(stream.tail);
-  }
-  --g_captures;
-  // Work of other streams that nobody joined again is lost to who waits for the graph's end.
-  bool unjoined = false;
-  std::unordered_set<const GraphNodeObject*> reached(tail.begin(), tail.end());
-  std::deque<const GraphNodeObject*> open(tail.begin(), tail.end());
-  while (!open.empty()) {
-    const GraphNodeObject* node = open.front();
-    open.pop_front();
-    for (const GraphNodeObject* each : node->before)
-      if (reached.insert(each).second) open.push_back(each);
-  }
-  for (const auto& each : tables().streams.all()) {
-    std::lock_guard lock(each->mutex);
-    if (each->capture != ended) continue;
-    for (const GraphNodeObject* node : each->tail) unjoined = unjoined || !reached.count(node);
-    each->capture = nullptr;
-    each->tail.clear();
-  }
-  if (ended->invalid) return fail(eStreamCaptureInvalidated, "the capture failed before");
-  if (unjoined) return fail(eStreamCaptureUnjoined, "work of another stream was not joined");
-  made = ended->graph.get();
-  if (!tables().graphs.has(made)) tables().graphs.add(ended->graph);
   return eSuccess;
 }
 

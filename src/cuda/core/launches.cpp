@@ -68,6 +68,12 @@ CUresult make_args(FunctionObject& function, void** params, void** extra, Args& 
   std::span<const std::byte> buffer;
   if (extra)
     if (CUresult code = read_extra(extra, buffer); code != eSuccess) return code;
+  std::size_t end = 0;
+  for (const ParamInfo& each : info.params) end = each.offset + room_of(each);
+  if (extra && buffer.size() > end)
+    return fail(eLaunchOutOfResources,
+                fmt::format("launch of {}: the arguments have {} bytes, the parameters {}",
+                            function.name, buffer.size(), end));
   if (packed) packed->assign(info.param_bytes, std::byte{0});
   args.items.reserve(info.params.size());
   for (std::size_t i = 0; i < info.params.size(); ++i) {
@@ -125,6 +131,8 @@ void** param_pointers(KernelOperation& operation) {
 
 CUresult launch(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
                 const LaunchConfig& config, void** params, void** extra, bool cooperative) {
+  bool captured = false;
+  if (CUresult code = begin_work(*stream, captured); code != eSuccess) return code;
   if (cooperative) {
     const int threads = static_cast<int>(config.block.x * config.block.y * config.block.z);
     const auto blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
@@ -133,10 +141,10 @@ CUresult launch(const std::shared_ptr<StreamObject>& stream, FunctionObject& fun
     if (blocks > static_cast<std::uint64_t>(processors) * static_cast<std::uint64_t>(resident))
       return fail(eCooperativeLaunchTooLarge, "not all blocks fit the device at once");
   }
-  if (capturing(*stream)) {
+  if (captured) {
     KernelOperation operation;
     if (CUresult code = make_launch(function, config, params, extra, operation); code != eSuccess)
-      return code;
+      return break_capture(*stream, code);
     return capture(*stream, Operation{std::move(operation)});
   }
   if (CUresult code = check_shape(function, config); code != eSuccess) return code;

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "src/cuda/core/core.hpp"
+#include "src/cuda/core/graph.hpp"
 #include "src/device/device.hpp"
 
 namespace ptx2spv::cuda {
@@ -151,6 +151,7 @@ CUresult release_host(const void* pointer) {
 
 CUresult register_host(ContextObject& context, void* pointer, std::size_t bytes, unsigned flags) {
   if (!pointer || !bytes || (flags & ~0xfu)) return fail(eInvalidValue, "nothing to register");
+  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
   if (!context.device->shared_addresses)
     return not_supported("registering host memory",
                          "this device and the host reach memory by different addresses");
@@ -172,10 +173,12 @@ CUresult register_host(ContextObject& context, void* pointer, std::size_t bytes,
 
 CUresult unregister_host(const void* pointer) {
   auto allocation = find_host(pointer);
-  if (!allocation || allocation->use != MemoryUse::registered)
-    return fail(eHostMemoryNotRegistered, "the memory is not registered");
+  if (!pointer || (allocation && allocation->use != MemoryUse::registered))
+    return fail(eInvalidValue, "the pointer is of no memory that a program registers");
+  if (!allocation) return fail(eHostMemoryNotRegistered, "the memory is not registered");
   if (allocation->host != pointer)
     return fail(eInvalidValue, "the pointer is not the start of what was registered");
+  if (CUresult refused = begin_unsafe_call(); refused != eSuccess) return refused;
   const CUresult code = synchronize(*allocation->context);
   forget(*allocation);
   return code;
@@ -249,7 +252,8 @@ Place find_place(CUdeviceptr address) {
 
 CUresult device_pointer(const void* host, CUdeviceptr& address) {
   auto allocation = find_host(host);
-  if (!allocation) return fail(eInvalidValue, "the pointer is of no page-locked memory");
+  if (!allocation || allocation->use == MemoryUse::managed)
+    return fail(eInvalidValue, "the pointer is of no page-locked memory");
   address = allocation->address + (number(host) - number(allocation->host));
   return eSuccess;
 }
@@ -270,10 +274,11 @@ CUresult check_managed(CUdeviceptr address, std::size_t bytes) {
   return eSuccess;
 }
 
-CUresult memory_info(ContextObject& context, std::size_t& free, std::size_t& total) {
-  total = total_memory(*context.device);
+CUresult memory_info(ContextObject& context, std::size_t* free, std::size_t* total) {
+  const std::uint64_t all = total_memory(*context.device);
   const std::uint64_t used = context.gpu().statistics().memory_used;
-  free = total - std::min<std::uint64_t>(used, total);
+  if (total) *total = all;
+  if (free) *free = all - std::min(used, all);
   return eSuccess;
 }
 

@@ -1,5 +1,6 @@
 // Images, modules and libraries: PTX out of whatever a program hands over, loaded into contexts.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -135,6 +136,18 @@ std::vector<PtxModule::Input> inputs_of(const std::vector<Image::Text>& texts) {
   return inputs;
 }
 
+/// CUDA's answer for texts that do not translate: what is no PTX at all, and PTX of a version to
+/// come, have codes of their own.
+CUresult code_of(const std::vector<Image::Text>& texts) {
+  constexpr std::string_view kVersion = ".version";
+  for (const Image::Text& each : texts) {
+    const std::size_t at = each.text.find(kVersion);
+    if (at == std::string::npos) return eInvalidKernelImage;
+    if (std::atoi(each.text.c_str() + at + kVersion.size()) > 9) return eUnsupportedPtxVersion;
+  }
+  return eInvalidPtx;
+}
+
 Result<Module> load_texts(ContextObject& context, const std::vector<Image::Text>& texts) {
   ModuleOptions options;
   if (runtime::option_text(runtime::Option::cuda_fp) == "fast") options.fp = FpPolicy::fast;
@@ -178,11 +191,11 @@ CUresult load_module(ContextObject& context, const Image& image,
     made = std::move(object);
     return eSuccess;
   }
-  if (log) {
-    *log = first->to_string();
-    return first->code == ErrorCode::translation ? eInvalidPtx : report(*first);
-  }
-  return report(*first);
+  const bool text = first->code == ErrorCode::translation;
+  if (log) *log = first->to_string();
+  // A text's errors are in the log, where there is one.
+  const CUresult code = log && text ? eInvalidPtx : report(*first);
+  return text ? code_of(image.alternatives.front()) : code;
 }
 
 namespace {
@@ -226,7 +239,16 @@ CUresult find_function(ModuleObject& module, std::string_view name, CUfunction& 
 CUresult find_global(ModuleObject& module, std::string_view name, CUdeviceptr& address,
                      std::size_t& bytes) {
   auto place = module.module.global_address(name);
-  if (!place) return fail(eSymbolNotFound, place.error().text);
+  if (!place) {
+    // A name of something else is a wrong value, not one that is missing.
+    const Interface& all = module.module.interface();
+    const auto has = [&](const auto& list) {
+      return std::any_of(list.begin(), list.end(),
+                         [&](const auto& each) { return each.name == name; });
+    };
+    const bool other = has(all.entries) || has(all.texrefs) || has(all.surfrefs);
+    return fail(other ? eInvalidValue : eSymbolNotFound, place.error().text);
+  }
   auto size = module.module.global_size(name);
   if (!size) return report(size.error());
   address = *place;

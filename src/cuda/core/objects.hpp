@@ -10,6 +10,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -81,7 +82,9 @@ struct Capture {
   StreamObject* origin = nullptr;
   std::uint64_t id = 0;
   int mode = 0;
-  bool invalid = false;
+  std::thread::id thread;             ///< that began it
+  std::atomic<bool> blocking{false};  ///< a stream of it waits for the legacy one
+  std::atomic<bool> invalid{false};
 };
 
 struct StreamObject {

@@ -202,7 +202,12 @@ CUresult allocate_in_stream(ContextObject& context, StreamObject& stream, CUmemo
   std::shared_ptr<PoolObject> pool =
       handle ? tables().pools.find(handle) : current_pool(*context.device);
   if (!pool) return no_pool();
-  if (!capturing(stream)) return take_from(context, pool, bytes, address);
+  bool captured = false;
+  if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
+  if (!captured) {
+    if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
+    return take_from(context, pool, bytes, address);
+  }
   std::shared_ptr<GraphMemory> memory;
   if (CUresult code = make_graph_memory(context, bytes, memory); code != eSuccess) return code;
   address = memory->allocation->address;
@@ -210,7 +215,12 @@ CUresult allocate_in_stream(ContextObject& context, StreamObject& stream, CUmemo
 }
 
 CUresult free_in_stream(StreamObject& stream, CUdeviceptr address) {
-  if (!capturing(stream)) return release(address, MemoryUse::device);
+  bool captured = false;
+  if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
+  if (!captured) {
+    if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
+    return release(address, MemoryUse::device);
+  }
   FreeOperation operation;
   if (CUresult code = make_graph_free(address, operation); code != eSuccess) return code;
   return capture(stream, Operation{std::move(operation)});

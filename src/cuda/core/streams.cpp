@@ -1,6 +1,7 @@
 // Streams and events. Every stream of a device submits to one queue, which runs in order, so a
 // stream waits for every other by itself; what is kept per stream is who has to be told of a trap.
 #include <algorithm>
+#include <unordered_set>
 
 #include "src/cuda/core/core.hpp"
 #include "src/cuda/core/graph.hpp"
@@ -30,6 +31,21 @@ std::shared_ptr<StreamObject> thread_stream(ContextObject& context) {
 
 }  // namespace
 
+namespace {
+
+/// Handles of streams that were destroyed: CUDA has another answer for them than for what never was
+/// one. A handle that is given out again leaves.
+struct Destroyed {
+  std::mutex mutex;
+  std::unordered_set<const StreamObject*> handles;
+};
+Destroyed& destroyed() {
+  static auto* list = new Destroyed;
+  return *list;
+}
+
+}  // namespace
+
 PerThread::PerThread() { ++g_per_thread; }
 PerThread::~PerThread() { --g_per_thread; }
 
@@ -41,6 +57,18 @@ CUresult create_stream(ContextObject& context, unsigned flags, int priority, CUs
   stream->priority = std::clamp(priority, 0, 0);
   stream->id = next_id();
   made = tables().streams.add(std::move(stream));
+  std::lock_guard lock(destroyed().mutex);
+  destroyed().handles.erase(made);
+  return eSuccess;
+}
+
+CUresult destroy_stream(CUstream handle) {
+  auto stream = tables().streams.take(handle);
+  if (!stream) return fail(eInvalidResourceHandle, "no such stream");
+  abandon_capture(*stream);
+  // Its work goes on; whoever waits for the device is told how that ends.
+  std::lock_guard lock(destroyed().mutex);
+  destroyed().handles.insert(handle);
   return eSuccess;
 }
 
@@ -56,7 +84,11 @@ CUresult find_stream(ContextObject& context, CUstream handle,
     return eSuccess;
   }
   found = tables().streams.find(handle);
-  if (!found) return fail(eInvalidResourceHandle, "no such stream");
+  if (!found) {
+    std::lock_guard lock(destroyed().mutex);
+    return destroyed().handles.count(handle) ? fail(eContextIsDestroyed, "the stream is destroyed")
+                                             : fail(eInvalidResourceHandle, "no such stream");
+  }
   if (!found->context->alive) return fail(eContextIsDestroyed, "the stream's context is destroyed");
   return eSuccess;
 }
@@ -138,6 +170,8 @@ CUresult query(StreamObject& stream) {
 
 CUresult create_event(ContextObject& context, unsigned flags, CUevent& made) {
   if (flags & ~7u) return fail(eInvalidValue, "unknown flags of an event");
+  if ((flags & kEventInterprocess) && !(flags & kEventDisableTiming))
+    return fail(eInvalidValue, "an event for other processes has no timing");
   if (flags & kEventInterprocess)
     return not_supported("an event for other processes", "memory is not shared between processes");
   auto event = std::make_shared<EventObject>();
@@ -177,9 +211,20 @@ CUresult wait_event(StreamObject& stream, EventObject& event) {
   return status ? eSuccess : report(status.error());
 }
 
+namespace {
+
+/// Nobody can ask for what is not run; the capture fails.
+CUresult captured_event(EventObject& event) {
+  event.capture->invalid = true;
+  return fail(eCapturedEvent, "the event was recorded in a capture");
+}
+
+}  // namespace
+
 CUresult query_event(EventObject& event) {
   std::lock_guard lock(event.mutex);
-  if (event.capture) return fail(eCapturedEvent, "the event was recorded in a capture");
+  if (event.capture) return captured_event(event);
+  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
   if (!event.event || !event.event->recorded()) return eSuccess;
   return event.event->done() ? eSuccess : eNotReady;
 }
@@ -188,7 +233,8 @@ CUresult synchronize_event(EventObject& event) {
   std::optional<Event> recorded;
   {
     std::lock_guard lock(event.mutex);
-    if (event.capture) return fail(eCapturedEvent, "the event was recorded in a capture");
+    if (event.capture) return captured_event(event);
+    if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
     recorded = event.event;
   }
   if (!recorded || !recorded->recorded()) return eSuccess;

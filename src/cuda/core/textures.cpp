@@ -169,7 +169,11 @@ namespace {
 
 template <class T>
 CUresult destroy(ContextObject& context, NumberTable<T>& table, std::uint64_t handle) {
-  if (!table.find(handle)) return handle ? fail(eInvalidValue, "no such object") : eSuccess;
+  // CUDA takes what is no object any more for destroyed, and says so only here.
+  if (!table.find(handle)) {
+    if (handle) (void)fail(eInvalidValue, fmt::format("{:#x} is no object to destroy", handle));
+    return eSuccess;
+  }
   // A launch that still reads it would trap.
   const CUresult code = synchronize(context);
   table.remove(handle);

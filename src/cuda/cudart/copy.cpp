@@ -18,12 +18,9 @@ bool sides_of(int kind, unsigned& from, unsigned& to) {
 
 namespace {
 
-/// Whether a pointer that should be the device's is not: CUDA calls that an invalid value.
 CUresult submit(CUstream handle, const CUDA_MEMCPY3D_PEER& copy_of) {
-  return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
-    if (!capturing(*stream)) return copy(context, copy_of);
-    if (CUresult code = check_copy(copy_of); code != eSuccess) return code;
-    return capture(*stream, Operation{CopyOperation{copy_of}});
+  return call_in(handle, [&](ContextObject& context, const auto& stream) {
+    return copy_in(context, *stream, copy_of);
   });
 }
 
@@ -88,16 +85,30 @@ CUresult each_box(CUarray handle, std::size_t x, std::size_t y, std::size_t byte
 }
 
 CUresult fill(CUstream handle, const CUDA_MEMSET_NODE_PARAMS& set) {
-  return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
-    if (capturing(*stream)) return capture(*stream, Operation{MemsetOperation{set}});
-    return set_memory(context, set);
+  return call_in(handle, [&](ContextObject& context, const auto& stream) {
+    return fill_in(context, *stream, set);
   });
+}
+
+/// Whether slices lie apart in memory of the device that has all of them: each is filled by itself.
+CUresult check_box(const cudaPitchedPtr& to, const cudaExtent& extent) {
+  if (!extent.width || !extent.height || extent.depth < 2) return eSuccess;
+  if (to.ysize < extent.height) return fail(eInvalidValue, "a slice has too few rows");
+  const auto [allocation, offset] = find_place(reinterpret_cast<CUdeviceptr>(to.ptr));
+  std::size_t slice = 0, end = 0, rows = 0;
+  if (!allocation || __builtin_mul_overflow(to.pitch, to.ysize, &slice) ||
+      __builtin_mul_overflow(slice, extent.depth - 1, &end) ||
+      __builtin_mul_overflow(to.pitch, extent.height - 1, &rows) ||
+      __builtin_add_overflow(end, rows, &end) || __builtin_add_overflow(end, extent.width, &end) ||
+      end > allocation->bytes - offset)
+    return fail(eInvalidValue, "a fill reaches beyond its memory");
+  return eSuccess;
 }
 
 CUresult bad_direction() { return keep(eInvalidMemcpyDirection); }
 
-/// The pitch of copies to and from arrays: of one row it may be 0, and CUDA calls one under the
-/// width an invalid value there.
+/// The pitch of a copy: of one row it may be 0, and CUDA calls one under the width an invalid value
+/// there.
 CUresult check_pitch(std::size_t pitch, std::size_t width, std::size_t rows) {
   if (width <= pitch) return eSuccess;
   if (rows > 1) return keep(eInvalidPitchValue);
@@ -110,7 +121,7 @@ extern "C" {
 
 CUresult cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, CUstream stream) {
   unsigned source = 0, target = 0;
-  if (!sides_of(kind, source, target)) return bad_direction();
+  if (bytes && !sides_of(kind, source, target)) return bad_direction();
   return submit(stream, linear_copy(to, target, from, source, bytes));
 }
 
@@ -121,8 +132,10 @@ CUresult cudaMemcpy(void* to, const void* from, std::size_t bytes, int kind) {
 CUresult cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                            std::size_t width, std::size_t height, int kind, CUstream stream) {
   unsigned source = 0, target = 0;
-  if (!sides_of(kind, source, target)) return bad_direction();
-  if (width > to_pitch || width > from_pitch) return keep(eInvalidPitchValue);
+  if (width && height && !sides_of(kind, source, target)) return bad_direction();
+  for (const std::size_t pitch : {to_pitch, from_pitch})
+    if (CUresult code = height ? check_pitch(pitch, width, height) : eSuccess; code != eSuccess)
+      return code;
   auto p = rows_copy(width, height);
   from_memory(p, source, from, from_pitch);
   to_memory(p, target, to, to_pitch);
@@ -322,6 +335,7 @@ CUresult cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
 }
 
 CUresult cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, CUstream stream) {
+  if (CUresult code = check_box(to, extent); code != eSuccess) return keep(code);
   for (std::size_t z = 0; z < extent.depth; ++z) {
     auto* slice = static_cast<std::byte*>(to.ptr) + z * to.pitch * to.ysize;
     CUresult code = cudaMemset2DAsync(slice, to.pitch, value, extent.width, extent.height, stream);
@@ -344,6 +358,11 @@ CUresult convert_copy(const cudaMemcpy3DParms& given, CUDA_MEMCPY3D_PEER& p) {
   if ((given.srcArray != nullptr) == (given.srcPtr.ptr != nullptr) ||
       (given.dstArray != nullptr) == (given.dstPtr.ptr != nullptr))
     return fail(eInvalidValue, "each side of a copy is an array or a pointer");
+  const auto too_few_rows = [&](const cudaPitchedPtr& side) {
+    return side.ptr && given.extent.depth > 1 && side.ysize < given.extent.height;
+  };
+  if (too_few_rows(given.srcPtr) || too_few_rows(given.dstPtr))
+    return fail(eInvalidPitchValue, "a slice has fewer rows than are copied");
   // Extents and positions count texels where an array takes part, else bytes.
   std::size_t texel = 1;
   for (CUarray handle : {given.srcArray, given.dstArray}) {

@@ -189,9 +189,7 @@ CUresult cudaChooseDevice(int* ordinal, const cudaDeviceProp* wanted) {
 
 CUresult cudaDeviceSynchronize() {
   return call([](ContextObject& context) -> CUresult {
-    if (anyone_captures())
-      for (const auto& each : tables().streams.all())
-        if (each->context == &context && capturing(*each)) return eStreamCaptureUnsupported;
+    if (CUresult code = begin_wait(context); code != eSuccess) return code;
     return synchronize(context);
   });
 }
@@ -221,7 +219,7 @@ CUresult cudaDeviceSetLimit(int limit, std::size_t value) {
 CUresult cudaDeviceGetLimit(std::size_t* value, int limit) {
   if (!value) return keep(eInvalidValue);
   return call([&](ContextObject& context) -> CUresult {
-    if (limit < 0 || limit > 6) return fail(eUnsupportedLimit, "no such limit");
+    if (limit < 0 || limit > 6) return fail(eInvalidValue, "no such limit");
     *value = context.limits[static_cast<std::size_t>(limit)];
     return eSuccess;
   });
@@ -260,7 +258,9 @@ CUresult cudaDeviceGetSharedMemConfig(int* config) {
 }
 
 CUresult cudaSetDeviceFlags(unsigned flags) {
-  if (flags & ~0x7fu) return keep(eInvalidValue);
+  // The lowest three bits are ways to wait, of which there is one.
+  const unsigned wait = flags & 7;
+  if ((flags & ~0x7fu) || (wait & (wait - 1))) return keep(eInvalidValue);
   if (CUresult code = initialize(); code != eSuccess) return keep(code);
   if (DeviceObject* device = device_at(runtime_device())) device->primary_flags = flags;
   return eSuccess;
@@ -298,7 +298,11 @@ CUresult cudaDeviceGetByPCIBusId(int* ordinal, const char* text) {
       return eSuccess;
     }
   }
-  return keep(eInvalidDevice);
+  // An address that no device has is another error than a text that is none.
+  unsigned domain = 0, bus = 0, slot = 0;
+  const bool address = std::sscanf(text, "%x:%x:%x", &domain, &bus, &slot) == 3 ||
+                       std::sscanf(text, "%x:%x", &bus, &slot) == 2;
+  return keep(address ? eInvalidDevice : eInvalidValue);
 }
 
 CUresult cudaDeviceCanAccessPeer(int* can, int device, int peer) {

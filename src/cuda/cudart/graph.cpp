@@ -36,6 +36,7 @@ CUresult linear_operation(void* to, const void* from, std::size_t bytes, int kin
                           Operation& made) {
   unsigned source = 0, target = 0;
   if (!sides_of(kind, source, target)) return eInvalidMemcpyDirection;
+  if (!bytes) return fail(eInvalidValue, "a node copies something");
   const CUDA_MEMCPY3D_PEER copy_of = linear_copy(to, target, from, source, bytes);
   if (CUresult code = check_copy(copy_of); code != eSuccess) return code;
   made.what = CopyOperation{copy_of};
@@ -76,10 +77,7 @@ CUresult capture_info_of(CUstream handle, int* status, unsigned long long* id, C
   return eSuccess;
 }
 
-/// Programs may keep no handle of a node that they add.
-CUresult put(MadeOperation made, NodePlace place) {
-  CUgraphNode nowhere = nullptr;
-  if (place.adds && !place.made) place.made = &nowhere;
+CUresult put(MadeOperation made, const NodePlace& place) {
   return keep(place_operation(std::move(made), place));
 }
 
@@ -147,10 +145,8 @@ CUresult PTX2SPV_WITH_DATA(cudaStreamUpdateCaptureDependencies)(CUstream handle,
 #endif
 CUresult cudaStreamIsCapturing(CUstream handle, int* status) {
   if (!status) return keep(eInvalidValue);
-  CaptureInfo info;
-  CUresult code = info_of(handle, info);
-  if (code == eSuccess) *status = info.status;
-  return code;
+  return call_in(
+      handle, [&](ContextObject&, const auto& stream) { return capture_status(*stream, *status); });
 }
 
 #if PTX2SPV_CUDART >= 13
@@ -177,10 +173,7 @@ PTX2SPV_IF_12(CUresult cudaStreamGetCaptureInfo_v3(CUstream handle, int* status,
 })
 
 CUresult cudaThreadExchangeStreamCaptureMode(int* mode) {
-  static thread_local int current = 0;
-  if (!mode || *mode < 0 || *mode > 2) return keep(eInvalidValue);
-  std::swap(*mode, current);
-  return eSuccess;
+  return keep(exchange_capture_mode(mode));
 }
 
 CUresult cudaGraphCreate(CUgraph* graph, unsigned flags) {

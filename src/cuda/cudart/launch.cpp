@@ -34,7 +34,8 @@ CUresult launch_symbol(const void* symbol, const dim3& grid, const dim3& block, 
     FunctionObject* function = nullptr;
     CUresult code = find_kernel(context, symbol, function);
     // From CUDA 13 on an address that is no kernel's is taken for a kernel's handle.
-    if (code == eInvalidDeviceFunction && PTX2SPV_CUDART >= 13) code = eInvalidResourceHandle;
+    if (code == eInvalidDeviceFunction && symbol && PTX2SPV_CUDART >= 13)
+      code = eInvalidResourceHandle;
     if (code != eSuccess) return code;
     // A kernel without parameters may come with a null pointer.
     void* none[1] = {};

@@ -11,6 +11,7 @@ namespace {
 CUresult allocate_rows(ContextObject& context, cudaPitchedPtr& made, std::size_t width,
                        std::size_t height, std::size_t depth) {
   made = {nullptr, 0, width, height};
+  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
   std::size_t pitch = 0, bytes = 0;
   if (CUresult code = pitch_of(width, pitch); code != eSuccess) return code;
   if (__builtin_mul_overflow(pitch, height, &bytes) || __builtin_mul_overflow(bytes, depth, &bytes))
@@ -26,6 +27,7 @@ CUresult allocate_rows(ContextObject& context, cudaPitchedPtr& made, std::size_t
 CUresult give(ContextObject& context, void** pointer, std::size_t bytes, MemoryUse use,
               unsigned flags) {
   *pointer = nullptr;
+  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
   if (!bytes) return eSuccess;
   std::shared_ptr<Allocation> allocation;
   CUresult code = allocate(context, bytes, use, flags, allocation);
@@ -55,6 +57,7 @@ CUresult cudaMalloc(void** pointer, std::size_t bytes) {
 
 CUresult cudaFree(void* pointer) {
   return call([&](ContextObject&) -> CUresult {
+    if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
     if (!pointer) return eSuccess;
     return release(reinterpret_cast<CUdeviceptr>(pointer), MemoryUse::device);
   });
@@ -91,7 +94,10 @@ CUresult cudaMallocHost(void** pointer, std::size_t bytes) {
 }
 
 CUresult cudaFreeHost(void* pointer) {
-  return call([&](ContextObject&) { return pointer ? release_host(pointer) : eSuccess; });
+  return call([&](ContextObject&) -> CUresult {
+    if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
+    return pointer ? release_host(pointer) : eSuccess;
+  });
 }
 
 CUresult cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
@@ -126,8 +132,7 @@ CUresult cudaHostGetFlags(unsigned* flags, void* host) {
 }
 
 CUresult cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  if (!free || !total) return keep(eInvalidValue);
-  return call([&](ContextObject& context) { return memory_info(context, *free, *total); });
+  return call([&](ContextObject& context) { return memory_info(context, free, total); });
 }
 
 CUresult cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {

@@ -44,17 +44,12 @@ CUresult cudaStreamCreateWithFlags(CUstream* stream, unsigned flags) {
 CUresult cudaStreamCreate(CUstream* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
 
 CUresult cudaStreamDestroy(CUstream handle) {
-  return call([&](ContextObject&) -> CUresult {
-    auto stream = tables().streams.take(handle);
-    if (!stream) return fail(eInvalidResourceHandle, "no such stream");
-    // Its work goes on; whoever waits for the device is told how that ends.
-    return eSuccess;
-  });
+  return call([&](ContextObject&) { return destroy_stream(handle); });
 }
 
 CUresult cudaStreamSynchronize(CUstream handle) {
   return call_in(handle, [](ContextObject& context, const auto& stream) -> CUresult {
-    if (capturing(*stream)) return eStreamCaptureUnsupported;
+    if (CUresult code = begin_wait(*stream); code != eSuccess) return code;
     if (stream->builtin && stream == context.legacy) return synchronize(context);
     return synchronize(*stream);
   });
@@ -62,7 +57,7 @@ CUresult cudaStreamSynchronize(CUstream handle) {
 
 CUresult cudaStreamQuery(CUstream handle) {
   return call_in(handle, [](ContextObject&, const auto& stream) -> CUresult {
-    if (capturing(*stream)) return eStreamCaptureUnsupported;
+    if (CUresult code = begin_wait(*stream); code != eSuccess) return code;
     return query(*stream);
   });
 }
@@ -80,7 +75,7 @@ CUresult cudaStreamAddCallback(CUstream handle, cudaStreamCallback function, voi
                                unsigned flags) {
   if (!function || flags) return keep(eInvalidValue);
   return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
-    if (capturing(*stream)) return eStreamCaptureUnsupported;
+    if (capturing(*stream)) return break_capture(*stream, eStreamCaptureUnsupported);
     auto callback = std::make_unique<Callback>(Callback{function, handle, data});
     return enqueue(*stream, Operation{HostOperation{{run_callback, callback.release()}}});
   });

@@ -6,10 +6,8 @@ namespace ptx2spv::cuda {
 namespace {
 
 CUresult submit(CUstream handle, const CUDA_MEMCPY3D_PEER& copy_of) {
-  return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
-    if (!capturing(*stream)) return copy(context, copy_of);
-    if (CUresult code = check_copy(copy_of); code != eSuccess) return code;
-    return capture(*stream, Operation{CopyOperation{copy_of}});
+  return call_in(handle, [&](ContextObject& context, const auto& stream) {
+    return copy_in(context, *stream, copy_of);
   });
 }
 
@@ -21,6 +19,7 @@ CUresult linear(CUstream stream, void* to, unsigned to_kind, const void* from, u
 /// A row of an array and memory. `x`: bytes from the row's start.
 CUresult row(CUstream stream, CUarray to_array, CUarray from_array, std::size_t to_x,
              std::size_t from_x, unsigned kind, void* memory, std::size_t bytes) {
+  if (!to_array && !from_array) return fail(eInvalidValue, "no array");
   CUDA_MEMCPY3D_PEER p = linear_copy(memory, kind, memory, kind, bytes);
   if (to_array) {
     p.dstMemoryType = kMemoryArray;
@@ -38,9 +37,8 @@ CUresult row(CUstream stream, CUarray to_array, CUarray from_array, std::size_t 
 CUresult fill(CUstream handle, CUdeviceptr to, std::size_t pitch, unsigned value, unsigned element,
               std::size_t width, std::size_t height) {
   const CUDA_MEMSET_NODE_PARAMS set{to, pitch, value, element, width, height};
-  return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
-    if (capturing(*stream)) return capture(*stream, Operation{MemsetOperation{set}});
-    return set_memory(context, set);
+  return call_in(handle, [&](ContextObject& context, const auto& stream) {
+    return fill_in(context, *stream, set);
   });
 }
 

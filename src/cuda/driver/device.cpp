@@ -287,9 +287,13 @@ CUresult cuCtxCreate_v4(CUcontext* made, void* params, unsigned flags, CUdevice 
 
 CUresult cuCtxDestroy_v2(CUcontext context) {
   if (!initialized()) return eInitializationError;
+  if (!context) return fail(eInvalidValue, "no context");
   return with(tables().contexts, context, [](ContextObject& object) -> CUresult {
     if (object.primary) return fail(eDeviceUninitialized, "a primary context is released");
-    return destroy_context(object);
+    const CUresult code = destroy_context(object);
+    auto& stack = context_stack();
+    if (!stack.empty() && stack.back().get() == &object) stack.pop_back();
+    return code;
   });
 }
 CUresult cuCtxDestroy(CUcontext context) { return cuCtxDestroy_v2(context); }
@@ -304,6 +308,7 @@ CUresult cuCtxAttach(CUcontext* context, unsigned flags) {
 
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
   if (!initialized()) return eInitializationError;
+  if (!context) return fail(eInvalidValue, "no context");
   auto object = tables().contexts.find(context);
   return object ? push(object) : fail(eDeviceUninitialized, "no such context");
 }
@@ -389,12 +394,17 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
 }
 
 CUresult cuCtxSynchronize() {
-  return call([](ContextObject& context) { return synchronize(context); });
+  return call([](ContextObject& context) {
+    const CUresult code = begin_wait(context);
+    return code == eSuccess ? synchronize(context) : code;
+  });
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext context) {
-  return with_given("cuCtxSynchronize_v2", context,
-                    [](ContextObject& object) { return synchronize(object); });
+  return with_given("cuCtxSynchronize_v2", context, [](ContextObject& object) {
+    const CUresult code = begin_wait(object);
+    return code == eSuccess ? synchronize(object) : code;
+  });
 }
 
 CUresult cuCtxSetLimit(int limit, std::size_t value) {
@@ -404,7 +414,7 @@ CUresult cuCtxSetLimit(int limit, std::size_t value) {
 CUresult cuCtxGetLimit(std::size_t* value, int limit) {
   if (!value) return eInvalidValue;
   return call([&](ContextObject& context) -> CUresult {
-    if (limit < 0 || limit > 6) return fail(eUnsupportedLimit, "no such limit");
+    if (limit < 0 || limit > 6) return fail(eInvalidValue, "no such limit");
     *value = context.limits[static_cast<std::size_t>(limit)];
     return eSuccess;
   });

@@ -116,7 +116,7 @@ CUresult cuFuncSetSharedMemConfig(CUfunction handle, int config) {
 }
 
 CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
-  if (!module) return eInvalidValue;
+  if (!module || !handle) return eInvalidValue;
   return with_function(handle, [&](FunctionObject& function) {
     *module = function.module;
     return eSuccess;

@@ -9,7 +9,10 @@ namespace ptx2spv::cuda {
 namespace {
 
 CUresult give(std::size_t bytes, MemoryUse use, unsigned flags, std::shared_ptr<Allocation>& made) {
-  return call([&](ContextObject& context) { return allocate(context, bytes, use, flags, made); });
+  return call([&](ContextObject& context) {
+    const CUresult code = begin_unsafe_call();
+    return code == eSuccess ? allocate(context, bytes, use, flags, made) : code;
+  });
 }
 
 CUresult managed(CUdeviceptr address, std::size_t bytes) {
@@ -56,8 +59,7 @@ CUresult pointer_attribute(void* data, int attribute, CUdeviceptr address) {
 extern "C" {
 
 CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-  if (!free || !total) return eInvalidValue;
-  return call([&](ContextObject& context) { return memory_info(context, *free, *total); });
+  return call([&](ContextObject& context) { return memory_info(context, free, total); });
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
@@ -81,8 +83,10 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
-  return call(
-      [&](ContextObject&) { return address ? release(address, MemoryUse::device) : eSuccess; });
+  // The memory says whose it is: no context has to be current.
+  if (!initialized()) return eInitializationError;
+  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
+  return address ? release(address, MemoryUse::device) : eSuccess;
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
@@ -97,6 +101,8 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUdevice
 
 CUresult cuMemHostAlloc(void** made, std::size_t bytes, unsigned flags) {
   if (!made || (flags & ~7u)) return eInvalidValue;
+  *made = nullptr;
+  if (!bytes) return call([](ContextObject&) { return eSuccess; });
   std::shared_ptr<Allocation> allocation;
   CUresult code = give(bytes, MemoryUse::host, flags, allocation);
   if (code == eSuccess) *made = allocation->host;
@@ -107,7 +113,10 @@ CUresult cuMemAllocHost_v2(void** made, std::size_t bytes) {
 }
 
 CUresult cuMemFreeHost(void* host) {
-  return call([&](ContextObject&) { return release_host(host); });
+  return call([&](ContextObject&) -> CUresult {
+    if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
+    return host ? release_host(host) : eSuccess;
+  });
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* host, unsigned flags) {
@@ -139,11 +148,13 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned fla
 }
 
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t bytes, CUmemLocation, unsigned,
-                               CUstream) {
-  return managed(address, bytes);
+                               CUstream stream) {
+  return call_in(stream,
+                 [&](ContextObject&, const auto&) { return check_managed(address, bytes); });
 }
-CUresult cuMemPrefetchAsync(CUdeviceptr address, std::size_t bytes, CUdevice, CUstream) {
-  return managed(address, bytes);
+CUresult cuMemPrefetchAsync(CUdeviceptr address, std::size_t bytes, CUdevice, CUstream stream) {
+  return call_in(stream,
+                 [&](ContextObject&, const auto&) { return check_managed(address, bytes); });
 }
 CUresult cuMemAdvise_v2(CUdeviceptr address, std::size_t bytes, int advice, CUmemLocation) {
   return advice < 1 || advice > 6 ? eInvalidValue : managed(address, bytes);

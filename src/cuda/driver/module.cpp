@@ -130,7 +130,8 @@ CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmod
 CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* bytes, CUmodule module,
                               const char* name) {
   if (!name) return eInvalidValue;
-  return with(tables().modules, module, [&](ModuleObject& object) {
+  return with(tables().modules, module, [&](ModuleObject& object) -> CUresult {
+    if (!address && !bytes) return fail(eInvalidValue, "nothing is asked of the variable");
     CUdeviceptr found = 0;
     std::size_t size = 0;
     CUresult code = find_global(object, name, found, size);

@@ -53,21 +53,20 @@ CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   return cuStreamCreateWithPriority(stream, flags, 0);
 }
 CUresult cuStreamDestroy_v2(CUstream handle) {
-  return call([&](ContextObject&) -> CUresult {
-    return tables().streams.take(handle) ? eSuccess : eInvalidResourceHandle;
-  });
+  return call([&](ContextObject&) { return destroy_stream(handle); });
 }
 CUresult cuStreamDestroy(CUstream handle) { return cuStreamDestroy_v2(handle); }
 
 CUresult cuStreamSynchronize(CUstream handle) {
   return call_in(handle, [](ContextObject& context, const auto& stream) -> CUresult {
-    if (capturing(*stream)) return eStreamCaptureUnsupported;
+    if (CUresult code = begin_wait(*stream); code != eSuccess) return code;
     return stream == context.legacy ? synchronize(context) : synchronize(*stream);
   });
 }
 CUresult cuStreamQuery(CUstream handle) {
   return call_in(handle, [](ContextObject&, const auto& stream) -> CUresult {
-    return capturing(*stream) ? eStreamCaptureUnsupported : query(*stream);
+    if (CUresult code = begin_wait(*stream); code != eSuccess) return code;
+    return query(*stream);
   });
 }
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
@@ -82,7 +81,7 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback function, void* d
                              unsigned flags) {
   if (!function || flags) return eInvalidValue;
   return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
-    if (capturing(*stream)) return eStreamCaptureUnsupported;
+    if (capturing(*stream)) return break_capture(*stream, eStreamCaptureUnsupported);
     auto callback = std::make_unique<Callback>(Callback{function, handle, data});
     return enqueue(*stream, Operation{HostOperation{{run_callback, callback.release()}}});
   });
@@ -185,7 +184,8 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
 
 CUresult cuStreamIsCapturing(CUstream handle, int* status) {
   if (!status) return eInvalidValue;
-  return give_capture_info(handle, status, nullptr, nullptr, nullptr, nullptr);
+  return call_in(
+      handle, [&](ContextObject&, const auto& stream) { return capture_status(*stream, *status); });
 }
 CUresult cuStreamGetCaptureInfo(CUstream handle, int* status, std::uint64_t* id) {
   return give_capture_info(handle, status, id, nullptr, nullptr, nullptr);
@@ -213,12 +213,7 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode* node
   });
 }
 
-CUresult cuThreadExchangeStreamCaptureMode(int* mode) {
-  static thread_local int current = 0;
-  if (!mode || *mode < 0 || *mode > 2) return eInvalidValue;
-  std::swap(*mode, current);
-  return eSuccess;
-}
+CUresult cuThreadExchangeStreamCaptureMode(int* mode) { return exchange_capture_mode(mode); }
 
 // ---------------------------------------------------------------------------------------- events
 

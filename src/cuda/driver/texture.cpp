@@ -85,8 +85,13 @@ CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC* desc, CUsurfObject hand
 CUresult cuSurfRefSetArray(CUsurfref reference, CUarray array, unsigned flags) {
   if (flags) return eInvalidValue;
   return call([&](ContextObject&) {
-    return with(tables().surface_refs, reference,
-                [&](SurfaceRefObject& object) { return bind_surface(object, array); });
+    return with(tables().surface_refs, reference, [&](SurfaceRefObject& object) -> CUresult {
+      auto found = tables().arrays.find(array);
+      if (!found) return fail(eInvalidResourceHandle, "no such array");
+      if (!(found->desc.Flags & kArraySurface))
+        return fail(eInvalidValue, "the array was not made for surfaces");
+      return bind_surface(object, array);
+    });
   });
 }
 CUresult cuSurfRefGetArray(CUarray* array, CUsurfref reference) {
@@ -116,7 +121,7 @@ CUresult cuTexRefDestroy(CUtexref reference) {
 }
 
 CUresult cuTexRefSetArray(CUtexref reference, CUarray array, unsigned flags) {
-  if (flags != 1) return eInvalidValue;  // CU_TRSA_OVERRIDE_FORMAT
+  if (flags > 1) return eInvalidValue;  // CU_TRSA_OVERRIDE_FORMAT, which is done without asking
   return change(reference, [&](TextureRefObject& object) { return point_at(object, array); });
 }
 CUresult cuTexRefSetMipmappedArray(CUtexref reference, CUmipmappedArray mipmap, unsigned flags) {
@@ -125,8 +130,11 @@ CUresult cuTexRefSetMipmappedArray(CUtexref reference, CUmipmappedArray mipmap, 
 }
 CUresult cuTexRefSetAddress_v2(std::size_t* offset, CUtexref reference, CUdeviceptr address,
                                std::size_t bytes) {
-  return change(reference, [&](TextureRefObject& object) {
-    return point_at_memory(object, address, bytes, offset);
+  return change(reference, [&](TextureRefObject& object) -> CUresult {
+    if (address) return point_at_memory(object, address, bytes, offset);
+    object.bound = false;
+    if (offset) *offset = 0;
+    return eSuccess;
   });
 }
 CUresult cuTexRefSetAddress2D_v3(CUtexref reference, const CUDA_ARRAY_DESCRIPTOR* desc,

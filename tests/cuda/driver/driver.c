@@ -333,6 +333,7 @@ static void streams(void) {
   FAILS(400, cuEventDestroy_v2(end));
   OK(cuStreamDestroy_v2(stream));
   FAILS(400, cuStreamDestroy_v2(stream));
+  FAILS(709, cuStreamSynchronize(stream));
 }
 
 static void addresses(void) {

@@ -275,7 +275,29 @@ static void captures(void) {
   OK(cudaFree(memory));
 }
 
+/* CUDA copies parts of texels, too. */
+static void parts_of_texels(void) {
+  const cudaChannelFormatDesc format = {32, 0, 0, 0, kUnsigned};
+  unsigned char rows[2][16], part[2][6], read[2][16], wanted[2][16];
+  cudaArray_t array;
+  for (int i = 0; i < 32; ++i) rows[i / 16][i % 16] = (unsigned char)i;
+  for (int i = 0; i < 12; ++i) part[i / 6][i % 6] = (unsigned char)(100 + i);
+  memcpy(wanted, rows, sizeof wanted);
+  for (int y = 0; y < 2; ++y) memcpy(wanted[y] + 5, part[y], 6);
+  OK(cudaMallocArray(&array, &format, 4, 2, 0));
+  OK(cudaMemcpy2DToArray(array, 0, 0, rows, 16, 16, 2, kToDevice));
+  OK(cudaMemcpy2DToArray(array, 5, 0, part, 6, 6, 2, kToDevice));
+  OK(cudaMemcpy2DFromArray(read, 16, array, 0, 0, 16, 2, kToHost));
+  TRUE(!memcmp(read, wanted, sizeof wanted));
+  memset(read, 0xa5, sizeof read);
+  OK(cudaMemcpy2DFromArray(read, 16, array, 7, 0, 3, 2, kToHost));
+  for (int y = 0; y < 2; ++y) TRUE(!memcmp(read[y], wanted[y] + 7, 3) && read[y][3] == 0xa5);
+  IS(cudaMemcpy2DFromArray(read, 16, array, 15, 0, 2, 2, kToHost), kInvalidValue);
+  OK(cudaFreeArray(array));
+}
+
 int main(void) {
+  parts_of_texels();
   libraries();
   user_objects();
   nodes();
