@@ -16,6 +16,7 @@
 #include "translator/passes/surface/lower_surfaces.hpp"
 #include "translator/passes/texture/expand_texture_reads.hpp"
 #include "translator/passes/texture/texture_records.hpp"
+#include "translator/passes/threads/warp_lanes.hpp"
 #include "translator/passes/traps/lower_traps.hpp"
 #include "translator/spirv/emit.hpp"
 #include "translator/spirv/library.hpp"
@@ -376,7 +377,13 @@ constexpr Pass kPasses[] = {
      "after a number of iterations; before surfaces and atomics become loops of their own"},
     {Phase::memory, "check-accesses",
      [](const PassContext& c) { return (c.options.checks & kKernelChecks) != 0; },
-     [](PassContext& c) { passes::check_accesses(c.function, c.options, c.info); },
+     [](PassContext& c) {
+       passes::check_accesses(c.function, c.options,
+                              {.several = c.model == ThreadModel::regions,
+                               .skipped_branches = c.profile.costs.skipped_branches,
+                               .atomics64 = c.profile.features.buffer_atomics64},
+                              c.info);
+     },
      "the sanitizer's: while every access is still one that PTX makes, and before stores of "
      "trapped threads go elsewhere"},
     {Phase::memory, "suppress-after-trap", always,
@@ -607,10 +614,19 @@ bool small_subgroups(const Profile& profile) {
   return profile.subgroup_size != 0 && profile.subgroup_size < 32;
 }
 
+/// Whether all 32 lanes reach each warp operation together and are its members, so that the
+/// sanitizer has nothing to look for there.
+bool whole_warps(const PassContext& c) {
+  const std::uint32_t* size = c.options.block;
+  return !c.info.divergent_warp_operations && size[0] && size[0] * size[1] * size[2] % 32 == 0 &&
+         passes::warp::names_all_lanes(c.function);
+}
+
 /// The threads' phase in the forms that may do, the better one first.
 void run_threads(PassContext& c) {
   if (c.model != ThreadModel::regions) return run_phase(c, Phase::threads);
-  const bool checked = c.block.checked && (c.info.warp_operations || c.info.divergent_barriers);
+  const bool checked =
+      c.block.checked && ((c.info.warp_operations && !whole_warps(c)) || c.info.divergent_barriers);
   if (!checked && (c.info.warp_operations ? small_subgroups(c.profile) : c.info.barriers)) {
     const ir::Function function = c.function;
     const EntryInfo info = c.info;

@@ -43,6 +43,7 @@ struct ArrayState : std::enable_shared_from_this<ArrayState> {
 
   Memory
       shadow;  ///< for check_init: a bit for each byte of the linear form, set where it was written
+  mutable std::atomic<std::uint64_t> whole{0};  ///< bit k: all of level k was written by the host
   Memory linear;  ///< the texels, or an image's linear copy once one is needed
   VkImage image = VK_NULL_HANDLE;
   Memory image_memory;                         ///< empty for an imported image

@@ -12,5 +12,7 @@ Status add_shadow(ArrayState& array);
 void mark_box(const ArrayState& array, const ArrayBox& box);
 void mark_level(const ArrayState& array, std::uint32_t level);
 void mark_array(const ArrayState& array);
+/// Whether all of a level was written in one of these ways, or nobody looks.
+bool whole(const ArrayState& array, std::uint32_t level);
 
 }  // namespace ptx2spv::runtime

@@ -432,7 +432,7 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   const std::uint64_t shared = std::uint64_t{kernel.info->shared_bytes} + config.dynamic_shared;
   auto key = specialize(kernel, config, slots, shared, plan);
   if (!key) return key.error();
-  auto sanitized = prepare_checks(kernel, config, plan.params, *key);
+  auto sanitized = prepare_checks(kernel, config, slots, plan.params, *key);
   if (!sanitized) return sanitized.error();
   plan.sanitized = std::move(*sanitized);
   auto variant = choose_variant(kernel, config, *key, plan);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ptx2spv/abi_sanitizer.hpp"
+#include "src/array/texel_shadow.hpp"
 #include "src/launch/backing.hpp"
 #include "src/launch/report.hpp"
 
@@ -240,6 +241,8 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
     describe_sync(site, variant, record[abi::f_address], record[abi::f_address + 1], finding);
     return finding;
   }
+  if (site.check == check_init) finding.kind = FindingKind::uninitialised;
+  if (site.check == check_race) finding.kind = FindingKind::race;
   if (!finding.address_known) return finding;
   finding.address = std::uint64_t{record[abi::f_address + 1]} << 32 | record[abi::f_address];
   if (site.memory == MemorySpace::texture) {
@@ -254,7 +257,6 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
     const std::vector<std::string>& names = site.place.coordinates;
     if (std::find(names.begin(), names.end(), "y") != names.end())
       finding.coordinates.emplace_back("y", static_cast<std::int32_t>(finding.address >> 32));
-    if (site.check == check_init) finding.kind = FindingKind::uninitialised;
     if (site.check == check_race) describe_global_race(variant, launch, site, record, finding);
     return finding;
   }
@@ -262,7 +264,6 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
     describe_global_race(variant, launch, site, record, finding);
   else if (site.check == check_race)
     describe_race(variant, launch, finding);
-  if (site.check == check_init) finding.kind = FindingKind::uninitialised;
   if (site.check != check_memory) {
     if (site.memory == MemorySpace::global) {
       const AllocationInfo* found = launch.table->list->find(finding.address);
@@ -297,6 +298,53 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
   return finding;
 }
 
+/// What the launch knows of each pointer: its bounds, and whether there is anything to look for.
+void settle_pointers(const KernelState& kernel, const AllocationList& list,
+                     const std::vector<std::byte>& params, Specialization& key) {
+  const EntryInfo& info = *kernel.info;
+  std::vector<const AllocationInfo*> found;
+  for (const std::uint32_t pointer : info.pointer_params)
+    found.push_back(bounds_of(list, word64(params, pointer)));
+  bool anywhere = info.writes_anywhere;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    anywhere = anywhere || (!found[i] && (info.written_pointers >> i & 1) != 0);
+  const auto written = [&](const AllocationInfo* allocation) {
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if ((info.written_pointers >> i & 1) != 0 && found[i] == allocation) return true;
+    return anywhere;
+  };
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i]) continue;
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    key.known_pointers |= bit;
+    if ((key.checks & check_init) != 0 &&
+        kernel.module->device->allocations.whole(found[i]->address))
+      key.whole_pointers |= bit;
+    if ((key.checks & check_race) != 0 && !written(found[i])) key.unraced_pointers |= bit;
+  }
+}
+
+/// The same of surfaces.
+void settle_slots(const KernelState& kernel, const Slots& slots, Specialization& key) {
+  const EntryInfo& info = *kernel.info;
+  const std::size_t count = std::min<std::size_t>(slots.surfaces.size(), 64);
+  const auto written = [&](const ArrayState* array) {
+    for (std::size_t i = 0; i < slots.surfaces.size(); ++i)
+      if (slots.surfaces[i] && (info.slots[i].stores || info.slots[i].reduces) &&
+          slots.surfaces[i]->array.get() == array)
+        return true;
+    return info.dynamic_handles;
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!slots.surfaces[i]) continue;
+    const ArrayState& array = *slots.surfaces[i]->array;
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    if ((key.checks & check_init) != 0 && whole(array, slots.surfaces[i]->level))
+      key.whole_slots |= bit;
+    if ((key.checks & check_race) != 0 && !written(&array)) key.unraced_slots |= bit;
+  }
+}
+
 }  // namespace
 
 std::uint32_t checks_of(const KernelState& kernel, const LaunchConfig& config) {
@@ -305,6 +353,7 @@ std::uint32_t checks_of(const KernelState& kernel, const LaunchConfig& config) {
 
 Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kernel,
                                                         const LaunchConfig& config,
+                                                        const Slots& slots,
                                                         const std::vector<std::byte>& params,
                                                         Specialization& key) {
   key.checks = checks_of(kernel, config);
@@ -318,10 +367,8 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kerne
                       (!kernel.info->slots.empty() || kernel.info->dynamic_handles);
   auto table = table_of(device, races_asked, texels);
   if (!table) return table.error();
-  const std::vector<std::uint32_t>& pointers = kernel.info->pointer_params;
-  for (std::size_t i = 0; i < pointers.size(); ++i)
-    if (bounds_of(*(*table)->list, word64(params, pointers[i])))
-      key.known_pointers |= std::uint64_t{1} << i;
+  settle_pointers(kernel, *(*table)->list, params, key);
+  settle_slots(kernel, slots, key);
   key.table_steps = (*table)->steps;
   auto launch = std::make_shared<SanitizedLaunch>();
   launch->table = std::move(*table);

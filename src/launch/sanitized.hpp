@@ -10,6 +10,8 @@
 
 namespace ptx2spv::runtime {
 
+struct Slots;
+
 struct SanitizedLaunch {
   std::shared_ptr<const AllocationTable> table;
   Memory log;     ///< kFaultWords for each site of the variant
@@ -27,6 +29,7 @@ std::uint32_t checks_of(const KernelState& kernel, const LaunchConfig& config);
 /// Sets what of the key the checks decide.
 Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kernel,
                                                         const LaunchConfig& config,
+                                                        const Slots& slots,
                                                         const std::vector<std::byte>& params,
                                                         Specialization& key);
 /// Workgroups that a dispatch has at most, so that the shadow of their shared memory does not grow

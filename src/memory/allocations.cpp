@@ -1,6 +1,7 @@
 #include "src/memory/allocations.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "src/memory/call_site.hpp"
@@ -93,6 +94,22 @@ void set_written_bits(std::byte* bits, std::uint64_t first, std::uint64_t count)
   for (; at < end; ++at) set(at / 8, 1u << at % 8);
 }
 
+namespace {
+
+/// Bits that are set among `count` from `first` on.
+std::uint64_t bits_among(const std::byte* bits, std::uint64_t first, std::uint64_t count) {
+  std::uint64_t found = 0;
+  for (std::uint64_t at = first, end = first + count; at < end;) {
+    const auto byte = std::to_integer<unsigned>(bits[at / 8]);
+    const std::uint64_t here = std::min(8 - at % 8, end - at);
+    found += static_cast<std::uint64_t>(std::popcount(byte >> at % 8 & ((1u << here) - 1)));
+    at += here;
+  }
+  return found;
+}
+
+}  // namespace
+
 std::optional<WrittenBytes> Allocations::written_bytes(std::uint64_t address) {
   std::lock_guard lock(mutex_);
   const auto at = live_.find(address);
@@ -111,6 +128,12 @@ std::optional<WrittenBytes> Allocations::written_bytes(std::uint64_t address) {
   return found;
 }
 
+bool Allocations::whole(std::uint64_t address) {
+  std::lock_guard lock(mutex_);
+  const auto at = live_.find(address);
+  return at != live_.end() && (!at->second.bits || at->second.host_bytes == at->second.bytes);
+}
+
 void Allocations::add_bits(std::byte* bits, std::uint64_t bytes) {
   std::lock_guard lock(mutex_);
   bits_.emplace(bits, bytes);
@@ -125,11 +148,14 @@ void Allocations::written(std::uint64_t address, std::uint64_t bytes) {
   std::lock_guard lock(mutex_);
   auto next = live_.upper_bound(address);
   if (next == live_.begin()) return;
-  const AllocationInfo& info = std::prev(next)->second;
+  AllocationInfo& info = std::prev(next)->second;
   const std::uint64_t offset = address - info.address;
   if (!info.bits || offset >= info.bytes) return;
-  set_written_bits(info.bits, offset, std::min(bytes, info.bytes - offset));
-  set_written_bits(info.host_bits->data(), offset, std::min(bytes, info.bytes - offset));
+  const std::uint64_t count = std::min(bytes, info.bytes - offset);
+  set_written_bits(info.bits, offset, count);
+  if (info.host_bytes == info.bytes) return;
+  info.host_bytes += count - bits_among(info.host_bits->data(), offset, count);
+  set_written_bits(info.host_bits->data(), offset, count);
 }
 
 void Allocations::all_written() {

@@ -22,6 +22,7 @@ struct AllocationInfo {
   std::uint64_t shadow = 0;   ///< address of a bit for each byte, set where it was written; 0: none
   std::byte* bits = nullptr;  ///< the same, as the host sees it
   std::shared_ptr<std::vector<std::byte>> host_bits;  ///< those that the host or a copy has set
+  std::uint64_t host_bytes = 0;                       ///< how many these are
   std::string made, freed;  ///< the host's calls, a line each; empty where they are not traced
 };
 
@@ -64,6 +65,8 @@ class Allocations {
   void rename(std::uint64_t address, std::string name);
   /// Of a live allocation that begins there and has a shadow.
   std::optional<WrittenBytes> written_bytes(std::uint64_t address);
+  /// Whether the host has written all of it, or it has no shadow.
+  bool whole(std::uint64_t address);
   /// The same object as before where nothing has changed.
   std::shared_ptr<const AllocationList> list();
 

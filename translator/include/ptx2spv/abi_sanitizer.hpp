@@ -47,7 +47,8 @@ enum LevelWord : std::uint32_t {
 };
 inline constexpr std::uint32_t kLevelWords = 16;
 /// The shadow of a workgroup's shared memory: a bit for each byte, set where it was written, in
-/// whole words; then, for races, kRaceWords for each granule. Its size is a multiple of 16.
+/// whole words; then, for races, from a multiple of 16 on, kRaceWords for each granule. Its size is
+/// a multiple of 16.
 enum RaceWord : std::uint32_t {
   r_writer = 0,  ///< who wrote last: thread + 1 in bits 0 to 10, bit 11 an atomic, then the epoch
   r_write_mark,  ///< access site of that
@@ -73,7 +74,7 @@ constexpr std::uint64_t shadow_init_bytes(std::uint64_t shared) { return (shared
 constexpr std::uint64_t shadow_bytes(std::uint64_t shared, std::uint64_t granule) {
   const std::uint64_t races =
       granule ? (shared + granule - 1) / granule * kRaceWords * 4 : std::uint64_t{0};
-  return (shadow_init_bytes(shared) + races + 15) / 16 * 16;
+  return (shadow_init_bytes(shared) + 15) / 16 * 16 + (races + 15) / 16 * 16;
 }
 /// A site of the fault log, which the host zeroes. The first faulting thread writes all of it.
 enum FaultWord : std::uint32_t {

@@ -114,13 +114,17 @@ struct Specialization {
       abi::kAllTextureFeatures;  ///< abi::TextureFeature: what textures may have
   std::vector<SlotSpec>
       slots;  ///< by slot number; missing ones are buffers (or addresses, by profile)
-  std::vector<TextureSpec> textures;  ///< by texture slot; missing ones are not known
-  std::uint32_t checks = no_checks;   ///< Check: what the sanitizer looks for
-  std::uint64_t known_pointers = 0;   ///< bit k: EntryInfo::pointer_params[k] points into an
-                                      ///< allocation, whose bounds the host gives
-  std::uint32_t table_steps = 0;      ///< the table of allocations has 2^this entries
-  TableSpecs table;                   ///< handles out of memory
-  std::uint32_t table_size = 0;       ///< elements of each array that `table` names; the host's
+  std::vector<TextureSpec> textures;   ///< by texture slot; missing ones are not known
+  std::uint32_t checks = no_checks;    ///< Check: what the sanitizer looks for
+  std::uint64_t known_pointers = 0;    ///< bit k: EntryInfo::pointer_params[k] points into an
+                                       ///< allocation, whose bounds the host gives
+  std::uint64_t whole_pointers = 0;    ///< of those: the host has written all of the allocation
+  std::uint64_t unraced_pointers = 0;  ///< of those: the launch writes nothing in the allocation
+  std::uint64_t whole_slots = 0;       ///< bit k: the host has written all of slot k's level
+  std::uint64_t unraced_slots = 0;     ///< bit k: the launch writes nothing in slot k's array
+  std::uint32_t table_steps = 0;       ///< the table of allocations has 2^this entries
+  TableSpecs table;                    ///< handles out of memory
+  std::uint32_t table_size = 0;        ///< elements of each array that `table` names; the host's
   bool operator==(const Specialization&) const = default;
 };
 
@@ -130,11 +134,13 @@ template <typename Visit>
 void for_each_field(const Specialization& specialization, Visit&& visit) {
   const auto& [fp, threads, live_handles, wide, small_grid, trip_counts, block_threads,
                workgroup_threads, block, shared_in_memory, features, slots, textures, checks,
-               known_pointers, table_steps, table, table_size] = specialization;
+               known_pointers, whole_pointers, unraced_pointers, whole_slots, unraced_slots,
+               table_steps, table, table_size] = specialization;
   visit(fp), visit(threads), visit(live_handles), visit(wide), visit(small_grid);
   visit(trip_counts), visit(block_threads), visit(workgroup_threads), visit(block);
   visit(shared_in_memory), visit(features), visit(slots), visit(textures);
-  visit(checks), visit(known_pointers), visit(table_steps), visit(table), visit(table_size);
+  visit(checks), visit(known_pointers), visit(whole_pointers), visit(unraced_pointers);
+  visit(whole_slots), visit(unraced_slots), visit(table_steps), visit(table), visit(table_size);
 }
 
 struct TranslateOptions : Specialization {
@@ -253,6 +259,8 @@ struct EntryInfo {
   std::vector<MemoryObject> objects;          ///< variables that the kernel addresses
   std::vector<std::uint32_t> pointer_params;  ///< offsets of parameters that addresses come from,
                                               ///< the first 64 of them
+  std::uint64_t written_pointers = 0;         ///< bit k: the kernel writes by pointer_params[k]
+  bool writes_anywhere = false;               ///< it writes by addresses of other origin
   std::uint32_t sanitizer_words = 0;  ///< offset in the parameter buffer of the sanitizer's words
                                       ///< (abi::SanitizerWord)
   std::uint32_t shadow_shared = 0;    ///< bytes of static shared memory, alignment in front of the

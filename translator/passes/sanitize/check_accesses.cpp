@@ -92,9 +92,11 @@ std::optional<Term> term_of(const ir::Function& f, Value address) {
 
 class AccessChecks {
  public:
-  AccessChecks(ir::Function& function, const Specialization& options, EntryInfo& entry)
+  AccessChecks(ir::Function& function, const Specialization& options, const CheckTarget& target,
+               EntryInfo& entry)
       : f_(function),
         options_(options),
+        target_(target),
         entry_(entry),
         provenance_(function),
         prologue_(function),
@@ -105,16 +107,18 @@ class AccessChecks {
     const std::uint32_t sites = count_sites();
     if (sites == 0) return;
     measure();
-    start_fault_log(f_, sites, entry_.sanitizer_words);
+    // Threads that run side by side have these registers each. A race has two sides to tell of.
+    const bool few = target_.several && !asks(check_race);
+    start_fault_log(f_, sites, entry_.sanitizer_words, few ? 2 : 8);
     scratch_ = prologue_.new_block();
     prologue_.at(scratch_);
     const std::vector<bool> acquires = find_acquires(f_);
     const bool any_acquire = std::find(acquires.begin(), acquires.end(), true) != acquires.end();
     if (any_shared_ && (options_.checks & (check_init | check_race)))
-      shadow_.emplace(f_, entry_, races(), any_acquire, prologue_);
+      shadow_.emplace(f_, entry_, races(), any_acquire, prologue_, target_.atomics64);
     if (any_surface_) surfaces_.emplace(f_, entry_, prologue_);
     if ((any_global_ || any_surface_) && asks(check_race)) {
-      global_.emplace(f_, entry_.sanitizer_words, any_acquire, prologue_);
+      global_.emplace(f_, entry_.sanitizer_words, any_acquire, prologue_, target_.atomics64);
       for (std::size_t i = 0; i < f_.fault_log.groups.size(); ++i) {
         f_.vars.push_back({Type::i64, kOtherOfRace, true});
         others_.push_back(static_cast<std::uint32_t>(f_.vars.size() - 1));
@@ -374,9 +378,10 @@ class AccessChecks {
         const Range range = pointer_range(pointer, bytes);
         const Value offset = b_.op2(Op::sub, address, range.first);
         const std::uint32_t at = abi::z_pointers + pointer * abi::kPointerWords;
-        return {b_.cmp(Op::ult, offset, range.bytes), offset,
-                asks(check_init) ? word(b_, at + 4) : 0,
-                asks_global_race(inst) ? word(b_, at + 6) : 0};
+        const bool bits = asks(check_init) && !(options_.whole_pointers >> pointer & 1);
+        const bool records = asks_global_race(inst) && !(options_.unraced_pointers >> pointer & 1);
+        return {b_.cmp(Op::ult, offset, range.bytes), offset, bits ? word(b_, at + 4) : 0,
+                records ? word(b_, at + 6) : 0};
       }
     }
     return in_table(address, inst);
@@ -402,7 +407,7 @@ class AccessChecks {
   };
 
   const Found& last_found(Value address, bool writes) {
-    constexpr std::size_t kMost = 4;
+    const std::size_t kMost = target_.several ? 1 : 4;
     const auto term = term_of(f_, address);
     std::uint32_t key = term ? term->var + 1 : 0;
     auto& known = found_key_[writes];
@@ -431,7 +436,7 @@ class AccessChecks {
       return inside(b_, address, {b_.get(last.first), b_.get(last.bytes)}, bytes);
     };
     const Value missing = b_.inst(Op::xor_, Type::i1, {held(), b_.i1(true)});
-    rw_.when(missing, [&] {
+    seldom(missing, [&] {
       const Value table = word(b_, abi::z_table);
       const auto entry_at = [&](Value number, std::uint32_t which) {
         const Value offset = b_.op2(
@@ -465,6 +470,37 @@ class AccessChecks {
     if (!shadowed(inst)) return {ok};
     return {ok, b_.op2(Op::sub, address, b_.get(last.first)), b_.get(last.shadow),
             b_.get(last.races)};
+  }
+
+  /// Code for what hardly ever happens. CPU drivers run both sides of every branch, but no loop
+  /// that no thread enters: there it is a loop of one iteration. Threads that run side by side in
+  /// an invocation would go through that in turns.
+  template <typename Body>
+  void seldom(Value cond, Body&& body) {
+    if (target_.several || target_.skipped_branches) return rw_.when(cond, body);
+    f_.vars.push_back({Type::i1, "seldom", true});
+    const auto again = static_cast<std::uint32_t>(f_.vars.size() - 1);
+    const ir::BlockId header = b_.new_block(), inside = b_.new_block(), join = b_.new_block();
+    b_.set(again, cond);
+    b_.br(header);
+    b_.at(header);
+    f_.blocks[header].loop_trip_count = true;
+    b_.cond_br(b_.get(again), inside, join);
+    b_.at(inside);
+    b_.set(again, b_.i1(false));
+    body();
+    b_.br(header);
+    b_.at(join);
+  }
+
+  /// Sets what is not set: most bytes are written more than once.
+  void set_missing_bits(Value bitmap, const ShadowAccess& access) {
+    if (target_.several || b_.function().insts[bitmap].type == Type::i32)
+      return set_bits(b_, bitmap, access);
+    const Value missing =
+        b_.op2(Op::and_, access.ok,
+               b_.inst(Op::xor_, Type::i1, {bits_set(b_, bitmap, access), b_.i1(true)}));
+    seldom(missing, [&] { set_bits(b_, bitmap, access); });
   }
 
   std::uint32_t add_site(std::uint32_t check, const ir::Inst& inst, const Root& root) {
@@ -529,11 +565,11 @@ class AccessChecks {
     if (!shared && !local && bitmap)
       access.ok = b_.op2(Op::and_, access.ok, b_.cmp(Op::ne, bitmap, b_.i64(0)));
     if (!has_bits(inst)) bitmap = 0;
-    if (asks_init(inst)) {
+    if (asks_init(inst) && bitmap) {
       const std::uint32_t site = add_site(check_init, inst, root);
-      if (bitmap) note_fault(b_, site, bits_set(b_, bitmap, access), address);
+      note_fault(b_, site, bits_set(b_, bitmap, access), address);
     }
-    if (bitmap && inst.op != Op::load) set_bits(b_, bitmap, access);
+    if (bitmap && inst.op != Op::load) set_missing_bits(bitmap, access);
     if (asks_race(inst)) {
       const std::uint32_t site = add_site(check_race, inst, root);
       const RaceRecords::Race race = shadow_->race(b_, access, site);
@@ -578,21 +614,27 @@ class AccessChecks {
 
   /// Texels that nobody wrote, and races for them. The access itself is made as ever.
   void check_surface(Value value) {
+    const auto has = [slot = surfaces_->slot(value)](std::uint64_t slots) {
+      return slot && *slot < 64 && (slots >> *slot & 1) != 0;
+    };
+    const bool init = asks(check_init) && !has(options_.whole_slots),
+               race = asks(check_race) && !has(options_.unraced_slots);
+    if (!init && !race) return;
     const SurfaceShadow::Access access = surfaces_->locate(b_, value);
     const auto new_site = [&](std::uint32_t check) {
       entry_.access_sites.push_back(surface_site(f_, value, check, access.surface));
       return static_cast<std::uint32_t>(entry_.access_sites.size() - 1);
     };
-    if (asks(check_init)) {
+    if (init) {
       ShadowAccess bits = access.bytes;
       bits.ok = b_.op2(Op::and_, bits.ok, b_.cmp(Op::ne, access.bitmap, b_.i64(0)));
       if (bits.kind != AccessKind::store) {
         const std::uint32_t site = new_site(check_init);
         note_fault(b_, site, bits_set(b_, access.bitmap, bits), access.place);
       }
-      if (bits.kind != AccessKind::load) set_bits(b_, access.bitmap, bits);
+      if (bits.kind != AccessKind::load) set_missing_bits(access.bitmap, bits);
     }
-    if (asks(check_race) && entry_.access_sites.size() <= abi::g_site)
+    if (race && entry_.access_sites.size() <= abi::g_site)
       note_global_race(access.bytes, access.records, new_site(check_race), access.place);
   }
 
@@ -651,6 +693,7 @@ class AccessChecks {
 
   ir::Function& f_;
   const Specialization& options_;
+  const CheckTarget& target_;
   EntryInfo& entry_;
   const Provenance provenance_;
   ir::Builder prologue_;
@@ -702,9 +745,10 @@ void mark_work(ir::Function& function) {
 
 }  // namespace
 
-void check_accesses(ir::Function& function, const Specialization& options, EntryInfo& entry) {
+void check_accesses(ir::Function& function, const Specialization& options,
+                    const CheckTarget& target, EntryInfo& entry) {
   entry.access_sites.clear();
-  AccessChecks(function, options, entry).run();
+  AccessChecks(function, options, target, entry).run();
   const bool sync = (options.checks & check_sync) != 0;
   // What synchronisation promises is looked at where threads are cut up.
   forget_origins(function, sync);

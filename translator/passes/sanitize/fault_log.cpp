@@ -18,7 +18,6 @@ using ir::Value;
 
 namespace {
 
-constexpr std::uint32_t kMostGroups = 8;
 constexpr std::uint32_t kWords = abi::f_tid + 3;  ///< that a faulting thread writes
 static_assert(abi::f_other == kWords);
 
@@ -40,14 +39,15 @@ Value pick(ir::Builder& b, Value index, std::vector<Value> values) {
   return values[0];
 }
 
-void start_fault_log(ir::Function& function, std::uint32_t sites, std::uint32_t words) {
+void start_fault_log(ir::Function& function, std::uint32_t sites, std::uint32_t words,
+                     std::uint32_t most_groups) {
   ir::FaultLog& log = function.fault_log;
   log.sites = sites;
   log.words = words;
   for (std::uint32_t i = 0; i < (sites + 31) / 32; ++i)
     log.masks.push_back(new_var(function, Type::i32, "faults"));
   std::uint32_t groups = 1;
-  while (groups < sites && groups < kMostGroups) groups *= 2;
+  while (groups < sites && groups < most_groups) groups *= 2;
   for (std::uint32_t i = 0; i < groups; ++i)
     log.groups.push_back({new_var(function, Type::i32, "fault.site"),
                           new_var(function, Type::i64, "fault.address")});

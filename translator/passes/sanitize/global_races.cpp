@@ -32,8 +32,9 @@ Value tag_of(ir::Builder& b, Value who) {
 
 }  // namespace
 
-GlobalRaces::GlobalRaces(ir::Function& function, std::uint32_t words, bool acquires, ir::Builder& b)
-    : warps_(has_warp_operations(function)), acquires_(acquires) {
+GlobalRaces::GlobalRaces(ir::Function& function, std::uint32_t words, bool acquires, ir::Builder& b,
+                         bool atomics64)
+    : RaceRecords(atomics64), warps_(has_warp_operations(function)), acquires_(acquires) {
   using enum ir::Builtin;
   const auto number = [&](ir::Builtin x, ir::Builtin y, ir::Builtin z, std::uint32_t size) {
     const Value rows =

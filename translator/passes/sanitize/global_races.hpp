@@ -8,7 +8,8 @@ namespace ptx2spv::passes {
 class GlobalRaces : public RaceRecords {
  public:
   /// `prologue` writes what all accesses of a thread need. `words`: EntryInfo::sanitizer_words.
-  GlobalRaces(ir::Function& function, std::uint32_t words, bool acquires, ir::Builder& prologue);
+  GlobalRaces(ir::Function& function, std::uint32_t words, bool acquires, ir::Builder& prologue,
+              bool atomics64);
 
   /// `records` (i64): of the access's allocation; 0: it has none. `site`: of the access.
   Race race(ir::Builder& b, const ShadowAccess& access, ir::Value records, std::uint32_t site);

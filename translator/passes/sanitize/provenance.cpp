@@ -74,11 +74,15 @@ Provenance::State Provenance::transfer(Value value) {
     case Op::zext:
     case Op::sext:
     case Op::trunc: return arg(0);
-    case Op::pack:
+    case Op::pack: {
       // The high word of a generic address of shared or local memory is a constant.
       if (arg(0) == kNone) return kNone;
       if (arg(0) >= kFirstRoot) return arg(0);
-      return f_.insts[f_.arg(value, 1)].op == Op::constant ? arg(0) : kUnknown;
+      const Op high = f_.insts[f_.arg(value, 1)].op;
+      // A product of twice the width, as of mul.wide. Other pairs of words may be a pointer.
+      if (high == Op::mulhi_u || high == Op::mulhi_s) return kInteger;
+      return high == Op::constant ? arg(0) : kUnknown;
+    }
     case Op::select: return join(arg(1), arg(2));
     case Op::umin:
     case Op::umax:
@@ -165,10 +169,21 @@ void find_pointer_params(const ir::Function& function, EntryInfo& entry) {
       const ir::Inst& inst = function.insts[v];
       if (inst.mem.origin == ir::Origin::none || inst.mem.space != Space::global) continue;
       const Provenance::Root root = provenance.root(function.arg(v, 0));
-      if (root.kind != Provenance::Root::Kind::param || params.size() == abi::kMostPointers ||
-          std::find(params.begin(), params.end(), root.index) != params.end())
+      const bool writes = inst.op != Op::load;
+      // Of a variable an access does not leave its bounds.
+      if (root.kind != Provenance::Root::Kind::param) {
+        const bool elsewhere = writes && root.kind == Provenance::Root::Kind::unknown;
+        entry.writes_anywhere = entry.writes_anywhere || elsewhere;
         continue;
-      params.push_back(root.index);
+      }
+      auto known = std::find(params.begin(), params.end(), root.index);
+      if (known == params.end() && params.size() < abi::kMostPointers)
+        known = params.insert(params.end(), root.index);
+      if (!writes) continue;
+      if (known == params.end())
+        entry.writes_anywhere = true;
+      else
+        entry.written_pointers |= std::uint64_t{1} << (known - params.begin());
     }
   find_shadow(function, entry);
   const auto textures = static_cast<std::uint32_t>(entry.texture_slots.size());

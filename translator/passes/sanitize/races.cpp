@@ -42,14 +42,14 @@ bool has_warp_operations(const ir::Function& function) {
   return false;
 }
 
-Value RaceRecords::load(ir::Builder& b, Value place, std::uint32_t word) {
-  const Value at = b.op2(Op::add, place, b.i64(word * 4));
-  return b.load(Type::i32, at, {.space = Space::global, .bytes = 4, .is_volatile = true});
-}
-
-void RaceRecords::store(ir::Builder& b, Value place, std::uint32_t word, Value value) {
-  const Value at = b.op2(Op::add, place, b.i64(word * 4));
-  b.store(at, value, {.space = Space::global, .bytes = 4, .is_volatile = true});
+RaceRecords::Entry RaceRecords::exchange_writer(ir::Builder& b, Value place, const Entry& mine) {
+  if (!atomics64_)
+    return {exchange(b, place, abi::r_writer, mine.who),
+            exchange(b, place, abi::r_write_mark, mine.mark)};
+  const Value old =
+      b.inst(Op::atomic, Type::i64, {place, b.inst(Op::pack, Type::i64, {mine.who, mine.mark})});
+  b.last(old).mem = {.space = Space::global, .bytes = 8, .atomic = ir::AtomicOp::exch};
+  return {b.inst(Op::trunc, Type::i32, {old}), b.inst(Op::high, Type::i32, {old})};
 }
 
 Value RaceRecords::exchange(ir::Builder& b, Value place, std::uint32_t word, Value value) {
@@ -69,26 +69,36 @@ void RaceRecords::conflict(ir::Builder& b, Race& race, Value bad, const Entry& e
 /// A record keeps the first of a block's readers between two barriers, and whether there were
 /// others. So most reads of what all threads read change nothing.
 void RaceRecords::visit_load(ir::Builder& b, Value place, Race& race) {
-  const Entry writer{load(b, place, abi::r_writer), load(b, place, abi::r_write_mark)};
+  static_assert(abi::r_writer == 0 && abi::r_write_mark == 1 && abi::r_reader == 2 &&
+                abi::r_read_mark == 3);
+  const Value record =
+      b.load(Type::v4, place, {.space = Space::global, .bytes = 16, .is_volatile = true});
+  const auto word = [&](std::uint64_t which) {
+    return b.inst(Op::extract, Type::i32, {record}, which);
+  };
+  const Entry writer{word(abi::r_writer), word(abi::r_write_mark)};
   conflict(b, race, rival(b, writer), writer);
-  const Entry before{load(b, place, abi::r_reader), load(b, place, abi::r_read_mark)};
+  const Entry before{word(abi::r_reader), word(abi::r_read_mark)};
   const Value stays = b.op2(Op::and_, recent(b, before), same_bytes(b, before));
   const Entry mine = own(b, false), also = with_flag(b, before, rival(b, before));
-  store(b, place, abi::r_reader, b.select(stays, also.who, mine.who));
-  store(b, place, abi::r_read_mark, b.select(stays, also.mark, mine.mark));
+  const Value who = b.select(stays, also.who, mine.who),
+              mark = b.select(stays, also.mark, mine.mark);
+  b.store(b.op2(Op::add, place, b.i64(abi::r_reader * 4)), b.inst(Op::pack, Type::i64, {who, mark}),
+          {.space = Space::global, .bytes = 8, .is_volatile = true});
 }
 
 void RaceRecords::visit(ir::Builder& b, Value place, AccessKind kind, Race& race) {
   if (kind == AccessKind::load) return visit_load(b, place, race);
   const bool atomic = kind == AccessKind::atomic;
   const Entry mine = own(b, atomic);
-  const Entry writer{exchange(b, place, abi::r_writer, mine.who),
-                     exchange(b, place, abi::r_write_mark, mine.mark)};
+  const Entry writer = exchange_writer(b, place, mine);
   Value bad = rival(b, writer);
   if (atomic)
     bad = b.op2(Op::and_, bad, b.inst(Op::xor_, Type::i1, {flagged(b, writer), b.i1(true)}));
   conflict(b, race, bad, writer);
-  const Entry reader{load(b, place, abi::r_reader), load(b, place, abi::r_read_mark)};
+  const Value both = b.load(Type::i64, b.op2(Op::add, place, b.i64(abi::r_reader * 4)),
+                            {.space = Space::global, .bytes = 8, .is_volatile = true});
+  const Entry reader{b.inst(Op::trunc, Type::i32, {both}), b.inst(Op::high, Type::i32, {both})};
   // The reader that is kept may be this thread; the others are not.
   const Value others =
       b.op2(Op::and_, b.op2(Op::and_, recent(b, reader), flagged(b, reader)), unordered(b));

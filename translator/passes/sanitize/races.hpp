@@ -42,6 +42,8 @@ class RaceRecords {
   virtual ~RaceRecords() = default;
 
  protected:
+  /// `atomics64`: the device exchanges both words of an entry at once.
+  explicit RaceRecords(bool atomics64) : atomics64_(atomics64) {}
   /// The two words of an access, i32.
   struct Entry {
     ir::Value who = 0, mark = 0;
@@ -65,10 +67,11 @@ class RaceRecords {
 
  private:
   void visit_load(ir::Builder& b, ir::Value place, Race& race);
-  ir::Value load(ir::Builder& b, ir::Value place, std::uint32_t word);
-  void store(ir::Builder& b, ir::Value place, std::uint32_t word, ir::Value value);
+  Entry exchange_writer(ir::Builder& b, ir::Value place, const Entry& mine);
   ir::Value exchange(ir::Builder& b, ir::Value place, std::uint32_t word, ir::Value value);
   void conflict(ir::Builder& b, Race& race, ir::Value bad, const Entry& entry);
+
+  bool atomics64_;
 };
 
 }  // namespace ptx2spv::passes

@@ -16,11 +16,19 @@ namespace ptx2spv::passes {
 /// what it would be if there were none. `keep_sync`: not those of barriers and warp operations.
 void forget_origins(ir::Function& function, bool keep_sync = false);
 
+/// What accesses that check themselves are made for.
+struct CheckTarget {
+  bool several = false;           ///< an invocation may run several threads: each has all registers
+  bool skipped_branches = false;  ///< Costs::skipped_branches
+  bool atomics64 = false;         ///< Features::buffer_atomics64
+};
+
 /// Makes every access that PTX makes check its bounds and alignment, and with check_init and
 /// check_race what its shadow says. One out of bounds reads 0, or changes nothing; each is noted.
 /// Registers are still variables; surfaces and atomics have not been lowered, whose own accesses
 /// are right. Fills EntryInfo::access_sites.
-void check_accesses(ir::Function& function, const Specialization& options, EntryInfo& entry);
+void check_accesses(ir::Function& function, const Specialization& options,
+                    const CheckTarget& target, EntryInfo& entry);
 
 /// Beside each read that may be of linear memory, sets a variable of this name for check_accesses:
 /// i64, the texel's number, and in the high word whether there is such a texel. `textures`:
@@ -28,8 +36,10 @@ void check_accesses(ir::Function& function, const Specialization& options, Entry
 void mark_fetches(ir::Function& function, const std::vector<ir::TextureOp>& textures);
 inline constexpr const char* kFetch = "checked.fetch";
 
-/// The registers of the fault log, once the sites are known, and what sets them to 0.
-void start_fault_log(ir::Function& function, std::uint32_t sites, std::uint32_t words);
+/// The registers of the fault log, once the sites are known, and what sets them to 0. A thread
+/// keeps the addresses of its faults at up to `groups` sites.
+void start_fault_log(ir::Function& function, std::uint32_t sites, std::uint32_t words,
+                     std::uint32_t groups);
 /// Name of variables, one for each group of the fault log: the other access of the thread's last
 /// race in global memory at a site of the group (i64: abi::f_other and the word behind it).
 inline constexpr const char* kOtherOfRace = "race.other";

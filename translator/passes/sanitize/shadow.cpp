@@ -66,16 +66,22 @@ void set_bits(ir::Builder& b, Value base, const ShadowAccess& access) {
 }
 
 SharedShadow::SharedShadow(ir::Function& function, const EntryInfo& entry, bool races,
-                           bool acquires, ir::Builder& b)
-    : entry_(entry), warps_(has_warp_operations(function)), acquires_(acquires) {
+                           bool acquires, ir::Builder& b, bool atomics64)
+    : RaceRecords(atomics64),
+      entry_(entry),
+      warps_(has_warp_operations(function)),
+      acquires_(acquires) {
   Value bytes = b.i32(static_cast<std::uint32_t>(entry.shadow_shared));
   if (entry.dynamic_shared) bytes = b.op2(Op::add, bytes, push_word(b, abi::Push::dynamic_shared));
   // abi::shadow_bytes.
   const Value words = b.op2(Op::lshr, b.op2(Op::add, bytes, b.i32(31)), b.i32(5));
-  const Value bitmap = b.op2(Op::shl, words, b.i32(2));
+  Value bitmap = b.op2(Op::shl, words, b.i32(2));
   Value size = bitmap;
   const std::uint32_t granule = entry.shadow_granule;
   if (races) {
+    // Records are read as a whole.
+    bitmap = b.op2(Op::and_, b.op2(Op::add, bitmap, b.i32(15)), b.i32(~15u));
+    size = bitmap;
     const Value granules = b.op2(Op::lshr, b.op2(Op::add, bytes, b.i32(granule - 1)),
                                  b.i32(static_cast<std::uint32_t>(std::countr_zero(granule))));
     size = b.op2(Op::add, size, b.op2(Op::mul, granules, b.i32(abi::kRaceWords * 4)));

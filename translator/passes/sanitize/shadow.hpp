@@ -20,7 +20,7 @@ class SharedShadow : public RaceRecords {
   /// `prologue` writes what all accesses of a thread need. `acquires`: something orders threads
   /// beside barriers.
   SharedShadow(ir::Function& function, const EntryInfo& entry, bool races, bool acquires,
-               ir::Builder& prologue);
+               ir::Builder& prologue, bool atomics64);
 
   ir::Value base() const { return base_; }  ///< i64: of the block's bitmap
   /// Looks for a race and takes the access's place in the shadow. `site`: of the access.

@@ -43,6 +43,14 @@ SurfaceShadow::Row SurfaceShadow::read(ir::Builder& b, Value handle) {
           word(abi::lv_races, Type::i64)};
 }
 
+std::optional<std::uint32_t> SurfaceShadow::slot(Value op) const {
+  const auto offset = tracer_.parameter_offset(f_.arg(op, 0));
+  if (!offset) return std::nullopt;
+  for (std::uint32_t slot = 0; slot < entry_.slots.size(); ++slot)
+    if (entry_.slots[slot].offset == *offset) return slot;
+  return std::nullopt;
+}
+
 SurfaceShadow::Access SurfaceShadow::locate(ir::Builder& b, Value value) {
   const ir::Inst inst = f_.insts[value];
   const ir::SurfaceOp op = f_.surface_ops[inst.imm];

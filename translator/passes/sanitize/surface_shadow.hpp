@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,6 +27,8 @@ class SurfaceShadow {
     std::string surface;    ///< its name, empty where the handle comes from memory
   };
   Access locate(ir::Builder& b, ir::Value op);
+  /// The slot that the surface of an operation is; nothing: its handle comes from memory.
+  std::optional<std::uint32_t> slot(ir::Value op) const;
 
  private:
   struct Row {

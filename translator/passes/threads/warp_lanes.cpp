@@ -13,6 +13,29 @@ Value members(const Function& function, Value operation) {
   return args.empty() ? 0 : args.back();
 }
 
+bool names_all_lanes(const Function& function) {
+  const auto all = [&](Value v) {
+    const Inst& inst = function.insts[v];
+    return inst.op == Op::constant && static_cast<std::uint32_t>(inst.imm) == ~0u;
+  };
+  // By register: it is set to nothing else.
+  std::vector<bool> full(function.vars.size(), true);
+  for (const Block& block : function.blocks)
+    for (const Value v : block.insts) {
+      const Inst& inst = function.insts[v];
+      if (inst.op == Op::set_var && !all(function.arg(v, 0))) full[inst.imm] = false;
+    }
+  for (const Block& block : function.blocks)
+    for (const Value v : block.insts) {
+      if (!is_operation(function.insts[v].op)) continue;
+      const Value mask = members(function, v);
+      if (!mask || all(mask)) continue;
+      const Inst& inst = function.insts[mask];
+      if (inst.op != Op::get_var || !full[inst.imm]) return false;
+    }
+  return true;
+}
+
 Value Lanes::op(Op code, Type type, std::initializer_list<Value> args) {
   const Function& f = b_.function();
   std::vector<Bits> bits;

@@ -11,6 +11,9 @@ inline bool is_operation(ir::Op op) { return op >= ir::Op::warp_shfl && op <= ir
 /// The operand of a warp operation that holds its members' mask; 0 for activemask.
 ir::Value members(const ir::Function& function, ir::Value operation);
 
+/// Whether each warp operation that names members names all 32 lanes, as a constant.
+bool names_all_lanes(const ir::Function& function);
+
 /// Writes the operations of a thread at the builder's place. Operations on constants are folded, so
 /// that a lane which is known is a constant.
 class Lanes {
