@@ -1,5 +1,7 @@
 // Reads of textures of linear memory out of range.
-#include "tests/sanitize/checked_device.hpp"
+#include <fmt/format.h>
+
+#include "tests/sanitize/scene.hpp"
 
 namespace ptx2spv {
 namespace {
@@ -53,5 +55,27 @@ TEST(Textures, FetchesOutOfLinearMemoryAreFound) {
   EXPECT_EQ(found.coordinates[0].second, 64);
 }
 
+Scene scene_of(std::int64_t offset) {
+  Scene scene;
+  scene.name = fmt::format("fetch, {} texels from the start", offset);
+  scene.check = "memory";
+  scene.faulty = offset < 0 || offset > 32;
+  scene.ptx = kFetch;
+  scene.kernel = "k";
+  scene.block = {32, 1};
+  scene.memory = {{"texels", 256, 5u}, {"to", 128}};
+  scene.memory[0].texture = 64;
+  scene.arguments = {
+      {Scene::Kind::texture, 0}, {Scene::Kind::value, offset, 4}, {Scene::Kind::memory, 1}};
+  return scene;
+}
+
+TEST(Textures, ScenesOfFetches) { run_scenes(fetch_scenes()); }
+
 }  // namespace
+
+std::vector<Scene> fetch_scenes() {
+  return {scene_of(0), scene_of(32), scene_of(33), scene_of(-2)};
+}
+
 }  // namespace ptx2spv

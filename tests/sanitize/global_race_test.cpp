@@ -1,7 +1,9 @@
 // Races in global memory, and findings that a list suppresses.
+#include <fmt/format.h>
+
 #include <optional>
 
-#include "tests/sanitize/checked_device.hpp"
+#include "tests/sanitize/scene.hpp"
 
 namespace ptx2spv {
 namespace {
@@ -123,15 +125,28 @@ struct Stage {
   LaunchConfig config;
 };
 
+Scene scene_of(const Case& each) {
+  Scene scene;
+  scene.name = fmt::format("race in global memory, {}", each.name);
+  scene.check = "race";
+  scene.faulty = each.line != 0;
+  scene.ptx = module_of(each.body + kept(each.body, "%d0"));
+  scene.kernel = "k";
+  scene.grid = kBlocks;
+  scene.block = {kThreads, 1};
+  scene.memory = {{"from", 4 * kWords, 0u}, {"to", 4 * kWords}, {"pointer", 8, {}, 1}};
+  for (std::int64_t i = 0; i < 3; ++i) scene.arguments.push_back({Scene::Kind::memory, i});
+  return scene;
+}
+
 void run_case(const Device& device, const Case& each, ThreadModel threads) {
   SCOPED_TRACE(each.name);
   const std::string file = std::string(each.name) + ".ptx";
-  Module module = must(Module::load(device, module_of(each.body), file));
-  Stage stage(device);
-  stage.config.threads = threads;
-  must(must(module.kernel("k")).launch(stage.config, stage.args()));
-  SanitizerReport report = device.sanitizer_report();
-  std::erase_if(report.findings, [&](const Finding& finding) { return finding.file != file; });
+  const Scene scene = scene_of(each);
+  Staged staged(device, scene);
+  must(staged.launch(staged.load(file), threads));
+  const SanitizerReport report = staged.report(file);
+  compare_with_record(scene, report.findings);
   if (!each.line) {
     EXPECT_TRUE(report.findings.empty()) << report.findings[0].to_string();
     return;
@@ -251,4 +266,11 @@ TEST(Suppressions, MistakesHaveTheirPlace) {
 }
 
 }  // namespace
+
+std::vector<Scene> global_race_scenes() {
+  std::vector<Scene> scenes;
+  for (const Case& each : kRaces) scenes.push_back(scene_of(each));
+  return scenes;
+}
+
 }  // namespace ptx2spv

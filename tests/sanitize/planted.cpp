@@ -130,6 +130,25 @@ std::int32_t Planted::offset() const {
   return 0;
 }
 
+Scene Planted::scene(bool faulty) const {
+  Scene scene;
+  scene.name = fmt::format("planted, {}, {}", name(), faulty ? "faulty" : "mended");
+  scene.check = "memory";
+  scene.faulty = faulty;
+  scene.ptx = ptx();
+  scene.kernel = "planted";
+  scene.grid = 2;
+  scene.block = {32, 1};
+  if (route == Route::dynamic_shared) scene.shared = kBytes;
+  scene.memory = {{"object", kBytes, 0u}, {"pointer", 8, {}, 0}, {"result", 64, 7u}};
+  scene.arguments = {{Scene::Kind::memory, 0},
+                     {Scene::Kind::memory, 1},
+                     {Scene::Kind::value, faulty ? offset() : 0, 4},
+                     {Scene::Kind::memory, 2},
+                     {Scene::Kind::value, 0, 64}};
+  return scene;
+}
+
 bool Planted::has_border() const {
   const RouteRow& row = row_of(route);
   if (access != AccessKind::load && !row.writes) return false;
@@ -155,6 +174,13 @@ std::vector<Planted> planted_faults() {
           all.push_back(each);
         }
   return all;
+}
+
+std::vector<Scene> planted_scenes() {
+  std::vector<Scene> scenes;
+  for (const Planted& planted : planted_faults())
+    for (const bool faulty : {true, false}) scenes.push_back(planted.scene(faulty));
+  return scenes;
 }
 
 }  // namespace ptx2spv

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ptx2spv/runtime.hpp"
+#include "tests/sanitize/scene.hpp"
 
 namespace ptx2spv {
 
@@ -42,11 +43,12 @@ struct Planted {
   Border border = Border::end;
   ThreadModel threads = ThreadModel::direct;
 
-  std::string name() const;     ///< for messages
-  std::string ptx() const;      ///< kernel `planted`; the access stands on line access_line()
-  std::uint32_t line() const;   ///< of the access
-  bool has_border() const;      ///< the route has memory on that side to be held against
-  std::int32_t offset() const;  ///< of the access from the object's start
+  std::string name() const;        ///< for messages
+  std::string ptx() const;         ///< kernel `planted`; the access stands on line access_line()
+  std::uint32_t line() const;      ///< of the access
+  bool has_border() const;         ///< the route has memory on that side to be held against
+  std::int32_t offset() const;     ///< of the access from the object's start
+  Scene scene(bool faulty) const;  ///< without the fault the access is at the object's start
   static constexpr std::uint32_t kBytes = 64;  ///< of every object
   static constexpr std::uint32_t kThread = 5;  ///< the thread that makes the access
 };

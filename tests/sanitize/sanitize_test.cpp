@@ -1,4 +1,6 @@
 // What the sanitizer finds, and what it says of it.
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "tests/sanitize/checked_device.hpp"
@@ -15,38 +17,6 @@ std::vector<Finding> news(const SanitizerReport& before, const SanitizerReport& 
     if (after.findings[i].threads != before.findings[i].threads) found.push_back(after.findings[i]);
   return found;
 }
-
-/// The memory of a planted kernel: its object, a pointer to that, and its results.
-struct Stage {
-  explicit Stage(const Device& on)
-      : device(on),
-        object(must(Buffer::create(device, Planted::kBytes))),
-        pointer(must(Buffer::create(device, 8))),
-        result(must(Buffer::create(device, 64))) {
-    object.set_name("object");
-    must(object.upload(0, bytes_of(std::vector<std::uint32_t>(16, 0))));
-    must(pointer.upload(0, bytes_of(std::vector<std::uint64_t>{object.address()})));
-    must(result.upload(0, bytes_of(std::vector<std::uint32_t>(16, 7))));
-  }
-
-  Status run(const Planted& planted, Module& module, std::int32_t offset) {
-    LaunchConfig config;
-    config.grid = {2, 1, 1};
-    config.block = {32, 1, 1};
-    config.threads = planted.threads;
-    if (planted.route == Route::dynamic_shared) config.dynamic_shared = Planted::kBytes;
-    const std::vector<std::uint32_t> block(16, 0);
-    auto timing =
-        must(module.kernel("planted"))
-            .launch(config,
-                    Args().buffer(object).buffer(pointer).value(offset).buffer(result).bytes(
-                        bytes_of(block)));
-    return timing ? Status() : Status(timing.error());
-  }
-
-  const Device& device;
-  Buffer object, pointer, result;
-};
 
 FindingKind kind_of(const Planted& planted) {
   return planted.border == Border::askew ? FindingKind::misaligned : FindingKind::out_of_bounds;
@@ -81,22 +51,25 @@ TEST(Sanitize, FindsEveryPlantedFaultAndNothingWithoutIt) {
     if (!opened || opened->sanitizer_report().findings.size() > 90)
       opened = open_checked(check_memory);
     const Device& device = *opened;
-    Stage stage(device);
-    Module module = must(Module::load(device, planted.ptx(), planted.name() + ".ptx"));
+    const Scene mended = planted.scene(false), faulty = planted.scene(true);
+    Staged stage(device, mended), fault(device, faulty);
+    const Module module = stage.load(planted.name() + ".ptx");
     const SanitizerReport start = device.sanitizer_report();
-    must(stage.run(planted, module, 0));
-    EXPECT_TRUE(news(start, device.sanitizer_report()).empty())
-        << news(start, device.sanitizer_report())[0].to_string();
-    must(stage.run(planted, module, planted.offset()));
+    must(stage.launch(module, planted.threads));
+    const std::vector<Finding> none = news(start, device.sanitizer_report());
+    EXPECT_TRUE(none.empty()) << none[0].to_string();
+    must(fault.launch(module, planted.threads));
     const std::vector<Finding> found = news(start, device.sanitizer_report());
     ASSERT_EQ(found.size(), 1u) << (found.size() > 1 ? found[1].to_string() : "");
     expect_planted(planted, found[0]);
+    compare_with_record(mended, none);
+    compare_with_record(faulty, found);
     // The access did nothing and gave 0.
     if (planted.access != AccessKind::store) {
-      const auto words = read_buffer<std::uint32_t>(stage.result, 16);
+      const auto words = read_buffer<std::uint32_t>(fault.memory(2), 16);
       EXPECT_EQ(words[planted.bytes == 2 ? 1 : planted.bytes == 8 ? 2 : 0] & 0xffffu, 0u);
     }
-    for (const std::uint32_t word : read_buffer<std::uint32_t>(stage.object, 16))
+    for (const std::uint32_t word : read_buffer<std::uint32_t>(fault.memory(0), 16))
       EXPECT_LE(word, 2u);
   }
 }
@@ -121,6 +94,21 @@ std::vector<Finding> store_to(const Device& device, std::uint64_t address,
   must(must(module.kernel("store")).launch(config, Args().address(address)));
   return news(before, device.sanitizer_report());
 }
+
+Scene store_scene(const char* name, bool faulty, Scene::Argument to, bool freed) {
+  Scene scene;
+  scene.name = fmt::format("memory, {}", name);
+  scene.check = "memory";
+  scene.faulty = faulty;
+  scene.ptx = kStore;
+  scene.kernel = "store";
+  scene.memory = {{"gone", 64, 0u}};
+  scene.memory[0].freed = freed;
+  scene.arguments = {to};
+  return scene;
+}
+
+TEST(Sanitize, ScenesOfMemory) { run_scenes(memory_scenes()); }
 
 TEST(Sanitize, FreedMemoryAndNullPointersHaveKindsOfTheirOwn) {
   Device device = open_checked(check_memory);
@@ -256,6 +244,38 @@ TEST(Sanitize, SelectedPointersAreNoFaults) {
   EXPECT_EQ(device.sanitizer_report().findings.size(), 1u);
 }
 
+// What nvcc makes of from[i]: a product of twice the width, added to the parameter. It leads into
+// another allocation there.
+TEST(Sanitize, AnIndexThatLeadsIntoAnotherAllocationIsFound) {
+  Device device = open_checked(check_memory);
+  Module module = must(Module::load(device, R"(.version 8.3
+.target sm_80
+.address_size 64
+.visible .entry index(.param .u64 from, .param .u32 at) {
+  .reg .b64 %d<4>;
+  .reg .b32 %r<2>;
+  ld.param.u64 %d0, [from];
+  ld.param.u32 %r0, [at];
+  mul.wide.s32 %d1, %r0, 4;
+  add.s64 %d2, %d0, %d1;
+  st.global.u32 [%d2], %r0;
+  ret;
+}
+)",
+                                    "index.ptx"));
+  Buffer a = must(Buffer::create(device, 128)), b = must(Buffer::create(device, 128));
+  const Kernel kernel = must(module.kernel("index"));
+  const auto store = [&](std::int32_t at) {
+    must(kernel.launch({}, Args().buffer(a).value(at)));
+    return device.sanitizer_report().findings.size();
+  };
+  EXPECT_EQ(store(0), 0u);
+  EXPECT_EQ(store(31), 0u);
+  const auto distance = static_cast<std::int64_t>(b.address() - a.address());
+  ASSERT_EQ(store(static_cast<std::int32_t>(distance / 4)), 1u);
+  EXPECT_EQ(device.sanitizer_report().findings[0].pointer, "from");
+}
+
 // The heap is made for the first launch that needs it, which may use it too.
 TEST(Sanitize, TheFirstLaunchWithMallocMayUseItsBlocks) {
   Device device = open_checked(check_memory);
@@ -324,4 +344,12 @@ TEST(Sanitize, NamesOfChecks) {
 }
 
 }  // namespace
+
+std::vector<Scene> memory_scenes() {
+  return {store_scene("a live allocation", false, {}, false),
+          store_scene("a freed allocation", true, {}, true),
+          store_scene("a null pointer", true, {Scene::Kind::value, 0}, false),
+          store_scene("an address below 4096", true, {Scene::Kind::value, 4092}, false)};
+}
+
 }  // namespace ptx2spv

@@ -1,7 +1,9 @@
 // Bytes that nobody wrote, and races in shared memory.
+#include <fmt/format.h>
+
 #include <optional>
 
-#include "tests/sanitize/checked_device.hpp"
+#include "tests/sanitize/scene.hpp"
 
 namespace ptx2spv {
 namespace {
@@ -128,22 +130,29 @@ constexpr Case kReads[] = {
      FindingKind::uninitialised, 12},
 };
 
-void run_case(const Case& each, std::uint32_t checks, ThreadModel threads) {
+Scene scene_of(const Case& each, const char* check) {
+  Scene scene;
+  scene.name = fmt::format("{}, {}", check, each.name);
+  scene.check = check;
+  scene.faulty = each.kind.has_value();
+  scene.ptx = module_of(each.body + kept(each.body, "%d0"));
+  scene.kernel = "k";
+  scene.grid = kBlocks;
+  scene.block = {kThreads, 1};
+  scene.shared = 512;
+  scene.memory = {{"from", 4 * kThreads, 1u}, {"to", 4 * kThreads * kBlocks}};
+  scene.arguments = {{Scene::Kind::memory, 0}, {Scene::Kind::memory, 1}};
+  return scene;
+}
+
+void run_case(const Case& each, const char* check, ThreadModel threads) {
   SCOPED_TRACE(each.name);
-  Device device = open_checked(checks);
-  Module module = must(Module::load(device, module_of(each.body), "shadow.ptx"));
-  Buffer from = must(Buffer::create(device, 4 * kThreads));
-  Buffer to = must(Buffer::create(device, 4 * kThreads * kBlocks));
-  from.set_name("from");
-  to.set_name("to");
-  must(from.upload(0, bytes_of(std::vector<std::uint32_t>(kThreads, 1))));
-  LaunchConfig config;
-  config.grid = {kBlocks, 1, 1};
-  config.block = {kThreads, 1, 1};
-  config.dynamic_shared = 512;
-  config.threads = threads;
-  must(must(module.kernel("k")).launch(config, Args().buffer(from).buffer(to)));
+  const Device device = open_checked(checks_of(check));
+  const Scene scene = scene_of(each, check);
+  Staged staged(device, scene);
+  must(staged.launch(staged.load("shadow.ptx"), threads));
   const SanitizerReport report = device.sanitizer_report();
+  compare_with_record(scene, report.findings);
   if (!each.kind) {
     EXPECT_TRUE(report.findings.empty()) << report.findings[0].to_string();
     return;
@@ -165,12 +174,12 @@ void run_case(const Case& each, std::uint32_t checks, ThreadModel threads) {
 
 TEST(Shadow, RacesAreFoundBetweenBarriers) {
   for (const ThreadModel threads : {ThreadModel::direct, ThreadModel::regions})
-    for (const Case& each : kRaces) run_case(each, check_race, threads);
+    for (const Case& each : kRaces) run_case(each, "race", threads);
 }
 
 TEST(Shadow, ReadsOfWhatNobodyWroteAreFound) {
   for (const ThreadModel threads : {ThreadModel::direct, ThreadModel::regions})
-    for (const Case& each : kReads) run_case(each, check_init, threads);
+    for (const Case& each : kReads) run_case(each, "init", threads);
 }
 
 // What copies, fills and downloads through the host's pointer leave is written.
@@ -300,4 +309,12 @@ TEST(Shadow, WarpsThatSynchroniseDoNotRaceWithThemselves) {
 }
 
 }  // namespace
+
+std::vector<Scene> shadow_scenes() {
+  std::vector<Scene> scenes;
+  for (const Case& each : kRaces) scenes.push_back(scene_of(each, "race"));
+  for (const Case& each : kReads) scenes.push_back(scene_of(each, "init"));
+  return scenes;
+}
+
 }  // namespace ptx2spv

@@ -1,13 +1,17 @@
 // Barriers and warp operations that some threads do not reach, and waits that do not end.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
-#include "tests/sanitize/checked_device.hpp"
+#include "tests/sanitize/scene.hpp"
 
 namespace ptx2spv {
 namespace {
 
 constexpr std::uint32_t kThreads = 64;
+// The second number is more than small workgroups have invocations for.
+constexpr std::uint32_t kBlocks[] = {kThreads, 320};
 
 /// Threads past the first 64 end at once, which is no fault. The first line of the body is 11.
 std::string module_of(const std::string& body) {
@@ -211,20 +215,30 @@ const std::vector<Case> kWaits = {
      false},
 };
 
+Scene scene_of(const Case& each, std::uint32_t threads) {
+  Scene scene;
+  scene.name = fmt::format("sync, {}, {} threads", each.name, threads);
+  scene.check = "sync";
+  scene.faulty = !each.found.empty();
+  scene.ptx = module_of(each.body + kept(each.body, "%d0"));
+  scene.kernel = "k";
+  scene.grid = 2;
+  scene.block = {threads, 1};
+  scene.memory = {{"to", 4 * kThreads + 4, 33u}};
+  scene.arguments = {{Scene::Kind::memory, 0}};
+  return scene;
+}
+
 void run_case(const Device& device, const Case& each, std::uint32_t threads) {
-  SCOPED_TRACE(each.name);
-  const std::string file = std::to_string(threads) + " threads, " + each.name + ".ptx";
-  Module module = must(Module::load(device, module_of(each.body), file));
-  Buffer to = must(Buffer::create(device, 4 * kThreads + 4));
-  must(to.upload(0, bytes_of(std::vector<std::uint32_t>(kThreads + 1, 33))));
-  LaunchConfig config;
-  config.grid = {2, 1, 1};
-  config.block = {threads, 1, 1};
-  auto launched = must(module.kernel("k")).launch(config, Args().buffer(to));
+  const Scene scene = scene_of(each, threads);
+  SCOPED_TRACE(scene.name);
+  const std::string file = scene.name + ".ptx";
+  Staged staged(device, scene);
+  const auto launched = staged.launch(staged.load(file));
   EXPECT_EQ(static_cast<bool>(launched), each.ends)
       << (launched ? std::string("it ended") : launched.error().text);
-  SanitizerReport report = device.sanitizer_report();
-  std::erase_if(report.findings, [&](const Finding& finding) { return finding.file != file; });
+  const SanitizerReport report = staged.report(file);
+  compare_with_record(scene, report.findings);
   std::vector<Place> found, expected = each.found;
   std::sort(expected.begin(), expected.end());
   std::string all;
@@ -251,10 +265,9 @@ void run_case(const Device& device, const Case& each, std::uint32_t threads) {
 }
 
 void run_all(const std::vector<Case>& cases) {
-  // A device keeps the places of all of them. The second number is more than small workgroups have
-  // invocations for.
+  // A device keeps the places of all of them.
   const Device device = open_checked(check_sync);
-  for (const std::uint32_t threads : {kThreads, 320u})
+  for (const std::uint32_t threads : kBlocks)
     for (const Case& each : cases) run_case(device, each, threads);
   EXPECT_EQ(device.sanitizer_report().places_left_out, 0u);
 }
@@ -284,4 +297,13 @@ TEST(Sync, OtherChecksDoNotLookAtBarriers) {
 }
 
 }  // namespace
+
+std::vector<Scene> sync_scenes() {
+  std::vector<Scene> scenes;
+  for (const auto* cases : {&kBarriers, &kWarps, &kWaits})
+    for (const Case& each : *cases)
+      for (const std::uint32_t threads : kBlocks) scenes.push_back(scene_of(each, threads));
+  return scenes;
+}
+
 }  // namespace ptx2spv

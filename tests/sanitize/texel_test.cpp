@@ -3,12 +3,12 @@
 
 #include <optional>
 
-#include "tests/sanitize/checked_device.hpp"
+#include "tests/sanitize/scene.hpp"
 
 namespace ptx2spv {
 namespace {
 
-constexpr std::uint32_t kWidth = 32, kHeight = 4, kLayers = 3;
+constexpr std::uint32_t kWidth = kTexelWidth, kHeight = kTexelHeight, kLayers = kTexelLayers;
 
 /// A thread for each texel of a layer: %r0 its x, %r1 its y, %r2 the layer, %r3 4 x. %d0, %d1:
 /// surfaces `from` and `to` of texels of 4 bytes; %d2: the handle of `to`, out of memory. The first
@@ -103,34 +103,32 @@ const Case kCases[] = {
      Geometry::d3, kInit, 13},
 };
 
+Scene scene_of(const Case& each, ArrayBacking backing) {
+  Scene scene;
+  scene.check = each.kind == kRace ? "race" : "init";
+  scene.name = fmt::format("{} of texels, {}", scene.check, each.name);
+  scene.faulty = each.kind.has_value();
+  scene.ptx = module_of(each.body + kept(each.body, "%d3"));
+  scene.kernel = "k";
+  scene.grid = kLayers;
+  scene.block = {kWidth, kHeight};
+  scene.memory = {{"handles", 8, {}, {}, 1}};
+  scene.arrays = {{each.geometry, true, backing}, {each.geometry, false, backing}};
+  scene.arguments = {
+      {Scene::Kind::surface, 0}, {Scene::Kind::surface, 1}, {Scene::Kind::memory, 0}};
+  return scene;
+}
+
 void run_case(const Device& device, const Case& each, ArrayBacking backing, ThreadModel threads) {
   SCOPED_TRACE(
       fmt::format("{}, {}, {}", each.name, static_cast<int>(backing), static_cast<int>(threads)));
   const std::string file =
       fmt::format("{} {} {}.ptx", each.name, static_cast<int>(backing), static_cast<int>(threads));
-  ArrayDesc desc;
-  desc.geometry = each.geometry;
-  desc.format = abi::SurfaceFormat::u32;
-  desc.width = kWidth;
-  desc.height = kHeight;
-  (each.geometry == Geometry::a2d ? desc.layers : desc.depth) =
-      each.geometry == Geometry::d2 ? 1 : kLayers;
-  desc.backing = backing;
-  Array from = must(Array::create(device, desc)), to = must(Array::create(device, desc));
-  must(from.upload(std::vector<std::byte>(from.bytes())));
-  Surface first = must(Surface::create(from)), second = must(Surface::create(to)),
-          again = must(Surface::create(to));
-  Buffer handles = must(Buffer::create(device, 8));
-  must(handles.upload(0, bytes_of(std::vector<std::uint64_t>{again.handle()})));
-  Module module = must(Module::load(device, module_of(each.body), file));
-  LaunchConfig config;
-  config.grid = {kLayers, 1, 1};
-  config.block = {kWidth, kHeight, 1};
-  config.threads = threads;
-  must(must(module.kernel("k"))
-           .launch(config, Args().surface(first).surface(second).buffer(handles)));
-  SanitizerReport report = device.sanitizer_report();
-  std::erase_if(report.findings, [&](const Finding& finding) { return finding.file != file; });
+  const Scene scene = scene_of(each, backing);
+  Staged staged(device, scene);
+  must(staged.launch(staged.load(file), threads));
+  const SanitizerReport report = staged.report(file);
+  compare_with_record(scene, report.findings);
   if (!each.kind) {
     EXPECT_TRUE(report.findings.empty()) << report.findings[0].to_string();
     return;
@@ -233,4 +231,11 @@ TEST(Texels, EveryWayOfTheHostCounts) {
 }
 
 }  // namespace
+
+std::vector<Scene> texel_scenes() {
+  std::vector<Scene> scenes;
+  for (const Case& each : kCases) scenes.push_back(scene_of(each, ArrayBacking::automatic));
+  return scenes;
+}
+
 }  // namespace ptx2spv

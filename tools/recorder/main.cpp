@@ -25,6 +25,7 @@ constexpr const char* kHelp =
     "       recorder programs FILE --vocabulary FILE [--seed FIRST] [--count N] [--step N] [--jobs "
     "N]\n"
     "       recorder program FILE --vocabulary FILE --seed NUMBER\n"
+    "       recorder scenes FILE [--only CHECK] [--seed FIRST] [--count N]\n"
     "instructions  records the one-instruction kernels; --full also writes every result\n"
     "forms         records the forms that the first record of kernels does not hold\n"
     "textures      records the texture instructions\n"
@@ -41,7 +42,10 @@ constexpr const char* kHelp =
     "modules       writes the PTX of the one-instruction kernels and those of surfaces\n"
     "vocabulary    writes the forms that random programs are made of (FOLDER: tests/data/ptxas)\n"
     "programs      records a checksum of each random program\n"
-    "program       writes every word that one random program gives\n";
+    "program       writes every word that one random program gives\n"
+    "scenes        runs what PTX2SPV_SCENES=FILE test_sanitize wrote; compute-sanitizer looks at "
+    "it\n"
+    "              (tools/recorder/compute_sanitizer)\n";
 
 }  // namespace
 
@@ -96,6 +100,8 @@ int main(int argc, char** argv) {
     return ptx2spv::recorder::write_vocabulary(range.path, range.vocabulary);
   if (args[0] == "programs") return ptx2spv::recorder::record_programs(range);
   if (args[0] == "program") return ptx2spv::recorder::dump_program(range);
+  if (args[0] == "scenes")
+    return ptx2spv::recorder::run_scenes(range.path, only, range.first, range.count);
   std::fputs(kHelp, stderr);
   return 2;
 }

@@ -40,6 +40,11 @@ struct ProgramRange {
 int record_programs(const ProgramRange& range);
 /// Writes every word that the first one gives.
 int dump_program(const ProgramRange& range);
+/// Runs scenes of the sanitizer's tests for compute-sanitizer to look at: `count` from the one with
+/// number `first` on, of those with `check` (empty: of all). Prints a line before and after each.
+/// Returns 3 where the driver does not go on behind one of them.
+int run_scenes(const std::string& path, const std::string& check, std::uint64_t first,
+               std::uint64_t count);
 /// The vocabulary of the random programs, out of the forms in `folder`.
 int write_vocabulary(const std::string& path, const std::string& folder);
 
