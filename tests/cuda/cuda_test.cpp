@@ -13,99 +13,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/process.hpp"
+#include "tests/cuda/programs.hpp"
 
 namespace ptx2spv::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::string kHere = std::string(PTX2SPV_SOURCE_DIR) + "/tests/cuda/";
-const std::string kLibraries = std::string(PTX2SPV_BINARY_DIR) + "/cuda";
-
-/// Where the programs' executables are kept between runs.
-std::string executables() {
-  const std::string folder = std::string(PTX2SPV_BINARY_DIR) + "/tests/cuda-programs/";
-  fs::create_directories(folder);
-  return folder;
-}
-
-/// The newest of what an executable is made from.
-fs::file_time_type newest(const std::vector<std::string>& sources) {
-  auto time = fs::file_time_type::min();
-  for (const std::string& each : sources) time = std::max(time, fs::last_write_time(each));
-  return time;
-}
-
-/// Compiles with `command` and the output's name behind it, unless that is done. Two devices' tests
-/// may compile at once: each writes a file of its own and puts it in place.
-::testing::AssertionResult compile(const std::string& name, std::vector<std::string> command,
-                                   const std::vector<std::string>& sources, std::string& made) {
-  made = executables() + name;
-  std::error_code missing;
-  if (fs::last_write_time(made, missing) > newest(sources) && !missing)
-    return ::testing::AssertionSuccess();
-  const std::string own = made + "." + std::to_string(getpid());
-  command.insert(command.end(), {"-o", own});
-  const ProcessResult result = run_process(command);
-  if (result.exit_code)
-    return ::testing::AssertionFailure() << name << " does not compile:\n" << result.error;
-  fs::rename(own, made);
-  return ::testing::AssertionSuccess();
-}
-
-/// nvcc of the toolkit that PTX2SPV_NVCC names, or of an installed one.
-std::string nvcc() {
-  const char* named = std::getenv("PTX2SPV_NVCC");
-  for (const char* each : {named, "/usr/local/cuda/bin/nvcc", "/usr/bin/nvcc"})
-    if (each && access(each, X_OK) == 0) return each;
-  return {};
-}
-
-/// "13.0": the toolkit's version; programs of each have a name of their own.
-const std::string& toolkit() {
-  static const std::string version = [] {
-    const std::string text = nvcc().empty() ? "" : run_process({nvcc(), "--version"}).out;
-    const auto at = text.find("release ");
-    return at == std::string::npos ? "" : text.substr(at + 8, text.find(',', at) - at - 8);
-  }();
-  return version;
-}
-int toolkit_major() { return std::atoi(toolkit().c_str()); }
-
-ProcessResult execute(const std::vector<std::string>& program,
-                      const std::vector<std::string>& environment = {}) {
-  std::vector<std::string> arguments = {tool_path("ptxexec")};
-  arguments.insert(arguments.end(), program.begin(), program.end());
-  // The layer's messages end the process, which belongs to tests of the runtime itself.
-  std::vector<std::string> all = environment;
-  all.push_back("PTX2SPV_VALIDATE_IR=0");
-  return run_process(arguments, {}, all);
-}
-
-::testing::AssertionResult compile_c(const std::string& name, std::string& made) {
-  const std::string source = kHere + "driver/" + name + ".c";
-  return compile(name,
-                 {"/usr/bin/env", "cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", source,
-                  "-L" + kLibraries, "-l:libcuda.so.1", "-Wl,-rpath-link," + kLibraries},
-                 {source, kHere + "driver/driver.h", kLibraries + "/libcuda.so.1"}, made);
-}
-
-/// The newest libraries, and nvcc's PTX for the oldest architecture that it has.
-::testing::AssertionResult compile_cuda(const std::string& name,
-                                        const std::vector<std::string>& files,
-                                        const std::vector<std::string>& options,
-                                        std::string& made) {
-  std::vector<std::string> command = {nvcc(),   "-std=c++17", "-cudart",
-                                      "shared", "-gencode",   "arch=compute_75,code=compute_75"};
-  command.insert(command.end(), options.begin(), options.end());
-  std::vector<std::string> sources = {kHere + "programs/common.cuh"};
-  for (const std::string& each : files) {
-    sources.push_back(kHere + "programs/" + each);
-    command.push_back(sources.back());
-  }
-  return compile(name + "-" + toolkit(), command, sources, made);
-}
 
 TEST(DriverInterface, ProgramInC) {
   std::string program;

@@ -68,6 +68,40 @@ TEST_P(DeviceClass, RunsKernelsOrSaysWhatIsMissing) {
   }
 }
 
+// With and without addresses of buffers: a kernel that stays in its buffer, and one that does not.
+TEST_P(DeviceClass, ChecksKernels) {
+  const json profile = profile_of(GetParam());
+  const std::string version = profile["profiles"].front()["api-version"];
+  if (version < "1.1") GTEST_SKIP() << "devices of Vulkan 1.0 are refused";
+  const test::TemporaryFolder folder;
+  (void)folder.write("store.ptx",
+                     ".version 7.0\n.target sm_75\n.address_size 64\n"
+                     ".visible .entry store(.param .u64 to, .param .u32 step) {\n"
+                     "  .reg .u64 %rd<4>; .reg .u32 %r<4>;\n"
+                     "  ld.param.u64 %rd1, [to]; ld.param.u32 %r1, [step]; mov.u32 %r2, %tid.x;\n"
+                     "  mul.lo.u32 %r3, %r1, %r2; mul.wide.u32 %rd2, %r3, 4;\n"
+                     "  add.u64 %rd3, %rd1, %rd2;\n  st.global.u32 [%rd3], %r2;\n  ret;\n}\n");
+  for (const int step : {1, 2}) {
+    const json manifest = {{"module", "store.ptx"},
+                           {"buffers", {{"to", {{"bytes", 128}}}}},
+                           {"launches",
+                            {{{"kernel", "store"},
+                              {"grid", 1},
+                              {"block", 32},
+                              {"args", {{{"buffer", "to"}}, {{"u32", step}}}}}}}};
+    const auto result = run_limited(
+        file_of(GetParam()), {"--sanitize=all", folder.write("store.json", manifest.dump())});
+    EXPECT_EQ(result.exit_code, step == 1 ? 0 : 4) << result.error;
+    EXPECT_EQ(result.error.find("error: out-of-bounds store of 4 bytes in global memory") !=
+                  std::string::npos,
+              step == 2)
+        << result.error;
+    if (step == 2) {
+      EXPECT_NE(result.error.find("threads: 16"), std::string::npos) << result.error;
+    }
+  }
+}
+
 /// The test's device as the runtime sees it; nothing where it cannot be used.
 std::optional<Candidate> the_device(bool validation = false) {
   std::string notes;

@@ -108,6 +108,7 @@ CUresult create_array(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& des
   auto object = std::make_shared<ArrayObject>(std::move(*array));
   object->context = &context;
   object->desc = desc;
+  trace(context, *object);
   made = tables().arrays.add(std::move(object));
   return eSuccess;
 }
@@ -120,6 +121,7 @@ CUresult create_mipmap(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& de
   auto object = std::make_shared<MipmapObject>(std::move(*array));
   object->context = &context;
   object->desc = desc;
+  trace(context, *object);
   object->levels.resize(object->array.desc().levels);
   made = tables().mipmaps.add(std::move(object));
   return eSuccess;

@@ -57,7 +57,11 @@ std::shared_ptr<Allocation> find_host(const void* pointer);
 void add_variable(ContextObject& context, CUdeviceptr address, std::size_t bytes, bool managed);
 void remove_variable(CUdeviceptr address);
 void release_memory_of(const ContextObject& context);
-/// Prints every allocation of the device that the program did not free, and counts them.
+std::vector<std::shared_ptr<Allocation>> all_allocations();
+/// Notes who makes an object, where leaks are looked for.
+void trace(const ContextObject& context, Traced& object);
+/// Prints every allocation, array, texture and surface object of the device that the program did
+/// not free, and counts them.
 std::size_t report_leaks(const DeviceObject& device);
 /// Takes an allocation out of the tables; its memory goes with its last user.
 void forget(const Allocation& allocation);

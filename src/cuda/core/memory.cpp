@@ -209,27 +209,7 @@ void release_memory_of(const ContextObject& context) {
   for (const auto& each : by_address().of(context)) forget(*each);
 }
 
-std::size_t report_leaks(const DeviceObject& device) {
-  std::size_t count = 0;
-  for (const auto& each : by_address().all()) {
-    const bool owned = each->use == MemoryUse::device || each->use == MemoryUse::host ||
-                       each->use == MemoryUse::managed;
-    if (!owned || !each->context || each->context->device != &device) continue;
-    ++count;
-    const auto list = device.device->state()->allocations.list();
-    const runtime::AllocationInfo* known = list->find(each->address);
-    std::string text = fmt::format("leak: {} bytes of {} were never freed", each->bytes,
-                                   known ? known->name : name_of(each->use));
-    std::string_view calls = known ? std::string_view(known->made) : std::string_view();
-    for (const char* what = "allocated by"; !calls.empty(); what = "  called from") {
-      const std::size_t end = calls.find('\n');
-      text += fmt::format("\n  {}: {}", what, calls.substr(0, end));
-      calls = end == std::string_view::npos ? std::string_view() : calls.substr(end + 1);
-    }
-    say(text);
-  }
-  return count;
-}
+std::vector<std::shared_ptr<Allocation>> all_allocations() { return by_address().all(); }
 
 CUresult pitch_of(std::size_t width, std::size_t& pitch) {
   constexpr std::size_t kPitch = 512;

@@ -110,8 +110,13 @@ struct EventObject {
   std::vector<GraphNodeObject*> nodes;  ///< of that capture
 };
 
+/// What the sanitizer lists where it is never destroyed.
+struct Traced {
+  std::string made;  ///< the calls that made it, a line each; empty where nobody asks
+};
+
 /// A CUDA array, or a level of a mipmapped one.
-struct ArrayObject {
+struct ArrayObject : Traced {
   ContextObject* context = nullptr;
   Array array;
   CUDA_ARRAY3D_DESCRIPTOR desc{};
@@ -120,7 +125,7 @@ struct ArrayObject {
   explicit ArrayObject(Array value) : array(std::move(value)) {}
 };
 
-struct MipmapObject {
+struct MipmapObject : Traced {
   ContextObject* context = nullptr;
   Array array;
   CUDA_ARRAY3D_DESCRIPTOR desc{};
@@ -128,7 +133,7 @@ struct MipmapObject {
   explicit MipmapObject(Array value) : array(std::move(value)) {}
 };
 
-struct TextureObject {
+struct TextureObject : Traced {
   ContextObject* context = nullptr;
   CUDA_RESOURCE_DESC resource{};
   CUDA_TEXTURE_DESC desc{};
@@ -136,7 +141,7 @@ struct TextureObject {
   std::optional<Texture> texture;
 };
 
-struct SurfaceObject {
+struct SurfaceObject : Traced {
   ContextObject* context = nullptr;
   CUDA_RESOURCE_DESC resource{};
   std::optional<Surface> surface;
@@ -326,6 +331,12 @@ class NumberTable {
   void remove_of(const ContextObject* context) {
     std::lock_guard lock(mutex_);
     std::erase_if(objects_, [&](const auto& each) { return each.second->context == context; });
+  }
+  std::vector<std::shared_ptr<T>> all() const {
+    std::vector<std::shared_ptr<T>> list;
+    std::lock_guard lock(mutex_);
+    for (const auto& [number, object] : objects_) list.push_back(object);
+    return list;
   }
 
  private:

@@ -188,6 +188,7 @@ CUresult create_texture(ContextObject& context, const CUDA_RESOURCE_DESC& resour
   auto object = std::make_shared<TextureObject>();
   object->context = &context;
   object->resource = resource;
+  trace(context, *object);
   object->desc = desc;
   if (view) object->view = *view;
   if (CUresult code = make_texture(resource, desc, view, object->texture); code != eSuccess)
@@ -218,6 +219,7 @@ CUresult create_surface(ContextObject& context, const CUDA_RESOURCE_DESC& resour
   auto object = std::make_shared<SurfaceObject>();
   object->context = &context;
   object->resource = resource;
+  trace(context, *object);
   made = surface->handle();
   object->surface = std::move(*surface);
   tables().surfaces.add(made, std::move(object));

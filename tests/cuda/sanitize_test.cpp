@@ -1,0 +1,110 @@
+// ptxexec's sanitizer and time limits: what a program in C is told, and what it ends with.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cuda/programs.hpp"
+#include "tests/support/process.hpp"
+
+namespace ptx2spv::test {
+namespace {
+
+class Sanitized : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(compile_c("faulty", program_)); }
+  ProcessResult run(const std::string& fault, std::vector<std::string> options,
+                    const std::vector<std::string>& environment = {}) {
+    options.insert(options.end(), {program_, fault});
+    return execute(options, environment);
+  }
+  std::string program_;
+  TemporaryFolder folder_;
+};
+
+TEST_F(Sanitized, ProgramsWithoutFaultsEndAsEver) {
+  for (const char* options : {"--sanitize=all", "--sanitize=all,leaks"}) {
+    const ProcessResult result = run("nothing", {options});
+    EXPECT_EQ(result.out, "good\n") << result.error;
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(result.error, "");
+  }
+}
+
+TEST_F(Sanitized, FaultsAreNamedAndEndWithTheirCode) {
+  const struct {
+    const char* fault;
+    const char* check;
+    const char* text;
+  } faults[] = {
+      {"bounds", "memory", "error: out-of-bounds store of 4 bytes in global memory"},
+      {"race", "race", "error: racing store of 4 bytes in global memory"},
+      {"unwritten", "init", "error: uninitialised load of 4 bytes in global memory"},
+  };
+  for (const auto& each : faults) {
+    SCOPED_TRACE(each.fault);
+    const std::string check = std::string("--sanitize=") + each.check;
+    const ProcessResult result = run(each.fault, {check});
+    EXPECT_EQ(result.out, "good\n");
+    EXPECT_EQ(result.exit_code, 4);
+    EXPECT_NE(result.error.find(each.text), std::string::npos) << result.error;
+    EXPECT_NE(result.error.find("allocated by: "), std::string::npos) << result.error;
+    EXPECT_NE(result.error.find("found 1 faulty place"), std::string::npos) << result.error;
+    EXPECT_EQ(run(each.fault, {check, "--error-exitcode=9"}).exit_code, 9);
+    EXPECT_EQ(run(each.fault, {check, "--error-exitcode=0"}).exit_code, 0);
+    EXPECT_EQ(run(each.fault, {}).exit_code, 0);
+    EXPECT_EQ(run("nothing", {check}).exit_code, 0);
+  }
+}
+
+TEST_F(Sanitized, FindingsAreJsonAndListsSuppressThem) {
+  const std::string file = folder_.file("found.json");
+  EXPECT_EQ(run("bounds", {"--sanitize=memory", "--json=" + file}).exit_code, 4);
+  const auto found = nlohmann::json::parse(read_whole(file), nullptr, false);
+  ASSERT_TRUE(found.is_array() && found.size() == 1) << read_whole(file);
+  EXPECT_EQ(found[0]["findings"][0]["kind"], "out-of-bounds");
+  EXPECT_EQ(found[0]["findings"][0]["kernel"], "store");
+  const std::string list = folder_.write("list", "race kernel=store\n");
+  const ProcessResult covered = run("race", {"--sanitize=race", "--suppressions=" + list});
+  EXPECT_EQ(covered.exit_code, 0);
+  EXPECT_NE(covered.error.find("that were suppressed: 1"), std::string::npos) << covered.error;
+  EXPECT_EQ(run("bounds", {"--sanitize=all", "--suppressions=" + list}).exit_code, 4);
+  EXPECT_EQ(run("race", {"--sanitize=race", "--suppressions=none"}).exit_code, 2);
+}
+
+TEST_F(Sanitized, LeaksAreListedOnRequest) {
+  const ProcessResult result = run("leak", {"--sanitize=leaks"});
+  EXPECT_EQ(result.out, "good\n");
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_NE(result.error.find("leak: 4096 bytes of cudaMalloc"), std::string::npos) << result.error;
+  EXPECT_NE(result.error.find("allocated by: "), std::string::npos) << result.error;
+  EXPECT_EQ(result.error.find("leak: 128 bytes"), std::string::npos) << result.error;
+  EXPECT_EQ(run("leak", {"--sanitize=all"}).exit_code, 0);
+}
+
+TEST_F(Sanitized, ArraysAndObjectsOfThemAreListedToo) {
+  const ProcessResult result = run("objects", {"--sanitize=leaks"});
+  EXPECT_EQ(result.out, "good\n");
+  EXPECT_EQ(result.exit_code, 4);
+  for (const char* each : {"leak: an array of 32 x 16 texels, 2048 bytes was never destroyed",
+                           "leak: a texture object was never destroyed",
+                           "leak: a surface object was never destroyed"}) {
+    const std::size_t at = result.error.find(each);
+    ASSERT_NE(at, std::string::npos) << each << "\n" << result.error;
+    // The program's own call stands there, too.
+    const std::size_t by = result.error.find("allocated by: ", at);
+    EXPECT_LT(by, at + 120) << result.error;
+    EXPECT_NE(result.error.find("faulty", by), std::string::npos) << result.error;
+  }
+  EXPECT_EQ(result.error.find("bytes of"), std::string::npos) << result.error;
+}
+
+// Where the driver ends long loops by itself, the launch fails before the time is over.
+TEST_F(Sanitized, LaunchesThatNeverEndAreGivenUp) {
+  const ProcessResult result = run("endless", {"--timeout=2"});
+  EXPECT_LT(result.milliseconds, 60000);
+  EXPECT_EQ(result.out, "code 702\n") << result.error;
+  EXPECT_EQ(run("endless", {"--timeout=soon"}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace ptx2spv::test
