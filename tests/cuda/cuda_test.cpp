@@ -99,7 +99,23 @@ std::vector<std::string> cells(const std::string& row) {
   return all;
 }
 
-/// What the hardware gave, with the lines that are known to differ here: each has to be there once.
+/// Puts `line` in the place of every line that is `recorded` but for the blanks before it; false:
+/// there is none.
+bool replace_lines(std::string& text, const std::string& recorded, const std::string& line) {
+  std::string changed;
+  std::istringstream lines(text);
+  bool any = false;
+  for (std::string each; std::getline(lines, each);) {
+    const auto first = std::min(each.find_first_not_of(' '), each.size());
+    const bool is = each.compare(first, std::string::npos, recorded) == 0;
+    any = any || is;
+    changed += (is ? each.substr(0, first) + line : each) + '\n';
+  }
+  text = changed;
+  return any;
+}
+
+/// What the hardware gave, with the lines that are known to differ here: each has to be there.
 std::string expected_output(const std::string& name) {
   std::string text = read_whole(kHere + "expected/" + name + ".txt");
   std::istringstream rows(read_whole(kHere + "expected/differences.txt"));
@@ -108,6 +124,7 @@ std::string expected_output(const std::string& name) {
     const auto parts = cells(row);
     EXPECT_EQ(parts.size(), 4u) << row;
     if (parts.size() != 4 || parts[0] != name) continue;
+    if (replace_lines(text, parts[1], parts[2])) continue;
     const auto at = text.find(parts[1] + ' ');
     EXPECT_NE(at, std::string::npos) << row;
     if (at == std::string::npos) continue;

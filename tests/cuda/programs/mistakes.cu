@@ -221,7 +221,7 @@ void functions() {
   TELL(cudaFuncGetAttributes(&attributes, bounded));
   std::printf("bounded by %d threads\n", attributes.maxThreadsPerBlock);
   TELL(cudaFuncGetAttributes(&attributes, wide));
-  std::printf("bytes of shared memory %zu\n", attributes.sharedSizeBytes);
+  std::printf("%zu bytes of shared memory\n", attributes.sharedSizeBytes);
   TELL(cudaFuncGetAttributes(nullptr, nothing));
   TELL(cudaFuncGetAttributes(&attributes, static_cast<const void*>(nullptr)));
   TELL(cudaFuncSetAttribute(dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, 49152));
@@ -256,9 +256,9 @@ void pointers() {
   const auto show_kind = [&](const char* what, const void* pointer) {
     attributes = {};
     tell(what, cudaPointerGetAttributes(&attributes, pointer));
-    std::printf("  %s: type %d, device %d, host's %d, device's %d\n", what, attributes.type,
-                attributes.device, attributes.hostPointer == pointer,
-                attributes.devicePointer == pointer);
+    std::printf("  type %d, device %d, device's %d, host's %d\n", attributes.type,
+                attributes.device, attributes.devicePointer == pointer,
+                attributes.hostPointer == pointer);
   };
   show_kind("device memory", p);
   show_kind("device memory, inside", p + 100);
