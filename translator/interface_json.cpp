@@ -209,6 +209,7 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
   json.key("divergent_barriers").value(entry.divergent_barriers);
   json.key("warp_operations").value(entry.warp_operations);
   json.key("divergent_warp_operations").value(entry.divergent_warp_operations);
+  json.key("waits").value(entry.waits);
   json.key("warp_subgroups").value(entry.warp_subgroups);
   json.key("dynamic_handles").value(entry.dynamic_handles);
   json.key("uses_printf").value(entry.uses_printf);

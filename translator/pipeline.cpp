@@ -16,6 +16,7 @@
 #include "translator/passes/surface/lower_surfaces.hpp"
 #include "translator/passes/texture/expand_texture_reads.hpp"
 #include "translator/passes/texture/texture_records.hpp"
+#include "translator/passes/threads/spin_loops.hpp"
 #include "translator/passes/threads/warp_lanes.hpp"
 #include "translator/passes/traps/lower_traps.hpp"
 #include "translator/spirv/emit.hpp"
@@ -101,6 +102,15 @@ void remove_progress(ir::Function& function) {
     std::erase_if(block.insts, [&](ir::Value v) { return function.insts[v].op == Op::progress; });
 }
 
+/// Whether threads yield for a reason: kMbarrierYield or kSpinYield.
+bool yields_for(const ir::Function& function, std::uint64_t reason) {
+  return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {
+    return std::ranges::any_of(block.insts, [&](ir::Value v) {
+      return function.insts[v].op == Op::yield && function.insts[v].imm == reason;
+    });
+  });
+}
+
 /// What every translation of an entry shares: registers are variables, functions stand by
 /// themselves.
 struct FrontPass {
@@ -128,6 +138,14 @@ constexpr FrontPass kFrontPasses[] = {
      },
      "once inlined, a handle passed through a function is known again; past the budget, calls "
      "share bodies"},
+    {"yield-in-spin-loops",
+     [](lower::Program&, lower::FunctionRef, std::size_t,
+        lower::LoweredEntry& lowered) -> std::string {
+       lowered.info.waits = passes::yield_in_spin_loops(lowered.module.functions[0]);
+       return {};
+     },
+     "a thread of a warp, or one of several that an invocation runs, lets the next one go on where "
+     "it would wait; before atomics become loops of their own"},
 };
 
 /// Whether subgroups of 32 can be had that are warps.
@@ -320,9 +338,12 @@ std::uint64_t instructions(const ir::Function& function, const ir::Module& modul
   return sum;
 }
 
-/// A round of a block costs what thousands of iterations of one thread do.
-std::uint32_t idle_rounds(std::uint32_t wait_iterations) {
-  return wait_iterations ? std::max(wait_iterations / 4096, 1u) : 0;
+/// A round of a block costs what thousands of iterations of one thread do. A loop may wait for
+/// another block as long as that takes, where blocks advance independently.
+std::uint32_t idle_rounds(const PassContext& c) {
+  if (c.info.waits && c.profile.exactness.independent_threads) return 0;
+  const std::uint32_t iterations = c.options.wait_iterations;
+  return iterations ? std::max(iterations / 4096, 1u) : 0;
 }
 
 std::uint32_t routine_budget(const PassContext& c) {
@@ -653,7 +674,7 @@ ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_w
   const bool synchronises = info.barriers || info.warp_operations;
   const bool emulated_warps =
       info.warp_operations && !(native_warps && asked == ThreadModel::direct);
-  if (emulated_warps || info.divergent_barriers) return ThreadModel::regions;
+  if (emulated_warps || info.divergent_barriers || info.waits) return ThreadModel::regions;
   if (asked == ThreadModel::flat && (synchronises || info.shared_bytes || info.dynamic_shared))
     return ThreadModel::regions;
   return asked;
@@ -702,15 +723,17 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   passes::find_texture_slots(function, lowered.module, lowered.info);
   passes::find_pointer_params(function, lowered.info);
   if (!has_op(function, Op::yield, Op::yield)) remove_progress(function);
+  const bool waits_for_objects = yields_for(function, passes::kMbarrierYield);
   lowered.info.barriers = has_op(function, Op::bar_sync, Op::bar_sync);
-  lowered.info.warp_operations = has_op(function, Op::warp_shfl, Op::yield);
+  lowered.info.warp_operations =
+      has_op(function, Op::warp_shfl, Op::warp_elect) || waits_for_objects;
   lowered.info.divergent_barriers =
       lowered.info.barriers &&
       (!barriers_are_plain(function) || passes::barriers_diverge(function, lowered.module));
   // Threads that wait look again one by one.
   lowered.info.divergent_warp_operations =
-      lowered.info.warp_operations && (has_op(function, Op::yield, Op::yield) ||
-                                       passes::warp_operations_diverge(function, lowered.module));
+      lowered.info.warp_operations &&
+      (waits_for_objects || passes::warp_operations_diverge(function, lowered.module));
   return front;
 }
 
@@ -735,6 +758,8 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   c.model = thread_model(info, options.threads,
                          native_warps(info, c.profile, options.block, options.checks));
   info.threads = c.model;
+  // What threads yield at is cut as warp operations are.
+  if (info.waits) info.warp_operations = info.divergent_warp_operations = true;
   info.workgroup_threads =
       options.workgroup_threads ? options.workgroup_threads : c.profile.max_workgroup_invocations;
   info.threads_per_invocation = 1;
@@ -747,7 +772,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   c.block = {.max_block_threads = size[0] ? size[0] * size[1] * size[2]
                                           : std::max<std::uint32_t>(options.max_block_threads, 1),
              .block = {size[0], size[1], size[2]},
-             .idle_rounds = idle_rounds(options.wait_iterations),
+             .idle_rounds = idle_rounds(c),
              .checked = options.checks & check_sync ? &info : nullptr};
   if (c.model == ThreadModel::direct) std::ranges::copy(options.block, c.function.block_size);
   if (options.timing)

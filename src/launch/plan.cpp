@@ -294,7 +294,8 @@ Result<Specialization> specialize(const KernelState& kernel, const LaunchConfig&
   key.max_block_threads =
       key.threads == ThreadModel::regions ? round_to_power(block_threads(config)) : 1024;
   if (key.threads == ThreadModel::direct ||
-      (key.threads == ThreadModel::regions && (info.barriers || info.warp_operations))) {
+      (key.threads == ThreadModel::regions &&
+       (info.barriers || info.warp_operations || info.waits))) {
     key.block[0] = config.block.x;
     key.block[1] = config.block.y;
     key.block[2] = config.block.z;

@@ -290,8 +290,52 @@ std::vector<Derived> conversion_rows() { return {tf32()}; }
 
 std::vector<Derived> warp_rows() { return {redux(), votes(), shuffles()}; }
 
+/// The memory that CUDA's headers keep for themselves is beside the kernel's own.
+Derived reserved_shared_memory() {
+  Derived row;
+  row.name = "reserved_shared_memory";
+  row.kernel.version = "8.6";
+  row.kernel.target = "sm_90";
+  row.kernel.threads = 64;
+  row.kernel.operands = 1;
+  row.kernel.results = 6;
+  row.kernel.before = ".shared .align 4 .b8 own[256];\n";
+  row.kernel.text = R"(
+mov.u32 %t2, %reserved_smem_offset_1;
+cvt.u64.u32 %d0, %t2;
+cvta.shared.u64 %d0, %d0;
+ld.global.u32 %t3, [%in];
+shl.b32 %t4, %t3, 2;
+mov.u32 %t5, own;
+add.u32 %t5, %t5, %t4;
+cvt.u64.u32 %d1, %t4;
+add.u64 %d1, %d1, %d0;
+st.shared.u32 [%t5], %t3;
+add.u32 %t6, %t3, 1000;
+st.u32 [%d1], %t6;
+bar.sync 0;
+ld.shared.u32 %t6, [%t5];
+ld.u32 %t7, [%d1];
+st.global.v2.u32 [%out], {%t6, %t7};
+mov.u32 %t3, %reserved_smem_offset_begin;
+mov.u32 %t4, %reserved_smem_offset_end;
+mov.u32 %t5, %reserved_smem_offset_cap;
+sub.u32 %t4, %t4, %t3;
+st.global.v2.u32 [%out+8], {%t4, %t5};
+sub.u32 %t2, %t2, %t3;
+mov.u32 %t6, %total_smem_size;
+st.global.v2.u32 [%out+16], {%t2, %t6};)";
+  for (std::uint32_t i = 0; i < row.kernel.threads; ++i) row.in.push_back(i);
+  row.check = each_thread(row.kernel, [](const std::uint32_t* in, std::uint32_t* out) {
+    const std::uint32_t right[] = {in[0], in[0] + 1000, 288, 1024, 0, 256};
+    std::copy(std::begin(right), std::end(right), out);
+  });
+  return row;
+}
+
 std::vector<Derived> control_rows() {
-  return {unchanged("setmaxnreg", "8.0", "sm_90a",
+  return {reserved_shared_memory(),
+          unchanged("setmaxnreg", "8.0", "sm_90a",
                     "setmaxnreg.dec.sync.aligned.u32 32;\nsetmaxnreg.inc.sync.aligned.u32 64;"),
           unchanged("griddepcontrol", "7.8", "sm_90",
                     "griddepcontrol.launch_dependents;\ngriddepcontrol.wait;"),

@@ -2,6 +2,7 @@
 #include "ptx2spv/abi.hpp"
 #include "tests/passes/parsed.hpp"
 #include "translator/ir/trap_state.hpp"
+#include "translator/passes/threads/spin_loops.hpp"
 #include "translator/passes/traps/lower_traps.hpp"
 
 namespace ptx2spv {
@@ -99,6 +100,68 @@ TEST(BoundSpinLoops, its_work_grows_with_the_loops_and_not_with_their_square) {
   const std::size_t one = work(500), four = work(2000);
   EXPECT_GT(one, 500u);
   EXPECT_LT(four, 5 * one);
+}
+
+// What loops with one block and word 0x100000000 give: the number of yields.
+std::size_t yields_in(const std::string& body, const std::string& condition = "%9") {
+  Parsed p(
+      "func @k local=0 shared=64 {\n  var $0 i32 a\n  var $1 i32 b\nb0:\n"
+      "  %1 = constant i64 0x100000000\n  %2 = constant i32 0x1\n  %3 = constant i32 0x0\n"
+      "  %4 = load i32 mem=param,4,readonly %3\n  set_var $0 %3\n  br b1\nb1:\n" +
+          body + "  cond_br " + condition + " b2 b1\nb2:\n  exit\n}\n",
+      Form::variables);
+  const bool any = passes::yield_in_spin_loops(p.f);
+  p.expect_valid();
+  std::size_t yields = 0;
+  for (const Block& block : p.f.blocks)
+    for (const Value v : block.insts) yields += p.f.insts[v].op == Op::yield;
+  EXPECT_EQ(any, yields != 0);
+  return yields;
+}
+
+TEST(YieldInSpinLoops, LoopsThatOnlyWaitGetOne) {
+  const std::string decide = "  %9 = eq i1 %5 %4\n";
+  EXPECT_EQ(yields_in("  %5 = load i32 mem=global,4,volatile %1\n" + decide), 1u);
+  EXPECT_EQ(yields_in("  %5 = load i32 mem=shared,4,volatile %3\n" + decide), 1u);
+  EXPECT_EQ(yields_in("  %5 = atomic_cas i32 mem=shared,4 %3 %3 %2\n" + decide), 1u);
+  EXPECT_EQ(yields_in("  %5 = atomic i32 mem=global,4,exch %1 %2\n" + decide), 1u);
+  EXPECT_EQ(yields_in("  %5 = atomic i32 mem=global,4,or %1 %2\n" + decide), 1u);
+  EXPECT_EQ(yields_in("  %5 = atomic i32 mem=global,4,add %1 %3\n" + decide), 1u);
+  EXPECT_EQ(yields_in("  set_var $1 %2\n  %6 = get_var i32 $1\n"
+                      "  %5 = atomic_cas i32 mem=shared,4 %3 %3 %6\n" +
+                      decide),
+            1u);
+  EXPECT_EQ(yields_in("  %5 = load i32 mem=global,4,volatile %1\n"
+                      "  store mem=local,4 %3 %5\n" +
+                      decide),
+            1u)
+      << "local memory is the thread's own";
+}
+
+TEST(YieldInSpinLoops, LoopsThatEndByThemselvesGetNone) {
+  const std::string decide = "  %9 = eq i1 %5 %4\n";
+  EXPECT_EQ(yields_in("  %5 = load i32 mem=global,4 %1\n" + decide), 0u) << "an ordinary load";
+  // A sum by compare and swap: its operands follow what it reads.
+  EXPECT_EQ(yields_in("  %6 = get_var i32 $0\n  %7 = add i32 %6 %2\n"
+                      "  %5 = atomic_cas i32 mem=shared,4 %3 %6 %7\n  set_var $0 %5\n"
+                      "  %9 = eq i1 %5 %6\n"),
+            0u);
+  EXPECT_EQ(yields_in("  %5 = atomic i32 mem=shared,4,add %3 %2\n" + decide), 0u)
+      << "work taken by number";
+  EXPECT_EQ(
+      yields_in("  %5 = load i32 mem=global,4,volatile %1\n  store mem=global,4 %1 %2\n" + decide),
+      0u)
+      << "it stores in each iteration";
+  EXPECT_EQ(yields_in("  %5 = load i32 mem=shared,4,volatile %3\n  %6 = get_var i32 $0\n"
+                      "  %7 = add i32 %6 %2\n  set_var $0 %7\n  %8 = eq i1 %5 %4\n"
+                      "  cond_br %8 b2 b3\nb3:\n  %9 = eq i1 %7 %4\n"),
+            0u)
+      << "one of its exits counts";
+  EXPECT_EQ(yields_in("  %6 = get_var i32 $0\n  %7 = add i32 %6 %2\n  set_var $0 %7\n"
+                      "  %5 = load i32 mem=shared,4,volatile %7\n" +
+                      decide),
+            0u)
+      << "it walks through memory";
 }
 
 constexpr const char* kStores = R"(

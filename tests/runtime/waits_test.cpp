@@ -1,5 +1,6 @@
-// Threads that wait for other threads, on devices that do not run them independently: the launch
-// ends with an error that names the loop, and soon.
+// Threads that wait for other threads: those of a block on every device. Where a device does not
+// run threads independently and what a block waits for is another block's to do, the launch ends
+// with an error that names the loop, and soon.
 #include <chrono>
 
 #include "tests/runtime/fixture.hpp"
@@ -22,11 +23,13 @@ struct Outcome {
   double seconds = 0;
 };
 
-Outcome run(const std::string& body, std::uint32_t blocks, std::uint32_t threads) {
-  Module module = load(kernel(body));
+Outcome run(const std::string& body, std::uint32_t blocks, std::uint32_t threads,
+            std::optional<ThreadModel> model = {}) {
+  Module module = load(".shared .align 16 .b8 words[64];\n" + kernel(body));
   Buffer to = must(Buffer::create(test_device(), 64));
   must(to.upload(0, bytes_of(std::vector<std::uint32_t>(16))));
   LaunchConfig config;
+  config.threads = model;
   config.grid = {blocks, 1, 1};
   config.block = {threads, 1, 1};
   const auto start = Clock::now();
@@ -63,25 +66,155 @@ bool threads_are_independent() {
   return test_device().info().profile.exactness.independent_threads;
 }
 
-TEST(Waits, ForAnotherWarpsStoreEnds) {
-  const Outcome outcome = run(R"(
+/// Waits of a block's threads for one another, with what word 1 of the buffer holds then for a
+/// number of threads.
+struct BlockWait {
+  const char* name;
+  std::string body;
+  std::uint32_t (*right)(std::uint32_t threads);
+};
+void PrintTo(const BlockWait& wait, std::ostream* out) { *out << wait.name; }
+
+std::uint32_t sum_of_numbers(std::uint32_t threads) { return threads * (threads - 1) / 2; }
+
+/// The sum of the threads' numbers, each added between `lock` and `unlock`, to word 0 of `words`;
+/// words 1 to 3 belong to the lock.
+std::string locked(const std::string& lock, const std::string& unlock) {
+  return R"(
+  setp.ne.u32 %p0, %r0, 0;
+  @%p0 bra cleared;
+  st.shared.v4.u32 [words], {0, 0, 0, 0};
+cleared:
+  bar.sync 0;
+)" + lock +
+         R"(
+  membar.cta;
+  ld.shared.u32 %r2, [words];
+  add.u32 %r2, %r2, %r0;
+  st.shared.u32 [words], %r2;
+  membar.cta;
+)" + unlock +
+         R"(
+  bar.sync 0;
+  @%p0 bra done;
+  ld.shared.u32 %r2, [words];
+  st.global.u32 [%d0+4], %r2;
+done:
+)";
+}
+
+const BlockWait kBlockWaits[] = {
+    {"AnotherWarpsStore", R"(
   setp.ne.u32 %p0, %r0, 0;
   @%p0 bra store;
 again:
   ld.volatile.global.u32 %r2, [%d0];
   setp.eq.u32 %p1, %r2, 0;
   @%p1 bra again;
+  st.global.u32 [%d0+4], %r2;
 store:
-  setp.ne.u32 %p2, %r0, 64;
+  mov.u32 %r3, %ntid.x;
+  sub.u32 %r3, %r3, 1;
+  setp.ne.u32 %p2, %r0, %r3;
   @%p2 bra done;
-  st.volatile.global.u32 [%d0], 1;
+  st.volatile.global.u32 [%d0], 7;
 done:
 )",
-                              1, 128);
-  if (!threads_are_independent()) return expect_stopped(outcome, "ld.volatile");
-  ASSERT_TRUE(outcome.status) << outcome.status.error().text;
-  EXPECT_EQ(outcome.words[0], 1u);
+     [](std::uint32_t) { return 7u; }},
+    {"ALockByCompareAndSwap",
+     locked("again:\n  atom.shared.cas.b32 %r4, [words+4], 0, 1;\n  setp.ne.u32 %p1, %r4, 0;\n"
+            "  @%p1 bra again;\n",
+            "  atom.shared.exch.b32 %r4, [words+4], 0;\n"),
+     sum_of_numbers},
+    {"ALockByExchange",
+     locked("again:\n  atom.shared.exch.b32 %r4, [words+4], 1;\n  setp.ne.u32 %p1, %r4, 0;\n"
+            "  @%p1 bra again;\n",
+            "  st.volatile.shared.u32 [words+4], 0;\n"),
+     sum_of_numbers},
+    {"ALockThatIsTestedFirst",
+     locked("again:\n  ld.volatile.shared.u32 %r4, [words+4];\n  setp.ne.u32 %p1, %r4, 0;\n"
+            "  @%p1 bra again;\n  atom.shared.exch.b32 %r4, [words+4], 1;\n"
+            "  setp.ne.u32 %p1, %r4, 0;\n  @%p1 bra again;\n",
+            "  st.volatile.shared.u32 [words+4], 0;\n"),
+     sum_of_numbers},
+    {"ALockWithAPause",
+     locked("  mov.u32 %r6, 8;\nagain:\n  atom.shared.cas.b32 %r4, [words+4], 0, 1;\n"
+            "  setp.eq.u32 %p1, %r4, 0;\n  @%p1 bra taken;\n  nanosleep.u32 %r6;\n"
+            "  shl.b32 %r6, %r6, 1;\n  min.u32 %r6, %r6, 256;\n  bra again;\ntaken:\n",
+            "  atom.shared.exch.b32 %r4, [words+4], 0;\n"),
+     sum_of_numbers},
+    {"ATicket",
+     locked("  atom.shared.add.u32 %r5, [words+4], 1;\nagain:\n"
+            "  ld.acquire.cta.shared.u32 %r4, [words+8];\n  setp.ne.u32 %p1, %r4, %r5;\n"
+            "  @%p1 bra again;\n",
+            "  add.u32 %r5, %r5, 1;\n  st.release.cta.shared.u32 [words+8], %r5;\n"),
+     sum_of_numbers},
+    {"AnAtomicRead",
+     locked("  atom.shared.add.u32 %r5, [words+4], 1;\nagain:\n"
+            "  atom.shared.add.u32 %r4, [words+8], 0;\n  setp.ne.u32 %p1, %r4, %r5;\n"
+            "  @%p1 bra again;\n",
+            "  atom.shared.inc.u32 %r5, [words+8], 0xffffffff;\n"),
+     sum_of_numbers},
+    {"AGenericAddress",
+     locked("  cvta.shared.u64 %d1, words;\n  setp.eq.u64 %p3, %d0, 0;\n"
+            "  selp.b64 %d1, %d0, %d1, %p3;\nagain:\n  atom.cas.b32 %r4, [%d1+4], 0, 1;\n"
+            "  setp.ne.u32 %p1, %r4, 0;\n  @%p1 bra again;\n",
+            "  atom.exch.b32 %r4, [%d1+4], 0;\n"),
+     sum_of_numbers},
+    // Each thread passes the turn on 40 times.
+    {"ARelay", R"(
+  mov.u32 %r5, %ntid.x;
+  setp.ne.u32 %p0, %r0, 0;
+  @%p0 bra cleared;
+  st.shared.v2.u32 [words], {0, 0};
+cleared:
+  bar.sync 0;
+  mov.u32 %r3, 0;
+  mov.u32 %r6, %r0;
+round:
+again:
+  ld.volatile.shared.u32 %r2, [words];
+  setp.ne.u32 %p1, %r2, %r6;
+  @%p1 bra again;
+  ld.shared.u32 %r7, [words+4];
+  mad.lo.u32 %r7, %r7, 31, %r0;
+  st.shared.u32 [words+4], %r7;
+  membar.cta;
+  add.u32 %r2, %r2, 1;
+  st.volatile.shared.u32 [words], %r2;
+  add.u32 %r6, %r6, %r5;
+  add.u32 %r3, %r3, 1;
+  setp.lt.u32 %p2, %r3, 40;
+  @%p2 bra round;
+  bar.sync 0;
+  @%p0 bra done;
+  ld.shared.u32 %r2, [words+4];
+  st.global.u32 [%d0+4], %r2;
+done:
+)",
+     [](std::uint32_t threads) {
+       std::uint32_t value = 0;
+       for (std::uint32_t turn = 0; turn < 40 * threads; ++turn)
+         value = value * 31 + turn % threads;
+       return value;
+     }},
+};
+
+class WaitsInABlock : public testing::TestWithParam<BlockWait> {};
+
+TEST_P(WaitsInABlock, EndAsTheOtherThreadGetsThere) {
+  for (const std::uint32_t threads : {2u, 33u, 128u, 300u})
+    for (const std::optional<ThreadModel> model :
+         {std::optional<ThreadModel>(), std::optional(ThreadModel::regions)}) {
+      SCOPED_TRACE(threads);
+      const Outcome outcome = run(GetParam().body, 1, threads, model);
+      ASSERT_TRUE(outcome.status) << outcome.status.error().text;
+      EXPECT_EQ(outcome.words[1], GetParam().right(threads));
+    }
 }
+
+INSTANTIATE_TEST_SUITE_P(All, WaitsInABlock, testing::ValuesIn(kBlockWaits),
+                         [](const auto& wait) { return std::string(wait.param.name); });
 
 // The first block reads before the second one stores, so that its reads have to leave its cache.
 TEST(Waits, ForAnotherBlocksStoreEnds) {

@@ -32,6 +32,10 @@ class Layout {
     // What the indirect calls may reach: functions whose address is taken anywhere and that have a
     // shape which is called for. Their own calls may ask for further shapes.
     for (; scanned_ < c_.functions.size(); ++scanned_) scan(c_.functions[scanned_]);
+    if (c_.uses_reserved_shared) {
+      c_.reserved_shared = align_up(c_.shared_bytes, 16);
+      c_.shared_bytes = c_.reserved_shared + kReservedShared;
+    }
     c_.dynamic_shared_offset = align_up(c_.shared_bytes, 16);
     if (dynamic_shared_) c_.shared_bytes = c_.dynamic_shared_offset;
   }
@@ -234,6 +238,15 @@ class Layout {
       case OperandKind::surface:
       case OperandKind::pair:
         for (const ptx::Operand& inner : function.list(operand)) each(ref, function, inner);
+        break;
+      case OperandKind::special:
+        switch (operand.special) {
+          case ptx::SpecialReg::reserved_smem_offset_begin:
+          case ptx::SpecialReg::reserved_smem_offset_end:
+          case ptx::SpecialReg::reserved_smem_offset_cap:
+          case ptx::SpecialReg::reserved_smem_offset: c_.uses_reserved_shared = true; break;
+          default: break;
+        }
         break;
       default: break;
     }

@@ -18,6 +18,11 @@
 
 namespace ptx2spv::lower {
 
+/// Shared memory that CUDA keeps for its headers: %reserved_smem_offset_cap bytes, of which those
+/// before %reserved_smem_offset_end are in use, as on an H200 (driver 580). Both numbered parts
+/// begin where it begins there.
+inline constexpr std::uint32_t kReservedShared = 1024, kReservedEnd = 288;
+
 /// An entry, lowered but not yet inlined.
 struct LoweredEntry {
   ir::Module module;
@@ -70,6 +75,10 @@ struct EntryContext {
   std::vector<std::uint32_t> frame_bytes;  ///< by number: local variables of recursive functions
   std::unordered_set<std::uint64_t>
       in_frame;  ///< these; their local_offset is from the frame's start
+
+  bool uses_reserved_shared = false;
+  std::uint32_t reserved_shared = 0;  ///< offset of the region that CUDA's own headers keep in
+                                      ///< shared memory, where a kernel asks for it
 
   Windows generic_windows() const {
     return {.shared = windows && (shared_bytes > 0 || out.info.dynamic_shared),

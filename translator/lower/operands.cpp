@@ -349,8 +349,15 @@ Value FunctionLowering::special(const Operand& operand) {
     case globaltimer_hi: return b_.inst(Op::high, Type::i32, {ticks()});
     case dynamic_smem_size: return push(abi::Push::dynamic_shared);
     case total_smem_size:
+      return b_.op2(
+          Op::add, push(abi::Push::dynamic_shared),
+          b_.i32(context_.shared_bytes - (context_.uses_reserved_shared ? kReservedShared : 0)));
     case aggr_smem_size:
       return b_.op2(Op::add, push(abi::Push::dynamic_shared), b_.i32(context_.shared_bytes));
+    case reserved_smem_offset_begin:
+    case reserved_smem_offset: return b_.i32(context_.reserved_shared);
+    case reserved_smem_offset_end: return b_.i32(context_.reserved_shared + kReservedEnd);
+    case reserved_smem_offset_cap: return b_.i32(kReservedShared);
     case warp_size: return b_.i32(32);
     case nsmid: return b_.i32(1);
     case is_explicit_cluster:

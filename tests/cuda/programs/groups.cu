@@ -62,6 +62,32 @@ __global__ void barriers(const int* in, int* out) {
   out[i] = sum;
 }
 
+/// Tiles of several warps, whose barriers are loops over shared memory.
+__global__ void tiles(const int* in, int* out) {
+  __shared__ cg::block_tile_memory<kThreads> scratch;
+  auto block = cg::this_thread_block(scratch);
+  auto half = cg::tiled_partition<kThreads / 2>(block);
+  const int v = in[block.thread_rank()];
+  int sum = cg::reduce(half, v, cg::plus<int>());
+  half.sync();
+  out[block.thread_rank()] = sum * 100 + half.shfl(v, 3);
+}
+
+/// A lock in shared memory, taken by each thread in turn.
+__global__ void locked(const int* in, int* out) {
+  __shared__ int taken, last;
+  if (threadIdx.x == 0) taken = last = 0;
+  __syncthreads();
+  while (atomicCAS(&taken, 0, 1) != 0) {
+  }
+  __threadfence_block();
+  last += in[threadIdx.x];
+  __threadfence_block();
+  atomicExch(&taken, 0);
+  __syncthreads();
+  out[threadIdx.x] = last;
+}
+
 int failures = 0;
 
 void same(const char* what, int thread, int got, int expected) {
@@ -114,6 +140,19 @@ int main() {
   barriers<<<1, kThreads>>>(from, to);
   CHECK(cudaMemcpy(out, to, sizeof in, cudaMemcpyDeviceToHost));
   for (int i = 0; i < kThreads; ++i) same("barriers", i, out[i], 3 * in[(i + 1) % kThreads] + 3);
+  tiles<<<1, kThreads>>>(from, to);
+  CHECK(cudaMemcpy(out, to, sizeof in, cudaMemcpyDeviceToHost));
+  for (int i = 0; i < kThreads; ++i) {
+    const int first = i / (kThreads / 2) * (kThreads / 2);
+    int sum = 0;
+    for (int k = 0; k < kThreads / 2; ++k) sum += in[first + k];
+    same("tiles", i, out[i], sum * 100 + in[first + 3]);
+  }
+  locked<<<1, kThreads>>>(from, to);
+  CHECK(cudaMemcpy(out, to, sizeof in, cudaMemcpyDeviceToHost));
+  int all = 0;
+  for (const int v : in) all += v;
+  for (int i = 0; i < kThreads; ++i) same("locked", i, out[i], all);
   std::printf(failures ? "%d failures\n" : "good\n", failures);
   return failures != 0;
 }

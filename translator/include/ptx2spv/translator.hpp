@@ -273,6 +273,7 @@ struct EntryInfo {
   bool dynamic_shared = false, barriers = false, warp_operations = false,
        divergent_barriers = false,
        divergent_warp_operations = false;  ///< some threads of a warp may miss one
+  bool waits = false;  ///< loops in which a thread does nothing but wait for another's store
   bool warp_subgroups = false;   ///< the module's subgroups have to be warps: 32 threads, full ones
   bool dynamic_handles = false;  ///< a handle that is not static reaches a surface instruction
   bool uses_printf = false, uses_textures = false;

@@ -400,7 +400,7 @@ void BarrierSplitter::emit_stop(const SyncPoint& point, std::uint32_t number, Bl
   if (point.warp)
     arrive_at_warp(point);
   else if (point.yields)
-    give_way();
+    give_way(point);
   else if (!simple())
     arrive_at_barrier(point);
   b_.set(resume_, b_.i32(2 + number));
@@ -538,6 +538,10 @@ void BarrierSplitter::emit_stall_record(BlockId out) {
   branch(b_.cmp(Op::eq, on_trap(abi::t_claimed, AtomicOp::or_), b_.i32(0)), record, out);
   b_.at(record);
   put(abi::t_kind, b_.i32(static_cast<std::uint32_t>(abi::TrapKind::no_progress)));
+  if (yields_ && idle_rounds_ != 0) {
+    const Value idle = b_.cmp(Op::ult, b_.i32(idle_rounds_), b_.get(idle_));
+    put(abi::t_site, b_.select(idle, read(shared_at(waits_in_, b_.i32(0))), b_.i32(0)));
+  }
   for (unsigned axis = 0; axis < 3; ++axis) put(abi::t_ctaid_x + axis, block_number(axis));
   b_.br(out);
 }

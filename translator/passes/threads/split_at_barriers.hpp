@@ -11,6 +11,7 @@
 #include "translator/ir/ir.hpp"
 #include "translator/passes/analysis/live_variables.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/passes/threads/spin_loops.hpp"
 
 namespace ptx2spv::passes::split {
 
@@ -71,7 +72,7 @@ class BarrierSplitter {
   void arrive_at_barrier(const SyncPoint& point);
   void arrive_at_warp(const SyncPoint& point);
   void leave_warp(const SyncPoint& point);
-  void give_way();
+  void give_way(const SyncPoint& point);
   ir::Value may_go_on();
   void emit_agent();
   void emit_resolve();
@@ -183,8 +184,8 @@ class BarrierSplitter {
 
   // Shared memory behind the kernel's own: word numbers
   std::uint32_t alive_ = 0, progress_ = 3, done_ = 6, barriers_ = 8;
-  std::uint32_t moved_ = 0, gone_ = 0, arrived_ = 0, voted_ = 0, exchange_ = 0, exchange_high_ = 0,
-                control_words_ = 0;
+  std::uint32_t moved_ = 0, waits_in_ = 0, gone_ = 0, arrived_ = 0, voted_ = 0, exchange_ = 0,
+                exchange_high_ = 0, control_words_ = 0;
   std::uint32_t ended_ = 0, strayed_ = 0, where_ = 0,
                 members_ = 0;  ///< check_sync: threads that ended after
                                ///< some work; by warp: their lanes; by

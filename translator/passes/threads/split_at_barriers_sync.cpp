@@ -81,6 +81,7 @@ void BarrierSplitter::lay_out_shared() {
     return at - words;
   };
   moved_ = take(yields_ ? 3 : 0);
+  waits_in_ = take(yields_ ? 1 : 0);
   if (!block_meets()) at = 0;
   const bool share = !subgroups_;
   gone_ = take((warps_ && share) || checked_ ? warp_count_ : 0);
@@ -168,7 +169,9 @@ void BarrierSplitter::arrive_at_warp(const SyncPoint& point) {
 
 /// The thread waits for nothing but the end of the round. Warp operations are not resolved without
 /// it: what the others store meanwhile may end its loop.
-void BarrierSplitter::give_way() {
+void BarrierSplitter::give_way(const SyncPoint& point) {
+  write(shared_at(waits_in_, b_.i32(0)),
+        b_.i32(static_cast<std::uint32_t>(f_.insts[point.inst].imm >> kYieldSite)));
   b_.set(key_, b_.i32(0));
   b_.set(ready_, b_.i32(1));
   write(shared_at(progress_, b_.get(slot_)), b_.i32(1));

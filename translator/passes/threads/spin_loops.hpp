@@ -1,0 +1,36 @@
+// Loops in which a thread may wait for what another one writes.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "translator/ir/loops.hpp"
+
+namespace ptx2spv::passes {
+
+/// A loop that reads what another thread may write at any time, and whose branches depend on it.
+struct SpinLoop : ir::NaturalLoop {
+  ir::Value seed = 0;       ///< what it waits on, the first that stands in no inner loop
+  bool waits_alone = true;  ///< no exit is free of such reads: it ends by another thread's doing
+};
+
+/// Whether the instruction reads what another thread may write at any time.
+bool reads_others(const ir::Inst& inst);
+
+/// Computes preds where there is any such read. Adds to `steps` what it looked at: instructions,
+/// their uses, and blocks of loops, once for each loop around.
+std::vector<SpinLoop> find_spin_loops(ir::Function& function, std::size_t& steps);
+
+/// Puts a yield into loops that do nothing but wait, so that the threads of a warp, and those of a
+/// block that one invocation runs in turn, get to what the loop waits for. Such a loop ends by
+/// another thread's doing alone, and an iteration of it reads memory, or tries to take a lock, at
+/// an address that stays the same, and changes nothing else. Registers are variables. Returns
+/// whether there is one.
+bool yield_in_spin_loops(ir::Function& function);
+
+/// Op::yield's imm: why, and from bit kYieldSite on the trap site of a wait in vain, 0 where there
+/// is none.
+inline constexpr std::uint64_t kMbarrierYield = 0, kSpinYield = 1;
+inline constexpr unsigned kYieldSite = 1;
+
+}  // namespace ptx2spv::passes
