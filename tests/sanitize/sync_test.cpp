@@ -211,7 +211,7 @@ const std::vector<Case> kWaits = {
      "mbarrier.test_wait.shared.b64 %p3, [%d3], %d4;\n@!%p3 bra again;\n",
      {{endless_wait, 16}},
      0,
-     "nothing can end it",
+     "waits for a store that does not come",
      false},
 };
 
