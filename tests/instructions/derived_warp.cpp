@@ -284,12 +284,6 @@ st.global.u32 [%out], %t2;)";
   return row;
 }
 
-}  // namespace
-
-std::vector<Derived> conversion_rows() { return {tf32()}; }
-
-std::vector<Derived> warp_rows() { return {redux(), votes(), shuffles()}; }
-
 /// The memory that CUDA's headers keep for themselves is beside the kernel's own.
 Derived reserved_shared_memory() {
   Derived row;
@@ -332,6 +326,12 @@ st.global.v2.u32 [%out+16], {%t2, %t6};)";
   });
   return row;
 }
+
+}  // namespace
+
+std::vector<Derived> conversion_rows() { return {tf32()}; }
+
+std::vector<Derived> warp_rows() { return {redux(), votes(), shuffles()}; }
 
 std::vector<Derived> control_rows() {
   return {reserved_shared_memory(),
