@@ -34,7 +34,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -125,9 +125,9 @@ std::string ProbeReport::json() const {
       "\"driver_version\": {}, "
       "\"vendor\": {}, \"device_id\": {}, \"uuid\": {}, \"kind\": {}, \"processor\": {}, "
       "\"milliseconds\": {:.1f},\n \"features\": {{",
-      quoted(device.name), quoted(device.driver), driver_id, quoted(driver_info),
-      device.driver_version, device.vendor, device.device, quoted(device.uuid_text()),
-      quoted(to_string(device.kind)), quoted(processor), milliseconds);
+      json_string(device.name), json_string(device.driver), driver_id, json_string(driver_info),
+      device.driver_version, device.vendor, device.device, json_string(device.uuid_text()),
+      json_string(to_string(device.kind)), json_string(processor), milliseconds);
   bool first = true;
   for (const Capability& each : capabilities()) {
     if (each.group != Capability::Group::feature) continue;
@@ -145,7 +145,7 @@ std::string ProbeReport::json() const {
     text += fmt::format(
         "{}\n  {{\"row\": {}, \"value\": {}, \"seen\": {}, \"milliseconds\": {:.1f}, \"known\": "
         "{}}}",
-        first ? "" : ",", quoted(row.name), row.value, quoted(row.seen), row.milliseconds,
+        first ? "" : ",", json_string(row.name), row.value, json_string(row.seen), row.milliseconds,
         row.known ? std::to_string(*row.known) : "null");
     first = false;
   }
@@ -155,7 +155,7 @@ std::string ProbeReport::json() const {
 std::string ProbeReport::known_device() const {
   return fmt::format("PTX2SPV_KNOWN_DEVICE({}, {}, 0x{:x}, 0x{:x}, {}, {}, {}, \"{}\")\n",
                      driver_name(driver_id), device.driver_version, device.vendor, device.device,
-                     quoted(device.name), quoted(driver_info), quoted(processor),
+                     json_string(device.name), json_string(driver_info), json_string(processor),
                      Answers::of(device.profile).text());
 }
 

@@ -90,8 +90,9 @@ void Checker::references(const LaunchSpec& spec, const EntryInfo& entry) {
   const auto check = [&](const auto& bound, const std::vector<RefInfo>& known, const char* what,
                          const auto& variables, bool module_has_more) {
     for (const auto& [name, index] : bound) {
-      // Clang before 16 captures no structured binding by its name alone.
-      const auto named = [&name = name](const auto& ref) { return ref.name == name; };
+      // Clang before 16 captures no structured binding.
+      const std::string& wanted = name;
+      const auto named = [&wanted](const auto& ref) { return ref.name == wanted; };
       // A variable that this kernel does not read may be bound, as in CUDA.
       const bool found = std::any_of(known.begin(), known.end(), named) ||
                          std::any_of(variables.begin(), variables.end(), named);

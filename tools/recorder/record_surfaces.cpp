@@ -111,7 +111,7 @@ std::string changes(const std::uint8_t* before, const std::uint8_t* after, std::
 class SurfaceRun {
  public:
   SurfaceRun(const SurfaceSetup& setup, const SurfaceObject& object)
-      : setup_(setup), object_(object), pattern_(surface_bytes(setup)), first_(pattern_.size()) {
+      : object_(object), pattern_(surface_bytes(setup)), first_(pattern_.size()) {
     first_.upload(pattern_.data(), pattern_.size());
   }
 
@@ -170,7 +170,6 @@ class SurfaceRun {
     return text;
   }
 
-  const SurfaceSetup& setup_;
   const SurfaceObject& object_;
   std::vector<std::uint8_t> pattern_;
   DeviceMemory first_;

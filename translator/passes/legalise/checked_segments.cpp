@@ -199,8 +199,7 @@ class CheckedSegments {
           now_.inputs.push_back(a);
       }
     std::ranges::sort(now_.inputs);
-    const auto same = std::ranges::unique(now_.inputs);
-    now_.inputs.erase(same.begin(), same.end());
+    now_.inputs.erase(std::unique(now_.inputs.begin(), now_.inputs.end()), now_.inputs.end());
     for (const Value v : now_.members)
       if (uses_[v] != 0) now_.results.push_back(v);
     const std::vector<Value> members = now_.members, behind = now_.behind;
