@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "src/cache/disk_cache.hpp"
-#include "src/device/bindings.hpp"
 #include "src/device/calibrate.hpp"
 #include "src/device/needs.hpp"
 #include "src/device/pipeline_cache.hpp"
@@ -45,25 +44,6 @@ Status create_vulkan_device(DeviceState& device) {
 
 }  // namespace
 
-Result<VkDescriptorSetLayout> common_layout(DeviceState& device, std::uint32_t bindings) {
-  std::lock_guard lock(device.layouts_mutex);
-  if (const auto known = device.common_layouts.find(bindings); known != device.common_layouts.end())
-    return known->second;
-  std::vector<VkDescriptorSetLayoutBinding> all;
-  for (std::uint32_t i = 0; i < abi::kBindings; ++i)
-    if (bindings >> i & 1)
-      all.push_back({i, kBindingTypes[i], 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
-  VkDescriptorSetLayoutCreateInfo create{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-  create.bindingCount = static_cast<std::uint32_t>(all.size());
-  create.pBindings = all.data();
-  VkDescriptorSetLayout layout = VK_NULL_HANDLE;
-  const VkResult result =
-      device.vk.CreateDescriptorSetLayout(device.handle, &create, nullptr, &layout);
-  if (result != VK_SUCCESS) return vulkan_error(result, "CreateDescriptorSetLayout");
-  device.common_layouts.emplace(bindings, layout);
-  return layout;
-}
-
 DeviceState::DeviceState() = default;
 
 DeviceState::~DeviceState() {
@@ -71,8 +51,7 @@ DeviceState::~DeviceState() {
   queue.close();
   if (!handle) return;
   for (const auto& [key, sampler] : samplers) vk.DestroySampler(handle, sampler, nullptr);
-  for (const auto& [bindings, layout] : common_layouts)
-    vk.DestroyDescriptorSetLayout(handle, layout, nullptr);
+  layouts.clear();
   if (pipeline_cache) {
     store_pipelines(*this);
     vk.DestroyPipelineCache(handle, pipeline_cache, nullptr);

@@ -13,6 +13,7 @@
 
 #include "ptx2spv/runtime.hpp"
 #include "src/device/findings.hpp"
+#include "src/device/layouts.hpp"
 #include "src/device/table.hpp"
 #include "src/memory/allocations.hpp"
 #include "src/memory/device.hpp"
@@ -57,8 +58,7 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   Memory locks;    ///< abi::Binding::locks
   Memory discard;  ///< where suppressed stores go
   KernelHeap kernel_heap;
-  std::mutex layouts_mutex;
-  std::map<std::uint32_t, VkDescriptorSetLayout> common_layouts;  ///< set 0, by its bindings
+  Layouts layouts;
   VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
   std::unique_ptr<DiskCache> disk;
   std::atomic<std::uint64_t> next_serial{1};  ///< names for descriptor caches: never used twice
@@ -99,8 +99,6 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
                            PhysicalTraits& traits, DeviceInfo& info);
 /// Makes the VkDevice with every feature that the profile names, and what else all launches share.
 Status open_device(DeviceState& device);
-/// Set 0 with the bindings that `bindings` has bits of; the device keeps it.
-Result<VkDescriptorSetLayout> common_layout(DeviceState& device, std::uint32_t bindings);
 /// Turns off what `options` (and the environment) disables.
 Status restrict_profile(Profile& profile, const DeviceOptions& options, const std::string& device);
 

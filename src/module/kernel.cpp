@@ -10,6 +10,7 @@
 #include "src/cache/digest.hpp"
 #include "src/cache/disk_cache.hpp"
 #include "src/cache/serialize.hpp"
+#include "src/device/bindings.hpp"
 #include "src/module/module.hpp"
 #include "src/options.hpp"
 
@@ -167,34 +168,30 @@ void dump(const KernelState& kernel, const std::vector<std::uint32_t>& spirv) {
 void destroy(DeviceState& device, Variant& variant) {
   for (auto& [key, pipeline] : variant.pipelines)
     device.vk.DestroyPipeline(device.handle, pipeline, nullptr);
-  if (variant.layout) device.vk.DestroyPipelineLayout(device.handle, variant.layout, nullptr);
-  if (variant.slot_layout)
-    device.vk.DestroyDescriptorSetLayout(device.handle, variant.slot_layout, nullptr);
-  if (variant.texture_layout)
-    device.vk.DestroyDescriptorSetLayout(device.handle, variant.texture_layout, nullptr);
   if (variant.shader) device.vk.DestroyShaderModule(device.handle, variant.shader, nullptr);
 }
 
-/// Set 2: the textures that samplers read.
-Status build_texture_layout(DeviceState& device, Variant& variant) {
-  std::vector<VkDescriptorSetLayoutBinding> bindings;
+/// What the module's pipelines bind.
+LayoutContents layout_contents(const Variant& variant) {
+  LayoutContents out;
+  out.push_bytes = variant.info.push_words * 4;
+  for (std::uint32_t i = 0; i < abi::kBindings; ++i)
+    if (variant.info.bindings >> i & 1) out.sets[0].push_back({i, kBindingTypes[i]});
+  for (std::uint32_t i = 0; i < variant.key.slots.size(); ++i) {
+    const Backing backing = variant.key.slots[i].backing;
+    if (backing != Backing::address)
+      out.sets[1].push_back({i, backing == Backing::image ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE
+                                                          : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER});
+  }
+  constexpr VkDescriptorType kSampled = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
   for (std::uint32_t i = 0; i < variant.key.textures.size(); ++i)
-    if (variant.key.textures[i].unit == TextureUnit::sampler)
-      bindings.push_back(
-          {i, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+    if (variant.key.textures[i].unit == TextureUnit::sampler) out.sets[2].push_back({i, kSampled});
   const auto first = static_cast<std::uint32_t>(variant.info.texture_slots.size());
   for (std::uint32_t g = 0; g < variant.key.table.size(); ++g)
     for (std::uint32_t k = 0; k < kTexelKinds; ++k)
       if (variant.key.table[g].texels >> k & 1)
-        bindings.push_back({first + g * kTexelKinds + k, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
-                            variant.key.table_size, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
-  if (bindings.empty()) return {};
-  VkDescriptorSetLayoutCreateInfo create{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-  create.bindingCount = static_cast<std::uint32_t>(bindings.size());
-  create.pBindings = bindings.data();
-  const VkResult result =
-      device.vk.CreateDescriptorSetLayout(device.handle, &create, nullptr, &variant.texture_layout);
-  return result == VK_SUCCESS ? Status() : vulkan_error(result, "CreateDescriptorSetLayout");
+        out.sets[2].push_back({first + g * kTexelKinds + k, kSampled, variant.key.table_size});
+  return out;
 }
 
 /// Whether one stage of the device takes the buffers that the module declares.
@@ -214,40 +211,12 @@ Status build(DeviceState& device, Variant& variant, const std::vector<std::uint3
   VkShaderModuleCreateInfo shader{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   shader.codeSize = spirv.size() * 4;
   shader.pCode = spirv.data();
-  VkResult result = device.vk.CreateShaderModule(device.handle, &shader, nullptr, &variant.shader);
+  const VkResult result =
+      device.vk.CreateShaderModule(device.handle, &shader, nullptr, &variant.shader);
   if (result != VK_SUCCESS) return vulkan_error(result, "CreateShaderModule");
-  std::vector<VkDescriptorSetLayoutBinding> bindings;
-  for (std::uint32_t i = 0; i < variant.key.slots.size(); ++i) {
-    if (variant.key.slots[i].backing == Backing::address) continue;
-    VkDescriptorSetLayoutBinding binding{};
-    binding.binding = i;
-    binding.descriptorType = variant.key.slots[i].backing == Backing::image
-                                 ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE
-                                 : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    binding.descriptorCount = 1;
-    binding.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
-    bindings.push_back(binding);
-  }
-  VkDescriptorSetLayoutCreateInfo slots{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-  slots.bindingCount = static_cast<std::uint32_t>(bindings.size());
-  slots.pBindings = bindings.data();
-  result =
-      device.vk.CreateDescriptorSetLayout(device.handle, &slots, nullptr, &variant.slot_layout);
-  if (result != VK_SUCCESS) return vulkan_error(result, "CreateDescriptorSetLayout");
-  if (Status status = build_texture_layout(device, variant); !status) return status;
-  auto common = common_layout(device, variant.info.bindings);
-  if (!common) return common.error();
-  variant.common_layout = *common;
-  const VkDescriptorSetLayout sets[] = {variant.common_layout, variant.slot_layout,
-                                        variant.texture_layout};
-  VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, variant.info.push_words * 4};
-  VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
-  layout.setLayoutCount = variant.texture_layout ? 3 : 2;
-  layout.pSetLayouts = sets;
-  layout.pushConstantRangeCount = 1;
-  layout.pPushConstantRanges = &push;
-  result = device.vk.CreatePipelineLayout(device.handle, &layout, nullptr, &variant.layout);
-  if (result != VK_SUCCESS) return vulkan_error(result, "CreatePipelineLayout");
+  auto layout = device.layouts.get(device, layout_contents(variant));
+  if (!layout) return layout.error();
+  variant.layout = std::move(*layout);
   return {};
 }
 
@@ -299,7 +268,7 @@ Result<VkPipeline> KernelState::pipeline(Variant& variant, const PipelineKey& ke
   create.stage.module = variant.shader;
   create.stage.pName = info->name.c_str();
   create.stage.pSpecializationInfo = &specialization;
-  create.layout = variant.layout;
+  create.layout = variant.layout->pipeline;
   VkPipelineShaderStageRequiredSubgroupSizeCreateInfo warps{
       VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
   warps.requiredSubgroupSize = 32;

@@ -25,10 +25,7 @@ struct Variant {
   Specialization key;
   EntryInfo info;
   VkShaderModule shader = VK_NULL_HANDLE;
-  VkDescriptorSetLayout common_layout = VK_NULL_HANDLE;  ///< set 0, which the device keeps
-  VkDescriptorSetLayout slot_layout = VK_NULL_HANDLE;
-  VkDescriptorSetLayout texture_layout = VK_NULL_HANDLE;  ///< set 2; null: no sampler reads
-  VkPipelineLayout layout = VK_NULL_HANDLE;
+  std::shared_ptr<const Layout> layout;
   std::vector<std::pair<PipelineKey, VkPipeline>> pipelines;
 };
 

@@ -58,7 +58,7 @@ Result<VkDescriptorSet> Descriptors::common(const LaunchPlan& plan, const Ring& 
   const std::uint32_t bindings = plan.variant->info.bindings;
   key_.assign({0, plan.module->serial, bindings});
   if (auto known = sets_.find(key_); known != sets_.end()) return known->second;
-  auto set = allocate(plan.variant->common_layout);
+  auto set = allocate(plan.variant->layout->sets[0]);
   if (!set) return set.error();
   VkDescriptorBufferInfo infos[abi::kBindings];
   auto whole = [](const Memory& memory) {
@@ -98,7 +98,7 @@ Result<VkDescriptorSet> Descriptors::textures(const LaunchPlan& plan) {
   std::uint32_t elements = 0;
   for (const TableBinding& array : plan.table)
     elements += static_cast<std::uint32_t>(array.elements.size());
-  auto set = allocate(plan.variant->texture_layout, elements);
+  auto set = allocate(plan.variant->layout->sets[2], elements);
   if (!set) return set.error();
   elements_ += elements;
   std::vector<VkDescriptorImageInfo> images;
@@ -129,7 +129,7 @@ Result<VkDescriptorSet> Descriptors::slots(const LaunchPlan& plan) {
   key_.assign({1, plan.variant->serial});
   for (const SlotBinding& slot : plan.slots) key_.push_back(slot.serial);
   if (auto known = sets_.find(key_); known != sets_.end()) return known->second;
-  auto set = allocate(plan.variant->slot_layout);
+  auto set = allocate(plan.variant->layout->sets[1]);
   if (!set) return set.error();
   std::vector<VkDescriptorBufferInfo> buffers(plan.slots.size());
   std::vector<VkDescriptorImageInfo> images(plan.slots.size());

@@ -69,12 +69,13 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   if (bindings >> abi::params & 1)
     offsets[moving++] = static_cast<std::uint32_t>(place.slice.offset);
   if (bindings >> abi::trap & 1) offsets[moving++] = static_cast<std::uint32_t>(place.trap_offset);
-  const bool same = bound.layout == plan.variant->layout && bound.slots == place.slots &&
-                    bound.textures == place.textures;
+  const VkPipelineLayout layout = plan.variant->layout->pipeline;
+  const bool same =
+      bound.layout == layout && bound.slots == place.slots && bound.textures == place.textures;
   const std::uint32_t more = place.textures ? 3 : 2;
-  vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.variant->layout, 0,
-                           same ? 1 : more, sets, moving, offsets);
-  bound = {plan.pipeline, plan.variant->layout, place.slots, place.textures};
+  vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, same ? 1 : more,
+                           sets, moving, offsets);
+  bound = {plan.pipeline, layout, place.slots, place.textures};
   for (std::uint32_t run = 0; run < plan.repeat; ++run) {
     if (run) barrier(device, commands, Work::kernel, Work::kernel);
     for (std::size_t i = 0; i < plan.dispatches.size(); ++i) {
@@ -91,7 +92,7 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
       push[abi::threads] = each.threads;
       place_pushed_params();
       if (run == 0 || plan.dispatches.size() > 1)
-        vk.CmdPushConstants(commands, plan.variant->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+        vk.CmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                             plan.variant->info.push_words * 4, push.data());
       vk.CmdDispatch(commands, each.groups[0], each.groups[1], each.groups[2]);
     }
