@@ -135,7 +135,8 @@ class AccessChecks {
         current = first_of[value];
         known_.clear();
       }
-      const ir::Inst& inst = f_.insts[value];
+      // A copy: checks add instructions, which moves the others.
+      const ir::Inst inst = f_.insts[value];
       const auto var = static_cast<std::uint32_t>(inst.imm);
       if (inst.op == Op::set_var) ++versions_[var];
       if (inst.op == Op::get_var) read_version_[value] = versions_[var];
