@@ -102,4 +102,68 @@ TEST(SplitAtBarriers, subgroups_that_are_warps) {
   many(9, 50, 8, 10, true);
 }
 
+// Every thread loads `values` words, votes as often, and stores them: all words live behind every
+// vote.
+Function votes_over(unsigned values) {
+  Function f;
+  Builder b(f);
+  b.at(b.new_block());
+  std::vector<std::uint32_t> words;
+  const Value first = b.op2(Op::shl, b.builtin(Builtin::local_id_x), b.i32(2));
+  for (unsigned i = 0; i < values; ++i) {
+    f.vars.push_back({Type::i32, "word", false});
+    words.push_back(static_cast<std::uint32_t>(f.vars.size() - 1));
+    b.set(words[i], b.load(Type::i32, b.op2(Op::add, first, b.i32(i * 256)),
+                           {.space = Space::slot, .bytes = 4}));
+  }
+  Value votes = b.i32(0);
+  for (unsigned i = 0; i < values; ++i) {
+    const Value odd = b.cmp(Op::ne, b.op2(Op::and_, b.get(words[i]), b.i32(1)), b.i32(0));
+    const Value vote = b.inst(Op::warp_vote, Type::i32, {odd, b.i32(0xffffffffu)},
+                              static_cast<std::uint64_t>(VoteMode::ballot));
+    votes = b.op2(Op::xor_, votes, vote);
+  }
+  for (unsigned i = 0; i < values; ++i)
+    b.store(b.op2(Op::add, first, b.i32(i * 256)), b.op2(Op::add, b.get(words[i]), votes),
+            {.space = Space::slot, .bytes = 4});
+  b.exit();
+  return f;
+}
+
+// What lives behind many points is not saved at each: code grows with the text, and not with its
+// square.
+TEST(SplitAtBarriers, values_that_live_behind_many_warp_operations) {
+  std::size_t sizes[2];
+  constexpr unsigned kValues[2] = {24, 96};
+  for (unsigned i = 0; i < 2; ++i) {
+    Module m;
+    const Function source = votes_over(kValues[i]);
+    ASSERT_EQ(validate(source, m, false, false), "");
+    Function f = source;
+    ASSERT_EQ(passes::split_at_barriers(f, m, {.workgroup_threads = 32, .max_block_threads = 64}),
+              "");
+    ASSERT_EQ(validate(f, m, false, false), "");
+    sizes[i] = 0;
+    for (const Block& block : f.blocks) sizes[i] += block.insts.size();
+    passes::structurize(f, m);
+
+    RunOptions options;
+    options.trace = false;
+    Memory wanted = memory_for(64, 1, 0), got = memory_for(64, 1, f.shared_bytes);
+    for (Memory* memory : {&wanted, &got})
+      for (std::uint32_t at = 0; at < 256 * kValues[i]; at += 4) {
+        const std::uint32_t word = at * 2654435761u >> 7;
+        std::memcpy(&memory->of(Space::slot)[at], &word, 4);
+      }
+    options.threads[0] = 64;
+    EXPECT_EQ(run_program(source, m, 1, 200000, options, &wanted).error, "");
+    options.threads[0] = 32;
+    const Outcome ran = run_program(f, m, 1, 100000000, options, &got);
+    EXPECT_EQ(ran.error, "");
+    EXPECT_FALSE(ran.out_of_steps || ran.stalled);
+    EXPECT_TRUE(wanted.of(Space::slot) == got.of(Space::slot)) << kValues[i] << " values";
+  }
+  EXPECT_LT(sizes[1], 6 * sizes[0]) << "four times the text";
+}
+
 }  // namespace

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "ptx2spv/abi.hpp"
+#include "translator/ir/loops.hpp"
 #include "translator/passes/cfg/demote_to_stack.hpp"
 #include "translator/passes/cfg/spill_variables.hpp"
 #include "translator/passes/passes.hpp"
@@ -154,7 +155,7 @@ void BarrierSplitter::shift_local_memory() {
       const Op op = f_.insts[v].op;
       const bool access =
           op == Op::load || op == Op::store || op == Op::atomic || op == Op::atomic_cas;
-      if (access && f_.insts[v].mem.space == Space::local) {
+      if (access && f_.insts[v].mem.space == Space::local && !shift_known(v)) {
         const Value moved = b_.op2(Op::add, f_.arg(v, 0), b_.get(local_base_));
         f_.args(v)[0] = moved;
       }
@@ -163,14 +164,60 @@ void BarrierSplitter::shift_local_memory() {
   }
 }
 
-// The variables that each point saves: those that are live behind it. Where that is more than
-// kMostSaved for the kernel, variables that live behind many points move to the thread's memory,
-// where nobody saves them.
+/// A word at a known place of the thread's memory. A store leaves its last one to the caller.
+bool BarrierSplitter::shift_known(Value v) {
+  const Inst inst = f_.insts[v];
+  const Inst& address = f_.insts[f_.arg(v, 0)];
+  if (!selects_thread() || address.op != Op::constant || inst.mem.bytes != 4) return false;
+  const auto at = static_cast<std::uint32_t>(address.imm);
+  b_.set_loc(inst.loc);
+  if (inst.op == Op::load && inst.type == Type::i32) {
+    const Value word = load_of_thread(at, thread_local_bytes_);
+    // The reader keeps its number, so that its uses stand.
+    f_.insts[v] = f_.insts[word];
+    f_.blocks[b_.block()].insts.pop_back();
+    return true;
+  }
+  if (inst.op != Op::store || f_.insts[f_.arg(v, 1)].type != Type::i32) return false;
+  store_of_thread(at, thread_local_bytes_, f_.arg(v, 1));
+  const Value last = f_.blocks[b_.block()].insts.back();
+  f_.insts[v] = f_.insts[last];
+  f_.blocks[b_.block()].insts.pop_back();
+  return true;
+}
+
+/// Word `at` of the thread in turn, whose memory is `stride` bytes behind that of the one before.
+/// Where an invocation has few threads, all of theirs are read and one is selected: CPU drivers
+/// reach an array by a known index in one instruction, by any other lane by lane.
+Value BarrierSplitter::load_of_thread(std::uint32_t at, std::uint32_t stride) {
+  constexpr MemAttr kWord{.space = Space::local, .bytes = 4};
+  Value word = b_.load(Type::i32, b_.i32(at), kWord);
+  for (std::uint32_t k = 1; k < per_invocation_; ++k) {
+    const Value theirs = b_.load(Type::i32, b_.i32(at + k * stride), kWord);
+    word = b_.select(b_.cmp(Op::eq, b_.get(iteration_), b_.i32(k)), theirs, word);
+  }
+  return word;
+}
+
+void BarrierSplitter::store_of_thread(std::uint32_t at, std::uint32_t stride, Value value) {
+  constexpr MemAttr kWord{.space = Space::local, .bytes = 4};
+  for (std::uint32_t k = 0; k < per_invocation_; ++k) {
+    const Value place = b_.i32(at + k * stride);
+    const Value theirs = b_.load(Type::i32, place, kWord);
+    b_.store(place, b_.select(b_.cmp(Op::eq, b_.get(iteration_), b_.i32(k)), value, theirs), kWord);
+  }
+}
+
+// The variables that each point saves: those that are live behind it. One that points would save
+// and restore more often than the kernel reads and writes it lives in the thread's memory instead,
+// where nobody saves it. So do variables that live behind many points where all saves together are
+// more than kMostSaved for the kernel.
 void BarrierSplitter::find_live() {
   constexpr std::size_t kMostSaved = std::size_t{1} << 18, kSaved = 16;
   std::size_t most = kMostSaved;
   for (const Block& block : f_.blocks) most += kSaved * block.insts.size();
   std::vector<bool> many(f_.vars.size());
+  count_accesses();
   // A trial's walk is bounded by what it allows each variable. The first one allows all of them as
   // much as fits for sure, so that the trials together walk little more than the last.
   LiveVariables live(f_);
@@ -187,6 +234,7 @@ void BarrierSplitter::find_live() {
     }
     --halvings;
   }
+  accesses_.clear();
   if (std::ranges::find(many, true) == many.end()) return;
   spill_variables(f_, many, start_);
   many.assign(many.size(), false);
@@ -194,8 +242,28 @@ void BarrierSplitter::find_live() {
   live_within(rest, ~std::size_t{0}, ~std::size_t{0}, kSaved, many);
 }
 
+/// How often the kernel reads and writes each variable, and how often each point is met. A loop
+/// counts as eight iterations.
+void BarrierSplitter::count_accesses() {
+  constexpr std::uint32_t kIterationsLog2 = 3, kMostLoops = 8;
+  f_.compute_preds();
+  const Loops loops(f_);
+  const auto times = [&](BlockId b) {
+    const std::uint32_t depth = std::min(loops.depth[b], kMostLoops);
+    return std::uint64_t{1} << (depth * kIterationsLog2);
+  };
+  accesses_.assign(f_.vars.size(), 0);
+  for (BlockId b = 0; b < f_.blocks.size(); ++b)
+    for (const Value v : f_.blocks[b].insts) {
+      const Inst& inst = f_.insts[v];
+      if (inst.op == Op::get_var || inst.op == Op::set_var) accesses_[inst.imm] += times(b);
+    }
+  for (SyncPoint& point : points_) point.times = times(point.before);
+}
+
 /// Notes what each point saves. A variable that costs more than `each`, a save as much as `saved`
-/// blocks, becomes one of `many`. False: all of them cost more than `most`.
+/// blocks, becomes one of `many`, and so does one that is saved more often than it is accessed.
+/// False: all of them cost more than `most`.
 bool BarrierSplitter::live_within(LiveVariables& live, std::size_t each, std::size_t most,
                                   std::size_t saved, std::vector<bool>& many) {
   std::vector<std::uint32_t> point_at(f_.blocks.size(), kNoBlock);
@@ -209,11 +277,17 @@ bool BarrierSplitter::live_within(LiveVariables& live, std::size_t each, std::si
     if (v == result0_ || v == result1_ || v == thread_ || v == local_base_) continue;
     const bool own = v >= resume_ && v <= tid_[2];
     std::size_t cost = 0;
+    std::uint64_t moves = 0;  // saves and restores
     const bool few = live.visit(v, [&](BlockId b) {
       if (b == start_) undefined_.push_back(v);
-      if (point_at[b] != kNoBlock) points_[point_at[b]].live.push_back(v);
-      cost += point_at[b] != kNoBlock ? saved : 1;
-      return own || cost <= each;
+      if (const std::uint32_t at = point_at[b]; at != kNoBlock) {
+        points_[at].live.push_back(v);
+        moves += 2 * points_[at].times;
+        cost += saved;
+      } else {
+        ++cost;
+      }
+      return own || (cost <= each && (accesses_.empty() || moves <= accesses_[v]));
     });
     many[v] = !few;
     sum += cost;
@@ -252,6 +326,8 @@ void BarrierSplitter::save(std::uint32_t v) {
   const Type type = f_.vars[v].type;
   const Value value = b_.get(v);
   const auto put = [&](std::uint32_t i, Value part) {
+    if (selects_thread())
+      return store_of_thread(state_offset_ + (word + i) * 4, state_words_ * 4, part);
     const Value at = b_.op2(Op::add, b_.get(state_base_), b_.i32((word + i) * 4));
     b_.store(at, part, {.space = Space::local, .bytes = 4});
   };
@@ -276,6 +352,10 @@ void BarrierSplitter::restore(std::uint32_t v) {
   const Type type = f_.vars[v].type;
   std::vector<Value> parts;
   for (std::uint32_t i = 0; i < words_of(type); ++i) {
+    if (selects_thread()) {
+      parts.push_back(load_of_thread(state_offset_ + (word + i) * 4, state_words_ * 4));
+      continue;
+    }
     const Value at = b_.op2(Op::add, b_.get(state_base_), b_.i32((word + i) * 4));
     parts.push_back(b_.load(Type::i32, at, {.space = Space::local, .bytes = 4}));
   }
@@ -386,7 +466,7 @@ BlockId BarrierSplitter::emit_start(BlockId start) {
   return block;
 }
 
-void BarrierSplitter::emit_stop(const SyncPoint& point, std::uint32_t number, BlockId next) {
+void BarrierSplitter::emit_stop(const SyncPoint& point, std::uint32_t number) {
   b_.at(point.before);
   f_.blocks[point.before].insts.pop_back();  // the synchronising instruction itself
   b_.set_loc(f_.insts[point.inst].loc);
@@ -404,13 +484,23 @@ void BarrierSplitter::emit_stop(const SyncPoint& point, std::uint32_t number, Bl
   else if (!simple())
     arrive_at_barrier(point);
   b_.set(resume_, b_.i32(2 + number));
+  for (const std::uint32_t v : point.live) save(v);
+  note(fault);
+  b_.br(point.warp ? warp_stop_ : stop_);
+}
+
+/// What a thread does at every stop, whatever it waits for.
+void BarrierSplitter::emit_end_of_stops(BlockId next) {
+  b_.at(warp_stop_);
+  b_.set_loc(0);
+  if (warps_ && !subgroups_) announce_at_warp();
+  b_.br(stop_);
+  b_.at(stop_);
   save(resume_);
   if (!simple())
     for (const std::uint32_t v : {ready_, mask_, operand_, operand2_, key_}) save(v);
-  for (const std::uint32_t v : point.live) save(v);
   if (!subgroups_) write(shared_at(alive_, b_.get(slot_)), b_.i32(1));
-  if (checked_) write(shared_at(where_, thread()), b_.i32(2 + number));
-  note(fault);
+  if (checked_) write(shared_at(where_, thread()), b_.get(resume_));
   b_.br(next);
 }
 
@@ -418,11 +508,7 @@ BlockId BarrierSplitter::emit_resume(const SyncPoint& point) {
   const BlockId block = b_.new_block();
   b_.at(block);
   b_.set_loc(f_.insts[point.inst].loc);
-  if (point.warp) {
-    leave_warp(point);
-    restore(result0_);
-    restore(result1_);
-  } else if (f_.insts[point.inst].type != Type::none) {
+  if (!point.warp && f_.insts[point.inst].type != Type::none) {
     const BarKind kind = static_cast<BarKind>(f_.insts[point.inst].imm);
     const Value sum = read(barrier_word(b_.get(operand_), 4)),
                 all = read(barrier_word(b_.get(operand_), 5));
@@ -457,6 +543,11 @@ void BarrierSplitter::emit_iteration(BlockId start, BlockId next) {
   std::vector<BlockId> targets{next, emit_start(start)};
   for (const SyncPoint& point : points_) targets.push_back(point.stops ? emit_resume(point) : next);
   b_.at(dispatch);
+  leave_warp();
+  if (warps_) {
+    restore(result0_);
+    restore(result1_);
+  }
   Block& block = f_.blocks[dispatch];
   block.cond = b_.get(resume_);
   f_.blocks[dispatch].term = Term::switch_;
@@ -555,8 +646,9 @@ std::string BarrierSplitter::run() {
   force_ = i32("force"), base_ = i32("base");
   state_base_ = i32("state_base"), local_base_ = i32("local_base"), count_ = i32("threads");
   lane_counter_ = i32("lane"), accumulator_ = i32("sum"), idle_ = i32("idle");
-  for (std::uint32_t* each : {&value_[0], &value_[1], &living_, &left_, &group_, &group_key_,
-                              &taken_, &present_, &waiting_[0], &waiting_[1], &moved_on_})
+  for (std::uint32_t* each : {&value_[0], &value_[1]}) *each = i32("offer");
+  for (std::uint32_t* each : {&living_, &left_, &group_, &group_key_, &taken_, &present_,
+                              &waiting_[0], &waiting_[1], &moved_on_})
     if (subgroups_) *each = i32("subgroup");
   for (int i = 0; i < 3; ++i) tid_[i] = i32(i == 0 ? "tid_x" : i == 1 ? "tid_y" : "tid_z");
 
@@ -577,13 +669,16 @@ std::string BarrierSplitter::run() {
 
   const auto end = static_cast<BlockId>(f_.blocks.size());
   const BlockId rounds = b_.new_block(), next = b_.new_block();
+  warp_stop_ = b_.new_block();
+  stop_ = b_.new_block();
   replace_progress();
   emit_exits(next, end);
   emit_entry(rounds);
   b_.at(rounds);
   const auto iteration = [&] {
     emit_iteration(start, next);
-    for (std::uint32_t i = 0; i < points_.size(); ++i) emit_stop(points_[i], i, next);
+    for (std::uint32_t i = 0; i < points_.size(); ++i) emit_stop(points_[i], i);
+    emit_end_of_stops(next);
     b_.at(next);
     b_.set_loc(0);
   };

@@ -24,6 +24,7 @@ struct SyncPoint {
   bool stops = true;                  ///< barrier.arrive does not
   std::uint32_t key = 0;              ///< warp operations: which arrival masks
   std::uint32_t kind = 0;             ///< warp operations: index into BarrierSplitter::kinds_
+  std::uint64_t times = 1;            ///< an estimate of how often a thread meets it
   std::vector<std::uint32_t> live;    ///< variables that the code behind it reads
 };
 
@@ -46,7 +47,11 @@ class BarrierSplitter {
   void cut();
   void replace_builtins();
   void shift_local_memory();
+  bool shift_known(ir::Value v);
+  ir::Value load_of_thread(std::uint32_t at, std::uint32_t stride);
+  void store_of_thread(std::uint32_t at, std::uint32_t stride, ir::Value value);
   void find_live();
+  void count_accesses();
   bool live_within(LiveVariables& live, std::size_t each, std::size_t most, std::size_t saved,
                    std::vector<bool>& many);
   void keep_fault_log();
@@ -55,7 +60,8 @@ class BarrierSplitter {
   void emit_entry(ir::BlockId rounds);
   ir::BlockId emit_start(ir::BlockId start);
   void emit_iteration(ir::BlockId start, ir::BlockId next);
-  void emit_stop(const SyncPoint& point, std::uint32_t number, ir::BlockId next);
+  void emit_stop(const SyncPoint& point, std::uint32_t number);
+  void emit_end_of_stops(ir::BlockId next);
   ir::BlockId emit_resume(const SyncPoint& point);
   void emit_exits(ir::BlockId next, ir::BlockId end);
   void emit_end_of_round(ir::BlockId rounds);
@@ -71,7 +77,9 @@ class BarrierSplitter {
   void lay_out_shared();
   void arrive_at_barrier(const SyncPoint& point);
   void arrive_at_warp(const SyncPoint& point);
-  void leave_warp(const SyncPoint& point);
+  void announce_at_warp();
+  void leave_warp();
+  ir::Value waits_at_kind(std::uint32_t kind);
   void give_way(const SyncPoint& point);
   ir::Value may_go_on();
   void emit_agent();
@@ -119,6 +127,11 @@ class BarrierSplitter {
   std::array<ir::Value, 3> coordinates();
   ir::Value block_number(unsigned axis);
   std::uint32_t var(ir::Type type, std::string name);
+  /// Whether a thread's word is selected from those of all threads of the invocation.
+  bool selects_thread() const {
+    constexpr std::uint32_t kFew = 4;
+    return per_invocation_ > 1 && per_invocation_ <= kFew;
+  }
   bool simple() const { return !warps_ && !general_barriers_; }
   /// Whether the block's threads wait for one another, beside those of each warp.
   bool block_meets() const { return !subgroups_ || barrier_ids_ != 0; }
@@ -155,9 +168,13 @@ class BarrierSplitter {
   const std::uint32_t invocations_, per_invocation_, idle_rounds_;
   bool subgroups_;            ///< that are warps resolve warp operations
   EntryInfo* const checked_;  ///< gets the sites of check_sync; null: nobody asks for that
-  bool yields_ = false, warps_ = false, general_barriers_ = false, warp_wide_ = false;
+  bool yields_ = false, warps_ = false, general_barriers_ = false, warp_wide_ = false,
+       votes_ = false, exchanges_ = false;
   std::vector<SyncPoint> points_;
   ir::BlockId start_ = 0;
+  ir::BlockId warp_stop_ = 0, stop_ = 0;  ///< where threads that stop at a warp operation, or at
+                                          ///< any point, leave their words
+  std::vector<std::uint64_t> accesses_;   ///< by variable: estimate of a thread's; empty: all stay
   std::vector<std::uint32_t> undefined_;  ///< variables that the start reads before it writes them
   std::vector<WarpKind> kinds_;
   std::map<std::uint32_t, std::uint32_t>

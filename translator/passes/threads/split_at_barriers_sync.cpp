@@ -39,7 +39,7 @@ Value BarrierSplitter::barrier_word(Value index, std::uint32_t word) {
 void BarrierSplitter::lay_out_shared() {
   const std::uint32_t threads = invocations_ * per_invocation_;
   warp_count_ = (threads + 31) / 32;
-  bool dynamic_ids = false, votes = false, exchanges = false;
+  bool dynamic_ids = false;
   for (SyncPoint& point : points_) {
     const Inst& inst = f_.insts[point.inst];
     if (point.yields) continue;
@@ -54,9 +54,9 @@ void BarrierSplitter::lay_out_shared() {
     WarpKind kind{inst.op, inst.imm, false};
     if (inst.op == Op::warp_match) kind.wide = f_.insts[f_.arg(point.inst, 0)].type == Type::i64;
     warp_wide_ = warp_wide_ || kind.wide;
-    votes = votes || inst.op == Op::warp_vote;
-    exchanges = exchanges || inst.op == Op::warp_shfl || inst.op == Op::warp_match ||
-                inst.op == Op::warp_redux;
+    votes_ = votes_ || inst.op == Op::warp_vote;
+    exchanges_ = exchanges_ || inst.op == Op::warp_shfl || inst.op == Op::warp_match ||
+                 inst.op == Op::warp_redux;
     std::uint32_t k = 0;
     while (k < kinds_.size() && !(kinds_[k] == kind)) ++k;
     if (k == kinds_.size()) kinds_.push_back(kind);
@@ -88,9 +88,9 @@ void BarrierSplitter::lay_out_shared() {
   ended_ = take(checked_ ? 1 : 0);
   strayed_ = take(checked_ ? warp_count_ : 0);
   arrived_ = take(share ? keys_ * warp_count_ : 0);
-  voted_ = take(votes && share ? keys_ * warp_count_ : 0);
+  voted_ = take(votes_ && share ? keys_ * warp_count_ : 0);
   control_words_ = at;
-  exchange_ = take(exchanges && share ? warp_count_ * 32 : 0);
+  exchange_ = take(exchanges_ && share ? warp_count_ * 32 : 0);
   exchange_high_ = take(warp_wide_ && share ? warp_count_ * 32 : 0);
   where_ = take(checked_ ? threads : 0);
   members_ = take(checked_ && warps_ ? threads : 0);
@@ -118,24 +118,15 @@ void BarrierSplitter::arrive_at_barrier(const SyncPoint& point) {
   b_.set(ready_, b_.i32(0));
 }
 
+/// Notes in variables what the thread waits for and what it offers.
 void BarrierSplitter::arrive_at_warp(const SyncPoint& point) {
   const Inst inst = f_.insts[point.inst];
   const auto arg = [&](unsigned i) { return f_.arg(point.inst, i); };
-  const Value bit = lane_bit(), key = b_.i32(point.key);
   Value members = b_.i32(0xffffffffu);
   const auto offer = [&](Value value) {
     const bool wide = f_.insts[value].type == Type::i64;
-    const Value low = wide ? b_.inst(Op::trunc, Type::i32, {value}) : value;
-    if (subgroups_)
-      b_.set(value_[0], low);
-    else
-      write(shared_at(exchange_, thread()), low);
-    if (!wide) return;
-    const Value high = b_.inst(Op::high, Type::i32, {value});
-    if (subgroups_)
-      b_.set(value_[1], high);
-    else
-      write(shared_at(exchange_high_, thread()), high);
+    b_.set(value_[0], wide ? b_.inst(Op::trunc, Type::i32, {value}) : value);
+    if (wide) b_.set(value_[1], b_.inst(Op::high, Type::i32, {value}));
   };
   switch (inst.op) {
     case Op::warp_shfl:
@@ -145,10 +136,7 @@ void BarrierSplitter::arrive_at_warp(const SyncPoint& point) {
       members = arg(3);
       break;
     case Op::warp_vote:
-      if (subgroups_)
-        offer(b_.inst(Op::zext, Type::i32, {arg(0)}));
-      else
-        atomic(AtomicOp::or_, keyed(voted_, key), b_.select(arg(0), bit, b_.i32(0)));
+      offer(b_.inst(Op::zext, Type::i32, {arg(0)}));
       members = arg(1);
       break;
     case Op::warp_match:
@@ -164,7 +152,30 @@ void BarrierSplitter::arrive_at_warp(const SyncPoint& point) {
   if (checked_) write(shared_at(members_, thread()), members);
   b_.set(key_, b_.i32(point.key | point.kind << 16));
   b_.set(ready_, b_.i32(0));
-  if (!subgroups_) atomic(AtomicOp::or_, keyed(arrived_, key), bit);
+}
+
+/// Tells the warp, for whatever operation the thread stopped at: once for all points, because
+/// atomics are long on CPU drivers.
+void BarrierSplitter::announce_at_warp() {
+  if (exchanges_) write(shared_at(exchange_, thread()), b_.get(value_[0]));
+  if (warp_wide_) write(shared_at(exchange_high_, thread()), b_.get(value_[1]));
+  const Value key = b_.op2(Op::and_, b_.get(key_), b_.i32(0xffff));
+  atomic(AtomicOp::or_, keyed(arrived_, key), lane_bit());
+  if (!votes_) return;
+  const BlockId vote = b_.new_block(), out = b_.new_block();
+  Value is_vote = b_.i1(false);
+  for (std::uint32_t k = 0; k < kinds_.size(); ++k)
+    if (kinds_[k].op == Op::warp_vote) is_vote = b_.op2(Op::or_, is_vote, waits_at_kind(k));
+  branch(b_.op2(Op::and_, is_vote, b_.cmp(Op::ne, b_.get(value_[0]), b_.i32(0))), vote, out);
+  b_.at(vote);
+  const Value voted = keyed(voted_, b_.op2(Op::and_, b_.get(key_), b_.i32(0xffff)));
+  atomic(AtomicOp::or_, voted, lane_bit());
+  b_.br(out);
+  b_.at(out);
+}
+
+Value BarrierSplitter::waits_at_kind(std::uint32_t kind) {
+  return b_.cmp(Op::eq, b_.op2(Op::lshr, b_.get(key_), b_.i32(16)), b_.i32(kind));
 }
 
 /// The thread waits for nothing but the end of the round. Warp operations are not resolved without
@@ -207,12 +218,16 @@ Value BarrierSplitter::idle_too_long(Value slot, Value cleared) {
   return b_.cmp(Op::ult, b_.i32(idle_rounds_), idle);
 }
 
-void BarrierSplitter::leave_warp(const SyncPoint& point) {
-  if (subgroups_) return;
+/// A thread that goes on from a warp operation takes back what it announced there. One that goes on
+/// from elsewhere has announced nothing.
+void BarrierSplitter::leave_warp() {
+  if (!warps_ || subgroups_) return;
+  Value key = b_.op2(Op::and_, b_.get(key_), b_.i32(0xffff));
+  if (barrier_ids_)
+    key = b_.select(b_.cmp(Op::eq, b_.get(key_), b_.i32(kAtBarrier)), b_.i32(0), key);
   const Value others = b_.inst(Op::not_, Type::i32, {lane_bit()});
-  atomic(AtomicOp::and_, keyed(arrived_, b_.i32(point.key)), others);
-  if (f_.insts[point.inst].op == Op::warp_vote)
-    atomic(AtomicOp::and_, keyed(voted_, b_.i32(point.key)), others);
+  atomic(AtomicOp::and_, keyed(arrived_, key), others);
+  if (votes_) atomic(AtomicOp::and_, keyed(voted_, key), others);
 }
 
 /// For a living thread: whether its barrier has opened or its warp operation is resolved.
@@ -302,9 +317,7 @@ void BarrierSplitter::resolve_thread(BlockId done) {
                           b_.cmp(Op::ne, b_.get(force_), b_.i32(0)));
   // activemask waits for nobody: its answer is who came along in this round.
   for (std::uint32_t k = 0; k < kinds_.size(); ++k)
-    if (kinds_[k].op == Op::warp_active)
-      all_here = b_.op2(Op::or_, all_here,
-                        b_.cmp(Op::eq, b_.op2(Op::lshr, b_.get(key_), b_.i32(16)), b_.i32(k)));
+    if (kinds_[k].op == Op::warp_active) all_here = b_.op2(Op::or_, all_here, waits_at_kind(k));
   branch(all_here, complete, done);
   b_.at(complete);
   if (checked_) {
@@ -323,7 +336,7 @@ void BarrierSplitter::resolve_thread(BlockId done) {
     if (last)
       b_.br(mine);
     else
-      branch(b_.cmp(Op::eq, b_.op2(Op::lshr, b_.get(key_), b_.i32(16)), b_.i32(k)), mine, other);
+      branch(waits_at_kind(k), mine, other);
     b_.at(mine);
     resolve_kind(kinds_[k], present_lanes());
     b_.br(store);
