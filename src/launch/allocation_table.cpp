@@ -1,5 +1,7 @@
 #include "src/launch/allocation_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -8,6 +10,7 @@
 #include "ptx2spv/abi_sanitizer.hpp"
 #include "src/array/array.hpp"
 #include "src/memory/kernel_heap_name.hpp"
+#include "src/options.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -19,29 +22,49 @@ namespace {
 
 /// Tables grow by this many steps of the search at once, so that few translations serve all.
 constexpr std::uint32_t kStepsAtOnce = 4;
-/// Of race records, which take four times what they are of.
-constexpr std::uint64_t kMostRecords = 256ull << 20;
+/// Bytes of race records, which take four times what they are of.
+std::uint64_t most_records(const DeviceState& device) {
+  const std::uint64_t bytes = option_number(Option::race_mib, 1024) << 20;
+  const std::uint64_t most = device.traits.max_allocation;
+  return most ? std::min(bytes, most) : bytes;
+}
 
 void put32(std::byte* at, std::uint32_t word, std::uint64_t value) {
   const auto low = static_cast<std::uint32_t>(value);
   std::memcpy(at + std::size_t{word} * 4, &low, 4);
 }
 
-/// Where the race records of memories lie, while there is room for more.
+/// Where the race records of memories lie. The smallest come first, so that most have some.
 class RecordPlan {
  public:
-  /// Offset plus 1 of the records of `bytes` of memory; 0: there is no room.
-  std::uint64_t add(std::uint64_t bytes) {
+  explicit RecordPlan(std::uint64_t most) : most_(most) {}
+  /// Has `records` set by place(): offset plus 1; 0: there is no room.
+  void add(std::uint64_t bytes, std::uint64_t& records) {
+    if (bytes) wanted_.push_back({bytes, &records});
+  }
+  void place() {
     constexpr std::uint64_t kBytes = abi::kRaceWords * 4;
-    if (bytes > (kMostRecords - size_) / kBytes * 4) return 0;
-    const std::uint64_t at = size_ + 1;
-    size_ += (bytes + 3) / 4 * kBytes;
-    return at;
+    std::ranges::stable_sort(wanted_, {}, &Wanted::bytes);
+    for (const Wanted& each : wanted_) {
+      if (each.bytes > (most_ - size_) / kBytes * 4) {
+        left_out_ += each.bytes;
+        continue;
+      }
+      *each.records = size_ + 1;
+      size_ += (each.bytes + 3) / 4 * kBytes;
+    }
   }
   std::uint64_t size() const { return std::max<std::uint64_t>(size_, 16); }
+  /// Bytes of memory without records.
+  std::uint64_t left_out() const { return left_out_; }
 
  private:
-  std::uint64_t size_ = 0;
+  struct Wanted {
+    std::uint64_t bytes;
+    std::uint64_t* records;
+  };
+  std::vector<Wanted> wanted_;
+  std::uint64_t most_, size_ = 0, left_out_ = 0;
 };
 
 /// A level of an array that surfaces show.
@@ -93,12 +116,16 @@ Status add_texels(DeviceState& device, const Shown& shown, AllocationTable& tabl
 
 /// The heap of malloc has no records: its memory passes from one thread to another.
 Status add_records(DeviceState& device, Shown& shown, AllocationTable& table) {
-  RecordPlan plan;
-  for (const AllocationInfo& each : table.list->live)
-    table.race_records.push_back(
-        each.writable && each.name != kKernelHeapName ? plan.add(each.bytes) : 0);
+  RecordPlan plan(most_records(device));
+  const std::vector<AllocationInfo>& live = table.list->live;
+  table.race_records.resize(live.size());
+  for (std::size_t i = 0; i < live.size(); ++i)
+    if (live[i].writable && live[i].name != kKernelHeapName)
+      plan.add(live[i].bytes, table.race_records[i]);
   for (auto& [level, records] : shown.records)
-    records = plan.add(level.first->levels[level.second].bytes);
+    plan.add(level.first->levels[level.second].bytes, records);
+  plan.place();
+  table.without_records = plan.left_out();
   auto memory = device.heap.allocate(MemoryKind::visible, plan.size());
   if (!memory) return memory.error();
   std::memset(memory->mapped(), 0, plan.size());
@@ -135,6 +162,16 @@ Status add_allocations(DeviceState& device, AllocationTable& table) {
   return {};
 }
 
+/// Says that memory has no records, unless the table before said so.
+void report_left_out(const DeviceState& device, const AllocationTable* before,
+                     const AllocationTable& table) {
+  if (!table.without_records || (before && before->without_records)) return;
+  device.print_finding(fmt::format(
+      "ptx2spv: races in global memory and of surfaces: {:.1f} MiB of the program's memory are not "
+      "looked at, whose records take more than PTX2SPV_SANITIZE_RACE_MIB allows ({} MiB)\n",
+      static_cast<double>(table.without_records) / (1 << 20), most_records(device) >> 20));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const AllocationTable>> table_of(DeviceState& device, bool races,
@@ -142,8 +179,8 @@ Result<std::shared_ptr<const AllocationTable>> table_of(DeviceState& device, boo
   auto list = device.allocations.list();
   const std::uint64_t changes = device.surfaces.changes();
   std::lock_guard lock(device.table_mutex);
-  if (auto known = std::static_pointer_cast<const AllocationTable>(device.table);
-      known && known->list == list &&
+  auto known = std::static_pointer_cast<const AllocationTable>(device.table);
+  if (known && known->list == list &&
       (!races || (known->races && known->launches < abi::kGlobalLaunches)) &&
       (!texels || (known->texels && known->surface_changes == changes)))
     return known;
@@ -157,6 +194,7 @@ Result<std::shared_ptr<const AllocationTable>> table_of(DeviceState& device, boo
   if (texels)
     if (Status status = add_texels(device, shown, *table); !status) return status.error();
   if (Status status = add_allocations(device, *table); !status) return status.error();
+  report_left_out(device, known.get(), *table);
   device.table = table;
   return std::shared_ptr<const AllocationTable>(std::move(table));
 }

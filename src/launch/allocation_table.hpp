@@ -23,6 +23,7 @@ struct AllocationTable {
   std::uint64_t surface_changes = 0;
   Memory races;  ///< records of races in global memory and of surfaces; empty: not looked at
   std::vector<std::uint64_t> race_records;         ///< by live allocation: their address, 0: none
+  std::uint64_t without_records = 0;               ///< bytes that there was no room for
   mutable std::atomic<std::uint32_t> launches{0};  ///< that have had the records
 };
 

@@ -1,6 +1,7 @@
 // Races in global memory, and findings that a list suppresses.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <optional>
 
 #include "tests/sanitize/scene.hpp"
@@ -209,6 +210,31 @@ TEST(GlobalRaces, LaunchesDoNotRaceWithOneAnother) {
   // The same buffer on both sides is a race, also after so many launches.
   must(kernel.launch(stage.config, Args().buffer(stage.to).buffer(stage.to).buffer(stage.pointer)));
   EXPECT_FALSE(device.sanitizer_report().findings.empty());
+}
+
+// The smallest allocations get the records that there is room for, and what has none is said once.
+TEST(GlobalRaces, MemoryWithoutRecordsIsSaid) {
+  ::setenv("PTX2SPV_SANITIZE_RACE_MIB", "1", 1);
+  DeviceOptions options;
+  options.cache = false;
+  options.checks = check_race;
+  std::string said;
+  options.report = [&](std::string_view text) { said += text; };
+  const Device device = must(Device::open(options));
+  const Buffer large = must(Buffer::create(device, 1 << 20));
+  Module module =
+      must(Module::load(device, module_of("st.global.u32 [%d1], %r9;\n"), "global.ptx"));
+  const Kernel kernel = must(module.kernel("k"));
+  const Stage stage(device);
+  must(kernel.launch(stage.config, stage.args()));
+  EXPECT_EQ(device.sanitizer_report().findings.size(), 1u) << "the small buffer has records";
+  const std::size_t at = said.find("1.0 MiB of the program's memory are not looked at");
+  EXPECT_NE(at, said.npos) << said;
+  const Buffer more = must(Buffer::create(device, 2 << 20));
+  must(kernel.launch(stage.config, Args().buffer(large).buffer(more).buffer(stage.pointer)));
+  EXPECT_EQ(device.sanitizer_report().findings.size(), 1u) << "a large one has none";
+  ::unsetenv("PTX2SPV_SANITIZE_RACE_MIB");
+  EXPECT_EQ(said.find("are not looked at", at + 60), said.npos) << said;
 }
 
 constexpr const char* kBenign = "st.global.u32 [%d1], %r9;\n";
