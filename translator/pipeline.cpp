@@ -194,6 +194,7 @@ struct Pass {
 
 bool always(const PassContext&) { return true; }
 bool optimizes(const PassContext& c) { return c.optimize; }
+bool coarsens(const PassContext& c) { return c.form == BlockForm::coarsened; }
 
 void fix_block_size(PassContext& c) {
   const std::uint32_t* size = c.options.block;
@@ -431,6 +432,11 @@ constexpr Pass kPasses[] = {
      [](const PassContext& c) { return c.model == ThreadModel::regions; }, fix_block_size,
      "the number of threads per invocation follows from the block's size"},
 
+    {Phase::threads, "lower-fault-notes",
+     [](const PassContext& c) { return c.function.fault_log.sites && !coarsens(c); },
+     [](PassContext& c) { passes::lower_fault_notes(c.function, c.model == ThreadModel::regions); },
+     "the sanitizer's: a thread's faults become registers of its own; thread-coarsening gives an "
+     "invocation registers for all of its threads"},
     {Phase::threads, "detect-loop-cutoff",
      [](const PassContext& c) { return c.loops_cut_off && c.form == BlockForm::whole; },
      [](PassContext& c) { passes::detect_loop_cutoff(c.function); },
@@ -440,10 +446,9 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) {
        // Threads that would miss a barrier others wait at stay in their loops, and those of a warp
        // that one invocation runs.
-       const bool coarsened = c.form == BlockForm::coarsened;
-       const bool together = coarsened || c.model == ThreadModel::direct;
-       passes::lower_traps(c.function,
-                           (together && c.info.barriers) || (coarsened && c.info.warp_operations));
+       const bool together = coarsens(c) || c.model == ThreadModel::direct;
+       passes::lower_traps(
+           c.function, (together && c.info.barriers) || (coarsens(c) && c.info.warp_operations));
      },
      "one exit block per kernel, once every instruction that may fault is known"},
     {Phase::threads, "thread-model", always,
@@ -458,12 +463,10 @@ constexpr Pass kPasses[] = {
     {Phase::threads, "demote-to-stack", always,
      [](PassContext& c) { passes::demote_to_stack(c.function); },
      "values used outside their block become variables, so that control flow may be rearranged"},
-    {Phase::threads, "thread-coarsening",
-     [](const PassContext& c) { return c.form == BlockForm::coarsened; }, coarsen_threads,
+    {Phase::threads, "thread-coarsening", coarsens, coarsen_threads,
      "for blocks that are larger than a workgroup or of unknown size, and for warps where "
-     "subgroups "
-     "are smaller: tried first, because it keeps loops whole; before structurize, because it "
-     "rearranges the graph"},
+     "subgroups are smaller: tried first, because it keeps loops whole; before structurize, "
+     "because it rearranges the graph"},
     {Phase::threads, "split-at-barriers",
      [](const PassContext& c) { return c.form == BlockForm::split; }, split_threads,
      "for barriers that some threads miss, and warp operations: cuts the kernel there"},
@@ -507,8 +510,7 @@ constexpr Pass kPasses[] = {
        passes::checked_loops(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
      },
      "on devices that flush denormals, a loop runs natively with checks, and exactly only where "
-     "one "
-     "fails"},
+     "one fails"},
     {Phase::legalise, "checked-segments",
      [](const PassContext& c) { return c.optimize && !c.function.loop_guard.on; },
      [](PassContext& c) {

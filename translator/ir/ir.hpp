@@ -252,16 +252,17 @@ struct LoopGuard {
   std::uint32_t found = 0;
 };
 
-/// The registers in which a thread notes the faults that passes/sanitize looks for: a bit for each
-/// site, and for the sites of a group the last faulting one and its address. They are written to
-/// memory where the thread ends.
+/// What notes of faults (Op::note_fault) go to. lower-fault-notes gives each thread registers: a
+/// bit for each site, and for the sites of a group the last faulting one and its address. They are
+/// written to memory where the thread ends.
 struct FaultLog {
   struct Group {
     std::uint32_t site = 0, address = 0;  ///< variables: i32, i64
   };
   std::uint32_t sites = 0;           ///< 0: nothing is checked
   std::uint32_t words = 0;           ///< offset of the sanitizer's words in the parameter buffer
-  std::vector<std::uint32_t> masks;  ///< variables: bit k of mask i is site 32 i + k
+  std::vector<std::uint32_t> masks;  ///< variables: bit k of mask i is site 32 i + k; none: the
+                                     ///< notes have not been lowered
   std::vector<Group> groups;         ///< a power of two; site k belongs to group k modulo that
   std::uint32_t worked = 0;          ///< with check_sync a variable: not 0 once the thread has done
                                      ///< something that others may see; 0: nobody asks

@@ -181,6 +181,12 @@ std::string validate_types(const Function& f, const Module& module, Value v) {
     case Op::atomic_cas: return check_memory(f, v);
     case Op::library:
       return inst.imm < module.library_names.size() ? "" : "library function does not exist";
+    case Op::note_fault:
+      if (inst.imm >= f.fault_log.sites) return "site does not exist";
+      if (inst.count != 2 && inst.count != 3) return "operands are missing";
+      if (type(0) != Type::i1) return bad(0, Type::i1);
+      if (!is_int(type(1))) return "address is not i32 or i64";
+      return inst.count == 2 || type(2) == Type::i64 ? "" : bad(2, Type::i64);
     case Op::texel_load:
       if (type(0) != Type::i64) return bad(0, Type::i64);
       if (type(1) != Type::i32) return bad(1, Type::i32);

@@ -107,9 +107,8 @@ class AccessChecks {
     const std::uint32_t sites = count_sites();
     if (sites == 0) return;
     measure();
-    // Threads that run side by side have these registers each. A race has two sides to tell of.
-    const bool few = target_.several && !asks(check_race);
-    start_fault_log(f_, sites, entry_.sanitizer_words, few ? 2 : 8);
+    f_.fault_log.sites = sites;
+    f_.fault_log.words = entry_.sanitizer_words;
     scratch_ = prologue_.new_block();
     prologue_.at(scratch_);
     const std::vector<bool> acquires = find_acquires(f_);
@@ -117,14 +116,8 @@ class AccessChecks {
     if (any_shared_ && (options_.checks & (check_init | check_race)))
       shadow_.emplace(f_, entry_, races(), any_acquire, prologue_, target_.atomics64);
     if (any_surface_) surfaces_.emplace(f_, entry_, prologue_);
-    if ((any_global_ || any_surface_) && asks(check_race)) {
+    if ((any_global_ || any_surface_) && asks(check_race))
       global_.emplace(f_, entry_.sanitizer_words, any_acquire, prologue_, target_.atomics64);
-      for (std::size_t i = 0; i < f_.fault_log.groups.size(); ++i) {
-        f_.vars.push_back({Type::i64, kOtherOfRace, true});
-        others_.push_back(static_cast<std::uint32_t>(f_.vars.size() - 1));
-        prologue_.set(others_.back(), prologue_.i64(0));
-      }
-    }
     const auto blocks = static_cast<ir::BlockId>(f_.blocks.size());
     std::vector<ir::BlockId> first_of(f_.insts.size(), ir::kNoBlock);
     for (ir::BlockId block = 0; block < blocks; ++block)
@@ -591,12 +584,9 @@ class AccessChecks {
   void note_global_race(const ShadowAccess& access, Value records, std::uint32_t site,
                         Value address) {
     const RaceRecords::Race race = global_->race(b_, access, records, site);
-    note_fault(b_, site, race.ok, address);
     const Value mark =
         b_.op2(Op::or_, b_.op2(Op::and_, race.mark, b_.i32(abi::g_site)), b_.i32(site << 16));
-    const Value other = b_.inst(Op::pack, Type::i64, {race.who, mark});
-    const std::uint32_t kept = others_[site % others_.size()];
-    b_.set(kept, b_.select(race.ok, b_.get(kept), other));
+    note_fault(b_, site, race.ok, address, b_.inst(Op::pack, Type::i64, {race.who, mark}));
   }
 
   /// What mark_fetches has found: whether a texture of linear memory has the texel, and its number.
@@ -704,7 +694,6 @@ class AccessChecks {
   std::optional<SharedShadow> shadow_;
   std::optional<GlobalRaces> global_;
   std::optional<SurfaceShadow> surfaces_;
-  std::vector<std::uint32_t> others_;  ///< variables, by group of the fault log: kOtherOfRace
   bool any_shared_ = false, any_global_ = false, any_surface_ = false;
   std::uint32_t shared_bytes_ = 0, constant_bytes_ = 0, local_bytes_ = 0, local_discard_ = 0;
   std::uint32_t local_bits_ = 0;       ///< where the bits of local memory lie, behind it

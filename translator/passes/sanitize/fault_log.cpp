@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ptx2spv/abi_sanitizer.hpp"
+#include "translator/passes/rewrite.hpp"
 #include "translator/passes/sanitize/sanitize.hpp"
 
 namespace ptx2spv::passes {
@@ -13,6 +14,7 @@ namespace ptx2spv::passes {
 using ir::BlockId;
 using ir::Op;
 using ir::Space;
+using ir::Term;
 using ir::Type;
 using ir::Value;
 
@@ -24,6 +26,10 @@ static_assert(abi::f_other == kWords);
 std::uint32_t new_var(ir::Function& function, Type type, std::string name) {
   function.vars.push_back({type, std::move(name), true});
   return static_cast<std::uint32_t>(function.vars.size() - 1);
+}
+
+Value wide(ir::Builder& b, Value value) {
+  return b.function().insts[value].type == Type::i64 ? value : b.inst(Op::zext, Type::i64, {value});
 }
 
 }  // namespace
@@ -39,49 +45,97 @@ Value pick(ir::Builder& b, Value index, std::vector<Value> values) {
   return values[0];
 }
 
-void start_fault_log(ir::Function& function, std::uint32_t sites, std::uint32_t words,
-                     std::uint32_t most_groups) {
+void note_fault(ir::Builder& b, std::uint32_t site, Value ok, Value address, Value other) {
+  if (other)
+    b.inst(Op::note_fault, Type::none, {ok, address, other}, site);
+  else
+    b.inst(Op::note_fault, Type::none, {ok, address}, site);
+}
+
+namespace {
+
+/// The registers of a thread's log; `start` gets what sets them to 0.
+void add_registers(ir::Function& function, std::uint32_t most_groups, bool others,
+                   std::vector<Value>& start) {
   ir::FaultLog& log = function.fault_log;
-  log.sites = sites;
-  log.words = words;
-  for (std::uint32_t i = 0; i < (sites + 31) / 32; ++i)
-    log.masks.push_back(new_var(function, Type::i32, "faults"));
-  std::uint32_t groups = 1;
-  while (groups < sites && groups < most_groups) groups *= 2;
-  for (std::uint32_t i = 0; i < groups; ++i)
-    log.groups.push_back({new_var(function, Type::i32, "fault.site"),
-                          new_var(function, Type::i64, "fault.address")});
   ir::Builder b(function);
   const BlockId scratch = b.new_block();
   b.at(scratch);
-  for (const std::uint32_t mask : log.masks) b.set(mask, b.i32(0));
-  for (const ir::FaultLog::Group& group : log.groups) {
-    b.set(group.site, b.i32(0));
-    b.set(group.address, b.i64(0));
+  const auto add = [&](Type type, const char* name) {
+    const std::uint32_t var = new_var(function, type, name);
+    b.set(var, type == Type::i64 ? b.i64(0) : b.i32(0));
+    return var;
+  };
+  for (std::uint32_t i = 0; i < (log.sites + 31) / 32; ++i)
+    log.masks.push_back(add(Type::i32, "faults"));
+  std::uint32_t groups = 1;
+  while (groups < log.sites && groups < most_groups) groups *= 2;
+  for (std::uint32_t i = 0; i < groups; ++i) {
+    const std::uint32_t site = add(Type::i32, "fault.site");
+    log.groups.push_back({site, add(Type::i64, "fault.address")});
   }
-  const std::vector<Value> start = std::move(function.blocks[scratch].insts);
+  for (std::uint32_t i = 0; i < groups && others; ++i) add(Type::i64, kOtherOfRace);
+  start = std::move(function.blocks[scratch].insts);
   function.blocks[scratch].insts.clear();
-  function.blocks[scratch].term = ir::Term::unreachable;
+  function.blocks[scratch].term = Term::unreachable;
+}
+
+}  // namespace
+
+void lower_fault_notes(ir::Function& function, bool several) {
+  ir::FaultLog& log = function.fault_log;
+  if (log.sites == 0) return;
+  bool others = false;
+  for (const ir::Inst& inst : function.insts)
+    others = others || (inst.op == Op::note_fault && inst.count > 2);
+  std::vector<Value> start;
+  const auto first_register = static_cast<std::uint32_t>(function.vars.size());
+  add_registers(function, several && !others ? 2 : 8, others, start);
+  std::vector<std::uint32_t> other_vars;
+  for (std::uint32_t v = first_register; v < function.vars.size(); ++v)
+    if (function.vars[v].name == kOtherOfRace) other_vars.push_back(v);
+
+  CfgRewriter rewriter(function);
+  ir::Builder& b = rewriter.builder();
+  rewriter.run([&](Value value) {
+    const ir::Inst inst = function.insts[value];
+    if (inst.op != Op::note_fault) return rewriter.keep(value);
+    const auto site = static_cast<std::uint32_t>(inst.imm);
+    const std::vector<Value> args(function.args(value).begin(), function.args(value).end());
+    const Value ok = args[0];
+    const ir::FaultLog::Group group = log.groups[site % log.groups.size()];
+    const Value before = b.get(log.masks[site / 32]);
+    const Value with = b.op2(Op::or_, before, b.i32(1u << site % 32));
+    b.set(log.masks[site / 32], b.select(ok, before, with));
+    b.set(group.site, b.select(ok, b.get(group.site), b.i32(site)));
+    b.set(group.address, b.select(ok, b.get(group.address), wide(b, args[1])));
+    if (args.size() < 3) return;
+    const std::uint32_t other = other_vars[site % other_vars.size()];
+    b.set(other, b.select(ok, b.get(other), args[2]));
+  });
   std::vector<Value>& entry = function.blocks[0].insts;
   entry.insert(entry.begin(), start.begin(), start.end());
 }
 
-void note_fault(ir::Builder& b, std::uint32_t site, Value ok, Value address) {
-  const ir::FaultLog& log = b.function().fault_log;
-  const std::uint32_t mask = log.masks[site / 32];
-  const ir::FaultLog::Group group = log.groups[site % log.groups.size()];
-  const bool wide = b.function().insts[address].type == Type::i64;
-  const Value before = b.get(mask);
-  b.set(mask, b.select(ok, before, b.op2(Op::or_, before, b.i32(1u << site % 32))));
-  b.set(group.site, b.select(ok, b.get(group.site), b.i32(site)));
-  const Value whole = wide ? address : b.inst(Op::zext, Type::i64, {address});
-  b.set(group.address, b.select(ok, b.get(group.address), whole));
+Value add_record_word(ir::Builder& b, const ir::FaultLog& log, Value site, Value at,
+                      const std::vector<Value>& words) {
+  const Value base = b.load(Type::i64, b.i32(log.words + abi::z_log * 4),
+                            {.space = Space::param, .bytes = 8, .readonly = true});
+  const Value offset = b.op2(Op::add, b.op2(Op::mul, site, b.i32(abi::kFaultWords * 4)),
+                             b.op2(Op::shl, at, b.i32(2)));
+  const Value place = b.op2(Op::add, base, b.inst(Op::zext, Type::i64, {offset}));
+  const Value before = b.inst(Op::atomic, Type::i32, {place, pick(b, at, words)});
+  b.last(before).mem = {.space = Space::global, .bytes = 4, .atomic = ir::AtomicOp::add};
+  // The first word counts threads.
+  const Value late = b.op2(Op::and_, b.cmp(Op::eq, at, b.i32(0)), b.cmp(Op::ne, before, b.i32(0)));
+  const auto last = static_cast<std::uint32_t>(words.size() - 1);
+  return b.op2(Op::or_, late, b.cmp(Op::eq, at, b.i32(last)));
 }
 
 void write_fault_log(ir::Builder& b, const std::function<std::vector<Value>()>& ids) {
   ir::Function& function = b.function();
   const ir::FaultLog log = function.fault_log;
-  if (log.sites == 0) return;
+  if (log.masks.empty()) return;
   const auto words = static_cast<std::uint32_t>(log.masks.size());
   const std::uint32_t mask = new_var(function, Type::i32, "log.mask"),
                       bits = new_var(function, Type::i32, "log.bits"),
@@ -145,17 +199,7 @@ void write_fault_log(ir::Builder& b, const std::function<std::vector<Value>()>& 
     all.push_back(b.inst(Op::trunc, Type::i32, {both}));
     all.push_back(b.inst(Op::high, Type::i32, {both}));
   }
-  const auto last_word = static_cast<std::uint32_t>(all.size() - 1);
-  const Value base = b.load(Type::i64, b.i32(log.words + abi::z_log * 4),
-                            {.space = Space::param, .bytes = 8, .readonly = true});
-  const Value offset = b.op2(Op::add, b.op2(Op::mul, site, b.i32(abi::kFaultWords * 4)),
-                             b.op2(Op::shl, at, b.i32(2)));
-  const Value place = b.op2(Op::add, base, b.inst(Op::zext, Type::i64, {offset}));
-  const Value before = b.inst(Op::atomic, Type::i32, {place, pick(b, at, all)});
-  b.last(before).mem = {.space = Space::global, .bytes = 4, .atomic = ir::AtomicOp::add};
-  // Another thread was here before, or all is written.
-  const Value late = b.op2(Op::and_, b.cmp(Op::eq, at, b.i32(0)), b.cmp(Op::ne, before, b.i32(0)));
-  const Value done = b.op2(Op::or_, late, b.cmp(Op::eq, at, b.i32(last_word)));
+  const Value done = add_record_word(b, log, site, at, all);
   b.set(word, b.select(done, b.i32(0), b.op2(Op::add, at, b.i32(1))));
   b.set(bits, b.select(done, b.op2(Op::xor_, rest, lowest), rest));
   b.br(loop);

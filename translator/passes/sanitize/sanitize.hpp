@@ -36,16 +36,23 @@ void check_accesses(ir::Function& function, const Specialization& options,
 void mark_fetches(ir::Function& function, const std::vector<ir::TextureOp>& textures);
 inline constexpr const char* kFetch = "checked.fetch";
 
-/// The registers of the fault log, once the sites are known, and what sets them to 0. A thread
-/// keeps the addresses of its faults at up to `groups` sites.
-void start_fault_log(ir::Function& function, std::uint32_t sites, std::uint32_t words,
-                     std::uint32_t groups);
+/// Makes registers of each thread out of notes of faults, and sets them to 0 at its start. A thread
+/// keeps the addresses of its faults at up to 8 sites; of 2 where an invocation runs `several`
+/// threads in turns, which have these registers each, and no race has a second side to tell of.
+/// Registers are still variables.
+void lower_fault_notes(ir::Function& function, bool several);
 /// Name of variables, one for each group of the fault log: the other access of the thread's last
 /// race in global memory at a site of the group (i64: abi::f_other and the word behind it).
 inline constexpr const char* kOtherOfRace = "race.other";
 /// At the thread's end: the builder stands in the last block, and then in a new one. `ids`: the
-/// three words of %ctaid and of %tid, where they are not the invocation's.
+/// three words of %ctaid and of %tid, where they are not the invocation's. Writes nothing where
+/// the notes have not been lowered.
 void write_fault_log(ir::Builder& builder, const std::function<std::vector<ir::Value>()>& ids = {});
+
+/// Adds word `at` of the record of `site` (i32 both), one of `words`. i1: there is no more to write
+/// there, since that was the last word or another thread has filled the record.
+ir::Value add_record_word(ir::Builder& builder, const ir::FaultLog& log, ir::Value site,
+                          ir::Value at, const std::vector<ir::Value>& words);
 
 /// One of `values` by the bits of `index`; the last one where there is none.
 ir::Value pick(ir::Builder& builder, ir::Value index, std::vector<ir::Value> values);

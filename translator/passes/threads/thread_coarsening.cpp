@@ -72,6 +72,7 @@ void Coarsener::prologue() {
     rows_ = repeats;
   }
   count_threads();
+  if (faults_) faults_->start(b_);
   b_.br(blocks_[p_.order[0]]);
 }
 
@@ -156,6 +157,11 @@ Value Coarsener::copy(Value v) {
 
 void Coarsener::clone(Value v) {
   b_.set_loc(p_.f.insts[v].loc);
+  if (const Inst& inst = p_.f.insts[v]; inst.op == Op::note_fault) {
+    std::vector<Value> args;
+    for (const Value a : p_.f.args(v)) args.push_back(fetch(a));
+    return faults_->note(b_, static_cast<std::uint32_t>(inst.imm), args, times_before(1));
+  }
   values_[v] = copy(v);
   instance_of_[v] = instance_;
   if (kept_[v] != kNone) write(kept_[v], values_[v]);
@@ -175,9 +181,21 @@ Value Coarsener::mask(std::uint32_t guard) {
 bool Coarsener::copies(std::size_t size) {
   const std::size_t all = size * n_;
   if (!p_.warps) return all <= kMostCopied;
-  if (all > kMostCopiedOfWarp) return false;
+  if (all > most_copied_) return false;
   wanted_ += all;
   return wanted_ <= kMostCopiesOfWarp;
+}
+
+/// What an instruction of the kernel comes to in a thread's code.
+std::size_t Coarsener::size_of(const Inst& inst) {
+  constexpr std::size_t kNote = 6;
+  return inst.op == Op::note_fault ? kNote : 1;
+}
+
+std::size_t Coarsener::size_of(BlockId block) const {
+  std::size_t size = 0;
+  for (const Value v : p_.f.blocks[block].insts) size += size_of(p_.f.insts[v]);
+  return size;
 }
 
 void Coarsener::common_part(const std::vector<Value>& insts) {
@@ -195,7 +213,7 @@ void Coarsener::block(BlockId b) {
   if (p_.piece_of[b] != kNone) {
     const Piece& each = p_.pieces[p_.piece_of[b]];
     std::size_t size = 0;
-    for (const BlockId inside : each.blocks) size += p_.f.blocks[inside].insts.size();
+    for (const BlockId inside : each.blocks) size += size_of(inside);
     for_each_thread(size + 1, p_.guard_of[b], true, {}, [&](BlockId next) {
       const BlockId start = b_.block();
       piece(each, next);
@@ -235,7 +253,7 @@ void Coarsener::block(BlockId b) {
     }
     part.push_back(v);
     if (!p_.own[v]) continue;
-    ++own;
+    own += size_of(inst);
     acts = acts ||
            (!is_phi(v) && (info(inst.op).flags & (flag::R | flag::W)) && !is_launch_word(inst));
   }
@@ -245,8 +263,7 @@ void Coarsener::block(BlockId b) {
   std::size_t more = number != kNone ? 1 : 0;
   bool meets = false;
   if (into != kNone)
-    for (const BlockId inside : p_.pieces[into].blocks)
-      more += 1 + p_.f.blocks[inside].insts.size();
+    for (const BlockId inside : p_.pieces[into].blocks) more += 1 + size_of(inside);
   for (const BlockId s : block.succs)
     for (const Value v : p_.f.blocks[s].insts) {
       if (!is_phi(v)) break;
@@ -278,9 +295,30 @@ void Coarsener::block(BlockId b) {
     case Term::cond_br:
       b_.cond_br(values_[block.cond], blocks_[block.succs[0]], blocks_[block.succs[1]]);
       break;
-    case Term::exit: b_.exit(); break;
+    case Term::exit:
+      write_faults();
+      b_.exit();
+      break;
     default: out_.blocks[b_.block()].term = Term::unreachable;
   }
+}
+
+/// What the invocation's threads have noted.
+void Coarsener::write_faults() {
+  if (!faults_) return;
+  faults_->write(b_, [&](Value number) {
+    // That thread's numbers are worked out as in a loop over the threads.
+    counter_ = word("thread");
+    b_.set(counter_, number);
+    looped_ = true;
+    std::vector<Value> ids;
+    for (const Builtin id :
+         {Builtin::workgroup_id_x, Builtin::workgroup_id_y, Builtin::workgroup_id_z})
+      ids.push_back(b_.builtin(id));
+    for (std::uint32_t axis = 0; axis < 3; ++axis) ids.push_back(local_id(axis));
+    looped_ = false;
+    return ids;
+  });
 }
 
 // Those who leave go their way at once, for the others' barriers count on them to be done.
@@ -385,17 +423,29 @@ constexpr std::uint32_t kMostLocalOfWarp = 16 * 1024;
 
 /// An invocation for each warp of the block.
 std::string coarsen_warps(Function& function, const coarse::Plan& plan, BlockOptions& options) {
-  coarse::Coarsener copies(plan, function, options);
-  if (copies.kept() * coarse::kWarp > kMostKept) return "too much for its threads to keep";
-  auto made = copies.run();
-  if (copies.wants_too_many_copies()) return kTooLong;
+  if (!InvocationFaults::fits(function.fault_log, coarse::kWarp))
+    return "too many places for an invocation's fault log";
+  std::optional<coarse::Coarsener> copies;
+  std::optional<Function> made;
+  std::size_t most = coarse::kMostCopiedOfWarp;
+  const auto write = [&] {
+    copies.emplace(plan, function, options, std::vector<std::uint32_t>{}, most);
+    made = copies->run();
+  };
+  write();
+  if (copies->kept() * coarse::kWarp > kMostKept) return "too much for its threads to keep";
+  if (copies->wants_too_many_copies() && function.fault_log.sites) {
+    most = coarse::kMostCopiedOfCheckedWarp;
+    write();
+  }
+  if (copies->wants_too_many_copies()) return kTooLong;
   // What loops over the threads use is reached by the thread's number: arrays.
-  if (made && !copies.looped().empty())
-    made = coarse::Coarsener(plan, function, options, copies.looped()).run();
+  if (made && !copies->looped().empty())
+    made = coarse::Coarsener(plan, function, options, copies->looped(), most).run();
   if (!made) return kTooLong;
   if (made->local_bytes > kMostLocalOfWarp) return "too much local memory for its threads";
   function = std::move(*made);
-  options.workgroup_threads = copies.invocations();
+  options.workgroup_threads = copies->invocations();
   return {};
 }
 
@@ -423,6 +473,8 @@ std::string thread_coarsening(Function& function, Module& module, BlockOptions& 
           (options.max_block_threads + per_invocation() - 1) / per_invocation();
   }
   if (kept * per_invocation() > kMostKept) return "too much for its threads to keep";
+  if (!InvocationFaults::fits(function.fault_log, per_invocation()))
+    return "too many threads for an invocation's fault log";
   auto coarsened = coarse::Coarsener(plan, function, options).run();
   if (!coarsened) return kTooLong;
   function = std::move(*coarsened);

@@ -9,6 +9,7 @@
 #include "translator/ir/ir.hpp"
 #include "translator/passes/analysis/uniformity.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/passes/sanitize/invocation_faults.hpp"
 
 namespace ptx2spv::passes::coarse {
 
@@ -96,13 +97,18 @@ inline constexpr std::size_t kMostCopied = 48;
 /// because a driver keeps each copy's values on its stack, so that the time to compile it grows
 /// faster than their number. A kernel that would have more is cut at its operations.
 inline constexpr std::size_t kMostCopiedOfWarp = 768, kMostCopiesOfWarp = 2560;
+/// Checks of the sanitizer alone shall not bring a kernel there. One that has them is made anew
+/// with fewer copies.
+inline constexpr std::size_t kMostCopiedOfCheckedWarp = 192;
 
 /// Writes the planned kernel for so many threads an invocation.
 class Coarsener {
  public:
-  /// The variables in `arrays` (their first ones) become arrays of local memory.
+  /// The variables in `arrays` (their first ones) become arrays of local memory. Of a warp up to
+  /// `most_copied` instructions of all threads together are copied.
   Coarsener(const Plan& plan, const ir::Function& original, const BlockOptions& options,
-            const std::vector<std::uint32_t>& arrays = {});
+            const std::vector<std::uint32_t>& arrays = {},
+            std::size_t most_copied = kMostCopiedOfWarp);
   /// Variables that each thread has of its own.
   std::size_t kept() const;
   std::uint32_t invocations() const { return invocations_; }
@@ -129,6 +135,8 @@ class Coarsener {
   template <typename Body>
   void one_thread(std::uint32_t guard, bool masked, Body&& body);
   bool copies(std::size_t size);
+  static std::size_t size_of(const ir::Inst& inst);
+  std::size_t size_of(ir::BlockId block) const;
   ir::Value mask(std::uint32_t guard);
   void split(ir::BlockId b, ir::BlockId next);
   std::optional<Bound> bound(ir::BlockId b, const std::vector<ir::Value>& part) const;
@@ -136,6 +144,7 @@ class Coarsener {
   ir::Value anyone(std::uint32_t guard);
   void begin_guard(std::uint32_t guard);
   void count_threads();
+  void write_faults();
 
   // thread_coarsening_warps.cpp: a warp's operations in the invocation that runs it
   void warp_operation(ir::Value v, std::uint32_t guard);
@@ -215,6 +224,7 @@ class Coarsener {
   ir::Builder b_;
   const BlockOptions& options_;
   const std::uint32_t invocations_, n_;
+  const std::size_t most_copied_;
   const bool known_;
   const std::uint32_t threads_;
 
@@ -244,6 +254,7 @@ class Coarsener {
   std::vector<std::uint32_t> looped_bases_;  ///< that were touched_ in any loop
   std::size_t wanted_ = 0;
   std::uint32_t local_bytes_ = 0, word_ = 0, scratch_ = 0;
+  std::optional<InvocationFaults> faults_;
   bool used_[3] = {};
   bool flat_ = false, rows_ = false;
   ir::Value factor_[2] = {}, size_[2] = {}, first_[3] = {}, count_ = 0;

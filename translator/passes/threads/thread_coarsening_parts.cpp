@@ -20,7 +20,7 @@ std::uint32_t words_of(Type type) {
 }  // namespace
 
 Coarsener::Coarsener(const Plan& plan, const Function& original, const BlockOptions& options,
-                     const std::vector<std::uint32_t>& arrays)
+                     const std::vector<std::uint32_t>& arrays, std::size_t most_copied)
     : p_(plan),
       out_(original),
       b_(out_),
@@ -29,6 +29,7 @@ Coarsener::Coarsener(const Plan& plan, const Function& original, const BlockOpti
                               : std::max(1u, options.workgroup_threads)),
       n_(plan.warps ? kWarp
                     : (std::max(1u, options.max_block_threads) + invocations_ - 1) / invocations_),
+      most_copied_(most_copied),
       known_(options.block[0] != 0),
       threads_(known_ ? options.block[0] * options.block[1] * options.block[2] : 0) {
   out_.insts.assign(1, Inst{});
@@ -77,10 +78,16 @@ Coarsener::Coarsener(const Plan& plan, const Function& original, const BlockOpti
   flat_ = known_ && options.block[1] * options.block[2] == 1;
   rows_ = known_ && (p_.warps ? options.block[0] % kWarp == 0
                               : invocations_ % options.block[0] == 0 && options.block[2] == 1);
+  if (f.fault_log.sites) std::ranges::fill(used_, true);
   number_parts();
   find_repeated();
   find_kept();
   lay_out_arrays(arrays);
+  if (f.fault_log.sites) {
+    const bool others = std::ranges::any_of(
+        f.insts, [](const Inst& inst) { return inst.op == Op::note_fault && inst.count > 2; });
+    faults_.emplace(out_, f.fault_log, others);
+  }
 }
 
 // Behind the threads' own local memory.
