@@ -41,6 +41,18 @@ TEST(DriverInterface, CyclesDoNotGrow) {
   EXPECT_EQ(result.out, "good\n") << result.error;
 }
 
+// A driver's threads that are still at work when the process takes its parts away end it by a
+// signal, in some runs.
+TEST(DriverInterface, ProgramThatEndsBeforeItsKernels) {
+  std::string program;
+  ASSERT_TRUE(compile_c("leaves", program));
+  for (const char* launches : {"1", "1", "2", "5"}) {
+    const ProcessResult result = execute({program, launches}, {"PTX2SPV_CACHE=0"});
+    EXPECT_EQ(result.out, "good\n") << result.error;
+    EXPECT_EQ(result.exit_code, 7) << launches << " launches: " << result.error;
+  }
+}
+
 TEST(DriverInterface, SeveralDevices) {
   std::string program;
   ASSERT_TRUE(compile_c("devices", program));

@@ -14,7 +14,16 @@ namespace ptx2spv::cuda {
 inline constexpr int kVersion = 13000;
 
 CUresult initialize();
+/// Whether cuInit has run and the process is not about to end.
 bool initialized();
+/// Whether the process ends and the devices are given up: calls answer eCudartUnloading.
+bool ended();
+/// The answer where initialized() is false.
+inline CUresult why_not_initialized() { return ended() ? eCudartUnloading : eInitializationError; }
+/// To be called when a device was given work: the process ends after it. Handlers that run when the
+/// process ends run backwards, and a driver may add its own with any kernel, so that ours is added
+/// again after 2, 4, 8 calls and so on.
+void finish_at_exit();
 int device_count();
 /// Null for a number that no device has.
 DeviceObject* device_at(int ordinal);

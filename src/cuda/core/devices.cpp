@@ -1,6 +1,7 @@
 // Which devices a CUDA program sees, and what is said of them.
 #include <unistd.h>
 
+#include <bit>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +22,8 @@ struct Devices {
   std::vector<std::unique_ptr<DeviceObject>> all;
 };
 
-std::atomic<bool> g_initialized{false};
+std::atomic<bool> g_initialized{false}, g_ended{false};
+pid_t g_user = 0;  ///< the process that opened the devices
 
 Devices& devices() {
   static auto* list = new Devices;
@@ -125,6 +127,20 @@ void finish_sanitizer(int status, void*) {
   ::_exit(code);
 }
 
+/// Waits for what the devices were given: the threads of a CPU driver go on while the process ends,
+/// which takes away what they work with. A child of fork has none of these threads.
+void finish_devices() {
+  if (::getpid() != g_user) return;
+  for (const auto& each : devices().all)
+    if (each->device) (void)each->device->synchronize();
+}
+
+/// What the process does from here on must not reach drivers: they take themselves away.
+void end_devices() {
+  finish_devices();
+  g_ended.store(true, std::memory_order_release);
+}
+
 int read_capability() {
   const auto text = runtime::option_text(runtime::Option::cuda_arch);
   std::string digits;
@@ -152,6 +168,7 @@ std::uint64_t next_id() {
 }
 
 CUresult initialize() {
+  if (ended()) return eCudartUnloading;
   if (g_initialized.load(std::memory_order_acquire)) return devices().status;
   static std::mutex mutex;
   std::lock_guard lock(mutex);
@@ -164,7 +181,14 @@ CUresult initialize() {
   return devices().status;
 }
 
-bool initialized() { return g_initialized.load(std::memory_order_acquire); }
+void finish_at_exit() {
+  static std::atomic<std::uint64_t> given{0};
+  const std::uint64_t count = given.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (std::has_single_bit(count)) std::atexit(finish_devices);
+}
+
+bool initialized() { return g_initialized.load(std::memory_order_acquire) && !ended(); }
+bool ended() { return g_ended.load(std::memory_order_acquire); }
 int device_count() { return static_cast<int>(devices().all.size()); }
 
 DeviceObject* device_at(int ordinal) {
@@ -182,6 +206,12 @@ CUresult open_device(DeviceObject& object) {
     if (!device) return report(device.error());
     object.device = std::move(*device);
   }
+  // Behind the driver's own handlers, so that it runs before them.
+  static const bool registered = [] {
+    g_user = ::getpid();
+    return std::atexit(end_devices) == 0;
+  }();
+  if (!registered) return fail(eMemoryAllocation, "no room for a handler of the process's end");
   auto probe = Buffer::create(*object.device, 256);
   if (!probe) return report(probe.error());
   object.shared_addresses =

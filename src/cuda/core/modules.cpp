@@ -332,6 +332,7 @@ void forget_kernels(LibraryObject& library, const ContextObject* context) {
 }  // namespace
 
 CUresult unload_library(CUlibrary handle) {
+  if (ended()) return eCudartUnloading;
   auto library = tables().libraries.take(handle);
   if (!library) return fail(eInvalidResourceHandle, "no such library");
   CUresult code = eSuccess;

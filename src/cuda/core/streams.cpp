@@ -105,6 +105,7 @@ CUresult open_stream(StreamObject& stream, Stream*& opened) {
 }
 
 void mark_dirty(const std::shared_ptr<StreamObject>& stream) {
+  finish_at_exit();
   ContextObject& context = *stream->context;
   std::lock_guard lock(context.mutex);
   if (std::find(context.dirty.begin(), context.dirty.end(), stream) == context.dirty.end())

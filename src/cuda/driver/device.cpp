@@ -77,7 +77,7 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 
 CUresult cuDeviceGetCount(int* count) {
   if (!count) return eInvalidValue;
-  if (!initialized()) return eInitializationError;
+  if (!initialized()) return why_not_initialized();
   *count = device_count();
   return eSuccess;
 }
@@ -165,7 +165,7 @@ CUresult cuDeviceGetPCIBusId(char* text, int bytes, CUdevice ordinal) {
 
 CUresult cuDeviceGetByPCIBusId(CUdevice* ordinal, const char* text) {
   if (!ordinal || !text) return eInvalidValue;
-  if (!initialized()) return eInitializationError;
+  if (!initialized()) return why_not_initialized();
   for (int i = 0; i < device_count(); ++i) {
     const std::string id = pci_bus_id(*device_at(i));
     if (id != text && id.substr(5) != text) continue;
@@ -286,7 +286,7 @@ CUresult cuCtxCreate_v4(CUcontext* made, void* params, unsigned flags, CUdevice 
 }
 
 CUresult cuCtxDestroy_v2(CUcontext context) {
-  if (!initialized()) return eInitializationError;
+  if (!initialized()) return why_not_initialized();
   if (!context) return fail(eInvalidValue, "no context");
   return with(tables().contexts, context, [](ContextObject& object) -> CUresult {
     if (object.primary) return fail(eDeviceUninitialized, "a primary context is released");
@@ -307,7 +307,7 @@ CUresult cuCtxAttach(CUcontext* context, unsigned flags) {
 }
 
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
-  if (!initialized()) return eInitializationError;
+  if (!initialized()) return why_not_initialized();
   if (!context) return fail(eInvalidValue, "no context");
   auto object = tables().contexts.find(context);
   return object ? push(object) : fail(eDeviceUninitialized, "no such context");
@@ -315,7 +315,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext context) {
 CUresult cuCtxPushCurrent(CUcontext context) { return cuCtxPushCurrent_v2(context); }
 
 CUresult cuCtxPopCurrent_v2(CUcontext* context) {
-  if (!initialized()) return eInitializationError;
+  if (!initialized()) return why_not_initialized();
   auto& stack = context_stack();
   if (stack.empty()) return fail(eDeviceUninitialized, "no context is current");
   if (context) *context = stack.back().get();
@@ -325,7 +325,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext* context) {
 CUresult cuCtxPopCurrent(CUcontext* context) { return cuCtxPopCurrent_v2(context); }
 
 CUresult cuCtxSetCurrent(CUcontext context) {
-  if (!initialized()) return eInitializationError;
+  if (!initialized()) return why_not_initialized();
   auto& stack = context_stack();
   if (!context) {
     if (!stack.empty()) stack.pop_back();
@@ -342,7 +342,7 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 
 CUresult cuCtxGetCurrent(CUcontext* context) {
   if (!context) return eInvalidValue;
-  if (!initialized()) return eInitializationError;
+  if (!initialized()) return why_not_initialized();
   auto& stack = context_stack();
   *context = stack.empty() ? nullptr : stack.back().get();
   return eSuccess;

@@ -43,7 +43,7 @@ CUresult call_in(CUstream handle, F&& function) {
 /// Runs `function(device)` for an ordinal, after cuInit.
 template <class F>
 CUresult with_device(CUdevice ordinal, F&& function) {
-  if (!initialized()) return eInitializationError;
+  if (!initialized()) return why_not_initialized();
   DeviceObject* device = device_at(ordinal);
   if (!device) return fail(eInvalidDevice, "no such device");
   return function(*device);
@@ -52,6 +52,7 @@ CUresult with_device(CUdevice ordinal, F&& function) {
 /// The object of a handle, or eInvalidResourceHandle.
 template <class T, class F>
 CUresult with(const Table<T>& table, T* handle, F&& function) {
+  if (ended()) return why_not_initialized();
   auto object = table.find(handle);
   if (!object) return fail(eInvalidResourceHandle, "no such handle");
   return function(*object);

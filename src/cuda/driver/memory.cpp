@@ -84,7 +84,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
   // The memory says whose it is: no context has to be current.
-  if (!initialized()) return eInitializationError;
+  if (!initialized()) return why_not_initialized();
   if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
   return address ? release(address, MemoryUse::device) : eSuccess;
 }
@@ -214,7 +214,7 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool) {
   return with_device(ordinal, [&](DeviceObject&) { return set_current_pool(ordinal, pool); });
 }
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
-  return initialized() ? create_pool(pool, props) : eInitializationError;
+  return initialized() ? create_pool(pool, props) : why_not_initialized();
 }
 CUresult cuMemPoolDestroy(CUmemoryPool pool) { return destroy_pool(pool); }
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t) { return trim_pool(pool); }

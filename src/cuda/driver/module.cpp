@@ -222,12 +222,12 @@ CUresult cuLinkDestroy(CUlinkState link) {
 
 CUresult cuLibraryLoadData(CUlibrary* made, const void* data, int*, void**, unsigned, int*, void**,
                            unsigned) {
-  return initialized() ? load_library(data, made) : eInitializationError;
+  return initialized() ? load_library(data, made) : why_not_initialized();
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary* made, const char* path, int*, void**, unsigned, int*,
                                void**, unsigned) {
-  return initialized() ? load_library_file(path, made) : eInitializationError;
+  return initialized() ? load_library_file(path, made) : why_not_initialized();
 }
 
 CUresult cuLibraryUnload(CUlibrary library) { return unload_library(library); }
