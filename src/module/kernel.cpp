@@ -11,6 +11,7 @@
 #include "src/cache/disk_cache.hpp"
 #include "src/cache/serialize.hpp"
 #include "src/device/bindings.hpp"
+#include "src/device/local_memory.hpp"
 #include "src/module/module.hpp"
 #include "src/options.hpp"
 
@@ -206,8 +207,23 @@ Status check_buffers(const DeviceState& device, const Variant& variant) {
                   device.info.name, device.traits.storage_buffers));
 }
 
+/// Whether the driver takes the local memory of an invocation.
+Status check_local_memory(const DeviceState& device, const Variant& variant) {
+  const std::uint32_t most = most_local_bytes(device.traits);
+  if (most == 0 || variant.info.local_bytes <= most) return {};
+  const std::uint32_t threads = variant.info.threads_per_invocation;
+  return make_error(
+      ErrorCode::unsupported,
+      fmt::format("kernel '{}' needs {} bytes of local memory for {} of a block; {} ends the "
+                  "process past {}",
+                  variant.info.name, variant.info.local_bytes,
+                  threads > 1 ? fmt::format("{} threads", threads) : "a thread", device.info.name,
+                  most));
+}
+
 Status build(DeviceState& device, Variant& variant, const std::vector<std::uint32_t>& spirv) {
   if (Status status = check_buffers(device, variant); !status) return status;
+  if (Status status = check_local_memory(device, variant); !status) return status;
   VkShaderModuleCreateInfo shader{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   shader.codeSize = spirv.size() * 4;
   shader.pCode = spirv.data();
