@@ -1,5 +1,6 @@
 // cudaMemcpy and cudaMemset in all their forms.
 #include <algorithm>
+#include <limits>
 
 #include "src/cuda/cudart/face.hpp"
 
@@ -374,17 +375,20 @@ CUresult convert_copy(const cudaMemcpy3DParms& given, CUDA_MEMCPY3D_PEER& p) {
       return fail(eInvalidValue, "the arrays have texels of different sizes");
     texel = bytes;
   }
+  const std::size_t most = std::max({given.extent.width, given.srcPos.x, given.dstPos.x});
+  if (most > std::numeric_limits<std::size_t>::max() / texel)
+    return fail(eInvalidValue, "the copy lies beyond any memory");
   p.WidthInBytes = given.extent.width * texel;
   p.Height = given.extent.height;
   p.Depth = given.extent.depth;
-  const auto place = [&](bool array, const cudaPos& pos, std::size_t& x, std::size_t& y,
-                         std::size_t& z) {
-    x = array ? pos.x * texel : pos.x;
+  // As on an H200: beside an array, a position in memory counts the array's texels, too.
+  const auto place = [&](const cudaPos& pos, std::size_t& x, std::size_t& y, std::size_t& z) {
+    x = pos.x * texel;
     y = pos.y;
     z = pos.z;
   };
-  place(given.srcArray, given.srcPos, p.srcXInBytes, p.srcY, p.srcZ);
-  place(given.dstArray, given.dstPos, p.dstXInBytes, p.dstY, p.dstZ);
+  place(given.srcPos, p.srcXInBytes, p.srcY, p.srcZ);
+  place(given.dstPos, p.dstXInBytes, p.dstY, p.dstZ);
   if (given.srcArray) {
     p.srcMemoryType = kMemoryArray;
     p.srcArray = given.srcArray;
@@ -412,8 +416,8 @@ CUresult given_copy(const CUDA_MEMCPY3D_PEER& p, cudaMemcpy3DParms& given) {
     texel = array->array.desc().texel_bytes();
   }
   given.extent = {p.WidthInBytes / texel, p.Height, p.Depth};
-  given.srcPos = {from_array ? p.srcXInBytes / texel : p.srcXInBytes, p.srcY, p.srcZ};
-  given.dstPos = {into ? p.dstXInBytes / texel : p.dstXInBytes, p.dstY, p.dstZ};
+  given.srcPos = {p.srcXInBytes / texel, p.srcY, p.srcZ};
+  given.dstPos = {p.dstXInBytes / texel, p.dstY, p.dstZ};
   if (from_array)
     given.srcArray = p.srcArray;
   else

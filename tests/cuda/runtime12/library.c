@@ -61,6 +61,7 @@ cudaError_t cudaUserObjectRetain(cudaUserObject_t, unsigned);
 cudaError_t cudaUserObjectRelease(cudaUserObject_t, unsigned);
 cudaError_t cudaGraphRetainUserObject(cudaGraph_t, cudaUserObject_t, unsigned, unsigned);
 cudaError_t cudaGraphReleaseUserObject(cudaGraph_t, cudaUserObject_t, unsigned);
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms*);
 cudaError_t cudaGraphCreate(cudaGraph_t*, unsigned);
 cudaError_t cudaGraphClone(cudaGraph_t*, cudaGraph_t);
 cudaError_t cudaGraphDestroy(cudaGraph_t);
@@ -246,6 +247,36 @@ static void nodes(void) {
   OK(cudaLibraryUnload(library));
 }
 
+/* Beside an array, extents and the positions in memory count texels: what an H200 gave. */
+static void positions_beside_arrays(void) {
+  const cudaChannelFormatDesc format = {16, 16, 16, 16, kUnsigned};
+  const cudaExtent extent = {4, 2, 2};
+  uint16_t in[64], out[64];
+  cudaArray_t array;
+  cudaMemcpy3DParms copy;
+  for (unsigned i = 0; i < 64; ++i) in[i] = (uint16_t)(i + 1), out[i] = 0;
+  OK(cudaMalloc3DArray(&array, &format, extent, 0));
+  memset(&copy, 0, sizeof copy);
+  copy.srcPtr.ptr = in, copy.srcPtr.pitch = 32, copy.srcPtr.xsize = 32, copy.srcPtr.ysize = 2;
+  copy.srcPos.x = 1, copy.srcPos.y = 1, copy.srcPos.z = 1;
+  copy.dstArray = array;
+  copy.extent.width = 3, copy.extent.height = 1, copy.extent.depth = 1;
+  copy.kind = kToDevice;
+  OK(cudaMemcpy3D(&copy));
+  memset(&copy, 0, sizeof copy);
+  copy.srcArray = array;
+  copy.dstPtr.ptr = out, copy.dstPtr.pitch = 32, copy.dstPtr.xsize = 32, copy.dstPtr.ysize = 2;
+  copy.dstPos.x = 1, copy.dstPos.y = 0, copy.dstPos.z = 1;
+  copy.extent.width = 3, copy.extent.height = 1, copy.extent.depth = 1;
+  copy.kind = kToHost;
+  OK(cudaMemcpy3D(&copy));
+  for (unsigned i = 0; i < 64; ++i)
+    TRUE(out[i] == (i >= 36 && i < 48 ? 53 + i - 36 : 0)); /* texel 1 of the second slice */
+  copy.dstPos.x = (size_t)1 << 61;                         /* times 8 bytes: 0 */
+  IS(cudaMemcpy3D(&copy), kInvalidValue);
+  OK(cudaFreeArray(array));
+}
+
 static void captures(void) {
   cudaStream_t stream;
   cudaGraph_t graph;
@@ -301,6 +332,7 @@ int main(void) {
   libraries();
   user_objects();
   nodes();
+  positions_beside_arrays();
   captures();
   printf(failures ? "%d failures\n" : "good\n", failures);
   return failures != 0;
