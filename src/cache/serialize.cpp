@@ -131,7 +131,7 @@ void field(A& archive, MemoryObject& it) {
 template <class A>
 void field(A& archive, AccessSite& it) {
   fields(archive, it.place, it.check, it.kind, it.sync, it.first_point, it.space, it.memory,
-         it.bytes, it.object, it.pointer);
+         it.bytes, it.object, it.pointer, it.loc);
 }
 template <class A>
 void field(A& archive, PushParam& it) {

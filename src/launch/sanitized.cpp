@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <tuple>
 
 #include "ptx2spv/abi_sanitizer.hpp"
 #include "src/array/texel_shadow.hpp"
@@ -449,17 +451,32 @@ void ignore_global_races(const Variant& variant, SanitizedLaunch& launch,
 void read_fault_log(const ModuleState& module, const KernelState& kernel, const Variant& variant,
                     SanitizedLaunch& launch) {
   DeviceState& device = *module.device;
-  for (std::size_t i = 0; i < variant.info.access_sites.size(); ++i) {
+  const std::vector<AccessSite>& sites = variant.info.access_sites;
+  std::vector<Finding> found;
+  // An instruction may be several accesses, of which a thread then has a fault at each: it counts
+  // once. Copies of an instruction have locations of their own.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, AccessKind, MemorySpace, std::uint32_t>,
+           std::size_t>
+      parts;
+  for (std::size_t i = 0; i < sites.size(); ++i) {
     std::byte* at = launch.log.mapped() + i * abi::kFaultWords * 4;
     std::uint32_t record[abi::kFaultWords];
     std::memcpy(record, at, sizeof record);
     if (!record[abi::f_threads]) continue;
     std::memset(at, 0, sizeof record);
-    Finding finding =
-        make_finding(module, kernel, variant, launch, variant.info.access_sites[i], record);
+    const AccessSite& site = sites[i];
+    Finding finding = make_finding(module, kernel, variant, launch, site, record);
+    const auto [it, is_new] =
+        parts.try_emplace({site.loc, site.check, site.kind, site.memory, site.bytes}, found.size());
+    const bool part = site.check == check_memory || site.check == check_init;
+    if (is_new || !part || found[it->second].kind != finding.kind)
+      found.push_back(std::move(finding));
+    else
+      found[it->second].threads = std::max(found[it->second].threads, finding.threads);
+  }
+  for (const Finding& finding : found)
     if (device.findings.add(finding, launch.suppressions))
       device.print_finding(finding.to_string());
-  }
 }
 
 void note_endless_wait(const ModuleState& module, const SanitizedLaunch& launch,

@@ -105,12 +105,21 @@ class FunctionLowering::Mbarrier {
                                  kHalf = 0x3ff, kBytes = 0x3fffff, kNoBytes = 0x200000;
 
   Value address(unsigned word) { return l_.memory_.add_offset(at_.address, 4 * word); }
-  Value load(unsigned word) { return l_.memory_.load(at_.access, address(word), 4); }
-  void store(unsigned word, Value value) { l_.memory_.store(at_.access, address(word), value, 4); }
+  /// To one of the object's words.
+  Access access(unsigned word) {
+    Access access = at_.access;
+    access.whole = 8;
+    access.part = static_cast<std::uint8_t>(4 * word);
+    return access;
+  }
+  Value load(unsigned word) { return l_.memory_.load(access(word), address(word), 4); }
+  void store(unsigned word, Value value) {
+    l_.memory_.store(access(word), address(word), value, 4);
+  }
   /// A change: no thread waits in vain for it.
   Value add(unsigned word, Value value) {
     b_.inst(Op::progress, Type::none, {});
-    return l_.memory_.atomic(at_.access, address(word), ir::AtomicOp::add, value, 0, 4);
+    return l_.memory_.atomic(access(word), address(word), ir::AtomicOp::add, value, 0, 4);
   }
   Value negated(Value value) { return b_.inst(Op::neg, Type::i32, {value}); }
   /// Ten bits of expected arrivals at their place.
@@ -136,7 +145,7 @@ class FunctionLowering::Mbarrier {
         b_.op2(Op::and_, b_.op2(Op::add, low, b_.i32(1u << kPhase)), b_.i32(3u << kPhase));
     const Value kept = b_.op2(Op::and_, low, b_.i32(kHalf << kExpected));
     const Value next = b_.op2(Op::or_, b_.op2(Op::or_, kept, phase), expected);
-    l_.memory_.atomic(at_.access, address(0), ir::AtomicOp::exch, next, low, 4);
+    l_.memory_.atomic(access(0), address(0), ir::AtomicOp::exch, next, low, 4);
     b_.br(join);
     b_.at(join);
   }

@@ -42,6 +42,8 @@ MemAttr Memory::attributes(const Access& access, unsigned bytes) const {
   mem.bytes = static_cast<std::uint8_t>(bytes);
   mem.is_volatile = access.is_volatile;
   mem.origin = access.origin;
+  mem.whole = access.whole;
+  mem.part = access.part;
   mem.readonly = access.readonly && !access.is_volatile;
   switch (access.window) {
     case Window::generic:

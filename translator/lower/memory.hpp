@@ -15,6 +15,7 @@ struct Access {
   Window window = Window::generic;
   bool is_volatile = false, readonly = false;
   ir::Origin origin = ir::Origin::none;
+  std::uint8_t whole = 0, part = 0;  ///< MemAttr's
 };
 
 /// Spaces besides global whose addresses may have become generic ones in this kernel.

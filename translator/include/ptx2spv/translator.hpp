@@ -205,7 +205,8 @@ struct AccessSite {
   std::uint8_t bytes = 4;                    ///< and its alignment
   std::uint32_t object = 0;                  ///< number plus 1 in EntryInfo::objects; 0: any
   std::string pointer;    ///< the parameter that its address comes from, or empty
-  std::uint32_t loc = 0;  ///< internal: the IR's location
+  std::uint32_t loc = 0;  ///< number of the IR's location: all accesses of one instruction have the
+                          ///< same one, copies of it by inlining have others
 };
 struct VariableInfo {
   std::string name;

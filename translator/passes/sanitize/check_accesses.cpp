@@ -33,6 +33,7 @@ void forget_origins(ir::Function& function, bool keep_sync) {
         inst.op == Op::bar_sync || (inst.op >= Op::warp_shfl && inst.op <= Op::warp_elect);
     if (!(sync && keep_sync)) inst.object = 0;
     inst.mem.origin = Origin::none;
+    inst.mem.whole = inst.mem.part = 0;
   }
 }
 
@@ -43,6 +44,11 @@ using Root = Provenance::Root;
 bool is_access(const ir::Inst& inst) {
   return inst.mem.origin != Origin::none && (inst.op == Op::load || inst.op == Op::store ||
                                              inst.op == Op::atomic || inst.op == Op::atomic_cas);
+}
+
+/// Of the access that PTX makes.
+std::uint32_t checked_bytes(const ir::Inst& inst) {
+  return inst.mem.whole ? inst.mem.whole : inst.mem.bytes;
 }
 
 AccessKind kind_of(Op op) {
@@ -243,8 +249,9 @@ class AccessChecks {
     const MemoryObject* object = object_of(provenance_.root(address));
     if (!at || !object || object->space != space_of(inst.mem.space) || object->bytes == 0)
       return false;
-    return *at % inst.mem.bytes == 0 && *at >= object->offset &&
-           *at - object->offset + inst.mem.bytes <= object->bytes;
+    const std::uint64_t start = *at - inst.mem.part, bytes = checked_bytes(inst);
+    return start % bytes == 0 && start >= object->offset &&
+           start - object->offset + bytes <= object->bytes;
   }
 
   /// The ends of the memories that only one launch or block has, and a place in local memory that
@@ -345,6 +352,11 @@ class AccessChecks {
     return b_.cmp(Op::eq, b_.op2(Op::and_, low, b_.i32(bytes - 1)), b_.i32(0));
   }
 
+  /// How far an access of an address's type stands from the start of what it is a part of.
+  Value part_of(Value address, const ir::Inst& inst) {
+    return f_.insts[address].type == Type::i64 ? b_.i64(inst.mem.part) : b_.i32(inst.mem.part);
+  }
+
   /// A range that the prologue reads once for the thread.
   Range pointer_range(std::uint32_t pointer, unsigned bytes) {
     const auto [it, is_new] = pointers_.try_emplace({pointer, bytes});
@@ -356,7 +368,7 @@ class AccessChecks {
   }
 
   Verdict in_global(Value address, const ir::Inst& inst, const Root& root) {
-    const unsigned bytes = inst.mem.bytes;
+    const unsigned bytes = checked_bytes(inst);
     const bool writes = inst.op != Op::load;
     if (const MemoryObject* object = object_of(root)) {
       const Value ok = in_object(address, *object, bytes, writes);
@@ -423,7 +435,7 @@ class AccessChecks {
   }
 
   Verdict in_table(Value address, const ir::Inst& inst) {
-    const unsigned bytes = inst.mem.bytes;
+    const unsigned bytes = checked_bytes(inst);
     const bool writes = inst.op != Op::load;
     const Found last = last_found(address, writes);
     const auto held = [&] {
@@ -505,7 +517,7 @@ class AccessChecks {
     site.kind = kind_of(inst.op);
     site.space = space_of(inst.mem.origin);
     site.memory = space_of(inst.mem.space);
-    site.bytes = inst.mem.bytes;
+    site.bytes = checked_bytes(inst);
     if (root.kind == Root::Kind::object) site.object = root.index + 1;
     if (root.kind == Root::Kind::param)
       for (const ParamInfo& param : entry_.params)
@@ -518,11 +530,12 @@ class AccessChecks {
   /// Whether an access may be made; the fault is noted.
   Verdict verdict(Value value, const Root& root) {
     const ir::Inst inst = f_.insts[value];
-    const Value address = f_.arg(value, 0);
-    const unsigned bytes = inst.mem.bytes;
+    const Value first = f_.arg(value, 0);
+    const unsigned bytes = checked_bytes(inst);
     const bool shared = inst.mem.space == Space::shared;
     const bool own = shared || inst.mem.space == Space::local;
-    if (safe(value)) return {b_.i1(true), own ? address : 0, 0};
+    if (safe(value)) return {b_.i1(true), own ? first : 0, 0};
+    const Value address = inst.mem.part ? b_.op2(Op::sub, first, part_of(first, inst)) : first;
     const std::uint32_t site = add_site(check_memory, inst, root);
     // What the block has checked already holds as long as the register keeps its value.
     const auto term = term_of(f_, address);
@@ -536,11 +549,13 @@ class AccessChecks {
     Verdict verdict;
     if (inst.mem.space == Space::global) {
       verdict = in_global(address, inst, root);
+      if (inst.mem.part && verdict.offset)
+        verdict.offset = b_.op2(Op::add, verdict.offset, part_of(verdict.offset, inst));
     } else {
       const MemoryObject* object = object_of(root);
       if (object && object->space != space_of(inst.mem.space)) object = nullptr;
       verdict.ok = inside(b_, address, own_range(b_, inst.mem.space, object), bytes);
-      if (own) verdict.offset = address;
+      if (own) verdict.offset = first;
     }
     if (bytes > 1) verdict.ok = b_.op2(Op::and_, verdict.ok, aligned(address, bytes));
     if (term) known_.emplace(key, verdict);
