@@ -259,10 +259,10 @@ uint tex_from_half(const in uint h)
 int tex_part_f16(const in uvec4 v, const in uvec4 weight, const in uint top)
 {
     float unit = uintBitsToFloat(0x86000000u - top);
-    return int(uintBitsToFloat(v.x) * unit) * int(weight.x) +
-        int(uintBitsToFloat(v.y) * unit) * int(weight.y) +
-        int(uintBitsToFloat(v.z) * unit) * int(weight.z) +
-        int(uintBitsToFloat(v.w) * unit) * int(weight.w);
+    return int(uint(int(uintBitsToFloat(v.x) * unit)) * weight.x +
+        uint(int(uintBitsToFloat(v.y) * unit)) * weight.y +
+        uint(int(uintBitsToFloat(v.z) * unit)) * weight.z +
+        uint(int(uintBitsToFloat(v.w) * unit)) * weight.w);
 }
 
 // The exponent of f16 texels is at least that of their denormals.

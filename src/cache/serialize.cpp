@@ -61,6 +61,13 @@ requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void field(A& archive, T&
   archive.raw(&value, sizeof value);
 }
 template <class A>
+void field(A& archive, bool& value) {
+  std::uint8_t byte = value ? 1 : 0;
+  archive.raw(&byte, 1);
+  if (byte > 1) archive.ok = false;
+  value = byte == 1;
+}
+template <class A>
 void field(A& archive, std::string& text) {
   std::size_t size = archive.count(text.size());
   archive.resize(text, size);

@@ -110,7 +110,7 @@ ModelRun run_model(const RandomKernel& kernel, const std::vector<std::uint32_t>&
   const auto place = [&](const void* bytes, std::size_t size) {
     const std::size_t at = (global.size() + 255) & ~std::size_t{255};
     global.resize(at + size);
-    std::memcpy(global.data() + at, bytes, size);
+    if (size) std::memcpy(global.data() + at, bytes, size);
     return at;
   };
   const std::uint64_t base = ir::Memory::kGlobalBase;

@@ -74,10 +74,10 @@ class CfgRewriter : public Rewriter {
   }
   /// Makes `value` equal to `result`: a copy that simplification removes.
   void replace_by(ir::Value value, ir::Value result) {
-    const ir::Inst& inst = f_.insts[result];
+    // A copy: what is added moves the others.
+    const ir::Inst inst = f_.insts[result];
     if (inst.op == ir::Op::constant) {
-      const ir::Inst copy = inst;
-      f_.insts[value] = copy;
+      f_.insts[value] = inst;
       keep(value);
       return;
     }
