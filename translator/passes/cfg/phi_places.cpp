@@ -73,21 +73,45 @@ class Chooser {
 }  // namespace
 
 PhiPlaces::PhiPlaces(const Function& f, const Dominators& doms)
-    : frontier_(dominance_frontiers(f, doms)),
+    : f_(&f),
+      frontier_(dominance_frontiers(f, doms)),
       writes_(f.vars.size()),
-      crosses_(f.vars.size()),
+      reads_(f.vars.size()),
       has_phi_(f.blocks.size()),
-      queued_(f.blocks.size()) {
-  std::vector<BlockId> written(f.vars.size(), kNoBlock);
+      queued_(f.blocks.size()),
+      live_(f.blocks.size()) {
+  // A block stands at the end of a variable's list if it is in it at all.
+  const auto is_last = [](const std::vector<BlockId>& list, BlockId b) {
+    return !list.empty() && list.back() == b;
+  };
   for (const BlockId b : doms.order()) {
     for (const Value v : f.blocks[b].insts) {
       const Inst& inst = f.insts[v];
-      if (inst.op == Op::get_var && written[inst.imm] != b) crosses_[inst.imm] = true;
-      if (inst.op != Op::set_var || written[inst.imm] == b) continue;
-      written[inst.imm] = b;
-      writes_[inst.imm].push_back(b);
+      if (inst.op != Op::get_var && inst.op != Op::set_var) continue;
+      if (is_last(writes_[inst.imm], b)) continue;
+      auto& list = inst.op == Op::set_var ? writes_[inst.imm] : reads_[inst.imm];
+      if (!is_last(list, b)) list.push_back(b);
     }
   }
+}
+
+bool PhiPlaces::find_live(std::uint32_t var) {
+  work_ = reads_[var];
+  if (work_.size() > kLiveBlocks) return false;
+  std::size_t steps = 0;
+  for (const BlockId b : work_) live_[b] = turn_;
+  while (!work_.empty()) {
+    const BlockId b = work_.back();
+    work_.pop_back();
+    steps += f_->blocks[b].preds.size();
+    if (steps > kLiveBlocks) return false;
+    for (const BlockId p : f_->blocks[b].preds) {
+      if (live_[p] == turn_ || queued_[p] == turn_) continue;
+      live_[p] = turn_;
+      work_.push_back(p);
+    }
+  }
+  return true;
 }
 
 bool spill_many_phis(Function& function, PhiPlaces& places) {

@@ -9,8 +9,9 @@
 
 namespace ptx2spv::passes {
 
-/// The blocks that need a phi of a variable: the iterated dominance frontiers of its writes. The
-/// function, whose predecessors are known, keeps its blocks while this is in use.
+/// The blocks that need a phi of a variable: the iterated dominance frontiers of its writes,
+/// without those where it is dead if that is found within kLiveBlocks. The function, whose
+/// predecessors are known, keeps its blocks while this is in use.
 class PhiPlaces {
  public:
   PhiPlaces(const ir::Function& function, const ir::Dominators& dominators);
@@ -19,15 +20,16 @@ class PhiPlaces {
   /// whether it never did.
   template <typename Visit>
   bool visit(std::uint32_t var, Visit&& visit) {
-    if (!crosses_[var]) return true;
+    if (reads_[var].empty()) return true;
     ++turn_;
+    for (const ir::BlockId b : writes_[var]) queued_[b] = turn_;
+    const bool pruned = find_live(var);
     work_ = writes_[var];
-    for (const ir::BlockId b : work_) queued_[b] = turn_;
     while (!work_.empty()) {
       const ir::BlockId b = work_.back();
       work_.pop_back();
       for (const ir::BlockId d : frontier_[b]) {
-        if (has_phi_[d] == turn_) continue;
+        if (has_phi_[d] == turn_ || (pruned && live_[d] != turn_)) continue;
         has_phi_[d] = turn_;
         if (!visit(d)) return false;
         if (queued_[d] == turn_) continue;
@@ -39,10 +41,20 @@ class PhiPlaces {
   }
 
  private:
+  /// Most blocks that a variable is followed through. Most variables live in fewer, and of the
+  /// others phis that nobody needs are dropped later.
+  static constexpr std::size_t kLiveBlocks = 64;
+
+  /// Marks the blocks at whose start `var` is live; false where there are too many. Expects the
+  /// blocks that write it in queued_.
+  bool find_live(std::uint32_t var);
+
+  const ir::Function* f_;
   std::vector<std::vector<ir::BlockId>> frontier_;
   std::vector<std::vector<ir::BlockId>> writes_;  ///< by variable
-  std::vector<bool> crosses_;  ///< by variable: a block reads it before it writes it
-  std::vector<std::uint32_t> has_phi_, queued_;  ///< by block: the last turn that put it there
+  std::vector<std::vector<ir::BlockId>> reads_;   ///< by variable: blocks that read it first
+  /// By block: the last turn that put it there.
+  std::vector<std::uint32_t> has_phi_, queued_, live_;
   std::vector<ir::BlockId> work_;
   std::uint32_t turn_ = 0;
 };
