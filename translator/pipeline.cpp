@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "translator/function_facts.hpp"
 #include "translator/passes/analysis/uniformity.hpp"
 #include "translator/passes/cfg/demote_to_stack.hpp"
 #include "translator/passes/cfg/expand_recursion.hpp"
@@ -48,13 +49,6 @@ std::string internal_error(std::string_view kernel, const std::string& text) {
          "; please report it with this file";
 }
 
-bool has_op(const ir::Function& function, Op first, Op last) {
-  for (const ir::Block& block : function.blocks)
-    for (const ir::Value v : block.insts)
-      if (function.insts[v].op >= first && function.insts[v].op <= last) return true;
-  return false;
-}
-
 /// In the direct model a workgroup is a block, so the whole block's barrier is the device's own.
 void native_barriers(ir::Function& function) {
   for (ir::Block& block : function.blocks)
@@ -65,18 +59,6 @@ void native_barriers(ir::Function& function) {
       inst.count = 0;
       inst.imm = 0;
     }
-}
-
-/// A barrier that only some threads meet, or that does not wait, is no workgroup barrier.
-bool barriers_are_plain(const ir::Function& function) {
-  for (const ir::Block& block : function.blocks)
-    for (const ir::Value v : block.insts) {
-      const ir::Inst& inst = function.insts[v];
-      if (inst.op == Op::bar_sync &&
-          (inst.imm != static_cast<std::uint64_t>(ir::BarKind::sync) || inst.count > 1))
-        return false;
-    }
-  return true;
 }
 
 /// A word of the launch that the translation knows becomes a constant.
@@ -100,15 +82,6 @@ std::uint32_t routine_cost(std::string_view name) { return spirv::Library::embed
 void remove_progress(ir::Function& function) {
   for (ir::Block& block : function.blocks)
     std::erase_if(block.insts, [&](ir::Value v) { return function.insts[v].op == Op::progress; });
-}
-
-/// Whether threads yield for a reason: kMbarrierYield or kSpinYield.
-bool yields_for(const ir::Function& function, std::uint64_t reason) {
-  return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {
-    return std::ranges::any_of(block.insts, [&](ir::Value v) {
-      return function.insts[v].op == Op::yield && function.insts[v].imm == reason;
-    });
-  });
 }
 
 /// What every translation of an entry shares: registers are variables, functions stand by
@@ -171,6 +144,7 @@ struct PassContext {
   EntryInfo& info;
   spirv::Builder& builder;
   std::vector<Message>& messages;
+  Growth& growth;
 
   ThreadModel model = ThreadModel::direct;
   BlockForm form = BlockForm::whole;
@@ -180,8 +154,9 @@ struct PassContext {
   bool coarsened = false;       ///< thread-coarsening did what it was asked for
   bool few_iterations = false;  ///< loop-trip-count took the guard away
   bool structured = false, ssa = false;
-  std::string problem;   ///< what cannot be translated
-  std::string internal;  ///< what must not happen
+  bool outgrown = false;  ///< the function has become too large
+  std::string problem;    ///< what cannot be translated
+  std::string internal;   ///< what must not happen
 };
 
 struct Pass {
@@ -269,29 +244,6 @@ void check(PassContext& c, std::string_view name) {
   if (!wrong.empty()) c.internal = "after pass " + std::string(name) + ": " + wrong;
 }
 
-/// The bindings of set 0 that the function reaches, by bits.
-std::uint32_t bindings(const PassContext& c) {
-  std::uint32_t found = 0;
-  for (const ir::Block& block : c.function.blocks)
-    for (const ir::Value v : block.insts) {
-      const ir::Inst& inst = c.function.insts[v];
-      if (inst.op != Op::load && inst.op != Op::store && inst.op != Op::atomic &&
-          inst.op != Op::atomic_cas)
-        continue;
-      if (inst.mem.space == ir::Space::global && c.profile.features.device_addresses) continue;
-      switch (inst.mem.space) {
-#define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \
-  case ir::Space::space:                                             \
-    found |= 1u << number;                                           \
-    break;
-#include "ptx2spv/bindings.def"
-#undef PTX2SPV_BINDING
-        default: break;
-      }
-    }
-  return found;
-}
-
 void emit(PassContext& c) {
   check(c, "promote-params-to-push-constants");
   if (!c.internal.empty()) return;
@@ -305,7 +257,7 @@ void emit(PassContext& c) {
   for (std::size_t i = 1; i < c.info.trap_sites.size(); ++i)
     complete(c.info.trap_sites[i], c.info.trap_site_locs[i]);
   for (AccessSite& site : c.info.access_sites) complete(site.place, site.loc);
-  c.info.bindings = bindings(c);
+  c.info.bindings = bindings(c.function, c.profile);
   spirv::EmitOptions options;
   options.profile = c.profile;
   options.slots = c.options.slots;
@@ -615,10 +567,10 @@ constexpr Pass kPasses[] = {
 };
 
 /// Runs the rows of a phase: times each, hands the function to the dump by the pass's name, and
-/// checks it. Stops at a fault of ours.
+/// checks it. Stops at a fault of ours and at a function that has become too large.
 void run_phase(PassContext& c, Phase phase) {
   for (const Pass& pass : kPasses) {
-    if (pass.phase != phase || !c.internal.empty() || !pass.when(c)) continue;
+    if (pass.phase != phase || c.outgrown || !c.internal.empty() || !pass.when(c)) continue;
     const auto start = std::chrono::steady_clock::now();
     pass.run(c);
     if (c.options.timing) {
@@ -628,6 +580,7 @@ void run_phase(PassContext& c, Phase phase) {
     }
     if (c.options.dump) c.options.dump(pass.name, ir::print(c.function, c.module));
     if (validates() && c.internal.empty()) check(c, pass.name);
+    c.outgrown = !c.growth.fits(c.function);
   }
 }
 
@@ -655,7 +608,8 @@ void run_threads(PassContext& c) {
     const EntryInfo info = c.info;
     c.form = BlockForm::coarsened;
     run_phase(c, Phase::threads);
-    if (c.coarsened) return;
+    if (c.coarsened && !c.outgrown) return;
+    c.coarsened = c.outgrown = false;
     c.function = function;
     c.info = info;
   }
@@ -691,7 +645,7 @@ std::vector<PassRow> pass_rows() {
 
 FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
                          std::size_t inline_budget) {
-  FrontEntry front{lower::lower_entry(program, entry)};
+  FrontEntry front{.lowered = lower::lower_entry(program, entry), .function = entry};
   lower::LoweredEntry& lowered = front.lowered;
   if (!lowered.ok) return front;
   for (const ir::Function& function : lowered.module.functions) front.size += function.insts.size();
@@ -741,7 +695,7 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
 
 bool translate_entry(const FrontEntry& front, const lower::Program& program,
                      const TranslateOptions& options, spirv::Builder& builder, EntryInfo& info,
-                     std::vector<Message>& messages) {
+                     std::vector<Message>& messages, Growth& growth) {
   info = front.lowered.info;
   ir::Module module = front.lowered.module;
   PassContext c{.front = front,
@@ -752,9 +706,10 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
                 .function = module.functions[0],
                 .info = info,
                 .builder = builder,
-                .messages = messages};
-  const auto error = [&](const std::string& text) {
-    messages.push_back(lower::message_at(source_of(c), Severity::error, {}, text));
+                .messages = messages,
+                .growth = growth};
+  const auto error = [&](const std::string& text, Span span = {}) {
+    messages.push_back(lower::message_at(source_of(c), Severity::error, span, text));
     return false;
   };
   c.model = thread_model(info, options.threads,
@@ -790,6 +745,9 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   }
   for (const Phase phase : {Phase::structure, Phase::values, Phase::legalise, Phase::workarounds})
     run_phase(c, phase);
+  if (c.outgrown)
+    return error("kernel '" + info.name + "': " + growth.refusal(),
+                 program.function(front.function).span);
   if (!c.problem.empty()) return error("kernel '" + info.name + "': " + c.problem);
   run_phase(c, Phase::emission);
   if (!c.internal.empty()) return error(internal_error(info.name, c.internal));

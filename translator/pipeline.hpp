@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
+#include "translator/growth.hpp"
 #include "translator/lower/lower.hpp"
 #include "translator/spirv/builder.hpp"
 
@@ -16,6 +17,7 @@ namespace ptx2spv {
 /// An entry after lowering and inlining: what every translation of it starts from.
 struct FrontEntry {
   lower::LoweredEntry lowered;
+  lower::FunctionRef function;
   std::vector<std::pair<std::string_view, double>> spent;  ///< passes and their milliseconds
   std::size_t size = 0;  ///< instructions, of the functions that it calls too
 };
@@ -45,9 +47,9 @@ struct PassRow {
 std::vector<PassRow> pass_rows();
 
 /// Runs the passes on a copy of `front` and adds the entry point to `builder`. False after an
-/// error.
+/// error; a function that exceeds `growth` between two passes is one.
 bool translate_entry(const FrontEntry& front, const lower::Program& program,
                      const TranslateOptions& options, spirv::Builder& builder, EntryInfo& info,
-                     std::vector<Message>& messages);
+                     std::vector<Message>& messages, Growth& growth);
 
 }  // namespace ptx2spv

@@ -100,6 +100,7 @@ std::optional<Translation> PtxModule::translate(const TranslateOptions& options,
   result.interface = impl_->program.interface();
   result.interface.entries.clear();
   spirv::Builder builder;
+  Growth growth(impl_->program.text_bytes());
   bool ok = true, found = false;
   for (const FrontEntry& entry : impl_->entries) {
     if (!options.entry.empty() && entry.lowered.info.name != options.entry) continue;
@@ -110,7 +111,10 @@ std::optional<Translation> PtxModule::translate(const TranslateOptions& options,
       continue;
     }
     EntryInfo info;
-    if (!translate_entry(entry, impl_->program, options, builder, info, messages)) {
+    const bool made =
+        translate_entry(entry, impl_->program, options, builder, info, messages, growth);
+    growth.next_kernel();
+    if (!made) {
       ok = false;
       continue;
     }

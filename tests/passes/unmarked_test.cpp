@@ -33,7 +33,8 @@ std::vector<std::uint32_t> words(const FrontEntry& front, const lower::Program& 
   spirv::Builder builder;
   EntryInfo info;
   std::vector<Message> messages;
-  if (!translate_entry(front, program, options, builder, info, messages)) return {};
+  Growth growth(program.text_bytes());
+  if (!translate_entry(front, program, options, builder, info, messages, growth)) return {};
   EXPECT_TRUE(info.access_sites.empty());
   return builder.finish();
 }

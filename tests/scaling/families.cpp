@@ -490,6 +490,85 @@ std::string texture_handles(std::size_t n) {
                 "cvt.rzi.u32.f32 %r0, %f0;\n");
 }
 
+// Instructions that expand to much.
+
+/// Before kernels that have these instructions.
+constexpr const char* kLargeHead =
+    ".version 8.3\n.target sm_90\n.address_size 64\n.global .surfref picture;\n"
+    ".shared .align 16 .b8 s[1024];\n";
+
+std::string repeated(std::size_t n, const char* statement) {
+  return kLargeHead + kernel(times(n, statement));
+}
+
+std::string reductions_on_volumes(std::size_t n) {
+  return repeated(n, "sured.b.min.3d.u64.clamp [picture, {%r1, %r1, %r0, %r1}], %rd0;\n");
+}
+
+std::string vector_reductions(std::size_t n) {
+  return repeated(n, "red.global.add.v4.f32 [%rd0], {%f0, %f1, %f2, %f3};\n");
+}
+
+std::string byte_permutations(std::size_t n) {
+  return repeated(n, "prmt.b32 %r0, %r1, %r0, %r0;\n");
+}
+
+std::string half_pairs(std::size_t n) {
+  return repeated(n, "fma.rn.relu.f16x2 %r0, %r0, %r1, %r0;\nadd.rn.bf16x2 %r0, %r0, %r1;\n");
+}
+
+std::string video(std::size_t n) {
+  return repeated(n,
+                  "vadd4.u32.u32.u32.sat %r0, %r0, %r1, %r0;\n"
+                  "vabsdiff.s32.u32.s32.sat.max %r0, %r0.h1, %r1.b2, %r0;\n");
+}
+
+std::string stack_allocations(std::size_t n) { return repeated(n, "alloca.u64 %rd1, 16, 8;\n"); }
+
+std::string asynchronous_copies(std::size_t n) {
+  return repeated(n, "cp.async.cg.shared.global [s], [%rd0], 16, %r1;\n");
+}
+
+std::string waits_at_objects(std::size_t n) {
+  return repeated(n, "mbarrier.try_wait.shared.b64 %p1, [s], %rd0;\n");
+}
+
+std::string waits_in_loops(std::size_t n) {
+  return kLargeHead + kernel(each(n, [](std::size_t i) {
+           return format("L{0}:\nmbarrier.try_wait.shared.b64 %p1, [s], %rd0;\n@!%p1 bra L{0};\n",
+                         i);
+         }));
+}
+
+std::string barrier_votes(std::size_t n) {
+  return repeated(n, "barrier.cta.red.and.pred %p1, %r1, %p0;\n");
+}
+
+std::string loops_of_shared_atomics(std::size_t n) {
+  return kLargeHead + kernel(each(n, [](std::size_t i) {
+           return format(
+               "L{0}:\natom.shared.add.f64 %fd1, [s], %fd1;\nsetp.lt.f64 %p1, %fd1, %fd0;\n"
+               "@%p1 bra L{0};\n",
+               i);
+         }));
+}
+
+/// Kernels of the same statements, so that what each of them may cost adds up.
+std::string kernels_of(std::size_t n, const std::string& statements) {
+  return kLargeHead +
+         each(n, [&](std::size_t i) { return kernel(statements, 8, format("k{}", i)); });
+}
+
+std::string kernels_that_read_textures(std::size_t n) {
+  return kernels_of(
+      n, times(6, "tex.3d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd0, {%f0, %f1, %f2, %f3}];\n") +
+             "cvt.rzi.u32.f32 %r0, %f0;\n");
+}
+
+std::string kernels_that_wait(std::size_t n) {
+  return kernels_of(n, times(20, "mbarrier.try_wait.shared.b64 %p1, [s], %rd0;\n"));
+}
+
 // Text and declarations.
 
 std::string comments(std::size_t n) {
@@ -645,6 +724,19 @@ std::vector<Family> families() {
       FAMILY(50, texture_reads),
       FAMILY(50, many_textures),
       EVERYWHERE(50, texture_handles),
+      EVERYWHERE(60, reductions_on_volumes),
+      FAMILY(300, vector_reductions),
+      FAMILY(1000, byte_permutations),
+      FAMILY(400, half_pairs),
+      FAMILY(500, video),
+      FAMILY(300, stack_allocations),
+      FAMILY(300, asynchronous_copies),
+      FAMILY(300, waits_at_objects),
+      FAMILY(200, waits_in_loops),
+      FAMILY(300, barrier_votes),
+      FAMILY(200, loops_of_shared_atomics),
+      FAMILY(8, kernels_that_read_textures),
+      FAMILY(20, kernels_that_wait),
       FAMILY(8000, comments),
       FAMILY(20000, blanks),
       FAMILY(4000, registers),

@@ -7,11 +7,13 @@
 #include <ctime>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
 #include "tests/scaling/counts.hpp"
 #include "tests/scaling/families.hpp"
+#include "translator/growth.hpp"
 
 namespace ptx2spv::test {
 namespace {
@@ -125,6 +127,38 @@ TEST(Scaling, a_megabyte_is_translated_or_refused_in_ten_seconds) {
     EXPECT_LT(seconds, 10) << name_of(each);
     EXPECT_LT(it.counts.peak, 1'000'000'000u) << name_of(each);
   }
+}
+
+// The message names the kernel and its line.
+TEST(Scaling, a_kernel_that_expands_to_too_much_is_refused) {
+  std::vector<Message> messages;
+  TranslateOptions options;
+  options.profile = *find_profile("portable");
+  for (const Family& each : families()) {
+    if (each.name != std::string_view("loops_of_shared_atomics")) continue;
+    const auto module = PtxModule::parse({{each.text(14000), "large.ptx"}}, messages);
+    ASSERT_TRUE(module);
+    EXPECT_FALSE(module->translate(options, messages));
+  }
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_NE(messages[0].text.find("kernel 'k': its instructions"), std::string::npos)
+      << messages[0].text;
+  EXPECT_EQ(messages[0].line, 6u);
+}
+
+TEST(Scaling, what_kernels_expand_to_adds_up) {
+  ir::Function function;
+  function.blocks.resize(200'000);  // 4.8 million instructions' worth
+  Growth small(1000), large(1'000'000);
+  for (Growth* each : {&small, &large}) {
+    EXPECT_TRUE(each->fits(function));
+    EXPECT_TRUE(each->fits(function)) << "the passes of one kernel add up";
+    each->next_kernel();
+  }
+  EXPECT_FALSE(small.fits(function));
+  EXPECT_NE(small.refusal().find("the kernels before it"), std::string::npos);
+  function.blocks.resize(100'000);
+  EXPECT_TRUE(large.fits(function)) << "a larger text may have more";
 }
 
 // What a few bytes of text ask for: a module, or a refusal, that does not take the memory.

@@ -121,6 +121,12 @@ std::size_t Program::instructions() const {
   return count;
 }
 
+std::size_t Program::text_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& module : modules_) bytes += module->source.text().size();
+  return bytes;
+}
+
 std::vector<FunctionRef> Program::entries() const {
   std::vector<FunctionRef> out;
   for (std::uint32_t m = 0; m < modules_.size(); ++m)

@@ -58,6 +58,7 @@ class Program {
   std::vector<FunctionRef> entries() const;
   /// Of the PTX text.
   std::size_t instructions() const;
+  std::size_t text_bytes() const;
   const Interface& interface() const { return interface_; }
   Interface& interface() { return interface_; }
 

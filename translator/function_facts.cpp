@@ -1,0 +1,57 @@
+#include "translator/function_facts.hpp"
+
+#include <algorithm>
+
+namespace ptx2spv {
+
+using ir::Op;
+
+bool has_op(const ir::Function& function, Op first, Op last) {
+  for (const ir::Block& block : function.blocks)
+    for (const ir::Value v : block.insts)
+      if (function.insts[v].op >= first && function.insts[v].op <= last) return true;
+  return false;
+}
+
+bool barriers_are_plain(const ir::Function& function) {
+  for (const ir::Block& block : function.blocks)
+    for (const ir::Value v : block.insts) {
+      const ir::Inst& inst = function.insts[v];
+      if (inst.op == Op::bar_sync &&
+          (inst.imm != static_cast<std::uint64_t>(ir::BarKind::sync) || inst.count > 1))
+        return false;
+    }
+  return true;
+}
+
+bool yields_for(const ir::Function& function, std::uint64_t reason) {
+  return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {
+    return std::ranges::any_of(block.insts, [&](ir::Value v) {
+      return function.insts[v].op == Op::yield && function.insts[v].imm == reason;
+    });
+  });
+}
+
+std::uint32_t bindings(const ir::Function& function, const Profile& profile) {
+  std::uint32_t found = 0;
+  for (const ir::Block& block : function.blocks)
+    for (const ir::Value v : block.insts) {
+      const ir::Inst& inst = function.insts[v];
+      if (inst.op != Op::load && inst.op != Op::store && inst.op != Op::atomic &&
+          inst.op != Op::atomic_cas)
+        continue;
+      if (inst.mem.space == ir::Space::global && profile.features.device_addresses) continue;
+      switch (inst.mem.space) {
+#define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \
+  case ir::Space::space:                                             \
+    found |= 1u << number;                                           \
+    break;
+#include "ptx2spv/bindings.def"
+#undef PTX2SPV_BINDING
+        default: break;
+      }
+    }
+  return found;
+}
+
+}  // namespace ptx2spv
