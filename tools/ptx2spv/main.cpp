@@ -113,7 +113,7 @@ int translate_module(Settings& settings, const std::vector<PtxSource>& sources,
   if (settings.time_passes) print_times(times);
   if (!translation) return kTranslation;
   // Always: a module that drivers may refuse, or run as they like, is not handed out.
-  const Validity validity = validate_spirv(translation->spirv);
+  const Validity validity = validate_spirv(translation->spirv, validator_seconds());
   if (!validity.wrong.empty()) {
     print_error(settings, inputs[0].file,
                 "internal error: the module is invalid: " + validity.wrong +

@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 
 namespace ptx2spv::tools {
@@ -36,10 +38,13 @@ std::string ask_validator(std::span<const std::uint32_t> words) {
   return result == SPV_SUCCESS ? std::string() : describe(diagnostic);
 }
 
-/// What `work` gives, from a child process that may take `seconds` of processor time; nothing where
-/// a signal ended it, with why.
-std::optional<std::string> in_child(unsigned seconds, const std::function<std::string()>& work,
-                                    std::string& why) {
+constexpr int kNoMemory = 3;  ///< exit status of a child
+
+/// What `work` gives, from a child process that may take `seconds` of processor time and `most`
+/// bytes of addresses, this process's among them; nothing where it takes more or a signal ends it,
+/// with why.
+std::optional<std::string> in_child(unsigned seconds, std::uint64_t most,
+                                    const std::function<std::string()>& work, std::string& why) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return work();
   const pid_t child = ::fork();
@@ -52,6 +57,14 @@ std::optional<std::string> in_child(unsigned seconds, const std::function<std::s
     // The signal of the hard limit cannot be caught.
     const rlimit limit{seconds, seconds};
     ::setrlimit(RLIMIT_CPU, &limit);
+#ifndef __SANITIZE_ADDRESS__  // which takes terabytes of addresses
+    rlimit addresses{};
+    if (::getrlimit(RLIMIT_AS, &addresses) == 0) {
+      addresses.rlim_cur = std::min<rlim_t>(addresses.rlim_cur, most);
+      ::setrlimit(RLIMIT_AS, &addresses);
+    }
+#endif
+    std::set_new_handler([] { ::_exit(kNoMemory); });
     const std::string text = work();
     for (std::size_t at = 0; at < text.size();) {
       const ssize_t wrote = ::write(ends[1], text.data() + at, text.size() - at);
@@ -72,6 +85,10 @@ std::optional<std::string> in_child(unsigned seconds, const std::function<std::s
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNoMemory) {
+    why = "needs more memory than the " + std::to_string(most >> 20) + " MiB that it may have";
+    return std::nullopt;
+  }
   const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   why = number == SIGKILL || number == SIGXCPU
             ? "did not end within " + std::to_string(seconds) + " seconds of processor time"
@@ -81,13 +98,21 @@ std::optional<std::string> in_child(unsigned seconds, const std::function<std::s
 
 }  // namespace
 
+unsigned validator_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto spent = static_cast<unsigned>(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
+  return std::max(10u - std::min(spent, 10u), 2u);
+}
+
 Validity validate_spirv(std::span<const std::uint32_t> words, unsigned seconds) {
   // Small modules do not need a process each.
   constexpr std::size_t kSmall = 50'000;
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
   if (words.size() <= kSmall) return {ask_validator(words), ""};
   std::string why;
   auto wrong = in_child(
-      seconds, [&] { return ask_validator(words); }, why);
+      seconds, kMostBytes, [&] { return ask_validator(words); }, why);
   if (wrong) return {std::move(*wrong), ""};
   return {"", "SPIRV-Tools' validator " + why + ", so that the module is not checked by it"};
 }
