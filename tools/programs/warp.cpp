@@ -39,7 +39,8 @@ bool warp(Writer& w, const std::string& text) {
     line += ", " + b + ", " + std::to_string(c);
   } else if (w.random.chance(35)) {
     // Some lanes only; the others are told by a guard.
-    const std::uint32_t lanes = w.random.word() | 1u << w.random.below(32);
+    const std::uint32_t some = w.random.word();
+    const std::uint32_t lanes = some | 1u << w.random.below(32);
     mask = std::to_string(lanes);
     const Value bit = w.bits(32), p = w.bits(1);
     w.line("shr.u32 " + bit.name + ", " + mask + ", %lane;");

@@ -125,10 +125,9 @@ std::string Writer::constant(const TypeName& type) {
     if (way == 1) return "-2.0";
     if (way == 2) return "0.25E1";
     if (type.width == 32) {
-      const std::uint32_t bits = way < 6 ? kSingles[random.below(std::size(kSingles))]
-                                         : (random.word() & 0x807fffffu) | (117 + random.below(20))
-                                                                               << 23;
-      return "0f" + hex(bits, 8);
+      if (way < 6) return "0f" + hex(kSingles[random.below(std::size(kSingles))], 8);
+      const std::uint32_t rest = random.word() & 0x807fffffu;
+      return "0f" + hex(rest | (117 + random.below(20)) << 23, 8);
     }
     const std::uint64_t mantissa = random.bits() & 0x800fffffffffffffu;
     return "0d" + hex(mantissa | std::uint64_t{1013 + random.below(20)} << 52, 16);
@@ -143,7 +142,10 @@ std::string Writer::constant(const TypeName& type) {
     case 2: return "(" + std::to_string(small) + " + 7) * 3";
     case 3: return "~" + std::to_string(small);
     case 4: return "(1 << " + std::to_string(random.below(width < 16 ? width : 15)) + ") - 1";
-    case 5: return "0" + std::to_string(random.below(8)) + std::to_string(random.below(8));
+    case 5: {
+      const std::string last = std::to_string(random.below(8));
+      return "0" + std::to_string(random.below(8)) + last;
+    }
     case 6: return "0b1" + std::string(random.chance(50) ? "01" : "10");
     case 7: return width == 16 ? "0x7fff" : "0x" + hex(all >> 1, 1);
     case 8: return width == 16 ? "-32768" : "0x" + hex((all >> 1) + 1, 1);
