@@ -11,7 +11,6 @@
 #include "src/cache/disk_cache.hpp"
 #include "src/device/calibrate.hpp"
 #include "src/device/needs.hpp"
-#include "src/device/pipeline_cache.hpp"
 #include "src/memory/kernel_heap_name.hpp"
 #include "src/options.hpp"
 
@@ -52,10 +51,7 @@ DeviceState::~DeviceState() {
   if (!handle) return;
   for (const auto& [key, sampler] : samplers) vk.DestroySampler(handle, sampler, nullptr);
   layouts.clear();
-  if (pipeline_cache) {
-    store_pipelines(*this);
-    vk.DestroyPipelineCache(handle, pipeline_cache, nullptr);
-  }
+  pipeline_cache.close(*this);
 }
 
 namespace {
@@ -157,18 +153,7 @@ Status open_device(DeviceState& device) {
 
   if (device.options.cache.value_or(option_flag(Option::cache, true)))
     device.disk = DiskCache::open(device.options.cache_directory);
-  std::vector<std::byte> data = load_pipelines(device);
-  VkPipelineCacheCreateInfo create{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
-  create.initialDataSize = data.size();
-  create.pInitialData = data.data();
-  VkResult result =
-      device.vk.CreatePipelineCache(device.handle, &create, nullptr, &device.pipeline_cache);
-  if (result != VK_SUCCESS) {
-    create.initialDataSize = 0;
-    result = device.vk.CreatePipelineCache(device.handle, &create, nullptr, &device.pipeline_cache);
-  }
-  if (result != VK_SUCCESS) return vulkan_error(result, "CreatePipelineCache");
-  return {};
+  return device.pipeline_cache.open(device);
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include "ptx2spv/runtime.hpp"
 #include "src/device/findings.hpp"
 #include "src/device/layouts.hpp"
+#include "src/device/pipeline_cache.hpp"
 #include "src/device/table.hpp"
 #include "src/memory/allocations.hpp"
 #include "src/memory/device.hpp"
@@ -59,7 +60,7 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   Memory discard;  ///< where suppressed stores go
   KernelHeap kernel_heap;
   Layouts layouts;
-  VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
+  PipelineCache pipeline_cache;
   std::unique_ptr<DiskCache> disk;
   std::atomic<std::uint64_t> next_serial{1};  ///< names for descriptor caches: never used twice
 

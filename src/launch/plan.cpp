@@ -319,8 +319,9 @@ bool few_iterations(const EntryInfo& info, const std::vector<std::byte>& params)
 }
 
 /// The translation for `key`, which takes in what only the translation tells.
-Result<Variant*> choose_variant(KernelState& kernel, const LaunchConfig& config,
-                                Specialization& key, LaunchPlan& plan) {
+Result<std::shared_ptr<const Variant>> choose_variant(KernelState& kernel,
+                                                      const LaunchConfig& config,
+                                                      Specialization& key, LaunchPlan& plan) {
   const DeviceState& device = *kernel.module->device;
   auto variant = kernel.variant(key, plan.prepare_ms);
   if (!variant) return variant.error();
@@ -353,6 +354,7 @@ Result<Variant*> choose_variant(KernelState& kernel, const LaunchConfig& config,
 Result<PipelineKey> pipeline_shape(const DeviceState& device, const LaunchConfig& config,
                                    const Specialization& key, const Variant& variant) {
   PipelineKey shape;
+  shape.variant = variant.serial;
   switch (key.threads) {
     case ThreadModel::direct:
       shape.size[0] = config.block.x;
@@ -438,13 +440,13 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   plan.sanitized = std::move(*sanitized);
   auto variant = choose_variant(kernel, config, *key, plan);
   if (!variant) return variant.error();
-  plan.variant = *variant;
+  plan.variant = std::move(*variant);
 
   auto shape = pipeline_shape(device, config, *key, *plan.variant);
   if (!shape) return shape.error();
   auto pipeline = kernel.pipeline(*plan.variant, *shape, plan.prepare_ms);
   if (!pipeline) return pipeline.error();
-  plan.pipeline = *pipeline;
+  plan.pipeline = std::move(*pipeline);
 
   if (Status status = cut_launch(device, config, *key, shared, plan); !status)
     return status.error();

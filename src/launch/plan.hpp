@@ -43,8 +43,8 @@ struct TableBinding {
 struct LaunchPlan {
   std::shared_ptr<ModuleState> module;
   KernelState* kernel = nullptr;
-  Variant* variant = nullptr;
-  VkPipeline pipeline = VK_NULL_HANDLE;
+  std::shared_ptr<const Variant> variant;
+  std::shared_ptr<const Pipeline> pipeline;
   std::vector<std::byte> params;
   std::array<std::uint32_t, abi::kMostPushWords> push{};  ///< without parameters
   std::vector<Dispatch> dispatches;

@@ -166,11 +166,7 @@ void dump(const KernelState& kernel, const std::vector<std::uint32_t>& spirv) {
   }
 }
 
-void destroy(DeviceState& device, Variant& variant) {
-  for (auto& [key, pipeline] : variant.pipelines)
-    device.vk.DestroyPipeline(device.handle, pipeline, nullptr);
-  if (variant.shader) device.vk.DestroyShaderModule(device.handle, variant.shader, nullptr);
-}
+std::size_t most_kept() { return option_number(Option::pipelines, KernelState::kKept); }
 
 /// What the module's pipelines bind.
 LayoutContents layout_contents(const Variant& variant) {
@@ -225,7 +221,7 @@ Status build(DeviceState& device, Variant& variant, const std::vector<std::uint3
   if (Status status = check_buffers(device, variant); !status) return status;
   if (Status status = check_local_memory(device, variant); !status) return status;
   VkShaderModuleCreateInfo shader{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
-  shader.codeSize = spirv.size() * 4;
+  shader.codeSize = variant.code_bytes = spirv.size() * 4;
   shader.pCode = spirv.data();
   const VkResult result =
       device.vk.CreateShaderModule(device.handle, &shader, nullptr, &variant.shader);
@@ -238,36 +234,39 @@ Status build(DeviceState& device, Variant& variant, const std::vector<std::uint3
 
 }  // namespace
 
-KernelState::~KernelState() {
-  for (auto& variant : variants) destroy(*module->device, *variant);
+Variant::~Variant() {
+  if (shader) device.vk.DestroyShaderModule(device.handle, shader, nullptr);
 }
 
-Result<Variant*> KernelState::variant(const Specialization& key, double& prepare_ms) {
+Pipeline::~Pipeline() {
+  if (handle) device.vk.DestroyPipeline(device.handle, handle, nullptr);
+}
+
+Result<std::shared_ptr<const Variant>> KernelState::variant(const Specialization& key,
+                                                            double& prepare_ms) {
   std::lock_guard lock(mutex);
-  for (auto& each : variants)
-    if (each->key == key) return each.get();
+  if (auto known = variants.find(key)) return known;
   auto start = Clock::now();
   auto words = translate(*this, key);
   if (!words) return words.error();
   dump(*this, words->spirv);
-  auto variant = std::make_unique<Variant>();
+  auto variant = std::make_shared<Variant>(*module->device);
   variant->key = key;
   variant->serial = module->device->next_serial.fetch_add(1);
   variant->info = std::move(words->info);
-  if (Status status = build(*module->device, *variant, words->spirv); !status) {
-    destroy(*module->device, *variant);
+  if (Status status = build(*module->device, *variant, words->spirv); !status)
     return status.error();
-  }
-  variants.push_back(std::move(variant));
+  if (const auto gone = variants.add(variant, most_kept()))
+    pipelines.erase_if([&](const Pipeline& each) { return each.key.variant == gone->serial; });
   prepare_ms += milliseconds_since(start);
-  return variants.back().get();
+  return std::shared_ptr<const Variant>(std::move(variant));
 }
 
-Result<VkPipeline> KernelState::pipeline(Variant& variant, const PipelineKey& key,
-                                         double& prepare_ms) {
+Result<std::shared_ptr<const Pipeline>> KernelState::pipeline(const Variant& variant,
+                                                              const PipelineKey& key,
+                                                              double& prepare_ms) {
   std::lock_guard lock(mutex);
-  for (auto& [known, pipeline] : variant.pipelines)
-    if (known == key) return pipeline;
+  if (auto known = pipelines.find(key)) return known;
   auto start = Clock::now();
   DeviceState& device = *module->device;
   const VkSpecializationMapEntry entries[] = {{abi::size_x, 0, 4},
@@ -292,17 +291,22 @@ Result<VkPipeline> KernelState::pipeline(Variant& variant, const PipelineKey& ke
     create.stage.pNext = &warps;
     create.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
   }
-  VkPipeline pipeline = VK_NULL_HANDLE;
-  VkResult result = device.vk.CreateComputePipelines(device.handle, device.pipeline_cache, 1,
-                                                     &create, nullptr, &pipeline);
-  if (result != VK_SUCCESS) return vulkan_error(result, "CreateComputePipelines");
-  variant.pipelines.emplace_back(key, pipeline);
+  auto pipeline = std::make_shared<Pipeline>(device);
+  pipeline->key = key;
+  {
+    const auto cache = device.pipeline_cache.current();
+    const VkResult result = device.vk.CreateComputePipelines(device.handle, cache->handle, 1,
+                                                             &create, nullptr, &pipeline->handle);
+    if (result != VK_SUCCESS) return vulkan_error(result, "CreateComputePipelines");
+  }
+  device.pipeline_cache.grown(device, variant.code_bytes);
+  pipelines.add(pipeline, most_kept());
   double took = milliseconds_since(start);
   prepare_ms += took;
   std::lock_guard count(device.statistics_mutex);
   ++device.statistics.pipelines;
   device.statistics.pipeline_ms += took;
-  return pipeline;
+  return std::shared_ptr<const Pipeline>(std::move(pipeline));
 }
 
 }  // namespace ptx2spv::runtime

@@ -9,24 +9,44 @@
 
 #include "src/array/array.hpp"
 #include "src/device/device.hpp"
+#include "src/module/recently_used.hpp"
 
 namespace ptx2spv::runtime {
 
-/// What a pipeline is specialised for beyond its module.
+/// One translation of a kernel. Launches hold it, and with it their module, which holds the device.
+struct Variant {
+  explicit Variant(const VulkanDevice& owner) : device(owner) {}
+  Variant(const Variant&) = delete;
+  Variant& operator=(const Variant&) = delete;
+  ~Variant();
+
+  const VulkanDevice& device;
+  std::uint64_t serial = 0;  ///< for descriptor caches
+  Specialization key;
+  EntryInfo info;
+  std::size_t code_bytes = 0;  ///< of SPIR-V
+  VkShaderModule shader = VK_NULL_HANDLE;
+  std::shared_ptr<const Layout> layout;
+};
+
+/// What a pipeline is specialised for beyond its kernel.
 struct PipelineKey {
+  std::uint64_t variant = 0;  ///< its serial number
   std::uint32_t size[3] = {1, 1, 1};
   std::uint32_t shared_words = 0;
   bool operator==(const PipelineKey&) const = default;
 };
 
-/// One translation of a kernel with the pipelines made from it. Lives as long as its kernel.
-struct Variant {
-  std::uint64_t serial = 0;  ///< for descriptor caches
-  Specialization key;
-  EntryInfo info;
-  VkShaderModule shader = VK_NULL_HANDLE;
-  std::shared_ptr<const Layout> layout;
-  std::vector<std::pair<PipelineKey, VkPipeline>> pipelines;
+/// A pipeline, which launches, recordings and graphs hold as they do a Variant.
+struct Pipeline {
+  explicit Pipeline(const VulkanDevice& owner) : device(owner) {}
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+  ~Pipeline();
+
+  const VulkanDevice& device;
+  PipelineKey key;
+  VkPipeline handle = VK_NULL_HANDLE;
 };
 
 struct KernelState;
@@ -76,16 +96,21 @@ struct KernelState {
   KernelState() = default;
   KernelState(const KernelState&) = delete;
   KernelState& operator=(const KernelState&) = delete;
-  ~KernelState();
+
+  /// So many variants, and so many pipelines, are kept unless PTX2SPV_PIPELINES says otherwise.
+  static constexpr std::size_t kKept = 256;
 
   ModuleState* module = nullptr;    ///< which owns this
   const EntryInfo* info = nullptr;  ///< of the module's interface
-  std::mutex mutex;                 ///< for `variants` and their pipelines
-  std::vector<std::unique_ptr<Variant>> variants;
+  std::mutex mutex;                 ///< for what follows
+  RecentlyUsed<Variant> variants;
+  RecentlyUsed<Pipeline> pipelines;  ///< of these variants
 
-  /// Translates when there is no such variant yet. `prepare_ms` grows by what that took.
-  Result<Variant*> variant(const Specialization& key, double& prepare_ms);
-  Result<VkPipeline> pipeline(Variant& variant, const PipelineKey& key, double& prepare_ms);
+  /// Translates when there is no such variant. `prepare_ms` grows by what that took.
+  Result<std::shared_ptr<const Variant>> variant(const Specialization& key, double& prepare_ms);
+  /// Compiles when there is no such pipeline.
+  Result<std::shared_ptr<const Pipeline>> pipeline(const Variant& variant, const PipelineKey& key,
+                                                   double& prepare_ms);
 };
 
 }  // namespace ptx2spv::runtime

@@ -60,8 +60,9 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   }
   for (const auto& array : plan.mirrored) array->record_copy(commands, true);
   if (!plan.mirrored.empty()) barrier(device, commands, Work::copy, Work::kernel);
-  if (bound.pipeline != plan.pipeline)
-    vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, plan.pipeline);
+  const VkPipeline pipeline = plan.pipeline->handle;
+  if (bound.pipeline != pipeline)
+    vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
   const VkDescriptorSet sets[] = {place.common, place.slots, place.textures};
   // Of the bindings that move from launch to launch, in their order.
   std::uint32_t offsets[2], moving = 0;
@@ -75,7 +76,7 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   const std::uint32_t more = place.textures ? 3 : 2;
   vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, same ? 1 : more,
                            sets, moving, offsets);
-  bound = {plan.pipeline, layout, place.slots, place.textures};
+  bound = {pipeline, layout, place.slots, place.textures};
   for (std::uint32_t run = 0; run < plan.repeat; ++run) {
     if (run) barrier(device, commands, Work::kernel, Work::kernel);
     for (std::size_t i = 0; i < plan.dispatches.size(); ++i) {

@@ -127,7 +127,8 @@ Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& ou
   launch.value = *value;
   launch.module = std::move(plan.module);
   launch.kernel = plan.kernel;
-  launch.variant = plan.variant;
+  launch.variant = std::move(plan.variant);
+  launch.pipeline = std::move(plan.pipeline);
   launch.keep = std::move(plan.keep);
   launch.sanitized = std::move(plan.sanitized);
   for (auto& array : plan.mirrored) launch.keep.push_back(array);

@@ -32,7 +32,8 @@ struct Pending {
   std::uint64_t value = 0;
   std::shared_ptr<ModuleState> module;
   KernelState* kernel = nullptr;
-  const Variant* variant = nullptr;
+  std::shared_ptr<const Variant> variant;
+  std::shared_ptr<const Pipeline> pipeline;
   std::vector<std::shared_ptr<const void>> keep;
   std::byte* trap = nullptr;
   std::span<const std::byte> params;  ///< in the ring, until this is retired
