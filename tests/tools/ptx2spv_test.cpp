@@ -239,6 +239,36 @@ TEST_F(Ptx2spv, CheckForPrograms) {
   EXPECT_EQ(json.find("files")->items.at(0).find("kernels")->items.size(), 4u);
 }
 
+// One file with many kernels that are hard to validate does not take the time of each.
+TEST_F(Ptx2spv, CheckNamesTheKernelsThatTheValidatorHadNoTimeFor) {
+  const ProcessResult none = run({"--check", "--validator-seconds", "0", mixed_});
+  EXPECT_EQ(none.exit_code, 3) << none.error;
+  for (const char* name : {"first", "third"})
+    EXPECT_NE(none.out.find("warning: kernel '" + std::string(name) +
+                            "': SPIRV-Tools' validator has used up its processor time"),
+              std::string::npos)
+        << none.out;
+  EXPECT_NE(none.out.find("2 of 3 kernels translated, 2 of these not checked by SPIRV-Tools'"),
+            std::string::npos)
+      << none.out;
+  const ProcessResult quiet = run({"--check", "-q", "--validator-seconds=0", good_});
+  EXPECT_EQ(quiet.exit_code, 0);
+  EXPECT_NE(quiet.out.find("not checked by SPIRV-Tools'"), std::string::npos) << quiet.out;
+  for (const bool some : {false, true}) {
+    tools::Json json;
+    std::string error;
+    const std::string seconds = some ? "5" : "0";
+    ASSERT_TRUE(tools::parse_json(run({"--check=json", "--validator-seconds", seconds, good_}).out,
+                                  json, error))
+        << error;
+    const tools::Json& kernel = json.find("files")->items.at(0).find("kernels")->items.at(0);
+    EXPECT_EQ(kernel.find("validated")->boolean, some);
+    EXPECT_EQ(json.find("summary")->find("kernels_not_validated")->integer, some ? 0u : 1u);
+  }
+  EXPECT_EQ(run({"--check", "--validator-seconds", "-1", good_}).exit_code, 2);
+  EXPECT_EQ(run({"--validator-seconds", "0", good_, "-o", folder_.file("out.spv")}).exit_code, 0);
+}
+
 TEST_F(Ptx2spv, FilesAreLinked) {
   const std::string caller = folder_.write(
       "caller.ptx", kHead + ".extern .func helper();\n" + kernel("calls", "  call helper, ();\n"));

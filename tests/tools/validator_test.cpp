@@ -20,33 +20,44 @@ std::vector<std::uint32_t> module_of(const std::string& body) {
   return made ? std::move(made->spirv) : std::vector<std::uint32_t>{};
 }
 
+std::vector<std::uint32_t> nested_loops(int count) {
+  std::string body, ends;
+  for (int i = 0; i < count; ++i) {
+    const std::string label = "L" + std::to_string(i);
+    body += label + ": add.u32 %r0, %r0, 1;\n";
+    ends = "setp.lt.u32 %p, %r0, " + std::to_string(i) + ";\n@%p bra " + label + ";\n" + ends;
+  }
+  return module_of(body + ends);
+}
+
 TEST(Validator, a_large_module_is_valid_or_wrong_as_a_small_one_is) {
   std::string body;
   for (int i = 0; i < 3000; ++i)
     body += "st.global.u32 [%rd0+" + std::to_string(i * 4) + "], %r0;\n";
+  tools::Validator validator(body.size());
   for (std::string lines : {std::string(), body}) {
     std::vector<std::uint32_t> words = module_of(lines);
     ASSERT_EQ(words.size() > 50'000, !lines.empty()) << words.size();
-    tools::Validity validity = tools::validate_spirv(words);
+    tools::Validity validity = validator.check(words);
     EXPECT_EQ(validity.wrong + validity.unchecked, "");
     words[3] = 1;  // the bound of the ids
-    validity = tools::validate_spirv(words);
+    validity = validator.check(words);
     EXPECT_NE(validity.wrong.find("word "), std::string::npos) << validity.wrong;
     EXPECT_EQ(validity.unchecked, "");
   }
 }
 
 TEST(Validator, one_that_does_not_end_is_given_up) {
-  std::string body, ends;
-  for (int i = 0; i < 3000; ++i) {
-    const std::string label = "L" + std::to_string(i);
-    body += label + ": add.u32 %r0, %r0, 1;\n";
-    ends = "setp.lt.u32 %p, %r0, " + std::to_string(i) + ";\n@%p bra " + label + ";\n" + ends;
-  }
-  const tools::Validity validity = tools::validate_spirv(module_of(body + ends), 1);
+  const std::vector<std::uint32_t> words = nested_loops(3000);
+  tools::Validator validator(0, 1u);
+  const tools::Validity validity = validator.check(words);
   EXPECT_EQ(validity.wrong, "");
-  EXPECT_NE(validity.unchecked.find("did not end within 1 seconds"), std::string::npos)
+  EXPECT_NE(validity.unchecked.find("did not end within 1 second of processor time"),
+            std::string::npos)
       << validity.unchecked;
+  // Its time was that of all modules.
+  EXPECT_NE(validator.check(module_of("")).unchecked.find("used up its processor time"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace {
 struct KernelReport {
   std::string name, profile;
   bool good = false;
+  bool validated = false;
   std::size_t words = 0;
   std::vector<Message> messages;
 };
@@ -28,6 +29,7 @@ struct FileReport {
 
 struct Totals {
   std::size_t files = 0, good_files = 0, kernels = 0, good_kernels = 0;
+  std::size_t unvalidated = 0;  ///< of the good kernels
   std::map<std::string, std::size_t> reasons;
 };
 
@@ -45,7 +47,11 @@ class FileCheck {
  public:
   FileCheck(const Settings& settings, std::string text, const std::vector<PtxModule::Input>& linked,
             FileReport& report)
-      : settings_(settings), linked_(linked), report_(report), text_(std::move(text)) {}
+      : settings_(settings),
+        linked_(linked),
+        report_(report),
+        text_(std::move(text)),
+        validator_(text_.size() * settings.profiles.size(), settings.validator_seconds) {}
 
   void run() {
     definitions_ = find_definitions(text_);
@@ -98,7 +104,7 @@ class FileCheck {
     for (auto& [definition, list] : by_definition) {
       if (definition->kernel) {
         for (const std::string& profile : settings_.profiles)
-          report_.kernels.push_back({definition->name, profile, false, 0, list});
+          report_.kernels.push_back({definition->name, profile, false, false, 0, list});
       } else {
         report_.messages.insert(report_.messages.end(), list.begin(), list.end());
       }
@@ -116,7 +122,7 @@ class FileCheck {
                       [&](const KernelReport& kernel) { return kernel.name == definition.name; });
       if (!definition.kernel || known) continue;
       for (const std::string& profile : settings_.profiles)
-        report_.kernels.push_back({definition.name, profile, false, 0, {}});
+        report_.kernels.push_back({definition.name, profile, false, false, 0, {}});
     }
     return false;
   }
@@ -157,9 +163,10 @@ class FileCheck {
         }
         if (!result) continue;
         kernel.words = result->spirv.size();
-        const Validity validity = validate_spirv(result->spirv);
+        const Validity validity = validator_.check(result->spirv);
         kernel.good = validity.wrong.empty();
-        if (kernel.good && validity.unchecked.empty()) continue;
+        kernel.validated = kernel.good && validity.unchecked.empty();
+        if (kernel.validated) continue;
         Message message;
         message.file = report_.file;
         message.severity = kernel.good ? Severity::warning : Severity::error;
@@ -178,6 +185,7 @@ class FileCheck {
   const std::vector<PtxModule::Input>& linked_;
   FileReport& report_;
   std::string text_;
+  Validator validator_;
   std::vector<Definition> definitions_;
 };
 
@@ -236,6 +244,7 @@ std::string report_json(const FileReport& report) {
     out += std::string(k ? "," : "") + "\n    {\"name\": " + json_quote(kernel.name) +
            ", \"profile\": " + json_quote(kernel.profile) +
            ", \"translated\": " + (kernel.good ? "true" : "false") +
+           ", \"validated\": " + (kernel.validated ? "true" : "false") +
            ", \"words\": " + std::to_string(kernel.words) +
            ", \"messages\": " + messages_json(kernel.messages) + "}";
   }
@@ -253,6 +262,7 @@ void count(const FileReport& report, Totals& totals) {
   for (const KernelReport& kernel : report.kernels) {
     ++totals.kernels;
     totals.good_kernels += kernel.good;
+    totals.unvalidated += kernel.good && !kernel.validated;
     reasons(kernel.messages);
   }
 }
@@ -313,8 +323,8 @@ int check_files(const Settings& settings, const std::vector<std::string>& files)
   if (settings.check_json) {
     std::printf(
         "],\n \"summary\": {\"files\": %zu, \"files_translated\": %zu, \"kernels\": %zu, "
-        "\"kernels_translated\": %zu, \"errors\": {",
-        totals.files, totals.good_files, totals.kernels, totals.good_kernels);
+        "\"kernels_translated\": %zu, \"kernels_not_validated\": %zu, \"errors\": {",
+        totals.files, totals.good_files, totals.kernels, totals.good_kernels, totals.unvalidated);
     bool first = true;
     for (const auto& [reason, number] : totals.reasons) {
       std::printf("%s\n  %s: %zu", first ? "" : ",", json_quote(reason).c_str(), number);
@@ -322,8 +332,11 @@ int check_files(const Settings& settings, const std::vector<std::string>& files)
     }
     std::printf("}}}\n");
   } else {
-    std::printf("check: %zu of %zu files and %zu of %zu kernels translated\n", totals.good_files,
+    std::printf("check: %zu of %zu files and %zu of %zu kernels translated", totals.good_files,
                 totals.files, totals.good_kernels, totals.kernels);
+    if (totals.unvalidated)
+      std::printf(", %zu of these not checked by SPIRV-Tools' validator", totals.unvalidated);
+    std::printf("\n");
   }
   return unread ? 2 : all ? 0 : 3;
 }

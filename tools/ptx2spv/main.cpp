@@ -82,7 +82,12 @@ int write_output(const Settings& settings, const std::string& path, const std::s
 int translate_module(Settings& settings, const std::vector<PtxSource>& sources,
                      const std::string& stem) {
   std::vector<PtxModule::Input> inputs;
-  for (const PtxSource& source : sources) inputs.push_back({source.text, source.name});
+  std::size_t size = 0;
+  for (const PtxSource& source : sources) {
+    inputs.push_back({source.text, source.name});
+    size += source.text.size();
+  }
+  Validator validator(size, settings.validator_seconds);
   std::vector<Message> messages;
   const auto module =
       PtxModule::parse(inputs, messages, settings.translate.relax_versions, settings.inline_budget);
@@ -113,7 +118,7 @@ int translate_module(Settings& settings, const std::vector<PtxSource>& sources,
   if (settings.time_passes) print_times(times);
   if (!translation) return kTranslation;
   // Always: a module that drivers may refuse, or run as they like, is not handed out.
-  const Validity validity = validate_spirv(translation->spirv, validator_seconds());
+  const Validity validity = validator.check(translation->spirv);
   if (!validity.wrong.empty()) {
     print_error(settings, inputs[0].file,
                 "internal error: the module is invalid: " + validity.wrong +

@@ -44,6 +44,7 @@ enum Id : int {
   opt_list,
   opt_image,
   opt_capability,
+  opt_validator,
 };
 
 constexpr Option kOptions[] = {
@@ -122,6 +123,10 @@ constexpr Option kOptions[] = {
      "take instructions that the module's PTX version or target does not have"},
     {opt_validate, 0, "validate", "",
      "taken for older scripts: SPIRV-Tools' validator checks every module before it is written"},
+    {opt_validator, 0, "validator-seconds", "SECONDS",
+     "processor time that the validator may take for a file, 0 to 86400; when not given what is "
+     "left of 10 seconds for each megabyte of text, 2 at least. A module that is not checked in it "
+     "is written, and reported"},
     {opt_check, 0, "check", "[FORMAT]",
      "write no module: report for every file and kernel whether it translates and validates, or "
      "every construct that is "
@@ -248,6 +253,13 @@ std::string apply_translation(const ParsedOption& option, Settings& settings) {
   const auto unknown = [&](const char* what) {
     return unknown_value(kPtx2spv, option.id, what, value);
   };
+  const auto counted = [&](std::uint32_t most) {
+    std::uint32_t number = 0;
+    return parse_number(value, number, 0, most) ? std::optional(number) : std::nullopt;
+  };
+  const auto beyond = [&](const char* name, std::uint32_t most) {
+    return std::string(name) + " " + value + ": it is a number from 0 to " + std::to_string(most);
+  };
   switch (option.id) {
     case opt_entry: translate.entry = value; break;
     case opt_fp:
@@ -277,20 +289,20 @@ std::string apply_translation(const ParsedOption& option, Settings& settings) {
       if (!parse_number(value, translate.push_words, abi::kPushWords, abi::kMostPushWords))
         return "--push takes 28 to 64";
       break;
-    case opt_inline: {
-      std::uint32_t budget = 0;
-      if (!parse_number(value, budget, 0, 2000000))
-        return "--inline-budget " + value + ": it is a number from 0 to 2000000";
-      settings.inline_budget = budget;
+    case opt_inline:
+      if (const auto budget = counted(2000000))
+        settings.inline_budget = *budget;
+      else
+        return beyond("--inline-budget", 2000000);
       break;
-    }
-    case opt_routines: {
-      std::uint32_t budget = 0;
-      if (!parse_number(value, budget, 0, 1000000000))
-        return "--routine-budget " + value + ": it is a number from 0 to 1000000000";
-      translate.routine_budget = budget;
+    case opt_routines:
+      if (!(translate.routine_budget = counted(1000000000)))
+        return beyond("--routine-budget", 1000000000);
       break;
-    }
+    case opt_validator:
+      if (!(settings.validator_seconds = counted(86400)))
+        return beyond("--validator-seconds", 86400);
+      break;
     case opt_small_grid: translate.assume_small_grid = true; break;
     case opt_debug: translate.debug_info = true; break;
     case opt_relax: translate.relax_versions = true; break;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@ enum class Emit : std::uint8_t { spirv, assembly, json, c_header, cpp_header };
 struct Settings {
   TranslateOptions translate;
   std::size_t inline_budget = kInlineBudget;
+  std::optional<unsigned> validator_seconds;
   bool threads_chosen = false;                   ///< else each kernel gets the model it needs
   std::vector<std::string> profiles;             ///< --check goes through all of them
   std::map<std::string, Profile> read_profiles;  ///< those of files, by name

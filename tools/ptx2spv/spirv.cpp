@@ -38,6 +38,18 @@ std::string ask_validator(std::span<const std::uint32_t> words) {
   return result == SPV_SUCCESS ? std::string() : describe(diagnostic);
 }
 
+/// That this process and those that it waited for have taken.
+double processor_seconds() {
+  double sum = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    ::getrusage(who, &used);
+    for (const timeval& each : {used.ru_utime, used.ru_stime})
+      sum += static_cast<double>(each.tv_sec) + static_cast<double>(each.tv_usec) * 1e-6;
+  }
+  return sum;
+}
+
 constexpr int kNoMemory = 3;  ///< exit status of a child
 
 /// What `work` gives, from a child process that may take `seconds` of processor time and `most`
@@ -91,30 +103,46 @@ std::optional<std::string> in_child(unsigned seconds, std::uint64_t most,
   }
   const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   why = number == SIGKILL || number == SIGXCPU
-            ? "did not end within " + std::to_string(seconds) + " seconds of processor time"
+            ? "did not end within " + std::to_string(seconds) +
+                  (seconds == 1 ? " second" : " seconds") + " of processor time"
             : "crashed";
   return std::nullopt;
 }
 
 }  // namespace
 
-unsigned validator_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto spent = static_cast<unsigned>(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
-  return std::max(10u - std::min(spent, 10u), 2u);
+Validator::Validator(std::size_t bytes, std::optional<unsigned> seconds)
+    : start_(processor_seconds()) {
+  const double megabytes = std::max(static_cast<double>(bytes) * 1e-6, 1.0);
+  allowed_ = seconds ? 0 : 10 * megabytes;
+  own_ = seconds ? *seconds : allowed_ / 5;
 }
 
-Validity validate_spirv(std::span<const std::uint32_t> words, unsigned seconds) {
+double Validator::left() const {
+  return std::max(allowed_ - (processor_seconds() - start_), own_ - used_);
+}
+
+Validity Validator::check(std::span<const std::uint32_t> words) {
   // Small modules do not need a process each.
   constexpr std::size_t kSmall = 50'000;
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-  if (words.size() <= kSmall) return {ask_validator(words), ""};
+  const auto unchecked = [](const std::string& why) {
+    return Validity{"",
+                    "SPIRV-Tools' validator " + why + ", so that the module is not checked by it"};
+  };
+  // Limits of processor time are whole seconds.
+  const double seconds = left();
+  if (seconds < 1) return unchecked("has used up its processor time");
+  const double start = processor_seconds();
   std::string why;
-  auto wrong = in_child(
-      seconds, kMostBytes, [&] { return ask_validator(words); }, why);
-  if (wrong) return {std::move(*wrong), ""};
-  return {"", "SPIRV-Tools' validator " + why + ", so that the module is not checked by it"};
+  std::optional<std::string> wrong;
+  if (words.size() <= kSmall)
+    wrong = ask_validator(words);
+  else
+    wrong = in_child(
+        static_cast<unsigned>(seconds), kMostBytes, [&] { return ask_validator(words); }, why);
+  used_ += processor_seconds() - start;
+  return wrong ? Validity{std::move(*wrong), ""} : unchecked(why);
 }
 
 std::string disassemble_spirv(std::span<const std::uint32_t> words, std::string& error) {
