@@ -12,15 +12,17 @@
 
 #include "bench/main.hpp"
 #include "ptx2spv/translator.hpp"
-#include "tests/scaling/families.hpp"
 #include "tools/common/files.hpp"
 #include "tools/common/names.hpp"
 #include "tools/common/options.hpp"
+#include "tools/programs/families.hpp"
 
 namespace ptx2spv::bench {
 namespace {
 
 using namespace tools;
+using programs::families;
+using programs::Family;
 
 enum Id : int {
   opt_family = 1,
@@ -33,7 +35,8 @@ enum Id : int {
 };
 
 constexpr Option kOptions[] = {
-    {opt_family, 0, "family", "NAME", "only this family of tests/scaling; may be repeated"},
+    {opt_family, 0, "family", "NAME",
+     "only this family (tools/programs/families.cpp); may be repeated"},
     {opt_bytes, 0, "bytes", "N", "of the largest module; 1000000 when not given"},
     {opt_profile, 'p', "profile", "NAME", "the device to translate for; portable when not given"},
     {opt_threads, 0, "threads", "MODEL", "direct (when not given), flat or regions",
@@ -125,11 +128,11 @@ int run(const ParsedCommand& command) {
       default: break;
     }
   for (const std::string& name : wanted)
-    if (std::ranges::none_of(test::families(), [&](const auto& each) { return name == each.name; }))
+    if (std::ranges::none_of(families(), [&](const auto& each) { return name == each.name; }))
       return fail("there is no family " + name);
   if (folder.empty())
     std::printf("| family | bytes | seconds | MB | outcome |\n|---|---|---|---|---|\n");
-  for (const test::Family& family : test::families()) {
+  for (const Family& family : families()) {
     if (!wanted.empty() && std::ranges::find(wanted, family.name) == wanted.end()) continue;
     const std::size_t small = family.text(family.n).size();
     const std::size_t most = std::max<std::size_t>(family.n * bytes / small, 4);

@@ -12,10 +12,14 @@
 
 #include "ptx2spv/translator.hpp"
 #include "tests/scaling/counts.hpp"
-#include "tests/scaling/families.hpp"
+#include "tools/programs/families.hpp"
 #include "translator/growth.hpp"
 
 namespace ptx2spv::test {
+
+using programs::families;
+using programs::Family;
+
 namespace {
 
 struct Target {

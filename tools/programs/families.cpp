@@ -1,8 +1,8 @@
-#include "tests/scaling/families.hpp"
+#include "tools/programs/families.hpp"
 
 #include <fmt/format.h>
 
-namespace ptx2spv::test {
+namespace ptx2spv::programs {
 namespace {
 
 using fmt::format;
@@ -757,4 +757,4 @@ std::vector<Family> families() {
   };
 }
 
-}  // namespace ptx2spv::test
+}  // namespace ptx2spv::programs

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace ptx2spv::test {
+namespace ptx2spv::programs {
 
 struct Family {
   const char* name;
@@ -17,4 +17,4 @@ struct Family {
 /// The families, in the order of the PTX manual as far as they have a place there.
 std::vector<Family> families();
 
-}  // namespace ptx2spv::test
+}  // namespace ptx2spv::programs
