@@ -137,5 +137,21 @@ TEST(Loops, ValuesLeaveSeveralLoopsAtOnce) {
   }
 }
 
+// A kernel that holds a stream up reads a clock until a second is over. Drivers that end long loops
+// let it.
+TEST(Loops, WaitsOfASecondByAClockEnd) {
+  for (const char* clock : {"%clock64", "%globaltimer"}) {
+    const std::string read = std::string("  mov.u64 %d3, ") + clock + ";\n";
+    const auto got = run(read + "  mov.u64 %d4, %d3;\nagain:\n" + read +
+                             "  sub.u64 %d5, %d3, %d4;\n"
+                             "  setp.lt.u64 %p0, %d5, 1000000000;\n"
+                             "  @%p0 bra again;\n"
+                             "  shr.u64 %d5, %d5, 29;\n  cvt.u32.u64 %r1, %d5;\n"
+                             "  st.global.u32 [%d1], %r1;\n",
+                         1);
+    for (const std::uint32_t each : got) EXPECT_EQ(each, 1u) << clock;
+  }
+}
+
 }  // namespace
 }  // namespace ptx2spv

@@ -315,9 +315,10 @@ Value FunctionLowering::special(const Operand& operand) {
   const auto lane = [&] { return b_.op2(Op::and_, tid_linear(), b_.i32(31)); };
   const auto bit = [&] { return b_.op2(Op::shl, b_.i32(1), lane()); };
   const auto ticks = [&] {
-    // A clock that goes on with every reading: kernels that wait for it to advance end.
+    // A clock that goes on with every reading: kernels that wait for it to advance end. A second at
+    // 1 GHz is 10,000 readings, since a driver may end loops of 65,535 iterations.
     if (!clock_) clock_ = new_var(Type::i64, "clock");
-    const Value now = b_.op2(Op::add, b_.get(clock_), b_.i64(1000));
+    const Value now = b_.op2(Op::add, b_.get(clock_), b_.i64(100'000));
     b_.set(clock_, now);
     return now;
   };
