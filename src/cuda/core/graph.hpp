@@ -104,7 +104,8 @@ MadeOperation make(Maker&& maker, Args&&... args) {
 /// Where an operation goes: to a new node of a graph, or to one that is there, in the graph or in
 /// an instance of it.
 struct NodePlace {
-  bool adds = false;
+  enum class Into { new_node, graph, instance };
+  Into into = Into::graph;
   CUgraph graph = nullptr;
   CUgraphExec exec = nullptr;
   CUgraphNode node = nullptr, *made = nullptr;

@@ -141,21 +141,25 @@ CUresult launch_exec(CUgraphExec handle, const std::shared_ptr<StreamObject>& st
 }
 
 NodePlace adding(CUgraphNode* made, CUgraph graph, const CUgraphNode* before, std::size_t count) {
-  return {true, graph, nullptr, nullptr, made, before, count};
+  return {NodePlace::Into::new_node, graph, nullptr, nullptr, made, before, count};
 }
 NodePlace changing(CUgraphNode node) {
-  return {false, nullptr, nullptr, node, nullptr, nullptr, 0};
+  return {NodePlace::Into::graph, nullptr, nullptr, node, nullptr, nullptr, 0};
 }
 NodePlace changing(CUgraphExec exec, CUgraphNode node) {
-  return {false, nullptr, exec, node, nullptr, nullptr, 0};
+  return {NodePlace::Into::instance, nullptr, exec, node, nullptr, nullptr, 0};
 }
 
 CUresult place_operation(MadeOperation made, const NodePlace& place) {
   if (made.code != eSuccess) return made.code;
-  if (place.adds)
-    return append(place.graph, std::move(made.operation), place.before, place.count, place.made);
-  if (place.exec) return replace(place.exec, place.node, std::move(made.operation));
-  return replace(place.node, std::move(made.operation));
+  switch (place.into) {
+    case NodePlace::Into::new_node:
+      return append(place.graph, std::move(made.operation), place.before, place.count, place.made);
+    case NodePlace::Into::graph: return replace(place.node, std::move(made.operation));
+    case NodePlace::Into::instance:
+      return replace(place.exec, place.node, std::move(made.operation));
+  }
+  return eInvalidValue;
 }
 
 }  // namespace ptx2spv::cuda
