@@ -157,6 +157,8 @@ struct TextureRefObject {
   int channels = 1;
   bool bound = false, changed = false;
   std::size_t offset = 0;  ///< of linear memory's start behind a multiple of 512 bytes
+  /// Takes over what the program's variable says of reads: asked before each launch.
+  std::function<CUresult(CUDA_TEXTURE_DESC&)> describe;
 };
 
 struct SurfaceRefObject {

@@ -1,5 +1,6 @@
 // Texture and surface references: variables of a module that the host points at memory.
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -125,8 +126,16 @@ CUresult bind_textures(ModuleObject& module) {
   std::vector<std::shared_ptr<TextureRefObject>> changed;
   {
     std::lock_guard lock(module.mutex);
-    for (const auto& [name, reference] : module.texture_refs)
-      if (reference->bound && reference->changed) changed.push_back(reference);
+    for (const auto& [name, reference] : module.texture_refs) {
+      if (!reference->bound) continue;
+      if (reference->describe) {
+        CUDA_TEXTURE_DESC desc = reference->desc;
+        if (CUresult code = reference->describe(desc); code != eSuccess) return code;
+        reference->changed |= std::memcmp(&desc, &reference->desc, sizeof desc) != 0;
+        reference->desc = desc;
+      }
+      if (reference->changed) changed.push_back(reference);
+    }
   }
   for (const auto& each : changed) {
     std::optional<Texture> texture;

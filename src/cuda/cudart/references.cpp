@@ -10,8 +10,28 @@ namespace ptx2spv::cuda {
 
 namespace {
 
-/// The reference with what its host variable says of reads now. Integers in memory are read by
-/// `desc`, which has to be what an array holds.
+/// What a reference's host variable says of reads now.
+CUresult read_description(const textureReference& host, bool normalized, CUDA_TEXTURE_DESC& how) {
+  for (int i = 0; i < 3; ++i) {
+    if (host.addressMode[i] < 0 || host.addressMode[i] > 3)
+      return fail(eInvalidValue, "no such address mode");
+    how.addressMode[i] = static_cast<unsigned>(host.addressMode[i]);
+  }
+  how.filterMode = static_cast<unsigned>(host.filterMode);
+  how.mipmapFilterMode = static_cast<unsigned>(host.mipmapFilterMode);
+  how.maxAnisotropy = host.maxAnisotropy;
+  how.mipmapLevelBias = host.mipmapLevelBias;
+  how.minMipmapLevelClamp = host.minMipmapLevelClamp;
+  how.maxMipmapLevelClamp = host.maxMipmapLevelClamp;
+  how.flags = normalized ? 0 : kReadAsInteger;
+  if (host.normalized) how.flags |= kNormalizedCoordinates;
+  if (host.sRGB) how.flags |= kSrgb;
+  if (host.disableTrilinearOptimization) how.flags |= kNoTrilinearOptimization;
+  return eSuccess;
+}
+
+/// The reference with what its host variable says of reads now, and will say at each launch.
+/// Integers in memory are read by `desc`, which has to be what an array holds.
 CUresult find_described(ContextObject& context, const textureReference* host,
                         const cudaChannelFormatDesc* desc, TextureRefObject*& found) {
   if (!host || !desc) return eInvalidValue;
@@ -26,21 +46,10 @@ CUresult find_described(ContextObject& context, const textureReference* host,
   const bool wide = real || format == kUnsignedInt32 || format == kSignedInt32;
   if (wide && normalized)
     return fail(eInvalidNormSetting, "only integers of 8 and 16 bits are read as floats up to 1");
-  CUDA_TEXTURE_DESC& how = found->desc;
-  for (int i = 0; i < 3; ++i) {
-    if (host->addressMode[i] < 0 || host->addressMode[i] > 3) return eInvalidValue;
-    how.addressMode[i] = static_cast<unsigned>(host->addressMode[i]);
-  }
-  how.filterMode = static_cast<unsigned>(host->filterMode);
-  how.mipmapFilterMode = static_cast<unsigned>(host->mipmapFilterMode);
-  how.maxAnisotropy = host->maxAnisotropy;
-  how.mipmapLevelBias = host->mipmapLevelBias;
-  how.minMipmapLevelClamp = host->minMipmapLevelClamp;
-  how.maxMipmapLevelClamp = host->maxMipmapLevelClamp;
-  how.flags = normalized ? 0 : kReadAsInteger;
-  if (host->normalized) how.flags |= kNormalizedCoordinates;
-  if (host->sRGB) how.flags |= kSrgb;
-  if (host->disableTrilinearOptimization) how.flags |= kNoTrilinearOptimization;
+  found->describe = [host, normalized](CUDA_TEXTURE_DESC& how) {
+    return read_description(*host, normalized, how);
+  };
+  if (CUresult code = found->describe(found->desc); code != eSuccess) return code;
   found->format = format;
   found->channels = static_cast<int>(channels);
   found->offset = 0;

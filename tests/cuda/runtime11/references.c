@@ -106,24 +106,23 @@ static void arrays(void* out) {
   TRUE(!memcmp(values, texels, sizeof values));
   read_floats(out, values[0], 1.5f, 1);
   for (int x = 0; x < width; ++x) TRUE(values[2][x] == texels[2][x < width - 1 ? x + 1 : x]);
-  /* What the host's variable says counts from the next binding on. */
+  /* What the host's variable says counts from the next launch on. */
   image.filterMode = 1;
-  OK(cudaBindTextureToArray(&image, array, &kFloats));
   read_floats(out, values[0], 1.0f, 1);
   for (int x = 0; x < width - 1; ++x) TRUE(values[1][x] == (texels[1][x] + texels[1][x + 1]) / 2);
   image.filterMode = 0;
   image.normalized = 1;
   image.addressMode[0] = kWrap;
-  OK(cudaBindTextureToArray(&image, array, &kFloats));
   read_floats(out, values[0], 2.5f, 1.0f / width);
   for (int x = 0; x < width; ++x) TRUE(values[0][x] == texels[0][(x + 2) % width]);
-  image.normalized = 0;
-  image.addressMode[0] = kBorder;
-  image.addressMode[1] = kBorder;
   OK(cudaMallocArray(&other, &kFloats, 2, 2, 0));
   const float four[4] = {1, 2, 3, 4};
   OK(cudaMemcpy2DToArray(other, 0, 0, four, 8, 8, 2, kToDevice));
   OK(cudaBindTextureToArray(&image, other, &kFloats));
+  /* Set behind the binding, as programs do. */
+  image.normalized = 0;
+  image.addressMode[0] = kBorder;
+  image.addressMode[1] = kBorder;
   read_floats(out, values[0], 0.5f, 1);
   TRUE(values[0][0] == 1 && values[1][1] == 4 && values[0][2] == 0 && values[3][0] == 0);
   OK(cudaGetTextureReference(&found, &image));
