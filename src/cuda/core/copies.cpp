@@ -98,7 +98,14 @@ CUresult resolve(Side& side, const Given& given, const Extent& extent) {
   side.pitch = given.pitch ? given.pitch : extent.width;
   if (side.pitch < extent.width && extent.height * extent.depth > 1)
     return fail(eInvalidValue, "a pitch is less than the width");
+  const bool rows = extent.height > 1 || extent.depth > 1;
+  const std::size_t beside = std::max(side.pitch, extent.width) - extent.width;
+  if (given.pitch && rows && given.type != kMemoryArray && given.x > beside)
+    return fail(eInvalidValue, "a row reaches beyond its pitch");
   const std::size_t height = given.height ? given.height : extent.height;
+  if (extent.depth > 1 && given.type != kMemoryArray && given.height > extent.height &&
+      given.y > given.height - extent.height)
+    return fail(eInvalidValue, "a slice reaches beyond its height");
   if (extent.depth > 1 && height < extent.height)
     return fail(eInvalidValue, "the height of a slice is less than the height copied");
   if (!multiply(side.pitch, height, side.slice))

@@ -160,9 +160,17 @@ CUresult append(CUgraph graph, Operation operation, const CUgraphNode* before, s
 /// Another operation of the same type in a graph's node, or in what it became in `exec`.
 CUresult replace(CUgraphNode node, Operation operation);
 CUresult replace(CUgraphExec exec, CUgraphNode node, Operation operation);
+/// CUgraphExecUpdateResult: what of it is given.
+enum class UpdateResult {
+  updated = 0,
+  error = 1,
+  topology_changed = 2,
+  node_type_changed = 3,
+  parameters_changed = 5
+};
 /// Takes over the parameters of `graph`, whose nodes have to match those of `exec` in type and
-/// order; `failed` is the first that does not.
-CUresult update(CUgraphExec exec, CUgraph graph, CUgraphNode& failed);
+/// order; `failed` is the first that does not, null where they differ in number.
+CUresult update(CUgraphExec exec, CUgraph graph, CUgraphNode& failed, UpdateResult& result);
 CUresult make_exec(CUgraph graph, unsigned long long flags, CUgraphExec* made);
 CUresult launch_exec(CUgraphExec exec, const std::shared_ptr<StreamObject>& stream);
 

@@ -85,32 +85,114 @@ CUresult replace(CUgraphNode handle, Operation operation) {
   return eSuccess;
 }
 
+namespace {
+
+/// Where a side of a copy lies: in an array, in a device's memory or in the host's.
+unsigned side_of(unsigned type, const void* host, CUdeviceptr device) {
+  if (type == kMemoryArray) return kMemoryArray;
+  const auto found = find_place(type == kMemoryHost ? reinterpret_cast<CUdeviceptr>(host) : device);
+  const bool pinned = found.allocation && (found.allocation->use == MemoryUse::host ||
+                                           found.allocation->use == MemoryUse::registered);
+  return found.allocation && !pinned ? kMemoryDevice : kMemoryHost;
+}
+
+bool fits(const CUDA_MEMCPY3D_PEER& is, const CUDA_MEMCPY3D_PEER& becomes) {
+  const auto rows = [](const CUDA_MEMCPY3D_PEER& p) { return std::max(p.Height, p.Depth); };
+  const bool same = is.WidthInBytes == becomes.WidthInBytes && is.Height == becomes.Height &&
+                    is.Depth == becomes.Depth;
+  return (same || std::max(rows(is), rows(becomes)) <= 1) &&
+         side_of(is.srcMemoryType, is.srcHost, is.srcDevice) ==
+             side_of(becomes.srcMemoryType, becomes.srcHost, becomes.srcDevice) &&
+         side_of(is.dstMemoryType, is.dstHost, is.dstDevice) ==
+             side_of(becomes.dstMemoryType, becomes.dstHost, becomes.dstDevice);
+}
+
+bool fits(const CUDA_MEMSET_NODE_PARAMS& is, const CUDA_MEMSET_NODE_PARAMS& becomes) {
+  const bool same = is.width == becomes.width && is.height == becomes.height &&
+                    is.pitch == becomes.pitch && is.elementSize == becomes.elementSize;
+  return same || std::max(is.height, becomes.height) <= 1;
+}
+
+/// Whether nodes in this order may become those: kUpdated, or why not and at which.
+UpdateResult compare(const std::vector<GraphNodeObject*>& is,
+                     const std::vector<GraphNodeObject*>& becomes, CUgraphNode& failed);
+
+/// The same for an instance's node alone. Copies stay between the same kinds of memory. What is
+/// copied or filled may change its size where it is one row.
+UpdateResult compare(const Operation& is, const Operation& becomes) {
+  if (is.what.index() != becomes.what.index()) return UpdateResult::node_type_changed;
+  bool fit = true;
+  if (const auto* copy = std::get_if<CopyOperation>(&is.what))
+    fit = fits(copy->copy, std::get<CopyOperation>(becomes.what).copy);
+  if (const auto* fill = std::get_if<MemsetOperation>(&is.what))
+    fit = fits(fill->set, std::get<MemsetOperation>(becomes.what).set);
+  if (const auto* child = std::get_if<ChildOperation>(&is.what)) {
+    std::vector<GraphNodeObject*> own, others;
+    CUgraphNode failed = nullptr;
+    if (sort(*child->graph, own) != eSuccess ||
+        sort(*std::get<ChildOperation>(becomes.what).graph, others) != eSuccess)
+      return UpdateResult::topology_changed;
+    return compare(own, others, failed);
+  }
+  return fit ? UpdateResult::updated : UpdateResult::parameters_changed;
+}
+
+UpdateResult compare(const std::vector<GraphNodeObject*>& is,
+                     const std::vector<GraphNodeObject*>& becomes, CUgraphNode& failed) {
+  if (is.size() != becomes.size()) return UpdateResult::topology_changed;
+  std::unordered_map<const GraphNodeObject*, std::size_t> own, others;
+  for (std::size_t i = 0; i < is.size(); ++i) {
+    own[is[i]] = i;
+    others[becomes[i]] = i;
+  }
+  const auto numbers = [](const std::vector<GraphNodeObject*>& nodes, const auto& places) {
+    std::vector<std::size_t> all;
+    for (const GraphNodeObject* each : nodes) all.push_back(places.at(each));
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  for (std::size_t i = 0; i < is.size(); ++i) {
+    failed = becomes[i];
+    if (numbers(is[i]->before, own) != numbers(becomes[i]->before, others))
+      return UpdateResult::topology_changed;
+    const UpdateResult result = compare(is[i]->operation, becomes[i]->operation);
+    if (result != UpdateResult::updated) return result;
+  }
+  failed = nullptr;
+  return UpdateResult::updated;
+}
+
+}  // namespace
+
 CUresult replace(CUgraphExec handle, CUgraphNode node, Operation operation) {
   auto exec = tables().graph_execs.find(handle);
   auto original = find_node(node);
   if (!exec || !original) return no_node();
   GraphNodeObject* instance = instance_of(*exec, *original);
-  return instance ? replace(instance, std::move(operation)) : no_node();
+  if (!instance) return no_node();
+  const bool child = std::holds_alternative<ChildOperation>(operation.what);
+  if (compare(instance->operation, operation) != UpdateResult::updated)
+    return fail(child ? eGraphExecUpdateFailure : eInvalidValue,
+                "an instance's node changes its type, its shape or where its memory lies");
+  return replace(instance, std::move(operation));
 }
 
-CUresult update(CUgraphExec handle, CUgraph graph_handle, CUgraphNode& failed) {
+CUresult update(CUgraphExec handle, CUgraph graph_handle, CUgraphNode& failed,
+                UpdateResult& result) {
   failed = nullptr;
+  result = UpdateResult::error;
   auto exec = tables().graph_execs.find(handle);
   auto graph = tables().graphs.find(graph_handle);
   if (!exec || !graph) return no_graph();
   std::vector<GraphNodeObject*> order;
   if (CUresult code = sort(*graph, order); code != eSuccess) return code;
-  if (order.size() != exec->order.size())
-    return fail(eGraphExecUpdateFailure, "the graphs differ in the number of nodes");
+  result = compare(exec->order, order, failed);
+  if (result != UpdateResult::updated)
+    return fail(eGraphExecUpdateFailure, "the graphs differ in more than what nodes are given");
   for (std::size_t i = 0; i < order.size(); ++i) {
-    failed = order[i];
-    if (order[i]->operation.what.index() != exec->order[i]->operation.what.index() ||
-        order[i]->before.size() != exec->order[i]->before.size())
-      return fail(eGraphExecUpdateFailure, "the graphs differ in a node");
-  }
-  failed = nullptr;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    exec->order[i]->operation = order[i]->operation;
+    Operation& own = exec->order[i]->operation;
+    own = order[i]->operation;
+    if (auto* child = std::get_if<ChildOperation>(&own.what)) child->graph = clone(*child->graph);
     exec->order[i]->original = order[i];
   }
   return eSuccess;

@@ -39,6 +39,7 @@ CUresult host_operation(const CUDA_HOST_NODE_PARAMS* params, Operation& made) {
 
 CUresult fill_operation(const CUDA_MEMSET_NODE_PARAMS* params, Operation& made) {
   if (!params) return eInvalidValue;
+  if (!params->width || !params->height) return fail(eInvalidValue, "a node fills something");
   if (CUresult code = check_fill(*params); code != eSuccess) return code;
   made.what = MemsetOperation{*params};
   return eSuccess;

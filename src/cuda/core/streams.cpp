@@ -173,8 +173,6 @@ CUresult create_event(ContextObject& context, unsigned flags, CUevent& made) {
   if (flags & ~7u) return fail(eInvalidValue, "unknown flags of an event");
   if ((flags & kEventInterprocess) && !(flags & kEventDisableTiming))
     return fail(eInvalidValue, "an event for other processes has no timing");
-  if (flags & kEventInterprocess)
-    return not_supported("an event for other processes", "memory is not shared between processes");
   auto event = std::make_shared<EventObject>();
   event->context = &context;
   event->flags = flags;

@@ -146,8 +146,7 @@ CUresult convert(const cudaTextureDesc& from, const CUDA_RESOURCE_DESC& resource
   const CUarray_format format = format_of_resource(resource);
   const bool real = format == kHalf || format == kFloat || format >= kUnorm8x1;
   const bool small = is_small_integer(format);
-  if (from.filterMode == 1 && !real && (from.readMode == 0 || !small) &&
-      resource.resType != kResourceLinear)
+  if (from.filterMode == 1 && !real && (from.readMode == 0 || !small))
     return fail(eInvalidFilterSetting, "integers have no linear filter");
   if (from.readMode == 1 && !small)
     return fail(eInvalidNormSetting, "only integers of 8 and 16 bits are read as floats up to 1");

@@ -93,8 +93,9 @@ CUresult fill(CUstream handle, const CUDA_MEMSET_NODE_PARAMS& set) {
 
 /// Whether slices lie apart in memory of the device that has all of them: each is filled by itself.
 CUresult check_box(const cudaPitchedPtr& to, const cudaExtent& extent) {
-  if (!extent.width || !extent.height || extent.depth < 2) return eSuccess;
+  if (!extent.width || !extent.height || !extent.depth) return eSuccess;
   if (to.ysize < extent.height) return fail(eInvalidValue, "a slice has too few rows");
+  if (extent.depth == 1) return eSuccess;
   const auto [allocation, offset] = find_place(reinterpret_cast<CUdeviceptr>(to.ptr));
   std::size_t slice = 0, end = 0, rows = 0;
   if (!allocation || __builtin_mul_overflow(to.pitch, to.ysize, &slice) ||
@@ -359,6 +360,8 @@ CUresult convert_copy(const cudaMemcpy3DParms& given, CUDA_MEMCPY3D_PEER& p) {
   if ((given.srcArray != nullptr) == (given.srcPtr.ptr != nullptr) ||
       (given.dstArray != nullptr) == (given.dstPtr.ptr != nullptr))
     return fail(eInvalidValue, "each side of a copy is an array or a pointer");
+  if ((given.srcArray && source == kMemoryHost) || (given.dstArray && target == kMemoryHost))
+    return fail(eInvalidValue, "an array is no memory of the host's");
   const auto too_few_rows = [&](const cudaPitchedPtr& side) {
     return side.ptr && given.extent.depth > 1 && side.ysize < given.extent.height;
   };
@@ -379,6 +382,11 @@ CUresult convert_copy(const cudaMemcpy3DParms& given, CUDA_MEMCPY3D_PEER& p) {
   if (most > std::numeric_limits<std::size_t>::max() / texel)
     return fail(eInvalidValue, "the copy lies beyond any memory");
   p.WidthInBytes = given.extent.width * texel;
+  // Beside an array, a pitch under the width is eInvalidValue, which check_copy says.
+  const std::size_t rows = given.extent.height > 1 || given.extent.depth > 1 ? 2 : 1;
+  if (given.srcPtr.ptr && given.dstPtr.ptr)
+    for (const std::size_t pitch : {given.srcPtr.pitch, given.dstPtr.pitch})
+      if (CUresult code = check_pitch(pitch, p.WidthInBytes, rows); code != eSuccess) return code;
   p.Height = given.extent.height;
   p.Depth = given.extent.depth;
   // As on an H200: beside an array, a position in memory counts the array's texels, too.

@@ -119,10 +119,11 @@ CUresult cudaSetDevice(int ordinal) {
 
 CUresult cudaInitDevice(int ordinal, unsigned device_flags, unsigned flags) {
   constexpr unsigned kFlagsAreValid = 1;
-  if ((flags & ~kFlagsAreValid) || (flags && device_flags & ~0x7fu)) return keep(eInvalidValue);
+  const bool valid = flags & kFlagsAreValid;
+  if (valid && device_flags & ~0x7fu) return keep(eInvalidValue);
   DeviceObject* device = nullptr;
   CUresult code = with_device(ordinal, device);
-  if (code == eSuccess && flags) device->primary_flags = device_flags;
+  if (code == eSuccess && valid) device->primary_flags = device_flags;
   ContextObject* primary = nullptr;
   if (code == eSuccess) code = retain_primary(*device, primary);
   return keep(code);
@@ -140,7 +141,7 @@ CUresult cudaSetValidDevices(int* devices, int count) {
   if (CUresult code = initialize(); code != eSuccess) return keep(code);
   if (count < 0 || (count && !devices)) return keep(eInvalidValue);
   for (int i = 0; i < count; ++i)
-    if (!device_at(devices[i])) return keep(eInvalidDevice);
+    if (!device_at(devices[i])) return keep(eInvalidValue);
   if (count) runtime_device() = devices[0];
   return eSuccess;
 }
@@ -251,8 +252,10 @@ CUresult cudaDeviceSetSharedMemConfig(int config) {
 
 CUresult cudaDeviceGetSharedMemConfig(int* config) {
   if (!config) return keep(eInvalidValue);
-  return call([&](ContextObject& context) {
-    *config = context.shared_config;
+  // Banks have four bytes on every part since compute capability 5.0, whatever was set.
+  constexpr int kFourBytes = 1;
+  return call([&](ContextObject&) {
+    *config = kFourBytes;
     return eSuccess;
   });
 }
@@ -329,9 +332,10 @@ CUresult cudaDeviceDisablePeerAccess(int peer) {
 }
 
 CUresult cudaDeviceGetP2PAttribute(int* value, int attribute, int device, int peer) {
-  if (!value || attribute < 1 || attribute > 4) return keep(eInvalidValue);
+  if (!value) return keep(eInvalidValue);
   if (CUresult code = initialize(); code != eSuccess) return keep(code);
   if (!device_at(device) || !device_at(peer) || device == peer) return keep(eInvalidDevice);
+  if (attribute < 1 || attribute > 4) return keep(eInvalidValue);
   *value = 0;
   return eSuccess;
 }

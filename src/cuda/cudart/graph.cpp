@@ -222,7 +222,7 @@ CUresult cudaGraphKernelNodeGetParams(CUgraphNode node, cudaKernelNodeParams* pa
   KernelOperation* operation = kernel_of(node);
   if (!operation) return keep(fail(eInvalidValue, "the node is of another type"));
   const LaunchConfig& config = operation->config;
-  *params = {operation->function,
+  *params = {const_cast<void*>(symbol_of(*operation->function)),
              {config.grid.x, config.grid.y, config.grid.z},
              {config.block.x, config.block.y, config.block.z},
              config.dynamic_shared,
@@ -487,16 +487,18 @@ CUresult cudaGraphLaunch(CUgraphExec exec, CUstream handle) {
 CUresult cudaGraphExecUpdate(CUgraphExec exec, CUgraph graph,
                              cudaGraphExecUpdateResultInfo* result) {
   CUgraphNode failed = nullptr;
-  CUresult code = update(exec, graph, failed);
-  if (result) *result = {code == eSuccess ? 0 : failed ? 4 : 2, failed, nullptr};
+  UpdateResult why{};
+  CUresult code = update(exec, graph, failed, why);
+  if (result) *result = {static_cast<int>(why), failed, nullptr};
   return keep(code);
 }
 #else
 CUresult cudaGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* node, int* result) {
   CUgraphNode failed = nullptr;
-  CUresult code = update(exec, graph, failed);
+  UpdateResult why{};
+  CUresult code = update(exec, graph, failed, why);
   if (node) *node = failed;
-  if (result) *result = code == eSuccess ? 0 : failed ? 4 : 2;
+  if (result) *result = static_cast<int>(why);
   return keep(code);
 }
 #endif

@@ -44,6 +44,13 @@ CUresult launch_symbol(const void* symbol, const dim3& grid, const dim3& block, 
   });
 }
 
+/// From CUDA 13 on, what these calls say of an address that is no kernel's.
+CUresult no_kernel(CUresult code, const void* symbol) {
+  return code == eInvalidDeviceFunction && symbol && PTX2SPV_CUDART >= 13
+             ? keep(eInvalidResourceHandle)
+             : code;
+}
+
 template <class F>
 CUresult with_kernel(const void* symbol, F&& function) {
   return call([&](ContextObject& context) -> CUresult {
@@ -149,15 +156,16 @@ CUresult cudaFuncSetCacheConfig(const void* symbol, int config) {
 
 CUresult cudaFuncSetSharedMemConfig(const void* symbol, int config) {
   if (config < 0 || config > 2) return keep(eInvalidValue);
-  return with_kernel(symbol, [](FunctionObject&) { return eSuccess; });
+  return no_kernel(with_kernel(symbol, [](FunctionObject&) { return eSuccess; }), symbol);
 }
 
 CUresult cudaFuncGetName(const char** name, const void* symbol) {
   if (!name) return keep(eInvalidValue);
-  return with_kernel(symbol, [&](FunctionObject& function) {
+  const CUresult code = with_kernel(symbol, [&](FunctionObject& function) {
     *name = function.name.c_str();
     return eSuccess;
   });
+  return no_kernel(code, symbol);
 }
 
 CUresult cudaFuncGetParamInfo(const void* symbol, std::size_t index, std::size_t* offset,
@@ -173,9 +181,8 @@ CUresult cudaFuncGetParamInfo(const void* symbol, std::size_t index, std::size_t
 }
 
 CUresult cudaGetFuncBySymbol(CUfunction* found, const void* symbol) {
-  if (!found) return keep(eInvalidValue);
   return with_kernel(symbol, [&](FunctionObject& function) {
-    *found = &function;
+    if (found) *found = &function;
     return eSuccess;
   });
 }

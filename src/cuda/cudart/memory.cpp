@@ -206,11 +206,14 @@ CUresult cudaFreeAsync(void* pointer, CUstream handle) {
 CUresult cudaDeviceGetDefaultMemPool(CUmemoryPool* pool, int ordinal) {
   return initialized_call([&] { return default_pool(ordinal, pool); });
 }
+// For a device that there is not, these two answer otherwise than cudaDeviceGetDefaultMemPool.
 CUresult cudaDeviceGetMemPool(CUmemoryPool* pool, int ordinal) {
-  return initialized_call([&] { return current_pool(ordinal, pool); });
+  return initialized_call(
+      [&] { return device_at(ordinal) ? current_pool(ordinal, pool) : eInvalidValue; });
 }
 CUresult cudaDeviceSetMemPool(int ordinal, CUmemoryPool pool) {
-  return initialized_call([&] { return set_current_pool(ordinal, pool); });
+  return initialized_call(
+      [&] { return device_at(ordinal) ? set_current_pool(ordinal, pool) : eInvalidValue; });
 }
 CUresult cudaMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   return initialized_call([&] { return create_pool(pool, props); });

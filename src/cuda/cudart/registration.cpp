@@ -84,6 +84,17 @@ CUresult find_kernel(ContextObject& context, const void* symbol, FunctionObject*
   return code == eSymbolNotFound ? eInvalidDeviceFunction : code;
 }
 
+const void* symbol_of(const FunctionObject& function) {
+  std::shared_lock lock(registered().mutex);
+  for (const auto& [symbol, kernel] : registered().kernels) {
+    if (kernel->name != function.name) continue;
+    FunctionObject* found = nullptr;
+    if (function_of(*kernel, *function.module->context, found) == eSuccess && found == &function)
+      return symbol;
+  }
+  return &function;
+}
+
 namespace {
 
 /// A registered variable and the module that it is in.

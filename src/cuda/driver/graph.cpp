@@ -352,9 +352,10 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
 }
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* node, int* result) {
   CUgraphNode failed = nullptr;
-  CUresult code = update(exec, graph, failed);
+  UpdateResult why{};
+  CUresult code = update(exec, graph, failed, why);
   if (node) *node = failed;
-  if (result) *result = code == eSuccess ? 0 : failed ? 4 : 2;
+  if (result) *result = static_cast<int>(why);
   return code;
 }
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, void* given) {
@@ -363,9 +364,10 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, void* given) {
     CUgraphNode failed, from;
   };
   CUgraphNode failed = nullptr;
-  CUresult code = update(exec, graph, failed);
+  UpdateResult why{};
+  CUresult code = update(exec, graph, failed, why);
   if (auto* result = static_cast<Result*>(given))
-    *result = {code == eSuccess ? 0 : failed ? 4 : 2, failed, nullptr};
+    *result = {static_cast<int>(why), failed, nullptr};
   return code;
 }
 CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsigned flags) {
