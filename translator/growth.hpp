@@ -9,7 +9,7 @@
 
 namespace ptx2spv {
 
-/// The size that functions reach between two passes, for the kernels of one translation. Memory
+/// The size that functions reach, for the kernels of one translation. Memory
 /// goes with a kernel's instructions, 250 bytes each where most is taken. Time goes with the
 /// instructions and blocks of all kernels; a block costs as much as two dozen instructions, because
 /// passes search and order the graph.
@@ -18,6 +18,11 @@ class Growth {
   /// `text_bytes`: of the module.
   explicit Growth(std::size_t text_bytes) : left_(kWork + kWorkOfByte * text_bytes) {}
 
+  /// Lets no pass make more of `function` than fits.
+  void limit(ir::Function& function) const {
+    function.most_insts = kInstructions + 1;
+    function.most_blocks = left_ / kWorkOfBlock + 1;
+  }
   /// Whether the kernel that has come to `function` may go on.
   bool fits(const ir::Function& function) {
     instructions_ = function.insts.size();

@@ -572,7 +572,13 @@ void run_phase(PassContext& c, Phase phase) {
   for (const Pass& pass : kPasses) {
     if (pass.phase != phase || c.outgrown || !c.internal.empty() || !pass.when(c)) continue;
     const auto start = std::chrono::steady_clock::now();
-    pass.run(c);
+    try {
+      pass.run(c);
+    } catch (const ir::Outgrown&) {
+      c.growth.fits(c.function);
+      c.outgrown = true;
+      return;
+    }
     if (c.options.timing) {
       const std::chrono::duration<double, std::milli> spent =
           std::chrono::steady_clock::now() - start;
@@ -736,6 +742,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     for (const auto& [name, milliseconds] : front.spent) options.timing(name, milliseconds);
   if (options.dump) options.dump(front.spent.back().first, ir::print(c.function, module));
 
+  growth.limit(c.function);
   if (options.checks == no_checks) passes::forget_origins(c.function);
   run_phase(c, Phase::memory);
   run_threads(c);

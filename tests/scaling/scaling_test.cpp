@@ -3,6 +3,7 @@
 // refused. PTX2SPV_EXHAUSTIVE=1 translates a megabyte of each family, and bounds seconds too.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 #include <ostream>
@@ -25,6 +26,7 @@ namespace {
 struct Target {
   const char* profile;
   ThreadModel threads;
+  std::uint32_t checks = no_checks;
 };
 
 constexpr Target kTargets[] = {{"portable", ThreadModel::direct},
@@ -32,6 +34,12 @@ constexpr Target kTargets[] = {{"portable", ThreadModel::direct},
                                {"swiftshader", ThreadModel::direct},
                                {"lavapipe", ThreadModel::regions},
                                {"nvidia", ThreadModel::direct}};
+
+constexpr Target kChecked = {"portable", ThreadModel::direct, kAllChecks};
+/// Families of which the sanitizer's checks make much: each instruction is a place that a report
+/// may name, and a cut that keeps the faults so far.
+constexpr std::string_view kCheckedFamilies[] = {"loads_and_stores", "waits", "waits_at_objects",
+                                                 "barriers_in_a_row"};
 
 /// What a byte of text may cost where much is asked of it. A machine that runs 10^9 basic blocks in
 /// a second needs 10 seconds for a megabyte of such bytes.
@@ -53,6 +61,7 @@ Outcome translate(const std::string& text, const Target& target) {
   TranslateOptions options;
   options.profile = *find_profile(target.profile);
   options.threads = target.threads;
+  options.checks = target.checks;
   start_counting();
   {
     const auto module = PtxModule::parse({{text, "scaling.ptx"}}, messages);
@@ -74,7 +83,8 @@ struct Case {
 
 std::string name_of(const Case& each) {
   const bool direct = each.target.threads == ThreadModel::direct;
-  return std::string(each.family.name) + "_" + each.target.profile + (direct ? "" : "_regions");
+  return std::string(each.family.name) + "_" + each.target.profile + (direct ? "" : "_regions") +
+         (each.target.checks == no_checks ? "" : "_checked");
 }
 
 void print(const Case& each, const Outcome& it) {
@@ -109,9 +119,12 @@ TEST_P(ScalingOf, twice_the_text_is_less_than_three_times_the_work) {
 
 std::vector<Case> cases() {
   std::vector<Case> out;
-  for (const Family& family : families())
+  for (const Family& family : families()) {
     for (const Target& target : kTargets)
       if (family.everywhere || &target == kTargets) out.push_back({family, target});
+    if (std::ranges::find(kCheckedFamilies, family.name) != std::end(kCheckedFamilies))
+      out.push_back({family, kChecked});
+  }
   return out;
 }
 
@@ -148,6 +161,24 @@ TEST(Scaling, a_kernel_that_expands_to_too_much_is_refused) {
   EXPECT_NE(messages[0].text.find("kernel 'k': its instructions"), std::string::npos)
       << messages[0].text;
   EXPECT_EQ(messages[0].line, 6u);
+}
+
+// What one pass makes of a module takes no memory beyond the bound either.
+TEST(Scaling, no_pass_makes_more_of_a_kernel_than_it_may_have) {
+  for (const Family& each : families()) {
+    if (each.name != std::string_view("waits_at_objects")) continue;
+    for (const Target& target : {kChecked, kTargets[0]}) {
+      const Outcome it = translate(each.text(target.checks ? 12'000 : 40'000), target);
+      EXPECT_LT(it.counts.peak, 1'000'000'000u);
+      EXPECT_NE(it.refusal.find("kernel 'k': its instructions expand"), std::string::npos)
+          << it.refusal;
+    }
+  }
+  ir::Function function;
+  Growth(0).limit(function);
+  ir::Builder builder(function);
+  EXPECT_THROW(for (;;) builder.new_block(), ir::Outgrown);
+  EXPECT_LT(function.blocks.size(), 1'000'000u);
 }
 
 TEST(Scaling, what_kernels_expand_to_adds_up) {

@@ -36,12 +36,14 @@ std::uint32_t Module::library(std::string_view wanted) {
 }
 
 BlockId Builder::new_block() {
+  if (f_.blocks.size() >= f_.most_blocks) throw Outgrown();
   f_.blocks.emplace_back();
   f_.blocks.back().loc = loc_;
   return static_cast<BlockId>(f_.blocks.size() - 1);
 }
 
 Value Builder::inst(Op op, Type type, std::span<const Value> args, std::uint64_t imm) {
+  if (f_.insts.size() >= f_.most_insts) throw Outgrown();
   Inst inst;
   inst.op = op;
   inst.type = type;

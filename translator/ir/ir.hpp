@@ -6,7 +6,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -263,15 +265,23 @@ struct FaultLog {
   };
   std::uint32_t sites = 0;           ///< 0: nothing is checked
   std::uint32_t words = 0;           ///< offset of the sanitizer's words in the parameter buffer
-  std::vector<std::uint32_t> masks;  ///< variables: bit k of mask i is site 32 i + k; none: the
-                                     ///< notes have not been lowered
-  std::vector<Group> groups;         ///< a power of two; site k belongs to group k modulo that
-  std::uint32_t worked = 0;          ///< with check_sync a variable: not 0 once the thread has done
-                                     ///< something that others may see; 0: nobody asks
+  std::vector<std::uint32_t> masks;  ///< variables: bit k of mask i is site 32 i + k
+  /// Where the masks lie in .local memory of the thread, if they are no variables; with a variable
+  /// that is not 0 once there was a fault, and one that holds where the thread's memory begins.
+  std::optional<std::uint32_t> masks_at, any, base;
+  std::vector<Group> groups;  ///< a power of two; site k belongs to group k modulo that
+  bool lowered() const { return masks_at || !masks.empty(); }  ///< the notes of faults have been
+  std::uint32_t worked = 0;  ///< with check_sync a variable: not 0 once the thread has done
+                             ///< something that others may see; 0: nobody asks
 };
+
+/// Thrown where a function becomes larger than it may. It is then of no use.
+struct Outgrown {};
 
 struct Function {
   std::string name;
+  /// Instructions and blocks past which a Builder throws Outgrown.
+  std::size_t most_insts = SIZE_MAX, most_blocks = SIZE_MAX;
   std::vector<Inst> insts{Inst{}};  ///< insts[0] is no instruction
   std::vector<Value> operands;
   std::vector<Block> blocks;  ///< blocks[0] is the entry and has no predecessors

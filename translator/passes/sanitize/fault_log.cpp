@@ -20,6 +20,9 @@ using ir::Value;
 
 namespace {
 
+/// Each cut of a kernel saves the masks that are registers.
+constexpr std::uint32_t kMostMasks = 4;
+constexpr ir::MemAttr kMask{.space = Space::local, .bytes = 4};
 constexpr std::uint32_t kWords = abi::f_tid + 3;  ///< that a faulting thread writes
 static_assert(abi::f_other == kWords);
 
@@ -54,7 +57,7 @@ void note_fault(ir::Builder& b, std::uint32_t site, Value ok, Value address, Val
 
 namespace {
 
-/// The registers of a thread's log; `start` gets what sets them to 0.
+/// The registers of a thread's log, and its memory; `start` gets what sets them to 0.
 void add_registers(ir::Function& function, std::uint32_t most_groups, bool others,
                    std::vector<Value>& start) {
   ir::FaultLog& log = function.fault_log;
@@ -66,8 +69,17 @@ void add_registers(ir::Function& function, std::uint32_t most_groups, bool other
     b.set(var, type == Type::i64 ? b.i64(0) : b.i32(0));
     return var;
   };
-  for (std::uint32_t i = 0; i < (log.sites + 31) / 32; ++i)
-    log.masks.push_back(add(Type::i32, "faults"));
+  const std::uint32_t masks = (log.sites + 31) / 32;
+  if (masks <= kMostMasks) {
+    for (std::uint32_t i = 0; i < masks; ++i) log.masks.push_back(add(Type::i32, "faults"));
+  } else {
+    // And a word that is read behind the last one.
+    log.any = add(Type::i32, "faults");
+    log.masks_at = (function.local_bytes + 3) & ~3u;
+    function.local_bytes = *log.masks_at + 4 * (masks + 1);
+    for (std::uint32_t i = 0; i <= masks; ++i)
+      b.store(b.i32(*log.masks_at + 4 * i), b.i32(0), kMask);
+  }
   std::uint32_t groups = 1;
   while (groups < log.sites && groups < most_groups) groups *= 2;
   for (std::uint32_t i = 0; i < groups; ++i) {
@@ -104,9 +116,15 @@ void lower_fault_notes(ir::Function& function, bool several) {
     const std::vector<Value> args(function.args(value).begin(), function.args(value).end());
     const Value ok = args[0];
     const ir::FaultLog::Group group = log.groups[site % log.groups.size()];
-    const Value before = b.get(log.masks[site / 32]);
-    const Value with = b.op2(Op::or_, before, b.i32(1u << site % 32));
-    b.set(log.masks[site / 32], b.select(ok, before, with));
+    const Value place = log.masks_at ? b.i32(*log.masks_at + site / 32 * 4) : 0;
+    const Value before = place ? b.load(Type::i32, place, kMask) : b.get(log.masks[site / 32]);
+    const Value with = b.select(ok, before, b.op2(Op::or_, before, b.i32(1u << site % 32)));
+    if (place) {
+      b.store(place, with, kMask);
+      b.set(*log.any, b.select(ok, b.get(*log.any), b.i32(1)));
+    } else {
+      b.set(log.masks[site / 32], with);
+    }
     b.set(group.site, b.select(ok, b.get(group.site), b.i32(site)));
     b.set(group.address, b.select(ok, b.get(group.address), wide(b, args[1])));
     if (args.size() < 3) return;
@@ -135,20 +153,28 @@ Value add_record_word(ir::Builder& b, const ir::FaultLog& log, Value site, Value
 void write_fault_log(ir::Builder& b, const std::function<std::vector<Value>()>& ids) {
   ir::Function& function = b.function();
   const ir::FaultLog log = function.fault_log;
-  if (log.masks.empty()) return;
-  const auto words = static_cast<std::uint32_t>(log.masks.size());
+  if (!log.lowered()) return;
+  const std::uint32_t words = (log.sites + 31) / 32;
+  const auto mask_of = [&](Value index) {
+    if (log.masks_at) {
+      Value at = b.op2(Op::add, b.op2(Op::shl, index, b.i32(2)), b.i32(*log.masks_at));
+      if (log.base) at = b.op2(Op::add, at, b.get(*log.base));
+      return b.load(Type::i32, at, kMask);
+    }
+    std::vector<Value> masks;
+    for (const std::uint32_t var : log.masks) masks.push_back(b.get(var));
+    return pick(b, index, masks);
+  };
   const std::uint32_t mask = new_var(function, Type::i32, "log.mask"),
                       bits = new_var(function, Type::i32, "log.bits"),
                       word = new_var(function, Type::i32, "log.word");
   const BlockId loop = b.new_block(), look = b.new_block(), next = b.new_block(),
                 one = b.new_block(), last = b.new_block();
-  std::vector<Value> masks;
-  for (const std::uint32_t var : log.masks) masks.push_back(b.get(var));
-  Value any = masks[0];
-  for (std::size_t i = 1; i < masks.size(); ++i) any = b.op2(Op::or_, any, masks[i]);
+  Value any = log.any ? b.get(*log.any) : b.get(log.masks[0]);
+  for (std::size_t i = 1; i < log.masks.size(); ++i) any = b.op2(Op::or_, any, b.get(log.masks[i]));
   // Most threads have nothing to say.
   b.set(mask, b.select(b.cmp(Op::ne, any, b.i32(0)), b.i32(0), b.i32(words)));
-  b.set(bits, masks[0]);
+  b.set(bits, log.masks_at ? mask_of(b.i32(0)) : b.get(log.masks[0]));
   b.set(word, b.i32(0));
   b.br(loop);
 
@@ -161,9 +187,7 @@ void write_fault_log(ir::Builder& b, const std::function<std::vector<Value>()>& 
   b.at(next);
   const Value following = b.op2(Op::add, b.get(mask), b.i32(1));
   b.set(mask, following);
-  masks.clear();
-  for (const std::uint32_t var : log.masks) masks.push_back(b.get(var));
-  b.set(bits, pick(b, following, masks));
+  b.set(bits, mask_of(following));
   b.br(loop);
 
   b.at(one);

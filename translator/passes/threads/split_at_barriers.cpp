@@ -147,6 +147,7 @@ void BarrierSplitter::replace_builtins() {
 void BarrierSplitter::shift_local_memory() {
   thread_local_bytes_ = (f_.local_bytes + 15) & ~15u;
   if (per_invocation_ == 1 || f_.local_bytes == 0) return;
+  f_.fault_log.base = local_base_;
   for (BlockId b = 0; b < f_.blocks.size(); ++b) {
     const std::vector<Value> old = std::move(f_.blocks[b].insts);
     f_.blocks[b].insts.clear();

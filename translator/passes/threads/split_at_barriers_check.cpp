@@ -209,6 +209,7 @@ void BarrierSplitter::check_opened_thread() {
 std::vector<std::uint32_t> BarrierSplitter::fault_variables() const {
   const FaultLog& log = f_.fault_log;
   std::vector<std::uint32_t> all = log.masks;
+  if (log.any) all.push_back(*log.any);
   for (const FaultLog::Group& group : log.groups) {
     all.push_back(group.site);
     all.push_back(group.address);
