@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -159,11 +160,14 @@ void dump(const KernelState& kernel, const std::vector<std::uint32_t>& spirv) {
   std::string_view folder = option_text(Option::dump);
   if (folder.empty()) return;
   static std::atomic<int> number{0};
-  std::string path = fmt::format("{}/{}.{}.spv", folder, kernel.info->name, number++);
-  if (std::FILE* file = std::fopen(path.c_str(), "wb")) {
-    std::fwrite(spirv.data(), 4, spirv.size(), file);
-    std::fclose(file);
-  }
+  // File systems take names of 255 bytes; those of C++ templates are longer.
+  constexpr std::size_t kMostOfName = 200;
+  const std::string name = kernel.info->name.substr(0, kMostOfName);
+  const std::string path = fmt::format("{}/{}.{}.spv", folder, name, number++);
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  const bool written = file && std::fwrite(spirv.data(), 4, spirv.size(), file) == spirv.size();
+  if ((file && std::fclose(file) != 0) || !written)
+    fmt::print(stderr, "ptx2spv: PTX2SPV_DUMP: cannot write {}: {}\n", path, std::strerror(errno));
 }
 
 std::size_t most_kept() { return option_number(Option::pipelines, KernelState::kKept); }

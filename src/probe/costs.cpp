@@ -107,6 +107,7 @@ Answer skipped_branches(Asker& asker) {
 Answer outlined_calls(Asker& asker) {
   // Calls share a routine through a loop: some compilers' time explodes with loops in sequence.
   Profile profile = asker.profile();
+  profile.workarounds.limit_strength_reduction = false;
   const auto took = [&](unsigned loops, std::string& error) {
     std::string body = "mov.u32 %r9, %r2;\n";
     for (unsigned i = 0; i < loops; ++i)

@@ -381,6 +381,27 @@ Answer limit_uniformity_search(Asker& asker) {
           fmt::format("16 steps took {:.1f} ms, 24 steps {:.1f} ms", few, many)};
 }
 
+Answer limit_strength_reduction(Asker& asker) {
+  Profile profile = asker.profile();
+  profile.workarounds.limit_strength_reduction = false;
+  const auto took = [&](unsigned loops, std::string& error) {
+    std::string body = "mov.u32 %r9, %r0;\n";
+    for (unsigned i = 0; i < loops; ++i)
+      body += fmt::format(
+          "mov.u32 %r8, 0;\nagain{0}:\nmad.lo.u32 %r9, %r9, {1}, %r8;\nadd.u32 %r8, %r8, 1;\n"
+          "setp.le.u32 %p1, %r8, %r5;\n@%p1 bra again{0};\n",
+          i, 2 * i + 3);
+    body += "st.global.u32 [%d1], %r9;\n";
+    return first_run(asker, profile, {body, 0, 1}, error);
+  };
+  std::string error;
+  // Twice the loops take eight times the time.
+  const double few = took(10, error), many = error.empty() ? took(20, error) : 0;
+  if (!error.empty()) return {1, error};
+  return {many > 4 * few + 30,
+          fmt::format("10 loops took {:.1f} ms, 20 loops {:.1f} ms", few, many)};
+}
+
 }  // namespace
 
 std::span<const Question> fault_questions() {
@@ -401,6 +422,8 @@ std::span<const Question> fault_questions() {
        barriers_as_atomics},
       {"limit_uniformity_search", "does compiling take exponential time over uniform offsets?",
        limit_uniformity_search},
+      {"limit_strength_reduction", "does compiling take cubic time over loops in sequence?",
+       limit_strength_reduction},
   };
   return kQuestions;
 }

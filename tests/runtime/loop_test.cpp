@@ -153,5 +153,27 @@ TEST(Loops, WaitsOfASecondByAClockEnd) {
   }
 }
 
+// More loops in sequence than some compilers take without help. Threads leave each of them in
+// another iteration.
+TEST(Loops, ManyInSequenceKeepTheirResults) {
+  constexpr std::uint32_t kLoops = 40;
+  std::string body = "  and.b32 %r1, %r0, 7;\n  mov.u32 %r2, %r0;\n";
+  for (std::uint32_t i = 0; i < kLoops; ++i) {
+    const std::string name = "again" + std::to_string(i);
+    body += "  mov.u32 %r3, 0;\n" + name + ":\n  mad.lo.u32 %r2, %r2, " +
+            std::to_string(2 * i + 3) + ", %r3;\n  add.u32 %r3, %r3, 1;\n" +
+            "  setp.le.u32 %p0, %r3, %r1;\n  @%p0 bra " + name + ";\n";
+  }
+  const auto got = run(body + "  st.global.u32 [%d1], %r2;\n", 1);
+  std::vector<std::uint32_t> want;
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    std::uint32_t value = t;
+    for (std::uint32_t i = 0; i < kLoops; ++i)
+      for (std::uint32_t k = 0; k <= (t & 7); ++k) value = value * (2 * i + 3) + k;
+    want.push_back(value);
+  }
+  EXPECT_EQ(got, want);
+}
+
 }  // namespace
 }  // namespace ptx2spv

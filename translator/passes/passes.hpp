@@ -133,6 +133,10 @@ bool opaque_zero_operands(ir::Function& function, const ir::Module& module);
 /// Cuts computations that are the same in all threads, so that a driver does not search them for
 /// long (limit_uniformity_search.cpp). Needs structured SSA form; after the last simplify.
 bool limit_uniformity_search(ir::Function& function);
+/// For Workarounds::limit_strength_reduction: where more than `most` innermost loops hold no access
+/// to memory, each gets a store that nobody reads (limit_strength_reduction.cpp). Needs structured
+/// SSA form; after the last simplify. Returns whether it changed anything.
+bool limit_strength_reduction(ir::Function& function, std::size_t most = 12);
 /// For drivers that pass the result of a float operation to an integer atomic as a float
 /// (bitcast_atomic_operands.cpp).
 bool bitcast_atomic_operands(ir::Function& function);

@@ -205,6 +205,8 @@ enum TrapWord : std::uint32_t {
   t_cut_off =
       15,  ///< 1 + trap site of a loop that the driver cut off; words 1 to 13 say nothing then
 };
+/// Four words that nobody reads, for stores that only keep a driver from an optimisation.
+inline constexpr std::uint32_t t_unread = 60;
 inline constexpr std::uint32_t kTrapWords = 64;
 enum class TrapKind : std::uint32_t {
   none = 0,
