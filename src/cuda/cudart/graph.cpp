@@ -45,6 +45,9 @@ CUresult linear_operation(void* to, const void* from, std::size_t bytes, int kin
 
 CUresult symbol_operation(const void* symbol, std::size_t offset, void* other, std::size_t bytes,
                           int kind, bool to_symbol, Operation& made) {
+  unsigned source = 0, target = 0;
+  if (!sides_of(kind, source, target) || (to_symbol ? target : source) == kMemoryHost)
+    return eInvalidMemcpyDirection;
   CUdeviceptr address = 0;
   std::size_t size = 0;
   CUresult code =

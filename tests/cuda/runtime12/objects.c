@@ -83,7 +83,13 @@ cudaError_t cudaMemPrefetchAsync_v2(const void* pointer, size_t bytes, cudaMemLo
 cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, int advice, int device);
 cudaError_t cudaMemAdvise_v2(const void* pointer, size_t bytes, int advice, cudaMemLocation);
 cudaError_t cudaThreadSynchronize(void);
+cudaError_t cudaThreadSetLimit(int limit, size_t value);
+cudaError_t cudaThreadGetLimit(size_t* value, int limit);
+cudaError_t cudaThreadSetCacheConfig(int config);
+cudaError_t cudaThreadGetCacheConfig(int* config);
+cudaError_t cudaThreadExit(void);
 cudaError_t cudaSetDoubleForDevice(double* value);
+cudaError_t cudaSetDoubleForHost(double* value);
 cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
                                     int* result);
 cudaError_t cudaStreamCreate(cudaStream_t* stream);
@@ -379,8 +385,27 @@ static void driver(void) {
   OK(cudaFree(memory));
 }
 
-int main(void) {
+/* What CUDA 3 called cudaDevice..., and conversions for devices without doubles. */
+static void old_names(void) {
   double value = 0.5;
+  size_t stack = 0;
+  int config = 9;
+  OK(cudaThreadSetLimit(0, 2048));
+  OK(cudaThreadGetLimit(&stack, 0));
+  TRUE(stack == 2048);
+  OK(cudaThreadSetCacheConfig(2));
+  OK(cudaThreadGetCacheConfig(&config));
+  TRUE(config == 2);
+  IS(cudaThreadGetLimit(NULL, 0), kInvalidValue);
+  IS(cudaThreadGetCacheConfig(NULL), kInvalidValue);
+  OK(cudaSetDoubleForDevice(&value));
+  OK(cudaSetDoubleForHost(&value));
+  TRUE(value == 0.5);
+  OK(cudaThreadExit());
+  OK(cudaThreadSynchronize());
+}
+
+int main(void) {
   unsigned devices = 0;
   begin(kPtx);
   reg(twice, "twice");
@@ -394,7 +419,7 @@ int main(void) {
   graph_memory();
   managed();
   driver();
-  OK(cudaSetDoubleForDevice(&value));
+  old_names();
   IS(cudaGLGetDevices(&devices, NULL, 0, 1), kNotSupported);
   OK(cudaDeviceSynchronize());
   __cudaUnregisterFatBinary(handle);
