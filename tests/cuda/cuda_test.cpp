@@ -331,7 +331,7 @@ TEST(CudaGroups, OfEachCapability) {
 TEST(CudaMistakes, AnswerAsNvidias) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
   if (toolkit_major() < 13) GTEST_SKIP() << "the answers are those of CUDA 13's runtime library";
-  for (const char* name : {"mistakes", "misuse"}) {
+  for (const char* name : {"mistakes", "misuse", "calls", "edits", "sweep"}) {
     std::string made;
     ASSERT_TRUE(compile_cuda(name, {std::string(name) + ".cu"}, {}, made));
     EXPECT_EQ(output_of_groups(made), expected_output(name));
