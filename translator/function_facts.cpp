@@ -54,4 +54,21 @@ std::uint32_t bindings(const ir::Function& function, const Profile& profile) {
   return found;
 }
 
+std::uint32_t threads_of_workgroup(const TranslateOptions& options) {
+  const std::uint32_t *size = options.block, *grid = options.together;
+  if (!size[0]) return std::max<std::uint32_t>(options.max_block_threads, 1);
+  const std::uint32_t threads = size[0] * size[1] * size[2];
+  return grid[0] ? grid[0] * grid[1] * grid[2] * ((threads + 31) & ~31u) : threads;
+}
+
+std::string refuses_grid(const TranslateOptions& options) {
+  const std::uint32_t* grid = options.together;
+  if (!grid[0]) return {};
+  if (!grid[1] || !grid[2] || !options.block[0] || !options.shared_in_memory)
+    return "one workgroup runs all blocks only of known size, with shared memory in a buffer";
+  if (options.checks & (check_race | check_sync))
+    return "where one workgroup runs all blocks, races and synchronisation are not checked";
+  return {};
+}
+
 }  // namespace ptx2spv

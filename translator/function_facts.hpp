@@ -1,9 +1,10 @@
-// What the pipeline asks of a function before it chooses passes.
+// What the pipeline asks of a function and of its options before it chooses passes.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
-#include "ptx2spv/profile.hpp"
+#include "ptx2spv/translator.hpp"
 #include "translator/ir/ir.hpp"
 
 namespace ptx2spv {
@@ -16,5 +17,10 @@ bool barriers_are_plain(const ir::Function& function);
 bool yields_for(const ir::Function& function, std::uint64_t reason);
 /// The bindings of set 0 that the function reaches, by bits.
 std::uint32_t bindings(const ir::Function& function, const Profile& profile);
+
+/// The threads of all blocks that a workgroup runs. In a grid each block has whole warps.
+std::uint32_t threads_of_workgroup(const TranslateOptions& options);
+/// Why a workgroup cannot run all blocks of a grid, empty where it can or need not.
+std::string refuses_grid(const TranslateOptions& options);
 
 }  // namespace ptx2spv

@@ -171,6 +171,9 @@ bool always(const PassContext&) { return true; }
 bool optimizes(const PassContext& c) { return c.optimize; }
 bool coarsens(const PassContext& c) { return c.form == BlockForm::coarsened; }
 
+/// Whether a workgroup runs all blocks of the grid.
+bool runs_grid(const PassContext& c) { return c.options.together[0] != 0; }
+
 void fix_block_size(PassContext& c) {
   const std::uint32_t* size = c.options.block;
   const std::uint32_t threads = c.block.max_block_threads;
@@ -182,6 +185,8 @@ void fix_block_size(PassContext& c) {
   c.info.workgroup_threads = c.block.workgroup_threads = workgroup;
   for (std::uint32_t axis = 0; axis < 3 && size[0]; ++axis)
     fix_push_word(c.function, abi::Push::block_x + axis, size[axis]);
+  for (std::uint32_t axis = 0; axis < 3 && runs_grid(c); ++axis)
+    fix_push_word(c.function, abi::Push::grid_x + axis, c.options.together[axis]);
 }
 
 void coarsen_threads(PassContext& c) {
@@ -213,6 +218,13 @@ void split_threads(PassContext& c) {
     c.block.workgroup_threads = c.info.workgroup_threads = whole;
   }
   c.problem = passes::split_at_barriers(c.function, c.module, c.block);
+  if (!runs_grid(c) || c.function.shared_bytes <= c.profile.max_shared_bytes) return;
+  c.info.control_bytes = c.function.shared_bytes;
+  const EntryInfo& front = c.front.lowered.info;
+  const std::uint32_t* grid = c.options.together;
+  passes::move_shared_memory(c.function, {.blocks = grid[0] * grid[1] * grid[2],
+                                          .static_bytes = front.shared_bytes,
+                                          .dynamic = front.dynamic_shared});
 }
 
 void structurize(PassContext& c) {
@@ -405,7 +417,8 @@ constexpr Pass kPasses[] = {
      "one exit block per kernel, once every instruction that may fault is known"},
     {Phase::threads, "thread-model", always,
      [](PassContext& c) {
-       passes::apply_thread_model(c.function, c.model, c.options.assume_small_grid);
+       passes::apply_thread_model(c.function, c.model,
+                                  c.options.assume_small_grid || runs_grid(c));
      },
      "%tid and %ctaid become numbers of invocations"},
     {Phase::threads, "native-warps",
@@ -613,7 +626,7 @@ void run_threads(PassContext& c) {
   if (c.model != ThreadModel::regions) return run_phase(c, Phase::threads);
   const bool checked =
       c.block.checked && ((c.info.warp_operations && !whole_warps(c)) || c.info.divergent_barriers);
-  if (!checked && (c.info.warp_operations ? small_subgroups(c.profile) : c.info.barriers)) {
+  if (!runs_grid(c) && !checked && (c.info.warp_operations ? small_subgroups(c.profile) : c.info.barriers)) {
     const ir::Function function = c.function;
     const EntryInfo info = c.info;
     c.form = BlockForm::coarsened;
@@ -722,8 +735,11 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     messages.push_back(lower::message_at(source_of(c), Severity::error, span, text));
     return false;
   };
+  if (const std::string wrong = refuses_grid(options); !wrong.empty())
+    return error("kernel '" + info.name + "': " + wrong);
   c.model = thread_model(info, options.threads,
                          native_warps(info, c.profile, options.block, options.checks));
+  if (runs_grid(c)) c.model = ThreadModel::regions;
   info.threads = c.model;
   // What threads yield at is cut as warp operations are.
   if (info.waits) info.warp_operations = info.divergent_warp_operations = true;
@@ -736,9 +752,10 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   c.optimize = options.optimize > 0;
   c.loops_cut_off = c.profile.max_loop_iterations != 0;
   const std::uint32_t* size = options.block;
-  c.block = {.max_block_threads = size[0] ? size[0] * size[1] * size[2]
-                                          : std::max<std::uint32_t>(options.max_block_threads, 1),
+  const std::uint32_t* grid = options.together;
+  c.block = {.max_block_threads = threads_of_workgroup(options),
              .block = {size[0], size[1], size[2]},
+             .together = {grid[0], grid[1], grid[2]},
              .idle_rounds = idle_rounds(c),
              .checked = options.checks & check_sync ? &info : nullptr};
   if (c.model == ThreadModel::direct) std::ranges::copy(options.block, c.function.block_size);
@@ -747,6 +764,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   if (options.dump) options.dump(front.spent.back().first, ir::print(c.function, module));
 
   growth.limit(c.function);
+  if (info.uses_grid_workspace && info.waits) passes::volatile_loads(c.function);
   if (options.checks == no_checks) passes::forget_origins(c.function);
   run_phase(c, Phase::memory);
   run_threads(c);

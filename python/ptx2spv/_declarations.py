@@ -345,6 +345,7 @@ class ptx2spv_launch(ctypes.Structure):
         ("threads", ctypes.c_uint32),
         ("no_slots", ctypes.c_int32),
         ("suppressions", ctypes.c_char_p),
+        ("cooperative", ctypes.c_int32),
     ]
 
 

@@ -105,7 +105,8 @@ class Kernel(Handle):
         return raw
 
     def _launch(self, grid, block, arguments, shared=0, repeat=1, surfrefs=None, texrefs=None,
-                samplerrefs=None, filter=None, sanitize=None, suppressions=None):
+                samplerrefs=None, filter=None, sanitize=None, suppressions=None,
+                cooperative=False):
         """The launch for the library, and what has to live until it is over."""
         if len(arguments) != len(self.parameters):
             raise TypeError(f"kernel {self.name!r} takes {len(self.parameters)} arguments "
@@ -133,19 +134,22 @@ class Kernel(Handle):
                         argument_count=len(arguments), references=bound,
                         reference_count=len(references), filter=filters[filter],
                         sanitize=sanitize.encode() if sanitize else None,
-                        suppressions=suppressions.encode() if suppressions else None)
+                        suppressions=suppressions.encode() if suppressions else None,
+                        cooperative=cooperative)
         return launch, (rows, bound, kept)
 
     def launch(self, grid, block, *arguments, shared=0, repeat=1, surfrefs=None, texrefs=None,
-               samplerrefs=None, filter=None, sanitize=None, suppressions=None):
+               samplerrefs=None, filter=None, sanitize=None, suppressions=None,
+               cooperative=False):
         """Runs the kernel and waits. Returns the device's milliseconds, or None where it cannot
         tell. `shared`: bytes of dynamic shared memory. `surfrefs`, `texrefs`, `samplerrefs`: what
         module variables are bound to. `filter`: 'exact' gives NVIDIA's texture reads, 'device' those
         of the device's samplers; None as PTX2SPV_FILTER says. `sanitize`: the sanitizer's checks of
         this launch, as "all" or "none"; None as the device has. `suppressions`: the text of a list
-        of findings that are not reported, more than the device's. A fault raises `Trap`."""
+        of findings that are not reported, more than the device's. `cooperative`: all blocks are
+        there at once and may wait for each other. A fault raises `Trap`."""
         launch, kept = self._launch(grid, block, arguments, shared, repeat, surfrefs, texrefs,
-                                    samplerrefs, filter, sanitize, suppressions)
+                                    samplerrefs, filter, sanitize, suppressions, cooperative)
         took = ctypes.c_double(-1)
         call("ptx2spv_kernel_launch", self._handle, ctypes.byref(launch), ctypes.byref(took))
         del kept

@@ -36,6 +36,7 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
   if (!threads) return threads.error();
   config.threads = *threads;
   config.bind_slots = !launch->no_slots;
+  config.cooperative = launch->cooperative != 0;
   if (launch->argument_count && !launch->arguments)
     return bad("the launch's arguments are null, and there are " +
                std::to_string(launch->argument_count));

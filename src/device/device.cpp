@@ -95,6 +95,9 @@ Status set_checks(DeviceState& device) {
   device.kernel_heap.when_made([&device](std::uint64_t address, std::uint64_t bytes) {
     device.allocations.add(address, bytes, true, kKernelHeapName);
   });
+  device.grid_workspace.when_made([&device](std::uint64_t address, std::uint64_t bytes) {
+    device.allocations.add(address, bytes, true, kGridWorkspaceName);
+  });
   device.checks = device.options.checks.value_or(asked.value_or(no_checks));
   auto suppressions = device.options.suppressions
                           ? Suppressions::parse(*device.options.suppressions, "suppressions")

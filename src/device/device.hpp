@@ -18,6 +18,7 @@
 #include "src/device/table.hpp"
 #include "src/memory/allocations.hpp"
 #include "src/memory/device.hpp"
+#include "src/memory/grid_workspace.hpp"
 #include "src/memory/kernel_heap.hpp"
 
 namespace ptx2spv::runtime {
@@ -59,6 +60,7 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   Memory locks;    ///< abi::Binding::locks
   Memory discard;  ///< where suppressed stores go
   KernelHeap kernel_heap;
+  GridWorkspace grid_workspace;
   Layouts layouts;
   PipelineCache pipeline_cache;
   std::unique_ptr<DiskCache> disk;

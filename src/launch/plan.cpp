@@ -18,6 +18,7 @@ constexpr std::uint64_t kSlabBytes = 64ull << 20;
 // Shared memory of a block on the largest targets (CUDA programming guide, compute capabilities).
 constexpr std::uint64_t kMostShared = 227 * 1024;
 constexpr std::uint64_t kMostDispatches = 1u << 20;
+constexpr std::uint64_t kMostCooperative = 1u << 18;  ///< threads
 
 std::uint64_t grid_blocks(const Dim3& grid) { return std::uint64_t{grid.x} * grid.y * grid.z; }
 
@@ -56,6 +57,10 @@ Status check_shape(const KernelState& kernel, const LaunchConfig& config) {
                              block.x * block.y * block.z));
   }
   if (!config.repeat) return bad("it is to be repeated zero times");
+  if (config.cooperative && grid_blocks(grid) * block_threads(config) > kMostCooperative)
+    return bad(fmt::format("{} blocks of {} threads are launched cooperatively, and all of them "
+                           "may have {} threads",
+                           grid_blocks(grid), block_threads(config), kMostCooperative));
   return {};
 }
 
@@ -66,6 +71,26 @@ bool block_fits(const DeviceState& device, const Dim3& block) {
          block.y <= limits.maxComputeWorkGroupSize[1] &&
          block.z <= limits.maxComputeWorkGroupSize[2] &&
          block.x * block.y * block.z <= device.profile.max_workgroup_invocations;
+}
+
+/// Whether one workgroup runs all blocks: those that wait for each other where the device promises
+/// nothing.
+bool runs_together(const KernelState& kernel, const LaunchConfig& config) {
+  return config.cooperative && kernel.info->waits && grid_blocks(config.grid) > 1 &&
+         !kernel.module->device->profile.exactness.independent_threads;
+}
+
+/// A cooperative launch tells its kernel where the grid's workspace is.
+Status place_workspace(const KernelState& kernel, const LaunchConfig& config, LaunchPlan& plan) {
+  const EntryInfo& info = *kernel.info;
+  if (!config.cooperative || !info.uses_grid_workspace) return {};
+  DeviceState& device = *kernel.module->device;
+  auto memory = device.grid_workspace.get(device);
+  if (!memory) return memory.error();
+  plan.workspace = *memory;
+  const std::uint64_t address = plan.workspace->address();
+  std::memcpy(plan.params.data() + info.grid_workspace, &address, sizeof address);
+  return {};
 }
 
 ThreadModel choose_threads(const KernelState& kernel, const LaunchConfig& config) {
@@ -288,7 +313,12 @@ Result<Specialization> specialize(const KernelState& kernel, const LaunchConfig&
         fmt::format("kernel '{}' would have {} bytes of shared memory, {} of them dynamic; CUDA "
                     "gives a block {} at most",
                     info.name, shared, config.dynamic_shared, kMostShared));
-  key.shared_in_memory = shared > device.profile.max_shared_bytes;
+  if (runs_together(kernel, config)) {
+    key.together[0] = config.grid.x;
+    key.together[1] = config.grid.y;
+    key.together[2] = config.grid.z;
+  }
+  key.shared_in_memory = key.together[0] || shared > device.profile.max_shared_bytes;
   key.assume_small_grid =
       key.threads != ThreadModel::flat && !key.shared_in_memory && small_grid(device, config);
   key.max_block_threads =
@@ -388,8 +418,14 @@ Status cut_launch(const DeviceState& device, const LaunchConfig& config, const S
     cut_blocks(device, blocks, block_threads(config), key.workgroup_threads, plan.dispatches);
     return {};
   }
+  const std::uint64_t block_bytes = (shared + 15) / 16 * 16;
+  if (key.together[0]) {
+    plan.dispatches.push_back({.groups = {1, 1, 1}});
+    plan.slab_bytes = blocks * block_bytes + plan.variant->info.control_bytes;
+    return {};
+  }
   std::uint64_t most = UINT64_MAX;
-  if (key.shared_in_memory) most = std::max<std::uint64_t>(kSlabBytes / shared, 1);
+  if (key.shared_in_memory && !config.cooperative) most = std::max<std::uint64_t>(kSlabBytes / shared, 1);
   if (const std::uint64_t shadows = most_groups(plan.sanitized.get()))
     most = std::min(most, shadows);
   if (most < UINT64_MAX && blocks / most > kMostDispatches)
@@ -401,7 +437,12 @@ Status cut_launch(const DeviceState& device, const LaunchConfig& config, const S
   if (key.shared_in_memory)
     for (const Dispatch& each : plan.dispatches)
       plan.slab_bytes = std::max(plan.slab_bytes, std::uint64_t{each.groups[0]} * each.groups[1] *
-                                                      each.groups[2] * ((shared + 15) / 16 * 16));
+                                                      each.groups[2] * block_bytes);
+  if (config.cooperative && plan.dispatches.size() > 1)
+    return make_error(ErrorCode::unsupported,
+                      fmt::format("{} blocks that are launched cooperatively are more than {} "
+                                  "takes at once",
+                                  blocks, device.info.name));
   return {};
 }
 
@@ -418,6 +459,7 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   if (Status status = place_arguments(kernel, args, plan.params); !status) return status.error();
   if (Status status = place_references(kernel, args, plan.params, plan.keep); !status)
     return status.error();
+  if (Status status = place_workspace(kernel, config, plan); !status) return status.error();
   for (const Args::Item& item : args.items)
     if (item.keep) plan.keep.push_back(item.keep);
 
@@ -454,6 +496,7 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
     std::uint64_t groups = 0;
     for (const Dispatch& each : plan.dispatches)
       groups = std::max(groups, std::uint64_t{each.groups[0]} * each.groups[1] * each.groups[2]);
+    if (key->together[0]) groups = grid_blocks(config.grid);
     if (Status status = place_checks(kernel, *plan.variant, groups, *plan.sanitized, plan.params);
         !status)
       return status.error();

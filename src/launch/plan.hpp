@@ -59,6 +59,7 @@ struct LaunchPlan {
   std::vector<std::shared_ptr<const void>> keep;
   std::shared_ptr<SanitizedLaunch> sanitized;  ///< null: without checks
   std::uint64_t slab_bytes = 0;                ///< shared memory kept in a buffer, for one dispatch
+  const Memory* workspace = nullptr;           ///< of a cooperative grid, to be cleared; null: none
   std::uint32_t repeat = 1;
   bool timed = false;
   double prepare_ms = 0;

@@ -359,6 +359,14 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kerne
                                                         const std::vector<std::byte>& params,
                                                         Specialization& key) {
   key.checks = checks_of(kernel, config);
+  constexpr std::uint32_t kOfBlocks = check_race | check_sync;
+  if (key.together[0] && (key.checks & kOfBlocks)) {
+    key.checks &= ~kOfBlocks;
+    kernel.module->device->print_finding(
+        fmt::format("ptx2spv: a workgroup runs all blocks of '{}', which is launched "
+                    "cooperatively: neither races nor synchronisation are looked for\n",
+                    kernel.info->name));
+  }
   if (key.checks == no_checks) return std::shared_ptr<SanitizedLaunch>();
   DeviceState& device = *kernel.module->device;
   // The first launch with malloc makes the heap, which then has to be among the allocations.

@@ -87,6 +87,12 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
         vk.CmdFillBuffer(commands, shadow.buffer(), shadow.offset(), shadow.size(), 0);
         barrier(device, commands, Work::copy, Work::kernel);
       }
+      if (plan.workspace) {
+        barrier(device, commands, Work::kernel, Work::copy);
+        const Memory& workspace = *plan.workspace;
+        vk.CmdFillBuffer(commands, workspace.buffer(), workspace.offset(), abi::kGridWorkspace, 0);
+        barrier(device, commands, Work::copy, Work::kernel);
+      }
       // Dispatches of one launch are independent, unless they share the slab.
       if (i && plan.slab_bytes) barrier(device, commands, Work::kernel, Work::kernel);
       std::copy(each.base.begin(), each.base.end(), push.begin() + abi::base_x);

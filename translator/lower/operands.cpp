@@ -368,7 +368,19 @@ Value FunctionLowering::special(const Operand& operand) {
     case cluster_ctarank:
     case cluster_nctaid:
     case cluster_nctarank: return cluster(operand);
-    default: return b_.i32(0);  // smid, gridid, %pm, %envreg: one of each, number 0
+    case envreg: {
+      // CUDA's headers take the address of the grid's workspace out of these two.
+      if (operand.index != 1 && operand.index != 2) return b_.i32(0);
+      EntryInfo& info = context_.out.info;
+      if (!info.uses_grid_workspace) {
+        info.uses_grid_workspace = true;
+        info.grid_workspace = info.param_buffer_bytes;
+        info.param_buffer_bytes += 8;
+      }
+      const std::uint32_t at = info.grid_workspace + (operand.index == 1 ? 4 : 0);
+      return b_.load(Type::i32, b_.i32(at), {.space = Space::param, .bytes = 4, .readonly = true});
+    }
+    default: return b_.i32(0);  // smid, gridid, %pm: one of each, number 0
   }
 }
 

@@ -102,9 +102,11 @@ CUresult set_node_attribute(CUgraphNode handle, int id, const void* value, std::
   CUlaunchAttribute attribute{};
   attribute.id = id;
   std::memcpy(&attribute.value, value, bytes);
-  LaunchAttributes ignored;
-  if (CUresult code = read_attributes(&attribute, 1, ignored); code != eSuccess) return code;
+  LaunchAttributes read;
+  if (CUresult code = read_attributes(&attribute, 1, read); code != eSuccess) return code;
   std::lock_guard lock(node->graph->mutex);
+  if (id == kLaunchCooperative)
+    std::get<KernelOperation>(node->operation.what).config.cooperative = read.cooperative;
   node->attributes[id] = attribute;
   return eSuccess;
 }

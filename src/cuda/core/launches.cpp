@@ -130,7 +130,9 @@ void** param_pointers(KernelOperation& operation) {
 }
 
 CUresult launch(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
-                const LaunchConfig& config, void** params, void** extra, bool cooperative) {
+                const LaunchConfig& shape, void** params, void** extra, bool cooperative) {
+  LaunchConfig config = shape;
+  config.cooperative = cooperative;
   bool captured = false;
   if (CUresult code = begin_work(*stream, captured); code != eSuccess) return code;
   if (cooperative) {

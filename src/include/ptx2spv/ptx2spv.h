@@ -575,6 +575,7 @@ typedef struct ptx2spv_launch {
   ptx2spv_threads threads;
   int32_t no_slots;         /* 1: every surface in memory is reached by its address */
   const char* suppressions; /* a list of findings, more than the device's; may be null */
+  int32_t cooperative;      /* 1: all blocks are there at once and may wait for each other */
 } ptx2spv_launch;
 
 /* Runs and waits. `device_ms` may be null; -1 where the device has no timestamps. */

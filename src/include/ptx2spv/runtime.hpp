@@ -384,6 +384,9 @@ struct LaunchConfig {
   std::optional<FilterPolicy> filter;   ///< not given: PTX2SPV_FILTER, else exact
   std::optional<std::uint32_t> checks;  ///< Check: of the sanitizer; not given: the device's
   std::string suppressions;             ///< more than the device's, of this launch
+  bool cooperative = false;  ///< all blocks are there at once and may wait for each other. Where
+                             ///< the device does not promise that, one workgroup runs them all,
+                             ///< and the sanitizer looks for neither races nor synchronisation
   bool bind_slots = true;               ///< false: every linear surface is reached by address
   bool time = false;                    ///< fill LaunchTiming::device_ms
 };

@@ -125,6 +125,9 @@ struct Specialization {
   std::uint32_t table_steps = 0;       ///< the table of allocations has 2^this entries
   TableSpecs table;                    ///< handles out of memory
   std::uint32_t table_size = 0;        ///< elements of each array that `table` names; the host's
+  std::uint32_t together[3] = {0, 0, 0};  ///< with a known block and shared_in_memory: the grid,
+                                          ///< all of whose blocks one workgroup runs; zeros: a
+                                          ///< workgroup runs one block
   bool operator==(const Specialization&) const = default;
 };
 
@@ -135,12 +138,13 @@ void for_each_field(const Specialization& specialization, Visit&& visit) {
   const auto& [fp, threads, live_handles, wide, small_grid, trip_counts, block_threads,
                workgroup_threads, block, shared_in_memory, features, slots, textures, checks,
                known_pointers, whole_pointers, unraced_pointers, whole_slots, unraced_slots,
-               table_steps, table, table_size] = specialization;
+               table_steps, table, table_size, together] = specialization;
   visit(fp), visit(threads), visit(live_handles), visit(wide), visit(small_grid);
   visit(trip_counts), visit(block_threads), visit(workgroup_threads), visit(block);
   visit(shared_in_memory), visit(features), visit(slots), visit(textures);
   visit(checks), visit(known_pointers), visit(whole_pointers), visit(unraced_pointers);
   visit(whole_slots), visit(unraced_slots), visit(table_steps), visit(table), visit(table_size);
+  visit(together);
 }
 
 struct TranslateOptions : Specialization {
@@ -279,6 +283,11 @@ struct EntryInfo {
   bool dynamic_handles = false;  ///< a handle that is not static reaches a surface instruction
   bool uses_printf = false, uses_textures = false;
   bool uses_heap = false;  ///< malloc or free: abi::Push::heap has to be there
+  bool uses_grid_workspace = false;
+  std::uint32_t grid_workspace = 0;  ///< of those that use it: offset in the parameter buffer of its
+                                     ///< address, 0 where the launch is not cooperative
+  std::uint32_t control_bytes = 0;  ///< of the slab behind the shared memory of all blocks: what a
+                                    ///< workgroup that runs them all needs for their threads to meet
   std::uint32_t reqntid[3] = {0, 0, 0}, maxntid[3] = {0, 0, 0};
   ThreadModel threads = ThreadModel::direct;
   std::uint32_t workgroup_threads = 0, threads_per_invocation = 1;

@@ -11,6 +11,15 @@ namespace ptx2spv::passes {
 /// the passes to which it matters what memory an access is to.
 void move_shared_memory(ir::Function& function);
 
+/// What is behind the shared memory of `blocks` blocks that one workgroup runs.
+struct Behind {
+  std::uint32_t blocks = 1;
+  std::uint32_t static_bytes = 0;  ///< of a block
+  bool dynamic = false;            ///< a block has dynamic shared memory, too
+};
+/// Moves what shared memory is left to the place behind all blocks'.
+void move_shared_memory(ir::Function& function, const Behind& behind);
+
 /// The workgroup's number within its dispatch. Builtins of workgroups are %ctaid until the thread
 /// model is applied.
 ir::Value workgroup_number(ir::Builder& builder);

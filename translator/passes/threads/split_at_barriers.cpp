@@ -37,7 +37,10 @@ BarrierSplitter::BarrierSplitter(Function& function, std::uint32_t invocations,
       invocations_(invocations),
       per_invocation_((threads + invocations - 1) / invocations),
       idle_rounds_(options.idle_rounds),
-      subgroups_(options.warps && !options.checked),
+      grid_{options.together[0], options.together[1], options.together[2]},
+      blocks_(grid_[0] ? grid_[0] * grid_[1] * grid_[2] : 1),
+      block_threads_(threads / blocks_),
+      subgroups_(options.warps && !options.checked && blocks_ == 1),
       checked_(options.checked) {}
 
 std::uint32_t BarrierSplitter::var(Type type, std::string name) {
@@ -136,7 +139,22 @@ void BarrierSplitter::replace_builtins() {
         case Builtin::local_id_x: to_var(tid_[0]); break;
         case Builtin::local_id_y: to_var(tid_[1]); break;
         case Builtin::local_id_z: to_var(tid_[2]); break;
-        case Builtin::local_index: to_var(thread_); break;
+        case Builtin::local_index: to_var(local_); break;
+        case Builtin::workgroup_id_x:
+        case Builtin::workgroup_id_y:
+        case Builtin::workgroup_id_z:
+          if (blocks_ > 1)
+            to_var(ctaid_[static_cast<unsigned>(inst.builtin) -
+                          static_cast<unsigned>(Builtin::workgroup_id_x)]);
+          break;
+        case Builtin::num_workgroups_x:
+        case Builtin::num_workgroups_y:
+        case Builtin::num_workgroups_z:
+          if (blocks_ == 1) break;
+          inst.op = Op::constant;
+          inst.imm = grid_[static_cast<unsigned>(inst.builtin) -
+                           static_cast<unsigned>(Builtin::num_workgroups_x)];
+          break;
         default: break;
       }
     }
@@ -275,7 +293,9 @@ bool BarrierSplitter::live_within(LiveVariables& live, std::size_t each, std::si
   undefined_.clear();
   std::size_t sum = 0;
   for (std::uint32_t v = 0; v < f_.vars.size(); ++v) {
-    if (v == result0_ || v == result1_ || v == thread_ || v == local_base_) continue;
+    if (v == result0_ || v == result1_ || v == thread_ || v == local_ || v == local_base_ ||
+        (blocks_ > 1 && v == block_))
+      continue;
     const bool own = v >= resume_ && v <= tid_[2];
     std::size_t cost = 0;
     std::uint64_t moves = 0;  // saves and restores
@@ -378,6 +398,15 @@ void BarrierSplitter::set_thread() {
   b_.set(state_base_, b_.op2(Op::add, b_.op2(Op::mul, iteration, b_.i32(state_words_ * 4)),
                              b_.i32(state_offset_)));
   b_.set(local_base_, b_.op2(Op::mul, iteration, b_.i32(thread_local_bytes_)));
+  set_block();
+}
+
+/// Of the thread in turn.
+void BarrierSplitter::set_block() {
+  if (blocks_ == 1) return;
+  const Value number = b_.op2(Op::udiv, thread(), b_.i32(block_threads_));
+  b_.set(block_, number);
+  b_.set(local_, b_.op2(Op::sub, thread(), b_.op2(Op::mul, number, b_.i32(block_threads_))));
 }
 
 void BarrierSplitter::clear_control_words() {
@@ -412,7 +441,10 @@ void BarrierSplitter::emit_entry(BlockId rounds) {
   if (block_meets()) clear_control_words();
   b_.set(iteration_, b_.i32(0));
   const auto begin = [&] {
-    const Value inside = b_.cmp(Op::ult, thread(), b_.get(count_));
+    Value inside = b_.cmp(Op::ult, local(), b_.get(count_));
+    // Invocations may have a thread more than the blocks together.
+    if (blocks_ > 1)
+      inside = b_.op2(Op::and_, inside, b_.cmp(Op::ult, block(), b_.i32(blocks_)));
     b_.set(resume_, b_.select(inside, b_.i32(kStart), b_.i32(kDone)));
     save(resume_);
     if (simple()) return;
@@ -423,6 +455,7 @@ void BarrierSplitter::emit_entry(BlockId rounds) {
   };
   if (per_invocation_ == 1) {
     b_.set(thread_, b_.builtin(Builtin::local_index));
+    set_block();
     begin();
   } else {
     loop(iteration_, per_invocation_, [&] {
@@ -436,7 +469,7 @@ void BarrierSplitter::emit_entry(BlockId rounds) {
 }
 
 std::array<Value, 3> BarrierSplitter::coordinates() {
-  const Value t = thread(), x = push(abi::Push::block_x), y = push(abi::Push::block_y);
+  const Value t = local(), x = push(abi::Push::block_x), y = push(abi::Push::block_y);
   const Value row = b_.op2(Op::udiv, t, x);
   const Value slice = b_.op2(Op::udiv, row, y);
   return {b_.op2(Op::sub, t, b_.op2(Op::mul, row, x)),
@@ -445,6 +478,12 @@ std::array<Value, 3> BarrierSplitter::coordinates() {
 
 /// %ctaid: the dispatch may be one of several.
 Value BarrierSplitter::block_number(unsigned axis) {
+  if (blocks_ > 1) {
+    Value number = block();
+    for (unsigned before = 0; before < axis; ++before)
+      number = b_.op2(Op::udiv, number, b_.i32(grid_[before]));
+    return axis == 2 ? number : b_.op2(Op::urem, number, b_.i32(grid_[axis]));
+  }
   const auto id = static_cast<Builtin>(static_cast<unsigned>(Builtin::workgroup_id_x) + axis);
   return b_.op2(Op::add, b_.builtin(id), push(abi::Push::base_x + axis));
 }
@@ -463,6 +502,8 @@ BlockId BarrierSplitter::emit_start(BlockId start) {
   }
   const std::array<Value, 3> tid = coordinates();
   for (unsigned axis = 0; axis < 3; ++axis) b_.set(tid_[axis], tid[axis]);
+  for (unsigned axis = 0; axis < 3 && blocks_ > 1; ++axis)
+    b_.set(ctaid_[axis], block_number(axis));
   b_.br(start);
   return block;
 }
@@ -562,7 +603,7 @@ void BarrierSplitter::emit_exits(BlockId next, BlockId end) {
     b_.set_loc(f_.blocks[b].loc);
     b_.set(resume_, b_.i32(kDone));
     save(resume_);
-    if (!simple() && block_meets()) atomic(AtomicOp::add, shared_at(done_, b_.i32(0)), b_.i32(1));
+    if (!simple() && block_meets()) atomic(AtomicOp::add, shared_at(done_, block()), b_.i32(1));
     if ((warps_ && !subgroups_) || checked_)
       atomic(AtomicOp::or_, shared_at(gone_, warp()), lane_bit());
     if (checked_) check_end();
@@ -651,6 +692,10 @@ std::string BarrierSplitter::run() {
   for (std::uint32_t* each : {&living_, &left_, &group_, &group_key_, &taken_, &present_,
                               &waiting_[0], &waiting_[1], &moved_on_})
     if (subgroups_) *each = i32("subgroup");
+  local_ = thread_;
+  if (blocks_ > 1) local_ = i32("thread_of_block"), block_ = i32("block");
+  for (std::uint32_t& each : ctaid_)
+    if (blocks_ > 1) each = i32("ctaid");
   for (int i = 0; i < 3; ++i) tid_[i] = i32(i == 0 ? "tid_x" : i == 1 ? "tid_y" : "tid_z");
 
   const BlockId start = start_ = b_.new_block();
@@ -665,7 +710,7 @@ std::string BarrierSplitter::run() {
   shift_local_memory();
   lay_out_shared();
   lay_out_state();
-  if (f_.shared_bytes > 0x100000)
+  if (blocks_ == 1 && f_.shared_bytes > 0x100000)
     return fmt::format("{} bytes of shared memory for its threads to meet", f_.shared_bytes);
 
   const auto end = static_cast<BlockId>(f_.blocks.size());

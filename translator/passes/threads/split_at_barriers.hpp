@@ -70,6 +70,7 @@ class BarrierSplitter {
   void mark_progress();
   void replace_progress();
   void set_thread();
+  void set_block();
   void save(std::uint32_t var);
   void restore(std::uint32_t var);
 
@@ -141,6 +142,14 @@ class BarrierSplitter {
   ir::Value atomic(ir::AtomicOp op, ir::Value address, ir::Value value);
   ir::Value push(std::uint32_t word);
   ir::Value thread() { return b_.get(thread_); }
+  /// Its number within its block, and the block's among those of the workgroup.
+  ir::Value local() { return b_.get(local_); }
+  ir::Value block() { return blocks_ > 1 ? b_.get(block_) : b_.i32(0); }
+  /// A barrier's place among those of all blocks.
+  ir::Value of_block(ir::Value barrier) {
+    if (blocks_ == 1) return barrier;
+    return b_.op2(ir::Op::add, barrier, b_.op2(ir::Op::mul, block(), b_.i32(barrier_ids_)));
+  }
   ir::Value lane() { return b_.op2(ir::Op::and_, thread(), b_.i32(31)); }
   ir::Value lane_bit() { return b_.op2(ir::Op::shl, b_.i32(1), lane()); }
   ir::Value warp() { return b_.op2(ir::Op::lshr, thread(), b_.i32(5)); }
@@ -166,6 +175,9 @@ class BarrierSplitter {
   ir::Function& f_;
   ir::Builder b_;
   const std::uint32_t invocations_, per_invocation_, idle_rounds_;
+  const std::array<std::uint32_t, 3> grid_;  ///< of the blocks that the workgroup runs
+  const std::uint32_t blocks_;               ///< 1, or all of the grid
+  const std::uint32_t block_threads_;        ///< of a block, rounded up to whole warps
   bool subgroups_;            ///< that are warps resolve warp operations
   EntryInfo* const checked_;  ///< gets the sites of check_sync; null: nobody asks for that
   bool yields_ = false, warps_ = false, general_barriers_ = false, warp_wide_ = false,
@@ -185,7 +197,8 @@ class BarrierSplitter {
   // memory.
   std::uint32_t resume_ = 0, thread_ = 0, mask_ = 0, operand_ = 0, operand2_ = 0, key_ = 0,
                 ready_ = 0;
-  std::uint32_t result0_ = 0, result1_ = 0, tid_[3] = {0, 0, 0};
+  std::uint32_t result0_ = 0, result1_ = 0, local_ = 0, block_ = 0, ctaid_[3] = {0, 0, 0},
+                tid_[3] = {0, 0, 0};
   // Of the invocation
   std::uint32_t iteration_ = 0, slot_ = 0, force_ = 0, base_ = 0, state_base_ = 0, local_base_ = 0,
                 count_ = 0, idle_ = 0;
@@ -200,7 +213,7 @@ class BarrierSplitter {
   std::uint32_t state_words_ = 0, state_offset_ = 0, thread_local_bytes_ = 0;
 
   // Shared memory behind the kernel's own: word numbers
-  std::uint32_t alive_ = 0, progress_ = 3, done_ = 6, barriers_ = 8;
+  std::uint32_t alive_ = 0, progress_ = 3, done_ = 6, barriers_ = 7;  ///< done_: by block
   std::uint32_t moved_ = 0, waits_in_ = 0, gone_ = 0, arrived_ = 0, voted_ = 0, exchange_ = 0,
                 exchange_high_ = 0, control_words_ = 0;
   std::uint32_t ended_ = 0, strayed_ = 0, where_ = 0,

@@ -246,7 +246,7 @@ void BarrierSplitter::check_stalled() {
       const Value at_barrier = b_.cmp(Op::eq, b_.get(key_), b_.i32(kAtBarrier));
       const Value index = b_.select(at_barrier, b_.get(operand_), b_.i32(0));
       const Value expected = read(barrier_word(index, w_expected));
-      const Value living = b_.op2(Op::sub, b_.get(count_), read(shared_at(done_, b_.i32(0))));
+      const Value living = b_.op2(Op::sub, b_.get(count_), read(shared_at(done_, block())));
       const Value all = b_.select(b_.cmp(Op::eq, expected, b_.i32(0)), living, expected);
       arrived = b_.select(at_barrier, read(barrier_word(index, w_arrived)), arrived);
       wanted = b_.select(at_barrier, all, wanted);

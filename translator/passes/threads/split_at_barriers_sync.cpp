@@ -74,8 +74,10 @@ void BarrierSplitter::lay_out_shared() {
   if (dynamic_ids) barrier_index_.clear();
   barrier_ids_ = dynamic_ids ? 16 : static_cast<std::uint32_t>(barrier_index_.size());
 
-  std::uint32_t at =
-      barriers_ + (simple() ? 0 : barrier_ids_ * (checked_ ? kCheckedBarrierWords : kBarrierWords));
+  barriers_ = done_ + blocks_;
+  std::uint32_t at = barriers_ + (simple() ? 0
+                                           : blocks_ * barrier_ids_ *
+                                                 (checked_ ? kCheckedBarrierWords : kBarrierWords));
   const auto take = [&](std::uint32_t words) {
     at += words;
     return at - words;
@@ -102,10 +104,10 @@ void BarrierSplitter::arrive_at_barrier(const SyncPoint& point) {
   const Inst inst = f_.insts[point.inst];
   const BarKind kind = static_cast<BarKind>(inst.imm);
   const Value id = f_.arg(point.inst, 0);
-  const Value index =
+  const Value index = of_block(
       barrier_index_.empty()
           ? b_.op2(Op::and_, id, b_.i32(15))
-          : b_.i32(barrier_index_.at(static_cast<std::uint32_t>(f_.insts[id].imm & 15)));
+          : b_.i32(barrier_index_.at(static_cast<std::uint32_t>(f_.insts[id].imm & 15))));
   const Value expected = inst.count > 1 ? f_.arg(point.inst, 1) : b_.i32(0);
   write(barrier_word(index, w_expected), expected);
   atomic(AtomicOp::add, barrier_word(index, w_arrived), b_.i32(1));
@@ -246,11 +248,13 @@ void BarrierSplitter::emit_agent() {
   const BlockId agent = b_.new_block(), out = b_.new_block();
   branch(b_.cmp(Op::eq, b_.builtin(Builtin::local_index), b_.i32(0)), agent, out);
   b_.at(agent);
-  loop(lane_counter_, barrier_ids_, [&] {
+  loop(lane_counter_, blocks_ * barrier_ids_, [&] {
     const Value index = b_.get(lane_counter_);
     const Value arrived = read(barrier_word(index, w_arrived)),
                 expected = read(barrier_word(index, w_expected));
-    const Value living = b_.op2(Op::sub, b_.get(count_), read(shared_at(done_, b_.i32(0))));
+    const Value owner =
+        blocks_ == 1 ? b_.i32(0) : b_.op2(Op::udiv, index, b_.i32(barrier_ids_));
+    const Value living = b_.op2(Op::sub, b_.get(count_), read(shared_at(done_, owner)));
     const Value wanted = b_.select(b_.cmp(Op::eq, expected, b_.i32(0)), living, expected);
     const Value opens =
         b_.op2(Op::and_, b_.cmp(Op::ne, arrived, b_.i32(0)), b_.cmp(Op::ule, wanted, arrived));
@@ -276,7 +280,7 @@ void BarrierSplitter::emit_agent() {
 
 /// The warp's lanes that the block has.
 Value BarrierSplitter::existing_lanes() {
-  const Value left = b_.op2(Op::sub, b_.get(count_), b_.op2(Op::and_, thread(), b_.i32(~31u)));
+  const Value left = b_.op2(Op::sub, b_.get(count_), b_.op2(Op::and_, local(), b_.i32(~31u)));
   const Value lanes = b_.op2(Op::umin, left, b_.i32(32));
   return b_.op2(Op::sub, b_.op2(Op::shl, b_.i32(1), lanes), b_.i32(1));
 }
