@@ -64,6 +64,14 @@ std::uint32_t threads_of_workgroup(const TranslateOptions& options) {
 std::string refuses_grid(const TranslateOptions& options) {
   const std::uint32_t* grid = options.together;
   if (!grid[0]) return {};
+  constexpr std::uint64_t kMostThreads = 1u << 20;
+  std::uint64_t threads = 1;
+  for (unsigned axis = 0; axis < 3; ++axis)
+    threads = std::min(threads * grid[axis], kMostThreads + 1);
+  for (unsigned axis = 0; axis < 3; ++axis)
+    threads = std::min(threads * options.block[axis], kMostThreads + 1);
+  if (threads > kMostThreads)
+    return "one workgroup runs " + std::to_string(kMostThreads) + " threads at most";
   if (!grid[1] || !grid[2] || !options.block[0] || !options.shared_in_memory)
     return "one workgroup runs all blocks only of known size, with shared memory in a buffer";
   if (options.checks & (check_race | check_sync))

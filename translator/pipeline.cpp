@@ -417,8 +417,7 @@ constexpr Pass kPasses[] = {
      "one exit block per kernel, once every instruction that may fault is known"},
     {Phase::threads, "thread-model", always,
      [](PassContext& c) {
-       passes::apply_thread_model(c.function, c.model,
-                                  c.options.assume_small_grid || runs_grid(c));
+       passes::apply_thread_model(c.function, c.model, c.options.assume_small_grid || runs_grid(c));
      },
      "%tid and %ctaid become numbers of invocations"},
     {Phase::threads, "native-warps",
@@ -595,6 +594,9 @@ void run_phase(PassContext& c, Phase phase) {
       c.growth.fits(c.function);
       c.outgrown = true;
       return;
+    } catch (const spirv::TooLong&) {
+      c.problem = "a switch or a join of its branches has more cases than an instruction can have";
+      return;
     }
     if (c.options.timing) {
       const std::chrono::duration<double, std::milli> spent =
@@ -626,7 +628,8 @@ void run_threads(PassContext& c) {
   if (c.model != ThreadModel::regions) return run_phase(c, Phase::threads);
   const bool checked =
       c.block.checked && ((c.info.warp_operations && !whole_warps(c)) || c.info.divergent_barriers);
-  if (!runs_grid(c) && !checked && (c.info.warp_operations ? small_subgroups(c.profile) : c.info.barriers)) {
+  if (!runs_grid(c) && !checked &&
+      (c.info.warp_operations ? small_subgroups(c.profile) : c.info.barriers)) {
     const ir::Function function = c.function;
     const EntryInfo info = c.info;
     c.form = BlockForm::coarsened;
@@ -779,6 +782,8 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
                  program.function(front.function).span);
   if (!c.problem.empty()) return error("kernel '" + info.name + "': " + c.problem);
   run_phase(c, Phase::emission);
+  if (!c.problem.empty())
+    return error("kernel '" + info.name + "': " + c.problem, program.function(front.function).span);
   if (!c.internal.empty()) return error(internal_error(info.name, c.internal));
   return true;
 }

@@ -58,9 +58,10 @@ Status check_shape(const KernelState& kernel, const LaunchConfig& config) {
   }
   if (!config.repeat) return bad("it is to be repeated zero times");
   if (config.cooperative && grid_blocks(grid) * block_threads(config) > kMostCooperative)
-    return bad(fmt::format("{} blocks of {} threads are launched cooperatively, and all of them "
-                           "may have {} threads",
-                           grid_blocks(grid), block_threads(config), kMostCooperative));
+    return bad(
+        fmt::format("{} blocks of {} threads are launched cooperatively, and all of them "
+                    "may have {} threads",
+                    grid_blocks(grid), block_threads(config), kMostCooperative));
   return {};
 }
 
@@ -425,7 +426,8 @@ Status cut_launch(const DeviceState& device, const LaunchConfig& config, const S
     return {};
   }
   std::uint64_t most = UINT64_MAX;
-  if (key.shared_in_memory && !config.cooperative) most = std::max<std::uint64_t>(kSlabBytes / shared, 1);
+  if (key.shared_in_memory && !config.cooperative)
+    most = std::max<std::uint64_t>(kSlabBytes / shared, 1);
   if (const std::uint64_t shadows = most_groups(plan.sanitized.get()))
     most = std::min(most, shadows);
   if (most < UINT64_MAX && blocks / most > kMostDispatches)

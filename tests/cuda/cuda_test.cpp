@@ -331,8 +331,8 @@ TEST(CudaGroups, OfEachCapability) {
 TEST(CudaGrids, BlocksMeet) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
   std::string made;
-  ASSERT_TRUE(compile_cuda("grids", {"grids.cu"}, {"-gencode", "arch=compute_90,code=compute_90"},
-                           made));
+  ASSERT_TRUE(
+      compile_cuda("grids", {"grids.cu"}, {"-gencode", "arch=compute_90,code=compute_90"}, made));
   for (const char* capability : {"7.5", "9.0"}) {
     const ProcessResult result = execute({made}, {std::string("PTX2SPV_CUDA_ARCH=") + capability});
     EXPECT_EQ(result.out, "good\n") << capability << ": " << result.error;

@@ -1,5 +1,5 @@
-// Cooperative launches: all blocks of a grid are there at once, and wait for each other. Results are
-// computed on the host.
+// Cooperative launches: all blocks of a grid are there at once, and wait for each other. Results
+// are computed on the host.
 #include "tests/runtime/fixture.hpp"
 
 namespace ptx2spv {
@@ -28,7 +28,9 @@ std::string meet(int number) {
   return "  bar.sync 0;\n  setp.ne.u32 %p7, %r0, 0;\n  @%p7 bra met" + n +
          ";\n  membar.gl;\n  atom.global.add.u32 %r20, [%d0+4], 1;\n  div.u32 %r20, %r20, %r3;\n"
          "  mad.lo.u32 %r20, %r20, %r3, %r3;\nwait" +
-         n + ":\n  ld.volatile.global.u32 %r21, [%d0+4];\n  setp.lt.u32 %p7, %r21, %r20;\n  @%p7 bra wait" +
+         n +
+         ":\n  ld.volatile.global.u32 %r21, [%d0+4];\n  setp.lt.u32 %p7, %r21, %r20;\n  @%p7 bra "
+         "wait" +
          n + ";\n  membar.gl;\nmet" + n + ":\n  bar.sync 0;\n";
 }
 
@@ -60,7 +62,8 @@ const std::string kSteps = kernel(
     "  mov.u32 %r17, 32;\n  sub.u32 %r17, %r17, %r16;\n  mov.u32 %r16, -1;\n"
     "  shr.u32 %r16, %r16, %r17;\n"
     "loop:\n  and.b32 %r10, %r7, 1;\n  mad.lo.u32 %r11, %r10, %r5, %r9;\n"
-    "  mul.wide.u32 %d2, %r11, 4;\n  add.u64 %d2, %d1, %d2;\n  ld.volatile.global.u32 %r12, [%d2];\n"
+    "  mul.wide.u32 %d2, %r11, 4;\n  add.u64 %d2, %d1, %d2;\n  ld.volatile.global.u32 %r12, "
+    "[%d2];\n"
     "  st.shared.u32 [%d6], %r12;\n  bar.sync 0;\n  ld.shared.u32 %r13, [%d7];\n"
     "  shfl.sync.idx.b32 %r14, %r12, 0, 31, %r16;\n"
     "  mad.lo.u32 %r15, %r12, 1664525, %r13;\n  add.u32 %r15, %r15, %r14;\n"
@@ -101,8 +104,8 @@ TEST_P(Cooperative, blocks_meet) {
   Module module = load(kSteps);
   Buffer memory = must(Buffer::create(test_device(), data.size() * 4));
   must(memory.upload(0, bytes_of(data)));
-  auto launched = must(module.kernel("k"))
-                      .launch(cooperative(grid, block), Args().buffer(memory).value(steps));
+  auto launched =
+      must(module.kernel("k")).launch(cooperative(grid, block), Args().buffer(memory).value(steps));
   ASSERT_TRUE(launched) << text_of(launched.error());
   EXPECT_EQ(read_buffer<std::uint32_t>(memory, data.size()),
             steps_on_host(data, blocks, threads, steps));
@@ -206,8 +209,8 @@ TEST(Cooperative, is_checked) {
   options.checks = kAllChecks;
   options.report = [&reports](std::string_view text) { reports += text; };
   const Device device = must(Device::open(options));
-  Module module = must(Module::load(
-      device, ".version 8.3\n.target sm_80\n.address_size 64\n" + kSteps, "test.ptx"));
+  Module module = must(
+      Module::load(device, ".version 8.3\n.target sm_80\n.address_size 64\n" + kSteps, "test.ptx"));
   constexpr std::uint32_t kBlocks = 4, kThreads = 64, kAll = kBlocks * kThreads;
   const auto launch = [&](std::uint32_t words) {
     std::vector<std::uint32_t> data(words, 7);
@@ -232,8 +235,9 @@ TEST(Cooperative, is_checked) {
 TEST(Cooperative, grids_that_are_too_large_are_refused) {
   Module module = load(kSteps);
   Buffer memory = must(Buffer::create(test_device(), 64));
-  auto launched = must(module.kernel("k"))
-                      .launch(cooperative({65535, 1, 1}, {1024, 1, 1}), Args().buffer(memory).value(1u));
+  auto launched =
+      must(module.kernel("k"))
+          .launch(cooperative({65535, 1, 1}, {1024, 1, 1}), Args().buffer(memory).value(1u));
   ASSERT_FALSE(launched);
   EXPECT_EQ(launched.error().code, ErrorCode::invalid_argument);
   EXPECT_NE(launched.error().text.find("launched cooperatively"), std::string::npos);

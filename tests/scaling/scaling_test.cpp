@@ -181,6 +181,33 @@ TEST(Scaling, no_pass_makes_more_of_a_kernel_than_it_may_have) {
   EXPECT_LT(function.blocks.size(), 1'000'000u);
 }
 
+// A function that stands once returns by a switch over its calls.
+TEST(Scaling, a_switch_that_no_instruction_holds_is_refused) {
+  const auto text = [](int calls) {
+    std::string made =
+        ".version 8.3\n.target sm_80\n.address_size 64\n"
+        ".func (.reg .b32 %out) f(.reg .b32 %in) {\n  mov.b32 %out, %in;\n";
+    for (int i = 0; i < 50; ++i) made += "  mad.lo.s32 %out, %out, %in, 7;\n";
+    made += "  ret;\n}\n.entry k(.param .u64 to) {\n  .reg .b32 %r<2>;\n  .reg .b64 %d;\n";
+    for (int i = 0; i < calls; ++i) made += "  call (%r0), f, (%r0);\n";
+    return made + "  ld.param.u64 %d, [to];\n  st.global.u32 [%d], %r0;\n  ret;\n}\n";
+  };
+  for (const int calls : {2000, 33000}) {
+    std::vector<Message> messages;
+    TranslateOptions options;
+    options.profile = *find_profile("portable");
+    const auto module = PtxModule::parse({{text(calls), "calls.ptx"}}, messages);
+    ASSERT_TRUE(module);
+    const auto made = module->translate(options, messages);
+    ASSERT_EQ(made.has_value(), calls == 2000) << (messages.empty() ? "" : messages[0].text);
+    if (made) continue;
+    ASSERT_EQ(messages.size(), 1u);
+    EXPECT_NE(messages[0].text.find("more cases than an instruction"), std::string::npos)
+        << messages[0].text;
+    EXPECT_EQ(messages[0].line, 58u);
+  }
+}
+
 TEST(Scaling, what_kernels_expand_to_adds_up) {
   ir::Function function;
   function.blocks.resize(200'000);  // 4.8 million instructions' worth

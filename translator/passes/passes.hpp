@@ -22,20 +22,20 @@ std::string inline_calls(ir::Module& module, std::size_t budget = kInlineBudget)
 struct BlockOptions {
   std::uint32_t workgroup_threads = 128;  ///< invocations of a workgroup: its size is (this, 1, 1)
   std::uint32_t max_block_threads = 1024;
-  std::uint32_t block[3] = {0, 0, 0};  ///< every block's size where it is known
+  std::uint32_t block[3] = {0, 0, 0};     ///< every block's size where it is known
   std::uint32_t together[3] = {0, 0, 0};  ///< split_at_barriers: the grid, where one workgroup runs
                                           ///< all of its blocks; max_block_threads are then those
                                           ///< of all blocks, each rounded up to whole warps
-  bool fewer = false;                  ///< thread_coarsening may lower `workgroup_threads`
-  bool warps = false;                  ///< thread_coarsening: an invocation runs a warp;
-                                       ///< split_at_barriers: a subgroup is one
+  bool fewer = false;                     ///< thread_coarsening may lower `workgroup_threads`
+  bool warps = false;                     ///< thread_coarsening: an invocation runs a warp;
+                                          ///< split_at_barriers: a subgroup is one
   std::uint32_t idle_rounds =
       0;  ///< split_at_barriers: rounds in which threads did nothing but wait
           ///< for one another's stores, after which they trap; 0: no bound
   EntryInfo* checked = nullptr;  ///< split_at_barriers: gets the sites of check_sync; null: none
 };
-/// Loads of global memory see what other blocks have written before all of them met: without this the
-/// cache of a multiprocessor keeps what it had.
+/// Loads of global memory see what other blocks have written before all of them met: without this
+/// the cache of a multiprocessor keeps what it had.
 void volatile_loads(ir::Function& function);
 
 /// ThreadModel::regions where all threads of a block reach each barrier, except those that have

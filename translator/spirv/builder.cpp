@@ -18,9 +18,7 @@ std::uint32_t hash_of(std::uint32_t head, Id type, std::span<const std::uint32_t
   return static_cast<std::uint32_t>(hash >> 32);
 }
 
-std::uint32_t head_of(spv::Op op, std::size_t words) {
-  return static_cast<std::uint32_t>(words) << 16 | word(op);
-}
+std::uint32_t head_of(spv::Op op, std::size_t words) { return head_word(word(op), words); }
 
 // Bytes of the UTF-8 character at the start of `text`, 0 when there is none.
 std::size_t utf8_length(std::string_view text) {

@@ -21,19 +21,25 @@ template <typename E>
 requires std::is_enum_v<E>
 constexpr std::uint32_t word(E value) { return static_cast<std::uint32_t>(value); }
 
+/// Thrown by what would have more words than an instruction can.
+struct TooLong {};
+/// An instruction's first word. `words`: all of them.
+constexpr std::uint32_t head_word(std::uint32_t op, std::size_t words) {
+  if (words > 0xffff) throw TooLong();
+  return static_cast<std::uint32_t>(words) << 16 | op;
+}
+
 /// Appends the instruction `op` with `operands` to `out`.
 template <typename... T>
 void put(Words& out, spv::Op op, T... operands) {
-  const std::uint32_t words[] = {
-      static_cast<std::uint32_t>(1 + sizeof...(operands)) << 16 | word(op), word(operands)...};
+  const std::uint32_t words[] = {head_word(word(op), 1 + sizeof...(operands)), word(operands)...};
   out.insert(out.end(), std::begin(words), std::end(words));
 }
 /// The same with a list of operand words behind the fixed ones.
 template <typename... T>
 void put_list(Words& out, spv::Op op, std::span<const std::uint32_t> list, T... operands) {
-  const std::uint32_t words[] = {
-      static_cast<std::uint32_t>(1 + sizeof...(operands) + list.size()) << 16 | word(op),
-      word(operands)...};
+  const std::uint32_t words[] = {head_word(word(op), 1 + sizeof...(operands) + list.size()),
+                                 word(operands)...};
   out.insert(out.end(), std::begin(words), std::end(words));
   out.insert(out.end(), list.begin(), list.end());
 }

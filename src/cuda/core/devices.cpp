@@ -292,9 +292,9 @@ std::optional<int> device_attribute(DeviceObject& device, int attribute) {
     case 85: return device.ordinal;  // board group
     case 86: return shared;          // host-native atomics
     case 88: return pageable(device);
-    case 89: return 0;       // the host may not touch managed memory under a kernel
-    case 91: return shared;  // host pointers of registered memory
-    case 95: return 1;  // cooperative launches
+    case 89: return 0;                  // the host may not touch managed memory under a kernel
+    case 91: return shared;             // host pointers of registered memory
+    case 95: return 1;                  // cooperative launches
     case 99: return shared;             // registering memory
     case 100: return pageable(device);  // by the host's own page tables
     case 101: return shared;            // direct access to managed memory

@@ -387,8 +387,8 @@ struct LaunchConfig {
   bool cooperative = false;  ///< all blocks are there at once and may wait for each other. Where
                              ///< the device does not promise that, one workgroup runs them all,
                              ///< and the sanitizer looks for neither races nor synchronisation
-  bool bind_slots = true;               ///< false: every linear surface is reached by address
-  bool time = false;                    ///< fill LaunchTiming::device_ms
+  bool bind_slots = true;    ///< false: every linear surface is reached by address
+  bool time = false;         ///< fill LaunchTiming::device_ms
 };
 
 struct LaunchTiming {

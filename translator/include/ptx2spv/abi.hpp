@@ -50,9 +50,8 @@ enum Push : std::uint32_t {
   constants_address = 14,  ///< address of the .const variables, for generic addresses
   params_address = 16,     ///< address of the parameters, for generic addresses
   printf_buffer = 18,      ///< address of the printf buffer, 0: none
-  shared_slab =
-      20,        ///< address of shared memory kept in a buffer (block i at i * shared bytes)
-  discard = 22,  ///< address of 64 bytes that suppressed stores go to
+  shared_slab = 20,    ///< address of shared memory kept in a buffer (block i at i * shared bytes)
+  discard = 22,        ///< address of 64 bytes that suppressed stores go to
   surface_count = 24,  ///< records in the surface table, record 0 included
   texture_count = 25,
   heap = 26,  ///< address of the device heap, 0: none
@@ -63,8 +62,8 @@ inline constexpr std::uint32_t kMostPushWords = 64;  ///< with parameters
 /// Threads along an axis of a launch that TranslateOptions::assume_small_grid speaks of.
 inline constexpr std::uint32_t kSmallGrid = 1u << 26;
 
-/// Bytes of a cooperative grid's workspace, all zero at the start. The second word is what the blocks
-/// count in where they meet (CUDA's headers, cooperative_groups).
+/// Bytes of a cooperative grid's workspace, all zero at the start. The second word is what the
+/// blocks count in where they meet (CUDA's headers, cooperative_groups).
 inline constexpr std::uint32_t kGridWorkspace = 16;
 
 /// Specialisation constants: workgroup size, and words of dynamic shared memory.

@@ -114,17 +114,17 @@ struct Specialization {
       abi::kAllTextureFeatures;  ///< abi::TextureFeature: what textures may have
   std::vector<SlotSpec>
       slots;  ///< by slot number; missing ones are buffers (or addresses, by profile)
-  std::vector<TextureSpec> textures;   ///< by texture slot; missing ones are not known
-  std::uint32_t checks = no_checks;    ///< Check: what the sanitizer looks for
-  std::uint64_t known_pointers = 0;    ///< bit k: EntryInfo::pointer_params[k] points into an
-                                       ///< allocation, whose bounds the host gives
-  std::uint64_t whole_pointers = 0;    ///< of those: the host has written all of the allocation
-  std::uint64_t unraced_pointers = 0;  ///< of those: the launch writes nothing in the allocation
-  std::uint64_t whole_slots = 0;       ///< bit k: the host has written all of slot k's level
-  std::uint64_t unraced_slots = 0;     ///< bit k: the launch writes nothing in slot k's array
-  std::uint32_t table_steps = 0;       ///< the table of allocations has 2^this entries
-  TableSpecs table;                    ///< handles out of memory
-  std::uint32_t table_size = 0;        ///< elements of each array that `table` names; the host's
+  std::vector<TextureSpec> textures;      ///< by texture slot; missing ones are not known
+  std::uint32_t checks = no_checks;       ///< Check: what the sanitizer looks for
+  std::uint64_t known_pointers = 0;       ///< bit k: EntryInfo::pointer_params[k] points into an
+                                          ///< allocation, whose bounds the host gives
+  std::uint64_t whole_pointers = 0;       ///< of those: the host has written all of the allocation
+  std::uint64_t unraced_pointers = 0;     ///< of those: the launch writes nothing in the allocation
+  std::uint64_t whole_slots = 0;          ///< bit k: the host has written all of slot k's level
+  std::uint64_t unraced_slots = 0;        ///< bit k: the launch writes nothing in slot k's array
+  std::uint32_t table_steps = 0;          ///< the table of allocations has 2^this entries
+  TableSpecs table;                       ///< handles out of memory
+  std::uint32_t table_size = 0;           ///< elements of each array that `table` names; the host's
   std::uint32_t together[3] = {0, 0, 0};  ///< with a known block and shared_in_memory: the grid,
                                           ///< all of whose blocks one workgroup runs; zeros: a
                                           ///< workgroup runs one block
@@ -284,10 +284,11 @@ struct EntryInfo {
   bool uses_printf = false, uses_textures = false;
   bool uses_heap = false;  ///< malloc or free: abi::Push::heap has to be there
   bool uses_grid_workspace = false;
-  std::uint32_t grid_workspace = 0;  ///< of those that use it: offset in the parameter buffer of its
-                                     ///< address, 0 where the launch is not cooperative
-  std::uint32_t control_bytes = 0;  ///< of the slab behind the shared memory of all blocks: what a
-                                    ///< workgroup that runs them all needs for their threads to meet
+  std::uint32_t grid_workspace = 0;  ///< of those that use it: offset in the parameter buffer of
+                                     ///< its address, 0 where the launch is not cooperative
+  std::uint32_t control_bytes =
+      0;  ///< of the slab behind the shared memory of all blocks: what a
+          ///< workgroup that runs them all needs for their threads to meet
   std::uint32_t reqntid[3] = {0, 0, 0}, maxntid[3] = {0, 0, 0};
   ThreadModel threads = ThreadModel::direct;
   std::uint32_t workgroup_threads = 0, threads_per_invocation = 1;

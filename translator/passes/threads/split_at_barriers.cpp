@@ -443,8 +443,7 @@ void BarrierSplitter::emit_entry(BlockId rounds) {
   const auto begin = [&] {
     Value inside = b_.cmp(Op::ult, local(), b_.get(count_));
     // Invocations may have a thread more than the blocks together.
-    if (blocks_ > 1)
-      inside = b_.op2(Op::and_, inside, b_.cmp(Op::ult, block(), b_.i32(blocks_)));
+    if (blocks_ > 1) inside = b_.op2(Op::and_, inside, b_.cmp(Op::ult, block(), b_.i32(blocks_)));
     b_.set(resume_, b_.select(inside, b_.i32(kStart), b_.i32(kDone)));
     save(resume_);
     if (simple()) return;
@@ -502,8 +501,7 @@ BlockId BarrierSplitter::emit_start(BlockId start) {
   }
   const std::array<Value, 3> tid = coordinates();
   for (unsigned axis = 0; axis < 3; ++axis) b_.set(tid_[axis], tid[axis]);
-  for (unsigned axis = 0; axis < 3 && blocks_ > 1; ++axis)
-    b_.set(ctaid_[axis], block_number(axis));
+  for (unsigned axis = 0; axis < 3 && blocks_ > 1; ++axis) b_.set(ctaid_[axis], block_number(axis));
   b_.br(start);
   return block;
 }

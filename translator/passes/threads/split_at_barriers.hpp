@@ -178,7 +178,7 @@ class BarrierSplitter {
   const std::array<std::uint32_t, 3> grid_;  ///< of the blocks that the workgroup runs
   const std::uint32_t blocks_;               ///< 1, or all of the grid
   const std::uint32_t block_threads_;        ///< of a block, rounded up to whole warps
-  bool subgroups_;            ///< that are warps resolve warp operations
+  bool subgroups_;                           ///< that are warps resolve warp operations
   EntryInfo* const checked_;  ///< gets the sites of check_sync; null: nobody asks for that
   bool yields_ = false, warps_ = false, general_barriers_ = false, warp_wide_ = false,
        votes_ = false, exchanges_ = false;

@@ -75,9 +75,9 @@ void BarrierSplitter::lay_out_shared() {
   barrier_ids_ = dynamic_ids ? 16 : static_cast<std::uint32_t>(barrier_index_.size());
 
   barriers_ = done_ + blocks_;
-  std::uint32_t at = barriers_ + (simple() ? 0
-                                           : blocks_ * barrier_ids_ *
-                                                 (checked_ ? kCheckedBarrierWords : kBarrierWords));
+  std::uint32_t at =
+      barriers_ +
+      (simple() ? 0 : blocks_ * barrier_ids_ * (checked_ ? kCheckedBarrierWords : kBarrierWords));
   const auto take = [&](std::uint32_t words) {
     at += words;
     return at - words;
@@ -104,10 +104,10 @@ void BarrierSplitter::arrive_at_barrier(const SyncPoint& point) {
   const Inst inst = f_.insts[point.inst];
   const BarKind kind = static_cast<BarKind>(inst.imm);
   const Value id = f_.arg(point.inst, 0);
-  const Value index = of_block(
-      barrier_index_.empty()
-          ? b_.op2(Op::and_, id, b_.i32(15))
-          : b_.i32(barrier_index_.at(static_cast<std::uint32_t>(f_.insts[id].imm & 15))));
+  const Value index =
+      of_block(barrier_index_.empty()
+                   ? b_.op2(Op::and_, id, b_.i32(15))
+                   : b_.i32(barrier_index_.at(static_cast<std::uint32_t>(f_.insts[id].imm & 15))));
   const Value expected = inst.count > 1 ? f_.arg(point.inst, 1) : b_.i32(0);
   write(barrier_word(index, w_expected), expected);
   atomic(AtomicOp::add, barrier_word(index, w_arrived), b_.i32(1));
@@ -252,8 +252,7 @@ void BarrierSplitter::emit_agent() {
     const Value index = b_.get(lane_counter_);
     const Value arrived = read(barrier_word(index, w_arrived)),
                 expected = read(barrier_word(index, w_expected));
-    const Value owner =
-        blocks_ == 1 ? b_.i32(0) : b_.op2(Op::udiv, index, b_.i32(barrier_ids_));
+    const Value owner = blocks_ == 1 ? b_.i32(0) : b_.op2(Op::udiv, index, b_.i32(barrier_ids_));
     const Value living = b_.op2(Op::sub, b_.get(count_), read(shared_at(done_, owner)));
     const Value wanted = b_.select(b_.cmp(Op::eq, expected, b_.i32(0)), living, expected);
     const Value opens =
