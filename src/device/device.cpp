@@ -38,6 +38,9 @@ Status create_vulkan_device(DeviceState& device) {
     device.handle = VK_NULL_HANDLE;
     return vulkan_error(result, "CreateDevice");
   }
+  if (chain.placed.memoryMapPlaced)
+    device.heap.place_by(reinterpret_cast<MapMemory2>(
+        device.instance->vk.GetDeviceProcAddr(device.handle, "vkMapMemory2KHR")));
   return {};
 }
 

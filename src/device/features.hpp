@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "src/vulkan/api.hpp"
+#include "src/vulkan/map_placed.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -35,6 +36,7 @@ struct FeatureChain {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR};
   VkPhysicalDeviceNonSeamlessCubeMapFeaturesEXT cubes_with_seams{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_NON_SEAMLESS_CUBE_MAP_FEATURES_EXT};
+  MapMemoryPlacedFeatures placed;
   std::vector<const char*> names;  ///< extensions that the chain needs
 
   FeatureChain() = default;

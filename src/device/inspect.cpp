@@ -163,6 +163,10 @@ void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions,
   if (extension(0, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) add(atomic_float);
   if (extension(0, VK_EXT_NON_SEAMLESS_CUBE_MAP_EXTENSION_NAME)) add(cubes_with_seams);
   if (extension(0, VK_KHR_SHADER_CLOCK_EXTENSION_NAME)) add(clock);
+  if (has_extension(extensions, kMapMemoryPlaced) && extension(0, kMapMemory2)) {
+    names.push_back(kMapMemoryPlaced);
+    add(placed);
+  }
   extension(v13, VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME);
   extension(0, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
   extension(0, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME);

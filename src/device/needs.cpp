@@ -73,6 +73,7 @@ void keep_used_features(FeatureChain& chain) {
   chain.image_atomic64.sparseImageInt64Atomics = VK_FALSE;
   chain.atomic_float.sparseImageFloat32Atomics = VK_FALSE;
   chain.atomic_float.sparseImageFloat32AtomicAdd = VK_FALSE;
+  chain.placed.memoryMapRangePlaced = chain.placed.memoryUnmapReserve = VK_FALSE;
 }
 
 /// Copies a struct of the application's chain, if it is the one of `part`'s type.

@@ -1,5 +1,7 @@
 #include "src/memory/heap.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 
@@ -11,6 +13,8 @@ namespace {
 
 constexpr std::uint64_t kBlockBytes = 32ull << 20;
 constexpr std::uint64_t kVisibleBlockBytes = 8ull << 20;
+/// What mappings at chosen addresses are multiples of, on every device that has them.
+constexpr std::uint64_t kPlacedBytes = 64ull << 10;
 constexpr std::uint64_t kLargest = 1ull << 46;  // over any device's memory, far from overflow
 
 constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
@@ -77,6 +81,7 @@ Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32
   const DeviceFunctions& vk = device_.vk;
   auto block = std::make_unique<Block>();
   block->kind = kind;
+  if (map_placed_ && kind == MemoryKind::readback) bytes = align_up(bytes, kPlacedBytes);
   block->size = bytes;
   if (kind != MemoryKind::image) {
     VkBufferCreateInfo create{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
@@ -123,15 +128,40 @@ Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32
     VkMemoryPropertyFlags has = properties_.memoryTypes[type].propertyFlags;
     bool wants_map = kind != MemoryKind::device || unified_;
     if (wants_map && (has & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)) {
-      void* mapped = nullptr;
-      result = vk.MapMemory(device_.handle, block->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+      result = map(*block, bytes);
       if (result != VK_SUCCESS) return fail(vulkan_error(result, "MapMemory"));
-      block->mapped = static_cast<std::byte*>(mapped);
     }
   }
   block->free[0] = block->size;
   blocks_.push_back(std::move(block));
   return blocks_.back().get();
+}
+
+VkResult Heap::map(Block& block, std::uint64_t bytes) {
+  void* mapped = nullptr;
+  auto* wanted = reinterpret_cast<void*>(block.address);  // NOLINT(performance-no-int-to-ptr)
+  const bool place = map_placed_ && wanted && block.kind == MemoryKind::readback &&
+                     block.address % kPlacedBytes == 0 && bytes % kPlacedBytes == 0;
+  // What is reserved here the placed mapping replaces; what the process has there stays.
+  if (place && ::mmap(wanted, bytes, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+                      0) == wanted) {
+    MemoryMapPlacedInfo where;
+    where.pPlacedAddress = wanted;
+    MemoryMapInfo info;
+    info.pNext = &where;
+    info.flags = kMapPlaced;
+    info.memory = block.memory;
+    if (map_placed_(device_.handle, &info, &mapped) == VK_SUCCESS) {
+      block.mapped = static_cast<std::byte*>(mapped);
+      return VK_SUCCESS;
+    }
+    ::munmap(wanted, bytes);
+  }
+  const VkResult result =
+      device_.vk.MapMemory(device_.handle, block.memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+  block.mapped = static_cast<std::byte*>(mapped);
+  return result;
 }
 
 Status Heap::without_addresses(std::uint64_t bytes) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ptx2spv/abi.hpp"
+#include "src/vulkan/map_placed.hpp"
 #include "src/vulkan/queue.hpp"
 
 namespace ptx2spv::runtime {
@@ -87,6 +88,9 @@ class Heap {
   int pick_type(MemoryKind kind, std::uint32_t type_bits) const;
   /// The device's memory is the host's: MemoryKind::device is mapped.
   bool unified() const { return unified_; }
+  /// Memory of the host's is mapped at its device address by this function, where that range of the
+  /// process is free: the two reach it by the same address. Called before the first allocation.
+  void place_by(MapMemory2 function) { map_placed_ = function; }
   /// So many bytes behind each range from now on belong to nobody.
   void set_red_zone(std::uint64_t bytes) { red_zone_ = bytes; }
   /// Where `address` lies: the block and the offset in it, or null.
@@ -112,6 +116,8 @@ class Heap {
   void give_back(Block* block, std::uint64_t offset, std::uint64_t size);
   void collect(bool everything);
   void destroy(Block& block);
+  /// Maps a block's memory, at its device address where the device can.
+  VkResult map(Block& block, std::uint64_t bytes);
 
   const VulkanDevice& device_;
   Queue& queue_;
@@ -120,6 +126,7 @@ class Heap {
   std::deque<Retired> retired_;
   VkPhysicalDeviceMemoryProperties properties_{};
   bool unified_ = false;
+  MapMemory2 map_placed_ = nullptr;
   bool has_addresses_ = true;
   Block* bound_ = nullptr;  ///< see without_addresses
   std::uint64_t red_zone_ = 0;

@@ -216,6 +216,10 @@ CUresult open_device(DeviceObject& object) {
   if (!probe) return report(probe.error());
   object.shared_addresses =
       reinterpret_cast<std::uint64_t>(probe->mapped()) == probe->address() && probe->address();
+  object.managed = object.shared_addresses;
+  if (object.managed) return eSuccess;
+  auto host = Buffer::create(*object.device, 256, BufferMemory::host);
+  object.managed = host && reinterpret_cast<std::uint64_t>(host->mapped()) == host->address();
   return eSuccess;
 }
 
@@ -285,10 +289,10 @@ std::optional<int> device_attribute(DeviceObject& device, int attribute) {
     case 19: return 1;                   // mapped host memory
     case 33: return device.ordinal + 1;  // bus
     case 34: return 0;
-    case 41: return shared;  // unified addressing
+    case 41: return device.managed;  // unified addressing
     case 75: return compute_capability() / 10;
     case 76: return compute_capability() % 10;
-    case 83: return shared;          // managed memory
+    case 83: return device.managed;  // managed memory
     case 85: return device.ordinal;  // board group
     case 86: return shared;          // host-native atomics
     case 88: return pageable(device);

@@ -89,13 +89,15 @@ void forget(const Allocation& allocation) {
 CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsigned flags,
                   std::shared_ptr<Allocation>& made) {
   if (!bytes) return fail(eInvalidValue, "an allocation of no bytes");
-  if (use == MemoryUse::managed && !context.device->shared_addresses)
-    return not_supported("managed memory",
-                         "this device and the host reach memory by different addresses");
-  const bool host = use == MemoryUse::host;
+  // Where the device's memory is not the host's, managed memory is the host's: kernels reach it.
+  const bool host = use == MemoryUse::host ||
+                    (use == MemoryUse::managed && !context.device->shared_addresses);
   auto buffer =
       Buffer::create(context.gpu(), bytes, host ? BufferMemory::host : BufferMemory::device);
   if (!buffer) return report(buffer.error());
+  if (use == MemoryUse::managed && number(buffer->mapped()) != buffer->address())
+    return not_supported("managed memory",
+                         "this device and the host reach memory by different addresses");
   auto allocation = std::make_shared<Allocation>();
   allocation->address = buffer->address();
   allocation->bytes = bytes;
