@@ -143,9 +143,9 @@ VkResult Heap::map(Block& block, std::uint64_t bytes) {
   const bool place = map_placed_ && wanted && block.kind == MemoryKind::readback &&
                      block.address % kPlacedBytes == 0 && bytes % kPlacedBytes == 0;
   // What is reserved here the placed mapping replaces; what the process has there stays.
-  if (place && ::mmap(wanted, bytes, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
-                      0) == wanted) {
+  if (place &&
+      ::mmap(wanted, bytes, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == wanted) {
     MemoryMapPlacedInfo where;
     where.pPlacedAddress = wanted;
     MemoryMapInfo info;

@@ -1,5 +1,6 @@
-// VK_EXT_map_memory_placed and the VK_KHR_map_memory2 that it builds on: memory mapped at an address
-// that the caller chooses. Declared here because the headers of Debian 12 are older than both.
+// VK_EXT_map_memory_placed and the VK_KHR_map_memory2 that it builds on: memory mapped at an
+// address that the caller chooses. Declared here because the headers of Debian 12 are older than
+// both.
 #pragma once
 
 #include "src/vulkan/api.hpp"

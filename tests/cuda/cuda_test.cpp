@@ -53,6 +53,14 @@ TEST(DriverInterface, ProgramThatEndsBeforeItsKernels) {
   }
 }
 
+TEST(DriverInterface, ChildrenOfAProcessWithADevice) {
+  std::string program;
+  ASSERT_TRUE(compile_c("forks", program));
+  const ProcessResult result = execute({program});
+  EXPECT_EQ(result.out, "good\n") << result.error;
+  EXPECT_EQ(result.exit_code, 0);
+}
+
 TEST(DriverInterface, SeveralDevices) {
   std::string program;
   ASSERT_TRUE(compile_c("devices", program));

@@ -105,7 +105,7 @@ CUresult set_limit(ContextObject& context, int limit, std::size_t value) {
 }
 
 CUresult enter(ContextObject*& context) {
-  if (ended()) return eCudartUnloading;
+  if (ended()) return why_not_initialized();
   if (!initialized()) return fail(eInitializationError, "cuInit was not called");
   auto& stack = context_stack();
   if (stack.empty() || !stack.back())

@@ -16,10 +16,10 @@ inline constexpr int kVersion = 13000;
 CUresult initialize();
 /// Whether cuInit has run and the process is not about to end.
 bool initialized();
-/// Whether the process ends and the devices are given up: calls answer eCudartUnloading.
+/// Whether the devices are given up: the process ends, or is a child of the one that opened them.
 bool ended();
-/// The answer where initialized() is false.
-inline CUresult why_not_initialized() { return ended() ? eCudartUnloading : eInitializationError; }
+/// The answer where initialized() is false: eCudartUnloading where the process ends.
+CUresult why_not_initialized();
 /// To be called when a device was given work: the process ends after it. Handlers that run when the
 /// process ends run backwards, and a driver may add its own with any kernel, so that ours is added
 /// again after 2, 4, 8 calls and so on.

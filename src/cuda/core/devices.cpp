@@ -1,4 +1,5 @@
 // Which devices a CUDA program sees, and what is said of them.
+#include <pthread.h>
 #include <unistd.h>
 
 #include <bit>
@@ -22,7 +23,7 @@ struct Devices {
   std::vector<std::unique_ptr<DeviceObject>> all;
 };
 
-std::atomic<bool> g_initialized{false}, g_ended{false};
+std::atomic<bool> g_initialized{false}, g_ended{false}, g_forked{false};
 pid_t g_user = 0;  ///< the process that opened the devices
 
 Devices& devices() {
@@ -168,7 +169,7 @@ std::uint64_t next_id() {
 }
 
 CUresult initialize() {
-  if (ended()) return eCudartUnloading;
+  if (ended()) return why_not_initialized();
   if (g_initialized.load(std::memory_order_acquire)) return devices().status;
   static std::mutex mutex;
   std::lock_guard lock(mutex);
@@ -177,6 +178,8 @@ CUresult initialize() {
   std::atexit(print_statistics);
   if (!runtime::option_text(runtime::Option::sanitize).empty())
     ::on_exit(finish_sanitizer, nullptr);
+  // A child has none of the drivers' threads: what it gave them would never be done.
+  ::pthread_atfork(nullptr, nullptr, [] { g_forked.store(true, std::memory_order_release); });
   g_initialized.store(true, std::memory_order_release);
   return devices().status;
 }
@@ -188,7 +191,12 @@ void finish_at_exit() {
 }
 
 bool initialized() { return g_initialized.load(std::memory_order_acquire) && !ended(); }
-bool ended() { return g_ended.load(std::memory_order_acquire); }
+bool ended() {
+  return g_ended.load(std::memory_order_acquire) || g_forked.load(std::memory_order_acquire);
+}
+CUresult why_not_initialized() {
+  return g_ended.load(std::memory_order_acquire) ? eCudartUnloading : eInitializationError;
+}
 int device_count() { return static_cast<int>(devices().all.size()); }
 
 DeviceObject* device_at(int ordinal) {

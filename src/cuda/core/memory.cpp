@@ -90,8 +90,8 @@ CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsi
                   std::shared_ptr<Allocation>& made) {
   if (!bytes) return fail(eInvalidValue, "an allocation of no bytes");
   // Where the device's memory is not the host's, managed memory is the host's: kernels reach it.
-  const bool host = use == MemoryUse::host ||
-                    (use == MemoryUse::managed && !context.device->shared_addresses);
+  const bool host =
+      use == MemoryUse::host || (use == MemoryUse::managed && !context.device->shared_addresses);
   auto buffer =
       Buffer::create(context.gpu(), bytes, host ? BufferMemory::host : BufferMemory::device);
   if (!buffer) return report(buffer.error());

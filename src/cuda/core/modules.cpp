@@ -332,7 +332,7 @@ void forget_kernels(LibraryObject& library, const ContextObject* context) {
 }  // namespace
 
 CUresult unload_library(CUlibrary handle) {
-  if (ended()) return eCudartUnloading;
+  if (ended()) return why_not_initialized();
   auto library = tables().libraries.take(handle);
   if (!library) return fail(eInvalidResourceHandle, "no such library");
   CUresult code = eSuccess;

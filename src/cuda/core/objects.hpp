@@ -31,7 +31,7 @@ struct DeviceObject {
   std::string select;  ///< for DeviceOptions::select
   DeviceInfo info;     ///< of the Vulkan device
   bool shared_addresses =
-      false;  ///< kernels and the host reach the same memory by the same address
+      false;             ///< kernels and the host reach the same memory by the same address
   bool managed = false;  ///< they do so for memory that the runtime allocates for both
 
   std::mutex mutex;  ///< what follows

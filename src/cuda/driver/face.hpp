@@ -52,7 +52,7 @@ CUresult with_device(CUdevice ordinal, F&& function) {
 /// The object of a handle, or eInvalidResourceHandle.
 template <class T, class F>
 CUresult with(const Table<T>& table, T* handle, F&& function) {
-  if (ended()) return eCudartUnloading;
+  if (ended()) return why_not_initialized();
   auto object = table.find(handle);
   if (!object) return fail(eInvalidResourceHandle, "no such handle");
   return function(*object);

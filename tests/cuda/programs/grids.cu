@@ -51,8 +51,8 @@ __global__ void shares(const unsigned* in, unsigned* parts, unsigned* out, unsig
   out[grid.thread_rank()] = before;
 }
 
-/// A surface is turned over by other blocks than those that wrote it, which have not read it before:
-/// reads need not see what was written since the last one.
+/// A surface is turned over by other blocks than those that wrote it. They have not read it before:
+/// a second read need not see what was written since the first one.
 __global__ void turned(cudaSurfaceObject_t surface, unsigned width, unsigned* out) {
   cg::grid_group grid = cg::this_grid();
   const unsigned x = blockIdx.x * blockDim.x + threadIdx.x, y = threadIdx.y;
