@@ -181,6 +181,7 @@ class Kernel(_Handle):
         filter: str | None = ...,
         sanitize: str | None = ...,
         suppressions: str | None = ...,
+        cooperative: bool = ...,
     ) -> float | None: ...
     def __getitem__(
         self, configuration: tuple[_Extent, _Extent] | tuple[_Extent, _Extent, int]

