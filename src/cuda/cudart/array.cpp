@@ -139,10 +139,7 @@ CUarray_format format_of_resource(const CUDA_RESOURCE_DESC& resource) {
 CUresult convert(const cudaTextureDesc& from, const CUDA_RESOURCE_DESC& resource,
                  CUDA_TEXTURE_DESC& to) {
   to = {};
-  for (int i = 0; i < 3; ++i) {
-    if (from.addressMode[i] < 0 || from.addressMode[i] > 3) return eInvalidValue;
-    to.addressMode[i] = static_cast<unsigned>(from.addressMode[i]);
-  }
+  if (CUresult code = copy_reads(from, to); code != eSuccess) return code;
   const CUarray_format format = format_of_resource(resource);
   const bool real = format == kHalf || format == kFloat || format >= kUnorm8x1;
   const bool small = is_small_integer(format);
@@ -150,18 +147,10 @@ CUresult convert(const cudaTextureDesc& from, const CUDA_RESOURCE_DESC& resource
     return fail(eInvalidFilterSetting, "integers have no linear filter");
   if (from.readMode == 1 && !small)
     return fail(eInvalidNormSetting, "only integers of 8 and 16 bits are read as floats up to 1");
-  to.filterMode = static_cast<unsigned>(from.filterMode);
-  to.mipmapFilterMode = static_cast<unsigned>(from.mipmapFilterMode);
-  to.maxAnisotropy = from.maxAnisotropy;
-  to.mipmapLevelBias = from.mipmapLevelBias;
-  to.minMipmapLevelClamp = from.minMipmapLevelClamp;
-  to.maxMipmapLevelClamp = from.maxMipmapLevelClamp;
   std::copy(std::begin(from.borderColor), std::end(from.borderColor), to.borderColor);
   // Of other formats CUDA's runtime leaves the flag out, which views of such formats show.
   if (from.readMode == 0 && small) to.flags |= kReadAsInteger;
   if (from.normalizedCoords) to.flags |= kNormalizedCoordinates;
-  if (from.sRGB) to.flags |= kSrgb;
-  if (from.disableTrilinearOptimization) to.flags |= kNoTrilinearOptimization;
   return eSuccess;
 }
 

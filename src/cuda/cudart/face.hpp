@@ -97,4 +97,23 @@ CUresult given_copy(const CUDA_MEMCPY3D_PEER& copy, cudaMemcpy3DParms& given);
 /// kMemoryHost ... of one side of a copy; false: no such kind.
 bool sides_of(int kind, unsigned& from, unsigned& to);
 
+/// What cudaTextureDesc and textureReference say alike of reads.
+template <class From>
+CUresult copy_reads(const From& from, CUDA_TEXTURE_DESC& to) {
+  for (int i = 0; i < 3; ++i) {
+    if (from.addressMode[i] < 0 || from.addressMode[i] > 3)
+      return fail(eInvalidValue, "no such address mode");
+    to.addressMode[i] = static_cast<unsigned>(from.addressMode[i]);
+  }
+  to.filterMode = static_cast<unsigned>(from.filterMode);
+  to.mipmapFilterMode = static_cast<unsigned>(from.mipmapFilterMode);
+  to.maxAnisotropy = from.maxAnisotropy;
+  to.mipmapLevelBias = from.mipmapLevelBias;
+  to.minMipmapLevelClamp = from.minMipmapLevelClamp;
+  to.maxMipmapLevelClamp = from.maxMipmapLevelClamp;
+  to.flags =
+      (from.sRGB ? kSrgb : 0) | (from.disableTrilinearOptimization ? kNoTrilinearOptimization : 0);
+  return eSuccess;
+}
+
 }  // namespace ptx2spv::cuda

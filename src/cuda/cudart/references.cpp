@@ -12,21 +12,9 @@ namespace {
 
 /// What a reference's host variable says of reads now.
 CUresult read_description(const textureReference& host, bool normalized, CUDA_TEXTURE_DESC& how) {
-  for (int i = 0; i < 3; ++i) {
-    if (host.addressMode[i] < 0 || host.addressMode[i] > 3)
-      return fail(eInvalidValue, "no such address mode");
-    how.addressMode[i] = static_cast<unsigned>(host.addressMode[i]);
-  }
-  how.filterMode = static_cast<unsigned>(host.filterMode);
-  how.mipmapFilterMode = static_cast<unsigned>(host.mipmapFilterMode);
-  how.maxAnisotropy = host.maxAnisotropy;
-  how.mipmapLevelBias = host.mipmapLevelBias;
-  how.minMipmapLevelClamp = host.minMipmapLevelClamp;
-  how.maxMipmapLevelClamp = host.maxMipmapLevelClamp;
-  how.flags = normalized ? 0 : kReadAsInteger;
+  if (CUresult code = copy_reads(host, how); code != eSuccess) return code;
+  if (!normalized) how.flags |= kReadAsInteger;
   if (host.normalized) how.flags |= kNormalizedCoordinates;
-  if (host.sRGB) how.flags |= kSrgb;
-  if (host.disableTrilinearOptimization) how.flags |= kNoTrilinearOptimization;
   return eSuccess;
 }
 
