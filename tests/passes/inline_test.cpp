@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -78,6 +79,33 @@ TEST(Inline, calls_give_the_callees_results) {
   ASSERT_EQ(out.trace.size(), 2u);
   EXPECT_EQ(out.trace[0].value.w[0], 7 * 3 + 8 * 3 + 7u);
   EXPECT_EQ(out.trace[1].value.w[0], 2u) << "a variable of the whole thread is shared by name";
+  passes::structurize(f, m);
+  ASSERT_EQ(validate(f, m, false, true), "") << print(f, m);
+}
+
+TEST(Inline, a_function_that_is_to_stand_once_does_in_a_copied_one_too) {
+  Module m = sample();
+  m.functions[0].calls.push_back({2, {0}});
+  Builder b(m.functions[0]);
+  m.functions[0].blocks[0].term = Term::none;
+  b.at(0);
+  b.inst(Op::call, Type::none, {b.get(0)}, 1);
+  b.store(b.i32(8), b.get(0), MemAttr{.space = Space::slot});
+  b.exit();
+  m.functions[1].stands_once = true;
+  ASSERT_EQ(passes::inline_calls(m), "");
+  Function& f = m.functions[0];
+  ASSERT_EQ(validate(f, m, false, false), "") << print(f, m);
+  const auto products = std::count_if(f.insts.begin(), f.insts.end(),
+                                      [](const Inst& inst) { return inst.op == Op::mul; });
+  EXPECT_EQ(products, 1) << print(f, m);
+  Memory memory;
+  const Outcome out = interpret(f, m, memory, {});
+  ASSERT_EQ(out.error, "");
+  ASSERT_EQ(out.trace.size(), 3u);
+  EXPECT_EQ(out.trace[0].value.w[0], 45u + 7u);
+  EXPECT_EQ(out.trace[1].value.w[0], 2u);
+  EXPECT_EQ(out.trace[2].value.w[0], 45 * 3 + 46 * 3u);
   passes::structurize(f, m);
   ASSERT_EQ(validate(f, m, false, true), "") << print(f, m);
 }

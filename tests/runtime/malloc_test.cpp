@@ -2,6 +2,9 @@
 // end when the heap does.
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "ptx2spv/translator.hpp"
 #include "tests/runtime/fixture.hpp"
 
 namespace ptx2spv {
@@ -271,6 +274,75 @@ TEST_F(Malloc, FreeingTwiceTraps) {
   EXPECT_EQ(timing.error().trap->kernel, "twice");
   EXPECT_NE(timing.error().text.find("free of an address"), std::string::npos)
       << timing.error().text;
+}
+
+// A kernel that takes `blocks` blocks of 48 bytes one after another, stores each one's number in
+// it, and gives them back in the same order: out[t] = how many had another number then.
+std::string unrolled(int blocks) {
+  std::string text = R"(.version 8.0
+.target sm_80
+.address_size 64
+)";
+  text += kDeclarations;
+  text += fmt::format(R"(.visible .entry unrolled(.param .u64 out, .param .u64 sizes)
+{{
+  .reg .b64 %d<{}>; .reg .b32 %r<8>; .reg .pred %p<2>;
+  ld.param.u64 %d0, [out];
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %d1, %r0, 8;
+  add.u64 %d0, %d0, %d1;
+  mov.u64 %d2, 48;
+  mov.u32 %r1, 0;
+)",
+                      blocks + 8);
+  for (int i = 0; i < blocks; ++i)
+    text += fmt::format(R"({{
+  .param .b64 param0;
+  st.param.b64 [param0], %d2;
+  .param .b64 retval0;
+  call.uni (retval0), malloc, (param0);
+  ld.param.b64 %d{0}, [retval0];
+  }}
+  mad.lo.u32 %r2, %r0, 1000, {1};
+  st.u32 [%d{0}], %r2;
+)",
+                        i + 8, i);
+  for (int i = 0; i < blocks; ++i)
+    text += fmt::format(R"(  mad.lo.u32 %r2, %r0, 1000, {1};
+  ld.u32 %r3, [%d{0}];
+  setp.ne.u32 %p0, %r2, %r3;
+  @%p0 add.u32 %r1, %r1, 1;
+{{
+  .param .b64 param0;
+  st.param.b64 [param0], %d{0};
+  call.uni free, (param0);
+  }}
+)",
+                        i + 8, i);
+  text += "  cvt.u64.u32 %d1, %r1;\n  st.global.u64 [%d0], %d1;\n  ret;\n}\n";
+  return text;
+}
+
+TEST_F(Malloc, ManyCallsInAKernelShareTheirCode) {
+  const auto words = [](int blocks) {
+    const std::string text = unrolled(blocks);
+    std::vector<Message> messages;
+    const auto module = PtxModule::parse({{text, "unrolled.ptx"}}, messages);
+    const auto translation = module ? module->translate({}, messages) : std::nullopt;
+    EXPECT_TRUE(translation) << (messages.empty() ? "" : messages.front().rendered);
+    return translation ? translation->spirv.size() : 0;
+  };
+  const std::size_t one = words(1), few = words(2), many = words(34);
+  ASSERT_GT(one, 0u);
+  EXPECT_LT((many - few) / 32, one / 20) << "32 more calls of both";
+
+  Module module = must(Module::load(device(), unrolled(34), "unrolled.ptx"));
+  Buffer out = must(Buffer::create(device(), 40 * 8));
+  must(out.upload(0, bytes_of(Longs(40, 7))));
+  LaunchConfig config;
+  config.block = {40, 1, 1};
+  expect_good(must(module.kernel("unrolled")).launch(config, Args().buffer(out).buffer(out)));
+  for (const std::uint64_t each : read_buffer<std::uint64_t>(out, 40)) ASSERT_EQ(each, 0u);
 }
 
 TEST_F(Malloc, TheSizeStaysOnceThereIsAHeap) {

@@ -304,6 +304,7 @@ struct Function {
   std::vector<Call> calls;
   std::vector<SurfaceOp> surface_ops;                  ///< of the operations surf_*, by imm
   std::vector<std::uint32_t> param_vars, result_vars;  ///< of a .func
+  bool stands_once = false;  ///< of a .func: its calls share one body, whatever the budget
 
   std::span<const Value> args(Value v) const {
     return {operands.data() + insts[v].first, insts[v].count};

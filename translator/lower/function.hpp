@@ -138,8 +138,7 @@ class FunctionLowering {
   void call_indirect(const Instruction& inst);
   void call_vprintf(const Instruction& inst);
   void call_assert(const Instruction& inst);
-  class DeviceHeap;  ///< lower_heap.cpp
-  void call_heap(const Instruction& inst, bool allocates);
+  void call_heap(const Instruction& inst, HeapCall which);  ///< lower_heap.cpp
   std::vector<std::uint32_t> vars_of(const Operand& operand) const;
   std::vector<Value> argument_words(const Operand& argument, ptx::Type constant);
   std::vector<Value> argument_words(const Operand& list);

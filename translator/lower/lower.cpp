@@ -42,6 +42,8 @@ class Layout {
     if (dynamic_shared_) c_.shared_bytes = c_.dynamic_shared_offset;
   }
 
+  std::array<bool, 2> heap_called{};  ///< by HeapCall
+
  private:
   void add(FunctionRef ref) {
     const std::uint64_t key = std::uint64_t{ref.module} << 32 | ref.function;
@@ -194,7 +196,10 @@ class Layout {
           indirect_call(ref, module, function, inst);
         } else {
           const FunctionRef target = c_.program.resolve_function(ref.module, callee.symbol);
-          if (target.found() && c_.program.function(target).has_body) add(target);
+          const bool defined = target.found() && c_.program.function(target).has_body;
+          if (defined) add(target);
+          const auto heap = heap_call(module.symbol(callee.symbol).name);
+          if (!defined && heap) heap_called[static_cast<unsigned>(*heap)] = true;
         }
         for (const unsigned list : {ptx::kCallReturns, ptx::kCallArguments})
           if (args[list].kind == OperandKind::list)
@@ -301,11 +306,17 @@ LoweredEntry lower_entry(Program& program, FunctionRef entry, const std::vector<
                    "a kernel's name has " + std::to_string(kLongestName) + " characters at most"));
     return out;
   }
-  Layout(context).run(entry);
+  Layout layout(context);
+  layout.run(entry);
   out.module.functions.resize(context.functions.size());
-  for (std::uint32_t i = 0; i < context.functions.size(); ++i) {
-    FunctionLowering(context, i).run();
-    ir::Function& lowered = out.module.functions[i];
+  for (const HeapCall which : {HeapCall::malloc, HeapCall::free}) {
+    if (!layout.heap_called[static_cast<unsigned>(which)]) continue;
+    context.heap_function[static_cast<unsigned>(which)] =
+        static_cast<std::uint32_t>(out.module.functions.size());
+    lower_heap_function(which, out.module.functions.emplace_back());
+  }
+  for (std::uint32_t i = 0; i < context.functions.size(); ++i) FunctionLowering(context, i).run();
+  for (ir::Function& lowered : out.module.functions) {
     lowered.local_bytes = context.local_bytes;
     lowered.shared_bytes = context.shared_bytes;
     lowered.uses_dynamic_shared = out.info.dynamic_shared;

@@ -3,6 +3,7 @@
 // of their own.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,6 +36,9 @@ struct LoweredEntry {
 /// `recursive`, by number, as recursive_functions() says: their local variables lie on a stack.
 LoweredEntry lower_entry(Program& program, FunctionRef entry,
                          const std::vector<bool>& recursive = {});
+
+/// `function`, which is empty, as malloc or free.
+void lower_heap_function(HeapCall which, ir::Function& function);
 
 /// Fills in the CUDA source line of a .loc of `module`, and the calls it was inlined through.
 void set_source(TrapSite& site, const ptx::Module& module, std::uint32_t loc);
@@ -75,6 +79,9 @@ struct EntryContext {
   std::vector<std::uint32_t> frame_bytes;  ///< by number: local variables of recursive functions
   std::unordered_set<std::uint64_t>
       in_frame;  ///< these; their local_offset is from the frame's start
+
+  /// By HeapCall: number in out.module.functions, behind those of the text, if it is called.
+  std::array<std::uint32_t, 2> heap_function{};
 
   bool uses_reserved_shared = false;
   std::uint32_t reserved_shared = 0;  ///< offset of the region that CUDA's own headers keep in

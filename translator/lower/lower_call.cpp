@@ -329,7 +329,7 @@ void FunctionLowering::lower_call(const Instruction& inst) {
     return call_function(inst, context_.number(ref));
   if (name == "vprintf") return call_vprintf(inst);
   if (name == "__assertfail" || name == "__assert_fail") return call_assert(inst);
-  if (name == "malloc" || name == "free") return call_heap(inst, name == "malloc");
+  if (const auto heap = heap_call(name)) return call_heap(inst, *heap);
   error(callee.span, "'" + std::string(name) + "' is external and no module defines it");
 }
 

@@ -1,4 +1,6 @@
-// malloc and free: buddies of 32 bytes and more on a heap of the device, under one lock.
+// malloc and free: buddies of 32 bytes and more on a heap of the device, under one lock. Each is a
+// function of the IR that stands once in a kernel, however many calls there are: with what a thread
+// does while it waits for the lock, it has some 200 instructions.
 //
 // Each word of the heap's own is read and written by atomics alone: some drivers keep no other
 // order between threads. The lock is a try-lock whose critical section stands inside the branch
@@ -13,18 +15,21 @@ using ir::Op;
 using ir::Space;
 using ir::Type;
 
-class FunctionLowering::DeviceHeap {
+namespace {
+
+class DeviceHeap {
  public:
-  explicit DeviceHeap(FunctionLowering& lowering)
-      : l_(lowering),
-        b_(lowering.b_),
-        base_(lowering.memory_.push_address(abi::Push::heap)),
-        result_(var(Type::i64)) {
-    l_.context_.out.info.uses_heap = true;
+  explicit DeviceHeap(ir::Function& function) : f_(function), b_(function) {
+    f_.stands_once = true;
+    b_.at(b_.new_block());
+    base_ = Memory(b_, {}).push_address(abi::Push::heap);
   }
 
-  /// The address of `size` bytes, 0 where the heap has not so many.
-  Value allocate(Value size) {
+  /// The address of as many bytes as the argument says, 0 where the heap has not so many.
+  void allocate() {
+    result_ = var(Type::i64);
+    f_.result_vars = {result_};
+    const Value size = argument();
     b_.set(result_, b_.i64(0));
     when(b_.cmp(Op::ne, base_, b_.i64(0)), [&] {
       const Value units = word(abi::h_units);
@@ -42,12 +47,14 @@ class FunctionLowering::DeviceHeap {
         locked([&] { take(wanted); });
       });
     });
-    return b_.get(result_);
+    b_.ret();
   }
 
-  /// Whether `address` was a block, or null.
-  Value release(Value address) {
+  /// Whether the argument was the address of a block, or null.
+  void release() {
     const std::uint32_t good = var(Type::i1), unit = var(Type::i32);
+    f_.result_vars = {good};
+    const Value address = argument();
     b_.set(good, b_.cmp(Op::eq, address, b_.i64(0)));
     when(b_.inst(Op::not_, Type::i1, {b_.get(good)}), [&] {
       when(b_.cmp(Op::ne, base_, b_.i64(0)), [&] {
@@ -63,7 +70,7 @@ class FunctionLowering::DeviceHeap {
         });
       });
     });
-    return b_.get(good);
+    b_.ret();
   }
 
  private:
@@ -71,7 +78,14 @@ class FunctionLowering::DeviceHeap {
   static constexpr unsigned kPause = 64;  ///< reads of the lock between two attempts
   static_assert(abi::kHeapUnit == 1u << kUnitShift);
 
-  std::uint32_t var(Type type) { return l_.new_var(type, "heap"); }
+  std::uint32_t var(Type type) {
+    f_.vars.push_back({type, "heap"});
+    return static_cast<std::uint32_t>(f_.vars.size() - 1);
+  }
+  Value argument() {
+    f_.param_vars = {var(Type::i64)};
+    return b_.get(f_.param_vars[0]);
+  }
 
   template <class Then>
   void when(Value cond, Then&& then) {
@@ -96,7 +110,7 @@ class FunctionLowering::DeviceHeap {
 
   Value atomic(Value address, AtomicOp op, Value value, std::uint16_t slot = ir::kHeapSlot) {
     const Value old = b_.inst(Op::atomic, Type::i32, {address, value});
-    l_.out_.insts[old].mem = {.space = Space::global, .bytes = 4, .atomic = op, .slot = slot};
+    b_.last(old).mem = {.space = Space::global, .bytes = 4, .atomic = op, .slot = slot};
     return old;
   }
   Value read(Value address) { return atomic(address, AtomicOp::or_, b_.i32(0)); }
@@ -232,14 +246,24 @@ class FunctionLowering::DeviceHeap {
     });
   }
 
-  FunctionLowering& l_;
-  ir::Builder& b_;
-  const Value base_;
-  const std::uint32_t result_;
+  ir::Function& f_;
+  ir::Builder b_;
+  Value base_ = 0;
+  std::uint32_t result_ = 0;
 };
 
-void FunctionLowering::call_heap(const Instruction& inst, bool allocates) {
+}  // namespace
+
+void lower_heap_function(HeapCall which, ir::Function& function) {
+  DeviceHeap heap(function);
+  function.name = which == HeapCall::malloc ? "malloc" : "free";
+  which == HeapCall::malloc ? heap.allocate() : heap.release();
+}
+
+void FunctionLowering::call_heap(const Instruction& inst, HeapCall which) {
+  context_.out.info.uses_heap = true;
   const auto a = args(inst);
+  const bool allocates = which == HeapCall::malloc;
   const std::vector<Value> words = argument_words(a[ptx::kCallArguments]);
   Value argument = 0;
   if (words.size() == 2)
@@ -249,20 +273,20 @@ void FunctionLowering::call_heap(const Instruction& inst, bool allocates) {
   else
     return refuse(inst, allocates ? "malloc with other parameters than a size of 64 bits"
                                   : "free with other parameters than an address of 64 bits");
-  DeviceHeap heap(*this);
+  const std::uint32_t result = new_var(allocates ? Type::i64 : Type::i1, "heap");
+  out_.calls.push_back({context_.heap_function[static_cast<unsigned>(which)], {result}});
+  b_.inst(Op::call, Type::none, {argument}, out_.calls.size() - 1);
   if (allocates) {
-    const Value address = heap.allocate(argument);
     if (a[ptx::kCallReturns].kind == OperandKind::none) return;
     const auto to = result_words(a[ptx::kCallReturns]);
-    if (to.size() == 1 && out_.vars[to[0]].type == Type::i64) return b_.set(to[0], address);
+    if (to.size() == 1 && out_.vars[to[0]].type == Type::i64) return b_.set(to[0], b_.get(result));
     if (to.size() != 2) return refuse(inst, "malloc with another result than 64 bits");
-    b_.set(to[0], b_.inst(Op::trunc, Type::i32, {address}));
-    b_.set(to[1], b_.inst(Op::high, Type::i32, {address}));
+    b_.set(to[0], b_.inst(Op::trunc, Type::i32, {b_.get(result)}));
+    b_.set(to[1], b_.inst(Op::high, Type::i32, {b_.get(result)}));
     return;
   }
-  const Value good = heap.release(argument);
   const BlockId bad = b_.new_block(), fine = b_.new_block();
-  b_.cond_br(good, fine, bad);
+  b_.cond_br(b_.get(result), fine, bad);
   b_.at(bad);
   lower_trap(abi::TrapKind::trap_instruction,
              "free of an address that malloc did not give, or that was freed before", {});

@@ -19,10 +19,14 @@ Message message_at(const ptx::Module& module, Severity severity, Span span, std:
   return to_message(diagnostic, module.source);
 }
 
+std::optional<HeapCall> heap_call(std::string_view name) {
+  if (name == "malloc") return HeapCall::malloc;
+  if (name == "free") return HeapCall::free;
+  return std::nullopt;
+}
+
 bool is_runtime_function(std::string_view name) {
-  constexpr std::string_view kNames[] = {"vprintf", "__assertfail", "__assert_fail", "malloc",
-                                         "free"};
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+  return name == "vprintf" || name == "__assertfail" || name == "__assert_fail" || heap_call(name);
 }
 
 Program::Program(std::vector<std::unique_ptr<ptx::Module>> modules, std::vector<Message>& messages)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -82,6 +83,10 @@ class Program {
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
   Interface interface_;
 };
+
+/// The functions of the device heap, which lower_heap.cpp writes.
+enum class HeapCall : std::uint8_t { malloc, free };
+std::optional<HeapCall> heap_call(std::string_view name);
 
 /// Functions that CUDA supplies without a definition: lower_call.cpp knows them, or refuses them by
 /// name.

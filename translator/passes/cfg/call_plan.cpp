@@ -1,6 +1,6 @@
 // Copying multiplies a function by the call paths that lead to it. A function is shared when the
 // copies at its calls, less the one that remains, would have more instructions than a limit. The
-// limit is the largest that meets the budget.
+// limit is the largest that meets the budget. Functions that are to stand once (malloc) always are.
 #include "translator/passes/cfg/call_plan.hpp"
 
 #include <algorithm>
@@ -128,8 +128,10 @@ class Planner {
       for (const auto& [callee, calls] : node.callees)
         node.total =
             add(node.total, times(calls, shared[callee] ? kSmall / 2 : nodes_[callee].total));
-      shared[id] = id != 0 && node.calls > 1 && node.total > kSmall &&
-                   times(node.total, node.calls - 1) > limit;
+      // A single call of such a function may stand in one that is copied.
+      shared[id] =
+          id != 0 && (m_.functions[id].stands_once || (node.calls > 1 && node.total > kSmall &&
+                                                       times(node.total, node.calls - 1) > limit));
       if (shared[id] || id == 0) sum = add(sum, node.total);
     }
     return sum;

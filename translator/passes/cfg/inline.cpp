@@ -145,7 +145,8 @@ class Inliner {
       f_.vars.push_back({Type::i32, "from"});
       body.end = b_.new_block();
       body.entry = static_cast<BlockId>(f_.blocks.size());
-      copy(record.callee, body.vars, 0, [&] { b_.br(body.end); });
+      // What the PTX text does not have (malloc) gets a call's place, this one's.
+      copy(record.callee, body.vars, f_.insts[call].loc, [&] { b_.br(body.end); });
     }
     b_.at(b);
     b_.set_loc(f_.insts[call].loc);
