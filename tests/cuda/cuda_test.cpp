@@ -424,20 +424,5 @@ TEST(CudaImages, ArchiveForNoRuntime) {
   EXPECT_EQ(result.out, "cudaSuccess\n") << result.error;
 }
 
-TEST(Ptxexec, Usage) {
-  const ProcessResult none = run_process({tool_path("ptxexec")});
-  EXPECT_EQ(none.exit_code, 2);
-  EXPECT_NE(none.error.find("no program"), std::string::npos) << none.error;
-  EXPECT_EQ(run_process({tool_path("ptxexec"), "--nonsense", "true"}).exit_code, 2);
-  EXPECT_EQ(run_process({tool_path("ptxexec"), "--compute-capability", "x", "true"}).exit_code, 2);
-  EXPECT_EQ(run_process({tool_path("ptxexec"), "/nowhere/program"}).exit_code, 127);
-  EXPECT_EQ(run_process({tool_path("ptxexec"), "-d", "cpu", "sh", "-c", "exit 7"}).exit_code, 7);
-  EXPECT_EQ(run_process({tool_path("ptxexec"), "--", "sh", "-c", "echo \"$PTX2SPV_DEVICE\""}, {},
-                        {"PTX2SPV_DEVICE=x"})
-                .out,
-            "x\n");
-  EXPECT_EQ(run_process({tool_path("ptxexec"), "--libraries"}).out, kLibraries + "\n");
-}
-
 }  // namespace
 }  // namespace ptx2spv::test

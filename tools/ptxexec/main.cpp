@@ -1,14 +1,19 @@
 // ptxexec: starts a CUDA program on the libraries of src/cuda.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "ptx2spv/profile.hpp"
+#include "ptx2spv/runtime.hpp"
 #include "ptx2spv/sanitizer.hpp"
 #include "tools/common/files.hpp"
 #include "tools/common/options.hpp"
@@ -167,33 +172,89 @@ void apply(const ParsedOption& option) {
   }
 }
 
+/// The parts of `text` between commas; one that is blank is a problem.
+std::vector<std::string> parts_of(const std::string& text, std::string& problem) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    parts.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+    if (parts.back().find_first_not_of(' ') == std::string::npos)
+      problem = "the list '" + text + "' has an empty name";
+  }
+  return parts;
+}
+
+/// Each is empty where the value will do, else what is wrong with it.
+std::string device_problem(const std::string& name) {
+  if (name.find_first_not_of(' ') == std::string::npos) return "the name of a device is empty";
+  DeviceOptions options;
+  options.select = name;
+  const auto list = list_devices(options);
+  if (!list) return list.error().text;
+  std::string names;
+  for (const DeviceInfo& each : *list) {
+    if (each.usable && each.rejection.empty()) return {};
+    names += (names.empty() ? "" : ", ") + each.name;
+  }
+  return "no usable device matches '" + name + "'; there are: " + names +
+         " (ptxrun --list-devices says more)";
+}
+std::string devices_problem(const std::string& names) {
+  std::string problem;
+  const std::vector<std::string> parts = parts_of(names, problem);
+  const std::set<std::string> different(parts.begin(), parts.end());
+  for (auto each = different.begin(); problem.empty() && each != different.end(); ++each)
+    problem = device_problem(*each);
+  return problem;
+}
+std::string capabilities_problem(const std::string& names) {
+  std::string problem;
+  for (const std::string& each : parts_of(names, problem))
+    if (problem.empty() && !find_capability(each))
+      problem = "there is no capability '" + each + "'; docs/profiles.md lists them";
+  return problem;
+}
+std::string compute_capability_problem(const std::string& value) {
+  const bool formed = value.size() >= 3 && value.size() <= 4 && value[value.size() - 2] == '.' &&
+                      std::ranges::count_if(value, [](char c) { return c >= '0' && c <= '9'; }) ==
+                          static_cast<std::ptrdiff_t>(value.size()) - 1;
+  const double number = formed ? std::atof(value.c_str()) : 0;
+  if (number >= 2 && number <= 13) return {};
+  return "a compute capability has the form 7.5 and is from 2.0 to 13.0, not '" + value + "'";
+}
+std::string list_file_problem(const std::string& file) {
+  std::string text;
+  const IoError error = read_text(file, text);
+  return error.empty() ? suppressions_problem(text, file) : file + ": " + error;
+}
+
+std::string problem_of(const ParsedOption& option) {
+  const std::string& value = option.value;
+  switch (option.id) {
+    case opt_device: return device_problem(value);
+    case opt_devices: return devices_problem(value);
+    case opt_capability: return compute_capability_problem(value);
+    case opt_fp:
+      return value == "exact" || value == "fast" ? ""
+                                                 : unknown_value(kTool, opt_fp, "policy", value);
+    case opt_profile:
+      return find_profile(value) ? "" : unknown_value(kTool, opt_profile, "profile", value);
+    case opt_disable: return capabilities_problem(value);
+    case opt_sanitize: return checks_problem(value);
+    case opt_error_exit: return exit_code_problem(value);
+    case opt_suppressions: return list_file_problem(value);
+    case opt_timeout: return seconds_problem(value);
+    default: return {};
+  }
+}
+
 bool check(const ParsedCommand& command) {
-  for (const ParsedOption& each : command.options) {
-    if (each.id == opt_fp && each.value != "exact" && each.value != "fast") {
-      usage_error(kTool, unknown_value(kTool, opt_fp, "policy", each.value));
-      return false;
-    }
-    std::string problem;
-    if (each.id == opt_sanitize) problem = checks_problem(each.value);
-    if (each.id == opt_error_exit) problem = exit_code_problem(each.value);
-    if (std::string text; each.id == opt_suppressions) {
-      const IoError error = read_text(each.value, text);
-      problem = error.empty() ? suppressions_problem(text, each.value) : each.value + ": " + error;
-    }
-    if (each.id == opt_timeout) problem = seconds_problem(each.value);
-    if (!problem.empty()) {
+  for (const ParsedOption& each : command.options)
+    if (const std::string problem = problem_of(each); !problem.empty()) {
       usage_error(kTool, problem);
       return false;
     }
-    if (each.id == opt_capability) {
-      int major = 0, minor = 0, end = 0;
-      if (std::sscanf(each.value.c_str(), "%d.%d%n", &major, &minor, &end) != 2 ||
-          each.value[static_cast<std::size_t>(end)] || major < 2 || minor < 0 || minor > 9) {
-        usage_error(kTool, "a compute capability has the form 7.5, not '" + each.value + "'");
-        return false;
-      }
-    }
-  }
   return true;
 }
 

@@ -105,6 +105,7 @@ CUresult set_limit(ContextObject& context, int limit, std::size_t value) {
 }
 
 CUresult enter(ContextObject*& context) {
+  note_interface(Api::driver);
   if (ended()) return why_not_initialized();
   if (!initialized()) return fail(eInitializationError, "cuInit was not called");
   auto& stack = context_stack();
@@ -117,6 +118,7 @@ CUresult enter(ContextObject*& context) {
 }
 
 CUresult enter_runtime(ContextObject*& context) {
+  note_interface(Api::runtime);
   if (!initialized())
     if (CUresult code = initialize(); code != eSuccess) return code;
   auto& stack = context_stack();

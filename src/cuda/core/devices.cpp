@@ -39,32 +39,45 @@ void add(Devices& list, const DeviceInfo& info, std::string select) {
   list.all.push_back(std::move(device));
 }
 
-/// The devices of PTX2SPV_DEVICES: each entry is a selection, and one named twice is two devices.
-CUresult add_named(Devices& list, std::string_view names) {
-  while (!names.empty()) {
-    const std::size_t comma = names.find(',');
-    const std::string name(names.substr(0, comma));
-    names = comma == std::string_view::npos ? std::string_view() : names.substr(comma + 1);
-    if (name.empty()) continue;
-    DeviceOptions options;
-    options.select = name;
-    auto device = Device::open(options);
-    if (!device) {
-      say("PTX2SPV_DEVICES: " + device.error().to_string());
-      return eNoDevice;
-    }
-    add(list, device->info(), name);
-    list.all.back()->device = std::move(*device);
+/// Opening the device of one selection spares the drivers of the others.
+CUresult add_selected(Devices& list, const char* variable, std::string name) {
+  DeviceOptions options;
+  options.select = name;
+  auto device = Device::open(options);
+  if (!device) {
+    say(fmt::format("{}: {}", variable, device.error().to_string()));
+    return eNoDevice;
   }
-  return list.all.empty() ? eNoDevice : eSuccess;
+  add(list, device->info(), std::move(name));
+  list.all.back()->device = std::move(*device);
+  return eSuccess;
+}
+
+/// The devices of PTX2SPV_DEVICES: each entry is a selection, and one named twice is two devices.
+/// All of them, or none.
+CUresult add_named(Devices& list, std::string_view names) {
+  constexpr const char* kVariable = "PTX2SPV_DEVICES";
+  CUresult code = eSuccess;
+  for (std::size_t at = 0; code == eSuccess && at <= names.size();) {
+    const std::size_t comma = std::min(names.find(',', at), names.size());
+    std::string name(names.substr(at, comma - at));
+    at = comma + 1;
+    if (name.find_first_not_of(' ') == std::string::npos) {
+      say(fmt::format("{}: '{}' has an empty name", kVariable, names));
+      code = eNoDevice;
+    } else {
+      code = add_selected(list, kVariable, std::move(name));
+    }
+  }
+  if (code != eSuccess) list.all.clear();
+  return code;
 }
 
 CUresult find_devices(Devices& list) {
   if (auto names = runtime::option_text(runtime::Option::devices); !names.empty())
     return add_named(list, names);
-  // One selection is one device: opening it spares the drivers of the others.
   if (const auto name = runtime::option_text(runtime::Option::device); !name.empty())
-    return add_named(list, name);
+    return add_selected(list, "PTX2SPV_DEVICE", std::string(name));
   auto found = list_devices();
   if (!found) {
     say(found.error().to_string());

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "src/options.hpp"
 
 namespace ptx2spv::cuda {
@@ -20,6 +22,9 @@ constexpr ErrorRow kErrors[] = {
 #undef PTX2SPV_CUDA_RUNTIME_ERROR
 #undef PTX2SPV_CUDA_DRIVER_ERROR
 };
+
+thread_local Api t_interface = Api::driver;
+thread_local CUresult t_logged = eSuccess;  ///< of the last fail() that no log_returned() followed
 
 bool logging() {
   static const bool on = runtime::option_flag(runtime::Option::cuda_log, false);
@@ -57,15 +62,23 @@ void say_once(const std::string& text) {
 }
 
 CUresult fail(CUresult code, std::string_view text) {
-  if (logging()) {
-    const ErrorRow* row = find_error(code);
-    std::string line(row && *row->runtime ? row->runtime : "error");
-    line += ": ";
-    line += text;
-    say(line);
-  }
+  if (!logging()) return code;
+  const ErrorRow* row = find_error(code);
+  const bool runtime = t_interface == Api::runtime;
+  std::string_view name = row ? (runtime ? row->runtime : row->driver) : "";
+  if (row && name.empty()) name = runtime ? row->driver : row->runtime;
+  say(fmt::format("{}: {}", name.empty() ? "error" : name, text));
+  t_logged = code;
   return code;
 }
+
+void log_returned(CUresult code) {
+  if (!logging()) return;
+  if (const ErrorRow* row = find_error(code); row && code != t_logged) fail(code, row->text);
+  t_logged = eSuccess;
+}
+
+void note_interface(Api which) { t_interface = which; }
 
 CUresult not_supported(const char* function, const char* reason) {
   say_once(std::string(function) + " is not supported: " + reason);

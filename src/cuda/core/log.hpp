@@ -1,6 +1,7 @@
 // What the CUDA libraries say on standard error, and the names of errors.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,8 +14,14 @@ namespace ptx2spv::cuda {
 void say(std::string_view text);
 /// The same, the first time that this text comes.
 void say_once(const std::string& text);
-/// Returns `code`. With PTX2SPV_CUDA_LOG=1 it prints `text` first.
+/// Returns `code`. With PTX2SPV_CUDA_LOG=1 it prints its name in the interface that the thread used
+/// last, and `text`, first.
 CUresult fail(CUresult code, std::string_view text);
+/// With PTX2SPV_CUDA_LOG=1 prints what a call is about to return, unless fail() has just said why.
+void log_returned(CUresult code);
+/// Notes which interface the calling thread uses: its errors' names are printed.
+enum class Api : std::uint8_t { driver, runtime };
+void note_interface(Api which);
 /// eNotSupported. Says once which function is not supported and why.
 CUresult not_supported(const char* function, const char* reason);
 /// The code that stands for an error of the runtime library. What a user has to read to go on

@@ -15,24 +15,29 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
+CUresult unreadable(const std::string& file, const std::string& error) {
+  say(file + ": " + error);
+  return fail(eInvalidKernelImage, "the image cannot be read");
+}
+
 /// The PTX of one fat binary that devices may run: the newest first.
 CUresult texts_of(Bytes fatbin, const std::string& file, std::vector<Image::Text>& texts,
-                  bool& machine_code) {
+                  Image& image) {
   std::string error;
   auto entries = fatbin::read(fatbin, error);
-  if (!entries) {
-    say(file + ": " + error);
-    return eInvalidKernelImage;
+  if (!entries) return unreadable(file, error);
+  const auto runs = fatbin::ptx_for(*entries, static_cast<std::uint32_t>(compute_capability()));
+  for (const fatbin::Entry& each : *entries) {
+    const auto arch = static_cast<int>(each.arch);
+    if (!each.is_ptx()) image.machine_code = true;
+    if (!each.is_ptx() || std::ranges::find(runs, &each) != runs.end()) continue;
+    if (image.other && image.other <= arch) continue;
+    image.other = arch;
+    image.other_name = fatbin::arch_name(each);
   }
-  for (const fatbin::Entry& each : *entries)
-    if (each.kind != fatbin::Kind::ptx) machine_code = true;
-  for (const fatbin::Entry* each :
-       fatbin::ptx_for(*entries, static_cast<std::uint32_t>(compute_capability()))) {
+  for (const fatbin::Entry* each : runs) {
     auto text = fatbin::unpack_ptx(*each, error);
-    if (!text) {
-      say(file + ": " + error);
-      return eInvalidKernelImage;
-    }
+    if (!text) return unreadable(file, error);
     const std::string name = each->name.empty() ? file : std::string(each->name);
     texts.push_back({name + "." + fatbin::arch_name(*each) + ".ptx", std::move(*text),
                      static_cast<int>(each->arch)});
@@ -45,8 +50,7 @@ CUresult add_linked(const std::vector<Bytes>& fatbins, const std::string& file, 
   std::vector<std::vector<Image::Text>> parts;
   for (const Bytes& each : fatbins) {
     std::vector<Image::Text> texts;
-    if (CUresult code = texts_of(each, file, texts, image.machine_code); code != eSuccess)
-      return code;
+    if (CUresult code = texts_of(each, file, texts, image); code != eSuccess) return code;
     if (!texts.empty()) parts.push_back(std::move(texts));
   }
   std::size_t most = 0;
@@ -62,10 +66,7 @@ CUresult add_linked(const std::vector<Bytes>& fatbins, const std::string& file, 
 CUresult read_container(Bytes bytes, const std::string& file, Image& image) {
   std::string error;
   auto images = fatbin::read_file(bytes, error);
-  if (!images) {
-    say(file + ": " + error);
-    return eInvalidKernelImage;
-  }
+  if (!images) return unreadable(file, error);
   std::vector<Bytes> fatbins;
   for (const fatbin::Image& each : *images) fatbins.push_back(bytes.subspan(each.offset));
   if (fatbins.empty()) image.machine_code = true;
@@ -85,10 +86,7 @@ CUresult read_image(const void* data, std::size_t bytes, const std::string& file
   if (magic == fatbin::kWrapperMagic) {
     std::string error;
     auto fatbins = fatbin::unwrap(data, error);
-    if (!fatbins) {
-      say(file + ": " + error);
-      return eInvalidKernelImage;
-    }
+    if (!fatbins) return unreadable(file, error);
     return add_linked({fatbins->begin(), fatbins->end()}, file, image);
   }
   if (magic == fatbin::kMagic) {
@@ -96,10 +94,7 @@ CUresult read_image(const void* data, std::size_t bytes, const std::string& file
     if (!bytes) {
       // The first 16 bytes are there in any fat binary; they say how long it is.
       auto size = fatbin::size_of({static_cast<const std::byte*>(data), SIZE_MAX / 2}, error);
-      if (!size) {
-        say(file + ": " + error);
-        return eInvalidKernelImage;
-      }
+      if (!size) return unreadable(file, error);
       bytes = *size;
     }
     return add_linked({{static_cast<const std::byte*>(data), bytes}}, file, image);
@@ -169,7 +164,13 @@ bool check_link(const std::vector<Image::Text>& texts, std::string& errors) {
 CUresult load_module(ContextObject& context, const Image& image,
                      std::shared_ptr<ModuleObject>& made, std::string* log) {
   if (image.alternatives.empty()) {
-    if (image.machine_code)
+    if (image.other)
+      say_once(fmt::format(
+          "the program has PTX for {}, and devices report compute capability {}.{}: with "
+          "'ptxexec --compute-capability {}.{}' (PTX2SPV_CUDA_ARCH) they report one that runs it",
+          image.other_name, compute_capability() / 10, compute_capability() % 10, image.other / 10,
+          image.other % 10));
+    else if (image.machine_code)
       say_once(fmt::format(
           "the program holds machine code for NVIDIA's devices and no PTX for compute capability "
           "{}.{} or older: compile it with -gencode arch=compute_{},code=compute_{}",
@@ -194,8 +195,8 @@ CUresult load_module(ContextObject& context, const Image& image,
   const bool text = first->code == ErrorCode::translation;
   if (log) *log = first->to_string();
   // A text's errors are in the log, where there is one.
-  const CUresult code = log && text ? eInvalidPtx : report(*first);
-  return text ? code_of(image.alternatives.front()) : code;
+  const CUresult code = log && text ? eSuccess : report(*first);
+  return text ? fail(code_of(image.alternatives.front()), "the module does not translate") : code;
 }
 
 namespace {

@@ -204,6 +204,10 @@ struct Image {
   /// Each element is an alternative for a device; the texts in it belong together.
   std::vector<std::vector<Text>> alternatives;
   bool machine_code = false;  ///< code for NVIDIA's devices was in it, too
+  /// Of the PTX that the reported compute capability does not run: the least one that does (90
+  /// ...), 0 where there is none, and its architecture's name.
+  int other = 0;
+  std::string other_name;
 };
 
 /// Code that is loaded into each context when that first uses it.

@@ -67,7 +67,9 @@ CUresult with_device(int ordinal, DeviceObject*& device) {
 }  // namespace
 
 CUresult keep(CUresult code) {
-  if (code != eSuccess) g_last = code;
+  if (code == eSuccess) return code;
+  g_last = code;
+  log_returned(code);
   return code;
 }
 

@@ -75,7 +75,9 @@ CUresult call_in(CUstream handle, F&& function) {
 }
 
 /// The kernel of a host function, a cudaKernel_t or a cudaFunction_t: whatever a program launches.
-CUresult find_kernel(ContextObject& context, const void* symbol, FunctionObject*& found);
+/// `missing`: the answer where it is none.
+CUresult find_kernel(ContextObject& context, const void* symbol, FunctionObject*& found,
+                     CUresult missing = eInvalidDeviceFunction);
 /// The address that the program knows a kernel by; a function that no program registered is its
 /// own.
 const void* symbol_of(const FunctionObject& function);

@@ -28,15 +28,18 @@ LaunchConfig config_of(const dim3& grid, const dim3& block, std::size_t shared) 
   return config;
 }
 
+/// What launches and some other calls say of an address that is no kernel's. From CUDA 13 on it is
+/// taken for a kernel's handle.
+CUresult no_kernel(const void* symbol) {
+  return symbol && PTX2SPV_CUDART >= 13 ? eInvalidResourceHandle : eInvalidDeviceFunction;
+}
+
 CUresult launch_symbol(const void* symbol, const dim3& grid, const dim3& block, void** args,
                        std::size_t shared, CUstream handle, bool cooperative) {
   return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
     FunctionObject* function = nullptr;
-    CUresult code = find_kernel(context, symbol, function);
-    // From CUDA 13 on an address that is no kernel's is taken for a kernel's handle.
-    if (code == eInvalidDeviceFunction && symbol && PTX2SPV_CUDART >= 13)
-      code = eInvalidResourceHandle;
-    if (code != eSuccess) return code;
+    if (CUresult code = find_kernel(context, symbol, function, no_kernel(symbol)); code != eSuccess)
+      return code;
     // A kernel without parameters may come with a null pointer.
     void* none[1] = {};
     return launch(stream, *function, config_of(grid, block, shared), args ? args : none, nullptr,
@@ -44,18 +47,11 @@ CUresult launch_symbol(const void* symbol, const dim3& grid, const dim3& block, 
   });
 }
 
-/// From CUDA 13 on, what these calls say of an address that is no kernel's.
-CUresult no_kernel(CUresult code, const void* symbol) {
-  return code == eInvalidDeviceFunction && symbol && PTX2SPV_CUDART >= 13
-             ? keep(eInvalidResourceHandle)
-             : code;
-}
-
 template <class F>
-CUresult with_kernel(const void* symbol, F&& function) {
+CUresult with_kernel(const void* symbol, F&& function, CUresult missing = eInvalidDeviceFunction) {
   return call([&](ContextObject& context) -> CUresult {
     FunctionObject* found = nullptr;
-    if (CUresult code = find_kernel(context, symbol, found); code != eSuccess) return code;
+    if (CUresult code = find_kernel(context, symbol, found, missing); code != eSuccess) return code;
     return function(*found);
   });
 }
@@ -156,16 +152,17 @@ CUresult cudaFuncSetCacheConfig(const void* symbol, int config) {
 
 CUresult cudaFuncSetSharedMemConfig(const void* symbol, int config) {
   if (config < 0 || config > 2) return keep(eInvalidValue);
-  return no_kernel(with_kernel(symbol, [](FunctionObject&) { return eSuccess; }), symbol);
+  return with_kernel(
+      symbol, [](FunctionObject&) { return eSuccess; }, no_kernel(symbol));
 }
 
 CUresult cudaFuncGetName(const char** name, const void* symbol) {
   if (!name) return keep(eInvalidValue);
-  const CUresult code = with_kernel(symbol, [&](FunctionObject& function) {
+  const auto take = [&](FunctionObject& function) {
     *name = function.name.c_str();
     return eSuccess;
-  });
-  return no_kernel(code, symbol);
+  };
+  return with_kernel(symbol, take, no_kernel(symbol));
 }
 
 CUresult cudaFuncGetParamInfo(const void* symbol, std::size_t index, std::size_t* offset,

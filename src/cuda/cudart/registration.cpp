@@ -67,7 +67,8 @@ CUresult place_managed(Binary& binary, ContextObject& context) {
 
 }  // namespace
 
-CUresult find_kernel(ContextObject& context, const void* symbol, FunctionObject*& found) {
+CUresult find_kernel(ContextObject& context, const void* symbol, FunctionObject*& found,
+                     CUresult missing) {
   KernelObject* kernel = nullptr;
   {
     std::shared_lock lock(registered().mutex);
@@ -78,10 +79,10 @@ CUresult find_kernel(ContextObject& context, const void* symbol, FunctionObject*
     auto handle = static_cast<CUfunction>(const_cast<void*>(symbol));
     if (tables().functions.has(handle) || tables().kernels.has(reinterpret_cast<CUkernel>(handle)))
       return resolve_function(context, handle, found);
-    return fail(eInvalidDeviceFunction, "the function is no kernel");
+    return fail(missing, "the function is no kernel");
   }
   CUresult code = function_of(*kernel, context, found);
-  return code == eSymbolNotFound ? eInvalidDeviceFunction : code;
+  return code == eSymbolNotFound ? fail(missing, "the program's PTX has no such kernel") : code;
 }
 
 const void* symbol_of(const FunctionObject& function) {
