@@ -7,9 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <thread>
+
+#include "src/input_file.hpp"
 
 namespace ptx2spv::tools {
 namespace {
@@ -32,6 +36,23 @@ IoError write_all(int fd, std::span<const std::byte> bytes) {
     bytes = bytes.subspan(std::size_t(count));
   }
   return {};
+}
+
+/// A pipe or a device. A FIFO that nobody reads is an error, where open(2) would wait for ever.
+IoError write_in_place(const std::string& path, std::span<const std::byte> bytes) {
+  const auto start = std::chrono::steady_clock::now();
+  while (true) {
+    const Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), true};
+    if (file.fd < 0 && errno != ENXIO) return system_text();
+    if (file.fd >= 0) {
+      const int flags = ::fcntl(file.fd, F_GETFL);
+      if (flags < 0 || ::fcntl(file.fd, F_SETFL, flags & ~O_NONBLOCK) < 0) return system_text();
+      return write_all(file.fd, bytes);
+    }
+    if (std::chrono::steady_clock::now() - start > runtime::InputFile::kNoPartner)
+      return "is a FIFO that no process reads";
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 }  // namespace
@@ -65,25 +86,22 @@ IoError unpack_gzip(Bytes& bytes, std::uint64_t limit) {
   return error;
 }
 
-IoError read_file(const std::string& path, Bytes& bytes, const LimitOf& limit_of) {
+namespace {
+
+IoError read_whole(runtime::InputFile& file, Bytes& bytes, const LimitOf& limit_of) {
   bytes.clear();
-  Descriptor file{path == "-" ? 0 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC), path != "-"};
-  if (file.fd < 0) return system_text();
-  struct stat info {};
-  if (::fstat(file.fd, &info) != 0) return system_text();
-  if (S_ISDIR(info.st_mode)) return "is a folder";
-  const std::uint64_t known = S_ISREG(info.st_mode) ? std::uint64_t(info.st_size) : 0;
+  if (!file.error().empty()) return file.error();
+  if (file.is_folder()) return "is a folder";
   std::optional<std::uint64_t> limit;
   std::size_t used = 0;
   bytes.resize(1 << 16);
   while (true) {
-    if (used == bytes.size()) bytes.resize(std::max<std::uint64_t>(used * 2, known + 1));
-    const ssize_t count = ::read(file.fd, bytes.data() + used, bytes.size() - used);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return system_text();
-    used += std::size_t(count);
+    if (used == bytes.size()) bytes.resize(std::max<std::uint64_t>(used * 2, file.bytes() + 1));
+    const std::size_t count = file.read(bytes.data() + used, bytes.size() - used);
+    if (!file.error().empty()) return file.error();
+    used += count;
     if (!limit && (used >= kBeginning || count == 0)) limit = limit_of({bytes.data(), used});
-    if (limit && std::max<std::uint64_t>(used, known) > *limit)
+    if (limit && std::max<std::uint64_t>(used, file.bytes()) > *limit)
       return "is larger than " + std::to_string(*limit) + " bytes";
     if (count == 0) break;
   }
@@ -91,6 +109,17 @@ IoError read_file(const std::string& path, Bytes& bytes, const LimitOf& limit_of
   if (used >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b})
     return unpack_gzip(bytes, *limit);
   return {};
+}
+
+}  // namespace
+
+IoError read_file(const std::string& path, Bytes& bytes, const LimitOf& limit_of) {
+  if (path == "-") {
+    runtime::InputFile standard(0);
+    return read_whole(standard, bytes, limit_of);
+  }
+  runtime::InputFile file(path);
+  return read_whole(file, bytes, limit_of);
 }
 
 IoError read_file(const std::string& path, Bytes& bytes, std::uint64_t limit) {
@@ -116,8 +145,7 @@ IoError write_file(const std::string& path, std::span<const std::byte> bytes) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     if (S_ISDIR(info.st_mode)) return "is a folder";
-    Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC), true};
-    return file.fd < 0 ? system_text() : write_all(file.fd, bytes);
+    return write_in_place(path, bytes);
   }
   // The process number keeps two writers apart; the last to rename wins, each file whole.
   const std::string temporary = path + ".part" + std::to_string(::getpid());

@@ -7,6 +7,7 @@
 #include <map>
 #include <new>
 
+#include "tools/common/file_uses.hpp"
 #include "tools/common/files.hpp"
 #include "tools/ptx2spv/check.hpp"
 #include "tools/ptx2spv/messages.hpp"
@@ -61,6 +62,33 @@ void print_times(const std::vector<std::pair<std::string, double>>& times) {
   for (const std::string& pass : order)
     std::fprintf(stderr, "%9.3f ms  %s\n", sums[pass], pass.c_str());
   std::fprintf(stderr, "%9.3f ms  all passes\n", total);
+}
+
+std::string output_path(const Settings& settings, const std::string& stem) {
+  if (!settings.output.empty()) return settings.output;
+  return stem.empty() ? "-" : stem + output_ending(settings.emit);
+}
+
+bool writes_module(const Settings& settings) {
+  return settings.reflect.empty() || !settings.output.empty() || settings.emit_given;
+}
+
+// Whether the outputs are files of their own. Without -o they are named after the `stems`.
+bool own_outputs(const Settings& settings, const std::vector<std::string>& files,
+                 const std::vector<std::string>& stems) {
+  FileUses uses;
+  for (const std::string& file : files) uses.read(file, "an input");
+  for (const std::string& file : settings.linked) uses.read(file, "an input");
+  for (const auto& [file, profile] : settings.read_profiles) uses.read(file, "the profile");
+  const auto write = [&](const std::string& path, const std::string& what) {
+    const std::string problem = uses.write(path, what);
+    if (!problem.empty()) print_error(settings, "", problem);
+    return problem.empty();
+  };
+  for (const std::string& stem : stems)
+    if (writes_module(settings) && !write(output_path(settings, stem), "the module's file"))
+      return false;
+  return settings.reflect.empty() || write(settings.reflect, "the file of --reflect");
 }
 
 int write_output(const Settings& settings, const std::string& path, const std::string& bytes,
@@ -128,9 +156,8 @@ int translate_module(Settings& settings, const std::vector<PtxSource>& sources,
   if (!validity.unchecked.empty()) print_note(settings, inputs[0].file, validity.unchecked);
 
   int exit = kGood;
-  if (settings.reflect.empty() || !settings.output.empty() || settings.emit_given) {
-    std::string path = settings.output;
-    if (path.empty()) path = stem.empty() ? "-" : stem + output_ending(settings.emit);
+  if (writes_module(settings)) {
+    const std::string path = output_path(settings, stem);
     const std::string bytes =
         render_output(settings.emit, *translation, stem.empty() ? "module" : stem, error);
     if (!error.empty()) {
@@ -168,10 +195,12 @@ int translate_units(Settings& settings, const std::string& file,
                     rows);
     return kUsage;
   }
+  std::vector<std::string> stems;
+  for (const PtxUnit& unit : units) stems.push_back(stem_of(file) + "." + std::to_string(unit.row));
+  if (!own_outputs(settings, {file}, stems)) return kUsage;
   int exit = kGood;
-  for (const PtxUnit& unit : units)
-    exit = std::max(exit,
-                    translate_unit(settings, unit, stem_of(file) + "." + std::to_string(unit.row)));
+  for (std::size_t k = 0; k < units.size(); ++k)
+    exit = std::max(exit, translate_unit(settings, units[k], stems[k]));
   return exit;
 }
 
@@ -191,7 +220,9 @@ int translate_files(Settings& settings, std::vector<std::string> files) {
     if (files.size() == 1) all.older = std::move(units[0].older);
     for (PtxSource& source : units[0].sources) all.sources.push_back(std::move(source));
   }
-  return translate_unit(settings, all, files[0] == "-" ? "" : stem_of(files[0]));
+  const std::string stem = files[0] == "-" ? "" : stem_of(files[0]);
+  if (!own_outputs(settings, files, {stem})) return kUsage;
+  return translate_unit(settings, all, stem);
 }
 
 int run_tool(int argc, char** argv) {

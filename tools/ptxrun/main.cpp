@@ -13,6 +13,7 @@
 
 #include "ptx2spv/probe.hpp"
 #include "tools/common/elements.hpp"
+#include "tools/common/file_uses.hpp"
 #include "tools/common/input_kind.hpp"
 #include "tools/common/names.hpp"
 #include "tools/common/options.hpp"
@@ -297,16 +298,47 @@ Exit compare_results(const Manifest& manifest, const RunResult& vulkan, const Ru
   return exit;
 }
 
+/// What would be overwritten that the run reads, or written twice. An option of such a file is
+/// taken back, since reports are written however the run ends.
+std::vector<std::string> overwritten_files(Settings& settings, const std::string& file,
+                                           const Manifest& manifest) {
+  FileUses uses;
+  uses.read(file, "the manifest");
+  for (const FileUse& each : manifest.files)
+    if (!each.written) uses.read(each.path, "the file of " + each.place);
+  std::vector<std::string> errors;
+  constexpr std::size_t kMost = 50;
+  for (const FileUse& each : manifest.files) {
+    if (!each.written || errors.size() == kMost) continue;
+    const std::string problem = uses.write(each.path, "the file of " + each.place);
+    if (!problem.empty()) errors.push_back(each.where + problem);
+  }
+  const std::pair<const char*, std::string*> options[] = {{"--trace", &settings.trace},
+                                                          {"--report", &settings.report},
+                                                          {"--findings", &settings.findings}};
+  for (const auto& [option, path] : options) {
+    const std::string problem = uses.write(*path, std::string("the file of ") + option);
+    if (problem.empty()) continue;
+    errors.push_back(file + ": error: " + option + ": " + problem);
+    path->clear();
+  }
+  return errors;
+}
+
 /// What is wrong with the manifest; empty where it was read.
-std::vector<std::string> read_manifest(const Settings& settings, const std::string& file,
+std::vector<std::string> read_manifest(Settings& settings, const std::string& file,
                                        Manifest& manifest) {
   std::string text;
   IoError error = read_text(file, text, 64u << 20);
   if (error.empty()) error = other_kind(text, Wanted::manifest);
-  if (!error.empty()) return {file + ": error: " + error};
   std::vector<std::string> errors;
-  (void)parse_manifest(file == "-" ? "./<stdin>" : file, text, settings.output_folder, manifest,
-                       errors);
+  if (error.empty())
+    (void)parse_manifest(file == "-" ? "./<stdin>" : file, text, settings.output_folder, manifest,
+                         errors);
+  else
+    errors.push_back(file + ": error: " + error);
+  for (std::string& each : overwritten_files(settings, file, manifest))
+    errors.push_back(std::move(each));
   return errors;
 }
 
@@ -357,7 +389,8 @@ Exit run_and_tell(Settings& settings, const Manifest& manifest, RunResult& resul
   const Exit sanitized = finish_sanitizer(settings, result, reported);
   if (result.exit != Exit::good) {
     print_error(settings, result.error);
-    if (result.exit == Exit::no_device) std::fputs(limits_in_force(), stderr);
+    if (result.exit == Exit::no_device || result.exit == Exit::too_small)
+      std::fputs(limits_in_force(), stderr);
     reported.problems.push_back(result.error);
     return worse(result.exit, sanitized);
   }
@@ -649,6 +682,10 @@ std::string usage_problem(const Settings& settings, const std::vector<std::strin
   if (files.size() > 1 && shows) return "--trace and --report take one manifest";
   if (settings.check && shows) return "--check runs nothing that --trace or --report could show";
   if (std::count(files.begin(), files.end(), "-") > 1) return "standard input can be read once";
+  FileUses uses;
+  for (const std::string& file : files) uses.read(file, "a manifest");
+  if (const std::string problem = uses.write(settings.junit, ""); !problem.empty())
+    return "--junit: " + problem;
   return {};
 }
 

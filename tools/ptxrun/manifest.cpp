@@ -23,13 +23,12 @@ std::optional<std::uint32_t> index_of(const std::vector<Spec>& list, const std::
 
 }  // namespace
 
-void Parser::account(const Reader& reader, std::uint64_t bytes) {
-  // Contents exist on the host and on the device; on CPU devices both are this machine's memory.
+void Parser::account(const Reader& reader, std::uint64_t& total, std::uint64_t bytes) {
   const std::uint64_t memory =
       std::uint64_t(::sysconf(_SC_PHYS_PAGES)) * std::uint64_t(::sysconf(_SC_PAGESIZE));
-  total_ += bytes;
-  if (total_ > memory)
-    reader.error("brings the manifest to " + std::to_string(total_) +
+  total += bytes;
+  if (total > memory)
+    reader.error("brings the manifest to " + std::to_string(total) +
                  " bytes, more than this machine's memory of " + std::to_string(memory));
 }
 
@@ -37,7 +36,7 @@ void Parser::modules(const Reader& reader) {
   const auto one = [&](const Reader& item) {
     const auto path = item.string();
     if (!path) return;
-    out_.modules.push_back(input_path(*path));
+    out_.modules.push_back(input_path(item, *path));
     out_.module_where.push_back(item.where());
   };
   if (reader.json().kind != Json::Kind::array) {
@@ -66,7 +65,7 @@ void Parser::init(const Reader& reader, Init& init, bool surface) {
     if (const auto seed = value.integer(0, 0xffffffffu)) init.seed = std::uint32_t(*seed);
     init.kind = Init::Kind::pattern;
   } else if (kind == "raw" || kind == "npy" || kind == "png") {
-    if (const auto path = value.string()) init.path = input_path(*path);
+    if (const auto path = value.string()) init.path = input_path(value, *path);
     init.kind = kind == "raw" ? Init::Kind::raw : kind == "npy" ? Init::Kind::npy : Init::Kind::png;
     if (kind == "png" && !surface) value.error("only a surface can be filled from a picture");
   } else if (kind == "bytes") {
@@ -169,7 +168,7 @@ void Parser::surface(const std::string& name, const Reader& reader) {
     }
     spec.bytes *= count;
   }
-  account(reader, spec.bytes);
+  account(reader, total_, spec.bytes);
   const std::uint32_t longest = std::max({spec.desc.width, spec.desc.height, spec.desc.depth});
   if (spec.desc.levels > 1 && (longest >> (spec.desc.levels - 1)) == 0)
     reader.error("has no room for " + std::to_string(spec.desc.levels) + " levels");
@@ -208,7 +207,7 @@ void Parser::buffer(const std::string& name, const Reader& reader) {
   spec.name = name;
   if (const auto field = reader.need("bytes"))
     if (const auto value = field->integer(1, kMostBytes)) spec.bytes = *value;
-  account(reader, spec.bytes);
+  account(reader, total_, spec.bytes);
   if (const auto field = reader.find("init")) {
     init(*field, spec.init, false);
     if (spec.init.kind == Init::Kind::handles && spec.init.handles.size() * 8 > spec.bytes)
@@ -427,7 +426,7 @@ void Parser::output(const Reader& reader) {
     const auto text = field->string();
     if (!text) return;
     if (text->empty()) field->error("is an empty file name");
-    place = input ? input_path(*text) : output_path(*text);
+    place = input ? input_path(*field, *text) : output_path(*field, *text);
   };
   path("png", spec.png, false);
   path("npy", spec.npy, false);
@@ -472,7 +471,13 @@ void Parser::output(const Reader& reader) {
       if (spec.range->first == spec.range->second) field->error("is empty");
     }
   }
-  if (good) out_.outputs.push_back(std::move(spec));
+  if (!good) return;
+  // All outputs are read back before the first is written.
+  if (surface)
+    account(reader, total_outputs_, level_bytes(out_.surfaces[spec.index].desc, spec.level));
+  if (spec.kind == OutputSpec::Kind::buffer)
+    account(reader, total_outputs_, out_.buffers[spec.index].bytes);
+  out_.outputs.push_back(std::move(spec));
 }
 
 void Parser::run(const Reader& root) {

@@ -101,8 +101,17 @@ struct OutputSpec {
   const char* kind_name() const;
 };
 
+/// A file that the manifest names, and where.
+struct FileUse {
+  std::string path;
+  std::string where;  ///< file:line and pointer, for errors
+  std::string place;  ///< pointer and line, for errors about another place
+  bool written = false;
+};
+
 struct Manifest {
   std::string file, folder;
+  std::vector<FileUse> files;
   std::vector<std::string> modules, module_where;  ///< paths, and where each is named
   std::vector<SurfaceSpec> surfaces;
   std::vector<BufferSpec> buffers;

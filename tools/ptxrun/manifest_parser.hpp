@@ -19,8 +19,17 @@ class Parser {
   void run(const Reader& root);
 
  private:
-  std::string input_path(const std::string& path) const { return path_from(out_.folder, path); }
-  std::string output_path(const std::string& path) const { return path_from(output_folder_, path); }
+  /// The path of a file as the working directory sees it, entered among the manifest's files.
+  std::string input_path(const Reader& reader, const std::string& path) {
+    return use(reader, path_from(out_.folder, path), false);
+  }
+  std::string output_path(const Reader& reader, const std::string& path) {
+    return use(reader, path_from(output_folder_, path), true);
+  }
+  std::string use(const Reader& reader, std::string path, bool written) {
+    out_.files.push_back({path, reader.where(), reader.place(), written});
+    return path;
+  }
 
   void modules(const Reader& reader);
   void surface(const std::string& name, const Reader& reader);
@@ -40,7 +49,8 @@ class Parser {
   std::optional<std::uint32_t> buffer_named(const Reader& reader);
   std::optional<std::uint32_t> texture_named(const Reader& reader);
   std::optional<std::uint32_t> sampler_named(const Reader& reader);
-  void account(const Reader& reader, std::uint64_t bytes);
+  /// Adds to a sum that this machine's memory has to hold.
+  static void account(const Reader& reader, std::uint64_t& total, std::uint64_t bytes);
 
   template <class Visit>
   void each(const Reader& root, const char* section, Visit visit) {
@@ -59,7 +69,7 @@ class Parser {
   std::string output_folder_;
   std::vector<std::string> buffer_names_;
   Manifest& out_;
-  std::uint64_t total_ = 0;
+  std::uint64_t total_ = 0, total_outputs_ = 0;
 };
 
 }  // namespace ptx2spv::tools

@@ -70,6 +70,10 @@ std::string Reader::where() const {
          ": error: " + (pointer_.empty() ? "/" : pointer_) + ": ";
 }
 
+std::string Reader::place() const {
+  return (pointer_.empty() ? "/" : pointer_) + " (line " + std::to_string(json_->line) + ")";
+}
+
 bool Reader::is_object() const {
   if (json_->kind == Json::Kind::object) return true;
   error(std::string("has to be an object, not ") + to_string(json_->kind));

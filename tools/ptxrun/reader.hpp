@@ -22,6 +22,8 @@ class Reader {
   void error(const std::string& text) const;
   /// file:line: error: pointer, to which a text can be added later.
   std::string where() const;
+  /// "/pointer (line 3)", for messages about another place.
+  std::string place() const;
 
   bool is_object() const;
   bool is_array() const;

@@ -8,7 +8,8 @@
 namespace ptx2spv::ptx {
 namespace {
 
-constexpr unsigned kMaxDepth = 100;
+/// A level takes a kilobyte of the stack, and some threads have 64.
+constexpr unsigned kMaxDepth = 32;
 
 bool is_integer(const Constant& c) { return c.kind == Constant::Kind::integer; }
 
