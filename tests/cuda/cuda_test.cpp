@@ -313,6 +313,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Program{"linked", {"linked_a.cu", "linked_b.cu"}, {"-rdc=true"}},
                       Program{"surfaces", {"surfaces.cu"}, {}, false},
                       Program{"managed", {"managed.cu"}, {}, false},
+                      Program{"hosts", {"hosts.cu"}, {}, false},
                       Program{"textures", {"textures.cu"}, {}, false},
                       Program{"symbols", {"symbols.cu"}, {}},
                       Program{"streams", {"streams.cu"}, {}}),

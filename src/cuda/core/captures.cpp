@@ -4,6 +4,7 @@
 #include <deque>
 #include <unordered_set>
 
+#include "src/cuda/core/backlog.hpp"
 #include "src/cuda/core/graph.hpp"
 
 namespace ptx2spv::cuda {
@@ -137,10 +138,30 @@ CUresult capture_status(StreamObject& stream, int& status) {
   return code;
 }
 
+namespace {
+
+/// A copy behind host functions. Page-locked memory is read and written when its turn comes, other
+/// memory of the host before the call returns.
+CUresult keep_copy(ContextObject& context, StreamObject& stream, const CUDA_MEMCPY3D_PEER& what) {
+  HostSides sides;
+  if (CUresult code = host_sides(what, sides); code != eSuccess) return code;
+  if (sides.pageable_target || (sides.any && synchronous())) {
+    drain(stream);
+    return copy(context, what);
+  }
+  if (!sides.pageable_source)
+    return in_order(stream, [&context, what] { return copy(context, what); });
+  const auto held = std::make_shared<std::vector<std::byte>>();
+  const CUDA_MEMCPY3D_PEER from_held = hold_source(what, *held);
+  return in_order(stream, [&context, held, from_held] { return copy(context, from_held); });
+}
+
+}  // namespace
+
 CUresult copy_in(ContextObject& context, StreamObject& stream, const CUDA_MEMCPY3D_PEER& what) {
   bool captured = false;
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
-  if (!captured) return copy(context, what);
+  if (!captured) return is_held_up(stream) ? keep_copy(context, stream, what) : copy(context, what);
   if (CUresult code = check_copy(what); code != eSuccess) return code;
   return capture(stream, Operation{CopyOperation{what}});
 }
@@ -148,7 +169,10 @@ CUresult copy_in(ContextObject& context, StreamObject& stream, const CUDA_MEMCPY
 CUresult fill_in(ContextObject& context, StreamObject& stream, const CUDA_MEMSET_NODE_PARAMS& set) {
   bool captured = false;
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
-  return captured ? capture(stream, Operation{MemsetOperation{set}}) : set_memory(context, set);
+  if (captured) return capture(stream, Operation{MemsetOperation{set}});
+  if (!is_held_up(stream)) return set_memory(context, set);
+  if (CUresult code = check_fill(set); code != eSuccess) return code;
+  return in_order(stream, [&context, set] { return set_memory(context, set); });
 }
 
 bool capturing(StreamObject& stream) {
@@ -172,7 +196,7 @@ CUresult capture(StreamObject& stream, Operation operation) {
 CUresult record(StreamObject& stream, EventObject& event) {
   bool captured = false;
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
-  if (!captured) return record_event(stream, event);
+  if (!captured) return keep_record(stream, event) ? eSuccess : record_event(stream, event);
   std::scoped_lock lock(stream.mutex, event.mutex);
   event.capture = stream.capture;
   event.nodes = stream.tail;
@@ -190,7 +214,7 @@ CUresult wait(StreamObject& stream, EventObject& event) {
   if (!other) {
     bool captured = false;
     if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
-    if (!captured) return wait_event(stream, event);
+    if (!captured) return keep_wait(stream, event) ? eSuccess : wait_event(stream, event);
     return break_capture(
         stream, fail(eStreamCaptureIsolation, "a capture would wait for work outside of it"));
   }

@@ -35,17 +35,24 @@ bool multiply(std::size_t a, std::size_t b, std::size_t& product) {
   return !__builtin_mul_overflow(a, b, &product);
 }
 
+/// Bytes from a side's start to a position in it; false: more than there are addresses.
+bool place_of(const Side& side, std::size_t x, std::size_t y, std::size_t z, std::size_t& at) {
+  std::size_t slices = 0, rows = 0;
+  return multiply(z, side.slice, slices) && multiply(y, side.pitch, rows) &&
+         !__builtin_add_overflow(slices, rows, &at) && !__builtin_add_overflow(at, x, &at);
+}
+/// Bytes from the first one of an extent to behind the last one.
+bool bytes_of(const Side& side, const Extent& extent, std::size_t& bytes) {
+  return place_of(side, extent.width, extent.height - 1, extent.depth - 1, bytes);
+}
+
 /// Addresses whose sum would wrap, and ranges that reach over their allocation, are refused.
 CUresult resolve_memory(Side& side, CUdeviceptr address, std::size_t x, std::size_t y,
                         std::size_t z, const Extent& extent) {
-  std::size_t a = 0, b = 0, at = 0;
-  if (!multiply(z, side.slice, a) || !multiply(y, side.pitch, b) ||
-      __builtin_add_overflow(a, b, &at) || __builtin_add_overflow(at, x, &at) ||
-      __builtin_add_overflow(address, at, &address))
+  std::size_t a = 0, at = 0;
+  if (!place_of(side, x, y, z, at) || __builtin_add_overflow(address, at, &address))
     return fail(eInvalidValue, "a copy starts beyond any memory");
-  if (!multiply(extent.depth - 1, side.slice, a) || !multiply(extent.height - 1, side.pitch, b) ||
-      __builtin_add_overflow(a, b, &a) || __builtin_add_overflow(a, extent.width, &a))
-    return fail(eInvalidValue, "a copy reaches beyond any memory");
+  if (!bytes_of(side, extent, a)) return fail(eInvalidValue, "a copy reaches beyond any memory");
   side.memory = find_address(address);
   if (!side.memory)
     return fail(eInvalidValue, fmt::format("{:#x} is no address of device memory", address));
@@ -64,6 +71,7 @@ CUresult resolve_memory(Side& side, CUdeviceptr address, std::size_t x, std::siz
   return eSuccess;
 }
 
+/// What a copy says of one side.
 struct Given {
   unsigned type;
   std::byte* host;
@@ -71,6 +79,17 @@ struct Given {
   CUarray array;
   std::size_t x, y, z, pitch, height;
 };
+
+/// Memory of the host has no bounds that are known here; it ends where addresses do.
+CUresult resolve_host(Side& side, std::byte* host, const Given& given, const Extent& extent) {
+  std::size_t at = 0, bytes = 0, end = 0;
+  if (!place_of(side, given.x, given.y, given.z, at) || !bytes_of(side, extent, bytes) ||
+      __builtin_add_overflow(reinterpret_cast<std::uintptr_t>(host), at, &at) ||
+      __builtin_add_overflow(at, bytes, &end))
+    return fail(eInvalidValue, "a copy reaches beyond any memory");
+  side.host = reinterpret_cast<std::byte*>(at);  // NOLINT
+  return eSuccess;
+}
 
 CUresult resolve_array(Side& side, const Given& given, const Extent& extent) {
   side.array = tables().arrays.find(given.array);
@@ -125,8 +144,7 @@ CUresult resolve(Side& side, const Given& given, const Extent& extent) {
                               extent);
       if (!host) return fail(eInvalidValue, "a null pointer to copy from or to");
       side.kind = kMemoryHost;
-      side.host = host + given.z * side.slice + given.y * side.pitch + given.x;
-      return eSuccess;
+      return resolve_host(side, host, given, extent);
     }
     default: return fail(eInvalidValue, "a copy names no kind of memory");
   }
@@ -310,6 +328,35 @@ CUresult check_copy(const CUDA_MEMCPY3D_PEER& c) {
   return resolve_both(c, extent, from, to);
 }
 
+CUresult host_sides(const CUDA_MEMCPY3D_PEER& c, HostSides& sides) {
+  if (!c.WidthInBytes || !c.Height || !c.Depth) return eSuccess;
+  Extent extent;
+  Side from, to;
+  if (CUresult code = resolve_both(c, extent, from, to); code != eSuccess) return code;
+  sides.any = from.kind == kMemoryHost || to.kind == kMemoryHost;
+  sides.pageable_source = from.kind == kMemoryHost && !from.memory;
+  sides.pageable_target = to.kind == kMemoryHost && !to.memory;
+  return eSuccess;
+}
+
+CUDA_MEMCPY3D_PEER hold_source(const CUDA_MEMCPY3D_PEER& c, std::vector<std::byte>& bytes) {
+  Extent extent;
+  Side from, to;
+  CUDA_MEMCPY3D_PEER held = c;
+  if (resolve_both(c, extent, from, to) != eSuccess) return held;
+  bytes.resize(extent.width * extent.height * extent.depth);
+  to.host = bytes.data();
+  to.pitch = extent.width;
+  to.slice = extent.width * extent.height;
+  (void)copy_on_host(from, to, extent);
+  held.srcMemoryType = kMemoryHost;
+  held.srcHost = bytes.data();
+  held.srcXInBytes = held.srcY = held.srcZ = 0;
+  held.srcPitch = held.WidthInBytes;
+  held.srcHeight = held.Height;
+  return held;
+}
+
 CUresult copy(ContextObject& context, const CUDA_MEMCPY3D_PEER& c) {
   if (!c.WidthInBytes || !c.Height || !c.Depth) return eSuccess;
   Extent extent;
@@ -318,7 +365,7 @@ CUresult copy(ContextObject& context, const CUDA_MEMCPY3D_PEER& c) {
   CUresult code = eSuccess;
   if (from.kind == kMemoryHost && to.kind == kMemoryHost) {
     // Kernels may be writing the one or reading the other.
-    code = synchronize(context);
+    code = settle(context);
     if (code == eSuccess) code = copy_on_host(from, to, extent);
     return code;
   }
@@ -409,6 +456,7 @@ CUresult resolve_fill(const CUDA_MEMSET_NODE_PARAMS& set, Side& side, Extent& ex
   side.pitch = set.pitch ? set.pitch : row;
   if (set.height > 1 && side.pitch < row)
     return fail(eInvalidValue, "a pitch is less than the width");
+  if (set.height >> 32) return fail(eInvalidValue, "a fill has too many rows");
   extent = {row, set.height, 1};
   return resolve_memory(side, set.dst, 0, 0, 0, extent);
 }
@@ -440,7 +488,7 @@ CUresult set_memory(ContextObject& context, const CUDA_MEMSET_NODE_PARAMS& set) 
   };
   CUresult code = eSuccess;
   if (side.kind == kMemoryHost) {
-    if (code = synchronize(context); code != eSuccess) return code;
+    if (code = settle(context); code != eSuccess) return code;
     for (std::size_t y = 0; y < (dense ? 1 : set.height); ++y)
       fill_row(side.host + y * side.pitch, bytes);
     return eSuccess;

@@ -56,6 +56,8 @@ int& runtime_device();  ///< of the calling thread: what cudaSetDevice set
 CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsigned flags,
                   std::shared_ptr<Allocation>& made);
 CUresult release(CUdeviceptr address, MemoryUse use);
+/// Whether it can be.
+CUresult check_release(CUdeviceptr address, MemoryUse use);
 CUresult release_host(const void* pointer);
 CUresult register_host(ContextObject& context, void* pointer, std::size_t bytes, unsigned flags);
 CUresult unregister_host(const void* pointer);
@@ -168,6 +170,14 @@ CUresult enqueue(StreamObject& stream, Operation operation);
 /// Copies between any two of host, device and array; see CUDA_MEMCPY3D.
 CUresult copy(ContextObject& context, const CUDA_MEMCPY3D_PEER& copy);
 CUresult check_copy(const CUDA_MEMCPY3D_PEER& copy);
+/// Which sides of a copy are memory that a host function could see, and which of these are not
+/// page-locked: they are read, or written, before the call returns.
+struct HostSides {
+  bool any = false, pageable_source = false, pageable_target = false;
+};
+CUresult host_sides(const CUDA_MEMCPY3D_PEER& copy, HostSides& sides);
+/// The copy from a copy of its source, which `bytes` gets.
+CUDA_MEMCPY3D_PEER hold_source(const CUDA_MEMCPY3D_PEER& copy, std::vector<std::byte>& bytes);
 CUresult set_memory(ContextObject& context, const CUDA_MEMSET_NODE_PARAMS& set);
 CUresult check_fill(const CUDA_MEMSET_NODE_PARAMS& set);
 CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY3D& copy);
@@ -193,8 +203,14 @@ class PerThread {
 CUresult open_stream(StreamObject& stream, Stream*& opened);
 /// Notes that the stream has a launch whose end is to be looked at.
 void mark_dirty(const std::shared_ptr<StreamObject>& stream);
+/// Waits for the stream's work, host functions too; of the legacy stream for the device's.
 CUresult synchronize(StreamObject& stream);
+/// Waits for all of the device's work, host functions too.
 CUresult synchronize(ContextObject& context);
+/// Waits for what the device was given. What streams keep behind host functions is not begun.
+CUresult settle(ContextObject& context);
+/// The same for a stream, whose trap becomes the context's sticky error.
+CUresult settle(StreamObject& stream);
 CUresult query(StreamObject& stream);
 /// Looks at launches that are over without waiting for others: after a copy that waited.
 CUresult collect(ContextObject& context);

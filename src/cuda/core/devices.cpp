@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "src/cuda/core/backlog.hpp"
 #include "src/cuda/core/core.hpp"
 #include "src/device/device.hpp"
 #include "src/options.hpp"
@@ -151,6 +152,7 @@ void finish_devices() {
 
 /// What the process does from here on must not reach drivers: they take themselves away.
 void end_devices() {
+  if (::getpid() == g_user) stop_backlogs();
   finish_devices();
   g_ended.store(true, std::memory_order_release);
 }

@@ -1,5 +1,7 @@
 #include "src/cuda/core/graph.hpp"
 
+#include "src/cuda/core/backlog.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -26,10 +28,21 @@ Nodes& nodes() {
   return *list;
 }
 
+/// In the stream's own thread.
 CUresult run_host(StreamObject& stream, const HostOperation& operation) {
-  if (CUresult code = synchronize(*stream.context); code != eSuccess) return code;
-  operation.host.fn(operation.host.userData);
+  const bool legacy = stream.context->legacy.get() == &stream;
+  if (CUresult code = legacy ? settle(*stream.context) : settle(stream); code != eSuccess)
+    return code;
+  call_host(operation.host.fn, operation.host.userData);
   return eSuccess;
+}
+
+bool calls_host(const GraphObject& graph) {
+  return std::ranges::any_of(graph.nodes, [](const auto& node) {
+    const auto* child = std::get_if<ChildOperation>(&node->operation.what);
+    return std::holds_alternative<HostOperation>(node->operation.what) ||
+           (child && calls_host(*child->graph));
+  });
 }
 
 }  // namespace
@@ -76,7 +89,12 @@ CUresult run(StreamObject& stream, const Operation& operation) {
 CUresult enqueue(StreamObject& stream, Operation operation) {
   bool captured = false;
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
-  return captured ? capture(stream, std::move(operation)) : run(stream, operation);
+  if (captured) return capture(stream, std::move(operation));
+  const bool host = std::holds_alternative<HostOperation>(operation.what);
+  auto work = [own = stream.shared_from_this(), all = std::move(operation)] {
+    return run(*own, all);
+  };
+  return host ? in_own_thread(stream, std::move(work)) : in_order(stream, std::move(work));
 }
 
 // ---------------------------------------------------------------------------------------- graphs
@@ -243,11 +261,21 @@ void free_memory_of(const GraphObject& graph) {
 }  // namespace
 
 CUresult launch_graph(StreamObject& stream, GraphExecObject& exec) {
-  if (exec.flags & kGraphFreeOnLaunch) free_memory_of(*exec.graph);
-  for (const GraphNodeObject* each : exec.order)
-    if (each->enabled)
-      if (CUresult code = run(stream, each->operation); code != eSuccess) return code;
-  return eSuccess;
+  const bool host = calls_host(*exec.graph);
+  if (!host && !is_held_up(stream)) {
+    if (exec.flags & kGraphFreeOnLaunch) free_memory_of(*exec.graph);
+    for (const GraphNodeObject* each : exec.order)
+      if (each->enabled)
+        if (CUresult code = run(stream, each->operation); code != eSuccess) return code;
+    return eSuccess;
+  }
+  // As the instance is now: what becomes of it later is for later launches.
+  const bool frees = exec.flags & kGraphFreeOnLaunch;
+  auto work = [own = stream.shared_from_this(), graph = clone(*exec.graph), frees] {
+    if (frees) free_memory_of(*graph);
+    return run_graph(*own, *graph);
+  };
+  return host ? in_own_thread(stream, std::move(work)) : in_order(stream, std::move(work));
 }
 
 }  // namespace ptx2spv::cuda

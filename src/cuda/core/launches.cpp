@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/cuda/core/backlog.hpp"
 #include "src/cuda/core/core.hpp"
 #include "src/cuda/core/graph.hpp"
 
@@ -148,6 +149,16 @@ CUresult launch(const std::shared_ptr<StreamObject>& stream, FunctionObject& fun
     if (CUresult code = make_launch(function, config, params, extra, operation); code != eSuccess)
       return break_capture(*stream, code);
     return capture(*stream, Operation{std::move(operation)});
+  }
+  if (is_held_up(*stream)) {
+    KernelOperation kept;
+    if (CUresult code = make_launch(function, config, params, extra, kept); code != eSuccess)
+      return code;
+    return in_order(*stream, [stream, kept = std::move(kept)] {
+      const CUresult code = run_kernel(*stream, kept);
+      if (code == eSuccess) mark_dirty(stream);
+      return code;
+    });
   }
   if (CUresult code = check_shape(function, config); code != eSuccess) return code;
   Args args;

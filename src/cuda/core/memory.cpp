@@ -123,13 +123,18 @@ std::shared_ptr<Allocation> find_host(const void* pointer) {
   return by_host().find(number(pointer));
 }
 
-CUresult release(CUdeviceptr address, MemoryUse use) {
+CUresult check_release(CUdeviceptr address, MemoryUse use) {
   auto allocation = find_address(address);
   const bool fits = allocation && allocation->address == address &&
                     (allocation->use == use ||
                      (use == MemoryUse::device && allocation->use == MemoryUse::managed));
-  if (!fits)
-    return fail(eInvalidValue, fmt::format("{:#x} was not allocated, or is freed", address));
+  return fits ? eSuccess
+              : fail(eInvalidValue, fmt::format("{:#x} was not allocated, or is freed", address));
+}
+
+CUresult release(CUdeviceptr address, MemoryUse use) {
+  auto allocation = find_address(address);
+  if (CUresult code = check_release(address, use); code != eSuccess) return code;
   // What runs may still use it, and a launch that trapped is to be told of.
   const CUresult code = synchronize(*allocation->context);
   if (allocation->graph) {

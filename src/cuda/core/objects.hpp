@@ -88,12 +88,20 @@ struct Capture {
   std::atomic<bool> invalid{false};
 };
 
-struct StreamObject {
+struct Backlog;
+/// A place in what a stream has kept behind host functions (backlog.hpp).
+struct Ticket {
+  std::shared_ptr<Backlog> backlog;
+  std::uint64_t number = 0;
+};
+
+struct StreamObject : std::enable_shared_from_this<StreamObject> {
   ContextObject* context = nullptr;
   unsigned flags = 0;
   int priority = 0;
   std::uint64_t id = 0;
-  bool builtin = false;  ///< legacy or per thread: nobody destroys it
+  bool builtin = false;              ///< legacy or per thread: nobody destroys it
+  std::shared_ptr<Backlog> backlog;  ///< made when first needed, under a mutex of all backlogs
 
   std::mutex mutex;              ///< what follows
   std::optional<Stream> stream;  ///< made when first needed
@@ -107,6 +115,7 @@ struct EventObject {
   unsigned flags = 0;
   std::mutex mutex;  ///< what follows
   std::optional<Event> event;
+  Ticket kept;                          ///< of a recording behind host functions
   std::shared_ptr<Capture> capture;     ///< recorded in a capture
   std::vector<GraphNodeObject*> nodes;  ///< of that capture
 };

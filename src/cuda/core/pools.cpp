@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/cuda/core/backlog.hpp"
 #include "src/cuda/core/core.hpp"
 #include "src/cuda/core/graph.hpp"
 
@@ -219,7 +220,9 @@ CUresult free_in_stream(StreamObject& stream, CUdeviceptr address) {
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
   if (!captured) {
     if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
-    return release(address, MemoryUse::device);
+    if (!is_held_up(stream)) return release(address, MemoryUse::device);
+    if (CUresult code = check_release(address, MemoryUse::device); code != eSuccess) return code;
+    return in_order(stream, [address] { return release(address, MemoryUse::device); });
   }
   FreeOperation operation;
   if (CUresult code = make_graph_free(address, operation); code != eSuccess) return code;

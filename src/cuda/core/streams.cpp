@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "src/cuda/core/backlog.hpp"
 #include "src/cuda/core/core.hpp"
 #include "src/cuda/core/graph.hpp"
 
@@ -135,6 +136,12 @@ CUresult finish(StreamObject& stream) {
 }  // namespace
 
 CUresult synchronize(StreamObject& stream) {
+  drain(stream);
+  const bool legacy = stream.context->legacy.get() == &stream;
+  return legacy ? settle(*stream.context) : settle(stream);
+}
+
+CUresult settle(StreamObject& stream) {
   ContextObject& context = *stream.context;
   {
     std::lock_guard lock(context.mutex);
@@ -155,18 +162,24 @@ CUresult collect(ContextObject& context) {
 }
 
 CUresult synchronize(ContextObject& context) {
+  drain(context);
+  return settle(context);
+}
+
+CUresult settle(ContextObject& context) {
   if (Status status = context.gpu().synchronize(); !status) return stick(context, status.error());
   return collect(context);
 }
 
 CUresult query(StreamObject& stream) {
+  if (is_held_up(stream)) return eNotReady;
   Stream* opened = nullptr;
   {
     std::lock_guard lock(stream.mutex);
     if (stream.stream) opened = &*stream.stream;
   }
   if (opened && !opened->idle()) return eNotReady;
-  return synchronize(stream);
+  return settle(stream);
 }
 
 CUresult create_event(ContextObject& context, unsigned flags, CUevent& made) {
@@ -221,9 +234,11 @@ CUresult captured_event(EventObject& event) {
 }  // namespace
 
 CUresult query_event(EventObject& event) {
+  const bool kept = is_kept(event);
   std::lock_guard lock(event.mutex);
   if (event.capture) return captured_event(event);
   if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
+  if (kept) return eNotReady;
   if (!event.event || !event.event->recorded()) return eSuccess;
   return event.event->done() ? eSuccess : eNotReady;
 }
@@ -234,6 +249,10 @@ CUresult synchronize_event(EventObject& event) {
     std::lock_guard lock(event.mutex);
     if (event.capture) return captured_event(event);
     if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
+  }
+  drain(event);
+  {
+    std::lock_guard lock(event.mutex);
     recorded = event.event;
   }
   if (!recorded || !recorded->recorded()) return eSuccess;
@@ -258,6 +277,7 @@ CUresult elapsed(EventObject& start, EventObject& end, float& milliseconds) {
     return fail(eInvalidResourceHandle, "the events are of different devices");
   if ((start.flags | end.flags) & kEventDisableTiming)
     return fail(eInvalidResourceHandle, "an event was made without timing");
+  if (is_kept(start) || is_kept(end)) return eNotReady;
   if (&start == &end) {
     if (CUresult code = query_event(start); code != eSuccess) return code;
     milliseconds = 0;

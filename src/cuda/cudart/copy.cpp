@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/cuda/core/backlog.hpp"
 #include "src/cuda/cudart/face.hpp"
 
 namespace ptx2spv::cuda {
@@ -61,15 +62,26 @@ void to_array(CUDA_MEMCPY3D_PEER& p, CUarray array, std::size_t x, std::size_t y
   p.dstY = y;
 }
 
-/// A run of bytes that wraps from row to row of an array is up to three boxes.
-template <class F>
-CUresult each_box(CUarray handle, std::size_t x, std::size_t y, std::size_t bytes, F&& each) {
+/// Whether a run of bytes that wraps from row to row lies within an array; `row`: bytes of one.
+CUresult check_run(CUarray handle, std::size_t x, std::size_t y, std::size_t bytes,
+                   std::size_t& row) {
   auto array = tables().arrays.find(handle);
   if (!array) return keep(fail(eInvalidResourceHandle, "no such array"));
   const ArrayDesc& desc = array->array.desc();
-  const std::size_t row =
-      std::size_t{std::max(desc.width >> array->level, 1u)} * desc.texel_bytes();
-  if (x >= row && bytes) return keep(fail(eInvalidValue, "the copy starts behind its row"));
+  const std::size_t rows = std::max(desc.height >> array->level, 1u);
+  row = std::size_t{std::max(desc.width >> array->level, 1u)} * desc.texel_bytes();
+  if (!bytes) return eSuccess;
+  if (x >= row) return keep(fail(eInvalidValue, "the copy starts behind its row"));
+  if (y >= rows || bytes > (rows - y) * row - x)
+    return keep(fail(eInvalidValue, "a copy reaches beyond the array"));
+  return eSuccess;
+}
+
+/// Such a run is up to three boxes.
+template <class F>
+CUresult each_box(CUarray handle, std::size_t x, std::size_t y, std::size_t bytes, F&& each) {
+  std::size_t row = 0;
+  if (CUresult code = check_run(handle, x, y, bytes, row); code != eSuccess) return code;
   std::size_t done = 0;
   while (done < bytes) {
     std::size_t width = std::min(bytes - done, row - x), height = 1;
@@ -95,6 +107,8 @@ CUresult fill(CUstream handle, const CUDA_MEMSET_NODE_PARAMS& set) {
 CUresult check_box(const cudaPitchedPtr& to, const cudaExtent& extent) {
   if (!extent.width || !extent.height || !extent.depth) return eSuccess;
   if (to.ysize < extent.height) return fail(eInvalidValue, "a slice has too few rows");
+  if (extent.depth > 1 && to.pitch < extent.width)
+    return fail(eInvalidValue, "the pitch is less than the width");
   if (extent.depth == 1) return eSuccess;
   const auto [allocation, offset] = find_place(reinterpret_cast<CUdeviceptr>(to.ptr));
   std::size_t slice = 0, end = 0, rows = 0;
@@ -128,6 +142,7 @@ CUresult cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind
 }
 
 CUresult cudaMemcpy(void* to, const void* from, std::size_t bytes, int kind) {
+  const Synchronous scope;
   return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
 }
 
@@ -146,6 +161,7 @@ CUresult cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std
 
 CUresult cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                       std::size_t width, std::size_t height, int kind) {
+  const Synchronous scope;
   return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
 }
 
@@ -163,6 +179,7 @@ CUresult cudaMemcpy2DToArrayAsync(CUarray to, std::size_t x, std::size_t y, cons
 
 CUresult cudaMemcpy2DToArray(CUarray to, std::size_t x, std::size_t y, const void* from,
                              std::size_t pitch, std::size_t width, std::size_t height, int kind) {
+  const Synchronous scope;
   return cudaMemcpy2DToArrayAsync(to, x, y, from, pitch, width, height, kind, nullptr);
 }
 
@@ -180,6 +197,7 @@ CUresult cudaMemcpy2DFromArrayAsync(void* to, std::size_t pitch, const ArrayObje
 
 CUresult cudaMemcpy2DFromArray(void* to, std::size_t pitch, const ArrayObject* from, std::size_t x,
                                std::size_t y, std::size_t width, std::size_t height, int kind) {
+  const Synchronous scope;
   return cudaMemcpy2DFromArrayAsync(to, pitch, from, x, y, width, height, kind, nullptr);
 }
 
@@ -207,6 +225,7 @@ CUresult cudaMemcpyToArrayAsync(CUarray to, std::size_t x, std::size_t y, const 
 
 CUresult cudaMemcpyToArray(CUarray to, std::size_t x, std::size_t y, const void* from,
                            std::size_t bytes, int kind) {
+  const Synchronous scope;
   return cudaMemcpyToArrayAsync(to, x, y, from, bytes, kind, nullptr);
 }
 
@@ -225,6 +244,7 @@ CUresult cudaMemcpyFromArrayAsync(void* to, const ArrayObject* from, std::size_t
 
 CUresult cudaMemcpyFromArray(void* to, const ArrayObject* from, std::size_t x, std::size_t y,
                              std::size_t bytes, int kind) {
+  const Synchronous scope;
   return cudaMemcpyFromArrayAsync(to, from, x, y, bytes, kind, nullptr);
 }
 
@@ -232,6 +252,10 @@ CUresult cudaMemcpyArrayToArray(CUarray to, std::size_t to_x, std::size_t to_y,
                                 const ArrayObject* from, std::size_t x, std::size_t y,
                                 std::size_t bytes, int kind) {
   if (kind != kDeviceToDevice && kind != kDefault) return bad_direction();
+  std::size_t row = 0;
+  CUresult checked = check_run(const_cast<CUarray>(from), x, y, bytes, row);
+  if (checked == eSuccess) checked = check_run(to, to_x, to_y, bytes, row);
+  if (checked != eSuccess) return checked;
   std::vector<std::byte> between(bytes);
   CUresult code = cudaMemcpyFromArray(between.data(), from, x, y, bytes, kDeviceToHost);
   if (code != eSuccess) return code;
@@ -245,7 +269,10 @@ CUresult cudaMemcpy3DAsync(const cudaMemcpy3DParms* given, CUstream stream) {
   return submit(stream, p);
 }
 
-CUresult cudaMemcpy3D(const cudaMemcpy3DParms* given) { return cudaMemcpy3DAsync(given, nullptr); }
+CUresult cudaMemcpy3D(const cudaMemcpy3DParms* given) {
+  const Synchronous scope;
+  return cudaMemcpy3DAsync(given, nullptr);
+}
 
 CUresult cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* given, CUstream stream) {
   if (!given) return keep(eInvalidValue);
@@ -255,6 +282,7 @@ CUresult cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* given, CUstream stre
 }
 
 CUresult cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* given) {
+  const Synchronous scope;
   return cudaMemcpy3DPeerAsync(given, nullptr);
 }
 
@@ -267,6 +295,7 @@ CUresult cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from
 
 CUresult cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
                         std::size_t bytes) {
+  const Synchronous scope;
   return cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, nullptr);
 }
 
@@ -298,6 +327,7 @@ CUresult cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size
 
 CUresult cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
                             std::size_t offset, int kind) {
+  const Synchronous scope;
   return cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, nullptr);
 }
 
@@ -313,6 +343,7 @@ CUresult cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t byt
 
 CUresult cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
                               int kind) {
+  const Synchronous scope;
   return cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, nullptr);
 }
 

@@ -48,9 +48,8 @@ CUresult cudaStreamDestroy(CUstream handle) {
 }
 
 CUresult cudaStreamSynchronize(CUstream handle) {
-  return call_in(handle, [](ContextObject& context, const auto& stream) -> CUresult {
+  return call_in(handle, [](ContextObject&, const auto& stream) -> CUresult {
     if (CUresult code = begin_wait(*stream); code != eSuccess) return code;
-    if (stream->builtin && stream == context.legacy) return synchronize(context);
     return synchronize(*stream);
   });
 }

@@ -1,4 +1,5 @@
 // cuMemcpy and cuMemset in all their forms.
+#include "src/cuda/core/backlog.hpp"
 #include "src/cuda/driver/face.hpp"
 
 namespace ptx2spv::cuda {
@@ -50,6 +51,7 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUst
   return linear(stream, pointer(to), kMemoryUnified, pointer(from), kMemoryUnified, bytes);
 }
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+  const Synchronous scope;
   return cuMemcpyAsync(to, from, bytes, nullptr);
 }
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext,
@@ -58,6 +60,7 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontex
 }
 CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                       CUcontext from_context, std::size_t bytes) {
+  const Synchronous scope;
   return cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, nullptr);
 }
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes,
@@ -65,12 +68,14 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t byte
   return linear(stream, pointer(to), kMemoryDevice, from, kMemoryHost, bytes);
 }
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
+  const Synchronous scope;
   return cuMemcpyHtoDAsync_v2(to, from, bytes, nullptr);
 }
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   return linear(stream, to, kMemoryHost, pointer(from), kMemoryDevice, bytes);
 }
 CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
+  const Synchronous scope;
   return cuMemcpyDtoHAsync_v2(to, from, bytes, nullptr);
 }
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
@@ -78,6 +83,7 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t byte
   return linear(stream, pointer(to), kMemoryDevice, pointer(from), kMemoryDevice, bytes);
 }
 CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+  const Synchronous scope;
   return cuMemcpyDtoDAsync_v2(to, from, bytes, nullptr);
 }
 CUresult cuMemcpyDtoA_v2(CUarray to, std::size_t x, CUdeviceptr from, std::size_t bytes) {
@@ -91,6 +97,7 @@ CUresult cuMemcpyHtoAAsync_v2(CUarray to, std::size_t x, const void* from, std::
   return row(stream, to, nullptr, x, 0, kMemoryHost, const_cast<void*>(from), bytes);
 }
 CUresult cuMemcpyHtoA_v2(CUarray to, std::size_t x, const void* from, std::size_t bytes) {
+  const Synchronous scope;
   return cuMemcpyHtoAAsync_v2(to, x, from, bytes, nullptr);
 }
 CUresult cuMemcpyAtoHAsync_v2(void* to, CUarray from, std::size_t x, std::size_t bytes,
@@ -98,6 +105,7 @@ CUresult cuMemcpyAtoHAsync_v2(void* to, CUarray from, std::size_t x, std::size_t
   return row(stream, nullptr, from, 0, x, kMemoryHost, to, bytes);
 }
 CUresult cuMemcpyAtoH_v2(void* to, CUarray from, std::size_t x, std::size_t bytes) {
+  const Synchronous scope;
   return cuMemcpyAtoHAsync_v2(to, from, x, bytes, nullptr);
 }
 CUresult cuMemcpyAtoA_v2(CUarray to, std::size_t to_x, CUarray from, std::size_t from_x,
@@ -108,8 +116,12 @@ CUresult cuMemcpyAtoA_v2(CUarray to, std::size_t to_x, CUarray from, std::size_t
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* given, CUstream stream) {
   return given ? submit(stream, peer_copy(*given)) : eInvalidValue;
 }
-CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* given) { return cuMemcpy2DAsync_v2(given, nullptr); }
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* given) {
+  const Synchronous scope;
+  return cuMemcpy2DAsync_v2(given, nullptr);
+}
 CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* given) {
+  const Synchronous scope;
   return cuMemcpy2DAsync_v2(given, nullptr);
 }
 CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* given, CUstream stream) {
@@ -117,11 +129,15 @@ CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* given, CUstream stream) {
   if (given->srcLOD || given->dstLOD) return fail(eInvalidValue, "a level is an array of its own");
   return submit(stream, peer_copy(*given));
 }
-CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* given) { return cuMemcpy3DAsync_v2(given, nullptr); }
+CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* given) {
+  const Synchronous scope;
+  return cuMemcpy3DAsync_v2(given, nullptr);
+}
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* given, CUstream stream) {
   return given ? submit(stream, *given) : eInvalidValue;
 }
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* given) {
+  const Synchronous scope;
   return cuMemcpy3DPeerAsync(given, nullptr);
 }
 

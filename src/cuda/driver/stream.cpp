@@ -58,9 +58,9 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
 CUresult cuStreamDestroy(CUstream handle) { return cuStreamDestroy_v2(handle); }
 
 CUresult cuStreamSynchronize(CUstream handle) {
-  return call_in(handle, [](ContextObject& context, const auto& stream) -> CUresult {
+  return call_in(handle, [](ContextObject&, const auto& stream) -> CUresult {
     if (CUresult code = begin_wait(*stream); code != eSuccess) return code;
-    return stream == context.legacy ? synchronize(context) : synchronize(*stream);
+    return synchronize(*stream);
   });
 }
 CUresult cuStreamQuery(CUstream handle) {
