@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 namespace ptx2spv::ir {
@@ -18,6 +19,31 @@ void walk_successors(const Block& block, bool structured, std::vector<BlockId>& 
   }
   for (auto s = block.succs.rbegin(); s != block.succs.rend(); ++s) out.push_back(*s);
 }
+
+}  // namespace
+
+namespace {
+
+/// A list of blocks for each block, all in one array: graphs have millions of short ones.
+class BlockLists {
+ public:
+  /// `edges` calls its argument with each block and what its list holds next, twice the same.
+  template <typename Edges>
+  BlockLists(std::size_t blocks, const Edges& edges) : begin_(blocks + 1, 0) {
+    edges([&](BlockId b, BlockId) { ++begin_[b + 1]; });
+    for (std::size_t b = 0; b < blocks; ++b) begin_[b + 1] += begin_[b];
+    held_.resize(begin_[blocks]);
+    std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
+    edges([&](BlockId b, BlockId held) { held_[next[b]++] = held; });
+  }
+  std::span<const BlockId> operator[](BlockId b) const {
+    return std::span(held_).subspan(begin_[b], begin_[b + 1] - begin_[b]);
+  }
+
+ private:
+  std::vector<std::uint32_t> begin_;
+  std::vector<BlockId> held_;
+};
 
 }  // namespace
 
@@ -90,15 +116,16 @@ Dominators::Dominators(const Function& function, bool structured)
   for (std::uint32_t i = 0; i < order_.size(); ++i) position_[order_[i]] = i;
   if (order_.empty()) return;
 
-  std::vector<std::vector<BlockId>> preds(function.blocks.size());
-  for (const BlockId b : order_) {
-    const Block& block = function.blocks[b];
-    for (const BlockId s : block.succs) preds[s].push_back(b);
-    if (structured && block.merge != Merge::none) {
-      preds[block.merge_block].push_back(b);
-      if (block.merge == Merge::loop) preds[block.continue_block].push_back(b);
+  const BlockLists preds(function.blocks.size(), [&](auto&& add) {
+    for (const BlockId b : order_) {
+      const Block& block = function.blocks[b];
+      for (const BlockId s : block.succs) add(s, b);
+      if (structured && block.merge != Merge::none) {
+        add(block.merge_block, b);
+        if (block.merge == Merge::loop) add(block.continue_block, b);
+      }
     }
-  }
+  });
 
   // Nearest common ancestors by skew-binary jump pointers: a walk up the tree is logarithmic, which
   // the thousands of early exits into one block of large kernels need.
@@ -155,20 +182,22 @@ Dominators::Dominators(const Function& function, bool structured)
     }
   }
 
-  std::vector<std::vector<BlockId>> children(function.blocks.size());
-  for (std::size_t i = 1; i < order_.size(); ++i) children[idom_[order_[i]]].push_back(order_[i]);
+  const BlockLists children(function.blocks.size(), [&](auto&& add) {
+    for (std::size_t i = 1; i < order_.size(); ++i) add(idom_[order_[i]], order_[i]);
+  });
   std::uint32_t clock = 0;
   std::vector<std::pair<BlockId, std::size_t>> stack{{order_[0], 0}};
   enter_[order_[0]] = clock++;
   preorder_.push_back(order_[0]);
   while (!stack.empty()) {
     auto& [b, next] = stack.back();
-    if (next == children[b].size()) {
+    const std::span<const BlockId> list = children[b];
+    if (next == list.size()) {
       leave_[b] = clock++;
       stack.pop_back();
       continue;
     }
-    const BlockId c = children[b][next++];
+    const BlockId c = list[next++];
     enter_[c] = clock++;
     preorder_.push_back(c);
     stack.push_back({c, 0});

@@ -116,27 +116,62 @@ std::uint64_t KnownBits::transfer(const Function& f, Value v) const {
 KnownBits::KnownBits(const Function& f) : zeros_(f.insts.size(), ~0ull) {
   // Optimistic: a loop's variable keeps the alignment that its start and step have. Masks only lose
   // bits; after some rounds the phis that still move are given up.
-  // Without a loop the first walk has seen every operand before its use and is the last one.
   const std::vector<BlockId> order = reverse_postorder(f, false);
+  std::vector<Value> walk;  // all instructions, in that order
   std::vector<bool> walked(f.blocks.size());
   bool loops = false;
   for (const BlockId b : order) {
     walked[b] = true;
     for (const BlockId s : f.blocks[b].succs) loops = loops || walked[s];
+    for (const Value v : f.blocks[b].insts) zeros_[v] &= transfer(f, v);
+    walk.insert(walk.end(), f.blocks[b].insts.begin(), f.blocks[b].insts.end());
   }
+  // Without a loop that walk has seen every operand before its use.
+  if (loops) iterate(f, walk);
+}
+
+// Only a phi has operands that come after it, so what the first walk left open begins at phis.
+// Each further round looks at what uses a value that changed, in the order of the walk.
+void KnownBits::iterate(const Function& f, const std::vector<Value>& walk) {
   constexpr int kRounds = 8;
-  for (int round = 0;; ++round) {
-    bool changed = false;
-    for (const BlockId b : order) {
-      for (const Value v : f.blocks[b].insts) {
+  std::vector<std::uint64_t> now((walk.size() + 63) / 64, 0), next;  // bits by place in the walk
+  bool any = false;
+  for (std::size_t i = 0; i < walk.size(); ++i)
+    if (f.insts[walk[i]].op == Op::phi &&
+        (transfer(f, walk[i]) & zeros_[walk[i]]) != zeros_[walk[i]]) {
+      now[i / 64] |= 1ull << (i % 64);
+      any = true;
+    }
+  if (!any) return;
+  // The places of each value's users, one list behind the other.
+  std::vector<std::uint32_t> begin(f.insts.size() + 1, 0), users;
+  for (const Value v : walk)
+    for (const Value a : f.args(v)) ++begin[a];
+  for (std::size_t v = 0, sum = 0; v < begin.size(); ++v)
+    begin[v] = static_cast<std::uint32_t>(sum += begin[v]);
+  users.resize(begin.back());
+  for (std::size_t i = walk.size(); i-- > 0;)
+    for (const Value a : f.args(walk[i])) users[--begin[a]] = static_cast<std::uint32_t>(i);
+  for (int round = 1; any; ++round) {
+    any = false;
+    next.assign(now.size(), 0);
+    for (std::size_t word = 0; word < now.size(); ++word)
+      while (now[word]) {
+        const std::size_t i = word * 64 + static_cast<std::size_t>(std::countr_zero(now[word]));
+        now[word] &= now[word] - 1;
+        const Value v = walk[i];
         std::uint64_t z = transfer(f, v) & zeros_[v];
         if (z == zeros_[v]) continue;
         if (round >= kRounds && f.insts[v].op == Op::phi) z = ~width_mask(f.insts[v].type);
         zeros_[v] = z;
-        changed = true;
+        for (std::uint32_t u = begin[v]; u < begin[v + 1]; ++u) {
+          const std::uint32_t place = users[u];
+          const bool later = place > i;
+          (later ? now : next)[place / 64] |= 1ull << (place % 64);
+          any = any || !later;
+        }
       }
-    }
-    if (!changed || !loops) return;
+    now.swap(next);
   }
 }
 

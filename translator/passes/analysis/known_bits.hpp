@@ -22,6 +22,7 @@ class KnownBits {
   std::vector<std::uint64_t> take() && { return std::move(zeros_); }
 
  private:
+  void iterate(const ir::Function& f, const std::vector<ir::Value>& walk);
   std::uint64_t transfer(const ir::Function& f, ir::Value v) const;
   std::vector<std::uint64_t> zeros_;
 };

@@ -66,6 +66,22 @@ Range of_ranges(const Inst& inst, Type from, const std::array<Range, 4>& in, con
 
 }  // namespace
 
+void RangeTable::put(Value v, const Range& range) {
+  if (2 * (ranges_.size() + 1) > slots_.size()) {
+    std::vector<Slot> old(std::max<std::size_t>(slots_.size() * 2, 16));
+    old.swap(slots_);
+    for (const Slot& slot : old)
+      if (slot.number) slots_[place(slot.value)] = slot;
+  }
+  Slot& slot = slots_[place(v)];
+  if (slot.number) {
+    ranges_[slot.number - 1] = range;
+    return;
+  }
+  ranges_.push_back(range);
+  slot = {v, static_cast<std::uint32_t>(ranges_.size())};
+}
+
 std::optional<std::uint64_t> Ranges::constant(Value v) {
   const Range r = range(v, 0);
   return r.low == r.high ? std::optional(r.low) : std::nullopt;
@@ -77,10 +93,10 @@ Range Ranges::range(Value v, unsigned depth) {
   const Range any{0, most(inst.type)};
   constexpr unsigned kDeepest = 24;
   if (depth == kDeepest) return any;
-  if (const auto found = ranges_.find(v); found != ranges_.end()) return found->second;
+  if (const Range* found = ranges_.find(v)) return *found;
   if (inst.type == Type::none || inst.type == Type::v2 || inst.type == Type::v4) return any;
   const Range made = compute(inst, v, depth + 1, any);
-  ranges_[v] = made;
+  ranges_.put(v, made);
   return made;
 }
 
@@ -111,7 +127,7 @@ Range Ranges::compute(const Inst& inst, Value v, unsigned depth, const Range& an
   }
   if (inst.op == Op::phi && inst.count != 0) {
     // A value that goes round a loop finds itself unknown here.
-    ranges_[v] = any;
+    ranges_.put(v, any);
     Range all{any.high, 0};
     for (unsigned i = 0; i < inst.count; ++i) {
       const Range one = range(f_.arg(v, i), depth);

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
+#include <vector>
 
 #include "translator/ir/ir.hpp"
 
@@ -16,13 +16,41 @@ struct Range {
   bool below(const Range& other) const { return high < other.low; }
 };
 
+/// Ranges by value: a table of numbers, which grows, and what they number.
+class RangeTable {
+ public:
+  /// What was put in for `v`; null for nothing. Good until the next put().
+  const Range* find(ir::Value v) const {
+    if (slots_.empty()) return nullptr;
+    const Slot& slot = slots_[place(v)];
+    return slot.number ? &ranges_[slot.number - 1] : nullptr;
+  }
+  void put(ir::Value v, const Range& range);
+
+ private:
+  struct Slot {
+    ir::Value value = 0;
+    std::uint32_t number = 0;  ///< place in ranges_ plus 1; 0: empty
+  };
+  /// Where `v` is, or where it would be.
+  std::size_t place(ir::Value v) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = v * std::size_t{0x9e3779b1u} >> 7 & mask;
+    while (slots_[at].number != 0 && slots_[at].value != v) at = (at + 1) & mask;
+    return at;
+  }
+
+  std::vector<Slot> slots_;  ///< a power of two of them, half of them empty at least
+  std::vector<Range> ranges_;
+};
+
 /// Worked out when asked for, and kept: what is found stays true while passes replace values by
 /// equal ones. Needs SSA form.
 class Ranges {
  public:
   explicit Ranges(const ir::Function& function) : f_(function) {}
   /// Takes `v` for `start`: what a loop's phi is in the first iteration.
-  void assume(ir::Value v, ir::Value start) { ranges_[v] = range(start, 0); }
+  void assume(ir::Value v, ir::Value start) { ranges_.put(v, range(start, 0)); }
   /// The value where it can be one only.
   std::optional<std::uint64_t> constant(ir::Value v);
   Range of(ir::Value v) { return range(v, 0); }
@@ -32,7 +60,7 @@ class Ranges {
   Range compute(const ir::Inst& inst, ir::Value v, unsigned depth, const Range& any);
 
   const ir::Function& f_;
-  std::unordered_map<ir::Value, Range> ranges_;
+  RangeTable ranges_;
 };
 
 }  // namespace ptx2spv::passes

@@ -220,11 +220,12 @@ class Simplifier {
       if (!shareable(f_.insts[v])) return v;
       return table.find_or_add(v, b, hash(v), doms, [&](Value other) { return same(other, v); });
     };
+    std::vector<Value> insts;
     for (const BlockId b : doms.preorder()) {
       decided.enter(b);
-      std::vector<Value> insts = std::move(f_.blocks[b].insts);
-      std::vector<Value> kept;
-      kept.reserve(insts.size());
+      std::vector<Value>& kept = f_.blocks[b].insts;  // no block is made here
+      insts.assign(kept.begin(), kept.end());
+      kept.clear();
       for (const Value v : insts) {
         if (f_.insts[v].op == Op::constant) {
           const Value first = constants.find_or_add(v);
@@ -269,7 +270,6 @@ class Simplifier {
         }
       }
       Block& block = f_.blocks[b];
-      block.insts = std::move(kept);
       if (!block.cond) continue;
       block.cond = resolve(block.cond);
       if (block.term != Term::cond_br) continue;
