@@ -43,7 +43,16 @@ class Linker {
 
   void function(std::uint32_t m, std::uint32_t f) {
     const ptx::Function& here = modules_[m]->functions[f];
-    if (!here.has_body || here.linkage == Linkage::none) return;
+    if (!here.has_body) return;
+    // Kernels are found by their names, those that no other module sees too.
+    if (here.is_entry) {
+      const auto [known, is_new] = kernels_.try_emplace(here.name, FunctionRef{m, f});
+      const FunctionRef first = known->second;
+      const ptx::Function& there = modules_[first.module]->functions[first.function];
+      if (!is_new && (here.linkage == Linkage::none || there.linkage == Linkage::none))
+        error(m, here.span, "kernel", here.name, "is defined", first.module, there.span, "too");
+    }
+    if (here.linkage == Linkage::none) return;
     const auto [it, is_new] = functions.try_emplace(here.name, FunctionRef{m, f});
     if (is_new) return;
     const ptx::Function& there = modules_[it->second.module]->functions[it->second.function];
@@ -106,6 +115,8 @@ class Linker {
   bool failed = false;
 
  private:
+  std::unordered_map<std::string_view, FunctionRef> kernels_;
+
   static bool stronger(const ptx::Variable& here, const ptx::Variable& there) {
     if (there.linkage == Linkage::visible) return false;
     if (here.linkage == Linkage::visible) return true;
