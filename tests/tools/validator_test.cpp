@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ptx2spv/translator.hpp"
+#include "tests/tools/nested_loops.hpp"
 #include "tools/ptx2spv/spirv.hpp"
 
 namespace ptx2spv {
@@ -18,16 +19,6 @@ std::vector<std::uint32_t> module_of(const std::string& body) {
   auto made = module ? module->translate({}, messages) : std::nullopt;
   EXPECT_TRUE(made) << messages.front().rendered;
   return made ? std::move(made->spirv) : std::vector<std::uint32_t>{};
-}
-
-std::vector<std::uint32_t> nested_loops(int count) {
-  std::string body, ends;
-  for (int i = 0; i < count; ++i) {
-    const std::string label = "L" + std::to_string(i);
-    body += label + ": add.u32 %r0, %r0, 1;\n";
-    ends = "setp.lt.u32 %p, %r0, " + std::to_string(i) + ";\n@%p bra " + label + ";\n" + ends;
-  }
-  return module_of(body + ends);
 }
 
 TEST(Validator, a_large_module_is_valid_or_wrong_as_a_small_one_is) {
@@ -48,7 +39,7 @@ TEST(Validator, a_large_module_is_valid_or_wrong_as_a_small_one_is) {
 }
 
 TEST(Validator, one_that_does_not_end_is_given_up) {
-  const std::vector<std::uint32_t> words = nested_loops(3000);
+  const std::vector<std::uint32_t> words = module_of(test::nested_loops(3000, "%r0"));
   tools::Validator validator(0, 1u);
   const tools::Validity validity = validator.check(words);
   EXPECT_EQ(validity.wrong, "");

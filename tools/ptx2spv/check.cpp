@@ -338,7 +338,13 @@ int check_files(const Settings& settings, const std::vector<std::string>& files)
       std::printf(", %zu of these not checked by SPIRV-Tools' validator", totals.unvalidated);
     std::printf("\n");
   }
-  return unread ? 2 : all ? 0 : 3;
+  const bool waived = settings.validator_seconds == 0u;
+  if (totals.unvalidated && !waived)
+    print_warning(settings, std::to_string(totals.unvalidated) + " of " +
+                                std::to_string(totals.good_kernels) +
+                                " translated kernels are not checked by SPIRV-Tools' validator, "
+                                "for which --validator-seconds gives it more time");
+  return unread ? 2 : !all ? 3 : totals.unvalidated && !waived ? 4 : 0;
 }
 
 }  // namespace ptx2spv::tools

@@ -9,7 +9,7 @@
 namespace ptx2spv::tools {
 
 /// Prints the report to standard output. The exit code: 0 all translated, 3 not all, 2 a file could
-/// not be read.
+/// not be read, 4 all translated and not all checked by the validator, which was to check them.
 int check_files(const Settings& settings, const std::vector<std::string>& files);
 
 /// Where a kernel or function is defined in PTX text, for telling whose fault a message is.

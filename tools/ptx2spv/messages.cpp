@@ -76,6 +76,12 @@ void print_error(const Settings& settings, const std::string& file, const std::s
   print_one(settings, Severity::error, file, text);
 }
 
+void print_warning(const Settings& settings, const std::string& text) {
+  Settings loud = settings;
+  loud.quiet = false;
+  print_one(loud, Severity::warning, "", text);
+}
+
 void print_note(const Settings& settings, const std::string& file, const std::string& text) {
   print_one(settings, Severity::note, file, text);
 }

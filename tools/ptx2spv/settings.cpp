@@ -125,8 +125,8 @@ constexpr Option kOptions[] = {
      "taken for older scripts: SPIRV-Tools' validator checks every module before it is written"},
     {opt_validator, 0, "validator-seconds", "SECONDS",
      "processor time that the validator may take for a file, 0 to 86400; when not given what is "
-     "left of 10 seconds for each megabyte of text, 2 at least. A module that is not checked in it "
-     "is written, and reported"},
+     "left of 8 seconds for each megabyte of text, 1.6 at least. A module that is not checked in "
+     "it is written, and reported. 0: no module is checked"},
     {opt_check, 0, "check", "[FORMAT]",
      "write no module: report for every file and kernel whether it translates and validates, or "
      "every construct that is "
@@ -148,6 +148,7 @@ constexpr ExitCode kExitCodes[] = {
     {0, "everything was translated"},
     {2, "usage, or input and output"},
     {3, "translation failed; with --check for at least one kernel"},
+    {4, "--check: every kernel was translated, and the validator came to no end for at least one"},
 };
 
 bool parse_number(std::string_view text, std::uint32_t& value, std::uint32_t low,

@@ -114,7 +114,7 @@ std::optional<std::string> in_child(unsigned seconds, std::uint64_t most,
 Validator::Validator(std::size_t bytes, std::optional<unsigned> seconds)
     : start_(processor_seconds()) {
   const double megabytes = std::max(static_cast<double>(bytes) * 1e-6, 1.0);
-  allowed_ = seconds ? 0 : 10 * megabytes;
+  allowed_ = seconds ? 0 : 8 * megabytes;
   own_ = seconds ? *seconds : allowed_ / 5;
 }
 

@@ -19,7 +19,7 @@ struct Validity {
 class Validator {
  public:
   /// For modules made from `bytes` of PTX text. From here on this process and the validator may
-  /// take 10 seconds of processor time for each megabyte, and 10 for less, the validator a fifth
+  /// take 8 seconds of processor time for each megabyte, and 8 for less, the validator a fifth
   /// of that at least. `seconds`: what the validator may take instead.
   explicit Validator(std::size_t bytes, std::optional<unsigned> seconds = std::nullopt);
 
