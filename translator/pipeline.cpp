@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "translator/debug_source.hpp"
 #include "translator/function_facts.hpp"
 #include "translator/passes/analysis/uniformity.hpp"
 #include "translator/passes/cfg/demote_to_stack.hpp"
@@ -277,8 +278,10 @@ void emit(PassContext& c) {
   options.differences = c.options.fp == FpPolicy::fast;
   options.entry_name = c.info.name;
   options.debug_info = c.options.debug_info;
-  options.source_name = source_of(c).source.name();
-  options.source_text = source_of(c).source.text();
+  const bool alone = !c.options.entry.empty();
+  options.ptx_source = [&c, alone](std::uint32_t module) {
+    return debug_source(c.program, module, c.function, alone);
+  };
   options.cuda_source = [&c](const ir::Loc& loc) {
     TrapSite site;
     lower::set_source(site, c.program.module(loc.module), loc.source_loc);

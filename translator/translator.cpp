@@ -2,6 +2,8 @@
 #include "ptx2spv/translator.hpp"
 
 #include <algorithm>
+#include <span>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,29 @@ struct PtxModule::Impl {
   explicit Impl(lower::Program&& linked) : program(std::move(linked)) {}
   lower::Program program;
   std::vector<FrontEntry> entries;
+  std::unordered_multimap<std::string_view, const FrontEntry*> by_name;
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const FrontEntry& entry : entries) out.push_back(entry.lowered.info.name);
+    return out;
+  }
+  /// The one of that name, or all where it is empty.
+  std::vector<const FrontEntry*> entries_of(const std::string& name) const {
+    std::vector<const FrontEntry*> out;
+    if (name.empty()) {
+      for (const FrontEntry& entry : entries) out.push_back(&entry);
+    } else {
+      const auto [first, last] = by_name.equal_range(name);
+      for (auto each = first; each != last; ++each) out.push_back(each->second);
+    }
+    return out;
+  }
+  /// A module of these. Nothing after an error.
+  std::optional<spirv::Builder> translate(std::span<const FrontEntry* const> chosen,
+                                          const TranslateOptions& options,
+                                          std::vector<EntryInfo>& infos,
+                                          std::vector<Message>& messages) const;
 };
 
 PtxModule::PtxModule() = default;
@@ -41,6 +66,28 @@ FrontEntry refused_entry(const lower::Program& program, lower::FunctionRef entry
                   "instructions, which is the most for a module of this size: divide the module",
                   function.name, most)));
   return front;
+}
+
+/// All but the entries.
+void copy_module_part(const Interface& from, Interface& to) {
+  to.version = from.version;
+  to.variables = from.variables;
+  to.globals_image = from.globals_image;
+  to.constants_image = from.constants_image;
+  to.globals_bytes = from.globals_bytes;
+  to.relocations = from.relocations;
+  to.surfrefs = from.surfrefs;
+  to.texrefs = from.texrefs;
+  to.unresolved = from.unresolved;
+}
+
+/// Whether the module's part of a description is one that each kernel's module may carry.
+bool is_small(const Interface& all) {
+  constexpr std::size_t kMostBytes = 16384, kMostNames = 100;
+  return all.globals_image.size() + all.constants_image.size() <= kMostBytes &&
+         all.variables.size() + all.relocations.size() + all.surfrefs.size() + all.texrefs.size() +
+                 all.unresolved.size() <=
+             kMostNames;
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -81,57 +128,78 @@ std::optional<PtxModule> PtxModule::parse(const std::vector<Input>& inputs,
                                 : refused_entry(impl.program, entry, most));
     left -= std::min(left, impl.entries.back().size);
   }
-  for (const FrontEntry& entry : impl.entries)
+  for (const FrontEntry& entry : impl.entries) {
     impl.program.interface().entries.push_back(entry.lowered.info);
+    impl.by_name.emplace(entry.lowered.info.name, &entry);
+  }
   return result;
 }
 
-std::vector<std::string> PtxModule::entry_names() const {
-  std::vector<std::string> names;
-  for (const FrontEntry& entry : impl_->entries) names.push_back(entry.lowered.info.name);
-  return names;
-}
+std::vector<std::string> PtxModule::entry_names() const { return impl_->names(); }
 
 const Interface& PtxModule::interface() const { return impl_->program.interface(); }
 
-std::optional<Translation> PtxModule::translate(const TranslateOptions& options,
-                                                std::vector<Message>& messages) const {
-  Translation result;
-  result.interface = impl_->program.interface();
-  result.interface.entries.clear();
-  spirv::Builder builder;
-  Growth growth(impl_->program.text_bytes());
-  bool ok = true, found = false;
-  for (const FrontEntry& entry : impl_->entries) {
-    if (!options.entry.empty() && entry.lowered.info.name != options.entry) continue;
-    found = true;
-    messages.insert(messages.end(), entry.lowered.messages.begin(), entry.lowered.messages.end());
-    if (!entry.lowered.ok) {
+std::optional<spirv::Builder> PtxModule::Impl::translate(std::span<const FrontEntry* const> chosen,
+                                                         const TranslateOptions& options,
+                                                         std::vector<EntryInfo>& infos,
+                                                         std::vector<Message>& messages) const {
+  std::optional<spirv::Builder> builder(std::in_place);
+  Growth growth(program.text_bytes());
+  bool ok = true;
+  for (const FrontEntry* entry : chosen) {
+    messages.insert(messages.end(), entry->lowered.messages.begin(), entry->lowered.messages.end());
+    if (!entry->lowered.ok) {
       ok = false;
       continue;
     }
     EntryInfo info;
-    const bool made =
-        translate_entry(entry, impl_->program, options, builder, info, messages, growth);
+    ok &= translate_entry(*entry, program, options, *builder, info, messages, growth);
     growth.next_kernel();
-    if (!made) {
-      ok = false;
-      continue;
-    }
-    result.interface.entries.push_back(std::move(info));
+    infos.push_back(std::move(info));
   }
-  if (!found) {
+  if (chosen.empty()) {
     messages.push_back(lower::message_at(
-        impl_->program.module(0), Severity::error, {},
+        program.module(0), Severity::error, {},
         options.entry.empty()
             ? "the module has no kernel"
-            : "the module has no kernel '" + options.entry + "'; it has " + joined(entry_names())));
+            : "the module has no kernel '" + options.entry + "'; it has " + joined(names())));
+    ok = false;
+  }
+  if (!ok) builder.reset();
+  return builder;
+}
+
+std::optional<Translation> PtxModule::translate(const TranslateOptions& options,
+                                                std::vector<Message>& messages) const {
+  Translation result;
+  auto builder = impl_->translate(impl_->entries_of(options.entry), options,
+                                  result.interface.entries, messages);
+  if (!builder) return std::nullopt;
+  copy_module_part(impl_->program.interface(), result.interface);
+  if (options.debug_info) builder->embed("interface", to_json(result.interface));
+  result.spirv = builder->finish();
+  return result;
+}
+
+std::optional<KernelTranslation> PtxModule::translate_kernel(const TranslateOptions& options,
+                                                             std::vector<Message>& messages) const {
+  Interface described;
+  const auto chosen = impl_->entries_of(options.entry);
+  if (chosen.size() > 1) {
+    messages.push_back(
+        lower::message_at(impl_->program.module(0), Severity::error, {},
+                          "the module has several kernels, of which one must be named; it has " +
+                              joined(entry_names())));
     return std::nullopt;
   }
-  if (!ok) return std::nullopt;
-  if (options.debug_info) builder.embed("interface", to_json(result.interface));
-  result.spirv = builder.finish();
-  return result;
+  auto builder = impl_->translate(chosen, options, described.entries, messages);
+  if (!builder) return std::nullopt;
+  if (options.debug_info) {
+    if (is_small(impl_->program.interface()))
+      copy_module_part(impl_->program.interface(), described);
+    builder->embed("interface", to_json(described));
+  }
+  return KernelTranslation{builder->finish(), std::move(described.entries.front())};
 }
 
 std::vector<std::string_view> pass_names() {

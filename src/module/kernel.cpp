@@ -124,7 +124,7 @@ Result<Words> translate(const KernelState& kernel, const Specialization& key) {
   }
   std::vector<Message> messages;
   auto start = Clock::now();
-  auto translation = kernel.module->ptx.translate(options, messages);
+  auto translation = kernel.module->ptx.translate_kernel(options, messages);
   double took = milliseconds_since(start);
   if (!translation) {
     Error error = make_error(ErrorCode::translation,
@@ -143,15 +143,8 @@ Result<Words> translate(const KernelState& kernel, const Specialization& key) {
     ++device.statistics.translations;
     device.statistics.translation_ms += took;
   }
-  auto entry =
-      std::find_if(translation->interface.entries.begin(), translation->interface.entries.end(),
-                   [&](const EntryInfo& each) { return each.name == kernel.info->name; });
-  if (entry == translation->interface.entries.end())
-    return make_error(
-        ErrorCode::internal,
-        fmt::format("the translation of '{}' does not describe it", kernel.info->name));
   words.spirv = std::move(translation->spirv);
-  words.info = std::move(*entry);
+  words.info = std::move(translation->entry);
   if (device.disk) device.disk->store(cached, serialize(words.spirv, words.info));
   return words;
 }

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "ptx2spv/translator.hpp"
 #include "tests/scaling/counts.hpp"
 #include "tools/programs/families.hpp"
@@ -30,6 +32,7 @@ struct Target {
   const char* profile;
   ThreadModel threads;
   std::uint32_t checks = no_checks;
+  bool debug = false;  ///< with debug information
 };
 
 constexpr Target kTargets[] = {{"portable", ThreadModel::direct},
@@ -44,6 +47,11 @@ constexpr Target kChecked = {"portable", ThreadModel::direct, kAllChecks};
 constexpr std::string_view kCheckedFamilies[] = {"loads_and_stores", "waits", "waits_at_objects",
                                                  "barriers_in_a_row"};
 
+constexpr Target kDebugged = {"portable", ThreadModel::direct, no_checks, true};
+/// Families of which debug information makes much: kernels and places share a text and its files.
+constexpr std::string_view kDebuggedFamilies[] = {"kernels", "files_and_kernels", "source_lines",
+                                                  "inlined_lines", "comments"};
+
 /// What a byte of text may cost where much is asked of it. A machine that runs 10^9 basic blocks in
 /// a second needs 10 seconds for a megabyte of such bytes.
 constexpr double kMostWork = 10000, kMostMemory = 1000;
@@ -57,19 +65,33 @@ struct Outcome {
   std::string refusal;
 };
 
-Outcome translate(const std::string& text, const Target& target) {
-  Outcome out;
-  out.bytes = text.size();
-  std::vector<Message> messages;
+TranslateOptions options_of(const Target& target) {
   TranslateOptions options;
   options.profile = *find_profile(target.profile);
   options.threads = target.threads;
   options.checks = target.checks;
+  options.debug_info = target.debug;
+  return options;
+}
+
+Outcome translate(const std::string& text, const Target& target, bool one_by_one = false) {
+  Outcome out;
+  out.bytes = text.size();
+  std::vector<Message> messages;
+  TranslateOptions options = options_of(target);
   start_counting();
   {
     const auto module = PtxModule::parse({{text, "scaling.ptx"}}, messages);
-    const auto made = module ? module->translate(options, messages) : std::nullopt;
-    if (made) out.words = made->spirv.size();
+    if (module && one_by_one) {
+      for (const EntryInfo& entry : module->interface().entries) {
+        options.entry = entry.name;
+        const auto made = module->translate_kernel(options, messages);
+        if (made) out.words += made->spirv.size();
+      }
+    } else if (module) {
+      const auto made = module->translate(options, messages);
+      if (made) out.words = made->spirv.size();
+    }
   }
   out.counts = stop_counting();
   for (const Message& message : messages)
@@ -87,7 +109,8 @@ struct Case {
 std::string name_of(const Case& each) {
   const bool direct = each.target.threads == ThreadModel::direct;
   return std::string(each.family.name) + "_" + each.target.profile + (direct ? "" : "_regions") +
-         (each.target.checks == no_checks ? "" : "_checked");
+         (each.target.checks == no_checks ? "" : "_checked") +
+         (each.target.debug ? "_debugged" : "");
 }
 
 void print(const Case& each, const Outcome& it) {
@@ -127,12 +150,61 @@ std::vector<Case> cases() {
       if (family.everywhere || &target == kTargets) out.push_back({family, target});
     if (std::ranges::find(kCheckedFamilies, family.name) != std::end(kCheckedFamilies))
       out.push_back({family, kChecked});
+    if (std::ranges::find(kDebuggedFamilies, family.name) != std::end(kDebuggedFamilies))
+      out.push_back({family, kDebugged});
   }
   return out;
 }
 
 INSTANTIATE_TEST_SUITE_P(families, ScalingOf, testing::ValuesIn(cases()),
                          [](const auto& given) { return name_of(given.param); });
+
+// The modules of all kernels, made one after the other, as the runtime and ptx2spv --check do: of
+// each the text, the names and the images of the file are the same.
+TEST(Scaling, kernels_that_are_translated_one_by_one_share_what_the_module_has) {
+  const auto text = [](std::size_t n, const char* before, const char* each) {
+    std::string made = ".version 8.3\n.target sm_80\n.address_size 64\n";
+    made += before;
+    for (std::size_t i = 0; i < n; ++i)
+      made += fmt::format(
+          "{}.visible .entry k{}(.param .u64 p) {{\n.reg .b64 %d;\nld.param.u64 %d, [p];\n"
+          "st.global.u32 [%d], {};\nret;\n}}\n",
+          fmt::format(fmt::runtime(each), i), i, i);
+    return made;
+  };
+  const struct {
+    const char *name, *before, *each;
+  } kinds[] = {{"kernels", "", ""},
+               {"variables", "", ".global .u32 g{} = 1;\n"},
+               {"an image", ".global .b8 g[200000] = {1};\n", ""},
+               {"kernels in one line", "", "/*"},
+               {"empty lines", "", "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n"}};
+  for (const auto& kind : kinds)
+    for (const bool debug : {false, true}) {
+      Target target = kTargets[0];
+      target.debug = debug;
+      const auto made = [&](std::size_t n) {
+        std::string module =
+            text(n, kind.before, kind.each == std::string_view("/*") ? "" : kind.each);
+        if (kind.each == std::string_view("/*"))
+          std::replace(module.begin() + 50, module.end(), '\n', ' ');
+        return translate(module, target, true);
+      };
+      made(1);
+      constexpr std::size_t kKernels = 500;
+      const Outcome once = made(kKernels), twice = made(2 * kKernels);
+      if (std::getenv("PTX2SPV_SCALING"))
+        std::printf("%-24s %llu %llu\n", kind.name,
+                    static_cast<unsigned long long>(once.counts.work()),
+                    static_cast<unsigned long long>(twice.counts.work()));
+      EXPECT_LT(twice.counts.work(), 3 * once.counts.work())
+          << kind.name << (debug ? ", debugged: " : ": ") << once.counts.work();
+      EXPECT_LT(static_cast<double>(twice.counts.work()),
+                static_cast<double>(kFreeWork) + kMostWork * static_cast<double>(twice.bytes))
+          << kind.name;
+      EXPECT_GT(twice.words, once.words);
+    }
+}
 
 TEST(Scaling, a_megabyte_is_translated_or_refused_in_ten_seconds) {
   if (!std::getenv("PTX2SPV_EXHAUSTIVE"))

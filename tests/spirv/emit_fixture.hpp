@@ -75,8 +75,9 @@ inline std::string check_all(const std::function<void(Kernel&, const Profile&)>&
     if (wanted && !wanted(options.profile)) continue;
     for (const bool debug : {false, true}) {
       options.debug_info = debug;
-      options.source_name = "test.ptx";
-      options.source_text = ".version 8.0";
+      options.ptx_source = [](std::uint32_t) {
+        return spirv::PtxSource{"test.ptx", ".version 8.0"};
+      };
       Kernel kernel;
       build(kernel, options.profile);
       kernel.b.exit();

@@ -404,6 +404,45 @@ TEST(Emit, text_can_be_embedded) {
   EXPECT_EQ(validate_spirv(words), "");
 }
 
+// A text of more than one OpString is whole, whatever its characters, and whether or not its parts
+// are the same; two files may have one name and another text.
+TEST(Emit, sources_of_any_length_are_whole) {
+  const std::string equal(1'000'000, ' '), wide = [] {
+    std::string text = "x";
+    while (text.size() < 600'000) text += "\xe2\x82\xac";
+    return text;
+  }();
+  Kernel k;
+  k.function.locs.resize(3);
+  k.function.locs[1] = {.line = 1, .column = 1};
+  k.function.locs[2] = {.line = 2, .column = 1, .module = 1};
+  k.b.set_loc(1);
+  k.output(k.b.i32(1));
+  k.b.set_loc(2);
+  k.output(k.b.i32(2));
+  k.b.exit();
+  spirv::EmitOptions options = options_for("portable");
+  options.debug_info = true;
+  options.ptx_source = [&](std::uint32_t module) {
+    return spirv::PtxSource{"same.ptx", module ? wide : equal};
+  };
+  std::string error;
+  const auto words = k.emit(options, error);
+  EXPECT_EQ(error, "");
+  EXPECT_EQ(validate_spirv(words), "");
+  const std::string text = disassemble_spirv(words);
+  const auto count = [&](const std::string& part) {
+    std::size_t number = 0;
+    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++number;
+    return number;
+  };
+  EXPECT_EQ(count("DebugSource "), 2u);
+  EXPECT_EQ(count("DebugSourceContinued "), 3u + 2u);
+  EXPECT_EQ(count("OpSourceContinued "), 3u + 2u);
+  EXPECT_EQ(count("?"), 0u) << "no character is divided";
+  EXPECT_EQ(count("\xe2\x82\xac"), 2 * (wide.size() / 3));
+}
+
 TEST(Emit, only_what_is_used_is_required) {
   const std::string text = check_all([&](Kernel& k, const Profile&) { k.output(k.b.i32(1)); }, {},
                                      [](const Profile& p) { return p.name == "lavapipe"; });

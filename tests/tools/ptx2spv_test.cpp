@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "tests/support/process.hpp"
+#include "tests/tools/nested_loops.hpp"
 #include "tools/common/json.hpp"
 
 namespace ptx2spv::test {
@@ -185,6 +186,66 @@ TEST_F(Ptx2spv, DebugInformationIsOfTheCudaSource) {
   EXPECT_EQ(run({"-S", "-o", "-", file}).out.find("OpLine"), std::string::npos);
 }
 
+// Each place names the file that it is in, of several that are linked.
+TEST_F(Ptx2spv, DebugInformationIsOfTheFileThatAPlaceIsIn) {
+  const std::string callee = folder_.write(
+      "callee.ptx", kHead +
+                        "// nothing\n.visible .func helper() {\n  .reg .b64 %rd1;\n"
+                        "  mov.u64 %rd1, 64;\n  st.global.u32 [%rd1], 7;\n  ret;\n}\n");
+  const std::string caller = folder_.write(
+      "caller.ptx", kHead + ".extern .func helper();\n" + kernel("k", "  call helper, ();\n"));
+  const ProcessResult both = run({"-g", "-S", "-o", "-", caller, "--link", callee});
+  EXPECT_EQ(both.exit_code, 0) << both.error;
+  std::smatch name;
+  ASSERT_TRUE(
+      std::regex_search(both.out, name, std::regex("(%\\w+) = OpString \"[^\"]*callee.ptx\"")))
+      << both.out;
+  EXPECT_NE(both.out.find("OpLine " + name[1].str() + " 8 "), both.out.npos) << both.out;
+  EXPECT_NE(both.out.find("DebugSource " + name[1].str() + " "), both.out.npos) << both.out;
+}
+
+// A module of one kernel of a large file has the lines around its own, where they stand in the
+// file.
+TEST_F(Ptx2spv, DebugInformationOfOneKernelIsItsPartOfALargeFile) {
+  std::string text = kHead;
+  for (int k = 0; k < 2000; ++k) text += kernel("k" + std::to_string(k), kStore);
+  const std::string file = folder_.write("large.ptx", text);
+  const ProcessResult whole = run({"-g", "-S", "-o", "-", file, "--validator-seconds", "0"});
+  EXPECT_EQ(whole.exit_code, 0) << whole.error;
+  EXPECT_NE(whole.out.find(".entry k1("), whole.out.npos);
+  const ProcessResult one = run({"-g", "-S", "-e", "k1000", "-o", "-", file});
+  EXPECT_EQ(one.exit_code, 0) << one.error;
+  EXPECT_EQ(one.out.find(".entry k10("), one.out.npos);
+  const std::size_t begin = one.out.find("OpSource Unknown 0 ");
+  ASSERT_NE(begin, one.out.npos);
+  const std::size_t at = one.out.find(".entry k1000(", begin);
+  ASSERT_NE(at, one.out.npos);
+  const auto lines = [](std::string_view part) {
+    return std::count(part.begin(), part.end(), '\n');
+  };
+  EXPECT_EQ(lines(std::string_view(one.out).substr(begin, at - begin)),
+            lines(std::string_view(text).substr(0, text.find(".entry k1000("))));
+  EXPECT_LT(one.out.size(), whole.out.size() / 4);
+}
+
+// Two kernels of one name could not be told apart.
+TEST_F(Ptx2spv, KernelsOfOneNameAreRefused) {
+  const auto file = [&](const char* name, const char* linkage) {
+    return folder_.write(name, kHead + linkage + " .entry same(.param .u64 to) { ret; }\n");
+  };
+  const std::string local = file("local.ptx", ""), other = file("other.ptx", ""),
+                    visible = file("visible.ptx", ".visible"), weak = file("weak.ptx", ".weak"),
+                    weaker = file("weaker.ptx", ".weak");
+  for (const std::string& second : {other, visible, weak}) {
+    const ProcessResult refused = run({local, "--link", second, "-o", "/dev/null"});
+    EXPECT_EQ(refused.exit_code, 3) << second;
+    EXPECT_NE(refused.error.find("kernel 'same' is defined in "), std::string::npos)
+        << refused.error;
+  }
+  EXPECT_EQ(run({visible, "--link", weak, "-o", "/dev/null"}).exit_code, 0);
+  EXPECT_EQ(run({weak, "--link", weaker, "-o", "/dev/null"}).exit_code, 0);
+}
+
 // NAME.json is a manifest, as ptxrun --init calls it.
 TEST_F(Ptx2spv, NamesOfOutputsAreNotThoseOfManifests) {
   folder_.write("good.json", "a manifest");
@@ -251,6 +312,17 @@ TEST_F(Ptx2spv, CheckNamesTheKernelsThatTheValidatorHadNoTimeFor) {
   EXPECT_NE(none.out.find("2 of 3 kernels translated, 2 of these not checked by SPIRV-Tools'"),
             std::string::npos)
       << none.out;
+  EXPECT_EQ(none.error, "") << "nobody asked for the validator";
+  // Too little for one of the two, whose name stands in the report.
+  const std::string loops = kernel("loops", nested_loops(3000, "%r1"));
+  const std::string hard = folder_.write("hard.ptx", kHead + kernel("easy", kStore) + loops);
+  const ProcessResult late = run({"--check", "-q", "--validator-seconds", "1", hard});
+  EXPECT_EQ(late.exit_code, 4) << late.out;
+  EXPECT_NE(late.error.find("ptx2spv: warning: 1 of 2 translated kernels are not checked by SPIRV-"
+                            "Tools' validator"),
+            std::string::npos)
+      << late.error;
+  EXPECT_EQ(run({"--check", "--validator-seconds", "1", hard, bad_}).exit_code, 3);
   const ProcessResult quiet = run({"--check", "-q", "--validator-seconds=0", good_});
   EXPECT_EQ(quiet.exit_code, 0);
   EXPECT_NE(quiet.out.find("not checked by SPIRV-Tools'"), std::string::npos) << quiet.out;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <string_view>
+#include <unordered_set>
 
 #include "tools/common/json.hpp"
 #include "tools/ptx2spv/messages.hpp"
@@ -55,6 +57,8 @@ class FileCheck {
 
   void run() {
     definitions_ = find_definitions(text_);
+    for (const Definition& definition : definitions_)
+      if (definition.kernel) kernels_.insert(definition.name);
     std::string text = text_;
     for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
       std::vector<Message> messages;
@@ -81,18 +85,24 @@ class FileCheck {
       if (!errors_only || message.severity == Severity::error) list.push_back(std::move(message));
   }
 
+  // The last one that has text in the line, or none. Definitions stand one after the other.
+  const Definition* definition_at(std::uint32_t line) const {
+    const auto next = std::upper_bound(
+        definitions_.begin(), definitions_.end(), line,
+        [](std::uint32_t at, const Definition& each) { return at < each.first_line; });
+    if (next == definitions_.begin() || next[-1].last_line < line) return nullptr;
+    return &next[-1];
+  }
+
   // Gives every error to the definition it stands in and blanks that. False when nothing is left to
   // try.
   bool blame(std::vector<Message>& messages, std::string& text) {
     std::map<const Definition*, std::vector<Message>> by_definition;
     bool outside = false;
     for (Message& message : messages) {
-      const Definition* owner = nullptr;
-      for (const Definition& definition : definitions_)
-        if (message.file == report_.file && message.line >= definition.first_line &&
-            message.line <= definition.last_line)
-          owner = &definition;
       if (message.severity != Severity::error) continue;
+      const Definition* owner =
+          message.file == report_.file ? definition_at(message.line) : nullptr;
       outside |= !owner;
       if (owner) {
         by_definition[owner].push_back(std::move(message));
@@ -116,11 +126,10 @@ class FileCheck {
     }
     if (!outside && progress) return true;
     // The module itself is wrong: no kernel of it can be judged.
+    std::unordered_set<std::string> known;
+    for (const KernelReport& kernel : report_.kernels) known.insert(kernel.name);
     for (const Definition& definition : definitions_) {
-      const bool known =
-          std::any_of(report_.kernels.begin(), report_.kernels.end(),
-                      [&](const KernelReport& kernel) { return kernel.name == definition.name; });
-      if (!definition.kernel || known) continue;
+      if (!definition.kernel || !known.insert(definition.name).second) continue;
       for (const std::string& profile : settings_.profiles)
         report_.kernels.push_back({definition.name, profile, false, false, 0, {}});
     }
@@ -134,12 +143,7 @@ class FileCheck {
       for (const EntryInfo& entry : module.interface().entries) {
         if (!settings_.translate.entry.empty() && settings_.translate.entry != entry.name) continue;
         // What is linked in has kernels of its own.
-        if (!linked_.empty() && std::none_of(definitions_.begin(), definitions_.end(),
-                                             [&](const Definition& definition) {
-                                               return definition.kernel &&
-                                                      definition.name == entry.name;
-                                             }))
-          continue;
+        if (!linked_.empty() && !kernels_.contains(entry.name)) continue;
         KernelReport& kernel = report_.kernels.emplace_back();
         kernel.name = entry.name;
         kernel.profile = profile;
@@ -153,12 +157,12 @@ class FileCheck {
           kernel.messages.push_back(std::move(message));
           continue;
         }
-        auto result = module.translate(options, kernel.messages);
+        auto result = module.translate_kernel(options, kernel.messages);
         if (!result && options.threads == ThreadModel::direct && !settings_.threads_chosen) {
           // As the runtime does: what cannot run thread by thread may run in regions.
           std::vector<Message> second;
           options.threads = ThreadModel::regions;
-          result = module.translate(options, second);
+          result = module.translate_kernel(options, second);
           if (result) kernel.messages = std::move(second);
         }
         if (!result) continue;
@@ -187,6 +191,7 @@ class FileCheck {
   std::string text_;
   Validator validator_;
   std::vector<Definition> definitions_;
+  std::unordered_set<std::string_view> kernels_;  ///< names of those that are kernels
 };
 
 // A message, its line and its caret under the kernel they belong to.

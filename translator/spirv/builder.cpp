@@ -1,6 +1,10 @@
 #include "translator/spirv/builder.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <string>
 
 namespace ptx2spv::spirv {
 
@@ -36,16 +40,45 @@ std::size_t utf8_length(std::string_view text) {
   return overlong || beyond ? 0 : length;
 }
 
-// SPIR-V's strings are UTF-8 that a 0 ends. A file's text may be anything: what is neither becomes
-// as many question marks, so that columns stand.
-std::string as_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
+/// Whether `text` is ASCII without zeros, looked at eight bytes at a time.
+bool is_plain(std::string_view text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101u, kHigh = kOnes << 7;
+  const char* p = text.data();
+  const char* const end = p + text.size();
+  for (; end - p >= 8; p += 8) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, p, sizeof eight);
+    // The subtraction borrows from the high bit of a byte that is 0.
+    if ((eight | (eight - kOnes)) & kHigh) return false;
+  }
+  return std::all_of(p, end, [](char c) { return c > 0; });
+}
+
+/// A file's text may be anything. What SPIR-V's strings cannot hold, which are UTF-8 that a 0 ends,
+/// becomes as many question marks, so that columns stand. `made` keeps a text that had to change.
+std::string_view as_utf8(std::string_view text, std::string& made) {
+  if (is_plain(text)) return text;
+  made.clear();
+  made.reserve(text.size());
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
-    out += length ? text.substr(0, length) : std::string_view("?");
+    made += length ? text.substr(0, length) : std::string_view("?");
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
+  return made;
+}
+
+/// The pieces of a UTF-8 text that fit into an instruction each, whose words a file's text may have
+/// 65,280 of. No character is divided.
+std::vector<std::string_view> pieces(std::string_view text) {
+  constexpr std::size_t kMost = 0xff00 * 4;
+  std::vector<std::string_view> out;
+  do {
+    std::size_t length = std::min(text.size(), kMost);
+    while (length < text.size() && (static_cast<unsigned char>(text[length]) >> 6) == 2) --length;
+    out.push_back(text.substr(0, length));
+    text.remove_prefix(length);
+  } while (!text.empty());
   return out;
 }
 
@@ -53,6 +86,10 @@ std::string as_utf8(std::string_view text) {
 
 Words literal(std::string_view text) {
   Words words(text.size() / 4 + 1, 0);
+  if constexpr (std::endian::native == std::endian::little) {
+    if (!text.empty()) std::memcpy(words.data(), text.data(), text.size());
+    return words;
+  }
   for (std::size_t i = 0; i < text.size(); ++i) {
     words[i / 4] |= std::uint32_t{static_cast<unsigned char>(text[i])} << (i % 4 * 8);
   }
@@ -236,36 +273,50 @@ void Builder::annotate(spv::Op op, std::span<const std::uint32_t> operands) {
 }
 
 void Builder::embed(std::string_view name, std::string_view text) {
-  constexpr std::size_t kPiece = 0xff00 * 4;
   Words operands{non_semantic_set("NonSemantic.ptx2spv"), 1, string(name)};
-  for (std::size_t at = 0; at < text.size(); at += kPiece)
-    operands.push_back(string(text.substr(at, kPiece)));
+  const std::vector<Id> parts = strings(text);
+  operands.insert(operands.end(), parts.begin(), parts.end());
   global(spv::Op::OpExtInst, type_void(), operands);
 }
 
-Id Builder::string(std::string_view text) {
-  // An instruction has at most 65,535 words; longer texts go into several (see source).
-  Words words = literal(as_utf8(text.substr(0, 0xffff * 4 - 64)));
-  for (const auto& [known, id] : string_list_) {
-    if (known == words) return id;
+std::vector<Id> Builder::strings(std::string_view text) {
+  std::vector<Id> out;
+  std::string made;
+  for (const std::string_view piece : pieces(as_utf8(text, made))) {
+    const Words words = literal(piece);
+    const std::size_t hash = std::hash<std::string_view>{}(piece);
+    const auto [first, last] = string_at_.equal_range(hash);
+    const auto known = std::find_if(first, last, [&](const auto& each) {
+      const std::uint32_t* at = &strings_[each.second];
+      return at[0] >> 16 == words.size() + 2 && std::equal(words.begin(), words.end(), at + 2);
+    });
+    if (known != last) {
+      out.push_back(strings_[known->second + 1]);
+      continue;
+    }
+    string_at_.emplace(hash, strings_.size());
+    out.push_back(id());
+    put_list(strings_, spv::Op::OpString, words, out.back());
   }
-  const Id result = id();
-  put_list(strings_, spv::Op::OpString, words, result);
-  string_list_.emplace_back(std::move(words), result);
-  return result;
+  return out;
 }
 
+Id Builder::string(std::string_view text) { return strings(text).front(); }
+
 void Builder::source(Id file, std::string_view text) {
-  constexpr std::size_t kChunk = 0xff00 * 4;
   const auto unknown = spv::SourceLanguage::Unknown;
   if (text.empty()) {
     put(sources_, spv::Op::OpSource, unknown, 0u, file);
     return;
   }
-  put_list(sources_, spv::Op::OpSource, literal(as_utf8(text.substr(0, kChunk))), unknown, 0u,
-           file);
-  for (std::size_t at = kChunk; at < text.size(); at += kChunk) {
-    put_list(sources_, spv::Op::OpSourceContinued, literal(as_utf8(text.substr(at, kChunk))));
+  std::string made;
+  bool first = true;
+  for (const std::string_view piece : pieces(as_utf8(text, made))) {
+    if (first)
+      put_list(sources_, spv::Op::OpSource, literal(piece), unknown, 0u, file);
+    else
+      put_list(sources_, spv::Op::OpSourceContinued, literal(piece));
+    first = false;
   }
 }
 
@@ -275,12 +326,7 @@ void Builder::entry_point(Id function, std::string_view name, std::span<const Id
   put_list(entry_points_, spv::Op::OpEntryPoint, words, spv::ExecutionModel::GLCompute, function);
 }
 
-Id& Builder::shared(std::uint64_t key) {
-  for (auto& [known, id] : shared_) {
-    if (known == key) return id;
-  }
-  return shared_.emplace_back(key, 0).second;
-}
+Id& Builder::shared(std::uint64_t key) { return shared_[key]; }
 
 Words Builder::finish() const {
   const bool addresses =

@@ -8,6 +8,7 @@
 #include <spirv/unified1/spirv.hpp11>
 #include <string_view>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 namespace ptx2spv::spirv {
@@ -126,10 +127,21 @@ class Builder {
   Id global_ext(Id set, unsigned instruction, T... operands) {
     return global(spv::Op::OpExtInst, type_void(), {set, instruction, operands...});
   }
+  /// One more of them, whether or not the same stands there already.
+  template <typename... T>
+  Id new_global_ext(Id set, unsigned instruction, T... operands) {
+    const Id type = type_void(), result = id();
+    put(globals_, spv::Op::OpExtInst, type, result, set, instruction, operands...);
+    return result;
+  }
   /// Attaches `text` to the module under `name`, for tools: instruction 1 of the set
   /// NonSemantic.ptx2spv, whose operands are OpStrings, the name and then the text in pieces.
   void embed(std::string_view name, std::string_view text);
 
+  /// A text of any length as OpStrings, each as long as an instruction allows. The text is given as
+  /// UTF-8: other bytes, and zeros, are question marks.
+  std::vector<Id> strings(std::string_view text);
+  /// The first of them.
   Id string(std::string_view text);
   void source(Id file, std::string_view text);
   void entry_point(Id function, std::string_view name, std::span<const Id> interface);
@@ -163,8 +175,10 @@ class Builder {
   std::vector<Slot> table_;
   std::size_t used_ = 0;
   std::vector<spv::Capability> capability_list_;
-  std::vector<std::pair<std::uint64_t, Id>> shared_;
-  std::vector<std::pair<Words, Id>> import_list_, string_list_;
+  std::unordered_map<std::uint64_t, Id> shared_;
+  std::vector<std::pair<Words, Id>> import_list_;
+  /// By the hash of its words: where an OpString begins in strings_.
+  std::unordered_multimap<std::size_t, std::size_t> string_at_;
   std::vector<Words> extension_list_;
   std::vector<Id> small_constants_, library_ids_;
   bool has_float_[2] = {};  ///< 32, 64 bits

@@ -103,34 +103,44 @@ void Emitter::scan() {
   }
 }
 
+Emitter::DebugFile Emitter::ptx_file(std::uint32_t module) {
+  Id& name = b_.shared(0x50c0000000000000u | module);
+  Id& source = b_.shared(0x50c1000000000000u | module);
+  if (name != 0) return {name, source};
+  const PtxSource file = o_.ptx_source ? o_.ptx_source(module) : PtxSource{};
+  name = b_.string(file.name.empty() ? std::string_view("kernel.ptx") : file.name);
+  b_.source(name, file.text);
+  if (file.text.empty()) {
+    source = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugSource, name);
+    return {name, source};
+  }
+  const std::vector<Id> parts = b_.strings(file.text);
+  source = b_.new_global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugSource, name, parts[0]);
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    b_.new_global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugSourceContinued, parts[i]);
+  return {name, source};
+}
+
 void Emitter::begin_debug() {
   const std::string_view name = o_.entry_name.empty() ? std::string_view(f_.name) : o_.entry_name;
-  ptx_file_.name =
-      b_.string(o_.source_name.empty() ? std::string_view("kernel.ptx") : o_.source_name);
   debug_set_ = b_.non_semantic_set("NonSemantic.Shader.DebugInfo.100");
   const auto number = [&](std::uint32_t n) { return b_.constant(n); };
-  std::uint32_t first = 1;
+  ir::Loc first;
+  first.line = 1;
   for (const ir::Loc& loc : f_.locs) {
     if (loc.line == 0) continue;
-    first = loc.line;
+    first = loc;
     break;
   }
-  // A string holds 65,535 words at most; what of the text is longer continues.
-  constexpr std::size_t kPiece = 0xff00 * 4;
-  ptx_file_.source = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugSource,
-                                   ptx_file_.name, b_.string(o_.source_text.substr(0, kPiece)));
-  for (std::size_t at = kPiece; at < o_.source_text.size(); at += kPiece) {
-    b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugSourceContinued,
-                  b_.string(o_.source_text.substr(at, kPiece)));
-  }
+  const DebugFile file = ptx_file(first.module);
   const Id unit = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugCompilationUnit,
-                                number(100), number(4), ptx_file_.source, number(0));
+                                number(100), number(4), file.source, number(0));
   const Id type = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugTypeFunction,
                                 number(0), b_.type_void());
   const Id text = b_.string(name);
-  debug_function_ = b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugFunction, text,
-                                  type, ptx_file_.source, number(first), number(1), unit, text,
-                                  number(0), number(first));
+  debug_function_ =
+      b_.global_ext(debug_set_, NonSemanticShaderDebugInfo100DebugFunction, text, type, file.source,
+                    number(first.line), number(1), unit, text, number(0), number(first.line));
 }
 
 void Emitter::begin_function() {
@@ -198,13 +208,6 @@ void Emitter::finish_entry() {
   }
   b_.entry_point(function_, name, interface_);
   if (o_.float_controls) float_controls();
-  if (o_.debug_info && ptx_file_.name != 0) {
-    Id& source = b_.shared(0x50c0000000000000u | ptx_file_.name);
-    if (source == 0) {
-      source = ptx_file_.name;
-      b_.source(ptx_file_.name, o_.source_text);
-    }
-  }
 }
 
 Id Emitter::input(Id variable) {
@@ -218,9 +221,9 @@ void Emitter::line(std::uint32_t loc) {
   const ir::Loc& at = f_.locs[loc];
   if (at.line == 0) return;
   const bool cuda = at.source_line != 0 && o_.cuda_source;
-  const DebugFile file = cuda ? cuda_file(at) : ptx_file_;
+  const DebugFile file = cuda ? cuda_file(at) : ptx_file(at.module);
   const std::uint32_t new_line = cuda ? at.source_line : at.line, new_column = cuda ? 0 : at.column;
-  if (new_line == line_ && new_column == column_ && file.name == line_file_.name) return;
+  if (new_line == line_ && new_column == column_ && file.source == line_file_.source) return;
   line_ = new_line;
   column_ = new_column;
   line_file_ = file;

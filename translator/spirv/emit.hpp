@@ -15,14 +15,20 @@
 
 namespace ptx2spv::spirv {
 
+/// A PTX file as debuggers see it.
+struct PtxSource {
+  std::string name, text;  ///< no text: the file is named only
+};
+
 struct EmitOptions {
   Profile profile;
   std::span<const SlotSpec> slots;  ///< by slot number; missing ones are buffers
   std::uint32_t push_words = abi::kPushWords;
-  std::string_view entry_name;   ///< empty: the function's name
-  bool debug_info = false;       ///< names, source text and a line for every instruction
-  std::string_view source_name;  ///< of the PTX file, for debug_info
-  std::string_view source_text;
+  std::string_view entry_name;  ///< empty: the function's name
+  bool debug_info = false;      ///< names, source text and a line for every instruction
+  /// The PTX file of that number (ir::Loc::module), for debug_info. Asked once for each file that a
+  /// Builder's functions have places in.
+  std::function<PtxSource(std::uint32_t module)> ptx_source;
   /// The name of the CUDA source that a place with a source_line is in; debug_info then gives its
   /// lines and not the PTX file's. May be empty.
   std::function<std::string(const ir::Loc&)> cuda_source;

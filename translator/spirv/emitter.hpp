@@ -183,7 +183,9 @@ class Emitter {
   struct DebugFile {
     Id name = 0, source = 0;
   };
-  DebugFile ptx_file_, line_file_;  ///< line_file_: of the line that holds now
+  DebugFile line_file_;  ///< of the line that holds now
+  /// The PTX file of that number. The entries of a module share its text.
+  DebugFile ptx_file(std::uint32_t module);
   std::map<std::pair<std::uint32_t, std::uint32_t>, DebugFile> cuda_files_;  ///< by module, number
   const DebugFile& cuda_file(const ir::Loc& at);
   template <typename... T>

@@ -118,4 +118,29 @@ std::string_view SourceFile::line(std::uint32_t number) const {
   return std::string_view(text_).substr(begin, end - begin);
 }
 
+std::string SourceFile::excerpt(std::vector<std::uint32_t> lines, std::size_t most) const {
+  if (text_.size() <= most) return text_;
+  constexpr std::uint32_t kAround = 20;
+  const auto count = static_cast<std::uint32_t>(line_starts_.size());
+  std::sort(lines.begin(), lines.end());
+  if (lines.empty() || lines.back() > most) return {};
+  std::string out;
+  std::uint32_t next = 1;  // the first line that is not in `out`
+  for (const std::uint32_t line : lines) {
+    if (line == 0 || line > count) continue;
+    const std::uint32_t last = count - line < kAround ? count : line + kAround;
+    if (line > next + kAround) {
+      out.append(line - kAround - next, '\n');
+      next = line - kAround;
+    }
+    if (next > last) continue;
+    const std::size_t begin = line_starts_[next - 1];
+    const std::size_t end = last < count ? line_starts_[last] : text_.size();
+    if (out.size() + (end - begin) > most) return {};
+    out.append(text_, begin, end - begin);
+    next = last + 1;
+  }
+  return out;
+}
+
 }  // namespace ptx2spv

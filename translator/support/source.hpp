@@ -26,6 +26,10 @@ class SourceFile {
   std::string_view text(Span span) const;
   LineColumn position(std::uint32_t offset) const;
   std::string_view line(std::uint32_t number) const;  ///< without its end
+  /// The text with the lines around the given ones, each in its place, and all others empty:
+  /// what a debugger shows of a part of a file. All of the text where that has `most` bytes at
+  /// most, nothing where not even the lines would fit.
+  std::string excerpt(std::vector<std::uint32_t> lines, std::size_t most) const;
   /// The line of the source that a .loc directive names for a line of this file.
   struct Origin {
     std::string_view file;   ///< as .file names it; empty where nothing is known

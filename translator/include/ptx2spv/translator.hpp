@@ -326,6 +326,12 @@ struct Translation {
   Interface interface;
 };
 
+/// One kernel of a module.
+struct KernelTranslation {
+  std::vector<std::uint32_t> spirv;
+  EntryInfo entry;
+};
+
 /// Instructions of a kernel, with all that it calls, up to which each call gets a copy of its own.
 /// Beyond that, functions stand once in the kernel and their calls share them.
 inline constexpr std::size_t kInlineBudget = 40000;
@@ -358,6 +364,10 @@ class PtxModule {
   /// Translates one entry or all. Returns nothing when there are errors. Thread-safe.
   std::optional<Translation> translate(const TranslateOptions& options,
                                        std::vector<Message>& messages) const;
+  /// Translates the entry that the options name, and describes it alone: what that takes does not
+  /// grow with what else the module has. interface() has the module's part. Thread-safe.
+  std::optional<KernelTranslation> translate_kernel(const TranslateOptions& options,
+                                                    std::vector<Message>& messages) const;
 
  private:
   struct Impl;
