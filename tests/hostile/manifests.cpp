@@ -227,6 +227,20 @@ std::vector<Hostile> hostile_manifests() {
   add("deep_objects", times(200'000, "{\"a\":"));
   add("deep_closed", "{\"module\": " + times(100'000, "[") + times(100'000, "]") + "}");
   add("long_text", "{\"module\": \"" + times(1'000'000, "x") + "\"}");
+  // What a message repeats of them is cut.
+  for (const char* piece : {"k.ptx", "2d", "u8", "channels", "width"})
+    for (const bool wide : {false, true}) {
+      std::string text = good;
+      const std::size_t at = text.find("\"" + std::string(piece) + "\"");
+      text.insert(at + 1, times(450'000, wide ? "\xc3\xa4" : "xx"));
+      add("long_" + std::string(piece), at == text.npos ? "unchanged" : text);
+    }
+  for (const char* piece : {"8", "4"}) {
+    std::string text = good;
+    text.insert(text.find(": " + std::string(piece)) + 2, times(900'000, "9"));
+    add("long_number_" + std::string(piece), text);
+    add("long_fraction_" + std::string(piece), text.insert(text.find("99"), "0."));
+  }
   add("nul", std::string(1, '\0'));
   add("bare_number", "1e999999");
   add("list", "[]");

@@ -199,8 +199,20 @@ bool parse_json(std::string_view text, Json& value, std::string& error) {
   const bool good =
       nlohmann::json::sax_parse(CountingIterator{text.data(), &line},
                                 CountingIterator{text.data() + text.size(), &line}, &builder);
-  error = builder.error;
+  error = shortened(std::move(builder.error));
   return good && error.empty();
+}
+
+std::string shortened(std::string text) {
+  constexpr std::size_t kLongest = 800, kEnd = 200;
+  if (text.size() <= kLongest) return text;
+  const auto inside = [&](std::size_t at) {  // of a character of UTF-8
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+  };
+  std::size_t first = kLongest - kEnd, second = text.size() - kEnd;
+  for (int k = 0; k < 3 && inside(first); ++k) --first;
+  for (int k = 0; k < 3 && inside(second); ++k) ++second;
+  return text.substr(0, first) + " ... " + text.substr(second);
 }
 
 std::string json_quote(std::string_view text) {

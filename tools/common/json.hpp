@@ -40,6 +40,8 @@ const char* to_string(Json::Kind kind);
 bool parse_json(std::string_view text, Json& value, std::string& error);
 
 /// A JSON string with its quotes.
+/// A text that a message repeats: 800 bytes of one that is longer, its beginning and its end.
+std::string shortened(std::string text);
 std::string json_quote(std::string_view text);
 
 }  // namespace ptx2spv::tools

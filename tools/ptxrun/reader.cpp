@@ -62,7 +62,7 @@ std::uint16_t half_bits(double value) {
 }
 
 void Reader::error(const std::string& text) const {
-  if (errors_->size() < 50) errors_->push_back(where() + text);
+  if (errors_->size() < 50) errors_->push_back(shortened(where() + text));
 }
 
 std::string Reader::where() const {

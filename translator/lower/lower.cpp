@@ -1,7 +1,9 @@
 #include "translator/lower/lower.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "translator/lower/call_shape.hpp"
 #include "translator/lower/function.hpp"
@@ -101,16 +103,41 @@ class Layout {
     info.param_buffer_bytes = align_up(offset, 8);
   }
 
-  std::uint32_t place(std::uint32_t& total, const ptx::Variable& variable) {
-    total = align_up(total, std::max<std::uint32_t>(variable.align, 4));
-    const std::uint32_t at = total;
-    const std::uint64_t bytes = (variable.size + 3) / 4 * 4;
-    if (bytes > (1u << 30) || total + bytes > (1u << 30)) {
-      too_large_ = true;
-      return 0;
-    }
-    total += static_cast<std::uint32_t>(bytes);
+  /// Where the variable lies behind those of `total` bytes. Nothing where that is beyond `most`.
+  std::optional<std::uint32_t> place(std::uint32_t& total, const ptx::Variable& variable,
+                                     std::uint32_t most) {
+    const std::uint32_t at = align_up(total, std::max<std::uint32_t>(variable.align, 4));
+    if (at > most || variable.size > most - at) return std::nullopt;
+    total = at + static_cast<std::uint32_t>((variable.size + 3) / 4 * 4);
     return at;
+  }
+
+  /// Once for an entry, not for every variable that follows.
+  void too_large(const ptx::Module& module, Span span, const std::string& text) {
+    c_.out.ok = false;
+    if (!std::exchange(said_too_large_, true))
+      c_.out.messages.push_back(message_at(module, Severity::error, span, text));
+  }
+
+  void shared_variable(std::uint32_t m, SymbolId id, const ptx::Function& function, Span span) {
+    // A block's of any device so far, 227 KiB (CUDA's table of compute capabilities).
+    constexpr std::uint32_t kMostShared = 232448;
+    const SymbolRef definition = c_.program.resolve(SymbolRef{m, id});
+    const ptx::Variable& defined = c_.program.module(definition.module).variable(definition.symbol);
+    if (defined.unsized || defined.linkage == ptx::Linkage::extern_) {
+      dynamic_shared_ = true;
+      c_.out.info.dynamic_shared = true;
+      return;
+    }
+    if (c_.shared_offset.contains(definition.key())) return;
+    const auto at = place(c_.shared_bytes, defined, kMostShared);
+    if (!at)
+      too_large(c_.program.module(m), span,
+                "with '" + std::string(c_.program.module(m).symbol(id).name) + "', '" +
+                    std::string(function.name) + "' has more than the " +
+                    std::to_string(kMostShared) +
+                    " bytes of .shared variables that any device has for a block");
+    c_.shared_offset[definition.key()] = at.value_or(0);
   }
 
   void symbol(std::uint32_t m, SymbolId id, const ptx::Function& function, Span span) {
@@ -137,32 +164,19 @@ class Layout {
     }
     const ptx::Variable& variable = module.variable(id);
     if (symbol.space == ptx::Space::shared) {
-      const SymbolRef definition = c_.program.resolve(ref);
-      const ptx::Variable& defined =
-          c_.program.module(definition.module).variable(definition.symbol);
-      if (defined.unsized || defined.linkage == ptx::Linkage::extern_) {
-        dynamic_shared_ = true;
-        c_.out.info.dynamic_shared = true;
-      } else if (!c_.shared_offset.contains(definition.key())) {
-        const std::uint32_t at = place(c_.shared_bytes, defined);
-        c_.shared_offset[definition.key()] = at;
-      }
+      shared_variable(m, id, function, span);
     } else if (symbol.space == ptx::Space::local ||
                (symbol.space == ptx::Space::param && !c_.ref_offset.contains(ref.key()))) {
       if (!c_.local_offset.contains(ref.key())) {
         const bool framed = c_.is_recursive(number_of_scanned()) && own(function, id);
-        const std::uint32_t at =
-            place(framed ? c_.frame_bytes[scanned_] : c_.local_bytes, variable);
-        c_.local_offset[ref.key()] = at;
+        const auto at =
+            place(framed ? c_.frame_bytes[scanned_] : c_.local_bytes, variable, 1u << 30);
+        if (!at)
+          too_large(module, span,
+                    "'" + std::string(function.name) + "' has more than 1 GiB of variables");
+        c_.local_offset[ref.key()] = at.value_or(0);
         if (framed) c_.in_frame.insert(ref.key());
       }
-    }
-    if (too_large_ && !said_too_large_) {
-      c_.out.ok = false;
-      c_.out.messages.push_back(
-          message_at(module, Severity::error, span,
-                     "'" + std::string(function.name) + "' has more than 1 GiB of variables"));
-      said_too_large_ = true;  // once, not for every variable that follows
     }
   }
 
@@ -213,9 +227,11 @@ class Layout {
       for (const ptx::Operand& operand : args) each(ref, function, operand);
     }
     // Parameters in words need no memory, but the map must know those that are addressed.
+    // What a body declares is its own, used or not, as ptxas has it.
     for (const SymbolId id : function.variables)
-      if (module.symbol(id).space == ptx::Space::local)
-        symbol(ref.module, id, function, function.span);
+      if (module.symbol(id).space == ptx::Space::local ||
+          (module.symbol(id).space == ptx::Space::shared && !module.variable(id).unsized))
+        symbol(ref.module, id, function, module.symbol(id).span);
   }
 
   void indirect_call(FunctionRef ref, const ptx::Module& module, const ptx::Function& function,
@@ -264,7 +280,7 @@ class Layout {
   std::set<CallShape> shapes_;                        ///< that indirect calls ask for
   std::unordered_set<const ptx::TargetList*> lists_;  ///< that they name
   std::unordered_set<std::uint64_t> taken_;           ///< keys of context's address_taken
-  bool dynamic_shared_ = false, too_large_ = false, said_too_large_ = false;
+  bool dynamic_shared_ = false, said_too_large_ = false;
 };
 
 }  // namespace
