@@ -38,6 +38,19 @@ void choose_slots(Random& random, TranslateOptions& options) {
   }
 }
 
+/// The sanitizer's, and what a launch may tell it.
+void choose_checks(Random& random, TranslateOptions& options) {
+  options.checks = random.one_in(3) ? kAllChecks : static_cast<std::uint32_t>(random.next());
+  options.checks &= kKernelChecks;
+  options.table_steps = static_cast<std::uint32_t>(random.below(12));
+  if (random.one_in(2)) return;
+  options.known_pointers = random.next();
+  options.whole_pointers = options.known_pointers & random.next();
+  options.unraced_pointers = options.known_pointers & random.next();
+  options.whole_slots = random.next();
+  options.unraced_slots = random.next();
+}
+
 }  // namespace
 
 TranslateOptions any_options(Random& random, std::size_t& inline_budget) {
@@ -73,6 +86,7 @@ TranslateOptions any_options(Random& random, std::size_t& inline_budget) {
   if (random.one_in(2)) options.texture_features = static_cast<std::uint32_t>(random.next());
   choose_slots(random, options);
   inline_budget = random.one_in(3) ? random.below(500) : kInlineBudget;
+  if (random.one_in(2)) choose_checks(random, options);
   return options;
 }
 
