@@ -31,6 +31,7 @@ enum Id : int {
   opt_threads,
   opt_sanitize,
   opt_fp,
+  opt_debug,
   opt_write
 };
 
@@ -43,6 +44,7 @@ constexpr Option kOptions[] = {
      "direct,flat,regions"},
     {opt_sanitize, 0, "sanitize", "", "with every check of the sanitizer"},
     {opt_fp, 0, "fp", "POLICY", "exact (when not given) or fast", "exact,fast"},
+    {opt_debug, 'g', "debug", "", "with debug information"},
     {opt_write, 0, "write", "FOLDER", "only write the largest module of each family there", "file"},
 };
 constexpr Tool kTool = {
@@ -113,6 +115,7 @@ int run(const ParsedCommand& command) {
       case opt_write: folder = option.value; break;
       case opt_sanitize: options.checks = kAllChecks; break;
       case opt_fp: options.fp = option.value == "fast" ? FpPolicy::fast : FpPolicy::exact; break;
+      case opt_debug: options.debug_info = true; break;
       case opt_profile: {
         const auto profile = find_profile(option.value);
         if (!profile) return fail("there is no profile " + option.value);

@@ -275,6 +275,38 @@ std::string shuffles(std::size_t n) {
   }));
 }
 
+/// Each branch goes where the one before it left threads apart.
+std::string branches_by_branches(std::size_t n) {
+  return module("shfl.sync.bfly.b32 %r0, %r1, 1, 31, -1;\n" + each(n, [](std::size_t i) {
+                  return format(
+                      "setp.eq.u32 %p1, %r0, {0};\n@%p1 bra L{0};\nld.global.u32 %r2, [%rd0+{1}];\n"
+                      "st.global.u32 [%rd0+{1}], %r2;\nmov.u32 %r0, {2};\nbra M{0};\nL{0}:\n"
+                      "mov.u32 %r0, {3};\nM{0}:\n",
+                      i, i * 4, i + 1, i + 2);
+                }));
+}
+
+/// The same by loops that threads leave in different iterations.
+std::string loops_by_loops(std::size_t n) {
+  return module(
+      "shfl.sync.bfly.b32 %r0, %r1, 1, 31, -1;\n" + each(n, [](std::size_t i) {
+        return format(
+            "mov.u32 %r2, 0;\nL{0}:\nadd.u32 %r2, %r2, 1;\nst.global.u32 [%rd0+{1}], %r2;\n"
+            "setp.lt.u32 %p1, %r2, %r0;\n@%p1 bra L{0};\nmov.u32 %r0, %r2;\n",
+            i, i * 4);
+      }));
+}
+
+std::string switch_of_shuffles(std::size_t n) {
+  return module(
+      "T: .branchtargets " +
+      each(n, [&](std::size_t i) { return format("L{}{}", i, i + 1 < n ? ", " : ";\n"); }) +
+      "brx.idx %r1, T;\n" + each(n, [&](std::size_t i) {
+        return format("L{0}:\nshfl.sync.bfly.b32 %r0, %r0, 1, 31, -1;\n@%p0 bra L{1};\n", i,
+                      i * 7919 % n);
+      }));
+}
+
 std::string waits(std::size_t n) {
   return module(each(n, [](std::size_t i) {
     return format(
@@ -703,6 +735,9 @@ std::vector<Family> families() {
       EVERYWHERE(200, divergent_barriers),
       EVERYWHERE(600, values_across_barriers),
       EVERYWHERE(200, shuffles),
+      EVERYWHERE(500, branches_by_branches),
+      EVERYWHERE(300, loops_by_loops),
+      EVERYWHERE(100, switch_of_shuffles),
       EVERYWHERE(500, waits),
       EVERYWHERE(500, locks),
       FAMILY(500, each_calls_the_one_before),

@@ -1,5 +1,7 @@
 #include "translator/passes/analysis/uniformity.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "translator/passes/passes.hpp"
@@ -105,36 +107,113 @@ Uniformity::Uniformity(const Function& f, const EarlyExits& early, const Scope& 
     early_[b] = true;
     joins_[f.blocks[b].merge_block] = true;
   }
-  while (visit_values() || visit_branches()) {
-  }
+  spread();
 }
 
-bool Uniformity::visit_values() {
-  bool any = false;
+/// What still has to be looked at, while the analysis runs, and where values are used. Every value
+/// and every block is looked at once after it has become divergent.
+struct Uniformity::Work {
+  std::vector<Value> values;
+  std::vector<BlockId> blocks;
+  /// By value: its users, one list behind the other. A block whose branch it decides stands among
+  /// them as its number and that of all values.
+  std::vector<std::uint32_t> begin, users;
+  /// A use behind the innermost loop that its operand is in, by the places of both blocks.
+  struct Use {
+    std::uint32_t from = 0, to = 0;
+    Value user = 0;
+  };
+  std::vector<Use> outside;         ///< by `from`
+  std::vector<std::uint32_t> last;  ///< a heap's tree over them: the largest `to`, and 0 once taken
+  std::size_t leaves = 0;
+
+  template <typename Each>
+  void take(std::size_t node, std::size_t low, std::size_t high, std::size_t first, std::size_t end,
+            std::uint32_t behind, const Each& each) {
+    if (last[node] < behind || high <= first || end <= low) return;
+    if (high - low == 1) {
+      last[node] = 0;
+      each(outside[low].user);
+      return;
+    }
+    const std::size_t middle = low + (high - low) / 2;
+    take(2 * node, low, middle, first, end, behind, each);
+    take(2 * node + 1, middle, high, first, end, behind, each);
+    last[node] = std::max(last[2 * node], last[2 * node + 1]);
+  }
+};
+
+/// Whether the user's result follows operand `i`: of a warp operation whose result all members get,
+/// only the mask tells threads apart.
+bool Uniformity::follows(Value user, std::size_t i) const {
+  const Inst& inst = f_.insts[user];
+  const bool shared = inst.op == Op::warp_vote || inst.op == Op::warp_redux;
+  return !shared || f_.args(user)[i] == f_.args(user).back();
+}
+
+void Uniformity::find_uses(Work& work) const {
+  const auto each_use = [&](const auto& use) {
+    for (const BlockId b : f_.order) {
+      for (const Value v : f_.blocks[b].insts)
+        for (std::size_t i = 0; i < f_.args(v).size(); ++i)
+          if (follows(v, i)) use(f_.args(v)[i], v, b);
+      const Term term = f_.blocks[b].term;
+      if (term == Term::cond_br || term == Term::switch_)
+        use(f_.blocks[b].cond, static_cast<std::uint32_t>(f_.insts.size()) + b, b);
+    }
+  };
+  work.begin.assign(f_.insts.size() + 1, 0);
+  each_use([&](Value of, std::uint32_t, BlockId) { ++work.begin[of]; });
+  std::partial_sum(work.begin.begin(), work.begin.end(), work.begin.begin());
+  work.users.resize(work.begin.back());
+  each_use([&](Value of, std::uint32_t user, BlockId b) {
+    work.users[--work.begin[of]] = user;
+    const std::uint32_t loop = home_[of] == kNoBlock ? kNoLoop : nest_.innermost[home_[of]];
+    if (loop != kNoLoop && user < f_.insts.size() && nest_.place[b] >= nest_.loops[loop].end)
+      work.outside.push_back({nest_.place[home_[of]], nest_.place[b], user});
+  });
+  std::ranges::sort(work.outside, {}, &Work::Use::from);
+  work.leaves = std::bit_ceil(std::max<std::size_t>(work.outside.size(), 1));
+  work.last.assign(2 * work.leaves, 0);
+  for (std::size_t i = 0; i < work.outside.size(); ++i)
+    work.last[work.leaves + i] = work.outside[i].to;
+  for (std::size_t node = work.leaves; node-- > 1;)
+    work.last[node] = std::max(work.last[2 * node], work.last[2 * node + 1]);
+}
+
+void Uniformity::spread() {
+  Work work;
+  find_uses(work);
+  work_ = &work;
   for (const BlockId b : f_.order) {
-    for (const Value v : f_.blocks[b].insts) {
-      if (values_[v]) continue;
-      const Inst& inst = f_.insts[v];
-      bool differs = source(inst) || (inst.op == Op::phi && joins_[b]);
-      if (whole_warps(v)) continue;
-      // Of a warp operation whose result all members get, only the mask tells threads apart.
-      const bool shared = inst.op == Op::warp_vote || inst.op == Op::warp_redux;
-      for (const Value a : f_.args(v)) {
-        if (differs) break;
-        if (shared && a != f_.args(v).back()) continue;
-        differs = values_[a];
-        // A value of a loop that threads leave in different iterations differs outside.
-        const BlockId home = home_[a];
-        for (std::uint32_t l = home == kNoBlock ? kNoLoop : nest_.innermost[home];
-             l != kNoLoop && !differs; l = nest_.loops[l].parent)
-          differs = left_unevenly_[l] && nest_.place[b] >= nest_.loops[l].end;
-      }
-      if (!differs) continue;
-      values_[v] = true;
-      any = true;
+    if (blocks_[b]) work.blocks.push_back(b);
+    for (const Value v : f_.blocks[b].insts)
+      if (source(f_.insts[v]) || (f_.insts[v].op == Op::phi && joins_[b])) mark_value(v);
+  }
+  while (!work.values.empty() || !work.blocks.empty()) {
+    if (work.values.empty()) {
+      const BlockId b = work.blocks.back();
+      work.blocks.pop_back();
+      visit_branch(b);
+      continue;
+    }
+    const Value v = work.values.back();
+    work.values.pop_back();
+    for (std::uint32_t u = work.begin[v]; u < work.begin[v + 1]; ++u) {
+      const std::uint32_t user = work.users[u];
+      if (user < f_.insts.size())
+        mark_value(user);
+      else
+        visit_branch(static_cast<BlockId>(user - f_.insts.size()));
     }
   }
-  return any;
+  work_ = nullptr;
+}
+
+void Uniformity::mark_value(Value v) {
+  if (values_[v] || whole_warps(v)) return;
+  values_[v] = true;
+  work_->values.push_back(v);
 }
 
 /// The first place from `place` on whose block is not marked, or the end.
@@ -146,49 +225,58 @@ std::uint32_t Uniformity::unmarked(std::uint32_t place) {
   return place;
 }
 
-bool Uniformity::mark_blocks(std::uint32_t first, std::uint32_t end) {
-  bool any = false;
+void Uniformity::mark_blocks(std::uint32_t first, std::uint32_t end) {
   for (std::uint32_t i = first; i < end && (i = unmarked(i)) < end;) {
     blocks_[f_.order[i]] = true;
+    work_->blocks.push_back(f_.order[i]);
     next_[i] = i + 1;
-    any = true;
   }
-  return any;
 }
 
-bool Uniformity::mark_join(BlockId block) {
-  const bool fresh = !joins_[block];
+void Uniformity::mark_join(BlockId block) {
+  if (joins_[block]) return;
   joins_[block] = true;
-  return fresh;
+  for (const Value v : f_.blocks[block].insts)
+    if (f_.insts[v].op == Op::phi) mark_value(v);
 }
 
-bool Uniformity::visit_branches() {
-  bool any = false;
-  for (const BlockId b : f_.order) {
-    const Block& block = f_.blocks[b];
-    const bool splits = (block.term == Term::cond_br || block.term == Term::switch_) &&
-                        values_[block.cond] && !early_[b];
-    if (splits && block.merge == Merge::selection) {
-      any = mark_join(block.merge_block) || any;
-      if (!blocks_[b]) any = mark_blocks(nest_.place[b] + 1, nest_.place[block.merge_block]) || any;
-    }
-    const std::uint32_t l = nest_.innermost[b];
-    if (l == kNoLoop || !(splits || blocks_[b])) continue;
-    const Block& loop = f_.blocks[nest_.loops[l].header];
-    for (const BlockId s : block.succs) {
-      if (s == loop.continue_block) {
-        // Threads that go on at once miss what follows in this iteration.
-        any = mark_join(s) || any;
-        any = mark_blocks(nest_.place[b] + 1, nest_.place[loop.continue_block]) || any;
-      } else if (s == loop.merge_block && !left_unevenly_[l]) {
-        left_unevenly_[l] = true;
-        mark_join(s);
-        mark_blocks(nest_.loops[l].first, nest_.loops[l].end);
-        any = true;
-      }
+/// A value of a loop that threads leave in different iterations differs outside.
+void Uniformity::leave_unevenly(std::uint32_t l) {
+  if (left_unevenly_[l]) return;
+  left_unevenly_[l] = true;
+  const StructuredLoops::Loop& loop = nest_.loops[l];
+  mark_join(loop.merge);
+  mark_blocks(loop.first, loop.end);
+  const auto at = [&](std::uint32_t place) {
+    return static_cast<std::size_t>(
+        std::ranges::lower_bound(work_->outside, place, {}, &Work::Use::from) -
+        work_->outside.begin());
+  };
+  // A place behind a loop is never 0, which stands for a use that was taken.
+  work_->take(1, 0, work_->leaves, at(loop.first), at(loop.end), loop.end,
+              [&](Value user) { mark_value(user); });
+}
+
+void Uniformity::visit_branch(BlockId b) {
+  const Block& block = f_.blocks[b];
+  const bool splits = (block.term == Term::cond_br || block.term == Term::switch_) &&
+                      values_[block.cond] && !early_[b];
+  if (splits && block.merge == Merge::selection) {
+    mark_join(block.merge_block);
+    if (!blocks_[b]) mark_blocks(nest_.place[b] + 1, nest_.place[block.merge_block]);
+  }
+  const std::uint32_t l = nest_.innermost[b];
+  if (l == kNoLoop || !(splits || blocks_[b])) return;
+  const Block& loop = f_.blocks[nest_.loops[l].header];
+  for (const BlockId s : block.succs) {
+    if (s == loop.continue_block) {
+      // Threads that go on at once miss what follows in this iteration.
+      mark_join(s);
+      mark_blocks(nest_.place[b] + 1, nest_.place[loop.continue_block]);
+    } else if (s == loop.merge_block) {
+      leave_unevenly(l);
     }
   }
-  return any;
 }
 
 namespace {

@@ -42,11 +42,16 @@ class Uniformity {
 
  private:
   bool source(const ir::Inst& inst) const;
-  bool visit_values();
-  bool visit_branches();
+  struct Work;
+  bool follows(ir::Value user, std::size_t i) const;
+  void find_uses(Work& work) const;
+  void spread();
+  void visit_branch(ir::BlockId block);
   std::uint32_t unmarked(std::uint32_t place);
-  bool mark_blocks(std::uint32_t first, std::uint32_t end);
-  bool mark_join(ir::BlockId block);
+  void mark_value(ir::Value v);
+  void mark_blocks(std::uint32_t first, std::uint32_t end);
+  void mark_join(ir::BlockId block);
+  void leave_unevenly(std::uint32_t loop);
 
   const ir::Function& f_;
   const Scope scope_;
@@ -55,6 +60,7 @@ class Uniformity {
   std::vector<std::uint32_t> next_;  ///< by place: that, or a later one before which all are marked
   std::vector<bool> left_unevenly_;  ///< by loop
   std::vector<ir::BlockId> home_;    ///< by value: its block
+  Work* work_ = nullptr;             ///< while the constructor runs
 };
 
 /// Whether a barrier of the function may be reached by some threads of a block only, or in
