@@ -314,6 +314,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Program{"surfaces", {"surfaces.cu"}, {}, false},
                       Program{"managed", {"managed.cu"}, {}, false},
                       Program{"hosts", {"hosts.cu"}, {}, false},
+                      Program{"huge_host", {"huge_host.cu"}, {}, false},
                       Program{"textures", {"textures.cu"}, {}, false},
                       Program{"symbols", {"symbols.cu"}, {}},
                       Program{"streams", {"streams.cu"}, {}}),
@@ -352,7 +353,7 @@ TEST(CudaGrids, BlocksMeet) {
 TEST(CudaMistakes, AnswerAsNvidias) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
   if (toolkit_major() < 13) GTEST_SKIP() << "the answers are those of CUDA 13's runtime library";
-  for (const char* name : {"mistakes", "misuse", "calls", "edits", "sweep"}) {
+  for (const char* name : {"mistakes", "misuse", "calls", "edits", "sweep", "huge"}) {
     std::string made;
     ASSERT_TRUE(compile_cuda(name, {std::string(name) + ".cu"}, {}, made));
     EXPECT_EQ(output_of_groups(made), expected_output(name));

@@ -1,6 +1,8 @@
 // Contexts: what belongs together on a device, and which is current on a thread.
 #include <algorithm>
+#include <limits>
 
+#include "src/cuda/core/backlog.hpp"
 #include "src/cuda/core/graph.hpp"
 
 namespace ptx2spv::cuda {
@@ -94,18 +96,25 @@ CUresult destroy_context(ContextObject& object) {
 }
 
 CUresult set_limit(ContextObject& context, int limit, std::size_t value) {
-  constexpr int kMallocHeap = 2;
+  constexpr int kStack = 0, kMallocHeap = 2;
   if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
   if (limit < 0 || limit > 6) return fail(eInvalidValue, "no such limit");
   if (limit == kMallocHeap)
     if (Status status = context.gpu().set_malloc_heap_bytes(value); !status)
       return report(status.error());
+  if (limit == kStack && value > std::numeric_limits<std::int32_t>::max())
+    return fail(eInvalidValue, "no stack is so large");
   context.limits[static_cast<std::size_t>(limit)] = value;
   return eSuccess;
 }
 
+namespace {
+constexpr const char* kInHostFunction = "a host function makes no calls of CUDA";
+}  // namespace
+
 CUresult enter(ContextObject*& context) {
   note_interface(Api::driver);
+  if (in_host_function()) return fail(eNotPermitted, kInHostFunction);
   if (ended()) return why_not_initialized();
   if (!initialized()) return fail(eInitializationError, "cuInit was not called");
   auto& stack = context_stack();
@@ -119,6 +128,7 @@ CUresult enter(ContextObject*& context) {
 
 CUresult enter_runtime(ContextObject*& context) {
   note_interface(Api::runtime);
+  if (in_host_function()) return fail(eNotPermitted, kInHostFunction);
   if (!initialized())
     if (CUresult code = initialize(); code != eSuccess) return code;
   auto& stack = context_stack();

@@ -185,6 +185,7 @@ std::uint64_t next_id() {
 
 CUresult initialize() {
   if (ended()) return why_not_initialized();
+  if (in_host_function()) return eNotPermitted;
   if (g_initialized.load(std::memory_order_acquire)) return devices().status;
   static std::mutex mutex;
   std::lock_guard lock(mutex);

@@ -141,6 +141,7 @@ CUresult release(CUdeviceptr address, MemoryUse use) {
     const CUresult freed = take_graph_memory(*allocation->graph, false);
     return code == eSuccess ? freed : code;
   }
+  bury_objects_over(*allocation);
   forget(*allocation);
   if (allocation->pool) {
     std::lock_guard lock(allocation->pool->mutex);
@@ -158,6 +159,8 @@ CUresult release_host(const void* pointer) {
 
 CUresult register_host(ContextObject& context, void* pointer, std::size_t bytes, unsigned flags) {
   if (!pointer || !bytes || (flags & ~0xfu)) return fail(eInvalidValue, "nothing to register");
+  if (bytes > static_cast<std::size_t>(PTRDIFF_MAX))
+    return fail(eInvalidValue, "more than there are addresses");
   if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
   if (!context.device->shared_addresses)
     return not_supported("registering host memory",

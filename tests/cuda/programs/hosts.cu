@@ -17,6 +17,8 @@ constexpr const char* kExpected =
     "then 123, ran 1\n"
     "query stream: cudaErrorNotReady\n"
     "callback 100\n"
+    "a device inside: cudaErrorNotPermitted\n"
+    "memory inside: cudaErrorNotPermitted\n"
     "query legacy: cudaErrorNotReady\n"
     "legacy 1234, ran 2\n"
     "query graph: cudaErrorNotReady\n"
@@ -36,6 +38,18 @@ void callback(cudaStream_t, cudaError_t code, void* result) {
   while (!go) std::this_thread::yield();
   *static_cast<int*>(result) = 100 + code;
 }
+/// What CUDA answers to calls in host functions.
+struct Inside {
+  cudaError_t device, memory;
+};
+void call_inside(void* result) {
+  void* p = nullptr;
+  int device = 0;
+  auto* inside = static_cast<Inside*>(result);
+  inside->device = cudaGetDevice(&device);
+  inside->memory = cudaMalloc(&p, 4);
+}
+
 void say(const char* what, cudaError_t code) {
   seen += std::string(what) + ": " + cudaGetErrorName(code) + '\n';
 }
@@ -82,6 +96,11 @@ void callbacks(cudaStream_t stream) {
   go = 1;
   CHECK(cudaStreamSynchronize(stream));
   note("callback ", result);
+  Inside inside{};
+  CHECK(cudaLaunchHostFunc(stream, call_inside, &inside));
+  CHECK(cudaStreamSynchronize(stream));
+  say("a device inside", inside.device);
+  say("memory inside", inside.memory);
 }
 
 void legacy(int* number) {
