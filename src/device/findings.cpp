@@ -112,9 +112,11 @@ std::string Finding::to_string() const {
       fmt::format("{}:{}:{}: error: {}", file, line, column, ptx2spv::to_string(kind));
   if (sync)
     text += fmt::format(" at a {}: {}", ptx2spv::to_string(access), detail);
-  else
+  else if (bytes)
     text += fmt::format(" {} of {} in {} memory", ptx2spv::to_string(access), bytes_text(bytes),
                         ptx2spv::to_string(memory));
+  else
+    text += fmt::format(" {} in {} memory", ptx2spv::to_string(access), ptx2spv::to_string(memory));
   if (!instruction.empty()) text += "\n  instruction: " + instruction;
   if (!source_file.empty()) text += fmt::format("\n  source: {}:{}", source_file, source_line);
   for (const SourcePlace& place : inlined_at)
@@ -126,8 +128,8 @@ std::string Finding::to_string() const {
     text += fmt::format("\n  {}: {}, at ", ptx2spv::to_string(memory), object);
     for (std::size_t i = 0; i < coordinates.size(); ++i)
       text += fmt::format("{}{} = {}", i ? ", " : "", coordinates[i].first, coordinates[i].second);
-  } else if (sync) {
-    // The first line has said it.
+  } else if (sync || !bytes) {
+    // The first line has said it, or the handle does.
   } else if (address_known) {
     text += fmt::format("\n  address: {:#x}", address);
     if (!object.empty()) text += ", " + where_text(*this);
@@ -147,6 +149,7 @@ std::string Finding::to_string() const {
       text += fmt::format(" ({}:{})", other.source_file, other.source_line);
   }
   if (kind == FindingKind::uninitialised && !detail.empty()) text += "\n  written: " + detail;
+  if (kind == FindingKind::freed_memory && !detail.empty()) text += "\n  handle: " + detail;
   if (!pointer.empty()) text += fmt::format("\n  pointer: parameter '{}'", pointer);
   add_calls(text, "allocated by", made);
   add_calls(text, "freed by", freed);

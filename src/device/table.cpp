@@ -47,7 +47,7 @@ Result<std::uint64_t> Table::add(std::span<const std::uint32_t> words, std::stri
   generation |= handle_bits_ | bits;
   ++changes_;
   Entry& entry = entries_[index];
-  entry = {generation, true, std::move(owner), std::move(name)};
+  entry = {generation, true, std::move(owner), std::move(name), {}, {}};
   std::uint32_t* mirror = mirror_.data() + std::size_t{index} * words_;
   std::memcpy(mirror, words.data(), words_ * 4);
   mirror[generation_word_] = generation;
@@ -123,17 +123,35 @@ bool Table::describe(std::uint64_t handle, std::vector<std::uint32_t>& words,
   return true;
 }
 
-std::string Table::why_dead(std::uint64_t handle) const {
+void Table::note_death(std::uint64_t handle, std::string why, std::string calls) {
+  std::lock_guard lock(mutex_);
+  if (!live_locked(handle)) return;
+  Entry& entry = entries_[static_cast<std::uint32_t>(handle)];
+  entry.why = std::move(why);
+  entry.calls = std::move(calls);
+}
+
+bool Table::was_alive(std::uint64_t handle, std::string& calls) const {
+  std::lock_guard lock(mutex_);
+  const auto index = static_cast<std::uint32_t>(handle);
+  if (!index || index >= entries_.size()) return false;
+  const Entry& entry = entries_[index];
+  calls = entry.calls;
+  return !entry.live && entry.generation == handle >> 32;
+}
+
+std::string Table::why_dead(std::uint64_t handle, std::string_view what) const {
   std::lock_guard lock(mutex_);
   const auto index = static_cast<std::uint32_t>(handle);
   if (!handle) return "it is 0";
   if (!index || index >= entries_.size())
-    return fmt::format("no surface has had its number, {}", index);
+    return fmt::format("no {} has had its number, {}", what, index);
   const Entry& entry = entries_[index];
   const std::string name = entry.name.empty() ? "" : " '" + entry.name + "'";
-  if (entry.generation == handle >> 32) return fmt::format("its surface{} was destroyed", name);
-  if (!entry.live) return fmt::format("the surface of its number, {}, was destroyed", index);
-  return fmt::format("its number, {}, is that of another surface{}, {:#018x}", index, name,
+  if (entry.generation == handle >> 32)
+    return entry.why.empty() ? fmt::format("its {}{} was destroyed", what, name) : entry.why;
+  if (!entry.live) return fmt::format("the {} of its number, {}, was destroyed", what, index);
+  return fmt::format("its number, {}, is that of another {}{}, {:#018x}", index, what, name,
                      std::uint64_t{entry.generation} << 32 | index);
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,8 +47,14 @@ class Table {
   void rename(std::uint64_t handle, std::string name);
   /// The record and name that `handle` had, also shortly after it died. False: never seen.
   bool describe(std::uint64_t handle, std::vector<std::uint32_t>& record, std::string& name) const;
-  /// Why a surface's handle that is not alive is none: "its surface was destroyed".
-  std::string why_dead(std::uint64_t handle) const;
+  /// Before a live handle is removed: why it will be dead ("its array was freed"), and the host's
+  /// calls, a line each.
+  void note_death(std::uint64_t handle, std::string why, std::string calls);
+  /// Why a handle that is not alive is none: "its surface was destroyed", where `what` is
+  /// "surface".
+  std::string why_dead(std::uint64_t handle, std::string_view what) const;
+  /// Whether the handle was alive once; `calls`: what note_death() was given.
+  bool was_alive(std::uint64_t handle, std::string& calls) const;
   std::uint64_t changes() const;  ///< counts what was entered and removed
   std::uint32_t count() const;    ///< records in use or used before, record 0 included
   const Memory& memory() const { return memory_; }
@@ -58,6 +65,7 @@ class Table {
     bool live = false;
     std::weak_ptr<void> owner;
     std::string name;
+    std::string why, calls;  ///< of note_death()
   };
   std::uint32_t* record(std::uint32_t index) const;
   bool live_locked(std::uint64_t handle) const;

@@ -48,6 +48,22 @@ void describe_assertion(TrapReport& report, const ModuleState& module,
                   report.thread[1], report.thread[2], text);
 }
 
+/// Why a handle names nothing, or nothing of the kind.
+void describe_dead(TrapReport& report, const ModuleState& module, const TrapSite& where,
+                   std::span<const std::uint32_t> record) {
+  const DeviceState& device = *module.device;
+  // A read of a texture has the whole handle in the coordinates' place.
+  const bool texture = !where.message.empty();
+  if (texture) report.handle = std::uint64_t{record[abi::t_coord + 1]} << 32 | record[abi::t_coord];
+  const Table& own = texture ? device.textures : device.surfaces;
+  const Table& other = texture ? device.surfaces : device.textures;
+  report.message =
+      other.live(report.handle)
+          ? fmt::format("it is a {}'s, which {} instructions do not read",
+                        texture ? "surface" : "texture", texture ? "texture" : "surface")
+          : own.why_dead(report.handle, texture ? "texture" : "surface");
+}
+
 }  // namespace
 
 TrapReport make_report(const ModuleState& module, const KernelState& kernel, const Variant& variant,
@@ -88,13 +104,7 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
     report.source_line = where.source_line;
     report.inlined_at = where.inlined_at;
     if (report.message.empty()) report.message = where.message;
-    // A read of a texture has the whole handle in the coordinates' place.
-    if (report.kind == abi::TrapKind::dead_handle && !where.message.empty())
-      report.handle = std::uint64_t{record[abi::t_coord + 1]} << 32 | record[abi::t_coord];
-    else if (report.kind == abi::TrapKind::dead_handle)
-      report.message = module.device->textures.live(report.handle)
-                           ? "it is a texture's"
-                           : module.device->surfaces.why_dead(report.handle);
+    if (report.kind == abi::TrapKind::dead_handle) describe_dead(report, module, where, record);
     if (where.function != report.kernel) report.function = where.function;
     if (report.surface.empty()) report.surface = where.surface;
     for (std::size_t i = 0; i < where.coordinates.size() && i < 3; ++i)

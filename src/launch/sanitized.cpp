@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <mutex>
+#include <set>
 #include <tuple>
 
 #include "ptx2spv/abi_sanitizer.hpp"
@@ -101,6 +103,13 @@ void describe_global(const AccessSite& site, const KernelState& kernel,
       if (each.bytes == object.bytes && each.name.ends_with("'" + object.name + "'"))
         return describe_allocation(each, finding);
   }
+  // Of a parameter's address, what the parameter points into is meant, however near others are.
+  const EntryInfo& info = *kernel.info;
+  for (std::size_t i = 0; i < info.pointer_params.size() && i < launch.pointers.size(); ++i)
+    for (const ParamInfo& each : info.params)
+      if (each.offset == info.pointer_params[i] && each.name == site.pointer)
+        if (const AllocationInfo* own = list.find(launch.pointers[i]))
+          return describe_allocation(*own, finding);
   if (const AllocationInfo* nearest = list.nearest(finding.address))
     describe_allocation(*nearest, finding);
 }
@@ -300,6 +309,20 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
   return finding;
 }
 
+/// Once for a kernel, however often it is launched.
+void say_unchecked(const KernelState& kernel) {
+  static std::mutex mutex;
+  static std::set<std::pair<std::string, std::string>> said;
+  {
+    std::lock_guard lock(mutex);
+    if (!said.emplace(kernel.module->file, kernel.info->name).second) return;
+  }
+  kernel.module->device->print_finding(
+      fmt::format("ptx2spv: a workgroup runs all blocks of '{}', which is launched "
+                  "cooperatively: neither races nor synchronisation are looked for\n",
+                  kernel.info->name));
+}
+
 /// What the launch knows of each pointer: its bounds, and whether there is anything to look for.
 void settle_pointers(const KernelState& kernel, const AllocationList& list,
                      const std::vector<std::byte>& params, Specialization& key) {
@@ -362,10 +385,7 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kerne
   constexpr std::uint32_t kOfBlocks = check_race | check_sync;
   if (key.together[0] && (key.checks & kOfBlocks)) {
     key.checks &= ~kOfBlocks;
-    kernel.module->device->print_finding(
-        fmt::format("ptx2spv: a workgroup runs all blocks of '{}', which is launched "
-                    "cooperatively: neither races nor synchronisation are looked for\n",
-                    kernel.info->name));
+    say_unchecked(kernel);
   }
   if (key.checks == no_checks) return std::shared_ptr<SanitizedLaunch>();
   DeviceState& device = *kernel.module->device;
@@ -437,7 +457,9 @@ Status place_checks(const KernelState& kernel, const Variant& variant, std::uint
   put_words(at, abi::z_surfaces, launch.table->texels ? launch.table->texels.address() : 0);
   put_words(at, abi::z_surface_count, launch.table->texel_count);
   put_words(at, abi::z_launch, std::uint64_t{launch.number} << abi::kGlobalLaunchShift);
+  launch.pointers.clear();
   for (std::uint32_t i = 0; i < pointers.size(); ++i) {
+    launch.pointers.push_back(word64(params, pointers[i]));
     const AllocationInfo* found = bounds_of(*launch.table->list, word64(params, pointers[i]));
     put_words(at, abi::z_pointers + i * abi::kPointerWords, found ? found->address : 0);
     put_words(at, abi::z_pointers + i * abi::kPointerWords + 2, found ? found->bytes : 0);
@@ -487,14 +509,47 @@ void read_fault_log(const ModuleState& module, const KernelState& kernel, const 
       device.print_finding(finding.to_string());
 }
 
-void note_endless_wait(const ModuleState& module, const SanitizedLaunch& launch,
-                       const TrapReport& trap) {
+namespace {
+
+/// A surface or texture that was destroyed, or whose memory was freed.
+bool describe_dead_handle(const DeviceState& device, const TrapReport& trap, Finding& finding) {
+  const bool texture = trap.instruction.starts_with("tex") ||
+                       trap.instruction.starts_with("tld4") || trap.instruction.starts_with("txq");
+  const Table& table = texture ? device.textures : device.surfaces;
+  if (!table.was_alive(trap.handle, finding.freed)) return false;
+  finding.kind = FindingKind::freed_memory;
+  finding.access = trap.instruction.starts_with("sust")    ? AccessKind::store
+                   : trap.instruction.starts_with("sured") ? AccessKind::atomic
+                                                           : AccessKind::load;
+  finding.memory = texture ? MemorySpace::texture : MemorySpace::surface;
+  finding.object = texture                ? "a texture"
+                   : trap.surface.empty() ? "a surface by a handle from memory"
+                                          : "surface '" + trap.surface + "'";
+  finding.coordinates = trap.coordinates;
+  finding.address_known = false;
+  finding.detail = fmt::format("{:#018x}, {}", trap.handle, trap.message);
+  return true;
+}
+
+bool describe_endless_wait(const TrapReport& trap, Finding& finding) {
   // One without a place is of threads that wait for one another, who are in the log.
-  if (!(launch.checks & check_sync) || trap.kind != abi::TrapKind::no_progress || !trap.line)
-    return;
-  Finding finding;
+  if (!trap.line) return false;
   finding.kind = FindingKind::endless_wait;
   finding.access = AccessKind::wait;
+  finding.detail = trap.message;
+  return true;
+}
+
+}  // namespace
+
+void note_trap(const ModuleState& module, const SanitizedLaunch& launch, const TrapReport& trap) {
+  Finding finding;
+  DeviceState& device = *module.device;
+  const bool waits = (launch.checks & check_sync) != 0 && trap.kind == abi::TrapKind::no_progress;
+  if (waits
+          ? !describe_endless_wait(trap, finding)
+          : trap.kind != abi::TrapKind::dead_handle || !describe_dead_handle(device, trap, finding))
+    return;
   finding.kernel = trap.kernel;
   finding.file = trap.file;
   finding.line = trap.line;
@@ -503,13 +558,11 @@ void note_endless_wait(const ModuleState& module, const SanitizedLaunch& launch,
   finding.source_file = trap.source_file;
   finding.source_line = trap.source_line;
   finding.inlined_at = trap.inlined_at;
-  finding.detail = trap.message;
   for (std::size_t i = 0; i < 3; ++i) {
     finding.cta[i] = trap.cta[i];
     finding.thread[i] = trap.thread[i];
   }
   finding.threads = trap.trapped_threads;
-  DeviceState& device = *module.device;
   if (device.findings.add(finding, launch.suppressions)) device.print_finding(finding.to_string());
 }
 

@@ -21,7 +21,8 @@ struct SanitizedLaunch {
   std::uint32_t checks = no_checks;
   std::uint32_t number = 0;  ///< in its records of races; 0: none are looked at
   Dim3 grid{}, block{};
-  Suppressions suppressions;  ///< of this launch alone
+  Suppressions suppressions;            ///< of this launch alone
+  std::vector<std::uint64_t> pointers;  ///< the values of EntryInfo::pointer_params
 };
 
 /// The checks of a launch: its own, else the device's.
@@ -45,8 +46,8 @@ Status place_checks(const KernelState& kernel, const Variant& variant, std::uint
 /// After the launch: prints and counts what is in the log, and clears it.
 void read_fault_log(const ModuleState& module, const KernelState& kernel, const Variant& variant,
                     SanitizedLaunch& launch);
-/// With check_sync, a trap of a loop that waits for other threads' stores is a finding too.
-void note_endless_wait(const ModuleState& module, const SanitizedLaunch& launch,
-                       const TrapReport& trap);
+/// What traps with and without checks, and is a finding too: with check_sync a loop that waits for
+/// other threads' stores, with any check that looks at memory a handle that was alive once.
+void note_trap(const ModuleState& module, const SanitizedLaunch& launch, const TrapReport& trap);
 
 }  // namespace ptx2spv::runtime

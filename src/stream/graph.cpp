@@ -176,7 +176,7 @@ std::optional<Error> GraphState::find_trap() {
     std::memcpy(record, trap, sizeof record);
     const LaunchPlan& plan = std::get<LaunchNode>(nodes[node]).plan;
     TrapReport report = make_report(*plan.module, *plan.kernel, *plan.variant, record, plan.params);
-    if (plan.sanitized) note_endless_wait(*plan.module, *plan.sanitized, report);
+    if (plan.sanitized) note_trap(*plan.module, *plan.sanitized, report);
     return trap_error(std::move(report));
   }
   return std::nullopt;

@@ -175,7 +175,7 @@ void StreamState::retire() {
         std::memcpy(record, done.trap, sizeof record);
         TrapReport report =
             make_report(*done.module, *done.kernel, *done.variant, record, done.params);
-        if (done.sanitized) note_endless_wait(*done.module, *done.sanitized, report);
+        if (done.sanitized) note_trap(*done.module, *done.sanitized, report);
         failure = trap_error(std::move(report));
       }
       if (done.sanitized)

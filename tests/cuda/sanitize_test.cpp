@@ -56,6 +56,50 @@ TEST_F(Sanitized, FaultsAreNamedAndEndWithTheirCode) {
   }
 }
 
+// The address lies in the other allocation.
+TEST_F(Sanitized, AnAccessOutOfAParametersAllocationNamesThatOne) {
+  const ProcessResult result = run("far", {"--sanitize=memory"});
+  const std::string own = result.out == "the first\ngood\n" ? "cudaMalloc 1" : "cudaMalloc 2";
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_NE(result.error.find("behind the end of " + own + " ("), std::string::npos)
+      << own << "\n"
+      << result.error;
+}
+
+// An array that is freed under a live handle is read as an H200 reads it, without the sanitizer.
+TEST_F(Sanitized, ObjectsOverWhatIsGoneAreFound) {
+  const struct {
+    const char* fault;
+    bool traps_always;
+    const char* why;
+  } faults[] = {
+      {"dead-surface", true, "its surface was destroyed"},
+      {"dead-surface-array", false, "its array was freed"},
+      {"dead-texture", true, "its texture was destroyed"},
+      {"dead-texture-array", false, "its array was freed"},
+      {"dead-memory", false, "its memory was freed"},
+  };
+  for (const auto& each : faults) {
+    SCOPED_TRACE(each.fault);
+    const ProcessResult plain = run(each.fault, {});
+    EXPECT_EQ(plain.out, each.traps_always ? "code 719\n" : "code 0\n") << plain.error;
+    EXPECT_EQ(plain.exit_code, 0);
+    const std::string file = folder_.file("found.json");
+    const ProcessResult result = run(each.fault, {"--sanitize=memory", "--json=" + file});
+    EXPECT_EQ(result.out, "code 719\n") << result.error;
+    EXPECT_EQ(result.exit_code, 4);
+    const std::size_t at = result.error.find("error: freed-memory load in ");
+    ASSERT_NE(at, std::string::npos) << result.error;
+    EXPECT_NE(result.error.find(each.why, at), std::string::npos) << result.error;
+    const std::size_t by = result.error.find("freed by: ", at);
+    ASSERT_NE(by, std::string::npos) << result.error;
+    EXPECT_NE(result.error.find("faulty", by), std::string::npos) << result.error;
+    const auto found = nlohmann::json::parse(read_whole(file), nullptr, false);
+    ASSERT_TRUE(found.is_array() && found.size() == 1) << read_whole(file);
+    EXPECT_EQ(found[0]["findings"][0]["kind"], "freed-memory");
+  }
+}
+
 TEST_F(Sanitized, FindingsAreJsonAndListsSuppressThem) {
   const std::string file = folder_.file("found.json");
   EXPECT_EQ(run("bounds", {"--sanitize=memory", "--json=" + file}).exit_code, 4);

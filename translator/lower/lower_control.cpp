@@ -226,7 +226,8 @@ void FunctionLowering::enter_frame() {
   b_.at(full);
   lower_trap(abi::TrapKind::trap_instruction,
              "recursion of '" + std::string(f_.name) + "' is too deep: a thread's stack holds " +
-                 std::to_string(context_.stack_bytes) + " bytes",
+                 std::to_string(context_.stack_bytes) +
+                 " bytes, which cudaLimitStackSize does not change",
              {});
   b_.at(fits);
   ended_ = false;

@@ -138,6 +138,7 @@ CUresult destroy_array(CUarray handle) {
   if (!array) return no_array(handle);
   if (array->owner) return eSuccess;  // a level goes with its mipmapped array
   const CUresult code = synchronize(*array->context);
+  bury_objects_over(*array);
   tables().arrays.take(handle);
   return code;
 }
@@ -147,6 +148,7 @@ CUresult destroy_mipmap(CUmipmappedArray handle) {
   auto mipmap = tables().mipmaps.find(handle);
   if (!mipmap) return no_array(handle);
   const CUresult code = synchronize(*mipmap->context);
+  bury_objects_over(*mipmap);
   for (const auto& level : mipmap->levels)
     if (level) tables().arrays.take(level.get());
   tables().mipmaps.take(handle);

@@ -74,6 +74,12 @@ void trace(const ContextObject& context, Traced& object);
 /// Prints every allocation, array, texture and surface object of the device that the program did
 /// not free, and counts them.
 std::size_t report_leaks(const DeviceObject& device);
+/// Where kernels are checked, texture and surface objects over what is freed are dead from then on,
+/// though they keep it alive, and the sanitizer says by whom. Elsewhere they read what is still
+/// there, as on an H200.
+void bury_objects_over(const ArrayObject& array);
+void bury_objects_over(const MipmapObject& mipmap);
+void bury_objects_over(const Allocation& memory);
 /// Takes an allocation out of the tables; its memory goes with its last user.
 void forget(const Allocation& allocation);
 /// Either may be null.

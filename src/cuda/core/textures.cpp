@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "src/cuda/core/core.hpp"
+#include "src/device/device.hpp"
+#include "src/memory/call_site.hpp"
 
 namespace ptx2spv::cuda {
 
@@ -167,6 +169,33 @@ CUresult make_texture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DES
 
 namespace {
 
+bool kernels_are_checked(const ContextObject& context) {
+  return (context.gpu().state()->checks & kKernelChecks) != 0;
+}
+
+/// The handle is dead from now on; `why` empty: the object is destroyed.
+void bury(TextureObject& object, const std::string& why) {
+  if (!object.texture) return;
+  object.context->gpu().state()->textures.note_death(object.texture->handle(), why,
+                                                     runtime::call_site());
+  object.texture.reset();
+}
+void bury(SurfaceObject& object, const std::string& why) {
+  if (!object.surface) return;
+  object.context->gpu().state()->surfaces.note_death(object.surface->handle(), why,
+                                                     runtime::call_site());
+  object.surface.reset();
+}
+
+template <class F>
+void bury_where(const ContextObject& context, F&& over, const std::string& why) {
+  if (!kernels_are_checked(context)) return;
+  for (const auto& each : tables().textures.all())
+    if (each->context == &context && over(each->resource)) bury(*each, why);
+  for (const auto& each : tables().surfaces.all())
+    if (each->context == &context && over(each->resource)) bury(*each, why);
+}
+
 template <class T>
 CUresult destroy(ContextObject& context, NumberTable<T>& table, std::uint64_t handle) {
   // CUDA takes what is no object any more for destroyed, and says so only here.
@@ -176,11 +205,45 @@ CUresult destroy(ContextObject& context, NumberTable<T>& table, std::uint64_t ha
   }
   // A launch that still reads it would trap.
   const CUresult code = synchronize(context);
+  if (kernels_are_checked(context)) bury(*table.find(handle), {});
   table.remove(handle);
   return code;
 }
 
 }  // namespace
+
+void bury_objects_over(const ArrayObject& array) {
+  bury_where(
+      *array.context,
+      [&](const CUDA_RESOURCE_DESC& each) {
+        return each.resType == kResourceArray && each.res.array.hArray == &array;
+      },
+      "its array was freed");
+}
+
+void bury_objects_over(const MipmapObject& mipmap) {
+  bury_where(
+      *mipmap.context,
+      [&](const CUDA_RESOURCE_DESC& each) {
+        if (each.resType == kResourceMipmap) return each.res.mipmap.hMipmappedArray == &mipmap;
+        const auto level = [&](const auto& own) { return own.get() == each.res.array.hArray; };
+        return each.resType == kResourceArray && each.res.array.hArray &&
+               std::ranges::any_of(mipmap.levels, level);
+      },
+      "its mipmapped array was freed");
+}
+
+void bury_objects_over(const Allocation& memory) {
+  bury_where(
+      *memory.context,
+      [&](const CUDA_RESOURCE_DESC& each) {
+        if (each.resType != kResourceLinear && each.resType != kResourcePitch2D) return false;
+        const CUdeviceptr at =
+            each.resType == kResourceLinear ? each.res.linear.devPtr : each.res.pitch2D.devPtr;
+        return at - memory.address < memory.bytes;
+      },
+      "its memory was freed");
+}
 
 CUresult create_texture(ContextObject& context, const CUDA_RESOURCE_DESC& resource,
                         const CUDA_TEXTURE_DESC& desc, const CUDA_RESOURCE_VIEW_DESC* view,

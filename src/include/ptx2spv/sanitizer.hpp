@@ -43,9 +43,11 @@ struct Finding {
   AccessKind access = AccessKind::load;
   MemorySpace space = MemorySpace::global;   ///< as the instruction names it
   MemorySpace memory = MemorySpace::global;  ///< that it reached
-  std::uint32_t bytes = 0;                   ///< 0: synchronisation, which has no memory
+  std::uint32_t bytes = 0;  ///< 0: synchronisation, which has no memory, or a dead handle
   std::array<std::uint32_t, 3> cta{}, thread{};
-  std::string detail;         ///< of synchronisation: what was found, as a sentence without a stop
+  /// Of synchronisation: what was found, as a sentence without a stop. Of a dead handle: the
+  /// handle, and why it is dead.
+  std::string detail;
   bool address_known = true;  ///< false: the thread had another fault since
   std::uint64_t address = 0;  ///< outside of global memory an offset in that memory
   /// Of surfaces and textures instead: "x", in bytes or as the format counts, and "y".

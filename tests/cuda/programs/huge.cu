@@ -33,14 +33,15 @@ void each(const char* what, F&& function) {
 
 void linear() {
   prepare();
-  each("memcpy to device", [](std::size_t n) { return cudaMemcpy(p, host, n, cudaMemcpyHostToDevice); });
+  each("memcpy to device",
+       [](std::size_t n) { return cudaMemcpy(p, host, n, cudaMemcpyHostToDevice); });
   each("memcpy from device",
        [](std::size_t n) { return cudaMemcpy(host, p, n, cudaMemcpyDeviceToHost); });
-  each("memcpy within", [](std::size_t n) { return cudaMemcpy(p, p, n, cudaMemcpyDeviceToDevice); });
+  each("memcpy within",
+       [](std::size_t n) { return cudaMemcpy(p, p, n, cudaMemcpyDeviceToDevice); });
   each("memcpy default", [](std::size_t n) { return cudaMemcpy(p, host, n, cudaMemcpyDefault); });
-  each("memcpyAsync", [](std::size_t n) {
-    return cudaMemcpyAsync(p, host, n, cudaMemcpyHostToDevice, nullptr);
-  });
+  each("memcpyAsync",
+       [](std::size_t n) { return cudaMemcpyAsync(p, host, n, cudaMemcpyHostToDevice, nullptr); });
   each("memcpyPeer", [](std::size_t n) { return cudaMemcpyPeer(p, 0, p, 0, n); });
   each("toSymbol, bytes", [](std::size_t n) { return cudaMemcpyToSymbol(words, host, n); });
   each("toSymbol, offset", [](std::size_t n) { return cudaMemcpyToSymbol(words, host, 4, n); });
@@ -50,36 +51,27 @@ void linear() {
 
 void rows() {
   prepare();
-  each("2D, device's pitch", [](std::size_t n) {
-    return cudaMemcpy2D(p, n, host, 64, 64, 2, cudaMemcpyHostToDevice);
-  });
-  each("2D, device's pitch, one row", [](std::size_t n) {
-    return cudaMemcpy2D(p, n, host, 64, 64, 1, cudaMemcpyHostToDevice);
-  });
-  each("2D, both pitches", [](std::size_t n) {
-    return cudaMemcpy2D(p, n, host, n, 64, 2, cudaMemcpyHostToDevice);
-  });
-  each("2D, width", [](std::size_t n) {
-    return cudaMemcpy2D(p, 64, host, 64, n, 2, cudaMemcpyHostToDevice);
-  });
-  each("2D, width and pitches", [](std::size_t n) {
-    return cudaMemcpy2D(p, n, host, n, n, 2, cudaMemcpyHostToDevice);
-  });
-  each("2D, height", [](std::size_t n) {
-    return cudaMemcpy2D(p, 64, host, 64, 64, n, cudaMemcpyHostToDevice);
-  });
-  each("2D within, both pitches", [](std::size_t n) {
-    return cudaMemcpy2D(p, n, p, n, 64, 2, cudaMemcpyDeviceToDevice);
-  });
-  each("2D, host's pitch, one row", [](std::size_t n) {
-    return cudaMemcpy2D(p, 64, host, n, 64, 1, cudaMemcpyHostToDevice);
-  });
+  each("2D, device's pitch",
+       [](std::size_t n) { return cudaMemcpy2D(p, n, host, 64, 64, 2, cudaMemcpyHostToDevice); });
+  each("2D, device's pitch, one row",
+       [](std::size_t n) { return cudaMemcpy2D(p, n, host, 64, 64, 1, cudaMemcpyHostToDevice); });
+  each("2D, both pitches",
+       [](std::size_t n) { return cudaMemcpy2D(p, n, host, n, 64, 2, cudaMemcpyHostToDevice); });
+  each("2D, width",
+       [](std::size_t n) { return cudaMemcpy2D(p, 64, host, 64, n, 2, cudaMemcpyHostToDevice); });
+  each("2D, width and pitches",
+       [](std::size_t n) { return cudaMemcpy2D(p, n, host, n, n, 2, cudaMemcpyHostToDevice); });
+  each("2D, height",
+       [](std::size_t n) { return cudaMemcpy2D(p, 64, host, 64, 64, n, cudaMemcpyHostToDevice); });
+  each("2D within, both pitches",
+       [](std::size_t n) { return cudaMemcpy2D(p, n, p, n, 64, 2, cudaMemcpyDeviceToDevice); });
+  each("2D, host's pitch, one row",
+       [](std::size_t n) { return cudaMemcpy2D(p, 64, host, n, 64, 1, cudaMemcpyHostToDevice); });
   each("toArray, pitch, one row", [](std::size_t n) {
     return cudaMemcpy2DToArray(array, 0, 0, host, n, 64, 1, cudaMemcpyHostToDevice);
   });
-  each("2D from device, device's pitch", [](std::size_t n) {
-    return cudaMemcpy2D(host, 64, p, n, 64, 2, cudaMemcpyDeviceToHost);
-  });
+  each("2D from device, device's pitch",
+       [](std::size_t n) { return cudaMemcpy2D(host, 64, p, n, 64, 2, cudaMemcpyDeviceToHost); });
 }
 
 void to_array() {
@@ -111,18 +103,14 @@ void to_array() {
   each("fromArray, height", [](std::size_t n) {
     return cudaMemcpy2DFromArray(host, 64, array, 0, 0, 4, n, cudaMemcpyDeviceToHost);
   });
-  each("arrayToArray, width", [](std::size_t n) {
-    return cudaMemcpy2DArrayToArray(array, 0, 0, array, 0, 4, n, 1);
-  });
-  each("arrayToArray, x", [](std::size_t n) {
-    return cudaMemcpy2DArrayToArray(array, n, 0, array, 0, 4, 4, 1);
-  });
-  each("arrayToArray, y", [](std::size_t n) {
-    return cudaMemcpy2DArrayToArray(array, 0, 0, array, 0, n, 4, 1);
-  });
-  each("arrayToArray, height", [](std::size_t n) {
-    return cudaMemcpy2DArrayToArray(array, 0, 0, array, 0, 4, 4, n);
-  });
+  each("arrayToArray, width",
+       [](std::size_t n) { return cudaMemcpy2DArrayToArray(array, 0, 0, array, 0, 4, n, 1); });
+  each("arrayToArray, x",
+       [](std::size_t n) { return cudaMemcpy2DArrayToArray(array, n, 0, array, 0, 4, 4, 1); });
+  each("arrayToArray, y",
+       [](std::size_t n) { return cudaMemcpy2DArrayToArray(array, 0, 0, array, 0, n, 4, 1); });
+  each("arrayToArray, height",
+       [](std::size_t n) { return cudaMemcpy2DArrayToArray(array, 0, 0, array, 0, 4, 4, n); });
 }
 
 #pragma GCC diagnostic push
@@ -141,9 +129,8 @@ void runs() {
   each("run fromArray, bytes", [](std::size_t n) {
     return cudaMemcpyFromArray(host, array, 0, 0, n, cudaMemcpyDeviceToHost);
   });
-  each("run arrayToArray, bytes", [](std::size_t n) {
-    return cudaMemcpyArrayToArray(array, 0, 0, array, 0, 4, n);
-  });
+  each("run arrayToArray, bytes",
+       [](std::size_t n) { return cudaMemcpyArrayToArray(array, 0, 0, array, 0, 4, n); });
 }
 #pragma GCC diagnostic pop
 
@@ -167,10 +154,20 @@ cudaMemcpy3DParms array_box() {
 
 void boxes() {
   prepare();
-  NOTE("3D", [] { auto c = box(); return cudaMemcpy3D(&c); }());
-  NOTE("3D to an array", [] { auto c = array_box(); return cudaMemcpy3D(&c); }());
-#define EACH_BOX(of, member) \
-  each("3D " #of ", " #member, [](std::size_t n) { auto c = of(); c.member = n; return cudaMemcpy3D(&c); })
+  NOTE("3D", [] {
+    auto c = box();
+    return cudaMemcpy3D(&c);
+  }());
+  NOTE("3D to an array", [] {
+    auto c = array_box();
+    return cudaMemcpy3D(&c);
+  }());
+#define EACH_BOX(of, member)                       \
+  each("3D " #of ", " #member, [](std::size_t n) { \
+    auto c = of();                                 \
+    c.member = n;                                  \
+    return cudaMemcpy3D(&c);                       \
+  })
   EACH_BOX(box, extent.width);
   EACH_BOX(box, extent.height);
   EACH_BOX(box, extent.depth);
@@ -226,12 +223,15 @@ void allocations() {
   };
   from_2_40("malloc", [&](std::size_t n) { return cudaMalloc(&q, n); });
   from_2_40("mallocPitch, width", [&](std::size_t n) { return cudaMallocPitch(&q, &pitch, n, 2); });
-  from_2_40("mallocPitch, height", [&](std::size_t n) { return cudaMallocPitch(&q, &pitch, 64, n); });
+  from_2_40("mallocPitch, height",
+            [&](std::size_t n) { return cudaMallocPitch(&q, &pitch, 64, n); });
   from_2_40("malloc3D, width", [&](std::size_t n) { return cudaMalloc3D(&pitched, {n, 2, 2}); });
   from_2_40("malloc3D, height", [&](std::size_t n) { return cudaMalloc3D(&pitched, {64, n, 2}); });
   from_2_40("malloc3D, depth", [&](std::size_t n) { return cudaMalloc3D(&pitched, {64, 2, n}); });
-  from_2_40("mallocArray, width", [&](std::size_t n) { return cudaMallocArray(&array, &kFormat, n, 4); });
-  from_2_40("mallocArray, height", [&](std::size_t n) { return cudaMallocArray(&array, &kFormat, 4, n); });
+  from_2_40("mallocArray, width",
+            [&](std::size_t n) { return cudaMallocArray(&array, &kFormat, n, 4); });
+  from_2_40("mallocArray, height",
+            [&](std::size_t n) { return cudaMallocArray(&array, &kFormat, 4, n); });
   from_2_40("malloc3DArray, depth", [&](std::size_t n) {
     return cudaMalloc3DArray(&array, &kFormat, make_cudaExtent(4, 4, n));
   });
@@ -265,8 +265,10 @@ void objects() {
     resource.res.linear = {p, kFormat, n};
     return cudaCreateTextureObject(&texture, &resource, &reads, nullptr);
   });
-  each("texture of rows, width", [&](std::size_t n) { return make([n](auto& r) { r.width = n; }); });
-  each("texture of rows, height", [&](std::size_t n) { return make([n](auto& r) { r.height = n; }); });
+  each("texture of rows, width",
+       [&](std::size_t n) { return make([n](auto& r) { r.width = n; }); });
+  each("texture of rows, height",
+       [&](std::size_t n) { return make([n](auto& r) { r.height = n; }); });
   each("texture of rows, pitch",
        [&](std::size_t n) { return make([n](auto& r) { r.pitchInBytes = n; }); });
 }
