@@ -12,4 +12,13 @@ std::uint32_t most_local_bytes(const PhysicalTraits& traits) {
   }
 }
 
+bool compiler_may_give_up(const PhysicalTraits& traits, std::size_t code_bytes,
+                          std::uint32_t local_bytes) {
+  if (traits.driver != VK_DRIVER_ID_GOOGLE_SWIFTSHADER) return false;
+  // Values that live from one basic block to the next lie in the frame of 512 KiB too. A module of
+  // 1.1 MB had too many, and most of that size have not.
+  constexpr std::uint64_t kFrame = std::uint64_t{512} << 10;
+  return std::uint64_t{code_bytes} * 3 / 2 + std::uint64_t{local_bytes} * 4 > kFrame;
+}
+
 }  // namespace ptx2spv::runtime

@@ -11,4 +11,9 @@ namespace ptx2spv::runtime {
 /// known. Vulkan has no limit that a device could report.
 std::uint32_t most_local_bytes(const PhysicalTraits& traits);
 
+/// Whether a module is so large that the driver's compiler may end the process over it, or make no
+/// code of it without a word. No smaller one did.
+bool compiler_may_give_up(const PhysicalTraits& traits, std::size_t code_bytes,
+                          std::uint32_t local_bytes);
+
 }  // namespace ptx2spv::runtime

@@ -13,6 +13,7 @@
 #include "src/cache/serialize.hpp"
 #include "src/device/bindings.hpp"
 #include "src/device/local_memory.hpp"
+#include "src/device/pipeline_trial.hpp"
 #include "src/module/module.hpp"
 #include "src/options.hpp"
 
@@ -226,6 +227,8 @@ Status build(DeviceState& device, Variant& variant, const std::vector<std::uint3
   auto layout = device.layouts.get(device, layout_contents(variant));
   if (!layout) return layout.error();
   variant.layout = std::move(*layout);
+  if (compiler_may_give_up(device.traits, variant.code_bytes, variant.info.local_bytes))
+    variant.tried = spirv;
   return {};
 }
 
@@ -266,34 +269,25 @@ Result<std::shared_ptr<const Pipeline>> KernelState::pipeline(const Variant& var
   if (auto known = pipelines.find(key)) return known;
   auto start = Clock::now();
   DeviceState& device = *module->device;
-  const VkSpecializationMapEntry entries[] = {{abi::size_x, 0, 4},
-                                              {abi::size_y, 4, 4},
-                                              {abi::size_z, 8, 4},
-                                              {abi::dynamic_shared_words, 12, 4}};
+  PipelineTrial made;
+  made.spec.entry = info->name;
   // A Workgroup array has at least one word.
   const std::uint32_t values[] = {key.size[0], key.size[1], key.size[2],
                                   std::max(key.shared_words, 1u)};
-  VkSpecializationInfo specialization{4, entries, sizeof values, values};
-  VkComputePipelineCreateInfo create{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
-  create.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
-  create.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-  create.stage.module = variant.shader;
-  create.stage.pName = info->name.c_str();
-  create.stage.pSpecializationInfo = &specialization;
-  create.layout = variant.layout->pipeline;
-  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo warps{
-      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
-  warps.requiredSubgroupSize = 32;
-  if (variant.info.warp_subgroups && device.traits.choose_subgroups) {
-    create.stage.pNext = &warps;
-    create.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  std::copy(std::begin(values), std::end(values), made.spec.constants);
+  made.spec.warp_subgroups = variant.info.warp_subgroups && device.traits.choose_subgroups;
+  if (!variant.tried.empty()) {
+    made.layout = layout_contents(variant);
+    made.spirv = variant.tried;
+    if (Status status = try_pipeline(device, made); !status) return status.error();
   }
   auto pipeline = std::make_shared<Pipeline>(device);
   pipeline->key = key;
   {
     const auto cache = device.pipeline_cache.current();
-    const VkResult result = device.vk.CreateComputePipelines(device.handle, cache->handle, 1,
-                                                             &create, nullptr, &pipeline->handle);
+    const VkResult result =
+        create_pipeline(device, made.spec, variant.shader, variant.layout->pipeline, cache->handle,
+                        pipeline->handle);
     if (result != VK_SUCCESS) return vulkan_error(result, "CreateComputePipelines");
   }
   device.pipeline_cache.grown(device, variant.code_bytes);

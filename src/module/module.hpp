@@ -25,6 +25,8 @@ struct Variant {
   Specialization key;
   EntryInfo info;
   std::size_t code_bytes = 0;  ///< of SPIR-V
+  std::vector<std::uint32_t>
+      tried;  ///< the SPIR-V again, where pipelines are tried elsewhere first
   VkShaderModule shader = VK_NULL_HANDLE;
   std::shared_ptr<const Layout> layout;
 };

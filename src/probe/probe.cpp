@@ -2,12 +2,19 @@
 #include "ptx2spv/probe.hpp"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
 #include <chrono>
+#include <cinttypes>
+#include <csignal>
 #include <cstdio>
+#include <fstream>
 
 #include "src/device/ask.hpp"
 #include "src/device/calibrate.hpp"
+#include "src/device/pipeline_trial.hpp"
+#include "src/input_file.hpp"
+#include "src/module/module.hpp"
 #include "src/options.hpp"
 #include "src/probe/questions.hpp"
 
@@ -46,6 +53,22 @@ std::string json_string(std::string_view text) {
   return out + "\"";
 }
 
+/// Of this process's mappings that may be executed and are no file's: what drivers compiled.
+std::uint64_t executable_bytes() {
+  std::ifstream maps("/proc/self/maps");
+  std::uint64_t sum = 0;
+  for (std::string line; std::getline(maps, line);) {
+    std::uint64_t first = 0, end = 0;
+    char access[5] = {}, path[2] = {};
+    // start-end rwxp offset device inode path
+    const int found = std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %1s",
+                                  &first, &end, access, path);
+    const bool named = found == 4 && (path[0] == '[' || line.find("(deleted)") == line.npos);
+    if (found >= 3 && access[2] == 'x' && !named) sum += end - first;
+  }
+  return sum;
+}
+
 }  // namespace
 
 int answer_questions(const DeviceOptions& options, const std::string& answers) {
@@ -72,6 +95,44 @@ int answer_questions(const DeviceOptions& options, const std::string& answers) {
     write_line(fmt::format("answer {}={} {:.3f} {}", question.row, answer.value,
                            milliseconds_since(start), one_line(answer.seen)));
   }
+  return 0;
+}
+
+int try_compilation(const DeviceOptions& options) {
+  write_line(fmt::format("{} {}", kProbeProtocol, build_id()));
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::string bytes, piece(1 << 16, '\0');
+  InputFile input(0);
+  while (const std::size_t count = input.read(piece.data(), piece.size()))
+    bytes.append(piece, 0, count);
+  const auto trial = PipelineTrial::parse(bytes);
+  auto asker = Asker::open(options);
+  if (!trial || !asker) {
+    write_line("error " + (trial ? one_line(asker.error().text) : "the pipeline cannot be read"));
+    return 2;
+  }
+  // A driver whose code does not show among the process's mappings is not judged by them.
+  std::uint64_t before = executable_bytes();
+  const auto known = asker->run(asker->profile(), {.body = "mov.u32 %r5, 1;"}, 1, 1, {});
+  const bool shows = known.error.empty() && executable_bytes() > before;
+  const DeviceState& device = *asker->device().state();
+  Variant variant(device);
+  Pipeline pipeline(device);
+  VkShaderModuleCreateInfo shader{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+  shader.codeSize = trial->spirv.size() * 4;
+  shader.pCode = trial->spirv.data();
+  VkResult result = device.vk.CreateShaderModule(device.handle, &shader, nullptr, &variant.shader);
+  auto layout = asker->device().state()->layouts.get(device, trial->layout);
+  before = executable_bytes();
+  write_line("compile");
+  if (result == VK_SUCCESS && layout)
+    result = create_pipeline(device, trial->spec, variant.shader, (*layout)->pipeline,
+                             VK_NULL_HANDLE, pipeline.handle);
+  if (result != VK_SUCCESS || !layout) {
+    write_line("error " + to_text(result));
+    return 2;
+  }
+  write_line(shows && executable_bytes() <= before ? "none" : "made");
   return 0;
 }
 

@@ -3,50 +3,44 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "src/crash_text.hpp"
+#include "tools/ptxrun/backend.hpp"
+
 namespace ptx2spv::tools {
 namespace {
+
+using runtime::no_memory_left, runtime::put_address, runtime::put_text;
 
 // The text is made before, since a handler may hardly do more than write (signal-safety(7)).
 char g_before[512], g_memory[512], g_limit[320];
 volatile std::sig_atomic_t g_running = 0;
 
-/// Whether a limit of addresses keeps the process from as much as a thread of a driver takes.
-bool no_memory_left() {
-  constexpr std::size_t kThread = std::size_t{80} << 20;  // its stack, and an arena of malloc's
-  void* piece =
-      ::mmap(nullptr, kThread, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (piece == MAP_FAILED) return true;
-  ::munmap(piece, kThread);
-  return false;
-}
-
-void put(const char* text) {
-  if (::write(2, text, std::strlen(text)) < 0) return;
+/// Of exit(): a driver's compiler that calls it has not taken the kernel.
+void leave_for_the_driver() {
+  if (!g_running) return;
+  std::fflush(nullptr);
+  ::_exit(static_cast<int>(Exit::too_small));
 }
 
 extern "C" void report_crash(int number, siginfo_t* info, void*) {
   const bool no_memory = g_running && g_memory[0] && no_memory_left();
-  if (no_memory) put(g_memory);
+  if (no_memory) put_text(g_memory);
   if (g_running && number != SIGABRT) {
-    char address[19] = "0x0000000000000000";
-    auto value = reinterpret_cast<std::uintptr_t>(info->si_addr);
-    for (int digit = 17; digit > 1; --digit, value >>= 4)
-      address[digit] = "0123456789abcdef"[value & 15];
-    put(no_memory ? "ptxrun: note: address " : g_before);
-    put(address);
-    put(no_memory ? " was accessed, where no memory is\n"
-                  : " was accessed, where no memory is; Vulkan does not check global memory "
-                    "(docs/troubleshooting.md)\n");
+    put_text(no_memory ? "ptxrun: note: address " : g_before);
+    put_address(info->si_addr);
+    put_text(no_memory ? " was accessed, where no memory is\n"
+                       : " was accessed, where no memory is; Vulkan does not check global memory "
+                         "(docs/troubleshooting.md)\n");
   }
-  if (!no_memory) put(g_limit);
+  if (!no_memory) put_text(g_limit);
 }
 
 /// The default action follows the report: a faulting instruction is carried out again, abort()
@@ -81,6 +75,7 @@ void report_limits_in_crashes() {
                  "files are limited to {} KiB (ulimit -f); a driver that keeps code in one");
   std::memcpy(g_limit, limits.c_str(), limits.size() + 1);
   if (!limits.empty()) report(true);
+  std::atexit(leave_for_the_driver);
 }
 
 const char* limits_in_force() { return g_limit; }

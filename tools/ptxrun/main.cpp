@@ -144,8 +144,10 @@ constexpr Option kOptions[] = {
     {opt_probe, 0, "probe", "[WHAT]",
      "ask the device what Vulkan does not report, and print the answers (table, the default), or "
      "the "
-     "row that makes the device known (known); answer is what the process that asks is called with",
-     "table,known,answer"},
+     "row that makes the device known (known); answer and compile are what processes are called "
+     "with "
+     "that ask, or try a kernel",
+     "table,known,answer,compile"},
     {opt_answers, 0, "answers", "TEXT", "with --probe=answer: what the device has answered before"},
     {opt_sanitize, 0, "sanitize", "CHECKS",
      "check kernels while they run: memory (accesses out of bounds, misaligned ones, freed "
@@ -569,7 +571,8 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
       case opt_list: settings.list = true; break;
       case opt_probe:
         settings.probe = option.has_value ? value : "table";
-        if (settings.probe != "table" && settings.probe != "known" && settings.probe != "answer")
+        if (settings.probe != "table" && settings.probe != "known" && settings.probe != "answer" &&
+            settings.probe != "compile")
           return unknown("form of answers called");
         break;
       case opt_answers: settings.answers = value; break;
@@ -701,6 +704,7 @@ int run_tool(int argc, char** argv) {
     usage_error(kTool, error);
     return int(Exit::usage);
   }
+  if (settings.probe == "compile") return try_compilation({.select = settings.run.device});
   if (settings.probe == "answer")
     return answer_questions({.select = settings.run.device}, settings.answers);
   if (!settings.output_folder.empty()) {

@@ -12,6 +12,7 @@
 
 #include "src/cuda/core/backlog.hpp"
 #include "src/cuda/core/core.hpp"
+#include "src/cuda/core/crashes.hpp"
 #include "src/device/device.hpp"
 #include "src/options.hpp"
 
@@ -230,6 +231,7 @@ CUresult open_device(DeviceObject& object) {
     if (!device) return report(device.error());
     object.device = std::move(*device);
   }
+  report_crashes(*object.device);
   // Behind the driver's own handlers, so that it runs before them.
   static const bool registered = [] {
     g_user = ::getpid();

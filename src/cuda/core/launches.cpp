@@ -6,6 +6,7 @@
 
 #include "src/cuda/core/backlog.hpp"
 #include "src/cuda/core/core.hpp"
+#include "src/cuda/core/crashes.hpp"
 #include "src/cuda/core/graph.hpp"
 
 namespace ptx2spv::cuda {
@@ -108,6 +109,7 @@ CUresult submit(StreamObject& stream, FunctionObject& function, const LaunchConf
     if (CUresult code = bind_textures(*function.module); code != eSuccess) return code;
   Stream* opened = nullptr;
   if (CUresult code = open_stream(stream, opened); code != eSuccess) return code;
+  const LaunchWatch watch(function.name);
   Status status = opened->launch(function.kernel, config, args);
   return status ? eSuccess : report(status.error());
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/cuda/core/crashes.hpp"
 #include "src/options.hpp"
 
 namespace ptx2spv::cuda {
@@ -78,7 +79,10 @@ void log_returned(CUresult code) {
   t_logged = eSuccess;
 }
 
-void note_interface(Api which) { t_interface = which; }
+void note_interface(Api which) {
+  t_interface = which;
+  note_program_thread();
+}
 
 CUresult not_supported(const char* function, const char* reason) {
   say_once(std::string(function) + " is not supported: " + reason);

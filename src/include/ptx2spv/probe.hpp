@@ -43,4 +43,9 @@ Result<ProbeReport> probe_device(const DeviceOptions& options = {});
 /// no answer for, and writes a line for each to standard output. The exit code of the process.
 int answer_questions(const DeviceOptions& options, const std::string& answers);
 
+/// What a process does that tries whether the device's driver compiles a pipeline, which it reads
+/// from standard input: writes "made" or "none" to standard output, for code or none, unless the
+/// driver ends it. The exit code of the process.
+int try_compilation(const DeviceOptions& options);
+
 }  // namespace ptx2spv

@@ -1,0 +1,57 @@
+// A crash of the driver names the kernel, and a program's own crash is the program's own.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/cuda/programs.hpp"
+
+namespace ptx2spv::test {
+namespace {
+
+class Crash : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(compile_c("crash", program_)); }
+  ProcessResult run(const std::vector<std::string>& arguments) {
+    std::vector<std::string> command = {"/bin/sh", "-c", "ulimit -c 0; exec \"$0\" \"$@\"",
+                                        program_};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return execute(command);
+  }
+  static bool reports(const ProcessResult& result) {
+    return result.error.find("the Vulkan driver crashed") != std::string::npos;
+  }
+  std::string program_;
+};
+
+TEST_F(Crash, OfAKernelIsReportedAndStaysACrash) {
+  const ProcessResult result = run({"kernel"});
+  EXPECT_EQ(result.exit_code, 128 + SIGSEGV);
+  EXPECT_NE(result.error.find("launched last was 'wild'; address 0x0000000000000040 was accessed"),
+            std::string::npos)
+      << result.error;
+  EXPECT_NE(result.error.find("--sanitize"), std::string::npos) << result.error;
+}
+
+TEST_F(Crash, OfTheProgramIsNotReported) {
+  const ProcessResult own = run({"own"});
+  EXPECT_EQ(own.exit_code, 128 + SIGSEGV);
+  EXPECT_EQ(own.error, "");
+  const ProcessResult abort = run({"abort"});
+  EXPECT_EQ(abort.exit_code, 128 + SIGABRT);
+  EXPECT_EQ(abort.error, "");
+  EXPECT_EQ(run({"nothing"}).out, "good\n");
+}
+
+TEST_F(Crash, GoesToTheProgramsHandler) {
+  for (const char* crash : {"kernel", "own", "abort"})
+    for (const char* when : {"before", "after"}) {
+      const ProcessResult result = run({crash, when});
+      EXPECT_EQ(result.exit_code, 42) << crash << ' ' << when;
+      EXPECT_EQ(result.out, "the program's handler\n") << crash << ' ' << when;
+      const bool told = crash == std::string("kernel") && when == std::string("before");
+      EXPECT_EQ(reports(result), told) << crash << ' ' << when << '\n' << result.error;
+    }
+}
+
+}  // namespace
+}  // namespace ptx2spv::test
