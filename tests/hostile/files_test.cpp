@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -155,8 +156,49 @@ TEST_F(HostileFiles, NoOutputOfAManifestGoesOverAnother) {
   EXPECT_EQ(folder_.list(), before);
 }
 
+// A file that is opened where standard error was takes no messages.
+TEST_F(HostileFiles, ClosedDescriptorsTakeNoFile) {
+  folder_.write("m.json", good_manifest());
+  ASSERT_EQ(shell("\"$2\" m.json").exit_code, 0);
+  const std::string right = read_whole(folder_.file("s.bin"));
+  ASSERT_EQ(right.size(), 128u);
+  for (const char* closed : {"<&-", ">&-", "2>&-", "<&- >&- 2>&-"}) {
+    ::unlink(folder_.file("s.bin").c_str());
+    EXPECT_EQ(shell(std::string("\"$2\" m.json ") + closed).exit_code, 0) << closed;
+    EXPECT_EQ(read_whole(folder_.file("s.bin")), right) << closed;
+    shell(std::string("\"$1\" --dump-ir k.ptx -o k.spv ") + closed);
+    EXPECT_EQ(read_whole(folder_.file("k.spv")).substr(0, 4), "\x03\x02\x23\x07") << closed;
+  }
+  // What goes to a stream that is closed is lost, and said to be.
+  EXPECT_EQ(shell("\"$1\" k.ptx -o - >&-").exit_code, 2);
+  EXPECT_EQ(shell("\"$1\" - -o k.spv <&-").exit_code, 2);
+}
+
+// Where a limit leaves a driver no memory, that is what is said first.
+TEST_F(HostileFiles, LimitsOfMemoryAreNamedFirst) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers take terabytes of addresses";
+#endif
+  folder_.write("m.json", good_manifest());
+  int limited = 0;
+  for (const int mib : {24, 40, 80, 160, 300}) {
+    const ProcessResult result = shell("ulimit -c 0; ulimit -v " + std::to_string(mib * 1024) +
+                                       "; exec \"$2\" -d swiftshader m.json");
+    if (result.exit_code < 128) continue;
+    ++limited;
+    const std::string ours =
+        result.error.substr(std::min(result.error.find("ptxrun: "), result.error.size()));
+    EXPECT_TRUE(ours.starts_with("ptxrun: error: out of memory: the driver crashed"))
+        << result.error;
+  }
+  EXPECT_GT(limited, 0);
+}
+
 // Constant expressions nest as deep as the smallest stacks allow, and no deeper.
 TEST_F(HostileFiles, DeepExpressionsFitSmallStacks) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers make frames of the stack larger";
+#endif
   const auto nested = [&](int depth) {
     std::string text = good_module();
     const std::size_t at = text.rfind("ret;");

@@ -168,6 +168,17 @@ IoError write_text(const std::string& path, std::string_view text) {
   return write_file(path, std::as_bytes(std::span(text.data(), text.size())));
 }
 
+void occupy_standard_descriptors() {
+  for (const int each : {0, 1, 2}) {
+    if (::fcntl(each, F_GETFD) >= 0) continue;
+    const int opened = ::open("/dev/null", each == 0 ? O_WRONLY : O_RDONLY);
+    if (opened >= 0 && opened != each) {
+      ::dup2(opened, each);
+      ::close(opened);
+    }
+  }
+}
+
 std::string path_from(const std::string& folder, const std::string& path) {
   if (folder.empty() || folder == "." || path.empty() || path[0] == '/' || path == "-") return path;
   return folder + "/" + path;

@@ -38,6 +38,10 @@ IoError read_text(const std::string& path, std::string& text, std::uint64_t limi
 IoError write_file(const std::string& path, std::span<const std::byte> bytes);
 IoError write_text(const std::string& path, std::string_view text);
 
+/// Keeps the numbers 0, 1 and 2 from files that are opened later where the process was started
+/// without them: a message would go into an output. Reading and writing them still fails.
+void occupy_standard_descriptors();
+
 /// `path` as seen from `folder`, unless it is absolute.
 std::string path_from(const std::string& folder, const std::string& path);
 std::string folder_of(const std::string& path);

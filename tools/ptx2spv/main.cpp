@@ -262,6 +262,7 @@ int run_tool(int argc, char** argv) {
 int main(int argc, char** argv) {
   // A write past the limit of a file's size then fails as any other that fails.
   std::signal(SIGXFSZ, SIG_IGN);
+  ptx2spv::tools::occupy_standard_descriptors();
   try {
     return ptx2spv::tools::run_tool(argc, argv);
   } catch (const std::bad_alloc&) {

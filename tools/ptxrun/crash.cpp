@@ -31,7 +31,7 @@ void leave_for_the_driver() {
 }
 
 extern "C" void report_crash(int number, siginfo_t* info, void*) {
-  const bool no_memory = g_running && g_memory[0] && no_memory_left();
+  const bool no_memory = g_memory[0] && no_memory_left();
   if (no_memory) put_text(g_memory);
   if (g_running && number != SIGABRT) {
     put_text(no_memory ? "ptxrun: note: address " : g_before);
@@ -65,9 +65,21 @@ std::string limit_note(decltype(RLIMIT_AS) resource, int shift, const char* text
          " may end like this too\n";
 }
 
+/// What is said of a crash `when` a limit of memory was reached; nothing without such a limit.
+void set_memory_text(const std::string& when) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  const std::string text = fmt::format(
+      "ptxrun: error: out of memory: the driver crashed{}; memory is limited to {} MiB (ulimit "
+      "-v)\n",
+      when, limit.rlim_cur >> 20);
+  std::memcpy(g_memory, text.c_str(), text.size() + 1);
+}
+
 }  // namespace
 
 void report_limits_in_crashes() {
+  set_memory_text("");
   const std::string limits =
       limit_note(RLIMIT_AS, 20,
                  "memory is limited to {} MiB (ulimit -v); a driver that gets none") +
@@ -84,20 +96,14 @@ CrashContext::CrashContext(const std::string& kernel) {
   const std::string text =
       "ptxrun: error: while kernel '" + kernel.substr(0, 300) + "' was prepared or ran, address ";
   std::memcpy(g_before, text.c_str(), text.size() + 1);
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    const std::string memory = fmt::format(
-        "ptxrun: error: out of memory: the driver crashed while kernel '{}' was prepared or ran; "
-        "memory is limited to {} MiB (ulimit -v)\n",
-        kernel.substr(0, 300), limit.rlim_cur >> 20);
-    std::memcpy(g_memory, memory.c_str(), memory.size() + 1);
-  }
+  set_memory_text(" while kernel '" + kernel.substr(0, 300) + "' was prepared or ran");
   g_running = 1;
   report(true);
 }
 
 CrashContext::~CrashContext() {
   g_running = 0;
+  set_memory_text("");
   report(g_limit[0] != 0);
 }
 

@@ -739,6 +739,7 @@ int run_tool(int argc, char** argv) {
 int main(int argc, char** argv) {
   // A write past the limit of a file's size then fails as any other that fails.
   std::signal(SIGXFSZ, SIG_IGN);
+  ptx2spv::tools::occupy_standard_descriptors();
   ptx2spv::tools::report_limits_in_crashes();
   try {
     return ptx2spv::tools::run_tool(argc, argv);
