@@ -39,9 +39,9 @@ const char* to_string(Json::Kind kind);
 /// nesting deeper than 64 and trailing text are errors.
 bool parse_json(std::string_view text, Json& value, std::string& error);
 
-/// A JSON string with its quotes.
 /// A text that a message repeats: 800 bytes of one that is longer, its beginning and its end.
 std::string shortened(std::string text);
+/// A JSON string with its quotes.
 std::string json_quote(std::string_view text);
 
 }  // namespace ptx2spv::tools

@@ -15,6 +15,7 @@
 #include "tools/common/elements.hpp"
 #include "tools/common/file_uses.hpp"
 #include "tools/common/input_kind.hpp"
+#include "tools/common/json.hpp"
 #include "tools/common/names.hpp"
 #include "tools/common/options.hpp"
 #include "tools/common/profile_file.hpp"
@@ -313,7 +314,7 @@ std::vector<std::string> overwritten_files(Settings& settings, const std::string
   for (const FileUse& each : manifest.files) {
     if (!each.written || errors.size() == kMost) continue;
     const std::string problem = uses.write(each.path, "the file of " + each.place);
-    if (!problem.empty()) errors.push_back(each.where + problem);
+    if (!problem.empty()) errors.push_back(shortened(each.where + problem));
   }
   const std::pair<const char*, std::string*> options[] = {{"--trace", &settings.trace},
                                                           {"--report", &settings.report},
@@ -321,7 +322,7 @@ std::vector<std::string> overwritten_files(Settings& settings, const std::string
   for (const auto& [option, path] : options) {
     const std::string problem = uses.write(*path, std::string("the file of ") + option);
     if (problem.empty()) continue;
-    errors.push_back(file + ": error: " + option + ": " + problem);
+    errors.push_back(shortened(file + ": error: " + option + ": " + problem));
     path->clear();
   }
   return errors;

@@ -1,6 +1,8 @@
 // The manifest's sections into specs: manifest.cpp, and manifest_textures.cpp for textures.
 #pragma once
 
+#include <climits>
+
 #include "tools/ptxrun/manifest.hpp"
 #include "tools/ptxrun/reader.hpp"
 
@@ -27,6 +29,8 @@ class Parser {
     return use(reader, path_from(output_folder_, path), true);
   }
   std::string use(const Reader& reader, std::string path, bool written) {
+    if (path.size() >= PATH_MAX)
+      reader.error("has " + std::to_string(path.size()) + " bytes, more than a path may have");
     out_.files.push_back({path, reader.where(), reader.place(), written});
     return path;
   }
