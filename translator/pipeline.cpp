@@ -582,6 +582,9 @@ constexpr Pass kPasses[] = {
            c.info);
      },
      "once it is known which parameters are still read"},
+    {Phase::emission, "fenced-accesses", always,
+     [](PassContext& c) { passes::fenced_accesses(c.function); },
+     "what a fence orders with other blocks is coherent"},
     {Phase::emission, "emit", always, emit, "SPIR-V, with the library's routines that are called"},
 };
 
@@ -770,7 +773,6 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   if (options.dump) options.dump(front.spent.back().first, ir::print(c.function, module));
 
   growth.limit(c.function);
-  if (info.uses_grid_workspace && info.waits) passes::volatile_loads(c.function);
   if (options.checks == no_checks) passes::forget_origins(c.function);
   run_phase(c, Phase::memory);
   run_threads(c);

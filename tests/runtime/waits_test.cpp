@@ -314,25 +314,43 @@ again:
   EXPECT_EQ(outcome.words[0], 4u * 32 * 5000);
 }
 
-// A lock that each thread of a block takes in turn, as programs for independent threads write it.
-TEST(Waits, ForALockSucceedWhereItsHolderGoesOn) {
-  const Outcome outcome = run(R"(
+/// Each thread takes the lock in word 0, as programs for independent threads write it, and adds one
+/// to word 1 by these accesses.
+std::string counted_under_a_lock(const std::string& load, const std::string& store) {
+  return R"(
   mov.u32 %r4, 0;
 again:
   atom.global.cas.b32 %r2, [%d0], 0, 1;
   setp.ne.u32 %p1, %r2, 0;
   @%p1 bra skip;
-  ld.volatile.global.u32 %r3, [%d0+4];
+  membar.gl;
+  )" + load +
+         R"( %r3, [%d0+4];
   add.u32 %r3, %r3, 1;
-  st.volatile.global.u32 [%d0+4], %r3;
+  )" + store +
+         R"( [%d0+4], %r3;
   membar.gl;
   atom.global.exch.b32 %r5, [%d0], 0;
   mov.u32 %r4, 1;
 skip:
   setp.eq.u32 %p2, %r4, 0;
   @%p2 bra again;
-)",
-                              1, 64);
+)";
+}
+
+// What fences order are all accesses, not only volatile ones: the blocks of a GPU would read what
+// the caches of their multiprocessors had.
+TEST(Waits, ForALockOfAllBlocksSeeWhatTheLastHolderWrote) {
+  constexpr std::uint32_t kBlocks = 40, kThreads = 64;
+  const Outcome outcome =
+      run(counted_under_a_lock("ld.global.u32", "st.global.u32"), kBlocks, kThreads);
+  ASSERT_TRUE(outcome.status) << outcome.status.error().text;
+  EXPECT_EQ(outcome.words[1], kBlocks * kThreads);
+}
+
+TEST(Waits, ForALockSucceedWhereItsHolderGoesOn) {
+  const Outcome outcome =
+      run(counted_under_a_lock("ld.volatile.global.u32", "st.volatile.global.u32"), 1, 64);
   ASSERT_TRUE(outcome.status) << outcome.status.error().text;
   EXPECT_EQ(outcome.words[1], 64u);
   EXPECT_EQ(outcome.words[0], 0u);

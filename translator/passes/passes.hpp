@@ -34,10 +34,6 @@ struct BlockOptions {
           ///< for one another's stores, after which they trap; 0: no bound
   EntryInfo* checked = nullptr;  ///< split_at_barriers: gets the sites of check_sync; null: none
 };
-/// Loads of global memory see what other blocks have written before all of them met: without this
-/// the cache of a multiprocessor keeps what it had.
-void volatile_loads(ir::Function& function);
-
 /// ThreadModel::regions where all threads of a block reach each barrier, except those that have
 /// ended: an invocation runs its threads side by side between the device's own barriers, and runs
 /// what they have in common once. With `warps` these are a warp, whose operations need no memory
@@ -100,6 +96,10 @@ bool split_long_blocks(ir::Function& function, const ir::Module& module, const R
 /// Offsets into bound buffers, shared and local memory as (element << k), which the emitter turns
 /// into an index. Needs SSA form, after legalise_int64; always runs, for the emitter relies on it.
 bool scale_addresses(ir::Function& function, ir::Module& module);
+
+/// Makes loads of global memory behind a fence of the device and stores before one coherent
+/// (fenced_accesses.cpp). Last, because other passes leave volatile accesses alone.
+void fenced_accesses(ir::Function& function);
 
 /// Marks the barriers (imm 1) that order only shared memory.
 bool relax_barrier_scope(ir::Function& function, ir::Module& module);
