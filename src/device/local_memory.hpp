@@ -7,8 +7,8 @@
 
 namespace ptx2spv::runtime {
 
-/// Bytes, as far as drivers that end the process past a limit have been tried; 0: no limit is
-/// known. Vulkan has no limit that a device could report.
+/// Bytes, as far as drivers that end the process or fail past a limit have been tried; 0: no limit
+/// is known. Vulkan has no limit that a device could report.
 std::uint32_t most_local_bytes(const PhysicalTraits& traits);
 
 /// Whether a module is so large that the driver's compiler may end the process over it, or make no

@@ -151,6 +151,14 @@ void finish_devices() {
     if (each->device) (void)each->device->synchronize();
 }
 
+/// A child of fork ends before the handlers of a GPU's driver: NVIDIA's would fail there, and take
+/// the device away from the parent.
+void end_child(int status, void*) {
+  if (::getpid() == g_user) return;
+  std::fflush(nullptr);
+  ::_exit(status);
+}
+
 /// What the process does from here on must not reach drivers: they take themselves away.
 void end_devices() {
   if (::getpid() == g_user) stop_backlogs();
@@ -238,6 +246,10 @@ CUresult open_device(DeviceObject& object) {
     return std::atexit(end_devices) == 0;
   }();
   if (!registered) return fail(eMemoryAllocation, "no room for a handler of the process's end");
+  if (object.info.kind != DeviceKind::cpu) {
+    static const bool ends_children = ::on_exit(end_child, nullptr) == 0;
+    if (!ends_children) return fail(eMemoryAllocation, "no room for a handler of a child's end");
+  }
   auto probe = Buffer::create(*object.device, 256);
   if (!probe) return report(probe.error());
   object.shared_addresses =
