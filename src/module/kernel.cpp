@@ -206,13 +206,12 @@ Status check_local_memory(const DeviceState& device, const Variant& variant) {
   const std::uint32_t most = most_local_bytes(device.traits);
   if (most == 0 || variant.info.local_bytes <= most) return {};
   const std::uint32_t threads = variant.info.threads_per_invocation;
-  return make_error(
-      ErrorCode::unsupported,
-      fmt::format("kernel '{}' needs {} bytes of local memory for {} of a block; {} ends the "
-                  "process past {}",
-                  variant.info.name, variant.info.local_bytes,
-                  threads > 1 ? fmt::format("{} threads", threads) : "a thread", device.info.name,
-                  most));
+  return make_error(ErrorCode::unsupported,
+                    fmt::format("kernel '{}' needs {} bytes of local memory for {} of a block; the "
+                                "driver of {} takes at most {}",
+                                variant.info.name, variant.info.local_bytes,
+                                threads > 1 ? fmt::format("{} threads", threads) : "a thread",
+                                device.info.name, most));
 }
 
 Status build(DeviceState& device, Variant& variant, const std::vector<std::uint32_t>& spirv) {

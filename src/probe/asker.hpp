@@ -38,7 +38,7 @@ class Asker {
 
   struct Outcome {
     std::vector<std::uint32_t> words;  ///< `out` of each thread
-    double prepare_ms = 0;             ///< translation and pipeline
+    double prepare_ms = 0;             ///< processor time until it has run once
     double run_ms = 0;                 ///< the least of `repeats` launches
     std::string error;                 ///< why there is no result; empty: there is
   };

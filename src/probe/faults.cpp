@@ -353,7 +353,7 @@ setp.eq.u32 %p2, %r8, 0;
 
 // ------------------------------------------------------------------------------ time of compiling
 
-/// Milliseconds until a kernel has been made and has run once.
+/// Milliseconds of processor time until a kernel has been made and has run once.
 double first_run(Asker& asker, const Profile& profile, const ProbeKernel& kernel,
                  std::string& error) {
   const auto outcome = asker.run(profile, kernel, 1, kThreads, Words(4 * kThreads, 1));
