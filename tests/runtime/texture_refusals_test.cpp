@@ -183,7 +183,8 @@ TEST(TextureRefusals, HandlesThatNameNoTexture) {
     const Status done = with(handle);
     ASSERT_FALSE(done) << std::hex << handle;
     EXPECT_EQ(done.error().code, ErrorCode::trap) << done.error().text;
-    EXPECT_NE(done.error().text.find("live texture"), std::string::npos) << done.error().text;
+    EXPECT_NE(done.error().text.find("handle is not alive: "), std::string::npos)
+        << done.error().text;
     ASSERT_TRUE(done.error().trap);
     EXPECT_EQ(done.error().trap->handle, handle);
   }
