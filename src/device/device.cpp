@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -175,31 +176,36 @@ std::vector<std::string> with_option(std::vector<std::string> names, Option opti
   return names;
 }
 
+/// The float controls that modules declare, by width.
+struct FloatControls {
+  std::array<bool, 3> of32, of64;
+  explicit FloatControls(const Features& f)
+      : of32{f.preserves_denormals32, f.rounds_even32, f.keeps_specials32},
+        of64{f.preserves_denormals64, f.rounds_even64, f.keeps_specials64} {}
+  void put(Features& f) const {
+    f.preserves_denormals32 = of32[0], f.rounds_even32 = of32[1], f.keeps_specials32 = of32[2];
+    f.preserves_denormals64 = of64[0], f.rounds_even64 = of64[1], f.keeps_specials64 = of64[2];
+  }
+};
+
 /// What floats give was asked of modules that declare the device's float controls. Of a width that
 /// is to do without one of them nothing is known: an H200's division is exact with them only.
-void forget_floats(Profile& profile, const Profile& whole) {
-  const auto& now = profile.features;
-  const auto& had = whole.features;
-  const bool lost32 = now.preserves_denormals32 != had.preserves_denormals32 ||
-                      now.rounds_even32 != had.rounds_even32 ||
-                      now.keeps_specials32 != had.keeps_specials32;
-  const bool lost64 = now.preserves_denormals64 != had.preserves_denormals64 ||
-                      now.rounds_even64 != had.rounds_even64 ||
-                      now.keeps_specials64 != had.keeps_specials64;
+void forget_floats(Profile& profile, const FloatControls& had) {
+  const FloatControls now(profile.features);
   auto& e = profile.exactness;
-  if (lost32)
+  if (now.of32 != had.of32)
     e.denormals32 = e.flushes_denormals32 = e.exact_div32 = e.exact_sqrt32 = e.exact_compare32 =
         e.fused_fma32 = e.fma_denormals32 = e.exact_convert32 = e.canonical_nan32 =
-            e.native_approx = false;
-  if (lost64)
-    e.exact_float64 = e.exact_div64 = e.fused_fma64 = e.second_nan64 = false;
-  if (lost32 || lost64) e.exact_widen64 = e.exact_narrow64 = false;
+            e.native_approx = e.exact_widen64 = e.exact_narrow64 = false;
+  if (now.of64 != had.of64)
+    e.exact_float64 = e.exact_div64 = e.fused_fma64 = e.second_nan64 = e.exact_widen64 =
+        e.exact_narrow64 = false;
 }
 
 }  // namespace
 
 Status restrict_profile(Profile& profile, const DeviceOptions& options, const std::string& device) {
-  const Profile whole = profile;
+  const FloatControls controls(profile.features);
   std::string name =
       options.profile.empty() ? std::string(option_text(Option::profile)) : options.profile;
   if (!name.empty() || options.within) {
@@ -210,6 +216,8 @@ Status restrict_profile(Profile& profile, const DeviceOptions& options, const st
       // Only what both have, and what either needs.
       if (each.value(*named) != each.best()) each.in(profile) = !each.best();
     }
+    // A profile of another device says nothing of what this one gives without them.
+    controls.put(profile.features);
     profile.max_workgroup_invocations =
         std::min(profile.max_workgroup_invocations, named->max_workgroup_invocations);
     profile.max_shared_bytes = std::min(profile.max_shared_bytes, named->max_shared_bytes);
@@ -229,7 +237,7 @@ Status restrict_profile(Profile& profile, const DeviceOptions& options, const st
                         fmt::format("'{}' is no workaround: a device has it or has it not", each));
     capability->in(profile) = true;
   }
-  forget_floats(profile, whole);
+  forget_floats(profile, controls);
   // What is asked for and not there is not replaced by something slower in silence.
   for (const std::string& each : with_option(options.require, Option::require)) {
     const Capability* capability = find_capability(each);

@@ -96,6 +96,23 @@ TEST(Devices, CapabilitiesAreDisabledByName) {
   EXPECT_EQ(wrong.error().code, ErrorCode::invalid_argument);
 }
 
+// What floats give is known of modules that declare the device's float controls.
+TEST(Devices, WithoutAFloatControlNothingIsKnownOfItsWidth) {
+  DeviceOptions options = plain();
+  const Profile whole = must(Device::open(options)).profile();
+  if (!whole.features.keeps_specials32) GTEST_SKIP() << "the device has no such float control";
+  options.disable = {"keeps_specials32"};
+  const Profile without = must(Device::open(options)).profile();
+  EXPECT_FALSE(without.exactness.exact_div32);
+  EXPECT_FALSE(without.exactness.canonical_nan32);
+  EXPECT_EQ(without.exactness.exact_div64, whole.exactness.exact_div64);
+  options = plain();
+  options.profile = "swiftshader";
+  const Profile named = must(Device::open(options)).profile();
+  EXPECT_EQ(named.features.keeps_specials32, whole.features.keeps_specials32);
+  EXPECT_EQ(named.exactness.exact_div32, whole.exactness.exact_div32);
+}
+
 TEST(Devices, NamedProfileOnlyTakesAway) {
   DeviceOptions options = plain();
   options.profile = "portable";
