@@ -189,7 +189,8 @@ struct FloatControls {
 };
 
 /// What floats give was asked of modules that declare the device's float controls. Of a width that
-/// is to do without one of them nothing is known: an H200's division is exact with them only.
+/// is to do without one of them nothing is known: an H200's division was seen to be exact with
+/// them, and an ulp off in a module without them.
 void forget_floats(Profile& profile, const FloatControls& had) {
   const FloatControls now(profile.features);
   auto& e = profile.exactness;
