@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "src/probe/loops.hpp"
 #include "src/probe/questions.hpp"
 
 namespace ptx2spv::runtime {
@@ -108,14 +109,8 @@ Answer outlined_calls(Asker& asker) {
   // Calls share a routine through a loop: some compilers' time explodes with loops in sequence.
   Profile profile = asker.profile();
   profile.workarounds.limit_strength_reduction = false;
-  const auto took = [&](unsigned loops, std::string& error) {
-    std::string body = "mov.u32 %r9, %r2;\n";
-    for (unsigned i = 0; i < loops; ++i)
-      body += fmt::format(
-          "mov.u32 %r8, 0;\nagain{0}:\nmad.lo.u32 %r9, %r9, {1}, %r8;\nadd.u32 %r8, %r8, 1;\n"
-          "setp.lt.u32 %p1, %r8, %r1;\n@%p1 bra again{0};\n",
-          i, 2 * i + 3);
-    body += "st.global.u32 [%d1], %r9;\n";
+  const auto took = [&](unsigned count, std::string& error) {
+    const std::string body = loops::in_sequence(count, "%r2", "lt.u32 %p1, %r8, %r1");
     const auto outcome = asker.run(profile, {body, 2, 1}, 1, kBlock, Words(2 * kBlock, 3));
     error = outcome.error;
     return outcome.prepare_ms;

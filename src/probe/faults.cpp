@@ -384,14 +384,8 @@ Answer limit_uniformity_search(Asker& asker) {
 Answer limit_strength_reduction(Asker& asker) {
   Profile profile = asker.profile();
   profile.workarounds.limit_strength_reduction = false;
-  const auto took = [&](unsigned loops, std::string& error) {
-    std::string body = "mov.u32 %r9, %r0;\n";
-    for (unsigned i = 0; i < loops; ++i)
-      body += fmt::format(
-          "mov.u32 %r8, 0;\nagain{0}:\nmad.lo.u32 %r9, %r9, {1}, %r8;\nadd.u32 %r8, %r8, 1;\n"
-          "setp.le.u32 %p1, %r8, %r5;\n@%p1 bra again{0};\n",
-          i, 2 * i + 3);
-    body += "st.global.u32 [%d1], %r9;\n";
+  const auto took = [&](unsigned count, std::string& error) {
+    const std::string body = loops::in_sequence(count, "%r0", "le.u32 %p1, %r8, %r5");
     return first_run(asker, profile, {body, 0, 1}, error);
   };
   std::string error;

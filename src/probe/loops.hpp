@@ -2,6 +2,8 @@
 // about drivers that lose it, and for the tests of launches.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,6 +31,19 @@ st.global.u32 [%d1], %r2;
 st.global.u32 [%d1+4], %r3;
 st.global.u32 [%d1+8], %r8;
 )";
+
+/// Loops one behind the other, each over what the one before left in %r9, which `start` begins. A
+/// thread stays in each while setp's `condition` on %r8, the number of its iterations, holds; one
+/// word of output.
+inline std::string in_sequence(unsigned count, std::string_view start, std::string_view condition) {
+  std::string body = fmt::format("mov.u32 %r9, {};\n", start);
+  for (unsigned i = 0; i < count; ++i)
+    body += fmt::format(
+        "mov.u32 %r8, 0;\nagain{0}:\nmad.lo.u32 %r9, %r9, {1}, %r8;\nadd.u32 %r8, %r8, 1;\n"
+        "setp.{2};\n@%p1 bra again{0};\n",
+        i, 2 * i + 3, condition);
+  return body + "st.global.u32 [%d1], %r9;\n";
+}
 
 /// Two levels are left at once, with what the inner loop has loaded; two words of output. `inner`
 /// stands in the inner loop.
