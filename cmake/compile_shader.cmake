@@ -1,4 +1,4 @@
-# cmake -D INPUT= -D OUTPUT= -D NAME= -D GLSLANG= -D EMBED= -P compile_shader.cmake
+# cmake -D INPUT= -D OUTPUT= -D HOST= -D NAME= -D GLSLANG= -D EMBED= -P compile_shader.cmake
 #
 # Compiles one GLSL library to SPIR-V and writes it, optimised, as a C++ array. Uncalled functions
 # and all names survive, because the translator finds the functions by name.
@@ -15,4 +15,4 @@ endfunction()
 
 step("glslang" "${GLSLANG}" --quiet --target-env vulkan1.1 --keep-uncalled -V
      -o "${module}" "${INPUT}")
-step("embed" "${EMBED}" "${module}" "${OUTPUT}" "${NAME}")
+step("embed" "${EMBED}" "${module}" "${OUTPUT}" "${NAME}" "${HOST}")

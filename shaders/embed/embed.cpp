@@ -1,6 +1,7 @@
-// Build tool for the shader library: embed IN.spv OUT.cpp NAME
+// Build tool for the shader library: embed IN.spv OUT.cpp NAME HOST.cpp
 //
-// Optimises every function, the uncalled ones too, and writes the words as C++.
+// Optimises every function, the uncalled ones too, and writes the words as C++. HOST.cpp calls the
+// same functions, compiled as C++ (host_calls.hpp).
 //
 // The optimiser keeps and treats what entry points reach, so while it runs every function is an
 // entry point. (Export linkage would be the proper way to say it, but under the Linkage capability
@@ -15,11 +16,13 @@
 
 #include <spirv-tools/optimizer.hpp>
 
+#include "shaders/embed/host_calls.hpp"
+
 namespace {
 
-using Words = std::vector<std::uint32_t>;
-
-constexpr std::size_t kHeaderWords = 5;
+using ptx2spv::embed::each_instruction;
+using ptx2spv::embed::kHeaderWords;
+using ptx2spv::embed::Words;
 constexpr std::uint32_t kGlCompute = 5;
 
 enum Op : std::uint32_t {
@@ -37,17 +40,6 @@ bool read_words(const char* path, Words& words) {
   return words.size() > kHeaderWords && words[0] == 0x07230203;
 }
 
-template <typename F>
-bool each_instruction(const Words& words, F&& visit) {
-  for (std::size_t at = kHeaderWords; at < words.size();) {
-    const std::size_t count = words[at] >> 16;
-    if (count == 0 || at + count > words.size()) return false;
-    visit(static_cast<Op>(words[at] & 0xffff), at, count);
-    at += count;
-  }
-  return true;
-}
-
 bool is_main(const Words& words, std::size_t at) {
   return std::strncmp(reinterpret_cast<const char*>(&words[at + 3]), "main", 5) == 0;
 }
@@ -57,7 +49,7 @@ bool add_roots(const Words& in, Words& out) {
   std::uint32_t main_function = 0;
   Words roots;
   std::size_t after_main = 0;
-  const bool whole = each_instruction(in, [&](Op op, std::size_t at, std::size_t count) {
+  const bool whole = each_instruction(in, [&](std::uint32_t op, std::size_t at, std::size_t count) {
     if (op == name_op) names[in[at + 1]] = Words(in.begin() + at + 2, in.begin() + at + count);
     if (op == entry_point_op) {
       main_function = in[at + 2];
@@ -104,7 +96,7 @@ bool optimise(const Words& in, Words& out) {
 
 bool write_array(const char* path, const char* name, const Words& in) {
   Words words(in.begin(), in.begin() + kHeaderWords);
-  const bool whole = each_instruction(in, [&](Op op, std::size_t at, std::size_t count) {
+  const bool whole = each_instruction(in, [&](std::uint32_t op, std::size_t at, std::size_t count) {
     if (op == entry_point_op && !is_main(in, at)) return;
     words.insert(words.end(), in.begin() + at, in.begin() + at + count);
   });
@@ -133,10 +125,11 @@ int fail(const char* what, const char* path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return fail("usage:", "embed IN.spv OUT.cpp NAME");
+  if (argc != 5) return fail("usage:", "embed IN.spv OUT.cpp NAME HOST.cpp");
   Words in, rooted, optimised;
   if (!read_words(argv[1], in)) return fail("not a SPIR-V module:", argv[1]);
   if (!add_roots(in, rooted)) return fail("damaged module:", argv[1]);
   if (!optimise(rooted, optimised)) return fail("cannot optimise", argv[1]);
-  return write_array(argv[2], argv[3], optimised) ? 0 : fail("cannot write", argv[2]);
+  if (!write_array(argv[2], argv[3], optimised)) return fail("cannot write", argv[2]);
+  return ptx2spv::embed::write_host_calls(argv[4], argv[3], in) ? 0 : fail("cannot write", argv[4]);
 }
