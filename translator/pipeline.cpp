@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
 
 #include "translator/debug_source.hpp"
+#include "translator/front.hpp"
 #include "translator/function_facts.hpp"
+#include "translator/interpreter/assemble.hpp"
 #include "translator/passes/analysis/uniformity.hpp"
 #include "translator/passes/cfg/demote_to_stack.hpp"
 #include "translator/passes/cfg/expand_recursion.hpp"
@@ -29,26 +30,6 @@ namespace ptx2spv {
 namespace {
 
 using ir::Op;
-
-/// Whether the IR is checked after every pass, which costs a quarter of the time: debug builds do,
-/// and others when PTX2SPV_VALIDATE_IR asks for it, as the tests do. It is checked before the first
-/// pass and after the last one always, so that a fault of ours is an error and never a module.
-bool validates() {
-#ifdef PTX2SPV_DEBUG_IR
-  return true;
-#else
-  static const bool asked = [] {
-    const char* text = std::getenv("PTX2SPV_VALIDATE_IR");
-    return text && *text && std::string_view(text) != "0";
-  }();
-  return asked;
-#endif
-}
-
-std::string internal_error(std::string_view kernel, const std::string& text) {
-  return "internal error in '" + std::string(kernel) + "': " + text +
-         "; please report it with this file";
-}
 
 /// In the direct model a workgroup is a block, so the whole block's barrier is the device's own.
 void native_barriers(ir::Function& function) {
@@ -79,49 +60,6 @@ void fix_push_word(ir::Function& function, std::uint32_t word, std::uint32_t kno
 
 std::uint32_t routine_cost(std::string_view name) { return spirv::Library::embedded().cost(name); }
 
-/// Where no thread yields, nobody asks for progress.
-void remove_progress(ir::Function& function) {
-  for (ir::Block& block : function.blocks)
-    std::erase_if(block.insts, [&](ir::Value v) { return function.insts[v].op == Op::progress; });
-}
-
-/// What every translation of an entry shares: registers are variables, functions stand by
-/// themselves.
-struct FrontPass {
-  std::string_view name;
-  /// Message, empty when well.
-  std::string (*run)(lower::Program& program, lower::FunctionRef entry, std::size_t inline_budget,
-                     lower::LoweredEntry& lowered);
-  std::string_view why;
-};
-
-constexpr FrontPass kFrontPasses[] = {
-    {"expand-recursion",
-     [](lower::Program& program, lower::FunctionRef entry, std::size_t,
-        lower::LoweredEntry& lowered) -> std::string {
-       const auto recursive = passes::recursive_functions(lowered.module);
-       if (recursive.empty()) return {};
-       lowered = lower::lower_entry(program, entry, recursive);
-       return passes::expand_recursion(lowered.module, lowered.stack_at);
-     },
-     "recursive functions become one function with a stack in local memory, so that inlining ends"},
-    {"inline-calls",
-     [](lower::Program&, lower::FunctionRef, std::size_t inline_budget,
-        lower::LoweredEntry& lowered) {
-       return passes::inline_calls(lowered.module, inline_budget);
-     },
-     "once inlined, a handle passed through a function is known again; past the budget, calls "
-     "share bodies"},
-    {"yield-in-spin-loops",
-     [](lower::Program&, lower::FunctionRef, std::size_t,
-        lower::LoweredEntry& lowered) -> std::string {
-       lowered.info.waits = passes::yield_in_spin_loops(lowered.module.functions[0]);
-       return {};
-     },
-     "a thread of a warp, or one of several that an invocation runs, lets the next one go on where "
-     "it would wait; before atomics become loops of their own"},
-};
-
 /// Whether subgroups of 32 can be had that are warps.
 bool native_subgroups(const Profile& profile) {
   return profile.features.subgroup_ops && profile.exactness.native_warps;
@@ -143,7 +81,8 @@ struct PassContext {
   ir::Module& module;
   ir::Function& function;
   EntryInfo& info;
-  spirv::Builder& builder;
+  spirv::Builder* builder;                ///< null: for the interpreter
+  interpreter::Program* steps = nullptr;  ///< else null
   std::vector<Message>& messages;
   Growth& growth;
 
@@ -169,6 +108,8 @@ struct Pass {
 };
 
 bool always(const PassContext&) { return true; }
+bool for_device(const PassContext& c) { return c.steps == nullptr; }
+bool for_interpreter(const PassContext& c) { return c.steps != nullptr; }
 bool optimizes(const PassContext& c) { return c.optimize; }
 bool coarsens(const PassContext& c) { return c.form == BlockForm::coarsened; }
 
@@ -257,9 +198,8 @@ void check(PassContext& c, std::string_view name) {
   if (!wrong.empty()) c.internal = "after pass " + std::string(name) + ": " + wrong;
 }
 
-void emit(PassContext& c) {
-  check(c, "promote-params-to-push-constants");
-  if (!c.internal.empty()) return;
+/// Where traps and checked accesses stand, and what the module binds.
+void describe(PassContext& c) {
   const auto complete = [&](TrapSite& site, std::uint32_t at) {
     if (!at) return;
     const ir::Loc& loc = c.function.locs[at];
@@ -271,6 +211,20 @@ void emit(PassContext& c) {
     complete(c.info.trap_sites[i], c.info.trap_site_locs[i]);
   for (AccessSite& site : c.info.access_sites) complete(site.place, site.loc);
   c.info.bindings = bindings(c.function, c.profile);
+}
+
+void assemble(PassContext& c) {
+  check(c, "assemble");
+  if (!c.internal.empty()) return;
+  describe(c);
+  auto steps = interpreter::assemble(c.function, c.module, c.problem);
+  if (steps) *c.steps = std::move(*steps);
+}
+
+void emit(PassContext& c) {
+  check(c, "promote-params-to-push-constants");
+  if (!c.internal.empty()) return;
+  describe(c);
   spirv::EmitOptions options;
   options.profile = c.profile;
   options.slots = c.options.slots;
@@ -288,7 +242,7 @@ void emit(PassContext& c) {
     return site.source_file;
   };
   options.float_controls = c.options.fp == FpPolicy::exact;
-  if (const auto failed = spirv::emit(c.module, c.function, options, c.builder))
+  if (const auto failed = spirv::emit(c.module, c.function, options, *c.builder))
     c.internal = failed->text;
 }
 
@@ -413,7 +367,7 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) {
        // Threads that would miss a barrier others wait at stay in their loops, and those of a warp
        // that one invocation runs.
-       const bool together = coarsens(c) || c.model == ThreadModel::direct;
+       const bool together = coarsens(c) || (c.model == ThreadModel::direct && for_device(c));
        passes::lower_traps(
            c.function, (together && c.info.barriers) || (coarsens(c) && c.info.warp_operations));
      },
@@ -424,7 +378,9 @@ constexpr Pass kPasses[] = {
      },
      "%tid and %ctaid become numbers of invocations"},
     {Phase::threads, "native-warps",
-     [](const PassContext& c) { return c.info.warp_operations && c.model == ThreadModel::direct; },
+     [](const PassContext& c) {
+       return c.info.warp_operations && c.model == ThreadModel::direct && for_device(c);
+     },
      [](PassContext& c) { c.info.warp_subgroups = passes::native_warps(c.function); },
      "warp operations that all threads reach together are the subgroups', where those are warps"},
     {Phase::threads, "demote-to-stack", always,
@@ -444,7 +400,7 @@ constexpr Pass kPasses[] = {
        if (passes::detect_loop_cutoff(c.function)) passes::report_at_exits(c.function);
      },
      "where an invocation runs several threads, the driver cuts off the loops over them"},
-    {Phase::structure, "native-barriers", always,
+    {Phase::structure, "native-barriers", for_device,
      [](PassContext& c) { native_barriers(c.function); },
      "the barriers that are left are the workgroup's own"},
     {Phase::structure, "structurize", always, structurize,
@@ -510,7 +466,7 @@ constexpr Pass kPasses[] = {
     {Phase::legalise, "relax-barrier-scope", always,
      [](PassContext& c) { passes::relax_barrier_scope(c.function, c.module); },
      "barriers that order only shared memory say so"},
-    {Phase::legalise, "scale-addresses", always,
+    {Phase::legalise, "scale-addresses", for_device,
      [](PassContext& c) { passes::scale_addresses(c.function, c.module); },
      "offsets are counted in elements, as in SPIR-V"},
     {Phase::legalise, "simplify-last", optimizes,
@@ -574,7 +530,7 @@ constexpr Pass kPasses[] = {
      "compile time grows by the square of a block's length: an empty loop ends a block every 600 "
      "instructions"},
 
-    {Phase::emission, "promote-params-to-push-constants", always,
+    {Phase::emission, "promote-params-to-push-constants", for_device,
      [](PassContext& c) {
        passes::promote_params_to_push_constants(
            c.function,
@@ -582,10 +538,13 @@ constexpr Pass kPasses[] = {
            c.info);
      },
      "once it is known which parameters are still read"},
-    {Phase::emission, "fenced-accesses", always,
+    {Phase::emission, "fenced-accesses", for_device,
      [](PassContext& c) { passes::fenced_accesses(c.function); },
      "what a fence orders with other blocks is coherent"},
-    {Phase::emission, "emit", always, emit, "SPIR-V, with the library's routines that are called"},
+    {Phase::emission, "assemble", for_interpreter, assemble,
+     "steps for the interpreter, where no device runs the kernel"},
+    {Phase::emission, "emit", for_device, emit,
+     "SPIR-V, with the library's routines that are called"},
 };
 
 /// Runs the rows of a phase: times each, hands the function to the dump by the pass's name, and
@@ -670,64 +629,17 @@ ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_w
 
 std::vector<PassRow> pass_rows() {
   std::vector<PassRow> rows;
-  for (const FrontPass& pass : kFrontPasses) rows.push_back({Phase::front, pass.name, pass.why});
+  add_front_rows(rows);
   for (const Pass& pass : kPasses) rows.push_back({pass.phase, pass.name, pass.why});
   return rows;
 }
 
-FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
-                         std::size_t inline_budget) {
-  FrontEntry front{.lowered = lower::lower_entry(program, entry), .function = entry};
-  lower::LoweredEntry& lowered = front.lowered;
-  if (!lowered.ok) return front;
-  for (const ir::Function& function : lowered.module.functions) front.size += function.insts.size();
-  std::string problem;
-  for (const FrontPass& pass : kFrontPasses) {
-    if (!problem.empty()) break;
-    const auto start = std::chrono::steady_clock::now();
-    problem = pass.run(program, entry, inline_budget, lowered);
-    const std::chrono::duration<double, std::milli> spent =
-        std::chrono::steady_clock::now() - start;
-    front.spent.push_back({pass.name, spent.count()});
-    const bool last = &pass == std::end(kFrontPasses) - 1;
-    if (!problem.empty() || (!last && !validates())) continue;
-    const std::string wrong =
-        ir::validate(lowered.module.functions[0], lowered.module, false, false);
-    if (!wrong.empty())
-      problem =
-          internal_error(lowered.info.name, "after pass " + std::string(pass.name) + ": " + wrong);
-  }
-  if (!problem.empty()) {
-    const ptx::Module& module = program.module(entry.module);
-    lowered.messages.push_back(
-        lower::message_at(module, Severity::error, program.function(entry).span, problem));
-    lowered.ok = false;
-    return front;
-  }
-  lowered.module.functions.resize(1);
-  front.size = std::max(front.size, lowered.module.functions[0].insts.size());
-  ir::Function& function = lowered.module.functions[0];
-  passes::find_slots(function, lowered.info);
-  passes::find_texture_slots(function, lowered.module, lowered.info);
-  passes::find_pointer_params(function, lowered.info);
-  if (!has_op(function, Op::yield, Op::yield)) remove_progress(function);
-  const bool waits_for_objects = yields_for(function, passes::kMbarrierYield);
-  lowered.info.barriers = has_op(function, Op::bar_sync, Op::bar_sync);
-  lowered.info.warp_operations =
-      has_op(function, Op::warp_shfl, Op::warp_elect) || waits_for_objects;
-  lowered.info.divergent_barriers =
-      lowered.info.barriers &&
-      (!barriers_are_plain(function) || passes::barriers_diverge(function, lowered.module));
-  // Threads that wait look again one by one.
-  lowered.info.divergent_warp_operations =
-      lowered.info.warp_operations &&
-      (waits_for_objects || passes::warp_operations_diverge(function, lowered.module));
-  return front;
-}
+namespace {
 
-bool translate_entry(const FrontEntry& front, const lower::Program& program,
-                     const TranslateOptions& options, spirv::Builder& builder, EntryInfo& info,
-                     std::vector<Message>& messages, Growth& growth) {
+bool run_passes(const FrontEntry& front, const lower::Program& program,
+                const TranslateOptions& options, spirv::Builder* builder,
+                interpreter::Program* steps, EntryInfo& info, std::vector<Message>& messages,
+                Growth& growth) {
   info = front.lowered.info;
   ir::Module module = front.lowered.module;
   PassContext c{.front = front,
@@ -738,6 +650,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
                 .function = module.functions[0],
                 .info = info,
                 .builder = builder,
+                .steps = steps,
                 .messages = messages,
                 .growth = growth};
   const auto error = [&](const std::string& text, Span span = {}) {
@@ -749,6 +662,7 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
   c.model = thread_model(info, options.threads,
                          native_warps(info, c.profile, options.block, options.checks));
   if (runs_grid(c)) c.model = ThreadModel::regions;
+  if (for_interpreter(c)) c.model = ThreadModel::direct;
   info.threads = c.model;
   // What threads yield at is cut as warp operations are.
   if (info.waits) info.warp_operations = info.divergent_warp_operations = true;
@@ -791,6 +705,20 @@ bool translate_entry(const FrontEntry& front, const lower::Program& program,
     return error("kernel '" + info.name + "': " + c.problem, program.function(front.function).span);
   if (!c.internal.empty()) return error(internal_error(info.name, c.internal));
   return true;
+}
+
+}  // namespace
+
+bool translate_entry(const FrontEntry& front, const lower::Program& program,
+                     const TranslateOptions& options, spirv::Builder& builder, EntryInfo& info,
+                     std::vector<Message>& messages, Growth& growth) {
+  return run_passes(front, program, options, &builder, nullptr, info, messages, growth);
+}
+
+bool assemble_entry(const FrontEntry& front, const lower::Program& program,
+                    const TranslateOptions& options, interpreter::Program& steps, EntryInfo& info,
+                    std::vector<Message>& messages, Growth& growth) {
+  return run_passes(front, program, options, nullptr, &steps, info, messages, growth);
 }
 
 }  // namespace ptx2spv

@@ -9,6 +9,7 @@
 
 #include "ptx2spv/translator.hpp"
 #include "translator/growth.hpp"
+#include "translator/interpreter/program.hpp"
 #include "translator/lower/lower.hpp"
 #include "translator/spirv/builder.hpp"
 
@@ -51,5 +52,9 @@ std::vector<PassRow> pass_rows();
 bool translate_entry(const FrontEntry& front, const lower::Program& program,
                      const TranslateOptions& options, spirv::Builder& builder, EntryInfo& info,
                      std::vector<Message>& messages, Growth& growth);
+/// The same for the interpreter.
+bool assemble_entry(const FrontEntry& front, const lower::Program& program,
+                    const TranslateOptions& options, interpreter::Program& steps, EntryInfo& info,
+                    std::vector<Message>& messages, Growth& growth);
 
 }  // namespace ptx2spv

@@ -2,46 +2,14 @@
 #include "ptx2spv/translator.hpp"
 
 #include <algorithm>
-#include <span>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
-#include "translator/lower/program.hpp"
-#include "translator/pipeline.hpp"
+#include "translator/module_impl.hpp"
 #include "translator/ptx/parser.hpp"
 #include "translator/support/diagnostic.hpp"
 
 namespace ptx2spv {
-
-struct PtxModule::Impl {
-  explicit Impl(lower::Program&& linked) : program(std::move(linked)) {}
-  lower::Program program;
-  std::vector<FrontEntry> entries;
-  std::unordered_multimap<std::string_view, const FrontEntry*> by_name;
-
-  std::vector<std::string> names() const {
-    std::vector<std::string> out;
-    for (const FrontEntry& entry : entries) out.push_back(entry.lowered.info.name);
-    return out;
-  }
-  /// The one of that name, or all where it is empty.
-  std::vector<const FrontEntry*> entries_of(const std::string& name) const {
-    std::vector<const FrontEntry*> out;
-    if (name.empty()) {
-      for (const FrontEntry& entry : entries) out.push_back(&entry);
-    } else {
-      const auto [first, last] = by_name.equal_range(name);
-      for (auto each = first; each != last; ++each) out.push_back(each->second);
-    }
-    return out;
-  }
-  /// A module of these. Nothing after an error.
-  std::optional<spirv::Builder> translate(std::span<const FrontEntry* const> chosen,
-                                          const TranslateOptions& options,
-                                          std::vector<EntryInfo>& infos,
-                                          std::vector<Message>& messages) const;
-};
 
 PtxModule::PtxModule() = default;
 PtxModule::~PtxModule() = default;
@@ -139,6 +107,23 @@ std::vector<std::string> PtxModule::entry_names() const { return impl_->names();
 
 const Interface& PtxModule::interface() const { return impl_->program.interface(); }
 
+void PtxModule::Impl::refuse_name(const std::string& name, std::vector<Message>& messages) const {
+  std::string text = "the module has no kernel";
+  if (entries_of(name).size() > 1)
+    text = "the module has several kernels, of which one must be named; it has " + joined(names());
+  else if (!name.empty())
+    text += " '" + name + "'; it has " + joined(names());
+  messages.push_back(lower::message_at(program.module(0), Severity::error, {}, text));
+}
+
+const FrontEntry* PtxModule::Impl::one_entry(const std::string& name,
+                                             std::vector<Message>& messages) const {
+  const auto chosen = entries_of(name);
+  if (chosen.size() == 1) return chosen.front();
+  refuse_name(name, messages);
+  return nullptr;
+}
+
 std::optional<spirv::Builder> PtxModule::Impl::translate(std::span<const FrontEntry* const> chosen,
                                                          const TranslateOptions& options,
                                                          std::vector<EntryInfo>& infos,
@@ -158,11 +143,7 @@ std::optional<spirv::Builder> PtxModule::Impl::translate(std::span<const FrontEn
     infos.push_back(std::move(info));
   }
   if (chosen.empty()) {
-    messages.push_back(lower::message_at(
-        program.module(0), Severity::error, {},
-        options.entry.empty()
-            ? "the module has no kernel"
-            : "the module has no kernel '" + options.entry + "'; it has " + joined(names())));
+    refuse_name(options.entry, messages);
     ok = false;
   }
   if (!ok) builder.reset();
@@ -184,15 +165,9 @@ std::optional<Translation> PtxModule::translate(const TranslateOptions& options,
 std::optional<KernelTranslation> PtxModule::translate_kernel(const TranslateOptions& options,
                                                              std::vector<Message>& messages) const {
   Interface described;
-  const auto chosen = impl_->entries_of(options.entry);
-  if (chosen.size() > 1) {
-    messages.push_back(
-        lower::message_at(impl_->program.module(0), Severity::error, {},
-                          "the module has several kernels, of which one must be named; it has " +
-                              joined(entry_names())));
-    return std::nullopt;
-  }
-  auto builder = impl_->translate(chosen, options, described.entries, messages);
+  const FrontEntry* chosen = impl_->one_entry(options.entry, messages);
+  if (!chosen) return std::nullopt;
+  auto builder = impl_->translate({&chosen, 1}, options, described.entries, messages);
   if (!builder) return std::nullopt;
   if (options.debug_info) {
     if (is_small(impl_->program.interface()))

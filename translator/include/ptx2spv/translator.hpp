@@ -370,6 +370,7 @@ class PtxModule {
                                                     std::vector<Message>& messages) const;
 
  private:
+  friend class InterpretedKernel;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

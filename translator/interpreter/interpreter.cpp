@@ -1,0 +1,143 @@
+// The public interface over steps and their run.
+#include "ptx2spv/interpreter.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "shaders/library.hpp"
+#include "translator/interpreter/grid.hpp"
+#include "translator/interpreter/handlers.hpp"
+#include "translator/module_impl.hpp"
+
+namespace ptx2spv {
+
+namespace interpreter {
+
+Routine find_routine(std::string_view name, std::span<const ir::Type> parameters) {
+  static const auto all = [] {
+    std::unordered_map<std::string_view, Routine> map;
+    for (const shaders::HostCall& each : shaders::library_host_calls())
+      map.emplace(each.signature, each.call);
+    return map;
+  }();
+  std::string signature(name);
+  for (const ir::Type type : parameters) {
+    switch (type) {
+      case ir::Type::i1: signature += " bool"; break;
+      case ir::Type::i32: signature += " uint"; break;
+      case ir::Type::i64:
+      case ir::Type::v2: signature += " uvec2"; break;
+      case ir::Type::v4: signature += " uvec4"; break;
+      case ir::Type::none: return nullptr;
+    }
+  }
+  const auto found = all.find(signature);
+  return found == all.end() ? nullptr : found->second;
+}
+
+}  // namespace interpreter
+
+namespace {
+
+/// What the interpreter is to the translator: a device that has everything, whose arithmetic is the
+/// processor's, and whose threads go on one warp after the other.
+Profile interpreter_profile() {
+  Profile profile = *find_profile("full");
+  profile.name = "interpreter";
+  profile.max_shared_bytes = 227 * 1024;
+  profile.max_slots = 0;
+  profile.features.image_atomics64 = profile.features.indexed_samplers = false;
+  // Atomics on floats round and flush as NVIDIA's memory does, not as the processor.
+  profile.features.buffer_atomic_f32_add = profile.features.buffer_atomic_f64_add = false;
+  profile.exactness.second_nan64 = false;
+  profile.exactness.native_approx = false;
+  profile.exactness.native_warps = false;
+  profile.exactness.independent_threads = false;
+  profile.costs.outlined_calls = false;
+  profile.costs.bound_buffers = false;
+  profile.costs.tiled_planes = false;
+  return profile;
+}
+
+/// Slots and textures where the interpreter finds them.
+std::string refusal(const TranslateOptions& options) {
+  for (const SlotSpec& slot : options.slots)
+    if (slot.backing != Backing::address) return "surfaces of interpreted kernels are in memory";
+  for (const TextureSpec& texture : options.textures)
+    if (texture.unit != TextureUnit::shader) return "textures of interpreted kernels are in memory";
+  for (const TableSpec& each : options.table)
+    if (each.texels) return "textures of interpreted kernels are in memory";
+  return {};
+}
+
+}  // namespace
+
+struct InterpretedKernel::Impl {
+  interpreter::Program program;
+  EntryInfo entry;
+};
+
+std::optional<InterpretedKernel> InterpretedKernel::make(const PtxModule& module,
+                                                         const TranslateOptions& asked,
+                                                         std::vector<Message>& messages) {
+  const PtxModule::Impl& source = *module.impl_;
+  const FrontEntry* front = source.one_entry(asked.entry, messages);
+  if (!front) return std::nullopt;
+  messages.insert(messages.end(), front->lowered.messages.begin(), front->lowered.messages.end());
+  if (!front->lowered.ok) return std::nullopt;
+  if (const std::string problem = refusal(asked); !problem.empty()) {
+    messages.push_back(lower::message_at(source.program.module(0), Severity::error, {}, problem));
+    return std::nullopt;
+  }
+  TranslateOptions options = asked;
+  options.profile = interpreter_profile();
+  options.threads = ThreadModel::direct;
+  options.workgroup_threads = 0;
+  options.shared_in_memory = false;
+  options.push_words = 0;
+  std::ranges::fill(options.together, 0u);
+  auto impl = std::make_shared<Impl>();
+  Growth growth(source.program.text_bytes());
+  if (!assemble_entry(*front, source.program, options, impl->program, impl->entry, messages,
+                      growth))
+    return std::nullopt;
+  impl->entry.warp_subgroups = false;
+  InterpretedKernel kernel;
+  kernel.impl_ = std::move(impl);
+  return kernel;
+}
+
+const EntryInfo& InterpretedKernel::entry() const { return impl_->entry; }
+
+std::size_t InterpretedKernel::bytes() const {
+  const interpreter::Program& p = impl_->program;
+  return p.steps.size() * sizeof(interpreter::Step) +
+         p.constants.size() * sizeof(interpreter::Row) +
+         p.blocks.size() * sizeof(interpreter::Code);
+}
+
+InterpretedKernel::Ending InterpretedKernel::run(const Launch& launch) const {
+  interpreter::Launch inner;
+  std::copy_n(launch.grid, 3, inner.grid);
+  std::copy_n(launch.block, 3, inner.block);
+  const auto region = [&](ir::Space space) -> interpreter::Region& {
+    return inner.regions[static_cast<std::size_t>(space)];
+  };
+#define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \
+  region(ir::Space::space) = {launch.bindings[number].bytes, launch.bindings[number].size};
+#include "ptx2spv/bindings.def"
+#undef PTX2SPV_BINDING
+  std::vector<std::uint32_t> push(launch.push.begin(), launch.push.end());
+  region(ir::Space::push) = {reinterpret_cast<std::byte*>(push.data()), push.size() * 4};
+  const unsigned threads = launch.threads ? launch.threads : std::thread::hardware_concurrency();
+  return interpreter::run_grid(impl_->program, inner,
+                               {.kernel = impl_->entry.name.c_str(),
+                                .dynamic_shared = launch.dynamic_shared,
+                                .threads = threads,
+                                .timeout = launch.timeout,
+                                .patience = launch.patience});
+}
+
+const char* InterpretedKernel::running() noexcept { return interpreter::running_kernel(); }
+
+}  // namespace ptx2spv
