@@ -203,6 +203,7 @@ class ptx2spv_device_statistics(ctypes.Structure):
         ("memory_used", ctypes.c_uint64),
         ("validation_messages", ctypes.c_uint64),
         ("array_copies", ctypes.c_uint64),
+        ("interpreted_launches", ctypes.c_uint64),
     ]
 
 

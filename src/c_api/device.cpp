@@ -185,6 +185,7 @@ ptx2spv_status ptx2spv_device_get_statistics(const ptx2spv_device* device,
   statistics->memory_used = from.memory_used;
   statistics->validation_messages = from.validation_messages;
   statistics->array_copies = from.array_copies;
+  statistics->interpreted_launches = from.interpreted_launches;
   return PTX2SPV_OK;
 }
 const char* ptx2spv_device_sanitizer_report(ptx2spv_device* device) {

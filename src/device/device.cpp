@@ -128,6 +128,17 @@ Status set_timeout(DeviceState& device) {
   return {};
 }
 
+/// The interpreter works where the process reaches the device's memory by the addresses that
+/// kernels use.
+Interpreted interpreted(const DeviceState& device) {
+  const std::string_view text = option_text(Option::interpreter);
+  const Memory& memory = device.discard;
+  if (text == "off" || !device.heap.unified() || !device.profile.features.device_addresses ||
+      reinterpret_cast<std::uint64_t>(memory.mapped()) != memory.address())
+    return Interpreted::none;
+  return text == "always" ? Interpreted::all : Interpreted::slow;
+}
+
 }  // namespace
 
 Status open_device(DeviceState& device) {
@@ -157,6 +168,7 @@ Status open_device(DeviceState& device) {
   auto discard = device.heap.allocate(MemoryKind::device, 256);
   if (!discard) return discard.error();
   device.discard = std::move(*discard);
+  device.interpreted = interpreted(device);
 
   if (device.options.cache.value_or(option_flag(Option::cache, true)))
     device.disk = DiskCache::open(device.options.cache_directory);

@@ -47,6 +47,7 @@ class Backings {
       : info_(*kernel.info),
         device_(*kernel.module->device),
         config_(config),
+        interpreted_(plan.interpreted),
         plan_(plan),
         slots_(slots) {}
 
@@ -85,14 +86,14 @@ class Backings {
       if (texture->buffer && samplers_may_read(filter)) make_memory_image(*texture);
       if (!texture->array && !texture->memory_image) continue;
       slots_.textures[i].texture = texture;
-      if (i < most && i < info_.texture_uses.size())
+      if (!interpreted_ && i < most && i < info_.texture_uses.size())
         slots_.textures[i].use = sampler_use(*texture, info_.texture_uses[i], filter);
     }
     find_table(filter);
   }
 
   bool samplers_may_read(FilterPolicy filter) const {
-    return filter == FilterPolicy::device || samplers_are_exact(device_.profile);
+    return !interpreted_ && (filter == FilterPolicy::device || samplers_are_exact(device_.profile));
   }
 
   /// What handles out of memory may name. Nothing where the device indexes no samplers, or where a
@@ -100,7 +101,8 @@ class Backings {
   void find_table(FilterPolicy filter) {
     slots_.table.clear();
     plan_.table_changes = device_.textures.changes();
-    if (!info_.dynamic_textures || !device_.profile.features.indexed_samplers) return;
+    if (interpreted_ || !info_.dynamic_textures || !device_.profile.features.indexed_samplers)
+      return;
     std::array<std::vector<TextureUse>, std::tuple_size_v<TableSpecs>> uses;
     for (const TextureUse& use : info_.table_uses) {
       if (static_cast<std::size_t>(use.geometry) >= uses.size()) return;
@@ -150,7 +152,8 @@ class Backings {
     const ArrayState& array = *surface.array;
     const ImageService service =
         image_service(info_.slots[slot], array.desc.texel_bytes(), device_.profile);
-    if (slot >= device_.profile.max_slots || service == ImageService::none) return false;
+    if (interpreted_ || slot >= device_.profile.max_slots || service == ImageService::none)
+      return false;
     if (!array.image_backed) return true;
     const Level& level = array.levels[surface.level];
     return service == ImageService::texels ? level.storage_view : level.storage_view64;
@@ -262,7 +265,7 @@ class Backings {
       spec.channels = static_cast<std::uint8_t>(array.desc.channels);
       spec.geometry = slot_geometry(array.desc.geometry);
     } else if (i < device_.profile.max_slots && device_.profile.costs.bound_buffers &&
-               config_.bind_slots && level.bytes <= limits.maxStorageBufferRange &&
+               !interpreted_ && config_.bind_slots && level.bytes <= limits.maxStorageBufferRange &&
                !(level.bytes >> 32)) {
       spec.backing = Backing::buffer;
     }
@@ -276,6 +279,7 @@ class Backings {
   const EntryInfo& info_;
   DeviceState& device_;
   const LaunchConfig& config_;
+  const bool interpreted_;  ///< then everything is in memory
   LaunchPlan& plan_;
   Slots& slots_;
 };

@@ -9,6 +9,7 @@
 
 #include "src/launch/arguments.hpp"
 #include "src/launch/backing.hpp"
+#include "src/launch/interpretation.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -209,9 +210,29 @@ void bind_slots(const Slots& slots, LaunchPlan& plan) {
   }
 }
 
-/// Cuts a grid into dispatches that the device takes. `most_groups`: of one dispatch.
-void cut_grid(const DeviceState& device, const Dim3& grid, std::uint64_t most_groups,
+/// Blocks of a grid, from `first` on.
+struct Box {
+  std::array<std::uint32_t, 3> first{};
+  Dim3 size;
+};
+
+/// The blocks of a grid from number `first` on: what is left of its row, of its plane, of the grid.
+std::vector<Box> rest_of(const Dim3& grid, std::uint64_t first) {
+  const auto x = static_cast<std::uint32_t>(first % grid.x);
+  const auto y = static_cast<std::uint32_t>(first / grid.x % grid.y);
+  const auto z = static_cast<std::uint32_t>(first / grid.x / grid.y);
+  const std::uint32_t next_y = x ? y + 1 : y, next_z = next_y ? z + 1 : z;
+  std::vector<Box> boxes;
+  if (x) boxes.push_back({{x, y, z}, {grid.x - x, 1, 1}});
+  if (next_y && next_y < grid.y) boxes.push_back({{0, next_y, z}, {grid.x, grid.y - next_y, 1}});
+  if (next_z < grid.z) boxes.push_back({{0, 0, next_z}, {grid.x, grid.y, grid.z - next_z}});
+  return boxes;
+}
+
+/// Cuts blocks into dispatches that the device takes. `most_groups`: of one dispatch.
+void cut_grid(const DeviceState& device, const Box& box, std::uint64_t most_groups,
               std::vector<Dispatch>& dispatches) {
+  const Dim3& grid = box.size;
   const std::uint32_t* most = device.traits.properties.limits.maxComputeWorkGroupCount;
   std::uint64_t total = std::uint64_t{grid.x} * grid.y * grid.z;
   std::uint32_t step[3] = {std::min(grid.x, most[0]), std::min(grid.y, most[1]),
@@ -228,7 +249,7 @@ void cut_grid(const DeviceState& device, const Dim3& grid, std::uint64_t most_gr
       for (std::uint64_t x = 0; x < grid.x; x += step[0]) {
         auto at = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
         Dispatch dispatch;
-        dispatch.base = {at(x), at(y), at(z)};
+        dispatch.base = {box.first[0] + at(x), box.first[1] + at(y), box.first[2] + at(z)};
         dispatch.groups = {std::min(step[0], grid.x - at(x)), std::min(step[1], grid.y - at(y)),
                            std::min(step[2], grid.z - at(z))};
         dispatches.push_back(dispatch);
@@ -248,11 +269,12 @@ bool small_grid(const DeviceState& device, const LaunchConfig& config) {
 
 /// The flat model: threads are numbered through, and a dispatch takes as many whole blocks as it
 /// can.
-void cut_blocks(const DeviceState& device, std::uint64_t blocks, std::uint32_t threads_each,
-                std::uint32_t workgroup, std::vector<Dispatch>& dispatches) {
+void cut_blocks(const DeviceState& device, std::uint64_t from, std::uint64_t blocks,
+                std::uint32_t threads_each, std::uint32_t workgroup,
+                std::vector<Dispatch>& dispatches) {
   std::uint64_t groups = device.traits.properties.limits.maxComputeWorkGroupCount[0];
   std::uint64_t most = std::min<std::uint64_t>(groups * workgroup, 0xffffffffu) / threads_each;
-  for (std::uint64_t first = 0; first < blocks; first += most) {
+  for (std::uint64_t first = from; first < blocks; first += most) {
     std::uint64_t threads = std::min(most, blocks - first) * threads_each;
     Dispatch dispatch;
     dispatch.threads = static_cast<std::uint32_t>(threads);
@@ -297,7 +319,7 @@ Result<Specialization> specialize(const KernelState& kernel, const LaunchConfig&
   Specialization key;
   key.texture_features = 0;
   key.fp = config.fp.value_or(plan.module->options.fp);
-  key.threads = choose_threads(kernel, config);
+  key.threads = plan.interpreted ? ThreadModel::direct : choose_threads(kernel, config);
   key.assume_live_handles = slots.checked;
   key.wide_surfaces = slots.wide || info.dynamic_handles || info.slots.size() > slots.specs.size();
   if (info.uses_textures) {
@@ -314,14 +336,17 @@ Result<Specialization> specialize(const KernelState& kernel, const LaunchConfig&
         fmt::format("kernel '{}' would have {} bytes of shared memory, {} of them dynamic; CUDA "
                     "gives a block {} at most",
                     info.name, shared, config.dynamic_shared, kMostShared));
-  if (runs_together(kernel, config)) {
+  if (!plan.interpreted && runs_together(kernel, config)) {
     key.together[0] = config.grid.x;
     key.together[1] = config.grid.y;
     key.together[2] = config.grid.z;
   }
-  key.shared_in_memory = key.together[0] || shared > device.profile.max_shared_bytes;
+  key.shared_in_memory =
+      !plan.interpreted && (key.together[0] || shared > device.profile.max_shared_bytes);
   key.assume_small_grid =
-      key.threads != ThreadModel::flat && !key.shared_in_memory && small_grid(device, config);
+      key.threads != ThreadModel::flat && !key.shared_in_memory && small_grid(device, config) &&
+      // A module that takes long to compile serves all grids, and the rest of one.
+      kernel.patience_us == 0;
   key.max_block_threads =
       key.threads == ThreadModel::regions ? round_to_power(block_threads(config)) : 1024;
   if (key.threads == ThreadModel::direct ||
@@ -354,6 +379,7 @@ Result<std::shared_ptr<const Variant>> choose_variant(KernelState& kernel,
                                                       const LaunchConfig& config,
                                                       Specialization& key, LaunchPlan& plan) {
   const DeviceState& device = *kernel.module->device;
+  if (plan.interpreted) return kernel.interpretation(key, plan.prepare_ms);
   auto variant = kernel.variant(key, plan.prepare_ms);
   if (!variant) return variant.error();
   // Threads of one invocation may need shared memory to meet, beside the kernel's own.
@@ -416,7 +442,8 @@ Status cut_launch(const DeviceState& device, const LaunchConfig& config, const S
       return make_error(ErrorCode::unsupported,
                         fmt::format("{} blocks that are larger than {} takes are too many", blocks,
                                     device.info.name));
-    cut_blocks(device, blocks, block_threads(config), key.workgroup_threads, plan.dispatches);
+    cut_blocks(device, plan.first_block, blocks, block_threads(config), key.workgroup_threads,
+               plan.dispatches);
     return {};
   }
   const std::uint64_t block_bytes = (shared + 15) / 16 * 16;
@@ -435,7 +462,8 @@ Status cut_launch(const DeviceState& device, const LaunchConfig& config, const S
         ErrorCode::unsupported,
         fmt::format("{} blocks with {} bytes of shared memory each are too many for {}", blocks,
                     shared, device.info.name));
-  cut_grid(device, config.grid, most, plan.dispatches);
+  for (const Box& box : rest_of(config.grid, plan.first_block))
+    cut_grid(device, box, most, plan.dispatches);
   if (key.shared_in_memory)
     for (const Dispatch& each : plan.dispatches)
       plan.slab_bytes = std::max(plan.slab_bytes, std::uint64_t{each.groups[0]} * each.groups[1] *
@@ -448,9 +476,27 @@ Status cut_launch(const DeviceState& device, const LaunchConfig& config, const S
   return {};
 }
 
-}  // namespace
+/// What a plan is made for. A quick device is one that need not compile for long: else the plan has
+/// no pipeline.
+enum class For : std::uint8_t { device, quick_device, interpreter };
 
-Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, const Args& args) {
+/// Chooses the pipeline, and cuts the launch into dispatches that the device takes.
+Status place_on_device(KernelState& kernel, const LaunchConfig& config, const Specialization& key,
+                       std::uint64_t shared, For whom, LaunchPlan& plan) {
+  const DeviceState& device = *plan.module->device;
+  auto shape = pipeline_shape(device, config, key, *plan.variant);
+  if (!shape) return shape.error();
+  if (whom == For::quick_device && !kernel.has_pipeline(*shape) &&
+      interprets_first(kernel, config, *plan.variant))
+    return {};
+  auto pipeline = kernel.pipeline(*plan.variant, *shape, plan.prepare_ms);
+  if (!pipeline) return pipeline.error();
+  plan.pipeline = std::move(*pipeline);
+  return cut_launch(device, config, key, shared, plan);
+}
+
+Result<LaunchPlan> make_plan(KernelState& kernel, const LaunchConfig& config, const Args& args,
+                             For whom, std::uint64_t first_block = 0) {
   if (Status status = check_shape(kernel, config); !status) return status.error();
   DeviceState& device = *kernel.module->device;
   LaunchPlan plan;
@@ -458,6 +504,8 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   plan.kernel = &kernel;
   plan.repeat = config.repeat;
   plan.timed = config.time;
+  plan.interpreted = whom == For::interpreter;
+  plan.first_block = first_block;
   if (Status status = place_arguments(kernel, args, plan.params); !status) return status.error();
   if (Status status = place_references(kernel, args, plan.params, plan.keep); !status)
     return status.error();
@@ -472,7 +520,7 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   std::shared_lock residency(device.residency);
   if (plan.moves != device.moves) {
     residency.unlock();
-    return plan_launch(kernel, config, args);
+    return make_plan(kernel, config, args, whom, first_block);
   }
   place_records(kernel, slots, plan.params);
 
@@ -486,13 +534,9 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   if (!variant) return variant.error();
   plan.variant = std::move(*variant);
 
-  auto shape = pipeline_shape(device, config, *key, *plan.variant);
-  if (!shape) return shape.error();
-  auto pipeline = kernel.pipeline(*plan.variant, *shape, plan.prepare_ms);
-  if (!pipeline) return pipeline.error();
-  plan.pipeline = std::move(*pipeline);
-
-  if (Status status = cut_launch(device, config, *key, shared, plan); !status)
+  if (plan.interpreted)
+    plan.dispatches.push_back({.groups = {config.grid.x, config.grid.y, config.grid.z}});
+  else if (Status status = place_on_device(kernel, config, *key, shared, whom, plan); !status)
     return status.error();
   if (plan.sanitized) {
     std::uint64_t groups = 0;
@@ -510,6 +554,50 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
   if (Status status = bind_textures(slots, plan); !status) return status.error();
   if (Status status = bind_table(slots, plan); !status) return status.error();
   fill_push(config, plan);
+  return plan;
+}
+
+/// The device may run blocks that follow those of the interpreter where no two of them meet.
+void give_patience(const KernelState& kernel, const LaunchConfig& config, LaunchPlan& plan) {
+  const std::uint64_t patience = kernel.patience_us, interpreted = kernel.interpreted_us;
+  if (kernel.device_refuses || interpreted >= patience || patience == UINT64_MAX ||
+      config.cooperative || config.repeat != 1 || plan.sanitized)
+    return;
+  plan.patience = static_cast<double>(patience - interpreted) * 1e-6;
+  plan.blocks_run = std::make_shared<std::optional<std::uint64_t>>();
+}
+
+}  // namespace
+
+Result<LaunchPlan> plan_rest(KernelState& kernel, const LaunchConfig& config, const Args& args,
+                             std::uint64_t first_block) {
+  auto plan = make_plan(kernel, config, args, For::device, first_block);
+  if (plan) plan->rest = true;
+  return plan;
+}
+
+Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, const Args& args,
+                               Runner runner) {
+  if (runner == Runner::device || !may_interpret(kernel, config))
+    return make_plan(kernel, config, args, For::device);
+  if (interprets_at_once(kernel, config)) {
+    auto plan = make_plan(kernel, config, args, For::interpreter);
+    if (plan) give_patience(kernel, config, *plan);
+    if (plan || !of_device(plan.error())) return plan;
+    kernel.not_interpreted = true;
+    return make_plan(kernel, config, args, For::device);
+  }
+  auto plan = make_plan(kernel, config, args, For::quick_device);
+  if (plan ? plan->pipeline != nullptr : !of_device(plan.error())) return plan;
+  auto other = make_plan(kernel, config, args, For::interpreter);
+  if (other) {
+    if (!plan) kernel.device_refuses = true;
+    give_patience(kernel, config, *other);
+    return other;
+  }
+  kernel.not_interpreted = true;
+  if (plan) return make_plan(kernel, config, args, For::device);
+  // The device's own reason says more.
   return plan;
 }
 

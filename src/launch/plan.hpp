@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <shared_mutex>
 #include <vector>
 
@@ -62,24 +63,48 @@ struct LaunchPlan {
   const Memory* workspace = nullptr;           ///< of a cooperative grid, to be cleared; null: none
   std::uint32_t repeat = 1;
   bool timed = false;
+  bool interpreted = false;       ///< by the interpreter, not the device
+  bool rest = false;              ///< of a launch that the interpreter began
+  std::uint64_t first_block = 0;  ///< blocks before this one have run, along x before y before z
+  /// Seconds that the interpreter runs, and where it puts how many blocks it has run then, if not
+  /// all. The device runs the others. Null: the interpreter runs all.
+  double patience = 0;
+  std::shared_ptr<std::optional<std::uint64_t>> blocks_run;
   double prepare_ms = 0;
 };
 
+/// Who may run a launch. What is recorded or replayed is the device's alone.
+enum class Runner : std::uint8_t { device, any };
+
 /// Checks a launch against the kernel and the device, and translates if need be.
-Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, const Args& args);
+Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, const Args& args,
+                               Runner runner);
+/// The rest of a launch, for the device.
+Result<LaunchPlan> plan_rest(KernelState& kernel, const LaunchConfig& config, const Args& args,
+                             std::uint64_t first_block);
 
 /// Hands a plan to `submit`, with arrays where the plan has them: if one has moved since, the
-/// launch is planned again. `submit` takes the plan and gives a Status.
+/// launch is planned again. The same for what the interpreter leaves to the device. `submit` takes
+/// the plan and gives a Status.
 template <typename Submit>
 Status submit_plan(LaunchPlan&& plan, KernelState& kernel, const LaunchConfig& config,
-                   const Args& args, Submit&& submit) {
+                   const Args& args, Runner runner, Submit&& submit) {
   DeviceState& device = *kernel.module->device;
+  std::optional<std::uint64_t> first;
+  const auto plan_again = [&] {
+    return first ? plan_rest(kernel, config, args, *first)
+                 : plan_launch(kernel, config, args, runner);
+  };
   for (;;) {
     {
       std::shared_lock lock(device.residency);
-      if (plan.moves == device.moves) return submit(std::move(plan));
+      if (plan.moves == device.moves) {
+        const auto run = plan.blocks_run;
+        if (Status status = submit(std::move(plan)); !status || !run || !*run) return status;
+        first = *run;
+      }
     }
-    auto again = plan_launch(kernel, config, args);
+    auto again = plan_again();
     if (!again) return again.error();
     again->prepare_ms += plan.prepare_ms;
     plan = std::move(*again);

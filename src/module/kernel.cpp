@@ -109,6 +109,25 @@ struct Words {
   EntryInfo info;
 };
 
+/// The error of a translation that gave these messages.
+Error refused(const KernelState& kernel, std::vector<Message> messages) {
+  Error error = make_error(ErrorCode::translation,
+                           fmt::format("kernel '{}' cannot be translated", kernel.info->name));
+  for (const Message& each : messages)
+    if (each.severity == Severity::error) {
+      error.text = fmt::format("{}:{}:{}: error: {}", each.file, each.line, each.column, each.text);
+      break;
+    }
+  error.messages = std::move(messages);
+  return error;
+}
+
+void count_translation(DeviceState& device, double milliseconds) {
+  std::lock_guard lock(device.statistics_mutex);
+  ++device.statistics.translations;
+  device.statistics.translation_ms += milliseconds;
+}
+
 /// From the cache on disk, else from the translator.
 Result<Words> translate(const KernelState& kernel, const Specialization& key) {
   DeviceState& device = *kernel.module->device;
@@ -127,23 +146,8 @@ Result<Words> translate(const KernelState& kernel, const Specialization& key) {
   auto start = Clock::now();
   auto translation = kernel.module->ptx.translate_kernel(options, messages);
   double took = milliseconds_since(start);
-  if (!translation) {
-    Error error = make_error(ErrorCode::translation,
-                             fmt::format("kernel '{}' cannot be translated", kernel.info->name));
-    for (const Message& each : messages)
-      if (each.severity == Severity::error) {
-        error.text =
-            fmt::format("{}:{}:{}: error: {}", each.file, each.line, each.column, each.text);
-        break;
-      }
-    error.messages = std::move(messages);
-    return error;
-  }
-  {
-    std::lock_guard lock(device.statistics_mutex);
-    ++device.statistics.translations;
-    device.statistics.translation_ms += took;
-  }
+  if (!translation) return refused(kernel, std::move(messages));
+  count_translation(device, took);
   words.spirv = std::move(translation->spirv);
   words.info = std::move(translation->entry);
   if (device.disk) device.disk->store(cached, serialize(words.spirv, words.info));
@@ -259,6 +263,32 @@ Result<std::shared_ptr<const Variant>> KernelState::variant(const Specialization
     pipelines.erase_if([&](const Pipeline& each) { return each.key.variant == gone->serial; });
   prepare_ms += milliseconds_since(start);
   return std::shared_ptr<const Variant>(std::move(variant));
+}
+
+Result<std::shared_ptr<const Variant>> KernelState::interpretation(const Specialization& key,
+                                                                   double& prepare_ms) {
+  std::lock_guard lock(mutex);
+  if (auto known = interpretations.find(key)) return known;
+  const auto start = Clock::now();
+  std::vector<Message> messages;
+  auto made = InterpretedKernel::make(module->ptx, options_for(*this, key), messages);
+  if (!made) return refused(*this, std::move(messages));
+  auto variant = std::make_shared<Variant>(*module->device);
+  variant->key = key;
+  variant->serial = module->device->next_serial.fetch_add(1);
+  variant->info = made->entry();
+  variant->code_bytes = made->bytes();
+  variant->interpreted = std::move(made);
+  interpretations.add(variant, most_kept());
+  const double took = milliseconds_since(start);
+  prepare_ms += took;
+  count_translation(*module->device, took);
+  return std::shared_ptr<const Variant>(std::move(variant));
+}
+
+bool KernelState::has_pipeline(const PipelineKey& key) {
+  std::lock_guard lock(mutex);
+  return pipelines.find(key) != nullptr;
 }
 
 Result<std::shared_ptr<const Pipeline>> KernelState::pipeline(const Variant& variant,

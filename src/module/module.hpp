@@ -2,11 +2,14 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "ptx2spv/interpreter.hpp"
 #include "src/array/array.hpp"
 #include "src/device/device.hpp"
 #include "src/module/recently_used.hpp"
@@ -29,6 +32,7 @@ struct Variant {
       tried;  ///< the SPIR-V again, where pipelines are tried elsewhere first
   VkShaderModule shader = VK_NULL_HANDLE;
   std::shared_ptr<const Layout> layout;
+  std::optional<InterpretedKernel> interpreted;  ///< instead of the module and its layout
 };
 
 /// What a pipeline is specialised for beyond its kernel.
@@ -102,17 +106,27 @@ struct KernelState {
   /// So many variants, and so many pipelines, are kept unless PTX2SPV_PIPELINES says otherwise.
   static constexpr std::size_t kKept = 256;
 
-  ModuleState* module = nullptr;    ///< which owns this
-  const EntryInfo* info = nullptr;  ///< of the module's interface
-  std::mutex mutex;                 ///< for what follows
+  ModuleState* module = nullptr;             ///< which owns this
+  const EntryInfo* info = nullptr;           ///< of the module's interface
+  std::atomic<bool> device_refuses{false};   ///< it
+  std::atomic<bool> not_interpreted{false};  ///< the interpreter was tried, and cannot
+  /// Microseconds: that the interpreter has run, up to which it runs before the device's compiler
+  /// is asked, and that this compiler has probably taken for slow modules so far.
+  std::atomic<std::uint64_t> interpreted_us{0}, patience_us{0}, compiled_us{0};
+  std::mutex mutex;  ///< for what follows
+  RecentlyUsed<Variant> interpretations;
   RecentlyUsed<Variant> variants;
   RecentlyUsed<Pipeline> pipelines;  ///< of these variants
 
   /// Translates when there is no such variant. `prepare_ms` grows by what that took.
   Result<std::shared_ptr<const Variant>> variant(const Specialization& key, double& prepare_ms);
+  /// The same for the interpreter.
+  Result<std::shared_ptr<const Variant>> interpretation(const Specialization& key,
+                                                        double& prepare_ms);
   /// Compiles when there is no such pipeline.
   Result<std::shared_ptr<const Pipeline>> pipeline(const Variant& variant, const PipelineKey& key,
                                                    double& prepare_ms);
+  bool has_pipeline(const PipelineKey& key);
 };
 
 }  // namespace ptx2spv::runtime

@@ -38,12 +38,12 @@ Status Stream::launch(const Kernel& kernel, const LaunchConfig& config, const Ar
   if (kernel.state()->module->device.get() != &state_->device)
     return make_error(ErrorCode::invalid_argument,
                       "the kernel and the stream belong to different devices");
-  auto plan = plan_launch(*kernel.state(), config, args);
+  auto plan = plan_launch(*kernel.state(), config, args, Runner::any);
   if (!plan) return plan.error();
   std::lock_guard lock(state_->mutex);
-  return submit_plan(std::move(*plan), *kernel.state(), config, args, [&](LaunchPlan&& settled) {
-    return state_->launch(std::move(settled), nullptr, nullptr);
-  });
+  return submit_plan(
+      std::move(*plan), *kernel.state(), config, args, Runner::any,
+      [&](LaunchPlan&& settled) { return state_->launch(std::move(settled), nullptr, nullptr); });
 }
 
 Status Stream::replay(const Graph& graph) {

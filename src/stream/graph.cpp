@@ -28,7 +28,7 @@ Status GraphState::refresh() {
   for (auto& node : nodes) {
     auto* launch = std::get_if<LaunchNode>(&node);
     if (!launch || (!launch->depends() && launch->plan.moves == moves_now)) continue;
-    auto plan = plan_launch(*launch->plan.kernel, launch->config, launch->args);
+    auto plan = plan_launch(*launch->plan.kernel, launch->config, launch->args, Runner::device);
     if (!plan) return plan.error();
     // The old plan keeps what a replay may still be using.
     if (last_value)
@@ -199,7 +199,7 @@ Status Graph::add(const Kernel& kernel, const LaunchConfig& config, const Args& 
   if (kernel.state()->module->device != state_->device)
     return make_error(ErrorCode::invalid_argument,
                       "the kernel and the graph belong to different devices");
-  auto plan = plan_launch(*kernel.state(), config, args);
+  auto plan = plan_launch(*kernel.state(), config, args, Runner::device);
   if (!plan) return plan.error();
   if (plan->sanitized) ignore_global_races(*plan->variant, *plan->sanitized, plan->params);
   LaunchNode node{std::move(*plan), config, args};

@@ -8,7 +8,7 @@ namespace ptx2spv {
 using namespace runtime;
 
 Result<LaunchTiming> Kernel::launch(const LaunchConfig& config, const Args& args) const {
-  auto plan = plan_launch(*state_, config, args);
+  auto plan = plan_launch(*state_, config, args, Runner::any);
   if (!plan) return plan.error();
   DeviceState& device = *state_->module->device;
   auto stream = synchronous_stream(device);
@@ -19,8 +19,8 @@ Result<LaunchTiming> Kernel::launch(const LaunchConfig& config, const Args& args
   auto start = std::chrono::steady_clock::now();
   {
     std::lock_guard lock((*stream)->mutex);
-    const Status status =
-        submit_plan(std::move(*plan), *state_, config, args, [&](LaunchPlan&& settled) {
+    const Status status = submit_plan(
+        std::move(*plan), *state_, config, args, Runner::any, [&](LaunchPlan&& settled) {
           timing.prepare_ms = settled.prepare_ms;
           timing.threads = settled.variant->key.threads;
           timing.sampled_textures =
@@ -50,7 +50,7 @@ Result<LaunchTiming> Kernel::launch(const LaunchConfig& config, const Args& args
 }
 
 Status Kernel::prepare(const LaunchConfig& config, const Args& args) const {
-  auto plan = plan_launch(*state_, config, args);
+  auto plan = plan_launch(*state_, config, args, Runner::any);
   return plan ? Status() : Status(plan.error());
 }
 

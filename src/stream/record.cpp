@@ -10,7 +10,7 @@ std::uint64_t slice_bytes(const LaunchPlan& plan) {
   return (plan.params.size() + 255) / 256 * 256 + abi::kTrapWords * 4;
 }
 
-Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, Descriptors& descriptors) {
+Result<LaunchPlace> place_words(const LaunchPlan& plan, Ring& ring) {
   std::uint64_t params = (plan.params.size() + 255) / 256 * 256;
   auto slice = ring.take(slice_bytes(plan));
   if (!slice) return slice.error();
@@ -19,6 +19,21 @@ Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, Descriptors
   place.trap_offset = slice->offset + params;
   if (!plan.params.empty()) std::memcpy(slice->mapped, plan.params.data(), plan.params.size());
   std::memset(slice->mapped + params, 0, abi::kTrapWords * 4);
+  return place;
+}
+
+void put_addresses(const LaunchPlan& plan, const LaunchPlace& place,
+                   std::span<std::uint32_t> push) {
+  put_address(push, abi::params_address, place.slice.address);
+  put_address(push, abi::printf_buffer, place.printf_address);
+  put_address(push, abi::shared_slab, place.slab_address);
+  if (plan.variant->info.uses_heap) put_address(push, abi::heap, place.heap_address);
+}
+
+Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, Descriptors& descriptors) {
+  auto words = place_words(plan, ring);
+  if (!words) return words.error();
+  LaunchPlace place = *words;
   auto common = descriptors.common(plan, ring);
   if (!common) return common.error();
   place.common = *common;
@@ -45,14 +60,7 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
       push[param.word] = word >> param.shift;
     }
   };
-  auto address = [&push](abi::Push word, std::uint64_t value) {
-    push[word] = static_cast<std::uint32_t>(value);
-    push[word + 1] = static_cast<std::uint32_t>(value >> 32);
-  };
-  address(abi::params_address, place.slice.address);
-  address(abi::printf_buffer, place.printf_address);
-  address(abi::shared_slab, place.slab_address);
-  if (plan.variant->info.uses_heap) address(abi::heap, place.heap_address);
+  put_addresses(plan, place, push);
 
   if (!plan.mirrored.empty()) {
     std::lock_guard lock(device.statistics_mutex);

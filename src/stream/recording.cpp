@@ -124,12 +124,12 @@ Status Recording::launch(VkCommandBuffer commands, const Kernel& kernel, const L
   if (kernel.state()->module->device != state_->device)
     return make_error(ErrorCode::invalid_argument,
                       "the kernel and the recording belong to different devices");
-  auto plan = plan_launch(*kernel.state(), config, args);
+  auto plan = plan_launch(*kernel.state(), config, args, Runner::device);
   if (!plan) return plan.error();
   if (Status status = check_recordable(*plan); !status) return status;
-  return submit_plan(std::move(*plan), *kernel.state(), config, args, [&](LaunchPlan&& settled) {
-    return state_->record(commands, std::move(settled));
-  });
+  return submit_plan(
+      std::move(*plan), *kernel.state(), config, args, Runner::device,
+      [&](LaunchPlan&& settled) { return state_->record(commands, std::move(settled)); });
 }
 
 Status Recording::check() {

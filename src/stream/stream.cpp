@@ -48,8 +48,56 @@ Result<std::uint64_t> StreamState::submit(VkCommandBuffer recorded, bool signal)
   return value;
 }
 
+/// Where the memory lies that launches share.
+Status StreamState::place_memory(const LaunchPlan& plan, LaunchPlace& place) {
+  const auto put = [&](Result<std::uint64_t> address, std::uint64_t& to) -> Status {
+    if (!address) {
+      ring.cancel();
+      return address.error();
+    }
+    to = *address;
+    return {};
+  };
+  if (plan.slab_bytes) place.slab_address = slab.address();
+  if (plan.variant->info.uses_heap)
+    if (Status status = put(device.kernel_heap.address(device), place.heap_address); !status)
+      return status;
+  if (!plan.variant->info.uses_printf) return {};
+  return put(printf.address(device), place.printf_address);
+}
+
+/// The slice of old launches that a new one's takes over are looked at before.
+Status StreamState::make_room(const LaunchPlan& plan) {
+  while (std::uint64_t busy = ring.blocked_by(slice_bytes(plan))) {
+    if (Status status = device.queue.wait(std::min(busy, last_value)); !status) return status;
+    retire();
+  }
+  return {};
+}
+
+Pending StreamState::pend(LaunchPlan&& plan, const LaunchPlace& place, std::uint64_t value) {
+  if (!plan.rest) {
+    std::lock_guard lock(device.statistics_mutex);
+    device.statistics.launches += plan.repeat;
+    if (plan.interpreted) device.statistics.interpreted_launches += plan.repeat;
+  }
+  Pending launch;
+  launch.value = value;
+  launch.params = {place.slice.mapped, plan.params.size()};
+  launch.module = std::move(plan.module);
+  launch.kernel = plan.kernel;
+  launch.variant = std::move(plan.variant);
+  launch.pipeline = std::move(plan.pipeline);
+  launch.keep = std::move(plan.keep);
+  launch.sanitized = std::move(plan.sanitized);
+  for (auto& array : plan.mirrored) launch.keep.push_back(array);
+  launch.trap = ring.memory().mapped() + place.trap_offset;
+  return launch;
+}
+
 Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& outcome,
                            std::uint64_t* value_out) {
+  if (plan.interpreted) return interpret(std::move(plan), outcome, value_out);
   if (pending.size() % CommandPool::kUnasked == CommandPool::kUnasked - 1) retire();
   if (descriptors.full()) {
     if (Status status = wait_all(); !status) return status;
@@ -74,32 +122,13 @@ Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& ou
     query = static_cast<int>(next_query);
     next_query = (next_query + 2) % kQueries;
   }
-  // Old records are looked at before they are written over.
-  while (std::uint64_t busy = ring.blocked_by(slice_bytes(plan))) {
-    if (Status status = device.queue.wait(std::min(busy, last_value)); !status) return status;
-    retire();
-  }
-  std::uint64_t heap_address = 0;
-  if (plan.variant->info.uses_heap) {
-    auto address = device.kernel_heap.address(device);
-    if (!address) return address.error();
-    heap_address = *address;
-  }
+  if (Status status = make_room(plan); !status) return status;
   auto place = place_launch(plan, ring, descriptors);
   if (!place) {
     ring.cancel();
     return place.error();
   }
-  place->heap_address = heap_address;
-  if (plan.slab_bytes) place->slab_address = slab.address();
-  if (plan.variant->info.uses_printf) {
-    auto address = printf.address(device);
-    if (!address) {
-      ring.cancel();
-      return address.error();
-    }
-    place->printf_address = *address;
-  }
+  if (Status status = place_memory(plan, *place); !status) return status;
   auto recording = commands.begin(work_of(plan));
   if (!recording) {
     ring.cancel();
@@ -123,23 +152,11 @@ Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& ou
   ring.close(*value);
   if (device.queue.has_timeout())
     device.queue.name(*value, "kernel '" + plan.kernel->info->name + "'");
-  Pending launch;
-  launch.value = *value;
-  launch.module = std::move(plan.module);
-  launch.kernel = plan.kernel;
-  launch.variant = std::move(plan.variant);
-  launch.pipeline = std::move(plan.pipeline);
-  launch.keep = std::move(plan.keep);
-  launch.sanitized = std::move(plan.sanitized);
-  for (auto& array : plan.mirrored) launch.keep.push_back(array);
-  launch.trap = ring.memory().mapped() + place->trap_offset;
-  launch.params = {place->slice.mapped, plan.params.size()};
+  Pending launch = pend(std::move(plan), *place, *value);
   launch.query = query;
   launch.outcome = outcome;
   pending.push_back(std::move(launch));
   if (value_out) *value_out = *value;
-  std::lock_guard lock(device.statistics_mutex);
-  device.statistics.launches += plan.repeat;
   return {};
 }
 
@@ -193,8 +210,9 @@ void StreamState::retire() {
           device.handle, queries, static_cast<std::uint32_t>(done.query), 2, sizeof ticks, ticks, 8,
           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
       if (result == VK_SUCCESS)
-        done.outcome->device_ms = static_cast<double>(ticks[1] - ticks[0]) *
-                                  device.traits.properties.limits.timestampPeriod * 1e-6;
+        done.outcome->device_ms = std::max(done.outcome->device_ms, 0.0) +
+                                  static_cast<double>(ticks[1] - ticks[0]) *
+                                      device.traits.properties.limits.timestampPeriod * 1e-6;
     }
     if (done.outcome) {
       done.outcome->error = std::move(failure);

@@ -26,6 +26,7 @@ struct Outcome {
 };
 
 struct StreamState;
+struct LaunchPlace;
 
 /// A launch that was submitted and not yet looked at.
 struct Pending {
@@ -60,12 +61,21 @@ struct StreamState {
   /// Submits commands of this stream; as CommandPool::submit.
   Result<std::uint64_t> submit(VkCommandBuffer recorded, bool signal = true);
   Status launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& outcome, std::uint64_t* value);
+  /// As launch, of a plan that the interpreter runs: waits for all that the device was given, runs
+  /// it, and returns when it is over.
+  Status interpret(LaunchPlan&& plan, const std::shared_ptr<Outcome>& outcome,
+                   std::uint64_t* value);
   /// Copies, with `keep` held until they are over and `finish` called then.
   Status transfer(const std::function<void(VkCommandBuffer)>& record,
                   std::vector<std::shared_ptr<const void>> keep, std::function<void()> finish);
   /// Looks at every launch that is over.
   void retire();
   Status wait_all();
+
+  // Parts of a launch.
+  Status make_room(const LaunchPlan& plan);
+  Status place_memory(const LaunchPlan& plan, LaunchPlace& place);
+  Pending pend(LaunchPlan&& plan, const LaunchPlace& place, std::uint64_t value);
 
   CommandPool commands;
   VkQueryPool queries = VK_NULL_HANDLE;
@@ -87,6 +97,15 @@ struct LaunchPlace {
   VkDescriptorSet common = VK_NULL_HANDLE, slots = VK_NULL_HANDLE, textures = VK_NULL_HANDLE;
   std::uint64_t printf_address = 0, slab_address = 0, heap_address = 0;
 };
+/// A launch's slice of the ring, with its parameters and its empty trap record.
+Result<LaunchPlace> place_words(const LaunchPlan& plan, Ring& ring);
+/// Writes an address into the push constants.
+inline void put_address(std::span<std::uint32_t> push, abi::Push word, std::uint64_t address) {
+  push[word] = static_cast<std::uint32_t>(address);
+  push[word + 1] = static_cast<std::uint32_t>(address >> 32);
+}
+/// The addresses of a launch's own memory, into its push constants.
+void put_addresses(const LaunchPlan& plan, const LaunchPlace& place, std::span<std::uint32_t> push);
 /// Bytes of a launch's slice.
 std::uint64_t slice_bytes(const LaunchPlan& plan);
 /// Takes a slice of `ring`, fills it and finds the sets.

@@ -106,6 +106,7 @@ Result<std::uint64_t> Queue::submit(Semaphores semaphores) {
   if (!status) return status.error();
   submitted_.store(value, std::memory_order_release);
   signalled_.store(value, std::memory_order_release);
+  if (!semaphores.waits.empty()) waiting_.store(value, std::memory_order_release);
   return value;
 }
 

@@ -32,6 +32,8 @@ class Queue {
     std::vector<std::uint64_t> wait_values, signal_values;
   };
   Result<std::uint64_t> submit(Semaphores semaphores);
+  /// Whether something that was submitted may still wait for semaphores of others.
+  bool waits_for_others() { return !reached(waiting_.load(std::memory_order_acquire)); }
   Status wait(std::uint64_t value);
   bool reached(std::uint64_t value);
   std::uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
@@ -40,6 +42,7 @@ class Queue {
   /// (timed_out) and the device lost, although its work goes on. 0: waits have no end.
   void set_timeout(double seconds) { timeout_ = seconds; }
   bool has_timeout() const { return timeout_ > 0; }
+  double timeout() const { return timeout_; }
   /// What the submission does, for that error.
   void name(std::uint64_t value, std::string what);
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
@@ -66,7 +69,8 @@ class Queue {
   std::deque<std::pair<std::uint64_t, std::string>> names_;  ///< oldest first
   VkQueue handle_ = VK_NULL_HANDLE;
   VkSemaphore timeline_ = VK_NULL_HANDLE;
-  std::atomic<std::uint64_t> submitted_{0}, signalled_{0}, completed_{0};
+  std::atomic<std::uint64_t> submitted_{0}, signalled_{0}, completed_{0},
+      waiting_{0};  ///< the last submission that waits for others
   std::atomic<bool> lost_{false};
 };
 

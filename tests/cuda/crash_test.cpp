@@ -16,11 +16,12 @@ class Crash : public testing::Test {
 #endif
     ASSERT_TRUE(compile_c("crash", program_));
   }
-  ProcessResult run(const std::vector<std::string>& arguments) {
+  ProcessResult run(const std::vector<std::string>& arguments,
+                    const std::vector<std::string>& environment = {}) {
     std::vector<std::string> command = {"/bin/sh", "-c", "ulimit -c 0; exec \"$0\" \"$@\"",
                                         program_};
     command.insert(command.end(), arguments.begin(), arguments.end());
-    return execute(command);
+    return execute(command, environment);
   }
   static bool reports(const ProcessResult& result) {
     return result.error.find("the Vulkan driver crashed") != std::string::npos;
@@ -32,6 +33,15 @@ TEST_F(Crash, OfAKernelIsReportedAndStaysACrash) {
   const ProcessResult result = run({"kernel"});
   EXPECT_EQ(result.exit_code, 128 + SIGSEGV);
   EXPECT_NE(result.error.find("launched last was 'wild'; address 0x0000000000000040 was accessed"),
+            std::string::npos)
+      << result.error;
+  EXPECT_NE(result.error.find("--sanitize"), std::string::npos) << result.error;
+}
+
+TEST_F(Crash, OfAnInterpretedKernelNamesTheKernel) {
+  const ProcessResult result = run({"kernel"}, {"PTX2SPV_INTERPRETER=always"});
+  EXPECT_EQ(result.exit_code, 128 + SIGSEGV);
+  EXPECT_NE(result.error.find("kernel 'wild' crashed; address 0x0000000000000040 was accessed"),
             std::string::npos)
       << result.error;
   EXPECT_NE(result.error.find("--sanitize"), std::string::npos) << result.error;

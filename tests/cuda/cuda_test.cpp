@@ -339,6 +339,18 @@ TEST(CudaGroups, OfEachCapability) {
   }
 }
 
+// In each mode but `off`, the interpreter runs what CPU drivers do not compile.
+TEST(CudaSort, EqualsTheHosts) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  std::string made;
+  ASSERT_TRUE(compile_cuda("sort", {"sort.cu"}, {}, made));
+  for (const char* mode : {"auto", "always"}) {
+    const ProcessResult result = execute({made}, {std::string("PTX2SPV_INTERPRETER=") + mode});
+    if (result.out == "no thrust\n") GTEST_SKIP() << "the toolkit has no thrust";
+    EXPECT_EQ(result.out, "good\n") << mode << ": " << result.error;
+  }
+}
+
 TEST(CudaGrids, BlocksMeet) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
   std::string made;

@@ -1,6 +1,8 @@
 // Kernels that are too much for a driver's compiler: an error, and never the end of the process.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -30,9 +32,32 @@ std::string large_frame(int local, int live) {
 constexpr const char* kManifest = R"({"module": "k.ptx", "buffers": {"b": {"bytes": 4096}},
  "launches": [{"kernel": "k", "grid": 1, "block": 1, "args": [{"buffer": "b"}]}]})";
 
+/// The same with words in the buffer, and what the kernel leaves there.
+constexpr const char* kWithWords = R"({"module": "k.ptx",
+ "buffers": {"b": {"bytes": 2000, "init": {"raw": "in.bin"}}},
+ "launches": [{"kernel": "k", "grid": 1, "block": 1, "args": [{"buffer": "b"}]}],
+ "outputs": [{"buffer": "b", "raw": "out.bin"}]})";
+
+std::vector<std::uint32_t> words_in() {
+  std::vector<std::uint32_t> words(500);
+  for (std::uint32_t i = 0; i < words.size(); ++i) words[i] = i ? 2 * i + 1 : 2;
+  return words;
+}
+
+std::uint32_t what_the_kernel_leaves(int live) {
+  const std::vector<std::uint32_t> words = words_in();
+  std::uint32_t value = words[0];
+  for (int k = 0; k < live; ++k)
+    value = (value ^ words[static_cast<std::size_t>(k % 500)]) *
+            words[static_cast<std::size_t>((live - 1 - k) % 500)];
+  return value;
+}
+
 class Compilers : public testing::Test {
  protected:
-  ProcessResult run(int local, int live, const std::vector<std::string>& environment) {
+  /// By the driver, whatever it makes of it.
+  ProcessResult run(int local, int live, std::vector<std::string> environment) {
+    environment.push_back("PTX2SPV_INTERPRETER=off");
     folder_.write("k.ptx", large_frame(local, live));
     return run_process(
         {tool_path("ptxrun"), "-d", "swiftshader", "--quiet", folder_.write("m.json", kManifest)},
@@ -57,6 +82,24 @@ TEST_F(Compilers, WhatSwiftShaderDoesNotSurviveIsRefused) {
   }
   EXPECT_GE(good, 2);
   EXPECT_GE(refused, 1);
+}
+
+TEST_F(Compilers, WhatSwiftShaderDoesNotTakeTheInterpreterRuns) {
+  for (const auto& [local, live] :
+       std::vector<std::pair<int, int>>{{16, 200}, {112'400, 600}, {130'000, 200}}) {
+    folder_.write("k.ptx", large_frame(local, live));
+    const std::vector<std::uint32_t> words = words_in();
+    folder_.write("in.bin", {reinterpret_cast<const char*>(words.data()), words.size() * 4});
+    const ProcessResult result = run_process(
+        {tool_path("ptxrun"), "-d", "swiftshader", "--quiet", folder_.write("m.json", kWithWords)},
+        "", {"PTX2SPV_CACHE=0"});
+    EXPECT_EQ(result.exit_code, 0) << local << ' ' << live << '\n' << result.error;
+    const std::string out = read_whole(folder_.file("out.bin"));
+    std::uint32_t left = 0;
+    ASSERT_GE(out.size(), sizeof left);
+    std::memcpy(&left, out.data(), sizeof left);
+    EXPECT_EQ(left, what_the_kernel_leaves(live)) << local << ' ' << live;
+  }
 }
 
 TEST_F(Compilers, VerdictsAreKept) {

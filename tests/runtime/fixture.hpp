@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,9 +44,40 @@ std::vector<T> read_array(const Array& array) {
   return values;
 }
 
-inline Module load(const std::string& body, const ModuleOptions& options = {}) {
-  return must(Module::load(test_device(), ".version 8.3\n.target sm_80\n.address_size 64\n" + body,
+inline Module load_on(const Device& device, const std::string& body,
+                      const ModuleOptions& options = {}) {
+  return must(Module::load(device, ".version 8.3\n.target sm_80\n.address_size 64\n" + body,
                            "test.ptx", options));
+}
+inline Module load(const std::string& body, const ModuleOptions& options = {}) {
+  return load_on(test_device(), body, options);
+}
+
+/// Sets an environment variable as long as it lives.
+class Setting {
+ public:
+  Setting(const char* name, const char* value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    ::setenv(name, value, 1);
+  }
+  ~Setting() {
+    if (old_)
+      ::setenv(name_, old_->c_str(), 1);
+    else
+      ::unsetenv(name_);
+  }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> old_;
+};
+
+/// A device of its own that is opened with PTX2SPV_INTERPRETER set to this.
+inline Device device_with_interpreter(const char* mode, const DeviceOptions& options = {}) {
+  const Setting setting("PTX2SPV_INTERPRETER", mode);
+  return must(Device::open(options));
 }
 
 }  // namespace ptx2spv

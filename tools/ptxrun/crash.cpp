@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "ptx2spv/interpreter.hpp"
 #include "src/crash_text.hpp"
 #include "tools/ptxrun/backend.hpp"
 
@@ -33,7 +34,14 @@ void leave_for_the_driver() {
 extern "C" void report_crash(int number, siginfo_t* info, void*) {
   const bool no_memory = g_memory[0] && no_memory_left();
   if (no_memory) put_text(g_memory);
-  if (g_running && number != SIGABRT) {
+  const char* const kernel = InterpretedKernel::running();
+  if (kernel && number != SIGABRT) {
+    put_text("ptxrun: error: kernel '");
+    put_text(kernel);
+    put_text("' crashed: address ");
+    put_address(info->si_addr);
+    put_text(" was accessed, where no memory is; --sanitize finds a wrong access\n");
+  } else if (g_running && number != SIGABRT) {
     put_text(no_memory ? "ptxrun: note: address " : g_before);
     put_address(info->si_addr);
     put_text(no_memory ? " was accessed, where no memory is\n"

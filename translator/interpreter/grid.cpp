@@ -21,6 +21,8 @@ namespace {
 
 /// Turns in which all threads of a block yield before another block is let run.
 constexpr unsigned kPatience = 16;
+/// Seconds without progress of any block after which all wait for ever.
+constexpr double kForever = 2;
 /// Bytes that blocks which wait for others may take together.
 constexpr std::uint64_t kMostResident = 4ull << 30;
 
@@ -96,7 +98,10 @@ class Grid {
         if (failed_.load(std::memory_order_relaxed)) return;
       }
       // All wait: perhaps for a block that has not begun, perhaps for another thread's.
-      if (idle && !running.empty() && !start(running, spare)) std::this_thread::yield();
+      if (!idle || running.empty() || start(running, spare)) continue;
+      if (now() - moved_.load(std::memory_order_relaxed) > kForever)
+        return fail({.problem = waiting(*running.front())});
+      std::this_thread::yield();
     }
   } catch (const std::bad_alloc&) {
     fail({.problem = fmt::format("no memory for blocks of {} bytes each", block_bytes_)});
@@ -125,10 +130,23 @@ class Grid {
     for (;;) {
       if (past(options_.timeout)) fail({.timed_out = true});
       const BlockRun::Status status = block.turn();
+      if (status == BlockRun::Status::over) moved_.store(now(), std::memory_order_relaxed);
       if (status == BlockRun::Status::over || status == BlockRun::Status::stuck) return status;
       idle = status == BlockRun::Status::idle ? idle + 1 : 0;
+      if (idle == 0) moved_.store(now(), std::memory_order_relaxed);
       if (idle >= kPatience || failed_.load(std::memory_order_relaxed)) return status;
     }
+  }
+
+  static double now() {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(since).count();
+  }
+
+  static std::string waiting(const BlockRun& block) {
+    const std::uint32_t* n = block.number();
+    return fmt::format("threads of block ({}, {}, {}) wait in loops for what no thread does", n[0],
+                       n[1], n[2]);
   }
 
   static std::string stuck(const BlockRun& block) {
@@ -160,6 +178,7 @@ class Grid {
   std::uint64_t blocks_ = 0, block_bytes_ = 1;
   std::atomic<std::uint64_t> next_{0}, resident_{0};
   std::atomic<bool> failed_{false};
+  std::atomic<double> moved_{now()};  ///< when a block last did more than wait
   std::mutex mutex_;
   InterpretedKernel::Ending ending_;
 };

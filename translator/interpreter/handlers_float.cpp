@@ -38,29 +38,51 @@ Float<T> number(T bits) {
 u32 bits(float value) { return value != value ? 0x7fffffffu : std::bit_cast<u32>(value); }
 u64 bits(double value) { return std::bit_cast<u64>(value); }
 
+/// The bits of a result; of a NaN, the first NaN operand, quiet, or the one of an invalid operation
+/// (docs/arithmetic.md).
+template <typename... Operands>
+u32 settled(float result, Operands...) {
+  return bits(result);
+}
+template <typename... Operands>
+u64 settled(double result, Operands... operands) {
+  if (result == result) return bits(result);
+  u64 chosen = 0xfff8000000000000u;
+  bool found = false;
+  const auto look = [&](u64 operand) {
+    if (found || number(operand) == number(operand)) return;
+    chosen = operand | 0x0008000000000000u;
+    found = true;
+  };
+  (look(operands), ...);
+  return chosen;
+}
+
 template <typename T>
 struct FAdd {
-  T operator()(T a, T b) const { return bits(number(a) + number(b)); }
+  T operator()(T a, T b) const { return settled(number(a) + number(b), a, b); }
 };
 template <typename T>
 struct FSub {
-  T operator()(T a, T b) const { return bits(number(a) - number(b)); }
+  T operator()(T a, T b) const { return settled(number(a) - number(b), a, b); }
 };
 template <typename T>
 struct FMul {
-  T operator()(T a, T b) const { return bits(number(a) * number(b)); }
+  T operator()(T a, T b) const { return settled(number(a) * number(b), a, b); }
 };
 template <typename T>
 struct FDiv {
-  T operator()(T a, T b) const { return bits(number(a) / number(b)); }
+  T operator()(T a, T b) const { return settled(number(a) / number(b), a, b); }
 };
 template <typename T>
 struct FFma {
-  T operator()(T a, T b, T c) const { return bits(std::fma(number(a), number(b), number(c))); }
+  T operator()(T a, T b, T c) const {
+    return settled(std::fma(number(a), number(b), number(c)), b, c, a);
+  }
 };
 template <typename T>
 struct FSqrt {
-  T operator()(T a) const { return bits(std::sqrt(number(a))); }
+  T operator()(T a) const { return settled(std::sqrt(number(a)), a); }
 };
 template <typename T>
 struct FEq {

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <utility>
 
+#include "ptx2spv/interpreter.hpp"
 #include "src/crash_text.hpp"
 #include "src/device/device.hpp"
 
@@ -90,23 +91,40 @@ void put_names() {
   }
 }
 
+void tell_address(const siginfo_t& info) {
+  put_text("address ");
+  put_address(info.si_addr);
+  put_text(" was accessed, where no memory is");
+}
+
+constexpr const char* kUnchecked =
+    "ptx2spv: note: Vulkan does not check global memory; ptxexec --sanitize finds a wrong access\n";
+
+/// Of a kernel that this thread interprets.
+void tell_of(const char* kernel, const siginfo_t& info) {
+  put_text("ptx2spv: error: kernel '");
+  put_text(kernel);
+  put_text("' crashed; ");
+  tell_address(info);
+  put_text("\n");
+  put_text(kUnchecked);
+}
+
 void tell(int number, const siginfo_t& info) {
+  if (const char* kernel = InterpretedKernel::running()) return tell_of(kernel, info);
   put_text(t_launching ? "ptx2spv: error: the Vulkan driver crashed while it was given a kernel: "
                        : "ptx2spv: error: the Vulkan driver crashed, perhaps while a kernel ran: "
                          "launched last was ");
   put_names();
   if (number == SIGSEGV || number == SIGBUS) {
-    put_text("; address ");
-    put_address(info.si_addr);
-    put_text(" was accessed, where no memory is");
+    put_text("; ");
+    tell_address(info);
   }
   put_text("\n");
   if (runtime::no_memory_left())
     put_text("ptx2spv: note: the process has no memory left (ulimit -v)\n");
   else if (!t_launching)
-    put_text(
-        "ptx2spv: note: Vulkan does not check global memory; ptxexec --sanitize finds a wrong "
-        "access\n");
+    put_text(kUnchecked);
 }
 
 extern "C" void on_fatal_signal(int number, siginfo_t* info, void* context) {
@@ -115,7 +133,8 @@ extern "C" void on_fatal_signal(int number, siginfo_t* info, void* context) {
   // Not what another process sends.
   const bool own_fault =
       info->si_code > 0 || (info->si_code == SI_TKILL && info->si_pid == ::getpid());
-  if (own_fault && (t_launching || (!t_program && is_driver_thread(context))) &&
+  if (own_fault &&
+      (InterpretedKernel::running() || t_launching || (!t_program && is_driver_thread(context))) &&
       !told.exchange(true))
     tell(number, *info);
   const auto* const place = std::find(kSignals.begin(), kSignals.end(), number);

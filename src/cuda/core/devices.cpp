@@ -102,11 +102,12 @@ void print_statistics() {
     std::lock_guard lock(each->mutex);
     if (!each->device) continue;
     const DeviceStatistics s = each->device->statistics();
-    say(
-        fmt::format("device {} ({}): {} launches, {} translations in {:.1f} ms, {} from the cache, "
-                    "{} pipelines in {:.1f} ms, {} bytes in use",
-                    each->ordinal, each->info.name, s.launches, s.translations, s.translation_ms,
-                    s.translation_cache_hits, s.pipelines, s.pipeline_ms, s.memory_used));
+    say(fmt::format(
+        "device {} ({}): {} launches, {} of them interpreted, {} translations in {:.1f} ms, {} "
+        "from the cache, "
+        "{} pipelines in {:.1f} ms, {} bytes in use",
+        each->ordinal, each->info.name, s.launches, s.interpreted_launches, s.translations,
+        s.translation_ms, s.translation_cache_hits, s.pipelines, s.pipeline_ms, s.memory_used));
   }
 }
 

@@ -250,8 +250,9 @@ typedef struct ptx2spv_device_statistics {
   uint64_t translations, translation_cache_hits, pipelines, launches;
   double translation_ms, pipeline_ms;
   uint64_t memory_blocks, memory_bytes, memory_used;
-  uint64_t validation_messages; /* of the Vulkan validation layer, where it is on */
-  uint64_t array_copies;        /* of arrays, between memory and images, by launches */
+  uint64_t validation_messages;  /* of the Vulkan validation layer, where it is on */
+  uint64_t array_copies;         /* of arrays, between memory and images, by launches */
+  uint64_t interpreted_launches; /* of the launches, by the interpreter, wholly or in part */
 } ptx2spv_device_statistics;
 ptx2spv_status ptx2spv_device_get_statistics(const ptx2spv_device* device,
                                              ptx2spv_device_statistics* statistics);

@@ -108,6 +108,8 @@ struct DeviceStatistics {
   std::uint64_t memory_blocks = 0, memory_bytes = 0, memory_used = 0;
   std::uint64_t validation_messages = 0;
   std::uint64_t array_copies = 0;  ///< of whole arrays between memory and images, by launches
+  std::uint64_t interpreted_launches =
+      0;  ///< of the launches, by the interpreter, wholly or in part (docs/interpreter.md)
 };
 
 class Device {

@@ -57,8 +57,8 @@ class InterpretedKernel {
   /// Bytes that the kernel takes, without what it has while it runs.
   std::size_t bytes() const;
   /// Runs a grid and returns when it is over. Blocks whose threads wait for other blocks let those
-  /// run. The launch ends early where threads wait at a barrier for ever, where there is no memory
-  /// for a block, and after its timeout; what it has stored by then stays.
+  /// run. The launch ends early where threads wait for ever, at a barrier or in loops, where there
+  /// is no memory for a block, and after its timeout; what it has stored by then stays.
   Ending run(const Launch& launch) const;
   /// The name of the kernel that this thread runs, null where it runs none. A handler of a signal
   /// may ask: an access to global memory where there is none ends in SIGSEGV.

@@ -1,0 +1,61 @@
+#include "src/launch/interpretation.hpp"
+
+#include "src/device/compile_time.hpp"
+#include "src/device/local_memory.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+/// Compilations that take less are not worth a thought.
+constexpr std::uint64_t kShort = 500'000;  // microseconds
+
+/// Whether the interpreter's results are the device's.
+bool exact(const KernelState& kernel, const LaunchConfig& config) {
+  return config.fp.value_or(kernel.module->options.fp) == FpPolicy::exact;
+}
+
+}  // namespace
+
+bool may_interpret(const KernelState& kernel, const LaunchConfig& config) {
+  DeviceState& device = *kernel.module->device;
+  return device.interpreted != Interpreted::none && !kernel.not_interpreted &&
+         !(checks_of(kernel, config) & check_sync) && !device.queue.waits_for_others();
+}
+
+bool interprets_at_once(const KernelState& kernel, const LaunchConfig& config) {
+  return kernel.device_refuses || kernel.module->device->interpreted == Interpreted::all ||
+         (kernel.interpreted_us < kernel.patience_us && exact(kernel, config));
+}
+
+bool interprets_first(KernelState& kernel, const LaunchConfig& config, const Variant& variant) {
+  if (!exact(kernel, config) || config.threads) return false;
+  const PhysicalTraits& traits = kernel.module->device->traits;
+  const EntryInfo& info = variant.info;
+  // Kernels whose threads wait for one another in loops are the device's, whose translation tells
+  // where a wait has no end.
+  const bool wait = info.waits || info.divergent_warp_operations;
+  if ((info.barriers && !wait && has_slow_barriers(traits)) ||
+      compiler_may_give_up(traits, variant.code_bytes, info.local_bytes)) {
+    kernel.patience_us = UINT64_MAX;
+    return true;
+  }
+  const std::uint64_t needed = compile_microseconds(
+      traits, variant.code_bytes,
+      (info.barriers || info.warp_operations || wait) && info.threads == ThreadModel::regions);
+  if (needed < kShort) return false;
+  const std::uint64_t patience = kernel.compiled_us + needed;
+  if (kernel.interpreted_us >= patience) {
+    kernel.compiled_us += needed;
+    return false;
+  }
+  kernel.patience_us = patience;
+  return true;
+}
+
+bool of_device(const Error& error) {
+  return error.code == ErrorCode::unsupported || error.code == ErrorCode::translation ||
+         error.code == ErrorCode::internal;
+}
+
+}  // namespace ptx2spv::runtime
