@@ -54,6 +54,19 @@ TEST(LocalMemory, PastTheDriversLimitIsRefusedByName) {
       << refused.error().text;
 }
 
+// A block of it would take as much memory as the machine has.
+TEST(LocalMemory, PastTheHardwaresLimitIsRefusedByName) {
+  Device device = device_with_interpreter("auto");
+  const std::uint32_t most = runtime::most_local_bytes(device.state()->traits);
+  if (most == 0) GTEST_SKIP() << "no limit of this device is known";
+  Buffer to = must(Buffer::create(device, 4 * kThreads));
+  const auto refused = launch(with_local(device, 64u << 20), to);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("67108864 bytes of local memory for a thread"),
+            std::string::npos)
+      << refused.error().text;
+}
+
 TEST(LocalMemory, PastTheDriversLimitTheInterpreterHasIt) {
   Device device = device_with_interpreter("auto");
   if (device.info().kind != DeviceKind::cpu)

@@ -23,7 +23,7 @@ namespace {
 constexpr unsigned kPatience = 16;
 /// Seconds without progress of any block after which all wait for ever.
 constexpr double kForever = 2;
-/// Bytes that blocks which wait for others may take together.
+/// Bytes that blocks which run or wait at a time may take together, but for the first.
 constexpr std::uint64_t kMostResident = 4ull << 30;
 
 /// Rounding to nearest even, and no flush of denormals, whatever the caller's thread has set. That
@@ -64,7 +64,8 @@ class Grid {
 
   InterpretedKernel::Ending run() {
     const auto count =
-        static_cast<unsigned>(std::min<std::uint64_t>(std::max(options_.threads, 1u), blocks_));
+        static_cast<unsigned>(std::min({std::uint64_t{std::max(options_.threads, 1u)}, blocks_,
+                                        std::max<std::uint64_t>(kMostResident / block_bytes_, 1)}));
     std::vector<std::thread> others;
     try {
       for (unsigned i = 1; i < count; ++i) others.emplace_back([this] { work(); });

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "shaders/library.hpp"
 #include "translator/interpreter/grid.hpp"
 #include "translator/interpreter/handlers.hpp"
@@ -59,6 +61,9 @@ Profile interpreter_profile() {
   return profile;
 }
 
+/// Bytes of local memory that a thread has on NVIDIA's hardware.
+constexpr std::uint32_t kMostLocal = 512 * 1024;
+
 /// Slots and textures where the interpreter finds them.
 std::string refusal(const TranslateOptions& options) {
   for (const SlotSpec& slot : options.slots)
@@ -102,6 +107,13 @@ std::optional<InterpretedKernel> InterpretedKernel::make(const PtxModule& module
                       growth))
     return std::nullopt;
   impl->entry.warp_subgroups = false;
+  if (impl->program.local_bytes > kMostLocal) {
+    messages.push_back(lower::message_at(
+        source.program.module(0), Severity::error, {},
+        fmt::format("kernel '{}' needs {} bytes of local memory for a thread; CUDA gives {}",
+                    impl->entry.name, impl->program.local_bytes, kMostLocal)));
+    return std::nullopt;
+  }
   InterpretedKernel kernel;
   kernel.impl_ = std::move(impl);
   return kernel;
