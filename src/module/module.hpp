@@ -108,7 +108,7 @@ struct KernelState {
 
   ModuleState* module = nullptr;             ///< which owns this
   const EntryInfo* info = nullptr;           ///< of the module's interface
-  std::atomic<bool> device_refuses{false};   ///< it
+  std::atomic<bool> device_refuses{false};   ///< the kernel
   std::atomic<bool> not_interpreted{false};  ///< the interpreter was tried, and cannot
   /// Microseconds: that the interpreter has run, up to which it runs before the device's compiler
   /// is asked, and that this compiler has probably taken for slow modules so far.

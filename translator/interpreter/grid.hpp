@@ -14,10 +14,10 @@ struct GridOptions {
   double timeout = 0, patience = 0;
 };
 
-/// Runs the grid on so many of the processor's threads.
 /// The kernel that this thread runs, or null.
 const char* running_kernel() noexcept;
 
+/// Runs the grid on so many of the processor's threads.
 InterpretedKernel::Ending run_grid(const Program& program, const Launch& launch,
                                    const GridOptions& options);
 

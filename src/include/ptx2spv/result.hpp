@@ -51,7 +51,8 @@ enum class ErrorCode : std::uint8_t {
   device_lost,
   io,
   internal,
-  timed_out,  ///< a launch took longer than DeviceOptions::timeout; the device is of no use now
+  timed_out,  ///< a launch took longer than DeviceOptions::timeout; the device is of no use now,
+              ///< unless the interpreter ran the launch and stopped it
 };
 const char* to_string(ErrorCode code);
 
