@@ -79,6 +79,37 @@ function(ptx2spv_install_tool name)
   add_custom_target(manual_${name} ALL DEPENDS ${files})
 endfunction()
 
+# Pages of the documentation that are made from tables. Their links fit both the installation and
+# the source tree, which has the other pages.
+function(ptx2spv_install_page name)
+  cmake_parse_arguments(PARSE_ARGV 1 page "" "" "COMMAND;DEPENDS")
+  set(folder "${PROJECT_BINARY_DIR}/docs/reference")
+  file(MAKE_DIRECTORY "${folder}")
+  add_custom_command(OUTPUT "${folder}/${name}.md" COMMAND ${page_COMMAND} > "${folder}/${name}.md"
+                     DEPENDS ${page_DEPENDS} VERBATIM)
+  add_custom_target(page_${name} ALL DEPENDS "${folder}/${name}.md")
+  install(FILES "${folder}/${name}.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs/reference")
+endfunction()
+
+if(TARGET tool_ptx2spv)
+  ptx2spv_install_page(support COMMAND tool_ptx2spv --generate support DEPENDS tool_ptx2spv)
+endif()
+if(TARGET tool_ptxexec)
+  ptx2spv_install_page(cuda-functions COMMAND tool_ptxexec --generate functions
+                       DEPENDS tool_ptxexec)
+endif()
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  set(parity "${PROJECT_SOURCE_DIR}/tests/parity")
+  file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/include/ptx2spv/*"
+                                      "${PROJECT_SOURCE_DIR}/translator/include/ptx2spv/*")
+  ptx2spv_install_page(c-interface
+    COMMAND "${Python3_EXECUTABLE}" "${parity}/parity.py" page "${PROJECT_SOURCE_DIR}"
+    DEPENDS "${parity}/parity.py" "${parity}/counterparts.txt" ${headers})
+else()
+  message(STATUS "docs/reference/c-interface.md is left out: Python is not installed")
+endif()
+
 # The libraries that CUDA programs ask for by name: in a folder that only ptxexec names, since they
 # would stand in for NVIDIA's own.
 if(TARGET ptx2spv_cuda)

@@ -1,5 +1,5 @@
 # Kernels at build time, and manifests as tests. find_package(ptx2spv) and add_subdirectory include
-# this; docs/cmake.md shows both.
+# this; docs/user/cmake.md shows both.
 
 # ptx2spv_add_kernels(TARGET
 #   SOURCES file...            PTX, or CUDA C++ that nvcc compiles to PTX first

@@ -49,7 +49,7 @@ def main():
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     tag = f"py3-none-{platform}"
     info = f"ptx2spv-{version}.dist-info"
-    readme = (SOURCE.parent.parent / "docs" / "python.md").read_text(encoding="utf-8")
+    readme = (SOURCE.parent.parent / "docs" / "user" / "notebook.md").read_text(encoding="utf-8")
     metadata = (f"Metadata-Version: 2.1\nName: ptx2spv\nVersion: {version}\n"
                 "Summary: NVIDIA PTX kernels with surfaces on any Vulkan device\n"
                 "License: Apache-2.0\nLicense-File: LICENSE\n"

@@ -1,4 +1,4 @@
-// What all arithmetic routines share. docs/arithmetic.md lists the routines with their cost.
+// What all arithmetic routines share. arithmetic.md lists the routines with their cost.
 //
 // Values are bits: uint holds f32, f16 and bf16 (the 16-bit ones zero-extended), uvec2 holds
 // 64-bit integers and f64 with the low word in x. The routines are free of branches, but for one

@@ -1,5 +1,5 @@
 // Conversions of formatted surface stores (sust.p), bit for bit as the hardware does them over all
-// 2^32 inputs; docs/hardware.md has the rules in words, tests/data/hardware the records.
+// 2^32 inputs; docs/reference/hardware.md has the rules in words, tests/data/hardware the records.
 
 // f32 to f16, toward zero: finite overflow gives the largest finite value, denormals are truncated.
 uint sust_p_f16(const in uint u)

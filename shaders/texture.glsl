@@ -1,5 +1,5 @@
 // Texture reads as the hardware does them: coordinates in fixed point, weights of 8 bits, sums
-// of texels aligned to the largest. docs/hardware.md has the rules in words, tests/data/hardware
+// of texels aligned to the largest. hardware.md has the rules in words, tests/data/hardware
 // the records.
 //
 // abi::SurfaceFormat, of a texel's component.

@@ -1,4 +1,4 @@
-// Levels of detail out of gradients, and the samples of anisotropic reads. docs/hardware.md has the
+// Levels of detail out of gradients, and the samples of anisotropic reads. hardware.md has the
 // rules in words.
 
 // ---- Gradients: lengths in texels as floats of ten significant bits, the rest cut off.

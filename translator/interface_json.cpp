@@ -1,4 +1,4 @@
-// The interface description as JSON: docs/interface.md has the schema.
+// The interface description as JSON: docs/reference/interface.md has the schema.
 #include <cstdio>
 
 #include "ptx2spv/translator.hpp"

@@ -294,7 +294,7 @@ void expand_texture_reads(PassContext& c) {
   fix_features(c.function);
 }
 
-/// The passes in the order in which they run; docs/design.md has them as a table. The rows of
+/// The passes in the order in which they run; design.md has them as a table. The rows of
 /// Phase::threads run for each form that is tried.
 constexpr Pass kPasses[] = {
     {Phase::memory, "mark-fetches",

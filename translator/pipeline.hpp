@@ -39,7 +39,7 @@ enum class Phase : std::uint8_t {
   emission,
 };
 
-/// A pass as docs/design.md lists it: its name for --dump-ir and why it stands where it stands.
+/// A pass as design.md lists it: its name for --dump-ir and why it stands where it stands.
 struct PassRow {
   Phase phase;
   std::string_view name, why;

@@ -1,5 +1,5 @@
 /* A Vulkan program in C that runs a translated kernel without ptx2spv's runtime. All that it knows
- * of the kernel stands in spotlight.h, which `ptx2spv --emit c-header` wrote; docs/abi.md explains
+ * of the kernel stands in spotlight.h, which `ptx2spv --emit c-header` wrote; abi.md explains
  * it.
  *
  *   ptx2spv --emit c-header spotlight.ptx -o spotlight.h

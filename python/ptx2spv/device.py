@@ -77,7 +77,7 @@ class Device(Handle):
     `select`: gpu, cpu, swiftshader, lavapipe, an index, "uuid:..." or part of a name; without it the
     best one, or what PTX2SPV_DEVICE says. `disable`: capabilities to do without. `profile`: translate
     for no more than this. `enable`: workarounds to take. `validation`, `cache`: on or off. `sanitize`: the sanitizer's checks, as "all"
-    or "memory,race" (docs/sanitizer.md). `suppressions`: the text of a list of findings that are not
+    or "memory,race" (sanitizer.md). `suppressions`: the text of a list of findings that are not
     reported. `timeout`: seconds that a launch may take, 0 for no limit.
     `print` is called with what kernels print, `report` with the sanitizer's findings as they are
     made; without them sys.stdout and sys.stderr have them.

@@ -171,7 +171,7 @@ class Module(Handle):
 
     @property
     def interface(self):
-        """What the module declares, as docs/interface.md describes it."""
+        """What the module declares, as docs/reference/interface.md describes it."""
         return json.loads(text(library.ptx2spv_module_interface(self._handle)))
 
     @property

@@ -1,4 +1,4 @@
-"""What the sanitizer finds, as objects (docs/sanitizer.md)."""
+"""What the sanitizer finds, as objects (docs/user/sanitizer.md)."""
 
 import dataclasses
 import json

@@ -11,7 +11,7 @@ from ._library import call, library, struct, text
 
 @dataclasses.dataclass(frozen=True)
 class Translation:
-    """`spirv`: the module's bytes. `interface`: what it declares (docs/interface.md). `warnings`:
+    """`spirv`: the module's bytes. `interface`: what it declares (interface.md). `warnings`:
     whole lines."""
 
     spirv: bytes
@@ -22,7 +22,7 @@ class Translation:
 def translate(source, *, entry=None, profile="portable", fast=False, debug_info=False,
               relax_versions=False):
     """Translates a PTX text or file (`pathlib.Path`). `entry`: one kernel; without it all. `profile`:
-    the device to translate for (docs/profiles.md). Raises `TranslationError`."""
+    the device to translate for (docs/reference/profiles.md). Raises `TranslationError`."""
     if isinstance(source, pathlib.Path):
         data, name = source.read_bytes(), str(source)
     else:

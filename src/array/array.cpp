@@ -95,7 +95,7 @@ bool is_movable(const ArrayDesc& desc) {
 
 /// Linear where nobody says otherwise: it takes every access. One kind does better in an image on
 /// NVIDIA hardware: reductions into 4,096 cells took 3.5 ms there against 9.6 ms in linear memory
-/// (docs/performance.md), and rows of single words cost the same either way.
+/// (docs/reference/performance.md), and rows of single words cost the same either way.
 bool wants_image(const DeviceState& device, const ArrayDesc& desc) {
   if (desc.backing != ArrayBacking::automatic) return desc.backing == ArrayBacking::image;
   if (const std::string_view text = option_text(Option::backing); !text.empty())

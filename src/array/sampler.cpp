@@ -236,7 +236,7 @@ SamplerUse sampler_use(const TextureState& texture, std::span<const TextureUse> 
   const float bias = std::fabs(texture.desc.mipmap_bias);
   if (!(bias <= device.traits.properties.limits.maxSamplerLodBias)) return use;
   // Integers are not filtered and lines are read fast, so that little is lost in the shader.
-  // A compiler of CPU code ends the process over samplers of either (docs/drivers.md).
+  // A compiler of CPU code ends the process over samplers of either (docs/reference/drivers.md).
   if ((integers(texture) || lines) && device.info.kind == DeviceKind::cpu) return use;
   if ((texture.array && texture.array->imported) || !format_serves(texture)) return use;
   if (filter == FilterPolicy::exact && !sampler_is_exact(texture, uses, use)) return use;

@@ -19,7 +19,7 @@ struct SamplerUse {
 VkFormat sampled_format(const TextureState& texture);
 
 /// For reads in these forms. Under FilterPolicy::exact it is possible only where the results are
-/// NVIDIA's (docs/hardware.md).
+/// NVIDIA's (docs/reference/hardware.md).
 SamplerUse sampler_use(const TextureState& texture, std::span<const TextureUse> uses,
                        FilterPolicy filter);
 

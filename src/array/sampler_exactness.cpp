@@ -1,4 +1,4 @@
-// What the replay of the texture record through samplers gave (docs/hardware.md): all that is not
+// What the replay of the texture record through samplers gave (hardware.md): all that is not
 // named here is equal.
 #include "src/array/sampler_exactness.hpp"
 

@@ -13,7 +13,7 @@ namespace ptx2spv::runtime {
 
 namespace {
 
-/// What the 256 bytes of sRGB mean, rounded as the hardware does (docs/hardware.md).
+/// What the 256 bytes of sRGB mean, rounded as the hardware does (docs/reference/hardware.md).
 void place_srgb_table(std::uint32_t* words) {
   for (std::uint32_t i = 0; i < abi::kSrgbWords; ++i)
     words[i] = srgb_entry(2 * i) | srgb_entry(2 * i + 1) << 16;

@@ -9,7 +9,7 @@
 
 namespace ptx2spv::runtime {
 
-/// The version of the lines that the asking process writes (docs/devices.md).
+/// The version of the lines that the asking process writes (docs/develop/devices.md).
 inline constexpr std::string_view kProbeProtocol = "ptx2spv-probe 1";
 
 /// The program that asks: `ptxrun`, from PTX2SPV_PROBE_PROGRAM, beside this program, in the

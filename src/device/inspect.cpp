@@ -291,7 +291,7 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   traits.storage_image_formats = core.shaderStorageImageExtendedFormats;
   traits.anisotropy = core.samplerAnisotropy;
   traits.cube_arrays = core.imageCubeArray;
-  // SwiftShader takes texels of the wrong face there (docs/drivers.md).
+  // SwiftShader takes texels of the wrong face there (docs/reference/drivers.md).
   traits.seamless_cubes = traits.driver != VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
   traits.cubes_with_seams = chain.cubes_with_seams.nonSeamlessCubeMap;
 

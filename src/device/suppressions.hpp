@@ -1,4 +1,4 @@
-// Findings that a project knows of and does not want to hear of again (docs/sanitizer.md).
+// Findings that a project knows of and does not want to hear of again (docs/user/sanitizer.md).
 #pragma once
 
 #include <optional>

@@ -34,7 +34,7 @@ bool rows_hold(const SlotInfo& slot, std::uint64_t row_bytes) {
 }
 
 /// Planes of 4-byte texels, and of pairs of words that are reduced, do better in images where those
-/// are tiled (docs/performance.md); volumes and wide texels do not.
+/// are tiled (docs/reference/performance.md); volumes and wide texels do not.
 bool better_in_image(const DeviceState& device, const SlotInfo& slot, const ArrayDesc& desc) {
   if (!device.profile.costs.tiled_planes || desc.geometry != Geometry::d2) return false;
   const bool reduced_pairs = desc.texel_bytes() == 8 && !slot.reduce_bytes.empty();

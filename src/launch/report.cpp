@@ -164,7 +164,7 @@ std::string TrapReport::to_string() const {
       text += fmt::format("{}{} = {}", i ? ", " : "", coordinates[i].first, coordinates[i].second);
   }
   // Byte accesses count x in bytes, formatted stores in texels, formatted reductions in units of
-  // their type (docs/hardware.md).
+  // their type (docs/reference/hardware.md).
   if (!coordinates.empty() && coordinates[0].first == "x" && !surface.empty())
     text += instruction.find(".p.") == std::string::npos     ? " (x in bytes)"
             : instruction.find("sured") == std::string::npos ? " (x in texels)"

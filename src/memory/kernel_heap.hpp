@@ -9,7 +9,7 @@
 
 namespace ptx2spv::runtime {
 
-/// Thread-safe. docs/abi.md has its layout.
+/// Thread-safe. docs/reference/abi.md has its layout.
 class KernelHeap {
  public:
   static constexpr std::uint64_t kDefaultBytes = 8 << 20;  ///< as CUDA's

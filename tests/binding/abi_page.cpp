@@ -17,14 +17,14 @@ struct Page {
 };
 
 [[noreturn]] void missing(const std::string& what) {
-  std::fprintf(stderr, "docs/abi.md does not say %s\n", what.c_str());
+  std::fprintf(stderr, "docs/reference/abi.md does not say %s\n", what.c_str());
   std::abort();
 }
 
 // Rows of the form "| `name` | number | ...".
 Page read() {
   Page page;
-  std::ifstream file(std::string(PTX2SPV_SOURCE_DIR) + "/docs/abi.md");
+  std::ifstream file(std::string(PTX2SPV_SOURCE_DIR) + "/docs/reference/abi.md");
   const std::regex row("\\| `(\\w+)` \\| (\\d+) \\|.*");
   std::string line, section;
   while (std::getline(file, line)) {

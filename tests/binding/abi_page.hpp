@@ -1,4 +1,4 @@
-// The numbers of docs/abi.md: this host knows no other.
+// The numbers of docs/reference/abi.md: this host knows no other.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A host that has only Vulkan, the description that ptx2spv writes and docs/abi.md runs modules.
+// A host that has only Vulkan, the description that ptx2spv writes and abi.md runs modules.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

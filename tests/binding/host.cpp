@@ -103,7 +103,7 @@ std::string Host::start(const std::string& name) {
   while (family_ < count && !(families[family_].queueFlags & VK_QUEUE_COMPUTE_BIT)) ++family_;
   if (family_ == count) return "it has no compute queue";
 
-  // The features that docs/abi.md asks for under the profile portable, and no other.
+  // The features that docs/reference/abi.md asks for under the profile portable, and no other.
   VkPhysicalDeviceBufferDeviceAddressFeatures addresses{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
   addresses.bufferDeviceAddress = VK_TRUE;

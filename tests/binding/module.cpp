@@ -235,7 +235,7 @@ Trap Module::run(const std::string& name, const Launch& launch) {
                     {abi("memory"), host_.everything()}},
                    {}};
   if (dispatch.sets[0].size() != abi_bindings()) {
-    std::fputs("docs/abi.md has another set 0 than this host\n", stderr);
+    std::fputs("docs/reference/abi.md has another set 0 than this host\n", stderr);
     std::abort();
   }
   std::uint32_t slot = 0;

@@ -1,4 +1,4 @@
-// Binds a translated module by its interface description and docs/abi.md, as a host would that has
+// Binds a translated module by its interface description and abi.md, as a host would that has
 // nothing else. The numbers come out of the page (abi_page.hpp).
 #pragma once
 

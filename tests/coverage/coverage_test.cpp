@@ -182,7 +182,7 @@ void add_derived(Rows& rows) {
   rows.add("tests/calls", file_text(kTests + "calls/calls.ptx"));
 }
 
-/// Instructions that ptxas takes and the translator refuses (docs/limits.md), one of each row.
+/// Instructions that ptxas takes and the translator refuses (docs/user/limits.md), one of each row.
 constexpr const char* kRefused[] = {
     "cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;",
     "cvt.rn.satfinite.e2m3x2.f32 %h1, %f1, %f2;",

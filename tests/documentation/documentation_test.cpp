@@ -16,14 +16,13 @@
 #include "src/device/answers.hpp"
 #include "tests/documentation/page.hpp"
 #include "translator/pipeline.hpp"
-#include "translator/ptx/instruction_table.hpp"
 
 namespace ptx2spv {
 namespace {
 
 void expect_row(const std::string& page, std::string_view name, std::uint32_t number) {
   const std::string row = "| `" + std::string(name) + "` | " + std::to_string(number) + " |";
-  EXPECT_NE(page.find(row), std::string::npos) << "docs/abi.md lacks " << row;
+  EXPECT_NE(page.find(row), std::string::npos) << "docs/reference/abi.md lacks " << row;
 }
 
 /// The rows of one group: the profiles that have them, and what they are.
@@ -47,10 +46,12 @@ std::string capability_table(Capability::Group group) {
 
 TEST(Documentation, profiles_lists_every_capability) {
   using Group = Capability::Group;
-  documentation::expect_part("docs/profiles.md", "features", capability_table(Group::feature));
-  documentation::expect_part("docs/profiles.md", "exactness", capability_table(Group::exactness));
-  documentation::expect_part("docs/profiles.md", "costs", capability_table(Group::cost));
-  documentation::expect_part("docs/profiles.md", "workarounds",
+  documentation::expect_part("docs/reference/profiles.md", "features",
+                             capability_table(Group::feature));
+  documentation::expect_part("docs/reference/profiles.md", "exactness",
+                             capability_table(Group::exactness));
+  documentation::expect_part("docs/reference/profiles.md", "costs", capability_table(Group::cost));
+  documentation::expect_part("docs/reference/profiles.md", "workarounds",
                              capability_table(Group::workaround));
 }
 
@@ -85,7 +86,7 @@ TEST(Documentation, profiles_lists_every_limit) {
   }
   text += "\n" + rule + "\n";
   for (const std::string& row : rows) text += row + "\n";
-  documentation::expect_part("docs/profiles.md", "limits", text);
+  documentation::expect_part("docs/reference/profiles.md", "limits", text);
 }
 
 TEST(Documentation, troubleshooting_lists_every_environment_variable) {
@@ -94,7 +95,7 @@ TEST(Documentation, troubleshooting_lists_every_environment_variable) {
   text += "| `" variable "` | " fallback " | " help " |\n";
 #include "src/options.def"
 #undef PTX2SPV_OPTION
-  documentation::expect_part("docs/troubleshooting.md", "environment", text);
+  documentation::expect_part("docs/user/troubleshooting.md", "environment", text);
 }
 
 TEST(Documentation, sanitizer_lists_every_check) {
@@ -102,35 +103,7 @@ TEST(Documentation, sanitizer_lists_every_check) {
   for (const CheckRow& row : check_rows())
     text += "| `" + std::string(row.name) + "` | " + (row.in_all ? "yes" : "no") + " | " +
             std::string(row.help) + " |\n";
-  documentation::expect_part("docs/sanitizer.md", "checks", text);
-}
-
-TEST(Documentation, cuda_functions_lists_every_function) {
-  const std::string head = "| function | CUDA | |\n|---|---|---|\n";
-  std::string text = head;
-  const std::map<std::string, std::string> versions = {{"all", "11, 12, 13"}, {"11_12", "11, 12"},
-                                                       {"12_13", "12, 13"},   {"11", "11"},
-                                                       {"12", "12"},          {"13", "13"}};
-#define PTX2SPV_CUDART_FUNCTION(which, name, ...) \
-  text += "| `" #name "` | " + versions.at(#which) + " | implemented |\n";
-#define PTX2SPV_CUDART_MISSING(which, name, variant, reason) \
-  text += "| `" #name "` | " + versions.at(#which) + " | not supported: " reason " |\n";
-#include "src/cuda/cudart/functions.def"
-#undef PTX2SPV_CUDART_FUNCTION
-#undef PTX2SPV_CUDART_MISSING
-  documentation::expect_part("docs/cuda-functions.md", "runtime", text);
-  text = "| function | since CUDA | |\n|---|---|---|\n";
-  const auto since = [](int version) {
-    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-  };
-#define PTX2SPV_DRIVER_FUNCTION(base, name, version, ...) \
-  text += "| `" #name "` | " + since(version) + " | implemented |\n";
-#define PTX2SPV_DRIVER_MISSING(base, name, version, variant, reason) \
-  text += "| `" #name "` | " + since(version) + " | not supported: " reason " |\n";
-#include "src/cuda/driver/functions.def"
-#undef PTX2SPV_DRIVER_FUNCTION
-#undef PTX2SPV_DRIVER_MISSING
-  documentation::expect_part("docs/cuda-functions.md", "driver", text);
+  documentation::expect_part("docs/user/sanitizer.md", "checks", text);
 }
 
 TEST(Documentation, design_lists_every_pass) {
@@ -144,62 +117,7 @@ TEST(Documentation, design_lists_every_pass) {
             " | " + std::string(row.why) + " |\n";
     before = phase;
   }
-  documentation::expect_part("docs/design.md", "passes", text);
-}
-
-std::string version_text(unsigned version) {
-  return std::to_string(version / 10) + "." + std::to_string(version % 10);
-}
-
-TEST(Documentation, support_lists_every_form) {
-  std::string taken = "| form | where | manual | PTX | target |\n|---|---|---|---|---|\n";
-  std::string refused = "| instruction | what it is | manual |\n|---|---|---|\n";
-  for (const ptx::FormInfo& form : ptx::all_forms()) {
-    const std::string manual(ptx::section(form.op));
-    if (form.refused) {
-      refused += "| `" + std::string(form.syntax) + "` | " + std::string(form.reason) + " | " +
-                 manual + " |\n";
-      continue;
-    }
-    taken += "| `" + std::string(form.syntax) + "` | " + std::string(form.slots_text) + " | " +
-             manual + " | " + version_text(form.version) + " | sm_" + std::to_string(form.target) +
-             " |\n";
-  }
-  documentation::expect_part("docs/support.md", "forms", taken);
-  documentation::expect_part("docs/support.md", "refused", refused);
-}
-
-/// "`.a`, `.b` with `.c`" of a row's "a b + c".
-std::string modifiers_text(const ptx::YoungerInfo& row) {
-  std::string text;
-  for (const auto& group : row.groups) {
-    if (!text.empty()) text += " with ";
-    for (const ptx::Mod mod : group)
-      text += (mod == group.front() ? "`." : ", `.") + std::string(ptx::text(mod)) + "`";
-  }
-  return text;
-}
-
-TEST(Documentation, support_lists_the_modifiers_that_came_later) {
-  std::string text = "| modifier | of | PTX | target |\n|---|---|---|---|\n";
-  const auto rows = ptx::all_younger();
-  const auto same = [](const ptx::YoungerInfo& a, const ptx::YoungerInfo& b) {
-    return a.text == b.text && a.version == b.version && a.target == b.target;
-  };
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    std::string of;
-    bool first = true;
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-      if (!same(rows[i], rows[k])) continue;
-      first = first && k >= i;
-      of += (of.empty() ? "`" : ", `") + std::string(ptx::text(rows[k].op)) + "`";
-    }
-    if (!first) continue;
-    text += "| " + modifiers_text(rows[i]) + " | " +
-            (rows[i].op == ptx::Opcode::none ? "all" : of) + " | " + version_text(rows[i].version) +
-            " | sm_" + std::to_string(rows[i].target) + " |\n";
-  }
-  documentation::expect_part("docs/support.md", "younger", text);
+  documentation::expect_part("docs/develop/design.md", "passes", text);
 }
 
 TEST(Documentation, abi_lists_every_binding) {
@@ -215,7 +133,7 @@ TEST(Documentation, abi_lists_every_binding) {
 #include "ptx2spv/bindings.def"
 #undef PTX2SPV_BINDING
   EXPECT_EQ(count, abi::kBindings);
-  documentation::expect_part("docs/abi.md", "bindings", text);
+  documentation::expect_part("docs/reference/abi.md", "bindings", text);
 }
 
 TEST(Documentation, devices_lists_what_known_devices_answer) {
@@ -243,7 +161,7 @@ TEST(Documentation, devices_lists_what_known_devices_answer) {
     }
     text += "\n";
   }
-  documentation::expect_part("docs/devices.md", "answers", text);
+  documentation::expect_part("docs/develop/devices.md", "answers", text);
 }
 
 /// A row for each of tests/limits/devices: what the runtime makes of it.
@@ -301,7 +219,7 @@ std::string class_table() {
 }
 
 TEST(Documentation, devices_lists_every_class) {
-  documentation::expect_part("docs/devices.md", "classes", class_table());
+  documentation::expect_part("docs/develop/devices.md", "classes", class_table());
 }
 
 TEST(Documentation, devices_lists_the_figures_of_null_hardware) {
@@ -326,7 +244,7 @@ TEST(Documentation, devices_lists_the_figures_of_null_hardware) {
   for (const std::string& family : families)
     text += "| " + family + " | " + values[family]["exact / fast"] + " | " +
             values[family]["exact / GLSL"] + " | " + values[family]["fast / GLSL"] + " |\n";
-  documentation::expect_part("docs/devices.md", "amd", text);
+  documentation::expect_part("docs/develop/devices.md", "amd", text);
 }
 
 TEST(Documentation, drivers_lists_what_known_devices_need) {
@@ -345,11 +263,11 @@ TEST(Documentation, drivers_lists_what_known_devices_need) {
             (each.identity.host.empty() ? "-" : each.identity.host) + " | " +
             (needs.empty() ? "-" : needs) + " | " + (loops ? std::to_string(loops) : "-") + " |\n";
   }
-  documentation::expect_part("docs/drivers.md", "known", text);
+  documentation::expect_part("docs/reference/drivers.md", "known", text);
 }
 
 TEST(Documentation, abi_numbers_are_those_of_the_header) {
-  const std::string page = documentation::read_page("docs/abi.md");
+  const std::string page = documentation::read_page("docs/reference/abi.md");
 #define EXPECT_NAME(name) expect_row(page, #name, abi::name)
   EXPECT_NAME(params);
   EXPECT_NAME(surfaces);
@@ -464,12 +382,12 @@ TEST(Documentation, changelog_has_the_version) {
   ASSERT_NE(section, changes.npos) << "CHANGELOG.md has no section of version " << version;
   EXPECT_EQ(changes.find("\n## [", unreleased + 1), section)
       << "the newest section is of another version";
-  const std::string page = documentation::read_page("docs/cmake.md");
+  const std::string page = documentation::read_page("docs/user/cmake.md");
   EXPECT_NE(page.find("find_package(ptx2spv " + version.substr(0, version.rfind('.')) + ")"),
             page.npos);
 }
 
-/// Every key that the description can have stands in docs/interface.md as `key`.
+/// Every key that the description can have stands in docs/reference/interface.md as `key`.
 TEST(Documentation, interface_names_every_field) {
   Interface interface;
   EntryInfo entry;
@@ -488,14 +406,15 @@ TEST(Documentation, interface_names_every_field) {
   surfref.channel_order = surfref.array_size = surfref.memory_layout = 1;
   interface.surfrefs.push_back(surfref);
 
-  const std::string page = documentation::read_page("docs/interface.md");
+  const std::string page = documentation::read_page("docs/reference/interface.md");
   const std::string json = to_json(interface);
   int keys = 0;
   for (std::size_t at = json.find("\": "); at != std::string::npos;
        at = json.find("\": ", at + 1)) {
     const std::size_t begin = json.rfind('"', at - 1) + 1;
     const std::string key = json.substr(begin, at - begin);
-    EXPECT_NE(page.find("`" + key + "`"), std::string::npos) << "docs/interface.md lacks " << key;
+    EXPECT_NE(page.find("`" + key + "`"), std::string::npos)
+        << "docs/reference/interface.md lacks " << key;
     ++keys;
   }
   EXPECT_GT(keys, 60);

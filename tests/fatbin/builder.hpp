@@ -1,4 +1,4 @@
-// Fat binaries, ELF files and archives made byte by byte after docs/fat-binaries.md, without the
+// Fat binaries, ELF files and archives made byte by byte after fat-binaries.md, without the
 // library's own code.
 #pragma once
 

@@ -17,7 +17,7 @@ namespace {
 /// What a module binds: descriptor type by set and binding.
 using Layout = std::map<std::pair<std::uint32_t, std::uint32_t>, VkDescriptorType>;
 
-/// Set 2 has the textures that the device's samplers read (docs/abi.md).
+/// Set 2 has the textures that the device's samplers read (docs/reference/abi.md).
 constexpr std::uint32_t kSets = 3, kSamplers = 2;
 
 Layout layout_of(const std::vector<std::uint32_t>& spirv) {

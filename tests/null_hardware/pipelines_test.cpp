@@ -44,7 +44,7 @@ Profile profile_of(const NullHardware& device) {
   return profile;
 }
 
-/// figures.txt has what docs/devices.md shows: "driver|family|figure|value" a line. Of the driver
+/// figures.txt has what devices.md shows: "driver|family|figure|value" a line. Of the driver
 /// that it was recorded with, a figure that has moved is a failure; PTX2SPV_RECORD=1 writes it.
 void expect_figure(const NullHardware& device, const std::string& figure, double value) {
   const std::string file = std::string(kSource) + "/tests/null_hardware/figures.txt";

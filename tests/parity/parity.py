@@ -1,6 +1,6 @@
-"""Holds tests/parity/counterparts.txt against the headers and writes docs/c-interface.md's table.
+"""Compares tests/parity/counterparts.txt with the headers, and writes c-interface.md.
 
-Usage: parity.py check|record|list ROOT
+Usage: parity.py check|page|list ROOT
 
 Each public member of the C++ headers has one line, `Class::member = C name, C name` or
 `Class::member ! the reason why C has none`. A C name is a function, an enumerator, or
@@ -20,8 +20,23 @@ CPP = {
 }
 C = ["src/include/ptx2spv/ptx2spv.h", "src/include/ptx2spv/vulkan.h"]
 TABLE = "tests/parity/counterparts.txt"
-PAGE = "docs/c-interface.md"
-#: What the interface describes as JSON (docs/interface.md), in both languages.
+HEAD = """\
+# The C interface beside the C++ one
+
+`<ptx2spv/ptx2spv.h>` is the runtime and the translator for C and for bindings of other languages.
+`<ptx2spv/vulkan.h>` adds what an application shares with its own Vulkan; it includes Vulkan's
+headers (Debian: `libvulkan-dev`). [runtime.md](../user/runtime.md#from-c) shows a first program.
+
+The table lists each public part of the C++ headers with its counterpart in C. Three rules apply
+everywhere:
+
+- A `Result` or `Status` is a `ptx2spv_status`; `ptx2spv_last_error` has the text.
+- An object is a typed handle with a `_destroy` function. Where C++ overloads a constructor, C has a
+  function for each.
+- A description (`Interface`, `EntryInfo` and their parts) is JSON, as in
+  [interface.md](interface.md).
+"""
+#: What the interface describes as JSON (docs/reference/interface.md), in both languages.
 DESCRIBED = {"ParamInfo", "SlotInfo", "RefInfo", "SourcePlace", "TrapSite", "AccessSite",
              "VariableInfo", "Relocation", "PushParam", "EntryInfo", "StaticSurfref",
              "StaticTexref", "Interface"}
@@ -176,15 +191,8 @@ def main():
                        if each.strip() not in known]
     if errors:
         sys.exit("\n".join(errors))
-    before = (root / PAGE).read_text(encoding="utf-8")
-    opening, end = "<!-- table: parity -->\n", "<!-- end -->"
-    start = before.index(opening) + len(opening)
-    after = before[:start] + "\n" + page(parts, rows) + before[before.index(end, start):]
-    if what == "record":
-        (root / PAGE).write_text(after, encoding="utf-8")
-    elif after != before:
-        sys.exit(f"{PAGE} is not what {TABLE} and the headers say: "
-                 "PTX2SPV_RECORD=1 tests/parity/run writes it")
+    if what == "page":
+        print(HEAD + "\n" + page(parts, rows), end="")
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ TEST_P(RandomPrograms, GiveWhatTheHardwareGave) {
     ASSERT_EQ(static_cast<std::uint32_t>(program.digest()), line.digest)
         << "program " << line.number << " is not what was recorded: the generator has changed";
     if (const char* form = refused_form(program.text)) {
-      std::printf("program %llu is left out: %s is refused (docs/limits.md)\n",
+      std::printf("program %llu is left out: %s is refused (docs/user/limits.md)\n",
                   static_cast<unsigned long long>(line.number), form);
       continue;
     }

@@ -1,4 +1,4 @@
-// What ptxas makes code of otherwise than the manual says, in every case (docs/hardware.md): the
+// What ptxas makes code of otherwise than the manual says, in every case (hardware.md): the
 // translation does so too, and a warning says where.
 #include <gtest/gtest.h>
 

@@ -45,7 +45,7 @@ constexpr const char* kNeverEnds =
     "threads of this device advance independently, so that waits are not bounded: the kernel might "
     "wait for ever";
 
-// What docs/limits.md promises, on a machine that others use as well.
+// What docs/user/limits.md promises, on a machine that others use as well.
 constexpr double kSeconds = 60;
 
 void expect_stopped(const Outcome& outcome, const std::string& instruction) {

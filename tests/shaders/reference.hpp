@@ -68,7 +68,7 @@ inline std::uint32_t bits(float f) {
 }
 
 using ptx2spv::test::exhaustive;
-/// Runs per routine; PTX2SPV_EXHAUSTIVE=1 makes them what docs/arithmetic.md claims.
+/// Runs per routine; PTX2SPV_EXHAUSTIVE=1 makes them what docs/reference/arithmetic.md claims.
 inline int runs() { return exhaustive() ? 100'000'000 : 200'000; }
 
 class Inputs {

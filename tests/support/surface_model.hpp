@@ -1,4 +1,4 @@
-// What surface instructions do, as a small model of the hardware's rules: docs/surfaces.md in code,
+// What surface instructions do, as a small model of the hardware's rules: surfaces.md in code,
 // written from the records' description and not from the translator.
 #pragma once
 

@@ -22,7 +22,7 @@ std::optional<Geometry> geometry_of(const TextureSetup& s) {
   return parse_geometry(s.geometry);
 }
 
-/// Why a level out of gradients may differ (docs/hardware.md).
+/// Why a level out of gradients may differ (docs/reference/hardware.md).
 enum class LevelOff : std::uint8_t {
   no,       ///< it may not
   one,      ///< by 1/256
@@ -52,7 +52,7 @@ struct Anisotropic {
   float worst = 0;
   std::string worst_line;
 };
-// The committed records have so many, as counted; docs/hardware.md says where others differ.
+// The committed records have so many, as counted; hardware.md says where others differ.
 constexpr unsigned kLevelsOne = 0, kLevelsCube = 0, kLevelsUnknown = 148, kAnisotropic = 32753,
                    kAnisotropicOff = 0, kAnisotropicFar = 0, kCubes = 2155, kCubesOff = 0,
                    kCubesFar = 0;

@@ -313,6 +313,7 @@ bool handle_common(const Tool& tool, const ParsedCommand& command, int& exit_cod
       if (option.value == "bash") text = bash_completion(tool);
       if (option.value == "zsh") text = zsh_completion(tool);
       if (option.value == "fish") text = fish_completion(tool);
+      if (text.empty() && tool.page) text = tool.page(option.value);
       if (text.empty()) {
         usage_error(tool, "--generate takes man, bash, zsh or fish");
         exit_code = 2;

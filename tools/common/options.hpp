@@ -33,6 +33,8 @@ struct Tool {
   std::span<const Option> options;
   std::span<const ExitCode> exit_codes;
   std::string_view environment = {};  ///< a paragraph of the manual
+  /// A page of the documentation that the tool writes with --generate, empty for other kinds.
+  std::string (*page)(std::string_view kind) = nullptr;
 };
 
 struct ParsedOption {

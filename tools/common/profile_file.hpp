@@ -8,7 +8,7 @@
 namespace ptx2spv::tools {
 
 /// Reads a profile from a JSON object. "features" and "limits" have rows by name
-/// (docs/profiles.md); "answers" is a list of objects with "row" and "value", or an object like
+/// (profiles.md); "answers" is a list of objects with "row" and "value", or an object like
 /// "features". What is not named is as in the profile portable, or as in the named profile that
 /// "like" says. The text is what is wrong, with the file's name; empty: nothing.
 std::string read_profile(const std::string& file, Profile& profile);

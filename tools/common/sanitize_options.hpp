@@ -12,6 +12,6 @@ std::string seconds_problem(const std::string& value);
 
 /// The help of --suppressions.
 inline constexpr const char* kSuppressionsHelp =
-    "do not report what the list in this file covers (docs/sanitizer.md)";
+    "do not report what the list in this file covers (docs/user/sanitizer.md)";
 
 }  // namespace ptx2spv::tools

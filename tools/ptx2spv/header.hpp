@@ -9,7 +9,7 @@ namespace ptx2spv::tools {
 
 /// C: the module as an array of words, each kernel's parameter buffer as a packed struct with its
 /// offsets checked, the numbers of the binding interface, and the description as constants. For
-/// hosts with a Vulkan runtime of their own (docs/abi.md), which read no JSON.
+/// hosts with a Vulkan runtime of their own (docs/reference/abi.md), which read no JSON.
 std::string c_header(const Translation& translation, const std::string& file_name);
 
 /// C++: a struct of typed fields for each kernel, whose args() makes the runtime's arguments.

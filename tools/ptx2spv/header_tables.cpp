@@ -147,7 +147,7 @@ typedef struct ptx2spv_h_variable {
   uint32_t constant; /* 1: .const, 0: .global */
   uint64_t offset, bytes;
 } ptx2spv_h_variable;
-/* A field of an image that takes an address (docs/interface.md). */
+/* A field of an image that takes an address (docs/reference/interface.md). */
 typedef struct ptx2spv_h_relocation {
   const char* kind; /* "global", "constant", "surfref", ... */
   uint32_t in_constants;
@@ -305,7 +305,7 @@ const char* kind_of(Relocation::Kind kind) {
 
 std::string binding_types() {
   return "#ifndef PTX2SPV_ABI_VERSION\n" + numbers("", kSizes) +
-         "/* Bindings of set PTX2SPV_SET_BUFFERS (docs/abi.md). */\n" +
+         "/* Bindings of set PTX2SPV_SET_BUFFERS (docs/reference/abi.md). */\n" +
          numbers("BINDING_", kBindingNumbers) + "/* Words of the push constants. */\n" +
          numbers("PUSH_", kPush) + "/* Words of a surface record. */\n" +
          numbers("", kSurfaceRecord) + "/* Words of a texture record. */\n" +

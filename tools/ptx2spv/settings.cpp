@@ -6,6 +6,7 @@
 #include "tools/common/files.hpp"
 #include "tools/common/names.hpp"
 #include "tools/common/profile_file.hpp"
+#include "tools/ptx2spv/support_page.hpp"
 
 namespace ptx2spv::tools {
 namespace {
@@ -85,7 +86,7 @@ constexpr Option kOptions[] = {
      "all",
      "portable,swiftshader,lavapipe,nvidia,all"},
     {opt_disable, 0, "disable", "CAPABILITY",
-     "do without this capability of the profile (docs/profiles.md lists them); may be repeated"},
+     "do without this capability of the profile (docs/reference/profiles.md); may be repeated"},
     {opt_enable, 0, "enable", "CAPABILITY",
      "use this capability, or this workaround, which the profile has not; may be repeated"},
     {opt_fp, 0, "fp", "POLICY",
@@ -96,9 +97,8 @@ constexpr Option kOptions[] = {
      "instructions of a kernel up to which every call gets a copy of the function called, 40000 "
      "when not given; beyond, calls share one; 0: always"},
     {opt_routines, 0, "routine-budget", "COUNT",
-     "instructions of long routines of emulated arithmetic that a kernel gets copies "
-     "of, the profile's (docs/profiles.md) when not given; beyond, those alike share one; 0: "
-     "always"},
+     "instructions of long routines of emulated arithmetic that a kernel gets copies of, the "
+     "profile's when not given; beyond, those alike share one; 0: always"},
     {opt_threads, 0, "threads", "MODEL",
      "how threads map to invocations: direct, flat, regions; chosen by what the kernel does when "
      "not given",
@@ -242,7 +242,8 @@ constexpr Tool kPtx2spvRow = {
     "Output is written whole or not at all.",
     kOptions,
     kExitCodes,
-    "NO_COLOR turns colour off."};
+    "NO_COLOR turns colour off.",
+    support_page};
 const Tool kPtx2spv = kPtx2spvRow;
 
 namespace {

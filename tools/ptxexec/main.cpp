@@ -18,6 +18,7 @@
 #include "tools/common/files.hpp"
 #include "tools/common/options.hpp"
 #include "tools/common/sanitize_options.hpp"
+#include "tools/ptxexec/functions_page.hpp"
 
 namespace ptx2spv::tools {
 namespace {
@@ -105,6 +106,7 @@ constexpr Tool kTool = {
     "PTX2SPV_DEVICE, PTX2SPV_DEVICES, PTX2SPV_CUDA_ARCH, PTX2SPV_CUDA_FP, PTX2SPV_PROFILE, "
     "PTX2SPV_DISABLE, PTX2SPV_VALIDATION, PTX2SPV_CUDA_STATISTICS, PTX2SPV_CUDA_LOG, "
     "PTX2SPV_SANITIZE, PTX2SPV_SANITIZE_EXITCODE, PTX2SPV_SANITIZE_JSON and PTX2SPV_TIMEOUT.",
+    functions_page,
 };
 
 /// The index of the program in `argv`: the first word that is no option and no option's value.
@@ -212,7 +214,7 @@ std::string capabilities_problem(const std::string& names) {
   std::string problem;
   for (const std::string& each : parts_of(names, problem))
     if (problem.empty() && !find_capability(each))
-      problem = "there is no capability '" + each + "'; docs/profiles.md lists them";
+      problem = "there is no capability '" + each + "'; docs/reference/profiles.md lists them";
   return problem;
 }
 std::string compute_capability_problem(const std::string& value) {

@@ -46,7 +46,7 @@ extern "C" void report_crash(int number, siginfo_t* info, void*) {
     put_address(info->si_addr);
     put_text(no_memory ? " was accessed, where no memory is\n"
                        : " was accessed, where no memory is; Vulkan does not check global memory "
-                         "(docs/troubleshooting.md)\n");
+                         "(docs/user/troubleshooting.md)\n");
   }
   if (!no_memory) put_text(g_limit);
 }

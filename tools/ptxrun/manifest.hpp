@@ -1,5 +1,5 @@
 // The launch manifest: what a JSON file says, checked, with names resolved to positions.
-// docs/manifest.md describes the form.
+// docs/reference/manifest.md describes the form.
 #pragma once
 
 #include <array>

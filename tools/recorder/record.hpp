@@ -1,4 +1,4 @@
-// The recordings that `recorder` makes, one function each. docs/hardware.md describes the files.
+// The recordings that `recorder` makes, one function each. hardware.md describes the files.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,7 @@ u32 bits(float value) { return value != value ? 0x7fffffffu : std::bit_cast<u32>
 u64 bits(double value) { return std::bit_cast<u64>(value); }
 
 /// The bits of a result; of a NaN, the first NaN operand, quiet, or the one of an invalid operation
-/// (docs/arithmetic.md).
+/// (docs/reference/arithmetic.md).
 template <typename... Operands>
 u32 settled(float result, Operands...) {
   return bits(result);

@@ -1,6 +1,6 @@
 // 9.7.10 texture instructions. A read goes by the texture's record: shaders/texture.glsl turns
 // coordinates into texels and weights, the texels are loaded by address, and the library sums them.
-// docs/hardware.md has the rules.
+// docs/reference/hardware.md has the rules.
 #include "translator/lower/lower_texture.hpp"
 
 #include <fmt/format.h>

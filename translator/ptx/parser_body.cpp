@@ -480,7 +480,7 @@ void Parser::instruction(SymbolId pred, bool negated) {
 }
 
 /// What ptxas makes code of otherwise than the manual says, in every case: hardware gives that, and
-/// so does the translation, with a warning (docs/hardware.md).
+/// so does the translation, with a warning (docs/reference/hardware.md).
 void Parser::follow_ptxas(Instruction& inst, std::span<const Operand> operands) {
   const std::string name = quoted(ptx::text(inst.op));
   if (inst.op == Opcode::testp && inst.pred != kNoSymbol) {

@@ -14,7 +14,7 @@ namespace ptx2spv {
 
 /// One question and its answer.
 struct ProbeRow {
-  std::string name;  ///< of the profile's row (docs/profiles.md)
+  std::string name;  ///< of the profile's row (docs/reference/profiles.md)
   std::string question;
   std::uint32_t value = 0;             ///< 0 and 1 for no and yes; limits are numbers
   std::string seen;                    ///< what the answer rests on, in words

@@ -1,5 +1,5 @@
 /* The C interface of the ptx2spv runtime, version 1. The rules on threads are those of runtime.hpp.
- * docs/c-interface.md has the counterpart of each part of runtime.hpp and translator.hpp, and
+ * c-interface.md has the counterpart of each part of runtime.hpp and translator.hpp, and
  * ptx2spv/vulkan.h what is shared with an application's own Vulkan.
  *
  * Every function that can fail returns a ptx2spv_status. ptx2spv_last_error() is the text of the
@@ -71,7 +71,7 @@ typedef enum ptx2spv_fp {
   PTX2SPV_FP_FAST = 2
 } ptx2spv_fp;
 
-/* How threads map to invocations (docs/design.md). */
+/* How threads map to invocations (docs/develop/design.md). */
 typedef enum ptx2spv_threads {
   PTX2SPV_THREADS_DEFAULT = 0, /* chosen by the launch; of a translation: direct */
   PTX2SPV_THREADS_DIRECT = 1,
@@ -94,7 +94,7 @@ const char* ptx2spv_last_error_details(void);
 
 /* ---- the translator alone, without a device ---- */
 
-/* What a device can do, as the rows of docs/profiles.md, by their names. */
+/* What a device can do, as the rows of docs/reference/profiles.md, by their names. */
 ptx2spv_status ptx2spv_profile_create(const char* name, ptx2spv_profile** profile);
 ptx2spv_status ptx2spv_profile_set(ptx2spv_profile* profile, const char* row, uint32_t value);
 ptx2spv_status ptx2spv_profile_get(const ptx2spv_profile* profile, const char* row,
@@ -118,7 +118,7 @@ typedef struct ptx2spv_slot {
 typedef struct ptx2spv_translate_options {
   uint32_t size;
   const char* entry;   /* one kernel; null: all */
-  const char* profile; /* the device to translate for, "portable" where null (docs/profiles.md) */
+  const char* profile; /* the device to translate for, "portable" where null (profiles.md) */
   int32_t fast;        /* 1: the device's own float operations; 0: exact */
   int32_t debug_info, relax_versions;
   const ptx2spv_profile* custom_profile; /* instead of `profile`; may be null */
@@ -175,7 +175,7 @@ ptx2spv_status ptx2spv_translate(const char* ptx, size_t bytes, const char* file
                                  ptx2spv_translation** translation);
 /* The module's words; *count is their number. Valid as long as the translation. */
 const uint32_t* ptx2spv_translation_words(const ptx2spv_translation* translation, size_t* count);
-/* The interface as JSON (docs/interface.md), and the warnings, whole lines. */
+/* The interface as JSON (docs/reference/interface.md), and the warnings, whole lines. */
 const char* ptx2spv_translation_interface(const ptx2spv_translation* translation);
 const char* ptx2spv_translation_warnings(const ptx2spv_translation* translation);
 void ptx2spv_translation_destroy(ptx2spv_translation* translation);
@@ -236,7 +236,7 @@ ptx2spv_status ptx2spv_device_adopt(const ptx2spv_vulkan_device* external,
                                     const ptx2spv_device_options* options, ptx2spv_device** device);
 ptx2spv_status ptx2spv_device_get_info(const ptx2spv_device* device, ptx2spv_device_info* info);
 ptx2spv_status ptx2spv_device_handles(const ptx2spv_device* device, ptx2spv_vulkan_device* handles);
-/* A row of the profile in force (docs/profiles.md). */
+/* A row of the profile in force (docs/reference/profiles.md). */
 ptx2spv_status ptx2spv_device_capability(const ptx2spv_device* device, const char* row,
                                          uint32_t* value);
 ptx2spv_status ptx2spv_device_synchronize(ptx2spv_device* device);
@@ -256,7 +256,7 @@ typedef struct ptx2spv_device_statistics {
 } ptx2spv_device_statistics;
 ptx2spv_status ptx2spv_device_get_statistics(const ptx2spv_device* device,
                                              ptx2spv_device_statistics* statistics);
-/* What the sanitizer has found, as the JSON of docs/sanitizer.md; valid until the next such call
+/* What the sanitizer has found, as the JSON of sanitizer.md; valid until the next such call
  * for the device. */
 const char* ptx2spv_device_sanitizer_report(ptx2spv_device* device);
 void ptx2spv_device_destroy(ptx2spv_device* device);

@@ -63,7 +63,7 @@ struct DeviceOptions {
   /// part of the name.
   std::string select;
   std::vector<std::string> disable;  ///< capabilities by name
-  std::vector<std::string> enable;   ///< workarounds by name (docs/profiles.md)
+  std::vector<std::string> enable;   ///< workarounds by name (docs/reference/profiles.md)
   std::vector<std::string> require;  ///< capabilities without which the device is refused
   std::string profile;               ///< named profile, of which the device keeps what it has
   std::optional<Profile> within;     ///< as `profile`, of a profile that has no name
@@ -75,7 +75,7 @@ struct DeviceOptions {
   /// is allocated on such a device has bytes behind it that belong to nobody, and freed memory is
   /// kept back, so that more is found than by LaunchConfig::checks alone.
   std::optional<std::uint32_t> checks;
-  /// Findings that are not reported, as docs/sanitizer.md says; not given: the list in the file
+  /// Findings that are not reported, as sanitizer.md says; not given: the list in the file
   /// that PTX2SPV_SUPPRESSIONS names.
   std::optional<std::string> suppressions;
   /// Seconds that a launch may take before waits for it end with an error; not given:
@@ -89,7 +89,7 @@ struct DeviceOptions {
 Result<std::vector<DeviceInfo>> list_devices(const DeviceOptions& options = {});
 
 /// Vulkan objects of the application, for Device::adopt. Handles are the Vk* handles as they are;
-/// the features listed in docs/runtime.md must have been enabled. They must outlive the Device.
+/// the features listed in runtime.md must have been enabled. They must outlive the Device.
 struct ExternalDevice {
   void* get_instance_proc_addr = nullptr;  ///< PFN_vkGetInstanceProcAddr
   void* instance = nullptr;
@@ -109,7 +109,7 @@ struct DeviceStatistics {
   std::uint64_t validation_messages = 0;
   std::uint64_t array_copies = 0;  ///< of whole arrays between memory and images, by launches
   std::uint64_t interpreted_launches =
-      0;  ///< of the launches, by the interpreter, wholly or in part (docs/interpreter.md)
+      0;  ///< of the launches, by the interpreter, wholly or in part (docs/develop/interpreter.md)
 };
 
 class Device {
@@ -280,7 +280,7 @@ struct TextureDesc {
   std::array<float, 4> border{};
   float mipmap_bias = 0, min_level = 0,
         max_level = 0;               ///< as CUDA's: with max_level 0 only level 0 is read
-  std::uint32_t max_anisotropy = 1;  ///< 1 to 16, for reads by gradients (docs/hardware.md)
+  std::uint32_t max_anisotropy = 1;  ///< 1 to 16, for reads by gradients (hardware.md)
 };
 
 /// Memory as a texture: cudaResourceTypeLinear and cudaResourceTypePitch2D.

@@ -1,4 +1,4 @@
-// What the sanitizer found (docs/sanitizer.md).
+// What the sanitizer found (docs/user/sanitizer.md).
 #pragma once
 
 #include <array>
@@ -83,7 +83,7 @@ struct SanitizerReport {
   std::vector<Finding> findings;      ///< distinct places, in the order in which they were found
   std::uint64_t places_left_out = 0;  ///< that were beyond the number which is kept
   std::uint64_t suppressed = 0;  ///< findings that a list covers, once for each launch and place
-  /// One JSON object (docs/sanitizer.md).
+  /// One JSON object (docs/user/sanitizer.md).
   std::string to_json() const;
 };
 

@@ -1,5 +1,5 @@
 /* What the C interface shares with an application's own Vulkan: vulkan.hpp in C, which documents
- * each function. docs/vulkan.md says who owns what. */
+ * each function. docs/user/engine.md says who owns what. */
 #ifndef PTX2SPV_VULKAN_H
 #define PTX2SPV_VULKAN_H
 

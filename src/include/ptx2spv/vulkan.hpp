@@ -1,6 +1,6 @@
 // The runtime beside an application's own Vulkan: what its device needs, handles by their types,
 // semaphores, launches in its command buffers, memory by file descriptors. It includes Vulkan's
-// headers (Debian: libvulkan-dev). docs/vulkan.md says who owns what.
+// headers (Debian: libvulkan-dev). docs/user/engine.md says who owns what.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -55,7 +55,7 @@ struct AdoptedDevice {
 };
 
 /// As Device::adopt. With `created`, no_device names each feature and extension that is missing,
-/// and the capability (docs/profiles.md) that DeviceOptions::disable turns off to go without.
+/// and the capability (profiles.md) that DeviceOptions::disable turns off to go without.
 Result<Device> adopt(const AdoptedDevice& external, const DeviceOptions& options = {});
 
 /// The device's own handles; `created` and the locks are empty.

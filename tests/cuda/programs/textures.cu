@@ -137,7 +137,7 @@ void compare(const char* name, const cudaTextureDesc& desc, int kind) {
     for (int c = 0; c < 4; ++c) {
       float wanted = read(at, axes, layer, c, desc.addressMode[0], linear);
       // A 1D texture is a row of a 2D one, read at its upper edge: half of what lies above is mixed
-      // in, which is the border where that is y's address mode (docs/hardware.md).
+      // in, which is the border where that is y's address mode (docs/reference/hardware.md).
       if (kind == 1 && linear && desc.addressMode[1] == cudaAddressModeBorder)
         wanted = (wanted + (g_bytes ? g_border_of_bytes : g_border)[c]) / 2;
       wrong += std::fabs(channels[c] - wanted) > (linear ? 1.0f / 64 : 1e-6f);

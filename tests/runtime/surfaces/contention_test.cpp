@@ -161,7 +161,7 @@ void Contention::run(const std::vector<Reduction>& reductions, std::uint32_t cel
   Kernel kernel = must(module.kernel("contend"));
   auto launched = kernel.launch(config, Args().surface(surface).value(cells));
   // Whoever waits for a thread that has lost its processor may use up the iterations that lavapipe
-  // gives a loop. That is a trap, never a wrong sum, and docs/limits.md says so; on a busy machine
+  // gives a loop. That is a trap, never a wrong sum, and limits.md says so; on a busy machine
   // it takes a second run to see the sums.
   for (int again = 0; !launched && again < 3; ++again) {
     ASSERT_TRUE(launched.error().trap) << launched.error().text;
@@ -190,7 +190,7 @@ TEST_P(Contention, NoReductionIsLost) {
   }
 }
 
-// More cells than threads: nobody waits. The times that it prints stand in docs/performance.md.
+// More cells than threads: nobody waits. The times that it prints stand in performance.md.
 TEST_P(Contention, CellsOfTheirOwn) {
   for (const Reduction* each : {&kUmin, &kSmax}) run({*each}, 65536, false);
 }

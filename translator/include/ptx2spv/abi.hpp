@@ -1,4 +1,4 @@
-// The binding interface between a translated module and its host, version 1. docs/abi.md describes
+// The binding interface between a translated module and its host, version 1. abi.md describes
 // it in words; the numbers are here once, for the translator, the runtime and any other host.
 #pragma once
 

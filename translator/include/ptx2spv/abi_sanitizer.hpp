@@ -1,4 +1,4 @@
-// What a module with checks and its host share (docs/abi.md, docs/sanitizer.md).
+// What a module with checks and its host share (docs/reference/abi.md, docs/user/sanitizer.md).
 #pragma once
 
 #include <cstdint>

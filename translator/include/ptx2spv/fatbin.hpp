@@ -1,7 +1,7 @@
 // Fat binaries: the containers in which CUDA programs carry PTX and machine code.
 //
 // The bytes are hostile until checked: every function here takes any bytes at all and gives a value
-// or the text of an error. Layouts are those that nvcc 13.0 and clang write; docs/fat-binaries.md
+// or the text of an error. Layouts are those that nvcc 13.0 and clang write; fat-binaries.md
 // has them.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The checks that a kernel may be translated with (docs/sanitizer.md).
+// The checks that a kernel may be translated with (docs/user/sanitizer.md).
 #pragma once
 
 #include <cstdint>

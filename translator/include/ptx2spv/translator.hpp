@@ -33,7 +33,7 @@ struct Message {
 /// exact: results equal NVIDIA's. fast: the device's own float operations are used.
 enum class FpPolicy : std::uint8_t { exact, fast };
 
-/// How threads map to invocations; see docs/design.md.
+/// How threads map to invocations; see docs/develop/design.md.
 enum class ThreadModel : std::uint8_t {
   direct,  ///< a workgroup is a block, an invocation a thread
   flat,    ///< without barriers, shared memory, warp operations: threads are numbered consecutively
@@ -181,7 +181,7 @@ struct SlotInfo {
   bool formatted_stores = false;  ///< sust.p, or sured.p whose order the format decides
   SlotSpec bound;  ///< what the translation binds it to: as asked, where the profile allows that
   std::string image_format,
-      image_view;  ///< of an image, as docs/interface.md names them; else empty
+      image_view;  ///< of an image, as docs/reference/interface.md names them; else empty
 };
 struct RefInfo {
   std::string name;
@@ -318,7 +318,7 @@ struct Interface {
   std::vector<StaticTexref> texrefs;    ///< .texref and .samplerref variables
   std::vector<std::string> unresolved;  ///< extern names that no module defines
 };
-/// The interface as JSON (schema in docs/interface.md).
+/// The interface as JSON (schema in docs/reference/interface.md).
 std::string to_json(const Interface& interface);
 
 struct Translation {

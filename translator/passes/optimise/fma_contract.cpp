@@ -2,7 +2,7 @@
 // multiplication without a rounding modifier open to it, so a kernel's results on NVIDIA hardware
 // depend on which are fused.
 //
-// The rules were read off ptxas 13.0's machine code for sm_90 (docs/hardware.md,
+// The rules were read off ptxas 13.0's machine code for sm_90 (docs/reference/hardware.md,
 // tests/passes/fma_contract_test.cpp):
 //  - the product has no rounding modifier and no .sat, the sum no rounding modifier; .ftz is the
 //  same on both;

@@ -1,4 +1,4 @@
-// The sanitizer (docs/sanitizer.md): accesses that check themselves, and the log of their faults.
+// The sanitizer (sanitizer.md): accesses that check themselves, and the log of their faults.
 #pragma once
 
 #include <cstdint>

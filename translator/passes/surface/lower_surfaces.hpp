@@ -24,7 +24,7 @@ std::string image_refusal(const EntryInfo& entry, const TranslateOptions& option
 
 /// Replaces every surf_* operation. Needs inlined calls and variables; the trap sites it makes are
 /// appended to `entry.trap_sites` (line, coordinates and slot name; the text is the caller's).
-/// Behaviour: docs/hardware.md, derived from the records in tests/data/hardware.
+/// Behaviour: docs/reference/hardware.md, derived from the records in tests/data/hardware.
 void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateOptions& options,
                     EntryInfo& entry);
 

@@ -90,7 +90,7 @@ Value load_word(ir::Builder& b, Value address, Space space) {
   return b.load(Type::i32, address, {.space = space, .bytes = 4, .readonly = true});
 }
 
-/// What docs/abi.md promises of a record's words.
+/// What docs/reference/abi.md promises of a record's words.
 void note_bits(ir::MemAttr& mem, abi::SurfaceWord which) {
   if (which == abi::s_row_pitch || which == abi::s_slice_pitch_lo) mem.low_zeros = 4;
   if (which == abi::s_row_bytes || which == abi::s_rows || which == abi::s_slices)

@@ -1,0 +1,118 @@
+// The pages that the tools write while they are built: each row of a table once, and whole.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/process.hpp"
+#include "translator/ptx/instruction_table.hpp"
+
+namespace ptx2spv {
+namespace {
+
+/// The rows of a page's tables, as lines, by the heading above them.
+std::map<std::string, std::vector<std::string>> rows_of(const std::string& page) {
+  std::map<std::string, std::vector<std::string>> rows;
+  std::istringstream stream(page);
+  std::string heading, before;
+  for (std::string line; std::getline(stream, line); before = line) {
+    if (line.starts_with("## ")) heading = line.substr(3);
+    if (line.starts_with("| ") && before.starts_with("|")) rows[heading].push_back(line);
+  }
+  return rows;
+}
+
+std::vector<std::string> cells(const std::string& row) {
+  std::vector<std::string> out;
+  for (std::size_t at = 2; at < row.size();) {
+    const std::size_t end = std::min(row.find(" | ", at), row.size() - 2);
+    out.push_back(row.substr(at, end - at));
+    at = end + 3;
+  }
+  return out;
+}
+
+std::string version_text(unsigned version) {
+  return std::to_string(version / 10) + "." + std::to_string(version % 10);
+}
+
+TEST(GeneratedPages, support_lists_every_form_as_the_parser_reads_it) {
+  const test::ProcessResult made =
+      test::run_process({test::tool_path("ptx2spv"), "--generate", "support"});
+  ASSERT_EQ(made.exit_code, 0) << made.error;
+  std::vector<std::string> taken, refused;
+  for (const ptx::FormInfo& form : ptx::all_forms()) {
+    const std::string manual(ptx::section(form.op));
+    EXPECT_FALSE(manual.empty()) << form.syntax;
+    const std::string begin = "| `" + std::string(form.syntax) + "` | ";
+    if (form.refused) {
+      refused.push_back(begin + std::string(form.reason) + " | " + manual + " |");
+    } else {
+      taken.push_back(begin + std::string(form.slots_text) + " | " + manual + " | " +
+                      version_text(form.version) + " | sm_" + std::to_string(form.target) + " |");
+    }
+  }
+  auto rows = rows_of(made.out);
+  EXPECT_EQ(rows["Forms"], taken);
+  EXPECT_EQ(rows["Refused by name"], refused);
+
+  std::multiset<std::string> younger, listed;
+  for (const ptx::YoungerInfo& row : ptx::all_younger())
+    younger.insert(std::string(row.op == ptx::Opcode::none ? "all" : ptx::text(row.op)) + " " +
+                   version_text(row.version) + " sm_" + std::to_string(row.target));
+  for (const std::string& row : rows["Modifiers that came later"]) {
+    const std::vector<std::string> columns = cells(row);
+    ASSERT_EQ(columns.size(), 4u) << row;
+    EXPECT_TRUE(columns[0].starts_with("`.")) << row;
+    std::istringstream opcodes(columns[1]);
+    for (std::string each; opcodes >> each;) {
+      std::erase_if(each, [](char c) { return c == '`' || c == ','; });
+      listed.insert(each + " " + columns[2] + " " + columns[3]);
+    }
+  }
+  EXPECT_EQ(listed, younger);
+}
+
+TEST(GeneratedPages, functions_lists_each_function_of_cuda_once) {
+  const std::string ptxexec = test::tool_path("ptxexec");
+  if (!std::filesystem::exists(ptxexec)) GTEST_SKIP() << "ptxexec is not built";
+  const test::ProcessResult made = test::run_process({ptxexec, "--generate", "functions"});
+  ASSERT_EQ(made.exit_code, 0) << made.error;
+  std::map<std::string, bool> runtime, driver;  // whether a function is implemented
+#define PTX2SPV_CUDART_FUNCTION(which, name, ...) runtime[#name] = true;
+#define PTX2SPV_CUDART_MISSING(which, name, ...) runtime[#name] = false;
+#include "src/cuda/cudart/functions.def"
+#undef PTX2SPV_CUDART_FUNCTION
+#undef PTX2SPV_CUDART_MISSING
+#define PTX2SPV_DRIVER_FUNCTION(base, name, ...) driver[#name] = true;
+#define PTX2SPV_DRIVER_MISSING(base, name, ...) driver[#name] = false;
+#include "src/cuda/driver/functions.def"
+#undef PTX2SPV_DRIVER_FUNCTION
+#undef PTX2SPV_DRIVER_MISSING
+  const std::string reason = "not supported: ";
+  std::map<std::string, bool> listed[2];
+  auto rows = rows_of(made.out);
+  const char* headings[] = {"Runtime interface", "Driver interface"};
+  for (int i = 0; i < 2; ++i) {
+    for (const std::string& row : rows[headings[i]]) {
+      const std::vector<std::string> columns = cells(row);
+      ASSERT_EQ(columns.size(), 3u) << row;
+      const std::string name = columns[0].substr(1, columns[0].size() - 2);
+      const bool implemented = columns[2] == "implemented";
+      EXPECT_TRUE(listed[i].emplace(name, implemented).second || listed[i][name] == implemented)
+          << row;
+      EXPECT_FALSE(columns[1].empty()) << row;
+      EXPECT_TRUE(implemented || (columns[2].starts_with(reason) && columns[2].size() > 25)) << row;
+    }
+  }
+  EXPECT_EQ(listed[0], runtime);
+  EXPECT_EQ(listed[1], driver);
+}
+
+}  // namespace
+}  // namespace ptx2spv
