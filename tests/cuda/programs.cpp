@@ -77,7 +77,8 @@ ProcessResult execute(const std::vector<std::string>& program,
   return compile(name,
                  {"/usr/bin/env", "cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", source,
                   "-L" + kLibraries, "-l:libcuda.so.1", "-Wl,-rpath-link," + kLibraries},
-                 {source, kHere + "driver/driver.h", kLibraries + "/libcuda.so.1"}, made);
+                 {source, kHere + "driver/driver.h", kHere + "driver/arrays.h",
+                  kLibraries + "/libcuda.so.1"}, made);
 }
 
 ::testing::AssertionResult compile_cuda(const std::string& name,

@@ -176,7 +176,7 @@ extern CUresult cuOccupancyMaxPotentialBlockSize(int*, int*, CUfunction, size_t 
 #define TRUE(condition) check((condition) != 0, #condition, __LINE__)
 
 static int failures = 0;
-static void expect(CUresult wanted, CUresult code, const char* call, int line) {
+static inline void expect(CUresult wanted, CUresult code, const char* call, int line) {
   const char *name = "?", *wanted_name = "?";
   if (code == wanted) return;
   cuGetErrorName(code, &name);
@@ -184,7 +184,7 @@ static void expect(CUresult wanted, CUresult code, const char* call, int line) {
   printf("line %d: %s gave %d (%s), not %d (%s)\n", line, call, code, name, wanted, wanted_name);
   ++failures;
 }
-static void check(int good, const char* condition, int line) {
+static inline void check(int good, const char* condition, int line) {
   if (good) return;
   printf("line %d: %s does not hold\n", line, condition);
   ++failures;
