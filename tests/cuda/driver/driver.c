@@ -340,6 +340,9 @@ static void addresses(void) {
   void* found = NULL;
   int result = -1;
   const void* table = &found;
+  /* The table that NVIDIA's runtime library begins with; another one is refused silently. */
+  const unsigned char runtime_table[16] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+                                           0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
   char uuid[16] = {0};
   OK(cuGetProcAddress_v2("cuMemAlloc", &found, 13000, 0, &result));
   TRUE(found == (void*)&cuMemAlloc_v2 && result == 0);
@@ -352,6 +355,7 @@ static void addresses(void) {
   FAILS(500, cuGetProcAddress_v2("cuNothing", &found, 13000, 0, &result));
   TRUE(result == 1);
   FAILS(500, cuGetExportTable(&table, uuid));
+  FAILS(500, cuGetExportTable(&table, runtime_table));
   FAILS(801, cuIpcGetMemHandle(uuid, 0));
 }
 
