@@ -103,11 +103,10 @@ void print_statistics() {
     if (!each->device) continue;
     const DeviceStatistics s = each->device->statistics();
     say(fmt::format(
-        "device {} ({}): {} launches, {} of them interpreted, {} translations in {:.1f} ms, {} "
-        "from the cache, "
-        "{} pipelines in {:.1f} ms, {} bytes in use",
+        "device {} ({}): {} launches, {} of them interpreted, {} translations, {} from the cache, "
+        "{:.1f} ms of reading and translating PTX, {} pipelines in {:.1f} ms, {} bytes in use",
         each->ordinal, each->info.name, s.launches, s.interpreted_launches, s.translations,
-        s.translation_ms, s.translation_cache_hits, s.pipelines, s.pipeline_ms, s.memory_used));
+        s.translation_cache_hits, s.translation_ms, s.pipelines, s.pipeline_ms, s.memory_used));
   }
 }
 

@@ -85,9 +85,22 @@ void note_interface(Api which) {
 }
 
 CUresult not_supported(const char* function, const char* reason) {
-  say_once(std::string(function) + " is not supported: " + reason);
+  const std::string text = fmt::format("{} is not supported: {}", function, reason);
+  if (logging()) return fail(eNotSupported, text);
+  say_once(text);
   return eNotSupported;
 }
+
+namespace {
+
+/// What a user has to read, in the one line that the log has of a call.
+CUresult tell(CUresult code, const std::string& text) {
+  if (logging()) return fail(code, text);
+  say(text);
+  return code;
+}
+
+}  // namespace
 
 CUresult report(const Error& error) {
   switch (error.code) {
@@ -96,12 +109,12 @@ CUresult report(const Error& error) {
         std::fputs((error.trap->assertion + "\n").c_str(), stderr);
       std::fputs(error.to_string().c_str(), stderr);
       return error.trap ? code_of_trap(error.trap->kind) : eLaunchFailure;
-    case ErrorCode::translation: say(error.to_string()); return eInvalidPtx;
-    case ErrorCode::unsupported: say(error.to_string()); return eNotSupported;
-    case ErrorCode::device_lost: say(error.to_string()); return eLaunchFailure;
-    case ErrorCode::timed_out: say(error.to_string()); return eLaunchTimeout;
-    case ErrorCode::internal: say(error.to_string()); return eUnknown;
-    case ErrorCode::no_device: say(error.to_string()); return eNoDevice;
+    case ErrorCode::translation: return tell(eInvalidPtx, error.to_string());
+    case ErrorCode::unsupported: return tell(eNotSupported, error.to_string());
+    case ErrorCode::device_lost: return tell(eLaunchFailure, error.to_string());
+    case ErrorCode::timed_out: return tell(eLaunchTimeout, error.to_string());
+    case ErrorCode::internal: return tell(eUnknown, error.to_string());
+    case ErrorCode::no_device: return tell(eNoDevice, error.to_string());
     case ErrorCode::invalid_argument: return fail(eInvalidValue, error.text);
     case ErrorCode::not_found: return fail(eSymbolNotFound, error.text);
     case ErrorCode::out_of_memory: return fail(eMemoryAllocation, error.text);

@@ -58,8 +58,11 @@ CUresult cudaGetDriverEntryPoint(const char* name, void** function, unsigned lon
     PerThread scope;                                                         \
     return name(PTX2SPV_ARGS_##count);                                       \
   }
-#define PTX2SPV_REFUSE(name, reason) \
-  PTX2SPV_EXPORT CUresult name() { return keep(not_supported(#name, reason)); }
+#define PTX2SPV_REFUSE(name, reason)           \
+  PTX2SPV_EXPORT CUresult name() {             \
+    note_interface(Api::runtime);              \
+    return keep(not_supported(#name, reason)); \
+  }
 #define PTX2SPV_REFUSE_none(name, reason) PTX2SPV_REFUSE(name, reason)
 #define PTX2SPV_REFUSE_ptsz(name, reason) \
   PTX2SPV_REFUSE(name, reason) PTX2SPV_REFUSE(name##_ptsz, reason)

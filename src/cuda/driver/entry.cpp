@@ -1,7 +1,12 @@
 // The functions that the table makes: variants for per-thread streams, answers of those that are
 // not supported, and cuGetProcAddress over all of them.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
 
 #include "src/cuda/driver/face.hpp"
 
@@ -20,8 +25,11 @@ extern "C" {
     PerThread scope;                                                         \
     return name(PTX2SPV_ARGS_##count);                                       \
   }
-#define PTX2SPV_REFUSE(name, reason) \
-  PTX2SPV_EXPORT CUresult name() { return not_supported(#name, reason); }
+#define PTX2SPV_REFUSE(name, reason)     \
+  PTX2SPV_EXPORT CUresult name() {       \
+    note_interface(Api::driver);         \
+    return not_supported(#name, reason); \
+  }
 #define PTX2SPV_REFUSE_none(name, reason) PTX2SPV_REFUSE(name, reason)
 #define PTX2SPV_REFUSE_ptsz(name, reason) \
   PTX2SPV_REFUSE(name, reason) PTX2SPV_REFUSE(name##_ptsz, reason)
@@ -71,6 +79,18 @@ const std::vector<Row>& rows() {
 // CUdriverProcAddressQueryResult.
 constexpr int kFound = 0, kNotFound = 1, kTooOld = 2;
 
+/// The table without which NVIDIA's runtime library does not begin. Other libraries (NVRTC) ask for
+/// others, and do without.
+constexpr unsigned char kRuntimeTable[16] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+                                             0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
+
+/// Of the program or library that the code belongs to.
+std::string file_of(const void* code) {
+  Dl_info info{};
+  if (!dladdr(code, &info) || !info.dli_fname) return "the program";
+  return std::filesystem::path(info.dli_fname).filename();
+}
+
 }  // namespace
 
 extern "C" {
@@ -101,13 +121,14 @@ CUresult cuGetProcAddress(const char* symbol, void** function, int version, std:
   return cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
 }
 
-CUresult cuGetExportTable(const void** table, const CUuuid*) {
+CUresult cuGetExportTable(const void** table, const CUuuid* id) {
   if (table) *table = nullptr;
-  say_once(
-      "the program asks for tables that are private to NVIDIA's own runtime library, which is "
-      "linked "
-      "into it: link it with nvcc -cudart shared (CMake: CUDA_RUNTIME_LIBRARY Shared)");
-  return eSymbolNotFound;
+  if (id && std::memcmp(id->bytes, kRuntimeTable, sizeof kRuntimeTable) == 0)
+    say_once(fmt::format(
+        "{} asks for tables that are private to NVIDIA's own runtime library, which is linked into "
+        "it: link it with nvcc -cudart shared (CMake: CUDA_RUNTIME_LIBRARY Shared)",
+        file_of(__builtin_return_address(0))));
+  return fail(eSymbolNotFound, "there is no such table");
 }
 
 }  // extern "C"
