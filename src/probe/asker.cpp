@@ -10,6 +10,8 @@
 #include "src/device/ask.hpp"
 #include "src/device/calibrate.hpp"
 #include "src/device/device.hpp"
+#include "src/probe/questions.hpp"
+#include "src/probe/reference.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -44,18 +46,31 @@ std::string text_of(const ProbeKernel& kernel) {
   return text + "\nret;\n}\n";
 }
 
+std::vector<std::uint32_t> input_of(const ProbeKernel& kernel,
+                                    std::span<const std::uint32_t> input) {
+  std::vector<std::uint32_t> words(kernel.zeros);
+  words.insert(words.end(), input.begin(), input.end());
+  return words;
+}
+
 }  // namespace
 
-Asker::Asker(Device device, DeviceIdentity identity)
-    : device_(std::move(device)), identity_(std::move(identity)), profile_(device_.info().profile) {
+Asker::Asker(Device device, DeviceIdentity identity, Interpreted by)
+    : device_(std::move(device)),
+      by_(by),
+      identity_(std::move(identity)),
+      profile_(device_.info().profile) {
   Answers safe;
   for (const std::string_view row : Answers::rows()) safe.set(row, safe_answer(row));
   for (const Capability& each : capabilities())
     if (each.group == Capability::Group::cost) safe.set(each.name, each.named[0]);
   safe.apply(profile_);
+  // A question that Vulkan's report answers for a device is asked of the interpreter all the same.
+  if (interpreted())
+    profile_.features.int64 = profile_.features.float64 = profile_.features.subgroup_ops = true;
 }
 
-Result<Asker> Asker::open(const DeviceOptions& options) {
+Result<Asker> Asker::open(const DeviceOptions& options, Interpreted by) {
   DeviceOptions own;
   own.select = options.select;
   own.cache = false;
@@ -63,9 +78,14 @@ Result<Asker> Asker::open(const DeviceOptions& options) {
   ::setenv("PTX2SPV_PROBE", "off", 1);
   auto device = Device::open(own);
   if (!device) return device.error();
-  const DeviceState& state = *device->state();
+  DeviceState& state = *device->state();
+  if (by == Interpreted::all && state.interpreted == Interpreted::none)
+    return make_error(ErrorCode::unsupported, "the interpreter does not run on " + state.info.name);
+  // Whatever the environment asks of other programs.
+  state.interpreted = by;
+  state.checks = no_checks;
   DeviceIdentity identity = identity_of(state.traits, state.info);
-  return Asker(std::move(*device), std::move(identity));
+  return Asker(std::move(*device), std::move(identity), by);
 }
 
 void Asker::answer(std::string_view row, std::uint32_t value) {
@@ -90,17 +110,16 @@ Asker::Outcome Asker::run(const Profile& profile, const ProbeKernel& kernel, std
   if (!module) return failed(module.error());
   const auto entry = module->kernel("k");
   if (!entry) return failed(entry.error());
-  std::vector<std::uint32_t> words(kernel.zeros);
-  words.insert(words.end(), input.begin(), input.end());
+  const std::vector<std::uint32_t> words = input_of(kernel, input);
   auto from = Buffer::create(device_, words.size() * 4);
   if (!from) return failed(from.error());
   outcome.words.resize(std::size_t{blocks} * block * kernel.out);
-  auto to = Buffer::create(device_, outcome.words.size() * 4);
+  const std::uint64_t bytes = std::max<std::uint64_t>(outcome.words.size() * 4, 4);
+  auto to = Buffer::create(device_, bytes);
   if (!to) return failed(to.error());
   if (Status status = from->upload(0, std::as_bytes(std::span(words))); !status)
     return failed(status.error());
-  if (Status status = to->fill(0, outcome.words.size() * 4, 0); !status)
-    return failed(status.error());
+  if (Status status = to->fill(0, bytes, 0); !status) return failed(status.error());
   ArrayDesc desc;
   desc.width = desc.height = kSurfaceSide;
   desc.backing = ArrayBacking::linear;
@@ -112,22 +131,36 @@ Asker::Outcome Asker::run(const Profile& profile, const ProbeKernel& kernel, std
   config.grid.x = blocks;
   config.block.x = block;
   config.threads = kernel.threads;
+  config.time = repeats > 1 && device_.info().kind != DeviceKind::cpu;
   Args args;
   args.buffer(*from).buffer(*to).surface(*surface);
   for (unsigned i = 0; i < repeats; ++i) {
     const double before = processor_ms();
     const auto timing = entry->launch(config, args);
     if (!timing) return failed(timing.error());
+    const double took = timing->device_ms >= 0 ? timing->device_ms : timing->wall_ms;
     // What the first launch compiles, some drivers compile when it runs.
     if (i == 0) {
       outcome.prepare_ms = processor_ms() - before;
-      outcome.run_ms = timing->wall_ms;
+      outcome.run_ms = took;
     }
-    outcome.run_ms = std::min(outcome.run_ms, timing->wall_ms);
+    outcome.run_ms = std::min(outcome.run_ms, took);
   }
   if (Status status = to->download(0, std::as_writable_bytes(std::span(outcome.words))); !status)
     return failed(status.error());
   return outcome;
+}
+
+std::string Asker::wrong(const Profile& profile, const ProbeKernel& kernel, std::uint32_t blocks,
+                         std::uint32_t block, std::span<const std::uint32_t> input) {
+  const Outcome outcome = run(profile, kernel, blocks, block, input);
+  if (!outcome.error.empty()) return outcome.error;
+  ProbeProgram program{text_of(kernel), blocks, block, input_of(kernel, input), {}};
+  Reference want = reference(program.text, blocks, block, program.input, outcome.words.size());
+  if (!want.error.empty()) return "the interpreter: " + want.error;
+  program.words = std::move(want.words);
+  if (observer) observer(program);
+  return differences(program.words, outcome.words);
 }
 
 }  // namespace ptx2spv::runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "ptx2spv/runtime.hpp"
 #include "src/device/answers.hpp"
+#include "src/device/device.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -20,17 +22,27 @@ namespace ptx2spv::runtime {
 struct ProbeKernel {
   std::string_view body;
   unsigned in = 0;               ///< words of input each thread reads into %r1...: 0 to 4
-  unsigned out = 1;              ///< words of output of each thread
+  unsigned out = 1;              ///< words of output of each thread; 0: it stores none there
   std::string_view module = {};  ///< statements before the kernel: shared and global variables
   unsigned zeros = 4;            ///< words of 0 before the input: no compiler knows that they are
   std::optional<ThreadModel> threads = std::nullopt;  ///< not given: as a launch chooses
 };
 
+/// A module and all that its words depend on.
+struct ProbeProgram {
+  std::string text;
+  std::uint32_t blocks = 1, block = 1;
+  std::vector<std::uint32_t> input;
+  std::vector<std::uint32_t> words;  ///< what NVIDIA's hardware gives
+};
+
 class Asker {
  public:
-  static Result<Asker> open(const DeviceOptions& options);
+  /// `by`: who runs the kernels, the device or (all) the interpreter.
+  static Result<Asker> open(const DeviceOptions& options, Interpreted by = Interpreted::none);
 
   const Device& device() const { return device_; }
+  bool interpreted() const { return by_ == Interpreted::all; }
   const DeviceIdentity& identity() const { return identity_; }
   /// The device as far as it has answered: what Vulkan reports, and for the rest what is safe.
   const Profile& profile() const { return profile_; }
@@ -39,18 +51,24 @@ class Asker {
   struct Outcome {
     std::vector<std::uint32_t> words;  ///< `out` of each thread
     double prepare_ms = 0;             ///< processor time until it has run once
-    double run_ms = 0;                 ///< the least of `repeats` launches
+    double run_ms = 0;                 ///< the least of `repeats` launches: a GPU's own time
     std::string error;                 ///< why there is no result; empty: there is
   };
   /// Runs `kernel` translated for `profile`: `blocks` of `block` threads, the input one word after
   /// the other. With a surface, the kernel's parameter `surface` is one of 64 x 64 texels of u32.
   Outcome run(const Profile& profile, const ProbeKernel& kernel, std::uint32_t blocks,
               std::uint32_t block, std::span<const std::uint32_t> input, unsigned repeats = 1);
+  /// Runs it once and compares its words with those of reference(). Empty: they are the same.
+  std::string wrong(const Profile& profile, const ProbeKernel& kernel, std::uint32_t blocks,
+                    std::uint32_t block, std::span<const std::uint32_t> input);
+  /// Gets every program that wrong() has run, for tests.
+  std::function<void(const ProbeProgram&)> observer;
 
  private:
-  Asker(Device device, DeviceIdentity identity);
+  Asker(Device device, DeviceIdentity identity, Interpreted by);
 
   Device device_;
+  Interpreted by_;
   DeviceIdentity identity_;
   Profile profile_;
 };

@@ -14,39 +14,59 @@ namespace {
 using Words = std::vector<std::uint32_t>;
 
 constexpr std::uint32_t kBlock = 64;
-constexpr unsigned kRepeats = 9;
+constexpr unsigned kRepeats = 9, kRounds = 3;
 /// How much faster one way must be: less is noise on a busy machine.
-constexpr double kClearly = 1.25;
+constexpr double kClearly = 0.25;
+/// What a launch has to take before its time is that of the work, in milliseconds, and the blocks
+/// that it may have for that.
+constexpr double kBusy = 0.5;
+constexpr std::uint32_t kMostBlocks = 1u << 20;
 
+bool is_cpu(const Asker& asker) { return asker.device().info().kind == DeviceKind::cpu; }
+
+/// The least and the largest of what rounds took.
 struct Times {
-  double with = 0, without = 0;
-  std::string error;
+  double least = 1e30, most = 0;
+  void add(double time) {
+    least = std::min(least, time);
+    most = std::max(most, time);
+  }
+  double spread() const { return most / least - 1; }
 };
 
-Times both_ways(Asker& asker, bool Costs::*row, const ProbeKernel& kernel, std::uint32_t blocks) {
-  Times times;
-  const Words in(std::size_t{blocks} * kBlock * kernel.in, 3);
-  for (const bool with : {true, false}) {
-    Profile profile = asker.profile();
-    profile.costs.*row = with;
-    const auto outcome = asker.run(profile, kernel, blocks, kBlock, in, kRepeats);
-    if (!outcome.error.empty()) times.error = outcome.error;
-    (with ? times.with : times.without) = outcome.run_ms;
+/// How many blocks keep the device busy: `blocks`, which do that to a processor, or more.
+std::uint32_t busy(Asker& asker, const ProbeKernel& kernel, std::uint32_t blocks) {
+  const std::uint32_t most = kernel.in || kernel.out ? kMostBlocks / 16 : kMostBlocks;
+  while (!is_cpu(asker) && blocks < most) {
+    const Words in(std::size_t{blocks} * kBlock * kernel.in, 3);
+    const auto outcome = asker.run(asker.profile(), kernel, blocks, kBlock, in, 2);
+    if (!outcome.error.empty() || outcome.run_ms >= kBusy) break;
+    blocks = std::min(blocks * 4, most);
   }
-  return times;
+  return blocks;
 }
 
-/// Yes unless it is clearly slower with it, three times in a row.
-Answer cheaper(Asker& asker, bool Costs::*row, const ProbeKernel& kernel, std::uint32_t blocks,
-               double clearly = kClearly) {
-  Times times;
-  for (int i = 0; i < 3; ++i) {
-    times = both_ways(asker, row, kernel, blocks);
-    if (!times.error.empty()) return {1, times.error};
-    if (times.with <= times.without * clearly) break;
+/// The same kernel both ways, which take turns.
+Answer cheaper(Asker& asker, std::string_view row, bool Costs::*field, const ProbeKernel& kernel,
+               std::uint32_t blocks, double clearly = kClearly) {
+  blocks = busy(asker, kernel, blocks);
+  const Words in(std::size_t{blocks} * kBlock * kernel.in, 3);
+  Times with, without;
+  for (unsigned round = 0; round < kRounds; ++round) {
+    for (const bool way : {true, false}) {
+      Profile profile = asker.profile();
+      profile.costs.*field = way;
+      const auto outcome = asker.run(profile, kernel, blocks, kBlock, in, kRepeats);
+      if (!outcome.error.empty()) return {1, outcome.error};
+      (way ? with : without).add(outcome.run_ms);
+    }
+    // On a processor each round compiles again, for most of the time that all questions take.
+    if (is_cpu(asker) && with.least <= without.least * (1 + clearly)) break;
   }
-  return {times.with <= times.without * clearly,
-          fmt::format("{:.3f} ms with it, {:.3f} ms without", times.with, times.without)};
+  const double noise = std::max({clearly, with.spread(), without.spread()});
+  return {cheaper_with(asker, row, with.least, without.least, is_cpu(asker) ? clearly : noise),
+          fmt::format("{} blocks: {:.3f} ms with it, {:.3f} ms without", blocks, with.least,
+                      without.least)};
 }
 
 Answer vector_shifts(Asker& asker) {
@@ -57,7 +77,7 @@ Answer vector_shifts(Asker& asker) {
   body +=
       "add.u32 %r8, %r8, 1;\nsetp.lt.u32 %p1, %r8, 64;\n@%p1 bra again;\n"
       "st.global.u32 [%d1], %r9;\n";
-  return cheaper(asker, &Costs::vector_shifts, {body, 0, 1}, 32);
+  return cheaper(asker, "vector_shifts", &Costs::vector_shifts, {body, 0, 1}, 32);
 }
 
 // As most kernels end: a value that is stored, and where it goes.
@@ -72,11 +92,11 @@ sust.b.2d.b32.zero [%d3, {%r8, %r9}], {%r10};
 )";
 
 Answer redirect_stores(Asker& asker) {
-  return cheaper(asker, &Costs::redirect_stores, {kCopy, 0, 1}, 1024, 1.1);
+  return cheaper(asker, "redirect_stores", &Costs::redirect_stores, {kCopy, 0, 0}, 1024, 0.1);
 }
 
 Answer bound_buffers(Asker& asker) {
-  return cheaper(asker, &Costs::bound_buffers, {kCopy, 0, 1}, 4096);
+  return cheaper(asker, "bound_buffers", &Costs::bound_buffers, {kCopy, 0, 0}, 4096);
 }
 
 Answer skipped_branches(Asker& asker) {
@@ -90,17 +110,21 @@ Answer skipped_branches(Asker& asker) {
   body +=
       "over:\nadd.u32 %r9, %r9, 1;\nadd.u32 %r8, %r8, 1;\nsetp.lt.u32 %p2, %r8, %r2;\n"
       "@%p2 bra again;\nst.global.u32 [%d1], %r9;\n";
+  const std::uint32_t blocks = is_cpu(asker) ? 32 : 8192;
   double times[3];
   constexpr std::uint32_t kEntered[] = {0, 0, 64}, kIterations[] = {1, 64, 64};
   for (unsigned i = 0; i < 3; ++i) {
     Words in;
-    for (unsigned t = 0; t < 32 * kBlock; ++t) in.insert(in.end(), {kEntered[i], kIterations[i]});
-    const auto outcome = asker.run(asker.profile(), {body, 2, 1}, 32, kBlock, in, kRepeats);
+    for (unsigned t = 0; t < blocks * kBlock; ++t)
+      in.insert(in.end(), {kEntered[i], kIterations[i]});
+    const auto outcome = asker.run(asker.profile(), {body, 2, 1}, blocks, kBlock, in, kRepeats);
     if (!outcome.error.empty()) return {0, outcome.error};
     times[i] = outcome.run_ms;
   }
   const double skipped = times[1] - times[0], entered = times[2] - times[0];
-  return {skipped < 0.5 * entered,
+  // Where the launch itself takes most of the time nothing was seen.
+  const bool noise = entered < kClearly * times[0];
+  return {noise ? cheaper_with(asker, "skipped_branches", 1, 1, 0) : skipped < 0.5 * entered,
           fmt::format("a body that no thread enters {:.3f} ms, entered {:.3f} ms, beside {:.3f} ms",
                       skipped, entered, times[0])};
 }
@@ -130,7 +154,7 @@ Answer outlined_calls(Asker& asker) {
 // length shows it in tens of thousands of instructions. Splitting them by empty loops costs a CPU
 // driver nothing where its compiler bears loops, so there it is done unasked.
 Answer split_long_blocks(Asker& asker) {
-  const bool cpu = asker.device().info().kind == DeviceKind::cpu;
+  const bool cpu = is_cpu(asker);
   const bool loops = asker.profile().costs.outlined_calls;
   return {cpu && loops, cpu && loops ? "a CPU driver whose compiler bears loops: as a precaution"
                         : cpu        ? "its compiler does not bear loops"

@@ -1,28 +1,11 @@
-// Operands for questions about floats, and what NVIDIA's hardware gives for them, worked out on the
-// processor.
+// Operands for questions about floats.
 #pragma once
 
-#include <bit>
-#include <cmath>
 #include <cstdint>
-#include <limits>
+#include <iterator>
 #include <vector>
 
 namespace ptx2spv::runtime::ieee {
-
-inline constexpr std::uint32_t kNan32 = 0x7fffffff;
-inline constexpr std::uint64_t kQuiet64 = 0x0008000000000000, kNan64 = 0xfff8000000000000;
-
-inline float f32(std::uint32_t bits) { return std::bit_cast<float>(bits); }
-inline double f64(std::uint64_t bits) { return std::bit_cast<double>(bits); }
-/// Single precision has one NaN.
-inline std::uint32_t bits(float value) {
-  return std::isnan(value) ? kNan32 : std::bit_cast<std::uint32_t>(value);
-}
-inline bool denormal(std::uint32_t bits) {
-  return (bits & 0x7f800000) == 0 && (bits & 0x007fffff) != 0;
-}
-inline std::uint32_t flush(std::uint32_t bits) { return denormal(bits) ? bits & 0x80000000 : bits; }
 
 /// Numbers that always are the same.
 class Sequence {

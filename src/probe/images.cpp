@@ -2,6 +2,7 @@
 // whether images suit surfaces of two dimensions better than memory.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "src/device/device.hpp"
@@ -89,8 +90,9 @@ std::uint64_t digest(const Words& words) {
 }
 
 /// The digest of what the sampler reads. Nothing and why there is none.
-std::optional<std::uint64_t> read(const Device& device, const Sampled& sampled, bool normalized,
+std::optional<std::uint64_t> read(const Asker& asker, const Sampled& sampled, bool normalized,
                                   std::string& error) {
+  const Device& device = asker.device();
   const auto failed = [&error](const Error& reason) {
     error = reason.to_string();
     return std::nullopt;
@@ -125,10 +127,10 @@ std::optional<std::uint64_t> read(const Device& device, const Sampled& sampled, 
   LaunchConfig config;
   config.block.x = 64;
   config.grid.x = kReads / config.block.x;
-  config.filter = FilterPolicy::device;
+  config.filter = asker.interpreted() ? FilterPolicy::exact : FilterPolicy::device;
   const auto timing = kernel->launch(config, Args().texture(*texture).buffer(*from).buffer(*to));
   if (!timing) return failed(timing.error());
-  if (timing->sampled_textures != 1) {
+  if (timing->sampled_textures != 1 && !asker.interpreted()) {
     error = "no sampler reads it";
     return std::nullopt;
   }
@@ -143,7 +145,7 @@ Answer sampler(Asker& asker) {
   asker.device().state()->profile = asker.profile();
   std::string error;
   for (const bool normalized : {true, false}) {
-    const auto got = read(asker.device(), sampled, normalized, error);
+    const auto got = read(asker, sampled, normalized, error);
     if (!got) return {0, error};
     const std::uint64_t want = normalized ? sampled.normalized : sampled.texels;
     if (*got != want)
@@ -152,53 +154,96 @@ Answer sampler(Asker& asker) {
   return {1, fmt::format("{} reads give what an H200 does", 2 * kReads)};
 }
 
-/// A sum over a column and a row of texels, in blocks of 16 x 16: what neighbours in two dimensions
-/// share.
+// What decides between images and memory: sums over a column and a row of texels, in blocks of 16 x
+// 16 threads, which share neighbours in two dimensions; and reductions into a row of cells.
+constexpr std::string_view kPlanes =
+    ".version 8.3\n.target sm_80\n.address_size 64\n"
+    ".visible .entry sums(.param .u64 from, .param .u64 to) {\n"
+    ".reg .b32 %r<16>;\n.reg .b64 %d<4>;\n.reg .pred %p;\n"
+    "ld.param.u64 %d0, [from];\nld.param.u64 %d1, [to];\n"
+    "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\nshl.b32 %r1, %r1, 4;\nadd.u32 %r1, %r1, %r2;\n"
+    "mov.u32 %r3, %ctaid.y;\nmov.u32 %r4, %tid.y;\nshl.b32 %r3, %r3, 4;\nadd.u32 %r3, %r3, %r4;\n"
+    "shl.b32 %r1, %r1, 2;\nmov.u32 %r9, 0;\nmov.u32 %r5, 0;\n"
+    "again:\nadd.u32 %r6, %r3, %r5;\nshl.b32 %r8, %r5, 2;\nadd.u32 %r8, %r8, %r1;\n"
+    "suld.b.2d.b32.zero %r7, [%d0, {%r1, %r6}];\nadd.u32 %r9, %r9, %r7;\n"
+    "suld.b.2d.b32.zero %r7, [%d0, {%r8, %r3}];\nadd.u32 %r9, %r9, %r7;\n"
+    "add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p, %r5, 8;\n@%p bra again;\n"
+    "sust.b.2d.b32.zero [%d1, {%r1, %r3}], %r9;\nret;\n}\n"
+    ".visible .entry cells(.param .u64 from, .param .u64 to) {\n"
+    ".reg .b32 %r<8>;\n.reg .b64 %d<2>;\nld.param.u64 %d1, [to];\n"
+    "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\nmad.lo.u32 %r1, %r1, 16, %r2;\n"
+    "mov.u32 %r3, %ctaid.y;\nmov.u32 %r4, %tid.y;\nmad.lo.u32 %r3, %r3, 16, %r4;\n"
+    "mad.lo.u32 %r1, %r3, 65537, %r1;\nmul.lo.u32 %r1, %r1, 0x9e3779b1;\n"
+    "shr.u32 %r1, %r1, 20;\nshl.b32 %r1, %r1, 2;\n"
+    "sured.b.add.1d.u32.clamp [%d1, {%r1}], 1;\nret;\n}\n";
+constexpr std::uint32_t kCells = 4096, kLeastPlane = 1024, kMostPlane = 4096;
+
+/// The least of what launches of `name` took over so many threads along each axis.
+Result<double> time_of_planes(const Device& device, const Module& module, const char* name,
+                              std::uint32_t side, bool image) {
+  const auto kernel = module.kernel(name);
+  if (!kernel) return kernel.error();
+  ArrayDesc desc;
+  desc.backing = image ? ArrayBacking::image : ArrayBacking::linear;
+  desc.width = desc.height = side;
+  const auto from = Array::create(device, desc);
+  if (!from) return from.error();
+  if (std::string_view(name) == "cells") {
+    desc.geometry = Geometry::d1;
+    desc.width = kCells;
+    desc.height = 1;
+  }
+  const auto to = Array::create(device, desc);
+  if (!to) return to.error();
+  const auto source = Surface::create(*from), target = Surface::create(*to);
+  if (!source || !target) return (source ? target : source).error();
+  LaunchConfig config;
+  config.block = {16, 16, 1};
+  config.grid = {side / 16, side / 16, 1};
+  config.time = true;
+  double least = 0;
+  for (int i = 0; i < 6; ++i) {
+    const auto timing = kernel->launch(config, Args().surface(*source).surface(*target));
+    if (!timing) return timing.error();
+    const double each = timing->device_ms >= 0 ? timing->device_ms : timing->wall_ms;
+    // The first one translates.
+    if (i == 1 || (i > 1 && each < least)) least = each;
+  }
+  return least;
+}
+
 Answer tiled_planes(Asker& asker) {
-  constexpr std::uint32_t kPlane = 1024;
-  constexpr std::string_view kText =
-      ".version 8.3\n.target sm_80\n.address_size 64\n"
-      ".visible .entry k(.param .u64 from, .param .u64 to) {\n"
-      ".reg .b32 %r<16>;\n.reg .b64 %d<4>;\n.reg .pred %p;\n"
-      "ld.param.u64 %d0, [from];\nld.param.u64 %d1, [to];\n"
-      "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\nshl.b32 %r1, %r1, 4;\nadd.u32 %r1, %r1, %r2;\n"
-      "mov.u32 %r3, %ctaid.y;\nmov.u32 %r4, %tid.y;\nshl.b32 %r3, %r3, 4;\nadd.u32 %r3, %r3, %r4;\n"
-      "shl.b32 %r1, %r1, 2;\nmov.u32 %r9, 0;\nmov.u32 %r5, 0;\n"
-      "again:\nadd.u32 %r6, %r3, %r5;\nshl.b32 %r8, %r5, 2;\nadd.u32 %r8, %r8, %r1;\n"
-      "suld.b.2d.b32.zero %r7, [%d0, {%r1, %r6}];\nadd.u32 %r9, %r9, %r7;\n"
-      "suld.b.2d.b32.zero %r7, [%d0, {%r8, %r3}];\nadd.u32 %r9, %r9, %r7;\n"
-      "add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p, %r5, 8;\n@%p bra again;\n"
-      "sust.b.2d.b32.zero [%d1, {%r1, %r3}], %r9;\nret;\n}\n";
+  constexpr double kBusy = 0.5, kNoise = 0.05;
   const Device& device = asker.device();
   if (device.info().kind == DeviceKind::cpu) return {0, "a processor's cache knows no tiles"};
   device.state()->profile = asker.profile();
-  const auto module = Module::load(device, kText, "probe.ptx");
+  const auto module = Module::load(device, kPlanes, "probe.ptx");
   if (!module) return {0, module.error().to_string()};
-  const auto kernel = module->kernel("k");
-  if (!kernel) return {0, kernel.error().to_string()};
-  double times[2] = {};
-  for (const bool image : {false, true}) {
-    ArrayDesc desc;
-    desc.width = desc.height = kPlane;
-    desc.backing = image ? ArrayBacking::image : ArrayBacking::linear;
-    const auto from = Array::create(device, desc), to = Array::create(device, desc);
-    if (!from || !to) return {0, (from ? to : from).error().to_string()};
-    const auto source = Surface::create(*from), target = Surface::create(*to);
-    if (!source || !target) return {0, (source ? target : source).error().to_string()};
-    LaunchConfig config;
-    config.block = {16, 16, 1};
-    config.grid = {kPlane / 16, kPlane / 16, 1};
-    config.time = true;
-    for (int i = 0; i < 6; ++i) {
-      const auto timing = kernel->launch(config, Args().surface(*source).surface(*target));
-      if (!timing) return {0, timing.error().to_string()};
-      const double each = timing->device_ms >= 0 ? timing->device_ms : timing->wall_ms;
-      // The first one translates.
-      if (i == 1 || (i > 1 && each < times[image])) times[image] = each;
+  double with = 1, without = 1, noise = kNoise;
+  std::string seen;
+  for (const char* name : {"sums", "cells"}) {
+    // As large as keeps the device busy.
+    std::uint32_t side = kLeastPlane;
+    for (; side < kMostPlane; side *= 2) {
+      const auto took = time_of_planes(device, *module, name, side, false);
+      if (!took) return {0, took.error().to_string()};
+      if (*took >= kBusy) break;
     }
+    double times[2] = {1e30, 1e30}, most[2] = {};
+    for (int round = 0; round < 3; ++round)
+      for (const bool image : {false, true}) {
+        const auto took = time_of_planes(device, *module, name, side, image);
+        if (!took) return {0, took.error().to_string()};
+        times[image] = std::min(times[image], *took);
+        most[image] = std::max(most[image], *took);
+      }
+    for (const bool image : {false, true}) noise = std::max(noise, most[image] / times[image] - 1);
+    without *= times[0];
+    with *= times[1];
+    seen += fmt::format("{}{} of {} x {}: in images {:.3f} ms, in memory {:.3f} ms",
+                        seen.empty() ? "" : "; ", name, side, side, times[1], times[0]);
   }
-  return {times[1] < 0.95 * times[0],
-          fmt::format("in images {:.3f} ms, in memory {:.3f} ms", times[1], times[0])};
+  return {cheaper_with(asker, "tiled_planes", with, without, noise), seen};
 }
 
 }  // namespace

@@ -17,6 +17,15 @@ std::span<const Question> questions() {
   return all;
 }
 
+bool cheaper_with(const Asker& asker, std::string_view row, double with, double without,
+                  double noise) {
+  constexpr std::size_t kPortable = 0, kNvidia = 3;  // of Capability::named
+  if (with > without * (1 + noise)) return false;
+  if (without > with * (1 + noise)) return true;
+  const bool cpu = asker.device().info().kind == DeviceKind::cpu;
+  return find_capability(row)->named[cpu ? kPortable : kNvidia];
+}
+
 std::string differences(std::span<const std::uint32_t> want, std::span<const std::uint32_t> got) {
   if (want.size() != got.size())
     return fmt::format("{} words instead of {}", got.size(), want.size());

@@ -11,17 +11,11 @@
 #include "src/device/ask.hpp"
 #include "src/device/calibrate.hpp"
 #include "src/probe/questions.hpp"
+#include "tests/probe/common.hpp"
 #include "tests/support/process.hpp"
 
 namespace ptx2spv::runtime {
 namespace {
-
-/// Rows whose answer is a time, which a busy machine changes: results do not depend on them.
-bool timed(std::string_view row) {
-  const Capability* capability = find_capability(row);
-  const bool cost = capability && capability->group == Capability::Group::cost;
-  return cost || row == "split_long_blocks" || row == "routine_budget";
-}
 
 /// The rows that differ, but for timed ones.
 std::string difference(const Profile& want, const Profile& got) {
@@ -31,27 +25,6 @@ std::string difference(const Profile& want, const Profile& got) {
     if (!timed(row) && expected.find(row) != answers.find(row)) text += std::string(row) + " ";
   return text;
 }
-
-/// Sets a variable for the length of a test.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~Variable() {
-    if (old_.empty())
-      ::unsetenv(name_);
-    else
-      ::setenv(name_, old_.c_str(), 1);
-  }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-  std::string old_;
-};
 
 /// Seconds of the processor that this process, or those that it waited for, took so far.
 double processor_seconds(int who) {
