@@ -79,31 +79,36 @@ function(ptx2spv_install_tool name)
   add_custom_target(manual_${name} ALL DEPENDS ${files})
 endfunction()
 
-# Pages of the documentation that are made from tables. Their links fit both the installation and
-# the source tree, which has the other pages.
-function(ptx2spv_install_page name)
-  cmake_parse_arguments(PARSE_ARGV 1 page "" "" "COMMAND;DEPENDS")
-  set(folder "${PROJECT_BINARY_DIR}/docs/reference")
-  file(MAKE_DIRECTORY "${folder}")
-  add_custom_command(OUTPUT "${folder}/${name}.md" COMMAND ${page_COMMAND} > "${folder}/${name}.md"
-                     DEPENDS ${page_DEPENDS} VERBATIM)
-  add_custom_target(page_${name} ALL DEPENDS "${folder}/${name}.md")
-  install(FILES "${folder}/${name}.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs/reference")
+# Pages of the documentation that are made of tables, where a source tree has the other pages.
+function(ptx2spv_install_page page)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "COMMAND;DEPENDS")
+  get_filename_component(folder "${page}" DIRECTORY)
+  get_filename_component(name "${page}" NAME_WE)
+  set(file "${PROJECT_BINARY_DIR}/${page}")
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
+  add_custom_command(OUTPUT "${file}" COMMAND ${arg_COMMAND} > "${file}"
+                     DEPENDS ${arg_DEPENDS} VERBATIM)
+  add_custom_target(page_${name} ALL DEPENDS "${file}")
+  install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_DOCDIR}/${folder}")
 endfunction()
 
-if(TARGET tool_ptx2spv)
-  ptx2spv_install_page(support COMMAND tool_ptx2spv --generate support DEPENDS tool_ptx2spv)
-endif()
-if(TARGET tool_ptxexec)
-  ptx2spv_install_page(cuda-functions COMMAND tool_ptxexec --generate functions
-                       DEPENDS tool_ptxexec)
-endif()
+foreach(row IN ITEMS "ptx2spv|docs/reference/support" "ptx2spv|docs/reference/capabilities"
+                     "ptx2spv|docs/develop/passes" "ptxexec|docs/reference/cuda-functions"
+                     "ptxrun|docs/develop/known-devices")
+  string(REPLACE "|" ";" row "${row}")
+  list(GET row 0 tool)
+  list(GET row 1 page)
+  get_filename_component(kind "${page}" NAME)
+  if(TARGET tool_${tool})
+    ptx2spv_install_page(${page}.md COMMAND tool_${tool} --generate ${kind} DEPENDS tool_${tool})
+  endif()
+endforeach()
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
   set(parity "${PROJECT_SOURCE_DIR}/tests/parity")
   file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/include/ptx2spv/*"
                                       "${PROJECT_SOURCE_DIR}/translator/include/ptx2spv/*")
-  ptx2spv_install_page(c-interface
+  ptx2spv_install_page(docs/reference/c-interface.md
     COMMAND "${Python3_EXECUTABLE}" "${parity}/parity.py" page "${PROJECT_SOURCE_DIR}"
     DEPENDS "${parity}/parity.py" "${parity}/counterparts.txt" ${headers})
 else()

@@ -25,36 +25,6 @@ void expect_row(const std::string& page, std::string_view name, std::uint32_t nu
   EXPECT_NE(page.find(row), std::string::npos) << "docs/reference/abi.md lacks " << row;
 }
 
-/// The rows of one group: the profiles that have them, and what they are.
-std::string capability_table(Capability::Group group) {
-  const bool workarounds = group == Capability::Group::workaround;
-  std::string text = "| name | portable | swiftshader | lavapipe | nvidia | ";
-  text += workarounds ? "seen on | symptom | pass | test |\n" : "what it is |\n";
-  text += workarounds ? "|---|---|---|---|---|---|---|---|---|\n" : "|---|---|---|---|---|---|\n";
-  for (const Capability& each : capabilities()) {
-    if (each.group != group) continue;
-    text += "| `" + std::string(each.name) + "`";
-    for (const bool has : each.named) text += has ? " | yes" : " | -";
-    if (workarounds) text += " | " + std::string(each.seen);
-    text += " | " + std::string(each.help) + " |";
-    if (workarounds)
-      text += " `" + std::string(each.pass) + "` | `" + std::string(each.test) + "` |";
-    text += "\n";
-  }
-  return text;
-}
-
-TEST(Documentation, profiles_lists_every_capability) {
-  using Group = Capability::Group;
-  documentation::expect_part("docs/reference/profiles.md", "features",
-                             capability_table(Group::feature));
-  documentation::expect_part("docs/reference/profiles.md", "exactness",
-                             capability_table(Group::exactness));
-  documentation::expect_part("docs/reference/profiles.md", "costs", capability_table(Group::cost));
-  documentation::expect_part("docs/reference/profiles.md", "workarounds",
-                             capability_table(Group::workaround));
-}
-
 TEST(Documentation, workarounds_name_a_pass_and_a_test) {
   const auto rows = pass_rows();
   for (const Capability& each : capabilities()) {
@@ -65,28 +35,6 @@ TEST(Documentation, workarounds_name_a_pass_and_a_test) {
     std::ifstream test(std::string(PTX2SPV_SOURCE_DIR) + "/" + std::string(each.test));
     EXPECT_TRUE(test.good()) << each.name << " names no test: " << each.test;
   }
-}
-
-TEST(Documentation, profiles_lists_every_limit) {
-  std::string text = "| limit |";
-  std::string rule = "|---|";
-  std::array<std::string, 6> rows = {
-      "| subgroup size, 0: it varies |", "| invocations per workgroup |",
-      "| bytes of shared memory |",      "| iterations after which loops are cut off, 0: none |",
-      "| surfaces bound as slots |",     "| instructions of routines that are copied |"};
-  for (const std::string_view name : profile_names()) {
-    const auto profile = find_profile(name);
-    ASSERT_TRUE(profile);
-    text += " " + std::string(name) + " |";
-    rule += "---|";
-    const std::uint32_t limits[] = {profile->subgroup_size,    profile->max_workgroup_invocations,
-                                    profile->max_shared_bytes, profile->max_loop_iterations,
-                                    profile->max_slots,        profile->routine_budget};
-    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] += " " + std::to_string(limits[i]) + " |";
-  }
-  text += "\n" + rule + "\n";
-  for (const std::string& row : rows) text += row + "\n";
-  documentation::expect_part("docs/reference/profiles.md", "limits", text);
 }
 
 TEST(Documentation, troubleshooting_lists_every_environment_variable) {
@@ -106,22 +54,8 @@ TEST(Documentation, sanitizer_lists_every_check) {
   documentation::expect_part("docs/user/sanitizer.md", "checks", text);
 }
 
-TEST(Documentation, design_lists_every_pass) {
-  constexpr std::string_view kPhases[] = {"front",  "memory",   "threads",     "structure",
-                                          "values", "legalise", "workarounds", "emission"};
-  std::string text = "| phase | pass | why there |\n|---|---|---|\n";
-  std::string_view before;
-  for (const PassRow& row : pass_rows()) {
-    const std::string_view phase = kPhases[static_cast<std::size_t>(row.phase)];
-    text += "| " + std::string(phase == before ? "" : phase) + " | " + std::string(row.name) +
-            " | " + std::string(row.why) + " |\n";
-    before = phase;
-  }
-  documentation::expect_part("docs/develop/design.md", "passes", text);
-}
-
 TEST(Documentation, abi_lists_every_binding) {
-  std::string text = "| name | binding | access | holds |\n|---|---|---|---|\n";
+  std::string text = "| name | binding | access | content |\n|---|---|---|---|\n";
   std::uint32_t count = 0;
   const auto add = [&](const char* name, std::uint32_t number, bool readonly, const char* holds) {
     text += "| `" + std::string(name) + "` | " + std::to_string(number) + " | " +
@@ -134,34 +68,6 @@ TEST(Documentation, abi_lists_every_binding) {
 #undef PTX2SPV_BINDING
   EXPECT_EQ(count, abi::kBindings);
   documentation::expect_part("docs/reference/abi.md", "bindings", text);
-}
-
-TEST(Documentation, devices_lists_what_known_devices_answer) {
-  std::string head = "| row |", rule = "|---|";
-  std::vector<runtime::Answers> all;
-  unsigned number = 0;
-  std::string names;
-  for (const runtime::KnownDevice& each : runtime::known_devices()) {
-    const auto answers = runtime::Answers::parse(each.answers);
-    ASSERT_TRUE(answers) << each.identity.name;
-    all.push_back(*answers);
-    const std::string label = std::to_string(++number);
-    head += " " + label + " |";
-    rule += "---|";
-    names += label + ". " + each.identity.name +
-             (each.identity.info.empty() ? "" : ", " + each.identity.info) +
-             (each.identity.host.empty() ? "" : ", processor with " + each.identity.host) + "\n";
-  }
-  std::string text = names + "\n" + head + "\n" + rule + "\n";
-  for (const std::string_view row : runtime::Answers::rows()) {
-    text += "| `" + std::string(row) + "` |";
-    for (const runtime::Answers& each : all) {
-      const std::uint32_t value = each.find(row).value_or(0);
-      text += value == 0 ? " - |" : value == 1 ? " yes |" : " " + std::to_string(value) + " |";
-    }
-    text += "\n";
-  }
-  documentation::expect_part("docs/develop/devices.md", "answers", text);
 }
 
 /// A row for each of tests/limits/devices: what the runtime makes of it.
@@ -245,25 +151,6 @@ TEST(Documentation, devices_lists_the_figures_of_null_hardware) {
     text += "| " + family + " | " + values[family]["exact / fast"] + " | " +
             values[family]["exact / GLSL"] + " | " + values[family]["fast / GLSL"] + " |\n";
   documentation::expect_part("docs/develop/devices.md", "amd", text);
-}
-
-TEST(Documentation, drivers_lists_what_known_devices_need) {
-  std::string text =
-      "| device | driver | processor | workarounds | loops end after |\n|---|---|---|---|---|\n";
-  for (const runtime::KnownDevice& each : runtime::known_devices()) {
-    const auto answers = runtime::Answers::parse(each.answers);
-    ASSERT_TRUE(answers) << each.identity.name;
-    std::string needs;
-    for (const Capability& row : capabilities())
-      if (row.group == Capability::Group::workaround && answers->find(row.name) == 1)
-        needs += (needs.empty() ? "`" : ", `") + std::string(row.name) + "`";
-    const std::uint32_t loops = answers->find("max_loop_iterations").value_or(0);
-    text += "| " + each.identity.name + " | " +
-            (each.identity.info.empty() ? "-" : each.identity.info) + " | " +
-            (each.identity.host.empty() ? "-" : each.identity.host) + " | " +
-            (needs.empty() ? "-" : needs) + " | " + (loops ? std::to_string(loops) : "-") + " |\n";
-  }
-  documentation::expect_part("docs/reference/drivers.md", "known", text);
 }
 
 TEST(Documentation, abi_numbers_are_those_of_the_header) {

@@ -9,7 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "ptx2spv/profile.hpp"
+#include "src/device/answers.hpp"
 #include "tests/support/process.hpp"
+#include "translator/pipeline.hpp"
 #include "translator/ptx/instruction_table.hpp"
 
 namespace ptx2spv {
@@ -37,14 +40,19 @@ std::vector<std::string> cells(const std::string& row) {
   return out;
 }
 
+/// A tool's page, empty after a failure of the test.
+std::string made_by(const char* tool, const char* kind) {
+  const test::ProcessResult made = test::run_process({test::tool_path(tool), "--generate", kind});
+  EXPECT_EQ(made.exit_code, 0) << tool << " --generate " << kind << ": " << made.error;
+  return made.out;
+}
+
 std::string version_text(unsigned version) {
   return std::to_string(version / 10) + "." + std::to_string(version % 10);
 }
 
 TEST(GeneratedPages, support_lists_every_form_as_the_parser_reads_it) {
-  const test::ProcessResult made =
-      test::run_process({test::tool_path("ptx2spv"), "--generate", "support"});
-  ASSERT_EQ(made.exit_code, 0) << made.error;
+  auto rows = rows_of(made_by("ptx2spv", "support"));
   std::vector<std::string> taken, refused;
   for (const ptx::FormInfo& form : ptx::all_forms()) {
     const std::string manual(ptx::section(form.op));
@@ -57,7 +65,6 @@ TEST(GeneratedPages, support_lists_every_form_as_the_parser_reads_it) {
                       version_text(form.version) + " | sm_" + std::to_string(form.target) + " |");
     }
   }
-  auto rows = rows_of(made.out);
   EXPECT_EQ(rows["Forms"], taken);
   EXPECT_EQ(rows["Refused by name"], refused);
 
@@ -78,11 +85,65 @@ TEST(GeneratedPages, support_lists_every_form_as_the_parser_reads_it) {
   EXPECT_EQ(listed, younger);
 }
 
+TEST(GeneratedPages, passes_lists_every_pass_with_its_reason) {
+  std::vector<std::string> listed, passes;
+  auto rows = rows_of(made_by("ptx2spv", "passes"));
+  for (const std::string& row : rows[""]) {
+    const std::vector<std::string> columns = cells(row);
+    ASSERT_EQ(columns.size(), 3u) << row;
+    EXPECT_GT(columns[2].size(), 10u) << row;
+    listed.push_back(columns[1]);
+  }
+  for (const PassRow& row : pass_rows()) passes.emplace_back(row.name);
+  EXPECT_EQ(listed, passes);
+}
+
+TEST(GeneratedPages, capabilities_lists_every_row_with_what_it_needs) {
+  std::vector<std::string> listed, names;
+  auto rows = rows_of(made_by("ptx2spv", "capabilities"));
+  for (const char* group : {"Features", "Exactness", "Costs", "Workarounds"}) {
+    const bool workaround = std::string_view(group) == "Workarounds";
+    for (const std::string& row : rows[group]) {
+      const std::vector<std::string> columns = cells(row);
+      ASSERT_EQ(columns.size(), workaround ? 9u : 6u) << row;
+      for (const std::string& each : columns) EXPECT_FALSE(each.empty()) << row;
+      listed.push_back(columns[0].substr(1, columns[0].size() - 2));
+    }
+  }
+  using Group = Capability::Group;
+  for (const Group group : {Group::feature, Group::exactness, Group::cost, Group::workaround})
+    for (const Capability& each : capabilities())
+      if (each.group == group) names.emplace_back(each.name);
+  EXPECT_EQ(listed, names);
+  EXPECT_EQ(rows["Limits"].size(), 6u);
+  for (const std::string& row : rows["Limits"])
+    EXPECT_EQ(cells(row).size(), 1 + profile_names().size()) << row;
+}
+
+TEST(GeneratedPages, known_devices_lists_every_answer_of_every_device) {
+  if (!std::filesystem::exists(test::tool_path("ptxrun"))) GTEST_SKIP() << "ptxrun is not built";
+  const std::size_t devices = runtime::known_devices().size();
+  std::size_t described = 0;
+  std::vector<std::string> listed, answers;
+  auto rows = rows_of(made_by("ptxrun", "known-devices"));
+  for (const std::string& row : rows[""]) {
+    const std::vector<std::string> columns = cells(row);
+    if (columns[0] == std::to_string(described + 1)) {
+      EXPECT_EQ(columns[1], runtime::known_devices()[described++].identity.name);
+      continue;
+    }
+    if (!columns[0].starts_with("`")) continue;
+    EXPECT_EQ(columns.size(), 1 + devices) << row;
+    listed.push_back(columns[0].substr(1, columns[0].size() - 2));
+  }
+  for (const std::string_view row : runtime::Answers::rows()) answers.emplace_back(row);
+  EXPECT_EQ(described, devices);
+  EXPECT_EQ(listed, answers);
+}
+
 TEST(GeneratedPages, functions_lists_each_function_of_cuda_once) {
   const std::string ptxexec = test::tool_path("ptxexec");
   if (!std::filesystem::exists(ptxexec)) GTEST_SKIP() << "ptxexec is not built";
-  const test::ProcessResult made = test::run_process({ptxexec, "--generate", "functions"});
-  ASSERT_EQ(made.exit_code, 0) << made.error;
   std::map<std::string, bool> runtime, driver;  // whether a function is implemented
 #define PTX2SPV_CUDART_FUNCTION(which, name, ...) runtime[#name] = true;
 #define PTX2SPV_CUDART_MISSING(which, name, ...) runtime[#name] = false;
@@ -96,7 +157,7 @@ TEST(GeneratedPages, functions_lists_each_function_of_cuda_once) {
 #undef PTX2SPV_DRIVER_MISSING
   const std::string reason = "not supported: ";
   std::map<std::string, bool> listed[2];
-  auto rows = rows_of(made.out);
+  auto rows = rows_of(made_by("ptxexec", "cuda-functions"));
   const char* headings[] = {"Runtime interface", "Driver interface"};
   for (int i = 0; i < 2; ++i) {
     for (const std::string& row : rows[headings[i]]) {

@@ -6,7 +6,7 @@
 #include "tools/common/files.hpp"
 #include "tools/common/names.hpp"
 #include "tools/common/profile_file.hpp"
-#include "tools/ptx2spv/support_page.hpp"
+#include "tools/ptx2spv/pages.hpp"
 
 namespace ptx2spv::tools {
 namespace {
@@ -86,7 +86,7 @@ constexpr Option kOptions[] = {
      "all",
      "portable,swiftshader,lavapipe,nvidia,all"},
     {opt_disable, 0, "disable", "CAPABILITY",
-     "do without this capability of the profile (docs/reference/profiles.md); may be repeated"},
+     "do without this capability (docs/reference/capabilities.md); may be repeated"},
     {opt_enable, 0, "enable", "CAPABILITY",
      "use this capability, or this workaround, which the profile has not; may be repeated"},
     {opt_fp, 0, "fp", "POLICY",
@@ -243,7 +243,7 @@ constexpr Tool kPtx2spvRow = {
     kOptions,
     kExitCodes,
     "NO_COLOR turns colour off.",
-    support_page};
+    page};
 const Tool kPtx2spv = kPtx2spvRow;
 
 namespace {

@@ -1,9 +1,9 @@
-#include "tools/ptx2spv/support_page.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <vector>
+
+#include "tools/ptx2spv/pages.hpp"
 
 namespace ptx2spv::tools {
 namespace {
@@ -120,8 +120,7 @@ Vulkan compute has nothing that corresponds to these. The message names them.
 
 }  // namespace
 
-std::string support_page(std::string_view kind) {
-  if (kind != "support") return {};
+std::string support_page() {
   return std::string(kHead) + "## Forms\n\n| form | where | manual | PTX | target |\n" +
          "|---|---|---|---|---|\n" + forms(Row::Kind::form) + kYounger +
          "| modifier | of | PTX | target |\n|---|---|---|---|\n" + younger() + kNotes +

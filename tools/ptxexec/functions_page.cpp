@@ -51,7 +51,7 @@ Functions with a variant for per-thread default streams (`_ptsz`, `_ptds`) have 
 }  // namespace
 
 std::string functions_page(std::string_view kind) {
-  if (kind != "functions") return {};
+  if (kind != "cuda-functions") return {};
   std::string out = kHead;
   out += "\n## Runtime interface\n\n| function | CUDA | |\n|---|---|---|\n";
   for (const Row& row : kRuntime) out += line(row);

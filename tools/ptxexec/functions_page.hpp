@@ -6,7 +6,7 @@
 
 namespace ptx2spv::tools {
 
-/// docs/reference/cuda-functions.md for the kind "functions", nothing for any other.
+/// docs/reference/cuda-functions.md for the kind "cuda-functions", nothing for any other.
 std::string functions_page(std::string_view kind);
 
 }  // namespace ptx2spv::tools

@@ -214,7 +214,7 @@ std::string capabilities_problem(const std::string& names) {
   std::string problem;
   for (const std::string& each : parts_of(names, problem))
     if (problem.empty() && !find_capability(each))
-      problem = "there is no capability '" + each + "'; docs/reference/profiles.md lists them";
+      problem = "there is no capability '" + each + "'; docs/reference/capabilities.md lists them";
   return problem;
 }
 std::string compute_capability_problem(const std::string& value) {

@@ -29,6 +29,7 @@
 #include "tools/ptxrun/crash.hpp"
 #include "tools/ptxrun/draft.hpp"
 #include "tools/ptxrun/html_report.hpp"
+#include "tools/ptxrun/known_page.hpp"
 #include "tools/ptxrun/outputs.hpp"
 #include "tools/ptxrun/progress.hpp"
 #include "tools/ptxrun/report.hpp"
@@ -197,7 +198,8 @@ constexpr Tool kTool = {
     kOptions,
     kExitCodes,
     "NO_COLOR turns colour off. PTX2SPV_DEVICE selects a device where --device does not; "
-    "PTX2SPV_SWIFTSHADER names SwiftShader's library or its folder."};
+    "PTX2SPV_SWIFTSHADER names SwiftShader's library or its folder.",
+    known_devices_page};
 
 struct Settings {
   RunOptions run;

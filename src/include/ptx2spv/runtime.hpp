@@ -63,7 +63,7 @@ struct DeviceOptions {
   /// part of the name.
   std::string select;
   std::vector<std::string> disable;  ///< capabilities by name
-  std::vector<std::string> enable;   ///< workarounds by name (docs/reference/profiles.md)
+  std::vector<std::string> enable;   ///< workarounds by name (docs/reference/capabilities.md)
   std::vector<std::string> require;  ///< capabilities without which the device is refused
   std::string profile;               ///< named profile, of which the device keeps what it has
   std::optional<Profile> within;     ///< as `profile`, of a profile that has no name
@@ -89,7 +89,7 @@ struct DeviceOptions {
 Result<std::vector<DeviceInfo>> list_devices(const DeviceOptions& options = {});
 
 /// Vulkan objects of the application, for Device::adopt. Handles are the Vk* handles as they are;
-/// the features listed in runtime.md must have been enabled. They must outlive the Device.
+/// the device has the features that vulkan::DeviceNeeds names. They must outlive the Device.
 struct ExternalDevice {
   void* get_instance_proc_addr = nullptr;  ///< PFN_vkGetInstanceProcAddr
   void* instance = nullptr;

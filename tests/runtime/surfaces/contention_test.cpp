@@ -190,7 +190,7 @@ TEST_P(Contention, NoReductionIsLost) {
   }
 }
 
-// More cells than threads: nobody waits. The times that it prints stand in performance.md.
+// More cells than threads: nobody waits. docs/reference/surfaces.md has the times that it prints.
 TEST_P(Contention, CellsOfTheirOwn) {
   for (const Reduction* each : {&kUmin, &kSmax}) run({*each}, 65536, false);
 }
