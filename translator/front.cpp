@@ -74,6 +74,8 @@ constexpr FrontPass kFrontPasses[] = {
      [](lower::Program&, lower::FunctionRef, std::size_t,
         lower::LoweredEntry& lowered) -> std::string {
        lowered.info.waits = passes::yield_in_spin_loops(lowered.module.functions[0]);
+       lowered.info.waits_for_clock =
+           lowered.info.reads_clock && passes::waits_for_clock(lowered.module.functions[0]);
        return {};
      },
      "a thread of a warp, or one of several that an invocation runs, lets the next one go on where "

@@ -217,6 +217,9 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
   json.key("uses_textures").value(entry.uses_textures);
   json.key("uses_grid_workspace").value(entry.uses_grid_workspace);
   json.key("grid_workspace").value(entry.grid_workspace);
+  json.key("reads_clock").value(entry.reads_clock);
+  json.key("waits_for_clock").value(entry.waits_for_clock);
+  json.key("clock_rates").value(entry.clock_rates);
   json.key("control_bytes").value(entry.control_bytes);
   const auto triple = [&](std::string_view name, const std::uint32_t(&size)[3]) {
     list(json, name, size, [&](std::uint32_t n) { json.value(n); });

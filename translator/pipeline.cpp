@@ -318,6 +318,10 @@ constexpr Pass kPasses[] = {
      },
      "where threads do not advance independently, a loop that waits for another thread traps "
      "after a number of iterations; before surfaces and atomics become loops of their own"},
+    {Phase::memory, "yield-at-clocks",
+     [](const PassContext& c) { return for_interpreter(c) && c.info.waits_for_clock; },
+     [](PassContext& c) { passes::yield_at_clocks(c.function); },
+     "the interpreter's: warps and blocks that wait for a clock do so at the same time"},
     {Phase::memory, "check-accesses",
      [](const PassContext& c) { return (c.options.checks & kKernelChecks) != 0; },
      [](PassContext& c) {
@@ -426,6 +430,11 @@ constexpr Pass kPasses[] = {
      "fuses products and sums where ptxas does; before legalise-float, while operations are "
      "still PTX's"},
 
+    {Phase::legalise, "legalise-clocks", [](const PassContext& c) { return c.info.reads_clock; },
+     [](PassContext& c) {
+       passes::legalise_clocks(c.function, c.profile.features, c.info.clock_rates);
+     },
+     "a clock is the device's, or counts its readings"},
     {Phase::legalise, "checked-loops",
      // Guards store in every loop.
      [](const PassContext& c) { return c.optimize && !c.function.loop_guard.on; },

@@ -155,9 +155,10 @@ void entry(A& archive, EntryInfo& it) {
          it.shadow_shared, it.shadow_granule, it.may_race, it.access_sites, it.shared_bytes,
          it.local_bytes, it.dynamic_shared, it.barriers, it.warp_operations, it.divergent_barriers,
          it.divergent_warp_operations, it.waits, it.warp_subgroups, it.dynamic_handles,
-         it.uses_printf, it.uses_heap, it.uses_grid_workspace, it.grid_workspace, it.control_bytes,
-         it.uses_textures, it.reqntid[0], it.reqntid[1], it.reqntid[2], it.maxntid[0],
-         it.maxntid[1], it.maxntid[2], it.threads, it.workgroup_threads, it.threads_per_invocation);
+         it.uses_printf, it.uses_heap, it.uses_grid_workspace, it.grid_workspace, it.reads_clock,
+         it.waits_for_clock, it.clock_rates, it.control_bytes, it.uses_textures, it.reqntid[0],
+         it.reqntid[1], it.reqntid[2], it.maxntid[0], it.maxntid[1], it.maxntid[2], it.threads,
+         it.workgroup_threads, it.threads_per_invocation);
 }
 
 }  // namespace

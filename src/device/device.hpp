@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ptx2spv/runtime.hpp"
+#include "src/device/clocks.hpp"
 #include "src/device/findings.hpp"
 #include "src/device/layouts.hpp"
 #include "src/device/pipeline_cache.hpp"
@@ -65,6 +66,7 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   Memory discard;  ///< where suppressed stores go
   KernelHeap kernel_heap;
   GridWorkspace grid_workspace;
+  Clocks clocks;
   Layouts layouts;
   PipelineCache pipeline_cache;
   std::unique_ptr<DiskCache> disk;

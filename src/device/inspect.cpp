@@ -96,6 +96,7 @@ void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
             chain.indexing.shaderSampledImageArrayNonUniformIndexing &&
             chain.indexing.runtimeDescriptorArray);
   allow(profile.features.shader_clock, chain.clock.shaderSubgroupClock);
+  allow(profile.features.device_clock, chain.clock.shaderDeviceClock);
 }
 
 /// Denormals, rounding and special values that modules may ask to be kept.

@@ -36,6 +36,7 @@ const FeatureRow kFeatures[] = {
     PTX2SPV_ROW(shaderSampledImageArrayNonUniformIndexing, "indexed_samplers", indexing),
     PTX2SPV_ROW(runtimeDescriptorArray, "indexed_samplers", indexing),
     PTX2SPV_ROW(shaderSubgroupClock, "shader_clock", clock),
+    PTX2SPV_ROW(shaderDeviceClock, "device_clock", clock),
     PTX2SPV_ROW(subgroupSizeControl, "subgroup_ops", subgroup_size),
     PTX2SPV_ROW(computeFullSubgroups, "subgroup_ops", subgroup_size),
 };

@@ -15,6 +15,10 @@ bool exact(const KernelState& kernel, const LaunchConfig& config) {
   return config.fp.value_or(kernel.module->options.fp) == FpPolicy::exact;
 }
 
+bool has_clock(const DeviceState& device) {
+  return device.profile.features.shader_clock || device.profile.features.device_clock;
+}
+
 }  // namespace
 
 bool may_interpret(const KernelState& kernel, const LaunchConfig& config) {
@@ -29,9 +33,15 @@ bool interprets_at_once(const KernelState& kernel, const LaunchConfig& config) {
 }
 
 bool interprets_first(KernelState& kernel, const LaunchConfig& config, const Variant& variant) {
-  if (!exact(kernel, config) || config.threads) return false;
-  const PhysicalTraits& traits = kernel.module->device->traits;
+  if (config.threads) return false;
   const EntryInfo& info = variant.info;
+  // The interpreter has clocks, and its threads wait for them side by side.
+  if (info.waits_for_clock || (info.reads_clock && !has_clock(*kernel.module->device))) {
+    kernel.patience_us = UINT64_MAX;
+    return true;
+  }
+  if (!exact(kernel, config)) return false;
+  const PhysicalTraits& traits = kernel.module->device->traits;
   // Kernels whose threads wait for one another in loops are the device's, whose translation tells
   // where a wait has no end.
   const bool wait = info.waits || info.divergent_warp_operations;

@@ -95,6 +95,13 @@ Status place_workspace(const KernelState& kernel, const LaunchConfig& config, La
   return {};
 }
 
+/// What the device's clocks are scaled by. The interpreter's need it not.
+void place_clock_rates(const KernelState& kernel, LaunchPlan& plan) {
+  if (!kernel.info->reads_clock || plan.interpreted) return;
+  const ClockRates rates = plan.module->device->clocks.get(*plan.module->device);
+  std::memcpy(plan.params.data() + kernel.info->clock_rates, rates.data(), sizeof rates);
+}
+
 ThreadModel choose_threads(const KernelState& kernel, const LaunchConfig& config) {
   const EntryInfo& info = *kernel.info;
   const DeviceState& device = *kernel.module->device;
@@ -510,6 +517,7 @@ Result<LaunchPlan> make_plan(KernelState& kernel, const LaunchConfig& config, co
   if (Status status = place_references(kernel, args, plan.params, plan.keep); !status)
     return status.error();
   if (Status status = place_workspace(kernel, config, plan); !status) return status.error();
+  place_clock_rates(kernel, plan);
   for (const Args::Item& item : args.items)
     if (item.keep) plan.keep.push_back(item.keep);
 

@@ -17,12 +17,12 @@
 namespace ptx2spv::runtime {
 namespace {
 
-/// The rows that differ, but for timed ones.
-std::string difference(const Profile& want, const Profile& got) {
+/// The rows that differ. A GPU's times do not depend on what else the machine does.
+std::string difference(const Profile& want, const Profile& got, bool times = false) {
   const Answers expected = Answers::of(want), answers = Answers::of(got);
   std::string text;
   for (const std::string_view row : Answers::rows())
-    if (!timed(row) && expected.find(row) != answers.find(row)) text += std::string(row) + " ";
+    if ((times || !timed(row)) && expected.find(row) != answers.find(row)) text += std::string(row) + " ";
   return text;
 }
 
@@ -101,7 +101,7 @@ TEST(Probe, AnUnknownDriverGetsTheProfileOfTheKnownOne) {
       EXPECT_LT(processor_seconds(RUSAGE_CHILDREN) - before, 4.0);
     }
   }
-  EXPECT_EQ(difference(expected, profile), "");
+  EXPECT_EQ(difference(expected, profile, device.info.kind != DeviceKind::cpu), "");
   EXPECT_FALSE(folder.list().empty());
 
   // From the cache, and not from the process either.

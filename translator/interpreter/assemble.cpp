@@ -188,6 +188,7 @@ class Assembler {
     const Type from = inst.count ? f_.insts[f_.arg(v, 0)].type : inst.type;
     switch (inst.op) {
       case Op::builtin: return builtin_handlers(inst.builtin);
+      case Op::read_clock: return clock_handlers();
       case Op::load:
       case Op::atomic:
       case Op::atomic_cas:

@@ -70,6 +70,7 @@ bool BlockRun::open_barriers() {
 
 BlockRun::Status BlockRun::turn() {
   bool going = false, left = false, yielded = false;
+  clock_ = false;
   for (Warp& warp : warps_) {
     going = warp.run() || going;
     left = left || !warp.over();

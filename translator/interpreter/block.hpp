@@ -83,6 +83,9 @@ class BlockRun {
   void arrive(std::uint32_t barrier, std::uint32_t threads, std::uint32_t expected,
               std::uint32_t sum, std::uint32_t kind);
   void ended(std::uint32_t threads) { done_ += threads; }
+  void waits_for_clock() { clock_ = true; }
+  /// Whether a thread has waited for a clock, which goes on by itself, in the last turn.
+  bool waited_for_clock() const { return clock_; }
   /// Registers, shared and local memory.
   static std::uint64_t bytes(const Program& program, const Launch& launch,
                              std::uint32_t dynamic_shared);
@@ -98,6 +101,7 @@ class BlockRun {
   const Launch& launch_;
   std::uint32_t threads_ = 0, done_ = 0, shared_bytes_ = 0;
   std::uint32_t number_[3] = {0, 0, 0};
+  bool clock_ = false;
   Barrier barriers_[16];
   std::vector<Warp> warps_;
   std::vector<Row> registers_;

@@ -21,6 +21,9 @@ namespace {
 
 /// Turns in which all threads of a block yield before another block is let run.
 constexpr unsigned kPatience = 16;
+/// Blocks that wait for a clock at a time, of one thread of the processor's: as many as a
+/// multiprocessor of NVIDIA's has.
+constexpr std::size_t kMostAtClock = 32;
 /// Seconds without progress of any block after which all wait for ever.
 constexpr double kForever = 2;
 /// Bytes that blocks which run or wait at a time may take together, but for the first.
@@ -99,7 +102,10 @@ class Grid {
         if (failed_.load(std::memory_order_relaxed)) return;
       }
       // All wait: perhaps for a block that has not begun, perhaps for another thread's.
-      if (!idle || running.empty() || start(running, spare)) continue;
+      if (!idle || running.empty()) continue;
+      const bool clock =
+          std::ranges::any_of(running, [](const auto& block) { return block->waited_for_clock(); });
+      if (!(clock && running.size() >= kMostAtClock) && start(running, spare)) continue;
       if (now() - moved_.load(std::memory_order_relaxed) > kForever)
         return fail({.problem = waiting(*running.front())});
       std::this_thread::yield();
@@ -134,7 +140,7 @@ class Grid {
       if (status == BlockRun::Status::over) moved_.store(now(), std::memory_order_relaxed);
       if (status == BlockRun::Status::over || status == BlockRun::Status::stuck) return status;
       idle = status == BlockRun::Status::idle ? idle + 1 : 0;
-      if (idle == 0) moved_.store(now(), std::memory_order_relaxed);
+      if (idle == 0 || block.waited_for_clock()) moved_.store(now(), std::memory_order_relaxed);
       if (idle >= kPatience || failed_.load(std::memory_order_relaxed)) return status;
     }
   }

@@ -26,6 +26,7 @@ Handlers memory_handlers(const ir::Inst& inst, bool uniform);
 /// `stored`: the type of what is stored.
 Handlers store_handlers(const ir::Inst& inst, ir::Type stored);
 Handlers builtin_handlers(ir::Builtin builtin);
+Handlers clock_handlers();
 /// Moves a value from place in[0]; imm is the number of rows.
 Handlers move_handlers(ir::Type type);
 /// A call of the shader library (Step::more is a Call).

@@ -222,9 +222,6 @@ std::uint32_t launch_word(const Lanes& lanes) {
     return lanes.launch->grid[number(Builtin::num_workgroups_x)];
   if constexpr (Which == Builtin::shared_words) return static_cast<u32>(lanes.shared.size / 4);
   if constexpr (Which == Builtin::subgroup_size) return kLanes;
-  const auto now = static_cast<u64>(std::chrono::steady_clock::now().time_since_epoch().count());
-  if constexpr (Which == Builtin::clock_lo) return static_cast<u32>(now);
-  if constexpr (Which == Builtin::clock_hi) return static_cast<u32>(now >> 32);
   return 0;
 }
 
@@ -345,6 +342,33 @@ Handlers store_handlers(const ir::Inst& inst, Type stored) {
   }
 }
 
+namespace {
+
+template <typename Clock>
+u64 nanoseconds() {
+  return static_cast<u64>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
+          .count());
+}
+
+/// Billionths of a second: of a device's clock since 1970, as NVIDIA's has them.
+template <bool Masked>
+void read_clock(const Step& step, Lanes& lanes) {
+  const bool device = static_cast<ir::ClockScope>(step.imm) == ir::ClockScope::device;
+  const u64 now =
+      device ? nanoseconds<std::chrono::system_clock>() : nanoseconds<std::chrono::steady_clock>();
+  u32* __restrict low = lanes.words(step.out);
+  u32* __restrict high = lanes.words(static_cast<Place>(step.out + 1));
+  for (unsigned i = 0; i < kLanes; ++i) {
+    put<u32, Masked>(lanes, low, i, static_cast<u32>(now));
+    put<u32, Masked>(lanes, high, i, static_cast<u32>(now >> 32));
+  }
+}
+
+}  // namespace
+
+Handlers clock_handlers() { return {read_clock<false>, read_clock<true>}; }
+
 Handlers builtin_handlers(Builtin builtin) {
   switch (builtin) {
 #define PTX2SPV_OF(kind, name) \
@@ -364,8 +388,6 @@ Handlers builtin_handlers(Builtin builtin) {
     PTX2SPV_OF(launch_builtin, num_workgroups_z)
     PTX2SPV_OF(thread_builtin, subgroup_lane)
     PTX2SPV_OF(launch_builtin, subgroup_size)
-    PTX2SPV_OF(launch_builtin, clock_lo)
-    PTX2SPV_OF(launch_builtin, clock_hi)
     PTX2SPV_OF(launch_builtin, shared_words)
     PTX2SPV_OF(thread_builtin, global_id_x)
     PTX2SPV_OF(thread_builtin, global_id_y)

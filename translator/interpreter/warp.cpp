@@ -4,6 +4,7 @@
 
 #include "translator/interpreter/block.hpp"
 #include "translator/interpreter/handlers.hpp"
+#include "translator/passes/threads/spin_loops.hpp"
 
 namespace ptx2spv::interpreter {
 
@@ -234,6 +235,7 @@ Warp::Next Warp::together(std::size_t index) {
   Group& g = groups_[index];
   switch (program_->steps[g.at].op) {
     case Op::yield:
+      if (program_->steps[g.at].imm == passes::kClockYield) owner_->waits_for_clock();
       ++g.at;
       g.state = Group::State::yielded;
       return Next::other;

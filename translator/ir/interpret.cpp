@@ -409,6 +409,8 @@ class Machine {
     }
     switch (inst.op) {
       case Op::builtin: result = builtin(inst.builtin); return;
+      case Op::clock: result = args[0]; return;
+      case Op::read_clock: result = Bits::of(++ticks_); return;
       case Op::get_var: result = t.vars[inst.imm]; return;
       case Op::set_var: t.vars[inst.imm] = args[0]; return;
       case Op::load: result = load(t, inst.mem, args[0]); return;
@@ -464,6 +466,7 @@ class Machine {
   std::vector<Bits> scratch_;
   std::uint32_t current_ = 0;
   std::uint64_t steps_ = 0;
+  std::uint64_t ticks_ = 0;  ///< of the clocks: one a reading
   Outcome out_;
 };
 

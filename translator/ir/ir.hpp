@@ -144,13 +144,14 @@ enum class Builtin : std::uint8_t {
   num_workgroups_z,
   subgroup_lane,
   subgroup_size,
-  clock_lo,
-  clock_hi,
   shared_words,
   global_id_x,  ///< workgroup_id * workgroup_size + local_id, below abi::kSmallGrid
   global_id_y,
   global_id_z
 };
+
+enum class Clock : std::uint8_t { cycles, time };            ///< imm of clock
+enum class ClockScope : std::uint8_t { subgroup, device };  ///< imm of read_clock
 
 /// One instruction. Operands stand in Function::operands[first .. first + count).
 struct Inst {

@@ -121,6 +121,8 @@ std::string validate_types(const Function& f, const Module& module, Value v) {
         return "i32 constant has more than 32 bits";
       return inst.type == Type::i1 || is_int(inst.type) ? "" : "constant of a vector type";
     case Op::builtin: return inst.type == Type::i32 ? "" : "builtin is not i32";
+    case Op::clock: return inst.type == Type::i64 ? all(Type::i64) : "clock is not i64";
+    case Op::read_clock: return inst.type == Type::v2 ? "" : "clock's ticks are not v2";
     case Op::get_var:
       if (inst.imm >= f.vars.size()) return "variable does not exist";
       return inst.type == f.vars[inst.imm].type ? "" : "variable has another type";

@@ -314,13 +314,19 @@ Value FunctionLowering::special(const Operand& operand) {
   };
   const auto lane = [&] { return b_.op2(Op::and_, tid_linear(), b_.i32(31)); };
   const auto bit = [&] { return b_.op2(Op::shl, b_.i32(1), lane()); };
-  const auto ticks = [&] {
-    // A clock that goes on with every reading: kernels that wait for it to advance end. A second at
-    // 1 GHz is 10,000 readings, since a driver may end loops of 65,535 iterations.
+  const auto now = [&](ir::Clock clock) {
+    // A device without clocks has one that goes on with every reading: kernels that wait for it to
+    // advance end. A second is 10,000 readings, since a driver may end loops of 65,535 iterations.
     if (!clock_) clock_ = new_var(Type::i64, "clock");
-    const Value now = b_.op2(Op::add, b_.get(clock_), b_.i64(100'000));
-    b_.set(clock_, now);
-    return now;
+    const Value count = b_.op2(Op::add, b_.get(clock_), b_.i64(100'000));
+    b_.set(clock_, count);
+    EntryInfo& info = context_.out.info;
+    if (!info.reads_clock) {
+      info.reads_clock = true;
+      info.clock_rates = info.param_buffer_bytes = (info.param_buffer_bytes + 7) & ~7u;
+      info.param_buffer_bytes += abi::kClockWords * 4;
+    }
+    return b_.inst(Op::clock, Type::i64, {count}, static_cast<std::uint64_t>(clock));
   };
   switch (operand.special) {
     case tid: return part(Builtin::local_id_x, 0, false);
@@ -343,11 +349,11 @@ Value FunctionLowering::special(const Operand& operand) {
                      {b_.op2(Op::sub, b_.op2(Op::shl, bit(), b_.i32(1)), b_.i32(1))});
     case lanemask_ge: return b_.inst(Op::not_, Type::i32, {b_.op2(Op::sub, bit(), b_.i32(1))});
     case clock:
-    case clock64:
+    case clock64: return now(ir::Clock::cycles);
+    case clock_hi: return b_.inst(Op::high, Type::i32, {now(ir::Clock::cycles)});
     case globaltimer:
-    case globaltimer_lo: return ticks();
-    case clock_hi:
-    case globaltimer_hi: return b_.inst(Op::high, Type::i32, {ticks()});
+    case globaltimer_lo: return now(ir::Clock::time);
+    case globaltimer_hi: return b_.inst(Op::high, Type::i32, {now(ir::Clock::time)});
     case dynamic_smem_size: return push(abi::Push::dynamic_shared);
     case total_smem_size:
       return b_.op2(

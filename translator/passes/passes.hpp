@@ -166,6 +166,10 @@ bool legalise_float(ir::Function& function, ir::Module& module, const FloatOptio
 /// legalise_float.
 bool elide_nan_selects(ir::Function& function);
 
+/// Clocks become readings of the device's, scaled by the rates at that offset of the parameter
+/// buffer, or what they count where it has none. On SSA form, before legalise_int64.
+void legalise_clocks(ir::Function& function, const Features& features, std::uint32_t rates);
+
 /// Shifts and divisions exact as the IR defines them, and without 64-bit integers everything on i64
 /// as pairs of words: constant, undef, phi, select, pack, trunc, high, load, store, atomics and
 /// library calls remain. Runs once, on SSA form; needs no second round.

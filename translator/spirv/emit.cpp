@@ -360,11 +360,8 @@ void Emitter::instruction(Value v) {
     case Op::constant:
     case Op::undef:
     case Op::phi: return;
-    case Op::builtin:
-      // The clock is read where it stands; the others were loaded at the start.
-      if (inst.builtin == ir::Builtin::clock_lo || inst.builtin == ir::Builtin::clock_hi)
-        set(v, builtin(inst.builtin));
-      return;
+    case Op::builtin: return;  // loaded at the start
+    case Op::read_clock: return set(v, clock(static_cast<ir::ClockScope>(inst.imm)));
     case Op::add:
     case Op::sub:
     case Op::mul:

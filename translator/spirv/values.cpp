@@ -222,17 +222,15 @@ Id Emitter::builtin(ir::Builtin which) {
       return b_.spec_op(spv::Op::OpIAdd, b_.type_uint(),
                         {fixed, b_.spec_constant(abi::Spec::dynamic_shared_words, 0)});
     }
-    case clock_lo:
-    case clock_hi: {
-      if (!p_.features.shader_clock) return b_.constant(0);
-      b_.capability(spv::Capability::ShaderClockKHR);
-      b_.extension("SPV_KHR_shader_clock");
-      const Id time =
-          op(spv::Op::OpReadClockKHR, b_.type_uvec(2), b_.constant(word(spv::Scope::Subgroup)));
-      return op(spv::Op::OpCompositeExtract, b_.type_uint(), time, which == clock_hi ? 1u : 0u);
-    }
   }
   return 0;
+}
+
+Id Emitter::clock(ir::ClockScope scope) {
+  b_.capability(spv::Capability::ShaderClockKHR);
+  b_.extension("SPV_KHR_shader_clock");
+  const auto which = scope == ir::ClockScope::device ? spv::Scope::Device : spv::Scope::Subgroup;
+  return op(spv::Op::OpReadClockKHR, b_.type_uvec(2), b_.constant(word(which)));
 }
 
 }  // namespace ptx2spv::spirv

@@ -66,6 +66,17 @@ inline constexpr std::uint32_t kSmallGrid = 1u << 26;
 /// blocks count in where they meet (CUDA's headers, cooperative_groups).
 inline constexpr std::uint32_t kGridWorkspace = 16;
 
+/// What makes billionths of a second of a clock's ticks, in the parameter buffer of kernels that
+/// read one: first + (ticks * rate >> 32), by a rate and a first time of 64 bits each. Rates of 0
+/// leave the ticks as they are.
+enum ClockWord : std::uint32_t {
+  c_cycles_rate = 0,
+  c_cycles_first = 2,  ///< of %clock and %clock64
+  c_time_rate = 4,
+  c_time_first = 6,  ///< of %globaltimer
+};
+inline constexpr std::uint32_t kClockWords = 8;
+
 /// Specialisation constants: workgroup size, and words of dynamic shared memory.
 enum Spec : std::uint32_t { size_x = 0, size_y = 1, size_z = 2, dynamic_shared_words = 3 };
 

@@ -286,6 +286,10 @@ struct EntryInfo {
   bool uses_grid_workspace = false;
   std::uint32_t grid_workspace = 0;  ///< of those that use it: offset in the parameter buffer of
                                      ///< its address, 0 where the launch is not cooperative
+  bool reads_clock = false;
+  bool waits_for_clock = false;   ///< a loop ends by what a clock says
+  std::uint32_t clock_rates = 0;  ///< of those that read one: offset in the parameter buffer of
+                                  ///< abi::ClockWord
   std::uint32_t control_bytes =
       0;  ///< of the slab behind the shared memory of all blocks: what a
           ///< workgroup that runs them all needs for their threads to meet

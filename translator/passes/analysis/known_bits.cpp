@@ -37,8 +37,6 @@ std::uint64_t KnownBits::transfer(const Function& f, Value v) const {
     case Op::constant: return ~inst.imm;
     case Op::builtin:
       switch (inst.builtin) {
-        case Builtin::clock_lo:
-        case Builtin::clock_hi:
         case Builtin::num_workgroups_x:
         case Builtin::workgroup_id_x: return outside;
         case Builtin::global_id_x:

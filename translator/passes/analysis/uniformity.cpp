@@ -41,9 +41,7 @@ bool Uniformity::source(const Inst& inst) const {
         case Builtin::global_id_x:
         case Builtin::global_id_y:
         case Builtin::global_id_z:
-        case Builtin::subgroup_lane:
-        case Builtin::clock_lo:
-        case Builtin::clock_hi: return true;
+        case Builtin::subgroup_lane: return true;
         default: return false;
       }
     case Op::load: return !readonly(inst);

@@ -36,8 +36,7 @@ void demote_to_stack(Function& f) {
       const Inst inst = f.insts[a];
       builder.set_loc(inst.loc);
       Value copy;
-      const bool clock = inst.builtin == Builtin::clock_lo || inst.builtin == Builtin::clock_hi;
-      if (inst.op == Op::constant || inst.op == Op::undef || (inst.op == Op::builtin && !clock)) {
+      if (inst.op == Op::constant || inst.op == Op::undef || inst.op == Op::builtin) {
         copy = builder.inst(inst.op, inst.type, {}, inst.imm);
         f.insts[copy].builtin = inst.builtin;
       } else {

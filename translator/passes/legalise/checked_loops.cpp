@@ -44,9 +44,6 @@ bool CheckedLoops::can_repeat(std::uint32_t loop) const {
       const Inst& inst = f_.insts[v];
       if (info(inst.op).flags & (flag::W | flag::C)) return false;
       if (inst.op == Op::load && inst.mem.is_volatile) return false;
-      if (inst.op == Op::builtin &&
-          (inst.builtin == Builtin::clock_lo || inst.builtin == Builtin::clock_hi))
-        return false;
     }
     const std::uint32_t inner = nest_.innermost[b];
     if (f_.blocks[b].merge == Merge::loop && test_of(inner) == kNoBlock) return false;

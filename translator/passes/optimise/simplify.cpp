@@ -176,8 +176,6 @@ class Simplifier {
   bool shareable(const Inst& inst) const {
     const unsigned flags = info(inst.op).flags;
     if (inst.op == Op::phi || inst.op == Op::undef) return false;
-    if (inst.op == Op::builtin)
-      return inst.builtin != Builtin::clock_lo && inst.builtin != Builtin::clock_hi;
     if (flags & flag::P) return true;
     return inst.op == Op::load && !inst.mem.is_volatile &&
            (inst.mem.readonly || always_readonly(inst.mem.space));

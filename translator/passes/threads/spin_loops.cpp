@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "translator/passes/rewrite.hpp"
+
 namespace ptx2spv::passes {
 
 using ir::BlockId;
@@ -14,8 +16,9 @@ namespace {
 
 constexpr std::uint32_t kNoLoop = 0xffffffffu;
 
-/// By value: computed from what such a read gave. Memory in between is not followed.
-std::vector<bool> depending(const ir::Function& f, std::size_t& steps) {
+/// By value: computed from what a read that `source` names gave. Memory in between is not followed.
+std::vector<bool> depending(const ir::Function& f, bool (*source)(const ir::Inst& inst),
+                            std::size_t& steps) {
   // Who reads a value, as a list threaded through all operands; who reads a variable.
   struct Use {
     Value user = 0;
@@ -40,7 +43,7 @@ std::vector<bool> depending(const ir::Function& f, std::size_t& steps) {
       ++steps;
       if (inst.op == Op::get_var) use(of_var[inst.imm], v);
       for (const Value operand : f.args(v)) use(of_value[operand], v);
-      if (reads_others(inst)) mark(v);
+      if (source(inst)) mark(v);
     }
   const auto mark_users = [&](std::uint32_t list) {
     for (; list; list = uses[list].next, ++steps) mark(uses[list].user);
@@ -57,7 +60,44 @@ std::vector<bool> depending(const ir::Function& f, std::size_t& steps) {
   return value;
 }
 
+bool is_clock(const ir::Inst& inst) { return inst.op == Op::clock; }
+
+/// By block: whether it is in a loop that ends by what a clock says.
+std::vector<bool> in_clock_loops(ir::Function& function) {
+  std::vector<bool> inside(function.blocks.size(), false);
+  std::size_t steps = 0;
+  const std::vector<bool> depends = depending(function, is_clock, steps);
+  function.compute_preds();
+  for (const ir::NaturalLoop& loop : ir::natural_loops(function)) {
+    std::vector<bool> body(function.blocks.size(), false);
+    for (const BlockId b : loop.body) body[b] = true;
+    const bool ends = std::ranges::any_of(loop.body, [&](BlockId b) {
+      const ir::Block& block = function.blocks[b];
+      return block.cond && depends[block.cond] &&
+             std::ranges::any_of(block.succs, [&](BlockId next) { return !body[next]; });
+    });
+    for (const BlockId b : loop.body) inside[b] = inside[b] || ends;
+  }
+  return inside;
+}
+
 }  // namespace
+
+bool waits_for_clock(ir::Function& function) {
+  const std::vector<bool> inside = in_clock_loops(function);
+  return std::ranges::find(inside, true) != inside.end();
+}
+
+void yield_at_clocks(ir::Function& function) {
+  const std::vector<bool> inside = in_clock_loops(function);
+  CfgRewriter rewriter(function);
+  rewriter.run([&](Value v) {
+    const BlockId block = rewriter.builder().block();
+    if (is_clock(function.insts[v]) && inside[block])
+      rewriter.builder().inst(Op::yield, ir::Type::none, {}, kClockYield);
+    rewriter.keep(v);
+  });
+}
 
 bool reads_others(const ir::Inst& inst) {
   const bool visible = inst.mem.space == Space::global || inst.mem.space == Space::shared;
@@ -82,7 +122,7 @@ std::vector<SpinLoop> find_spin_loops(ir::Function& function, std::size_t& steps
       ++steps;
       if (inner[b] == kNoLoop || loops[i].body.size() < loops[inner[b]].body.size()) inner[b] = i;
     }
-  const std::vector<bool> depends = depending(function, steps);
+  const std::vector<bool> depends = depending(function, reads_others, steps);
   std::vector<bool> waits(loops.size(), false);
   for (BlockId b = 0; b < function.blocks.size(); ++b) {
     if (inner[b] == kNoLoop) continue;

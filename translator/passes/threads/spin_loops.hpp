@@ -28,9 +28,14 @@ std::vector<SpinLoop> find_spin_loops(ir::Function& function, std::size_t& steps
 /// whether there is one.
 bool yield_in_spin_loops(ir::Function& function);
 
+/// Whether a loop ends by what a clock says. Registers are variables.
+bool waits_for_clock(ir::Function& function);
+/// Puts a yield before each reading of a clock in such loops.
+void yield_at_clocks(ir::Function& function);
+
 /// Op::yield's imm: why, and from bit kYieldSite on the trap site of a wait in vain, 0 where there
 /// is none.
-inline constexpr std::uint64_t kMbarrierYield = 0, kSpinYield = 1;
-inline constexpr unsigned kYieldSite = 1;
+inline constexpr std::uint64_t kMbarrierYield = 0, kSpinYield = 1, kClockYield = 2;
+inline constexpr unsigned kYieldSite = 2;
 
 }  // namespace ptx2spv::passes
