@@ -35,12 +35,14 @@ uint tex_gradient(const in uint x, const in uint extent)
 }
 
 // The same of a volume, where the hardware takes the difference of two coordinates: that of the
-// point and its sum with the gradient, as floats. A NaN and denormals count as 0 in both.
+// point and its sum with the gradient, as floats. A NaN and denormals count as 0 in both. From an
+// infinite coordinate everything is endlessly far.
 uint tex_gradient_volume(const in uint x, const in uint moves, const in uint extent)
 {
     float sum = uintBitsToFloat(x) + uintBitsToFloat(moves);
     uint from = tex_component(x), to = tex_component(floatBitsToUint(sum));
-    return tex_gradient(f32_add_rz(to, from ^ SIGN_BIT), extent);
+    uint difference = f32_add_rz(to, from ^ SIGN_BIT);
+    return tex_gradient(PICK((x & F32_NAN) == F32_INF, F32_INF, difference), extent);
 }
 
 // What is left of a summand beside one of exponent `top`: ten bits of that one and another.

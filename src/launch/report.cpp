@@ -64,6 +64,20 @@ void describe_dead(TrapReport& report, const ModuleState& module, const TrapSite
           : own.why_dead(report.handle, texture ? "texture" : "surface");
 }
 
+/// Under .trap the hardware looks at the bounds first: an access that begins outside is out of
+/// bounds, whatever its alignment.
+void look_at_bounds(TrapReport& report, const std::string& instruction) {
+  if (report.kind != abi::TrapKind::misaligned || !report.extent[0] ||
+      instruction.find(".clamp") != std::string::npos ||
+      instruction.find(".zero") != std::string::npos)
+    return;
+  for (const auto& [name, value] : report.coordinates) {
+    const std::uint32_t most = report.extent[name == "x" ? 0 : name == "y" ? 1 : 2];
+    const auto given = static_cast<std::uint32_t>(value) & (name == "layer" ? 0xffffu : ~0u);
+    if (given >= most) report.kind = abi::TrapKind::out_of_bounds;
+  }
+}
+
 }  // namespace
 
 TrapReport make_report(const ModuleState& module, const KernelState& kernel, const Variant& variant,
@@ -110,6 +124,7 @@ TrapReport make_report(const ModuleState& module, const KernelState& kernel, con
     for (std::size_t i = 0; i < where.coordinates.size() && i < 3; ++i)
       report.coordinates.emplace_back(where.coordinates[i],
                                       static_cast<std::int32_t>(record[abi::t_coord + i]));
+    look_at_bounds(report, where.text);
   }
   return report;
 }

@@ -99,6 +99,8 @@ CUresult over_memory(const CUDA_RESOURCE_DESC& resource, const TextureDesc& desc
   const unsigned channels =
       pitched ? resource.res.pitch2D.numChannels : resource.res.linear.numChannels;
   TextureMemory memory;
+  if (format >= kUnorm8x1)
+    return fail(eInvalidValue, "a format that is normalized by itself is an array's");
   if (!format_of(format, channels, memory.format, memory.channels))
     return fail(eInvalidValue, "a texture has no such format");
   auto allocation = find_address(address);

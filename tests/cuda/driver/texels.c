@@ -97,12 +97,12 @@ static void fill(void* data, int format, size_t count, unsigned seed) {
 
 /* Coordinates of a thread: three for texels or extents of 1, three of a direction, two gradients
  * of three, of which the last begins with a level. */
-static float coordinate(unsigned thread, unsigned which) {
+static float coordinate(unsigned thread, unsigned which, int plain) {
   static const uint32_t special[] = {0,          0x80000000, 0x3f800000, 0x3f000000, 0xbf800000,
                                      0x7fc00000, 0x7f800000, 0xff800000, 1,          0x4f000000};
   const unsigned word = mixed(thread * 977 + which * 13 + 1);
   float value;
-  if (thread < 10 && (which == thread % 3 || which == 3 + thread % 3)) {
+  if (!plain && thread < 10 && (which == thread % 3 || which == 3 + thread % 3)) {
     memcpy(&value, special + thread, 4);
     return value;
   }
@@ -173,7 +173,7 @@ static CUresult make(const Kind* kind, int format, unsigned channels, unsigned s
   const int numbered =
       format >= kUnorm8 ? format + (channels == 4 ? 2 : (int)channels - 1) : format;
   ArrayDesc desc = {kind->w, kind->h, kind->d, numbered, channels, kind->flags};
-  const size_t pitch = 512, rows = kind->h ? kind->h : 1;
+  const size_t pitch = 512, rows = kind->h ? kind->h : 2;
   CUresult code;
   memset(made, 0, sizeof *made);
   if (kind->resource == kArray) {
@@ -218,11 +218,13 @@ typedef struct {
 } Buffers;
 
 static Buffers make_buffers(const Kind* kind) {
+  /* What gradients of infinite directions give is not known. */
+  const int plain = !strcmp(kind->name, "cube gradients");
   Buffers made;
   float all[kThreads * kCoordinates];
   const float scales[6] = {(float)kind->w, (float)kind->h, (float)kind->d, 1, 1, 1};
   for (unsigned i = 0; i < kThreads * kCoordinates; ++i)
-    all[i] = coordinate(i / kCoordinates, i % kCoordinates);
+    all[i] = coordinate(i / kCoordinates, i % kCoordinates, plain);
   NEED(cuMemAlloc_v2(&made.coordinates, sizeof all + sizeof scales));
   NEED(cuMemcpyHtoD_v2(made.coordinates, all, sizeof all));
   made.scales[0] = made.coordinates + sizeof all;
