@@ -38,6 +38,7 @@ struct FeatureChain {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_NON_SEAMLESS_CUBE_MAP_FEATURES_EXT};
   MapMemoryPlacedFeatures placed;
   std::vector<const char*> names;  ///< extensions that the chain needs
+  bool imports_pages = false;      ///< VK_EXT_external_memory_host is among them
 
   FeatureChain() = default;
   FeatureChain(const FeatureChain&) = delete;

@@ -170,6 +170,7 @@ void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions,
   }
   extension(v13, VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME);
   extension(0, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+  imports_pages = extension(0, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   extension(0, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME);
 }
 

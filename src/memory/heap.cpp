@@ -84,7 +84,11 @@ Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32
   if (map_placed_ && kind == MemoryKind::readback) bytes = align_up(bytes, kPlacedBytes);
   block->size = bytes;
   if (kind != MemoryKind::image) {
+    VkExternalMemoryBufferCreateInfo from_pages{
+        VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO};
+    from_pages.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     VkBufferCreateInfo create{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+    if (imports(kind)) create.pNext = &from_pages;
     create.size = bytes;
     create.usage = kUsage | (has_addresses_ ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
     VkResult result = vk.CreateBuffer(device_.handle, &create, nullptr, &block->buffer);
@@ -109,13 +113,7 @@ Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32
                       {},
                       {}});
   block->type = static_cast<std::uint32_t>(type);
-  VkMemoryAllocateFlagsInfo flags{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO};
-  flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
-  VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
-  if (block->buffer && has_addresses_) allocate.pNext = &flags;
-  allocate.allocationSize = bytes;
-  allocate.memoryTypeIndex = block->type;
-  VkResult result = vk.AllocateMemory(device_.handle, &allocate, nullptr, &block->memory);
+  VkResult result = allocate_block(*block, bytes, type_bits);
   if (result != VK_SUCCESS) return fail(vulkan_error(result, "AllocateMemory"));
   if (block->buffer) {
     result = vk.BindBufferMemory(device_.handle, block->buffer, block->memory, 0);
@@ -135,6 +133,41 @@ Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32
   block->free[0] = block->size;
   blocks_.push_back(std::move(block));
   return blocks_.back().get();
+}
+
+std::uint32_t Heap::map_pages(Block& block, std::uint64_t bytes) const {
+  bytes = align_up(bytes, kPlacedBytes);
+  void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED) return 0;
+  block.imported = pages;
+  block.imported_bytes = bytes;
+  VkMemoryHostPointerPropertiesEXT takes{VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
+  const VkResult result =
+      pages_(device_.handle, VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, pages, &takes);
+  return result == VK_SUCCESS ? takes.memoryTypeBits : 0;
+}
+
+VkResult Heap::allocate_block(Block& block, std::uint64_t bytes, std::uint32_t type_bits) {
+  VkMemoryAllocateFlagsInfo flags{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO};
+  flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+  VkImportMemoryHostPointerInfoEXT pages{VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT};
+  pages.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+  VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+  if (block.buffer && has_addresses_) allocate.pNext = &flags;
+  if (imports(block.kind)) {
+    const std::uint32_t types = map_pages(block, bytes) & type_bits;
+    if (const int type = types ? pick_type(block.kind, types) : -1; type >= 0) {
+      block.type = static_cast<std::uint32_t>(type);
+      pages.pHostPointer = block.imported;
+      pages.pNext = allocate.pNext;
+      allocate.pNext = &pages;
+      bytes = block.imported_bytes;
+    }
+  }
+  allocate.allocationSize = bytes;
+  allocate.memoryTypeIndex = block.type;
+  return device_.vk.AllocateMemory(device_.handle, &allocate, nullptr, &block.memory);
 }
 
 VkResult Heap::map(Block& block, std::uint64_t bytes) {
@@ -185,6 +218,7 @@ Status Heap::without_addresses(std::uint64_t bytes) {
 void Heap::destroy(Block& block) {
   if (block.buffer) device_.vk.DestroyBuffer(device_.handle, block.buffer, nullptr);
   if (block.memory) device_.vk.FreeMemory(device_.handle, block.memory, nullptr);
+  if (block.imported) ::munmap(block.imported, block.imported_bytes);
 }
 
 bool Heap::serves(const Block& block, MemoryKind kind, std::uint32_t type_bits) const {

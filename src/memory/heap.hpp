@@ -29,6 +29,9 @@ struct Block {
   VkBuffer buffer = VK_NULL_HANDLE;
   std::uint64_t size = 0, used = 0, address = 0;
   std::byte* mapped = nullptr;
+  void* imported =
+      nullptr;  ///< pages of the process that the memory is made of; null: the driver's
+  std::uint64_t imported_bytes = 0;
   std::uint32_t type = 0;
   std::map<std::uint64_t, std::uint64_t> free;  ///< offset -> bytes, never touching one another
 };
@@ -91,6 +94,10 @@ class Heap {
   /// Memory of the host's is mapped at its device address by this function, where that range of the
   /// process is free: the two reach it by the same address. Called before the first allocation.
   void place_by(MapMemory2 function) { map_placed_ = function; }
+  /// Kernels' own memory consists of pages of the process, which are there once they are touched:
+  /// for drivers that touch all that they allocate. `function` says which memory types take them.
+  /// Called before the first allocation.
+  void import_pages(PFN_vkGetMemoryHostPointerPropertiesEXT function) { pages_ = function; }
   /// So many bytes behind each range from now on belong to nobody.
   void set_red_zone(std::uint64_t bytes) { red_zone_ = bytes; }
   /// Where `address` lies: the block and the offset in it, or null.
@@ -107,6 +114,8 @@ class Heap {
   Result<Memory> take(MemoryKind kind, std::uint64_t bytes, std::uint64_t alignment,
                       std::uint32_t type_bits);
   Result<Block*> add_block(MemoryKind kind, std::uint64_t bytes, std::uint32_t type_bits);
+  /// Whether blocks of that kind are pages of the process.
+  bool imports(MemoryKind kind) const { return pages_ && kind == MemoryKind::device; }
   /// Whether ranges of that kind come out of the block.
   bool serves(const Block& block, MemoryKind kind, std::uint32_t type_bits) const;
   /// A free range of a block that is there, or nothing.
@@ -116,6 +125,10 @@ class Heap {
   void give_back(Block* block, std::uint64_t offset, std::uint64_t size);
   void collect(bool everything);
   void destroy(Block& block);
+  /// Memory for a block's buffer out of the driver, or out of pages of the process.
+  VkResult allocate_block(Block& block, std::uint64_t bytes, std::uint32_t type_bits);
+  /// Pages of the process for a block, and the memory types that take them; 0: there are none.
+  std::uint32_t map_pages(Block& block, std::uint64_t bytes) const;
   /// Maps a block's memory, at its device address where the device can.
   VkResult map(Block& block, std::uint64_t bytes);
 
@@ -127,6 +140,7 @@ class Heap {
   VkPhysicalDeviceMemoryProperties properties_{};
   bool unified_ = false;
   MapMemory2 map_placed_ = nullptr;
+  PFN_vkGetMemoryHostPointerPropertiesEXT pages_ = nullptr;
   bool has_addresses_ = true;
   Block* bound_ = nullptr;  ///< see without_addresses
   std::uint64_t red_zone_ = 0;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <fstream>
 #include <random>
 
 #include "tests/runtime/fixture.hpp"
@@ -273,6 +274,30 @@ TEST(Memory, ImportedBufferAndImageShareTheirBytes) {
   auto data = noise(array.bytes(), 5);
   must(array.upload(bytes_of(data)));
   EXPECT_EQ(read_array<std::uint8_t>(view), data);
+}
+
+/// Bytes of memory that the process has pages for.
+std::uint64_t resident() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t all = 0, pages = 0;
+  file >> all >> pages;
+  return pages * 4096;
+}
+
+// Half a GiB that nobody touches costs no memory, and so no time.
+TEST(Memory, IsThereOnceItIsTouched) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers touch the driver's memory";
+#endif
+  if (test_device().info().kind != DeviceKind::cpu)
+    GTEST_SKIP() << "only a CPU device's memory is the process's";
+  constexpr std::uint64_t kBytes = 1ull << 29;
+  const std::uint64_t before = resident();
+  Buffer buffer = must(Buffer::create(test_device(), kBytes));
+  EXPECT_LT(resident(), before + kBytes / 8);
+  const std::vector<std::uint32_t> words = {1, 2, 3, 4};
+  must(buffer.upload(kBytes - 16, bytes_of(words)));
+  EXPECT_EQ(read_buffer<std::uint32_t>(buffer, 4, kBytes - 16), words);
 }
 
 }  // namespace
