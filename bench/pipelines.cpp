@@ -29,7 +29,7 @@ constexpr Tool kTool = {
     "[OPTION...]",
     "times the first launch of kernels with many texture reads or exact float operations",
     "A kernel's time to prepare is the translation and the driver's compilation; no cache is used. "
-    "PTX2SPV_ROUTINE_BUDGET=1000000000 gives every read a copy of its code.",
+    "PTX2SPV_DEBUG=routine-budget=1000000000 gives every read a copy of its code.",
     kOptions,
     kMeasuredExits};
 

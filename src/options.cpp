@@ -3,16 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <vector>
 
+#include "ptx2spv/debug_setting.hpp"
+
 namespace ptx2spv::runtime {
 
 namespace {
 
-/// What a variable may be.
+/// What a setting may be.
 struct Form {
   std::string_view words;  ///< with blanks between; empty: any text, or a number
   bool several = false;    ///< words, with commas between
@@ -29,21 +32,28 @@ constexpr Form flag() { return words("0 1 no yes off on false true"); }
 constexpr Form number(std::uint64_t least, std::uint64_t most) { return {{}, false, least, most}; }
 
 struct Row {
-  const char* variable;
+  const char* name;
+  bool is_key;  ///< of PTX2SPV_DEBUG, not a variable
   Form form;
 };
 
 constexpr Row kRows[] = {
-#define PTX2SPV_OPTION(name, variable, form, fallback, help) {variable, form},
+#define PTX2SPV_OPTION(name, variable, form, fallback, help) {variable, false, form},
+#define PTX2SPV_DEBUG_KEY(name, key, form, fallback, help) {key, true, form},
 #include "src/options.def"
 #undef PTX2SPV_OPTION
+#undef PTX2SPV_DEBUG_KEY
 };
 
 const Row& row_of(Option option) { return kRows[static_cast<int>(option)]; }
 
-std::string_view text_of(const Row& row) {
-  const char* text = std::getenv(row.variable);
+std::string_view variable(const char* name) {
+  const char* text = std::getenv(name);
   return text ? std::string_view(text) : std::string_view();
+}
+
+std::string_view text_of(const Row& row) {
+  return row.is_key ? debug_setting(row.name) : variable(row.name);
 }
 
 std::vector<std::string_view> split(std::string_view text, char at) {
@@ -86,6 +96,30 @@ std::string may_be(const Form& form) {
   return form.several ? out + ", several with commas between" : out;
 }
 
+/// A key that does not exist, or a variable in the place of a key, would have no effect.
+std::string wrong_key() {
+  std::string keys;
+  for (const Row& row : kRows) {
+    if (!row.is_key) continue;
+    keys += (keys.empty() ? "" : ", ") + std::string(row.name);
+    std::string alike = "PTX2SPV_" + std::string(row.name);
+    for (char& c : alike)
+      c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    if (const std::string_view text = variable(alike.c_str()); !text.empty())
+      return fmt::format("{} has no effect: set PTX2SPV_DEBUG={}={:.100}", alike, row.name, text);
+  }
+  for (const std::string_view item : split(variable("PTX2SPV_DEBUG"), ',')) {
+    const std::string_view key = item.substr(0, item.find('='));
+    const auto is_it = [&](const Row& row) { return row.is_key && row.name == key; };
+    if (!item.empty() && (key.size() == item.size() || std::ranges::none_of(kRows, is_it)))
+      return fmt::format(
+          "PTX2SPV_DEBUG has '{:.100}': it may have key=value with commas between, "
+          "of the keys {}",
+          item, keys);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view option_text(Option option) { return text_of(row_of(option)); }
@@ -104,9 +138,10 @@ std::string wrong_option() {
   for (const Row& row : kRows) {
     const std::string_view text = text_of(row);
     if (!text.empty() && !is_right(text, row.form))
-      return fmt::format("{} is '{:.100}': it may be {}", row.variable, text, may_be(row.form));
+      return fmt::format("{}{} is '{:.100}': it may be {}", row.is_key ? "PTX2SPV_DEBUG: " : "",
+                         row.name, text, may_be(row.form));
   }
-  return {};
+  return wrong_key();
 }
 
 }  // namespace ptx2spv::runtime

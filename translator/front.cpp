@@ -1,5 +1,6 @@
 // What every translation of an entry starts from.
 #include "translator/front.hpp"
+#include "ptx2spv/debug_setting.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -23,8 +24,8 @@ bool validates() {
   return true;
 #else
   static const bool asked = [] {
-    const char* text = std::getenv("PTX2SPV_VALIDATE_IR");
-    return text && *text && std::string_view(text) != "0";
+    const std::string_view text = debug_setting("validate-ir");
+    return !text.empty() && text != "0" && text != "no" && text != "off" && text != "false";
   }();
   return asked;
 #endif

@@ -10,8 +10,9 @@
 namespace ptx2spv {
 
 /// Whether the IR is checked after every pass, which costs a quarter of the time: debug builds do,
-/// and others when PTX2SPV_VALIDATE_IR asks for it, as the tests do. It is checked before the first
-/// pass and after the last one always, so that a fault of ours is an error and never a module.
+/// and others when PTX2SPV_DEBUG=validate-ir=1 asks for it, as the tests do. It is checked before
+/// the first pass and after the last one always, so that a fault of ours is an error and never a
+/// module.
 bool validates();
 
 /// The message for a fault of ours.

@@ -12,8 +12,8 @@ namespace ptx2spv::runtime {
 /// The version of the lines that the asking process writes (docs/develop/devices.md).
 inline constexpr std::string_view kProbeProtocol = "ptx2spv-probe 1";
 
-/// The program that asks: `ptxrun`, from PTX2SPV_PROBE_PROGRAM, beside this program, in the
-/// installation or on the path. Empty: there is none.
+/// The program that asks: `ptxrun`, from the debug setting probe-program, beside this program, in
+/// the installation or on the path. Empty: there is none.
 std::string find_probe_program();
 
 /// How long one question may take. The longest takes some 100 ms on two idle cores.

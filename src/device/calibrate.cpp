@@ -94,10 +94,6 @@ Status calibrate(const PhysicalTraits& traits, const DeviceInfo& info, const Dev
                  Profile& profile) {
   const std::string_view text = option_text(Option::probe);
   const bool force = text == "force", off = text == "off", only_cached = text == "cached";
-  if (!text.empty() && text != "on" && !force && !off && !only_cached)
-    return make_error(
-        ErrorCode::invalid_argument,
-        fmt::format("PTX2SPV_PROBE is '{}': it may be on, off, cached or force", text));
   const DeviceIdentity identity = identity_of(traits, info);
   if (off || (!force && known_answers(identity))) return {};
   const std::string key = cache_key(identity);

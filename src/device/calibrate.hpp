@@ -18,8 +18,8 @@ void apply_answers(const Answers& answers, Profile& profile);
 void presume(const PhysicalTraits& traits, const DeviceInfo& info, Profile& profile);
 
 /// Fills them by the device's own answers where the project has none: from the cache, else by
-/// asking, as PTX2SPV_PROBE says. What cannot be had is presumed. Writes to stderr where it asks
-/// or cannot.
+/// asking, as the debug setting probe says. What cannot be had is presumed. Writes to stderr where
+/// it asks or cannot.
 Status calibrate(const PhysicalTraits& traits, const DeviceInfo& info, const DeviceOptions& options,
                  Profile& profile);
 

@@ -182,13 +182,13 @@ Status open_device(DeviceState& device) {
 
 namespace {
 
-/// `names` and those of the environment variable.
+/// `names` and those of the setting, which has + between them.
 std::vector<std::string> with_option(std::vector<std::string> names, Option option) {
   std::string_view rest = option_text(option);
   while (!rest.empty()) {
-    std::size_t comma = rest.find(',');
-    if (comma != 0) names.emplace_back(rest.substr(0, comma));
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    std::size_t plus = rest.find('+');
+    if (plus != 0) names.emplace_back(rest.substr(0, plus));
+    rest = plus == std::string_view::npos ? std::string_view() : rest.substr(plus + 1);
   }
   return names;
 }

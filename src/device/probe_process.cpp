@@ -14,6 +14,8 @@
 #include <chrono>
 #include <string_view>
 
+#include "ptx2spv/debug_setting.hpp"
+
 extern char** environ;
 
 namespace ptx2spv::runtime {
@@ -24,15 +26,16 @@ namespace {
 
 /// What the asking process must not inherit: it is asked about the device as it is.
 bool concerns_the_run(std::string_view variable) {
-  constexpr std::array<std::string_view, 13> kNames = {
-      "PTX2SPV_DEVICE=",         "MESA_SHADER_CACHE_DISABLE=", "PTX2SPV_DISABLE=",
-      "PTX2SPV_ENABLE=",         "PTX2SPV_REQUIRE=",           "PTX2SPV_PROFILE=",
-      "PTX2SPV_PROBE=",          "PTX2SPV_VALIDATION=",        "PTX2SPV_CACHE=",
-      "PTX2SPV_ROUTINE_BUDGET=", "PTX2SPV_WAIT_ITERATIONS=",   "PTX2SPV_LIMITS=",
-      "PTX2SPV_MEMORY_MIB="};
+  constexpr std::array<std::string_view, 6> kNames = {
+      "PTX2SPV_DEVICE=", "MESA_SHADER_CACHE_DISABLE=", "PTX2SPV_DEBUG=", "PTX2SPV_VALIDATION=",
+      "PTX2SPV_CACHE=",  "PTX2SPV_MEMORY_MIB="};
   return std::ranges::any_of(kNames,
                              [&](std::string_view name) { return variable.starts_with(name); });
 }
+
+/// Settings of the run that it must not inherit: an empty value is as good as none.
+constexpr std::string_view kOfTheRun =
+    "disable=,enable=,require=,profile=,limits=,routine-budget=,wait-iterations=,probe=off";
 
 }  // namespace
 
@@ -53,12 +56,12 @@ bool ProbeProcess::start(const std::string& program, const std::vector<std::stri
   for (const std::string& each : arguments) argv.push_back(const_cast<char*>(each.c_str()));
   argv.push_back(nullptr);
   // Time of compiling is asked for as well: Mesa keeps what it compiled before.
-  static char probe_off[] = "PTX2SPV_PROBE=off", no_cache[] = "PTX2SPV_CACHE=0",
-              mesa_no_cache[] = "MESA_SHADER_CACHE_DISABLE=true";
+  static char no_cache[] = "PTX2SPV_CACHE=0", mesa_no_cache[] = "MESA_SHADER_CACHE_DISABLE=true";
+  std::string debug = "PTX2SPV_DEBUG=" + debug_settings_and(kOfTheRun);
   std::vector<char*> environment;
   for (char** each = environ; *each; ++each)
     if (!concerns_the_run(*each)) environment.push_back(*each);
-  environment.push_back(probe_off);
+  environment.push_back(debug.data());
   environment.push_back(no_cache);
   environment.push_back(mesa_no_cache);
   environment.push_back(nullptr);

@@ -168,7 +168,7 @@ void report_left_out(const DeviceState& device, const AllocationTable* before,
   if (!table.without_records || (before && before->without_records)) return;
   device.print_finding(fmt::format(
       "ptx2spv: races in global memory and of surfaces: {:.1f} MiB of the program's memory are not "
-      "looked at, whose records take more than PTX2SPV_SANITIZE_RACE_MIB allows ({} MiB)\n",
+      "looked at, whose records take more than PTX2SPV_DEBUG=sanitize-race-mib allows ({} MiB)\n",
       static_cast<double>(table.without_records) / (1 << 20), most_records(device) >> 20));
 }
 

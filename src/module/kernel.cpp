@@ -165,7 +165,8 @@ void dump(const KernelState& kernel, const std::vector<std::uint32_t>& spirv) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
   const bool written = file && std::fwrite(spirv.data(), 4, spirv.size(), file) == spirv.size();
   if ((file && std::fclose(file) != 0) || !written)
-    fmt::print(stderr, "ptx2spv: PTX2SPV_DUMP: cannot write {}: {}\n", path, std::strerror(errno));
+    fmt::print(stderr, "ptx2spv: PTX2SPV_DEBUG=dump: cannot write {}: {}\n", path,
+               std::strerror(errno));
 }
 
 std::size_t most_kept() { return option_number(Option::pipelines, KernelState::kKept); }

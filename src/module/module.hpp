@@ -103,7 +103,8 @@ struct KernelState {
   KernelState(const KernelState&) = delete;
   KernelState& operator=(const KernelState&) = delete;
 
-  /// So many variants, and so many pipelines, are kept unless PTX2SPV_PIPELINES says otherwise.
+  /// So many variants, and so many pipelines, are kept unless the debug setting pipelines says
+  /// otherwise.
   static constexpr std::size_t kKept = 256;
 
   ModuleState* module = nullptr;             ///< which owns this

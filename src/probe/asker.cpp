@@ -1,4 +1,5 @@
 #include "src/probe/asker.hpp"
+#include "ptx2spv/debug_setting.hpp"
 
 #include <fmt/format.h>
 #include <time.h>
@@ -75,7 +76,8 @@ Result<Asker> Asker::open(const DeviceOptions& options, Interpreted by) {
   own.select = options.select;
   own.cache = false;
   // The library reads it once per look-up; a question about a question would never end.
-  ::setenv("PTX2SPV_PROBE", "off", 1);
+  if (debug_setting("probe") != "off")
+    ::setenv("PTX2SPV_DEBUG", debug_settings_and("probe=off").c_str(), 1);
   auto device = Device::open(own);
   if (!device) return device.error();
   DeviceState& state = *device->state();

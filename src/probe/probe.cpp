@@ -153,7 +153,8 @@ Result<ProbeReport> probe_device(const DeviceOptions& options) {
   const DeviceIdentity identity = identity_of(candidate.traits, candidate.info);
   const std::string program = find_probe_program();
   if (program.empty())
-    return make_error(ErrorCode::io, "there is no ptxrun to ask with (PTX2SPV_PROBE_PROGRAM)");
+    return make_error(ErrorCode::io,
+                      "there is no ptxrun to ask with (PTX2SPV_DEBUG=probe-program)");
   auto asked = ask_in_process(program, identity, kQuestionMilliseconds);
   if (!asked) return asked.error();
   ProbeReport report;

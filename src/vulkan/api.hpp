@@ -80,10 +80,11 @@ struct Instance {
 };
 
 /// Opens Vulkan through the loader (libvulkan.so.1). With `validation` the Khronos layer is put in,
-/// with PTX2SPV_LIMITS the one that limits devices. SwiftShader's manifest, if one is found, is
-/// then added to the loader's drivers.
+/// with the debug setting limits the one that limits devices. SwiftShader's manifest, if one is
+/// found, is then added to the loader's drivers.
 Result<std::shared_ptr<Instance>> open_loader(bool validation);
-/// Whether devices are to look like a smaller one (PTX2SPV_LIMITS), which takes the loader.
+/// Whether devices are to look like a smaller one (the debug setting limits), which takes the
+/// loader.
 bool limits_requested();
 /// Opens SwiftShader's library directly, without loader or environment.
 Result<std::shared_ptr<Instance>> open_swiftshader();

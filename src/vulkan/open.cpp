@@ -229,7 +229,7 @@ Result<std::shared_ptr<Instance>> open_loader(bool validation) {
   if (validation || limits_requested()) add_swiftshader_to_loader();
   if (limits_requested() && !add_limits_layer())
     return failure(ErrorCode::no_device,
-                   "PTX2SPV_LIMITS is set, and VkLayer_ptx2spv_limits.json is in none of the "
+                   "PTX2SPV_DEBUG has limits, and VkLayer_ptx2spv_limits.json is in none of the "
                    "folders that are searched for it");
   void* library = ::dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) library = ::dlopen("libvulkan.so", RTLD_NOW | RTLD_LOCAL);

@@ -345,7 +345,8 @@ TEST(CudaSort, EqualsTheHosts) {
   std::string made;
   ASSERT_TRUE(compile_cuda("sort", {"sort.cu"}, {}, made));
   for (const char* mode : {"auto", "always"}) {
-    const ProcessResult result = execute({made}, {std::string("PTX2SPV_INTERPRETER=") + mode});
+    const ProcessResult result =
+        execute({made}, {std::string("PTX2SPV_DEBUG=interpreter=") + mode});
     if (result.out == "no thrust\n") GTEST_SKIP() << "the toolkit has no thrust";
     EXPECT_EQ(result.out, "good\n") << mode << ": " << result.error;
   }

@@ -68,7 +68,8 @@ ProcessResult execute(const std::vector<std::string>& program,
   arguments.insert(arguments.end(), program.begin(), program.end());
   // The layer's messages end the process, which belongs to tests of the runtime itself.
   std::vector<std::string> all = environment;
-  all.push_back("PTX2SPV_VALIDATE_IR=0");
+  const auto is_debug = [](const std::string& each) { return each.starts_with("PTX2SPV_DEBUG="); };
+  if (std::ranges::none_of(all, is_debug)) all.push_back("PTX2SPV_DEBUG=validate-ir=0");
   return run_process(arguments, {}, all);
 }
 

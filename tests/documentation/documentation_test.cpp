@@ -37,13 +37,18 @@ TEST(Documentation, workarounds_name_a_pass_and_a_test) {
   }
 }
 
-TEST(Documentation, troubleshooting_lists_every_environment_variable) {
-  std::string text = "| variable | without it | meaning |\n|---|---|---|\n";
+TEST(Documentation, pages_list_every_setting_of_the_environment) {
+  std::string variables = "| variable | default | meaning |\n|---|---|---|\n";
+  std::string keys = "| key | default | meaning |\n|---|---|---|\n";
 #define PTX2SPV_OPTION(name, variable, form, fallback, help) \
-  text += "| `" variable "` | " fallback " | " help " |\n";
+  variables += "| `" variable "` | " fallback " | " help " |\n";
+#define PTX2SPV_DEBUG_KEY(name, key, form, fallback, help) \
+  keys += "| `" key "` | " fallback " | " help " |\n";
 #include "src/options.def"
 #undef PTX2SPV_OPTION
-  documentation::expect_part("docs/user/troubleshooting.md", "environment", text);
+#undef PTX2SPV_DEBUG_KEY
+  documentation::expect_part("docs/user/troubleshooting.md", "environment", variables);
+  documentation::expect_part("HACKING.md", "debug", keys);
 }
 
 TEST(Documentation, sanitizer_lists_every_check) {

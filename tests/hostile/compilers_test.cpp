@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/environment.hpp"
 #include "tests/support/process.hpp"
 
 namespace ptx2spv::test {
@@ -53,11 +54,14 @@ std::uint32_t what_the_kernel_leaves(int live) {
   return value;
 }
 
+const std::string kNobodyTries = "interpreter=off,probe-program=/bin/false";
+
 class Compilers : public testing::Test {
  protected:
   /// By the driver, whatever it makes of it.
-  ProcessResult run(int local, int live, std::vector<std::string> environment) {
-    environment.push_back("PTX2SPV_INTERPRETER=off");
+  ProcessResult run(int local, int live, std::vector<std::string> environment,
+                    const std::string& settings = "interpreter=off") {
+    environment.push_back(debug_variable(settings));
     folder_.write("k.ptx", large_frame(local, live));
     return run_process(
         {tool_path("ptxrun"), "-d", "swiftshader", "--quiet", folder_.write("m.json", kManifest)},
@@ -106,13 +110,12 @@ TEST_F(Compilers, VerdictsAreKept) {
   const std::string cache = "PTX2SPV_CACHE_DIR=" + folder_.file("cache");
   EXPECT_EQ(run(130'000, 600, {cache}).exit_code, 6);
   // With nobody left to try it, the verdict comes from the cache.
-  EXPECT_EQ(run(130'000, 600, {cache, "PTX2SPV_PROBE_PROGRAM=/bin/false"}).exit_code, 6);
+  EXPECT_EQ(run(130'000, 600, {cache}, kNobodyTries).exit_code, 6);
 }
 
 // Where nothing can be tried, the driver ends the process, but not without a word.
 TEST_F(Compilers, TheEndOfTheProcessNamesTheKernel) {
-  const ProcessResult result =
-      run(130'000, 600, {"PTX2SPV_CACHE=0", "PTX2SPV_PROBE_PROGRAM=/bin/false"});
+  const ProcessResult result = run(130'000, 600, {"PTX2SPV_CACHE=0"}, kNobodyTries);
   EXPECT_EQ(result.exit_code, 6);
   EXPECT_NE(
       result.error.find("the compiler of the Vulkan driver ended the process over kernel 'k'"),

@@ -38,7 +38,7 @@ std::string device() {
 /// ptxrun under a class's limits, with every message of the validation layer fatal.
 test::ProcessResult run_limited(const std::string& limits, std::vector<std::string> arguments) {
   std::vector<std::string> command = {"/usr/bin/env",
-                                      "PTX2SPV_LIMITS=" + limits,
+                                      test::debug_variable("limits=" + limits),
                                       "PTX2SPV_VALIDATION=fatal",
                                       test::tool_path("ptxrun"),
                                       "--device",
@@ -113,8 +113,7 @@ std::optional<Candidate> the_device(bool validation = false) {
 
 // A process has the limits of one file, so this runs in one of its own for each.
 TEST(Child, PrintsTheProfile) {
-  if (test::environment("PTX2SPV_LIMITS").empty())
-    GTEST_SKIP() << "ShowsNoMoreThanItsFileStates starts this";
+  if (debug_setting("limits").empty()) GTEST_SKIP() << "ShowsNoMoreThanItsFileStates starts this";
   const auto found = the_device();
   json seen = {{"usable", found.has_value()}};
   if (found) {
@@ -131,9 +130,10 @@ TEST(Child, PrintsTheProfile) {
 TEST_P(DeviceClass, ShowsNoMoreThanItsFileStates) {
   const json profile = profile_of(GetParam());
   const json& device = profile["capabilities"]["device"];
-  const auto result = test::run_process({"/usr/bin/env", "PTX2SPV_LIMITS=" + file_of(GetParam()),
-                                         std::string(PTX2SPV_BINARY_DIR) + "/tests/test_limits",
-                                         "--gtest_filter=Child.*", "--gtest_output="});
+  const auto result =
+      test::run_process({"/usr/bin/env", test::debug_variable("limits=" + file_of(GetParam())),
+                         std::string(PTX2SPV_BINARY_DIR) + "/tests/test_limits",
+                         "--gtest_filter=Child.*", "--gtest_output="});
   const std::size_t at = result.out.find("seen: ");
   ASSERT_NE(at, std::string::npos) << result.out << result.error;
   const json seen = json::parse(result.out.substr(at + 6, result.out.find('\n', at) - at - 6));
@@ -175,9 +175,8 @@ INSTANTIATE_TEST_SUITE_P(Classes, DeviceClass, testing::ValuesIn(classes()),
 
 /// The test's device through the layer, with the limits of the smallest class.
 Candidate open_limited(bool validation) {
-  ::setenv("PTX2SPV_LIMITS", file_of("vulkan-1.1").c_str(), 1);
+  const test::DebugSettings limits("limits=" + file_of("vulkan-1.1"));
   const auto found = the_device(validation);
-  ::unsetenv("PTX2SPV_LIMITS");
   EXPECT_TRUE(found) << "the limited device cannot be used";
   return found.value_or(Candidate());
 }

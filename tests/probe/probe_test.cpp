@@ -91,9 +91,8 @@ TEST(Probe, AnUnknownDriverGetsTheProfileOfTheKnownOne) {
   const DeviceOptions options{.cache = true, .cache_directory = folder.path()};
   const std::string tool = test::tool_path("ptxrun");
   {
-    const Variable program("PTX2SPV_PROBE_PROGRAM", std::getenv("PTX2SPV_PROBE_PROGRAM")
-                                                        ? std::getenv("PTX2SPV_PROBE_PROGRAM")
-                                                        : tool);
+    std::string asks(debug_setting("probe-program"));
+    const test::DebugSettings program("probe-program=" + (asks.empty() ? tool : asks));
     const double before = processor_seconds(RUSAGE_CHILDREN);
     ASSERT_TRUE(calibrate(device.traits, device.info, options, profile));
     // Under two seconds on two cores, whatever else runs on them.
@@ -106,7 +105,7 @@ TEST(Probe, AnUnknownDriverGetsTheProfileOfTheKnownOne) {
 
   // From the cache, and not from the process either.
   forget_answers();
-  const Variable program("PTX2SPV_PROBE_PROGRAM", "/nowhere");
+  const test::DebugSettings program("probe-program=/nowhere");
   Profile again = *find_profile("portable");
   again.features = expected.features;
   const double before = processor_seconds(RUSAGE_SELF);

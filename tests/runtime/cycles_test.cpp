@@ -105,14 +105,9 @@ constexpr const char* kCount = R"(.version 8.3
 }
 )";
 
-/// PTX2SPV_PIPELINES while it lives.
-struct Keeps {
-  explicit Keeps(std::size_t number) {
-    ::setenv("PTX2SPV_PIPELINES", std::to_string(number).c_str(), 1);
-  }
-  Keeps(const Keeps&) = delete;
-  Keeps& operator=(const Keeps&) = delete;
-  ~Keeps() { ::unsetenv("PTX2SPV_PIPELINES"); }
+/// The setting pipelines while it lives.
+struct Keeps : test::DebugSettings {
+  explicit Keeps(std::size_t number) : DebugSettings("pipelines=" + std::to_string(number)) {}
 };
 
 struct Counted {

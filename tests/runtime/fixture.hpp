@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/environment.hpp"
 #include "tests/support/runtime.hpp"
 
 namespace ptx2spv {
@@ -53,30 +54,9 @@ inline Module load(const std::string& body, const ModuleOptions& options = {}) {
   return load_on(test_device(), body, options);
 }
 
-/// Sets an environment variable as long as it lives.
-class Setting {
- public:
-  Setting(const char* name, const char* value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    ::setenv(name, value, 1);
-  }
-  ~Setting() {
-    if (old_)
-      ::setenv(name_, old_->c_str(), 1);
-    else
-      ::unsetenv(name_);
-  }
-  Setting(const Setting&) = delete;
-  Setting& operator=(const Setting&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> old_;
-};
-
-/// A device of its own that is opened with PTX2SPV_INTERPRETER set to this.
+/// A device of its own that is opened with this debug setting.
 inline Device device_with_interpreter(const char* mode, const DeviceOptions& options = {}) {
-  const Setting setting("PTX2SPV_INTERPRETER", mode);
+  const test::DebugSettings setting(std::string("interpreter=") + mode);
   return must(Device::open(options));
 }
 

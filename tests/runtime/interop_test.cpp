@@ -184,13 +184,13 @@ TEST_F(Interop, a_recorded_launch_runs_with_each_submission) {
 }
 
 TEST_F(Interop, a_recorded_launch_keeps_its_pipeline) {
-  ::setenv("PTX2SPV_PIPELINES", "1", 1);
+  std::optional<test::DebugSettings> one("pipelines=1");
   vulkan::Recording recording = must(vulkan::Recording::create(device));
   VkCommandBuffer commands = application.begin();
   must(recording.launch(commands, bump, threads(16), bump_args()));
   application.end(commands);
   for (std::uint32_t count = 1; count <= 8; ++count) must(bump.launch(threads(count), bump_args()));
-  ::unsetenv("PTX2SPV_PIPELINES");
+  one.reset();
   application.run(commands);
   must(recording.check());
   auto expected = all(1);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tests/sanitize/scene.hpp"
+#include "tests/support/environment.hpp"
 
 namespace ptx2spv {
 namespace {
@@ -214,7 +215,7 @@ TEST(GlobalRaces, LaunchesDoNotRaceWithOneAnother) {
 
 // The smallest allocations get the records that there is room for, and what has none is said once.
 TEST(GlobalRaces, MemoryWithoutRecordsIsSaid) {
-  ::setenv("PTX2SPV_SANITIZE_RACE_MIB", "1", 1);
+  const test::DebugSettings one("sanitize-race-mib=1");
   DeviceOptions options;
   options.cache = false;
   options.checks = check_race;
@@ -233,7 +234,6 @@ TEST(GlobalRaces, MemoryWithoutRecordsIsSaid) {
   const Buffer more = must(Buffer::create(device, 2 << 20));
   must(kernel.launch(stage.config, Args().buffer(large).buffer(more).buffer(stage.pointer)));
   EXPECT_EQ(device.sanitizer_report().findings.size(), 1u) << "a large one has none";
-  ::unsetenv("PTX2SPV_SANITIZE_RACE_MIB");
   EXPECT_EQ(said.find("are not looked at", at + 60), said.npos) << said;
 }
 

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "ptx2spv/debug_setting.hpp"
 #include "ptx2spv/translator.hpp"
 #include "tests/scaling/counts.hpp"
 #include "tools/programs/families.hpp"
@@ -26,7 +27,8 @@ using programs::Family;
 namespace {
 
 // The IR's validation after every pass, which other tests ask for, is no part of what users pay.
-[[maybe_unused]] const int kNotValidated = ::unsetenv("PTX2SPV_VALIDATE_IR");
+[[maybe_unused]] const int kNotValidated =
+    ::setenv("PTX2SPV_DEBUG", debug_settings_and("validate-ir=0").c_str(), 1);
 
 struct Target {
   const char* profile;

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "ptx2spv/runtime.hpp"
+#include "tests/support/environment.hpp"
 #include "tests/support/share.hpp"
 
 namespace ptx2spv::tests {
@@ -279,15 +280,13 @@ Result<Texture> texture(Geometry geometry, ArrayBacking backing, std::uint32_t c
 struct Setup {
   ArrayBacking backing;
   ThreadModel threads;
-  const char* budget;   ///< PTX2SPV_ROUTINE_BUDGET; null: not set
+  const char* budget;   ///< the setting routine-budget; null: not set
   unsigned number = 0;  ///< of this setup
 };
 
 Result<Words> run(const Kernel& kernel, const Setup& setup) {
-  if (setup.budget)
-    setenv("PTX2SPV_ROUTINE_BUDGET", setup.budget, 1);
-  else
-    unsetenv("PTX2SPV_ROUTINE_BUDGET");
+  const test::DebugSettings budget("routine-budget=" +
+                                   std::string(setup.budget ? setup.budget : ""));
   const auto module = Module::load(device(), kernel.text(), "reads.ptx");
   if (!module) return module.error();
   const auto entry = module->kernel("k");

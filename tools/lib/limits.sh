@@ -21,5 +21,5 @@ limits_entry() {
   case $1 in limits | binding | probe) return ;; esac
   local name=${6##*/}
   print_entry "$1" "$2" "$3" "${name%.json}" "$4" "$5" \
-    "PTX2SPV_BINARY_DIR=$root/build/$4;PTX2SPV_DEVICE=lavapipe;PTX2SPV_LIMITS=$6"
+    "PTX2SPV_BINARY_DIR=$root/build/$4;PTX2SPV_DEVICE=lavapipe;PTX2SPV_DEBUG=limits=$6"
 }

@@ -165,7 +165,7 @@ newer_tests() {
     mkdir -p "$newer_dir/$name/$1/tools"
     for tool in "$build"/tools/*; do
       [[ -f $tool && -x $tool ]] || continue
-      printf '#!/bin/sh\nexport PTX2SPV_PROBE_PROGRAM=%q\nexec %q %q "$@"\n' \
+      printf '#!/bin/sh\nexport PTX2SPV_DEBUG="${PTX2SPV_DEBUG:+$PTX2SPV_DEBUG,}probe-program="%q\nexec %q %q "$@"\n' \
         "$newer_dir/$name/$1/tools/ptxrun" "$newer_dir/$name/run" "$tool" \
         >"$newer_dir/$name/$1/tools/${tool##*/}"
       chmod +x "$newer_dir/$name/$1/tools/${tool##*/}"
@@ -181,6 +181,6 @@ newer_entry() {
   local preset=$4 results=$5 driver=$6
   print_entry "$1" "$2" "$3" "$driver" "$preset" "$results" \
     "PTX2SPV_BINARY_DIR=$newer_dir/$driver/$preset;\
-PTX2SPV_PROBE_PROGRAM=$newer_dir/$driver/$preset/tools/ptxrun;\
+PTX2SPV_DEBUG=probe-program=$newer_dir/$driver/$preset/tools/ptxrun;\
 PTX2SPV_VALIDATION=0;GTEST_FILTER=-Drivers.*" "$newer_dir/$driver/run"
 }

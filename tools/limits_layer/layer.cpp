@@ -1,7 +1,7 @@
 // VK_LAYER_PTX2SPV_limits: a Vulkan layer that makes a device look like a smaller one. It reports
-// no more than the profile named by PTX2SPV_LIMITS states, and refuses a device that is created
-// with more. Below the validation layer, it makes that one hold every call and module against the
-// smaller device.
+// no more than the profile that PTX2SPV_DEBUG=limits=FILE names states, and refuses a device that
+// is created with more. Below the validation layer, it makes that one hold every call and module
+// against the smaller device.
 #include <vulkan/vk_layer.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "ptx2spv/debug_setting.hpp"
 #include "src/files.hpp"
 #include "tools/limits_layer/limits.hpp"
 
@@ -47,17 +48,17 @@ Instance instance_of(const void* object) {
 
 const Limits* limits() {
   static const std::optional<Limits> read = []() -> std::optional<Limits> {
-    const char* file = std::getenv("PTX2SPV_LIMITS");
+    const std::string file(ptx2spv::debug_setting("limits"));
     std::string text;
-    const std::string why =
-        ptx2spv::runtime::read_file(file ? file : "", ptx2spv::runtime::kMostText, text);
+    const std::string why = ptx2spv::runtime::read_file(file, ptx2spv::runtime::kMostText, text);
     if (!why.empty()) {
-      std::fprintf(stderr, "PTX2SPV_LIMITS is '%s': %s\n", file ? file : "", why.c_str());
+      std::fprintf(stderr, "PTX2SPV_DEBUG: limits is '%s': %s\n", file.c_str(), why.c_str());
       return std::nullopt;
     }
     std::string problem;
     auto made = Limits::parse(text, problem);
-    if (!made) std::fprintf(stderr, "PTX2SPV_LIMITS: %s %s\n", file, problem.c_str());
+    if (!made)
+      std::fprintf(stderr, "PTX2SPV_DEBUG: limits: %s %s\n", file.c_str(), problem.c_str());
     return made;
   }();
   return read ? &*read : nullptr;
@@ -167,7 +168,7 @@ VkResult refusal(const VkDeviceCreateInfo& create) {
   for (std::uint32_t i = 0; i < create.enabledExtensionCount; ++i) {
     const char* name = create.ppEnabledExtensionNames[i];
     if (limits()->has_extension(name)) continue;
-    std::fprintf(stderr, "PTX2SPV_LIMITS: the device has no %s\n", name);
+    std::fprintf(stderr, "PTX2SPV_DEBUG: limits: the device has no %s\n", name);
     return VK_ERROR_EXTENSION_NOT_PRESENT;
   }
   std::string exceeded = limits()->exceeded(create.pNext);
@@ -177,7 +178,7 @@ VkResult refusal(const VkDeviceCreateInfo& create) {
     exceeded = limits()->exceeded(&core);
   }
   if (exceeded.empty()) return VK_SUCCESS;
-  std::fprintf(stderr, "PTX2SPV_LIMITS: the device has no %s\n", exceeded.c_str());
+  std::fprintf(stderr, "PTX2SPV_DEBUG: limits: the device has no %s\n", exceeded.c_str());
   return VK_ERROR_FEATURE_NOT_PRESENT;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "ptx2spv/debug_setting.hpp"
 #include "ptx2spv/profile.hpp"
 #include "ptx2spv/runtime.hpp"
 #include "ptx2spv/sanitizer.hpp"
@@ -103,8 +104,8 @@ constexpr Tool kTool = {
     kOptions,
     kExitCodes,
     "Every option stands for an environment variable, which the program's own children inherit: "
-    "PTX2SPV_DEVICE, PTX2SPV_DEVICES, PTX2SPV_CUDA_ARCH, PTX2SPV_CUDA_FP, PTX2SPV_PROFILE, "
-    "PTX2SPV_DISABLE, PTX2SPV_VALIDATION, PTX2SPV_CUDA_STATISTICS, PTX2SPV_CUDA_LOG, "
+    "PTX2SPV_DEVICE, PTX2SPV_DEVICES, PTX2SPV_CUDA_ARCH, PTX2SPV_CUDA_FP, PTX2SPV_DEBUG, "
+    "PTX2SPV_VALIDATION, PTX2SPV_CUDA_STATISTICS, PTX2SPV_CUDA_LOG, "
     "PTX2SPV_SANITIZE, PTX2SPV_SANITIZE_EXITCODE, PTX2SPV_SANITIZE_JSON and PTX2SPV_TIMEOUT.",
     functions_page,
 };
@@ -149,6 +150,12 @@ std::filesystem::path library_folder() {
 
 void set(const char* variable, const std::string& value) { setenv(variable, value.c_str(), 1); }
 
+/// A setting of PTX2SPV_DEBUG; names have + between them there.
+void set_debug(const char* key, std::string value) {
+  std::replace(value.begin(), value.end(), ',', '+');
+  set("PTX2SPV_DEBUG", debug_settings_and(std::string(key) + "=" + value));
+}
+
 void apply(const ParsedOption& option) {
   switch (option.id) {
     case opt_device:
@@ -158,8 +165,8 @@ void apply(const ParsedOption& option) {
     case opt_devices: set("PTX2SPV_DEVICES", option.value); break;
     case opt_capability: set("PTX2SPV_CUDA_ARCH", option.value); break;
     case opt_fp: set("PTX2SPV_CUDA_FP", option.value); break;
-    case opt_profile: set("PTX2SPV_PROFILE", option.value); break;
-    case opt_disable: set("PTX2SPV_DISABLE", option.value); break;
+    case opt_profile: set_debug("profile", option.value); break;
+    case opt_disable: set_debug("disable", option.value); break;
     case opt_validate: set("PTX2SPV_VALIDATION", "1"); break;
     case opt_statistics: set("PTX2SPV_CUDA_STATISTICS", "1"); break;
     case opt_log: set("PTX2SPV_CUDA_LOG", "1"); break;

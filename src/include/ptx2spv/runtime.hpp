@@ -196,8 +196,8 @@ std::uint32_t format_bytes(abi::SurfaceFormat format);  ///< of one component
 enum class ArrayBacking : std::uint8_t {
   linear,     ///< memory
   image,      ///< a Vulkan storage image
-  automatic,  ///< where its kernels want it, unless PTX2SPV_BACKING says; it moves when that
-              ///< changes
+  automatic,  ///< where its kernels want it, unless the debug setting backing says; it moves when
+              ///< that changes
 };
 
 struct ArrayDesc {
@@ -408,7 +408,8 @@ struct ModuleOptions {
   int optimize = 1;
   bool debug_info = false;
   bool relax_versions = false;
-  /// Of PtxModule::parse. Not given: PTX2SPV_INLINE_BUDGET, else kInlineBudget.
+  /// Of PtxModule::parse. Not given: the debug setting inline-budget, else
+  /// kInlineBudget.
   std::optional<std::size_t> inline_budget = std::nullopt;
 };
 
