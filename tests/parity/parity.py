@@ -2,10 +2,16 @@
 
 Usage: parity.py check|page|list ROOT
 
-Each public member of the C++ headers has one line, `Class::member = C name, C name` or
-`Class::member ! the reason why C has none`. A C name is a function, an enumerator, or
-`struct.field` of ptx2spv.h or vulkan.h. A member without a line, a line without a member, and a C
-name that there is not end the check with an error.
+A member of the C++ headers has the C name that follows from its own: Class::member is
+ptx2spv_class.member, ptx2spv_class_member or PTX2SPV_CLASS_MEMBER. The table has the others:
+
+  Class -> prefix                  the prefix of a class, instead of ptx2spv_class
+  Class::member = C name, C name   Class::* stands for all members without a line of their own
+  Class::member ! reason           C has none
+
+A C name is a function, an enumerator, or `struct.field` of ptx2spv.h or vulkan.h. A member without
+a C name, a line without a member, a line that says what follows anyway, and a C name that does not
+exist end the check with an error.
 """
 
 import pathlib
@@ -149,15 +155,55 @@ def c_names(root):
 
 
 def read_table(root):
-    rows = {}
+    rows, prefixes = {}, {}
     for number, line in enumerate((root / TABLE).read_text(encoding="utf-8").splitlines(), 1):
         if not line or line.startswith("#"):
             continue
-        found = re.match(r"(\S+) (=|!) (.+)$", line)
-        if not found or found[1] in rows:
+        found = re.match(r"(\S+) (=|!|->) (.+)$", line)
+        if not found or found[1] in rows or found[1] in prefixes:
             sys.exit(f"{TABLE}:{number}: error: not a row, or a second one: {line}")
-        rows[found[1]] = (found[2], found[3])
-    return rows
+        if found[2] == "->":
+            prefixes[found[1]] = found[3]
+        else:
+            rows[found[1]] = (found[2], found[3])
+    return rows, prefixes
+
+
+def by_name(name, prefixes, known):
+    """The C name that follows from a member's own, or None."""
+    owner, _, member = name.rpartition("::")
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", owner.removeprefix("vulkan::")).lower()
+    prefix = prefixes.get(owner, "ptx2spv_" + snake.replace("::", "_") if owner else "ptx2spv")
+    for each in (f"{prefix}.{member}", f"{prefix}_{member}", f"{prefix}_{member}".upper()):
+        if each in known:
+            return each
+    return None
+
+
+def counterparts(names, rows, prefixes, known):
+    """The row of each member, written or by its name, and what is wrong with the table."""
+    full, errors, used = {}, [], set()
+    for name in names:
+        row = next((each for each in (name, name.rpartition("::")[0] + "::*") if each in rows), None)
+        follows = by_name(name, prefixes, known)
+        if row == name and rows[name] == ("=", follows):
+            errors.append(f"{name} needs no row in {TABLE}: its C name follows from its own")
+        if row != name and follows:
+            row = None
+        if row:
+            used.add(row)
+        elif not follows:
+            errors.append(f"{name} has no row in {TABLE}")
+        full[name] = rows[row] if row else ("=", follows or "")
+    errors += [f"{TABLE} has a row for {name}, and no header has that" for name in rows
+               if name not in used]
+    errors += [f"{TABLE} has a prefix for {name}, and no header has that" for name in prefixes
+               if not any(each.startswith(name + "::") for each in names)]
+    for name, (sign, text) in rows.items():
+        if sign == "=":
+            errors += [f"{name}: the C headers have no {each.strip()}" for each in text.split(",")
+                       if each.strip() not in known]
+    return full, errors
 
 
 def page(parts, rows):
@@ -181,14 +227,8 @@ def main():
     if what == "list":
         print("\n".join(names))
         return
-    rows, known = read_table(root), c_names(root)
-    errors = [f"{name} has no row in {TABLE}" for name in names if name not in rows]
-    errors += [f"{TABLE} has a row for {name}, and no header has that" for name in rows
-               if name not in names]
-    for name, (sign, text) in rows.items():
-        if sign == "=":
-            errors += [f"{name}: the C headers have no {each.strip()}" for each in text.split(",")
-                       if each.strip() not in known]
+    (written, prefixes), known = read_table(root), c_names(root)
+    rows, errors = counterparts(names, written, prefixes, known)
     if errors:
         sys.exit("\n".join(errors))
     if what == "page":
