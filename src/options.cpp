@@ -113,8 +113,8 @@ std::string wrong_key() {
     const auto is_it = [&](const Row& row) { return row.is_key && row.name == key; };
     if (!item.empty() && (key.size() == item.size() || std::ranges::none_of(kRows, is_it)))
       return fmt::format(
-          "PTX2SPV_DEBUG has '{:.100}': it may have key=value with commas between, "
-          "of the keys {}",
+          "PTX2SPV_DEBUG has '{:.100}': it takes key=value, separated by commas, "
+          "with the keys {}",
           item, keys);
   }
   return {};
