@@ -87,7 +87,9 @@ void compare_texels(unsigned step, const std::vector<std::string>& environment) 
 }
 
 TEST(Oracles, TexelsOfAnH100) { compare_texels(151, {}); }
-TEST(Oracles, TexelsOfAnH100ByTheInterpreter) { compare_texels(7, {"PTX2SPV_INTERPRETER=always"}); }
+TEST(Oracles, TexelsOfAnH100ByTheInterpreter) {
+  compare_texels(7, {"PTX2SPV_DEBUG=interpreter=always"});
+}
 /// The lines of a text but for those of instructions on arrays of another geometry.
 std::string without_geometries(const std::string& text) {
   std::string kept;
