@@ -40,8 +40,7 @@ bool integers(const TextureState& texture) {
          texture.record[abi::x_format] < static_cast<std::uint32_t>(SurfaceFormat::f16);
 }
 
-/// The border as Vulkan has it; all ones where it has none like it. Channels that the texture has
-/// not do not count.
+/// The matching Vulkan border colour, MAX_ENUM if there is none. Absent channels are ignored.
 VkBorderColor border_colour(const TextureState& texture) {
   const std::uint32_t channels = texture.record[abi::x_channels];
   const auto& border = texture.desc.border;

@@ -10,17 +10,17 @@ namespace ptx2spv::runtime {
 /// which may be for this thread to signal.
 bool may_interpret(const KernelState& kernel, const LaunchConfig& config);
 
-/// Whether it does so before the device is asked: always, or because the driver does not take the
-/// kernel, or would still be compiling it.
+/// Whether it does so without a device translation: the setting says always, the driver rejects
+/// the kernel, or it is still compiling it.
 bool interprets_at_once(const KernelState& kernel, const LaunchConfig& config);
 
-/// Whether it does so for now, because the driver would need long to compile a translation. That
-/// is done once the interpreter has run the kernel for as long, and never where the compiler may
-/// give up or its code would be slower than the interpreter. A caller who asks for a thread model
-/// gets it from the device.
+/// Whether it does so for now, because the driver would compile the translation for long. We
+/// compile once interpreting has cost as much as compiling would, unless the compiler might fail or
+/// its code would be slower than the interpreter. A caller who asks for a thread model gets it from
+/// the device.
 bool interprets_first(KernelState& kernel, const LaunchConfig& config, const Variant& variant);
 
-/// Whether the error is of the translation or of the driver, which the interpreter may not have.
+/// Whether the translation or the driver failed: the interpreter may still run the kernel.
 bool of_device(const Error& error);
 
 }  // namespace ptx2spv::runtime

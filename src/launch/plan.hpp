@@ -66,8 +66,8 @@ struct LaunchPlan {
   bool interpreted = false;       ///< by the interpreter, not the device
   bool rest = false;              ///< of a launch that the interpreter began
   std::uint64_t first_block = 0;  ///< blocks before this one have run, along x before y before z
-  /// Seconds that the interpreter runs, and where it puts how many blocks it has run then, if not
-  /// all. The device runs the others. Null: the interpreter runs all.
+  /// `patience`: how long to interpret, in seconds. `blocks_run`: blocks finished by then, if not
+  /// all; the device runs the rest. Null: the interpreter runs all.
   double patience = 0;
   std::shared_ptr<std::optional<std::uint64_t>> blocks_run;
   double prepare_ms = 0;

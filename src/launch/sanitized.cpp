@@ -95,7 +95,7 @@ void describe_global(const AccessSite& site, const KernelState& kernel,
     finding.kind = FindingKind::freed_memory;
     return describe_allocation(*freed, finding);
   }
-  // Of a variable the address lies behind, or it is a parameter's generic address.
+  // The address is past the end of a variable, or is a parameter's generic address.
   const auto& objects = kernel.info->objects;
   if (site.object && site.object <= objects.size()) {
     const MemoryObject& object = objects[site.object - 1];

@@ -27,8 +27,8 @@ void barrier(const VulkanDevice& device, VkCommandBuffer commands, Work before, 
 /// Not thread-safe.
 class CommandPool {
  public:
-  /// Submissions from one question to the driver, what of them is over, to the next: a question
-  /// costs about as much as a small launch.
+  /// How many submissions to make between polls for completion: a poll costs about as much as a
+  /// small launch.
   static constexpr std::size_t kUnasked = 32;
 
   CommandPool(const VulkanDevice& device, Queue& queue) : device_(device), queue_(queue) {}

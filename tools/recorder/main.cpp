@@ -45,7 +45,7 @@ constexpr const char* kHelp =
     "program       writes every word that one random program gives\n"
     "scenes        runs what PTX2SPV_SCENES=FILE test_sanitize wrote; compute-sanitizer looks at "
     "it\n"
-    "              (tools/recorder/compute_sanitizer)\n";
+    "              (tools/compute_sanitizer)\n";
 
 }  // namespace
 

@@ -1,6 +1,6 @@
-// What streams have to do behind host functions that are not over. A host function runs in a thread
-// of the stream's own, so that it may wait for what the program does next; the work behind it is
-// kept until then, in the stream's order.
+// Work queued behind unfinished host functions. A host function runs in the stream's own thread, so
+// that it may wait for later actions of the program; the work behind it waits until it returns, in
+// the stream's order.
 #pragma once
 
 #include <functional>
