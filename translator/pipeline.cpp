@@ -645,6 +645,21 @@ std::vector<PassRow> pass_rows() {
 
 namespace {
 
+/// EntryInfo::local_accesses.
+std::uint32_t local_accesses(const ir::Function& f) {
+  std::uint32_t all = 0;
+  bool dynamic = false;
+  for (const ir::Block& block : f.blocks)
+    for (const ir::Value v : block.insts) {
+      const ir::Inst& inst = f.insts[v];
+      if ((inst.op != Op::load && inst.op != Op::store) || inst.mem.space != ir::Space::local)
+        continue;
+      ++all;
+      dynamic = dynamic || f.insts[f.arg(v, 0)].op != Op::constant;
+    }
+  return dynamic ? all : 0;
+}
+
 bool run_passes(const FrontEntry& front, const lower::Program& program,
                 const TranslateOptions& options, spirv::Builder* builder,
                 interpreter::Program* steps, EntryInfo& info, std::vector<Message>& messages,
@@ -709,6 +724,8 @@ bool run_passes(const FrontEntry& front, const lower::Program& program,
     return error("kernel '" + info.name + "': " + growth.refusal(),
                  program.function(front.function).span);
   if (!c.problem.empty()) return error("kernel '" + info.name + "': " + c.problem);
+  info.guarded_loops = c.function.loop_guard.on;
+  info.local_accesses = local_accesses(c.function);
   run_phase(c, Phase::emission);
   if (!c.problem.empty())
     return error("kernel '" + info.name + "': " + c.problem, program.function(front.function).span);

@@ -10,6 +10,7 @@
 #include "src/launch/arguments.hpp"
 #include "src/launch/backing.hpp"
 #include "src/launch/interpretation.hpp"
+#include "src/launch/loop_trial.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -407,8 +408,14 @@ Result<std::shared_ptr<const Variant>> choose_variant(KernelState& kernel,
         fmt::format(
             "kernel '{}' needs {} bytes of shared memory for its threads to meet; {} has {}",
             kernel.info->name, own_shared(), device.info.name, device.profile.max_shared_bytes));
-  if (few_iterations((*variant)->info, plan.params)) {
-    key.assume_trip_counts = true;
+  const EntryInfo& info = (*variant)->info;
+  const bool few = few_iterations(info, plan.params);
+  // Where loops are tried, a module serves the rest of a grid, too.
+  const bool parts = !few && info.guarded_loops && key.assume_small_grid &&
+                     device.interpreted != Interpreted::none;
+  if (few || parts) {
+    key.assume_trip_counts = few;
+    key.assume_small_grid = key.assume_small_grid && !parts;
     variant = kernel.variant(key, plan.prepare_ms);
     if (!variant) return variant.error();
   }
@@ -573,6 +580,22 @@ void give_patience(const KernelState& kernel, const LaunchConfig& config, Launch
     return;
   plan.patience = static_cast<double>(patience - interpreted) * 1e-6;
   plan.blocks_run = std::make_shared<std::optional<std::uint64_t>>();
+  plan.many_iterations = many_iterations(kernel, 1);
+}
+
+/// The launch that the device is about to run, or its first blocks, where it is to be seen how
+/// often its loops iterate.
+Result<LaunchPlan> try_loops(KernelState& kernel, const LaunchConfig& config, const Args& args,
+                             LaunchPlan&& device) {
+  if (!tries_loops(kernel, config, device)) return std::move(device);
+  auto plan = make_plan(kernel, config, args, For::interpreter);
+  if (!plan) {
+    if (!of_device(plan.error())) return plan;
+    kernel.not_interpreted = true;
+    return std::move(device);
+  }
+  begin_trial(kernel, config, device, *plan);
+  return plan;
 }
 
 }  // namespace
@@ -596,7 +619,8 @@ Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, 
     return make_plan(kernel, config, args, For::device);
   }
   auto plan = make_plan(kernel, config, args, For::quick_device);
-  if (plan ? plan->pipeline != nullptr : !of_device(plan.error())) return plan;
+  if (plan && plan->pipeline) return try_loops(kernel, config, args, std::move(*plan));
+  if (!plan && !of_device(plan.error())) return plan;
   auto other = make_plan(kernel, config, args, For::interpreter);
   if (other) {
     if (!plan) kernel.device_refuses = true;

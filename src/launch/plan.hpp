@@ -70,6 +70,9 @@ struct LaunchPlan {
   /// all; the device runs the rest. Null: the interpreter runs all.
   double patience = 0;
   std::shared_ptr<std::optional<std::uint64_t>> blocks_run;
+  /// It runs on nevertheless where a warp's loops make so many iterations; 0: no matter how many.
+  std::uint64_t many_iterations = 0;
+  std::vector<std::uint8_t> trial;  ///< the launch's size, where that is what it is tried for
   double prepare_ms = 0;
 };
 

@@ -115,6 +115,8 @@ struct KernelState {
   /// is asked, and that this compiler has probably taken for slow modules so far.
   std::atomic<std::uint64_t> interpreted_us{0}, patience_us{0}, compiled_us{0};
   std::mutex mutex;  ///< for what follows
+  /// Sizes of launches whose loops made few iterations (src/launch/loop_trial.hpp).
+  std::vector<std::vector<std::uint8_t>> short_loops;
   RecentlyUsed<Variant> interpretations;
   RecentlyUsed<Variant> variants;
   RecentlyUsed<Pipeline> pipelines;  ///< of these variants

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "src/launch/loop_trial.hpp"
 #include "src/stream/stream.hpp"
 
 namespace ptx2spv::runtime {
@@ -82,6 +83,7 @@ Status StreamState::interpret(LaunchPlan&& plan, const std::shared_ptr<Outcome>&
   launch.push = push;
   launch.timeout = device.queue.timeout();
   launch.patience = plan.patience;
+  launch.many_iterations = plan.many_iterations;
   const auto start = std::chrono::steady_clock::now();
   const InterpretedKernel::Ending ending = run(plan, launch);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
@@ -95,6 +97,7 @@ Status StreamState::interpret(LaunchPlan&& plan, const std::shared_ptr<Outcome>&
   if (plan.blocks_run && ending.problem.empty() && !trapped &&
       ending.blocks < std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2])
     *plan.blocks_run = ending.blocks;
+  if (ending.problem.empty() && !trapped) end_trial(plan, ending.iterations);
   const std::uint64_t value = device.queue.submitted();
   if (outcome && plan.timed) outcome->device_ms = took.count();
   const std::string name = plan.kernel->info->name;

@@ -1,5 +1,8 @@
 // Loops that iterate more often than a driver carries out (lavapipe: 65,535 iterations of all loops
-// of a group of lanes): results are right, or the launch ends with an error that names a loop.
+// of a group of lanes): the interpreter runs them. Without it, results are right, or the launch
+// ends with an error that names a loop.
+#include <functional>
+
 #include "tests/runtime/fixture.hpp"
 
 namespace ptx2spv {
@@ -24,34 +27,47 @@ struct Outcome {
   std::vector<std::uint32_t> words;
 };
 
-Outcome run(const std::string& body, std::uint32_t iterations) {
-  Module module = load(
-      ".visible .entry k(.param .u64 to, .param .u32 iterations) {\n"
-      "  .reg .pred %p<6>;\n  .reg .b32 %r<12>;\n  .reg .b64 %d<4>;\n"
-      "  ld.param.u64 %d0, [to];\n  ld.param.u32 %r4, [iterations];\n  mov.u32 %r0, %tid.x;\n"
-      "  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d1, %d0, %d1;\n  mov.u32 %r5, %r0;\n" +
-      body + "  st.global.u32 [%d1], %r5;\n  ret;\n}\n");
-  Buffer to = must(Buffer::create(test_device(), kThreads * 4));
+std::string kernel_of(const std::string& body) {
+  return ".visible .entry k(.param .u64 to, .param .u32 iterations) {\n"
+         "  .reg .pred %p<6>;\n  .reg .b32 %r<12>;\n  .reg .b64 %d<4>;\n"
+         "  ld.param.u64 %d0, [to];\n  ld.param.u32 %r4, [iterations];\n  mov.u32 %r0, %tid.x;\n"
+         "  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d1, %d0, %d1;\n  mov.u32 %r5, %r0;\n" +
+         body + "  st.global.u32 [%d1], %r5;\n  ret;\n}\n";
+}
+
+Outcome launch(const Kernel& kernel, Buffer& to, std::uint32_t iterations) {
   must(to.upload(0, bytes_of(std::vector<std::uint32_t>(kThreads))));
   LaunchConfig config;
-  config.grid = {1, 1, 1};
   config.block = {kThreads, 1, 1};
-  auto launched = must(module.kernel("k")).launch(config, Args().buffer(to).value(iterations));
+  auto launched = kernel.launch(config, Args().buffer(to).value(iterations));
   Outcome outcome;
   if (!launched) outcome.status = launched.error();
   outcome.words = read_buffer<std::uint32_t>(to, kThreads);
   return outcome;
 }
 
+Outcome run(const Device& device, const std::string& body, std::uint32_t iterations) {
+  const Module module = load_on(device, kernel_of(body));
+  Buffer to = must(Buffer::create(device, kThreads * 4));
+  return launch(must(module.kernel("k")), to, iterations);
+}
+
+/// What compiled code gives, whatever its loops do.
+Device& without_interpreter() {
+  static Device device = device_with_interpreter("off");
+  return device;
+}
+
+using Expected = std::function<std::uint32_t(std::uint32_t)>;
+
+void expect_right(const Outcome& outcome, const Expected& expected) {
+  ASSERT_TRUE(outcome.status) << outcome.status.error().text;
+  for (std::uint32_t t = 0; t < kThreads; ++t) ASSERT_EQ(outcome.words[t], expected(t)) << t;
+}
 /// Where the device has no limit, or `within` it: right. Else: an error at one of the loops.
-template <typename Expected>
-void expect_right_or_reported(const Outcome& outcome, bool within, Expected&& expected) {
+void expect_right_or_reported(const Outcome& outcome, bool within, const Expected& expected) {
   const std::uint32_t limit = test_device().info().profile.max_loop_iterations;
-  if (within || limit == 0) {
-    ASSERT_TRUE(outcome.status) << outcome.status.error().text;
-    for (std::uint32_t t = 0; t < kThreads; ++t) ASSERT_EQ(outcome.words[t], expected(t)) << t;
-    return;
-  }
+  if (within || limit == 0) return expect_right(outcome, expected);
   ASSERT_FALSE(outcome.status);
   ASSERT_TRUE(outcome.status.error().trap) << outcome.status.error().text;
   const TrapReport& report = *outcome.status.error().trap;
@@ -62,39 +78,39 @@ void expect_right_or_reported(const Outcome& outcome, bool within, Expected&& ex
   EXPECT_LE(report.trapped_threads, kThreads);
 }
 
+/// Both ways.
+void expect_both(const std::string& body, std::uint32_t iterations, bool within,
+                 const Expected& expected) {
+  expect_right(run(test_device(), body, iterations), expected);
+  expect_right_or_reported(run(without_interpreter(), body, iterations), within, expected);
+}
+
 TEST(LoopLimit, OfOneLoop) {
   const auto expected = [](std::uint32_t iterations) {
     return [iterations](std::uint32_t t) { return counted(t, iterations); };
   };
-  expect_right_or_reported(run(count("a"), 65000), true, expected(65000));
-  expect_right_or_reported(run(count("a"), 66000), false, expected(66000));
+  expect_both(count("a"), 65000, true, expected(65000));
+  expect_both(count("a"), 66000, false, expected(66000));
 }
 
 // The same kernel with a bound that needs no guard, with one that does, and with one again; as a
 // signed number, a bound below zero.
 TEST(LoopLimit, OfABoundThatChanges) {
-  Module module = load(
-      ".visible .entry k(.param .u64 to, .param .u32 iterations) {\n"
-      "  .reg .pred %p<6>;\n  .reg .b32 %r<12>;\n  .reg .b64 %d<4>;\n"
-      "  ld.param.u64 %d0, [to];\n  ld.param.u32 %r4, [iterations];\n  mov.u32 %r0, %tid.x;\n"
-      "  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d1, %d0, %d1;\n  mov.u32 %r5, %r0;\n"
+  const std::string body =
       "  mov.u32 %r6, 0;\n  setp.lt.s32 %p1, %r4, 1;\n  @%p1 bra out;\n"
       "a:\n  mad.lo.u32 %r5, %r5, 3, %r6;\n  add.s32 %r6, %r6, 1;\n  setp.lt.s32 %p1, %r6, %r4;\n"
-      "  @%p1 bra a;\nout:\n  st.global.u32 [%d1], %r5;\n  ret;\n}\n");
-  Buffer to = must(Buffer::create(test_device(), kThreads * 4));
-  Kernel kernel = must(module.kernel("k"));
-  LaunchConfig config;
-  config.block = {kThreads, 1, 1};
-  for (const std::uint32_t iterations :
-       {10u, 61000u, 61500u, 66000u, 64000u, 0u, 0xfffffff0u, 7u}) {
-    must(to.upload(0, bytes_of(std::vector<std::uint32_t>(kThreads))));
-    auto launched = kernel.launch(config, Args().buffer(to).value(iterations));
-    Outcome outcome;
-    if (!launched) outcome.status = launched.error();
-    outcome.words = read_buffer<std::uint32_t>(to, kThreads);
-    const std::uint32_t done = iterations >> 31 ? 0 : iterations;
-    expect_right_or_reported(outcome, done <= 65000,
-                             [&](std::uint32_t t) { return counted(t, done); });
+      "  @%p1 bra a;\nout:\n";
+  for (Device* device : {&test_device(), &without_interpreter()}) {
+    const Module module = load_on(*device, kernel_of(body));
+    Buffer to = must(Buffer::create(*device, kThreads * 4));
+    const Kernel kernel = must(module.kernel("k"));
+    for (const std::uint32_t iterations :
+         {10u, 61000u, 61500u, 66000u, 64000u, 0u, 0xfffffff0u, 7u}) {
+      const std::uint32_t done = iterations >> 31 ? 0 : iterations;
+      expect_right_or_reported(launch(kernel, to, iterations),
+                               done <= 65000 || device == &test_device(),
+                               [&](std::uint32_t t) { return counted(t, done); });
+    }
   }
 }
 
@@ -106,8 +122,8 @@ TEST(LoopLimit, OfUnlikeLoops) {
   const auto expected = [](std::uint32_t iterations) {
     return [iterations](std::uint32_t t) { return counted(t, iterations); };
   };
-  expect_right_or_reported(run(body, 30000), true, expected(30000));
-  expect_right_or_reported(run(body, 40000), false, expected(40000));
+  expect_both(body, 30000, true, expected(30000));
+  expect_both(body, 40000, false, expected(40000));
 }
 
 // One loop, in which the lanes of a group iterate at different times.
@@ -119,8 +135,8 @@ TEST(LoopLimit, OfOneLoopEnteredInTurn) {
   const auto expected = [](std::uint32_t iterations) {
     return [iterations](std::uint32_t t) { return counted(t, iterations); };
   };
-  expect_right_or_reported(run(body, 16000), true, expected(16000));
-  expect_right_or_reported(run(body, 20000), false, expected(20000));
+  expect_both(body, 16000, true, expected(16000));
+  expect_both(body, 20000, false, expected(20000));
 }
 
 TEST(LoopLimit, OfNestedLoops) {
@@ -133,8 +149,8 @@ TEST(LoopLimit, OfNestedLoops) {
       return t;
     };
   };
-  expect_right_or_reported(run(body, 600), true, expected(600));
-  expect_right_or_reported(run(body, 700), false, expected(700));
+  expect_both(body, 600, true, expected(600));
+  expect_both(body, 700, false, expected(700));
 }
 
 // A barrier behind the loop: the threads that were cut off do not keep the others waiting.
@@ -144,8 +160,8 @@ TEST(LoopLimit, BeforeABarrier) {
   const auto expected = [](std::uint32_t iterations) {
     return [iterations](std::uint32_t t) { return (t < 16 ? t : counted(t, iterations)) + 1; };
   };
-  expect_right_or_reported(run(body, 65000), true, expected(65000));
-  expect_right_or_reported(run(body, 66000), false, expected(66000));
+  expect_both(body, 65000, true, expected(65000));
+  expect_both(body, 66000, false, expected(66000));
 }
 
 // Warp operations: an invocation's own loops run its threads from one to the next.
@@ -154,17 +170,17 @@ TEST(LoopLimit, WithWarpOperations) {
   const auto expected = [](std::uint32_t iterations) {
     return [iterations](std::uint32_t t) { return counted(t / 32 * 32 + 5, iterations); };
   };
-  expect_right_or_reported(run(body, 60000), true, expected(60000));
-  expect_right_or_reported(run(body, 66000), false, expected(66000));
+  expect_both(body, 60000, true, expected(60000));
+  expect_both(body, 66000, false, expected(66000));
 }
 
 TEST(LoopLimit, OfALoopWithoutAnEnd) {
   if (test_device().info().profile.max_loop_iterations == 0)
     GTEST_SKIP() << test_device().info().name << " has no limit: such a loop runs for ever";
-  const Outcome outcome =
-      run("  setp.ne.u32 %p0, %r0, 33;\n  @%p0 bra done;\nagain:\n"
-          "  add.u32 %r5, %r5, 1;\n  bra again;\ndone:\n",
-          0);
+  const Outcome outcome = run(without_interpreter(),
+                              "  setp.ne.u32 %p0, %r0, 33;\n  @%p0 bra done;\nagain:\n"
+                              "  add.u32 %r5, %r5, 1;\n  bra again;\ndone:\n",
+                              0);
   expect_right_or_reported(outcome, false, [](std::uint32_t t) { return t; });
   EXPECT_EQ(outcome.status.error().trap->trapped_threads, 1u);
   for (std::uint32_t t = 40; t < kThreads; ++t) EXPECT_EQ(outcome.words[t], t);
@@ -175,8 +191,64 @@ TEST(LoopLimit, OfALoopWithoutAnEnd) {
 TEST(LoopLimit, ComesBeforeTheTrapsThatItCauses) {
   const std::string body =
       count("a") + "  setp.eq.u32 %p2, %r6, %r4;\n  @%p2 bra fine;\n  trap;\nfine:\n";
-  expect_right_or_reported(run(body, 66000), false,
-                           [](std::uint32_t t) { return counted(t, 66000); });
+  expect_both(body, 66000, false, [](std::uint32_t t) { return counted(t, 66000); });
+}
+
+/// Nested loops, whose bounds no translation knows.
+std::string nested() {
+  return "  mov.u32 %r7, 0;\nouter:\n" + count("inner") +
+         "  add.u32 %r7, %r7, 1;\n  setp.lt.u32 %p3, %r7, %r4;\n  @%p3 bra outer;\n";
+}
+
+std::uint32_t nested(std::uint32_t start, std::uint32_t iterations) {
+  for (std::uint32_t i = 0; i < iterations; ++i) start = counted(start, iterations);
+  return start;
+}
+
+// The interpreter looks at loops once, and again where a launch is larger.
+TEST(LoopLimit, LaunchesOfAKnownSizeAreTheDevices) {
+  if (test_device().info().profile.max_loop_iterations == 0)
+    GTEST_SKIP() << test_device().info().name << " has no limit";
+  Device device = device_with_interpreter("auto");
+  const Module module = load_on(device, kernel_of(nested()));
+  const Kernel kernel = must(module.kernel("k"));
+  Buffer to = must(Buffer::create(device, kThreads * 4));
+  const auto interprets = [&](std::uint32_t iterations) {
+    const std::uint64_t before = device.statistics().interpreted_launches;
+    expect_right(launch(kernel, to, iterations),
+                 [&](std::uint32_t t) { return nested(t, iterations); });
+    return device.statistics().interpreted_launches != before;
+  };
+  EXPECT_TRUE(interprets(20));
+  EXPECT_FALSE(interprets(20));
+  EXPECT_FALSE(interprets(31));
+  EXPECT_TRUE(interprets(40));
+  EXPECT_FALSE(interprets(25));
+  EXPECT_TRUE(interprets(300));
+  EXPECT_TRUE(interprets(300));
+  EXPECT_FALSE(interprets(50));
+}
+
+// The device runs the blocks that the trial leaves, or the interpreter does: each once.
+TEST(LoopLimit, EveryBlockRunsOnce) {
+  const Module module = load(
+      ".visible .entry k(.param .u64 to, .param .u32 iterations) {\n"
+      "  .reg .pred %p<6>;\n  .reg .b32 %r<12>;\n  .reg .b64 %d<4>;\n"
+      "  ld.param.u64 %d0, [to];\n  ld.param.u32 %r4, [iterations];\n  mov.u32 %r0, %ctaid.x;\n"
+      "  mul.wide.u32 %d1, %r0, 4;\n  add.u64 %d1, %d0, %d1;\n  mov.u32 %r5, 1;\n" +
+      nested() + "  atom.global.add.u32 %r6, [%d1], %r5;\n  ret;\n}\n");
+  constexpr std::uint32_t kBlocks = 100;
+  const Kernel kernel = must(module.kernel("k"));
+  Buffer to = must(Buffer::create(test_device(), kBlocks * 4));
+  for (const std::uint32_t iterations : {5u, 280u}) {
+    must(to.upload(0, bytes_of(std::vector<std::uint32_t>(kBlocks))));
+    LaunchConfig config;
+    config.grid = {kBlocks, 1, 1};
+    config.block = {32, 1, 1};
+    must(kernel.launch(config, Args().buffer(to).value(iterations)));
+    for (const std::uint32_t sum : read_buffer<std::uint32_t>(to, kBlocks))
+      ASSERT_EQ(sum, 32 * nested(1, iterations));
+  }
 }
 
 }  // namespace

@@ -53,6 +53,12 @@ void BlockRun::arrive(std::uint32_t barrier, std::uint32_t threads, std::uint32_
   if (static_cast<ir::BarKind>(kind) != ir::BarKind::arrive) b.kind = kind;
 }
 
+std::uint64_t BlockRun::iterations() const {
+  std::uint64_t most = 0;
+  for (const Warp& warp : warps_) most = std::max(most, warp.iterations());
+  return most;
+}
+
 bool BlockRun::open_barriers() {
   bool any = false;
   for (std::uint32_t i = 0; i < std::size(barriers_); ++i) {

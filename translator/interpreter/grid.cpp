@@ -78,6 +78,7 @@ class Grid {
     work();
     for (std::thread& each : others) each.join();
     ending_.blocks = std::min(next_.load(), blocks_);
+    ending_.iterations = iterations_;
     return std::move(ending_);
   }
 
@@ -87,13 +88,14 @@ class Grid {
     const Running mark(options_.kernel);
     std::vector<std::unique_ptr<BlockRun>> running, spare;
     while (!failed_.load(std::memory_order_relaxed)) {
-      if (running.empty() && (past(options_.patience) || !start(running, spare))) return;
+      if (running.empty() && (enough() || !start(running, spare))) return;
       bool idle = true;
       for (std::size_t i = 0; i < running.size();) {
         const BlockRun::Status status = for_a_while(*running[i]);
         idle = idle && status == BlockRun::Status::idle;
         if (status == BlockRun::Status::stuck) return fail({.problem = stuck(*running[i])});
         if (status == BlockRun::Status::over) {
+          note(running[i]->iterations());
           spare.push_back(std::move(running[i]));
           running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
         } else {
@@ -112,6 +114,27 @@ class Grid {
     }
   } catch (const std::bad_alloc&) {
     fail({.problem = fmt::format("no memory for blocks of {} bytes each", block_bytes_)});
+  }
+
+  void note(std::uint64_t iterations) {
+    std::uint64_t most = iterations_.load();
+    while (most < iterations && !iterations_.compare_exchange_weak(most, iterations)) {
+    }
+    any_over_ = true;
+  }
+
+  /// Whether others run the blocks that nobody has begun.
+  bool enough() const {
+    if (!past(options_.patience)) return false;
+    return options_.many_iterations == 0 ||
+           (any_over_ && iterations_.load() < options_.many_iterations && !trapped());
+  }
+
+  /// One report counts the threads of all blocks.
+  bool trapped() const {
+    const Region& record = launch_.regions[static_cast<std::size_t>(ir::Space::trap)];
+    if (record.size < sizeof(std::uint32_t)) return false;
+    return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(record.bytes)).load() != 0;
   }
 
   bool start(std::vector<std::unique_ptr<BlockRun>>& running,
@@ -184,7 +207,8 @@ class Grid {
   const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   std::uint64_t blocks_ = 0, block_bytes_ = 1;
   std::atomic<std::uint64_t> next_{0}, resident_{0};
-  std::atomic<bool> failed_{false};
+  std::atomic<std::uint64_t> iterations_{0};  ///< of a warp's loops, the most
+  std::atomic<bool> failed_{false}, any_over_{false};
   std::atomic<double> moved_{now()};  ///< when a block last did more than wait
   std::mutex mutex_;
   InterpretedKernel::Ending ending_;

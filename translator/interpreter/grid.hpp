@@ -12,6 +12,7 @@ struct GridOptions {
   std::uint32_t dynamic_shared = 0;
   unsigned threads = 1;
   double timeout = 0, patience = 0;
+  std::uint64_t many_iterations = 0;
 };
 
 /// The kernel that this thread runs, or null.

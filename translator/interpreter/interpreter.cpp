@@ -147,7 +147,8 @@ InterpretedKernel::Ending InterpretedKernel::run(const Launch& launch) const {
                                 .dynamic_shared = launch.dynamic_shared,
                                 .threads = threads,
                                 .timeout = launch.timeout,
-                                .patience = launch.patience});
+                                .patience = launch.patience,
+                                .many_iterations = launch.many_iterations});
 }
 
 const char* InterpretedKernel::running() noexcept { return interpreter::running_kernel(); }

@@ -251,6 +251,10 @@ struct EntryInfo {
   std::vector<std::uint32_t> trip_count_params;  ///< offsets of parameter words that bound loops,
                                                  ///< where the driver limits iterations
   std::uint32_t trip_count_limit = 0;            ///< of such a word, for assume_trip_counts
+  /// Loads and stores of local memory in the module. 0 where all are at constant offsets: then a
+  /// driver keeps the variables in registers.
+  std::uint32_t local_accesses = 0;
+  bool guarded_loops = false;  ///< the driver may end its loops too early, which is a trap then
   std::uint32_t texture_records =
       0;  ///< offset in the parameter buffer where the host may copy the texture slots' records
   std::vector<std::uint32_t>

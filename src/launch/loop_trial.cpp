@@ -1,0 +1,79 @@
+#include "src/launch/loop_trial.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+/// Of the limit, what a trial may take: blocks differ, launches of one size by less than twice in
+/// each number, and the device's loops include those of library routines.
+constexpr std::uint64_t kMargin = 4;
+/// Sizes that are remembered of a kernel.
+constexpr std::size_t kSizes = 16;
+
+/// The bits of every number that iterations may depend on: parameters, whatever they are, grid and
+/// block.
+std::vector<std::uint8_t> size_of(const KernelState& kernel, const LaunchConfig& config,
+                                  const std::vector<std::byte>& params) {
+  std::vector<std::uint8_t> size;
+  const auto add = [&](std::uint32_t word) {
+    size.push_back(static_cast<std::uint8_t>(std::bit_width(word)));
+  };
+  const std::size_t bytes = std::min<std::size_t>(kernel.info->param_bytes, params.size());
+  for (std::size_t at = 0; at < bytes; at += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, params.data() + at, std::min<std::size_t>(bytes - at, 4));
+    add(word);
+  }
+  for (const Dim3& each : {config.grid, config.block}) add(each.x), add(each.y), add(each.z);
+  return size;
+}
+
+bool within(const std::vector<std::uint8_t>& size, const std::vector<std::uint8_t>& known) {
+  return std::ranges::equal(size, known, std::ranges::less_equal());
+}
+
+}  // namespace
+
+bool tries_loops(KernelState& kernel, const LaunchConfig& config, const LaunchPlan& plan) {
+  const EntryInfo& info = plan.variant->info;
+  // A wait's iterations depend on other threads, and the device's translation tells where it has no
+  // end.
+  if (!info.guarded_loops || info.waits || info.divergent_warp_operations || config.threads ||
+      config.cooperative || config.repeat != 1 || plan.sanitized ||
+      config.fp.value_or(kernel.module->options.fp) != FpPolicy::exact)
+    return false;
+  const auto size = size_of(kernel, config, plan.params);
+  std::lock_guard lock(kernel.mutex);
+  return std::ranges::none_of(kernel.short_loops,
+                              [&](const auto& known) { return within(size, known); });
+}
+
+std::uint64_t many_iterations(const KernelState& kernel, std::uint32_t threads_per_invocation) {
+  return kernel.module->device->profile.max_loop_iterations / kMargin /
+         std::max(threads_per_invocation, 1u);
+}
+
+void begin_trial(const KernelState& kernel, const LaunchConfig& config, const LaunchPlan& device,
+                 LaunchPlan& plan) {
+  plan.trial = size_of(kernel, config, plan.params);
+  plan.many_iterations = std::max<std::uint64_t>(
+      many_iterations(kernel, device.variant->info.threads_per_invocation), 1);
+  // One block for each of the processor's threads.
+  plan.patience = 1e-9;
+  plan.blocks_run = std::make_shared<std::optional<std::uint64_t>>();
+}
+
+void end_trial(const LaunchPlan& plan, std::uint64_t iterations) {
+  if (plan.trial.empty() || iterations >= plan.many_iterations) return;
+  KernelState& kernel = *plan.kernel;
+  std::lock_guard lock(kernel.mutex);
+  std::erase_if(kernel.short_loops, [&](const auto& known) { return within(known, plan.trial); });
+  if (kernel.short_loops.size() == kSizes) kernel.short_loops.erase(kernel.short_loops.begin());
+  kernel.short_loops.push_back(plan.trial);
+}
+
+}  // namespace ptx2spv::runtime
