@@ -51,7 +51,7 @@ bool interprets_first(KernelState& kernel, const LaunchConfig& config, const Var
     return true;
   }
   const std::uint64_t needed = compile_microseconds(
-      traits, variant.code_bytes,
+      traits, variant.code_bytes, info.local_accesses,
       (info.barriers || info.warp_operations || wait) && info.threads == ThreadModel::regions);
   if (needed < kShort) return false;
   const std::uint64_t patience = kernel.compiled_us + needed;

@@ -77,6 +77,46 @@ TEST(Interpreter, AndTheDeviceShareALaunchWithoutLosingABlock) {
   expect_each_block_once(device, {13, 5, 7}, 2000, 1);
 }
 
+// lavapipe compares each access to an array on the stack with every other one: a module of 60 KB
+// took it seconds, as kernels do that nvcc -G made.
+TEST(Interpreter, RunsKernelsOfManyLocalAccessesFirst) {
+  Device device = device_with_interpreter("auto");
+  if (device.info().name.find("llvmpipe") == std::string::npos)
+    GTEST_SKIP() << "only lavapipe takes long for these";
+  constexpr std::uint32_t kRounds = 400, kWords = 64, kThreads = 32;
+  std::string text =
+      ".visible .entry k(.param .u64 to) {\n.local .align 4 .b8 stack[256];\n"
+      ".reg .b32 %r<12>;\n.reg .b64 %d<4>;\nld.param.u64 %d0, [to];\nmov.u32 %r0, %tid.x;\n"
+      "mul.wide.u32 %d1, %r0, 4;\nadd.u64 %d0, %d0, %d1;\nmov.u32 %r1, stack;\n"
+      "mov.u32 %r3, %r0;\n";
+  for (std::uint32_t i = 0; i < kWords; ++i)
+    text += "st.local.u32 [stack+" + std::to_string(4 * i) + "], " + std::to_string(i * 7) + ";\n";
+  for (std::uint32_t i = 0; i < kRounds; ++i)
+    text +=
+        "and.b32 %r4, %r3, 63;\nshl.b32 %r4, %r4, 2;\nadd.u32 %r4, %r4, %r1;\n"
+        "ld.local.u32 %r5, [stack+" +
+        std::to_string(i * 5 % kWords * 4) +
+        "];\nmad.lo.u32 %r3, %r3, 3, %r5;\nst.local.u32 [%r4], %r3;\n";
+  const Module module = load_on(device, text + "st.global.u32 [%d0], %r3;\nret;\n}\n");
+  Buffer to = must(Buffer::create(device, kThreads * 4));
+  LaunchConfig config;
+  config.block = {kThreads, 1, 1};
+  must(must(module.kernel("k")).launch(config, Args().buffer(to)));
+  EXPECT_EQ(device.statistics().interpreted_launches, 1u);
+  EXPECT_EQ(device.statistics().pipelines, 0u);
+  const auto words = read_buffer<std::uint32_t>(to, kThreads);
+  for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
+    std::uint32_t stack[kWords], value = thread;
+    for (std::uint32_t i = 0; i < kWords; ++i) stack[i] = i * 7;
+    for (std::uint32_t i = 0; i < kRounds; ++i) {
+      const std::uint32_t at = value & 63;
+      value = value * 3 + stack[i * 5 % kWords];
+      stack[at] = value;
+    }
+    EXPECT_EQ(words[thread], value) << thread;
+  }
+}
+
 TEST(Interpreter, RunsLaunchesThatNeedNoPipeline) {
   Device device = device_with_interpreter("always");
   if (!interprets(device)) GTEST_SKIP() << "the interpreter works on CPU devices alone";
