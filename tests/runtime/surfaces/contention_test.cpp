@@ -190,7 +190,7 @@ TEST_P(Contention, NoReductionIsLost) {
   }
 }
 
-// More cells than threads: nobody waits. docs/reference/surfaces.md has the times that it prints.
+// More cells than threads: nobody waits. bench/results/contention.txt has its times.
 TEST_P(Contention, CellsOfTheirOwn) {
   for (const Reduction* each : {&kUmin, &kSmax}) run({*each}, 65536, false);
 }
