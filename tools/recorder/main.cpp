@@ -19,6 +19,8 @@ constexpr const char* kHelp =
     "       recorder sweeps FILE [--only TEXT]\n"
     "       recorder surfaces FILE [--only TEXT]\n"
     "       recorder traps FILE [--only TEXT]\n"
+    "       recorder pairs FILE [--only TEXT] [--jobs N] [--seconds N]\n"
+    "       recorder texture-pairs FILE [--jobs N]\n"
     "       recorder warps FILE [--only TEXT] [--seed N]\n"
     "       recorder modules FOLDER\n"
     "       recorder vocabulary FILE --from FOLDER\n"
@@ -38,6 +40,10 @@ constexpr const char* kHelp =
     "sweeps        writes dense sweeps of texture coordinates, for deriving rules\n"
     "surfaces      records surface instructions on surfaces of many shapes\n"
     "traps         records surface instructions that fault, one process each\n"
+    "pairs         records surface instructions of each geometry on every kind of array; "
+    "--seconds\n"
+    "              ends those that fault, one process each\n"
+    "texture-pairs the same of textures\n"
     "warps         records shuffles from lanes that are no members, have ended or never were\n"
     "modules       writes the PTX of the one-instruction kernels and those of surfaces\n"
     "vocabulary    writes the forms that random programs are made of (FOLDER: tests/data/ptxas)\n"
@@ -61,6 +67,7 @@ int main(int argc, char** argv) {
   }
   std::string extra, only;
   std::uint32_t seed = 0;
+  double seconds = 0;
   ptx2spv::recorder::ProgramRange range;
   range.path = args[1];
   for (std::size_t i = 2; i + 1 < args.size(); i += 2) {
@@ -79,6 +86,8 @@ int main(int argc, char** argv) {
       range.step = std::strtoull(args[i + 1].c_str(), nullptr, 0);
     } else if (args[i] == "--jobs") {
       range.jobs = static_cast<unsigned>(std::strtoul(args[i + 1].c_str(), nullptr, 0));
+    } else if (args[i] == "--seconds") {
+      seconds = std::strtod(args[i + 1].c_str(), nullptr);
     } else {
       std::fprintf(stderr, "recorder: unknown option %s\n%s", args[i].c_str(), kHelp);
       return 2;
@@ -94,6 +103,10 @@ int main(int argc, char** argv) {
   if (args[0] == "sweeps") return ptx2spv::recorder::record_sweeps(args[1], only);
   if (args[0] == "surfaces") return ptx2spv::recorder::record_surfaces(args[1], only);
   if (args[0] == "traps") return ptx2spv::recorder::record_traps(args[1], only);
+  if (args[0] == "pairs")
+    return ptx2spv::recorder::record_pairs(args[1], range.jobs, seconds, only);
+  if (args[0] == "texture-pairs")
+    return ptx2spv::recorder::record_texture_pairs(args[1], range.jobs);
   if (args[0] == "warps") return ptx2spv::recorder::record_warps(args[1], only, seed);
   if (args[0] == "modules") return ptx2spv::recorder::write_modules(args[1]);
   if (args[0] == "vocabulary")

@@ -195,7 +195,8 @@ void add_reductions(const std::string& geometry, std::vector<SurfaceInstruction>
 std::string SurfaceSetup::text() const {
   return "S " + std::string(format->name) + std::to_string(channels) + " " + geometry +
          " w=" + std::to_string(width) + " h=" + std::to_string(height) +
-         " d=" + std::to_string(depth) + " seed=" + std::to_string(seed);
+         " d=" + std::to_string(depth) + " seed=" + std::to_string(seed) +
+         (level ? " level=" + std::to_string(level) : "");
 }
 
 std::vector<SurfaceInstruction> surface_instructions(const std::string& geometry, bool cached) {

@@ -26,13 +26,15 @@ inline constexpr SurfaceFormatRow kSurfaceFormats[] = {
 };
 
 struct SurfaceSetup {
-  std::string geometry = "2d";  ///< 1d 2d 3d a1d a2d
+  std::string geometry = "2d";  ///< 1d 2d 3d a1d a2d cube acube
   const SurfaceFormatRow* format = kSurfaceFormats;
   unsigned channels = 1;
   unsigned width = 1, height = 0, depth = 0;  ///< texels; 0 where there is none; depth: or layers
   bool cube = false;                          ///< the layers are the faces of cubes
+  unsigned level = 0;                         ///< of a mipmapped array; the extents are its own
   std::uint32_t seed = 1;
 
+  bool is_cube() const { return cube || geometry.find("cube") != std::string::npos; }
   bool layered() const { return geometry[0] == 'a'; }
   unsigned texel_bytes() const { return format->bytes * channels; }
   unsigned row_bytes() const { return width * texel_bytes(); }

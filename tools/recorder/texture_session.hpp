@@ -79,5 +79,8 @@ void footprints(TextureSession& session);
 void level_mixes(TextureSession& session);
 void wide_levels(TextureSession& session);
 void far_directions(TextureSession& session);
+/// Instructions of one geometry on textures of another (texture_pairs.cpp), a texture a section.
+unsigned texture_pair_sections();
+void texture_pairs(TextureSession& session, unsigned section);
 
 }  // namespace ptx2spv::recorder
