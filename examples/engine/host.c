@@ -119,6 +119,7 @@ static void describe(uint32_t* record, Range texels) {
   record[PTX2SPV_S_GENERATION] = HANDLE_GENERATION;
   record[PTX2SPV_S_WIDTH] = WIDTH;
   record[PTX2SPV_S_CHANNELS] = 4;
+  record[PTX2SPV_S_ROW_BYTES_2D] = ROW_PITCH; /* other geometries find nothing */
 }
 
 /* Descriptors: those of set 0 that the kernel declares, and its slots. */

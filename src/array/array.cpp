@@ -180,6 +180,17 @@ std::array<std::uint32_t, abi::kSurfaceWords> ArrayState::surface_record(
   record[abi::s_memory_layout] = 0;
   record[abi::s_channels] = desc.channels;
   record[abi::s_flags] = image_backed ? 1 : 0;
+  const std::uint32_t found = found_by(desc.geometry);
+  const auto bytes_to = [&](Geometry geometry) {
+    return found >> static_cast<unsigned>(geometry) & 1 ? record[abi::s_row_bytes] : 0;
+  };
+  record[abi::s_row_bytes_1d] = bytes_to(Geometry::d1);
+  record[abi::s_row_bytes_2d] = bytes_to(Geometry::d2);
+  record[abi::s_row_bytes_3d] = bytes_to(Geometry::d3);
+  // Every layer of a volume is its first slice.
+  const bool volume = desc.geometry == Geometry::d3;
+  record[abi::s_layer_pitch_lo] = volume ? 0 : record[abi::s_slice_pitch_lo];
+  record[abi::s_layer_pitch_hi] = volume ? 0 : record[abi::s_slice_pitch_hi];
   return record;
 }
 

@@ -97,6 +97,8 @@ Status create_image(ArrayState& array);
 /// With its views and those of textures.
 void destroy_image(ArrayState& array);
 Status create_storage_views(ArrayState& array);
+/// Bit k: instructions of geometry k find the surfaces of such an array.
+std::uint32_t found_by(Geometry array);
 /// Geometry as SlotSpec::geometry counts it.
 std::uint8_t slot_geometry(Geometry geometry);
 

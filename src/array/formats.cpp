@@ -88,6 +88,21 @@ VkImageViewType view_type(const DeviceState& device, Geometry geometry) {
   return VK_IMAGE_VIEW_TYPE_3D;
 }
 
+namespace {
+constexpr std::uint32_t bits(std::initializer_list<Geometry> all) {
+  std::uint32_t mask = 0;
+  for (const Geometry each : all) mask |= 1u << static_cast<unsigned>(each);
+  return mask;
+}
+constexpr std::uint32_t kLines = bits({Geometry::d1, Geometry::a1d}),
+                        kPlanes = bits({Geometry::d2, Geometry::a2d}),
+                        kSlices = kPlanes | bits({Geometry::d3});
+/// By the array's geometry, those of the instructions that find it.
+constexpr std::uint32_t kFound[] = {kLines, kPlanes, kSlices, kLines, kPlanes};
+}  // namespace
+
+std::uint32_t found_by(Geometry array) { return kFound[static_cast<std::size_t>(array)]; }
+
 std::uint8_t slot_geometry(Geometry geometry) {
   switch (geometry) {
     case Geometry::d1: return 1;

@@ -147,6 +147,19 @@ void set_sampler(std::array<std::uint32_t, abi::kTextureWords>& record, const Te
   record[abi::x_lod_max] = clamped(desc.max_level);
 }
 
+namespace {
+/// The instructions to which such a texture reads as zeros. A line that is no layer is a plane.
+std::uint32_t hidden_from(const TextureSource& source, const TextureDesc& desc) {
+  constexpr std::uint32_t kAll = abi::sample_nothing;
+  if (source.linear) return kAll & ~abi::sample_no_fetches;
+  if (desc.cube) return kAll & ~abi::sample_no_cubes;
+  if (source.geometry == Geometry::d3) return kAll & ~abi::sample_no_volumes;
+  if (source.geometry == Geometry::a1d)
+    return kAll & ~(abi::sample_no_lines | abi::sample_no_fetches);
+  return kAll & ~abi::sample_no_planes;
+}
+}  // namespace
+
 std::array<std::uint32_t, abi::kTextureWords> texture_record(const TextureSource& source,
                                                              const TextureDesc& desc) {
   std::array<std::uint32_t, abi::kTextureWords> record{};
@@ -183,6 +196,7 @@ std::array<std::uint32_t, abi::kTextureWords> texture_record(const TextureSource
   const bool rows =
       geometry == Geometry::d2 || geometry == Geometry::d3 || geometry == Geometry::a2d;
   if (rows) sampler |= abi::sample_rows;
+  sampler |= hidden_from(source, desc);
   record[abi::x_sampler] = sampler;
   set_sampler(record, desc);
   for (std::uint32_t i = 0; i < 4; ++i) {

@@ -95,6 +95,7 @@ const char* to_string(FindingKind kind) {
     case FindingKind::constant_store: return "constant-memory";
     case FindingKind::uninitialised: return "uninitialised";
     case FindingKind::race: return "racing";
+    case FindingKind::other_geometry: return "other-geometry";
     case FindingKind::endless_wait: return "endless-wait";
     case FindingKind::missed_barrier: return "missed-barrier";
     case FindingKind::divergent_barrier: return "divergent-barrier";
@@ -124,7 +125,9 @@ std::string Finding::to_string() const {
   text += "\n  kernel: " + kernel;
   text += fmt::format("\n  thread: block ({}, {}, {}), thread ({}, {}, {})", cta[0], cta[1], cta[2],
                       thread[0], thread[1], thread[2]);
-  if (!coordinates.empty()) {
+  if (kind == FindingKind::other_geometry) {
+    text += fmt::format("\n  {}: {}\n  geometry: {}", ptx2spv::to_string(memory), object, detail);
+  } else if (!coordinates.empty()) {
     text += fmt::format("\n  {}: {}, at ", ptx2spv::to_string(memory), object);
     for (std::size_t i = 0; i < coordinates.size(); ++i)
       text += fmt::format("{}{} = {}", i ? ", " : "", coordinates[i].first, coordinates[i].second);

@@ -105,6 +105,9 @@ Status add_texels(DeviceState& device, const Shown& shown, AllocationTable& tabl
     put32(at, abi::lv_slices, array.slices(level));
     put32(at, abi::lv_row_pitch, level.row_pitch);
     put32(at, abi::lv_texel_bytes, array.desc.texel_bytes());
+    put32(at, abi::lv_geometries,
+          found_by(array.desc.geometry) |
+              (array.desc.geometry == Geometry::d3 ? abi::kLayersAreSlice0 : 0));
     put_words(at, abi::lv_slice_pitch, level.slice_pitch);
     put_words(at, abi::lv_bitmap, array.shadow ? array.shadow.address() + level.offset / 8 : 0);
     const std::uint64_t records = shown.records.at({&array, surface->level});

@@ -33,6 +33,13 @@ bool rows_hold(const SlotInfo& slot, std::uint64_t row_bytes) {
   return true;
 }
 
+/// Whether every access of the slot sees the array as it is.
+bool geometries_fit(const SlotInfo& slot, Geometry array) {
+  const std::uint32_t a2d = 1u << static_cast<unsigned>(Geometry::a2d);
+  const std::uint32_t fit = found_by(array) & ~(array == Geometry::d3 ? a2d : 0);
+  return (slot.geometries & ~fit) == 0;
+}
+
 /// Planes of 4-byte texels, and of pairs of words that are reduced, do better in images where those
 /// are tiled (docs/reference/performance.md); volumes and wide texels do not.
 bool better_in_image(const DeviceState& device, const SlotInfo& slot, const ArrayDesc& desc) {
@@ -255,7 +262,9 @@ class Backings {
     const ArrayState& array = *surface->array;
     const Level& level = array.levels[surface->level];
     if (level.bytes >> 32) slots_.wide = true;
-    if (!rows_hold(info_.slots[i], level.row_bytes)) slots_.checked = false;
+    if (!rows_hold(info_.slots[i], level.row_bytes) ||
+        !geometries_fit(info_.slots[i], array.desc.geometry))
+      slots_.checked = false;
     const bool as_image = array.image_backed &&
                           std::ranges::find(plan_.mirrored, surface->array) == plan_.mirrored.end();
     const VkPhysicalDeviceLimits& limits = device_.traits.properties.limits;

@@ -166,6 +166,18 @@ void describe_global_race(const Variant& variant, const SanitizedLaunch& launch,
   doubt_own_thread(launch, finding);
 }
 
+/// The surface that an instruction of another geometry was used on; the log has its handle.
+void describe_geometry(const ModuleState& module, const AccessSite& site, Finding& finding) {
+  finding.kind = FindingKind::other_geometry;
+  finding.object = site.place.surface.empty() ? "a surface by a handle from memory"
+                                              : "surface '" + site.place.surface + "'";
+  const auto surface =
+      std::static_pointer_cast<SurfaceState>(module.device->surfaces.owner(finding.address));
+  const char* array = surface ? to_string(surface->array->desc.geometry) : "unknown";
+  finding.detail = fmt::format("the instruction is of {}, the array of {}",
+                               to_string(static_cast<Geometry>(site.geometry)), array);
+}
+
 std::string count_text(CountFault fault, std::uint32_t what) {
   switch (fault) {
     case CountFault::number: return fmt::format("there is no barrier {}, the last one is 15", what);
@@ -259,6 +271,10 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
   if (site.memory == MemorySpace::texture) {
     finding.object = "a texture of linear memory";
     finding.coordinates.emplace_back("x", static_cast<std::int32_t>(finding.address));
+    return finding;
+  }
+  if (site.memory == MemorySpace::surface && site.check == check_memory) {
+    describe_geometry(module, site, finding);
     return finding;
   }
   if (site.memory == MemorySpace::surface) {

@@ -117,6 +117,7 @@ Status place_variables(ModuleState& module) {
     record[abi::s_texel_bytes] = 4;
     record[abi::s_format] = static_cast<std::uint32_t>(abi::SurfaceFormat::u32);
     record[abi::s_channels] = 1;
+    record[abi::s_flags] = abi::surface_of_nothing;
     auto set = [&](abi::SurfaceWord word, std::int64_t value) {
       if (value >= 0) record[word] = static_cast<std::uint32_t>(value);
     };

@@ -78,7 +78,7 @@ Status place_static_texture(ModuleState& module, const StaticTexref& ref) {
   record[abi::x_format] = static_cast<std::uint32_t>(abi::SurfaceFormat::u32);
   if (!ref.sampler) {
     record[abi::x_channels] = 1;
-    record[abi::x_sampler] = abi::sample_memory;
+    record[abi::x_sampler] = abi::sample_memory | abi::sample_nothing;
   }
   record[abi::x_levels] = ref.sampler ? abi::kTextureLevels : 1;
   TextureDesc desc;

@@ -151,6 +151,8 @@ Surface& Module::surface(std::uint32_t width, std::uint32_t height, bool image) 
   record[abi("s_channel_order")] = 0x10b0;      // r
   record[abi("s_channels")] = 1;
   record[abi("s_flags")] = image ? 1 : 0;
+  record[abi("s_row_bytes_2d")] = width * 4;
+  record[abi("s_layer_pitch_lo")] = pitch * height;
   out.handle = std::uint64_t{generation_} << 32 | records_;
   generation_ += 1000;
   std::memcpy(table_.words() + std::size_t{records_} * record_words(), record.data(),

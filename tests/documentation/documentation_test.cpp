@@ -198,6 +198,10 @@ TEST(Documentation, abi_numbers_are_those_of_the_header) {
   EXPECT_NAME(s_memory_layout);
   EXPECT_NAME(s_channels);
   EXPECT_NAME(s_flags);
+  EXPECT_NAME(s_row_bytes_1d);
+  EXPECT_NAME(s_row_bytes_2d);
+  EXPECT_NAME(s_row_bytes_3d);
+  EXPECT_NAME(s_layer_pitch_lo);
   EXPECT_NAME(x_base_lo);
   EXPECT_NAME(x_row_pitch);
   EXPECT_NAME(x_width);

@@ -24,7 +24,7 @@ Memory launch(const EntryInfo& info, std::uint32_t handle_generation) {
       {abi::s_base_hi, 1},     {abi::s_row_bytes, 64},           {abi::s_rows, 1},
       {abi::s_slices, 1},      {abi::s_row_pitch, 64},           {abi::s_slice_pitch_lo, 64},
       {abi::s_texel_bytes, 4}, {abi::s_generation, kGeneration}, {abi::s_channels, 1},
-      {abi::s_width, 16}};
+      {abi::s_width, 16},      {abi::s_row_bytes_1d, 64}};
   put(memory, Space::param, info.slot_records + 4u * abi::kSurfaceWords - 4, 0);
   for (const auto& [which, value] : words)
     put(memory, Space::param, info.slot_records + 4u * which, value);

@@ -14,6 +14,8 @@ using Files = std::vector<const char*>;
 const Files kFirst{"suld", "sust", "sustp", "sustp_layered", "sured"};
 // Other shapes, seeds and formats, and every form that faults.
 const Files kShapes{"shapes", "traps"};
+// Instructions of each geometry on arrays of every kind, levels and queries.
+const Files kPairs{"pairs"};
 
 struct Case {
   const char* name;
@@ -89,7 +91,19 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"shapes_handles_from_memory", {"--handle", "memory", "--shard", "3/20"}, kShapes},
         Case{"shapes_regions",
              {"--threads", "regions", "--backing", "image", "--shard", "2/60"},
-             kShapes}),
+             kShapes},
+        Case{"pairs_linear", {"--backing", "linear", "--shard", "0/6"}, kPairs},
+        Case{"pairs_image", {"--backing", "image", "--shard", "1/6"}, kPairs},
+        Case{"pairs_handles_from_memory", {"--handle", "memory", "--shard", "2/6"}, kPairs},
+        Case{"pairs_surfref_variable", {"--handle", "surfref", "--shard", "3/12"}, kPairs},
+        Case{
+            "pairs_by_address", {"--handle", "reference", "--no-slots", "--shard", "4/12"}, kPairs},
+        Case{"pairs_image_portable",
+             {"--profile", "portable", "--backing", "image", "--shard", "5/12"},
+             kPairs},
+        Case{"pairs_without_1d_images",
+             {"--disable", "image1d", "--backing", "image", "--shard", "6/12"},
+             kPairs}),
     [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
 
 // A replayer that cannot find a difference is worth nothing.

@@ -11,9 +11,19 @@ namespace {
 using ptx::Mod;
 
 struct Place {
+  bool found = true;  ///< the array is of a kind that the instruction finds something in
   bool inside = false, misaligned = false;
   std::size_t offset = 0;
 };
+
+/// 1: lines and layers of them, 2: planes and layers of them, 3: volumes.
+int dimensions(Mod instruction) {
+  if (instruction == Mod::d1 || instruction == Mod::a1d) return 1;
+  return instruction == Mod::d3 ? 3 : 2;
+}
+int dimensions(const std::string& array) {
+  return array == "1d" || array == "a1d" ? 1 : array == "3d" ? 3 : 2;
+}
 
 /// `x_unit`: bytes that one step of x is.
 Place locate(const ModelSurface& s, const SurfaceForm& form, std::vector<std::int32_t> at,
@@ -29,6 +39,10 @@ Place locate(const ModelSurface& s, const SurfaceForm& form, std::vector<std::in
   if (at.size() > 2) z = at[2];
   const std::int64_t row = s.row_bytes(), rows = s.height, slices = s.depth;
   Place place;
+  const int instruction = dimensions(form.geometry), array = dimensions(s.geometry);
+  // A volume's slices are planes. Instructions of any other geometry find nothing.
+  place.found = instruction == array || (array == 3 && instruction == 2);
+  if (!place.found) return place;
   place.misaligned = x % bytes != 0 && x_unit == 1;
   if (form.clamp == Mod::clamp) {
     if (row < bytes) return place;
@@ -38,6 +52,8 @@ Place locate(const ModelSurface& s, const SurfaceForm& form, std::vector<std::in
   } else if (x < 0 || x + bytes > row || y < 0 || y >= rows || z < 0 || z >= slices) {
     return place;
   }
+  // Every layer of a volume is its first slice.
+  if (layered && array == 3) z = 0;
   place.inside = true;
   place.offset = static_cast<std::size_t>((z * rows + y) * row + x);
   return place;
@@ -155,7 +171,7 @@ ModelResult model_run(ModelSurface& s, const SurfaceForm& form,
   const unsigned bytes = texels ? s.texel_bytes() : form.access_bytes();
   const Place at = locate(s, form, coordinates, bytes, form.formatted ? bytes : 1);
   const bool traps = form.clamp == Mod::trap || form.clamp == Mod::none;
-  result.trap = at.misaligned || (traps && !at.inside);
+  result.trap = at.found && (at.misaligned || (traps && !at.inside));
   const bool done = at.inside && !result.trap;
   if (form.op == ptx::Opcode::suld) {
     for (unsigned i = 0; i < form.vector; ++i)

@@ -41,7 +41,12 @@ constexpr Number kSurfaceRecord[] = {PTX2SPV_NUMBER(s_base_lo),
                                      PTX2SPV_NUMBER(s_array_size),
                                      PTX2SPV_NUMBER(s_memory_layout),
                                      PTX2SPV_NUMBER(s_channels),
-                                     PTX2SPV_NUMBER(s_flags)};
+                                     PTX2SPV_NUMBER(s_flags),
+                                     PTX2SPV_NUMBER(s_row_bytes_1d),
+                                     PTX2SPV_NUMBER(s_row_bytes_2d),
+                                     PTX2SPV_NUMBER(s_row_bytes_3d),
+                                     PTX2SPV_NUMBER(s_layer_pitch_lo),
+                                     PTX2SPV_NUMBER(s_layer_pitch_hi)};
 constexpr Number kTextureRecord[] = {
     PTX2SPV_NUMBER(x_base_lo),         PTX2SPV_NUMBER(x_base_hi),
     PTX2SPV_NUMBER(x_row_pitch),       PTX2SPV_NUMBER(x_slice_pitch),

@@ -15,9 +15,10 @@ std::string register_type(const RecordInstruction& instruction) {
 
 std::string coordinate_list(const RecordInstruction& instruction) {
   switch (instruction.coordinates) {
-    case 1: return "{%c0}";
-    case 2: return "{%c0, %c1}";
-    default: return "{%c0, %c1, %c2, %c2}";
+    case 0: return "";  // a query
+    case 1: return ", {%c0}";
+    case 2: return ", {%c0, %c1}";
+    default: return ", {%c0, %c1, %c2, %c2}";
   }
 }
 
@@ -56,7 +57,7 @@ std::string replay_ptx(const RecordInstruction& instruction, HandleSource source
   for (std::uint32_t k = 0; k < instruction.elements; ++k)
     values += (k ? ", %v" : "%v") + std::to_string(k);
   if (instruction.elements > 1) values = "{" + values + "}";
-  const std::string place = "[" + surface + ", " + coordinate_list(instruction) + "]";
+  const std::string place = "[" + surface + coordinate_list(instruction) + "]";
   if (instruction.op == RecordOp::load) {
     text += "  " + instruction.text + " " + values + ", " + place + ";\n";
     text += "  ld.param.u64 %out, [output];\n  mul.wide.u32 %o, %i, " +

@@ -28,6 +28,29 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
+/// A cube map's faces are layers to every surface instruction.
+std::optional<Geometry> parse_kind(std::string_view name) {
+  if (name == "cube" || name == "acube") return Geometry::a2d;
+  return parse_geometry(name);
+}
+
+/// The array of the record's extents, which are those of its level.
+void describe(RecordSurface& surface, std::uint32_t width, std::uint32_t height,
+              std::uint32_t depth) {
+  ArrayDesc& desc = surface.desc;
+  const bool volume = desc.geometry == Geometry::d3,
+             layered = desc.geometry == Geometry::a1d || desc.geometry == Geometry::a2d,
+             rows = volume || desc.geometry == Geometry::d2 || desc.geometry == Geometry::a2d;
+  surface.rows = rows ? std::max(height, 1u) : 1;
+  surface.slices = volume || layered ? std::max(depth, 1u) : 1;
+  surface.row_bytes = std::uint64_t(width) * desc.texel_bytes();
+  desc.levels = surface.level + 1;
+  desc.width = width << surface.level;
+  desc.height = rows ? std::uint32_t(surface.rows) << surface.level : 1;
+  desc.depth = volume ? std::uint32_t(surface.slices) << surface.level : 1;
+  desc.layers = layered ? std::uint32_t(surface.slices) : 1;
+}
+
 // S u84 2d w=5 h=3 d=0 seed=1
 std::string parse_surface(std::string_view text, RecordSurface& surface) {
   surface.text = text;
@@ -39,31 +62,25 @@ std::string parse_surface(std::string_view text, RecordSurface& surface) {
   if (!format || (channels != 1 && channels != 2 && channels != 4))
     return "there is no format " + std::string(form);
   const std::string_view geometry_name = take_word(text);
-  const auto geometry = parse_geometry(geometry_name);
+  const auto geometry = parse_kind(geometry_name);
   if (!geometry) return "there is no geometry " + std::string(geometry_name);
   std::uint32_t width = 0, height = 0, depth = 0;
-  for (int k = 0; k < 4; ++k) {
+  for (int k = 0; k < 5; ++k) {
     std::string_view word = take_word(text);
-    const bool good = take(word, "w=")      ? take_number(word, width)
-                      : take(word, "h=")    ? take_number(word, height)
-                      : take(word, "d=")    ? take_number(word, depth)
-                      : take(word, "seed=") ? take_number(word, surface.seed)
-                                            : false;
+    if (k == 4 && word.empty()) break;
+    const bool good = take(word, "w=")       ? take_number(word, width)
+                      : take(word, "h=")     ? take_number(word, height)
+                      : take(word, "d=")     ? take_number(word, depth)
+                      : take(word, "seed=")  ? take_number(word, surface.seed)
+                      : take(word, "level=") ? take_number(word, surface.level)
+                                             : false;
     if (!good || !word.empty()) return "a surface needs w=, h=, d= and seed=";
   }
-  const bool has_height =
-      *geometry == Geometry::d2 || *geometry == Geometry::d3 || *geometry == Geometry::a2d;
-  const bool layered = *geometry == Geometry::a1d || *geometry == Geometry::a2d;
+  if (surface.level > 3) return "a surface has a level up to 3";
   surface.desc.format = *format;
   surface.desc.geometry = *geometry;
   surface.desc.channels = std::uint32_t(channels);
-  surface.desc.width = width;
-  surface.desc.height = has_height ? std::max(height, 1u) : 1;
-  surface.desc.depth = *geometry == Geometry::d3 ? std::max(depth, 1u) : 1;
-  surface.desc.layers = layered ? std::max(depth, 1u) : 1;
-  surface.rows = surface.desc.height;
-  surface.slices = layered ? surface.desc.layers : surface.desc.depth;
-  surface.row_bytes = std::uint64_t(width) * surface.desc.texel_bytes();
+  describe(surface, width, height, depth);
   const std::uint64_t limit = std::uint64_t(1) << 28;
   if (width == 0 || surface.row_bytes > limit || surface.rows > limit / surface.row_bytes ||
       surface.slices > limit / surface.row_bytes / surface.rows)
@@ -79,6 +96,12 @@ void parse_instruction(std::string_view text, RecordInstruction& out) {
     parts.push_back(rest.substr(0, dot));
     if (dot == rest.npos) break;
     rest.remove_prefix(dot + 1);
+  }
+  if (parts[0] == "suq" && parts.size() == 3) {
+    out.op = RecordOp::load;
+    out.coordinates = 0;
+    out.type = parts[2];
+    return;
   }
   if (parts.size() < 5) return;
   const bool formatted = parts[1] == "p";
@@ -225,6 +248,9 @@ Range touched(const RecordSurface& surface, const RecordInstruction& instruction
   } else if (x < 0 || x + n > w || y < 0 || y >= h || z < 0 || z >= d) {
     return {};
   }
+  // Every layer of a volume is its first slice. What another geometry does not find is not touched,
+  // and takes room in a round for nothing.
+  if (instruction.layered && surface.desc.geometry == Geometry::d3) z = 0;
   return {std::uint64_t((z * h + y) * w + x), std::uint64_t(n)};
 }
 

@@ -15,6 +15,7 @@ namespace ptx2spv::tools {
 struct RecordSurface {
   std::string text;
   ArrayDesc desc;
+  std::uint32_t level = 0;  ///< of a mipmapped array
   std::uint32_t seed = 0;
   std::uint64_t row_bytes = 0, rows = 1, slices = 1;
   std::uint64_t bytes() const { return row_bytes * rows * slices; }

@@ -81,7 +81,7 @@ bool ReplaySession::prepare(std::size_t lines, std::size_t arrays) {
     desc.backing = options_.backing;
     auto array = Array::create(device_, desc);
     if (!array) return fail(array.error());
-    auto surface = Surface::create(*array);
+    auto surface = Surface::create(*array, surface_->level);
     if (!surface) return fail(surface.error());
     pool_->push_back({*std::move(array), *std::move(surface)});
   }
@@ -89,7 +89,7 @@ bool ReplaySession::prepare(std::size_t lines, std::size_t arrays) {
 }
 
 bool ReplaySession::fill(std::size_t slot) {
-  const Status status = (*pool_)[slot].array.upload(pattern_);
+  const Status status = (*pool_)[slot].array.upload(pattern_, surface_->level);
   return status.ok() || fail(status.error());
 }
 
@@ -200,7 +200,7 @@ void ReplaySession::alone(std::uint32_t line) {
     return;
   }
   std::vector<std::byte> expected = pattern_, got(pattern_.size());
-  const Status status = (*pool_)[0].array.download(got);
+  const Status status = (*pool_)[0].array.download(got, surface_->level);
   if (!status.ok()) fail(status.error());
   if (!apply_changes(wanted.changes, expected) || expected != got)
     result_.differences.push_back({number_, line, describe_changes(pattern_, got)});
@@ -249,7 +249,7 @@ void ReplaySession::stores(const Lines& lines) {
       std::vector<std::byte> expected = pattern_;
       for (std::size_t j = 0; j < round.size(); ++j)
         if (where[j] == k) equal &= apply_changes(group_->lines[round[j]].changes, expected);
-      const Status status = (*pool_)[k].array.download(got);
+      const Status status = (*pool_)[k].array.download(got, surface_->level);
       if (!status.ok()) good = fail(status.error());
       equal &= expected == got;
     }
@@ -286,7 +286,8 @@ GroupResult ReplaySession::run(std::uint32_t number) {
     return std::move(result_);
   }
   kernel_ = *kernel;
-  pool_ = &pools_[surface_->text.substr(0, surface_->text.find(" seed="))];
+  pool_ = &pools_[surface_->text.substr(0, surface_->text.find(" seed=")) +
+                  std::to_string(surface_->level)];
   pattern_.resize(surface_->bytes());
   fill_pattern(pattern_, surface_->seed);
   Lines together, traps;

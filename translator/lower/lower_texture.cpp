@@ -105,6 +105,18 @@ void TextureLowering::decide() {
   has_srgb_ = feature(abi::feature_srgb);
 }
 
+/// The bit of abi::TextureSampler that hides a texture from this instruction.
+std::uint32_t TextureLowering::hiding_bit() const {
+  switch (inst_.mods->geom) {
+    case Mod::d3: return abi::sample_no_volumes;
+    case Mod::cube:
+    case Mod::acube: return abi::sample_no_cubes;
+    case Mod::a1d: return integer_ ? abi::sample_no_fetches : abi::sample_no_lines;
+    case Mod::d1: return integer_ ? abi::sample_no_fetches : abi::sample_no_planes;
+    default: return abi::sample_no_planes;
+  }
+}
+
 /// Offsets in braces. A lone operand is a depth to compare with, which the hardware does not:
 /// CUDA's arrays hold no depths.
 void TextureLowering::offsets(Inputs& inputs) {
@@ -279,6 +291,7 @@ std::vector<Value> TextureLowering::body() {
     c.push_back(i32(0));
   }
   decide();
+  hidden_ = set(word(abi::x_sampler), hiding_bit());
   // A cube is six layers.
   const Value layers =
       geom == Mod::acube ? b_.op2(Op::udiv, word(abi::x_layers), i32(6)) : word(abi::x_layers);
@@ -293,7 +306,9 @@ std::vector<Value> TextureLowering::body() {
   if (cube()) {
     const Value face = library("tex_cube", Type::v4, {c[0], c[1], c[2]});
     face_ = part(face, 0);
+    // What is no cube map need not have six layers.
     place.layer = b_.op2(Op::add, b_.op2(Op::mul, place.layer, i32(6)), face_);
+    place.layer = b_.select(hidden_, i32(0), place.layer);
     filters_ = place.gather ? b_.i1(true) : linear_;
     direction_ = {c[0], c[1], c[2]};
     seamless_ = both(feature(abi::feature_seamless), set(sampler_, abi::sample_seamless));

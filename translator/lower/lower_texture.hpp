@@ -89,6 +89,7 @@ class TextureLowering {
   void open(const Operand& texture, const Operand* sampler);
   /// What of the open records holds for this instruction.
   void decide();
+  std::uint32_t hiding_bit() const;
   enum class Kind : std::uint8_t { texture, sampler, either };
   std::uint32_t common_variable(const char* name);
   Value open_record(const Operand& handle, Kind kind);
@@ -160,8 +161,10 @@ class TextureLowering {
   std::vector<Value> fetched();
   std::vector<Value> gathered(unsigned channel);
   Value corner(const Level& level, const std::array<Value, 4>& texels, const Component& how);
+  /// Channels that the texture has not are 0, as are all to an instruction that it is hidden from.
   Value value_of(unsigned channel, Value value) {
-    return b_.select(b_.cmp(ir::Op::ult, i32(channel), word(abi::x_channels)), value, i32(0));
+    if (!channels_) channels_ = b_.select(hidden_, i32(0), word(abi::x_channels));
+    return b_.select(b_.cmp(ir::Op::ult, i32(channel), channels_), value, i32(0));
   }
 
   FunctionLowering& l_;
@@ -170,7 +173,9 @@ class TextureLowering {
   Inputs in_;
   Value record_ = 0, sampler_record_ = 0, base_ = 0, border_ = 0, layer_in_ = 0, linear_ = 0,
         element_ = 0;
-  Value sampler_ = 0;  ///< the bits of abi::TextureSampler that hold for this read
+  Value sampler_ = 0;   ///< the bits of abi::TextureSampler that hold for this read
+  Value hidden_ = 0;    ///< i1: the texture reads as zeros to this instruction
+  Value channels_ = 0;  ///< that it has for this instruction
   Value has_levels_ = 0, has_srgb_ = 0, mixed_ = 0;
   Value seamless_ = 0;                ///< i1: a cube map, read across the edges of its faces
   Value face_ = 0, filters_ = 0;      ///< of a cube; i1: four texels around the point are read

@@ -249,7 +249,6 @@ std::vector<Value> TextureLowering::sampled() {
   }
   const Value weights = this->weights(levels_[0], i32(256));
   const Value plain = volume_ ? 0 : filtered_plane(planes[0][0], weights);
-  const Value memory = set(word(abi::x_sampler), abi::sample_memory);
   std::vector<Value> values;
   for (unsigned channel = 0; channel < 4; ++channel) {
     const Component how = component(channel);
@@ -259,17 +258,15 @@ std::vector<Value> TextureLowering::sampled() {
           b_.select(b_.op2(Op::or_, levels_[1].shares, how.srgb), filtered, part(plain, channel));
     const Value single = point(raw(planes[0][0][0], channel, how), how);
     const Value value = b_.select(b_.op2(Op::or_, linear_, filters_points()), filtered, single);
-    // Linear memory is read at integer coordinates alone.
-    values.push_back(value_of(channel, b_.select(memory, i32(0), value)));
+    values.push_back(value_of(channel, value));
   }
   return values;
 }
 
 std::vector<Value> TextureLowering::fetched() {
   const Level& level = levels_[0];
-  Value in = both(layer_in_, both(level.x.first_in, both(level.y.first_in, level.z.first_in)));
-  // The hardware reads nothing from a 1D array at integer coordinates: those are for linear memory.
-  if (inst_.mods->geom == Mod::d1) in = both(in, set(word(abi::x_sampler), abi::sample_memory));
+  const Value in =
+      both(layer_in_, both(level.x.first_in, both(level.y.first_in, level.z.first_in)));
   const Value offset = b_.op2(
       Op::add,
       b_.op2(Op::add, level.offset, b_.op2(Op::mul, level.x.first, word(abi::x_texel_bytes))),
@@ -313,7 +310,6 @@ std::vector<Value> TextureLowering::gathered(unsigned channel) {
       const Value missing = both(seamless_, b_.cmp(Op::eq, level.corner, i32(which)));
       value = b_.select(missing, corner(level, texels, how), value);
     }
-    value = b_.select(set(word(abi::x_sampler), abi::sample_memory), i32(0), value);
     values.push_back(value_of(channel, value));
   }
   return values;

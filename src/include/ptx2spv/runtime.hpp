@@ -272,7 +272,8 @@ struct TextureDesc {
   bool normalized_coordinates = false;
   bool read_as_integer = true;  ///< false: 8- and 16-bit integers are read as normalised floats
   bool srgb = false;            ///< 8-bit colours are sRGB; needs read_as_integer = false
-  bool cube = false;            ///< the layers of an a2d array are the faces of cubes, for queries
+  bool cube = false;  ///< the layers of an a2d array are the faces of cubes: cube and acube read
+                      ///< it, and nothing else
   bool seamless_cube = false;   ///< linear filters of a cube reach across the edges of its faces
   bool mipmapped = false;       ///< an array of one level is read as a mipmapped array
   bool full_trilinear = false;  ///< cudaTextureDesc's disableTrilinearOptimization, of anisotropic

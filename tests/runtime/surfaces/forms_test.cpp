@@ -190,10 +190,11 @@ Array make_array(const ModelSurface& s, ArrayBacking backing) {
 
 class Forms : public testing::TestWithParam<Case> {
  protected:
-  void run(const std::string& name, const Group& group);
+  /// On an array of the instructions' geometry, or of another.
+  void run(const std::string& name, const Group& group, const std::string& array = {});
 };
 
-void Forms::run(const std::string& name, const Group& group) {
+void Forms::run(const std::string& name, const Group& group, const std::string& kind) {
   const std::vector<SurfaceForm>& forms = group.forms;
   const std::size_t n = forms.size();
   Module module = load(kernel_text(forms, GetParam().source));
@@ -205,7 +206,7 @@ void Forms::run(const std::string& name, const Group& group) {
   Numbers numbers;
   for (const auto& [format, channels] : group.texels) {
     if (!GetParam().all_texels && format != group.texels[0].first) continue;
-    const std::string geometry(ptx::text(forms[0].geometry));
+    const std::string geometry = kind.empty() ? std::string(ptx::text(forms[0].geometry)) : kind;
     const bool flat = geometry == "1d" || geometry == "a1d";
     const std::uint32_t deep = geometry == "3d" || geometry[0] == 'a' ? 3 : 1;
     ModelSurface model(geometry, format, channels, 1, flat ? 1 : 4, deep, 1);
@@ -257,6 +258,7 @@ void Forms::run(const std::string& name, const Group& group) {
     for (std::size_t k = 0; k < got.size(); ++k)
       ASSERT_EQ(got[k], expected[k]) << forms[k / 4 % n].name << " on " << format << channels;
 
+    if (!kind.empty()) continue;
     // Out of bounds each .trap form ends its thread: what came before it stands, the rest is
     // undone.
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -297,6 +299,21 @@ TEST_P(Forms, DoWhatTheRulesSay) {
     if (HasFailure()) return;
   }
   EXPECT_GT(count, 500u / GetParam().every);
+}
+
+// Whether they find its bytes or nothing.
+TEST_P(Forms, OnArraysOfEveryOtherKind) {
+  unsigned turn = 0;
+  for (const auto& [name, group] : make_groups(GetParam().every * 3, GetParam().first))
+    for (unsigned k = 0; k < 2; ++k) {
+      constexpr const char* kKinds[] = {"1d", "2d", "3d", "a1d", "a2d"};
+      const std::string kind = kKinds[turn++ % 5];
+      if (kind == ptx::text(group.forms[0].geometry)) continue;
+      SCOPED_TRACE(name + " on " + kind);
+      run(name, group, kind);
+      if (HasFailure()) return;
+    }
+  EXPECT_GT(turn, 20u);
 }
 
 // All queries on every geometry, from each source.

@@ -101,9 +101,16 @@ enum SurfaceWord : std::uint32_t {
   s_array_size,
   s_memory_layout,
   s_channels,
-  s_flags,  ///< bit 0: image-backed (the address is its linear copy)
+  s_flags,           ///< bit 0: image-backed (the address is its linear copy); surface_of_nothing
+  s_row_bytes_1d,    ///< s_row_bytes to instructions 1d and a1d; 0: they find nothing
+  s_row_bytes_2d,    ///< to 2d and a2d
+  s_row_bytes_3d,    ///< to 3d
+  s_layer_pitch_lo,  ///< s_slice_pitch to instructions with an array index
+  s_layer_pitch_hi,
 };
-inline constexpr std::uint32_t kSurfaceWords = 20;
+inline constexpr std::uint32_t kSurfaceWords = 25;
+/// s_flags: the record is there for queries; accesses are out of bounds, whatever their geometry.
+inline constexpr std::uint32_t surface_of_nothing = 2;
 // The host copies slot k's record into the parameter buffer, at EntryInfo::slot_records + k
 // records, or zeros where the handle is dead. Drivers load a constant offset once for all threads.
 // A record found through its index costs a gather for every word, more than the surface access
@@ -169,6 +176,13 @@ enum TextureSampler : std::uint32_t {
   sample_anisotropy = 7u << 14,  ///< most samples by gradients: 1 2 4 6 8 10 12 16
   sample_trilinear = 1u << 17,   ///< anisotropic reads mix levels without NVIDIA's optimisation
   sample_mipmapped = 1u << 18,   ///< a mipmapped array of one level
+  // What a texture is not made for reads as zeros: by instructions
+  sample_no_planes = 1u << 19,   ///< 2d, a2d, and 1d at float coordinates
+  sample_no_volumes = 1u << 20,  ///< 3d
+  sample_no_cubes = 1u << 21,    ///< cube and acube
+  sample_no_lines = 1u << 22,    ///< a1d at float coordinates
+  sample_no_fetches = 1u << 23,  ///< 1d and a1d at integer coordinates
+  sample_nothing = 31u << 19,    ///< all of them
 };
 /// Features of textures that cost every read something. A module may be translated without them.
 enum TextureFeature : std::uint32_t {

@@ -41,11 +41,14 @@ enum LevelWord : std::uint32_t {
   lv_slices,
   lv_row_pitch,
   lv_texel_bytes,
+  lv_geometries,  ///< bit k: instructions of geometry k (1d, 2d, 3d, a1d, a2d) find it;
+                  ///< kLayersAreSlice0
   lv_slice_pitch = 8,  ///< two words, as those below
   lv_bitmap = 10,      ///< address of the level's bits, one for each byte of its linear form, or 0
   lv_races = 12,       ///< address of kRaceWords for each four bytes of it, or 0
 };
 inline constexpr std::uint32_t kLevelWords = 16;
+inline constexpr std::uint32_t kLayersAreSlice0 = 1u << 8;
 /// The shadow of a workgroup's shared memory: a bit for each byte, set where it was written, in
 /// whole words; then, for races, from a multiple of 16 on, kRaceWords for each granule. Its size is
 /// a multiple of 16.

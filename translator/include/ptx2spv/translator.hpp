@@ -96,8 +96,9 @@ inline constexpr std::uint32_t kTexelKinds = 3;
 struct Specialization {
   FpPolicy fp = FpPolicy::exact;
   ThreadModel threads = ThreadModel::direct;
-  bool assume_live_handles = false;  ///< the host has checked that every static handle is live and
-                                     ///< that a row holds each access of its slot
+  bool assume_live_handles = false;  ///< the host has checked that every static handle is live,
+                                     ///< that a row holds each access of its slot, and that the
+                                     ///< slot's accesses are of the array's geometry
   bool wide_surfaces = true;         ///< surfaces may exceed 4 GiB
   bool assume_small_grid = false;    ///< direct, regions: a launch is one dispatch (the base
                                      ///< words are 0) with at most abi::kSmallGrid threads along
@@ -179,6 +180,7 @@ struct SlotInfo {
   bool loads = false, stores = false, reduces = false, sub_texel_possible = false;
   std::vector<std::uint8_t> load_bytes, store_bytes, reduce_bytes;  ///< access sizes that occur
   bool formatted_stores = false;  ///< sust.p, or sured.p whose order the format decides
+  std::uint8_t geometries = 0;    ///< bit k: accesses of geometry k (1d, 2d, 3d, a1d, a2d)
   SlotSpec bound;  ///< what the translation binds it to: as asked, where the profile allows that
   std::string image_format,
       image_view;  ///< of an image, as docs/reference/interface.md names them; else empty
@@ -207,6 +209,7 @@ struct AccessSite {
   MemorySpace space = MemorySpace::global;   ///< as PTX writes it
   MemorySpace memory = MemorySpace::global;  ///< that it reaches: not generic
   std::uint8_t bytes = 4;                    ///< and its alignment
+  std::uint8_t geometry = 0;                 ///< of a surface: 1d, 2d, 3d, a1d, a2d
   std::uint32_t object = 0;                  ///< number plus 1 in EntryInfo::objects; 0: any
   std::string pointer;    ///< the parameter that its address comes from, or empty
   std::uint32_t loc = 0;  ///< number of the IR's location: all accesses of one instruction have the

@@ -208,6 +208,12 @@ class AccessChecks {
            f_.surface_ops[inst.imm].clamp != ir::ClampMode::trap;
   }
 
+  /// One whose surface may be of another geometry; lower-surfaces gives it its site, too.
+  bool may_miss(Value value) const {
+    const ir::Inst& inst = f_.insts[value];
+    return inst.op >= Op::surf_load && inst.op <= Op::surf_reduce;
+  }
+
   /// One whose texels have a shadow that is asked for.
   bool shadowed_surface(const ir::Inst& inst) const {
     return (options_.checks & (check_init | check_race)) && inst.op >= Op::surf_load &&
@@ -222,7 +228,7 @@ class AccessChecks {
     std::uint32_t sites = 0;
     for (const ir::Block& block : f_.blocks)
       for (const Value v : block.insts) {
-        sites += watched_surface(v) ? 1u : 0u;
+        sites += (watched_surface(v) ? 1u : 0u) + (may_miss(v) ? 1u : 0u);
         sites += fetches(f_.insts[v]) ? 1u : 0u;
         if (shadowed_surface(f_.insts[v])) {
           any_surface_ = true;

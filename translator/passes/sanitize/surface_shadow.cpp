@@ -38,6 +38,7 @@ SurfaceShadow::Row SurfaceShadow::read(ir::Builder& b, Value handle) {
           word(abi::lv_slices),
           word(abi::lv_row_pitch),
           word(abi::lv_texel_bytes),
+          word(abi::lv_geometries),
           word(abi::lv_slice_pitch, Type::i64),
           word(abi::lv_bitmap, Type::i64),
           word(abi::lv_races, Type::i64)};
@@ -73,7 +74,7 @@ SurfaceShadow::Access SurfaceShadow::locate(ir::Builder& b, Value value) {
   }
 
   // As lower-surfaces has it (surface_access.cpp).
-  const bool layered = op.geometry == Geometry::a1d || op.geometry == Geometry::a2d;
+  const bool layered = is_layered(op.geometry);
   Value x = args[layered ? 2 : 1], y = b.i32(0), z = b.i32(0);
   if (op.geometry == Geometry::d2 || op.geometry == Geometry::d3) y = args[2];
   if (op.geometry == Geometry::a2d) y = args[3];
@@ -84,6 +85,11 @@ SurfaceShadow::Access SurfaceShadow::locate(ir::Builder& b, Value value) {
 
   const Value live = b.cmp(Op::eq, b.inst(Op::high, Type::i32, {handle}), row.generation);
   Value ok = both(live, b.cmp(Op::ne, row.generation, b.i32(0)));
+  const auto bit = [&](std::uint32_t mask) {
+    return b.cmp(Op::ne, both(row.geometries, b.i32(mask)), b.i32(0));
+  };
+  ok = both(ok, bit(1u << static_cast<unsigned>(op.geometry)));
+  if (op.geometry == Geometry::a2d) z = b.select(bit(abi::kLayersAreSlice0), b.i32(0), z);
   const bool texels = op.formatted && inst.op == Op::surf_store_p;
   Value starts = row.width;  // of an access in a row
   if (op.formatted && !texels) starts = b.op2(Op::lshr, row.row_bytes, b.i32(log2_of(op.bytes)));

@@ -33,7 +33,7 @@ class SurfaceShadow {
  private:
   struct Row {
     ir::Value generation = 0, row_bytes = 0, width = 0, rows = 0, slices = 0, row_pitch = 0,
-              texel_bytes = 0;
+              texel_bytes = 0, geometries = 0;
     ir::Value slice_pitch = 0, bitmap = 0, records = 0;  ///< i64
   };
   Row read(ir::Builder& b, ir::Value handle);

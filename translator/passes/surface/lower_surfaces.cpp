@@ -84,6 +84,7 @@ AccessSite surface_site(const ir::Function& function, Value value, std::uint32_t
                                            : AccessKind::store;
   site.space = site.memory = MemorySpace::surface;
   site.bytes = op.bytes;
+  site.geometry = static_cast<std::uint8_t>(op.geometry);
   return site;
 }
 
@@ -115,6 +116,8 @@ void find_slots(const ir::Function& function, EntryInfo& entry) {
       }
       SlotInfo& slot = entry.slots[it->second];
       const ir::SurfaceOp& op = function.surface_ops[inst.imm];
+      if (inst.op != Op::surf_query)
+        slot.geometries |= static_cast<std::uint8_t>(1u << static_cast<unsigned>(op.geometry));
       switch (inst.op) {
         case Op::surf_load:
           slot.loads = true;
@@ -245,6 +248,11 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
       AccessSite site = surface_site(function, value, check_clamp, surface);
       entry.access_sites.push_back(std::move(site));
       access.watch(static_cast<std::uint32_t>(entry.access_sites.size() - 1));
+    }
+    if (given.checks & kKernelChecks) {
+      AccessSite site = surface_site(function, value, check_memory, surface);
+      entry.access_sites.push_back(std::move(site));
+      access.watch_geometry(static_cast<std::uint32_t>(entry.access_sites.size() - 1), args[0]);
     }
     access.lower(value, inst.op, {args.begin() + 1, args.end()});
   });

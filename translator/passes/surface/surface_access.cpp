@@ -15,13 +15,14 @@ using ir::Value;
 namespace {
 // Keys of values that a static record makes once, beside its words.
 enum Key : std::uint32_t {
-  k_limit = 1000,
-  k_last = 2000,
-  k_fits = 3000,
-  k_discard = 4000,
+  k_limit = 10000,
+  k_last = 20000,
+  k_fits = 30000,
+  k_discard = 40000,
   k_rows_last,
   k_slices_last,
-  k_base
+  k_base,
+  k_found  ///< and the geometry
 };
 }  // namespace
 
@@ -34,7 +35,7 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
   const bool clamp = op_.clamp == ir::ClampMode::clamp;
   const bool in_bytes = !op_.formatted;
   const unsigned n = op_.bytes;
-  const bool layered = op_.geometry == Geometry::a1d || op_.geometry == Geometry::a2d;
+  const bool layered = is_layered(op_.geometry);
   const Value x = coords[layered ? 1 : 0];
   Value y = 0, z = 0;
   if (op_.geometry == Geometry::d2 || op_.geometry == Geometry::d3) y = coords[1];
@@ -45,8 +46,11 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
   if (layered) z = b_.op2(Op::and_, coords[0], i32(0xffff));
 
   Located at;
-  const std::uint32_t key = in_bytes ? n : unit_bytes ? 200 : 100 + unit_log2;
-  const Value width = r_.word(abi::s_row_bytes);
+  const std::uint32_t key = (in_bytes     ? n
+                             : unit_bytes ? 200
+                                          : 100 + unit_log2) +
+                            (r_.checked() ? 0 : 300 * static_cast<std::uint32_t>(op_.geometry));
+  const Value width = r_.row_bytes(op_.geometry);
   // .b forms count bytes: the last start is W - n, so the number of starts is W - n + 1, or none.
   // sured.p counts units of n bytes and sust.p texels: floor(W / n) and width starts.
   const Value limit = r_.cached(k_limit + key, [&](ir::Builder& b) {
@@ -57,7 +61,8 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
       const Value fits = b.cmp(Op::ule, b.i32(n), width);
       starts = b.select(fits, b.op2(Op::sub, width, b.i32(n - 1)), b.i32(0));
     } else if (unit_bytes != 0) {
-      starts = r_.word(abi::s_width);
+      // A row of texels has at least as many bytes, or none.
+      starts = r_.checked() ? r_.word(abi::s_width) : b.op2(Op::umin, r_.word(abi::s_width), width);
     } else {
       starts = b.op2(Op::lshr, width, b.i32(unit_log2));
     }
@@ -104,6 +109,8 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
     Value in = b_.cmp(Op::ult, x, limit);
     if (y) in = and1(in, b_.cmp(Op::ult, y, r_.word(abi::s_rows)));
     if (z) in = and1(in, b_.cmp(Op::ult, z, r_.word(abi::s_slices)));
+    // That another geometry finds nothing is another finding.
+    if (found()) in = b_.op2(Op::or_, in, not1(found()));
     const Value row = y ? y : i32(0);
     passes::note_fault(b_, *watched_, in, b_.inst(Op::pack, Type::i64, {x, row}));
   }
@@ -123,6 +130,8 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
                       : kind_value(abi::TrapKind::misaligned);
     at.ok = and1(at.ok, not1(misaligned));
   }
+  // An instruction of another geometry finds nothing, and goes on.
+  if (at.fault) at.fault = and1(found(), at.fault);
   if (r_.dead()) {
     at.fault = at.fault ? b_.op2(Op::or_, at.fault, r_.dead()) : r_.dead();
     at.kind = at.kind ? b_.select(r_.dead(), kind_value(abi::TrapKind::dead_handle), at.kind)
@@ -134,6 +143,31 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
     at.x = unit_bytes ? b_.op2(Op::mul, at.x, unit_bytes)
                       : (unit_log2 ? b_.op2(Op::shl, at.x, i32(unit_log2)) : at.x);
   return at;
+}
+
+/// i1: the surface is there for instructions of the geometry; 0 where the host has made sure.
+Value SurfaceAccess::found() {
+  if (r_.checked()) return 0;
+  return r_.cached(k_found + static_cast<std::uint32_t>(op_.geometry), [&](ir::Builder& b) {
+    Value bytes = r_.row_bytes(op_.geometry);
+    // Handles of unbound variables are static.
+    if (r_.is_static()) {
+      const Value nothing = b.op2(Op::and_, r_.word(abi::s_flags), b.i32(abi::surface_of_nothing));
+      bytes = b.op2(Op::or_, bytes, nothing);
+    }
+    return b.cmp(Op::ne, bytes, b.i32(0));
+  });
+}
+
+/// What another geometry finds in the surface is nothing, or slice 0 for every layer.
+void SurfaceAccess::note_geometry() {
+  if (!geometry_site_ || r_.checked()) return;
+  Value meant = found();
+  if (is_layered(op_.geometry))
+    meant =
+        and1(meant, b_.cmp(Op::eq, r_.word(abi::s_layer_pitch_lo), r_.word(abi::s_slice_pitch_lo)));
+  if (r_.dead()) meant = b_.op2(Op::or_, meant, r_.dead());
+  passes::note_fault(b_, *geometry_site_, meant, handle_);
 }
 
 void SurfaceAccess::note_fault(const Located& at, const std::vector<Value>& coords) {
@@ -150,7 +184,7 @@ void SurfaceAccess::note_fault(const Located& at, const std::vector<Value>& coor
 Value SurfaceAccess::offset32(const Located& at) {
   Value offset = at.x;
   if (at.y) offset = b_.op2(Op::add, b_.op2(Op::mul, at.y, r_.word(abi::s_row_pitch)), offset);
-  if (at.z) offset = b_.op2(Op::add, b_.op2(Op::mul, at.z, r_.word(abi::s_slice_pitch_lo)), offset);
+  if (at.z) offset = b_.op2(Op::add, b_.op2(Op::mul, at.z, slice_pitch(false)), offset);
   return offset;
 }
 
@@ -181,8 +215,7 @@ Value SurfaceAccess::store_address(const Located& at, Value ok) {
   Value address;
   const auto wide = [&](Value v) { return b_.inst(Op::zext, Type::i64, {v}); };
   if (r_.wide() && at.z) {
-    const Value slice = b_.inst(Op::pack, Type::i64,
-                                {r_.word(abi::s_slice_pitch_lo), r_.word(abi::s_slice_pitch_hi)});
+    const Value slice = b_.inst(Op::pack, Type::i64, {slice_pitch(false), slice_pitch(true)});
     address = b_.op2(Op::add, base, b_.op2(Op::mul, wide(at.z), slice));
     const Value row = b_.op2(Op::mul, wide(at.y ? at.y : i32(0)), wide(r_.word(abi::s_row_pitch)));
     address = b_.op2(Op::add, b_.op2(Op::add, address, row), wide(at.x));
@@ -391,6 +424,7 @@ void SurfaceAccess::lower(Value value, Op kind, const std::vector<Value>& operan
   } else if (op_.formatted) {
     unit = log2_of(op_.bytes);
   }
+  note_geometry();
   const Located at = locate(coords, texel, unit);
   switch (kind) {
     case Op::surf_load:

@@ -35,13 +35,21 @@ class SurfaceAccess {
 
   /// Notes accesses out of range as `site` of the sanitizer, where the mode allows them.
   void watch(std::uint32_t site) { watched_ = site; }
+  /// Notes accesses to arrays of another geometry as `site` of the sanitizer, with the handle.
+  void watch_geometry(std::uint32_t site, ir::Value handle) {
+    geometry_site_ = site;
+    handle_ = handle;
+  }
   /// Gives `value` (a surf_* operation with these operands after the handle) its meaning.
   void lower(ir::Value value, ir::Op kind, const std::vector<ir::Value>& operands);
 
  private:
+  ir::Value found();
+  void note_geometry();
   Located locate(const std::vector<ir::Value>& coords, ir::Value unit_bytes, unsigned unit_log2);
   void note_fault(const Located& at, const std::vector<ir::Value>& coords);
   ir::Value offset32(const Located& at);
+  ir::Value slice_pitch(bool high) { return r_.slice_pitch(op_.geometry, high); }
   ir::Value load_address(const Located& at);
   ir::Value store_address(const Located& at, ir::Value ok);
   ir::MemAttr memory(unsigned bytes) const;
@@ -82,7 +90,8 @@ class SurfaceAccess {
   const ir::SurfaceOp& op_;
   ir::TrapState trap_;
   std::uint32_t site_;
-  std::optional<std::uint32_t> watched_;
+  std::optional<std::uint32_t> watched_, geometry_site_;
+  ir::Value handle_ = 0;
 };
 
 unsigned log2_of(unsigned power_of_two);

@@ -17,6 +17,9 @@ unsigned SurfaceAccess::image_texel_bytes() const {
 Value SurfaceAccess::image_coords(const Located& at, Value texel_x) {
   const Value zero = i32(0);
   Value y = at.y ? at.y : zero, z = at.z ? at.z : zero;
+  // Every layer of a volume is its first slice.
+  constexpr std::uint8_t kVolume = 3;
+  if (op_.geometry == Geometry::a2d && r_.spec().geometry == kVolume) z = zero;
   if (op_.geometry == Geometry::a1d) std::swap(y, z);
   // An access that is dropped still names a texel that exists.
   if (at.ok) {

@@ -92,8 +92,10 @@ Value load_word(ir::Builder& b, Value address, Space space) {
 
 /// What docs/reference/abi.md promises of a record's words.
 void note_bits(ir::MemAttr& mem, abi::SurfaceWord which) {
-  if (which == abi::s_row_pitch || which == abi::s_slice_pitch_lo) mem.low_zeros = 4;
-  if (which == abi::s_row_bytes || which == abi::s_rows || which == abi::s_slices)
+  if (which == abi::s_row_pitch || which == abi::s_slice_pitch_lo || which == abi::s_layer_pitch_lo)
+    mem.low_zeros = 4;
+  if (which == abi::s_row_bytes || which == abi::s_rows || which == abi::s_slices ||
+      (which >= abi::s_row_bytes_1d && which <= abi::s_row_bytes_3d))
     mem.high_zeros = 1;
 }
 }  // namespace
@@ -162,6 +164,24 @@ Value SurfaceRecord::word(abi::SurfaceWord which) {
     note_bits(b.last(loaded).mem, which);
     return loaded;
   });
+}
+
+Value SurfaceRecord::row_bytes(ir::Geometry geometry) {
+  if (checked()) return word(abi::s_row_bytes);
+  switch (geometry) {
+    case ir::Geometry::d1:
+    case ir::Geometry::a1d: return word(abi::s_row_bytes_1d);
+    case ir::Geometry::d2:
+    case ir::Geometry::a2d: return word(abi::s_row_bytes_2d);
+    case ir::Geometry::d3: break;
+  }
+  return word(abi::s_row_bytes_3d);
+}
+
+Value SurfaceRecord::slice_pitch(ir::Geometry geometry, bool high) {
+  if (is_layered(geometry) && !checked())
+    return word(high ? abi::s_layer_pitch_hi : abi::s_layer_pitch_lo);
+  return word(high ? abi::s_slice_pitch_hi : abi::s_slice_pitch_lo);
 }
 
 }  // namespace ptx2spv::passes

@@ -60,10 +60,15 @@ class SurfaceRecord {
   SurfaceRecord(Shared& shared, ir::Value handle);
 
   ir::Value word(abi::SurfaceWord which);
+  /// s_row_bytes and a word of s_slice_pitch as instructions of a geometry find them: an array of
+  /// another kind has no bytes to them.
+  ir::Value row_bytes(ir::Geometry geometry);
+  ir::Value slice_pitch(ir::Geometry geometry, bool high);
   /// i1: the handle names no live surface; 0 where the host has made sure.
   ir::Value dead() const { return dead_; }
   bool is_static() const { return static_; }
-  /// The host has made sure that the handle is live and that a row holds every access of the slot.
+  /// The host has made sure that the handle is live, that a row holds every access of the slot, and
+  /// that these are of the array's geometry.
   bool checked() const { return static_ && shared_.options.assume_live_handles; }
   /// Surfaces may exceed 4 GiB: offsets are 64-bit.
   bool wide() const { return shared_.options.wide_surfaces; }
