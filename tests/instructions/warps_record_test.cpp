@@ -21,7 +21,7 @@ constexpr std::uint32_t kSeed = 0;  ///< of the committed record
 /// The lines of the record by the line that is over them.
 std::map<std::string, std::vector<std::string>> recorded_warps() {
   std::map<std::string, std::vector<std::string>> launches;
-  const char* other = std::getenv("PTX2SPV_WARPS_RECORD");
+  const char* other = std::getenv("PTX2SPV_REPLAY");
   gzFile file =
       gzopen(other ? other : PTX2SPV_SOURCE_DIR "/tests/data/hardware/warps.txt.gz", "rb");
   if (!file) return launches;
@@ -70,7 +70,8 @@ TEST_P(WarpsRecord, IsMetInEveryThreadModel) {
   static const auto record = recorded_warps();
   ASSERT_EQ(record.size(), recorder::warp_kernels().size() * recorder::kWarpBlocks.size());
   const WarpKernel& form = GetParam();
-  const std::uint32_t seed = test::environment_number("PTX2SPV_WARPS_SEED", kSeed);
+  const bool other = std::getenv("PTX2SPV_REPLAY") != nullptr;
+  const std::uint32_t seed = other ? test::environment_number("PTX2SPV_SEED", kSeed) : kSeed;
   static const Result<Device> device = Device::open();
   ASSERT_TRUE(device) << device.error().to_string();
   const auto module = Module::load(*device, recorder::warp_module(form), form.name() + ".ptx");

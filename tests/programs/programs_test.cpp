@@ -1,7 +1,7 @@
 // Random programs against what an H200 gave: an oracle that shares nothing with the translator.
 // Every program is run in one of the profiles, thread models and backings, by its number.
 //
-// PTX2SPV_PROGRAM=N runs one and prints its PTX, N,M,... runs several; PTX2SPV_PROGRAM_WORDS=FOLDER
+// PTX2SPV_PROGRAM=N runs one and prints its PTX, N,M,... runs several; PTX2SPV_REPLAY=FOLDER
 // holds files named by numbers, which `recorder program` writes on a GPU: a failure then says which
 // results differ. PTX2SPV_EXHAUSTIVE=1 runs all that are recorded.
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ TEST_P(RandomPrograms, GiveWhatTheHardwareGave) {
     }
     if (outcome.error.empty() && is_departure(replay, program, variant, line.checksum)) continue;
     std::string text = outcome.error.empty() ? "gives other results" : outcome.error;
-    const char* folder = std::getenv("PTX2SPV_PROGRAM_WORDS");
+    const char* folder = std::getenv("PTX2SPV_REPLAY");
     if (folder && outcome.error.empty())
       text += "\n" + against_words(program, outcome,
                                    (folder + ("/" + std::to_string(line.number))).c_str());
@@ -119,7 +119,7 @@ TEST(OneProgram, IsRunByItsNumber) {
   if (!numbers) GTEST_SKIP() << "PTX2SPV_PROGRAM names no program";
   const Vocabulary vocabulary = program_vocabulary();
   Replay replay(device_name());
-  const char* words = std::getenv("PTX2SPV_PROGRAM_WORDS");
+  const char* words = std::getenv("PTX2SPV_REPLAY");
   std::map<std::uint64_t, std::uint64_t> recorded;
   for (const ProgramLine& line : recorded_programs()) recorded[line.number] = line.checksum;
   std::istringstream list(numbers);

@@ -150,11 +150,11 @@ TEST_P(Random, KernelsAgreeWithTheInterpreter) {
 
 INSTANTIATE_TEST_SUITE_P(Halves, Random, testing::Values(0u, 1u));
 
-/// PTX2SPV_RANDOM_FOLDER: modules of kernels, and manifests with what the interpreter says that
+/// PTX2SPV_FOLDER: modules of kernels, and manifests with what the interpreter says that
 /// they leave, for `ptxrun` on other machines and with CUDA.
 TEST(RandomManifests, KernelsForOtherMachines) {
-  const std::string folder = environment("PTX2SPV_RANDOM_FOLDER");
-  if (folder.empty()) GTEST_SKIP() << "PTX2SPV_RANDOM_FOLDER says where manifests shall go";
+  const std::string folder = environment("PTX2SPV_FOLDER");
+  if (folder.empty()) GTEST_SKIP() << "PTX2SPV_FOLDER says where manifests shall go";
   const std::uint32_t seed =
       static_cast<std::uint32_t>(std::stoul("0" + environment("PTX2SPV_SEED")));
   const std::size_t count = std::stoul("0" + environment("PTX2SPV_PROGRAMS"));

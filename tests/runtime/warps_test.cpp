@@ -1,5 +1,5 @@
 // Warp operations in divergent code on a device: random programs against a model of their own.
-// PTX2SPV_SEED repeats a run, PTX2SPV_PROGRAMS sets the number. PTX2SPV_WARPS_FOLDER writes
+// PTX2SPV_SEED repeats a run, PTX2SPV_PROGRAMS sets the number. PTX2SPV_FOLDER writes
 // manifests with the model's results instead, for other machines and for CUDA.
 #include <cstdlib>
 #include <fstream>
@@ -64,7 +64,7 @@ void write_manifest(const std::string& name, const WarpProgram& program,
 TEST(Warps, DivergentThreadsExchangeWhatTheManualSays) {
   const std::uint32_t seed = environment_number("PTX2SPV_SEED", 20);
   const std::uint32_t programs = environment_number("PTX2SPV_PROGRAMS", 8);
-  const char* folder = std::getenv("PTX2SPV_WARPS_FOLDER");
+  const char* folder = std::getenv("PTX2SPV_FOLDER");
   for (std::uint32_t i = 0; i < programs; ++i) {
     std::mt19937 random(seed + i);
     const WarpProgram program = test::make_warp_program(random);
@@ -91,7 +91,7 @@ TEST(Warps, DivergentThreadsExchangeWhatTheManualSays) {
                                 << t / program.threads() << "\n"
                                 << program.text();
   }
-  if (folder) GTEST_SKIP() << "PTX2SPV_WARPS_FOLDER asks for manifests";
+  if (folder) GTEST_SKIP() << "PTX2SPV_FOLDER asks for manifests";
 }
 
 }  // namespace

@@ -77,9 +77,9 @@ inline recorder::TextureSetup parse_setup(const std::string& line) {
   return s;
 }
 
-/// The records that are replayed: PTX2SPV_TEXTURE_RECORD's instead of the committed ones.
+/// The records that are replayed: PTX2SPV_REPLAY's instead of the committed ones.
 inline std::vector<std::string> record_files() {
-  if (const char* other = std::getenv("PTX2SPV_TEXTURE_RECORD")) return {other};
+  if (const char* other = std::getenv("PTX2SPV_REPLAY")) return {other};
   std::vector<std::string> files;
   for (const char* name : {"textures", "texture_levels", "texture_random", "texture_anisotropic",
                            "texture_kinds", "texture_probes"})

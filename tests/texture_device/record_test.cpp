@@ -380,7 +380,7 @@ TEST_P(TextureRecord, IsMet) {
                                                : ArrayBacking::automatic);
   const Part part = GetParam();
   const std::string prefix = part.prefix;
-  const bool all = test::exhaustive() || std::getenv("PTX2SPV_TEXTURE_RECORD");
+  const bool all = test::exhaustive() || std::getenv("PTX2SPV_REPLAY");
   const unsigned share = all ? 1 : part.shares;
   if (share > 1)
     std::printf("%s: one texture in %u; PTX2SPV_EXHAUSTIVE=1 takes all\n", part.prefix, share);
@@ -394,7 +394,7 @@ TEST_P(TextureRecord, IsMet) {
     ASSERT_TRUE(found) << file;
   }
   if (std::getenv("PTX2SPV_TEXTURE_CLASSES")) return replay.print_classes();
-  if (std::getenv("PTX2SPV_TEXTURE_RECORD")) {
+  if (std::getenv("PTX2SPV_REPLAY")) {
     std::printf("checked %u, differ %u, nearly cancelling sums %u, levels off %u %u %u\n",
                 replay.lines, replay.differ, replay.wide_sums, replay.levels_off[1],
                 replay.levels_off[2], replay.levels_off[3]);

@@ -154,7 +154,7 @@ struct Vectors : testing::Test {
         {Sync::none, ThreadModel::direct},      {Sync::none, ThreadModel::flat},
         {Sync::none, ThreadModel::regions},     {Sync::barriers, ThreadModel::direct},
         {Sync::barriers, ThreadModel::regions}, {Sync::warps, ThreadModel::regions}};
-    if (const char* folder = std::getenv("PTX2SPV_VECTORS_FOLDER")) {
+    if (const char* folder = std::getenv("PTX2SPV_FOLDER")) {
       const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
       for (std::size_t first = 0; first < forms.size(); first += kAtOnce)
         for (const Sync sync : {Sync::none, Sync::warps}) {
@@ -163,7 +163,7 @@ struct Vectors : testing::Test {
           const std::size_t last = std::min(first + kAtOnce, forms.size());
           ASSERT_TRUE(write_manifest(folder, name, make_case(forms, first, last, sync)));
         }
-      GTEST_SKIP() << "PTX2SPV_VECTORS_FOLDER asks for manifests alone";
+      GTEST_SKIP() << "PTX2SPV_FOLDER asks for manifests alone";
     }
     all = all || test::exhaustive();
     for (std::size_t h = 0; h < std::size(kHows); ++h)
