@@ -282,11 +282,47 @@ struct CUmemPoolProps {
   unsigned char reserved[54];
 };
 
+struct CUmemAllocationProp {
+  int type, requestedHandleTypes;
+  CUmemLocation location;
+  void* win32HandleMetaData;
+  unsigned char compressionType, gpuDirectRDMACapable;
+  unsigned short usage;
+  unsigned char reserved[4];
+};
+
 struct CUDA_MEM_ALLOC_NODE_PARAMS {
   CUmemPoolProps poolProps;
   const CUmemAccessDesc* accessDescs;
   std::size_t accessDescCount, bytesize;
   CUdeviceptr dptr;  ///< out
+};
+
+/// An operation of cuStreamBatchMemOp: a union whose members agree but for the barrier's flags.
+struct CUstreamBatchMemOpParams {
+  int operation;
+  unsigned barrier_flags;
+  CUdeviceptr address;
+  std::uint64_t value;  ///< of operations on 32 bits: the first half
+  unsigned flags;
+  CUdeviceptr alias;
+  std::uint64_t pad;
+};
+static_assert(sizeof(CUstreamBatchMemOpParams) == 48);
+
+struct CUDA_BATCH_MEM_OP_NODE_PARAMS {
+  CUcontext ctx;
+  unsigned count;
+  CUstreamBatchMemOpParams* paramArray;
+  unsigned flags;
+};
+
+struct CUDA_CONDITIONAL_NODE_PARAMS {
+  std::uint64_t handle;
+  int type;  ///< if, while, switch
+  unsigned size;
+  CUgraph* phGraph_out;  ///< out
+  CUcontext ctx;         ///< the runtime's ends before
 };
 
 /// The union in CUgraphNodeParams and cudaGraphNodeParams: what both have alike.
@@ -307,6 +343,8 @@ union NodeParams {
   CUevent event;
   CUDA_MEM_ALLOC_NODE_PARAMS alloc;
   CUdeviceptr free;
+  CUDA_BATCH_MEM_OP_NODE_PARAMS batch;
+  CUDA_CONDITIONAL_NODE_PARAMS conditional;
 };
 struct CUgraphNodeParams {
   int type;

@@ -373,6 +373,23 @@ TEST(CudaMistakes, AnswerAsNvidias) {
   }
 }
 
+class CudaHostSide : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CudaHostSide, AnswersAsNvidias) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  if (toolkit_major() < 13) GTEST_SKIP() << "the answers are those of CUDA 13's runtime library";
+  const std::string name = GetParam();
+  std::vector<std::string> options;
+  if (name == "conditions") options = {"-rdc=true"};  // the device's runtime is linked
+  std::string made;
+  ASSERT_TRUE(compile_cuda(name, {name + ".cu"}, options, made));
+  EXPECT_EQ(output_of_groups(made), expected_output(name));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaHostSide,
+                         ::testing::Values("arrays", "boxes", "waits", "conditions", "mappings",
+                                           "units"));
+
 TEST(CudaTraps, StayUntilTheProcessEnds) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
   std::string made;

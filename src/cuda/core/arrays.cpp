@@ -36,14 +36,19 @@ bool format_of(CUarray_format format, unsigned channels, abi::SurfaceFormat& mad
 
 namespace {
 
-/// The largest extents that CUDA's programming guide gives for compute capability 7.5.
-CUresult check_extents(const CUDA_ARRAY3D_DESCRIPTOR& desc, bool layered, bool cube) {
+/// The largest extents: those that devices report for textures and surfaces, which an H100 keeps
+/// to when it makes an array.
+CUresult check_extents(const CUDA_ARRAY3D_DESCRIPTOR& desc, bool mipmapped) {
+  const bool surface = desc.Flags & kArraySurface, cube = desc.Flags & kArrayCubemap;
   std::size_t width = 131072, height = 65536, depth = 1;
-  if (cube || layered) {
+  if (cube || (desc.Flags & kArrayLayered)) {
     width = height = 32768;
     depth = cube ? 2046 : 2048;
   } else if (desc.Depth) {
     width = height = depth = 16384;
+    if (!surface && desc.Width <= 8192 && desc.Height <= 8192) depth = 32768;
+  } else if (mipmapped || (desc.Flags & kArrayGather) || (surface && !desc.Height)) {
+    width = height = 32768;
   }
   return desc.Width > width || desc.Height > height || desc.Depth > depth
              ? fail(eInvalidValue, fmt::format("an array of {} x {} x {} is too large", desc.Width,
@@ -51,12 +56,23 @@ CUresult check_extents(const CUDA_ARRAY3D_DESCRIPTOR& desc, bool layered, bool c
              : eSuccess;
 }
 
-CUresult describe(const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels, ArrayDesc& made) {
-  constexpr unsigned kKnown = kArrayLayered | kArraySurface | kArrayCubemap | kArrayGather;
-  if (desc.Flags & (kArraySparse | kArrayDeferred))
-    return not_supported("an array of that kind", "sparse and deferred arrays have no counterpart");
+/// Which flags go together: an H100 takes no others.
+CUresult check_flags(const CUDA_ARRAY3D_DESCRIPTOR& desc) {
+  // Video engines' arrays are as others to kernels.
+  constexpr unsigned kVideo = 0x100;
+  constexpr unsigned kKnown = kArrayLayered | kArraySurface | kArrayCubemap | kArrayGather |
+                              kArraySparse | kArrayDeferred | kVideo;
   if (desc.Flags & kArrayDepth) return fail(eInvalidValue, "a depth texture is a graphics API's");
   if (desc.Flags & ~kKnown) return fail(eInvalidValue, "unknown flags of an array");
+  if (!(desc.Flags & kArraySparse)) return eSuccess;
+  constexpr unsigned kNever = kArrayDeferred | kArrayCubemap | kArraySurface;
+  if ((desc.Flags & kNever) || !desc.Height) return fail(eInvalidValue, "no such sparse array");
+  return eSuccess;
+}
+
+/// `levels` 0: not a mipmapped array.
+CUresult describe(const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels, ArrayDesc& made) {
+  if (CUresult code = check_flags(desc); code != eSuccess) return code;
   if (!format_of(desc.Format, desc.NumChannels, made.format, made.channels))
     return fail(eInvalidValue, fmt::format("an array has no format {:#x} with {} channels",
                                            static_cast<int>(desc.Format), desc.NumChannels));
@@ -71,7 +87,9 @@ CUresult describe(const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels, ArrayDes
     return fail(eInvalidValue, "an array with a depth has a height");
   if ((desc.Flags & kArrayGather) && (!desc.Height || desc.Depth))
     return fail(eInvalidValue, "only two-dimensional arrays are gathered from");
-  if (CUresult code = check_extents(desc, layered, cube); code != eSuccess) return code;
+  if (CUresult code = check_extents(desc, levels != 0); code != eSuccess) return code;
+  if (desc.Flags & (kArraySparse | kArrayDeferred))
+    return not_supported("an array of that kind", "sparse and deferred arrays have no counterpart");
   made.width = static_cast<std::uint32_t>(desc.Width);
   made.height = static_cast<std::uint32_t>(std::max<std::size_t>(desc.Height, 1));
   const auto depth = static_cast<std::uint32_t>(std::max<std::size_t>(desc.Depth, 1));
@@ -104,7 +122,7 @@ CUresult make_array(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc,
 CUresult create_array(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, CUarray& made) {
   if (CUresult refused = begin_unsafe_call(); refused != eSuccess) return refused;
   std::optional<Array> array;
-  if (CUresult code = make_array(context, desc, 1, array); code != eSuccess) return code;
+  if (CUresult code = make_array(context, desc, 0, array); code != eSuccess) return code;
   auto object = std::make_shared<ArrayObject>(std::move(*array));
   object->context = &context;
   object->desc = desc;
@@ -117,7 +135,8 @@ CUresult create_mipmap(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& de
                        CUmipmappedArray& made) {
   if (CUresult refused = begin_unsafe_call(); refused != eSuccess) return refused;
   std::optional<Array> array;
-  if (CUresult code = make_array(context, desc, levels, array); code != eSuccess) return code;
+  if (CUresult code = make_array(context, desc, std::max(levels, 1u), array); code != eSuccess)
+    return code;
   auto object = std::make_shared<MipmapObject>(std::move(*array));
   object->context = &context;
   object->desc = desc;

@@ -225,6 +225,11 @@ void drain(EventObject& event) {
   if (ticket.backlog) wait_for([&] { return std::vector<Ticket>{ticket}; });
 }
 
+CUresult settle_before_host(StreamObject& stream) {
+  const bool legacy = stream.context->legacy.get() == &stream;
+  return legacy ? settle(*stream.context) : settle(stream);
+}
+
 void call_host(CUhostFn function, void* data) {
   Backlogs& all = backlogs();
   {

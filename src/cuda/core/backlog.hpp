@@ -31,6 +31,8 @@ void drain(const StreamObject& stream);
 void drain(const ContextObject& context);
 void drain(EventObject& event);
 
+/// What comes before a host function is over: of the legacy stream, all of the device's work.
+CUresult settle_before_host(StreamObject& stream);
 /// Calls a host function in a stream's thread: the process may end meanwhile.
 void call_host(CUhostFn function, void* data);
 /// Whether the calling thread is in a host function, where CUDA allows no calls.

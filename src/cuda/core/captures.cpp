@@ -145,7 +145,7 @@ namespace {
 CUresult keep_copy(ContextObject& context, StreamObject& stream, const CUDA_MEMCPY3D_PEER& what) {
   HostSides sides;
   if (CUresult code = host_sides(what, sides); code != eSuccess) return code;
-  if (sides.pageable_target || (sides.any && synchronous())) {
+  if (sides.both || sides.pageable_target || (sides.any && synchronous())) {
     drain(stream);
     return copy(context, what);
   }
@@ -161,7 +161,16 @@ CUresult keep_copy(ContextObject& context, StreamObject& stream, const CUDA_MEMC
 CUresult copy_in(ContextObject& context, StreamObject& stream, const CUDA_MEMCPY3D_PEER& what) {
   bool captured = false;
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
-  if (!captured) return is_held_up(stream) ? keep_copy(context, stream, what) : copy(context, what);
+  if (!captured) {
+    if (is_held_up(stream)) return keep_copy(context, stream, what);
+    HostSides sides;
+    if (!is_running(context) || host_sides(what, sides) != eSuccess) return copy(context, what);
+    // The host waits for kernels only where it has to do with the bytes.
+    if (sides.both || sides.pageable_source || sides.pageable_target ||
+        (sides.any && synchronous()))
+      return copy(context, what);
+    return in_own_thread(stream, [&context, what] { return copy(context, what); });
+  }
   if (CUresult code = check_copy(what); code != eSuccess) return code;
   return capture(stream, Operation{CopyOperation{what}});
 }
@@ -170,8 +179,10 @@ CUresult fill_in(ContextObject& context, StreamObject& stream, const CUDA_MEMSET
   bool captured = false;
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
   if (captured) return capture(stream, Operation{MemsetOperation{set}});
-  if (!is_held_up(stream)) return set_memory(context, set);
+  const bool held_up = is_held_up(stream);
+  if (!held_up && !is_running(context)) return set_memory(context, set);
   if (CUresult code = check_fill(set); code != eSuccess) return code;
+  if (!held_up) return in_own_thread(stream, [&context, set] { return set_memory(context, set); });
   return in_order(stream, [&context, set] { return set_memory(context, set); });
 }
 

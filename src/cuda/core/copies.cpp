@@ -49,25 +49,40 @@ bool bytes_of(const Side& side, const Extent& extent, std::size_t& bytes) {
   return place_of(side, extent.width, extent.height - 1, extent.depth - 1, bytes);
 }
 
+/// Bytes from an address on, as far as `wanted`: mappings may follow each other.
+std::uint64_t reach(const Allocation& memory, CUdeviceptr address, std::uint64_t wanted) {
+  CUdeviceptr end = memory.address + memory.bytes;
+  while (memory.use == MemoryUse::mapped && end - address < wanted) {
+    const auto next = find_address(end);
+    if (!next || next->use != MemoryUse::mapped) break;
+    end += next->bytes;
+  }
+  return end - address;
+}
+
 /// Addresses whose sum would wrap, and ranges that reach over their allocation, are refused.
 CUresult resolve_memory(Side& side, CUdeviceptr address, std::size_t x, std::size_t y,
                         std::size_t z, const Extent& extent) {
   std::size_t a = 0, at = 0;
+  // What lies behind an allocation is another's, though that may be memory.
+  side.memory = find_address(address);
   if (!place_of(side, x, y, z, at) || __builtin_add_overflow(address, at, &address))
     return fail(eInvalidValue, "a copy starts beyond any memory");
   if (!bytes_of(side, extent, a)) return fail(eInvalidValue, "a copy reaches beyond any memory");
-  side.memory = find_address(address);
   if (!side.memory)
     return fail(eInvalidValue, fmt::format("{:#x} is no address of device memory", address));
   side.offset = address - side.memory->address;
-  if (a > side.memory->bytes - side.offset)
+  std::size_t whole = 0;
+  if (__builtin_add_overflow(side.offset, a, &whole) ||
+      whole > reach(*side.memory, side.memory->address, whole))
     return fail(eInvalidValue,
                 fmt::format("a copy of {} bytes at {:#x} reaches beyond its {} bytes", a, address,
                             side.memory->bytes));
   if (!side.memory->buffer || side.memory->host) {
     // Memory that the host has, too, is copied as the host's: registered memory has no buffer.
     side.kind = kMemoryHost;
-    side.host = side.memory->host + side.offset;
+    side.host = side.memory->buffer ? side.memory->host + side.offset
+                                    : reinterpret_cast<std::byte*>(address);  // NOLINT
   } else {
     side.kind = kMemoryDevice;
   }
@@ -130,23 +145,22 @@ CUresult resolve_array(Side& side, const Given& given, const Extent& extent) {
 }
 
 CUresult resolve(Side& side, const Given& given, const Extent& extent) {
+  if (given.type == kMemoryArray) return resolve_array(side, given, extent);
   side.pitch = given.pitch ? given.pitch : extent.width;
   if (side.pitch < extent.width && extent.height * extent.depth > 1)
     return fail(eInvalidValue, "a pitch is less than the width");
   const bool rows = extent.height > 1 || extent.depth > 1;
   const std::size_t beside = std::max(side.pitch, extent.width) - extent.width;
-  if (given.pitch && rows && given.type != kMemoryArray && given.x > beside)
+  if (given.pitch && rows && given.x > beside)
     return fail(eInvalidValue, "a row reaches beyond its pitch");
   const std::size_t height = given.height ? given.height : extent.height;
-  if (extent.depth > 1 && given.type != kMemoryArray && given.height > extent.height &&
-      given.y > given.height - extent.height)
+  if (extent.depth > 1 && given.height > extent.height && given.y > given.height - extent.height)
     return fail(eInvalidValue, "a slice reaches beyond its height");
-  if (extent.depth > 1 && height < extent.height)
+  if (height < extent.height)
     return fail(eInvalidValue, "the height of a slice is less than the height copied");
   if (!multiply(side.pitch, height, side.slice))
     return fail(eInvalidValue, "a slice is larger than any memory");
   switch (given.type) {
-    case kMemoryArray: return resolve_array(side, given, extent);
     case kMemoryDevice:
       return resolve_memory(side, given.device, given.x, given.y, given.z, extent);
     case kMemoryUnified:
@@ -327,12 +341,21 @@ CUresult copy_on_device(const Side& from, const Side& to, const Extent& extent) 
   return write_side(to, extent, between.data(), pitch, slice);
 }
 
+/// Memory that is mapped without the right to write.
+CUresult check_writable(const Side& side) {
+  constexpr unsigned kReadWrite = 3;
+  const bool mapped = side.memory && side.memory->use == MemoryUse::mapped;
+  return mapped && side.memory->flags != kReadWrite ? fail(eInvalidValue, "the memory is read only")
+                                                    : eSuccess;
+}
+
 CUresult resolve_both(const CUDA_MEMCPY3D_PEER& c, Extent& extent, Side& from, Side& to) {
   extent = {c.WidthInBytes, c.Height, c.Depth};
   if (extent.height >> 32 || extent.depth >> 32)
     return fail(eInvalidValue, "a copy has too many rows or slices");
   if (CUresult code = resolve(from, source_of(c), extent); code != eSuccess) return code;
-  return resolve(to, target_of(c), extent);
+  if (CUresult code = resolve(to, target_of(c), extent); code != eSuccess) return code;
+  return check_writable(to);
 }
 
 }  // namespace
@@ -350,6 +373,7 @@ CUresult host_sides(const CUDA_MEMCPY3D_PEER& c, HostSides& sides) {
   Side from, to;
   if (CUresult code = resolve_both(c, extent, from, to); code != eSuccess) return code;
   sides.any = from.kind == kMemoryHost || to.kind == kMemoryHost;
+  sides.both = from.kind == kMemoryHost && to.kind == kMemoryHost;
   sides.pageable_source = from.kind == kMemoryHost && !from.memory;
   sides.pageable_target = to.kind == kMemoryHost && !to.memory;
   return eSuccess;
@@ -474,7 +498,8 @@ CUresult resolve_fill(const CUDA_MEMSET_NODE_PARAMS& set, Side& side, Extent& ex
     return fail(eInvalidValue, "a pitch is less than the width");
   if (set.height >> 32) return fail(eInvalidValue, "a fill has too many rows");
   extent = {row, set.height, 1};
-  return resolve_memory(side, set.dst, 0, 0, 0, extent);
+  if (CUresult code = resolve_memory(side, set.dst, 0, 0, 0, extent); code != eSuccess) return code;
+  return check_writable(side);
 }
 
 }  // namespace

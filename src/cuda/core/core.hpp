@@ -82,6 +82,26 @@ void bury_objects_over(const MipmapObject& mipmap);
 void bury_objects_over(const Allocation& memory);
 /// Takes an allocation out of the tables; its memory goes with its last user.
 void forget(const Allocation& allocation);
+// Addresses and memory apart from each other (cuMemMap and its kin).
+CUresult mapping_granularity(std::size_t* bytes, const CUmemAllocationProp* props, int option);
+CUresult reserve_addresses(ContextObject& context, CUdeviceptr* made, std::size_t bytes,
+                           std::size_t alignment, unsigned long long flags);
+CUresult free_addresses(CUdeviceptr address, std::size_t bytes);
+CUresult create_memory(std::uint64_t* made, std::size_t bytes, const CUmemAllocationProp* props,
+                       unsigned long long flags);
+CUresult release_memory(std::uint64_t handle);
+CUresult map_memory(CUdeviceptr address, std::size_t bytes, std::size_t offset,
+                    std::uint64_t handle, unsigned long long flags);
+CUresult unmap_memory(ContextObject& context, CUdeviceptr address, std::size_t bytes);
+CUresult set_mapping_access(ContextObject& context, CUdeviceptr address, std::size_t bytes,
+                            const CUmemAccessDesc* list, std::size_t count);
+CUresult mapping_access(unsigned long long* flags, const CUmemLocation* location,
+                        CUdeviceptr address);
+CUresult retain_mapping(std::uint64_t* handle, const void* address);
+CUresult memory_properties(CUmemAllocationProp* props, std::uint64_t handle);
+/// Makes mapped memory known by its address; false: something else has it.
+bool add_mapped(const std::shared_ptr<Allocation>& allocation);
+
 /// Either may be null.
 CUresult memory_info(ContextObject& context, std::size_t* free, std::size_t* total);
 /// `width` bytes in CUDA's pitch, a multiple of 512, at which rows of textures start.
@@ -160,10 +180,25 @@ struct FreeOperation {
   CUdeviceptr address = 0;
 };
 CUresult make_graph_free(CUdeviceptr address, FreeOperation& made);
+/// Writes to words of memory, and waits for their values.
+struct BatchOperation {
+  std::vector<CUstreamBatchMemOpParams> list;
+  CUcontext context = nullptr;
+  unsigned flags = 0;
+};
+struct Condition;
+/// Graphs of which a word that kernels set chooses: the host looks at it when their turn comes.
+struct ConditionalOperation {
+  std::shared_ptr<Condition> condition;
+  int type = 0;
+  std::vector<std::shared_ptr<GraphObject>> bodies;
+  std::vector<CUgraph> handles;  ///< of the bodies, for who made the node
+};
 /// In the order of no interface; node_type() gives CUgraphNodeType.
 struct Operation {
   std::variant<KernelOperation, CopyOperation, MemsetOperation, HostOperation, RecordOperation,
-               WaitOperation, EmptyOperation, ChildOperation, AllocateOperation, FreeOperation>
+               WaitOperation, EmptyOperation, ChildOperation, AllocateOperation, FreeOperation,
+               BatchOperation, ConditionalOperation>
       what;
 };
 int node_type(const Operation& operation);
@@ -179,7 +214,7 @@ CUresult check_copy(const CUDA_MEMCPY3D_PEER& copy);
 /// Which sides of a copy are memory that a host function could see, and which of these are not
 /// page-locked: they are read, or written, before the call returns.
 struct HostSides {
-  bool any = false, pageable_source = false, pageable_target = false;
+  bool any = false, both = false, pageable_source = false, pageable_target = false;
 };
 CUresult host_sides(const CUDA_MEMCPY3D_PEER& copy, HostSides& sides);
 /// The copy from a copy of its source, which `bytes` gets.
@@ -218,6 +253,8 @@ CUresult settle(ContextObject& context);
 /// The same for a stream, whose trap becomes the context's sticky error.
 CUresult settle(StreamObject& stream);
 CUresult query(StreamObject& stream);
+/// Whether the device has launches of the context that are not over.
+bool is_running(ContextObject& context);
 /// Looks at launches that are over without waiting for others: after a copy that waited.
 CUresult collect(ContextObject& context);
 /// Remembers a launch's end as the context's sticky error.
@@ -337,6 +374,9 @@ struct LaunchAttributes {
 CUresult read_attributes(const CUlaunchAttribute* list, unsigned count, LaunchAttributes& read);
 CUresult run_kernel(StreamObject& stream, const KernelOperation& operation);
 CUresult run_graph(StreamObject& stream, const GraphObject& graph);
+/// In the stream's own thread: the host takes part in them.
+CUresult run_batch(StreamObject& stream, const BatchOperation& operation);
+CUresult run_conditional(StreamObject& stream, const ConditionalOperation& operation);
 CUresult capture(StreamObject& stream, Operation operation);
 
 }  // namespace ptx2spv::cuda

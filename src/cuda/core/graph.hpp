@@ -38,6 +38,8 @@ struct GraphObject {
   std::mutex mutex;  ///< what follows
   std::vector<std::shared_ptr<GraphNodeObject>> nodes;
   std::unordered_map<const UserObject*, KeptObject> user_objects;  ///< of clones, too
+  std::vector<std::shared_ptr<Condition>> conditions;              ///< likewise
+  bool body = false;  ///< of a conditional node, which it goes with
 };
 
 /// CUDA_GRAPH_INSTANTIATE_FLAG_: what of them has a meaning.
@@ -84,6 +86,21 @@ CUresult child_operation(CUgraph graph, int ownership, Operation& made);
 CUresult allocate_operation(ContextObject& context, CUDA_MEM_ALLOC_NODE_PARAMS* params,
                             Operation& made);
 CUresult free_operation(CUdeviceptr address, Operation& made);
+/// Operations on words, checked; in a stream, captured or not.
+CUresult batch_operation(const CUstreamBatchMemOpParams* list, unsigned count, unsigned flags,
+                         CUcontext context, Operation& made);
+CUresult batch_operation(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params, Operation& made);
+CUresult batch_of(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* params);
+/// The number that cudaGraphSetConditional takes. `assign`: launches begin with `initial`.
+CUresult create_condition(ContextObject& context, CUgraph graph, unsigned initial, unsigned flags,
+                          std::uint64_t* made);
+/// Makes the bodies' graphs, too: `params` gets them.
+CUresult conditional_operation(CUDA_CONDITIONAL_NODE_PARAMS& params, Operation& made);
+bool has_conditional(const GraphObject& graph);
+/// Whether the bodies of conditional nodes, if there are any, have nodes that may be in them.
+CUresult check_bodies(const GraphObject& graph);
+/// Gives conditions the values that launches of the graph begin with.
+CUresult begin_conditions(const GraphObject& graph);
 /// A node's operation out of generic parameters, for types that both interfaces describe alike:
 /// all but kernels and copies.
 CUresult common_operation(ContextObject& context, int type, NodeParams& params, Operation& made);

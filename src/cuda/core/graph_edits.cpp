@@ -113,6 +113,8 @@ bool fits(const CUDA_MEMSET_NODE_PARAMS& is, const CUDA_MEMSET_NODE_PARAMS& beco
   return same || std::max(is.height, becomes.height) <= 1;
 }
 
+UpdateResult compare_graphs(const GraphObject& is, const GraphObject& becomes);
+
 /// Whether nodes in this order may become those: kUpdated, or why not and at which.
 UpdateResult compare(const std::vector<GraphNodeObject*>& is,
                      const std::vector<GraphNodeObject*>& becomes, CUgraphNode& failed);
@@ -126,13 +128,16 @@ UpdateResult compare(const Operation& is, const Operation& becomes) {
     fit = fits(copy->copy, std::get<CopyOperation>(becomes.what).copy);
   if (const auto* fill = std::get_if<MemsetOperation>(&is.what))
     fit = fits(fill->set, std::get<MemsetOperation>(becomes.what).set);
-  if (const auto* child = std::get_if<ChildOperation>(&is.what)) {
-    std::vector<GraphNodeObject*> own, others;
-    CUgraphNode failed = nullptr;
-    if (sort(*child->graph, own) != eSuccess ||
-        sort(*std::get<ChildOperation>(becomes.what).graph, others) != eSuccess)
-      return UpdateResult::topology_changed;
-    return compare(own, others, failed);
+  if (const auto* child = std::get_if<ChildOperation>(&is.what))
+    return compare_graphs(*child->graph, *std::get<ChildOperation>(becomes.what).graph);
+  if (const auto* choice = std::get_if<ConditionalOperation>(&is.what)) {
+    const auto& other = std::get<ConditionalOperation>(becomes.what);
+    if (choice->type != other.type || choice->bodies.size() != other.bodies.size())
+      return UpdateResult::parameters_changed;
+    for (std::size_t i = 0; i < other.bodies.size(); ++i)
+      if (const auto result = compare_graphs(*choice->bodies[i], *other.bodies[i]);
+          result != UpdateResult::updated)
+        return result;
   }
   return fit ? UpdateResult::updated : UpdateResult::parameters_changed;
 }
@@ -162,6 +167,14 @@ UpdateResult compare(const std::vector<GraphNodeObject*>& is,
   return UpdateResult::updated;
 }
 
+UpdateResult compare_graphs(const GraphObject& is, const GraphObject& becomes) {
+  std::vector<GraphNodeObject*> own, others;
+  CUgraphNode failed = nullptr;
+  if (sort(is, own) != eSuccess || sort(becomes, others) != eSuccess)
+    return UpdateResult::topology_changed;
+  return compare(own, others, failed);
+}
+
 }  // namespace
 
 CUresult replace(CUgraphExec handle, CUgraphNode node, Operation operation) {
@@ -186,6 +199,7 @@ CUresult update(CUgraphExec handle, CUgraph graph_handle, CUgraphNode& failed,
   if (!exec || !graph) return no_graph();
   std::vector<GraphNodeObject*> order;
   if (CUresult code = sort(*graph, order); code != eSuccess) return code;
+  exec->graph->conditions = graph->conditions;
   result = compare(exec->order, order, failed);
   if (result != UpdateResult::updated)
     return fail(eGraphExecUpdateFailure, "the graphs differ in more than what nodes are given");
@@ -193,6 +207,8 @@ CUresult update(CUgraphExec handle, CUgraph graph_handle, CUgraphNode& failed,
     Operation& own = exec->order[i]->operation;
     own = order[i]->operation;
     if (auto* child = std::get_if<ChildOperation>(&own.what)) child->graph = clone(*child->graph);
+    if (auto* choice = std::get_if<ConditionalOperation>(&own.what))
+      for (auto& body : choice->bodies) body = clone(*body);
     exec->order[i]->original = order[i];
   }
   return eSuccess;

@@ -50,6 +50,7 @@ CUresult child_operation(CUgraph handle, int ownership, Operation& made) {
   if (!graph) return fail(eInvalidValue, "no such graph");
   if (ownership)
     return not_supported("a child graph whose ownership moves", "child graphs are cloned");
+  if (has_conditional(*graph)) return fail(eNotSupported, "a child graph has no conditional nodes");
   for (const auto& each : graph->nodes)
     if (node_type(each->operation) == kNodeAllocate || node_type(each->operation) == kNodeFree)
       return fail(eNotSupported, "a cloned child graph allocates or frees memory");
@@ -101,10 +102,8 @@ CUresult common_operation(ContextObject& context, int type, NodeParams& params, 
     case kNodeWaitSemaphore:
       return not_supported("a graph's node for an external semaphore",
                            "semaphores of other interfaces are not imported");
-    case kNodeBatch:
-      return not_supported("a graph's node of memory operations", "operations are not batched");
-    case kNodeConditional:
-      return not_supported("a graph's conditional node", "kernels do not decide what a graph runs");
+    case kNodeBatch: return batch_operation(&params.batch, made);
+    case kNodeConditional: return conditional_operation(params.conditional, made);
     default: return fail(eInvalidValue, "no such type of node");
   }
 }
@@ -182,6 +181,14 @@ CUresult freed_by(CUgraphNode node, CUdeviceptr* address) {
   return eSuccess;
 }
 
+CUresult batch_of(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  auto* operation = held_by<BatchOperation>(node);
+  if (!operation || !params) return other_type();
+  *params = {operation->context, static_cast<unsigned>(operation->list.size()),
+             operation->list.data(), operation->flags};
+  return eSuccess;
+}
+
 CUresult type_of(CUgraphNode handle, int* type) {
   auto node = find_node(handle);
   if (!node || !type) return fail(eInvalidValue, "no such node");
@@ -201,12 +208,16 @@ CUresult create_graph(CUgraph* graph, unsigned flags) {
 }
 
 CUresult destroy_graph(CUgraph graph) {
+  if (auto found = tables().graphs.find(graph); found && found->body)
+    return fail(eInvalidValue, "the body goes with its conditional node");
   return tables().graphs.take(graph) ? eSuccess : fail(eInvalidValue, "no such graph");
 }
 
 CUresult clone_graph(CUgraph* made, CUgraph handle) {
   auto graph = tables().graphs.find(handle);
   if (!made || !graph) return fail(eInvalidValue, "no such graph");
+  if (has_conditional(*graph))
+    return fail(eNotSupported, "a graph with conditional nodes is not cloned");
   *made = tables().graphs.add(clone(*graph));
   return eSuccess;
 }

@@ -16,7 +16,7 @@ namespace ptx2spv::cuda {
 CUresult create_user_object(CUuserObject* made, void* pointer, CUhostFn destroy, unsigned count,
                             unsigned flags) {
   constexpr unsigned kNoDestructorSync = 1;  // which is what programs have to ask for
-  if (!made || !destroy || !count || count > INT32_MAX || flags != kNoDestructorSync)
+  if (!made || !destroy || !count || flags != kNoDestructorSync)
     return fail(eInvalidValue, "a user object has a destructor, references and the flag 1");
   auto object = std::make_shared<UserObject>();
   object->pointer = pointer;
@@ -164,9 +164,9 @@ CUresult change_capture(StreamObject& stream, const CUgraphNode* nodes, const vo
 
 namespace {
 
-constexpr const char* kTypes[] = {"kernel", "copy",  "fill",       "host function",
-                                  "graph",  "empty", "wait",       "record",
-                                  "signal", "wait",  "allocation", "free"};
+constexpr const char* kTypes[] = {"kernel",     "copy", "fill",   "host function", "graph",
+                                  "empty",      "wait", "record", "signal",        "wait",
+                                  "allocation", "free", "words",  "condition"};
 
 std::string describe(const Operation& operation) {
   std::string text = kTypes[node_type(operation)];

@@ -30,18 +30,21 @@ Nodes& nodes() {
 
 /// In the stream's own thread.
 CUresult run_host(StreamObject& stream, const HostOperation& operation) {
-  const bool legacy = stream.context->legacy.get() == &stream;
-  if (CUresult code = legacy ? settle(*stream.context) : settle(stream); code != eSuccess)
-    return code;
+  if (CUresult code = settle_before_host(stream); code != eSuccess) return code;
   call_host(operation.host.fn, operation.host.userData);
   return eSuccess;
 }
 
+/// Whether the host takes part in it.
+bool calls_host(const Operation& operation) {
+  return std::holds_alternative<HostOperation>(operation.what) ||
+         std::holds_alternative<BatchOperation>(operation.what) ||
+         std::holds_alternative<ConditionalOperation>(operation.what);
+}
 bool calls_host(const GraphObject& graph) {
   return std::ranges::any_of(graph.nodes, [](const auto& node) {
     const auto* child = std::get_if<ChildOperation>(&node->operation.what);
-    return std::holds_alternative<HostOperation>(node->operation.what) ||
-           (child && calls_host(*child->graph));
+    return calls_host(node->operation) || (child && calls_host(*child->graph));
   });
 }
 
@@ -57,7 +60,9 @@ int node_type(const Operation& operation) {
                             [](const WaitOperation&) { return kNodeWait; },
                             [](const RecordOperation&) { return kNodeRecord; },
                             [](const AllocateOperation&) { return kNodeAllocate; },
-                            [](const FreeOperation&) { return kNodeFree; }},
+                            [](const FreeOperation&) { return kNodeFree; },
+                            [](const BatchOperation&) { return kNodeBatch; },
+                            [](const ConditionalOperation&) { return kNodeConditional; }},
                     operation.what);
 }
 
@@ -82,7 +87,9 @@ CUresult run(StreamObject& stream, const Operation& operation) {
                 auto memory = each.memory.lock();
                 if (!memory) return fail(eInvalidValue, "the graph's memory is gone");
                 return take_graph_memory(*memory, false);
-              }},
+              },
+              [&](const BatchOperation& each) { return run_batch(stream, each); },
+              [&](const ConditionalOperation& each) { return run_conditional(stream, each); }},
       operation.what);
 }
 
@@ -90,7 +97,7 @@ CUresult enqueue(StreamObject& stream, Operation operation) {
   bool captured = false;
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
   if (captured) return capture(stream, std::move(operation));
-  const bool host = std::holds_alternative<HostOperation>(operation.what);
+  const bool host = calls_host(operation);
   auto work = [own = stream.shared_from_this(), all = std::move(operation)] {
     return run(*own, all);
   };
@@ -177,6 +184,7 @@ std::shared_ptr<GraphObject> clone(const GraphObject& graph) {
   std::lock_guard lock(source.mutex);
   auto copy = std::make_shared<GraphObject>();
   copy->user_objects = source.user_objects;
+  copy->conditions = source.conditions;
   std::unordered_map<const GraphNodeObject*, GraphNodeObject*> made;
   for (const auto& each : source.nodes) {
     auto node = std::make_shared<GraphNodeObject>();
@@ -187,6 +195,8 @@ std::shared_ptr<GraphObject> clone(const GraphObject& graph) {
     node->attributes = each->attributes;
     if (auto* child = std::get_if<ChildOperation>(&node->operation.what))
       child->graph = clone(*child->graph);
+    if (auto* choice = std::get_if<ConditionalOperation>(&node->operation.what))
+      for (auto& body : choice->bodies) body = clone(*body);
     made[each.get()] = node.get();
     std::lock_guard all(nodes().mutex);
     nodes().all[node.get()] = node;
@@ -220,6 +230,7 @@ CUresult sort(const GraphObject& graph, std::vector<GraphNodeObject*>& order) {
 }
 
 CUresult instantiate(const GraphObject& graph, std::shared_ptr<GraphExecObject>& made) {
+  if (CUresult code = check_bodies(graph); code != eSuccess) return code;
   auto exec = std::make_shared<GraphExecObject>();
   exec->graph = clone(graph);
   if (CUresult code = sort(*exec->graph, exec->order); code != eSuccess) return code;
@@ -273,6 +284,7 @@ CUresult launch_graph(StreamObject& stream, GraphExecObject& exec) {
   const bool frees = exec.flags & kGraphFreeOnLaunch;
   auto work = [own = stream.shared_from_this(), graph = clone(*exec.graph), frees] {
     if (frees) free_memory_of(*graph);
+    if (CUresult code = begin_conditions(*graph); code != eSuccess) return code;
     return run_graph(*own, *graph);
   };
   return host ? in_own_thread(stream, std::move(work)) : in_order(stream, std::move(work));

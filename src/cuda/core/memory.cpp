@@ -80,10 +80,13 @@ const char* name_of(MemoryUse use) {
 }  // namespace
 
 void forget(const Allocation& allocation) {
-  if (allocation.use == MemoryUse::registered)
-    allocation.context->gpu().state()->allocations.remove(allocation.address);
+  if (!allocation.buffer) allocation.context->gpu().state()->allocations.remove(allocation.address);
   by_address().remove(allocation.address);
   if (allocation.host) by_host().remove(number(allocation.host));
+}
+
+bool add_mapped(const std::shared_ptr<Allocation>& allocation) {
+  return by_address().add(allocation->address, allocation);
 }
 
 CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsigned flags,
@@ -108,7 +111,7 @@ CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsi
   if (use != MemoryUse::device) allocation->host = buffer->mapped();
   if (use != MemoryUse::device && !allocation->host)
     return fail(eMemoryAllocation, "the device's memory is not mapped");
-  static std::array<std::atomic<std::uint64_t>, 5> calls{};
+  static std::array<std::atomic<std::uint64_t>, 6> calls{};
   buffer->set_name(fmt::format("{} {}", name_of(use), ++calls[static_cast<std::size_t>(use)]));
   allocation->buffer = std::move(*buffer);
   if (!by_address().add(allocation->address, allocation))
@@ -159,6 +162,11 @@ CUresult release_host(const void* pointer) {
 
 CUresult register_host(ContextObject& context, void* pointer, std::size_t bytes, unsigned flags) {
   if (!pointer || !bytes || (flags & ~0xfu)) return fail(eInvalidValue, "nothing to register");
+  constexpr unsigned kDeviceRegisters = 4;  // CU_MEMHOSTREGISTER_IOMEMORY
+  if (flags & kDeviceRegisters) return fail(eInvalidValue, "the memory is no other device's");
+  const auto known = find_address(number(pointer));
+  if (known && known->use != MemoryUse::registered)
+    return fail(eInvalidValue, "the memory is page-locked already");
   if (bytes > static_cast<std::size_t>(PTRDIFF_MAX))
     return fail(eInvalidValue, "more than there are addresses");
   if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
@@ -251,7 +259,8 @@ CUresult device_pointer(const void* host, CUdeviceptr& address) {
 CUresult host_flags(const void* host, unsigned& flags) {
   auto allocation = find_host(host);
   if (!allocation) return fail(eInvalidValue, "the pointer is of no page-locked memory");
-  flags = allocation->flags | 2;  // all of it is mapped
+  constexpr unsigned kMapped = 2, kReadOnly = 8;
+  flags = (allocation->flags & ~kReadOnly) | kMapped;  // all of it is mapped
   return eSuccess;
 }
 

@@ -124,10 +124,35 @@ void add_variables(ModuleObject& object) {
   }
 }
 
+/// The function of the device's runtime that kernels set conditions of graphs with. A handle is the
+/// word's address.
+constexpr const char* kSetCondition = "cudaGraphSetConditional";
+constexpr const char* kSetConditionText = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)
+{
+  .reg .b64 %word;
+  .reg .b32 %value;
+  ld.param.u64 %word, [handle];
+  ld.param.u32 %value, [value];
+  st.volatile.global.u32 [%word], %value;
+  ret;
+}
+)";
+
 std::vector<PtxModule::Input> inputs_of(const std::vector<Image::Text>& texts) {
   std::vector<PtxModule::Input> inputs;
-  inputs.reserve(texts.size());
-  for (const Image::Text& each : texts) inputs.push_back({each.text, each.file});
+  inputs.reserve(texts.size() + 1);
+  bool conditions = false, defined = false;
+  for (const Image::Text& each : texts) {
+    inputs.push_back({each.text, each.file});
+    const std::size_t at = each.text.find(kSetCondition);
+    conditions = conditions || at != std::string::npos;
+    defined = defined ||
+              each.text.find(std::string(".visible .func ") + kSetCondition) != std::string::npos;
+  }
+  if (conditions && !defined) inputs.push_back({kSetConditionText, kSetCondition});
   return inputs;
 }
 

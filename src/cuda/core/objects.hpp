@@ -43,7 +43,14 @@ struct DeviceObject {
   GraphMemoryCount graph_used, graph_reserved;  ///< memory of graphs' nodes
 };
 
-enum class MemoryUse : std::uint8_t { device, host, managed, registered, variable };
+enum class MemoryUse : std::uint8_t {
+  device,
+  host,
+  managed,
+  registered,
+  variable,
+  mapped,  ///< by cuMemMap
+};
 
 struct GraphMemory;
 
@@ -52,8 +59,9 @@ struct Allocation {
   CUdeviceptr address = 0;
   std::size_t bytes = 0;
   MemoryUse use = MemoryUse::device;
-  std::byte* host = nullptr;     ///< where the host reaches it; null: nowhere
-  std::optional<Buffer> buffer;  ///< none: registered memory, which kernels reach at `address`
+  std::byte* host = nullptr;  ///< where the host reaches it; null: nowhere
+  std::optional<Buffer>
+      buffer;  ///< none: registered or mapped memory, which kernels reach at `address`
   ContextObject* context = nullptr;
   std::shared_ptr<PoolObject> pool;
   GraphMemory* graph = nullptr;  ///< of a graph's node

@@ -72,6 +72,8 @@ CUresult set_current_pool(int ordinal, CUmemoryPool handle) {
 
 CUresult create_pool(CUmemoryPool* made, const CUmemPoolProps* props) {
   if (!made || !props) return eInvalidValue;
+  constexpr int kHandleTypes = 0xf;
+  if (props->handleTypes & ~kHandleTypes) return fail(eInvalidValue, "no such kind of handle");
   if (props->handleTypes)
     return not_supported("a memory pool for other processes",
                          "memory is not shared between processes");

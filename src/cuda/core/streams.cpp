@@ -182,6 +182,12 @@ CUresult query(StreamObject& stream) {
   return settle(stream);
 }
 
+bool is_running(ContextObject& context) {
+  std::lock_guard lock(context.mutex);
+  return std::ranges::any_of(
+      context.dirty, [](const auto& each) { return each->stream && !each->stream->idle(); });
+}
+
 CUresult create_event(ContextObject& context, unsigned flags, CUevent& made) {
   if (flags & ~7u) return fail(eInvalidValue, "unknown flags of an event");
   if ((flags & kEventInterprocess) && !(flags & kEventDisableTiming))
@@ -277,7 +283,14 @@ CUresult elapsed(EventObject& start, EventObject& end, float& milliseconds) {
     return fail(eInvalidResourceHandle, "the events are of different devices");
   if ((start.flags | end.flags) & kEventDisableTiming)
     return fail(eInvalidResourceHandle, "an event was made without timing");
-  if (is_kept(start) || is_kept(end)) return eNotReady;
+  if (is_kept(start) || is_kept(end)) {
+    for (EventObject* each : {&start, &end}) {
+      const bool kept = is_kept(*each);
+      std::lock_guard lock(each->mutex);
+      if (!kept && !each->event) return fail(eInvalidResourceHandle, "an event was never recorded");
+    }
+    return eNotReady;
+  }
   if (&start == &end) {
     if (CUresult code = query_event(start); code != eSuccess) return code;
     milliseconds = 0;

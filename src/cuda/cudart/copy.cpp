@@ -391,11 +391,14 @@ CUresult convert_copy(const cudaMemcpy3DParms& given, CUDA_MEMCPY3D_PEER& p) {
   if ((given.srcArray != nullptr) == (given.srcPtr.ptr != nullptr) ||
       (given.dstArray != nullptr) == (given.dstPtr.ptr != nullptr))
     return fail(eInvalidValue, "each side of a copy is an array or a pointer");
-  if ((given.srcArray && source == kMemoryHost) || (given.dstArray && target == kMemoryHost))
+  if (given.srcArray && source == kMemoryHost)
     return fail(eInvalidValue, "an array is no memory of the host's");
   const auto too_few_rows = [&](const cudaPitchedPtr& side) {
     return side.ptr && given.extent.depth > 1 && side.ysize < given.extent.height;
   };
+  const auto no_pitch = [](const cudaPitchedPtr& side) { return side.ptr && !side.pitch; };
+  if ((given.srcArray && no_pitch(given.dstPtr)) || (given.dstArray && no_pitch(given.srcPtr)))
+    return fail(eInvalidPitchValue, "memory beside an array has a pitch");
   if (too_few_rows(given.srcPtr) || too_few_rows(given.dstPtr))
     return fail(eInvalidPitchValue, "a slice has fewer rows than are copied");
   // Extents and positions count texels where an array takes part, else bytes.

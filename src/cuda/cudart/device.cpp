@@ -67,7 +67,8 @@ CUresult with_device(int ordinal, DeviceObject*& device) {
 }  // namespace
 
 CUresult keep(CUresult code) {
-  if (code == eSuccess) return code;
+  // Of what is not over yet, cudaGetLastError says nothing.
+  if (code == eSuccess || code == eNotReady) return code;
   g_last = code;
   log_returned(code);
   return code;

@@ -113,6 +113,13 @@ CUresult generic_operation(cudaGraphNodeParams* params, Operation& made) {
 
 extern "C" {
 
+PTX2SPV_IF_12_13(CUresult cudaGraphConditionalHandleCreate(std::uint64_t* handle, CUgraph graph,
+                                                           unsigned initial, unsigned flags) {
+  return call([&](ContextObject& context) {
+    return create_condition(context, graph, initial, flags, handle);
+  });
+})
+
 CUresult cudaStreamBeginCapture(CUstream handle, int mode) {
   return call_in(handle, [&](ContextObject&, const auto& stream) {
     return begin_capture(stream, mode, nullptr, {});

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/cuda/core/advice.hpp"
 #include "src/cuda/cudart/face.hpp"
 
 namespace ptx2spv::cuda {
@@ -16,8 +17,8 @@ CUresult allocate_rows(ContextObject& context, cudaPitchedPtr& made, std::size_t
   if (CUresult code = pitch_of(width, pitch); code != eSuccess) return code;
   if (__builtin_mul_overflow(pitch, height, &bytes) || __builtin_mul_overflow(bytes, depth, &bytes))
     return fail(eMemoryAllocation, "more than any memory holds");
-  made.pitch = pitch;
   if (!bytes) return eSuccess;
+  made.pitch = pitch;
   std::shared_ptr<Allocation> allocation;
   CUresult code = allocate(context, bytes, MemoryUse::device, 0, allocation);
   if (code == eSuccess) made.ptr = reinterpret_cast<void*>(allocation->address);
@@ -43,6 +44,19 @@ CUresult initialized_call(F&& function) {
   CUresult code = initialize();
   if (code == eSuccess) code = function();
   return keep(code);
+}
+
+/// `pool` null: the device's current one.
+CUresult give_in_stream(void** pointer, std::size_t bytes, CUmemoryPool pool, CUstream handle) {
+  if (!pointer) return keep(eInvalidValue);
+  *pointer = nullptr;
+  return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
+    if (!bytes) return eSuccess;
+    CUdeviceptr address = 0;
+    CUresult code = allocate_in_stream(context, *stream, pool, bytes, address);
+    *pointer = reinterpret_cast<void*>(address);
+    return code;
+  });
 }
 
 }  // namespace
@@ -179,23 +193,15 @@ CUresult cudaGetSymbolSize(std::size_t* size, const void* symbol) {
 
 // ------------------------------------------------------------------------ stream-ordered memory
 
-CUresult cudaMallocAsync(void** pointer, std::size_t bytes, CUstream handle) {
-  return cudaMallocFromPoolAsync(pointer, bytes, nullptr, handle);
-}
-
 CUresult cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, CUmemoryPool pool,
                                  CUstream handle) {
-  if (!pointer) return keep(eInvalidValue);
-  *pointer = nullptr;
-  return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
-    if (!bytes) return eSuccess;
-    CUdeviceptr address = 0;
-    CUresult code = allocate_in_stream(context, *stream, pool, bytes, address);
-    *pointer = reinterpret_cast<void*>(address);
-    return code;
-  });
+  return pool ? give_in_stream(pointer, bytes, pool, handle)
+              : keep(fail(eInvalidValue, "no such pool"));
 }
 
+CUresult cudaMallocAsync(void** pointer, std::size_t bytes, CUstream handle) {
+  return give_in_stream(pointer, bytes, nullptr, handle);
+}
 CUresult cudaFreeAsync(void* pointer, CUstream handle) {
   return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
     if (!pointer) return eSuccess;
@@ -250,33 +256,56 @@ CUresult cudaDeviceGraphMemTrim(int ordinal) {
 }
 
 #if PTX2SPV_CUDART >= 13
-CUresult cudaMemAdvise(const void* pointer, std::size_t bytes, int advice, CUmemLocation) {
+CUresult cudaMemAdvise(const void* pointer, std::size_t bytes, int advice, CUmemLocation location) {
+  const auto place = [&] { return place_of(location); };
 #else
 PTX2SPV_IF_12(CUresult cudaMemAdvise_v2(const void* pointer, std::size_t bytes, int advice,
-                                        CUmemLocation) {
-  return cudaMemAdvise(pointer, bytes, advice, 0);
+                                        CUmemLocation location) {
+  return call([&](ContextObject&) {
+    return advise(reinterpret_cast<CUdeviceptr>(pointer), bytes, advice, place_of(location));
+  });
 })
-CUresult cudaMemAdvise(const void* pointer, std::size_t bytes, int advice, int) {
+CUresult cudaMemAdvise(const void* pointer, std::size_t bytes, int advice, int device) {
+  const auto place = [&] { return place_of_ordinal(device); };
 #endif
-  return call([&](ContextObject&) -> CUresult {
-    if (advice < 1 || advice > 6) return fail(eInvalidValue, "no such advice");
-    // A hint: the memory is where device and host reach it.
-    return check_managed(reinterpret_cast<CUdeviceptr>(pointer), bytes);
+  return call([&](ContextObject&) {
+    return advise(reinterpret_cast<CUdeviceptr>(pointer), bytes, advice, place());
   });
 }
 
 #if PTX2SPV_CUDART >= 13
-CUresult cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, CUmemLocation, unsigned,
-                              CUstream handle) {
+CUresult cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, CUmemLocation location,
+                              unsigned flags, CUstream handle) {
+  const auto place = [&] { return place_of(location); };
 #else
 PTX2SPV_IF_12(CUresult cudaMemPrefetchAsync_v2(const void* pointer, std::size_t bytes,
-                                               CUmemLocation, unsigned, CUstream handle) {
-  return cudaMemPrefetchAsync(pointer, bytes, 0, handle);
+                                               CUmemLocation location, unsigned flags,
+                                               CUstream handle) {
+  return call_in(handle, [&](ContextObject&, const auto&) {
+    return prefetch(reinterpret_cast<CUdeviceptr>(pointer), bytes, place_of(location), flags);
+  });
 })
-CUresult cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int, CUstream handle) {
+CUresult cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int device, CUstream handle) {
+  constexpr unsigned flags = 0;
+  const auto place = [&] { return place_of_ordinal(device); };
 #endif
   return call_in(handle, [&](ContextObject&, const auto&) {
-    return check_managed(reinterpret_cast<CUdeviceptr>(pointer), bytes);
+    return prefetch(reinterpret_cast<CUdeviceptr>(pointer), bytes, place(), flags);
+  });
+}
+
+CUresult cudaMemRangeGetAttribute(void* data, std::size_t data_bytes, int attribute,
+                                  const void* pointer, std::size_t bytes) {
+  return call([&](ContextObject&) {
+    return range_attribute(data, data_bytes, attribute, reinterpret_cast<CUdeviceptr>(pointer),
+                           bytes);
+  });
+}
+CUresult cudaMemRangeGetAttributes(void** data, std::size_t* data_bytes, int* attributes,
+                                   std::size_t count, const void* pointer, std::size_t bytes) {
+  return call([&](ContextObject&) {
+    return range_attributes(data, data_bytes, attributes, count,
+                            reinterpret_cast<CUdeviceptr>(pointer), bytes);
   });
 }
 

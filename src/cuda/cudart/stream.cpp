@@ -80,10 +80,16 @@ CUresult cudaStreamAddCallback(CUstream handle, cudaStreamCallback function, voi
   });
 }
 
-CUresult cudaStreamAttachMemAsync(CUstream handle, void* pointer, std::size_t, unsigned flags) {
+CUresult cudaStreamAttachMemAsync(CUstream handle, void* pointer, std::size_t bytes,
+                                  unsigned flags) {
   if (flags != 1 && flags != 2 && flags != 4) return keep(eInvalidValue);
-  return call_in(handle, [&](ContextObject& context, const auto&) -> CUresult {
+  return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
+    constexpr unsigned kSingle = 4;
     auto allocation = find_address(reinterpret_cast<CUdeviceptr>(pointer));
+    if (flags == kSingle && stream == context.legacy)
+      return fail(eInvalidValue, "memory is not attached to the legacy stream");
+    if (allocation && bytes && bytes != allocation->bytes)
+      return fail(eInvalidValue, "a part of the memory is not attached");
     if (!pointer) return fail(eInvalidValue, "a null pointer is no managed memory");
     if (allocation ? allocation->use != MemoryUse::managed && allocation->use != MemoryUse::variable
                    : !context.device->shared_addresses)

@@ -126,7 +126,12 @@ CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* given) {
 }
 CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* given, CUstream stream) {
   if (!given) return eInvalidValue;
-  if (given->srcLOD || given->dstLOD) return fail(eInvalidValue, "a level is an array of its own");
+  if ((given->srcMemoryType == kMemoryArray && !given->srcArray) ||
+      (given->dstMemoryType == kMemoryArray && !given->dstArray))
+    return fail(eInvalidValue, "no array");
+  if ((given->srcMemoryType == kMemoryArray && given->srcLOD) ||
+      (given->dstMemoryType == kMemoryArray && given->dstLOD))
+    return fail(eInvalidValue, "a level is an array of its own");
   return submit(stream, peer_copy(*given));
 }
 CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* given) {

@@ -49,6 +49,10 @@ CUresult generic_operation(CUgraphNodeParams* params, Operation& made) {
   });
 }
 
+CUresult batch_of_params(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params, Operation& made) {
+  return batch_operation(params, made);
+}
+
 CUresult put(MadeOperation made, const NodePlace& place) {
   return place_operation(std::move(made), place);
 }
@@ -220,6 +224,29 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNo
 }
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {
   return freed_by(node, address);
+}
+
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
+                                  std::size_t count, const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  return put(make(batch_of_params, params), adding(node, graph, before, count));
+}
+CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node,
+                                        const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  return put(make(batch_of_params, params), changing(node));
+}
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  return put(make(batch_of_params, params), changing(exec, node));
+}
+CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  return batch_of(node, params);
+}
+CUresult cuGraphConditionalHandleCreate(std::uint64_t* handle, CUgraph graph, CUcontext context,
+                                        unsigned initial, unsigned flags) {
+  return call([&](ContextObject& current) -> CUresult {
+    if (context && !tables().contexts.has(context)) return fail(eInvalidValue, "no such context");
+    return create_condition(context ? *context : current, graph, initial, flags, handle);
+  });
 }
 
 CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/cuda/core/advice.hpp"
 #include "src/cuda/driver/face.hpp"
 
 namespace ptx2spv::cuda {
@@ -13,10 +14,6 @@ CUresult give(std::size_t bytes, MemoryUse use, unsigned flags, std::shared_ptr<
     const CUresult code = begin_unsafe_call();
     return code == eSuccess ? allocate(context, bytes, use, flags, made) : code;
   });
-}
-
-CUresult managed(CUdeviceptr address, std::size_t bytes) {
-  return call([&](ContextObject&) { return check_managed(address, bytes); });
 }
 
 CUresult pointer_attribute(void* data, int attribute, CUdeviceptr address) {
@@ -147,20 +144,36 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned fla
   return code;
 }
 
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t bytes, CUmemLocation, unsigned,
-                               CUstream stream) {
-  return call_in(stream,
-                 [&](ContextObject&, const auto&) { return check_managed(address, bytes); });
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t bytes, CUmemLocation location,
+                               unsigned flags, CUstream stream) {
+  return call_in(stream, [&](ContextObject&, const auto&) {
+    return prefetch(address, bytes, place_of(location), flags);
+  });
 }
-CUresult cuMemPrefetchAsync(CUdeviceptr address, std::size_t bytes, CUdevice, CUstream stream) {
-  return call_in(stream,
-                 [&](ContextObject&, const auto&) { return check_managed(address, bytes); });
+CUresult cuMemPrefetchAsync(CUdeviceptr address, std::size_t bytes, CUdevice device,
+                            CUstream stream) {
+  return call_in(stream, [&](ContextObject&, const auto&) {
+    return prefetch(address, bytes, place_of_ordinal(device), 0);
+  });
 }
-CUresult cuMemAdvise_v2(CUdeviceptr address, std::size_t bytes, int advice, CUmemLocation) {
-  return advice < 1 || advice > 6 ? eInvalidValue : managed(address, bytes);
+CUresult cuMemAdvise_v2(CUdeviceptr address, std::size_t bytes, int advice,
+                        CUmemLocation location) {
+  return call([&](ContextObject&) { return advise(address, bytes, advice, place_of(location)); });
 }
-CUresult cuMemAdvise(CUdeviceptr address, std::size_t bytes, int advice, CUdevice) {
-  return advice < 1 || advice > 6 ? eInvalidValue : managed(address, bytes);
+CUresult cuMemAdvise(CUdeviceptr address, std::size_t bytes, int advice, CUdevice device) {
+  return call(
+      [&](ContextObject&) { return advise(address, bytes, advice, place_of_ordinal(device)); });
+}
+CUresult cuMemRangeGetAttribute(void* data, std::size_t data_bytes, int attribute,
+                                CUdeviceptr address, std::size_t bytes) {
+  return call(
+      [&](ContextObject&) { return range_attribute(data, data_bytes, attribute, address, bytes); });
+}
+CUresult cuMemRangeGetAttributes(void** data, std::size_t* data_bytes, int* attributes,
+                                 std::size_t count, CUdeviceptr address, std::size_t bytes) {
+  return call([&](ContextObject&) {
+    return range_attributes(data, data_bytes, attributes, count, address, bytes);
+  });
 }
 
 CUresult cuPointerGetAttribute(void* data, int attribute, CUdeviceptr address) {
