@@ -314,6 +314,13 @@ TEST(Documentation, interface_names_every_field) {
     ++keys;
   }
   EXPECT_GT(keys, 60);
+  const auto expect_number = [&](const std::string& key, std::uint32_t number) {
+    EXPECT_NE(page.find("| `" + key + "` | number | " + std::to_string(number)), std::string::npos)
+        << "docs/reference/interface.md has another " << key << " than " << number;
+  };
+  expect_number("push_constant_words", abi::kPushWords);
+  expect_number("surface_record_words", abi::kSurfaceWords);
+  expect_number("texture_record_words", abi::kTextureWords);
 }
 
 }  // namespace
