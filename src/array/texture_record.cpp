@@ -174,6 +174,11 @@ std::array<std::uint32_t, abi::kTextureWords> texture_record(const TextureSource
   record[abi::x_height] = source.height;
   record[abi::x_depth] = source.depth;
   record[abi::x_layers] = source.layers;
+  if (source.linear) {
+    // Instructions with an array index find the same elements in so many layers.
+    record[abi::x_layers] = 2048;
+    record[abi::x_slice_pitch] = 0;
+  }
   const SurfaceFormat format = memory_format(source.format);
   const std::uint32_t component = format_bytes(format);
   record[abi::x_texel_bytes] = component * source.channels;
@@ -211,7 +216,10 @@ std::array<std::uint32_t, abi::kTextureWords> texture_record(const TextureSource
   const std::uint32_t layers = !layered ? 0 : desc.cube ? source.layers / 6 : source.layers;
   const std::uint32_t shown = desc.cube && source.layers == 6 ? 0 : layers;
   record[abi::x_query_width] = source.width;
-  record[abi::x_query_height] = geometry == Geometry::a1d ? layers : source.height;
+  // Linear memory has no rows, and a line has one.
+  record[abi::x_query_height] = source.linear               ? 0
+                                : geometry == Geometry::a1d ? layers
+                                                            : source.height;
   record[abi::x_query_depth] = geometry == Geometry::d3    ? source.depth
                                : geometry == Geometry::a2d ? shown
                                                            : 0;

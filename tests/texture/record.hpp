@@ -82,7 +82,7 @@ inline std::vector<std::string> record_files() {
   if (const char* other = std::getenv("PTX2SPV_REPLAY")) return {other};
   std::vector<std::string> files;
   for (const char* name : {"textures", "texture_levels", "texture_random", "texture_anisotropic",
-                           "texture_kinds", "texture_probes"})
+                           "texture_kinds", "texture_probes", "texture_pairs"})
     files.push_back(std::string(PTX2SPV_SOURCE_DIR "/tests/data/hardware/") + name + ".txt.gz");
   return files;
 }

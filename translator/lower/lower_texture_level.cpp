@@ -223,8 +223,11 @@ void TextureLowering::locate(Level& level, const Place& place) {
   level.x = at(0, level.width);
   if (place.axes >= 2) level.y = at(1, level.height);
   // A 1D texture is one row of a 2D one, read at y = 0; its border shows where y's mode is border.
-  if (inst_.mods->geom == Mod::d1 && !integer_)
-    level.y = axis(i32(0), i32(1), 1, place.offset[1], place.gather, i32(1));
+  // Of a texture with more rows others do, where y's mode is wrap.
+  if (inst_.mods->geom == Mod::d1 && !integer_) {
+    const Value rows = b_.select(set(word(abi::x_sampler), abi::sample_rows), level.height, i32(1));
+    level.y = axis(i32(0), rows, 1, place.offset[1], place.gather, i32(1));
+  }
   if (volume_) level.z = at(2, level.depth);
   level.corner = i32(4);
   if (!cube()) return;
