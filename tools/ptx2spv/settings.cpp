@@ -34,7 +34,6 @@ enum Id : int {
   opt_time,
   opt_check,
   opt_relax,
-  opt_validate,
   opt_supported,
   opt_color,
   opt_diagnostics,
@@ -121,8 +120,6 @@ constexpr Option kOptions[] = {
     {opt_debug, 'g', "debug", "", "put names, the PTX source and its lines into the module"},
     {opt_relax, 0, "relax", "",
      "take instructions that the module's PTX version or target does not have"},
-    {opt_validate, 0, "validate", "",
-     "taken for older scripts: SPIRV-Tools' validator checks every module before it is written"},
     {opt_validator, 0, "validator-seconds", "SECONDS",
      "processor time that the validator may take for a file, 0 to 86400; when not given what is "
      "left of 8 seconds for each megabyte of text, 1.6 at least. A module that is not checked in "
@@ -367,7 +364,6 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
         break;
       }
       case opt_no_slots: settings.capabilities.emplace_back("bound_buffers", false); break;
-      case opt_validate: break;
       case opt_check:
         settings.check = true;
         if (option.has_value && value != "text" && value != "json")
