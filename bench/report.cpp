@@ -100,7 +100,6 @@ void print_summary(const DeviceResult& device) {
 }
 
 std::string json_text(const std::vector<DeviceResult>& devices) {
-  using tools::json_quote;
   std::string text = "{\n  \"devices\": [";
   for (std::size_t d = 0; d < devices.size(); ++d) {
     const DeviceResult& device = devices[d];

@@ -1,6 +1,5 @@
 // The interface description as JSON: docs/reference/interface.md has the schema.
-#include <cstdio>
-
+#include "ptx2spv/text.hpp"
 #include "ptx2spv/translator.hpp"
 
 namespace ptx2spv {
@@ -25,14 +24,14 @@ class JsonWriter {
   }
   JsonWriter& key(std::string_view name) {
     separate();
-    quote(name);
+    out_ += json_quote(name);
     out_ += ": ";
     pending_ = true;
     return *this;
   }
   void value(std::string_view text) {
     separate();
-    quote(text);
+    out_ += json_quote(text);
   }
   void value(const std::string& text) { value(std::string_view(text)); }
   void value(const char* text) { value(std::string_view(text)); }
@@ -61,23 +60,6 @@ class JsonWriter {
     if (!first_) out_ += ',';
     first_ = false;
     newline();
-  }
-  void quote(std::string_view text) {
-    out_ += '"';
-    for (const char c : text) {
-      const auto u = static_cast<unsigned char>(c);
-      if (c == '"' || c == '\\') {
-        out_ += '\\';
-        out_ += c;
-      } else if (u < 0x20 || u >= 0x7f) {
-        char buffer[8];
-        std::snprintf(buffer, sizeof buffer, "\\u%04x", u);
-        out_ += buffer;
-      } else {
-        out_ += c;
-      }
-    }
-    out_ += '"';
   }
   std::string out_;
   std::size_t depth_ = 0;

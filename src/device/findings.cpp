@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ptx2spv/text.hpp"
+
 namespace ptx2spv::runtime {
 
 bool Findings::add(const Finding& finding, const Suppressions& more) {
@@ -43,20 +45,6 @@ SanitizerReport Findings::report() const {
 namespace ptx2spv {
 
 namespace {
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n')
-      out += "\\n";
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else
-      out += c;
-  }
-  return out + "\"";
-}
 
 std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
@@ -168,13 +156,13 @@ std::string SanitizerReport::to_json() const {
         "{}\n  {{\"kind\": {}, \"access\": {}, \"bytes\": {}, \"space\": {}, \"memory\": {},\n"
         "   \"kernel\": {}, \"file\": {}, \"line\": {}, \"column\": {}, \"instruction\": {},\n"
         "   \"source_file\": {}, \"source_line\": {}, \"inlined_at\": [",
-        i ? "," : "", quoted(ptx2spv::to_string(f.kind)), quoted(ptx2spv::to_string(f.access)),
-        f.bytes, quoted(ptx2spv::to_string(f.space)), quoted(ptx2spv::to_string(f.memory)),
-        quoted(f.kernel), quoted(f.file), f.line, f.column, quoted(f.instruction),
-        quoted(f.source_file), f.source_line);
+        i ? "," : "", json_quote(ptx2spv::to_string(f.kind)), json_quote(ptx2spv::to_string(f.access)),
+        f.bytes, json_quote(ptx2spv::to_string(f.space)), json_quote(ptx2spv::to_string(f.memory)),
+        json_quote(f.kernel), json_quote(f.file), f.line, f.column, json_quote(f.instruction),
+        json_quote(f.source_file), f.source_line);
     for (std::size_t k = 0; k < f.inlined_at.size(); ++k)
       out += fmt::format("{}{{\"file\": {}, \"line\": {}}}", k ? ", " : "",
-                         quoted(f.inlined_at[k].file), f.inlined_at[k].line);
+                         json_quote(f.inlined_at[k].file), f.inlined_at[k].line);
     out += fmt::format(
         "],\n   \"block\": [{}, {}, {}], \"thread\": [{}, {}, {}], \"threads\": {},\n"
         "   \"address\": {}, \"object\": {}, \"object_bytes\": {}, \"distance\": {}, "
@@ -183,20 +171,20 @@ std::string SanitizerReport::to_json() const {
         f.address_known && f.coordinates.empty() && f.kind < FindingKind::endless_wait
             ? std::to_string(f.address)
             : "null",
-        quoted(f.object), f.object_bytes, f.distance, f.inside, quoted(f.pointer), quoted(f.made),
-        quoted(f.freed));
-    if (!f.detail.empty()) out += ",\n   \"detail\": " + quoted(f.detail);
+        json_quote(f.object), f.object_bytes, f.distance, f.inside, json_quote(f.pointer), json_quote(f.made),
+        json_quote(f.freed));
+    if (!f.detail.empty()) out += ",\n   \"detail\": " + json_quote(f.detail);
     if (!f.coordinates.empty()) out += ",\n   \"coordinates\": {";
     for (std::size_t k = 0; k < f.coordinates.size(); ++k)
-      out += fmt::format("{}{}: {}", k ? ", " : "", quoted(f.coordinates[k].first),
+      out += fmt::format("{}{}: {}", k ? ", " : "", json_quote(f.coordinates[k].first),
                          f.coordinates[k].second);
     if (!f.coordinates.empty()) out += "}";
     if (f.other.known)
       out += fmt::format(
           ",\n   \"other\": {{\"access\": {}, \"line\": {}, \"column\": {}, \"instruction\": {}, "
           "\"source_file\": {}, \"source_line\": {}, \"thread\": {}, \"block\": {}}}",
-          quoted(ptx2spv::to_string(f.other.access)), f.other.line, f.other.column,
-          quoted(f.other.instruction), quoted(f.other.source_file), f.other.source_line,
+          json_quote(ptx2spv::to_string(f.other.access)), f.other.line, f.other.column,
+          json_quote(f.other.instruction), json_quote(f.other.source_file), f.other.source_line,
           f.other.thread_known ? std::to_string(f.other.thread) : "null",
           f.other.block_known
               ? fmt::format("[{}, {}, {}]", f.other.block[0], f.other.block[1], f.other.block[2])

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "ptx2spv/text.hpp"
 #include "src/device/ask.hpp"
 #include "src/device/calibrate.hpp"
 #include "src/device/pipeline_trial.hpp"
@@ -39,18 +40,6 @@ std::string one_line(std::string text) {
   for (char& c : text)
     if (c == '\n') c = ' ';
   return text;
-}
-
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else
-      out += c;
-  }
-  return out + "\"";
 }
 
 /// Of this process's mappings that may be executed and are no file's: what drivers compiled.
@@ -187,9 +176,9 @@ std::string ProbeReport::json() const {
       "\"driver_version\": {}, "
       "\"vendor\": {}, \"device_id\": {}, \"uuid\": {}, \"kind\": {}, \"processor\": {}, "
       "\"milliseconds\": {:.1f},\n \"features\": {{",
-      json_string(device.name), json_string(device.driver), driver_id, json_string(driver_info),
-      device.driver_version, device.vendor, device.device, json_string(device.uuid_text()),
-      json_string(to_string(device.kind)), json_string(processor), milliseconds);
+      json_quote(device.name), json_quote(device.driver), driver_id, json_quote(driver_info),
+      device.driver_version, device.vendor, device.device, json_quote(device.uuid_text()),
+      json_quote(to_string(device.kind)), json_quote(processor), milliseconds);
   bool first = true;
   for (const Capability& each : capabilities()) {
     if (each.group != Capability::Group::feature) continue;
@@ -207,7 +196,7 @@ std::string ProbeReport::json() const {
     text += fmt::format(
         "{}\n  {{\"row\": {}, \"value\": {}, \"seen\": {}, \"milliseconds\": {:.1f}, \"known\": "
         "{}}}",
-        first ? "" : ",", json_string(row.name), row.value, json_string(row.seen), row.milliseconds,
+        first ? "" : ",", json_quote(row.name), row.value, json_quote(row.seen), row.milliseconds,
         row.known ? std::to_string(*row.known) : "null");
     first = false;
   }
@@ -217,7 +206,7 @@ std::string ProbeReport::json() const {
 std::string ProbeReport::known_device() const {
   return fmt::format("PTX2SPV_KNOWN_DEVICE({}, {}, 0x{:x}, 0x{:x}, {}, {}, {}, \"{}\")\n",
                      driver_name(driver_id), device.driver_version, device.vendor, device.device,
-                     json_string(device.name), json_string(driver_info), json_string(processor),
+                     json_quote(device.name), json_quote(driver_info), json_quote(processor),
                      Answers::of(device.profile).text());
 }
 

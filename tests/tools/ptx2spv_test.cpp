@@ -39,7 +39,7 @@ class Ptx2spv : public testing::Test {
 
 TEST_F(Ptx2spv, WritesModuleAndInterface) {
   const std::string out = folder_.file("a.spv"), interface = folder_.file("a.json");
-  const ProcessResult result = run({good_, "-o", out, "--reflect", interface, "--validate"});
+  const ProcessResult result = run({good_, "-o", out, "--reflect", interface});
   EXPECT_EQ(result.exit_code, 0) << result.error;
   const std::string words = read_whole(out);
   ASSERT_GT(words.size(), 20u);
@@ -50,6 +50,17 @@ TEST_F(Ptx2spv, WritesModuleAndInterface) {
   ASSERT_TRUE(tools::parse_json(read_whole(interface), json, error)) << error;
   ASSERT_TRUE(json.find("entries"));
   EXPECT_EQ(json.find("entries")->items.at(0).find("name")->text, "store");
+}
+
+TEST_F(Ptx2spv, TheInterfaceKeepsNamesInUtf8) {
+  const std::string text = kHead + ".file 1 \"gr\u00f6\u00dfe.cu\"\n" +
+                           kernel("named", " .loc 1 7 0\n trap;\n");
+  const std::string interface = folder_.file("named.json");
+  const ProcessResult result =
+      run({folder_.write("named.ptx", text), "-g", "-o", "/dev/null", "--reflect", interface});
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_NE(read_whole(interface).find("\"gr\u00f6\u00dfe.cu\""), std::string::npos)
+      << read_whole(interface);
 }
 
 // A terminal gets no raw bytes, and nothing but them is in the way of a pipe.
@@ -383,7 +394,7 @@ TEST_F(Ptx2spv, KernelsOfTwoThreadModelsAreOneModule) {
   ret;
 }
 )");
-  const ProcessResult result = run({kernels, "-o", "/dev/null", "--validate", "--reflect", "-"});
+  const ProcessResult result = run({kernels, "-o", "/dev/null", "--reflect", "-"});
   ASSERT_EQ(result.exit_code, 0) << result.error;
   EXPECT_NE(result.out.find("\"direct\""), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("\"regions\""), std::string::npos) << result.out;

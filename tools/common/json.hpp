@@ -1,4 +1,4 @@
-// JSON with the place of every value, so that an error can be located; and text for writing JSON.
+// JSON with the place of every value, so that an error can be located.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "ptx2spv/text.hpp"
 
 namespace ptx2spv::tools {
 
@@ -38,10 +40,5 @@ const char* to_string(Json::Kind kind);
 /// Parses `text`. On failure false, and `error` is "line:column: error: text". Repeated names,
 /// nesting deeper than 64 and trailing text are errors.
 bool parse_json(std::string_view text, Json& value, std::string& error);
-
-/// A text that a message repeats: 800 bytes of one that is longer, its beginning and its end.
-std::string shortened(std::string text);
-/// A JSON string with its quotes.
-std::string json_quote(std::string_view text);
 
 }  // namespace ptx2spv::tools

@@ -1,19 +1,13 @@
 #include "translator/support/diagnostic.hpp"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "ptx2spv/text.hpp"
 
 namespace ptx2spv {
 namespace {
 
 constexpr std::size_t kMaxShown = 200;  // columns of a source line that a message repeats
-
-/// A name of a million letters stands in its message by its beginning and end.
-std::string shortened(std::string text) {
-  constexpr std::size_t kLongest = 800, kEnd = 200;
-  if (text.size() <= kLongest) return text;
-  return text.substr(0, kLongest - kEnd) + " ... " + text.substr(text.size() - kEnd);
-}
 
 /// Names come out of the input: nothing in them may steer a terminal.
 std::string printable(std::string_view text) {
@@ -73,32 +67,6 @@ void append_head(std::string& out, Span span, const char* severity, std::string_
   append_line(out, span, source);
 }
 
-void append_json_string(std::string& out, std::string_view text) {
-  out += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || byte >= 0x7f) {
-      char buffer[8];
-      std::snprintf(buffer, sizeof buffer, "\\u%04x", byte);
-      out += buffer;
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
-
-void append_json_place(std::string& out, Span span, std::string_view text,
-                       const SourceFile& source) {
-  const LineColumn at = source.position(span.begin);
-  out += "\"line\":" + std::to_string(at.line) + ",\"column\":" + std::to_string(at.column) +
-         ",\"length\":" + std::to_string(span.length) + ",\"text\":";
-  append_json_string(out, text);
-}
-
 }  // namespace
 
 Diagnostic& DiagnosticSink::report(Severity severity, Span span, std::string text) {
@@ -121,23 +89,6 @@ std::string render(const Diagnostic& diagnostic, const SourceFile& source) {
   append_head(out, diagnostic.span, word(diagnostic.severity), diagnostic.text, source);
   for (const DiagnosticNote& note : diagnostic.notes)
     append_head(out, note.span, "note", note.text, source);
-  return out;
-}
-
-std::string render_json(const Diagnostic& diagnostic, const SourceFile& source) {
-  std::string out = "{\"file\":";
-  append_json_string(out, source.name());
-  out += ",\"severity\":\"";
-  out += word(diagnostic.severity);
-  out += "\",";
-  append_json_place(out, diagnostic.span, diagnostic.text, source);
-  out += ",\"notes\":[";
-  for (std::size_t i = 0; i < diagnostic.notes.size(); ++i) {
-    out += i == 0 ? "{" : ",{";
-    append_json_place(out, diagnostic.notes[i].span, diagnostic.notes[i].text, source);
-    out += '}';
-  }
-  out += "]}";
   return out;
 }
 

@@ -48,8 +48,6 @@ class DiagnosticSink {
 
 /// file:line:col: severity: text, the source line, a caret line, then the notes in the same form.
 std::string render(const Diagnostic& diagnostic, const SourceFile& source);
-/// One JSON object per diagnostic, without a line end.
-std::string render_json(const Diagnostic& diagnostic, const SourceFile& source);
 Message to_message(const Diagnostic& diagnostic, const SourceFile& source);
 void append_messages(const DiagnosticSink& sink, const SourceFile& source,
                      std::vector<Message>& messages);
