@@ -13,7 +13,7 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-#define OP(name, text, section)
+#define OP(...)
 #define FORM(syntax, slots, operands, version, target) \
   {Row::Kind::form, syntax, slots, version, target},
 #define REFUSED(syntax, why, version, target) {Row::Kind::refused, syntax, why, version, target},

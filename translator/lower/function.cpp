@@ -217,47 +217,6 @@ void FunctionLowering::statement(const ptx::Statement& statement) {
   instruction(f_.instructions[statement.index]);
 }
 
-bool FunctionLowering::is_pure(const Instruction& inst) const {
-  using enum Opcode;
-  switch (inst.op) {
-    case ld:
-    case ldu:
-    case st:
-    case atom:
-    case red:
-    case call:
-    case bra:
-    case brx:
-    case ret:
-    case exit:
-    case trap:
-    case suld:
-    case sust:
-    case sured:
-    case suq:
-    case tex:
-    case tld4:
-    case txq:
-    case bar:
-    case barrier:
-    case membar:
-    case fence:
-    case shfl:
-    case vote:
-    case match:
-    case activemask:
-    case redux:
-    case elect:
-    case nanosleep:
-    case alloca:
-    case stacksave:
-    case stackrestore:
-    case cp:
-    case mbarrier: return false;
-    default: return !inst.mods->cc;
-  }
-}
-
 void FunctionLowering::locate(const Instruction& inst) {
   current_ = &inst;
   const LineColumn at = m_.source.position(inst.span.begin);
@@ -286,7 +245,7 @@ void FunctionLowering::instruction(const Instruction& inst) {
   if (inst.pred == ptx::kNoSymbol) return dispatch(inst);
   Value guard = b_.get(reg_var_[m_.symbol(inst.pred).index]);
   if (inst.pred_negated) guard = b_.inst(Op::xor_, Type::i1, {guard, b_.i1(true)});
-  if (is_pure(inst)) {
+  if (!ptx::has_effect(inst.op) && !inst.mods->cc) {
     guard_ = guard;
     dispatch(inst);
     guard_ = 0;

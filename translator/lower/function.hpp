@@ -38,7 +38,6 @@ class FunctionLowering {
   void statement(const ptx::Statement& statement);
   void locate(const Instruction& inst);
   void instruction(const Instruction& inst);
-  bool is_pure(const Instruction& inst) const;
   using Lower = void (FunctionLowering::*)(const Instruction&);
   /// nullptr: there is no lowering of such an instruction.
   static Lower lowering_of(Opcode op);

@@ -14,7 +14,7 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-#define OP(name, text, section) {Row::Kind::op, text, section, {}, Opcode::name, 0, 0},
+#define OP(name, text, section, kind) {Row::Kind::op, text, section, {}, Opcode::name, 0, 0},
 #define FORM(syntax, slots, operands, version, target) \
   {Row::Kind::form, syntax, slots, operands, Opcode::none, version, target},
 #define REFUSED(prefix, reason, version, target) \
@@ -351,6 +351,23 @@ std::span<const YoungerInfo> younger_of(Opcode op) {
 }
 std::string_view section(Opcode op) { return table().sections[static_cast<std::size_t>(op)]; }
 std::string_view text(Opcode op) { return table().names[static_cast<std::size_t>(op)]; }
+
+bool has_effect(Opcode op) {
+  constexpr bool pure = false, effect = true;
+  static constexpr bool kEffects[] = {
+      true,
+#define OP(name, text, section, kind) kind,
+#define FORM(...)
+#define REFUSED(...)
+#define YOUNGER(...)
+#include "translator/ptx/instructions.def"
+#undef YOUNGER
+#undef REFUSED
+#undef FORM
+#undef OP
+  };
+  return kEffects[static_cast<std::size_t>(op)];
+}
 
 Opcode find_opcode(std::string_view text) {
   const auto it = table().opcodes.find(text);

@@ -8,7 +8,7 @@ namespace ptx2spv::ptx {
 
 enum class Opcode : std::uint16_t {
   none,
-#define OP(name, text, section) name,
+#define OP(name, text, section, kind) name,
 #define FORM(...)
 #define REFUSED(...)
 #define YOUNGER(...)
@@ -20,5 +20,9 @@ enum class Opcode : std::uint16_t {
   count_
 };
 std::string_view text(Opcode op);
+
+/// Whether an instruction of the opcode does more than write its destinations: under a predicate
+/// that is false it must not run at all. That of a pure one may run, and its results are dropped.
+bool has_effect(Opcode op);
 
 }  // namespace ptx2spv::ptx

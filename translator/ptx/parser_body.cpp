@@ -9,8 +9,6 @@ namespace {
 constexpr std::uint32_t kMaxScopes = 500;
 constexpr std::size_t kMaxOperands = 255;
 
-std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
-
 }  // namespace
 
 void Parser::enter_scope(Span span) {

@@ -23,8 +23,6 @@ std::optional<Space> space_of(std::string_view name) {
   return std::nullopt;
 }
 
-std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
-
 }  // namespace
 
 SymbolId Parser::add_symbol(std::string_view name, Span span, SymbolKind kind) {

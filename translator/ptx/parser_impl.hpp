@@ -17,6 +17,8 @@
 
 namespace ptx2spv::ptx {
 
+inline std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
+
 /// Value of a constant expression: s64, u64 or f64.
 struct Constant {
   enum class Kind : std::uint8_t { integer, real32, real64 } kind = Kind::integer;

@@ -6,8 +6,6 @@
 namespace ptx2spv::ptx {
 namespace {
 
-std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
-
 Part component(char c) {
   switch (c) {
     case 'x':
