@@ -22,84 +22,94 @@ using Signed = std::make_signed_t<T>;
 template <typename T>
 constexpr unsigned kBits = sizeof(T) * 8;
 
-#define PTX2SPV_LAMBDA(name, ...) \
-  template <typename T>           \
-  struct name {                   \
-    auto operator()(__VA_ARGS__) const
-
-PTX2SPV_LAMBDA(Add, T a, T b)->T { return a + b; }
+template <typename T>
+struct Add {
+  T operator()(T a, T b) const { return a + b; }
 };
-PTX2SPV_LAMBDA(Sub, T a, T b)->T { return a - b; }
+template <typename T>
+struct Sub {
+  T operator()(T a, T b) const { return a - b; }
 };
-PTX2SPV_LAMBDA(Mul, T a, T b)->T { return a * b; }
-}
-;
-PTX2SPV_LAMBDA(And, T a, T b)->T { return a & b; }
-}
-;
-PTX2SPV_LAMBDA(Or, T a, T b)->T { return a | b; }
-}
-;
-PTX2SPV_LAMBDA(Xor, T a, T b)->T { return a ^ b; }
-}
-;
-PTX2SPV_LAMBDA(Not, T a)->T { return ~a; }
-}
-;
-PTX2SPV_LAMBDA(Neg, T a)->T { return T{0} - a; }
-}
-;
-PTX2SPV_LAMBDA(UMin, T a, T b)->T { return std::min(a, b); }
-}
-;
-PTX2SPV_LAMBDA(UMax, T a, T b)->T { return std::max(a, b); }
-}
-;
-PTX2SPV_LAMBDA(SMin, T a, T b)->T {
-  return static_cast<Signed<T>>(a) < static_cast<Signed<T>>(b) ? a : b;
-}
-}
-;
-PTX2SPV_LAMBDA(SMax, T a, T b)->T {
-  return static_cast<Signed<T>>(a) < static_cast<Signed<T>>(b) ? b : a;
-}
-}
-;
-PTX2SPV_LAMBDA(Shl, T a, u32 by)->T { return by < kBits<T> ? a << (by & (kBits<T> - 1)) : 0; }
-}
-;
-PTX2SPV_LAMBDA(Lshr, T a, u32 by)->T { return by < kBits<T> ? a >> (by & (kBits<T> - 1)) : 0; }
-}
-;
-PTX2SPV_LAMBDA(Ashr, T a, u32 by)->T {
-  return static_cast<T>(static_cast<Signed<T>>(a) >> std::min(by, kBits<T> - 1));
-}
-}
-;
-PTX2SPV_LAMBDA(Eq, T a, T b)->u32 { return a == b; }
-}
-;
-PTX2SPV_LAMBDA(Ne, T a, T b)->u32 { return a != b; }
-}
-;
-PTX2SPV_LAMBDA(Ult, T a, T b)->u32 { return a < b; }
-}
-;
-PTX2SPV_LAMBDA(Ule, T a, T b)->u32 { return a <= b; }
-}
-;
-PTX2SPV_LAMBDA(Slt, T a, T b)->u32 { return static_cast<Signed<T>>(a) < static_cast<Signed<T>>(b); }
-}
-;
-PTX2SPV_LAMBDA(Sle, T a, T b)->u32 {
-  return static_cast<Signed<T>>(a) <= static_cast<Signed<T>>(b);
-}
-}
-;
-PTX2SPV_LAMBDA(Popcount, T a)->u32 { return static_cast<u32>(std::popcount(a)); }
-}
-;
-#undef PTX2SPV_LAMBDA
+template <typename T>
+struct Mul {
+  T operator()(T a, T b) const { return a * b; }
+};
+template <typename T>
+struct And {
+  T operator()(T a, T b) const { return a & b; }
+};
+template <typename T>
+struct Or {
+  T operator()(T a, T b) const { return a | b; }
+};
+template <typename T>
+struct Xor {
+  T operator()(T a, T b) const { return a ^ b; }
+};
+template <typename T>
+struct Not {
+  T operator()(T a) const { return ~a; }
+};
+template <typename T>
+struct Neg {
+  T operator()(T a) const { return T{0} - a; }
+};
+template <typename T>
+struct UMin {
+  T operator()(T a, T b) const { return std::min(a, b); }
+};
+template <typename T>
+struct UMax {
+  T operator()(T a, T b) const { return std::max(a, b); }
+};
+template <typename T>
+struct SMin {
+  T operator()(T a, T b) const { return static_cast<Signed<T>>(a) < static_cast<Signed<T>>(b) ? a : b; }
+};
+template <typename T>
+struct SMax {
+  T operator()(T a, T b) const { return static_cast<Signed<T>>(a) < static_cast<Signed<T>>(b) ? b : a; }
+};
+template <typename T>
+struct Shl {
+  T operator()(T a, u32 by) const { return by < kBits<T> ? a << (by & (kBits<T> - 1)) : 0; }
+};
+template <typename T>
+struct Lshr {
+  T operator()(T a, u32 by) const { return by < kBits<T> ? a >> (by & (kBits<T> - 1)) : 0; }
+};
+template <typename T>
+struct Ashr {
+  T operator()(T a, u32 by) const { return static_cast<T>(static_cast<Signed<T>>(a) >> std::min(by, kBits<T> - 1)); }
+};
+template <typename T>
+struct Eq {
+  u32 operator()(T a, T b) const { return a == b; }
+};
+template <typename T>
+struct Ne {
+  u32 operator()(T a, T b) const { return a != b; }
+};
+template <typename T>
+struct Ult {
+  u32 operator()(T a, T b) const { return a < b; }
+};
+template <typename T>
+struct Ule {
+  u32 operator()(T a, T b) const { return a <= b; }
+};
+template <typename T>
+struct Slt {
+  u32 operator()(T a, T b) const { return static_cast<Signed<T>>(a) < static_cast<Signed<T>>(b); }
+};
+template <typename T>
+struct Sle {
+  u32 operator()(T a, T b) const { return static_cast<Signed<T>>(a) <= static_cast<Signed<T>>(b); }
+};
+template <typename T>
+struct Popcount {
+  u32 operator()(T a) const { return static_cast<u32>(std::popcount(a)); }
+};
 
 __extension__ using u128 = unsigned __int128;
 
