@@ -29,6 +29,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
        -fpch-preprocess -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow
        -Wno-stringop-overread)
 endif()
+option(PTX2SPV_UNITY "the files of a folder are compiled together" ON)
 option(PTX2SPV_WERROR "warnings are errors" ${PROJECT_IS_TOP_LEVEL})
 if(PTX2SPV_WERROR)
   list(APPEND PTX2SPV_COMPILE_OPTIONS -Werror)

@@ -14,6 +14,12 @@
 
 namespace ptx2spv::runtime {
 
+using Words = std::vector<std::uint32_t>;
+/// Threads of a block of most questions.
+constexpr std::uint32_t kBlock = 64;
+/// Milliseconds from which on a launch's time is that of its work.
+constexpr double kBusy = 0.5;
+
 /// A kernel of a question: PTX statements, between a head that gives each thread its place and a
 /// tail that stores its results. Thread t finds its number in %r0, its `in` words from memory in
 /// %r1 to %r4, 0 from memory in %r5 and the address of its `out` words in %d1; %d0 is the address

@@ -11,15 +11,10 @@ namespace ptx2spv::runtime {
 
 namespace {
 
-using Words = std::vector<std::uint32_t>;
-
-constexpr std::uint32_t kBlock = 64;
 constexpr unsigned kRepeats = 9, kRounds = 3;
 /// How much faster one way must be: less is noise on a busy machine.
 constexpr double kClearly = 0.25;
-/// What a launch has to take before its time is that of the work, in milliseconds, and the blocks
-/// that it may have for that.
-constexpr double kBusy = 0.5;
+/// The blocks that a launch may have to keep the device busy.
 constexpr std::uint32_t kMostBlocks = 1u << 20;
 
 bool is_cpu(const Asker& asker) { return asker.device().info().kind == DeviceKind::cpu; }

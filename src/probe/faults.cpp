@@ -10,13 +10,9 @@ namespace ptx2spv::runtime {
 
 namespace {
 
-using Words = std::vector<std::uint32_t>;
-
-constexpr std::uint32_t kThreads = 64;
-
 /// Whether a kernel gives other words than NVIDIA's hardware.
 Answer faulty(Asker& asker, const Profile& profile, const ProbeKernel& kernel, const Words& in,
-              std::uint32_t blocks = 1, std::uint32_t block = kThreads) {
+              std::uint32_t blocks = 1, std::uint32_t block = kBlock) {
   const std::string text = asker.wrong(profile, kernel, blocks, block, in);
   const std::size_t count = std::size_t{blocks} * block * kernel.out;
   return {!text.empty(), text.empty() ? fmt::format("{} words are right", count) : text};
@@ -141,7 +137,7 @@ st.global.u32 [%d1+8], %r12;
 Answer lcssa_values(Asker& asker) {
   Profile profile = asker.profile();
   profile.workarounds.lcssa_values = false;
-  const Words in = random_words(4 * kThreads, 6);
+  const Words in = random_words(4 * kBlock, 6);
   const Answer answer = faulty(asker, profile, {kComputed, 4, 3}, in);
   if (answer.value) return answer;
   return faulty(asker, profile, {kMade, 4, 3}, in);
@@ -150,7 +146,7 @@ Answer lcssa_values(Asker& asker) {
 Answer lower_bool_loop_phis(Asker& asker) {
   Profile profile = asker.profile();
   profile.workarounds.lower_bool_loop_phis = false;
-  const Words in = random_words(2 * kThreads, 7);
+  const Words in = random_words(2 * kBlock, 7);
   return faulty(asker, profile,
                 {R"(
 and.b32 %r8, %r1, 1;
@@ -185,7 +181,7 @@ Answer bitcast_atomic_operands(Asker& asker) {
   profile.workarounds.bitcast_atomic_operands = false;
   profile.exactness.exact_convert32 = true;  // of small integers it is
   Words in;
-  for (std::uint32_t t = 0; t < kThreads; ++t) in.push_back(t * 37 % 101 - 50);
+  for (std::uint32_t t = 0; t < kBlock; ++t) in.push_back(t * 37 % 101 - 50);
   return faulty(asker, profile,
                 {R"(
 ld.param.u64 %d3, [to];
@@ -232,7 +228,7 @@ Answer break_bitfield_insert_select(Asker& asker) {
   constexpr std::uint32_t kFactor = 0x9e3779b1, kInverse = 0x0e8b2f51;
   static_assert(kFactor * kInverse == 1);
   Words in;
-  for (std::uint32_t t = 0; t < kThreads; ++t)
+  for (std::uint32_t t = 0; t < kBlock; ++t)
     in.push_back(((t & 1 ? t * 7 % 31 : 0x40000000u * (t % 4) + 77 * t + 31) - t) * kInverse);
   return faulty(asker, profile,
                 {R"(
@@ -283,7 +279,7 @@ setp.eq.u32 %p2, %r8, 0;
 /// Milliseconds of processor time until a kernel has been made and has run once.
 double first_run(Asker& asker, const Profile& profile, const ProbeKernel& kernel,
                  std::string& error) {
-  const auto outcome = asker.run(profile, kernel, 1, kThreads, Words(4 * kThreads, 1));
+  const auto outcome = asker.run(profile, kernel, 1, kBlock, Words(4 * kBlock, 1));
   error = outcome.error;
   return outcome.prepare_ms;
 }

@@ -14,9 +14,6 @@ namespace ptx2spv::runtime {
 namespace {
 
 using ieee::Kind;
-using Words = std::vector<std::uint32_t>;
-
-constexpr std::uint32_t kBlock = 64;
 
 Answer judged(const std::string& wrong, std::size_t words) {
   return {wrong.empty(), wrong.empty() ? fmt::format("{} words are right", words) : wrong};

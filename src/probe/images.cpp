@@ -13,8 +13,6 @@ namespace ptx2spv::runtime {
 
 namespace {
 
-using Words = std::vector<std::uint32_t>;
-
 constexpr std::uint32_t kSide = 16, kReads = 256;
 
 /// Thread t reads at two words of `from` and stores four.
@@ -213,7 +211,7 @@ Result<double> time_of_planes(const Device& device, const Module& module, const 
 }
 
 Answer tiled_planes(Asker& asker) {
-  constexpr double kBusy = 0.5, kNoise = 0.05;
+  constexpr double kNoise = 0.05;
   const Device& device = asker.device();
   if (device.info().kind == DeviceKind::cpu) return {0, "a processor's cache knows no tiles"};
   device.state()->profile = asker.profile();

@@ -9,8 +9,6 @@ namespace ptx2spv::runtime {
 
 namespace {
 
-using Words = std::vector<std::uint32_t>;
-
 // Two threads that hand a number to each other in turn: neither gets on while the other stands. The
 // partner of thread 0 is in another warp of its block.
 constexpr std::string_view kTurns = R"(

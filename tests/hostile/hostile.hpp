@@ -20,4 +20,10 @@ std::vector<Hostile> hostile_manifests();
 std::string good_module();
 std::string good_manifest();
 
+inline std::string times(std::size_t count, const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) out += text;
+  return out;
+}
+
 }  // namespace ptx2spv::test

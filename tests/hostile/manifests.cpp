@@ -3,12 +3,6 @@
 namespace ptx2spv::test {
 namespace {
 
-std::string times(std::size_t count, const std::string& text) {
-  std::string out;
-  for (std::size_t i = 0; i < count; ++i) out += text;
-  return out;
-}
-
 /// One piece of the good manifest and what takes its place.
 constexpr struct {
   const char *piece, *other;

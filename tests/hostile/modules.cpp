@@ -13,13 +13,6 @@ std::string kernel(const std::string& body, const std::string& params = ".param 
          "\n ret;\n}\n";
 }
 
-std::string times(std::size_t count, const std::string& text) {
-  std::string out;
-  out.reserve(count * text.size());
-  for (std::size_t i = 0; i < count; ++i) out += text;
-  return out;
-}
-
 const std::string kGood = kHead + R"(.global .surfref img;
 .const .align 4 .b32 table[4] = {1,2,3,4};
 .global .align 8 .u64 where = generic(table)+8;

@@ -1,9 +1,7 @@
 // Loops that run with the device's own float operations first: which ones do, and that the copies
 // together do what the loop did.
-#include <bit>
-#include <cmath>
-
 #include "ptx2spv/translator.hpp"
+#include "tests/passes/flushing.hpp"
 #include "tests/passes/parsed.hpp"
 #include "tests/support/spirv_tools.hpp"
 #include "translator/passes/passes.hpp"
@@ -52,25 +50,6 @@ b5:
 bool checked(const Parsed& p) {
   return p.any([&](Value v, BlockId) { return p.f.insts[v].fp.checked; });
 }
-
-float number(Bits word) { return std::bit_cast<float>(word.w[0]); }
-/// A denormal is zero to such a device.
-float flushed(float value) {
-  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
-}
-
-/// Sums and products: exact ones, with NVIDIA's NaN, or the device's own.
-bool float_operation(const Function&, const Inst& inst, std::span<const Bits> args, Bits& result) {
-  if (inst.op != Op::fmul && inst.op != Op::fadd) return false;
-  float a = number(args[0]), b = number(args[1]);
-  if (inst.fp.checked) a = flushed(a), b = flushed(b);
-  float value = inst.op == Op::fmul ? a * b : a + b;
-  if (inst.fp.checked) value = flushed(value);
-  result = Bits::of(std::isnan(value) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(value));
-  return true;
-}
-
-Profile flushing() { return *find_profile("swiftshader"); }
 
 TEST(CheckedLoops, both_copies_together_do_what_the_loop_did) {
   const std::uint32_t inputs[][2] = {{0x3f000000, 0x3e800000}, {0, 0x80000000u},

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "tests/passes/flushing.hpp"
 #include "tests/passes/parsed.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -12,30 +13,6 @@ namespace {
 
 using namespace ir;
 using namespace test;
-
-float number(Bits word) { return std::bit_cast<float>(word.w[0]); }
-/// A denormal is zero to such a device.
-float flushed(float value) {
-  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
-}
-
-/// Sums, products and fma: exact ones, with NVIDIA's NaN, or the device's own.
-bool float_operation(const Function&, const Inst& inst, std::span<const Bits> args, Bits& result) {
-  if (inst.op != Op::fmul && inst.op != Op::fadd && inst.op != Op::ffma) return false;
-  float operand[3] = {};
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    operand[i] = number(args[i]);
-    if (inst.fp.checked) operand[i] = flushed(operand[i]);
-  }
-  float value = inst.op == Op::fmul   ? operand[0] * operand[1]
-                : inst.op == Op::fadd ? operand[0] + operand[1]
-                                      : std::fma(operand[0], operand[1], operand[2]);
-  if (inst.fp.checked) value = flushed(value);
-  result = Bits::of(std::isnan(value) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(value));
-  return true;
-}
-
-Profile flushing() { return *find_profile("swiftshader"); }
 
 /// Eight words from memory, %10 to %17; `text`; then %50 and %51 to memory.
 std::string line(const std::string& text) {
@@ -81,7 +58,7 @@ bool transform(Parsed& p) {
   return any;
 }
 
-std::size_t checked(const Parsed& p) {
+std::size_t count_checked(const Parsed& p) {
   return p.count([&](Value v, BlockId) { return p.f.insts[v].fp.checked; });
 }
 
@@ -124,7 +101,7 @@ TEST(CheckedSegments, one_loop_repeats_all_operations_of_a_line) {
   Structured p(line(kStencil));
   ASSERT_TRUE(transform(p));
   // Nine sums and products natively, and one of each in the loop.
-  EXPECT_EQ(checked(p), 9u) << print(p.f, p.m);
+  EXPECT_EQ(count_checked(p), 9u) << print(p.f, p.m);
   EXPECT_EQ(p.count(Op::fadd), 6u + 1) << print(p.f, p.m);
   EXPECT_EQ(p.count(Op::fmul), 3u + 1);
   const Profile profile = flushing();

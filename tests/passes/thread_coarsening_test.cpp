@@ -379,7 +379,7 @@ int many(unsigned seed, int kernels, const Shape& shape) {
 // for (half = 64; half; half /= 2) { if (t < half) sums[t] += sums[t + half]; barrier; }, with the
 // test written in every way that a loop over an invocation's threads may end by.
 TEST(ThreadCoarsening, trees_of_sums) {
-  constexpr std::uint32_t kThreads = 128;
+  constexpr std::uint32_t kTreeThreads = 128;
   const MemAttr shared{.space = Space::shared, .bytes = 4};
   for (unsigned way = 0; way < 4; ++way)
     for (const std::uint32_t invocations : {32u, 50u, 128u}) {
@@ -387,7 +387,7 @@ TEST(ThreadCoarsening, trees_of_sums) {
       Module m;
       Builder b(f);
       f.name = "tree";
-      f.shared_bytes = kThreads * 4;
+      f.shared_bytes = kTreeThreads * 4;
       f.vars.push_back({Type::i32, "half", false});
       BlockId block[5];
       for (BlockId& each : block) each = b.new_block();
@@ -395,7 +395,7 @@ TEST(ThreadCoarsening, trees_of_sums) {
       const auto me = [&] { return b.builtin(Builtin::local_index); };
       b.at(block[0]);
       b.store(cell(me()), b.op2(Op::mul, me(), me()), shared);
-      b.set(0, b.i32(kThreads / 2));
+      b.set(0, b.i32(kTreeThreads / 2));
       b.br(block[1]);
       b.at(block[1]);
       b.inst(Op::bar_sync, Type::none, {b.i32(0)});
@@ -423,19 +423,19 @@ TEST(ThreadCoarsening, trees_of_sums) {
       b.exit();
       f.compute_preds();
       passes::BlockOptions options{.workgroup_threads = invocations,
-                                   .max_block_threads = kThreads,
-                                   .block = {kThreads, 1, 1}};
+                                   .max_block_threads = kTreeThreads,
+                                   .block = {kTreeThreads, 1, 1}};
       ASSERT_EQ(passes::thread_coarsening(f, m, options), "");
       passes::structurize(f, m);
       passes::ssa(f, m);
       passes::simplify(f, m);
       ASSERT_EQ(validate(f, m, true, true), "");
-      Memory memory = memory_for({.x = kThreads}, std::mt19937(1), f.shared_bytes);
+      Memory memory = memory_for({.x = kTreeThreads}, std::mt19937(1), f.shared_bytes);
       RunOptions run;
       run.threads[0] = invocations;
       const Outcome outcome = interpret(f, m, memory, run);
       EXPECT_EQ(outcome.error, "");
-      for (std::uint32_t t = 0; t < kThreads; ++t) {
+      for (std::uint32_t t = 0; t < kTreeThreads; ++t) {
         std::uint32_t word = 0;
         std::memcpy(&word, memory.of(Space::slot).data() + t * 4, 4);
         EXPECT_EQ(word, 690880u) << "way " << way << ", " << invocations << " invocations";

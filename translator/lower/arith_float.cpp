@@ -14,11 +14,11 @@ namespace {
 std::uint64_t sign_mask(NumKind kind) { return std::uint64_t{1} << (bits_of(kind) - 1); }
 
 /// Exponent field in place, mantissa width.
-struct Layout {
+struct FloatLayout {
   std::uint64_t exponent;
   std::uint64_t mantissa;
 };
-Layout layout(NumKind kind) {
+FloatLayout layout(NumKind kind) {
   switch (kind) {
     case NumKind::f16: return {0x7c00, 0x3ff};
     case NumKind::bf16: return {0x7f80, 0x7f};
@@ -42,7 +42,7 @@ Value Arith::copysign(NumKind kind, Value sign, Value magnitude) {
 }
 
 Value Arith::testp(NumKind kind, Testp what, Value a) {
-  const Layout l = layout(kind);
+  const FloatLayout l = layout(kind);
   const Value magnitude = fabs(kind, a);
   const Value infinity = constant(kind, l.exponent);
   switch (what) {

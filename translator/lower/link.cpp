@@ -12,7 +12,6 @@
 namespace ptx2spv::lower {
 
 using ptx::Linkage;
-using ptx::Space;
 using ptx::SymbolId;
 
 namespace {

@@ -7,7 +7,6 @@
 
 namespace ptx2spv::lower {
 
-using ptx::Space;
 using ptx::SymbolId;
 using ptx::SymbolKind;
 
@@ -84,7 +83,7 @@ void Program::find_references() {
       const SymbolRef ref = resolve({m, id});
       const ptx::Variable& variable = modules_[ref.module]->variable(ref.symbol);
       const bool bound_later =
-          variable.space == Space::shared || variable.bank || ptx::is_opaque(variable.type);
+          variable.space == ptx::Space::shared || variable.bank || ptx::is_opaque(variable.type);
       if (variable.linkage == ptx::Linkage::extern_ && !bound_later) unresolved(symbol.name);
     }
     if (symbol.kind != SymbolKind::function) return;
@@ -161,8 +160,8 @@ void Program::place(std::uint32_t m, SymbolId id, bool initialised,
                     std::vector<Message>& messages) {
   const ptx::Module& module = *modules_[m];
   const ptx::Variable& variable = module.variable(id);
-  const bool constant = variable.space == Space::const_;
-  if (!constant && variable.space != Space::global) return;
+  const bool constant = variable.space == ptx::Space::const_;
+  if (!constant && variable.space != ptx::Space::global) return;
   const std::uint64_t initial = initial_bytes(variable);
   if (initialised != (constant || ptx::is_opaque(variable.type) || initial > 0)) return;
   if (ptx::is_opaque(variable.type)) {
@@ -258,7 +257,7 @@ void Program::initialise(std::uint32_t m, SymbolId id, std::vector<Message>& mes
   std::uint64_t offset = 0;
   const SymbolRef self{m, id};
   if (!(resolve(self) == self) || !offset_of(self, offset)) return;
-  const bool in_constants = variable.space == Space::const_;
+  const bool in_constants = variable.space == ptx::Space::const_;
   for (const ptx::InitAddress& address : variable.init.addresses) {
     Relocation relocation;
     relocation.in_constants = in_constants;
@@ -282,7 +281,7 @@ void Program::initialise(std::uint32_t m, SymbolId id, std::vector<Message>& mes
     } else if (offset_of({m, address.symbol}, target_offset)) {
       // The address in its own space: of a .const variable that is its offset, unless generic()
       // asks.
-      const bool constant = target.space == Space::const_;
+      const bool constant = target.space == ptx::Space::const_;
       relocation.addend = target_offset + static_cast<std::uint64_t>(address.addend);
       relocation.kind = constant ? Relocation::Kind::constant : Relocation::Kind::global;
       if (constant && !address.generic) {

@@ -9,12 +9,12 @@ using ir::Type;
 
 namespace {
 
-struct Shape {
+struct TextureShape {
   spv::Dim dim = spv::Dim::Dim2D;
   bool arrayed = false;
 };
 
-Shape shape_of(TextureGeometry geometry) {
+TextureShape shape_of(TextureGeometry geometry) {
   switch (geometry) {
     case TextureGeometry::d1: return {spv::Dim::Dim1D, false};
     case TextureGeometry::a1d: return {spv::Dim::Dim1D, true};
@@ -39,7 +39,7 @@ Id Emitter::texel_type(TextureSample::Texel texel) {
 
 /// The combined image sampler at a binding, loaded where it is used. `index`: in an array, else 0.
 Id Emitter::sampled_image(std::uint32_t binding, const TextureSample& sample, Id index) {
-  const Shape view = shape_of(sample.view);
+  const TextureShape view = shape_of(sample.view);
   if (view.dim == spv::Dim::Dim1D) b_.capability(spv::Capability::Sampled1D);
   if (view.dim == spv::Dim::Cube && view.arrayed) b_.capability(spv::Capability::SampledCubeArray);
   const Id image = b_.global(spv::Op::OpTypeImage, 0,

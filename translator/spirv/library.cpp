@@ -1,4 +1,3 @@
-#define SPV_ENABLE_UTILITY_CODE  // HasResultAndType
 
 #include "translator/spirv/library.hpp"
 

@@ -54,7 +54,7 @@ constexpr std::size_t kManyCalls = 32;
 constexpr std::uint32_t kMostWords = 12000;
 
 // Of a high word
-constexpr std::uint32_t kSign = 0x80000000u, kInfinity = 0x7ff00000u, kQuiet = 0x80000u;
+constexpr std::uint32_t kQuiet = 0x80000u;
 constexpr std::uint64_t kOne = 0x3ff0000000000000ull, kMinusZero = 0x8000000000000000ull;
 
 class Sharing {

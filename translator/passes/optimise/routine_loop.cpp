@@ -11,8 +11,6 @@ using namespace ir;
 
 namespace {
 
-// Of a high word
-constexpr std::uint32_t kSign = 0x80000000u, kInfinity = 0x7ff00000u;
 constexpr MemAttr kWord{.space = Space::local, .bytes = 4};
 /// Where the parts of a step's second word lie; the first one has the first two places.
 constexpr std::uint32_t kPlaceBits = 16, kNegateShift = 16, kCallShift = 20;

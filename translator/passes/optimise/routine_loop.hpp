@@ -10,6 +10,9 @@
 
 namespace ptx2spv::passes {
 
+/// Of a double's high word.
+constexpr std::uint32_t kSign = 0x80000000u, kInfinity = 0x7ff00000u;
+
 /// What a step calls.
 struct LoopCall {
   std::uint32_t library = 0;      ///< Module::library_names

@@ -14,7 +14,6 @@ namespace ptx2spv::passes {
 using ir::BlockId;
 using ir::Op;
 using ir::Space;
-using ir::Term;
 using ir::Type;
 using ir::Value;
 
@@ -29,10 +28,6 @@ static_assert(abi::f_other == kWords);
 std::uint32_t new_var(ir::Function& function, Type type, std::string name) {
   function.vars.push_back({type, std::move(name), true});
   return static_cast<std::uint32_t>(function.vars.size() - 1);
-}
-
-Value wide(ir::Builder& b, Value value) {
-  return b.function().insts[value].type == Type::i64 ? value : b.inst(Op::zext, Type::i64, {value});
 }
 
 }  // namespace
@@ -89,7 +84,7 @@ void add_registers(ir::Function& function, std::uint32_t most_groups, bool other
   for (std::uint32_t i = 0; i < groups && others; ++i) add(Type::i64, kOtherOfRace);
   start = std::move(function.blocks[scratch].insts);
   function.blocks[scratch].insts.clear();
-  function.blocks[scratch].term = Term::unreachable;
+  function.blocks[scratch].term = ir::Term::unreachable;
 }
 
 }  // namespace

@@ -57,4 +57,11 @@ ir::Value add_record_word(ir::Builder& builder, const ir::FaultLog& log, ir::Val
 /// One of `values` by the bits of `index`; the last one where there is none.
 ir::Value pick(ir::Builder& builder, ir::Value index, std::vector<ir::Value> values);
 
+/// The value as i64, zero-extended.
+inline ir::Value wide(ir::Builder& b, ir::Value value) {
+  return b.function().insts[value].type == ir::Type::i64
+             ? value
+             : b.inst(ir::Op::zext, ir::Type::i64, {value});
+}
+
 }  // namespace ptx2spv::passes

@@ -19,10 +19,6 @@ constexpr std::uint32_t kThread = 0x7ff, kFlag = 0x800, kEpochShift = 12;
 
 Value discard(ir::Builder& b) { return push_word(b, abi::Push::discard, Type::i64); }
 
-Value wide(ir::Builder& b, Value value) {
-  return b.function().insts[value].type == Type::i64 ? value : b.inst(Op::zext, Type::i64, {value});
-}
-
 /// The word of a bitmap that has an access's bits, and the bits. Aligned accesses of up to 16 bytes
 /// have theirs in one word.
 struct Bits {

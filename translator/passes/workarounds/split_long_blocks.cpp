@@ -13,7 +13,7 @@ using namespace ir;
 namespace {
 
 /// Numbers of conditions (ir::never) that other passes do not use.
-constexpr std::uint32_t kFirstNever = 1u << 26;
+constexpr std::uint32_t kFirstCut = 1u << 26;
 
 }  // namespace
 
@@ -45,7 +45,7 @@ bool split_long_blocks(Function& f, const Module& module, const RoutineCost& cos
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint32_t more = cost_of(insts[i]);
       if (length != 0 && length + more > most && f.insts[insts[i]].op != Op::phi) {
-        at = cut_line(cutter, b, at, kFirstNever + cuts++);
+        at = cut_line(cutter, b, at, kFirstCut + cuts++);
         length = 0;
       }
       length += more;
