@@ -6,7 +6,7 @@
 
 namespace ptx2spv::abi {
 
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 // Descriptor set 0: storage buffers of 32-bit words. bindings.def says what each holds.
 inline constexpr std::uint32_t kSet = 0;
