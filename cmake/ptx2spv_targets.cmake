@@ -12,16 +12,7 @@ endfunction()
 # tests GoogleTest's precompiled, which halves the time of most files here. The kinds are library,
 # program and test: each has compiler flags of its own, and precompiled headers must have the same.
 # With -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON a file that lacks an include does not compile.
-# PTX2SPV_PRECOMPILED is the cmake_pch.hxx of another build's libraries: ccache serves this build
-# with what that one compiled only where the path and the order of options are the same.
 function(ptx2spv_precompile target kind)
-  if(PTX2SPV_PRECOMPILED)
-    get_target_property(sources ${target} SOURCES)
-    list(FILTER sources INCLUDE REGEX "\\.cpp$")
-    set_property(SOURCE ${sources} APPEND PROPERTY
-                 COMPILE_OPTIONS -Winvalid-pch -include "${PTX2SPV_PRECOMPILED}")
-    return()
-  endif()
   set(holder ptx2spv_precompiled_${kind})
   if(NOT TARGET ${holder})
     set(source "${ptx2spv_BINARY_DIR}/precompiled_${kind}.cpp")

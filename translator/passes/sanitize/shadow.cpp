@@ -5,6 +5,7 @@
 
 #include "ptx2spv/abi_sanitizer.hpp"
 #include "translator/passes/legalise/move_shared_memory.hpp"
+#include "translator/passes/sanitize/sanitize.hpp"
 
 namespace ptx2spv::passes {
 
