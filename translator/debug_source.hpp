@@ -5,7 +5,7 @@
 
 #include "translator/ir/ir.hpp"
 #include "translator/lower/program.hpp"
-#include "translator/spirv/emit.hpp"
+#include "translator/backend/spirv/emit.hpp"
 
 namespace ptx2spv {
 

@@ -7,7 +7,7 @@
 #include "translator/debug_source.hpp"
 #include "translator/front.hpp"
 #include "translator/function_facts.hpp"
-#include "translator/interpreter/assemble.hpp"
+#include "translator/backend/host/assemble.hpp"
 #include "translator/passes/analysis/uniformity.hpp"
 #include "translator/passes/cfg/demote_to_stack.hpp"
 #include "translator/passes/cfg/expand_recursion.hpp"
@@ -22,8 +22,8 @@
 #include "translator/passes/threads/spin_loops.hpp"
 #include "translator/passes/threads/warp_lanes.hpp"
 #include "translator/passes/traps/lower_traps.hpp"
-#include "translator/spirv/emit.hpp"
-#include "translator/spirv/library.hpp"
+#include "translator/backend/spirv/emit.hpp"
+#include "translator/backend/spirv/library.hpp"
 
 namespace ptx2spv {
 

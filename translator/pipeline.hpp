@@ -9,9 +9,9 @@
 
 #include "ptx2spv/translator.hpp"
 #include "translator/growth.hpp"
-#include "translator/interpreter/program.hpp"
+#include "translator/backend/host/program.hpp"
 #include "translator/lower/lower.hpp"
-#include "translator/spirv/builder.hpp"
+#include "translator/backend/spirv/builder.hpp"
 
 namespace ptx2spv {
 

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "translator/ir/interpret.hpp"
+#include "tests/support/reference.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv {

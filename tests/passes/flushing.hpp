@@ -6,7 +6,7 @@
 #include <span>
 
 #include "ptx2spv/translator.hpp"
-#include "translator/ir/interpret.hpp"
+#include "tests/support/reference.hpp"
 
 namespace ptx2spv::test {
 

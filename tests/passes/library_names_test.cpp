@@ -6,7 +6,7 @@
 #include <set>
 
 #include "translator/passes/passes.hpp"
-#include "translator/spirv/library.hpp"
+#include "translator/backend/spirv/library.hpp"
 
 namespace {
 

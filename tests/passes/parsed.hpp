@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "translator/ir/cfg.hpp"
-#include "translator/ir/interpret.hpp"
+#include "tests/support/reference.hpp"
 #include "translator/ir/parse.hpp"
 
 namespace ptx2spv::test {

@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-#include "translator/ir/interpret.hpp"
+#include "tests/support/reference.hpp"
 
 namespace ptx2spv::test {
 

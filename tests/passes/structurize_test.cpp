@@ -5,7 +5,7 @@
 #include <cstring>
 #include <random>
 
-#include "translator/ir/interpret.hpp"
+#include "tests/support/reference.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace {

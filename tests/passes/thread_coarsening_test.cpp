@@ -9,7 +9,7 @@
 #include <random>
 
 #include "ptx2spv/abi.hpp"
-#include "translator/ir/interpret.hpp"
+#include "tests/support/reference.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace {

@@ -11,7 +11,7 @@
 #include "translator/passes/passes.hpp"
 #include "translator/pipeline.hpp"
 #include "translator/ptx/parser.hpp"
-#include "translator/spirv/builder.hpp"
+#include "translator/backend/spirv/builder.hpp"
 
 namespace ptx2spv {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "translator/ir/interpret.hpp"
+#include "tests/support/reference.hpp"
 
 namespace ptx2spv::test {
 

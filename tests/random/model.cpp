@@ -6,7 +6,7 @@
 
 #include "tests/random/floats.hpp"
 #include "tests/support/surface_model.hpp"
-#include "translator/ir/interpret.hpp"
+#include "tests/support/reference.hpp"
 #include "translator/pipeline.hpp"
 #include "translator/ptx/parser.hpp"
 

@@ -10,7 +10,7 @@
 #include "ptx2spv/profile.hpp"
 #include "tests/support/spirv_tools.hpp"
 #include "translator/ir/ir.hpp"
-#include "translator/spirv/emit.hpp"
+#include "translator/backend/spirv/emit.hpp"
 
 namespace ptx2spv::test {
 

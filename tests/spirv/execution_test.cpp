@@ -5,7 +5,7 @@
 
 #include "tests/spirv/dispatcher.hpp"
 #include "tests/spirv/emit_fixture.hpp"
-#include "translator/ir/interpret.hpp"
+#include "tests/support/reference.hpp"
 
 namespace ptx2spv::test {
 namespace {

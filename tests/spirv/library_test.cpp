@@ -1,5 +1,5 @@
 // Linking of library functions, against a small library written here and the one that is built in.
-#include "translator/spirv/library.hpp"
+#include "translator/backend/spirv/library.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,11 @@
-// The meaning of the pure integer operations, for the interpreter and for constant folding.
+// The meaning of the pure integer operations, for constant folding and for the tests' reference.
 #pragma once
 
 #include <optional>
 #include <span>
 
-#include "translator/ir/interpret.hpp"
+#include "translator/ir/bits.hpp"
+#include "translator/ir/ir.hpp"
 
 namespace ptx2spv::ir {
 

@@ -1,0 +1,94 @@
+// A block: its warps' turns, and its barriers.
+#include "translator/backend/host/block.hpp"
+
+#include <algorithm>
+
+namespace ptx2spv::interpreter {
+
+namespace {
+
+std::uint32_t threads_of(const Launch& launch) {
+  return launch.block[0] * launch.block[1] * launch.block[2];
+}
+std::uint32_t warps_of(const Launch& launch) { return (threads_of(launch) + kLanes - 1) / kLanes; }
+
+}  // namespace
+
+std::uint64_t BlockRun::bytes(const Program& program, const Launch& launch,
+                              std::uint32_t dynamic_shared) {
+  const std::uint64_t warps = warps_of(launch);
+  return warps * (std::uint64_t{program.rows} * sizeof(Row) +
+                  std::uint64_t{program.local_bytes} * kLanes) +
+         program.shared_bytes + dynamic_shared;
+}
+
+BlockRun::BlockRun(const Program& program, const Launch& launch, std::uint32_t dynamic_shared)
+    : program_(program),
+      launch_(launch),
+      threads_(threads_of(launch)),
+      shared_bytes_(program.shared_bytes + dynamic_shared),
+      warps_(warps_of(launch)),
+      registers_(std::size_t{program.rows} * warps_.size()),
+      shared_(shared_bytes_),
+      local_(std::size_t{program.local_bytes} * kLanes * warps_.size()) {}
+
+void BlockRun::begin(std::uint64_t number) {
+  number_[0] = static_cast<std::uint32_t>(number % launch_.grid[0]);
+  number_[1] = static_cast<std::uint32_t>(number / launch_.grid[0] % launch_.grid[1]);
+  number_[2] = static_cast<std::uint32_t>(number / launch_.grid[0] / launch_.grid[1]);
+  done_ = 0;
+  std::ranges::fill(barriers_, Barrier{});
+  for (std::uint32_t w = 0; w < warps_.size(); ++w)
+    warps_[w].begin(*this, registers_.data() + std::size_t{w} * program_.rows,
+                    local_.data() + std::size_t{w} * program_.local_bytes * kLanes, w * kLanes,
+                    threads_ - w * kLanes);
+}
+
+void BlockRun::arrive(std::uint32_t barrier, std::uint32_t threads, std::uint32_t expected,
+                      std::uint32_t sum, std::uint32_t kind) {
+  Barrier& b = barriers_[barrier];
+  b.arrived += threads;
+  b.expected = expected;
+  b.sum += sum;
+  if (static_cast<ir::BarKind>(kind) != ir::BarKind::arrive) b.kind = kind;
+}
+
+std::uint64_t BlockRun::iterations() const {
+  std::uint64_t most = 0;
+  for (const Warp& warp : warps_) most = std::max(most, warp.iterations());
+  return most;
+}
+
+bool BlockRun::open_barriers() {
+  bool any = false;
+  for (std::uint32_t i = 0; i < std::size(barriers_); ++i) {
+    const Barrier b = barriers_[i];
+    if (b.arrived == 0 || b.arrived < (b.expected ? b.expected : threads_ - done_)) continue;
+    barriers_[i] = {};
+    std::uint32_t result = b.sum;
+    if (static_cast<ir::BarKind>(b.kind) == ir::BarKind::red_and) result = b.sum == b.arrived;
+    if (static_cast<ir::BarKind>(b.kind) == ir::BarKind::red_or) result = b.sum != 0;
+    any = true;
+    for (Warp& warp : warps_) warp.release(i, result);
+  }
+  return any;
+}
+
+BlockRun::Status BlockRun::turn() {
+  bool going = false, left = false, yielded = false;
+  clock_ = false;
+  for (Warp& warp : warps_) {
+    going = warp.run() || going;
+    left = left || !warp.over();
+  }
+  if (!left) return Status::over;
+  going = open_barriers() || going;
+  for (Warp& warp : warps_) yielded = warp.wake_yielded() || yielded;
+  if (going) return Status::going;
+  if (yielded) return Status::idle;
+  for (Warp& warp : warps_)
+    if (warp.force()) return Status::going;
+  return Status::stuck;
+}
+
+}  // namespace ptx2spv::interpreter

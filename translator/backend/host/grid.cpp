@@ -1,0 +1,226 @@
+#include "translator/backend/host/grid.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cfenv>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "translator/backend/host/block.hpp"
+
+namespace ptx2spv::interpreter {
+
+namespace {
+
+/// Turns in which all threads of a block yield before another block is let run.
+constexpr unsigned kPatience = 16;
+/// Blocks that wait for a clock at a time, of one thread of the processor's: as many as a
+/// multiprocessor of NVIDIA's has.
+constexpr std::size_t kMostAtClock = 32;
+/// Seconds without progress of any block after which all wait for ever.
+constexpr double kForever = 2;
+/// Bytes that blocks which run or wait at a time may take together, but for the first.
+constexpr std::uint64_t kMostResident = 4ull << 30;
+
+/// Rounding to nearest even, and no flush of denormals, whatever the caller's thread has set. That
+/// is as it was once this is gone.
+class DefaultFloats {
+ public:
+  DefaultFloats() {
+    std::fegetenv(&saved_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloats() { std::fesetenv(&saved_); }
+  DefaultFloats(const DefaultFloats&) = delete;
+  DefaultFloats& operator=(const DefaultFloats&) = delete;
+
+ private:
+  std::fenv_t saved_;
+};
+
+thread_local const char* t_kernel = nullptr;
+
+/// Says what this thread runs, as long as it lives.
+class Running {
+ public:
+  explicit Running(const char* kernel) { t_kernel = kernel; }
+  ~Running() { t_kernel = nullptr; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+};
+
+class Grid {
+ public:
+  Grid(const Program& program, const Launch& launch, const GridOptions& options)
+      : program_(program), launch_(launch), options_(options) {
+    blocks_ = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+    block_bytes_ =
+        std::max<std::uint64_t>(BlockRun::bytes(program, launch, options.dynamic_shared), 1);
+  }
+
+  InterpretedKernel::Ending run() {
+    const auto count =
+        static_cast<unsigned>(std::min({std::uint64_t{std::max(options_.threads, 1u)}, blocks_,
+                                        std::max<std::uint64_t>(kMostResident / block_bytes_, 1)}));
+    std::vector<std::thread> others;
+    try {
+      for (unsigned i = 1; i < count; ++i) others.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // Fewer do it too.
+    }
+    work();
+    for (std::thread& each : others) each.join();
+    ending_.blocks = std::min(next_.load(), blocks_);
+    ending_.iterations = iterations_;
+    return std::move(ending_);
+  }
+
+ private:
+  void work() try {
+    const DefaultFloats floats;
+    const Running mark(options_.kernel);
+    std::vector<std::unique_ptr<BlockRun>> running, spare;
+    while (!failed_.load(std::memory_order_relaxed)) {
+      if (running.empty() && (enough() || !start(running, spare))) return;
+      bool idle = true;
+      for (std::size_t i = 0; i < running.size();) {
+        const BlockRun::Status status = for_a_while(*running[i]);
+        idle = idle && status == BlockRun::Status::idle;
+        if (status == BlockRun::Status::stuck) return fail({.problem = stuck(*running[i])});
+        if (status == BlockRun::Status::over) {
+          note(running[i]->iterations());
+          spare.push_back(std::move(running[i]));
+          running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+        } else {
+          ++i;
+        }
+        if (failed_.load(std::memory_order_relaxed)) return;
+      }
+      // All wait: perhaps for a block that has not begun, perhaps for another thread's.
+      if (!idle || running.empty()) continue;
+      const bool clock =
+          std::ranges::any_of(running, [](const auto& block) { return block->waited_for_clock(); });
+      if (!(clock && running.size() >= kMostAtClock) && start(running, spare)) continue;
+      if (now() - moved_.load(std::memory_order_relaxed) > kForever)
+        return fail({.problem = waiting(*running.front())});
+      std::this_thread::yield();
+    }
+  } catch (const std::bad_alloc&) {
+    fail({.problem = fmt::format("no memory for blocks of {} bytes each", block_bytes_)});
+  }
+
+  void note(std::uint64_t iterations) {
+    std::uint64_t most = iterations_.load();
+    while (most < iterations && !iterations_.compare_exchange_weak(most, iterations)) {
+    }
+    any_over_ = true;
+  }
+
+  /// Whether others run the blocks that nobody has begun.
+  bool enough() const {
+    if (!past(options_.patience)) return false;
+    return options_.many_iterations == 0 ||
+           (any_over_ && iterations_.load() < options_.many_iterations && !trapped());
+  }
+
+  /// One report counts the threads of all blocks.
+  bool trapped() const {
+    const Region& record = launch_.regions[static_cast<std::size_t>(ir::Space::trap)];
+    if (record.size < sizeof(std::uint32_t)) return false;
+    return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(record.bytes)).load() != 0;
+  }
+
+  bool start(std::vector<std::unique_ptr<BlockRun>>& running,
+             std::vector<std::unique_ptr<BlockRun>>& spare) {
+    if (!running.empty() && resident_.load() * block_bytes_ > kMostResident) return false;
+    const std::uint64_t number = next_.fetch_add(1);
+    if (number >= blocks_) {
+      next_.store(blocks_);
+      return false;
+    }
+    if (spare.empty()) {
+      spare.push_back(std::make_unique<BlockRun>(program_, launch_, options_.dynamic_shared));
+      ++resident_;
+    }
+    running.push_back(std::move(spare.back()));
+    spare.pop_back();
+    running.back()->begin(number);
+    return true;
+  }
+
+  BlockRun::Status for_a_while(BlockRun& block) {
+    unsigned idle = 0;
+    for (;;) {
+      if (past(options_.timeout)) fail({.timed_out = true});
+      const BlockRun::Status status = block.turn();
+      if (status == BlockRun::Status::over) moved_.store(now(), std::memory_order_relaxed);
+      if (status == BlockRun::Status::over || status == BlockRun::Status::stuck) return status;
+      idle = status == BlockRun::Status::idle ? idle + 1 : 0;
+      if (idle == 0 || block.waited_for_clock()) moved_.store(now(), std::memory_order_relaxed);
+      if (idle >= kPatience || failed_.load(std::memory_order_relaxed)) return status;
+    }
+  }
+
+  static double now() {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(since).count();
+  }
+
+  static std::string waiting(const BlockRun& block) {
+    const std::uint32_t* n = block.number();
+    return fmt::format("threads of block ({}, {}, {}) wait in loops for what no thread does", n[0],
+                       n[1], n[2]);
+  }
+
+  static std::string stuck(const BlockRun& block) {
+    const std::uint32_t* n = block.number();
+    return fmt::format("threads of block ({}, {}, {}) wait at a barrier that others never reach",
+                       n[0], n[1], n[2]);
+  }
+
+  /// Whether so many seconds are over; never where they are none.
+  bool past(double seconds) const {
+    if (seconds <= 0) return false;
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - since_;
+    return spent.count() >= seconds;
+  }
+
+  /// The first reason counts.
+  void fail(InterpretedKernel::Ending ending) {
+    std::lock_guard lock(mutex_);
+    if (failed_.exchange(true)) return;
+    ending_ = std::move(ending);
+    if (ending_.timed_out)
+      ending_.problem = fmt::format("did not end within {:g} seconds", options_.timeout);
+  }
+
+  const Program& program_;
+  const Launch& launch_;
+  const GridOptions& options_;
+  const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  std::uint64_t blocks_ = 0, block_bytes_ = 1;
+  std::atomic<std::uint64_t> next_{0}, resident_{0};
+  std::atomic<std::uint64_t> iterations_{0};  ///< of a warp's loops, the most
+  std::atomic<bool> failed_{false}, any_over_{false};
+  std::atomic<double> moved_{now()};  ///< when a block last did more than wait
+  std::mutex mutex_;
+  InterpretedKernel::Ending ending_;
+};
+
+}  // namespace
+
+const char* running_kernel() noexcept { return t_kernel; }
+
+InterpretedKernel::Ending run_grid(const Program& program, const Launch& launch,
+                                   const GridOptions& options) {
+  return Grid(program, launch, options).run();
+}
+
+}  // namespace ptx2spv::interpreter

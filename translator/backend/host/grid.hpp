@@ -1,0 +1,25 @@
+// All blocks of a launch.
+#pragma once
+
+#include "ptx2spv/interpreter.hpp"
+#include "translator/backend/host/program.hpp"
+
+namespace ptx2spv::interpreter {
+
+/// How the grid is run: InterpretedKernel::Launch has the meaning of each.
+struct GridOptions {
+  const char* kernel = "";  ///< its name
+  std::uint32_t dynamic_shared = 0;
+  unsigned threads = 1;
+  double timeout = 0, patience = 0;
+  std::uint64_t many_iterations = 0;
+};
+
+/// The kernel that this thread runs, or null.
+const char* running_kernel() noexcept;
+
+/// Runs the grid on so many of the processor's threads.
+InterpretedKernel::Ending run_grid(const Program& program, const Launch& launch,
+                                   const GridOptions& options);
+
+}  // namespace ptx2spv::interpreter

@@ -1,0 +1,42 @@
+// Barriers and operations between the threads of a subgroup.
+#include "translator/backend/spirv/emitter.hpp"
+
+namespace ptx2spv::spirv {
+
+using ir::Op;
+using ir::Type;
+
+void Emitter::synchronise(Value, const Inst& inst) {
+  using enum spv::MemorySemanticsMask;
+  const Id all = b_.constant(word(AcquireRelease) | word(UniformMemory) | word(WorkgroupMemory) |
+                             word(ImageMemory));
+  const Id workgroup = b_.constant(word(spv::Scope::Workgroup));
+  if (inst.op == Op::control_barrier) {
+    const Id shared = b_.constant(word(AcquireRelease) | word(WorkgroupMemory));
+    op0(spv::Op::OpControlBarrier, workgroup, workgroup, inst.imm == 1 ? shared : all);
+  } else {
+    op0(spv::Op::OpMemoryBarrier, inst.imm == 0 ? workgroup : b_.constant(word(spv::Scope::Device)),
+        all);
+  }
+}
+
+void Emitter::subgroup(Value v, const Inst& inst) {
+  const Id scope_id = b_.constant(word(spv::Scope::Subgroup));
+  b_.capability(spv::Capability::GroupNonUniform);
+  if (inst.op == Op::subgroup_barrier) {
+    using enum spv::MemorySemanticsMask;
+    const std::uint32_t order =
+        inst.imm ? word(AcquireRelease) | word(UniformMemory) | word(WorkgroupMemory) : 0;
+    return op0(spv::Op::OpControlBarrier, scope_id, scope_id, b_.constant(order));
+  }
+  if (inst.op == Op::subgroup_shuffle) {
+    b_.capability(spv::Capability::GroupNonUniformShuffle);
+    return set(v, op(spv::Op::OpGroupNonUniformShuffle, type(inst.type), scope_id, operand(v, 0),
+                     operand(v, 1)));
+  }
+  b_.capability(spv::Capability::GroupNonUniformBallot);
+  const Id mask = op(spv::Op::OpGroupNonUniformBallot, b_.type_uvec(4), scope_id, operand(v, 0));
+  set(v, op(spv::Op::OpCompositeExtract, b_.type_uint(), mask, 0u));
+}
+
+}  // namespace ptx2spv::spirv

@@ -1,0 +1,92 @@
+// The device's own floating point, and calls of the shader library.
+#include <spirv/unified1/GLSL.std.450.h>
+
+#include "translator/backend/spirv/emitter.hpp"
+#include "translator/backend/spirv/library.hpp"
+
+namespace ptx2spv::spirv {
+
+using ir::NumKind;
+using ir::Op;
+using ir::Type;
+
+void Emitter::native_float(Value v, const Inst& inst) {
+  const auto in = [&](unsigned i) { return float_value(f_.arg(v, i)); };
+  const auto float_type = [&] { return b_.type_float(bits(v)); };
+  // Two roundings stay two roundings, whatever the device could fuse.
+  const auto exact = [&](Id id) {
+    b_.decorate(id, spv::Decoration::NoContraction);
+    set_float(v, id);
+  };
+  const auto compare = [&](spv::Op code) { set(v, op(code, b_.type_bool(), in(0), in(1))); };
+  switch (inst.op) {
+    case Op::native_fadd:
+      for (unsigned i = 0; i < 2 && o_.differences; ++i) {
+        const Value term = f_.arg(v, i);
+        std::uint64_t mask = 0;
+        if (f_.insts[term].op != Op::xor_ || !is_constant(f_.arg(term, 1), mask) ||
+            mask != std::uint64_t{1} << (bits(v) - 1))
+          continue;
+        const Id from = in(1 - i), by = float_value(f_.arg(term, 0));
+        return exact(op(spv::Op::OpFSub, float_type(), from, by));
+      }
+      return exact(op(spv::Op::OpFAdd, float_type(), in(0), in(1)));
+    case Op::native_fsub: return exact(op(spv::Op::OpFSub, float_type(), in(0), in(1)));
+    case Op::native_fmul: return exact(op(spv::Op::OpFMul, float_type(), in(0), in(1)));
+    case Op::native_fdiv: return set_float(v, op(spv::Op::OpFDiv, float_type(), in(0), in(1)));
+    case Op::native_ffma:
+      return set_float(v, ext(GLSLstd450Fma, float_type(), in(0), in(1), in(2)));
+    case Op::native_fsqrt: return set_float(v, ext(GLSLstd450Sqrt, float_type(), in(0)));
+    case Op::native_feq: return compare(spv::Op::OpFOrdEqual);
+    case Op::native_flt: return compare(spv::Op::OpFOrdLessThan);
+    case Op::native_fle: return compare(spv::Op::OpFOrdLessThanEqual);
+    case Op::native_unary:
+      return set_float(v, ext(static_cast<unsigned>(inst.imm), float_type(), in(0)));
+    // Conversions to and from signed integers name a signed type: SPIRV-Tools, which some
+    // drivers run, folds them by the type's signedness, not by the instruction's.
+    case Op::native_from_s: {
+      const Value source = f_.arg(v, 0);
+      if (pairs(f_.insts[source].type)) return unexpected(inst);
+      return set_float(v, op(spv::Op::OpConvertSToF, float_type(), signed_value(source)));
+    }
+    case Op::native_from_u:
+      if (pairs(f_.insts[f_.arg(v, 0)].type)) return unexpected(inst);
+      return set_float(v, op(spv::Op::OpConvertUToF, float_type(), operand(v, 0)));
+    case Op::native_to_s: {
+      if (pairs(inst.type)) return unexpected(inst);
+      const Id converted = op(spv::Op::OpConvertFToS, b_.type_signed(bits(v)), in(0));
+      return set(v, op(spv::Op::OpBitcast, type(inst.type), converted));
+    }
+    case Op::native_to_u:
+      if (pairs(inst.type)) return unexpected(inst);
+      return set(v, op(spv::Op::OpConvertFToU, type(inst.type), in(0)));
+    // A conversion rounds: Mesa 24 and later take one to fewer bits and back for nothing otherwise.
+    case Op::native_fconvert: return exact(op(spv::Op::OpFConvert, float_type(), in(0)));
+    default: return unexpected(inst);
+  }
+}
+
+void Emitter::library_call(Value v, const Inst& inst) {
+  if (inst.imm >= m_.library_names.size()) return fail("a library call names no function");
+  const auto library_type = [&](Type t) { return t == Type::i64 ? b_.type_uvec(2) : type(t); };
+  const Id result = library_type(inst.type);
+  Words signature{result};
+  for (const Value argument : f_.args(v))
+    signature.push_back(library_type(f_.insts[argument].type));
+  std::string error;
+  const Id callee = Library::embedded().link(
+      b_, m_.library_names[inst.imm], b_.global(spv::Op::OpTypeFunction, 0, signature), error);
+  if (callee == 0) return fail(std::move(error));
+  Words arguments;
+  for (const Value argument : f_.args(v)) {
+    arguments.push_back(f_.insts[argument].type == Type::i64 ? words(argument) : value(argument));
+  }
+  const Id id = b_.id();
+  last_at_ = code_.size() + 2;
+  put_list(code_, spv::Op::OpFunctionCall, arguments, result, id, callee);
+  if (inst.type == Type::none) return;
+  if (inst.type == Type::i64) return set_words(v, id);
+  set(v, id);
+}
+
+}  // namespace ptx2spv::spirv

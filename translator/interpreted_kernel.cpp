@@ -1,0 +1,128 @@
+// The public interface of the host back end.
+#include "ptx2spv/interpreter.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "translator/backend/host/grid.hpp"
+#include "translator/module_impl.hpp"
+
+namespace ptx2spv {
+
+namespace {
+
+/// What the interpreter is to the translator: a device that has everything, whose arithmetic is the
+/// processor's, and whose threads go on one warp after the other.
+Profile interpreter_profile() {
+  Profile profile = *find_profile("full");
+  profile.name = "interpreter";
+  profile.max_shared_bytes = 227 * 1024;
+  profile.max_slots = 0;
+  profile.features.image_atomics64 = profile.features.indexed_samplers = false;
+  // Atomics on floats round and flush as NVIDIA's memory does, not as the processor.
+  profile.features.buffer_atomic_f32_add = profile.features.buffer_atomic_f64_add = false;
+  profile.exactness.second_nan64 = false;
+  profile.exactness.native_approx = false;
+  profile.exactness.native_warps = false;
+  profile.exactness.independent_threads = false;
+  profile.costs.outlined_calls = false;
+  profile.costs.bound_buffers = false;
+  profile.costs.tiled_planes = false;
+  return profile;
+}
+
+/// Bytes of local memory that a thread has on NVIDIA's hardware.
+constexpr std::uint32_t kMostLocal = 512 * 1024;
+
+/// Slots and textures where the interpreter finds them.
+std::string refusal(const TranslateOptions& options) {
+  for (const SlotSpec& slot : options.slots)
+    if (slot.backing != Backing::address) return "surfaces of interpreted kernels are in memory";
+  for (const TextureSpec& texture : options.textures)
+    if (texture.unit != TextureUnit::shader) return "textures of interpreted kernels are in memory";
+  for (const TableSpec& each : options.table)
+    if (each.texels) return "textures of interpreted kernels are in memory";
+  return {};
+}
+
+}  // namespace
+
+struct InterpretedKernel::Impl {
+  interpreter::Program program;
+  EntryInfo entry;
+};
+
+std::optional<InterpretedKernel> InterpretedKernel::make(const PtxModule& module,
+                                                         const TranslateOptions& asked,
+                                                         std::vector<Message>& messages) {
+  const PtxModule::Impl& source = *module.impl_;
+  const FrontEntry* front = source.one_entry(asked.entry, messages);
+  if (!front) return std::nullopt;
+  messages.insert(messages.end(), front->lowered.messages.begin(), front->lowered.messages.end());
+  if (!front->lowered.ok) return std::nullopt;
+  if (const std::string problem = refusal(asked); !problem.empty()) {
+    messages.push_back(lower::message_at(source.program.module(0), Severity::error, {}, problem));
+    return std::nullopt;
+  }
+  TranslateOptions options = asked;
+  options.profile = interpreter_profile();
+  options.threads = ThreadModel::direct;
+  options.workgroup_threads = 0;
+  options.shared_in_memory = false;
+  options.push_words = 0;
+  std::ranges::fill(options.together, 0u);
+  auto impl = std::make_shared<Impl>();
+  Growth growth(source.program.text_bytes());
+  if (!assemble_entry(*front, source.program, options, impl->program, impl->entry, messages,
+                      growth))
+    return std::nullopt;
+  impl->entry.warp_subgroups = false;
+  if (impl->program.local_bytes > kMostLocal) {
+    messages.push_back(lower::message_at(
+        source.program.module(0), Severity::error, {},
+        fmt::format("kernel '{}' needs {} bytes of local memory for a thread; CUDA gives {}",
+                    impl->entry.name, impl->program.local_bytes, kMostLocal)));
+    return std::nullopt;
+  }
+  InterpretedKernel kernel;
+  kernel.impl_ = std::move(impl);
+  return kernel;
+}
+
+const EntryInfo& InterpretedKernel::entry() const { return impl_->entry; }
+
+std::size_t InterpretedKernel::bytes() const {
+  const interpreter::Program& p = impl_->program;
+  return p.steps.size() * sizeof(interpreter::Step) +
+         p.constants.size() * sizeof(interpreter::Row) +
+         p.blocks.size() * sizeof(interpreter::Code);
+}
+
+InterpretedKernel::Ending InterpretedKernel::run(const Launch& launch) const {
+  interpreter::Launch inner;
+  std::copy_n(launch.grid, 3, inner.grid);
+  std::copy_n(launch.block, 3, inner.block);
+  const auto region = [&](ir::Space space) -> interpreter::Region& {
+    return inner.regions[static_cast<std::size_t>(space)];
+  };
+#define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \
+  region(ir::Space::space) = {launch.bindings[number].bytes, launch.bindings[number].size};
+#include "ptx2spv/bindings.def"
+#undef PTX2SPV_BINDING
+  std::vector<std::uint32_t> push(launch.push.begin(), launch.push.end());
+  region(ir::Space::push) = {reinterpret_cast<std::byte*>(push.data()), push.size() * 4};
+  const unsigned threads = launch.threads ? launch.threads : std::thread::hardware_concurrency();
+  return interpreter::run_grid(impl_->program, inner,
+                               {.kernel = impl_->entry.name.c_str(),
+                                .dynamic_shared = launch.dynamic_shared,
+                                .threads = threads,
+                                .timeout = launch.timeout,
+                                .patience = launch.patience,
+                                .many_iterations = launch.many_iterations});
+}
+
+const char* InterpretedKernel::running() noexcept { return interpreter::running_kernel(); }
+
+}  // namespace ptx2spv
