@@ -1,4 +1,5 @@
 // Launches in command buffers of the application's.
+#include <cstring>
 #include <deque>
 
 #include "ptx2spv/vulkan.hpp"

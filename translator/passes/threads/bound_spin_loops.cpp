@@ -3,6 +3,7 @@
 // drops the loop as one without effect. There such a loop counts its iterations and traps past a
 // bound. It also traps as soon as another thread has trapped, so that a grid of waiting blocks ends
 // with the first of them.
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
