@@ -218,7 +218,8 @@ Status Heap::without_addresses(std::uint64_t bytes) {
 void Heap::destroy(Block& block) {
   if (block.buffer) device_.vk.DestroyBuffer(device_.handle, block.buffer, nullptr);
   if (block.memory) device_.vk.FreeMemory(device_.handle, block.memory, nullptr);
-  if (block.imported) ::munmap(block.imported, block.imported_bytes);
+  // A CPU driver runs a kernel on that was given up for its time: its pages stay.
+  if (block.imported && !queue_.lost()) ::munmap(block.imported, block.imported_bytes);
 }
 
 bool Heap::serves(const Block& block, MemoryKind kind, std::uint32_t type_bits) const {
