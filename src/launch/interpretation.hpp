@@ -5,13 +5,13 @@
 
 namespace ptx2spv::runtime {
 
-/// Whether the interpreter may run a launch: on devices where it works, unless the sanitizer asks
-/// for what only translations for devices report, or the queue waits for a semaphore of others,
-/// which may be for this thread to signal.
-bool may_interpret(const KernelState& kernel, const LaunchConfig& config);
+/// Whether the interpreter may run a launch: on devices where it works, unless the queue waits for
+/// a semaphore of others, which may be for this thread to signal.
+bool may_interpret(const KernelState& kernel);
 
 /// Whether it does so without a device translation: the setting says always, the driver rejects
-/// the kernel, or it is still compiling it.
+/// the kernel, or it is still compiling it. With checks of synchronisation the interpreter runs
+/// only what the driver rejects, and leaves these checks out (prepare_checks).
 bool interprets_at_once(const KernelState& kernel, const LaunchConfig& config);
 
 /// Whether it does so for now, because the driver would compile the translation for long. We

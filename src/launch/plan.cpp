@@ -542,7 +542,7 @@ Result<LaunchPlan> make_plan(KernelState& kernel, const LaunchConfig& config, co
   const std::uint64_t shared = std::uint64_t{kernel.info->shared_bytes} + config.dynamic_shared;
   auto key = specialize(kernel, config, slots, shared, plan);
   if (!key) return key.error();
-  auto sanitized = prepare_checks(kernel, config, slots, plan.params, *key);
+  auto sanitized = prepare_checks(kernel, config, slots, plan.params, plan.interpreted, *key);
   if (!sanitized) return sanitized.error();
   plan.sanitized = std::move(*sanitized);
   auto variant = choose_variant(kernel, config, *key, plan);
@@ -576,7 +576,7 @@ Result<LaunchPlan> make_plan(KernelState& kernel, const LaunchConfig& config, co
 void give_patience(const KernelState& kernel, const LaunchConfig& config, LaunchPlan& plan) {
   const std::uint64_t patience = kernel.patience_us, interpreted = kernel.interpreted_us;
   if (kernel.device_refuses || interpreted >= patience || patience == UINT64_MAX ||
-      config.cooperative || config.repeat != 1 || plan.sanitized)
+      config.cooperative || config.repeat != 1 || checks_of(kernel, config) != no_checks)
     return;
   plan.patience = static_cast<double>(patience - interpreted) * 1e-6;
   plan.blocks_run = std::make_shared<std::optional<std::uint64_t>>();
@@ -609,7 +609,7 @@ Result<LaunchPlan> plan_rest(KernelState& kernel, const LaunchConfig& config, co
 
 Result<LaunchPlan> plan_launch(KernelState& kernel, const LaunchConfig& config, const Args& args,
                                Runner runner) {
-  if (runner == Runner::device || !may_interpret(kernel, config))
+  if (runner == Runner::device || !may_interpret(kernel))
     return make_plan(kernel, config, args, For::device);
   if (interprets_at_once(kernel, config)) {
     auto plan = make_plan(kernel, config, args, For::interpreter);

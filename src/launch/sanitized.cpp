@@ -325,8 +325,8 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
   return finding;
 }
 
-/// Once for a kernel, however often it is launched.
-void say_unchecked(const KernelState& kernel) {
+/// Once for a kernel, however often it is launched. `text` has its name in the place of {}.
+void say_unchecked(const KernelState& kernel, fmt::format_string<const std::string&> text) {
   static std::mutex mutex;
   static std::set<std::pair<std::string, std::string>> said;
   {
@@ -334,9 +334,7 @@ void say_unchecked(const KernelState& kernel) {
     if (!said.emplace(kernel.module->file, kernel.info->name).second) return;
   }
   kernel.module->device->print_finding(
-      fmt::format("ptx2spv: a workgroup runs all blocks of '{}', which is launched "
-                  "cooperatively: neither races nor synchronisation are looked for\n",
-                  kernel.info->name));
+      fmt::format("ptx2spv: {}\n", fmt::format(text, kernel.info->name)));
 }
 
 /// What the launch knows of each pointer: its bounds, and whether there is anything to look for.
@@ -396,12 +394,20 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kerne
                                                         const LaunchConfig& config,
                                                         const Slots& slots,
                                                         const std::vector<std::byte>& params,
-                                                        Specialization& key) {
+                                                        bool interpreted, Specialization& key) {
   key.checks = checks_of(kernel, config);
   constexpr std::uint32_t kOfBlocks = check_race | check_sync;
   if (key.together[0] && (key.checks & kOfBlocks)) {
     key.checks &= ~kOfBlocks;
-    say_unchecked(kernel);
+    say_unchecked(kernel,
+                  "a workgroup runs all blocks of '{}', which is launched cooperatively: neither "
+                  "races nor synchronisation are looked for");
+  }
+  if (interpreted && (key.checks & check_sync)) {
+    key.checks &= ~std::uint32_t{check_sync};
+    say_unchecked(kernel,
+                  "the driver does not take kernel '{}' with checks of synchronisation, or not "
+                  "soon: the interpreter runs it, and synchronisation is not looked at");
   }
   if (key.checks == no_checks) return std::shared_ptr<SanitizedLaunch>();
   DeviceState& device = *kernel.module->device;

@@ -27,12 +27,13 @@ struct SanitizedLaunch {
 
 /// The checks of a launch: its own, else the device's.
 std::uint32_t checks_of(const KernelState& kernel, const LaunchConfig& config);
-/// Sets what of the key the checks decide.
+/// Sets what of the key the checks decide. The interpreter does not look at synchronisation: a
+/// line says so.
 Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kernel,
                                                         const LaunchConfig& config,
                                                         const Slots& slots,
                                                         const std::vector<std::byte>& params,
-                                                        Specialization& key);
+                                                        bool interpreted, Specialization& key);
 /// Workgroups that a dispatch has at most, so that the shadow of their shared memory does not grow
 /// too large; 0: any number.
 std::uint64_t most_groups(const SanitizedLaunch* launch);

@@ -12,14 +12,14 @@ constexpr std::uint32_t kHeadLines = 16;
 
 /// Loads that each depend on the one before. `between` stands in every tenth's place, `end` behind
 /// the last.
-std::string many_loads(const char* between, const char* end) {
+std::string many_loads(const char* between, const char* end, std::uint32_t loads = kLoads) {
   std::string text =
       ".version 8.3\n.target sm_80\n.address_size 64\n"
       ".visible .entry k(.param .u64 words, .param .u64 out)\n{\n"
       ".reg .pred %p<4>;\n.reg .b32 %r<8>;\n.reg .b64 %d<4>;\n.reg .b64 %to;\n"
       "ld.param.u64 %d0, [words];\nld.param.u64 %to, [out];\nmov.u32 %r0, %tid.x;\n"
       "mov.u32 %r1, %r0;\nmov.u32 %r5, 0;\nmul.wide.u32 %d3, %r0, 4;\n";
-  for (std::uint32_t i = 0; i < kLoads; ++i) {
+  for (std::uint32_t i = 0; i < loads; ++i) {
     text += fmt::format("and.b32 %r2, %r1, 15; ");
     if (i == kFirst || i == kLast)
       text += fmt::format("setp.eq.u32 %p0, %r0, {}; @%p0 mov.u32 %r2, 100000; ", i % 64);
@@ -31,8 +31,8 @@ std::string many_loads(const char* between, const char* end) {
   return text + "add.u64 %to, %to, %d3;\nst.global.u32 [%to], %r5;\n" + end + "ret;\n}\n";
 }
 
-void expect_found(const Device& device, const std::string& text, ThreadModel threads,
-                  std::size_t others) {
+void expect_found(const Device& device, const std::string& text, std::optional<ThreadModel> threads,
+                  std::size_t others, std::uint32_t loads = kLoads) {
   std::vector<std::uint32_t> words(16);
   for (std::uint32_t i = 0; i < 16; ++i) words[i] = i * 5 + 3;
   Buffer in = must(Buffer::create(device, 64)), out = must(Buffer::create(device, 256));
@@ -64,7 +64,7 @@ void expect_found(const Device& device, const std::string& text, ThreadModel thr
   std::vector<std::uint32_t> expected(kThreads);
   for (std::uint32_t t = 0; t < kThreads; ++t) {
     std::uint32_t last = t;
-    for (std::uint32_t i = 0; i < kLoads; ++i) {
+    for (std::uint32_t i = 0; i < loads; ++i) {
       const bool outside = (i == kFirst || i == kLast) && t == i % 64;
       last = outside ? 0 : words[last & 15];
       expected[t] += last;
@@ -87,6 +87,25 @@ TEST(ManySites, faults_are_found_of_threads_that_wait_for_ever) {
                many_loads("shfl.sync.idx.b32 %r6, %r1, 0, 31, -1; ",
                           "setp.eq.u32 %p1, %r0, 0;\n@%p1 bra OUT;\nbar.sync 1, 64;\nOUT:\n"),
                ThreadModel::regions, 1);
+}
+
+// Checks make modules of megabytes of such kernels, over which SwiftShader's compiler ends the
+// process, and which lavapipe's takes minutes for. Where the interpreter runs them instead, a line
+// names what is not looked at.
+TEST(ManySites, kernels_that_no_driver_takes_with_checks_are_run) {
+  constexpr std::uint32_t kMany = 700;
+  for (const std::uint32_t checks : {std::uint32_t{check_memory}, kAllChecks}) {
+    SCOPED_TRACE(checks);
+    std::string said;
+    const Device device =
+        open_checked(checks, nullptr, [&](std::string_view text) { said += text; });
+    expect_found(device, many_loads("", "", kMany), std::nullopt, 0, kMany);
+    if (device.info().kind != DeviceKind::cpu) continue;
+    EXPECT_EQ(device.statistics().interpreted_launches, 1u);
+    EXPECT_EQ(said.find("kernel 'k' with checks of synchronisation") != std::string::npos,
+              (checks & check_sync) != 0)
+        << said;
+  }
 }
 
 }  // namespace
