@@ -13,6 +13,8 @@ constexpr Target kTargets[] = {
      ptx_seeds, mutate_ptx},
     {"sensitivity", "a change of a kernel that its module must show", run_sensitivity,
      sensitivity_seeds, mutate_instruction, false},
+    {"interpret", "an instruction in the interpreter, optimised and not", run_interpret,
+     sensitivity_seeds, mutate_instruction, false},
     {"manifest", "launch manifests", run_manifest, manifest_seeds, mutate_json},
     {"cache", "entries of the cache on disk", run_cache, cache_seeds, mutate_bytes},
     {"npy", ".npy files", run_npy, npy_seeds, mutate_bytes},

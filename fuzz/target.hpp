@@ -72,6 +72,7 @@ std::uint64_t hash(Input input);
 bool run_ptx(Input input);
 bool run_whole(Input input);
 bool run_sensitivity(Input input);
+bool run_interpret(Input input);
 bool run_manifest(Input input);
 bool run_cache(Input input);
 bool run_npy(Input input);
