@@ -182,6 +182,79 @@ TEST(Shadow, ReadsOfWhatNobodyWroteAreFound) {
     for (const Case& each : kReads) run_case(each, "init", threads);
 }
 
+struct Copy {
+  const char* name;
+  std::string body;
+  bool found;
+};
+
+/// Of a structure of 4 bytes, padding and 8 bytes that each thread has in the memory `space`.
+std::vector<Copy> copies(const std::string& space, const std::string& address,
+                         const std::string& start) {
+  const auto made = [&](const char* text) {
+    std::string body = start;
+    for (const char* at = text; *at; ++at)
+      body += *at == '#' ? space : *at == '$' ? address : std::string(1, *at);
+    return body;
+  };
+  constexpr const char* kCopy =
+      "ld.#.v4.u32 {%r5, %r6, %r7, %r8}, [$]; st.#.v4.u32 [$], {%r5, %r6, %r7, %r8};\n";
+  const std::string members = made("st.#.u32 [$], %r0; mov.u64 %d6, 7; st.#.u64 [$+8], %d6;\n");
+  const std::string moved = made(kCopy).substr(start.size());
+  const auto then = [&](const char* text) { return members + made(text).substr(start.size()); };
+  return {{"a copy", members + moved, false},
+          {"a copy by registers",
+           then("ld.#.v2.u64 {%d6, %d7}, [$]; mov.b64 {%r5, %r6}, %d6; mov.u32 %r7, %r6;\n"
+                "setp.lt.u32 %p0, %r0, 9; @%p0 mov.u32 %r7, 3; mov.b64 %d6, {%r5, %r7};\n"
+                "st.#.v2.u64 [$], {%d6, %d7};\n"),
+           false},
+          {"a copy of what nobody wrote", start + moved, true},
+          {"arithmetic",
+           then("ld.#.v4.u32 {%r5, %r6, %r7, %r8}, [$]; add.u32 %r6, %r6, 1;\n"
+                "st.#.v4.u32 [$], {%r5, %r6, %r7, %r8};\n"),
+           true},
+          {"a branch",
+           then("ld.#.v2.u32 {%r5, %r6}, [$]; setp.eq.u32 %p0, %r6, 3;\n"
+                "@%p0 st.#.u32 [$], %r5;\n"),
+           true},
+          {"a choice",
+           then("ld.#.v2.u32 {%r5, %r6}, [$]; setp.eq.u32 %p0, %r6, 3;\n"
+                "selp.u32 %r7, %r0, %r2, %p0; st.#.u32 [$], %r7;\n"),
+           true},
+          {"an address",
+           then("ld.#.v2.u32 {%r5, %r6}, [$]; and.b32 %r6, %r6, 12;\n"
+                "add.u32 %r6, %r1, %r6; ld.shared.u8 %h0, [%r6];\n"),
+           true}};
+}
+
+// compute-sanitizer looks at neither memory. Copies of global memory it reports, as is done here.
+TEST(Shadow, PaddingThatIsOnlyCopiedIsNoFinding) {
+  const auto shared = copies("shared", "%r4", "shl.b32 %r4, %r2, 2; add.u32 %r4, %r4, %r1;\n");
+  const auto local = copies("local", "%d5", ".local .align 16 .b8 own[16]; mov.u64 %d5, own;\n");
+  for (const char* interpreter : {"off", "always"}) {
+    for (const auto* each : {&shared, &local}) {
+      for (const Copy& copy : *each) {
+        SCOPED_TRACE(fmt::format("{}, {}, {}", copy.name, interpreter, each == &local));
+        DeviceOptions options;
+        options.cache = false;
+        options.checks = check_init;
+        options.report = [](std::string_view) {};
+        const Device device = device_with_interpreter(interpreter, options);
+        const Module module = must(Module::load(device, module_of(copy.body), "copy.ptx"));
+        Buffer buffer = must(Buffer::create(device, 4 * kThreads));
+        LaunchConfig config;
+        config.block = {kThreads, 1, 1};
+        must(must(module.kernel("k")).launch(config, Args().buffer(buffer).buffer(buffer)));
+        const std::vector<Finding> found = device.sanitizer_report().findings;
+        EXPECT_EQ(!found.empty(), copy.found) << (found.empty() ? "" : found[0].to_string());
+        if (!found.empty()) {
+          EXPECT_STREQ(to_string(found[0].kind), "uninitialised");
+        }
+      }
+    }
+  }
+}
+
 // What copies, fills and downloads through the host's pointer leave is written.
 TEST(Shadow, EveryWayOfTheHostCounts) {
   Device device = open_checked(check_init);

@@ -12,6 +12,7 @@
 
 #include "ptx2spv/abi_sanitizer.hpp"
 #include "translator/passes/rewrite.hpp"
+#include "translator/passes/sanitize/copies.hpp"
 #include "translator/passes/sanitize/global_races.hpp"
 #include "translator/passes/sanitize/provenance.hpp"
 #include "translator/passes/sanitize/sanitize.hpp"
@@ -105,6 +106,7 @@ class AccessChecks {
         target_(target),
         entry_(entry),
         provenance_(function),
+        only_stored_(only_stored(function)),
         prologue_(function),
         rw_(function),
         b_(rw_.builder()) {}
@@ -582,7 +584,7 @@ class AccessChecks {
     if (!has_bits(inst)) bitmap = 0;
     if (asks_init(inst) && bitmap) {
       const std::uint32_t site = add_site(check_init, inst, root);
-      note_fault(b_, site, bits_set(b_, bitmap, access), address);
+      note_fault(b_, site, written(value, inst, bitmap, access), address);
     }
     if (bitmap && inst.op != Op::load) set_missing_bits(bitmap, access);
     if (asks_race(inst)) {
@@ -593,6 +595,17 @@ class AccessChecks {
     }
     access.ok = verdict.ok;
     if (asks_global_race(inst)) look_at_global_records(access, verdict, inst, root, address);
+  }
+
+  /// Whether what is read has been written. Of structures that are copied through shared or local
+  /// memory some of it has, and the padding not. compute-sanitizer looks at neither memory; copies
+  /// of global memory are no exception there.
+  Value written(Value value, const ir::Inst& inst, Value bitmap, ShadowAccess access) {
+    const bool own = inst.mem.space == Space::shared || inst.mem.space == Space::local;
+    if (!own || inst.op != Op::load || !only_stored_[value]) return bits_set(b_, bitmap, access);
+    access.bytes = std::min(checked_bytes(inst), 16u);
+    access.offset = b_.op2(Op::and_, access.offset, b_.i32(~(access.bytes - 1)));
+    return any_bit_set(b_, bitmap, access);
   }
 
   void look_at_global_records(const ShadowAccess& access, const Verdict& verdict,
@@ -708,6 +721,7 @@ class AccessChecks {
   const CheckTarget& target_;
   EntryInfo& entry_;
   const Provenance provenance_;
+  const std::vector<bool> only_stored_;
   ir::Builder prologue_;
   CfgRewriter rw_;
   ir::Builder& b_;

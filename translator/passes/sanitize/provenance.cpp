@@ -34,23 +34,40 @@ Provenance::State Provenance::root_state(Root root) {
 }
 
 Provenance::State Provenance::join(State a, State b) {
-  if (a == kNone || a == b) return b;
-  return b == kNone ? a : kUnknown;
+  if (a > b) std::swap(a, b);
+  if (a <= kNull || a == b) return b;
+  return a == kInteger && b < kUnknown ? b : kUnknown;
 }
 
 Provenance::State Provenance::sum(State a, State b) {
+  if (a > b) std::swap(a, b);
+  if (a == kNone) return kNone;
+  if (a <= kInteger) return std::max(b, kInteger);
+  return a == kDistance && b == kDistance ? kDistance : kUnknown;
+}
+
+Provenance::State Provenance::difference(State a, State b) const {
   if (a == kNone || b == kNone) return kNone;
-  if (a == kInteger) return b;
-  return b == kInteger ? a : kUnknown;
+  if (b <= kInteger) return std::max(a, kInteger);
+  if (a >= kFirstRoot && b >= kFirstRoot) return a == b ? kInteger : kDistance;
+  return a <= kDistance && a != kLoaded ? kDistance : kUnknown;
+}
+
+/// What other arithmetic makes. Indices are parameters or loaded from memory too, and scaled.
+Provenance::State Provenance::made_of(Value value) const {
+  if (f_.insts[value].type == Type::i1) return kInteger;
+  for (const Value arg : f_.args(value))
+    if (values_[arg] == kDistance || values_[arg] == kUnknown) return kDistance;
+  return kInteger;
 }
 
 /// Pointers lie in parameters, as words of 64 bits. Other memory holds any.
 Provenance::State Provenance::of_load(Value value) {
   const ir::Inst& inst = f_.insts[value];
   if (inst.type != Type::i64 || inst.mem.space == Space::push) return kInteger;
-  if (inst.mem.space != Space::param) return kUnknown;
+  if (inst.mem.space != Space::param) return kLoaded;
   const auto offset = constant_address(f_, f_.arg(value, 0));
-  if (!offset) return kUnknown;
+  if (!offset) return kLoaded;
   return root_state({Root::Kind::param, static_cast<std::uint32_t>(*offset)});
 }
 
@@ -59,17 +76,18 @@ Provenance::State Provenance::transfer(Value value) {
   const auto arg = [&](unsigned i) { return values_[f_.arg(value, i)]; };
   switch (inst.op) {
     case Op::constant:
-      return inst.object ? root_state({Root::Kind::object, inst.object - 1u}) : kInteger;
+      if (inst.object) return root_state({Root::Kind::object, inst.object - 1u});
+      return inst.imm == 0 ? kNull : kInteger;
     case Op::get_var: return vars_[inst.imm];
     case Op::load: return of_load(value);
     case Op::add:
     case Op::or_:   // an addition, where no bit is in both
     case Op::and_:  // a mask aligns a pointer
       return sum(arg(0), arg(1));
-    case Op::sub: {
-      if (arg(0) == kNone || arg(1) == kNone) return kNone;
-      if (arg(1) == kInteger) return arg(0);
-      return arg(0) >= kFirstRoot && arg(0) == arg(1) ? kInteger : kUnknown;
+    case Op::sub: return difference(arg(0), arg(1));
+    case Op::xor_: {
+      const bool pointers = arg(0) >= kFirstRoot && arg(1) >= kFirstRoot;
+      return pointers && inst.type != Type::i1 ? kDistance : made_of(value);
     }
     case Op::zext:
     case Op::sext:
@@ -89,13 +107,13 @@ Provenance::State Provenance::transfer(Value value) {
     case Op::smin:
     case Op::smax: return join(arg(0), arg(1));
     case Op::atomic:
-    case Op::atomic_cas: return inst.type == Type::i64 ? kUnknown : kInteger;
+    case Op::atomic_cas: return inst.type == Type::i64 ? kLoaded : kInteger;
     case Op::library:
     case Op::image_load:
     case Op::image_atomic:
     case Op::surf_load:
     case Op::surf_reduce: return kUnknown;
-    default: return kInteger;
+    default: return made_of(value);
   }
 }
 

@@ -13,7 +13,8 @@ namespace ptx2spv::passes {
 
 class Provenance {
  public:
-  /// Of a function whose registers are variables. Linear: a value changes its mind twice at most.
+  /// Of a function whose registers are variables. Linear: a value changes its mind four times at
+  /// most.
   explicit Provenance(const ir::Function& function);
 
   struct Root {
@@ -24,12 +25,19 @@ class Provenance {
   Root root(ir::Value address) const;
 
  private:
-  using State = std::uint32_t;  ///< none, integer, unknown, or kFirstRoot + index of a root
-  static constexpr State kNone = 0, kInteger = 1, kUnknown = 2, kFirstRoot = 3;
+  /// One of these, or kFirstRoot + index of a root. Each may become a later one, and a root
+  /// unknown. null: 0, which a choice of a pointer or none has. loaded: 64 bits from memory, a
+  /// pointer perhaps. distance: made of pointers by other means than an offset, so that a pointer
+  /// and it may be another pointer.
+  using State = std::uint32_t;
+  static constexpr State kNone = 0, kNull = 1, kInteger = 2, kLoaded = 3, kDistance = 4,
+                         kUnknown = 5, kFirstRoot = 6;
 
   State transfer(ir::Value value);
   State of_load(ir::Value value);
   State root_state(Root root);
+  State difference(State a, State b) const;
+  State made_of(ir::Value value) const;
   static State join(State a, State b);
   static State sum(State a, State b);
 

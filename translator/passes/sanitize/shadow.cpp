@@ -51,6 +51,13 @@ Value bits_set(ir::Builder& b, Value base, const ShadowAccess& access) {
   return b.op2(Op::or_, all, b.inst(Op::xor_, Type::i1, {access.ok, b.i1(true)}));
 }
 
+Value any_bit_set(ir::Builder& b, Value base, const ShadowAccess& access) {
+  const Bits bits = bits_of(b, base, access);
+  const Value word = b.load(Type::i32, bits.place, {.space = bits.space, .bytes = 4});
+  const Value any = b.cmp(Op::ne, b.op2(Op::and_, word, bits.mask), b.i32(0));
+  return b.op2(Op::or_, any, b.inst(Op::xor_, Type::i1, {access.ok, b.i1(true)}));
+}
+
 void set_bits(ir::Builder& b, Value base, const ShadowAccess& access) {
   const Bits bits = bits_of(b, base, access);
   if (bits.space == Space::local) {

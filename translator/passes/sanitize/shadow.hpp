@@ -14,6 +14,8 @@ namespace ptx2spv::passes {
 /// and sets them where it writes. Both only where the access is made.
 ir::Value bits_set(ir::Builder& b, ir::Value base, const ShadowAccess& access);
 void set_bits(ir::Builder& b, ir::Value base, const ShadowAccess& access);
+/// Whether any byte of an access has its bit, and so the others may be padding of a structure.
+ir::Value any_bit_set(ir::Builder& b, ir::Value base, const ShadowAccess& access);
 
 class SharedShadow : public RaceRecords {
  public:
