@@ -35,6 +35,21 @@ bool Findings::add(const Finding& finding, const Suppressions& more) {
   return true;
 }
 
+std::string_view surface_unit(std::string_view instruction) {
+  // The guard, if there is one, is a word of its own.
+  while (!instruction.empty()) {
+    const std::string word = std::string(instruction.substr(0, instruction.find(' '))) + ".";
+    instruction.remove_prefix(std::min(word.size(), instruction.size()));
+    const bool reduces = word.starts_with("sured.");
+    if (!reduces && !word.starts_with("suld.") && !word.starts_with("sust.")) continue;
+    if (word.find(".p.") == std::string::npos) return " (x in bytes)";
+    if (!reduces) return " (x in texels)";
+    return word.find(".b64.") == std::string::npos ? " (x in units of .b32, 4 bytes)"
+                                                   : " (x in units of .b64, 8 bytes)";
+  }
+  return {};
+}
+
 SanitizerReport Findings::report() const {
   std::lock_guard lock(mutex_);
   return report_;
@@ -119,6 +134,7 @@ std::string Finding::to_string() const {
     text += fmt::format("\n  {}: {}, at ", ptx2spv::to_string(memory), object);
     for (std::size_t i = 0; i < coordinates.size(); ++i)
       text += fmt::format("{}{} = {}", i ? ", " : "", coordinates[i].first, coordinates[i].second);
+    text += runtime::surface_unit(instruction);
   } else if (sync || !bytes) {
     // The first line has said it, or the handle does.
   } else if (address_known) {

@@ -13,6 +13,11 @@
 
 namespace ptx2spv::runtime {
 
+/// " (x in bytes)": what x counts in a surface instruction, in the words of reports. Byte accesses
+/// count bytes, formatted stores texels, formatted reductions units of their type
+/// (docs/reference/hardware.md). Empty for other instructions.
+std::string_view surface_unit(std::string_view instruction);
+
 /// Thread-safe.
 class Findings {
  public:

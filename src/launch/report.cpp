@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "src/device/findings.hpp"
+
 namespace ptx2spv::runtime {
 
 namespace {
@@ -178,13 +180,7 @@ std::string TrapReport::to_string() const {
     for (std::size_t i = 0; i < coordinates.size(); ++i)
       text += fmt::format("{}{} = {}", i ? ", " : "", coordinates[i].first, coordinates[i].second);
   }
-  // Byte accesses count x in bytes, formatted stores in texels, formatted reductions in units of
-  // their type (docs/reference/hardware.md).
-  if (!coordinates.empty() && coordinates[0].first == "x" && !surface.empty())
-    text += instruction.find(".p.") == std::string::npos     ? " (x in bytes)"
-            : instruction.find("sured") == std::string::npos ? " (x in texels)"
-            : instruction.find(".b64") == std::string::npos  ? " (x in units of .b32, 4 bytes)"
-                                                             : " (x in units of .b64, 8 bytes)";
+  if (!coordinates.empty()) text += runtime::surface_unit(instruction);
   if (extent[1]) {
     text += fmt::format("\n  extent: {} bytes a row, {} row{}", extent[0], extent[1],
                         extent[1] == 1 ? "" : "s");

@@ -82,13 +82,15 @@ bool access_accepted(const std::string& base, const std::string& g, const std::s
               in(v, {"", "v2", "v4"}) && in(c, {"", "trap", "clamp", "zero"});
   good = good && (base == "sust.p" ? t == "b32" : in(t, {"b8", "b16", "b32", "b64"}));
   good = good && !(v == "v4" && t == "b64");
+  // The manual's examples leave the mode of suld.b and sust.b out.
+  good = good && (base != "sust.p" || !c.empty());
   return good && (base == "suld.b" ? in(cop, {"", "ca", "cg", "cs", "cv"})
                                    : in(cop, {"", "wb", "cg", "cs", "wt"}));
 }
 
 bool reduction_accepted(const std::string& base, const std::string& op, const std::string& g,
                         const std::string& t, const std::string& c) {
-  const bool good = in(g, {"1d", "2d", "3d"}) && in(c, {"", "trap", "clamp", "zero"});
+  const bool good = in(g, {"1d", "2d", "3d"}) && in(c, {"trap", "clamp", "zero"});
   if (base == "sured.b") {
     return good && ((op == "add" && in(t, {"u32", "s32", "u64"})) ||
                     (in(op, {"min", "max"}) && in(t, {"u32", "s32", "u64", "s64"})) ||

@@ -241,6 +241,8 @@ struct Function {
   bool is_entry = false;
   bool has_body = false;  ///< false: declared only
   bool noreturn = false;
+  bool has_unified = false;
+  std::uint64_t unified[2] = {0, 0};
   std::vector<SymbolId> returns;                                 ///< reg or param symbols
   std::vector<SymbolId> params;                                  ///< reg or param symbols
   std::uint32_t maxntid[3] = {0, 0, 0}, reqntid[3] = {0, 0, 0};  ///< 0: not stated
@@ -255,8 +257,9 @@ struct Function {
   std::vector<Operand> operands;  ///< of the instructions, and nested lists
   std::vector<TargetList> target_lists;
   std::vector<Prototype> prototypes;
-  Span span;      ///< of the name
-  Span body_end;  ///< the closing brace
+  Span body_directive;  ///< the last one in the header that needs a body
+  Span span;            ///< of the name
+  Span body_end;        ///< the closing brace
 
   std::span<const Operand> args(const Instruction& inst) const {
     return {operands.data() + inst.first_operand, inst.operand_count};

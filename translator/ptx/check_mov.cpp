@@ -86,6 +86,9 @@ void Checker::mov_source(const Operand& a) {
                 "' is taken by mov.u64, not by mov." + std::string(text(type)));
     return;
   }
+  if (a.kind == OperandKind::address && is_opaque(m_.symbol(a.symbol).type) &&
+      !m_.variable(a.symbol).is_array && !needs(31, 20, "the handle of a surface or texture"))
+    return;
   if (a.kind == OperandKind::address || a.kind == OperandKind::function) {
     const bool wide = (is_integer(type) || is_bits(type)) && bits(type) >= 32;
     if (!wide) fail(a, "an address needs an integer or bits of 32 or 64 bits");

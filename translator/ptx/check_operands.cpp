@@ -189,7 +189,8 @@ bool Checker::source_register(const Operand& operand, Type type) {
 bool Checker::source_pred(const Operand& operand) {
   if (operand.kind == OperandKind::imm_int) return true;
   if (operand.kind == OperandKind::special) return source(operand, Type::pred, false, true);
-  if (operand.kind != OperandKind::reg || type_of(operand).type != Type::pred) {
+  if (operand.kind != OperandKind::reg || type_of(operand).type != Type::pred ||
+      operand.selectors != 0) {
     return fail(operand, name() + " wants a predicate here, not " + describe(operand));
   }
   return true;

@@ -27,10 +27,11 @@ struct Distance {
   std::vector<Mod> extra;                     ///< modifiers that fill no slot
   std::vector<const Slot*> missing;           ///< required slots that nothing fills
   Mod twice = Mod::none, beside = Mod::none;  ///< two modifiers for one slot
-  /// The words of the name (.b, .p) are likelier right than a type.
+  /// The words that say what is done (.b, .p, an operation) are likelier right than a type.
   std::size_t cost() const {
     bool named = false, other = false;
-    for (const Slot* slot : missing) named = named || slot->kind == SlotKind::plain;
+    for (const Slot* slot : missing)
+      named = named || slot->kind == SlotKind::plain || slot->kind == SlotKind::op;
     for (const Mod mod : extra) other = other || to_type(mod) == Type::none;
     return 2 * extra.size() + missing.size() + (named && other ? 1 : 0);
   }

@@ -14,6 +14,7 @@ constexpr std::size_t kMaxOperands = 255;
 void Parser::enter_scope(Span span) {
   locals_.push();
   range_names_.push();
+  numbered_.push();
   if (locals_.depth() == kMaxScopes) error(span, "scopes nested too deeply");
 }
 
@@ -21,6 +22,7 @@ void Parser::leave_scope() {
   resolve_pending(locals_.depth() - 1);
   locals_.pop();
   range_names_.pop();
+  numbered_.pop();
 }
 
 /// Binds the labels that were used before they stood, for the scope that ends.
@@ -219,7 +221,7 @@ bool Parser::prototype_params(std::vector<PrototypeParam>& out) {
   if (lex_.accept(')')) return true;
   do {
     DeclSpec spec;
-    if (!decl_spec(spec)) return false;
+    if (!decl_spec(spec) || !check_vector(spec)) return false;
     PrototypeParam param;
     param.type = spec.type;
     param.space = spec.space;
@@ -252,7 +254,7 @@ void Parser::call_prototype(const Token& label) {
   good = good && (!lex_.peek().is('(') || prototype_params(prototype.params));
   if (good) {
     Function directives;
-    function_directives(directives);
+    function_directives(directives, true);
     prototype.noreturn = directives.noreturn;
   }
   f_->prototypes.push_back(std::move(prototype));

@@ -23,6 +23,20 @@ std::optional<Space> space_of(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view before_number(std::string_view name) {
+  std::size_t end = name.size();
+  while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9') --end;
+  return name.substr(0, end);
+}
+
+/// The number that a name has behind `prefix`.
+std::uint64_t number_behind(std::string_view name, std::string_view prefix) {
+  std::uint64_t number = 0;
+  for (const char c : name.substr(prefix.size()))
+    number = number * 10 + static_cast<std::uint64_t>(c - '0');
+  return number;
+}
+
 }  // namespace
 
 SymbolId Parser::add_symbol(std::string_view name, Span span, SymbolKind kind) {
@@ -42,9 +56,11 @@ bool Parser::bind(std::string_view name, SymbolId id) {
   const SymbolId existing = map.find(name);
   if (existing != kNoSymbol && map.scope_of(name) == scope) {
     const Symbol& old = m_.symbol(existing);
-    // A variable may be declared .extern before it is defined.
+    // A variable may be declared .extern before it is defined, and afterwards.
     if (!in_function() && old.kind == SymbolKind::variable &&
-        m_.variable(existing).linkage == Linkage::extern_) {
+        m_.symbol(id).kind == SymbolKind::variable &&
+        (m_.variable(existing).linkage == Linkage::extern_ ||
+         m_.variable(id).linkage == Linkage::extern_)) {
       map.bind(name, id, scope);
       return true;
     }
@@ -53,6 +69,31 @@ bool Parser::bind(std::string_view name, SymbolId id) {
     return false;
   }
   map.bind(name, id, scope);
+  return !in_function() || check_numbered(name, id);
+}
+
+/// A name like x2 and registers x<4> of one scope exclude each other, whichever comes first. As in
+/// ptxas, a name's number is all of its digits: x12 goes with x1<3>.
+bool Parser::check_numbered(std::string_view name, SymbolId id) {
+  const SymbolKind kind = m_.symbol(id).kind;
+  const std::string_view prefix = before_number(name);
+  const bool leading_zero =
+      prefix.size() + 1 < name.size() && name[prefix.size()] == '0';  // x02 is none of x<4>
+  if ((kind != SymbolKind::reg && kind != SymbolKind::param && kind != SymbolKind::variable) ||
+      prefix.size() == name.size() || name.size() - prefix.size() > 9 || leading_zero)
+    return true;
+  const std::uint32_t scope = locals_.depth() - 1;
+  const std::uint64_t number = number_behind(name, prefix);
+  const std::uint32_t index = range_names_.find(prefix);
+  if (index != 0 && ranges_[index - 1].scope == scope && number < ranges_[index - 1].count) {
+    Diagnostic& d = sink_.error(m_.symbol(id).span, quoted(name) + " is declared twice");
+    d.notes.push_back({ranges_[index - 1].span, "first declared here, by number"});
+    return false;
+  }
+  const SymbolId least = numbered_.find(prefix);
+  if (least == kNoSymbol || numbered_.scope_of(prefix) != scope ||
+      number_behind(m_.symbol(least).name, prefix) > number)
+    numbered_.bind(prefix, id, scope);
   return true;
 }
 
@@ -152,6 +193,8 @@ bool Parser::decl_word(DeclSpec& spec, const Token& token, bool& done) {
     return true;
   }
   if (name == ".v2" || name == ".v4" || name == ".v8") {
+    if (spec.vec != 1) return error(token.span, "second vector size " + quoted(name));
+    if (name == ".v8") return error(token.span, "vectors have 2 or 4 elements");
     spec.vec = static_cast<std::uint8_t>(name[2] - '0');
     spec.vec_span = token.span;
     return true;
@@ -255,12 +298,10 @@ void Parser::declare_registers(const DeclSpec& spec) {
           "an opaque type is for .global variables and kernel parameters, not for registers");
     return skip_statement();
   }
-  if (spec.type == Type::pred && spec.vec != 1)
-    error(spec.vec_span, "there are no vectors of predicates");
-  if (spec.vec * bits(spec.type) > 128) error(spec.vec_span, "vectors are at most 128 bits");
+  check_vector(spec);
   do {
     const Token name = lex_.next();
-    if (name.kind != TokenKind::word) {
+    if (name.kind != TokenKind::word || text(name.span) == "WARP_SZ") {
       if (name.kind != TokenKind::bad)
         error(name.span, "expected a register's name, found " + shown(name));
       return skip_statement();
@@ -298,6 +339,14 @@ void Parser::declare_registers(const DeclSpec& spec) {
 }
 
 void Parser::declare_range(RegisterRange range) {
+  const SymbolId least = numbered_.find(range.prefix);
+  if (least != kNoSymbol && numbered_.scope_of(range.prefix) == range.scope &&
+      number_behind(m_.symbol(least).name, range.prefix) < range.count) {
+    const std::string_view name = m_.symbol(least).name;
+    Diagnostic& d = sink_.error(range.span, quoted(name) + " is declared twice, here by number");
+    d.notes.push_back({m_.symbol(least).span, "first declared here"});
+    return;
+  }
   const std::uint32_t outer = range_names_.find(range.prefix);
   if (outer != 0) {
     RegisterRange& old = ranges_[outer - 1];
@@ -317,6 +366,15 @@ void Parser::declare_range(RegisterRange range) {
                     ranges_.back().scope);
 }
 
+/// What a vector is made of, and how large it is, in every state space.
+bool Parser::check_vector(const DeclSpec& spec) {
+  if (spec.vec == 1) return true;
+  if (is_opaque(spec.type)) return error(spec.vec_span, "there are no vectors of an opaque type");
+  if (spec.type == Type::pred) return error(spec.vec_span, "there are no vectors of predicates");
+  if (spec.vec * bits(spec.type) > 128) return error(spec.vec_span, "vectors are at most 128 bits");
+  return true;
+}
+
 bool Parser::check_variable(const DeclSpec& spec, std::string_view name, Span span) {
   const bool opaque = is_opaque(spec.type);
   if (spec.type == Type::none) return error(span, quoted(name) + " has no type");
@@ -330,12 +388,13 @@ bool Parser::check_variable(const DeclSpec& spec, std::string_view name, Span sp
                    "an opaque type is for .global variables and kernel parameters");
     }
     if (in_function()) return error(span, "a variable of an opaque type stands at module scope");
-    if (spec.vec != 1) return error(spec.vec_span, "there are no vectors of an opaque type");
     if (spec.type == Type::samplerref && !m_.texmode_independent) {
       return error(spec.type_span, ".samplerref needs .target texmode_independent");
     }
   }
-  if (spec.vec * bits(spec.type) > 128) return error(spec.vec_span, "vectors are at most 128 bits");
+  if (!check_vector(spec)) return false;
+  if (spec.space == Space::param && spec.vec != 1)
+    return error(spec.vec_span, "a .param variable is no vector");
   if (spec.linkage == Linkage::common && spec.space != Space::global) {
     return error(spec.space_span, ".common is for .global variables");
   }
@@ -347,7 +406,6 @@ bool Parser::check_variable(const DeclSpec& spec, std::string_view name, Span sp
   if (spec.has_unified && spec.space != Space::global) {
     return error(spec.attribute_span, ".unified is for .global variables and functions");
   }
-  if (spec.vec == 8) return error(spec.vec_span, "vectors have 2 or 4 elements");
   if (!in_function() && spec.space == Space::param) {
     return error(spec.space_span, ".param at module scope");
   }
@@ -398,9 +456,25 @@ bool Parser::finish_variable(Variable& v, const DeclSpec& spec, const Dimensions
   return true;
 }
 
+/// Both declarations of a variable have one type and size; a dimension may be left out in either.
+void Parser::check_redeclared(const Variable& old, const Variable& now) {
+  const auto inner = [](const Variable& v) {
+    return std::vector<std::uint64_t>(v.dims.begin() + (v.unsized || v.dims.empty() ? 0 : 1),
+                                      v.dims.end());
+  };
+  const bool sizes = old.unsized || now.unsized || old.dims == now.dims;
+  if (old.type == now.type && old.vec == now.vec && old.is_array == now.is_array &&
+      inner(old) == inner(now) && sizes)
+    return;
+  Diagnostic& d = sink_.error(now.span, quoted(m_.symbol(now.symbol).name) +
+                                            " differs from its earlier declaration in its " +
+                                            (old.type == now.type ? "size" : "type"));
+  d.notes.push_back({old.span, "declared here"});
+}
+
 bool Parser::declare_variable(const DeclSpec& spec) {
   const Token name = lex_.next();
-  if (name.kind != TokenKind::word || text(name.span) == "_") {
+  if (name.kind != TokenKind::word || text(name.span) == "_" || text(name.span) == "WARP_SZ") {
     if (name.kind == TokenKind::bad) return false;
     return error(name.span, "expected a variable's name, found " + shown(name));
   }
@@ -430,19 +504,25 @@ bool Parser::declare_variable(const DeclSpec& spec) {
     v.space = spec.space;
     finish_variable(v, spec, dims, name.span);
     const SymbolId previous = in_function() ? kNoSymbol : globals_.find(full);
-    bind(full, id);
+    const bool taken = bind(full, id);
+    const Variable* earlier = nullptr;
     if (in_function()) {
       f_->variables.push_back(id);
     } else {
-      if (previous != kNoSymbol && m_.symbol(previous).kind == SymbolKind::variable &&
-          m_.variable(previous).linkage == Linkage::extern_) {
+      if (taken && previous != kNoSymbol) {
+        earlier = &m_.variable(previous);
         // The earlier .extern declaration becomes this variable, so that uses before and after
         // agree.
         Variable& old = m_.variables[m_.symbol(previous).index];
         if (spec.linkage == Linkage::extern_) {
           globals_.bind(full, previous, 0);
+          check_redeclared(*earlier, v);
           continue;
         }
+        if (spec.linkage == Linkage::none)
+          error(name.span, quoted(full) +
+                               " is declared .extern and defined without .visible, .weak "
+                               "or .common");
         std::erase(m_.globals, previous);
         m_.symbol(previous).index = m_.symbol(id).index;
         v.symbol = previous;
@@ -468,6 +548,7 @@ bool Parser::declare_variable(const DeclSpec& spec) {
       }
       if (!initializer(v)) return false;
     }
+    if (earlier != nullptr) check_redeclared(*earlier, v);
     if (!v.unsized && v.count == 0 && spec.linkage != Linkage::extern_)
       error(name.span, "an array of no elements");
     if (v.unsized && !v.init.present) {

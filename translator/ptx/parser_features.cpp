@@ -30,7 +30,7 @@ struct FeatureRow {
 };
 constexpr FeatureRow kFeatures[] = {
     {Feature::opaque_type, 15, 10, "an opaque type"},
-    {Feature::init_address, 21, 20, "an address in an initialiser"},
+    {Feature::init_address, 21, 10, "an address in an initialiser"},
     {Feature::init_kernel, 31, 35, "a kernel's name in an initialiser"},
     {Feature::init_generic, 31, 20, "generic() in an initialiser"},
     {Feature::init_mask, 71, 20, "a mask in an initialiser"},

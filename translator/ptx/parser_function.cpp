@@ -1,4 +1,6 @@
 // .entry and .func: header, parameters, performance directives.
+#include <algorithm>
+
 #include "translator/ptx/parser_impl.hpp"
 
 namespace ptx2spv::ptx {
@@ -22,19 +24,53 @@ SymbolId Parser::declare_function(std::string_view name, Span span) {
   return id;
 }
 
-bool Parser::same_parameters(const std::vector<SymbolId>& a, const std::vector<SymbolId>& b) const {
-  if (a.size() != b.size()) return false;
+/// In what two lists of parameters differ; empty where they agree.
+std::string Parser::parameter_difference(const std::vector<SymbolId>& a,
+                                         const std::vector<SymbolId>& b) const {
+  if (a.size() != b.size()) return "number";
   for (std::size_t i = 0; i < a.size(); ++i) {
     const Symbol& s = m_.symbol(a[i]);
     const Symbol& t = m_.symbol(b[i]);
-    if (s.kind != t.kind) return false;
-    if (s.kind == SymbolKind::reg) {
-      if (bits(s.type) != bits(t.type)) return false;
-    } else if (m_.variable(a[i]).size != m_.variable(b[i]).size) {
-      return false;
-    }
+    if (s.kind != t.kind) return "state space";
+    if (s.type != t.type || s.vec != t.vec) return "type";
+    if (s.kind == SymbolKind::reg) continue;
+    const Variable& v = m_.variable(a[i]);
+    const Variable& w = m_.variable(b[i]);
+    if (v.is_array != w.is_array || v.unsized != w.unsized || v.count != w.count) return "size";
+    if (v.align != w.align) return "alignment";
   }
-  return true;
+  return {};
+}
+
+/// In what a function's header differs from its earlier declaration; empty where they agree.
+std::string Parser::header_difference(const Function& old, const Function& now) const {
+  if (old.is_entry != now.is_entry) return old.is_entry ? "a kernel there" : "a function there";
+  // What is declared .visible or .weak may be defined without saying so again.
+  if (now.linkage != old.linkage &&
+      (now.linkage != Linkage::none || old.linkage == Linkage::extern_))
+    return "in its linkage";
+  if (now.noreturn != old.noreturn) return "in '.noreturn'";
+  if (old.has_unified && now.has_unified &&
+      (old.unified[0] != now.unified[0] || old.unified[1] != now.unified[1]))
+    return "in its '.unified' identifier";
+  if (const std::string in = parameter_difference(old.params, now.params); !in.empty())
+    return "in the " + in + " of its parameters";
+  if (const std::string in = parameter_difference(old.returns, now.returns); !in.empty())
+    return "in the " + in + " of its return parameters";
+  return {};
+}
+
+void Parser::redeclaration(const Function& old, const Function& now, bool has_body) {
+  const std::string name = "'" + std::string(now.name) + "'";
+  if (const std::string how = header_difference(old, now); !how.empty()) {
+    Diagnostic& d = sink_.error(now.span, name + " differs from its earlier declaration, " + how);
+    d.notes.push_back({old.span, "declared here"});
+  }
+  if (old.has_body) {
+    Diagnostic& d = sink_.error(
+        now.span, name + (has_body ? " is defined twice" : " is declared behind its definition"));
+    d.notes.push_back({old.span, has_body ? "first defined here" : "defined here"});
+  }
 }
 
 void Parser::function(Linkage linkage, bool entry) {
@@ -43,10 +79,12 @@ void Parser::function(Linkage linkage, bool entry) {
   parsed.is_entry = entry;
   locals_.clear();
   range_names_.clear();
+  numbered_.clear();
   ranges_.clear();
   pending_.clear();
   locals_.push();
   range_names_.push();
+  numbered_.push();
 
   DeclSpec attributes;
   while (lex_.peek().kind == TokenKind::dot_word && text(lex_.peek().span) == ".attribute") {
@@ -54,6 +92,8 @@ void Parser::function(Linkage linkage, bool entry) {
     if (!attribute(attributes, span)) return recover_module();
     if (entry) error(span, "a kernel has no attributes");
     if (!entry && attributes.managed) error(span, ".managed is for .global variables");
+    parsed.has_unified = attributes.has_unified;
+    std::copy_n(attributes.unified, 2, parsed.unified);
   }
   f_ = &parsed;
   f_index_ = static_cast<std::uint32_t>(m_.functions.size());
@@ -79,7 +119,7 @@ void Parser::function(Linkage linkage, bool entry) {
   const bool good = !lex_.peek().is('(') || parameter_list(parsed, parsed.params, entry, false);
   f_ = nullptr;
   if (!good) return recover_module();
-  function_directives(parsed);
+  function_directives(parsed, false);
 
   const SymbolId id = declare_function(function_name, name.span);
   if (id == kNoSymbol) return recover_module();
@@ -88,20 +128,9 @@ void Parser::function(Linkage linkage, bool entry) {
   parsed.symbol = id;
   parsed.span = name.span;
   const bool has_body = lex_.peek().is('{');
+  check_directives(parsed, name.span, has_body);
   const bool redeclared = existing != kNoSymbol;
-  if (redeclared) {
-    if (f.is_entry != entry || !same_parameters(f.params, parsed.params) ||
-        !same_parameters(f.returns, parsed.returns)) {
-      Diagnostic& d = sink_.error(
-          name.span, "'" + std::string(function_name) + "' differs from its earlier declaration");
-      d.notes.push_back({f.span, "declared here"});
-    }
-    if (f.has_body && has_body) {
-      Diagnostic& d =
-          sink_.error(name.span, "'" + std::string(function_name) + "' is defined twice");
-      d.notes.push_back({f.span, "first defined here"});
-    }
-  }
+  if (redeclared) redeclaration(f, parsed, has_body);
   if (has_body) {
     if (linkage == Linkage::extern_) {
       error(name.span, "an .extern function has no body");
@@ -157,6 +186,10 @@ bool Parser::parameter_list(Function& f, std::vector<SymbolId>& out, bool entry,
       error(name.span, "parameter '" + std::string(id_text) + "' has no type");
       spec.type = Type::b32;
     }
+    check_vector(spec);
+    if (spec.space == Space::param && spec.vec != 1)
+      error(spec.vec_span, "a .param variable is no vector");
+    if (!entry && id_text == "_") error(name.span, "'_' is no name of a function's parameter");
     if (!entry && is_opaque(spec.type)) {
       error(spec.type_span,
             "an opaque type is for .global variables and kernel parameters, not for .func "
@@ -164,6 +197,8 @@ bool Parser::parameter_list(Function& f, std::vector<SymbolId>& out, bool entry,
     }
     Dimensions dims;
     if (!dimensions(dims)) return false;
+    if (dims.dims.size() + (dims.unsized ? 1 : 0) > 1)
+      error(name.span, "a parameter has one dimension at most");
     if (spec.space == Space::reg) {
       if (dims.is_array) error(name.span, "a register is no array");
       out.push_back(id_text == "_" ? add_symbol(id_text, name.span, SymbolKind::reg)
@@ -215,56 +250,78 @@ bool Parser::counts(std::uint32_t (&out)[3]) {
   return true;
 }
 
-void Parser::function_directives(Function& f) {
+namespace {
+
+/// The directives of a header, and where they are: kernels, functions, and their declarations.
+struct DirectiveRow {
+  std::string_view name;
+  bool kernel, function;
+  bool declared;  ///< where there is no body, too
+};
+constexpr DirectiveRow kDirectives[] = {
+    {".maxntid", true, false, false},           {".reqntid", true, false, false},
+    {".minnctapersm", true, false, false},      {".maxnctapersm", true, false, false},
+    {".maxnreg", true, false, false},           {".maxclusterrank", true, false, false},
+    {".reqnctapercluster", true, false, false}, {".explicitcluster", true, false, false},
+    {".blocksareclusters", true, false, false}, {".pragma", true, false, false},
+    {".local_maxnreg", true, true, false},      {".noreturn", false, true, true},
+    {".abi_preserve", false, true, true},       {".abi_preserve_control", false, true, true},
+};
+
+}  // namespace
+
+/// One directive, behind its name. False after an error that ends the header.
+bool Parser::function_directive(Function& f, std::string_view name) {
+  std::uint32_t unused = 0;
+  if (name == ".maxntid") return counts(f.maxntid);
+  if (name == ".reqntid") return counts(f.reqntid);
+  if (name == ".reqnctapercluster") return counts(f.reqnctapercluster);
+  if (name == ".minnctapersm") return number(f.minnctapersm, name);
+  if (name == ".maxnctapersm") return number(f.maxnctapersm, name);
+  if (name == ".maxnreg") return number(f.maxnreg, name);
+  if (name == ".explicitcluster") return f.explicit_cluster = true;
+  if (name == ".blocksareclusters") return f.blocks_are_clusters = true;
+  if (name == ".noreturn") return f.noreturn = true;
+  if (name != ".pragma") return number(unused, name);
+  const Token value = lex_.next();
+  if (value.kind != TokenKind::string)
+    return error(value.span, "expected a string after .pragma, found " + shown(value));
+  f.pragmas.push_back(text({value.span.begin + 1, value.span.length - 2}));
+  lex_.accept(';');
+  return true;
+}
+
+void Parser::function_directives(Function& f, bool prototype) {
   while (lex_.peek().kind == TokenKind::dot_word) {
     const Token token = lex_.peek();
     const std::string_view name = text(token.span);
-    std::uint32_t unused = 0;
-    bool good = true;
-    if (name == ".maxntid" || name == ".reqntid" || name == ".reqnctapercluster") {
-      lex_.next();
-      good = counts(name == ".maxntid"   ? f.maxntid
-                    : name == ".reqntid" ? f.reqntid
-                                         : f.reqnctapercluster);
-    } else if (name == ".minnctapersm") {
-      lex_.next();
-      good = number(f.minnctapersm, ".minnctapersm");
-    } else if (name == ".maxnctapersm") {
-      lex_.next();
-      good = number(f.maxnctapersm, ".maxnctapersm");
-    } else if (name == ".maxnreg") {
-      lex_.next();
-      good = number(f.maxnreg, ".maxnreg");
-    } else if (name == ".maxclusterrank" || name == ".local_maxnreg" || name == ".abi_preserve" ||
-               name == ".abi_preserve_control") {
-      lex_.next();
-      good = number(unused, name);
-    } else if (name == ".noreturn") {
-      lex_.next();
-      f.noreturn = true;
-    } else if (name == ".explicitcluster") {
-      lex_.next();
-      f.explicit_cluster = true;
-    } else if (name == ".blocksareclusters") {
-      lex_.next();
-      f.blocks_are_clusters = true;
-    } else if (name == ".unique") {
-      lex_.next();
-    } else if (name == ".pragma") {
-      lex_.next();
-      const Token value = lex_.next();
-      if (value.kind != TokenKind::string) {
-        error(value.span, "expected a string after .pragma, found " + shown(value));
-        good = false;
-      } else {
-        f.pragmas.push_back(text({value.span.begin + 1, value.span.length - 2}));
-        lex_.accept(';');
-      }
-    } else {
-      return;
+    const DirectiveRow* row = nullptr;
+    for (const DirectiveRow& candidate : kDirectives) {
+      if (candidate.name == name) row = &candidate;
     }
-    if (!good) return;
+    if (row == nullptr) return;
+    lex_.next();
+    if (!(f.is_entry ? row->kernel : row->function))
+      error(token.span,
+            "'" + std::string(name) + "' is for " +
+                (f.is_entry ? "functions, not for kernels" : "kernels, not for functions"));
+    if (!prototype && !row->declared) f.body_directive = token.span;
+    if (name == ".noreturn" && f.noreturn) error(token.span, "second '.noreturn'");
+    if (!function_directive(f, name)) return;
   }
+}
+
+/// Directives that exclude or need others.
+void Parser::check_directives(const Function& f, Span name, bool has_body) {
+  if (!has_body && f.body_directive.length != 0)
+    error(f.body_directive, "'" + std::string(text(f.body_directive)) +
+                                "' is for a definition, not for a declaration");
+  if (f.maxntid[0] != 0 && f.reqntid[0] != 0)
+    error(name, ".maxntid and .reqntid exclude each other");
+  if (f.blocks_are_clusters && (f.reqntid[0] == 0 || f.reqnctapercluster[0] == 0))
+    error(name, ".blocksareclusters needs .reqntid and .reqnctapercluster");
+  if (f.maxnctapersm != 0 && m_.version() >= 21 && !options_.relax_versions)
+    error(name, ".maxnctapersm is gone from PTX version 2.1 on; .minnctapersm takes its place");
 }
 
 }  // namespace ptx2spv::ptx

@@ -105,8 +105,13 @@ class Parser {
   // parser_function.cpp
   void function(Linkage linkage, bool entry);
   bool parameter_list(Function& f, std::vector<SymbolId>& out, bool entry, bool returns);
-  bool same_parameters(const std::vector<SymbolId>& a, const std::vector<SymbolId>& b) const;
-  void function_directives(Function& f);
+  std::string parameter_difference(const std::vector<SymbolId>& a,
+                                   const std::vector<SymbolId>& b) const;
+  std::string header_difference(const Function& old, const Function& now) const;
+  void redeclaration(const Function& old, const Function& now, bool has_body);
+  void function_directives(Function& f, bool prototype);
+  bool function_directive(Function& f, std::string_view name);
+  void check_directives(const Function& f, Span name, bool has_body);
   bool counts(std::uint32_t (&out)[3]);
   bool number(std::uint32_t& out, std::string_view what);
   SymbolId declare_function(std::string_view name, Span span);
@@ -127,6 +132,9 @@ class Parser {
   SymbolId add_register(std::string_view name, Span span, Type type, std::uint8_t vec,
                         std::uint32_t scope);
   void declare_range(RegisterRange range);
+  bool check_numbered(std::string_view name, SymbolId id);
+  bool check_vector(const DeclSpec& spec);
+  void check_redeclared(const Variable& old, const Variable& now);
 
   // parser_init.cpp
   bool initializer(Variable& v);
@@ -139,6 +147,8 @@ class Parser {
   bool init_masked(Variable& v, std::uint64_t index);
   void put_bytes(Variable& v, std::uint64_t at, std::uint64_t size, std::uint64_t value);
   bool field_value(Variable& v, std::string_view member, OpaqueField& field);
+  bool opaque_initializer(Variable& v);
+  void size_opaque_array(Variable& v, std::uint64_t elements);
   bool opaque_fields(Variable& v);
 
   // parser_const.cpp
@@ -200,6 +210,8 @@ class Parser {
   DiagnosticSink& sink_;
   Lexer lex_;
   NameMap globals_, locals_, range_names_;
+  /// By what stands before the number in a name: the declared name of the scope with the least one.
+  NameMap numbered_;
   std::vector<RegisterRange> ranges_;
   std::unordered_map<std::string_view, OpcodeEntry> opcodes_;
   std::vector<PendingLabel> pending_;

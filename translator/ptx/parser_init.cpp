@@ -38,7 +38,6 @@ struct ValueRow {
 constexpr ValueRow kFilters[] = {{"nearest", 0}, {"linear", 1}};
 constexpr ValueRow kAddressModes[] = {
     {"wrap", 0}, {"mirror", 1}, {"clamp_ogl", 2}, {"clamp_to_edge", 3}, {"clamp_to_border", 4}};
-constexpr ValueRow kTruths[] = {{"false", 0}, {"true", 1}};
 constexpr ValueRow kLayouts[] = {{"linear", 1}};
 
 /// The words that a member takes; none takes words of another.
@@ -46,7 +45,6 @@ std::span<const ValueRow> values_of(std::string_view member) {
   if (member == "filter_mode") return kFilters;
   if (member.starts_with("addr_mode_")) return kAddressModes;
   if (member == "memory_layout") return kLayouts;
-  if (member == "normalized_coords" || member == "force_unnormalized_coords") return kTruths;
   return {};
 }
 
@@ -54,7 +52,7 @@ std::span<const ValueRow> values_of(std::string_view member) {
 
 bool Parser::initializer(Variable& v) {
   v.init.present = true;
-  if (is_opaque(v.type)) return opaque_fields(v);
+  if (is_opaque(v.type)) return opaque_initializer(v);
   std::vector<std::uint64_t> dims = v.dims;
   if (v.vec > 1) dims.push_back(v.vec);
   const bool list = lex_.peek().is('{');
@@ -236,6 +234,11 @@ bool Parser::init_address(Variable& v, std::uint64_t index, std::optional<std::u
                                 std::string(ptx::text(s.space)) +
                                 " is not known before the launch; .global and .const are");
   }
+  if (is_opaque(s.type)) {
+    // ptxas takes it, and the word in memory is no handle.
+    return error(name.span, "'" + std::string(id) + "' of type ." + std::string(ptx::text(s.type)) +
+                                " does not initialise a variable; mov.u64 takes its handle");
+  }
   if (s.kind != SymbolKind::variable && s.kind != SymbolKind::function) {
     return error(name.span,
                  "'" + std::string(id) + "' has no address that is known before the launch");
@@ -290,19 +293,45 @@ bool Parser::field_value(Variable& v, std::string_view member, OpaqueField& fiel
                                std::string(member) + " of ." + std::string(ptx::text(v.type)));
 }
 
-bool Parser::opaque_fields(Variable& v) {
+/// { members }, or for an array { { members }, { members } } and, as ptxas has it, the first
+/// element's without the second braces.
+bool Parser::opaque_initializer(Variable& v) {
+  const Token open = lex_.peek();
   if (!expect('{', "before the members' values")) return false;
+  if (!lex_.peek().is('{')) {
+    if (v.unsized && lex_.peek().is('}'))
+      return error(open.span, "an empty list says nothing of the array's size");
+    if (!opaque_fields(v)) return false;
+    size_opaque_array(v, 1);
+    return true;
+  }
+  if (!v.is_array)
+    return error_here("one variable of an opaque type has its members in one pair of braces");
+  std::uint64_t elements = 0;
+  do {
+    const Span span = lex_.peek().span;
+    if (!expect('{', "before the members' values")) return false;
+    if (++elements > v.count && !v.unsized) return error(span, "more initialisers than elements");
+    if (!opaque_fields(v)) return false;
+  } while (lex_.accept(','));
+  // No instruction names an element of the array, so that its members are checked and no more.
+  v.init.fields.clear();
+  size_opaque_array(v, elements);
+  return expect('}', "after the elements of the array");
+}
+
+void Parser::size_opaque_array(Variable& v, std::uint64_t elements) {
+  if (!v.unsized) return;
+  v.dims.insert(v.dims.begin(), elements);
+  v.unsized = false;
+  v.count = elements;
+  v.size = v.count * bytes(v.type);
+}
+
+/// Behind the opening brace.
+bool Parser::opaque_fields(Variable& v) {
   if (lex_.accept('}')) return true;
   do {
-    if (lex_.peek().is('{')) {  // an array of them
-      if (!v.is_array)
-        return error_here("one variable of an opaque type has its members in one pair of braces");
-      lex_.next();
-      while (!lex_.peek().is('}') && lex_.peek().kind != TokenKind::end && !lex_.peek().is(';'))
-        lex_.next();
-      if (!expect('}', "after the members' values")) return false;
-      continue;
-    }
     const Token name = lex_.next();
     if (name.kind != TokenKind::word) {
       if (name.kind == TokenKind::bad) return false;

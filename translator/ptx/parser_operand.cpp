@@ -304,6 +304,12 @@ bool Parser::name_operand(const Token& token, Operand& out) {
     case SymbolKind::reg:
       out.kind = OperandKind::reg;
       if (lex_.peek().kind == TokenKind::dot_word && !part_suffix(out)) return false;
+      if (s.vec == 1 && out.part >= Part::x && out.part <= Part::w) {
+        Diagnostic& d = sink_.error(
+            out.span, quoted(name) + " is no vector; " + quoted(text(out.span)) + " is no element");
+        d.notes.push_back({s.span, "declared here"});
+        return false;
+      }
       if (out.part > Part::x && out.part <= Part::w &&
           static_cast<unsigned>(out.part) > static_cast<unsigned>(s.vec)) {
         Diagnostic& d = sink_.error(out.span, quoted(text(out.span)) + " is past the vector's " +
@@ -336,7 +342,6 @@ bool Parser::name_operand(const Token& token, Operand& out) {
         out.plus = lex_.peek().is('+');
         if (!offset_suffix(out.offset)) return false;
       }
-      if (!unified_suffix(out)) return false;
       out.span.length =
           lex_.last_end() > out.span.begin ? lex_.last_end() - out.span.begin : out.span.length;
       return true;
