@@ -24,6 +24,7 @@ void Checker::check_texture() {
   const Operand* data = &op(0);
   if (data->kind == OperandKind::pair) {
     const auto items = f_.list(*data);
+    if (!needs(50, 60, "a predicate of " + name())) return;
     if (!dest(items[1], Type::pred, false, true)) return;
     data = &items[0];
   }
@@ -92,6 +93,7 @@ void Checker::check_texture() {
 void Checker::check_texture_extras(unsigned next, Type ctype) {
   const Mod geom = mods_->geom;
   const unsigned count = inst_->operand_count;
+  if (next < count && !needs(43, 30, "an offset or a depth to compare with")) return;
   const auto in_braces = [&](const Operand& operand) {
     return operand.kind == OperandKind::vector || type_of(operand).vec > 1;
   };

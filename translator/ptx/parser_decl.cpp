@@ -395,6 +395,8 @@ bool Parser::check_variable(const DeclSpec& spec, std::string_view name, Span sp
   if (!check_vector(spec)) return false;
   if (spec.space == Space::param && spec.vec != 1)
     return error(spec.vec_span, "a .param variable is no vector");
+  if (spec.space == Space::param && spec.type == Type::f16x2)
+    return error(spec.type_span, "a .param variable is no .f16x2; .b32 has its bits");
   if (spec.linkage == Linkage::common && spec.space != Space::global) {
     return error(spec.space_span, ".common is for .global variables");
   }

@@ -189,6 +189,8 @@ bool Parser::parameter_list(Function& f, std::vector<SymbolId>& out, bool entry,
     check_vector(spec);
     if (spec.space == Space::param && spec.vec != 1)
       error(spec.vec_span, "a .param variable is no vector");
+    if (spec.space == Space::param && spec.type == Type::f16x2)
+      error(spec.type_span, "a .param variable is no .f16x2; .b32 has its bits");
     if (!entry && id_text == "_") error(name.span, "'_' is no name of a function's parameter");
     if (!entry && is_opaque(spec.type)) {
       error(spec.type_span,

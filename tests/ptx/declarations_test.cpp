@@ -1,0 +1,421 @@
+// The cross product of declarations, redeclarations, names, members and initialisers, and of the
+// versions and targets of surface and texture instructions, against what ptxas said of each
+// statement: tests/data/ptxas/declarations.txt has a sign for each, in the order of this walk.
+// Where ptxas is installed a sample is asked again; PTX2SPV_RECORD=1 asks all of them and writes
+// the file.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <future>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/process.hpp"
+#include "translator/ptx/parser.hpp"
+
+namespace ptx2spv {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Statement {
+  std::string text;    ///< as a failure names it
+  std::string module;  ///< all of it
+};
+struct Group {
+  std::string name;
+  std::vector<Statement> statements;
+};
+
+/// A module with something at module scope and something in its kernel.
+std::string module_of(const std::string& globals, const std::string& body,
+                      const std::string& params = "", const std::string& target = "sm_90",
+                      const std::string& version = "9.0") {
+  return ".version " + version + "\n.target " + target + "\n" +
+         (version >= "2.3" ? ".address_size 64\n" : "") + globals + "\n.entry k(" + params +
+         ")\n{\n.reg .pred p<4>; .reg .b16 h<8>; .reg .b32 r<8>; .reg .u64 d<8>; .reg .f32 "
+         "f<8>;\n" +
+         body + "\nret;\n}\n";
+}
+
+/// Every choice of one word from each list, the last list fastest, joined by blanks.
+Words product(const std::vector<Words>& lists) {
+  Words out{""};
+  for (const Words& list : lists) {
+    Words next;
+    for (const std::string& head : out)
+      for (const std::string& word : list)
+        next.push_back(head.empty() || word.empty() ? head + word : head + " " + word);
+    out = std::move(next);
+  }
+  return out;
+}
+
+const Words kTypes{".b8",  ".u16", ".f16",  ".bf16", ".f16x2",   ".b32",    ".f32",
+                   ".s64", ".f64", ".b128", ".pred", ".surfref", ".texref", ".samplerref"};
+const Words kSizes{"", ".v2", ".v4", ".v8", ".v2 .v2", ".align 8", ".align 3", ".align 16 .v2"};
+
+void declarations(std::vector<Group>& groups) {
+  Group scope{"module scope", {}}, body{"body", {}}, params{"parameters", {}}, linked{"linked", {}};
+  const std::string mode = "sm_90, texmode_independent";
+  for (const std::string& head :
+       product({{".global", ".const", ".shared", ".local", ".param", ".reg", ""}, kSizes, kTypes}))
+    scope.statements.push_back({head + " a", module_of(head + " a;", "", "", mode)});
+  for (const std::string& head :
+       product({{".reg", ".local", ".shared", ".param", ".global", ".const"}, kSizes, kTypes}))
+    body.statements.push_back({head + " a", module_of("", "{ " + head + " a; }", "", mode)});
+  for (const std::string& head : product({{".param", ".reg", ".global"}, kSizes, kTypes})) {
+    params.statements.push_back({"entry " + head, module_of("", "", head + " a", mode)});
+    params.statements.push_back(
+        {"func " + head, module_of(".func f(" + head + " a) { ret; }", "", "", mode)});
+  }
+  for (const std::string& head : product(
+           {{"", ".visible", ".extern", ".weak", ".common"},
+            {".global", ".const", ".shared"},
+            {".u32", ".surfref", ".texref", ".samplerref", ".f16"},
+            {"x", "x[2]", "x[]", "x<2>", "x = 1", "x = {}", "x = {width = 8}", "x[] = {1, 2}"}}))
+    linked.statements.push_back({head, module_of(head + ";", "", "", mode)});
+  for (Group* group : {&scope, &body, &params, &linked}) groups.push_back(std::move(*group));
+}
+
+void pairs(std::vector<Group>& groups, const std::string& name, const Words& heads,
+           const std::string& end) {
+  Group group{name, {}};
+  for (const std::string& one : heads)
+    for (const std::string& other : heads)
+      group.statements.push_back(
+          {one + "; " + other + end, module_of(one + ";\n" + other + end, "")});
+  groups.push_back(std::move(group));
+}
+
+void redeclarations(std::vector<Group>& groups) {
+  const Words functions{".func f()",
+                        ".visible .func f()",
+                        ".weak .func f()",
+                        ".extern .func f()",
+                        ".func f() .noreturn",
+                        ".func f(.param .b32 a)",
+                        ".func f(.param .u32 z)",
+                        ".func f(.param .align 8 .b32 a)",
+                        ".func f(.param .b8 a[4])",
+                        ".func f(.param .b8 a[8])",
+                        ".func f(.param .align 4 .b8 a[4])",
+                        ".func f(.reg .b32 a)",
+                        ".func f(.reg .s32 a)",
+                        ".func f(.reg .v2 .b32 a)",
+                        ".func (.reg .b32 r) f()",
+                        ".func (.param .b32 r) f()",
+                        ".func (.param .f32 r) f()",
+                        ".func f(.param .b32 a, .param .b32 b)",
+                        ".func .attribute(.unified(1,2)) f()",
+                        ".func .attribute(.unified(1,3)) f()",
+                        ".func f() .maxnreg 32",
+                        ".entry f()"};
+  pairs(groups, "functions declared and defined", functions, " { ret; }");
+  pairs(groups, "functions declared twice", functions, ";");
+  pairs(groups, "kernels",
+        {".entry e()", ".visible .entry e()", ".weak .entry e()", ".entry e(.param .b32 a)",
+         ".entry e(.param .u32 a)", ".entry e(.param .u64 a)", ".entry e(.param .u64 .ptr a)",
+         ".entry e(.param .align 8 .b8 a[4])", ".entry e(.param .surfref a)",
+         ".entry e(.param .texref a)", ".entry e() .maxntid 32"},
+        " { ret; }");
+  pairs(
+      groups, "variables",
+      {".global .u32 v", ".visible .global .u32 v", ".weak .global .u32 v",
+       ".extern .global .u32 v", ".extern .global .b32 v", ".extern .global .u64 v",
+       ".extern .global .u32 v[4]", ".extern .global .u32 v[]", ".visible .global .u32 v[4]",
+       ".visible .global .u32 v[] = {1, 2}", ".extern .global .u32 v[2][2]",
+       ".extern .global .v2 .u32 v", ".extern .global .surfref v", ".visible .global .surfref v",
+       ".extern .global .texref v", ".extern .shared .u32 v[]", ".visible .global .align 8 .u32 v"},
+      ";");
+}
+
+void names(std::vector<Group>& groups) {
+  Group group{"names", {}};
+  const Words each{".reg .b32 x<4>;",     ".reg .b32 x2;",    ".reg .b32 x4;",
+                   ".reg .b32 x;",        ".reg .f32 x<2>;",  ".reg .b32 x12;",
+                   ".reg .b32 x1<3>;",    ".shared .b32 x2;", ".local .b32 x<4>;",
+                   ".reg .b32 P<4>;",     ".reg .b32 P1;",    "{ .reg .b32 x2; }",
+                   "{ .reg .b32 x<4>; }", ".reg .b32 G<4>;",  ".reg .b32 x<20>;"};
+  for (const std::string& one : each)
+    for (const std::string& other : each)
+      group.statements.push_back(
+          {one + " " + other, module_of(".global .u32 G1;", one + " " + other, ".param .u32 P1")});
+  groups.push_back(std::move(group));
+}
+
+void members(std::vector<Group>& groups) {
+  Group group{"members", {}};
+  const Words uses{"mov.u32 r0, A;",
+                   "mov.u32 A, r0;",
+                   "add.u32 r0, A, r1;",
+                   "add.u32 r0, r1, A;",
+                   "setp.eq.u32 p0, A, r1;",
+                   "selp.u32 r0, A, r1, p0;",
+                   "mov.b64 d0, {A, r1};",
+                   "mov.b64 {A, r1}, d0;",
+                   "cvt.u64.u32 d0, A;",
+                   "ld.shared.u32 A, [r1];",
+                   "ld.shared.u32 r0, [A];",
+                   "st.shared.u32 [r1], A;",
+                   "atom.shared.add.u32 r0, [r1], A;",
+                   "suld.b.1d.b32.trap {A}, [d0, {r1}];",
+                   "suld.b.1d.b32.trap {r0}, [d0, {A}];",
+                   "sust.b.1d.b32.trap [d0, {r1}], A;",
+                   "vadd.u32.u32.u32 r0, A, r1;",
+                   "suq.width.b32 A, [d0];",
+                   "shfl.sync.idx.b32 A, r0, r1, 31, -1;",
+                   "bar.sync A;"};
+  for (const std::string& use : uses)
+    for (const std::string item : {"s.x", "s.y", "s.r", "y1.x", "y1.w", "v.x", "v.y", "w.w", "w.a",
+                                   "g.x", "q.x", "s.unified", "g.unified", "s.lo"}) {
+      std::string text = use;
+      text.replace(text.find('A'), 1, item);
+      group.statements.push_back(
+          {text, module_of("",
+                           ".reg .u32 s, y<4>; .reg .v2 .u32 v; .reg .v4 .u32 w; .shared .u32 g; "
+                           ".reg .pred q;\n" +
+                               text)});
+    }
+  for (const std::string at : {"[v.unified]", "[v].unified", "[v+4].unified", "[v.unified+4]",
+                               "[d0].unified", "[d0.unified]", "[n].unified", "v.unified"})
+    for (const std::string op : {"ld.global.u32 r0, A;", "st.global.u32 A, r0;", "mov.u64 d0, A;",
+                                 "ld.u32 r0, A;", "prefetch.global.L1 A;"}) {
+      std::string text = op;
+      text.replace(text.find('A'), 1, at);
+      group.statements.push_back(
+          {text, module_of(".global .attribute(.unified(19,95)) .u32 v; .global .u32 n;", text)});
+    }
+  groups.push_back(std::move(group));
+}
+
+void initialisers(std::vector<Group>& groups) {
+  Group opaque{"members of opaque variables", {}}, addresses{"addresses", {}};
+  for (const std::string type : {".texref", ".surfref", ".samplerref"})
+    for (const std::string member :
+         {"width", "height", "depth", "channel_data_type", "channel_order", "array_size",
+          "num_mipmap_levels", "num_samples", "memory_layout", "normalized_coords",
+          "force_unnormalized_coords", "filter_mode", "addr_mode_0", "addr_mode_2"})
+      for (const std::string value : {"0", "1", "true", "false", "linear", "wrap", "-1", "{1}"}) {
+        const std::string text = ".global " + type + " x = {" + member + " = " + value + "};";
+        opaque.statements.push_back({text, module_of(text, "", "", "sm_90, texmode_independent")});
+      }
+  for (const std::string tail :
+       {"[2] = {{width = 1}, {width = 2}}", "[2] = {{width = 1}, {width = 2}, {width = 3}}",
+        "[] = {{width = 1}}", "[] = {}", "[2] = {}", "[2] = {width = 1}", "[2] = {{foo = 1}}",
+        "[2] = {{width = true}}", "[2] = {{width = 1},}", " = {{width = 1}}", " = {0}", " = 0",
+        " = {width = 1, width = 2}", " = {width 1}"}) {
+    const std::string text = ".global .surfref x" + std::string(tail) + ";";
+    opaque.statements.push_back({text, module_of(text, "")});
+  }
+  for (const std::string version : {"2.0", "2.1", "3.0", "3.1", "7.1", "9.0"})
+    for (const std::string target : {"sm_10", "sm_13", "sm_20", "sm_35", "sm_90"})
+      for (const std::string text :
+           {".global .u32 p = v;", ".global .u64 p = v;", ".global .u32 p = v + 4;",
+            ".global .u64 p = generic(v);", ".global .u32 p[2] = {0, v};", ".const .u64 p = v;",
+            ".global .u8 p = 0xff(v);", ".global .u64 p = k;", ".global .b64 p = v;",
+            ".global .u64 p = s;", ".shared .u64 p = v;"}) {
+        // The kernel is named before it is defined.
+        const std::string kernel =
+            std::string(text).find("= k") == std::string::npos ? "" : ".entry k();\n";
+        addresses.statements.push_back(
+            {version + " " + target + ": " + text,
+             module_of(".global .u32 v; .global .surfref s;\n" + kernel + text, "", "", target,
+                       version)});
+      }
+  groups.push_back(std::move(opaque));
+  groups.push_back(std::move(addresses));
+}
+
+void versions(std::vector<Group>& groups) {
+  Group group{"versions and targets", {}};
+  const Words lines{"",
+                    "suld.b.1d.b32.trap {r0}, [s, {r1}];",
+                    "suld.b.2d.v2.b32.clamp {r0,r2}, [s, {r1,r1}];",
+                    "suld.b.3d.b8.zero {r0}, [s, {r1,r1,r1,r1}];",
+                    "suld.b.a2d.cg.b32.trap {r0}, [s, {r1,r1,r1,r1}];",
+                    "suld.b.1d.b32.trap {r0}, [d0, {r1}];",
+                    "sust.b.1d.b32.trap [s, {r1}], r0;",
+                    "sust.b.a1d.wt.b32.trap [s, {r1,r1}], r0;",
+                    "sust.p.1d.b32.trap [s, {r1}], r0;",
+                    "sust.p.a1d.b32.zero [s, {r1,r1}], r0;",
+                    "sust.p.1d.b32 [s, {r1}], r0;",
+                    "sured.b.add.1d.u32.trap [s, {r1}], r0;",
+                    "sured.b.min.1d.s64.trap [s, {r1}], d0;",
+                    "sured.p.add.2d.b32.clamp [s, {r1,r1}], r0;",
+                    "sured.p.min.1d.b64.zero [s, {r1}], d0;",
+                    "sured.b.and.1d.b32 [s, {r1}], r0;",
+                    "suq.width.b32 r0, [s];",
+                    "suq.channel_order.b32 r0, [s];",
+                    "suq.array_size.b32 r0, [s];",
+                    "suq.memory_layout.b32 r0, [d0];",
+                    "tex.1d.v4.s32.s32 {r0,r1,r2,r3}, [t, {r1}];",
+                    "tex.cube.v4.f32.f32 {f0,f1,f2,f3}, [t, {f0,f1,f2,f3}];",
+                    "tex.2dms.v4.s32.s32 {r0,r1,r2,r3}, [t, {r0,r1,r2,r3}];",
+                    "tex.level.2d.v4.f32.f32 {f0,f1,f2,f3}, [t, {f0,f1}], f2;",
+                    "tex.2d.v2.f16x2.f32 {r0,r1}, [d0, {f0,f1}];",
+                    "tld4.r.2d.v4.f32.f32 {f0,f1,f2,f3}, [t, {f0,f1}];",
+                    "tex.2d.v4.f32.f32 {f0,f1,f2,f3}, [t, {f0,f1}], {r0,r1};",
+                    "tex.2d.v4.f32.f32 {f0,f1,f2,f3}, [t, {f0,f1}], f2;",
+                    "tex.2d.v4.f32.f32 {f0,f1,f2,f3}|p0, [t, {f0,f1}];",
+                    "tld4.r.cube.v4.f32.f32 {f0,f1,f2,f3}, [t, {f0,f1,f2,f2}];",
+                    "tld4.r.a2d.v4.f32.f32 {f0,f1,f2,f3}, [t, {r0,f1,f2,f2}];",
+                    "tld4.r.2d.v4.f32.f32 {f0,f1,f2,f3}, [t, {f0,f1}], {r0,r1};",
+                    "txq.width.b32 r0, [t];",
+                    "txq.array_size.b32 r0, [t];",
+                    "txq.level.width.b32 r0, [t], 0;",
+                    "istypep.surfref p0, d0;",
+                    "istypep.texref p0, d0;",
+                    "mov.u64 d0, s;",
+                    "mov.u64 d0, t;",
+                    "mov.u64 d0, ps;"};
+  for (const std::string version :
+       {"1.4", "1.5", "2.0", "2.1", "3.0", "3.1", "4.0", "4.1", "4.2", "8.1"})
+    for (const std::string target : {"sm_13", "sm_20", "sm_30", "sm_53", "sm_60"})
+      for (const std::string& line : lines)
+        group.statements.push_back({version + " " + target + ": " + line,
+                                    module_of(".global .surfref s; .global .texref t;", line,
+                                              ".param .surfref ps", target, version)});
+  groups.push_back(std::move(group));
+}
+
+std::vector<Group> all_groups() {
+  std::vector<Group> groups;
+  declarations(groups);
+  redeclarations(groups);
+  names(groups);
+  members(groups);
+  initialisers(groups);
+  versions(groups);
+  return groups;
+}
+
+/// As a whole program, and where that lacks a definition, or has what only a part may have, as a
+/// part.
+bool ptxas_takes(const std::string& module) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.write("a.ptx", module);
+  const auto ask = [&](const std::string& option) {
+    return std::system(("ptxas " + option + "-arch=sm_90 " + file + " -o " + folder.file("a.o") +
+                        " > " + folder.file("log") + " 2>&1")
+                           .c_str()) == 0;
+  };
+  if (ask("")) return true;
+  const std::string log = test::read_whole(folder.file("log"));
+  const bool part = log.find("Unresolved extern") != std::string::npos ||
+                    log.find("--compile-only") != std::string::npos;
+  if (!part) return false;
+  // Only the linker misses what nothing defines.
+  return ask("-c ") ||
+         test::read_whole(folder.file("log")).find("Unresolved extern") != std::string::npos;
+}
+
+bool installed() { return std::system("ptxas --version > /dev/null 2>&1") == 0; }
+
+const std::string kFile = PTX2SPV_SOURCE_DIR "/tests/data/ptxas/declarations.txt";
+
+/// A line "group: +-+..." for each group.
+std::map<std::string, std::string> recorded() {
+  std::map<std::string, std::string> out;
+  std::ifstream in(kFile);
+  for (std::string line; std::getline(in, line);)
+    if (const auto colon = line.find(": "); colon != std::string::npos)
+      out[line.substr(0, colon)] = line.substr(colon + 2);
+  return out;
+}
+
+std::string ask_all(const Group& group) {
+  std::string signs(group.statements.size(), '-');
+  const auto ask = [&](std::size_t first) {
+    for (std::size_t i = first; i < signs.size(); i += 4)
+      if (ptxas_takes(group.statements[i].module)) signs[i] = '+';
+  };
+  std::vector<std::future<void>> turns;
+  for (std::size_t k = 0; k < 4; ++k) turns.push_back(std::async(std::launch::async, ask, k));
+  return signs;
+}
+
+/// Why a statement that ptxas takes is refused on purpose; empty where there is no reason.
+std::string_view refusal(const std::string& message) {
+  struct Reason {
+    std::string_view words, why;
+  };
+  constexpr Reason kReasons[] = {
+      {"does not initialise a variable", "the manual: opaque variables are no initialisers"},
+      {"is no value of", "the manual: a member takes its own words"},
+      {"a .common variable has no opaque type", "ptxas refuses the scalar and takes the array"},
+      {"is past the vector's", "the element is none of the vector's"},
+      {"is no vector", "the element is none of a scalar's"},
+      {"writes a register here", "a selector is for video instructions"},
+      {"is for .global variables and kernel parameters",
+       "ptxas refuses the scalar and takes the array"},
+      {"generic() in an initialiser needs .target", "the manual: generic addresses are of sm_20"},
+      {"a mask in an initialiser needs .target", "the manual: generic addresses are of sm_20"},
+      {"'.clamp' needs .target", "the manual: .clamp and .zero are of sm_20"},
+      {"'.zero' needs .target", "the manual: .clamp and .zero are of sm_20"},
+      {"'tex.cube.v4.f32.f32' needs .target", "the manual: cubes are of sm_20"},
+      {"selects nothing", "a selector is for video instructions"},
+  };
+  for (const Reason& reason : kReasons)
+    if (message.find(reason.words) != std::string::npos) return reason.why;
+  return {};
+}
+
+TEST(Declarations, AreTakenAndRefusedAsPtxasDoes) {
+  const auto answers = recorded();
+  std::map<std::string, std::size_t> on_purpose;
+  std::size_t taken = 0, refused = 0;
+  for (const Group& group : all_groups()) {
+    const auto found = answers.find(group.name);
+    ASSERT_TRUE(found != answers.end()) << group.name;
+    ASSERT_EQ(found->second.size(), group.statements.size()) << group.name;
+    for (std::size_t i = 0; i < group.statements.size(); ++i) {
+      DiagnosticSink sink;
+      ptx::parse_module(group.statements[i].module, "declarations.ptx", {}, sink);
+      const bool theirs = found->second[i] == '+', ours = sink.errors() == 0;
+      (theirs ? taken : refused) += 1;
+      std::string message;
+      for (const Diagnostic& d : sink.diagnostics())
+        if (message.empty() && d.severity == Severity::error) message = d.text;
+      const std::string_view why = theirs && !ours ? refusal(message) : std::string_view();
+      if (!why.empty()) {
+        ++on_purpose[std::string(why)];
+        continue;
+      }
+      EXPECT_EQ(theirs, ours) << group.name << ": " << group.statements[i].text << "\n" << message;
+    }
+  }
+  EXPECT_GT(taken, 1500u);
+  EXPECT_GT(refused, 2000u);
+  for (const auto& [why, count] : on_purpose)
+    std::printf("%zu refused on purpose: %s\n", count, why.c_str());
+}
+
+TEST(Declarations, TheAssemblerAgreesWhereItIsInstalled) {
+  if (!installed()) GTEST_SKIP() << "ptxas is not installed";
+  const std::vector<Group> groups = all_groups();
+  if (std::getenv("PTX2SPV_RECORD") != nullptr) {
+    std::ofstream out(kFile, std::ios::binary);
+    for (const Group& group : groups) out << group.name << ": " << ask_all(group) << "\n";
+    return;
+  }
+  constexpr std::size_t kStep = 97;  // coprime to the lengths of the lists
+  const auto answers = recorded();
+  std::size_t at = 0, asked = 0;
+  for (const Group& group : groups)
+    for (std::size_t i = 0; i < group.statements.size(); ++i, ++at) {
+      if (at % kStep != 0) continue;
+      ++asked;
+      EXPECT_EQ(ptxas_takes(group.statements[i].module), answers.at(group.name)[i] == '+')
+          << group.name << ": " << group.statements[i].text;
+    }
+  EXPECT_GT(asked, 50u);
+}
+
+}  // namespace
+}  // namespace ptx2spv
