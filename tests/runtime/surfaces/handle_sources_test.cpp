@@ -45,13 +45,6 @@ const HandleSource kSources[] = {
     {"address_of_a_surfref_stored_and_reloaded", Place::variable,
      ".global .surfref canvas;\n.global .align 8 .u64 kept;", "",
      "mov.u64 %a, canvas;\n st.global.u64 [kept], %a;\n ld.global.u64 %h, [kept];"},
-    {"initialised_array_of_surfrefs", Place::variable,
-     ".global .surfref other;\n.global .surfref canvas;\n"
-     ".global .align 8 .u64 all[2] = {other, canvas};",
-     "",
-     "mov.u64 %a, all;\n and.b32 %r1, %thread, 0;\n mul.wide.u32 %b, %r1, 8;\n add.u64 %a, %a, "
-     "%b;\n"
-     " ld.global.u64 %h, [%a+8];"},
     {"selected_by_thread", Place::pair, "", ".param .u64 target, .param .u64 second",
      "ld.param.u64 %a, [target];\n ld.param.u64 %b, [second];\n and.b32 %r1, %thread, 1;\n"
      " setp.eq.u32 %odd, %r1, 1;\n selp.u64 %h, %a, %b, %odd;"},
