@@ -1,5 +1,6 @@
 // Surfaces and textures in forms that no record holds: kinds of handles, registers of the other
 // class as values and coordinates, what initialisers state, and where a trap is.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -187,6 +188,54 @@ TEST_P(Handles, TrapsSayWhereAndInWhichUnit) {
     const std::string error = run(text.c_str(), Args().surface(*surface).value(each.x));
     EXPECT_TRUE(error.starts_with("handles.ptx:9:18: error: ")) << error;
     EXPECT_NE(error.find(each.unit), std::string::npos) << error;
+  }
+}
+
+// The unit of x is the instruction's, whatever the geometry and wherever x lies in the operand.
+TEST_P(Handles, TrapsNameTheUnitOfXInEveryGeometry) {
+  const struct {
+    Geometry geometry;
+    const char *name, *place;
+  } kinds[] = {{Geometry::d2, "2d", "{%x, %z}"},
+               {Geometry::d3, "3d", "{%x, %z, %z, %z}"},
+               {Geometry::a1d, "a1d", "{%z, %x}"},
+               {Geometry::a2d, "a2d", "{%z, %x, %z, %z}"}};
+  const struct {
+    const char *access, *rest, *unit;
+    std::uint32_t x;
+  } accesses[] = {{"suld.b", "b32.trap %r, ", " (x in bytes)", 32},
+                  {"sust.b", "b32.trap ", " (x in bytes)", 32},
+                  {"sust.p", "b32.trap ", " (x in texels)", 8},
+                  {"sured.b.add", "u32.trap ", " (x in bytes)", 32},
+                  {"sured.p.add", "b32.trap ", " (x in units of .b32, 4 bytes)", 8}};
+  for (const auto& kind : kinds) {
+    ArrayDesc desc;
+    desc.geometry = kind.geometry;
+    desc.format = abi::SurfaceFormat::u32;
+    desc.channels = 1;
+    desc.width = 8;
+    desc.height = kind.geometry == Geometry::a1d ? 1 : 4;
+    (kind.geometry == Geometry::d3 ? desc.depth : desc.layers) =
+        kind.geometry == Geometry::d2 ? 1 : 2;
+    desc.backing = GetParam();
+    const auto made = Array::create(*device_, desc);
+    ASSERT_TRUE(made) << kind.name << ": " << made.error().to_string();
+    const auto surface = Surface::create(*made);
+    ASSERT_TRUE(surface);
+    for (const auto& each : accesses) {
+      // PTX has no reductions of layers.
+      if (kind.name[0] == 'a' && std::string_view(each.access).starts_with("sured")) continue;
+      const std::string text = fmt::format(
+          ".version 8.0\n.target sm_80\n.address_size 64\n"
+          ".visible .entry k(.param .u64 surf, .param .u32 at)\n{{\n"
+          ".reg .b64 %h; .reg .b32 %x, %z, %r;\nld.param.u64 %h, [surf];\n"
+          "ld.param.u32 %x, [at];\nmov.u32 %r, 0; mov.u32 %z, 0;\n{}.{}.{}[%h, {}]{};\nret;\n}}\n",
+          each.access, kind.name, each.rest, kind.place,
+          std::string_view(each.access).starts_with("suld") ? "" : ", %r");
+      const std::string error = run(text.c_str(), Args().surface(*surface).value(each.x));
+      EXPECT_NE(error.find(fmt::format("x = {}", each.x)), std::string::npos) << text << error;
+      EXPECT_NE(error.find(each.unit), std::string::npos) << text << error;
+    }
   }
 }
 
