@@ -317,6 +317,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Program{"huge_host", {"huge_host.cu"}, {}, false},
                       Program{"textures", {"textures.cu"}, {}, false},
                       Program{"symbols", {"symbols.cu"}, {}},
+                      Program{"pairs", {"pairs.cu"}, {}},
                       Program{"streams", {"streams.cu"}, {}}),
     [](const auto& each) {
       std::string name = each.param.name;
