@@ -50,13 +50,13 @@ bool better_in_image(const DeviceState& device, const SlotInfo& slot, const Arra
 
 class Backings {
  public:
-  Backings(const KernelState& kernel, const LaunchConfig& config, LaunchPlan& plan, Slots& slots)
-      : info_(*kernel.info),
-        device_(*kernel.module->device),
-        config_(config),
-        interpreted_(plan.interpreted),
+  Backings(LaunchPlan& plan, bool reads_images)
+      : info_(*plan.kernel().info),
+        device_(plan.device()),
+        config_(plan.facts->config),
+        reads_images_(reads_images),
         plan_(plan),
-        slots_(slots) {}
+        slots_(*plan.slots) {}
 
   Status choose() {
     find();
@@ -93,14 +93,14 @@ class Backings {
       if (texture->buffer && samplers_may_read(filter)) make_memory_image(*texture);
       if (!texture->array && !texture->memory_image) continue;
       slots_.textures[i].texture = texture;
-      if (!interpreted_ && i < most && i < info_.texture_uses.size())
+      if (reads_images_ && i < most && i < info_.texture_uses.size())
         slots_.textures[i].use = sampler_use(*texture, info_.texture_uses[i], filter);
     }
     find_table(filter);
   }
 
   bool samplers_may_read(FilterPolicy filter) const {
-    return !interpreted_ && (filter == FilterPolicy::device || samplers_are_exact(device_.profile));
+    return reads_images_ && (filter == FilterPolicy::device || samplers_are_exact(device_.profile));
   }
 
   /// What handles out of memory may name. Nothing where the device indexes no samplers, or where a
@@ -108,7 +108,7 @@ class Backings {
   void find_table(FilterPolicy filter) {
     slots_.table.clear();
     plan_.table_changes = device_.textures.changes();
-    if (interpreted_ || !info_.dynamic_textures || !device_.profile.features.indexed_samplers)
+    if (!reads_images_ || !info_.dynamic_textures || !device_.profile.features.indexed_samplers)
       return;
     std::array<std::vector<TextureUse>, std::tuple_size_v<TableSpecs>> uses;
     for (const TextureUse& use : info_.table_uses) {
@@ -159,7 +159,7 @@ class Backings {
     const ArrayState& array = *surface.array;
     const ImageService service =
         image_service(info_.slots[slot], array.desc.texel_bytes(), device_.profile);
-    if (interpreted_ || slot >= device_.profile.max_slots || service == ImageService::none)
+    if (!reads_images_ || slot >= device_.profile.max_slots || service == ImageService::none)
       return false;
     if (!array.image_backed) return true;
     const Level& level = array.levels[surface.level];
@@ -274,7 +274,7 @@ class Backings {
       spec.channels = static_cast<std::uint8_t>(array.desc.channels);
       spec.geometry = slot_geometry(array.desc.geometry);
     } else if (i < device_.profile.max_slots && device_.profile.costs.bound_buffers &&
-               !interpreted_ && config_.bind_slots && level.bytes <= limits.maxStorageBufferRange &&
+               reads_images_ && config_.bind_slots && level.bytes <= limits.maxStorageBufferRange &&
                !(level.bytes >> 32)) {
       spec.backing = Backing::buffer;
     }
@@ -288,7 +288,7 @@ class Backings {
   const EntryInfo& info_;
   DeviceState& device_;
   const LaunchConfig& config_;
-  const bool interpreted_;  ///< then everything is in memory
+  const bool reads_images_;  ///< false: everything is in memory
   LaunchPlan& plan_;
   Slots& slots_;
 };
@@ -300,9 +300,8 @@ FilterPolicy filter_of(const LaunchConfig& config) {
   return config.filter.value_or(device ? FilterPolicy::device : FilterPolicy::exact);
 }
 
-Status choose_backings(const KernelState& kernel, const LaunchConfig& config, LaunchPlan& plan,
-                       Slots& slots) {
-  return Backings(kernel, config, plan, slots).choose();
+Status choose_backings(LaunchPlan& plan, bool reads_images) {
+  return Backings(plan, reads_images).choose();
 }
 
 }  // namespace ptx2spv::runtime

@@ -40,9 +40,8 @@ inline std::uint64_t word64(const std::vector<std::byte>& bytes, std::uint32_t o
 
 FilterPolicy filter_of(const LaunchConfig& config);
 
-/// Decides how each slot is reached. Arrays move to where the kernel wants them, or are mirrored
-/// (LaunchPlan::mirrored) where they may not. Sets LaunchPlan::moves.
-Status choose_backings(const KernelState& kernel, const LaunchConfig& config, LaunchPlan& plan,
-                       Slots& slots);
+/// Decides how each slot is reached, in LaunchPlan::slots. Arrays move to where the kernel wants
+/// them, or are mirrored (LaunchPlan::mirrored) where they may not. Sets LaunchPlan::moves.
+Status choose_backings(LaunchPlan& plan, bool reads_images);
 
 }  // namespace ptx2spv::runtime

@@ -386,16 +386,13 @@ void settle_slots(const KernelState& kernel, const Slots& slots, Specialization&
 
 }  // namespace
 
-std::uint32_t checks_of(const KernelState& kernel, const LaunchConfig& config) {
-  return config.checks.value_or(kernel.module->device->checks) & kKernelChecks;
-}
-
-Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kernel,
-                                                        const LaunchConfig& config,
+Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const LaunchFacts& facts,
                                                         const Slots& slots,
                                                         const std::vector<std::byte>& params,
-                                                        bool interpreted, Specialization& key) {
-  key.checks = checks_of(kernel, config);
+                                                        bool looks_at_sync, Specialization& key) {
+  const KernelState& kernel = *facts.kernel;
+  const LaunchConfig& config = facts.config;
+  key.checks = facts.checks;
   constexpr std::uint32_t kOfBlocks = check_race | check_sync;
   if (key.together[0] && (key.checks & kOfBlocks)) {
     key.checks &= ~kOfBlocks;
@@ -403,7 +400,7 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kerne
                   "a workgroup runs all blocks of '{}', which is launched cooperatively: neither "
                   "races nor synchronisation are looked for");
   }
-  if (interpreted && (key.checks & check_sync)) {
+  if (!looks_at_sync && (key.checks & check_sync)) {
     key.checks &= ~std::uint32_t{check_sync};
     say_unchecked(kernel,
                   "the driver does not take kernel '{}' with checks of synchronisation, or not "

@@ -6,7 +6,7 @@
 
 #include "src/device/suppressions.hpp"
 #include "src/launch/allocation_table.hpp"
-#include "src/module/module.hpp"
+#include "src/launch/facts.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -25,15 +25,12 @@ struct SanitizedLaunch {
   std::vector<std::uint64_t> pointers;  ///< the values of EntryInfo::pointer_params
 };
 
-/// The checks of a launch: its own, else the device's.
-std::uint32_t checks_of(const KernelState& kernel, const LaunchConfig& config);
-/// Sets what of the key the checks decide. The interpreter does not look at synchronisation: a
-/// line says so.
-Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const KernelState& kernel,
-                                                        const LaunchConfig& config,
+/// Sets what of the key the checks decide. An executor that does not look at synchronisation has a
+/// line say so.
+Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const LaunchFacts& facts,
                                                         const Slots& slots,
                                                         const std::vector<std::byte>& params,
-                                                        bool interpreted, Specialization& key);
+                                                        bool looks_at_sync, Specialization& key);
 /// Workgroups that a dispatch has at most, so that the shadow of their shared memory does not grow
 /// too large; 0: any number.
 std::uint64_t most_groups(const SanitizedLaunch* launch);

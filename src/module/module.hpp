@@ -98,6 +98,17 @@ Status place_variables(ModuleState& module);
 /// Rewrites the fields that hold the handle of `name`.
 Status rewrite_handles(ModuleState& module, const std::string& name, Relocation::Kind kind);
 
+/// What is known of a kernel's executors; src/executor/tier.cpp alone uses it.
+struct TierState {
+  std::atomic<bool> device_refuses{false}, host_refuses{false};  ///< tried, and cannot
+  /// Microseconds: that the host has run the kernel, up to which it runs it before the device's
+  /// compiler is asked, and that this compiler has probably taken for slow modules so far.
+  std::atomic<std::uint64_t> interpreted_us{0}, patience_us{0}, compiled_us{0};
+  std::mutex mutex;  ///< for what follows
+  /// Sizes of launches whose loops made few iterations (src/executor/loop_trial.hpp).
+  std::vector<std::vector<std::uint8_t>> short_loops;
+};
+
 struct KernelState {
   KernelState() = default;
   KernelState(const KernelState&) = delete;
@@ -107,16 +118,10 @@ struct KernelState {
   /// otherwise.
   static constexpr std::size_t kKept = 256;
 
-  ModuleState* module = nullptr;             ///< which owns this
-  const EntryInfo* info = nullptr;           ///< of the module's interface
-  std::atomic<bool> device_refuses{false};   ///< the kernel
-  std::atomic<bool> not_interpreted{false};  ///< the interpreter was tried, and cannot
-  /// Microseconds: that the interpreter has run, up to which it runs before the device's compiler
-  /// is asked, and that this compiler has probably taken for slow modules so far.
-  std::atomic<std::uint64_t> interpreted_us{0}, patience_us{0}, compiled_us{0};
+  ModuleState* module = nullptr;    ///< which owns this
+  const EntryInfo* info = nullptr;  ///< of the module's interface
+  TierState tier;
   std::mutex mutex;  ///< for what follows
-  /// Sizes of launches whose loops made few iterations (src/launch/loop_trial.hpp).
-  std::vector<std::vector<std::uint8_t>> short_loops;
   RecentlyUsed<Variant> interpretations;
   RecentlyUsed<Variant> variants;
   RecentlyUsed<Pipeline> pipelines;  ///< of these variants

@@ -5,7 +5,6 @@
 
 #include "src/array/buffer.hpp"
 #include "src/stream/event.hpp"
-#include "src/stream/graph.hpp"
 #include "src/stream/stream.hpp"
 
 namespace ptx2spv {
@@ -32,42 +31,6 @@ Result<Stream> Stream::create(const Device& device) {
   auto stream = StreamState::create(*device.state(), true);
   if (!stream) return stream.error();
   return Stream(std::move(*stream));
-}
-
-Status Stream::launch(const Kernel& kernel, const LaunchConfig& config, const Args& args) {
-  if (kernel.state()->module->device.get() != &state_->device)
-    return make_error(ErrorCode::invalid_argument,
-                      "the kernel and the stream belong to different devices");
-  auto plan = plan_launch(*kernel.state(), config, args, Runner::any);
-  if (!plan) return plan.error();
-  std::lock_guard lock(state_->mutex);
-  return submit_plan(
-      std::move(*plan), *kernel.state(), config, args, Runner::any,
-      [&](LaunchPlan&& settled) { return state_->launch(std::move(settled), nullptr, nullptr); });
-}
-
-Status Stream::replay(const Graph& graph) {
-  const auto& state = graph.state();
-  if (state->device.get() != &state_->device)
-    return make_error(ErrorCode::invalid_argument,
-                      "the graph and the stream belong to different devices");
-  std::lock_guard lock(state_->mutex);
-  state_->retire();
-  std::uint64_t value = 0;
-  {
-    std::lock_guard graph_lock(state->mutex);
-    if (state->nodes.empty()) return {};
-    auto submitted = state->submit();
-    if (!submitted) return submitted.error();
-    value = *submitted;
-  }
-  state_->last_value = value;
-  Pending replay;
-  replay.value = value;
-  replay.keep.push_back(state);
-  replay.check = [raw = state.get()](StreamState& stream) { return raw->check(stream); };
-  state_->pending.push_back(std::move(replay));
-  return {};
 }
 
 Status Stream::upload(const Buffer& buffer, std::uint64_t offset,

@@ -56,7 +56,7 @@ Result<VkDescriptorSet> Descriptors::allocate(VkDescriptorSetLayout layout,
 
 Result<VkDescriptorSet> Descriptors::common(const LaunchPlan& plan, const Ring& ring) {
   const std::uint32_t bindings = plan.variant->info.bindings;
-  key_.assign({0, plan.module->serial, bindings});
+  key_.assign({0, plan.facts->module->serial, bindings});
   if (auto known = sets_.find(key_); known != sets_.end()) return known->second;
   auto set = allocate(plan.variant->layout->sets[0]);
   if (!set) return set.error();
@@ -67,7 +67,8 @@ Result<VkDescriptorSet> Descriptors::common(const LaunchPlan& plan, const Ring& 
   infos[abi::params] = {ring.memory().buffer(), ring.memory().offset(), Ring::kWindow};
   infos[abi::trap] = {ring.memory().buffer(), ring.memory().offset(), abi::kTrapWords * 4};
   infos[abi::surfaces] = whole(device_->surfaces.memory());
-  infos[abi::constants] = whole(plan.module->constants ? plan.module->constants : device_->discard);
+  infos[abi::constants] =
+      whole(plan.facts->module->constants ? plan.facts->module->constants : device_->discard);
   infos[abi::locks] = whole(device_->locks);
   infos[abi::textures] = whole(device_->textures.memory());
   infos[abi::memory] = {device_->heap.bound_buffer(), 0, VK_WHOLE_SIZE};
@@ -89,20 +90,21 @@ Result<VkDescriptorSet> Descriptors::common(const LaunchPlan& plan, const Ring& 
 }
 
 Result<VkDescriptorSet> Descriptors::textures(const LaunchPlan& plan) {
-  if (plan.textures.empty() && plan.table.empty()) return VkDescriptorSet{VK_NULL_HANDLE};
+  if (plan.vulkan.textures.empty() && plan.vulkan.table.empty())
+    return VkDescriptorSet{VK_NULL_HANDLE};
   key_.assign({2, plan.variant->serial});
-  for (const TextureBinding& texture : plan.textures) key_.push_back(texture.serial);
+  for (const TextureBinding& texture : plan.vulkan.textures) key_.push_back(texture.serial);
   // What the table holds, and where.
-  if (!plan.table.empty()) key_.insert(key_.end(), {plan.table_changes, plan.moves});
+  if (!plan.vulkan.table.empty()) key_.insert(key_.end(), {plan.table_changes, plan.moves});
   if (auto known = sets_.find(key_); known != sets_.end()) return known->second;
   std::uint32_t elements = 0;
-  for (const TableBinding& array : plan.table)
+  for (const TableBinding& array : plan.vulkan.table)
     elements += static_cast<std::uint32_t>(array.elements.size());
   auto set = allocate(plan.variant->layout->sets[2], elements);
   if (!set) return set.error();
   elements_ += elements;
   std::vector<VkDescriptorImageInfo> images;
-  for (const TextureBinding& texture : plan.textures)
+  for (const TextureBinding& texture : plan.vulkan.textures)
     images.push_back({texture.sampler, texture.view, VK_IMAGE_LAYOUT_GENERAL});
   std::vector<VkWriteDescriptorSet> writes;
   const auto write = [&](std::uint32_t binding, const VkDescriptorImageInfo* first,
@@ -115,8 +117,9 @@ Result<VkDescriptorSet> Descriptors::textures(const LaunchPlan& plan) {
     each.pImageInfo = first;
     writes.push_back(each);
   };
-  for (std::size_t i = 0; i < images.size(); ++i) write(plan.textures[i].slot, &images[i], 1);
-  for (const TableBinding& array : plan.table)
+  for (std::size_t i = 0; i < images.size(); ++i)
+    write(plan.vulkan.textures[i].slot, &images[i], 1);
+  for (const TableBinding& array : plan.vulkan.table)
     write(array.binding, array.elements.data(), array.elements.size());
   device_->vk.UpdateDescriptorSets(device_->handle, static_cast<std::uint32_t>(writes.size()),
                                    writes.data(), 0, nullptr);
@@ -127,15 +130,15 @@ Result<VkDescriptorSet> Descriptors::textures(const LaunchPlan& plan) {
 Result<VkDescriptorSet> Descriptors::slots(const LaunchPlan& plan) {
   // Serial numbers, not handles: a handle may come back for something else.
   key_.assign({1, plan.variant->serial});
-  for (const SlotBinding& slot : plan.slots) key_.push_back(slot.serial);
+  for (const SlotBinding& slot : plan.vulkan.slots) key_.push_back(slot.serial);
   if (auto known = sets_.find(key_); known != sets_.end()) return known->second;
   auto set = allocate(plan.variant->layout->sets[1]);
   if (!set) return set.error();
-  std::vector<VkDescriptorBufferInfo> buffers(plan.slots.size());
-  std::vector<VkDescriptorImageInfo> images(plan.slots.size());
+  std::vector<VkDescriptorBufferInfo> buffers(plan.vulkan.slots.size());
+  std::vector<VkDescriptorImageInfo> images(plan.vulkan.slots.size());
   std::vector<VkWriteDescriptorSet> writes;
-  for (std::uint32_t i = 0; i < plan.slots.size(); ++i) {
-    const SlotBinding& slot = plan.slots[i];
+  for (std::uint32_t i = 0; i < plan.vulkan.slots.size(); ++i) {
+    const SlotBinding& slot = plan.vulkan.slots[i];
     if (slot.backing == Backing::address) continue;
     VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
     write.dstSet = *set;

@@ -6,11 +6,30 @@
 
 namespace ptx2spv::runtime {
 
+namespace {
+
+/// The addresses of the heap and of printf's buffer, for kernels that use them.
+Status place_shared(const LaunchPlan& plan, PrintfBuffer& printf, LaunchPlace& place) {
+  if (plan.variant->info.uses_heap) {
+    auto address = plan.device().kernel_heap.address(plan.device());
+    if (!address) return address.error();
+    place.heap_address = *address;
+  }
+  if (plan.variant->info.uses_printf) {
+    auto address = printf.address(plan.device());
+    if (!address) return address.error();
+    place.printf_address = *address;
+  }
+  return {};
+}
+
+}  // namespace
+
 std::uint64_t slice_bytes(const LaunchPlan& plan) {
   return (plan.params.size() + 255) / 256 * 256 + abi::kTrapWords * 4;
 }
 
-Result<LaunchPlace> place_words(const LaunchPlan& plan, Ring& ring) {
+Result<LaunchPlace> place_words(const LaunchPlan& plan, Ring& ring, PrintfBuffer& printf) {
   std::uint64_t params = (plan.params.size() + 255) / 256 * 256;
   auto slice = ring.take(slice_bytes(plan));
   if (!slice) return slice.error();
@@ -19,6 +38,7 @@ Result<LaunchPlace> place_words(const LaunchPlan& plan, Ring& ring) {
   place.trap_offset = slice->offset + params;
   if (!plan.params.empty()) std::memcpy(slice->mapped, plan.params.data(), plan.params.size());
   std::memset(slice->mapped + params, 0, abi::kTrapWords * 4);
+  if (Status status = place_shared(plan, printf, place); !status) return status.error();
   return place;
 }
 
@@ -30,8 +50,9 @@ void put_addresses(const LaunchPlan& plan, const LaunchPlace& place,
   if (plan.variant->info.uses_heap) put_address(push, abi::heap, place.heap_address);
 }
 
-Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, Descriptors& descriptors) {
-  auto words = place_words(plan, ring);
+Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, PrintfBuffer& printf,
+                                 Descriptors& descriptors) {
+  auto words = place_words(plan, ring, printf);
   if (!words) return words.error();
   LaunchPlace place = *words;
   auto common = descriptors.common(plan, ring);
@@ -48,7 +69,7 @@ Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, Descriptors
 
 void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const LaunchPlace& place,
                    LaunchBound& bound) {
-  DeviceState& device = *plan.module->device;
+  DeviceState& device = plan.device();
   const DeviceFunctions& vk = device.vk;
   auto push = plan.push;
   // Into words that the launch has no use for, so after the launch's own.
@@ -68,7 +89,7 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   }
   for (const auto& array : plan.mirrored) array->record_copy(commands, true);
   if (!plan.mirrored.empty()) barrier(device, commands, Work::copy, Work::kernel);
-  const VkPipeline pipeline = plan.pipeline->handle;
+  const VkPipeline pipeline = plan.vulkan.pipeline->handle;
   if (bound.pipeline != pipeline)
     vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
   const VkDescriptorSet sets[] = {place.common, place.slots, place.textures};
@@ -85,28 +106,28 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, same ? 1 : more,
                            sets, moving, offsets);
   bound = {pipeline, layout, place.slots, place.textures};
-  for (std::uint32_t run = 0; run < plan.repeat; ++run) {
+  for (std::uint32_t run = 0; run < plan.facts->config.repeat; ++run) {
     if (run) barrier(device, commands, Work::kernel, Work::kernel);
-    for (std::size_t i = 0; i < plan.dispatches.size(); ++i) {
-      const Dispatch& each = plan.dispatches[i];
+    for (std::size_t i = 0; i < plan.vulkan.dispatches.size(); ++i) {
+      const Dispatch& each = plan.vulkan.dispatches[i];
       if (plan.sanitized && plan.sanitized->shadow) {
         const Memory& shadow = plan.sanitized->shadow;
         barrier(device, commands, Work::kernel, Work::copy);
         vk.CmdFillBuffer(commands, shadow.buffer(), shadow.offset(), shadow.size(), 0);
         barrier(device, commands, Work::copy, Work::kernel);
       }
-      if (plan.workspace) {
+      if (plan.facts->workspace) {
         barrier(device, commands, Work::kernel, Work::copy);
-        const Memory& workspace = *plan.workspace;
+        const Memory& workspace = *plan.facts->workspace;
         vk.CmdFillBuffer(commands, workspace.buffer(), workspace.offset(), abi::kGridWorkspace, 0);
         barrier(device, commands, Work::copy, Work::kernel);
       }
       // Dispatches of one launch are independent, unless they share the slab.
-      if (i && plan.slab_bytes) barrier(device, commands, Work::kernel, Work::kernel);
+      if (i && plan.vulkan.slab_bytes) barrier(device, commands, Work::kernel, Work::kernel);
       std::copy(each.base.begin(), each.base.end(), push.begin() + abi::base_x);
       push[abi::threads] = each.threads;
       place_pushed_params();
-      if (run == 0 || plan.dispatches.size() > 1)
+      if (run == 0 || plan.vulkan.dispatches.size() > 1)
         vk.CmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                             plan.variant->info.push_words * 4, push.data());
       vk.CmdDispatch(commands, each.groups[0], each.groups[1], each.groups[2]);

@@ -9,10 +9,6 @@
 
 namespace ptx2spv::runtime {
 
-namespace {
-constexpr std::uint32_t kQueries = 256;  // two a timed launch
-}  // namespace
-
 Result<std::shared_ptr<StreamState>> StreamState::create(DeviceState& device, bool keep_device) {
   auto stream = std::make_shared<StreamState>(device);
   if (keep_device) stream->keep = device.shared_from_this();
@@ -48,26 +44,17 @@ Result<std::uint64_t> StreamState::submit(VkCommandBuffer recorded, bool signal)
   return value;
 }
 
-/// Where the memory lies that launches share.
-Status StreamState::place_memory(const LaunchPlan& plan, LaunchPlace& place) {
-  const auto put = [&](Result<std::uint64_t> address, std::uint64_t& to) -> Status {
-    if (!address) {
-      ring.cancel();
-      return address.error();
-    }
-    to = *address;
-    return {};
-  };
-  if (plan.slab_bytes) place.slab_address = slab.address();
-  if (plan.variant->info.uses_heap)
-    if (Status status = put(device.kernel_heap.address(device), place.heap_address); !status)
-      return status;
-  if (!plan.variant->info.uses_printf) return {};
-  return put(printf.address(device), place.printf_address);
-}
-
-/// The slice of old launches that a new one's takes over are looked at before.
 Status StreamState::make_room(const LaunchPlan& plan) {
+  if (descriptors.full()) {
+    if (Status status = wait_all(); !status) return status;
+    descriptors.clear();
+  }
+  const std::uint64_t slab_bytes = plan.vulkan.slab_bytes;
+  if (slab_bytes > slab.size() || (slab_bytes && !slab)) {
+    auto memory = device.heap.allocate(MemoryKind::device, slab_bytes);
+    if (!memory) return memory.error();
+    slab = std::move(*memory);
+  }
   while (std::uint64_t busy = ring.blocked_by(slice_bytes(plan))) {
     if (Status status = device.queue.wait(std::min(busy, last_value)); !status) return status;
     retire();
@@ -75,89 +62,40 @@ Status StreamState::make_room(const LaunchPlan& plan) {
   return {};
 }
 
-Pending StreamState::pend(LaunchPlan&& plan, const LaunchPlace& place, std::uint64_t value) {
-  if (!plan.rest) {
+Result<LaunchPlace> StreamState::place(const LaunchPlan& plan, bool with_sets) {
+  auto place =
+      with_sets ? place_launch(plan, ring, printf, descriptors) : place_words(plan, ring, printf);
+  if (!place)
+    ring.cancel();
+  else if (plan.vulkan.slab_bytes)
+    place->slab_address = slab.address();
+  return place;
+}
+
+Pending& StreamState::pend(LaunchPlan&& plan, const LaunchPlace& place, std::uint64_t value,
+                           const std::shared_ptr<Outcome>& outcome) {
+  if (!plan.first_block) {
     std::lock_guard lock(device.statistics_mutex);
-    device.statistics.launches += plan.repeat;
-    if (plan.interpreted) device.statistics.interpreted_launches += plan.repeat;
+    device.statistics.launches += plan.facts->config.repeat;
   }
-  Pending launch;
+  if (outcome) {
+    outcome->timing.prepare_ms = plan.prepare_ms;
+    outcome->timing.threads = plan.variant->key.threads;
+    outcome->timing.sampled_textures =
+        static_cast<std::uint32_t>(plan.vulkan.textures.size()) + plan.vulkan.table_textures;
+  }
+  Pending& launch = pending.emplace_back();
   launch.value = value;
   launch.params = {place.slice.mapped, plan.params.size()};
-  launch.module = std::move(plan.module);
-  launch.kernel = plan.kernel;
+  launch.facts = std::move(plan.facts);
   launch.variant = std::move(plan.variant);
-  launch.pipeline = std::move(plan.pipeline);
+  launch.pipeline = std::move(plan.vulkan.pipeline);
   launch.keep = std::move(plan.keep);
   launch.sanitized = std::move(plan.sanitized);
   for (auto& array : plan.mirrored) launch.keep.push_back(array);
   launch.trap = ring.memory().mapped() + place.trap_offset;
-  return launch;
-}
-
-Status StreamState::launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& outcome,
-                           std::uint64_t* value_out) {
-  if (plan.interpreted) return interpret(std::move(plan), outcome, value_out);
-  if (pending.size() % CommandPool::kUnasked == CommandPool::kUnasked - 1) retire();
-  if (descriptors.full()) {
-    if (Status status = wait_all(); !status) return status;
-    descriptors.clear();
-  }
-  if (plan.slab_bytes > slab.size() || (plan.slab_bytes && !slab)) {
-    auto memory = device.heap.allocate(MemoryKind::device, plan.slab_bytes);
-    if (!memory) return memory.error();
-    slab = std::move(*memory);
-  }
-  int query = -1;
-  if (plan.timed && device.traits.timestamp_bits) {
-    if (!queries) {
-      VkQueryPoolCreateInfo create{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
-      create.queryType = VK_QUERY_TYPE_TIMESTAMP;
-      create.queryCount = kQueries;
-      VkResult result = device.vk.CreateQueryPool(device.handle, &create, nullptr, &queries);
-      if (result != VK_SUCCESS) return vulkan_error(result, "CreateQueryPool");
-    }
-    if (pending.size() >= kQueries / 2)
-      if (Status status = wait_all(); !status) return status;
-    query = static_cast<int>(next_query);
-    next_query = (next_query + 2) % kQueries;
-  }
-  if (Status status = make_room(plan); !status) return status;
-  auto place = place_launch(plan, ring, descriptors);
-  if (!place) {
-    ring.cancel();
-    return place.error();
-  }
-  if (Status status = place_memory(plan, *place); !status) return status;
-  auto recording = commands.begin(work_of(plan));
-  if (!recording) {
-    ring.cancel();
-    return recording.error();
-  }
-  auto index = static_cast<std::uint32_t>(query);
-  if (query >= 0) {
-    device.vk.CmdResetQueryPool(*recording, queries, index, 2);
-    device.vk.CmdWriteTimestamp(*recording, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, index);
-  }
-  LaunchBound bound;
-  record_launch(*recording, plan, *place, bound);
-  if (query >= 0)
-    device.vk.CmdWriteTimestamp(*recording, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries,
-                                index + 1);
-  auto value = submit(*recording, outcome != nullptr);
-  if (!value) {
-    ring.cancel();
-    return value.error();
-  }
-  ring.close(*value);
-  if (device.queue.has_timeout())
-    device.queue.name(*value, "kernel '" + plan.kernel->info->name + "'");
-  Pending launch = pend(std::move(plan), *place, *value);
-  launch.query = query;
   launch.outcome = outcome;
-  pending.push_back(std::move(launch));
-  if (value_out) *value_out = *value;
-  return {};
+  return launch;
 }
 
 Status StreamState::transfer(const std::function<void(VkCommandBuffer)>& record,
@@ -190,13 +128,13 @@ void StreamState::retire() {
       if (count) {
         std::uint32_t record[abi::kTrapWords];
         std::memcpy(record, done.trap, sizeof record);
-        TrapReport report =
-            make_report(*done.module, *done.kernel, *done.variant, record, done.params);
-        if (done.sanitized) note_trap(*done.module, *done.sanitized, report);
+        TrapReport report = make_report(*done.facts->module, *done.facts->kernel, *done.variant,
+                                        record, done.params);
+        if (done.sanitized) note_trap(*done.facts->module, *done.sanitized, report);
         failure = trap_error(std::move(report));
       }
       if (done.sanitized)
-        read_fault_log(*done.module, *done.kernel, *done.variant, *done.sanitized);
+        read_fault_log(*done.facts->module, *done.facts->kernel, *done.variant, *done.sanitized);
       // Other launches of this stream may still be printing.
       if (done.variant->info.uses_printf && done.outcome && pending.empty())
         printf.collect(printed);
@@ -210,9 +148,9 @@ void StreamState::retire() {
           device.handle, queries, static_cast<std::uint32_t>(done.query), 2, sizeof ticks, ticks, 8,
           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
       if (result == VK_SUCCESS)
-        done.outcome->device_ms = std::max(done.outcome->device_ms, 0.0) +
-                                  static_cast<double>(ticks[1] - ticks[0]) *
-                                      device.traits.properties.limits.timestampPeriod * 1e-6;
+        done.outcome->timing.device_ms = std::max(done.outcome->timing.device_ms, 0.0) +
+                                         static_cast<double>(ticks[1] - ticks[0]) *
+                                             device.traits.properties.limits.timestampPeriod * 1e-6;
     }
     if (done.outcome) {
       done.outcome->error = std::move(failure);

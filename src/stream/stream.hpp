@@ -22,17 +22,23 @@ namespace ptx2spv::runtime {
 struct Outcome {
   bool done = false;
   std::optional<Error> error;
-  double device_ms = -1;
+  LaunchTiming timing;
 };
 
 struct StreamState;
-struct LaunchPlace;
+
+/// Where a launch's own words lie, and the sets that name them.
+struct LaunchPlace {
+  Slice slice;
+  std::uint64_t trap_offset = 0;  ///< from the ring's start
+  VkDescriptorSet common = VK_NULL_HANDLE, slots = VK_NULL_HANDLE, textures = VK_NULL_HANDLE;
+  std::uint64_t printf_address = 0, slab_address = 0, heap_address = 0;
+};
 
 /// A launch that was submitted and not yet looked at.
 struct Pending {
   std::uint64_t value = 0;
-  std::shared_ptr<ModuleState> module;
-  KernelState* kernel = nullptr;
+  Facts facts;  ///< null: no launch
   std::shared_ptr<const Variant> variant;
   std::shared_ptr<const Pipeline> pipeline;
   std::vector<std::shared_ptr<const void>> keep;
@@ -60,11 +66,6 @@ struct StreamState {
 
   /// Submits commands of this stream; as CommandPool::submit.
   Result<std::uint64_t> submit(VkCommandBuffer recorded, bool signal = true);
-  Status launch(LaunchPlan&& plan, const std::shared_ptr<Outcome>& outcome, std::uint64_t* value);
-  /// As launch, of a plan that the interpreter runs: waits for all that the device was given, runs
-  /// it, and returns when it is over.
-  Status interpret(LaunchPlan&& plan, const std::shared_ptr<Outcome>& outcome,
-                   std::uint64_t* value);
   /// Copies, with `keep` held until they are over and `finish` called then.
   Status transfer(const std::function<void(VkCommandBuffer)>& record,
                   std::vector<std::shared_ptr<const void>> keep, std::function<void()> finish);
@@ -73,9 +74,13 @@ struct StreamState {
   Status wait_all();
 
   // Parts of a launch.
+  /// Makes room in what launches share. Old launches are looked at before theirs is taken.
   Status make_room(const LaunchPlan& plan);
-  Status place_memory(const LaunchPlan& plan, LaunchPlace& place);
-  Pending pend(LaunchPlan&& plan, const LaunchPlace& place, std::uint64_t value);
+  /// Finds the memory that the launch needs, and with `with_sets` the sets that name it.
+  Result<LaunchPlace> place(const LaunchPlan& plan, bool with_sets);
+  /// Counts a launch that was submitted, and keeps what it uses.
+  Pending& pend(LaunchPlan&& plan, const LaunchPlace& place, std::uint64_t value,
+                const std::shared_ptr<Outcome>& outcome);
 
   CommandPool commands;
   VkQueryPool queries = VK_NULL_HANDLE;
@@ -90,15 +95,9 @@ struct StreamState {
   std::uint32_t next_query = 0;
 };
 
-/// Where a launch's own words lie, and the sets that name them.
-struct LaunchPlace {
-  Slice slice;
-  std::uint64_t trap_offset = 0;  ///< from the ring's start
-  VkDescriptorSet common = VK_NULL_HANDLE, slots = VK_NULL_HANDLE, textures = VK_NULL_HANDLE;
-  std::uint64_t printf_address = 0, slab_address = 0, heap_address = 0;
-};
-/// A launch's slice of the ring, with its parameters and its empty trap record.
-Result<LaunchPlace> place_words(const LaunchPlan& plan, Ring& ring);
+/// A launch's slice of the ring, with its parameters and its empty trap record, and the addresses
+/// of what it uses of the heap and of printf's buffer.
+Result<LaunchPlace> place_words(const LaunchPlan& plan, Ring& ring, PrintfBuffer& printf);
 /// Writes an address into the push constants.
 inline void put_address(std::span<std::uint32_t> push, abi::Push word, std::uint64_t address) {
   push[word] = static_cast<std::uint32_t>(address);
@@ -108,8 +107,9 @@ inline void put_address(std::span<std::uint32_t> push, abi::Push word, std::uint
 void put_addresses(const LaunchPlan& plan, const LaunchPlace& place, std::span<std::uint32_t> push);
 /// Bytes of a launch's slice.
 std::uint64_t slice_bytes(const LaunchPlan& plan);
-/// Takes a slice of `ring`, fills it and finds the sets.
-Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, Descriptors& descriptors);
+/// The same, and the sets that name it all.
+Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, PrintfBuffer& printf,
+                                 Descriptors& descriptors);
 /// What the last launch of a command buffer left bound.
 struct LaunchBound {
   VkPipeline pipeline = VK_NULL_HANDLE;

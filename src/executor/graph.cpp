@@ -1,4 +1,4 @@
-#include "src/stream/graph.hpp"
+#include "src/executor/graph.hpp"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/executor/executor.hpp"
 #include "src/launch/report.hpp"
 
 namespace ptx2spv::runtime {
@@ -17,7 +18,7 @@ GraphState::~GraphState() {
 }
 
 bool LaunchNode::depends() const {
-  const EntryInfo& info = *plan.kernel->info;
+  const EntryInfo& info = *plan.kernel().info;
   return info.dynamic_handles || info.uses_textures || !plan.variant->key.assume_live_handles;
 }
 
@@ -28,7 +29,7 @@ Status GraphState::refresh() {
   for (auto& node : nodes) {
     auto* launch = std::get_if<LaunchNode>(&node);
     if (!launch || (!launch->depends() && launch->plan.moves == moves_now)) continue;
-    auto plan = plan_launch(*launch->plan.kernel, launch->config, launch->args, Runner::device);
+    auto plan = plan_for_device(launch->plan.facts);
     if (!plan) return plan.error();
     // The old plan keeps what a replay may still be using.
     if (last_value)
@@ -53,7 +54,7 @@ Status GraphState::record() {
   for (const auto& node : nodes)
     if (auto* launch = std::get_if<LaunchNode>(&node)) {
       bytes += (launch->plan.params.size() + 255) / 256 * 256 + 256;
-      slab_bytes = std::max(slab_bytes, launch->plan.slab_bytes);
+      slab_bytes = std::max(slab_bytes, launch->plan.vulkan.slab_bytes);
     }
   ring = Ring();
   traps.clear();
@@ -98,19 +99,9 @@ Status GraphState::record() {
       continue;
     }
     const LaunchPlan& plan = launch->plan;
-    auto place = place_launch(plan, ring, descriptors);
+    auto place = place_launch(plan, ring, printf, descriptors);
     if (!place) return place.error();
-    if (plan.slab_bytes) place->slab_address = slab.address();
-    if (plan.variant->info.uses_heap) {
-      auto address = device->kernel_heap.address(*device);
-      if (!address) return address.error();
-      place->heap_address = *address;
-    }
-    if (plan.variant->info.uses_printf) {
-      auto address = printf.address(*device);
-      if (!address) return address.error();
-      place->printf_address = *address;
-    }
+    if (plan.vulkan.slab_bytes) place->slab_address = slab.address();
     traps.emplace_back(i, ring.memory().mapped() + place->trap_offset);
     record_launch(commands, plan, *place, bound);
   }
@@ -144,7 +135,7 @@ Result<std::uint64_t> GraphState::submit() {
     for (const auto& node : nodes)
       if (const auto* launch = std::get_if<LaunchNode>(&node)) {
         device->queue.name(
-            *value, fmt::format("a graph with kernel '{}'", launch->plan.kernel->info->name));
+            *value, fmt::format("a graph with kernel '{}'", launch->plan.kernel().info->name));
         break;
       }
   return value;
@@ -162,7 +153,7 @@ void GraphState::read_fault_logs() {
   for (auto& node : nodes)
     if (auto* launch = std::get_if<LaunchNode>(&node); launch && launch->plan.sanitized) {
       const LaunchPlan& plan = launch->plan;
-      read_fault_log(*plan.module, *plan.kernel, *plan.variant, *plan.sanitized);
+      read_fault_log(*plan.facts->module, plan.kernel(), *plan.variant, *plan.sanitized);
     }
 }
 
@@ -175,8 +166,9 @@ std::optional<Error> GraphState::find_trap() {
     std::uint32_t record[abi::kTrapWords];
     std::memcpy(record, trap, sizeof record);
     const LaunchPlan& plan = std::get<LaunchNode>(nodes[node]).plan;
-    TrapReport report = make_report(*plan.module, *plan.kernel, *plan.variant, record, plan.params);
-    if (plan.sanitized) note_trap(*plan.module, *plan.sanitized, report);
+    TrapReport report =
+        make_report(*plan.facts->module, plan.kernel(), *plan.variant, record, plan.params);
+    if (plan.sanitized) note_trap(*plan.facts->module, *plan.sanitized, report);
     return trap_error(std::move(report));
   }
   return std::nullopt;
@@ -199,26 +191,13 @@ Status Graph::add(const Kernel& kernel, const LaunchConfig& config, const Args& 
   if (kernel.state()->module->device != state_->device)
     return make_error(ErrorCode::invalid_argument,
                       "the kernel and the graph belong to different devices");
-  auto plan = plan_launch(*kernel.state(), config, args, Runner::device);
+  auto facts = gather_facts(*kernel.state(), config, args);
+  if (!facts) return facts.error();
+  auto plan = plan_for_device(*facts);
   if (!plan) return plan.error();
   if (plan->sanitized) ignore_global_races(*plan->variant, *plan->sanitized, plan->params);
-  LaunchNode node{std::move(*plan), config, args};
-  {
-    ModuleState& module = *kernel.state()->module;
-    std::lock_guard module_lock(module.mutex);
-    auto keep_bindings = [](const auto& refs, const auto& bound, auto& given) {
-      for (const RefInfo& ref : refs) {
-        const auto is_ref = [&ref](const auto& each) { return each.first == ref.name; };
-        const auto found = bound.find(ref.name);
-        if (found != bound.end() && std::none_of(given.begin(), given.end(), is_ref))
-          given.emplace_back(ref.name, found->second);
-      }
-    };
-    keep_bindings(kernel.state()->info->surfrefs, module.surfaces, node.args.surfrefs);
-    keep_bindings(kernel.state()->info->texrefs, module.textures, node.args.texrefs);
-  }
   std::lock_guard lock(state_->mutex);
-  state_->nodes.emplace_back(std::move(node));
+  state_->nodes.emplace_back(LaunchNode{std::move(*plan)});
   state_->recorded = false;
   return {};
 }

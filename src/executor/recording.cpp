@@ -3,8 +3,9 @@
 #include <deque>
 
 #include "ptx2spv/vulkan.hpp"
+#include "src/executor/executor.hpp"
+#include "src/executor/tier.hpp"
 #include "src/launch/report.hpp"
-#include "src/stream/stream.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -49,7 +50,7 @@ void order(const DeviceState& device, VkCommandBuffer commands) {
 }
 
 Status check_recordable(const LaunchPlan& plan) {
-  const EntryInfo& info = *plan.kernel->info;
+  const EntryInfo& info = *plan.kernel().info;
   if (info.dynamic_handles || info.dynamic_textures)
     return make_error(ErrorCode::unsupported,
                       "kernel '" + info.name +
@@ -68,24 +69,14 @@ Status RecordingState::place(RecordedLaunch& launch, LaunchPlace& at) {
   const LaunchPlan& plan = launch.plan;
   if (Status status = launch.ring.open(device->heap, slice_bytes(plan) + Heap::kAlignment); !status)
     return status;
-  auto placed = place_launch(plan, launch.ring, descriptors);
+  auto placed = place_launch(plan, launch.ring, printf, descriptors);
   if (!placed) return placed.error();
   at = *placed;
-  if (plan.slab_bytes) {
-    auto memory = device->heap.allocate(MemoryKind::device, plan.slab_bytes);
+  if (plan.vulkan.slab_bytes) {
+    auto memory = device->heap.allocate(MemoryKind::device, plan.vulkan.slab_bytes);
     if (!memory) return memory.error();
     launch.slab = std::move(*memory);
     at.slab_address = launch.slab.address();
-  }
-  if (plan.variant->info.uses_heap) {
-    auto address = device->kernel_heap.address(*device);
-    if (!address) return address.error();
-    at.heap_address = *address;
-  }
-  if (plan.variant->info.uses_printf) {
-    auto address = printf.address(*device);
-    if (!address) return address.error();
-    at.printf_address = *address;
   }
   launch.trap = launch.ring.memory().mapped() + at.trap_offset;
   return {};
@@ -103,7 +94,7 @@ Status RecordingState::record(VkCommandBuffer commands, LaunchPlan&& plan) {
   if (launches.empty()) ++device->pins;
   {
     std::lock_guard lock(device->statistics_mutex);
-    device->statistics.launches += launch.plan.repeat;
+    device->statistics.launches += launch.plan.facts->config.repeat;
   }
   launches.push_back(std::move(launch));
   return {};
@@ -125,12 +116,14 @@ Status Recording::launch(VkCommandBuffer commands, const Kernel& kernel, const L
   if (kernel.state()->module->device != state_->device)
     return make_error(ErrorCode::invalid_argument,
                       "the kernel and the recording belong to different devices");
-  auto plan = plan_launch(*kernel.state(), config, args, Runner::device);
+  auto facts = gather_facts(*kernel.state(), config, args);
+  if (!facts) return facts.error();
+  auto plan = plan_for_device(*facts);
   if (!plan) return plan.error();
   if (Status status = check_recordable(*plan); !status) return status;
-  return submit_plan(
-      std::move(*plan), *kernel.state(), config, args, Runner::device,
-      [&](LaunchPlan&& settled) { return state_->record(commands, std::move(settled)); });
+  auto residency = hold_arrays(*plan, [&] { return plan_for_device(*facts); });
+  if (!residency) return residency.error();
+  return state_->record(commands, std::move(*plan));
 }
 
 Status Recording::check() {
@@ -147,8 +140,8 @@ Status Recording::check() {
     std::memset(launch.trap, 0, sizeof record);
     const LaunchPlan& plan = launch.plan;
     if (!first)
-      first =
-          trap_error(make_report(*plan.module, *plan.kernel, *plan.variant, record, plan.params));
+      first = trap_error(
+          make_report(*plan.facts->module, plan.kernel(), *plan.variant, record, plan.params));
   }
   return first ? Status(std::move(*first)) : Status();
 }

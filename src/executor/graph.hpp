@@ -11,10 +11,7 @@
 namespace ptx2spv::runtime {
 
 struct LaunchNode {
-  LaunchPlan plan;
-  /// What to plan it from again: .surfref and .texref as they were bound when it was added.
-  LaunchConfig config;
-  Args args;
+  LaunchPlan plan;  ///< its facts: .surfref and .texref as they were bound when it was added
   /// The plan depends on which surfaces and textures are alive: handles come out of memory, or one
   /// among the arguments was dead.
   bool depends() const;

@@ -1,0 +1,161 @@
+#include "src/executor/tier.hpp"
+
+#include "src/device/compile_time.hpp"
+#include "src/device/local_memory.hpp"
+#include "src/executor/loop_trial.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+/// Compilations that take less are not worth a thought.
+constexpr std::uint64_t kShort = 500'000;  // microseconds
+/// What checks of synchronisation may take: they make several times as much of a kernel.
+constexpr std::uint64_t kMostForSync = 20'000'000;
+
+/// Whether the host's results are the device's.
+bool exact(const LaunchFacts& facts) { return facts.fp == FpPolicy::exact; }
+
+bool has_clock(const DeviceState& device) {
+  return device.profile.features.shader_clock || device.profile.features.device_clock;
+}
+
+bool looks_at_sync(const LaunchFacts& facts) { return (facts.checks & check_sync) != 0; }
+
+/// Whether the host runs it without a device translation: the setting says always, the driver
+/// rejects the kernel, or it is still compiling it. With checks of synchronisation the host runs
+/// only what the driver rejects, and leaves these checks out (prepare_checks).
+bool host_at_once(const LaunchFacts& facts) {
+  const TierState& tier = facts.kernel->tier;
+  // Only translations for devices report of synchronisation.
+  if (looks_at_sync(facts)) return tier.device_refuses;
+  return tier.device_refuses || facts.device().interpreted == Interpreted::all ||
+         (tier.interpreted_us < tier.patience_us && exact(facts));
+}
+
+/// Whether the host runs it for now, because the driver would compile the translation for long. We
+/// compile once interpreting has cost as much as compiling would, unless the compiler might fail or
+/// its code would be slower than the host. A caller who asks for a thread model gets it from the
+/// device.
+bool host_for_now(const LaunchFacts& facts, const Variant& variant) {
+  if (facts.config.threads) return false;
+  TierState& tier = facts.kernel->tier;
+  const PhysicalTraits& traits = facts.device().traits;
+  const EntryInfo& info = variant.info;
+  const bool gives_up = compiler_may_give_up(traits, variant.code_bytes, info.local_bytes);
+  // Kernels whose threads wait for one another in loops are the device's, whose translation tells
+  // where a wait has no end.
+  const bool wait = info.waits || info.divergent_warp_operations;
+  const std::uint64_t needed = compile_microseconds(
+      traits, variant.code_bytes, info.local_accesses,
+      (info.barriers || info.warp_operations || wait) && info.threads == ThreadModel::regions);
+  if (looks_at_sync(facts)) return gives_up || needed > kMostForSync;
+  // The host has clocks, and its threads wait for them side by side.
+  if (info.waits_for_clock || (info.reads_clock && !has_clock(facts.device()))) {
+    tier.patience_us = UINT64_MAX;
+    return true;
+  }
+  if (!exact(facts)) return false;
+  if ((info.barriers && !wait && has_slow_barriers(traits)) || gives_up) {
+    tier.patience_us = UINT64_MAX;
+    return true;
+  }
+  if (needed < kShort) return false;
+  const std::uint64_t patience = tier.compiled_us + needed;
+  if (tier.interpreted_us >= patience) {
+    tier.compiled_us += needed;
+    return false;
+  }
+  tier.patience_us = patience;
+  return true;
+}
+
+/// Whether an executor's translation or compiler failed: the other one may still run the kernel.
+bool others_may(const Error& error) {
+  return error.code == ErrorCode::unsupported || error.code == ErrorCode::translation ||
+         error.code == ErrorCode::internal;
+}
+
+/// The host's plan, with an end to its patience where the device may run the blocks that follow: no
+/// two of those meet.
+Result<LaunchPlan> plan_for_host(const Facts& facts) {
+  auto plan = host_executor().prepare(facts);
+  TierState& tier = facts->kernel->tier;
+  if (!plan) {
+    if (others_may(plan.error())) tier.host_refuses = true;
+    return plan;
+  }
+  const LaunchConfig& config = facts->config;
+  const std::uint64_t patience = tier.patience_us, interpreted = tier.interpreted_us;
+  if (tier.device_refuses || interpreted >= patience || patience == UINT64_MAX ||
+      config.cooperative || config.repeat != 1 || facts->checks != no_checks)
+    return plan;
+  plan->host.patience = static_cast<double>(patience - interpreted) * 1e-6;
+  plan->host.many_iterations = many_iterations(*facts->kernel, 1);
+  return plan;
+}
+
+/// The launch that the device is about to run, or its first blocks by the host, where it is to be
+/// seen how often its loops iterate.
+Result<LaunchPlan> try_loops(LaunchPlan&& device) {
+  if (!tries_loops(device)) return std::move(device);
+  auto plan = plan_for_host(device.facts);
+  if (!plan) return others_may(plan.error()) ? Result<LaunchPlan>(std::move(device)) : plan;
+  begin_trial(device, *plan);
+  return plan;
+}
+
+}  // namespace
+
+bool serves_parts(const KernelState& kernel) { return kernel.tier.patience_us != 0; }
+
+Result<LaunchPlan> choose_plan(const Facts& facts) {
+  TierState& tier = facts->kernel->tier;
+  if (tier.host_refuses || host_executor().refusal(*facts)) return plan_for_device(facts);
+  if (host_at_once(*facts)) {
+    auto plan = plan_for_host(facts);
+    return plan || !tier.host_refuses ? std::move(plan) : plan_for_device(facts);
+  }
+  const Executor& device = vulkan_executor();
+  auto plan = device.prepare(facts);
+  const bool waits = plan && !device.is_compiled(*plan) && host_for_now(*facts, *plan->variant);
+  Status status = !plan ? plan.error() : waits ? Status() : device.complete(*plan);
+  if (status && !waits) return try_loops(std::move(*plan));
+  if (!status && !others_may(status.error())) return status.error();
+  auto other = plan_for_host(facts);
+  if (other) {
+    if (!status) tier.device_refuses = true;
+    return other;
+  }
+  // The device's own reason says more.
+  if (status) status = device.complete(*plan);
+  if (!status) return status.error();
+  return plan;
+}
+
+Result<std::uint64_t> submit_plan(StreamState& stream, LaunchPlan&& plan,
+                                  const std::shared_ptr<Outcome>& outcome) {
+  const Facts facts = plan.facts;
+  TierState& tier = facts->kernel->tier;
+  for (std::optional<std::uint64_t> first;;) {
+    const auto again = [&] { return first ? plan_for_device(facts, first) : choose_plan(facts); };
+    {
+      auto residency = hold_arrays(plan, again);
+      if (!residency) return residency.error();
+      const HostPlan host = plan.host;
+      auto done = plan.executor->submit(stream, std::move(plan), outcome);
+      if (!done) return done.error();
+      tier.interpreted_us += static_cast<std::uint64_t>(done->host_ms * 1000);
+      if (host.trial && done->iterations && *done->iterations < host.many_iterations)
+        end_trial(*facts);
+      if (!done->blocks_run) return done->value;
+      first = done->blocks_run;
+    }
+    auto rest = again();
+    if (!rest) return rest.error();
+    rest->prepare_ms += plan.prepare_ms;
+    plan = std::move(*rest);
+  }
+}
+
+}  // namespace ptx2spv::runtime

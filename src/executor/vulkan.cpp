@@ -1,0 +1,352 @@
+// Launches that the device runs: from facts to pipeline, bindings and dispatches, and into a
+// command buffer.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/executor/dispatches.hpp"
+#include "src/executor/executor.hpp"
+#include "src/launch/backing.hpp"
+#include "src/launch/shape.hpp"
+
+namespace ptx2spv::runtime {
+
+namespace {
+
+constexpr std::uint32_t kQueries = 256;  // two a timed launch
+
+/// A block fits when a workgroup can hold it as it is.
+bool block_fits(const DeviceState& device, const Dim3& block) {
+  const VkPhysicalDeviceLimits& limits = device.traits.properties.limits;
+  return block.x <= limits.maxComputeWorkGroupSize[0] &&
+         block.y <= limits.maxComputeWorkGroupSize[1] &&
+         block.z <= limits.maxComputeWorkGroupSize[2] &&
+         block.x * block.y * block.z <= device.profile.max_workgroup_invocations;
+}
+
+/// Whether one workgroup runs all blocks: those that wait for each other where the device promises
+/// nothing.
+bool runs_together(const LaunchFacts& facts) {
+  return facts.config.cooperative && facts.kernel->info->waits && volume(facts.config.grid) > 1 &&
+         !facts.device().profile.exactness.independent_threads;
+}
+
+ThreadModel choose_threads(const LaunchFacts& facts) {
+  const EntryInfo& info = *facts.kernel->info;
+  const Dim3& block = facts.config.block;
+  const ThreadModel asked =
+      block_fits(facts.device(), block) ? ThreadModel::direct : ThreadModel::flat;
+  const std::uint32_t size[3] = {block.x, block.y, block.z};
+  return thread_model(info, facts.config.threads.value_or(asked),
+                      native_warps(info, facts.device().profile, size, facts.checks));
+}
+
+Status bind_textures(LaunchPlan& plan) {
+  const Slots& slots = *plan.slots;
+  for (std::uint32_t i = 0; i < slots.textures.size(); ++i) {
+    const TextureSlot& slot = slots.textures[i];
+    if (!slot.use.possible) continue;
+    auto sampled = sampled_texture(*slot.texture, slot.use);
+    if (!sampled) return sampled.error();
+    plan.vulkan.textures.push_back({i, sampled->view, sampled->sampler, sampled->serial});
+    plan.keep.push_back(slot.texture);
+  }
+  return {};
+}
+
+/// Elements that no texture has are another's, which no kernel reads.
+Status bind_table(LaunchPlan& plan) {
+  const Slots& slots = *plan.slots;
+  const auto first = static_cast<std::uint32_t>(plan.variant->info.texture_slots.size());
+  for (const TableTexture& each : slots.table) {
+    auto sampled = sampled_texture(*each.texture, each.use);
+    if (!sampled) return sampled.error();
+    const VkDescriptorImageInfo element{sampled->sampler, sampled->view, VK_IMAGE_LAYOUT_GENERAL};
+    const std::uint32_t binding = first + static_cast<std::uint32_t>(each.geometry) * kTexelKinds +
+                                  static_cast<std::uint32_t>(texel_of(*each.texture));
+    auto array = std::ranges::find(plan.vulkan.table, binding, &TableBinding::binding);
+    if (array == plan.vulkan.table.end())
+      array = plan.vulkan.table.insert(array, {binding, std::vector(slots.table_size, element)});
+    array->elements[each.index] = element;
+    ++plan.vulkan.table_textures;
+    plan.keep.push_back(each.texture);
+  }
+  return {};
+}
+
+void bind_slots(LaunchPlan& plan) {
+  const Slots& slots = *plan.slots;
+  plan.vulkan.slots.resize(slots.specs.size());
+  for (std::size_t i = 0; i < slots.specs.size(); ++i) {
+    SlotBinding& binding = plan.vulkan.slots[i];
+    binding.backing = slots.specs[i].backing;
+    if (!slots.surfaces[i]) continue;
+    plan.keep.push_back(slots.surfaces[i]);
+    const ArrayState& array = *slots.surfaces[i]->array;
+    const Level& level = array.levels[slots.surfaces[i]->level];
+    binding.serial = level.serial;
+    if (binding.backing == Backing::image) {
+      // As the module declares it.
+      binding.view = plan.variant->info.slots[i].image_format == "r64ui" ? level.storage_view64
+                                                                         : level.storage_view;
+    } else if (binding.backing == Backing::buffer) {
+      binding.buffer = array.linear.buffer();
+      binding.offset = array.linear.offset() + level.offset;
+      binding.range = level.bytes;
+    }
+  }
+}
+
+std::uint32_t round_to_power(std::uint32_t value) {
+  std::uint32_t power = 32;
+  while (power < value) power *= 2;
+  return power;
+}
+
+/// Makes the key of `begin` that of a module for the device.
+void specialise(const LaunchFacts& facts, Specialization& key) {
+  const EntryInfo& info = *facts.kernel->info;
+  const LaunchConfig& config = facts.config;
+  const Profile& profile = facts.device().profile;
+  key.threads = choose_threads(facts);
+  if (runs_together(facts)) {
+    key.together[0] = config.grid.x;
+    key.together[1] = config.grid.y;
+    key.together[2] = config.grid.z;
+  }
+  key.shared_in_memory = key.together[0] || facts.shared > profile.max_shared_bytes;
+  key.assume_small_grid =
+      key.assume_small_grid && key.threads != ThreadModel::flat && !key.shared_in_memory;
+  if (key.threads == ThreadModel::direct) return;
+  if (key.threads == ThreadModel::flat)
+    key.workgroup_threads = std::min(profile.max_workgroup_invocations, 128u);
+  else
+    key.max_block_threads = round_to_power(static_cast<std::uint32_t>(volume(config.block)));
+  if (key.threads == ThreadModel::flat || !(info.barriers || info.warp_operations || info.waits))
+    std::fill(std::begin(key.block), std::end(key.block), 0);
+}
+
+/// Whether the parameters that bound the kernel's loops are small enough for a translation without
+/// guards.
+bool few_iterations(const EntryInfo& info, const std::vector<std::byte>& params) {
+  return !info.trip_count_params.empty() &&
+         std::all_of(info.trip_count_params.begin(), info.trip_count_params.end(),
+                     [&](std::uint32_t offset) {
+                       std::uint32_t word = 0;
+                       if (offset + 4 <= params.size())
+                         std::memcpy(&word, params.data() + offset, 4);
+                       return word <= info.trip_count_limit;
+                     });
+}
+
+/// The translation for `key`, which takes in what only the translation tells.
+Result<std::shared_ptr<const Variant>> choose_variant(Specialization& key, LaunchPlan& plan) {
+  const DeviceState& device = plan.device();
+  const LaunchConfig& config = plan.facts->config;
+  KernelState& kernel = plan.kernel();
+  auto variant = kernel.variant(key, plan.prepare_ms);
+  if (!variant) return variant.error();
+  // Threads of one invocation may need shared memory to meet, beside the kernel's own.
+  const auto own_shared = [&] {
+    const std::uint64_t dynamic = key.shared_in_memory ? 0 : config.dynamic_shared;
+    return (*variant)->info.shared_bytes + dynamic;
+  };
+  if (!key.shared_in_memory && own_shared() > device.profile.max_shared_bytes) {
+    key.shared_in_memory = true;
+    key.assume_small_grid = false;
+    variant = kernel.variant(key, plan.prepare_ms);
+    if (!variant) return variant.error();
+  }
+  if (key.shared_in_memory && key.threads == ThreadModel::regions &&
+      own_shared() > device.profile.max_shared_bytes)
+    return make_error(
+        ErrorCode::unsupported,
+        fmt::format(
+            "kernel '{}' needs {} bytes of shared memory for its threads to meet; {} has {}",
+            kernel.info->name, own_shared(), device.info.name, device.profile.max_shared_bytes));
+  const EntryInfo& info = (*variant)->info;
+  const bool few = few_iterations(info, plan.params);
+  // Where loops are tried, a module serves the rest of a grid, too.
+  const bool parts = !few && info.guarded_loops && key.assume_small_grid &&
+                     device.interpreted != Interpreted::none;
+  if (few || parts) {
+    key.assume_trip_counts = few;
+    key.assume_small_grid = key.assume_small_grid && !parts;
+    variant = kernel.variant(key, plan.prepare_ms);
+    if (!variant) return variant.error();
+  }
+  return *variant;
+}
+
+Result<PipelineKey> pipeline_shape(const LaunchPlan& plan) {
+  const DeviceState& device = plan.device();
+  const LaunchConfig& config = plan.facts->config;
+  const Specialization& key = plan.variant->key;
+  PipelineKey shape;
+  shape.variant = plan.variant->serial;
+  switch (key.threads) {
+    case ThreadModel::direct:
+      shape.size[0] = config.block.x;
+      shape.size[1] = config.block.y;
+      shape.size[2] = config.block.z;
+      if (!block_fits(device, config.block))
+        return make_error(
+            ErrorCode::unsupported,
+            fmt::format("a block of {} x {} x {} is more than {} takes as it is", config.block.x,
+                        config.block.y, config.block.z, device.info.name));
+      break;
+    case ThreadModel::flat: shape.size[0] = key.workgroup_threads; break;
+    case ThreadModel::regions:
+      shape.size[0] = std::max(plan.variant->info.workgroup_threads, 1u);
+      break;
+  }
+  if (!key.shared_in_memory) shape.shared_words = (config.dynamic_shared + 3) / 4;
+  // A checked access of 16 bytes that fails reads the first ones.
+  if (key.checks != no_checks && shape.shared_words)
+    shape.shared_words = std::max(shape.shared_words, 4u);
+  return shape;
+}
+
+/// Workgroups of the largest dispatch.
+std::uint64_t most_groups_of(const LaunchPlan& plan) {
+  if (plan.variant->key.together[0]) return volume(plan.facts->config.grid);
+  std::uint64_t groups = 0;
+  for (const Dispatch& each : plan.vulkan.dispatches)
+    groups = std::max(groups, std::uint64_t{each.groups[0]} * each.groups[1] * each.groups[2]);
+  return groups;
+}
+
+class VulkanExecutor final : public Executor {
+ public:
+  const char* refusal(const LaunchFacts&) const override { return nullptr; }
+
+  Result<LaunchPlan> prepare(const Facts& facts,
+                             std::optional<std::uint64_t> first_block) const override {
+    DeviceState& device = facts->device();
+    const EntryInfo& info = *facts->kernel->info;
+    const ClockRates rates = info.reads_clock ? device.clocks.get(device) : ClockRates{};
+    LaunchPlan plan{.facts = facts, .first_block = first_block};
+    std::shared_lock<std::shared_mutex> residency;
+    auto key = begin(plan, true, residency);
+    if (!key) return key.error();
+    // What the device's clocks are scaled by.
+    if (info.reads_clock)
+      std::memcpy(plan.params.data() + info.clock_rates, rates.data(), sizeof rates);
+    specialise(*facts, *key);
+    auto sanitized = prepare_checks(*facts, *plan.slots, plan.params, true, *key);
+    if (!sanitized) return sanitized.error();
+    plan.sanitized = std::move(*sanitized);
+    auto variant = choose_variant(*key, plan);
+    if (!variant) return variant.error();
+    plan.variant = std::move(*variant);
+    auto shape = pipeline_shape(plan);
+    if (!shape) return shape.error();
+    plan.vulkan.shape = *shape;
+    return plan;
+  }
+
+  bool is_compiled(const LaunchPlan& plan) const override {
+    return plan.kernel().has_pipeline(plan.vulkan.shape);
+  }
+
+  Status complete(LaunchPlan& plan) const override {
+    DeviceState& device = plan.device();
+    std::shared_lock residency(device.residency);
+    while (plan.moves != device.moves) {
+      residency.unlock();
+      auto again = prepare(plan.facts, plan.first_block);
+      if (!again) return again.error();
+      again->prepare_ms += plan.prepare_ms;
+      plan = std::move(*again);
+      residency.lock();
+    }
+    auto pipeline = plan.kernel().pipeline(*plan.variant, plan.vulkan.shape, plan.prepare_ms);
+    if (!pipeline) return pipeline.error();
+    plan.vulkan.pipeline = std::move(*pipeline);
+    if (Status status = cut_launch(plan); !status) return status;
+    if (Status status = add_checks(plan, most_groups_of(plan)); !status) return status;
+    bind_slots(plan);
+    if (Status status = bind_textures(plan); !status) return status;
+    if (Status status = bind_table(plan); !status) return status;
+    plan.slots.reset();
+    return {};
+  }
+
+  Result<Submitted> submit(StreamState& stream, LaunchPlan&& plan,
+                           const std::shared_ptr<Outcome>& outcome) const override;
+};
+
+/// Two timestamps for a launch, whose first query is the result; -1: none.
+Result<int> take_queries(StreamState& stream) {
+  DeviceState& device = stream.device;
+  if (!device.traits.timestamp_bits) return -1;
+  if (!stream.queries) {
+    VkQueryPoolCreateInfo create{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
+    create.queryType = VK_QUERY_TYPE_TIMESTAMP;
+    create.queryCount = kQueries;
+    const VkResult result =
+        device.vk.CreateQueryPool(device.handle, &create, nullptr, &stream.queries);
+    if (result != VK_SUCCESS) return vulkan_error(result, "CreateQueryPool");
+  }
+  if (stream.pending.size() >= kQueries / 2)
+    if (Status status = stream.wait_all(); !status) return status.error();
+  return static_cast<int>(std::exchange(stream.next_query, (stream.next_query + 2) % kQueries));
+}
+
+Result<Submitted> VulkanExecutor::submit(StreamState& stream, LaunchPlan&& plan,
+                                         const std::shared_ptr<Outcome>& outcome) const {
+  DeviceState& device = stream.device;
+  if (stream.pending.size() % CommandPool::kUnasked == CommandPool::kUnasked - 1) stream.retire();
+  if (Status status = stream.make_room(plan); !status) return status.error();
+  int query = -1;
+  if (plan.facts->config.time) {
+    auto taken = take_queries(stream);
+    if (!taken) return taken.error();
+    query = *taken;
+  }
+  auto place = stream.place(plan, true);
+  if (!place) return place.error();
+  auto recording = stream.commands.begin(work_of(plan));
+  if (!recording) {
+    stream.ring.cancel();
+    return recording.error();
+  }
+  const auto stamp = [&](std::uint32_t second) {
+    if (query < 0) return;
+    const auto index = static_cast<std::uint32_t>(query);
+    if (!second) device.vk.CmdResetQueryPool(*recording, stream.queries, index, 2);
+    device.vk.CmdWriteTimestamp(*recording, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, stream.queries,
+                                index + second);
+  };
+  stamp(0);
+  LaunchBound bound;
+  record_launch(*recording, plan, *place, bound);
+  stamp(1);
+  auto value = stream.submit(*recording, outcome != nullptr);
+  if (!value) {
+    stream.ring.cancel();
+    return value.error();
+  }
+  stream.ring.close(*value);
+  if (device.queue.has_timeout())
+    device.queue.name(*value, "kernel '" + plan.kernel().info->name + "'");
+  stream.pend(std::move(plan), *place, *value, outcome).query = query;
+  return Submitted{*value};
+}
+
+}  // namespace
+
+const Executor& vulkan_executor() {
+  static const VulkanExecutor executor;
+  return executor;
+}
+
+Result<LaunchPlan> plan_for_device(const Facts& facts, std::optional<std::uint64_t> first_block) {
+  auto plan = vulkan_executor().prepare(facts, first_block);
+  if (plan)
+    if (Status status = vulkan_executor().complete(*plan); !status) return status.error();
+  return plan;
+}
+
+}  // namespace ptx2spv::runtime
