@@ -11,6 +11,7 @@
 
 #include "ptx2spv/abi_sanitizer.hpp"
 #include "src/array/texel_shadow.hpp"
+#include "src/array/texture.hpp"
 #include "src/launch/backing.hpp"
 #include "src/launch/report.hpp"
 
@@ -173,9 +174,32 @@ void describe_geometry(const ModuleState& module, const AccessSite& site, Findin
                                               : "surface '" + site.place.surface + "'";
   const auto surface =
       std::static_pointer_cast<SurfaceState>(module.device->surfaces.owner(finding.address));
-  const char* array = surface ? to_string(surface->array->desc.geometry) : "unknown";
+  const char* array = surface ? to_string(surface->array->desc.geometry) : "another";
   finding.detail = fmt::format("the instruction is of {}, the array of {}",
                                to_string(static_cast<Geometry>(site.geometry)), array);
+}
+
+/// The same of a texture.
+void describe_texture_kind(const ModuleState& module, const AccessSite& site, Finding& finding) {
+  static constexpr const char* kNames[] = {"1d",   "2d",    "3d",   "a1d",  "a2d",
+                                           "cube", "acube", "2dms", "a2dms"};
+  finding.kind = FindingKind::other_geometry;
+  const auto texture =
+      std::static_pointer_cast<TextureState>(module.device->textures.owner(finding.address));
+  std::vector<std::uint32_t> record;
+  std::string name;
+  module.device->textures.describe(finding.address, record, name);
+  finding.object = name.empty() ? "a texture" : "texture '" + name + "'";
+  std::string kind = finding.address_known ? "nothing" : "another";
+  if (texture && texture->array)
+    kind = texture->desc.cube ? "cube" : to_string(texture->array->desc.geometry);
+  else if (texture)
+    kind =
+        texture->record[abi::x_sampler] & abi::sample_memory ? "linear memory" : "pitched memory";
+  const std::uint32_t use = site.geometry - 2u;
+  const bool integer = use % 2 != 0 && use / 2 < static_cast<std::uint32_t>(TextureGeometry::d2ms);
+  finding.detail = fmt::format("the instruction is of {}{}, the texture of {}", kNames[use / 2],
+                               integer ? " at integer coordinates" : "", kind);
 }
 
 std::string count_text(CountFault fault, std::uint32_t what) {
@@ -266,14 +290,21 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
   }
   if (site.check == check_init) finding.kind = FindingKind::uninitialised;
   if (site.check == check_race) finding.kind = FindingKind::race;
-  if (!finding.address_known) return finding;
-  finding.address = std::uint64_t{record[abi::f_address + 1]} << 32 | record[abi::f_address];
+  const bool texture = site.memory == MemorySpace::texture && site.geometry;
+  const bool surface = site.memory == MemorySpace::surface && site.check == check_memory;
+  if (!finding.address_known && !texture && !surface) return finding;
+  if (finding.address_known)
+    finding.address = std::uint64_t{record[abi::f_address + 1]} << 32 | record[abi::f_address];
+  if (texture) {
+    describe_texture_kind(module, site, finding);
+    return finding;
+  }
   if (site.memory == MemorySpace::texture) {
     finding.object = "a texture of linear memory";
     finding.coordinates.emplace_back("x", static_cast<std::int32_t>(finding.address));
     return finding;
   }
-  if (site.memory == MemorySpace::surface && site.check == check_memory) {
+  if (surface) {
     describe_geometry(module, site, finding);
     return finding;
   }

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "translator/ir/texture_hiding.hpp"
+
 namespace ptx2spv::lower {
 
 using ir::Op;
@@ -103,18 +105,6 @@ void TextureLowering::decide() {
   linear_ = set(sampler_, abi::sample_linear);
   element_ = set(word(abi::x_sampler), abi::sample_element);
   has_srgb_ = feature(abi::feature_srgb);
-}
-
-/// The bit of abi::TextureSampler that hides a texture from this instruction.
-std::uint32_t TextureLowering::hiding_bit() const {
-  switch (inst_.mods->geom) {
-    case Mod::d3: return abi::sample_no_volumes;
-    case Mod::cube:
-    case Mod::acube: return abi::sample_no_cubes;
-    case Mod::a1d: return integer_ ? abi::sample_no_fetches : abi::sample_no_lines;
-    case Mod::d1: return integer_ ? abi::sample_no_fetches : abi::sample_no_planes;
-    default: return abi::sample_no_planes;
-  }
 }
 
 /// Offsets in braces. A lone operand is a depth to compare with, which the hardware does not:
@@ -291,7 +281,7 @@ std::vector<Value> TextureLowering::body() {
     c.push_back(i32(0));
   }
   decide();
-  hidden_ = set(word(abi::x_sampler), hiding_bit());
+  hidden_ = set(word(abi::x_sampler), ir::hiding_bit(texture_op(in_).use.geometry, integer_));
   // A cube is six layers.
   const Value layers =
       geom == Mod::acube ? b_.op2(Op::udiv, word(abi::x_layers), i32(6)) : word(abi::x_layers);

@@ -89,7 +89,6 @@ class TextureLowering {
   void open(const Operand& texture, const Operand* sampler);
   /// What of the open records holds for this instruction.
   void decide();
-  std::uint32_t hiding_bit() const;
   enum class Kind : std::uint8_t { texture, sampler, either };
   std::uint32_t common_variable(const char* name);
   Value open_record(const Operand& handle, Kind kind);

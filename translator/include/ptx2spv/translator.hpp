@@ -209,7 +209,7 @@ struct AccessSite {
   MemorySpace space = MemorySpace::global;   ///< as PTX writes it
   MemorySpace memory = MemorySpace::global;  ///< that it reaches: not generic
   std::uint8_t bytes = 4;                    ///< and its alignment
-  std::uint8_t geometry = 0;                 ///< of a surface: 1d, 2d, 3d, a1d, a2d
+  std::uint8_t geometry = 0;                 ///< of surfaces; 2 + 2 * TextureGeometry + integer
   std::uint32_t object = 0;                  ///< number plus 1 in EntryInfo::objects; 0: any
   std::string pointer;    ///< the parameter that its address comes from, or empty
   std::uint32_t loc = 0;  ///< number of the IR's location: all accesses of one instruction have the

@@ -147,6 +147,7 @@ class AccessChecks {
       } else {
         if (shadowed_surface(inst)) check_surface(value);
         if (fetches(inst)) return check_fetch(value);
+        if (other_kind(inst)) return check_kind(value);
         rw_.keep(value);
       }
       if (barrier && shadow_) shadow_->next_epoch(b_);
@@ -226,12 +227,19 @@ class AccessChecks {
     return inst.op == Op::set_var && f_.vars[inst.imm].name == kFetch;
   }
 
+  /// Where mark_fetches has asked for the texture's kind.
+  std::uint32_t other_kind(const ir::Inst& inst) const {
+    if (inst.op != Op::set_var || !f_.vars[inst.imm].name.starts_with(kOtherKind)) return 0;
+    return static_cast<std::uint32_t>(
+        std::stoul(f_.vars[inst.imm].name.substr(std::string_view(kOtherKind).size())));
+  }
+
   std::uint32_t count_sites() {
     std::uint32_t sites = 0;
     for (const ir::Block& block : f_.blocks)
       for (const Value v : block.insts) {
         sites += (watched_surface(v) ? 1u : 0u) + (may_miss(v) ? 1u : 0u);
-        sites += fetches(f_.insts[v]) ? 1u : 0u;
+        sites += fetches(f_.insts[v]) || other_kind(f_.insts[v]) ? 1u : 0u;
         if (shadowed_surface(f_.insts[v])) {
           any_surface_ = true;
           sites += (asks(check_init) ? 1u : 0u) + (asks(check_race) ? 1u : 0u);
@@ -623,18 +631,29 @@ class AccessChecks {
     note_fault(b_, site, race.ok, address, b_.inst(Op::pack, Type::i64, {race.who, mark}));
   }
 
-  /// What mark_fetches has found: whether a texture of linear memory has the texel, and its number.
-  void check_fetch(Value value) {
+  std::uint32_t texture_site(Value value, std::uint32_t kind) {
     AccessSite site;
     site.place.line = f_.locs[f_.insts[value].loc].line;
-    site.place.coordinates = {"x"};
+    if (!kind) site.place.coordinates = {"x"};
     site.loc = f_.insts[value].loc;
     site.space = site.memory = MemorySpace::texture;
+    site.geometry = static_cast<std::uint8_t>(kind);
     entry_.access_sites.push_back(std::move(site));
+    return static_cast<std::uint32_t>(entry_.access_sites.size() - 1);
+  }
+
+  /// What mark_fetches has found: whether a texture of linear memory has the texel, and its number.
+  void check_fetch(Value value) {
     const Value mark = f_.arg(value, 0);
     const Value ok = b_.cmp(Op::ne, b_.inst(Op::high, Type::i32, {mark}), b_.i32(0));
-    note_fault(b_, static_cast<std::uint32_t>(entry_.access_sites.size() - 1), ok,
-               b_.inst(Op::trunc, Type::i32, {mark}));
+    note_fault(b_, texture_site(value, 0), ok, b_.inst(Op::trunc, Type::i32, {mark}));
+  }
+
+  /// And whether the texture has anything for the instruction.
+  void check_kind(Value value) {
+    const Value handle = f_.arg(value, 0);
+    const std::uint32_t site = texture_site(value, other_kind(f_.insts[value]));
+    note_fault(b_, site, b_.cmp(Op::eq, handle, b_.i64(0)), handle);
   }
 
   /// Texels that nobody wrote, and races for them. The access itself is made as ever.

@@ -30,11 +30,20 @@ struct CheckTarget {
 void check_accesses(ir::Function& function, const Specialization& options,
                     const CheckTarget& target, EntryInfo& entry);
 
-/// Beside each read that may be of linear memory, sets a variable of this name for check_accesses:
-/// i64, the texel's number, and in the high word whether there is such a texel. `textures`:
-/// Module::texture_ops.
+/// Beside each read of a texture that may be of linear memory, sets a variable of this name for
+/// check_accesses: i64, the texel's number, and in the high word whether there is such a texel.
+/// `textures`: Module::texture_ops.
 void mark_fetches(ir::Function& function, const std::vector<ir::TextureOp>& textures);
 inline constexpr const char* kFetch = "checked.fetch";
+/// The same beside every read, with AccessSite::geometry at the end of the name: i64, the texture's
+/// handle where the instruction finds nothing in a texture of its kind, else 0.
+inline constexpr const char* kOtherKind = "checked.kind.";
+/// Geometry and whether coordinates are integers, never 0.
+constexpr std::uint32_t texture_kind(const TextureUse& use) {
+  return 2 + 2 * static_cast<std::uint32_t>(use.geometry) + (use.integer ? 1 : 0);
+}
+inline constexpr std::uint32_t kTextureKinds =
+    4 + 2 * static_cast<std::uint32_t>(TextureGeometry::a2dms);
 
 /// Makes registers of each thread out of notes of faults, and sets them to 0 at its start. A thread
 /// keeps the addresses of its faults at up to 8 sites; of 2 where an invocation runs `several`
