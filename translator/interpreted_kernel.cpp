@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ptx2spv/limits.hpp"
 #include "translator/backend/host/grid.hpp"
 #include "translator/module_impl.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 Profile interpreter_profile() {
   Profile profile = *find_profile("full");
   profile.name = "interpreter";
-  profile.max_shared_bytes = 227 * 1024;
+  profile.max_shared_bytes = limits::kShared;
   profile.max_slots = 0;
   profile.features.image_atomics64 = profile.features.indexed_samplers = false;
   // Atomics on floats round and flush as NVIDIA's memory does, not as the processor.

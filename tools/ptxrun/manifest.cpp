@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ptx2spv/limits.hpp"
 #include "tools/common/npy.hpp"
 #include "tools/ptxrun/manifest_parser.hpp"
 
@@ -331,14 +332,14 @@ void Parser::launch(const Reader& reader) {
   spec.where = reader.where();
   if (const auto field = reader.need("kernel")) spec.kernel = field->string().value_or("");
   if (const auto field = reader.need("grid"))
-    dimensions(*field, spec.grid, {0x7fffffff, 65535, 65535});
+    dimensions(*field, spec.grid, std::to_array(limits::kGrid));
   if (const auto field = reader.need("block")) {
-    dimensions(*field, spec.block, {1024, 1024, 64});
-    if (std::uint64_t(spec.block.x) * spec.block.y * spec.block.z > 1024)
+    dimensions(*field, spec.block, std::to_array(limits::kBlock));
+    if (std::uint64_t(spec.block.x) * spec.block.y * spec.block.z > limits::kThreads)
       field->error("has more than 1024 threads");
   }
   if (const auto field = reader.find("shared"))
-    spec.shared = std::uint32_t(field->integer(0, 232448).value_or(0));
+    spec.shared = std::uint32_t(field->integer(0, limits::kShared).value_or(0));
   if (const auto field = reader.find("repeat"))
     spec.repeat = std::uint32_t(field->integer(1, 1000000).value_or(1));
   if (const auto field = reader.find("args"); field && field->is_array()) {

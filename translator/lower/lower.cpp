@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "ptx2spv/limits.hpp"
 #include "translator/lower/call_shape.hpp"
 #include "translator/lower/function.hpp"
 
@@ -120,8 +121,6 @@ class Layout {
   }
 
   void shared_variable(std::uint32_t m, SymbolId id, const ptx::Function& function, Span span) {
-    // A block's of any device so far, 227 KiB (CUDA's table of compute capabilities).
-    constexpr std::uint32_t kMostShared = 232448;
     const SymbolRef definition = c_.program.resolve(SymbolRef{m, id});
     const ptx::Variable& defined = c_.program.module(definition.module).variable(definition.symbol);
     if (defined.unsized || defined.linkage == ptx::Linkage::extern_) {
@@ -130,12 +129,12 @@ class Layout {
       return;
     }
     if (c_.shared_offset.contains(definition.key())) return;
-    const auto at = place(c_.shared_bytes, defined, kMostShared);
+    const auto at = place(c_.shared_bytes, defined, limits::kShared);
     if (!at)
       too_large(c_.program.module(m), span,
                 "with '" + std::string(c_.program.module(m).symbol(id).name) + "', '" +
                     std::string(function.name) + "' has more than the " +
-                    std::to_string(kMostShared) +
+                    std::to_string(limits::kShared) +
                     " bytes of .shared variables that any device has for a block");
     c_.shared_offset[definition.key()] = at.value_or(0);
   }
@@ -339,7 +338,8 @@ LoweredEntry lower_entry(Program& program, FunctionRef entry, const std::vector<
   }
   // 16 bytes for the stores of trapped threads, where they fit.
   ir::Function& root = out.module.functions[0];
-  if (root.shared_bytes > 0 && !out.info.dynamic_shared && root.shared_bytes + 16 <= 48 * 1024) {
+  if (root.shared_bytes > 0 && !out.info.dynamic_shared &&
+      root.shared_bytes + 16 <= limits::kSharedUnasked) {
     root.shared_discard = align_up(root.shared_bytes, 16);
     root.shared_bytes = root.shared_discard + 16;
   }

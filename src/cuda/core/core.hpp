@@ -359,6 +359,8 @@ std::optional<int> function_attribute(FunctionObject& function, int attribute);
 CUresult set_function_attribute(FunctionObject& function, int attribute, int value);
 /// Blocks of `threads` threads that one multiprocessor holds.
 int occupancy(FunctionObject& function, int threads, std::size_t dynamic_shared);
+/// Dynamic shared memory that each of so many blocks on one multiprocessor can have.
+CUresult available_shared(FunctionObject& function, int threads, int blocks, std::size_t& bytes);
 
 /// The arguments by pointer or as one buffer (`extra`), checked against the kernel's parameters.
 CUresult make_launch(FunctionObject& function, const LaunchConfig& config, void** params,

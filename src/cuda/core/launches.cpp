@@ -8,29 +8,23 @@
 #include "src/cuda/core/core.hpp"
 #include "src/cuda/core/crashes.hpp"
 #include "src/cuda/core/graph.hpp"
+#include "src/launch/shape.hpp"
 
 namespace ptx2spv::cuda {
 
 namespace {
 
-constexpr int kSharedWithoutAsking = 49152, kMostShared = 232448, kSharedOfProcessor = 233472;
+constexpr int kSharedUnasked = limits::kSharedUnasked, kMostShared = limits::kShared;
 
 CUresult check_shape(const FunctionObject& function, const LaunchConfig& config) {
-  const Dim3 &grid = config.grid, &block = config.block;
-  const auto bad = [&](std::string text) {
+  const auto bad = [&](const std::string& text) {
     return fail(eInvalidValue, fmt::format("launch of {}: {}", function.name, text));
   };
-  if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z)
-    return bad("a dimension of grid or block is 0");
-  if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
-    return bad(fmt::format("a grid of {} x {} x {} is too large", grid.x, grid.y, grid.z));
-  if (block.x > 1024 || block.y > 1024 || block.z > 64 ||
-      std::uint64_t{block.x} * block.y * block.z > 1024)
-    return bad(
-        fmt::format("a block of {} x {} x {} has over 1024 threads", block.x, block.y, block.z));
+  if (const std::string text = runtime::wrong_shape(config.grid, config.block); !text.empty())
+    return bad(text);
   const EntryInfo& info = function.kernel.info();
-  const int most = std::max(function.max_dynamic_shared + static_cast<int>(info.shared_bytes),
-                            kSharedWithoutAsking);
+  const int most =
+      std::max(function.max_dynamic_shared + static_cast<int>(info.shared_bytes), kSharedUnasked);
   if (std::uint64_t{info.shared_bytes} + config.dynamic_shared > static_cast<std::uint64_t>(most))
     return bad(fmt::format("{} bytes of shared memory, {} of them dynamic, are over {}",
                            std::uint64_t{info.shared_bytes} + config.dynamic_shared,
@@ -140,7 +134,7 @@ CUresult launch(const std::shared_ptr<StreamObject>& stream, FunctionObject& fun
   if (CUresult code = begin_work(*stream, captured); code != eSuccess) return code;
   if (cooperative) {
     const int threads = static_cast<int>(config.block.x * config.block.y * config.block.z);
-    const auto blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
+    const std::uint64_t blocks = runtime::volume(config.grid);
     const auto processors = device_attribute(*stream->context->device, 16).value_or(1);
     const int resident = occupancy(function, std::max(threads, 1), config.dynamic_shared);
     if (blocks > static_cast<std::uint64_t>(processors) * static_cast<std::uint64_t>(resident))
@@ -209,7 +203,7 @@ std::optional<int> function_attribute(FunctionObject& function, int attribute) {
       if (info.reqntid[0])
         return static_cast<int>(info.reqntid[0] * std::max(info.reqntid[1], 1u) *
                                 std::max(info.reqntid[2], 1u));
-      if (!info.maxntid[0]) return 1024;
+      if (!info.maxntid[0]) return limits::kThreads;
       return static_cast<int>(info.maxntid[0] * std::max(info.maxntid[1], 1u) *
                               std::max(info.maxntid[2], 1u));
     }
@@ -228,7 +222,7 @@ std::optional<int> function_attribute(FunctionObject& function, int attribute) {
     case 8:
       return function.max_dynamic_shared
                  ? function.max_dynamic_shared
-                 : std::max(0, kSharedWithoutAsking - static_cast<int>(info.shared_bytes));
+                 : std::max(0, kSharedUnasked - static_cast<int>(info.shared_bytes));
     case 9: return function.carveout;
     case 10: return 0;
     case 11:
@@ -260,13 +254,24 @@ CUresult set_function_attribute(FunctionObject& function, int attribute, int val
 }
 
 int occupancy(FunctionObject& function, int threads, std::size_t dynamic_shared) {
-  if (threads <= 0 || threads > function_attribute(function, 0).value_or(1024)) return 0;
+  constexpr int kThreads = limits::kThreads;
+  if (threads <= 0 || threads > function_attribute(function, 0).value_or(kThreads)) return 0;
   const std::size_t shared = function.kernel.info().shared_bytes + dynamic_shared;
-  int blocks = std::min(16, 1024 / ((threads + 31) / 32 * 32));
+  int blocks = std::min(16, kThreads / ((threads + 31) / 32 * 32));
   if (shared)
-    blocks = static_cast<int>(
-        std::min<std::size_t>(static_cast<std::size_t>(blocks), kSharedOfProcessor / shared));
-  return shared > kMostShared ? 0 : blocks;
+    blocks = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(blocks),
+                                                    limits::kSharedOfProcessor / shared));
+  return shared > limits::kShared ? 0 : blocks;
+}
+
+CUresult available_shared(FunctionObject& function, int threads, int blocks, std::size_t& bytes) {
+  if (blocks > occupancy(function, threads, 0))
+    return fail(eInvalidValue, "a multiprocessor does not hold so many blocks");
+  const std::size_t own = function.kernel.info().shared_bytes;
+  const std::size_t each =
+      std::min(limits::kSharedOfProcessor / static_cast<std::uint32_t>(blocks), limits::kShared);
+  bytes = each > own ? each - own : 0;
+  return eSuccess;
 }
 
 }  // namespace ptx2spv::cuda

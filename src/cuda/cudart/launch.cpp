@@ -207,13 +207,8 @@ CUresult cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* 
 CUresult cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* symbol,
                                                    int blocks, int threads) {
   if (!bytes || blocks <= 0 || threads <= 0) return keep(eInvalidValue);
-  return with_kernel(symbol, [&](FunctionObject& function) -> CUresult {
-    if (blocks > occupancy(function, threads, 0))
-      return fail(eInvalidValue, "a multiprocessor does not hold so many blocks");
-    const std::size_t own = function.kernel.info().shared_bytes;
-    const std::size_t each = std::min<std::size_t>(233472 / static_cast<unsigned>(blocks), 232448);
-    *bytes = each > own ? each - own : 0;
-    return eSuccess;
+  return with_kernel(symbol, [&](FunctionObject& function) {
+    return available_shared(function, threads, blocks, *bytes);
   });
 }
 

@@ -248,13 +248,8 @@ CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction hand
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, CUfunction handle, int blocks,
                                                  int threads) {
   if (!bytes || blocks <= 0 || threads <= 0) return eInvalidValue;
-  return with_function(handle, [&](FunctionObject& function) -> CUresult {
-    if (blocks > occupancy(function, threads, 0))
-      return fail(eInvalidValue, "a multiprocessor does not hold so many blocks");
-    const std::size_t own = function.kernel.info().shared_bytes;
-    const std::size_t each = std::min<std::size_t>(233472 / static_cast<unsigned>(blocks), 232448);
-    *bytes = each > own ? each - own : 0;
-    return eSuccess;
+  return with_function(handle, [&](FunctionObject& function) {
+    return available_shared(function, threads, blocks, *bytes);
   });
 }
 
