@@ -112,7 +112,7 @@ Status GraphState::record() {
   return {};
 }
 
-Result<std::uint64_t> GraphState::submit() {
+Result<std::uint64_t> GraphState::replay() {
   std::shared_lock<std::shared_mutex> residency;
   // Planning a node may move an array that another was planned for. What has to come back into
   // memory stays there for a while, so that this ends.
@@ -129,7 +129,7 @@ Result<std::uint64_t> GraphState::submit() {
     for (auto& [node, trap] : traps) std::memset(trap, 0, abi::kTrapWords * 4);
     trapped = false;
   }
-  auto value = device->queue.submit(commands);
+  auto value = device->queue.push(commands);
   if (value) last_value = *value;
   if (value && device->queue.has_timeout())
     for (const auto& node : nodes)

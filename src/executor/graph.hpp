@@ -51,7 +51,7 @@ struct GraphState : std::enable_shared_from_this<GraphState> {
   void read_fault_logs();  ///< of replays that are over
   std::optional<Error> find_trap();
   /// Submits the recorded commands; the first trap is found by `check` once they are over.
-  Result<std::uint64_t> submit();
+  Result<std::uint64_t> replay();
   std::optional<Error> check(StreamState& stream);
 };
 

@@ -32,7 +32,7 @@ Status Stream::replay(const Graph& graph) {
   {
     std::lock_guard graph_lock(state->mutex);
     if (state->nodes.empty()) return {};
-    auto submitted = state->submit();
+    auto submitted = state->replay();
     if (!submitted) return submitted.error();
     value = *submitted;
   }

@@ -323,7 +323,7 @@ Result<Submitted> VulkanExecutor::submit(StreamState& stream, LaunchPlan&& plan,
   LaunchBound bound;
   record_launch(*recording, plan, *place, bound);
   stamp(1);
-  auto value = stream.submit(*recording, outcome != nullptr);
+  auto value = stream.end(*recording, outcome != nullptr);
   if (!value) {
     stream.ring.cancel();
     return value.error();

@@ -122,7 +122,7 @@ Status Stream::record(const Event& event) {
     state_->device.vk.CmdWriteTimestamp(*commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
                                         state.query, 0);
   }
-  auto value = state_->submit(*commands);
+  auto value = state_->end(*commands);
   if (!value) return value.error();
   state.value = *value;
   Pending pending;

@@ -20,7 +20,7 @@ Status submit(const Stream& stream, std::span<const SemaphoreValue> all, bool wa
   StreamState& state = *stream.state();
   std::lock_guard lock(state.mutex);
   state.retire();
-  auto value = state.device.queue.submit(std::move(semaphores));
+  auto value = state.device.queue.push(std::move(semaphores));
   if (!value) return value.error();
   if (waits) state.device.queue.name(*value, "a wait for a semaphore of the application");
   state.last_value = *value;

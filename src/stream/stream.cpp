@@ -38,8 +38,8 @@ Result<std::shared_ptr<StreamState>> synchronous_stream(DeviceState& device) {
   return device.synchronous;
 }
 
-Result<std::uint64_t> StreamState::submit(VkCommandBuffer recorded, bool signal) {
-  auto value = commands.submit(recorded, signal);
+Result<std::uint64_t> StreamState::end(VkCommandBuffer recorded, bool signal) {
+  auto value = commands.end(recorded, signal);
   if (value) last_value = *value;
   return value;
 }
@@ -105,7 +105,7 @@ Status StreamState::transfer(const std::function<void(VkCommandBuffer)>& record,
   auto recording = commands.begin();
   if (!recording) return recording.error();
   record(*recording);
-  auto value = submit(*recording, false);
+  auto value = end(*recording, false);
   if (!value) return value.error();
   Pending copy;
   copy.value = *value;

@@ -64,8 +64,8 @@ struct StreamState {
   std::shared_ptr<DeviceState> keep;
   std::mutex mutex;  ///< everything below and every function
 
-  /// Submits commands of this stream; as CommandPool::submit.
-  Result<std::uint64_t> submit(VkCommandBuffer recorded, bool signal = true);
+  /// Submits commands of this stream; as CommandPool::end.
+  Result<std::uint64_t> end(VkCommandBuffer recorded, bool signal = true);
   /// Copies, with `keep` held until they are over and `finish` called then.
   Status transfer(const std::function<void(VkCommandBuffer)>& record,
                   std::vector<std::shared_ptr<const void>> keep, std::function<void()> finish);

@@ -79,14 +79,14 @@ Result<VkCommandBuffer> CommandPool::begin(Work first) {
   return commands;
 }
 
-Result<std::uint64_t> CommandPool::submit(VkCommandBuffer commands, bool signal) {
+Result<std::uint64_t> CommandPool::end(VkCommandBuffer commands, bool signal) {
   host_barrier(device_, commands);
   VkResult result = device_.vk.EndCommandBuffer(commands);
   if (result != VK_SUCCESS) {
     free_.push_back(commands);
     return vulkan_error(result, "EndCommandBuffer");
   }
-  auto value = queue_.submit(commands, signal);
+  auto value = queue_.push(commands, signal);
   if (!value) {
     free_.push_back(commands);
     return value.error();
@@ -102,7 +102,7 @@ Status CommandRunner::run(const std::function<void(VkCommandBuffer)>& record) {
     auto commands = pool_.begin();
     if (!commands) return commands.error();
     record(*commands);
-    auto submitted = pool_.submit(*commands);
+    auto submitted = pool_.end(*commands);
     if (!submitted) return submitted.error();
     value = *submitted;
   }

@@ -39,8 +39,9 @@ class CommandPool {
 
   /// A command buffer whose first commands, of the kind given, see all earlier work of the queue.
   Result<VkCommandBuffer> begin(Work first = Work::any);
-  /// Submits it; the host sees what it wrote once the value is reached. `signal`: as of the queue.
-  Result<std::uint64_t> submit(VkCommandBuffer commands, bool signal = true);
+  /// Ends and submits it; the host sees what it wrote once the value is reached. `signal`: as of
+  /// the queue.
+  Result<std::uint64_t> end(VkCommandBuffer commands, bool signal = true);
 
  private:
   const VulkanDevice& device_;

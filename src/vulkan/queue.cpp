@@ -59,7 +59,7 @@ Status Queue::check(VkResult result, const char* what) {
 }
 
 /// With a `signal_value` of 0 no signal, without `commands` nothing but one.
-VkResult Queue::submit_locked(VkCommandBuffer commands, std::uint64_t signal_value) {
+VkResult Queue::send(VkCommandBuffer commands, std::uint64_t signal_value) {
   if (lost()) return VK_ERROR_DEVICE_LOST;
   VkTimelineSemaphoreSubmitInfo timeline{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
   VkSubmitInfo submit{VK_STRUCTURE_TYPE_SUBMIT_INFO};
@@ -72,17 +72,17 @@ VkResult Queue::submit_locked(VkCommandBuffer commands, std::uint64_t signal_val
   }
   submit.commandBufferCount = commands ? 1 : 0;
   submit.pCommandBuffers = &commands;
-  return submit_locked(submit);
+  return send(submit);
 }
 
-VkResult Queue::submit_locked(const VkSubmitInfo& submit) {
+VkResult Queue::send(const VkSubmitInfo& submit) {
   if (lock_outside) lock_outside();
   VkResult result = device_.vk.QueueSubmit(handle_, 1, &submit, VK_NULL_HANDLE);
   if (unlock_outside) unlock_outside();
   return result;
 }
 
-Result<std::uint64_t> Queue::submit(Semaphores semaphores) {
+Result<std::uint64_t> Queue::push(Semaphores semaphores) {
   std::lock_guard lock(mutex_);
   if (lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "QueueSubmit");
   const std::uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
@@ -102,7 +102,7 @@ Result<std::uint64_t> Queue::submit(Semaphores semaphores) {
   submit.pWaitDstStageMask = stages.data();
   submit.signalSemaphoreCount = static_cast<std::uint32_t>(semaphores.signals.size());
   submit.pSignalSemaphores = semaphores.signals.data();
-  const Status status = check(submit_locked(submit), "QueueSubmit");
+  const Status status = check(send(submit), "QueueSubmit");
   if (!status) return status.error();
   submitted_.store(value, std::memory_order_release);
   signalled_.store(value, std::memory_order_release);
@@ -110,11 +110,11 @@ Result<std::uint64_t> Queue::submit(Semaphores semaphores) {
   return value;
 }
 
-Result<std::uint64_t> Queue::submit(VkCommandBuffer commands, bool signal) {
+Result<std::uint64_t> Queue::push(VkCommandBuffer commands, bool signal) {
   std::lock_guard lock(mutex_);
   std::uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
   signal = signal || value - signalled_.load(std::memory_order_relaxed) >= kUnsignalled;
-  if (Status status = check(submit_locked(commands, signal ? value : 0), "QueueSubmit"); !status)
+  if (Status status = check(send(commands, signal ? value : 0), "QueueSubmit"); !status)
     return status.error();
   submitted_.store(value, std::memory_order_release);
   if (signal) signalled_.store(value, std::memory_order_release);
@@ -127,7 +127,7 @@ VkResult Queue::signal(std::uint64_t value) {
   if (signalled_.load(std::memory_order_relaxed) >= value) return VK_SUCCESS;
   // A signal waits for everything submitted before it.
   std::uint64_t last = submitted_.load(std::memory_order_relaxed);
-  const VkResult result = submit_locked(VK_NULL_HANDLE, last);
+  const VkResult result = send(VK_NULL_HANDLE, last);
   if (result == VK_SUCCESS) signalled_.store(last, std::memory_order_release);
   return result;
 }
@@ -215,7 +215,7 @@ Status Queue::wait(std::uint64_t value) {
       if (most < kLookAtDevice) continue;
     }
     std::lock_guard lock(mutex_);
-    const VkResult taken = submit_locked(VK_NULL_HANDLE, 0);
+    const VkResult taken = send(VK_NULL_HANDLE, 0);
     if (!lacks_memory(taken))
       if (Status status = check(taken, "QueueSubmit"); !status) return status;
   }

@@ -24,14 +24,14 @@ class Queue {
   /// Submits `commands`; the result is the value that the timeline reaches when they are done.
   /// `signal`: someone is about to wait. Otherwise the timeline may skip the value until someone
   /// asks: a signal costs some drivers as much as a small launch.
-  Result<std::uint64_t> submit(VkCommandBuffer commands, bool signal = true);
+  Result<std::uint64_t> push(VkCommandBuffer commands, bool signal = true);
   /// Waits for semaphores of others before all that is submitted later, and signals some once all
   /// that was submitted before is over. Values are those of timelines.
   struct Semaphores {
     std::vector<VkSemaphore> waits, signals;
     std::vector<std::uint64_t> wait_values, signal_values;
   };
-  Result<std::uint64_t> submit(Semaphores semaphores);
+  Result<std::uint64_t> push(Semaphores semaphores);
   /// Whether something that was submitted may still wait for semaphores of others.
   bool waits_for_others() { return !reached(waiting_.load(std::memory_order_acquire)); }
   Status wait(std::uint64_t value);
@@ -53,8 +53,8 @@ class Queue {
   /// Signals are this many submissions apart at most, so that what is over is noticed.
   static constexpr std::uint64_t kUnsignalled = 16;
   Status check(VkResult result, const char* what);
-  VkResult submit_locked(VkCommandBuffer commands, std::uint64_t signal_value);
-  VkResult submit_locked(const VkSubmitInfo& submit);
+  VkResult send(VkCommandBuffer commands, std::uint64_t signal_value);
+  VkResult send(const VkSubmitInfo& submit);
   /// Gives the device up: what runs goes on, and nothing that it may use is freed.
   Error time_out();
   /// Sees to it that the timeline will reach `value`.

@@ -365,8 +365,9 @@ CUresult available_shared(FunctionObject& function, int threads, int blocks, std
 /// The arguments by pointer or as one buffer (`extra`), checked against the kernel's parameters.
 CUresult make_launch(FunctionObject& function, const LaunchConfig& config, void** params,
                      void** extra, KernelOperation& made);
-CUresult launch(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
-                const LaunchConfig& config, void** params, void** extra, bool cooperative);
+/// Launches now, or where the stream's turn comes: captured, or behind functions of the host.
+CUresult enqueue_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
+                        const LaunchConfig& config, void** params, void** extra, bool cooperative);
 /// What the attributes of a launch ask for. Hints are taken as such; what would be ignored is
 /// refused.
 struct LaunchAttributes {
@@ -374,7 +375,8 @@ struct LaunchAttributes {
   CUevent after = nullptr;  ///< recorded behind the launch
 };
 CUresult read_attributes(const CUlaunchAttribute* list, unsigned count, LaunchAttributes& read);
-CUresult run_kernel(StreamObject& stream, const KernelOperation& operation);
+CUresult run_kernel(StreamObject& stream, FunctionObject& function, const LaunchConfig& config,
+                    const Args& args);
 CUresult run_graph(StreamObject& stream, const GraphObject& graph);
 /// In the stream's own thread: the host takes part in them.
 CUresult run_batch(StreamObject& stream, const BatchOperation& operation);

@@ -69,7 +69,9 @@ int node_type(const Operation& operation) {
 CUresult run(StreamObject& stream, const Operation& operation) {
   ContextObject& context = *stream.context;
   return std::visit(
-      Visitor{[&](const KernelOperation& each) { return run_kernel(stream, each); },
+      Visitor{[&](const KernelOperation& each) {
+                return run_kernel(stream, *each.function, each.config, each.args);
+              },
               [&](const CopyOperation& each) { return copy(context, each.copy); },
               [&](const MemsetOperation& each) { return set_memory(context, each.set); },
               [&](const HostOperation& each) { return run_host(stream, each); },

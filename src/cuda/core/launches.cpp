@@ -94,20 +94,6 @@ CUresult make_args(FunctionObject& function, void** params, void** extra, Args& 
   return eSuccess;
 }
 
-CUresult submit(StreamObject& stream, FunctionObject& function, const LaunchConfig& config,
-                const Args& args) {
-  ContextObject& context = *stream.context;
-  if (function.module->context != &context)
-    return fail(eInvalidResourceHandle, "the function and the stream are of different contexts");
-  if (function.module->has_texture_refs)
-    if (CUresult code = bind_textures(*function.module); code != eSuccess) return code;
-  Stream* opened = nullptr;
-  if (CUresult code = open_stream(stream, opened); code != eSuccess) return code;
-  const LaunchWatch watch(function.name);
-  Status status = opened->launch(function.kernel, config, args);
-  return status ? eSuccess : report(status.error());
-}
-
 }  // namespace
 
 CUresult make_launch(FunctionObject& function, const LaunchConfig& config, void** params,
@@ -126,8 +112,8 @@ void** param_pointers(KernelOperation& operation) {
   return operation.pointers.data();
 }
 
-CUresult launch(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
-                const LaunchConfig& shape, void** params, void** extra, bool cooperative) {
+CUresult enqueue_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
+                        const LaunchConfig& shape, void** params, void** extra, bool cooperative) {
   LaunchConfig config = shape;
   config.cooperative = cooperative;
   bool captured = false;
@@ -151,7 +137,7 @@ CUresult launch(const std::shared_ptr<StreamObject>& stream, FunctionObject& fun
     if (CUresult code = make_launch(function, config, params, extra, kept); code != eSuccess)
       return code;
     return in_order(*stream, [stream, kept = std::move(kept)] {
-      const CUresult code = run_kernel(*stream, kept);
+      const CUresult code = run_kernel(*stream, *kept.function, kept.config, kept.args);
       if (code == eSuccess) mark_dirty(stream);
       return code;
     });
@@ -160,7 +146,7 @@ CUresult launch(const std::shared_ptr<StreamObject>& stream, FunctionObject& fun
   Args args;
   if (CUresult code = make_args(function, params, extra, args, nullptr); code != eSuccess)
     return code;
-  if (CUresult code = submit(*stream, function, config, args); code != eSuccess) return code;
+  if (CUresult code = run_kernel(*stream, function, config, args); code != eSuccess) return code;
   mark_dirty(stream);
   return eSuccess;
 }
@@ -192,8 +178,18 @@ CUresult read_attributes(const CUlaunchAttribute* list, unsigned count, LaunchAt
   return eSuccess;
 }
 
-CUresult run_kernel(StreamObject& stream, const KernelOperation& operation) {
-  return submit(stream, *operation.function, operation.config, operation.args);
+CUresult run_kernel(StreamObject& stream, FunctionObject& function, const LaunchConfig& config,
+                    const Args& args) {
+  ContextObject& context = *stream.context;
+  if (function.module->context != &context)
+    return fail(eInvalidResourceHandle, "the function and the stream are of different contexts");
+  if (function.module->has_texture_refs)
+    if (CUresult code = bind_textures(*function.module); code != eSuccess) return code;
+  Stream* opened = nullptr;
+  if (CUresult code = open_stream(stream, opened); code != eSuccess) return code;
+  const LaunchWatch watch(function.name);
+  Status status = opened->launch(function.kernel, config, args);
+  return status ? eSuccess : report(status.error());
 }
 
 std::optional<int> function_attribute(FunctionObject& function, int attribute) {

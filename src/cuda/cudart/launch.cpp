@@ -34,16 +34,16 @@ CUresult no_kernel(const void* symbol) {
   return symbol && PTX2SPV_CUDART >= 13 ? eInvalidResourceHandle : eInvalidDeviceFunction;
 }
 
-CUresult launch_symbol(const void* symbol, const dim3& grid, const dim3& block, void** args,
-                       std::size_t shared, CUstream handle, bool cooperative) {
+CUresult enqueue_symbol(const void* symbol, const dim3& grid, const dim3& block, void** args,
+                        std::size_t shared, CUstream handle, bool cooperative) {
   return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
     FunctionObject* function = nullptr;
     if (CUresult code = find_kernel(context, symbol, function, no_kernel(symbol)); code != eSuccess)
       return code;
     // A kernel without parameters may come with a null pointer.
     void* none[1] = {};
-    return launch(stream, *function, config_of(grid, block, shared), args ? args : none, nullptr,
-                  cooperative);
+    return enqueue_kernel(stream, *function, config_of(grid, block, shared), args ? args : none,
+                          nullptr, cooperative);
   });
 }
 
@@ -81,17 +81,17 @@ PTX2SPV_EXPORT CUresult __cudaPopCallConfiguration(dim3* grid, dim3* block, std:
 
 CUresult cudaLaunchKernel(const void* symbol, dim3 grid, dim3 block, void** args,
                           std::size_t shared, CUstream stream) {
-  return launch_symbol(symbol, grid, block, args, shared, stream, false);
+  return enqueue_symbol(symbol, grid, block, args, shared, stream, false);
 }
 
 CUresult __cudaLaunchKernel(CUkernel kernel, dim3 grid, dim3 block, void** args, std::size_t shared,
                             CUstream stream) {
-  return launch_symbol(kernel, grid, block, args, shared, stream, false);
+  return enqueue_symbol(kernel, grid, block, args, shared, stream, false);
 }
 
 CUresult cudaLaunchCooperativeKernel(const void* symbol, dim3 grid, dim3 block, void** args,
                                      std::size_t shared, CUstream stream) {
-  return launch_symbol(symbol, grid, block, args, shared, stream, true);
+  return enqueue_symbol(symbol, grid, block, args, shared, stream, true);
 }
 
 CUresult cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* symbol, void** args) {
@@ -100,8 +100,8 @@ CUresult cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* symbo
   if (CUresult code = read_attributes(config->attrs, config->numAttrs, attributes);
       code != eSuccess)
     return keep(code);
-  CUresult code = launch_symbol(symbol, config->gridDim, config->blockDim, args,
-                                config->dynamicSmemBytes, config->stream, attributes.cooperative);
+  CUresult code = enqueue_symbol(symbol, config->gridDim, config->blockDim, args,
+                                 config->dynamicSmemBytes, config->stream, attributes.cooperative);
   return code == eSuccess && attributes.after ? cudaEventRecord(attributes.after, config->stream)
                                               : code;
 }

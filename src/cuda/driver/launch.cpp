@@ -17,12 +17,12 @@ CUresult with_function(CUfunction handle,
   });
 }
 
-CUresult launch_function(CUfunction handle, const LaunchConfig& config, CUstream stream_handle,
-                         void** params, void** extra, bool cooperative) {
+CUresult enqueue_function(CUfunction handle, const LaunchConfig& config, CUstream stream_handle,
+                          void** params, void** extra, bool cooperative) {
   return call_in(stream_handle, [&](ContextObject& context, const auto& stream) -> CUresult {
     FunctionObject* function = nullptr;
     if (CUresult code = resolve_function(context, handle, function); code != eSuccess) return code;
-    return launch(stream, *function, config, params, extra, cooperative);
+    return enqueue_kernel(stream, *function, config, params, extra, cooperative);
   });
 }
 
@@ -44,9 +44,9 @@ CUresult launch_set(CUfunction handle, unsigned width, unsigned height, CUstream
                      &bytes,
                      nullptr,
                      nullptr};
-    return launch_function(&function,
-                           config_of({width, height, 1}, function.block, function.shared), stream,
-                           nullptr, extra, false);
+    return enqueue_function(&function,
+                            config_of({width, height, 1}, function.block, function.shared), stream,
+                            nullptr, extra, false);
   });
 }
 
@@ -146,15 +146,15 @@ CUresult cuFuncLoad(CUfunction handle) {
 CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                         unsigned by, unsigned bz, unsigned shared, CUstream stream, void** params,
                         void** extra) {
-  return launch_function(function, config_of({gx, gy, gz}, {bx, by, bz}, shared), stream, params,
-                         extra, false);
+  return enqueue_function(function, config_of({gx, gy, gz}, {bx, by, bz}, shared), stream, params,
+                          extra, false);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
                                    unsigned bx, unsigned by, unsigned bz, unsigned shared,
                                    CUstream stream, void** params) {
-  return launch_function(function, config_of({gx, gy, gz}, {bx, by, bz}, shared), stream, params,
-                         nullptr, true);
+  return enqueue_function(function, config_of({gx, gy, gz}, {bx, by, bz}, shared), stream, params,
+                          nullptr, true);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** params,
@@ -164,7 +164,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   if (CUresult code = read_attributes(config->attrs, config->numAttrs, attributes);
       code != eSuccess)
     return code;
-  CUresult code = launch_function(
+  CUresult code = enqueue_function(
       function,
       config_of({config->gridDimX, config->gridDimY, config->gridDimZ},
                 {config->blockDimX, config->blockDimY, config->blockDimZ}, config->sharedMemBytes),
