@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdio>
@@ -39,6 +40,11 @@ void add(Devices& list, const DeviceInfo& info, std::string select) {
   device->ordinal = static_cast<int>(list.all.size());
   device->select = std::move(select);
   device->info = info;
+  device->uuid = info.uuid;
+  // One Vulkan device may be several of CUDA's, which programs tell apart by this number.
+  const auto same = [&](const auto& each) { return each->info.uuid == info.uuid; };
+  if (std::ranges::any_of(list.all, same))
+    device->uuid[15] ^= static_cast<std::uint8_t>(device->ordinal);
   list.all.push_back(std::move(device));
 }
 

@@ -28,8 +28,9 @@ struct GraphMemoryCount {
 /// One device of CUDA's numbering. Opened when first used.
 struct DeviceObject {
   int ordinal = 0;
-  std::string select;  ///< for DeviceOptions::select
-  DeviceInfo info;     ///< of the Vulkan device
+  std::string select;                   ///< for DeviceOptions::select
+  DeviceInfo info;                      ///< of the Vulkan device
+  std::array<std::uint8_t, 16> uuid{};  ///< Vulkan's; of its second CUDA device on, another
   bool shared_addresses =
       false;             ///< kernels and the host reach the same memory by the same address
   bool managed = false;  ///< they do so for memory that the runtime allocates for both
@@ -50,6 +51,7 @@ enum class MemoryUse : std::uint8_t {
   registered,
   variable,
   mapped,  ///< by cuMemMap
+  shared,  ///< with a graphics interface
 };
 
 struct GraphMemory;
@@ -147,6 +149,7 @@ struct MipmapObject : Traced {
   ContextObject* context = nullptr;
   Array array;
   CUDA_ARRAY3D_DESCRIPTOR desc{};
+  bool shared = false;  ///< with a graphics interface: the program does not free it
   std::vector<std::shared_ptr<ArrayObject>> levels;  ///< made when asked for
   explicit MipmapObject(Array value) : array(std::move(value)) {}
 };

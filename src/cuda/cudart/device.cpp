@@ -50,9 +50,7 @@ CUresult properties(cudaDeviceProp& p, int ordinal) {
   if (CUresult code = open_device(*device); code != eSuccess) return code;
   std::memset(static_cast<void*>(&p), 0, sizeof p);
   std::strncpy(p.name, device->info.name.c_str(), sizeof p.name - 1);
-  std::memcpy(p.uuid.bytes, device->info.uuid.data(), 16);
-  // Virtual devices are one Vulkan device, and programs tell devices by this number.
-  p.uuid.bytes[15] = static_cast<char>(p.uuid.bytes[15] ^ device->ordinal);
+  std::memcpy(p.uuid.bytes, device->uuid.data(), 16);
   p.totalGlobalMem = total_memory(*device);
   fill_attributes(*device, p);
   return eSuccess;

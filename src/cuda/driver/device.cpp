@@ -93,8 +93,7 @@ CUresult cuDeviceGetName(char* name, int bytes, CUdevice ordinal) {
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice ordinal) {
   if (!uuid) return eInvalidValue;
   return with_device(ordinal, [&](DeviceObject& device) {
-    std::memcpy(uuid->bytes, device.info.uuid.data(), 16);
-    uuid->bytes[15] = static_cast<char>(uuid->bytes[15] ^ device.ordinal);
+    std::memcpy(uuid->bytes, device.uuid.data(), 16);
     return eSuccess;
   });
 }

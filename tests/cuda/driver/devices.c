@@ -1,4 +1,5 @@
-/* Several devices: work on each, and copies between them. */
+/* Several devices: work on each, copies between them, and their UUIDs. Arguments: how many there
+   are, and the UUIDs of the first ones. */
 #include "driver.h"
 
 static const char kKernel[] =
@@ -6,6 +7,19 @@ static const char kKernel[] =
     ".visible .entry store(.param .u64 out, .param .u32 value) {\n"
     "  .reg .u64 %rd1; .reg .u32 %r1; ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [value];\n"
     "  st.global.u32 [%rd1], %r1; ret;\n}\n";
+
+extern CUresult cuDeviceGetUuid(unsigned char*, CUdevice);
+
+static void check_uuids(int count, char** expected, int known) {
+  unsigned char uuids[8][16];
+  for (int i = 0; i < count; ++i) {
+    char text[33];
+    OK(cuDeviceGetUuid(uuids[i], i));
+    for (int k = 0; k < 16; ++k) snprintf(text + 2 * k, 3, "%02x", uuids[i][k]);
+    if (i < known) TRUE(strcmp(text, expected[i]) == 0);
+    for (int k = 0; k < i; ++k) TRUE(memcmp(uuids[k], uuids[i], 16) != 0);
+  }
+}
 
 int main(int argc, char** argv) {
   int count = 0;
@@ -15,6 +29,7 @@ int main(int argc, char** argv) {
   OK(cuDeviceGetCount(&count));
   if (failures || argc < 2) return 1;
   TRUE(count == atoi(argv[1]) && count <= 8);
+  if (!failures) check_uuids(count, argv + 2, argc - 2);
   for (int i = 0; i < count && !failures; ++i) {
     CUmodule module;
     CUfunction store;
