@@ -25,6 +25,7 @@ struct GraphExecObject;
 struct LinkObject;
 struct PoolObject;
 struct UserObject;
+struct GraphicsObject;
 
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
@@ -47,6 +48,7 @@ using CUmemoryPool = PoolObject*;
 using CUtexObject = unsigned long long;
 using CUsurfObject = unsigned long long;
 using CUuserObject = UserObject*;
+using CUgraphicsResource = GraphicsObject*;
 using CUhostFn = void (*)(void* data);
 
 struct CUuuid {

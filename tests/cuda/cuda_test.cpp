@@ -209,7 +209,7 @@ TEST(RuntimeOfCuda12, Objects) {
   run_with_library("runtime12/objects.c", "libcudart.so.12", result);
   // The two messages that it provokes: what 12 has no more, and what is not supported.
   EXPECT_NE(result.error.find("cannot be bound"), std::string::npos) << result.error;
-  EXPECT_NE(result.error.find("cudaGLGetDevices is not supported"), std::string::npos);
+  EXPECT_NE(result.error.find("cudaVDPAUGetDevice is not supported"), std::string::npos);
 }
 
 TEST(RuntimeOfCuda12, LibrariesAndGraphs) {

@@ -166,6 +166,7 @@ CUresult destroy_mipmap(CUmipmappedArray handle) {
   if (CUresult refused = begin_unsafe_call(); refused != eSuccess) return refused;
   auto mipmap = tables().mipmaps.find(handle);
   if (!mipmap) return no_array(handle);
+  if (mipmap->shared) return fail(eInvalidValue, "the array is a graphics resource's");
   const CUresult code = synchronize(*mipmap->context);
   bury_objects_over(*mipmap);
   for (const auto& level : mipmap->levels)

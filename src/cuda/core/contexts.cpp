@@ -4,6 +4,7 @@
 
 #include "src/cuda/core/backlog.hpp"
 #include "src/cuda/core/graph.hpp"
+#include "src/cuda/core/graphics.hpp"
 
 namespace ptx2spv::cuda {
 
@@ -82,6 +83,7 @@ CUresult destroy_context(ContextObject& object) {
   all.events.take_if(mine);
   all.streams.take_if(mine);
   forget_context(*context);
+  forget_resources(*context);
   all.mipmaps.take_if(mine);
   all.arrays.take_if(mine);
   release_memory_of(*context);

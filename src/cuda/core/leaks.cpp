@@ -78,7 +78,8 @@ std::size_t report_leaks(const DeviceObject& device) {
   return leaked_memory(device) +
          leaked(all.arrays.all(), device, array("an array"),
                 [](const ArrayObject& each) { return each.owner == nullptr; }) +
-         leaked(all.mipmaps.all(), device, array("a mipmapped array"), any) +
+         leaked(all.mipmaps.all(), device, array("a mipmapped array"),
+                [](const MipmapObject& each) { return !each.shared; }) +
          leaked(all.textures.all(), device, object("a texture object"), any) +
          leaked(all.surfaces.all(), device, object("a surface object"), any);
 }

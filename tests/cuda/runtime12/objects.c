@@ -131,6 +131,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 cudaError_t cudaGLGetDevices(unsigned* count, int* devices, unsigned room, int list);
+cudaError_t cudaVDPAUGetDevice(int* device, unsigned vdpau, void* get);
 
 static const char kPtx[] =
     ".version 7.0\n.target sm_75\n.address_size 64\n"
@@ -420,7 +421,8 @@ int main(void) {
   managed();
   driver();
   old_names();
-  IS(cudaGLGetDevices(&devices, NULL, 0, 1), kNotSupported);
+  IS(cudaVDPAUGetDevice(NULL, 0, NULL), kNotSupported);
+  IS(cudaGLGetDevices(&devices, NULL, 0, 1), 219);  /* no context of OpenGL is current */
   OK(cudaDeviceSynchronize());
   __cudaUnregisterFatBinary(handle);
   printf(failures ? "%d failures\n" : "good\n", failures);

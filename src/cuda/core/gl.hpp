@@ -1,0 +1,133 @@
+// OpenGL as the program has it: through the library whose context is current to the calling thread,
+// found in the process. The context's state, and an error that it has pending, are as before after
+// every scope of calls.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "src/cuda/driver_types.hpp"
+
+namespace ptx2spv::cuda::gl {
+
+using Enum = unsigned;
+
+// Result, name and parameters of what is called, of OpenGL 3.2 and, in the second list, of later
+// versions, extensions and contexts of compatibility.
+#define PTX2SPV_GL_FUNCTIONS(X)                                                            \
+  X(const char*, GetString, Enum)                                                          \
+  X(const char*, GetStringi, Enum, unsigned)                                               \
+  X(Enum, GetError, )                                                                      \
+  X(void, GetIntegerv, Enum, int*)                                                         \
+  X(void, GetFloatv, Enum, float*)                                                         \
+  X(void, Enable, Enum)                                                                    \
+  X(void, Clear, unsigned)                                                                 \
+  X(unsigned char, IsBuffer, unsigned)                                                     \
+  X(unsigned char, IsTexture, unsigned)                                                    \
+  X(unsigned char, IsRenderbuffer, unsigned)                                               \
+  X(void, GenBuffers, int, unsigned*)                                                      \
+  X(void, DeleteBuffers, int, const unsigned*)                                             \
+  X(void, BindBuffer, Enum, unsigned)                                                      \
+  X(unsigned char, UnmapBuffer, Enum)                                                      \
+  X(void, GetBufferParameteriv, Enum, Enum, int*)                                          \
+  X(void, GetBufferParameteri64v, Enum, Enum, std::int64_t*)                               \
+  X(void, BufferData, Enum, std::ptrdiff_t, const void*, Enum)                             \
+  X(void, BufferSubData, Enum, std::ptrdiff_t, std::ptrdiff_t, const void*)                \
+  X(void, GetBufferSubData, Enum, std::ptrdiff_t, std::ptrdiff_t, void*)                   \
+  X(void, CopyBufferSubData, Enum, Enum, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t)   \
+  X(void*, FenceSync, Enum, unsigned)                                                      \
+  X(unsigned char, IsSync, void*)                                                          \
+  X(void, DeleteSync, void*)                                                               \
+  X(void, PixelStorei, Enum, int)                                                          \
+  X(void, GenTextures, int, unsigned*)                                                     \
+  X(void, DeleteTextures, int, const unsigned*)                                            \
+  X(void, BindTexture, Enum, unsigned)                                                     \
+  X(void, TexParameteri, Enum, Enum, int)                                                  \
+  X(void, GetTexParameteriv, Enum, Enum, int*)                                             \
+  X(void, GetTexLevelParameteriv, Enum, int, Enum, int*)                                   \
+  X(void, GetTexImage, Enum, int, Enum, Enum, void*)                                       \
+  X(void, TexImage2D, Enum, int, int, int, int, int, Enum, Enum, const void*)              \
+  X(void, TexSubImage2D, Enum, int, int, int, int, int, Enum, Enum, const void*)           \
+  X(void, TexSubImage3D, Enum, int, int, int, int, int, int, int, Enum, Enum, const void*) \
+  X(void, BindRenderbuffer, Enum, unsigned)                                                \
+  X(void, GetRenderbufferParameteriv, Enum, Enum, int*)
+#define PTX2SPV_GL_OTHER_FUNCTIONS(X)                                                          \
+  X(void, PixelTransferf, Enum, float)                                                         \
+  X(void, GetUnsignedBytei_vEXT, Enum, unsigned, unsigned char*)                               \
+  X(void, CopyImageSubData, unsigned, Enum, int, int, int, int, unsigned, Enum, int, int, int, \
+    int, int, int, int)
+
+struct Functions {
+#define PTX2SPV_GL_MEMBER(result, name, ...) result (*name)(__VA_ARGS__) = nullptr;
+  PTX2SPV_GL_FUNCTIONS(PTX2SPV_GL_MEMBER)
+  PTX2SPV_GL_OTHER_FUNCTIONS(PTX2SPV_GL_MEMBER)
+#undef PTX2SPV_GL_MEMBER
+};
+
+/// What CUDA makes of an internal format, and how its texels are read and written unchanged.
+struct Format {
+  Enum internal = 0, external = 0, type = 0;
+  CUarray_format format = kUnsignedInt8;
+  unsigned channels = 0;
+  std::size_t texel_bytes() const;
+};
+
+/// A texture of any target, or a renderbuffer. `depth` counts the layers of an array, six faces of
+/// a cube, and the slices of a texture of three dimensions, at level 0.
+struct Image {
+  unsigned name = 0;
+  Enum target = 0;
+  Format format;
+  unsigned levels = 1;
+  std::size_t width = 0, height = 0, depth = 1;
+  bool layered() const;  ///< every level has as many layers
+  std::size_t width_of(unsigned level) const;
+  std::size_t height_of(unsigned level) const;
+  std::size_t depth_of(unsigned level) const;
+  std::size_t level_bytes(unsigned level) const;
+};
+
+inline constexpr Enum kTexture3D = 0x806f, kTextureCube = 0x8513, kTexture2DArray = 0x8c1a,
+                      kTexture2D = 0x0de1, kTextureRectangle = 0x84f5, kRenderbuffer = 0x8d41;
+
+/// A scope of calls to the current context. Made by begin(), which fails with
+/// eInvalidGraphicsContext where none is current, and with eOperatingSystem where it cannot serve.
+class Calls {
+ public:
+  static CUresult begin(std::optional<Calls>& made);
+  explicit Calls(const Functions& functions);
+  ~Calls();
+  Calls(const Calls&) = delete;
+  Calls& operator=(const Calls&) = delete;
+
+  /// Something that the contexts know which share their objects with this one.
+  void* mark();
+  bool knows(void* mark);
+  void forget(void* mark);
+  /// eInvalidValue where there is no such buffer, or one without memory.
+  CUresult buffer_bytes(unsigned name, std::size_t& bytes);
+  /// Of a whole buffer.
+  CUresult read(unsigned buffer, std::byte* to, std::size_t bytes);
+  CUresult write(unsigned buffer, const std::byte* from, std::size_t bytes);
+  /// eInvalidValue, with the reason, where CUDA takes no such image.
+  CUresult describe(unsigned name, Enum target, Image& image);
+  /// Of a whole level, without gaps.
+  CUresult read(const Image& image, unsigned level, std::byte* to);
+  CUresult write(const Image& image, unsigned level, const std::byte* from);
+  /// Of the device that draws, where the context tells.
+  std::optional<std::array<std::uint8_t, 16>> device_uuid();
+
+ private:
+  CUresult describe_texture(Image& image);
+  CUresult describe_renderbuffer(Image& image);
+  CUresult count_levels(Image& image);
+  bool has_extension(const char* name);
+  CUresult check(const char* what);
+  int integer(Enum name);
+  const Functions& gl_;
+  Enum pending_ = 0;
+};
+
+}  // namespace ptx2spv::cuda::gl

@@ -1,0 +1,414 @@
+// Textures and renderbuffers: which formats CUDA takes, and their texels unchanged.
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "src/cuda/core/gl.hpp"
+#include "src/cuda/core/log.hpp"
+
+namespace ptx2spv::cuda::gl {
+
+namespace {
+
+// Transfer formats and types.
+constexpr Enum kRed = 0x1903, kRg = 0x8227, kRgba = 0x1908, kLuminance = 0x1909, kAlpha = 0x1906,
+               kLuminanceAlpha = 0x190a, kRedInteger = 0x8d94, kRgInteger = 0x8228,
+               kRgbaInteger = 0x8d99, kLuminanceInteger = 0x8d9c, kAlphaInteger = 0x8d97,
+               kLuminanceAlphaInteger = 0x8d9d;
+constexpr Enum kByte = 0x1400, kUnsignedByte = 0x1401, kShort = 0x1402, kUnsignedShort = 0x1403,
+               kInt = 0x1404, kUnsignedInt = 0x1405, kFloatType = 0x1406, kHalfFloat = 0x140b;
+// Parameters of textures and renderbuffers.
+constexpr Enum kTextureWidth = 0x1000, kTextureHeight = 0x1001, kTextureDepth = 0x8071,
+               kTextureFormat = 0x1003, kTextureBorder = 0x1005, kTextureImmutableLevels = 0x82df;
+constexpr Enum kRenderbufferWidth = 0x8d42, kRenderbufferHeight = 0x8d43,
+               kRenderbufferFormat = 0x8d44, kRenderbufferSamples = 0x8cab,
+               kRenderbufferBinding = 0x8ca7;
+constexpr Enum kFaces = 0x8515;  ///< the first of six
+
+/// The ten formats of a family in the order of kTypes, and what reads them.
+struct Family {
+  unsigned channels;
+  Enum external, external_integer;
+  Enum internal[10];
+};
+struct Type {
+  Enum type;
+  CUarray_format format;
+  bool integer;
+};
+constexpr Type kTypes[10] = {
+    {kUnsignedByte, kUnsignedInt8, false},
+    {kUnsignedShort, kUnsignedInt16, false},
+    {kHalfFloat, kHalf, false},
+    {kFloatType, kFloat, false},
+    {kUnsignedByte, kUnsignedInt8, true},
+    {kUnsignedShort, kUnsignedInt16, true},
+    {kUnsignedInt, kUnsignedInt32, true},
+    {kByte, kSignedInt8, true},
+    {kShort, kSignedInt16, true},
+    {kInt, kSignedInt32, true},
+};
+// 8, 16, 16F, 32F, 8UI, 16UI, 32UI, 8I, 16I, 32I.
+constexpr Family kFamilies[] = {
+    {1,
+     kRed,
+     kRedInteger,
+     {0x8229, 0x822a, 0x822d, 0x822e, 0x8232, 0x8234, 0x8236, 0x8231, 0x8233, 0x8235}},
+    {2,
+     kRg,
+     kRgInteger,
+     {0x822b, 0x822c, 0x822f, 0x8230, 0x8238, 0x823a, 0x823c, 0x8237, 0x8239, 0x823b}},
+    {4,
+     kRgba,
+     kRgbaInteger,
+     {0x8058, 0x805b, 0x881a, 0x8814, 0x8d7c, 0x8d76, 0x8d70, 0x8d8e, 0x8d88, 0x8d82}},
+    {1,
+     kLuminance,
+     kLuminanceInteger,
+     {0x8040, 0x8042, 0x881e, 0x8818, 0x8d80, 0x8d7a, 0x8d74, 0x8d92, 0x8d8c, 0x8d86}},
+    {1,
+     kAlpha,
+     kAlphaInteger,
+     {0x803c, 0x803e, 0x881c, 0x8816, 0x8d7e, 0x8d78, 0x8d72, 0x8d90, 0x8d8a, 0x8d84}},
+    {2,
+     kLuminanceAlpha,
+     kLuminanceAlphaInteger,
+     {0x8045, 0x8048, 0x881f, 0x8819, 0x8d81, 0x8d7b, 0x8d75, 0x8d93, 0x8d8d, 0x8d87}},
+    // An intensity is read and written as its red.
+    {1,
+     kRed,
+     kRedInteger,
+     {0x804b, 0x804d, 0x881d, 0x8817, 0x8d7f, 0x8d79, 0x8d73, 0x8d91, 0x8d8b, 0x8d85}},
+};
+/// Formats that leave the size to OpenGL, which are taken where it chose 8 bits: the parameters
+/// of a texture and of a renderbuffer tell them.
+struct Unsized {
+  Enum internal;
+  int family;
+  Enum texture_bits, renderbuffer_bits;
+};
+constexpr Enum kRedBits = 0x805c, kAlphaBits = 0x805f, kLuminanceBits = 0x8060,
+               kIntensityBits = 0x8061, kBufferRedBits = 0x8d50, kBufferAlphaBits = 0x8d53;
+constexpr Unsized kUnsized[] = {
+    {kRed, 0, kRedBits, kBufferRedBits},
+    {kRg, 1, kRedBits, kBufferRedBits},
+    {kRgba, 2, kRedBits, kBufferRedBits},
+    {4, 2, kRedBits, kBufferRedBits},
+    {kLuminance, 3, kLuminanceBits, kBufferRedBits},
+    {1, 3, kLuminanceBits, kBufferRedBits},
+    {kAlpha, 4, kAlphaBits, kBufferAlphaBits},
+    {kLuminanceAlpha, 5, kLuminanceBits, kBufferRedBits},
+    {2, 5, kLuminanceBits, kBufferRedBits},
+    {0x8049, 6, kIntensityBits, kBufferRedBits},
+};
+
+Format format_of(const Family& family, int type, Enum internal) {
+  const Type& how = kTypes[type];
+  return {internal, how.integer ? family.external_integer : family.external, how.type, how.format,
+          family.channels};
+}
+
+/// `bits` tells a parameter of the image.
+template <class F>
+CUresult find_format(Enum internal, bool renderbuffer, Format& found, F&& bits) {
+  for (const Family& family : kFamilies)
+    for (int type = 0; type < 10; ++type)
+      if (family.internal[type] == internal) {
+        found = format_of(family, type, internal);
+        return eSuccess;
+      }
+  for (const Unsized& each : kUnsized)
+    if (each.internal == internal &&
+        bits(renderbuffer ? each.renderbuffer_bits : each.texture_bits) == 8) {
+      found = format_of(kFamilies[each.family], 0, internal);
+      return eSuccess;
+    }
+  const std::string text =
+      fmt::format("CUDA takes no OpenGL image of internal format {:#06x}", internal);
+  say_once(text);
+  return fail(eInvalidValue, text);
+}
+
+Enum binding_of(Enum target) {
+  switch (target) {
+    case kTexture2D: return 0x8069;
+    case kTextureRectangle: return 0x84f6;
+    case kTextureCube: return 0x8514;
+    case kTexture3D: return 0x806a;
+    case kTexture2DArray: return 0x8c1d;
+    default: return 0;
+  }
+}
+
+class BoundTexture {
+ public:
+  BoundTexture(const Functions& gl, Enum target, unsigned name) : gl_(gl), target_(target) {
+    gl_.GetIntegerv(binding_of(target), &before_);
+    gl_.BindTexture(target, name);
+  }
+  ~BoundTexture() { gl_.BindTexture(target_, static_cast<unsigned>(before_)); }
+  BoundTexture(const BoundTexture&) = delete;
+  BoundTexture& operator=(const BoundTexture&) = delete;
+
+ private:
+  const Functions& gl_;
+  Enum target_;
+  int before_ = 0;
+};
+
+/// Texels in plain memory without gaps, unchanged on their way, for a scope: pixels are stored as
+/// by default and no buffer takes them. Contexts of compatibility change them on the way.
+class PlainPixels {
+ public:
+  explicit PlainPixels(const Functions& gl) : gl_(gl) {
+    for (std::size_t i = 0; i < std::size(kStores); ++i) {
+      gl_.GetIntegerv(kStores[i], &stores_[i]);
+      if (const int plain = kStores[i] == kPackAlignment || kStores[i] == kUnpackAlignment;
+          stores_[i] != plain)
+        gl_.PixelStorei(kStores[i], plain);
+    }
+    for (int i = 0; i < 2; ++i) {
+      gl_.GetIntegerv(kBindings[i], &buffers_[i]);
+      if (buffers_[i]) gl_.BindBuffer(kTargets[i], 0);
+    }
+    int profile = 0;
+    gl_.GetIntegerv(0x9126, &profile);
+    compatible_ = !(profile & 1) && gl_.PixelTransferf;
+    for (std::size_t i = 0; compatible_ && i < std::size(kTransfers); ++i) {
+      gl_.GetFloatv(kTransfers[i], &transfers_[i]);
+      gl_.PixelTransferf(kTransfers[i], i != 0 && i % 2 ? 1.0F : 0.0F);
+    }
+  }
+  ~PlainPixels() {
+    for (std::size_t i = 0; i < std::size(kStores); ++i) gl_.PixelStorei(kStores[i], stores_[i]);
+    for (int i = 0; i < 2; ++i)
+      if (buffers_[i]) gl_.BindBuffer(kTargets[i], static_cast<unsigned>(buffers_[i]));
+    for (std::size_t i = 0; compatible_ && i < std::size(kTransfers); ++i)
+      gl_.PixelTransferf(kTransfers[i], transfers_[i]);
+  }
+  PlainPixels(const PlainPixels&) = delete;
+  PlainPixels& operator=(const PlainPixels&) = delete;
+
+ private:
+  static constexpr Enum kPackAlignment = 0xd05, kUnpackAlignment = 0xcf5;
+  // Swapped bytes, bits' order, row length, skipped rows and pixels, alignment, skipped images and
+  // their height: of what is read, and of what is written.
+  static constexpr Enum kStores[] = {
+      0xd00, 0xd01, 0xd02, 0xd03, 0xd04, kPackAlignment,   0x806b, 0x806c,
+      0xcf0, 0xcf1, 0xcf2, 0xcf3, 0xcf4, kUnpackAlignment, 0x806d, 0x806e};
+  static constexpr Enum kBindings[] = {0x88ed, 0x88ef}, kTargets[] = {0x88eb, 0x88ec};
+  // Mapped colours, then scale and bias of each.
+  static constexpr Enum kTransfers[] = {0xd10, 0xd14, 0xd15, 0xd18, 0xd19,
+                                        0xd1a, 0xd1b, 0xd1c, 0xd1d};
+  const Functions& gl_;
+  int stores_[std::size(kStores)] = {}, buffers_[2] = {};
+  float transfers_[std::size(kTransfers)] = {};
+  bool compatible_ = false;
+};
+
+/// A texture of the same extent and format as a renderbuffer, whose texels go through it.
+class TextureBetween {
+ public:
+  TextureBetween(const Functions& gl, const Image& image, const std::byte* texels)
+      : gl_(gl), image_(image) {
+    gl_.GenTextures(1, &name_);
+    bound_.emplace(gl, kTexture2D, name_);
+    constexpr Enum kMinFilter = 0x2801, kMagFilter = 0x2800;
+    constexpr int kNearest = 0x2600;
+    // Copies leave alone what is not complete.
+    gl_.TexParameteri(kTexture2D, kMinFilter, kNearest);
+    gl_.TexParameteri(kTexture2D, kMagFilter, kNearest);
+    gl_.TexImage2D(kTexture2D, 0, static_cast<int>(image.format.internal),
+                   static_cast<int>(image.width), static_cast<int>(image.height), 0,
+                   image.format.external, image.format.type, texels);
+  }
+  ~TextureBetween() {
+    bound_.reset();
+    gl_.DeleteTextures(1, &name_);
+  }
+  TextureBetween(const TextureBetween&) = delete;
+  TextureBetween& operator=(const TextureBetween&) = delete;
+  void read(std::byte* to) {
+    copy(image_.name, kRenderbuffer, name_, kTexture2D);
+    gl_.GetTexImage(kTexture2D, 0, image_.format.external, image_.format.type, to);
+  }
+  void write() { copy(name_, kTexture2D, image_.name, kRenderbuffer); }
+
+ private:
+  void copy(unsigned from, Enum from_target, unsigned to, Enum to_target) {
+    gl_.CopyImageSubData(from, from_target, 0, 0, 0, 0, to, to_target, 0, 0, 0, 0,
+                         static_cast<int>(image_.width), static_cast<int>(image_.height), 1);
+  }
+  const Functions& gl_;
+  const Image& image_;
+  unsigned name_ = 0;
+  std::optional<BoundTexture> bound_;
+};
+
+std::size_t shrink(std::size_t extent, unsigned level) {
+  return std::max<std::size_t>(extent >> level, 1);
+}
+
+}  // namespace
+
+std::size_t Format::texel_bytes() const {
+  switch (type) {
+    case kByte:
+    case kUnsignedByte: return channels;
+    case kShort:
+    case kUnsignedShort:
+    case kHalfFloat: return std::size_t{2} * channels;
+    default: return std::size_t{4} * channels;
+  }
+}
+
+bool Image::layered() const { return target == kTexture2DArray || target == kTextureCube; }
+std::size_t Image::width_of(unsigned level) const { return shrink(width, level); }
+std::size_t Image::height_of(unsigned level) const { return shrink(height, level); }
+std::size_t Image::depth_of(unsigned level) const {
+  return layered() ? depth : shrink(depth, level);
+}
+std::size_t Image::level_bytes(unsigned level) const {
+  return width_of(level) * height_of(level) * depth_of(level) * format.texel_bytes();
+}
+
+/// The first levels that follow from each other: those of a texture without immutable storage may
+/// be anything.
+CUresult Calls::count_levels(Image& image) {
+  const Enum target = image.target == kTextureCube ? kFaces : image.target;
+  int immutable = 0;
+  gl_.GetTexParameteriv(image.target, kTextureImmutableLevels, &immutable);
+  (void)gl_.GetError();  // before OpenGL 4.3
+  const std::size_t longest = std::max(
+      {image.width, image.height, image.target == kTexture3D ? image.depth : std::size_t{1}});
+  const auto most =
+      image.target == kTextureRectangle ? 1U : static_cast<unsigned>(std::bit_width(longest));
+  if (immutable > 0) {
+    image.levels = std::min(most, static_cast<unsigned>(immutable));
+    return eSuccess;
+  }
+  const auto is = [&](Enum face, unsigned level, Enum name, std::size_t expected) {
+    int value = 0;
+    gl_.GetTexLevelParameteriv(face, static_cast<int>(level), name, &value);
+    return static_cast<std::size_t>(value) == expected;
+  };
+  const auto fits = [&](unsigned level) {
+    for (Enum face = target; face < target + (image.target == kTextureCube ? 6U : 1U); ++face)
+      if (!is(face, level, kTextureWidth, image.width_of(level)) ||
+          !is(face, level, kTextureHeight, image.height_of(level)) ||
+          !is(face, level, kTextureFormat, image.format.internal) ||
+          (image.target != kTextureCube && !is(face, level, kTextureDepth, image.depth_of(level))))
+        return false;
+    return true;
+  };
+  for (image.levels = 0; image.levels < most && fits(image.levels); ++image.levels) {
+  }
+  return image.levels ? check("tell the levels of a texture")
+                      : fail(eInvalidValue, "the faces of the cube differ");
+}
+
+CUresult Calls::describe_texture(Image& image) {
+  if (!gl_.IsTexture(image.name))
+    return fail(eInvalidValue, fmt::format("{} is no OpenGL texture", image.name));
+  const BoundTexture bound(gl_, image.target, image.name);
+  if (gl_.GetError())
+    return fail(eInvalidValue, fmt::format("OpenGL texture {} has another target", image.name));
+  const Enum face = image.target == kTextureCube ? kFaces : image.target;
+  const auto value = [&](Enum name) {
+    int got = 0;
+    gl_.GetTexLevelParameteriv(face, 0, name, &got);
+    return got;
+  };
+  image.width = static_cast<std::size_t>(value(kTextureWidth));
+  image.height = static_cast<std::size_t>(value(kTextureHeight));
+  image.depth = image.target == kTextureCube ? 6 : static_cast<std::size_t>(value(kTextureDepth));
+  if (!image.width || !image.height || !image.depth)
+    return fail(eInvalidValue, fmt::format("OpenGL texture {} has no level 0", image.name));
+  int border = 0;
+  gl_.GetTexLevelParameteriv(face, 0, kTextureBorder, &border);
+  (void)gl_.GetError();  // a context without borders does not know the name
+  if (border) return fail(eInvalidValue, "CUDA takes no texture with a border");
+  CUresult code = find_format(static_cast<Enum>(value(kTextureFormat)), false, image.format, value);
+  return code == eSuccess ? count_levels(image) : code;
+}
+
+CUresult Calls::describe_renderbuffer(Image& image) {
+  if (!gl_.IsRenderbuffer(image.name))
+    return fail(eInvalidValue, fmt::format("{} is no OpenGL renderbuffer", image.name));
+  const int before = integer(kRenderbufferBinding);
+  gl_.BindRenderbuffer(kRenderbuffer, image.name);
+  const auto value = [&](Enum name) {
+    int got = 0;
+    gl_.GetRenderbufferParameteriv(kRenderbuffer, name, &got);
+    return got;
+  };
+  image.width = static_cast<std::size_t>(value(kRenderbufferWidth));
+  image.height = static_cast<std::size_t>(value(kRenderbufferHeight));
+  CUresult code = eSuccess;
+  if (!image.width || !image.height)
+    code = fail(eInvalidValue, fmt::format("OpenGL renderbuffer {} has no memory", image.name));
+  else if (value(kRenderbufferSamples))
+    code = fail(eInvalidValue, "CUDA takes no renderbuffer of several samples");
+  else
+    code = find_format(static_cast<Enum>(value(kRenderbufferFormat)), true, image.format, value);
+  gl_.BindRenderbuffer(kRenderbuffer, static_cast<unsigned>(before));
+  if (code != eSuccess) return code;
+  const int version = integer(0x821b) * 10 + integer(0x821c);
+  if (!gl_.CopyImageSubData || (version < 43 && !has_extension("GL_ARB_copy_image")))
+    return fail(eOperatingSystem, "a renderbuffer needs OpenGL 4.3, or GL_ARB_copy_image");
+  return check("tell the extent of a renderbuffer");
+}
+
+CUresult Calls::describe(unsigned name, Enum target, Image& image) {
+  image = {};
+  image.name = name;
+  image.target = target;
+  if (target == kRenderbuffer) return describe_renderbuffer(image);
+  if (!binding_of(target))
+    return fail(eInvalidValue, fmt::format("CUDA takes no OpenGL image of target {:#06x}", target));
+  return describe_texture(image);
+}
+
+CUresult Calls::read(const Image& image, unsigned level, std::byte* to) {
+  const PlainPixels plain(gl_);
+  const Format& format = image.format;
+  if (image.target == kRenderbuffer) {
+    TextureBetween(gl_, image, nullptr).read(to);
+    return check("read a renderbuffer");
+  }
+  const BoundTexture bound(gl_, image.target, image.name);
+  const bool cube = image.target == kTextureCube;
+  const std::size_t face = image.level_bytes(level) / (cube ? 6 : 1);
+  for (unsigned i = 0; i < (cube ? 6U : 1U); ++i)
+    gl_.GetTexImage(cube ? kFaces + i : image.target, static_cast<int>(level), format.external,
+                    format.type, to + i * face);
+  return check("read a texture");
+}
+
+CUresult Calls::write(const Image& image, unsigned level, const std::byte* from) {
+  const PlainPixels plain(gl_);
+  const Format& format = image.format;
+  if (image.target == kRenderbuffer) {
+    TextureBetween(gl_, image, from).write();
+    return check("write a renderbuffer");
+  }
+  const BoundTexture bound(gl_, image.target, image.name);
+  const auto mip = static_cast<int>(level), width = static_cast<int>(image.width_of(level)),
+             height = static_cast<int>(image.height_of(level)),
+             depth = static_cast<int>(image.depth_of(level));
+  if (image.target == kTexture3D || image.target == kTexture2DArray) {
+    gl_.TexSubImage3D(image.target, mip, 0, 0, 0, width, height, depth, format.external,
+                      format.type, from);
+    return check("write a texture");
+  }
+  const bool cube = image.target == kTextureCube;
+  const std::size_t face = image.level_bytes(level) / (cube ? 6 : 1);
+  for (unsigned i = 0; i < (cube ? 6U : 1U); ++i)
+    gl_.TexSubImage2D(cube ? kFaces + i : image.target, mip, 0, 0, width, height, format.external,
+                      format.type, from + i * face);
+  return check("write a texture");
+}
+
+}  // namespace ptx2spv::cuda::gl

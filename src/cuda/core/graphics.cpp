@@ -1,0 +1,476 @@
+#include "src/cuda/core/graphics.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "src/cuda/core/backlog.hpp"
+#include "src/cuda/core/graph.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+// CU_GRAPHICS_REGISTER_FLAGS_ and, of these, CU_GRAPHICS_MAP_RESOURCE_FLAGS_.
+constexpr unsigned kReadOnly = 1, kWriteDiscard = 2, kSurface = 4, kGather = 8, kMapFlags = 3;
+
+struct Resources {
+  std::mutex mutex;  ///< of every call, for all that follows and the objects
+  std::map<const GraphicsObject*, std::shared_ptr<GraphicsObject>> all;
+};
+Resources& resources() {
+  static auto* list = new Resources;
+  return *list;
+}
+
+std::string name_of(const GraphicsObject& object) {
+  const char* kind = object.memory                              ? "buffer"
+                     : object.image.target == gl::kRenderbuffer ? "renderbuffer"
+                                                                : "texture";
+  return fmt::format("OpenGL {} {}", kind, object.name);
+}
+
+CUresult done(const Status& status) { return status ? eSuccess : report(status.error()); }
+
+CUresult find(CUgraphicsResource handle, GraphicsObject*& object) {
+  const auto found = resources().all.find(handle);
+  if (found == resources().all.end())
+    return fail(eInvalidResourceHandle, "no such graphics resource");
+  object = found->second.get();
+  return eSuccess;
+}
+
+CUresult find_mapped(CUgraphicsResource handle, bool image, GraphicsObject*& object) {
+  if (CUresult code = find(handle, object); code != eSuccess) return code;
+  if (image && object->memory)
+    return fail(eNotMappedAsArray, name_of(*object) + " has a pointer and no array");
+  if (!image && !object->memory)
+    return fail(eNotMappedAsPointer, name_of(*object) + " has arrays and no pointer");
+  return object->mapped ? eSuccess : fail(eNotMapped, name_of(*object) + " is not mapped");
+}
+
+/// A scope of OpenGL's calls, in a context that has the object.
+CUresult enter_gl(const GraphicsObject& object, std::optional<gl::Calls>& calls) {
+  if (CUresult code = calls ? eSuccess : gl::Calls::begin(calls); code != eSuccess) return code;
+  return calls->knows(object.mark)
+             ? eSuccess
+             : fail(eInvalidGraphicsContext,
+                    "the current OpenGL context does not have " + name_of(object));
+}
+
+CUresult make_memory(ContextObject& context, GraphicsObject& object, std::size_t bytes) {
+  auto buffer = Buffer::create(context.gpu(), bytes, BufferMemory::device);
+  if (!buffer) return report(buffer.error());
+  // What a mapping for writing shows before it is written is nobody else's.
+  if (CUresult code = done(buffer->fill(0, buffer->size(), 0)); code != eSuccess) return code;
+  auto memory = std::make_shared<Allocation>();
+  memory->address = buffer->address();
+  memory->bytes = bytes;
+  memory->use = MemoryUse::shared;
+  memory->context = &context;
+  memory->id = next_id();
+  memory->buffer = std::move(*buffer);
+  object.memory = std::move(memory);
+  object.memory->buffer->set_name(name_of(object));
+  return eSuccess;
+}
+
+CUDA_ARRAY3D_DESCRIPTOR array_of(const gl::Image& image, unsigned flags) {
+  CUDA_ARRAY3D_DESCRIPTOR desc{};
+  desc.Width = image.width;
+  desc.Height = image.height;
+  desc.Depth = image.layered() || image.target == gl::kTexture3D ? image.depth : 0;
+  desc.Format = image.format.format;
+  desc.NumChannels = image.format.channels;
+  if (image.target == gl::kTexture2DArray) desc.Flags |= kArrayLayered;
+  if (image.target == gl::kTextureCube) desc.Flags |= kArrayCubemap;
+  if (flags & kSurface) desc.Flags |= kArraySurface;
+  if ((flags & kGather) && !desc.Depth) desc.Flags |= kArrayGather;
+  return desc;
+}
+
+CUresult make_arrays(ContextObject& context, GraphicsObject& object) {
+  CUmipmappedArray made = nullptr;
+  CUresult code =
+      create_mipmap(context, array_of(object.image, object.flags), object.image.levels, made);
+  if (code != eSuccess) return code;
+  object.mipmap = tables().mipmaps.find(made);
+  object.mipmap->shared = true;
+  object.texels.resize(object.image.level_bytes(0));
+  for (unsigned level = 0; level < object.image.levels && code == eSuccess; ++level)
+    code = done(object.mipmap->array.fill(0, 1, level));
+  return code;
+}
+
+CUresult publish(ContextObject& context, gl::Calls& calls, std::shared_ptr<GraphicsObject> object,
+                 CUgraphicsResource* made) {
+  object->context = &context;
+  object->mark = calls.mark();
+  if (!object->mark) return fail(eUnknown, "OpenGL makes no fence");
+  *made = object.get();
+  resources().all[*made] = std::move(object);
+  return eSuccess;
+}
+
+void drop_layers(GraphicsObject& object) {
+  for (const auto& [where, each] : object.layers) {
+    bury_objects_over(*each);
+    tables().arrays.take(each.get());
+  }
+  object.layers.clear();
+}
+
+/// Frees what the device has of it.
+void drop(GraphicsObject& object) {
+  if (object.memory) {
+    bury_objects_over(*object.memory);
+    forget(*object.memory);
+  }
+  if (!object.mipmap) return;
+  bury_objects_over(*object.mipmap);
+  drop_layers(object);
+  for (const auto& each : object.mipmap->levels)
+    if (each) tables().arrays.take(each.get());
+  tables().mipmaps.take(object.mipmap.get());
+}
+
+/// Whether the program gave it other memory in OpenGL since it was registered.
+CUresult check_unchanged(gl::Calls& calls, const GraphicsObject& object) {
+  bool same = false;
+  if (object.memory) {
+    std::size_t bytes = 0;
+    same = calls.buffer_bytes(object.name, bytes) == eSuccess && bytes == object.memory->bytes;
+  } else {
+    gl::Image now;
+    const gl::Image& then = object.image;
+    same = calls.describe(object.name, then.target, now) == eSuccess && now.width == then.width &&
+           now.height == then.height && now.depth == then.depth && now.levels == then.levels &&
+           now.format.internal == then.format.internal;
+  }
+  if (same) return eSuccess;
+  const std::string text =
+      name_of(object) + " has another size or format than when it was registered";
+  say_once(text);
+  return fail(eMapBufferObjectFailed, text);
+}
+
+ArrayRegion layer_region(const gl::Image& image, unsigned layer, unsigned level) {
+  ArrayRegion region;
+  region.level = level;
+  region.z = layer;
+  region.width = static_cast<std::uint32_t>(image.width_of(level));
+  region.height = static_cast<std::uint32_t>(image.height_of(level));
+  region.depth = 1;
+  return region;
+}
+
+/// Between a layer and the array that stands for it.
+CUresult copy_layer(GraphicsObject& object, unsigned layer, unsigned level, Array& own, bool back) {
+  const ArrayRegion there = layer_region(object.image, layer, level);
+  ArrayRegion here = there;
+  here.level = here.z = 0;
+  Array& whole = object.mipmap->array;
+  return done(back ? whole.copy_from(own, here, there) : own.copy_from(whole, there, here));
+}
+
+CUresult read_in(gl::Calls& calls, GraphicsObject& object) {
+  if (object.memory) {
+    Buffer& buffer = *object.memory->buffer;
+    if (std::byte* mapped = buffer.mapped())
+      return calls.read(object.name, mapped, object.memory->bytes);
+    object.texels.resize(object.memory->bytes);
+    CUresult code = calls.read(object.name, object.texels.data(), object.texels.size());
+    return code == eSuccess ? done(buffer.upload(0, object.texels)) : code;
+  }
+  for (unsigned level = 0; level < object.image.levels; ++level) {
+    const std::span<std::byte> texels =
+        std::span(object.texels).first(object.image.level_bytes(level));
+    CUresult code = calls.read(object.image, level, texels.data());
+    if (code == eSuccess) code = done(object.mipmap->array.upload(texels, level));
+    if (code != eSuccess) return code;
+  }
+  for (const auto& [where, each] : object.layers)
+    if (CUresult code = copy_layer(object, where.second, where.first, each->array, false);
+        code != eSuccess)
+      return code;
+  return eSuccess;
+}
+
+CUresult write_back(gl::Calls& calls, GraphicsObject& object) {
+  if (object.memory) {
+    const Buffer& buffer = *object.memory->buffer;
+    if (const std::byte* mapped = buffer.mapped())
+      return calls.write(object.name, mapped, object.memory->bytes);
+    object.texels.resize(object.memory->bytes);
+    CUresult code = done(buffer.download(0, object.texels));
+    return code == eSuccess ? calls.write(object.name, object.texels.data(), object.texels.size())
+                            : code;
+  }
+  for (const auto& [where, each] : object.layers)
+    if (CUresult code = copy_layer(object, where.second, where.first, each->array, true);
+        code != eSuccess)
+      return code;
+  for (unsigned level = 0; level < object.image.levels; ++level) {
+    const std::span<std::byte> texels =
+        std::span(object.texels).first(object.image.level_bytes(level));
+    CUresult code = done(object.mipmap->array.download(texels, level));
+    if (code == eSuccess) code = calls.write(object.image, level, texels.data());
+    if (code != eSuccess) return code;
+  }
+  return eSuccess;
+}
+
+/// The objects of a list, each of them once, of this context, and mapped or not.
+CUresult find_all(ContextObject& context, unsigned count, const CUgraphicsResource* list,
+                  bool mapped, std::vector<GraphicsObject*>& found) {
+  if (!list && count) return fail(eInvalidValue, "there is no list of resources");
+  for (unsigned i = 0; i < count; ++i) {
+    GraphicsObject* object = nullptr;
+    if (CUresult code = find(list[i], object); code != eSuccess) return code;
+    if (std::ranges::find(found, object) != found.end())
+      return fail(eInvalidResourceHandle, "a resource is twice in the list");
+    if (object->context != &context)
+      return fail(eInvalidResourceHandle, "a resource is of another context");
+    found.push_back(object);
+  }
+  for (const GraphicsObject* each : found)
+    if (each->mapped != mapped)
+      return mapped ? fail(eNotMapped, name_of(*each) + " is not mapped")
+                    : fail(eAlreadyMapped, name_of(*each) + " is mapped");
+  return eSuccess;
+}
+
+CUresult check_capture(StreamObject& stream) {
+  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
+  return capturing(stream) ? fail(eStreamCaptureUnsupported, "graphs do not map resources")
+                           : eSuccess;
+}
+
+/// Waits for what the stream would wait for before anything given to it now: its own work and, of
+/// blocking ones, the legacy stream's.
+CUresult finish(StreamObject& stream) {
+  CUresult code = in_order(stream, [] { return eSuccess; });
+  drain(stream);
+  return code == eSuccess ? settle(*stream.context) : code;
+}
+
+CUresult layer_array(GraphicsObject& object, unsigned layer, unsigned level, CUarray* made) {
+  auto& found = object.layers[{level, layer}];
+  if (!found) {
+    CUDA_ARRAY3D_DESCRIPTOR desc = array_of(object.image, object.flags);
+    desc.Width = object.image.width_of(level);
+    desc.Height = object.image.height_of(level);
+    desc.Depth = 0;
+    desc.Flags &= ~(kArrayLayered | kArrayCubemap);
+    CUarray array = nullptr;
+    CUresult code = create_array(*object.context, desc, array);
+    if (code == eSuccess) {
+      auto own = tables().arrays.find(array);
+      code = copy_layer(object, layer, level, own->array, false);
+      own->owner = object.mipmap.get();
+      if (code == eSuccess) found = std::move(own);
+    }
+    if (!found) {
+      object.layers.erase({level, layer});
+      return code;
+    }
+  }
+  *made = found.get();
+  return eSuccess;
+}
+
+}  // namespace
+
+CUresult register_buffer(ContextObject& context, CUgraphicsResource* made, unsigned name,
+                         unsigned flags) {
+  if (!made || flags > kWriteDiscard) return fail(eInvalidValue, "no such flags of a buffer");
+  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
+  std::lock_guard lock(resources().mutex);
+  std::optional<gl::Calls> calls;
+  if (CUresult code = gl::Calls::begin(calls); code != eSuccess) return code;
+  auto object = std::make_shared<GraphicsObject>();
+  object->name = name;
+  object->flags = flags;
+  std::size_t bytes = 0;
+  CUresult code = calls->buffer_bytes(name, bytes);
+  if (code == eSuccess) code = make_memory(context, *object, bytes);
+  return code == eSuccess ? publish(context, *calls, std::move(object), made) : code;
+}
+
+CUresult register_image(ContextObject& context, CUgraphicsResource* made, unsigned name,
+                        unsigned target, unsigned flags) {
+  constexpr unsigned kKnown = kReadOnly | kWriteDiscard | kSurface | kGather;
+  if (!made || (flags & ~kKnown) || (flags & kMapFlags) == kMapFlags)
+    return fail(eInvalidValue, "no such flags of an image");
+  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
+  std::lock_guard lock(resources().mutex);
+  std::optional<gl::Calls> calls;
+  if (CUresult code = gl::Calls::begin(calls); code != eSuccess) return code;
+  auto object = std::make_shared<GraphicsObject>();
+  object->name = name;
+  object->flags = flags;
+  CUresult code = calls->describe(name, target, object->image);
+  if (code == eSuccess) code = make_arrays(context, *object);
+  if (code == eSuccess) return publish(context, *calls, std::move(object), made);
+  drop(*object);
+  return code;
+}
+
+CUresult unregister(ContextObject& context, CUgraphicsResource resource) {
+  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
+  std::lock_guard lock(resources().mutex);
+  GraphicsObject* object = nullptr;
+  if (CUresult code = find(resource, object); code != eSuccess) return code;
+  std::optional<gl::Calls> calls;
+  if (CUresult code = enter_gl(*object, calls); code != eSuccess) return code;
+  const CUresult code = synchronize(context);
+  calls->forget(object->mark);
+  drop(*object);
+  resources().all.erase(object);
+  return code;
+}
+
+CUresult set_map_flags(CUgraphicsResource resource, unsigned flags) {
+  std::lock_guard lock(resources().mutex);
+  GraphicsObject* object = nullptr;
+  if (CUresult code = find(resource, object); code != eSuccess) return code;
+  if (flags > kWriteDiscard) return fail(eInvalidValue, "no such flags of a mapping");
+  if (object->mapped) return fail(eAlreadyMapped, name_of(*object) + " is mapped");
+  object->flags = (object->flags & ~kMapFlags) | flags;
+  return eSuccess;
+}
+
+CUresult map_resources(ContextObject& context, unsigned count, const CUgraphicsResource* list,
+                       StreamObject& stream) {
+  if (CUresult code = check_capture(stream); code != eSuccess) return code;
+  std::lock_guard lock(resources().mutex);
+  std::vector<GraphicsObject*> all;
+  if (CUresult code = find_all(context, count, list, false, all); code != eSuccess) return code;
+  std::optional<gl::Calls> calls;
+  // Nothing is mapped where one of them cannot be.
+  for (const GraphicsObject* each : all) {
+    CUresult code = enter_gl(*each, calls);
+    if (code == eSuccess) code = check_unchanged(*calls, *each);
+    if (code != eSuccess) return code;
+  }
+  // OpenGL's answers wait for what it was given before. Nothing of the stream's has the resources
+  // yet, so that it is not waited for.
+  for (GraphicsObject* each : all)
+    if (!(each->flags & kWriteDiscard))
+      if (CUresult code = read_in(*calls, *each); code != eSuccess) return code;
+  for (GraphicsObject* each : all) {
+    if (each->memory && !add_mapped(each->memory))
+      return fail(eUnknown, "the device gave out an address that is in use");
+    each->mapped = true;
+    each->whole = each->parts = false;
+  }
+  return eSuccess;
+}
+
+CUresult unmap_resources(ContextObject& context, unsigned count, const CUgraphicsResource* list,
+                         StreamObject& stream) {
+  if (CUresult code = check_capture(stream); code != eSuccess) return code;
+  std::lock_guard lock(resources().mutex);
+  std::vector<GraphicsObject*> all;
+  if (CUresult code = find_all(context, count, list, true, all); code != eSuccess) return code;
+  std::optional<gl::Calls> calls;
+  for (const GraphicsObject* each : all)
+    if (CUresult code = enter_gl(*each, calls); code != eSuccess) return code;
+  if (CUresult code = finish(stream); code != eSuccess) return code;
+  CUresult code = eSuccess;
+  for (GraphicsObject* each : all) {
+    if (!(each->flags & kReadOnly)) {
+      const CUresult written = write_back(*calls, *each);
+      if (code == eSuccess) code = written;
+    }
+    if (each->memory) forget(*each->memory);
+    each->mapped = false;
+  }
+  return code;
+}
+
+CUresult mapped_pointer(CUgraphicsResource resource, CUdeviceptr* address, std::size_t* bytes) {
+  std::lock_guard lock(resources().mutex);
+  GraphicsObject* object = nullptr;
+  if (CUresult code = find_mapped(resource, false, object); code != eSuccess) return code;
+  if (!address) return fail(eInvalidValue, "there is no place for the pointer");
+  *address = object->memory->address;
+  if (bytes) *bytes = object->memory->bytes;
+  return eSuccess;
+}
+
+namespace {
+
+/// Layers are copies of the whole, which the program does not have beside them.
+CUresult refuse_both(const GraphicsObject& object) {
+  return not_supported("a graphics resource whose layers are arrays of their own",
+                       (name_of(object) + " is mapped as a mipmapped array, too").c_str());
+}
+
+}  // namespace
+
+CUresult mapped_array(CUgraphicsResource resource, unsigned layer, unsigned level, CUarray* array) {
+  std::lock_guard lock(resources().mutex);
+  GraphicsObject* object = nullptr;
+  if (CUresult code = find_mapped(resource, true, object); code != eSuccess) return code;
+  const gl::Image& image = object->image;
+  if (!array || level >= image.levels || layer >= (image.layered() ? image.depth : 1))
+    return fail(eInvalidValue,
+                fmt::format("{} has no layer {} of a level {}", name_of(*object), layer, level));
+  if (!image.layered()) return mipmap_level(object->mipmap.get(), level, *array);
+  if (object->whole) return refuse_both(*object);
+  object->parts = true;
+  return layer_array(*object, layer, level, array);
+}
+
+CUresult mapped_mipmap(CUgraphicsResource resource, CUmipmappedArray* mipmap) {
+  std::lock_guard lock(resources().mutex);
+  GraphicsObject* object = nullptr;
+  if (CUresult code = find_mapped(resource, true, object); code != eSuccess) return code;
+  if (!mipmap) return fail(eInvalidValue, "there is no place for the array");
+  if (object->parts) return refuse_both(*object);
+  drop_layers(*object);
+  object->whole = true;
+  *mipmap = object->mipmap.get();
+  return eSuccess;
+}
+
+CUresult gl_devices(ContextObject& context, unsigned* count, int* ordinals, unsigned room,
+                    int which) {
+  constexpr int kAll = 1, kNextFrame = 3;
+  if (!count || (room && !ordinals) || which < kAll || which > kNextFrame)
+    return fail(eInvalidValue, "no such list of devices");
+  std::optional<gl::Calls> calls;
+  if (CUresult code = gl::Calls::begin(calls); code != eSuccess) return code;
+  // Every device shares objects, by copies; the one that draws is the nearest.
+  int nearest = context.device->ordinal;
+  if (const auto uuid = calls->device_uuid())
+    for (int i = device_count(); i-- > 0;)
+      if (device_at(i)->uuid == *uuid) nearest = i;
+  *count = 1;
+  if (room) ordinals[0] = nearest;
+  return eSuccess;
+}
+
+CUgraphicsResource resource_of(unsigned buffer) {
+  std::lock_guard lock(resources().mutex);
+  for (const auto& [handle, each] : resources().all)
+    if (each->memory && each->name == buffer) return each.get();
+  return nullptr;
+}
+
+CUresult no_buffer(unsigned buffer, CUresult code) {
+  return fail(code, fmt::format("OpenGL buffer {} is not registered", buffer));
+}
+
+void forget_resources(const ContextObject& context) {
+  std::lock_guard lock(resources().mutex);
+  std::erase_if(resources().all, [&](const auto& each) {
+    if (each.second->context != &context) return false;
+    drop(*each.second);
+    return true;
+  });
+}
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,50 @@
+// What a graphics interface has and CUDA sees while it is mapped, in the driver interface's terms.
+#pragma once
+
+#include "src/cuda/core/core.hpp"
+#include "src/cuda/core/gl.hpp"
+
+namespace ptx2spv::cuda {
+
+/// An OpenGL buffer, texture or renderbuffer. Its bytes are copied to memory of the device's when
+/// it is mapped, and back.
+struct GraphicsObject {
+  ContextObject* context = nullptr;
+  unsigned name = 0;   ///< OpenGL's
+  unsigned flags = 0;  ///< CU_GRAPHICS_REGISTER_FLAGS_
+  bool mapped = false;
+  void* mark = nullptr;                ///< known to the contexts that share the object
+  std::shared_ptr<Allocation> memory;  ///< of a buffer
+  gl::Image image;                     ///< of all others
+  std::shared_ptr<MipmapObject> mipmap;
+  std::vector<std::byte> texels;  ///< on their way, as many as the largest level has
+  /// What the program asked for in this mapping: the mipmapped array, or layers of it.
+  bool whole = false, parts = false;
+  /// Layers that the program has as arrays of their own, by level. They last, since texture and
+  /// surface objects over them may.
+  std::map<std::pair<unsigned, unsigned>, std::shared_ptr<ArrayObject>> layers;
+};
+
+CUresult register_buffer(ContextObject& context, CUgraphicsResource* made, unsigned name,
+                         unsigned flags);
+CUresult register_image(ContextObject& context, CUgraphicsResource* made, unsigned name,
+                        unsigned target, unsigned flags);
+CUresult unregister(ContextObject& context, CUgraphicsResource resource);
+CUresult set_map_flags(CUgraphicsResource resource, unsigned flags);
+CUresult map_resources(ContextObject& context, unsigned count, const CUgraphicsResource* list,
+                       StreamObject& stream);
+CUresult unmap_resources(ContextObject& context, unsigned count, const CUgraphicsResource* list,
+                         StreamObject& stream);
+/// `bytes` may be null.
+CUresult mapped_pointer(CUgraphicsResource resource, CUdeviceptr* address, std::size_t* bytes);
+CUresult mapped_array(CUgraphicsResource resource, unsigned layer, unsigned level, CUarray* array);
+CUresult mapped_mipmap(CUgraphicsResource resource, CUmipmappedArray* mipmap);
+/// The devices that can share the current OpenGL context's objects, at most `room` of them.
+CUresult gl_devices(ContextObject& context, unsigned* count, int* ordinals, unsigned room,
+                    int which);
+/// The resource of a buffer, for the functions that know buffers by their names; null: none.
+CUgraphicsResource resource_of(unsigned buffer);
+CUresult no_buffer(unsigned buffer, CUresult code);  ///< returns it
+void forget_resources(const ContextObject& context);
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,105 @@
+// OpenGL's buffers and images.
+#include "src/cuda/core/graphics.hpp"
+
+#include "src/cuda/driver/face.hpp"
+
+namespace ptx2spv::cuda {
+
+extern "C" {
+
+CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource* made, unsigned buffer, unsigned flags) {
+  return call(
+      [&](ContextObject& context) { return register_buffer(context, made, buffer, flags); });
+}
+CUresult cuGraphicsGLRegisterImage(CUgraphicsResource* made, unsigned image, unsigned target,
+                                   unsigned flags) {
+  return call(
+      [&](ContextObject& context) { return register_image(context, made, image, target, flags); });
+}
+CUresult cuGraphicsUnregisterResource(CUgraphicsResource resource) {
+  return call([&](ContextObject& context) { return unregister(context, resource); });
+}
+CUresult cuGraphicsResourceSetMapFlags_v2(CUgraphicsResource resource, unsigned flags) {
+  return call([&](ContextObject&) { return set_map_flags(resource, flags); });
+}
+CUresult cuGraphicsResourceSetMapFlags(CUgraphicsResource resource, unsigned flags) {
+  return cuGraphicsResourceSetMapFlags_v2(resource, flags);
+}
+CUresult cuGraphicsMapResources(unsigned count, CUgraphicsResource* list, CUstream handle) {
+  return call_in(handle, [&](ContextObject& context, const auto& stream) {
+    return map_resources(context, count, list, *stream);
+  });
+}
+CUresult cuGraphicsUnmapResources(unsigned count, CUgraphicsResource* list, CUstream handle) {
+  return call_in(handle, [&](ContextObject& context, const auto& stream) {
+    return unmap_resources(context, count, list, *stream);
+  });
+}
+CUresult cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr* address, std::size_t* bytes,
+                                               CUgraphicsResource resource) {
+  return call([&](ContextObject&) { return mapped_pointer(resource, address, bytes); });
+}
+CUresult cuGraphicsSubResourceGetMappedArray(CUarray* array, CUgraphicsResource resource,
+                                             unsigned layer, unsigned level) {
+  return call([&](ContextObject&) { return mapped_array(resource, layer, level, array); });
+}
+CUresult cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray* mipmap,
+                                                   CUgraphicsResource resource) {
+  return call([&](ContextObject&) { return mapped_mipmap(resource, mipmap); });
+}
+
+CUresult cuGLGetDevices_v2(unsigned* count, CUdevice* devices, unsigned room, int which) {
+  return call(
+      [&](ContextObject& context) { return gl_devices(context, count, devices, room, which); });
+}
+CUresult cuGLGetDevices(unsigned* count, CUdevice* devices, unsigned room, int which) {
+  return cuGLGetDevices_v2(count, devices, room, which);
+}
+
+// The interface of CUDA 2, which knows buffers by their names.
+
+CUresult cuGLInit() {
+  return call([](ContextObject&) { return eSuccess; });
+}
+CUresult cuGLCtxCreate_v2(CUcontext* made, unsigned flags, CUdevice device) {
+  return cuCtxCreate_v2(made, flags, device);
+}
+CUresult cuGLCtxCreate(CUcontext* made, unsigned flags, CUdevice device) {
+  return cuCtxCreate_v2(made, flags, device);
+}
+CUresult cuGLRegisterBufferObject(unsigned buffer) {
+  CUgraphicsResource made = nullptr;
+  return resource_of(buffer) ? fail(eAlreadyMapped, "the buffer is registered already")
+                             : cuGraphicsGLRegisterBuffer(&made, buffer, 0);
+}
+CUresult cuGLUnregisterBufferObject(unsigned buffer) {
+  CUgraphicsResource resource = resource_of(buffer);
+  return resource ? cuGraphicsUnregisterResource(resource) : no_buffer(buffer, eInvalidValue);
+}
+CUresult cuGLSetBufferObjectMapFlags(unsigned buffer, unsigned flags) {
+  CUgraphicsResource resource = resource_of(buffer);
+  return resource ? cuGraphicsResourceSetMapFlags_v2(resource, flags)
+                  : no_buffer(buffer, eInvalidResourceHandle);
+}
+CUresult cuGLMapBufferObjectAsync_v2(CUdeviceptr* address, std::size_t* bytes, unsigned buffer,
+                                     CUstream stream) {
+  CUgraphicsResource resource = resource_of(buffer);
+  if (!resource) return no_buffer(buffer, eInvalidValue);
+  const CUresult code = cuGraphicsMapResources(1, &resource, stream);
+  return code == eSuccess ? cuGraphicsResourceGetMappedPointer_v2(address, bytes, resource) : code;
+}
+CUresult cuGLMapBufferObject_v2(CUdeviceptr* address, std::size_t* bytes, unsigned buffer) {
+  return cuGLMapBufferObjectAsync_v2(address, bytes, buffer, nullptr);
+}
+CUresult cuGLUnmapBufferObjectAsync(unsigned buffer, CUstream stream) {
+  CUgraphicsResource resource = resource_of(buffer);
+  return resource ? cuGraphicsUnmapResources(1, &resource, stream)
+                  : no_buffer(buffer, eInvalidValue);
+}
+CUresult cuGLUnmapBufferObject(unsigned buffer) {
+  return cuGLUnmapBufferObjectAsync(buffer, nullptr);
+}
+
+}  // extern "C"
+
+}  // namespace ptx2spv::cuda
