@@ -16,6 +16,7 @@ packages=(
   glslang-tools spirv-tools spirv-headers libvulkan-dev
   libfmt-dev nlohmann-json3-dev libpng-dev zlib1g-dev liblz4-dev libzstd-dev libgtest-dev
   mesa-vulkan-drivers vulkan-validationlayers spirv-cross
+  libegl-mesa0 libegl1 libgl1-mesa-dri libgl-dev libglfw3-dev libglut-dev xvfb
   python3 python3-numpy python3-pytest python3-jsonschema mypy
 )
 

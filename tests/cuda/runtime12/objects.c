@@ -422,7 +422,7 @@ int main(void) {
   driver();
   old_names();
   IS(cudaVDPAUGetDevice(NULL, 0, NULL), kNotSupported);
-  IS(cudaGLGetDevices(&devices, NULL, 0, 1), 219);  /* no context of OpenGL is current */
+  IS(cudaGLGetDevices(&devices, NULL, 0, 1), 219); /* no context of OpenGL is current */
   OK(cudaDeviceSynchronize());
   __cudaUnregisterFatBinary(handle);
   printf(failures ? "%d failures\n" : "good\n", failures);
