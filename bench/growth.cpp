@@ -11,11 +11,11 @@
 #include <fmt/format.h>
 
 #include "bench/main.hpp"
+#include "dev/programs/families.hpp"
 #include "ptx2spv/translator.hpp"
 #include "tools/common/files.hpp"
 #include "tools/common/names.hpp"
 #include "tools/common/options.hpp"
-#include "tools/programs/families.hpp"
 
 namespace ptx2spv::bench {
 namespace {
@@ -37,7 +37,7 @@ enum Id : int {
 
 constexpr Option kOptions[] = {
     {opt_family, 0, "family", "NAME",
-     "only this family (tools/programs/families.cpp); may be repeated"},
+     "only this family (dev/programs/families.cpp); may be repeated"},
     {opt_bytes, 0, "bytes", "N", "of the largest module; 1000000 when not given"},
     {opt_profile, 'p', "profile", "NAME", "the device to translate for; portable when not given"},
     {opt_threads, 0, "threads", "MODEL", "direct (when not given), flat or regions",

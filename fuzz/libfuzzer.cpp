@@ -12,7 +12,7 @@ const ptx2spv::fuzz::Target& target() {
     const char* name = std::getenv("PTX2SPV_FUZZ_TARGET");
     const auto* found = ptx2spv::fuzz::find_target(name ? name : "");
     if (!found) {
-      std::fprintf(stderr, "PTX2SPV_FUZZ_TARGET names a target; tools/fuzz sets it\n");
+      std::fprintf(stderr, "PTX2SPV_FUZZ_TARGET names a target; dev/fuzz sets it\n");
       std::exit(2);
     }
     return found;

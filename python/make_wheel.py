@@ -17,6 +17,7 @@ import sysconfig
 import zipfile
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "ptx2spv"
+PROBE = "ptx2spv/ptx2spv-probe"
 LICENCES = ("LICENSE", "LICENSE.swiftshader", "copyright")
 
 
@@ -31,6 +32,12 @@ def files(library, swiftshader):
     for file in sorted([*SOURCE.glob("*.py"), *SOURCE.glob("*.pyi"), SOURCE / "py.typed"]):
         yield f"ptx2spv/{file.name}", file.read_bytes()
     yield "ptx2spv/libptx2spv.so", library.read_bytes()
+    probe = library.resolve().parent.parent / "tools" / "ptx2spv-probe"
+    if probe.exists():
+        yield PROBE, probe.read_bytes()
+    else:
+        print(f"make_wheel.py: the wheel asks no unknown devices: there is no {probe}",
+              file=sys.stderr)
     licences = [swiftshader / name for name in LICENCES if (swiftshader / name).exists()] \
         if swiftshader else []
     if licences:
@@ -68,7 +75,7 @@ def main():
         for name, data in contents:
             # A fixed date: equal contents make equal wheels.
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            entry.external_attr = 0o644 << 16
+            entry.external_attr = (0o100755 if name == PROBE else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

@@ -1,11 +1,13 @@
 #include "src/device/ask.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <vector>
 
@@ -35,10 +37,24 @@ bool take_answer(std::string_view text, Asked& asked) {
   return true;
 }
 
-fs::path executable() {
+/// The folder of the library that has this code, or of the program where it is linked in.
+fs::path own_folder() {
+  Dl_info info;
+  link_map* map = nullptr;
   std::error_code error;
-  fs::path self = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path() : self;
+  if (::dladdr1(reinterpret_cast<void*>(&find_probe_program), &info, reinterpret_cast<void**>(&map),
+                RTLD_DL_LINKMAP) &&
+      map && map->l_name && *map->l_name)
+    return fs::canonical(map->l_name, error).parent_path();
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+/// Nobody else may have put it there.
+bool may_run(const fs::path& program) {
+  struct stat status {};
+  return ::stat(program.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         (status.st_uid == 0 || status.st_uid == ::geteuid()) &&
+         ::access(program.c_str(), X_OK) == 0;
 }
 
 }  // namespace
@@ -50,25 +66,19 @@ std::uint32_t safe_answer(std::string_view row) {
 }
 
 std::string find_probe_program() {
-  std::vector<fs::path> places;
   if (const std::string_view text = option_text(Option::probe_program); !text.empty())
     return ::access(std::string(text).c_str(), X_OK) == 0 ? std::string(text) : std::string();
-  if (const fs::path self = executable(); !self.empty()) {
-    if (self.filename() == "ptxrun") return self.string();
-    const fs::path folder = self.parent_path();
-    for (const char* place : {"ptxrun", "../tools/ptxrun", "../bin/ptxrun"})
-      places.push_back(folder / place);
-  }
-  places.emplace_back(PTX2SPV_INSTALL_BINDIR "/ptxrun");
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path ? path : "";
-  while (!rest.empty()) {
-    const std::size_t colon = std::min(rest.find(':'), rest.size());
-    if (colon) places.push_back(fs::path(rest.substr(0, colon)) / "ptxrun");
-    rest.remove_prefix(std::min(colon + 1, rest.size()));
-  }
-  for (const fs::path& place : places)
-    if (::access(place.c_str(), X_OK) == 0 && fs::is_regular_file(place)) return place.string();
+  // Beside this code in a wheel and in tools/, from elsewhere in a build tree, then from where an
+  // installation has programs and libraries.
+  const fs::path folder = own_folder();
+  if (!folder.empty())
+    for (const char* place : {".", "../tools", "../../tools", PTX2SPV_LIBEXEC_FROM_BIN,
+                              PTX2SPV_LIBEXEC_FROM_LIB, "../../" PTX2SPV_LIBEXEC_FROM_LIB})
+      if (const fs::path program = folder / place / kProbeProgram; may_run(program))
+        return program.lexically_normal().string();
+  if (const fs::path program = fs::path(PTX2SPV_INSTALL_LIBEXECDIR) / kProbeProgram;
+      may_run(program))
+    return program.string();
   return {};
 }
 
@@ -78,8 +88,7 @@ Result<Asked> ask_in_process(const std::string& program, const DeviceIdentity& i
   const std::string uuid = uuid_text(identity.uuid);
   while (!asked.answers.complete()) {
     ProbeProcess child;
-    if (!child.start(program, {"--probe=answer", "--device", "uuid:" + uuid, "--answers",
-                               asked.answers.text()}))
+    if (!child.start(program, {"answer", "uuid:" + uuid, asked.answers.text()}))
       return make_error(ErrorCode::io, fmt::format("{} cannot be started", program));
     std::string line, open;
     ProbeProcess::Got got = child.read(line, 10 * limit_ms);

@@ -12,8 +12,10 @@ namespace ptx2spv::runtime {
 /// The version of the lines that the asking process writes (docs/develop/devices.md).
 inline constexpr std::string_view kProbeProtocol = "ptx2spv-probe 1";
 
-/// The program that asks: `ptxrun`, from the debug setting probe-program, beside this program, in
-/// the installation or on the path. Empty: there is none.
+inline constexpr std::string_view kProbeProgram = "ptx2spv-probe";
+
+/// The program that asks: the debug setting probe-program, or kProbeProgram of this build or
+/// installation. Empty: there is none.
 std::string find_probe_program();
 
 /// How long one question may take. The longest takes some 100 ms on two idle cores.
@@ -29,7 +31,7 @@ struct Asked {
   std::string notes;           ///< the questions that the device did not survive; empty: none
 };
 
-/// Runs `program --probe=answer` for the device until every row has an answer. A question over
+/// Runs `program answer` for the device until every row has an answer. A question over
 /// which the process ends, or which takes longer than `limit_ms`, is answered by what is safe.
 Result<Asked> ask_in_process(const std::string& program, const DeviceIdentity& identity,
                              int limit_ms);

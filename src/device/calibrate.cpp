@@ -113,7 +113,7 @@ Status calibrate(const PhysicalTraits& traits, const DeviceInfo& info, const Dev
     if (program.empty()) {
       std::fprintf(
           stderr,
-          "ptx2spv: %s (%s) is not known, and there is no ptxrun to ask it with: nothing is "
+          "ptx2spv: %s (%s) is not known, and there is no ptx2spv-probe to ask it with: nothing is "
           "presumed of it\n",
           info.name.c_str(), info.driver.c_str());
       return {};

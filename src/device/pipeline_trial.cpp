@@ -80,8 +80,8 @@ std::string what_went_wrong(const DeviceState& device, const std::string& progra
   if (file < 0) return {};
   const DeviceIdentity identity = identity_of(device.traits, device.info);
   ProbeProcess process;
-  const bool started = process.start(
-      program, {"--probe=compile", "--device", "uuid:" + uuid_text(identity.uuid)}, file);
+  const bool started =
+      process.start(program, {"compile", "uuid:" + uuid_text(identity.uuid)}, file);
   ::close(file);
   std::string line;
   if (!started || process.read(line, -1) != ProbeProcess::Got::line ||

@@ -33,9 +33,9 @@ struct PipelineTrial {
   static std::optional<PipelineTrial> parse(std::string_view bytes);
 };
 
-/// Makes the pipeline in a process of its own (`ptxrun --probe=compile`). An error where the
+/// Makes the pipeline in a process of its own (`ptx2spv-probe compile`). An error where the
 /// driver's compiler ends that process, or makes no code and says that it did: the launch would end
-/// this one. Verdicts are kept in the cache on disk. Without a ptxrun nothing is tried.
+/// this one. Verdicts are kept in the cache on disk. Without ptx2spv-probe nothing is tried.
 Status try_pipeline(DeviceState& device, const PipelineTrial& trial);
 
 /// While one lives, an exit() that a driver calls on this thread is reported with the kernel's

@@ -11,7 +11,7 @@
 
 namespace ptx2spv::runtime {
 
-/// One run of `ptxrun --probe`, which meets the device as it is: without the settings of this
+/// One run of ptx2spv-probe, which meets the device as it is: without the settings of this
 /// process.
 class ProbeProcess {
  public:

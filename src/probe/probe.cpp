@@ -60,6 +60,8 @@ std::uint64_t executable_bytes() {
 
 }  // namespace
 
+namespace runtime {
+
 int answer_questions(const DeviceOptions& options, const std::string& answers) {
   write_line(fmt::format("{} {}", kProbeProtocol, build_id()));
   const auto given = Answers::parse(answers);
@@ -125,6 +127,8 @@ int try_compilation(const DeviceOptions& options) {
   return 0;
 }
 
+}  // namespace runtime
+
 Result<ProbeReport> probe_device(const DeviceOptions& options) {
   const auto start = Clock::now();
   std::string notes;
@@ -143,7 +147,7 @@ Result<ProbeReport> probe_device(const DeviceOptions& options) {
   const std::string program = find_probe_program();
   if (program.empty())
     return make_error(ErrorCode::io,
-                      "there is no ptxrun to ask with (PTX2SPV_DEBUG=probe-program)");
+                      "there is no ptx2spv-probe to ask with (PTX2SPV_DEBUG=probe-program)");
   auto asked = ask_in_process(program, identity, kQuestionMilliseconds);
   if (!asked) return asked.error();
   ProbeReport report;

@@ -43,4 +43,14 @@ bool cheaper_with(const Asker& asker, std::string_view row, double with, double 
 /// Compares words; the text says how many differ, and how the first one does.
 std::string differences(std::span<const std::uint32_t> want, std::span<const std::uint32_t> got);
 
+/// What `ptx2spv-probe answer` does: asks the device every question that `answers` ("row=value
+/// ...") has no answer for, and writes a line for each to standard output. The exit code of the
+/// process.
+int answer_questions(const DeviceOptions& options, const std::string& answers);
+
+/// What `ptx2spv-probe compile` does: tries whether the device's driver compiles a pipeline, which
+/// it reads from standard input, and writes "made" or "none" to standard output, for code or none,
+/// unless the driver ends it. The exit code of the process.
+int try_compilation(const DeviceOptions& options);
+
 }  // namespace ptx2spv::runtime

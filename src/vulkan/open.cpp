@@ -167,18 +167,13 @@ fs::path executable_folder() {
 /// Lets the loader find the layer that limits devices. False: it is not there.
 bool add_limits_layer() {
   static const bool found = [] {
-    const fs::path self = executable_folder();
-    for (const fs::path& place :
-         {self / "layers", self / "../tools/layers", self / "../lib/ptx2spv/layers",
-          fs::path(PTX2SPV_INSTALL_LIBDIR) / "layers"}) {
-      std::error_code error;
-      if (!fs::exists(place / "VkLayer_ptx2spv_limits.json", error)) continue;
-      const char* old = std::getenv("VK_ADD_LAYER_PATH");
-      const std::string all = (old && *old ? std::string(old) + ":" : "") + place.string();
-      ::setenv("VK_ADD_LAYER_PATH", all.c_str(), 1);
-      return true;
-    }
-    return false;
+    const fs::path place = executable_folder() / "../dev/layers";  // of a build tree
+    std::error_code error;
+    if (!fs::exists(place / "VkLayer_ptx2spv_limits.json", error)) return false;
+    const char* old = std::getenv("VK_ADD_LAYER_PATH");
+    const std::string all = (old && *old ? std::string(old) + ":" : "") + place.string();
+    ::setenv("VK_ADD_LAYER_PATH", all.c_str(), 1);
+    return true;
   }();
   return found;
 }
@@ -229,8 +224,8 @@ Result<std::shared_ptr<Instance>> open_loader(bool validation) {
   if (validation || limits_requested()) add_swiftshader_to_loader();
   if (limits_requested() && !add_limits_layer())
     return failure(ErrorCode::no_device,
-                   "PTX2SPV_DEBUG has limits, and VkLayer_ptx2spv_limits.json is in none of the "
-                   "folders that are searched for it");
+                   "PTX2SPV_DEBUG has limits, which need a program in a build tree with "
+                   "dev/layers/VkLayer_ptx2spv_limits.json");
   void* library = ::dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) library = ::dlopen("libvulkan.so", RTLD_NOW | RTLD_LOCAL);
   if (!library) {

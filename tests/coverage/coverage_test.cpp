@@ -14,6 +14,8 @@
 #include <set>
 #include <sstream>
 
+#include "dev/programs/program.hpp"
+#include "dev/replay/kernel.hpp"
 #include "ptx2spv/translator.hpp"
 #include "tests/instructions/derived.hpp"
 #include "tests/instructions/handles.hpp"
@@ -22,8 +24,6 @@
 #include "tests/support/process.hpp"
 #include "tests/texture/instruction.hpp"
 #include "tests/vectors/forms.hpp"
-#include "tools/programs/program.hpp"
-#include "tools/replay/kernel.hpp"
 #include "translator/ptx/instruction_table.hpp"
 #include "translator/ptx/parser.hpp"
 

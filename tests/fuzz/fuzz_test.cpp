@@ -1,5 +1,5 @@
 // A little of every fuzzer in each run: its seeds, found inputs and mutants of fixed seeds. More
-// of it by tools/fuzz.
+// of it by dev/fuzz.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

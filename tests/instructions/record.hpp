@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/recorder/instruction_kernel.hpp"
+#include "dev/recorder/instruction_kernel.hpp"
 
 namespace ptx2spv::tests {
 

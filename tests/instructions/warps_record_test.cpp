@@ -6,9 +6,9 @@
 #include <map>
 #include <sstream>
 
+#include "dev/recorder/warp_cases.hpp"
 #include "ptx2spv/runtime.hpp"
 #include "tests/support/environment.hpp"
-#include "tools/recorder/warp_cases.hpp"
 
 namespace ptx2spv::tests {
 namespace {

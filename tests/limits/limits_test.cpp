@@ -1,4 +1,4 @@
-// Devices that nobody here has: the layer of tools/limits_layer makes the test's device look like
+// Devices that nobody here has: the layer of dev/limits_layer makes the test's device look like
 // each of tests/limits/devices. It runs kernels with the results of the whole device, or says what
 // is missing. `tools/test --limits` runs every test of devices that way.
 #include <gtest/gtest.h>

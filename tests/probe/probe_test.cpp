@@ -22,7 +22,8 @@ std::string difference(const Profile& want, const Profile& got, bool times = fal
   const Answers expected = Answers::of(want), answers = Answers::of(got);
   std::string text;
   for (const std::string_view row : Answers::rows())
-    if ((times || !timed(row)) && expected.find(row) != answers.find(row)) text += std::string(row) + " ";
+    if ((times || !timed(row)) && expected.find(row) != answers.find(row))
+      text += std::string(row) + " ";
   return text;
 }
 
@@ -89,7 +90,7 @@ TEST(Probe, AnUnknownDriverGetsTheProfileOfTheKnownOne) {
     if (each.group != Capability::Group::feature) each.in(profile) = !each.value(expected);
   const test::TemporaryFolder folder;
   const DeviceOptions options{.cache = true, .cache_directory = folder.path()};
-  const std::string tool = test::tool_path("ptxrun");
+  const std::string tool = test::tool_path(std::string(kProbeProgram));
   {
     std::string asks(debug_setting("probe-program"));
     const test::DebugSettings program("probe-program=" + (asks.empty() ? tool : asks));
@@ -134,7 +135,7 @@ TEST(Probe, AQuestionThatTheDriverDoesNotSurviveIsAnsweredByWhatIsSafe) {
     if (row == "independent_threads") script += "sleep 30\n";
     script += "echo 'answer " + name + "=0 1.5 seen'\n;; esac\n";
   }
-  const std::string program = folder.write("ptxrun", script);
+  const std::string program = folder.write("asks", script);
   ASSERT_EQ(test::run_process({"/bin/chmod", "+x", program}).exit_code, 0);
   const auto asked = ask_in_process(program, {}, 1500);
   ASSERT_TRUE(asked) << asked.error().text;

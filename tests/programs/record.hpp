@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/programs/vocabulary.hpp"
+#include "dev/programs/vocabulary.hpp"
 
 namespace ptx2spv::tests {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "dev/programs/program.hpp"
 #include "ptx2spv/runtime.hpp"
-#include "tools/programs/program.hpp"
 
 namespace ptx2spv::tests {
 

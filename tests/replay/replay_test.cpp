@@ -33,7 +33,7 @@ std::string last_line(std::string text) {
 class Replay : public testing::TestWithParam<Case> {};
 
 TEST_P(Replay, NothingDiffers) {
-  std::vector<std::string> arguments = {tool_path("replay")};
+  std::vector<std::string> arguments = {tool_path("../dev/replay")};
   const std::vector<std::string>& options = GetParam().options;
   for (std::size_t i = 0; i < options.size(); ++i) {
     if (options[i] != "--shard") {
@@ -114,7 +114,7 @@ TEST(ReplayTool, WrongRecordsAreFound) {
                    "S u81 1d w=5 h=0 d=0 seed=1\n"
                    "I suld.b.1d.b8.clamp\n-2=0024\n0=0024\n1=0024\n"
                    "I sust.b.1d.b8.clamp\n-2 v=04bf -> @0:bf\n3 v=1122 -> @3:23\n1 v=1 -> none\n");
-  const ProcessResult result = run_process({tool_path("replay"), record});
+  const ProcessResult result = run_process({tool_path("../dev/replay"), record});
   EXPECT_EQ(result.exit_code, 1) << result.out << result.error;
   EXPECT_EQ(last_line(result.out), "replay: checked 6, differ 3, skipped 0") << result.out;
   EXPECT_NE(result.out.find("wrong.txt:5: suld.b.1d.b8.clamp"), std::string::npos) << result.out;
@@ -127,7 +127,7 @@ TEST(ReplayTool, TrapsAreCompared) {
                                           "I suld.b.1d.b32.trap\n20=trap\n2=trap\n"
                                           "I sust.b.1d.b32.trap\n-4 v=1 -> trap\n"
                                           "I sust.b.1d.b32.zero\n-4 v=1 -> trap\n");
-  const ProcessResult result = run_process({tool_path("replay"), record});
+  const ProcessResult result = run_process({tool_path("../dev/replay"), record});
   EXPECT_EQ(last_line(result.out), "replay: checked 4, differ 1, skipped 0") << result.out;
 }
 
@@ -135,7 +135,7 @@ TEST(ReplayTool, OtherInstructionsAreSkippedAndSaid) {
   const TemporaryFolder folder;
   const std::string record =
       folder.write("other.txt", "S u81 1d w=5 h=0 d=0 seed=1\nI tex.1d.v4.f32.f32\n0=0\n");
-  const ProcessResult result = run_process({tool_path("replay"), record});
+  const ProcessResult result = run_process({tool_path("../dev/replay"), record});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(last_line(result.out), "replay: checked 0, differ 0, skipped 1") << result.out;
 }
@@ -161,16 +161,17 @@ TEST(ReplayTool, DamagedRecordsAreLocated) {
   const TemporaryFolder folder;
   for (const auto& one : cases) {
     const ProcessResult result =
-        run_process({tool_path("replay"), folder.write("record.txt", one.text)});
+        run_process({tool_path("../dev/replay"), folder.write("record.txt", one.text)});
     EXPECT_EQ(result.exit_code, 2) << one.text;
     EXPECT_NE(result.error.find(one.expected), std::string::npos) << one.text << result.error;
   }
-  EXPECT_EQ(run_process({tool_path("replay")}).exit_code, 2);
-  EXPECT_EQ(run_process({tool_path("replay"), folder.file("absent")}).exit_code, 2);
+  EXPECT_EQ(run_process({tool_path("../dev/replay")}).exit_code, 2);
+  EXPECT_EQ(run_process({tool_path("../dev/replay"), folder.file("absent")}).exit_code, 2);
   EXPECT_EQ(
-      run_process({tool_path("replay"), "--backing", "paper", folder.file("record.txt")}).exit_code,
+      run_process({tool_path("../dev/replay"), "--backing", "paper", folder.file("record.txt")})
+          .exit_code,
       2);
-  EXPECT_EQ(run_process({tool_path("replay"), "--device", "no such device",
+  EXPECT_EQ(run_process({tool_path("../dev/replay"), "--device", "no such device",
                          folder.write("good.txt", "S u81 1d w=5 h=0 d=0 seed=1\n")})
                 .exit_code,
             5);

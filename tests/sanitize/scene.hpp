@@ -1,5 +1,5 @@
 // A kernel, the memory that it sees and its launch, as data: the same scene runs on a device of the
-// tests, and by tools/recorder under NVIDIA's compute-sanitizer.
+// tests, and by dev/recorder under NVIDIA's compute-sanitizer.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What compute-sanitizer said of the scenes on an H200, and the scenes for tools/recorder to ask
+// What compute-sanitizer said of the scenes on an H200, and the scenes for dev/recorder to ask
 // it.
 #include <gtest/gtest.h>
 

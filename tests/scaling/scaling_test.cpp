@@ -13,10 +13,10 @@
 
 #include <fmt/format.h>
 
+#include "dev/programs/families.hpp"
 #include "ptx2spv/debug_setting.hpp"
 #include "ptx2spv/translator.hpp"
 #include "tests/scaling/counts.hpp"
-#include "tools/programs/families.hpp"
 #include "translator/growth.hpp"
 
 namespace ptx2spv::test {

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "dev/recorder/texture_kernels.hpp"
 #include "tests/texture/record.hpp"
-#include "tools/recorder/texture_kernels.hpp"
 
 namespace ptx2spv::tests {
 

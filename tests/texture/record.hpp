@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/recorder/texture_setup.hpp"
+#include "dev/recorder/texture_setup.hpp"
 
 namespace ptx2spv::tests {
 

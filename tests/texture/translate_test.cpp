@@ -2,9 +2,9 @@
 // the module is valid SPIR-V.
 #include <gtest/gtest.h>
 
+#include "dev/recorder/texture_kernels.hpp"
 #include "ptx2spv/translator.hpp"
 #include "tests/support/spirv_tools.hpp"
-#include "tools/recorder/texture_kernels.hpp"
 
 namespace ptx2spv {
 namespace {

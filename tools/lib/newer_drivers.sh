@@ -162,13 +162,13 @@ newer_tests() {
   mkdir -p "$newer_dir/tests"
   for row in "${newer_drivers[@]}"; do
     name=${row%% *}
-    mkdir -p "$newer_dir/$name/$1/tools"
-    for tool in "$build"/tools/*; do
+    mkdir -p "$newer_dir/$name/$1/"{tools,dev}
+    for tool in "$build"/{tools,dev}/*; do
       [[ -f $tool && -x $tool ]] || continue
       printf '#!/bin/sh\nexport PTX2SPV_DEBUG="${PTX2SPV_DEBUG:+$PTX2SPV_DEBUG,}probe-program="%q\nexec %q %q "$@"\n' \
-        "$newer_dir/$name/$1/tools/ptxrun" "$newer_dir/$name/run" "$tool" \
-        >"$newer_dir/$name/$1/tools/${tool##*/}"
-      chmod +x "$newer_dir/$name/$1/tools/${tool##*/}"
+        "$newer_dir/$name/$1/tools/ptx2spv-probe" "$newer_dir/$name/run" "$tool" \
+        >"$newer_dir/$name/$1/${tool#"$build/"}"
+      chmod +x "$newer_dir/$name/$1/${tool#"$build/"}"
     done
     each_device_test newer_entry "$1" "$results" "$name"
   done >"$newer_dir/tests/CTestTestfile.cmake"
@@ -181,6 +181,6 @@ newer_entry() {
   local preset=$4 results=$5 driver=$6
   print_entry "$1" "$2" "$3" "$driver" "$preset" "$results" \
     "PTX2SPV_BINARY_DIR=$newer_dir/$driver/$preset;\
-PTX2SPV_DEBUG=probe-program=$newer_dir/$driver/$preset/tools/ptxrun;\
+PTX2SPV_DEBUG=probe-program=$newer_dir/$driver/$preset/tools/ptx2spv-probe;\
 PTX2SPV_VALIDATION=0;GTEST_FILTER=-Drivers.*" "$newer_dir/$driver/run"
 }

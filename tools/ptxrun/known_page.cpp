@@ -12,7 +12,7 @@ constexpr const char* kHead = R"(# Known devices
 
 The project has the answers of these devices ([devices.md](devices.md)). Without a yes, the module
 computes what an exactness row promises in another way; a workaround's yes means that the fault was
-seen. `tools/known_devices` writes the answers.
+seen. `dev/known_devices` writes the answers.
 
 )";
 

@@ -55,7 +55,6 @@ enum Id : int {
   opt_output,
   opt_list,
   opt_probe,
-  opt_answers,
   opt_heap,
   opt_validate,
   opt_check,
@@ -145,12 +144,8 @@ constexpr Option kOptions[] = {
      "list the Vulkan devices and why each would be passed over"},
     {opt_probe, 0, "probe", "[WHAT]",
      "ask the device what Vulkan does not report, and print the answers (table, the default), or "
-     "the "
-     "row that makes the device known (known); answer and compile are what processes are called "
-     "with "
-     "that ask, or try a kernel",
-     "table,known,answer,compile"},
-    {opt_answers, 0, "answers", "TEXT", "with --probe=answer: what the device has answered before"},
+     "the row that makes the device known (known)",
+     "table,known"},
     {opt_sanitize, 0, "sanitize", "CHECKS",
      "check kernels while they run: memory (accesses out of bounds, misaligned ones, freed "
      "memory), init (reads of what nobody wrote), race (memory that two threads access at once), "
@@ -209,7 +204,7 @@ struct Settings {
   std::string output_folder, junit, init, trace, findings, report;
   std::vector<std::string> only;
   unsigned jobs = 1;
-  std::string probe, answers;  ///< what of a device's answers is asked for; empty: nothing
+  std::string probe;  ///< what of a device's answers is asked for; empty: nothing
 };
 
 void print_error(const Settings& settings, const std::string& text) {
@@ -574,11 +569,9 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
       case opt_list: settings.list = true; break;
       case opt_probe:
         settings.probe = option.has_value ? value : "table";
-        if (settings.probe != "table" && settings.probe != "known" && settings.probe != "answer" &&
-            settings.probe != "compile")
+        if (settings.probe != "table" && settings.probe != "known")
           return unknown("form of answers called");
         break;
-      case opt_answers: settings.answers = value; break;
       case opt_sanitize: {
         if (std::string problem = checks_problem(value); !problem.empty()) return problem;
         std::string none;
@@ -707,9 +700,6 @@ int run_tool(int argc, char** argv) {
     usage_error(kTool, error);
     return int(Exit::usage);
   }
-  if (settings.probe == "compile") return try_compilation({.select = settings.run.device});
-  if (settings.probe == "answer")
-    return answer_questions({.select = settings.run.device}, settings.answers);
   if (!settings.output_folder.empty()) {
     std::error_code failed;
     std::filesystem::create_directories(settings.output_folder, failed);

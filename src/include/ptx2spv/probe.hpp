@@ -39,13 +39,4 @@ struct ProbeReport {
 /// a question that ends the process or hangs is answered by what is safe.
 Result<ProbeReport> probe_device(const DeviceOptions& options = {});
 
-/// What such a process does: asks this device every question that `answers` ("row=value ...") has
-/// no answer for, and writes a line for each to standard output. The exit code of the process.
-int answer_questions(const DeviceOptions& options, const std::string& answers);
-
-/// What a process does that tries whether the device's driver compiles a pipeline, which it reads
-/// from standard input: writes "made" or "none" to standard output, for code or none, unless the
-/// driver ends it. The exit code of the process.
-int try_compilation(const DeviceOptions& options);
-
 }  // namespace ptx2spv

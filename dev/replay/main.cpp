@@ -1,0 +1,289 @@
+// replay: runs recorded surface instructions on a device and compares with what the hardware did.
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <map>
+#include <new>
+#include <thread>
+
+#include "dev/replay/session.hpp"
+#include "tools/common/names.hpp"
+#include "tools/common/options.hpp"
+
+namespace ptx2spv::tools {
+namespace {
+
+enum Id : int {
+  opt_device = 1,
+  opt_backing,
+  opt_profile,
+  opt_disable,
+  opt_require,
+  opt_handle,
+  opt_no_slots,
+  opt_threads,
+  opt_jobs,
+  opt_filter,
+  opt_shard,
+  opt_validate,
+  opt_verbose,
+  opt_print,
+};
+
+constexpr Option kOptions[] = {
+    {opt_device, 'd', "device", "NAME",
+     "the device: gpu, cpu, swiftshader, lavapipe, an index, uuid:... or part of the name",
+     "gpu,cpu,swiftshader,lavapipe"},
+    {opt_backing, 'b', "backing", "KIND",
+     "hold the surfaces in linear memory (the default) or in images", "linear,image"},
+    {opt_profile, 0, "profile", "NAME",
+     "translate for no more than this profile has: portable, swiftshader, lavapipe, nvidia, or "
+     "full, no-int64, "
+     "no-64-bit-atomics, no-8/16-bit",
+     "portable,swiftshader,lavapipe,nvidia,full,no-int64,no-64-bit-atomics,no-8/16-bit"},
+    {opt_disable, 0, "disable", "CAPABILITY",
+     "do without this capability of the device; may be repeated"},
+    {opt_require, 0, "require", "CAPABILITY",
+     "refuse a device without this capability; may be repeated"},
+    {opt_handle, 0, "handle", "SOURCE",
+     "how the kernel gets its surface: param, a u64 parameter (the default); surfref, a variable; "
+     "reference, a .surfref "
+     "parameter; memory, a handle that every thread loads",
+     "param,surfref,reference,memory"},
+    {opt_no_slots, 0, "no-slots", "",
+     "reach linear surfaces by their address, none through a bound buffer"},
+    {opt_threads, 0, "threads", "MODEL", "how threads map to invocations", "direct,flat,regions"},
+    {opt_jobs, 'j', "jobs", "N", "work in so many host threads; 2 when not given"},
+    {opt_filter, 0, "filter", "TEXT", "only instructions whose text holds this"},
+    {opt_shard, 0, "shard", "K/N", "only every Nth group of lines, the Kth counted from 0"},
+    {opt_validate, 0, "validate", "",
+     "run under the Vulkan validation layer; a message of it counts as a difference"},
+    {opt_print, 0, "print-ptx", "", "print the kernels and end"},
+    {opt_verbose, 'v', "verbose", "", "print the counts of every instruction"},
+};
+
+constexpr ExitCode kExitCodes[] = {
+    {0, "every line was checked and none differs"},
+    {1, "a line differs or was skipped"},
+    {2, "usage, or a record that cannot be read"},
+    {5, "no usable device"},
+};
+
+constexpr Tool kTool = {
+    "replay",
+    "[OPTION...] FILE[.gz]...",
+    "replays records of surface instructions on a Vulkan device and compares every result",
+    "A record lists, for surfaces with known contents, what instructions returned or changed on "
+    "NVIDIA hardware. Lines of an "
+    "instruction that do not touch the same bytes run in one launch, one thread each. The last "
+    "line printed is "
+    "\"replay: checked N, differ M, skipped K\".",
+    kOptions,
+    kExitCodes,
+    "PTX2SPV_DEVICE selects a device where --device does not."};
+
+struct Settings {
+  DeviceOptions device;
+  ReplayOptions replay;
+  unsigned jobs = 2, shard = 0, shards = 1;
+  std::string filter;
+  bool verbose = false, print = false;
+};
+
+bool parse_unsigned(std::string_view text, unsigned& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::string apply_options(const ParsedCommand& command, Settings& settings) {
+  for (const ParsedOption& option : command.options) {
+    const std::string& value = option.value;
+    const auto unknown = [&](const char* what) {
+      return "there is no " + std::string(what) + " " + value;
+    };
+    switch (option.id) {
+      case opt_device: settings.device.select = value; break;
+      case opt_backing:
+        if (value != "linear" && value != "image") return unknown("backing");
+        settings.replay.backing = value == "image" ? ArrayBacking::image : ArrayBacking::linear;
+        break;
+      case opt_profile:
+        if (!find_profile(value)) return unknown("profile");
+        settings.device.profile = value;
+        break;
+      case opt_disable: {
+        Profile probe;
+        if (!set_capability(probe, value, false)) return unknown("capability");
+        settings.device.disable.push_back(value);
+        break;
+      }
+      case opt_require: settings.device.require.push_back(value); break;
+      case opt_handle:
+        if (value == "param") {
+          settings.replay.source = HandleSource::param;
+        } else if (value == "surfref") {
+          settings.replay.source = HandleSource::surfref;
+        } else if (value == "reference") {
+          settings.replay.source = HandleSource::reference;
+        } else if (value == "memory") {
+          settings.replay.source = HandleSource::memory;
+        } else {
+          return unknown("kind of handle");
+        }
+        break;
+      case opt_no_slots: settings.replay.bind_slots = false; break;
+      case opt_threads:
+        settings.replay.threads = find_thread_model(value);
+        if (!settings.replay.threads) return unknown("thread model");
+        break;
+      case opt_jobs:
+        if (!parse_unsigned(value, settings.jobs) || settings.jobs < 1 || settings.jobs > 64)
+          return "--jobs takes a number from 1 to 64";
+        break;
+      case opt_filter: settings.filter = value; break;
+      case opt_shard: {
+        const std::size_t slash = value.find('/');
+        if (slash == value.npos ||
+            !parse_unsigned(std::string_view(value).substr(0, slash), settings.shard) ||
+            !parse_unsigned(std::string_view(value).substr(slash + 1), settings.shards) ||
+            settings.shard >= settings.shards)
+          return "--shard takes K/N with K below N";
+        break;
+      }
+      case opt_validate: settings.device.validation = true; break;
+      case opt_print: settings.print = true; break;
+      case opt_verbose: settings.verbose = true; break;
+      default: break;
+    }
+  }
+  return {};
+}
+
+struct Tally {
+  std::uint64_t checked = 0, differ = 0, skipped = 0;
+  std::uint32_t shown = 0;
+};
+
+int run_replay(const Settings& settings, const Records& records) {
+  auto device = Device::open(settings.device);
+  if (!device) {
+    std::fprintf(stderr, "replay: error: no usable device: %s\n", device.error().text.c_str());
+    return device.error().code == ErrorCode::no_device ? 5 : 2;
+  }
+  std::printf("device %s, %s\n", device->info().name.c_str(), device->info().driver.c_str());
+
+  // Groups of one instruction are neighbours, so that its kernel is made once and workers seldom
+  // wait for it.
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t k = 0; k < records.groups.size(); ++k) {
+    const std::string& text = records.instructions[records.groups[k].instruction].text;
+    if (k % settings.shards == settings.shard && text.find(settings.filter) != text.npos)
+      order.push_back(k);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return records.groups[a].instruction < records.groups[b].instruction;
+  });
+
+  KernelCache kernels(*device, records, settings.replay.source);
+  std::vector<GroupResult> results(records.groups.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    ReplaySession session(*device, records, settings.replay, kernels);
+    for (std::size_t k = next++; k < order.size(); k = next++)
+      results[order[k]] = session.run(order[k]);
+  };
+  std::vector<std::thread> workers;
+  for (unsigned k = 1; k < settings.jobs; ++k) workers.emplace_back(work);
+  work();
+  for (std::thread& worker : workers) worker.join();
+
+  std::map<std::string, Tally> by_instruction;
+  Tally all;
+  for (std::uint32_t number : order) {
+    const RecordGroup& group = records.groups[number];
+    const GroupResult& result = results[number];
+    const std::string& text = records.instructions[group.instruction].text;
+    Tally& tally = by_instruction[text];
+    tally.checked += result.checked;
+    tally.skipped += result.skipped;
+    tally.differ += result.differences.size();
+    if (!result.error.empty() && tally.shown < 3) {
+      ++tally.shown;
+      std::printf("%s: %s: skipped %llu lines: %s\n", records.names[group.file].c_str(),
+                  text.c_str(), static_cast<unsigned long long>(result.skipped),
+                  result.error.c_str());
+    }
+    for (const Difference& difference : result.differences) {
+      if (tally.shown >= 3) break;
+      ++tally.shown;
+      const RecordLine& line = group.lines[difference.line];
+      std::printf("%s:%u: %s on %s: %.*s, got %s\n", records.names[group.file].c_str(), line.number,
+                  text.c_str(), records.surfaces[group.surface].text.c_str(), int(line.text.size()),
+                  line.text.data(), difference.got.c_str());
+    }
+  }
+  for (const auto& [text, tally] : by_instruction) {
+    if (settings.verbose || tally.differ || tally.skipped)
+      std::printf("%-40s checked %llu, differ %llu, skipped %llu\n", text.c_str(),
+                  static_cast<unsigned long long>(tally.checked),
+                  static_cast<unsigned long long>(tally.differ),
+                  static_cast<unsigned long long>(tally.skipped));
+    all.checked += tally.checked;
+    all.differ += tally.differ;
+    all.skipped += tally.skipped;
+  }
+  const std::uint64_t messages = device->validation_messages();
+  if (messages) {
+    std::printf("the validation layer gave %llu messages\n",
+                static_cast<unsigned long long>(messages));
+    all.differ += messages;
+  }
+  std::printf("replay: checked %llu, differ %llu, skipped %llu\n",
+              static_cast<unsigned long long>(all.checked),
+              static_cast<unsigned long long>(all.differ),
+              static_cast<unsigned long long>(all.skipped));
+  return all.differ || all.skipped ? 1 : 0;
+}
+
+int run_tool(int argc, char** argv) {
+  const ParsedCommand command = parse_command(kTool, argc, argv);
+  int exit_code = 0;
+  if (handle_common(kTool, command, exit_code)) return exit_code;
+  Settings settings;
+  std::string error = apply_options(command, settings);
+  if (error.empty() && command.operands.empty()) error = "no record is given";
+  if (!error.empty()) {
+    usage_error(kTool, error);
+    return 2;
+  }
+  Records records;
+  records.texts.reserve(command.operands.size());
+  for (const std::string& path : command.operands) {
+    const std::string problem = read_record(path, records);
+    if (problem.empty()) continue;
+    std::fprintf(stderr, "%s\n", problem.c_str());
+    return 2;
+  }
+  if (settings.print) {
+    for (const RecordInstruction& instruction : records.instructions)
+      if (instruction.op != RecordOp::other &&
+          instruction.text.find(settings.filter) != std::string::npos)
+        std::printf("// %s\n%s\n", instruction.text.c_str(),
+                    replay_ptx(instruction, settings.replay.source).c_str());
+    return 0;
+  }
+  return run_replay(settings, records);
+}
+
+}  // namespace
+}  // namespace ptx2spv::tools
+
+int main(int argc, char** argv) {
+  try {
+    return ptx2spv::tools::run_tool(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("replay: error: out of memory\n", stderr);
+    return 2;
+  }
+}
