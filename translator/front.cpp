@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "translator/function_facts.hpp"
+#include "translator/pass_table.hpp"
 #include "translator/passes/analysis/uniformity.hpp"
-#include "translator/passes/cfg/expand_recursion.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/sanitize/provenance.hpp"
 #include "translator/passes/surface/lower_surfaces.hpp"
@@ -44,50 +44,7 @@ void remove_progress(ir::Function& function) {
     std::erase_if(block.insts, [&](ir::Value v) { return function.insts[v].op == Op::progress; });
 }
 
-/// What every translation of an entry shares: registers are variables, functions stand by
-/// themselves.
-struct FrontPass {
-  std::string_view name;
-  /// Message, empty when well.
-  std::string (*run)(lower::Program& program, lower::FunctionRef entry, std::size_t inline_budget,
-                     lower::LoweredEntry& lowered);
-  std::string_view why;
-};
-
-constexpr FrontPass kFrontPasses[] = {
-    {"expand-recursion",
-     [](lower::Program& program, lower::FunctionRef entry, std::size_t,
-        lower::LoweredEntry& lowered) -> std::string {
-       const auto recursive = passes::recursive_functions(lowered.module);
-       if (recursive.empty()) return {};
-       lowered = lower::lower_entry(program, entry, recursive);
-       return passes::expand_recursion(lowered.module, lowered.stack_at);
-     },
-     "recursive functions become one function with a stack in local memory, so that inlining ends"},
-    {"inline-calls",
-     [](lower::Program&, lower::FunctionRef, std::size_t inline_budget,
-        lower::LoweredEntry& lowered) {
-       return passes::inline_calls(lowered.module, inline_budget);
-     },
-     "once inlined, a handle passed through a function is known again; past the budget, calls "
-     "share bodies"},
-    {"yield-in-spin-loops",
-     [](lower::Program&, lower::FunctionRef, std::size_t,
-        lower::LoweredEntry& lowered) -> std::string {
-       lowered.info.waits = passes::yield_in_spin_loops(lowered.module.functions[0]);
-       lowered.info.waits_for_clock =
-           lowered.info.reads_clock && passes::waits_for_clock(lowered.module.functions[0]);
-       return {};
-     },
-     "a thread of a warp, or one of several that an invocation runs, lets the next one go on where "
-     "it would wait; before atomics become loops of their own"},
-};
-
 }  // namespace
-
-void add_front_rows(std::vector<PassRow>& rows) {
-  for (const FrontPass& pass : kFrontPasses) rows.push_back({Phase::front, pass.name, pass.why});
-}
 
 FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
                          std::size_t inline_budget) {
@@ -95,15 +52,18 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   lower::LoweredEntry& lowered = front.lowered;
   if (!lowered.ok) return front;
   for (const ir::Function& function : lowered.module.functions) front.size += function.insts.size();
-  std::string problem;
-  for (const FrontPass& pass : kFrontPasses) {
+  FrontContext c{program, entry, inline_budget, lowered, {}};
+  std::string& problem = c.problem;
+  std::span<const Pass> rows = passes_in_order();
+  rows = rows.first(std::ranges::count(rows, Phase::front, &Pass::phase));
+  for (const Pass& pass : rows) {
     if (!problem.empty()) break;
     const auto start = std::chrono::steady_clock::now();
-    problem = pass.run(program, entry, inline_budget, lowered);
+    pass.front(c);
     const std::chrono::duration<double, std::milli> spent =
         std::chrono::steady_clock::now() - start;
     front.spent.push_back({pass.name, spent.count()});
-    const bool last = &pass == std::end(kFrontPasses) - 1;
+    const bool last = &pass == &rows.back();
     if (!problem.empty() || (!last && !validates())) continue;
     const std::string wrong =
         ir::validate(lowered.module.functions[0], lowered.module, false, false);

@@ -3,9 +3,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include "translator/pipeline.hpp"
 
 namespace ptx2spv {
 
@@ -17,8 +14,5 @@ bool validates();
 
 /// The message for a fault of ours.
 std::string internal_error(std::string_view kernel, const std::string& text);
-
-/// The rows of Phase::front.
-void add_front_rows(std::vector<PassRow>& rows);
 
 }  // namespace ptx2spv

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
-#include "translator/growth.hpp"
 #include "translator/backend/host/program.hpp"
-#include "translator/lower/lower.hpp"
 #include "translator/backend/spirv/builder.hpp"
+#include "translator/growth.hpp"
+#include "translator/lower/lower.hpp"
 
 namespace ptx2spv {
 
@@ -39,10 +39,19 @@ enum class Phase : std::uint8_t {
   emission,
 };
 
-/// A pass as design.md lists it: its name for --dump-ir and why it stands where it stands.
+/// What a pass needs of the function.
+enum class Form : std::uint8_t {
+  variables,   ///< registers are variables, in any control flow
+  structured,  ///< the same in structured control flow
+  ssa,         ///< values with phis in structured control flow
+};
+
+/// A pass as its page lists it: its name for --dump-ir and the reason for its place.
 struct PassRow {
   Phase phase;
   std::string_view name, why;
+  Form needs;
+  bool optional;  ///< --skip may leave it out
 };
 /// All passes, in the order in which they run.
 std::vector<PassRow> pass_rows();

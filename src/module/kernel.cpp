@@ -88,6 +88,7 @@ std::string cache_key(const KernelState& kernel, const TranslateOptions& options
   digest.add(build_id());
   digest.add(kernel.module->digest);
   digest.add(options.entry);
+  digest.add(option_text(Option::skip));
   const Profile& profile = options.profile;
   for (const Capability& each : capabilities()) digest.add_number(each.value(profile));
   const std::size_t inline_budget = kernel.module->options.inline_budget.value_or(kInlineBudget);

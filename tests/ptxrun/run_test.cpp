@@ -387,5 +387,39 @@ TEST_F(Ptxrun, TexturesReadMemoryLevelsAndThroughSamplers) {
   EXPECT_NE(unknown.error.find("there is no sampler"), std::string::npos) << unknown.error;
 }
 
+// A product and a sum that ptxas fuses, and a file that expects them unfused: the pass that fuses
+// is found.
+TEST_F(Ptxrun, BisectFindsThePassThatChangesAResult) {
+  folder_.write("fill.ptx", R"(.version 8.1
+.target sm_90
+.address_size 64
+.visible .entry square(.param .u64 buffer, .param .f32 a, .param .f32 c)
+{
+  .reg .f32 %f<4>;
+  .reg .b64 %d;
+  ld.param.u64 %d, [buffer];
+  ld.param.f32 %f0, [a];
+  ld.param.f32 %f1, [c];
+  mul.f32 %f2, %f0, %f0;
+  add.f32 %f3, %f2, %f1;
+  st.global.f32 [%d], %f3;
+  ret;
+}
+)");
+  const auto bisected = [&](std::uint32_t expected) {
+    folder_.write("want.bin", words({expected}));
+    const std::string file = folder_.write("m.json", R"({"module": "fill.ptx",
+ "buffers": {"b": {"bytes": 4}}, "launches": [{"kernel": "square", "grid": 1, "block": 1,
+ "args": [{"buffer": "b"}, {"f32": 1.000244140625}, {"f32": -1.00048828125}]}],
+ "outputs": [{"buffer": "b", "expect": "want.bin"}]})");
+    return run_process({std::string(PTX2SPV_SOURCE_DIR) + "/dev/bisect", file});
+  };
+  const ProcessResult found = bisected(0);
+  EXPECT_EQ(found.exit_code, 0) << found.error;
+  EXPECT_EQ(found.out, "the result is wrong from fma-contract on\n");
+  EXPECT_EQ(bisected(0x33800000).exit_code, 2) << "it is right";
+  EXPECT_EQ(bisected(1).exit_code, 1) << "it is wrong in any case";
+}
+
 }  // namespace
 }  // namespace ptx2spv::test

@@ -306,7 +306,7 @@ TEST(PtxrunUsage, ExitCodesAndHelp) {
 }
 
 TEST(Generated, PagesAndCompletionOfEveryTool) {
-  for (const char* tool : {"ptxrun", "ptx2spv", "replay"}) {
+  for (const char* tool : {"ptxrun", "ptx2spv", "ptxexec"}) {
     const ProcessResult man = run_process({tool_path(tool), "--generate", "man"});
     EXPECT_EQ(man.exit_code, 0);
     for (const char* section :

@@ -6,6 +6,7 @@
 #include "tests/support/process.hpp"
 #include "tests/tools/nested_loops.hpp"
 #include "tools/common/json.hpp"
+#include "translator/pipeline.hpp"
 
 namespace ptx2spv::test {
 namespace {
@@ -53,8 +54,8 @@ TEST_F(Ptx2spv, WritesModuleAndInterface) {
 }
 
 TEST_F(Ptx2spv, TheInterfaceKeepsNamesInUtf8) {
-  const std::string text = kHead + ".file 1 \"gr\u00f6\u00dfe.cu\"\n" +
-                           kernel("named", " .loc 1 7 0\n trap;\n");
+  const std::string text =
+      kHead + ".file 1 \"gr\u00f6\u00dfe.cu\"\n" + kernel("named", " .loc 1 7 0\n trap;\n");
   const std::string interface = folder_.file("named.json");
   const ProcessResult result =
       run({folder_.write("named.ptx", text), "-g", "-o", "/dev/null", "--reflect", interface});
@@ -488,6 +489,38 @@ TEST_F(Ptx2spv, DumpsAndTimes) {
   EXPECT_NE(run({good_, "--time-passes", "-o", "/dev/null"}).error.find("all passes"),
             std::string::npos);
   EXPECT_NE(run({"--print-supported"}).out.find("suld.b.geom"), std::string::npos);
+}
+
+TEST_F(Ptx2spv, StopsAfterAPassAndSkipsOptionalOnes) {
+  const ProcessResult stopped = run({good_, "--stop-after=ssa", "-o", folder_.file("none")});
+  EXPECT_EQ(stopped.exit_code, 0) << stopped.error;
+  EXPECT_NE(stopped.error.find("; after ssa"), std::string::npos);
+  EXPECT_EQ(stopped.error.find("error"), std::string::npos) << stopped.error;
+  EXPECT_EQ(read_whole(folder_.file("none")), "");
+  EXPECT_EQ(run({good_, "--stop-after=legalise-clocks", "-o", "/dev/null"}).exit_code, 3) << "does not run";
+  const ProcessResult skipped =
+      run({good_, "--skip=simplify+simplify-last", "--time-passes", "-o", "/dev/null"});
+  EXPECT_EQ(skipped.exit_code, 0) << skipped.error;
+  EXPECT_EQ(skipped.error.find("simplify"), std::string::npos) << skipped.error;
+  EXPECT_NE(run({good_, "--skip=structurize"}).error.find("'structurize' is required"),
+            std::string::npos);
+  EXPECT_NE(run({good_, "--skip=no"}).error.find("no pass 'no' to skip"), std::string::npos);
+}
+
+// Each pass that may be left out: what remains is a valid module for every profile.
+TEST_F(Ptx2spv, EveryOptionalPassMayBeSkipped) {
+  const std::string kernels = std::string(PTX2SPV_SOURCE_DIR) + "/tests/kernels/kernels.ptx";
+  std::size_t optional = 0;
+  for (const PassRow& row : pass_rows()) {
+    if (!row.optional) continue;
+    ++optional;
+    for (const char* profile : {"portable", "lavapipe", "nvidia"}) {
+      const ProcessResult one = run(
+          {kernels, "--skip=" + std::string(row.name), "--profile", profile, "-o", "/dev/null"});
+      EXPECT_EQ(one.exit_code, 0) << row.name << " " << profile << ": " << one.error;
+    }
+  }
+  EXPECT_GT(optional, 15u);
 }
 
 // Binary noise and cut-off text: a message, exit code 3, no crash.

@@ -123,9 +123,11 @@ int translate_module(Settings& settings, const std::vector<PtxSource>& sources,
   if (!module) return kTranslation;
 
   std::vector<std::pair<std::string, double>> times;
+  bool stopped = false;
   if (settings.dump)
     settings.translate.dump = [&](std::string_view pass, std::string_view text) {
       if (!settings.dump_pass.empty() && pass != settings.dump_pass) return;
+      stopped = !settings.stop_after.empty();
       std::fprintf(stderr, "; after %.*s\n%.*s\n", int(pass.size()), pass.data(), int(text.size()),
                    text.data());
     };
@@ -142,8 +144,18 @@ int translate_module(Settings& settings, const std::vector<PtxSource>& sources,
   }
   messages.clear();
   const auto translation = module->translate(options, messages);
+  if (stopped)
+    std::erase_if(messages, [](const Message& each) {
+      return each.text.find("stopped after pass") != std::string::npos;
+    });
   print_messages(settings, messages);
   if (settings.time_passes) print_times(times);
+  if (!settings.stop_after.empty()) {
+    if (stopped) return messages.empty() ? kGood : kTranslation;
+    if (translation)
+      print_error(settings, inputs[0].file, "pass '" + settings.stop_after + "' does not run");
+    return kTranslation;
+  }
   if (!translation) return kTranslation;
   // Always: a module that drivers may refuse, or run as they like, is not handed out.
   const Validity validity = validator.check(translation->spirv);

@@ -16,8 +16,10 @@ constexpr const char* kCapabilities = R"(# Capabilities of device profiles
 
 constexpr const char* kPasses = R"(# Passes
 
-The rows of `translator/pipeline.cpp` in their order; [design.md](design.md#passes) explains the
-phases. `ptx2spv --dump-ir` prints the function after each pass that ran, `--time-passes` its time.
+The rows of `translator/pass_table.cpp` in their order; [design.md](design.md#passes) explains the
+phases. `ptx2spv --dump-ir` prints the function after each pass that ran, `--time-passes` its time;
+`--stop-after` ends with one, `--skip` leaves an optional one out, and `dev/bisect` finds the
+optional pass that makes a result wrong.
 
 )";
 
@@ -74,12 +76,15 @@ std::string capabilities_page() {
 std::string passes_page() {
   constexpr std::string_view kPhases[] = {"front",  "memory",   "threads",     "structure",
                                           "values", "legalise", "workarounds", "emission"};
-  std::string out = std::string(kPasses) + "| phase | pass | why there |\n|---|---|---|\n";
+  std::string out = std::string(kPasses) +
+                    "| phase | pass | needs | optional | why there |\n|---|---|---|---|---|\n";
+  constexpr std::string_view kForms[] = {"variables", "structured", "SSA"};
   std::string_view before;
   for (const PassRow& row : pass_rows()) {
     const std::string_view phase = kPhases[static_cast<std::size_t>(row.phase)];
     out += "| " + std::string(phase == before ? "" : phase) + " | " + std::string(row.name) +
-           " | " + std::string(row.why) + " |\n";
+           " | " + std::string(kForms[static_cast<std::size_t>(row.needs)]) +
+           (row.optional ? " | yes | " : " | no | ") + std::string(row.why) + " |\n";
     before = phase;
   }
   return out;

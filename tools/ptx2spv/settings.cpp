@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+
+#include "ptx2spv/debug_setting.hpp"
 
 #include "tools/common/files.hpp"
 #include "tools/common/names.hpp"
@@ -31,6 +34,8 @@ enum Id : int {
   opt_reflect,
   opt_emit,
   opt_dump,
+  opt_stop,
+  opt_skip,
   opt_time,
   opt_check,
   opt_relax,
@@ -131,6 +136,9 @@ constexpr Option kOptions[] = {
      "text,json"},
     {opt_dump, 0, "dump-ir", "[PASS]",
      "print the IR after every pass, or after this one, to standard error"},
+    {opt_stop, 0, "stop-after", "PASS",
+     "print the IR after this pass to standard error, and translate no further"},
+    {opt_skip, 0, "skip", "PASS", "leave an optional pass out; several with + between"},
     {opt_time, 0, "time-passes", "", "print how long each pass took, to standard error"},
     {opt_supported, 0, "print-supported", "", "print every instruction form that is accepted"},
     {opt_diagnostics, 0, "diagnostics", "FORMAT",
@@ -319,6 +327,10 @@ std::string unknown_pass(const std::string& name) {
   return "there is no pass " + name + "; there are " + list;
 }
 
+void add_debug_setting(const std::string& key, const std::string& value) {
+  ::setenv("PTX2SPV_DEBUG", debug_settings_and(key + "=" + value).c_str(), 1);
+}
+
 }  // namespace
 
 std::string apply_options(const ParsedCommand& command, Settings& settings) {
@@ -375,6 +387,13 @@ std::string apply_options(const ParsedCommand& command, Settings& settings) {
         settings.dump_pass = value;
         if (const std::string error = unknown_pass(value); !error.empty()) return error;
         break;
+      case opt_stop:
+        settings.dump = true;
+        settings.stop_after = settings.dump_pass = value;
+        if (const std::string error = unknown_pass(value); !error.empty()) return error;
+        add_debug_setting("stop-after", value);
+        break;
+      case opt_skip: add_debug_setting("skip", value); break;
       case opt_time: settings.time_passes = true; break;
       case opt_list:
         settings.list = true;

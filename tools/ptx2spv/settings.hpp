@@ -24,7 +24,7 @@ struct Settings {
   std::vector<std::pair<std::string, bool>> capabilities;  ///< of --disable and --enable
   std::vector<std::pair<std::string, SlotSpec>> backings;  ///< slot number or name
   std::vector<std::string> linked;                         ///< files of --link
-  std::string output, reflect, dump_pass;
+  std::string output, reflect, dump_pass, stop_after;
   std::uint32_t capability = 75;  ///< of programs: the newest PTX not over it, 75 for 7.5
   std::uint32_t image = 0;        ///< of programs: this row of --list; 0: by capability
   Emit emit = Emit::spirv;

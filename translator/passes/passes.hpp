@@ -1,4 +1,4 @@
-// The passes over the IR; translator/pipeline.cpp has their order. Each comment says what a pass
+// The passes over the IR; translator/pass_table.cpp has their order. Each comment says what a pass
 // needs and promises. A function pass returns whether it changed anything. A pass that can fail
 // returns a message, which is empty on success.
 #pragma once
@@ -40,6 +40,11 @@ struct BlockOptions {
 /// that invocations share: `workgroup_threads` becomes the number of warps. Same needs and promises
 /// as split_at_barriers. Returns why it left the function as it was, empty when done.
 std::string thread_coarsening(ir::Function& function, ir::Module& module, BlockOptions& options);
+
+/// In the direct model a workgroup is a block, so the barriers that are left are the device's own.
+void native_barriers(ir::Function& function);
+/// A word of the push constants that the translation knows becomes a constant.
+void fix_push_word(ir::Function& function, std::uint32_t word, std::uint32_t known);
 
 /// Makes warp operations the device's subgroups'. Needs: the direct model, blocks of whole warps,
 /// and operations that all threads of a block reach together. Returns whether it changed anything.

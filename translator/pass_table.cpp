@@ -1,0 +1,344 @@
+#include "translator/pass_table.hpp"
+
+#include <algorithm>
+
+#include "translator/passes/analysis/uniformity.hpp"
+#include "translator/passes/cfg/demote_to_stack.hpp"
+#include "translator/passes/cfg/expand_recursion.hpp"
+#include "translator/passes/legalise/legalise_atomics.hpp"
+#include "translator/passes/legalise/move_shared_memory.hpp"
+#include "translator/passes/sanitize/provenance.hpp"
+#include "translator/passes/sanitize/sanitize.hpp"
+#include "translator/passes/surface/lower_surfaces.hpp"
+#include "translator/passes/threads/spin_loops.hpp"
+#include "translator/passes/traps/lower_traps.hpp"
+
+namespace ptx2spv {
+
+namespace {
+
+constexpr Use kRequired = Use::required, kOptional = Use::optional;
+
+bool always(const PassContext&) { return true; }
+bool for_device(const PassContext& c) { return c.steps == nullptr; }
+bool for_interpreter(const PassContext& c) { return c.steps != nullptr; }
+bool optimizes(const PassContext& c) { return c.optimize; }
+bool coarsens(const PassContext& c) { return c.form == BlockForm::coarsened; }
+
+constexpr Pass front(std::string_view name, void (*run)(FrontContext& c), std::string_view why) {
+  return {Phase::front, name, Form::variables, kRequired, nullptr, nullptr, why, run};
+}
+
+constexpr Pass kPasses[] = {
+    // Once an entry: registers are variables, and calls are there.
+    front(
+        "expand-recursion",
+        [](FrontContext& c) {
+          const auto recursive = passes::recursive_functions(c.lowered.module);
+          if (recursive.empty()) return;
+          c.lowered = lower::lower_entry(c.program, c.entry, recursive);
+          c.problem = passes::expand_recursion(c.lowered.module, c.lowered.stack_at);
+        },
+        "recursive functions become one function with a stack in local memory, so that inlining "
+        "ends"),
+    front(
+        "inline-calls",
+        [](FrontContext& c) {
+          c.problem = passes::inline_calls(c.lowered.module, c.inline_budget);
+        },
+        "once inlined, a handle passed through a function is known again; past the budget, calls "
+        "share bodies"),
+    front(
+        "yield-in-spin-loops",
+        [](FrontContext& c) {
+          ir::Function& function = c.lowered.module.functions[0];
+          c.lowered.info.waits = passes::yield_in_spin_loops(function);
+          c.lowered.info.waits_for_clock =
+              c.lowered.info.reads_clock && passes::waits_for_clock(function);
+        },
+        "a thread of a warp, or one of several that an invocation runs, lets the next one go on "
+        "where it would wait; before atomics become loops of their own"),
+
+    {Phase::memory, "mark-fetches", Form::variables, kRequired,
+     [](const PassContext& c) {
+       return c.info.uses_textures && (c.options.checks & kKernelChecks) != 0;
+     },
+     [](PassContext& c) { passes::mark_fetches(c.function, c.module.texture_ops); },
+     "the sanitizer's: a read of a texture is one operation here alone"},
+    {Phase::memory, "expand-texture-reads", Form::variables, kRequired,
+     [](const PassContext& c) { return c.info.uses_textures; }, steps::expand_texture_reads,
+     "each read becomes code; what the launch knows of its textures removes the code for others. "
+     "Past a budget reads share code, which needs registers to be variables"},
+    {Phase::memory, "bound-spin-loops", Form::variables, kRequired,
+     [](const PassContext& c) {
+       return !c.profile.exactness.independent_threads && c.options.wait_iterations;
+     },
+     [](PassContext& c) {
+       const std::uint32_t most =
+           c.profile.max_loop_iterations ? c.profile.max_loop_iterations - 4096 : ~0u;
+       passes::bound_spin_loops(c.function, c.info, std::min(c.options.wait_iterations, most));
+     },
+     "where threads do not advance independently, a loop that waits for another thread traps "
+     "after a number of iterations; before surfaces and atomics become loops of their own"},
+    {Phase::memory, "yield-at-clocks", Form::variables, kRequired,
+     [](const PassContext& c) { return for_interpreter(c) && c.info.waits_for_clock; },
+     [](PassContext& c) { passes::yield_at_clocks(c.function); },
+     "the interpreter's: warps and blocks that wait for a clock do so at the same time"},
+    {Phase::memory, "check-accesses", Form::variables, kRequired,
+     [](const PassContext& c) { return (c.options.checks & kKernelChecks) != 0; },
+     [](PassContext& c) {
+       passes::check_accesses(c.function, c.options,
+                              {.several = c.model == ThreadModel::regions,
+                               .skipped_branches = c.profile.costs.skipped_branches,
+                               .atomics64 = c.profile.features.buffer_atomics64},
+                              c.info);
+     },
+     "the sanitizer's: while every access is still one that PTX makes, and before stores of "
+     "trapped threads go elsewhere"},
+    {Phase::memory, "suppress-after-trap", Form::variables, kRequired, always,
+     [](PassContext& c) { passes::suppress_after_trap(c.function); },
+     "a thread that has trapped writes nothing more; lower-surfaces guards its own stores"},
+    {Phase::memory, "lower-surfaces", Form::variables, kRequired, always,
+     [](PassContext& c) { passes::lower_surfaces(c.function, c.module, c.options, c.info); },
+     "after inlining, because a handle that is a parameter has a binding of its own; the last "
+     "pass to need registers as variables and calls gone"},
+    {Phase::memory, "legalise-atomics", Form::variables, kRequired, always,
+     [](PassContext& c) {
+       Profile atomics = c.profile;
+       if (c.options.shared_in_memory)
+         atomics.features.shared_atomics64 =
+             atomics.features.shared_atomics64 && atomics.features.buffer_atomics64;
+       passes::legalise_atomics(c.function, atomics);
+     },
+     "atomics that the device lacks become loops, which structurize handles as any others"},
+    {Phase::memory, "move-shared-memory", Form::variables, kRequired,
+     [](const PassContext& c) { return c.options.shared_in_memory; },
+     [](PassContext& c) { passes::move_shared_memory(c.function); },
+     "shared memory that exceeds the device's moves into a buffer"},
+    {Phase::memory, "fix-block-size", Form::variables, kRequired,
+     [](const PassContext& c) { return c.model == ThreadModel::regions; }, steps::fix_block_size,
+     "the number of threads per invocation follows from the block's size"},
+
+    {Phase::threads, "lower-fault-notes", Form::variables, kRequired,
+     [](const PassContext& c) { return c.function.fault_log.sites && !coarsens(c); },
+     [](PassContext& c) { passes::lower_fault_notes(c.function, c.model == ThreadModel::regions); },
+     "the sanitizer's: a thread's faults become registers of its own; thread-coarsening gives an "
+     "invocation registers for all of its threads"},
+    {Phase::threads, "detect-loop-cutoff", Form::variables, kRequired,
+     [](const PassContext& c) { return c.loops_cut_off && c.form == BlockForm::whole; },
+     [](PassContext& c) { passes::detect_loop_cutoff(c.function); },
+     "where the driver ends loops silently: a thread records that it left a loop by an exit, and "
+     "checks at its end that it left all of them"},
+    {Phase::threads, "lower-traps", Form::variables, kRequired, always,
+     [](PassContext& c) {
+       // Threads that would miss a barrier others wait at stay in their loops, and those of a warp
+       // that one invocation runs.
+       const bool together = coarsens(c) || (c.model == ThreadModel::direct && for_device(c));
+       passes::lower_traps(
+           c.function, (together && c.info.barriers) || (coarsens(c) && c.info.warp_operations));
+     },
+     "one exit block per kernel, once every instruction that may fault is known"},
+    {Phase::threads, "thread-model", Form::variables, kRequired, always,
+     [](PassContext& c) {
+       passes::apply_thread_model(c.function, c.model, c.options.assume_small_grid || runs_grid(c));
+     },
+     "%tid and %ctaid become numbers of invocations"},
+    {Phase::threads, "native-warps", Form::variables, kRequired,
+     [](const PassContext& c) {
+       return c.info.warp_operations && c.model == ThreadModel::direct && for_device(c);
+     },
+     [](PassContext& c) { c.info.warp_subgroups = passes::native_warps(c.function); },
+     "warp operations that all threads reach together are the subgroups', where those are warps"},
+    {Phase::threads, "demote-to-stack", Form::variables, kRequired, always,
+     [](PassContext& c) { passes::demote_to_stack(c.function); },
+     "values used outside their block become variables, so that control flow may be rearranged"},
+    {Phase::threads, "thread-coarsening", Form::variables, kOptional, coarsens,
+     steps::coarsen_threads,
+     "for blocks that are larger than a workgroup or of unknown size, and for warps where "
+     "subgroups are smaller: tried first, because it keeps loops whole; before structurize, "
+     "because it rearranges the graph"},
+    {Phase::threads, "split-at-barriers", Form::variables, kRequired,
+     [](const PassContext& c) { return c.form == BlockForm::split; }, steps::split_threads,
+     "for barriers that some threads miss, and warp operations: cuts the kernel there"},
+
+    {Phase::structure, "loop-cutoff-of-regions", Form::variables, kRequired,
+     [](const PassContext& c) { return c.loops_cut_off && c.model == ThreadModel::regions; },
+     [](PassContext& c) {
+       if (passes::detect_loop_cutoff(c.function)) passes::report_at_exits(c.function);
+     },
+     "where an invocation runs several threads, the driver cuts off the loops over them"},
+    {Phase::structure, "native-barriers", Form::variables, kRequired, for_device,
+     [](PassContext& c) { passes::native_barriers(c.function); },
+     "the barriers that are left are the workgroup's own"},
+    {Phase::structure, "structurize", Form::variables, kRequired, always, steps::structurize,
+     "makes SPIR-V's nested constructs out of any graph; only irreducible parts become a "
+     "dispatcher"},
+    {Phase::structure, "ssa", Form::structured, kRequired, always,
+     [](PassContext& c) {
+       passes::ssa(c.function, c.module);
+       c.ssa = true;
+     },
+     "on structured code, so that phis appear only where SPIR-V has merges"},
+
+    {Phase::values, "simplify", Form::ssa, kOptional, optimizes,
+     [](PassContext& c) { passes::simplify(c.function, c.module); },
+     "folding, value numbering, known zero bits, dead code: before legalisation, which multiplies "
+     "code"},
+    {Phase::values, "global-ids", Form::ssa, kOptional,
+     [](const PassContext& c) { return c.optimize && c.model == ThreadModel::direct; },
+     [](PassContext& c) { passes::global_ids(c.function); },
+     "in launches of one dispatch, ctaid * ntid + tid is a number that the device has"},
+    {Phase::values, "fma-contract", Form::ssa, kOptional, always,
+     [](PassContext& c) { passes::fma_contract(c.function, c.module); },
+     "fuses products and sums where ptxas does; before legalise-float, while operations are "
+     "still PTX's"},
+
+    {Phase::legalise, "legalise-clocks", Form::ssa, kRequired,
+     [](const PassContext& c) { return c.info.reads_clock; },
+     [](PassContext& c) {
+       passes::legalise_clocks(c.function, c.profile.features, c.info.clock_rates);
+     },
+     "a clock is the device's, or counts its readings"},
+    {Phase::legalise, "checked-loops", Form::ssa, kOptional,
+     // Guards store in every loop.
+     [](const PassContext& c) { return c.optimize && !c.function.loop_guard.on; },
+     [](PassContext& c) {
+       passes::checked_loops(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
+     },
+     "on devices that flush denormals, a loop runs natively with checks, and exactly only where "
+     "one fails"},
+    {Phase::legalise, "checked-segments", Form::ssa, kOptional,
+     [](const PassContext& c) { return c.optimize && !c.function.loop_guard.on; },
+     [](PassContext& c) {
+       passes::checked_segments(c.function, {.profile = c.profile, .fp = c.options.fp});
+     },
+     "the same for straight lines: one check for all operations of a line, which a loop repeats "
+     "where it fails"},
+    {Phase::legalise, "legalise-float", Form::ssa, kRequired, always,
+     [](PassContext& c) {
+       passes::legalise_float(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
+     },
+     "one instruction each where the device is exact, otherwise a routine of the shader library"},
+    {Phase::legalise, "elide-nan-selects", Form::ssa, kOptional,
+     [](const PassContext& c) { return !c.profile.exactness.canonical_nan32 && c.optimize; },
+     [](PassContext& c) { passes::elide_nan_selects(c.function); },
+     "which NaN it is matters only where something looks at the bits"},
+    {Phase::legalise, "legalise-int64", Form::ssa, kRequired, always,
+     [](PassContext& c) { passes::legalise_int64(c.function, c.module, c.profile); },
+     "pairs of words where the device has no 64-bit integers"},
+    {Phase::legalise, "if-convert", Form::ssa, kOptional, optimizes,
+     [](PassContext& c) { passes::if_convert(c.function, c.module); },
+     "small branches become selects, once their size is known"},
+    {Phase::legalise, "outline-library-calls", Form::ssa, kOptional,
+     [](const PassContext& c) { return c.optimize && c.profile.costs.outlined_calls; },
+     [](PassContext& c) {
+       passes::outline_library_calls(c.function, c.module, routine_cost, routine_budget(c));
+     },
+     "a kernel with much emulated arithmetic calls each long routine from a few loops, because "
+     "drivers inline every call"},
+    {Phase::legalise, "relax-barrier-scope", Form::ssa, kOptional, always,
+     [](PassContext& c) { passes::relax_barrier_scope(c.function, c.module); },
+     "barriers that order only shared memory say so"},
+    {Phase::legalise, "scale-addresses", Form::ssa, kRequired, for_device,
+     [](PassContext& c) { passes::scale_addresses(c.function, c.module); },
+     "offsets are counted in elements, as in SPIR-V"},
+    {Phase::legalise, "simplify-last", Form::ssa, kOptional, optimizes,
+     [](PassContext& c) { passes::simplify(c.function, c.module, c.profile.features.int64); },
+     "removes what legalisation left over"},
+
+    {Phase::workarounds, "loop-trip-count", Form::ssa, kOptional,
+     [](const PassContext& c) { return c.loops_cut_off && c.optimize; },
+     [](PassContext& c) {
+       // What the driver counts is not known to the iteration.
+       const std::uint32_t most =
+           c.profile.max_loop_iterations - c.profile.max_loop_iterations / 16;
+       c.few_iterations =
+           passes::loop_trip_count(c.function, most, c.options.assume_trip_counts, c.info);
+     },
+     "removes guards where all loops have bounds"},
+    {Phase::workarounds, "simplify-bounded", Form::ssa, kOptional,
+     [](const PassContext& c) { return c.few_iterations; },
+     [](PassContext& c) { passes::simplify(c.function, c.module, c.profile.features.int64); },
+     "removes what the guards leave"},
+    {Phase::workarounds, "merge-loop-exits", Form::ssa, kOptional,
+     // What guards have to notice is left alone.
+     [](const PassContext& c) {
+       return !c.profile.costs.skipped_branches && c.optimize && !c.function.loop_guard.on;
+     },
+     [](PassContext& c) { passes::merge_loop_exits(c.function); },
+     "CPU drivers execute both sides of every branch: fewer exits cost less"},
+    {Phase::workarounds, "lcssa", Form::ssa, kOptional,
+     [](const PassContext& c) {
+       return c.profile.workarounds.lcssa_loads || c.profile.workarounds.lcssa_values;
+     },
+     [](PassContext& c) { passes::lcssa(c.function, c.profile.workarounds.lcssa_values); },
+     "on CPU drivers, a value that a thread loaded in a loop is lost after the loop unless an "
+     "exit phi has it; on some, a computed value too"},
+    {Phase::workarounds, "bitcast-atomic-operands", Form::ssa, kOptional,
+     [](const PassContext& c) { return c.profile.workarounds.bitcast_atomic_operands; },
+     [](PassContext& c) { passes::bitcast_atomic_operands(c.function); },
+     "an integer atomic takes the result of a float operation as an integer"},
+    {Phase::workarounds, "opaque-zero-operands", Form::ssa, kOptional,
+     [](const PassContext& c) { return c.profile.workarounds.opaque_zero_operands; },
+     [](PassContext& c) { passes::opaque_zero_operands(c.function, c.module); },
+     "hides known zeros in float products, quotients and sums"},
+    {Phase::workarounds, "break-bitfield-insert-select", Form::ssa, kOptional,
+     [](const PassContext& c) { return c.profile.workarounds.break_bitfield_insert_select; },
+     [](PassContext& c) { passes::break_bitfield_insert_select(c.function); },
+     "separates a selection from the merge of bits that it selects"},
+    {Phase::workarounds, "limit-uniformity-search", Form::ssa, kOptional,
+     [](const PassContext& c) { return c.profile.workarounds.limit_uniformity_search; },
+     [](PassContext& c) { passes::limit_uniformity_search(c.function); },
+     "the driver tests whether an offset is uniform, in exponential time"},
+    {Phase::workarounds, "limit-strength-reduction", Form::ssa, kOptional,
+     [](const PassContext& c) { return c.profile.workarounds.limit_strength_reduction; },
+     [](PassContext& c) { passes::limit_strength_reduction(c.function); },
+     "in loops that make no access to memory, compile time grows by the cube of their number"},
+    {Phase::workarounds, "lower-bool-loop-phis", Form::ssa, kOptional,
+     [](const PassContext& c) { return c.profile.workarounds.lower_bool_loop_phis; },
+     [](PassContext& c) { passes::lower_bool_loop_phis(c.function); },
+     "truth values that loops carry become words"},
+    {Phase::workarounds, "split-long-blocks", Form::ssa, kOptional,
+     [](const PassContext& c) { return c.profile.workarounds.split_long_blocks && c.optimize; },
+     [](PassContext& c) { passes::split_long_blocks(c.function, c.module, routine_cost); },
+     "compile time grows by the square of a block's length: an empty loop ends a block every 600 "
+     "instructions"},
+
+    {Phase::emission, "promote-params-to-push-constants", Form::ssa, kOptional, for_device,
+     [](PassContext& c) {
+       passes::promote_params_to_push_constants(
+           c.function,
+           {.push_words = c.options.push_words, .dear_shifts = !c.profile.costs.vector_shifts},
+           c.info);
+     },
+     "once it is known which parameters are still read"},
+    {Phase::emission, "fenced-accesses", Form::ssa, kRequired, for_device,
+     [](PassContext& c) { passes::fenced_accesses(c.function); },
+     "what a fence orders with other blocks is coherent"},
+    {Phase::emission, "assemble", Form::ssa, kRequired, for_interpreter, steps::assemble,
+     "steps for the interpreter, where no device runs the kernel"},
+    {Phase::emission, "emit", Form::ssa, kRequired, for_device, steps::emit,
+     "SPIR-V, with the library's routines that are called"},
+};
+
+}  // namespace
+
+std::span<const Pass> passes_in_order() { return kPasses; }
+
+bool names_pass(std::string_view names, std::string_view pass) {
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find('+'), names.size());
+    if (names.substr(0, end) == pass) return true;
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  return false;
+}
+
+std::vector<PassRow> pass_rows() {
+  std::vector<PassRow> rows;
+  for (const Pass& pass : kPasses)
+    rows.push_back({pass.phase, pass.name, pass.why, pass.needs, pass.use == Use::optional});
+  return rows;
+}
+
+}  // namespace ptx2spv
