@@ -37,11 +37,13 @@ struct MadeImage {
 
 /// The image, without memory. Both sides make it of the same description.
 Result<MadeImage> make_image(const Device& device, const ArrayDesc& desc,
-                             VkExternalMemoryFeatureFlags wanted) {
+                             VkExternalMemoryFeatureFlags wanted,
+                             std::optional<bool> cube = std::nullopt) {
   if (Status status = check(desc); !status) return status.error();
   DeviceState& state = *device.state();
   auto create = image_info(state, desc);
   if (!create) return create.error();
+  if (cube && !*cube) create->flags &= ~VkImageCreateFlags{VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT};
   auto features = image_features(state, *create, wanted);
   if (!features) return features.error();
   VkExternalMemoryImageCreateInfo external{VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO};
@@ -58,6 +60,21 @@ Result<MadeImage> make_image(const Device& device, const ArrayDesc& desc,
 }
 
 }  // namespace
+
+Result<Array> import_image(const Device& device, const vulkan::MemoryDescriptor& memory,
+                           const ArrayDesc& desc, std::uint64_t offset, std::optional<bool> cube) {
+  if (Status status = check_descriptor(memory); !status) return status.error();
+  auto made = make_image(device, desc, VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT, cube);
+  if (!made) return made.error();
+  made->shared->offset = offset;
+  if (Status status = allocate_imported(*made->shared, memory, made->needs); !status)
+    return status.error();
+  if (Status status = enter_general(*device.state(), made->shared->image, true); !status)
+    return status.error();
+  auto array = array_over(device, made->shared->image, desc, made->shared);
+  if (array) ::close(memory.fd);
+  return array;
+}
 
 }  // namespace ptx2spv::runtime
 
@@ -81,16 +98,7 @@ Result<MemoryDescriptor> export_memory(const Array& array) {
 
 Result<Array> import_memory(const Device& device, const MemoryDescriptor& memory,
                             const ArrayDesc& desc) {
-  if (Status status = check_descriptor(memory); !status) return status.error();
-  auto made = make_image(device, desc, VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT);
-  if (!made) return made.error();
-  if (Status status = allocate_imported(*made->shared, memory, made->needs); !status)
-    return status.error();
-  if (Status status = enter_general(*device.state(), made->shared->image, true); !status)
-    return status.error();
-  auto array = array_over(device, made->shared->image, desc, made->shared);
-  if (array) ::close(memory.fd);
-  return array;
+  return import_image(device, memory, desc, 0, std::nullopt);
 }
 
 }  // namespace ptx2spv::vulkan

@@ -70,7 +70,7 @@ Status allocate(SharedMemory& shared, Link& link) {
   VkResult result = device.vk.AllocateMemory(device.handle, &info, nullptr, &shared.memory);
   if (result != VK_SUCCESS) return vulkan_error(result, "AllocateMemory");
   if (shared.image) {
-    result = device.vk.BindImageMemory(device.handle, shared.image, shared.memory, 0);
+    result = device.vk.BindImageMemory(device.handle, shared.image, shared.memory, shared.offset);
     return result == VK_SUCCESS ? Status() : vulkan_error(result, "BindImageMemory");
   }
   result = device.vk.BindBufferMemory(device.handle, shared.buffer, shared.memory, 0);
@@ -123,27 +123,46 @@ Status allocate_exportable(SharedMemory& shared, VkExternalMemoryFeatureFlags fe
   return allocate(shared, link);
 }
 
-Status allocate_imported(SharedMemory& shared, const vulkan::MemoryDescriptor& memory,
-                         const VkMemoryRequirements& needs) {
-  const char* what = shared.image ? "image" : "buffer";
-  shared.bytes = memory.bytes;
-  shared.type = memory.memory_type;
-  shared.dedicated = memory.dedicated;
-  if (memory.memory_type > 31 || !(needs.memoryTypeBits >> memory.memory_type & 1))
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("no {} can lie in memory of type {}", what, memory.memory_type));
-  if (needs.size > memory.bytes)
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("the {} needs {} bytes, and the allocation has {}", what,
-                                  needs.size, memory.bytes));
+namespace {
+
+Status import_as(SharedMemory& shared, int fd) {
   VkImportMemoryFdInfoKHR link{VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR};
   link.handleType = kSharedMemory;
   // The driver takes what it imports, so that a copy of it leaves the caller's to the caller until
   // nothing can fail any more.
-  link.fd = ::fcntl(memory.fd, F_DUPFD_CLOEXEC, 0);
+  link.fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (link.fd < 0) return make_error(ErrorCode::invalid_argument, "the descriptor is not open");
   Status status = allocate(shared, link);
   if (!shared.memory) ::close(link.fd);
+  return status;
+}
+
+}  // namespace
+
+Status allocate_imported(SharedMemory& shared, const vulkan::MemoryDescriptor& memory,
+                         const VkMemoryRequirements& needs) {
+  const char* what = shared.image ? "image" : "buffer";
+  shared.bytes = memory.bytes;
+  shared.dedicated = memory.dedicated;
+  const bool any = memory.memory_type == VK_MAX_MEMORY_TYPES;
+  if (!any && (memory.memory_type > 31 || !(needs.memoryTypeBits >> memory.memory_type & 1)))
+    return make_error(ErrorCode::invalid_argument,
+                      fmt::format("no {} can lie in memory of type {}", what, memory.memory_type));
+  if (shared.offset % needs.alignment)
+    return make_error(ErrorCode::invalid_argument,
+                      fmt::format("the {} lies at multiples of {} bytes", what, needs.alignment));
+  if (shared.offset > memory.bytes || needs.size > memory.bytes - shared.offset)
+    return make_error(ErrorCode::invalid_argument,
+                      fmt::format("the {} needs {} bytes at {}, and the allocation has {}", what,
+                                  needs.size, shared.offset, memory.bytes));
+  // The type is the exporter's, which need not be known: a driver refuses others.
+  Status status;
+  for (std::uint32_t type = 0; type < VK_MAX_MEMORY_TYPES; ++type) {
+    if (any ? !(needs.memoryTypeBits >> type & 1) : type != memory.memory_type) continue;
+    shared.type = type;
+    status = import_as(shared, memory.fd);
+    if (status || shared.memory) return status;
+  }
   return status;
 }
 

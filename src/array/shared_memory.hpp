@@ -1,6 +1,7 @@
 // Allocations that other APIs and processes have too, by opaque file descriptors.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "ptx2spv/vulkan.hpp"
@@ -23,6 +24,7 @@ struct SharedMemory {
   VkImage image = VK_NULL_HANDLE;
   VkDeviceMemory memory = VK_NULL_HANDLE;
   std::uint64_t bytes = 0;
+  std::uint64_t offset = 0;  ///< of the image in its memory
   std::uint32_t type = 0;
   bool dedicated = false, exportable = false;
 };
@@ -40,6 +42,10 @@ Status allocate_exportable(SharedMemory& shared, VkExternalMemoryFeatureFlags fe
 /// Somebody's allocation for it. The caller's descriptor stays open.
 Status allocate_imported(SharedMemory& shared, const vulkan::MemoryDescriptor& memory,
                          const VkMemoryRequirements& needs);
+/// import_memory of an image at an offset. `cube`: it was made compatible with cube maps; nothing:
+/// it was where its shape allows that.
+Result<Array> import_image(const Device& device, const vulkan::MemoryDescriptor& memory,
+                           const ArrayDesc& desc, std::uint64_t offset, std::optional<bool> cube);
 /// Null is memory of another kind.
 Result<vulkan::MemoryDescriptor> export_descriptor(const SharedMemory* shared);
 

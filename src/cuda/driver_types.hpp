@@ -26,6 +26,8 @@ struct LinkObject;
 struct PoolObject;
 struct UserObject;
 struct GraphicsObject;
+struct ExternalMemoryObject;
+struct ExternalSemaphoreObject;
 
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
@@ -49,6 +51,8 @@ using CUtexObject = unsigned long long;
 using CUsurfObject = unsigned long long;
 using CUuserObject = UserObject*;
 using CUgraphicsResource = GraphicsObject*;
+using CUexternalMemory = ExternalMemoryObject*;
+using CUexternalSemaphore = ExternalSemaphoreObject*;
 using CUhostFn = void (*)(void* data);
 
 struct CUuuid {
@@ -93,7 +97,8 @@ enum CUarray_format : int {
 inline constexpr unsigned kMemoryHost = 1, kMemoryDevice = 2, kMemoryArray = 3, kMemoryUnified = 4;
 // CUDA_ARRAY3D_ flags.
 inline constexpr unsigned kArrayLayered = 1, kArraySurface = 2, kArrayCubemap = 4, kArrayGather = 8,
-                          kArrayDepth = 16, kArraySparse = 0x40, kArrayDeferred = 0x80;
+                          kArrayDepth = 16, kArrayColour = 0x20, kArraySparse = 0x40,
+                          kArrayDeferred = 0x80;
 // CU_TRSF_ flags.
 inline constexpr unsigned kReadAsInteger = 1, kNormalizedCoordinates = 2, kSrgb = 0x10,
                           kNoTrilinearOptimization = 0x20, kSeamlessCubemap = 0x40;
@@ -319,6 +324,52 @@ struct CUDA_BATCH_MEM_OP_NODE_PARAMS {
   unsigned flags;
 };
 
+/// What another interface gives; of memory up to `flags`, behind which versions differ.
+struct CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
+  int type;
+  union {
+    int fd;
+    struct {
+      void* handle;
+      const void* name;
+    } win32;
+  } handle;
+  unsigned long long size;
+  unsigned flags;
+};
+struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC {
+  unsigned long long offset, size;
+  unsigned flags;
+};
+struct CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC {
+  unsigned long long offset;
+  CUDA_ARRAY3D_DESCRIPTOR arrayDesc;
+  unsigned numLevels;
+};
+struct CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC {
+  int type;
+  union {
+    int fd;
+    struct {
+      void* handle;
+      const void* name;
+    } win32;
+  } handle;
+  unsigned flags;
+};
+/// Of a signal and of a wait.
+struct CUDA_EXTERNAL_SEMAPHORE_PARAMS {
+  unsigned long long value;
+  unsigned other[16];  ///< of NvSci and Direct3D
+  unsigned flags;
+  unsigned reserved[16];
+};
+struct CUDA_EXT_SEM_NODE_PARAMS {
+  CUexternalSemaphore* extSemArray;
+  const CUDA_EXTERNAL_SEMAPHORE_PARAMS* paramsArray;
+  unsigned numExtSems;
+};
+
 struct CUDA_CONDITIONAL_NODE_PARAMS {
   std::uint64_t handle;
   int type;  ///< if, while, switch
@@ -346,6 +397,7 @@ union NodeParams {
   CUDA_MEM_ALLOC_NODE_PARAMS alloc;
   CUdeviceptr free;
   CUDA_BATCH_MEM_OP_NODE_PARAMS batch;
+  CUDA_EXT_SEM_NODE_PARAMS semaphores;
   CUDA_CONDITIONAL_NODE_PARAMS conditional;
 };
 struct CUgraphNodeParams {

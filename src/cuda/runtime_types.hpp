@@ -156,6 +156,13 @@ struct cudaLaunchConfig_t {
   unsigned numAttrs;
 };
 
+struct cudaExternalMemoryMipmappedArrayDesc {
+  unsigned long long offset;
+  cudaChannelFormatDesc formatDesc;
+  cudaExtent extent;
+  unsigned flags, numLevels;
+};
+
 struct cudaKernelNodeParams {
   const void* func;
   dim3 gridDim, blockDim;

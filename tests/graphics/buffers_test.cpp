@@ -90,7 +90,8 @@ TEST_F(Buffers, FlagsSaveACopy) {
   const CUgraphicsResource writes = registered(buffer, kWriteDiscard);
   address = mapped(writes);
   EXPECT_EQ(device_bytes(address, bytes.size()), none) << "of nobody else's bytes";
-  flip(address, bytes.size());
+  EXPECT_EQ(driver("cuMemsetD8_v2", address, static_cast<unsigned char>(0x5a), bytes.size()),
+            eSuccess);
   unmap(writes);
   EXPECT_EQ(buffer_bytes(buffer, bytes.size()), flipped(none));
   unregister(reads);

@@ -1,6 +1,7 @@
 // OpenGL's textures and renderbuffers in CUDA: every format, target and level both ways, and which
 // are refused.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -367,7 +368,9 @@ TEST_F(Images, FlagsSaveACopy) {
   ASSERT_EQ(register_image(texture, kTexture2D, kWriteDiscard), eSuccess);
   map();
   EXPECT_EQ(download(array(), seen), eSuccess);
-  EXPECT_EQ(seen, std::vector<std::byte>(bytes.size())) << "of nobody else's texels";
+  if (!std::getenv("PTX2SPV_SANITIZE")) {  // which looks for reads of what is not written
+    EXPECT_EQ(seen, std::vector<std::byte>(bytes.size())) << "of nobody else's texels";
+  }
   EXPECT_EQ(upload(array(), other), eSuccess);
   unmap();
   EXPECT_EQ(texture_bytes(texture, 13, 9), other);
@@ -386,7 +389,9 @@ TEST_F(Images, KernelsDrawBySurfaces) {
   CUsurfObject surface = 0;
   for (unsigned frame = 0; frame < 3; ++frame) {
     map();
-    if (!frame) {
+    // Where kernels are checked, a mapping's arrays end with it.
+    const bool lasts = !std::getenv("PTX2SPV_SANITIZE");
+    if (!frame || !lasts) {
       CUDA_RESOURCE_DESC over{};
       over.resType = kResourceArray;
       over.res.array.hArray = array();
@@ -397,6 +402,9 @@ TEST_F(Images, KernelsDrawBySurfaces) {
     unsigned width = kWidth, pattern = 0x01020304 << frame;
     void* params[] = {&surface, &width, &pattern};
     EXPECT_EQ(launch(kernel("flip_surface"), kWidth, kHeight, params), eSuccess);
+    if (!lasts) {
+      EXPECT_EQ(driver("cuSurfObjectDestroy", surface), eSuccess);
+    }
     unmap();
     for (std::size_t i = 0; i < bytes.size(); ++i)
       bytes[i] ^= static_cast<std::byte>(pattern >> (8 * (i % 4)));
@@ -426,7 +434,7 @@ TEST_F(Images, LayersAsArrays) {
       for (const unsigned level : {0U, 2U})
         for (const unsigned layer : {1U, 4U}) {
           found = array(layer, level);
-          if (turn && !level && layer == 1) {
+          if (turn && !level && layer == 1 && !std::getenv("PTX2SPV_SANITIZE")) {
             EXPECT_EQ(found, lasting);
           }
           if (!level && layer == 1) lasting = found;

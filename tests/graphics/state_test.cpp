@@ -122,6 +122,7 @@ void State::check(Profile profile) {
   EXPECT_EQ(gl<GLenum>("glGetError"), 0x501U);
   unchanged("unmapping");
   EXPECT_EQ(driver("cuGraphicsMapResources", 1U, &list[6], kNoStream), eSuccess);
+  EXPECT_EQ(driver("cuGraphicsSubResourceGetMappedArray", &array, list[6], 0U, 0U), eSuccess);
   EXPECT_EQ(download(array, seen), eSuccess);
   EXPECT_EQ(seen, small) << "what the renderbuffer has got";
   gl("glUnmapBuffer", kCopyRead);

@@ -107,14 +107,20 @@ CUresult describe(const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels, ArrayDes
   return eSuccess;
 }
 
-CUresult make_array(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels,
+using Maker = std::function<Result<Array>(const ArrayDesc&)>;
+
+CUresult make_array(const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels, const Maker& maker,
                     std::optional<Array>& made) {
   ArrayDesc described;
   if (CUresult code = describe(desc, levels, described); code != eSuccess) return code;
-  auto array = Array::create(context.gpu(), described);
+  auto array = maker(described);
   if (!array) return report(array.error());
   made = std::move(*array);
   return eSuccess;
+}
+
+Maker plain_maker(const ContextObject& context) {
+  return [&context](const ArrayDesc& desc) { return Array::create(context.gpu(), desc); };
 }
 
 }  // namespace
@@ -122,7 +128,8 @@ CUresult make_array(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc,
 CUresult create_array(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, CUarray& made) {
   if (CUresult refused = begin_unsafe_call(); refused != eSuccess) return refused;
   std::optional<Array> array;
-  if (CUresult code = make_array(context, desc, 0, array); code != eSuccess) return code;
+  if (CUresult code = make_array(desc, 0, plain_maker(context), array); code != eSuccess)
+    return code;
   auto object = std::make_shared<ArrayObject>(std::move(*array));
   object->context = &context;
   object->desc = desc;
@@ -133,9 +140,14 @@ CUresult create_array(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& des
 
 CUresult create_mipmap(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels,
                        CUmipmappedArray& made) {
+  return create_mipmap(context, desc, levels, plain_maker(context), made);
+}
+
+CUresult create_mipmap(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels,
+                       const Maker& maker, CUmipmappedArray& made) {
   if (CUresult refused = begin_unsafe_call(); refused != eSuccess) return refused;
   std::optional<Array> array;
-  if (CUresult code = make_array(context, desc, std::max(levels, 1u), array); code != eSuccess)
+  if (CUresult code = make_array(desc, std::max(levels, 1u), maker, array); code != eSuccess)
     return code;
   auto object = std::make_shared<MipmapObject>(std::move(*array));
   object->context = &context;

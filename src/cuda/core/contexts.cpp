@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "src/cuda/core/backlog.hpp"
+#include "src/cuda/core/external.hpp"
 #include "src/cuda/core/graph.hpp"
 #include "src/cuda/core/graphics.hpp"
 
@@ -84,6 +85,7 @@ CUresult destroy_context(ContextObject& object) {
   all.streams.take_if(mine);
   forget_context(*context);
   forget_resources(*context);
+  forget_externals(*context);
   all.mipmaps.take_if(mine);
   all.arrays.take_if(mine);
   release_memory_of(*context);

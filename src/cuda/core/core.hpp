@@ -77,9 +77,11 @@ std::size_t report_leaks(const DeviceObject& device);
 /// Where kernels are checked, texture and surface objects over what is freed are dead from then on,
 /// though they keep it alive, and the sanitizer says by whom. Elsewhere they read what is still
 /// there, as on an H200.
-void bury_objects_over(const ArrayObject& array);
-void bury_objects_over(const MipmapObject& mipmap);
+void bury_objects_over(const ArrayObject& array, const std::string& why = "its array was freed");
+void bury_objects_over(const MipmapObject& mipmap,
+                       const std::string& why = "its mipmapped array was freed");
 void bury_objects_over(const Allocation& memory);
+bool kernels_are_checked(const ContextObject& context);
 /// Takes an allocation out of the tables; its memory goes with its last user.
 void forget(const Allocation& allocation);
 // Addresses and memory apart from each other (cuMemMap and its kin).
@@ -186,6 +188,13 @@ struct BatchOperation {
   CUcontext context = nullptr;
   unsigned flags = 0;
 };
+/// Semaphores of another interface, signalled or waited for.
+struct SemaphoreOperation {
+  bool waits = false;
+  std::vector<CUexternalSemaphore> list;
+  std::vector<CUDA_EXTERNAL_SEMAPHORE_PARAMS> params;  ///< of each
+  std::vector<std::shared_ptr<ExternalSemaphoreObject>> held;
+};
 struct Condition;
 /// Graphs of which a word that kernels set chooses: the host looks at it when their turn comes.
 struct ConditionalOperation {
@@ -198,7 +207,7 @@ struct ConditionalOperation {
 struct Operation {
   std::variant<KernelOperation, CopyOperation, MemsetOperation, HostOperation, RecordOperation,
                WaitOperation, EmptyOperation, ChildOperation, AllocateOperation, FreeOperation,
-               BatchOperation, ConditionalOperation>
+               BatchOperation, SemaphoreOperation, ConditionalOperation>
       what;
 };
 int node_type(const Operation& operation);
@@ -276,6 +285,10 @@ CUresult create_mipmap(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& de
 CUresult no_array(const void* handle);
 CUresult destroy_array(CUarray array);
 CUresult destroy_mipmap(CUmipmappedArray array);
+/// The same of an array that `maker` makes.
+CUresult create_mipmap(ContextObject& context, const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels,
+                       const std::function<Result<Array>(const ArrayDesc&)>& maker,
+                       CUmipmappedArray& made);
 CUresult mipmap_level(CUmipmappedArray mipmap, unsigned level, CUarray& array);
 /// The runtime's format of `format` and its channels; false: there is none.
 bool format_of(CUarray_format format, unsigned channels, abi::SurfaceFormat& made,
@@ -380,6 +393,7 @@ CUresult run_kernel(StreamObject& stream, FunctionObject& function, const Launch
 CUresult run_graph(StreamObject& stream, const GraphObject& graph);
 /// In the stream's own thread: the host takes part in them.
 CUresult run_batch(StreamObject& stream, const BatchOperation& operation);
+CUresult run_semaphores(StreamObject& stream, const SemaphoreOperation& operation);
 CUresult run_conditional(StreamObject& stream, const ConditionalOperation& operation);
 CUresult capture(StreamObject& stream, Operation operation);
 

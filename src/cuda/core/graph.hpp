@@ -91,6 +91,9 @@ CUresult batch_operation(const CUstreamBatchMemOpParams* list, unsigned count, u
                          CUcontext context, Operation& made);
 CUresult batch_operation(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params, Operation& made);
 CUresult batch_of(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* params);
+/// Semaphores of other interfaces, of an operation of a stream or of a graph.
+CUresult semaphore_operation(const CUDA_EXT_SEM_NODE_PARAMS* params, bool waits, Operation& made);
+CUresult semaphores_of(CUgraphNode node, CUDA_EXT_SEM_NODE_PARAMS* params, bool waits);
 /// The number that cudaGraphSetConditional takes. `assign`: launches begin with `initial`.
 CUresult create_condition(ContextObject& context, CUgraph graph, unsigned initial, unsigned flags,
                           std::uint64_t* made);

@@ -98,10 +98,8 @@ CUresult common_operation(ContextObject& context, int type, NodeParams& params, 
     case kNodeRecord: return event_operation(params.event, true, made);
     case kNodeAllocate: return allocate_operation(context, &params.alloc, made);
     case kNodeFree: return free_operation(params.free, made);
-    case kNodeSignalSemaphore:
-    case kNodeWaitSemaphore:
-      return not_supported("a graph's node for an external semaphore",
-                           "semaphores of other interfaces are not imported");
+    case kNodeSignalSemaphore: return semaphore_operation(&params.semaphores, false, made);
+    case kNodeWaitSemaphore: return semaphore_operation(&params.semaphores, true, made);
     case kNodeBatch: return batch_operation(&params.batch, made);
     case kNodeConditional: return conditional_operation(params.conditional, made);
     default: return fail(eInvalidValue, "no such type of node");
@@ -186,6 +184,14 @@ CUresult batch_of(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   if (!operation || !params) return other_type();
   *params = {operation->context, static_cast<unsigned>(operation->list.size()),
              operation->list.data(), operation->flags};
+  return eSuccess;
+}
+
+CUresult semaphores_of(CUgraphNode node, CUDA_EXT_SEM_NODE_PARAMS* params, bool waits) {
+  auto* operation = held_by<SemaphoreOperation>(node);
+  if (!operation || !params || operation->waits != waits) return other_type();
+  *params = {operation->list.data(), operation->params.data(),
+             static_cast<unsigned>(operation->list.size())};
   return eSuccess;
 }
 

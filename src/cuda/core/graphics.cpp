@@ -25,7 +25,7 @@ Resources& resources() {
 }
 
 std::string name_of(const GraphicsObject& object) {
-  const char* kind = object.memory                              ? "buffer"
+  const char* kind = object.bytes                               ? "buffer"
                      : object.image.target == gl::kRenderbuffer ? "renderbuffer"
                                                                 : "texture";
   return fmt::format("OpenGL {} {}", kind, object.name);
@@ -43,9 +43,9 @@ CUresult find(CUgraphicsResource handle, GraphicsObject*& object) {
 
 CUresult find_mapped(CUgraphicsResource handle, bool image, GraphicsObject*& object) {
   if (CUresult code = find(handle, object); code != eSuccess) return code;
-  if (image && object->memory)
+  if (image && object->bytes)
     return fail(eNotMappedAsArray, name_of(*object) + " has a pointer and no array");
-  if (!image && !object->memory)
+  if (!image && !object->bytes)
     return fail(eNotMappedAsPointer, name_of(*object) + " has arrays and no pointer");
   return object->mapped ? eSuccess : fail(eNotMapped, name_of(*object) + " is not mapped");
 }
@@ -59,20 +59,25 @@ CUresult enter_gl(const GraphicsObject& object, std::optional<gl::Calls>& calls)
                     "the current OpenGL context does not have " + name_of(object));
 }
 
-CUresult make_memory(ContextObject& context, GraphicsObject& object, std::size_t bytes) {
-  auto buffer = Buffer::create(context.gpu(), bytes, BufferMemory::device);
+/// Of nobody else's bytes, or of none where reads before a write are looked for.
+bool begins_empty(const ContextObject& context, const GraphicsObject& object) {
+  return !(kernels_are_checked(context) && (object.flags & kWriteDiscard));
+}
+
+CUresult make_memory(ContextObject& context, GraphicsObject& object) {
+  auto buffer = Buffer::create(context.gpu(), object.bytes, BufferMemory::device);
   if (!buffer) return report(buffer.error());
-  // What a mapping for writing shows before it is written is nobody else's.
-  if (CUresult code = done(buffer->fill(0, buffer->size(), 0)); code != eSuccess) return code;
+  if (begins_empty(context, object))
+    if (CUresult code = done(buffer->fill(0, buffer->size(), 0)); code != eSuccess) return code;
   auto memory = std::make_shared<Allocation>();
   memory->address = buffer->address();
-  memory->bytes = bytes;
+  memory->bytes = object.bytes;
   memory->use = MemoryUse::shared;
   memory->context = &context;
   memory->id = next_id();
+  buffer->set_name(name_of(object));
   memory->buffer = std::move(*buffer);
   object.memory = std::move(memory);
-  object.memory->buffer->set_name(name_of(object));
   return eSuccess;
 }
 
@@ -98,9 +103,16 @@ CUresult make_arrays(ContextObject& context, GraphicsObject& object) {
   object.mipmap = tables().mipmaps.find(made);
   object.mipmap->shared = true;
   object.texels.resize(object.image.level_bytes(0));
-  for (unsigned level = 0; level < object.image.levels && code == eSuccess; ++level)
+  const unsigned levels = begins_empty(context, object) ? object.image.levels : 0;
+  for (unsigned level = 0; level < levels && code == eSuccess; ++level)
     code = done(object.mipmap->array.fill(0, 1, level));
   return code;
+}
+
+/// What the device has of it, unless that is there.
+CUresult make_copy(ContextObject& context, GraphicsObject& object) {
+  if (object.bytes) return object.memory ? eSuccess : make_memory(context, object);
+  return object.mipmap ? eSuccess : make_arrays(context, object);
 }
 
 CUresult publish(ContextObject& context, gl::Calls& calls, std::shared_ptr<GraphicsObject> object,
@@ -113,34 +125,37 @@ CUresult publish(ContextObject& context, gl::Calls& calls, std::shared_ptr<Graph
   return eSuccess;
 }
 
-void drop_layers(GraphicsObject& object) {
+void drop_layers(GraphicsObject& object, const std::string& why) {
   for (const auto& [where, each] : object.layers) {
-    bury_objects_over(*each);
+    bury_objects_over(*each, why);
     tables().arrays.take(each.get());
   }
   object.layers.clear();
 }
 
 /// Frees what the device has of it.
-void drop(GraphicsObject& object) {
+void drop(GraphicsObject& object, const char* what) {
+  const std::string why = fmt::format("{} was {}", name_of(object), what);
   if (object.memory) {
     bury_objects_over(*object.memory);
     forget(*object.memory);
+    object.memory = nullptr;
   }
   if (!object.mipmap) return;
-  bury_objects_over(*object.mipmap);
-  drop_layers(object);
+  bury_objects_over(*object.mipmap, why);
+  drop_layers(object, why);
   for (const auto& each : object.mipmap->levels)
     if (each) tables().arrays.take(each.get());
   tables().mipmaps.take(object.mipmap.get());
+  object.mipmap = nullptr;
 }
 
 /// Whether the program gave it other memory in OpenGL since it was registered.
 CUresult check_unchanged(gl::Calls& calls, const GraphicsObject& object) {
   bool same = false;
-  if (object.memory) {
+  if (object.bytes) {
     std::size_t bytes = 0;
-    same = calls.buffer_bytes(object.name, bytes) == eSuccess && bytes == object.memory->bytes;
+    same = calls.buffer_bytes(object.name, bytes) == eSuccess && bytes == object.bytes;
   } else {
     gl::Image now;
     const gl::Image& then = object.image;
@@ -177,9 +192,11 @@ CUresult copy_layer(GraphicsObject& object, unsigned layer, unsigned level, Arra
 CUresult read_in(gl::Calls& calls, GraphicsObject& object) {
   if (object.memory) {
     Buffer& buffer = *object.memory->buffer;
-    if (std::byte* mapped = buffer.mapped())
-      return calls.read(object.name, mapped, object.memory->bytes);
-    object.texels.resize(object.memory->bytes);
+    std::byte* mapped = buffer.mapped();
+    // Writes that the runtime does not see are none where it looks for what was written.
+    if (mapped && !kernels_are_checked(*object.context))
+      return calls.read(object.name, mapped, object.bytes);
+    object.texels.resize(object.bytes);
     CUresult code = calls.read(object.name, object.texels.data(), object.texels.size());
     return code == eSuccess ? done(buffer.upload(0, object.texels)) : code;
   }
@@ -201,8 +218,8 @@ CUresult write_back(gl::Calls& calls, GraphicsObject& object) {
   if (object.memory) {
     const Buffer& buffer = *object.memory->buffer;
     if (const std::byte* mapped = buffer.mapped())
-      return calls.write(object.name, mapped, object.memory->bytes);
-    object.texels.resize(object.memory->bytes);
+      return calls.write(object.name, mapped, object.bytes);
+    object.texels.resize(object.bytes);
     CUresult code = done(buffer.download(0, object.texels));
     return code == eSuccess ? calls.write(object.name, object.texels.data(), object.texels.size())
                             : code;
@@ -292,9 +309,8 @@ CUresult register_buffer(ContextObject& context, CUgraphicsResource* made, unsig
   auto object = std::make_shared<GraphicsObject>();
   object->name = name;
   object->flags = flags;
-  std::size_t bytes = 0;
-  CUresult code = calls->buffer_bytes(name, bytes);
-  if (code == eSuccess) code = make_memory(context, *object, bytes);
+  CUresult code = calls->buffer_bytes(name, object->bytes);
+  if (code == eSuccess) code = make_copy(context, *object);
   return code == eSuccess ? publish(context, *calls, std::move(object), made) : code;
 }
 
@@ -311,9 +327,9 @@ CUresult register_image(ContextObject& context, CUgraphicsResource* made, unsign
   object->name = name;
   object->flags = flags;
   CUresult code = calls->describe(name, target, object->image);
-  if (code == eSuccess) code = make_arrays(context, *object);
+  if (code == eSuccess) code = make_copy(context, *object);
   if (code == eSuccess) return publish(context, *calls, std::move(object), made);
-  drop(*object);
+  drop(*object, "not registered");
   return code;
 }
 
@@ -326,7 +342,7 @@ CUresult unregister(ContextObject& context, CUgraphicsResource resource) {
   if (CUresult code = enter_gl(*object, calls); code != eSuccess) return code;
   const CUresult code = synchronize(context);
   calls->forget(object->mark);
-  drop(*object);
+  drop(*object, "unregistered");
   resources().all.erase(object);
   return code;
 }
@@ -349,9 +365,10 @@ CUresult map_resources(ContextObject& context, unsigned count, const CUgraphicsR
   if (CUresult code = find_all(context, count, list, false, all); code != eSuccess) return code;
   std::optional<gl::Calls> calls;
   // Nothing is mapped where one of them cannot be.
-  for (const GraphicsObject* each : all) {
+  for (GraphicsObject* each : all) {
     CUresult code = enter_gl(*each, calls);
     if (code == eSuccess) code = check_unchanged(*calls, *each);
+    if (code == eSuccess) code = make_copy(context, *each);
     if (code != eSuccess) return code;
   }
   // OpenGL's answers wait for what it was given before. Nothing of the stream's has the resources
@@ -385,6 +402,7 @@ CUresult unmap_resources(ContextObject& context, unsigned count, const CUgraphic
       if (code == eSuccess) code = written;
     }
     if (each->memory) forget(*each->memory);
+    if (kernels_are_checked(context)) drop(*each, "unmapped");
     each->mapped = false;
   }
   return code;
@@ -430,7 +448,7 @@ CUresult mapped_mipmap(CUgraphicsResource resource, CUmipmappedArray* mipmap) {
   if (CUresult code = find_mapped(resource, true, object); code != eSuccess) return code;
   if (!mipmap) return fail(eInvalidValue, "there is no place for the array");
   if (object->parts) return refuse_both(*object);
-  drop_layers(*object);
+  drop_layers(*object, name_of(*object) + " was mapped as a whole");
   object->whole = true;
   *mipmap = object->mipmap.get();
   return eSuccess;
@@ -456,7 +474,7 @@ CUresult gl_devices(ContextObject& context, unsigned* count, int* ordinals, unsi
 CUgraphicsResource resource_of(unsigned buffer) {
   std::lock_guard lock(resources().mutex);
   for (const auto& [handle, each] : resources().all)
-    if (each->memory && each->name == buffer) return each.get();
+    if (each->bytes && each->name == buffer) return each.get();
   return nullptr;
 }
 
@@ -468,7 +486,7 @@ void forget_resources(const ContextObject& context) {
   std::lock_guard lock(resources().mutex);
   std::erase_if(resources().all, [&](const auto& each) {
     if (each.second->context != &context) return false;
-    drop(*each.second);
+    drop(*each.second, "of a context that was destroyed");
     return true;
   });
 }

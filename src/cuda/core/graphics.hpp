@@ -7,15 +7,17 @@
 namespace ptx2spv::cuda {
 
 /// An OpenGL buffer, texture or renderbuffer. Its bytes are copied to memory of the device's when
-/// it is mapped, and back.
+/// it is mapped, and back. That lasts from mapping to mapping, but where kernels are checked: what
+/// is not mapped is freed there.
 struct GraphicsObject {
   ContextObject* context = nullptr;
   unsigned name = 0;   ///< OpenGL's
   unsigned flags = 0;  ///< CU_GRAPHICS_REGISTER_FLAGS_
   bool mapped = false;
-  void* mark = nullptr;                ///< known to the contexts that share the object
-  std::shared_ptr<Allocation> memory;  ///< of a buffer
-  gl::Image image;                     ///< of all others
+  void* mark = nullptr;   ///< known to the contexts that share the object
+  std::size_t bytes = 0;  ///< of a buffer; 0: it is an image
+  std::shared_ptr<Allocation> memory;
+  gl::Image image;
   std::shared_ptr<MipmapObject> mipmap;
   std::vector<std::byte> texels;  ///< on their way, as many as the largest level has
   /// What the program asked for in this mapping: the mipmapped array, or layers of it.

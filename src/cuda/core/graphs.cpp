@@ -62,6 +62,9 @@ int node_type(const Operation& operation) {
                             [](const AllocateOperation&) { return kNodeAllocate; },
                             [](const FreeOperation&) { return kNodeFree; },
                             [](const BatchOperation&) { return kNodeBatch; },
+                            [](const SemaphoreOperation& each) {
+                              return each.waits ? kNodeWaitSemaphore : kNodeSignalSemaphore;
+                            },
                             [](const ConditionalOperation&) { return kNodeConditional; }},
                     operation.what);
 }
@@ -91,6 +94,7 @@ CUresult run(StreamObject& stream, const Operation& operation) {
                 return take_graph_memory(*memory, false);
               },
               [&](const BatchOperation& each) { return run_batch(stream, each); },
+              [&](const SemaphoreOperation& each) { return run_semaphores(stream, each); },
               [&](const ConditionalOperation& each) { return run_conditional(stream, each); }},
       operation.what);
 }

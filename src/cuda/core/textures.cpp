@@ -169,11 +169,11 @@ CUresult make_texture(const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DES
   }
 }
 
-namespace {
-
 bool kernels_are_checked(const ContextObject& context) {
   return (context.gpu().state()->checks & kKernelChecks) != 0;
 }
+
+namespace {
 
 /// The handle is dead from now on; `why` empty: the object is destroyed.
 void bury(TextureObject& object, const std::string& why) {
@@ -214,16 +214,16 @@ CUresult destroy(ContextObject& context, NumberTable<T>& table, std::uint64_t ha
 
 }  // namespace
 
-void bury_objects_over(const ArrayObject& array) {
+void bury_objects_over(const ArrayObject& array, const std::string& why) {
   bury_where(
       *array.context,
       [&](const CUDA_RESOURCE_DESC& each) {
         return each.resType == kResourceArray && each.res.array.hArray == &array;
       },
-      "its array was freed");
+      why);
 }
 
-void bury_objects_over(const MipmapObject& mipmap) {
+void bury_objects_over(const MipmapObject& mipmap, const std::string& why) {
   bury_where(
       *mipmap.context,
       [&](const CUDA_RESOURCE_DESC& each) {
@@ -232,7 +232,7 @@ void bury_objects_over(const MipmapObject& mipmap) {
         return each.resType == kResourceArray && each.res.array.hArray &&
                std::ranges::any_of(mipmap.levels, level);
       },
-      "its mipmapped array was freed");
+      why);
 }
 
 void bury_objects_over(const Allocation& memory) {

@@ -51,10 +51,8 @@ cudaChannelFormatDesc channel_desc(CUarray_format format, unsigned channels) {
   return desc;
 }
 
-namespace {
-
-CUresult describe(const cudaChannelFormatDesc* channels, const cudaExtent& extent, unsigned flags,
-                  CUDA_ARRAY3D_DESCRIPTOR& desc) {
+CUresult describe_array(const cudaChannelFormatDesc* channels, const cudaExtent& extent,
+                        unsigned flags, CUDA_ARRAY3D_DESCRIPTOR& desc) {
   if (!channels) return eInvalidValue;
   if (!array_format(*channels, desc.Format, desc.NumChannels))
     return fail(eInvalidChannelDescriptor, "an array has no such channels");
@@ -64,6 +62,8 @@ CUresult describe(const cudaChannelFormatDesc* channels, const cudaExtent& exten
   desc.Flags = flags;
   return eSuccess;
 }
+
+namespace {
 
 CUresult convert(const cudaResourceDesc& from, CUDA_RESOURCE_DESC& to) {
   to = {};
@@ -203,7 +203,8 @@ CUresult cudaMalloc3DArray(CUarray* array, const cudaChannelFormatDesc* channels
   if (!array) return keep(eInvalidValue);
   return call([&](ContextObject& context) -> CUresult {
     CUDA_ARRAY3D_DESCRIPTOR desc{};
-    if (CUresult code = describe(channels, extent, flags, desc); code != eSuccess) return code;
+    if (CUresult code = describe_array(channels, extent, flags, desc); code != eSuccess)
+      return code;
     return create_array(context, desc, *array);
   });
 }
@@ -222,7 +223,8 @@ CUresult cudaMallocMipmappedArray(CUmipmappedArray* mipmap, const cudaChannelFor
   if (!mipmap) return keep(eInvalidValue);
   return call([&](ContextObject& context) -> CUresult {
     CUDA_ARRAY3D_DESCRIPTOR desc{};
-    if (CUresult code = describe(channels, extent, flags, desc); code != eSuccess) return code;
+    if (CUresult code = describe_array(channels, extent, flags, desc); code != eSuccess)
+      return code;
     return create_mipmap(context, desc, levels, *mipmap);
   });
 }

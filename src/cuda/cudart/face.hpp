@@ -92,6 +92,8 @@ CUresult find_texture_ref(ContextObject& context, const void* variable, TextureR
 CUresult find_surface_ref(ContextObject& context, const void* variable, SurfaceRefObject*& found);
 
 bool array_format(const cudaChannelFormatDesc& desc, CUarray_format& format, unsigned& channels);
+CUresult describe_array(const cudaChannelFormatDesc* channels, const cudaExtent& extent,
+                        unsigned flags, CUDA_ARRAY3D_DESCRIPTOR& desc);
 cudaChannelFormatDesc channel_desc(CUarray_format format, unsigned channels);
 CUresult convert_copy(const cudaMemcpy3DParms& given, CUDA_MEMCPY3D_PEER& copy);
 /// The other way, for who asks what a graph's node does.

@@ -118,8 +118,9 @@ class Recording {
 /// and driver import: as VkImportMemoryFdInfoKHR with OPAQUE_FD, cudaImportExternalMemory.
 struct MemoryDescriptor {
   int fd = -1;
-  std::uint64_t bytes = 0;        ///< of the whole allocation
-  std::uint32_t memory_type = 0;  ///< index of VkPhysicalDeviceMemoryProperties
+  std::uint64_t bytes = 0;  ///< of the whole allocation
+  /// Index of VkPhysicalDeviceMemoryProperties. VK_MAX_MEMORY_TYPES to import what fits.
+  std::uint32_t memory_type = 0;
   bool dedicated = false;         ///< to one VkBuffer of `bytes` bytes, or to one VkImage
 };
 /// A buffer in an allocation of its own that can be exported. unsupported where the device has no
