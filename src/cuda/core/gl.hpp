@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "src/cuda/driver_types.hpp"
@@ -51,6 +52,9 @@ using Enum = unsigned;
   X(void, TexImage2D, Enum, int, int, int, int, int, Enum, Enum, const void*)              \
   X(void, TexSubImage2D, Enum, int, int, int, int, int, Enum, Enum, const void*)           \
   X(void, TexSubImage3D, Enum, int, int, int, int, int, int, int, Enum, Enum, const void*) \
+  X(void, GenRenderbuffers, int, unsigned*)                                                \
+  X(void, DeleteRenderbuffers, int, const unsigned*)                                       \
+  X(void, RenderbufferStorage, Enum, Enum, int, int)                                       \
   X(void, BindRenderbuffer, Enum, unsigned)                                                \
   X(void, GetRenderbufferParameteriv, Enum, Enum, int*)
 #define PTX2SPV_GL_OTHER_FUNCTIONS(X)                                                          \
@@ -73,6 +77,11 @@ struct Format {
   unsigned channels = 0;
   std::size_t texel_bytes() const;
 };
+
+/// eInvalidValue, with the format's number, where CUDA takes no such image. `bits` tells a
+/// parameter of it.
+CUresult find_format(Enum internal, bool renderbuffer, const std::function<int(Enum)>& bits,
+                     Format& found);
 
 /// A texture of any target, or a renderbuffer. `depth` counts the layers of an array, six faces of
 /// a cube, and the slices of a texture of three dimensions, at level 0.
@@ -122,6 +131,7 @@ class Calls {
  private:
   CUresult describe_texture(Image& image);
   CUresult describe_renderbuffer(Image& image);
+  CUresult try_renderbuffer(const Format& format);
   CUresult count_levels(Image& image);
   bool has_extension(const char* name);
   CUresult check(const char* what);

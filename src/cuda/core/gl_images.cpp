@@ -1,7 +1,8 @@
-// Textures and renderbuffers: which formats CUDA takes, and their texels unchanged.
+// Textures and renderbuffers: what they are, and their texels unchanged.
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,13 +13,6 @@ namespace ptx2spv::cuda::gl {
 
 namespace {
 
-// Transfer formats and types.
-constexpr Enum kRed = 0x1903, kRg = 0x8227, kRgba = 0x1908, kLuminance = 0x1909, kAlpha = 0x1906,
-               kLuminanceAlpha = 0x190a, kRedInteger = 0x8d94, kRgInteger = 0x8228,
-               kRgbaInteger = 0x8d99, kLuminanceInteger = 0x8d9c, kAlphaInteger = 0x8d97,
-               kLuminanceAlphaInteger = 0x8d9d;
-constexpr Enum kByte = 0x1400, kUnsignedByte = 0x1401, kShort = 0x1402, kUnsignedShort = 0x1403,
-               kInt = 0x1404, kUnsignedInt = 0x1405, kFloatType = 0x1406, kHalfFloat = 0x140b;
 // Parameters of textures and renderbuffers.
 constexpr Enum kTextureWidth = 0x1000, kTextureHeight = 0x1001, kTextureDepth = 0x8071,
                kTextureFormat = 0x1003, kTextureBorder = 0x1005, kTextureImmutableLevels = 0x82df;
@@ -26,110 +20,6 @@ constexpr Enum kRenderbufferWidth = 0x8d42, kRenderbufferHeight = 0x8d43,
                kRenderbufferFormat = 0x8d44, kRenderbufferSamples = 0x8cab,
                kRenderbufferBinding = 0x8ca7;
 constexpr Enum kFaces = 0x8515;  ///< the first of six
-
-/// The ten formats of a family in the order of kTypes, and what reads them.
-struct Family {
-  unsigned channels;
-  Enum external, external_integer;
-  Enum internal[10];
-};
-struct Type {
-  Enum type;
-  CUarray_format format;
-  bool integer;
-};
-constexpr Type kTypes[10] = {
-    {kUnsignedByte, kUnsignedInt8, false},
-    {kUnsignedShort, kUnsignedInt16, false},
-    {kHalfFloat, kHalf, false},
-    {kFloatType, kFloat, false},
-    {kUnsignedByte, kUnsignedInt8, true},
-    {kUnsignedShort, kUnsignedInt16, true},
-    {kUnsignedInt, kUnsignedInt32, true},
-    {kByte, kSignedInt8, true},
-    {kShort, kSignedInt16, true},
-    {kInt, kSignedInt32, true},
-};
-// 8, 16, 16F, 32F, 8UI, 16UI, 32UI, 8I, 16I, 32I.
-constexpr Family kFamilies[] = {
-    {1,
-     kRed,
-     kRedInteger,
-     {0x8229, 0x822a, 0x822d, 0x822e, 0x8232, 0x8234, 0x8236, 0x8231, 0x8233, 0x8235}},
-    {2,
-     kRg,
-     kRgInteger,
-     {0x822b, 0x822c, 0x822f, 0x8230, 0x8238, 0x823a, 0x823c, 0x8237, 0x8239, 0x823b}},
-    {4,
-     kRgba,
-     kRgbaInteger,
-     {0x8058, 0x805b, 0x881a, 0x8814, 0x8d7c, 0x8d76, 0x8d70, 0x8d8e, 0x8d88, 0x8d82}},
-    {1,
-     kLuminance,
-     kLuminanceInteger,
-     {0x8040, 0x8042, 0x881e, 0x8818, 0x8d80, 0x8d7a, 0x8d74, 0x8d92, 0x8d8c, 0x8d86}},
-    {1,
-     kAlpha,
-     kAlphaInteger,
-     {0x803c, 0x803e, 0x881c, 0x8816, 0x8d7e, 0x8d78, 0x8d72, 0x8d90, 0x8d8a, 0x8d84}},
-    {2,
-     kLuminanceAlpha,
-     kLuminanceAlphaInteger,
-     {0x8045, 0x8048, 0x881f, 0x8819, 0x8d81, 0x8d7b, 0x8d75, 0x8d93, 0x8d8d, 0x8d87}},
-    // An intensity is read and written as its red.
-    {1,
-     kRed,
-     kRedInteger,
-     {0x804b, 0x804d, 0x881d, 0x8817, 0x8d7f, 0x8d79, 0x8d73, 0x8d91, 0x8d8b, 0x8d85}},
-};
-/// Formats that leave the size to OpenGL, which are taken where it chose 8 bits: the parameters
-/// of a texture and of a renderbuffer tell them.
-struct Unsized {
-  Enum internal;
-  int family;
-  Enum texture_bits, renderbuffer_bits;
-};
-constexpr Enum kRedBits = 0x805c, kAlphaBits = 0x805f, kLuminanceBits = 0x8060,
-               kIntensityBits = 0x8061, kBufferRedBits = 0x8d50, kBufferAlphaBits = 0x8d53;
-constexpr Unsized kUnsized[] = {
-    {kRed, 0, kRedBits, kBufferRedBits},
-    {kRg, 1, kRedBits, kBufferRedBits},
-    {kRgba, 2, kRedBits, kBufferRedBits},
-    {4, 2, kRedBits, kBufferRedBits},
-    {kLuminance, 3, kLuminanceBits, kBufferRedBits},
-    {1, 3, kLuminanceBits, kBufferRedBits},
-    {kAlpha, 4, kAlphaBits, kBufferAlphaBits},
-    {kLuminanceAlpha, 5, kLuminanceBits, kBufferRedBits},
-    {2, 5, kLuminanceBits, kBufferRedBits},
-    {0x8049, 6, kIntensityBits, kBufferRedBits},
-};
-
-Format format_of(const Family& family, int type, Enum internal) {
-  const Type& how = kTypes[type];
-  return {internal, how.integer ? family.external_integer : family.external, how.type, how.format,
-          family.channels};
-}
-
-/// `bits` tells a parameter of the image.
-template <class F>
-CUresult find_format(Enum internal, bool renderbuffer, Format& found, F&& bits) {
-  for (const Family& family : kFamilies)
-    for (int type = 0; type < 10; ++type)
-      if (family.internal[type] == internal) {
-        found = format_of(family, type, internal);
-        return eSuccess;
-      }
-  for (const Unsized& each : kUnsized)
-    if (each.internal == internal &&
-        bits(renderbuffer ? each.renderbuffer_bits : each.texture_bits) == 8) {
-      found = format_of(kFamilies[each.family], 0, internal);
-      return eSuccess;
-    }
-  const std::string text =
-      fmt::format("CUDA takes no OpenGL image of internal format {:#06x}", internal);
-  say_once(text);
-  return fail(eInvalidValue, text);
-}
 
 Enum binding_of(Enum target) {
   switch (target) {
@@ -178,7 +68,7 @@ class PlainPixels {
     compatible_ = !(profile & 1) && gl_.PixelTransferf;
     for (std::size_t i = 0; compatible_ && i < std::size(kTransfers); ++i) {
       gl_.GetFloatv(kTransfers[i], &transfers_[i]);
-      gl_.PixelTransferf(kTransfers[i], i != 0 && i % 2 ? 1.0F : 0.0F);
+      gl_.PixelTransferf(kTransfers[i], i % 2 ? 1.0F : 0.0F);
     }
   }
   ~PlainPixels() {
@@ -253,17 +143,6 @@ std::size_t shrink(std::size_t extent, unsigned level) {
 
 }  // namespace
 
-std::size_t Format::texel_bytes() const {
-  switch (type) {
-    case kByte:
-    case kUnsignedByte: return channels;
-    case kShort:
-    case kUnsignedShort:
-    case kHalfFloat: return std::size_t{2} * channels;
-    default: return std::size_t{4} * channels;
-  }
-}
-
 bool Image::layered() const { return target == kTexture2DArray || target == kTextureCube; }
 std::size_t Image::width_of(unsigned level) const { return shrink(width, level); }
 std::size_t Image::height_of(unsigned level) const { return shrink(height, level); }
@@ -330,7 +209,7 @@ CUresult Calls::describe_texture(Image& image) {
   gl_.GetTexLevelParameteriv(face, 0, kTextureBorder, &border);
   (void)gl_.GetError();  // a context without borders does not know the name
   if (border) return fail(eInvalidValue, "CUDA takes no texture with a border");
-  CUresult code = find_format(static_cast<Enum>(value(kTextureFormat)), false, image.format, value);
+  CUresult code = find_format(static_cast<Enum>(value(kTextureFormat)), false, value, image.format);
   return code == eSuccess ? count_levels(image) : code;
 }
 
@@ -352,13 +231,39 @@ CUresult Calls::describe_renderbuffer(Image& image) {
   else if (value(kRenderbufferSamples))
     code = fail(eInvalidValue, "CUDA takes no renderbuffer of several samples");
   else
-    code = find_format(static_cast<Enum>(value(kRenderbufferFormat)), true, image.format, value);
+    code = find_format(static_cast<Enum>(value(kRenderbufferFormat)), true, value, image.format);
   gl_.BindRenderbuffer(kRenderbuffer, static_cast<unsigned>(before));
   if (code != eSuccess) return code;
   const int version = integer(0x821b) * 10 + integer(0x821c);
   if (!gl_.CopyImageSubData || (version < 43 && !has_extension("GL_ARB_copy_image")))
     return fail(eOperatingSystem, "a renderbuffer needs OpenGL 4.3, or GL_ARB_copy_image");
-  return check("tell the extent of a renderbuffer");
+  code = check("tell the extent of a renderbuffer");
+  return code == eSuccess ? try_renderbuffer(image.format) : code;
+}
+
+/// Texels reach a renderbuffer by copies between formats that need not be the same inside: Mesa's
+/// zink changes some of luminance and alpha. A small one tells.
+CUresult Calls::try_renderbuffer(const Format& format) {
+  Image image;
+  image.target = kRenderbuffer;
+  image.format = format;
+  image.width = image.height = 4;
+  const int before = integer(kRenderbufferBinding);
+  gl_.GenRenderbuffers(1, &image.name);
+  gl_.BindRenderbuffer(kRenderbuffer, image.name);
+  gl_.RenderbufferStorage(kRenderbuffer, format.internal, 4, 4);
+  std::vector<std::byte> written(image.level_bytes(0)), read_back(written.size());
+  for (std::size_t i = 0; i < written.size(); ++i) written[i] = static_cast<std::byte>(i * 7 + 1);
+  CUresult code = write(image, 0, written.data());
+  if (code == eSuccess) code = read(image, 0, read_back.data());
+  gl_.BindRenderbuffer(kRenderbuffer, static_cast<unsigned>(before));
+  gl_.DeleteRenderbuffers(1, &image.name);
+  if (code != eSuccess || written == read_back) return code;
+  const std::string text =
+      fmt::format("OpenGL does not keep what is copied to renderbuffers of internal format {:#06x}",
+                  format.internal);
+  say_once(text);
+  return fail(eInvalidValue, text);
 }
 
 CUresult Calls::describe(unsigned name, Enum target, Image& image) {

@@ -27,6 +27,24 @@ struct GraphicsObject {
   std::map<std::pair<unsigned, unsigned>, std::shared_ptr<ArrayObject>> layers;
 };
 
+// CU_GRAPHICS_REGISTER_FLAGS_ and, of these, CU_GRAPHICS_MAP_RESOURCE_FLAGS_.
+inline constexpr unsigned kReadOnly = 1, kWriteDiscard = 2, kSurface = 4, kGather = 8,
+                          kMapFlags = 3;
+
+// The object's copy on the device.
+
+std::string name_of(const GraphicsObject& object);  ///< "OpenGL buffer 1"
+/// Makes it, unless it is there.
+CUresult make_copy(ContextObject& context, GraphicsObject& object);
+/// Frees it. `what` happened to the object, for the sanitizer.
+void drop(GraphicsObject& object, const char* what);
+void drop_layers(GraphicsObject& object, const std::string& why);
+CUresult read_in(gl::Calls& calls, GraphicsObject& object);
+CUresult write_back(gl::Calls& calls, GraphicsObject& object);
+CUresult layer_array(GraphicsObject& object, unsigned layer, unsigned level, CUarray* made);
+
+// Both interfaces' functions.
+
 CUresult register_buffer(ContextObject& context, CUgraphicsResource* made, unsigned name,
                          unsigned flags);
 CUresult register_image(ContextObject& context, CUgraphicsResource* made, unsigned name,
