@@ -119,6 +119,11 @@ void* runtime_function(const char* name) {
   return find(library, name);
 }
 
+void* runtime12_function(const char* name) {
+  static void* library = open_library(std::string(PTX2SPV_BINARY_DIR) + "/cuda/libcudart.so.12");
+  return find(library, name);
+}
+
 GlContext::GlContext(Profile profile, const GlContext* shared) {
   const int attributes[] = {0x3098,  4, 0x30fb, 5, 0x30fd, profile == Profile::core ? 1 : 2,
                             kEglNone};  // version 4.5 and its profile

@@ -24,6 +24,7 @@ using GLuint = unsigned;
 /// A function of libcuda or of libcudart 13; ends the test run where it is missing.
 void* driver_function(const char* name);
 void* runtime_function(const char* name);
+void* runtime12_function(const char* name);  ///< of the one for CUDA 12
 /// Calls by name. Arguments have exactly the function's types.
 template <class... Arguments>
 CUresult driver(const char* name, Arguments... arguments) {

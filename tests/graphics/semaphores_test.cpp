@@ -134,6 +134,41 @@ TEST_F(External, SemaphoresOrderStreamsAndGraphs) {
             eInvalidResourceHandle);
 }
 
+/// The runtime libraries for CUDA 11 and 12 have the smaller parameters of CUDA 11.1, too, under
+/// the plain names: what lies behind one of them is the next.
+TEST_F(External, ParametersOfCuda11) {
+  auto first = vulkan::ExternalSemaphore::create(test_device(), false);
+  if (!first) GTEST_SKIP() << first.error().text;
+  vulkan::ExternalSemaphore one = *first, two = *first;
+  CUexternalSemaphore list[2] = {};
+  ASSERT_TRUE(share(one, list[0]) && share(two, list[1]));
+  struct Version {
+    const char* suffix;
+    std::size_t bytes[2], flags[2];  ///< of a signal and of a wait
+  };
+  for (const Version& each :
+       {Version{"", {32, 40}, {24, 32}}, Version{"_v2", {144, 144}, {72, 72}}})
+    for (const bool waits : {false, true}) {
+      const std::string name =
+          std::string(waits ? "cudaWait" : "cudaSignal") + "ExternalSemaphoresAsync" + each.suffix;
+      std::vector<std::byte> params(2 * each.bytes[waits]);
+      const auto call = [&] {
+        return reinterpret_cast<CUresult (*)(const CUexternalSemaphore*, const void*, unsigned,
+                                             CUstream)>(runtime12_function(name.c_str()))(
+            &list[0], params.data(), 2, kNoStream);
+      };
+      for (const std::size_t at : {each.flags[waits], each.bytes[waits] + each.flags[waits]}) {
+        params[at] = std::byte{1};
+        EXPECT_EQ(call(), eInvalidValue) << name << " has flags at " << at;
+        params[at] = std::byte{0};
+      }
+      EXPECT_EQ(call(), eSuccess) << name;
+    }
+  EXPECT_EQ(driver("cuCtxSynchronize"), eSuccess);
+  for (CUexternalSemaphore each : list)
+    EXPECT_EQ(driver("cuDestroyExternalSemaphore", each), eSuccess);
+}
+
 TEST_F(External, TimelinesWhereTheDeviceHasThem) {
   auto created = vulkan::ExternalSemaphore::create(test_device(), true);
   CUexternalSemaphore there = nullptr;
