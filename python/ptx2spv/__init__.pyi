@@ -244,6 +244,7 @@ class Device(_Handle):
         sanitize: str | None = ...,
         suppressions: str | None = ...,
         timeout: float | None = ...,
+        executor: str | None = ...,
         print: Callable[[str], Any] | None = ...,
         report: Callable[[str], Any] | None = ...,
     ) -> None: ...

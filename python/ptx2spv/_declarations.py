@@ -33,6 +33,12 @@ PTX2SPV_SLOT_ADDRESS = 0
 PTX2SPV_SLOT_BUFFER = 1
 PTX2SPV_SLOT_IMAGE = 2
 
+# ptx2spv_executor
+PTX2SPV_EXECUTOR_DEFAULT = 0
+PTX2SPV_EXECUTOR_AUTOMATIC = 1
+PTX2SPV_EXECUTOR_DEVICE = 2
+PTX2SPV_EXECUTOR_HOST = 3
+
 # ptx2spv_geometry
 PTX2SPV_1D = 0
 PTX2SPV_2D = 1
@@ -153,6 +159,7 @@ class ptx2spv_device_options(ctypes.Structure):
         ("report", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)),
         ("report_user", ctypes.c_void_p),
         ("suppressions", ctypes.c_char_p),
+        ("executor", ctypes.c_uint32),
     ]
 
 

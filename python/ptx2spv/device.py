@@ -38,7 +38,11 @@ def _info(raw):
 
 
 def _options(select, disable, enable, profile, validation, cache, cache_directory, sanitize,
-             suppressions, timeout, print, report):
+             suppressions, timeout, executor, print, report):
+    executors = {None: c.PTX2SPV_EXECUTOR_DEFAULT, "auto": c.PTX2SPV_EXECUTOR_AUTOMATIC,
+                 "device": c.PTX2SPV_EXECUTOR_DEVICE, "host": c.PTX2SPV_EXECUTOR_HOST}
+    if executor not in executors:
+        raise ValueError(f"executor is 'auto', 'device', 'host' or None, not {executor!r}")
     switch = lambda value: 0 if value is None else 1 if value else -1
     encoded = lambda value: str(value).encode() if value else None
     rows = lambda names: (ctypes.c_char_p * max(len(names), 1))(*(name.encode() for name in names))
@@ -48,6 +52,7 @@ def _options(select, disable, enable, profile, validation, cache, cache_director
                      profile=encoded(profile), validation=switch(validation), cache=switch(cache),
                      cache_directory=encoded(cache_directory), sanitize=encoded(sanitize),
                      suppressions=None if suppressions is None else str(suppressions).encode(),
+                     executor=executors[executor],
                      timeout=0 if timeout is None else timeout if timeout > 0 else -1)
     # What C would write to the process's streams a notebook does not show: Python's streams do.
     taken = []
@@ -79,6 +84,7 @@ class Device(Handle):
     for no more than this. `enable`: workarounds to take. `validation`, `cache`: on or off. `sanitize`: the sanitizer's checks, as "all"
     or "memory,race" (sanitizer.md). `suppressions`: the text of a list of findings that are not
     reported. `timeout`: seconds that a launch may take, 0 for no limit.
+    `executor`: who runs launches, "auto", "device" or "host"; None as PTX2SPV_EXECUTOR says.
     `print` is called with what kernels print, `report` with the sanitizer's findings as they are
     made; without them sys.stdout and sys.stderr have them.
     """
@@ -86,10 +92,10 @@ class Device(Handle):
     _destroy = "ptx2spv_device_destroy"
 
     def __init__(self, select=None, *, disable=(), enable=(), profile=None, validation=None, cache=None,
-                 cache_directory=None, sanitize=None, suppressions=None, timeout=None, print=None,
-                 report=None):
+                 cache_directory=None, sanitize=None, suppressions=None, timeout=None,
+                 executor=None, print=None, report=None):
         options, kept = _options(select, disable, enable, profile, validation, cache, cache_directory,
-                                 sanitize, suppressions, timeout, print, report)
+                                 sanitize, suppressions, timeout, executor, print, report)
         super().__init__(make("ptx2spv_device_open", ctypes.byref(options)), kept)
 
     @property

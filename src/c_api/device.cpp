@@ -68,6 +68,8 @@ DeviceOptions read_options(const ptx2spv_device_options* from) {
   std::string unknown;
   if (from->sanitize) options.checks = parse_checks(from->sanitize, unknown);
   if (from->suppressions) options.suppressions = from->suppressions;
+  if (const std::uint32_t executor = number_in(from->executor))
+    options.executor = static_cast<ExecutorPolicy>(executor - 1);
   if (from->timeout != 0) options.timeout = std::max(from->timeout, 0.0);
   if (from->print)
     options.print = [print = from->print, user = from->print_user](std::string_view text) {
@@ -97,6 +99,10 @@ Status check_options(const ptx2spv_device_options* options) {
       !check_names(options->enable, options->enable_count) ||
       !check_names(options->require, options->require_count))
     return make_error(ErrorCode::invalid_argument, "a name in the device options is null");
+  if (const std::uint32_t executor = number_in(options->executor); executor > PTX2SPV_EXECUTOR_HOST)
+    return make_error(
+        ErrorCode::invalid_argument,
+        "the device options' executor is " + std::to_string(executor) + ", and none is that");
   std::string unknown;
   if (options->sanitize && !parse_checks(options->sanitize, unknown))
     return make_error(ErrorCode::invalid_argument, unknown_check(unknown));

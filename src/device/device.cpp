@@ -133,15 +133,24 @@ Status set_timeout(DeviceState& device) {
   return {};
 }
 
-/// The interpreter works where the process reaches the device's memory by the addresses that
+/// The host runs launches where the process reaches the device's memory by the addresses that
 /// kernels use.
-Interpreted interpreted(const DeviceState& device) {
-  const std::string_view text = option_text(Option::interpreter);
+Status set_executor(DeviceState& device) {
+  const std::string_view text = option_text(Option::executor);
+  const ExecutorPolicy asked =
+      device.options.executor.value_or(text == "host"     ? ExecutorPolicy::host
+                                       : text == "device" ? ExecutorPolicy::device
+                                                          : ExecutorPolicy::automatic);
   const Memory& memory = device.discard;
-  if (text == "off" || !device.heap.unified() || !device.profile.features.device_addresses ||
-      reinterpret_cast<std::uint64_t>(memory.mapped()) != memory.address())
-    return Interpreted::none;
-  return text == "always" ? Interpreted::all : Interpreted::slow;
+  const bool reached = device.heap.unified() && device.profile.features.device_addresses &&
+                       reinterpret_cast<std::uint64_t>(memory.mapped()) == memory.address();
+  if (!reached && asked == ExecutorPolicy::host)
+    return make_error(ErrorCode::unsupported,
+                      fmt::format("the host runs no kernels for {}: it does not reach its memory "
+                                  "by the addresses that kernels use",
+                                  device.info.name));
+  device.executor = reached ? asked : ExecutorPolicy::device;
+  return {};
 }
 
 }  // namespace
@@ -173,7 +182,7 @@ Status open_device(DeviceState& device) {
   auto discard = device.heap.allocate(MemoryKind::device, 256);
   if (!discard) return discard.error();
   device.discard = std::move(*discard);
-  device.interpreted = interpreted(device);
+  if (Status status = set_executor(device); !status) return status;
 
   if (device.options.cache.value_or(option_flag(Option::cache, true)))
     device.disk = DiskCache::open(device.options.cache_directory);

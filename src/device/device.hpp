@@ -41,10 +41,6 @@ struct PhysicalTraits {
   std::uint32_t timestamp_bits = 0;
 };
 
-/// Which launches the interpreter may run instead of the device: none, those that the device
-/// cannot run or not soon, all that it can.
-enum class Interpreted : std::uint8_t { none, slow, all };
-
 struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   DeviceState();
   DeviceState(const DeviceState&) = delete;
@@ -88,7 +84,7 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   std::mutex statistics_mutex;
   DeviceStatistics statistics;
 
-  Interpreted interpreted = Interpreted::none;
+  ExecutorPolicy executor = ExecutorPolicy::device;
   std::uint32_t checks = no_checks;  ///< of launches that do not say
   Allocations allocations;
   Findings findings;

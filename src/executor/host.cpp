@@ -51,8 +51,7 @@ class HostExecutor final : public Executor {
  public:
   const char* refusal(const LaunchFacts& facts) const override {
     DeviceState& device = facts.device();
-    if (device.interpreted == Interpreted::none)
-      return "the process does not reach the device's memory by the kernels' addresses";
+    if (device.executor == ExecutorPolicy::device) return "launches are the device's alone";
     if (device.queue.waits_for_others())
       return "the queue waits for a semaphore of others, which may be for this thread to signal";
     return nullptr;

@@ -29,7 +29,7 @@ bool host_at_once(const LaunchFacts& facts) {
   const TierState& tier = facts.kernel->tier;
   // Only translations for devices report of synchronisation.
   if (looks_at_sync(facts)) return tier.device_refuses;
-  return tier.device_refuses || facts.device().interpreted == Interpreted::all ||
+  return tier.device_refuses || facts.device().executor == ExecutorPolicy::host ||
          (tier.interpreted_us < tier.patience_us && exact(facts));
 }
 

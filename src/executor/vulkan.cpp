@@ -169,7 +169,7 @@ Result<std::shared_ptr<const Variant>> choose_variant(Specialization& key, Launc
   const bool few = few_iterations(info, plan.params);
   // Where loops are tried, a module serves the rest of a grid, too.
   const bool parts = !few && info.guarded_loops && key.assume_small_grid &&
-                     device.interpreted != Interpreted::none;
+                     device.executor != ExecutorPolicy::device;
   if (few || parts) {
     key.assume_trip_counts = few;
     key.assume_small_grid = key.assume_small_grid && !parts;

@@ -56,7 +56,7 @@ std::vector<std::uint32_t> input_of(const ProbeKernel& kernel,
 
 }  // namespace
 
-Asker::Asker(Device device, DeviceIdentity identity, Interpreted by)
+Asker::Asker(Device device, DeviceIdentity identity, ExecutorPolicy by)
     : device_(std::move(device)),
       by_(by),
       identity_(std::move(identity)),
@@ -71,20 +71,18 @@ Asker::Asker(Device device, DeviceIdentity identity, Interpreted by)
     profile_.features.int64 = profile_.features.float64 = profile_.features.subgroup_ops = true;
 }
 
-Result<Asker> Asker::open(const DeviceOptions& options, Interpreted by) {
+Result<Asker> Asker::open(const DeviceOptions& options, ExecutorPolicy by) {
   DeviceOptions own;
   own.select = options.select;
   own.cache = false;
+  own.executor = by;
   // The library reads it once per look-up; a question about a question would never end.
   if (debug_setting("probe") != "off")
     ::setenv("PTX2SPV_DEBUG", debug_settings_and("probe=off").c_str(), 1);
   auto device = Device::open(own);
   if (!device) return device.error();
   DeviceState& state = *device->state();
-  if (by == Interpreted::all && state.interpreted == Interpreted::none)
-    return make_error(ErrorCode::unsupported, "the interpreter does not run on " + state.info.name);
   // Whatever the environment asks of other programs.
-  state.interpreted = by;
   state.checks = no_checks;
   DeviceIdentity identity = identity_of(state.traits, state.info);
   return Asker(std::move(*device), std::move(identity), by);

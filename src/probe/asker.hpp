@@ -45,10 +45,11 @@ struct ProbeProgram {
 class Asker {
  public:
   /// `by`: who runs the kernels, the device or (all) the interpreter.
-  static Result<Asker> open(const DeviceOptions& options, Interpreted by = Interpreted::none);
+  static Result<Asker> open(const DeviceOptions& options,
+                            ExecutorPolicy by = ExecutorPolicy::device);
 
   const Device& device() const { return device_; }
-  bool interpreted() const { return by_ == Interpreted::all; }
+  bool interpreted() const { return by_ == ExecutorPolicy::host; }
   const DeviceIdentity& identity() const { return identity_; }
   /// The device as far as it has answered: what Vulkan reports, and for the rest what is safe.
   const Profile& profile() const { return profile_; }
@@ -71,10 +72,10 @@ class Asker {
   std::function<void(const ProbeProgram&)> observer;
 
  private:
-  Asker(Device device, DeviceIdentity identity, Interpreted by);
+  Asker(Device device, DeviceIdentity identity, ExecutorPolicy by);
 
   Device device_;
-  Interpreted by_;
+  ExecutorPolicy by_;
   DeviceIdentity identity_;
   Profile profile_;
 };

@@ -39,7 +39,7 @@ TEST_F(Crash, OfAKernelIsReportedAndStaysACrash) {
 }
 
 TEST_F(Crash, OfAnInterpretedKernelNamesTheKernel) {
-  const ProcessResult result = run({"kernel"}, {"PTX2SPV_DEBUG=interpreter=always"});
+  const ProcessResult result = run({"kernel"}, {"PTX2SPV_EXECUTOR=host"});
   EXPECT_EQ(result.exit_code, 128 + SIGSEGV);
   EXPECT_NE(result.error.find("kernel 'wild' crashed; address 0x0000000000000040 was accessed"),
             std::string::npos)

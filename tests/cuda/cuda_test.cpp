@@ -350,14 +350,13 @@ TEST(CudaGroups, OfEachCapability) {
   }
 }
 
-// In each mode but `off`, the interpreter runs what CPU drivers do not compile.
+// Under each executor but `device`, the host runs what CPU drivers do not compile.
 TEST(CudaSort, EqualsTheHosts) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
   std::string made;
   ASSERT_TRUE(compile_cuda("sort", {"sort.cu"}, {}, made));
-  for (const char* mode : {"auto", "always"}) {
-    const ProcessResult result =
-        execute({made}, {std::string("PTX2SPV_DEBUG=interpreter=") + mode});
+  for (const char* mode : {"auto", "host"}) {
+    const ProcessResult result = execute({std::string("--executor=") + mode, made}, {});
     if (result.out == "no thrust\n") GTEST_SKIP() << "the toolkit has no thrust";
     EXPECT_EQ(result.out, "good\n") << mode << ": " << result.error;
   }

@@ -95,9 +95,7 @@ void compare_texels(unsigned step, const std::vector<std::string>& environment) 
 }
 
 TEST(Oracles, TexelsOfAnH100) { compare_texels(151, {}); }
-TEST(Oracles, TexelsOfAnH100ByTheInterpreter) {
-  compare_texels(7, {"PTX2SPV_DEBUG=interpreter=always"});
-}
+TEST(Oracles, TexelsOfAnH100ByTheInterpreter) { compare_texels(7, {"PTX2SPV_EXECUTOR=host"}); }
 TEST(Oracles, ReportsOfAnH100) {
   std::string program;
   ASSERT_TRUE(compile_c("reports", program));

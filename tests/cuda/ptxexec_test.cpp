@@ -50,6 +50,7 @@ TEST(Ptxexec, RefusesValuesThatMeanNothing) {
       {{"--compute-capability", "7.5x"}, "has the form 7.5"},
       {{"--fp=quick"}, "quick"},
       {{"--timeout=-1"}, "a time limit"},
+      {{"--executor=both"}, "both"},
   };
   for (const auto& row : kRows) {
     std::vector<std::string> command = {tool_path("ptxexec")};

@@ -54,18 +54,18 @@ std::uint32_t what_the_kernel_leaves(int live) {
   return value;
 }
 
-const std::string kNobodyTries = "interpreter=off,probe-program=/bin/false";
+const std::string kNobodyTries = "probe-program=/bin/false";
 
 class Compilers : public testing::Test {
  protected:
   /// By the driver, whatever it makes of it.
   ProcessResult run(int local, int live, std::vector<std::string> environment,
-                    const std::string& settings = "interpreter=off") {
-    environment.push_back(debug_variable(settings));
+                    const std::string& settings = {}) {
+    if (!settings.empty()) environment.push_back(debug_variable(settings));
     folder_.write("k.ptx", large_frame(local, live));
-    return run_process(
-        {tool_path("ptxrun"), "-d", "swiftshader", "--quiet", folder_.write("m.json", kManifest)},
-        "", environment);
+    return run_process({tool_path("ptxrun"), "-d", "swiftshader", "--executor=device", "--quiet",
+                        folder_.write("m.json", kManifest)},
+                       "", environment);
   }
   TemporaryFolder folder_;
 };

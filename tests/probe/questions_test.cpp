@@ -23,7 +23,7 @@ std::uint32_t best_answer(std::string_view row) {
 
 std::optional<Asker> asker_of_interpreter() {
   const test::DebugSettings probe("probe=off");
-  auto asker = Asker::open({.select = std::getenv("PTX2SPV_DEVICE")}, Interpreted::all);
+  auto asker = Asker::open({.select = std::getenv("PTX2SPV_DEVICE")}, ExecutorPolicy::host);
   if (!asker) return std::nullopt;
   return std::move(*asker);
 }

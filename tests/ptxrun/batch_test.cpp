@@ -51,6 +51,15 @@ TEST_F(Batch, EveryManifestHasItsVerdict) {
   EXPECT_NE(quiet.out.find("FAILED"), std::string::npos) << quiet.out;
 }
 
+TEST_F(Batch, AnExecutorIsChosen) {
+  for (const char* who : {"auto", "device", "host"})
+    EXPECT_NE(call({"--executor", who}).out.find("2 of 3 manifests passed\n"), std::string::npos)
+        << who;
+  const ProcessResult other = call({"--executor=both"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.error.find("no executor both"), std::string::npos) << other.error;
+}
+
 TEST_F(Batch, PatternsChoose) {
   const ProcessResult some = call({"--only", "[ac].json"});
   EXPECT_EQ(some.exit_code, 0) << some.error;

@@ -305,6 +305,15 @@ def test_one_launch_asks_for_checks(device):
         kernel.launch(1, 1, device.buffer(32), sanitize="nonsense")
 
 
+def test_an_executor_is_chosen(device):
+    for executor, on_host in (("device", 0), ("host", 1)):
+        device = ptx2spv.Device(executor=executor)
+        device.module(OUTSIDE)["outside"].launch(1, 1, device.buffer(32))
+        assert device.statistics()["interpreted_launches"] == on_host
+    with pytest.raises(ValueError, match="both"):
+        ptx2spv.Device(executor="both")
+
+
 def test_launches_have_a_time_limit():
     device = ptx2spv.Device(timeout=0.01)
     slow = device.module(HEAD + """

@@ -326,6 +326,22 @@ TEST_F(CParity, required_capabilities_and_disabled_ones_contradict) {
   EXPECT_EQ(ptx2spv_device_open(&options, &other), PTX2SPV_INVALID_ARGUMENT);
 }
 
+TEST_F(CParity, an_executor_is_chosen) {
+  ptx2spv_device_options options;
+  PTX2SPV_INIT(options);
+  const bool host_runs = test_device().info().kind == DeviceKind::cpu;
+  for (const std::uint32_t executor : {0, 1, 2, 3, 4}) {
+    std::memcpy(&options.executor, &executor, sizeof executor);
+    ptx2spv_device* other = nullptr;
+    const ptx2spv_status status = ptx2spv_device_open(&options, &other);
+    EXPECT_EQ(status, executor > PTX2SPV_EXECUTOR_HOST                  ? PTX2SPV_INVALID_ARGUMENT
+                      : executor == PTX2SPV_EXECUTOR_HOST && !host_runs ? PTX2SPV_UNSUPPORTED
+                                                                        : PTX2SPV_OK)
+        << executor;
+    ptx2spv_device_destroy(other);
+  }
+}
+
 TEST(CVulkan, an_application_shares_its_device) {
   Application application(test_device());
   const vulkan::AdoptedDevice from = application.handles();

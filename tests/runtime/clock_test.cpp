@@ -86,7 +86,7 @@ bool has_clock(const Device& device) {
 
 /// Whether a kernel that waits for a clock gets a real one.
 bool waits_really(const Device& device) {
-  return has_clock(device) || device.state()->interpreted != runtime::Interpreted::none;
+  return has_clock(device) || device.state()->executor != ExecutorPolicy::device;
 }
 
 struct Outcome {
@@ -127,8 +127,8 @@ TEST(Clock, AWaitTakesAsLongAsItSays) {
 }
 
 TEST(Clock, TheInterpretersAreRealToo) {
-  const Device device = device_with_interpreter("always");
-  if (device.state()->interpreted == runtime::Interpreted::none)
+  const Device device = device_by(ExecutorPolicy::host);
+  if (device.state()->executor == ExecutorPolicy::device)
     GTEST_SKIP() << "the interpreter does not run on this device";
   for (const char* name : {"cycles", "time"})
     EXPECT_GT(run(device, name, 50 * kMillisecond).milliseconds, 49.9) << name;
@@ -168,7 +168,7 @@ TEST(Clock, PartsAreOfOneClockThatGoesOn) {
 
 TEST(Clock, WithoutOneReadingsAreCounted) {
   const Device device =
-      device_with_interpreter("off", {.disable = {"shader_clock", "device_clock"}});
+      device_by(ExecutorPolicy::device, {.disable = {"shader_clock", "device_clock"}});
   EXPECT_FALSE(has_clock(device));
   const auto words = run(device, "parts", 0).words;
   EXPECT_EQ(words, (std::vector<std::uint64_t>{100'000, 200'000, 400'000, 500'000, 600'000, 800'000,

@@ -74,7 +74,7 @@ struct Failure : testing::Test {
     options.cache = !cache.empty();
     options.cache_directory = cache.string();
     options.validation = false;
-    return device_with_interpreter("off", options);
+    return device_by(ExecutorPolicy::device, options);
   }
   Device device = open();
   runtime::DeviceFunctions& vk = device.state()->vk;

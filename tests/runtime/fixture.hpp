@@ -54,10 +54,15 @@ inline Module load(const std::string& body, const ModuleOptions& options = {}) {
   return load_on(test_device(), body, options);
 }
 
-/// A device of its own that is opened with this debug setting.
-inline Device device_with_interpreter(const char* mode, const DeviceOptions& options = {}) {
-  const test::DebugSettings setting(std::string("interpreter=") + mode);
-  return must(Device::open(options));
+/// A device of its own whose launches `executor` runs; where the host runs none, the device.
+inline Device device_by(ExecutorPolicy executor, DeviceOptions options = {}) {
+  options.executor = executor;
+  auto device = Device::open(options);
+  if (!device && device.error().code == ErrorCode::unsupported) {
+    options.executor = ExecutorPolicy::device;
+    device = Device::open(options);
+  }
+  return must(std::move(device));
 }
 
 }  // namespace ptx2spv

@@ -70,7 +70,7 @@ void expect_each_block_once(Device& device, const Dim3& grid, int operations,
 }
 
 TEST(Interpreter, AndTheDeviceShareALaunchWithoutLosingABlock) {
-  Device device = device_with_interpreter("auto");
+  Device device = device_by(ExecutorPolicy::automatic);
   if (!interprets(device)) GTEST_SKIP() << "the interpreter works on CPU devices alone";
   // Some 200 KB of SPIR-V: the interpreter runs for as long as compiling that may take, and has not
   // run all by then. Rows and planes are not powers of two.
@@ -80,7 +80,7 @@ TEST(Interpreter, AndTheDeviceShareALaunchWithoutLosingABlock) {
 // lavapipe compares each access to an array on the stack with every other one: a module of 60 KB
 // took it seconds, as kernels do that nvcc -G made.
 TEST(Interpreter, RunsKernelsOfManyLocalAccessesFirst) {
-  Device device = device_with_interpreter("auto");
+  Device device = device_by(ExecutorPolicy::automatic);
   if (device.info().name.find("llvmpipe") == std::string::npos)
     GTEST_SKIP() << "only lavapipe takes long for these";
   constexpr std::uint32_t kRounds = 400, kWords = 64, kThreads = 32;
@@ -118,20 +118,20 @@ TEST(Interpreter, RunsKernelsOfManyLocalAccessesFirst) {
 }
 
 TEST(Interpreter, RunsLaunchesThatNeedNoPipeline) {
-  Device device = device_with_interpreter("always");
+  Device device = device_by(ExecutorPolicy::host);
   if (!interprets(device)) GTEST_SKIP() << "the interpreter works on CPU devices alone";
   expect_each_block_once(device, {5, 3, 2}, 20, 0);
 }
 
 TEST(Interpreter, IsNotAskedWhereItIsOff) {
-  Device device = device_with_interpreter("off");
+  Device device = device_by(ExecutorPolicy::device);
   expect_each_block_once(device, {5, 3, 2}, 20, 1);
 }
 
 TEST(Interpreter, StopsAfterTheTimeLimitAndTheDeviceGoesOn) {
   DeviceOptions options;
   options.timeout = 0.5;
-  Device device = device_with_interpreter("always", options);
+  Device device = device_by(ExecutorPolicy::host, options);
   if (!interprets(device)) GTEST_SKIP() << "the interpreter works on CPU devices alone";
   const Module module = load_on(device,
                                 ".visible .entry k(.param .u64 to) {\n.reg .b32 %r<4>;\n"
@@ -151,7 +151,7 @@ TEST(Interpreter, StopsAfterTheTimeLimitAndTheDeviceGoesOn) {
 // 1 + 2^-30 is 1, and the smallest denormal times 1 is itself: also where the calling thread rounds
 // upwards, as it may for arithmetic of intervals.
 TEST(Interpreter, RoundsToNearestEvenWhateverTheCallerDoes) {
-  Device device = device_with_interpreter("always");
+  Device device = device_by(ExecutorPolicy::host);
   if (!interprets(device)) GTEST_SKIP() << "the interpreter works on CPU devices alone";
   const Module module =
       load_on(device,
@@ -175,7 +175,7 @@ TEST(Interpreter, RoundsToNearestEvenWhateverTheCallerDoes) {
 }
 
 TEST(Interpreter, SaysWhichBlockWaitsAtABarrierForEver) {
-  Device device = device_with_interpreter("always");
+  Device device = device_by(ExecutorPolicy::host);
   if (!interprets(device)) GTEST_SKIP() << "the interpreter works on CPU devices alone";
   // 64 threads are expected, and 32 come.
   const Module module = load_on(device,
@@ -193,7 +193,7 @@ TEST(Interpreter, SaysWhichBlockWaitsAtABarrierForEver) {
 
 // A block waits for a word that no thread writes, while others end.
 TEST(Interpreter, SaysWhichBlockWaitsInALoopForEver) {
-  Device device = device_with_interpreter("always");
+  Device device = device_by(ExecutorPolicy::host);
   if (!interprets(device)) GTEST_SKIP() << "the interpreter works on CPU devices alone";
   const Module module = load_on(
       device,

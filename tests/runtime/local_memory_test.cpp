@@ -42,7 +42,7 @@ TEST(LocalMemory, ManyKilobytesWork) {
 }
 
 TEST(LocalMemory, PastTheDriversLimitIsRefusedByName) {
-  Device device = device_with_interpreter("off");
+  Device device = device_by(ExecutorPolicy::device);
   const std::uint32_t most = runtime::most_local_bytes(device.state()->traits);
   if (most == 0) GTEST_SKIP() << "no limit of this device is known";
   Buffer to = must(Buffer::create(device, 4 * kThreads));
@@ -56,7 +56,7 @@ TEST(LocalMemory, PastTheDriversLimitIsRefusedByName) {
 
 // A block of it would take as much memory as the machine has.
 TEST(LocalMemory, PastTheHardwaresLimitIsRefusedByName) {
-  Device device = device_with_interpreter("auto");
+  Device device = device_by(ExecutorPolicy::automatic);
   const std::uint32_t most = runtime::most_local_bytes(device.state()->traits);
   if (most == 0) GTEST_SKIP() << "no limit of this device is known";
   Buffer to = must(Buffer::create(device, 4 * kThreads));
@@ -68,7 +68,7 @@ TEST(LocalMemory, PastTheHardwaresLimitIsRefusedByName) {
 }
 
 TEST(LocalMemory, PastTheDriversLimitTheInterpreterHasIt) {
-  Device device = device_with_interpreter("auto");
+  Device device = device_by(ExecutorPolicy::automatic);
   if (device.info().kind != DeviceKind::cpu)
     GTEST_SKIP() << "the interpreter works on CPU devices alone";
   Buffer to = must(Buffer::create(device, 4 * kThreads));

@@ -54,7 +54,7 @@ Outcome run(const Device& device, const std::string& body, std::uint32_t iterati
 
 /// What compiled code gives, whatever its loops do.
 Device& without_interpreter() {
-  static Device device = device_with_interpreter("off");
+  static Device device = device_by(ExecutorPolicy::device);
   return device;
 }
 
@@ -209,7 +209,7 @@ std::uint32_t nested(std::uint32_t start, std::uint32_t iterations) {
 TEST(LoopLimit, LaunchesOfAKnownSizeAreTheDevices) {
   if (test_device().info().profile.max_loop_iterations == 0)
     GTEST_SKIP() << test_device().info().name << " has no limit";
-  Device device = device_with_interpreter("auto");
+  Device device = device_by(ExecutorPolicy::automatic);
   const Module module = load_on(device, kernel_of(nested()));
   const Kernel kernel = must(module.kernel("k"));
   Buffer to = must(Buffer::create(device, kThreads * 4));

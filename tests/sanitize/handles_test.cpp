@@ -93,12 +93,12 @@ void expect_each(const Device& device, const Handles& handles, const std::string
 }
 
 /// Each way, with the instructions in turns.
-void expect_all(const char* interpreter) {
+void expect_all(ExecutorPolicy executor) {
   DeviceOptions options;
   options.cache = false;
   options.checks = check_memory;
   options.report = [](std::string_view) {};
-  const Device device = device_with_interpreter(interpreter, options);
+  const Device device = device_by(executor, options);
   const Handles handles(device);
   std::size_t turn = 0;
   for (const Way& way : kWays)
@@ -106,13 +106,13 @@ void expect_all(const char* interpreter) {
       if (way.multiple) continue;
       const char* use = texture ? kTextureUses[turn++ % std::size(kTextureUses)]
                                 : kSurfaceUses[turn++ % std::size(kSurfaceUses)];
-      SCOPED_TRACE(fmt::format("{}, {}, interpreter {}", way.name, use, interpreter));
+      SCOPED_TRACE(fmt::format("{}, {}, executor {}", way.name, use, static_cast<int>(executor)));
       expect_each(device, handles, kernel_of(way, use), way.null, texture);
     }
 }
 
-TEST(Handles, WrongOnesTrapWhateverWayTheyCome) { expect_all("off"); }
-TEST(Handles, WrongOnesTrapInTheInterpreterToo) { expect_all("always"); }
+TEST(Handles, WrongOnesTrapWhateverWayTheyCome) { expect_all(ExecutorPolicy::device); }
+TEST(Handles, WrongOnesTrapInTheInterpreterToo) { expect_all(ExecutorPolicy::host); }
 
 }  // namespace
 }  // namespace ptx2spv

@@ -75,7 +75,7 @@ void expect_each(const Device& device, const Memory& memory, const std::string& 
 }
 
 /// Each way with two accesses, in turns, and each access with the first way.
-void expect_all(const char* interpreter) {
+void expect_all(ExecutorPolicy executor) {
   DeviceOptions options;
   options.cache = false;
   options.checks = check_memory;
@@ -86,19 +86,20 @@ void expect_all(const char* interpreter) {
   for (std::size_t i = 0; i < 2 * ways + accesses; ++i) {
     const Way& way = kWays[i < 2 * ways ? i / 2 : 0];
     const auto& access = kAccesses[i < 2 * ways ? (i * 3 + i / 20) % accesses : i - 2 * ways];
-    SCOPED_TRACE(fmt::format("{}, {}, interpreter {}", way.name, access.first, interpreter));
+    SCOPED_TRACE(
+        fmt::format("{}, {}, executor {}", way.name, access.first, static_cast<int>(executor)));
     // A device keeps a hundred places.
     if (!device || device->sanitizer_report().findings.size() > 90) {
       memory.reset();
-      device = device_with_interpreter(interpreter, options);
+      device = device_by(executor, options);
       memory.emplace(*device);
     }
     expect_each(*device, *memory, kernel_of(way, access.second), way.null);
   }
 }
 
-TEST(Pointers, WrongOnesAreFoundWhateverWayTheyCome) { expect_all("off"); }
-TEST(Pointers, WrongOnesAreFoundByTheInterpreterToo) { expect_all("always"); }
+TEST(Pointers, WrongOnesAreFoundWhateverWayTheyCome) { expect_all(ExecutorPolicy::device); }
+TEST(Pointers, WrongOnesAreFoundByTheInterpreterToo) { expect_all(ExecutorPolicy::host); }
 
 // A choice of a pointer or null points into what that pointer points into: an index that reaches
 // another allocation is found.

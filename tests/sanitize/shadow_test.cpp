@@ -231,15 +231,16 @@ std::vector<Copy> copies(const std::string& space, const std::string& address,
 TEST(Shadow, PaddingThatIsOnlyCopiedIsNoFinding) {
   const auto shared = copies("shared", "%r4", "shl.b32 %r4, %r2, 2; add.u32 %r4, %r4, %r1;\n");
   const auto local = copies("local", "%d5", ".local .align 16 .b8 own[16]; mov.u64 %d5, own;\n");
-  for (const char* interpreter : {"off", "always"}) {
+  for (const ExecutorPolicy executor : {ExecutorPolicy::device, ExecutorPolicy::host}) {
     for (const auto* each : {&shared, &local}) {
       for (const Copy& copy : *each) {
-        SCOPED_TRACE(fmt::format("{}, {}, {}", copy.name, interpreter, each == &local));
+        SCOPED_TRACE(
+            fmt::format("{}, {}, {}", copy.name, executor == ExecutorPolicy::host, each == &local));
         DeviceOptions options;
         options.cache = false;
         options.checks = check_init;
         options.report = [](std::string_view) {};
-        const Device device = device_with_interpreter(interpreter, options);
+        const Device device = device_by(executor, options);
         const Module module = must(Module::load(device, module_of(copy.body), "copy.ptx"));
         Buffer buffer = must(Buffer::create(device, 4 * kThreads));
         LaunchConfig config;

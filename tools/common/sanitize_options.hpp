@@ -1,4 +1,5 @@
-// What the options of the sanitizer and of time limits take, in every tool that has them.
+// What the options of the sanitizer, of time limits and of executors take, in every tool that has
+// them.
 #pragma once
 
 #include <string>
@@ -13,5 +14,10 @@ std::string seconds_problem(const std::string& value);
 /// The help of --suppressions.
 inline constexpr const char* kSuppressionsHelp =
     "do not report what the list in this file covers (docs/user/sanitizer.md)";
+
+/// The help of --executor.
+inline constexpr const char* kExecutorHelp =
+    "who runs kernels: auto (the default) lets the host run what a CPU driver rejects or compiles "
+    "slowly; device, host: one of them alone, where it can";
 
 }  // namespace ptx2spv::tools

@@ -39,6 +39,7 @@ enum Id : int {
   opt_error_exit,
   opt_json,
   opt_timeout,
+  opt_executor,
   opt_libraries,
 };
 
@@ -79,6 +80,7 @@ constexpr Option kOptions[] = {
     {opt_timeout, 0, "timeout", "SECONDS",
      "a launch that takes longer is an error (cudaErrorLaunchTimeout); 0: none does. 600 when not "
      "given and the environment variable CI is set, else 0"},
+    {opt_executor, 0, "executor", "WHO", kExecutorHelp, "auto,device,host"},
     {opt_libraries, 0, "libraries", "",
      "print the folder of the libraries instead: what LD_LIBRARY_PATH and the linker's -L take"},
 };
@@ -106,7 +108,8 @@ constexpr Tool kTool = {
     "Every option stands for an environment variable, which the program's own children inherit: "
     "PTX2SPV_DEVICE, PTX2SPV_DEVICES, PTX2SPV_CUDA_ARCH, PTX2SPV_CUDA_FP, PTX2SPV_DEBUG, "
     "PTX2SPV_VALIDATION, PTX2SPV_CUDA_STATISTICS, PTX2SPV_CUDA_LOG, "
-    "PTX2SPV_SANITIZE, PTX2SPV_SANITIZE_EXITCODE, PTX2SPV_SANITIZE_JSON and PTX2SPV_TIMEOUT.",
+    "PTX2SPV_SANITIZE, PTX2SPV_SANITIZE_EXITCODE, PTX2SPV_SANITIZE_JSON, PTX2SPV_TIMEOUT and "
+    "PTX2SPV_EXECUTOR.",
     functions_page,
 };
 
@@ -177,6 +180,7 @@ void apply(const ParsedOption& option) {
     case opt_error_exit: set("PTX2SPV_SANITIZE_EXITCODE", option.value); break;
     case opt_json: set("PTX2SPV_SANITIZE_JSON", option.value); break;
     case opt_timeout: set("PTX2SPV_TIMEOUT", option.value); break;
+    case opt_executor: set("PTX2SPV_EXECUTOR", option.value); break;
     default: break;
   }
 }
@@ -254,6 +258,10 @@ std::string problem_of(const ParsedOption& option) {
     case opt_error_exit: return exit_code_problem(value);
     case opt_suppressions: return list_file_problem(value);
     case opt_timeout: return seconds_problem(value);
+    case opt_executor:
+      return value == "auto" || value == "device" || value == "host"
+                 ? ""
+                 : unknown_value(kTool, opt_executor, "executor", value);
     default: return {};
   }
 }

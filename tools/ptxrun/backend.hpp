@@ -38,6 +38,7 @@ struct RunOptions {
   std::optional<std::uint32_t> checks;      ///< of the sanitizer; not given: PTX2SPV_SANITIZE
   std::optional<std::string> suppressions;  ///< as DeviceOptions has them
   std::optional<double> timeout;            ///< seconds of a launch; not given: PTX2SPV_TIMEOUT
+  std::optional<ExecutorPolicy> executor;   ///< not given: PTX2SPV_EXECUTOR
   std::function<void(std::string_view)> finding;   ///< a finding's text, when it is found
   bool trace = false;                              ///< fill RunResult::spans
   bool time = false;                               ///< every repeat of a launch on its own, timed

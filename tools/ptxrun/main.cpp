@@ -64,6 +64,7 @@ enum Id : int {
   opt_suppressions,
   opt_error_exit,
   opt_timeout,
+  opt_executor,
   opt_findings,
   opt_json,
   opt_color,
@@ -157,6 +158,7 @@ constexpr Option kOptions[] = {
      "the exit code where --sanitize found something; 4 when not given"},
     {opt_suppressions, 0, "suppressions", "FILE", kSuppressionsHelp, "file"},
     {opt_timeout, 0, "timeout", "SECONDS", "a launch that takes longer ends the run with an error"},
+    {opt_executor, 0, "executor", "WHO", kExecutorHelp, "auto,device,host"},
     {opt_findings, 0, "findings", "FILE", "write what --sanitize found to this file, as JSON",
      "file"},
     {opt_json, 0, "json", "", "the manifests' verdicts as JSON, and so --list-devices and --probe"},
@@ -513,6 +515,12 @@ bool apply_run_option(const ParsedOption& option, RunOptions& run, std::string& 
         run.filter = value == "device" ? FilterPolicy::device : FilterPolicy::exact;
       else
         error += " (who filters textures); --only " + value + " chooses manifests by name";
+      break;
+    case opt_executor:
+      if (known("executor", {"auto", "device", "host"}))
+        run.executor = value == "host"     ? ExecutorPolicy::host
+                       : value == "device" ? ExecutorPolicy::device
+                                           : ExecutorPolicy::automatic;
       break;
     case opt_backing:
       if (known("backing", {"linear", "image"}))

@@ -97,6 +97,7 @@ bool Runner::open() {
   form.checks = options_.checks;
   form.suppressions = options_.suppressions;
   form.timeout = options_.timeout;
+  form.executor = options_.executor;
   form.report = options_.finding;
   auto device = Device::open(form);
   if (!device) return fail(device.error(), "no usable device: ");

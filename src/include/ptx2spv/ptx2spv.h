@@ -182,6 +182,14 @@ void ptx2spv_translation_destroy(ptx2spv_translation* translation);
 
 /* ---- devices ---- */
 
+/* Who runs launches: the device, the host, or `auto`: the host what the device cannot run soon. */
+typedef enum ptx2spv_executor {
+  PTX2SPV_EXECUTOR_DEFAULT = 0, /* as the environment variable PTX2SPV_EXECUTOR says, else auto */
+  PTX2SPV_EXECUTOR_AUTOMATIC = 1,
+  PTX2SPV_EXECUTOR_DEVICE = 2,
+  PTX2SPV_EXECUTOR_HOST = 3
+} ptx2spv_executor;
+
 typedef struct ptx2spv_device_options {
   uint32_t size;
   const char* select;         /* as in DeviceOptions::select; null: by policy */
@@ -203,6 +211,7 @@ typedef struct ptx2spv_device_options {
   void (*report)(void* user, const char* text, size_t bytes); /* findings; null: standard error */
   void* report_user;
   const char* suppressions; /* a list of findings; null: the file PTX2SPV_SUPPRESSIONS names */
+  ptx2spv_executor executor;
 } ptx2spv_device_options;
 
 typedef struct ptx2spv_device_info {

@@ -57,6 +57,13 @@ struct DeviceInfo {
   std::string uuid_text() const;
 };
 
+/// Who runs launches (docs/develop/interpreter.md).
+enum class ExecutorPolicy : std::uint8_t {
+  automatic,  ///< the device; the host what the device cannot run, or not soon
+  device,     ///< the device alone
+  host,       ///< the host all that it can run; devices whose memory it does not reach are refused
+};
+
 struct DeviceOptions {
   /// Empty: PTX2SPV_DEVICE, then the policy (discrete GPU, integrated, virtual, SwiftShader, other
   /// CPU). Else "gpu", "cpu", "swiftshader", "lavapipe", an index ("2" or "index:2"), "uuid:..." or
@@ -83,6 +90,7 @@ struct DeviceOptions {
   std::optional<double> timeout;
   std::function<void(std::string_view)>
       report;  ///< where the sanitizer's findings go; empty: standard error
+  std::optional<ExecutorPolicy> executor;  ///< not given: PTX2SPV_EXECUTOR, else automatic
 };
 
 /// Every device, usable or not, each with the reason why it was passed over.
