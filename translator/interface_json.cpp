@@ -260,8 +260,7 @@ std::string to_json(const Interface& interface) {
   json.key("globals_image").value(hex(interface.globals_image));
   json.key("constants_image").value(hex(interface.constants_image));
   list(json, "relocations", interface.relocations, [&](const Relocation& relocation) {
-    constexpr const char* kKinds[] = {"global", "const",    "surfref",
-                                      "texref", "function", "samplerref"};
+    constexpr const char* kKinds[] = {"global", "const", "function"};
     json.begin('{');
     json.key("kind").value(kKinds[static_cast<int>(relocation.kind)]);
     json.key("image").value(relocation.in_constants ? "const" : "global");

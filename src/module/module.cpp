@@ -21,28 +21,13 @@ const T* find_named(const std::vector<T>& all, std::string_view name) {
   return it == all.end() ? nullptr : &*it;
 }
 
-/// The address or handle that a relocation adds its addend to.
-Result<std::uint64_t> resolve(const ModuleState& module, const Relocation& relocation) {
-  switch (relocation.kind) {
-    // Addends count from the image's start: two modules may each have a variable of the name.
-    case Relocation::Kind::global: return module.globals.address();
-    case Relocation::Kind::constant: return module.constants.address();
-    case Relocation::Kind::surfref: return module.surfref_handle(relocation.symbol);
-    case Relocation::Kind::texref: return module.texref_handle(relocation.symbol);
-    case Relocation::Kind::samplerref: return module.samplerref_handle(relocation.symbol);
-    case Relocation::Kind::function: break;  // the addend is the function's number
-  }
-  return std::uint64_t{0};
-}
-
-/// The bytes that `relocation` puts into its image.
-Result<std::array<std::byte, 8>> field(const ModuleState& module, const Relocation& relocation) {
-  auto base = resolve(module, relocation);
-  if (!base) return base.error();
-  std::uint64_t value = (*base + relocation.addend) >> relocation.shift;
-  std::array<std::byte, 8> bytes;
-  std::memcpy(bytes.data(), &value, 8);
-  return bytes;
+/// What `relocation` puts into its image. Addends count from the image's start: two modules may
+/// each have a variable of the name.
+std::uint64_t field(const ModuleState& module, const Relocation& relocation) {
+  std::uint64_t base = 0;  // the addend of a function is its number
+  if (relocation.kind == Relocation::Kind::global) base = module.globals.address();
+  if (relocation.kind == Relocation::Kind::constant) base = module.constants.address();
+  return (base + relocation.addend) >> relocation.shift;
 }
 
 Status upload(ModuleState& module, const Memory& memory, std::uint64_t offset,
@@ -154,28 +139,14 @@ Status place_variables(ModuleState& module) {
     if (!image.empty()) std::memcpy(bytes.data(), image.data(), image.size());
     for (const Relocation& relocation : all.relocations) {
       if (relocation.in_constants != (constant == 1)) continue;
-      auto value = field(module, relocation);
-      if (!value) return value.error();
+      const std::uint64_t value = field(module, relocation);
       std::uint64_t count = std::min<std::uint64_t>(relocation.bytes, 8);
       if (relocation.at > bytes.size() || count > bytes.size() - relocation.at)
         return make_error(ErrorCode::internal, "a relocation lies outside of its variable's image");
-      std::memcpy(bytes.data() + relocation.at, value->data(), count);
+      std::memcpy(bytes.data() + relocation.at, &value, count);
     }
     const Memory& memory = constant ? module.constants : module.globals;
     if (Status status = upload(module, memory, 0, bytes.data(), bytes.size()); !status)
-      return status;
-  }
-  return {};
-}
-
-Status rewrite_handles(ModuleState& module, const std::string& name, Relocation::Kind kind) {
-  for (const Relocation& relocation : module.ptx.interface().relocations) {
-    if (relocation.kind != kind || relocation.symbol != name) continue;
-    auto value = field(module, relocation);
-    if (!value) return value.error();
-    const Memory& memory = relocation.in_constants ? module.constants : module.globals;
-    std::uint64_t count = std::min<std::uint64_t>(relocation.bytes, 8);
-    if (Status status = upload(module, memory, relocation.at, value->data(), count); !status)
       return status;
   }
   return {};
@@ -340,9 +311,8 @@ Status Module::bind_surface(std::string_view surfref, const Surface& surface) {
     return make_error(ErrorCode::invalid_argument,
                       fmt::format("the surface for '{}' is of another device", surfref));
   std::lock_guard lock(state_->mutex);
-  std::string name(surfref);
-  state_->surfaces[name] = surface.state();
-  return rewrite_handles(*state_, name, Relocation::Kind::surfref);
+  state_->surfaces[std::string(surfref)] = surface.state();
+  return {};
 }
 
 }  // namespace ptx2spv

@@ -95,8 +95,6 @@ struct ModuleState : std::enable_shared_from_this<ModuleState> {
 Status place_static_texture(ModuleState& module, const StaticTexref& ref);
 /// Memory of a module: images put in place, relocations resolved.
 Status place_variables(ModuleState& module);
-/// Rewrites the fields that hold the handle of `name`.
-Status rewrite_handles(ModuleState& module, const std::string& name, Relocation::Kind kind);
 
 /// What is known of a kernel's executors; src/executor/tier.cpp alone uses it.
 struct TierState {

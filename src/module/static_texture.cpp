@@ -118,9 +118,8 @@ Status Module::bind_texture(std::string_view texref, const Texture& texture) {
     return make_error(ErrorCode::invalid_argument,
                       "the texture for '" + std::string(texref) + "' is of another device");
   std::lock_guard lock(state_->mutex);
-  std::string name(texref);
-  state_->textures[name] = texture.state();
-  return rewrite_handles(*state_, name, Relocation::Kind::texref);
+  state_->textures[std::string(texref)] = texture.state();
+  return {};
 }
 
 Status Module::bind_sampler(std::string_view samplerref, const Sampler& sampler) {
@@ -131,9 +130,8 @@ Status Module::bind_sampler(std::string_view samplerref, const Sampler& sampler)
     return make_error(ErrorCode::invalid_argument,
                       "the sampler for '" + std::string(samplerref) + "' is of another device");
   std::lock_guard lock(state_->mutex);
-  std::string name(samplerref);
-  state_->samplers[name] = sampler.state();
-  return rewrite_handles(*state_, name, Relocation::Kind::samplerref);
+  state_->samplers[std::string(samplerref)] = sampler.state();
+  return {};
 }
 
 }  // namespace ptx2spv

@@ -154,7 +154,7 @@ typedef struct ptx2spv_h_variable {
 } ptx2spv_h_variable;
 /* A field of an image that takes an address (docs/reference/interface.md). */
 typedef struct ptx2spv_h_relocation {
-  const char* kind; /* "global", "constant", "surfref", ... */
+  const char* kind; /* "global", "constant" or "function" */
   uint32_t in_constants;
   uint64_t at, addend;
   uint32_t bytes, shift;
@@ -298,10 +298,7 @@ const char* kind_of(Relocation::Kind kind) {
   switch (kind) {
     case Relocation::Kind::global: return "global";
     case Relocation::Kind::constant: return "constant";
-    case Relocation::Kind::surfref: return "surfref";
-    case Relocation::Kind::texref: return "texref";
     case Relocation::Kind::function: return "function";
-    case Relocation::Kind::samplerref: return "samplerref";
   }
   return "";
 }

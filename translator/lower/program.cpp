@@ -271,13 +271,6 @@ void Program::initialise(std::uint32_t m, SymbolId id, std::vector<Message>& mes
       const FunctionRef ref = resolve_function(m, address.symbol);
       relocation.kind = Relocation::Kind::function;
       relocation.addend = function_number(ref) + static_cast<std::uint64_t>(address.addend);
-    } else if (target.type == ptx::Type::surfref) {
-      relocation.kind = Relocation::Kind::surfref;
-      relocation.addend = static_cast<std::uint64_t>(address.addend);
-    } else if (ptx::is_opaque(target.type)) {
-      relocation.kind = target.type == ptx::Type::samplerref ? Relocation::Kind::samplerref
-                                                             : Relocation::Kind::texref;
-      relocation.addend = static_cast<std::uint64_t>(address.addend);
     } else if (offset_of({m, address.symbol}, target_offset)) {
       // The address in its own space: of a .const variable that is its offset, unless generic()
       // asks.

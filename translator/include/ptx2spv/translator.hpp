@@ -221,14 +221,7 @@ struct VariableInfo {
   std::uint64_t offset = 0, bytes = 0;
 };
 struct Relocation {
-  enum class Kind : std::uint8_t {
-    global,
-    constant,
-    surfref,
-    texref,
-    function,
-    samplerref
-  } kind = Kind::global;
+  enum class Kind : std::uint8_t { global, constant, function } kind = Kind::global;
   bool in_constants = false;
   std::uint64_t at = 0;  ///< byte offset of the field in the image
   std::uint64_t addend = 0;
