@@ -51,7 +51,8 @@ std::string refusal(const TranslateOptions& options) {
 }  // namespace
 
 struct InterpretedKernel::Impl {
-  interpreter::Program program;
+  std::shared_ptr<interpreter::Program> program = std::make_shared<interpreter::Program>();
+  std::shared_ptr<interpreter::Tier> tier;
   EntryInfo entry;
 };
 
@@ -76,17 +77,18 @@ std::optional<InterpretedKernel> InterpretedKernel::make(const PtxModule& module
   std::ranges::fill(options.together, 0u);
   auto impl = std::make_shared<Impl>();
   Growth growth(source.program.text_bytes());
-  if (!assemble_entry(*front, source.program, options, impl->program, impl->entry, messages,
+  if (!assemble_entry(*front, source.program, options, *impl->program, impl->entry, messages,
                       growth))
     return std::nullopt;
   impl->entry.warp_subgroups = false;
-  if (impl->program.local_bytes > kMostLocal) {
+  if (impl->program->local_bytes > kMostLocal) {
     messages.push_back(lower::message_at(
         source.program.module(0), Severity::error, {},
         fmt::format("kernel '{}' needs {} bytes of local memory for a thread; CUDA gives {}",
-                    impl->entry.name, impl->program.local_bytes, kMostLocal)));
+                    impl->entry.name, impl->program->local_bytes, kMostLocal)));
     return std::nullopt;
   }
+  impl->tier = std::make_shared<interpreter::Tier>(impl->program);
   InterpretedKernel kernel;
   kernel.impl_ = std::move(impl);
   return kernel;
@@ -95,7 +97,7 @@ std::optional<InterpretedKernel> InterpretedKernel::make(const PtxModule& module
 const EntryInfo& InterpretedKernel::entry() const { return impl_->entry; }
 
 std::size_t InterpretedKernel::bytes() const {
-  const interpreter::Program& p = impl_->program;
+  const interpreter::Program& p = *impl_->program;
   return p.steps.size() * sizeof(interpreter::Step) +
          p.constants.size() * sizeof(interpreter::Row) +
          p.blocks.size() * sizeof(interpreter::Code);
@@ -114,14 +116,18 @@ InterpretedKernel::Ending InterpretedKernel::run(const Launch& launch) const {
 #undef PTX2SPV_BINDING
   std::vector<std::uint32_t> push(launch.push.begin(), launch.push.end());
   region(ir::Space::push) = {reinterpret_cast<std::byte*>(push.data()), push.size() * 4};
+  interpreter::Tier* tier = std::getenv("P2S_NOCODE") ? nullptr : impl_->tier.get();
+  if (std::getenv("P2S_FORCE") && tier && !tier->compile(inner))
+    std::fprintf(stderr, "not compiled: %s: %s\n", impl_->entry.name.c_str(), tier->problem(inner).c_str());
   const unsigned threads = launch.threads ? launch.threads : std::thread::hardware_concurrency();
-  return interpreter::run_grid(impl_->program, inner,
+  return interpreter::run_grid(*impl_->program, inner,
                                {.kernel = impl_->entry.name.c_str(),
                                 .dynamic_shared = launch.dynamic_shared,
                                 .threads = threads,
                                 .timeout = launch.timeout,
                                 .patience = launch.patience,
-                                .many_iterations = launch.many_iterations});
+                                .many_iterations = launch.many_iterations,
+                                .tier = tier});
 }
 
 const char* InterpretedKernel::running() noexcept { return interpreter::running_kernel(); }

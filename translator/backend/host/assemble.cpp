@@ -91,7 +91,8 @@ class Moves {
 
 class Assembler {
  public:
-  Assembler(const ir::Function& f, const ir::Module& m) : f_(f), m_(m) {
+  Assembler(const ir::Function& f, const ir::Module& m)
+      : f_(f), m_(m), steps_(f.insts.size(), ~0u) {
     for (const BlockId b : ir::reverse_postorder(f, false)) order_.push_back(b);
     if (!f.order.empty()) {
       std::vector<bool> reached(f.blocks.size(), false);
@@ -130,7 +131,10 @@ class Assembler {
     return true;
   }
 
-  Program take() { return std::move(out_); }
+  Program take() {
+    out_.source = std::make_shared<Source>(f_, std::move(steps_));
+    return std::move(out_);
+  }
 
  private:
   std::uint32_t next() const { return static_cast<std::uint32_t>(out_.steps.size()); }
@@ -202,6 +206,13 @@ class Assembler {
   }
 
   bool instruction(Value v) {
+    const std::uint32_t at = next();
+    if (!steps(v)) return false;
+    if (next() != at) steps_[v] = at;
+    return true;
+  }
+
+  bool steps(Value v) {
     const ir::Inst& inst = f_.insts[v];
     if (inst.op == Op::constant || inst.op == Op::undef || inst.op == Op::phi ||
         inst.op == Op::progress)
@@ -262,6 +273,7 @@ class Assembler {
 
   const ir::Function& f_;
   const ir::Module& m_;
+  std::vector<std::uint32_t> steps_;  ///< by value
   std::vector<BlockId> order_;
   Places places_;
   Place scratch_ = 0;

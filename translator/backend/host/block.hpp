@@ -52,9 +52,7 @@ class Warp {
   Next together(std::size_t index);
   Next meet(std::size_t index);
   Next warp_operation(std::size_t index, bool forced);
-  void resolve(const Step& step, std::uint32_t lanes, std::uint32_t present);
   void select(std::uint32_t mask);
-  std::uint32_t members(const Step& step, unsigned lane) const;
   void ended(std::uint32_t lanes);
 
   BlockRun* owner_ = nullptr;

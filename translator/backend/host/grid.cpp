@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cfenv>
 #include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -14,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "translator/backend/host/block.hpp"
+#include "translator/backend/host/compiled.hpp"
 
 namespace ptx2spv::interpreter {
 
@@ -26,6 +28,8 @@ constexpr unsigned kPatience = 16;
 constexpr std::size_t kMostAtClock = 32;
 /// Seconds without progress of any block after which all wait for ever.
 constexpr double kForever = 2;
+/// Seconds of machine code between two looks at what is left.
+constexpr double kShortTurn = 2e-4;
 /// Bytes that blocks which run or wait at a time may take together, but for the first.
 constexpr std::uint64_t kMostResident = 4ull << 30;
 
@@ -66,12 +70,13 @@ class Grid {
   }
 
   InterpretedKernel::Ending run() {
-    const auto count =
+    count_ =
         static_cast<unsigned>(std::min({std::uint64_t{std::max(options_.threads, 1u)}, blocks_,
                                         std::max<std::uint64_t>(kMostResident / block_bytes_, 1)}));
+    const Timer timer(*this);
     std::vector<std::thread> others;
     try {
-      for (unsigned i = 1; i < count; ++i) others.emplace_back([this] { work(); });
+      for (unsigned i = 1; i < count_; ++i) others.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
       // Fewer do it too.
     }
@@ -87,7 +92,13 @@ class Grid {
     const DefaultFloats floats;
     const Running mark(options_.kernel);
     std::vector<std::unique_ptr<BlockRun>> running, spare;
+    double since = now();
     while (!failed_.load(std::memory_order_relaxed)) {
+      if (running.empty() && options_.tier) {
+        if (CompiledLaunch* compiled = compiled_launch()) return run_compiled(*compiled);
+        options_.tier->interpreted(launch_, now() - since);
+        since = now();
+      }
       if (running.empty() && (enough() || !start(running, spare))) return;
       bool idle = true;
       for (std::size_t i = 0; i < running.size();) {
@@ -114,6 +125,36 @@ class Grid {
     }
   } catch (const std::bad_alloc&) {
     fail({.problem = fmt::format("no memory for blocks of {} bytes each", block_bytes_)});
+  }
+
+  /// Machine code for the blocks that are left, once there is some.
+  CompiledLaunch* compiled_launch() {
+    std::lock_guard lock(mutex_);
+    if (!compiled_ && (code_ = options_.tier->code(launch_)))
+      compiled_ =
+          std::make_unique<CompiledLaunch>(program_, launch_, *code_, options_.dynamic_shared);
+    if (compiled_ && failed_) compiled_->stop = 1;
+    return compiled_.get();
+  }
+
+  void run_compiled(CompiledLaunch& compiled) {
+    CompiledBlocks blocks(compiled);
+    // Some at a time, so that all threads end together.
+    std::uint64_t count = 1;
+    while (!failed_.load(std::memory_order_relaxed)) {
+      const std::uint64_t first = next_.fetch_add(count);
+      if (first >= blocks_) {
+        next_.store(blocks_);
+        return;
+      }
+      const std::uint64_t end = std::min(first + count, blocks_);
+      const double before = now();
+      if (blocks.run(first, end) == CompiledBlocks::Status::stuck)
+        return fail({.problem = stuck(blocks.block())});
+      const double after = now();
+      moved_.store(after, std::memory_order_relaxed);
+      if (after - before < kShortTurn) count = std::min(2 * count, blocks_ / (8 * count_) + 1);
+    }
   }
 
   void note(std::uint64_t iterations) {
@@ -179,8 +220,14 @@ class Grid {
                        n[1], n[2]);
   }
 
-  static std::string stuck(const BlockRun& block) {
+  std::string stuck(const BlockRun& block) const {
     const std::uint32_t* n = block.number();
+    return stuck(n[0] + std::uint64_t{launch_.grid[0]} * (n[1] + std::uint64_t{launch_.grid[1]} * n[2]));
+  }
+
+  std::string stuck(std::uint64_t number) const {
+    const std::uint64_t n[3] = {number % launch_.grid[0], number / launch_.grid[0] % launch_.grid[1],
+                                number / launch_.grid[0] / launch_.grid[1]};
     return fmt::format("threads of block ({}, {}, {}) wait at a barrier that others never reach",
                        n[0], n[1], n[2]);
   }
@@ -196,14 +243,48 @@ class Grid {
   void fail(InterpretedKernel::Ending ending) {
     std::lock_guard lock(mutex_);
     if (failed_.exchange(true)) return;
+    if (compiled_) compiled_->stop = 1;
     ending_ = std::move(ending);
     if (ending_.timed_out)
       ending_.problem = fmt::format("did not end within {:g} seconds", options_.timeout);
   }
 
+  /// Ends machine code that runs for too long; the interpreter looks at the time itself.
+  class Timer {
+   public:
+    explicit Timer(Grid& grid) {
+      if (grid.options_.timeout <= 0 || !grid.options_.tier) return;
+      thread_ = std::thread([this, &grid] {
+        std::unique_lock lock(mutex_);
+        if (!over_.wait_for(lock, std::chrono::duration<double>(grid.options_.timeout),
+                            [this] { return ended_; }))
+          grid.fail({.timed_out = true});
+      });
+    }
+    ~Timer() {
+      {
+        std::lock_guard lock(mutex_);
+        ended_ = true;
+      }
+      over_.notify_one();
+      if (thread_.joinable()) thread_.join();
+    }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+   private:
+    std::mutex mutex_;
+    std::condition_variable over_;
+    bool ended_ = false;
+    std::thread thread_;
+  };
+
   const Program& program_;
   const Launch& launch_;
   const GridOptions& options_;
+  unsigned count_ = 1;  ///< of the processor's threads
+  std::shared_ptr<const llvm::Code> code_;
+  std::unique_ptr<CompiledLaunch> compiled_;  ///< with mutex_
   const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   std::uint64_t blocks_ = 0, block_bytes_ = 1;
   std::atomic<std::uint64_t> next_{0}, resident_{0};

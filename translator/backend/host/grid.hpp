@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ptx2spv/interpreter.hpp"
-#include "translator/backend/host/program.hpp"
+#include "translator/backend/host/tier.hpp"
 
 namespace ptx2spv::interpreter {
 
@@ -13,6 +13,7 @@ struct GridOptions {
   unsigned threads = 1;
   double timeout = 0, patience = 0;
   std::uint64_t many_iterations = 0;
+  Tier* tier = nullptr;  ///< where machine code comes from; null: nowhere
 };
 
 /// The kernel that this thread runs, or null.

@@ -131,6 +131,12 @@ struct Code {
   std::vector<Edge> edges;
 };
 
+/// What a program was made of, for a compiler.
+struct Source {
+  ir::Function function;
+  std::vector<std::uint32_t> steps;  ///< by value: its step, all ones where it has none
+};
+
 struct Program {
   std::vector<Step> steps;
   std::vector<Code> blocks;
@@ -138,6 +144,7 @@ struct Program {
   std::uint32_t rows = 0;  ///< of a warp's registers
   std::uint32_t shared_bytes = 0, local_bytes = 0;
   std::vector<ir::Loc> locs;
+  std::shared_ptr<const Source> source;
   // What steps point at.
   std::vector<std::unique_ptr<ir::MemAttr>> accesses;
   std::vector<std::unique_ptr<Call>> calls;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "translator/backend/host/block.hpp"
-#include "translator/backend/host/handlers.hpp"
+#include "translator/backend/host/warp_operations.hpp"
 #include "translator/passes/threads/spin_loops.hpp"
 
 namespace ptx2spv::interpreter {
@@ -22,36 +22,6 @@ std::uint32_t mask_of(const std::uint32_t* words) {
   for (unsigned lane = 0; lane < kLanes; ++lane)
     mask |= static_cast<std::uint32_t>(words[lane] != 0) << lane;
   return mask;
-}
-
-std::uint32_t reduced(ir::AtomicOp op, std::uint32_t a, std::uint32_t b) {
-  const auto sa = static_cast<std::int32_t>(a), sb = static_cast<std::int32_t>(b);
-  switch (op) {
-    case ir::AtomicOp::and_: return a & b;
-    case ir::AtomicOp::or_: return a | b;
-    case ir::AtomicOp::xor_: return a ^ b;
-    case ir::AtomicOp::umin: return std::min(a, b);
-    case ir::AtomicOp::umax: return std::max(a, b);
-    case ir::AtomicOp::smin: return static_cast<std::uint32_t>(std::min(sa, sb));
-    case ir::AtomicOp::smax: return static_cast<std::uint32_t>(std::max(sa, sb));
-    default: return a + b;
-  }
-}
-
-/// The lane that a shuffle reads, and whether it is within the segment (PTX manual, shfl.sync).
-std::pair<std::uint32_t, bool> shuffled(ir::ShflMode mode, std::uint32_t lane, std::uint32_t b,
-                                        std::uint32_t c) {
-  b &= 31;
-  const std::uint32_t segment = c >> 8 & 31, low = lane & segment, high = low | (c & 31 & ~segment);
-  switch (mode) {
-    case ir::ShflMode::up:
-      return {lane - b, static_cast<std::int32_t>(lane - b) >= static_cast<std::int32_t>(high)};
-    case ir::ShflMode::down: return {lane + b, lane + b <= high};
-    case ir::ShflMode::bfly: return {lane ^ b, (lane ^ b) <= high};
-    case ir::ShflMode::idx: break;
-  }
-  const std::uint32_t from = low | (b & ~segment);
-  return {from, from <= high};
 }
 
 }  // namespace
@@ -293,19 +263,6 @@ bool Warp::release(std::uint32_t barrier, std::uint32_t result) {
   return any;
 }
 
-std::uint32_t Warp::members(const Step& step, unsigned lane) const {
-  const auto word = [&](unsigned i) { return lanes_.words(step.in[i])[lane]; };
-  switch (step.op) {
-    case Op::warp_shfl: return word(3);
-    case Op::warp_vote:
-    case Op::warp_match:
-    case Op::warp_redux: return word(1);
-    case Op::warp_sync:
-    case Op::warp_elect: return word(0);
-    default: return 0;
-  }
-}
-
 bool Warp::force() {
   for (std::size_t i = 0; i < groups_.size(); ++i)
     if (groups_[i].state == Group::State::at_warp_operation) {
@@ -338,9 +295,9 @@ Warp::Next Warp::warp_operation(std::size_t index, bool forced) {
   std::uint32_t complete = g.mask;
   if (missing && !forced)
     each_lane(g.mask, [&](unsigned lane) {
-      if (members(step, lane) & missing) complete &= ~(1u << lane);
+      if (members(lanes_, step, lane) & missing) complete &= ~(1u << lane);
     });
-  if (complete) resolve(step, complete, g.mask);
+  if (complete) resolve(lanes_, step, complete, g.mask);
   if (complete == g.mask) {
     ++g.at;
     return joined || forced || (groups_.size() > 1 && choose() != index) ? Next::other : Next::same;
@@ -356,74 +313,6 @@ Warp::Next Warp::warp_operation(std::size_t index, bool forced) {
     g.state = Group::State::at_warp_operation;
   }
   return Next::other;
-}
-
-/// What `lanes` get of an operation to which those of `present` have come.
-void Warp::resolve(const Step& step, std::uint32_t lanes, std::uint32_t present) {
-  const auto words = [&](unsigned i) { return lanes_.words(step.in[i]); };
-  std::uint32_t* out = lanes_.words(step.out);
-  std::uint32_t* second = out + kLanes;  // of results of two words
-  switch (step.op) {
-    case Op::warp_active: each_lane(lanes, [&](unsigned lane) { out[lane] = present; }); return;
-    case Op::warp_sync: return;
-    case Op::warp_elect:
-      each_lane(lanes, [&](unsigned lane) {
-        const std::uint32_t there = (members(step, lane) | 1u << lane) & present;
-        out[lane] = static_cast<std::uint32_t>(std::countr_zero(there));
-        second[lane] = out[lane] == lane;
-      });
-      return;
-    case Op::warp_shfl: {
-      const std::uint32_t *value = words(0), *by = words(1), *segment = words(2);
-      each_lane(lanes, [&](unsigned lane) {
-        const std::uint32_t there = (members(step, lane) | 1u << lane) & present;
-        const auto [from, inside] =
-            shuffled(static_cast<ir::ShflMode>(step.imm), lane, by[lane], segment[lane]);
-        const std::uint32_t source = inside ? from & 31 : lane;
-        out[lane] = there >> source & 1 ? value[source] : 0;
-        second[lane] = inside;
-      });
-      return;
-    }
-    default: break;
-  }
-  // The rest is the same for all lanes with the same members.
-  const std::uint32_t* value = words(0);
-  std::uint32_t known = 0, result = 0;
-  each_lane(lanes, [&](unsigned lane) {
-    const std::uint32_t there = (members(step, lane) | 1u << lane) & present;
-    if (step.op == Op::warp_match) {
-      std::uint32_t same = 0;
-      const std::uint64_t* wide = step.wide ? values<std::uint64_t>(lanes_, step.in[0]) : nullptr;
-      each_lane(there, [&](unsigned other) {
-        const bool equal = wide ? wide[other] == wide[lane] : value[other] == value[lane];
-        same |= static_cast<std::uint32_t>(equal) << other;
-      });
-      const bool all = static_cast<ir::MatchMode>(step.imm) == ir::MatchMode::all;
-      out[lane] = all && same != there ? 0 : same;
-      second[lane] = all && same == there;
-      return;
-    }
-    if (there != known) {
-      known = there;
-      std::uint32_t votes = 0;
-      bool first = true;
-      each_lane(there, [&](unsigned other) {
-        votes |= static_cast<std::uint32_t>(value[other] != 0) << other;
-        if (step.op != Op::warp_redux) return;
-        result = first ? value[other]
-                       : reduced(static_cast<ir::AtomicOp>(step.imm), result, value[other]);
-        first = false;
-      });
-      if (step.op == Op::warp_vote) switch (static_cast<ir::VoteMode>(step.imm)) {
-          case ir::VoteMode::all: result = votes == there; break;
-          case ir::VoteMode::any: result = votes != 0; break;
-          case ir::VoteMode::uni: result = votes == 0 || votes == there; break;
-          case ir::VoteMode::ballot: result = votes; break;
-        }
-    }
-    out[lane] = result;
-  });
 }
 
 }  // namespace ptx2spv::interpreter

@@ -1,0 +1,146 @@
+#include "translator/backend/host/compiled.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "translator/backend/host/warp_operations.hpp"
+
+namespace ptx2spv::interpreter {
+
+CompiledLaunch::CompiledLaunch(const Program& made_of, const Launch& of, const llvm::Code& by,
+                               std::uint32_t dynamic_shared)
+    : program(made_of), launch(of), code(by), shared_bytes(made_of.shared_bytes + dynamic_shared) {
+  threads = of.block[0] * of.block[1] * of.block[2];
+  warps = (threads + by.lanes - 1) / by.lanes;
+  for (std::vector<std::uint32_t>& each : ids) each.resize(std::size_t{warps} * by.lanes);
+  for (std::uint32_t i = 0; i < ids[0].size(); ++i) {
+    ids[0][i] = i % of.block[0];
+    ids[1][i] = i / of.block[0] % of.block[1];
+    ids[2][i] = i / of.block[0] / of.block[1];
+  }
+}
+
+CompiledBlocks::CompiledBlocks(CompiledLaunch& launch)
+    : launch_(launch), rows_(launch.program.rows), shared_(launch.shared_bytes) {
+  const std::uint32_t of_warp = launch.program.local_bytes * launch.code.lanes;
+  const bool together = launch.code.barriers;
+  local_.resize(std::size_t{of_warp} * (together ? launch.warps : 1));
+  std::ranges::copy(launch.launch.regions, std::begin(frame_.regions));
+  frame_.regions[static_cast<std::size_t>(ir::Space::shared)] = {shared_.data(), shared_.size()};
+  std::copy_n(launch.launch.grid, 3, frame_.grid);
+  std::copy_n(launch.launch.block, 3, frame_.block);
+  for (unsigned axis = 0; axis < 3; ++axis) frame_.ids[axis] = launch.ids[axis].data();
+  frame_.threads = launch.threads;
+  frame_.warps_apart = together ? of_warp : 0;
+  frame_.local = local_.data();
+  frame_.rows = rows_.data();
+  frame_.stop = &launch.stop;
+  frame_.step = do_step;
+  frame_.meet = do_meet;
+  frame_.program = &launch.program;
+  frame_.owner = this;
+  frame_.lanes.bases[0] = rows_.data();
+  frame_.lanes.bases[1] = const_cast<Row*>(launch.program.constants.data());
+  frame_.lanes.launch = &launch.launch;
+  frame_.lanes.shared = {shared_.data(), static_cast<std::uint64_t>(shared_.size())};
+  if (!together) return;
+  for (std::uint32_t w = 0; w < launch.warps; ++w) {
+    warps_.push_back(std::make_unique<Warp>());
+    warps_.back()->owner = this;
+    warps_.back()->number = w;
+  }
+}
+
+void CompiledBlocks::do_step(Frame* frame, std::uint32_t number, std::uint32_t mask) {
+  const Step& step = frame->program->steps[number];
+  if (frame->lanes.mask != mask) frame->lanes.run(mask);
+  if (step.masked)
+    step.masked(step, frame->lanes);
+  else
+    resolve(frame->lanes, step, mask, mask);
+}
+
+CompiledBlocks::Status CompiledBlocks::run(std::uint64_t first, std::uint64_t end) {
+  if (launch_.code.barriers) {
+    for (; first < end; ++first)
+      if (const Status status = run_together(first); status != Status::over) return status;
+    return Status::over;
+  }
+  return launch_.code.run(&frame_, first, end, 0, launch_.warps) ? Status::stopped : Status::over;
+}
+
+void CompiledBlocks::run_warp(void* pointer) {
+  Warp& warp = *static_cast<Warp*>(pointer);
+  CompiledBlocks& self = *warp.owner;
+  warp.stopped = self.launch_.code.run(&self.frame_, self.block_, self.block_ + 1, warp.number,
+                                       warp.number + 1) != 0;
+}
+
+std::uint32_t CompiledBlocks::do_meet(Frame* frame, std::uint32_t number, std::uint32_t mask,
+                                      std::uint32_t live, std::uint32_t id, std::uint32_t expected,
+                                      std::uint32_t votes) {
+  auto& self = *static_cast<CompiledBlocks*>(frame->owner);
+  const Step& step = frame->program->steps[number];
+  const auto kind = step.op == ir::Op::control_barrier ? ir::BarKind::sync
+                                                       : static_cast<ir::BarKind>(step.imm);
+  Barrier& barrier = self.barriers_[id & 15];
+  barrier.arrived += static_cast<std::uint32_t>(std::popcount(mask));
+  barrier.expected = expected;
+  barrier.votes += static_cast<std::uint32_t>(std::popcount(votes));
+  Warp& warp = *self.running_;
+  warp.live = static_cast<std::uint32_t>(std::popcount(live));
+  if (kind == ir::BarKind::arrive) return 0;
+  barrier.kind = kind;
+  warp.waits = true;
+  warp.barrier = id & 15;
+  warp.fiber.leave();
+  return warp.result;
+}
+
+bool CompiledBlocks::open_barriers() {
+  std::uint32_t live = 0;
+  for (const auto& warp : warps_) live += warp->live;
+  bool any = false;
+  for (std::uint32_t i = 0; i < std::size(barriers_); ++i) {
+    const Barrier b = barriers_[i];
+    if (b.arrived == 0 || b.arrived < (b.expected ? b.expected : live)) continue;
+    barriers_[i] = {};
+    std::uint32_t result = b.votes;
+    if (b.kind == ir::BarKind::red_and) result = b.votes == b.arrived;
+    if (b.kind == ir::BarKind::red_or) result = b.votes != 0;
+    any = true;
+    for (const auto& warp : warps_) {
+      if (!warp->waits || warp->barrier != i) continue;
+      warp->waits = false;
+      warp->result = result;
+    }
+  }
+  return any;
+}
+
+CompiledBlocks::Status CompiledBlocks::run_together(std::uint64_t block) {
+  block_ = block;
+  std::ranges::fill(barriers_, Barrier{});
+  for (const auto& warp : warps_) {
+    const std::uint32_t first = warp->number * launch_.code.lanes;
+    warp->live = std::min(launch_.threads - first, launch_.code.lanes);
+    warp->waits = warp->over = warp->stopped = false;
+    warp->fiber.prepare(run_warp, warp.get());
+  }
+  for (;;) {
+    bool left = false;
+    for (const auto& warp : warps_) {
+      if (warp->over || warp->waits) continue;
+      running_ = warp.get();
+      warp->over = warp->fiber.enter();
+      if (warp->stopped) return Status::stopped;
+      if (warp->over) warp->live = 0;
+    }
+    for (const auto& warp : warps_) left = left || !warp->over;
+    if (!left) return Status::over;
+    if (launch_.stop.load(std::memory_order_relaxed)) return Status::stopped;
+    if (!open_barriers()) return Status::stuck;
+  }
+}
+
+}  // namespace ptx2spv::interpreter

@@ -1,0 +1,68 @@
+// Blocks of a launch by machine code.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "translator/backend/host/fiber.hpp"
+#include "translator/backend/host/llvm/compile.hpp"
+
+namespace ptx2spv::interpreter {
+
+/// What the threads of the processor share that run a launch.
+struct CompiledLaunch {
+  CompiledLaunch(const Program& program, const Launch& launch, const llvm::Code& code,
+                 std::uint32_t dynamic_shared);
+
+  const Program& program;
+  const Launch& launch;
+  const llvm::Code& code;
+  std::uint32_t threads = 0, warps = 0, shared_bytes = 0;
+  std::vector<std::uint32_t> ids[3];   ///< by axis, of whole warps
+  std::atomic<std::uint32_t> stop{0};  ///< not 0: loops end
+};
+
+/// One thread of the processor's.
+class CompiledBlocks {
+ public:
+  explicit CompiledBlocks(CompiledLaunch& launch);
+
+  enum class Status : std::uint8_t { over, stopped, stuck };
+  /// Blocks [first, end) of the grid. stuck: threads of block() wait at a barrier for ever.
+  Status run(std::uint64_t first, std::uint64_t end);
+  std::uint64_t block() const { return block_; }
+
+ private:
+  struct Warp {
+    CompiledBlocks* owner = nullptr;
+    std::uint32_t number = 0;
+    Fiber fiber;
+    std::uint32_t barrier = 0, result = 0;
+    std::uint32_t live = 0;  ///< threads
+    bool waits = false, over = false, stopped = false;
+  };
+  struct Barrier {
+    std::uint32_t arrived = 0, expected = 0, votes = 0;
+    ir::BarKind kind = ir::BarKind::sync;
+  };
+
+  static void do_step(Frame* frame, std::uint32_t step, std::uint32_t mask);
+  static std::uint32_t do_meet(Frame* frame, std::uint32_t step, std::uint32_t mask,
+                               std::uint32_t live, std::uint32_t barrier, std::uint32_t expected,
+                               std::uint32_t votes);
+  static void run_warp(void* warp);
+  Status run_together(std::uint64_t block);
+  bool open_barriers();
+
+  CompiledLaunch& launch_;
+  Frame frame_;
+  std::vector<Row> rows_;
+  std::vector<std::byte> shared_, local_;
+  std::vector<std::unique_ptr<Warp>> warps_;
+  Barrier barriers_[16];
+  std::uint64_t block_ = 0;
+  Warp* running_ = nullptr;
+};
+
+}  // namespace ptx2spv::interpreter

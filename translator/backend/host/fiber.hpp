@@ -1,0 +1,36 @@
+// A stack of its own for each warp of a block that waits at barriers.
+#pragma once
+
+#include <cstddef>
+
+namespace ptx2spv::interpreter {
+
+class Fiber {
+ public:
+  using Body = void (*)(void*);
+
+  Fiber() = default;
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  /// Whether the processor has fibers here.
+  static bool available();
+  /// Prepares a call of `body`; nothing of an earlier call is left. Throws std::bad_alloc.
+  void prepare(Body body, void* argument);
+  /// Runs it until it leaves or is over. True when it is over.
+  bool enter();
+  /// In the body: back to who entered.
+  void leave();
+
+ private:
+  static void start(Fiber* self);
+
+  std::byte* stack_ = nullptr;
+  void *inside_ = nullptr, *outside_ = nullptr;  ///< stack pointers
+  Body body_ = nullptr;
+  void* argument_ = nullptr;
+  bool over_ = true;
+};
+
+}  // namespace ptx2spv::interpreter

@@ -1,0 +1,102 @@
+#include "translator/backend/host/llvm/emit.hpp"
+
+namespace ptx2spv::interpreter::llvm {
+
+Build::Build(const Api& api, LLVMContextRef in, LLVMModuleRef to, unsigned count)
+    : l(api), context(in), module(to), b(api.CreateBuilderInContext(in)), lanes(count) {
+  i1 = integer(1);
+  i8 = integer(8);
+  i16 = integer(16);
+  i32 = integer(32);
+  i64 = integer(64);
+  f32 = l.FloatTypeInContext(context);
+  f64 = l.DoubleTypeInContext(context);
+  mask_type = vector(i1);
+}
+
+LLVMValueRef Build::load_at(LLVMTypeRef t, LLVMValueRef address, bool invariant) {
+  LLVMValueRef value = load(t, pointer(t, address));
+  l.SetAlignment(value, 1);
+  if (invariant)
+    l.SetMetadata(value, l.GetMDKindIDInContext(context, "invariant.load", 14),
+                  l.MetadataAsValue(context, l.MDNodeInContext2(context, nullptr, 0)));
+  return value;
+}
+
+void Build::store_at(LLVMValueRef value, LLVMValueRef address) {
+  l.SetAlignment(l.BuildStore(b, value, pointer(l.TypeOf(value), address)), 1);
+}
+
+LLVMValueRef Build::splat(LLVMValueRef scalar, unsigned count) {
+  LLVMTypeRef t = l.VectorType(l.TypeOf(scalar), count);
+  LLVMValueRef first = l.BuildInsertElement(b, l.GetUndef(t), scalar, c32(0), "");
+  return l.BuildShuffleVector(b, first, l.GetUndef(t), l.ConstNull(l.VectorType(i32, count)), "");
+}
+
+LLVMValueRef Build::ramp(LLVMTypeRef element, std::uint64_t step) const {
+  LLVMValueRef each[32];
+  for (unsigned i = 0; i < lanes; ++i) each[i] = l.ConstInt(element, i * step, 0);
+  return l.ConstVector(each, lanes);
+}
+
+LLVMValueRef Build::intrinsic(const char* name, std::initializer_list<LLVMTypeRef> types,
+                              std::initializer_list<LLVMValueRef> args) {
+  const unsigned id = l.LookupIntrinsicID(name, std::char_traits<char>::length(name));
+  std::vector<LLVMTypeRef> t(types);
+  std::vector<LLVMValueRef> a(args);
+  LLVMValueRef callee = l.GetIntrinsicDeclaration(module, id, t.data(), t.size());
+  LLVMTypeRef signature = l.IntrinsicGetType(context, id, t.data(), t.size());
+  return l.BuildCall2(b, signature, callee, a.data(), static_cast<unsigned>(a.size()), "");
+}
+
+LLVMValueRef Build::call(LLVMTypeRef result, LLVMValueRef address,
+                         std::initializer_list<LLVMValueRef> args) {
+  std::vector<LLVMValueRef> a(args);
+  std::vector<LLVMTypeRef> t;
+  for (LLVMValueRef each : a) t.push_back(l.TypeOf(each));
+  LLVMTypeRef signature = l.FunctionType(result, t.data(), static_cast<unsigned>(t.size()), 0);
+  return l.BuildCall2(b, signature, pointer(signature, address), a.data(),
+                      static_cast<unsigned>(a.size()), "");
+}
+
+LLVMValueRef Build::shuffle(LLVMValueRef x, LLVMValueRef y, const std::vector<unsigned>& from) {
+  std::vector<LLVMValueRef> indices;
+  for (const unsigned i : from) indices.push_back(c32(i));
+  return l.BuildShuffleVector(
+      b, x, y, l.ConstVector(indices.data(), static_cast<unsigned>(indices.size())), "");
+}
+
+LLVMValueRef Build::phi(LLVMTypeRef t, std::initializer_list<LLVMValueRef> values,
+                        std::initializer_list<LLVMBasicBlockRef> from) {
+  LLVMValueRef made = l.BuildPhi(b, t, "");
+  std::vector<LLVMValueRef> v(values);
+  std::vector<LLVMBasicBlockRef> f(from);
+  l.AddIncoming(made, v.data(), f.data(), static_cast<unsigned>(v.size()));
+  return made;
+}
+
+LLVMValueRef Build::all_ones() {
+  LLVMValueRef each[32];
+  for (unsigned i = 0; i < lanes; ++i) each[i] = l.ConstInt(i1, 1, 0);
+  return l.ConstVector(each, lanes);
+}
+
+LLVMValueRef Build::bits(LLVMValueRef mask) {
+  LLVMValueRef word = cast(op_bitcast, mask, integer(lanes));
+  return lanes == 32 ? word : cast(op_zext, word, i32);
+}
+
+LLVMValueRef Build::from_bits(LLVMValueRef word) {
+  if (lanes != 32) word = cast(op_trunc, word, integer(lanes));
+  return cast(op_bitcast, word, mask_type);
+}
+
+LLVMValueRef Build::any(LLVMValueRef mask) {
+  return icmp(int_ne, cast(op_bitcast, mask, integer(lanes)), l.ConstInt(integer(lanes), 0, 0));
+}
+
+LLVMValueRef Build::all(LLVMValueRef mask) {
+  return icmp(int_eq, cast(op_bitcast, mask, integer(lanes)), l.ConstInt(integer(lanes), ~0ull, 1));
+}
+
+}  // namespace ptx2spv::interpreter::llvm

@@ -1,0 +1,206 @@
+#include "translator/backend/host/llvm/compile.hpp"
+
+#include <cstdlib>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "translator/backend/host/llvm/emit.hpp"
+
+namespace ptx2spv::interpreter::llvm {
+
+using ir::Op;
+
+namespace {
+
+/// Operations past which LLVM takes too long.
+constexpr std::size_t kMostOperations = 40'000;
+
+struct Needs {
+  bool warps = false, barriers = false;
+};
+
+Needs needs_of(const ir::Function& f) {
+  Needs needs;
+  for (const ir::BlockId b : f.order)
+    for (const ir::Value v : f.blocks[b].insts) {
+      const Op op = f.insts[v].op;
+      needs.barriers = needs.barriers || op == Op::control_barrier || op == Op::bar_sync;
+      needs.warps = needs.warps || (op >= Op::warp_shfl && op <= Op::warp_elect);
+    }
+  return needs;
+}
+
+bool has_avx512(std::string_view features) {
+  return features.find("+avx512bw") != std::string_view::npos;
+}
+
+/// Lanes of a vector of words: as many as two registers have.
+unsigned lanes_of(const Needs& needs, std::string_view features) {
+  if (needs.warps) return kLanes;
+  if (const char* forced = std::getenv("P2S_W")) return static_cast<unsigned>(std::atoi(forced));
+  return has_avx512(features) ? 16 : 8;
+}
+
+class Compiler {
+ public:
+  explicit Compiler(const Api& api) : l_(api), context_(api.ContextCreate()) {}
+  ~Compiler() {
+    if (module_) l_.DisposeModule(module_);
+    if (data_) l_.DisposeTargetData(data_);
+    if (machine_) l_.DisposeTargetMachine(machine_);
+    if (features_) l_.DisposeMessage(features_);
+    l_.ContextDispose(context_);
+  }
+  Compiler(const Compiler&) = delete;
+  Compiler& operator=(const Compiler&) = delete;
+
+  bool machine(std::string& problem) {
+    char* triple = l_.GetDefaultTargetTriple();
+    char* cpu = l_.GetHostCPUName();
+    features_ = l_.GetHostCPUFeatures();
+    LLVMTargetRef target = nullptr;
+    char* error = nullptr;
+    if (l_.GetTargetFromTriple(triple, &target, &error)) {
+      problem = error;
+      l_.DisposeMessage(error);
+    } else {
+      // Default optimisation, position-independent code, the code model of its JIT.
+      machine_ = l_.CreateTargetMachine(target, triple, cpu, features_, 2, 2, 1);
+      data_ = l_.CreateTargetDataLayout(machine_);
+      module_ = l_.ModuleCreateWithNameInContext("ptx2spv", context_);
+      l_.SetTarget(module_, triple);
+      l_.SetModuleDataLayout(module_, data_);
+    }
+    l_.DisposeMessage(triple);
+    l_.DisposeMessage(cpu);
+    return machine_ != nullptr;
+  }
+
+  const char* features() const { return features_; }
+
+  bool emit(const Program& program, Kind kind, std::string& problem) {
+    const Shape shape(program.source->function, kind.rows);
+    problem = shape.problem();
+    if (!problem.empty()) return false;
+    Build build(l_, context_, module_, kind.lanes);
+    Emitter emitter(build, program.source->function, program, program.source->steps, shape, kind);
+    if (!emitter.run()) problem = emitter.problem();
+    if (!problem.empty()) return false;
+    if (std::getenv("P2S_LL")) {
+      char* text = l_.PrintModuleToString(module_);
+      std::fputs(text, stderr);
+      l_.DisposeMessage(text);
+    }
+    char* wrong = nullptr;
+    if (l_.VerifyModule(module_, 2, &wrong)) problem = fmt::format("internal: {}", wrong);
+    if (wrong) l_.DisposeMessage(wrong);
+    return problem.empty();
+  }
+
+  /// Object code, or null.
+  LLVMMemoryBufferRef object(std::string& problem) {
+    LLVMPassBuilderOptionsRef options = l_.CreatePassBuilderOptions();
+    const char* passes = std::getenv("P2S_PASSES");
+    LLVMErrorRef error = l_.RunPasses(module_, passes ? passes : "default<O2>", machine_, options);
+    l_.DisposePassBuilderOptions(options);
+    if (failed(error, problem)) return nullptr;
+    if (std::getenv("P2S_OPT")) {
+      char* text = l_.PrintModuleToString(module_);
+      std::fputs(text, stderr);
+      l_.DisposeMessage(text);
+    }
+    if (const char* path = std::getenv("P2S_ASM")) {
+      char* m = nullptr;
+      LLVMMemoryBufferRef buffer = nullptr;
+      if (!l_.TargetMachineEmitToMemoryBuffer(machine_, module_, 0, &m, &buffer)) {
+        std::FILE* f = std::fopen(path, "w");
+        std::fwrite(l_.GetBufferStart(buffer), 1, l_.GetBufferSize(buffer), f);
+        std::fclose(f);
+      }
+    }
+    char* message = nullptr;
+    LLVMMemoryBufferRef buffer = nullptr;
+    if (l_.TargetMachineEmitToMemoryBuffer(machine_, module_, 1, &message, &buffer)) {
+      problem = message;
+      l_.DisposeMessage(message);
+      return nullptr;
+    }
+    return buffer;
+  }
+
+  bool failed(LLVMErrorRef error, std::string& problem) {
+    if (!error) return false;
+    char* message = l_.GetErrorMessage(error);
+    problem = message;
+    l_.DisposeErrorMessage(message);
+    return true;
+  }
+
+  LLVMOrcLLJITRef link(LLVMMemoryBufferRef object, std::uint64_t& address, std::string& problem) {
+    LLVMOrcLLJITRef jit = nullptr;
+    if (failed(l_.OrcCreateLLJIT(&jit, nullptr), problem)) {
+      l_.DisposeMemoryBuffer(object);
+      return nullptr;
+    }
+    LLVMOrcJITDylibRef library = l_.OrcLLJITGetMainJITDylib(jit);
+    LLVMOrcDefinitionGeneratorRef process = nullptr;
+    // What code calls of the C library, such as fmodf.
+    if (!failed(l_.OrcCreateDynamicLibrarySearchGeneratorForProcess(
+                    &process, l_.OrcLLJITGetGlobalPrefix(jit), nullptr, nullptr),
+                problem))
+      l_.OrcJITDylibAddGenerator(library, process);
+    if (failed(l_.OrcLLJITAddObjectFile(jit, library, object), problem) ||
+        failed(l_.OrcLLJITLookup(jit, &address, "kernel"), problem)) {
+      l_.OrcDisposeLLJIT(jit);
+      return nullptr;
+    }
+    return jit;
+  }
+
+ private:
+  const Api& l_;
+  LLVMContextRef context_;
+  LLVMModuleRef module_ = nullptr;
+  LLVMTargetMachineRef machine_ = nullptr;
+  LLVMTargetDataRef data_ = nullptr;
+  char* features_ = nullptr;
+};
+
+}  // namespace
+
+Code::~Code() {
+  std::string problem;
+  if (const Api* api = jit_ ? load_api(problem) : nullptr)
+    api->OrcDisposeLLJIT(static_cast<LLVMOrcLLJITRef>(jit_));
+}
+
+std::shared_ptr<const Code> compile(const Program& program, bool rows, std::string& problem) {
+  if (!program.source || program.source->function.order.empty()) {
+    problem = "the program has no source";
+    return nullptr;
+  }
+  if (program.source->function.insts.size() > kMostOperations) {
+    problem = "the kernel is too large";
+    return nullptr;
+  }
+  const Api* api = load_api(problem);
+  if (!api) return nullptr;
+  Compiler compiler(*api);
+  if (!compiler.machine(problem)) return nullptr;
+  const Needs needs = needs_of(program.source->function);
+  const Kind kind{lanes_of(needs, compiler.features()), rows, has_avx512(compiler.features())};
+  if (!compiler.emit(program, kind, problem)) return nullptr;
+  LLVMMemoryBufferRef object = compiler.object(problem);
+  if (!object) return nullptr;
+  auto code = std::make_shared<Code>();
+  std::uint64_t address = 0;
+  code->jit_ = compiler.link(object, address, problem);
+  if (!code->jit_) return nullptr;
+  code->run = reinterpret_cast<Compiled>(address);
+  code->lanes = kind.lanes;
+  code->barriers = needs.barriers;
+  return code;
+}
+
+}  // namespace ptx2spv::interpreter::llvm

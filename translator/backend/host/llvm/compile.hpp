@@ -1,0 +1,33 @@
+// A program as machine code.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "translator/backend/host/frame.hpp"
+
+namespace ptx2spv::interpreter::llvm {
+
+/// Machine code for blocks of one shape. It lives as long as this does.
+class Code {
+ public:
+  Code() = default;
+  ~Code();
+  Code(const Code&) = delete;
+  Code& operator=(const Code&) = delete;
+
+  Compiled run = nullptr;
+  unsigned lanes = 0;
+  bool barriers = false;  ///< a block's warps wait for one another
+
+ private:
+  friend std::shared_ptr<const Code> compile(const Program&, bool, std::string&);
+  void* jit_ = nullptr;
+};
+
+/// `rows`: the x size of a block is a multiple of 32. Null where LLVM is missing or the program has
+/// what is left to the interpreter; `problem` says which. Takes some ten milliseconds for a hundred
+/// operations.
+std::shared_ptr<const Code> compile(const Program& program, bool rows, std::string& problem);
+
+}  // namespace ptx2spv::interpreter::llvm

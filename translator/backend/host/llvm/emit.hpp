@@ -1,0 +1,188 @@
+// From the IR to LLVM's: a function that runs warps, whose lanes lie side by side in vectors.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "translator/backend/host/frame.hpp"
+#include "translator/backend/host/llvm/api.hpp"
+#include "translator/backend/host/llvm/shape.hpp"
+
+namespace ptx2spv::interpreter::llvm {
+
+struct Kind {
+  unsigned lanes = 16;  ///< of a vector: 8, 16 or 32
+  bool rows = false;    ///< as Shape has it; all warps are whole then
+  bool fence_logic = false;  ///< LLVM up to 22 takes a merge of bits that a mask chooses wrong (AVX-512)
+};
+
+/// Thin names over the builder of LLVM's C interface.
+class Build {
+ public:
+  Build(const Api& api, LLVMContextRef context, LLVMModuleRef module, unsigned lanes);
+  ~Build() { l.DisposeBuilder(b); }
+  Build(const Build&) = delete;
+  Build& operator=(const Build&) = delete;
+
+  LLVMTypeRef vector(LLVMTypeRef t) const { return l.VectorType(t, lanes); }
+  LLVMTypeRef integer(unsigned bits) const { return l.IntTypeInContext(context, bits); }
+  LLVMValueRef c32(std::uint64_t n) const { return l.ConstInt(i32, n & 0xffffffffu, 0); }
+  LLVMValueRef c64(std::uint64_t n) const { return l.ConstInt(i64, n, 0); }
+  LLVMValueRef op(Opcode o, LLVMValueRef x, LLVMValueRef y) { return l.BuildBinOp(b, o, x, y, ""); }
+  LLVMValueRef cast(Opcode o, LLVMValueRef x, LLVMTypeRef t) { return l.BuildCast(b, o, x, t, ""); }
+  LLVMValueRef icmp(Compare c, LLVMValueRef x, LLVMValueRef y) {
+    return l.BuildICmp(b, c, x, y, "");
+  }
+  LLVMValueRef fcmp(Compare c, LLVMValueRef x, LLVMValueRef y) {
+    return l.BuildFCmp(b, c, x, y, "");
+  }
+  LLVMValueRef select(LLVMValueRef c, LLVMValueRef x, LLVMValueRef y) {
+    return l.BuildSelect(b, c, x, y, "");
+  }
+  LLVMValueRef load(LLVMTypeRef t, LLVMValueRef pointer) { return l.BuildLoad2(b, t, pointer, ""); }
+  void store(LLVMValueRef value, LLVMValueRef pointer) { l.BuildStore(b, value, pointer); }
+  /// The pointer of an address, an i64 or a vector of them.
+  LLVMValueRef pointer(LLVMTypeRef to, LLVMValueRef address) {
+    return cast(op_inttoptr, address, l.PointerType(to, 0));
+  }
+  LLVMValueRef load_at(LLVMTypeRef t, LLVMValueRef address, bool invariant = false);
+  void store_at(LLVMValueRef value, LLVMValueRef address);
+  LLVMValueRef splat(LLVMValueRef scalar) { return splat(scalar, lanes); }
+  LLVMValueRef splat(LLVMValueRef scalar, unsigned count);
+  LLVMValueRef lane(LLVMValueRef v, LLVMValueRef i) { return l.BuildExtractElement(b, v, i, ""); }
+  LLVMValueRef lane0(LLVMValueRef v) { return lane(v, c32(0)); }
+  /// 0, step, 2 step, ...
+  LLVMValueRef ramp(LLVMTypeRef element, std::uint64_t step) const;
+  LLVMValueRef intrinsic(const char* name, std::initializer_list<LLVMTypeRef> types,
+                         std::initializer_list<LLVMValueRef> args);
+  LLVMValueRef call(LLVMTypeRef result, LLVMValueRef function,
+                    std::initializer_list<LLVMValueRef> args);
+  LLVMValueRef shuffle(LLVMValueRef x, LLVMValueRef y, const std::vector<unsigned>& from);
+  LLVMBasicBlockRef block() { return l.AppendBasicBlockInContext(context, function, ""); }
+  void at(LLVMBasicBlockRef where) { l.PositionBuilderAtEnd(b, where); }
+  LLVMValueRef phi(LLVMTypeRef t, std::initializer_list<LLVMValueRef> values,
+                   std::initializer_list<LLVMBasicBlockRef> from);
+  LLVMValueRef all_ones();
+  /// The bits of a vector of i1, as an i32.
+  LLVMValueRef bits(LLVMValueRef mask);
+  LLVMValueRef from_bits(LLVMValueRef word);
+  LLVMValueRef any(LLVMValueRef mask);
+  LLVMValueRef all(LLVMValueRef mask);
+
+  const Api& l;
+  LLVMContextRef context;
+  LLVMModuleRef module;
+  LLVMBuilderRef b;
+  unsigned lanes;
+  LLVMValueRef function = nullptr;
+  LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, mask_type;
+};
+
+/// A value of the IR: its components, each a scalar that all lanes have, or a vector.
+struct Lifted {
+  LLVMValueRef part[4] = {};
+  unsigned parts = 0;
+  bool uniform = false;
+};
+
+class Emitter {
+ public:
+  Emitter(Build& build, const ir::Function& function, const Program& program,
+          const std::vector<std::uint32_t>& steps, const Shape& shape, Kind kind);
+  /// The function `kernel` of type Compiled. False where it cannot be made; problem() says why.
+  bool run();
+  const std::string& problem() const { return problem_; }
+
+ private:
+  using Value = ir::Value;
+  using BlockId = ir::BlockId;
+
+  // emit.cpp: the loops over blocks and warps, control flow, values.
+  void begin();
+  void end_warps();
+  void block(std::uint32_t place);
+  void terminate(BlockId b);
+  void split(BlockId b);
+  void go(BlockId from, BlockId to, LLVMValueRef lanes);
+  void enter(BlockId to, LLVMValueRef lanes, bool add);
+  void take_phis(BlockId from, const std::vector<std::pair<BlockId, LLVMValueRef>>& edges);
+  void back(LLVMBasicBlockRef header);
+  LLVMBasicBlockRef next_from(std::uint32_t place);
+  LLVMTypeRef type(ir::Type t, bool uniform) const;
+  LLVMValueRef alloca_of(LLVMTypeRef t);
+  void reserve(Value v);
+  Lifted value(Value v);
+  Lifted spread(Lifted v);
+  LLVMValueRef scalar(Value v, unsigned part = 0) { return value(v).part[part]; }
+  LLVMValueRef wide(Value v) { return spread(value(v)).part[0]; }
+  void define(Value v, Lifted result);
+  LLVMValueRef field(std::size_t offset, LLVMTypeRef t, bool invariant = true);
+  LLVMValueRef mask_bits() { return b_.bits(mask_); }
+
+  bool instruction(Value v);
+  LLVMValueRef builtin(const ir::Inst& inst, bool uniform);
+  bool fail(const ir::Inst& inst);
+  /// Does the step by its handler, through rows in memory.
+  bool by_step(Value v);
+  void put_rows(Place at, ir::Type t, const Lifted& from);
+  Lifted take_rows(Place at, ir::Type t, bool uniform);
+
+  // emit_integer.cpp, emit_float.cpp: operands in, result out; null where the operation is another.
+  LLVMValueRef integer(const ir::Inst& inst, ir::Type from, const LLVMValueRef* in);
+  LLVMValueRef logic(const ir::Inst& inst, Opcode o, const LLVMValueRef* in);
+  LLVMValueRef fence(LLVMValueRef bits);
+  LLVMValueRef divide(const ir::Inst& inst, LLVMValueRef a, LLVMValueRef b);
+  LLVMValueRef floating(Value v, const ir::Inst& inst, ir::Type from, const LLVMValueRef* in);
+  LLVMValueRef settle(Value v, LLVMValueRef number, bool f64, const LLVMValueRef* in, unsigned count);
+  void find_nan_readers();
+
+  // emit_memory.cpp
+  struct Access;
+  bool load(Value v);
+  bool store(Value v);
+  Access access(Value address, const ir::MemAttr& mem);
+  bool split_address(Value address, Access& out, unsigned depth);
+  void follow(Access& a, unsigned bytes, bool whole);
+  Lifted load_uniform(const Access& a, const ir::Inst& inst);
+  Lifted load_lanes(Access& a, const ir::Inst& inst);
+  void store_uniform(const Access& a, const ir::Inst& inst, Lifted what);
+  void store_lanes(Access& a, const ir::Inst& inst, Lifted what);
+  LLVMValueRef local_address(const Access& a, unsigned word);
+  Lifted load_local(Access& a, const ir::Inst& inst);
+  void store_local(Access& a, const ir::Inst& inst, Lifted what);
+  LLVMTypeRef memory_type(unsigned bytes) const { return b_.integer(bytes * 8); }
+
+  // emit_warp.cpp
+  bool together(Value v);
+  bool shuffle(Value v);
+  bool meet(Value v);
+
+  Build& b_;
+  const ir::Function& f_;
+  const Program& program_;
+  const std::vector<std::uint32_t>& steps_;
+  const Shape& shape_;
+  const Kind kind_;
+  std::string problem_;
+
+  LLVMValueRef frame_ = nullptr;
+  LLVMBasicBlockRef entry_ = nullptr, stopped_ = nullptr, done_ = nullptr;
+  LLVMBasicBlockRef next_warp_ = nullptr, next_block_ = nullptr;
+  LLVMBuilderRef allocas_ = nullptr;
+  LLVMValueRef number_[3] = {}, warp_ = nullptr;  ///< allocas: the block's numbers, the warp's
+  LLVMValueRef ids_[3] = {}, first_ = nullptr, index_ = nullptr, local_ = nullptr;
+  LLVMValueRef live_ = nullptr;  ///< alloca: lanes whose threads have not ended
+  LLVMValueRef mask_ = nullptr;  ///< of the block that is being made
+  BlockId current_ = 0;
+  std::vector<LLVMBasicBlockRef> bodies_, tests_;  ///< by place
+  std::vector<LLVMValueRef> in_;                   ///< by place, allocas: lanes that come
+  struct Home {
+    LLVMValueRef part[4] = {}, lanes[4] = {};  ///< allocas; `lanes`: of a uniform value that escapes
+  };
+  std::unordered_map<Value, Home> homes_;
+  std::unordered_map<Value, Lifted> known_;  ///< in the block that is being made
+  std::vector<bool> nan_read_;               ///< by value: which NaN it is matters
+};
+
+}  // namespace ptx2spv::interpreter::llvm

@@ -1,0 +1,381 @@
+// Loads and stores. Lanes whose addresses follow each other share one access, which is found out
+// while the kernel runs; others gather and scatter.
+#include <cstddef>
+
+#include "translator/backend/host/llvm/emit.hpp"
+
+namespace ptx2spv::interpreter::llvm {
+
+using ir::Op;
+using ir::Space;
+using ir::Type;
+
+/// An address: base + scale * each lane's index, or, without one, of all lanes the base.
+struct Emitter::Access {
+  LLVMValueRef base = nullptr;   ///< i64
+  LLVMValueRef index = nullptr;  ///< a vector of i32 or i64, or null
+  std::uint64_t scale = 1;
+  enum class Extend : std::uint8_t { none, zero, sign } extend = Extend::none;  ///< none: i64
+  LLVMValueRef size = nullptr;    ///< i64, bytes from the base on; null in global memory
+  LLVMValueRef inside = nullptr;  ///< lanes, or of a uniform access one i1; null: all
+  bool local = false, is_volatile = false;
+  // What follow() adds.
+  LLVMValueRef addresses = nullptr, first = nullptr, follows = nullptr;
+};
+
+/// Takes an address apart into what all lanes have and 32 bits a lane. Looks at operations of this
+/// block alone, whose operands are at hand.
+bool Emitter::split_address(Value v, Access& out, unsigned depth) {
+  const Lifted known = value(v);
+  if (known.uniform) {
+    out = {.base = known.part[0]};
+    return true;
+  }
+  const ir::Inst& inst = f_.insts[v];
+  if (depth == 0 || shape_.home(v) != current_) return false;
+  switch (inst.op) {
+    case Op::zext:
+    case Op::sext:
+      if (f_.insts[f_.arg(v, 0)].type != Type::i32) return false;
+      out = {.base = b_.c64(0),
+             .index = wide(f_.arg(v, 0)),
+             .extend = inst.op == Op::zext ? Access::Extend::zero : Access::Extend::sign};
+      return true;
+    case Op::add: {
+      Access x, y;
+      if (!split_address(f_.arg(v, 0), x, depth - 1) || !split_address(f_.arg(v, 1), y, depth - 1))
+        return false;
+      if (x.index && y.index) return false;
+      out = x.index ? x : y;
+      out.base = b_.op(op_add, x.base, y.base);
+      return true;
+    }
+    case Op::shl:
+    case Op::mul: {
+      const ir::Inst& by = f_.insts[f_.arg(v, 1)];
+      if (by.op != Op::constant || (inst.op == Op::shl && by.imm > 8)) return false;
+      const std::uint64_t factor = inst.op == Op::shl ? 1ull << by.imm : by.imm;
+      if (factor == 0 || factor > 4096 || !split_address(f_.arg(v, 0), out, depth - 1)) return false;
+      out.base = b_.op(op_mul, out.base, b_.c64(factor));
+      out.scale *= factor;
+      return out.scale <= 4096;
+    }
+    case Op::select: {
+      const Lifted c = value(f_.arg(v, 0));
+      Access x, y;
+      if (!c.uniform || !split_address(f_.arg(v, 1), x, depth - 1) ||
+          !split_address(f_.arg(v, 2), y, depth - 1) || (x.index && y.index))
+        return false;
+      out = x.index ? x : y;
+      out.base = b_.select(c.part[0], x.base, y.base);
+      if (!out.index) return true;
+      LLVMValueRef none = b_.l.ConstNull(b_.l.TypeOf(out.index));
+      out.index = x.index ? b_.select(c.part[0], out.index, none)
+                          : b_.select(c.part[0], none, out.index);
+      return true;
+    }
+    default: return false;
+  }
+}
+
+Emitter::Access Emitter::access(Value address, const ir::MemAttr& mem) {
+  Access out;
+  if (mem.space == Space::global) {
+    if (!split_address(address, out, 6)) out = {.base = b_.c64(0), .index = wide(address)};
+  } else {
+    const Lifted offset = value(address);
+    if (mem.space == Space::local) {
+      out.base = local_;
+      out.size = b_.c64(program_.local_bytes);
+      out.local = true;
+    } else {
+      const std::size_t region = offsetof(Frame, regions) +
+                                 static_cast<std::size_t>(mem.space) * sizeof(Region);
+      out.base = field(region + offsetof(Region, bytes), b_.i64);
+      out.size = field(region + offsetof(Region, size), b_.i64);
+    }
+    LLVMValueRef end = b_.c64(mem.bytes);
+    if (offset.uniform) {
+      LLVMValueRef at = b_.cast(op_zext, offset.part[0], b_.i64);
+      out.inside = b_.icmp(int_ule, b_.op(op_add, at, end), out.size);
+      if (!out.local) out.base = b_.op(op_add, out.base, at);
+      else out.index = b_.splat(offset.part[0]);
+    } else {
+      out.index = offset.part[0];
+      out.extend = Access::Extend::zero;
+      LLVMValueRef limit = b_.op(op_sub, out.size, end);
+      // A region smaller than the access has no place for it.
+      LLVMValueRef fits = b_.icmp(int_ule, end, out.size);
+      LLVMValueRef most = b_.intrinsic("llvm.umin", {b_.i64}, {limit, b_.c64(0xffffffffu)});
+      LLVMValueRef below =
+          b_.icmp(int_ule, out.index, b_.splat(b_.cast(op_trunc, most, b_.i32)));
+      out.inside = b_.op(op_and, below, b_.splat(fits));
+    }
+  }
+  out.is_volatile = mem.is_volatile;
+  return out;
+}
+
+/// Whether the lanes that run have addresses `bytes` apart, one after the other; `whole`: and all
+/// lanes run.
+void Emitter::follow(Access& a, unsigned bytes, bool whole) {
+  LLVMTypeRef element = a.extend == Access::Extend::none ? b_.i64 : b_.i32;
+  LLVMValueRef wide_index = a.index;
+  if (a.extend != Access::Extend::none)
+    wide_index = b_.cast(a.extend == Access::Extend::zero ? op_zext : op_sext, a.index,
+                         b_.vector(b_.i64));
+  if (a.scale != 1) wide_index = b_.op(op_mul, wide_index, b_.splat(b_.c64(a.scale)));
+  a.addresses = b_.op(op_add, wide_index, b_.splat(a.base));
+  LLVMValueRef lane = b_.lane0(a.index);
+  LLVMValueRef lane64 = lane;
+  if (bytes % a.scale != 0) return;
+  const std::uint64_t step = bytes / a.scale;
+  LLVMValueRef expected = b_.op(op_add, b_.splat(lane), b_.ramp(element, step));
+  LLVMValueRef same = b_.icmp(int_eq, a.index, expected);
+  LLVMValueRef idle = b_.op(op_xor, mask_, b_.all_ones());
+  LLVMValueRef follows = whole ? b_.op(op_and, b_.all(same), b_.all(mask_))
+                               : b_.all(b_.op(op_or, same, idle));
+  if (a.extend != Access::Extend::none) {
+    const bool zero = a.extend == Access::Extend::zero;
+    lane64 = b_.cast(zero ? op_zext : op_sext, lane, b_.i64);
+    // No wrapping on the way.
+    const std::uint64_t last = step * (b_.lanes - 1);
+    LLVMValueRef most = b_.c64((zero ? 0xffffffffull : 0x7fffffffull) - last);
+    follows = b_.op(op_and, follows, b_.icmp(zero ? int_ule : int_sle, lane64, most));
+  }
+  if (a.scale != 1) lane64 = b_.op(op_mul, lane64, b_.c64(a.scale));
+  a.first = b_.op(op_add, a.base, lane64);
+  if (a.size) {
+    LLVMValueRef end = b_.op(op_add, lane64, b_.c64(std::uint64_t{bytes} * b_.lanes));
+    follows = b_.op(op_and, follows, b_.icmp(int_ule, end, a.size));
+  }
+  a.follows = follows;
+}
+
+namespace {
+
+unsigned parts_of(const ir::Inst& inst, Type t) {
+  return t == Type::v2 ? 2 : t == Type::v4 ? 4 : inst.mem.bytes == 16 ? 4 : 1;
+}
+
+}  // namespace
+
+bool Emitter::load(Value v) {
+  const ir::Inst& inst = f_.insts[v];
+  Access a = access(f_.arg(v, 0), inst.mem);
+  // Never one with an earlier one.
+  if (a.is_volatile) b_.l.BuildFence(b_.b, kSequentiallyConsistent, 1, "");
+  if (a.local)
+    define(v, load_local(a, inst));
+  else if (!a.index)
+    define(v, load_uniform(a, inst));
+  else
+    define(v, load_lanes(a, inst));
+  return true;
+}
+
+Lifted Emitter::load_uniform(const Access& a, const ir::Inst& inst) {
+  const bool fixed = inst.mem.space == Space::param || inst.mem.space == Space::push ||
+                     inst.mem.space == Space::table || inst.mem.space == Space::textures ||
+                     (inst.mem.readonly && !inst.mem.is_volatile);
+  Lifted out{.parts = parts_of(inst, inst.type), .uniform = true};
+  const unsigned bytes = out.parts > 1 ? 4 : inst.mem.bytes;
+  LLVMValueRef base = a.base;
+  // Past the end lie zeros: the frame's own.
+  if (a.inside)
+    base = b_.select(a.inside, base, b_.op(op_add, frame_, b_.c64(offsetof(Frame, zeros))));
+  for (unsigned i = 0; i < out.parts; ++i) {
+    LLVMTypeRef t = memory_type(bytes);
+    LLVMValueRef part = b_.load_at(t, b_.op(op_add, base, b_.c64(i * 4)), fixed);
+    if (inst.mem.is_volatile) b_.l.SetVolatile(part, 1);
+    out.part[i] = bytes < 4 ? b_.cast(op_zext, part, b_.i32) : part;
+  }
+  return out;
+}
+
+Lifted Emitter::load_lanes(Access& a, const ir::Inst& inst) {
+  Lifted out{.parts = parts_of(inst, inst.type)};
+  const unsigned parts = out.parts, bytes = parts > 1 ? 4 : inst.mem.bytes;
+  LLVMTypeRef element = memory_type(bytes);
+  follow(a, inst.mem.bytes, parts > 1);
+  LLVMBasicBlockRef fast = nullptr, slow = b_.block(), join = b_.block();
+  LLVMValueRef quick[4] = {}, one_by_one[4] = {};
+  if (a.follows) {
+    fast = b_.block();
+    b_.l.BuildCondBr(b_.b, a.follows, fast, slow);
+    b_.at(fast);
+    if (parts == 1) {
+      LLVMTypeRef t = b_.vector(element);
+      LLVMTypeRef to = b_.l.PointerType(t, 0);
+      quick[0] = b_.intrinsic("llvm.masked.load", {t, to},
+                              {b_.pointer(t, a.first), b_.c32(1), mask_, b_.l.ConstNull(t)});
+    } else {
+      LLVMTypeRef t = b_.l.VectorType(element, parts * b_.lanes);
+      LLVMValueRef all = b_.load_at(t, a.first);
+      for (unsigned i = 0; i < parts; ++i) {
+        std::vector<unsigned> from;
+        for (unsigned k = 0; k < b_.lanes; ++k) from.push_back(k * parts + i);
+        quick[i] = b_.shuffle(all, b_.l.GetUndef(t), from);
+      }
+    }
+    b_.l.BuildBr(b_.b, join);
+  } else {
+    b_.l.BuildBr(b_.b, slow);
+  }
+  b_.at(slow);
+  LLVMValueRef lanes = a.inside ? b_.op(op_and, mask_, a.inside) : mask_;
+  for (unsigned i = 0; i < parts; ++i) {
+    LLVMTypeRef t = b_.vector(element);
+    LLVMValueRef at = i ? b_.op(op_add, a.addresses, b_.splat(b_.c64(4 * i))) : a.addresses;
+    LLVMTypeRef pointers = b_.vector(b_.l.PointerType(element, 0));
+    one_by_one[i] = b_.intrinsic(
+        "llvm.masked.gather", {t, pointers},
+        {b_.cast(op_inttoptr, at, pointers), b_.c32(1), lanes, b_.l.ConstNull(t)});
+  }
+  LLVMBasicBlockRef slow_end = b_.l.GetInsertBlock(b_.b);
+  b_.l.BuildBr(b_.b, join);
+  b_.at(join);
+  for (unsigned i = 0; i < parts; ++i) {
+    LLVMValueRef part = one_by_one[i];
+    if (fast) part = b_.phi(b_.vector(element), {quick[i], one_by_one[i]}, {fast, slow_end});
+    out.part[i] = bytes < 4 ? b_.cast(op_zext, part, b_.vector(b_.i32)) : part;
+  }
+  return out;
+}
+
+bool Emitter::store(Value v) {
+  const ir::Inst& inst = f_.insts[v];
+  Access a = access(f_.arg(v, 0), inst.mem);
+  const Lifted what = value(f_.arg(v, 1));
+  if (a.local)
+    store_local(a, inst, what);
+  else if (!a.index)
+    store_uniform(a, inst, what);
+  else
+    store_lanes(a, inst, spread(what));
+  return true;
+}
+
+/// All lanes write to one place: the last one's stays.
+void Emitter::store_uniform(const Access& a, const ir::Inst& inst, Lifted what) {
+  const unsigned bytes = what.parts > 1 ? 4 : inst.mem.bytes;
+  if (!what.uniform) {
+    LLVMValueRef zeros =
+        b_.intrinsic("llvm.ctlz", {b_.i32}, {mask_bits(), b_.l.ConstInt(b_.i1, 0, 0)});
+    LLVMValueRef last = b_.op(op_sub, b_.c32(31), zeros);
+    for (unsigned i = 0; i < what.parts; ++i) what.part[i] = b_.lane(what.part[i], last);
+  }
+  LLVMBasicBlockRef on = nullptr;
+  if (a.inside) {
+    LLVMBasicBlockRef inside = b_.block();
+    on = b_.block();
+    b_.l.BuildCondBr(b_.b, a.inside, inside, on);
+    b_.at(inside);
+  }
+  for (unsigned i = 0; i < what.parts; ++i) {
+    LLVMValueRef part = what.part[i];
+    if (bytes < 4) part = b_.cast(op_trunc, part, memory_type(bytes));
+    b_.store_at(part, b_.op(op_add, a.base, b_.c64(i * 4)));
+  }
+  if (!on) return;
+  b_.l.BuildBr(b_.b, on);
+  b_.at(on);
+}
+
+void Emitter::store_lanes(Access& a, const ir::Inst& inst, Lifted what) {
+  const unsigned parts = what.parts, bytes = parts > 1 ? 4 : inst.mem.bytes;
+  LLVMTypeRef element = memory_type(bytes), t = b_.vector(element);
+  if (bytes < 4) what.part[0] = b_.cast(op_trunc, what.part[0], t);
+  follow(a, inst.mem.bytes, parts > 1);
+  LLVMBasicBlockRef slow = b_.block(), join = b_.block();
+  if (a.follows) {
+    LLVMBasicBlockRef fast = b_.block();
+    b_.l.BuildCondBr(b_.b, a.follows, fast, slow);
+    b_.at(fast);
+    if (parts == 1) {
+      LLVMTypeRef to = b_.l.PointerType(t, 0);
+      b_.intrinsic("llvm.masked.store", {t, to},
+                   {what.part[0], b_.pointer(t, a.first), b_.c32(1), mask_});
+    } else {
+      // Pairs first, then both pairs: lanes by lanes, parts side by side.
+      std::vector<unsigned> pair, both;
+      for (unsigned k = 0; k < b_.lanes; ++k) pair.insert(pair.end(), {k, b_.lanes + k});
+      LLVMValueRef all = b_.shuffle(what.part[0], what.part[1], pair);
+      if (parts == 4) {
+        LLVMValueRef high = b_.shuffle(what.part[2], what.part[3], pair);
+        for (unsigned k = 0; k < b_.lanes; ++k)
+          both.insert(both.end(), {2 * k, 2 * k + 1, 2 * b_.lanes + 2 * k, 2 * b_.lanes + 2 * k + 1});
+        all = b_.shuffle(all, high, both);
+      }
+      b_.store_at(all, a.first);
+    }
+    b_.l.BuildBr(b_.b, join);
+  } else {
+    b_.l.BuildBr(b_.b, slow);
+  }
+  b_.at(slow);
+  LLVMValueRef lanes = a.inside ? b_.op(op_and, mask_, a.inside) : mask_;
+  LLVMTypeRef pointers = b_.vector(b_.l.PointerType(element, 0));
+  for (unsigned i = 0; i < parts; ++i) {
+    LLVMValueRef at = i ? b_.op(op_add, a.addresses, b_.splat(b_.c64(4 * i))) : a.addresses;
+    b_.intrinsic("llvm.masked.scatter", {t, pointers},
+                 {what.part[i], b_.cast(op_inttoptr, at, pointers), b_.c32(1), lanes});
+  }
+  b_.l.BuildBr(b_.b, join);
+  b_.at(join);
+}
+
+// Local memory: word w of all lanes, then word w + 1.
+
+LLVMValueRef Emitter::local_address(const Access& a, unsigned word) {
+  LLVMValueRef index = b_.cast(op_zext, a.index, b_.vector(b_.i64));
+  LLVMValueRef words = b_.op(op_and, index, b_.splat(b_.c64(~3ull)));
+  LLVMValueRef at = b_.op(op_mul, words, b_.splat(b_.c64(b_.lanes)));
+  at = b_.op(op_add, at, b_.op(op_and, index, b_.splat(b_.c64(3))));
+  at = b_.op(op_add, at, b_.ramp(b_.i64, 4));
+  return b_.op(op_add, at,
+               b_.splat(b_.op(op_add, a.base, b_.c64(std::uint64_t{word} * 4 * b_.lanes))));
+}
+
+Lifted Emitter::load_local(Access& a, const ir::Inst& inst) {
+  Lifted out{.parts = parts_of(inst, inst.type)};
+  const unsigned bytes = inst.mem.bytes, words = bytes > 4 ? bytes / 4 : 1;
+  LLVMValueRef inside = b_.l.TypeOf(a.inside) == b_.i1 ? b_.splat(a.inside) : a.inside;
+  LLVMValueRef lanes = b_.op(op_and, mask_, inside), read[4] = {};
+  LLVMTypeRef element = memory_type(bytes < 4 ? bytes : 4), t = b_.vector(element);
+  LLVMTypeRef pointers = b_.vector(b_.l.PointerType(element, 0));
+  for (unsigned w = 0; w < words; ++w) {
+    read[w] = b_.intrinsic("llvm.masked.gather", {t, pointers},
+                           {b_.cast(op_inttoptr, local_address(a, w), pointers), b_.c32(1), lanes,
+                            b_.l.ConstNull(t)});
+    if (bytes < 4) read[w] = b_.cast(op_zext, read[w], b_.vector(b_.i32));
+  }
+  for (unsigned i = 0; i < out.parts; ++i) out.part[i] = read[i];
+  if (inst.type == Type::i64) {
+    LLVMTypeRef wide64 = b_.vector(b_.i64);
+    LLVMValueRef high = b_.op(op_shl, b_.cast(op_zext, read[1], wide64), b_.splat(b_.c64(32)));
+    out.part[0] = b_.op(op_or, b_.cast(op_zext, read[0], wide64), high);
+  }
+  return out;
+}
+
+void Emitter::store_local(Access& a, const ir::Inst& inst, Lifted what) {
+  what = spread(what);
+  const unsigned bytes = inst.mem.bytes, words = bytes > 4 ? bytes / 4 : 1;
+  LLVMValueRef inside = b_.l.TypeOf(a.inside) == b_.i1 ? b_.splat(a.inside) : a.inside;
+  LLVMValueRef lanes = b_.op(op_and, mask_, inside);
+  LLVMTypeRef element = memory_type(bytes < 4 ? bytes : 4), t = b_.vector(element);
+  LLVMTypeRef pointers = b_.vector(b_.l.PointerType(element, 0));
+  if (what.parts == 1 && bytes == 8) {
+    LLVMValueRef both = what.part[0];
+    what.part[0] = b_.cast(op_trunc, both, t);
+    what.part[1] = b_.cast(op_trunc, b_.op(op_lshr, both, b_.splat(b_.c64(32))), t);
+  }
+  if (bytes < 4) what.part[0] = b_.cast(op_trunc, what.part[0], t);
+  for (unsigned w = 0; w < words; ++w)
+    b_.intrinsic("llvm.masked.scatter", {t, pointers},
+                 {what.part[w], b_.cast(op_inttoptr, local_address(a, w), pointers), b_.c32(1),
+                  lanes});
+}
+
+}  // namespace ptx2spv::interpreter::llvm

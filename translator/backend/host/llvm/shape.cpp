@@ -1,0 +1,165 @@
+#include "translator/backend/host/llvm/shape.hpp"
+
+#include <algorithm>
+
+namespace ptx2spv::interpreter::llvm {
+
+using ir::BlockId;
+using ir::kNoBlock;
+using ir::Op;
+using ir::Term;
+using ir::Value;
+
+namespace {
+
+constexpr std::uint32_t kNone = ir::StructuredLoops::kNone;
+/// Rounds of a search that ends early in kernels as compilers write them.
+constexpr unsigned kRounds = 8;
+
+bool together(Op op) {
+  return op == Op::control_barrier || op == Op::bar_sync ||
+         (op >= Op::warp_shfl && op <= Op::warp_elect);
+}
+
+}  // namespace
+
+Shape::Shape(const ir::Function& f, bool rows)
+    : f_(f),
+      uniformity_(f, {}, {.warp = true, .x_is_row = rows, .lock_step = true}),
+      nest_(f, f.order),
+      home_(f.insts.size(), kNoBlock) {
+  for (BlockId b = 0; b < f.blocks.size(); ++b)
+    for (const Value v : f.blocks[b].insts) home_[v] = b;
+  find_zones();
+  find_waits();
+  find_uses();
+  check();
+}
+
+bool Shape::splits(BlockId b) const {
+  const ir::Block& block = f_.blocks[b];
+  return (block.term == Term::cond_br || block.term == Term::switch_) && !uniform(block.cond);
+}
+
+/// A zone is what runs for some of the lanes that came to its head.
+void Shape::find_zones() {
+  uneven_.assign(nest_.loops.size(), false);
+  // Selections that split, innermost last: the place of the head and of the end.
+  struct Open {
+    std::uint32_t head = 0, end = 0;
+  };
+  std::vector<Open> open;
+  std::vector<std::uint32_t> selection(places(), kNone);
+  for (std::uint32_t i = 0; i < places(); ++i) {
+    while (!open.empty() && open.back().end <= i) open.pop_back();
+    const BlockId b = f_.order[i];
+    const ir::Block& block = f_.blocks[b];
+    selection[i] = open.empty() ? kNone : open.back().head;
+    for (const BlockId s : block.succs)
+      for (std::uint32_t l = nest_.innermost[b]; l != kNone && !nest_.within(s, l);
+           l = nest_.loops[l].parent)
+        if (splits(b) || (selection[i] != kNone && selection[i] >= nest_.loops[l].first))
+          uneven_[l] = true;
+    if (splits(b) && block.merge == ir::Merge::selection)
+      open.push_back({i, nest_.place[block.merge_block]});
+  }
+  zone_.assign(places(), kNone);
+  for (std::uint32_t i = 0; i < places(); ++i) {
+    std::uint32_t loop = nest_.innermost[f_.order[i]];
+    while (loop != kNone && !uneven_[loop]) loop = nest_.loops[loop].parent;
+    const std::uint32_t first = loop == kNone ? kNone : nest_.loops[loop].first;
+    // The inner one begins later. A loop's zone has an odd number.
+    if (first != kNone && (selection[i] == kNone || first > selection[i]))
+      zone_[i] = 2 * first + 1;
+    else if (selection[i] != kNone)
+      zone_[i] = 2 * selection[i];
+  }
+}
+
+void Shape::find_waits() {
+  waits_.assign(places(), false);
+  for (std::uint32_t i = 0; i < places(); ++i)
+    for (const BlockId s : f_.blocks[f_.order[i]].succs)
+      if (const std::uint32_t to = nest_.place[s];
+          splits(f_.order[i]) || zone_[i] != zone_[to])
+        waits_[to] = true;
+  next_.assign(places() + 1, places());
+  const auto number = [&] {
+    for (std::uint32_t i = places(); i-- > 0;) next_[i] = waits_[i] ? i : next_[i + 1];
+  };
+  number();
+  // Who may not go straight to a block comes to it by way of those in between.
+  bool more = true;
+  for (unsigned round = 0; more; ++round) {
+    more = false;
+    for (std::uint32_t i = 0; i < places(); ++i)
+      for (const BlockId s : f_.blocks[f_.order[i]].succs) {
+        const std::uint32_t to = nest_.place[s];
+        if (to <= i || waits_[to] || (next_[i + 1] >= to && round < kRounds)) continue;
+        waits_[to] = more = true;
+      }
+    number();
+  }
+}
+
+bool Shape::escapes_to(Value v, std::uint32_t place) const {
+  for (std::uint32_t l = nest_.innermost[home_[v]]; l != kNone; l = nest_.loops[l].parent)
+    if (uneven_[l] && (place < nest_.loops[l].first || place >= nest_.loops[l].end)) return true;
+  return false;
+}
+
+void Shape::find_uses() {
+  crosses_.assign(f_.insts.size(), false);
+  escapes_.assign(f_.insts.size(), false);
+  const auto use = [&](Value v, BlockId at) {
+    if (home_[v] == kNoBlock) return;
+    if (home_[v] != at) crosses_[v] = true;
+    if (escapes_to(v, nest_.place[at])) escapes_[v] = true;
+  };
+  for (const BlockId b : f_.order) {
+    const ir::Block& block = f_.blocks[b];
+    for (const Value v : block.insts) {
+      if (f_.insts[v].op == Op::phi) {
+        for (unsigned p = 0; p < block.preds.size(); ++p) use(f_.arg(v, p), block.preds[p]);
+        continue;
+      }
+      for (const Value a : f_.args(v)) use(a, b);
+    }
+    if (block.term == Term::cond_br || block.term == Term::switch_) use(block.cond, b);
+  }
+}
+
+bool Shape::keeps_phis(BlockId from, BlockId to) const {
+  const std::uint32_t at = nest_.place[from], target = nest_.place[to];
+  if (!waits_[target] || f_.blocks[to].merge == ir::Merge::loop) return false;
+  const std::uint32_t loop = nest_.innermost[from];
+  if (loop != kNone && !nest_.within(to, loop)) return true;
+  for (const BlockId p : f_.blocks[to].preds)
+    if (nest_.place[p] < at) return true;
+  // One of several ways from the same block.
+  return std::ranges::count(f_.blocks[to].preds, from) > 1;
+}
+
+void Shape::check() {
+  for (std::uint32_t i = 0; i < places() && problem_.empty(); ++i) {
+    const BlockId b = f_.order[i];
+    const ir::Block& block = f_.blocks[b];
+    if ((block.term == Term::cond_br || block.term == Term::switch_) && uniform(block.cond) &&
+        home_[block.cond] != kNoBlock && escapes_to(block.cond, i))
+      problem_ = "a branch follows what lanes leave a loop with one by one";
+    for (const BlockId s : block.succs)
+      if (nest_.place[s] <= i) {
+        // What goes back comes last.
+        const std::uint32_t l = nest_.innermost[s];
+        if (l == kNone || nest_.loops[l].header != s || nest_.loops[l].end != i + 1)
+          problem_ = "a loop does not end with the branch that goes back";
+      }
+    for (const Value v : block.insts)
+      if (together(f_.insts[v].op) && uniformity_.divergent_block(b))
+        problem_ = "threads of a warp may miss an operation that they do together";
+      else if (f_.insts[v].op == Op::yield)
+        problem_ = "threads wait for one another in a loop";
+  }
+}
+
+}  // namespace ptx2spv::interpreter::llvm
