@@ -8,6 +8,7 @@
 
 #include "ptx2spv/limits.hpp"
 #include "translator/backend/host/grid.hpp"
+#include "translator/backend/host/llvm/api.hpp"
 #include "translator/module_impl.hpp"
 
 namespace ptx2spv {
@@ -116,9 +117,8 @@ InterpretedKernel::Ending InterpretedKernel::run(const Launch& launch) const {
 #undef PTX2SPV_BINDING
   std::vector<std::uint32_t> push(launch.push.begin(), launch.push.end());
   region(ir::Space::push) = {reinterpret_cast<std::byte*>(push.data()), push.size() * 4};
-  interpreter::Tier* tier = std::getenv("P2S_NOCODE") ? nullptr : impl_->tier.get();
-  if (std::getenv("P2S_FORCE") && tier && !tier->compile(inner))
-    std::fprintf(stderr, "not compiled: %s: %s\n", impl_->entry.name.c_str(), tier->problem(inner).c_str());
+  interpreter::Tier* tier = launch.tier == Tier::interpreted ? nullptr : impl_->tier.get();
+  if (launch.tier == Tier::compiled) tier->compile(inner.block);
   const unsigned threads = launch.threads ? launch.threads : std::thread::hardware_concurrency();
   return interpreter::run_grid(*impl_->program, inner,
                                {.kernel = impl_->entry.name.c_str(),
@@ -128,6 +128,16 @@ InterpretedKernel::Ending InterpretedKernel::run(const Launch& launch) const {
                                 .patience = launch.patience,
                                 .many_iterations = launch.many_iterations,
                                 .tier = tier});
+}
+
+std::string InterpretedKernel::not_compiled(const std::uint32_t (&block)[3]) const {
+  return impl_->tier->refusal(block);
+}
+
+std::string InterpretedKernel::no_compiler() {
+  std::string problem;
+  interpreter::llvm::load_api(problem);
+  return problem;
 }
 
 const char* InterpretedKernel::running() noexcept { return interpreter::running_kernel(); }

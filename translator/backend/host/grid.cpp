@@ -96,7 +96,7 @@ class Grid {
     while (!failed_.load(std::memory_order_relaxed)) {
       if (running.empty() && options_.tier) {
         if (CompiledLaunch* compiled = compiled_launch()) return run_compiled(*compiled);
-        options_.tier->interpreted(launch_, now() - since);
+        options_.tier->interpreted(launch_.block, now() - since);
         since = now();
       }
       if (running.empty() && (enough() || !start(running, spare))) return;
@@ -130,7 +130,7 @@ class Grid {
   /// Machine code for the blocks that are left, once there is some.
   CompiledLaunch* compiled_launch() {
     std::lock_guard lock(mutex_);
-    if (!compiled_ && (code_ = options_.tier->code(launch_)))
+    if (!compiled_ && (code_ = options_.tier->code(launch_.block)))
       compiled_ =
           std::make_unique<CompiledLaunch>(program_, launch_, *code_, options_.dynamic_shared);
     if (compiled_ && failed_) compiled_->stop = 1;

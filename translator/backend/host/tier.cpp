@@ -1,12 +1,11 @@
 #include "translator/backend/host/tier.hpp"
 
+#include <unistd.h>
+
 #include <condition_variable>
-#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <thread>
-
-#include "translator/backend/host/llvm/api.hpp"
 
 namespace ptx2spv::interpreter {
 
@@ -15,7 +14,7 @@ namespace {
 /// Microseconds of interpretation after which code is made: about what that takes.
 constexpr std::uint64_t kWorth = 20'000;
 
-/// One thread that compiles, begun when it first has to. The process ends after what it is at.
+/// One thread that compiles, begun when it first has to. The process's end waits for what it is at.
 class Background {
  public:
   static Background& get() {
@@ -37,7 +36,8 @@ class Background {
       work_.clear();
     }
     more_.notify_one();
-    if (thread_.joinable()) thread_.join();
+    // A child of the process has no such thread.
+    if (thread_.joinable()) getpid() == made_by_ ? thread_.join() : thread_.detach();
   }
   Background() = default;
   Background(const Background&) = delete;
@@ -61,50 +61,53 @@ class Background {
   std::condition_variable more_;
   std::deque<std::function<void()>> work_;
   bool ending_ = false;
+  const pid_t made_by_ = getpid();
   std::thread thread_;
 };
 
 }  // namespace
 
-std::shared_ptr<const llvm::Code> Tier::code(const Launch& launch) const {
-  const Variant& variant = of(launch);
+std::shared_ptr<const llvm::Code> Tier::code(const Size& block) const {
+  const Variant& variant = variants_[rows(block)];
   std::lock_guard lock(variant.mutex);
   return variant.code;
 }
 
-std::string Tier::problem(const Launch& launch) const {
-  const Variant& variant = of(launch);
+std::string Tier::refusal(const Size& block) {
+  Variant& variant = variants_[rows(block)];
+  {
+    std::lock_guard lock(variant.mutex);
+    if (variant.looked || variant.tried) return variant.problem;
+  }
+  std::string problem = llvm::refusal(*program_, rows(block));
   std::lock_guard lock(variant.mutex);
+  if (!variant.tried) variant.problem = std::move(problem);
+  variant.looked = true;
   return variant.problem;
 }
 
-std::shared_ptr<const llvm::Code> Tier::compile(const Launch& launch) {
-  Variant& variant = of(launch);
+std::shared_ptr<const llvm::Code> Tier::compile(const Size& block) {
+  Variant& variant = variants_[rows(block)];
   std::lock_guard once(variant.compiling);
   {
     std::lock_guard lock(variant.mutex);
     if (variant.tried) return variant.code;
   }
   std::string problem;
-  auto code = llvm::compile(*program_, &variant == &variants_[1], problem);
+  auto code = llvm::compile(*program_, rows(block), problem);
   std::lock_guard lock(variant.mutex);
   variant.tried = true;
   variant.problem = std::move(problem);
   return variant.code = std::move(code);
 }
 
-void Tier::interpreted(const Launch& launch, double seconds) {
-  Variant& variant = of(launch);
+void Tier::interpreted(const Size& block, double seconds) {
+  Variant& variant = variants_[rows(block)];
   const auto spent = static_cast<std::uint64_t>(seconds * 1e6);
   if (variant.microseconds.fetch_add(spent) + spent < kWorth || variant.asked.exchange(true)) return;
-  std::string problem;
-  if (!llvm::load_api(problem)) {
-    std::lock_guard lock(variant.mutex);
-    variant.tried = true;
-    variant.problem = std::move(problem);
-    return;
-  }
-  Background::get().add([self = shared_from_this(), launch] { self->compile(launch); });
+  // Loads LLVM, before what ends the thread at the process's end is made.
+  if (!refusal(block).empty()) return;
+  Background::get().add([self = shared_from_this(), x = block[0]] { self->compile({x, 1, 1}); });
 }
 
 }  // namespace ptx2spv::interpreter

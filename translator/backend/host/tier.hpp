@@ -15,14 +15,17 @@ class Tier : public std::enable_shared_from_this<Tier> {
  public:
   explicit Tier(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
 
+  /// Threads of a block along its axes.
+  using Size = std::uint32_t[3];
+
   /// Code for blocks of that size, or null.
-  std::shared_ptr<const llvm::Code> code(const Launch& launch) const;
+  std::shared_ptr<const llvm::Code> code(const Size& block) const;
   /// Notes that blocks of that size were interpreted for so long, by one thread of the processor's.
-  void interpreted(const Launch& launch, double seconds);
+  void interpreted(const Size& block, double seconds);
   /// Compiles now, unless that was done; null where it is left to the interpreter.
-  std::shared_ptr<const llvm::Code> compile(const Launch& launch);
-  /// Why there is no code; empty where there is, or where nobody has asked.
-  std::string problem(const Launch& launch) const;
+  std::shared_ptr<const llvm::Code> compile(const Size& block);
+  /// Why there will be no code for blocks of that size; empty where there will, as far as is known.
+  std::string refusal(const Size& block);
 
  private:
   struct Variant {
@@ -31,13 +34,10 @@ class Tier : public std::enable_shared_from_this<Tier> {
     std::mutex compiling;
     mutable std::mutex mutex;  ///< over what follows
     std::shared_ptr<const llvm::Code> code;
-    bool tried = false;
+    bool tried = false, looked = false;
     std::string problem;
   };
-  Variant& of(const Launch& launch) { return variants_[launch.block[0] % kLanes == 0]; }
-  const Variant& of(const Launch& launch) const {
-    return variants_[launch.block[0] % kLanes == 0];
-  }
+  static bool rows(const Size& block) { return block[0] % kLanes == 0; }
 
   std::shared_ptr<const Program> program_;
   Variant variants_[2];  ///< the second: rows of threads are whole warps

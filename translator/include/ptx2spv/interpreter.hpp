@@ -1,5 +1,5 @@
-// Kernels that the processor runs itself, without a Vulkan driver's compiler: for those that such a
-// compiler does not take, or takes too long for.
+// Kernels that the processor runs itself, without a Vulkan driver: interpreted, and as machine code
+// once that pays.
 #pragma once
 
 #include <array>
@@ -18,6 +18,12 @@ namespace ptx2spv {
 /// A kernel, ready to be run any number of times. Immutable and safe to share between threads.
 class InterpretedKernel {
  public:
+  /// Whether a launch is run by machine code, which LLVM makes where it is installed.
+  enum class Tier : std::uint8_t {
+    automatic,    ///< once interpreting has taken as long as compiling is worth; in the background
+    interpreted,  ///< never
+    compiled,     ///< from the start, where the kernel can be compiled
+  };
   struct Memory {
     std::byte* bytes = nullptr;
     std::uint64_t size = 0;
@@ -37,6 +43,7 @@ class InterpretedKernel {
     /// Not 0: after these seconds further blocks are begun all the same where no block is over,
     /// where the loops of a warp made so many iterations together, or where a thread has trapped.
     std::uint64_t many_iterations = 0;
+    Tier tier = Tier::automatic;
   };
   /// How a launch ended.
   struct Ending {
@@ -60,6 +67,11 @@ class InterpretedKernel {
   const EntryInfo& entry() const;
   /// Bytes that the kernel takes, without what it has while it runs.
   std::size_t bytes() const;
+  /// Why launches of blocks of that size are never compiled: the kernel has what is left to the
+  /// interpreter, or LLVM is not installed. Empty where they are.
+  std::string not_compiled(const std::uint32_t (&block)[3]) const;
+  /// Why nothing is compiled on this machine; empty where kernels are. Loads LLVM.
+  static std::string no_compiler();
   /// Runs a grid and returns when it is over. Blocks whose threads wait for other blocks let those
   /// run. The launch ends early where threads wait for ever, at a barrier or in loops, where there
   /// is no memory for a block, and after its timeout; what it has stored by then stays.

@@ -1,10 +1,8 @@
 #include "translator/backend/host/llvm/compile.hpp"
 
-#include <cstdlib>
-#include <cstdio>
-
 #include <fmt/format.h>
 
+#include "translator/backend/host/fiber.hpp"
 #include "translator/backend/host/llvm/emit.hpp"
 
 namespace ptx2spv::interpreter::llvm {
@@ -38,7 +36,6 @@ bool has_avx512(std::string_view features) {
 /// Lanes of a vector of words: as many as two registers have.
 unsigned lanes_of(const Needs& needs, std::string_view features) {
   if (needs.warps) return kLanes;
-  if (const char* forced = std::getenv("P2S_W")) return static_cast<unsigned>(std::atoi(forced));
   return has_avx512(features) ? 16 : 8;
 }
 
@@ -87,11 +84,6 @@ class Compiler {
     Emitter emitter(build, program.source->function, program, program.source->steps, shape, kind);
     if (!emitter.run()) problem = emitter.problem();
     if (!problem.empty()) return false;
-    if (std::getenv("P2S_LL")) {
-      char* text = l_.PrintModuleToString(module_);
-      std::fputs(text, stderr);
-      l_.DisposeMessage(text);
-    }
     char* wrong = nullptr;
     if (l_.VerifyModule(module_, 2, &wrong)) problem = fmt::format("internal: {}", wrong);
     if (wrong) l_.DisposeMessage(wrong);
@@ -101,24 +93,9 @@ class Compiler {
   /// Object code, or null.
   LLVMMemoryBufferRef object(std::string& problem) {
     LLVMPassBuilderOptionsRef options = l_.CreatePassBuilderOptions();
-    const char* passes = std::getenv("P2S_PASSES");
-    LLVMErrorRef error = l_.RunPasses(module_, passes ? passes : "default<O2>", machine_, options);
+    LLVMErrorRef error = l_.RunPasses(module_, "default<O2>", machine_, options);
     l_.DisposePassBuilderOptions(options);
     if (failed(error, problem)) return nullptr;
-    if (std::getenv("P2S_OPT")) {
-      char* text = l_.PrintModuleToString(module_);
-      std::fputs(text, stderr);
-      l_.DisposeMessage(text);
-    }
-    if (const char* path = std::getenv("P2S_ASM")) {
-      char* m = nullptr;
-      LLVMMemoryBufferRef buffer = nullptr;
-      if (!l_.TargetMachineEmitToMemoryBuffer(machine_, module_, 0, &m, &buffer)) {
-        std::FILE* f = std::fopen(path, "w");
-        std::fwrite(l_.GetBufferStart(buffer), 1, l_.GetBufferSize(buffer), f);
-        std::fclose(f);
-      }
-    }
     char* message = nullptr;
     LLVMMemoryBufferRef buffer = nullptr;
     if (l_.TargetMachineEmitToMemoryBuffer(machine_, module_, 1, &message, &buffer)) {
@@ -175,17 +152,20 @@ Code::~Code() {
     api->OrcDisposeLLJIT(static_cast<LLVMOrcLLJITRef>(jit_));
 }
 
+std::string refusal(const Program& program, bool rows) {
+  std::string problem;
+  if (!load_api(problem)) return problem;
+  const ir::Function& function = program.source->function;
+  if (function.insts.size() > kMostOperations) return "the kernel is too large";
+  const Needs needs = needs_of(function);
+  if (needs.barriers && !Fiber::available()) return "barriers are not compiled for this processor";
+  return Shape(function, rows).problem();
+}
+
 std::shared_ptr<const Code> compile(const Program& program, bool rows, std::string& problem) {
-  if (!program.source || program.source->function.order.empty()) {
-    problem = "the program has no source";
-    return nullptr;
-  }
-  if (program.source->function.insts.size() > kMostOperations) {
-    problem = "the kernel is too large";
-    return nullptr;
-  }
   const Api* api = load_api(problem);
   if (!api) return nullptr;
+  if (problem = refusal(program, rows); !problem.empty()) return nullptr;
   Compiler compiler(*api);
   if (!compiler.machine(problem)) return nullptr;
   const Needs needs = needs_of(program.source->function);

@@ -25,6 +25,10 @@ class Code {
   void* jit_ = nullptr;
 };
 
+/// Why a program is never compiled: LLVM is missing, or it has what is left to the interpreter.
+/// Empty where compile() is worth a try. Linear in its size.
+std::string refusal(const Program& program, bool rows);
+
 /// `rows`: the x size of a block is a multiple of 32. Null where LLVM is missing or the program has
 /// what is left to the interpreter; `problem` says which. Takes some ten milliseconds for a hundred
 /// operations.
