@@ -6,6 +6,7 @@
 #include "src/executor/executor.hpp"
 #include "src/launch/backing.hpp"
 #include "src/launch/shape.hpp"
+#include "src/options.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -108,6 +109,9 @@ InterpretedKernel::Ending run_placed(const LaunchPlan& plan, const LaunchPlace& 
   launch.timeout = plan.device().queue.timeout();
   launch.patience = plan.host.patience;
   launch.many_iterations = plan.host.many_iterations;
+  const std::string_view tier = option_text(Option::tier);
+  if (tier == "interpreted") launch.tier = InterpretedKernel::Tier::interpreted;
+  if (tier == "compiled") launch.tier = InterpretedKernel::Tier::compiled;
   return run(plan, launch);
 }
 

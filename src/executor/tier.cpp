@@ -1,8 +1,10 @@
 #include "src/executor/tier.hpp"
 
+#include "ptx2spv/interpreter.hpp"
 #include "src/device/compile_time.hpp"
 #include "src/device/local_memory.hpp"
 #include "src/executor/loop_trial.hpp"
+#include "src/options.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -31,6 +33,13 @@ bool host_at_once(const LaunchFacts& facts) {
   if (looks_at_sync(facts)) return tier.device_refuses;
   return tier.device_refuses || facts.device().executor == ExecutorPolicy::host ||
          (tier.interpreted_us < tier.patience_us && exact(facts));
+}
+
+/// Whether the host's machine code is preferred to that of a CPU's driver.
+bool host_first(const LaunchFacts& facts) {
+  return exact(facts) && !facts.config.threads && facts.checks == no_checks &&
+         !facts.kernel->tier.not_compiled && option_text(Option::tier) != "driver" &&
+         InterpretedKernel::no_compiler().empty();
 }
 
 /// Whether the host runs it for now, because the driver would compile the translation for long. We
@@ -115,6 +124,13 @@ Result<LaunchPlan> choose_plan(const Facts& facts) {
   if (host_at_once(*facts)) {
     auto plan = plan_for_host(facts);
     return plan || !tier.host_refuses ? std::move(plan) : plan_for_device(facts);
+  }
+  if (host_first(*facts)) {
+    const std::uint32_t block[] = {facts->config.block.x, facts->config.block.y,
+                                   facts->config.block.z};
+    auto plan = plan_for_host(facts);
+    if (plan && plan->variant->interpreted->not_compiled(block).empty()) return plan;
+    tier.not_compiled = true;
   }
   const Executor& device = vulkan_executor();
   auto plan = device.prepare(facts);

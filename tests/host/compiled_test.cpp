@@ -1,0 +1,220 @@
+// Machine code of the host back end, beside the interpreter, whose results the other tests hold
+// against hardware: control flow that splits warps, blocks of any shape, barriers, warp operations,
+// local memory, and what ends a launch early.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "ptx2spv/interpreter.hpp"
+
+namespace ptx2spv::tests {
+namespace {
+
+using Tier = InterpretedKernel::Tier;
+
+struct Shape {
+  std::uint32_t x, y, z, blocks;
+};
+/// Rows of whole warps, rows that are not, blocks that end within a warp.
+constexpr Shape kShapes[] = {{64, 1, 1, 9}, {32, 4, 1, 5}, {16, 16, 1, 3},
+                             {17, 3, 1, 7}, {1, 1, 1, 4},  {5, 7, 2, 3}};
+
+std::optional<InterpretedKernel> kernel_of(const std::string& body, const std::string& memory = "") {
+  const std::string text =
+      ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 to, .param .u64 "
+      "from, .param .u32 count) {\n" +
+      memory +
+      ".reg .pred %p<8>;\n.reg .b32 %r<40>;\n.reg .f32 %f<8>;\n.reg .b64 %d<8>;\n"
+      "ld.param.u64 %d0, [to];\nld.param.u64 %d1, [from];\nld.param.u32 %r0, [count];\n"
+      // %r1: the thread's number in the grid; %r2: in its block; %d2, %d3: its words.
+      "mov.u32 %r3, %tid.x;\nmov.u32 %r4, %tid.y;\nmov.u32 %r5, %tid.z;\nmov.u32 %r6, %ntid.x;\n"
+      "mov.u32 %r7, %ntid.y;\nmov.u32 %r8, %ntid.z;\nmad.lo.u32 %r2, %r5, %r7, %r4;\n"
+      "mad.lo.u32 %r2, %r2, %r6, %r3;\nmul.lo.u32 %r9, %r6, %r7;\nmul.lo.u32 %r9, %r9, %r8;\n"
+      "mov.u32 %r1, %ctaid.x;\nmad.lo.u32 %r1, %r1, %r9, %r2;\nmul.wide.u32 %d2, %r1, 8;\n"
+      "add.u64 %d3, %d1, %d2;\nadd.u64 %d2, %d0, %d2;\nld.global.v2.u32 {%r10, %r11}, [%d3];\n" +
+      body + "\nst.global.v2.u32 [%d2], {%r10, %r11};\nret;\n}\n";
+  std::vector<Message> messages;
+  const auto module = PtxModule::parse({{text, "k.ptx"}}, messages);
+  std::optional<InterpretedKernel> kernel;
+  if (module) kernel = InterpretedKernel::make(*module, {.entry = "k"}, messages);
+  for (const Message& each : messages) ADD_FAILURE() << each.rendered;
+  return kernel;
+}
+
+struct Result {
+  std::vector<std::uint32_t> words;
+  InterpretedKernel::Ending ending;
+};
+
+Result run(const InterpretedKernel& kernel, const Shape& shape, Tier tier, double timeout = 0,
+           unsigned processors = 2) {
+  const std::uint32_t count = shape.x * shape.y * shape.z * shape.blocks;
+  std::mt19937 random(7);
+  std::vector<std::uint32_t> from(count * 2);
+  for (std::uint32_t& word : from) word = random();
+  Result result{.words = std::vector<std::uint32_t>(count * 2)};
+  struct {
+    const std::uint32_t *to, *from;
+    std::uint32_t count;
+  } given{result.words.data(), from.data(), count};
+  std::vector<std::byte> zeros(4096), params(256), trap(4096);
+  std::memcpy(params.data(), &given, sizeof given);
+  std::vector<std::uint32_t> push(64);
+  push[abi::block_x] = shape.x;
+  push[abi::block_x + 1] = shape.y;
+  push[abi::block_x + 2] = shape.z;
+  InterpretedKernel::Launch launch;
+  launch.grid[0] = shape.blocks;
+  std::copy_n(&push[abi::block_x], 3, launch.block);
+  for (auto& each : launch.bindings) each = {zeros.data(), zeros.size()};
+  launch.bindings[abi::params] = {params.data(), params.size()};
+  launch.bindings[abi::trap] = {trap.data(), trap.size()};
+  launch.push = push;
+  launch.threads = processors;
+  launch.timeout = timeout;
+  launch.tier = tier;
+  result.ending = kernel.run(launch);
+  return result;
+}
+
+void expect_equal(const std::string& body, const std::string& memory = "") {
+  const auto kernel = kernel_of(body, memory);
+  ASSERT_TRUE(kernel);
+  for (const Shape& shape : kShapes) {
+    const std::uint32_t block[] = {shape.x, shape.y, shape.z};
+    SCOPED_TRACE(testing::Message() << shape.x << " " << shape.y << " " << shape.z << "\n" << body);
+    EXPECT_EQ(kernel->not_compiled(block), "");
+    const Result right = run(*kernel, shape, Tier::interpreted);
+    const Result made = run(*kernel, shape, Tier::compiled);
+    EXPECT_EQ(right.ending.problem, "");
+    EXPECT_EQ(made.ending.problem, "");
+    EXPECT_EQ(made.ending.blocks, shape.blocks);
+    EXPECT_EQ(made.words, right.words);
+    EXPECT_EQ(kernel->not_compiled(block), "");
+  }
+}
+
+class Compiled : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string problem = InterpretedKernel::no_compiler(); !problem.empty())
+      GTEST_SKIP() << problem;
+  }
+};
+
+TEST_F(Compiled, LanesGoDifferentWays) {
+  expect_equal(
+      "and.b32 %r12, %r10, 31;\nmov.u32 %r13, 0;\n"
+      "again:\nsetp.ge.u32 %p0, %r13, %r12;\n@%p0 bra over;\nadd.u32 %r13, %r13, 1;\n"
+      "mad.lo.u32 %r11, %r11, 1664525, 1013904223;\nand.b32 %r14, %r11, 3;\n"
+      "setp.eq.u32 %p1, %r14, 0;\n@%p1 bra again;\nsetp.eq.u32 %p2, %r14, 1;\n@!%p2 bra other;\n"
+      "xor.b32 %r10, %r10, %r13;\nand.b32 %r15, %r11, 0x700;\nsetp.eq.u32 %p3, %r15, 0;\n"
+      "@%p3 bra over;\nbra again;\nother:\nadd.u32 %r10, %r10, %r11;\nbra again;\n"
+      "over:\nadd.u32 %r11, %r11, %r13;");
+  // A value of the iteration in which each lane left, and a loop in a loop.
+  expect_equal(
+      "mov.u32 %r12, 0;\nmov.u32 %r16, 0;\nouter:\nmov.u32 %r13, 0;\ninner:\n"
+      "mad.lo.u32 %r11, %r11, 22695477, 1;\nshr.u32 %r14, %r11, 28;\nadd.u32 %r13, %r13, %r14;\n"
+      "setp.lt.u32 %p0, %r13, 40;\n@%p0 bra inner;\nadd.u32 %r12, %r12, 1;\n"
+      "add.u32 %r16, %r16, %r13;\nand.b32 %r15, %r11, 0x300;\nsetp.ne.u32 %p1, %r15, 0;\n"
+      "setp.lt.u32 %p2, %r12, 9;\nand.pred %p3, %p1, %p2;\n@%p3 bra outer;\n"
+      "mov.u32 %r10, %r16;\nadd.u32 %r11, %r13, %r12;");
+  // A switch, and threads that end early.
+  expect_equal(
+      "and.b32 %r12, %r10, 3;\nsetp.eq.u32 %p0, %r12, 2;\n@%p0 bra two;\nsetp.eq.u32 %p1, %r12, 1;\n"
+      "@%p1 bra one;\nsetp.eq.u32 %p2, %r12, 3;\n@%p2 ret;\nmul.lo.u32 %r11, %r11, 3;\nbra over;\n"
+      "one:\nxor.b32 %r11, %r11, %r10;\nbra over;\ntwo:\nnot.b32 %r11, %r10;\nover:");
+}
+
+TEST_F(Compiled, AddressesFollowEachOtherOrNot) {
+  expect_equal(
+      "rem.u32 %r12, %r10, %r0;\nmul.wide.u32 %d4, %r12, 8;\nadd.u64 %d4, %d1, %d4;\n"
+      "ld.global.u32 %r11, [%d4+4];\nld.global.u8 %r13, [%d3+1];\nld.global.u16 %r14, [%d4+2];\n"
+      "add.u32 %r11, %r11, %r13;\nxor.b32 %r11, %r11, %r14;\nld.global.u64 %d5, [%d4];\n"
+      "cvt.u32.u64 %r15, %d5;\nadd.u32 %r10, %r10, %r15;\nld.global.u32 %r16, [%d1+12];\n"
+      "add.u32 %r10, %r10, %r16;\nsetp.gt.u32 %p0, %r14, 0x8000;\n@%p0 st.global.u8 [%d2+1], %r13;\n"
+      "@%p0 ret;");
+}
+
+TEST_F(Compiled, ThreadsHaveMemoryOfTheirOwn) {
+  expect_equal(
+      "mov.u32 %r12, 0;\nfill:\nand.b32 %r13, %r12, 7;\nshl.b32 %r13, %r13, 2;\nmov.u32 %r14, mine;\n"
+      "add.u32 %r13, %r13, %r14;\nmad.lo.u32 %r11, %r11, 1664525, 7;\nst.local.u32 [%r13], %r11;\n"
+      "add.u32 %r12, %r12, 1;\nsetp.lt.u32 %p0, %r12, 8;\n@%p0 bra fill;\nand.b32 %r15, %r10, 6;\n"
+      "shl.b32 %r15, %r15, 2;\nadd.u32 %r15, %r14, %r15;\nld.local.u64 %d4, [%r15];\n"
+      "cvt.u32.u64 %r10, %d4;\nst.local.u8 [%r15+2], %r12;\nld.local.u16 %r16, [%r15+2];\n"
+      "ld.local.u32 %r17, [mine+8];\nadd.u32 %r11, %r16, %r17;",
+      ".local .align 8 .b8 mine[32];\n");
+}
+
+TEST_F(Compiled, BarriersAndSharedMemory) {
+  expect_equal(
+      "mov.u32 %r12, all;\nshl.b32 %r13, %r2, 2;\nadd.u32 %r13, %r12, %r13;\n"
+      "st.shared.u32 [%r13], %r10;\nmov.u32 %r14, 1;\nround:\nbar.sync 0;\nadd.u32 %r15, %r2, %r14;\n"
+      "setp.lt.u32 %p0, %r15, %r9;\nmov.u32 %r16, 0;\n@!%p0 bra none;\nshl.b32 %r17, %r15, 2;\n"
+      "add.u32 %r17, %r12, %r17;\nld.shared.u32 %r16, [%r17];\nnone:\nbar.sync 0;\n"
+      "ld.shared.u32 %r18, [%r13];\nadd.u32 %r18, %r18, %r16;\nst.shared.u32 [%r13], %r18;\n"
+      "shl.b32 %r14, %r14, 1;\nsetp.lt.u32 %p1, %r14, %r9;\n@%p1 bra round;\nbar.sync 0;\n"
+      "ld.shared.u32 %r10, [%r12];\nld.shared.u32 %r11, [%r13];\n"
+      "setp.gt.u32 %p2, %r18, 0x80000000;\nbar.red.popc.u32 %r19, 0, %p2;\nadd.u32 %r11, %r11, %r19;",
+      ".shared .align 4 .b8 all[4096];\n");
+}
+
+TEST_F(Compiled, LanesWorkTogether) {
+  const std::string body =
+      "mov.b32 %r12, %r10;\nshfl.sync.bfly.b32 %r13, %r12, 5, 31, -1;\nadd.u32 %r12, %r12, %r13;\n"
+      "shfl.sync.down.b32 %r13|%p0, %r12, 3, 31, -1;\nselp.u32 %r14, 1, 0, %p0;\n"
+      "add.u32 %r12, %r12, %r13;\nadd.u32 %r12, %r12, %r14;\nand.b32 %r15, %r11, 31;\n"
+      "shfl.sync.idx.b32 %r16, %r12, %r15, 31, -1;\nsetp.lt.u32 %p1, %r16, 0x60000000;\n"
+      "vote.sync.ballot.b32 %r17, %p1, -1;\nactivemask.b32 %r18;\nmatch.any.sync.b32 %r19, %r15, -1;\n"
+      "add.u32 %r10, %r16, %r17;\nxor.b32 %r11, %r18, %r19;";
+  const auto kernel = kernel_of(body);
+  ASSERT_TRUE(kernel);
+  for (const Shape& shape : kShapes)
+    EXPECT_EQ(run(*kernel, shape, Tier::compiled).words, run(*kernel, shape, Tier::interpreted).words)
+        << shape.x << " " << shape.y << " " << shape.z;
+}
+
+TEST_F(Compiled, LoopsThatDoNotEndAreStopped) {
+  const auto kernel = kernel_of("again:\nadd.u32 %r10, %r10, 1;\nsetp.ne.u32 %p0, %r0, 0;\n@%p0 bra again;");
+  ASSERT_TRUE(kernel);
+  const Result result = run(*kernel, kShapes[0], Tier::compiled, 0.2);
+  EXPECT_TRUE(result.ending.timed_out);
+  EXPECT_EQ(result.ending.problem, "did not end within 0.2 seconds");
+}
+
+TEST_F(Compiled, BarriersThatOthersMissAreReported) {
+  // A warp of the block goes to another barrier.
+  const auto kernel = kernel_of(
+      "shr.u32 %r12, %r2, 5;\nsetp.eq.u32 %p0, %r12, 0;\n@%p0 bra first;\nbar.sync 1;\nbra over;\n"
+      "first:\nbar.sync 2;\nover:");
+  ASSERT_TRUE(kernel);
+  const Result result = run(*kernel, kShapes[0], Tier::compiled);
+  EXPECT_EQ(result.ending.problem,
+            "threads of block (0, 0, 0) wait at a barrier that others never reach");
+}
+
+/// Blocks that the interpreter begins and machine code ends: each is run once.
+TEST_F(Compiled, ChangesWithinALaunch) {
+  const auto kernel = kernel_of(
+      "mov.u32 %r12, 0;\nturn:\nmad.lo.u32 %r11, %r11, 1664525, %r12;\nadd.u32 %r12, %r12, 1;\n"
+      "setp.lt.u32 %p0, %r12, 2000;\n@%p0 bra turn;\natom.global.add.u32 %r13, [%d2], %r11;\n"
+      "ld.global.u32 %r10, [%d2];");
+  ASSERT_TRUE(kernel);
+  const Shape shape{64, 1, 1, 4000};
+  const Result right = run(*kernel, shape, Tier::compiled);
+  for (int turn = 0; turn < 3; ++turn)
+    EXPECT_EQ(run(*kernel, shape, Tier::automatic).words, right.words);
+}
+
+TEST_F(Compiled, SaysWhatTheInterpreterKeeps) {
+  const auto kernel = kernel_of(
+      "setp.lt.u32 %p0, %r10, 7;\n@%p0 bra over;\nshfl.sync.bfly.b32 %r11, %r10, 1, 31, -1;\nover:");
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ(kernel->not_compiled({32, 1, 1}),
+            "threads of a warp may miss an operation that they do together");
+}
+
+}  // namespace
+}  // namespace ptx2spv::tests
