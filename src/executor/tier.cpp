@@ -129,7 +129,8 @@ Result<LaunchPlan> choose_plan(const Facts& facts) {
     const std::uint32_t block[] = {facts->config.block.x, facts->config.block.y,
                                    facts->config.block.z};
     auto plan = plan_for_host(facts);
-    if (plan && plan->variant->interpreted->not_compiled(block).empty()) return plan;
+    const InterpretedKernel* kernel = plan ? &*plan->variant->interpreted : nullptr;
+    if (kernel && !kernel->calls_library() && kernel->not_compiled(block).empty()) return plan;
     tier.not_compiled = true;
   }
   const Executor& device = vulkan_executor();
