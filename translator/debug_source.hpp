@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include "translator/backend/spirv/emit.hpp"
 #include "translator/ir/ir.hpp"
 #include "translator/lower/program.hpp"
-#include "translator/backend/spirv/emit.hpp"
 
 namespace ptx2spv {
 

@@ -110,8 +110,7 @@ template <class A>
 void field(A& archive, SlotInfo& it) {
   fields(archive, it.name, it.is_variable, it.offset, it.loads, it.stores, it.reduces,
          it.sub_texel_possible, it.load_bytes, it.store_bytes, it.reduce_bytes, it.formatted_stores,
-         it.geometries,
-         it.bound.backing, it.bound.format, it.bound.channels, it.bound.geometry,
+         it.geometries, it.bound.backing, it.bound.format, it.bound.channels, it.bound.geometry,
          it.bound.format_known, it.image_format, it.image_view);
 }
 template <class A>

@@ -172,10 +172,10 @@ std::string SanitizerReport::to_json() const {
         "{}\n  {{\"kind\": {}, \"access\": {}, \"bytes\": {}, \"space\": {}, \"memory\": {},\n"
         "   \"kernel\": {}, \"file\": {}, \"line\": {}, \"column\": {}, \"instruction\": {},\n"
         "   \"source_file\": {}, \"source_line\": {}, \"inlined_at\": [",
-        i ? "," : "", json_quote(ptx2spv::to_string(f.kind)), json_quote(ptx2spv::to_string(f.access)),
-        f.bytes, json_quote(ptx2spv::to_string(f.space)), json_quote(ptx2spv::to_string(f.memory)),
-        json_quote(f.kernel), json_quote(f.file), f.line, f.column, json_quote(f.instruction),
-        json_quote(f.source_file), f.source_line);
+        i ? "," : "", json_quote(ptx2spv::to_string(f.kind)),
+        json_quote(ptx2spv::to_string(f.access)), f.bytes, json_quote(ptx2spv::to_string(f.space)),
+        json_quote(ptx2spv::to_string(f.memory)), json_quote(f.kernel), json_quote(f.file), f.line,
+        f.column, json_quote(f.instruction), json_quote(f.source_file), f.source_line);
     for (std::size_t k = 0; k < f.inlined_at.size(); ++k)
       out += fmt::format("{}{{\"file\": {}, \"line\": {}}}", k ? ", " : "",
                          json_quote(f.inlined_at[k].file), f.inlined_at[k].line);
@@ -187,8 +187,8 @@ std::string SanitizerReport::to_json() const {
         f.address_known && f.coordinates.empty() && f.kind < FindingKind::endless_wait
             ? std::to_string(f.address)
             : "null",
-        json_quote(f.object), f.object_bytes, f.distance, f.inside, json_quote(f.pointer), json_quote(f.made),
-        json_quote(f.freed));
+        json_quote(f.object), f.object_bytes, f.distance, f.inside, json_quote(f.pointer),
+        json_quote(f.made), json_quote(f.freed));
     if (!f.detail.empty()) out += ",\n   \"detail\": " + json_quote(f.detail);
     if (!f.coordinates.empty()) out += ",\n   \"coordinates\": {";
     for (std::size_t k = 0; k < f.coordinates.size(); ++k)

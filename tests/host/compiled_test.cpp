@@ -20,9 +20,11 @@ struct Shape {
 constexpr Shape kShapes[] = {{64, 1, 1, 9}, {32, 4, 1, 5}, {16, 16, 1, 3},
                              {17, 3, 1, 7}, {1, 1, 1, 4},  {5, 7, 2, 3}};
 
-std::optional<InterpretedKernel> kernel_of(const std::string& body, const std::string& memory = "") {
+std::optional<InterpretedKernel> kernel_of(const std::string& body,
+                                           const std::string& memory = "") {
   const std::string text =
-      ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 to, .param .u64 "
+      ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 to, .param "
+      ".u64 "
       "from, .param .u32 count) {\n" +
       memory +
       ".reg .pred %p<8>;\n.reg .b32 %r<40>;\n.reg .f32 %f<8>;\n.reg .b64 %d<8>;\n"
@@ -122,7 +124,8 @@ TEST_F(Compiled, LanesGoDifferentWays) {
       "mov.u32 %r10, %r16;\nadd.u32 %r11, %r13, %r12;");
   // A switch, and threads that end early.
   expect_equal(
-      "and.b32 %r12, %r10, 3;\nsetp.eq.u32 %p0, %r12, 2;\n@%p0 bra two;\nsetp.eq.u32 %p1, %r12, 1;\n"
+      "and.b32 %r12, %r10, 3;\nsetp.eq.u32 %p0, %r12, 2;\n@%p0 bra two;\nsetp.eq.u32 %p1, %r12, "
+      "1;\n"
       "@%p1 bra one;\nsetp.eq.u32 %p2, %r12, 3;\n@%p2 ret;\nmul.lo.u32 %r11, %r11, 3;\nbra over;\n"
       "one:\nxor.b32 %r11, %r11, %r10;\nbra over;\ntwo:\nnot.b32 %r11, %r10;\nover:");
 }
@@ -133,13 +136,15 @@ TEST_F(Compiled, AddressesFollowEachOtherOrNot) {
       "ld.global.u32 %r11, [%d4+4];\nld.global.u8 %r13, [%d3+1];\nld.global.u16 %r14, [%d4+2];\n"
       "add.u32 %r11, %r11, %r13;\nxor.b32 %r11, %r11, %r14;\nld.global.u64 %d5, [%d4];\n"
       "cvt.u32.u64 %r15, %d5;\nadd.u32 %r10, %r10, %r15;\nld.global.u32 %r16, [%d1+12];\n"
-      "add.u32 %r10, %r10, %r16;\nsetp.gt.u32 %p0, %r14, 0x8000;\n@%p0 st.global.u8 [%d2+1], %r13;\n"
+      "add.u32 %r10, %r10, %r16;\nsetp.gt.u32 %p0, %r14, 0x8000;\n@%p0 st.global.u8 [%d2+1], "
+      "%r13;\n"
       "@%p0 ret;");
 }
 
 TEST_F(Compiled, ThreadsHaveMemoryOfTheirOwn) {
   expect_equal(
-      "mov.u32 %r12, 0;\nfill:\nand.b32 %r13, %r12, 7;\nshl.b32 %r13, %r13, 2;\nmov.u32 %r14, mine;\n"
+      "mov.u32 %r12, 0;\nfill:\nand.b32 %r13, %r12, 7;\nshl.b32 %r13, %r13, 2;\nmov.u32 %r14, "
+      "mine;\n"
       "add.u32 %r13, %r13, %r14;\nmad.lo.u32 %r11, %r11, 1664525, 7;\nst.local.u32 [%r13], %r11;\n"
       "add.u32 %r12, %r12, 1;\nsetp.lt.u32 %p0, %r12, 8;\n@%p0 bra fill;\nand.b32 %r15, %r10, 6;\n"
       "shl.b32 %r15, %r15, 2;\nadd.u32 %r15, %r14, %r15;\nld.local.u64 %d4, [%r15];\n"
@@ -151,13 +156,15 @@ TEST_F(Compiled, ThreadsHaveMemoryOfTheirOwn) {
 TEST_F(Compiled, BarriersAndSharedMemory) {
   expect_equal(
       "mov.u32 %r12, all;\nshl.b32 %r13, %r2, 2;\nadd.u32 %r13, %r12, %r13;\n"
-      "st.shared.u32 [%r13], %r10;\nmov.u32 %r14, 1;\nround:\nbar.sync 0;\nadd.u32 %r15, %r2, %r14;\n"
+      "st.shared.u32 [%r13], %r10;\nmov.u32 %r14, 1;\nround:\nbar.sync 0;\nadd.u32 %r15, %r2, "
+      "%r14;\n"
       "setp.lt.u32 %p0, %r15, %r9;\nmov.u32 %r16, 0;\n@!%p0 bra none;\nshl.b32 %r17, %r15, 2;\n"
       "add.u32 %r17, %r12, %r17;\nld.shared.u32 %r16, [%r17];\nnone:\nbar.sync 0;\n"
       "ld.shared.u32 %r18, [%r13];\nadd.u32 %r18, %r18, %r16;\nst.shared.u32 [%r13], %r18;\n"
       "shl.b32 %r14, %r14, 1;\nsetp.lt.u32 %p1, %r14, %r9;\n@%p1 bra round;\nbar.sync 0;\n"
       "ld.shared.u32 %r10, [%r12];\nld.shared.u32 %r11, [%r13];\n"
-      "setp.gt.u32 %p2, %r18, 0x80000000;\nbar.red.popc.u32 %r19, 0, %p2;\nadd.u32 %r11, %r11, %r19;",
+      "setp.gt.u32 %p2, %r18, 0x80000000;\nbar.red.popc.u32 %r19, 0, %p2;\nadd.u32 %r11, %r11, "
+      "%r19;",
       ".shared .align 4 .b8 all[4096];\n");
 }
 
@@ -167,17 +174,20 @@ TEST_F(Compiled, LanesWorkTogether) {
       "shfl.sync.down.b32 %r13|%p0, %r12, 3, 31, -1;\nselp.u32 %r14, 1, 0, %p0;\n"
       "add.u32 %r12, %r12, %r13;\nadd.u32 %r12, %r12, %r14;\nand.b32 %r15, %r11, 31;\n"
       "shfl.sync.idx.b32 %r16, %r12, %r15, 31, -1;\nsetp.lt.u32 %p1, %r16, 0x60000000;\n"
-      "vote.sync.ballot.b32 %r17, %p1, -1;\nactivemask.b32 %r18;\nmatch.any.sync.b32 %r19, %r15, -1;\n"
+      "vote.sync.ballot.b32 %r17, %p1, -1;\nactivemask.b32 %r18;\nmatch.any.sync.b32 %r19, %r15, "
+      "-1;\n"
       "add.u32 %r10, %r16, %r17;\nxor.b32 %r11, %r18, %r19;";
   const auto kernel = kernel_of(body);
   ASSERT_TRUE(kernel);
   for (const Shape& shape : kShapes)
-    EXPECT_EQ(run(*kernel, shape, Tier::compiled).words, run(*kernel, shape, Tier::interpreted).words)
+    EXPECT_EQ(run(*kernel, shape, Tier::compiled).words,
+              run(*kernel, shape, Tier::interpreted).words)
         << shape.x << " " << shape.y << " " << shape.z;
 }
 
 TEST_F(Compiled, LoopsThatDoNotEndAreStopped) {
-  const auto kernel = kernel_of("again:\nadd.u32 %r10, %r10, 1;\nsetp.ne.u32 %p0, %r0, 0;\n@%p0 bra again;");
+  const auto kernel =
+      kernel_of("again:\nadd.u32 %r10, %r10, 1;\nsetp.ne.u32 %p0, %r0, 0;\n@%p0 bra again;");
   ASSERT_TRUE(kernel);
   const Result result = run(*kernel, kShapes[0], Tier::compiled, 0.2);
   EXPECT_TRUE(result.ending.timed_out);
@@ -210,7 +220,8 @@ TEST_F(Compiled, ChangesWithinALaunch) {
 
 TEST_F(Compiled, SaysWhatTheInterpreterKeeps) {
   const auto kernel = kernel_of(
-      "setp.lt.u32 %p0, %r10, 7;\n@%p0 bra over;\nshfl.sync.bfly.b32 %r11, %r10, 1, 31, -1;\nover:");
+      "setp.lt.u32 %p0, %r10, 7;\n@%p0 bra over;\nshfl.sync.bfly.b32 %r11, %r10, 1, 31, "
+      "-1;\nover:");
   ASSERT_TRUE(kernel);
   EXPECT_EQ(kernel->not_compiled({32, 1, 1}),
             "threads of a warp may miss an operation that they do together");

@@ -1,4 +1,5 @@
-// A device whose float operations take denormals for zeros, for tests of passes that check for them.
+// A device whose float operations take denormals for zeros, for tests of passes that check for
+// them.
 #pragma once
 
 #include <bit>
@@ -27,7 +28,7 @@ inline bool float_operation(const ir::Function&, const ir::Inst& inst,
   }
   float value = inst.op == ir::Op::fmul   ? operand[0] * operand[1]
                 : inst.op == ir::Op::fadd ? operand[0] + operand[1]
-                                      : std::fma(operand[0], operand[1], operand[2]);
+                                          : std::fma(operand[0], operand[1], operand[2]);
   if (inst.fp.checked) value = flushed(value);
   result = ir::Bits::of(std::isnan(value) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(value));
   return true;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "translator/passes/passes.hpp"
 #include "translator/backend/spirv/library.hpp"
+#include "translator/passes/passes.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "translator/ir/cfg.hpp"
 #include "tests/support/reference.hpp"
+#include "translator/ir/cfg.hpp"
 #include "translator/ir/parse.hpp"
 
 namespace ptx2spv::test {

@@ -7,11 +7,11 @@
 #include <iterator>
 
 #include "tests/support/translations.hpp"
+#include "translator/backend/spirv/builder.hpp"
 #include "translator/passes/cfg/expand_recursion.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/pipeline.hpp"
 #include "translator/ptx/parser.hpp"
-#include "translator/backend/spirv/builder.hpp"
 
 namespace ptx2spv {
 namespace {

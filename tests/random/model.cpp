@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "tests/random/floats.hpp"
-#include "tests/support/surface_model.hpp"
 #include "tests/support/reference.hpp"
+#include "tests/support/surface_model.hpp"
 #include "translator/pipeline.hpp"
 #include "translator/ptx/parser.hpp"
 

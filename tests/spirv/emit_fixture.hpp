@@ -9,8 +9,8 @@
 
 #include "ptx2spv/profile.hpp"
 #include "tests/support/spirv_tools.hpp"
-#include "translator/ir/ir.hpp"
 #include "translator/backend/spirv/emit.hpp"
+#include "translator/ir/ir.hpp"
 
 namespace ptx2spv::test {
 

@@ -1,7 +1,7 @@
-// The reference: a scalar interpreter of the IR, which passes and back ends are tested against. It runs one
-// workgroup of threads; a thread runs until it meets a synchronisation point, the next one follows,
-// and a point is resolved when the threads that it waits for have arrived. What floating point and
-// surface operations do is the caller's to say (RunOptions::operation).
+// The reference: a scalar interpreter of the IR, which passes and back ends are tested against. It
+// runs one workgroup of threads; a thread runs until it meets a synchronisation point, the next one
+// follows, and a point is resolved when the threads that it waits for have arrived. What floating
+// point and surface operations do is the caller's to say (RunOptions::operation).
 #pragma once
 
 #include <cstdint>

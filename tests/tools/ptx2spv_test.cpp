@@ -497,7 +497,8 @@ TEST_F(Ptx2spv, StopsAfterAPassAndSkipsOptionalOnes) {
   EXPECT_NE(stopped.error.find("; after ssa"), std::string::npos);
   EXPECT_EQ(stopped.error.find("error"), std::string::npos) << stopped.error;
   EXPECT_EQ(read_whole(folder_.file("none")), "");
-  EXPECT_EQ(run({good_, "--stop-after=legalise-clocks", "-o", "/dev/null"}).exit_code, 3) << "does not run";
+  EXPECT_EQ(run({good_, "--stop-after=legalise-clocks", "-o", "/dev/null"}).exit_code, 3)
+      << "does not run";
   const ProcessResult skipped =
       run({good_, "--skip=simplify+simplify-last", "--time-passes", "-o", "/dev/null"});
   EXPECT_EQ(skipped.exit_code, 0) << skipped.error;

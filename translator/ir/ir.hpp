@@ -150,7 +150,7 @@ enum class Builtin : std::uint8_t {
   global_id_z
 };
 
-enum class Clock : std::uint8_t { cycles, time };            ///< imm of clock
+enum class Clock : std::uint8_t { cycles, time };           ///< imm of clock
 enum class ClockScope : std::uint8_t { subgroup, device };  ///< imm of read_clock
 
 /// One instruction. Operands stand in Function::operands[first .. first + count).

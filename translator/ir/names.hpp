@@ -26,9 +26,8 @@ inline constexpr std::array<std::string_view, 21> kBuiltinNames = {
     "workgroup_id_x",   "workgroup_id_y",   "workgroup_id_z",   "local_id_x",
     "local_id_y",       "local_id_z",       "local_index",      "workgroup_size_x",
     "workgroup_size_y", "workgroup_size_z", "num_workgroups_x", "num_workgroups_y",
-    "num_workgroups_z", "subgroup_lane",    "subgroup_size",    
-             "shared_words",     "global_id_x",      "global_id_y",
-    "global_id_z"};
+    "num_workgroups_z", "subgroup_lane",    "subgroup_size",    "shared_words",
+    "global_id_x",      "global_id_y",      "global_id_z"};
 
 inline std::string_view name(Space s) { return kSpaceNames[static_cast<std::size_t>(s)]; }
 inline std::string_view name(AtomicOp a) { return kAtomicNames[static_cast<std::size_t>(a)]; }

@@ -121,7 +121,7 @@ struct MemoryDescriptor {
   std::uint64_t bytes = 0;  ///< of the whole allocation
   /// Index of VkPhysicalDeviceMemoryProperties. VK_MAX_MEMORY_TYPES to import what fits.
   std::uint32_t memory_type = 0;
-  bool dedicated = false;         ///< to one VkBuffer of `bytes` bytes, or to one VkImage
+  bool dedicated = false;  ///< to one VkBuffer of `bytes` bytes, or to one VkImage
 };
 /// A buffer in an allocation of its own that can be exported. unsupported where the device has no
 /// VK_KHR_external_memory_fd or no buffer addresses.

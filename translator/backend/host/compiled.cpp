@@ -81,8 +81,8 @@ std::uint32_t CompiledBlocks::do_meet(Frame* frame, std::uint32_t number, std::u
                                       std::uint32_t votes) {
   auto& self = *static_cast<CompiledBlocks*>(frame->owner);
   const Step& step = frame->program->steps[number];
-  const auto kind = step.op == ir::Op::control_barrier ? ir::BarKind::sync
-                                                       : static_cast<ir::BarKind>(step.imm);
+  const auto kind =
+      step.op == ir::Op::control_barrier ? ir::BarKind::sync : static_cast<ir::BarKind>(step.imm);
   Barrier& barrier = self.barriers_[id & 15];
   barrier.arrived += static_cast<std::uint32_t>(std::popcount(mask));
   barrier.expected = expected;

@@ -14,7 +14,7 @@ struct Frame {
   std::uint32_t threads = 0;         ///< of a block
   std::uint32_t warps_apart = 0;     ///< bytes of local memory from one warp's to the next
   std::byte* local = nullptr;
-  Row* rows = nullptr;  ///< for operations that Step::masked does
+  Row* rows = nullptr;                               ///< for operations that Step::masked does
   const std::atomic<std::uint32_t>* stop = nullptr;  ///< not 0: loops end the call
   /// Does a step of the program for the lanes of `mask`, whose operands lie in `rows`.
   void (*step)(Frame*, std::uint32_t step, std::uint32_t mask) = nullptr;

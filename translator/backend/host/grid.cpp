@@ -222,11 +222,13 @@ class Grid {
 
   std::string stuck(const BlockRun& block) const {
     const std::uint32_t* n = block.number();
-    return stuck(n[0] + std::uint64_t{launch_.grid[0]} * (n[1] + std::uint64_t{launch_.grid[1]} * n[2]));
+    return stuck(n[0] +
+                 std::uint64_t{launch_.grid[0]} * (n[1] + std::uint64_t{launch_.grid[1]} * n[2]));
   }
 
   std::string stuck(std::uint64_t number) const {
-    const std::uint64_t n[3] = {number % launch_.grid[0], number / launch_.grid[0] % launch_.grid[1],
+    const std::uint64_t n[3] = {number % launch_.grid[0],
+                                number / launch_.grid[0] % launch_.grid[1],
                                 number / launch_.grid[0] / launch_.grid[1]};
     return fmt::format("threads of block ({}, {}, {}) wait at a barrier that others never reach",
                        n[0], n[1], n[2]);

@@ -64,11 +64,15 @@ struct UMax {
 };
 template <typename T>
 struct SMin {
-  T operator()(T a, T b) const { return static_cast<Signed<T>>(a) < static_cast<Signed<T>>(b) ? a : b; }
+  T operator()(T a, T b) const {
+    return static_cast<Signed<T>>(a) < static_cast<Signed<T>>(b) ? a : b;
+  }
 };
 template <typename T>
 struct SMax {
-  T operator()(T a, T b) const { return static_cast<Signed<T>>(a) < static_cast<Signed<T>>(b) ? b : a; }
+  T operator()(T a, T b) const {
+    return static_cast<Signed<T>>(a) < static_cast<Signed<T>>(b) ? b : a;
+  }
 };
 template <typename T>
 struct Shl {
@@ -80,7 +84,9 @@ struct Lshr {
 };
 template <typename T>
 struct Ashr {
-  T operator()(T a, u32 by) const { return static_cast<T>(static_cast<Signed<T>>(a) >> std::min(by, kBits<T> - 1)); }
+  T operator()(T a, u32 by) const {
+    return static_cast<T>(static_cast<Signed<T>>(a) >> std::min(by, kBits<T> - 1));
+  }
 };
 template <typename T>
 struct Eq {

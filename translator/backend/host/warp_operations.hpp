@@ -1,4 +1,5 @@
-// Operations that the lanes of a warp do together (PTX's shfl, vote, match, redux, activemask, elect).
+// Operations that the lanes of a warp do together (PTX's shfl, vote, match, redux, activemask,
+// elect).
 #pragma once
 
 #include <utility>

@@ -10,8 +10,8 @@
 
 #include "ptx2spv/profile.hpp"
 #include "ptx2spv/translator.hpp"
-#include "translator/ir/ir.hpp"
 #include "translator/backend/spirv/builder.hpp"
+#include "translator/ir/ir.hpp"
 
 namespace ptx2spv::spirv {
 

@@ -64,7 +64,7 @@ class Emitter {
   Id constant(const Inst& inst);
   Id builtin(ir::Builtin which);
   Id clock(ir::ClockScope scope);  ///< its ticks now, as uvec2
-  Id value(Value v);  ///< the value's bits, of type(insts[v].type)
+  Id value(Value v);               ///< the value's bits, of type(insts[v].type)
   Id operand(Value v, unsigned i) { return value(f_.arg(v, i)); }
   Id float_value(Value v);          ///< an i32 or i64 as float32 or float64
   Id signed_value(Value v);         ///< an i32 or i64 as signed integer

@@ -41,8 +41,8 @@ enum LevelWord : std::uint32_t {
   lv_slices,
   lv_row_pitch,
   lv_texel_bytes,
-  lv_geometries,  ///< bit k: instructions of geometry k (1d, 2d, 3d, a1d, a2d) find it;
-                  ///< kLayersAreSlice0
+  lv_geometries,       ///< bit k: instructions of geometry k (1d, 2d, 3d, a1d, a2d) find it;
+                       ///< kLayersAreSlice0
   lv_slice_pitch = 8,  ///< two words, as those below
   lv_bitmap = 10,      ///< address of the level's bits, one for each byte of its linear form, or 0
   lv_races = 12,       ///< address of kRaceWords for each four bytes of it, or 0

@@ -44,8 +44,7 @@ bool Uniformity::source(const Inst& inst) const {
         case Builtin::subgroup_lane: return true;
         default: return false;
       }
-    case Op::load:
-      return !readonly(inst) && (!scope_.lock_step || inst.mem.space == Space::local);
+    case Op::load: return !readonly(inst) && (!scope_.lock_step || inst.mem.space == Space::local);
     case Op::warp_vote:
     case Op::warp_redux:
     case Op::warp_active: return !scope_.warp;

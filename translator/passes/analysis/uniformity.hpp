@@ -19,7 +19,8 @@ struct Scope {
   bool warp = false;      ///< 32 threads, from a multiple of 32 on; else the block
   bool x_is_row = false;  ///< of a warp: tid.x is a multiple of 32 and then the lane, and tid.y and
                           ///< tid.z are the same in all its threads
-  bool lock_step = false;  ///< threads read memory at the same time: they get the same of one address
+  bool lock_step =
+      false;  ///< threads read memory at the same time: they get the same of one address
   /// A warp's, in blocks of that size (0: not known).
   static Scope of_warp(const std::uint32_t (&block)[3]) {
     return {true, block[0] != 0 && (block[0] % 32 == 0 || block[1] * block[2] == 1)};

@@ -17,10 +17,9 @@ constexpr const char* kTarget = nullptr;
 #endif
 
 /// The names that Debian, Ubuntu and Fedora give the library, from the newest version on.
-constexpr const char* kFiles[] = {"libLLVM.so.19.1",   "libLLVM.so.18.1", "libLLVM-17.so.1",
-                                  "libLLVM-17.so",     "libLLVM-16.so.1", "libLLVM-16.so",
-                                  "libLLVM-15.so.1",   "libLLVM-15.so",   "libLLVM-14.so.1",
-                                  "libLLVM-14.so"};
+constexpr const char* kFiles[] = {
+    "libLLVM.so.19.1", "libLLVM.so.18.1", "libLLVM-17.so.1", "libLLVM-17.so",   "libLLVM-16.so.1",
+    "libLLVM-16.so",   "libLLVM-15.so.1", "libLLVM-15.so",   "libLLVM-14.so.1", "libLLVM-14.so"};
 
 /// A Vulkan driver may have loaded one already, which is shared then.
 void* open_library(std::string& file) {

@@ -18,7 +18,8 @@ Emitter::Emitter(Build& build, const ir::Function& function, const Program& prog
     : b_(build), f_(function), program_(program), steps_(steps), shape_(shape), kind_(kind) {}
 
 bool Emitter::fail(const ir::Inst& inst) {
-  if (problem_.empty()) problem_ = fmt::format("operation {} is not compiled", ir::info(inst.op).name);
+  if (problem_.empty())
+    problem_ = fmt::format("operation {} is not compiled", ir::info(inst.op).name);
   return false;
 }
 
@@ -115,8 +116,7 @@ void Emitter::begin() {
   b_.at(block);
   LLVMValueRef rest = n;
   for (unsigned axis = 0; axis < 3; ++axis) {
-    LLVMValueRef size =
-        b_.cast(op_zext, field(offsetof(Frame, grid) + 4 * axis, b_.i32), b_.i64);
+    LLVMValueRef size = b_.cast(op_zext, field(offsetof(Frame, grid) + 4 * axis, b_.i32), b_.i64);
     b_.store(b_.cast(op_trunc, axis < 2 ? b_.op(op_urem, rest, size) : rest, b_.i32),
              number_[axis]);
     if (axis < 2) rest = b_.op(op_udiv, rest, size);
@@ -133,8 +133,7 @@ void Emitter::begin() {
   LLVMValueRef offset = b_.op(op_shl, b_.cast(op_zext, first_, b_.i64), b_.c64(2));
   index_ = b_.op(op_add, b_.splat(first_), b_.ramp(b_.i32, 1));
   for (unsigned axis = 0; axis < 3; ++axis) {
-    LLVMValueRef ids =
-        b_.op(op_add, field(offsetof(Frame, ids) + 8 * axis, b_.i64), offset);
+    LLVMValueRef ids = b_.op(op_add, field(offsetof(Frame, ids) + 8 * axis, b_.i64), offset);
     if (!kind_.rows) {
       ids_[axis] = b_.load_at(b_.vector(b_.i32), ids, true);
       continue;
@@ -248,15 +247,14 @@ LLVMValueRef Emitter::builtin(const ir::Inst& inst, bool uniform) {
     case Builtin::subgroup_lane: return b_.op(op_and, index_, b_.splat(b_.c32(kLanes - 1)));
     case Builtin::subgroup_size: return b_.c32(kLanes);
     case Builtin::shared_words:
-      return b_.cast(
-          op_trunc,
-          b_.op(op_lshr,
-                field(offsetof(Frame, regions) +
-                          static_cast<std::size_t>(ir::Space::shared) * sizeof(Region) +
-                          offsetof(Region, size),
-                      b_.i64),
-                b_.c64(2)),
-          b_.i32);
+      return b_.cast(op_trunc,
+                     b_.op(op_lshr,
+                           field(offsetof(Frame, regions) +
+                                     static_cast<std::size_t>(ir::Space::shared) * sizeof(Region) +
+                                     offsetof(Region, size),
+                                 b_.i64),
+                           b_.c64(2)),
+                     b_.i32);
     case Builtin::global_id_x:
     case Builtin::global_id_y:
     case Builtin::global_id_z: {
@@ -280,12 +278,11 @@ bool Emitter::instruction(Value v) {
     case Op::progress: return true;
     case Op::builtin: {
       LLVMValueRef made = builtin(inst, uniform);
-      const bool vector = inst.builtin == Builtin::local_index ||
-                          inst.builtin == Builtin::subgroup_lane ||
-                          inst.builtin >= Builtin::global_id_x ||
-                          inst.builtin == Builtin::local_id_x ||
-                          (!kind_.rows && (inst.builtin == Builtin::local_id_y ||
-                                           inst.builtin == Builtin::local_id_z));
+      const bool vector =
+          inst.builtin == Builtin::local_index || inst.builtin == Builtin::subgroup_lane ||
+          inst.builtin >= Builtin::global_id_x || inst.builtin == Builtin::local_id_x ||
+          (!kind_.rows &&
+           (inst.builtin == Builtin::local_id_y || inst.builtin == Builtin::local_id_z));
       define(v, {.part = {made}, .parts = 1, .uniform = !vector || (uniform && vector)});
       return true;
     }
@@ -299,8 +296,7 @@ bool Emitter::instruction(Value v) {
     case Op::compose: {
       Lifted out{.uniform = true};
       for (const Value a : f_.args(v)) out.uniform = out.uniform && value(a).uniform;
-      for (const Value a : f_.args(v))
-        out.part[out.parts++] = out.uniform ? scalar(a) : wide(a);
+      for (const Value a : f_.args(v)) out.part[out.parts++] = out.uniform ? scalar(a) : wide(a);
       define(v, out);
       return true;
     }
@@ -315,7 +311,8 @@ bool Emitter::instruction(Value v) {
       const bool one = c.uniform && x.uniform && y.uniform;
       if (!one) x = spread(x), y = spread(y);
       Lifted out{.parts = x.parts, .uniform = one};
-      for (unsigned i = 0; i < x.parts; ++i) out.part[i] = b_.select(c.part[0], x.part[i], y.part[i]);
+      for (unsigned i = 0; i < x.parts; ++i)
+        out.part[i] = b_.select(c.part[0], x.part[i], y.part[i]);
       define(v, out);
       return true;
     }
@@ -328,8 +325,7 @@ bool Emitter::instruction(Value v) {
   bool one = true;
   for (const Value a : f_.args(v)) one = one && value(a).uniform;
   LLVMValueRef in[4] = {};
-  for (unsigned i = 0; i < inst.count; ++i)
-    in[i] = one ? scalar(f_.arg(v, i)) : wide(f_.arg(v, i));
+  for (unsigned i = 0; i < inst.count; ++i) in[i] = one ? scalar(f_.arg(v, i)) : wide(f_.arg(v, i));
   LLVMValueRef out = integer(inst, from, in);
   if (!out) out = floating(v, inst, from, in);
   if (!out) return by_step(v);
@@ -344,8 +340,7 @@ void Emitter::put_rows(Place at, Type t, const Lifted& from) {
   LLVMValueRef rows = field(offsetof(Frame, rows), b_.i64);
   for (unsigned i = 0; i < from.parts; ++i) {
     LLVMValueRef part = from.part[i];
-    if (t == Type::i1)
-      part = b_.cast(op_zext, part, from.uniform ? b_.i32 : b_.vector(b_.i32));
+    if (t == Type::i1) part = b_.cast(op_zext, part, from.uniform ? b_.i32 : b_.vector(b_.i32));
     b_.store_at(part, b_.op(op_add, rows, b_.c64((std::uint64_t{at} + i) * sizeof(Row))));
   }
 }

@@ -14,7 +14,8 @@ namespace ptx2spv::interpreter::llvm {
 struct Kind {
   unsigned lanes = 16;  ///< of a vector: 8, 16 or 32
   bool rows = false;    ///< as Shape has it; all warps are whole then
-  bool fence_logic = false;  ///< LLVM up to 22 takes a merge of bits that a mask chooses wrong (AVX-512)
+  bool fence_logic =
+      false;  ///< LLVM up to 22 takes a merge of bits that a mask chooses wrong (AVX-512)
 };
 
 /// Thin names over the builder of LLVM's C interface.
@@ -134,7 +135,8 @@ class Emitter {
   LLVMValueRef fence(LLVMValueRef bits);
   LLVMValueRef divide(const ir::Inst& inst, LLVMValueRef a, LLVMValueRef b);
   LLVMValueRef floating(Value v, const ir::Inst& inst, ir::Type from, const LLVMValueRef* in);
-  LLVMValueRef settle(Value v, LLVMValueRef number, bool f64, const LLVMValueRef* in, unsigned count);
+  LLVMValueRef settle(Value v, LLVMValueRef number, bool f64, const LLVMValueRef* in,
+                      unsigned count);
   void find_nan_readers();
 
   // emit_memory.cpp
@@ -178,7 +180,8 @@ class Emitter {
   std::vector<LLVMBasicBlockRef> bodies_, tests_;  ///< by place
   std::vector<LLVMValueRef> in_;                   ///< by place, allocas: lanes that come
   struct Home {
-    LLVMValueRef part[4] = {}, lanes[4] = {};  ///< allocas; `lanes`: of a uniform value that escapes
+    LLVMValueRef part[4] = {},
+                 lanes[4] = {};  ///< allocas; `lanes`: of a uniform value that escapes
   };
   std::unordered_map<Value, Home> homes_;
   std::unordered_map<Value, Lifted> known_;  ///< in the block that is being made

@@ -33,8 +33,7 @@ void Emitter::block(std::uint32_t place) {
 /// Notes that lanes come to a block.
 void Emitter::enter(BlockId to, LLVMValueRef lanes, bool add) {
   LLVMValueRef in = in_[shape_.place(to)];
-  if (add && shape_.waits(shape_.place(to)))
-    lanes = b_.op(op_or, b_.load(b_.mask_type, in), lanes);
+  if (add && shape_.waits(shape_.place(to))) lanes = b_.op(op_or, b_.load(b_.mask_type, in), lanes);
   b_.store(lanes, in);
 }
 
@@ -75,8 +74,7 @@ void Emitter::take_phis(BlockId from, const std::vector<std::pair<BlockId, LLVMV
         part = b_.splat(part);
         to = home.lanes[i];
       }
-      if (escapes || each.keep)
-        part = b_.select(each.lanes, part, b_.load(b_.l.TypeOf(part), to));
+      if (escapes || each.keep) part = b_.select(each.lanes, part, b_.load(b_.l.TypeOf(part), to));
       b_.store(part, to);
     }
   }

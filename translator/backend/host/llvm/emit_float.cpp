@@ -100,20 +100,18 @@ LLVMValueRef Emitter::floating(Value v, const ir::Inst& inst, Type from, const L
       const LLVMValueRef order[] = {in[1], in[2], in[0]};
       return settle(v, b_.intrinsic("llvm.fma", {t}, {x(0), x(1), x(2)}), wide, order, 3);
     }
-    case Op::native_fsqrt:
-      return settle(v, b_.intrinsic("llvm.sqrt", {t}, {x(0)}), wide, in, 1);
+    case Op::native_fsqrt: return settle(v, b_.intrinsic("llvm.sqrt", {t}, {x(0)}), wide, in, 1);
     case Op::native_feq: return b_.fcmp(real_oeq, x(0), x(1));
     case Op::native_flt: return b_.fcmp(real_olt, x(0), x(1));
     case Op::native_fle: return b_.fcmp(real_ole, x(0), x(1));
     case Op::native_from_s:
     case Op::native_from_u: {
-      LLVMValueRef number = b_.cast(inst.op == Op::native_from_s ? op_sitofp : op_uitofp, in[0], real);
+      LLVMValueRef number =
+          b_.cast(inst.op == Op::native_from_s ? op_sitofp : op_uitofp, in[0], real);
       return b_.cast(op_bitcast, number, whole);
     }
-    case Op::native_to_s:
-      return b_.intrinsic("llvm.fptosi.sat", {whole, t}, {x(0)});
-    case Op::native_to_u:
-      return b_.intrinsic("llvm.fptoui.sat", {whole, t}, {x(0)});
+    case Op::native_to_s: return b_.intrinsic("llvm.fptosi.sat", {whole, t}, {x(0)});
+    case Op::native_to_u: return b_.intrinsic("llvm.fptoui.sat", {whole, t}, {x(0)});
     case Op::native_fconvert:
       if (wide == wide_result) return nullptr;
       if (!wide) return b_.cast(op_bitcast, b_.cast(op_fpext, x(0), real), whole);

@@ -12,9 +12,9 @@ LLVMValueRef Emitter::fence(LLVMValueRef bits) {
   if (t == b_.vector(b_.i32)) floats = b_.vector(b_.f32);
   if (t == b_.vector(b_.i64)) floats = b_.vector(b_.f64);
   if (!kind_.fence_logic || !floats) return bits;
-  return b_.cast(op_bitcast,
-                 b_.intrinsic("llvm.arithmetic.fence", {floats}, {b_.cast(op_bitcast, bits, floats)}),
-                 t);
+  return b_.cast(
+      op_bitcast,
+      b_.intrinsic("llvm.arithmetic.fence", {floats}, {b_.cast(op_bitcast, bits, floats)}), t);
 }
 
 LLVMValueRef Emitter::logic(const ir::Inst& inst, Opcode o, const LLVMValueRef* in) {
@@ -51,10 +51,9 @@ LLVMValueRef Emitter::divide(const ir::Inst& inst, LLVMValueRef a, LLVMValueRef 
   if (vector && !wide) {
     // A quotient of 32 bits is nowhere so near the next integer that a double would round to it.
     LLVMTypeRef doubles = b_.vector(b_.f64);
-    quotient = b_.cast(op_fptoui,
-                       b_.op(op_fdiv, b_.cast(op_uitofp, x, doubles),
-                             b_.cast(op_uitofp, y, doubles)),
-                       t);
+    quotient =
+        b_.cast(op_fptoui,
+                b_.op(op_fdiv, b_.cast(op_uitofp, x, doubles), b_.cast(op_uitofp, y, doubles)), t);
   } else {
     quotient = b_.op(op_udiv, x, y);
   }
@@ -88,8 +87,8 @@ LLVMValueRef Emitter::integer(const ir::Inst& inst, Type from, const LLVMValueRe
     return b_.select(inside, b_.op(o, in[0], amount(in[1])), b_.l.ConstNull(t));
   };
   const auto low_ones = [&](LLVMValueRef count) {
-    LLVMValueRef ones = b_.op(
-        op_sub, b_.op(op_shl, word(1), b_.op(op_and, count, word(31))), word(1));
+    LLVMValueRef ones =
+        b_.op(op_sub, b_.op(op_shl, word(1), b_.op(op_and, count, word(31))), word(1));
     return b_.select(b_.icmp(int_ult, count, word(32)), ones, word(~0u));
   };
   const auto high_half = [&](Opcode extend) {
@@ -120,8 +119,7 @@ LLVMValueRef Emitter::integer(const ir::Inst& inst, Type from, const LLVMValueRe
     case Op::shl: return shifted(op_shl);
     case Op::lshr: return shifted(op_lshr);
     case Op::ashr: {
-      LLVMValueRef by =
-          b_.select(b_.icmp(int_ult, in[1], word(width)), in[1], word(width - 1));
+      LLVMValueRef by = b_.select(b_.icmp(int_ult, in[1], word(width)), in[1], word(width - 1));
       return b_.op(op_ashr, in[0], amount(by));
     }
     case Op::umin: return two("llvm.umin");
@@ -140,8 +138,8 @@ LLVMValueRef Emitter::integer(const ir::Inst& inst, Type from, const LLVMValueRe
     case Op::bfe_s: {
       LLVMValueRef field = b_.op(op_and, b_.op(op_lshr, in[0], amount(in[1])), low_ones(in[2]));
       if (inst.op == Op::bfe_s) {
-        LLVMValueRef top = b_.op(
-            op_shl, word(1), b_.op(op_and, b_.op(op_sub, in[2], word(1)), word(31)));
+        LLVMValueRef top =
+            b_.op(op_shl, word(1), b_.op(op_and, b_.op(op_sub, in[2], word(1)), word(31)));
         LLVMValueRef extended = b_.op(op_sub, b_.op(op_xor, field, top), top);
         field = b_.select(b_.icmp(int_ult, in[2], word(32)), extended, field);
       }
@@ -150,8 +148,7 @@ LLVMValueRef Emitter::integer(const ir::Inst& inst, Type from, const LLVMValueRe
     case Op::bfi: {
       LLVMValueRef field = b_.op(op_shl, low_ones(in[3]), amount(in[2]));
       LLVMValueRef kept = b_.op(op_and, in[0], b_.op(op_xor, field, word(~0u)));
-      return fence(
-          b_.op(op_or, kept, b_.op(op_and, b_.op(op_shl, in[1], amount(in[2])), field)));
+      return fence(b_.op(op_or, kept, b_.op(op_and, b_.op(op_shl, in[1], amount(in[2])), field)));
     }
     case Op::eq: return compare(int_eq);
     case Op::ne: return compare(int_ne);

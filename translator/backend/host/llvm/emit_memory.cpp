@@ -55,7 +55,8 @@ bool Emitter::split_address(Value v, Access& out, unsigned depth) {
       const ir::Inst& by = f_.insts[f_.arg(v, 1)];
       if (by.op != Op::constant || (inst.op == Op::shl && by.imm > 8)) return false;
       const std::uint64_t factor = inst.op == Op::shl ? 1ull << by.imm : by.imm;
-      if (factor == 0 || factor > 4096 || !split_address(f_.arg(v, 0), out, depth - 1)) return false;
+      if (factor == 0 || factor > 4096 || !split_address(f_.arg(v, 0), out, depth - 1))
+        return false;
       out.base = b_.op(op_mul, out.base, b_.c64(factor));
       out.scale *= factor;
       return out.scale <= 4096;
@@ -70,8 +71,8 @@ bool Emitter::split_address(Value v, Access& out, unsigned depth) {
       out.base = b_.select(c.part[0], x.base, y.base);
       if (!out.index) return true;
       LLVMValueRef none = b_.l.ConstNull(b_.l.TypeOf(out.index));
-      out.index = x.index ? b_.select(c.part[0], out.index, none)
-                          : b_.select(c.part[0], none, out.index);
+      out.index =
+          x.index ? b_.select(c.part[0], out.index, none) : b_.select(c.part[0], none, out.index);
       return true;
     }
     default: return false;
@@ -89,8 +90,8 @@ Emitter::Access Emitter::access(Value address, const ir::MemAttr& mem) {
       out.size = b_.c64(program_.local_bytes);
       out.local = true;
     } else {
-      const std::size_t region = offsetof(Frame, regions) +
-                                 static_cast<std::size_t>(mem.space) * sizeof(Region);
+      const std::size_t region =
+          offsetof(Frame, regions) + static_cast<std::size_t>(mem.space) * sizeof(Region);
       out.base = field(region + offsetof(Region, bytes), b_.i64);
       out.size = field(region + offsetof(Region, size), b_.i64);
     }
@@ -98,8 +99,10 @@ Emitter::Access Emitter::access(Value address, const ir::MemAttr& mem) {
     if (offset.uniform) {
       LLVMValueRef at = b_.cast(op_zext, offset.part[0], b_.i64);
       out.inside = b_.icmp(int_ule, b_.op(op_add, at, end), out.size);
-      if (!out.local) out.base = b_.op(op_add, out.base, at);
-      else out.index = b_.splat(offset.part[0]);
+      if (!out.local)
+        out.base = b_.op(op_add, out.base, at);
+      else
+        out.index = b_.splat(offset.part[0]);
     } else {
       out.index = offset.part[0];
       out.extend = Access::Extend::zero;
@@ -107,8 +110,7 @@ Emitter::Access Emitter::access(Value address, const ir::MemAttr& mem) {
       // A region smaller than the access has no place for it.
       LLVMValueRef fits = b_.icmp(int_ule, end, out.size);
       LLVMValueRef most = b_.intrinsic("llvm.umin", {b_.i64}, {limit, b_.c64(0xffffffffu)});
-      LLVMValueRef below =
-          b_.icmp(int_ule, out.index, b_.splat(b_.cast(op_trunc, most, b_.i32)));
+      LLVMValueRef below = b_.icmp(int_ule, out.index, b_.splat(b_.cast(op_trunc, most, b_.i32)));
       out.inside = b_.op(op_and, below, b_.splat(fits));
     }
   }
@@ -122,8 +124,8 @@ void Emitter::follow(Access& a, unsigned bytes, bool whole) {
   LLVMTypeRef element = a.extend == Access::Extend::none ? b_.i64 : b_.i32;
   LLVMValueRef wide_index = a.index;
   if (a.extend != Access::Extend::none)
-    wide_index = b_.cast(a.extend == Access::Extend::zero ? op_zext : op_sext, a.index,
-                         b_.vector(b_.i64));
+    wide_index =
+        b_.cast(a.extend == Access::Extend::zero ? op_zext : op_sext, a.index, b_.vector(b_.i64));
   if (a.scale != 1) wide_index = b_.op(op_mul, wide_index, b_.splat(b_.c64(a.scale)));
   a.addresses = b_.op(op_add, wide_index, b_.splat(a.base));
   LLVMValueRef lane = b_.lane0(a.index);
@@ -133,8 +135,8 @@ void Emitter::follow(Access& a, unsigned bytes, bool whole) {
   LLVMValueRef expected = b_.op(op_add, b_.splat(lane), b_.ramp(element, step));
   LLVMValueRef same = b_.icmp(int_eq, a.index, expected);
   LLVMValueRef idle = b_.op(op_xor, mask_, b_.all_ones());
-  LLVMValueRef follows = whole ? b_.op(op_and, b_.all(same), b_.all(mask_))
-                               : b_.all(b_.op(op_or, same, idle));
+  LLVMValueRef follows =
+      whole ? b_.op(op_and, b_.all(same), b_.all(mask_)) : b_.all(b_.op(op_or, same, idle));
   if (a.extend != Access::Extend::none) {
     const bool zero = a.extend == Access::Extend::zero;
     lane64 = b_.cast(zero ? op_zext : op_sext, lane, b_.i64);
@@ -228,9 +230,9 @@ Lifted Emitter::load_lanes(Access& a, const ir::Inst& inst) {
     LLVMTypeRef t = b_.vector(element);
     LLVMValueRef at = i ? b_.op(op_add, a.addresses, b_.splat(b_.c64(4 * i))) : a.addresses;
     LLVMTypeRef pointers = b_.vector(b_.l.PointerType(element, 0));
-    one_by_one[i] = b_.intrinsic(
-        "llvm.masked.gather", {t, pointers},
-        {b_.cast(op_inttoptr, at, pointers), b_.c32(1), lanes, b_.l.ConstNull(t)});
+    one_by_one[i] =
+        b_.intrinsic("llvm.masked.gather", {t, pointers},
+                     {b_.cast(op_inttoptr, at, pointers), b_.c32(1), lanes, b_.l.ConstNull(t)});
   }
   LLVMBasicBlockRef slow_end = b_.l.GetInsertBlock(b_.b);
   b_.l.BuildBr(b_.b, join);
@@ -304,7 +306,8 @@ void Emitter::store_lanes(Access& a, const ir::Inst& inst, Lifted what) {
       if (parts == 4) {
         LLVMValueRef high = b_.shuffle(what.part[2], what.part[3], pair);
         for (unsigned k = 0; k < b_.lanes; ++k)
-          both.insert(both.end(), {2 * k, 2 * k + 1, 2 * b_.lanes + 2 * k, 2 * b_.lanes + 2 * k + 1});
+          both.insert(both.end(),
+                      {2 * k, 2 * k + 1, 2 * b_.lanes + 2 * k, 2 * b_.lanes + 2 * k + 1});
         all = b_.shuffle(all, high, both);
       }
       b_.store_at(all, a.first);
@@ -345,9 +348,9 @@ Lifted Emitter::load_local(Access& a, const ir::Inst& inst) {
   LLVMTypeRef element = memory_type(bytes < 4 ? bytes : 4), t = b_.vector(element);
   LLVMTypeRef pointers = b_.vector(b_.l.PointerType(element, 0));
   for (unsigned w = 0; w < words; ++w) {
-    read[w] = b_.intrinsic("llvm.masked.gather", {t, pointers},
-                           {b_.cast(op_inttoptr, local_address(a, w), pointers), b_.c32(1), lanes,
-                            b_.l.ConstNull(t)});
+    read[w] = b_.intrinsic(
+        "llvm.masked.gather", {t, pointers},
+        {b_.cast(op_inttoptr, local_address(a, w), pointers), b_.c32(1), lanes, b_.l.ConstNull(t)});
     if (bytes < 4) read[w] = b_.cast(op_zext, read[w], b_.vector(b_.i32));
   }
   for (unsigned i = 0; i < out.parts; ++i) out.part[i] = read[i];
@@ -373,9 +376,9 @@ void Emitter::store_local(Access& a, const ir::Inst& inst, Lifted what) {
   }
   if (bytes < 4) what.part[0] = b_.cast(op_trunc, what.part[0], t);
   for (unsigned w = 0; w < words; ++w)
-    b_.intrinsic("llvm.masked.scatter", {t, pointers},
-                 {what.part[w], b_.cast(op_inttoptr, local_address(a, w), pointers), b_.c32(1),
-                  lanes});
+    b_.intrinsic(
+        "llvm.masked.scatter", {t, pointers},
+        {what.part[w], b_.cast(op_inttoptr, local_address(a, w), pointers), b_.c32(1), lanes});
 }
 
 }  // namespace ptx2spv::interpreter::llvm

@@ -20,14 +20,13 @@ bool Emitter::shuffle(Value v) {
   std::vector<unsigned> from;
   LLVMValueRef inside[kLanes];
   for (unsigned lane = 0; lane < kLanes; ++lane) {
-    const auto [source, in] = shuffled(static_cast<ir::ShflMode>(f_.insts[v].imm), lane, number(1),
-                                       number(2));
+    const auto [source, in] =
+        shuffled(static_cast<ir::ShflMode>(f_.insts[v].imm), lane, number(1), number(2));
     from.push_back(in ? source & 31 : lane);
     inside[lane] = b_.l.ConstInt(b_.i32, in, 0);
   }
   // A lane that does not run gives 0.
-  LLVMValueRef given =
-      b_.select(mask_, wide(f_.arg(v, 0)), b_.l.ConstNull(b_.vector(b_.i32)));
+  LLVMValueRef given = b_.select(mask_, wide(f_.arg(v, 0)), b_.l.ConstNull(b_.vector(b_.i32)));
   LLVMValueRef flags = b_.l.ConstVector(inside, kLanes);
   define(v, {.part = {b_.shuffle(given, given, from), flags}, .parts = 2});
   return true;
@@ -52,7 +51,9 @@ bool Emitter::together(Value v) {
       LLVMValueRef result = votes;
       switch (static_cast<ir::VoteMode>(inst.imm)) {
         case ir::VoteMode::all: result = flag(all); break;
-        case ir::VoteMode::any: result = flag(b_.op(op_xor, none, b_.l.ConstInt(b_.i1, 1, 0))); break;
+        case ir::VoteMode::any:
+          result = flag(b_.op(op_xor, none, b_.l.ConstInt(b_.i1, 1, 0)));
+          break;
         case ir::VoteMode::uni: result = flag(b_.op(op_or, none, all)); break;
         case ir::VoteMode::ballot: break;
       }
@@ -69,7 +70,8 @@ bool Emitter::together(Value v) {
   Lifted result = take_rows(step.out, inst.type, false);
   if (shape_.uniform(v)) {
     // Lane 0 may have ended.
-    LLVMValueRef first = b_.intrinsic("llvm.cttz", {b_.i32}, {mask_bits(), b_.l.ConstInt(b_.i1, 0, 0)});
+    LLVMValueRef first =
+        b_.intrinsic("llvm.cttz", {b_.i32}, {mask_bits(), b_.l.ConstInt(b_.i1, 0, 0)});
     for (unsigned i = 0; i < result.parts; ++i) result.part[i] = b_.lane(result.part[i], first);
     result.uniform = true;
   }

@@ -41,10 +41,10 @@ bool Shape::splits(BlockId b) const {
   return (block.term == Term::cond_br || block.term == Term::switch_) && !uniform(block.cond);
 }
 
-/// A zone is what runs for some of the lanes that came to its head.
+/// A zone is what runs for some of the lanes that came to its head, while others may wait where it
+/// ends.
 void Shape::find_zones() {
   uneven_.assign(nest_.loops.size(), false);
-  // Selections that split, innermost last: the place of the head and of the end.
   struct Open {
     std::uint32_t head = 0, end = 0;
   };
@@ -55,13 +55,19 @@ void Shape::find_zones() {
     const BlockId b = f_.order[i];
     const ir::Block& block = f_.blocks[b];
     selection[i] = open.empty() ? kNone : open.back().head;
-    for (const BlockId s : block.succs)
+    std::uint32_t end = i + 1;
+    if (splits(b) && block.merge == ir::Merge::selection)
+      end = std::max(end, nest_.place[block.merge_block]);
+    for (const BlockId s : block.succs) {
       for (std::uint32_t l = nest_.innermost[b]; l != kNone && !nest_.within(s, l);
            l = nest_.loops[l].parent)
         if (splits(b) || (selection[i] != kNone && selection[i] >= nest_.loops[l].first))
           uneven_[l] = true;
-    if (splits(b) && block.merge == ir::Merge::selection)
-      open.push_back({i, nest_.place[block.merge_block]});
+      // Some wait there until the others come.
+      if (splits(b) || (!open.empty() && nest_.place[s] > open.back().end))
+        end = std::max(end, nest_.place[s]);
+    }
+    if (end > i + 1) open.push_back({i, end});
   }
   zone_.assign(places(), kNone);
   for (std::uint32_t i = 0; i < places(); ++i) {
@@ -80,8 +86,7 @@ void Shape::find_waits() {
   waits_.assign(places(), false);
   for (std::uint32_t i = 0; i < places(); ++i)
     for (const BlockId s : f_.blocks[f_.order[i]].succs)
-      if (const std::uint32_t to = nest_.place[s];
-          splits(f_.order[i]) || zone_[i] != zone_[to])
+      if (const std::uint32_t to = nest_.place[s]; splits(f_.order[i]) || zone_[i] != zone_[to])
         waits_[to] = true;
   next_.assign(places() + 1, places());
   const auto number = [&] {

@@ -45,9 +45,9 @@ class Shape {
   const ir::Function& f_;
   const passes::Uniformity uniformity_;
   const ir::StructuredLoops nest_;
-  std::vector<ir::BlockId> home_;      ///< by value
-  std::vector<std::uint32_t> zone_;    ///< by place: of the innermost branch or loop that splits
-  std::vector<bool> uneven_;           ///< by loop: lanes leave it one by one
+  std::vector<ir::BlockId> home_;    ///< by value
+  std::vector<std::uint32_t> zone_;  ///< by place: of the innermost branch or loop that splits
+  std::vector<bool> uneven_;         ///< by loop: lanes leave it one by one
   std::vector<bool> waits_, crosses_, escapes_;
   std::vector<std::uint32_t> next_;
   std::string problem_;
