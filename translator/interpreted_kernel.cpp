@@ -8,7 +8,7 @@
 
 #include "ptx2spv/limits.hpp"
 #include "translator/backend/host/grid.hpp"
-#include "translator/backend/host/llvm/api.hpp"
+#include "translator/backend/host/llvm_api.hpp"
 #include "translator/module_impl.hpp"
 
 namespace ptx2spv {

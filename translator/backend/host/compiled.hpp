@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "translator/backend/host/compile.hpp"
 #include "translator/backend/host/fiber.hpp"
-#include "translator/backend/host/llvm/compile.hpp"
 
 namespace ptx2spv::interpreter {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "translator/backend/host/llvm/compile.hpp"
+#include "translator/backend/host/compile.hpp"
 
 namespace ptx2spv::interpreter {
 

@@ -1,8 +1,6 @@
-// Accesses that check themselves.
-//
-// Where an address comes from one variable or parameter, its bounds are known: of a variable to the
-// translation, of a parameter to the launch. Any other address is looked up in the table of
-// allocations, unless it lies where the last such address of its kind lay.
+// Accesses that check themselves. Where an address comes from one variable or parameter, its bounds
+// are known: of a variable to the translation, of a parameter to the launch. Any other address is
+// looked up in the table of allocations, unless it lies where the last of its kind lay.
 #include <algorithm>
 #include <array>
 #include <map>

@@ -2,7 +2,7 @@
 // while the kernel runs; others gather and scatter.
 #include <cstddef>
 
-#include "translator/backend/host/llvm/emit.hpp"
+#include "translator/backend/host/emit.hpp"
 
 namespace ptx2spv::interpreter::llvm {
 

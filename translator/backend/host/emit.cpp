@@ -1,5 +1,5 @@
 // The loops over blocks and warps, the values, and what handlers do.
-#include "translator/backend/host/llvm/emit.hpp"
+#include "translator/backend/host/emit.hpp"
 
 #include <cstddef>
 

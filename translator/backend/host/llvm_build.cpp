@@ -1,4 +1,4 @@
-#include "translator/backend/host/llvm/emit.hpp"
+#include "translator/backend/host/emit.hpp"
 
 namespace ptx2spv::interpreter::llvm {
 

@@ -1,7 +1,7 @@
 // The processor's own floating point, as handlers_float.cpp has it.
 #include <spirv/unified1/GLSL.std.450.h>
 
-#include "translator/backend/host/llvm/emit.hpp"
+#include "translator/backend/host/emit.hpp"
 
 namespace ptx2spv::interpreter::llvm {
 

@@ -1,7 +1,7 @@
 // Control flow: each block runs for the lanes that have come to it.
 #include <algorithm>
 
-#include "translator/backend/host/llvm/emit.hpp"
+#include "translator/backend/host/emit.hpp"
 
 namespace ptx2spv::interpreter::llvm {
 

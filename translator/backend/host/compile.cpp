@@ -1,9 +1,9 @@
-#include "translator/backend/host/llvm/compile.hpp"
+#include "translator/backend/host/compile.hpp"
 
 #include <fmt/format.h>
 
+#include "translator/backend/host/emit.hpp"
 #include "translator/backend/host/fiber.hpp"
-#include "translator/backend/host/llvm/emit.hpp"
 
 namespace ptx2spv::interpreter::llvm {
 

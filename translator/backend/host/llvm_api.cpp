@@ -1,4 +1,4 @@
-#include "translator/backend/host/llvm/api.hpp"
+#include "translator/backend/host/llvm_api.hpp"
 
 #include <dlfcn.h>
 
@@ -52,7 +52,7 @@ struct Loaded {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(found);
     };
 #define FUNCTION(result, name, parameters) find(api.name, "LLVM" #name);
-#include "translator/backend/host/llvm/api.def"
+#include "translator/backend/host/llvm_api.def"
 #undef FUNCTION
     for (const char* part : {"TargetInfo", "Target", "TargetMC", "AsmPrinter"}) {
       void (*initialize)() = nullptr;

@@ -1,4 +1,4 @@
-#include "translator/backend/host/llvm/shape.hpp"
+#include "translator/backend/host/shape.hpp"
 
 #include <algorithm>
 

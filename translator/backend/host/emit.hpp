@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "translator/backend/host/frame.hpp"
-#include "translator/backend/host/llvm/api.hpp"
-#include "translator/backend/host/llvm/shape.hpp"
+#include "translator/backend/host/llvm_api.hpp"
+#include "translator/backend/host/shape.hpp"
 
 namespace ptx2spv::interpreter::llvm {
 

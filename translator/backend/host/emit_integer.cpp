@@ -1,5 +1,5 @@
 // Integers, comparisons and conversions between the IR's types, as handlers_integer.cpp has them.
-#include "translator/backend/host/llvm/emit.hpp"
+#include "translator/backend/host/emit.hpp"
 
 namespace ptx2spv::interpreter::llvm {
 

@@ -1,7 +1,7 @@
 // What the lanes of a warp do together, and barriers of a block. A vector is a whole warp here.
 #include <cstddef>
 
-#include "translator/backend/host/llvm/emit.hpp"
+#include "translator/backend/host/emit.hpp"
 #include "translator/backend/host/warp_operations.hpp"
 
 namespace ptx2spv::interpreter::llvm {
