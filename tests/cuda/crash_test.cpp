@@ -30,7 +30,7 @@ class Crash : public testing::Test {
 };
 
 TEST_F(Crash, OfAKernelIsReportedAndStaysACrash) {
-  const ProcessResult result = run({"kernel"});
+  const ProcessResult result = run({"kernel"}, {"PTX2SPV_EXECUTOR=device"});
   EXPECT_EQ(result.exit_code, 128 + SIGSEGV);
   EXPECT_NE(result.error.find("launched last was 'wild'; address 0x0000000000000040 was accessed"),
             std::string::npos)
@@ -60,7 +60,7 @@ TEST_F(Crash, OfTheProgramIsNotReported) {
 TEST_F(Crash, GoesToTheProgramsHandler) {
   for (const char* crash : {"kernel", "own", "abort"})
     for (const char* when : {"before", "after"}) {
-      const ProcessResult result = run({crash, when});
+      const ProcessResult result = run({crash, when}, {"PTX2SPV_EXECUTOR=device"});
       EXPECT_EQ(result.exit_code, 42) << crash << ' ' << when;
       EXPECT_EQ(result.out, "the program's handler\n") << crash << ' ' << when;
       const bool told = crash == std::string("kernel") && when == std::string("before");

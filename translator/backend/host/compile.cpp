@@ -12,7 +12,7 @@ using ir::Op;
 namespace {
 
 /// Operations past which LLVM takes too long.
-constexpr std::size_t kMostOperations = 40'000;
+constexpr std::size_t kMostOperations = 20'000;
 
 struct Needs {
   bool warps = false, barriers = false;

@@ -82,6 +82,8 @@ class Grid {
     }
     work();
     for (std::thread& each : others) each.join();
+    // The timer may be about to say why.
+    const std::lock_guard lock(mutex_);
     ending_.blocks = std::min(next_.load(), blocks_);
     ending_.iterations = iterations_;
     return std::move(ending_);

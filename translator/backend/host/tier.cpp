@@ -11,8 +11,9 @@ namespace ptx2spv::interpreter {
 
 namespace {
 
-/// Microseconds of interpretation after which code is made: about what that takes.
-constexpr std::uint64_t kWorth = 20'000;
+/// Microseconds of interpretation after which code is made, and more for each operation: about what
+/// that takes.
+constexpr std::uint64_t kWorth = 20'000, kWorthOfOperation = 200;
 
 /// One thread that compiles, begun when it first has to. The process's end waits for what it is at.
 class Background {
