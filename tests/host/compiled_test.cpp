@@ -200,7 +200,7 @@ TEST_F(Compiled, BarriersThatOthersMissAreReported) {
       "shr.u32 %r12, %r2, 5;\nsetp.eq.u32 %p0, %r12, 0;\n@%p0 bra first;\nbar.sync 1;\nbra over;\n"
       "first:\nbar.sync 2;\nover:");
   ASSERT_TRUE(kernel);
-  const Result result = run(*kernel, kShapes[0], Tier::compiled);
+  const Result result = run(*kernel, kShapes[0], Tier::compiled, 0, 1);
   EXPECT_EQ(result.ending.problem,
             "threads of block (0, 0, 0) wait at a barrier that others never reach");
 }
