@@ -186,6 +186,7 @@ struct Copy {
   const char* name;
   std::string body;
   bool found;
+  const char* at = "";  ///< part of the instruction
 };
 
 /// Of a structure of 4 bytes, padding and 8 bytes that each thread has in the memory `space`.
@@ -208,6 +209,10 @@ std::vector<Copy> copies(const std::string& space, const std::string& address,
                 "setp.lt.u32 %p0, %r0, 9; @%p0 mov.u32 %r7, 3; mov.b64 %d6, {%r5, %r7};\n"
                 "st.#.v2.u64 [$], {%d6, %d7};\n"),
            false},
+          {"a copy and a use of the first member",
+           then("ld.#.u64 %d6, [$]; cvt.u32.u64 %r5, %d6; setp.eq.u32 %p0, %r5, 3;\n"
+                "@%p0 st.#.u32 [$], %r5; st.#.u64 [$], %d6;\n"),
+           false},
           {"a copy of what nobody wrote", start + moved, true},
           {"arithmetic",
            then("ld.#.v4.u32 {%r5, %r6, %r7, %r8}, [$]; add.u32 %r6, %r6, 1;\n"
@@ -224,25 +229,52 @@ std::vector<Copy> copies(const std::string& space, const std::string& address,
           {"an address",
            then("ld.#.v2.u32 {%r5, %r6}, [$]; and.b32 %r6, %r6, 12;\n"
                 "add.u32 %r6, %r1, %r6; ld.shared.u8 %h0, [%r6];\n"),
-           true}};
+           true},
+          {"members of a copy",
+           then("ld.#.v2.u64 {%d6, %d7}, [$]; mul.wide.u32 %d2, %r0, 16; add.u64 %d2, %d0, %d2;\n"
+                "st.global.v2.u64 [%d2+1024], {%d6, %d7}; ld.global.u64 %d4, [%d2+1032];\n"
+                "add.u64 %d4, %d4, 1; st.global.u64 [%d2+1024], %d4;\n"),
+           false},
+          {"padding of a copy",
+           then("ld.#.v4.u32 {%r5, %r6, %r7, %r8}, [$]; mul.wide.u32 %d2, %r0, 16;\n"
+                "add.u64 %d2, %d0, %d2; st.global.v4.u32 [%d2+1024], {%r0, %r0, %r0, %r0};\n"
+                "st.global.v4.u32 [%d2+1024], {%r5, %r6, %r7, %r8};\n"
+                "ld.global.u32 %r10, [%d2+1028]; add.u32 %r10, %r10, 1; st.#.u32 [$], %r10;\n"),
+           true, "%r10, ["},
+          {"padding of a copy of a copy",
+           then("ld.#.v2.u64 {%d6, %d7}, [$]; mul.wide.u32 %d2, %r0, 16; add.u64 %d2, %d0, %d2;\n"
+                "mov.u32 %r6, 0; again: st.global.v2.u64 [%d2+1024], {%d6, %d7};\n"
+                "ld.global.v2.u64 {%d6, %d7}, [%d2+1024]; add.u32 %r6, %r6, 1;\n"
+                "setp.lt.u32 %p0, %r6, 3; @%p0 bra again; st.#.v2.u64 [$], {%d6, %d7};\n"
+                "ld.#.u32 %r10, [$+4]; add.u32 %r10, %r10, 1; st.#.u32 [$], %r10;\n"),
+           true, "%r10, ["},
+          {"a word over the padding of a copy",
+           then("ld.#.v2.u64 {%d6, %d7}, [$]; mul.wide.u32 %d2, %r0, 16; add.u64 %d2, %d0, %d2;\n"
+                "st.global.v2.u64 [%d2+1024], {%d6, %d7}; st.global.u32 [%d2+1028], %r0;\n"
+                "ld.global.u32 %r10, [%d2+1028]; add.u32 %r10, %r10, 1; st.#.u32 [$], %r10;\n"),
+           false}};
 }
 
-// compute-sanitizer looks at neither memory. Copies of global memory it reports, as is done here.
+// A use of what such a copy leaves is one.
 TEST(Shadow, PaddingThatIsOnlyCopiedIsNoFinding) {
   const auto shared = copies("shared", "%r4", "shl.b32 %r4, %r2, 2; add.u32 %r4, %r4, %r1;\n");
   const auto local = copies("local", "%d5", ".local .align 16 .b8 own[16]; mov.u64 %d5, own;\n");
+  const auto global =
+      copies("global", "%d5", "mul.wide.u32 %d5, %r0, 16; add.u64 %d5, %d0, %d5;\n");
   for (const ExecutorPolicy executor : {ExecutorPolicy::device, ExecutorPolicy::host}) {
-    for (const auto* each : {&shared, &local}) {
+    for (const auto* each : {&shared, &local, &global}) {
       for (const Copy& copy : *each) {
-        SCOPED_TRACE(
-            fmt::format("{}, {}, {}", copy.name, executor == ExecutorPolicy::host, each == &local));
+        SCOPED_TRACE(fmt::format("{}, {}, {}", copy.name, executor == ExecutorPolicy::host,
+                                 each == &local    ? "local"
+                                 : each == &shared ? "shared"
+                                                   : "global"));
         DeviceOptions options;
         options.cache = false;
         options.checks = check_init;
         options.report = [](std::string_view) {};
         const Device device = device_by(executor, options);
         const Module module = must(Module::load(device, module_of(copy.body), "copy.ptx"));
-        Buffer buffer = must(Buffer::create(device, 4 * kThreads));
+        Buffer buffer = must(Buffer::create(device, 32 * kThreads));
         LaunchConfig config;
         config.block = {kThreads, 1, 1};
         must(must(module.kernel("k")).launch(config, Args().buffer(buffer).buffer(buffer)));
@@ -250,6 +282,10 @@ TEST(Shadow, PaddingThatIsOnlyCopiedIsNoFinding) {
         EXPECT_EQ(!found.empty(), copy.found) << (found.empty() ? "" : found[0].to_string());
         if (!found.empty()) {
           EXPECT_STREQ(to_string(found[0].kind), "uninitialised");
+          EXPECT_NE(found[0].instruction.find(copy.at), std::string::npos) << found[0].to_string();
+          if (*copy.at) {
+            EXPECT_EQ(found.size(), 1u);
+          }
         }
       }
     }

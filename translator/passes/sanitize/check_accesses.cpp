@@ -104,7 +104,7 @@ class AccessChecks {
         target_(target),
         entry_(entry),
         provenance_(function),
-        only_stored_(only_stored(function)),
+        copies_(function),
         prologue_(function),
         rw_(function),
         b_(rw_.builder()) {}
@@ -147,6 +147,7 @@ class AccessChecks {
         if (fetches(inst)) return check_fetch(value);
         if (other_kind(inst)) return check_kind(value);
         rw_.keep(value);
+        if (asks(check_init)) copies_.follow(f_, b_, prologue_, value);
       }
       if (barrier && shadow_) shadow_->next_epoch(b_);
       if (barrier && global_) global_->next_epoch(b_);
@@ -593,6 +594,10 @@ class AccessChecks {
       note_fault(b_, site, written(value, inst, bitmap, access), address);
     }
     if (bitmap && inst.op != Op::load) set_missing_bits(bitmap, access);
+    if (bitmap && inst.op == Op::store)
+      if (const Value missing = copies_.missing(f_.arg(value, 1)))
+        seldom(b_.cmp(Op::ne, missing, b_.i32(0)),
+               [&] { clear_bits(b_, bitmap, access, missing); });
     if (asks_race(inst)) {
       const std::uint32_t site = add_site(check_race, inst, root);
       const RaceRecords::Race race = shadow_->race(b_, access, site);
@@ -603,14 +608,20 @@ class AccessChecks {
     if (asks_global_race(inst)) look_at_global_records(access, verdict, inst, root, address);
   }
 
-  /// Whether what is read has been written. Of structures that are copied through shared or local
-  /// memory some of it has, and the padding not. compute-sanitizer looks at neither memory; copies
-  /// of global memory are no exception there.
+  /// Whether what is read and used has been written. Of structures that are copied the padding has
+  /// not, which a copy is no use of. A copy of what nobody wrote at all is a finding.
   Value written(Value value, const ir::Inst& inst, Value bitmap, ShadowAccess access) {
-    const bool own = inst.mem.space == Space::shared || inst.mem.space == Space::local;
-    if (!own || inst.op != Op::load || !only_stored_[value]) return bits_set(b_, bitmap, access);
+    const std::uint32_t bytes = (1u << access.bytes) - 1,
+                        used = inst.op == Op::load ? copies_.used_bytes(value) & bytes : bytes;
+    if (used == bytes) return bits_set(b_, bitmap, access);
+    const Value missing = missing_bits(b_, bitmap, access);
+    copies_.set_missing(value, b_.op2(Op::and_, missing, b_.i32(bytes & ~used)));
+    if (used) return b_.cmp(Op::eq, b_.op2(Op::and_, missing, b_.i32(used)), b_.i32(0));
     access.bytes = std::min(checked_bytes(inst), 16u);
-    access.offset = b_.op2(Op::and_, access.offset, b_.i32(~(access.bytes - 1)));
+    const bool far = f_.insts[access.offset].type == Type::i64;
+    const std::uint64_t down = ~std::uint64_t{access.bytes - 1};
+    access.offset = b_.op2(Op::and_, access.offset,
+                           far ? b_.i64(down) : b_.i32(static_cast<std::uint32_t>(down)));
     return any_bit_set(b_, bitmap, access);
   }
 
@@ -738,7 +749,7 @@ class AccessChecks {
   const CheckTarget& target_;
   EntryInfo& entry_;
   const Provenance provenance_;
-  const std::vector<bool> only_stored_;
+  Copies copies_;
   ir::Builder prologue_;
   CfgRewriter rw_;
   ir::Builder& b_;

@@ -1,14 +1,38 @@
-// Loads whose values a kernel only moves.
+// Values that are only moved from memory to memory, and the bytes of them that nobody wrote: a copy
+// is no use of those, and leaves as many unwritten bytes where it goes.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "translator/ir/ir.hpp"
 
 namespace ptx2spv::passes {
 
-/// For each value of a function whose registers are variables: it goes nowhere but into memory, as
-/// what is stored, whole or in parts. Padding of structures is moved so.
-std::vector<bool> only_stored(const ir::Function& function);
+/// Of a function whose registers are variables.
+class Copies {
+ public:
+  explicit Copies(const ir::Function& function);
+
+  /// A bit for each byte of a load that something depends on, but for its words that go nowhere but
+  /// into memory, as what is stored, whole or in parts. Padding of structures is moved so.
+  std::uint32_t used_bytes(ir::Value load) const;
+  /// i32: a bit for each byte that nobody wrote, the lowest first; 0: all were written.
+  ir::Value missing(ir::Value value) const;
+  void set_missing(ir::Value load, ir::Value missing) { missing_[load] = missing; }
+  /// Follows an instruction that moves values; `b` stands behind it, `prologue` before everything.
+  void follow(ir::Function& function, ir::Builder& b, ir::Builder& prologue, ir::Value value);
+
+ private:
+  void find_uses(const ir::Function& function);
+  bool all_used(const ir::Function& function, ir::Value value) const;
+  void find_carriers(const ir::Function& function);
+
+  std::vector<std::uint8_t> used_;      ///< by value, a bit for each word
+  std::vector<bool> carries_;           ///< by value
+  std::vector<bool> var_carries_;       ///< a load's value may be in the variable
+  std::vector<std::uint32_t> bits_of_;  ///< the variable with the bits of another one; 0: none yet
+  std::unordered_map<ir::Value, ir::Value> missing_;
+};
 
 }  // namespace ptx2spv::passes

@@ -24,6 +24,7 @@ Value discard(ir::Builder& b) { return push_word(b, abi::Push::discard, Type::i6
 /// have theirs in one word.
 struct Bits {
   Value place = 0, mask = 0;
+  Value first = 0;  ///< number of the lowest
   Space space = Space::global;
 };
 
@@ -38,7 +39,7 @@ Bits bits_of(ir::Builder& b, Value base, const ShadowAccess& access) {
   const Value ones = access.size ? b.op2(Op::sub, b.op2(Op::shl, b.i32(1), access.size), b.i32(1))
                                  : b.i32((1u << access.bytes) - 1);
   const Value nowhere = local ? b.i32(access.spare) : discard(b);
-  return {b.select(access.ok, at, nowhere), b.op2(Op::shl, ones, bit),
+  return {b.select(access.ok, at, nowhere), b.op2(Op::shl, ones, bit), bit,
           local ? Space::local : Space::global};
 }
 
@@ -56,6 +57,25 @@ Value any_bit_set(ir::Builder& b, Value base, const ShadowAccess& access) {
   const Value word = b.load(Type::i32, bits.place, {.space = bits.space, .bytes = 4});
   const Value any = b.cmp(Op::ne, b.op2(Op::and_, word, bits.mask), b.i32(0));
   return b.op2(Op::or_, any, b.inst(Op::xor_, Type::i1, {access.ok, b.i1(true)}));
+}
+
+Value missing_bits(ir::Builder& b, Value base, const ShadowAccess& access) {
+  const Bits bits = bits_of(b, base, access);
+  const Value word = b.load(Type::i32, bits.place, {.space = bits.space, .bytes = 4});
+  const Value unset = b.op2(Op::and_, b.inst(Op::not_, Type::i32, {word}), bits.mask);
+  return b.select(access.ok, b.op2(Op::lshr, unset, bits.first), b.i32(0));
+}
+
+void clear_bits(ir::Builder& b, Value base, const ShadowAccess& access, Value missing) {
+  const Bits bits = bits_of(b, base, access);
+  const Value gone = b.op2(Op::and_, b.op2(Op::shl, missing, bits.first), bits.mask);
+  const Value kept = b.inst(Op::not_, Type::i32, {gone});
+  if (bits.space == Space::local) {
+    const Value before = b.load(Type::i32, bits.place, {.space = Space::local, .bytes = 4});
+    return b.store(bits.place, b.op2(Op::and_, before, kept), {.space = Space::local, .bytes = 4});
+  }
+  const Value old = b.inst(Op::atomic, Type::i32, {bits.place, kept});
+  b.last(old).mem = {.space = Space::global, .bytes = 4, .atomic = ir::AtomicOp::and_};
 }
 
 void set_bits(ir::Builder& b, Value base, const ShadowAccess& access) {

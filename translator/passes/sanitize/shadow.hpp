@@ -14,6 +14,10 @@ namespace ptx2spv::passes {
 /// and sets them where it writes. Both only where the access is made.
 ir::Value bits_set(ir::Builder& b, ir::Value base, const ShadowAccess& access);
 void set_bits(ir::Builder& b, ir::Value base, const ShadowAccess& access);
+/// i32: a bit for each byte of an access without its bit, the lowest first.
+ir::Value missing_bits(ir::Builder& b, ir::Value base, const ShadowAccess& access);
+/// Takes away the bits of such bytes.
+void clear_bits(ir::Builder& b, ir::Value base, const ShadowAccess& access, ir::Value missing);
 /// Whether any byte of an access has its bit, and so the others may be padding of a structure.
 ir::Value any_bit_set(ir::Builder& b, ir::Value base, const ShadowAccess& access);
 
