@@ -99,7 +99,9 @@ const EntryInfo& InterpretedKernel::entry() const { return impl_->entry; }
 
 std::size_t InterpretedKernel::bytes() const {
   const interpreter::Program& p = *impl_->program;
-  return p.steps.size() * sizeof(interpreter::Step) +
+  const ir::Function& source = p.source->function;
+  return source.insts.size() * sizeof(ir::Inst) + source.operands.size() * sizeof(ir::Value) +
+         p.steps.size() * sizeof(interpreter::Step) +
          p.constants.size() * sizeof(interpreter::Row) +
          p.blocks.size() * sizeof(interpreter::Code);
 }
@@ -117,8 +119,10 @@ InterpretedKernel::Ending InterpretedKernel::run(const Launch& launch) const {
 #undef PTX2SPV_BINDING
   std::vector<std::uint32_t> push(launch.push.begin(), launch.push.end());
   region(ir::Space::push) = {reinterpret_cast<std::byte*>(push.data()), push.size() * 4};
-  interpreter::Tier* tier = launch.tier == Tier::interpreted ? nullptr : impl_->tier.get();
-  if (launch.tier == Tier::compiled) tier->compile(inner.block);
+  // Machine code does not count iterations.
+  const bool interpreted = launch.tier == Tier::interpreted || launch.many_iterations != 0;
+  interpreter::Tier* tier = interpreted ? nullptr : impl_->tier.get();
+  if (tier && launch.tier == Tier::compiled) tier->compile(inner.block);
   const unsigned threads = launch.threads ? launch.threads : std::thread::hardware_concurrency();
   return interpreter::run_grid(*impl_->program, inner,
                                {.kernel = impl_->entry.name.c_str(),

@@ -50,7 +50,7 @@ struct Result {
 };
 
 Result run(const InterpretedKernel& kernel, const Shape& shape, Tier tier, double timeout = 0,
-           unsigned processors = 2) {
+           unsigned processors = 2, std::uint64_t many_iterations = 0) {
   const std::uint32_t count = shape.x * shape.y * shape.z * shape.blocks;
   std::mt19937 random(7);
   std::vector<std::uint32_t> from(count * 2);
@@ -76,6 +76,7 @@ Result run(const InterpretedKernel& kernel, const Shape& shape, Tier tier, doubl
   launch.threads = processors;
   launch.timeout = timeout;
   launch.tier = tier;
+  launch.many_iterations = many_iterations;
   result.ending = kernel.run(launch);
   return result;
 }
@@ -216,6 +217,28 @@ TEST_F(Compiled, ChangesWithinALaunch) {
   const Result right = run(*kernel, shape, Tier::compiled);
   for (int turn = 0; turn < 3; ++turn)
     EXPECT_EQ(run(*kernel, shape, Tier::automatic).words, right.words);
+}
+
+/// A warp waits for one that comes later, and does more than wait.
+TEST_F(Compiled, LoopsThatWaitAreInterpreted) {
+  const auto kernel = kernel_of(
+      "mov.u32 %r14, flag;\nshr.u32 %r12, %r2, 5;\nsetp.ne.u32 %p0, %r12, 0;\n@%p0 bra set;\n"
+      "again:\nadd.u32 %r11, %r11, 1;\nst.global.u32 [%d2], %r11;\nld.volatile.shared.u32 %r13, "
+      "[%r14];\nsetp.ne.u32 %p1, %r13, 77;\n@%p1 bra again;\nbra over;\nset:\n"
+      "st.volatile.shared.u32 [%r14], 77;\nover:\nmov.u32 %r11, %r13;",
+      ".shared .align 4 .b8 flag[4];\n");
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ(kernel->not_compiled({64, 1, 1}), "threads may wait for one another in a loop");
+  EXPECT_EQ(run(*kernel, {64, 1, 1, 1}, Tier::compiled, 20).ending.problem, "");
+}
+
+/// Machine code does not count iterations, which some launches ask for.
+TEST_F(Compiled, CountsIterationsByTheInterpreter) {
+  const auto kernel = kernel_of(
+      "mov.u32 %r12, 0;\nturn:\nmad.lo.u32 %r11, %r11, 1664525, %r12;\nadd.u32 %r12, %r12, 1;\n"
+      "setp.lt.u32 %p0, %r12, 50;\n@%p0 bra turn;");
+  ASSERT_TRUE(kernel);
+  EXPECT_GE(run(*kernel, kShapes[0], Tier::compiled, 0, 1, 1000).ending.iterations, 49u);
 }
 
 TEST_F(Compiled, SaysWhatTheInterpreterKeeps) {

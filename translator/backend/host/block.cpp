@@ -37,41 +37,34 @@ void BlockRun::begin(std::uint64_t number) {
   number_[1] = static_cast<std::uint32_t>(number / launch_.grid[0] % launch_.grid[1]);
   number_[2] = static_cast<std::uint32_t>(number / launch_.grid[0] / launch_.grid[1]);
   done_ = 0;
-  std::ranges::fill(barriers_, Barrier{});
+  barriers_.clear();
   for (std::uint32_t w = 0; w < warps_.size(); ++w)
     warps_[w].begin(*this, registers_.data() + std::size_t{w} * program_.rows,
                     local_.data() + std::size_t{w} * program_.local_bytes * kLanes, w * kLanes,
                     threads_ - w * kLanes);
 }
 
-void BlockRun::arrive(std::uint32_t barrier, std::uint32_t threads, std::uint32_t expected,
-                      std::uint32_t sum, std::uint32_t kind) {
-  Barrier& b = barriers_[barrier];
+void Barriers::arrive(std::uint32_t barrier, std::uint32_t threads, std::uint32_t expected,
+                      std::uint32_t votes, ir::BarKind kind) {
+  One& b = each_[barrier];
   b.arrived += threads;
   b.expected = expected;
-  b.sum += sum;
-  if (static_cast<ir::BarKind>(kind) != ir::BarKind::arrive) b.kind = kind;
+  b.votes += votes;
+  if (kind != ir::BarKind::arrive) b.kind = kind;
+}
+
+std::uint32_t Barriers::result(const One& barrier) {
+  switch (barrier.kind) {
+    case ir::BarKind::red_and: return barrier.votes == barrier.arrived;
+    case ir::BarKind::red_or: return barrier.votes != 0;
+    default: return barrier.votes;
+  }
 }
 
 std::uint64_t BlockRun::iterations() const {
   std::uint64_t most = 0;
   for (const Warp& warp : warps_) most = std::max(most, warp.iterations());
   return most;
-}
-
-bool BlockRun::open_barriers() {
-  bool any = false;
-  for (std::uint32_t i = 0; i < std::size(barriers_); ++i) {
-    const Barrier b = barriers_[i];
-    if (b.arrived == 0 || b.arrived < (b.expected ? b.expected : threads_ - done_)) continue;
-    barriers_[i] = {};
-    std::uint32_t result = b.sum;
-    if (static_cast<ir::BarKind>(b.kind) == ir::BarKind::red_and) result = b.sum == b.arrived;
-    if (static_cast<ir::BarKind>(b.kind) == ir::BarKind::red_or) result = b.sum != 0;
-    any = true;
-    for (Warp& warp : warps_) warp.release(i, result);
-  }
-  return any;
 }
 
 BlockRun::Status BlockRun::turn() {
@@ -82,7 +75,11 @@ BlockRun::Status BlockRun::turn() {
     left = left || !warp.over();
   }
   if (!left) return Status::over;
-  going = open_barriers() || going;
+  const bool opened =
+      barriers_.open(threads_ - done_, [&](std::uint32_t barrier, std::uint32_t result) {
+        for (Warp& warp : warps_) warp.release(barrier, result);
+      });
+  going = opened || going;
   for (Warp& warp : warps_) yielded = warp.wake_yielded() || yielded;
   if (going) return Status::going;
   if (yielded) return Status::idle;

@@ -65,6 +65,40 @@ class Warp {
   std::vector<Group> groups_;
 };
 
+/// The barriers of a block.
+class Barriers {
+ public:
+  static constexpr std::uint32_t kCount = 16;
+
+  void clear() { *this = {}; }
+  /// Of threads that have come to one. `expected`: threads, 0: all; `votes`: true predicates.
+  void arrive(std::uint32_t barrier, std::uint32_t threads, std::uint32_t expected,
+              std::uint32_t votes, ir::BarKind kind);
+  /// Calls `release` with the number and the result of each at which all have come who must, of
+  /// `live` threads. True if there was one.
+  template <typename Release>
+  bool open(std::uint32_t live, Release&& release) {
+    bool any = false;
+    for (std::uint32_t i = 0; i < kCount; ++i) {
+      const One b = each_[i];
+      if (b.arrived == 0 || b.arrived < (b.expected ? b.expected : live)) continue;
+      each_[i] = {};
+      any = true;
+      release(i, result(b));
+    }
+    return any;
+  }
+
+ private:
+  struct One {
+    std::uint32_t arrived = 0, expected = 0, votes = 0;
+    ir::BarKind kind = ir::BarKind::sync;
+  };
+  static std::uint32_t result(const One& barrier);
+
+  One each_[kCount];
+};
+
 /// One block of the grid.
 class BlockRun {
  public:
@@ -80,9 +114,7 @@ class BlockRun {
   const Launch& launch() const { return launch_; }
   const std::uint32_t* number() const { return number_; }
   Region shared() { return {shared_.data(), shared_bytes_}; }
-  /// Of a thread that has come to a barrier. `expected`: threads, 0: all.
-  void arrive(std::uint32_t barrier, std::uint32_t threads, std::uint32_t expected,
-              std::uint32_t sum, std::uint32_t kind);
+  Barriers& barriers() { return barriers_; }
   void ended(std::uint32_t threads) { done_ += threads; }
   void waits_for_clock() { clock_ = true; }
   /// Whether a thread has waited for a clock, which goes on by itself, in the last turn.
@@ -94,18 +126,12 @@ class BlockRun {
                              std::uint32_t dynamic_shared);
 
  private:
-  bool open_barriers();
-
-  struct Barrier {
-    std::uint32_t arrived = 0, expected = 0, sum = 0, kind = 0;
-  };
-
   const Program& program_;
   const Launch& launch_;
   std::uint32_t threads_ = 0, done_ = 0, shared_bytes_ = 0;
   std::uint32_t number_[3] = {0, 0, 0};
   bool clock_ = false;
-  Barrier barriers_[16];
+  Barriers barriers_;
   std::vector<Warp> warps_;
   std::vector<Row> registers_;
   std::vector<std::byte> shared_, local_;

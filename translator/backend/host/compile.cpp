@@ -76,10 +76,7 @@ class Compiler {
 
   const char* features() const { return features_; }
 
-  bool emit(const Program& program, Kind kind, std::string& problem) {
-    const Shape shape(program.source->function, kind.rows);
-    problem = shape.problem();
-    if (!problem.empty()) return false;
+  bool emit(const Program& program, const Shape& shape, Kind kind, std::string& problem) {
     Build build(l_, context_, module_, kind.lanes);
     Emitter emitter(build, program.source->function, program, program.source->steps, shape, kind);
     if (!emitter.run()) problem = emitter.problem();
@@ -152,25 +149,37 @@ Code::~Code() {
     api->OrcDisposeLLJIT(static_cast<LLVMOrcLLJITRef>(jit_));
 }
 
+namespace {
+
+/// Why a function is not compiled, but for its shape.
+std::string too_much(const ir::Function& function, const Needs& needs) {
+  if (function.insts.size() > kMostOperations) return "the kernel is too large";
+  if (needs.barriers && !Fiber::available()) return "barriers are not compiled for this processor";
+  return {};
+}
+
+}  // namespace
+
 std::string refusal(const Program& program, bool rows) {
   std::string problem;
   if (!load_api(problem)) return problem;
   const ir::Function& function = program.source->function;
-  if (function.insts.size() > kMostOperations) return "the kernel is too large";
-  const Needs needs = needs_of(function);
-  if (needs.barriers && !Fiber::available()) return "barriers are not compiled for this processor";
-  return Shape(function, rows).problem();
+  problem = too_much(function, needs_of(function));
+  return problem.empty() ? Shape(function, rows).problem() : problem;
 }
 
 std::shared_ptr<const Code> compile(const Program& program, bool rows, std::string& problem) {
   const Api* api = load_api(problem);
   if (!api) return nullptr;
-  if (problem = refusal(program, rows); !problem.empty()) return nullptr;
+  const ir::Function& function = program.source->function;
+  const Needs needs = needs_of(function);
+  if (problem = too_much(function, needs); !problem.empty()) return nullptr;
+  const Shape shape(function, rows);
+  if (problem = shape.problem(); !problem.empty()) return nullptr;
   Compiler compiler(*api);
   if (!compiler.machine(problem)) return nullptr;
-  const Needs needs = needs_of(program.source->function);
   const Kind kind{lanes_of(needs, compiler.features()), rows, has_avx512(compiler.features())};
-  if (!compiler.emit(program, kind, problem)) return nullptr;
+  if (!compiler.emit(program, shape, kind, problem)) return nullptr;
   LLVMMemoryBufferRef object = compiler.object(problem);
   if (!object) return nullptr;
   auto code = std::make_shared<Code>();

@@ -83,16 +83,14 @@ std::uint32_t CompiledBlocks::do_meet(Frame* frame, std::uint32_t number, std::u
   const Step& step = frame->program->steps[number];
   const auto kind =
       step.op == ir::Op::control_barrier ? ir::BarKind::sync : static_cast<ir::BarKind>(step.imm);
-  Barrier& barrier = self.barriers_[id & 15];
-  barrier.arrived += static_cast<std::uint32_t>(std::popcount(mask));
-  barrier.expected = expected;
-  barrier.votes += static_cast<std::uint32_t>(std::popcount(votes));
+  id %= Barriers::kCount;
+  self.barriers_.arrive(id, static_cast<std::uint32_t>(std::popcount(mask)), expected,
+                        static_cast<std::uint32_t>(std::popcount(votes)), kind);
   Warp& warp = *self.running_;
   warp.live = static_cast<std::uint32_t>(std::popcount(live));
   if (kind == ir::BarKind::arrive) return 0;
-  barrier.kind = kind;
   warp.waits = true;
-  warp.barrier = id & 15;
+  warp.barrier = id;
   warp.fiber.leave();
   return warp.result;
 }
@@ -100,27 +98,18 @@ std::uint32_t CompiledBlocks::do_meet(Frame* frame, std::uint32_t number, std::u
 bool CompiledBlocks::open_barriers() {
   std::uint32_t live = 0;
   for (const auto& warp : warps_) live += warp->live;
-  bool any = false;
-  for (std::uint32_t i = 0; i < std::size(barriers_); ++i) {
-    const Barrier b = barriers_[i];
-    if (b.arrived == 0 || b.arrived < (b.expected ? b.expected : live)) continue;
-    barriers_[i] = {};
-    std::uint32_t result = b.votes;
-    if (b.kind == ir::BarKind::red_and) result = b.votes == b.arrived;
-    if (b.kind == ir::BarKind::red_or) result = b.votes != 0;
-    any = true;
+  return barriers_.open(live, [&](std::uint32_t barrier, std::uint32_t result) {
     for (const auto& warp : warps_) {
-      if (!warp->waits || warp->barrier != i) continue;
+      if (!warp->waits || warp->barrier != barrier) continue;
       warp->waits = false;
       warp->result = result;
     }
-  }
-  return any;
+  });
 }
 
 CompiledBlocks::Status CompiledBlocks::run_together(std::uint64_t block) {
   block_ = block;
-  std::ranges::fill(barriers_, Barrier{});
+  barriers_.clear();
   for (const auto& warp : warps_) {
     const std::uint32_t first = warp->number * launch_.code.lanes;
     warp->live = std::min(launch_.threads - first, launch_.code.lanes);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "translator/backend/host/block.hpp"
 #include "translator/backend/host/compile.hpp"
 #include "translator/backend/host/fiber.hpp"
 
@@ -42,10 +43,6 @@ class CompiledBlocks {
     std::uint32_t live = 0;  ///< threads
     bool waits = false, over = false, stopped = false;
   };
-  struct Barrier {
-    std::uint32_t arrived = 0, expected = 0, votes = 0;
-    ir::BarKind kind = ir::BarKind::sync;
-  };
 
   static void do_step(Frame* frame, std::uint32_t step, std::uint32_t mask);
   static std::uint32_t do_meet(Frame* frame, std::uint32_t step, std::uint32_t mask,
@@ -60,7 +57,7 @@ class CompiledBlocks {
   std::vector<Row> rows_;
   std::vector<std::byte> shared_, local_;
   std::vector<std::unique_ptr<Warp>> warps_;
-  Barrier barriers_[16];
+  Barriers barriers_;
   std::uint64_t block_ = 0;
   Warp* running_ = nullptr;
 };

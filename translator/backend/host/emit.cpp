@@ -75,7 +75,7 @@ void Emitter::begin() {
   LLVMBasicBlockRef blocks = b_.block(), block = b_.block(), warps = b_.block(), warp = b_.block();
   LLVMBasicBlockRef over = b_.block();
   next_block_ = b_.block();
-  next_warp_ = done_ = b_.block();
+  next_warp_ = b_.block();
   stopped_ = b_.block();
   for (std::uint32_t i = 0; i < shape_.places(); ++i) {
     bodies_.push_back(b_.block());

@@ -49,8 +49,8 @@ class Build {
   }
   LLVMValueRef load_at(LLVMTypeRef t, LLVMValueRef address, bool invariant = false);
   void store_at(LLVMValueRef value, LLVMValueRef address);
-  LLVMValueRef splat(LLVMValueRef scalar) { return splat(scalar, lanes); }
-  LLVMValueRef splat(LLVMValueRef scalar, unsigned count);
+  /// A vector of a scalar.
+  LLVMValueRef splat(LLVMValueRef scalar);
   LLVMValueRef lane(LLVMValueRef v, LLVMValueRef i) { return l.BuildExtractElement(b, v, i, ""); }
   LLVMValueRef lane0(LLVMValueRef v) { return lane(v, c32(0)); }
   /// 0, step, 2 step, ...
@@ -77,7 +77,7 @@ class Build {
   LLVMBuilderRef b;
   unsigned lanes;
   LLVMValueRef function = nullptr;
-  LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, mask_type;
+  LLVMTypeRef i1, i32, i64, f32, f64, mask_type;
 };
 
 /// A value of the IR: its components, each a scalar that all lanes have, or a vector.
@@ -169,7 +169,7 @@ class Emitter {
   std::string problem_;
 
   LLVMValueRef frame_ = nullptr;
-  LLVMBasicBlockRef entry_ = nullptr, stopped_ = nullptr, done_ = nullptr;
+  LLVMBasicBlockRef entry_ = nullptr, stopped_ = nullptr;
   LLVMBasicBlockRef next_warp_ = nullptr, next_block_ = nullptr;
   LLVMBuilderRef allocas_ = nullptr;
   LLVMValueRef number_[3] = {}, warp_ = nullptr;  ///< allocas: the block's numbers, the warp's

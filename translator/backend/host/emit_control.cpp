@@ -11,7 +11,7 @@ using ir::Term;
 /// Where the first of the blocks from a place on is tested for lanes that wait.
 LLVMBasicBlockRef Emitter::next_from(std::uint32_t place) {
   const std::uint32_t next = shape_.next_wait(place);
-  if (next == shape_.places()) return done_;
+  if (next == shape_.places()) return next_warp_;
   if (!tests_[next]) tests_[next] = b_.block();
   return tests_[next];
 }

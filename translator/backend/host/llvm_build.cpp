@@ -5,8 +5,6 @@ namespace ptx2spv::interpreter::llvm {
 Build::Build(const Api& api, LLVMContextRef in, LLVMModuleRef to, unsigned count)
     : l(api), context(in), module(to), b(api.CreateBuilderInContext(in)), lanes(count) {
   i1 = integer(1);
-  i8 = integer(8);
-  i16 = integer(16);
   i32 = integer(32);
   i64 = integer(64);
   f32 = l.FloatTypeInContext(context);
@@ -27,10 +25,10 @@ void Build::store_at(LLVMValueRef value, LLVMValueRef address) {
   l.SetAlignment(l.BuildStore(b, value, pointer(l.TypeOf(value), address)), 1);
 }
 
-LLVMValueRef Build::splat(LLVMValueRef scalar, unsigned count) {
-  LLVMTypeRef t = l.VectorType(l.TypeOf(scalar), count);
+LLVMValueRef Build::splat(LLVMValueRef scalar) {
+  LLVMTypeRef t = vector(l.TypeOf(scalar));
   LLVMValueRef first = l.BuildInsertElement(b, l.GetUndef(t), scalar, c32(0), "");
-  return l.BuildShuffleVector(b, first, l.GetUndef(t), l.ConstNull(l.VectorType(i32, count)), "");
+  return l.BuildShuffleVector(b, first, l.GetUndef(t), l.ConstNull(vector(i32)), "");
 }
 
 LLVMValueRef Build::ramp(LLVMTypeRef element, std::uint64_t step) const {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "translator/passes/threads/spin_loops.hpp"
+
 namespace ptx2spv::interpreter::llvm {
 
 using ir::BlockId;
@@ -20,6 +22,10 @@ bool together(Op op) {
   return op == Op::control_barrier || op == Op::bar_sync ||
          (op >= Op::warp_shfl && op <= Op::warp_elect);
 }
+
+/// Whether a loop with it may wait for a store. Machine code runs one warp after the other, so that
+/// store may never come. Atomics that change something make progress alone.
+bool may_wait(const ir::Inst& inst) { return inst.op == Op::load && passes::reads_others(inst); }
 
 }  // namespace
 
@@ -162,8 +168,9 @@ void Shape::check() {
     for (const Value v : block.insts)
       if (together(f_.insts[v].op) && uniformity_.divergent_block(b))
         problem_ = "threads of a warp may miss an operation that they do together";
-      else if (f_.insts[v].op == Op::yield)
-        problem_ = "threads wait for one another in a loop";
+      else if (f_.insts[v].op == Op::yield ||
+               (nest_.innermost[b] != kNone && may_wait(f_.insts[v])))
+        problem_ = "threads may wait for one another in a loop";
   }
 }
 

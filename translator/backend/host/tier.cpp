@@ -105,8 +105,8 @@ std::shared_ptr<const llvm::Code> Tier::compile(const Size& block) {
 void Tier::interpreted(const Size& block, double seconds) {
   Variant& variant = variants_[rows(block)];
   const auto spent = static_cast<std::uint64_t>(seconds * 1e6);
-  if (variant.microseconds.fetch_add(spent) + spent < kWorth || variant.asked.exchange(true))
-    return;
+  const std::uint64_t worth = kWorth + kWorthOfOperation * program_->source->function.insts.size();
+  if (variant.microseconds.fetch_add(spent) + spent < worth || variant.asked.exchange(true)) return;
   // Loads LLVM, before what ends the thread at the process's end is made.
   if (!refusal(block).empty()) return;
   Background::get().add([self = shared_from_this(), x = block[0]] { self->compile({x, 1, 1}); });

@@ -232,8 +232,8 @@ Warp::Next Warp::meet(std::size_t index) {
     here |= 1u << lane;
     if (step.inputs > 2) sum += word(2, lane) != 0;
   });
-  owner_->arrive(barrier, static_cast<std::uint32_t>(std::popcount(here)), expected, sum,
-                 static_cast<std::uint32_t>(kind));
+  owner_->barriers().arrive(barrier, static_cast<std::uint32_t>(std::popcount(here)), expected, sum,
+                            kind);
   if (here != all) {
     // The others are at a barrier of another number.
     groups_.push_back(groups_[index]);

@@ -20,7 +20,7 @@ class InterpretedKernel {
  public:
   /// Whether a launch is run by machine code, which LLVM makes where it is installed.
   enum class Tier : std::uint8_t {
-    automatic,    ///< once interpreting has taken as long as compiling is worth; in the background
+    automatic,    ///< once interpreting has taken as long as compiling; in the background
     interpreted,  ///< never
     compiled,     ///< from the start, where the kernel can be compiled
   };
@@ -43,7 +43,7 @@ class InterpretedKernel {
     /// Not 0: after these seconds further blocks are begun all the same where no block is over,
     /// where the loops of a warp made so many iterations together, or where a thread has trapped.
     std::uint64_t many_iterations = 0;
-    Tier tier = Tier::automatic;
+    Tier tier = Tier::automatic;  ///< with many_iterations it is interpreted
   };
   /// How a launch ended.
   struct Ending {

@@ -15,6 +15,8 @@ namespace ptx2spv::passes {
 /// Takes the marks away that lowering made for the sanitizer, so that a module without checks is
 /// what it would be if there were none. `keep_sync`: not those of barriers and warp operations.
 void forget_origins(ir::Function& function, bool keep_sync = false);
+/// Sets FaultLog::worked where the thread does something that others may see.
+void mark_work(ir::Function& function);
 
 /// What accesses that check themselves are made for.
 struct CheckTarget {

@@ -1,0 +1,49 @@
+// What the sanitizer's marks on a function's instructions become once accesses check themselves.
+#include <algorithm>
+#include <utility>
+
+#include "translator/passes/sanitize/sanitize.hpp"
+
+namespace ptx2spv::passes {
+
+using ir::Op;
+using ir::Origin;
+using ir::Space;
+using ir::Type;
+using ir::Value;
+
+void forget_origins(ir::Function& function, bool keep_sync) {
+  for (ir::Inst& inst : function.insts) {
+    const bool sync =
+        inst.op == Op::bar_sync || (inst.op >= Op::warp_shfl && inst.op <= Op::warp_elect);
+    if (!(sync && keep_sync)) inst.object = 0;
+    inst.mem.origin = Origin::none;
+    inst.mem.whole = inst.mem.part = 0;
+  }
+}
+
+void mark_work(ir::Function& function) {
+  function.vars.push_back({Type::i32, "worked", true});
+  const auto worked = static_cast<std::uint32_t>(function.vars.size() - 1);
+  function.fault_log.worked = worked;
+  const auto shows = [&](Value v) {
+    const ir::Inst& inst = function.insts[v];
+    if (inst.op == Op::store) return inst.mem.space != Space::local;
+    return inst.op == Op::atomic || inst.op == Op::atomic_cas || inst.op == Op::bar_sync ||
+           (inst.op >= Op::surf_store && inst.op <= Op::surf_reduce) ||
+           (inst.op >= Op::warp_shfl && inst.op <= Op::warp_elect);
+  };
+  ir::Builder b(function);
+  for (ir::BlockId block = 0; block < function.blocks.size(); ++block) {
+    const std::vector<Value>& insts = function.blocks[block].insts;
+    const bool any = std::any_of(insts.begin(), insts.end(), shows);
+    if (!any && block != 0) continue;
+    std::vector<Value> rest = std::exchange(function.blocks[block].insts, {});
+    b.at(block);
+    b.set(worked, b.i32(any ? 1 : 0));
+    std::vector<Value>& now = function.blocks[block].insts;
+    now.insert(now.end(), rest.begin(), rest.end());
+  }
+}
+
+}  // namespace ptx2spv::passes
