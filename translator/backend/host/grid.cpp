@@ -5,6 +5,7 @@
 #include <cfenv>
 #include <chrono>
 #include <condition_variable>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -75,8 +76,11 @@ class Grid {
                                         std::max<std::uint64_t>(kMostResident / block_bytes_, 1)}));
     const Timer timer(*this);
     std::vector<std::thread> others;
+    // Short launches are over before other threads would have begun.
+    if (options_.tier) begin_compiled();
     try {
-      for (unsigned i = 1; i < count_; ++i) others.emplace_back([this] { work(); });
+      for (unsigned i = 1; i < count_ && next_ < blocks_; ++i)
+        others.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
       // Fewer do it too.
     }
@@ -97,7 +101,8 @@ class Grid {
     double since = now();
     while (!failed_.load(std::memory_order_relaxed)) {
       if (running.empty() && options_.tier) {
-        if (CompiledLaunch* compiled = compiled_launch()) return run_compiled(*compiled);
+        if (CompiledLaunch* compiled = compiled_launch())
+          return run_compiled(*compiled, std::numeric_limits<double>::infinity());
         options_.tier->interpreted(launch_.block, now() - since);
         since = now();
       }
@@ -126,7 +131,7 @@ class Grid {
       std::this_thread::yield();
     }
   } catch (const std::bad_alloc&) {
-    fail({.problem = fmt::format("no memory for blocks of {} bytes each", block_bytes_)});
+    fail_for_memory();
   }
 
   /// Machine code for the blocks that are left, once there is some.
@@ -139,11 +144,23 @@ class Grid {
     return compiled_.get();
   }
 
-  void run_compiled(CompiledLaunch& compiled) {
+  void begin_compiled() try {
+    const DefaultFloats floats;
+    const Running mark(options_.kernel);
+    if (CompiledLaunch* compiled = compiled_launch()) run_compiled(*compiled, now() + kShortTurn);
+  } catch (const std::bad_alloc&) {
+    fail_for_memory();
+  }
+
+  void fail_for_memory() {
+    fail({.problem = fmt::format("no memory for blocks of {} bytes each", block_bytes_)});
+  }
+
+  void run_compiled(CompiledLaunch& compiled, double until) {
     CompiledBlocks blocks(compiled);
     // Some at a time, so that all threads end together.
     std::uint64_t count = 1;
-    while (!failed_.load(std::memory_order_relaxed)) {
+    while (!failed_.load(std::memory_order_relaxed) && now() < until) {
       const std::uint64_t first = next_.fetch_add(count);
       if (first >= blocks_) {
         next_.store(blocks_);
