@@ -84,6 +84,7 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   passes::find_slots(function, lowered.info);
   passes::find_texture_slots(function, lowered.module, lowered.info);
   passes::find_pointer_params(function, lowered.info);
+  if (lowered.info.waits) passes::find_waited_memory(function, lowered.info);
   if (!has_op(function, Op::yield, Op::yield)) remove_progress(function);
   const bool waits_for_objects = yields_for(function, passes::kMbarrierYield);
   lowered.info.barriers = has_op(function, Op::bar_sync, Op::bar_sync);

@@ -129,7 +129,9 @@ InterpretedKernel::Ending InterpretedKernel::run(const Launch& launch) const {
                                 .dynamic_shared = launch.dynamic_shared,
                                 .threads = threads,
                                 .timeout = launch.timeout,
+                                .stall = launch.stall,
                                 .patience = launch.patience,
+                                .stop = launch.stop,
                                 .many_iterations = launch.many_iterations,
                                 .tier = tier});
 }

@@ -19,6 +19,9 @@ struct Submitted {
   std::optional<std::uint64_t> iterations;  ///< of a warp's loops together, the most, where known
 };
 
+/// From here on no launch that the host runs waits for what the program does: the process ends.
+void stop_waiting_launches();
+
 class Executor {
  public:
   /// Why it does not take the launch, whatever the kernel's code is; null: it takes it.

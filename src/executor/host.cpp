@@ -1,5 +1,6 @@
 // Launches that the host's processor runs. They are over when the call returns: the process does
 // the work itself, between what the device was given before and what it is given later.
+#include <atomic>
 #include <chrono>
 #include <cstring>
 
@@ -11,6 +12,10 @@
 namespace ptx2spv::runtime {
 
 namespace {
+
+std::atomic<bool> g_stopped{false};
+/// Seconds that a kernel may wait for what the program does.
+constexpr double kStallOfOthers = 60;
 
 InterpretedKernel::Memory whole(const Memory& memory) { return {memory.mapped(), memory.size()}; }
 
@@ -109,6 +114,8 @@ InterpretedKernel::Ending run_placed(const LaunchPlan& plan, const LaunchPlace& 
   launch.timeout = plan.device().queue.timeout();
   launch.patience = plan.host.patience;
   launch.many_iterations = plan.host.many_iterations;
+  launch.stop = &g_stopped;
+  if (plan.kernel().tier.waits_for_others) launch.stall = kStallOfOthers;
   const std::string_view tier = option_text(Option::tier);
   if (tier == "interpreted") launch.tier = InterpretedKernel::Tier::interpreted;
   if (tier == "compiled") launch.tier = InterpretedKernel::Tier::compiled;
@@ -163,6 +170,8 @@ Result<Submitted> HostExecutor::submit(StreamState& stream, LaunchPlan&& plan,
 }
 
 }  // namespace
+
+void stop_waiting_launches() { g_stopped = true; }
 
 const Executor& host_executor() {
   static const HostExecutor executor;

@@ -15,14 +15,21 @@ constexpr std::uint64_t kShort = 500'000;  // microseconds
 /// What checks of synchronisation may take: they make several times as much of a kernel.
 constexpr std::uint64_t kMostForSync = 20'000'000;
 
+bool looks_at_sync(const LaunchFacts& facts) { return (facts.checks & check_sync) != 0; }
+
+/// Whether threads may wait for what the program does meanwhile. A CPU's driver has an end to
+/// loops, or works off one launch after another.
+bool waits_for_others(const LaunchFacts& facts) {
+  return facts.kernel->tier.waits_for_others && !facts.config.threads && !looks_at_sync(facts) &&
+         !facts.device().profile.exactness.independent_threads;
+}
+
 /// Whether the host's results are the device's.
 bool exact(const LaunchFacts& facts) { return facts.fp == FpPolicy::exact; }
 
 bool has_clock(const DeviceState& device) {
   return device.profile.features.shader_clock || device.profile.features.device_clock;
 }
-
-bool looks_at_sync(const LaunchFacts& facts) { return (facts.checks & check_sync) != 0; }
 
 /// Whether the host runs it without a device translation: the setting says always, the driver
 /// rejects the kernel, or it is still compiling it. With checks of synchronisation the host runs
@@ -32,7 +39,7 @@ bool host_at_once(const LaunchFacts& facts) {
   // Only translations for devices report of synchronisation.
   if (looks_at_sync(facts)) return tier.device_refuses;
   return tier.device_refuses || facts.device().executor == ExecutorPolicy::host ||
-         (tier.interpreted_us < tier.patience_us && exact(facts));
+         waits_for_others(facts) || (tier.interpreted_us < tier.patience_us && exact(facts));
 }
 
 /// Whether the host's machine code is preferred to that of a CPU's driver.
@@ -96,8 +103,9 @@ Result<LaunchPlan> plan_for_host(const Facts& facts) {
   }
   const LaunchConfig& config = facts->config;
   const std::uint64_t patience = tier.patience_us, interpreted = tier.interpreted_us;
-  if (tier.device_refuses || interpreted >= patience || patience == UINT64_MAX ||
-      config.cooperative || config.repeat != 1 || facts->checks != no_checks)
+  if (tier.device_refuses || waits_for_others(*facts) || interpreted >= patience ||
+      patience == UINT64_MAX || config.cooperative || config.repeat != 1 ||
+      facts->checks != no_checks)
     return plan;
   plan->host.patience = static_cast<double>(patience - interpreted) * 1e-6;
   plan->host.many_iterations = many_iterations(*facts->kernel, 1);

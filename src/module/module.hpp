@@ -100,6 +100,7 @@ Status place_variables(ModuleState& module);
 struct TierState {
   std::atomic<bool> device_refuses{false}, host_refuses{false};  ///< tried, and cannot
   std::atomic<bool> not_compiled{false};                         ///< by the host, or not well
+  std::atomic<bool> waits_for_others{false};  ///< for what the program does meanwhile
   /// Microseconds: that the host has run the kernel, up to which it runs it before the device's
   /// compiler is asked, and that this compiler has probably taken for slow modules so far.
   std::atomic<std::uint64_t> interpreted_us{0}, patience_us{0}, compiled_us{0};

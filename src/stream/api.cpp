@@ -142,7 +142,9 @@ Status Stream::wait(const Event& event) {
 }
 
 bool Stream::idle() const {
-  std::lock_guard lock(state_->mutex);
+  // Who has it for long runs a launch.
+  std::unique_lock lock(state_->mutex, std::try_to_lock);
+  if (!lock) return false;
   state_->retire();
   return state_->pending.empty();
 }

@@ -325,6 +325,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Program{"surfaces", {"surfaces.cu"}, {}, false},
                       Program{"managed", {"managed.cu"}, {}, false},
                       Program{"hosts", {"hosts.cu"}, {}, false},
+                      Program{"handshakes", {"handshakes.cu"}, {}, false},
                       Program{"huge_host", {"huge_host.cu"}, {}, false},
                       Program{"textures", {"textures.cu"}, {}, false},
                       Program{"symbols", {"symbols.cu"}, {}}, Program{"pairs", {"pairs.cu"}, {}},

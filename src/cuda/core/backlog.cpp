@@ -5,6 +5,8 @@
 #include <deque>
 #include <thread>
 
+#include "src/executor/executor.hpp"
+
 namespace ptx2spv::cuda {
 
 /// The work of one stream that is kept. Everything is under Backlogs::mutex.
@@ -253,6 +255,7 @@ void stop_backlogs() {
   Backlogs& all = backlogs();
   std::unique_lock lock(all.mutex);
   all.stopped = true;
+  runtime::stop_waiting_launches();
   all.changed.wait(lock, [&] { return all.working == 0; });
 }
 

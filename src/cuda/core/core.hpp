@@ -153,6 +153,9 @@ struct KernelOperation {
   std::vector<std::byte> packed;
   std::vector<void*> pointers;  ///< into `packed`, as param_pointers() gave them last
 };
+/// Whether its threads may wait for a clock, or for what the host or another stream does: it takes
+/// a thread of the stream's own, where the host's processor may run it.
+bool may_wait(const KernelOperation& kernel);
 /// The arguments as cuLaunchKernel takes them; valid while the operation stays where it is.
 void** param_pointers(KernelOperation& operation);
 struct CopyOperation {

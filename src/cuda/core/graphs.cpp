@@ -37,7 +37,8 @@ CUresult run_host(StreamObject& stream, const HostOperation& operation) {
 
 /// Whether the host takes part in it.
 bool calls_host(const Operation& operation) {
-  return std::holds_alternative<HostOperation>(operation.what) ||
+  const auto* kernel = std::get_if<KernelOperation>(&operation.what);
+  return (kernel && may_wait(*kernel)) || std::holds_alternative<HostOperation>(operation.what) ||
          std::holds_alternative<BatchOperation>(operation.what) ||
          std::holds_alternative<ConditionalOperation>(operation.what);
 }

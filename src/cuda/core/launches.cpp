@@ -9,6 +9,7 @@
 #include "src/cuda/core/crashes.hpp"
 #include "src/cuda/core/graph.hpp"
 #include "src/launch/shape.hpp"
+#include "src/module/module.hpp"
 
 namespace ptx2spv::cuda {
 
@@ -94,7 +95,30 @@ CUresult make_args(FunctionObject& function, void** params, void** extra, Args& 
   return eSuccess;
 }
 
+bool has_waits(const EntryInfo& info) {
+  return info.waits_for_clock || info.waits_for_others || !info.waited_params.empty();
+}
+
+/// Whether the host writes there while kernels run.
+bool is_shared(CUdeviceptr address) {
+  const auto allocation = find_address(address);
+  return allocation && allocation->use != MemoryUse::device;
+}
+
 }  // namespace
+
+bool may_wait(const KernelOperation& kernel) {
+  const EntryInfo& info = kernel.function->kernel.info();
+  const bool others =
+      info.waits_for_others || std::ranges::any_of(info.waited_params, [&](std::uint32_t offset) {
+        CUdeviceptr address = 0;
+        if (offset + sizeof address > kernel.packed.size()) return false;
+        std::memcpy(&address, kernel.packed.data() + offset, sizeof address);
+        return is_shared(address);
+      });
+  if (others) kernel.function->kernel.state()->tier.waits_for_others = true;
+  return others || info.waits_for_clock;
+}
 
 CUresult make_launch(FunctionObject& function, const LaunchConfig& config, void** params,
                      void** extra, KernelOperation& made) {
@@ -132,15 +156,17 @@ CUresult enqueue_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObj
       return break_capture(*stream, code);
     return capture(*stream, Operation{std::move(operation)});
   }
-  if (is_held_up(*stream)) {
+  if (is_held_up(*stream) || has_waits(function.kernel.info())) {
     KernelOperation kept;
     if (CUresult code = make_launch(function, config, params, extra, kept); code != eSuccess)
       return code;
-    return in_order(*stream, [stream, kept = std::move(kept)] {
+    const bool waits = may_wait(kept);
+    Work work = [stream, kept = std::move(kept)] {
       const CUresult code = run_kernel(*stream, *kept.function, kept.config, kept.args);
       if (code == eSuccess) mark_dirty(stream);
       return code;
-    });
+    };
+    return waits ? in_own_thread(*stream, std::move(work)) : in_order(*stream, std::move(work));
   }
   if (CUresult code = check_shape(function, config); code != eSuccess) return code;
   Args args;

@@ -27,8 +27,8 @@ constexpr unsigned kPatience = 16;
 /// Blocks that wait for a clock at a time, of one thread of the processor's: as many as a
 /// multiprocessor of NVIDIA's has.
 constexpr std::size_t kMostAtClock = 32;
-/// Seconds without progress of any block after which all wait for ever.
-constexpr double kForever = 2;
+/// Seconds without progress after which threads leave the processor to others.
+constexpr double kLongWait = 1e-2;
 /// Seconds of machine code between two looks at what is left.
 constexpr double kShortTurn = 2e-4;
 /// Bytes that blocks which run or wait at a time may take together, but for the first.
@@ -126,9 +126,13 @@ class Grid {
       const bool clock =
           std::ranges::any_of(running, [](const auto& block) { return block->waited_for_clock(); });
       if (!(clock && running.size() >= kMostAtClock) && start(running, spare)) continue;
-      if (now() - moved_.load(std::memory_order_relaxed) > kForever)
+      const double waited = now() - moved_.load(std::memory_order_relaxed);
+      if (waited > options_.stall || (options_.stop && options_.stop->load()))
         return fail({.problem = waiting(*running.front())});
-      std::this_thread::yield();
+      if (waited > kLongWait)
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      else
+        std::this_thread::yield();
     }
   } catch (const std::bad_alloc&) {
     fail_for_memory();

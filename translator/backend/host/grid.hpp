@@ -11,7 +11,8 @@ struct GridOptions {
   const char* kernel = "";  ///< its name
   std::uint32_t dynamic_shared = 0;
   unsigned threads = 1;
-  double timeout = 0, patience = 0;
+  double timeout = 0, stall = 2, patience = 0;
+  const std::atomic<bool>* stop = nullptr;
   std::uint64_t many_iterations = 0;
   Tier* tier = nullptr;  ///< where machine code comes from; null: nowhere
 };

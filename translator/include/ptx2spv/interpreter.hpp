@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -38,6 +39,8 @@ class InterpretedKernel {
     std::span<const std::uint32_t> push;
     unsigned threads = 0;  ///< of the processor; 0: all that it has
     double timeout = 0;    ///< seconds after which the launch is stopped; 0: never
+    double stall = 2;      ///< seconds in which all threads do nothing but wait; it is stopped then
+    const std::atomic<bool>* stop = nullptr;  ///< stops it where all threads wait
     /// Seconds after which no further block is begun, but one that others wait for; 0: all are run.
     double patience = 0;
     /// Not 0: after these seconds further blocks are begun all the same where no block is over,

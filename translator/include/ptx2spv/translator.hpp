@@ -287,7 +287,10 @@ struct EntryInfo {
   std::uint32_t grid_workspace = 0;  ///< of those that use it: offset in the parameter buffer of
                                      ///< its address, 0 where the launch is not cooperative
   bool reads_clock = false;
-  bool waits_for_clock = false;   ///< a loop ends by what a clock says
+  bool waits_for_clock = false;              ///< a loop ends by what a clock says
+  std::vector<std::uint32_t> waited_params;  ///< internal: offsets of parameters by which loops
+                                             ///< that wait look at memory
+  bool waits_for_others = false;             ///< internal: at some that no other instruction writes
   std::uint32_t clock_rates = 0;  ///< of those that read one: offset in the parameter buffer of
                                   ///< abi::ClockWord
   std::uint32_t control_bytes =

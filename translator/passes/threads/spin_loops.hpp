@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "ptx2spv/translator.hpp"
 #include "translator/ir/loops.hpp"
 
 namespace ptx2spv::passes {
@@ -27,6 +28,9 @@ std::vector<SpinLoop> find_spin_loops(ir::Function& function, std::size_t& steps
 /// an address that stays the same, and changes nothing else. Registers are variables. Returns
 /// whether there is one.
 bool yield_in_spin_loops(ir::Function& function);
+
+/// Fills EntryInfo::waited_params and waits_for_others. Registers are variables.
+void find_waited_memory(ir::Function& function, EntryInfo& entry);
 
 /// Whether a loop ends by what a clock says. Registers are variables.
 bool waits_for_clock(ir::Function& function);
