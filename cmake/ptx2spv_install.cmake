@@ -62,9 +62,7 @@ function(ptx2spv_install_tool name)
   set(share "${CMAKE_INSTALL_DATADIR}")
   set(files "")
   foreach(row IN ITEMS "man|${name}.1|${CMAKE_INSTALL_MANDIR}/man1"
-                       "bash|${name}|${share}/bash-completion/completions"
-                       "zsh|_${name}|${share}/zsh/vendor-completions"
-                       "fish|${name}.fish|${share}/fish/vendor_completions.d")
+                       "bash|${name}|${share}/bash-completion/completions")
     string(REPLACE "|" ";" row "${row}")
     list(GET row 0 kind)
     list(GET row 1 file)
@@ -158,8 +156,8 @@ if(TARGET ptx2spv_python)
   set(PTX2SPV_PYTHON_DIR "lib/python3/dist-packages" CACHE STRING
       "where the Python package is installed, below the prefix")
   install(TARGETS ptx2spv_python LIBRARY DESTINATION "${PTX2SPV_PYTHON_DIR}/ptx2spv")
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/python/ptx2spv" DESTINATION "${PTX2SPV_PYTHON_DIR}"
-          FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed")
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/python/ptx2spv" DESTINATION "${PTX2SPV_PYTHON_DIR}"
+          FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN __pycache__ EXCLUDE)
 endif()
 # HACKING.md too, since the others link to it.
 install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"

@@ -1,8 +1,8 @@
 """Makes a wheel of the Python package out of a build.
 
-Usage: make_wheel.py LIBRARY FOLDER [SWIFTSHADER]
+Usage: make_wheel.py PACKAGE FOLDER [SWIFTSHADER]
 
-LIBRARY is the build's libptx2spv.so; the wheel lands in FOLDER, and its name is printed. SWIFTSHADER
+PACKAGE is the build's python/ptx2spv; the wheel lands in FOLDER, and its name is printed. SWIFTSHADER
 is a folder with libvk_swiftshader.so, which is put beside the package with its licences, so that the
 wheel runs where no Vulkan driver is installed. Without a file of licences it is left out, since
 nobody may pass it on then. No tool beside Python is needed.
@@ -16,7 +16,8 @@ import sys
 import sysconfig
 import zipfile
 
-SOURCE = pathlib.Path(__file__).resolve().parent / "ptx2spv"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIBRARY = "libptx2spv.so"
 PROBE = "ptx2spv/ptx2spv-probe"
 LICENCES = ("LICENSE", "LICENSE.swiftshader", "copyright")
 
@@ -27,12 +28,11 @@ def version_of(library):
     return handle.ptx2spv_version_text().decode()
 
 
-def files(library, swiftshader):
+def files(package, swiftshader):
     """Pairs of a name in the wheel and its bytes."""
-    for file in sorted([*SOURCE.glob("*.py"), *SOURCE.glob("*.pyi"), SOURCE / "py.typed"]):
+    for file in sorted([*package.glob("*.py"), package / "py.typed", package / LIBRARY]):
         yield f"ptx2spv/{file.name}", file.read_bytes()
-    yield "ptx2spv/libptx2spv.so", library.read_bytes()
-    probe = library.resolve().parent.parent / "tools" / "ptx2spv-probe"
+    probe = package.resolve().parent.parent / "tools" / "ptx2spv-probe"
     if probe.exists():
         yield PROBE, probe.read_bytes()
     else:
@@ -50,13 +50,13 @@ def files(library, swiftshader):
 
 
 def main():
-    library, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    package, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     swiftshader = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
-    version = version_of(library.resolve())
+    version = version_of(package.resolve() / LIBRARY)
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     tag = f"py3-none-{platform}"
     info = f"ptx2spv-{version}.dist-info"
-    readme = (SOURCE.parent.parent / "docs" / "user" / "notebook.md").read_text(encoding="utf-8")
+    readme = (ROOT / "docs" / "user" / "notebook.md").read_text(encoding="utf-8")
     metadata = (f"Metadata-Version: 2.1\nName: ptx2spv\nVersion: {version}\n"
                 "Summary: NVIDIA PTX kernels with surfaces on any Vulkan device\n"
                 "License: Apache-2.0\nLicense-File: LICENSE\n"
@@ -64,9 +64,9 @@ def main():
                 "Requires-Dist: numpy; extra == 'numpy'\n"
                 f"Description-Content-Type: text/markdown\n\n{readme}")
     wheel = f"Wheel-Version: 1.0\nGenerator: ptx2spv\nRoot-Is-Purelib: false\nTag: {tag}\n"
-    contents = list(files(library, swiftshader))
+    contents = list(files(package, swiftshader))
     contents += [(f"{info}/METADATA", metadata.encode()), (f"{info}/WHEEL", wheel.encode()),
-                 (f"{info}/LICENSE", (SOURCE.parent.parent / "LICENSE").read_bytes())]
+                 (f"{info}/LICENSE", (ROOT / "LICENSE").read_bytes())]
     record = ""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"ptx2spv-{version}-{tag}.whl"

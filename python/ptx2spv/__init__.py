@@ -32,6 +32,10 @@ A store beyond the picture raises `Trap`, which says where:
 out_of_bounds picture 2 14
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from . import memory as _memory
 from ._library import library as _library, text as _text
 from .device import Device, DeviceInfo, default_device, devices
@@ -41,6 +45,9 @@ from .memory import Array, Buffer, Sampler, Surface, Texture
 from .module import Event, HostKernel, Kernel, Module, Parameter, Stream
 from .sanitizer import Finding, SanitizerReport
 from .translate import Translation, translate
+
+if TYPE_CHECKING:
+    from ._types import *
 
 __version__ = _text(_library.ptx2spv_version_text())
 
@@ -53,7 +60,8 @@ __all__ = [
 ]
 
 
-def kernel(source, name=None, *, device=None, **options):
+def kernel(source: Source, name: str | None = None, *, device: Device | None = None,
+           **options: Unpack[ModuleOptions]) -> HostKernel:
     """A kernel of a PTX text or file (`pathlib.Path`) that takes NumPy arrays for surfaces and
     pointers: `kernel(source)[grid, block](*arguments)`. Arrays are copied to the device, and back
     where the kernel may have written them. `name` may be left out where the module has one kernel.

@@ -1,12 +1,18 @@
 """The shared library: where it is, and calls that raise what goes wrong."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import pathlib
 import sys
+from typing import TYPE_CHECKING
 
 from . import _declarations as c
 from .errors import Error, ERRORS, Trap
+
+if TYPE_CHECKING:
+    from ._types import *
 
 NAME = "libptx2spv.so"
 
@@ -86,11 +92,11 @@ class Handle:
 
     _destroy = ""
 
-    def __init__(self, handle, *kept):
+    def __init__(self, handle: Any, *kept: Any) -> None:
         self._handle = handle
         self._kept = kept  # what has to live as long
 
-    def __del__(self):
+    def __del__(self) -> None:
         handle, self._handle = getattr(self, "_handle", None), None
         # At the interpreter's end modules may be gone before objects are.
         if handle and library is not None and not sys.is_finalizing():

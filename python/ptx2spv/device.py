@@ -1,9 +1,12 @@
 """Devices, and what is made on them."""
 
+from __future__ import annotations
+
 import ctypes
 import dataclasses
 import pathlib
 import sys
+from typing import TYPE_CHECKING
 
 from . import _declarations as c
 from ._library import Handle, call, library, make, struct, text
@@ -11,7 +14,10 @@ from .errors import InvalidArgument
 from .memory import (BACKINGS, FORMATS, GEOMETRIES, Array, Buffer, Bytes, Sampler, Texture, choice,
                      format_of, split_shape, texture_desc)
 from .module import Event, Module, Stream
-from .sanitizer import report_of
+from .sanitizer import SanitizerReport, report_of
+
+if TYPE_CHECKING:
+    from ._types import *
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +71,7 @@ def _options(select, disable, enable, profile, validation, cache, cache_director
     return options, (off, on, taken)
 
 
-def devices():
+def devices() -> list[DeviceInfo]:
     """All Vulkan devices, usable or not, in the order in which they would be chosen."""
     count = ctypes.c_uint32()
     call("ptx2spv_list_devices", None, None, ctypes.byref(count))
@@ -91,34 +97,38 @@ class Device(Handle):
 
     _destroy = "ptx2spv_device_destroy"
 
-    def __init__(self, select=None, *, disable=(), enable=(), profile=None, validation=None, cache=None,
-                 cache_directory=None, sanitize=None, suppressions=None, timeout=None,
-                 executor=None, print=None, report=None):
+    def __init__(self, select: str | None = None, *, disable: Sequence[str] = (),
+                 enable: Sequence[str] = (), profile: str | None = None,
+                 validation: bool | None = None, cache: bool | None = None,
+                 cache_directory: str | pathlib.Path | None = None, sanitize: str | None = None,
+                 suppressions: str | None = None, timeout: float | None = None,
+                 executor: str | None = None, print: Callable[[str], Any] | None = None,
+                 report: Callable[[str], Any] | None = None) -> None:
         options, kept = _options(select, disable, enable, profile, validation, cache, cache_directory,
                                  sanitize, suppressions, timeout, executor, print, report)
         super().__init__(make("ptx2spv_device_open", ctypes.byref(options)), kept)
 
     @property
-    def info(self):
+    def info(self) -> DeviceInfo:
         raw = struct(c.ptx2spv_device_info)
         call("ptx2spv_device_get_info", self._handle, ctypes.byref(raw))
         return _info(raw)
 
-    def statistics(self):
+    def statistics(self) -> dict[str, float]:
         """Counters since the device was opened, by name."""
         raw = struct(c.ptx2spv_device_statistics)
         call("ptx2spv_device_get_statistics", self._handle, ctypes.byref(raw))
         return {name: getattr(raw, name) for name, _ in raw._fields_ if name != "size"}
 
-    def sanitizer_report(self):
+    def sanitizer_report(self) -> SanitizerReport:
         """What the sanitizer has found since the device was opened, as a `SanitizerReport`."""
         return report_of(text(library.ptx2spv_device_sanitizer_report(self._handle)))
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Waits for all work."""
         call("ptx2spv_device_synchronize", self._handle)
 
-    def buffer(self, data):
+    def buffer(self, data: int | Data) -> Buffer:
         """Memory of the device: of so many bytes, all zero, or with the contents of a bytes-like
         object or NumPy array."""
         if isinstance(data, int):
@@ -131,8 +141,9 @@ class Device(Handle):
         out.upload(data)
         return out
 
-    def array(self, data=None, *, shape=None, format=None, geometry=None, channels=None, levels=1,
-              backing="automatic", name=None):
+    def array(self, data: NDArray[Any] | None = None, *, shape: Sequence[int] | None = None,
+              format: str | None = None, geometry: str | None = None, channels: int | None = None,
+              levels: int = 1, backing: str = "automatic", name: str | None = None) -> Array:
         """An array of texels: with the contents of a NumPy array, or of a shape and format, zero.
 
         The shape is slices or layers, rows, texels and channels (1, 2 or 4). Three dimensions are
@@ -166,7 +177,9 @@ class Device(Handle):
             out.upload(data)
         return out
 
-    def texture(self, buffer, format, width, height=0, channels=1, offset=0, pitch=0, **description):
+    def texture(self, buffer: Buffer, format: str, width: int, height: int = 0, channels: int = 1,
+                offset: int = 0, pitch: int = 0,
+                **description: Unpack[TextureDescription]) -> Texture:
         """A texture over a buffer's memory; `Array.texture` has the description's fields."""
         memory = struct(c.ptx2spv_texture_memory, format=choice(FORMATS, format, "format")[0],
                         channels=channels, width=width, height=height, offset=offset, pitch=pitch)
@@ -174,12 +187,13 @@ class Device(Handle):
         return Texture(make("ptx2spv_texture_create_memory", buffer._handle, ctypes.byref(memory),
                             ctypes.byref(desc)), buffer)
 
-    def sampler(self, **description):
+    def sampler(self, **description: Unpack[TextureDescription]) -> Sampler:
         """A sampler of its own, for .samplerref; `Array.texture` has the fields."""
         desc = texture_desc(**description)
         return Sampler(make("ptx2spv_sampler_create", self._handle, ctypes.byref(desc)), self)
 
-    def module(self, *sources, fast=False, debug_info=False, relax_versions=False):
+    def module(self, *sources: Source, fast: bool = False, debug_info: bool = False,
+               relax_versions: bool = False) -> Module:
         """A module out of PTX texts, or of files (`pathlib.Path`), which are linked."""
         if not sources:
             raise InvalidArgument("a module needs a source")
@@ -199,11 +213,11 @@ class Device(Handle):
                       count, ctypes.byref(options))
         return Module(handle, self)
 
-    def stream(self):
+    def stream(self) -> Stream:
         """A stream: work that runs in its order, beside other streams'."""
         return Stream(make("ptx2spv_stream_create", self._handle), self)
 
-    def event(self):
+    def event(self) -> Event:
         """A point in a stream."""
         return Event(make("ptx2spv_event_create", self._handle), self)
 
@@ -214,7 +228,7 @@ class Device(Handle):
 _default = None
 
 
-def default_device():
+def default_device() -> Device:
     """The device that `ptx2spv.kernel` takes where none is given, opened at first use."""
     global _default
     if _default is None:

@@ -1,6 +1,13 @@
 """What goes wrong, as exceptions."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from . import _declarations as c
+
+if TYPE_CHECKING:
+    from ._types import *
 
 _KINDS = {
     c.PTX2SPV_TRAP_OUT_OF_BOUNDS: "out_of_bounds",
@@ -17,7 +24,7 @@ _KINDS = {
 class Error(Exception):
     """An error of the library. `details` has all messages, or the whole report of a trap."""
 
-    def __init__(self, message, details=""):
+    def __init__(self, message: str, details: str = "") -> None:
         super().__init__(details.rstrip("\n") or message)
         self.message = message
         self.details = details
@@ -54,14 +61,14 @@ class DeviceLost(Error):
 class TimedOut(Error, TimeoutError):
     """A launch took longer than the device's `timeout`; every later call on the device fails."""
 
-    def __init__(self, message, details=""):
+    def __init__(self, message: str, details: str = "") -> None:
         Error.__init__(self, message, details)
 
 
 class InputOutputError(Error, OSError):
     """A file cannot be read or written."""
 
-    def __init__(self, message, details=""):
+    def __init__(self, message: str, details: str = "") -> None:
         Error.__init__(self, message, details)
 
 
@@ -84,7 +91,30 @@ class Trap(Error):
     `threads`: how many trapped.
     """
 
-    def __init__(self, message, details, report, inlined_at=()):
+    reason: str
+    kernel: str
+    function: str
+    file: str
+    line: int
+    column: int
+    instruction: str
+    source_file: str
+    source_line: int
+    inlined_at: tuple[tuple[str, int], ...]
+    thread_known: bool
+    block: tuple[int, int, int] | None
+    thread: tuple[int, int, int] | None
+    surface: str
+    handle: int
+    coordinates: tuple[int, ...]
+    coordinate_names: tuple[str, ...]
+    extent: tuple[int, int, int]
+    texel_bytes: int
+    assertion: str
+    threads: int
+
+    def __init__(self, message: str, details: str, report: Any,
+                 inlined_at: Iterable[tuple[str, int]] = ()) -> None:
         super().__init__(message, details)
         text = lambda value: value.decode("utf-8", "replace") if value else ""
         self.kind = _KINDS.get(report.kind, "unknown")

@@ -1,11 +1,17 @@
 """Buffers, arrays, and the surfaces, textures and samplers over arrays."""
 
+from __future__ import annotations
+
 import ctypes
+from typing import TYPE_CHECKING
 
 from . import _declarations as c
 from ._library import Handle, call, library, make, struct
 from .errors import InvalidArgument, Unsupported
 from .picture import png
+
+if TYPE_CHECKING:
+    from ._types import *
 
 GEOMETRIES = {"1d": c.PTX2SPV_1D, "2d": c.PTX2SPV_2D, "3d": c.PTX2SPV_3D, "a1d": c.PTX2SPV_A1D,
               "a2d": c.PTX2SPV_A2D}
@@ -58,25 +64,26 @@ class Buffer(Handle):
 
     _destroy = "ptx2spv_buffer_destroy"
 
-    def __init__(self, device, handle, dtype=None, shape=None):
+    def __init__(self, device: Device, handle: Any, dtype: np.dtype[Any] | None = None,
+                 shape: tuple[int, ...] | None = None) -> None:
         super().__init__(handle, device)
         self.dtype, self.shape = dtype, shape  # what it was made of, for `download`
 
     @property
-    def address(self):
+    def address(self) -> int:
         """What a kernel's pointer parameter holds."""
         return library.ptx2spv_buffer_address(self._handle)
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         return library.ptx2spv_buffer_size(self._handle)
 
-    def upload(self, data, offset=0):
+    def upload(self, data: Data, offset: int = 0) -> None:
         """Copies a bytes-like object or NumPy array to `offset` bytes from the start."""
         source = Bytes(data)
         call("ptx2spv_buffer_upload", self._handle, offset, source.pointer, source.size)
 
-    def tobytes(self, offset=0, nbytes=None):
+    def tobytes(self, offset: int = 0, nbytes: int | None = None) -> bytes:
         """A copy of the bytes."""
         size = self.nbytes - offset if nbytes is None else nbytes
         if size < 0:
@@ -85,7 +92,8 @@ class Buffer(Handle):
         call("ptx2spv_buffer_download", self._handle, offset, out, size)
         return out.raw[:size]
 
-    def download(self, dtype=None, shape=None):
+    def download(self, dtype: DTypeLike = None,
+                 shape: Shape | None = None) -> NDArray[Any]:
         """A copy as a NumPy array; of the type and shape that the buffer was made of, or bytes."""
         np = numpy()
         dtype = np.dtype(dtype or self.dtype or "u1")
@@ -93,7 +101,8 @@ class Buffer(Handle):
             shape = self.shape if self.shape is not None and dtype == self.dtype else -1
         return np.frombuffer(bytearray(self.tobytes()), dtype).reshape(shape)
 
-    def view(self, dtype=None, shape=None):
+    def view(self, dtype: DTypeLike = None,
+             shape: Shape | None = None) -> NDArray[Any]:
         """The buffer's own memory as a NumPy array, without a copy: on devices whose memory is the
         host's. Synchronise the device before it is read or written."""
         pointer = library.ptx2spv_buffer_mapped(self._handle)
@@ -107,14 +116,14 @@ class Buffer(Handle):
             shape = self.shape if self.shape is not None and dtype == self.dtype else -1
         return np.frombuffer(memory, dtype).reshape(shape)
 
-    def fill(self, word=0):
+    def fill(self, word: int = 0) -> None:
         """Fills the buffer with a word of 32 bits."""
         call("ptx2spv_buffer_fill", self._handle, 0, self.nbytes, word, 4)
 
-    def __dlpack__(self, **options):
+    def __dlpack__(self, **options: Any) -> Any:
         return self.view().__dlpack__(**options)
 
-    def __dlpack_device__(self):
+    def __dlpack_device__(self) -> tuple[int, int]:
         return self.view().__dlpack_device__()
 
     def __repr__(self):
@@ -130,7 +139,8 @@ class Array(Handle):
 
     _destroy = "ptx2spv_array_destroy"
 
-    def __init__(self, device, handle, geometry, format, shape, channels, levels):
+    def __init__(self, device: Device, handle: Any, geometry: str, format: str,
+                 shape: Sequence[int], channels: int, levels: int) -> None:
         super().__init__(handle, device)
         self.device = device
         self.geometry, self.format, self.channels, self.levels = geometry, format, channels, levels
@@ -138,38 +148,38 @@ class Array(Handle):
         self._surfaces = {}
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         return self.extent + ((self.channels,) if self.channels > 1 else ())
 
-    def level_shape(self, level):
+    def level_shape(self, level: int) -> tuple[int, ...]:
         """The shape of a mipmap level."""
         layered = self.geometry in ("a1d", "a2d")
         extent = tuple(size if layered and k == 0 else max(1, size >> level)
                        for k, size in enumerate(self.extent))
         return extent + ((self.channels,) if self.channels > 1 else ())
 
-    def nbytes(self, level=0):
+    def nbytes(self, level: int = 0) -> int:
         return library.ptx2spv_array_bytes(self._handle, level)
 
-    def upload(self, data, level=0):
+    def upload(self, data: Data, level: int = 0) -> None:
         """Copies a bytes-like object or NumPy array of the level's size."""
         source = Bytes(data)
         call("ptx2spv_array_upload", self._handle, level, source.pointer, source.size)
 
-    def tobytes(self, level=0):
+    def tobytes(self, level: int = 0) -> bytes:
         """A copy of a level's bytes, dense."""
         size = self.nbytes(level)
         out = ctypes.create_string_buffer(max(size, 1))
         call("ptx2spv_array_download", self._handle, level, out, size)
         return out.raw[:size]
 
-    def download(self, level=0):
+    def download(self, level: int = 0) -> NDArray[Any]:
         """A copy of a level as a NumPy array of `level_shape(level)`."""
         np = numpy()
         dtype = np.dtype(FORMATS[self.format][2])
         return np.frombuffer(bytearray(self.tobytes(level)), dtype).reshape(self.level_shape(level))
 
-    def surface(self, level=0, name=None):
+    def surface(self, level: int = 0, name: str | None = None) -> Surface:
         """A surface over a level; the same one at every call."""
         if level not in self._surfaces:
             self._surfaces[level] = Surface(self, level)
@@ -177,7 +187,8 @@ class Array(Handle):
             self._surfaces[level].name(name)
         return self._surfaces[level]
 
-    def texture(self, level=None, **description):
+    def texture(self, level: int | None = None,
+                **description: Unpack[TextureDescription]) -> Texture:
         """A texture over the array, or over one level of it. The description's fields, as CUDA's:
         `address` (a mode or up to three of wrap, clamp, mirror, border), `linear` (filter),
         `normalized` (coordinates from 0 to 1), `as_float` (8- and 16-bit integers read as
@@ -191,7 +202,7 @@ class Array(Handle):
             handle = make("ptx2spv_texture_create_level", self._handle, level, ctypes.byref(desc))
         return Texture(handle, self)
 
-    def _repr_png_(self):
+    def _repr_png_(self) -> bytes:
         """The picture that notebooks show: 8-bit texels as they are, floats from 0 to 1, wider
         integers by their highest byte; slices and layers below each other."""
         number, size, kind = FORMATS[self.format]
@@ -218,15 +229,15 @@ class Surface(Handle):
 
     _destroy = "ptx2spv_surface_destroy"
 
-    def __init__(self, array, level=0):
+    def __init__(self, array: Array, level: int = 0) -> None:
         super().__init__(make("ptx2spv_surface_create", array._handle, level), array)
 
     @property
-    def handle(self):
+    def handle(self) -> int:
         """The number that a kernel finds in memory."""
         return library.ptx2spv_surface_handle(self._handle)
 
-    def name(self, text):
+    def name(self, text: str) -> None:
         """Names the surface in reports of traps."""
         call("ptx2spv_surface_set_name", self._handle, text.encode())
 
@@ -237,7 +248,7 @@ class Texture(Handle):
     _destroy = "ptx2spv_texture_destroy"
 
     @property
-    def handle(self):
+    def handle(self) -> int:
         """The number that a kernel finds in memory."""
         return library.ptx2spv_texture_handle(self._handle)
 
@@ -248,11 +259,11 @@ class Sampler(Handle):
     _destroy = "ptx2spv_sampler_destroy"
 
     @property
-    def handle(self):
+    def handle(self) -> int:
         return library.ptx2spv_sampler_handle(self._handle)
 
 
-def texture_desc(address="wrap", linear=False, normalized=False, as_float=False,
+def texture_desc(address: Address = "wrap", linear=False, normalized=False, as_float=False,
                  border=(0.0, 0.0, 0.0, 0.0), linear_mipmap=False, srgb=False, bias=0.0,
                  min_level=0.0, max_level=0.0, anisotropy=1, cube=False, seamless=False,
                  full_trilinear=False, mipmapped=False):

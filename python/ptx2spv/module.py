@@ -1,15 +1,21 @@
 """Modules, kernels, launches, streams and events."""
 
+from __future__ import annotations
+
 import ctypes
 import json
 import numbers
 import re
 import struct as packing
+from typing import TYPE_CHECKING
 
 from . import _declarations as c
 from ._library import Handle, call, library, make, struct, text
 from .errors import InvalidArgument, NotFound
 from .memory import Array, Buffer, Bytes, Sampler, Surface, Texture, numpy
+
+if TYPE_CHECKING:
+    from ._types import *
 
 _NUMBER = re.compile(r"([usbf])(8|16|32|64)$")
 _REALS = {2: "e", 4: "f", 8: "d"}
@@ -26,10 +32,10 @@ def _three(value):
 class Parameter:
     """A kernel's parameter: its name, PTX type ("u32", "f32", "b8"...) and bytes."""
 
-    def __init__(self, name, kind, nbytes):
+    def __init__(self, name: str, kind: str, nbytes: int) -> None:
         self.name, self.type, self.nbytes = name, kind, nbytes
 
-    def pack(self, value):
+    def pack(self, value: float | np.number[Any] | Data) -> bytes:
         """The bytes of a number or of a bytes-like object for this parameter."""
         where = f"parameter {self.name!r} ({self.type})"
         found = _NUMBER.match(self.type)
@@ -61,7 +67,16 @@ class Parameter:
         return f"{self.type} {self.name}"
 
 
-class Kernel(Handle):
+class _Launchable:
+    """`kernel[grid, block]` or `kernel[grid, block, shared]`, to be called with the arguments."""
+
+    def __getitem__(self, configuration: Configuration) -> Callable[..., float | None]:
+        grid, block, *shared = configuration
+        return lambda *arguments, **options: self.launch(
+            grid, block, *arguments, **({"shared": shared[0]} if shared else {}), **options)
+
+
+class Kernel(_Launchable, Handle):
     """A kernel. `kernel[grid, block](*arguments)` runs it and waits.
 
     An argument is an `Array` or `Surface`, a `Texture`, a `Sampler`, a `Buffer` (or a pair of a
@@ -71,10 +86,10 @@ class Kernel(Handle):
 
     _destroy = "ptx2spv_kernel_destroy"
 
-    def __init__(self, handle, module, name):
+    def __init__(self, handle: Any, module: Module, name: str) -> None:
         super().__init__(handle, module)
         self.name = name
-        self.parameters = []
+        self.parameters: list[Parameter] = []
         for index in range(library.ptx2spv_kernel_parameter_count(handle)):
             own, offset, size = ctypes.c_char_p(), ctypes.c_uint32(), ctypes.c_uint32()
             call("ptx2spv_kernel_parameter", handle, index, ctypes.byref(own), ctypes.byref(offset),
@@ -138,9 +153,12 @@ class Kernel(Handle):
                         cooperative=cooperative)
         return launch, (rows, bound, kept)
 
-    def launch(self, grid, block, *arguments, shared=0, repeat=1, surfrefs=None, texrefs=None,
-               samplerrefs=None, filter=None, sanitize=None, suppressions=None,
-               cooperative=False):
+    def launch(self, grid: Extent, block: Extent, *arguments: Argument, shared: int = 0,
+               repeat: int = 1, surfrefs: Mapping[str, Array | Surface] | None = None,
+               texrefs: Mapping[str, Texture] | None = None,
+               samplerrefs: Mapping[str, Sampler] | None = None, filter: str | None = None,
+               sanitize: str | None = None, suppressions: str | None = None,
+               cooperative: bool = False) -> float | None:
         """Runs the kernel and waits. Returns the device's milliseconds, or None where it cannot
         tell. `shared`: bytes of dynamic shared memory. `surfrefs`, `texrefs`, `samplerrefs`: what
         module variables are bound to. `filter`: 'exact' gives NVIDIA's texture reads, 'device' those
@@ -155,11 +173,6 @@ class Kernel(Handle):
         del kept
         return took.value if took.value >= 0 else None
 
-    def __getitem__(self, configuration):
-        grid, block, *shared = configuration
-        return lambda *arguments, **options: self.launch(
-            grid, block, *arguments, **({"shared": shared[0]} if shared else {}), **options)
-
     def __repr__(self):
         return f"<ptx2spv.Kernel {self.name}({', '.join(map(repr, self.parameters))})>"
 
@@ -170,32 +183,32 @@ class Module(Handle):
     _destroy = "ptx2spv_module_destroy"
 
     @property
-    def interface(self):
+    def interface(self) -> dict[str, Any]:
         """What the module declares, as docs/reference/interface.md describes it."""
         return json.loads(text(library.ptx2spv_module_interface(self._handle)))
 
     @property
-    def warnings(self):
+    def warnings(self) -> str:
         """The translator's warnings, whole lines."""
         return text(library.ptx2spv_module_warnings(self._handle))
 
     @property
-    def kernels(self):
+    def kernels(self) -> list[str]:
         """The kernels' names."""
         return [entry["name"] for entry in self.interface["entries"]]
 
-    def kernel(self, name):
+    def kernel(self, name: str) -> Kernel:
         return Kernel(make("ptx2spv_kernel_get", self._handle, name.encode()), self, name)
 
     __getitem__ = kernel
 
-    def set_global(self, name, data, offset=0):
+    def set_global(self, name: str, data: Data, offset: int = 0) -> None:
         """Writes a bytes-like object or NumPy array to a .global or .const variable."""
         source = Bytes(data)
         call("ptx2spv_module_set_global", self._handle, name.encode(), offset, source.pointer,
              source.size)
 
-    def get_global(self, name):
+    def get_global(self, name: str) -> bytes:
         """The bytes of a .global or .const variable."""
         address, size = ctypes.c_uint64(), ctypes.c_uint64()
         call("ptx2spv_module_global", self._handle, name.encode(), ctypes.byref(address),
@@ -204,7 +217,7 @@ class Module(Handle):
         call("ptx2spv_module_get_global", self._handle, name.encode(), 0, out, size.value)
         return out.raw[: size.value]
 
-    def bind(self, name, value):
+    def bind(self, name: str, value: Array | Surface | Texture | Sampler) -> None:
         """Binds a .surfref, .texref or .samplerref for every later launch."""
         if isinstance(value, Array):
             value = value.surface()
@@ -222,14 +235,14 @@ class Event(Handle):
     _destroy = "ptx2spv_event_destroy"
 
     @property
-    def done(self):
+    def done(self) -> bool:
         return bool(library.ptx2spv_event_done(self._handle))
 
-    def wait(self):
+    def wait(self) -> None:
         """Blocks the host until the stream has reached it."""
         call("ptx2spv_event_wait", self._handle)
 
-    def since(self, start):
+    def since(self, start: Event) -> float:
         """Milliseconds of the device from `start` to this; both are done."""
         out = ctypes.c_double()
         call("ptx2spv_event_elapsed", start._handle, self._handle, ctypes.byref(out))
@@ -241,23 +254,24 @@ class Stream(Handle):
 
     _destroy = "ptx2spv_stream_destroy"
 
-    def __init__(self, handle, device):
+    def __init__(self, handle: Any, device: Device) -> None:
         super().__init__(handle, device)
         self._running = []  # what has to live until the next synchronize
 
-    def launch(self, kernel, grid, block, *arguments, **options):
+    def launch(self, kernel: Kernel, grid: Extent, block: Extent, *arguments: Argument,
+               **options: Any) -> None:
         launch, kept = kernel._launch(grid, block, arguments, **options)
         call("ptx2spv_stream_launch", self._handle, kernel._handle, ctypes.byref(launch))
         self._running.append((kernel, kept))
 
-    def upload(self, buffer, data, offset=0):
+    def upload(self, buffer: Buffer, data: Data, offset: int = 0) -> None:
         """Copies data into a buffer in the stream's order; the data may change afterwards."""
         source = Bytes(data)
         call("ptx2spv_stream_upload", self._handle, buffer._handle, offset, source.pointer,
              source.size)
         self._running.append(buffer)
 
-    def download(self, buffer):
+    def download(self, buffer: Buffer) -> NDArray[Any]:
         """A NumPy array that holds the buffer's contents after the next synchronize."""
         np = numpy()
         out = np.empty(buffer.shape if buffer.shape is not None else buffer.nbytes,
@@ -266,20 +280,20 @@ class Stream(Handle):
         self._running.append((buffer, out))
         return out
 
-    def record(self, event):
+    def record(self, event: Event) -> None:
         call("ptx2spv_stream_record", self._handle, event._handle)
         self._running.append(event)
 
-    def wait(self, event):
+    def wait(self, event: Event) -> None:
         """Later work of this stream waits for the event."""
         call("ptx2spv_stream_wait", self._handle, event._handle)
         self._running.append(event)
 
     @property
-    def idle(self):
+    def idle(self) -> bool:
         return bool(library.ptx2spv_stream_idle(self._handle))
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Waits for the stream's work, and raises its first error or trap since the last call."""
         try:
             call("ptx2spv_stream_synchronize", self._handle)
@@ -287,11 +301,11 @@ class Stream(Handle):
             self._running.clear()
 
 
-class HostKernel:
+class HostKernel(_Launchable):
     """A kernel that takes NumPy arrays: they are copied to the device, and back where the kernel may
     have written them. Made by `ptx2spv.kernel`."""
 
-    def __init__(self, device, module, name):
+    def __init__(self, device: Device, module: Module, name: str | None) -> None:
         kernels = module.kernels
         if name is None and len(kernels) != 1:
             raise NotFound(f"the module has {len(kernels)} kernels; name one of {', '.join(kernels)}")
@@ -300,7 +314,8 @@ class HostKernel:
         self._slots = {slot["name"]: slot for slot in entry["slots"] if not slot["variable"]}
         self._reads_textures = entry["uses_textures"]
 
-    def launch(self, grid, block, *arguments, **options):
+    def launch(self, grid: Extent, block: Extent, *arguments: Argument,
+               **options: Any) -> float | None:
         passed, back = [], []
         for parameter, value in zip(self.kernel.parameters, arguments):
             array = hasattr(value, "__array_interface__") and getattr(value, "ndim", 0) > 0
@@ -323,8 +338,6 @@ class HostKernel:
             if value.flags.writeable:
                 value[...] = held.download().reshape(value.shape)
         return took
-
-    __getitem__ = Kernel.__getitem__
 
     def __repr__(self):
         return repr(self.kernel)

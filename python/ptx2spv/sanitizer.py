@@ -1,8 +1,10 @@
 """What the sanitizer finds, as objects (docs/user/sanitizer.md)."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
-from typing import Any, Dict, Optional, Tuple
+from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,11 +33,11 @@ class Finding:
     instruction: str
     source_file: str
     source_line: int
-    inlined_at: Tuple[Tuple[str, int], ...]
-    block: Tuple[int, int, int]
-    thread: Tuple[int, int, int]
+    inlined_at: tuple[tuple[str, int], ...]
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
     threads: int
-    address: Optional[int]
+    address: int | None
     object: str
     object_bytes: int
     distance: int
@@ -44,8 +46,8 @@ class Finding:
     allocated: str
     freed: str
     detail: str = ""
-    coordinates: Optional[Dict[str, int]] = None
-    other: Optional[Dict[str, Any]] = None
+    coordinates: dict[str, int] | None = None
+    other: dict[str, Any] | None = None
 
     def __str__(self):
         what = self.detail or f"{self.access} of {self.bytes} bytes in {self.memory} memory"
@@ -59,12 +61,12 @@ class SanitizerReport:
     """What was found on a device: `findings`, in their order, how many more places there were, and
     how many findings a list covered."""
 
-    findings: Tuple[Finding, ...]
+    findings: tuple[Finding, ...]
     places_left_out: int
     suppressed: int = 0
 
 
-def report_of(text):
+def report_of(text: str) -> SanitizerReport:
     """The report in the library's JSON."""
     data = json.loads(text)
     findings = []

@@ -1,12 +1,18 @@
 """The translator alone: PTX to SPIR-V, without a device."""
 
+from __future__ import annotations
+
 import ctypes
 import dataclasses
 import json
 import pathlib
+from typing import TYPE_CHECKING
 
 from . import _declarations as c
 from ._library import call, library, struct, text
+
+if TYPE_CHECKING:
+    from ._types import *
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,8 +25,9 @@ class Translation:
     warnings: str
 
 
-def translate(source, *, entry=None, profile="portable", fast=False, debug_info=False,
-              relax_versions=False):
+def translate(source: Source, *, entry: str | None = None, profile: str = "portable",
+              fast: bool = False, debug_info: bool = False,
+              relax_versions: bool = False) -> Translation:
     """Translates a PTX text or file (`pathlib.Path`). `entry`: one kernel; without it all. `profile`:
     the device to translate for (docs/reference/profiles.md). Raises `TranslationError`."""
     if isinstance(source, pathlib.Path):

@@ -254,14 +254,16 @@ TEST_F(Batch, FailedRunsAreShownToo) {
 TEST_F(Batch, ReportsAreWholePages) {
   folder_.write("want.bin", words({10, 11, 12, 13, 14, 15, 16, 99}));
   const std::string file = folder_.file("report.html");
-  EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "expect": "want.bin"})"), {"--report", file})
+  EXPECT_EQ(run(manifest(kLaunch, R"({"surface": "s", "expect": "want.bin", "raw": "<b>&.bin"})"),
+                {"--report", file})
                 .exit_code,
             1);
   const std::string page = read_whole(file);
   for (const char* text :
        {"<!DOCTYPE html>", "m.json: <span class=\"failed\">an output differs", "<td>fill</td>",
-        "where it differs", "1 of 8 components differ", "</html>"})
+        "where it differs", "1 of 8 components differ", "&lt;b&gt;&amp;.bin", "</html>"})
     EXPECT_NE(page.find(text), std::string::npos) << text << "\n" << page;
+  EXPECT_EQ(page.find("<b>&"), page.npos);
   // Nothing is loaded from elsewhere: both pictures are in the page.
   std::size_t pictures = 0;
   for (std::size_t at = page.find("src="); at != page.npos; at = page.find("src=", at + 1)) {

@@ -11,8 +11,8 @@ namespace {
 constexpr Option kCommon[] = {
     {opt_help, 'h', "help", "", "print this text and end"},
     {opt_version, 0, "version", "", "print the version and end"},
-    {opt_generate, 0, "generate", "KIND", "print the manual page or a shell's completion and end",
-     "man,bash,zsh,fish"},
+    {opt_generate, 0, "generate", "KIND", "print the manual page or bash's completion and end",
+     "man,bash"},
 };
 
 template <class Visit>
@@ -252,54 +252,6 @@ std::string bash_completion(const Tool& tool) {
   return out + "complete -o filenames -F " + function + " " + std::string(tool.name) + "\n";
 }
 
-std::string zsh_completion(const Tool& tool) {
-  std::string out = "#compdef " + std::string(tool.name) + "\n_arguments -s \\\n";
-  each_option(tool, [&](const Option& option) {
-    std::string help;
-    for (char c : option.help) {
-      if (c == '[' || c == ']' || c == ':') help += '\\';
-      help += c;
-    }
-    std::string action;
-    if (!option.value.empty()) {
-      std::string value(option.value);
-      std::erase_if(value, [](char c) { return c == '[' || c == ']' || c == ':'; });
-      action = (option.optional_value() ? "::" : ":") + value + ":";
-      if (option.choices == "file") {
-        action += "_files";
-      } else if (!option.choices.empty()) {
-        action += "(" + spaced(option.choices) + ")";
-      }
-    }
-    if (!option.name.empty()) {
-      const char* equals = option.value.empty() ? "" : option.optional_value() ? "=-" : "=";
-      out += "  " + quoted("*--" + std::string(option.name) + equals + "[" + help + "]" + action) +
-             " \\\n";
-    }
-    if (option.letter) {
-      const char* plus = option.value.empty() ? "" : "+";
-      out += "  " +
-             quoted("*-" + std::string(1, option.letter) + plus + "[" + help + "]" + action) +
-             " \\\n";
-    }
-  });
-  return out + "  '*:file:_files'\n";
-}
-
-std::string fish_completion(const Tool& tool) {
-  std::string out;
-  each_option(tool, [&](const Option& option) {
-    out += "complete -c " + std::string(tool.name);
-    if (option.letter) out += " -s " + std::string(1, option.letter);
-    if (!option.name.empty()) out += " -l " + std::string(option.name);
-    if (!option.value.empty() && !option.optional_value()) out += " -r";
-    if (!option.choices.empty() && option.choices != "file")
-      out += " -f -a " + quoted(spaced(option.choices));
-    out += " -d " + quoted(option.help) + "\n";
-  });
-  return out;
-}
-
 bool handle_common(const Tool& tool, const ParsedCommand& command, int& exit_code) {
   exit_code = 0;
   for (const ParsedOption& option : command.options) {
@@ -311,11 +263,9 @@ bool handle_common(const Tool& tool, const ParsedCommand& command, int& exit_cod
     } else if (option.id == opt_generate) {
       if (option.value == "man") text = man_page(tool, version());
       if (option.value == "bash") text = bash_completion(tool);
-      if (option.value == "zsh") text = zsh_completion(tool);
-      if (option.value == "fish") text = fish_completion(tool);
       if (text.empty() && tool.page) text = tool.page(option.value);
       if (text.empty()) {
-        usage_error(tool, "--generate takes man, bash, zsh or fish");
+        usage_error(tool, "--generate takes man or bash");
         exit_code = 2;
         return true;
       }

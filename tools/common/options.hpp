@@ -55,8 +55,6 @@ ParsedCommand parse_command(const Tool& tool, int argc, char** argv);
 std::string help_text(const Tool& tool);
 std::string man_page(const Tool& tool, std::string_view version);
 std::string bash_completion(const Tool& tool);
-std::string zsh_completion(const Tool& tool);
-std::string fish_completion(const Tool& tool);
 
 /// The options that every tool has: --help, --version, and the hidden --generate KIND that
 /// packaging calls.
