@@ -127,6 +127,8 @@ Status ArrayState::ensure_linear() {
   const Level& last = levels.back();
   auto memory = device->heap.allocate(MemoryKind::device, last.offset + last.bytes);
   if (!memory) return memory.error();
+  if (!memory->buffer())
+    return make_error(ErrorCode::unsupported, "the array's image is too large for a copy of it");
   linear = std::move(*memory);
   update_records();
   return {};
@@ -315,9 +317,13 @@ Status Array::copy_from(const Array& from) {
     const Level& last = state_->levels.back();
     if (!state_->image_backed && !from.state()->image_backed) {
       mark_array(*state_);
-      return copy_bytes(*state_->device, from.state()->linear.buffer(),
-                        from.state()->linear.offset(), state_->linear.buffer(),
-                        state_->linear.offset(), last.offset + last.bytes);
+      Rows row;
+      row.offset = state_->linear.offset();
+      row.row_bytes = row.row_pitch = row.host_row_pitch = last.offset + last.bytes;
+      const Memory& source = from.state()->linear;
+      return copy_rows(*state_->device, source.buffer(), source.offset(),
+                       from.state()->mapped_block(), state_->linear.buffer(),
+                       state_->mapped_block(), row);
     }
   }
   for (std::uint32_t level = 0; level < a.levels; ++level) {

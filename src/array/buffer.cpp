@@ -200,8 +200,11 @@ Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, std::uin
   if (state_ == from.state() && offset < from_offset + bytes && from_offset < offset + bytes)
     return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
   state_->written(offset, bytes);
-  return copy_bytes(*state_->device, source.buffer, source.offset + from_offset, state_->buffer,
-                    state_->offset + offset, bytes);
+  Rows row;
+  row.offset = state_->offset + offset;
+  row.row_bytes = row.row_pitch = row.host_row_pitch = bytes;
+  return copy_rows(*state_->device, source.buffer, source.offset + from_offset, source.mapped,
+                   state_->buffer, state_->mapped, row);
 }
 
 Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, const Region& region) {

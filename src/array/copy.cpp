@@ -156,6 +156,31 @@ Status host_span(const ArrayBox& box, std::size_t bytes) {
       fmt::format("the region spans {} bytes on the host, and {} were given", box.span, bytes));
 }
 
+bool reached_by_commands(const ArrayState& array) {
+  return array.image_backed || array.linear.buffer();
+}
+
+Status write_box(const ArrayState& array, const ArrayBox& box, const std::byte* bytes) {
+  mark_box(array, box);
+  if (array.image_backed) return upload_image(*array.device, box.image, bytes);
+  return upload_rows(*array.device, array.linear.buffer(), array.mapped_block(), box.rows, bytes);
+}
+
+Status read_box(const ArrayState& array, const ArrayBox& box, std::byte* bytes) {
+  if (array.image_backed) return download_image(*array.device, box.image, bytes);
+  return download_rows(*array.device, array.linear.buffer(), array.mapped_block(), box.rows, bytes);
+}
+
+Status copy_box(const ArrayState& array, const ArrayBox& box, const BufferState& buffer,
+                std::uint64_t offset, bool to_array) {
+  if (buffer.buffer && reached_by_commands(array))
+    return array.device->commands.run([&](VkCommandBuffer commands) {
+      record_box(commands, array, box, buffer.buffer, buffer.offset + offset, to_array);
+    });
+  std::byte* bytes = buffer.mapped + buffer.offset + offset;
+  return to_array ? write_box(array, box, bytes) : read_box(array, box, bytes);
+}
+
 Status same_device(const ArrayState& array, const DeviceState* other) {
   if (array.device.get() == other) return {};
   return make_error(ErrorCode::invalid_argument,
@@ -173,10 +198,7 @@ Status Array::upload(const ArrayRegion& region, std::span<const std::byte> bytes
   auto box = resolve(*state_, region);
   if (!box) return box.error();
   if (Status status = host_span(*box, bytes.size()); !status) return status;
-  mark_box(*state_, *box);
-  if (state_->image_backed) return upload_image(*state_->device, box->image, bytes.data());
-  return upload_rows(*state_->device, state_->linear.buffer(), state_->mapped_block(), box->rows,
-                     bytes.data());
+  return write_box(*state_, *box, bytes.data());
 }
 
 Status Array::download(const ArrayRegion& region, std::span<std::byte> bytes) const {
@@ -184,9 +206,7 @@ Status Array::download(const ArrayRegion& region, std::span<std::byte> bytes) co
   auto box = resolve(*state_, region);
   if (!box) return box.error();
   if (Status status = host_span(*box, bytes.size()); !status) return status;
-  if (state_->image_backed) return download_image(*state_->device, box->image, bytes.data());
-  return download_rows(*state_->device, state_->linear.buffer(), state_->mapped_block(), box->rows,
-                       bytes.data());
+  return read_box(*state_, *box, bytes.data());
 }
 
 Status Array::copy_from(const Buffer& from, std::uint64_t offset, const ArrayRegion& region) {
@@ -195,9 +215,7 @@ Status Array::copy_from(const Buffer& from, std::uint64_t offset, const ArrayReg
   if (Status status = same_device(*state_, buffer.device.get()); !status) return status;
   auto box = resolve_for_buffer(*state_, region, offset, buffer.bytes);
   if (!box) return box.error();
-  return state_->device->commands.run([&](VkCommandBuffer commands) {
-    record_box(commands, *state_, *box, buffer.buffer, buffer.offset + offset, true);
-  });
+  return copy_box(*state_, *box, buffer, offset, true);
 }
 
 Status Array::copy_to(const Buffer& to, std::uint64_t offset, const ArrayRegion& region) const {
@@ -207,9 +225,7 @@ Status Array::copy_to(const Buffer& to, std::uint64_t offset, const ArrayRegion&
   auto box = resolve_for_buffer(*state_, region, offset, buffer.bytes);
   if (!box) return box.error();
   buffer.written(offset, buffer.bytes - offset);
-  return state_->device->commands.run([&](VkCommandBuffer commands) {
-    record_box(commands, *state_, *box, buffer.buffer, buffer.offset + offset, false);
-  });
+  return copy_box(*state_, *box, buffer, offset, false);
 }
 
 Status Array::copy_from(const Array& from, const ArrayRegion& source, const ArrayRegion& region) {
@@ -231,6 +247,10 @@ Status Array::copy_from(const Array& from, const ArrayRegion& source, const Arra
   // Through memory of the device, so that either may be an image and the boxes may overlap.
   auto between = state_->device->heap.allocate(MemoryKind::device, first->span);
   if (!between) return between.error();
+  if (!between->buffer() || !reached_by_commands(*state_) || !reached_by_commands(other)) {
+    if (Status status = read_box(other, *first, between->mapped()); !status) return status;
+    return write_box(*state_, *second, between->mapped());
+  }
   return state_->device->commands.run([&](VkCommandBuffer commands) {
     record_box(commands, other, *first, between->buffer(), between->offset(), false);
     barrier(*state_->device, commands, Work::copy, Work::copy);

@@ -26,6 +26,13 @@ void record_box(VkCommandBuffer commands, const ArrayState& array, const ArrayBo
                 VkBuffer buffer, std::uint64_t offset, bool to_array);
 /// invalid_argument where the box spans more than `bytes` on the host.
 Status host_span(const ArrayBox& box, std::size_t bytes);
+/// Whether it has a VkBuffer or an image; else it is mapped.
+bool reached_by_commands(const ArrayState& array);
+/// Complete when they return. A buffer without a VkBuffer is mapped.
+Status write_box(const ArrayState& array, const ArrayBox& box, const std::byte* bytes);
+Status read_box(const ArrayState& array, const ArrayBox& box, std::byte* bytes);
+Status copy_box(const ArrayState& array, const ArrayBox& box, const BufferState& buffer,
+                std::uint64_t offset, bool to_array);
 /// invalid_argument where `array` is not of this device.
 Status same_device(const ArrayState& array, const DeviceState* other);
 

@@ -90,6 +90,8 @@ Result<VkImageCreateInfo> image_info(const DeviceState& device, const ArrayDesc&
 
 Status create_image(ArrayState& array) {
   DeviceState& device = *array.device;
+  if (array.linear && !array.linear.buffer())
+    return make_error(ErrorCode::unsupported, "the array is too large for an image");
   const auto create = image_info(device, array.desc);
   if (!create) return create.error();
   VkResult result = device.vk.CreateImage(device.handle, &*create, nullptr, &array.image);

@@ -59,13 +59,9 @@ Status move_to_image(ArrayState& array) {
 Status move_to_memory(ArrayState& array) {
   DeviceState& device = *array.device;
   if (!array.image_backed || !may_move(array)) return {};
-  const Level& last = array.levels.back();
-  if (!array.linear) {
-    auto memory = device.heap.allocate(MemoryKind::device, last.offset + last.bytes);
-    if (!memory) return memory.error();
-    array.linear = std::move(*memory);
-  }
-  Status status =
+  Status status = array.ensure_linear();
+  if (!status) return status;
+  status =
       device.commands.run([&](VkCommandBuffer commands) { array.record_copy(commands, true); });
   if (!status) return status;
   count_copy(device);

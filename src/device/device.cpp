@@ -133,6 +133,17 @@ Status set_timeout(DeviceState& device) {
   return {};
 }
 
+/// In bytes, of kernels' memory.
+std::uint64_t largest_allocation(const DeviceState& device) {
+  VkPhysicalDeviceMemoryProperties memory{};
+  device.instance->vk.GetPhysicalDeviceMemoryProperties(device.physical, &memory);
+  const int type = device.heap.pick_type(MemoryKind::device, ~0u);
+  const std::uint64_t heap =
+      type < 0 ? 0 : memory.memoryHeaps[memory.memoryTypes[type].heapIndex].size;
+  const std::uint64_t most = device.traits.max_allocation;
+  return most ? std::min(most, heap) : heap;
+}
+
 /// The host runs launches where the process reaches the device's memory by the addresses that
 /// kernels use.
 Status set_executor(DeviceState& device) {
@@ -150,6 +161,8 @@ Status set_executor(DeviceState& device) {
                                   "by the addresses that kernels use",
                                   device.info.name));
   device.executor = reached ? asked : ExecutorPolicy::device;
+  if (reached && device.info.kind == DeviceKind::cpu)
+    device.heap.serve_pages(device.info.memory_bytes, largest_allocation(device));
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include "src/device/calibrate.hpp"
 #include "src/device/device.hpp"
 #include "src/device/features.hpp"
+#include "src/device/host_memory.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -283,6 +284,8 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   for (std::uint32_t i = 0; i < memory.memoryHeapCount; ++i)
     if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
       info.memory_bytes += memory.memoryHeaps[i].size;
+  // A CPU's driver gives a figure of its own, 2 GiB for one, whatever the machine has.
+  if (info.kind == DeviceKind::cpu) info.memory_bytes = host_memory() / 4 * 3;
 
   FeatureChain chain;
   chain.link(extensions, basic.apiVersion);

@@ -213,6 +213,9 @@ Status Graph::add_copy(const Buffer& from, std::uint64_t from_offset, const Buff
   if (from.state() == to.state() && from_offset < to_offset + bytes &&
       to_offset < from_offset + bytes)
     return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
+  if (!from.state()->buffer || !to.state()->buffer)
+    return make_error(ErrorCode::unsupported,
+                      "a graph copies no buffers over the driver's largest allocation");
   to.state()->written(to_offset, bytes);
   std::lock_guard lock(state_->mutex);
   state_->nodes.emplace_back(CopyNode{from.state(), to.state(), from_offset, to_offset, bytes});

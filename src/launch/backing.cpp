@@ -275,7 +275,7 @@ class Backings {
       spec.geometry = slot_geometry(array.desc.geometry);
     } else if (i < device_.profile.max_slots && device_.profile.costs.bound_buffers &&
                reads_images_ && config_.bind_slots && level.bytes <= limits.maxStorageBufferRange &&
-               !(level.bytes >> 32)) {
+               !(level.bytes >> 32) && array.linear.buffer()) {
       spec.backing = Backing::buffer;
     }
     if (!as_image && info_.slots[i].formatted_stores) {

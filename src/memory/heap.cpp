@@ -24,6 +24,17 @@ constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
 constexpr VkBufferUsageFlags kUsage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                       VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                       VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+/// Pages of the process for a block, which are there once they are touched.
+bool map_pages(Block& block, std::uint64_t bytes) {
+  bytes = align_up(bytes, kPlacedBytes);
+  void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED) return false;
+  block.imported = pages;
+  block.imported_bytes = bytes;
+  return true;
+}
+
 /// No address of the host's has these upper bits, nor one of another device's: the high word counts
 /// the devices of the process. Kernels look at the low word alone.
 std::uint64_t next_base() {
@@ -77,7 +88,44 @@ int Heap::pick_type(MemoryKind kind, std::uint32_t type_bits) const {
   return -1;
 }
 
+void Heap::serve_pages(std::uint64_t bytes, std::uint64_t allocation) {
+  limit_ = bytes;
+  largest_ = allocation;
+}
+
+std::unique_ptr<Block> Heap::block_of_pages(std::uint64_t bytes) {
+  auto block = std::make_unique<Block>();
+  if (!map_pages(*block, bytes)) return nullptr;
+  block->size = bytes;
+  block->address = reinterpret_cast<std::uint64_t>(block->imported);
+  block->mapped = static_cast<std::byte*>(block->imported);
+  block->type = static_cast<std::uint32_t>(pick_type(MemoryKind::device, ~0u));
+  return block;
+}
+
 Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32_t type_bits) {
+  std::uint64_t taken = bytes;
+  for (const auto& block : blocks_) taken += block->size;
+  if (limit_ && taken > limit_)
+    return Error{ErrorCode::out_of_memory,
+                 fmt::format("{} bytes are more than is left of the device's {}", bytes, limit_),
+                 {},
+                 {}};
+  std::unique_ptr<Block> block;
+  if (!largest_ || bytes <= largest_ || kind != MemoryKind::device) {
+    auto made = make_block(kind, bytes, type_bits);
+    if (!made) return made.error();
+    block = std::move(*made);
+  } else if (block = block_of_pages(bytes); !block) {
+    return Error{ErrorCode::out_of_memory, fmt::format("no {} bytes of memory", bytes), {}, {}};
+  }
+  block->free[0] = block->size;
+  blocks_.push_back(std::move(block));
+  return blocks_.back().get();
+}
+
+Result<std::unique_ptr<Block>> Heap::make_block(MemoryKind kind, std::uint64_t bytes,
+                                                std::uint32_t type_bits) {
   const DeviceFunctions& vk = device_.vk;
   auto block = std::make_unique<Block>();
   block->kind = kind;
@@ -130,21 +178,15 @@ Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32
       if (result != VK_SUCCESS) return fail(vulkan_error(result, "MapMemory"));
     }
   }
-  block->free[0] = block->size;
-  blocks_.push_back(std::move(block));
-  return blocks_.back().get();
+  return block;
 }
 
-std::uint32_t Heap::map_pages(Block& block, std::uint64_t bytes) const {
-  bytes = align_up(bytes, kPlacedBytes);
-  void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pages == MAP_FAILED) return 0;
-  block.imported = pages;
-  block.imported_bytes = bytes;
+std::uint32_t Heap::import_types(Block& block, std::uint64_t bytes) const {
+  if (!map_pages(block, bytes)) return 0;
   VkMemoryHostPointerPropertiesEXT takes{VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
   const VkResult result =
-      pages_(device_.handle, VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, pages, &takes);
+      pages_(device_.handle, VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, block.imported,
+             &takes);
   return result == VK_SUCCESS ? takes.memoryTypeBits : 0;
 }
 
@@ -156,7 +198,7 @@ VkResult Heap::allocate_block(Block& block, std::uint64_t bytes, std::uint32_t t
   VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
   if (block.buffer && has_addresses_) allocate.pNext = &flags;
   if (imports(block.kind)) {
-    const std::uint32_t types = map_pages(block, bytes) & type_bits;
+    const std::uint32_t types = import_types(block, bytes) & type_bits;
     if (const int type = types ? pick_type(block.kind, types) : -1; type >= 0) {
       block.type = static_cast<std::uint32_t>(type);
       pages.pHostPointer = block.imported;

@@ -51,6 +51,7 @@ class Memory {
   }
   ~Memory();
   explicit operator bool() const { return block_; }
+  /// Null: pages of the process, over the driver's limits, which no command reaches.
   VkBuffer buffer() const { return block_->buffer; }
   VkDeviceMemory memory() const { return block_->memory; }
   std::uint64_t offset() const { return offset_; }
@@ -76,6 +77,10 @@ class Heap {
   ~Heap();
   /// Once the device exists. `unified`: its memory is the host's.
   void configure(bool unified);
+  /// For a CPU's driver, where kernels reach the process's memory by its addresses: `bytes` are all
+  /// that may be taken. Ranges for kernels that are larger than `allocation`, the driver's largest,
+  /// are pages of the process without a VkBuffer over them.
+  void serve_pages(std::uint64_t bytes, std::uint64_t allocation);
 
   /// For devices without buffer addresses: what kernels reach lies in one buffer of up to `bytes`,
   /// which is bound, and an address is its base plus the offset in it. Called after configure.
@@ -114,6 +119,11 @@ class Heap {
   Result<Memory> take(MemoryKind kind, std::uint64_t bytes, std::uint64_t alignment,
                       std::uint32_t type_bits);
   Result<Block*> add_block(MemoryKind kind, std::uint64_t bytes, std::uint32_t type_bits);
+  /// A block of the driver's memory.
+  Result<std::unique_ptr<Block>> make_block(MemoryKind kind, std::uint64_t bytes,
+                                            std::uint32_t type_bits);
+  /// A block of kernels' memory out of pages of the process alone; null: there are none.
+  std::unique_ptr<Block> block_of_pages(std::uint64_t bytes);
   /// Whether blocks of that kind are pages of the process.
   bool imports(MemoryKind kind) const { return pages_ && kind == MemoryKind::device; }
   /// Whether ranges of that kind come out of the block.
@@ -128,7 +138,7 @@ class Heap {
   /// Memory for a block's buffer out of the driver, or out of pages of the process.
   VkResult allocate_block(Block& block, std::uint64_t bytes, std::uint32_t type_bits);
   /// Pages of the process for a block, and the memory types that take them; 0: there are none.
-  std::uint32_t map_pages(Block& block, std::uint64_t bytes) const;
+  std::uint32_t import_types(Block& block, std::uint64_t bytes) const;
   /// Maps a block's memory, at its device address where the device can.
   VkResult map(Block& block, std::uint64_t bytes);
 
@@ -142,7 +152,8 @@ class Heap {
   MapMemory2 map_placed_ = nullptr;
   PFN_vkGetMemoryHostPointerPropertiesEXT pages_ = nullptr;
   bool has_addresses_ = true;
-  Block* bound_ = nullptr;  ///< see without_addresses
+  std::uint64_t limit_ = 0, largest_ = 0;  ///< see serve_pages; 0: nothing is served so
+  Block* bound_ = nullptr;                 ///< see without_addresses
   std::uint64_t red_zone_ = 0;
 };
 

@@ -179,19 +179,12 @@ Status fill_bytes(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, std:
   });
 }
 
-Status copy_bytes(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset, VkBuffer to,
-                  std::uint64_t to_offset, std::uint64_t bytes) {
-  if (!bytes) return {};
-  VkBufferCopy copy{from_offset, to_offset, bytes};
-  return device.commands.run(
-      [&](VkCommandBuffer commands) { device.vk.CmdCopyBuffer(commands, from, to, 1, &copy); });
-}
-
 Status copy_rows(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset,
                  const std::byte* from_mapped, VkBuffer to, std::byte* to_mapped,
                  const Rows& rows) {
   if (!rows.row_bytes || !rows.rows || !rows.slices) return {};
-  if (from_mapped && to_mapped)
+  const bool one_row = rows.rows == 1 && rows.slices == 1;
+  if (from_mapped && to_mapped && !(one_row && from && to))
     return upload_rows(device, to, to_mapped, rows, from_mapped + from_offset);
   constexpr std::size_t kMostCopies = 1u << 14;
   std::vector<VkBufferCopy> copies;

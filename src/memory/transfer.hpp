@@ -24,9 +24,8 @@ Status download_rows(MemoryDevice& device, VkBuffer buffer, const std::byte* map
 /// Fills with `word`; offset and bytes any, the pattern's phase starts at `offset`.
 Status fill_bytes(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, std::uint64_t offset,
                   std::uint64_t bytes, std::uint32_t word);
-Status copy_bytes(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset, VkBuffer to,
-                  std::uint64_t to_offset, std::uint64_t bytes);
-/// Rows and slices of `from`, as the host's side of `rows`, to those of `to`. Mapped: as above.
+/// Rows and slices of `from`, as the host's side of `rows`, to those of `to`. Mapped: as above, and
+/// either buffer may be null.
 Status copy_rows(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset,
                  const std::byte* from_mapped, VkBuffer to, std::byte* to_mapped, const Rows& rows);
 /// Reads device memory by its address. False: it lies in no block, or not whole.

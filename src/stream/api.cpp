@@ -37,6 +37,7 @@ Status Stream::upload(const Buffer& buffer, std::uint64_t offset,
                       std::span<const std::byte> bytes) {
   if (Status status = check(*state_, buffer, offset, bytes.size()); !status) return status;
   if (bytes.empty()) return {};
+  if (!buffer.state()->buffer) return Buffer(buffer).upload(offset, bytes);
   DeviceState& device = state_->device;
   auto staging = device.heap.allocate(MemoryKind::visible, bytes.size());
   if (!staging) return staging.error();
@@ -56,6 +57,7 @@ Status Stream::upload(const Buffer& buffer, std::uint64_t offset,
 Status Stream::download(const Buffer& buffer, std::uint64_t offset, std::span<std::byte> bytes) {
   if (Status status = check(*state_, buffer, offset, bytes.size()); !status) return status;
   if (bytes.empty()) return {};
+  if (!buffer.state()->buffer) return buffer.download(offset, bytes);
   DeviceState& device = state_->device;
   auto staging = device.heap.allocate(MemoryKind::readback, bytes.size());
   if (!staging) return staging.error();
@@ -79,6 +81,8 @@ Status Stream::copy(const Buffer& from, std::uint64_t from_offset, const Buffer&
   if (from.state() == to.state() && from_offset < to_offset + bytes &&
       to_offset < from_offset + bytes)
     return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
+  if (!from.state()->buffer || !to.state()->buffer)
+    return Buffer(to).copy_from(from, from_offset, to_offset, bytes);
   to.state()->written(to_offset, bytes);
   VkBufferCopy copy{from.state()->offset + from_offset, to.state()->offset + to_offset, bytes};
   std::lock_guard lock(state_->mutex);
@@ -97,6 +101,7 @@ Status Stream::fill(const Buffer& buffer, std::uint64_t offset, std::uint64_t by
     return make_error(ErrorCode::invalid_argument,
                       "a stream fills whole words: offset and bytes are multiples of 4");
   if (!bytes) return {};
+  if (!buffer.state()->buffer) return Buffer(buffer).fill(offset, bytes, word, 4);
   const BufferState& to = *buffer.state();
   to.written(offset, bytes);
   std::lock_guard lock(state_->mutex);

@@ -34,8 +34,8 @@ Result<Staged> stage(const ArrayState& array, ArrayBox box, MemoryKind kind) {
   return Staged{std::make_shared<Memory>(std::move(*memory)), box};
 }
 
-Status copy_box(StreamState& stream, const Buffer& buffer, std::uint64_t offset, const Array& array,
-                const ArrayRegion& region, bool to_array) {
+Status copy_region(StreamState& stream, const Buffer& buffer, std::uint64_t offset,
+                   const Array& array, const ArrayRegion& region, bool to_array) {
   const ArrayState& state = *array.state();
   const BufferState& memory = *buffer.state();
   if (Status status = same_device(state, &stream.device); !status) return status;
@@ -44,6 +44,8 @@ Status copy_box(StreamState& stream, const Buffer& buffer, std::uint64_t offset,
   auto box = resolve_for_buffer(state, region, offset, memory.bytes);
   if (!box) return box.error();
   if (!to_array) memory.written(offset, memory.bytes - offset);
+  if (!memory.buffer || !reached_by_commands(state))
+    return copy_box(state, *box, memory, offset, to_array);
   std::lock_guard lock(stream.mutex);
   return stream.transfer(
       [&](VkCommandBuffer commands) {
@@ -62,6 +64,7 @@ Status Stream::upload(const Array& array, const ArrayRegion& region,
   auto box = resolve(to, region);
   if (!box) return box.error();
   if (Status status = host_span(*box, bytes.size()); !status) return status;
+  if (!reached_by_commands(to)) return write_box(to, *box, bytes.data());
   auto dense = stage(to, *box, MemoryKind::visible);
   if (!dense) return dense.error();
   each_row(*box, [&](std::uint64_t staged, std::uint64_t host) {
@@ -83,6 +86,7 @@ Status Stream::download(const Array& array, const ArrayRegion& region, std::span
   auto box = resolve(from, region);
   if (!box) return box.error();
   if (Status status = host_span(*box, bytes.size()); !status) return status;
+  if (!reached_by_commands(from)) return read_box(from, *box, bytes.data());
   auto dense = stage(from, *box, MemoryKind::readback);
   if (!dense) return dense.error();
   std::lock_guard lock(state_->mutex);
@@ -101,12 +105,12 @@ Status Stream::download(const Array& array, const ArrayRegion& region, std::span
 
 Status Stream::copy(const Buffer& from, std::uint64_t offset, const Array& to,
                     const ArrayRegion& region) {
-  return copy_box(*state_, from, offset, to, region, true);
+  return copy_region(*state_, from, offset, to, region, true);
 }
 
 Status Stream::copy(const Array& from, const Buffer& to, std::uint64_t offset,
                     const ArrayRegion& region) {
-  return copy_box(*state_, to, offset, from, region, false);
+  return copy_region(*state_, to, offset, from, region, false);
 }
 
 }  // namespace ptx2spv

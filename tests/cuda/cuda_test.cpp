@@ -363,6 +363,17 @@ TEST(CudaSort, EqualsTheHosts) {
   }
 }
 
+TEST(CudaMemory, IsTheMachines) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  std::string made;
+  ASSERT_TRUE(compile_cuda("large", {"large.cu"}, {}, made));
+  for (const char* mode : {"host", "device"}) {
+    const ProcessResult result = execute({std::string("--executor=") + mode, made}, {});
+    if (result.out.starts_with("small")) GTEST_SKIP() << "the device has less than 6 GiB";
+    EXPECT_EQ(result.out, "good\n") << mode << ": " << result.error;
+  }
+}
+
 TEST(CudaGrids, BlocksMeet) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
   std::string made;

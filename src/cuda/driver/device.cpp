@@ -61,6 +61,12 @@ CUresult cuInit(unsigned flags) {
   return initialize();
 }
 
+CUresult cuDriverGetVersion(int* version) {
+  if (!version) return eInvalidValue;
+  *version = kVersion;
+  return eSuccess;
+}
+
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   if (!device) return eInvalidValue;
   return with_device(ordinal, [&](DeviceObject&) {
@@ -461,6 +467,8 @@ CUresult cuCtxResetPersistingL2Cache() {
 }
 
 CUresult cuProfilerInitialize(const char*, const char*, int) { return eSuccess; }
+CUresult cuProfilerStart() { return eSuccess; }
+CUresult cuProfilerStop() { return eSuccess; }
 
 }  // extern "C"
 
