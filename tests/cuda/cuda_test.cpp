@@ -326,6 +326,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Program{"managed", {"managed.cu"}, {}, false},
                       Program{"hosts", {"hosts.cu"}, {}, false},
                       Program{"handshakes", {"handshakes.cu"}, {}, false},
+                      Program{"rules", {"rules.cu"}, {}, false},
                       Program{"huge_host", {"huge_host.cu"}, {}, false},
                       Program{"textures", {"textures.cu"}, {}, false},
                       Program{"symbols", {"symbols.cu"}, {}}, Program{"pairs", {"pairs.cu"}, {}},

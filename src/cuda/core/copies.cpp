@@ -1,8 +1,5 @@
 // Copies between host, device memory and arrays, in every shape, and fills. All are complete when
 // they return.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -98,13 +95,6 @@ struct Given {
   std::size_t x, y, z, pitch, height;
 };
 
-/// Whether the program has memory at an address.
-bool is_mapped(std::uintptr_t address) {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  unsigned char resident = 0;
-  return ::mincore(reinterpret_cast<void*>(address / page * page), page, &resident) == 0;  // NOLINT
-}
-
 /// Memory of the host has no bounds that are known here; it ends where addresses do.
 CUresult resolve_host(Side& side, std::byte* host, const Given& given, const Extent& extent) {
   std::size_t at = 0, bytes = 0, end = 0;
@@ -116,7 +106,7 @@ CUresult resolve_host(Side& side, std::byte* host, const Given& given, const Ext
   // it costs a call of the system, and spares the program a signal.
   constexpr std::size_t kLong = std::size_t{1} << 30;
   const bool far = end - reinterpret_cast<std::uintptr_t>(host) > kLong;
-  if (far && !(is_mapped(at) && is_mapped(end - 1)))
+  if (far && !(is_mapped(at, 1) && is_mapped(end - 1, 1)))
     return fail(eInvalidValue, "a copy reaches beyond the program's memory");
   side.host = reinterpret_cast<std::byte*>(at);  // NOLINT
   return eSuccess;

@@ -60,6 +60,8 @@ CUresult release(CUdeviceptr address, MemoryUse use);
 CUresult check_release(CUdeviceptr address, MemoryUse use);
 CUresult release_host(const void* pointer);
 CUresult register_host(ContextObject& context, void* pointer, std::size_t bytes, unsigned flags);
+/// Whether the program has memory at all of these addresses.
+bool is_mapped(std::uintptr_t address, std::size_t bytes);
 CUresult unregister_host(const void* pointer);
 /// What holds a device address (or one inside of it); null: nothing.
 std::shared_ptr<Allocation> find_address(CUdeviceptr address);

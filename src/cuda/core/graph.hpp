@@ -39,7 +39,8 @@ struct GraphObject {
   std::vector<std::shared_ptr<GraphNodeObject>> nodes;
   std::unordered_map<const UserObject*, KeptObject> user_objects;  ///< of clones, too
   std::vector<std::shared_ptr<Condition>> conditions;              ///< likewise
-  bool body = false;  ///< of a conditional node, which it goes with
+  bool body = false;                        ///< of a conditional node, which it goes with
+  std::weak_ptr<GraphExecObject> instance;  ///< the last one, of a graph that has memory
 };
 
 /// CUDA_GRAPH_INSTANTIATE_FLAG_: what of them has a meaning.
@@ -59,6 +60,9 @@ CUresult remove_node(GraphNodeObject& node);
 /// Null where the handle is of no node that is alive.
 std::shared_ptr<GraphNodeObject> find_node(CUgraphNode handle);
 std::shared_ptr<GraphObject> clone(const GraphObject& graph);
+/// Whether it has nodes that allocate or free memory: CUDA clones no such graph, deletes nothing in
+/// it, and instantiates it once at a time.
+bool has_memory(const GraphObject& graph);
 /// An order that every edge holds in; eInvalidValue where there is a cycle.
 CUresult sort(const GraphObject& graph, std::vector<GraphNodeObject*>& order);
 CUresult instantiate(const GraphObject& graph, std::shared_ptr<GraphExecObject>& made);

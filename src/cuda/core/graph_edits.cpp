@@ -221,9 +221,13 @@ CUresult make_exec(CUgraph handle, unsigned long long flags, CUgraphExec* made) 
   if (flags & ~0xfull) return fail(eInvalidValue, "unknown flags of a graph");
   if (flags & kGraphDeviceLaunch)
     return not_supported("a graph for launches by kernels", "kernels launch nothing");
+  const bool memory = has_memory(*graph);
+  if (memory && !graph->instance.expired())
+    return fail(eNotSupported, "a graph that has memory is instantiated once at a time");
   std::shared_ptr<GraphExecObject> exec;
   if (CUresult code = instantiate(*graph, exec); code != eSuccess) return code;
   exec->flags = flags;
+  if (memory) graph->instance = exec;
   *made = tables().graph_execs.add(std::move(exec));
   return eSuccess;
 }

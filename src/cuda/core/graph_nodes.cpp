@@ -51,9 +51,8 @@ CUresult child_operation(CUgraph handle, int ownership, Operation& made) {
   if (ownership)
     return not_supported("a child graph whose ownership moves", "child graphs are cloned");
   if (has_conditional(*graph)) return fail(eNotSupported, "a child graph has no conditional nodes");
-  for (const auto& each : graph->nodes)
-    if (node_type(each->operation) == kNodeAllocate || node_type(each->operation) == kNodeFree)
-      return fail(eNotSupported, "a cloned child graph allocates or frees memory");
+  if (has_memory(*graph))
+    return fail(eNotSupported, "a cloned child graph allocates or frees memory");
   auto copy_of = clone(*graph);
   tables().graphs.add(copy_of);
   made.what = ChildOperation{std::move(copy_of)};
@@ -70,6 +69,8 @@ CUresult allocate_operation(ContextObject& context, CUDA_MEM_ALLOC_NODE_PARAMS* 
     return fail(eInvalidValue, "a graph allocates pinned memory of a device");
   if (device_at(props.location.id) != context.device)
     return fail(eInvalidValue, "a graph allocates on the current device");
+  if (params->accessDescCount > static_cast<std::size_t>(device_count()))
+    return fail(eInvalidValue, "access for more devices than there are");
   for (std::size_t i = 0; i < params->accessDescCount; ++i)
     if (!params->accessDescs || params->accessDescs[i].location.id != props.location.id)
       return fail(ePeerAccessUnsupported, "Vulkan devices do not read each other's memory");
@@ -224,6 +225,7 @@ CUresult clone_graph(CUgraph* made, CUgraph handle) {
   if (!made || !graph) return fail(eInvalidValue, "no such graph");
   if (has_conditional(*graph))
     return fail(eNotSupported, "a graph with conditional nodes is not cloned");
+  if (has_memory(*graph)) return fail(eNotSupported, "a graph that has memory is not cloned");
   *made = tables().graphs.add(clone(*graph));
   return eSuccess;
 }

@@ -156,9 +156,26 @@ CUresult add_edge(GraphNodeObject& from, GraphNodeObject& to) {
   return eSuccess;
 }
 
+bool has_memory(const GraphObject& graph) {
+  return std::ranges::any_of(graph.nodes, [](const auto& each) {
+    const int type = node_type(each->operation);
+    return type == kNodeAllocate || type == kNodeFree;
+  });
+}
+
+namespace {
+
+CUresult check_deletion(const GraphObject& graph) {
+  return has_memory(graph) ? fail(eNotSupported, "nothing is deleted in a graph that has memory")
+                           : eSuccess;
+}
+
+}  // namespace
+
 CUresult remove_edge(GraphNodeObject& from, GraphNodeObject& to) {
   if (from.graph != to.graph) return fail(eInvalidValue, "no such dependency");
   std::lock_guard lock(from.graph->mutex);
+  if (CUresult code = check_deletion(*from.graph); code != eSuccess) return code;
   if (!std::erase(from.after, &to)) return fail(eInvalidValue, "no such dependency");
   std::erase(to.before, &from);
   return eSuccess;
@@ -167,6 +184,7 @@ CUresult remove_edge(GraphNodeObject& from, GraphNodeObject& to) {
 CUresult remove_node(GraphNodeObject& node) {
   GraphObject& graph = *node.graph;
   std::lock_guard lock(graph.mutex);
+  if (CUresult code = check_deletion(graph); code != eSuccess) return code;
   for (GraphNodeObject* each : node.before) std::erase(each->after, &node);
   for (GraphNodeObject* each : node.after) std::erase(each->before, &node);
   {

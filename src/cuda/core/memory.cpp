@@ -1,4 +1,7 @@
 // Memory by address: what cudaMalloc and its kind gave out, and what programs registered.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -160,6 +163,18 @@ CUresult release_host(const void* pointer) {
   return release(allocation->address, MemoryUse::host);
 }
 
+bool is_mapped(std::uintptr_t address, std::size_t bytes) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  constexpr std::size_t kPages = 4096;  // at a time
+  std::array<unsigned char, kPages> resident{};
+  const std::uintptr_t end = address + bytes;
+  for (std::uintptr_t at = address / page * page; at < end; at += kPages * page)
+    if (::mincore(reinterpret_cast<void*>(at), std::min<std::size_t>(end - at, kPages * page),
+                  resident.data()) != 0)
+      return false;
+  return true;
+}
+
 CUresult register_host(ContextObject& context, void* pointer, std::size_t bytes, unsigned flags) {
   if (!pointer || !bytes || (flags & ~0xfu)) return fail(eInvalidValue, "nothing to register");
   constexpr unsigned kDeviceRegisters = 4;  // CU_MEMHOSTREGISTER_IOMEMORY
@@ -169,6 +184,8 @@ CUresult register_host(ContextObject& context, void* pointer, std::size_t bytes,
     return fail(eInvalidValue, "the memory is page-locked already");
   if (bytes > static_cast<std::size_t>(PTRDIFF_MAX))
     return fail(eInvalidValue, "more than there are addresses");
+  if (!is_mapped(number(pointer), bytes))
+    return fail(eInvalidValue, "the program has no memory at some of these addresses");
   if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
   if (!context.device->shared_addresses)
     return not_supported("registering host memory",
