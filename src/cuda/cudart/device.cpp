@@ -350,12 +350,6 @@ CUresult cudaDeviceGetTexture1DLinearMaxWidth(std::size_t* width, const cudaChan
   return eSuccess;
 }
 
-CUresult cudaDriverGetVersion(int* version) {
-  if (!version) return keep(eInvalidValue);
-  *version = kVersion;
-  return eSuccess;
-}
-
 CUresult cudaRuntimeGetVersion(int* version) {
   if (!version) return keep(eInvalidValue);
   *version = PTX2SPV_CUDART >= 13 ? 13000 : PTX2SPV_CUDART == 12 ? 12090 : 11080;
@@ -363,8 +357,6 @@ CUresult cudaRuntimeGetVersion(int* version) {
 }
 
 CUresult cudaCtxResetPersistingL2Cache() { return eSuccess; }
-CUresult cudaProfilerStart() { return eSuccess; }
-CUresult cudaProfilerStop() { return eSuccess; }
 
 #if PTX2SPV_CUDART < 13
 // Doubles are doubles on every device.

@@ -23,21 +23,10 @@ CUresult use(const CUexternalSemaphore* list, const void* params, unsigned count
   });
 }
 
-CUresult put(const CUDA_EXT_SEM_NODE_PARAMS* params, bool waits, const NodePlace& place) {
-  return keep(place_operation(make(semaphore_operation, params, waits), place));
-}
-
 }  // namespace
 
 extern "C" {
 
-CUresult cudaImportExternalMemory(CUexternalMemory* made,
-                                  const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* desc) {
-  return call([&](ContextObject& context) { return import_external(context, made, desc); });
-}
-CUresult cudaDestroyExternalMemory(CUexternalMemory memory) {
-  return call([&](ContextObject&) { return destroy_external(memory); });
-}
 CUresult cudaExternalMemoryGetMappedBuffer(void** pointer, CUexternalMemory memory,
                                            const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* desc) {
   return call([&](ContextObject&) {
@@ -56,13 +45,6 @@ CUresult cudaExternalMemoryGetMappedMipmappedArray(
         describe_array(&desc->formatDesc, desc->extent, desc->flags, described.arrayDesc);
     return code == eSuccess ? map_external(memory, mipmap, &described) : code;
   });
-}
-CUresult cudaImportExternalSemaphore(CUexternalSemaphore* made,
-                                     const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC* desc) {
-  return call([&](ContextObject& context) { return import_external(context, made, desc); });
-}
-CUresult cudaDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
-  return call([&](ContextObject&) { return destroy_external(semaphore); });
 }
 CUresult cudaSignalExternalSemaphoresAsync(const CUexternalSemaphore* list, const void* params,
                                            unsigned count, CUstream stream) {
@@ -84,42 +66,6 @@ CUresult cudaWaitExternalSemaphoresAsync_v2(const CUexternalSemaphore* list,
   return use(list, params, count, stream, true, kNow);
 }
 #endif
-
-CUresult cudaGraphAddExternalSemaphoresSignalNode(CUgraphNode* node, CUgraph graph,
-                                                  const CUgraphNode* before, std::size_t count,
-                                                  const CUDA_EXT_SEM_NODE_PARAMS* params) {
-  return put(params, false, adding(node, graph, before, count));
-}
-CUresult cudaGraphExternalSemaphoresSignalNodeGetParams(CUgraphNode node,
-                                                        CUDA_EXT_SEM_NODE_PARAMS* params) {
-  return keep(semaphores_of(node, params, false));
-}
-CUresult cudaGraphExternalSemaphoresSignalNodeSetParams(CUgraphNode node,
-                                                        const CUDA_EXT_SEM_NODE_PARAMS* params) {
-  return put(params, false, changing(node));
-}
-CUresult cudaGraphExecExternalSemaphoresSignalNodeSetParams(
-    CUgraphExec exec, CUgraphNode node, const CUDA_EXT_SEM_NODE_PARAMS* params) {
-  return put(params, false, changing(exec, node));
-}
-
-CUresult cudaGraphAddExternalSemaphoresWaitNode(CUgraphNode* node, CUgraph graph,
-                                                const CUgraphNode* before, std::size_t count,
-                                                const CUDA_EXT_SEM_NODE_PARAMS* params) {
-  return put(params, true, adding(node, graph, before, count));
-}
-CUresult cudaGraphExternalSemaphoresWaitNodeGetParams(CUgraphNode node,
-                                                      CUDA_EXT_SEM_NODE_PARAMS* params) {
-  return keep(semaphores_of(node, params, true));
-}
-CUresult cudaGraphExternalSemaphoresWaitNodeSetParams(CUgraphNode node,
-                                                      const CUDA_EXT_SEM_NODE_PARAMS* params) {
-  return put(params, true, changing(node));
-}
-CUresult cudaGraphExecExternalSemaphoresWaitNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                                          const CUDA_EXT_SEM_NODE_PARAMS* params) {
-  return put(params, true, changing(exec, node));
-}
 
 }  // extern "C"
 

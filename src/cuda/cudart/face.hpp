@@ -8,6 +8,9 @@
 #include "src/cuda/runtime_types.hpp"
 
 #define PTX2SPV_EXPORT __attribute__((visibility("default")))
+/// The name of a function that both interfaces have (src/cuda/both.hpp).
+#define PTX2SPV_BOTH(runtime, driver) runtime
+#define PTX2SPV_CU(name) cuda##name
 
 namespace ptx2spv::cuda {
 
@@ -54,6 +57,11 @@ inline constexpr std::size_t kAttributeBytes = PTX2SPV_CUDART >= 12 ? 64 : 32;
 
 /// Notes a failure for cudaGetLastError and returns it.
 CUresult keep(CUresult code);
+
+/// Adds a node's operation, or changes the node's, in `place`.
+inline CUresult put(MadeOperation made, const NodePlace& place) {
+  return keep(place_operation(std::move(made), place));
+}
 
 /// Runs `function(context)` in the current context, with the error kept.
 template <class F>

@@ -80,10 +80,6 @@ CUresult capture_info_of(CUstream handle, int* status, unsigned long long* id, C
   return eSuccess;
 }
 
-CUresult put(MadeOperation made, const NodePlace& place) {
-  return keep(place_operation(std::move(made), place));
-}
-
 #if PTX2SPV_CUDART >= 12
 /// A kernel node's or a copy's operation out of the runtime interface's parameters, others' as the
 /// driver interface has them.
@@ -120,22 +116,6 @@ PTX2SPV_IF_12_13(CUresult cudaGraphConditionalHandleCreate(std::uint64_t* handle
   });
 })
 
-CUresult cudaStreamBeginCapture(CUstream handle, int mode) {
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return begin_capture(stream, mode, nullptr, {});
-  });
-}
-CUresult cudaStreamBeginCaptureToGraph(CUstream handle, CUgraph graph, const CUgraphNode* nodes,
-                                       const void* edges, std::size_t count, int mode) {
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return begin_capture_into(stream, mode, graph, nodes, edges, count);
-  });
-}
-CUresult cudaStreamEndCapture(CUstream handle, CUgraph* graph) {
-  if (!graph) return keep(eInvalidValue);
-  return call_in(handle,
-                 [&](ContextObject&, const auto& stream) { return end_capture(*stream, *graph); });
-}
 #if PTX2SPV_CUDART < 13
 CUresult cudaStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* nodes, std::size_t count,
                                              unsigned flags) {
@@ -153,11 +133,6 @@ CUresult PTX2SPV_WITH_DATA(cudaStreamUpdateCaptureDependencies)(CUstream handle,
   });
 }
 #endif
-CUresult cudaStreamIsCapturing(CUstream handle, int* status) {
-  if (!status) return keep(eInvalidValue);
-  return call_in(
-      handle, [&](ContextObject&, const auto& stream) { return capture_status(*stream, *status); });
-}
 
 #if PTX2SPV_CUDART >= 13
 CUresult cudaStreamGetCaptureInfo(CUstream handle, int* status, unsigned long long* id,
@@ -181,19 +156,6 @@ PTX2SPV_IF_12(CUresult cudaStreamGetCaptureInfo_v3(CUstream handle, int* status,
                                                    std::size_t* count) {
   return capture_info_of(handle, status, id, graph, nodes, edges, count);
 })
-
-CUresult cudaThreadExchangeStreamCaptureMode(int* mode) {
-  return keep(exchange_capture_mode(mode));
-}
-
-CUresult cudaGraphCreate(CUgraph* graph, unsigned flags) {
-  return keep(create_graph(graph, flags));
-}
-CUresult cudaGraphDestroy(CUgraph graph) { return keep(destroy_graph(graph)); }
-CUresult cudaGraphClone(CUgraph* made, CUgraph graph) { return keep(clone_graph(made, graph)); }
-CUresult cudaGraphNodeFindInClone(CUgraphNode* found, CUgraphNode original, CUgraph graph) {
-  return keep(find_in_clone(found, original, graph));
-}
 
 #if PTX2SPV_CUDART >= 12
 CUresult PTX2SPV_WITH_DATA(cudaGraphAddNode)(CUgraphNode* node, CUgraph graph,
@@ -305,57 +267,11 @@ CUresult cudaGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphN
                                 std::size_t count, const CUDA_MEMSET_NODE_PARAMS* params) {
   return put(make(fill_operation, params), adding(node, graph, before, count));
 }
-CUresult cudaGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params) {
-  return put(make(fill_operation, params), changing(node));
-}
 CUresult cudaGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                           const CUDA_MEMSET_NODE_PARAMS* params) {
   return put(make(fill_operation, params), changing(exec, node));
 }
-CUresult cudaGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* params) {
-  return keep(memset_of(node, params));
-}
 
-CUresult cudaGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                              std::size_t count, const CUDA_HOST_NODE_PARAMS* params) {
-  return put(make(host_operation, params), adding(node, graph, before, count));
-}
-CUresult cudaGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS* params) {
-  return put(make(host_operation, params), changing(node));
-}
-CUresult cudaGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_HOST_NODE_PARAMS* params) {
-  return put(make(host_operation, params), changing(exec, node));
-}
-CUresult cudaGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* params) {
-  return keep(host_of(node, params));
-}
-
-CUresult cudaGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                    std::size_t count, CUgraph child) {
-  return put(make(child_operation, child, 0), adding(node, graph, before, count));
-}
-CUresult cudaGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
-  return put(make(child_operation, child, 0), changing(exec, node));
-}
-CUresult cudaGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
-  return keep(child_of(node, graph));
-}
-CUresult cudaGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                               std::size_t count) {
-  return put({eSuccess, Operation{EmptyOperation{}}}, adding(node, graph, before, count));
-}
-
-CUresult cudaGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                  std::size_t count, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
-  MadeOperation made;
-  made.code = call(
-      [&](ContextObject& context) { return allocate_operation(context, params, made.operation); });
-  return put(std::move(made), adding(node, graph, before, count));
-}
-CUresult cudaGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
-  return keep(allocation_of(node, params));
-}
 CUresult cudaGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                  std::size_t count, void* pointer) {
   return put(make(free_operation, reinterpret_cast<CUdeviceptr>(pointer)),
@@ -365,43 +281,7 @@ CUresult cudaGraphMemFreeNodeGetParams(CUgraphNode node, void* pointer) {
   return keep(freed_by(node, static_cast<CUdeviceptr*>(pointer)));
 }
 
-CUresult cudaGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                     std::size_t count, CUevent event) {
-  return put(make(event_operation, event, true), adding(node, graph, before, count));
-}
-CUresult cudaGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
-  return put(make(event_operation, event, true), changing(node));
-}
-CUresult cudaGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return put(make(event_operation, event, true), changing(exec, node));
-}
-CUresult cudaGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
-  return keep(event_of(node, event, true));
-}
-CUresult cudaGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                   std::size_t count, CUevent event) {
-  return put(make(event_operation, event, false), adding(node, graph, before, count));
-}
-CUresult cudaGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
-  return put(make(event_operation, event, false), changing(node));
-}
-CUresult cudaGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return put(make(event_operation, event, false), changing(exec, node));
-}
-CUresult cudaGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
-  return keep(event_of(node, event, false));
-}
-
-CUresult cudaGraphNodeGetType(CUgraphNode node, int* type) { return keep(type_of(node, type)); }
-CUresult cudaGraphDestroyNode(CUgraphNode node) { return keep(destroy_node(node)); }
-
 // Lists and edges. Edges carry no data: none but the default means anything here.
-CUresult cudaGraphGetNodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count) {
-  return keep(list_nodes(graph, nodes, count, false));
-}
-CUresult cudaGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count) {
-  return keep(list_nodes(graph, nodes, count, true));
-}
 
 #if PTX2SPV_CUDART < 13
 CUresult cudaGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, std::size_t* count) {
@@ -469,9 +349,6 @@ CUresult cudaGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* fai
   return keep(make_exec(graph, 0, exec));
 }
 #endif
-CUresult cudaGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
-  return keep(make_exec(graph, flags, exec));
-}
 CUresult cudaGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
                                         cudaGraphInstantiateParams* params) {
   if (!params) return keep(eInvalidValue);
@@ -480,18 +357,8 @@ CUresult cudaGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
   params->result_out = code == eSuccess ? 0 : 1;
   return keep(code);
 }
-CUresult cudaGraphExecDestroy(CUgraphExec exec) { return keep(destroy_exec(exec)); }
 CUresult cudaGraphExecGetFlags(CUgraphExec exec, unsigned long long* flags) {
   return keep(flags ? exec_flags(exec, *flags) : eInvalidValue);
-}
-CUresult cudaGraphUpload(CUgraphExec exec, CUstream handle) {
-  return call_in(handle, [&](ContextObject&, const auto&) {
-    return tables().graph_execs.has(exec) ? eSuccess : eInvalidValue;
-  });
-}
-CUresult cudaGraphLaunch(CUgraphExec exec, CUstream handle) {
-  return call_in(handle,
-                 [&](ContextObject&, const auto& stream) { return launch_exec(exec, stream); });
 }
 #if PTX2SPV_CUDART >= 12
 CUresult cudaGraphExecUpdate(CUgraphExec exec, CUgraph graph,
@@ -512,32 +379,6 @@ CUresult cudaGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* node,
   return keep(code);
 }
 #endif
-CUresult cudaGraphDebugDotPrint(CUgraph graph, const char* path, unsigned flags) {
-  return keep(print_graph(graph, path, flags));
-}
-CUresult cudaUserObjectCreate(CUuserObject* made, void* pointer, CUhostFn destroy, unsigned count,
-                              unsigned flags) {
-  return keep(create_user_object(made, pointer, destroy, count, flags));
-}
-CUresult cudaUserObjectRetain(CUuserObject object, unsigned count) {
-  return keep(retain_user_object(object, count));
-}
-CUresult cudaUserObjectRelease(CUuserObject object, unsigned count) {
-  return keep(release_user_object(object, count));
-}
-CUresult cudaGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count,
-                                   unsigned flags) {
-  return keep(retain_in_graph(graph, object, count, flags));
-}
-CUresult cudaGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned count) {
-  return keep(release_from_graph(graph, object, count));
-}
-CUresult cudaGraphKernelNodeSetAttribute(CUgraphNode node, int id, const void* value) {
-  return keep(set_node_attribute(node, id, value, kAttributeBytes));
-}
-CUresult cudaGraphKernelNodeGetAttribute(CUgraphNode node, int id, void* value) {
-  return keep(ask_node_attribute(node, id, value, kAttributeBytes));
-}
 #if PTX2SPV_CUDART >= 13
 CUresult cudaGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
 #else
@@ -549,12 +390,6 @@ CUresult cudaGraphMemcpyNodeGetParams(CUgraphNode node, cudaMemcpy3DParms* param
   CopyOperation* operation = copy_of(node);
   if (!operation || !params) return keep(fail(eInvalidValue, "the node is of another type"));
   return keep(given_copy(operation->copy, *params));
-}
-CUresult cudaGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
-  return keep(node_enabled(exec, node, &enabled, true));
-}
-CUresult cudaGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* enabled) {
-  return keep(node_enabled(exec, node, enabled, false));
 }
 
 }  // extern "C"

@@ -7,21 +7,6 @@ namespace ptx2spv::cuda {
 
 extern "C" {
 
-CUresult cudaGraphicsGLRegisterBuffer(CUgraphicsResource* made, unsigned buffer, unsigned flags) {
-  return call(
-      [&](ContextObject& context) { return register_buffer(context, made, buffer, flags); });
-}
-CUresult cudaGraphicsGLRegisterImage(CUgraphicsResource* made, unsigned image, unsigned target,
-                                     unsigned flags) {
-  return call(
-      [&](ContextObject& context) { return register_image(context, made, image, target, flags); });
-}
-CUresult cudaGraphicsUnregisterResource(CUgraphicsResource resource) {
-  return call([&](ContextObject& context) { return unregister(context, resource); });
-}
-CUresult cudaGraphicsResourceSetMapFlags(CUgraphicsResource resource, unsigned flags) {
-  return call([&](ContextObject&) { return set_map_flags(resource, flags); });
-}
 CUresult cudaGraphicsMapResources(int count, CUgraphicsResource* list, CUstream handle) {
   if (count < 0) return keep(eInvalidValue);
   return call_in(handle, [&](ContextObject& context, const auto& stream) {
@@ -40,14 +25,6 @@ CUresult cudaGraphicsResourceGetMappedPointer(void** pointer, std::size_t* bytes
     return mapped_pointer(resource, reinterpret_cast<CUdeviceptr*>(pointer), bytes);
   });
 }
-CUresult cudaGraphicsSubResourceGetMappedArray(CUarray* array, CUgraphicsResource resource,
-                                               unsigned layer, unsigned level) {
-  return call([&](ContextObject&) { return mapped_array(resource, layer, level, array); });
-}
-CUresult cudaGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray* mipmap,
-                                                     CUgraphicsResource resource) {
-  return call([&](ContextObject&) { return mapped_mipmap(resource, mipmap); });
-}
 CUresult cudaGLGetDevices(unsigned* count, int* devices, unsigned room, int which) {
   return call(
       [&](ContextObject& context) { return gl_devices(context, count, devices, room, which); });
@@ -56,16 +33,6 @@ CUresult cudaGLGetDevices(unsigned* count, int* devices, unsigned room, int whic
 // The interface of CUDA 2, which knows buffers by their names.
 
 CUresult cudaGLSetGLDevice(int device) { return cudaSetDevice(device); }
-CUresult cudaGLRegisterBufferObject(unsigned buffer) {
-  CUgraphicsResource made = nullptr;
-  return resource_of(buffer) ? keep(fail(eAlreadyMapped, "the buffer is registered already"))
-                             : cudaGraphicsGLRegisterBuffer(&made, buffer, 0);
-}
-CUresult cudaGLUnregisterBufferObject(unsigned buffer) {
-  CUgraphicsResource resource = resource_of(buffer);
-  return resource ? cudaGraphicsUnregisterResource(resource)
-                  : keep(no_buffer(buffer, eInvalidValue));
-}
 CUresult cudaGLSetBufferObjectMapFlags(unsigned buffer, unsigned flags) {
   CUgraphicsResource resource = resource_of(buffer);
   return resource ? cudaGraphicsResourceSetMapFlags(resource, flags)

@@ -212,13 +212,6 @@ CUresult cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const voi
   });
 }
 
-CUresult cudaLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
-  if (!function) return keep(eInvalidValue);
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return enqueue(*stream, Operation{HostOperation{{function, data}}});
-  });
-}
-
 }  // extern "C"
 
 }  // namespace ptx2spv::cuda

@@ -14,19 +14,6 @@ CUresult cudaLibraryLoadFromFile(CUlibrary* made, const char* path, int*, void**
                                  void**, unsigned) {
   return call([&](ContextObject&) { return load_library_file(path, made); });
 }
-CUresult cudaLibraryUnload(CUlibrary library) { return keep(unload_library(library)); }
-
-CUresult cudaLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  return call(
-      [&](ContextObject& context) { return library_kernel(context, library, name, kernel); });
-}
-CUresult cudaLibraryGetKernelCount(unsigned* count, CUlibrary library) {
-  return call([&](ContextObject& context) { return count_kernels(context, library, count); });
-}
-CUresult cudaLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
-  return call(
-      [&](ContextObject& context) { return list_kernels(context, library, kernels, count); });
-}
 
 CUresult cudaLibraryGetGlobal(void** pointer, std::size_t* bytes, CUlibrary library,
                               const char* name) {

@@ -145,10 +145,6 @@ CUresult cudaHostGetFlags(unsigned* flags, void* host) {
   return call([&](ContextObject&) { return host_flags(host, *flags); });
 }
 
-CUresult cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  return call([&](ContextObject& context) { return memory_info(context, free, total); });
-}
-
 CUresult cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   if (!attributes) return keep(eInvalidValue);
   return call([&](ContextObject& context) {
@@ -223,14 +219,6 @@ CUresult cudaDeviceSetMemPool(int ordinal, CUmemoryPool pool) {
 }
 CUresult cudaMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   return initialized_call([&] { return create_pool(pool, props); });
-}
-CUresult cudaMemPoolDestroy(CUmemoryPool pool) { return keep(destroy_pool(pool)); }
-CUresult cudaMemPoolTrimTo(CUmemoryPool pool, std::size_t) { return keep(trim_pool(pool)); }
-CUresult cudaMemPoolSetAttribute(CUmemoryPool pool, int attribute, void* value) {
-  return keep(set_pool_attribute(pool, attribute, value));
-}
-CUresult cudaMemPoolGetAttribute(CUmemoryPool pool, int attribute, void* value) {
-  return keep(pool_attribute(pool, attribute, value));
 }
 CUresult cudaMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* list, std::size_t count) {
   return initialized_call([&] { return set_pool_access(pool, list, count); });

@@ -61,12 +61,6 @@ CUresult cuInit(unsigned flags) {
   return initialize();
 }
 
-CUresult cuDriverGetVersion(int* version) {
-  if (!version) return eInvalidValue;
-  *version = kVersion;
-  return eSuccess;
-}
-
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   if (!device) return eInvalidValue;
   return with_device(ordinal, [&](DeviceObject&) {
@@ -467,8 +461,6 @@ CUresult cuCtxResetPersistingL2Cache() {
 }
 
 CUresult cuProfilerInitialize(const char*, const char*, int) { return eSuccess; }
-CUresult cuProfilerStart() { return eSuccess; }
-CUresult cuProfilerStop() { return eSuccess; }
 
 }  // extern "C"
 

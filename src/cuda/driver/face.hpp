@@ -6,6 +6,9 @@
 #include "src/cuda/core/graph.hpp"
 
 #define PTX2SPV_EXPORT __attribute__((visibility("default")))
+/// The name of a function that both interfaces have (src/cuda/both.hpp).
+#define PTX2SPV_BOTH(runtime, driver) driver
+#define PTX2SPV_CU(name) cu##name
 
 namespace ptx2spv::cuda {
 
@@ -20,6 +23,14 @@ extern "C" {
 #include "src/cuda/driver/functions.def"
 #undef PTX2SPV_DRIVER_FUNCTION
 #undef PTX2SPV_DRIVER_MISSING
+}
+
+/// The runtime interface notes a failure; this one returns it.
+inline CUresult keep(CUresult code) { return code; }
+
+/// Adds a node's operation, or changes the node's, in `place`.
+inline CUresult put(MadeOperation made, const NodePlace& place) {
+  return keep(place_operation(std::move(made), place));
 }
 
 /// Runs `function(context)` in the current context.

@@ -53,20 +53,9 @@ CUresult batch_of_params(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params, Operation&
   return batch_operation(params, made);
 }
 
-CUresult put(MadeOperation made, const NodePlace& place) {
-  return place_operation(std::move(made), place);
-}
-
 }  // namespace
 
 extern "C" {
-
-CUresult cuGraphCreate(CUgraph* graph, unsigned flags) { return create_graph(graph, flags); }
-CUresult cuGraphDestroy(CUgraph graph) { return destroy_graph(graph); }
-CUresult cuGraphClone(CUgraph* made, CUgraph graph) { return clone_graph(made, graph); }
-CUresult cuGraphNodeFindInClone(CUgraphNode* found, CUgraphNode original, CUgraph graph) {
-  return find_in_clone(found, original, graph);
-}
 
 // Nodes of each type: added, changed in a graph, changed in an instance, looked at.
 CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
@@ -123,13 +112,6 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* p
   params->extra = nullptr;
   return eSuccess;
 }
-// A value is a union of 64 bytes; CUDA 11 had one of 32, which its programs have in mind.
-CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, int id, const void* value) {
-  return set_node_attribute(node, id, value, kAttributeBytes);
-}
-CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, int id, void* value) {
-  return ask_node_attribute(node, id, value, kAttributeBytes);
-}
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
   return copy_node_attributes(to, from);
 }
@@ -167,57 +149,11 @@ CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNod
                               std::size_t count, const CUDA_MEMSET_NODE_PARAMS* params, CUcontext) {
   return put(make(fill_operation, params), adding(node, graph, before, count));
 }
-CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params) {
-  return put(make(fill_operation, params), changing(node));
-}
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMSET_NODE_PARAMS* params, CUcontext) {
   return put(make(fill_operation, params), changing(exec, node));
 }
-CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* params) {
-  return memset_of(node, params);
-}
 
-CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                            std::size_t count, const CUDA_HOST_NODE_PARAMS* params) {
-  return put(make(host_operation, params), adding(node, graph, before, count));
-}
-CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS* params) {
-  return put(make(host_operation, params), changing(node));
-}
-CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                      const CUDA_HOST_NODE_PARAMS* params) {
-  return put(make(host_operation, params), changing(exec, node));
-}
-CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* params) {
-  return host_of(node, params);
-}
-
-CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                  std::size_t count, CUgraph child) {
-  return put(make(child_operation, child, 0), adding(node, graph, before, count));
-}
-CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
-  return put(make(child_operation, child, 0), changing(exec, node));
-}
-CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
-  return child_of(node, graph);
-}
-CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                             std::size_t count) {
-  return append(graph, Operation{EmptyOperation{}}, before, count, node);
-}
-
-CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                std::size_t count, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
-  MadeOperation made;
-  made.code = call(
-      [&](ContextObject& context) { return allocate_operation(context, params, made.operation); });
-  return put(std::move(made), adding(node, graph, before, count));
-}
-CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
-  return allocation_of(node, params);
-}
 CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                std::size_t count, CUdeviceptr address) {
   return put(make(free_operation, address), adding(node, graph, before, count));
@@ -249,43 +185,7 @@ CUresult cuGraphConditionalHandleCreate(std::uint64_t* handle, CUgraph graph, CU
   });
 }
 
-CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                   std::size_t count, CUevent event) {
-  return put(make(event_operation, event, true), adding(node, graph, before, count));
-}
-CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
-  return put(make(event_operation, event, true), changing(node));
-}
-CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return put(make(event_operation, event, true), changing(exec, node));
-}
-CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
-  return event_of(node, event, true);
-}
-CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                 std::size_t count, CUevent event) {
-  return put(make(event_operation, event, false), adding(node, graph, before, count));
-}
-CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
-  return put(make(event_operation, event, false), changing(node));
-}
-CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return put(make(event_operation, event, false), changing(exec, node));
-}
-CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
-  return event_of(node, event, false);
-}
-
-CUresult cuGraphNodeGetType(CUgraphNode node, int* type) { return type_of(node, type); }
-CUresult cuGraphDestroyNode(CUgraphNode node) { return destroy_node(node); }
-
 // Lists and edges. Edges carry no data: none but the default means anything here.
-CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count) {
-  return list_nodes(graph, nodes, count, false);
-}
-CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes, std::size_t* count) {
-  return list_nodes(graph, nodes, count, true);
-}
 CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, std::size_t* count) {
   return list_edges(graph, from, to, count);
 }
@@ -332,10 +232,6 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, co
   return change_edges(graph, from, to, count, false);
 }
 
-// Instances.
-CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
-  return make_exec(graph, flags, exec);
-}
 CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* failed, char* log,
                                std::size_t bytes) {
   if (failed) *failed = nullptr;
@@ -360,22 +256,12 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph, void* gi
   params->result = code == eSuccess ? 0 : 1;
   return code;
 }
-CUresult cuGraphExecDestroy(CUgraphExec exec) { return destroy_exec(exec); }
 CUresult cuGraphExecGetFlags(CUgraphExec exec, std::uint64_t* flags) {
   unsigned long long found = 0;
   if (!flags) return eInvalidValue;
   CUresult code = exec_flags(exec, found);
   if (code == eSuccess) *flags = found;
   return code;
-}
-CUresult cuGraphUpload(CUgraphExec exec, CUstream handle) {
-  return call_in(handle, [&](ContextObject&, const auto&) {
-    return tables().graph_execs.has(exec) ? eSuccess : eInvalidValue;
-  });
-}
-CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
-  return call_in(handle,
-                 [&](ContextObject&, const auto& stream) { return launch_exec(exec, stream); });
 }
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* node, int* result) {
   CUgraphNode failed = nullptr;
@@ -396,32 +282,6 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, void* given) {
   if (auto* result = static_cast<Result*>(given))
     *result = {static_cast<int>(why), failed, nullptr};
   return code;
-}
-CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsigned flags) {
-  return print_graph(graph, path, flags);
-}
-CUresult cuUserObjectCreate(CUuserObject* made, void* pointer, CUhostFn destroy, unsigned count,
-                            unsigned flags) {
-  return create_user_object(made, pointer, destroy, count, flags);
-}
-CUresult cuUserObjectRetain(CUuserObject object, unsigned count) {
-  return retain_user_object(object, count);
-}
-CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
-  return release_user_object(object, count);
-}
-CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count,
-                                 unsigned flags) {
-  return retain_in_graph(graph, object, count, flags);
-}
-CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned count) {
-  return release_from_graph(graph, object, count);
-}
-CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
-  return node_enabled(exec, node, &enabled, true);
-}
-CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* enabled) {
-  return node_enabled(exec, node, enabled, false);
 }
 
 }  // extern "C"

@@ -7,21 +7,6 @@ namespace ptx2spv::cuda {
 
 extern "C" {
 
-CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource* made, unsigned buffer, unsigned flags) {
-  return call(
-      [&](ContextObject& context) { return register_buffer(context, made, buffer, flags); });
-}
-CUresult cuGraphicsGLRegisterImage(CUgraphicsResource* made, unsigned image, unsigned target,
-                                   unsigned flags) {
-  return call(
-      [&](ContextObject& context) { return register_image(context, made, image, target, flags); });
-}
-CUresult cuGraphicsUnregisterResource(CUgraphicsResource resource) {
-  return call([&](ContextObject& context) { return unregister(context, resource); });
-}
-CUresult cuGraphicsResourceSetMapFlags_v2(CUgraphicsResource resource, unsigned flags) {
-  return call([&](ContextObject&) { return set_map_flags(resource, flags); });
-}
 CUresult cuGraphicsResourceSetMapFlags(CUgraphicsResource resource, unsigned flags) {
   return cuGraphicsResourceSetMapFlags_v2(resource, flags);
 }
@@ -38,14 +23,6 @@ CUresult cuGraphicsUnmapResources(unsigned count, CUgraphicsResource* list, CUst
 CUresult cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr* address, std::size_t* bytes,
                                                CUgraphicsResource resource) {
   return call([&](ContextObject&) { return mapped_pointer(resource, address, bytes); });
-}
-CUresult cuGraphicsSubResourceGetMappedArray(CUarray* array, CUgraphicsResource resource,
-                                             unsigned layer, unsigned level) {
-  return call([&](ContextObject&) { return mapped_array(resource, layer, level, array); });
-}
-CUresult cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray* mipmap,
-                                                   CUgraphicsResource resource) {
-  return call([&](ContextObject&) { return mapped_mipmap(resource, mipmap); });
 }
 
 CUresult cuGLGetDevices_v2(unsigned* count, CUdevice* devices, unsigned room, int which) {
@@ -66,15 +43,6 @@ CUresult cuGLCtxCreate_v2(CUcontext* made, unsigned flags, CUdevice device) {
 }
 CUresult cuGLCtxCreate(CUcontext* made, unsigned flags, CUdevice device) {
   return cuCtxCreate_v2(made, flags, device);
-}
-CUresult cuGLRegisterBufferObject(unsigned buffer) {
-  CUgraphicsResource made = nullptr;
-  return resource_of(buffer) ? fail(eAlreadyMapped, "the buffer is registered already")
-                             : cuGraphicsGLRegisterBuffer(&made, buffer, 0);
-}
-CUresult cuGLUnregisterBufferObject(unsigned buffer) {
-  CUgraphicsResource resource = resource_of(buffer);
-  return resource ? cuGraphicsUnregisterResource(resource) : no_buffer(buffer, eInvalidValue);
 }
 CUresult cuGLSetBufferObjectMapFlags(unsigned buffer, unsigned flags) {
   CUgraphicsResource resource = resource_of(buffer);

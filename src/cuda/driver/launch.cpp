@@ -173,13 +173,6 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
                                               : code;
 }
 
-CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
-  if (!function) return eInvalidValue;
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return enqueue(*stream, Operation{HostOperation{{function, data}}});
-  });
-}
-
 CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z) {
   if (x <= 0 || y <= 0 || z <= 0) return eInvalidValue;
   return with_function(handle, [&](FunctionObject& function) {

@@ -55,10 +55,6 @@ CUresult pointer_attribute(void* data, int attribute, CUdeviceptr address) {
 
 extern "C" {
 
-CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-  return call([&](ContextObject& context) { return memory_info(context, free, total); });
-}
-
 CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   if (!address) return eInvalidValue;
   std::shared_ptr<Allocation> made;
@@ -228,14 +224,6 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool) {
 }
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   return initialized() ? create_pool(pool, props) : why_not_initialized();
-}
-CUresult cuMemPoolDestroy(CUmemoryPool pool) { return destroy_pool(pool); }
-CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t) { return trim_pool(pool); }
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute, void* value) {
-  return set_pool_attribute(pool, attribute, value);
-}
-CUresult cuMemPoolGetAttribute(CUmemoryPool pool, int attribute, void* value) {
-  return pool_attribute(pool, attribute, value);
 }
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* list, std::size_t count) {
   return set_pool_access(pool, list, count);

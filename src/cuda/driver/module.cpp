@@ -230,8 +230,6 @@ CUresult cuLibraryLoadFromFile(CUlibrary* made, const char* path, int*, void**, 
   return initialized() ? load_library_file(path, made) : why_not_initialized();
 }
 
-CUresult cuLibraryUnload(CUlibrary library) { return unload_library(library); }
-
 namespace {
 
 CUresult in_function(CUkernel handle, const std::function<CUresult(FunctionObject&)>& function) {
@@ -258,20 +256,6 @@ CUresult param_info(FunctionObject& function, std::size_t index, std::size_t* of
 CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
   if (!module) return eInvalidValue;
   return call([&](ContextObject& context) { return library_module(context, library, *module); });
-}
-
-CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  return call(
-      [&](ContextObject& context) { return library_kernel(context, library, name, kernel); });
-}
-
-CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
-  return call([&](ContextObject& context) { return count_kernels(context, library, count); });
-}
-
-CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
-  return call(
-      [&](ContextObject& context) { return list_kernels(context, library, kernels, count); });
 }
 
 CUresult cuLibraryGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUlibrary library,
