@@ -140,8 +140,6 @@ std::string InterpretedKernel::not_compiled(const std::uint32_t (&block)[3]) con
   return impl_->tier->refusal(block);
 }
 
-bool InterpretedKernel::calls_library() const { return !impl_->program->calls.empty(); }
-
 std::string InterpretedKernel::no_compiler() {
   std::string problem;
   interpreter::llvm::load_api(problem);

@@ -138,7 +138,7 @@ Result<LaunchPlan> choose_plan(const Facts& facts) {
                                    facts->config.block.z};
     auto plan = plan_for_host(facts);
     const InterpretedKernel* kernel = plan ? &*plan->variant->interpreted : nullptr;
-    if (kernel && !kernel->calls_library() && kernel->not_compiled(block).empty()) return plan;
+    if (kernel && kernel->not_compiled(block).empty()) return plan;
     tier.not_compiled = true;
   }
   const Executor& device = vulkan_executor();

@@ -167,6 +167,7 @@ class Assembler {
     const std::string& name = m_.library_names[inst.imm];
     std::vector<Type> types;
     auto call = std::make_unique<Call>();
+    call->name = name;
     unsigned words = 0;
     for (const Value a : f_.args(v)) {
       types.push_back(f_.insts[a].type);

@@ -77,7 +77,7 @@ class Compiler {
   const char* features() const { return features_; }
 
   bool emit(const Program& program, const Shape& shape, Kind kind, std::string& problem) {
-    Build build(l_, context_, module_, kind.lanes);
+    Build build(l_, context_, module_, kind);
     Emitter emitter(build, program.source->function, program, program.source->steps, shape, kind);
     if (!emitter.run()) problem = emitter.problem();
     if (!problem.empty()) return false;

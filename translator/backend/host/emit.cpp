@@ -289,7 +289,7 @@ bool Emitter::instruction(Value v) {
     case Op::load: return load(v);
     case Op::store: return store(v);
     case Op::memory_barrier: b_.l.BuildFence(b_.b, kSequentiallyConsistent, 0, ""); return true;
-    case Op::library:
+    case Op::library: return library(v) || by_step(v);
     case Op::read_clock:
     case Op::atomic:
     case Op::atomic_cas: return by_step(v);

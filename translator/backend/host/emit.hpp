@@ -21,7 +21,7 @@ struct Kind {
 /// Thin names over the builder of LLVM's C interface.
 class Build {
  public:
-  Build(const Api& api, LLVMContextRef context, LLVMModuleRef module, unsigned lanes);
+  Build(const Api& api, LLVMContextRef context, LLVMModuleRef module, Kind kind);
   ~Build() { l.DisposeBuilder(b); }
   Build(const Build&) = delete;
   Build& operator=(const Build&) = delete;
@@ -70,12 +70,21 @@ class Build {
   LLVMValueRef from_bits(LLVMValueRef word);
   LLVMValueRef any(LLVMValueRef mask);
   LLVMValueRef all(LLVMValueRef mask);
+  bool is_vector(LLVMValueRef v);
+  /// A number in all lanes of a vector that is shaped like another value, or once.
+  LLVMValueRef number(LLVMValueRef like, LLVMTypeRef element, std::uint64_t n);
+  /// The same bits, of which LLVM does not know where they come from (Kind::fence_logic).
+  LLVMValueRef fence(LLVMValueRef bits);
+  /// Unsigned, of i32, i64 or vectors of them; by 0 it is any number.
+  LLVMValueRef quotient(LLVMValueRef x, LLVMValueRef y);
+  LLVMValueRef freeze(LLVMValueRef v) { return l.BuildFreeze(b, v, ""); }
 
   const Api& l;
   LLVMContextRef context;
   LLVMModuleRef module;
   LLVMBuilderRef b;
   unsigned lanes;
+  bool fence_logic;
   LLVMValueRef function = nullptr;
   LLVMTypeRef i1, i32, i64, f32, f64, mask_type;
 };
@@ -124,6 +133,7 @@ class Emitter {
   bool instruction(Value v);
   LLVMValueRef builtin(const ir::Inst& inst, bool uniform);
   bool fail(const ir::Inst& inst);
+  bool library(Value v);
   /// Does the step by its handler, through rows in memory.
   bool by_step(Value v);
   void put_rows(Place at, ir::Type t, const Lifted& from);
@@ -132,7 +142,6 @@ class Emitter {
   // emit_integer.cpp, emit_float.cpp: operands in, result out; null where the operation is another.
   LLVMValueRef integer(const ir::Inst& inst, ir::Type from, const LLVMValueRef* in);
   LLVMValueRef logic(const ir::Inst& inst, Opcode o, const LLVMValueRef* in);
-  LLVMValueRef fence(LLVMValueRef bits);
   LLVMValueRef divide(const ir::Inst& inst, LLVMValueRef a, LLVMValueRef b);
   LLVMValueRef floating(Value v, const ir::Inst& inst, ir::Type from, const LLVMValueRef* in);
   LLVMValueRef settle(Value v, LLVMValueRef number, bool f64, const LLVMValueRef* in,

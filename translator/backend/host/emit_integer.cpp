@@ -6,35 +6,18 @@ namespace ptx2spv::interpreter::llvm {
 using ir::Op;
 using ir::Type;
 
-/// The same bits, of which LLVM does not know where they come from.
-LLVMValueRef Emitter::fence(LLVMValueRef bits) {
-  LLVMTypeRef t = b_.l.TypeOf(bits), floats = nullptr;
-  if (t == b_.vector(b_.i32)) floats = b_.vector(b_.f32);
-  if (t == b_.vector(b_.i64)) floats = b_.vector(b_.f64);
-  if (!kind_.fence_logic || !floats) return bits;
-  return b_.cast(
-      op_bitcast,
-      b_.intrinsic("llvm.arithmetic.fence", {floats}, {b_.cast(op_bitcast, bits, floats)}), t);
-}
-
 LLVMValueRef Emitter::logic(const ir::Inst& inst, Opcode o, const LLVMValueRef* in) {
   const auto is_logic = [&](unsigned i) {
     const Op op = f_.insts[f_.operands[inst.first + i]].op;
-    return op == Op::and_ || op == Op::or_ || op == Op::xor_ || op == Op::not_;
+    return op == Op::and_ || op == Op::or_ || op == Op::xor_ || op == Op::not_ || op == Op::library;
   };
   LLVMValueRef result = b_.op(o, in[0], in[1]);
-  return is_logic(0) || is_logic(1) ? fence(result) : result;
+  return is_logic(0) || is_logic(1) ? b_.fence(result) : result;
 }
 
 /// By zero quotient and remainder are all ones.
 LLVMValueRef Emitter::divide(const ir::Inst& inst, LLVMValueRef a, LLVMValueRef b) {
   LLVMTypeRef t = b_.l.TypeOf(a);
-  const bool vector = t == b_.vector(b_.i32) || t == b_.vector(b_.i64);
-  const bool wide = t == b_.i64 || t == b_.vector(b_.i64);
-  const auto number = [&](std::uint64_t n) {
-    LLVMValueRef c = wide ? b_.c64(n) : b_.c32(n);
-    return vector ? b_.splat(c) : c;
-  };
   LLVMValueRef zero = b_.l.ConstNull(t);
   const auto magnitude = [&](LLVMValueRef x) {
     return b_.select(b_.icmp(int_slt, x, zero), b_.op(op_sub, zero, x), x);
@@ -42,27 +25,18 @@ LLVMValueRef Emitter::divide(const ir::Inst& inst, LLVMValueRef a, LLVMValueRef 
   const bool is_signed = inst.op == Op::sdiv || inst.op == Op::srem;
   const bool rest = inst.op == Op::urem || inst.op == Op::srem;
   // Lanes that do not run may have anything.
-  a = b_.l.BuildFreeze(b_.b, a, "");
-  b = b_.l.BuildFreeze(b_.b, b, "");
+  a = b_.freeze(a);
+  b = b_.freeze(b);
   LLVMValueRef x = is_signed ? magnitude(a) : a, y = is_signed ? magnitude(b) : b;
-  LLVMValueRef none = b_.icmp(int_eq, b, zero);
-  y = b_.select(none, number(1), y);
-  LLVMValueRef quotient;
-  if (vector && !wide) {
-    // A quotient of 32 bits is nowhere so near the next integer that a double would round to it.
-    LLVMTypeRef doubles = b_.vector(b_.f64);
-    quotient =
-        b_.cast(op_fptoui,
-                b_.op(op_fdiv, b_.cast(op_uitofp, x, doubles), b_.cast(op_uitofp, y, doubles)), t);
-  } else {
-    quotient = b_.op(op_udiv, x, y);
-  }
+  LLVMValueRef quotient = b_.quotient(x, y);
   LLVMValueRef result = rest ? b_.op(op_sub, x, b_.op(op_mul, quotient, y)) : quotient;
   if (is_signed) {
     LLVMValueRef negative = b_.icmp(int_slt, rest ? a : b_.op(op_xor, a, b), zero);
     result = b_.select(negative, b_.op(op_sub, zero, result), result);
   }
-  return b_.select(none, number(~0ull), result);
+  const bool wide = t == b_.i64 || t == b_.vector(b_.i64);
+  LLVMValueRef ones = b_.number(a, wide ? b_.i64 : b_.i32, ~0ull);
+  return b_.select(b_.icmp(int_eq, b, zero), ones, result);
 }
 
 LLVMValueRef Emitter::integer(const ir::Inst& inst, Type from, const LLVMValueRef* in) {
@@ -148,7 +122,8 @@ LLVMValueRef Emitter::integer(const ir::Inst& inst, Type from, const LLVMValueRe
     case Op::bfi: {
       LLVMValueRef field = b_.op(op_shl, low_ones(in[3]), amount(in[2]));
       LLVMValueRef kept = b_.op(op_and, in[0], b_.op(op_xor, field, word(~0u)));
-      return fence(b_.op(op_or, kept, b_.op(op_and, b_.op(op_shl, in[1], amount(in[2])), field)));
+      return b_.fence(
+          b_.op(op_or, kept, b_.op(op_and, b_.op(op_shl, in[1], amount(in[2])), field)));
     }
     case Op::eq: return compare(int_eq);
     case Op::ne: return compare(int_ne);

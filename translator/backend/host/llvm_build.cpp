@@ -2,8 +2,13 @@
 
 namespace ptx2spv::interpreter::llvm {
 
-Build::Build(const Api& api, LLVMContextRef in, LLVMModuleRef to, unsigned count)
-    : l(api), context(in), module(to), b(api.CreateBuilderInContext(in)), lanes(count) {
+Build::Build(const Api& api, LLVMContextRef in, LLVMModuleRef to, Kind kind)
+    : l(api),
+      context(in),
+      module(to),
+      b(api.CreateBuilderInContext(in)),
+      lanes(kind.lanes),
+      fence_logic(kind.fence_logic) {
   i1 = integer(1);
   i32 = integer(32);
   i64 = integer(64);
@@ -95,6 +100,38 @@ LLVMValueRef Build::any(LLVMValueRef mask) {
 
 LLVMValueRef Build::all(LLVMValueRef mask) {
   return icmp(int_eq, cast(op_bitcast, mask, integer(lanes)), l.ConstInt(integer(lanes), ~0ull, 1));
+}
+
+bool Build::is_vector(LLVMValueRef v) {
+  LLVMTypeRef t = l.TypeOf(v);
+  return t != i1 && t != i32 && t != i64 && t != f32 && t != f64;
+}
+
+LLVMValueRef Build::number(LLVMValueRef like, LLVMTypeRef element, std::uint64_t n) {
+  LLVMValueRef c = l.ConstInt(element, n, 0);
+  return is_vector(like) ? splat(c) : c;
+}
+
+LLVMValueRef Build::fence(LLVMValueRef bits) {
+  LLVMTypeRef t = l.TypeOf(bits), floats = nullptr;
+  if (t == vector(i32)) floats = vector(f32);
+  if (t == vector(i64)) floats = vector(f64);
+  if (!fence_logic || !floats) return bits;
+  return cast(op_bitcast,
+              intrinsic("llvm.arithmetic.fence", {floats}, {cast(op_bitcast, bits, floats)}), t);
+}
+
+LLVMValueRef Build::quotient(LLVMValueRef x, LLVMValueRef y) {
+  LLVMTypeRef t = l.TypeOf(x);
+  // Lanes that do not run may have anything.
+  x = freeze(x);
+  y = freeze(y);
+  LLVMValueRef zero = l.ConstNull(t);
+  y = select(icmp(int_eq, y, zero), number(y, t == i64 || t == vector(i64) ? i64 : i32, 1), y);
+  if (t != vector(i32)) return op(op_udiv, x, y);
+  // A quotient of 32 bits is nowhere so near the next integer that a double would round to it.
+  LLVMTypeRef doubles = vector(f64);
+  return cast(op_fptoui, op(op_fdiv, cast(op_uitofp, x, doubles), cast(op_uitofp, y, doubles)), t);
 }
 
 }  // namespace ptx2spv::interpreter::llvm

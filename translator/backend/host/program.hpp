@@ -108,6 +108,7 @@ struct Step {
 
 /// More operands than a step has room for.
 struct Call {
+  std::string name;  ///< of the library's function
   Routine routine = nullptr;
   struct Operand {
     Place place = 0;

@@ -138,6 +138,42 @@ std::uint32_t Library::cost(std::string_view name) const {
   return most;
 }
 
+std::span<const std::uint32_t> Library::definition(std::uint32_t id) const {
+  const std::uint32_t at = definitions_[id];
+  return at == 0 ? words_.first(0) : words_.subspan(at, size_at(words_, at));
+}
+
+bool Library::takes(const Function& function, std::span<const ir::Type> parameters) const {
+  const auto signature = definition(words_[function.begin + 4]);
+  if (signature.size() != parameters.size() + 3) return false;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    auto type = definition(signature[3 + i]);
+    std::uint32_t words = 1;
+    if (op_at(type, 0) == spv::Op::OpTypeVector) {
+      words = type[3];
+      type = definition(type[2]);
+    }
+    const bool truth = op_at(type, 0) == spv::Op::OpTypeBool;
+    if (!truth && (op_at(type, 0) != spv::Op::OpTypeInt || type[3] != 0)) return false;
+    const ir::Type wanted = parameters[i];
+    if (truth != (wanted == ir::Type::i1) ||
+        words != (wanted == ir::Type::v4                              ? 4u
+                  : wanted == ir::Type::v2 || wanted == ir::Type::i64 ? 2u
+                                                                      : 1u))
+      return false;
+  }
+  return true;
+}
+
+std::span<const std::uint32_t> Library::body(std::string_view name,
+                                             std::span<const ir::Type> parameters) const {
+  const auto [first, last] = named(name);
+  for (auto it = first; it != last; ++it)
+    if (const Function& function = functions_[it->function]; takes(function, parameters))
+      return words_.subspan(function.begin, function.end - function.begin);
+  return {};
+}
+
 const Library& Library::embedded() {
   static const Library library(shaders::library_words());
   return library;

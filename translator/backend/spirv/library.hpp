@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "translator/backend/spirv/builder.hpp"
+#include "translator/ir/ir.hpp"
 
 namespace ptx2spv::spirv {
 
@@ -29,6 +30,13 @@ class Library {
   /// when there is none.
   std::uint32_t cost(std::string_view name) const;
 
+  /// The words of the function `name` whose parameters are GLSL's for these types, i64 as uvec2;
+  /// none where there is no such function.
+  std::span<const std::uint32_t> body(std::string_view name,
+                                      std::span<const ir::Type> parameters) const;
+  /// The instruction outside functions that defines `id`; none where there is no such one.
+  std::span<const std::uint32_t> definition(std::uint32_t id) const;
+
   /// Names of all functions, without their parameter lists.
   std::vector<std::string_view> names() const;
 
@@ -45,6 +53,7 @@ class Library {
   class Copy;
   std::pair<Names::const_iterator, Names::const_iterator> named(std::string_view name) const;
   void count(std::uint32_t function);
+  bool takes(const Function& function, std::span<const ir::Type> parameters) const;
 
   std::span<const std::uint32_t> words_;
   std::vector<std::uint32_t> definitions_;  ///< by id: offset of a module-level instruction, or 0

@@ -73,9 +73,6 @@ class InterpretedKernel {
   /// Why launches of blocks of that size are never compiled: the kernel has what is left to the
   /// interpreter, or LLVM is not installed. Empty where they are.
   std::string not_compiled(const std::uint32_t (&block)[3]) const;
-  /// Whether it calls functions of the shader library, which machine code does for one thread after
-  /// the other.
-  bool calls_library() const;
   /// Why nothing is compiled on this machine; empty where kernels are. Loads LLVM.
   static std::string no_compiler();
   /// Runs a grid and returns when it is over. Blocks whose threads wait for other blocks let those
