@@ -407,6 +407,38 @@ struct CUgraphNodeParams {
   long long reserved2;
 };
 
+/// CUdevice_attribute; 0 is none.
+struct DeviceAttribute {
+  enum : int {
+    none,
+#define ATTRIBUTE(number, name, value) name = number,
+#include "src/cuda/device_attributes.def"
+#undef ATTRIBUTE
+  };
+};
+
+/// CUfunction_attribute, from 0.
+struct FunctionAttribute {
+  enum : int {
+    MAX_THREADS_PER_BLOCK,
+    SHARED_SIZE_BYTES,
+    CONST_SIZE_BYTES,
+    LOCAL_SIZE_BYTES,
+    NUM_REGS,
+    PTX_VERSION,
+    BINARY_VERSION,
+    CACHE_MODE_CA,
+    MAX_DYNAMIC_SHARED_SIZE_BYTES,
+    PREFERRED_SHARED_MEMORY_CARVEOUT,
+    CLUSTER_SIZE_MUST_BE_SET,
+    REQUIRED_CLUSTER_WIDTH,
+    REQUIRED_CLUSTER_HEIGHT,
+    REQUIRED_CLUSTER_DEPTH,
+    NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+    CLUSTER_SCHEDULING_POLICY_PREFERENCE
+  };
+};
+
 struct CUdevprop {
   int maxThreadsPerBlock;
   int maxThreadsDim[3], maxGridSize[3];

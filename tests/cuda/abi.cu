@@ -336,8 +336,16 @@ using DeviceProperties = own::cudaDeviceProp12;
 #include "src/cuda/device_properties.def"
 static_assert(sizeof(DeviceProperties) == sizeof(::cudaDeviceProp));
 
-// Codes of later toolkits are not in earlier ones.
+// Codes and attributes of later toolkits are not in earlier ones.
 #if CUDART_VERSION >= 13000
+#define ATTRIBUTE(number, name, value) \
+  VALUE(DeviceAttribute::name, CU_DEVICE_ATTRIBUTE_##name);
+#include "src/cuda/device_attributes.def"
+#undef ATTRIBUTE
+VALUE(FunctionAttribute::MAX_DYNAMIC_SHARED_SIZE_BYTES,
+      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+VALUE(FunctionAttribute::CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+      CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE);
 #define PTX2SPV_CUDA_ERROR(value, name, driver, runtime, text) \
   VALUE(name, ::driver);                                       \
   VALUE(name, ::runtime);

@@ -287,34 +287,9 @@ int multiprocessors(const DeviceObject& device) {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-struct Attribute {
-  int number, value;
-};
-
-// CUdevice_attribute by number, where the answer is the same for every device. Extents of textures
-// and surfaces are those of compute capability 7.5 as CUDA's programming guide has them, where the
-// runtime has no lower limit.
-constexpr Attribute kFixed[] = {
-    {9, 65536},   {10, 32},      {11, 0x7fffffff}, {12, 65536},  {13, 1000000}, {14, 512},
-    {15, 0},      {17, 0},       {20, 0},          {21, 131072}, {22, 131072},  {23, 65536},
-    {24, 16384},  {25, 16384},   {26, 16384},      {27, 32768},  {28, 32768},   {29, 2048},
-    {30, 512},    {31, 1},       {32, 0},          {34, 0},      {35, 0},       {36, 0},
-    {37, 0},      {38, 0},       {39, 1024},       {40, 0},      {42, 32768},   {43, 2048},
-    {44, 1},      {45, 32768},   {46, 32768},      {47, 8192},   {48, 8192},    {49, 32768},
-    {50, 0},      {51, 32},      {52, 32768},      {53, 32768},  {54, 2046},    {55, 32768},
-    {56, 131072}, {57, 65536},   {58, 16384},      {59, 16384},  {60, 16384},   {61, 32768},
-    {62, 2048},   {63, 32768},   {64, 32768},      {65, 2048},   {66, 32768},   {67, 32768},
-    {68, 2046},   {69, 1 << 28}, {70, 131072},     {71, 65000},  {72, 2097120}, {73, 32768},
-    {74, 32768},  {77, 32768},   {78, 0},          {79, 1},      {80, 1},       {82, 65536},
-    {84, 0},      {87, 2},       {90, 0},          {92, 0},      {93, 0},       {94, 0},
-    {96, 0},      {98, 0},       {103, 0},         {104, 0},     {105, 0},      {106, 16},
-    {107, 0},     {108, 0},      {109, 0},         {110, 0},     {111, 0},      {112, 0},
-    {114, 0},     {115, 1},      {116, 0},         {117, 0},     {118, 0},      {119, 0},
-    {120, 0},     {121, 0},      {122, 1},         {123, 1},     {124, 0},      {125, 0},
-    {126, 1},     {127, 0},      {128, 0},         {129, 0},     {130, 0},      {131, -1},
-    {132, 0},     {133, 0},      {134, -1},        {135, 0},     {136, 0},      {137, 0},
-    {138, 0},     {139, 0},      {140, 0},         {141, 0},     {142, 0},      {143, 0},
-    {144, 0},     {145, 0},      {146, 0},         {147, 0}};
+int shares_memory(const DeviceObject& device) {
+  return device.info.kind == DeviceKind::cpu || device.info.kind == DeviceKind::integrated;
+}
 
 /// Whether kernels may take any memory of the host. The sanitizer knows allocations alone.
 int pageable(const DeviceObject& device) {
@@ -326,42 +301,13 @@ int pageable(const DeviceObject& device) {
 std::optional<int> device_attribute(DeviceObject& device, int attribute) {
   const bool shared = device.shared_addresses;
   switch (attribute) {
-    case 1: return limits::kThreads;
-    case 2:
-    case 3:
-    case 4: return limits::kBlock[attribute - 2];
-    case 5:
-    case 6:
-    case 7: return limits::kGrid[attribute - 5];
-    case 8: return limits::kSharedUnasked;
-    case 16: return multiprocessors(device);
-    case 18:
-      return device.info.kind == DeviceKind::cpu || device.info.kind == DeviceKind::integrated;
-    case 19: return 1;                   // mapped host memory
-    case 33: return device.ordinal + 1;  // bus
-    case 34: return 0;
-    case 81: return limits::kSharedOfProcessor;
-    case 97: return limits::kShared;
-    case 41: return device.managed;  // unified addressing
-    case 75: return compute_capability() / 10;
-    case 76: return compute_capability() % 10;
-    case 83: return device.managed;  // managed memory
-    case 85: return device.ordinal;  // board group
-    case 86: return shared;          // host-native atomics
-    case 88: return pageable(device);
-    case 89: return 0;                  // the host may not touch managed memory under a kernel
-    case 91: return shared;             // host pointers of registered memory
-    case 95: return 1;                  // cooperative launches
-    case 99: return shared;             // registering memory
-    case 100: return pageable(device);  // by the host's own page tables
-    case 101: return shared;            // direct access to managed memory
-    case 102: return shared;            // memory that is mapped to addresses
-    case 113: return shared;            // read-only registration
-    default: break;
+#define ATTRIBUTE(number, name, value) \
+  case number:                         \
+    return value;
+#include "src/cuda/device_attributes.def"
+#undef ATTRIBUTE
+    default: return std::nullopt;
   }
-  for (const Attribute& each : kFixed)
-    if (each.number == attribute) return each.value;
-  return std::nullopt;
 }
 
 }  // namespace ptx2spv::cuda

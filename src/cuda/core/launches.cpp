@@ -145,7 +145,9 @@ CUresult enqueue_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObj
   if (cooperative) {
     const int threads = static_cast<int>(config.block.x * config.block.y * config.block.z);
     const std::uint64_t blocks = runtime::volume(config.grid);
-    const auto processors = device_attribute(*stream->context->device, 16).value_or(1);
+    const auto processors =
+        device_attribute(*stream->context->device, DeviceAttribute::MULTIPROCESSOR_COUNT)
+            .value_or(1);
     const int resident = occupancy(function, std::max(threads, 1), config.dynamic_shared);
     if (blocks > static_cast<std::uint64_t>(processors) * static_cast<std::uint64_t>(resident))
       return fail(eCooperativeLaunchTooLarge, "not all blocks fit the device at once");
@@ -219,9 +221,10 @@ CUresult run_kernel(StreamObject& stream, FunctionObject& function, const Launch
 }
 
 std::optional<int> function_attribute(FunctionObject& function, int attribute) {
+  using A = FunctionAttribute;
   const EntryInfo& info = function.kernel.info();
   switch (attribute) {
-    case 0: {
+    case A::MAX_THREADS_PER_BLOCK: {
       if (info.reqntid[0])
         return static_cast<int>(info.reqntid[0] * std::max(info.reqntid[1], 1u) *
                                 std::max(info.reqntid[2], 1u));
@@ -229,35 +232,37 @@ std::optional<int> function_attribute(FunctionObject& function, int attribute) {
       return static_cast<int>(info.maxntid[0] * std::max(info.maxntid[1], 1u) *
                               std::max(info.maxntid[2], 1u));
     }
-    case 1: return static_cast<int>(info.shared_bytes);
-    case 2: {
+    case A::SHARED_SIZE_BYTES: return static_cast<int>(info.shared_bytes);
+    case A::CONST_SIZE_BYTES: {
       std::uint64_t bytes = 0;
       for (const VariableInfo& each : function.module->module.interface().variables)
         if (each.constant) bytes = std::max(bytes, each.offset + each.bytes);
       return static_cast<int>(std::min<std::uint64_t>(bytes, 65536));
     }
-    case 3: return static_cast<int>(info.local_bytes);
-    case 4: return 0;  // the Vulkan driver's compiler does not tell
-    case 5:
-    case 6: return compute_capability();
-    case 7: return 0;
-    case 8:
+    case A::LOCAL_SIZE_BYTES: return static_cast<int>(info.local_bytes);
+    case A::NUM_REGS: return 0;  // the Vulkan driver's compiler does not tell
+    case A::PTX_VERSION:
+    case A::BINARY_VERSION: return compute_capability();
+    case A::CACHE_MODE_CA: return 0;
+    case A::MAX_DYNAMIC_SHARED_SIZE_BYTES:
       return function.max_dynamic_shared
                  ? function.max_dynamic_shared
                  : std::max(0, kSharedUnasked - static_cast<int>(info.shared_bytes));
-    case 9: return function.carveout;
-    case 10: return 0;
-    case 11:
-    case 12:
-    case 13: return static_cast<int>(function.cluster[attribute - 11]);
-    case 14:
-    case 15: return 0;
+    case A::PREFERRED_SHARED_MEMORY_CARVEOUT: return function.carveout;
+    case A::CLUSTER_SIZE_MUST_BE_SET: return 0;
+    case A::REQUIRED_CLUSTER_WIDTH:
+    case A::REQUIRED_CLUSTER_HEIGHT:
+    case A::REQUIRED_CLUSTER_DEPTH:
+      return static_cast<int>(function.cluster[attribute - A::REQUIRED_CLUSTER_WIDTH]);
+    case A::NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+    case A::CLUSTER_SCHEDULING_POLICY_PREFERENCE: return 0;
     default: return std::nullopt;
   }
 }
 
 CUresult set_function_attribute(FunctionObject& function, int attribute, int value) {
-  if (attribute == 8) {
+  using A = FunctionAttribute;
+  if (attribute == A::MAX_DYNAMIC_SHARED_SIZE_BYTES) {
     const int own = static_cast<int>(function.kernel.info().shared_bytes);
     if (value < 0 || value > kMostShared - own)
       return fail(eInvalidValue,
@@ -265,19 +270,23 @@ CUresult set_function_attribute(FunctionObject& function, int attribute, int val
     function.max_dynamic_shared = value;
     return eSuccess;
   }
-  if (attribute == 9) {
+  if (attribute == A::PREFERRED_SHARED_MEMORY_CARVEOUT) {
     if (value < -1 || value > 100) return fail(eInvalidValue, "a carveout is -1 to 100");
     function.carveout = value;
     return eSuccess;
   }
-  if (attribute >= 11 && attribute <= 15 && value)
+  if (attribute >= A::REQUIRED_CLUSTER_WIDTH &&
+      attribute <= A::CLUSTER_SCHEDULING_POLICY_PREFERENCE && value)
     return not_supported("a cluster of blocks", "blocks have no shared memory in common");
   return fail(eInvalidValue, "the attribute of a function cannot be set");
 }
 
 int occupancy(FunctionObject& function, int threads, std::size_t dynamic_shared) {
   constexpr int kThreads = limits::kThreads;
-  if (threads <= 0 || threads > function_attribute(function, 0).value_or(kThreads)) return 0;
+  if (threads <= 0 ||
+      threads >
+          function_attribute(function, FunctionAttribute::MAX_THREADS_PER_BLOCK).value_or(kThreads))
+    return 0;
   const std::size_t shared = function.kernel.info().shared_bytes + dynamic_shared;
   int blocks = std::min(16, kThreads / ((threads + 31) / 32 * 32));
   if (shared)

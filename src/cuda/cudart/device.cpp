@@ -18,7 +18,7 @@ CUresult sticky() {
   return static_cast<CUresult>(stack.back()->sticky.load());
 }
 
-/// A field's value out of device attributes, from `first` on; 0: the field has none.
+/// A field's value out of device attributes, from `first` on.
 template <class T>
 void set_field(DeviceObject& device, int first, T& field) {
   if constexpr (std::is_array_v<T>) {
@@ -31,7 +31,7 @@ void set_field(DeviceObject& device, int first, T& field) {
 
 void fill_attributes(DeviceObject& device, cudaDeviceProp& p) {
 #define PTX2SPV_FIELD_0(attribute, name)
-#define PTX2SPV_FIELD_1(attribute, name) set_field(device, attribute, p.name);
+#define PTX2SPV_FIELD_1(attribute, name) set_field(device, DeviceAttribute::attribute, p.name);
 #if PTX2SPV_CUDART >= 13
 #define PTX2SPV_PROP(since12, since13, attribute, type, name, count) \
   PTX2SPV_FIELD_##since13(attribute, name)

@@ -110,17 +110,18 @@ CUresult cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* symbo
   if (!attributes) return keep(eInvalidValue);
   return with_kernel(symbol, [&](FunctionObject& function) {
     const auto get = [&](int number) { return function_attribute(function, number).value_or(0); };
+    using A = FunctionAttribute;
     cudaFuncAttributes a{};
-    a.maxThreadsPerBlock = get(0);
-    a.sharedSizeBytes = static_cast<std::size_t>(get(1));
-    a.constSizeBytes = static_cast<std::size_t>(get(2));
-    a.localSizeBytes = static_cast<std::size_t>(get(3));
-    a.numRegs = get(4);
-    a.ptxVersion = get(5);
-    a.binaryVersion = get(6);
-    a.cacheModeCA = get(7);
-    a.maxDynamicSharedSizeBytes = get(8);
-    a.preferredShmemCarveout = get(9);
+    a.maxThreadsPerBlock = get(A::MAX_THREADS_PER_BLOCK);
+    a.sharedSizeBytes = static_cast<std::size_t>(get(A::SHARED_SIZE_BYTES));
+    a.constSizeBytes = static_cast<std::size_t>(get(A::CONST_SIZE_BYTES));
+    a.localSizeBytes = static_cast<std::size_t>(get(A::LOCAL_SIZE_BYTES));
+    a.numRegs = get(A::NUM_REGS);
+    a.ptxVersion = get(A::PTX_VERSION);
+    a.binaryVersion = get(A::BINARY_VERSION);
+    a.cacheModeCA = get(A::CACHE_MODE_CA);
+    a.maxDynamicSharedSizeBytes = get(A::MAX_DYNAMIC_SHARED_SIZE_BYTES);
+    a.preferredShmemCarveout = get(A::PREFERRED_SHARED_MEMORY_CARVEOUT);
     constexpr std::size_t kBytes =
         PTX2SPV_CUDART >= 12 ? sizeof a : offsetof(cudaFuncAttributes, clusterDimMustBeSet);
     std::memcpy(static_cast<void*>(attributes), &a, kBytes);

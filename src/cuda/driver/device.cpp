@@ -125,16 +125,17 @@ CUresult cuDeviceGetProperties(CUdevprop* prop, CUdevice ordinal) {
   if (!prop) return eInvalidValue;
   return with_device(ordinal, [&](DeviceObject& device) {
     const auto get = [&](int number) { return device_attribute(device, number).value_or(0); };
-    *prop = {get(1),
-             {get(2), get(3), get(4)},
-             {get(5), get(6), get(7)},
-             get(8),
-             get(9),
-             get(10),
-             get(11),
-             get(12),
-             get(13),
-             get(14)};
+    using A = DeviceAttribute;
+    *prop = {get(A::MAX_THREADS_PER_BLOCK),
+             {get(A::MAX_BLOCK_DIM_X), get(A::MAX_BLOCK_DIM_Y), get(A::MAX_BLOCK_DIM_Z)},
+             {get(A::MAX_GRID_DIM_X), get(A::MAX_GRID_DIM_Y), get(A::MAX_GRID_DIM_Z)},
+             get(A::MAX_SHARED_MEMORY_PER_BLOCK),
+             get(A::TOTAL_CONSTANT_MEMORY),
+             get(A::WARP_SIZE),
+             get(A::MAX_PITCH),
+             get(A::MAX_REGISTERS_PER_BLOCK),
+             get(A::CLOCK_RATE),
+             get(A::TEXTURE_ALIGNMENT)};
     return eSuccess;
   });
 }

@@ -67,7 +67,8 @@ CUresult best_block(int* grid, int* block, CUfunction handle, CUoccupancyB2DSize
   return call([&](ContextObject& context) -> CUresult {
     FunctionObject* function = nullptr;
     if (CUresult code = resolve_function(context, handle, function); code != eSuccess) return code;
-    int most = function_attribute(*function, 0).value_or(1024);
+    int most =
+        function_attribute(*function, FunctionAttribute::MAX_THREADS_PER_BLOCK).value_or(1024);
     if (limit > 0) most = std::min(most, limit);
     int best = 0, threads = 0;
     for (int each = (most + 31) / 32 * 32; each > 0; each -= 32) {
@@ -80,7 +81,7 @@ CUresult best_block(int* grid, int* block, CUfunction handle, CUoccupancyB2DSize
     }
     if (!best) return fail(eInvalidValue, "no block of the function fits");
     *block = threads;
-    *grid *= device_attribute(*context.device, 16).value_or(1);
+    *grid *= device_attribute(*context.device, DeviceAttribute::MULTIPROCESSOR_COUNT).value_or(1);
     return eSuccess;
   });
 }
