@@ -1,7 +1,6 @@
 // replay: runs recorded surface instructions on a device and compares with what the hardware did.
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cstdio>
 #include <map>
 #include <new>
@@ -14,53 +13,72 @@
 namespace ptx2spv::tools {
 namespace {
 
-enum Id : int {
-  opt_device = 1,
-  opt_backing,
-  opt_profile,
-  opt_disable,
-  opt_require,
-  opt_handle,
-  opt_no_slots,
-  opt_threads,
-  opt_jobs,
-  opt_filter,
-  opt_shard,
-  opt_validate,
-  opt_verbose,
-  opt_print,
+struct Settings {
+  DeviceOptions device;
+  ReplayOptions replay;
+  unsigned jobs = 2, shard = 0, shards = 1;
+  std::string filter;
+  bool verbose = false, print = false;
 };
 
+std::string take_profile(Settings& settings, const ParsedOption& option) {
+  if (!find_profile(option.value)) return unknown_profile(option.value);
+  settings.device.profile = option.value;
+  return {};
+}
+std::string take_disabled(Settings& settings, const ParsedOption& option) {
+  if (!find_capability(option.value)) return unknown_capability(option.value);
+  settings.device.disable.push_back(option.value);
+  return {};
+}
+std::string take_no_slots(Settings& settings, const ParsedOption&) {
+  settings.replay.bind_slots = false;
+  return {};
+}
+std::string take_shard(Settings& settings, const ParsedOption& option) {
+  const std::string_view value = option.value;
+  const std::size_t slash = std::min(value.find('/'), value.size());
+  if (slash < value.size() && parse_number(value.substr(0, slash), settings.shard, 0u, ~0u) &&
+      parse_number(value.substr(slash + 1), settings.shards, 1u, ~0u) &&
+      settings.shard < settings.shards)
+    return {};
+  return "--shard takes K/N with K below N";
+}
+
 constexpr Option kOptions[] = {
-    {opt_device, 'd', "device", "NAME",
+    {set_text<&Settings::device, &DeviceOptions::select>, 'd', "device", "NAME",
      "the device: gpu, cpu, swiftshader, lavapipe, an index, uuid:... or part of the name",
      "gpu,cpu,swiftshader,lavapipe"},
-    {opt_backing, 'b', "backing", "KIND",
-     "hold the surfaces in linear memory (the default) or in images", "linear,image"},
-    {opt_profile, 0, "profile", "NAME",
+    {set_choice<ArrayBacking::linear, &Settings::replay, &ReplayOptions::backing>, 'b', "backing",
+     "KIND", "hold the surfaces in linear memory (the default) or in images", "linear,image"},
+    {set_by<take_profile>, 0, "profile", "NAME",
      "translate for no more than this profile has: portable, swiftshader, lavapipe, nvidia, or "
      "full, no-int64, "
      "no-64-bit-atomics, no-8/16-bit",
      "portable,swiftshader,lavapipe,nvidia,full,no-int64,no-64-bit-atomics,no-8/16-bit"},
-    {opt_disable, 0, "disable", "CAPABILITY",
+    {set_by<take_disabled>, 0, "disable", "CAPABILITY",
      "do without this capability of the device; may be repeated"},
-    {opt_require, 0, "require", "CAPABILITY",
+    {add_text<&Settings::device, &DeviceOptions::require>, 0, "require", "CAPABILITY",
      "refuse a device without this capability; may be repeated"},
-    {opt_handle, 0, "handle", "SOURCE",
+    {set_choice<HandleSource::param, &Settings::replay, &ReplayOptions::source>, 0, "handle",
+     "SOURCE",
      "how the kernel gets its surface: param, a u64 parameter (the default); surfref, a variable; "
      "reference, a .surfref "
      "parameter; memory, a handle that every thread loads",
      "param,surfref,reference,memory"},
-    {opt_no_slots, 0, "no-slots", "",
+    {set_by<take_no_slots>, 0, "no-slots", "",
      "reach linear surfaces by their address, none through a bound buffer"},
-    {opt_threads, 0, "threads", "MODEL", "how threads map to invocations", "direct,flat,regions"},
-    {opt_jobs, 'j', "jobs", "N", "work in so many host threads; 2 when not given"},
-    {opt_filter, 0, "filter", "TEXT", "only instructions whose text holds this"},
-    {opt_shard, 0, "shard", "K/N", "only every Nth group of lines, the Kth counted from 0"},
-    {opt_validate, 0, "validate", "",
+    {set_choice<ThreadModel::direct, &Settings::replay, &ReplayOptions::threads>, 0, "threads",
+     "MODEL", "how threads map to invocations", "direct,flat,regions"},
+    {set_number<1u, 64u, &Settings::jobs>, 'j', "jobs", "N",
+     "work in so many host threads; 2 when not given"},
+    {set_text<&Settings::filter>, 0, "filter", "TEXT", "only instructions whose text holds this"},
+    {set_by<take_shard>, 0, "shard", "K/N",
+     "only every Nth group of lines, the Kth counted from 0"},
+    {set_flag<&Settings::device, &DeviceOptions::validation>, 0, "validate", "",
      "run under the Vulkan validation layer; a message of it counts as a difference"},
-    {opt_print, 0, "print-ptx", "", "print the kernels and end"},
-    {opt_verbose, 'v', "verbose", "", "print the counts of every instruction"},
+    {set_flag<&Settings::print>, 0, "print-ptx", "", "print the kernels and end"},
+    {set_flag<&Settings::verbose>, 'v', "verbose", "", "print the counts of every instruction"},
 };
 
 constexpr ExitCode kExitCodes[] = {
@@ -82,83 +100,6 @@ constexpr Tool kTool = {
     kOptions,
     kExitCodes,
     "PTX2SPV_DEVICE selects a device where --device does not."};
-
-struct Settings {
-  DeviceOptions device;
-  ReplayOptions replay;
-  unsigned jobs = 2, shard = 0, shards = 1;
-  std::string filter;
-  bool verbose = false, print = false;
-};
-
-bool parse_unsigned(std::string_view text, unsigned& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-std::string apply_options(const ParsedCommand& command, Settings& settings) {
-  for (const ParsedOption& option : command.options) {
-    const std::string& value = option.value;
-    const auto unknown = [&](const char* what) {
-      return "there is no " + std::string(what) + " " + value;
-    };
-    switch (option.id) {
-      case opt_device: settings.device.select = value; break;
-      case opt_backing:
-        if (value != "linear" && value != "image") return unknown("backing");
-        settings.replay.backing = value == "image" ? ArrayBacking::image : ArrayBacking::linear;
-        break;
-      case opt_profile:
-        if (!find_profile(value)) return unknown("profile");
-        settings.device.profile = value;
-        break;
-      case opt_disable: {
-        Profile probe;
-        if (!set_capability(probe, value, false)) return unknown("capability");
-        settings.device.disable.push_back(value);
-        break;
-      }
-      case opt_require: settings.device.require.push_back(value); break;
-      case opt_handle:
-        if (value == "param") {
-          settings.replay.source = HandleSource::param;
-        } else if (value == "surfref") {
-          settings.replay.source = HandleSource::surfref;
-        } else if (value == "reference") {
-          settings.replay.source = HandleSource::reference;
-        } else if (value == "memory") {
-          settings.replay.source = HandleSource::memory;
-        } else {
-          return unknown("kind of handle");
-        }
-        break;
-      case opt_no_slots: settings.replay.bind_slots = false; break;
-      case opt_threads:
-        settings.replay.threads = find_thread_model(value);
-        if (!settings.replay.threads) return unknown("thread model");
-        break;
-      case opt_jobs:
-        if (!parse_unsigned(value, settings.jobs) || settings.jobs < 1 || settings.jobs > 64)
-          return "--jobs takes a number from 1 to 64";
-        break;
-      case opt_filter: settings.filter = value; break;
-      case opt_shard: {
-        const std::size_t slash = value.find('/');
-        if (slash == value.npos ||
-            !parse_unsigned(std::string_view(value).substr(0, slash), settings.shard) ||
-            !parse_unsigned(std::string_view(value).substr(slash + 1), settings.shards) ||
-            settings.shard >= settings.shards)
-          return "--shard takes K/N with K below N";
-        break;
-      }
-      case opt_validate: settings.device.validation = true; break;
-      case opt_print: settings.print = true; break;
-      case opt_verbose: settings.verbose = true; break;
-      default: break;
-    }
-  }
-  return {};
-}
 
 struct Tally {
   std::uint64_t checked = 0, differ = 0, skipped = 0;
@@ -251,7 +192,7 @@ int run_tool(int argc, char** argv) {
   int exit_code = 0;
   if (handle_common(kTool, command, exit_code)) return exit_code;
   Settings settings;
-  std::string error = apply_options(command, settings);
+  std::string error = set_options(command, &settings);
   if (error.empty() && command.operands.empty()) error = "no record is given";
   if (!error.empty()) {
     usage_error(kTool, error);

@@ -49,7 +49,7 @@ TEST(Ptxexec, RefusesValuesThatMeanNothing) {
       {{"--compute-capability", "75"}, "has the form 7.5"},
       {{"--compute-capability", "7.5x"}, "has the form 7.5"},
       {{"--fp=quick"}, "quick"},
-      {{"--timeout=-1"}, "a time limit"},
+      {{"--timeout=-1"}, "--timeout takes a number from 0"},
       {{"--executor=both"}, "both"},
   };
   for (const auto& row : kRows) {

@@ -1,4 +1,4 @@
-// Values that several tools take by name.
+// Values that several tools take by name, and what they say of options.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,20 @@
 #include "ptx2spv/translator.hpp"
 
 namespace ptx2spv::tools {
+
+inline constexpr const char* kSuppressionsHelp =
+    "do not report what the list in this file covers (docs/user/sanitizer.md)";
+inline constexpr const char* kExecutorHelp =
+    "who runs kernels: auto (the default) lets the host run what a CPU driver rejects or compiles "
+    "slowly; device, host: one of them alone, where it can";
+
+/// "there is no profile NAME; there are ...", with all of them.
+inline std::string unknown_profile(std::string_view name) {
+  std::string list;
+  for (const std::string_view each : profile_names())
+    list += (list.empty() ? "" : ", ") + std::string(each);
+  return "there is no profile " + std::string(name) + "; there are " + list;
+}
 
 inline std::optional<ThreadModel> find_thread_model(std::string_view name) {
   if (name == "direct") return ThreadModel::direct;

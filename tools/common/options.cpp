@@ -1,5 +1,8 @@
 #include "tools/common/options.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -146,7 +149,7 @@ ParsedCommand parse_command(const Tool& tool, int argc, char** argv) {
       const Option* option =
           find_long(tool, word.substr(2, equals == word.npos ? equals : equals - 2), command.error);
       if (!option) break;
-      ParsedOption parsed{option->id, {}, equals != word.npos};
+      ParsedOption parsed{option, option->action.id, {}, equals != word.npos};
       if (parsed.has_value) parsed.value = word.substr(equals + 1);
       if (option->value.empty() && parsed.has_value) {
         command.error = "--" + std::string(option->name) + " takes no value";
@@ -167,7 +170,7 @@ ParsedCommand parse_command(const Tool& tool, int argc, char** argv) {
           command.error = "there is no option -" + std::string(1, word[at]);
           break;
         }
-        ParsedOption parsed{option->id, {}, false};
+        ParsedOption parsed{option, option->action.id, {}, false};
         if (!option->value.empty()) {
           parsed.value = word.substr(at + 1);
           parsed.has_value = !parsed.value.empty();
@@ -282,14 +285,38 @@ bool handle_common(const Tool& tool, const ParsedCommand& command, int& exit_cod
   return true;
 }
 
-std::string unknown_value(const Tool& tool, int id, std::string_view what, std::string_view value) {
-  std::string text = "there is no " + std::string(what) + " " + std::string(value);
-  for (const Option& option : tool.options) {
-    if (option.id != id || option.choices.empty() || option.choices == "file") continue;
-    text += "; there are ";
-    for (const char c : option.choices) text += c == ',' ? std::string(", ") : std::string(1, c);
+std::string set_options(const ParsedCommand& command, void* settings) {
+  for (const ParsedOption& option : command.options)
+    if (const Setter set = option.row->action.set)
+      if (std::string error = set(settings, option); !error.empty()) return error;
+  return {};
+}
+
+std::optional<int> choice_of(const ParsedOption& option) {
+  int index = 0;
+  for (std::string_view rest = option.row->choices; !rest.empty(); ++index) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    if (rest.substr(0, comma) == option.value) return index;
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
-  return text;
+  return std::nullopt;
+}
+
+namespace {
+std::string written(const Option& row) {
+  return row.name.empty() ? fmt::format("-{}", row.letter) : fmt::format("--{}", row.name);
+}
+}  // namespace
+
+std::string wrong_choice(const ParsedOption& option) {
+  std::string list;
+  for (const char c : option.row->choices) list += c == ',' ? std::string(", ") : std::string(1, c);
+  return fmt::format("{} takes {}, not '{}'", written(*option.row), list, option.value);
+}
+
+std::string wrong_number(const ParsedOption& option, std::uint64_t low, std::uint64_t high) {
+  return fmt::format("{} takes a number from {} to {}, not '{}'", written(*option.row), low, high,
+                     option.value);
 }
 
 void usage_error(const Tool& tool, std::string_view text) {

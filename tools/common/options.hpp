@@ -1,7 +1,9 @@
-// One table of options per tool; the parser, the help text, the man page and shell completion are
-// made from it.
+// One table of options per tool; the parser, the settings, the help text, the man page and shell
+// completion are made from it.
 #pragma once
 
+#include <charconv>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,9 +11,22 @@
 
 namespace ptx2spv::tools {
 
-/// A row: how the option is written, what it takes and what it means.
+struct ParsedOption;
+
+/// Sets in a program's settings what the option says; an error text where its value will not do.
+using Setter = std::string (*)(void* settings, const ParsedOption& option);
+
+/// What a row does: sets something, or has a number for the program that looks at it.
+struct Action {
+  int id = 0;
+  Setter set = nullptr;
+  constexpr Action(int number) : id(number) {}
+  constexpr Action(Setter setter) : set(setter) {}
+};
+
+/// A row: what the option does, how it is written, what it takes and what it means.
 struct Option {
-  int id = 0;             ///< the tool's own number
+  Action action;
   char letter = 0;        ///< -o; 0: none
   std::string_view name;  ///< --output; empty: none
   std::string_view
@@ -38,7 +53,8 @@ struct Tool {
 };
 
 struct ParsedOption {
-  int id = 0;
+  const Option* row = nullptr;
+  int id = 0;  ///< the row's
   std::string value;
   bool has_value = false;
 };
@@ -62,9 +78,85 @@ enum CommonOption : int { opt_help = -1, opt_version = -2, opt_generate = -3 };
 /// Prints what a common option asks for. True when the tool is done, `exit_code` set.
 bool handle_common(const Tool& tool, const ParsedCommand& command, int& exit_code);
 
-/// "there is no WHAT VALUE; there are ...", with the option's choices where it has a list of them.
-std::string unknown_value(const Tool& tool, int id, std::string_view what, std::string_view value);
 /// Reports a usage error in the common form.
 void usage_error(const Tool& tool, std::string_view text);
+
+/// Sets all that the command says, in its order; the first error text.
+std::string set_options(const ParsedCommand& command, void* settings);
+
+// What rows set, for the option table of a program whose settings are a struct: a member, or a
+// member's member, as in set_flag<&Settings::run, &RunOptions::relax>.
+
+template <auto first, auto... rest>
+auto& member(void* settings) {
+  const auto in = []<class Class, class Member>(void* object, Member Class::*at) -> Member& {
+    return static_cast<Class*>(object)->*at;
+  };
+  return (in(settings, first).*....*rest);
+}
+
+template <auto... path>
+std::string set_flag(void* settings, const ParsedOption&) {
+  member<path...>(settings) = true;
+  return {};
+}
+template <auto... path>
+std::string set_text(void* settings, const ParsedOption& option) {
+  member<path...>(settings) = option.value;
+  return {};
+}
+template <auto... path>
+std::string add_text(void* settings, const ParsedOption& option) {
+  member<path...>(settings).push_back(option.value);
+  return {};
+}
+
+/// The value's place among the row's choices.
+std::optional<int> choice_of(const ParsedOption& option);
+/// "--fp takes exact, fast, not 'slow'".
+std::string wrong_choice(const ParsedOption& option);
+
+/// `first` is what the first of the row's choices stands for; those behind it follow.
+template <auto first, auto... path>
+std::string set_choice(void* settings, const ParsedOption& option) {
+  const std::optional<int> index = choice_of(option);
+  if (!index) return wrong_choice(option);
+  member<path...>(settings) = static_cast<decltype(first)>(static_cast<int>(first) + *index);
+  return {};
+}
+/// The choice's own text.
+template <auto... path>
+std::string set_word(void* settings, const ParsedOption& option) {
+  return choice_of(option) ? set_text<path...>(settings, option) : wrong_choice(option);
+}
+
+template <class Number>
+bool parse_number(std::string_view text, Number& value, Number low, Number high) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= low && value <= high;
+}
+/// "--jobs takes a number from 1 to 1024, not 'x'".
+std::string wrong_number(const ParsedOption& option, std::uint64_t low, std::uint64_t high);
+
+template <auto low, auto high, auto... path>
+std::string set_number(void* settings, const ParsedOption& option) {
+  decltype(high) number{};
+  if (!parse_number<decltype(high)>(option.value, number, low, high))
+    return wrong_number(option, low, high);
+  member<path...>(settings) = number;
+  return {};
+}
+
+/// A function of the program's own for a row.
+template <auto function>
+struct SetterOf;
+template <class Settings, std::string (*function)(Settings&, const ParsedOption&)>
+struct SetterOf<function> {
+  static std::string set(void* settings, const ParsedOption& option) {
+    return function(*static_cast<Settings*>(settings), option);
+  }
+};
+template <auto function>
+constexpr Setter set_by = &SetterOf<function>::set;
 
 }  // namespace ptx2spv::tools

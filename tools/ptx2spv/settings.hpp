@@ -24,7 +24,8 @@ struct Settings {
   std::vector<std::pair<std::string, bool>> capabilities;  ///< of --disable and --enable
   std::vector<std::pair<std::string, SlotSpec>> backings;  ///< slot number or name
   std::vector<std::string> linked;                         ///< files of --link
-  std::string output, reflect, dump_pass, stop_after;
+  std::string output, reflect, dump_pass, stop_after, profile_list = "portable",
+                                                      color_choice = "auto";
   std::uint32_t capability = 75;  ///< of programs: the newest PTX not over it, 75 for 7.5
   std::uint32_t image = 0;        ///< of programs: this row of --list; 0: by capability
   Emit emit = Emit::spirv;

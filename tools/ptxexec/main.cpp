@@ -15,56 +15,149 @@
 #include "ptx2spv/debug_setting.hpp"
 #include "ptx2spv/profile.hpp"
 #include "ptx2spv/runtime.hpp"
+#include "ptx2spv/sanitize.hpp"
 #include "ptx2spv/sanitizer.hpp"
 #include "tools/common/files.hpp"
+#include "tools/common/names.hpp"
 #include "tools/common/options.hpp"
-#include "tools/common/sanitize_options.hpp"
 #include "tools/ptxexec/functions_page.hpp"
 
 namespace ptx2spv::tools {
 namespace {
 
-enum Id : int {
-  opt_device = 1,
-  opt_devices,
-  opt_capability,
-  opt_fp,
-  opt_profile,
-  opt_disable,
-  opt_validate,
-  opt_statistics,
-  opt_log,
-  opt_sanitize,
-  opt_suppressions,
-  opt_error_exit,
-  opt_json,
-  opt_timeout,
-  opt_executor,
-  opt_libraries,
+/// The parts of `text` between commas; one that is blank is a problem.
+std::vector<std::string> parts_of(const std::string& text, std::string& problem) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    parts.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+    if (parts.back().find_first_not_of(' ') == std::string::npos)
+      problem = "the list '" + text + "' has an empty name";
+  }
+  return parts;
+}
+
+/// Each is empty where the value will do, else what is wrong with it.
+std::string unusable_device(const std::string& name) {
+  if (name.find_first_not_of(' ') == std::string::npos) return "the name of a device is empty";
+  DeviceOptions options;
+  options.select = name;
+  const auto list = list_devices(options);
+  if (!list) return list.error().text;
+  std::string names;
+  for (const DeviceInfo& each : *list) {
+    if (each.usable && each.rejection.empty()) return {};
+    names += (names.empty() ? "" : ", ") + each.name;
+  }
+  return "no usable device matches '" + name + "'; there are: " + names +
+         " (ptxrun --list-devices says more)";
+}
+std::string devices_problem(const ParsedOption& option) {
+  const std::string& names = option.value;
+  std::string problem;
+  const std::vector<std::string> parts = parts_of(names, problem);
+  const std::set<std::string> different(parts.begin(), parts.end());
+  for (auto each = different.begin(); problem.empty() && each != different.end(); ++each)
+    problem = unusable_device(*each);
+  return problem;
+}
+std::string capabilities_problem(const ParsedOption& option) {
+  const std::string& names = option.value;
+  std::string problem;
+  for (const std::string& each : parts_of(names, problem))
+    if (problem.empty() && !find_capability(each))
+      problem = "there is no capability '" + each + "'; docs/reference/capabilities.md lists them";
+  return problem;
+}
+std::string compute_capability_problem(const ParsedOption& option) {
+  const std::string& value = option.value;
+  const bool formed = value.size() >= 3 && value.size() <= 4 && value[value.size() - 2] == '.' &&
+                      std::ranges::count_if(value, [](char c) { return c >= '0' && c <= '9'; }) ==
+                          static_cast<std::ptrdiff_t>(value.size()) - 1;
+  const double number = formed ? std::atof(value.c_str()) : 0;
+  if (number >= 2 && number <= 13) return {};
+  return "a compute capability has the form 7.5 and is from 2.0 to 13.0, not '" + value + "'";
+}
+std::string device_problem(const ParsedOption& option) { return unusable_device(option.value); }
+std::string profile_problem(const ParsedOption& option) {
+  return find_profile(option.value) ? "" : unknown_profile(option.value);
+}
+std::string checks_problem(const ParsedOption& option) {
+  std::string unknown;
+  return parse_checks(option.value, unknown) ? "" : unknown_check(unknown);
+}
+std::string choice_problem(const ParsedOption& option) {
+  return choice_of(option) ? "" : wrong_choice(option);
+}
+template <auto low, auto high>
+std::string number_problem(const ParsedOption& option) {
+  decltype(high) number{};
+  const bool good = parse_number<decltype(high)>(option.value, number, low, high);
+  return good ? "" : wrong_number(option, low, high);
+}
+
+/// The environment of the program, as the options say it: variables, and settings of PTX2SPV_DEBUG.
+struct Environment {
+  std::vector<std::pair<std::string, std::string>> variables, debug;
 };
 
+/// A name as a template's argument.
+template <std::size_t size>
+struct Name {
+  char text[size];
+  constexpr Name(const char (&name)[size]) { std::copy_n(name, size, text); }
+};
+using Problem = std::string (*)(const ParsedOption& option);
+std::string no_problem(const ParsedOption&) { return {}; }
+
+template <Name name, Problem problem_of = no_problem>
+std::string set_variable(void* settings, const ParsedOption& option) {
+  const bool flag = option.row->value.empty();
+  static_cast<Environment*>(settings)->variables.emplace_back(name.text, flag ? "1" : option.value);
+  return problem_of(option);
+}
+template <Name key, Problem problem_of>
+std::string set_debug(void* settings, const ParsedOption& option) {
+  static_cast<Environment*>(settings)->debug.emplace_back(key.text, option.value);
+  return problem_of(option);
+}
+
+std::string take_suppressions(Environment& environment, const ParsedOption& option) {
+  const std::string& file = option.value;
+  environment.variables.emplace_back("PTX2SPV_SUPPRESSIONS",
+                                     std::filesystem::absolute(file).string());
+  std::string text;
+  const IoError error = read_text(file, text);
+  return error.empty() ? suppressions_problem(text, file) : file + ": " + error;
+}
+
+constexpr int opt_libraries = 1;
+
 constexpr Option kOptions[] = {
-    {opt_device, 'd', "device", "NAME",
+    {set_variable<"PTX2SPV_DEVICE", device_problem>, 'd', "device", "NAME",
      "the device that the program sees: gpu, cpu, swiftshader, lavapipe, an index, uuid:... or "
      "part "
      "of the name; every usable one when not given",
      "gpu,cpu,swiftshader,lavapipe"},
-    {opt_devices, 0, "devices", "NAMES",
+    {set_variable<"PTX2SPV_DEVICES", devices_problem>, 0, "devices", "NAMES",
      "the devices that it sees, separated by commas; one named twice is two devices"},
-    {opt_capability, 0, "compute-capability", "X.Y",
+    {set_variable<"PTX2SPV_CUDA_ARCH", compute_capability_problem>, 0, "compute-capability", "X.Y",
      "what devices report, which decides which PTX of a program is chosen; 7.5 when not given"},
-    {opt_fp, 0, "fp", "POLICY",
+    {set_variable<"PTX2SPV_CUDA_FP", choice_problem>, 0, "fp", "POLICY",
      "exact (the default): results equal NVIDIA's; fast: the device's own float operations",
      "exact,fast"},
-    {opt_profile, 0, "profile", "NAME", "translate for no more than this profile has",
-     "portable,swiftshader,lavapipe,nvidia"},
-    {opt_disable, 0, "disable", "CAPABILITIES",
+    {set_debug<"profile", profile_problem>, 0, "profile", "NAME",
+     "translate for no more than this profile has", "portable,swiftshader,lavapipe,nvidia"},
+    {set_debug<"disable", capabilities_problem>, 0, "disable", "CAPABILITIES",
      "do without these capabilities of the device, separated by commas"},
-    {opt_validate, 0, "validate", "",
+    {set_variable<"PTX2SPV_VALIDATION">, 0, "validate", "",
      "run under the Vulkan validation layer, whose messages are printed"},
-    {opt_statistics, 0, "statistics", "", "when the program ends, print what each device did"},
-    {opt_log, 0, "log", "", "print why a call of the CUDA libraries failed"},
-    {opt_sanitize, 0, "sanitize", "CHECKS",
+    {set_variable<"PTX2SPV_CUDA_STATISTICS">, 0, "statistics", "",
+     "when the program ends, print what each device did"},
+    {set_variable<"PTX2SPV_CUDA_LOG">, 0, "log", "",
+     "print why a call of the CUDA libraries failed"},
+    {set_variable<"PTX2SPV_SANITIZE", checks_problem>, 0, "sanitize", "CHECKS",
      "check kernels while they run: memory (accesses out of bounds, misaligned ones, freed "
      "memory), init (reads of what nobody wrote), race (memory that two threads access at once), "
      "clamp (surface accesses "
@@ -72,15 +165,17 @@ constexpr Option kOptions[] = {
      "of range that do not trap), leaks (memory that is never freed), or all, which is every check "
      "but clamp and leaks",
      "all,memory,init,race,sync,clamp,leaks"},
-    {opt_error_exit, 0, "error-exitcode", "CODE",
+    {set_variable<"PTX2SPV_SANITIZE_EXITCODE", number_problem<0, 255>>, 0, "error-exitcode", "CODE",
      "what the program ends with where --sanitize found something and it ended with 0; 4 when not "
      "given"},
-    {opt_suppressions, 0, "suppressions", "FILE", kSuppressionsHelp, "file"},
-    {opt_json, 0, "json", "FILE", "write what --sanitize found to this file", "file"},
-    {opt_timeout, 0, "timeout", "SECONDS",
+    {set_by<take_suppressions>, 0, "suppressions", "FILE", kSuppressionsHelp, "file"},
+    {set_variable<"PTX2SPV_SANITIZE_JSON">, 0, "json", "FILE",
+     "write what --sanitize found to this file", "file"},
+    {set_variable<"PTX2SPV_TIMEOUT", number_problem<0.0, 1e6>>, 0, "timeout", "SECONDS",
      "a launch that takes longer is an error (cudaErrorLaunchTimeout); 0: none does. 600 when not "
      "given and the environment variable CI is set, else 0"},
-    {opt_executor, 0, "executor", "WHO", kExecutorHelp, "auto,device,host"},
+    {set_variable<"PTX2SPV_EXECUTOR", choice_problem>, 0, "executor", "WHO", kExecutorHelp,
+     "auto,device,host"},
     {opt_libraries, 0, "libraries", "",
      "print the folder of the libraries instead: what LD_LIBRARY_PATH and the linker's -L take"},
 };
@@ -153,126 +248,15 @@ std::filesystem::path library_folder() {
 
 void set(const char* variable, const std::string& value) { setenv(variable, value.c_str(), 1); }
 
-/// A setting of PTX2SPV_DEBUG; names have + between them there.
-void set_debug(const char* key, std::string value) {
-  std::replace(value.begin(), value.end(), ',', '+');
-  set("PTX2SPV_DEBUG", debug_settings_and(std::string(key) + "=" + value));
-}
-
-void apply(const ParsedOption& option) {
-  switch (option.id) {
-    case opt_device:
-      set("PTX2SPV_DEVICE", option.value);
-      unsetenv("PTX2SPV_DEVICES");
-      break;
-    case opt_devices: set("PTX2SPV_DEVICES", option.value); break;
-    case opt_capability: set("PTX2SPV_CUDA_ARCH", option.value); break;
-    case opt_fp: set("PTX2SPV_CUDA_FP", option.value); break;
-    case opt_profile: set_debug("profile", option.value); break;
-    case opt_disable: set_debug("disable", option.value); break;
-    case opt_validate: set("PTX2SPV_VALIDATION", "1"); break;
-    case opt_statistics: set("PTX2SPV_CUDA_STATISTICS", "1"); break;
-    case opt_log: set("PTX2SPV_CUDA_LOG", "1"); break;
-    case opt_sanitize: set("PTX2SPV_SANITIZE", option.value); break;
-    case opt_suppressions:
-      set("PTX2SPV_SUPPRESSIONS", std::filesystem::absolute(option.value).string());
-      break;
-    case opt_error_exit: set("PTX2SPV_SANITIZE_EXITCODE", option.value); break;
-    case opt_json: set("PTX2SPV_SANITIZE_JSON", option.value); break;
-    case opt_timeout: set("PTX2SPV_TIMEOUT", option.value); break;
-    case opt_executor: set("PTX2SPV_EXECUTOR", option.value); break;
-    default: break;
+void apply(const Environment& environment) {
+  for (const auto& [name, value] : environment.variables) {
+    set(name.c_str(), value);
+    if (name == "PTX2SPV_DEVICE") unsetenv("PTX2SPV_DEVICES");
   }
-}
-
-/// The parts of `text` between commas; one that is blank is a problem.
-std::vector<std::string> parts_of(const std::string& text, std::string& problem) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    parts.push_back(text.substr(at, comma - at));
-    at = comma + 1;
-    if (parts.back().find_first_not_of(' ') == std::string::npos)
-      problem = "the list '" + text + "' has an empty name";
+  for (auto [key, value] : environment.debug) {
+    std::replace(value.begin(), value.end(), ',', '+');  // as names are separated there
+    set("PTX2SPV_DEBUG", debug_settings_and(key + "=" + value));
   }
-  return parts;
-}
-
-/// Each is empty where the value will do, else what is wrong with it.
-std::string device_problem(const std::string& name) {
-  if (name.find_first_not_of(' ') == std::string::npos) return "the name of a device is empty";
-  DeviceOptions options;
-  options.select = name;
-  const auto list = list_devices(options);
-  if (!list) return list.error().text;
-  std::string names;
-  for (const DeviceInfo& each : *list) {
-    if (each.usable && each.rejection.empty()) return {};
-    names += (names.empty() ? "" : ", ") + each.name;
-  }
-  return "no usable device matches '" + name + "'; there are: " + names +
-         " (ptxrun --list-devices says more)";
-}
-std::string devices_problem(const std::string& names) {
-  std::string problem;
-  const std::vector<std::string> parts = parts_of(names, problem);
-  const std::set<std::string> different(parts.begin(), parts.end());
-  for (auto each = different.begin(); problem.empty() && each != different.end(); ++each)
-    problem = device_problem(*each);
-  return problem;
-}
-std::string capabilities_problem(const std::string& names) {
-  std::string problem;
-  for (const std::string& each : parts_of(names, problem))
-    if (problem.empty() && !find_capability(each))
-      problem = "there is no capability '" + each + "'; docs/reference/capabilities.md lists them";
-  return problem;
-}
-std::string compute_capability_problem(const std::string& value) {
-  const bool formed = value.size() >= 3 && value.size() <= 4 && value[value.size() - 2] == '.' &&
-                      std::ranges::count_if(value, [](char c) { return c >= '0' && c <= '9'; }) ==
-                          static_cast<std::ptrdiff_t>(value.size()) - 1;
-  const double number = formed ? std::atof(value.c_str()) : 0;
-  if (number >= 2 && number <= 13) return {};
-  return "a compute capability has the form 7.5 and is from 2.0 to 13.0, not '" + value + "'";
-}
-std::string list_file_problem(const std::string& file) {
-  std::string text;
-  const IoError error = read_text(file, text);
-  return error.empty() ? suppressions_problem(text, file) : file + ": " + error;
-}
-
-std::string problem_of(const ParsedOption& option) {
-  const std::string& value = option.value;
-  switch (option.id) {
-    case opt_device: return device_problem(value);
-    case opt_devices: return devices_problem(value);
-    case opt_capability: return compute_capability_problem(value);
-    case opt_fp:
-      return value == "exact" || value == "fast" ? ""
-                                                 : unknown_value(kTool, opt_fp, "policy", value);
-    case opt_profile:
-      return find_profile(value) ? "" : unknown_value(kTool, opt_profile, "profile", value);
-    case opt_disable: return capabilities_problem(value);
-    case opt_sanitize: return checks_problem(value);
-    case opt_error_exit: return exit_code_problem(value);
-    case opt_suppressions: return list_file_problem(value);
-    case opt_timeout: return seconds_problem(value);
-    case opt_executor:
-      return value == "auto" || value == "device" || value == "host"
-                 ? ""
-                 : unknown_value(kTool, opt_executor, "executor", value);
-    default: return {};
-  }
-}
-
-bool check(const ParsedCommand& command) {
-  for (const ParsedOption& each : command.options)
-    if (const std::string problem = problem_of(each); !problem.empty()) {
-      usage_error(kTool, problem);
-      return false;
-    }
-  return true;
 }
 
 /// Puts `path` before what a variable of the dynamic linker has.
@@ -306,7 +290,11 @@ int run(int argc, char** argv) {
     return 2;
   }
   if (handle_common(kTool, command, exit_code)) return exit_code;
-  if (!check(command)) return 2;
+  Environment environment;
+  if (const std::string problem = set_options(command, &environment); !problem.empty()) {
+    usage_error(kTool, problem);
+    return 2;
+  }
   const auto folder = library_folder();
   if (folder.empty()) {
     std::fputs(
@@ -327,7 +315,7 @@ int run(int argc, char** argv) {
   // A job of CI that never ends blocks others.
   const char* ci = std::getenv("CI");
   if (ci && *ci && !std::getenv("PTX2SPV_TIMEOUT")) set("PTX2SPV_TIMEOUT", "600");
-  for (const ParsedOption& each : command.options) apply(each);
+  apply(environment);
   return start(argv + program, folder);
 }
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include <new>
 
 #include "ptx2spv/probe.hpp"
+#include "ptx2spv/sanitize.hpp"
 #include "tools/common/elements.hpp"
 #include "tools/common/file_uses.hpp"
 #include "tools/common/input_kind.hpp"
@@ -19,7 +19,6 @@
 #include "tools/common/names.hpp"
 #include "tools/common/options.hpp"
 #include "tools/common/profile_file.hpp"
-#include "tools/common/sanitize_options.hpp"
 #include "tools/common/sha256.hpp"
 #include "tools/ptxrun/backend.hpp"
 #include "tools/ptxrun/batch.hpp"
@@ -37,135 +36,161 @@
 namespace ptx2spv::tools {
 namespace {
 
-enum Id : int {
-  opt_device = 1,
-  opt_backend,
-  opt_compare,
-  opt_profile,
-  opt_disable,
-  opt_fp,
-  opt_filter,
-  opt_backing,
-  opt_threads,
-  opt_optimize,
-  opt_debug,
-  opt_relax,
-  opt_no_slots,
-  opt_time,
-  opt_output,
-  opt_list,
-  opt_probe,
-  opt_heap,
-  opt_validate,
-  opt_check,
-  opt_checksums,
-  opt_verbose,
-  opt_sanitize,
-  opt_suppressions,
-  opt_error_exit,
-  opt_timeout,
-  opt_executor,
-  opt_findings,
-  opt_json,
-  opt_color,
-  opt_jobs,
-  opt_only,
-  opt_junit,
-  opt_quiet,
-  opt_init,
-  opt_trace,
-  opt_report,
+struct Settings {
+  RunOptions run;
+  bool cuda = false, compare = false, time = false, checksums = false, check = false,
+       verbose = false, color = false, quiet = false, json = false, list = false;
+  int error_exit = int(Exit::trap);
+  std::string output_folder, junit, init, trace, findings, report;
+  std::vector<std::string> only;
+  unsigned jobs = 1;
+  std::string color_choice = "auto";
+  std::string probe;  ///< what of a device's answers is asked for; empty: nothing
 };
 
+std::string take_profile(Settings& settings, const ParsedOption& option) {
+  const std::string error = find_or_read_profile(option.value, settings.run.profile.emplace());
+  return error.empty() || option.value.ends_with(".json") ? error : unknown_profile(option.value);
+}
+std::string take_disabled(Settings& settings, const ParsedOption& option) {
+  settings.run.disable.push_back(option.value);
+  return find_capability(option.value) ? std::string() : unknown_capability(option.value);
+}
+std::string take_filter(Settings& settings, const ParsedOption& option) {
+  const std::string error =
+      set_choice<FilterPolicy::exact, &Settings::run, &RunOptions::filter>(&settings, option);
+  if (error.empty()) return {};
+  return error + " (who filters textures); --only " + option.value + " chooses manifests by name";
+}
+std::string take_no_slots(Settings& settings, const ParsedOption&) {
+  settings.run.bind_slots = false;
+  return {};
+}
+std::string take_level(Settings& settings, const ParsedOption& option) {
+  const std::string error = set_choice<0, &Settings::run, &RunOptions::optimize>(&settings, option);
+  settings.run.jit_level = settings.run.optimize;
+  return error;
+}
+std::string take_time(Settings& settings, const ParsedOption&) {
+  settings.time = settings.run.time = true;
+  return {};
+}
+std::string take_trace(Settings& settings, const ParsedOption& option) {
+  settings.run.trace = true;
+  settings.trace = option.value;
+  return {};
+}
+std::string take_probe(Settings& settings, const ParsedOption& option) {
+  settings.probe = "table";
+  return option.has_value ? set_word<&Settings::probe>(&settings, option) : std::string();
+}
+std::string take_checks(Settings& settings, const ParsedOption& option) {
+  std::string unknown;
+  settings.run.checks = parse_checks(option.value, unknown);
+  return settings.run.checks ? std::string() : unknown_check(unknown);
+}
+std::string take_suppressions(Settings& settings, const ParsedOption& option) {
+  std::string& text = settings.run.suppressions.emplace();
+  if (const IoError failed = read_text(option.value, text); !failed.empty())
+    return option.value + ": " + failed;
+  return suppressions_problem(text, option.value);
+}
+
 constexpr Option kOptions[] = {
-    {opt_device, 'd', "device", "NAME",
+    {set_text<&Settings::run, &RunOptions::device>, 'd', "device", "NAME",
      "the device: gpu, cpu, swiftshader, lavapipe, an index, uuid:... or part of the name; with "
      "--backend cuda an "
      "index or part of the name",
      "gpu,cpu,swiftshader,lavapipe"},
-    {opt_backend, 'b', "backend", "NAME",
+    {set_choice<false, &Settings::cuda>, 'b', "backend", "NAME",
      "vulkan (the default), or cuda: native, by NVIDIA's driver", "vulkan,cuda"},
-    {opt_compare, 0, "compare", "NAME",
+    {set_choice<true, &Settings::compare>, 0, "compare", "NAME",
      "run on this backend too and compare every output and the times; the only one is cuda",
      "cuda"},
-    {opt_profile, 0, "profile", "NAME",
+    {set_by<take_profile>, 0, "profile", "NAME",
      "translate for no more than this profile has, or that of a file NAME.json",
      "portable,swiftshader,lavapipe,nvidia"},
-    {opt_disable, 0, "disable", "CAPABILITY",
+    {set_by<take_disabled>, 0, "disable", "CAPABILITY",
      "do without this capability of the device; may be repeated"},
-    {opt_fp, 0, "fp", "POLICY",
+    {set_choice<FpPolicy::exact, &Settings::run, &RunOptions::fp>, 0, "fp", "POLICY",
      "exact (the default): results equal NVIDIA's; fast: the device's own float operations",
      "exact,fast"},
-    {opt_filter, 0, "filter", "POLICY",
+    {set_by<take_filter>, 0, "filter", "POLICY",
      "exact (the default): texture reads give NVIDIA's results; device: the device's own samplers "
      "read wherever they can",
      "exact,device"},
-    {opt_backing, 0, "backing", "KIND", "hold every surface in linear memory or in an image",
-     "linear,image"},
-    {opt_threads, 0, "threads", "MODEL",
+    {set_choice<ArrayBacking::linear, &Settings::run, &RunOptions::backing>, 0, "backing", "KIND",
+     "hold every surface in linear memory or in an image", "linear,image"},
+    {set_choice<ThreadModel::direct, &Settings::run, &RunOptions::threads>, 0, "threads", "MODEL",
      "how threads map to invocations; chosen for each launch when not given",
      "direct,flat,regions"},
-    {opt_no_slots, 0, "no-slots", "",
+    {set_by<take_no_slots>, 0, "no-slots", "",
      "reach every linear surface by its address, none through a bound buffer"},
-    {opt_optimize, 'O', "", "LEVEL",
+    {set_by<take_level>, 'O', "", "LEVEL",
      "optimisation of the translation: 0 or 1; with --backend cuda of the driver's compiler",
      "0,1"},
-    {opt_debug, 'g', "debug", "", "put the PTX source into the module, for debuggers"},
-    {opt_relax, 0, "relax", "",
+    {set_flag<&Settings::run, &RunOptions::debug_info>, 'g', "debug", "",
+     "put the PTX source into the module, for debuggers"},
+    {set_flag<&Settings::run, &RunOptions::relax>, 0, "relax", "",
      "take instructions that the module's PTX version or target does not have"},
-    {opt_time, 't', "time", "",
+    {set_by<take_time>, 't', "time", "",
      "print the times as JSON: stages, and the medians of each launch's repeats"},
-    {opt_trace, 0, "trace", "FILE",
+    {set_by<take_trace>, 0, "trace", "FILE",
      "write what the run spent its time on (translation, pipelines, copies, launches) as a trace "
      "for chrome://tracing or Perfetto",
      "file"},
-    {opt_report, 0, "report", "FILE",
+    {set_text<&Settings::report>, 0, "report", "FILE",
      "write the run as one HTML page: verdict, pictures, differences, times, traps", "file"},
-    {opt_output, 'o', "output-folder", "FOLDER",
+    {set_text<&Settings::output_folder>, 'o', "output-folder", "FOLDER",
      "write outputs there, not beside the manifest; it is made if need be", "file"},
-    {opt_jobs, 'j', "jobs", "COUNT",
+    {set_number<1u, 1024u, &Settings::jobs>, 'j', "jobs", "COUNT",
      "how many manifests run at a time, each in a process of its own; 1 when not given"},
-    {opt_only, 0, "only", "PATTERN",
+    {add_text<&Settings::only>, 0, "only", "PATTERN",
      "of the manifests given, run those whose name or path fits the shell pattern; may be "
      "repeated"},
-    {opt_junit, 0, "junit", "FILE", "write the manifests' verdicts as JUnit's XML", "file"},
-    {opt_init, 0, "init", "FILE",
+    {set_text<&Settings::junit>, 0, "junit", "FILE", "write the manifests' verdicts as JUnit's XML",
+     "file"},
+    {set_text<&Settings::init>, 0, "init", "FILE",
      "write a manifest for this PTX to fill in: NAME.json for NAME.ptx, in the working folder or "
      "--output-folder; a file that is there already stays",
      "file"},
-    {opt_checksums, 0, "checksums", "", "print the SHA-256 of every output"},
-    {opt_heap, 0, "malloc-heap", "BYTES",
+    {set_flag<&Settings::checksums>, 0, "checksums", "", "print the SHA-256 of every output"},
+    {set_number<std::uint64_t{0}, std::uint64_t{1} << 32, &Settings::run, &RunOptions::malloc_heap>,
+     0, "malloc-heap", "BYTES",
      "what malloc in kernels gives out of: 8 MiB when not given, at most 4 GiB"},
-    {opt_validate, 0, "validate", "",
+    {set_flag<&Settings::run, &RunOptions::validate>, 0, "validate", "",
      "run under the Vulkan validation layer; its messages are a mismatch"},
-    {opt_check, 0, "check", "",
+    {set_flag<&Settings::check>, 0, "check", "",
      "only check the manifests: that the PTX parses and has the kernels, that their parameters "
      "take the arguments, and that contents and expected files can be read"},
-    {opt_list, 'l', "list-devices", "",
+    {set_flag<&Settings::list>, 'l', "list-devices", "",
      "list the Vulkan devices and why each would be passed over"},
-    {opt_probe, 0, "probe", "[WHAT]",
+    {set_by<take_probe>, 0, "probe", "[WHAT]",
      "ask the device what Vulkan does not report, and print the answers (table, the default), or "
      "the row that makes the device known (known)",
      "table,known"},
-    {opt_sanitize, 0, "sanitize", "CHECKS",
+    {set_by<take_checks>, 0, "sanitize", "CHECKS",
      "check kernels while they run: memory (accesses out of bounds, misaligned ones, freed "
      "memory), init (reads of what nobody wrote), race (memory that two threads access at once), "
      "clamp (surface accesses "
      "out "
      "of range that do not trap), or all, which is every check but clamp",
      "all,memory,init,race,sync,clamp"},
-    {opt_error_exit, 0, "error-exitcode", "CODE",
+    {set_number<0, 255, &Settings::error_exit>, 0, "error-exitcode", "CODE",
      "the exit code where --sanitize found something; 4 when not given"},
-    {opt_suppressions, 0, "suppressions", "FILE", kSuppressionsHelp, "file"},
-    {opt_timeout, 0, "timeout", "SECONDS", "a launch that takes longer ends the run with an error"},
-    {opt_executor, 0, "executor", "WHO", kExecutorHelp, "auto,device,host"},
-    {opt_findings, 0, "findings", "FILE", "write what --sanitize found to this file, as JSON",
-     "file"},
-    {opt_json, 0, "json", "", "the manifests' verdicts as JSON, and so --list-devices and --probe"},
-    {opt_quiet, 'q', "quiet", "", "print only what failed"},
-    {opt_verbose, 'v', "verbose", "",
+    {set_by<take_suppressions>, 0, "suppressions", "FILE", kSuppressionsHelp, "file"},
+    {set_number<0.0, 1e6, &Settings::run, &RunOptions::timeout>, 0, "timeout", "SECONDS",
+     "a launch that takes longer ends the run with an error"},
+    {set_choice<ExecutorPolicy::automatic, &Settings::run, &RunOptions::executor>, 0, "executor",
+     "WHO", kExecutorHelp, "auto,device,host"},
+    {set_text<&Settings::findings>, 0, "findings", "FILE",
+     "write what --sanitize found to this file, as JSON", "file"},
+    {set_flag<&Settings::json>, 0, "json", "",
+     "the manifests' verdicts as JSON, and so --list-devices and --probe"},
+    {set_flag<&Settings::quiet>, 'q', "quiet", "", "print only what failed"},
+    {set_flag<&Settings::verbose>, 'v', "verbose", "",
      "print the device, the times of the stages and every output's result"},
-    {opt_color, 0, "color", "WHEN",
+    {set_word<&Settings::color_choice>, 0, "color", "WHEN",
      "colour in messages: auto (the default), always or never; NO_COLOR is honoured",
      "auto,always,never"},
 };
@@ -197,17 +222,6 @@ constexpr Tool kTool = {
     "NO_COLOR turns colour off. PTX2SPV_DEVICE selects a device where --device does not; "
     "PTX2SPV_SWIFTSHADER names SwiftShader's library or its folder.",
     known_devices_page};
-
-struct Settings {
-  RunOptions run;
-  bool cuda = false, compare = false, time = false, checksums = false, check = false,
-       verbose = false, color = false, quiet = false, json = false, list = false;
-  int error_exit = int(Exit::trap);
-  std::string output_folder, junit, init, trace, findings, report;
-  std::vector<std::string> only;
-  unsigned jobs = 1;
-  std::string probe;  ///< what of a device's answers is asked for; empty: nothing
-};
 
 void print_error(const Settings& settings, const std::string& text) {
   std::string line = text;
@@ -486,152 +500,10 @@ Exit draft(const Settings& settings) {
   return Exit::good;
 }
 
-// Sets what a run takes; false where the option is another.
-bool apply_run_option(const ParsedOption& option, RunOptions& run, std::string& error) {
-  const std::string& value = option.value;
-  const auto known = [&](const char* what, std::initializer_list<std::string_view> values) {
-    if (std::find(values.begin(), values.end(), value) != values.end()) return true;
-    error = unknown_value(kTool, option.id, what, value);
-    return false;
-  };
-  switch (option.id) {
-    case opt_device: run.device = value; break;
-    case opt_profile:
-      run.profile.emplace();
-      error = find_or_read_profile(value, *run.profile);
-      if (!error.empty() && !value.ends_with(".json"))
-        error = unknown_value(kTool, option.id, "profile", value);
-      break;
-    case opt_disable:
-      if (!find_capability(value)) error = unknown_capability(value);
-      run.disable.push_back(value);
-      break;
-    case opt_fp:
-      if (known("policy", {"exact", "fast"}))
-        run.fp = value == "fast" ? FpPolicy::fast : FpPolicy::exact;
-      break;
-    case opt_filter:
-      if (known("filter policy", {"exact", "device"}))
-        run.filter = value == "device" ? FilterPolicy::device : FilterPolicy::exact;
-      else
-        error += " (who filters textures); --only " + value + " chooses manifests by name";
-      break;
-    case opt_executor:
-      if (known("executor", {"auto", "device", "host"}))
-        run.executor = value == "host"     ? ExecutorPolicy::host
-                       : value == "device" ? ExecutorPolicy::device
-                                           : ExecutorPolicy::automatic;
-      break;
-    case opt_backing:
-      if (known("backing", {"linear", "image"}))
-        run.backing = value == "image" ? ArrayBacking::image : ArrayBacking::linear;
-      break;
-    case opt_threads:
-      run.threads = find_thread_model(value);
-      if (!run.threads) error = unknown_value(kTool, option.id, "thread model", value);
-      break;
-    case opt_no_slots: run.bind_slots = false; break;
-    case opt_optimize:
-      if (known("optimisation level", {"0", "1"})) run.jit_level = run.optimize = value[0] - '0';
-      break;
-    case opt_debug: run.debug_info = true; break;
-    case opt_relax: run.relax = true; break;
-    case opt_validate: run.validate = true; break;
-    default: return false;
-  }
-  return true;
-}
-
-// Sets `settings` from the command; an error text where a value is none of the known ones.
+// Sets `settings` from the command; an error text where a value will not do.
 std::string apply_options(const ParsedCommand& command, Settings& settings) {
-  std::string color = "auto", error;
-  for (const ParsedOption& option : command.options) {
-    if (!error.empty()) return error;
-    if (apply_run_option(option, settings.run, error)) continue;
-    const std::string& value = option.value;
-    const auto unknown = [&](const char* what) {
-      return unknown_value(kTool, option.id, what, value);
-    };
-    switch (option.id) {
-      case opt_backend:
-        if (value != "vulkan" && value != "cuda") return unknown("backend");
-        settings.cuda = value == "cuda";
-        break;
-      case opt_compare:
-        if (value != "cuda") return unknown("backend to compare with called");
-        settings.compare = true;
-        break;
-      case opt_time: settings.time = settings.run.time = true; break;
-      case opt_output: settings.output_folder = value; break;
-      case opt_checksums: settings.checksums = true; break;
-      case opt_heap: {
-        std::uint64_t bytes = 0;
-        const auto [end, failed] =
-            std::from_chars(value.data(), value.data() + value.size(), bytes);
-        if (failed != std::errc() || end != value.data() + value.size() || bytes > 1ull << 32)
-          return unknown("number of bytes");
-        settings.run.malloc_heap = bytes;
-        break;
-      }
-      case opt_check: settings.check = true; break;
-      case opt_list: settings.list = true; break;
-      case opt_probe:
-        settings.probe = option.has_value ? value : "table";
-        if (settings.probe != "table" && settings.probe != "known")
-          return unknown("form of answers called");
-        break;
-      case opt_sanitize: {
-        if (std::string problem = checks_problem(value); !problem.empty()) return problem;
-        std::string none;
-        settings.run.checks = parse_checks(value, none);
-        break;
-      }
-      case opt_suppressions: {
-        std::string text;
-        if (const IoError failed = read_text(value, text); !failed.empty())
-          return value + ": " + failed;
-        if (std::string problem = suppressions_problem(text, value); !problem.empty())
-          return problem;
-        settings.run.suppressions = text;
-        break;
-      }
-      case opt_error_exit:
-        if (std::string problem = exit_code_problem(value); !problem.empty()) return problem;
-        settings.error_exit = std::stoi(value);
-        break;
-      case opt_timeout:
-        if (std::string problem = seconds_problem(value); !problem.empty()) return problem;
-        settings.run.timeout = std::stod(value);
-        break;
-      case opt_findings: settings.findings = value; break;
-      case opt_json: settings.json = true; break;
-      case opt_verbose: settings.verbose = true; break;
-      case opt_quiet: settings.quiet = true; break;
-      case opt_only: settings.only.push_back(value); break;
-      case opt_junit: settings.junit = value; break;
-      case opt_init: settings.init = value; break;
-      case opt_report: settings.report = value; break;
-      case opt_trace:
-        settings.trace = value;
-        settings.run.trace = true;
-        break;
-      case opt_jobs: {
-        const auto [end, failed] =
-            std::from_chars(value.data(), value.data() + value.size(), settings.jobs);
-        if (failed != std::errc() || end != value.data() + value.size() || settings.jobs < 1 ||
-            settings.jobs > 1024)
-          return "--jobs " + value + ": it is a number from 1 to 1024";
-        break;
-      }
-      case opt_color:
-        if (value != "auto" && value != "always" && value != "never") return unknown("choice");
-        color = value;
-        break;
-      default: break;
-    }
-  }
-  if (!error.empty()) return error;
-  settings.color = use_color(2, color);
+  if (std::string error = set_options(command, &settings); !error.empty()) return error;
+  settings.color = use_color(2, settings.color_choice);
   if (!settings.findings.empty() && command.operands.size() > 1)
     return "--findings takes those of one manifest";
   if (settings.compare && settings.cuda) return "--compare cuda needs --backend vulkan";
