@@ -3,6 +3,8 @@
 // local memory, and what ends a launch early.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -220,6 +222,29 @@ TEST_F(Compiled, ChangesWithinALaunch) {
 }
 
 /// A warp waits for one that comes later, and does more than wait.
+/// Launches a kernel of many operations for so long, and ends the process: while the first ones are
+/// interpreted, while it is compiled, or after that.
+void end_after(std::chrono::milliseconds time) {
+  const auto start = std::chrono::steady_clock::now();
+  std::string body;
+  for (int i = 0; i < 60; ++i)
+    body += "mad.lo.u32 %r10, %r10, %r11, %r1;\nxor.b32 %r11, %r11, 5;\n";
+  const auto kernel = kernel_of(body);
+  while (std::chrono::steady_clock::now() - start < time)
+    run(*kernel, {64, 1, 1, 256}, Tier::automatic);
+  std::exit(0);
+}
+
+// LLVM makes static objects as it first compiles: the process's end must leave them to the thread
+// that does. Memory that is freed is overwritten here, so that their use shows.
+TEST_F(Compiled, TheProcessMayEndMeanwhile) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  ASSERT_EQ(setenv("MALLOC_PERTURB_", "165", 1), 0);
+  for (int time = 40; time < 240; time += 8)
+    EXPECT_EXIT(end_after(std::chrono::milliseconds(time)), testing::ExitedWithCode(0), "");
+  unsetenv("MALLOC_PERTURB_");
+}
+
 TEST_F(Compiled, LoopsThatWaitAreInterpreted) {
   const auto kernel = kernel_of(
       "mov.u32 %r14, flag;\nshr.u32 %r12, %r2, 5;\nsetp.ne.u32 %p0, %r12, 0;\n@%p0 bra set;\n"

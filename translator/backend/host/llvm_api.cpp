@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "translator/backend/host/llvm_statics.hpp"
+
 namespace ptx2spv::interpreter::llvm {
 
 namespace {
@@ -46,6 +48,9 @@ struct Loaded {
       problem = "libLLVM (14 to 19) is not installed";
       return;
     }
+    // Handlers of the process's end run last registered first: the objects that LLVM makes while it
+    // compiles would be gone before the thread that compiles is waited for.
+    keep_static_objects(library);
     const auto find = [&](auto& function, const std::string& name) {
       void* found = dlsym(library, name.c_str());
       if (!found && problem.empty()) problem = fmt::format("{} has no {}", api.file, name);
