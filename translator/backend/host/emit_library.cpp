@@ -284,9 +284,10 @@ bool Emitter::library(Value v) {
     for (LLVMValueRef& part : parts.part) part = b_.fence(part);
     arguments.push_back(std::move(parts));
   }
-  const auto body =
-      library.body(static_cast<const Call*>(program_.steps[steps_[v]].more)->name, types);
-  const auto result = LibraryCall(b_, library).run(body, arguments);
+  const std::string& name = static_cast<const Call*>(program_.steps[steps_[v]].more)->name;
+  // Of their own they have fused operations.
+  if (name.ends_with("_fused")) return false;
+  const auto result = LibraryCall(b_, library).run(library.body(name, types), arguments);
   if (!result || result->part.empty()) return false;
   Lifted out{.parts = static_cast<unsigned>(result->part.size()), .uniform = result->uniform};
   std::ranges::copy(result->part, out.part);

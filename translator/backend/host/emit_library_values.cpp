@@ -123,7 +123,8 @@ LLVMValueRef LibraryCall::extended(std::uint32_t instruction, const LLVMValueRef
     case GLSLstd450RoundEven: return one("llvm.nearbyint");
     case GLSLstd450Sqrt: return one("llvm.sqrt");
     case GLSLstd450InverseSqrt: return b_.op(op_fdiv, real(0x3f800000u), one("llvm.sqrt"));
-    case GLSLstd450Fma: return b_.intrinsic("llvm.fma", {t}, {in[0], in[1], in[2]});
+    // Made by the optimiser of products and sums, which the interpreter rounds one by one.
+    case GLSLstd450Fma: return b_.op(op_fadd, b_.op(op_fmul, in[0], in[1]), in[2]);
     case GLSLstd450FindUMsb:
       return b_.op(op_sub, b_.number(in[0], b_.i32, 31),
                    b_.intrinsic("llvm.ctlz", {t}, {in[0], b_.l.ConstInt(b_.i1, 0, 0)}));
