@@ -188,6 +188,46 @@ TEST_F(Compiled, LanesWorkTogether) {
         << shape.x << " " << shape.y << " " << shape.z;
 }
 
+/// Lanes that some leave, named while the kernel runs, of segments, of members that not all are.
+TEST_F(Compiled, LanesWorkTogetherThatAreLeft) {
+  const std::string early = "setp.lt.u32 %p0, %r10, 0x30000000;\n@%p0 ret;\n";
+  const std::string lanes = "and.b32 %r15, %r11, 31;\n";
+  for (const std::string& start : {lanes, early + lanes}) {
+    expect_equal(start +
+                 "shfl.sync.idx.b32 %r16|%p1, %r10, %r15, 31, -1;\nselp.u32 %r17, 1, 0, %p1;\n"
+                 "add.u32 %r16, %r16, %r17;\nshfl.sync.up.b32 %r17|%p2, %r16, %r15, 0, -1;\n"
+                 "selp.u32 %r18, 1, 0, %p2;\nadd.u32 %r17, %r17, %r18;\n"
+                 "shfl.sync.down.b32 %r18, %r17, %r15, 0x180f, -1;\nshr.u32 %r19, %r11, 8;\n"
+                 "shfl.sync.bfly.b32 %r10, %r18, %r15, %r19, -1;\nadd.u32 %r11, %r16, %r17;");
+    expect_equal(start +
+                 "setp.lt.u32 %p1, %r10, 0x90000000;\nactivemask.b32 %r16;\n"
+                 "vote.sync.ballot.b32 %r17, %p1, %r16;\nvote.sync.all.pred %p2, %p1, %r16;\n"
+                 "mov.u32 %r20, %laneid;\nsetp.lt.u32 %p3, %r20, 16;\n"
+                 "selp.b32 %r18, 0xffff, 0xffff0000, %p3;\nvote.sync.any.pred %p4, %p1, %r18;\n"
+                 "vote.sync.uni.pred %p5, %p1, %r18;\nvote.sync.ballot.b32 %r19, !%p1, %r18;\n"
+                 "selp.b32 %r10, 1, 0, %p2;\nselp.b32 %r20, 2, 0, %p4;\n"
+                 "selp.b32 %r21, 4, 0, %p5;\nadd.u32 %r10, %r10, %r20;\n"
+                 "add.u32 %r10, %r10, %r21;\nadd.u32 %r10, %r10, %r17;\n"
+                 "xor.b32 %r11, %r19, %r18;");
+  }
+  expect_equal("mov.u32 %r12, all;\nst.shared.u32 [%r12], %r0;\nbar.sync 0;\n" + early +
+                   "atom.shared.add.u32 %r13, [%r12], %r10;\nbar.sync 0;\n"
+                   "ld.shared.u32 %r10, [%r12];\nsetp.gt.u32 %p1, %r11, 0x50000000;\n"
+                   "bar.red.popc.u32 %r11, 0, %p1;",
+               ".shared .align 4 .b8 all[4];\n");
+}
+
+/// Functions of the shader library, of what each lane has, and of what all have.
+TEST_F(Compiled, LanesCallTheLibrary) {
+  for (const std::string word : {"%r10", "%r0"})
+    expect_equal("mov.b32 %f0, " + word +
+                 ";\nrcp.approx.f32 %f1, %f0;\nabs.f32 %f2, %f0;\nsqrt.approx.f32 %f2, %f2;\n"
+                 "tanh.approx.f32 %f3, %f0;\nsin.approx.f32 %f4, %f0;\nadd.f32 %f1, %f1, %f2;\n"
+                 "fma.rz.f32 %f5, %f0, %f3, %f4;\nadd.rm.f32 %f6, %f5, %f1;\n"
+                 "cvt.rzi.u64.f32 %d4, %f0;\ncvt.u32.u64 %r12, %d4;\nmov.b32 %r10, %f6;\n"
+                 "mov.b32 %r13, %f4;\nadd.u32 %r11, %r12, %r13;");
+}
+
 TEST_F(Compiled, LoopsThatDoNotEndAreStopped) {
   const auto kernel =
       kernel_of("again:\nadd.u32 %r10, %r10, 1;\nsetp.ne.u32 %p0, %r0, 0;\n@%p0 bra again;");
@@ -268,8 +308,8 @@ TEST_F(Compiled, CountsIterationsByTheInterpreter) {
 
 TEST_F(Compiled, SaysWhatTheInterpreterKeeps) {
   const auto kernel = kernel_of(
-      "setp.lt.u32 %p0, %r10, 7;\n@%p0 bra over;\nshfl.sync.bfly.b32 %r11, %r10, 1, 31, "
-      "-1;\nover:");
+      "again:\nshfl.sync.bfly.b32 %r11, %r10, 1, 31, -1;\nadd.u32 %r10, %r10, %r11;\n"
+      "setp.lt.u32 %p0, %r10, 7;\n@%p0 bra again;");
   ASSERT_TRUE(kernel);
   EXPECT_EQ(kernel->not_compiled({32, 1, 1}),
             "threads of a warp may miss an operation that they do together");

@@ -77,17 +77,17 @@ void CompiledBlocks::run_warp(void* pointer) {
 }
 
 std::uint32_t CompiledBlocks::do_meet(Frame* frame, std::uint32_t number, std::uint32_t mask,
-                                      std::uint32_t live, std::uint32_t id, std::uint32_t expected,
+                                      std::uint32_t id, std::uint32_t expected,
                                       std::uint32_t votes) {
   auto& self = *static_cast<CompiledBlocks*>(frame->owner);
   const Step& step = frame->program->steps[number];
   const auto kind =
       step.op == ir::Op::control_barrier ? ir::BarKind::sync : static_cast<ir::BarKind>(step.imm);
   id %= Barriers::kCount;
-  self.barriers_.arrive(id, static_cast<std::uint32_t>(std::popcount(mask)), expected,
-                        static_cast<std::uint32_t>(std::popcount(votes)), kind);
   Warp& warp = *self.running_;
-  warp.live = static_cast<std::uint32_t>(std::popcount(live));
+  warp.live = static_cast<std::uint32_t>(std::popcount(mask));
+  self.barriers_.arrive(id, warp.live, expected, static_cast<std::uint32_t>(std::popcount(votes)),
+                        kind);
   if (kind == ir::BarKind::arrive) return 0;
   warp.waits = true;
   warp.barrier = id;

@@ -46,8 +46,7 @@ class CompiledBlocks {
 
   static void do_step(Frame* frame, std::uint32_t step, std::uint32_t mask);
   static std::uint32_t do_meet(Frame* frame, std::uint32_t step, std::uint32_t mask,
-                               std::uint32_t live, std::uint32_t barrier, std::uint32_t expected,
-                               std::uint32_t votes);
+                               std::uint32_t barrier, std::uint32_t expected, std::uint32_t votes);
   static void run_warp(void* warp);
   Status run_together(std::uint64_t block);
   bool open_barriers();

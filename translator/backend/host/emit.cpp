@@ -84,7 +84,6 @@ void Emitter::begin() {
   }
   for (const BlockId b : f_.order)
     for (const Value v : f_.blocks[b].insts) reserve(v);
-  live_ = alloca_of(b_.mask_type);
   LLVMValueRef at = alloca_of(b_.i64);
   warp_ = alloca_of(b_.i32);
   for (LLVMValueRef& each : number_) each = alloca_of(b_.i32);
@@ -147,7 +146,6 @@ void Emitter::begin() {
   LLVMValueRef lanes =
       kind_.rows ? b_.all_ones()
                  : b_.icmp(int_ult, index_, b_.splat(field(offsetof(Frame, threads), b_.i32)));
-  b_.store(lanes, live_);
   for (std::uint32_t i = 1; i < shape_.places(); ++i)
     if (shape_.waits(i)) b_.store(b_.l.ConstNull(b_.mask_type), in_[i]);
   b_.store(lanes, in_[0]);

@@ -167,6 +167,10 @@ class Emitter {
   // emit_warp.cpp
   bool together(Value v);
   bool shuffle(Value v);
+  void shuffle_by_lanes(Value v);
+  void vote(Value v);
+  LLVMValueRef present(Value members);
+  void define_by_first(Value v, Lifted result);
   bool meet(Value v);
 
   Build& b_;
@@ -183,7 +187,6 @@ class Emitter {
   LLVMBuilderRef allocas_ = nullptr;
   LLVMValueRef number_[3] = {}, warp_ = nullptr;  ///< allocas: the block's numbers, the warp's
   LLVMValueRef ids_[3] = {}, first_ = nullptr, index_ = nullptr, local_ = nullptr;
-  LLVMValueRef live_ = nullptr;  ///< alloca: lanes whose threads have not ended
   LLVMValueRef mask_ = nullptr;  ///< of the block that is being made
   BlockId current_ = 0;
   std::vector<LLVMBasicBlockRef> bodies_, tests_;  ///< by place

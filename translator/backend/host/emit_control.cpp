@@ -139,8 +139,6 @@ void Emitter::split(BlockId b) {
 void Emitter::terminate(BlockId b) {
   const ir::Block& block = f_.blocks[b];
   if (block.succs.empty()) {
-    LLVMValueRef live = b_.load(b_.mask_type, live_);
-    b_.store(b_.op(op_and, live, b_.op(op_xor, mask_, b_.all_ones())), live_);
     b_.l.BuildBr(b_.b, next_from(shape_.place(b) + 1));
     return;
   }

@@ -32,6 +32,84 @@ bool Emitter::shuffle(Value v) {
   return true;
 }
 
+/// Of each lane: those of its members, itself among them, that run.
+LLVMValueRef Emitter::present(Value members) {
+  std::vector<LLVMValueRef> own;
+  for (unsigned lane = 0; lane < kLanes; ++lane) own.push_back(b_.c32(1u << lane));
+  LLVMValueRef all = b_.op(op_or, wide(members), b_.l.ConstVector(own.data(), kLanes));
+  return b_.op(op_and, all, b_.splat(mask_bits()));
+}
+
+/// A value of an operation that gives all members the same: lane 0 may have ended.
+void Emitter::define_by_first(Value v, Lifted result) {
+  if (shape_.uniform(v)) {
+    LLVMValueRef first =
+        b_.intrinsic("llvm.cttz", {b_.i32}, {mask_bits(), b_.l.ConstInt(b_.i1, 0, 0)});
+    for (unsigned i = 0; i < result.parts; ++i) result.part[i] = b_.lane(result.part[i], first);
+    result.uniform = true;
+  }
+  define(v, result);
+}
+
+/// As shuffled() has it, of lanes that are known while the kernel runs; words go through memory.
+void Emitter::shuffle_by_lanes(Value v) {
+  const auto arg = [&](unsigned i) { return wide(f_.arg(v, i)); };
+  const auto number = [&](std::uint32_t n) { return b_.splat(b_.c32(n)); };
+  LLVMValueRef lane = b_.ramp(b_.i32, 1), most = number(kLanes - 1);
+  LLVMValueRef by = b_.op(op_and, arg(1), most);
+  LLVMValueRef segment = b_.op(op_and, b_.op(op_lshr, arg(2), number(8)), most);
+  LLVMValueRef rest = b_.op(op_xor, segment, number(~0u)), low = b_.op(op_and, lane, segment);
+  LLVMValueRef clamp = b_.op(op_and, b_.op(op_and, arg(2), most), rest);
+  LLVMValueRef high = b_.op(op_or, low, clamp), from = nullptr;
+  const auto mode = static_cast<ir::ShflMode>(f_.insts[v].imm);
+  switch (mode) {
+    case ir::ShflMode::up: from = b_.op(op_sub, lane, by); break;
+    case ir::ShflMode::down: from = b_.op(op_add, lane, by); break;
+    case ir::ShflMode::bfly: from = b_.op(op_xor, lane, by); break;
+    case ir::ShflMode::idx: from = b_.op(op_or, low, b_.op(op_and, by, rest)); break;
+  }
+  LLVMValueRef inside = b_.icmp(mode == ir::ShflMode::up ? int_sge : int_ule, from, high);
+  // Lanes that do not run may have anything.
+  LLVMValueRef source = b_.freeze(b_.select(inside, b_.op(op_and, from, most), lane));
+  LLVMTypeRef words = b_.vector(b_.i32), pointers = b_.vector(b_.l.PointerType(b_.i32, 0));
+  LLVMValueRef rows = field(offsetof(Frame, rows), b_.i64);
+  LLVMValueRef base =
+      b_.op(op_add, rows, b_.c64(std::uint64_t{program_.steps[steps_[v]].out} * sizeof(Row)));
+  b_.store_at(arg(0), base);
+  LLVMValueRef offset =
+      b_.op(op_shl, b_.cast(op_zext, source, b_.vector(b_.i64)), b_.splat(b_.c64(2)));
+  LLVMValueRef at = b_.cast(op_inttoptr, b_.op(op_add, b_.splat(base), offset), pointers);
+  LLVMValueRef read = b_.intrinsic("llvm.masked.gather", {words, pointers},
+                                   {at, b_.c32(4), mask_, b_.l.ConstNull(words)});
+  LLVMValueRef there = b_.op(op_and, b_.op(op_lshr, present(f_.arg(v, 3)), source), number(1));
+  LLVMValueRef given = b_.select(b_.icmp(int_ne, there, number(0)), read, b_.l.ConstNull(words));
+  define(v, {.part = {given, b_.cast(op_zext, inside, words)}, .parts = 2});
+}
+
+void Emitter::vote(Value v) {
+  const ir::Inst &inst = f_.insts[v], &members = f_.insts[f_.arg(v, 1)];
+  const bool active = members.op == Op::warp_active && shape_.home(f_.arg(v, 1)) == current_;
+  const bool all_members = active || (members.op == Op::constant && members.imm == 0xffffffffu);
+  LLVMValueRef there = all_members ? mask_bits() : present(f_.arg(v, 1));
+  LLVMValueRef bits = b_.bits(b_.op(op_and, wide(f_.arg(v, 0)), mask_));
+  LLVMValueRef votes = all_members ? bits : b_.op(op_and, b_.splat(bits), there);
+  const auto flag = [&](LLVMValueRef c) { return b_.cast(op_zext, c, b_.l.TypeOf(there)); };
+  LLVMValueRef zero = b_.l.ConstNull(b_.l.TypeOf(there)), result = votes;
+  switch (static_cast<ir::VoteMode>(inst.imm)) {
+    case ir::VoteMode::all: result = flag(b_.icmp(int_eq, votes, there)); break;
+    case ir::VoteMode::any: result = flag(b_.icmp(int_ne, votes, zero)); break;
+    case ir::VoteMode::uni:
+      result = flag(b_.op(op_or, b_.icmp(int_eq, votes, zero), b_.icmp(int_eq, votes, there)));
+      break;
+    case ir::VoteMode::ballot: break;
+  }
+  const Lifted out{.part = {result}, .parts = 1, .uniform = all_members};
+  if (all_members)
+    define(v, out);
+  else
+    define_by_first(v, out);
+}
+
 bool Emitter::together(Value v) {
   const ir::Inst& inst = f_.insts[v];
   if (inst.op == Op::warp_sync) return true;
@@ -39,27 +117,13 @@ bool Emitter::together(Value v) {
     define(v, {.part = {mask_bits()}, .parts = 1, .uniform = true});
     return true;
   }
-  if (inst.op == Op::warp_shfl && shuffle(v)) return true;
-  if (inst.op == Op::warp_vote && value(f_.arg(v, 1)).uniform) {
-    LLVMValueRef members = scalar(f_.arg(v, 1)), bits = mask_bits();
-    LLVMValueRef there = b_.op(op_and, members, bits);
-    LLVMValueRef votes = b_.op(op_and, b_.bits(wide(f_.arg(v, 0))), there);
-    const auto flag = [&](LLVMValueRef c) { return b_.cast(op_zext, c, b_.i32); };
-    LLVMValueRef none = b_.icmp(int_eq, votes, b_.c32(0)), all = b_.icmp(int_eq, votes, there);
-    // Each lane counts itself among the members, which a program may leave out.
-    if (f_.insts[f_.arg(v, 1)].op == Op::constant && f_.insts[f_.arg(v, 1)].imm == 0xffffffffu) {
-      LLVMValueRef result = votes;
-      switch (static_cast<ir::VoteMode>(inst.imm)) {
-        case ir::VoteMode::all: result = flag(all); break;
-        case ir::VoteMode::any:
-          result = flag(b_.op(op_xor, none, b_.l.ConstInt(b_.i1, 1, 0)));
-          break;
-        case ir::VoteMode::uni: result = flag(b_.op(op_or, none, all)); break;
-        case ir::VoteMode::ballot: break;
-      }
-      define(v, {.part = {result}, .parts = 1, .uniform = true});
-      return true;
-    }
+  if (inst.op == Op::warp_shfl) {
+    if (!shuffle(v)) shuffle_by_lanes(v);
+    return true;
+  }
+  if (inst.op == Op::warp_vote) {
+    vote(v);
+    return true;
   }
   // By the interpreter's.
   const Step& step = program_.steps[steps_[v]];
@@ -67,15 +131,7 @@ bool Emitter::together(Value v) {
     put_rows(step.in[i], f_.insts[f_.arg(v, i)].type, spread(value(f_.arg(v, i))));
   b_.call(b_.l.VoidTypeInContext(b_.context), field(offsetof(Frame, step), b_.i64),
           {frame_, b_.c32(steps_[v]), mask_bits()});
-  Lifted result = take_rows(step.out, inst.type, false);
-  if (shape_.uniform(v)) {
-    // Lane 0 may have ended.
-    LLVMValueRef first =
-        b_.intrinsic("llvm.cttz", {b_.i32}, {mask_bits(), b_.l.ConstInt(b_.i1, 0, 0)});
-    for (unsigned i = 0; i < result.parts; ++i) result.part[i] = b_.lane(result.part[i], first);
-    result.uniform = true;
-  }
-  define(v, result);
+  define_by_first(v, take_rows(step.out, inst.type, false));
   return true;
 }
 
@@ -96,10 +152,8 @@ bool Emitter::meet(Value v) {
       votes = b_.bits(b_.op(op_and, vote, mask_));
     }
   }
-  LLVMValueRef live = b_.bits(b_.load(b_.mask_type, live_));
-  LLVMValueRef result =
-      b_.call(b_.i32, field(offsetof(Frame, meet), b_.i64),
-              {frame_, b_.c32(steps_[v]), mask_bits(), live, barrier, expected, votes});
+  LLVMValueRef result = b_.call(b_.i32, field(offsetof(Frame, meet), b_.i64),
+                                {frame_, b_.c32(steps_[v]), mask_bits(), barrier, expected, votes});
   if (inst.type != Type::none) define(v, {.part = {result}, .parts = 1, .uniform = true});
   return true;
 }

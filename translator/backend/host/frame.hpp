@@ -18,10 +18,10 @@ struct Frame {
   const std::atomic<std::uint32_t>* stop = nullptr;  ///< not 0: loops end the call
   /// Does a step of the program for the lanes of `mask`, whose operands lie in `rows`.
   void (*step)(Frame*, std::uint32_t step, std::uint32_t mask) = nullptr;
-  /// Lets other warps run until the barrier opens; gives its result.
-  std::uint32_t (*meet)(Frame*, std::uint32_t step, std::uint32_t mask, std::uint32_t live,
-                        std::uint32_t barrier, std::uint32_t expected,
-                        std::uint32_t votes) = nullptr;
+  /// Lets other warps run until the barrier opens; gives its result. The warp's other threads have
+  /// ended, or do no more than that.
+  std::uint32_t (*meet)(Frame*, std::uint32_t step, std::uint32_t mask, std::uint32_t barrier,
+                        std::uint32_t expected, std::uint32_t votes) = nullptr;
   std::uint64_t zeros[2] = {0, 0};  ///< what reads past the end of a region give
   const Program* program = nullptr;
   Lanes lanes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "translator/backend/host/early_exits.hpp"
 #include "translator/passes/threads/spin_loops.hpp"
 
 namespace ptx2spv::interpreter::llvm {
@@ -18,10 +19,7 @@ constexpr std::uint32_t kNone = ir::StructuredLoops::kNone;
 /// Rounds of a search that ends early in kernels as compilers write them.
 constexpr unsigned kRounds = 8;
 
-bool together(Op op) {
-  return op == Op::control_barrier || op == Op::bar_sync ||
-         (op >= Op::warp_shfl && op <= Op::warp_elect);
-}
+passes::Scope scope_of(bool rows) { return {.warp = true, .x_is_row = rows, .lock_step = true}; }
 
 /// Whether a loop with it may wait for a store. Machine code runs one warp after the other, so that
 /// store may never come. Atomics that change something make progress alone.
@@ -31,8 +29,8 @@ bool may_wait(const ir::Inst& inst) { return inst.op == Op::load && passes::read
 
 Shape::Shape(const ir::Function& f, bool rows)
     : f_(f),
-      uniformity_(f, {}, {.warp = true, .x_is_row = rows, .lock_step = true}),
       nest_(f, f.order),
+      uniformity_(f, find_early_exits(f, nest_, scope_of(rows)), scope_of(rows)),
       home_(f.insts.size(), kNoBlock) {
   for (BlockId b = 0; b < f.blocks.size(); ++b)
     for (const Value v : f.blocks[b].insts) home_[v] = b;

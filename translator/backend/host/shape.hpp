@@ -43,8 +43,8 @@ class Shape {
   void check();
 
   const ir::Function& f_;
-  const passes::Uniformity uniformity_;
   const ir::StructuredLoops nest_;
+  const passes::Uniformity uniformity_;
   std::vector<ir::BlockId> home_;    ///< by value
   std::vector<std::uint32_t> zone_;  ///< by place: of the innermost branch or loop that splits
   std::vector<bool> uneven_;         ///< by loop: lanes leave it one by one
