@@ -33,10 +33,11 @@ bool has_avx512(std::string_view features) {
   return features.find("+avx512bw") != std::string_view::npos;
 }
 
-/// Lanes of a vector of words: as many as two registers have.
+/// Lanes of a vector of words: as many as a register of AVX-512 or two of others have. Those that
+/// wait at barriers have more, because each vector's turn takes time.
 unsigned lanes_of(const Needs& needs, std::string_view features) {
   if (needs.warps) return kLanes;
-  return has_avx512(features) ? 16 : 8;
+  return (has_avx512(features) ? 16 : 8) * (needs.barriers ? 2 : 1);
 }
 
 class Compiler {

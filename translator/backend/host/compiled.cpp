@@ -91,8 +91,19 @@ std::uint32_t CompiledBlocks::do_meet(Frame* frame, std::uint32_t number, std::u
   if (kind == ir::BarKind::arrive) return 0;
   warp.waits = true;
   warp.barrier = id;
-  warp.fiber.leave();
+  self.leave(warp);
   return warp.result;
+}
+
+/// To the next warp that may go on, or to who runs them all.
+void CompiledBlocks::leave(Warp& warp) {
+  for (std::size_t w = warp.number + 1; w < warps_.size(); ++w) {
+    if (warps_[w]->over || warps_[w]->waits) continue;
+    running_ = warps_[w].get();
+    warp.fiber.hand_over(running_->fiber);
+    return;
+  }
+  warp.fiber.leave();
 }
 
 bool CompiledBlocks::open_barriers() {
@@ -121,9 +132,11 @@ CompiledBlocks::Status CompiledBlocks::run_together(std::uint64_t block) {
     for (const auto& warp : warps_) {
       if (warp->over || warp->waits) continue;
       running_ = warp.get();
-      warp->over = warp->fiber.enter();
-      if (warp->stopped) return Status::stopped;
-      if (warp->over) warp->live = 0;
+      warp->fiber.enter();
+      // Another one may have come back.
+      running_->over = running_->fiber.over();
+      if (running_->stopped) return Status::stopped;
+      if (running_->over) running_->live = 0;
     }
     for (const auto& warp : warps_) left = left || !warp->over;
     if (!left) return Status::over;

@@ -48,6 +48,7 @@ class CompiledBlocks {
   static std::uint32_t do_meet(Frame* frame, std::uint32_t step, std::uint32_t mask,
                                std::uint32_t barrier, std::uint32_t expected, std::uint32_t votes);
   static void run_warp(void* warp);
+  void leave(Warp& warp);
   Status run_together(std::uint64_t block);
   bool open_barriers();
 

@@ -138,11 +138,17 @@ void Fiber::start(Fiber* self) {
   self->leave();
 }
 
-bool Fiber::enter() {
+void Fiber::enter() {
 #if PTX2SPV_FIBERS
   ptx2spv_switch_stack(&outside_, inside_);
 #endif
-  return over_;
+}
+
+void Fiber::hand_over(Fiber& next) {
+#if PTX2SPV_FIBERS
+  next.outside_ = outside_;
+  ptx2spv_switch_stack(&inside_, next.inside_);
+#endif
 }
 
 void Fiber::leave() {

@@ -18,10 +18,13 @@ class Fiber {
   static bool available();
   /// Prepares a call of `body`; nothing of an earlier call is left. Throws std::bad_alloc.
   void prepare(Body body, void* argument);
-  /// Runs it until it leaves or is over. True when it is over.
-  bool enter();
+  /// Runs it until it, or one that it handed over to, leaves or is over.
+  void enter();
+  bool over() const { return over_; }
   /// In the body: back to who entered.
   void leave();
+  /// In the body: on with another one, which leaves to who entered this one.
+  void hand_over(Fiber& next);
 
  private:
   static void start(Fiber* self);
