@@ -1,5 +1,9 @@
 #include "tools/ptxexec/functions_page.hpp"
 
+#include <algorithm>
+#include <span>
+#include <vector>
+
 namespace ptx2spv::tools {
 namespace {
 
@@ -41,6 +45,14 @@ std::string line(const Row& row) {
          (row.reason ? "not supported: " + std::string(row.reason) : "implemented") + " |\n";
 }
 
+std::string lines(std::span<const Row> rows) {
+  std::vector<Row> sorted(rows.begin(), rows.end());
+  std::ranges::stable_sort(sorted, {}, [](const Row& row) { return std::string_view(row.name); });
+  std::string out;
+  for (const Row& row : sorted) out += line(row);
+  return out;
+}
+
 constexpr const char* kHead = R"(# Functions of CUDA's interfaces
 
 Each function is implemented, or returns not-supported with a message that gives the reason.
@@ -54,9 +66,9 @@ std::string functions_page(std::string_view kind) {
   if (kind != "cuda-functions") return {};
   std::string out = kHead;
   out += "\n## Runtime interface\n\n| function | CUDA | |\n|---|---|---|\n";
-  for (const Row& row : kRuntime) out += line(row);
+  out += lines(kRuntime);
   out += "\n## Driver interface\n\n| function | since CUDA | |\n|---|---|---|\n";
-  for (const Row& row : kDriver) out += line(row);
+  out += lines(kDriver);
   return out;
 }
 

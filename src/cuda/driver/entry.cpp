@@ -64,7 +64,8 @@ struct Row {
 
 /// By base name, and of one name by version.
 const std::vector<Row>& rows() {
-  static const auto* all = new std::vector<Row>{
+  static const auto* all = [] {
+    auto* list = new std::vector<Row>{
 #define PTX2SPV_DRIVER_FUNCTION(base, name, since, variant, ...) \
   {#base, since, true, PTX2SPV_ADDRESS(name), PTX2SPV_PER_THREAD_##variant(name)},
 #define PTX2SPV_DRIVER_MISSING(base, name, since, variant, reason) \
@@ -72,7 +73,13 @@ const std::vector<Row>& rows() {
 #include "src/cuda/driver/functions.def"
 #undef PTX2SPV_DRIVER_FUNCTION
 #undef PTX2SPV_DRIVER_MISSING
-  };
+    };
+    std::ranges::stable_sort(*list, [](const Row& a, const Row& b) {
+      const int order = std::strcmp(a.base, b.base);
+      return order ? order < 0 : a.since < b.since;
+    });
+    return list;
+  }();
   return *all;
 }
 
