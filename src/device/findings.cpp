@@ -99,6 +99,7 @@ const char* to_string(FindingKind kind) {
     case FindingKind::uninitialised: return "uninitialised";
     case FindingKind::race: return "racing";
     case FindingKind::other_geometry: return "other-geometry";
+    case FindingKind::other_width: return "other-width";
     case FindingKind::endless_wait: return "endless-wait";
     case FindingKind::missed_barrier: return "missed-barrier";
     case FindingKind::divergent_barrier: return "divergent-barrier";
@@ -128,8 +129,9 @@ std::string Finding::to_string() const {
   text += "\n  kernel: " + kernel;
   text += fmt::format("\n  thread: block ({}, {}, {}), thread ({}, {}, {})", cta[0], cta[1], cta[2],
                       thread[0], thread[1], thread[2]);
-  if (kind == FindingKind::other_geometry) {
-    text += fmt::format("\n  {}: {}\n  geometry: {}", ptx2spv::to_string(memory), object, detail);
+  if (kind == FindingKind::other_geometry || kind == FindingKind::other_width) {
+    text += fmt::format("\n  {}: {}\n  {}: {}", ptx2spv::to_string(memory), object,
+                        kind == FindingKind::other_width ? "width" : "geometry", detail);
   } else if (!coordinates.empty()) {
     text += fmt::format("\n  {}: {}, at ", ptx2spv::to_string(memory), object);
     for (std::size_t i = 0; i < coordinates.size(); ++i)

@@ -26,6 +26,7 @@ std::optional<FindingKind> kind_named(std::string_view name) {
 std::uint32_t check_of(const Finding& finding) {
   if (finding.kind == FindingKind::uninitialised) return check_init;
   if (finding.kind == FindingKind::race) return check_race;
+  if (finding.kind == FindingKind::other_width) return check_width;
   if (finding.kind >= FindingKind::endless_wait) return check_sync;
   const bool clamp =
       finding.memory == MemorySpace::surface && finding.kind == FindingKind::out_of_bounds;

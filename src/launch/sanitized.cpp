@@ -167,14 +167,23 @@ void describe_global_race(const Variant& variant, const SanitizedLaunch& launch,
   doubt_own_thread(launch, finding);
 }
 
-/// The surface that an instruction of another geometry was used on; the log has its handle.
-void describe_geometry(const ModuleState& module, const AccessSite& site, Finding& finding) {
-  finding.kind = FindingKind::other_geometry;
+/// The surface that an instruction of another geometry or width was used on; the log has its
+/// handle.
+void describe_surface(const ModuleState& module, const AccessSite& site, Finding& finding) {
   finding.object = site.place.surface.empty() ? "a surface by a handle from memory"
                                               : "surface '" + site.place.surface + "'";
   const auto surface =
       std::static_pointer_cast<SurfaceState>(module.device->surfaces.owner(finding.address));
   const char* array = surface ? to_string(surface->array->desc.geometry) : "another";
+  if (site.check == check_width) {
+    finding.kind = FindingKind::other_width;
+    finding.detail = fmt::format("bytes of the access: {}, ", site.bytes);
+    finding.detail += surface ? fmt::format("of a texel of the {} array: {}", array,
+                                            surface->array->desc.texel_bytes())
+                              : "not those of a texel";
+    return;
+  }
+  finding.kind = FindingKind::other_geometry;
   finding.detail = fmt::format("the instruction is of {}, the array of {}",
                                to_string(static_cast<Geometry>(site.geometry)), array);
 }
@@ -291,7 +300,8 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
   if (site.check == check_init) finding.kind = FindingKind::uninitialised;
   if (site.check == check_race) finding.kind = FindingKind::race;
   const bool texture = site.memory == MemorySpace::texture && site.geometry;
-  const bool surface = site.memory == MemorySpace::surface && site.check == check_memory;
+  const bool surface = site.memory == MemorySpace::surface &&
+                       (site.check == check_memory || site.check == check_width);
   if (!finding.address_known && !texture && !surface) return finding;
   if (finding.address_known)
     finding.address = std::uint64_t{record[abi::f_address + 1]} << 32 | record[abi::f_address];
@@ -305,7 +315,7 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
     return finding;
   }
   if (surface) {
-    describe_geometry(module, site, finding);
+    describe_surface(module, site, finding);
     return finding;
   }
   if (site.memory == MemorySpace::surface) {

@@ -160,11 +160,10 @@ constexpr Option kOptions[] = {
     {set_variable<"PTX2SPV_SANITIZE", checks_problem>, 0, "sanitize", "CHECKS",
      "check kernels while they run: memory (accesses out of bounds, misaligned ones, freed "
      "memory), init (reads of what nobody wrote), race (memory that two threads access at once), "
-     "clamp (surface accesses "
-     "out "
-     "of range that do not trap), leaks (memory that is never freed), or all, which is every check "
-     "but clamp and leaks",
-     "all,memory,init,race,sync,clamp,leaks"},
+     "sync (threads that wait in vain), clamp (surface accesses out of range that do not trap), "
+     "width (surface accesses of more or fewer bytes than a texel has), leaks (memory that is "
+     "never freed), or all, which is every check but clamp, width and leaks",
+     "all,memory,init,race,sync,clamp,width,leaks"},
     {set_variable<"PTX2SPV_SANITIZE_EXITCODE", number_problem<0, 255>>, 0, "error-exitcode", "CODE",
      "what the program ends with where --sanitize found something and it ended with 0; 4 when not "
      "given"},

@@ -172,10 +172,10 @@ constexpr Option kOptions[] = {
     {set_by<take_checks>, 0, "sanitize", "CHECKS",
      "check kernels while they run: memory (accesses out of bounds, misaligned ones, freed "
      "memory), init (reads of what nobody wrote), race (memory that two threads access at once), "
-     "clamp (surface accesses "
-     "out "
-     "of range that do not trap), or all, which is every check but clamp",
-     "all,memory,init,race,sync,clamp"},
+     "sync (threads that wait in vain), clamp (surface accesses out of range that do not trap), "
+     "width (surface accesses of more or fewer bytes than a texel has), or all, which is every "
+     "check but clamp and width",
+     "all,memory,init,race,sync,clamp,width"},
     {set_number<0, 255, &Settings::error_exit>, 0, "error-exitcode", "CODE",
      "the exit code where --sanitize found something; 4 when not given"},
     {set_by<take_suppressions>, 0, "suppressions", "FILE", kSuppressionsHelp, "file"},

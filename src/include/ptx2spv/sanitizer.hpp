@@ -21,6 +21,7 @@ enum class FindingKind : std::uint8_t {
   uninitialised,   ///< a byte was read that neither the host nor a kernel had written
   race,            ///< another thread did the same, and no barrier, atomic or launch lies between
   other_geometry,  ///< a surface instruction of one geometry on an array of another
+  other_width,     ///< a surface access of more or fewer bytes than a texel has
   // Of synchronisation
   endless_wait,       ///< for threads that wait elsewhere or never come
   missed_barrier,     ///< other threads of the block did something and ended without reaching it
@@ -47,7 +48,7 @@ struct Finding {
   std::uint32_t bytes = 0;  ///< 0: synchronisation, which has no memory, or a dead handle
   std::array<std::uint32_t, 3> cta{}, thread{};
   /// Of synchronisation: what was found, as a sentence without a stop. Of a dead handle: the
-  /// handle, and why it is dead. Of another geometry: both geometries.
+  /// handle, and why it is dead. Of another geometry or width: both of them.
   std::string detail;
   bool address_known = true;  ///< false: the thread had another fault since
   std::uint64_t address = 0;  ///< outside of global memory an offset in that memory

@@ -26,7 +26,7 @@ inline constexpr std::uint32_t kAllChecks = 0
 
 /// Those that change a kernel's translation.
 inline constexpr std::uint32_t kKernelChecks =
-    check_memory | check_init | check_race | check_clamp | check_sync;
+    check_memory | check_init | check_race | check_clamp | check_sync | check_width;
 
 struct CheckRow {
   std::string_view name;

@@ -206,6 +206,13 @@ class AccessChecks {
     return inst.op >= Op::surf_load && inst.op <= Op::surf_reduce;
   }
 
+  /// One whose width may not be the texel's; lower-surfaces gives it its site, too.
+  bool has_width(Value value) const {
+    const Op op = f_.insts[value].op;
+    return asks(check_width) &&
+           (op == Op::surf_load || op == Op::surf_store || op == Op::surf_reduce);
+  }
+
   /// One whose texels have a shadow that is asked for.
   bool shadowed_surface(const ir::Inst& inst) const {
     return (options_.checks & (check_init | check_race)) && inst.op >= Op::surf_load &&
@@ -227,7 +234,8 @@ class AccessChecks {
     std::uint32_t sites = 0;
     for (const ir::Block& block : f_.blocks)
       for (const Value v : block.insts) {
-        sites += (watched_surface(v) ? 1u : 0u) + (may_miss(v) ? 1u : 0u);
+        sites +=
+            (watched_surface(v) ? 1u : 0u) + (may_miss(v) ? 1u : 0u) + (has_width(v) ? 1u : 0u);
         sites += fetches(f_.insts[v]) || other_kind(f_.insts[v]) ? 1u : 0u;
         if (shadowed_surface(f_.insts[v])) {
           any_surface_ = true;

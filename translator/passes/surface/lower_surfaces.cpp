@@ -254,6 +254,12 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
       entry.access_sites.push_back(std::move(site));
       access.watch_geometry(static_cast<std::uint32_t>(entry.access_sites.size() - 1), args[0]);
     }
+    // A formatted store writes whole texels, whatever their size.
+    if (given.checks & check_width && inst.op != Op::surf_store_p) {
+      AccessSite site = surface_site(function, value, check_width, surface);
+      entry.access_sites.push_back(std::move(site));
+      access.watch_width(static_cast<std::uint32_t>(entry.access_sites.size() - 1), args[0]);
+    }
     access.lower(value, inst.op, {args.begin() + 1, args.end()});
   });
 

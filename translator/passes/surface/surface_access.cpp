@@ -170,6 +170,18 @@ void SurfaceAccess::note_geometry() {
   passes::note_fault(b_, *geometry_site_, meant, handle_);
 }
 
+/// An instruction that finds nothing there has no width to compare.
+void SurfaceAccess::note_width() {
+  if (!width_site_) return;
+  const bool known = r_.is_static() && r_.spec().format_known;
+  const Value texel =
+      known ? i32(texel_bytes(r_.spec().format, r_.spec().channels)) : r_.word(abi::s_texel_bytes);
+  Value meant = b_.cmp(Op::eq, texel, i32(op_.bytes));
+  if (found()) meant = b_.op2(Op::or_, meant, not1(found()));
+  if (r_.dead()) meant = b_.op2(Op::or_, meant, r_.dead());
+  passes::note_fault(b_, *width_site_, meant, handle_);
+}
+
 void SurfaceAccess::note_fault(const Located& at, const std::vector<Value>& coords) {
   if (!at.fault) return;
   const Value code = b_.get(trap_.code);
@@ -425,6 +437,7 @@ void SurfaceAccess::lower(Value value, Op kind, const std::vector<Value>& operan
     unit = log2_of(op_.bytes);
   }
   note_geometry();
+  note_width();
   const Located at = locate(coords, texel, unit);
   switch (kind) {
     case Op::surf_load:

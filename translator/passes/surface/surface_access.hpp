@@ -40,12 +40,18 @@ class SurfaceAccess {
     geometry_site_ = site;
     handle_ = handle;
   }
+  /// Notes accesses of another width than the texels as `site` of the sanitizer, with the handle.
+  void watch_width(std::uint32_t site, ir::Value handle) {
+    width_site_ = site;
+    handle_ = handle;
+  }
   /// Gives `value` (a surf_* operation with these operands after the handle) its meaning.
   void lower(ir::Value value, ir::Op kind, const std::vector<ir::Value>& operands);
 
  private:
   ir::Value found();
   void note_geometry();
+  void note_width();
   Located locate(const std::vector<ir::Value>& coords, ir::Value unit_bytes, unsigned unit_log2);
   void note_fault(const Located& at, const std::vector<ir::Value>& coords);
   ir::Value offset32(const Located& at);
@@ -90,7 +96,7 @@ class SurfaceAccess {
   const ir::SurfaceOp& op_;
   ir::TrapState trap_;
   std::uint32_t site_;
-  std::optional<std::uint32_t> watched_, geometry_site_;
+  std::optional<std::uint32_t> watched_, geometry_site_, width_site_;
   ir::Value handle_ = 0;
 };
 
