@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "tests/runtime/fixture.hpp"
+#include "tests/support/environment.hpp"
 
 namespace ptx2spv {
 
@@ -18,6 +19,19 @@ inline Device open_checked(
   if (suppressions) options.suppressions = suppressions;
   options.report = std::move(report);
   return must(Device::open(options));
+}
+
+/// Every so many rows of a long table are run: machine code takes some 50 ms a kernel to make.
+inline std::size_t share() {
+  return debug_setting("tier") == "compiled" && test::environment("PTX2SPV_EXHAUSTIVE") != "1" ? 7
+                                                                                               : 1;
+}
+
+/// Why a test of check_sync has nothing to look at; null: it has.
+inline const char* no_sync() {
+  return test::environment("PTX2SPV_EXECUTOR") == "host"
+             ? "devices' translations alone report of synchronisation"
+             : nullptr;
 }
 
 }  // namespace ptx2spv

@@ -2,8 +2,6 @@
 // access by it is found, and a right one that comes the same way is no finding.
 #include <fmt/format.h>
 
-#include <array>
-
 #include "tests/sanitize/checked_device.hpp"
 #include "tests/sanitize/ways.hpp"
 
@@ -23,15 +21,22 @@ constexpr std::pair<const char*, const char*> kAccesses[] = {
     {"comparison", "atom.global.cas.b64 %t, [%p], 1, 2;"},
 };
 
-/// Two allocations, one that was freed, and memory for the kernels' own tables.
+/// Two allocations, one that was freed, memory for the kernels' own tables, and what others have:
+/// another device, and the host on its stack and its heap.
 struct Memory {
   explicit Memory(const Device& device)
-      : a(must(Buffer::create(device, 64))),
+      : other(open_checked(check_memory)),
+        foreign(must(Buffer::create(other, 64))),
+        heap(64),
+        a(must(Buffer::create(device, 64))),
         b(must(Buffer::create(device, 64))),
         cells(must(Buffer::create(device, 256))) {
     Buffer gone = must(Buffer::create(device, 64));
     freed = gone.address();
   }
+  Device other;
+  Buffer foreign;
+  std::vector<std::uint64_t> heap;
   Buffer a, b, cells;
   std::uint64_t freed = 0;
 };
@@ -42,12 +47,21 @@ struct Wrong {
 };
 
 void expect_each(const Device& device, const Memory& memory, const std::string& text, bool null) {
-  const std::array<Wrong, 6> all = {{{memory.a.address() + 16, {}},
-                                     {memory.b.address(), {}},
-                                     {0, FindingKind::null_pointer},
-                                     {memory.freed, FindingKind::freed_memory},
-                                     {memory.a.address() + 64, FindingKind::out_of_bounds},
-                                     {std::uint64_t{7} << 44, FindingKind::out_of_bounds}}};
+  alignas(16) const std::uint64_t stack[8] = {};
+  const auto address = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
+  const std::uint64_t a = memory.a.address();
+  const Wrong all[] = {
+      {a + 16, {}},
+      {memory.b.address(), {}},
+      {0, FindingKind::null_pointer},
+      {16, FindingKind::null_pointer},
+      {memory.freed, FindingKind::freed_memory},
+      {a + 64, FindingKind::out_of_bounds},
+      {a - 16, FindingKind::out_of_bounds},
+      {memory.foreign.address(), FindingKind::out_of_bounds},
+      {address(stack), FindingKind::out_of_bounds},
+      {address(memory.heap.data()) & ~std::uint64_t{15}, FindingKind::out_of_bounds},
+      {std::uint64_t{7} << 44, FindingKind::out_of_bounds}};
   for (const Wrong& wrong : all) {
     if (null && wrong.address) continue;
     SCOPED_TRACE(fmt::format("{:#x}", wrong.address));
@@ -75,31 +89,23 @@ void expect_each(const Device& device, const Memory& memory, const std::string& 
 }
 
 /// Each way with two accesses, in turns, and each access with the first way.
-void expect_all(ExecutorPolicy executor) {
-  DeviceOptions options;
-  options.cache = false;
-  options.checks = check_memory;
-  options.report = [](std::string_view) {};
+TEST(Pointers, WrongOnesAreFoundWhateverWayTheyCome) {
   const std::size_t ways = std::size(kWays), accesses = std::size(kAccesses);
   std::optional<Device> device;
   std::optional<Memory> memory;
-  for (std::size_t i = 0; i < 2 * ways + accesses; ++i) {
+  for (std::size_t i = 0; i < 2 * ways + accesses; i += share()) {
     const Way& way = kWays[i < 2 * ways ? i / 2 : 0];
     const auto& access = kAccesses[i < 2 * ways ? (i * 3 + i / 20) % accesses : i - 2 * ways];
-    SCOPED_TRACE(
-        fmt::format("{}, {}, executor {}", way.name, access.first, static_cast<int>(executor)));
+    SCOPED_TRACE(fmt::format("{}, {}", way.name, access.first));
     // A device keeps a hundred places.
     if (!device || device->sanitizer_report().findings.size() > 90) {
       memory.reset();
-      device = device_by(executor, options);
+      device = open_checked(check_memory);
       memory.emplace(*device);
     }
     expect_each(*device, *memory, kernel_of(way, access.second), way.null);
   }
 }
-
-TEST(Pointers, WrongOnesAreFoundWhateverWayTheyCome) { expect_all(ExecutorPolicy::device); }
-TEST(Pointers, WrongOnesAreFoundByTheInterpreterToo) { expect_all(ExecutorPolicy::host); }
 
 // A choice of a pointer or null points into what that pointer points into: an index that reaches
 // another allocation is found.

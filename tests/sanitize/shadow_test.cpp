@@ -261,31 +261,25 @@ TEST(Shadow, PaddingThatIsOnlyCopiedIsNoFinding) {
   const auto local = copies("local", "%d5", ".local .align 16 .b8 own[16]; mov.u64 %d5, own;\n");
   const auto global =
       copies("global", "%d5", "mul.wide.u32 %d5, %r0, 16; add.u64 %d5, %d0, %d5;\n");
-  for (const ExecutorPolicy executor : {ExecutorPolicy::device, ExecutorPolicy::host}) {
-    for (const auto* each : {&shared, &local, &global}) {
-      for (const Copy& copy : *each) {
-        SCOPED_TRACE(fmt::format("{}, {}, {}", copy.name, executor == ExecutorPolicy::host,
-                                 each == &local    ? "local"
-                                 : each == &shared ? "shared"
-                                                   : "global"));
-        DeviceOptions options;
-        options.cache = false;
-        options.checks = check_init;
-        options.report = [](std::string_view) {};
-        const Device device = device_by(executor, options);
-        const Module module = must(Module::load(device, module_of(copy.body), "copy.ptx"));
-        Buffer buffer = must(Buffer::create(device, 32 * kThreads));
-        LaunchConfig config;
-        config.block = {kThreads, 1, 1};
-        must(must(module.kernel("k")).launch(config, Args().buffer(buffer).buffer(buffer)));
-        const std::vector<Finding> found = device.sanitizer_report().findings;
-        EXPECT_EQ(!found.empty(), copy.found) << (found.empty() ? "" : found[0].to_string());
-        if (!found.empty()) {
-          EXPECT_STREQ(to_string(found[0].kind), "uninitialised");
-          EXPECT_NE(found[0].instruction.find(copy.at), std::string::npos) << found[0].to_string();
-          if (*copy.at) {
-            EXPECT_EQ(found.size(), 1u);
-          }
+  for (const auto* each : {&shared, &local, &global}) {
+    for (const Copy& copy : *each) {
+      SCOPED_TRACE(fmt::format("{}, {}", copy.name,
+                               each == &local    ? "local"
+                               : each == &shared ? "shared"
+                                                 : "global"));
+      const Device device = open_checked(check_init);
+      const Module module = must(Module::load(device, module_of(copy.body), "copy.ptx"));
+      Buffer buffer = must(Buffer::create(device, 32 * kThreads));
+      LaunchConfig config;
+      config.block = {kThreads, 1, 1};
+      must(must(module.kernel("k")).launch(config, Args().buffer(buffer).buffer(buffer)));
+      const std::vector<Finding> found = device.sanitizer_report().findings;
+      EXPECT_EQ(!found.empty(), copy.found) << (found.empty() ? "" : found[0].to_string());
+      if (!found.empty()) {
+        EXPECT_STREQ(to_string(found[0].kind), "uninitialised");
+        EXPECT_NE(found[0].instruction.find(copy.at), std::string::npos) << found[0].to_string();
+        if (*copy.at) {
+          EXPECT_EQ(found.size(), 1u);
         }
       }
     }

@@ -272,10 +272,18 @@ void run_all(const std::vector<Case>& cases) {
   EXPECT_EQ(device.sanitizer_report().places_left_out, 0u);
 }
 
-TEST(Sync, BarriersThatSomeThreadsMissAreFound) { run_all(kBarriers); }
-TEST(Sync, WarpOperationsWithoutTheirMembersAreFound) { run_all(kWarps); }
+TEST(Sync, BarriersThatSomeThreadsMissAreFound) {
+  if (const char* reason = no_sync()) GTEST_SKIP() << reason;
+  run_all(kBarriers);
+}
+
+TEST(Sync, WarpOperationsWithoutTheirMembersAreFound) {
+  if (const char* reason = no_sync()) GTEST_SKIP() << reason;
+  run_all(kWarps);
+}
 
 TEST(Sync, WaitsWithoutEndAreFound) {
+  if (const char* reason = no_sync()) GTEST_SKIP() << reason;
   if (open_checked(check_sync).info().profile.exactness.independent_threads)
     GTEST_SKIP() << "waits are not bounded where threads advance independently";
   run_all(kWaits);

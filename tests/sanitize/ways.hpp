@@ -78,6 +78,44 @@ inline constexpr Way kWays[] = {
      "selp.b64 %p, %x, %a, %wrong; mov.b64 {%l, %h}, %p;\n"
      "shfl.sync.idx.b32 %l, %l, %i, 31, -1; shfl.sync.idx.b32 %h, %h, %i, 31, -1;\n"
      "mov.b64 %p, {%l, %h};"},
+    {"a predicated load", "mov.b64 %p, %a; @%wrong ld.param.u64 %p, [other];"},
+    {"a choice by sign", "selp.b32 %l, -1, 0, %wrong; slct.b64.s32 %p, %a, %x, %l;"},
+    {"two pointers that a loop exchanges",
+     "mov.b64 %p, %a; mov.b64 %t, %x; mov.u32 %l, 0; selp.b32 %m, 3, 4, %wrong;\n"
+     "TURN: mov.b64 %u, %p; mov.b64 %p, %t; mov.b64 %t, %u; add.u32 %l, %l, 1;\n"
+     "setp.lt.u32 %q, %l, %m; @%q bra TURN; mov.u64 %t, 0;"},
+    {"a branch of many",
+     "selp.b32 %l, 1, 0, %wrong; PLACES: .branchtargets OF_A, OF_X; brx.idx %l, PLACES;\n"
+     "OF_A: mov.b64 %p, %a; bra AFTER; OF_X: mov.b64 %p, %x; AFTER:"},
+    {"halves with a carry",
+     "sub.u64 %t, %x, %a; selp.b64 %t, %t, 0, %wrong; mov.b64 {%l, %h}, %a;\n"
+     "mov.b64 {%m, %n}, %t; add.cc.u32 %l, %l, %m; addc.u32 %h, %h, %n; mov.b64 %p, {%l, %h};"},
+    {"bytes",
+     "mov.b64 {%l, %h}, %a; mov.b64 {%m, %n}, %x; selp.b32 %s, 0x7654, 0x3210, %wrong;\n"
+     "prmt.b32 %l, %l, %m, %s; prmt.b32 %h, %h, %n, %s; mov.b64 %p, {%l, %h};"},
+    {"a choice of bits",
+     "selp.b64 %t, -1, 0, %wrong; and.b64 %u, %x, %t; not.b64 %t, %t; and.b64 %t, %a, %t;\n"
+     "or.b64 %p, %t, %u;"},
+    {"a bit field", "selp.b32 %l, 64, 0, %wrong; bfi.b64 %p, %x, %a, 0, %l;"},
+    {"a bit field anywhere",
+     "selp.b32 %l, 64, 0, %wrong; and.b32 %m, %i, 0; bfi.b64 %p, %x, %a, %m, %l;"},
+    {"an atomic maximum",
+     "selp.b64 %p, %x, %a, %wrong; add.u64 %t, %table, %lane; mov.u64 %u, 0;\n"
+     "st.global.u64 [%t], %u; atom.global.max.u64 %u, [%t], %p; ld.global.u64 %p, [%t];"},
+    {"a structure's member",
+     "mov.u64 %t, two; selp.b64 %u, %x, %a, %wrong; st.local.u64 [%t+8], %u;\n"
+     "ld.local.v2.u64 {%u, %p}, [%t];"},
+    {"a pointer to it", "call (%p), behind, (%a, %x, %lane);",
+     ".func (.reg .b64 %r) behind(.reg .b64 %a, .reg .b64 %x, .reg .b64 %n) {\n"
+     "  .reg .pred %q; .reg .b64 %t; .local .align 8 .b8 one[8]; setp.eq.u64 %q, %n, 40;\n"
+     "  selp.b64 %t, %x, %a, %q; st.local.u64 [one], %t; mov.u64 %t, one;\n"
+     "  cvta.local.u64 %t, %t; ld.u64 %r, [%t]; ret;\n}"},
+    {"an indirect call",
+     "mov.u64 %t, pick; selp.b64 %u, 40, 0, %wrong; SHAPE: .callprototype (.reg .b64 _) _ "
+     "(.reg .b64 _, .reg .b64 _, .reg .b64 _);\n"
+     "call (%p), %t, (%a, %x, %u), SHAPE;",
+     ".func (.reg .b64 %r) pick(.reg .b64 %a, .reg .b64 %x, .reg .b64 %n) {\n"
+     "  .reg .pred %q; setp.eq.u64 %q, %n, 40; selp.b64 %r, %x, %a, %q; ret;\n}"},
     {"a generic address and back",
      "selp.b64 %p, %x, %a, %wrong; cvta.global.u64 %p, %p; cvta.to.global.u64 %p, %p;"},
 };
@@ -86,7 +124,7 @@ inline std::string kernel_of(const Way& way, const char* access) {
   return fmt::format(
       ".version 8.3\n.target sm_80\n.address_size 64\n{}\n"
       ".visible .entry k(.param .u64 right, .param .u64 other, .param .u64 cells)\n{{\n"
-      "  .reg .pred %wrong, %q; .reg .f64 %f; .reg .b32 %i, %l, %h, %m, %n;\n"
+      "  .reg .pred %wrong, %q; .reg .f64 %f; .reg .b32 %i, %l, %h, %m, %n, %s;\n"
       "  .reg .b64 %a, %x, %p, %t, %u, %table, %lane; .local .align 16 .b8 two[16];\n"
       "  ld.param.u64 %a, [right]; ld.param.u64 %x, [other]; ld.param.u64 %table, [cells];\n"
       "  mov.u32 %i, %tid.x; setp.eq.u32 %wrong, %i, 5; mul.wide.u32 %lane, %i, 8;\n"

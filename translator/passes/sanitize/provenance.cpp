@@ -92,6 +92,12 @@ Provenance::State Provenance::transfer(Value value) {
     case Op::zext:
     case Op::sext:
     case Op::trunc: return arg(0);
+    case Op::shl: {
+      // A scaled index is shifted by a constant, a bit field by any number.
+      const ir::Inst& by = f_.insts[f_.arg(value, 1)];
+      if (by.op == Op::constant) return by.imm == 0 ? arg(0) : made_of(value);
+      return arg(0) >= kFirstRoot ? kDistance : made_of(value);
+    }
     case Op::pack: {
       // The high word of a generic address of shared or local memory is a constant.
       if (arg(0) == kNone) return kNone;
