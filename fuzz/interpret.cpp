@@ -1,5 +1,6 @@
-// What the interpreter makes of an instruction: with and without the optimiser, and on numbers that
-// the input's digest chooses, the same words. The kernel is that of the sensitivity target.
+// What the host back end makes of an instruction: with and without the optimiser, at times in
+// machine code, and on numbers that the input's digest chooses, the same words. The kernel is that
+// of the sensitivity target.
 #include <array>
 #include <cstring>
 #include <optional>
@@ -11,6 +12,10 @@ namespace ptx2spv::fuzz {
 
 namespace {
 
+using Tier = InterpretedKernel::Tier;
+
+/// One of so many inputs is compiled, which takes as long as some hundred others.
+constexpr unsigned kSeldom = 32;
 constexpr std::size_t kMostBytes = 200, kInputWords = 200, kWords = 400;
 
 using Words = std::array<std::uint32_t, kWords>;
@@ -25,7 +30,7 @@ std::uint32_t any_word(Random& random) {
 }
 
 /// Nothing: the interpreter does not take the kernel. A problem ends with words of its own.
-std::optional<Words> run(const PtxModule& module, int optimize, Words words) {
+std::optional<Words> run(const PtxModule& module, int optimize, Tier tier, Words words) {
   TranslateOptions options;
   options.entry = "k";
   options.optimize = optimize;
@@ -50,11 +55,19 @@ std::optional<Words> run(const PtxModule& module, int optimize, Words words) {
   launch.bindings[abi::locks] = memory(locks);
   launch.push = push;
   launch.threads = 1;
+  launch.tier = tier;
   launch.timeout = 5;
   const auto ending = kernel->run(launch);
   if (ending.timed_out) found("a kernel without a loop does not end");
   if (!ending.problem.empty() || trap[0]) words.fill(0);
   return words;
+}
+
+void expect_same(std::string_view text, const Words& plain, const Words& other, const char* which) {
+  for (std::size_t i = 0; i < kWords; ++i)
+    if (plain[i] != other[i])
+      found(std::string(text) + ": word " + std::to_string(i) + " is " + std::to_string(plain[i]) +
+            ", and " + which + " " + std::to_string(other[i]));
 }
 
 /// Whose result is the kernel's own: no memory at addresses that are numbers, no clock.
@@ -75,16 +88,17 @@ bool run_interpret(Input input) {
   const auto module = PtxModule::parse({{kernel_around(text), "fuzz.ptx"}}, messages);
   if (!module) return false;
   Random random(hash(input));
+  const bool compiles = random.one_in(kSeldom);
   for (int round = 0; round < 2; ++round) {
     Words words{};
     for (std::size_t i = 0; i < kInputWords; ++i) words[i] = any_word(random);
-    const auto plain = run(*module, 0, words), optimised = run(*module, 1, words);
+    const auto plain = run(*module, 0, Tier::interpreted, words),
+               optimised = run(*module, 1, Tier::interpreted, words);
     if (plain.has_value() != optimised.has_value()) found("the optimiser decides what is taken");
     if (!plain) return false;
-    for (std::size_t i = 0; i < kWords; ++i)
-      if ((*plain)[i] != (*optimised)[i])
-        found(text + ": word " + std::to_string(i) + " is " + std::to_string((*plain)[i]) +
-              ", and optimised " + std::to_string((*optimised)[i]));
+    expect_same(text, *plain, *optimised, "optimised");
+    if (compiles)
+      expect_same(text, *plain, *run(*module, 1, Tier::compiled, words), "in machine code");
   }
   return true;
 }
