@@ -15,7 +15,9 @@ constexpr std::uint64_t kShort = 500'000;  // microseconds
 /// What checks of synchronisation may take: they make several times as much of a kernel.
 constexpr std::uint64_t kMostForSync = 20'000'000;
 
-bool looks_at_sync(const LaunchFacts& facts) { return (facts.checks & check_sync) != 0; }
+bool looks_at_sync(const LaunchFacts& facts) {
+  return (facts.checks & check_sync) != 0 && has_sync_to_check(*facts.kernel->info);
+}
 
 /// Whether threads may wait for what the program does meanwhile. A CPU's driver has an end to
 /// loops, or works off one launch after another.
@@ -44,7 +46,7 @@ bool host_at_once(const LaunchFacts& facts) {
 
 /// Whether the host's machine code is preferred to that of a CPU's driver.
 bool host_first(const LaunchFacts& facts) {
-  return exact(facts) && !facts.config.threads && facts.checks == no_checks &&
+  return exact(facts) && !facts.config.threads && !looks_at_sync(facts) &&
          !facts.kernel->tier.not_compiled && option_text(Option::tier) != "driver" &&
          InterpretedKernel::no_compiler().empty();
 }

@@ -427,6 +427,10 @@ void settle_slots(const KernelState& kernel, const Slots& slots, Specialization&
 
 }  // namespace
 
+bool has_sync_to_check(const EntryInfo& info) {
+  return info.divergent_barriers || info.warp_operations || info.waits;
+}
+
 Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const LaunchFacts& facts,
                                                         const Slots& slots,
                                                         const std::vector<std::byte>& params,
@@ -436,16 +440,17 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const LaunchFacts& facts
   key.checks = facts.checks;
   constexpr std::uint32_t kOfBlocks = check_race | check_sync;
   if (key.together[0] && (key.checks & kOfBlocks)) {
-    key.checks &= ~kOfBlocks;
+    key.checks = (key.checks & ~kOfBlocks) | check_memory;
     say_unchecked(kernel,
                   "a workgroup runs all blocks of '{}', which is launched cooperatively: neither "
                   "races nor synchronisation are looked for");
   }
   if (!looks_at_sync && (key.checks & check_sync)) {
-    key.checks &= ~std::uint32_t{check_sync};
-    say_unchecked(kernel,
-                  "the driver does not take kernel '{}' with checks of synchronisation, or not "
-                  "soon: the interpreter runs it, and synchronisation is not looked at");
+    key.checks = (key.checks & ~std::uint32_t{check_sync}) | check_memory;
+    if (has_sync_to_check(*kernel.info))
+      say_unchecked(kernel,
+                    "the driver does not take kernel '{}' with checks of synchronisation, or not "
+                    "soon: the interpreter runs it, and synchronisation is not looked at");
   }
   if (key.checks == no_checks) return std::shared_ptr<SanitizedLaunch>();
   DeviceState& device = *kernel.module->device;
