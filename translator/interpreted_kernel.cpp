@@ -59,7 +59,8 @@ struct InterpretedKernel::Impl {
 
 std::optional<InterpretedKernel> InterpretedKernel::make(const PtxModule& module,
                                                          const TranslateOptions& asked,
-                                                         std::vector<Message>& messages) {
+                                                         std::vector<Message>& messages,
+                                                         std::shared_ptr<CodeStore> store) {
   const PtxModule::Impl& source = *module.impl_;
   const FrontEntry* front = source.one_entry(asked.entry, messages);
   if (!front) return std::nullopt;
@@ -89,7 +90,7 @@ std::optional<InterpretedKernel> InterpretedKernel::make(const PtxModule& module
                     impl->entry.name, impl->program->local_bytes, kMostLocal)));
     return std::nullopt;
   }
-  impl->tier = std::make_shared<interpreter::Tier>(impl->program);
+  impl->tier = std::make_shared<interpreter::Tier>(impl->program, std::move(store));
   InterpretedKernel kernel;
   kernel.impl_ = std::move(impl);
   return kernel;

@@ -65,7 +65,7 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   Clocks clocks;
   Layouts layouts;
   PipelineCache pipeline_cache;
-  std::unique_ptr<DiskCache> disk;
+  std::shared_ptr<DiskCache> disk;
   std::atomic<std::uint64_t> next_serial{1};  ///< names for descriptor caches: never used twice
 
   /// Shared: arrays stay where they are. Alone: they move. `moves` counts that, so that a launch

@@ -14,6 +14,7 @@
 #include "src/device/bindings.hpp"
 #include "src/device/local_memory.hpp"
 #include "src/device/pipeline_trial.hpp"
+#include "src/module/code_store.hpp"
 #include "src/module/module.hpp"
 #include "src/options.hpp"
 
@@ -273,7 +274,8 @@ Result<std::shared_ptr<const Variant>> KernelState::interpretation(const Special
   if (auto known = interpretations.find(key)) return known;
   const auto start = Clock::now();
   std::vector<Message> messages;
-  auto made = InterpretedKernel::make(module->ptx, options_for(*this, key), messages);
+  auto made = InterpretedKernel::make(module->ptx, options_for(*this, key), messages,
+                                      code_store(module->device->disk));
   if (!made) return refused(*this, std::move(messages));
   auto variant = std::make_shared<Variant>(*module->device);
   variant->key = key;

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <random>
 
 #include "ptx2spv/interpreter.hpp"
@@ -22,8 +24,8 @@ struct Shape {
 constexpr Shape kShapes[] = {{64, 1, 1, 9}, {32, 4, 1, 5}, {16, 16, 1, 3},
                              {17, 3, 1, 7}, {1, 1, 1, 4},  {5, 7, 2, 3}};
 
-std::optional<InterpretedKernel> kernel_of(const std::string& body,
-                                           const std::string& memory = "") {
+std::optional<InterpretedKernel> kernel_of(const std::string& body, const std::string& memory = "",
+                                           std::shared_ptr<CodeStore> store = nullptr) {
   const std::string text =
       ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 to, .param "
       ".u64 "
@@ -41,7 +43,7 @@ std::optional<InterpretedKernel> kernel_of(const std::string& body,
   std::vector<Message> messages;
   const auto module = PtxModule::parse({{text, "k.ptx"}}, messages);
   std::optional<InterpretedKernel> kernel;
-  if (module) kernel = InterpretedKernel::make(*module, {.entry = "k"}, messages);
+  if (module) kernel = InterpretedKernel::make(*module, {.entry = "k"}, messages, std::move(store));
   for (const Message& each : messages) ADD_FAILURE() << each.rendered;
   return kernel;
 }
@@ -226,6 +228,46 @@ TEST_F(Compiled, LanesCallTheLibrary) {
                  "fma.rz.f32 %f5, %f0, %f3, %f4;\nadd.rm.f32 %f6, %f5, %f1;\n"
                  "cvt.rzi.u64.f32 %d4, %f0;\ncvt.u32.u64 %r12, %d4;\nmov.b32 %r10, %f6;\n"
                  "mov.b32 %r13, %f4;\nadd.u32 %r11, %r12, %r13;");
+}
+
+class Kept : public CodeStore {
+ public:
+  std::optional<std::vector<std::byte>> load(const std::string& content) override {
+    const auto known = codes.find(content);
+    if (known == codes.end()) return std::nullopt;
+    ++found;
+    return known->second;
+  }
+  void store(const std::string& content, const std::vector<std::byte>& code) override {
+    ++stored;
+    codes[content] = code;
+  }
+
+  std::map<std::string, std::vector<std::byte>> codes;
+  int found = 0, stored = 0;
+};
+
+/// As in a second process: the first launch finds what was stored, which no other kernel and no
+/// other shape of blocks does.
+TEST_F(Compiled, CodeIsKept) {
+  const auto kept = std::make_shared<Kept>();
+  const std::string body =
+      "mad.lo.u32 %r10, %r10, 3, %r1;\nmov.b32 %f0, %r11;\n"
+      "rcp.approx.f32 %f0, %f0;\nmov.b32 %r11, %f0;";
+  const Shape &rows = kShapes[0], &no_rows = kShapes[3];
+  const auto first = kernel_of(body, "", kept), second = kernel_of(body, "", kept);
+  const auto other = kernel_of("mad.lo.u32 %r10, %r10, 5, %r1;" + body, "", kept);
+  ASSERT_TRUE(first && second && other);
+  const auto right = run(*first, rows, Tier::interpreted).words;
+  EXPECT_EQ(run(*first, rows, Tier::compiled).words, right);
+  EXPECT_EQ(kept->stored, 1);
+  EXPECT_EQ(kept->found, 0);
+  EXPECT_EQ(run(*second, rows, Tier::automatic).words, right);
+  EXPECT_EQ(kept->found, 1);
+  run(*second, no_rows, Tier::compiled);
+  run(*other, rows, Tier::compiled);
+  EXPECT_EQ(kept->found, 1);
+  EXPECT_EQ(kept->stored, 3);
 }
 
 TEST_F(Compiled, LoopsThatDoNotEndAreStopped) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "translator/backend/host/content.hpp"
 #include "translator/backend/host/emit.hpp"
 #include "translator/backend/host/fiber.hpp"
 
@@ -57,6 +58,7 @@ class Compiler {
     char* triple = l_.GetDefaultTargetTriple();
     char* cpu = l_.GetHostCPUName();
     features_ = l_.GetHostCPUFeatures();
+    processor_ = fmt::format("{} {} {} {}", l_.version, triple, cpu, features_);
     LLVMTargetRef target = nullptr;
     char* error = nullptr;
     if (l_.GetTargetFromTriple(triple, &target, &error)) {
@@ -76,6 +78,16 @@ class Compiler {
   }
 
   const char* features() const { return features_; }
+  const std::string& processor() const { return processor_; }
+
+  LLVMMemoryBufferRef buffer(std::span<const std::byte> object) {
+    return l_.CreateMemoryBufferWithMemoryRangeCopy(reinterpret_cast<const char*>(object.data()),
+                                                    object.size(), "ptx2spv");
+  }
+  std::vector<std::byte> bytes(LLVMMemoryBufferRef object) {
+    const auto* first = reinterpret_cast<const std::byte*>(l_.GetBufferStart(object));
+    return {first, first + l_.GetBufferSize(object)};
+  }
 
   bool emit(const Program& program, const Shape& shape, Kind kind, std::string& problem) {
     Build build(l_, context_, module_, kind);
@@ -140,6 +152,7 @@ class Compiler {
   LLVMTargetMachineRef machine_ = nullptr;
   LLVMTargetDataRef data_ = nullptr;
   char* features_ = nullptr;
+  std::string processor_;
 };
 
 }  // namespace
@@ -169,20 +182,31 @@ std::string refusal(const Program& program, bool rows) {
   return problem.empty() ? Shape(function, rows).problem() : problem;
 }
 
-std::shared_ptr<const Code> compile(const Program& program, bool rows, std::string& problem) {
+std::shared_ptr<const Code> compile(const Program& program, bool rows, CodeStore* store,
+                                    bool stored, std::string& problem) {
   const Api* api = load_api(problem);
   if (!api) return nullptr;
   const ir::Function& function = program.source->function;
   const Needs needs = needs_of(function);
-  if (problem = too_much(function, needs); !problem.empty()) return nullptr;
-  const Shape shape(function, rows);
-  if (problem = shape.problem(); !problem.empty()) return nullptr;
   Compiler compiler(*api);
   if (!compiler.machine(problem)) return nullptr;
   const Kind kind{lanes_of(needs, compiler.features()), rows, has_avx512(compiler.features())};
-  if (!compiler.emit(program, shape, kind, problem)) return nullptr;
-  LLVMMemoryBufferRef object = compiler.object(problem);
-  if (!object) return nullptr;
+  const std::string content =
+      store ? fmt::format("{} {}\n", compiler.processor(), rows) + content_of(program)
+            : std::string();
+  LLVMMemoryBufferRef object = nullptr;
+  if (store)
+    if (const auto known = store->load(content)) object = compiler.buffer(*known);
+  if (!object) {
+    if (stored) return nullptr;
+    if (problem = too_much(function, needs); !problem.empty()) return nullptr;
+    const Shape shape(function, rows);
+    if (problem = shape.problem(); !problem.empty()) return nullptr;
+    if (!compiler.emit(program, shape, kind, problem)) return nullptr;
+    object = compiler.object(problem);
+    if (!object) return nullptr;
+    if (store) store->store(content, compiler.bytes(object));
+  }
   auto code = std::make_shared<Code>();
   std::uint64_t address = 0;
   code->jit_ = compiler.link(object, address, problem);

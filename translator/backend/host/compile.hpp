@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "ptx2spv/interpreter.hpp"
 #include "translator/backend/host/frame.hpp"
 
 namespace ptx2spv::interpreter::llvm {
@@ -21,7 +22,7 @@ class Code {
   bool barriers = false;  ///< a block's warps wait for one another
 
  private:
-  friend std::shared_ptr<const Code> compile(const Program&, bool, std::string&);
+  friend std::shared_ptr<const Code> compile(const Program&, bool, CodeStore*, bool, std::string&);
   void* jit_ = nullptr;
 };
 
@@ -31,7 +32,8 @@ std::string refusal(const Program& program, bool rows);
 
 /// `rows`: the x size of a block is a multiple of 32. Null where LLVM is missing or the program has
 /// what is left to the interpreter; `problem` says which. Takes some ten milliseconds for a hundred
-/// operations.
-std::shared_ptr<const Code> compile(const Program& program, bool rows, std::string& problem);
+/// operations, unless it is in the store, which may be null. `stored`: null where it is not there.
+std::shared_ptr<const Code> compile(const Program& program, bool rows, CodeStore* store,
+                                    bool stored, std::string& problem);
 
 }  // namespace ptx2spv::interpreter::llvm

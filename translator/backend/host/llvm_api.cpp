@@ -1,6 +1,7 @@
 #include "translator/backend/host/llvm_api.hpp"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 #include <fmt/format.h>
 
@@ -34,6 +35,15 @@ void* open_library(std::string& file) {
   return nullptr;
 }
 
+/// Of a library: its file's size and time.
+std::string version_of(void* library, const std::string& file) {
+  Dl_info info{};
+  struct stat status {};
+  void* symbol = dlsym(library, "LLVMContextCreate");
+  if (!symbol || !dladdr(symbol, &info) || stat(info.dli_fname, &status) != 0) return file;
+  return fmt::format("{} {} {}", file, status.st_size, status.st_mtime);
+}
+
 struct Loaded {
   Api api;
   std::string problem;
@@ -48,6 +58,7 @@ struct Loaded {
       problem = "libLLVM (14 to 19) is not installed";
       return;
     }
+    api.version = version_of(library, api.file);
     // Handlers of the process's end run last registered first: the objects that LLVM makes while it
     // compiles would be gone before the thread that compiles is waited for.
     keep_static_objects(library);

@@ -82,7 +82,8 @@ struct Api {
 #define FUNCTION(result, name, parameters) result(*name) parameters = nullptr;
 #include "translator/backend/host/llvm_api.def"
 #undef FUNCTION
-  std::string file;  ///< the library's name
+  std::string file;     ///< the library's name
+  std::string version;  ///< tells one file of that name from another
 };
 
 /// The interface, or null where no library of a known version is installed, or one lacks a

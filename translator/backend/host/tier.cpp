@@ -68,8 +68,9 @@ class Background {
 
 }  // namespace
 
-std::shared_ptr<const llvm::Code> Tier::code(const Size& block) const {
-  const Variant& variant = variants_[rows(block)];
+std::shared_ptr<const llvm::Code> Tier::code(const Size& block) {
+  Variant& variant = variants_[rows(block)];
+  if (store_ && !variant.looked_up.exchange(true)) return make(block, true);
   std::lock_guard lock(variant.mutex);
   return variant.code;
 }
@@ -87,7 +88,10 @@ std::string Tier::refusal(const Size& block) {
   return variant.problem;
 }
 
-std::shared_ptr<const llvm::Code> Tier::compile(const Size& block) {
+std::shared_ptr<const llvm::Code> Tier::compile(const Size& block) { return make(block, false); }
+
+/// `stored`: unless it has to be compiled.
+std::shared_ptr<const llvm::Code> Tier::make(const Size& block, bool stored) {
   Variant& variant = variants_[rows(block)];
   std::lock_guard once(variant.compiling);
   {
@@ -95,8 +99,9 @@ std::shared_ptr<const llvm::Code> Tier::compile(const Size& block) {
     if (variant.tried) return variant.code;
   }
   std::string problem;
-  auto code = llvm::compile(*program_, rows(block), problem);
+  auto code = llvm::compile(*program_, rows(block), store_.get(), stored, problem);
   std::lock_guard lock(variant.mutex);
+  if (stored && !code) return nullptr;
   variant.tried = true;
   variant.problem = std::move(problem);
   return variant.code = std::move(code);

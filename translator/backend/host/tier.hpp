@@ -13,13 +13,14 @@ namespace ptx2spv::interpreter {
 /// A program's machine code, as it comes. Thread-safe.
 class Tier : public std::enable_shared_from_this<Tier> {
  public:
-  explicit Tier(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+  explicit Tier(std::shared_ptr<const Program> program, std::shared_ptr<CodeStore> store = nullptr)
+      : program_(std::move(program)), store_(std::move(store)) {}
 
   /// Threads of a block along its axes.
   using Size = std::uint32_t[3];
 
-  /// Code for blocks of that size, or null.
-  std::shared_ptr<const llvm::Code> code(const Size& block) const;
+  /// Code for blocks of that size, or null. The first call looks in the store.
+  std::shared_ptr<const llvm::Code> code(const Size& block);
   /// Notes that blocks of that size were interpreted for so long, by one thread of the processor's.
   void interpreted(const Size& block, double seconds);
   /// Compiles now, unless that was done; null where it is left to the interpreter.
@@ -30,7 +31,7 @@ class Tier : public std::enable_shared_from_this<Tier> {
  private:
   struct Variant {
     std::atomic<std::uint64_t> microseconds{0};
-    std::atomic<bool> asked{false};
+    std::atomic<bool> asked{false}, looked_up{false};
     std::mutex compiling;
     mutable std::mutex mutex;  ///< over what follows
     std::shared_ptr<const llvm::Code> code;
@@ -39,7 +40,10 @@ class Tier : public std::enable_shared_from_this<Tier> {
   };
   static bool rows(const Size& block) { return block[0] % kLanes == 0; }
 
+  std::shared_ptr<const llvm::Code> make(const Size& block, bool stored);
+
   std::shared_ptr<const Program> program_;
+  const std::shared_ptr<CodeStore> store_;
   Variant variants_[2];  ///< the second: rows of threads are whole warps
 };
 

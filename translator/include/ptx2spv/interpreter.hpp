@@ -16,6 +16,20 @@
 
 namespace ptx2spv {
 
+/// Where machine code is kept for later processes. Thread-safe; lives as long as a kernel that was
+/// made with it, or longer.
+class CodeStore {
+ public:
+  CodeStore() = default;
+  CodeStore(const CodeStore&) = delete;
+  CodeStore& operator=(const CodeStore&) = delete;
+  virtual ~CodeStore() = default;
+  /// What was stored for this content: the kernel, its processor and compiler, but not the
+  /// translator's version.
+  virtual std::optional<std::vector<std::byte>> load(const std::string& content) = 0;
+  virtual void store(const std::string& content, const std::vector<std::byte>& code) = 0;
+};
+
 /// A kernel, ready to be run any number of times. Immutable and safe to share between threads.
 class InterpretedKernel {
  public:
@@ -65,7 +79,8 @@ class InterpretedKernel {
   /// shader. Nothing where there are errors, or operations that the interpreter does not have.
   static std::optional<InterpretedKernel> make(const PtxModule& module,
                                                const TranslateOptions& options,
-                                               std::vector<Message>& messages);
+                                               std::vector<Message>& messages,
+                                               std::shared_ptr<CodeStore> store = nullptr);
 
   const EntryInfo& entry() const;
   /// Bytes that the kernel takes, without what it has while it runs.
