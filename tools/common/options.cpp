@@ -114,7 +114,7 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-std::string quoted(std::string_view text) {
+std::string shell_word(std::string_view text) {
   std::string out = "'";
   for (char c : text) {
     if (c == '\'') {
@@ -242,7 +242,7 @@ std::string bash_completion(const Tool& tool) {
     cases += "    " + pattern + ") COMPREPLY=(";
     cases += option.choices == "file"
                  ? "$(compgen -f -- \"$word\")"
-                 : "$(compgen -W " + quoted(spaced(option.choices)) + " -- \"$word\")";
+                 : "$(compgen -W " + shell_word(spaced(option.choices)) + " -- \"$word\")";
     cases += "); return ;;\n";
   });
   std::string out = "# bash completion for " + std::string(tool.name) + "\n" + function + "() {\n";
@@ -250,7 +250,7 @@ std::string bash_completion(const Tool& tool) {
   out += "  [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD-2]}\n";
   out += "  [[ $word == = ]] && { before=${COMP_WORDS[COMP_CWORD-1]}; word=; }\n";
   out += "  case $before in\n" + cases + "  esac\n  if [[ $word == -* ]]; then\n";
-  out += "    COMPREPLY=($(compgen -W " + quoted(words.substr(words.empty() ? 0 : 1)) +
+  out += "    COMPREPLY=($(compgen -W " + shell_word(words.substr(words.empty() ? 0 : 1)) +
          " -- \"$word\"))\n  else\n    COMPREPLY=($(compgen -f -- \"$word\"))\n  fi\n}\n";
   return out + "complete -o filenames -F " + function + " " + std::string(tool.name) + "\n";
 }

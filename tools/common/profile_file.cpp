@@ -8,8 +8,6 @@ namespace ptx2spv::tools {
 
 namespace {
 
-using Json = nlohmann::json;
-
 /// The limit of that name, or null.
 std::uint32_t* limit(Profile& profile, const std::string& name) {
   if (name == "subgroup_size") return &profile.subgroup_size;
@@ -21,7 +19,7 @@ std::uint32_t* limit(Profile& profile, const std::string& name) {
   return nullptr;
 }
 
-std::string set_row(Profile& profile, const std::string& name, const Json& value) {
+std::string set_row(Profile& profile, const std::string& name, const nlohmann::json& value) {
   const bool truth = value.is_boolean();
   if (!truth && !(value.is_number_unsigned() && value.get<std::uint64_t>() <= 0xffffffff))
     return "'" + name + "' has to be a number, true or false";
@@ -34,16 +32,16 @@ std::string set_row(Profile& profile, const std::string& name, const Json& value
   return set_capability(profile, name, on) ? "" : "there is no row '" + name + "'";
 }
 
-std::string set_rows(Profile& profile, const Json& rows) {
+std::string set_rows(Profile& profile, const nlohmann::json& rows) {
   if (!rows.is_object()) return "rows have to be an object";
   for (const auto& [name, value] : rows.items())
     if (std::string error = set_row(profile, name, value); !error.empty()) return error;
   return {};
 }
 
-std::string set_answers(Profile& profile, const Json& answers) {
+std::string set_answers(Profile& profile, const nlohmann::json& answers) {
   if (!answers.is_array()) return set_rows(profile, answers);
-  for (const Json& each : answers) {
+  for (const nlohmann::json& each : answers) {
     if (!each.is_object() || !each.contains("row") || !each.contains("value") ||
         !each["row"].is_string())
       return "an answer has to have \"row\" and \"value\"";
@@ -53,7 +51,7 @@ std::string set_answers(Profile& profile, const Json& answers) {
   return {};
 }
 
-std::string set_all(Profile& profile, const Json& json) {
+std::string set_all(Profile& profile, const nlohmann::json& json) {
   if (!json.is_object()) return "a profile has to be an object";
   if (const auto like = json.find("like"); like != json.end()) {
     const auto named = like->is_string() ? find_profile(like->get<std::string>()) : std::nullopt;
@@ -76,7 +74,7 @@ std::string read_profile(const std::string& file, Profile& profile) {
   std::string text;
   if (const IoError error = read_text(file, text, 1u << 20); !error.empty())
     return file + ": error: " + error;
-  const Json json = Json::parse(text, nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (json.is_discarded()) return file + ": error: it is no JSON";
   profile = *find_profile("portable");
   const std::string error = set_all(profile, json);

@@ -20,8 +20,6 @@
 namespace ptx2spv::tools {
 namespace {
 
-constexpr int kGood = 0, kUsage = 2, kTranslation = 3;
-
 std::string stem_of(const std::string& file) {
   std::string name = file_name_of(file);
   for (const char* ending : {".gz", ".ptx"})

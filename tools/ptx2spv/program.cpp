@@ -18,8 +18,6 @@ namespace {
 using fatbin::Entry;
 using fatbin::Image;
 
-constexpr int kUsage = 2, kTranslation = 3;
-
 std::string display_name(const std::string& file) { return file == "-" ? "<stdin>" : file; }
 
 std::string dotted(std::uint32_t capability) {

@@ -12,6 +12,9 @@
 
 namespace ptx2spv::tools {
 
+/// Exit codes.
+inline constexpr int kGood = 0, kUsage = 2, kTranslation = 3;
+
 enum class Emit : std::uint8_t { spirv, assembly, json, c_header, cpp_header };
 
 struct Settings {

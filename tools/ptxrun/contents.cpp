@@ -68,7 +68,7 @@ std::string from_picture(const Init& init, const ArrayDesc& desc, std::span<std:
       case Format::unorm16: bits = value * 257; break;
       case Format::f32: bits = std::bit_cast<std::uint32_t>(float(value) / 255.0f); break;
       default:
-        return init.where + "a picture cannot fill the format " + to_string(desc.format) +
+        return init.where + "a picture cannot fill the format " + ptx2spv::to_string(desc.format) +
                "; it can fill u8, u16, u32, unorm8, unorm16 and f32";
     }
     for (std::uint32_t b = 0; b < size; ++b) bytes[k * size + b] = std::byte(bits >> (8 * b));
@@ -79,7 +79,7 @@ std::string from_picture(const Init& init, const ArrayDesc& desc, std::span<std:
 }  // namespace
 
 std::string component_type(abi::SurfaceFormat format) {
-  const std::string name = to_string(format);
+  const std::string name = ptx2spv::to_string(format);
   if (name.starts_with("unorm")) return "u" + name.substr(5);
   if (name.starts_with("snorm")) return "s" + name.substr(5);
   return name;

@@ -8,7 +8,7 @@
 namespace ptx2spv::tools {
 namespace {
 
-constexpr const char* kHead = R"(# Known devices
+constexpr const char* kPageHead = R"(# Known devices
 
 The project has the answers of these devices ([devices.md](devices.md)). Without a yes, the module
 computes what an exactness row promises in another way; a workaround's yes means that the fault was
@@ -67,7 +67,7 @@ std::string known_devices_page(std::string_view kind) {
   for (const runtime::KnownDevice& each : runtime::known_devices())
     if (auto answers = runtime::Answers::parse(each.answers))
       devices.push_back({each.identity, *answers});
-  return kHead + device_table(devices) + "\n" + answer_table(devices);
+  return kPageHead + device_table(devices) + "\n" + answer_table(devices);
 }
 
 }  // namespace ptx2spv::tools
