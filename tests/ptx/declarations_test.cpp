@@ -137,15 +137,193 @@ void redeclarations(std::vector<Group>& groups) {
 
 void names(std::vector<Group>& groups) {
   Group group{"names", {}};
-  const Words each{".reg .b32 x<4>;",     ".reg .b32 x2;",    ".reg .b32 x4;",
-                   ".reg .b32 x;",        ".reg .f32 x<2>;",  ".reg .b32 x12;",
-                   ".reg .b32 x1<3>;",    ".shared .b32 x2;", ".local .b32 x<4>;",
-                   ".reg .b32 P<4>;",     ".reg .b32 P1;",    "{ .reg .b32 x2; }",
-                   "{ .reg .b32 x<4>; }", ".reg .b32 G<4>;",  ".reg .b32 x<20>;"};
+  const Words each{
+      ".reg .b32 x<4>;",     ".reg .b32 x2;",     ".reg .b32 x4;",
+      ".reg .b32 x;",        ".reg .f32 x<2>;",   ".reg .b32 x12;",
+      ".reg .b32 x1<3>;",    ".shared .b32 x2;",  ".local .b32 x<4>;",
+      ".reg .b32 P<4>;",     ".reg .b32 P1;",     "{ .reg .b32 x2; }",
+      "{ .reg .b32 x<4>; }", ".reg .b32 G<4>;",   ".reg .b32 x<20>;",
+      ".reg .b32 x02;",      ".reg .f32 x03<2>;", ".shared .b32 x012;",
+      "mov.b32 x02, 0;",     "mov.b32 x12, 0;",   "mov.b32 x0000000000001, 0;",
+      "bra x2; x2:",         "x3: ret;",          "{ .reg .f32 x1; mov.f32 x01, x1; }"};
   for (const std::string& one : each)
-    for (const std::string& other : each)
+    for (const std::string& other : each) {
+      // ptxas reads x02 as one of these, too, and keeps labels apart from them.
+      const auto apart = [](const std::string& a, const std::string& b) {
+        return a == ".local .b32 x<4>;" && (b == ".reg .b32 x02;" || b == "x3: ret;");
+      };
+      if (apart(one, other) || apart(other, one)) continue;
       group.statements.push_back(
           {one + " " + other, module_of(".global .u32 G1;", one + " " + other, ".param .u32 P1")});
+    }
+  groups.push_back(std::move(group));
+}
+
+/// What stands between statements, and what of a module's head.
+void statements(std::vector<Group>& groups) {
+  Group body{"statements", {}}, module{"statements of a module", {}};
+  for (const std::string text : {";",
+                                 ";;",
+                                 "{;}",
+                                 "{}",
+                                 "{ { } }",
+                                 "mov.u32 r1, r2;;",
+                                 "; mov.u32 r1, r2;",
+                                 "L:;",
+                                 "L: L2: ret;",
+                                 "@p0;",
+                                 "@p0 ret;;",
+                                 "@!p0 ; ret;",
+                                 "@p0 L: ret;",
+                                 "@p0 {ret;}",
+                                 "@-p0 ret;",
+                                 ".reg .b32 z;;",
+                                 ".pragma \"nounroll\";",
+                                 ".pragma \"nounroll\";;",
+                                 ".loc 1 1 1",
+                                 ".loc 1 1 1;",
+                                 "{ret;};",
+                                 "bra L;; L: ret;",
+                                 "mov.u32 r1, r2 ; /* c */",
+                                 "mov.u32 r1, r2 /* c */ ; // e",
+                                 "mov.u32 r1, r2 /* c */ ; ;",
+                                 "mov.u32 r1 r2;",
+                                 "mov.u32 r1, r2,;",
+                                 "mov .u32 r1, r2;",
+                                 "mov. u32 r1, r2;",
+                                 "MOV.u32 r1, r2;",
+                                 "suld.b.1d.b32.trap {r1}, [s, {r2}];;",
+                                 "L: }{",
+                                 ".reg .b32 %tid;",
+                                 ".reg .b32 WARP_SZ;",
+                                 ".reg .b32 $;",
+                                 ".reg .b32 $_;",
+                                 ".reg .b32 %;"})
+    body.statements.push_back({text, module_of(".global .surfref s; .file 1 \"a\"", text)});
+  for (const std::string text : {";",
+                                 ".global .u32 a;;",
+                                 "; .global .u32 a;",
+                                 ".entry e() {ret;};",
+                                 ".func h() {ret;};",
+                                 ".func h();",
+                                 ".func h();;",
+                                 ".visible .func h() {ret;} ;",
+                                 ".file 1 \"a\"",
+                                 ".file 1 \"a\";",
+                                 ".pragma \"nounroll\";",
+                                 ".pragma \"nounroll\";;",
+                                 ".address_size 64",
+                                 ".address_size 32",
+                                 ".entry e() { ; }",
+                                 ".global .u32 $;",
+                                 ".global .u32 $_;",
+                                 ".global .u32 _;",
+                                 ".global .u32 %;",
+                                 ".global .u32 %_;",
+                                 ".global .u32 %tid;",
+                                 ".global .surfref %clock;",
+                                 ".shared .u32 %laneid;",
+                                 ".func %tid() {ret;}",
+                                 ".entry %tid() {ret;}",
+                                 ".global .u32 %nosuch;",
+                                 ".global .u32 tid;",
+                                 ".extern .shared .u32 %tid[];",
+                                 ".func f(.reg .b32 %tid) {ret;}",
+                                 ".tex .texref a;"})
+    module.statements.push_back({text, module_of(text, "")});
+  groups.push_back(std::move(body));
+  groups.push_back(std::move(module));
+}
+
+void pointers(std::vector<Group>& groups) {
+  Group kernels{"pointer parameters", {}}, others{"pointers elsewhere", {}};
+  for (const std::string mode : {"sm_90", "sm_90, texmode_independent"})
+    for (const std::string& text :
+         product({{".param .u64", ".param .f64", ".param .surfref"},
+                  {"", ".ptr"},
+                  {"", ".global", ".local", ".surfref", ".texref", ".samplerref", ".align 8",
+                   ".global .align 8", ".align 8 .global", ".surfref .align 8", ".align 8 .surfref",
+                   ".global .surfref", ".surfref .global", ".param"},
+                  {"a"}}))
+      kernels.statements.push_back({mode + ": " + text, module_of("", "", text, mode)});
+  for (const std::string mode : {"sm_90", "sm_90, texmode_independent"})
+    kernels.statements.push_back(
+        {mode + ": .samplerref", module_of("", "", ".param .samplerref a", mode)});
+  for (const std::string text :
+       {".func f(.param .u64 .ptr a) {ret;}", ".func f(.reg .u64 .ptr a) {ret;}",
+        ".func f(.param .u64 .ptr .surfref a) {ret;}", ".func (.param .u64 .ptr b) f() {ret;}",
+        ".global .u64 .ptr a;", ".global .u64 .ptr .surfref a;", ".const .u64 .ptr a;",
+        ".shared .u64 .ptr .global a;"})
+    others.statements.push_back({text, module_of(text, "")});
+  for (const std::string space : {".reg", ".local", ".shared", ".param"})
+    others.statements.push_back({space, module_of("", space + " .u64 .ptr a;")});
+  groups.push_back(std::move(kernels));
+  groups.push_back(std::move(others));
+}
+
+/// Addresses of 32 bits in a module whose addresses have 64.
+void narrow_addresses(std::vector<Group>& groups) {
+  Group group{"addresses of 32 bits", {}};
+  const std::string globals =
+      ".global .u32 g; .shared .u32 sh; .const .u32 co; .global .surfref s;";
+  for (const std::string address : {"r0", "d0", "r0+4", "f0", "h0"})
+    for (const std::string op :
+         {"ld.u32 r1, [A];", "ld.global.u32 r1, [A];", "ld.shared.u32 r1, [A];",
+          "ld.local.u32 r1, [A];", "ld.const.u32 r1, [A];", "st.u32 [A], r1;",
+          "st.global.u32 [A], r1;", "st.shared.u32 [A], r1;", "atom.add.u32 r1, [A], r2;",
+          "atom.global.add.u32 r1, [A], r2;", "atom.shared.add.u32 r1, [A], r2;",
+          "red.global.add.u32 [A], r1;", "prefetch.global.L1 [A];", "ld.global.nc.u32 r1, [A];"}) {
+      // ptxas reads 16 bits as an address.
+      if (address == "h0") continue;
+      std::string text = op;
+      text.replace(text.find('A'), 1, address);
+      group.statements.push_back({text, module_of(globals, text)});
+    }
+  for (const std::string text : {"mov.u32 r1, g;",
+                                 "mov.b32 r1, g;",
+                                 "mov.s32 r1, g;",
+                                 "mov.u64 d1, g;",
+                                 "mov.u32 r1, sh;",
+                                 "mov.u32 r1, co;",
+                                 "mov.u64 d1, sh;",
+                                 "cvta.global.u32 r1, r0;",
+                                 "cvta.shared.u32 r1, r0;",
+                                 "cvta.to.global.u32 r1, r0;",
+                                 "cvta.to.global.u64 d1, d0;",
+                                 "cvta.global.u64 d1, g;",
+                                 "isspacep.global p0, d0;",
+                                 "isspacep.global p0, -d0;",
+                                 "istypep.surfref p0, d0;",
+                                 "istypep.surfref p0, f0;",
+                                 "istypep.surfref p0, h0;",
+                                 "istypep.surfref p0, r0;",
+                                 "{ .reg .f64 w; istypep.surfref p0, w; }",
+                                 "{ .reg .s64 w; istypep.surfref p0, w; }"})
+    group.statements.push_back({text, module_of(globals, text)});
+  groups.push_back(std::move(group));
+}
+
+/// Options of a target, with what needs one of them.
+void options(std::vector<Group>& groups) {
+  Group group{"options of targets", {}};
+  for (const std::string target :
+       {"sm_90", "sm_90, texmode_unified", "sm_90, texmode_independent", "sm_90, texmode_raw",
+        "sm_90, texmode_unified, texmode_independent",
+        "sm_90, texmode_independent, texmode_unified",
+        "sm_90, texmode_independent, texmode_independent", "sm_20, texmode_independent",
+        "sm_90, map_f64_to_f32", "sm_13, map_f64_to_f32", "sm_12, map_f64_to_f32",
+        "texmode_independent", "sm_90, sm_80", "sm_90, nosuch"})
+    for (const std::string text :
+         {"", "tex.1d.v4.f32.s32 {f1,f2,f3,f4}, [t, {r2}];",
+          "tex.1d.v4.f32.s32 {f1,f2,f3,f4}, [t, m, {r2}];",
+          "tld4.g.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, m, {f5,f6}];", "txq.filter_mode.b32 r1, [m];",
+          "txq.filter_mode.b32 r1, [t];", "txq.addr_mode_1.b32 r1, [t];",
+          "txq.normalized_coords.b32 r1, [t];", "txq.force_unnormalized_coords.b32 r1, [m];",
+          "txq.width.b32 r1, [s];", "suq.width.b32 r1, [t];"})
+      for (const std::string sampler : {"", ".global .samplerref m;"})
+        group.statements.push_back(
+            {target + ": " + text + sampler,
+             module_of(".global .surfref s; .global .texref t;" + sampler, text, "", target)});
   groups.push_back(std::move(group));
 }
 
@@ -292,6 +470,10 @@ std::vector<Group> all_groups() {
   members(groups);
   initialisers(groups);
   versions(groups);
+  statements(groups);
+  pointers(groups);
+  narrow_addresses(groups);
+  options(groups);
   return groups;
 }
 

@@ -92,6 +92,9 @@ void Checker::mov_source(const Operand& a) {
   if (a.kind == OperandKind::address || a.kind == OperandKind::function) {
     const bool wide = (is_integer(type) || is_bits(type)) && bits(type) >= 32;
     if (!wide) fail(a, "an address needs an integer or bits of 32 or 64 bits");
+    if (wide && a.kind == OperandKind::address && m_.symbol(a.symbol).space == Space::global &&
+        narrow_address(type, Space::global))
+      fail(a, "an address of .global memory has 64 bits in this module");
     return;
   }
   if (a.kind == OperandKind::label) {
@@ -126,6 +129,10 @@ void Checker::check_cvta() {
   const Operand& d = op(0);
   const Operand& a = op(1);
   if (!dest(d, mods_->type(), false)) return;
+  if (narrow_address(mods_->type(), Space::none)) {
+    fail(a, "generic addresses have 64 bits in this module");
+    return;
+  }
   if (a.kind == OperandKind::address) {
     if (mods_->has(Mod::to)) {
       fail(a, "'cvta.to' takes a generic address in a register");

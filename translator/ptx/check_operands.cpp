@@ -216,10 +216,15 @@ bool Checker::dest_with_pred(const Operand& operand, Type type, bool sink_allowe
 
 bool Checker::address_register(const Operand& operand) {
   const OperandType t = type_of(operand);
-  const bool good = t.vec == 1 && (is_integer(t.type) || is_bits(t.type)) &&
+  const bool good = !operand.negated && t.vec == 1 && (is_integer(t.type) || is_bits(t.type)) &&
                     (bits(t.type) == 32 || bits(t.type) == 64);
   return good || fail(operand, "an address is an integer or bits of 32 or 64 bits, not " +
                                    describe(operand));
+}
+
+bool Checker::narrow_address(Type type, Space space) const {
+  return (space == Space::none || space == Space::global) && bits(type) == 32 &&
+         m_.address_size == 64;
 }
 
 bool Checker::memory(const Operand& operand, Space space) {
@@ -232,7 +237,13 @@ bool Checker::memory(const Operand& operand, Space space) {
   if (s.kind == SymbolKind::reg) {
     Operand reg = operand;
     reg.kind = OperandKind::reg;
-    return address_register(reg);
+    if (!address_register(reg)) return false;
+    // ptxas takes 32 bits for cp.async.
+    if (narrow_address(type_of(reg).type, space) && inst_->op != Opcode::cp)
+      return fail(operand, "an address of " +
+                               (space == Space::none ? std::string("generic") : ".global") +
+                               " memory has 64 bits in this module, not " + describe(reg));
+    return true;
   }
   if (is_opaque(s.type)) {
     return fail(operand, "." + std::string(text(s.type)) + " '" + std::string(s.name) +

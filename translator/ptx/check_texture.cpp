@@ -146,7 +146,7 @@ void Checker::check_txq() {
 }
 
 void Checker::check_istypep() {
-  if (dest_pred(op(0), false)) source_register(op(1), Type::b64);
+  if (dest_pred(op(0), false)) source_register(op(1), Type::u64);
 }
 
 }  // namespace ptx2spv::ptx

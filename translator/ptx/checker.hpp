@@ -59,6 +59,8 @@ class Checker {
   bool memory(const Operand& operand) { return memory(operand, mods_->space); }
   bool memory(const Operand& operand, Space space);
   bool address_register(const Operand& operand);
+  /// Whether an address of that type is too short for the module's global and generic memory.
+  bool narrow_address(Type type, Space space) const;
   bool vector(const Operand& operand, unsigned count, Type type, bool is_dest, bool wide);
   bool writes_something(const Operand& operand);
   Type element_type(const Operand& operand, Type type) const;

@@ -77,8 +77,9 @@ Token Lexer::scan() {
   token.span = {begin, 0};
   if (begin >= text_.size()) return token;
   const char c = text_[begin];
-  // A lone '%' is the remainder; before a letter or a digit it begins a name, as in ptxas.
-  if (is(c, kStart) && (c != '%' || is(at(begin + 1), kWord))) {
+  // A lone '%' is the remainder; before a letter or a digit it begins a name, as in ptxas. A lone
+  // '$' is no name.
+  if (is(c, kStart) && ((c != '%' && c != '$') || is(at(begin + 1), kWord))) {
     token.kind = TokenKind::word;
     ++at_;
     while (is(at(at_), kWord)) ++at_;

@@ -74,18 +74,21 @@ bool Parser::expect(char c, std::string_view where) {
   return error_here(std::string("expected '") + c + "' " + std::string(where));
 }
 
-/// Goes behind the next ';', or stands before the '}' or '{' that comes first.
+/// Goes behind the next ';', or stands before the '}' that comes first and ends no list.
 void Parser::skip_statement() {
   unsigned depth = 0;
   for (;;) {
     const Token token = lex_.peek();
     if (token.kind == TokenKind::end) return;
     if (token.is('{')) ++depth;
+    lex_.next();
     if (token.is('}')) {
-      if (depth == 0) return;
+      if (depth == 0) {
+        if (!lex_.accept(';')) lex_.seek(token.span.begin);
+        return;
+      }
       --depth;
     }
-    lex_.next();
     if (depth == 0 && token.is(';')) return;
   }
 }
@@ -107,7 +110,10 @@ void Parser::recover_module() {
     lex_.next();
     if (token.is('{')) ++depth;
     if (token.is('}')) {
-      if (depth <= 1) return;
+      if (depth <= 1) {
+        lex_.accept(';');
+        return;
+      }
       --depth;
     }
     if (depth == 0 && token.is(';')) return;
@@ -121,6 +127,7 @@ void Parser::parse() {
     if (token.kind == TokenKind::dot_word) {
       directive();
     } else if (token.is(';')) {
+      error_here("a ';' ends nothing here");
       lex_.next();
     } else if (token.is('@')) {
       // @@DWARF lines of PTX 1.x: debug data up to the end of the line.
@@ -179,6 +186,7 @@ void Parser::directive() {
     has_target_ = true;
     m_.sm = 90;
   }
+  has_declaration_ = true;
   if (name == ".extern") return linked(Linkage::extern_, token.span);
   if (name == ".visible") return linked(Linkage::visible, token.span);
   if (name == ".weak") return linked(Linkage::weak, token.span);
@@ -243,6 +251,7 @@ void Parser::version_directive() {
 
 void Parser::target_directive() {
   has_target_ = true;
+  bool independent = false, unified = false;
   for (;;) {
     const Token token = lex_.next();
     const std::string_view name = text(token.span);
@@ -275,13 +284,16 @@ void Parser::target_directive() {
       m_.sm = sm;
       m_.target = name;
       if (known) check_target(token.span);
-    } else if (name == "texmode_independent") {
-      m_.texmode_independent = true;
+    } else if (name == "texmode_independent" || name == "texmode_unified") {
+      m_.texmode_independent = name == "texmode_independent";
+      (m_.texmode_independent ? independent : unified) = true;
+      if (independent && unified) error(token.span, "a module has one mode of textures");
     } else if (name == "debug") {
       m_.debug = true;
     } else if (name == "map_f64_to_f32") {
       m_.map_f64_to_f32 = true;
-    } else if (name != "texmode_unified" && name != "texmode_raw") {
+      if (m_.sm >= 13) error(token.span, "map_f64_to_f32 is for targets before sm_13");
+    } else {
       error(token.span, "unknown target '" + std::string(name) + "'");
     }
     if (!lex_.accept(',')) return;
@@ -294,6 +306,9 @@ void Parser::address_size_directive() {
     if (token.kind != TokenKind::bad) error(token.span, ".address_size is 32 or 64");
     return;
   }
+  if (has_address_size_ || has_declaration_)
+    error(token.span, ".address_size stands once, behind .target");
+  has_address_size_ = true;
   m_.address_size = static_cast<unsigned>(token.value);
 }
 

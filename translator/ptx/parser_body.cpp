@@ -44,6 +44,8 @@ void Parser::resolve_pending(std::uint32_t depth) {
       continue;
     }
     const SymbolKind kind = m_.symbol(id).kind;
+    if (kind == SymbolKind::label && resolve_register(p.name) != kNoSymbol)
+      error(p.span, quoted(p.name) + " is a register, by number");
     if (p.where == PendingLabel::Where::target_list) {
       if (kind != SymbolKind::label) error(p.span, quoted(p.name) + " is no label");
       f_->target_lists[p.index].targets[p.sub] = id;
@@ -118,7 +120,6 @@ void Parser::statement() {
       if (!body_directive()) skip_statement();
       return;
     case TokenKind::punct:
-      if (token.is(';')) return;
       if (token.is('@')) {
         if (text({token.span.begin, 7}) == "@@DWARF") {
           const std::uint32_t line = m_.source.position(token.span.begin).line;

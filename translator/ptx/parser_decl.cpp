@@ -77,10 +77,8 @@ bool Parser::bind(std::string_view name, SymbolId id) {
 bool Parser::check_numbered(std::string_view name, SymbolId id) {
   const SymbolKind kind = m_.symbol(id).kind;
   const std::string_view prefix = before_number(name);
-  const bool leading_zero =
-      prefix.size() + 1 < name.size() && name[prefix.size()] == '0';  // x02 is none of x<4>
   if ((kind != SymbolKind::reg && kind != SymbolKind::param && kind != SymbolKind::variable) ||
-      prefix.size() == name.size() || name.size() - prefix.size() > 9 || leading_zero)
+      prefix.size() == name.size() || name.size() - prefix.size() > 9)
     return true;
   const std::uint32_t scope = locals_.depth() - 1;
   const std::uint64_t number = number_behind(name, prefix);
@@ -90,6 +88,8 @@ bool Parser::check_numbered(std::string_view name, SymbolId id) {
     d.notes.push_back({ranges_[index - 1].span, "first declared here, by number"});
     return false;
   }
+  // ptxas takes x02 before x<4>, though not behind it.
+  if (prefix.size() + 1 < name.size() && name[prefix.size()] == '0') return true;
   const SymbolId least = numbered_.find(prefix);
   if (least == kNoSymbol || numbered_.scope_of(prefix) != scope ||
       number_behind(m_.symbol(least).name, prefix) > number)
@@ -156,6 +156,8 @@ bool Parser::decl_word(DeclSpec& spec, const Token& token, bool& done) {
   const std::string_view name = text(token.span);
   if (const auto space = space_of(name)) {
     if (spec.is_ptr) {
+      if (spec.ptr_align != 0 || spec.ptr_opaque != Type::none || *space == Space::param)
+        return error(token.span, "a .ptr has no " + std::string(name) + " here");
       spec.ptr_space = *space;
       return true;
     }
@@ -190,6 +192,7 @@ bool Parser::decl_word(DeclSpec& spec, const Token& token, bool& done) {
   if (name == ".attribute") return attribute(spec, token.span);
   if (name == ".ptr") {
     spec.is_ptr = true;
+    spec.ptr_span = token.span;
     return true;
   }
   if (name == ".v2" || name == ".v4" || name == ".v8") {
@@ -207,6 +210,8 @@ bool Parser::decl_word(DeclSpec& spec, const Token& token, bool& done) {
                             std::to_string(bits(type)) + " instead");
     }
     if (spec.is_ptr && is_opaque(type)) {
+      if (spec.ptr_space != Space::none || spec.ptr_align != 0)
+        return error(token.span, "a .ptr has no " + std::string(name) + " here");
       spec.ptr_opaque = type;
       return true;
     }
@@ -259,6 +264,7 @@ void Parser::variables(Linkage linkage) {
   const Span begin = lex_.peek().span;
   if (!decl_spec(spec)) return in_function() ? skip_statement() : recover_module();
   misplaced(spec);
+  if (spec.is_ptr) error(spec.ptr_span, ".ptr is for parameters of kernels");
   if (spec.space == Space::reg) {
     if (!in_function()) {
       error(spec.space_span, "a .reg declaration stands in a function");
@@ -275,6 +281,8 @@ void Parser::variables(Linkage linkage) {
     return in_function() ? skip_statement() : recover_module();
   }
   if (spec.space == Space::tex && spec.type != Type::none) {
+    if (spec.type != Type::u32 && spec.type != Type::u64)
+      error(spec.type_span, "a .tex variable is of type .u32 or .u64");
     // .tex .u32 name is the old spelling of .global .texref name.
     spec.space = Space::global;
     spec.type = Type::texref;
@@ -336,6 +344,33 @@ void Parser::declare_registers(const DeclSpec& spec) {
     add_register(id, name.span, spec.type, spec.vec, locals_.depth() - 1);
   } while (lex_.accept(','));
   if (!expect(';', "after the declaration")) skip_statement();
+}
+
+/// A register of a parameterised declaration: made a symbol at its first use. As in ptxas, all
+/// digits at the end of the name are its number, and x02 is x2.
+SymbolId Parser::resolve_register(std::string_view name) {
+  const std::string_view prefix = before_number(name), digits = name.substr(prefix.size());
+  const std::uint32_t index = digits.empty() ? 0 : range_names_.find(prefix);
+  if (index == 0) return kNoSymbol;
+  const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size() - 1);
+  if (zeros != 0) {
+    const std::string& same =
+        m_.strings.emplace_back(std::string(prefix) + std::string(digits.substr(zeros)));
+    const SymbolId id = locals_.find(same);
+    return id != kNoSymbol ? id : resolve_register(same);
+  }
+  RegisterRange& range = ranges_[index - 1];
+  if (digits.size() > 9 || number_behind(name, prefix) >= range.count) return kNoSymbol;
+  const SymbolId id = add_symbol(name, range.span, SymbolKind::reg);
+  Symbol& s = m_.symbol(id);
+  s.type = range.type;
+  s.vec = range.vec;
+  s.space = Space::reg;
+  s.index = static_cast<std::uint32_t>(f_->registers.size());
+  f_->registers.push_back(id);
+  locals_.bind(name, id, range.scope);
+  range.made.push_back(id);
+  return id;
 }
 
 void Parser::declare_range(RegisterRange range) {
@@ -474,6 +509,12 @@ void Parser::check_redeclared(const Variable& old, const Variable& now) {
   d.notes.push_back({old.span, "declared here"});
 }
 
+/// Names of module scope hide no special register.
+bool Parser::check_special(Span name) {
+  const std::string_view id = text(name);
+  return id[0] != '%' || !find_special(id) || error(name, quoted(id) + " is a special register");
+}
+
 bool Parser::declare_variable(const DeclSpec& spec) {
   const Token name = lex_.next();
   if (name.kind != TokenKind::word || text(name.span) == "_" || text(name.span) == "WARP_SZ") {
@@ -481,6 +522,7 @@ bool Parser::declare_variable(const DeclSpec& spec) {
     return error(name.span, "expected a variable's name, found " + shown(name));
   }
   const std::string_view id_text = text(name.span);
+  if (!in_function() && !check_special(name.span)) return false;
   if (!check_variable(spec, id_text, name.span)) return false;
   std::uint64_t copies = 0;
   if (lex_.accept('<')) {

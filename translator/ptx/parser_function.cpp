@@ -111,6 +111,7 @@ void Parser::function(Linkage linkage, bool entry) {
     return recover_module();
   }
   const std::string_view function_name = text(name.span);
+  check_special(name.span);
   const SymbolId existing = globals_.find(function_name);
   if (existing != kNoSymbol && m_.symbol(existing).kind == SymbolKind::function) {
     f_index_ = m_.symbol(existing).index;
@@ -167,6 +168,9 @@ bool Parser::parameter_list(Function& f, std::vector<SymbolId>& out, bool entry,
     if (spec.has_unified && entry)
       error(spec.attribute_span, ".unified is for .global variables and functions");
     if (is_opaque(spec.type) && !feature(Feature::opaque_type, spec.type_span)) return false;
+    if (spec.is_ptr && !entry) error(spec.ptr_span, ".ptr is for parameters of kernels");
+    if (entry && spec.type == Type::samplerref && !m_.texmode_independent)
+      error(spec.type_span, ".samplerref needs .target texmode_independent");
     const Token name = lex_.next();
     if (name.kind != TokenKind::word) {
       if (name.kind == TokenKind::bad) return false;

@@ -57,6 +57,7 @@ class Parser {
     bool managed = false, has_unified = false;
     std::uint64_t unified[2] = {0, 0};
     bool is_ptr = false;
+    Span ptr_span;
     Space ptr_space = Space::none;
     std::uint32_t ptr_align = 0;
     Type ptr_opaque = Type::none;
@@ -126,6 +127,7 @@ class Parser {
   void declare_registers(const DeclSpec& spec);
   bool declare_variable(const DeclSpec& spec);
   bool check_variable(const DeclSpec& spec, std::string_view name, Span span);
+  bool check_special(Span name);
   bool finish_variable(Variable& v, const DeclSpec& spec, const Dimensions& dims, Span span);
   SymbolId add_symbol(std::string_view name, Span span, SymbolKind kind);
   bool bind(std::string_view name, SymbolId id);
@@ -225,7 +227,8 @@ class Parser {
   std::uint32_t f_index_ = kNoIndex;
   std::uint32_t loc_ = 0;
   std::map<std::array<std::uint32_t, 3>, std::uint32_t> loc_places_;  ///< by file, line, column
-  bool has_version_ = false, has_target_ = false;
+  bool has_version_ = false, has_target_ = false, has_address_size_ = false,
+       has_declaration_ = false;
 };
 
 /// Why no form of `op` takes these modifiers.

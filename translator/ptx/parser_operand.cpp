@@ -22,35 +22,6 @@ Part component(char c) {
 
 }  // namespace
 
-/// A register of a parameterised declaration: made a symbol at its first use.
-SymbolId Parser::resolve_register(std::string_view name) {
-  std::size_t digits = name.size();
-  while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
-  if (digits == name.size() || name.size() - digits > 9) return kNoSymbol;
-  // The prefix may end in digits itself (%r1<10>): the shortest number is tried last.
-  for (std::size_t split = digits; split < name.size(); ++split) {
-    if (name[split] == '0' && split + 1 != name.size()) continue;
-    const std::uint32_t index = range_names_.find(name.substr(0, split));
-    if (index == 0) continue;
-    std::uint32_t number = 0;
-    for (std::size_t i = split; i < name.size(); ++i)
-      number = number * 10 + static_cast<std::uint32_t>(name[i] - '0');
-    RegisterRange& range = ranges_[index - 1];
-    if (number >= range.count) continue;
-    const SymbolId id = add_symbol(name, range.span, SymbolKind::reg);
-    Symbol& s = m_.symbol(id);
-    s.type = range.type;
-    s.vec = range.vec;
-    s.space = Space::reg;
-    s.index = static_cast<std::uint32_t>(f_->registers.size());
-    f_->registers.push_back(id);
-    locals_.bind(name, id, range.scope);
-    range.made.push_back(id);
-    return id;
-  }
-  return kNoSymbol;
-}
-
 SymbolId Parser::resolve(std::string_view name) {
   if (in_function()) {
     const SymbolId local = locals_.find(name);
