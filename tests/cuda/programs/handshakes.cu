@@ -46,6 +46,20 @@ __global__ void pass(long long ticks, int* done) {
   *done = 1;
 }
 
+/// What both clocks count until 20 ms are over by the second one.
+__global__ void pace(long long* counted) {
+  const auto nanoseconds = [] {
+    long long now = 0;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+  };
+  const long long from = nanoseconds(), start = clock64();
+  long long to = from;
+  while (to - from < 20'000'000) to = nanoseconds();
+  counted[0] = clock64() - start;
+  counted[1] = to - from;
+}
+
 int wrong = 0;
 void expect(bool holds, const char* what) {
   if (holds) return;
@@ -180,6 +194,21 @@ void graph(unsigned* memory) {
   CHECK(cudaGraphDestroy(captured));
 }
 
+/// %clock64 runs at the rate that programs are told, in kHz. A thread may lose the processor
+/// between its readings, though not each time.
+void rates(long long* counted) {
+  int rate = 0;
+  CHECK(cudaDeviceGetAttribute(&rate, cudaDevAttrClockRate, 0));
+  bool as_told = false;
+  for (int tries = 0; tries < 20 && !as_told; ++tries) {
+    pace<<<1, 1>>>(counted);
+    CHECK(cudaDeviceSynchronize());
+    const double ratio = static_cast<double>(counted[0]) * 1e6 / static_cast<double>(counted[1]);
+    as_told = ratio > 0.9 * rate && ratio < 1.1 * rate;
+  }
+  EXPECT(as_told);
+}
+
 /// Launches return before a kernel that waits for a clock ends.
 void clocks(int* done) {
   Streams s;
@@ -208,6 +237,7 @@ int main() {
     graph(memory);
   }
   clocks(reinterpret_cast<int*>(pinned));
+  rates(reinterpret_cast<long long*>(pinned));
   if (!wrong) std::printf("good\n");
   // The process may end before a kernel.
   *pinned = 0;
