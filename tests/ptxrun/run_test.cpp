@@ -53,6 +53,18 @@ TEST_F(Ptxrun, ACrashUnderALimitOfMemoryNamesTheLimit) {
       << result.error;
 }
 
+TEST_F(Ptxrun, AMissingCompilerIsNamed) {
+  if (!runs_here()) GTEST_SKIP() << "the host compiles for CPU devices alone";
+  const std::string file = folder_.write("m.json", manifest(kLaunch, ""));
+  const std::string line = "host       interprets kernels: libLLVM (14 to 19) is not installed\n";
+  const ProcessResult without =
+      run_process({tool_path("ptxrun"), "-v", file}, {},
+                  {"LD_PRELOAD=" PTX2SPV_BINARY_DIR "/tests/libptx2spv_without_llvm.so",
+                   "ASAN_OPTIONS=verify_asan_link_order=0"});
+  EXPECT_EQ(without.exit_code, 0) << without.error;
+  EXPECT_NE(without.out.find(line), std::string::npos) << without.out;
+}
+
 TEST_F(Ptxrun, TooLittleMemoryIsNamed) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer takes more address space than any limit";

@@ -56,6 +56,7 @@ struct RunResult {
   Exit exit = Exit::good;
   std::string error;                 ///< ready to print, several lines perhaps
   std::string device;                ///< name and driver
+  bool on_cpu = false;               ///< the device is one
   std::vector<Bytes> outputs;        ///< as Manifest::outputs
   std::vector<LaunchTime> launches;  ///< as Manifest::launches
   std::vector<TraceSpan> spans;      ///< with RunOptions::trace

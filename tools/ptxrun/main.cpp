@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <new>
 
+#include "ptx2spv/interpreter.hpp"
 #include "ptx2spv/probe.hpp"
 #include "ptx2spv/sanitize.hpp"
 #include "tools/common/elements.hpp"
@@ -238,6 +239,9 @@ Exit worse(Exit first, Exit second) { return first == Exit::good ? second : firs
 
 void print_stages(const char* backend, const RunResult& result) {
   std::printf("%-10s %s\n", backend, result.device.c_str());
+  if (result.on_cpu)
+    if (const std::string missing = InterpretedKernel::no_compiler(); !missing.empty())
+      std::printf("host       interprets kernels: %s\n", missing.c_str());
   std::printf(
       "stages     device and module %.1f ms, uploads %.1f ms, launches %.1f ms, downloads %.1f "
       "ms\n",

@@ -106,6 +106,7 @@ bool Runner::open() {
     if (Status status = device_->set_malloc_heap_bytes(*options_.malloc_heap); !status)
       return fail(status.error(), "--malloc-heap: ");
   result_.device = device_->info().name + ", " + device_->info().driver;
+  result_.on_cpu = device_->info().kind == DeviceKind::cpu;
   // Which of the CPU's drivers it is depends on what is installed.
   if (options_.device == "cpu" && options_.warn)
     options_.warn("ptxrun: note: --device cpu takes " + device_->info().name +
