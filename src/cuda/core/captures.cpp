@@ -124,7 +124,8 @@ CUresult exchange_capture_mode(int* mode) {
   return eSuccess;
 }
 
-CUresult capture_status(StreamObject& stream, int& status) {
+CUresult capture_info(StreamObject& stream, CaptureInfo& info) {
+  info = {};
   ContextObject& context = *stream.context;
   if (anyone_captures() && &stream == context.legacy.get()) {
     std::lock_guard lock(captures().mutex);
@@ -132,6 +133,19 @@ CUresult capture_status(StreamObject& stream, int& status) {
       if (blocking_capture(*each, context))
         return fail(eStreamCaptureImplicit, "a stream captures that the legacy one waits for");
   }
+  std::lock_guard lock(stream.mutex);
+  const auto& current = stream.capture;
+  info.nodes = stream.tail.data();
+  info.count = stream.tail.size();
+  if (!current) return eSuccess;
+  info.status = current->invalid ? 2 : 1;
+  info.id = current->id;
+  info.graph = current->graph.get();
+  if (!tables().graphs.has(info.graph)) tables().graphs.add(current->graph);
+  return eSuccess;
+}
+
+CUresult capture_status(StreamObject& stream, int& status) {
   CaptureInfo info;
   CUresult code = capture_info(stream, info);
   status = info.status;

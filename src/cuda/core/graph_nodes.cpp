@@ -266,20 +266,6 @@ CUresult node_enabled(CUgraphExec handle, CUgraphNode node, unsigned* enabled, b
   return eSuccess;
 }
 
-CUresult capture_info(StreamObject& stream, CaptureInfo& info) {
-  std::lock_guard lock(stream.mutex);
-  const auto& current = stream.capture;
-  info = {};
-  info.nodes = stream.tail.data();
-  info.count = stream.tail.size();
-  if (!current) return eSuccess;
-  info.status = current->invalid ? 2 : 1;
-  info.id = current->id;
-  info.graph = current->graph.get();
-  if (!tables().graphs.has(info.graph)) tables().graphs.add(current->graph);
-  return eSuccess;
-}
-
 CUresult begin_capture_into(const std::shared_ptr<StreamObject>& stream, int mode, CUgraph graph,
                             const CUgraphNode* nodes, const void* edges, std::size_t count) {
   auto into = tables().graphs.find(graph);

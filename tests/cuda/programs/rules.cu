@@ -1,4 +1,4 @@
-// What the manual says of graphs that allocate memory and of registering memory: errors, no guesses.
+// What the manual says of graphs that allocate, captures and registered memory: errors, no guesses.
 #include "common.cuh"
 
 #include <sys/mman.h>
@@ -69,6 +69,23 @@ void accesses_of_nodes() {
   CHECK(cudaGraphDestroy(graph));
 }
 
+/// The legacy stream would wait for a capture.
+void captures() {
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaStreamCaptureStatus status{};
+  unsigned long long id = 0;
+  CHECK(cudaStreamCreate(&stream));
+  CHECK(cudaStreamGetCaptureInfo(nullptr, &status, &id));
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  EXPECT(cudaStreamGetCaptureInfo(nullptr, &status, &id) == cudaErrorStreamCaptureImplicit);
+  CHECK(cudaStreamGetCaptureInfo(stream, &status, &id));
+  EXPECT(status == cudaStreamCaptureStatusActive);
+  CHECK(cudaStreamEndCapture(stream, &graph));
+  CHECK(cudaGraphDestroy(graph));
+  CHECK(cudaStreamDestroy(stream));
+}
+
 /// Memory that is registered has to be there, all of it.
 void registrations() {
   constexpr std::size_t page = 4096, gap = 64 * page;
@@ -92,6 +109,7 @@ int main() {
   CHECK(cudaFree(nullptr));
   graphs_with_memory();
   accesses_of_nodes();
+  captures();
   registrations();
   if (!wrong) std::printf("good\n");
   return wrong;
