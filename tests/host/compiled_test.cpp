@@ -303,7 +303,6 @@ TEST_F(Compiled, ChangesWithinALaunch) {
     EXPECT_EQ(run(*kernel, shape, Tier::automatic).words, right.words);
 }
 
-/// A warp waits for one that comes later, and does more than wait.
 /// Launches a kernel of many operations for so long, and ends the process: while the first ones are
 /// interpreted, while it is compiled, or after that.
 void end_after(std::chrono::milliseconds time) {
@@ -327,6 +326,7 @@ TEST_F(Compiled, TheProcessMayEndMeanwhile) {
   unsetenv("MALLOC_PERTURB_");
 }
 
+/// A warp waits for one that comes later, and does more than wait.
 TEST_F(Compiled, LoopsThatWaitAreInterpreted) {
   const auto kernel = kernel_of(
       "mov.u32 %r14, flag;\nshr.u32 %r12, %r2, 5;\nsetp.ne.u32 %p0, %r12, 0;\n@%p0 bra set;\n"
