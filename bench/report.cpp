@@ -1,6 +1,5 @@
 #include "bench/report.hpp"
 
-#include <cmath>
 #include <cstdio>
 
 #include "tools/common/json.hpp"
@@ -45,17 +44,6 @@ std::string number(double value) {
 }
 
 }  // namespace
-
-double geometric_mean(const std::vector<double>& ratios) {
-  double sum = 0;
-  int count = 0;
-  for (const double ratio : ratios)
-    if (ratio > 0) {
-      sum += std::log(ratio);
-      ++count;
-    }
-  return count ? std::exp(sum / count) : -1;
-}
 
 void print_header(const DeviceResult& device) {
   std::printf("%s, %s\nmedians of %d in milliseconds, %s\n", device.name.c_str(),

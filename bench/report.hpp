@@ -20,7 +20,4 @@ void print_kernel(const KernelResult& result);
 void print_summary(const DeviceResult& device);
 std::string json_text(const std::vector<DeviceResult>& devices);
 
-/// Of the ratios that were measured; negative when none was.
-double geometric_mean(const std::vector<double>& ratios);
-
 }  // namespace ptx2spv::bench
