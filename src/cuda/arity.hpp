@@ -28,3 +28,12 @@
 #define PTX2SPV_ARGS_9 a, b, c, d, e, f, g, h, i
 #define PTX2SPV_ARGS_10 a, b, c, d, e, f, g, h, i, j
 #define PTX2SPV_ARGS_11 a, b, c, d, e, f, g, h, i, j, k
+
+// What rows of those tables say that a function does: the value of an expression, in the current
+// context, or also in the stream of a handle.
+#define IN_CONTEXT(...) \
+  call([&]([[maybe_unused]] ContextObject& context) -> CUresult { return __VA_ARGS__; })
+#define IN_STREAM(handle, ...)                         \
+  call_in(handle,                                      \
+          [&]([[maybe_unused]] ContextObject& context, \
+              [[maybe_unused]] const auto& stream) -> CUresult { return __VA_ARGS__; })

@@ -43,45 +43,7 @@ CUresult PTX2SPV_CU(DriverGetVersion)(int* version) {
   *version = kVersion;
   return eSuccess;
 }
-CUresult PTX2SPV_CU(ProfilerStart)() { return eSuccess; }
-CUresult PTX2SPV_CU(ProfilerStop)() { return eSuccess; }
 
-CUresult PTX2SPV_BOTH(cudaMemGetInfo, cuMemGetInfo_v2)(std::size_t* free, std::size_t* total) {
-  return call([&](ContextObject& context) { return memory_info(context, free, total); });
-}
-CUresult PTX2SPV_CU(MemPoolDestroy)(CUmemoryPool pool) { return keep(destroy_pool(pool)); }
-CUresult PTX2SPV_CU(MemPoolTrimTo)(CUmemoryPool pool, std::size_t) { return keep(trim_pool(pool)); }
-CUresult PTX2SPV_CU(MemPoolSetAttribute)(CUmemoryPool pool, int attribute, void* value) {
-  return keep(set_pool_attribute(pool, attribute, value));
-}
-CUresult PTX2SPV_CU(MemPoolGetAttribute)(CUmemoryPool pool, int attribute, void* value) {
-  return keep(pool_attribute(pool, attribute, value));
-}
-
-CUresult PTX2SPV_CU(LibraryUnload)(CUlibrary library) { return keep(unload_library(library)); }
-CUresult PTX2SPV_CU(LibraryGetKernel)(CUkernel* kernel, CUlibrary library, const char* name) {
-  return call(
-      [&](ContextObject& context) { return library_kernel(context, library, name, kernel); });
-}
-CUresult PTX2SPV_CU(LibraryGetKernelCount)(unsigned* count, CUlibrary library) {
-  return call([&](ContextObject& context) { return count_kernels(context, library, count); });
-}
-CUresult PTX2SPV_CU(LibraryEnumerateKernels)(CUkernel* kernels, unsigned count, CUlibrary library) {
-  return call(
-      [&](ContextObject& context) { return list_kernels(context, library, kernels, count); });
-}
-CUresult PTX2SPV_CU(LaunchHostFunc)(CUstream handle, CUhostFn function, void* data) {
-  if (!function) return keep(eInvalidValue);
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return enqueue(*stream, Operation{HostOperation{{function, data}}});
-  });
-}
-
-CUresult PTX2SPV_CU(StreamCreateWithPriority)(CUstream* stream, unsigned flags, int priority) {
-  if (!stream) return keep(eInvalidValue);
-  return call(
-      [&](ContextObject& context) { return create_stream(context, flags, priority, *stream); });
-}
 CUresult PTX2SPV_BOTH(cudaStreamDestroy, cuStreamDestroy_v2)(CUstream handle) {
   return call([&](ContextObject&) { return destroy_stream(handle); });
 }
@@ -134,10 +96,6 @@ CUresult PTX2SPV_CU(StreamGetDevice)(CUstream handle, int* ordinal) {
     return eSuccess;
   });
 }
-CUresult PTX2SPV_CU(EventQuery)(CUevent handle) { return with_event(handle, query_event); }
-CUresult PTX2SPV_CU(EventSynchronize)(CUevent handle) {
-  return with_event(handle, synchronize_event);
-}
 CUresult PTX2SPV_CU(StreamWaitEvent)(CUstream handle, CUevent event, unsigned flags) {
   if (flags & ~1u) return keep(eInvalidValue);
   return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
@@ -178,9 +136,6 @@ CUresult PTX2SPV_BOTH(cudaEventDestroy, cuEventDestroy_v2)(CUevent handle) {
     return tables().events.take(handle) ? eSuccess : fail(eInvalidResourceHandle, "no such event");
   });
 }
-CUresult PTX2SPV_CU(EventRecord)(CUevent handle, CUstream stream) {
-  return PTX2SPV_CU(EventRecordWithFlags)(handle, stream, 0);
-}
 CUresult PTX2SPV_CU(EventRecordWithFlags)(CUevent handle, CUstream stream_handle, unsigned flags) {
   if (flags & ~1u) return keep(eInvalidValue);
   return call_in(stream_handle, [&](ContextObject&, const auto& stream) -> CUresult {
@@ -199,67 +154,10 @@ CUresult PTX2SPV_BOTH(cudaEventElapsedTime, cuEventElapsedTime_v2)(float* millis
   });
 }
 
-CUresult PTX2SPV_BOTH(cudaStreamBeginCapture, cuStreamBeginCapture_v2)(CUstream handle, int mode) {
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return begin_capture(stream, mode, nullptr, {});
-  });
-}
-CUresult PTX2SPV_CU(StreamBeginCaptureToGraph)(CUstream handle, CUgraph graph,
-                                               const CUgraphNode* nodes, const void* edges,
-                                               std::size_t count, int mode) {
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return begin_capture_into(stream, mode, graph, nodes, edges, count);
-  });
-}
-CUresult PTX2SPV_CU(StreamEndCapture)(CUstream handle, CUgraph* graph) {
-  if (!graph) return keep(eInvalidValue);
-  return call_in(handle,
-                 [&](ContextObject&, const auto& stream) { return end_capture(*stream, *graph); });
-}
-CUresult PTX2SPV_CU(ThreadExchangeStreamCaptureMode)(int* mode) {
-  return keep(exchange_capture_mode(mode));
-}
-
-CUresult PTX2SPV_CU(ImportExternalMemory)(CUexternalMemory* made,
-                                          const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* desc) {
-  return call([&](ContextObject& context) { return import_external(context, made, desc); });
-}
-CUresult PTX2SPV_CU(DestroyExternalMemory)(CUexternalMemory memory) {
-  return call([&](ContextObject&) { return destroy_external(memory); });
-}
-CUresult PTX2SPV_CU(ImportExternalSemaphore)(CUexternalSemaphore* made,
-                                             const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC* desc) {
-  return call([&](ContextObject& context) { return import_external(context, made, desc); });
-}
-CUresult PTX2SPV_CU(DestroyExternalSemaphore)(CUexternalSemaphore semaphore) {
-  return call([&](ContextObject&) { return destroy_external(semaphore); });
-}
-
-CUresult PTX2SPV_CU(GraphicsGLRegisterBuffer)(CUgraphicsResource* made, unsigned buffer,
-                                              unsigned flags) {
-  return call(
-      [&](ContextObject& context) { return register_buffer(context, made, buffer, flags); });
-}
-CUresult PTX2SPV_CU(GraphicsGLRegisterImage)(CUgraphicsResource* made, unsigned image,
-                                             unsigned target, unsigned flags) {
-  return call(
-      [&](ContextObject& context) { return register_image(context, made, image, target, flags); });
-}
-CUresult PTX2SPV_CU(GraphicsUnregisterResource)(CUgraphicsResource resource) {
-  return call([&](ContextObject& context) { return unregister(context, resource); });
-}
 CUresult PTX2SPV_BOTH(cudaGraphicsResourceSetMapFlags,
                       cuGraphicsResourceSetMapFlags_v2)(CUgraphicsResource resource,
                                                         unsigned flags) {
   return call([&](ContextObject&) { return set_map_flags(resource, flags); });
-}
-CUresult PTX2SPV_CU(GraphicsSubResourceGetMappedArray)(CUarray* array, CUgraphicsResource resource,
-                                                       unsigned layer, unsigned level) {
-  return call([&](ContextObject&) { return mapped_array(resource, layer, level, array); });
-}
-CUresult PTX2SPV_CU(GraphicsResourceGetMappedMipmappedArray)(CUmipmappedArray* mipmap,
-                                                             CUgraphicsResource resource) {
-  return call([&](ContextObject&) { return mapped_mipmap(resource, mipmap); });
 }
 CUresult PTX2SPV_CU(GLRegisterBufferObject)(unsigned buffer) {
   CUgraphicsResource made = nullptr;
@@ -270,6 +168,15 @@ CUresult PTX2SPV_CU(GLUnregisterBufferObject)(unsigned buffer) {
   CUgraphicsResource resource = resource_of(buffer);
   return resource ? PTX2SPV_CU(GraphicsUnregisterResource)(resource)
                   : keep(no_buffer(buffer, eInvalidValue));
+}
+
+CUresult PTX2SPV_CU(GraphAddMemAllocNode)(CUgraphNode* node, CUgraph graph,
+                                          const CUgraphNode* before, std::size_t count,
+                                          CUDA_MEM_ALLOC_NODE_PARAMS* params) {
+  MadeOperation made;
+  made.code = call(
+      [&](ContextObject& context) { return allocate_operation(context, params, made.operation); });
+  return put(std::move(made), adding(node, graph, before, count));
 }
 
 }  // extern "C"

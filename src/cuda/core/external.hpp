@@ -20,7 +20,9 @@ CUresult destroy_external(CUexternalSemaphore semaphore);
 /// `stride`: bytes of each of the parameters, whose version is the caller's, and `flags` where
 /// these have their flags.
 CUresult use_semaphores(StreamObject& stream, const CUexternalSemaphore* list, const void* params,
-                        unsigned count, bool waits, std::size_t stride, std::size_t flags);
+                        unsigned count, bool waits,
+                        std::size_t stride = sizeof(CUDA_EXTERNAL_SEMAPHORE_PARAMS),
+                        std::size_t flags = offsetof(CUDA_EXTERNAL_SEMAPHORE_PARAMS, flags));
 void forget_externals(const ContextObject& context);
 
 }  // namespace ptx2spv::cuda

@@ -93,7 +93,7 @@ CUresult free_operation(CUdeviceptr address, Operation& made);
 /// Operations on words, checked; in a stream, captured or not.
 CUresult batch_operation(const CUstreamBatchMemOpParams* list, unsigned count, unsigned flags,
                          CUcontext context, Operation& made);
-CUresult batch_operation(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params, Operation& made);
+CUresult batch_node_operation(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params, Operation& made);
 CUresult batch_of(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* params);
 /// Semaphores of other interfaces, of an operation of a stream or of a graph.
 CUresult semaphore_operation(const CUDA_EXT_SEM_NODE_PARAMS* params, bool waits, Operation& made);

@@ -101,7 +101,7 @@ CUresult common_operation(ContextObject& context, int type, NodeParams& params, 
     case kNodeFree: return free_operation(params.free, made);
     case kNodeSignalSemaphore: return semaphore_operation(&params.semaphores, false, made);
     case kNodeWaitSemaphore: return semaphore_operation(&params.semaphores, true, made);
-    case kNodeBatch: return batch_operation(&params.batch, made);
+    case kNodeBatch: return batch_node_operation(&params.batch, made);
     case kNodeConditional: return conditional_operation(params.conditional, made);
     default: return fail(eInvalidValue, "no such type of node");
   }

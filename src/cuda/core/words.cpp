@@ -151,7 +151,7 @@ CUresult batch_operation(const CUstreamBatchMemOpParams* list, unsigned count, u
   return eSuccess;
 }
 
-CUresult batch_operation(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params, Operation& made) {
+CUresult batch_node_operation(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params, Operation& made) {
   if (!params) return fail(eInvalidValue, "no parameters of a node");
   if (!tables().contexts.has(params->ctx)) return fail(eInvalidValue, "no such context");
   return batch_operation(params->paramArray, params->count, params->flags, params->ctx, made);

@@ -209,15 +209,6 @@ CUresult cudaMalloc3DArray(CUarray* array, const cudaChannelFormatDesc* channels
   });
 }
 
-CUresult cudaMallocArray(CUarray* array, const cudaChannelFormatDesc* channels, std::size_t width,
-                         std::size_t height, unsigned flags) {
-  return cudaMalloc3DArray(array, channels, {width, height, 0}, flags);
-}
-
-CUresult cudaFreeArray(CUarray array) {
-  return call([&](ContextObject&) { return array ? destroy_array(array) : eSuccess; });
-}
-
 CUresult cudaMallocMipmappedArray(CUmipmappedArray* mipmap, const cudaChannelFormatDesc* channels,
                                   cudaExtent extent, unsigned levels, unsigned flags) {
   if (!mipmap) return keep(eInvalidValue);
@@ -226,17 +217,6 @@ CUresult cudaMallocMipmappedArray(CUmipmappedArray* mipmap, const cudaChannelFor
     if (CUresult code = describe_array(channels, extent, flags, desc); code != eSuccess)
       return code;
     return create_mipmap(context, desc, levels, *mipmap);
-  });
-}
-
-CUresult cudaFreeMipmappedArray(CUmipmappedArray mipmap) {
-  return call([&](ContextObject&) { return mipmap ? destroy_mipmap(mipmap) : eSuccess; });
-}
-
-CUresult cudaGetMipmappedArrayLevel(CUarray* level, const MipmapObject* mipmap, unsigned number) {
-  if (!level) return keep(eInvalidValue);
-  return call([&](ContextObject&) {
-    return mipmap_level(const_cast<CUmipmappedArray>(mipmap), number, *level);
   });
 }
 
@@ -252,11 +232,6 @@ CUresult cudaArrayGetInfo(cudaChannelFormatDesc* desc, cudaExtent* extent, unsig
   });
 }
 
-CUresult cudaGetChannelDesc(cudaChannelFormatDesc* desc, const ArrayObject* handle) {
-  if (!desc) return keep(eInvalidValue);
-  return cudaArrayGetInfo(desc, nullptr, nullptr, const_cast<CUarray>(handle));
-}
-
 CUresult cudaCreateTextureObject(CUtexObject* made, const cudaResourceDesc* resource,
                                  const cudaTextureDesc* desc, const cudaResourceViewDesc* view) {
   return create_object(made, resource, desc, view, PTX2SPV_CUDART >= 12);
@@ -264,10 +239,6 @@ CUresult cudaCreateTextureObject(CUtexObject* made, const cudaResourceDesc* reso
 PTX2SPV_IF_11(CUresult cudaCreateTextureObject_v2(
     CUtexObject* made, const cudaResourceDesc* resource, const cudaTextureDesc* desc,
     const cudaResourceViewDesc* view) { return create_object(made, resource, desc, view, true); })
-
-CUresult cudaDestroyTextureObject(CUtexObject handle) {
-  return call([&](ContextObject& context) { return destroy_texture(context, handle); });
-}
 
 CUresult cudaGetTextureObjectResourceDesc(cudaResourceDesc* desc, CUtexObject handle) {
   auto texture = find_texture(handle);
@@ -311,10 +282,6 @@ CUresult cudaCreateSurfaceObject(CUsurfObject* made, const cudaResourceDesc* res
     if (CUresult code = convert(*resource, over); code != eSuccess) return code;
     return create_surface(context, over, *made);
   });
-}
-
-CUresult cudaDestroySurfaceObject(CUsurfObject handle) {
-  return call([&](ContextObject& context) { return destroy_surface(context, handle); });
 }
 
 CUresult cudaGetSurfaceObjectResourceDesc(cudaResourceDesc* desc, CUsurfObject handle) {

@@ -352,19 +352,10 @@ CUresult cudaMemsetAsync(void* to, int value, std::size_t bytes, CUstream stream
                        bytes, 1});
 }
 
-CUresult cudaMemset(void* to, int value, std::size_t bytes) {
-  return cudaMemsetAsync(to, value, bytes, nullptr);
-}
-
 CUresult cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
                            std::size_t height, CUstream stream) {
   return fill(stream, {reinterpret_cast<CUdeviceptr>(to), pitch,
                        static_cast<unsigned>(value) & 0xff, 1, width, height});
-}
-
-CUresult cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
-                      std::size_t height) {
-  return cudaMemset2DAsync(to, pitch, value, width, height, nullptr);
 }
 
 CUresult cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, CUstream stream) {
@@ -375,10 +366,6 @@ CUresult cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, CUst
     if (code != eSuccess) return code;
   }
   return eSuccess;
-}
-
-CUresult cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
-  return cudaMemset3DAsync(to, value, extent, nullptr);
 }
 
 }  // extern "C"

@@ -326,12 +326,6 @@ CUresult cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
   });
 }
 
-CUresult cudaDeviceDisablePeerAccess(int peer) {
-  return call([&](ContextObject&) -> CUresult {
-    return device_at(peer) ? ePeerAccessNotEnabled : eInvalidDevice;
-  });
-}
-
 CUresult cudaDeviceGetP2PAttribute(int* value, int attribute, int device, int peer) {
   if (!value) return keep(eInvalidValue);
   if (CUresult code = initialize(); code != eSuccess) return keep(code);
@@ -357,23 +351,6 @@ CUresult cudaRuntimeGetVersion(int* version) {
 }
 
 CUresult cudaCtxResetPersistingL2Cache() { return eSuccess; }
-
-#if PTX2SPV_CUDART < 13
-// Doubles are doubles on every device.
-CUresult cudaSetDoubleForDevice(double* value) { return keep(value ? eSuccess : eInvalidValue); }
-CUresult cudaSetDoubleForHost(double* value) { return keep(value ? eSuccess : eInvalidValue); }
-
-CUresult cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
-CUresult cudaThreadExit() { return cudaDeviceReset(); }
-CUresult cudaThreadSetLimit(int limit, std::size_t value) {
-  return cudaDeviceSetLimit(limit, value);
-}
-CUresult cudaThreadGetLimit(std::size_t* value, int limit) {
-  return cudaDeviceGetLimit(value, limit);
-}
-CUresult cudaThreadSetCacheConfig(int config) { return cudaDeviceSetCacheConfig(config); }
-CUresult cudaThreadGetCacheConfig(int* config) { return cudaDeviceGetCacheConfig(config); }
-#endif
 
 }  // extern "C"
 

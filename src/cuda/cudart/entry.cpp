@@ -1,8 +1,12 @@
-// The functions that the table makes: variants for per-thread streams, and answers of those that
-// are not supported.
+// The functions that both interfaces have, and those that the table makes: calls of the core,
+// variants for per-thread streams, and answers of those that are not supported.
 #include <dlfcn.h>
 
+#include "src/cuda/core/advice.hpp"
+
 #include "src/cuda/cudart/face.hpp"
+
+#include "src/cuda/both.hpp"
 
 namespace ptx2spv::cuda {
 
@@ -46,6 +50,17 @@ CUresult cudaGetDriverEntryPoint(const char* name, void** function, unsigned lon
 #endif
   return cudaGetDriverEntryPointByVersion(name, function, PTX2SPV_CUDART * 1000, flags, result);
 }
+
+#define PTX2SPV_CUDART_FUNCTION(versions, name, variant, ...)
+#define PTX2SPV_CUDART_MISSING(versions, name, variant, reason)
+#define PTX2SPV_CUDART_CALL(versions, name, variant, work, count, ...) \
+  PTX2SPV_IF_##versions(CUresult name(PTX2SPV_PARAMS_##count(__VA_ARGS__)) { return work; })
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include "src/cuda/cudart/functions.def"
+#pragma GCC diagnostic pop
+#undef PTX2SPV_CUDART_FUNCTION
+#undef PTX2SPV_CUDART_MISSING
 
 #define PTX2SPV_VARIANT_none(name, count, ...)
 #define PTX2SPV_VARIANT_ptsz(name, count, ...)                               \

@@ -27,12 +27,6 @@ CUresult use(const CUexternalSemaphore* list, const void* params, unsigned count
 
 extern "C" {
 
-CUresult cudaExternalMemoryGetMappedBuffer(void** pointer, CUexternalMemory memory,
-                                           const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* desc) {
-  return call([&](ContextObject&) {
-    return map_external(memory, reinterpret_cast<CUdeviceptr*>(pointer), desc);
-  });
-}
 CUresult cudaExternalMemoryGetMappedMipmappedArray(
     CUmipmappedArray* mipmap, CUexternalMemory memory,
     const cudaExternalMemoryMipmappedArrayDesc* desc) {

@@ -99,6 +99,14 @@ CUresult find_texture_ref(ContextObject& context, const void* variable, TextureR
                           bool& normalized);
 CUresult find_surface_ref(ContextObject& context, const void* variable, SurfaceRefObject*& found);
 
+// Operations of a graph's nodes.
+CUresult kernel_operation(const cudaKernelNodeParams* params, Operation& made);
+CUresult copy_operation(const cudaMemcpy3DParms* params, Operation& made);
+CUresult linear_operation(void* to, const void* from, std::size_t bytes, int kind, Operation& made);
+CUresult symbol_operation(const void* symbol, std::size_t offset, void* other, std::size_t bytes,
+                          int kind, bool to_symbol, Operation& made);
+CUresult generic_operation(cudaGraphNodeParams* params, Operation& made);
+
 bool array_format(const cudaChannelFormatDesc& desc, CUarray_format& format, unsigned& channels);
 CUresult describe_array(const cudaChannelFormatDesc* channels, const cudaExtent& extent,
                         unsigned flags, CUDA_ARRAY3D_DESCRIPTOR& desc);

@@ -3,8 +3,6 @@
 
 namespace ptx2spv::cuda {
 
-namespace {
-
 CUresult kernel_operation(const cudaKernelNodeParams* params, Operation& made) {
   if (!params) return eInvalidValue;
   return call([&](ContextObject& context) -> CUresult {
@@ -60,6 +58,26 @@ CUresult symbol_operation(const void* symbol, std::size_t offset, void* other, s
                    : linear_operation(other, place, bytes, kind, made);
 }
 
+#if PTX2SPV_CUDART >= 12
+/// A kernel node's or a copy's operation out of the runtime interface's parameters, others' as the
+/// driver interface has them.
+CUresult generic_operation(cudaGraphNodeParams* params, Operation& made) {
+  if (!params) return eInvalidValue;
+  if (params->reserved2 || params->reserved0[0] || params->reserved0[1] || params->reserved0[2])
+    return fail(eInvalidValue, "reserved words of a node's parameters are 0");
+  if (params->type == kNodeKernel) return kernel_operation(&params->of.kernel, made);
+  if (params->type == kNodeMemcpy) {
+    if (params->of.memcpy.flags) return fail(eInvalidValue, "a copy's flags are 0");
+    return copy_operation(&params->of.memcpy.copy, made);
+  }
+  return call([&](ContextObject& context) {
+    return common_operation(context, params->type, params->of.common, made);
+  });
+}
+#endif
+
+namespace {
+
 CUresult info_of(CUstream handle, CaptureInfo& info) {
   return call_in(handle,
                  [&](ContextObject&, const auto& stream) { return capture_info(*stream, info); });
@@ -79,24 +97,6 @@ CUresult capture_info_of(CUstream handle, int* status, unsigned long long* id, C
   if (count) *count = info.count;
   return eSuccess;
 }
-
-#if PTX2SPV_CUDART >= 12
-/// A kernel node's or a copy's operation out of the runtime interface's parameters, others' as the
-/// driver interface has them.
-CUresult generic_operation(cudaGraphNodeParams* params, Operation& made) {
-  if (!params) return eInvalidValue;
-  if (params->reserved2 || params->reserved0[0] || params->reserved0[1] || params->reserved0[2])
-    return fail(eInvalidValue, "reserved words of a node's parameters are 0");
-  if (params->type == kNodeKernel) return kernel_operation(&params->of.kernel, made);
-  if (params->type == kNodeMemcpy) {
-    if (params->of.memcpy.flags) return fail(eInvalidValue, "a copy's flags are 0");
-    return copy_operation(&params->of.memcpy.copy, made);
-  }
-  return call([&](ContextObject& context) {
-    return common_operation(context, params->type, params->of.common, made);
-  });
-}
-#endif
 
 }  // namespace
 
@@ -164,13 +164,6 @@ CUresult PTX2SPV_WITH_DATA(cudaGraphAddNode)(CUgraphNode* node, CUgraph graph,
   if (CUresult code = check_edges(data, count); code != eSuccess) return keep(code);
   return put(make(generic_operation, params), adding(node, graph, before, count));
 }
-CUresult cudaGraphNodeSetParams(CUgraphNode node, cudaGraphNodeParams* params) {
-  return put(make(generic_operation, params), changing(node));
-}
-CUresult cudaGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                    cudaGraphNodeParams* params) {
-  return put(make(generic_operation, params), changing(exec, node));
-}
 #endif
 PTX2SPV_IF_12(CUresult cudaGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                         std::size_t count, cudaGraphNodeParams* params) {
@@ -178,17 +171,6 @@ PTX2SPV_IF_12(CUresult cudaGraphAddNode(CUgraphNode* node, CUgraph graph, const 
 })
 
 // Nodes of each type: added, looked at, changed in a graph, changed in an instance.
-CUresult cudaGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                std::size_t count, const cudaKernelNodeParams* params) {
-  return put(make(kernel_operation, params), adding(node, graph, before, count));
-}
-CUresult cudaGraphKernelNodeSetParams(CUgraphNode node, const cudaKernelNodeParams* params) {
-  return put(make(kernel_operation, params), changing(node));
-}
-CUresult cudaGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                          const cudaKernelNodeParams* params) {
-  return put(make(kernel_operation, params), changing(exec, node));
-}
 CUresult cudaGraphKernelNodeGetParams(CUgraphNode node, cudaKernelNodeParams* params) {
   if (!params) return keep(eInvalidValue);
   KernelOperation* operation = kernel_of(node);
@@ -201,84 +183,6 @@ CUresult cudaGraphKernelNodeGetParams(CUgraphNode node, cudaKernelNodeParams* pa
              param_pointers(*operation),
              nullptr};
   return eSuccess;
-}
-
-CUresult cudaGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                std::size_t count, const cudaMemcpy3DParms* params) {
-  return put(make(copy_operation, params), adding(node, graph, before, count));
-}
-CUresult cudaGraphMemcpyNodeSetParams(CUgraphNode node, const cudaMemcpy3DParms* params) {
-  return put(make(copy_operation, params), changing(node));
-}
-CUresult cudaGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                          const cudaMemcpy3DParms* params) {
-  return put(make(copy_operation, params), changing(exec, node));
-}
-CUresult cudaGraphAddMemcpyNode1D(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                  std::size_t count, void* to, const void* from, std::size_t bytes,
-                                  int kind) {
-  return put(make(linear_operation, to, from, bytes, kind), adding(node, graph, before, count));
-}
-CUresult cudaGraphMemcpyNodeSetParams1D(CUgraphNode node, void* to, const void* from,
-                                        std::size_t bytes, int kind) {
-  return put(make(linear_operation, to, from, bytes, kind), changing(node));
-}
-CUresult cudaGraphExecMemcpyNodeSetParams1D(CUgraphExec exec, CUgraphNode node, void* to,
-                                            const void* from, std::size_t bytes, int kind) {
-  return put(make(linear_operation, to, from, bytes, kind), changing(exec, node));
-}
-CUresult cudaGraphAddMemcpyNodeToSymbol(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                        std::size_t count, const void* symbol, const void* from,
-                                        std::size_t bytes, std::size_t offset, int kind) {
-  return put(make(symbol_operation, symbol, offset, const_cast<void*>(from), bytes, kind, true),
-             adding(node, graph, before, count));
-}
-CUresult cudaGraphAddMemcpyNodeFromSymbol(CUgraphNode* node, CUgraph graph,
-                                          const CUgraphNode* before, std::size_t count, void* to,
-                                          const void* symbol, std::size_t bytes, std::size_t offset,
-                                          int kind) {
-  return put(make(symbol_operation, symbol, offset, to, bytes, kind, false),
-             adding(node, graph, before, count));
-}
-CUresult cudaGraphMemcpyNodeSetParamsToSymbol(CUgraphNode node, const void* symbol,
-                                              const void* from, std::size_t bytes,
-                                              std::size_t offset, int kind) {
-  return put(make(symbol_operation, symbol, offset, const_cast<void*>(from), bytes, kind, true),
-             changing(node));
-}
-CUresult cudaGraphMemcpyNodeSetParamsFromSymbol(CUgraphNode node, void* to, const void* symbol,
-                                                std::size_t bytes, std::size_t offset, int kind) {
-  return put(make(symbol_operation, symbol, offset, to, bytes, kind, false), changing(node));
-}
-CUresult cudaGraphExecMemcpyNodeSetParamsToSymbol(CUgraphExec exec, CUgraphNode node,
-                                                  const void* symbol, const void* from,
-                                                  std::size_t bytes, std::size_t offset, int kind) {
-  return put(make(symbol_operation, symbol, offset, const_cast<void*>(from), bytes, kind, true),
-             changing(exec, node));
-}
-CUresult cudaGraphExecMemcpyNodeSetParamsFromSymbol(CUgraphExec exec, CUgraphNode node, void* to,
-                                                    const void* symbol, std::size_t bytes,
-                                                    std::size_t offset, int kind) {
-  return put(make(symbol_operation, symbol, offset, to, bytes, kind, false), changing(exec, node));
-}
-
-// The driver interface has the same structs for these.
-CUresult cudaGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                std::size_t count, const CUDA_MEMSET_NODE_PARAMS* params) {
-  return put(make(fill_operation, params), adding(node, graph, before, count));
-}
-CUresult cudaGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                          const CUDA_MEMSET_NODE_PARAMS* params) {
-  return put(make(fill_operation, params), changing(exec, node));
-}
-
-CUresult cudaGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                 std::size_t count, void* pointer) {
-  return put(make(free_operation, reinterpret_cast<CUdeviceptr>(pointer)),
-             adding(node, graph, before, count));
-}
-CUresult cudaGraphMemFreeNodeGetParams(CUgraphNode node, void* pointer) {
-  return keep(freed_by(node, static_cast<CUdeviceptr*>(pointer)));
 }
 
 // Lists and edges. Edges carry no data: none but the default means anything here.
@@ -356,9 +260,6 @@ CUresult cudaGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
   CUresult code = make_exec(graph, params->flags, exec);
   params->result_out = code == eSuccess ? 0 : 1;
   return keep(code);
-}
-CUresult cudaGraphExecGetFlags(CUgraphExec exec, unsigned long long* flags) {
-  return keep(flags ? exec_flags(exec, *flags) : eInvalidValue);
 }
 #if PTX2SPV_CUDART >= 12
 CUresult cudaGraphExecUpdate(CUgraphExec exec, CUgraph graph,

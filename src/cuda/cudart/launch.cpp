@@ -185,11 +185,6 @@ CUresult cudaGetFuncBySymbol(CUfunction* found, const void* symbol) {
   });
 }
 
-CUresult cudaGetKernel(CUkernel* found, const void* symbol) {
-  if (!found) return keep(eInvalidValue);
-  return __cudaGetKernel(found, symbol);
-}
-
 CUresult cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* symbol,
                                                                 int threads, std::size_t shared,
                                                                 unsigned flags) {
@@ -198,11 +193,6 @@ CUresult cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, con
     *blocks = occupancy(function, threads, shared);
     return eSuccess;
   });
-}
-
-CUresult cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* symbol, int threads,
-                                                       std::size_t shared) {
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, symbol, threads, shared, 0);
 }
 
 CUresult cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* symbol,

@@ -15,19 +15,6 @@ CUresult cudaLibraryLoadFromFile(CUlibrary* made, const char* path, int*, void**
   return call([&](ContextObject&) { return load_library_file(path, made); });
 }
 
-CUresult cudaLibraryGetGlobal(void** pointer, std::size_t* bytes, CUlibrary library,
-                              const char* name) {
-  return call([&](ContextObject& context) {
-    return library_global(context, library, name, reinterpret_cast<CUdeviceptr*>(pointer), bytes);
-  });
-}
-CUresult cudaLibraryGetManaged(void** pointer, std::size_t* bytes, CUlibrary library,
-                               const char* name) {
-  return call([&](ContextObject& context) {
-    return library_managed(context, library, name, reinterpret_cast<CUdeviceptr*>(pointer), bytes);
-  });
-}
-
 }  // extern "C"
 
 }  // namespace ptx2spv::cuda

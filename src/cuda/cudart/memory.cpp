@@ -103,10 +103,6 @@ CUresult cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
   });
 }
 
-CUresult cudaMallocHost(void** pointer, std::size_t bytes) {
-  return cudaHostAlloc(pointer, bytes, 0);
-}
-
 CUresult cudaFreeHost(void* pointer) {
   return call([&](ContextObject&) -> CUresult {
     if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
@@ -121,15 +117,6 @@ CUresult cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
   });
 }
 
-CUresult cudaHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
-  return call(
-      [&](ContextObject& context) { return register_host(context, pointer, bytes, flags); });
-}
-
-CUresult cudaHostUnregister(void* pointer) {
-  return call([&](ContextObject&) { return unregister_host(pointer); });
-}
-
 CUresult cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
   if (!device || flags) return keep(eInvalidValue);
   return call([&](ContextObject&) {
@@ -138,11 +125,6 @@ CUresult cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
     if (code == eSuccess) *device = reinterpret_cast<void*>(address);
     return code;
   });
-}
-
-CUresult cudaHostGetFlags(unsigned* flags, void* host) {
-  if (!flags) return keep(eInvalidValue);
-  return call([&](ContextObject&) { return host_flags(host, *flags); });
 }
 
 CUresult cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
@@ -279,21 +261,6 @@ CUresult cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int device
 #endif
   return call_in(handle, [&](ContextObject&, const auto&) {
     return prefetch(reinterpret_cast<CUdeviceptr>(pointer), bytes, place(), flags);
-  });
-}
-
-CUresult cudaMemRangeGetAttribute(void* data, std::size_t data_bytes, int attribute,
-                                  const void* pointer, std::size_t bytes) {
-  return call([&](ContextObject&) {
-    return range_attribute(data, data_bytes, attribute, reinterpret_cast<CUdeviceptr>(pointer),
-                           bytes);
-  });
-}
-CUresult cudaMemRangeGetAttributes(void** data, std::size_t* data_bytes, int* attributes,
-                                   std::size_t count, const void* pointer, std::size_t bytes) {
-  return call([&](ContextObject&) {
-    return range_attributes(data, data_bytes, attributes, count,
-                            reinterpret_cast<CUdeviceptr>(pointer), bytes);
   });
 }
 

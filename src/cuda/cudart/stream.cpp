@@ -8,12 +8,6 @@ namespace ptx2spv::cuda {
 
 extern "C" {
 
-CUresult cudaStreamCreateWithFlags(CUstream* stream, unsigned flags) {
-  return cudaStreamCreateWithPriority(stream, flags, 0);
-}
-
-CUresult cudaStreamCreate(CUstream* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
-
 CUresult cudaStreamAttachMemAsync(CUstream handle, void* pointer, std::size_t bytes,
                                   unsigned flags) {
   if (flags != 1 && flags != 2 && flags != 4) return keep(eInvalidValue);
@@ -31,13 +25,6 @@ CUresult cudaStreamAttachMemAsync(CUstream handle, void* pointer, std::size_t by
     return eSuccess;
   });
 }
-
-CUresult cudaEventCreateWithFlags(CUevent* event, unsigned flags) {
-  if (!event) return keep(eInvalidValue);
-  return call([&](ContextObject& context) { return create_event(context, flags, *event); });
-}
-
-CUresult cudaEventCreate(CUevent* event) { return cudaEventCreateWithFlags(event, 0); }
 
 PTX2SPV_IF_12(CUresult cudaEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
   return cudaEventElapsedTime(milliseconds, start, end);

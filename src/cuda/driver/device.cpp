@@ -91,9 +91,6 @@ CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice ordinal) {
     return eSuccess;
   });
 }
-CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice ordinal) {
-  return cuDeviceGetUuid_v2(uuid, ordinal);
-}
 
 CUresult cuDeviceGetLuid(char* luid, unsigned* mask, CUdevice ordinal) {
   if (!luid || !mask) return eInvalidValue;
@@ -204,12 +201,6 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
   });
 }
 
-CUresult cuCtxDisablePeerAccess(CUcontext peer) {
-  return call([&](ContextObject&) -> CUresult {
-    return tables().contexts.has(peer) ? ePeerAccessNotEnabled : eDeviceUninitialized;
-  });
-}
-
 // ------------------------------------------------------------------------------ primary contexts
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice ordinal) {
@@ -221,14 +212,10 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice ordinal) {
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal) {
   return with_device(ordinal, [](DeviceObject& device) { return release_primary(device, false); });
 }
-CUresult cuDevicePrimaryCtxRelease(CUdevice ordinal) {
-  return cuDevicePrimaryCtxRelease_v2(ordinal);
-}
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal) {
   return with_device(ordinal, [](DeviceObject& device) { return release_primary(device, true); });
 }
-CUresult cuDevicePrimaryCtxReset(CUdevice ordinal) { return cuDevicePrimaryCtxReset_v2(ordinal); }
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned flags) {
   if (flags & ~0x7fu) return eInvalidValue;
@@ -238,9 +225,6 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned flags) {
     if (device.primary) device.primary->flags = flags;
     return eSuccess;
   });
-}
-CUresult cuDevicePrimaryCtxSetFlags(CUdevice ordinal, unsigned flags) {
-  return cuDevicePrimaryCtxSetFlags_v2(ordinal, flags);
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned* flags, int* active) {
@@ -290,8 +274,6 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
     return code;
   });
 }
-CUresult cuCtxDestroy(CUcontext context) { return cuCtxDestroy_v2(context); }
-CUresult cuCtxDetach(CUcontext context) { return cuCtxDestroy_v2(context); }
 CUresult cuCtxAttach(CUcontext* context, unsigned flags) {
   if (!context || flags) return eInvalidValue;
   return call([&](ContextObject& current) {
@@ -306,7 +288,6 @@ CUresult cuCtxPushCurrent_v2(CUcontext context) {
   auto object = tables().contexts.find(context);
   return object ? push(object) : fail(eDeviceUninitialized, "no such context");
 }
-CUresult cuCtxPushCurrent(CUcontext context) { return cuCtxPushCurrent_v2(context); }
 
 CUresult cuCtxPopCurrent_v2(CUcontext* context) {
   if (!initialized()) return why_not_initialized();
@@ -316,7 +297,6 @@ CUresult cuCtxPopCurrent_v2(CUcontext* context) {
   stack.pop_back();
   return eSuccess;
 }
-CUresult cuCtxPopCurrent(CUcontext* context) { return cuCtxPopCurrent_v2(context); }
 
 CUresult cuCtxSetCurrent(CUcontext context) {
   if (!initialized()) return why_not_initialized();
@@ -401,10 +381,6 @@ CUresult cuCtxSynchronize_v2(CUcontext context) {
   });
 }
 
-CUresult cuCtxSetLimit(int limit, std::size_t value) {
-  return call([&](ContextObject& context) { return set_limit(context, limit, value); });
-}
-
 CUresult cuCtxGetLimit(std::size_t* value, int limit) {
   if (!value) return eInvalidValue;
   return call([&](ContextObject& context) -> CUresult {
@@ -460,8 +436,6 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 CUresult cuCtxResetPersistingL2Cache() {
   return call([](ContextObject&) { return eSuccess; });
 }
-
-CUresult cuProfilerInitialize(const char*, const char*, int) { return eSuccess; }
 
 }  // extern "C"
 

@@ -1,5 +1,6 @@
-// The functions that the table makes: variants for per-thread streams, answers of those that are
-// not supported, and cuGetProcAddress over all of them.
+// The functions that both interfaces have, and those that the table makes: calls of the core,
+// variants for per-thread streams, answers of those that are not supported, and cuGetProcAddress
+// over all of them.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -8,11 +9,26 @@
 
 #include <fmt/format.h>
 
+#include "src/cuda/core/advice.hpp"
+
 #include "src/cuda/driver/face.hpp"
+
+#include "src/cuda/both.hpp"
 
 namespace ptx2spv::cuda {
 
 extern "C" {
+
+#define PTX2SPV_DRIVER_FUNCTION(base, name, since, variant, ...)
+#define PTX2SPV_DRIVER_MISSING(base, name, since, variant, reason)
+#define PTX2SPV_DRIVER_CALL(base, name, since, variant, work, count, ...) \
+  CUresult name(PTX2SPV_PARAMS_##count(__VA_ARGS__)) { return work; }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include "src/cuda/driver/functions.def"
+#pragma GCC diagnostic pop
+#undef PTX2SPV_DRIVER_FUNCTION
+#undef PTX2SPV_DRIVER_MISSING
 
 #define PTX2SPV_VARIANT_none(name, count, ...)
 #define PTX2SPV_VARIANT_ptsz(name, count, ...)                               \

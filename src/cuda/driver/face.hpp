@@ -69,6 +69,20 @@ CUresult with(const Table<T>& table, T* handle, F&& function) {
   return function(*object);
 }
 
+// Operations of a graph's nodes.
+CUresult kernel_operation(const CUDA_KERNEL_NODE_PARAMS* params, bool second, Operation& made);
+CUresult copy_operation(const CUDA_MEMCPY3D* params, Operation& made);
+CUresult generic_operation(CUgraphNodeParams* params, Operation& made);
+
+CUresult copy_in_stream(CUstream handle, const CUDA_MEMCPY3D_PEER& copy_of);
+CUresult copy_linear(CUstream stream, void* to, unsigned to_kind, const void* from,
+                     unsigned from_kind, std::size_t bytes);
+/// A row of an array and memory. `x`: bytes from the row's start.
+CUresult copy_row(CUstream stream, CUarray to_array, CUarray from_array, std::size_t to_x,
+                  std::size_t from_x, unsigned kind, void* memory, std::size_t bytes);
+CUresult fill_in_stream(CUstream handle, CUdeviceptr to, std::size_t pitch, unsigned value,
+                        unsigned element, std::size_t width, std::size_t height);
+
 /// Bytes of the value of a launch's attribute.
 inline constexpr std::size_t kAttributeBytes = 64;
 

@@ -5,8 +5,6 @@
 
 namespace ptx2spv::cuda {
 
-namespace {
-
 CUresult kernel_operation(const CUDA_KERNEL_NODE_PARAMS* params, bool second, Operation& made) {
   if (!params) return eInvalidValue;
   return call([&](ContextObject& current) -> CUresult {
@@ -49,12 +47,6 @@ CUresult generic_operation(CUgraphNodeParams* params, Operation& made) {
   });
 }
 
-CUresult batch_of_params(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params, Operation& made) {
-  return batch_operation(params, made);
-}
-
-}  // namespace
-
 extern "C" {
 
 // Nodes of each type: added, changed in a graph, changed in an instance, looked at.
@@ -63,40 +55,8 @@ CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* 
   if (CUresult code = check_edges(data, count); code != eSuccess) return code;
   return cuGraphAddNode(node, graph, before, count, params);
 }
-CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                        std::size_t count, CUgraphNodeParams* params) {
-  return put(make(generic_operation, params), adding(node, graph, before, count));
-}
-CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
-  return put(make(generic_operation, params), changing(node));
-}
-CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* params) {
-  return put(make(generic_operation, params), changing(exec, node));
-}
 
-CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                 std::size_t count, const CUDA_KERNEL_NODE_PARAMS* params) {
-  return put(make(kernel_operation, params, true), adding(node, graph, before, count));
-}
-CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
-  return put(make(kernel_operation, params, true), changing(node));
-}
-CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
-                                           const CUDA_KERNEL_NODE_PARAMS* params) {
-  return put(make(kernel_operation, params, true), changing(exec, node));
-}
 // Of CUDA 11, whose struct ends before the kernel's handle.
-CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                              std::size_t count, const CUDA_KERNEL_NODE_PARAMS* params) {
-  return put(make(kernel_operation, params, false), adding(node, graph, before, count));
-}
-CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
-  return put(make(kernel_operation, params, false), changing(node));
-}
-CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_KERNEL_NODE_PARAMS* params) {
-  return put(make(kernel_operation, params, false), changing(exec, node));
-}
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params) {
   KernelOperation* operation = kernel_of(node);
   if (!operation || !params) return fail(eInvalidValue, "the node is of another type");
@@ -124,17 +84,6 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS
   return code;
 }
 
-CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                              std::size_t count, const CUDA_MEMCPY3D* params, CUcontext) {
-  return put(make(copy_operation, params), adding(node, graph, before, count));
-}
-CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* params) {
-  return put(make(copy_operation, params), changing(node));
-}
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_MEMCPY3D* params, CUcontext) {
-  return put(make(copy_operation, params), changing(exec, node));
-}
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
   CopyOperation* operation = copy_of(node);
   if (!operation || !params) return fail(eInvalidValue, "the node is of another type");
@@ -145,38 +94,6 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
   return eSuccess;
 }
 
-CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                              std::size_t count, const CUDA_MEMSET_NODE_PARAMS* params, CUcontext) {
-  return put(make(fill_operation, params), adding(node, graph, before, count));
-}
-CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_MEMSET_NODE_PARAMS* params, CUcontext) {
-  return put(make(fill_operation, params), changing(exec, node));
-}
-
-CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                               std::size_t count, CUdeviceptr address) {
-  return put(make(free_operation, address), adding(node, graph, before, count));
-}
-CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {
-  return freed_by(node, address);
-}
-
-CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                  std::size_t count, const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  return put(make(batch_of_params, params), adding(node, graph, before, count));
-}
-CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node,
-                                        const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  return put(make(batch_of_params, params), changing(node));
-}
-CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  return put(make(batch_of_params, params), changing(exec, node));
-}
-CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  return batch_of(node, params);
-}
 CUresult cuGraphConditionalHandleCreate(std::uint64_t* handle, CUgraph graph, CUcontext context,
                                         unsigned initial, unsigned flags) {
   return call([&](ContextObject& current) -> CUresult {

@@ -10,40 +10,12 @@ extern "C" {
 CUresult cuGraphicsResourceSetMapFlags(CUgraphicsResource resource, unsigned flags) {
   return cuGraphicsResourceSetMapFlags_v2(resource, flags);
 }
-CUresult cuGraphicsMapResources(unsigned count, CUgraphicsResource* list, CUstream handle) {
-  return call_in(handle, [&](ContextObject& context, const auto& stream) {
-    return map_resources(context, count, list, *stream);
-  });
-}
-CUresult cuGraphicsUnmapResources(unsigned count, CUgraphicsResource* list, CUstream handle) {
-  return call_in(handle, [&](ContextObject& context, const auto& stream) {
-    return unmap_resources(context, count, list, *stream);
-  });
-}
-CUresult cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr* address, std::size_t* bytes,
-                                               CUgraphicsResource resource) {
-  return call([&](ContextObject&) { return mapped_pointer(resource, address, bytes); });
-}
 
-CUresult cuGLGetDevices_v2(unsigned* count, CUdevice* devices, unsigned room, int which) {
-  return call(
-      [&](ContextObject& context) { return gl_devices(context, count, devices, room, which); });
-}
 CUresult cuGLGetDevices(unsigned* count, CUdevice* devices, unsigned room, int which) {
   return cuGLGetDevices_v2(count, devices, room, which);
 }
 
 // The interface of CUDA 2, which knows buffers by their names.
-
-CUresult cuGLInit() {
-  return call([](ContextObject&) { return eSuccess; });
-}
-CUresult cuGLCtxCreate_v2(CUcontext* made, unsigned flags, CUdevice device) {
-  return cuCtxCreate_v2(made, flags, device);
-}
-CUresult cuGLCtxCreate(CUcontext* made, unsigned flags, CUdevice device) {
-  return cuCtxCreate_v2(made, flags, device);
-}
 CUresult cuGLSetBufferObjectMapFlags(unsigned buffer, unsigned flags) {
   CUgraphicsResource resource = resource_of(buffer);
   return resource ? cuGraphicsResourceSetMapFlags_v2(resource, flags)
@@ -55,9 +27,6 @@ CUresult cuGLMapBufferObjectAsync_v2(CUdeviceptr* address, std::size_t* bytes, u
   if (!resource) return no_buffer(buffer, eInvalidValue);
   const CUresult code = cuGraphicsMapResources(1, &resource, stream);
   return code == eSuccess ? cuGraphicsResourceGetMappedPointer_v2(address, bytes, resource) : code;
-}
-CUresult cuGLMapBufferObject_v2(CUdeviceptr* address, std::size_t* bytes, unsigned buffer) {
-  return cuGLMapBufferObjectAsync_v2(address, bytes, buffer, nullptr);
 }
 CUresult cuGLUnmapBufferObjectAsync(unsigned buffer, CUstream stream) {
   CUgraphicsResource resource = resource_of(buffer);

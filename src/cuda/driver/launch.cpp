@@ -208,9 +208,6 @@ CUresult cuParamSetTexRef(CUfunction handle, int, CUtexref reference) {
   return with_function(handle, [](FunctionObject&) { return eSuccess; });
 }
 CUresult cuLaunch(CUfunction handle) { return launch_set(handle, 1, 1, nullptr); }
-CUresult cuLaunchGrid(CUfunction handle, int width, int height) {
-  return cuLaunchGridAsync(handle, width, height, nullptr);
-}
 CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream stream) {
   if (width <= 0 || height <= 0) return eInvalidValue;
   return launch_set(handle, static_cast<unsigned>(width), static_cast<unsigned>(height), stream);
@@ -224,10 +221,6 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfun
     *blocks = occupancy(function, threads, shared);
     return eSuccess;
   });
-}
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int threads,
-                                                     std::size_t shared) {
-  return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, handle, threads, shared, 0);
 }
 CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunction handle,
                                                    CUoccupancyB2DSize shared_of, std::size_t shared,

@@ -101,9 +101,6 @@ CUresult cuMemHostAlloc(void** made, std::size_t bytes, unsigned flags) {
   if (code == eSuccess) *made = allocation->host;
   return code;
 }
-CUresult cuMemAllocHost_v2(void** made, std::size_t bytes) {
-  return cuMemHostAlloc(made, bytes, 0);
-}
 
 CUresult cuMemFreeHost(void* host) {
   return call([&](ContextObject&) -> CUresult {
@@ -112,64 +109,12 @@ CUresult cuMemFreeHost(void* host) {
   });
 }
 
-CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* host, unsigned flags) {
-  if (!address || flags) return eInvalidValue;
-  return call([&](ContextObject&) { return device_pointer(host, *address); });
-}
-
-CUresult cuMemHostGetFlags(unsigned* flags, void* host) {
-  if (!flags) return eInvalidValue;
-  return call([&](ContextObject&) { return host_flags(host, *flags); });
-}
-
-CUresult cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned flags) {
-  return call([&](ContextObject& context) { return register_host(context, host, bytes, flags); });
-}
-CUresult cuMemHostRegister(void* host, std::size_t bytes, unsigned flags) {
-  return cuMemHostRegister_v2(host, bytes, flags);
-}
-CUresult cuMemHostUnregister(void* host) {
-  return call([&](ContextObject&) { return unregister_host(host); });
-}
-
 CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
   if (!address || (flags != 1 && flags != 2)) return eInvalidValue;
   std::shared_ptr<Allocation> made;
   CUresult code = give(bytes, MemoryUse::managed, flags, made);
   if (code == eSuccess) *address = made->address;
   return code;
-}
-
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t bytes, CUmemLocation location,
-                               unsigned flags, CUstream stream) {
-  return call_in(stream, [&](ContextObject&, const auto&) {
-    return prefetch(address, bytes, place_of(location), flags);
-  });
-}
-CUresult cuMemPrefetchAsync(CUdeviceptr address, std::size_t bytes, CUdevice device,
-                            CUstream stream) {
-  return call_in(stream, [&](ContextObject&, const auto&) {
-    return prefetch(address, bytes, place_of_ordinal(device), 0);
-  });
-}
-CUresult cuMemAdvise_v2(CUdeviceptr address, std::size_t bytes, int advice,
-                        CUmemLocation location) {
-  return call([&](ContextObject&) { return advise(address, bytes, advice, place_of(location)); });
-}
-CUresult cuMemAdvise(CUdeviceptr address, std::size_t bytes, int advice, CUdevice device) {
-  return call(
-      [&](ContextObject&) { return advise(address, bytes, advice, place_of_ordinal(device)); });
-}
-CUresult cuMemRangeGetAttribute(void* data, std::size_t data_bytes, int attribute,
-                                CUdeviceptr address, std::size_t bytes) {
-  return call(
-      [&](ContextObject&) { return range_attribute(data, data_bytes, attribute, address, bytes); });
-}
-CUresult cuMemRangeGetAttributes(void** data, std::size_t* data_bytes, int* attributes,
-                                 std::size_t count, CUdeviceptr address, std::size_t bytes) {
-  return call([&](ContextObject&) {
-    return range_attributes(data, data_bytes, attributes, count, address, bytes);
-  });
 }
 
 CUresult cuPointerGetAttribute(void* data, int attribute, CUdeviceptr address) {
@@ -194,24 +139,6 @@ CUresult cuPointerSetAttribute(const void* value, int attribute, CUdeviceptr add
 }
 
 // ----------------------------------------------------------------------------------------- pools
-
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool,
-                                 CUstream handle) {
-  if (!address || !pool) return eInvalidValue;
-  return call_in(handle, [&](ContextObject& context, const auto& stream) {
-    return allocate_in_stream(context, *stream, pool, bytes, *address);
-  });
-}
-CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream handle) {
-  if (!address) return eInvalidValue;
-  return call_in(handle, [&](ContextObject& context, const auto& stream) {
-    return allocate_in_stream(context, *stream, nullptr, bytes, *address);
-  });
-}
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
-  return call_in(
-      handle, [&](ContextObject&, const auto& stream) { return free_in_stream(*stream, address); });
-}
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice ordinal) {
   return with_device(ordinal, [&](DeviceObject&) { return default_pool(ordinal, pool); });
@@ -248,11 +175,6 @@ CUresult cuDeviceGraphMemTrim(CUdevice ordinal) {
 
 // ---------------------------------------------------------------------------------------- arrays
 
-CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* desc) {
-  if (!array || !desc) return eInvalidValue;
-  return call([&](ContextObject& context) { return create_array(context, *desc, *array); });
-}
-
 CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* desc) {
   if (!array || !desc) return eInvalidValue;
   const CUDA_ARRAY3D_DESCRIPTOR full{desc->Width,  desc->Height,      0,
@@ -274,24 +196,6 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* desc, CUarray array) {
     *desc = {object.desc.Width, object.desc.Height, object.desc.Format, object.desc.NumChannels};
     return eSuccess;
   });
-}
-
-CUresult cuArrayDestroy(CUarray array) {
-  return call([&](ContextObject&) { return destroy_array(array); });
-}
-
-CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap, const CUDA_ARRAY3D_DESCRIPTOR* desc,
-                                unsigned levels) {
-  if (!mipmap || !desc) return eInvalidValue;
-  return call(
-      [&](ContextObject& context) { return create_mipmap(context, *desc, levels, *mipmap); });
-}
-CUresult cuMipmappedArrayGetLevel(CUarray* array, CUmipmappedArray mipmap, unsigned level) {
-  if (!array) return eInvalidValue;
-  return call([&](ContextObject&) { return mipmap_level(mipmap, level, *array); });
-}
-CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
-  return call([&](ContextObject&) { return destroy_mipmap(mipmap); });
 }
 
 }  // extern "C"

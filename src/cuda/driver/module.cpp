@@ -84,22 +84,12 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* data, unsigned count, 
   if (CUresult code = read_module(data, 0, "module", image); code != eSuccess) return code;
   return load(module, image, log);
 }
-CUresult cuModuleLoadData(CUmodule* module, const void* data) {
-  return cuModuleLoadDataEx(module, data, 0, nullptr, nullptr);
-}
-CUresult cuModuleLoadFatBinary(CUmodule* module, const void* data) {
-  return cuModuleLoadDataEx(module, data, 0, nullptr, nullptr);
-}
 
 CUresult cuModuleLoad(CUmodule* module, const char* path) {
   if (!module || !path) return eInvalidValue;
   Image image;
   if (CUresult code = read_module_file(path, image); code != eSuccess) return code;
   return load(module, image, {});
-}
-
-CUresult cuModuleUnload(CUmodule module) {
-  return call([&](ContextObject&) { return unload_module(module); });
 }
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
@@ -170,19 +160,12 @@ CUresult cuLinkCreate_v2(unsigned count, int* options, void** values, CUlinkStat
   *made = tables().links.add(std::move(link));
   return eSuccess;
 }
-CUresult cuLinkCreate(unsigned count, int* options, void** values, CUlinkState* made) {
-  return cuLinkCreate_v2(count, options, values, made);
-}
 
 CUresult cuLinkAddData_v2(CUlinkState link, int kind, void* data, std::size_t bytes,
                           const char* name, unsigned, int*, void**) {
   return with(tables().links, link, [&](LinkObject& object) {
     return add_input(object, kind, data, bytes, name ? name : "input");
   });
-}
-CUresult cuLinkAddData(CUlinkState link, int kind, void* data, std::size_t bytes, const char* name,
-                       unsigned count, int* options, void** values) {
-  return cuLinkAddData_v2(link, kind, data, bytes, name, count, options, values);
 }
 
 CUresult cuLinkAddFile_v2(CUlinkState link, int kind, const char* path, unsigned, int*, void**) {
@@ -192,10 +175,6 @@ CUresult cuLinkAddFile_v2(CUlinkState link, int kind, const char* path, unsigned
     if (CUresult code = read_code(path, bytes); code != eSuccess) return code;
     return add_input(object, kind, bytes.data(), bytes.size(), path);
   });
-}
-CUresult cuLinkAddFile(CUlinkState link, int kind, const char* path, unsigned count, int* options,
-                       void** values) {
-  return cuLinkAddFile_v2(link, kind, path, count, options, values);
 }
 
 CUresult cuLinkComplete(CUlinkState link, void** image, std::size_t* bytes) {
@@ -212,10 +191,6 @@ CUresult cuLinkComplete(CUlinkState link, void** image, std::size_t* bytes) {
     if (bytes) *bytes = object.image.size() + 1;
     return eSuccess;
   });
-}
-
-CUresult cuLinkDestroy(CUlinkState link) {
-  return tables().links.take(link) ? eSuccess : eInvalidResourceHandle;
 }
 
 // ------------------------------------------------------------------------------------- libraries
@@ -252,25 +227,6 @@ CUresult param_info(FunctionObject& function, std::size_t index, std::size_t* of
 }
 
 }  // namespace
-
-CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
-  if (!module) return eInvalidValue;
-  return call([&](ContextObject& context) { return library_module(context, library, *module); });
-}
-
-CUresult cuLibraryGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUlibrary library,
-                            const char* name) {
-  return call([&](ContextObject& context) {
-    return library_global(context, library, name, address, bytes);
-  });
-}
-
-CUresult cuLibraryGetManaged(CUdeviceptr* address, std::size_t* bytes, CUlibrary library,
-                             const char* name) {
-  return call([&](ContextObject& context) {
-    return library_managed(context, library, name, address, bytes);
-  });
-}
 
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   if (!function) return eInvalidValue;

@@ -27,9 +27,6 @@ CUresult give_capture_info(CUstream handle, int* status, std::uint64_t* id, CUgr
 
 extern "C" {
 
-CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
-  return cuStreamCreateWithPriority(stream, flags, 0);
-}
 CUresult cuStreamDestroy(CUstream handle) { return cuStreamDestroy_v2(handle); }
 
 CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, std::size_t, unsigned flags) {
@@ -47,10 +44,6 @@ CUresult cuStreamBatchMemOp_v2(CUstream handle, unsigned count, CUstreamBatchMem
     CUresult code = batch_operation(list, count, flags, &context, operation);
     return code == eSuccess ? enqueue(*stream, std::move(operation)) : code;
   });
-}
-CUresult cuStreamBatchMemOp(CUstream handle, unsigned count, CUstreamBatchMemOpParams* list,
-                            unsigned flags) {
-  return cuStreamBatchMemOp_v2(handle, count, list, flags);
 }
 // Waits and writes of 32 and 64 bits are batches of one. The numbers are CUstreamBatchMemOpType.
 #define PTX2SPV_WORD(name, operation, type)                                         \
@@ -100,20 +93,9 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* nodes, 
                                            unsigned flags) {
   return cuStreamUpdateCaptureDependencies_v2(handle, nodes, nullptr, count, flags);
 }
-CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode* nodes,
-                                              const void* edges, std::size_t count,
-                                              unsigned flags) {
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return change_capture(*stream, nodes, edges, count, flags);
-  });
-}
 
 // ---------------------------------------------------------------------------------------- events
 
-CUresult cuEventCreate(CUevent* event, unsigned flags) {
-  if (!event) return eInvalidValue;
-  return call([&](ContextObject& context) { return create_event(context, flags, *event); });
-}
 CUresult cuEventDestroy(CUevent handle) { return cuEventDestroy_v2(handle); }
 
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {

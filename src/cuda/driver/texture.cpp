@@ -39,16 +39,6 @@ CUresult ask(Out* out, CUtexref reference, F&& value) {
 
 extern "C" {
 
-CUresult cuTexObjectCreate(CUtexObject* made, const CUDA_RESOURCE_DESC* resource,
-                           const CUDA_TEXTURE_DESC* desc, const CUDA_RESOURCE_VIEW_DESC* view) {
-  if (!made || !resource || !desc) return eInvalidValue;
-  return call([&](ContextObject& context) {
-    return create_texture(context, *resource, *desc, view, *made);
-  });
-}
-CUresult cuTexObjectDestroy(CUtexObject handle) {
-  return call([&](ContextObject& context) { return destroy_texture(context, handle); });
-}
 CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC* desc, CUtexObject handle) {
   auto texture = find_texture(handle);
   if (!texture || !desc) return eInvalidValue;
@@ -68,13 +58,6 @@ CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* desc, CUtexObje
   return eSuccess;
 }
 
-CUresult cuSurfObjectCreate(CUsurfObject* made, const CUDA_RESOURCE_DESC* resource) {
-  if (!made || !resource) return eInvalidValue;
-  return call([&](ContextObject& context) { return create_surface(context, *resource, *made); });
-}
-CUresult cuSurfObjectDestroy(CUsurfObject handle) {
-  return call([&](ContextObject& context) { return destroy_surface(context, handle); });
-}
 CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC* desc, CUsurfObject handle) {
   auto surface = find_surface(handle);
   if (!surface || !desc) return eInvalidValue;
@@ -143,10 +126,6 @@ CUresult cuTexRefSetAddress2D_v3(CUtexref reference, const CUDA_ARRAY_DESCRIPTOR
   return change(reference, [&](TextureRefObject& object) {
     return point_at_rows(object, *desc, address, pitch);
   });
-}
-CUresult cuTexRefSetAddress2D_v2(CUtexref reference, const CUDA_ARRAY_DESCRIPTOR* desc,
-                                 CUdeviceptr address, std::size_t pitch) {
-  return cuTexRefSetAddress2D_v3(reference, desc, address, pitch);
 }
 CUresult cuTexRefSetFormat(CUtexref reference, CUarray_format format, int channels) {
   return change(reference, [&](TextureRefObject& object) -> CUresult {
