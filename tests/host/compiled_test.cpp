@@ -173,6 +173,41 @@ TEST_F(Compiled, BarriersAndSharedMemory) {
       ".shared .align 4 .b8 all[4096];\n");
 }
 
+/// Rows of a tile: groups of lanes follow each other where not all do. Some do not run, and some
+/// lie before the tile's begin.
+TEST_F(Compiled, RowsOfATileFollowEachOther) {
+  for (const unsigned width : {8u, 12u}) {
+    const auto number = [](unsigned n) { return std::to_string(n); };
+    const std::string place = "div.u32 %r13, %r2, " + number(width) + ";\nrem.u32 %r14, %r2, " +
+                              number(width) + ";\nmad.lo.u32 %r13, %r13, " + number(width + 8) +
+                              ", %r14;\n";
+    expect_equal(
+        "mov.u32 %r12, all;\nmov.u32 %r15, %r2;\nfill:\nshl.b32 %r16, %r15, 2;\n"
+        "add.u32 %r16, %r12, %r16;\nmul.lo.u32 %r17, %r15, 0x9e3779b1;\n"
+        "st.shared.u32 [%r16], %r17;\nadd.u32 %r15, %r15, %r9;\nsetp.lt.u32 %p0, %r15, 2048;\n"
+        "@%p0 bra fill;\nbar.sync 0;\n" +
+            place +
+            "shl.b32 %r16, %r13, 2;\nadd.u32 %r16, %r12, %r16;\nshl.b32 %r18, %r13, 1;\n"
+            "add.u32 %r18, %r12, %r18;\nadd.u32 %r19, %r12, %r13;\nshl.b32 %r20, %r13, 3;\n"
+            "add.u32 %r20, %r12, %r20;\nsetp.lt.u32 %p1, %r11, 0xd0000000;\n"
+            "@%p1 st.shared.u32 [%r16+64], %r10;\nbar.sync 0;\n"
+            "@%p1 st.shared.u16 [%r18+4], %r11;\nbar.sync 0;\n"
+            "@!%p1 st.shared.u8 [%r19+1], %r10;\nbar.sync 0;\nmov.b64 %d4, {%r10, %r11};\n"
+            "setp.lt.u32 %p2, %r11, 0x20000000;\n@%p2 st.shared.u64 [%r20+2048], %d4;\n"
+            "bar.sync 0;\nld.shared.u32 %r21, [%r16+-16];\nld.shared.u32 %r22, [%r16+4];\n"
+            "mov.u32 %r23, 0;\n@%p1 ld.shared.u32 %r23, [%r16+-4];\n"
+            "ld.shared.u16 %r24, [%r18+2];\nld.shared.s8 %r25, [%r19+5];\n"
+            "ld.shared.u64 %d5, [%r20+8];\nmov.b64 {%r26, %r27}, %d5;\n"
+            "add.u32 %r10, %r21, %r22;\nxor.b32 %r10, %r10, %r23;\nadd.u32 %r10, %r10, %r24;\n"
+            "xor.b32 %r11, %r25, %r26;\nadd.u32 %r11, %r11, %r27;\n"
+            // The same of global memory, by rows of its words.
+            "rem.u32 %r28, %r13, %r9;\n"
+            "mul.wide.u32 %d6, %r28, 8;\nadd.u64 %d6, %d1, %d6;\nld.global.u64 %d7, [%d6];\n"
+            "mov.b64 {%r29, %r30}, %d7;\nadd.u32 %r10, %r10, %r29;\nxor.b32 %r11, %r11, %r30;",
+        ".shared .align 8 .b8 all[8192];\n");
+  }
+}
+
 TEST_F(Compiled, LanesWorkTogether) {
   const std::string body =
       "mov.b32 %r12, %r10;\nshfl.sync.bfly.b32 %r13, %r12, 5, 31, -1;\nadd.u32 %r12, %r12, %r13;\n"

@@ -125,7 +125,7 @@ CompiledBlocks::Status CompiledBlocks::run_together(std::uint64_t block) {
     const std::uint32_t first = warp->number * launch_.code.lanes;
     warp->live = std::min(launch_.threads - first, launch_.code.lanes);
     warp->waits = warp->over = warp->stopped = false;
-    warp->fiber.prepare(run_warp, warp.get());
+    warp->fiber.prepare(run_warp, warp.get(), warp->number);
   }
   for (;;) {
     bool left = false;

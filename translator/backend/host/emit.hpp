@@ -64,6 +64,8 @@ class Build {
   void at(LLVMBasicBlockRef where) { l.PositionBuilderAtEnd(b, where); }
   LLVMValueRef phi(LLVMTypeRef t, std::initializer_list<LLVMValueRef> values,
                    std::initializer_list<LLVMBasicBlockRef> from);
+  /// A branch whose condition almost always holds.
+  void likely(LLVMValueRef condition, LLVMBasicBlockRef yes, LLVMBasicBlockRef no);
   LLVMValueRef all_ones();
   /// The bits of a vector of i1, as an i32.
   LLVMValueRef bits(LLVMValueRef mask);
@@ -157,6 +159,16 @@ class Emitter {
   void follow(Access& a, unsigned bytes, bool whole);
   Lifted load_uniform(const Access& a, const ir::Inst& inst);
   Lifted load_lanes(Access& a, const ir::Inst& inst);
+  static constexpr unsigned kGroup = 8;
+  struct Line;
+  Line row_of(const Access& a, unsigned bytes, unsigned from, unsigned count);
+  LLVMValueRef root_of(Value v);
+  std::vector<unsigned> lanes_of_group(unsigned number) const;
+  unsigned groups(const Access& a) const;
+  LLVMValueRef gather(LLVMValueRef addresses, LLVMValueRef lanes, LLVMTypeRef element);
+  LLVMValueRef gather_groups(const Access& a, LLVMValueRef lanes, unsigned bytes);
+  void scatter(LLVMValueRef what, LLVMValueRef addresses, LLVMValueRef lanes);
+  void scatter_groups(const Access& a, LLVMValueRef what, LLVMValueRef lanes, unsigned bytes);
   void store_uniform(const Access& a, const ir::Inst& inst, Lifted what);
   void store_lanes(Access& a, const ir::Inst& inst, Lifted what);
   LLVMValueRef local_address(const Access& a, unsigned word);

@@ -1,6 +1,7 @@
 // Loads and stores. Lanes whose addresses follow each other share one access, which is found out
 // while the kernel runs; others gather and scatter.
 #include <cstddef>
+#include <numeric>
 
 #include "translator/backend/host/emit.hpp"
 
@@ -14,6 +15,9 @@ using ir::Type;
 struct Emitter::Access {
   LLVMValueRef base = nullptr;   ///< i64
   LLVMValueRef index = nullptr;  ///< a vector of i32 or i64, or null
+  /// The index less what all lanes add. Accesses to the neighbours of a place share it, and so what
+  /// is found out about it.
+  LLVMValueRef root = nullptr;
   std::uint64_t scale = 1;
   enum class Extend : std::uint8_t { none, zero, sign } extend = Extend::none;  ///< none: i64
   LLVMValueRef size = nullptr;    ///< i64, bytes from the base on; null in global memory
@@ -21,6 +25,11 @@ struct Emitter::Access {
   bool local = false, is_volatile = false;
   // What follow() adds.
   LLVMValueRef addresses = nullptr, first = nullptr, follows = nullptr;
+};
+
+/// Lanes next to each other: whether their addresses are, the first one, less the base and with it.
+struct Emitter::Line {
+  LLVMValueRef follows = nullptr, offset = nullptr, first = nullptr;
 };
 
 /// Takes an address apart into what all lanes have and 32 bits a lane. Looks at operations of this
@@ -39,6 +48,7 @@ bool Emitter::split_address(Value v, Access& out, unsigned depth) {
       if (f_.insts[f_.arg(v, 0)].type != Type::i32) return false;
       out = {.base = b_.c64(0),
              .index = wide(f_.arg(v, 0)),
+             .root = root_of(f_.arg(v, 0)),
              .extend = inst.op == Op::zext ? Access::Extend::zero : Access::Extend::sign};
       return true;
     case Op::add: {
@@ -73,16 +83,32 @@ bool Emitter::split_address(Value v, Access& out, unsigned depth) {
       LLVMValueRef none = b_.l.ConstNull(b_.l.TypeOf(out.index));
       out.index =
           x.index ? b_.select(c.part[0], out.index, none) : b_.select(c.part[0], none, out.index);
+      out.root = out.index;
       return true;
     }
     default: return false;
   }
 }
 
+/// Of operations of this block alone, as before.
+LLVMValueRef Emitter::root_of(Value v) {
+  while (shape_.home(v) == current_ && f_.insts[v].op == Op::add) {
+    const Value x = f_.arg(v, 0), y = f_.arg(v, 1);
+    if (f_.insts[y].op == Op::constant)
+      v = x;
+    else if (f_.insts[x].op == Op::constant)
+      v = y;
+    else
+      break;
+  }
+  return wide(v);
+}
+
 Emitter::Access Emitter::access(Value address, const ir::MemAttr& mem) {
   Access out;
   if (mem.space == Space::global) {
-    if (!split_address(address, out, 6)) out = {.base = b_.c64(0), .index = wide(address)};
+    if (!split_address(address, out, 6))
+      out = {.base = b_.c64(0), .index = wide(address), .root = root_of(address)};
   } else {
     const Lifted offset = value(address);
     if (mem.space == Space::local) {
@@ -105,6 +131,7 @@ Emitter::Access Emitter::access(Value address, const ir::MemAttr& mem) {
         out.index = b_.splat(offset.part[0]);
     } else {
       out.index = offset.part[0];
+      out.root = root_of(address);
       out.extend = Access::Extend::zero;
       LLVMValueRef limit = b_.op(op_sub, out.size, end);
       // A region smaller than the access has no place for it.
@@ -118,40 +145,56 @@ Emitter::Access Emitter::access(Value address, const ir::MemAttr& mem) {
   return out;
 }
 
-/// Whether the lanes that run have addresses `bytes` apart, one after the other; `whole`: and all
-/// lanes run.
-void Emitter::follow(Access& a, unsigned bytes, bool whole) {
+/// Whether those of `count` lanes from `from` on that run have addresses `bytes` apart, one after
+/// the other, and where the first one's is. Null where they cannot.
+Emitter::Line Emitter::row_of(const Access& a, unsigned bytes, unsigned from, unsigned count) {
+  if (bytes % a.scale != 0) return {};
+  const std::uint64_t step = bytes / a.scale;
   LLVMTypeRef element = a.extend == Access::Extend::none ? b_.i64 : b_.i32;
+  std::vector<unsigned> lanes(count);
+  std::iota(lanes.begin(), lanes.end(), from);
+  std::vector<LLVMValueRef> ramp, ones(count, b_.l.ConstInt(b_.i1, 1, 0));
+  for (unsigned i = 0; i < count; ++i) ramp.push_back(b_.l.ConstInt(element, i * step, 0));
+  const auto own = [&](LLVMValueRef v) { return count == b_.lanes ? v : b_.shuffle(v, v, lanes); };
+  LLVMValueRef root = own(a.root);
+  LLVMValueRef start = b_.shuffle(root, root, std::vector<unsigned>(count, 0));
+  LLVMValueRef same =
+      b_.icmp(int_eq, root, b_.op(op_add, start, b_.l.ConstVector(ramp.data(), count)));
+  LLVMValueRef idle = b_.op(op_xor, own(mask_), b_.l.ConstVector(ones.data(), count));
+  LLVMTypeRef word = b_.integer(count);
+  Line out;
+  out.follows = b_.icmp(int_eq, b_.cast(op_bitcast, b_.op(op_or, same, idle), word),
+                        b_.l.ConstInt(word, ~0ull, 1));
+  out.offset = b_.lane(a.index, b_.c32(from));
+  if (a.extend != Access::Extend::none) {
+    const bool zero = a.extend == Access::Extend::zero;
+    out.offset = b_.cast(zero ? op_zext : op_sext, out.offset, b_.i64);
+    // No wrapping on the way.
+    const std::uint64_t last = step * (count - 1);
+    LLVMValueRef most = b_.c64((zero ? 0xffffffffull : 0x7fffffffull) - last);
+    out.follows = b_.op(op_and, out.follows, b_.icmp(zero ? int_ule : int_sle, out.offset, most));
+  }
+  if (a.scale != 1) out.offset = b_.op(op_mul, out.offset, b_.c64(a.scale));
+  out.first = b_.op(op_add, a.base, out.offset);
+  return out;
+}
+
+/// The same of all lanes; `whole`: and all run.
+void Emitter::follow(Access& a, unsigned bytes, bool whole) {
   LLVMValueRef wide_index = a.index;
   if (a.extend != Access::Extend::none)
     wide_index =
         b_.cast(a.extend == Access::Extend::zero ? op_zext : op_sext, a.index, b_.vector(b_.i64));
   if (a.scale != 1) wide_index = b_.op(op_mul, wide_index, b_.splat(b_.c64(a.scale)));
   a.addresses = b_.op(op_add, wide_index, b_.splat(a.base));
-  LLVMValueRef lane = b_.lane0(a.index);
-  LLVMValueRef lane64 = lane;
-  if (bytes % a.scale != 0) return;
-  const std::uint64_t step = bytes / a.scale;
-  LLVMValueRef expected = b_.op(op_add, b_.splat(lane), b_.ramp(element, step));
-  LLVMValueRef same = b_.icmp(int_eq, a.index, expected);
-  LLVMValueRef idle = b_.op(op_xor, mask_, b_.all_ones());
-  LLVMValueRef follows =
-      whole ? b_.op(op_and, b_.all(same), b_.all(mask_)) : b_.all(b_.op(op_or, same, idle));
-  if (a.extend != Access::Extend::none) {
-    const bool zero = a.extend == Access::Extend::zero;
-    lane64 = b_.cast(zero ? op_zext : op_sext, lane, b_.i64);
-    // No wrapping on the way.
-    const std::uint64_t last = step * (b_.lanes - 1);
-    LLVMValueRef most = b_.c64((zero ? 0xffffffffull : 0x7fffffffull) - last);
-    follows = b_.op(op_and, follows, b_.icmp(zero ? int_ule : int_sle, lane64, most));
-  }
-  if (a.scale != 1) lane64 = b_.op(op_mul, lane64, b_.c64(a.scale));
-  a.first = b_.op(op_add, a.base, lane64);
-  if (a.size) {
-    LLVMValueRef end = b_.op(op_add, lane64, b_.c64(std::uint64_t{bytes} * b_.lanes));
-    follows = b_.op(op_and, follows, b_.icmp(int_ule, end, a.size));
-  }
-  a.follows = follows;
+  const Line row = row_of(a, bytes, 0, b_.lanes);
+  if (!row.follows) return;
+  a.first = row.first;
+  a.follows = row.follows;
+  if (whole) a.follows = b_.op(op_and, a.follows, b_.all(mask_));
+  if (!a.size) return;
+  LLVMValueRef end = b_.op(op_add, row.offset, b_.c64(std::uint64_t{bytes} * b_.lanes));
+  a.follows = b_.op(op_and, a.follows, b_.icmp(int_ule, end, a.size));
 }
 
 namespace {
@@ -195,6 +238,86 @@ Lifted Emitter::load_uniform(const Access& a, const ir::Inst& inst) {
   return out;
 }
 
+LLVMValueRef Emitter::gather(LLVMValueRef addresses, LLVMValueRef lanes, LLVMTypeRef element) {
+  const unsigned count = b_.l.GetVectorSize(b_.l.TypeOf(addresses));
+  LLVMTypeRef t = b_.l.VectorType(element, count);
+  LLVMTypeRef pointers = b_.l.VectorType(b_.l.PointerType(element, 0), count);
+  return b_.intrinsic(
+      "llvm.masked.gather", {t, pointers},
+      {b_.cast(op_inttoptr, addresses, pointers), b_.c32(1), lanes, b_.l.ConstNull(t)});
+}
+
+void Emitter::scatter(LLVMValueRef what, LLVMValueRef addresses, LLVMValueRef lanes) {
+  LLVMTypeRef t = b_.l.TypeOf(what);
+  LLVMTypeRef pointers =
+      b_.l.VectorType(b_.l.PointerType(b_.l.GetElementType(t), 0), b_.l.GetVectorSize(t));
+  b_.intrinsic("llvm.masked.scatter", {t, pointers},
+               {what, b_.cast(op_inttoptr, addresses, pointers), b_.c32(1), lanes});
+}
+
+std::vector<unsigned> Emitter::lanes_of_group(unsigned number) const {
+  std::vector<unsigned> lanes(kGroup);
+  std::iota(lanes.begin(), lanes.end(), number * kGroup);
+  return lanes;
+}
+
+/// Rows of a small block, or of a tile in shared memory, follow each other in groups of lanes. That
+/// is worth a look where a vector has several registers.
+unsigned Emitter::groups(const Access& a) const {
+  return a.follows && b_.lanes >= 4 * kGroup ? b_.lanes / kGroup : 0;
+}
+
+LLVMValueRef Emitter::gather_groups(const Access& a, LLVMValueRef lanes, unsigned bytes) {
+  LLVMTypeRef element = memory_type(bytes), t = b_.l.VectorType(element, kGroup);
+  std::vector<LLVMValueRef> parts;
+  for (unsigned g = 0; g < groups(a); ++g) {
+    const std::vector<unsigned> from = lanes_of_group(g);
+    LLVMValueRef some = b_.shuffle(lanes, lanes, from);
+    const Line own = row_of(a, bytes, from[0], kGroup);
+    LLVMBasicBlockRef row = b_.block(), each = b_.block(), join = b_.block();
+    b_.l.BuildCondBr(b_.b, own.follows, row, each);
+    b_.at(row);
+    LLVMValueRef together =
+        b_.intrinsic("llvm.masked.load", {t, b_.l.PointerType(t, 0)},
+                     {b_.pointer(t, own.first), b_.c32(1), some, b_.l.ConstNull(t)});
+    b_.l.BuildBr(b_.b, join);
+    b_.at(each);
+    LLVMValueRef alone = gather(b_.shuffle(a.addresses, a.addresses, from), some, element);
+    b_.l.BuildBr(b_.b, join);
+    b_.at(join);
+    parts.push_back(b_.phi(t, {together, alone}, {row, each}));
+  }
+  for (unsigned count = kGroup; parts.size() > 1; count *= 2) {
+    std::vector<unsigned> both(2 * count);
+    std::iota(both.begin(), both.end(), 0u);
+    std::vector<LLVMValueRef> joined;
+    for (std::size_t i = 0; i < parts.size(); i += 2)
+      joined.push_back(b_.shuffle(parts[i], parts[i + 1], both));
+    parts = std::move(joined);
+  }
+  return parts[0];
+}
+
+void Emitter::scatter_groups(const Access& a, LLVMValueRef what, LLVMValueRef lanes,
+                             unsigned bytes) {
+  LLVMTypeRef t = b_.l.VectorType(memory_type(bytes), kGroup);
+  for (unsigned g = 0; g < groups(a); ++g) {
+    const std::vector<unsigned> from = lanes_of_group(g);
+    LLVMValueRef part = b_.shuffle(what, what, from), some = b_.shuffle(lanes, lanes, from);
+    const Line own = row_of(a, bytes, from[0], kGroup);
+    LLVMBasicBlockRef row = b_.block(), each = b_.block(), join = b_.block();
+    b_.l.BuildCondBr(b_.b, own.follows, row, each);
+    b_.at(row);
+    b_.intrinsic("llvm.masked.store", {t, b_.l.PointerType(t, 0)},
+                 {part, b_.pointer(t, own.first), b_.c32(1), some});
+    b_.l.BuildBr(b_.b, join);
+    b_.at(each);
+    scatter(part, b_.shuffle(a.addresses, a.addresses, from), some);
+    b_.l.BuildBr(b_.b, join);
+    b_.at(join);
+  }
+}
+
 Lifted Emitter::load_lanes(Access& a, const ir::Inst& inst) {
   Lifted out{.parts = parts_of(inst, inst.type)};
   const unsigned parts = out.parts, bytes = parts > 1 ? 4 : inst.mem.bytes;
@@ -204,7 +327,7 @@ Lifted Emitter::load_lanes(Access& a, const ir::Inst& inst) {
   LLVMValueRef quick[4] = {}, one_by_one[4] = {};
   if (a.follows) {
     fast = b_.block();
-    b_.l.BuildCondBr(b_.b, a.follows, fast, slow);
+    b_.likely(a.follows, fast, slow);
     b_.at(fast);
     if (parts == 1) {
       LLVMTypeRef t = b_.vector(element);
@@ -227,12 +350,9 @@ Lifted Emitter::load_lanes(Access& a, const ir::Inst& inst) {
   b_.at(slow);
   LLVMValueRef lanes = a.inside ? b_.op(op_and, mask_, a.inside) : mask_;
   for (unsigned i = 0; i < parts; ++i) {
-    LLVMTypeRef t = b_.vector(element);
     LLVMValueRef at = i ? b_.op(op_add, a.addresses, b_.splat(b_.c64(4 * i))) : a.addresses;
-    LLVMTypeRef pointers = b_.vector(b_.l.PointerType(element, 0));
     one_by_one[i] =
-        b_.intrinsic("llvm.masked.gather", {t, pointers},
-                     {b_.cast(op_inttoptr, at, pointers), b_.c32(1), lanes, b_.l.ConstNull(t)});
+        parts == 1 && groups(a) ? gather_groups(a, lanes, bytes) : gather(at, lanes, element);
   }
   LLVMBasicBlockRef slow_end = b_.l.GetInsertBlock(b_.b);
   b_.l.BuildBr(b_.b, join);
@@ -292,7 +412,7 @@ void Emitter::store_lanes(Access& a, const ir::Inst& inst, Lifted what) {
   LLVMBasicBlockRef slow = b_.block(), join = b_.block();
   if (a.follows) {
     LLVMBasicBlockRef fast = b_.block();
-    b_.l.BuildCondBr(b_.b, a.follows, fast, slow);
+    b_.likely(a.follows, fast, slow);
     b_.at(fast);
     if (parts == 1) {
       LLVMTypeRef to = b_.l.PointerType(t, 0);
@@ -318,11 +438,12 @@ void Emitter::store_lanes(Access& a, const ir::Inst& inst, Lifted what) {
   }
   b_.at(slow);
   LLVMValueRef lanes = a.inside ? b_.op(op_and, mask_, a.inside) : mask_;
-  LLVMTypeRef pointers = b_.vector(b_.l.PointerType(element, 0));
   for (unsigned i = 0; i < parts; ++i) {
     LLVMValueRef at = i ? b_.op(op_add, a.addresses, b_.splat(b_.c64(4 * i))) : a.addresses;
-    b_.intrinsic("llvm.masked.scatter", {t, pointers},
-                 {what.part[i], b_.cast(op_inttoptr, at, pointers), b_.c32(1), lanes});
+    if (parts == 1 && groups(a))
+      scatter_groups(a, what.part[i], lanes, bytes);
+    else
+      scatter(what.part[i], at, lanes);
   }
   b_.l.BuildBr(b_.b, join);
   b_.at(join);

@@ -90,6 +90,9 @@ namespace {
 
 /// Bytes of a stack, of which pages come as they are touched, behind one that never does.
 constexpr std::size_t kStack = 1 << 20, kGuard = 1 << 12;
+/// Stacks begin at different places of a page, so that their words do not share the same few sets
+/// of the processor's cache.
+constexpr std::size_t kApart = 32, kShift = 832;
 
 }  // namespace
 
@@ -99,7 +102,7 @@ Fiber::~Fiber() {
   if (stack_) munmap(stack_, kStack);
 }
 
-void Fiber::prepare(Body body, void* argument) {
+void Fiber::prepare(Body body, void* argument, unsigned number) {
   if (!stack_) {
     void* made = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (made == MAP_FAILED) throw std::bad_alloc();
@@ -110,7 +113,7 @@ void Fiber::prepare(Body body, void* argument) {
   argument_ = argument;
   over_ = false;
 #if PTX2SPV_FIBERS
-  auto* top = reinterpret_cast<std::uintptr_t*>(stack_ + kStack);
+  auto* top = reinterpret_cast<std::uintptr_t*>(stack_ + kStack - number % kApart * kShift);
   const auto self = reinterpret_cast<std::uintptr_t>(this);
   const auto body_address = reinterpret_cast<std::uintptr_t>(&Fiber::start);
   const auto first = reinterpret_cast<std::uintptr_t>(&ptx2spv_start_fiber);

@@ -17,7 +17,7 @@ class Fiber {
   /// Whether the processor has fibers here.
   static bool available();
   /// Prepares a call of `body`; nothing of an earlier call is left. Throws std::bad_alloc.
-  void prepare(Body body, void* argument);
+  void prepare(Body body, void* argument, unsigned number);
   /// Runs it until it, or one that it handed over to, leaves or is over.
   void enter();
   bool over() const { return over_; }

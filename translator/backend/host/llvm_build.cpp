@@ -78,6 +78,13 @@ LLVMValueRef Build::phi(LLVMTypeRef t, std::initializer_list<LLVMValueRef> value
   return made;
 }
 
+void Build::likely(LLVMValueRef condition, LLVMBasicBlockRef yes, LLVMBasicBlockRef no) {
+  LLVMMetadataRef weights[] = {l.MDStringInContext2(context, "branch_weights", 14),
+                               l.ValueAsMetadata(c32(64)), l.ValueAsMetadata(c32(1))};
+  l.SetMetadata(l.BuildCondBr(b, condition, yes, no), l.GetMDKindIDInContext(context, "prof", 4),
+                l.MetadataAsValue(context, l.MDNodeInContext2(context, weights, 3)));
+}
+
 LLVMValueRef Build::all_ones() {
   LLVMValueRef each[32];
   for (unsigned i = 0; i < lanes; ++i) each[i] = l.ConstInt(i1, 1, 0);
