@@ -11,6 +11,7 @@
 #include <random>
 
 #include "ptx2spv/interpreter.hpp"
+#include "translator/backend/host/compile.hpp"
 
 namespace ptx2spv::tests {
 namespace {
@@ -102,15 +103,25 @@ void expect_equal(const std::string& body, const std::string& memory = "") {
   }
 }
 
-class Compiled : public testing::Test {
+/// By the name of a processor among LLVM's; empty: this machine's.
+class Compiled : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (const std::string problem = InterpretedKernel::no_compiler(); !problem.empty())
       GTEST_SKIP() << problem;
+#if defined(__x86_64__)
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (std::string_view(GetParam()) == "haswell" && !avx2)
+      GTEST_SKIP() << "this processor has no AVX2";
+#else
+    if (*GetParam()) GTEST_SKIP() << "of another architecture";
+#endif
+    interpreter::llvm::compile_for(GetParam());
   }
+  void TearDown() override { interpreter::llvm::compile_for(""); }
 };
 
-TEST_F(Compiled, LanesGoDifferentWays) {
+TEST_P(Compiled, LanesGoDifferentWays) {
   expect_equal(
       "and.b32 %r12, %r10, 31;\nmov.u32 %r13, 0;\n"
       "again:\nsetp.ge.u32 %p0, %r13, %r12;\n@%p0 bra over;\nadd.u32 %r13, %r13, 1;\n"
@@ -135,7 +146,7 @@ TEST_F(Compiled, LanesGoDifferentWays) {
       "one:\nxor.b32 %r11, %r11, %r10;\nbra over;\ntwo:\nnot.b32 %r11, %r10;\nover:");
 }
 
-TEST_F(Compiled, AddressesFollowEachOtherOrNot) {
+TEST_P(Compiled, AddressesFollowEachOtherOrNot) {
   expect_equal(
       "rem.u32 %r12, %r10, %r0;\nmul.wide.u32 %d4, %r12, 8;\nadd.u64 %d4, %d1, %d4;\n"
       "ld.global.u32 %r11, [%d4+4];\nld.global.u8 %r13, [%d3+1];\nld.global.u16 %r14, [%d4+2];\n"
@@ -146,7 +157,7 @@ TEST_F(Compiled, AddressesFollowEachOtherOrNot) {
       "@%p0 ret;");
 }
 
-TEST_F(Compiled, ThreadsHaveMemoryOfTheirOwn) {
+TEST_P(Compiled, ThreadsHaveMemoryOfTheirOwn) {
   expect_equal(
       "mov.u32 %r12, 0;\nfill:\nand.b32 %r13, %r12, 7;\nshl.b32 %r13, %r13, 2;\nmov.u32 %r14, "
       "mine;\n"
@@ -158,7 +169,7 @@ TEST_F(Compiled, ThreadsHaveMemoryOfTheirOwn) {
       ".local .align 8 .b8 mine[32];\n");
 }
 
-TEST_F(Compiled, BarriersAndSharedMemory) {
+TEST_P(Compiled, BarriersAndSharedMemory) {
   expect_equal(
       "mov.u32 %r12, all;\nshl.b32 %r13, %r2, 2;\nadd.u32 %r13, %r12, %r13;\n"
       "st.shared.u32 [%r13], %r10;\nmov.u32 %r14, 1;\nround:\nbar.sync 0;\nadd.u32 %r15, %r2, "
@@ -175,7 +186,7 @@ TEST_F(Compiled, BarriersAndSharedMemory) {
 
 /// Rows of a tile: groups of lanes follow each other where not all do. Some do not run, and some
 /// lie before the tile's begin.
-TEST_F(Compiled, RowsOfATileFollowEachOther) {
+TEST_P(Compiled, RowsOfATileFollowEachOther) {
   for (const unsigned width : {8u, 12u}) {
     const auto number = [](unsigned n) { return std::to_string(n); };
     const std::string place = "div.u32 %r13, %r2, " + number(width) + ";\nrem.u32 %r14, %r2, " +
@@ -208,7 +219,7 @@ TEST_F(Compiled, RowsOfATileFollowEachOther) {
   }
 }
 
-TEST_F(Compiled, LanesWorkTogether) {
+TEST_P(Compiled, LanesWorkTogether) {
   const std::string body =
       "mov.b32 %r12, %r10;\nshfl.sync.bfly.b32 %r13, %r12, 5, 31, -1;\nadd.u32 %r12, %r12, %r13;\n"
       "shfl.sync.down.b32 %r13|%p0, %r12, 3, 31, -1;\nselp.u32 %r14, 1, 0, %p0;\n"
@@ -226,7 +237,7 @@ TEST_F(Compiled, LanesWorkTogether) {
 }
 
 /// Lanes that some leave, named while the kernel runs, of segments, of members that not all are.
-TEST_F(Compiled, LanesWorkTogetherThatAreLeft) {
+TEST_P(Compiled, LanesWorkTogetherThatAreLeft) {
   const std::string early = "setp.lt.u32 %p0, %r10, 0x30000000;\n@%p0 ret;\n";
   const std::string lanes = "and.b32 %r15, %r11, 31;\n";
   for (const std::string& start : {lanes, early + lanes}) {
@@ -255,7 +266,7 @@ TEST_F(Compiled, LanesWorkTogetherThatAreLeft) {
 }
 
 /// Functions of the shader library, of what each lane has, and of what all have.
-TEST_F(Compiled, LanesCallTheLibrary) {
+TEST_P(Compiled, LanesCallTheLibrary) {
   for (const std::string word : {"%r10", "%r0"})
     expect_equal("mov.b32 %f0, " + word +
                  ";\nrcp.approx.f32 %f1, %f0;\nabs.f32 %f2, %f0;\nsqrt.approx.f32 %f2, %f2;\n"
@@ -284,7 +295,7 @@ class Kept : public CodeStore {
 
 /// As in a second process: the first launch finds what was stored, which no other kernel and no
 /// other shape of blocks does.
-TEST_F(Compiled, CodeIsKept) {
+TEST_P(Compiled, CodeIsKept) {
   const auto kept = std::make_shared<Kept>();
   const std::string body =
       "mad.lo.u32 %r10, %r10, 3, %r1;\nmov.b32 %f0, %r11;\n"
@@ -305,7 +316,7 @@ TEST_F(Compiled, CodeIsKept) {
   EXPECT_EQ(kept->stored, 3);
 }
 
-TEST_F(Compiled, LoopsThatDoNotEndAreStopped) {
+TEST_P(Compiled, LoopsThatDoNotEndAreStopped) {
   const auto kernel =
       kernel_of("again:\nadd.u32 %r10, %r10, 1;\nsetp.ne.u32 %p0, %r0, 0;\n@%p0 bra again;");
   ASSERT_TRUE(kernel);
@@ -314,7 +325,7 @@ TEST_F(Compiled, LoopsThatDoNotEndAreStopped) {
   EXPECT_EQ(result.ending.problem, "did not end within 0.2 seconds");
 }
 
-TEST_F(Compiled, BarriersThatOthersMissAreReported) {
+TEST_P(Compiled, BarriersThatOthersMissAreReported) {
   // A warp of the block goes to another barrier.
   const auto kernel = kernel_of(
       "shr.u32 %r12, %r2, 5;\nsetp.eq.u32 %p0, %r12, 0;\n@%p0 bra first;\nbar.sync 1;\nbra over;\n"
@@ -326,7 +337,7 @@ TEST_F(Compiled, BarriersThatOthersMissAreReported) {
 }
 
 /// Blocks that the interpreter begins and machine code ends: each is run once.
-TEST_F(Compiled, ChangesWithinALaunch) {
+TEST_P(Compiled, ChangesWithinALaunch) {
   const auto kernel = kernel_of(
       "mov.u32 %r12, 0;\nturn:\nmad.lo.u32 %r11, %r11, 1664525, %r12;\nadd.u32 %r12, %r12, 1;\n"
       "setp.lt.u32 %p0, %r12, 2000;\n@%p0 bra turn;\natom.global.add.u32 %r13, [%d2], %r11;\n"
@@ -353,7 +364,7 @@ void end_after(std::chrono::milliseconds time) {
 
 // LLVM makes static objects as it first compiles: the process's end must leave them to the thread
 // that does. Memory that is freed is overwritten here, so that their use shows.
-TEST_F(Compiled, TheProcessMayEndMeanwhile) {
+TEST_P(Compiled, TheProcessMayEndMeanwhile) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   ASSERT_EQ(setenv("MALLOC_PERTURB_", "165", 1), 0);
   for (int time = 40; time < 240; time += 8)
@@ -362,7 +373,7 @@ TEST_F(Compiled, TheProcessMayEndMeanwhile) {
 }
 
 /// A warp waits for one that comes later, and does more than wait.
-TEST_F(Compiled, LoopsThatWaitAreInterpreted) {
+TEST_P(Compiled, LoopsThatWaitAreInterpreted) {
   const auto kernel = kernel_of(
       "mov.u32 %r14, flag;\nshr.u32 %r12, %r2, 5;\nsetp.ne.u32 %p0, %r12, 0;\n@%p0 bra set;\n"
       "again:\nadd.u32 %r11, %r11, 1;\nst.global.u32 [%d2], %r11;\nld.volatile.shared.u32 %r13, "
@@ -375,7 +386,7 @@ TEST_F(Compiled, LoopsThatWaitAreInterpreted) {
 }
 
 /// Machine code does not count iterations, which some launches ask for.
-TEST_F(Compiled, CountsIterationsByTheInterpreter) {
+TEST_P(Compiled, CountsIterationsByTheInterpreter) {
   const auto kernel = kernel_of(
       "mov.u32 %r12, 0;\nturn:\nmad.lo.u32 %r11, %r11, 1664525, %r12;\nadd.u32 %r12, %r12, 1;\n"
       "setp.lt.u32 %p0, %r12, 50;\n@%p0 bra turn;");
@@ -383,7 +394,7 @@ TEST_F(Compiled, CountsIterationsByTheInterpreter) {
   EXPECT_GE(run(*kernel, kShapes[0], Tier::compiled, 0, 1, 1000).ending.iterations, 49u);
 }
 
-TEST_F(Compiled, SaysWhatTheInterpreterKeeps) {
+TEST_P(Compiled, SaysWhatTheInterpreterKeeps) {
   const auto kernel = kernel_of(
       "again:\nshfl.sync.bfly.b32 %r11, %r10, 1, 31, -1;\nadd.u32 %r10, %r10, %r11;\n"
       "setp.lt.u32 %p0, %r10, 7;\n@%p0 bra again;");
@@ -391,6 +402,9 @@ TEST_F(Compiled, SaysWhatTheInterpreterKeeps) {
   EXPECT_EQ(kernel->not_compiled({32, 1, 1}),
             "threads of a warp may miss an operation that they do together");
 }
+
+// Vectors of 16, of 8, and of 8 without fused multiplication and gathers.
+INSTANTIATE_TEST_SUITE_P(Processors, Compiled, testing::Values("", "haswell", "x86-64"));
 
 }  // namespace
 }  // namespace ptx2spv::tests

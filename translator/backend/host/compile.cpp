@@ -1,5 +1,7 @@
 #include "translator/backend/host/compile.hpp"
 
+#include <mutex>
+
 #include <fmt/format.h>
 
 #include "translator/backend/host/content.hpp"
@@ -14,6 +16,9 @@ namespace {
 
 /// Operations past which LLVM takes too long.
 constexpr std::size_t kMostOperations = 20'000;
+
+std::mutex g_mutex;
+std::string g_processor;  ///< compile_for()
 
 struct Needs {
   bool warps = false, barriers = false;
@@ -48,7 +53,6 @@ class Compiler {
     if (module_) l_.DisposeModule(module_);
     if (data_) l_.DisposeTargetData(data_);
     if (machine_) l_.DisposeTargetMachine(machine_);
-    if (features_) l_.DisposeMessage(features_);
     l_.ContextDispose(context_);
   }
   Compiler(const Compiler&) = delete;
@@ -56,8 +60,19 @@ class Compiler {
 
   bool machine(std::string& problem) {
     char* triple = l_.GetDefaultTargetTriple();
-    char* cpu = l_.GetHostCPUName();
-    features_ = l_.GetHostCPUFeatures();
+    char* own = l_.GetHostCPUName();
+    std::string cpu = own;
+    l_.DisposeMessage(own);
+    char* features = l_.GetHostCPUFeatures();
+    features_ = features;
+    l_.DisposeMessage(features);
+    {
+      const std::lock_guard lock(g_mutex);
+      if (!g_processor.empty()) {
+        cpu = g_processor;
+        features_.clear();
+      }
+    }
     processor_ = fmt::format("{} {} {} {}", l_.version, triple, cpu, features_);
     LLVMTargetRef target = nullptr;
     char* error = nullptr;
@@ -66,18 +81,17 @@ class Compiler {
       l_.DisposeMessage(error);
     } else {
       // Default optimisation, position-independent code, the code model of its JIT.
-      machine_ = l_.CreateTargetMachine(target, triple, cpu, features_, 2, 2, 1);
+      machine_ = l_.CreateTargetMachine(target, triple, cpu.c_str(), features_.c_str(), 2, 2, 1);
       data_ = l_.CreateTargetDataLayout(machine_);
       module_ = l_.ModuleCreateWithNameInContext("ptx2spv", context_);
       l_.SetTarget(module_, triple);
       l_.SetModuleDataLayout(module_, data_);
     }
     l_.DisposeMessage(triple);
-    l_.DisposeMessage(cpu);
     return machine_ != nullptr;
   }
 
-  const char* features() const { return features_; }
+  const std::string& features() const { return features_; }
   const std::string& processor() const { return processor_; }
 
   LLVMMemoryBufferRef buffer(std::span<const std::byte> object) {
@@ -151,8 +165,7 @@ class Compiler {
   LLVMModuleRef module_ = nullptr;
   LLVMTargetMachineRef machine_ = nullptr;
   LLVMTargetDataRef data_ = nullptr;
-  char* features_ = nullptr;
-  std::string processor_;
+  std::string features_, processor_;
 };
 
 }  // namespace
@@ -173,6 +186,11 @@ std::string too_much(const ir::Function& function, const Needs& needs) {
 }
 
 }  // namespace
+
+void compile_for(std::string processor) {
+  const std::lock_guard lock(g_mutex);
+  g_processor = std::move(processor);
+}
 
 std::string refusal(const Program& program, bool rows) {
   std::string problem;

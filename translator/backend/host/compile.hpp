@@ -36,4 +36,8 @@ std::string refusal(const Program& program, bool rows);
 std::shared_ptr<const Code> compile(const Program& program, bool rows, CodeStore* store,
                                     bool stored, std::string& problem);
 
+/// For tests: what is compiled from now on is for the processor of that name among LLVM's, which
+/// this machine's has to include; empty: for this machine's.
+void compile_for(std::string processor);
+
 }  // namespace ptx2spv::interpreter::llvm
