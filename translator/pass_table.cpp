@@ -214,6 +214,11 @@ constexpr Pass kPasses[] = {
      },
      "the same for straight lines: one check for all operations of a line, which a loop repeats "
      "where it fails"},
+    {Phase::legalise, "checked-fma", Form::ssa, kOptional, optimizes,
+     [](PassContext& c) {
+       passes::checked_fma(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
+     },
+     "where the device's fma lose denormals, they are its own with one check for all of a line"},
     {Phase::legalise, "legalise-float", Form::ssa, kRequired, always,
      [](PassContext& c) {
        passes::legalise_float(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});

@@ -57,6 +57,26 @@ b0:
   EXPECT_EQ(p.m.library_names, std::vector<std::string>{"f32_to_u32_bounded"});
 }
 
+// NVIDIA's own root takes denormals for zeros: it is scaled unless a constant beside it excludes
+// them.
+TEST(LegaliseFloat, a_root_of_no_denormal_needs_no_scaling) {
+  for (const bool known : {true, false}) {
+    Parsed p(std::string(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i64 0x100000000
+  %3 = constant i32 0x38d1b717
+  %4 = load i32 mem=param,4,readonly %1
+  %5 = fadd i32 fp=f32,rn %4 %3
+  %6 = frsqrt i32 fp=f32,approx %)") +
+             (known ? "5" : "4") + "\n  store mem=global,4 %2 %6\n  exit\n");
+    const Profile profile = *find_profile("nvidia");
+    EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
+    p.expect_valid();
+    EXPECT_EQ(p.has(Op::native_fmul), !known) << print(p.f, p.m);
+  }
+}
+
 TEST(FloatRanges, an_fma_with_known_constants_does_not_care_about_flushed_denormals) {
   const auto flushed = [](float x) { return std::fpclassify(x) == FP_SUBNORMAL ? x * 0 : x; };
   std::mt19937 rng(5);

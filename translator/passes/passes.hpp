@@ -164,6 +164,9 @@ bool checked_loops(ir::Function& function, ir::Module& module, const FloatOption
 /// The same for operations of a block that depend on each other: one check for all of them. Needs
 /// structured SSA form, before legalise_float.
 bool checked_segments(ir::Function& function, const FloatOptions& options);
+/// Fused multiply-adds are the device's own where its own lose nothing but denormals, checked for
+/// all of a block together. Needs structured SSA form, before legalise_float.
+bool checked_fma(ir::Function& function, ir::Module& module, const FloatOptions& options);
 /// PTX's floating point becomes native operations and library calls. Needs SSA form.
 bool legalise_float(ir::Function& function, ir::Module& module, const FloatOptions& options);
 

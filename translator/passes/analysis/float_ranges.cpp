@@ -80,6 +80,14 @@ void FloatRanges::follow(Value v) {
   };
   std::optional<Value> source;
   switch (inst.op) {
+    case Op::fadd:
+    case Op::fmul:
+    case Op::ffma:
+    case Op::fmin:
+    case Op::fmax:
+      if (inst.fp.kind == NumKind::f32) set(v, of_operation(inst, f_.args(v)));
+      return;
+    case Op::fcvt: follow_conversion(v); return;
     case Op::and_: source = with(~kSign); break;
     case Op::or_:
     case Op::xor_: source = with(kSign); break;
@@ -87,6 +95,43 @@ void FloatRanges::follow(Value v) {
     default: return;
   }
   if (source) set(v, of(*source));
+}
+
+FloatRange FloatRanges::of_operation(const Inst& inst, std::span<const Value> args) const {
+  FloatRange r;
+  switch (inst.op) {
+    case Op::fadd:
+      r = FloatRange::sum(of(args[0]), of(args[1]));
+      if (const auto known = sum_with_constant(args[0], args[1]); known && !r.normal()) r = *known;
+      break;
+    case Op::fmul: r = FloatRange::product(of(args[0]), of(args[1])); break;
+    case Op::ffma:
+      r = FloatRange::sum(FloatRange::product(of(args[0]), of(args[1])), of(args[2]));
+      break;
+    case Op::fmin:
+    case Op::fmax: r = FloatRange::either(of(args[0]), of(args[1])); break;
+    default: break;
+  }
+  return inst.fp.sat ? r.saturated() : r;
+}
+
+void FloatRanges::follow_conversion(Value v) {
+  const FpAttr& fp = f_.insts[v].fp;
+  if (fp.to != NumKind::f32) return;
+  const FloatRange from = of(f_.arg(v, 0));
+  const bool wide = fp.kind == NumKind::u64 || fp.kind == NumKind::s64;
+  const bool integral = fp.round == Round::rni || fp.round == Round::rzi ||
+                        fp.round == Round::rmi || fp.round == Round::rpi;
+  FloatRange r;
+  if (fp.kind < NumKind::f16)
+    r = FloatRange::integer(wide ? 64 : 32);
+  else if (fp.kind == NumKind::f16)
+    r = {.grid = 24, .top = std::nullopt};
+  else if (fp.kind == NumKind::f32)
+    r = integral ? FloatRange::sum({.grid = 0, .top = 1}, {.grid = 0, .top = from.top}) : from;
+  else
+    return;
+  set(v, fp.sat ? r.saturated() : r);
 }
 
 std::optional<FloatRange> FloatRanges::sum_with_constant(Value a, Value b) const {
@@ -103,17 +148,19 @@ std::optional<FloatRange> FloatRanges::sum_with_constant(Value a, Value b) const
 }
 
 bool FloatRanges::fma_with_constants(Value a, Value b, Value c) const {
-  const auto exponent = [&](Value v) -> std::optional<int> {
-    const Inst& inst = f_.insts[v];
-    if (inst.op != Op::constant) return std::nullopt;
-    return exponent_of(static_cast<std::uint32_t>(inst.imm));
-  };
-  const auto small = [&](Value v) {
-    const auto e = exponent(v);
-    return e && *e >= -126 && *e <= 30;
-  };
-  const auto addend = exponent(c);
-  return addend && *addend >= -70 && *addend <= 127 && (small(a) || small(b));
+  const Inst& addend = f_.insts[c];
+  if (addend.op != Op::constant) return false;
+  const int exponent = exponent_of(static_cast<std::uint32_t>(addend.imm));
+  if (exponent < -70 || exponent > 127) return false;
+  const FloatRange x = of(a), y = of(b);
+  const auto small = [](const FloatRange& r) { return r.top && *r.top <= 31; };
+  // The one that is small, or the other, is the denormal.
+  return (small(x) && (x.normal() || small(y))) || (small(y) && (y.normal() || small(x)));
+}
+
+bool FloatRanges::fma_of_normals(Value a, Value b, Value c) const {
+  return of(a).normal() && of(b).normal() && of(c).normal() &&
+         FloatRange::product(of(a), of(b)).normal();
 }
 
 }  // namespace ptx2spv::passes

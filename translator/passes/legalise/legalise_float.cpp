@@ -17,7 +17,8 @@ bool FloatLegaliser::run() {
     std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
     if (inst.op == Op::fcvt) {
       const Value result = convert(inst, args[0]);
-      note_conversion(inst.fp, args[0], result);
+      ranges_.follow(v);
+      ranges_.set(result, ranges_.of(v));
       return result;
     }
     if (inst.op == Op::funord)
@@ -52,49 +53,27 @@ FloatLegaliser::Known FloatLegaliser::know(const Inst& inst, const std::vector<V
   if (inst.fp.kind != NumKind::f32 || inst.type != Type::i32) return k;
   const auto of = [&](unsigned i) { return ranges_.of(args[i]); };
   const auto small = [](const FloatRange& b) { return b.finite() && *b.top <= 126; };
+  k.result = ranges_.of_operation(inst, args);
+  // A factor that is a denormal is lost, however large the product is.
+  const auto product = [&] {
+    const bool normal = of(0).normal() && of(1).normal();
+    return normal ? FloatRange::product(of(0), of(1)) : FloatRange{};
+  };
   switch (inst.op) {
-    case Op::fadd: {
-      k.result = FloatRange::sum(of(0), of(1));
-      k.native = of(0).normal() && of(1).normal();
-      if (k.native) break;
-      if (const auto with_one = ranges_.sum_with_constant(args[0], args[1])) {
-        k.native = true;
-        k.result = *with_one;
-      }
+    case Op::fadd:
+      k.native = (of(0).normal() && of(1).normal()) || ranges_.sum_with_constant(args[0], args[1]);
       break;
-    }
-    case Op::fmul:
-      k.result = FloatRange::product(of(0), of(1));
-      k.native = k.result.normal();
-      break;
+    case Op::fmul: k.native = product().normal(); break;
     case Op::ffma: {
-      const FloatRange product = FloatRange::product(of(0), of(1));
-      k.result = FloatRange::sum(product, of(2));
-      k.bounded = product.normal() && of(2).normal() && small(product) && small(of(2));
+      const bool normal = product().normal() && of(2).normal();
+      k.bounded = normal && small(product()) && small(of(2));
       k.native = p_.exactness.fused_fma32 &&
-                 (k.bounded || ranges_.fma_with_constants(args[0], args[1], args[2]));
+                 (normal || ranges_.fma_with_constants(args[0], args[1], args[2]));
       break;
     }
-    case Op::fmin:
-    case Op::fmax: k.result = FloatRange::either(of(0), of(1)); break;
     default: break;
   }
-  if (inst.fp.sat) k.result = k.result.saturated();
   return k;
-}
-
-void FloatLegaliser::note_conversion(const FpAttr& fp, Value from, Value result) {
-  if (fp.to != NumKind::f32) return;
-  if (!is_float(fp.kind))
-    ranges_.set(result, FloatRange::integer(is_wide(fp.kind) ? 64 : 32));
-  else if (fp.kind == NumKind::f16)
-    ranges_.set(result, {.grid = 24, .top = std::nullopt});
-  else if (fp.kind == NumKind::f32 && to_integral(fp.round))
-    ranges_.set(result,
-                FloatRange::sum({.grid = 0, .top = 1}, {.grid = 0, .top = ranges_.of(from).top}));
-  else if (fp.kind == NumKind::f32)
-    ranges_.set(result, ranges_.of(from));
-  if (fp.sat) ranges_.set(result, ranges_.of(result).saturated());
 }
 
 Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args) {

@@ -129,7 +129,6 @@ class FloatLegaliser {
   Value canonical(NumKind kind, Value a);
   Value only_nan(NumKind kind, Value a);
   Known know(const Inst& inst, const std::vector<Value>& args) const;
-  void note_conversion(const FpAttr& fp, Value from, Value result);
   Value arithmetic(const Inst& inst, std::vector<Value> args);
   Value arithmetic(const Inst& inst, std::vector<Value> args, const Known& known);
   static std::string library_name(const Row& row, const FpAttr& fp);

@@ -124,6 +124,7 @@ std::optional<Value> FloatLegaliser::approximate_natively(const Inst& inst,
     return native(row, NumKind::f32, {a}, Type::i32);
   };
   const Value x = args[0];
+  const bool unscaled = inst.fp.ftz || ranges_.of(x).normal();
   const auto denormal = [&] {
     return b_.cmp(Op::ult, b_.op2(Op::and_, x, b_.i32(0x7fffffff)), b_.i32(kLeast));
   };
@@ -137,14 +138,14 @@ std::optional<Value> FloatLegaliser::approximate_natively(const Inst& inst,
       return b_.select(low, b_.inst(Op::native_fmul, Type::i32, {power, power}), power);
     }
     case Op::flg2: {
-      if (inst.fp.ftz) return own(x);
+      if (unscaled) return own(x);
       const Value low = denormal(), logarithm = own(times_if(low, x, kTwo24));
       const Value less = b_.inst(Op::native_fadd, Type::i32, {logarithm, b_.i32(kMinus24)});
       return b_.select(low, less, logarithm);
     }
     case Op::frsqrt:
     case Op::fsqrt: {
-      if (inst.fp.ftz) return own(x);
+      if (unscaled) return own(x);
       const Value low = denormal();
       return times_if(low, own(times_if(low, x, kTwo24)),
                       inst.op == Op::fsqrt ? kTwoMinus12 : kTwo12);
