@@ -1,6 +1,7 @@
 #include "bench/cases.hpp"
 
 #include <bit>
+#include <string_view>
 
 namespace ptx2spv::bench {
 namespace {
@@ -61,12 +62,31 @@ constexpr Case kCases[] = {
      Geometry::d2,
      1,
      {{{64, 64, 1}, {512, 512, 1}, {8192, 8192, 1}}},
-     Input::none},
+     Input::none,
+     0,
+     0,
+     false,
+     1,
+     0,
+     true},
+    {"nbody",
+     {"nbody"},
+     Geometry::d2,
+     4,
+     {{{16, 32, 1}, {64, 64, 1}, {256, 256, 1}}},
+     Input::bodies,
+     0,
+     0,
+     false,
+     1,
+     0,
+     true},
 };
 
 std::uint32_t texel(Input input, std::uint32_t random) {
   if (input == Input::words) return random;
-  // From 2^-31 to 2, or a multiple of 1/256 below 1.
+  // Between -1 and 1, from 2^-31 to 2, or a multiple of 1/256 below 1.
+  if (input == Input::bodies) return std::bit_cast<std::uint32_t>(float(int(random)) * 0x1p-31f);
   if (input == Input::floats) return (random >> 4 & 0x0fffffffu) | 0x30000000u;
   return std::bit_cast<std::uint32_t>(float(random >> 24) / 256);
 }
@@ -77,7 +97,7 @@ std::span<const Case> all_cases() { return kCases; }
 
 Job make_job(const Case& form, Size size, bool with_input) {
   const Extent extent = form.extents[std::size_t(size)];
-  Job job{form, extent, {}, {}, {}, {}, {}, 0};
+  Job job{form, extent, {}, {}, {}, {}, {}, {}, 0};
   ArrayDesc& from = job.from;
   from.geometry = form.geometry;
   from.format = abi::SurfaceFormat::u32;
@@ -102,6 +122,9 @@ Job make_job(const Case& form, Size size, bool with_input) {
                      form.layers ? form.layers : extent.depth};
   job.push = {std::int32_t(extent.width), std::int32_t(extent.height), std::int32_t(extent.depth),
               kIterations, 3.0f / float(extent.width)};
+  if (std::string_view(form.name) == "mandelbrot")
+    job.arguments = {kIterations, std::bit_cast<std::uint32_t>(job.push.scale)};
+  if (std::string_view(form.name) == "nbody") job.arguments = {extent.width, extent.height};
   if (form.input == Input::none || !with_input) return job;
   job.input.resize(bytes(from) / 4);
   std::uint32_t state = 12345;

@@ -12,9 +12,9 @@
 
 namespace ptx2spv::bench {
 
-/// What the source surface holds. Floats are such that every sum and product of a kernel is exact,
-/// whatever a compiler fuses, and none is a denormal, which a hand-written shader may flush.
-enum class Input : std::uint8_t { none, words, floats, bytes_as_floats };
+/// What the source surface holds. Floats are such that every sum and product of a kernel that does
+/// not round is exact, and none is a denormal, which a hand-written shader may flush.
+enum class Input : std::uint8_t { none, words, floats, bytes_as_floats, bodies };
 
 /// tiny is for tests, small for CPUs, large fills a data centre's GPU.
 enum class Size : std::uint8_t { tiny, small, large };
@@ -35,6 +35,8 @@ struct Case {
   bool accumulates = false;   ///< what the result held counts
   std::uint32_t threads_divisor = 1;  ///< threads a row and a column: the extent divided by this
   std::uint32_t layers = 0;           ///< of the grid; 0: the extent's depth
+  bool rounds =
+      false;  ///< what a compiler fuses shows: `exact` and CUDA alone are equal to the bit
 };
 
 std::span<const Case> all_cases();
@@ -52,7 +54,8 @@ struct Job {
   ArrayDesc from, to;
   LaunchConfig config;
   Push push;
-  std::vector<std::uint32_t> input;  ///< the source's texels; empty without one
+  std::vector<std::uint32_t> arguments;  ///< of the kernel, behind its surfaces
+  std::vector<std::uint32_t> input;      ///< the source's texels; empty without one
   std::uint64_t to_bytes = 0;
 };
 Job make_job(const Case& form, Size size, bool with_input);

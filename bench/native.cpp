@@ -107,7 +107,7 @@ T* out(void* p) {
 Problem surface_problem(const Case& form, Size size) {
   const Job job = make_job(form, size, true);
   const int w = job.push.width, h = job.push.height, d = job.push.depth;
-  Problem p{.name = form.name, .module = "kernels", .from = job.from, .to = job.to};
+  Problem p{.name = form.name, .module = "kernels_unfused", .from = job.from, .to = job.to};
   p.inputs = form.input == Input::none ? 0 : 1;
   p.input.resize(job.input.size() * 4);
   std::memcpy(p.input.data(), job.input.data(), p.input.size());
@@ -450,8 +450,10 @@ int run(const ParsedCommand& command) {
   }
   const unsigned rounds = rounds_given ? asked.rounds : quick ? 1 : 5;
   std::vector<Problem> surfaces, textures;
-  for (const Case& form : all_cases())
-    surfaces.push_back(surface_problem(form, quick ? Size::tiny : Size::small));
+  for (const Case& form : all_cases()) {
+    Problem problem = surface_problem(form, quick ? Size::tiny : Size::small);
+    if (problem.native) surfaces.push_back(std::move(problem));
+  }
   textures = texture_problems(quick);
   OpenCl cl;
   auto sides = open_sides(asked.folder, cl);

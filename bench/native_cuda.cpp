@@ -21,8 +21,6 @@ struct NativeCuda::State {
   Object surfaces[2] = {};
   DevicePointer initial = 0;  ///< the result's first contents
   const Job* job = nullptr;
-  int iterations = kIterations;
-  float scale = 0;
   std::vector<void*> arguments;
 
   bool check(int result, const char* what) {
@@ -114,7 +112,6 @@ bool NativeCuda::prepare(const Job& job) {
   State& s = *state_;
   s.clear();
   s.job = &job;
-  s.scale = job.push.scale;
   s.arguments.clear();
   if (!s.check(s.api.module_function(&s.function, s.module, job.form.name), job.form.name))
     return false;
@@ -130,10 +127,8 @@ bool NativeCuda::prepare(const Job& job) {
   }
   if (!s.make_array(job.to, s.to, s.surfaces[1])) return false;
   s.arguments.push_back(&s.surfaces[1]);
-  if (std::string(job.form.name) == "mandelbrot") {
-    s.arguments.push_back(&s.iterations);
-    s.arguments.push_back(&s.scale);
-  }
+  for (const std::uint32_t& argument : job.arguments)
+    s.arguments.push_back(const_cast<std::uint32_t*>(&argument));
   const std::vector<std::uint32_t> words(job.to_bytes / 4, job.form.initial);
   return s.check(s.api.mem_alloc(&s.initial, job.to_bytes), "cuMemAlloc") &&
          s.check(s.api.to_device(s.initial, words.data(), job.to_bytes), "cuMemcpyHtoD") && reset();

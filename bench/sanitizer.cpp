@@ -80,8 +80,7 @@ bool give_surfaces(const Case& form, const Device& device, Given& given, std::st
     if (auto put = given.arrays.back().fill(form.initial, 4); !put)
       return error = put.error().text, false;
   for (const Surface& surface : given.surfaces) given.args.surface(surface);
-  if (std::string(form.name) == "mandelbrot")
-    given.args.value(job.push.iterations).value(job.push.scale);
+  for (const std::uint32_t argument : job.arguments) given.args.value(argument);
   given.config = job.config;
   return true;
 }

@@ -33,7 +33,7 @@ constexpr Option kOptions[] = {
     {opt_rounds, 'r', "rounds", "N",
      "medians of N rounds, in which the sides take turns; 15 when not given"},
     {opt_kernel, 'k', "kernel", "NAME", "only this kernel; may be repeated",
-     "copy4,copy16,stencil2d,stencil3d,histogram,zbuffer,blur,mandelbrot"},
+     "copy4,copy16,stencil2d,stencil3d,histogram,zbuffer,blur,mandelbrot,nbody"},
     {opt_size, 's', "size", "SIZE",
      "small (what CPUs do in milliseconds), large (what fills a data centre's GPU) or tiny (a test "
      "of the benchmark); "

