@@ -227,6 +227,25 @@ TEST(CheckedFma, random_lines_give_what_they_gave) {
   EXPECT_GT(ways.repeated, 300u);
 }
 
+// A sum of two values that a line checks is known in that line alone.
+TEST(CheckedFma, the_next_line_does_not_rest_on_checks_of_the_last_one) {
+  const std::string text = line(R"(  %3 = constant i64 0x100000008
+  %41 = ffma i32 fp=f32,rn %10 %11 %12
+  %40 = fadd i32 fp=f32,rn %10 %11
+  store mem=global,4 %3 %41
+  %42 = load i32 mem=global,4 %3
+  %50 = ffma i32 fp=f32,rn %40 %13 %42
+  %51 = ffma i32 fp=f32,rn %40 %14 %15
+)");
+  const Structured before(text);
+  Structured after(text);
+  ASSERT_TRUE(transform(after));
+  // The sum is a denormal.
+  const std::uint32_t words[8] = {0x00c00000, 0x80800000, 0x3f800000, 0x7e800000,
+                                  0x7e800000, 0x3f800000, 0,          0};
+  EXPECT_EQ(results(before, words), results(after, words)) << print(after.f, after.m);
+}
+
 TEST(CheckedFma, a_chain_needs_one_check_of_its_addend_and_constants_none) {
   Structured chain(line(R"(  %40 = ffma i32 fp=f32,rn %10 %2 %11
   %41 = ffma i32 fp=f32,rn %12 %2 %40

@@ -15,8 +15,8 @@
 #include <span>
 #include <utility>
 
-#include "translator/passes/analysis/float_ranges.hpp"
 #include "translator/passes/cfg/block_ends.hpp"
+#include "translator/passes/legalise/fma_checks.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv::passes {
@@ -27,19 +27,6 @@ namespace {
 
 /// The fma of a stretch, at most: what it takes stays in registers until its end.
 constexpr std::size_t kMostFma = 64;
-/// Grids of two factors whose product is a multiple of the least normal number, and of a sum.
-constexpr int kFactor = 63, kSum = 126;
-/// The coarsest grid that is asked of a factor where the other one's is known.
-constexpr int kCoarsest = 43;
-constexpr std::uint32_t kMagnitude = 0x7fffffffu;
-/// Bits of the least magnitude whose last place is 2^-grid, but for `grid << kFraction`.
-constexpr int kBias = 127 + 23, kFraction = 23;
-
-struct Check {
-  Value value;
-  int grid;
-};
-
 struct Stretch {
   BlockId block = 0;
   std::size_t first = 0, end = 0;  ///< places of its instructions in the block
@@ -47,7 +34,7 @@ struct Stretch {
   std::vector<Value> fma;          ///< those of them that rest on checks
   std::vector<Value> results;      ///< those of them that something else needs
   std::vector<Value> behind;       ///< what has to wait for results
-  std::vector<Check> checks;
+  std::vector<checked::FmaChecks::Check> checks;
 };
 
 enum class Role : std::uint8_t { none, member, behind };
@@ -55,12 +42,7 @@ enum class Role : std::uint8_t { none, member, behind };
 class CheckedFma {
  public:
   CheckedFma(Function& function, Module& module)
-      : f_(function),
-        module_(module),
-        b_(function),
-        cutter_(function, b_),
-        known_(function),
-        assumed_(function) {}
+      : f_(function), module_(module), b_(function), cutter_(function, b_), checks_(function) {}
 
   bool run() {
     role_.assign(f_.insts.size(), Role::none);
@@ -96,15 +78,6 @@ class CheckedFma {
   }
 
   bool is_member(Value v) const { return role_[v] == Role::member; }
-  bool is_fma(Value v) const {
-    const Inst& inst = f_.insts[v];
-    return inst.op == Op::ffma && inst.type == Type::i32 && inst.fp.kind == NumKind::f32 &&
-           !inst.fp.ftz && (inst.fp.round == Round::rn || inst.fp.round == Round::none);
-  }
-  static bool is_native(const FloatRanges& ranges, std::span<const Value> args) {
-    return ranges.fma_of_normals(args[0], args[1], args[2]) ||
-           ranges.fma_with_constants(args[0], args[1], args[2]);
-  }
   template <typename Is>
   bool takes(Value v, Is&& is) const {
     return f_.insts[v].op != Op::phi && std::ranges::any_of(f_.args(v), is);
@@ -121,12 +94,12 @@ class CheckedFma {
     start(b, 0);
     for (std::size_t i = 0; i < insts.size(); ++i) {
       const Value v = insts[i];
-      if (is_fma(v) && (must_wait(v) || now_.fma.size() == kMostFma)) {
+      if (checks_.is_fma(v) && (must_wait(v) || now_.fma.size() == kMostFma)) {
         close(i);
         start(b, i);
       }
       place(v);
-      known_.follow(v);
+      checks_.know(v);
     }
     close(insts.size());
   }
@@ -142,8 +115,8 @@ class CheckedFma {
     const bool pure = info(f_.insts[v].op).flags & flag::P;
     const bool follows = takes_member(v);
     if (must_wait(v) || (!pure && (ordered_waits_ || follows))) return wait(v);
-    const bool rests = is_fma(v) && !is_native(known_, f_.args(v));
-    if (rests && !check_operands(v)) {
+    const bool rests = checks_.rests_on_checks(v);
+    if (rests && !checks_.check_operands(v)) {
       if (follows) wait(v);
       return;
     }
@@ -152,7 +125,7 @@ class CheckedFma {
       now_.members.push_back(v);
       if (rests) now_.fma.push_back(v);
     }
-    assumed_.follow(v);
+    checks_.follow(v);
   }
 
   void wait(Value v) {
@@ -161,46 +134,12 @@ class CheckedFma {
     if (!(info(f_.insts[v].op).flags & flag::P)) ordered_waits_ = true;
   }
 
-  /// Has values checked, so that the fma is the device's own. False where a constant fails.
-  bool check_operands(Value v) {
-    const Value a = f_.arg(v, 0), b = f_.arg(v, 1), c = f_.arg(v, 2);
-    const auto constant = [&](Value x) { return f_.insts[x].op == Op::constant; };
-    const auto normal = [&](Value x) { return assumed_.of(x).normal(); };
-    for (const Value x : {a, b, c})
-      if (constant(x) && !normal(x)) return false;
-    if (is_native(assumed_, f_.args(v))) return true;
-    // What the other factor leaves of a product's grid, half of it if that is not known.
-    const auto beside = [&](Value other) {
-      if (!normal(other)) return kFactor;
-      const int grid = std::min(kSum - *assumed_.of(other).grid, kSum);
-      return grid < kCoarsest ? kFactor : grid;
-    };
-    if (!normal(a)) require(a, beside(b));
-    if (!normal(b)) require(b, beside(a));
-    for (const Value x : {a, b})
-      if (!FloatRange::product(assumed_.of(a), assumed_.of(b)).normal() && !constant(x))
-        require(x, kFactor);
-    if (!normal(c)) require(c, kSum);
-    return is_native(assumed_, f_.args(v));
-  }
-
-  void require(Value v, int grid) {
-    const FloatRange before = assumed_.of(v);
-    if (before.grid && *before.grid <= grid) return;
-    const auto at = std::ranges::find(now_.checks, v, &Check::value);
-    if (at != now_.checks.end())
-      at->grid = grid;
-    else
-      now_.checks.push_back({v, grid});
-    assumed_.set(v, {.grid = grid, .top = before.top});
-  }
-
   /// The stretch ends before the instruction at `end`.
   void close(std::size_t end) {
     now_.end = end;
     // What rests on checks holds in the stretch alone.
-    for (const Check& check : now_.checks) assumed_.set(check.value, known_.of(check.value));
-    for (const Value v : now_.members) assumed_.set(v, known_.of(v));
+    now_.checks.assign(checks_.checks().begin(), checks_.checks().end());
+    checks_.forget();
     keep_what_leads_on();
     for (const Value v : now_.members)
       for (const Value a : f_.args(v))
@@ -316,15 +255,12 @@ class CheckedFma {
   }
 
   Value first_check(const Stretch& s) {
-    Value fails = 0;
-    for (const Check& check : s.checks) {
-      const auto least = static_cast<std::uint32_t>(kBias - check.grid) << kFraction;
-      const Value magnitude = b_.op2(Op::and_, copied(check.value), b_.i32(kMagnitude));
-      const Value one = b_.inst(Op::flt, Type::i1, {magnitude, b_.i32(least)});
-      b_.last(one).fp = {.kind = NumKind::f32};
-      fails = fails ? b_.op2(Op::or_, fails, one) : one;
+    Value any = 0;
+    for (const auto& check : s.checks) {
+      const Value one = checked::fails(b_, copied(check.value), check.grid);
+      any = any ? b_.op2(Op::or_, any, one) : one;
     }
-    return fails ? fails : b_.i1(false);
+    return any ? any : b_.i1(false);
   }
 
   Value second_check(const Stretch& s) {
@@ -344,14 +280,14 @@ class CheckedFma {
     b_.set_loc(inst.loc);
     std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
     for (Value& a : args) a = copied(a);
-    if (!native && is_fma(v) && !inst.fp.sat)
+    if (!native && checks_.is_fma(v) && !inst.fp.sat)
       return b_.inst(Op::library, inst.type, args, module_.library("f32_fma_rn"));
     const Value made = b_.inst(inst.op, inst.type, args, inst.imm);
     Inst& copied = b_.last(made);
     copied.builtin = inst.builtin;
     copied.fp = inst.fp;
     copied.mem = inst.mem;
-    if (native && is_fma(v)) copied.fp.checked = true;
+    if (native && checks_.is_fma(v)) copied.fp.checked = true;
     return made;
   }
 
@@ -359,7 +295,7 @@ class CheckedFma {
   Module& module_;
   Builder b_;
   BlockCutter cutter_;
-  FloatRanges known_, assumed_;  ///< whatever happens; if no check of the stretch in work fails
+  checked::FmaChecks checks_;  ///< of the stretch in work
   std::vector<Stretch> stretches_;
   std::vector<std::uint32_t> uses_;  ///< by value; once its stretch is made, by others
   std::vector<Role> role_;           ///< by value, in the stretch in work

@@ -1,0 +1,60 @@
+// Which values have to be checked, so that fused multiply-adds are those of a device whose own
+// lose denormals: for checked_fma and checked_loops.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "translator/passes/analysis/float_ranges.hpp"
+
+namespace ptx2spv::passes::checked {
+
+class FmaChecks {
+ public:
+  /// A value that is to be a multiple of 2^-grid: at least that times 2^23.
+  struct Check {
+    ir::Value value;
+    int grid;
+  };
+  /// Grids of two factors whose product is a multiple of the least normal number, and of a sum.
+  static constexpr int kFactor = 63, kSum = 126;
+
+  explicit FmaChecks(const ir::Function& function)
+      : f_(function), known_(function), assumed_(function) {}
+
+  /// An fma to nearest of single precision that keeps denormals.
+  bool is_fma(ir::Value v) const;
+  /// Whether an fma is the device's own only if checks say so.
+  bool rests_on_checks(ir::Value v) const {
+    return is_fma(v) && !f_.insts[v].fp.checked && !is_native(known_, f_.args(v));
+  }
+  /// Has operands checked, so that the fma is the device's own. False where a constant fails.
+  bool check_operands(ir::Value v);
+  bool has_grid(ir::Value v, int grid) const;
+  void require(ir::Value v, int grid);
+  /// Takes the value to have the grid; the caller sees to it.
+  void assume(ir::Value v, int grid);
+
+  /// What follows from the operands whatever happens.
+  void know(ir::Value v) { known_.follow(v); }
+  /// And if no check fails, until forget().
+  void follow(ir::Value v);
+  void forget();
+  std::span<const Check> checks() const { return checks_; }
+
+ private:
+  static bool is_native(const FloatRanges& ranges, std::span<const ir::Value> args) {
+    return ranges.fma_of_normals(args[0], args[1], args[2]) ||
+           ranges.fma_with_constants(args[0], args[1], args[2]);
+  }
+
+  const ir::Function& f_;
+  FloatRanges known_, assumed_;
+  std::vector<Check> checks_;
+  std::vector<ir::Value> touched_;  ///< of assumed_
+};
+
+/// Whether the check of a value fails, which it does for zeros, too.
+ir::Value fails(ir::Builder& b, ir::Value v, int grid);
+
+}  // namespace ptx2spv::passes::checked
