@@ -90,7 +90,7 @@ ProcessResult execute(const std::vector<std::string>& program,
   std::vector<std::string> command = {nvcc(),   "-std=c++17", "-cudart",
                                       "shared", "-gencode",   "arch=compute_75,code=compute_75"};
   command.insert(command.end(), options.begin(), options.end());
-  std::vector<std::string> sources = {kHere + "programs/common.cuh"};
+  std::vector<std::string> sources = {kHere + "programs/common.cuh", kHere + "programs/expect.cuh"};
   for (const std::string& each : files) {
     sources.push_back(kHere + "programs/" + each);
     command.push_back(sources.back());

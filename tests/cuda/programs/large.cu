@@ -1,20 +1,12 @@
 // Memory and arrays over 2 GiB, which CPU drivers do not give out: kernels, copies, fills, surfaces
 // and textures reach both ends. Few pages are touched.
-#include "common.cuh"
+#include "expect.cuh"
 
 #include <unistd.h>
 
 namespace {
 
 constexpr std::size_t kGiB = std::size_t{1} << 30;
-
-int wrong = 0;
-void expect(bool holds, const char* what) {
-  if (holds) return;
-  std::printf("wrong: %s\n", what);
-  ++wrong;
-}
-#define EXPECT(what) expect(what, #what)
 
 __global__ void store(unsigned* words, std::size_t at, unsigned value) { words[at] = value; }
 
@@ -152,6 +144,5 @@ int main() {
   CHECK(cudaDeviceSynchronize());
   CHECK(cudaFree(large));
   CHECK(cudaFree(small));
-  if (!wrong) std::printf("good\n");
-  return wrong;
+  return verdict();
 }

@@ -1,17 +1,9 @@
 // What the manual says of graphs that allocate, captures and registered memory: errors, no guesses.
-#include "common.cuh"
+#include "expect.cuh"
 
 #include <sys/mman.h>
 
 namespace {
-
-int wrong = 0;
-void expect(bool holds, const char* what) {
-  if (holds) return;
-  std::printf("wrong: %s\n", what);
-  ++wrong;
-}
-#define EXPECT(what) expect(what, #what)
 
 cudaMemAllocNodeParams allocation() {
   cudaMemAllocNodeParams params{};
@@ -111,6 +103,5 @@ int main() {
   accesses_of_nodes();
   captures();
   registrations();
-  if (!wrong) std::printf("good\n");
-  return wrong;
+  return verdict();
 }
