@@ -22,6 +22,13 @@ struct Submitted {
 /// From here on no launch that the host runs waits for what the program does: the process ends.
 void stop_waiting_launches();
 
+/// Whether the host may run a launch of so many blocks for much longer than another thread costs. A
+/// kernel's first launch counts as long: nothing is known of it, and translating takes longer, too.
+bool may_be_long(const KernelState& kernel, std::uint64_t blocks);
+/// Makes what a launch needs; the launch itself would end with the same errors. True: the host runs
+/// it.
+Result<bool> is_for_host(const Kernel& kernel, const LaunchConfig& config, const Args& args);
+
 class Executor {
  public:
   /// Why it does not take the launch, whatever the kernel's code is; null: it takes it.

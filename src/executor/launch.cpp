@@ -77,11 +77,21 @@ Result<LaunchTiming> Kernel::launch(const LaunchConfig& config, const Args& args
   return outcome->timing;
 }
 
-Status Kernel::prepare(const LaunchConfig& config, const Args& args) const {
-  auto facts = gather_facts(*state_, config, args);
+namespace runtime {
+
+Result<bool> is_for_host(const Kernel& kernel, const LaunchConfig& config, const Args& args) {
+  auto facts = gather_facts(*kernel.state(), config, args);
   if (!facts) return facts.error();
   auto plan = choose_plan(*facts);
-  return plan ? Status() : Status(plan.error());
+  if (!plan) return plan.error();
+  return plan->executor == &host_executor();
+}
+
+}  // namespace runtime
+
+Status Kernel::prepare(const LaunchConfig& config, const Args& args) const {
+  auto for_host = is_for_host(*this, config, args);
+  return for_host ? Status() : Status(for_host.error());
 }
 
 }  // namespace ptx2spv

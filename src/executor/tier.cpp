@@ -4,6 +4,7 @@
 #include "src/device/compile_time.hpp"
 #include "src/device/local_memory.hpp"
 #include "src/executor/loop_trial.hpp"
+#include "src/launch/shape.hpp"
 #include "src/options.hpp"
 
 namespace ptx2spv::runtime {
@@ -12,6 +13,8 @@ namespace {
 
 /// Compilations that take less are not worth a thought.
 constexpr std::uint64_t kShort = 500'000;  // microseconds
+/// Another thread costs some 30 microseconds.
+constexpr float kMuchLonger = 1000;
 /// What checks of synchronisation may take: they make several times as much of a kernel.
 constexpr std::uint64_t kMostForSync = 20'000'000;
 
@@ -160,6 +163,11 @@ Result<LaunchPlan> choose_plan(const Facts& facts) {
   return plan;
 }
 
+bool may_be_long(const KernelState& kernel, std::uint64_t blocks) {
+  const float each = kernel.tier.host_block_us.load(std::memory_order_relaxed);
+  return each < 0 || each * static_cast<float>(blocks) > kMuchLonger;
+}
+
 Result<std::uint64_t> submit_plan(StreamState& stream, LaunchPlan&& plan,
                                   const std::shared_ptr<Outcome>& outcome) {
   const Facts facts = plan.facts;
@@ -173,6 +181,8 @@ Result<std::uint64_t> submit_plan(StreamState& stream, LaunchPlan&& plan,
       auto done = plan.executor->submit(stream, std::move(plan), outcome);
       if (!done) return done.error();
       tier.interpreted_us += static_cast<std::uint64_t>(done->host_ms * 1000);
+      const std::uint64_t blocks = done->blocks_run.value_or(volume(facts->config.grid));
+      tier.host_block_us = static_cast<float>(done->host_ms * 1000 / std::max(blocks, 1ul));
       if (host.trial && done->iterations && *done->iterations < host.many_iterations)
         end_trial(*facts);
       if (!done->blocks_run) return done->value;

@@ -104,6 +104,8 @@ struct TierState {
   /// Microseconds: that the host has run the kernel, up to which it runs it before the device's
   /// compiler is asked, and that this compiler has probably taken for slow modules so far.
   std::atomic<std::uint64_t> interpreted_us{0}, patience_us{0}, compiled_us{0};
+  /// Of the last launch: a block's share of what the host took, 0 if the device ran it.
+  std::atomic<float> host_block_us{-1};
   std::mutex mutex;  ///< for what follows
   /// Sizes of launches whose loops made few iterations (src/executor/loop_trial.hpp).
   std::vector<std::vector<std::uint8_t>> short_loops;

@@ -155,6 +155,15 @@ CUresult in_own_thread(StreamObject& stream, Work work) {
   return eSuccess;
 }
 
+void await_room(StreamObject& stream) {
+  constexpr std::size_t kMost = 1024;
+  if (nobody_waits()) return;
+  Backlogs& all = backlogs();
+  std::unique_lock lock(all.mutex);
+  const Backlog& own = backlog_of(stream);
+  all.changed.wait(lock, [&] { return own.entries.size() < kMost || all.stopped; });
+}
+
 bool keep_record(StreamObject& stream, EventObject& event) {
   auto recorded = tables().events.find(&event);
   if (nobody_waits() || !recorded) {

@@ -1,6 +1,6 @@
-// Work queued behind unfinished host functions. A host function runs in the stream's own thread, so
-// that it may wait for later actions of the program; the work behind it waits until it returns, in
-// the stream's order.
+// Work queued behind unfinished host functions and long launches. These run in the stream's own
+// thread, so that they may wait for later actions of the program, and the program need not wait for
+// them; the work behind them waits until they are over, in the stream's order.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,11 @@ bool is_held_up(const StreamObject& stream);
 /// Runs `work` now, or keeps it where the stream is held up. What it returns then becomes the
 /// context's sticky error.
 CUresult in_order(StreamObject& stream, Work work);
-/// Keeps `work`, which ends with a host function, for the stream's own thread.
+/// Keeps `work`, which may take long, for the stream's own thread.
 CUresult in_own_thread(StreamObject& stream, Work work);
+/// Waits until the stream keeps few enough pieces of work for another launch, as NVIDIA's driver
+/// does where its queue is full.
+void await_room(StreamObject& stream);
 /// Keeps the recording of an event, or a wait for one whose recording is kept; false: the stream is
 /// not held up, or the event is recorded.
 bool keep_record(StreamObject& stream, EventObject& event);

@@ -1,6 +1,7 @@
 #include "src/cuda/core/graph.hpp"
 
 #include "src/cuda/core/backlog.hpp"
+#include "src/executor/executor.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -35,10 +36,18 @@ CUresult run_host(StreamObject& stream, const HostOperation& operation) {
   return eSuccess;
 }
 
+/// Whether it would hold up the calling thread. What is wrong with it is the launch's to say.
+bool holds_up(const KernelOperation& kernel) {
+  if (may_wait(kernel)) return true;
+  if (!may_be_long(*kernel.function, kernel.config)) return false;
+  const auto for_host = runtime::is_for_host(kernel.function->kernel, kernel.config, kernel.args);
+  return for_host && *for_host;
+}
+
 /// Whether the host takes part in it.
 bool calls_host(const Operation& operation) {
   const auto* kernel = std::get_if<KernelOperation>(&operation.what);
-  return (kernel && may_wait(*kernel)) || std::holds_alternative<HostOperation>(operation.what) ||
+  return (kernel && holds_up(*kernel)) || std::holds_alternative<HostOperation>(operation.what) ||
          std::holds_alternative<BatchOperation>(operation.what) ||
          std::holds_alternative<ConditionalOperation>(operation.what);
 }

@@ -8,6 +8,7 @@
 #include "src/cuda/core/core.hpp"
 #include "src/cuda/core/crashes.hpp"
 #include "src/cuda/core/graph.hpp"
+#include "src/executor/executor.hpp"
 #include "src/launch/shape.hpp"
 #include "src/module/module.hpp"
 
@@ -107,6 +108,11 @@ bool is_shared(CUdeviceptr address) {
 
 }  // namespace
 
+bool may_be_long(const FunctionObject& function, const LaunchConfig& config) {
+  return !function.module->has_texture_refs &&
+         runtime::may_be_long(*function.kernel.state(), runtime::volume(config.grid));
+}
+
 bool may_wait(const KernelOperation& kernel) {
   const EntryInfo& info = kernel.function->kernel.info();
   const bool others =
@@ -136,6 +142,39 @@ void** param_pointers(KernelOperation& operation) {
   return operation.pointers.data();
 }
 
+namespace {
+
+CUresult check_context(const StreamObject& stream, const FunctionObject& function) {
+  if (function.module->context == stream.context) return eSuccess;
+  return fail(eInvalidResourceHandle, "the function and the stream are of different contexts");
+}
+
+/// A launch that is behind others of the stream, or may hold up the calling thread. What is wrong
+/// with it is said at once, but for what texture references have when it runs.
+CUresult keep_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
+                     const LaunchConfig& config, void** params, void** extra) {
+  KernelOperation kept;
+  if (CUresult code = make_launch(function, config, params, extra, kept); code != eSuccess)
+    return code;
+  if (CUresult code = check_context(*stream, function); code != eSuccess) return code;
+  bool own_thread = may_wait(kept);
+  if (!function.module->has_texture_refs) {
+    const LaunchWatch watch(function.name);
+    const auto for_host = runtime::is_for_host(function.kernel, config, kept.args);
+    if (!for_host) return report(for_host.error());
+    own_thread = own_thread || (*for_host && may_be_long(function, config));
+  }
+  await_room(*stream);
+  Work work = [stream, kept = std::move(kept)] {
+    const CUresult code = run_kernel(*stream, *kept.function, kept.config, kept.args);
+    if (code == eSuccess) mark_dirty(stream);
+    return code;
+  };
+  return own_thread ? in_own_thread(*stream, std::move(work)) : in_order(*stream, std::move(work));
+}
+
+}  // namespace
+
 CUresult enqueue_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
                         const LaunchConfig& shape, void** params, void** extra, bool cooperative) {
   LaunchConfig config = shape;
@@ -158,18 +197,8 @@ CUresult enqueue_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObj
       return break_capture(*stream, code);
     return capture(*stream, Operation{std::move(operation)});
   }
-  if (is_held_up(*stream) || has_waits(function.kernel.info())) {
-    KernelOperation kept;
-    if (CUresult code = make_launch(function, config, params, extra, kept); code != eSuccess)
-      return code;
-    const bool waits = may_wait(kept);
-    Work work = [stream, kept = std::move(kept)] {
-      const CUresult code = run_kernel(*stream, *kept.function, kept.config, kept.args);
-      if (code == eSuccess) mark_dirty(stream);
-      return code;
-    };
-    return waits ? in_own_thread(*stream, std::move(work)) : in_order(*stream, std::move(work));
-  }
+  if (is_held_up(*stream) || has_waits(function.kernel.info()) || may_be_long(function, config))
+    return keep_kernel(stream, function, config, params, extra);
   if (CUresult code = check_shape(function, config); code != eSuccess) return code;
   Args args;
   if (CUresult code = make_args(function, params, extra, args, nullptr); code != eSuccess)
@@ -208,9 +237,7 @@ CUresult read_attributes(const CUlaunchAttribute* list, unsigned count, LaunchAt
 
 CUresult run_kernel(StreamObject& stream, FunctionObject& function, const LaunchConfig& config,
                     const Args& args) {
-  ContextObject& context = *stream.context;
-  if (function.module->context != &context)
-    return fail(eInvalidResourceHandle, "the function and the stream are of different contexts");
+  if (CUresult code = check_context(stream, function); code != eSuccess) return code;
   if (function.module->has_texture_refs)
     if (CUresult code = bind_textures(*function.module); code != eSuccess) return code;
   Stream* opened = nullptr;

@@ -1,5 +1,5 @@
 // Kernels that wait for what the program does while they run: the host's stores, copies and kernels
-// of other streams. Calls of other streams return meanwhile.
+// of other streams. Calls of other streams return meanwhile, and so do launches of long kernels.
 #include "expect.cuh"
 
 #include <atomic>
@@ -58,6 +58,14 @@ __global__ void pace(long long* counted) {
   while (to - from < 20'000'000) to = nanoseconds();
   counted[0] = clock64() - start;
   counted[1] = to - from;
+}
+
+__host__ __device__ unsigned ground(unsigned x, unsigned turns) {
+  for (unsigned i = 0; i < turns; ++i) x = (x ^ x >> 7) * 1664525u + i;
+  return x;
+}
+__global__ void grind(unsigned turns, unsigned* results) {
+  results[threadIdx.x] = ground(threadIdx.x, turns);
 }
 
 /// The host's memory is written at once, without calls.
@@ -201,6 +209,34 @@ void rates(long long* counted) {
   EXPECT(as_told);
 }
 
+/// A kernel waits for nothing and takes long: its first launch returns before it ends, and later
+/// ones. Copies to pageable memory are complete when they return.
+void long_kernels(unsigned* device) {
+  Streams s;
+  cudaEvent_t before = nullptr, after = nullptr;
+  CHECK(cudaEventCreate(&before));
+  CHECK(cudaEventCreate(&after));
+  for (unsigned turns : {50'000'000u, 50'000'001u}) {
+    CHECK(cudaEventRecord(before, s.one));
+    const auto start = std::chrono::steady_clock::now();
+    grind<<<1, 16, 0, s.one>>>(turns, device);
+    EXPECT(cudaStreamQuery(s.one) == cudaErrorNotReady);
+    CHECK(cudaEventRecord(after, s.one));
+    EXPECT(cudaEventQuery(after) == cudaErrorNotReady);
+    store<<<1, 1, 0, s.one>>>(device + 1, 1);
+    unsigned results[2] = {};
+    CHECK(cudaMemcpyAsync(results, device, sizeof results, cudaMemcpyDeviceToHost, s.one));
+    EXPECT(results[0] == ground(0, turns));
+    EXPECT(results[1] == 1);
+    const std::chrono::duration<float, std::milli> took = std::chrono::steady_clock::now() - start;
+    float between = 0;
+    CHECK(cudaEventElapsedTime(&between, before, after));
+    EXPECT(between > 10 && between < took.count());
+  }
+  CHECK(cudaEventDestroy(before));
+  CHECK(cudaEventDestroy(after));
+}
+
 /// Launches return before a kernel that waits for a clock ends.
 void clocks(int* done) {
   Streams s;
@@ -228,6 +264,7 @@ int main() {
     other_streams(memory, device);
     graph(memory);
   }
+  long_kernels(device);
   clocks(reinterpret_cast<int*>(pinned));
   rates(reinterpret_cast<long long*>(pinned));
   const int code = verdict();

@@ -67,7 +67,11 @@ int read(const int* number) {
 }
 
 void streams_and_events(int* number, cudaStream_t stream, cudaStream_t other) {
+  cudaEvent_t event = nullptr;
+  CHECK(cudaEventCreate(&event));
   append<<<1, 1, 0, stream>>>(number, 1);
+  CHECK(cudaEventRecord(event, stream));
+  CHECK(cudaStreamWaitEvent(other, event, 0));
   CHECK(cudaLaunchHostFunc(stream, wait_for_go, nullptr));
   append<<<1, 1, 0, stream>>>(number, 2);
   say("query stream", cudaStreamQuery(stream));
@@ -75,8 +79,6 @@ void streams_and_events(int* number, cudaStream_t stream, cudaStream_t other) {
   CHECK(cudaMemcpyAsync(&value, number, sizeof value, cudaMemcpyDeviceToHost, other));
   CHECK(cudaStreamSynchronize(other));
   note("other stream sees ", value);
-  cudaEvent_t event = nullptr;
-  CHECK(cudaEventCreate(&event));
   CHECK(cudaEventRecord(event, stream));
   say("query event", cudaEventQuery(event));
   CHECK(cudaStreamWaitEvent(other, event, 0));
