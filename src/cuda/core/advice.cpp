@@ -49,6 +49,14 @@ std::span<Page> pages_of(CUdeviceptr address, std::size_t bytes) {
   return std::span(list).subspan(first, last - first);
 }
 
+/// Whether the system gave it out, and kernels of that place reach it: advice on it is taken, and
+/// nobody can ask for it.
+bool is_pageable(CUdeviceptr address, std::size_t bytes, int place) {
+  DeviceObject* device = device_at(std::max(place, 0));
+  return device && bytes && !find_address(address) && is_mapped(address, bytes) &&
+         device_attribute(*device, DeviceAttribute::PAGEABLE_MEMORY_ACCESS).value_or(0);
+}
+
 /// What all pages have alike, else `other`.
 template <class Get>
 int common(std::span<const Page> range, int other, Get&& get) {
@@ -97,6 +105,7 @@ CUresult advise(CUdeviceptr address, std::size_t bytes, int advice, std::optiona
     return fail(eInvalidValue, "no such advice");
   const bool located = advice == kSetPreferred || advice >= kSetAccessed;
   if (located && !place) return fail(eInvalidValue, "no such device");
+  if (is_pageable(address, bytes, place.value_or(kHost))) return eSuccess;
   if (CUresult code = check_managed(address, bytes); code != eSuccess) return code;
   std::lock_guard lock(pages().mutex);
   for (Page& each : pages_of(address, bytes)) switch (advice) {
@@ -114,6 +123,7 @@ CUresult prefetch(CUdeviceptr address, std::size_t bytes, std::optional<int> pla
                   unsigned flags) {
   if (flags) return fail(eInvalidValue, "the flags of a prefetch are 0");
   if (!place) return fail(eInvalidDevice, "no such device");
+  if (is_pageable(address, bytes, *place)) return eSuccess;
   if (CUresult code = check_managed(address, bytes); code != eSuccess) return code;
   std::lock_guard lock(pages().mutex);
   for (Page& each : pages_of(address, bytes)) each.prefetched = *place;

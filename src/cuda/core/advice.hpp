@@ -1,5 +1,5 @@
-// What programs say of ranges of managed memory, and are told when they ask. Nothing follows from
-// it: the memory is where devices and the host reach it.
+// What programs say of ranges of managed or pageable memory, and are told when they ask. Nothing
+// follows from it: the memory is where devices and the host reach it.
 #pragma once
 
 #include "src/cuda/core/core.hpp"

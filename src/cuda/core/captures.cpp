@@ -306,6 +306,8 @@ CUresult end_capture(StreamObject& stream, CUgraph& made) {
   forget_capture(ended);
   // Work of other streams that nobody joined again is lost to who waits for the graph's end.
   bool unjoined = false;
+  for (GraphNodeObject* each : ended->replaced)
+    if (find_node(each)) tail.push_back(each);
   std::unordered_set<const GraphNodeObject*> reached(tail.begin(), tail.end());
   std::deque<const GraphNodeObject*> open(tail.begin(), tail.end());
   while (!open.empty()) {

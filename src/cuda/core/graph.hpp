@@ -44,7 +44,7 @@ struct GraphObject {
 };
 
 /// CUDA_GRAPH_INSTANTIATE_FLAG_: what of them has a meaning.
-inline constexpr unsigned kGraphFreeOnLaunch = 1, kGraphDeviceLaunch = 4;
+inline constexpr unsigned kGraphFreeOnLaunch = 1, kGraphUpload = 2, kGraphDeviceLaunch = 4;
 
 struct GraphExecObject {
   std::shared_ptr<GraphObject> graph;  ///< a clone: what was instantiated
@@ -195,7 +195,9 @@ enum class UpdateResult {
 /// Takes over the parameters of `graph`, whose nodes have to match those of `exec` in type and
 /// order; `failed` is the first that does not, null where they differ in number.
 CUresult update(CUgraphExec exec, CUgraph graph, CUgraphNode& failed, UpdateResult& result);
-CUresult make_exec(CUgraph graph, unsigned long long flags, CUgraphExec* made);
+/// `with_params`: by the function that takes a stream for uploads.
+CUresult make_exec(CUgraph graph, unsigned long long flags, CUgraphExec* made,
+                   bool with_params = false);
 CUresult launch_exec(CUgraphExec exec, const std::shared_ptr<StreamObject>& stream);
 
 CUresult create_user_object(CUuserObject* made, void* pointer, CUhostFn destroy, unsigned count,

@@ -96,15 +96,23 @@ unsigned side_of(unsigned type, const void* host, CUdeviceptr device) {
   return found.allocation && !pinned ? kMemoryDevice : kMemoryHost;
 }
 
+/// Whether a side stays where it is, by its pointer and by what the copy says of it.
+bool stays(unsigned type, unsigned place, unsigned new_type, unsigned new_place) {
+  const auto said = [](unsigned is, unsigned at) { return is == kMemoryUnified ? at : is; };
+  return place == new_place && said(type, place) == said(new_type, new_place);
+}
+
 bool fits(const CUDA_MEMCPY3D_PEER& is, const CUDA_MEMCPY3D_PEER& becomes) {
   const auto rows = [](const CUDA_MEMCPY3D_PEER& p) { return std::max(p.Height, p.Depth); };
   const bool same = is.WidthInBytes == becomes.WidthInBytes && is.Height == becomes.Height &&
                     is.Depth == becomes.Depth;
   return (same || std::max(rows(is), rows(becomes)) <= 1) &&
-         side_of(is.srcMemoryType, is.srcHost, is.srcDevice) ==
-             side_of(becomes.srcMemoryType, becomes.srcHost, becomes.srcDevice) &&
-         side_of(is.dstMemoryType, is.dstHost, is.dstDevice) ==
-             side_of(becomes.dstMemoryType, becomes.dstHost, becomes.dstDevice);
+         stays(is.srcMemoryType, side_of(is.srcMemoryType, is.srcHost, is.srcDevice),
+               becomes.srcMemoryType,
+               side_of(becomes.srcMemoryType, becomes.srcHost, becomes.srcDevice)) &&
+         stays(is.dstMemoryType, side_of(is.dstMemoryType, is.dstHost, is.dstDevice),
+               becomes.dstMemoryType,
+               side_of(becomes.dstMemoryType, becomes.dstHost, becomes.dstDevice));
 }
 
 bool fits(const CUDA_MEMSET_NODE_PARAMS& is, const CUDA_MEMSET_NODE_PARAMS& becomes) {
@@ -214,11 +222,13 @@ CUresult update(CUgraphExec handle, CUgraph graph_handle, CUgraphNode& failed,
   return eSuccess;
 }
 
-CUresult make_exec(CUgraph handle, unsigned long long flags, CUgraphExec* made) {
+CUresult make_exec(CUgraph handle, unsigned long long flags, CUgraphExec* made, bool with_params) {
   if (!made) return eInvalidValue;
   auto graph = tables().graphs.find(handle);
   if (!graph) return no_graph();
   if (flags & ~0xfull) return fail(eInvalidValue, "unknown flags of a graph");
+  if ((flags & kGraphUpload) && !with_params)
+    return fail(eInvalidValue, "an instance is uploaded in the stream of its parameters");
   if (flags & kGraphDeviceLaunch)
     return not_supported("a graph for launches by kernels", "kernels launch nothing");
   const bool memory = has_memory(*graph);

@@ -232,7 +232,7 @@ CUresult clone_graph(CUgraph* made, CUgraph handle) {
 
 CUresult find_in_clone(CUgraphNode* found, CUgraphNode original, CUgraph handle) {
   auto graph = tables().graphs.find(handle);
-  if (!found || !graph) return fail(eInvalidValue, "no such graph");
+  if (!found || !graph || !find_node(original)) return fail(eInvalidValue, "no such graph or node");
   std::lock_guard lock(graph->mutex);
   for (const auto& each : graph->nodes)
     if (each->original == original) {

@@ -122,6 +122,34 @@ CUresult enqueue(StreamObject& stream, Operation operation) {
 
 // ---------------------------------------------------------------------------------------- graphs
 
+namespace {
+
+bool frees(const GraphObject& graph, const GraphMemory& memory) {
+  return std::ranges::any_of(graph.nodes, [&](const auto& each) {
+    const auto* free = std::get_if<FreeOperation>(&each->operation.what);
+    return free && free->memory.lock().get() == &memory;
+  });
+}
+
+/// Graphs inside of one that is sorted have no cycle either.
+CUresult sort_children(const GraphObject& graph) {
+  for (const auto& node : graph.nodes) {
+    std::vector<std::shared_ptr<GraphObject>> inside;
+    if (const auto* child = std::get_if<ChildOperation>(&node->operation.what))
+      inside = {child->graph};
+    if (const auto* choice = std::get_if<ConditionalOperation>(&node->operation.what))
+      inside.assign(choice->bodies.begin(), choice->bodies.end());
+    for (const auto& each : inside) {
+      std::vector<GraphNodeObject*> order;
+      if (CUresult code = sort(*each, order); code != eSuccess) return code;
+      if (CUresult code = sort_children(*each); code != eSuccess) return code;
+    }
+  }
+  return eSuccess;
+}
+
+}  // namespace
+
 CUresult add_node(GraphObject& graph, Operation operation, std::span<GraphNodeObject* const> before,
                   GraphNodeObject*& made) {
   auto node = std::make_shared<GraphNodeObject>();
@@ -131,11 +159,14 @@ CUresult add_node(GraphObject& graph, Operation operation, std::span<GraphNodeOb
     each->memory->graph = graph.id;
   // Memory may be freed by another graph, or by the program. In a graph of its own it cannot be
   // once an instance is there, which leaves it to whoever launched that.
-  if (const auto* each = std::get_if<FreeOperation>(&node->operation.what))
-    if (auto memory = each->memory.lock();
-        memory && memory->graph == graph.id && memory->instantiated)
-      return fail(eInvalidValue, "the graph was instantiated without the node that frees");
   std::lock_guard lock(graph.mutex);
+  const auto* free = std::get_if<FreeOperation>(&node->operation.what);
+  if (const auto memory = free ? free->memory.lock() : nullptr) {
+    if (memory->graph == graph.id && memory->instantiated)
+      return fail(eInvalidValue, "the graph was instantiated without the node that frees");
+    if (frees(graph, *memory))
+      return fail(eInvalidValue, "another node of the graph frees the memory");
+  }
   for (GraphNodeObject* each : before) {
     auto known = find_node(each);
     if (!known || known->graph != &graph)
@@ -268,6 +299,7 @@ CUresult instantiate(const GraphObject& graph, std::shared_ptr<GraphExecObject>&
   auto exec = std::make_shared<GraphExecObject>();
   exec->graph = clone(graph);
   if (CUresult code = sort(*exec->graph, exec->order); code != eSuccess) return code;
+  if (CUresult code = sort_children(*exec->graph); code != eSuccess) return code;
   for (const GraphNodeObject* node : exec->order)
     if (const auto* each = std::get_if<AllocateOperation>(&node->operation.what))
       each->memory->instantiated = true;

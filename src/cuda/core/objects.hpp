@@ -96,6 +96,9 @@ struct Capture {
   std::thread::id thread;             ///< that began it
   std::atomic<bool> blocking{false};  ///< a stream of it waits for the legacy one
   std::atomic<bool> invalid{false};
+  std::mutex mutex;  ///< for what follows
+  /// Nodes that a stream was to come after, before the program named others: nothing else need.
+  std::vector<GraphNodeObject*> replaced;
 };
 
 struct Backlog;

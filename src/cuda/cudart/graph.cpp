@@ -257,7 +257,7 @@ CUresult cudaGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
                                         cudaGraphInstantiateParams* params) {
   if (!params) return keep(eInvalidValue);
   params->errNode_out = nullptr;
-  CUresult code = make_exec(graph, params->flags, exec);
+  CUresult code = make_exec(graph, params->flags, exec, true);
   params->result_out = code == eSuccess ? 0 : 1;
   return keep(code);
 }

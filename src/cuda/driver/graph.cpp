@@ -169,7 +169,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph, void* gi
   auto* params = static_cast<Params*>(given);
   if (!params) return eInvalidValue;
   params->failed = nullptr;
-  CUresult code = make_exec(graph, params->flags, exec);
+  CUresult code = make_exec(graph, params->flags, exec, true);
   params->result = code == eSuccess ? 0 : 1;
   return code;
 }

@@ -1,4 +1,4 @@
-// What the manual says of graphs that allocate, captures and registered memory: errors, no guesses.
+// What the manual says of graphs, captures, advice and registered memory: errors, no guesses.
 #include "expect.cuh"
 
 #include <sys/mman.h>
@@ -23,6 +23,7 @@ void graphs_with_memory() {
   CHECK(cudaGraphAddMemAllocNode(&allocates, graph, nullptr, 0, &params));
   CHECK(cudaGraphAddEmptyNode(&empty, graph, &allocates, 1));
   CHECK(cudaGraphAddMemFreeNode(&frees, graph, &empty, 1, params.dptr));
+  EXPECT(cudaGraphAddMemFreeNode(&child, graph, &frees, 1, params.dptr) == cudaErrorInvalidValue);
   EXPECT(cudaGraphClone(&other, graph) == cudaErrorNotSupported);
   EXPECT(cudaGraphRemoveDependencies(graph, &allocates, &empty, nullptr, 1) ==
          cudaErrorNotSupported);
@@ -59,6 +60,116 @@ void accesses_of_nodes() {
   params.bytesize = SIZE_MAX;
   EXPECT(cudaGraphAddMemAllocNode(&node, graph, nullptr, 0, &params) == cudaErrorMemoryAllocation);
   CHECK(cudaGraphDestroy(graph));
+}
+
+/// An instance's copy keeps the kinds of memory that it was made for.
+void copies_of_instances() {
+  int *device = nullptr, *pinned = nullptr;
+  CHECK(cudaMalloc(&device, 64));
+  CHECK(cudaMallocHost(&pinned, 64));
+  for (int i = 0; i < 16; ++i) pinned[i] = i;
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t in = nullptr, out = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  constexpr auto kIn = cudaMemcpyHostToDevice, kOut = cudaMemcpyDeviceToHost,
+                 kInside = cudaMemcpyDeviceToDevice;
+  CHECK(cudaGraphCreate(&graph, 0));
+  CHECK(cudaGraphAddMemcpyNode1D(&in, graph, nullptr, 0, device, pinned, 16, kIn));
+  CHECK(cudaGraphAddMemcpyNode1D(&out, graph, &in, 1, pinned + 8, device, 16, kOut));
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  for (const auto kind : {kOut, kInside, cudaMemcpyHostToHost})
+    EXPECT(cudaGraphExecMemcpyNodeSetParams1D(exec, in, device, pinned, 16, kind) ==
+           cudaErrorInvalidValue);
+  EXPECT(cudaGraphExecMemcpyNodeSetParams1D(exec, in, pinned, device, 16, kOut) ==
+         cudaErrorInvalidValue);
+  EXPECT(cudaGraphExecMemcpyNodeSetParams1D(exec, out, pinned + 8, device, 16, kIn) ==
+         cudaErrorInvalidValue);
+  CHECK(cudaGraphExecMemcpyNodeSetParams1D(exec, in, device, pinned + 4, 16, kIn));
+  CHECK(cudaGraphLaunch(exec, nullptr));
+  CHECK(cudaDeviceSynchronize());
+  EXPECT(pinned[8] == 4 && pinned[11] == 7 && pinned[12] == 12);
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphDestroy(graph));
+  CHECK(cudaFreeHost(pinned));
+  CHECK(cudaFree(device));
+}
+
+/// A cycle, in a child too, is found when a graph is instantiated; uploads take parameters; what is
+/// gone has no counterpart in a clone.
+void shapes() {
+  cudaGraph_t graph = nullptr, inner = nullptr, clone = nullptr;
+  cudaGraphNode_t nodes[3] = {}, child = nullptr, found = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  CHECK(cudaGraphCreate(&graph, 0));
+  CHECK(cudaGraphCreate(&inner, 0));
+  for (auto& each : nodes) CHECK(cudaGraphAddEmptyNode(&each, inner, nullptr, 0));
+  CHECK(cudaGraphClone(&clone, inner));
+  EXPECT(cudaGraphNodeFindInClone(&found, nodes[2], clone) == cudaSuccess);
+  EXPECT(cudaGraphNodeFindInClone(&found, nullptr, inner) == cudaErrorInvalidValue);
+  CHECK(cudaGraphDestroyNode(nodes[2]));
+  EXPECT(cudaGraphNodeFindInClone(&found, nodes[2], clone) == cudaErrorInvalidValue);
+  EXPECT(cudaGraphInstantiateWithFlags(&exec, inner, cudaGraphInstantiateFlagUpload) ==
+         cudaErrorInvalidValue);
+  cudaGraphInstantiateParams params{};
+  params.flags = cudaGraphInstantiateFlagUpload;
+  CHECK(cudaGraphInstantiateWithParams(&exec, inner, &params));
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphAddDependencies(inner, nodes, nodes + 1, nullptr, 1));
+  CHECK(cudaGraphAddDependencies(inner, nodes + 1, nodes, nullptr, 1));
+  CHECK(cudaGraphAddChildGraphNode(&child, graph, nullptr, 0, inner));
+  EXPECT(cudaGraphInstantiate(&exec, graph, 0) == cudaErrorInvalidValue);
+  for (cudaGraph_t each : {graph, inner, clone}) CHECK(cudaGraphDestroy(each));
+}
+
+/// Streams that have joined a capture need not be joined again by the nodes that a program names.
+void replaced_dependencies() {
+  cudaStream_t stream = nullptr, forked = nullptr;
+  cudaEvent_t event = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t node = nullptr;
+  char* memory = nullptr;
+  CHECK(cudaMalloc(&memory, 64));
+  CHECK(cudaStreamCreate(&stream));
+  CHECK(cudaStreamCreate(&forked));
+  CHECK(cudaEventCreate(&event));
+  for (const bool joined : {true, false}) {
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    CHECK(cudaEventRecord(event, stream));
+    CHECK(cudaStreamWaitEvent(forked, event, 0));
+    CHECK(cudaMemsetAsync(memory, 1, 64, forked));
+    CHECK(cudaEventRecord(event, forked));
+    if (joined) CHECK(cudaStreamWaitEvent(stream, event, 0));
+    cudaStreamCaptureStatus status{};
+    CHECK(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph));
+    CHECK(cudaGraphAddEmptyNode(&node, graph, nullptr, 0));
+    CHECK(cudaStreamUpdateCaptureDependencies(stream, &node, nullptr, 1,
+                                              cudaStreamSetCaptureDependencies));
+    EXPECT(cudaStreamEndCapture(stream, &graph) ==
+           (joined ? cudaSuccess : cudaErrorStreamCaptureUnjoined));
+    if (joined) CHECK(cudaGraphDestroy(graph));
+  }
+  CHECK(cudaEventDestroy(event));
+  CHECK(cudaStreamDestroy(forked));
+  CHECK(cudaStreamDestroy(stream));
+  CHECK(cudaFree(memory));
+}
+
+/// Advice on memory that the system gave out, where kernels reach it.
+void pageable_memory() {
+  constexpr std::size_t page = 4096;
+  const cudaMemLocation gpu{cudaMemLocationTypeDevice, 0};
+  int reached = 0;
+  CHECK(cudaDeviceGetAttribute(&reached, cudaDevAttrPageableMemoryAccess, 0));
+  auto* pages = static_cast<char*>(
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  munmap(pages + page, page);
+  const cudaError_t given = reached ? cudaSuccess : cudaErrorInvalidValue;
+  EXPECT(cudaMemAdvise(pages, page, cudaMemAdviseSetReadMostly, gpu) == given);
+  EXPECT(cudaMemPrefetchAsync(pages, page, gpu, 0, nullptr) == given);
+  EXPECT(cudaMemAdvise(pages, 2 * page, cudaMemAdviseSetReadMostly, gpu) == cudaErrorInvalidValue);
+  EXPECT(cudaMemPrefetchAsync(pages + page, page, gpu, 0, nullptr) == cudaErrorInvalidValue);
+  munmap(pages, page);
+  (void)cudaGetLastError();
 }
 
 /// The legacy stream would wait for a capture.
@@ -101,7 +212,11 @@ int main() {
   CHECK(cudaFree(nullptr));
   graphs_with_memory();
   accesses_of_nodes();
+  copies_of_instances();
+  shapes();
   captures();
+  replaced_dependencies();
+  pageable_memory();
   registrations();
   return verdict();
 }
