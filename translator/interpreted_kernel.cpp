@@ -90,6 +90,10 @@ std::optional<InterpretedKernel> InterpretedKernel::make(const PtxModule& module
                     impl->entry.name, impl->program->local_bytes, kMostLocal)));
     return std::nullopt;
   }
+  if (options.debug_info) {
+    impl->program->name = impl->entry.name;
+    impl->program->file = source.program.module(0).source.name();
+  }
   impl->tier = std::make_shared<interpreter::Tier>(impl->program, std::move(store));
   InterpretedKernel kernel;
   kernel.impl_ = std::move(impl);

@@ -168,6 +168,7 @@ Result<Module> Module::load(const Device& device, const std::vector<PtxModule::I
   auto module = std::make_shared<ModuleState>();
   module->device = device.state();
   module->options = options;
+  module->options.debug_info = options.debug_info || option_flag(Option::debug_info, false);
   auto start = std::chrono::steady_clock::now();
   const std::size_t budget =
       options.inline_budget.value_or(option_number(Option::inline_budget, kInlineBudget));

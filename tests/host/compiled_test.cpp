@@ -1,17 +1,22 @@
 // Machine code of the host back end, beside the interpreter, whose results the other tests hold
 // against hardware: control flow that splits warps, blocks of any shape, barriers, warp operations,
 // local memory, and what ends a launch early.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <random>
 
 #include "ptx2spv/interpreter.hpp"
 #include "translator/backend/host/compile.hpp"
+#include "translator/backend/host/llvm_api.hpp"
 
 namespace ptx2spv::tests {
 namespace {
@@ -392,6 +397,60 @@ TEST_P(Compiled, CountsIterationsByTheInterpreter) {
       "setp.lt.u32 %p0, %r12, 50;\n@%p0 bra turn;");
   ASSERT_TRUE(kernel);
   EXPECT_GE(run(*kernel, kShapes[0], Tier::compiled, 0, 1, 1000).ending.iterations, 49u);
+}
+
+/// What the library of LLVM exports that is loaded.
+void* library_symbol(const char* name) {
+  std::string problem;
+  const interpreter::llvm::Api* api = interpreter::llvm::load_api(problem);
+  void* library = api ? dlopen(api->file.c_str(), RTLD_NOW | RTLD_NOLOAD) : nullptr;
+  return library ? dlsym(library, name) : nullptr;
+}
+
+/// For perf a line with name, address and length; for GDB an object in its list with symbol and
+/// lines.
+TEST_P(Compiled, DebuggersAndProfilersKnowCode) {
+  std::vector<Message> messages;
+  const auto module = PtxModule::parse(
+      {{".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry named(.param .u64 to) {\n"
+        ".reg .b64 %d;\n.reg .b32 %r;\nld.param.u64 %d, [to];\nmov.u32 %r, 7;\n"
+        "st.global.u32 [%d], %r;\nret;\n}\n",
+        "lines.ptx"}},
+      messages);
+  ASSERT_TRUE(module);
+  const std::string map = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  std::filesystem::remove(map);
+  for (const bool debug_info : {false, true}) {
+    const auto kernel =
+        InterpretedKernel::make(*module, {.debug_info = debug_info, .entry = "named"}, messages);
+    ASSERT_TRUE(kernel);
+    EXPECT_EQ(run(*kernel, {32, 1, 1, 1}, Tier::compiled).words[0], 7u);
+    std::ifstream file(map);
+    std::uint64_t address = 0, length = 0;
+    std::string name;
+    file >> std::hex >> address >> length >> name;
+    EXPECT_EQ(name, debug_info ? "ptx.named" : "");
+    if (!debug_info) continue;
+    EXPECT_GT(length, 16u);
+    // With the kernel alive, its object is the list's first.
+    struct Entry {
+      const Entry *next, *previous;
+      const char* object;
+      std::uint64_t size;
+    };
+    struct Descriptor {
+      std::uint32_t version, action;
+      const Entry *relevant, *first;
+    };
+    const auto* descriptor =
+        static_cast<const Descriptor*>(library_symbol("__jit_debug_descriptor"));
+    ASSERT_TRUE(descriptor && descriptor->first);
+    const std::string_view object(descriptor->first->object, descriptor->first->size);
+    EXPECT_NE(object.find("ptx.named"), std::string_view::npos);
+    EXPECT_NE(object.find("lines.ptx"), std::string_view::npos);
+    EXPECT_NE(object.find(".debug_line"), std::string_view::npos);
+  }
+  std::filesystem::remove(map);
 }
 
 TEST_P(Compiled, SaysWhatTheInterpreterKeeps) {

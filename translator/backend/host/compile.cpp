@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "translator/backend/host/content.hpp"
+#include "translator/backend/host/debug_lines.hpp"
 #include "translator/backend/host/emit.hpp"
 #include "translator/backend/host/fiber.hpp"
 
@@ -44,6 +45,16 @@ bool has_avx512(std::string_view features) {
 unsigned lanes_of(const Needs& needs, std::string_view features) {
   if (needs.warps) return kLanes;
   return (has_avx512(features) ? 16 : 8) * (needs.barriers ? 2 : 1);
+}
+
+/// Tells GDB of what is linked.
+LLVMOrcObjectLayerRef layer_for_debuggers(void* api, LLVMOrcExecutionSessionRef session,
+                                          const char*) {
+  const Api& l = *static_cast<const Api*>(api);
+  LLVMOrcObjectLayerRef layer =
+      l.OrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager(session);
+  l.OrcRTDyldObjectLinkingLayerRegisterJITEventListener(layer, l.CreateGDBRegistrationListener());
+  return layer;
 }
 
 class Compiler {
@@ -138,9 +149,19 @@ class Compiler {
     return true;
   }
 
-  LLVMOrcLLJITRef link(LLVMMemoryBufferRef object, std::uint64_t& address, std::string& problem) {
+  LLVMOrcLLJITRef link(LLVMMemoryBufferRef object, const Program& program, std::uint64_t& address,
+                       std::string& problem) {
     LLVMOrcLLJITRef jit = nullptr;
-    if (failed(l_.OrcCreateLLJIT(&jit, nullptr), problem)) {
+    LLVMOrcLLJITBuilderRef builder = nullptr;
+    const std::string name = code_name(program);
+    const std::vector<std::byte> listed =
+        program.name.empty() ? std::vector<std::byte>() : bytes(object);
+    if (!program.name.empty()) {
+      builder = l_.OrcCreateLLJITBuilder();
+      l_.OrcLLJITBuilderSetObjectLinkingLayerCreator(builder, layer_for_debuggers,
+                                                     const_cast<Api*>(&l_));
+    }
+    if (failed(l_.OrcCreateLLJIT(&jit, builder), problem)) {
       l_.DisposeMemoryBuffer(object);
       return nullptr;
     }
@@ -152,10 +173,11 @@ class Compiler {
                 problem))
       l_.OrcJITDylibAddGenerator(library, process);
     if (failed(l_.OrcLLJITAddObjectFile(jit, library, object), problem) ||
-        failed(l_.OrcLLJITLookup(jit, &address, "kernel"), problem)) {
+        failed(l_.OrcLLJITLookup(jit, &address, name.c_str()), problem)) {
       l_.OrcDisposeLLJIT(jit);
       return nullptr;
     }
+    if (!listed.empty()) list_for_perf(name, address, listed);
     return jit;
   }
 
@@ -227,7 +249,7 @@ std::shared_ptr<const Code> compile(const Program& program, bool rows, CodeStore
   }
   auto code = std::make_shared<Code>();
   std::uint64_t address = 0;
-  code->jit_ = compiler.link(object, address, problem);
+  code->jit_ = compiler.link(object, program, address, problem);
   if (!code->jit_) return nullptr;
   code->run = reinterpret_cast<Compiled>(address);
   code->lanes = kind.lanes;

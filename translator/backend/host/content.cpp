@@ -56,6 +56,11 @@ std::string content_of(const Program& program) {
   content.add_all(function.order);
   content.add(program.local_bytes), content.add(program.shared_bytes), content.add(program.rows);
   content.add_all(program.source->steps);
+  if (!program.name.empty()) {
+    content.add_text(program.name), content.add_text(program.file);
+    for (const ir::Loc& each : program.locs) content.add(each.line), content.add(each.module);
+    for (const ir::Inst& each : function.insts) content.add(each.loc);
+  }
   for (const auto& call : program.calls) content.add_text(call->name);
   // Where operands of what handlers do lie.
   for (const Step& step : program.steps) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "translator/backend/host/debug_lines.hpp"
 #include "translator/ir/names.hpp"
 
 namespace ptx2spv::interpreter::llvm {
@@ -17,6 +18,8 @@ Emitter::Emitter(Build& build, const ir::Function& function, const Program& prog
                  const std::vector<std::uint32_t>& steps, const Shape& shape, Kind kind)
     : b_(build), f_(function), program_(program), steps_(steps), shape_(shape), kind_(kind) {}
 
+Emitter::~Emitter() = default;
+
 bool Emitter::fail(const ir::Inst& inst) {
   if (problem_.empty())
     problem_ = fmt::format("operation {} is not compiled", ir::info(inst.op).name);
@@ -28,6 +31,7 @@ bool Emitter::run() {
   begin();
   for (std::uint32_t i = 0; i < shape_.places() && problem_.empty(); ++i) block(i);
   end_warps();
+  if (lines_) lines_->finish();
   return problem_.empty();
 }
 
@@ -60,7 +64,10 @@ LLVMValueRef Emitter::field(std::size_t offset, LLVMTypeRef t, bool invariant) {
 void Emitter::begin() {
   const Api& l = b_.l;
   LLVMTypeRef parameters[] = {b_.i64, b_.i64, b_.i64, b_.i32, b_.i32};
-  b_.function = l.AddFunction(b_.module, "kernel", l.FunctionType(b_.i32, parameters, 5, 0));
+  b_.function = l.AddFunction(b_.module, code_name(program_).c_str(),
+                              l.FunctionType(b_.i32, parameters, 5, 0));
+  if (!program_.name.empty())
+    lines_ = std::make_unique<DebugLines>(b_, program_, f_.locs.size() > 1 ? f_.locs[1].line : 1);
   const std::string width = std::to_string(b_.lanes >= 16 ? 512 : b_.lanes * 32);
   for (const char* name : {"prefer-vector-width", "min-legal-vector-width"})
     l.AddAttributeAtIndex(

@@ -1,6 +1,7 @@
 // From the IR to LLVM's: a function that runs warps, whose lanes lie side by side in vectors.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -98,11 +99,16 @@ struct Lifted {
   bool uniform = false;
 };
 
+class DebugLines;
+
 class Emitter {
  public:
   Emitter(Build& build, const ir::Function& function, const Program& program,
           const std::vector<std::uint32_t>& steps, const Shape& shape, Kind kind);
-  /// The function `kernel` of type Compiled. False where it cannot be made; problem() says why.
+  ~Emitter();
+  Emitter(const Emitter&) = delete;
+  Emitter& operator=(const Emitter&) = delete;
+  /// The function of type Compiled. False where it cannot be made; problem() says why.
   bool run();
   const std::string& problem() const { return problem_; }
 
@@ -192,6 +198,7 @@ class Emitter {
   const Shape& shape_;
   const Kind kind_;
   std::string problem_;
+  std::unique_ptr<DebugLines> lines_;
 
   LLVMValueRef frame_ = nullptr;
   LLVMBasicBlockRef entry_ = nullptr, stopped_ = nullptr;

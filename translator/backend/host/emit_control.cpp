@@ -1,7 +1,7 @@
 // Control flow: each block runs for the lanes that have come to it.
 #include <algorithm>
 
-#include "translator/backend/host/emit.hpp"
+#include "translator/backend/host/debug_lines.hpp"
 
 namespace ptx2spv::interpreter::llvm {
 
@@ -22,11 +22,12 @@ void Emitter::block(std::uint32_t place) {
   b_.at(bodies_[place]);
   mask_ = b_.load(b_.mask_type, in_[place]);
   if (shape_.waits(place)) b_.store(b_.l.ConstNull(b_.mask_type), in_[place]);
-  for (const Value v : f_.blocks[current_].insts)
-    if (!instruction(v)) {
-      fail(f_.insts[v]);
-      return;
-    }
+  for (const Value v : f_.blocks[current_].insts) {
+    if (lines_) lines_->at(f_.locs[f_.insts[v].loc]);
+    if (instruction(v)) continue;
+    fail(f_.insts[v]);
+    return;
+  }
   terminate(current_);
 }
 

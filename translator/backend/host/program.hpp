@@ -146,6 +146,7 @@ struct Program {
   std::uint32_t shared_bytes = 0, local_bytes = 0;
   std::vector<ir::Loc> locs;
   std::shared_ptr<const Source> source;
+  std::string name, file;  ///< of the kernel and its PTX, where debuggers are to know; else empty
   // What steps point at.
   std::vector<std::unique_ptr<ir::MemAttr>> accesses;
   std::vector<std::unique_ptr<Call>> calls;
