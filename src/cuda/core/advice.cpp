@@ -130,6 +130,23 @@ CUresult prefetch(CUdeviceptr address, std::size_t bytes, std::optional<int> pla
   return eSuccess;
 }
 
+CUresult attach(const StreamObject& stream, CUdeviceptr address, std::size_t bytes,
+                unsigned flags) {
+  constexpr unsigned kGlobal = 1, kHostAlone = 2, kSingle = 4;
+  if (flags != kGlobal && flags != kHostAlone && flags != kSingle)
+    return fail(eInvalidValue, "memory is attached in one way");
+  if (flags == kSingle && &stream == stream.context->legacy.get())
+    return fail(eInvalidValue, "memory is not attached to the legacy stream");
+  if (is_pageable(address, bytes, stream.context->device->ordinal)) return eSuccess;
+  const auto allocation = find_address(address);
+  if (!allocation ||
+      (allocation->use != MemoryUse::managed && allocation->use != MemoryUse::variable))
+    return fail(eInvalidValue, "the memory is not managed, or has no length");
+  if (bytes && bytes != allocation->bytes)
+    return fail(eInvalidValue, "a part of the memory is not attached");
+  return eSuccess;
+}
+
 CUresult range_attribute(void* data, std::size_t data_bytes, int attribute, CUdeviceptr address,
                          std::size_t bytes) {
   if (!data) return fail(eInvalidValue, "no place for the attribute");

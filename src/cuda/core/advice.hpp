@@ -13,6 +13,8 @@ std::optional<int> place_of_ordinal(int ordinal);
 /// Ordinals stand for devices, -1 for the host.
 CUresult advise(CUdeviceptr address, std::size_t bytes, int advice, std::optional<int> place);
 CUresult prefetch(CUdeviceptr address, std::size_t bytes, std::optional<int> place, unsigned flags);
+/// What cudaStreamAttachMemAsync checks: managed memory as a whole, pageable memory with a length.
+CUresult attach(const StreamObject& stream, CUdeviceptr address, std::size_t bytes, unsigned flags);
 CUresult range_attribute(void* data, std::size_t data_bytes, int attribute, CUdeviceptr address,
                          std::size_t bytes);
 CUresult range_attributes(void** data, const std::size_t* data_bytes, const int* attributes,

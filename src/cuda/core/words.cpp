@@ -122,9 +122,9 @@ CUresult check_operation(const CUstreamBatchMemOpParams& each) {
     case kFlush: return not_supported("a flush of remote writes", "no other device writes here");
     case kWait32:
     case kWait64:
+      if (each.flags & ~(3u | kFlushAfter)) return fail(eInvalidValue, "unknown flags of a wait");
       if (each.flags & kFlushAfter)
         return not_supported("a flush of remote writes", "no other device writes here");
-      if (each.flags & ~3u) return fail(eInvalidValue, "unknown flags of a wait");
       break;
     case kWrite32:
     case kWrite64:

@@ -1,6 +1,7 @@
 // Streams, captures and events.
 #include <cstring>
 
+#include "src/cuda/core/advice.hpp"
 #include "src/cuda/driver/face.hpp"
 
 namespace ptx2spv::cuda {
@@ -29,11 +30,10 @@ extern "C" {
 
 CUresult cuStreamDestroy(CUstream handle) { return cuStreamDestroy_v2(handle); }
 
-CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, std::size_t, unsigned flags) {
-  if (flags != 1 && flags != 2 && flags != 4) return eInvalidValue;
-  return call_in(handle, [&](ContextObject&, const auto&) -> CUresult {
-    auto allocation = find_address(address);
-    return allocation && allocation->use == MemoryUse::managed ? eSuccess : eInvalidValue;
+CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, std::size_t bytes,
+                                unsigned flags) {
+  return call_in(handle, [&](ContextObject&, const auto& stream) {
+    return attach(*stream, address, bytes, flags);
   });
 }
 

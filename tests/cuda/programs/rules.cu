@@ -1,4 +1,5 @@
 // What the manual says of graphs, captures, advice and registered memory: errors, no guesses.
+#include "driver.cuh"
 #include "expect.cuh"
 
 #include <sys/mman.h>
@@ -154,6 +155,17 @@ void replaced_dependencies() {
   CHECK(cudaFree(memory));
 }
 
+/// Unknown flags are wrong, beside one that is not supported too.
+void flags_of_waits() {
+  unsigned* word = nullptr;
+  CHECK(cudaMallocHost(&word, 8));
+  const auto at = reinterpret_cast<CUdeviceptr>(word);
+  for (const unsigned flags : {~0u, 8u, 1u << 30 | 8u, 1u << 31})
+    EXPECT(DRIVER(cuStreamWaitValue32)(nullptr, at, 0, flags) == CUDA_ERROR_INVALID_VALUE);
+  EXPECT(DRIVER(cuStreamWriteValue32)(nullptr, at, 0, ~0u) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cudaFreeHost(word));
+}
+
 /// Advice on memory that the system gave out, where kernels reach it.
 void pageable_memory() {
   constexpr std::size_t page = 4096;
@@ -166,6 +178,13 @@ void pageable_memory() {
   const cudaError_t given = reached ? cudaSuccess : cudaErrorInvalidValue;
   EXPECT(cudaMemAdvise(pages, page, cudaMemAdviseSetReadMostly, gpu) == given);
   EXPECT(cudaMemPrefetchAsync(pages, page, gpu, 0, nullptr) == given);
+  EXPECT(cudaStreamAttachMemAsync(nullptr, pages, page, cudaMemAttachGlobal) == given);
+  EXPECT(DRIVER(cuStreamAttachMemAsync)(nullptr, reinterpret_cast<CUdeviceptr>(pages), page,
+                                        CU_MEM_ATTACH_GLOBAL) ==
+         (reached ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE));
+  EXPECT(cudaStreamAttachMemAsync(nullptr, pages, 0, cudaMemAttachGlobal) == cudaErrorInvalidValue);
+  EXPECT(cudaStreamAttachMemAsync(nullptr, pages, 2 * page, cudaMemAttachGlobal) ==
+         cudaErrorInvalidValue);
   EXPECT(cudaMemAdvise(pages, 2 * page, cudaMemAdviseSetReadMostly, gpu) == cudaErrorInvalidValue);
   EXPECT(cudaMemPrefetchAsync(pages + page, page, gpu, 0, nullptr) == cudaErrorInvalidValue);
   munmap(pages, page);
@@ -216,6 +235,7 @@ int main() {
   shapes();
   captures();
   replaced_dependencies();
+  flags_of_waits();
   pageable_memory();
   registrations();
   return verdict();
