@@ -76,7 +76,7 @@ std::array<std::uint32_t, 3> results(const Parsed& p, std::span<const std::uint3
   bool own = false, looked = false, again = false;
   options.operation = [&](const Function& f, const Inst& inst, std::span<const Bits> args,
                           Bits& result) {
-    own = own || inst.fp.checked;
+    own = own || (inst.op == Op::ffma && inst.fp.checked);
     if (inst.op == Op::flt) return result = Bits::of(number(args[0]) < number(args[1])), true;
     if (!float_operation(f, inst, args, result)) return false;
     if (inst.fp.sat)
@@ -175,23 +175,22 @@ TEST(CheckedFma, each_check_is_needed) {
   }
 }
 
-/// Sums, products and fma of each other, with a store and a load among them.
-std::string random_line(std::mt19937& rng) {
-  std::vector<unsigned> values{2, 10, 11, 12, 13, 14, 15, 16, 17};
+/// Sums, products and fma of each other and of `values`, with a store and a load among them.
+std::string random_operations(std::mt19937& rng, std::vector<unsigned>& values, bool memory) {
   const auto any = [&] {
     // What was made last is taken most.
     const auto back = std::min<std::size_t>(rng() % 12, values.size() - 1);
     return " %" + std::to_string(values[values.size() - 1 - back]);
   };
-  std::string text = "  %3 = constant i64 0x100000008\n  %4 = constant i32 0x80000000\n";
+  std::string text;
   unsigned next = 100;
-  for (unsigned left = 4 + rng() % 30; left > 0; --left) {
+  for (unsigned left = 4 + rng() % (memory ? 30 : 8); left > 0; --left) {
     const std::string made = "  %" + std::to_string(next) + " = ";
-    switch (rng() % 10) {
-      case 0: text += made + "fmul i32 fp=f32,rn" + any() + any() + "\n"; break;
-      case 1: text += made + "fadd i32 fp=f32,rn" + any() + any() + "\n"; break;
-      case 2: text += made + "xor_ i32" + any() + " %4\n"; break;
-      case 3: {
+    switch (rng() % (memory ? 10 : 9) + (memory ? 0 : 1)) {
+      case 1: text += made + "fmul i32 fp=f32,rn" + any() + any() + "\n"; break;
+      case 2: text += made + "fadd i32 fp=f32,rn" + any() + any() + "\n"; break;
+      case 3: text += made + "xor_ i32" + any() + " %4\n"; break;
+      case 0: {
         if (rng() % 2) text += "  store mem=global,4 %3" + any() + "\n";
         text += made + "load i32 mem=global,4 %3\n";
         break;
@@ -200,8 +199,42 @@ std::string random_line(std::mt19937& rng) {
     }
     values.push_back(next++);
   }
-  text += "  %50 = xor_ i32 %" + std::to_string(next - 1) + " %4\n";
-  return text + "  %51 = xor_ i32" + any() + any() + "\n";
+  return text;
+}
+
+std::string random_line(std::mt19937& rng) {
+  std::vector<unsigned> values{2, 10, 11, 12, 13, 14, 15, 16, 17};
+  const std::string text = "  %3 = constant i64 0x100000008\n  %4 = constant i32 0x80000000\n" +
+                           random_operations(rng, values, true);
+  const auto value = [&](std::size_t back) {
+    return " %" + std::to_string(values[values.size() - back]);
+  };
+  return text + "  %50 = xor_ i32" + value(1) + " %4\n  %51 = xor_ i32" + value(2) + value(3) +
+         "\n";
+}
+
+/// Three numbers that come around, of which one begins with 0, and five from before the loop.
+std::string random_loop(std::mt19937& rng) {
+  std::string text =
+      "\nb0:\n  %1 = constant i32 0x0\n  %2 = constant i32 0x1\n"
+      "  %3 = constant i64 0x100000000\n  %4 = constant i32 0x80000000\n"
+      "  %5 = constant i64 0x100000004\n  %6 = constant i32 0x5\n";
+  for (unsigned i = 0; i < 7; ++i) {
+    const std::string at = std::to_string(30 + i);
+    text += "  %" + at + " = constant i32 " + std::to_string(4 * i) + "\n  %" +
+            std::to_string(10 + i) + " = load i32 mem=param,4,readonly %" + at + "\n";
+  }
+  std::vector<unsigned> values{12, 13, 14, 15, 16, 20, 21, 22};
+  const std::string body = random_operations(rng, values, false);
+  const auto last = [&](std::size_t back) {
+    return " %" + std::to_string(values[values.size() - back]);
+  };
+  return text + "  br b1\nb1:\n  %20 = phi i32 %10" + last(1) + "\n  %21 = phi i32 %11" + last(2) +
+         "\n  %22 = phi i32 %1" + last(3) +
+         "\n  %23 = phi i32 %1 %24\n  loop b3 b2\n  br b4\nb4:\n" + body +
+         "  %24 = add i32 %23 %2\n  %25 = ult i1 %24 %6\n  merge b5\n  cond_br %25 b2 b5\n" +
+         "b5:\n  br b3\nb2:\n  br b1\nb3:\n  store mem=global,4 %3" + last(1) +
+         "\n  store mem=global,4 %5" + last(2) + "\n  exit\n";
 }
 
 TEST(CheckedFma, random_lines_give_what_they_gave) {
@@ -295,6 +328,122 @@ b3:
     operands.draw(round, words);
     ASSERT_EQ(results(before, words), results(after, words)) << round;
   }
+}
+
+/// z = z^2 + c with two exits, and a sum of products beside it, from eight words of memory.
+const char* const kLoop = R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i32 0x4
+  %3 = constant i64 0x100000000
+  %4 = load i32 mem=param,4,readonly %1
+  %5 = load i32 mem=param,4,readonly %2
+  %6 = constant i32 0x1
+  %7 = constant i32 0x40800000
+  %8 = constant i32 0x80000000
+  %9 = constant i32 0x8
+  %30 = load i32 mem=param,4,readonly %9
+  br b1
+b1:
+  %10 = phi i32 %1 %19
+  %11 = phi i32 %1 %16
+  %12 = phi i32 %1 %21
+  %22 = phi i32 %30 %23
+  loop b6 b5
+  br b2
+b2:
+  %13 = fmul i32 fp=f32,rn %10 %10
+  %14 = fmul i32 fp=f32,rn %11 %11
+  %15 = fadd i32 fp=f32,rn %13 %14
+  %25 = flt i1 fp=f32 %7 %15
+  merge b4
+  cond_br %25 b3 b4
+b3:
+  br b6
+b4:
+  %26 = fadd i32 fp=f32,rn %10 %10
+  %16 = ffma i32 fp=f32,rn %26 %11 %5
+  %17 = xor_ i32 %14 %8
+  %18 = fadd i32 fp=f32,rn %13 %17
+  %19 = fadd i32 fp=f32,rn %18 %4
+  %23 = ffma i32 fp=f32,rn %5 %4 %22
+  %21 = add i32 %12 %6
+  %27 = ult i1 %21 %9
+  merge b7
+  cond_br %27 b5 b7
+b7:
+  br b6
+b5:
+  br b1
+b6:
+  %40 = phi i32 %10 %19
+  %41 = phi i32 %11 %23
+  %42 = constant i64 0x100000004
+  store mem=global,4 %3 %40
+  store mem=global,4 %42 %41
+  %43 = constant i64 0x100000008
+  store mem=global,4 %43 %12
+  exit
+)";
+
+TEST(CheckedFma, a_loop_runs_natively_and_again_where_a_check_fails) {
+  const Structured before(kLoop);
+  Structured once(kLoop);
+  const Profile profile = losing();
+  ASSERT_TRUE(passes::checked_loops(once.f, once.m, {.profile = profile}));
+  once.expect_valid();
+  EXPECT_EQ(once.count(Op::ffma), 4u) << print(once.f, once.m);
+  Structured both(kLoop);
+  passes::checked_loops(both.f, both.m, {.profile = profile});
+  ASSERT_TRUE(transform(both));
+  // Two factors that come around, and before the loop two factors and two addends.
+  EXPECT_EQ(once.count(Op::flt), 2u + 2 + 3) << print(once.f, once.m);
+  Operands operands;
+  Ways ways;
+  unsigned wrong = 0;
+  Structured unchecked(kLoop);
+  passes::checked_loops(unchecked.f, unchecked.m, {.profile = profile});
+  const Value none = Builder(unchecked.f).i32(0);
+  unchecked.f.blocks[0].insts.insert(unchecked.f.blocks[0].insts.begin(), none);
+  for (Block& block : unchecked.f.blocks)
+    for (const Value v : block.insts)
+      if (unchecked.f.insts[v].op == Op::flt && unchecked.f.insts[v].fp.checked)
+        unchecked.f.args(v)[1] = none;
+  for (unsigned round = 0; round < 3000; ++round) {
+    std::uint32_t words[3];
+    operands.draw(round, words);
+    const auto want = results(before, words);
+    ASSERT_EQ(want, results(once, words)) << round;
+    ASSERT_EQ(want, results(both, words, &ways)) << round;
+    wrong += want != results(unchecked, words);
+  }
+  EXPECT_GT(ways.native, 500u);
+  EXPECT_GT(ways.repeated, 100u);
+  EXPECT_GT(wrong, 20u) << "checks that are left out are missed";
+}
+
+TEST(CheckedFma, random_loops_give_what_they_gave) {
+  std::mt19937 rng(12);
+  Operands operands;
+  Ways ways;
+  unsigned twice = 0;
+  const Profile profile = losing();
+  for (unsigned program = 0; program < 100; ++program) {
+    const std::string text = random_loop(rng);
+    const Structured before(text);
+    Structured after(text);
+    twice += passes::checked_loops(after.f, after.m, {.profile = profile});
+    transform(after);
+    for (unsigned round = 0; round < 40; ++round) {
+      std::uint32_t words[7];
+      operands.draw(round, words);
+      ASSERT_EQ(results(before, words), results(after, words, &ways))
+          << text << print(after.f, after.m);
+    }
+  }
+  EXPECT_GT(twice, 50u);
+  EXPECT_GT(ways.native, 100u);
+  EXPECT_GT(ways.repeated, 100u);
 }
 
 TEST(CheckedFma, devices_that_have_no_need_or_no_fma_keep_what_they_have) {

@@ -257,7 +257,7 @@ class CheckedFma {
   Value first_check(const Stretch& s) {
     Value any = 0;
     for (const auto& check : s.checks) {
-      const Value one = checked::fails(b_, copied(check.value), check.grid);
+      const Value one = checked::is_less(b_, copied(check.value), checked::least(b_, check.grid));
       any = any ? b_.op2(Op::or_, any, one) : one;
     }
     return any ? any : b_.i1(false);

@@ -11,6 +11,10 @@
 //
 // CPU drivers execute branches that no thread takes. W is a loop: where no thread enters it, they
 // execute one iteration at most.
+//
+// Where fma alone lose denormals, the checks are those of checked_fma, which makes lines of the
+// second copy. Only innermost loops that test at their end stand twice: behind all checks of an
+// iteration, so that a thread whose check failed leaves before the next one.
 #include "translator/passes/legalise/checked_loops.hpp"
 
 #include <algorithm>
@@ -26,6 +30,8 @@ namespace {
 
 /// The largest loops that stand twice, in instructions.
 constexpr std::size_t kMostInstructions = 600;
+/// Checks of fma in a loop, at most.
+constexpr std::size_t kMostChecks = 200;
 
 }  // namespace
 
@@ -68,18 +74,25 @@ int CheckedLoops::leaving_side(std::uint32_t loop, BlockId b) const {
   return first == second ? -1 : first ? 0 : 1;
 }
 
+/// The block at a loop's end whose branch may leave it; none where there is no such one.
+BlockId CheckedLoops::end_test_of(std::uint32_t loop) const {
+  const BlockId end = f_.blocks[nest_.loops[loop].header].continue_block;
+  const auto& latches = f_.blocks[end].preds;
+  return latches.size() == 1 && leaving_side(loop, latches[0]) >= 0 ? latches[0] : kNoBlock;
+}
+
 /// A block on every way around the loop whose branch may leave it; none where there is no such one
 /// in the two places that are looked at.
 BlockId CheckedLoops::test_of(std::uint32_t loop) const {
+  // Behind all checks of an iteration, so that none has to be carried around the loop.
+  if (fma_alone_) return end_test_of(loop);
   BlockId b = nest_.loops[loop].header;
   const BlockId end = f_.blocks[b].continue_block;
   while (f_.blocks[b].term == Term::br && f_.blocks[b].succs[0] != end &&
          nest_.innermost[f_.blocks[b].succs[0]] == loop &&
          nest_.within(f_.blocks[b].succs[0], loop))
     b = f_.blocks[b].succs[0];
-  if (leaving_side(loop, b) >= 0) return b;
-  const auto& latches = f_.blocks[end].preds;
-  return latches.size() == 1 && leaving_side(loop, latches[0]) >= 0 ? latches[0] : kNoBlock;
+  return leaving_side(loop, b) >= 0 ? b : end_test_of(loop);
 }
 
 void CheckedLoops::consider(std::uint32_t loop) {
@@ -89,7 +102,7 @@ void CheckedLoops::consider(std::uint32_t loop) {
     twin.loop = loop, twin.header = header, twin.merge = nest_.loops[loop].merge;
     const auto blocks = blocks_of(loop);
     twin.blocks.assign(blocks.begin(), blocks.end());
-    if (plan(twin)) {
+    if (fma_alone_ ? plan_fma(twin) : plan(twin)) {
       twins_.push_back(std::move(twin));
       return;
     }
@@ -140,12 +153,12 @@ bool CheckedLoops::check_edges(const Twin& twin) {
 /// Between a check that fails and the loop's next test a thread computes with wrong numbers. Its
 /// reads stay where the kernel reads: neither their addresses nor the branches that lead to them
 /// follow from such numbers.
-bool CheckedLoops::reads_are_safe(const Twin& twin) {
+bool CheckedLoops::reads_are_safe(const Twin& twin, std::span<const Value> native) {
   const auto reads = [&](Value v) {
     return f_.insts[v].op == Op::load && f_.insts[f_.arg(v, 0)].op != Op::constant;
   };
   bool any = false;
-  for (const Value v : checks_.native()) follows_[v] = true;
+  for (const Value v : native) follows_[v] = true;
   // Once more for what comes around a loop.
   for (bool more = true; more;) {
     more = false;
@@ -173,7 +186,7 @@ bool CheckedLoops::plan(Twin& twin) {
   bool can = true;
   for (const BlockId b : twin.blocks)
     for (const Value v : f_.blocks[b].insts) can = can && checks_.follow(v, preferred(v));
-  can = can && check_edges(twin) && reads_are_safe(twin);
+  can = can && check_edges(twin) && reads_are_safe(twin, checks_.native());
   unsigned saved = 0, spent = 0;
   for (const Value v : checks_.native()) saved += saved_by(f_.insts[v].op);
   for (const Value v : checks_.checks()) {
@@ -192,14 +205,98 @@ bool CheckedLoops::plan(Twin& twin) {
   return pays;
 }
 
+// ---- What to check where fma alone lose denormals ----
+
+/// What fma take as factors, and what sums and signs make those of; and what numbers take at all.
+void CheckedLoops::find_uses(const Twin& twin) {
+  for (auto b = twin.blocks.rbegin(); b != twin.blocks.rend(); ++b) {
+    const std::vector<Value>& insts = f_.blocks[*b].insts;
+    for (auto v = insts.rbegin(); v != insts.rend(); ++v) {
+      const Inst& inst = f_.insts[*v];
+      const bool as_factor =
+          factor_[*v] && (inst.op == Op::fadd || inst.op == Op::xor_ || inst.op == Op::and_);
+      for (const Value a : f_.args(*v)) {
+        if (inst.fp.kind == NumKind::f32) taken_[a] = true;
+        if (as_factor) factor_[a] = true;
+      }
+      if (fma_.rests_on_checks(*v)) factor_[f_.arg(*v, 0)] = factor_[f_.arg(*v, 1)] = true;
+    }
+  }
+}
+
+/// What comes to the loop's phis has their grids, or is checked to.
+std::vector<FmaChecks::Check> CheckedLoops::assume_fma_phis(const Twin& twin) {
+  find_uses(twin);
+  std::vector<FmaChecks::Check> phis;
+  for (const Value v : f_.blocks[twin.header].insts) {
+    if (f_.insts[v].op != Op::phi) break;
+    if (f_.insts[v].type != Type::i32 || (!taken_[v] && !factor_[v])) continue;
+    phis.push_back({v, factor_[v] ? FmaChecks::kFactor : FmaChecks::kSum});
+    fma_.assume(v, phis.back().grid);
+  }
+  for (const BlockId b : twin.blocks)
+    for (const Value v : f_.blocks[b].insts)
+      for (const Value a : f_.args(v)) taken_[a] = factor_[a] = false;
+  return phis;
+}
+
+/// Whether every check stands before the loop, or before its test.
+bool CheckedLoops::checks_come_before_test(const Twin& twin) const {
+  const BlockId test = test_of(twin.loop);
+  const auto place = [&](BlockId b) { return std::ranges::find(twin.blocks, b); };
+  return std::ranges::all_of(twin.fma_checks, [&](const FmaChecks::Check& check) {
+    const BlockId home = home_[check.value];
+    return home == kNoBlock || !inside_[home] || place(home) <= place(test);
+  });
+}
+
+bool CheckedLoops::plan_fma(Twin& twin) {
+  for (const BlockId b : twin.blocks)
+    if (b != twin.header && f_.blocks[b].merge == Merge::loop) return false;
+  if (test_of(twin.loop) == kNoBlock) return false;
+  const std::vector<FmaChecks::Check> phis = assume_fma_phis(twin);
+  std::vector<Value> native;
+  bool can = true;
+  for (const BlockId b : twin.blocks)
+    for (const Value v : f_.blocks[b].insts) {
+      if (b == twin.header && f_.insts[v].op == Op::phi) continue;
+      if (fma_.rests_on_checks(v)) {
+        native.push_back(v);
+        can = can && fma_.check_operands(v);
+      }
+      fma_.follow(v);
+    }
+  for (const FmaChecks::Check& phi : phis)
+    for (const Value a : f_.args(phi.value)) {
+      if (fma_.has_grid(a, phi.grid)) continue;
+      can = can && f_.insts[a].op != Op::constant;
+      fma_.require(a, phi.grid);
+    }
+  twin.fma_checks.assign(fma_.checks().begin(), fma_.checks().end());
+  for (const BlockId b : twin.blocks) inside_[b] = true;
+  can = can && !native.empty() && twin.fma_checks.size() <= kMostChecks &&
+        checks_come_before_test(twin) && reads_are_safe(twin, native);
+  for (const BlockId b : twin.blocks) inside_[b] = false;
+  if (can)
+    for (const Value v : native) f_.insts[v].fp.checked = true;
+  for (const BlockId b : twin.blocks)
+    for (const Value v : f_.blocks[b].insts) follows_[v] = false;
+  fma_.forget();
+  return can;
+}
+
 bool CheckedLoops::run() {
   if (nest_.loops.empty()) return false;
+  for (const BlockId b : f_.order)
+    for (const Value v : f_.blocks[b].insts) fma_.know(v);
   home_.assign(f_.insts.size(), kNoBlock);
   for (BlockId b = 0; b < f_.blocks.size(); ++b)
     for (const Value v : f_.blocks[b].insts) home_[v] = b;
   inside_.assign(f_.blocks.size(), false);
   level_.assign(f_.insts.size(), 0);
   follows_.assign(f_.insts.size(), false);
+  factor_.assign(f_.insts.size(), false);
+  taken_.assign(f_.insts.size(), false);
   copy_of_.assign(f_.insts.size(), 0);
   block_of_.assign(f_.blocks.size(), kNoBlock);
   inner_.resize(nest_.loops.size());
@@ -211,7 +308,7 @@ bool CheckedLoops::run() {
   if (twins_.empty()) return false;
   find_live_out();
   bad_ = static_cast<std::uint32_t>(f_.vars.size());
-  f_.vars.push_back({Type::i32, "check", false});
+  f_.vars.push_back({fma_alone_ ? Type::i1 : Type::i32, "check", false});
   for (at_ = 0; at_ < twins_.size(); ++at_) {
     Twin& twin = twins_[at_];
     enter(twin);
@@ -244,8 +341,9 @@ bool CheckedLoops::run() {
 
 bool checked_loops(Function& function, Module& module, const FloatOptions& options) {
   const Exactness& device = options.profile.exactness;
-  if (options.fp != FpPolicy::exact || !device.flushes_denormals32 || device.denormals32)
-    return false;
+  const bool flushes = device.flushes_denormals32 && !device.denormals32;
+  const bool fma_flush = device.denormals32 && device.fused_fma32 && !device.fma_denormals32;
+  if (options.fp != FpPolicy::exact || (!flushes && !fma_flush)) return false;
   return checked::CheckedLoops(function, module, options.profile).run();
 }
 

@@ -58,6 +58,17 @@ void CheckedLoops::enter(Twin& twin) {
   f_.blocks[twin.header].preds = std::move(preds);
   for (const BlockId p : from) std::ranges::replace(f_.blocks[p].succs, twin.header, entry);
   b_.at(entry);
+  if (fma_alone_) {
+    b_.set(bad_, b_.i1(false));
+    twin.entry_fails = b_.i1(false);
+    for (const auto& [v, grid] : twin.fma_checks)
+      if (home_[v] == kNoBlock || twin_of_[home_[v]] != at_)
+        twin.entry_fails = b_.op2(Op::or_, twin.entry_fails, is_less(b_, v, least(b_, grid)));
+    // Such threads fail in the loop too, and leave it.
+    for (const auto& [v, grid] : twin.fma_checks)
+      twin.least.push_back(b_.select(twin.entry_fails, b_.i32(0x7f800000), least(b_, grid)));
+    return;
+  }
   b_.set(bad_, b_.i32(0));
   for (const bool narrow : {false, true})
     for (const Value v : twin.checked[narrow])
@@ -71,11 +82,30 @@ Value CheckedLoops::check(Value v, const Bounds& bounds) {
   return b_.op2(Op::or_, b_.get(bad_), fails);
 }
 
-void CheckedLoops::copy(Twin& twin) {
-  // By value: 1 plain, 2 narrow.
-  std::vector<std::uint8_t>& level = level_;
+/// level_ by value: 1 plain, 2 narrow; where fma alone lose denormals, the check's number from 1
+/// on.
+void CheckedLoops::set_checks(const Twin& twin, bool on) {
   for (const bool narrow : {false, true})
-    for (const Value v : twin.checked[narrow]) level[v] = narrow ? 2 : 1;
+    for (const Value v : twin.checked[narrow]) level_[v] = !on ? 0 : narrow ? 2 : 1;
+  std::uint8_t number = 0;
+  for (const auto& check : twin.fma_checks) level_[check.value] = on ? ++number : 0;
+}
+
+/// Checks the copy of a value.
+void CheckedLoops::check_copy(const Twin& twin, Value v) {
+  const Value made = copy_of_[v];
+  if (!fma_alone_) return b_.set(bad_, check(made, level_[v] == 2 ? kNarrow : kPlain));
+  const Value one = is_less(b_, made, twin.least[level_[v] - 1u]);
+  b_.set(bad_, b_.op2(Op::or_, b_.get(bad_), one));
+}
+
+Value CheckedLoops::failed() {
+  const Value bad = b_.get(bad_);
+  return fma_alone_ ? bad : b_.cmp(Op::slt, bad, b_.i32(0));
+}
+
+void CheckedLoops::copy(Twin& twin) {
+  set_checks(twin, true);
   twin.before.push_back(twin.entry);
   for (const BlockId b : twin.blocks) {
     block_of_[b] = b_.new_block();
@@ -88,11 +118,16 @@ void CheckedLoops::copy(Twin& twin) {
     const BlockId to = block_of_[b];
     b_.at(to);
     std::vector<Value> late;  // checks of phis stand behind all of them
+    bool at_phis = true;
+    const auto end_phis = [&] {
+      // Who comes around the loop has failed none.
+      if (std::exchange(at_phis, false) && fma_alone_ && b == twin.header)
+        b_.set(bad_, b_.i1(false));
+      for (const Value phi_value : std::exchange(late, {})) check_copy(twin, phi_value);
+    };
     const std::vector<Value> insts = f_.blocks[b].insts;
     for (const Value v : insts) {
-      if (f_.insts[v].op != Op::phi)
-        for (const Value phi_value : std::exchange(late, {}))
-          b_.set(bad_, check(copy_of_[phi_value], level[phi_value] == 2 ? kNarrow : kPlain));
+      if (f_.insts[v].op != Op::phi) end_phis();
       const Inst inst = f_.insts[v];
       b_.set_loc(inst.loc);
       std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
@@ -104,14 +139,13 @@ void CheckedLoops::copy(Twin& twin) {
       same.builtin = inst.builtin;
       copy_of_[v] = made;
       f_.insts[v].fp.checked = false;  // of the second copy
-      if (!level[v]) continue;
+      if (!level_[v]) continue;
       if (inst.op == Op::phi)
         late.push_back(v);
       else
-        b_.set(bad_, check(made, level[v] == 2 ? kNarrow : kPlain));
+        check_copy(twin, v);
     }
-    for (const Value phi_value : late)
-      b_.set(bad_, check(copy_of_[phi_value], level[phi_value] == 2 ? kNarrow : kPlain));
+    end_phis();
     Block& made = f_.blocks[to];
     const Block& block = f_.blocks[b];
     made.term = block.term;
@@ -125,8 +159,7 @@ void CheckedLoops::copy(Twin& twin) {
     made.continue_block =
         block.continue_block == kNoBlock ? kNoBlock : block_at(block.continue_block);
   }
-  for (const bool narrow : {false, true})
-    for (const Value v : twin.checked[narrow]) level[v] = 0;
+  set_checks(twin, false);
   // Values around a loop, and conditions, are those of the copy.
   for (const BlockId b : twin.blocks) {
     for (const Value v : f_.blocks[block_of_[b]].insts) {
@@ -143,7 +176,7 @@ void CheckedLoops::leave_on_failure(const Twin& twin) {
     const std::uint32_t loop = nest_.innermost[b];
     const BlockId original = test_of(loop), test = block_of_[original];
     b_.at(test);
-    const Value fails = b_.cmp(Op::slt, b_.get(bad_), b_.i32(0));
+    const Value fails = failed();
     const bool leaves_if = leaving_side(loop, original) == 0;
     const Value stays = leaves_if ? 0 : b_.inst(Op::not_, Type::i1, {fails});
     const Value cond = f_.blocks[test].cond;
@@ -178,7 +211,8 @@ void CheckedLoops::join(Twin& twin) {
     firsts.push_back(phi(done, f_.insts[v].type, args));
   }
   b_.at(done);
-  const Value fails = b_.cmp(Op::slt, b_.get(bad_), b_.i32(0)), no = b_.i1(false);
+  const Value fails = fma_alone_ ? b_.op2(Op::or_, failed(), twin.entry_fails) : failed();
+  const Value no = b_.i1(false);
   b_.br(again);
 
   f_.blocks[again].preds = {done, next};

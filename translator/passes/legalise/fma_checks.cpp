@@ -74,11 +74,15 @@ void FmaChecks::forget() {
   checks_.clear();
 }
 
-Value fails(Builder& b, Value v, int grid) {
-  const auto least = static_cast<std::uint32_t>(kBias - grid) << kFraction;
+Value least(Builder& b, int grid) {
+  return b.i32(static_cast<std::uint32_t>(kBias - grid) << kFraction);
+}
+
+Value is_less(Builder& b, Value v, Value least) {
   const Value magnitude = b.op2(Op::and_, v, b.i32(0x7fffffff));
-  const Value below = b.inst(Op::flt, Type::i1, {magnitude, b.i32(least)});
-  b.last(below).fp = {.kind = NumKind::f32};
+  const Value below = b.inst(Op::flt, Type::i1, {magnitude, least});
+  // It does not matter here whether the device takes denormals for zeros.
+  b.last(below).fp = {.kind = NumKind::f32, .checked = true};
   return below;
 }
 

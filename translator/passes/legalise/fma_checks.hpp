@@ -54,7 +54,9 @@ class FmaChecks {
   std::vector<ir::Value> touched_;  ///< of assumed_
 };
 
-/// Whether the check of a value fails, which it does for zeros, too.
-ir::Value fails(ir::Builder& b, ir::Value v, int grid);
+/// The least magnitude of a value with the grid.
+ir::Value least(ir::Builder& b, int grid);
+/// Whether the value is less, as zeros are.
+ir::Value is_less(ir::Builder& b, ir::Value v, ir::Value least);
 
 }  // namespace ptx2spv::passes::checked
