@@ -120,6 +120,10 @@ if(TARGET ptx2spv_cuda)
                   ptx2spv_cudart_archive
           LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda"
           ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda")
+  install(TARGETS ptx2spv_semaphore_layer
+          LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda")
+  install(FILES "${PROJECT_BINARY_DIR}/cuda/VkLayer_ptx2spv_semaphores.json"
+          DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda")
   if(TARGET ptx2spv_cuda_audit)
     install(TARGETS ptx2spv_cuda_audit
             LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda")

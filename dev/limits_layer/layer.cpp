@@ -2,8 +2,6 @@
 // no more than the profile that PTX2SPV_DEBUG=limits=FILE names states, and refuses a device that
 // is created with more. Below the validation layer, it makes that one hold every call and module
 // against the smaller device.
-#include <vulkan/vk_layer.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -16,9 +14,12 @@
 #include "dev/limits_layer/limits.hpp"
 #include "ptx2spv/debug_setting.hpp"
 #include "src/files.hpp"
+#include "src/vulkan/layer.hpp"
 
 namespace {
 
+namespace layer = ptx2spv::layer;
+using layer::link_info;
 using ptx2spv::limits::Limits;
 
 struct Instance {
@@ -35,15 +36,13 @@ struct Device {
 };
 
 std::mutex guard;
-// By the loader's dispatch table, which an object shares with those that it was made from.
+// By their dispatch tables.
 std::map<const void*, Instance> instances;
 std::map<const void*, Device> devices;
 
-const void* key(const void* object) { return *static_cast<const void* const*>(object); }
-
 Instance instance_of(const void* object) {
   std::lock_guard lock(guard);
-  return instances.at(key(object));
+  return instances.at(layer::dispatch_table(object));
 }
 
 const Limits* limits() {
@@ -62,16 +61,6 @@ const Limits* limits() {
     return made;
   }();
   return read ? &*read : nullptr;
-}
-
-template <typename Info>
-Info* link_info(const void* chain, VkStructureType type) {
-  for (auto* each = static_cast<const VkBaseInStructure*>(chain); each; each = each->pNext) {
-    if (each->sType != type) continue;
-    auto* info = const_cast<Info*>(reinterpret_cast<const Info*>(each));
-    if (info->function == VK_LAYER_LINK_INFO) return info;
-  }
-  return nullptr;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* create,
@@ -98,7 +87,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* creat
   load(made.properties, "vkGetPhysicalDeviceProperties2");
   load(made.extensions, "vkEnumerateDeviceExtensionProperties");
   std::lock_guard lock(guard);
-  instances[key(*instance)] = made;
+  instances[layer::dispatch_table(*instance)] = made;
   return VK_SUCCESS;
 }
 
@@ -108,7 +97,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance instance,
   const Instance known = instance_of(instance);
   {
     std::lock_guard lock(guard);
-    instances.erase(key(instance));
+    instances.erase(layer::dispatch_table(instance));
   }
   known.destroy(instance, allocator);
 }
@@ -201,7 +190,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical,
   if (result != VK_SUCCESS) return result;
   made.destroy = reinterpret_cast<PFN_vkDestroyDevice>(made.next(*device, "vkDestroyDevice"));
   std::lock_guard lock(guard);
-  devices[key(*device)] = made;
+  devices[layer::dispatch_table(*device)] = made;
   return VK_SUCCESS;
 }
 
@@ -210,8 +199,8 @@ VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice device, const VkAllocationCal
   Device known;
   {
     std::lock_guard lock(guard);
-    known = devices.at(key(device));
-    devices.erase(key(device));
+    known = devices.at(layer::dispatch_table(device));
+    devices.erase(layer::dispatch_table(device));
   }
   known.destroy(device, allocator);
 }
@@ -252,33 +241,28 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice device, const 
   PFN_vkGetDeviceProcAddr next = nullptr;
   {
     std::lock_guard lock(guard);
-    next = devices.at(key(device)).next;
+    next = devices.at(layer::dispatch_table(device)).next;
   }
   return next(device, name);
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance instance, const char* name) {
-  const struct {
-    const char* name;
-    PFN_vkVoidFunction function;
-  } own[] = {
-#define PTX2SPV_OWN(name, function) {"vk" #name, reinterpret_cast<PFN_vkVoidFunction>(function)},
-      PTX2SPV_OWN(GetInstanceProcAddr, get_instance_proc) PTX2SPV_OWN(
-          GetDeviceProcAddr, get_device_proc) PTX2SPV_OWN(CreateInstance, create_instance)
-          PTX2SPV_OWN(DestroyInstance, destroy_instance)
-              PTX2SPV_OWN(GetPhysicalDeviceFeatures, get_features)
-                  PTX2SPV_OWN(GetPhysicalDeviceFeatures2, get_features2)
-                      PTX2SPV_OWN(GetPhysicalDeviceFeatures2KHR, get_features2) PTX2SPV_OWN(
-                          GetPhysicalDeviceProperties, get_properties)
-                          PTX2SPV_OWN(GetPhysicalDeviceProperties2, get_properties2) PTX2SPV_OWN(
-                              GetPhysicalDeviceProperties2KHR, get_properties2)
-                              PTX2SPV_OWN(EnumerateDeviceExtensionProperties, enumerate_extensions)
-                                  PTX2SPV_OWN(CreateDevice, create_device)
-                                      PTX2SPV_OWN(DestroyDevice, destroy_device)
-#undef PTX2SPV_OWN
+  const layer::Own own[] = {
+      layer::own("GetInstanceProcAddr", get_instance_proc),
+      layer::own("GetDeviceProcAddr", get_device_proc),
+      layer::own("CreateInstance", create_instance),
+      layer::own("DestroyInstance", destroy_instance),
+      layer::own("GetPhysicalDeviceFeatures", get_features),
+      layer::own("GetPhysicalDeviceFeatures2", get_features2),
+      layer::own("GetPhysicalDeviceFeatures2KHR", get_features2),
+      layer::own("GetPhysicalDeviceProperties", get_properties),
+      layer::own("GetPhysicalDeviceProperties2", get_properties2),
+      layer::own("GetPhysicalDeviceProperties2KHR", get_properties2),
+      layer::own("EnumerateDeviceExtensionProperties", enumerate_extensions),
+      layer::own("CreateDevice", create_device),
+      layer::own("DestroyDevice", destroy_device),
   };
-  for (const auto& each : own)
-    if (!std::strcmp(name, each.name)) return each.function;
+  if (const PFN_vkVoidFunction function = layer::find(own, name)) return function;
   if (!instance) return nullptr;
   return instance_of(instance).next(instance, name);
 }
@@ -286,11 +270,6 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance instance, 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) VKAPI_ATTR VkResult VKAPI_CALL
-vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* negotiate) {
-  if (negotiate->loaderLayerInterfaceVersion < 2) return VK_ERROR_INITIALIZATION_FAILED;
-  negotiate->loaderLayerInterfaceVersion = 2;
-  negotiate->pfnGetInstanceProcAddr = get_instance_proc;
-  negotiate->pfnGetDeviceProcAddr = get_device_proc;
-  negotiate->pfnGetPhysicalDeviceProcAddr = nullptr;
-  return VK_SUCCESS;
+vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* with) {
+  return layer::negotiate(*with, get_instance_proc, get_device_proc);
 }

@@ -100,7 +100,7 @@ std::vector<Candidate> enumerate_candidates(const DeviceOptions& options, std::s
   // The loader opens every driver of the system, which takes longer than SwiftShader alone: it is
   // left out where only SwiftShader is wanted. Layers exist for the loader only.
   bool only_swiftshader = request == "swiftshader" && !everything;
-  if (!only_swiftshader || validation || limited) {
+  if (!only_swiftshader || validation || limited || semaphores_layered()) {
     auto loader = open_loader(validation);
     if (loader)
       append(all, *loader, notes);

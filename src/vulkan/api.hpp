@@ -86,6 +86,8 @@ Result<std::shared_ptr<Instance>> open_loader(bool validation);
 /// Whether devices are to look like a smaller one (the debug setting limits), which takes the
 /// loader.
 bool limits_requested();
+/// Whether the process has Vulkan of its own, with the layer that ptxexec adds for semaphores.
+bool semaphores_layered();
 /// Opens SwiftShader's library directly, without loader or environment.
 Result<std::shared_ptr<Instance>> open_swiftshader();
 /// SwiftShader's library, or empty; `searched` gets every place that was tried.

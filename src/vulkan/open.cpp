@@ -23,6 +23,7 @@ namespace {
 constexpr const char* kLibrary = "libvk_swiftshader.so";
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 constexpr const char* kLimitsLayer = "VK_LAYER_PTX2SPV_limits";
+constexpr const char* kSemaphoresLayer = "VK_LAYER_PTX2SPV_semaphores";
 
 /// Whether PTX2SPV_VALIDATION has `word` among those that are separated by commas.
 bool validation_requested(std::string_view word) {
@@ -181,6 +182,13 @@ bool add_limits_layer() {
 }  // namespace
 
 bool limits_requested() { return !option_text(Option::limits).empty(); }
+
+bool semaphores_layered() {
+  const char* layers = std::getenv("VK_INSTANCE_LAYERS");
+  void* loader = ::dlopen("libvulkan.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (loader) ::dlclose(loader);
+  return loader && layers && std::strstr(layers, kSemaphoresLayer);
+}
 
 std::string find_swiftshader(std::string* searched) {
   std::vector<fs::path> places;

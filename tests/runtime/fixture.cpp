@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <optional>
 
@@ -54,7 +56,8 @@ const auto* g_environment = testing::AddGlobalTestEnvironment(new Validation);
 Device& test_device() {
   if (!g_device) {
     DeviceOptions options = test_options();
-    options.validation = true;
+    const char* off = std::getenv("VK_LOADER_LAYERS_DISABLE");
+    options.validation = !off || !std::strstr(off, "VK_LAYER_KHRONOS_validation");
     auto device = Device::open(options);
     if (!device) {
       std::printf("without the validation layer: %s\n", device.error().text.c_str());

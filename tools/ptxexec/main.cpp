@@ -258,7 +258,7 @@ void apply(const Environment& environment) {
   }
 }
 
-/// Puts `path` before what a variable of the dynamic linker has.
+/// Puts `path` before what a variable of the dynamic linker or Vulkan's loader has.
 void put_first(const char* variable, std::string path) {
   if (const char* before = std::getenv(variable); before && *before) {
     path += ':';
@@ -273,6 +273,11 @@ int start(char** program, const std::filesystem::path& folder) {
   const auto audit = folder / "libptx2spv-cuda-audit.so";
   std::error_code ignored;
   if (std::filesystem::exists(audit, ignored)) put_first("LD_AUDIT", audit.string());
+  // A program with Vulkan of its own shares semaphores with CUDA on drivers that share none.
+  if (std::filesystem::exists(folder / "VkLayer_ptx2spv_semaphores.json", ignored)) {
+    put_first("VK_ADD_LAYER_PATH", folder.string());
+    put_first("VK_INSTANCE_LAYERS", "VK_LAYER_PTX2SPV_semaphores");
+  }
   execvp(program[0], program);
   const int error = errno;
   std::fprintf(stderr, "ptxexec: %s cannot be started: %s\n", program[0], std::strerror(error));
