@@ -146,10 +146,12 @@ T atomically(AtomicOp op, T* at, T value) {
     case AtomicOp::exch: return word.exchange(value);
     default: break;
   }
-  T old = word.load();
-  while (!word.compare_exchange_weak(old, changed(op, old, value))) {
+  // What stays as it is need not be written, so that most of those that lose a race for the least
+  // or the largest do not take the word from each other. Fences are operations of their own.
+  for (T old = word.load();;) {
+    const T next = changed(op, old, value);
+    if (next == old || word.compare_exchange_weak(old, next)) return old;
   }
-  return old;
 }
 
 template <typename T>
