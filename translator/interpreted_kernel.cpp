@@ -23,8 +23,6 @@ Profile interpreter_profile() {
   profile.max_shared_bytes = limits::kShared;
   profile.max_slots = 0;
   profile.features.image_atomics64 = profile.features.indexed_samplers = false;
-  // Atomics on floats round and flush as NVIDIA's memory does, not as the processor.
-  profile.features.buffer_atomic_f32_add = profile.features.buffer_atomic_f64_add = false;
   profile.exactness.second_nan64 = false;
   profile.exactness.native_approx = false;
   profile.exactness.native_warps = false;

@@ -108,7 +108,7 @@ constexpr Pass kPasses[] = {
        if (c.options.shared_in_memory)
          atomics.features.shared_atomics64 =
              atomics.features.shared_atomics64 && atomics.features.buffer_atomics64;
-       passes::legalise_atomics(c.function, atomics);
+       passes::legalise_atomics(c.function, atomics, c.steps != nullptr);
      },
      "atomics that the device lacks become loops, which structurize handles as any others"},
     {Phase::memory, "move-shared-memory", Form::variables, kRequired,

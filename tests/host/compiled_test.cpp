@@ -189,6 +189,63 @@ TEST_P(Compiled, BarriersAndSharedMemory) {
       ".shared .align 4 .b8 all[4096];\n");
 }
 
+/// Sums of memory in a loop, as the hardware has them (hardware.md): a bit of the result for each
+/// that is another.
+TEST_P(Compiled, AtomicSumsOfFloatsAreNvidias) {
+  struct Sum {
+    std::uint64_t old, value, global, shared;
+  };
+  // Denormals flushed by global memory alone, a sum that is one, zeros, one NaN for all.
+  constexpr Sum kSingle[] = {{0x3f800000, 0x40000000, 0x40400000, 0x40400000},
+                             {1, 1, 0, 2},
+                             {0x80000001, 0x80000000, 0x80000000, 0x80000001},
+                             {0x00800000, 0x80800001, 0x80000000, 0x80000001},
+                             {0x80000000, 0x80000000, 0x80000000, 0x80000000},
+                             {0x3f800000, 0xbf800000, 0, 0},
+                             {0x4b800000, 0x3f800000, 0x4b800000, 0x4b800000},
+                             {0x7f800000, 0xff800000, 0x7fffffff, 0x7fffffff},
+                             {0xffc00001, 0x3f800000, 0x7fffffff, 0x7fffffff},
+                             {0x7f7fffff, 0x7f7fffff, 0x7f800000, 0x7f800000}};
+  // The operand's NaN first and as it is, or the cell's first and quiet.
+  constexpr Sum kDouble[] = {
+      {0x3ff0000000000000, 0x4000000000000000, 0x4008000000000000, 0x4008000000000000},
+      {1, 1, 2, 2},
+      {0x7ff0000000000001, 0xfff0000000000002, 0xfff0000000000002, 0x7ff8000000000001},
+      {0x7ff0000000000001, 0x3ff0000000000000, 0x7ff0000000000001, 0x7ff8000000000001},
+      {0x3ff0000000000000, 0xfff0000000000002, 0xfff0000000000002, 0xfff8000000000002},
+      {0x7ff0000000000000, 0xfff0000000000000, 0xfff8000000000000, 0xfff8000000000000}};
+  std::string body =
+      "mov.u32 %r12, all;\nshl.b32 %r13, %r2, 3;\nadd.u32 %r12, %r12, %r13;\nmov.u32 %r10, 0;\n"
+      "mov.u32 %r11, 0;\nmov.u32 %r14, 0;\nagain:\n";
+  unsigned bit = 0;
+  const auto add = [&](const Sum& sum, bool wide, bool shared) {
+    const std::string space = shared ? "shared" : "global", at = shared ? "[%r12]" : "[%d2]";
+    const auto number = [](std::uint64_t n) { return std::to_string(n); };
+    const std::string bits = wide ? "b64" : "b32", cell = wide ? "%d4" : "%r15";
+    const std::string value = wide ? "%d5" : "%r16", type = wide ? "f64" : "f32";
+    body += "mov." + bits + " " + cell + ", " + number(sum.old) + ";\nst." + space + "." + bits +
+            " " + at + ", " + cell + ";\nmov." + bits + " " + value + ", " + number(sum.value) +
+            ";\natom." + space + ".add." + type + " " + value + ", " + at + ", " + value +
+            ";\nsetp.ne." + bits + " %p0, " + value + ", " + cell + ";\nld." + space + "." + bits +
+            " " + cell + ", " + at + ";\nsetp.ne.or." + bits + " %p0, " + cell + ", " +
+            number(shared ? sum.shared : sum.global) + ", %p0;\nselp.b32 %r17, " +
+            number(1u << (bit++ % 16)) + ", 0, %p0;\nor.b32 " +
+            (wide ? "%r11, %r11" : "%r10, %r10") + ", %r17;\n";
+  };
+  for (const bool shared : {false, true}) {
+    for (const Sum& each : kSingle) add(each, false, shared);
+    bit = 0;
+    for (const Sum& each : kDouble) add(each, true, shared);
+    bit = 0;
+  }
+  body += "add.u32 %r14, %r14, 1;\nsetp.lt.u32 %p1, %r14, 2;\n@%p1 bra again;";
+  const auto kernel = kernel_of(body, ".shared .align 8 .b8 all[2048];\n");
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ(kernel->not_compiled({32, 1, 1}), "");
+  for (const Tier tier : {Tier::interpreted, Tier::compiled})
+    for (const std::uint32_t word : run(*kernel, {32, 1, 1, 2}, tier).words) EXPECT_EQ(word, 0u);
+}
+
 /// Rows of a tile: groups of lanes follow each other where not all do. Some do not run, and some
 /// lie before the tile's begin.
 TEST_P(Compiled, RowsOfATileFollowEachOther) {

@@ -111,8 +111,28 @@ void store_rows(const Step& step, Lanes& lanes) {
   });
 }
 
+/// NVIDIA's sums. Global memory is added to by the cache: it flushes denormals of f32, and of f64
+/// leaves a NaN as it is and takes the operand's first. Shared memory is added to by the processor,
+/// which makes a NaN of f64 quiet and keeps the cell's.
+u32 sum_f32(u32 old, u32 value, bool shared) {
+  const auto flushed = [shared](u32 x) {
+    return shared || (x & 0x7f800000u) ? x : x & 0x80000000u;
+  };
+  const float sum = std::bit_cast<float>(flushed(old)) + std::bit_cast<float>(flushed(value));
+  return sum != sum ? 0x7fffffffu : flushed(std::bit_cast<u32>(sum));
+}
+u64 sum_f64(u64 old, u64 value, bool shared) {
+  const auto is_nan = [](u64 x) { return (x & ~0ull >> 1) > 0x7ff0000000000000ull; };
+  constexpr u64 kQuiet = 1ull << 51;
+  if (shared && is_nan(old)) return old | kQuiet;
+  if (is_nan(value)) return shared ? value | kQuiet : value;
+  if (is_nan(old)) return old;
+  const double sum = std::bit_cast<double>(old) + std::bit_cast<double>(value);
+  return sum != sum ? 0xfff8000000000000ull : std::bit_cast<u64>(sum);
+}
+
 template <typename T>
-T changed(AtomicOp op, T old, T value) {
+T changed(AtomicOp op, T old, T value, bool shared) {
   using S = std::make_signed_t<T>;
   switch (op) {
     case AtomicOp::umin: return std::min(old, value);
@@ -123,20 +143,14 @@ T changed(AtomicOp op, T old, T value) {
       return static_cast<T>(std::max(static_cast<S>(old), static_cast<S>(value)));
     case AtomicOp::inc: return old >= value ? 0 : old + 1;
     case AtomicOp::dec: return old == 0 || old > value ? value : old - 1;
-    case AtomicOp::fadd_f32: {
-      const float sum = std::bit_cast<float>(static_cast<u32>(old)) +
-                        std::bit_cast<float>(static_cast<u32>(value));
-      return sum != sum ? 0x7fffffffu : std::bit_cast<u32>(sum);
-    }
-    case AtomicOp::fadd_f64:
-      return static_cast<T>(
-          std::bit_cast<u64>(std::bit_cast<double>(u64{old}) + std::bit_cast<double>(u64{value})));
+    case AtomicOp::fadd_f32: return sum_f32(static_cast<u32>(old), static_cast<u32>(value), shared);
+    case AtomicOp::fadd_f64: return static_cast<T>(sum_f64(old, value, shared));
     default: return value;
   }
 }
 
 template <typename T>
-T atomically(AtomicOp op, T* at, T value) {
+T atomically(AtomicOp op, T* at, T value, bool shared) {
   const std::atomic_ref<T> word(*at);
   switch (op) {
     case AtomicOp::add: return word.fetch_add(value);
@@ -149,7 +163,7 @@ T atomically(AtomicOp op, T* at, T value) {
   // What stays as it is need not be written, so that most of those that lose a race for the least
   // or the largest do not take the word from each other. Fences are operations of their own.
   for (T old = word.load();;) {
-    const T next = changed(op, old, value);
+    const T next = changed(op, old, value, shared);
     if (next == old || word.compare_exchange_weak(old, next)) return old;
   }
 }
@@ -158,11 +172,12 @@ template <typename T>
 void atomic(const Step& step, Lanes& lanes) {
   const Where where(step, lanes);
   const AtomicOp op = access(step).atomic;
+  const bool shared = access(step).space == Space::shared;
   const T* in = values<T>(lanes, step.in[1]);
   T* out = values<T>(lanes, step.out);
   each_lane(lanes.mask, [&](unsigned lane) {
     auto* at = reinterpret_cast<T*>(where.of(lane));
-    out[lane] = at ? atomically(op, at, in[lane]) : 0;
+    out[lane] = at ? atomically(op, at, in[lane], shared) : 0;
   });
 }
 

@@ -75,8 +75,8 @@ struct Wide {
 
 class Legaliser {
  public:
-  Legaliser(ir::Function& function, const Profile& profile)
-      : f_(function), profile_(profile), rw_(function), b_(rw_.builder()) {}
+  Legaliser(ir::Function& function, const Profile& profile, bool host)
+      : f_(function), profile_(profile), host_(host), rw_(function), b_(rw_.builder()) {}
 
   void run() {
     find_uses();
@@ -108,8 +108,9 @@ class Legaliser {
   }
 
   bool emulated64(const ir::Inst& inst) const {
-    return inst.mem.space != Space::local && (inst.op == Op::atomic || inst.op == Op::atomic_cas) &&
-           inst.mem.bytes == 8 && !native64(inst, profile_);
+    return !host_ && inst.mem.space != Space::local &&
+           (inst.op == Op::atomic || inst.op == Op::atomic_cas) && inst.mem.bytes == 8 &&
+           !native64(inst, profile_);
   }
 
   void survey() {
@@ -135,14 +136,15 @@ class Legaliser {
     const ir::Inst inst = f_.insts[value];
     if (inst.op != Op::atomic && inst.op != Op::atomic_cas) return rw_.keep(value);
     if (inst.mem.space == Space::local) return own_memory(value, inst);
+    const bool cas = inst.op == Op::atomic_cas;
+    if (host_ && (cas || half_format(inst.mem.atomic).width == 0)) return rw_.keep(value);
     if (inst.mem.bytes == 8) {
       if (native64(inst, profile_)) return rw_.keep(value);
       if (inst.op == Op::atomic && !wide_.any_used && (wide_.all_add || wide_.all_bitwise))
         return two_words(value, inst);
       return locked(value, inst);
     }
-    if (inst.op == Op::atomic_cas)
-      return inst.mem.bytes == 2 ? narrow_cas(value, inst) : rw_.keep(value);
+    if (cas) return inst.mem.bytes == 2 ? narrow_cas(value, inst) : rw_.keep(value);
     if (native32(inst, profile_)) return rw_.keep(value);
     cas_loop(value, inst);
   }
@@ -481,6 +483,7 @@ class Legaliser {
 
   ir::Function& f_;
   const Profile& profile_;
+  const bool host_;
   CfgRewriter rw_;
   ir::Builder& b_;
   std::vector<bool> used_;
@@ -500,13 +503,13 @@ void barriers_as_atomics(ir::Function& function) {
 
 }  // namespace
 
-void legalise_atomics(ir::Function& function, const Profile& profile) {
+void legalise_atomics(ir::Function& function, const Profile& profile, bool host) {
   if (profile.workarounds.barriers_as_atomics) barriers_as_atomics(function);
   bool any = false;
   for (const ir::Block& block : function.blocks)
     for (const Value v : block.insts)
       any = any || function.insts[v].op == Op::atomic || function.insts[v].op == Op::atomic_cas;
-  if (any) Legaliser(function, profile).run();
+  if (any) Legaliser(function, profile, host).run();
 }
 
 }  // namespace ptx2spv::passes

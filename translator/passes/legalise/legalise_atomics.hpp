@@ -8,6 +8,7 @@
 namespace ptx2spv::passes {
 
 /// Runs on variables, before structuring. Afterwards every atomic is one that `profile` has.
-void legalise_atomics(ir::Function& function, const Profile& profile);
+/// `host`: the host back end runs the function, whose handlers have all but those on halves.
+void legalise_atomics(ir::Function& function, const Profile& profile, bool host = false);
 
 }  // namespace ptx2spv::passes
