@@ -160,12 +160,11 @@ T atomically(AtomicOp op, T* at, T value, bool shared) {
     case AtomicOp::exch: return word.exchange(value);
     default: break;
   }
-  // What stays as it is need not be written, so that most of those that lose a race for the least
-  // or the largest do not take the word from each other. Fences are operations of their own.
-  for (T old = word.load();;) {
-    const T next = changed(op, old, value, shared);
-    if (next == old || word.compare_exchange_weak(old, next)) return old;
+  // Without a look at whether anything changes, which no processor can foresee.
+  T old = word.load();
+  while (!word.compare_exchange_weak(old, changed(op, old, value, shared))) {
   }
+  return old;
 }
 
 template <typename T>
