@@ -158,9 +158,6 @@ struct KernelOperation {
 /// Whether its threads may wait for a clock, or for what the host or another stream does: it takes
 /// a thread of the stream's own, where the host's processor may run it.
 bool may_wait(const KernelOperation& kernel);
-/// Whether the host's processor may run it for long. Texture references are read from the program's
-/// variables when the kernel runs: it does before the call returns.
-bool may_be_long(const FunctionObject& function, const LaunchConfig& config);
 /// The arguments as cuLaunchKernel takes them; valid while the operation stays where it is.
 void** param_pointers(KernelOperation& operation);
 struct CopyOperation {

@@ -1,7 +1,6 @@
 #include "src/cuda/core/graph.hpp"
 
 #include "src/cuda/core/backlog.hpp"
-#include "src/executor/executor.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -36,18 +35,10 @@ CUresult run_host(StreamObject& stream, const HostOperation& operation) {
   return eSuccess;
 }
 
-/// Whether it would hold up the calling thread. What is wrong with it is the launch's to say.
-bool holds_up(const KernelOperation& kernel) {
-  if (may_wait(kernel)) return true;
-  if (!may_be_long(*kernel.function, kernel.config)) return false;
-  const auto for_host = runtime::is_for_host(kernel.function->kernel, kernel.config, kernel.args);
-  return for_host && *for_host;
-}
-
 /// Whether the host takes part in it.
 bool calls_host(const Operation& operation) {
   const auto* kernel = std::get_if<KernelOperation>(&operation.what);
-  return (kernel && holds_up(*kernel)) || std::holds_alternative<HostOperation>(operation.what) ||
+  return (kernel && may_wait(*kernel)) || std::holds_alternative<HostOperation>(operation.what) ||
          std::holds_alternative<BatchOperation>(operation.what) ||
          std::holds_alternative<ConditionalOperation>(operation.what);
 }
@@ -324,6 +315,17 @@ CUresult run_graph(StreamObject& stream, const GraphObject& graph) {
 
 namespace {
 
+/// Work of other streams that wait nodes come after is kept still: the whole graph waits for it.
+void wait_for_kept(StreamObject& stream, const GraphObject& graph) {
+  for (const auto& node : graph.nodes) {
+    if (const auto* each = std::get_if<WaitOperation>(&node->operation.what);
+        each && tables().events.has(each->event))
+      (void)keep_wait(stream, *each->event);
+    if (const auto* each = std::get_if<ChildOperation>(&node->operation.what))
+      wait_for_kept(stream, *each->graph);
+  }
+}
+
 /// Frees what a launch before left, where the graph was instantiated so.
 void free_memory_of(const GraphObject& graph) {
   for (const auto& node : graph.nodes) {
@@ -338,6 +340,7 @@ void free_memory_of(const GraphObject& graph) {
 }  // namespace
 
 CUresult launch_graph(StreamObject& stream, GraphExecObject& exec) {
+  wait_for_kept(stream, *exec.graph);
   const bool host = calls_host(*exec.graph);
   if (!host && !is_held_up(stream)) {
     if (exec.flags & kGraphFreeOnLaunch) free_memory_of(*exec.graph);

@@ -108,11 +108,6 @@ bool is_shared(CUdeviceptr address) {
 
 }  // namespace
 
-bool may_be_long(const FunctionObject& function, const LaunchConfig& config) {
-  return !function.module->has_texture_refs &&
-         runtime::may_be_long(*function.kernel.state(), runtime::volume(config.grid));
-}
-
 bool may_wait(const KernelOperation& kernel) {
   const EntryInfo& info = kernel.function->kernel.info();
   const bool others =
@@ -147,6 +142,13 @@ namespace {
 CUresult check_context(const StreamObject& stream, const FunctionObject& function) {
   if (function.module->context == stream.context) return eSuccess;
   return fail(eInvalidResourceHandle, "the function and the stream are of different contexts");
+}
+
+/// Whether the host's processor may run it for long. Texture references are read from the program's
+/// variables when the kernel runs: it does before the call returns.
+bool may_be_long(const FunctionObject& function, const LaunchConfig& config) {
+  return !function.module->has_texture_refs &&
+         runtime::may_be_long(*function.kernel.state(), runtime::volume(config.grid));
 }
 
 /// A launch that is behind others of the stream, or may hold up the calling thread. What is wrong

@@ -194,6 +194,42 @@ void graph(unsigned* memory) {
   CHECK(cudaGraphDestroy(captured));
 }
 
+/// A graph's wait for an event behind a kernel that waits.
+void graph_after_event(unsigned* memory, unsigned* device) {
+  Streams s;
+  Word *flag = memory, *answer = memory + 1;
+  *flag = *answer = 0;
+  cudaGraph_t made = nullptr;
+  cudaGraphExec_t instance = nullptr;
+  cudaGraphNode_t wait = nullptr, fill = nullptr;
+  cudaEvent_t event = nullptr;
+  cudaMemsetParams set{};
+  set.dst = device;
+  set.value = 6;
+  set.elementSize = 4;
+  set.width = set.height = 1;
+  CHECK(cudaMemset(device, 0, 4));
+  CHECK(cudaEventCreate(&event));
+  CHECK(cudaGraphCreate(&made, 0));
+  CHECK(cudaGraphAddEventWaitNode(&wait, made, nullptr, 0, event));
+  CHECK(cudaGraphAddMemsetNode(&fill, made, &wait, 1, &set));
+  CHECK(cudaGraphInstantiate(&instance, made, 0));
+  wait_for<<<1, 1, 0, s.one>>>(flag, 2, answer);
+  CHECK(cudaEventRecord(event, s.one));
+  CHECK(cudaGraphLaunch(instance, s.other));
+  await(answer, 1);
+  EXPECT(cudaStreamQuery(s.other) == cudaErrorNotReady);
+  *flag = 2;
+  CHECK(cudaStreamSynchronize(s.other));
+  EXPECT(read(answer) == 3);
+  unsigned six = 0;
+  CHECK(cudaMemcpy(&six, device, 4, cudaMemcpyDeviceToHost));
+  EXPECT(six == 6);
+  CHECK(cudaGraphExecDestroy(instance));
+  CHECK(cudaGraphDestroy(made));
+  CHECK(cudaEventDestroy(event));
+}
+
 /// %clock64 runs at the rate that programs are told, in kHz. A thread may lose the processor
 /// between its readings, though not each time.
 void rates(long long* counted) {
@@ -263,6 +299,7 @@ int main() {
     calls_meanwhile(memory, device);
     other_streams(memory, device);
     graph(memory);
+    graph_after_event(memory, device);
   }
   long_kernels(device);
   clocks(reinterpret_cast<int*>(pinned));
