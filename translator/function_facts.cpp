@@ -37,9 +37,7 @@ std::uint32_t bindings(const ir::Function& function, const Profile& profile) {
   for (const ir::Block& block : function.blocks)
     for (const ir::Value v : block.insts) {
       const ir::Inst& inst = function.insts[v];
-      if (inst.op != Op::load && inst.op != Op::store && inst.op != Op::atomic &&
-          inst.op != Op::atomic_cas)
-        continue;
+      if (!is_access(inst.op)) continue;
       if (inst.mem.space == ir::Space::global && profile.features.device_addresses) continue;
       switch (inst.mem.space) {
 #define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \

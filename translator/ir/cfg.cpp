@@ -107,6 +107,20 @@ BackEdges back_edges(const Function& function) {
   return found;
 }
 
+std::vector<BlockId> blocks_until(const Function& f, BlockId from, BlockId end) {
+  std::vector<BlockId> blocks;
+  std::vector<bool> seen(f.blocks.size());
+  const auto enter = [&](BlockId b) {
+    if (b == end || seen[b]) return;
+    seen[b] = true;
+    blocks.push_back(b);
+  };
+  enter(from);
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    for (const BlockId s : f.blocks[blocks[i]].succs) enter(s);
+  return blocks;
+}
+
 Dominators::Dominators(const Function& function, bool structured)
     : order_(reverse_postorder(function, structured)),
       idom_(function.blocks.size(), kNoBlock),

@@ -24,6 +24,9 @@ struct BackEdges {
 };
 BackEdges back_edges(const Function& function);
 
+/// The blocks from `from` on that come before `end`.
+std::vector<BlockId> blocks_until(const Function& function, BlockId from, BlockId end);
+
 /// The dominator tree of the blocks in an order as reverse_postorder gives it; needs preds.
 class Dominators {
  public:

@@ -374,9 +374,13 @@ struct OpInfo {
   unsigned flags;
 };
 namespace flag {
-inline constexpr unsigned P = 1, R = 2, W = 4, C = 8, S = 16, M = 32;
+inline constexpr unsigned P = 1, R = 2, W = 4, C = 8, S = 16, M = 32, A = 64, B = 128;
 }
 const OpInfo& info(Op op);
+inline bool is_access(Op op) { return info(op).flags & flag::A; }
+inline bool is_atomic(Op op) { return op == Op::atomic || op == Op::atomic_cas; }
+inline bool is_warp_operation(Op op) { return op >= Op::warp_shfl && op <= Op::warp_elect; }
+inline bool is_barrier(Op op) { return info(op).flags & flag::B; }
 std::string_view name(Type type);
 
 /// Appends instructions to one block. Folds nothing: passes/simplify does.

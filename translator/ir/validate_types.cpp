@@ -23,7 +23,7 @@ std::string check_memory(const Function& f, Value v) {
   const Type shown = inst.op == Op::store ? f.insts[f.arg(v, 1)].type : inst.type;
   if (shown != value_type(mem.bytes, shown))
     return fmt::format("{} for {} bytes", name(shown), mem.bytes);
-  if (inst.op == Op::atomic || inst.op == Op::atomic_cas)
+  if (is_atomic(inst.op))
     for (unsigned i = 1; i < inst.count; ++i)
       if (f.insts[f.arg(v, i)].type != inst.type) return "operand and result types differ";
   return {};

@@ -236,8 +236,7 @@ class Assembler {
       step.wide = inst.count != 0 && f_.insts[f_.arg(v, 0)].type == Type::i64;
       if (rows_of(inst.type) == 0) step.out = scratch_;
     }
-    if (inst.op == Op::load || inst.op == Op::store || inst.op == Op::atomic ||
-        inst.op == Op::atomic_cas) {
+    if (is_access(inst.op)) {
       out_.accesses.push_back(std::make_unique<ir::MemAttr>(inst.mem));
       step.more = out_.accesses.back().get();
     }

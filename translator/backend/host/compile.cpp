@@ -30,8 +30,8 @@ Needs needs_of(const ir::Function& f) {
   for (const ir::BlockId b : f.order)
     for (const ir::Value v : f.blocks[b].insts) {
       const Op op = f.insts[v].op;
-      needs.barriers = needs.barriers || op == Op::control_barrier || op == Op::bar_sync;
-      needs.warps = needs.warps || (op >= Op::warp_shfl && op <= Op::warp_elect);
+      needs.barriers = needs.barriers || is_barrier(op);
+      needs.warps = needs.warps || is_warp_operation(op);
     }
   return needs;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "translator/ir/cfg.hpp"
+
 namespace ptx2spv::interpreter::llvm {
 
 using ir::BlockId;
@@ -10,17 +12,10 @@ using ir::Value;
 
 namespace {
 
-bool is_barrier(Op op) { return op == Op::control_barrier || op == Op::bar_sync; }
-
 /// What other threads or the host can see; nobody reads the trap record in a launch.
 bool is_visible(const ir::Inst& inst) {
-  switch (inst.op) {
-    case Op::store:
-    case Op::atomic:
-    case Op::atomic_cas:
-      return inst.mem.space != ir::Space::trap && inst.mem.space != ir::Space::local;
-    default: return false;
-  }
+  return is_access(inst.op) && inst.op != Op::load && inst.mem.space != ir::Space::trap &&
+         inst.mem.space != ir::Space::local;
 }
 
 class Finder {
@@ -61,21 +56,6 @@ class Finder {
     return std::ranges::any_of(f_.blocks[block].insts, [&](Value v) { return is(f_.insts[v]); });
   }
 
-  /// The blocks from `from` on that come before `merge`.
-  std::vector<BlockId> arm(BlockId from, BlockId merge) const {
-    std::vector<BlockId> blocks;
-    std::vector<bool> seen(f_.blocks.size());
-    const auto enter = [&](BlockId b) {
-      if (b == merge || seen[b]) return;
-      seen[b] = true;
-      blocks.push_back(b);
-    };
-    enter(from);
-    for (std::size_t i = 0; i < blocks.size(); ++i)
-      for (const BlockId s : f_.blocks[blocks[i]].succs) enter(s);
-    return blocks;
-  }
-
   bool quiet(const std::vector<BlockId>& blocks) const {
     return std::ranges::none_of(blocks, [&](BlockId b) {
       return has(b, [](const ir::Inst& inst) { return together(inst.op) || is_visible(inst); });
@@ -88,7 +68,7 @@ class Finder {
     std::vector<BlockId> arms[2];
     bool barriers = false, meets[2] = {};
     for (unsigned i = 0; i < 2; ++i) {
-      arms[i] = arm(block.succs[i], block.merge_block);
+      arms[i] = ir::blocks_until(f_, block.succs[i], block.merge_block);
       for (const BlockId b : arms[i]) {
         // Who leaves the construct by another way is not followed.
         if (b == head || f_.blocks[b].succs.empty() ||
@@ -100,7 +80,8 @@ class Finder {
     }
     if (meets[0] == meets[1]) return false;
     const unsigned other = meets[0] ? 1 : 0;
-    if (barriers && !(quiet(arms[other]) && quiet(arm(block.merge_block, ir::kNoBlock))))
+    if (barriers &&
+        !(quiet(arms[other]) && quiet(ir::blocks_until(f_, block.merge_block, ir::kNoBlock))))
       return false;
     early_.heads.push_back(head);
     early_.arms.insert(early_.arms.end(), arms[other].begin(), arms[other].end());
@@ -115,7 +96,7 @@ class Finder {
 
 }  // namespace
 
-bool together(Op op) { return is_barrier(op) || (op >= Op::warp_shfl && op <= Op::warp_elect); }
+bool together(Op op) { return is_barrier(op) || is_warp_operation(op); }
 
 passes::EarlyExits find_early_exits(const ir::Function& function, const ir::StructuredLoops& nest,
                                     const passes::Scope& scope) {

@@ -323,8 +323,8 @@ bool Emitter::instruction(Value v) {
     }
     default: break;
   }
-  if (inst.op == Op::control_barrier || inst.op == Op::bar_sync) return meet(v);
-  if (inst.op >= Op::warp_shfl && inst.op <= Op::warp_elect) return together(v);
+  if (is_barrier(inst.op)) return meet(v);
+  if (is_warp_operation(inst.op)) return together(v);
   if (inst.count == 0 || inst.count > 4 || inst.type == Type::none) return fail(inst);
   const Type from = f_.insts[f_.arg(v, 0)].type;
   bool one = true;
@@ -366,7 +366,7 @@ Lifted Emitter::take_rows(Place at, Type t, bool uniform) {
 bool Emitter::by_step(Value v) {
   const ir::Inst& inst = f_.insts[v];
   const std::uint32_t number = steps_[v];
-  const bool memory = inst.op == Op::atomic || inst.op == Op::atomic_cas;
+  const bool memory = is_atomic(inst.op);
   if (number == ~0u || (memory && inst.mem.space == ir::Space::local)) return fail(inst);
   const Step& step = program_.steps[number];
   const Call* call = inst.op == Op::library ? static_cast<const Call*>(step.more) : nullptr;

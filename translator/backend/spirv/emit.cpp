@@ -61,10 +61,9 @@ void Emitter::scan() {
     for (const Value v : block.insts) {
       const Inst& inst = f_.insts[v];
       if (inst.op == Op::builtin) builtins_used_ |= 1u << static_cast<unsigned>(inst.builtin);
-      const bool memory = inst.op == Op::load || inst.op == Op::store || inst.op == Op::atomic ||
-                          inst.op == Op::atomic_cas;
-      if (memory && inst.mem.is_volatile) volatile_ = true;
-      if (memory && inst.mem.space == ir::Space::local) uses_local_ = true;
+      const bool access = is_access(inst.op);
+      if (access && inst.mem.is_volatile) volatile_ = true;
+      if (access && inst.mem.space == ir::Space::local) uses_local_ = true;
       Use use = is_native_float(inst.op) ? as_float : as_bits;
       switch (inst.op) {
         case Op::smin:
@@ -81,7 +80,7 @@ void Emitter::scan() {
         if (image && i == 0 && f_.insts[args[0]].op == Op::compose) continue;
         // Nor does an access take its offset where the index that was shifted is at hand
         // (Emitter::index).
-        if (memory && i == 0 && inst.mem.space != ir::Space::global && inst.mem.bytes >= 4) {
+        if (access && i == 0 && inst.mem.space != ir::Space::global && inst.mem.bytes >= 4) {
           const Inst& by = f_.insts[args[0]];
           const unsigned shift =
               word_space(inst.mem.space) ? 2 : std::bit_width(inst.mem.bytes) - 1u;

@@ -25,8 +25,6 @@ bool readonly(const Inst& inst) {
 
 constexpr std::uint32_t kNoLoop = StructuredLoops::kNone;
 
-bool is_barrier(Op op) { return op == Op::control_barrier || op == Op::bar_sync; }
-
 }  // namespace
 
 /// Whether the operation itself makes threads differ, whatever its operands are.
@@ -296,8 +294,6 @@ bool operations_diverge(const Function& function, Module& module, bool (*is_one)
       if (is_one(copy.insts[v].op) && uniformity.divergent_block(b)) return true;
   return false;
 }
-
-bool is_warp_operation(Op op) { return op >= Op::warp_shfl && op <= Op::warp_elect; }
 
 }  // namespace
 

@@ -108,8 +108,7 @@ class Legaliser {
   }
 
   bool emulated64(const ir::Inst& inst) const {
-    return !host_ && inst.mem.space != Space::local &&
-           (inst.op == Op::atomic || inst.op == Op::atomic_cas) && inst.mem.bytes == 8 &&
+    return !host_ && inst.mem.space != Space::local && is_atomic(inst.op) && inst.mem.bytes == 8 &&
            !native64(inst, profile_);
   }
 
@@ -134,7 +133,7 @@ class Legaliser {
 
   void visit(Value value) {
     const ir::Inst inst = f_.insts[value];
-    if (inst.op != Op::atomic && inst.op != Op::atomic_cas) return rw_.keep(value);
+    if (!is_atomic(inst.op)) return rw_.keep(value);
     if (inst.mem.space == Space::local) return own_memory(value, inst);
     const bool cas = inst.op == Op::atomic_cas;
     if (host_ && (cas || half_format(inst.mem.atomic).width == 0)) return rw_.keep(value);
@@ -507,8 +506,7 @@ void legalise_atomics(ir::Function& function, const Profile& profile, bool host)
   if (profile.workarounds.barriers_as_atomics) barriers_as_atomics(function);
   bool any = false;
   for (const ir::Block& block : function.blocks)
-    for (const Value v : block.insts)
-      any = any || function.insts[v].op == Op::atomic || function.insts[v].op == Op::atomic_cas;
+    for (const Value v : block.insts) any = any || is_atomic(function.insts[v].op);
   if (any) Legaliser(function, profile, host).run();
 }
 

@@ -14,9 +14,7 @@ using namespace ir;
 namespace {
 
 bool is_shared_access(const Inst& inst) {
-  const bool access = inst.op == Op::load || inst.op == Op::store || inst.op == Op::atomic ||
-                      inst.op == Op::atomic_cas;
-  return access && inst.mem.space == Space::shared;
+  return is_access(inst.op) && inst.mem.space == Space::shared;
 }
 
 Value push(Builder& b, std::uint32_t word, Type type = Type::i32) {

@@ -18,10 +18,6 @@ using namespace ir;
 
 namespace {
 
-bool reads_or_writes(Op op) {
-  return op == Op::load || op == Op::store || op == Op::atomic || op == Op::atomic_cas;
-}
-
 bool private_words(Space space) { return space == Space::shared || space == Space::local; }
 
 /// Bytes of the elements that an access counts in, as a power of two; 0 where it has no index.
@@ -50,7 +46,7 @@ class ScaleAddresses {
         block = b_.block();
         made_.clear();
       }
-      if (reads_or_writes(f_.insts[v].op)) rewrite(v);
+      if (is_access(f_.insts[v].op)) rewrite(v);
       return v;
     });
   }

@@ -30,9 +30,8 @@ namespace {
 
 using Root = Provenance::Root;
 
-bool is_access(const ir::Inst& inst) {
-  return inst.mem.origin != Origin::none && (inst.op == Op::load || inst.op == Op::store ||
-                                             inst.op == Op::atomic || inst.op == Op::atomic_cas);
+bool is_checked(const ir::Inst& inst) {
+  return inst.mem.origin != Origin::none && ir::is_access(inst.op);
 }
 
 /// Of the access that PTX makes.
@@ -130,7 +129,7 @@ class AccessChecks {
       if (inst.op == Op::set_var) ++versions_[var];
       if (inst.op == Op::get_var) read_version_[value] = versions_[var];
       const bool barrier = inst.op == Op::bar_sync;
-      if (is_access(inst) && (!safe(value) || shadowed(inst))) {
+      if (is_checked(inst) && (!safe(value) || shadowed(inst))) {
         check(value);
       } else {
         if (shadowed_surface(inst)) check_surface(value);
@@ -241,7 +240,7 @@ class AccessChecks {
           any_surface_ = true;
           sites += (asks(check_init) ? 1u : 0u) + (asks(check_race) ? 1u : 0u);
         }
-        if (!is_access(f_.insts[v])) continue;
+        if (!is_checked(f_.insts[v])) continue;
         sites += sites_of(v);
         any_shared_ = any_shared_ || f_.insts[v].mem.space == Space::shared;
         any_global_ = any_global_ || f_.insts[v].mem.space == Space::global;
@@ -281,8 +280,8 @@ class AccessChecks {
     for (const ir::Block& block : f_.blocks)
       for (const Value v : block.insts) {
         const ir::Inst& inst = f_.insts[v];
-        stores = stores || (is_access(inst) && inst.mem.space == Space::local);
-        const bool bits = is_access(inst) && has_bits(inst) && inst.mem.space == Space::local;
+        stores = stores || (is_checked(inst) && inst.mem.space == Space::local);
+        const bool bits = is_checked(inst) && has_bits(inst) && inst.mem.space == Space::local;
         local_bit_bytes_ = bits ? abi::shadow_init_bytes(f_.local_bytes) : local_bit_bytes_;
         generic_params_ = generic_params_ ||
                           (inst.op == Op::load && inst.mem.space == Space::push &&

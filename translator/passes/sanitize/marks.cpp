@@ -14,8 +14,7 @@ using ir::Value;
 
 void forget_origins(ir::Function& function, bool keep_sync) {
   for (ir::Inst& inst : function.insts) {
-    const bool sync =
-        inst.op == Op::bar_sync || (inst.op >= Op::warp_shfl && inst.op <= Op::warp_elect);
+    const bool sync = inst.op == Op::bar_sync || is_warp_operation(inst.op);
     if (!(sync && keep_sync)) inst.object = 0;
     inst.mem.origin = Origin::none;
     inst.mem.whole = inst.mem.part = 0;
@@ -29,9 +28,8 @@ void mark_work(ir::Function& function) {
   const auto shows = [&](Value v) {
     const ir::Inst& inst = function.insts[v];
     if (inst.op == Op::store) return inst.mem.space != Space::local;
-    return inst.op == Op::atomic || inst.op == Op::atomic_cas || inst.op == Op::bar_sync ||
-           (inst.op >= Op::surf_store && inst.op <= Op::surf_reduce) ||
-           (inst.op >= Op::warp_shfl && inst.op <= Op::warp_elect);
+    return is_atomic(inst.op) || inst.op == Op::bar_sync ||
+           (inst.op >= Op::surf_store && inst.op <= Op::surf_reduce) || is_warp_operation(inst.op);
   };
   ir::Builder b(function);
   for (ir::BlockId block = 0; block < function.blocks.size(); ++block) {

@@ -22,7 +22,7 @@ std::vector<bool> find_acquires(const ir::Function& function) {
       const bool ours = inst.mem.origin != ir::Origin::none;
       acquires[v] = inst.op == Op::memory_barrier || inst.op == Op::yield ||
                     (ours && inst.op == Op::load && inst.mem.is_volatile) ||
-                    (ours && used[v] && (inst.op == Op::atomic || inst.op == Op::atomic_cas));
+                    (ours && used[v] && is_atomic(inst.op));
     }
   return acquires;
 }
@@ -37,8 +37,7 @@ Value push_word(ir::Builder& b, std::uint32_t word, Type type) {
 bool has_warp_operations(const ir::Function& function) {
   for (const ir::Block& block : function.blocks)
     for (const Value v : block.insts)
-      if (const Op op = function.insts[v].op; op >= Op::warp_shfl && op <= Op::warp_elect)
-        return true;
+      if (const Op op = function.insts[v].op; is_warp_operation(op)) return true;
   return false;
 }
 

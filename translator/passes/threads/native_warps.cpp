@@ -22,7 +22,7 @@ class NativeWarps {
     bool any = false;
     rewriter_.run([&](Value v) {
       const Op op = f_.insts[v].op;
-      if (!warp::is_operation(op)) return rewriter_.keep(v);
+      if (!is_warp_operation(op)) return rewriter_.keep(v);
       any = true;
       lower(v);
     });

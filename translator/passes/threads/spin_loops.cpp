@@ -103,7 +103,7 @@ bool reads_others(const ir::Inst& inst) {
   const bool visible = inst.mem.space == Space::global || inst.mem.space == Space::shared;
   if (inst.mem.space == Space::global && inst.mem.slot == ir::kHeapSlot) return false;
   if (inst.op == Op::load) return visible && inst.mem.is_volatile;
-  return visible && (inst.op == Op::atomic || inst.op == Op::atomic_cas);
+  return visible && is_atomic(inst.op);
 }
 
 std::vector<SpinLoop> find_spin_loops(ir::Function& function, std::size_t& steps) {

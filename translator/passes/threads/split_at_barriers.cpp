@@ -58,10 +58,10 @@ void BarrierSplitter::cut() {
     for (std::size_t k = f_.blocks[b].insts.size(); k-- > 0;) {
       const Value v = f_.blocks[b].insts[k];
       const Inst inst = f_.insts[v];
-      if (inst.op != Op::bar_sync && inst.op != Op::yield && !warp::is_operation(inst.op)) continue;
+      if (inst.op != Op::bar_sync && inst.op != Op::yield && !is_warp_operation(inst.op)) continue;
       SyncPoint point;
       point.inst = v;
-      point.warp = warp::is_operation(inst.op);
+      point.warp = is_warp_operation(inst.op);
       point.yields = inst.op == Op::yield;
       point.stops =
           point.warp || point.yields || inst.imm != static_cast<std::uint64_t>(BarKind::arrive);
@@ -171,10 +171,7 @@ void BarrierSplitter::shift_local_memory() {
     f_.blocks[b].insts.clear();
     b_.at(b);
     for (const Value v : old) {
-      const Op op = f_.insts[v].op;
-      const bool access =
-          op == Op::load || op == Op::store || op == Op::atomic || op == Op::atomic_cas;
-      if (access && f_.insts[v].mem.space == Space::local && !shift_known(v)) {
+      if (is_access(f_.insts[v].op) && f_.insts[v].mem.space == Space::local && !shift_known(v)) {
         const Value moved = b_.op2(Op::add, f_.arg(v, 0), b_.get(local_base_));
         f_.args(v)[0] = moved;
       }

@@ -143,9 +143,7 @@ Value Coarsener::copy(Value v) {
   }
   std::vector<Value> args;
   for (const Value a : p_.f.args(v)) args.push_back(fetch(a));
-  const bool memory = inst.op == Op::load || inst.op == Op::store || inst.op == Op::atomic ||
-                      inst.op == Op::atomic_cas;
-  if (memory && inst.mem.space == Space::local && n_ > 1)
+  if (is_access(inst.op) && inst.mem.space == Space::local && n_ > 1)
     args[0] = b_.op2(Op::add, args[0], times_before(local_bytes_));
   const Value made = b_.inst(inst.op, inst.type, args, inst.imm);
   Inst& same = b_.last(made);
@@ -240,8 +238,8 @@ void Coarsener::block(BlockId b) {
   };
   for (const Value v : p_.f.blocks[b].insts) {
     const Inst& inst = p_.f.insts[v];
-    const bool warp = warp::is_operation(inst.op);
-    if (is_barrier(inst) || warp) {
+    const bool warp = is_warp_operation(inst.op);
+    if (is_barrier(inst.op) || warp) {
       if (too_long()) return;
       end_part(false, {}, [&](BlockId next) { b_.br(next); });
       b_.set_loc(inst.loc);

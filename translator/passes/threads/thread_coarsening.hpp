@@ -58,7 +58,6 @@ class Plan {
   void structure(ir::Module& module);
   void find_guards();
   bool add_guard(ir::BlockId head);
-  std::vector<ir::BlockId> arm(ir::BlockId from, ir::BlockId merge) const;
   bool quiet_from(ir::BlockId block) const;
   bool has_barrier(ir::BlockId block) const;
   bool has_warp_operation(ir::BlockId block) const;
@@ -78,7 +77,6 @@ class Plan {
   std::string refusal_;
 };
 
-bool is_barrier(const ir::Inst& inst);
 /// Reads of what the launch brought, wherever no thread can fault.
 bool is_launch_word(const ir::Inst& inst);
 

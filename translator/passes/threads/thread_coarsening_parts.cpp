@@ -151,8 +151,8 @@ void Coarsener::number_parts() {
       last_part_[b] = parts++;
     }
     for (const Value v : p_.f.blocks[b].insts) {
-      const bool warp = warp::is_operation(p_.f.insts[v].op);
-      if (warp || is_barrier(p_.f.insts[v])) last_part_[b] = parts++;
+      const bool warp = is_warp_operation(p_.f.insts[v].op);
+      if (warp || is_barrier(p_.f.insts[v].op)) last_part_[b] = parts++;
       part_of_[v] = last_part_[b];
       if (warp) last_part_[b] = parts++;
     }
@@ -217,7 +217,7 @@ void Coarsener::find_kept() {
   for (const BlockId b : p_.order) {
     const Block& block = p_.f.blocks[b];
     for (const Value v : block.insts)
-      if ((p_.own[v] && !is_phi(v)) || warp::is_operation(p_.f.insts[v].op))
+      if ((p_.own[v] && !is_phi(v)) || is_warp_operation(p_.f.insts[v].op))
         for (const Value a : p_.f.args(v)) use(a, part_of_[v]);
     if (block.cond) use(block.cond, last_part_[b]);
     for (const BlockId s : block.succs)

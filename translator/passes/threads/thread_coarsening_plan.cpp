@@ -12,10 +12,6 @@ namespace ptx2spv::passes::coarse {
 
 using namespace ir;
 
-bool is_barrier(const Inst& inst) {
-  return inst.op == Op::bar_sync || inst.op == Op::control_barrier;
-}
-
 bool is_launch_word(const Inst& inst) {
   return inst.op == Op::load && (inst.mem.space == Space::push || inst.mem.space == Space::param);
 }
@@ -24,19 +20,14 @@ namespace {
 
 /// Effects that other threads or the host can see; the trap record has no reader in the launch.
 bool is_visible(const Inst& inst) {
-  switch (inst.op) {
-    case Op::store:
-    case Op::atomic:
-    case Op::atomic_cas: return inst.mem.space != Space::trap && inst.mem.space != Space::local;
-    case Op::image_store:
-    case Op::image_atomic: return true;
-    default: return false;
-  }
+  if (inst.op == Op::image_store || inst.op == Op::image_atomic) return true;
+  return is_access(inst.op) && inst.op != Op::load && inst.mem.space != Space::trap &&
+         inst.mem.space != Space::local;
 }
 
 /// What each thread has to do itself, even where its operands are the same for all.
 bool acts(const Inst& inst) {
-  if (is_barrier(inst)) return false;
+  if (is_barrier(inst.op)) return false;
   const unsigned flags = info(inst.op).flags;
   return (flags & (flag::W | flag::C)) != 0 ||
          (inst.op == Op::load && inst.mem.space == Space::local);
@@ -64,8 +55,8 @@ void Plan::check_operations() {
   for (const Block& block : f.blocks)
     for (const Value v : block.insts) {
       const Inst& inst = f.insts[v];
-      const bool together = warps && warp::is_operation(inst.op);
-      meets = meets || is_barrier(inst) || together;
+      const bool together = warps && is_warp_operation(inst.op);
+      meets = meets || is_barrier(inst.op) || together;
       if (inst.op == Op::bar_sync &&
           (inst.imm != static_cast<std::uint64_t>(BarKind::sync) || inst.count > 1))
         return refuse("a barrier that not all threads wait at");
@@ -99,12 +90,12 @@ void Plan::structure(Module& module) {
 
 bool Plan::has_barrier(BlockId block) const {
   return std::any_of(f.blocks[block].insts.begin(), f.blocks[block].insts.end(),
-                     [&](Value v) { return is_barrier(f.insts[v]); });
+                     [&](Value v) { return is_barrier(f.insts[v].op); });
 }
 
 bool Plan::has_warp_operation(BlockId block) const {
   return warps && std::ranges::any_of(f.blocks[block].insts,
-                                      [&](Value v) { return warp::is_operation(f.insts[v].op); });
+                                      [&](Value v) { return is_warp_operation(f.insts[v].op); });
 }
 
 // Each round finds the outermost branch that keeps some threads of a block from a barrier, or some
@@ -142,27 +133,12 @@ void Plan::find_guards() {
     for (const BlockId b : inside_[g]) guard_of[b] = g;
 }
 
-/// The blocks from `from` on that come before `merge`.
-std::vector<BlockId> Plan::arm(BlockId from, BlockId merge) const {
-  std::vector<BlockId> blocks;
-  std::vector<bool> seen(f.blocks.size());
-  const auto enter = [&](BlockId b) {
-    if (b == merge || seen[b]) return;
-    seen[b] = true;
-    blocks.push_back(b);
-  };
-  enter(from);
-  for (std::size_t i = 0; i < blocks.size(); ++i)
-    for (const BlockId s : f.blocks[blocks[i]].succs) enter(s);
-  return blocks;
-}
-
 /// Whether nothing that others could see happens from the block to the thread's end.
 bool Plan::quiet_from(BlockId block) const {
-  const std::vector<BlockId> rest = arm(block, kNoBlock);
+  const std::vector<BlockId> rest = blocks_until(f, block, kNoBlock);
   return std::none_of(rest.begin(), rest.end(), [&](BlockId b) {
     return has_warp_operation(b) || std::ranges::any_of(f.blocks[b].insts, [&](Value v) {
-             return is_barrier(f.insts[v]) || is_visible(f.insts[v]);
+             return is_barrier(f.insts[v].op) || is_visible(f.insts[v]);
            });
   });
 }
@@ -178,7 +154,7 @@ bool Plan::add_guard(BlockId head) {
   bool barriers[2] = {}, meets[2] = {};
   std::vector<char> side(f.blocks.size(), 0);
   for (unsigned i = 0; i < 2; ++i) {
-    arms[i] = arm(block.succs[i], guard.merge);
+    arms[i] = blocks_until(f, block.succs[i], guard.merge);
     for (const BlockId b : arms[i]) {
       if (b == head || side[b]) return false;
       side[b] = static_cast<char>(1 + i);
@@ -296,7 +272,7 @@ void Plan::find_own(const Uniformity& uniformity) {
                                    [&](BlockId p) { return reached_[p] && piece_of[p] != kNone; });
     for (const Value v : f.blocks[b].insts) {
       const Inst& inst = f.insts[v];
-      const bool does = acts(inst) && !warp::is_operation(inst.op);
+      const bool does = acts(inst) && !is_warp_operation(inst.op);
       own[v] =
           piece_of[b] != kNone || uniformity.divergent(v) || does || (joins && inst.op == Op::phi);
     }
@@ -305,10 +281,10 @@ void Plan::find_own(const Uniformity& uniformity) {
     changed = false;
     for (const BlockId b : order)
       for (const Value v : f.blocks[b].insts) {
-        if (own[v] || is_barrier(f.insts[v]) || uniformity.whole_warps(v)) continue;
+        if (own[v] || is_barrier(f.insts[v].op) || uniformity.whole_warps(v)) continue;
         // What a vote gives follows from its mask.
         const bool now =
-            warp::is_operation(f.insts[v].op)
+            is_warp_operation(f.insts[v].op)
                 ? own[warp::members(f, v)]
                 : std::any_of(f.args(v).begin(), f.args(v).end(), [&](Value a) { return own[a]; });
         own[v] = now;
@@ -332,7 +308,7 @@ void Plan::find_risks() {
       if (f.blocks[b].merge == Merge::loop) guards[g].risky = true;
       for (const Value v : f.blocks[b].insts) {
         const Inst& inst = f.insts[v];
-        if (!own[v] && !is_barrier(inst) && (info(inst.op).flags & flag::R) &&
+        if (!own[v] && !is_barrier(inst.op) && (info(inst.op).flags & flag::R) &&
             !is_launch_word(inst))
           guards[g].risky = true;
       }

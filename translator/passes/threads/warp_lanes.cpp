@@ -27,7 +27,7 @@ bool names_all_lanes(const Function& function) {
     }
   for (const Block& block : function.blocks)
     for (const Value v : block.insts) {
-      if (!is_operation(function.insts[v].op)) continue;
+      if (!is_warp_operation(function.insts[v].op)) continue;
       const Value mask = members(function, v);
       if (!mask || all(mask)) continue;
       const Inst& inst = function.insts[mask];

@@ -6,8 +6,6 @@
 
 namespace ptx2spv::passes::warp {
 
-inline bool is_operation(ir::Op op) { return op >= ir::Op::warp_shfl && op <= ir::Op::warp_elect; }
-
 /// The operand of a warp operation that holds its members' mask; 0 for activemask.
 ir::Value members(const ir::Function& function, ir::Value operation);
 

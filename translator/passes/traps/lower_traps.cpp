@@ -30,7 +30,7 @@ void suppress_after_trap(ir::Function& function) {
   rewriter.run([&](Value value) {
     const Op op = function.insts[value].op;
     const Space space = function.insts[value].mem.space;
-    const bool writes = op == Op::store || op == Op::atomic || op == Op::atomic_cas;
+    const bool writes = op == Op::store || is_atomic(op);
     const bool shared = space == Space::shared && function.shared_discard != 0xffffffffu;
     if (writes && (space == Space::global || shared)) {
       const Value alive = b.cmp(Op::eq, b.get(trap.code), b.i32(0));

@@ -12,7 +12,7 @@ using namespace ir;
 
 namespace {
 
-bool is_atomic(Op op) { return op == Op::atomic || op == Op::atomic_cas || op == Op::image_atomic; }
+bool takes_bits(Op op) { return is_atomic(op) || op == Op::image_atomic; }
 
 /// Whether the driver may hold the value as a float: it comes from a float operation, or from a
 /// merge of values that may.
@@ -25,7 +25,7 @@ bool may_be_float(Op op) {
 
 bool bitcast_atomic_operands(Function& f) {
   return make_operands_opaque(
-      f, 1, [&](Value v) { return is_atomic(f.insts[v].op); },
+      f, 1, [&](Value v) { return takes_bits(f.insts[v].op); },
       [&](Value a) {
         const Type type = f.insts[a].type;
         return (type == Type::i32 || type == Type::i64) && may_be_float(f.insts[a].op);

@@ -18,13 +18,7 @@ namespace {
 
 /// What is a loop over the lanes in the driver's code.
 bool loops_over_lanes(const Inst& inst) {
-  switch (inst.op) {
-    case Op::load:
-    case Op::store:
-    case Op::atomic:
-    case Op::atomic_cas: return inst.mem.space != Space::push && inst.mem.space != Space::local;
-    default: return false;
-  }
+  return is_access(inst.op) && inst.mem.space != Space::push && inst.mem.space != Space::local;
 }
 
 }  // namespace
