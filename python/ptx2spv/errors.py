@@ -61,15 +61,9 @@ class DeviceLost(Error):
 class TimedOut(Error, TimeoutError):
     """A launch took longer than the device's `timeout`; every later call on the device fails."""
 
-    def __init__(self, message: str, details: str = "") -> None:
-        Error.__init__(self, message, details)
-
 
 class InputOutputError(Error, OSError):
     """A file cannot be read or written."""
-
-    def __init__(self, message: str, details: str = "") -> None:
-        Error.__init__(self, message, details)
 
 
 class InternalError(Error):
