@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "fuzz/target.hpp"
+#include "src/cache/fnv.hpp"
 
 namespace ptx2spv::fuzz {
 
@@ -31,10 +32,6 @@ std::vector<std::string> files_below(const std::string& folder, std::string_view
   return out;
 }
 
-std::uint64_t hash(Input input) {
-  std::uint64_t value = 0xcbf29ce484222325u;
-  for (const std::uint8_t byte : input) value = (value ^ byte) * 0x100000001b3u;
-  return value;
-}
+std::uint64_t hash(Input input) { return fnv(input); }
 
 }  // namespace ptx2spv::fuzz

@@ -1,4 +1,5 @@
 #include "dev/programs/program.hpp"
+#include "src/cache/fnv.hpp"
 
 namespace ptx2spv::programs {
 namespace {
@@ -198,8 +199,7 @@ std::string prologue(const Writer& w, unsigned stride) {
 }
 
 std::uint64_t hash_of(std::uint64_t hash, const std::vector<std::uint8_t>& bytes) {
-  for (const std::uint8_t each : bytes) hash = (hash ^ each) * 0x100000001b3u;
-  return mix(hash, bytes.size());
+  return mix(fnv(bytes, hash), bytes.size());
 }
 std::uint64_t hash_of(std::uint64_t hash, const std::vector<std::uint32_t>& words) {
   for (const std::uint32_t each : words) hash = mix(hash, each);
@@ -274,16 +274,13 @@ Program make_program(const Vocabulary& vocabulary, std::uint64_t number) {
 }
 
 std::uint64_t Program::digest() const {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  std::uint64_t hash = fnv(text);
   hash = hash_of(hash, input);
   hash = hash_of(hash, output);
   hash = hash_of(hash, structure);
   hash = hash_of(hash, surface);
   hash = hash_of(hash, loaded);
-  for (const auto& each : resources.texture)
-    for (const char c : recorder::describe(each))
-      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  for (const auto& each : resources.texture) hash = fnv(recorder::describe(each), hash);
   return mix(hash, count);
 }
 

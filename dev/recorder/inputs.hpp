@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "src/cache/fnv.hpp"
+
 namespace ptx2spv::recorder {
 
 /// Operand kinds: register width, and how values are drawn.
@@ -51,8 +53,7 @@ constexpr unsigned register_bits(Kind kind) {
 /// The hash that stands in a record for a block of results (FNV-1a over 64-bit words, folded to 32
 /// bits).
 inline std::uint32_t block_hash(std::span<const std::uint64_t> results) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (std::uint64_t value : results) hash = (hash ^ value) * 0x100000001b3u;
+  const std::uint64_t hash = fnv(results);
   return static_cast<std::uint32_t>(hash ^ hash >> 32);
 }
 
@@ -60,10 +61,7 @@ class Inputs {
  public:
   /// `text` is the instruction; `count` is a power of two.
   Inputs(std::string_view text, std::vector<Kind> kinds, std::uint32_t count)
-      : kinds_(std::move(kinds)), count_(count) {
-    seed_ = 0xcbf29ce484222325u;
-    for (char c : text) seed_ = (seed_ ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
+      : kinds_(std::move(kinds)), count_(count), seed_(fnv(text)) {}
 
   /// Operands of tuple `index`, zero-extended into 64 bits each.
   void tuple(std::uint32_t index, std::span<std::uint64_t> out) const {
@@ -353,7 +351,7 @@ class Inputs {
 
   std::vector<Kind> kinds_;
   std::uint32_t count_;
-  std::uint64_t seed_ = 0;
+  std::uint64_t seed_;
 };
 
 }  // namespace ptx2spv::recorder

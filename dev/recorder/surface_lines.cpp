@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/cache/fnv.hpp"
+
 namespace ptx2spv::recorder {
 namespace {
 
@@ -25,11 +27,7 @@ class Random {
   std::uint64_t state_;
 };
 
-std::uint64_t hash(const std::string& text) {
-  std::uint64_t h = 1469598103934665603ull;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ull;
-  return h;
-}
+std::uint64_t hash(const std::string& text) { return fnv(text, 1469598103934665603ull); }
 
 std::uint32_t float_bits(float f) {
   std::uint32_t bits = 0;

@@ -6,6 +6,7 @@
 #include <climits>
 
 #include "dev/recorder/dice.hpp"
+#include "src/cache/fnv.hpp"
 
 namespace ptx2spv::recorder {
 namespace {
@@ -13,12 +14,6 @@ namespace {
 const SurfaceFormatRow& format_of(std::string_view name) {
   return *std::find_if(std::begin(kSurfaceFormats), std::end(kSurfaceFormats),
                        [&](const SurfaceFormatRow& row) { return row.name == name; });
-}
-
-std::uint32_t seed_of(const std::string& text) {
-  std::uint32_t h = 2166136261u;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 16777619u;
-  return h >> 8;
 }
 
 struct Place {
@@ -119,14 +114,14 @@ std::vector<SurfaceInstruction> pair_instructions(const SurfaceSetup& setup) {
         }
       if (i.kind == SurfaceKind::formatted_store && i.element_bytes != 4) chosen = false;
       // The format matters to few of them.
-      if (!plain && seed_of(i.text + setup.text()) % 5) chosen = false;
+      if (!plain && fnv_seed(i.text + setup.text()) % 5) chosen = false;
       if (chosen) out.push_back(i);
     }
   return out;
 }
 
 PairLines pair_lines(const SurfaceSetup& s, const SurfaceInstruction& i) {
-  Dice dice(seed_of(i.text + s.text()));
+  Dice dice(fnv_seed(i.text + s.text()));
   const unsigned n = i.access(s);
   const bool in_bytes =
       i.kind != SurfaceKind::formatted_store && i.kind != SurfaceKind::formatted_reduce;

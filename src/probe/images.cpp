@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "src/cache/fnv.hpp"
 #include "src/device/device.hpp"
 #include "src/probe/ieee.hpp"
 #include "src/probe/questions.hpp"
@@ -80,13 +81,6 @@ Words places(bool normalized) {
   return words;
 }
 
-/// FNV-1a of the words.
-std::uint64_t digest(const Words& words) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const std::uint32_t word : words) hash = (hash ^ word) * 1099511628211u;
-  return hash;
-}
-
 /// The digest of what the sampler reads. Nothing and why there is none.
 std::optional<std::uint64_t> read(const Asker& asker, const Sampled& sampled, bool normalized,
                                   std::string& error) {
@@ -135,7 +129,7 @@ std::optional<std::uint64_t> read(const Asker& asker, const Sampled& sampled, bo
   Words words(4 * kReads);
   if (auto status = to->download(0, std::as_writable_bytes(std::span(words))); !status)
     return failed(status.error());
-  return digest(words);
+  return fnv(words);
 }
 
 template <const Sampled& sampled>

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 
+#include "src/cache/fnv.hpp"
 #include "src/probe/questions.hpp"
 #include "tests/probe/common.hpp"
 #include "tests/support/process.hpp"
@@ -48,22 +49,15 @@ TEST(Questions, TheInterpreterAnswersAsNvidiaHardwareWould) {
   ask_all(*asker);
 }
 
-std::uint64_t digest(std::uint64_t hash, std::string_view bytes) {
-  for (const char each : bytes) hash = (hash ^ static_cast<unsigned char>(each)) * 1099511628211u;
-  return hash;
-}
-
 std::string_view bytes_of(const std::vector<std::uint32_t>& words) {
   return {reinterpret_cast<const char*>(words.data()), words.size() * 4};
 }
 
 /// The program, and what it gives.
 std::string line_of(const ProbeProgram& program) {
-  constexpr std::uint64_t kStart = 14695981039346656037u;
   const std::string shape = fmt::format("{} {} ", program.blocks, program.block);
-  const std::uint64_t made =
-      digest(digest(digest(kStart, shape), program.text), bytes_of(program.input));
-  return fmt::format("{:016x} {:016x}", made, digest(kStart, bytes_of(program.words)));
+  const std::uint64_t made = fnv(bytes_of(program.input), fnv(program.text, fnv(shape)));
+  return fmt::format("{:016x} {:016x}", made, fnv(bytes_of(program.words)));
 }
 
 /// What `ptxrun --backend cuda` takes to run it and to compare the words.

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "ptx2spv/runtime.hpp"
+#include "src/cache/fnv.hpp"
 #include "tests/support/share.hpp"
 #include "tests/texture/instruction.hpp"
 
@@ -349,21 +350,14 @@ void PrintTo(const Part& part, std::ostream* to) {
 }
 class TextureRecord : public testing::TestWithParam<Part> {};
 
-/// A number of the texture, the same on every machine.
-std::uint32_t number_of(const std::string& setup) {
-  std::uint32_t hash = 2166136261u;
-  for (const char c : setup) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return hash >> 8;
-}
-
 /// Cube maps are the first part's, whose lines have limits of their own.
 bool in_part(const TextureSection& section, const Part& part) {
   return part.parts == 1 ||
-         (section.setup.cube() ? 0 : number_of(section.setup_text) % part.parts) == part.number;
+         (section.setup.cube() ? 0 : fnv_seed(section.setup_text) % part.parts) == part.number;
 }
 /// Whether a share of the textures of each part has this one.
 bool in_share(const TextureSection& section, const Part& part, unsigned shares) {
-  return number_of(section.setup_text) / part.parts % shares == test::share_of_device(shares);
+  return fnv_seed(section.setup_text) / part.parts % shares == test::share_of_device(shares);
 }
 
 TEST_P(TextureRecord, IsMet) {
