@@ -84,18 +84,18 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   passes::find_slots(function, lowered.info);
   passes::find_texture_slots(function, lowered.module, lowered.info);
   passes::find_pointer_params(function, lowered.info);
-  if (lowered.info.waits) passes::find_waited_memory(function, lowered.info);
+  if (lowered.info.waits.spins) passes::find_waited_memory(function, lowered.info);
   if (!has_op(function, Op::yield, Op::yield)) remove_progress(function);
   const bool waits_for_objects = yields_for(function, passes::kMbarrierYield);
-  lowered.info.barriers = has_op(function, Op::bar_sync, Op::bar_sync);
-  lowered.info.warp_operations =
+  lowered.info.sync.barriers = has_op(function, Op::bar_sync, Op::bar_sync);
+  lowered.info.sync.warp_operations =
       has_op(function, Op::warp_shfl, Op::warp_elect) || waits_for_objects;
-  lowered.info.divergent_barriers =
-      lowered.info.barriers &&
+  lowered.info.sync.divergent_barriers =
+      lowered.info.sync.barriers &&
       (!barriers_are_plain(function) || passes::barriers_diverge(function, lowered.module));
   // Threads that wait look again one by one.
-  lowered.info.divergent_warp_operations =
-      lowered.info.warp_operations &&
+  lowered.info.sync.divergent_warp_operations =
+      lowered.info.sync.warp_operations &&
       (waits_for_objects || passes::warp_operations_diverge(function, lowered.module));
   return front;
 }

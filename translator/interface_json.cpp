@@ -129,9 +129,9 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
     if (entry.bindings >> number & 1) json.value(number);
   json.end(']');
   json.key("push_words").value(entry.push_words);
-  list(json, "trip_count_params", entry.trip_count_params,
+  list(json, "trip_count_params", entry.loops.trip_count_params,
        [&](std::uint32_t at) { json.value(at); });
-  json.key("trip_count_limit").value(entry.trip_count_limit);
+  json.key("trip_count_limit").value(entry.loops.trip_count_limit);
   list(json, "push_params", entry.push_params, [&](const PushParam& param) {
     json.begin('{');
     json.key("word").value(param.word);
@@ -193,22 +193,22 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
   json.key("shared_bytes").value(entry.shared_bytes);
   json.key("local_bytes").value(entry.local_bytes);
   json.key("dynamic_shared").value(entry.dynamic_shared);
-  json.key("barriers").value(entry.barriers);
-  json.key("divergent_barriers").value(entry.divergent_barriers);
-  json.key("warp_operations").value(entry.warp_operations);
-  json.key("divergent_warp_operations").value(entry.divergent_warp_operations);
-  json.key("waits").value(entry.waits);
-  json.key("warp_subgroups").value(entry.warp_subgroups);
+  json.key("barriers").value(entry.sync.barriers);
+  json.key("divergent_barriers").value(entry.sync.divergent_barriers);
+  json.key("warp_operations").value(entry.sync.warp_operations);
+  json.key("divergent_warp_operations").value(entry.sync.divergent_warp_operations);
+  json.key("waits").value(entry.waits.spins);
+  json.key("warp_subgroups").value(entry.sync.warp_subgroups);
   json.key("dynamic_handles").value(entry.dynamic_handles);
   json.key("uses_printf").value(entry.uses_printf);
   json.key("uses_heap").value(entry.uses_heap);
   json.key("uses_textures").value(entry.uses_textures);
-  json.key("uses_grid_workspace").value(entry.uses_grid_workspace);
-  json.key("grid_workspace").value(entry.grid_workspace);
-  json.key("reads_clock").value(entry.reads_clock);
-  json.key("waits_for_clock").value(entry.waits_for_clock);
-  json.key("clock_rates").value(entry.clock_rates);
-  json.key("control_bytes").value(entry.control_bytes);
+  json.key("uses_grid_workspace").value(entry.sync.uses_grid_workspace);
+  json.key("grid_workspace").value(entry.sync.grid_workspace);
+  json.key("reads_clock").value(entry.waits.reads_clock);
+  json.key("waits_for_clock").value(entry.waits.for_clock);
+  json.key("clock_rates").value(entry.waits.clock_rates);
+  json.key("control_bytes").value(entry.sync.control_bytes);
   const auto triple = [&](std::string_view name, const std::uint32_t(&size)[3]) {
     list(json, name, size, [&](std::uint32_t n) { json.value(n); });
   };

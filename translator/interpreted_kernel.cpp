@@ -80,7 +80,7 @@ std::optional<InterpretedKernel> InterpretedKernel::make(const PtxModule& module
   if (!assemble_entry(*front, source.program, options, *impl->program, impl->entry, messages,
                       growth))
     return std::nullopt;
-  impl->entry.warp_subgroups = false;
+  impl->entry.sync.warp_subgroups = false;
   if (impl->program->local_bytes > kMostLocal) {
     messages.push_back(lower::message_at(
         source.program.module(0), Severity::error, {},

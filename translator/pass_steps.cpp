@@ -42,7 +42,7 @@ void steps::fix_block_size(PassContext& c) {
 void steps::coarsen_threads(PassContext& c) {
   passes::BlockOptions fewer = c.block;
   fewer.fewer = c.options.workgroup_threads == 0;
-  fewer.warps = c.info.warp_operations;
+  fewer.warps = c.info.sync.warp_operations;
   c.coarsened = passes::thread_coarsening(c.function, c.module, fewer).empty();
   if (!c.coarsened) return;
   c.info.workgroup_threads = fewer.workgroup_threads;
@@ -54,8 +54,9 @@ namespace {
 /// The workgroup with whole warps where the threads of a block are cut up by warps that are the
 /// device's subgroups, otherwise 0.
 std::uint32_t workgroup_of_warps(const PassContext& c) {
-  if (!c.info.warp_operations || c.model != ThreadModel::regions || !native_subgroups(c.profile) ||
-      c.info.threads_per_invocation != 1 || has_op(c.function, Op::yield, Op::yield))
+  if (!c.info.sync.warp_operations || c.model != ThreadModel::regions ||
+      !native_subgroups(c.profile) || c.info.threads_per_invocation != 1 ||
+      has_op(c.function, Op::yield, Op::yield))
     return 0;
   const std::uint32_t most = c.options.workgroup_threads ? c.options.workgroup_threads
                                                          : c.profile.max_workgroup_invocations;
@@ -68,12 +69,12 @@ std::uint32_t workgroup_of_warps(const PassContext& c) {
 void steps::split_threads(PassContext& c) {
   const std::uint32_t whole = c.block.checked ? 0 : workgroup_of_warps(c);
   if (whole) {
-    c.block.warps = c.info.warp_subgroups = true;
+    c.block.warps = c.info.sync.warp_subgroups = true;
     c.block.workgroup_threads = c.info.workgroup_threads = whole;
   }
   c.problem = passes::split_at_barriers(c.function, c.module, c.block);
   if (!runs_grid(c) || c.function.shared_bytes <= c.profile.max_shared_bytes) return;
-  c.info.control_bytes = c.function.shared_bytes;
+  c.info.sync.control_bytes = c.function.shared_bytes;
   const EntryInfo& front = c.front.lowered.info;
   const std::uint32_t* grid = c.options.together;
   passes::move_shared_memory(c.function, {.blocks = grid[0] * grid[1] * grid[2],
@@ -121,7 +122,7 @@ void describe(PassContext& c) {
   };
   for (std::size_t i = 1; i < c.info.trap_sites.size(); ++i)
     complete(c.info.trap_sites[i], c.info.trap_site_locs[i]);
-  for (AccessSite& site : c.info.access_sites) complete(site.place, site.loc);
+  for (AccessSite& site : c.info.sanitizer.sites) complete(site.place, site.loc);
   c.info.bindings = bindings(c.function, c.profile);
 }
 
@@ -181,7 +182,7 @@ std::uint64_t instructions(const ir::Function& function, const ir::Module& modul
 /// A round of a block costs what thousands of iterations of one thread do. A loop may wait for
 /// another block as long as that takes, where blocks advance independently.
 std::uint32_t idle_rounds(const PassContext& c) {
-  if (c.info.waits && c.profile.exactness.independent_threads) return 0;
+  if (c.info.waits.spins && c.profile.exactness.independent_threads) return 0;
   const std::uint32_t iterations = c.options.wait_iterations;
   return iterations ? std::max(iterations / 4096, 1u) : 0;
 }

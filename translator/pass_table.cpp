@@ -52,9 +52,9 @@ constexpr Pass kPasses[] = {
         "yield-in-spin-loops",
         [](FrontContext& c) {
           ir::Function& function = c.lowered.module.functions[0];
-          c.lowered.info.waits = passes::yield_in_spin_loops(function);
-          c.lowered.info.waits_for_clock =
-              c.lowered.info.reads_clock && passes::waits_for_clock(function);
+          c.lowered.info.waits.spins = passes::yield_in_spin_loops(function);
+          c.lowered.info.waits.for_clock =
+              c.lowered.info.waits.reads_clock && passes::waits_for_clock(function);
         },
         "a thread of a warp, or one of several that an invocation runs, lets the next one go on "
         "where it would wait; before atomics become loops of their own"),
@@ -81,7 +81,7 @@ constexpr Pass kPasses[] = {
      "where threads do not advance independently, a loop that waits for another thread traps "
      "after a number of iterations; before surfaces and atomics become loops of their own"},
     {Phase::memory, "yield-at-clocks", Form::variables, kRequired,
-     [](const PassContext& c) { return for_interpreter(c) && c.info.waits_for_clock; },
+     [](const PassContext& c) { return for_interpreter(c) && c.info.waits.for_clock; },
      [](PassContext& c) { passes::yield_at_clocks(c.function); },
      "the interpreter's: warps and blocks that wait for a clock do so at the same time"},
     {Phase::memory, "check-accesses", Form::variables, kRequired,
@@ -134,8 +134,8 @@ constexpr Pass kPasses[] = {
        // Threads that would miss a barrier others wait at stay in their loops, and those of a warp
        // that one invocation runs.
        const bool together = coarsens(c) || (c.model == ThreadModel::direct && for_device(c));
-       passes::lower_traps(
-           c.function, (together && c.info.barriers) || (coarsens(c) && c.info.warp_operations));
+       passes::lower_traps(c.function, (together && c.info.sync.barriers) ||
+                                           (coarsens(c) && c.info.sync.warp_operations));
      },
      "one exit block per kernel, once every instruction that may fault is known"},
     {Phase::threads, "thread-model", Form::variables, kRequired, always,
@@ -145,9 +145,9 @@ constexpr Pass kPasses[] = {
      "%tid and %ctaid become numbers of invocations"},
     {Phase::threads, "native-warps", Form::variables, kRequired,
      [](const PassContext& c) {
-       return c.info.warp_operations && c.model == ThreadModel::direct && for_device(c);
+       return c.info.sync.warp_operations && c.model == ThreadModel::direct && for_device(c);
      },
-     [](PassContext& c) { c.info.warp_subgroups = passes::native_warps(c.function); },
+     [](PassContext& c) { c.info.sync.warp_subgroups = passes::native_warps(c.function); },
      "warp operations that all threads reach together are the subgroups', where those are warps"},
     {Phase::threads, "demote-to-stack", Form::variables, kRequired, always,
      [](PassContext& c) { passes::demote_to_stack(c.function); },
@@ -194,9 +194,9 @@ constexpr Pass kPasses[] = {
      "still PTX's"},
 
     {Phase::legalise, "legalise-clocks", Form::ssa, kRequired,
-     [](const PassContext& c) { return c.info.reads_clock; },
+     [](const PassContext& c) { return c.info.waits.reads_clock; },
      [](PassContext& c) {
-       passes::legalise_clocks(c.function, c.profile.features, c.info.clock_rates);
+       passes::legalise_clocks(c.function, c.profile.features, c.info.waits.clock_rates);
      },
      "a clock is the device's, or counts its readings"},
     {Phase::legalise, "checked-loops", Form::ssa, kOptional,

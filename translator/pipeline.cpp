@@ -88,17 +88,17 @@ bool small_subgroups(const Profile& profile) {
 /// sanitizer has nothing to look for there.
 bool whole_warps(const PassContext& c) {
   const std::uint32_t* size = c.options.block;
-  return !c.info.divergent_warp_operations && size[0] && size[0] * size[1] * size[2] % 32 == 0 &&
-         passes::warp::names_all_lanes(c.function);
+  return !c.info.sync.divergent_warp_operations && size[0] &&
+         size[0] * size[1] * size[2] % 32 == 0 && passes::warp::names_all_lanes(c.function);
 }
 
 /// The threads' phase in the forms that may do, the better one first.
 void run_threads(PassContext& c) {
   if (c.model != ThreadModel::regions) return run_phase(c, Phase::threads);
-  const bool checked =
-      c.block.checked && ((c.info.warp_operations && !whole_warps(c)) || c.info.divergent_barriers);
+  const bool checked = c.block.checked && ((c.info.sync.warp_operations && !whole_warps(c)) ||
+                                           c.info.sync.divergent_barriers);
   if (!runs_grid(c) && !checked &&
-      (c.info.warp_operations ? small_subgroups(c.profile) : c.info.barriers)) {
+      (c.info.sync.warp_operations ? small_subgroups(c.profile) : c.info.sync.barriers)) {
     const ir::Function function = c.function;
     const EntryInfo info = c.info;
     c.form = BlockForm::coarsened;
@@ -117,15 +117,17 @@ void run_threads(PassContext& c) {
 bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint32_t (&block)[3],
                   std::uint32_t checks) {
   // Who waits for whom is known where the threads are cut up.
-  return !(checks & check_sync) && info.warp_operations && !info.divergent_warp_operations &&
-         native_subgroups(profile) && block[0] != 0 && block[0] % 32 == 0;
+  return !(checks & check_sync) && info.sync.warp_operations &&
+         !info.sync.divergent_warp_operations && native_subgroups(profile) && block[0] != 0 &&
+         block[0] % 32 == 0;
 }
 
 ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_warps) {
-  const bool synchronises = info.barriers || info.warp_operations;
+  const bool synchronises = info.sync.barriers || info.sync.warp_operations;
   const bool emulated_warps =
-      info.warp_operations && !(native_warps && asked == ThreadModel::direct);
-  if (emulated_warps || info.divergent_barriers || info.waits) return ThreadModel::regions;
+      info.sync.warp_operations && !(native_warps && asked == ThreadModel::direct);
+  if (emulated_warps || info.sync.divergent_barriers || info.waits.spins)
+    return ThreadModel::regions;
   if (asked == ThreadModel::flat && (synchronises || info.shared_bytes || info.dynamic_shared))
     return ThreadModel::regions;
   return asked;
@@ -177,7 +179,7 @@ bool run_passes(const FrontEntry& front, const lower::Program& program,
   if (c.steps) c.model = ThreadModel::direct;
   info.threads = c.model;
   // What threads yield at is cut as warp operations are.
-  if (info.waits) info.warp_operations = info.divergent_warp_operations = true;
+  if (info.waits.spins) info.sync.warp_operations = info.sync.divergent_warp_operations = true;
   info.workgroup_threads =
       options.workgroup_threads ? options.workgroup_threads : c.profile.max_workgroup_invocations;
   info.threads_per_invocation = 1;
@@ -216,7 +218,7 @@ bool run_passes(const FrontEntry& front, const lower::Program& program,
     return error("kernel '" + info.name + "': " + growth.refusal(),
                  program.function(front.function).span);
   if (!c.problem.empty()) return error("kernel '" + info.name + "': " + c.problem);
-  info.guarded_loops = c.function.loop_guard.on;
+  info.loops.guarded = c.function.loop_guard.on;
   info.local_accesses = local_accesses(c.function);
   run_phase(c, Phase::emission);
   if (!c.problem.empty())

@@ -73,22 +73,7 @@ void field(A& archive, std::string& text) {
   archive.resize(text, size);
   archive.raw(text.data(), size);
 }
-template <class A>
-void field(A& archive, ParamInfo& it);
-template <class A>
-void field(A& archive, SlotInfo& it);
-template <class A>
-void field(A& archive, RefInfo& it);
-template <class A>
-void field(A& archive, SourcePlace& it);
-template <class A>
-void field(A& archive, TrapSite& it);
-template <class A>
-void field(A& archive, TextureUse& it);
-template <class A>
-void field(A& archive, MemoryObject& it);
-template <class A>
-void field(A& archive, AccessSite& it);
+// The archives are of this namespace: argument-dependent look-up finds what stands below.
 
 template <class A, class T>
 void field(A& archive, std::vector<T>& all) {
@@ -148,18 +133,20 @@ void field(A& archive, PushParam& it) {
 template <class A>
 void entry(A& archive, EntryInfo& it) {
   fields(archive, it.name, it.params, it.param_bytes, it.param_buffer_bytes, it.slot_records,
-         it.slots, it.bindings, it.push_words, it.push_params, it.trip_count_params,
-         it.trip_count_limit, it.guarded_loops, it.local_accesses, it.texture_records,
-         it.texture_slots, it.texture_uses, it.dynamic_textures, it.table_uses, it.surfrefs,
-         it.texrefs, it.samplerrefs, it.trap_sites, it.objects, it.pointer_params,
-         it.written_pointers, it.writes_anywhere, it.sanitizer_words, it.shadow_shared,
-         it.shadow_granule, it.may_race, it.access_sites, it.shared_bytes, it.local_bytes,
-         it.dynamic_shared, it.barriers, it.warp_operations, it.divergent_barriers,
-         it.divergent_warp_operations, it.waits, it.warp_subgroups, it.dynamic_handles,
-         it.uses_printf, it.uses_heap, it.uses_grid_workspace, it.grid_workspace, it.reads_clock,
-         it.waits_for_clock, it.clock_rates, it.control_bytes, it.uses_textures, it.reqntid[0],
-         it.reqntid[1], it.reqntid[2], it.maxntid[0], it.maxntid[1], it.maxntid[2], it.threads,
-         it.workgroup_threads, it.threads_per_invocation);
+         it.slots, it.bindings, it.push_words, it.push_params, it.loops.trip_count_params,
+         it.loops.trip_count_limit, it.loops.guarded, it.local_accesses, it.textures.records,
+         it.textures.slots, it.textures.uses, it.textures.dynamic, it.textures.table_uses,
+         it.surfrefs, it.texrefs, it.samplerrefs, it.trap_sites, it.sanitizer.objects,
+         it.sanitizer.pointer_params, it.sanitizer.written_pointers, it.sanitizer.writes_anywhere,
+         it.sanitizer.words, it.sanitizer.shadow_shared, it.sanitizer.shadow_granule,
+         it.sanitizer.may_race, it.sanitizer.sites, it.shared_bytes, it.local_bytes,
+         it.dynamic_shared, it.sync.barriers, it.sync.warp_operations, it.sync.divergent_barriers,
+         it.sync.divergent_warp_operations, it.waits.spins, it.sync.warp_subgroups,
+         it.dynamic_handles, it.uses_printf, it.uses_heap, it.sync.uses_grid_workspace,
+         it.sync.grid_workspace, it.waits.reads_clock, it.waits.for_clock, it.waits.clock_rates,
+         it.sync.control_bytes, it.uses_textures, it.reqntid[0], it.reqntid[1], it.reqntid[2],
+         it.maxntid[0], it.maxntid[1], it.maxntid[2], it.threads, it.workgroup_threads,
+         it.threads_per_invocation);
 }
 
 }  // namespace

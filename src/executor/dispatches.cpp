@@ -97,7 +97,7 @@ Status cut_launch(LaunchPlan& plan) {
   const std::uint64_t block_bytes = (shared + 15) / 16 * 16;
   if (key.together[0]) {
     out.dispatches.push_back({.groups = {1, 1, 1}});
-    out.slab_bytes = blocks * block_bytes + plan.variant->info.control_bytes;
+    out.slab_bytes = blocks * block_bytes + plan.variant->info.sync.control_bytes;
     return {};
   }
   std::uint64_t most = UINT64_MAX;

@@ -40,15 +40,15 @@ void place_texture_records(LaunchPlan& plan, std::vector<TextureSpec>& specs) {
   std::vector<std::byte>& params = plan.params;
   const bool approximate = filter_of(plan.facts->config) == FilterPolicy::device;
   constexpr std::size_t kBytes = abi::kTextureWords * 4;
-  specs.resize(info.texture_slots.size());
+  specs.resize(info.textures.slots.size());
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    const std::uint64_t handle = word64(params, info.texture_slots[i]);
+    const std::uint64_t handle = word64(params, info.textures.slots[i]);
     if (!table.live(handle)) continue;
     std::vector<std::uint32_t> record;
     std::string name;
     table.describe(handle, record, name);
     record.resize(abi::kTextureWords);
-    const std::size_t at = info.texture_records + i * kBytes;
+    const std::size_t at = info.textures.records + i * kBytes;
     if (params.size() < at + kBytes) params.resize(at + kBytes);
     std::memcpy(params.data() + at, record.data(), kBytes);
     TextureSpec& spec = specs[i];

@@ -51,7 +51,7 @@ void order(const DeviceState& device, VkCommandBuffer commands) {
 
 Status check_recordable(const LaunchPlan& plan) {
   const EntryInfo& info = *plan.kernel().info;
-  if (info.dynamic_handles || info.dynamic_textures)
+  if (info.dynamic_handles || info.textures.dynamic)
     return make_error(ErrorCode::unsupported,
                       "kernel '" + info.name +
                           "' takes handles out of memory: which surfaces and textures those name "

@@ -66,18 +66,19 @@ bool host_for_now(const LaunchFacts& facts, const Variant& variant) {
   const bool gives_up = compiler_may_give_up(traits, variant.code_bytes, info.local_bytes);
   // Kernels whose threads wait for one another in loops are the device's, whose translation tells
   // where a wait has no end.
-  const bool wait = info.waits || info.divergent_warp_operations;
-  const std::uint64_t needed = compile_microseconds(
-      traits, variant.code_bytes, info.local_accesses,
-      (info.barriers || info.warp_operations || wait) && info.threads == ThreadModel::regions);
+  const bool wait = info.waits.spins || info.sync.divergent_warp_operations;
+  const std::uint64_t needed =
+      compile_microseconds(traits, variant.code_bytes, info.local_accesses,
+                           (info.sync.barriers || info.sync.warp_operations || wait) &&
+                               info.threads == ThreadModel::regions);
   if (looks_at_sync(facts)) return gives_up || needed > kMostForSync;
   // The host has clocks, and its threads wait for them side by side.
-  if (info.waits_for_clock || (info.reads_clock && !has_clock(facts.device()))) {
+  if (info.waits.for_clock || (info.waits.reads_clock && !has_clock(facts.device()))) {
     tier.patience_us = UINT64_MAX;
     return true;
   }
   if (!exact(facts)) return false;
-  if ((info.barriers && !wait && has_slow_barriers(traits)) || gives_up) {
+  if ((info.sync.barriers && !wait && has_slow_barriers(traits)) || gives_up) {
     tier.patience_us = UINT64_MAX;
     return true;
   }

@@ -28,8 +28,8 @@ bool block_fits(const DeviceState& device, const Dim3& block) {
 /// Whether one workgroup runs all blocks: those that wait for each other where the device promises
 /// nothing.
 bool runs_together(const LaunchFacts& facts) {
-  return facts.config.cooperative && facts.kernel->info->waits && volume(facts.config.grid) > 1 &&
-         !facts.device().profile.exactness.independent_threads;
+  return facts.config.cooperative && facts.kernel->info->waits.spins &&
+         volume(facts.config.grid) > 1 && !facts.device().profile.exactness.independent_threads;
 }
 
 ThreadModel choose_threads(const LaunchFacts& facts) {
@@ -58,7 +58,7 @@ Status bind_textures(LaunchPlan& plan) {
 /// Elements that no texture has are another's, which no kernel reads.
 Status bind_table(LaunchPlan& plan) {
   const Slots& slots = *plan.slots;
-  const auto first = static_cast<std::uint32_t>(plan.variant->info.texture_slots.size());
+  const auto first = static_cast<std::uint32_t>(plan.variant->info.textures.slots.size());
   for (const TableTexture& each : slots.table) {
     auto sampled = sampled_texture(*each.texture, each.use);
     if (!sampled) return sampled.error();
@@ -123,20 +123,21 @@ void specialise(const LaunchFacts& facts, Specialization& key) {
     key.workgroup_threads = std::min(profile.max_workgroup_invocations, 128u);
   else
     key.max_block_threads = round_to_power(static_cast<std::uint32_t>(volume(config.block)));
-  if (key.threads == ThreadModel::flat || !(info.barriers || info.warp_operations || info.waits))
+  if (key.threads == ThreadModel::flat ||
+      !(info.sync.barriers || info.sync.warp_operations || info.waits.spins))
     std::fill(std::begin(key.block), std::end(key.block), 0);
 }
 
 /// Whether the parameters that bound the kernel's loops are small enough for a translation without
 /// guards.
 bool few_iterations(const EntryInfo& info, const std::vector<std::byte>& params) {
-  return !info.trip_count_params.empty() &&
-         std::all_of(info.trip_count_params.begin(), info.trip_count_params.end(),
+  return !info.loops.trip_count_params.empty() &&
+         std::all_of(info.loops.trip_count_params.begin(), info.loops.trip_count_params.end(),
                      [&](std::uint32_t offset) {
                        std::uint32_t word = 0;
                        if (offset + 4 <= params.size())
                          std::memcpy(&word, params.data() + offset, 4);
-                       return word <= info.trip_count_limit;
+                       return word <= info.loops.trip_count_limit;
                      });
 }
 
@@ -168,7 +169,7 @@ Result<std::shared_ptr<const Variant>> choose_variant(Specialization& key, Launc
   const EntryInfo& info = (*variant)->info;
   const bool few = few_iterations(info, plan.params);
   // Where loops are tried, a module serves the rest of a grid, too.
-  const bool parts = !few && info.guarded_loops && key.assume_small_grid &&
+  const bool parts = !few && info.loops.guarded && key.assume_small_grid &&
                      device.executor != ExecutorPolicy::device;
   if (few || parts) {
     key.assume_trip_counts = few;
@@ -225,14 +226,14 @@ class VulkanExecutor final : public Executor {
                              std::optional<std::uint64_t> first_block) const override {
     DeviceState& device = facts->device();
     const EntryInfo& info = *facts->kernel->info;
-    const ClockRates rates = info.reads_clock ? device.clocks.get(device) : ClockRates{};
+    const ClockRates rates = info.waits.reads_clock ? device.clocks.get(device) : ClockRates{};
     LaunchPlan plan{.facts = facts, .first_block = first_block};
     std::shared_lock<std::shared_mutex> residency;
     auto key = begin(plan, true, residency);
     if (!key) return key.error();
     // What the device's clocks are scaled by.
-    if (info.reads_clock)
-      std::memcpy(plan.params.data() + info.clock_rates, rates.data(), sizeof rates);
+    if (info.waits.reads_clock)
+      std::memcpy(plan.params.data() + info.waits.clock_rates, rates.data(), sizeof rates);
     specialise(*facts, *key);
     auto sanitized = prepare_checks(*facts, *plan.slots, plan.params, true, *key);
     if (!sanitized) return sanitized.error();

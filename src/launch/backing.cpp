@@ -81,20 +81,20 @@ class Backings {
     for (std::size_t i = 0; i < info_.slots.size(); ++i)
       slots_.surfaces[i] = std::static_pointer_cast<SurfaceState>(
           device_.surfaces.owner(word64(plan_.params, info_.slots[i].offset)));
-    slots_.textures.resize(info_.texture_slots.size());
+    slots_.textures.resize(info_.textures.slots.size());
     const FilterPolicy filter = filter_of(config_);
     const VkPhysicalDeviceLimits& limits = device_.traits.properties.limits;
     const std::size_t most =
         std::min(limits.maxPerStageDescriptorSamplers, limits.maxPerStageDescriptorSampledImages);
-    for (std::size_t i = 0; i < info_.texture_slots.size(); ++i) {
+    for (std::size_t i = 0; i < info_.textures.slots.size(); ++i) {
       auto texture = std::static_pointer_cast<TextureState>(
-          device_.textures.owner(word64(plan_.params, info_.texture_slots[i])));
+          device_.textures.owner(word64(plan_.params, info_.textures.slots[i])));
       if (!texture) continue;
       if (texture->buffer && samplers_may_read(filter)) make_memory_image(*texture);
       if (!texture->array && !texture->memory_image) continue;
       slots_.textures[i].texture = texture;
-      if (reads_images_ && i < most && i < info_.texture_uses.size())
-        slots_.textures[i].use = sampler_use(*texture, info_.texture_uses[i], filter);
+      if (reads_images_ && i < most && i < info_.textures.uses.size())
+        slots_.textures[i].use = sampler_use(*texture, info_.textures.uses[i], filter);
     }
     find_table(filter);
   }
@@ -108,10 +108,10 @@ class Backings {
   void find_table(FilterPolicy filter) {
     slots_.table.clear();
     plan_.table_changes = device_.textures.changes();
-    if (!reads_images_ || !info_.dynamic_textures || !device_.profile.features.indexed_samplers)
+    if (!reads_images_ || !info_.textures.dynamic || !device_.profile.features.indexed_samplers)
       return;
     std::array<std::vector<TextureUse>, std::tuple_size_v<TableSpecs>> uses;
-    for (const TextureUse& use : info_.table_uses) {
+    for (const TextureUse& use : info_.textures.table_uses) {
       if (static_cast<std::size_t>(use.geometry) >= uses.size()) return;
       uses[static_cast<std::size_t>(use.geometry)].push_back(use);
     }
@@ -186,7 +186,7 @@ class Backings {
       (each.use.possible ? wish.image : wish.memory) = true;
     }
     // A handle that is only known on the device may name any of them, which it reaches by address.
-    if (info_.dynamic_handles || (info_.dynamic_textures && slots_.table.empty())) {
+    if (info_.dynamic_handles || (info_.textures.dynamic && slots_.table.empty())) {
       std::lock_guard lock(device_.arrays_mutex);
       for (ArrayState* each : device_.image_arrays)
         if (auto array = each->weak_from_this().lock()) all[array].memory = true;

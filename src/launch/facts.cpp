@@ -47,12 +47,12 @@ std::string wrong(const EntryInfo& info, const LaunchConfig& config) {
 
 /// A cooperative launch tells its kernel where the grid's workspace is.
 Status give_workspace(const EntryInfo& info, LaunchFacts& facts) {
-  if (!facts.config.cooperative || !info.uses_grid_workspace) return {};
+  if (!facts.config.cooperative || !info.sync.uses_grid_workspace) return {};
   auto memory = facts.device().grid_workspace.get(facts.device());
   if (!memory) return memory.error();
   facts.workspace = *memory;
   const std::uint64_t address = facts.workspace->address();
-  std::memcpy(facts.params.data() + info.grid_workspace, &address, sizeof address);
+  std::memcpy(facts.params.data() + info.sync.grid_workspace, &address, sizeof address);
   return {};
 }
 

@@ -44,10 +44,10 @@ void describe_own(const AccessSite& site, const EntryInfo& info, const Sanitized
     const std::uint64_t offset = finding.address - each.offset;
     return offset < size(each) ? 0 : offset - size(each);
   };
-  if (site.object && site.object <= info.objects.size()) {
-    nearest = &info.objects[site.object - 1];
+  if (site.object && site.object <= info.sanitizer.objects.size()) {
+    nearest = &info.sanitizer.objects[site.object - 1];
   } else {
-    for (const MemoryObject& each : info.objects)
+    for (const MemoryObject& each : info.sanitizer.objects)
       if (each.space == site.memory && (!nearest || distance(each) < distance(*nearest)))
         nearest = &each;
   }
@@ -97,7 +97,7 @@ void describe_global(const AccessSite& site, const KernelState& kernel,
     return describe_allocation(*freed, finding);
   }
   // The address is past the end of a variable, or is a parameter's generic address.
-  const auto& objects = kernel.info->objects;
+  const auto& objects = kernel.info->sanitizer.objects;
   if (site.object && site.object <= objects.size()) {
     const MemoryObject& object = objects[site.object - 1];
     for (const AllocationInfo& each : list.live)
@@ -106,9 +106,10 @@ void describe_global(const AccessSite& site, const KernelState& kernel,
   }
   // Of a parameter's address, what the parameter points into is meant, however near others are.
   const EntryInfo& info = *kernel.info;
-  for (std::size_t i = 0; i < info.pointer_params.size() && i < launch.pointers.size(); ++i)
+  for (std::size_t i = 0; i < info.sanitizer.pointer_params.size() && i < launch.pointers.size();
+       ++i)
     for (const ParamInfo& each : info.params)
-      if (each.offset == info.pointer_params[i] && each.name == site.pointer)
+      if (each.offset == info.sanitizer.pointer_params[i] && each.name == site.pointer)
         if (const AllocationInfo* own = list.find(launch.pointers[i]))
           return describe_allocation(*own, finding);
   if (const AllocationInfo* nearest = list.nearest(finding.address))
@@ -118,8 +119,8 @@ void describe_global(const AccessSite& site, const KernelState& kernel,
 /// What another thread did, and where.
 void describe_other(const Variant& variant, std::uint64_t site, std::uint32_t thread,
                     Finding& finding) {
-  if (site >= variant.info.access_sites.size()) return;
-  const AccessSite& where = variant.info.access_sites[site];
+  if (site >= variant.info.sanitizer.sites.size()) return;
+  const AccessSite& where = variant.info.sanitizer.sites[site];
   finding.other.known = true;
   finding.other.line = where.place.line;
   finding.other.column = where.place.column;
@@ -156,7 +157,7 @@ void describe_global_race(const Variant& variant, const SanitizedLaunch& launch,
                           Finding& finding) {
   finding.kind = FindingKind::race;
   const std::uint32_t who = record[abi::f_other], mark = record[abi::f_other_mark];
-  const auto number = static_cast<std::size_t>(&site - variant.info.access_sites.data());
+  const auto number = static_cast<std::size_t>(&site - variant.info.sanitizer.sites.data());
   if (!(who & abi::kGlobalThreads) || mark >> 16 != number) return;
   describe_other(variant, mark & abi::g_site, (who & abi::kGlobalThreads) - 1, finding);
   const Dim3 grid = launch.grid;
@@ -347,8 +348,8 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
   }
   if (finding.address % site.bytes) finding.kind = FindingKind::misaligned;
   // An address before the start of shared or local memory has left its window.
-  const MemoryObject* object = site.object && site.object <= variant.info.objects.size()
-                                   ? &variant.info.objects[site.object - 1]
+  const MemoryObject* object = site.object && site.object <= variant.info.sanitizer.objects.size()
+                                   ? &variant.info.sanitizer.objects[site.object - 1]
                                    : nullptr;
   const bool window =
       object && (object->space == MemorySpace::shared || object->space == MemorySpace::local);
@@ -383,14 +384,14 @@ void settle_pointers(const KernelState& kernel, const AllocationList& list,
                      const std::vector<std::byte>& params, Specialization& key) {
   const EntryInfo& info = *kernel.info;
   std::vector<const AllocationInfo*> found;
-  for (const std::uint32_t pointer : info.pointer_params)
+  for (const std::uint32_t pointer : info.sanitizer.pointer_params)
     found.push_back(bounds_of(list, word64(params, pointer)));
-  bool anywhere = info.writes_anywhere;
+  bool anywhere = info.sanitizer.writes_anywhere;
   for (std::size_t i = 0; i < found.size(); ++i)
-    anywhere = anywhere || (!found[i] && (info.written_pointers >> i & 1) != 0);
+    anywhere = anywhere || (!found[i] && (info.sanitizer.written_pointers >> i & 1) != 0);
   const auto written = [&](const AllocationInfo* allocation) {
     for (std::size_t i = 0; i < found.size(); ++i)
-      if ((info.written_pointers >> i & 1) != 0 && found[i] == allocation) return true;
+      if ((info.sanitizer.written_pointers >> i & 1) != 0 && found[i] == allocation) return true;
     return anywhere;
   };
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -428,7 +429,7 @@ void settle_slots(const KernelState& kernel, const Slots& slots, Specialization&
 }  // namespace
 
 bool has_sync_to_check(const EntryInfo& info) {
-  return info.divergent_barriers || info.warp_operations || info.waits;
+  return info.sync.divergent_barriers || info.sync.warp_operations || info.waits.spins;
 }
 
 Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const LaunchFacts& facts,
@@ -481,11 +482,11 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const LaunchFacts& facts
     if (const std::uint32_t number = ++launch->table->launches; number <= abi::kGlobalLaunches)
       launch->number = number;
   const EntryInfo& info = *kernel.info;
-  const bool races = (key.checks & check_race) != 0 && info.may_race;
-  if (info.shadow_granule && (key.checks & (check_init | check_race)) != 0)
-    launch->shadow_bytes = abi::shadow_bytes(
-        std::uint64_t{info.shadow_shared} + (info.dynamic_shared ? config.dynamic_shared : 0),
-        races ? info.shadow_granule : 0);
+  const bool races = (key.checks & check_race) != 0 && info.sanitizer.may_race;
+  if (info.sanitizer.shadow_granule && (key.checks & (check_init | check_race)) != 0)
+    launch->shadow_bytes = abi::shadow_bytes(std::uint64_t{info.sanitizer.shadow_shared} +
+                                                 (info.dynamic_shared ? config.dynamic_shared : 0),
+                                             races ? info.sanitizer.shadow_granule : 0);
   const std::uint64_t most = most_groups(launch.get());
   if (most && std::uint64_t{config.grid.x} * config.grid.y * config.grid.z > most)
     key.assume_small_grid = false;
@@ -501,7 +502,7 @@ Status place_checks(const KernelState& kernel, const Variant& variant, std::uint
                     SanitizedLaunch& launch, std::vector<std::byte>& params) {
   DeviceState& device = *kernel.module->device;
   const std::size_t bytes =
-      std::max<std::size_t>(variant.info.access_sites.size(), 1) * abi::kFaultWords * 4;
+      std::max<std::size_t>(variant.info.sanitizer.sites.size(), 1) * abi::kFaultWords * 4;
   auto log = device.heap.allocate(MemoryKind::visible, bytes);
   if (!log) return log.error();
   std::memset(log->mapped(), 0, bytes);
@@ -511,11 +512,11 @@ Status place_checks(const KernelState& kernel, const Variant& variant, std::uint
     if (!shadow) return shadow.error();
     launch.shadow = std::move(*shadow);
   }
-  const std::vector<std::uint32_t>& pointers = kernel.info->pointer_params;
+  const std::vector<std::uint32_t>& pointers = kernel.info->sanitizer.pointer_params;
   const std::size_t words = abi::z_pointers + pointers.size() * abi::kPointerWords;
-  const std::size_t end = variant.info.sanitizer_words + words * 4;
+  const std::size_t end = variant.info.sanitizer.words + words * 4;
   if (params.size() < end) params.resize(end);
-  std::byte* at = params.data() + variant.info.sanitizer_words;
+  std::byte* at = params.data() + variant.info.sanitizer.words;
   put_words(at, abi::z_log, launch.log.address());
   put_words(at, abi::z_table, launch.table->memory.address());
   put_words(at, abi::z_shadow, launch.shadow ? launch.shadow.address() : 0);
@@ -540,13 +541,13 @@ Status place_checks(const KernelState& kernel, const Variant& variant, std::uint
 void ignore_global_races(const Variant& variant, SanitizedLaunch& launch,
                          std::vector<std::byte>& params) {
   launch.number = 0;
-  put_words(params.data() + variant.info.sanitizer_words, abi::z_launch, 0);
+  put_words(params.data() + variant.info.sanitizer.words, abi::z_launch, 0);
 }
 
 void read_fault_log(const ModuleState& module, const KernelState& kernel, const Variant& variant,
                     SanitizedLaunch& launch) {
   DeviceState& device = *module.device;
-  const std::vector<AccessSite>& sites = variant.info.access_sites;
+  const std::vector<AccessSite>& sites = variant.info.sanitizer.sites;
   std::vector<Finding> found;
   // An instruction may be several accesses, of which a thread then has a fault at each: it counts
   // once. Copies of an instruction have locations of their own.

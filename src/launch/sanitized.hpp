@@ -22,7 +22,7 @@ struct SanitizedLaunch {
   std::uint32_t number = 0;  ///< in its records of races; 0: none are looked at
   Dim3 grid{}, block{};
   Suppressions suppressions;            ///< of this launch alone
-  std::vector<std::uint64_t> pointers;  ///< the values of EntryInfo::pointer_params
+  std::vector<std::uint64_t> pointers;  ///< the values of EntryInfo::sanitizer.pointer_params
 };
 
 /// Whether check_sync has anything to look for: operations that some threads may miss.

@@ -188,7 +188,7 @@ LayoutContents layout_contents(const Variant& variant) {
   constexpr VkDescriptorType kSampled = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
   for (std::uint32_t i = 0; i < variant.key.textures.size(); ++i)
     if (variant.key.textures[i].unit == TextureUnit::sampler) out.sets[2].push_back({i, kSampled});
-  const auto first = static_cast<std::uint32_t>(variant.info.texture_slots.size());
+  const auto first = static_cast<std::uint32_t>(variant.info.textures.slots.size());
   for (std::uint32_t g = 0; g < variant.key.table.size(); ++g)
     for (std::uint32_t k = 0; k < kTexelKinds; ++k)
       if (variant.key.table[g].texels >> k & 1)
@@ -308,7 +308,7 @@ Result<std::shared_ptr<const Pipeline>> KernelState::pipeline(const Variant& var
   const std::uint32_t values[] = {key.size[0], key.size[1], key.size[2],
                                   std::max(key.shared_words, 1u)};
   std::copy(std::begin(values), std::end(values), made.spec.constants);
-  made.spec.warp_subgroups = variant.info.warp_subgroups && device.traits.choose_subgroups;
+  made.spec.warp_subgroups = variant.info.sync.warp_subgroups && device.traits.choose_subgroups;
   if (!variant.tried.empty()) {
     made.layout = layout_contents(variant);
     made.spirv = variant.tried;

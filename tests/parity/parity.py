@@ -44,7 +44,8 @@ everywhere:
 """
 #: What the interface describes as JSON (docs/reference/interface.md), in both languages.
 DESCRIBED = {"ParamInfo", "SlotInfo", "RefInfo", "SourcePlace", "TrapSite", "AccessSite",
-             "VariableInfo", "Relocation", "PushParam", "EntryInfo", "StaticSurfref",
+             "VariableInfo", "Relocation", "PushParam", "EntryInfo", "EntryTextures", "EntryLoops",
+             "EntrySync", "EntryWaits", "EntrySanitizer", "StaticSurfref",
              "StaticTexref", "Interface"}
 #: Forms that C has otherwise: results are statuses, objects are handles.
 LANGUAGE = {"Result", "Status"}

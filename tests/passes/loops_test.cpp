@@ -72,7 +72,7 @@ TEST(LoopTripCount, a_constant_bound_frees_a_loop) {
   const Found found = look(text, 100);
   EXPECT_TRUE(found.free);
   EXPECT_EQ(found.words, 0u);
-  EXPECT_TRUE(found.info.trip_count_params.empty());
+  EXPECT_TRUE(found.info.loops.trip_count_params.empty());
   const Found long_loop = look(text, 8);
   EXPECT_FALSE(long_loop.free);
   EXPECT_EQ(long_loop.words, 3u);
@@ -84,10 +84,10 @@ TEST(LoopTripCount, a_parameter_frees_a_loop_where_it_is_small) {
     const Found asked = look(text, 1000);
     EXPECT_FALSE(asked.free);
     EXPECT_EQ(asked.words, 3u);
-    ASSERT_EQ(asked.info.trip_count_params.size(), 1u) << stays;
-    EXPECT_EQ(asked.info.trip_count_params[0], 8u);
-    EXPECT_GE(asked.info.trip_count_limit, 990u);
-    EXPECT_LT(asked.info.trip_count_limit, 1000u);
+    ASSERT_EQ(asked.info.loops.trip_count_params.size(), 1u) << stays;
+    EXPECT_EQ(asked.info.loops.trip_count_params[0], 8u);
+    EXPECT_GE(asked.info.loops.trip_count_limit, 990u);
+    EXPECT_LT(asked.info.loops.trip_count_limit, 1000u);
     EXPECT_TRUE(look(text, 1000, true).free);
   }
 }

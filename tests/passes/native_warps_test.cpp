@@ -107,7 +107,7 @@ TEST(NativeWarps, GiveWhatWarpsGive) {
 
 TEST(NativeWarps, AreForBlocksOfWholeWarpsThatComeTogether) {
   EntryInfo info;
-  info.warp_operations = true;
+  info.sync.warp_operations = true;
   Profile profile = *find_profile("nvidia");
   EXPECT_TRUE(native_warps(info, profile, {64, 2, 1}));
   EXPECT_FALSE(native_warps(info, profile, {16, 16, 1})) << "a row is no whole warp";
@@ -115,9 +115,9 @@ TEST(NativeWarps, AreForBlocksOfWholeWarpsThatComeTogether) {
   EXPECT_EQ(thread_model(info, ThreadModel::direct, true), ThreadModel::direct);
   EXPECT_EQ(thread_model(info, ThreadModel::direct, false), ThreadModel::regions);
   EXPECT_EQ(thread_model(info, ThreadModel::flat, true), ThreadModel::regions);
-  info.divergent_warp_operations = true;
+  info.sync.divergent_warp_operations = true;
   EXPECT_FALSE(native_warps(info, profile, {64, 1, 1}));
-  info.divergent_warp_operations = false;
+  info.sync.divergent_warp_operations = false;
   profile.exactness.native_warps = false;
   EXPECT_FALSE(native_warps(info, profile, {64, 1, 1}));
 }
@@ -173,9 +173,9 @@ TEST(NativeWarps, ThatThreadsLeaveOneByOneExchangeInSubgroups) {
   options.profile = *find_profile("nvidia");
   options.block[0] = 40, options.block[1] = options.block[2] = 1;
   const auto [info, text] = got(translate(kInLoop, options));
-  EXPECT_TRUE(info.divergent_warp_operations);
+  EXPECT_TRUE(info.sync.divergent_warp_operations);
   EXPECT_EQ(info.threads, ThreadModel::regions);
-  EXPECT_TRUE(info.warp_subgroups);
+  EXPECT_TRUE(info.sync.warp_subgroups);
   EXPECT_EQ(info.workgroup_threads, 64u) << "whole warps";
   EXPECT_EQ(info.shared_bytes, 0u);
   EXPECT_NE(text.find("OpGroupNonUniformShuffle"), std::string::npos);
@@ -184,7 +184,7 @@ TEST(NativeWarps, ThatThreadsLeaveOneByOneExchangeInSubgroups) {
 TEST(NativeWarps, AreEmulatedWhereSubgroupsAreNone) {
   const auto emulated = [](const TranslateOptions& options) {
     const auto [info, text] = got(translate(kInLoop, options));
-    EXPECT_FALSE(info.warp_subgroups);
+    EXPECT_FALSE(info.sync.warp_subgroups);
     EXPECT_EQ(text.find("OpGroupNonUniform"), std::string::npos);
     return info.workgroup_threads;
   };
@@ -212,9 +212,9 @@ TEST(NativeWarps, MayMissWhatOtherWarpsDo) {
 out:
 )",
                                           options));
-  EXPECT_FALSE(info.divergent_warp_operations);
+  EXPECT_FALSE(info.sync.divergent_warp_operations);
   EXPECT_EQ(info.threads, ThreadModel::direct);
-  EXPECT_TRUE(info.warp_subgroups);
+  EXPECT_TRUE(info.sync.warp_subgroups);
   EXPECT_NE(text.find("OpGroupNonUniformShuffle"), std::string::npos);
 }
 

@@ -102,13 +102,13 @@ TEST(TextureRecords, what_the_host_knows_is_constant_and_the_rest_is_read_from_t
     EntryInfo info;
     info.param_bytes = info.param_buffer_bytes = 8;
     passes::find_texture_slots(f, Module(), info);
-    ASSERT_EQ(info.texture_slots, std::vector<std::uint32_t>{0});
+    ASSERT_EQ(info.textures.slots, std::vector<std::uint32_t>{0});
     passes::fix_texture_records(f, info, {{.known = known, .channels = 4}});
     EXPECT_EQ(f.insts[channels].op == Op::constant, known);
     EXPECT_EQ(f.insts[width].mem.space == Space::param, known);
     if (!known) continue;
     EXPECT_EQ(f.insts[channels].imm, 4u);
-    EXPECT_EQ(f.insts[f.arg(width, 0)].imm, info.texture_records + 4u * abi::x_width);
+    EXPECT_EQ(f.insts[f.arg(width, 0)].imm, info.textures.records + 4u * abi::x_width);
   }
 }
 

@@ -35,7 +35,7 @@ std::vector<std::uint32_t> words(const FrontEntry& front, const lower::Program& 
   std::vector<Message> messages;
   Growth growth(program.text_bytes());
   if (!translate_entry(front, program, options, builder, info, messages, growth)) return {};
-  EXPECT_TRUE(info.access_sites.empty());
+  EXPECT_TRUE(info.sanitizer.sites.empty());
   return builder.finish();
 }
 

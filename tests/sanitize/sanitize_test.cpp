@@ -328,7 +328,7 @@ TEST(Sanitize, ModulesWithoutChecksHaveNothingOfIt) {
     ASSERT_TRUE(before && with && after);
     EXPECT_EQ(before->spirv, after->spirv) << planted.name();
     EXPECT_NE(before->spirv, with->spirv) << planted.name();
-    EXPECT_TRUE(before->interface.entries[0].access_sites.empty());
+    EXPECT_TRUE(before->interface.entries[0].sanitizer.sites.empty());
     for (const std::string& pass : passes) EXPECT_NE(pass, "check-memory");
   }
 }

@@ -56,7 +56,7 @@ std::vector<std::uint32_t> translate_launch(const std::string& file, const std::
       options.assume_live_handles = options.assume_small_grid = true;
       options.wide_surfaces = false;
       if (!texture) continue;
-      options.textures.assign(each.texture_slots.size(), *texture);
+      options.textures.assign(each.textures.slots.size(), *texture);
       options.texture_features = texture->one_level ? 0u : std::uint32_t{abi::feature_levels};
     }
   const auto made = module->translate(options, messages);

@@ -249,7 +249,7 @@ std::string kernel(Tables& tables, const EntryInfo& entry, const std::string& na
   for (const PushParam& param : entry.push_params)
     pushed.push_back("{" + count(param.word) + ", " + count(param.offset) + ", " +
                      count(param.shift) + "}");
-  for (const std::uint32_t offset : entry.texture_slots) textures.push_back(count(offset));
+  for (const std::uint32_t offset : entry.textures.slots) textures.push_back(count(offset));
   for (const TrapSite& site : entry.trap_sites) sites.push_back(trap_site(site));
   const std::string slot_table = tables.add("ptx2spv_h_slot", name + "_slots", slots);
   const std::string push_table = tables.add("ptx2spv_h_push_param", name + "_push_params", pushed);
@@ -262,13 +262,13 @@ std::string kernel(Tables& tables, const EntryInfo& entry, const std::string& na
   for (const std::size_t number :
        {std::size_t{entry.bindings}, std::size_t{entry.param_bytes},
         std::size_t{entry.param_buffer_bytes}, std::size_t{entry.slot_records},
-        std::size_t{entry.texture_records}, std::size_t{entry.push_words},
+        std::size_t{entry.textures.records}, std::size_t{entry.push_words},
         static_cast<std::size_t>(entry.threads), std::size_t{entry.workgroup_threads},
         std::size_t{entry.threads_per_invocation}, std::size_t{entry.shared_bytes},
         std::size_t{entry.local_bytes}, std::size_t{entry.dynamic_shared},
         std::size_t{entry.uses_printf}, std::size_t{entry.uses_heap},
         std::size_t{entry.uses_textures}, std::size_t{entry.dynamic_handles},
-        std::size_t{entry.warp_subgroups}})
+        std::size_t{entry.sync.warp_subgroups}})
     row += ", " + count(number);
   for (const auto* size : {&entry.reqntid, &entry.maxntid})
     row += ", {" + count((*size)[0]) + ", " + count((*size)[1]) + ", " + count((*size)[2]) + "}";

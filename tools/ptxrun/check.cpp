@@ -106,9 +106,9 @@ void Checker::references(const LaunchSpec& spec, const EntryInfo& entry) {
   };
   // Handles that are not known before the launch may be any variable's.
   check(spec.surfrefs, entry.surfrefs, ".surfref", interface_.surfrefs, entry.dynamic_handles);
-  check(spec.texrefs, entry.texrefs, ".texref", interface_.texrefs, entry.dynamic_textures);
+  check(spec.texrefs, entry.texrefs, ".texref", interface_.texrefs, entry.textures.dynamic);
   check(spec.samplerrefs, entry.samplerrefs, ".samplerref", interface_.texrefs,
-        entry.dynamic_textures);
+        entry.textures.dynamic);
 }
 
 void Checker::variable(const std::string& name, const std::string& where) {

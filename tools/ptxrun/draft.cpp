@@ -127,11 +127,11 @@ std::string Draft::argument(const EntryInfo& entry, const ParamInfo& param) {
   for (const SlotInfo& slot : entry.slots)
     if (!slot.is_variable && slot.offset == param.offset)
       return fmt::format("{{\"surface\": {}}}", json_quote(add_surface(entry, slot)));
-  for (std::size_t k = 0; k < entry.texture_slots.size(); ++k)
-    if (entry.texture_slots[k] == param.offset)
+  for (std::size_t k = 0; k < entry.textures.slots.size(); ++k)
+    if (entry.textures.slots[k] == param.offset)
       return fmt::format("{{\"texture\": {}}}",
-                         json_quote(add_texture(param.name, k < entry.texture_uses.size()
-                                                                ? entry.texture_uses[k]
+                         json_quote(add_texture(param.name, k < entry.textures.uses.size()
+                                                                ? entry.textures.uses[k]
                                                                 : std::vector<TextureUse>{})));
   // Pointers and handles out of memory are numbers of 64 bits too: pointers are what is common.
   if (param.kind == ParamKind::scalar && param.bytes == 8 && param.type != "f64" &&

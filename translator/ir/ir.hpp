@@ -163,7 +163,7 @@ struct Inst {
   std::uint32_t loc = 0;  ///< index into Function::locs (0: unknown)
   std::uint16_t object =
       0;  ///< for the sanitizer alone. Of a constant that is the address of a variable:
-          ///< its number plus 1 in EntryInfo::objects. Of a barrier 1: all threads
+          ///< its number plus 1 in EntryInfo::sanitizer.objects. Of a barrier 1: all threads
           ///< of a warp must meet there. Of a warp operation 1: it names members
   FpAttr fp{};
   MemAttr mem{};

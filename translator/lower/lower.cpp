@@ -38,7 +38,7 @@ class Layout {
     if (c_.uses_reserved_shared) {
       c_.reserved_shared = align_up(c_.shared_bytes, 16);
       c_.shared_bytes = c_.reserved_shared + kReservedShared;
-      c_.out.info.objects.push_back(
+      c_.out.info.sanitizer.objects.push_back(
           {"%reserved_smem", MemorySpace::shared, c_.reserved_shared, kReservedShared});
     }
     c_.dynamic_shared_offset = align_up(c_.shared_bytes, 16);

@@ -96,7 +96,7 @@ class FunctionLowering::Mbarrier {
     b_.br(join);
     b_.at(join);
     fence();
-    l_.context_.out.info.warp_operations = true;
+    l_.context_.out.info.sync.warp_operations = true;
     return b_.get(result);
   }
 

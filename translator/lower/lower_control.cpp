@@ -64,12 +64,12 @@ void FunctionLowering::lower_barrier(const Instruction& inst) {
   if (mods.has(Mod::warp)) {
     const Value sync = b_.inst(Op::warp_sync, Type::none, {read(a[0], ptx::Type::b32)});
     b_.last(sync).object = 1;
-    context_.out.info.warp_operations = true;
+    context_.out.info.sync.warp_operations = true;
     return;
   }
   if (mods.has(Mod::cluster))
     return refuse(inst, "cluster instructions have no counterpart in Vulkan");
-  context_.out.info.barriers = true;
+  context_.out.info.sync.barriers = true;
   const bool aligned = inst.op == Opcode::bar || mods.has(Mod::aligned);
   if (mods.has(Mod::red)) {
     // bar.red.op.type d, a{, b}, {!}c
@@ -83,7 +83,7 @@ void FunctionLowering::lower_barrier(const Instruction& inst) {
     const Value r =
         b_.inst(Op::bar_sync, Type::i32, {id, count, value}, static_cast<std::uint64_t>(kind));
     b_.last(r).object = aligned;
-    context_.out.info.warp_operations = true;
+    context_.out.info.sync.warp_operations = true;
     if (kind == ir::BarKind::red_popc) return write(a[0], r, ptx::Type::u32);
     return write_pred(a[0], b_.cmp(Op::ne, r, b_.i32(0)));
   }
@@ -99,7 +99,7 @@ void FunctionLowering::lower_barrier(const Instruction& inst) {
 void FunctionLowering::lower_warp(const Instruction& inst) {
   const auto a = args(inst);
   const ptx::Modifiers& mods = *inst.mods;
-  context_.out.info.warp_operations = true;
+  context_.out.info.sync.warp_operations = true;
   const auto word = [&](unsigned i) { return read(a[i], ptx::Type::b32); };
   const Value everyone = b_.i32(0xffffffffu);
   const auto part = [&](Value v, unsigned i) { return b_.inst(Op::extract, Type::i32, {v}, i); };

@@ -226,7 +226,7 @@ Value FunctionLowering::symbol_address(const Operand& operand) {
 
 Value FunctionLowering::named(Value address, SymbolRef variable, MemorySpace space,
                               std::uint64_t offset, std::uint64_t bytes) {
-  std::vector<MemoryObject>& objects = context_.out.info.objects;
+  std::vector<MemoryObject>& objects = context_.out.info.sanitizer.objects;
   const bool dynamic = space == MemorySpace::shared && bytes == 0;
   // One without a size has no bounds to hold an access against.
   if (objects.size() + 1 >= UINT16_MAX || (bytes == 0 && !dynamic)) return address;
@@ -321,9 +321,9 @@ Value FunctionLowering::special(const Operand& operand) {
     const Value count = b_.op2(Op::add, b_.get(clock_), b_.i64(100'000));
     b_.set(clock_, count);
     EntryInfo& info = context_.out.info;
-    if (!info.reads_clock) {
-      info.reads_clock = true;
-      info.clock_rates = info.param_buffer_bytes = (info.param_buffer_bytes + 7) & ~7u;
+    if (!info.waits.reads_clock) {
+      info.waits.reads_clock = true;
+      info.waits.clock_rates = info.param_buffer_bytes = (info.param_buffer_bytes + 7) & ~7u;
       info.param_buffer_bytes += abi::kClockWords * 4;
     }
     return b_.inst(Op::clock, Type::i64, {count}, static_cast<std::uint64_t>(clock));
@@ -378,12 +378,12 @@ Value FunctionLowering::special(const Operand& operand) {
       // CUDA's headers take the address of the grid's workspace out of these two.
       if (operand.index != 1 && operand.index != 2) return b_.i32(0);
       EntryInfo& info = context_.out.info;
-      if (!info.uses_grid_workspace) {
-        info.uses_grid_workspace = true;
-        info.grid_workspace = info.param_buffer_bytes;
+      if (!info.sync.uses_grid_workspace) {
+        info.sync.uses_grid_workspace = true;
+        info.sync.grid_workspace = info.param_buffer_bytes;
         info.param_buffer_bytes += 8;
       }
-      const std::uint32_t at = info.grid_workspace + (operand.index == 1 ? 4 : 0);
+      const std::uint32_t at = info.sync.grid_workspace + (operand.index == 1 ? 4 : 0);
       return b_.load(Type::i32, b_.i32(at), {.space = Space::param, .bytes = 4, .readonly = true});
     }
     default: return b_.i32(0);  // smid, gridid, %pm: one of each, number 0

@@ -97,7 +97,7 @@ CUresult make_args(FunctionObject& function, void** params, void** extra, Args& 
 }
 
 bool has_waits(const EntryInfo& info) {
-  return info.waits_for_clock || info.waits_for_others || !info.waited_params.empty();
+  return info.waits.for_clock || info.waits.for_others || !info.waits.params.empty();
 }
 
 /// Whether the host writes there while kernels run.
@@ -111,14 +111,14 @@ bool is_shared(CUdeviceptr address) {
 bool may_wait(const KernelOperation& kernel) {
   const EntryInfo& info = kernel.function->kernel.info();
   const bool others =
-      info.waits_for_others || std::ranges::any_of(info.waited_params, [&](std::uint32_t offset) {
+      info.waits.for_others || std::ranges::any_of(info.waits.params, [&](std::uint32_t offset) {
         CUdeviceptr address = 0;
         if (offset + sizeof address > kernel.packed.size()) return false;
         std::memcpy(&address, kernel.packed.data() + offset, sizeof address);
         return is_shared(address);
       });
   if (others) kernel.function->kernel.state()->tier.waits_for_others = true;
-  return others || info.waits_for_clock;
+  return others || info.waits.for_clock;
 }
 
 CUresult make_launch(FunctionObject& function, const LaunchConfig& config, void** params,

@@ -5,7 +5,7 @@
 
 namespace ptx2spv::abi {
 
-/// What a translation with Specialization::checks reads at EntryInfo::sanitizer_words of the
+/// What a translation with Specialization::checks reads at EntryInfo::sanitizer.words of the
 /// parameter buffer, in words. Addresses and sizes are two words.
 enum SanitizerWord : std::uint32_t {
   z_log = 0,     ///< address of the fault log, kFaultWords for each site
@@ -16,7 +16,7 @@ enum SanitizerWord : std::uint32_t {
   z_surfaces =
       8,  ///< address of kLevelWords for each record of the surface table; 0: not looked at
   z_surface_count = 10,  ///< how many these are; one word
-  z_pointers = 12,       ///< kPointerWords for each of EntryInfo::pointer_params
+  z_pointers = 12,       ///< kPointerWords for each of EntryInfo::sanitizer.pointer_params
 };
 /// First byte and size of its allocation, and the addresses of its shadow and of its race records,
 /// or 0.

@@ -56,7 +56,7 @@ struct SlotSpec {
 enum class FilterPolicy : std::uint8_t { exact, device };
 
 /// What the host knows of a texture slot: the record's copy lies in the parameter buffer
-/// (EntryInfo::texture_records), and these of its words are as here.
+/// (EntryInfo::textures.records), and these of its words are as here.
 struct TextureSpec {
   bool known = false;         ///< else the slot is looked up in the table like any handle
   std::uint32_t sampler = 0;  ///< abi::x_sampler
@@ -64,7 +64,7 @@ struct TextureSpec {
   std::uint8_t channels = 1;
   bool one_level = false;
   /// sampler: a combined image sampler is bound at abi::kTextureSet, whose view is that of the
-  /// slot's reads (EntryInfo::texture_uses). It takes normalised coordinates for all but 1D and 2D
+  /// slot's reads (EntryInfo::textures.uses). It takes normalised coordinates for all but 1D and 2D
   /// textures.
   TextureUnit unit = TextureUnit::shader;
   bool faces = false;        ///< a cube map's view is an array of its faces
@@ -78,7 +78,7 @@ struct TextureSpec {
 /// How textures are read whose handles come out of memory, by instructions of one geometry.
 struct TableSpec {
   /// Bits by TextureTexel. Each stands for an array of combined image samplers at abi::kTextureSet,
-  /// whose binding is EntryInfo::texture_slots.size() + 3 geometry + texel. An array is indexed by
+  /// whose binding is EntryInfo::textures.slots.size() + 3 geometry + texel. An array is indexed by
   /// the handle's low word, and all elements below abi::Push::texture_count are valid. The views
   /// show 0 for channels that there are not. 0: the shader reads.
   std::uint8_t texels = 0;
@@ -103,8 +103,8 @@ struct Specialization {
   bool assume_small_grid = false;    ///< direct, regions: a launch is one dispatch (the base
                                      ///< words are 0) with at most abi::kSmallGrid threads along
                                      ///< each axis
-  bool assume_trip_counts = false;   ///< no word at EntryInfo::trip_count_params exceeds
-                                     ///< EntryInfo::trip_count_limit
+  bool assume_trip_counts = false;   ///< no word at EntryInfo::loops.trip_count_params exceeds
+                                     ///< EntryInfo::loops.trip_count_limit
   std::uint32_t max_block_threads = 1024;  ///< regions: threads of the largest block to be launched
   std::uint32_t workgroup_threads =
       0;  ///< regions: invocations per workgroup; 0: the profile's limit
@@ -115,11 +115,11 @@ struct Specialization {
       abi::kAllTextureFeatures;  ///< abi::TextureFeature: what textures may have
   std::vector<SlotSpec>
       slots;  ///< by slot number; missing ones are buffers (or addresses, by profile)
-  std::vector<TextureSpec> textures;      ///< by texture slot; missing ones are not known
-  std::uint32_t checks = no_checks;       ///< Check: what the sanitizer looks for
-  std::uint64_t known_pointers = 0;       ///< bit k: EntryInfo::pointer_params[k] points into an
-                                          ///< allocation, whose bounds the host gives
-  std::uint64_t whole_pointers = 0;       ///< of those: the host has written all of the allocation
+  std::vector<TextureSpec> textures;  ///< by texture slot; missing ones are not known
+  std::uint32_t checks = no_checks;   ///< Check: what the sanitizer looks for
+  std::uint64_t known_pointers = 0;   ///< bit k: EntryInfo::sanitizer.pointer_params[k] points into
+                                      ///< an allocation, whose bounds the host gives
+  std::uint64_t whole_pointers = 0;   ///< of those: the host has written all of the allocation
   std::uint64_t unraced_pointers = 0;     ///< of those: the launch writes nothing in the allocation
   std::uint64_t whole_slots = 0;          ///< bit k: the host has written all of slot k's level
   std::uint64_t unraced_slots = 0;        ///< bit k: the launch writes nothing in slot k's array
@@ -199,7 +199,7 @@ struct TrapSite {
   std::vector<SourcePlace> inlined_at;   ///< where the source line was inlined, the nearest first
   std::vector<std::string> coordinates;  ///< names of the recorded coordinates: x, y, z, layer
 };
-/// An access that the sanitizer checks; its number is its place in EntryInfo::access_sites.
+/// An access that the sanitizer checks; its number is its place in EntryInfo::sanitizer.sites.
 struct AccessSite {
   TrapSite place;                      ///< where it stands
   std::uint32_t check = check_memory;  ///< Check: what is looked for here
@@ -210,8 +210,8 @@ struct AccessSite {
   MemorySpace memory = MemorySpace::global;  ///< that it reaches: not generic
   std::uint8_t bytes = 4;                    ///< and its alignment
   std::uint8_t geometry = 0;                 ///< of surfaces; 2 + 2 * TextureGeometry + integer
-  std::uint32_t object = 0;                  ///< number plus 1 in EntryInfo::objects; 0: any
-  std::string pointer;    ///< the parameter that its address comes from, or empty
+  std::uint32_t object = 0;  ///< number plus 1 in EntryInfo::sanitizer.objects; 0: any
+  std::string pointer;       ///< the parameter that its address comes from, or empty
   std::uint32_t loc = 0;  ///< number of the IR's location: all accesses of one instruction have the
                           ///< same one, copies of it by inlining have others
 };
@@ -232,73 +232,92 @@ struct Relocation {
 struct PushParam {
   std::uint32_t word = 0, offset = 0, shift = 0;
 };
-struct EntryInfo {
-  std::string name;
-  std::vector<ParamInfo> params;
-  std::uint32_t param_bytes = 0;  ///< of the PTX parameters
-  std::uint32_t param_buffer_bytes =
-      0;  ///< with the handles of .surfref and .texref variables and the records
-  std::uint32_t slot_records =
-      0;  ///< offset in the parameter buffer of the slots' records (abi.hpp)
-  std::vector<SlotInfo> slots;
-  std::uint32_t bindings = 0;  ///< of set 0 that the module declares: bit b is binding b
-  std::uint32_t push_words = abi::kPushWords;    ///< length of the push constants
-  std::vector<PushParam> push_params;            ///< words of them that hold parameters
+/// What host and kernel agree on of textures.
+struct EntryTextures {
+  std::uint32_t records = 0;         ///< offset in the parameter buffer where the host may copy the
+                                     ///< texture slots' records
+  std::vector<std::uint32_t> slots;  ///< offsets of the handles of textures and samplers known
+                                     ///< before the launch
+  std::vector<std::vector<TextureUse>> uses;  ///< by texture slot: how it is read
+  bool dynamic = false;                       ///< a handle that is not static reaches a read
+  std::vector<TextureUse> table_uses;         ///< how those are read
+};
+/// Loops that a driver may end too early.
+struct EntryLoops {
   std::vector<std::uint32_t> trip_count_params;  ///< offsets of parameter words that bound loops,
                                                  ///< where the driver limits iterations
   std::uint32_t trip_count_limit = 0;            ///< of such a word, for assume_trip_counts
-  /// Loads and stores of local memory in the module. 0 where all are at constant offsets: then a
-  /// driver keeps the variables in registers.
-  std::uint32_t local_accesses = 0;
-  bool guarded_loops = false;  ///< the driver may end its loops too early, which is a trap then
-  std::uint32_t texture_records =
-      0;  ///< offset in the parameter buffer where the host may copy the texture slots' records
-  std::vector<std::uint32_t>
-      texture_slots;  ///< offsets of the handles of textures and samplers known before the launch
-  std::vector<std::vector<TextureUse>> texture_uses;  ///< by texture slot: how it is read
-  bool dynamic_textures = false;       ///< a handle that is not static reaches a texture read
-  std::vector<TextureUse> table_uses;  ///< how those are read
-  std::vector<RefInfo> surfrefs, texrefs, samplerrefs;  ///< module variables that the kernel uses
-  std::vector<TrapSite> trap_sites;           ///< indexed by the record's site number; 0 is no site
-  std::vector<std::uint32_t> trap_site_locs;  ///< internal: the IR location of each site
+  bool guarded = false;                          ///< a loop that was ended too early is a trap
+};
+/// How threads meet, and the memory for it.
+struct EntrySync {
+  bool barriers = false, warp_operations = false, divergent_barriers = false,
+       divergent_warp_operations = false;  ///< some threads of a warp may miss one
+  bool warp_subgroups = false;  ///< the module's subgroups have to be warps: 32 threads, full ones
+  bool uses_grid_workspace = false;
+  std::uint32_t grid_workspace = 0;  ///< of those that use it: offset in the parameter buffer of
+                                     ///< its address, 0 where the launch is not cooperative
+  std::uint32_t control_bytes = 0;   ///< of the slab behind the shared memory of all blocks: what
+                                     ///< a workgroup that runs them all needs for their threads to
+                                     ///< meet
+};
+/// What the kernel waits for beside barriers.
+struct EntryWaits {
+  bool spins = false;  ///< loops in which a thread does nothing but wait for another's store
+  bool reads_clock = false;
+  bool for_clock = false;             ///< a loop ends by what a clock says
+  std::uint32_t clock_rates = 0;      ///< of those that read one: offset in the parameter buffer of
+                                      ///< abi::ClockWord
+  std::vector<std::uint32_t> params;  ///< internal: offsets of parameters by which loops that wait
+                                      ///< look at memory
+  bool for_others = false;            ///< internal: at some that no other instruction writes
+};
+/// What a host with the sanitizer knows of the kernel's memory.
+struct EntrySanitizer {
   std::vector<MemoryObject> objects;          ///< variables that the kernel addresses
   std::vector<std::uint32_t> pointer_params;  ///< offsets of parameters that addresses come from,
                                               ///< the first 64 of them
   std::uint64_t written_pointers = 0;         ///< bit k: the kernel writes by pointer_params[k]
   bool writes_anywhere = false;               ///< it writes by addresses of other origin
-  std::uint32_t sanitizer_words = 0;  ///< offset in the parameter buffer of the sanitizer's words
-                                      ///< (abi::SanitizerWord)
-  std::uint32_t shadow_shared = 0;    ///< bytes of static shared memory, alignment in front of the
-                                      ///< dynamic part included
-  std::uint32_t shadow_granule = 0;   ///< bytes of shared memory that races are told apart by, the
-                                      ///< least that an access takes; 0: none is accessed
-  bool may_race = false;              ///< the order of shared accesses follows from barriers alone
-  std::vector<AccessSite> access_sites;  ///< of a translation with Specialization::checks
+  std::uint32_t words = 0;           ///< offset in the parameter buffer of abi::SanitizerWord
+  std::uint32_t shadow_shared = 0;   ///< bytes of static shared memory, alignment in front of the
+                                     ///< dynamic part included
+  std::uint32_t shadow_granule = 0;  ///< bytes of shared memory that races are told apart by, the
+                                     ///< least that an access takes; 0: none is accessed
+  bool may_race = false;             ///< the order of shared accesses follows from barriers alone
+  std::vector<AccessSite> sites;     ///< of a translation with Specialization::checks
+};
+struct EntryInfo {
+  std::string name;
+  std::vector<ParamInfo> params;
+  std::uint32_t param_bytes = 0;         ///< of the PTX parameters
+  std::uint32_t param_buffer_bytes = 0;  ///< with the handles of .surfref and .texref variables and
+                                         ///< the records
+  std::uint32_t slot_records =
+      0;  ///< offset in the parameter buffer of the slots' records (abi.hpp)
+  std::vector<SlotInfo> slots;
+  std::uint32_t bindings = 0;  ///< of set 0 that the module declares: bit b is binding b
+  std::uint32_t push_words = abi::kPushWords;  ///< length of the push constants
+  std::vector<PushParam> push_params;          ///< words of them that hold parameters
+  /// Loads and stores of local memory in the module. 0 where all are at constant offsets: then a
+  /// driver keeps the variables in registers.
+  std::uint32_t local_accesses = 0;
+  std::vector<RefInfo> surfrefs, texrefs, samplerrefs;  ///< module variables that the kernel uses
+  std::vector<TrapSite> trap_sites;           ///< indexed by the record's site number; 0 is no site
+  std::vector<std::uint32_t> trap_site_locs;  ///< internal: the IR location of each site
   std::uint32_t shared_bytes = 0, local_bytes = 0;
-  bool dynamic_shared = false, barriers = false, warp_operations = false,
-       divergent_barriers = false,
-       divergent_warp_operations = false;  ///< some threads of a warp may miss one
-  bool waits = false;  ///< loops in which a thread does nothing but wait for another's store
-  bool warp_subgroups = false;   ///< the module's subgroups have to be warps: 32 threads, full ones
+  bool dynamic_shared = false;
   bool dynamic_handles = false;  ///< a handle that is not static reaches a surface instruction
   bool uses_printf = false, uses_textures = false;
   bool uses_heap = false;  ///< malloc or free: abi::Push::heap has to be there
-  bool uses_grid_workspace = false;
-  std::uint32_t grid_workspace = 0;  ///< of those that use it: offset in the parameter buffer of
-                                     ///< its address, 0 where the launch is not cooperative
-  bool reads_clock = false;
-  bool waits_for_clock = false;              ///< a loop ends by what a clock says
-  std::vector<std::uint32_t> waited_params;  ///< internal: offsets of parameters by which loops
-                                             ///< that wait look at memory
-  bool waits_for_others = false;             ///< internal: at some that no other instruction writes
-  std::uint32_t clock_rates = 0;  ///< of those that read one: offset in the parameter buffer of
-                                  ///< abi::ClockWord
-  std::uint32_t control_bytes =
-      0;  ///< of the slab behind the shared memory of all blocks: what a
-          ///< workgroup that runs them all needs for their threads to meet
   std::uint32_t reqntid[3] = {0, 0, 0}, maxntid[3] = {0, 0, 0};
   ThreadModel threads = ThreadModel::direct;
   std::uint32_t workgroup_threads = 0, threads_per_invocation = 1;
+  EntryTextures textures;
+  EntryLoops loops;
+  EntrySync sync;
+  EntryWaits waits;
+  EntrySanitizer sanitizer;
 };
 struct StaticSurfref {  ///< static initialisers of a .surfref, by suq's query names; absent: -1
   std::string name;

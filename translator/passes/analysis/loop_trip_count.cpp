@@ -1,7 +1,7 @@
 // Loops with a known trip count need no guard (ir::LoopGuard): a driver that cuts loops off after a
 // number of iterations cuts nothing off where the trip counts of all of a kernel's loops together
 // stay below it. A trip count comes from constants, from the block's size, or from a parameter,
-// which the host looks at before a launch (EntryInfo::trip_count_params).
+// which the host looks at before a launch (EntryInfo::loops.trip_count_params).
 #include <algorithm>
 #include <optional>
 
@@ -50,8 +50,8 @@ class LoopTripCount {
       if (!assume) {
         std::sort(params.begin(), params.end());
         params.erase(std::unique(params.begin(), params.end()), params.end());
-        info.trip_count_params = std::move(params);
-        info.trip_count_limit = limit;
+        info.loops.trip_count_params = std::move(params);
+        info.loops.trip_count_limit = limit;
         return false;
       }
     }

@@ -103,7 +103,7 @@ class AccessChecks {
     if (sites == 0) return;
     measure();
     f_.fault_log.sites = sites;
-    f_.fault_log.words = entry_.sanitizer_words;
+    f_.fault_log.words = entry_.sanitizer.words;
     scratch_ = prologue_.new_block();
     prologue_.at(scratch_);
     const std::vector<bool> acquires = find_acquires(f_);
@@ -112,7 +112,7 @@ class AccessChecks {
       shadow_.emplace(f_, entry_, races(), any_acquire, prologue_, target_.atomics64);
     if (any_surface_) surfaces_.emplace(f_, entry_, prologue_);
     if ((any_global_ || any_surface_) && asks(check_race))
-      global_.emplace(f_, entry_.sanitizer_words, any_acquire, prologue_, target_.atomics64);
+      global_.emplace(f_, entry_.sanitizer.words, any_acquire, prologue_, target_.atomics64);
     const auto blocks = static_cast<ir::BlockId>(f_.blocks.size());
     std::vector<ir::BlockId> first_of(f_.insts.size(), ir::kNoBlock);
     for (ir::BlockId block = 0; block < blocks; ++block)
@@ -165,7 +165,9 @@ class AccessChecks {
   };
 
   bool asks(std::uint32_t check) const { return (options_.checks & check) != 0; }
-  bool races() const { return asks(check_race) && entry_.may_race && entry_.shadow_granule; }
+  bool races() const {
+    return asks(check_race) && entry_.sanitizer.may_race && entry_.sanitizer.shadow_granule;
+  }
   /// Whether the bytes have a bit each. Parameters of functions lie in local memory too; their
   /// structures may have holes.
   bool has_bits(const ir::Inst& inst) const {
@@ -249,7 +251,7 @@ class AccessChecks {
   }
 
   const MemoryObject* object_of(const Root& root) const {
-    return root.kind == Root::Kind::object ? &entry_.objects[root.index] : nullptr;
+    return root.kind == Root::Kind::object ? &entry_.sanitizer.objects[root.index] : nullptr;
   }
 
   /// Whether the translation sees that an access is within its variable and aligned.
@@ -269,12 +271,12 @@ class AccessChecks {
   /// The ends of the memories that only one launch or block has, and a place in local memory that
   /// stores may go to.
   void measure() {
-    for (const MemoryObject& object : entry_.objects) {
+    for (const MemoryObject& object : entry_.sanitizer.objects) {
       const std::uint64_t end = object.offset + object.bytes;
       if (object.space == MemorySpace::constant)
         constant_bytes_ = std::max(constant_bytes_, static_cast<std::uint32_t>(end));
     }
-    shared_bytes_ = entry_.shadow_shared;
+    shared_bytes_ = entry_.sanitizer.shadow_shared;
     local_bytes_ = f_.local_bytes;
     bool stores = false;
     for (const ir::Block& block : f_.blocks)
@@ -315,7 +317,7 @@ class AccessChecks {
   }
 
   Value word(ir::Builder& b, std::uint32_t which) {
-    return b.load(Type::i64, b.i32(entry_.sanitizer_words + which * 4),
+    return b.load(Type::i64, b.i32(entry_.sanitizer.words + which * 4),
                   {.space = Space::param, .bytes = 8, .readonly = true});
   }
 
@@ -389,7 +391,7 @@ class AccessChecks {
       return {b_.op2(Op::and_, ok, listed.ok), listed.offset, 0, listed.races};
     }
     if (root.kind == Root::Kind::param) {
-      const auto& params = entry_.pointer_params;
+      const auto& params = entry_.sanitizer.pointer_params;
       const auto pointer = static_cast<std::uint32_t>(
           std::find(params.begin(), params.end(), root.index) - params.begin());
       if (pointer < params.size() && (options_.known_pointers >> pointer & 1)) {
@@ -535,8 +537,8 @@ class AccessChecks {
       for (const ParamInfo& param : entry_.params)
         if (root.index >= param.offset && root.index < param.offset + param.bytes)
           site.pointer = param.name;
-    entry_.access_sites.push_back(std::move(site));
-    return static_cast<std::uint32_t>(entry_.access_sites.size() - 1);
+    entry_.sanitizer.sites.push_back(std::move(site));
+    return static_cast<std::uint32_t>(entry_.sanitizer.sites.size() - 1);
   }
 
   /// Whether an access may be made; the fault is noted.
@@ -625,7 +627,7 @@ class AccessChecks {
   void look_at_global_records(const ShadowAccess& access, const Verdict& verdict,
                               const ir::Inst& inst, const Root& root, Value address) {
     // Parameters and constants have no records, which have so many bits for a site.
-    if (!verdict.races || entry_.access_sites.size() > abi::g_site) return;
+    if (!verdict.races || entry_.sanitizer.sites.size() > abi::g_site) return;
     note_global_race(access, verdict.races, add_site(check_race, inst, root), address);
   }
 
@@ -644,8 +646,8 @@ class AccessChecks {
     site.loc = f_.insts[value].loc;
     site.space = site.memory = MemorySpace::texture;
     site.geometry = static_cast<std::uint8_t>(kind);
-    entry_.access_sites.push_back(std::move(site));
-    return static_cast<std::uint32_t>(entry_.access_sites.size() - 1);
+    entry_.sanitizer.sites.push_back(std::move(site));
+    return static_cast<std::uint32_t>(entry_.sanitizer.sites.size() - 1);
   }
 
   /// What mark_fetches has found: whether a texture of linear memory has the texel, and its number.
@@ -672,8 +674,8 @@ class AccessChecks {
     if (!init && !race) return;
     const SurfaceShadow::Access access = surfaces_->locate(b_, value);
     const auto new_site = [&](std::uint32_t check) {
-      entry_.access_sites.push_back(surface_site(f_, value, check, access.surface));
-      return static_cast<std::uint32_t>(entry_.access_sites.size() - 1);
+      entry_.sanitizer.sites.push_back(surface_site(f_, value, check, access.surface));
+      return static_cast<std::uint32_t>(entry_.sanitizer.sites.size() - 1);
     };
     if (init) {
       ShadowAccess bits = access.bytes;
@@ -684,7 +686,7 @@ class AccessChecks {
       }
       if (bits.kind != AccessKind::load) set_missing_bits(access.bitmap, bits);
     }
-    if (race && entry_.access_sites.size() <= abi::g_site)
+    if (race && entry_.sanitizer.sites.size() <= abi::g_site)
       note_global_race(access.bytes, access.records, new_site(check_race), access.place);
   }
 
@@ -772,12 +774,12 @@ class AccessChecks {
 
 void check_accesses(ir::Function& function, const Specialization& options,
                     const CheckTarget& target, EntryInfo& entry) {
-  entry.access_sites.clear();
+  entry.sanitizer.sites.clear();
   AccessChecks(function, options, target, entry).run();
   const bool sync = (options.checks & check_sync) != 0;
   // What synchronisation promises is looked at where threads are cut up.
   forget_origins(function, sync);
-  if (sync && (entry.barriers || entry.warp_operations)) mark_work(function);
+  if (sync && (entry.sync.barriers || entry.sync.warp_operations)) mark_work(function);
 }
 
 }  // namespace ptx2spv::passes

@@ -7,7 +7,7 @@ namespace ptx2spv::passes {
 
 class GlobalRaces : public RaceRecords {
  public:
-  /// `prologue` writes what all accesses of a thread need. `words`: EntryInfo::sanitizer_words.
+  /// `prologue` writes what all accesses of a thread need. `words`: EntryInfo::sanitizer.words.
   GlobalRaces(ir::Function& function, std::uint32_t words, bool acquires, ir::Builder& prologue,
               bool atomics64);
 

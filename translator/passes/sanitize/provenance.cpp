@@ -165,21 +165,22 @@ namespace {
 
 /// What the shadow of shared memory has to have.
 void find_shadow(const ir::Function& function, EntryInfo& entry) {
-  for (const MemoryObject& object : entry.objects) {
+  for (const MemoryObject& object : entry.sanitizer.objects) {
     if (object.space != MemorySpace::shared) continue;
     const auto end = static_cast<std::uint32_t>(object.offset + object.bytes);
-    entry.shadow_shared = std::max(entry.shadow_shared, end);
+    entry.sanitizer.shadow_shared = std::max(entry.sanitizer.shadow_shared, end);
   }
   constexpr std::uint32_t kMostGranule = 4;
-  entry.may_race = true;
+  entry.sanitizer.may_race = true;
   for (const ir::Block& block : function.blocks)
     for (const Value v : block.insts) {
       const ir::Inst& inst = function.insts[v];
       // Threads that wait at mbarrier objects are ordered by those.
-      entry.may_race = entry.may_race && inst.op != Op::yield;
+      entry.sanitizer.may_race = entry.sanitizer.may_race && inst.op != Op::yield;
       if (inst.mem.origin == ir::Origin::none || inst.mem.space != Space::shared) continue;
       const std::uint32_t bytes = std::min<std::uint32_t>(inst.mem.bytes, kMostGranule);
-      entry.shadow_granule = entry.shadow_granule ? std::min(entry.shadow_granule, bytes) : bytes;
+      entry.sanitizer.shadow_granule =
+          entry.sanitizer.shadow_granule ? std::min(entry.sanitizer.shadow_granule, bytes) : bytes;
     }
 }
 
@@ -187,7 +188,7 @@ void find_shadow(const ir::Function& function, EntryInfo& entry) {
 
 void find_pointer_params(const ir::Function& function, EntryInfo& entry) {
   const Provenance provenance(function);
-  std::vector<std::uint32_t>& params = entry.pointer_params;
+  std::vector<std::uint32_t>& params = entry.sanitizer.pointer_params;
   for (const ir::Block& block : function.blocks)
     for (const Value v : block.insts) {
       const ir::Inst& inst = function.insts[v];
@@ -197,7 +198,7 @@ void find_pointer_params(const ir::Function& function, EntryInfo& entry) {
       // Of a variable an access does not leave its bounds.
       if (root.kind != Provenance::Root::Kind::param) {
         const bool elsewhere = writes && root.kind == Provenance::Root::Kind::unknown;
-        entry.writes_anywhere = entry.writes_anywhere || elsewhere;
+        entry.sanitizer.writes_anywhere = entry.sanitizer.writes_anywhere || elsewhere;
         continue;
       }
       auto known = std::find(params.begin(), params.end(), root.index);
@@ -205,16 +206,16 @@ void find_pointer_params(const ir::Function& function, EntryInfo& entry) {
         known = params.insert(params.end(), root.index);
       if (!writes) continue;
       if (known == params.end())
-        entry.writes_anywhere = true;
+        entry.sanitizer.writes_anywhere = true;
       else
-        entry.written_pointers |= std::uint64_t{1} << (known - params.begin());
+        entry.sanitizer.written_pointers |= std::uint64_t{1} << (known - params.begin());
     }
   find_shadow(function, entry);
-  const auto textures = static_cast<std::uint32_t>(entry.texture_slots.size());
+  const auto textures = static_cast<std::uint32_t>(entry.textures.slots.size());
   const std::uint32_t end =
       std::max(entry.param_buffer_bytes,
-               textures ? entry.texture_records + textures * abi::kTextureWords * 4 : 0);
-  entry.sanitizer_words = (end + 15) / 16 * 16;
+               textures ? entry.textures.records + textures * abi::kTextureWords * 4 : 0);
+  entry.sanitizer.words = (end + 15) / 16 * 16;
 }
 
 }  // namespace ptx2spv::passes

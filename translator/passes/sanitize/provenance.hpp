@@ -19,7 +19,8 @@ class Provenance {
 
   struct Root {
     enum class Kind : std::uint8_t { unknown, object, param } kind = Kind::unknown;
-    std::uint32_t index = 0;  ///< object: in EntryInfo::objects; param: offset of its 64 bits
+    std::uint32_t index =
+        0;  ///< object: in EntryInfo::sanitizer.objects; param: offset of its 64 bits
     bool operator==(const Root&) const = default;
   };
   Root root(ir::Value address) const;
@@ -49,8 +50,8 @@ class Provenance {
 /// The value of an address that is made of constants alone, as lowering writes it.
 std::optional<std::uint64_t> constant_address(const ir::Function& function, ir::Value address);
 
-/// Fills EntryInfo::pointer_params and the place of the sanitizer's words. Before SSA, after
-/// inlining, when the parameter buffer's other parts have their places.
+/// Fills EntryInfo::sanitizer.pointer_params and the place of the sanitizer's words. Before SSA,
+/// after inlining, when the parameter buffer's other parts have their places.
 void find_pointer_params(const ir::Function& function, EntryInfo& entry);
 
 }  // namespace ptx2spv::passes

@@ -28,7 +28,7 @@ struct CheckTarget {
 /// Makes every access that PTX makes check its bounds and alignment, and with check_init and
 /// check_race what its shadow says. One out of bounds reads 0, or changes nothing; each is noted.
 /// Registers are still variables; surfaces and atomics have not been lowered, whose own accesses
-/// are right. Fills EntryInfo::access_sites.
+/// are right. Fills EntryInfo::sanitizer.sites.
 void check_accesses(ir::Function& function, const Specialization& options,
                     const CheckTarget& target, EntryInfo& entry);
 

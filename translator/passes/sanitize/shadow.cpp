@@ -95,13 +95,13 @@ SharedShadow::SharedShadow(ir::Function& function, const EntryInfo& entry, bool 
       entry_(entry),
       warps_(has_warp_operations(function)),
       acquires_(acquires) {
-  Value bytes = b.i32(static_cast<std::uint32_t>(entry.shadow_shared));
+  Value bytes = b.i32(static_cast<std::uint32_t>(entry.sanitizer.shadow_shared));
   if (entry.dynamic_shared) bytes = b.op2(Op::add, bytes, push_word(b, abi::Push::dynamic_shared));
   // abi::shadow_bytes.
   const Value words = b.op2(Op::lshr, b.op2(Op::add, bytes, b.i32(31)), b.i32(5));
   Value bitmap = b.op2(Op::shl, words, b.i32(2));
   Value size = bitmap;
-  const std::uint32_t granule = entry.shadow_granule;
+  const std::uint32_t granule = entry.sanitizer.shadow_granule;
   if (races) {
     // Records are read as a whole.
     bitmap = b.op2(Op::and_, b.op2(Op::add, bitmap, b.i32(15)), b.i32(~15u));
@@ -111,7 +111,7 @@ SharedShadow::SharedShadow(ir::Function& function, const EntryInfo& entry, bool 
     size = b.op2(Op::add, size, b.op2(Op::mul, granules, b.i32(abi::kRaceWords * 4)));
   }
   size = b.op2(Op::and_, b.op2(Op::add, size, b.i32(15)), b.i32(~15u));
-  const Value first = b.load(Type::i64, b.i32(entry.sanitizer_words + abi::z_shadow * 4),
+  const Value first = b.load(Type::i64, b.i32(entry.sanitizer.words + abi::z_shadow * 4),
                              {.space = Space::param, .bytes = 8, .readonly = true});
   base_ = b.op2(Op::add, first, b.op2(Op::mul, wide(b, workgroup_number(b)), wide(b, size)));
   if (!races) return;
@@ -186,7 +186,7 @@ RaceRecords::Entry SharedShadow::with_flag(ir::Builder& b, const Entry& entry, V
 RaceRecords::Race SharedShadow::race(ir::Builder& b, const ShadowAccess& access,
                                      std::uint32_t site) {
   site_ = site;
-  const std::uint32_t granule = entry_.shadow_granule;
+  const std::uint32_t granule = entry_.sanitizer.shadow_granule;
   const auto shift = static_cast<std::uint32_t>(std::countr_zero(granule));
   const Value first = b.op2(Op::lshr, access.offset, b.i32(shift));
   Race race;

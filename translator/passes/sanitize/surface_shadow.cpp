@@ -17,8 +17,8 @@ SurfaceShadow::SurfaceShadow(const ir::Function& function, const EntryInfo& entr
 
 SurfaceShadow::Row SurfaceShadow::read(ir::Builder& b, Value handle) {
   const ir::MemAttr param{.space = Space::param, .bytes = 8, .readonly = true};
-  const Value table = b.load(Type::i64, b.i32(entry_.sanitizer_words + abi::z_surfaces * 4), param);
-  const Value count = b.load(Type::i32, b.i32(entry_.sanitizer_words + abi::z_surface_count * 4),
+  const Value table = b.load(Type::i64, b.i32(entry_.sanitizer.words + abi::z_surfaces * 4), param);
+  const Value count = b.load(Type::i32, b.i32(entry_.sanitizer.words + abi::z_surface_count * 4),
                              {.space = Space::param, .bytes = 4, .readonly = true});
   const Value index = b.inst(Op::trunc, Type::i32, {handle});
   // Entry 0 is no surface.

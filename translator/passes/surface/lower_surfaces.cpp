@@ -246,19 +246,19 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
     if (given.checks & check_clamp && op.clamp != ir::ClampMode::trap) {
       // check_accesses has counted these.
       AccessSite site = surface_site(function, value, check_clamp, surface);
-      entry.access_sites.push_back(std::move(site));
-      access.watch(static_cast<std::uint32_t>(entry.access_sites.size() - 1));
+      entry.sanitizer.sites.push_back(std::move(site));
+      access.watch(static_cast<std::uint32_t>(entry.sanitizer.sites.size() - 1));
     }
     if (given.checks & kKernelChecks) {
       AccessSite site = surface_site(function, value, check_memory, surface);
-      entry.access_sites.push_back(std::move(site));
-      access.watch_geometry(static_cast<std::uint32_t>(entry.access_sites.size() - 1), args[0]);
+      entry.sanitizer.sites.push_back(std::move(site));
+      access.watch_geometry(static_cast<std::uint32_t>(entry.sanitizer.sites.size() - 1), args[0]);
     }
     // A formatted store writes whole texels, whatever their size.
     if (given.checks & check_width && inst.op != Op::surf_store_p) {
       AccessSite site = surface_site(function, value, check_width, surface);
-      entry.access_sites.push_back(std::move(site));
-      access.watch_width(static_cast<std::uint32_t>(entry.access_sites.size() - 1), args[0]);
+      entry.sanitizer.sites.push_back(std::move(site));
+      access.watch_width(static_cast<std::uint32_t>(entry.sanitizer.sites.size() - 1), args[0]);
     }
     access.lower(value, inst.op, {args.begin() + 1, args.end()});
   });

@@ -96,8 +96,8 @@ class Expansion {
   };
 
   std::uint32_t slot_of(std::uint32_t offset) const {
-    const auto slot = std::ranges::find(entry_.texture_slots, offset);
-    return static_cast<std::uint32_t>(slot - entry_.texture_slots.begin());
+    const auto slot = std::ranges::find(entry_.textures.slots, offset);
+    return static_cast<std::uint32_t>(slot - entry_.textures.slots.begin());
   }
   /// Of the texture whose handle is the parameter at `offset`.
   TextureSpec spec(std::uint32_t offset) const {
@@ -451,7 +451,7 @@ class Expansion {
     SampledTexture texture;
     texture.spec = specs_[site.slot];
     texture.binding = site.slot;
-    texture.record = entry_.texture_records + site.slot * abi::kTextureWords * 4;
+    texture.record = entry_.textures.records + site.slot * abi::kTextureWords * 4;
     return sampled_read(b_, module_, module_.texture_ops[site.kind.routine], args, texture);
   }
 
@@ -459,7 +459,7 @@ class Expansion {
   Value sampled_element(const Site& site, const std::vector<Value>& args, TextureTexel texel) {
     const ir::TextureOp& op = module_.texture_ops[site.kind.routine];
     SampledTexture texture;
-    texture.binding = static_cast<std::uint32_t>(entry_.texture_slots.size()) +
+    texture.binding = static_cast<std::uint32_t>(entry_.textures.slots.size()) +
                       static_cast<std::uint32_t>(op.use.geometry) * kTexelKinds +
                       static_cast<std::uint32_t>(texel);
     texture.indexed = true;

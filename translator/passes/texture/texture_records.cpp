@@ -117,13 +117,13 @@ std::optional<std::uint32_t> record_parameter(const HandleTracer& tracer, const 
 }
 
 void find_texture_slots(const ir::Function& function, const ir::Module& module, EntryInfo& entry) {
-  auto& slots = entry.texture_slots;
+  auto& slots = entry.textures.slots;
   each_record_load(const_cast<ir::Function&>(function),
                    [&](Value, const RecordAddress&, std::uint32_t at) {
                      if (std::find(slots.begin(), slots.end(), at) == slots.end())
                        slots.push_back(at);
                    });
-  entry.texture_records = (entry.param_buffer_bytes + 15) / 16 * 16;
+  entry.textures.records = (entry.param_buffer_bytes + 15) / 16 * 16;
   const HandleTracer tracer(function);
   for (const ir::Block& block : function.blocks)
     for (const Value value : block.insts) {
@@ -131,16 +131,16 @@ void find_texture_slots(const ir::Function& function, const ir::Module& module, 
       const TextureUse& use = module.texture_ops[function.insts[value].imm].use;
       const auto at = record_parameter(tracer, function, function.arg(value, 0));
       if (!at) {
-        entry.dynamic_textures = true;
-        add_use(entry.table_uses, use);
+        entry.textures.dynamic = true;
+        add_use(entry.textures.table_uses, use);
         continue;
       }
       auto slot = std::find(slots.begin(), slots.end(), *at);
       if (slot == slots.end()) slot = slots.insert(slots.end(), *at);
-      entry.texture_uses.resize(slots.size());
-      add_use(entry.texture_uses[static_cast<std::size_t>(slot - slots.begin())], use);
+      entry.textures.uses.resize(slots.size());
+      add_use(entry.textures.uses[static_cast<std::size_t>(slot - slots.begin())], use);
     }
-  entry.texture_uses.resize(slots.size());
+  entry.textures.uses.resize(slots.size());
 }
 
 void fix_texture_records(ir::Function& function, const EntryInfo& entry,
@@ -151,8 +151,8 @@ void fix_texture_records(ir::Function& function, const EntryInfo& entry,
       copies;  // the sum of the address and what it becomes
   each_record_load(function, [&](Value load, const RecordAddress& address, std::uint32_t at) {
     const auto slot = static_cast<std::size_t>(
-        std::find(entry.texture_slots.begin(), entry.texture_slots.end(), at) -
-        entry.texture_slots.begin());
+        std::find(entry.textures.slots.begin(), entry.textures.slots.end(), at) -
+        entry.textures.slots.begin());
     if (slot >= specs.size() || !specs[slot].known) return;
     const std::uint32_t word = address.offset / 4;
     if (address.exact && word == abi::x_generation) generation[load] = &specs[slot];
@@ -163,7 +163,7 @@ void fix_texture_records(ir::Function& function, const EntryInfo& entry,
     function.insts[load].mem.space = Space::param;
     copies.emplace_back(
         address.sum,
-        entry.texture_records + static_cast<std::uint32_t>(slot) * kRecordBytes + address.offset);
+        entry.textures.records + static_cast<std::uint32_t>(slot) * kRecordBytes + address.offset);
   });
   for (const auto& [value, number] : constants) become_constant(function.insts[value], number);
   for (const auto& [value, number] : copies) become_constant(function.insts[value], number);

@@ -18,7 +18,7 @@ ir::Value record_index(ir::Builder& builder, ir::Value record);
 /// The parameter that holds the handle whose record_place `record` is.
 std::optional<std::uint32_t> record_parameter(const HandleTracer& tracer,
                                               const ir::Function& function, ir::Value record);
-/// Fills entry.texture_slots, texture_uses, dynamic_textures and table_uses. Before SSA, after
+/// Fills entry.textures.slots, uses, dynamic and table_uses. Before SSA, after
 /// inlining.
 void find_texture_slots(const ir::Function& function, const ir::Module& module, EntryInfo& entry);
 /// Lets the slots that the host knows read their records' copies in the parameters, and what it

@@ -32,8 +32,8 @@ void find_waited_memory(ir::Function& function, EntryInfo& entry) {
     }
   for (const Root& root : waited) {
     const bool own = writes_anywhere || std::ranges::find(written, root) != written.end();
-    entry.waits_for_others = entry.waits_for_others || !own;
-    auto& params = entry.waited_params;
+    entry.waits.for_others = entry.waits.for_others || !own;
+    auto& params = entry.waits.params;
     if (root.kind == Root::Kind::param && std::ranges::find(params, root.index) == params.end())
       params.push_back(root.index);
   }

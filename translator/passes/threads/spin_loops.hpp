@@ -29,7 +29,7 @@ std::vector<SpinLoop> find_spin_loops(ir::Function& function, std::size_t& steps
 /// whether there is one.
 bool yield_in_spin_loops(ir::Function& function);
 
-/// Fills EntryInfo::waited_params and waits_for_others. Registers are variables.
+/// Fills EntryInfo::waits.params and waits_for_others. Registers are variables.
 void find_waited_memory(ir::Function& function, EntryInfo& entry);
 
 /// Whether a loop ends by what a clock says. Registers are variables.

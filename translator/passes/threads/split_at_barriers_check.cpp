@@ -21,7 +21,7 @@ AccessKind kind_of(const SyncPoint& point) {
 /// The sites, and at the end of each thread whether it has done something. Before the threads'
 /// state is known, which that belongs to.
 void BarrierSplitter::add_sites() {
-  std::vector<AccessSite>& sites = checked_->access_sites;
+  std::vector<AccessSite>& sites = checked_->sanitizer.sites;
   first_site_ = static_cast<std::uint32_t>(sites.size());
   for (const SyncPoint& point : points_)
     for (std::uint32_t kind = 0; kind < kSyncFaults; ++kind) {
@@ -60,7 +60,7 @@ void BarrierSplitter::note(const Fault& fault) {
   if (!fault.bad) return;
   const BlockId found = b_.new_block(), first = b_.new_block(), out = b_.new_block();
   const Value offset = b_.op2(Op::mul, fault.site, b_.i32(abi::kFaultWords * 4));
-  const Value log = b_.load(Type::i64, b_.i32(checked_->sanitizer_words + abi::z_log * 4),
+  const Value log = b_.load(Type::i64, b_.i32(checked_->sanitizer.words + abi::z_log * 4),
                             {.space = Space::param, .bytes = 8, .readonly = true});
   b_.set(fault_place_, b_.op2(Op::add, log, b_.inst(Op::zext, Type::i64, {offset})));
   b_.set(fault_low_, fault.low);
