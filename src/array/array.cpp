@@ -136,7 +136,7 @@ Status ArrayState::ensure_linear() {
 
 void ArrayState::update_records() {
   for (auto& [handle, level] : handles) device->surfaces.update(handle, surface_record(level));
-  for (TextureState* texture : textures) place_texture(*texture);
+  for (TextureState* texture : textures) update_record(*texture);
 }
 
 std::array<std::uint32_t, abi::kSurfaceWords> ArrayState::surface_record(

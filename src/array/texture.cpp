@@ -14,7 +14,7 @@ namespace ptx2spv::runtime {
 namespace {
 
 /// What the 256 bytes of sRGB mean, rounded as the hardware does (docs/reference/hardware.md).
-void place_srgb_table(std::uint32_t* words) {
+void write_srgb_table(std::uint32_t* words) {
   for (std::uint32_t i = 0; i < abi::kSrgbWords; ++i)
     words[i] = srgb_entry(2 * i) | srgb_entry(2 * i + 1) << 16;
 }
@@ -22,7 +22,7 @@ void place_srgb_table(std::uint32_t* words) {
 }  // namespace
 
 void use_texture_feature(DeviceState& device, abi::TextureFeature feature) {
-  if (feature == abi::feature_srgb) place_srgb_table(device.textures.extra());
+  if (feature == abi::feature_srgb) write_srgb_table(device.textures.extra());
   device.texture_features.fetch_or(feature, std::memory_order_relaxed);
 }
 
@@ -37,7 +37,7 @@ TextureState::~TextureState() {
   if (memory_image) device->vk.DestroyImage(device->handle, memory_image, nullptr);
 }
 
-void place_texture(TextureState& texture) {
+void update_record(TextureState& texture) {
   const ArrayState& array = *texture.array;
   // As of surfaces: what is in an image alone is not read by address.
   const Level& level = array.levels[texture.first_level];
@@ -99,7 +99,7 @@ Result<Texture> make(const std::shared_ptr<DeviceState>& device, const TextureSo
   std::unique_lock<std::mutex> lock;
   if (texture->array) {
     lock = std::unique_lock(texture->array->mutex);
-    place_texture(*texture);
+    update_record(*texture);
   }
   const auto& record = texture->record;
   if (record[abi::x_levels] > 1 && (desc.max_level > 0 || device->has_samplers))

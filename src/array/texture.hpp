@@ -36,7 +36,7 @@ struct TextureState {
 };
 
 /// Writes into the texture's record where its array is.
-void place_texture(TextureState& texture);
+void update_record(TextureState& texture);
 /// Destroys what samplers read the texture by.
 void forget_sampled(TextureState& texture);
 

@@ -40,7 +40,7 @@ Status create_vulkan_device(DeviceState& device) {
     return vulkan_error(result, "CreateDevice");
   }
   if (chain.placed.memoryMapPlaced)
-    device.heap.place_by(reinterpret_cast<MapMemory2>(
+    device.heap.map_by(reinterpret_cast<MapMemory2>(
         device.instance->vk.GetDeviceProcAddr(device.handle, "vkMapMemory2KHR")));
   // SwiftShader touches all memory that it allocates: six seconds a GiB.
   if (chain.imports_pages && device.traits.driver == VK_DRIVER_ID_GOOGLE_SWIFTSHADER)

@@ -12,7 +12,7 @@ namespace ptx2spv::runtime {
 namespace {
 
 /// Puts a copy of each slot's record where the kernel reads it; a dead handle's stays zero.
-void place_records(LaunchPlan& plan) {
+void write_slot_records(LaunchPlan& plan) {
   const EntryInfo& info = *plan.kernel().info;
   const Table& table = plan.device().surfaces;
   const Slots& slots = *plan.slots;
@@ -33,7 +33,7 @@ void place_records(LaunchPlan& plan) {
 
 /// The same for textures; a handle that is dead stays unknown, and the kernel looks it up and
 /// traps.
-void place_texture_records(LaunchPlan& plan, std::vector<TextureSpec>& specs) {
+void write_texture_records(LaunchPlan& plan, std::vector<TextureSpec>& specs) {
   const EntryInfo& info = *plan.kernel().info;
   const Table& table = plan.device().textures;
   const Slots& slots = *plan.slots;
@@ -121,7 +121,7 @@ Result<Specialization> Executor::begin(LaunchPlan& plan, bool reads_images,
     plan.mirrored.clear();
     slots = {};
   }
-  place_records(plan);
+  write_slot_records(plan);
   fill_push(plan);
   Specialization key;
   key.fp = facts.fp;
@@ -130,7 +130,7 @@ Result<Specialization> Executor::begin(LaunchPlan& plan, bool reads_images,
   key.texture_features = 0;
   if (info.uses_textures) {
     key.texture_features = device.texture_features.load(std::memory_order_relaxed);
-    place_texture_records(plan, key.textures);
+    write_texture_records(plan, key.textures);
     key.table = slots.table_specs;
     key.table_size = slots.table_size;
   }
@@ -145,7 +145,7 @@ Result<Specialization> Executor::begin(LaunchPlan& plan, bool reads_images,
 
 Status Executor::add_checks(LaunchPlan& plan, std::uint64_t groups) {
   if (plan.sanitized)
-    return place_checks(plan.kernel(), *plan.variant, groups, *plan.sanitized, plan.params);
+    return allocate_checks(plan.kernel(), *plan.variant, groups, *plan.sanitized, plan.params);
   // Nobody sees what this launch writes.
   if ((plan.device().checks & check_init) != 0) plan.device().allocations.all_written();
   return {};

@@ -99,7 +99,7 @@ Status GraphState::record() {
       continue;
     }
     const LaunchPlan& plan = launch->plan;
-    auto place = place_launch(plan, ring, printf, descriptors);
+    auto place = allocate_and_bind(plan, ring, printf, descriptors);
     if (!place) return place.error();
     if (plan.vulkan.slab_bytes) place->slab_address = slab.address();
     traps.emplace_back(i, ring.memory().mapped() + place->trap_offset);

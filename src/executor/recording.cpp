@@ -69,7 +69,7 @@ Status RecordingState::place(RecordedLaunch& launch, LaunchPlace& at) {
   const LaunchPlan& plan = launch.plan;
   if (Status status = launch.ring.open(device->heap, slice_bytes(plan) + Heap::kAlignment); !status)
     return status;
-  auto placed = place_launch(plan, launch.ring, printf, descriptors);
+  auto placed = allocate_and_bind(plan, launch.ring, printf, descriptors);
   if (!placed) return placed.error();
   at = *placed;
   if (plan.vulkan.slab_bytes) {

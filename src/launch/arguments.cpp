@@ -51,7 +51,7 @@ Error foreign(const KernelState& kernel, const std::string& name) {
 
 }  // namespace
 
-Status place_arguments(const KernelState& kernel, const Args& args, std::vector<std::byte>& bytes) {
+Status write_arguments(const KernelState& kernel, const Args& args, std::vector<std::byte>& bytes) {
   const EntryInfo& info = *kernel.info;
   if (args.items.size() != info.params.size())
     return make_error(ErrorCode::invalid_argument,
@@ -93,7 +93,7 @@ Status place_arguments(const KernelState& kernel, const Args& args, std::vector<
   return {};
 }
 
-Status place_references(KernelState& kernel, const Args& args, std::vector<std::byte>& bytes,
+Status write_references(KernelState& kernel, const Args& args, std::vector<std::byte>& bytes,
                         std::vector<std::shared_ptr<const void>>& keep) {
   ModuleState& module = *kernel.module;
   const EntryInfo& info = *kernel.info;

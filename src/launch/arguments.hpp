@@ -10,9 +10,9 @@
 namespace ptx2spv::runtime {
 
 /// Writes `args` to their offsets; the error names the parameter that one does not fit.
-Status place_arguments(const KernelState& kernel, const Args& args, std::vector<std::byte>& bytes);
+Status write_arguments(const KernelState& kernel, const Args& args, std::vector<std::byte>& bytes);
 /// Writes the handles of the .surfref and .texref variables that the kernel uses.
-Status place_references(KernelState& kernel, const Args& args, std::vector<std::byte>& bytes,
+Status write_references(KernelState& kernel, const Args& args, std::vector<std::byte>& bytes,
                         std::vector<std::shared_ptr<const void>>& keep);
 
 }  // namespace ptx2spv::runtime

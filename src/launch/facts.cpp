@@ -70,8 +70,8 @@ Result<Facts> gather_facts(KernelState& kernel, const LaunchConfig& config, cons
   facts->fp = config.fp.value_or(kernel.module->options.fp);
   facts->checks = config.checks.value_or(facts->device().checks) & kKernelChecks;
   facts->shared = std::uint64_t{info.shared_bytes} + config.dynamic_shared;
-  if (Status status = place_arguments(kernel, args, facts->params); !status) return status.error();
-  if (Status status = place_references(kernel, args, facts->params, facts->keep); !status)
+  if (Status status = write_arguments(kernel, args, facts->params); !status) return status.error();
+  if (Status status = write_references(kernel, args, facts->params, facts->keep); !status)
     return status.error();
   if (Status status = give_workspace(info, *facts); !status) return status.error();
   for (const Args::Item& item : args.items)

@@ -498,8 +498,8 @@ std::uint64_t most_groups(const SanitizedLaunch* launch) {
   return std::max<std::uint64_t>(kMostShadow / launch->shadow_bytes, 1);
 }
 
-Status place_checks(const KernelState& kernel, const Variant& variant, std::uint64_t groups,
-                    SanitizedLaunch& launch, std::vector<std::byte>& params) {
+Status allocate_checks(const KernelState& kernel, const Variant& variant, std::uint64_t groups,
+                       SanitizedLaunch& launch, std::vector<std::byte>& params) {
   DeviceState& device = *kernel.module->device;
   const std::size_t bytes =
       std::max<std::size_t>(variant.info.sanitizer.sites.size(), 1) * abi::kFaultWords * 4;

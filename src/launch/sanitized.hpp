@@ -41,8 +41,8 @@ void ignore_global_races(const Variant& variant, SanitizedLaunch& launch,
                          std::vector<std::byte>& params);
 /// Once the variant and its dispatches are known: the log, and the sanitizer's words of the
 /// parameters.
-Status place_checks(const KernelState& kernel, const Variant& variant, std::uint64_t groups,
-                    SanitizedLaunch& launch, std::vector<std::byte>& params);
+Status allocate_checks(const KernelState& kernel, const Variant& variant, std::uint64_t groups,
+                       SanitizedLaunch& launch, std::vector<std::byte>& params);
 /// After the launch: prints and counts what is in the log, and clears it.
 void read_fault_log(const ModuleState& module, const KernelState& kernel, const Variant& variant,
                     SanitizedLaunch& launch);

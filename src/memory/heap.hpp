@@ -98,7 +98,7 @@ class Heap {
   bool unified() const { return unified_; }
   /// Memory of the host's is mapped at its device address by this function, where that range of the
   /// process is free: the two reach it by the same address. Called before the first allocation.
-  void place_by(MapMemory2 function) { map_placed_ = function; }
+  void map_by(MapMemory2 function) { map_placed_ = function; }
   /// Kernels' own memory consists of pages of the process, which are there once they are touched:
   /// for drivers that touch all that they allocate. `function` says which memory types take them.
   /// Called before the first allocation.

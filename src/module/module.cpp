@@ -81,7 +81,7 @@ const VariableInfo* ModuleState::variable(std::string_view name) const {
   return find_named(ptx.interface().variables, name);
 }
 
-Status place_variables(ModuleState& module) {
+Status allocate_variables(ModuleState& module) {
   const Interface& all = module.ptx.interface();
   DeviceState& device = *module.device;
   if (!all.unresolved.empty())
@@ -118,7 +118,7 @@ Status place_variables(ModuleState& module) {
     module.static_handles[each.name] = *handle;
   }
   for (const StaticTexref& each : all.texrefs)
-    if (Status status = place_static_texture(module, each); !status) return status;
+    if (Status status = create_static_texture(module, each); !status) return status;
   const std::uint64_t sizes[2] = {all.globals_bytes, all.constants_image.size()};
   module.constants_bytes = sizes[1];
   for (int constant = 0; constant < 2; ++constant) {
@@ -200,7 +200,7 @@ Result<Module> Module::load(const Device& device, const std::vector<PtxModule::I
     digest.add(each.text);
   }
   module->digest = digest.text();
-  if (Status status = place_variables(*module); !status) return status.error();
+  if (Status status = allocate_variables(*module); !status) return status.error();
   return Module(std::move(module));
 }
 
@@ -247,7 +247,7 @@ struct Place {
   std::uint64_t offset, bytes;
 };
 
-Result<Place> place_of(const ModuleState& module, std::string_view name) {
+Result<Place> find_variable(const ModuleState& module, std::string_view name) {
   const VariableInfo* variable = module.variable(name);
   if (!variable)
     return make_error(ErrorCode::not_found,
@@ -258,7 +258,7 @@ Result<Place> place_of(const ModuleState& module, std::string_view name) {
 
 Result<Rows> rows_of(const ModuleState& module, std::string_view name, std::uint64_t offset,
                      std::uint64_t bytes) {
-  auto place = place_of(module, name);
+  auto place = find_variable(module, name);
   if (!place) return place.error();
   if (offset > place->bytes || bytes > place->bytes - offset)
     return make_error(ErrorCode::invalid_argument,
@@ -277,13 +277,13 @@ std::byte* mapped_block(const Memory& memory) {
 }  // namespace
 
 Result<std::uint64_t> Module::global_address(std::string_view name) const {
-  auto place = place_of(*state_, name);
+  auto place = find_variable(*state_, name);
   if (!place) return place.error();
   return place->memory->address() + place->offset;
 }
 
 Result<std::uint64_t> Module::global_size(std::string_view name) const {
-  auto place = place_of(*state_, name);
+  auto place = find_variable(*state_, name);
   if (!place) return place.error();
   return place->bytes;
 }
@@ -292,7 +292,7 @@ Status Module::set_global(std::string_view name, std::span<const std::byte> byte
                           std::uint64_t offset) {
   auto rows = rows_of(*state_, name, offset, bytes.size());
   if (!rows) return rows.error();
-  const Memory& memory = *place_of(*state_, name)->memory;
+  const Memory& memory = *find_variable(*state_, name)->memory;
   return upload_rows(*state_->device, memory.buffer(), mapped_block(memory), *rows, bytes.data());
 }
 
@@ -300,7 +300,7 @@ Status Module::get_global(std::string_view name, std::span<std::byte> bytes,
                           std::uint64_t offset) const {
   auto rows = rows_of(*state_, name, offset, bytes.size());
   if (!rows) return rows.error();
-  const Memory& memory = *place_of(*state_, name)->memory;
+  const Memory& memory = *find_variable(*state_, name)->memory;
   return download_rows(*state_->device, memory.buffer(), mapped_block(memory), *rows, bytes.data());
 }
 

@@ -92,9 +92,9 @@ struct ModuleState : std::enable_shared_from_this<ModuleState> {
 
 /// The record that an initialised .texref or .samplerref has until something is bound
 /// (src/module/static_texture.cpp).
-Status place_static_texture(ModuleState& module, const StaticTexref& ref);
+Status create_static_texture(ModuleState& module, const StaticTexref& ref);
 /// Memory of a module: images put in place, relocations resolved.
-Status place_variables(ModuleState& module);
+Status allocate_variables(ModuleState& module);
 
 /// What is known of a kernel's executors; src/executor/tier.cpp alone uses it.
 struct TierState {

@@ -47,7 +47,7 @@ bool ModuleState::has_texref(std::string_view name, bool sampler) const {
   });
 }
 
-Status place_static_texture(ModuleState& module, const StaticTexref& ref) {
+Status create_static_texture(ModuleState& module, const StaticTexref& ref) {
   DeviceState& device = *module.device;
   const std::int64_t members[] = {ref.width,
                                   ref.height,

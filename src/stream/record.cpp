@@ -9,7 +9,7 @@ namespace ptx2spv::runtime {
 namespace {
 
 /// The addresses of the heap and of printf's buffer, for kernels that use them.
-Status place_shared(const LaunchPlan& plan, PrintfBuffer& printf, LaunchPlace& place) {
+Status find_shared_buffers(const LaunchPlan& plan, PrintfBuffer& printf, LaunchPlace& place) {
   if (plan.variant->info.uses_heap) {
     auto address = plan.device().kernel_heap.address(plan.device());
     if (!address) return address.error();
@@ -29,7 +29,7 @@ std::uint64_t slice_bytes(const LaunchPlan& plan) {
   return (plan.params.size() + 255) / 256 * 256 + abi::kTrapWords * 4;
 }
 
-Result<LaunchPlace> place_words(const LaunchPlan& plan, Ring& ring, PrintfBuffer& printf) {
+Result<LaunchPlace> allocate_slice(const LaunchPlan& plan, Ring& ring, PrintfBuffer& printf) {
   std::uint64_t params = (plan.params.size() + 255) / 256 * 256;
   auto slice = ring.take(slice_bytes(plan));
   if (!slice) return slice.error();
@@ -38,7 +38,7 @@ Result<LaunchPlace> place_words(const LaunchPlan& plan, Ring& ring, PrintfBuffer
   place.trap_offset = slice->offset + params;
   if (!plan.params.empty()) std::memcpy(slice->mapped, plan.params.data(), plan.params.size());
   std::memset(slice->mapped + params, 0, abi::kTrapWords * 4);
-  if (Status status = place_shared(plan, printf, place); !status) return status.error();
+  if (Status status = find_shared_buffers(plan, printf, place); !status) return status.error();
   return place;
 }
 
@@ -50,9 +50,9 @@ void put_addresses(const LaunchPlan& plan, const LaunchPlace& place,
   if (plan.variant->info.uses_heap) put_address(push, abi::heap, place.heap_address);
 }
 
-Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, PrintfBuffer& printf,
-                                 Descriptors& descriptors) {
-  auto words = place_words(plan, ring, printf);
+Result<LaunchPlace> allocate_and_bind(const LaunchPlan& plan, Ring& ring, PrintfBuffer& printf,
+                                      Descriptors& descriptors) {
+  auto words = allocate_slice(plan, ring, printf);
   if (!words) return words.error();
   LaunchPlace place = *words;
   auto common = descriptors.common(plan, ring);
@@ -73,7 +73,7 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   const DeviceFunctions& vk = device.vk;
   auto push = plan.push;
   // Into words that the launch has no use for, so after the launch's own.
-  auto place_pushed_params = [&push, &plan] {
+  auto write_pushed_params = [&push, &plan] {
     for (const PushParam& param : plan.variant->info.push_params) {
       std::uint32_t word = 0;  // of a dead handle's record
       if (param.offset + 4 <= plan.params.size())
@@ -126,7 +126,7 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
       if (i && plan.vulkan.slab_bytes) barrier(device, commands, Work::kernel, Work::kernel);
       std::copy(each.base.begin(), each.base.end(), push.begin() + abi::base_x);
       push[abi::threads] = each.threads;
-      place_pushed_params();
+      write_pushed_params();
       if (run == 0 || plan.vulkan.dispatches.size() > 1)
         vk.CmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                             plan.variant->info.push_words * 4, push.data());

@@ -63,8 +63,8 @@ Status StreamState::make_room(const LaunchPlan& plan) {
 }
 
 Result<LaunchPlace> StreamState::place(const LaunchPlan& plan, bool with_sets) {
-  auto place =
-      with_sets ? place_launch(plan, ring, printf, descriptors) : place_words(plan, ring, printf);
+  auto place = with_sets ? allocate_and_bind(plan, ring, printf, descriptors)
+                         : allocate_slice(plan, ring, printf);
   if (!place)
     ring.cancel();
   else if (plan.vulkan.slab_bytes)

@@ -97,7 +97,7 @@ struct StreamState {
 
 /// A launch's slice of the ring, with its parameters and its empty trap record, and the addresses
 /// of what it uses of the heap and of printf's buffer.
-Result<LaunchPlace> place_words(const LaunchPlan& plan, Ring& ring, PrintfBuffer& printf);
+Result<LaunchPlace> allocate_slice(const LaunchPlan& plan, Ring& ring, PrintfBuffer& printf);
 /// Writes an address into the push constants.
 inline void put_address(std::span<std::uint32_t> push, abi::Push word, std::uint64_t address) {
   push[word] = static_cast<std::uint32_t>(address);
@@ -108,8 +108,8 @@ void put_addresses(const LaunchPlan& plan, const LaunchPlace& place, std::span<s
 /// Bytes of a launch's slice.
 std::uint64_t slice_bytes(const LaunchPlan& plan);
 /// The same, and the sets that name it all.
-Result<LaunchPlace> place_launch(const LaunchPlan& plan, Ring& ring, PrintfBuffer& printf,
-                                 Descriptors& descriptors);
+Result<LaunchPlace> allocate_and_bind(const LaunchPlan& plan, Ring& ring, PrintfBuffer& printf,
+                                      Descriptors& descriptors);
 /// What the last launch of a command buffer left bound.
 struct LaunchBound {
   VkPipeline pipeline = VK_NULL_HANDLE;

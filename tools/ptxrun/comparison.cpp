@@ -42,7 +42,7 @@ ElementShape row_shape(const std::string& type, std::uint64_t bytes) {
   return shape;
 }
 
-std::string place_of_element(const ElementShape& shape, std::uint64_t index) {
+std::string element_name(const ElementShape& shape, std::uint64_t index) {
   if (!shape.texels) return fmt::format("element {}", index);
   const std::uint64_t texel = index / shape.channels, row = texel / shape.width;
   std::string text = fmt::format("texel ({}", texel % shape.width);
@@ -81,10 +81,10 @@ Comparison compare_elements(const ElementShape& shape, std::span<const std::byte
   result.text =
       fmt::format("{} of {} {}s differ{}, the first at {}: {} instead of {}", result.different,
                   result.elements, noun, tolerance.none() ? "" : " by more than the tolerance",
-                  place_of_element(shape, result.first), text(got), text(wanted));
+                  element_name(shape, result.first), text(got), text(wanted));
   if (result.largest > 0 && result.different > 1)
     result.text += fmt::format("; the largest difference is {} at {}", result.largest,
-                               place_of_element(shape, result.largest_at));
+                               element_name(shape, result.largest_at));
   return result;
 }
 

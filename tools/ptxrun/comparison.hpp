@@ -40,7 +40,7 @@ Comparison compare_elements(const ElementShape& shape, std::span<const std::byte
                             std::span<const std::byte> wanted, const Tolerance& tolerance);
 
 /// Where an element stands: "texel (5, 3), channel 2", "element 12".
-std::string place_of_element(const ElementShape& shape, std::uint64_t index);
+std::string element_name(const ElementShape& shape, std::uint64_t index);
 
 /// A grey picture of the distances, the largest channel of each texel, slices below each other:
 /// black where none, white for the largest.

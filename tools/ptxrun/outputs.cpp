@@ -129,7 +129,7 @@ void Finisher::check_expected() {
   } else {
     result_.line +=
         fmt::format(", is near enough to {}: the largest difference is {} at {}", output_.expect,
-                    compared.largest, place_of_element(elements, compared.largest_at));
+                    compared.largest, element_name(elements, compared.largest_at));
     if (compared.different)
       result_.line += fmt::format(", {} beyond the tolerance", compared.different);
   }

@@ -30,7 +30,7 @@ class Layout {
     add(entry);
     if (!c_.recursive.empty()) {
       c_.stack_bytes = ir::kRecursionBytes;
-      place_stack(ir::kMostKeptBytes);
+      reserve_stack(ir::kMostKeptBytes);
     }
     // What the indirect calls may reach: functions whose address is taken anywhere and that have a
     // shape which is called for. Their own calls may ask for further shapes.
@@ -185,7 +185,7 @@ class Layout {
       if (std::find(list->begin(), list->end(), id) != list->end()) return true;
     return false;
   }
-  void place_stack(std::uint32_t more) {
+  void reserve_stack(std::uint32_t more) {
     c_.stack = true;
     c_.stack_at = c_.out.stack_at = (c_.local_bytes + 15) & ~15u;
     c_.local_bytes = c_.stack_at + ir::kStackHead + c_.stack_bytes + more;
@@ -196,7 +196,7 @@ class Layout {
     const ptx::Module& module = c_.program.module(ref.module);
     for (const ptx::Instruction& inst : function.instructions) {
       if (!c_.stack && (inst.op == ptx::Opcode::alloca || inst.op == ptx::Opcode::stacksave)) {
-        place_stack(0);
+        reserve_stack(0);
       }
       if (inst.op == ptx::Opcode::cvta && !inst.mods->has(Mod::to) &&
           (inst.mods->space == ptx::Space::shared || inst.mods->space == ptx::Space::local ||

@@ -208,7 +208,7 @@ void Program::place(std::uint32_t m, SymbolId id, bool initialised,
   const SymbolRef self{m, id};
   if (!(resolve(self) == self)) return;
   if (variable.linkage == ptx::Linkage::extern_) {
-    if (variable.bank) place_in_bank(self, variable);
+    if (variable.bank) allocate_in_bank(self, variable);
     return;
   }
   std::vector<std::uint8_t>& image =
@@ -241,7 +241,7 @@ void Program::place(std::uint32_t m, SymbolId id, bool initialised,
 }
 
 // Every array of a bank starts where the bank does. The host fills it by any of their names.
-void Program::place_in_bank(SymbolRef self, const ptx::Variable& variable) {
+void Program::allocate_in_bank(SymbolRef self, const ptx::Variable& variable) {
   constexpr std::uint64_t kBankBytes = 65536;
   std::vector<std::uint8_t>& image = interface_.constants_image;
   const auto [it, fresh] = banks_.try_emplace(variable.bank, (image.size() + 15) / 16 * 16);

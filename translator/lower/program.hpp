@@ -70,7 +70,7 @@ class Program {
   /// Those with initial contents or those without.
   void place(std::uint32_t module, ptx::SymbolId symbol, bool initialised,
              std::vector<Message>& messages);
-  void place_in_bank(SymbolRef self, const ptx::Variable& variable);
+  void allocate_in_bank(SymbolRef self, const ptx::Variable& variable);
   void initialise(std::uint32_t module, ptx::SymbolId symbol, std::vector<Message>& messages);
 
   std::vector<std::unique_ptr<ptx::Module>> modules_;

@@ -88,14 +88,14 @@ int type_of_place(int place) { return place == kNowhere ? 0 : place == kHost ? 2
 
 }  // namespace
 
-std::optional<int> place_of(const CUmemLocation& location) {
+std::optional<int> location_of(const CUmemLocation& location) {
   constexpr int kDevice = 1, kLastHost = 4;  // the host, a node of it, the current node
   if (location.type > kDevice && location.type <= kLastHost) return kHost;
   if (location.type != kDevice || !device_at(location.id)) return std::nullopt;
   return location.id;
 }
 
-std::optional<int> place_of_ordinal(int ordinal) {
+std::optional<int> location_of_ordinal(int ordinal) {
   if (ordinal != kHost && !device_at(ordinal)) return std::nullopt;
   return ordinal;
 }

@@ -7,9 +7,9 @@
 namespace ptx2spv::cuda {
 
 /// Where a device's ordinal, or -1 for the host, is in a location; nothing: it is no such place.
-std::optional<int> place_of(const CUmemLocation& location);
+std::optional<int> location_of(const CUmemLocation& location);
 /// The same of an ordinal.
-std::optional<int> place_of_ordinal(int ordinal);
+std::optional<int> location_of_ordinal(int ordinal);
 /// Ordinals stand for devices, -1 for the host.
 CUresult advise(CUdeviceptr address, std::size_t bytes, int advice, std::optional<int> place);
 CUresult prefetch(CUdeviceptr address, std::size_t bytes, std::optional<int> place, unsigned flags);

@@ -36,14 +36,15 @@ bool multiply(std::size_t a, std::size_t b, std::size_t& product) {
 }
 
 /// Bytes from a side's start to a position in it; false: more than there are addresses.
-bool place_of(const Side& side, std::size_t x, std::size_t y, std::size_t z, std::size_t& at) {
+bool offset_of_texel(const Side& side, std::size_t x, std::size_t y, std::size_t z,
+                     std::size_t& at) {
   std::size_t slices = 0, rows = 0;
   return multiply(z, side.slice, slices) && multiply(y, side.pitch, rows) &&
          !__builtin_add_overflow(slices, rows, &at) && !__builtin_add_overflow(at, x, &at);
 }
 /// Bytes from the first one of an extent to behind the last one.
 bool bytes_of(const Side& side, const Extent& extent, std::size_t& bytes) {
-  return place_of(side, extent.width, extent.height - 1, extent.depth - 1, bytes);
+  return offset_of_texel(side, extent.width, extent.height - 1, extent.depth - 1, bytes);
 }
 
 /// Bytes from an address on, as far as `wanted`: mappings may follow each other.
@@ -63,7 +64,7 @@ CUresult resolve_memory(Side& side, CUdeviceptr address, std::size_t x, std::siz
   std::size_t a = 0, at = 0;
   // What lies behind an allocation is another's, though that may be memory.
   side.memory = find_address(address);
-  if (!place_of(side, x, y, z, at) || __builtin_add_overflow(address, at, &address))
+  if (!offset_of_texel(side, x, y, z, at) || __builtin_add_overflow(address, at, &address))
     return fail(eInvalidValue, "a copy starts beyond any memory");
   if (!bytes_of(side, extent, a)) return fail(eInvalidValue, "a copy reaches beyond any memory");
   if (!side.memory)
@@ -98,7 +99,7 @@ struct Given {
 /// Memory of the host has no bounds that are known here; it ends where addresses do.
 CUresult resolve_host(Side& side, std::byte* host, const Given& given, const Extent& extent) {
   std::size_t at = 0, bytes = 0, end = 0;
-  if (!place_of(side, given.x, given.y, given.z, at) || !bytes_of(side, extent, bytes) ||
+  if (!offset_of_texel(side, given.x, given.y, given.z, at) || !bytes_of(side, extent, bytes) ||
       __builtin_add_overflow(reinterpret_cast<std::uintptr_t>(host), at, &at) ||
       __builtin_add_overflow(at, bytes, &end))
     return fail(eInvalidValue, "a copy reaches beyond any memory");

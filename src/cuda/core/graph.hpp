@@ -139,7 +139,7 @@ struct NodePlace {
 NodePlace adding(CUgraphNode* made, CUgraph graph, const CUgraphNode* before, std::size_t count);
 NodePlace changing(CUgraphNode node);
 NodePlace changing(CUgraphExec exec, CUgraphNode node);
-CUresult place_operation(MadeOperation made, const NodePlace& place);
+CUresult apply_operation(MadeOperation made, const NodePlace& place);
 
 /// What a node holds; null or eInvalidValue where it is of another type.
 KernelOperation* kernel_of(CUgraphNode node);

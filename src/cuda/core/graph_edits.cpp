@@ -262,7 +262,7 @@ NodePlace changing(CUgraphExec exec, CUgraphNode node) {
   return {NodePlace::Into::instance, nullptr, exec, node, nullptr, nullptr, 0};
 }
 
-CUresult place_operation(MadeOperation made, const NodePlace& place) {
+CUresult apply_operation(MadeOperation made, const NodePlace& place) {
   if (made.code != eSuccess) return made.code;
   switch (place.into) {
     case NodePlace::Into::new_node:

@@ -60,7 +60,7 @@ CUresult keep(CUresult code);
 
 /// Adds a node's operation, or changes the node's, in `place`.
 inline CUresult put(MadeOperation made, const NodePlace& place) {
-  return keep(place_operation(std::move(made), place));
+  return keep(apply_operation(std::move(made), place));
 }
 
 /// Runs `function(context)` in the current context, with the error kept.

@@ -227,16 +227,16 @@ CUresult cudaDeviceGraphMemTrim(int ordinal) {
 
 #if PTX2SPV_CUDART >= 13
 CUresult cudaMemAdvise(const void* pointer, std::size_t bytes, int advice, CUmemLocation location) {
-  const auto place = [&] { return place_of(location); };
+  const auto place = [&] { return location_of(location); };
 #else
 PTX2SPV_IF_12(CUresult cudaMemAdvise_v2(const void* pointer, std::size_t bytes, int advice,
                                         CUmemLocation location) {
   return call([&](ContextObject&) {
-    return advise(reinterpret_cast<CUdeviceptr>(pointer), bytes, advice, place_of(location));
+    return advise(reinterpret_cast<CUdeviceptr>(pointer), bytes, advice, location_of(location));
   });
 })
 CUresult cudaMemAdvise(const void* pointer, std::size_t bytes, int advice, int device) {
-  const auto place = [&] { return place_of_ordinal(device); };
+  const auto place = [&] { return location_of_ordinal(device); };
 #endif
   return call([&](ContextObject&) {
     return advise(reinterpret_cast<CUdeviceptr>(pointer), bytes, advice, place());
@@ -246,18 +246,18 @@ CUresult cudaMemAdvise(const void* pointer, std::size_t bytes, int advice, int d
 #if PTX2SPV_CUDART >= 13
 CUresult cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, CUmemLocation location,
                               unsigned flags, CUstream handle) {
-  const auto place = [&] { return place_of(location); };
+  const auto place = [&] { return location_of(location); };
 #else
 PTX2SPV_IF_12(CUresult cudaMemPrefetchAsync_v2(const void* pointer, std::size_t bytes,
                                                CUmemLocation location, unsigned flags,
                                                CUstream handle) {
   return call_in(handle, [&](ContextObject&, const auto&) {
-    return prefetch(reinterpret_cast<CUdeviceptr>(pointer), bytes, place_of(location), flags);
+    return prefetch(reinterpret_cast<CUdeviceptr>(pointer), bytes, location_of(location), flags);
   });
 })
 CUresult cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int device, CUstream handle) {
   constexpr unsigned flags = 0;
-  const auto place = [&] { return place_of_ordinal(device); };
+  const auto place = [&] { return location_of_ordinal(device); };
 #endif
   return call_in(handle, [&](ContextObject&, const auto&) {
     return prefetch(reinterpret_cast<CUdeviceptr>(pointer), bytes, place(), flags);

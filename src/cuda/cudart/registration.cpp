@@ -46,7 +46,7 @@ Binary* binary_of(void** handle) {
 }
 
 /// Points the program's managed variables at the device's memory, which is the host's, too.
-CUresult place_managed(Binary& binary, ContextObject& context) {
+CUresult map_managed(Binary& binary, ContextObject& context) {
   if (binary.managed.empty()) return eSuccess;
   if (!context.device->shared_addresses)
     return not_supported("a __managed__ variable",
@@ -261,7 +261,7 @@ PTX2SPV_EXPORT char __cudaInitModule(void** handle) {
   if (code == eSuccess) {
     std::unique_lock lock(registered().mutex);
     Binary* binary = binary_of(handle);
-    if (binary) code = place_managed(*binary, *context);
+    if (binary) code = map_managed(*binary, *context);
   }
   if (code != eSuccess) keep(code);
   return code == eSuccess;

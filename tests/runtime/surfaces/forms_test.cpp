@@ -221,12 +221,12 @@ void Forms::run(const std::string& name, const Group& group, const std::string& 
     must(results.fill(0, 32 * n * kSets, 0));
 
     std::vector<std::uint64_t> value_words(4 * n * kSets), expected(4 * n * kSets);
-    std::vector<std::int32_t> place_words(4 * n * kSets);
+    std::vector<std::int32_t> allocate_slice(4 * n * kSets);
     for (std::size_t k = 0; k < n * kSets; ++k) {
       const SurfaceForm& form = forms[k % n];
       const bool traps = form.clamp == Mod::trap;
       const auto place = make_place(numbers, model, form, !traps && numbers.below(2));
-      std::copy(place.begin(), place.end(), place_words.begin() + std::ptrdiff_t(4 * k));
+      std::copy(place.begin(), place.end(), allocate_slice.begin() + std::ptrdiff_t(4 * k));
       std::vector<std::uint64_t> words;
       for (unsigned j = 0; j < 4; ++j) {
         std::uint64_t word = std::uint64_t{numbers.next()} << 32 | numbers.next();
@@ -240,7 +240,7 @@ void Forms::run(const std::string& name, const Group& group, const std::string& 
       std::copy(result.elements.begin(), result.elements.end(),
                 expected.begin() + std::ptrdiff_t(4 * k));
     }
-    must(places.upload(0, bytes_of(place_words)));
+    must(places.upload(0, bytes_of(allocate_slice)));
     must(values.upload(0, bytes_of(value_words)));
     const auto launch = [&](std::uint32_t sets) {
       Args args;
@@ -265,15 +265,15 @@ void Forms::run(const std::string& name, const Group& group, const std::string& 
       const SurfaceForm& form = forms[i];
       if (form.clamp != Mod::trap) continue;
       const auto bad = make_place(numbers, model, form, true);
-      std::vector<std::int32_t> places_now(place_words.begin(),
-                                           place_words.begin() + std::ptrdiff_t(4 * n));
+      std::vector<std::int32_t> places_now(allocate_slice.begin(),
+                                           allocate_slice.begin() + std::ptrdiff_t(4 * n));
       std::copy(bad.begin(), bad.end(), places_now.begin() + 4 * i);
       ModelSurface partly = before;
       for (std::uint32_t k = 0; k < i; ++k)
-        model_run(
-            partly, forms[k],
-            {place_words.begin() + 4 * k, place_words.begin() + 4 * k + forms[k].coordinates()},
-            {value_words.begin() + 4 * k, value_words.begin() + 4 * k + 4});
+        model_run(partly, forms[k],
+                  {allocate_slice.begin() + 4 * k,
+                   allocate_slice.begin() + 4 * k + forms[k].coordinates()},
+                  {value_words.begin() + 4 * k, value_words.begin() + 4 * k + 4});
       must(array.upload(std::as_bytes(std::span(before.bytes))));
       must(places.upload(0, bytes_of(places_now)));
       const auto trapped = launch(1);

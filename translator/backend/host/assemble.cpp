@@ -104,7 +104,7 @@ class Assembler {
   }
 
   bool run(std::string& problem) {
-    places_ = place_values(f_, order_);
+    places_ = allocate_registers(f_, order_);
     scratch_ = places_.rows;
     out_.rows = places_.rows + 4;
     out_.shared_bytes = f_.shared_bytes;

@@ -136,7 +136,7 @@ class Lives {
 
 }  // namespace
 
-Places place_values(const ir::Function& function, const std::vector<BlockId>& order) {
+Places allocate_registers(const ir::Function& function, const std::vector<BlockId>& order) {
   return Lives(function, order).place();
 }
 

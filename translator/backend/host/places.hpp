@@ -16,6 +16,6 @@ struct Places {
 /// `order`: the blocks that are reached, dominators first. Values that live at the same time, or of
 /// which one is made where the other is read for the last time, have rows of their own. Linear but
 /// for a sort.
-Places place_values(const ir::Function& function, const std::vector<ir::BlockId>& order);
+Places allocate_registers(const ir::Function& function, const std::vector<ir::BlockId>& order);
 
 }  // namespace ptx2spv::interpreter

@@ -21,7 +21,7 @@ class Ssa {
   void run();
 
  private:
-  void place_phis();
+  void insert_phis();
   void rename();
   void prune();
   Value zero(Type type);
@@ -37,7 +37,7 @@ class Ssa {
   std::vector<Value> entry_constants_;
 };
 
-void Ssa::place_phis() {
+void Ssa::insert_phis() {
   PhiPlaces places(f_, doms_);
   if (spill_many_phis(f_, places)) places = PhiPlaces(f_, doms_);
   phis_.resize(f_.blocks.size());
@@ -205,7 +205,7 @@ void Ssa::prune() {
 }
 
 void Ssa::run() {
-  place_phis();
+  insert_phis();
   rename();
   prune();
   f_.vars.clear();

@@ -315,7 +315,7 @@ class CheckedSegments {
     return made;
   }
 
-  std::uint32_t place_of_constant(std::uint32_t word) {
+  std::uint32_t index_of_constant(std::uint32_t word) {
     const auto [at, fresh] = constants_.emplace(word, words_);
     if (fresh) ++words_;
     return at->second;
@@ -330,7 +330,7 @@ class CheckedSegments {
     const bool third = has_third(s);
     const auto place = [&](Value v) {
       return f_.insts[v].op == Op::constant
-                 ? place_of_constant(static_cast<std::uint32_t>(f_.insts[v].imm))
+                 ? index_of_constant(static_cast<std::uint32_t>(f_.insts[v].imm))
                  : places.at(v);
     };
     std::vector<std::uint32_t> words;
@@ -338,8 +338,8 @@ class CheckedSegments {
       Op op = f_.insts[v].op;
       std::vector<std::uint32_t> operands;
       for (const Value a : f_.args(v)) operands.push_back(place(a));
-      if (third && op == Op::fadd) operands.insert(operands.begin() + 1, place_of_constant(kOne));
-      if (third && op == Op::fmul) operands.push_back(place_of_constant(kSign));
+      if (third && op == Op::fadd) operands.insert(operands.begin() + 1, index_of_constant(kOne));
+      if (third && op == Op::fmul) operands.push_back(index_of_constant(kSign));
       if (third && (op == Op::fadd || op == Op::fmul)) op = Op::ffma;
       operands.resize(3, 0);
       const auto kind = std::ranges::find(s.kinds, op) - s.kinds.begin();
