@@ -32,17 +32,17 @@ void run_callback(void* data) {
   callback->function(callback->stream, eSuccess, callback->data);
 }
 
+template <class To, class Value>
+CUresult assign(To& to, const Value& value) {
+  to = value;
+  return eSuccess;
+}
+
 bool known_attribute(int id) { return id == 1 || id == 3 || (id >= 8 && id <= 10); }
 
 }  // namespace
 
 extern "C" {
-
-CUresult PTX2SPV_CU(DriverGetVersion)(int* version) {
-  if (!version) return keep(eInvalidValue);
-  *version = kVersion;
-  return eSuccess;
-}
 
 CUresult PTX2SPV_BOTH(cudaStreamDestroy, cuStreamDestroy_v2)(CUstream handle) {
   return call([&](ContextObject&) { return destroy_stream(handle); });
@@ -59,27 +59,6 @@ CUresult PTX2SPV_CU(StreamQuery)(CUstream handle) {
     return query(*stream);
   });
 }
-CUresult PTX2SPV_CU(StreamGetPriority)(CUstream handle, int* priority) {
-  if (!priority) return keep(eInvalidValue);
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    *priority = stream->priority;
-    return eSuccess;
-  });
-}
-CUresult PTX2SPV_CU(StreamGetFlags)(CUstream handle, unsigned* flags) {
-  if (!flags) return keep(eInvalidValue);
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    *flags = stream->flags;
-    return eSuccess;
-  });
-}
-CUresult PTX2SPV_CU(StreamGetId)(CUstream handle, unsigned long long* id) {
-  if (!id) return keep(eInvalidValue);
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    *id = stream->id;
-    return eSuccess;
-  });
-}
 CUresult PTX2SPV_CU(StreamAddCallback)(CUstream handle, StreamCallback function, void* data,
                                        unsigned flags) {
   if (!function || flags) return keep(eInvalidValue);
@@ -87,13 +66,6 @@ CUresult PTX2SPV_CU(StreamAddCallback)(CUstream handle, StreamCallback function,
     if (capturing(*stream)) return break_capture(*stream, eStreamCaptureUnsupported);
     auto callback = std::make_unique<Callback>(Callback{function, handle, data});
     return enqueue(*stream, Operation{HostOperation{{run_callback, callback.release()}}});
-  });
-}
-CUresult PTX2SPV_CU(StreamGetDevice)(CUstream handle, int* ordinal) {
-  if (!ordinal) return keep(eInvalidValue);
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    *ordinal = stream->context->device->ordinal;
-    return eSuccess;
   });
 }
 CUresult PTX2SPV_CU(StreamWaitEvent)(CUstream handle, CUevent event, unsigned flags) {

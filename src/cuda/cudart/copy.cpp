@@ -18,6 +18,12 @@ bool sides_of(int kind, unsigned& from, unsigned& to) {
   }
 }
 
+CUresult fill_in_stream(CUstream handle, const CUDA_MEMSET_NODE_PARAMS& set) {
+  return call_in(handle, [&](ContextObject& context, const auto& stream) {
+    return fill_in(context, *stream, set);
+  });
+}
+
 namespace {
 
 CUresult submit(CUstream handle, const CUDA_MEMCPY3D_PEER& copy_of) {
@@ -95,12 +101,6 @@ CUresult each_box(CUarray handle, std::size_t x, std::size_t y, std::size_t byte
     x = 0;
   }
   return eSuccess;
-}
-
-CUresult fill(CUstream handle, const CUDA_MEMSET_NODE_PARAMS& set) {
-  return call_in(handle, [&](ContextObject& context, const auto& stream) {
-    return fill_in(context, *stream, set);
-  });
 }
 
 /// Whether slices lie apart in memory of the device that has all of them: each is filled by itself.
@@ -345,17 +345,6 @@ CUresult cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, s
                               int kind) {
   const Synchronous scope;
   return cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, nullptr);
-}
-
-CUresult cudaMemsetAsync(void* to, int value, std::size_t bytes, CUstream stream) {
-  return fill(stream, {reinterpret_cast<CUdeviceptr>(to), 0, static_cast<unsigned>(value) & 0xff, 1,
-                       bytes, 1});
-}
-
-CUresult cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
-                           std::size_t height, CUstream stream) {
-  return fill(stream, {reinterpret_cast<CUdeviceptr>(to), pitch,
-                       static_cast<unsigned>(value) & 0xff, 1, width, height});
 }
 
 CUresult cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, CUstream stream) {

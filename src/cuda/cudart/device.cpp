@@ -235,14 +235,6 @@ CUresult cudaDeviceSetCacheConfig(int config) {
   });
 }
 
-CUresult cudaDeviceGetCacheConfig(int* config) {
-  if (!config) return keep(eInvalidValue);
-  return call([&](ContextObject& context) {
-    *config = context.cache_config;
-    return eSuccess;
-  });
-}
-
 CUresult cudaDeviceSetSharedMemConfig(int config) {
   return call([&](ContextObject& context) -> CUresult {
     if (config < 0 || config > 2) return eInvalidValue;
@@ -341,12 +333,6 @@ CUresult cudaDeviceGetTexture1DLinearMaxWidth(std::size_t* width, const cudaChan
   DeviceObject* device = nullptr;
   if (CUresult code = with_device(ordinal, device); code != eSuccess) return keep(code);
   *width = std::size_t{1} << 28;
-  return eSuccess;
-}
-
-CUresult cudaRuntimeGetVersion(int* version) {
-  if (!version) return keep(eInvalidValue);
-  *version = PTX2SPV_CUDART >= 13 ? 13000 : PTX2SPV_CUDART == 12 ? 12090 : 11080;
   return eSuccess;
 }
 

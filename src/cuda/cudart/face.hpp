@@ -107,6 +107,16 @@ CUresult symbol_operation(const void* symbol, std::size_t offset, void* other, s
                           int kind, bool to_symbol, Operation& made);
 CUresult generic_operation(cudaGraphNodeParams* params, Operation& made);
 
+CUresult fill_in_stream(CUstream handle, const CUDA_MEMSET_NODE_PARAMS& set);
+CUresult allocate_rows(ContextObject& context, cudaPitchedPtr& made, std::size_t width,
+                       std::size_t height, std::size_t depth);
+CUresult allocate_pointer(ContextObject& context, void** pointer, std::size_t bytes, MemoryUse use,
+                          unsigned flags);
+/// `pool` null: the device's current one.
+CUresult allocate_async(void** pointer, std::size_t bytes, CUmemoryPool pool, CUstream handle);
+CUresult enqueue_symbol(const void* symbol, const dim3& grid, const dim3& block, void** args,
+                        std::size_t shared, CUstream handle, bool cooperative);
+
 bool array_format(const cudaChannelFormatDesc& desc, CUarray_format& format, unsigned& channels);
 CUresult describe_array(const cudaChannelFormatDesc* channels, const cudaExtent& extent,
                         unsigned flags, CUDA_ARRAY3D_DESCRIPTOR& desc);

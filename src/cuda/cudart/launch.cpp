@@ -34,6 +34,8 @@ CUresult no_kernel(const void* symbol) {
   return symbol && PTX2SPV_CUDART >= 13 ? eInvalidResourceHandle : eInvalidDeviceFunction;
 }
 
+}  // namespace
+
 CUresult enqueue_symbol(const void* symbol, const dim3& grid, const dim3& block, void** args,
                         std::size_t shared, CUstream handle, bool cooperative) {
   return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
@@ -46,6 +48,8 @@ CUresult enqueue_symbol(const void* symbol, const dim3& grid, const dim3& block,
                           nullptr, cooperative);
   });
 }
+
+namespace {
 
 template <class F>
 CUresult with_kernel(const void* symbol, F&& function, CUresult missing = eInvalidDeviceFunction) {
@@ -79,19 +83,9 @@ PTX2SPV_EXPORT CUresult __cudaPopCallConfiguration(dim3* grid, dim3* block, std:
   return eSuccess;
 }
 
-CUresult cudaLaunchKernel(const void* symbol, dim3 grid, dim3 block, void** args,
-                          std::size_t shared, CUstream stream) {
-  return enqueue_symbol(symbol, grid, block, args, shared, stream, false);
-}
-
 CUresult __cudaLaunchKernel(CUkernel kernel, dim3 grid, dim3 block, void** args, std::size_t shared,
                             CUstream stream) {
   return enqueue_symbol(kernel, grid, block, args, shared, stream, false);
-}
-
-CUresult cudaLaunchCooperativeKernel(const void* symbol, dim3 grid, dim3 block, void** args,
-                                     std::size_t shared, CUstream stream) {
-  return enqueue_symbol(symbol, grid, block, args, shared, stream, true);
 }
 
 CUresult cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* symbol, void** args) {

@@ -7,8 +7,6 @@
 
 namespace ptx2spv::cuda {
 
-namespace {
-
 CUresult allocate_rows(ContextObject& context, cudaPitchedPtr& made, std::size_t width,
                        std::size_t height, std::size_t depth) {
   made = {nullptr, 0, width, height};
@@ -25,8 +23,8 @@ CUresult allocate_rows(ContextObject& context, cudaPitchedPtr& made, std::size_t
   return code;
 }
 
-CUresult give(ContextObject& context, void** pointer, std::size_t bytes, MemoryUse use,
-              unsigned flags) {
+CUresult allocate_pointer(ContextObject& context, void** pointer, std::size_t bytes, MemoryUse use,
+                          unsigned flags) {
   *pointer = nullptr;
   if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
   if (!bytes) return eSuccess;
@@ -46,8 +44,7 @@ CUresult initialized_call(F&& function) {
   return keep(code);
 }
 
-/// `pool` null: the device's current one.
-CUresult give_in_stream(void** pointer, std::size_t bytes, CUmemoryPool pool, CUstream handle) {
+CUresult allocate_async(void** pointer, std::size_t bytes, CUmemoryPool pool, CUstream handle) {
   if (!pointer) return keep(eInvalidValue);
   *pointer = nullptr;
   return call_in(handle, [&](ContextObject& context, const auto& stream) -> CUresult {
@@ -59,15 +56,7 @@ CUresult give_in_stream(void** pointer, std::size_t bytes, CUmemoryPool pool, CU
   });
 }
 
-}  // namespace
-
 extern "C" {
-
-CUresult cudaMalloc(void** pointer, std::size_t bytes) {
-  if (!pointer) return keep(eInvalidValue);
-  return call(
-      [&](ContextObject& context) { return give(context, pointer, bytes, MemoryUse::device, 0); });
-}
 
 CUresult cudaFree(void* pointer) {
   return call([&](ContextObject&) -> CUresult {
@@ -89,31 +78,10 @@ CUresult cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width,
   });
 }
 
-CUresult cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
-  if (!pointer) return keep(eInvalidValue);
-  return call([&](ContextObject& context) {
-    return allocate_rows(context, *pointer, extent.width, extent.height, extent.depth);
-  });
-}
-
-CUresult cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
-  if (!pointer || (flags & ~7u)) return keep(eInvalidValue);
-  return call([&](ContextObject& context) {
-    return give(context, pointer, bytes, MemoryUse::host, flags);
-  });
-}
-
 CUresult cudaFreeHost(void* pointer) {
   return call([&](ContextObject&) -> CUresult {
     if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
     return pointer ? release_host(pointer) : eSuccess;
-  });
-}
-
-CUresult cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
-  if (!pointer || (flags != 1 && flags != 2)) return keep(eInvalidValue);
-  return call([&](ContextObject& context) {
-    return give(context, pointer, bytes, MemoryUse::managed, flags);
   });
 }
 
@@ -171,15 +139,6 @@ CUresult cudaGetSymbolSize(std::size_t* size, const void* symbol) {
 
 // ------------------------------------------------------------------------ stream-ordered memory
 
-CUresult cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, CUmemoryPool pool,
-                                 CUstream handle) {
-  return pool ? give_in_stream(pointer, bytes, pool, handle)
-              : keep(fail(eInvalidValue, "no such pool"));
-}
-
-CUresult cudaMallocAsync(void** pointer, std::size_t bytes, CUstream handle) {
-  return give_in_stream(pointer, bytes, nullptr, handle);
-}
 CUresult cudaFreeAsync(void* pointer, CUstream handle) {
   return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
     if (!pointer) return eSuccess;

@@ -14,6 +14,8 @@ CUresult push(const std::shared_ptr<ContextObject>& context) {
   return eSuccess;
 }
 
+}  // namespace
+
 CUresult make_context(CUcontext* made, unsigned flags, CUdevice ordinal) {
   if (!made || (flags & ~0x7fu)) return fail(eInvalidValue, "no place for a context, or bad flags");
   return with_device(ordinal, [&](DeviceObject& device) -> CUresult {
@@ -23,6 +25,8 @@ CUresult make_context(CUcontext* made, unsigned flags, CUdevice ordinal) {
     return push(context);
   });
 }
+
+namespace {
 
 /// The context of a function that came with CUDA 13, for which null is the current one. Programs of
 /// older versions look for the newest name of a function, and leave the argument out that it added:
@@ -239,12 +243,6 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned* flags, int* acti
 
 // -------------------------------------------------------------------------------------- contexts
 
-CUresult cuCtxCreate_v2(CUcontext* made, unsigned flags, CUdevice device) {
-  return make_context(made, flags, device);
-}
-CUresult cuCtxCreate(CUcontext* made, unsigned flags, CUdevice device) {
-  return make_context(made, flags, device);
-}
 CUresult cuCtxCreate_v3(CUcontext* made, void*, int affinities, unsigned flags, CUdevice device) {
   if (affinities)
     return not_supported("cuCtxCreate with affinities", "devices are not partitioned");
@@ -322,26 +320,10 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
   return eSuccess;
 }
 
-CUresult cuCtxGetDevice(CUdevice* ordinal) {
-  if (!ordinal) return eInvalidValue;
-  return call([&](ContextObject& context) {
-    *ordinal = context.device->ordinal;
-    return eSuccess;
-  });
-}
-
 CUresult cuCtxGetDevice_v2(CUdevice* ordinal, CUcontext context) {
   if (!ordinal) return eInvalidValue;
   return with_given("cuCtxGetDevice_v2", context, [&](ContextObject& object) {
     *ordinal = object.device->ordinal;
-    return eSuccess;
-  });
-}
-
-CUresult cuCtxGetFlags(unsigned* flags) {
-  if (!flags) return eInvalidValue;
-  return call([&](ContextObject& context) {
-    *flags = context.flags;
     return eSuccess;
   });
 }
@@ -390,24 +372,10 @@ CUresult cuCtxGetLimit(std::size_t* value, int limit) {
   });
 }
 
-CUresult cuCtxGetCacheConfig(int* config) {
-  if (!config) return eInvalidValue;
-  return call([&](ContextObject& context) {
-    *config = context.cache_config;
-    return eSuccess;
-  });
-}
 CUresult cuCtxSetCacheConfig(int config) {
   if (config < 0 || config > 3) return eInvalidValue;
   return call([&](ContextObject& context) {
     context.cache_config = config;
-    return eSuccess;
-  });
-}
-CUresult cuCtxGetSharedMemConfig(int* config) {
-  if (!config) return eInvalidValue;
-  return call([&](ContextObject& context) {
-    *config = context.shared_config;
     return eSuccess;
   });
 }
@@ -417,12 +385,6 @@ CUresult cuCtxSetSharedMemConfig(int config) {
     context.shared_config = config;
     return eSuccess;
   });
-}
-
-CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
-  if (!version || (context && !tables().contexts.has(context))) return eInvalidValue;
-  *version = 3020;
-  return eSuccess;
 }
 
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {

@@ -83,6 +83,20 @@ CUresult copy_row(CUstream stream, CUarray to_array, CUarray from_array, std::si
 CUresult fill_in_stream(CUstream handle, CUdeviceptr to, std::size_t pitch, unsigned value,
                         unsigned element, std::size_t width, std::size_t height);
 
+CUresult make_context(CUcontext* made, unsigned flags, CUdevice ordinal);
+CUresult pointer_attribute(void* data, int attribute, CUdeviceptr address);
+/// What is asked for of a stream's capture; any place may be null but the status.
+CUresult give_capture_info(CUstream handle, int* status, std::uint64_t* id, CUgraph* graph,
+                           const CUgraphNode** nodes, std::size_t* count);
+LaunchConfig config_of(Dim3 grid, Dim3 block, unsigned shared);
+CUresult enqueue_function(CUfunction handle, const LaunchConfig& config, CUstream stream_handle,
+                          void** params, void** extra, bool cooperative);
+/// cuLaunchGrid and its kind: block, shared memory and arguments were set before.
+CUresult launch_set(CUfunction handle, unsigned width, unsigned height, CUstream stream);
+CUresult set_param(CUfunction handle, int offset, const void* value, std::size_t bytes);
+CUresult best_block(int* grid, int* block, CUfunction handle, CUoccupancyB2DSize shared_of,
+                    std::size_t shared, int limit);
+
 /// Bytes of the value of a launch's attribute.
 inline constexpr std::size_t kAttributeBytes = 64;
 

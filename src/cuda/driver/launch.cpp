@@ -17,6 +17,8 @@ CUresult with_function(CUfunction handle,
   });
 }
 
+}  // namespace
+
 CUresult enqueue_function(CUfunction handle, const LaunchConfig& config, CUstream stream_handle,
                           void** params, void** extra, bool cooperative) {
   return call_in(stream_handle, [&](ContextObject& context, const auto& stream) -> CUresult {
@@ -34,7 +36,6 @@ LaunchConfig config_of(Dim3 grid, Dim3 block, unsigned shared) {
   return config;
 }
 
-/// cuLaunchGrid and its kind: block, shared memory and arguments were set before.
 CUresult launch_set(CUfunction handle, unsigned width, unsigned height, CUstream stream) {
   return with_function(handle, [&](FunctionObject& function) {
     std::size_t bytes = function.params.size();
@@ -85,8 +86,6 @@ CUresult best_block(int* grid, int* block, CUfunction handle, CUoccupancyB2DSize
     return eSuccess;
   });
 }
-
-}  // namespace
 
 extern "C" {
 
@@ -144,20 +143,6 @@ CUresult cuFuncLoad(CUfunction handle) {
   return with_function(handle, [](FunctionObject&) { return eSuccess; });
 }
 
-CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                        unsigned by, unsigned bz, unsigned shared, CUstream stream, void** params,
-                        void** extra) {
-  return enqueue_function(function, config_of({gx, gy, gz}, {bx, by, bz}, shared), stream, params,
-                          extra, false);
-}
-
-CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
-                                   unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                                   CUstream stream, void** params) {
-  return enqueue_function(function, config_of({gx, gy, gz}, {bx, by, bz}, shared), stream, params,
-                          nullptr, true);
-}
-
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** params,
                           void** extra) {
   if (!config) return eInvalidValue;
@@ -194,23 +179,9 @@ CUresult cuParamSetSize(CUfunction handle, unsigned bytes) {
     return eSuccess;
   });
 }
-CUresult cuParamSeti(CUfunction handle, int offset, unsigned value) {
-  return set_param(handle, offset, &value, sizeof value);
-}
-CUresult cuParamSetf(CUfunction handle, int offset, float value) {
-  return set_param(handle, offset, &value, sizeof value);
-}
-CUresult cuParamSetv(CUfunction handle, int offset, void* value, unsigned bytes) {
-  return value ? set_param(handle, offset, value, bytes) : eInvalidValue;
-}
 CUresult cuParamSetTexRef(CUfunction handle, int, CUtexref reference) {
   if (!tables().texture_refs.has(reference)) return eInvalidResourceHandle;
   return with_function(handle, [](FunctionObject&) { return eSuccess; });
-}
-CUresult cuLaunch(CUfunction handle) { return launch_set(handle, 1, 1, nullptr); }
-CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream stream) {
-  if (width <= 0 || height <= 0) return eInvalidValue;
-  return launch_set(handle, static_cast<unsigned>(width), static_cast<unsigned>(height), stream);
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction handle,
@@ -221,16 +192,6 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfun
     *blocks = occupancy(function, threads, shared);
     return eSuccess;
   });
-}
-CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunction handle,
-                                                   CUoccupancyB2DSize shared_of, std::size_t shared,
-                                                   int limit, unsigned flags) {
-  return flags > 1 ? eInvalidValue : best_block(grid, block, handle, shared_of, shared, limit);
-}
-CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction handle,
-                                          CUoccupancyB2DSize shared_of, std::size_t shared,
-                                          int limit) {
-  return best_block(grid, block, handle, shared_of, shared, limit);
 }
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, CUfunction handle, int blocks,
                                                  int threads) {

@@ -7,15 +7,6 @@
 
 namespace ptx2spv::cuda {
 
-namespace {
-
-CUresult give(std::size_t bytes, MemoryUse use, unsigned flags, std::shared_ptr<Allocation>& made) {
-  return call([&](ContextObject& context) {
-    const CUresult code = begin_unsafe_call();
-    return code == eSuccess ? allocate(context, bytes, use, flags, made) : code;
-  });
-}
-
 CUresult pointer_attribute(void* data, int attribute, CUdeviceptr address) {
   const auto [allocation, offset] = find_place(address);
   if (!allocation) return fail(eInvalidValue, "CUDA does not know the address");
@@ -49,6 +40,15 @@ CUresult pointer_attribute(void* data, int attribute, CUdeviceptr address) {
     case 21: return put(static_cast<unsigned char>(0));
     default: return fail(eInvalidValue, "no such attribute of a pointer");
   }
+}
+
+namespace {
+
+CUresult give(std::size_t bytes, MemoryUse use, unsigned flags, std::shared_ptr<Allocation>& made) {
+  return call([&](ContextObject& context) {
+    const CUresult code = begin_unsafe_call();
+    return code == eSuccess ? allocate(context, bytes, use, flags, made) : code;
+  });
 }
 
 }  // namespace
@@ -115,11 +115,6 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned fla
   CUresult code = give(bytes, MemoryUse::managed, flags, made);
   if (code == eSuccess) *address = made->address;
   return code;
-}
-
-CUresult cuPointerGetAttribute(void* data, int attribute, CUdeviceptr address) {
-  if (!data) return eInvalidValue;
-  return call([&](ContextObject&) { return pointer_attribute(data, attribute, address); });
 }
 
 CUresult cuPointerGetAttributes(unsigned count, int* attributes, void** data, CUdeviceptr address) {

@@ -6,9 +6,6 @@
 
 namespace ptx2spv::cuda {
 
-namespace {
-
-/// What is asked for of a stream's capture; any place may be null but the status.
 CUresult give_capture_info(CUstream handle, int* status, std::uint64_t* id, CUgraph* graph,
                            const CUgraphNode** nodes, std::size_t* count) {
   if (!status) return eInvalidValue;
@@ -23,8 +20,6 @@ CUresult give_capture_info(CUstream handle, int* status, std::uint64_t* id, CUgr
     return eSuccess;
   });
 }
-
-}  // namespace
 
 extern "C" {
 
@@ -61,27 +56,12 @@ PTX2SPV_WORD(cuStreamWriteValue64, 5, std::uint64_t)
 PTX2SPV_WORD(cuStreamWriteValue64_v2, 5, std::uint64_t)
 #undef PTX2SPV_WORD
 
-CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
-  if (!context) return eInvalidValue;
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    *context = stream->context;
-    return eSuccess;
-  });
-}
 CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, void** green) {
   if (green) *green = nullptr;  // a stream of a whole device's context
   return cuStreamGetCtx(handle, context);
 }
 
 // --------------------------------------------------------------------------------------- capture
-
-CUresult cuStreamGetCaptureInfo(CUstream handle, int* status, std::uint64_t* id) {
-  return give_capture_info(handle, status, id, nullptr, nullptr, nullptr);
-}
-CUresult cuStreamGetCaptureInfo_v2(CUstream handle, int* status, std::uint64_t* id, CUgraph* graph,
-                                   const CUgraphNode** nodes, std::size_t* count) {
-  return give_capture_info(handle, status, id, graph, nodes, count);
-}
 
 CUresult cuStreamGetCaptureInfo_v3(CUstream handle, int* status, std::uint64_t* id, CUgraph* graph,
                                    const CUgraphNode** nodes, const void** edges,
