@@ -62,27 +62,11 @@ CUresult cudaGetDriverEntryPoint(const char* name, void** function, unsigned lon
 #undef PTX2SPV_CUDART_FUNCTION
 #undef PTX2SPV_CUDART_MISSING
 
-#define PTX2SPV_VARIANT_none(name, count, ...)
-#define PTX2SPV_VARIANT_ptsz(name, count, ...)                               \
-  PTX2SPV_EXPORT CUresult name##_ptsz(PTX2SPV_PARAMS_##count(__VA_ARGS__)) { \
-    PerThread scope;                                                         \
-    return name(PTX2SPV_ARGS_##count);                                       \
-  }
-#define PTX2SPV_VARIANT_ptds(name, count, ...)                               \
-  PTX2SPV_EXPORT CUresult name##_ptds(PTX2SPV_PARAMS_##count(__VA_ARGS__)) { \
-    PerThread scope;                                                         \
-    return name(PTX2SPV_ARGS_##count);                                       \
-  }
 #define PTX2SPV_REFUSE(name, reason)           \
   PTX2SPV_EXPORT CUresult name() {             \
     note_interface(Api::runtime);              \
     return keep(not_supported(#name, reason)); \
   }
-#define PTX2SPV_REFUSE_none(name, reason) PTX2SPV_REFUSE(name, reason)
-#define PTX2SPV_REFUSE_ptsz(name, reason) \
-  PTX2SPV_REFUSE(name, reason) PTX2SPV_REFUSE(name##_ptsz, reason)
-#define PTX2SPV_REFUSE_ptds(name, reason) \
-  PTX2SPV_REFUSE(name, reason) PTX2SPV_REFUSE(name##_ptds, reason)
 
 #define PTX2SPV_CUDART_FUNCTION(versions, name, variant, ...) \
   PTX2SPV_IF_##versions(PTX2SPV_VARIANT_##variant(name, __VA_ARGS__))

@@ -2,12 +2,9 @@
 // CUDA 13, whose layouts and signatures differ here and there (PTX2SPV_CUDART).
 #pragma once
 
-#include "src/cuda/arity.hpp"
-#include "src/cuda/core/core.hpp"
-#include "src/cuda/core/graph.hpp"
+#include "src/cuda/face.hpp"
 #include "src/cuda/runtime_types.hpp"
 
-#define PTX2SPV_EXPORT __attribute__((visibility("default")))
 /// The name of a function that both interfaces have (src/cuda/both.hpp).
 #define PTX2SPV_BOTH(runtime, driver) runtime
 #define PTX2SPV_CU(name) cuda##name
@@ -55,14 +52,6 @@ PTX2SPV_EXPORT CUresult __cudaGetKernel(CUkernel* found, const void* host);
 /// Bytes of the value of a launch's attribute: a union that CUDA 12 made larger.
 inline constexpr std::size_t kAttributeBytes = PTX2SPV_CUDART >= 12 ? 64 : 32;
 
-/// Notes a failure for cudaGetLastError and returns it.
-CUresult keep(CUresult code);
-
-/// Adds a node's operation, or changes the node's, in `place`.
-inline CUresult put(MadeOperation made, const NodePlace& place) {
-  return keep(apply_operation(std::move(made), place));
-}
-
 /// Runs `function(context)` in the current context, with the error kept.
 template <class F>
 CUresult call(F&& function) {
@@ -70,16 +59,6 @@ CUresult call(F&& function) {
   CUresult code = enter_runtime(context);
   if (code == eSuccess) code = function(*context);
   return code == eSuccess ? code : keep(code);
-}
-
-/// The same in a stream of that context.
-template <class F>
-CUresult call_in(CUstream handle, F&& function) {
-  return call([&](ContextObject& context) -> CUresult {
-    std::shared_ptr<StreamObject> stream;
-    if (CUresult code = find_stream(context, handle, stream); code != eSuccess) return code;
-    return function(context, stream);
-  });
 }
 
 /// The kernel of a host function, a cudaKernel_t or a cudaFunction_t: whatever a program launches.

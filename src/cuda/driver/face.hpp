@@ -1,11 +1,8 @@
 // What the files of the driver interface share.
 #pragma once
 
-#include "src/cuda/arity.hpp"
-#include "src/cuda/core/core.hpp"
-#include "src/cuda/core/graph.hpp"
+#include "src/cuda/face.hpp"
 
-#define PTX2SPV_EXPORT __attribute__((visibility("default")))
 /// The name of a function that both interfaces have (src/cuda/both.hpp).
 #define PTX2SPV_BOTH(runtime, driver) driver
 #define PTX2SPV_CU(name) cu##name
@@ -25,13 +22,7 @@ extern "C" {
 #undef PTX2SPV_DRIVER_MISSING
 }
 
-/// The runtime interface notes a failure; this one returns it.
 inline CUresult keep(CUresult code) { return code; }
-
-/// Adds a node's operation, or changes the node's, in `place`.
-inline CUresult put(MadeOperation made, const NodePlace& place) {
-  return keep(apply_operation(std::move(made), place));
-}
 
 /// Runs `function(context)` in the current context.
 template <class F>
@@ -39,16 +30,6 @@ CUresult call(F&& function) {
   ContextObject* context = nullptr;
   if (CUresult code = enter(context); code != eSuccess) return code;
   return function(*context);
-}
-
-/// The same in a stream of that context.
-template <class F>
-CUresult call_in(CUstream handle, F&& function) {
-  return call([&](ContextObject& context) -> CUresult {
-    std::shared_ptr<StreamObject> stream;
-    if (CUresult code = find_stream(context, handle, stream); code != eSuccess) return code;
-    return function(context, stream);
-  });
 }
 
 /// Runs `function(device)` for an ordinal, after cuInit.
