@@ -7,49 +7,36 @@
 #include "ptx2spv/ptx2spv.h"
 #include "ptx2spv/runtime.hpp"
 
+namespace ptx2spv::runtime {
+template <class T>
+struct Held {
+  T it;
+};
+}  // namespace ptx2spv::runtime
+
 struct ptx2spv_device {
   ptx2spv::Device it;
   std::string sanitizer_report = {};  ///< as last asked for
 };
-struct ptx2spv_buffer {
-  ptx2spv::Buffer it;
-};
-struct ptx2spv_array {
-  ptx2spv::Array it;
-};
-struct ptx2spv_surface {
-  ptx2spv::Surface it;
-};
-struct ptx2spv_texture {
-  ptx2spv::Texture it;
-};
-struct ptx2spv_sampler {
-  ptx2spv::Sampler it;
-};
+struct ptx2spv_buffer : ptx2spv::runtime::Held<ptx2spv::Buffer> {};
+struct ptx2spv_array : ptx2spv::runtime::Held<ptx2spv::Array> {};
+struct ptx2spv_surface : ptx2spv::runtime::Held<ptx2spv::Surface> {};
+struct ptx2spv_texture : ptx2spv::runtime::Held<ptx2spv::Texture> {};
+struct ptx2spv_sampler : ptx2spv::runtime::Held<ptx2spv::Sampler> {};
 struct ptx2spv_module {
   ptx2spv::Module it;
   std::string interface, warnings;
 };
-struct ptx2spv_kernel {
-  ptx2spv::Kernel it;
-};
-struct ptx2spv_stream {
-  ptx2spv::Stream it;
-};
-struct ptx2spv_event {
-  ptx2spv::Event it;
-};
-struct ptx2spv_graph {
-  ptx2spv::Graph it;
-};
+struct ptx2spv_kernel : ptx2spv::runtime::Held<ptx2spv::Kernel> {};
+struct ptx2spv_stream : ptx2spv::runtime::Held<ptx2spv::Stream> {};
+struct ptx2spv_event : ptx2spv::runtime::Held<ptx2spv::Event> {};
+struct ptx2spv_graph : ptx2spv::runtime::Held<ptx2spv::Graph> {};
 struct ptx2spv_ptx {
   ptx2spv::PtxModule it;
   std::vector<std::string> entries;
   std::string interface, warnings;
 };
-struct ptx2spv_profile {
-  ptx2spv::Profile it;
-};
+struct ptx2spv_profile : ptx2spv::runtime::Held<ptx2spv::Profile> {};
 struct ptx2spv_translation {
   std::vector<std::uint32_t> words;
   std::string interface, warnings;

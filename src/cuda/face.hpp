@@ -55,13 +55,21 @@
   PTX2SPV_REFUSE(name, reason) PTX2SPV_REFUSE(name##_ptds, reason)
 
 // What rows of those tables say that a function does: the value of an expression, in the current
-// context, or also in the stream of a handle.
+// context, or also in the stream of a handle, of an object that a function finds, or with a wait
+// for what it enqueues.
 #define IN_CONTEXT(...) \
   call([&]([[maybe_unused]] ContextObject& context) -> CUresult { return __VA_ARGS__; })
 #define IN_STREAM(handle, ...)                         \
   call_in(handle,                                      \
           [&]([[maybe_unused]] ContextObject& context, \
               [[maybe_unused]] const auto& stream) -> CUresult { return __VA_ARGS__; })
+#define GIVEN(name, ...) [&]([[maybe_unused]] auto& name) -> CUresult { return __VA_ARGS__; }
+#define VALUE(name, ...) [&](auto& name) { return __VA_ARGS__; }
+#define SYNCHRONOUS(...)     \
+  [&] {                      \
+    const Synchronous scope; \
+    return __VA_ARGS__;      \
+  }()
 
 namespace ptx2spv::cuda {
 

@@ -141,11 +141,6 @@ CUresult cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind
   return submit(stream, linear_copy(to, target, from, source, bytes));
 }
 
-CUresult cudaMemcpy(void* to, const void* from, std::size_t bytes, int kind) {
-  const Synchronous scope;
-  return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
-}
-
 CUresult cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                            std::size_t width, std::size_t height, int kind, CUstream stream) {
   unsigned source = 0, target = 0;
@@ -157,12 +152,6 @@ CUresult cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std
   from_memory(p, source, from, from_pitch);
   to_memory(p, target, to, to_pitch);
   return submit(stream, p);
-}
-
-CUresult cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                      std::size_t width, std::size_t height, int kind) {
-  const Synchronous scope;
-  return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
 }
 
 CUresult cudaMemcpy2DToArrayAsync(CUarray to, std::size_t x, std::size_t y, const void* from,
@@ -177,12 +166,6 @@ CUresult cudaMemcpy2DToArrayAsync(CUarray to, std::size_t x, std::size_t y, cons
   return submit(stream, p);
 }
 
-CUresult cudaMemcpy2DToArray(CUarray to, std::size_t x, std::size_t y, const void* from,
-                             std::size_t pitch, std::size_t width, std::size_t height, int kind) {
-  const Synchronous scope;
-  return cudaMemcpy2DToArrayAsync(to, x, y, from, pitch, width, height, kind, nullptr);
-}
-
 CUresult cudaMemcpy2DFromArrayAsync(void* to, std::size_t pitch, const ArrayObject* from,
                                     std::size_t x, std::size_t y, std::size_t width,
                                     std::size_t height, int kind, CUstream stream) {
@@ -193,12 +176,6 @@ CUresult cudaMemcpy2DFromArrayAsync(void* to, std::size_t pitch, const ArrayObje
   from_array(p, from, x, y);
   to_memory(p, target, to, pitch);
   return submit(stream, p);
-}
-
-CUresult cudaMemcpy2DFromArray(void* to, std::size_t pitch, const ArrayObject* from, std::size_t x,
-                               std::size_t y, std::size_t width, std::size_t height, int kind) {
-  const Synchronous scope;
-  return cudaMemcpy2DFromArrayAsync(to, pitch, from, x, y, width, height, kind, nullptr);
 }
 
 CUresult cudaMemcpy2DArrayToArray(CUarray to, std::size_t to_x, std::size_t to_y,
@@ -223,12 +200,6 @@ CUresult cudaMemcpyToArrayAsync(CUarray to, std::size_t x, std::size_t y, const 
   });
 }
 
-CUresult cudaMemcpyToArray(CUarray to, std::size_t x, std::size_t y, const void* from,
-                           std::size_t bytes, int kind) {
-  const Synchronous scope;
-  return cudaMemcpyToArrayAsync(to, x, y, from, bytes, kind, nullptr);
-}
-
 CUresult cudaMemcpyFromArrayAsync(void* to, const ArrayObject* from, std::size_t x, std::size_t y,
                                   std::size_t bytes, int kind, CUstream stream) {
   unsigned source = 0, target = 0;
@@ -240,12 +211,6 @@ CUresult cudaMemcpyFromArrayAsync(void* to, const ArrayObject* from, std::size_t
                     to_memory(p, target, static_cast<std::byte*>(to) + done, width);
                     return submit(stream, p);
                   });
-}
-
-CUresult cudaMemcpyFromArray(void* to, const ArrayObject* from, std::size_t x, std::size_t y,
-                             std::size_t bytes, int kind) {
-  const Synchronous scope;
-  return cudaMemcpyFromArrayAsync(to, from, x, y, bytes, kind, nullptr);
 }
 
 CUresult cudaMemcpyArrayToArray(CUarray to, std::size_t to_x, std::size_t to_y,
@@ -269,11 +234,6 @@ CUresult cudaMemcpy3DAsync(const cudaMemcpy3DParms* given, CUstream stream) {
   return submit(stream, p);
 }
 
-CUresult cudaMemcpy3D(const cudaMemcpy3DParms* given) {
-  const Synchronous scope;
-  return cudaMemcpy3DAsync(given, nullptr);
-}
-
 CUresult cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* given, CUstream stream) {
   if (!given) return keep(eInvalidValue);
   cudaMemcpy3DParms same{given->srcArray, given->srcPos, given->srcPtr, given->dstArray,
@@ -281,22 +241,11 @@ CUresult cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* given, CUstream stre
   return cudaMemcpy3DAsync(&same, stream);
 }
 
-CUresult cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* given) {
-  const Synchronous scope;
-  return cudaMemcpy3DPeerAsync(given, nullptr);
-}
-
 CUresult cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
                              std::size_t bytes, CUstream stream) {
   if (CUresult code = initialize(); code != eSuccess) return keep(code);
   if (!device_at(to_device) || !device_at(from_device)) return keep(eInvalidDevice);
   return submit(stream, linear_copy(to, kMemoryDevice, from, kMemoryDevice, bytes));
-}
-
-CUresult cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
-                        std::size_t bytes) {
-  const Synchronous scope;
-  return cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, nullptr);
 }
 
 namespace {
@@ -325,12 +274,6 @@ CUresult cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size
                 linear_copy(reinterpret_cast<void*>(address), kMemoryDevice, from, source, bytes));
 }
 
-CUresult cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
-                            std::size_t offset, int kind) {
-  const Synchronous scope;
-  return cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, nullptr);
-}
-
 CUresult cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t bytes,
                                    std::size_t offset, int kind, CUstream stream) {
   unsigned source = 0, target = 0;
@@ -339,12 +282,6 @@ CUresult cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t byt
   if (CUresult code = part_of(symbol, offset, bytes, address); code != eSuccess) return code;
   return submit(stream, linear_copy(to, target, reinterpret_cast<const void*>(address),
                                     kMemoryDevice, bytes));
-}
-
-CUresult cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
-                              int kind) {
-  const Synchronous scope;
-  return cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, nullptr);
 }
 
 CUresult cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, CUstream stream) {

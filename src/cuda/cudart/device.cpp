@@ -336,8 +336,6 @@ CUresult cudaDeviceGetTexture1DLinearMaxWidth(std::size_t* width, const cudaChan
   return eSuccess;
 }
 
-CUresult cudaCtxResetPersistingL2Cache() { return eSuccess; }
-
 }  // extern "C"
 
 }  // namespace ptx2spv::cuda

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "src/cuda/core/advice.hpp"
+#include "src/cuda/core/backlog.hpp"
 
 #include "src/cuda/cudart/face.hpp"
 

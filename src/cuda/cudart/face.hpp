@@ -65,6 +65,15 @@ CUresult call(F&& function) {
 /// `missing`: the answer where it is none.
 CUresult find_kernel(ContextObject& context, const void* symbol, FunctionObject*& found,
                      CUresult missing = eInvalidDeviceFunction);
+template <class F>
+CUresult with_kernel(const void* symbol, F&& function, CUresult missing = eInvalidDeviceFunction) {
+  return call([&](ContextObject& context) -> CUresult {
+    FunctionObject* found = nullptr;
+    if (CUresult code = find_kernel(context, symbol, found, missing); code != eSuccess) return code;
+    return function(*found);
+  });
+}
+
 /// The address that the program knows a kernel by; a function that no program registered is its
 /// own.
 const void* symbol_of(const FunctionObject& function);

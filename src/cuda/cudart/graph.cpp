@@ -116,14 +116,6 @@ PTX2SPV_IF_12_13(CUresult cudaGraphConditionalHandleCreate(std::uint64_t* handle
   });
 })
 
-#if PTX2SPV_CUDART < 13
-CUresult cudaStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* nodes, std::size_t count,
-                                             unsigned flags) {
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return change_capture(*stream, nodes, nullptr, count, flags);
-  });
-}
-#endif
 #if PTX2SPV_CUDART >= 12
 CUresult PTX2SPV_WITH_DATA(cudaStreamUpdateCaptureDependencies)(CUstream handle, CUgraphNode* nodes,
                                                                 const void* edges,
@@ -186,26 +178,6 @@ CUresult cudaGraphKernelNodeGetParams(CUgraphNode node, cudaKernelNodeParams* pa
 }
 
 // Lists and edges. Edges carry no data: none but the default means anything here.
-
-#if PTX2SPV_CUDART < 13
-CUresult cudaGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, std::size_t* count) {
-  return keep(list_edges(graph, from, to, count));
-}
-CUresult cudaGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes, std::size_t* count) {
-  return keep(list_neighbours(node, nodes, count, true));
-}
-CUresult cudaGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes, std::size_t* count) {
-  return keep(list_neighbours(node, nodes, count, false));
-}
-CUresult cudaGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                  std::size_t count) {
-  return keep(change_edges(graph, from, to, count, true));
-}
-CUresult cudaGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                     std::size_t count) {
-  return keep(change_edges(graph, from, to, count, false));
-}
-#endif
 
 #if PTX2SPV_CUDART >= 12
 CUresult PTX2SPV_WITH_DATA(cudaGraphGetEdges)(CUgraph graph, CUgraphNode* from, CUgraphNode* to,

@@ -49,19 +49,6 @@ CUresult enqueue_symbol(const void* symbol, const dim3& grid, const dim3& block,
   });
 }
 
-namespace {
-
-template <class F>
-CUresult with_kernel(const void* symbol, F&& function, CUresult missing = eInvalidDeviceFunction) {
-  return call([&](ContextObject& context) -> CUresult {
-    FunctionObject* found = nullptr;
-    if (CUresult code = find_kernel(context, symbol, found, missing); code != eSuccess) return code;
-    return function(*found);
-  });
-}
-
-}  // namespace
-
 extern "C" {
 
 PTX2SPV_EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared,
@@ -123,12 +110,6 @@ CUresult cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* symbo
   });
 }
 
-CUresult cudaFuncSetAttribute(const void* symbol, int attribute, int value) {
-  return with_kernel(symbol, [&](FunctionObject& function) {
-    return set_function_attribute(function, attribute, value);
-  });
-}
-
 CUresult cudaKernelSetAttributeForDevice(CUkernel kernel, int attribute, int value, int ordinal) {
   if (CUresult code = initialize(); code != eSuccess) return keep(code);
   DeviceObject* device = device_at(ordinal);
@@ -138,11 +119,6 @@ CUresult cudaKernelSetAttributeForDevice(CUkernel kernel, int attribute, int val
   CUresult code = retain_primary(*device, context);
   if (code == eSuccess) code = find_kernel(*context, kernel, function);
   return keep(code == eSuccess ? set_function_attribute(*function, attribute, value) : code);
-}
-
-CUresult cudaFuncSetCacheConfig(const void* symbol, int config) {
-  if (config < 0 || config > 3) return keep(eInvalidValue);
-  return with_kernel(symbol, [](FunctionObject&) { return eSuccess; });
 }
 
 CUresult cudaFuncSetSharedMemConfig(const void* symbol, int config) {
@@ -176,24 +152,6 @@ CUresult cudaGetFuncBySymbol(CUfunction* found, const void* symbol) {
   return with_kernel(symbol, [&](FunctionObject& function) {
     if (found) *found = &function;
     return eSuccess;
-  });
-}
-
-CUresult cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* symbol,
-                                                                int threads, std::size_t shared,
-                                                                unsigned flags) {
-  if (!blocks || threads <= 0 || flags > 1) return keep(eInvalidValue);
-  return with_kernel(symbol, [&](FunctionObject& function) {
-    *blocks = occupancy(function, threads, shared);
-    return eSuccess;
-  });
-}
-
-CUresult cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* symbol,
-                                                   int blocks, int threads) {
-  if (!bytes || blocks <= 0 || threads <= 0) return keep(eInvalidValue);
-  return with_kernel(symbol, [&](FunctionObject& function) {
-    return available_shared(function, threads, blocks, *bytes);
   });
 }
 

@@ -43,44 +43,6 @@ CUresult fill_in_stream(CUstream handle, CUdeviceptr to, std::size_t pitch, unsi
 
 extern "C" {
 
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
-  const Synchronous scope;
-  return cuMemcpyAsync(to, from, bytes, nullptr);
-}
-CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-                      CUcontext from_context, std::size_t bytes) {
-  const Synchronous scope;
-  return cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, nullptr);
-}
-CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
-  const Synchronous scope;
-  return cuMemcpyHtoDAsync_v2(to, from, bytes, nullptr);
-}
-CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
-  const Synchronous scope;
-  return cuMemcpyDtoHAsync_v2(to, from, bytes, nullptr);
-}
-CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
-  const Synchronous scope;
-  return cuMemcpyDtoDAsync_v2(to, from, bytes, nullptr);
-}
-CUresult cuMemcpyHtoA_v2(CUarray to, std::size_t x, const void* from, std::size_t bytes) {
-  const Synchronous scope;
-  return cuMemcpyHtoAAsync_v2(to, x, from, bytes, nullptr);
-}
-CUresult cuMemcpyAtoH_v2(void* to, CUarray from, std::size_t x, std::size_t bytes) {
-  const Synchronous scope;
-  return cuMemcpyAtoHAsync_v2(to, from, x, bytes, nullptr);
-}
-
-CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* given) {
-  const Synchronous scope;
-  return cuMemcpy2DAsync_v2(given, nullptr);
-}
-CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* given) {
-  const Synchronous scope;
-  return cuMemcpy2DAsync_v2(given, nullptr);
-}
 CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* given, CUstream stream) {
   if (!given) return eInvalidValue;
   if ((given->srcMemoryType == kMemoryArray && !given->srcArray) ||
@@ -90,14 +52,6 @@ CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* given, CUstream stream) {
       (given->dstMemoryType == kMemoryArray && given->dstLOD))
     return fail(eInvalidValue, "a level is an array of its own");
   return copy_in_stream(stream, peer_copy(*given));
-}
-CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* given) {
-  const Synchronous scope;
-  return cuMemcpy3DAsync_v2(given, nullptr);
-}
-CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* given) {
-  const Synchronous scope;
-  return cuMemcpy3DPeerAsync(given, nullptr);
 }
 
 }  // extern "C"

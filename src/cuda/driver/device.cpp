@@ -65,14 +65,6 @@ CUresult cuInit(unsigned flags) {
   return initialize();
 }
 
-CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  if (!device) return eInvalidValue;
-  return with_device(ordinal, [&](DeviceObject&) {
-    *device = ordinal;
-    return eSuccess;
-  });
-}
-
 CUresult cuDeviceGetCount(int* count) {
   if (!count) return eInvalidValue;
   if (!initialized()) return why_not_initialized();
@@ -100,14 +92,6 @@ CUresult cuDeviceGetLuid(char* luid, unsigned* mask, CUdevice ordinal) {
   if (!luid || !mask) return eInvalidValue;
   return with_device(ordinal, [](DeviceObject&) {
     return not_supported("cuDeviceGetLuid", "devices have such a number on Windows alone");
-  });
-}
-
-CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice ordinal) {
-  if (!bytes) return eInvalidValue;
-  return with_device(ordinal, [&](DeviceObject& device) {
-    *bytes = total_memory(device);
-    return eSuccess;
   });
 }
 
@@ -170,15 +154,6 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* ordinal, const char* text) {
   return fail(eInvalidDevice, "no device has that bus");
 }
 
-CUresult cuDeviceGetTexture1DLinearMaxWidth(std::size_t* width, CUarray_format, unsigned,
-                                            CUdevice ordinal) {
-  if (!width) return eInvalidValue;
-  return with_device(ordinal, [&](DeviceObject&) {
-    *width = std::size_t{1} << 28;
-    return eSuccess;
-  });
-}
-
 CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   if (!can) return eInvalidValue;
   return with_device(device, [&](DeviceObject&) -> CUresult {
@@ -206,20 +181,6 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
 }
 
 // ------------------------------------------------------------------------------ primary contexts
-
-CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice ordinal) {
-  if (!context) return eInvalidValue;
-  return with_device(ordinal,
-                     [&](DeviceObject& device) { return retain_primary(device, *context); });
-}
-
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal) {
-  return with_device(ordinal, [](DeviceObject& device) { return release_primary(device, false); });
-}
-
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal) {
-  return with_device(ordinal, [](DeviceObject& device) { return release_primary(device, true); });
-}
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned flags) {
   if (flags & ~0x7fu) return eInvalidValue;
@@ -272,13 +233,6 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
     return code;
   });
 }
-CUresult cuCtxAttach(CUcontext* context, unsigned flags) {
-  if (!context || flags) return eInvalidValue;
-  return call([&](ContextObject& current) {
-    *context = &current;
-    return eSuccess;
-  });
-}
 
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
   if (!initialized()) return why_not_initialized();
@@ -328,14 +282,6 @@ CUresult cuCtxGetDevice_v2(CUdevice* ordinal, CUcontext context) {
   });
 }
 
-CUresult cuCtxSetFlags(unsigned flags) {
-  if (flags & ~0x7fu) return eInvalidValue;
-  return call([&](ContextObject& context) {
-    context.flags = flags;
-    return eSuccess;
-  });
-}
-
 CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   if (!id) return eInvalidValue;
   if (!context)
@@ -372,31 +318,12 @@ CUresult cuCtxGetLimit(std::size_t* value, int limit) {
   });
 }
 
-CUresult cuCtxSetCacheConfig(int config) {
-  if (config < 0 || config > 3) return eInvalidValue;
-  return call([&](ContextObject& context) {
-    context.cache_config = config;
-    return eSuccess;
-  });
-}
-CUresult cuCtxSetSharedMemConfig(int config) {
-  if (config < 0 || config > 2) return eInvalidValue;
-  return call([&](ContextObject& context) {
-    context.shared_config = config;
-    return eSuccess;
-  });
-}
-
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return call([&](ContextObject&) {
     if (least) *least = 0;
     if (greatest) *greatest = 0;
     return eSuccess;
   });
-}
-
-CUresult cuCtxResetPersistingL2Cache() {
-  return call([](ContextObject&) { return eSuccess; });
 }
 
 }  // extern "C"

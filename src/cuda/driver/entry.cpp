@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "src/cuda/core/advice.hpp"
+#include "src/cuda/core/backlog.hpp"
 
 #include "src/cuda/driver/face.hpp"
 

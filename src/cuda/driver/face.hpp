@@ -50,6 +50,53 @@ CUresult with(const Table<T>& table, T* handle, F&& function) {
   return function(*object);
 }
 
+inline CUresult with_function(CUfunction handle,
+                              const std::function<CUresult(FunctionObject&)>& function) {
+  return call([&](ContextObject& context) -> CUresult {
+    FunctionObject* found = nullptr;
+    if (CUresult code = resolve_function(context, handle, found); code != eSuccess) return code;
+    return function(*found);
+  });
+}
+
+inline CUresult in_function(CUkernel handle,
+                            const std::function<CUresult(FunctionObject&)>& function) {
+  return call([&](ContextObject& context) -> CUresult {
+    auto kernel = tables().kernels.find(handle);
+    if (!kernel) return fail(eInvalidResourceHandle, "no such kernel");
+    FunctionObject* found = nullptr;
+    if (CUresult code = function_of(*kernel, context, found); code != eSuccess) return code;
+    return function(*found);
+  });
+}
+
+template <class F>
+CUresult with_texref(CUtexref reference, F&& function) {
+  return call([&](ContextObject&) {
+    return with(tables().texture_refs, reference,
+                [&](TextureRefObject& object) -> CUresult { return function(object); });
+  });
+}
+
+/// The same for what a launch has to see.
+template <class F>
+CUresult change_texref(CUtexref reference, F&& function) {
+  return with_texref(reference, [&](TextureRefObject& object) -> CUresult {
+    CUresult code = function(object);
+    if (code == eSuccess) object.changed = true;
+    return code;
+  });
+}
+
+template <class Out, class F>
+CUresult read_texref(Out* out, CUtexref reference, F&& value) {
+  if (!out) return eInvalidValue;
+  return with_texref(reference, [&](TextureRefObject& object) {
+    *out = static_cast<Out>(value(object));
+    return eSuccess;
+  });
+}
+
 // Operations of a graph's nodes.
 CUresult kernel_operation(const CUDA_KERNEL_NODE_PARAMS* params, bool second, Operation& made);
 CUresult copy_operation(const CUDA_MEMCPY3D* params, Operation& made);

@@ -103,17 +103,11 @@ CUresult cuGraphConditionalHandleCreate(std::uint64_t* handle, CUgraph graph, CU
 }
 
 // Lists and edges. Edges carry no data: none but the default means anything here.
-CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, std::size_t* count) {
-  return list_edges(graph, from, to, count);
-}
 CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to, void* data,
                             std::size_t* count) {
   CUresult code = list_edges(graph, from, to, count);
   if (code == eSuccess) clear_edges(data, count);
   return code;
-}
-CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes, std::size_t* count) {
-  return list_neighbours(node, nodes, count, true);
 }
 CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* nodes, void* data,
                                        std::size_t* count) {
@@ -121,27 +115,16 @@ CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* nodes, voi
   if (code == eSuccess) clear_edges(data, count);
   return code;
 }
-CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes, std::size_t* count) {
-  return list_neighbours(node, nodes, count, false);
-}
 CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes, void* data,
                                          std::size_t* count) {
   CUresult code = list_neighbours(node, nodes, count, false);
   if (code == eSuccess) clear_edges(data, count);
   return code;
 }
-CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                std::size_t count) {
-  return change_edges(graph, from, to, count, true);
-}
 CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
                                    const void* data, std::size_t count) {
   if (CUresult code = check_edges(data, count); code != eSuccess) return code;
   return change_edges(graph, from, to, count, true);
-}
-CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                   std::size_t count) {
-  return change_edges(graph, from, to, count, false);
 }
 CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
                                       const void* data, std::size_t count) {

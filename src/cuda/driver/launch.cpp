@@ -6,19 +6,6 @@
 
 namespace ptx2spv::cuda {
 
-namespace {
-
-CUresult with_function(CUfunction handle,
-                       const std::function<CUresult(FunctionObject&)>& function) {
-  return call([&](ContextObject& context) -> CUresult {
-    FunctionObject* found = nullptr;
-    if (CUresult code = resolve_function(context, handle, found); code != eSuccess) return code;
-    return function(*found);
-  });
-}
-
-}  // namespace
-
 CUresult enqueue_function(CUfunction handle, const LaunchConfig& config, CUstream stream_handle,
                           void** params, void** extra, bool cooperative) {
   return call_in(stream_handle, [&](ContextObject& context, const auto& stream) -> CUresult {
@@ -99,50 +86,6 @@ CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction handle) {
   });
 }
 
-CUresult cuFuncSetAttribute(CUfunction handle, int attribute, int value) {
-  return with_function(handle, [&](FunctionObject& function) {
-    return set_function_attribute(function, attribute, value);
-  });
-}
-
-CUresult cuFuncSetCacheConfig(CUfunction handle, int config) {
-  if (config < 0 || config > 3) return eInvalidValue;
-  return with_function(handle, [](FunctionObject&) { return eSuccess; });
-}
-
-CUresult cuFuncSetSharedMemConfig(CUfunction handle, int config) {
-  if (config < 0 || config > 2) return eInvalidValue;
-  return with_function(handle, [](FunctionObject&) { return eSuccess; });
-}
-
-CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
-  if (!module || !handle) return eInvalidValue;
-  return with_function(handle, [&](FunctionObject& function) {
-    *module = function.module;
-    return eSuccess;
-  });
-}
-
-CUresult cuFuncGetName(const char** name, CUfunction handle) {
-  if (!name) return eInvalidValue;
-  return with_function(handle, [&](FunctionObject& function) {
-    *name = function.name.c_str();
-    return eSuccess;
-  });
-}
-
-CUresult cuFuncIsLoaded(int* loaded, CUfunction handle) {
-  if (!loaded) return eInvalidValue;
-  return with_function(handle, [&](FunctionObject&) {
-    *loaded = 1;
-    return eSuccess;
-  });
-}
-
-CUresult cuFuncLoad(CUfunction handle) {
-  return with_function(handle, [](FunctionObject&) { return eSuccess; });
-}
-
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** params,
                           void** extra) {
   if (!config) return eInvalidValue;
@@ -166,12 +109,6 @@ CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z) {
     return eSuccess;
   });
 }
-CUresult cuFuncSetSharedSize(CUfunction handle, unsigned bytes) {
-  return with_function(handle, [&](FunctionObject& function) {
-    function.shared = bytes;
-    return eSuccess;
-  });
-}
 CUresult cuParamSetSize(CUfunction handle, unsigned bytes) {
   return with_function(handle, [&](FunctionObject& function) -> CUresult {
     if (bytes > (1u << 16)) return fail(eInvalidValue, "too many bytes of parameters");
@@ -182,23 +119,6 @@ CUresult cuParamSetSize(CUfunction handle, unsigned bytes) {
 CUresult cuParamSetTexRef(CUfunction handle, int, CUtexref reference) {
   if (!tables().texture_refs.has(reference)) return eInvalidResourceHandle;
   return with_function(handle, [](FunctionObject&) { return eSuccess; });
-}
-
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction handle,
-                                                              int threads, std::size_t shared,
-                                                              unsigned flags) {
-  if (!blocks || threads <= 0 || flags > 1) return eInvalidValue;
-  return with_function(handle, [&](FunctionObject& function) {
-    *blocks = occupancy(function, threads, shared);
-    return eSuccess;
-  });
-}
-CUresult cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, CUfunction handle, int blocks,
-                                                 int threads) {
-  if (!bytes || blocks <= 0 || threads <= 0) return eInvalidValue;
-  return with_function(handle, [&](FunctionObject& function) {
-    return available_shared(function, threads, blocks, *bytes);
-  });
 }
 
 }  // extern "C"

@@ -177,14 +177,6 @@ CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* desc) {
   return cuArray3DCreate_v2(array, &full);
 }
 
-CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* desc, CUarray array) {
-  if (!desc) return eInvalidValue;
-  return with(tables().arrays, array, [&](ArrayObject& object) {
-    *desc = object.desc;
-    return eSuccess;
-  });
-}
-
 CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* desc, CUarray array) {
   if (!desc) return eInvalidValue;
   return with(tables().arrays, array, [&](ArrayObject& object) {

@@ -92,12 +92,6 @@ CUresult cuModuleLoad(CUmodule* module, const char* path) {
   return load(module, image, {});
 }
 
-CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-  if (!function || !name || !*name) return eInvalidValue;
-  return with(tables().modules, module,
-              [&](ModuleObject& object) { return find_function(object, name, *function); });
-}
-
 CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
   if (!count) return eInvalidValue;
   return with(tables().modules, module, [&](ModuleObject& object) {
@@ -129,18 +123,6 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* bytes, CUmodule
     if (code == eSuccess && bytes) *bytes = size;
     return code;
   });
-}
-
-CUresult cuModuleGetTexRef(CUtexref* reference, CUmodule module, const char* name) {
-  if (!reference || !name) return eInvalidValue;
-  return with(tables().modules, module,
-              [&](ModuleObject& object) { return texture_ref(object, name, *reference); });
-}
-
-CUresult cuModuleGetSurfRef(CUsurfref* reference, CUmodule module, const char* name) {
-  if (!reference || !name) return eInvalidValue;
-  return with(tables().modules, module,
-              [&](ModuleObject& object) { return surface_ref(object, name, *reference); });
 }
 
 CUresult cuModuleGetLoadingMode(int* mode) {
@@ -207,16 +189,6 @@ CUresult cuLibraryLoadFromFile(CUlibrary* made, const char* path, int*, void**, 
 
 namespace {
 
-CUresult in_function(CUkernel handle, const std::function<CUresult(FunctionObject&)>& function) {
-  return call([&](ContextObject& context) -> CUresult {
-    auto kernel = tables().kernels.find(handle);
-    if (!kernel) return fail(eInvalidResourceHandle, "no such kernel");
-    FunctionObject* found = nullptr;
-    if (CUresult code = function_of(*kernel, context, found); code != eSuccess) return code;
-    return function(*found);
-  });
-}
-
 CUresult param_info(FunctionObject& function, std::size_t index, std::size_t* offset,
                     std::size_t* bytes) {
   const auto& params = function.kernel.info().params;
@@ -228,52 +200,10 @@ CUresult param_info(FunctionObject& function, std::size_t index, std::size_t* of
 
 }  // namespace
 
-CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
-  if (!function) return eInvalidValue;
-  return in_function(kernel, [&](FunctionObject& object) {
-    *function = &object;
-    return eSuccess;
-  });
-}
-
-CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
-  if (!library) return eInvalidValue;
-  return with(tables().kernels, kernel, [&](KernelObject& object) {
-    *library = object.library;
-    return eSuccess;
-  });
-}
-
-CUresult cuKernelGetName(const char** name, CUkernel kernel) {
-  if (!name) return eInvalidValue;
-  return with(tables().kernels, kernel, [&](KernelObject& object) {
-    *name = object.name.c_str();
-    return eSuccess;
-  });
-}
-
 CUresult cuKernelGetParamInfo(CUkernel kernel, std::size_t index, std::size_t* offset,
                               std::size_t* bytes) {
   return in_function(
       kernel, [&](FunctionObject& object) { return param_info(object, index, offset, bytes); });
-}
-
-CUresult cuKernelGetAttribute(int* value, int attribute, CUkernel kernel, CUdevice) {
-  if (!value) return eInvalidValue;
-  return in_function(kernel, [&](FunctionObject& object) {
-    return cuFuncGetAttribute(value, attribute, &object);
-  });
-}
-
-CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kernel, CUdevice) {
-  return in_function(kernel, [&](FunctionObject& object) {
-    return set_function_attribute(object, attribute, value);
-  });
-}
-
-CUresult cuKernelSetCacheConfig(CUkernel kernel, int config, CUdevice) {
-  if (config < 0 || config > 3) return eInvalidValue;
-  return in_function(kernel, [](FunctionObject&) { return eSuccess; });
 }
 
 CUresult cuFuncGetParamInfo(CUfunction function, std::size_t index, std::size_t* offset,

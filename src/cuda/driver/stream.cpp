@@ -69,11 +69,6 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream handle, int* status, std::uint64_t* 
   if (edges) *edges = nullptr;  // no edge of a capture has data
   return give_capture_info(handle, status, id, graph, nodes, count);
 }
-CUresult cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* nodes, std::size_t count,
-                                           unsigned flags) {
-  return cuStreamUpdateCaptureDependencies_v2(handle, nodes, nullptr, count, flags);
-}
-
 // ---------------------------------------------------------------------------------------- events
 
 CUresult cuEventDestroy(CUevent handle) { return cuEventDestroy_v2(handle); }

@@ -6,37 +6,6 @@
 
 namespace ptx2spv::cuda {
 
-namespace {
-
-template <class F>
-CUresult with_texref(CUtexref reference, F&& function) {
-  return call([&](ContextObject&) {
-    return with(tables().texture_refs, reference,
-                [&](TextureRefObject& object) -> CUresult { return function(object); });
-  });
-}
-
-/// The same for what a launch has to see.
-template <class F>
-CUresult change(CUtexref reference, F&& function) {
-  return with_texref(reference, [&](TextureRefObject& object) -> CUresult {
-    CUresult code = function(object);
-    if (code == eSuccess) object.changed = true;
-    return code;
-  });
-}
-
-template <class Out, class F>
-CUresult ask(Out* out, CUtexref reference, F&& value) {
-  if (!out) return eInvalidValue;
-  return with_texref(reference, [&](TextureRefObject& object) {
-    *out = static_cast<Out>(value(object));
-    return eSuccess;
-  });
-}
-
-}  // namespace
-
 extern "C" {
 
 CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC* desc, CUtexObject handle) {
@@ -105,30 +74,20 @@ CUresult cuTexRefDestroy(CUtexref reference) {
 
 CUresult cuTexRefSetArray(CUtexref reference, CUarray array, unsigned flags) {
   if (flags > 1) return eInvalidValue;  // CU_TRSA_OVERRIDE_FORMAT, which is done without asking
-  return change(reference, [&](TextureRefObject& object) { return point_at(object, array); });
-}
-CUresult cuTexRefSetMipmappedArray(CUtexref reference, CUmipmappedArray mipmap, unsigned flags) {
-  if (flags != 1) return eInvalidValue;
-  return change(reference, [&](TextureRefObject& object) { return point_at(object, mipmap); });
+  return change_texref(reference,
+                       [&](TextureRefObject& object) { return point_at(object, array); });
 }
 CUresult cuTexRefSetAddress_v2(std::size_t* offset, CUtexref reference, CUdeviceptr address,
                                std::size_t bytes) {
-  return change(reference, [&](TextureRefObject& object) -> CUresult {
+  return change_texref(reference, [&](TextureRefObject& object) -> CUresult {
     if (address) return point_at_memory(object, address, bytes, offset);
     object.bound = false;
     if (offset) *offset = 0;
     return eSuccess;
   });
 }
-CUresult cuTexRefSetAddress2D_v3(CUtexref reference, const CUDA_ARRAY_DESCRIPTOR* desc,
-                                 CUdeviceptr address, std::size_t pitch) {
-  if (!desc) return eInvalidValue;
-  return change(reference, [&](TextureRefObject& object) {
-    return point_at_rows(object, *desc, address, pitch);
-  });
-}
 CUresult cuTexRefSetFormat(CUtexref reference, CUarray_format format, int channels) {
-  return change(reference, [&](TextureRefObject& object) -> CUresult {
+  return change_texref(reference, [&](TextureRefObject& object) -> CUresult {
     abi::SurfaceFormat ignored;
     std::uint32_t count = 0;
     if (!format_of(format, static_cast<unsigned>(channels), ignored, count)) return eInvalidValue;
@@ -143,47 +102,35 @@ CUresult cuTexRefSetFormat(CUtexref reference, CUarray_format format, int channe
 }
 CUresult cuTexRefSetAddressMode(CUtexref reference, int dimension, int mode) {
   if (dimension < 0 || dimension > 2 || mode < 0 || mode > 3) return eInvalidValue;
-  return change(reference, [&](TextureRefObject& object) {
+  return change_texref(reference, [&](TextureRefObject& object) {
     object.desc.addressMode[dimension] = static_cast<unsigned>(mode);
     return eSuccess;
   });
 }
 CUresult cuTexRefSetFilterMode(CUtexref reference, int mode) {
   if (mode < 0 || mode > 1) return eInvalidValue;
-  return change(reference, [&](TextureRefObject& object) {
+  return change_texref(reference, [&](TextureRefObject& object) {
     object.desc.filterMode = static_cast<unsigned>(mode);
     return eSuccess;
   });
 }
 CUresult cuTexRefSetMipmapFilterMode(CUtexref reference, int mode) {
   if (mode < 0 || mode > 1) return eInvalidValue;
-  return change(reference, [&](TextureRefObject& object) {
+  return change_texref(reference, [&](TextureRefObject& object) {
     object.desc.mipmapFilterMode = static_cast<unsigned>(mode);
     return eSuccess;
   });
 }
-CUresult cuTexRefSetMipmapLevelBias(CUtexref reference, float bias) {
-  return change(reference, [&](TextureRefObject& object) {
-    object.desc.mipmapLevelBias = bias;
-    return eSuccess;
-  });
-}
 CUresult cuTexRefSetMipmapLevelClamp(CUtexref reference, float least, float most) {
-  return change(reference, [&](TextureRefObject& object) {
+  return change_texref(reference, [&](TextureRefObject& object) {
     object.desc.minMipmapLevelClamp = least;
     object.desc.maxMipmapLevelClamp = most;
     return eSuccess;
   });
 }
-CUresult cuTexRefSetMaxAnisotropy(CUtexref reference, unsigned most) {
-  return change(reference, [&](TextureRefObject& object) {
-    object.desc.maxAnisotropy = most;
-    return eSuccess;
-  });
-}
 CUresult cuTexRefSetBorderColor(CUtexref reference, float* color) {
   if (!color) return eInvalidValue;
-  return change(reference, [&](TextureRefObject& object) {
+  return change_texref(reference, [&](TextureRefObject& object) {
     std::copy(color, color + 4, object.desc.borderColor);
     return eSuccess;
   });
@@ -191,7 +138,7 @@ CUresult cuTexRefSetBorderColor(CUtexref reference, float* color) {
 CUresult cuTexRefSetFlags(CUtexref reference, unsigned flags) {
   if (flags & ~(kReadAsInteger | kNormalizedCoordinates | kSrgb | kNoTrilinearOptimization))
     return eInvalidValue;
-  return change(reference, [&](TextureRefObject& object) {
+  return change_texref(reference, [&](TextureRefObject& object) {
     object.desc.flags = flags;
     return eSuccess;
   });
@@ -226,25 +173,12 @@ CUresult cuTexRefGetMipmappedArray(CUmipmappedArray* mipmap, CUtexref reference)
     return eSuccess;
   });
 }
-CUresult cuTexRefGetAddressMode(int* mode, CUtexref reference, int dimension) {
-  if (dimension < 0 || dimension > 2) return eInvalidValue;
-  return ask(mode, reference, [&](auto& object) { return object.desc.addressMode[dimension]; });
-}
-CUresult cuTexRefGetFilterMode(int* mode, CUtexref reference) {
-  return ask(mode, reference, [](auto& object) { return object.desc.filterMode; });
-}
 CUresult cuTexRefGetFormat(CUarray_format* format, int* channels, CUtexref reference) {
   return with_texref(reference, [&](TextureRefObject& object) {
     if (format) *format = object.format;
     if (channels) *channels = object.channels;
     return eSuccess;
   });
-}
-CUresult cuTexRefGetMipmapFilterMode(int* mode, CUtexref reference) {
-  return ask(mode, reference, [](auto& object) { return object.desc.mipmapFilterMode; });
-}
-CUresult cuTexRefGetMipmapLevelBias(float* bias, CUtexref reference) {
-  return ask(bias, reference, [](auto& object) { return object.desc.mipmapLevelBias; });
 }
 CUresult cuTexRefGetMipmapLevelClamp(float* least, float* most, CUtexref reference) {
   if (!least || !most) return eInvalidValue;
@@ -254,18 +188,12 @@ CUresult cuTexRefGetMipmapLevelClamp(float* least, float* most, CUtexref referen
     return eSuccess;
   });
 }
-CUresult cuTexRefGetMaxAnisotropy(int* most, CUtexref reference) {
-  return ask(most, reference, [](auto& object) { return object.desc.maxAnisotropy; });
-}
 CUresult cuTexRefGetBorderColor(float* color, CUtexref reference) {
   if (!color) return eInvalidValue;
   return with_texref(reference, [&](TextureRefObject& object) {
     std::copy(std::begin(object.desc.borderColor), std::end(object.desc.borderColor), color);
     return eSuccess;
   });
-}
-CUresult cuTexRefGetFlags(unsigned* flags, CUtexref reference) {
-  return ask(flags, reference, [](auto& object) { return object.desc.flags; });
 }
 
 }  // extern "C"
