@@ -11,7 +11,7 @@ namespace {
 /// The coarsest grid that is asked of a factor where the other one's is known.
 constexpr int kCoarsest = 43;
 /// The exponent field of the least magnitude whose last place is 2^-grid, with `grid` added.
-constexpr int kBias = 127 + 23, kFraction = 23;
+constexpr int kBias = 127 + 23, kFractionBits = 23;
 
 }  // namespace
 
@@ -75,7 +75,7 @@ void FmaChecks::forget() {
 }
 
 Value least(Builder& b, int grid) {
-  return b.i32(static_cast<std::uint32_t>(kBias - grid) << kFraction);
+  return b.i32(static_cast<std::uint32_t>(kBias - grid) << kFractionBits);
 }
 
 Value is_less(Builder& b, Value v, Value least) {
