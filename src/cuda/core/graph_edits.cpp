@@ -29,6 +29,7 @@ CUresult list_nodes(CUgraph handle, CUgraphNode* nodes, std::size_t* count, bool
   std::lock_guard lock(graph->mutex);
   for (const auto& each : graph->nodes)
     if (!roots || each->before.empty()) all.push_back(each.get());
+  if (roots) std::ranges::reverse(all);  // as an H100's driver (580.159) has them
   return give(all, nodes, count);
 }
 
@@ -96,23 +97,18 @@ unsigned side_of(unsigned type, const void* host, CUdeviceptr device) {
   return found.allocation && !pinned ? kMemoryDevice : kMemoryHost;
 }
 
-/// Whether a side stays where it is, by its pointer and by what the copy says of it.
-bool stays(unsigned type, unsigned place, unsigned new_type, unsigned new_place) {
-  const auto said = [](unsigned is, unsigned at) { return is == kMemoryUnified ? at : is; };
-  return place == new_place && said(type, place) == said(new_type, new_place);
-}
-
 bool fits(const CUDA_MEMCPY3D_PEER& is, const CUDA_MEMCPY3D_PEER& becomes) {
   const auto rows = [](const CUDA_MEMCPY3D_PEER& p) { return std::max(p.Height, p.Depth); };
   const bool same = is.WidthInBytes == becomes.WidthInBytes && is.Height == becomes.Height &&
                     is.Depth == becomes.Depth;
+  // What a copy says of its sides stays, too: an H100 (580.159) takes no other direction, and none
+  // for one that the pointers tell.
   return (same || std::max(rows(is), rows(becomes)) <= 1) &&
-         stays(is.srcMemoryType, side_of(is.srcMemoryType, is.srcHost, is.srcDevice),
-               becomes.srcMemoryType,
-               side_of(becomes.srcMemoryType, becomes.srcHost, becomes.srcDevice)) &&
-         stays(is.dstMemoryType, side_of(is.dstMemoryType, is.dstHost, is.dstDevice),
-               becomes.dstMemoryType,
-               side_of(becomes.dstMemoryType, becomes.dstHost, becomes.dstDevice));
+         is.srcMemoryType == becomes.srcMemoryType && is.dstMemoryType == becomes.dstMemoryType &&
+         side_of(is.srcMemoryType, is.srcHost, is.srcDevice) ==
+             side_of(becomes.srcMemoryType, becomes.srcHost, becomes.srcDevice) &&
+         side_of(is.dstMemoryType, is.dstHost, is.dstDevice) ==
+             side_of(becomes.dstMemoryType, becomes.dstHost, becomes.dstDevice);
 }
 
 bool fits(const CUDA_MEMSET_NODE_PARAMS& is, const CUDA_MEMSET_NODE_PARAMS& becomes) {

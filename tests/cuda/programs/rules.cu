@@ -78,13 +78,19 @@ void copies_of_instances() {
   CHECK(cudaGraphAddMemcpyNode1D(&in, graph, nullptr, 0, device, pinned, 16, kIn));
   CHECK(cudaGraphAddMemcpyNode1D(&out, graph, &in, 1, pinned + 8, device, 16, kOut));
   CHECK(cudaGraphInstantiate(&exec, graph, 0));
-  for (const auto kind : {kOut, kInside, cudaMemcpyHostToHost})
+  for (const auto kind : {kOut, kInside, cudaMemcpyHostToHost, cudaMemcpyDefault})
     EXPECT(cudaGraphExecMemcpyNodeSetParams1D(exec, in, device, pinned, 16, kind) ==
            cudaErrorInvalidValue);
   EXPECT(cudaGraphExecMemcpyNodeSetParams1D(exec, in, pinned, device, 16, kOut) ==
          cudaErrorInvalidValue);
   EXPECT(cudaGraphExecMemcpyNodeSetParams1D(exec, out, pinned + 8, device, 16, kIn) ==
          cudaErrorInvalidValue);
+  CHECK(cudaGraphMemcpyNodeSetParams1D(in, device, pinned, 16, cudaMemcpyDefault));
+  cudaGraphExecUpdateResultInfo updated{};
+  EXPECT(cudaGraphExecUpdate(exec, graph, &updated) == cudaErrorGraphExecUpdateFailure &&
+         updated.result == cudaGraphExecUpdateErrorParametersChanged);
+  CHECK(cudaGraphMemcpyNodeSetParams1D(in, device, pinned, 16, kIn));
+  CHECK(cudaGraphExecUpdate(exec, graph, &updated));
   CHECK(cudaGraphExecMemcpyNodeSetParams1D(exec, in, device, pinned + 4, 16, kIn));
   CHECK(cudaGraphLaunch(exec, nullptr));
   CHECK(cudaDeviceSynchronize());
@@ -96,7 +102,7 @@ void copies_of_instances() {
 }
 
 /// A cycle, in a child too, is found when a graph is instantiated; uploads take parameters; what is
-/// gone has no counterpart in a clone.
+/// gone has no counterpart in a clone; the newest root is the first.
 void shapes() {
   cudaGraph_t graph = nullptr, inner = nullptr, clone = nullptr;
   cudaGraphNode_t nodes[3] = {}, child = nullptr, found = nullptr;
@@ -104,11 +110,16 @@ void shapes() {
   CHECK(cudaGraphCreate(&graph, 0));
   CHECK(cudaGraphCreate(&inner, 0));
   for (auto& each : nodes) CHECK(cudaGraphAddEmptyNode(&each, inner, nullptr, 0));
+  cudaGraphNode_t roots[3] = {};
+  std::size_t count = 3;
+  CHECK(cudaGraphGetRootNodes(inner, roots, &count));
+  EXPECT(count == 3 && roots[0] == nodes[2] && roots[1] == nodes[1] && roots[2] == nodes[0]);
   CHECK(cudaGraphClone(&clone, inner));
   EXPECT(cudaGraphNodeFindInClone(&found, nodes[2], clone) == cudaSuccess);
   EXPECT(cudaGraphNodeFindInClone(&found, nullptr, inner) == cudaErrorInvalidValue);
   CHECK(cudaGraphDestroyNode(nodes[2]));
-  EXPECT(cudaGraphNodeFindInClone(&found, nodes[2], clone) == cudaErrorInvalidValue);
+  if (std::getenv("PTX2SPV_DEVICE"))  // NVIDIA's driver crashes for a node that is gone
+    EXPECT(cudaGraphNodeFindInClone(&found, nodes[2], clone) == cudaErrorInvalidValue);
   EXPECT(cudaGraphInstantiateWithFlags(&exec, inner, cudaGraphInstantiateFlagUpload) ==
          cudaErrorInvalidValue);
   cudaGraphInstantiateParams params{};
