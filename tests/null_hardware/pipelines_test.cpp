@@ -34,12 +34,12 @@ NullHardware* hardware(std::string& problem) {
   return device.get();
 }
 
-/// What a device of the family answers, which cannot be asked here: its instruction set has a fused
-/// v_fma_f32, which the driver uses for Fma from GCN 5 on, and v_add_f64, v_mul_f64 and v_fma_f64
-/// round as IEEE 754 has it. Everything else is what Vulkan reports.
 /// Whether an fma takes 23 instructions, a product and a sum in double precision.
 bool without_fma() { return family() == "polaris10"; }
 
+/// What a device of the family answers, which cannot be asked here: its instruction set has a fused
+/// v_fma_f32, which the driver uses for Fma from GCN 5 on, and v_add_f64, v_mul_f64 and v_fma_f64
+/// round as IEEE 754 has it. Everything else is what Vulkan reports.
 Profile profile_of(const NullHardware& device) {
   Profile profile = device.profile();
   profile.exactness.fused_fma32 = profile.exactness.fma_denormals32 = !without_fma();
