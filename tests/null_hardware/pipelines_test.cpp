@@ -119,9 +119,10 @@ TEST_F(Pipelines, EveryKernelCompiles) {
   std::printf("%s: %zu kernels, the slowest in %.0f ms\n", family().c_str(), count, slowest);
 }
 
+/// Where an fma takes 23 instructions, kernels with fma are in the figure, not in the bound.
 TEST_F(Pipelines, ExactnessCostsAFifthAtMost) {
-  double sum = 0;
-  unsigned count = 0;
+  double sum = 0, bounded = 0;
+  unsigned count = 0, bounded_count = 0;
   for (const KernelFile& kernel : in_source({"bench"})) {
     const auto exact = compile(kernel, FpPolicy::exact), fast = compile(kernel, FpPolicy::fast);
     ASSERT_TRUE(exact && fast) << kernel.name;
@@ -133,9 +134,11 @@ TEST_F(Pipelines, ExactnessCostsAFifthAtMost) {
     else
       EXPECT_EQ(exact->spills, 0u) << kernel.name;
     EXPECT_EQ(exact->scratch, 0u) << kernel.name;
-    sum += std::log(static_cast<double>(exact->instructions) /
-                    static_cast<double>(fast->instructions));
+    const double cost = std::log(static_cast<double>(exact->instructions) /
+                                 static_cast<double>(fast->instructions));
+    sum += cost;
     ++count;
+    if (!without_fma() || !kernel.file.ends_with("/kernels.ptx")) bounded += cost, ++bounded_count;
     if (std::getenv("PTX2SPV_COVERAGE"))
       std::printf("%-16s exact %6llu, fast %6llu instructions\n", kernel.name.c_str(),
                   static_cast<unsigned long long>(exact->instructions),
@@ -143,7 +146,8 @@ TEST_F(Pipelines, ExactnessCostsAFifthAtMost) {
   }
   const double ratio = std::exp(sum / count);
   std::printf("%s: exact / fast %.3f over %u kernels\n", family().c_str(), ratio, count);
-  EXPECT_LT(ratio, without_fma() ? 1.5 : 1.2);
+  ASSERT_GT(bounded_count, 0u);
+  EXPECT_LT(std::exp(bounded / bounded_count), 1.2);
   expect_figure(*device_, "exact / fast", ratio);
 }
 
