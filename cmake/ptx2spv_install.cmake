@@ -50,6 +50,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/ptx2spvConfigVersion.cma
                                  COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/ptx2spvConfig.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/ptx2spv_kernels.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/ptx2spv_cuda_toolchain.cmake"
               "${PROJECT_BINARY_DIR}/ptx2spvConfigVersion.cmake"
         DESTINATION "${PTX2SPV_CMAKE_DIR}")
 
@@ -125,7 +126,7 @@ if(TARGET ptx2spv_cuda)
   install(FILES "${PROJECT_BINARY_DIR}/cuda/VkLayer_ptx2spv_semaphores.json"
           DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda")
   if(TARGET ptx2spv_cuda_audit)
-    install(TARGETS ptx2spv_cuda_audit
+    install(TARGETS ptx2spv_cuda_audit ptx2spv_cuda_build
             LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda")
   endif()
 endif()

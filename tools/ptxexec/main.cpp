@@ -20,7 +20,9 @@
 #include "tools/common/files.hpp"
 #include "tools/common/names.hpp"
 #include "tools/common/options.hpp"
+#include "tools/ptxexec/build.hpp"
 #include "tools/ptxexec/functions_page.hpp"
+#include "tools/ptxexec/static_runtime.hpp"
 
 namespace ptx2spv::tools {
 namespace {
@@ -132,7 +134,7 @@ std::string take_suppressions(Environment& environment, const ParsedOption& opti
   return error.empty() ? suppressions_problem(text, file) : file + ": " + error;
 }
 
-constexpr int opt_libraries = 1;
+constexpr int opt_libraries = 1, opt_dry_run = 2;
 
 constexpr Option kOptions[] = {
     {set_variable<"PTX2SPV_DEVICE", device_problem>, 'd', "device", "NAME",
@@ -177,6 +179,8 @@ constexpr Option kOptions[] = {
      "auto,device,host"},
     {opt_libraries, 0, "libraries", "",
      "print the folder of the libraries instead: what LD_LIBRARY_PATH and the linker's -L take"},
+    {opt_dry_run, 0, "dry-run", "",
+     "with build: change no command, and print what each would become"},
 };
 
 constexpr ExitCode kExitCodes[] = {
@@ -188,15 +192,16 @@ constexpr ExitCode kExitCodes[] = {
 
 constexpr Tool kTool = {
     "ptxexec",
-    "[OPTION...] PROGRAM [ARG...]",
+    "[OPTION...] [build] PROGRAM [ARG...]",
     "run a CUDA program on any Vulkan device",
     "Starts PROGRAM with the libraries libcudart and libcuda of ptx2spv in front of all others, "
     "for it "
-    "and for what it starts. Programs that nvcc links need -cudart shared; those that use the "
-    "driver "
-    "interface, such as PyCUDA, run as they are. ptxexec becomes the program, whose exit code is "
-    "its "
-    "own.",
+    "and for what it starts. ptxexec becomes the program, whose exit code is its own. With the "
+    "word "
+    "build before it, PROGRAM (make, cmake, python3...) may build CUDA programs: nvcc, clang and "
+    "linkers that it starts get the options that ptxexec needs, which are PTX for the reported "
+    "compute capability or an older one, and the shared runtime library. Programs that use the "
+    "driver interface, such as PyCUDA, run as they are.",
     kOptions,
     kExitCodes,
     "Every option stands for an environment variable, which the program's own children inherit: "
@@ -207,8 +212,9 @@ constexpr Tool kTool = {
     functions_page,
 };
 
-/// The index of the program in `argv`: the first word that is no option and no option's value.
-int program_index(int argc, char** argv) {
+/// The index of the program in `argv`: the first word from `first` that is no option and no
+/// option's value.
+int program_index(int first, int argc, char** argv) {
   const auto takes_value = [](std::string_view word) {
     for (const Option& each : kOptions) {
       const bool named = word == "--" + std::string(each.name) ||
@@ -217,7 +223,7 @@ int program_index(int argc, char** argv) {
     }
     return word == "--generate";  // which every tool has
   };
-  for (int i = 1; i < argc; ++i) {
+  for (int i = first; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word == "--") return i + 1;
     if (word.empty() || word[0] != '-' || word == "-") return i;
@@ -258,16 +264,13 @@ void apply(const Environment& environment) {
   }
 }
 
-/// Puts `path` before what a variable of the dynamic linker or Vulkan's loader has.
-void put_first(const char* variable, std::string path) {
-  if (const char* before = std::getenv(variable); before && *before) {
-    path += ':';
-    path += before;
-  }
-  set(variable, path);
-}
-
-int start(char** program, const std::filesystem::path& folder) {
+int start(char** program, const std::filesystem::path& folder, bool build) {
+  if (has_static_runtime(program[0]))
+    std::fprintf(stderr,
+                 "ptxexec: %s has NVIDIA's runtime library linked into it, which needs NVIDIA's "
+                 "driver: build it by `ptxexec build make` (or whatever builds it), or with nvcc "
+                 "-cudart shared\n",
+                 program[0]);
   put_first("LD_LIBRARY_PATH", folder.string());
   // A program that opens NVIDIA's libraries by their paths, or has them in its DT_RPATH, gets ours.
   const auto audit = folder / "libptx2spv-cuda-audit.so";
@@ -278,16 +281,48 @@ int start(char** program, const std::filesystem::path& folder) {
     put_first("VK_ADD_LAYER_PATH", folder.string());
     put_first("VK_INSTANCE_LAYERS", "VK_LAYER_PTX2SPV_semaphores");
   }
+  if (build) {
+    char** end = program;
+    while (*end) ++end;
+    return build_step(program[0], {program, end}, folder);
+  }
   execvp(program[0], program);
   const int error = errno;
   std::fprintf(stderr, "ptxexec: %s cannot be started: %s\n", program[0], std::strerror(error));
   return error == ENOENT ? 127 : 126;
 }
 
+/// What the command line is made of: the options, `build` or nothing, and the program.
+struct Line {
+  std::vector<char*> options;  ///< with the tool's name before them
+  bool build = false;
+  int program = 0;  ///< its index
+};
+Line read_line(int argc, char** argv) {
+  Line line;
+  line.options = {argv[0]};
+  for (int at = 1;;) {
+    line.program = program_index(at, argc, argv);
+    const bool separated = line.program > at && std::strcmp(argv[line.program - 1], "--") == 0;
+    line.options.insert(line.options.end(), argv + at, argv + line.program - separated);
+    if (line.build || separated || line.program >= argc) return line;
+    if (std::strcmp(argv[line.program], "build") != 0) return line;
+    line.build = true;
+    at = line.program + 1;
+  }
+}
+
+bool has_option(const ParsedCommand& command, int id) {
+  return std::ranges::any_of(command.options, [&](const auto& each) { return each.id == id; });
+}
+
 int run(int argc, char** argv) {
-  const int program = program_index(argc, argv);
-  const bool separated = program > 1 && std::strcmp(argv[program - 1], "--") == 0;
-  const ParsedCommand command = parse_command(kTool, separated ? program - 1 : program, argv);
+  if (argc > 3 && std::strcmp(argv[1], "--build-step") == 0)  // src/cuda/build_hook starts this
+    return build_step(argv[2], {argv + 3, argv + argc}, library_folder());
+  Line line = read_line(argc, argv);
+  const int program = line.program;
+  const ParsedCommand command =
+      parse_command(kTool, static_cast<int>(line.options.size()), line.options.data());
   int exit_code = 0;
   if (!command.error.empty()) {
     usage_error(kTool, command.error);
@@ -307,11 +342,10 @@ int run(int argc, char** argv) {
         stderr);
     return 2;
   }
-  for (const ParsedOption& each : command.options)
-    if (each.id == opt_libraries) {
-      std::printf("%s\n", folder.c_str());
-      return 0;
-    }
+  if (has_option(command, opt_libraries)) {
+    std::printf("%s\n", folder.c_str());
+    return 0;
+  }
   if (program >= argc) {
     usage_error(kTool, "no program is given");
     return 2;
@@ -320,7 +354,17 @@ int run(int argc, char** argv) {
   const char* ci = std::getenv("CI");
   if (ci && *ci && !std::getenv("PTX2SPV_TIMEOUT")) set("PTX2SPV_TIMEOUT", "600");
   apply(environment);
-  return start(argv + program, folder);
+  const bool dry_run = has_option(command, opt_dry_run);
+  if (dry_run && !line.build) {
+    usage_error(kTool, "--dry-run is an option of build");
+    return 2;
+  }
+  if (line.build)
+    if (const std::string problem = begin_build(folder, dry_run); !problem.empty()) {
+      usage_error(kTool, problem);
+      return 2;
+    }
+  return start(argv + program, folder, line.build);
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ CUresult cuGetExportTable(const void** table, const CUuuid* id) {
   if (id && std::memcmp(id->bytes, kRuntimeTable, sizeof kRuntimeTable) == 0)
     say_once(fmt::format(
         "{} asks for tables that are private to NVIDIA's own runtime library, which is linked into "
-        "it: link it with nvcc -cudart shared (CMake: CUDA_RUNTIME_LIBRARY Shared)",
+        "it: build it by `ptxexec build make`, or whatever builds it, or with nvcc -cudart shared",
         file_of(__builtin_return_address(0))));
   return fail(eSymbolNotFound, "there is no such table");
 }

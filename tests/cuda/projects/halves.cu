@@ -1,0 +1,1 @@
+__device__ int half_of(int number) { return number / 2; }

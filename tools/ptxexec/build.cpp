@@ -1,0 +1,453 @@
+#include "tools/ptxexec/build.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "src/cuda/build_hook/names.hpp"
+#include "tools/common/files.hpp"
+
+namespace ptx2spv::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+/// The words of a response file or variable: blanks separate them, quotes and backslashes keep
+/// them.
+Words words_of(std::string_view text) {
+  Words words;
+  bool within = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (!quote && std::strchr(" \t\r\n", c)) {
+      within = false;
+      continue;
+    }
+    if (!within) words.emplace_back();
+    within = true;
+    if (c == quote)
+      quote = 0;
+    else if (!quote && (c == '"' || c == '\''))
+      quote = c;
+    else if (c == '\\' && quote != '\'' && i + 1 < text.size())
+      words.back() += text[++i];
+    else
+      words.back() += c;
+  }
+  return words;
+}
+
+/// An option of nvcc that may have its value behind `=` or as the next word.
+struct Valued {
+  std::string_view value;
+  int words = 0;  ///< that it takes; 0: the word is another option
+};
+Valued valued(const Words& words, std::size_t at, std::span<const std::string_view> names) {
+  const std::string_view word = words[at];
+  for (const std::string_view name : names) {
+    if (word == name && at + 1 < words.size()) return {words[at + 1], 2};
+    if (word.starts_with(name) && word.substr(name.size()).starts_with('='))
+      return {word.substr(name.size() + 1), 1};
+  }
+  return {};
+}
+
+constexpr std::array<std::string_view, 2> kArch = {"-arch", "--gpu-architecture"};
+constexpr std::array<std::string_view, 2> kCode = {"-code", "--gpu-code"};
+constexpr std::array<std::string_view, 2> kGencode = {"-gencode", "--generate-code"};
+constexpr std::array<std::string_view, 2> kOutput = {"-o", "--output-file"};
+constexpr std::array<std::string_view, 2> kFolder = {"-odir", "--output-directory"};
+constexpr std::array<std::string_view, 2> kFiles = {"-optf", "--options-file"};
+constexpr std::array<std::string_view, 2> kCubin = {"-cubin", "--cubin"};
+constexpr std::array<std::string_view, 3> kLinkTime = {"-dlto", "-lto", "--dlink-time-opt"};
+/// With these nvcc makes nothing that a program's machine code could be in.
+constexpr std::string_view kAsIs[] = {"-E",        "--preprocess",
+                                      "-M",        "--generate-dependencies",
+                                      "-MM",       "--generate-nonsystem-dependencies",
+                                      "-ptx",      "--ptx",
+                                      "-optix-ir", "--optix-ir",
+                                      "-ltoir",    "--ltoir",
+                                      "-V",        "--version",
+                                      "-h",        "--help",
+                                      "-arch-ls",  "--list-gpu-arch",
+                                      "-code-ls",  "--list-gpu-code"};
+
+/// -Xcompiler and its like: the next word belongs to another program.
+bool passes_on(std::string_view word) {
+  return word.find('=') == word.npos &&
+         (word.starts_with("-X") || (word.starts_with("--") && word.ends_with("-options")));
+}
+
+/// All of `words`, with those of response files in their place.
+void expand(const Words& words, Words& all, int depth = 0) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const Valued files = valued(words, i, kFiles);
+    const bool at = words[i].starts_with('@');
+    std::string text;
+    if (depth > 8 || !(at || files.words) ||
+        !read_text(at ? words[i].substr(1) : std::string(files.value), text).empty()) {
+      all.push_back(words[i]);
+      continue;
+    }
+    expand(words_of(text), all, depth + 1);
+    if (files.words) i += static_cast<std::size_t>(files.words) - 1;
+  }
+}
+
+/// The code that an nvcc command asks for, and its other words.
+struct NvccCommand {
+  Words others;  ///< with `-gencode`s
+  std::string arch;
+  Words codes;    ///< of -code
+  Words targets;  ///< each of all codes of -gencode
+  Words inputs;
+  bool as_is = false, cubin = false, link_time = false, output = false, folder = false;
+};
+
+/// sm_90 and compute_90 of "sm_90,compute_90" or "[sm_90,compute_90]"; quotes are dropped.
+Words codes_of(std::string_view text) {
+  Words codes(1);
+  for (const char c : text)
+    if (c == ',')
+      codes.emplace_back();
+    else if (!std::strchr("[]\"'\\ ", c))
+      codes.back() += c;
+  return codes;
+}
+
+/// lto_90 is for a link that goes on compiling; machine code has the same name with sm_.
+std::string without_lto(std::string code) {
+  if (code.starts_with("lto_")) code.replace(0, 3, "sm");
+  return code;
+}
+
+std::string listed(const Words& codes) {
+  std::string text;
+  for (const std::string& each : codes) text += (text.empty() ? "" : ",") + without_lto(each);
+  return codes.size() > 1 ? "[" + text + "]" : text;
+}
+
+void take_gencode(NvccCommand& command, std::string_view value) {
+  std::string plain;
+  for (const char c : value)
+    if (!std::strchr("\"'\\", c)) plain += c;
+  const auto code = plain.find("code=");
+  if (code == std::string::npos) {
+    command.targets.push_back(plain.substr(plain.find('=') + 1));  // the architecture is the code
+    command.others.insert(command.others.end(), {"-gencode", plain});
+    return;
+  }
+  const Words codes = codes_of(std::string_view(plain).substr(code + 5));
+  command.targets.insert(command.targets.end(), codes.begin(), codes.end());
+  command.others.insert(command.others.end(),
+                        {"-gencode", plain.substr(0, code + 5) + listed(codes)});
+}
+
+NvccCommand read_nvcc(const Words& words) {
+  NvccCommand command;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    Valued taken;
+    if (taken = valued(words, i, kArch); taken.words)
+      command.arch = taken.value;
+    else if (taken = valued(words, i, kCode); taken.words)
+      command.codes = codes_of(taken.value);
+    else if (taken = valued(words, i, kGencode); taken.words)
+      take_gencode(command, taken.value);
+    else if (is_one_of(word, kCubin))
+      command.cubin = true;
+    else if (is_one_of(word, kLinkTime))
+      command.link_time = true;
+    else {
+      command.as_is |= is_one_of(word, kAsIs);
+      command.output |= valued(words, i, kOutput).words > 0;
+      command.folder |= valued(words, i, kFolder).words > 0;
+      command.others.push_back(word);
+      const bool pair = passes_on(word) || word == "-o" || word == "--output-file";
+      if (!word.starts_with('-')) command.inputs.push_back(word);
+      if (pair && i + 1 < words.size()) command.others.push_back(words[++i]);
+    }
+    if (taken.words) i += static_cast<std::size_t>(taken.words) - 1;
+  }
+  return command;
+}
+
+/// 90 of "compute_90"; 0 where `code` is machine code, or PTX that newer devices do not take.
+int ptx_version(std::string_view code) {
+  if (!code.starts_with("compute_")) return 0;
+  code.remove_prefix(8);
+  const bool plain = !code.empty() && code.find_first_not_of("0123456789") == code.npos;
+  return plain ? std::atoi(std::string(code).c_str()) : 0;
+}
+
+/// -arch and -code as -gencode, beside which older releases of nvcc do not take them.
+void write_arch(NvccCommand& command) {
+  const std::string& arch = command.arch;
+  const auto under = arch.find('_');
+  if (under == std::string::npos) {
+    // "native" is machine code for the GPU of this machine: there is none, or it is not meant.
+    if (!arch.empty() && arch != "native") command.others.push_back("-arch=" + arch);
+    return;
+  }
+  const std::string virtual_arch = "compute" + arch.substr(under);
+  if (command.codes.empty()) {
+    if (arch != virtual_arch) command.codes.push_back(arch);
+    command.codes.push_back(virtual_arch);
+  }
+  command.targets.insert(command.targets.end(), command.codes.begin(), command.codes.end());
+  command.others.insert(command.others.end(),
+                        {"-gencode", "arch=" + virtual_arch + ",code=" + listed(command.codes)});
+}
+
+/// PTX under the name of machine code, which libcuda takes as well.
+std::optional<Words> ptx_for_cubin(const Words& words, const NvccCommand& command) {
+  constexpr std::string_view kSources[] = {".cu", ".c", ".cc", ".cpp", ".cxx"};
+  Words sources;
+  for (const std::string& each : command.inputs)
+    if (is_one_of(fs::path(each).extension().string(), kSources)) sources.push_back(each);
+  if (sources.size() != 1 || (!command.output && command.folder)) return std::nullopt;
+  Words changed = words;
+  for (std::string& each : changed)
+    if (is_one_of(each, kCubin)) each = "-ptx";
+  if (!command.output)
+    changed.insert(changed.end(), {"-o", fs::path(sources[0]).stem().string() + ".cubin"});
+  return changed;
+}
+
+/// `words` (nvcc first) with PTX in what they make.
+std::optional<Words> changed_nvcc(const Words& words, int capability) {
+  NvccCommand command = read_nvcc(words);
+  if (command.as_is) return std::nullopt;
+  if (command.cubin) return ptx_for_cubin(words, command);
+  const bool asks = !command.arch.empty() || !command.codes.empty() || !command.targets.empty();
+  write_arch(command);
+  const auto runs = [&](const std::string& code) {
+    const int version = ptx_version(code);
+    return version > 0 && version <= capability;
+  };
+  // Without a word of it nvcc makes PTX for the oldest architecture that it has.
+  if (!command.link_time && (!asks || std::ranges::any_of(command.targets, runs)))
+    return std::nullopt;
+  Words changed = {words[0]};
+  changed.insert(changed.end(), command.others.begin(), command.others.end());
+  if (asks && std::ranges::none_of(command.targets, runs)) {
+    const std::string code = "compute_" + std::to_string(capability);
+    changed.insert(changed.end(), {"-gencode", "arch=" + code + ",code=" + code});
+  }
+  return changed;
+}
+
+/// Whether `words` have something that changed_nvcc() has to see in one list with the others.
+bool concerns_code(const Words& words) {
+  Words all = {"nvcc"};
+  expand(words, all);
+  const NvccCommand command = read_nvcc(all);
+  return command.as_is || command.cubin || command.link_time || !command.arch.empty() ||
+         !command.codes.empty() || !command.targets.empty();
+}
+
+std::optional<ChangedCommand> nvcc_command(const Words& command, const BuildSettings& settings) {
+  const Words prepend = words_of(settings.prepend), append = words_of(settings.append);
+  Words from_files;
+  for (std::size_t i = 1; i < command.size(); ++i)
+    if (const Valued files = valued(command, i, kFiles); files.words) {
+      from_files.insert(from_files.end(), {"-optf", std::string(files.value)});
+    } else if (command[i].starts_with('@')) {
+      from_files.push_back(command[i]);
+    }
+  ChangedCommand changed;
+  changed.took_variables = concerns_code(prepend) || concerns_code(append);
+  Words words = {command[0]};
+  if (changed.took_variables) words.insert(words.end(), prepend.begin(), prepend.end());
+  words.insert(words.end(), command.begin() + 1, command.end());
+  if (changed.took_variables) words.insert(words.end(), append.begin(), append.end());
+  if (changed.took_variables || concerns_code(from_files)) {
+    Words all;
+    expand(words, all);
+    words = std::move(all);
+  }
+  std::optional<Words> made = changed_nvcc(words, settings.capability);
+  if (!made) return std::nullopt;
+  changed.words = std::move(*made);
+  return changed;
+}
+
+/// The shared runtime library in the static one's place, as nvcc itself names both to linkers.
+std::optional<ChangedCommand> linker_command(const Words& command) {
+  ChangedCommand changed;
+  Words words;
+  expand(command, words);
+  bool any = false;
+  for (const std::string& each : words) {
+    // A program without a dynamic linker cannot have it.
+    if (each == "-static" || each == "--static") return std::nullopt;
+    const bool library = each == "-lcudart_static" || each == "-l:libcudart_static.a";
+    const fs::path path = each;
+    const bool file = !each.starts_with('-') && path.filename() == "libcudart_static.a";
+    any |= library || file;
+    if (file && fs::exists(path.parent_path() / "libcudart.so"))
+      changed.words.push_back((path.parent_path() / "libcudart.so").string());
+    else if (library || file)
+      changed.words.insert(changed.words.end(),
+                           {"--push-state", "-Bdynamic", "-lcudart", "--pop-state"});
+    else
+      changed.words.push_back(each);
+  }
+  if (!any) return std::nullopt;
+  return changed;
+}
+
+/// PTX in what clang makes of CUDA: newer releases leave it out.
+std::optional<ChangedCommand> clang_command(const Words& command, int capability) {
+  constexpr std::string_view kOneTarget[] = {"-E",
+                                             "-M",
+                                             "-MM",
+                                             "--cuda-device-only",
+                                             "--offload-device-only",
+                                             "--cuda-host-only",
+                                             "--offload-host-only",
+                                             "-cc1",
+                                             "-cc1as"};
+  Words words;
+  expand(command, words);
+  const std::string target = "sm_" + std::to_string(capability);
+  bool cuda = false;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& each = words[i];
+    if (is_one_of(each, kOneTarget) || each == "--cuda-include-ptx=" + target) return std::nullopt;
+    cuda |= each == "-xcuda" || each == "--language=cuda" ||
+            (each == "-x" && i + 1 < words.size() && words[i + 1] == "cuda") ||
+            (!each.starts_with('-') && fs::path(each).extension() == ".cu");
+  }
+  if (!cuda) return std::nullopt;
+  ChangedCommand changed;
+  changed.words = command;
+  // Before all else: sources may stand behind a "--".
+  changed.words.insert(changed.words.begin() + 1,
+                       {"--cuda-gpu-arch=" + target, "--cuda-include-ptx=" + target});
+  return changed;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+BuildSettings settings_of_environment() {
+  BuildSettings settings;
+  std::string capability = variable("PTX2SPV_CUDA_ARCH");
+  std::erase(capability, '.');
+  if (const int number = std::atoi(capability.c_str()); number > 0) settings.capability = number;
+  settings.prepend = variable("NVCC_PREPEND_FLAGS");
+  settings.append = variable("NVCC_APPEND_FLAGS");
+  return settings;
+}
+
+void show(const Words& words) {
+  std::string line = "ptxexec: would be:";
+  for (const std::string& each : words) line += " " + each;
+  line += '\n';
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+/// Becomes `file`, past the preloaded functions, which would come back here.
+int become(const std::string& file, const Words& words) {
+  std::vector<char*> argv;
+  for (const std::string& each : words) argv.push_back(const_cast<char*>(each.c_str()));
+  argv.push_back(nullptr);
+  const auto attempt = [&](const std::string& path) {
+    syscall(SYS_execve, path.c_str(), argv.data(), environ);
+    return errno;
+  };
+  int error = ENOENT;
+  if (file.find('/') != std::string::npos) {
+    error = attempt(file);
+  } else {
+    const std::string path = variable("PATH");
+    for (std::size_t at = 0; at <= path.size();) {
+      const std::size_t colon = std::min(path.find(':', at), path.size());
+      const std::string folder = path.substr(at, colon - at);
+      const int now = attempt((folder.empty() ? "." : folder) + "/" + file);
+      if (now != ENOENT && now != ENOTDIR) error = now;
+      at = colon + 1;
+    }
+  }
+  std::fprintf(stderr, "ptxexec: %s cannot be started: %s\n", file.c_str(), std::strerror(error));
+  return error == ENOENT ? 127 : 126;
+}
+
+fs::path hook_in(const fs::path& libraries) { return libraries / "libptx2spv-cuda-build.so"; }
+
+}  // namespace
+
+std::optional<ChangedCommand> changed_command(const Words& command, const BuildSettings& settings) {
+  const std::string base = fs::path(command[0]).filename().string();
+  if (base == "nvcc") return nvcc_command(command, settings);
+  if (base.starts_with("clang")) return clang_command(command, settings.capability);
+  if (cuda::is_linker(base.c_str())) return linker_command(command);
+  return std::nullopt;
+}
+
+int build_step(const std::string& file, Words words, const fs::path& libraries) {
+  const std::string name = words[0];
+  words[0] = file;  // argv[0] may be anything
+  if (const auto changed = changed_command(words, settings_of_environment())) {
+    if (!variable("PTX2SPV_BUILD_DRY_RUN").empty()) {
+      show(changed->words);
+    } else {
+      words = changed->words;
+      if (changed->took_variables) unsetenv("NVCC_PREPEND_FLAGS");
+      if (changed->took_variables) unsetenv("NVCC_APPEND_FLAGS");
+    }
+  }
+  words[0] = name;
+  enter_build(libraries);  // a build may start compilers with few variables
+  return become(file, words);
+}
+
+void put_first(const char* variable, std::string path) {
+  if (const char* before = std::getenv(variable); before && *before) {
+    if (std::string_view(before).starts_with(path)) return;
+    path += ':';
+    path += before;
+  }
+  setenv(variable, path.c_str(), 1);
+}
+
+void enter_build(const fs::path& libraries) {
+  put_first("LD_PRELOAD", hook_in(libraries).string());
+  setenv("PTX2SPV_BUILD", fs::read_symlink("/proc/self/exe").c_str(), 1);
+  // Objects that ccache kept from another build of the project lack the PTX.
+  setenv("CCACHE_NAMESPACE", "ptxexec-build", 0);
+}
+
+std::string begin_build(const fs::path& libraries, bool dry_run) {
+  if (!fs::exists(hook_in(libraries)))
+    return "this build of ptx2spv has no " + hook_in(libraries).filename().string();
+  const bool within = !variable("PTX2SPV_BUILD").empty();
+  if (dry_run) setenv("PTX2SPV_BUILD_DRY_RUN", "1", 1);
+  enter_build(libraries);
+  const int capability = settings_of_environment().capability;
+  if (!within && !dry_run)
+    std::fprintf(stderr,
+                 "ptxexec: compilers add PTX for compute capability %d.%d where a command has only "
+                 "code for others; linkers take libcudart.so for libcudart_static.a\n",
+                 capability / 10, capability % 10);
+  return {};
+}
+
+}  // namespace ptx2spv::tools
